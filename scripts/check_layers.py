@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrows go down: holds every #include of the tree to the layers of doc/architecture.md."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# room -> rooms that it may include, besides itself. The longest matching prefix is a file's room.
+RULES = {
+    "lib/base": [],
+    "lib/lnet": ["lib/base"],
+    "lib/socklnd": ["lib/lnet", "lib/base"],
+    "lib/o2iblnd": ["lib/lnet", "lib/base"],
+    "lib/kfilnd": ["lib/lnet", "lib/base"],
+    "lib/selftest": ["lib/lnet", "lib/base"],
+    "lib/trace": ["lib/lnet", "lib/base"],
+    "lib/runtime/cpt": ["lib/base"],
+    "lib/runtime/poll": ["lib/base"],
+    "lib/runtime/config": ["lib/runtime/cpt", "lib/runtime/poll", "lib/runtime/admin", "lib/base"],
+    "lib/runtime/admin": ["lib/base"],
+    "lib/runtime/control": ["lib/runtime/admin", "lib/base"],
+    "lib/runtime/host": ["lib/runtime/cpt", "lib/runtime/poll", "lib/base"],
+    # A driver sees the interface of the LND that it serves, and lib/base.
+    "drivers/net/null": ["lib/lnet", "lib/base"],
+    "drivers/net/fault": ["lib/lnet", "lib/base", "lib/socklnd/byte_stream.hpp",
+                          "lib/o2iblnd/queue_pair.hpp", "lib/kfilnd/fabric_endpoint.hpp"],
+    "drivers/net/sim": ["lib/lnet/payload.hpp", "lib/base", "lib/socklnd/byte_stream.hpp",
+                        "lib/o2iblnd/queue_pair.hpp", "lib/kfilnd/fabric_endpoint.hpp"],
+    "drivers/net/tcp": ["lib/base", "lib/socklnd/byte_stream.hpp"],
+    "drivers/net/mlx": ["lib/base", "lib/o2iblnd/queue_pair.hpp"],
+    "drivers/net/ofi": ["lib/base", "lib/lnet/payload.hpp", "lib/kfilnd/fabric_endpoint.hpp"],
+    "drivers/net/cassini": ["lib/base", "lib/lnet/payload.hpp", "lib/kfilnd/fabric_endpoint.hpp"],
+    "apps": ["lib", "drivers"],
+    "tests": ["lib", "drivers", "apps", "bench"],
+    "bench": ["lib", "drivers", "apps", "tests/mocks"],
+}
+# System headers that only one room may know.
+SYSTEM_RULES = [
+    (r"rte_", ["lib/runtime/host", "drivers/net/cassini"], "only lib/runtime/host knows DPDK"),
+    (r"hwloc", ["lib/runtime/cpt"], "only lib/runtime/cpt knows hwloc"),
+    (r"(sys/socket|netinet/|sys/epoll|sys/eventfd|sys/timerfd|pthread|thread|mutex|condition_variable)",
+     ["lib/runtime", "drivers/net/tcp", "drivers/net/mlx", "drivers/net/ofi", "drivers/net/cassini", "apps",
+      "tests", "bench"], "sans-IO: no sockets and no threads here"),
+    (r"(libfyaml|prometheus/|httplib|spdlog/)", ["lib/runtime", "apps", "tests", "bench"],
+     "control-path libraries stay in lib/runtime"),
+]
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
+
+
+def tracked_sources():
+    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.hpp", "*.cpp", "*.h"], cwd=ROOT, check=True,
+                         capture_output=True, text=True).stdout
+    return [line for line in out.splitlines() if (ROOT / line).exists()]
+
+
+def room_of(path):
+    rooms = [room for room in RULES if path == room or path.startswith(room + "/")]
+    return max(rooms, key=len) if rooms else None
+
+
+def allowed(room, target):
+    own = target == room or target.startswith(room + "/")
+    return own or any(target == rule or target.startswith(rule + "/") for rule in RULES[room])
+
+
+def main():
+    complaints = []
+    sources = tracked_sources()
+    for source in sources:
+        room = room_of(source)
+        if room is None:
+            complaints.append(f"{source}: in no known room; add it to RULES in {pathlib.Path(__file__).name}")
+            continue
+        for number, line in enumerate((ROOT / source).read_text().splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            quote, target = match.groups()
+            where = f"{source}:{number}"
+            if quote == '"':
+                if not (ROOT / target).exists():
+                    complaints.append(f"{where}: \"{target}\": include from the root of the tree")
+                elif not allowed(room, target):
+                    complaints.append(f"{where}: {room} may not include {target}")
+                continue
+            for pattern, rooms, why in SYSTEM_RULES:
+                if re.match(pattern, target) and not any(source.startswith(r + "/") for r in rooms):
+                    complaints.append(f"{where}: <{target}>: {why}")
+    print("\n".join(complaints) if complaints else f"{len(sources)} files, every arrow goes down")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
