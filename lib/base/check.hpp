@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Assertions for bugs of ours, never for bad input. PLNET_CHECK stays in every build;
+// PLNET_DEBUG_CHECK is for what costs too much on the message path and is on in the sanitizer
+// builds.
+#pragma once
+
+namespace plnet {
+
+// Prints one line (where, what, why) and aborts.
+[[noreturn]] void check_failed(const char* file, int line, const char* expression,
+                               const char* why) noexcept;
+
+}  // namespace plnet
+
+#define PLNET_CHECK(expression, why) \
+  ((expression) ? (void)0 : ::plnet::check_failed(__FILE__, __LINE__, #expression, why))
+
+#ifdef PLNET_DEBUG_CHECKS
+#define PLNET_DEBUG_CHECK(expression, why) PLNET_CHECK(expression, why)
+#else
+#define PLNET_DEBUG_CHECK(expression, why) ((void)sizeof(expression))
+#endif

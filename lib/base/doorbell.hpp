@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Wakes a shard that sleeps. A shard that never sleeps never arms its doorbell, and ringing it is
+// then one relaxed load.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lib/base/cache_line.hpp"
+
+namespace plnet {
+
+// Sleeper: arm(), look once more for work, then sleep; disarm() when awake.
+// Waker: make the work visible (push to the lane), then ring().
+//
+// One order is bad: the waker does not see the arming and the sleeper does not see the work. Each
+// side stores, then loads what the other stores, so each must order its store before its load.
+// - kEachSide: both do with a fence. The waker then waits for its stores, for every burst.
+// - kSleeper: heavy_fence() makes every thread that runs pass a fence somewhere between two of its
+//   instructions. If a waker passes it before it loads armed_, that load sees the arming; if after,
+//   its work was stored before the fence, and the sleeper, which looks after the fence, sees the
+//   work. The waker only has to keep the compiler from swapping the two, so it pays nothing.
+class Doorbell {
+ public:
+  enum class FencedBy : std::uint8_t { kEachSide, kSleeper };
+
+  explicit Doorbell(FencedBy fenced_by = FencedBy::kEachSide) : fenced_by_(fenced_by) {}
+  virtual ~Doorbell() = default;
+  Doorbell(const Doorbell&) = delete;
+  Doorbell& operator=(const Doorbell&) = delete;
+
+  void ring() {
+    if (fenced_by_ == FencedBy::kSleeper) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    } else {
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
+    if (armed_.load(std::memory_order_relaxed)) wake();
+  }
+  void arm() {
+    armed_.store(true, std::memory_order_relaxed);
+    if (fenced_by_ == FencedBy::kSleeper) {
+      heavy_fence();
+    } else {
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
+  }
+  void disarm() { armed_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] bool armed() const { return armed_.load(std::memory_order_relaxed); }
+  [[nodiscard]] FencedBy fenced_by() const { return fenced_by_; }
+
+ protected:
+  // Any thread; may be called when the sleeper is awake already.
+  virtual void wake() = 0;
+  // A full fence here and in every thread that may ring. Called only with kSleeper; a
+  // doorbell of somebody who really sleeps overrides it.
+  virtual void heavy_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+ private:
+  alignas(kCacheLine) std::atomic<bool> armed_{false};
+  const FencedBy fenced_by_;  // beside armed_: read together
+};
+
+// For shards that never sleep: tests, the simulator, benchmarks.
+class SilentDoorbell final : public Doorbell {
+ public:
+  explicit SilentDoorbell(FencedBy fenced_by = FencedBy::kSleeper) : Doorbell(fenced_by) {}
+
+ protected:
+  void wake() override {}
+};
+
+}  // namespace plnet
