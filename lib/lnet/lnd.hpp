@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contract between the LNet core and a network driver (LND). doc/architecture.md walks PUT,
+// GET, a routed GET, a parked receive and a timeout through it for three kinds of network.
+//
+// Who calls: there is one Lnd for each NI and each shard that serves it. Only that shard calls it,
+// and it calls only that shard's LndUpcalls; what has to cross shards crosses inside the core.
+// When: upcalls happen inside the shard's poll of the driver. The core never calls an Lnd from
+// within an upcall; it collects what it wants to send and hands it over at the end of the turn, in
+// bursts. Nothing here blocks, allocates or reads a clock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/base/result.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/payload.hpp"
+#include "lib/lnet/wire/header.hpp"
+
+namespace plnet::lnet {
+
+// What core and LND know of one remote interface on one shard. The core owns it and keeps it at its
+// address until on_peer_released(); each side keeps its own half behind it, so that neither looks
+// the other's up by NID for every message.
+struct PeerLink {
+  Nid nid;
+  std::uint32_t pid = kLustrePid;
+  std::uint32_t core_index = 0;  // the core's; opaque to the LND
+  void* lnd_peer = nullptr;      // the LND's; opaque to the core
+};
+
+// A way to a peer: a connection, a queue pair, an endpoint context. Lane 0 always exists and queues
+// while nothing is connected; further ones are announced by on_lane().
+using LaneId = std::uint16_t;
+
+// A message on its way out. The core owns it and lends it to the LND from send() to on_sent().
+struct Transmit {
+  MessageHeader header;  // ready for the wire
+  PeerLink* next_hop = nullptr;
+  LaneId lane = 0;
+  bool routed = false;  // forwarded, not ours: a GET among these never gets a sink
+  bool next_hop_is_router = false;
+  Payload source;  // PUT and REPLY: the bytes to send. They stay put until on_sent()
+  Payload sink;    // GET: where its data shall land. An LND whose wire can write there may do so
+                   // (Completion::reply_placed); any other leaves it alone and a REPLY arrives
+  Instant deadline = Instant::max();  // past it the LND stops trying
+
+  // The LND's while it has the message: a list hook and a word of state.
+  Transmit* lnd_next = nullptr;
+  std::uintptr_t lnd_state = 0;
+};
+
+// How a Transmit ended.
+struct Completion {
+  Transmit* transmit = nullptr;
+  Result<void> status;          // for the sender's event
+  Health health = Health::kOk;  // for the interfaces; set by who saw it, not derived from status
+  bool reply_placed = false;    // GET: the data is in the sink, there will be no REPLY message
+  std::uint32_t reply_length = 0;
+  // The peer may still write to the sink: the core reports the failure to its user, but keeps
+  // memory and Transmit until on_quarantine_over().
+  bool quarantined = false;
+};
+
+// Names a message that is being received. `generation` makes a late answer harmless: an Lnd ignores
+// and counts a resume() for a message that has died meanwhile.
+struct RxHandle {
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+
+  friend bool operator==(const RxHandle&, const RxHandle&) = default;
+};
+
+// A message whose header has arrived. Valid during the upcall only; the core copies what it keeps.
+struct RxOffer {
+  const MessageHeader& header;
+  Nid from;                  // the directly connected sender: a router, or header.source itself
+  PeerLink* link = nullptr;  // what a decision or a send for this peer has brought, else null
+  RxHandle rx;
+  // GET: the requester has laid its buffer open. The bytes named by the decision are written there
+  // by the LND itself; the core sends no REPLY.
+  bool reply_by_lnd = false;
+};
+
+enum class RxVerdict : std::uint8_t {
+  kReceive,  // put `length` payload bytes into `target`; skip the rest. For reply_by_lnd: send them
+             // from `target`. Ends with on_received(). A length of 0 is an ordinary case
+  kDrop,     // nobody wants it: skip the payload, keep the connection. No upcall follows
+  kPark,     // the answer is not known yet. Nothing more is read from this sender on this lane, so
+             // order is kept. The core calls resume() with one of the others
+  kReject,   // the peer broke the protocol: close the connection and its siblings. No upcall
+             // follows, whether returned or brought by resume()
+};
+
+struct RxDecision {
+  RxVerdict verdict = RxVerdict::kDrop;
+  Payload target;
+  std::uint32_t length = 0;
+  Errc reason =
+      Errc::kNoData;  // kDrop: what to tell a requester that waits for an answer; kReject: why
+  PeerLink* link = nullptr;  // if not null, the LND keeps it with the sender
+};
+
+enum class InterfaceState : std::uint8_t { kUp, kDown, kFatal };
+enum class PeerNotice : std::uint8_t { kAlive, kAliveAfterRestart, kDown };
+
+// What the core does for an LND. The core implements it, once per shard.
+class LndUpcalls {
+ public:
+  virtual ~LndUpcalls() = default;
+
+  // Hot.
+  [[nodiscard]] virtual RxDecision on_header(const RxOffer& offer) = 0;
+  // The kReceive ended: payload in place (or sent, for reply_by_lnd), or failed.
+  virtual void on_received(RxHandle rx, Result<void> status, Health health) = 0;
+  virtual void on_sent(std::span<const Completion> burst) = 0;
+
+  // Cold.
+  // A parked message is gone with its connection before a resume() came. No resume() for it,
+  // please; a decision on its way from another shard is dropped when it gets here. After a resume()
+  // the message ends as its decision says: kReceive in on_received(), the others silently.
+  virtual void on_parked_gone(RxHandle rx, Errc cause) = 0;
+  virtual void on_quarantine_over(Transmit& transmit) = 0;
+  // Lanes come and go with connections. `bulk` lanes take large messages for preference.
+  virtual void on_lane(PeerLink& link, LaneId lane, bool up, bool bulk) = 0;
+  virtual void on_peer(const Nid& nid, PeerNotice notice, Instant when) = 0;
+  virtual void on_peer_released(PeerLink& link) = 0;
+  virtual void on_interface(InterfaceState state, Errc cause) = 0;
+};
+
+// What an LND can do and how it wants to be treated. Constant after start.
+struct LndTraits {
+  std::string_view name;  // "tcp", "o2ib", "kfi"
+  NetType net_type = NetType::kTcp;
+  bool places_replies = false;    // may use Transmit::sink
+  bool reports_timeouts = false;  // the core derives message deadlines from lnd_timeout (10.5)
+  bool aborts_messages = false;   // a message under way can be taken back without killing its lane
+  std::uint32_t inline_bytes_max = 0;  // payloads up to this travel with their header
+  Duration lnd_timeout{};
+};
+
+class Lnd {
+ public:
+  virtual ~Lnd() = default;
+
+  [[nodiscard]] virtual const LndTraits& traits() const = 0;
+
+  // Hot. Takes a prefix of the burst and returns its length; fewer than offered is back-pressure,
+  // and the core offers the rest again next turn. Every message taken ends in exactly one
+  // on_sent(), never from inside this call.
+  virtual std::size_t send(std::span<Transmit* const> burst) = 0;
+
+  // Hot. The decision for a message that was parked. It may have been made on any shard; the core
+  // has brought it to this one. May do everything but call back into the core.
+  virtual void resume(RxHandle rx, const RxDecision& decision) = 0;
+
+  // Hot. Once a turn, after everything else: time for timers, and for handing to the device what
+  // send() and resume() have queued. Returns pieces of work. Upcalls are allowed in here.
+  virtual unsigned flush(Instant now) = 0;
+
+  // Cold. Asks for an early end. What was not begun ends with kCancelled; what cannot be taken back
+  // ends when it ends. Either way on_sent() comes, from a later flush() or poll.
+  virtual void cancel(Transmit& transmit) = 0;
+  // Cold. End what is under way to this peer, close what leads there, forget the link, then
+  // on_peer_released(): from a later flush(), or inside this call if the link was never known.
+  // Sends to it meanwhile end with kShutdown.
+  virtual void release_peer(PeerLink& link) = 0;
+  // Cold. Stop taking messages; end all there are. Links stay until they are released. The Lnd is
+  // quiet when idle() says so.
+  virtual void shut_down() = 0;
+  [[nodiscard]] virtual bool idle() const = 0;
+  [[nodiscard]] virtual Instant next_deadline() const = 0;
+  [[nodiscard]] virtual CounterView counters() const = 0;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What o2iblnd asks of a driver: reliable connected queue pairs and the connection manager. Served
+// by drivers/net/mlx (libibverbs, librdmacm) and drivers/net/sim; drivers/net/fault stacks on
+// either.
+//
+// One VerbsDriver serves one shard and is called by it alone; none of its calls calls back before
+// it returns. Buffers are named {arena, offset}: the driver knows each arena's keys.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/arena.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/base/result.hpp"
+
+namespace plnet::o2iblnd {
+
+struct QueuePairId {
+  std::uint32_t index = ~0U;
+  std::uint32_t generation = 0;
+
+  friend bool operator==(const QueuePairId&, const QueuePairId&) = default;
+};
+
+inline constexpr std::size_t kGatherMax = 2;  // source pieces of one write, the kernel's wrq_sge
+
+enum class WorkKind : std::uint8_t { kSend, kWrite };
+
+// One element of a chain. A chain is posted whole or not at all; its last element is signalled.
+struct WorkRequest {
+  WorkKind kind = WorkKind::kSend;
+  std::uint8_t piece_count = 0;
+  std::array<Fragment, kGatherMax> pieces{};
+  std::uint64_t remote_address = 0;  // kWrite
+  std::uint32_t remote_key = 0;      // kWrite
+  std::uint64_t cookie = 0;  // comes back in the completion of the last element, or of a failed one
+};
+
+// A buffer for one incoming message.
+struct ReceiveRequest {
+  Fragment buffer;
+  std::uint64_t cookie = 0;
+};
+
+enum class WorkEvent : std::uint8_t { kSent, kReceived };
+
+struct WorkCompletion {
+  QueuePairId queue_pair;
+  WorkEvent event = WorkEvent::kSent;
+  Result<void> status;       // kAborted: flushed, the queue pair was in error already
+  std::uint32_t length = 0;  // kReceived
+  std::uint64_t cookie = 0;
+};
+
+struct Ipv4Endpoint {
+  std::uint32_t address = 0;  // host order
+  std::uint16_t port = 0;
+};
+
+struct QueuePairSize {
+  unsigned send_requests = 0;
+  unsigned receive_requests = 0;
+};
+
+// Retry counts and the like that travel in the connection manager's messages.
+struct ConnectParameters {
+  std::uint8_t retry_count = 5;
+  std::uint8_t rnr_retry_count = 6;
+  int type_of_service = -1;
+};
+
+// Longest private data of each connection manager message over RDMA_PS_TCP. Data arrives padded to
+// these lengths; shorter data is not a sign of anything either.
+inline constexpr std::size_t kConnectDataBytesMax = 56;
+inline constexpr std::size_t kAcceptDataBytesMax = 196;
+inline constexpr std::size_t kRejectDataBytesMax = 148;
+
+enum class RejectKind : std::uint8_t { kByPeer, kNobodyListens, kStaleConnection, kOther };
+
+struct RemoteKey {
+  std::uint32_t key = 0;
+  std::uint64_t address = 0;  // of the fragment, as the peer must use it
+};
+
+struct DeviceLimits {
+  unsigned work_requests_max = 0;
+  unsigned gather_max = 0;
+  std::uint32_t inline_bytes_max = 0;
+};
+
+class VerbsEvents {
+ public:
+  virtual ~VerbsEvents() = default;
+
+  // Hot. In the order of each queue pair.
+  virtual void on_completions(std::span<const WorkCompletion> burst) = 0;
+
+  // Cold. An incoming request: answer with accept() or reject(), now or later.
+  virtual void on_connect_request(QueuePairId request, const Ipv4Endpoint& from,
+                                  const Ipv4Endpoint& to, std::span<const std::byte> data) = 0;
+  // Cold. Both sides: messages may flow. Receives may complete before this: keep them.
+  virtual void on_established(QueuePairId queue_pair, std::span<const std::byte> accept_data) = 0;
+  // Cold. Our connect() was turned down; on_drained() follows.
+  virtual void on_rejected(QueuePairId queue_pair, RejectKind kind,
+                           std::span<const std::byte> data) = 0;
+  // Cold. Our connect() failed otherwise, or an established connection ended. All requests that
+  // were posted come back (flushed) through on_completions(), then on_drained().
+  virtual void on_disconnected(QueuePairId queue_pair, Errc cause) = 0;
+  // Cold. The last event of a queue pair: nothing of ours is read or written by the peer any more.
+  // Only from here on may memory that it could reach be used for something else.
+  virtual void on_drained(QueuePairId queue_pair) = 0;
+  virtual void on_device(bool usable, Errc cause) = 0;
+};
+
+// A call for a queue pair that has drained does nothing and is counted.
+class VerbsDriver {
+ public:
+  virtual ~VerbsDriver() = default;
+
+  // Hot. Posts the chain or, for lack of room, nothing (false). Completions make room; with none
+  // outstanding, try again next turn.
+  [[nodiscard]] virtual bool post_chain(QueuePairId queue_pair,
+                                        std::span<const WorkRequest> chain) = 0;
+  // Hot. Takes a prefix, returns its length.
+  virtual std::size_t post_receives(QueuePairId queue_pair,
+                                    std::span<const ReceiveRequest> burst) = 0;
+  // Hot. Lays a fragment open to remote writes. Every arena is registered for that once, so this
+  // only looks the key up; what keeps a late writer out is to_error() followed by on_drained().
+  [[nodiscard]] virtual RemoteKey remote_key(const Fragment& fragment) const = 0;
+
+  // Cold. Creates a queue pair and starts to connect it: receives may be posted at once, so that
+  // they are there before the peer can send. on_established(), on_rejected() or on_disconnected()
+  // follows.
+  [[nodiscard]] virtual Result<QueuePairId> connect(const Ipv4Endpoint& local,
+                                                    const Ipv4Endpoint& remote,
+                                                    const QueuePairSize& size,
+                                                    const ConnectParameters& parameters,
+                                                    std::span<const std::byte> data) = 0;
+  [[nodiscard]] virtual Result<void> listen(const Ipv4Endpoint& local) = 0;
+  virtual void stop_listening(const Ipv4Endpoint& local) = 0;
+  // Cold. prepare() creates the queue pair of a request, so that receives can be posted; accept()
+  // then answers. kNoMemory: try a smaller size.
+  [[nodiscard]] virtual Result<void> prepare(QueuePairId request, const QueuePairSize& size) = 0;
+  [[nodiscard]] virtual Result<void> accept(QueuePairId request,
+                                            const ConnectParameters& parameters,
+                                            std::span<const std::byte> data) = 0;
+  virtual void reject(QueuePairId request, std::span<const std::byte> data) = 0;
+  // Cold. Tells the peer, puts the queue pair into error, flushes: on_disconnected(), on_drained().
+  virtual void to_error(QueuePairId queue_pair) = 0;
+  [[nodiscard]] virtual const DeviceLimits& limits() const = 0;
+  [[nodiscard]] virtual CounterView counters() const = 0;
+};
+
+}  // namespace plnet::o2iblnd

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What socklnd asks of a driver: reliable byte streams. Served by drivers/net/tcp and
+// drivers/net/sim; drivers/net/fault stacks on either.
+//
+// One StreamDriver serves one shard and is called by it alone. Calls made from within an event
+// handler are allowed except where said; none of them calls back before it returns.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/counters.hpp"
+#include "lib/base/result.hpp"
+
+namespace plnet::socklnd {
+
+// Index and generation: an id whose stream has closed never names another one.
+struct StreamId {
+  std::uint32_t index = ~0U;
+  std::uint32_t generation = 0;
+
+  friend bool operator==(const StreamId&, const StreamId&) = default;
+};
+
+// IPv4 addresses are held as v4-mapped IPv6.
+struct SocketAddress {
+  std::array<std::uint8_t, 16> ip{};
+  std::uint16_t port = 0;
+
+  friend bool operator==(const SocketAddress&, const SocketAddress&) = default;
+};
+
+struct StreamAddresses {
+  SocketAddress local;
+  SocketAddress remote;
+};
+
+// A negative or zero value leaves the system's default.
+struct StreamOptions {
+  bool no_delay = true;
+  bool close_discards_unsent = true;  // TCP linger2 −1, as the kernel's LND
+  int send_buffer_bytes = 0;
+  int receive_buffer_bytes = 0;
+  int keepalive_idle_s = 0;
+  int keepalive_interval_s = 0;
+  int keepalive_count = 0;
+  int type_of_service = -1;
+};
+
+struct ConnectRequest {
+  StreamAddresses addresses;    // local.port 0: any; else exactly this one
+  bool privileged_port = true;  // pick a local port from 1023 down to 512
+  StreamOptions options;
+};
+
+// What TCP tells about a live stream, for lnetctl. Zero where the driver does not know.
+struct StreamFacts {
+  std::uint64_t unsent_bytes = 0;          // in our socket buffer, not yet on the wire
+  std::uint64_t unacknowledged_bytes = 0;  // handed to TCP, not yet acknowledged by the peer's
+  std::uint64_t retransmits = 0;
+  std::uint32_t round_trip_usec = 0;
+  std::uint32_t napi_id = 0;
+};
+
+// A stream between two shards: taken off one driver, to be put on another of the same kind.
+struct DetachedStream {
+  std::intptr_t descriptor = -1;
+  StreamAddresses addresses;
+};
+
+class StreamEvents {
+ public:
+  virtual ~StreamEvents() = default;
+
+  // Hot. Where the next bytes of this stream go: the rest of a payload, or empty when a header is
+  // expected. Asked right before each read, so that payload lands where it belongs without a copy.
+  [[nodiscard]] virtual std::span<std::byte> destination(StreamId stream) = 0;
+
+  // Hot. One read is done: `direct` bytes are in destination(), `staged` follow them. Returns how
+  // many of the staged bytes were used up. Fewer than all is right only after pause_reading(): the
+  // driver then keeps the remainder and presents it again, first, once reading is resumed. A
+  // partial header counts as used: the connection keeps those few bytes itself.
+  [[nodiscard]] virtual std::size_t on_bytes(StreamId stream, std::size_t direct,
+                                             std::span<const std::byte> staged) = 0;
+
+  // Hot. A write() that came up short may go on.
+  virtual void on_writable(StreamId stream) = 0;
+
+  // Cold.
+  virtual void on_connected(StreamId stream, const StreamAddresses& addresses) = 0;
+  virtual void on_accepted(StreamId stream, const StreamAddresses& addresses) = 0;
+  // The last event of a stream, whoever ended it, and also for a connect that failed. `cause` is
+  // kClosed for an orderly end by the peer. `unacknowledged_bytes`: written but never acknowledged
+  // by the peer's TCP, hence possibly lost.
+  virtual void on_closed(StreamId stream, Errc cause, std::uint64_t unacknowledged_bytes) = 0;
+};
+
+// A call for a stream that has closed does nothing and is counted.
+class StreamDriver {
+ public:
+  virtual ~StreamDriver() = default;
+
+  // Hot. Gathers the pieces into as few system calls as it can. Returns the bytes taken, from the
+  // front; fewer than offered is back-pressure: on_writable() follows, and earlier tries take 0.
+  // Pieces may be freed or changed as soon as this returns.
+  virtual std::size_t write(StreamId stream,
+                            std::span<const std::span<const std::byte>> pieces) = 0;
+
+  // Hot. Nothing more is read from the stream, and its window closes, until resume_reading(). The
+  // bytes that on_bytes() left over come again inside a later poll, not inside this call.
+  virtual void pause_reading(StreamId stream) = 0;
+  virtual void resume_reading(StreamId stream) = 0;
+
+  // Cold. on_connected() or on_closed() follows.
+  [[nodiscard]] virtual Result<StreamId> connect(const ConnectRequest& request) = 0;
+  [[nodiscard]] virtual Result<void> listen(const SocketAddress& local, unsigned backlog,
+                                            const StreamOptions& accepted) = 0;
+  virtual void stop_listening(const SocketAddress& local) = 0;
+  // Cold. on_closed() follows, from a later poll, with `cause`.
+  virtual void close(StreamId stream, Errc cause) = 0;
+  // Cold. Moves a stream to another shard: detach here, adopt there. Only when all staged bytes are
+  // used up and nothing waits to be written. No on_closed() here: the id just ends.
+  [[nodiscard]] virtual Result<DetachedStream> detach(StreamId stream) = 0;
+  [[nodiscard]] virtual Result<StreamId> adopt(const DetachedStream& stream,
+                                               const StreamOptions& options) = 0;
+  [[nodiscard]] virtual StreamFacts facts(StreamId stream) const = 0;
+  [[nodiscard]] virtual CounterView counters() const = 0;
+};
+
+}  // namespace plnet::socklnd
