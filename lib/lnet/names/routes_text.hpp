@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The module parameter `routes`: "o2ib[1-3] 1 10.0.0.[1-4]@tcp:2; kfi 10.0.0.9@tcp".
+// Checked against lustre-release lnet/lnet/config.c: lnet_parse_route(), lnet_str2tbs_expand().
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/result.hpp"
+#include "lib/lnet/names/nid.hpp"
+
+namespace plnet::lnet {
+
+inline constexpr int kHopsUndefined = -1;
+inline constexpr int kHopsMax = 255;
+// One text of 4096 letters can name millions; no site has that many, and the kernel runs out of
+// its 64 KiB of text buffers at about this point.
+inline constexpr std::size_t kRoutesMax = 4096;
+
+struct RouteSpec {
+  NetId net = kNetAny;
+  Nid gateway;
+  int hops = kHopsUndefined;
+  std::uint32_t priority = 0;
+
+  friend bool operator==(const RouteSpec&, const RouteSpec&) = default;
+};
+
+// Every network of an entry with every gateway of it, brackets expanded, the rightmost fastest. A
+// gateway that is one of our own NIDs stays in the list: it means that we are a router. The
+// priority is that of its own gateway (the kernel gives the last one of an entry to all of them).
+[[nodiscard]] Outcome<std::vector<RouteSpec>> parse_routes(std::string_view text);
+
+}  // namespace plnet::lnet
