@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Faults between socklnd and a stream driver. Bytes may come late, torn, spoilt or not at all, but
+// never out of order: a byte stream has no such thing. The table is in plan.hpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#include "drivers/net/fault/judge.hpp"
+#include "lib/base/pollable.hpp"
+#include "lib/socklnd/byte_stream.hpp"
+
+namespace plnet::drivers {
+
+// Faults are possible on streams whose index is below this; others pass unharmed.
+inline constexpr std::size_t kFaultStreamsMax = 1024;
+// Bytes that can be spoilt at once without touching the sender's or the driver's own.
+inline constexpr std::size_t kScratchBytes = 64UL * 1024;
+
+class FaultStreamDriver final : public socklnd::StreamDriver,
+                                public socklnd::StreamEvents,
+                                public Pollable {
+ public:
+  using StreamId = socklnd::StreamId;
+  // Build the real driver with this as its events, then attach() it. Allocates here only.
+  FaultStreamDriver(socklnd::StreamEvents& up, Random random);
+  void attach(socklnd::StreamDriver& lower) { lower_ = &lower; }
+
+  [[nodiscard]] Outcome<void> set_plan(const FaultPlan& plan) { return judge_.set_plan(plan); }
+  [[nodiscard]] const FaultJudge& judge() const { return judge_; }
+
+  // Pollable: before the real driver's. Ends stalls.
+  unsigned poll(Instant now) override;
+  [[nodiscard]] std::string_view name() const override { return "fault-stream"; }
+  [[nodiscard]] Instant next_deadline() const override;
+
+  // StreamDriver: called by socklnd.
+  std::size_t write(StreamId stream, std::span<const std::span<const std::byte>> pieces) override;
+  void pause_reading(StreamId stream) override;
+  void resume_reading(StreamId stream) override;
+  [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
+  [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
+                                    const socklnd::StreamOptions& accepted) override;
+  void stop_listening(const socklnd::SocketAddress& local) override;
+  void close(StreamId stream, Errc cause) override;
+  [[nodiscard]] Result<socklnd::DetachedStream> detach(StreamId stream) override;
+  [[nodiscard]] Result<StreamId> adopt(const socklnd::DetachedStream& stream,
+                                       const socklnd::StreamOptions& options) override;
+  [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
+  [[nodiscard]] CounterView counters() const override { return judge_.counters(); }
+
+  // StreamEvents: called by the real driver.
+  [[nodiscard]] std::span<std::byte> destination(StreamId stream) override;
+  [[nodiscard]] std::size_t on_bytes(StreamId stream, std::size_t direct,
+                                     std::span<const std::byte> staged) override;
+  void on_writable(StreamId stream) override;
+  void on_connected(StreamId stream, const socklnd::StreamAddresses& addresses) override;
+  void on_accepted(StreamId stream, const socklnd::StreamAddresses& addresses) override;
+  void on_closed(StreamId stream, Errc cause, std::uint64_t unacknowledged_bytes) override;
+
+ private:
+  struct Stream {
+    StreamId id;
+    bool live = false;
+    bool doomed = false;        // closed by a fault: on_closed() is on its way
+    bool paused_above = false;  // socklnd paused it
+    bool paused_here = false;   // a stall did
+    bool writable_due = false;  // a write was cut short here, so on_writable() is ours to give
+    bool tx_stalled = false;
+    Instant tx_until;
+    Instant rx_until;
+    std::span<std::byte> destination;
+  };
+
+  Stream* find(StreamId stream);
+  void begin(StreamId stream);
+  std::size_t write_part(Stream& stream, std::span<const std::span<const std::byte>> pieces,
+                         const FaultRule& rule);
+  std::size_t deliver(Stream& stream, std::size_t direct, std::span<const std::byte> staged,
+                      const FaultRule& rule);
+  void kill(Stream& stream, Errc cause);
+
+  socklnd::StreamEvents& up_;
+  socklnd::StreamDriver* lower_ = nullptr;
+  FaultJudge judge_;
+  const std::unique_ptr<Stream[]> streams_;
+  const std::unique_ptr<std::byte[]> scratch_;
+  std::size_t high_ = 0;  // streams at and above were never used
+  Instant now_{};
+};
+
+}  // namespace plnet::drivers

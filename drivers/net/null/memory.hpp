@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Payload bytes of the null driver: a pattern, or none at all. Benchmarks leave memory alone; tests
+// hand in the arenas and look at what arrived.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/arena.hpp"
+#include "lib/lnet/payload.hpp"
+
+namespace plnet::drivers {
+
+class NullMemory {
+ public:
+  // Null: payloads stay as they are.
+  explicit NullMemory(const ArenaTable* arenas) : arenas_(arenas) {}
+
+  // Byte `position` of every payload that this driver makes up.
+  [[nodiscard]] static std::byte pattern(std::uint32_t position) {
+    return static_cast<std::byte>((position * 7 + 1) & 0xff);
+  }
+
+  // Puts the first `length` bytes of the pattern into `target`.
+  void fill(const lnet::Payload& target, std::uint32_t length) const;
+
+ private:
+  const ArenaTable* arenas_;
+};
+
+}  // namespace plnet::drivers

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A remote interface as the null driver pretends it: one lane, at most one message parked on it.
+// Records come from a fixed pool and never move, so a PeerLink may point to one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "drivers/net/null/tx.hpp"
+#include "lib/lnet/lnd.hpp"
+
+namespace plnet::drivers {
+
+enum class NullRxState : std::uint8_t {
+  kFree,     // nothing is being received from this peer
+  kParked,   // the core owes a resume()
+  kResumed,  // it has come; the next flush() acts on it
+};
+
+struct NullPeer {
+  lnet::Nid nid;
+  lnet::PeerLink* link = nullptr;
+  std::uint32_t in_flight = 0;  // Transmits to this peer that have not ended
+  bool closing = false;         // release_peer() was called
+  bool permanent = false;       // belongs to the source: outlives its links
+
+  // The message being received. The index of the record is the index of the handle.
+  NullRxState rx_state = NullRxState::kFree;
+  std::uint32_t generation = 0;
+  std::uint32_t payload_length = 0;
+  lnet::RxDecision decision;  // kResumed
+
+  TxQueue waiting;  // Transmits whose answer cannot be offered while a message is parked
+
+  NullPeer* next_free = nullptr;
+  NullPeer* next_event = nullptr;  // hook of the device's list of peers to look at
+  bool event_pending = false;
+};
+
+class NullPeers {
+ public:
+  // Allocates; start-up only.
+  explicit NullPeers(std::size_t capacity)
+      : capacity_(capacity), records_(std::make_unique<NullPeer[]>(capacity)) {
+    PLNET_CHECK(capacity > 0, "a null device needs room for a peer");
+    for (std::size_t i = capacity; i-- > 0;)
+      put(records_[i]);
+  }
+
+  [[nodiscard]] std::size_t capacity() const { return capacity_; }
+  [[nodiscard]] NullPeer& at(std::size_t index) { return records_[index]; }
+  [[nodiscard]] std::uint32_t index_of(const NullPeer& peer) const {
+    return static_cast<std::uint32_t>(&peer - records_.get());
+  }
+
+  // Null when all are in use.
+  [[nodiscard]] NullPeer* take() {
+    NullPeer* const peer = free_;
+    if (peer != nullptr) free_ = peer->next_free;
+    return peer;
+  }
+  void put(NullPeer& peer) {
+    peer.next_free = free_;
+    free_ = &peer;
+  }
+
+ private:
+  const std::size_t capacity_;
+  const std::unique_ptr<NullPeer[]> records_;
+  NullPeer* free_ = nullptr;
+};
+
+}  // namespace plnet::drivers

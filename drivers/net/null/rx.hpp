@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages on their way in: offers a header to the core and carries out its decision. A parked
+// message blocks its peer; decisions that arrive by resume() are carried out in the next flush().
+#pragma once
+
+#include <cstdint>
+
+#include "drivers/net/null/memory.hpp"
+#include "drivers/net/null/peer.hpp"
+#include "drivers/net/null/stats.hpp"
+#include "lib/lnet/lnd.hpp"
+
+namespace plnet::drivers {
+
+class NullRx {
+ public:
+  NullRx(lnet::LndUpcalls& core, NullPeers& peers, NullStats& stats, const NullMemory& memory)
+      : core_(core), peers_(peers), stats_(stats), memory_(memory) {}
+
+  // Offers one message and, unless it is parked, sees it to its end. The peer must not be blocked.
+  void offer(NullPeer& peer, const lnet::MessageHeader& header);
+
+  // The peer to which the decision was for, or null if its message is gone.
+  [[nodiscard]] NullPeer* resume(lnet::RxHandle rx, const lnet::RxDecision& decision);
+  // Carries out what resume() has brought.
+  void conclude(NullPeer& peer);
+  // The connection is gone and a parked message with it.
+  void abandon(NullPeer& peer, Errc cause);
+
+  [[nodiscard]] static bool blocked(const NullPeer& peer) {
+    return peer.rx_state != NullRxState::kFree;
+  }
+
+ private:
+  void carry_out(NullPeer& peer, lnet::RxHandle rx, const lnet::RxDecision& decision);
+
+  lnet::LndUpcalls& core_;
+  NullPeers& peers_;
+  NullStats& stats_;
+  const NullMemory& memory_;
+};
+
+}  // namespace plnet::drivers

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages made up for benchmarks: one template header, as if sent by each of N peers at random.
+#pragma once
+
+#include <cstdint>
+
+#include "drivers/net/null/rx.hpp"
+#include "lib/base/random.hpp"
+
+namespace plnet::drivers {
+
+inline constexpr unsigned kSourceBurstMax = 1024;  // keeps a turn short
+
+struct NullSourceConfig {
+  lnet::MessageHeader header;  // `source` is filled in for each message
+  lnet::Nid first_peer;        // address of the first; the others count on from it
+  unsigned peers = 1;
+  unsigned burst = 32;  // messages per flush()
+};
+
+class NullSource {
+ public:
+  // Takes its peers from the pool and keeps them.
+  NullSource(const NullSourceConfig& config, Random& random, NullPeers& peers, NullStats& stats);
+
+  // Offers one burst. A peer whose message is parked is passed over. Returns messages offered.
+  unsigned run(NullRx& rx);
+
+ private:
+  lnet::MessageHeader header_;
+  Random& random_;
+  NullPeers& peers_;
+  NullStats& stats_;
+  const unsigned count_;
+  const unsigned burst_;
+};
+
+}  // namespace plnet::drivers

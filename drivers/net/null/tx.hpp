@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages on their way out. The core lends them to us, so they chain themselves: no memory.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/check.hpp"
+#include "lib/lnet/lnd.hpp"
+
+namespace plnet::drivers {
+
+// Values of Transmit::lnd_state while the null driver has the message.
+enum class NullTxState : std::uintptr_t { kQueued, kCancelled };
+
+class TxQueue {
+ public:
+  [[nodiscard]] bool empty() const { return head_ == nullptr; }
+  [[nodiscard]] lnet::Transmit* front() const { return head_; }
+
+  void push(lnet::Transmit& transmit) {
+    transmit.lnd_next = nullptr;
+    (head_ == nullptr ? head_ : tail_->lnd_next) = &transmit;
+    tail_ = &transmit;
+  }
+  lnet::Transmit& pop() {
+    PLNET_CHECK(head_ != nullptr, "pop from an empty queue");
+    lnet::Transmit& transmit = *head_;
+    head_ = transmit.lnd_next;
+    return transmit;
+  }
+  // Everything of `other` goes in front of what is here; `other` is empty afterwards.
+  void prepend(TxQueue& other) {
+    if (other.empty()) return;
+    other.tail_->lnd_next = head_;
+    if (head_ == nullptr) tail_ = other.tail_;
+    head_ = other.head_;
+    other.head_ = nullptr;
+  }
+
+ private:
+  lnet::Transmit* head_ = nullptr;
+  lnet::Transmit* tail_ = nullptr;  // means something only while head_ is not null
+};
+
+// Completions on their way up, a burst at a time.
+class CompletionBurst {
+ public:
+  static constexpr std::size_t kCapacity = 64;  // about what one turn of a busy shard brings
+
+  [[nodiscard]] bool full() const { return count_ == kCapacity; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  void add(const lnet::Completion& completion) {
+    PLNET_CHECK(!full(), "deliver a full burst first");
+    completions_[count_++] = completion;
+  }
+  void deliver(lnet::LndUpcalls& core) {
+    if (count_ == 0) return;
+    const std::size_t count = count_;
+    count_ = 0;
+    core.on_sent({completions_.data(), count});
+  }
+
+ private:
+  std::array<lnet::Completion, kCapacity> completions_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace plnet::drivers

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/sim/network.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "drivers/net/sim/dice.hpp"
+
+namespace plnet::drivers {
+
+namespace {
+
+constexpr Duration kLocalLatency = std::chrono::nanoseconds(300);  // a host to itself
+
+}  // namespace
+
+IpBytes mapped_ipv4(std::uint32_t address) {
+  IpBytes ip{};
+  ip[10] = ip[11] = 0xff;
+  for (unsigned i = 0; i < 4; ++i)
+    ip[12 + i] = static_cast<std::uint8_t>(address >> (24 - 8 * i));
+  return ip;
+}
+
+std::size_t SimNetwork::IpHash::operator()(const IpBytes& ip) const {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  std::memcpy(&high, ip.data(), 8);
+  std::memcpy(&low, ip.data() + 8, 8);
+  return (high * 31 + low) * 0x9e37'79b9'7f4a'7c15ULL >> 8U;
+}
+
+SimNetwork::SimNetwork(EventLoop& loop, const LinkShape& shape, std::uint64_t seed)
+    : loop_(loop), shape_(shape), random_(Random(seed).fork("network")) {}
+
+HostId SimNetwork::add_host() {
+  hosts_.emplace_back();
+  return static_cast<HostId>(hosts_.size() - 1);
+}
+
+Result<void> SimNetwork::add_address(HostId host, const IpBytes& ip) {
+  PLNET_CHECK(host < hosts_.size(), "host was never added");
+  if (!by_address_.emplace(ip, host).second) return std::unexpected(Errc::kExists);
+  hosts_[host].addresses.push_back(ip);
+  return {};
+}
+
+void SimNetwork::remove_address(const IpBytes& ip) {
+  const HostId host = host_of(ip);
+  if (host == kNoHost) return;
+  by_address_.erase(ip);
+  std::erase(hosts_[host].addresses, ip);
+}
+
+HostId SimNetwork::host_of(const IpBytes& ip) const {
+  const auto found = by_address_.find(ip);
+  return found == by_address_.end() ? kNoHost : found->second;
+}
+
+const IpBytes& SimNetwork::first_address(HostId host) const {
+  PLNET_CHECK(!hosts_[host].addresses.empty(), "host has no address");
+  return hosts_[host].addresses.front();
+}
+
+void SimNetwork::set_link(HostId from, HostId to, const LinkShape& shape) {
+  links_[pair_of(from, to)] = shape;
+}
+
+void SimNetwork::block(HostId from, HostId to) {
+  blocked_.insert(pair_of(from, to));
+  tell_watchers();
+}
+
+void SimNetwork::unblock(HostId from, HostId to) {
+  blocked_.erase(pair_of(from, to));
+  tell_watchers();
+}
+
+void SimNetwork::block_both(HostId a, HostId b) {
+  block(a, b);
+  block(b, a);
+}
+
+void SimNetwork::unblock_both(HostId a, HostId b) {
+  unblock(a, b);
+  unblock(b, a);
+}
+
+void SimNetwork::set_present(HostId host, bool present) {
+  hosts_[host].present = present;
+  tell_watchers();
+}
+
+void SimNetwork::tell_watchers() {
+  for (ReachabilitySink* watcher : watchers_)
+    watcher->on_reachability();
+}
+
+bool SimNetwork::reaches(HostId from, HostId to) const {
+  if (!hosts_[from].present || !hosts_[to].present) return false;
+  return blocked_.empty() || !blocked_.contains(pair_of(from, to));
+}
+
+const LinkShape& SimNetwork::link(HostId from, HostId to) const {
+  if (links_.empty()) return shape_;
+  const auto found = links_.find(pair_of(from, to));
+  return found == links_.end() ? shape_ : found->second;
+}
+
+Duration SimNetwork::draw_latency(const LinkShape& shape) {
+  Duration latency = shape.latency_min + drawn_within(random_, shape.latency_spread);
+  if (happens(random_, shape.slow)) latency += drawn_within(random_, shape.slow_spread);
+  return latency;
+}
+
+Duration SimNetwork::latency(HostId from, HostId to) {
+  return from == to ? kLocalLatency : draw_latency(link(from, to));
+}
+
+std::optional<Instant> SimNetwork::transit(HostId from, HostId to, std::size_t bytes) {
+  if (!reaches(from, to)) return std::nullopt;
+  if (from == to) return now() + kLocalLatency;
+  const LinkShape& shape = link(from, to);
+  Instant leaves = now();
+  if (shape.bytes_per_second != 0) {
+    Host& sender = hosts_[from];
+    // Split so that a 4 GiB message times a billion does not overflow.
+    const std::uint64_t whole = bytes / shape.bytes_per_second;
+    const std::uint64_t rest = bytes % shape.bytes_per_second;
+    const auto nanoseconds = static_cast<std::int64_t>(
+        whole * 1'000'000'000ULL + rest * 1'000'000'000ULL / shape.bytes_per_second);
+    sender.egress_free = std::max(sender.egress_free, leaves) + Duration{nanoseconds};
+    leaves = sender.egress_free;
+  }
+  return leaves + draw_latency(shape);
+}
+
+}  // namespace plnet::drivers

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hosts, the links between them, and what may break there: latency, bandwidth, partitions, hosts
+// that vanish. Says when something that leaves one host arrives at another, or that it is lost;
+// streams, queue pairs and endpoints are built on that answer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "drivers/net/sim/event_loop.hpp"
+#include "drivers/net/sim/shape.hpp"
+#include "lib/base/random.hpp"
+#include "lib/base/result.hpp"
+
+namespace plnet::drivers {
+
+using HostId = std::uint32_t;
+inline constexpr HostId kNoHost = ~0U;
+
+using IpBytes = std::array<std::uint8_t, 16>;  // IPv4 as v4-mapped IPv6
+[[nodiscard]] IpBytes mapped_ipv4(std::uint32_t address);
+
+// Told when hosts lose sight of each other or find each other again; cold.
+class ReachabilitySink {
+ public:
+  virtual void on_reachability() = 0;
+
+ protected:
+  ~ReachabilitySink() = default;
+};
+
+class SimNetwork {
+ public:
+  SimNetwork(EventLoop& loop, const LinkShape& shape, std::uint64_t seed);
+  SimNetwork(const SimNetwork&) = delete;
+  SimNetwork& operator=(const SimNetwork&) = delete;
+
+  [[nodiscard]] EventLoop& loop() { return loop_; }
+  [[nodiscard]] Instant now() const { return loop_.now(); }
+
+  [[nodiscard]] HostId add_host();
+  // kExists: another host, or this one, has it.
+  [[nodiscard]] Result<void> add_address(HostId host, const IpBytes& ip);
+  void remove_address(const IpBytes& ip);
+  [[nodiscard]] HostId host_of(const IpBytes& ip) const;
+  [[nodiscard]] const IpBytes& first_address(HostId host) const;
+
+  // Links that differ from the rest; both directions are set apart.
+  void set_link(HostId from, HostId to, const LinkShape& shape);
+
+  // A partition in one direction: what `from` sends never reaches `to`.
+  void block(HostId from, HostId to);
+  void unblock(HostId from, HostId to);
+  void block_both(HostId a, HostId b);
+  void unblock_both(HostId a, HostId b);
+  // Power off: nothing leaves and nothing arrives. A vanished host that is set present again has
+  // rebooted: whoever runs it builds its drivers anew.
+  void set_present(HostId host, bool present);
+  [[nodiscard]] bool present(HostId host) const { return hosts_[host].present; }
+  [[nodiscard]] bool reaches(HostId from, HostId to) const;
+  void watch_reachability(ReachabilitySink& sink) { watchers_.push_back(&sink); }
+
+  // Hot. When `bytes` that leave now arrive; nothing if they are lost. Order is not kept: who needs
+  // it takes the latest arrival so far.
+  [[nodiscard]] std::optional<Instant> transit(HostId from, HostId to, std::size_t bytes);
+  // How long an acknowledgement that needs no bandwidth takes.
+  [[nodiscard]] Duration latency(HostId from, HostId to);
+
+ private:
+  struct Host {
+    bool present = true;
+    Instant egress_free{};
+    std::vector<IpBytes> addresses;
+  };
+  struct IpHash {
+    std::size_t operator()(const IpBytes& ip) const;
+  };
+
+  [[nodiscard]] static std::uint64_t pair_of(HostId from, HostId to) {
+    return static_cast<std::uint64_t>(from) << 32U | to;
+  }
+  [[nodiscard]] const LinkShape& link(HostId from, HostId to) const;
+  [[nodiscard]] Duration draw_latency(const LinkShape& shape);
+  void tell_watchers();
+
+  EventLoop& loop_;
+  LinkShape shape_;
+  Random random_;
+  std::vector<Host> hosts_;
+  std::unordered_map<IpBytes, HostId, IpHash> by_address_;
+  // Looked up by key only, never walked: their order must not leak into a run.
+  std::unordered_map<std::uint64_t, LinkShape> links_;
+  std::unordered_set<std::uint64_t> blocked_;
+  std::vector<ReachabilitySink*> watchers_;
+};
+
+}  // namespace plnet::drivers

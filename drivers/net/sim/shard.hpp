@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One simulated lcore: polls what a real shard polls, on virtual time. A turn costs drawn time; a
+// shard without work sleeps until a device rings its doorbell or a deadline comes, so an idle node
+// costs no events.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "drivers/net/sim/event_loop.hpp"
+#include "drivers/net/sim/network.hpp"
+#include "drivers/net/sim/shape.hpp"
+#include "lib/base/doorbell.hpp"
+#include "lib/base/pollable.hpp"
+#include "lib/base/random.hpp"
+
+namespace plnet::drivers {
+
+class SimShard final : public Doorbell, private EventSink {
+ public:
+  // `label` tells this shard's draws from those of others: number them.
+  SimShard(SimNetwork& network, HostId host, const ShardShape& shape, std::uint64_t seed,
+           std::uint64_t label);
+  ~SimShard() override;
+  SimShard(const SimShard&) = delete;
+  SimShard& operator=(const SimShard&) = delete;
+
+  // Polled in the order added. Start-up only.
+  void add(Pollable& pollable);
+  // Power off, or back on.
+  void set_running(bool running);
+
+  [[nodiscard]] HostId host() const { return host_; }
+  [[nodiscard]] std::uint64_t turns() const { return turns_; }
+
+ protected:
+  void wake() override;
+
+ private:
+  void on_event(std::uint64_t word) override;
+  void schedule_turn(Instant when);
+  [[nodiscard]] Duration turn_time();
+
+  EventLoop& loop_;
+  HostId host_;
+  const ShardShape shape_;
+  Random random_;
+  std::vector<Pollable*> pollables_;
+  EventId turn_{};
+  Instant turn_at_ = Instant::max();  // when the next turn is due, if one is
+  Instant busy_until_{};
+  bool running_ = true;
+  std::uint64_t turns_ = 0;
+};
+
+}  // namespace plnet::drivers

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/sim/stream_driver.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "drivers/net/sim/dice.hpp"
+
+namespace plnet::drivers {
+
+using Id = SimStreamCounters::Id;
+using socklnd::DetachedStream;
+
+namespace {
+
+// A detached stream's descriptor: end, connection, generation.
+constexpr unsigned kConnectionShift = 1;
+constexpr unsigned kGenerationShift = 25;
+
+std::intptr_t descriptor_of(StreamEndId id) {
+  return static_cast<std::intptr_t>(static_cast<std::uint64_t>(id.generation) << kGenerationShift |
+                                    static_cast<std::uint64_t>(id.connection) << kConnectionShift |
+                                    id.end);
+}
+
+StreamEndId end_of(std::intptr_t descriptor) {
+  const auto word = static_cast<std::uint64_t>(descriptor);
+  constexpr std::uint64_t kConnectionMask = (1U << (kGenerationShift - kConnectionShift)) - 1;
+  return {static_cast<std::uint32_t>(word >> kConnectionShift & kConnectionMask),
+          static_cast<std::uint32_t>(word >> kGenerationShift),
+          static_cast<std::uint8_t>(word & 1U)};
+}
+
+}  // namespace
+
+SimStreamDriver::SimStreamDriver(SimStreamFabric& fabric, HostId host,
+                                 socklnd::StreamEvents& events, Doorbell& doorbell)
+    : fabric_(fabric), host_(host), events_(events), doorbell_(doorbell) {}
+
+SimStreamDriver::~SimStreamDriver() {
+  fabric_.remove_listeners(*this);
+  for (const Stream& stream : streams_) {
+    if (stream.in_use && !stream.closing) fabric_.abandon(stream.end);
+  }
+}
+
+std::size_t SimStreamDriver::write(StreamId id,
+                                   std::span<const std::span<const std::byte>> pieces) {
+  const Stream* stream = find(id);
+  if (stream == nullptr) {
+    counters_.add(Id::kStaleCalls);
+    return 0;
+  }
+  counters_.add(Id::kWrites);
+  if (stream->closing || stream->ended) return 0;  // on_closed() is on its way
+  std::size_t offered = 0;
+  for (const auto& piece : pieces)
+    offered += piece.size();
+  if (offered == 0) return 0;
+  std::size_t limit = offered;
+  if (happens(fabric_.random(), fabric_.shape().short_write))
+    limit = drawn_between(fabric_.random(), 0, offered);
+  const std::size_t taken = fabric_.write(stream->end, pieces, limit);
+  counters_.add(Id::kBytesWritten, taken);
+  if (taken < offered) counters_.add(Id::kShortWrites);
+  return taken;
+}
+
+void SimStreamDriver::pause_reading(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr) {
+    counters_.add(Id::kStaleCalls);
+    return;
+  }
+  stream->paused = true;
+  stream->was_paused = true;
+}
+
+void SimStreamDriver::resume_reading(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr) {
+    counters_.add(Id::kStaleCalls);
+    return;
+  }
+  stream->paused = false;
+  make_ready(id.index);
+}
+
+Result<SimStreamDriver::StreamId> SimStreamDriver::connect(const socklnd::ConnectRequest& request) {
+  if (streams_.size() >= kStreamsMax) return std::unexpected(Errc::kNoMemory);
+  const auto end = fabric_.connect(*this, host_, request);
+  if (!end) return std::unexpected(end.error());
+  counters_.add(Id::kConnects);
+  const std::uint32_t index = add_stream(*end);
+  return StreamId{index, streams_[index].generation};
+}
+
+Result<void> SimStreamDriver::listen(const socklnd::SocketAddress& local, unsigned backlog,
+                                     const socklnd::StreamOptions& accepted) {
+  return fabric_.listen(*this, host_, local, backlog, accepted);
+}
+
+void SimStreamDriver::stop_listening(const socklnd::SocketAddress& local) {
+  fabric_.stop_listening(*this, local);
+}
+
+void SimStreamDriver::close(StreamId id, Errc cause) {
+  Stream* stream = find(id);
+  if (stream == nullptr) {
+    counters_.add(Id::kStaleCalls);
+    return;
+  }
+  if (stream->closing) return;
+  stream->closing = true;
+  stream->cause = cause;
+  stream->unacknowledged = fabric_.close(stream->end);
+  make_ready(id.index);
+}
+
+Result<DetachedStream> SimStreamDriver::detach(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || stream->closing || stream->ended) return std::unexpected(Errc::kClosed);
+  if (!stream->reported || stream->remainder || stream->writable)
+    return std::unexpected(Errc::kBusy);
+  const auto done = fabric_.detach(stream->end);
+  if (!done) return std::unexpected(done.error());
+  const StreamConnection& connection = *fabric_.find(stream->end);
+  const DetachedStream detached{
+      descriptor_of(stream->end),
+      {connection.ends[stream->end.end].address, connection.ends[1U - stream->end.end].address}};
+  free_stream(id.index);
+  return detached;
+}
+
+Result<SimStreamDriver::StreamId> SimStreamDriver::adopt(const DetachedStream& detached,
+                                                         const socklnd::StreamOptions& options) {
+  if (streams_.size() >= kStreamsMax) return std::unexpected(Errc::kNoMemory);
+  const StreamEndId end = end_of(detached.descriptor);
+  const auto done = fabric_.adopt(end, *this, host_, options);
+  if (!done) return std::unexpected(done.error());
+  const std::uint32_t index = add_stream(end);
+  Stream& stream = streams_[index];
+  stream.reported = true;
+  stream.readable = true;  // whatever came meanwhile
+  make_ready(index);
+  return StreamId{index, stream.generation};
+}
+
+socklnd::StreamFacts SimStreamDriver::facts(StreamId id) const {
+  socklnd::StreamFacts facts;
+  const Stream* stream = find(id);
+  if (stream == nullptr) return facts;
+  const StreamConnection* connection = fabric_.find(stream->end);
+  if (connection == nullptr) return facts;
+  const StreamPipe& pipe = connection->pipes[stream->end.end];
+  facts.unsent_bytes = pipe.written - pipe.sent;
+  facts.unacknowledged_bytes = fabric_.unacknowledged(*connection, stream->end.end);
+  facts.retransmits = pipe.retransmits;
+  return facts;
+}
+
+std::uint32_t SimStreamDriver::add_accepted(StreamEndId end) {
+  counters_.add(Id::kAccepts);
+  const std::uint32_t index = add_stream(end);
+  streams_[index].accepted = true;
+  make_ready(index);
+  return index;
+}
+
+void SimStreamDriver::note_connected(std::uint32_t index) {
+  streams_[index].connected = true;
+  make_ready(index);
+}
+
+void SimStreamDriver::note_readable(std::uint32_t index) {
+  streams_[index].readable = true;
+  if (!streams_[index].paused) make_ready(index);
+}
+
+void SimStreamDriver::note_writable(std::uint32_t index) {
+  streams_[index].writable = true;
+  make_ready(index);
+}
+
+void SimStreamDriver::note_ended(std::uint32_t index, Errc cause, bool unread_lost) {
+  Stream& stream = streams_[index];
+  stream.ended = true;
+  stream.unread_lost = unread_lost;
+  stream.cause = cause;
+  if (!stream.connected && !stream.accepted && !stream.reported) {
+    counters_.add(Id::kFailedConnects);
+  } else {
+    counters_.add(cause == Errc::kTimedOut ? Id::kTimeouts : Id::kResets);
+  }
+  make_ready(index);
+}
+
+SimStreamDriver::Stream* SimStreamDriver::find(StreamId id) {
+  if (id.index >= streams_.size()) return nullptr;
+  Stream& stream = streams_[id.index];
+  return stream.in_use && stream.generation == id.generation ? &stream : nullptr;
+}
+
+const SimStreamDriver::Stream* SimStreamDriver::find(StreamId id) const {
+  return const_cast<SimStreamDriver*>(this)->find(id);
+}
+
+std::uint32_t SimStreamDriver::add_stream(StreamEndId end) {
+  std::uint32_t index = first_free_;
+  if (index == kNone) {
+    index = static_cast<std::uint32_t>(streams_.size());
+    streams_.emplace_back();
+  } else {
+    first_free_ = streams_[index].next_free;
+  }
+  Stream& stream = streams_[index];
+  stream.end = end;
+  stream.in_use = true;
+  counters_.add(Id::kOpen);
+  fabric_.find(end)->ends[end.end].stream = index;
+  return index;
+}
+
+void SimStreamDriver::free_stream(std::uint32_t index) {
+  Stream& stream = streams_[index];
+  const std::uint32_t generation = stream.generation + 1;
+  stream = Stream{};
+  stream.generation = generation;
+  stream.next_free = first_free_;
+  first_free_ = index;
+  counters_.subtract(Id::kOpen);
+}
+
+void SimStreamDriver::make_ready(std::uint32_t index) {
+  Stream& stream = streams_[index];
+  if (stream.queued) return;
+  stream.queued = true;
+  ready_.push_back(index);
+  doorbell_.ring();
+}
+
+}  // namespace plnet::drivers

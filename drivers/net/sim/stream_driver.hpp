@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The simulator's byte streams for one shard. Behaves as a socket driver does where the contract
+// leaves it free: writes come up short, reads end at any byte, connections break; all of it drawn.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "drivers/net/sim/stream_fabric.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/base/doorbell.hpp"
+#include "lib/base/pollable.hpp"
+#include "lib/socklnd/byte_stream.hpp"
+
+namespace plnet::drivers {
+
+#define PLNET_SIM_STREAM_COUNTERS(X)                                                            \
+  X(kConnects, "connects", "connections", kCount, "attempts to connect")                        \
+  X(kAccepts, "accepts", "connections", kCount, "incoming connections")                         \
+  X(kFailedConnects, "failed_connects", "connections", kCount, "attempts that failed")          \
+  X(kOpen, "open", "connections", kGauge, "streams that have an id now")                        \
+  X(kBytesWritten, "bytes_written", "bytes", kCount, "bytes taken by write()")                  \
+  X(kBytesRead, "bytes_read", "bytes", kCount, "bytes handed to the LND")                       \
+  X(kWrites, "writes", "calls", kCount, "calls of write()")                                     \
+  X(kShortWrites, "short_writes", "calls", kCount, "writes that took less than offered")        \
+  X(kReads, "reads", "calls", kCount, "reads, one on_bytes() each")                             \
+  X(kRemainders, "remainders", "calls", kCount, "reads of which staged bytes were left over")   \
+  X(kResets, "resets", "connections", kCount, "connections broken by the peer or the network")  \
+  X(kTimeouts, "timeouts", "connections", kCount, "connections whose peer went silent")         \
+  X(kStaleCalls, "stale_calls", "calls", kCount, "calls for a stream that has closed; ignored") \
+  X(kPollWork, "poll_work", "events", kCount, "pieces of work done by poll()")
+PLNET_COUNTERS(SimStreamCounters, PLNET_SIM_STREAM_COUNTERS);
+
+class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
+ public:
+  using StreamId = socklnd::StreamId;
+
+  // `doorbell` is rung when poll() has something to do. All must outlive the driver.
+  SimStreamDriver(SimStreamFabric& fabric, HostId host, socklnd::StreamEvents& events,
+                  Doorbell& doorbell);
+  ~SimStreamDriver() override;
+  SimStreamDriver(const SimStreamDriver&) = delete;
+  SimStreamDriver& operator=(const SimStreamDriver&) = delete;
+
+  std::size_t write(StreamId stream, std::span<const std::span<const std::byte>> pieces) override;
+  void pause_reading(StreamId stream) override;
+  void resume_reading(StreamId stream) override;
+  [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
+  [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
+                                    const socklnd::StreamOptions& accepted) override;
+  void stop_listening(const socklnd::SocketAddress& local) override;
+  void close(StreamId stream, Errc cause) override;
+  [[nodiscard]] Result<socklnd::DetachedStream> detach(StreamId stream) override;
+  [[nodiscard]] Result<StreamId> adopt(const socklnd::DetachedStream& stream,
+                                       const socklnd::StreamOptions& options) override;
+  [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
+  [[nodiscard]] CounterView counters() const override { return counters_.view(); }
+
+  unsigned poll(Instant now) override;
+  [[nodiscard]] std::string_view name() const override { return "sim streams"; }
+  [[nodiscard]] bool woken_by_doorbell() const override { return true; }
+
+  // What follows is for SimStreamFabric. Each only makes a note for poll().
+  std::uint32_t add_accepted(StreamEndId end);
+  void note_connected(std::uint32_t index);
+  void note_readable(std::uint32_t index);
+  void note_writable(std::uint32_t index);
+  // The connection is gone. `unread_lost`: bytes that have arrived but were not read are dropped.
+  void note_ended(std::uint32_t index, Errc cause, bool unread_lost);
+
+ private:
+  // Streams in one poll, one read each: enough to amortise the turn, few enough to leave room for
+  // others.
+  static constexpr std::size_t kServedPerPoll = 64;
+  static constexpr std::size_t kStreamsMax = 1U << 20U;  // ids are small integers; a bound on loops
+  static constexpr std::uint32_t kNone = ~0U;
+
+  struct Stream {
+    StreamEndId end;
+    std::uint32_t generation = 0;
+    std::uint32_t next_free = kNone;
+    bool in_use : 1 = false;
+    bool queued : 1 = false;  // on ready_
+    bool paused : 1 = false;
+    bool was_paused : 1 = false;  // during the handler that runs
+    bool reported : 1 = false;    // on_connected() or on_accepted() is out
+    bool accepted : 1 = false;
+    bool connected : 1 = false;
+    bool readable : 1 = false;
+    bool writable : 1 = false;
+    bool ended : 1 = false;        // the fabric has ended it
+    bool unread_lost : 1 = false;  // and what is unread with it
+    bool closing : 1 = false;      // close() was called
+    Errc cause = Errc::kClosed;
+    std::uint64_t unacknowledged = 0;
+    // Staged bytes that the LND left when it paused: they left the socket already.
+    std::unique_ptr<std::vector<std::byte>> remainder;
+  };
+
+  [[nodiscard]] Stream* find(StreamId id);
+  [[nodiscard]] const Stream* find(StreamId id) const;
+  [[nodiscard]] std::uint32_t add_stream(StreamEndId end);
+  void free_stream(std::uint32_t index);
+  void make_ready(std::uint32_t index);
+  // stream_poll.cpp
+  void serve(std::uint32_t index);
+  [[nodiscard]] bool report_open(std::uint32_t index, StreamId id);
+  void finish_turn(std::uint32_t index, StreamId id);
+  bool read_once(StreamId id);
+  bool present_remainder(StreamId id);
+  void keep_remainder(StreamId id, std::span<const std::byte> staged, std::size_t used);
+  void report_closed(std::uint32_t index, StreamId id);
+
+  SimStreamFabric& fabric_;
+  HostId host_;
+  socklnd::StreamEvents& events_;
+  Doorbell& doorbell_;
+  std::deque<Stream> streams_;  // handlers may add streams: addresses stay put
+  std::uint32_t first_free_ = kNone;
+  std::vector<std::uint32_t> ready_;  // served in order, each stream at most once
+  std::vector<std::uint32_t> serving_;
+  std::vector<std::byte> staging_;
+  Counters<SimStreamCounters> counters_;
+};
+
+}  // namespace plnet::drivers

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/sim/stream_fabric.hpp"
+
+#include <algorithm>
+
+#include "drivers/net/sim/dice.hpp"
+#include "drivers/net/sim/stream_driver.hpp"
+
+namespace plnet::drivers {
+
+namespace {
+
+// An event's word: kind, end, generation, connection.
+constexpr unsigned kKindShift = 56;
+constexpr unsigned kEndShift = 55;
+constexpr unsigned kGenerationShift = 32;
+constexpr std::uint64_t kGenerationMask = (1ULL << (kEndShift - kGenerationShift)) - 1;
+
+}  // namespace
+
+SimStreamFabric::SimStreamFabric(SimNetwork& network, const StreamShape& shape, std::uint64_t seed)
+    : network_(network),
+      loop_(network.loop()),
+      shape_(shape),
+      random_(Random(seed).fork("streams")) {
+  network_.watch_reachability(*this);
+}
+
+void SimStreamFabric::schedule(Instant when, Kind kind, std::uint32_t connection, unsigned end) {
+  const std::uint64_t generation = connections_[connection].generation & kGenerationMask;
+  loop_.schedule(when, *this,
+                 static_cast<std::uint64_t>(kind) << kKindShift |
+                     static_cast<std::uint64_t>(end) << kEndShift | generation << kGenerationShift |
+                     connection);
+}
+
+void SimStreamFabric::on_event(std::uint64_t word) {
+  const auto index = static_cast<std::uint32_t>(word);
+  const auto kind = static_cast<Kind>(word >> kKindShift);
+  const auto end = static_cast<unsigned>(word >> kEndShift & 1U);
+  StreamConnection& connection = connections_[index];
+  const std::uint64_t generation = word >> kGenerationShift & kGenerationMask;
+  if (!connection.in_use || (connection.generation & kGenerationMask) != generation) return;
+  switch (kind) {
+    case Kind::kArrival: arrival(index, end); break;
+    case Kind::kWritable: writable(index, end); break;
+    case Kind::kWindow:
+      connection.pipes[end].window_pending = false;
+      pump(index, end);
+      break;
+    case Kind::kRetransmit: retransmit(index, end); break;
+    case Kind::kReset: reset_end(index, end, Errc::kReset); break;
+    case Kind::kKeepalive: keepalive(index, end); break;
+    default: handle_setup(kind, index, connection); break;
+  }
+}
+
+StreamConnection* SimStreamFabric::find(StreamEndId id) {
+  if (id.connection >= connections_.size()) return nullptr;
+  StreamConnection& connection = connections_[id.connection];
+  return connection.in_use && connection.generation == id.generation ? &connection : nullptr;
+}
+
+std::size_t SimStreamFabric::readable(const StreamConnection& connection, unsigned end) {
+  const StreamPipe& pipe = connection.pipes[1 - end];
+  return static_cast<std::size_t>(pipe.arrived - pipe.read);
+}
+
+std::size_t SimStreamFabric::write(StreamEndId id,
+                                   std::span<const std::span<const std::byte>> pieces,
+                                   std::size_t limit) {
+  StreamConnection* connection = find(id);
+  if (connection == nullptr || connection->ends[id.end].state != StreamEnd::State::kOpen) return 0;
+  StreamPipe& pipe = connection->pipes[id.end];
+  std::size_t room = std::min(limit, send_room(*connection, id.end));
+  std::size_t taken = 0;
+  std::size_t offered = 0;
+  for (const std::span<const std::byte>& piece : pieces) {
+    offered += piece.size();
+    const std::size_t here = std::min(piece.size(), room);
+    pipe.bytes.push(chunks_, piece.first(here));
+    room -= here;
+    taken += here;
+  }
+  pipe.written += taken;
+  pump(id.connection, id.end);
+  if (taken < offered) {
+    pipe.wants_writable = true;
+    arm_writable(id.connection, id.end);
+  }
+  return taken;
+}
+
+void SimStreamFabric::read(StreamEndId id, std::span<std::byte> direct,
+                           std::span<std::byte> staged) {
+  StreamConnection* connection = find(id);
+  PLNET_CHECK(connection != nullptr, "a driver reads from a connection that is gone");
+  const unsigned sender = 1U - id.end;
+  StreamPipe& pipe = connection->pipes[sender];
+  pipe.bytes.copy_out(chunks_, direct);
+  pipe.bytes.copy_out(chunks_, staged);
+  pipe.read += direct.size() + staged.size();
+  loop_.note(pipe.read);
+  open_window(id.connection, sender);
+}
+
+std::uint64_t SimStreamFabric::unacknowledged(const StreamConnection& connection,
+                                              unsigned end) const {
+  const StreamPipe& pipe = connection.pipes[end];
+  std::uint64_t acknowledged = pipe.acknowledged;
+  for (std::size_t i = 0; i < pipe.acks.size(); ++i) {
+    if (pipe.acks.at(i).arrival <= network_.now()) acknowledged = pipe.acks.at(i).up_to;
+  }
+  return pipe.written - acknowledged;
+}
+
+std::uint64_t SimStreamFabric::close(StreamEndId id) {
+  StreamConnection* connection = find(id);
+  if (connection == nullptr) return 0;
+  const std::uint64_t lost = unacknowledged(*connection, id.end);
+  const StreamEnd& end = connection->ends[id.end];
+  if (end.state == StreamEnd::State::kOpening) drop_unconfirmed(id.connection);
+  if (end.state == StreamEnd::State::kOpen) {
+    StreamPipe& pipe = connection->pipes[id.end];
+    const bool unread = readable(*connection, id.end) > 0;
+    const bool unsent = pipe.written > pipe.sent;
+    if (unread || (unsent && end.discards_unsent)) {
+      if (connection->ends[1U - id.end].state == StreamEnd::State::kFinished) {
+        pipe.bytes.clear(chunks_);  // the reader has left first and taken its bytes along
+      } else {
+        pipe.bytes.keep_first(chunks_, static_cast<std::size_t>(pipe.sent - pipe.read));
+      }
+      pipe.written = pipe.sent;
+      pipe.dead = true;
+      reset_from(id.connection, id.end);
+    } else {
+      pipe.ending = true;
+      pump(id.connection, id.end);
+    }
+  }
+  finish_end(id.connection, id.end);
+  return lost;
+}
+
+Result<void> SimStreamFabric::detach(StreamEndId id) {
+  StreamConnection* connection = find(id);
+  if (connection == nullptr) return std::unexpected(Errc::kClosed);
+  StreamEnd& end = connection->ends[id.end];
+  if (end.state != StreamEnd::State::kOpen) return std::unexpected(Errc::kClosed);
+  if (connection->pipes[id.end].wants_writable) return std::unexpected(Errc::kBusy);
+  end.state = StreamEnd::State::kDetached;
+  end.driver = nullptr;
+  return {};
+}
+
+Result<void> SimStreamFabric::adopt(StreamEndId id, SimStreamDriver& driver, HostId host,
+                                    const socklnd::StreamOptions& options) {
+  StreamConnection* connection = find(id);
+  if (connection == nullptr) return std::unexpected(Errc::kClosed);
+  StreamEnd& end = connection->ends[id.end];
+  if (end.driver != nullptr) return std::unexpected(Errc::kInvalid);
+  if (end.host != host) return std::unexpected(Errc::kNotPermitted);
+  if (end.state == StreamEnd::State::kBroken) {  // while nobody had it
+    finish_end(id.connection, id.end);
+    return std::unexpected(Errc::kReset);
+  }
+  if (end.state != StreamEnd::State::kDetached) return std::unexpected(Errc::kInvalid);
+  end.state = StreamEnd::State::kOpen;
+  end.driver = &driver;
+  set_options(end, options);
+  return {};
+}
+
+void SimStreamFabric::break_connection(const socklnd::StreamAddresses& addresses) {
+  for (std::uint32_t index = 0; index < connections_.size(); ++index) {
+    const StreamConnection& connection = connections_[index];
+    if (!connection.in_use) continue;
+    const auto& [a, b] = connection.ends;
+    if ((a.address == addresses.local && b.address == addresses.remote) ||
+        (b.address == addresses.local && a.address == addresses.remote)) {
+      reset_end(index, 0, Errc::kReset);
+      reset_end(index, 1, Errc::kReset);
+      return;
+    }
+  }
+}
+
+void SimStreamFabric::on_reachability() {
+  for (std::uint32_t index = 0; index < connections_.size(); ++index) {
+    const StreamConnection& connection = connections_[index];
+    if (!connection.in_use) continue;
+    for (unsigned end = 0; end < 2; ++end) {
+      const StreamEnd& near = connection.ends[end];
+      const StreamEnd& far = connection.ends[1 - end];
+      if (near.state != StreamEnd::State::kOpen || near.keepalive_s == 0) continue;
+      if (network_.reaches(near.host, far.host) && network_.reaches(far.host, near.host)) continue;
+      schedule(network_.now() + std::chrono::seconds(near.keepalive_s), Kind::kKeepalive, index,
+               end);
+    }
+  }
+}
+
+}  // namespace plnet::drivers

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver's poll: what the contract calls events. A handler may call back into the driver, so
+// after each of them the stream is looked up again.
+#include <algorithm>
+#include <utility>
+
+#include "drivers/net/sim/dice.hpp"
+#include "drivers/net/sim/stream_driver.hpp"
+
+namespace plnet::drivers {
+
+using Id = SimStreamCounters::Id;
+using socklnd::StreamAddresses;
+
+unsigned SimStreamDriver::poll(Instant /*now*/) {
+  if (ready_.empty()) return 0;
+  std::swap(ready_, serving_);
+  ready_.clear();
+  const std::size_t count = std::min<std::size_t>(serving_.size(), kServedPerPoll);
+  // The rest keeps its place in front of what becomes ready meanwhile.
+  ready_.assign(serving_.begin() + static_cast<std::ptrdiff_t>(count), serving_.end());
+  serving_.resize(count);
+  for (const std::uint32_t index : serving_) {
+    streams_[index].queued = false;
+    serve(index);
+  }
+  serving_.clear();
+  counters_.add(Id::kPollWork, count);
+  return static_cast<unsigned>(count);
+}
+
+void SimStreamDriver::serve(std::uint32_t index) {
+  if (!streams_[index].in_use) return;  // detached since
+  const StreamId id{index, streams_[index].generation};
+  if (!streams_[index].reported && !report_open(index, id)) return;
+
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  if (stream->closing || (stream->ended && (stream->unread_lost || stream->paused))) {
+    report_closed(index, id);
+    return;
+  }
+  if (!stream->paused && (stream->remainder ? present_remainder(id) : read_once(id))) {
+    stream = find(id);
+    if (stream == nullptr) return;
+  }
+  if (stream->closing) return;  // close() has made it ready
+  if (stream->writable && !stream->ended) {
+    stream->writable = false;
+    events_.on_writable(id);
+    stream = find(id);
+    if (stream == nullptr || stream->closing) return;
+  }
+  finish_turn(index, id);
+}
+
+// True if the stream can be served further in this poll.
+bool SimStreamDriver::report_open(std::uint32_t index, StreamId id) {
+  Stream& stream = streams_[index];
+  if (!stream.accepted && !stream.connected) {
+    if (stream.closing || stream.ended) report_closed(index, id);
+    return false;
+  }
+  if (stream.closing && stream.connected) {  // closed before we could tell that it was open
+    report_closed(index, id);
+    return false;
+  }
+  stream.reported = true;
+  const StreamConnection& connection = *fabric_.find(stream.end);
+  const StreamAddresses addresses{connection.ends[stream.end.end].address,
+                                  connection.ends[1U - stream.end.end].address};
+  if (stream.accepted) {
+    fabric_.accepted(addresses.local, *this);
+    events_.on_accepted(id, addresses);
+  } else {
+    events_.on_connected(id, addresses);
+  }
+  const Stream* now = find(id);
+  if (now != nullptr && !now->closing) make_ready(index);  // data may have come with it
+  return false;
+}
+
+// Whether there is more to do, or the end has come.
+void SimStreamDriver::finish_turn(std::uint32_t index, StreamId id) {
+  const Stream& stream = streams_[index];
+  if (stream.paused) {
+    if (stream.ended) make_ready(index);
+    return;
+  }
+  const StreamConnection& connection = *fabric_.find(stream.end);
+  const bool more = SimStreamFabric::readable(connection, stream.end.end) > 0 || stream.remainder;
+  if (more) {
+    make_ready(index);
+  } else if (stream.ended || connection.pipes[1U - stream.end.end].end_arrived) {
+    report_closed(index, id);
+  }
+}
+
+// True if a handler was called.
+bool SimStreamDriver::read_once(StreamId id) {
+  Stream* stream = find(id);
+  stream->readable = false;
+  const StreamEndId end = stream->end;
+  const std::size_t available = SimStreamFabric::readable(*fabric_.find(end), end.end);
+  if (available == 0) return false;
+  const std::span<std::byte> destination = events_.destination(id);
+  stream = find(id);
+  if (stream == nullptr || stream->closing || stream->paused) return true;
+
+  const std::size_t staging = fabric_.shape().staging_bytes;
+  std::size_t count = std::min(available, destination.size() + staging);
+  if (happens(fabric_.random(), fabric_.shape().split_read))
+    count = drawn_between(fabric_.random(), 1, count);
+  const std::size_t direct = std::min(count, destination.size());
+  if (staging_.size() < count - direct) staging_.resize(staging);
+  const std::span<std::byte> staged{staging_.data(), count - direct};
+  fabric_.read(end, destination.first(direct), staged);
+  counters_.add(Id::kReads);
+  counters_.add(Id::kBytesRead, count);
+
+  stream->was_paused = false;
+  const std::size_t used = events_.on_bytes(id, direct, staged);
+  keep_remainder(id, staged, used);
+  return true;
+}
+
+bool SimStreamDriver::present_remainder(StreamId id) {
+  Stream* stream = find(id);
+  const std::unique_ptr<std::vector<std::byte>> staged = std::move(stream->remainder);
+  stream->was_paused = false;
+  const std::size_t used = events_.on_bytes(id, 0, *staged);
+  keep_remainder(id, *staged, used);
+  return true;
+}
+
+void SimStreamDriver::keep_remainder(StreamId id, std::span<const std::byte> staged,
+                                     std::size_t used) {
+  PLNET_CHECK(used <= staged.size(), "a handler used more bytes than it was given");
+  Stream* stream = find(id);
+  if (stream == nullptr || stream->closing || used == staged.size()) return;
+  PLNET_CHECK(stream->was_paused, "a handler left bytes over without pause_reading()");
+  counters_.add(Id::kRemainders);
+  stream->remainder = std::make_unique<std::vector<std::byte>>(
+      staged.begin() + static_cast<std::ptrdiff_t>(used), staged.end());
+}
+
+void SimStreamDriver::report_closed(std::uint32_t index, StreamId id) {
+  const Stream& stream = streams_[index];
+  const Errc cause = stream.cause;  // kClosed unless close() or the network said otherwise
+  const std::uint64_t lost = stream.closing ? stream.unacknowledged : fabric_.close(stream.end);
+  free_stream(index);
+  events_.on_closed(id, cause, lost);
+}
+
+}  // namespace plnet::drivers

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/sim/verbs_driver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "drivers/net/sim/dice.hpp"
+
+namespace plnet::drivers {
+
+using Id = SimVerbsCounters::Id;
+using o2iblnd::ConnectParameters;
+using o2iblnd::QueuePairSize;
+using o2iblnd::ReceiveRequest;
+using o2iblnd::WorkCompletion;
+using o2iblnd::WorkEvent;
+using o2iblnd::WorkRequest;
+using State = QueuePair::State;
+
+namespace {
+
+// Keys and addresses as a peer sees them: numbers, not pointers, so that runs repeat.
+constexpr std::uint32_t kKeyBase = 0x5100;
+constexpr unsigned kArenaShift = 40;
+
+std::vector<std::byte> padded(std::span<const std::byte> data, std::size_t size) {
+  std::vector<std::byte> all(data.begin(), data.end());
+  all.resize(size);
+  return all;
+}
+
+}  // namespace
+
+SimVerbsDriver::SimVerbsDriver(SimVerbsFabric& fabric, HostId host, const ArenaTable& arenas,
+                               o2iblnd::VerbsEvents& events, Doorbell& doorbell)
+    : fabric_(fabric), host_(host), arenas_(arenas), events_(events), doorbell_(doorbell) {}
+
+SimVerbsDriver::~SimVerbsDriver() {
+  fabric_.remove(*this);
+}
+
+o2iblnd::RemoteKey SimVerbsDriver::remote_key(const Fragment& fragment) const {
+  PLNET_CHECK(fragment.at.arena < arenas_.count(), "only memory in an arena can be laid open");
+  return {kKeyBase + fragment.at.arena,
+          (fragment.at.arena + 1ULL) << kArenaShift | fragment.at.offset};
+}
+
+std::span<std::byte> SimVerbsDriver::remote_memory(std::uint32_t key, std::uint64_t address,
+                                                   std::size_t length) const {
+  const std::uint64_t arena = key - kKeyBase;
+  if (key < kKeyBase || arena >= arenas_.count()) return {};
+  const Arena& home = arenas_.arena(static_cast<ArenaId>(arena));
+  const std::uint64_t first = (arena + 1) << kArenaShift;
+  if (address < first || address - first > home.size || length > home.size - (address - first))
+    return {};
+  return {home.base + (address - first), length};
+}
+
+bool SimVerbsDriver::post_chain(QueuePairId id, std::span<const WorkRequest> chain) {
+  PLNET_CHECK(!chain.empty(), "an empty chain was posted");
+  QueuePair* pair = find(id);
+  const bool open = pair != nullptr && pair->state == State::kEstablished;
+  const bool room = open && pair->sends.size() + chain.size() <= pair->size.send_requests;
+  // Refusing without need is fair only while a completion is due that tells to try again.
+  if (!room || (!pair->sends.empty() && happens(fabric_.random(), fabric_.shape().post_refused))) {
+    counters_.add(Id::kChainsRefused);
+    return false;
+  }
+  for (const WorkRequest& request : chain) {
+    PLNET_CHECK(request.piece_count <= o2iblnd::kGatherMax, "more pieces than a request can have");
+    pair->sends.push_back({request, &request == &chain.back()});
+  }
+  counters_.add(Id::kChains);
+  fabric_.pump(*pair);
+  return true;
+}
+
+std::size_t SimVerbsDriver::post_receives(QueuePairId id, std::span<const ReceiveRequest> burst) {
+  QueuePair* pair = find(id);
+  if (pair == nullptr || pair->drained || pair->size.receive_requests == 0) {
+    counters_.add(Id::kStaleCalls);
+    return 0;
+  }
+  if (pair->state == State::kError) {  // as a device does: taken, and flushed at once
+    for (const ReceiveRequest& request : burst) {
+      counters_.add(Id::kFlushed);
+      note_completion({.queue_pair = id,
+                       .event = WorkEvent::kReceived,
+                       .status = std::unexpected(Errc::kAborted),
+                       .cookie = request.cookie});
+    }
+    return burst.size();
+  }
+  const std::size_t room = pair->size.receive_requests - pair->receives.size();
+  const std::size_t count = std::min(room, burst.size());
+  for (const ReceiveRequest& request : burst.first(count)) {
+    (void)arenas_.bytes(request.buffer);  // checks that it lies in its arena
+    pair->receives.push_back(request);
+  }
+  return count;
+}
+
+Result<SimVerbsDriver::QueuePairId> SimVerbsDriver::connect(const Ipv4Endpoint& local,
+                                                            const Ipv4Endpoint& remote,
+                                                            const QueuePairSize& size,
+                                                            const ConnectParameters& parameters,
+                                                            std::span<const std::byte> data) {
+  if (data.size() > o2iblnd::kConnectDataBytesMax) return std::unexpected(Errc::kTooBig);
+  if (!usable_) return std::unexpected(Errc::kNetworkDown);
+  if (fabric_.network().host_of(mapped_ipv4(local.address)) != host_)
+    return std::unexpected(Errc::kNotFound);
+  if (size.send_requests > limits_.work_requests_max ||
+      size.receive_requests > limits_.work_requests_max ||
+      slots_.size() - free_.size() >= kQueuePairsMax)
+    return std::unexpected(Errc::kNoMemory);
+  QueuePair& pair = fabric_.create(*this, host_);
+  pair.local = local;
+  pair.remote = remote;
+  pair.size = size;
+  pair.parameters = parameters;
+  pair.data = padded(data, o2iblnd::kConnectDataBytesMax);
+  pair.prepared = true;
+  counters_.add(Id::kConnects);
+  fabric_.connect(pair);
+  return pair.id;
+}
+
+Result<void> SimVerbsDriver::listen(const Ipv4Endpoint& local) {
+  return fabric_.listen(*this, local);
+}
+
+void SimVerbsDriver::stop_listening(const Ipv4Endpoint& local) {
+  fabric_.stop_listening(*this, local);
+}
+
+Result<void> SimVerbsDriver::prepare(QueuePairId request, const QueuePairSize& size) {
+  QueuePair* pair = find(request);
+  if (pair == nullptr || pair->state != State::kRequested) return std::unexpected(Errc::kNotFound);
+  if (size.send_requests > limits_.work_requests_max ||
+      size.receive_requests > limits_.work_requests_max)
+    return std::unexpected(Errc::kNoMemory);
+  pair->size = size;
+  pair->prepared = true;
+  return {};
+}
+
+Result<void> SimVerbsDriver::accept(QueuePairId request, const ConnectParameters& parameters,
+                                    std::span<const std::byte> data) {
+  if (data.size() > o2iblnd::kAcceptDataBytesMax) return std::unexpected(Errc::kTooBig);
+  QueuePair* pair = find(request);
+  if (pair == nullptr || pair->state != State::kRequested) return std::unexpected(Errc::kNotFound);
+  if (!pair->prepared) return std::unexpected(Errc::kInvalid);
+  pair->parameters = parameters;
+  pair->data = padded(data, o2iblnd::kAcceptDataBytesMax);
+  fabric_.accept(*pair);
+  return {};
+}
+
+void SimVerbsDriver::reject(QueuePairId request, std::span<const std::byte> data) {
+  QueuePair* pair = find(request);
+  if (pair == nullptr || pair->state != State::kRequested) {
+    counters_.add(Id::kStaleCalls);
+    return;
+  }
+  PLNET_CHECK(data.size() <= o2iblnd::kRejectDataBytesMax, "too much data for a rejection");
+  pair->data = padded(data, o2iblnd::kRejectDataBytesMax);
+  const bool prepared = pair->prepared;
+  fabric_.reject(*pair);
+  if (prepared) return;  // its receives come back, then on_drained()
+  slots_[request.index].pair = nullptr;
+  free_.push_back(request.index);
+  fabric_.destroy(*pair);
+}
+
+void SimVerbsDriver::to_error(QueuePairId id) {
+  QueuePair* pair = find(id);
+  if (pair == nullptr) {
+    counters_.add(Id::kStaleCalls);
+    return;
+  }
+  fabric_.fail(*pair, Errc::kAborted);
+}
+
+void SimVerbsDriver::set_device(bool usable, Errc cause) {
+  usable_ = usable;
+  push({.kind = Note::Kind::kDevice, .cause = cause, .usable = usable});
+  if (usable) return;
+  for (const Slot& slot : slots_) {
+    if (slot.pair != nullptr) fabric_.fail(*slot.pair, cause);
+  }
+}
+
+QueuePair* SimVerbsDriver::find(QueuePairId id) {
+  if (id.index >= slots_.size() || slots_[id.index].generation != id.generation) return nullptr;
+  return slots_[id.index].pair;
+}
+
+SimVerbsDriver::QueuePairId SimVerbsDriver::add(QueuePair& pair) {
+  std::uint32_t index = 0;
+  if (free_.empty()) {
+    index = static_cast<std::uint32_t>(slots_.size());
+    slots_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  slots_[index].pair = &pair;
+  return {index, ++slots_[index].generation};
+}
+
+void SimVerbsDriver::push(Note note) {
+  notes_.push_back(std::move(note));
+  doorbell_.ring();
+}
+
+void SimVerbsDriver::note_completion(const WorkCompletion& completion) {
+  push({.completion = completion});
+}
+
+void SimVerbsDriver::note_request(QueuePair& pair) {
+  counters_.add(Id::kRequests);
+  push({.kind = Note::Kind::kRequest,
+        .id = pair.id,
+        .from = pair.remote,
+        .to = pair.local,
+        .data = std::move(pair.data)});
+}
+
+void SimVerbsDriver::note_established(const QueuePair& pair, std::span<const std::byte> data) {
+  counters_.add(Id::kEstablished);
+  push({.kind = Note::Kind::kEstablished, .id = pair.id, .data = {data.begin(), data.end()}});
+}
+
+void SimVerbsDriver::note_rejected(const QueuePair& pair, o2iblnd::RejectKind kind,
+                                   std::span<const std::byte> data) {
+  push({.kind = Note::Kind::kRejected,
+        .id = pair.id,
+        .reject = kind,
+        .data = {data.begin(), data.end()}});
+}
+
+void SimVerbsDriver::note_disconnected(const QueuePair& pair, Errc cause) {
+  push({.kind = Note::Kind::kDisconnected, .id = pair.id, .cause = cause});
+}
+
+void SimVerbsDriver::note_drained(const QueuePair& pair) {
+  push({.kind = Note::Kind::kDrained, .id = pair.id});
+}
+
+unsigned SimVerbsDriver::poll(Instant /*now*/) {
+  unsigned work = 0;
+  while (work < kBurst && !notes_.empty()) {
+    if (notes_.front().kind == Note::Kind::kCompletion) {
+      work += tell_completions();
+      continue;
+    }
+    const Note note = std::move(notes_.front());
+    notes_.pop_front();
+    tell(note);
+    ++work;
+  }
+  return work;
+}
+
+unsigned SimVerbsDriver::tell_completions() {
+  std::array<WorkCompletion, kBurst> burst;
+  std::size_t count = 0;
+  while (count < kBurst && !notes_.empty() && notes_.front().kind == Note::Kind::kCompletion) {
+    burst[count++] = notes_.front().completion;
+    notes_.pop_front();
+  }
+  events_.on_completions({burst.data(), count});
+  return static_cast<unsigned>(count);
+}
+
+void SimVerbsDriver::tell(const Note& note) {
+  switch (note.kind) {
+    case Note::Kind::kRequest:
+      events_.on_connect_request(note.id, note.from, note.to, note.data);
+      break;
+    case Note::Kind::kEstablished: events_.on_established(note.id, note.data); break;
+    case Note::Kind::kRejected: events_.on_rejected(note.id, note.reject, note.data); break;
+    case Note::Kind::kDisconnected: events_.on_disconnected(note.id, note.cause); break;
+    case Note::Kind::kDevice: events_.on_device(note.usable, note.cause); break;
+    case Note::Kind::kDrained: {
+      Slot& slot = slots_[note.id.index];
+      fabric_.destroy(*slot.pair);
+      slot.pair = nullptr;
+      free_.push_back(note.id.index);
+      events_.on_drained(note.id);
+      break;
+    }
+    case Note::Kind::kCompletion: break;  // tell_completions()
+  }
+}
+
+}  // namespace plnet::drivers

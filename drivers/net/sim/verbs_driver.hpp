@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The simulator's queue pairs for one shard. Strict where real devices are: what a device answers
+// with an error completion is an error completion here, not an assertion.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "drivers/net/sim/verbs_fabric.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/base/doorbell.hpp"
+#include "lib/base/pollable.hpp"
+#include "lib/o2iblnd/queue_pair.hpp"
+
+namespace plnet::drivers {
+
+#define PLNET_SIM_VERBS_COUNTERS(X)                                                           \
+  X(kConnects, "connects", "connections", kCount, "attempts to connect")                      \
+  X(kRequests, "requests", "connections", kCount, "incoming connection requests")             \
+  X(kEstablished, "established", "connections", kCount, "connections that came up")           \
+  X(kChains, "chains", "chains", kCount, "chains posted")                                     \
+  X(kChainsRefused, "chains_refused", "chains", kCount, "chains for which there was no room") \
+  X(kSends, "sends", "messages", kCount, "messages executed at the peer")                     \
+  X(kWrites, "writes", "writes", kCount, "remote writes executed at the peer")                \
+  X(kBytesWritten, "bytes_written", "bytes", kCount, "bytes placed in the peer's memory")     \
+  X(kReceived, "received", "messages", kCount, "messages received")                           \
+  X(kNotReady, "not_ready", "messages", kCount, "tries that found no receive at the peer")    \
+  X(kLateWrites, "late_writes", "writes", kCount, "writes that landed before on_drained()")   \
+  X(kErrors, "errors", "requests", kCount, "requests that failed, flushes not counted")       \
+  X(kFlushed, "flushed", "requests", kCount, "requests flushed")                              \
+  X(kStaleCalls, "stale_calls", "calls", kCount, "calls for a queue pair that is gone; ignored")
+PLNET_COUNTERS(SimVerbsCounters, PLNET_SIM_VERBS_COUNTERS);
+
+class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
+ public:
+  using QueuePairId = o2iblnd::QueuePairId;
+  using Ipv4Endpoint = o2iblnd::Ipv4Endpoint;
+
+  // `arenas`, `events` and `doorbell` outlive the driver.
+  SimVerbsDriver(SimVerbsFabric& fabric, HostId host, const ArenaTable& arenas,
+                 o2iblnd::VerbsEvents& events, Doorbell& doorbell);
+  ~SimVerbsDriver() override;
+  SimVerbsDriver(const SimVerbsDriver&) = delete;
+  SimVerbsDriver& operator=(const SimVerbsDriver&) = delete;
+
+  [[nodiscard]] bool post_chain(QueuePairId queue_pair,
+                                std::span<const o2iblnd::WorkRequest> chain) override;
+  std::size_t post_receives(QueuePairId queue_pair,
+                            std::span<const o2iblnd::ReceiveRequest> burst) override;
+  [[nodiscard]] o2iblnd::RemoteKey remote_key(const Fragment& fragment) const override;
+  [[nodiscard]] Result<QueuePairId> connect(const Ipv4Endpoint& local, const Ipv4Endpoint& remote,
+                                            const o2iblnd::QueuePairSize& size,
+                                            const o2iblnd::ConnectParameters& parameters,
+                                            std::span<const std::byte> data) override;
+  [[nodiscard]] Result<void> listen(const Ipv4Endpoint& local) override;
+  void stop_listening(const Ipv4Endpoint& local) override;
+  [[nodiscard]] Result<void> prepare(QueuePairId request,
+                                     const o2iblnd::QueuePairSize& size) override;
+  [[nodiscard]] Result<void> accept(QueuePairId request,
+                                    const o2iblnd::ConnectParameters& parameters,
+                                    std::span<const std::byte> data) override;
+  void reject(QueuePairId request, std::span<const std::byte> data) override;
+  void to_error(QueuePairId queue_pair) override;
+  [[nodiscard]] const o2iblnd::DeviceLimits& limits() const override { return limits_; }
+  [[nodiscard]] CounterView counters() const override { return counters_.view(); }
+
+  unsigned poll(Instant now) override;
+  [[nodiscard]] std::string_view name() const override { return "sim verbs"; }
+  [[nodiscard]] bool woken_by_doorbell() const override { return true; }
+
+  // The port goes down or comes back: all queue pairs end.
+  void set_device(bool usable, Errc cause);
+
+  // What follows is for SimVerbsFabric. Each only makes a note for poll().
+  [[nodiscard]] QueuePairId add(QueuePair& pair);
+  [[nodiscard]] HostId host() const { return host_; }
+  [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
+  // The memory that a remote key and address name; empty if they name none of ours.
+  [[nodiscard]] std::span<std::byte> remote_memory(std::uint32_t key, std::uint64_t address,
+                                                   std::size_t length) const;
+  void note_completion(const o2iblnd::WorkCompletion& completion);
+  void note_request(QueuePair& pair);
+  void note_established(const QueuePair& pair, std::span<const std::byte> data);
+  void note_rejected(const QueuePair& pair, o2iblnd::RejectKind kind,
+                     std::span<const std::byte> data);
+  void note_disconnected(const QueuePair& pair, Errc cause);
+  void note_drained(const QueuePair& pair);
+  void count(SimVerbsCounters::Id id, std::uint64_t amount = 1) { counters_.add(id, amount); }
+
+ private:
+  static constexpr std::size_t kBurst = 32;  // completions of one upcall
+  static constexpr std::size_t kQueuePairsMax = 65536;
+
+  struct Note {
+    enum class Kind : std::uint8_t {
+      kCompletion,
+      kRequest,
+      kEstablished,
+      kRejected,
+      kDisconnected,
+      kDrained,
+      kDevice,
+    };
+    Kind kind = Kind::kCompletion;
+    o2iblnd::WorkCompletion completion;
+    QueuePairId id;
+    Ipv4Endpoint from;
+    Ipv4Endpoint to;
+    o2iblnd::RejectKind reject = o2iblnd::RejectKind::kOther;
+    Errc cause = Errc::kClosed;
+    bool usable = true;
+    std::vector<std::byte> data;
+  };
+  struct Slot {
+    QueuePair* pair = nullptr;
+    std::uint32_t generation = 0;
+  };
+
+  [[nodiscard]] QueuePair* find(QueuePairId id);
+  void push(Note note);
+  void tell(const Note& note);
+  unsigned tell_completions();
+
+  SimVerbsFabric& fabric_;
+  HostId host_;
+  const ArenaTable& arenas_;
+  o2iblnd::VerbsEvents& events_;
+  Doorbell& doorbell_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::deque<Note> notes_;  // in order: completions before the end of their queue pair
+  o2iblnd::DeviceLimits limits_{
+      .work_requests_max = 16384, .gather_max = o2iblnd::kGatherMax, .inline_bytes_max = 0};
+  bool usable_ = true;
+  Counters<SimVerbsCounters> counters_;
+};
+
+}  // namespace plnet::drivers

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reliable connected queue pairs of a simulated cluster and the connection manager between them.
+// The responder's side of every work request runs here: ordering, keys, receiver-not-ready, errors.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "drivers/net/sim/event_loop.hpp"
+#include "drivers/net/sim/network.hpp"
+#include "drivers/net/sim/shape.hpp"
+#include "lib/base/random.hpp"
+#include "lib/o2iblnd/queue_pair.hpp"
+
+namespace plnet::drivers {
+
+class SimVerbsDriver;
+
+struct QueuePair {
+  enum class State : std::uint8_t {
+    kRequested,   // passive: the LND has not answered yet
+    kConnecting,  // active: waiting for the answer
+    kAccepted,    // passive: accept() is out, the other side does not know yet
+    kEstablished,
+    kError,  // flushed; nothing is sent or received any more
+  };
+  struct Work {
+    o2iblnd::WorkRequest request;
+    bool signalled = false;
+  };
+
+  SimVerbsDriver* driver = nullptr;
+  o2iblnd::QueuePairId id;  // the driver's name for it
+  HostId host = kNoHost;
+  State state = State::kConnecting;
+  o2iblnd::QueuePairSize size;
+  o2iblnd::ConnectParameters parameters;
+  o2iblnd::Ipv4Endpoint local;
+  o2iblnd::Ipv4Endpoint remote;
+  std::uint32_t peer = ~0U;  // index here; the generation guards it
+  std::uint32_t peer_generation = 0;
+  std::vector<std::byte> data;  // private data of the request, the answer, the rejection
+  std::deque<Work> sends;       // posted and not completed, oldest first
+  std::deque<o2iblnd::ReceiveRequest> receives;
+  std::uint64_t first_send = 0;    // number of sends.front(): numbers name requests in events
+  std::uint64_t next_execute = 0;  // the first that is not executed at the peer
+  std::uint64_t flight_end = 0;    // behind the last that is on the wire
+  Instant last_arrival{};
+  Instant last_ack{};
+  unsigned not_ready_tries = 0;
+  unsigned retries = 0;
+  unsigned connect_tries = 0;
+  bool arrival_pending = false;
+  bool drained = false;  // on_drained() is on its way to the LND
+  bool prepared = false;
+  std::uint32_t generation = 0;
+  std::uint32_t index = 0;  // its own
+  bool in_use = false;
+};
+
+class SimVerbsFabric final : private EventSink {
+ public:
+  SimVerbsFabric(SimNetwork& network, const VerbsShape& shape, std::uint64_t seed);
+  SimVerbsFabric(const SimVerbsFabric&) = delete;
+  SimVerbsFabric& operator=(const SimVerbsFabric&) = delete;
+
+  [[nodiscard]] SimNetwork& network() { return network_; }
+  [[nodiscard]] Random& random() { return random_; }
+  [[nodiscard]] const VerbsShape& shape() const { return shape_; }
+  [[nodiscard]] std::size_t queue_pairs() const { return live_; }
+
+  // What follows is for SimVerbsDriver.
+  [[nodiscard]] QueuePair& create(SimVerbsDriver& driver, HostId host);
+  void destroy(QueuePair& pair);
+  void remove(const SimVerbsDriver& driver);
+  [[nodiscard]] Result<void> listen(SimVerbsDriver& driver, const o2iblnd::Ipv4Endpoint& local);
+  void stop_listening(const SimVerbsDriver& driver, const o2iblnd::Ipv4Endpoint& local);
+  void connect(QueuePair& pair);
+  void accept(QueuePair& pair);
+  void reject(QueuePair& pair);
+  // Hot. What was appended to pair.sends goes on its way.
+  void pump(QueuePair& pair);
+  // Into error, with all that follows. A broken rule of the wire is told by refusing the request
+  // that broke it; everything else by a message of its own.
+  void fail(QueuePair& pair, Errc cause, bool tell = true);
+
+ private:
+  enum class Kind : std::uint8_t {
+    kConnectTry,
+    kRequest,
+    kAnswer,
+    kReady,
+    kReject,
+    kNobody,
+    kArrival,
+    kAcknowledge,
+    kRefused,  // the peer answered a request with an error
+    kDisconnect,
+    kDrain,
+  };
+
+  void on_event(std::uint64_t word) override;
+  void schedule(Instant when, Kind kind, const QueuePair& pair, std::uint64_t detail = 0);
+  [[nodiscard]] QueuePair* peer_of(const QueuePair& pair);
+  void tell_peer(QueuePair& pair, Kind kind);
+  void try_connect(QueuePair& pair);
+  void request_arrives(QueuePair& active);
+  void answer_arrives(QueuePair& active);
+  void finish(QueuePair& pair);
+  void handle_setup(Kind kind, QueuePair& pair, std::uint64_t detail);
+  // verbs_transfer.cpp
+  void arrival(QueuePair& pair);
+  [[nodiscard]] bool execute(QueuePair& pair, QueuePair& peer, const o2iblnd::WorkRequest& request);
+  [[nodiscard]] bool place(QueuePair& pair, const QueuePair& peer,
+                           const o2iblnd::WorkRequest& request);
+  [[nodiscard]] bool deliver(QueuePair& pair, QueuePair& peer, const o2iblnd::WorkRequest& request);
+  void acknowledge(QueuePair& pair, std::uint64_t up_to);
+  void refuse(QueuePair& pair, Errc why);
+  void work_failed(QueuePair& pair, Errc why);
+  void wait_and_retry(QueuePair& pair, Duration wait);
+
+  SimNetwork& network_;
+  EventLoop& loop_;
+  const VerbsShape shape_;
+  Random random_;
+  std::deque<QueuePair> pairs_;
+  std::vector<std::uint32_t> free_;
+  std::size_t live_ = 0;
+  std::unordered_map<std::uint64_t, SimVerbsDriver*> listeners_;
+};
+
+}  // namespace plnet::drivers

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "drivers/net/fault/stream.hpp"
+
+namespace plnet {
+namespace {
+
+using drivers::Direction;
+using drivers::Fault;
+using drivers::FaultPlan;
+using drivers::FaultRule;
+using drivers::FaultStreamDriver;
+using drivers::Trigger;
+using socklnd::StreamId;
+
+constexpr StreamId kStream{.index = 3, .generation = 1};
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+// The real driver: writes down what it is told.
+class Below final : public socklnd::StreamDriver {
+ public:
+  std::size_t write(StreamId, std::span<const std::span<const std::byte>> pieces) override {
+    std::size_t taken = 0;
+    for (const auto piece : pieces) {
+      const std::size_t take = std::min(piece.size(), room - std::min(room, taken));
+      wire.append(reinterpret_cast<const char*>(piece.data()), take);
+      taken += take;
+    }
+    return taken;
+  }
+  void pause_reading(StreamId) override { log += "pause "; }
+  void resume_reading(StreamId) override { log += "resume "; }
+  Result<StreamId> connect(const socklnd::ConnectRequest&) override { return kStream; }
+  Result<void> listen(const socklnd::SocketAddress&, unsigned,
+                      const socklnd::StreamOptions&) override {
+    return {};
+  }
+  void stop_listening(const socklnd::SocketAddress&) override {}
+  void close(StreamId, Errc cause) override {
+    log.append("close:").append(name_of(cause)).append(" ");
+  }
+  Result<socklnd::DetachedStream> detach(StreamId) override { return socklnd::DetachedStream{}; }
+  Result<StreamId> adopt(const socklnd::DetachedStream&, const socklnd::StreamOptions&) override {
+    return kStream;
+  }
+  socklnd::StreamFacts facts(StreamId) const override { return {}; }
+  CounterView counters() const override { return {}; }
+
+  std::string wire;
+  std::string log;
+  std::size_t room = 1U << 20;
+};
+
+// socklnd: writes down what it hears.
+class Above final : public socklnd::StreamEvents {
+ public:
+  std::span<std::byte> destination(StreamId) override { return target; }
+  std::size_t on_bytes(StreamId, std::size_t direct, std::span<const std::byte> staged) override {
+    if (driver != nullptr) {
+      EXPECT_TRUE(driver->detach(kStream).has_value());
+    }
+    heard.append(reinterpret_cast<const char*>(target.data()), direct);
+    heard.append(reinterpret_cast<const char*>(staged.data()), staged.size());
+    return staged.size();
+  }
+  void on_writable(StreamId) override { ++writable; }
+  void on_connected(StreamId, const socklnd::StreamAddresses&) override {}
+  void on_accepted(StreamId, const socklnd::StreamAddresses&) override {}
+  void on_closed(StreamId, Errc, std::uint64_t) override { ++closed; }
+
+  std::array<std::byte, 8> target{};
+  std::string heard;
+  socklnd::StreamDriver* driver = nullptr;  // if there: moves the stream away when bytes come
+  unsigned writable = 0;
+  unsigned closed = 0;
+};
+
+struct FaultStream : testing::Test {
+  FaultStream() {
+    fault.attach(below);
+    fault.on_connected(kStream, {});
+  }
+  void plan(const FaultRule& rule) {
+    FaultPlan plan;
+    ASSERT_TRUE(plan.add(rule));
+    ASSERT_TRUE(fault.set_plan(plan));
+  }
+  std::size_t write(const std::string& text) {
+    const auto piece = bytes_of(text);
+    return fault.write(kStream, {&piece, 1});
+  }
+  std::size_t hear(const std::string& text) {
+    (void)fault.destination(kStream);
+    return fault.on_bytes(kStream, 0, bytes_of(text));
+  }
+  std::uint64_t applied() { return fault.judge().counts(0).applied(); }
+  static Instant at(int usec) { return Instant{} + std::chrono::microseconds(usec); }
+
+  Above above;
+  Below below;
+  FaultStreamDriver fault{above, Random(1)};
+};
+
+FaultRule first(Fault fault, Direction direction) {
+  return {.fault = fault,
+          .direction = direction,
+          .trigger = Trigger::kAtNth,
+          .nth = 1,
+          .delay = std::chrono::microseconds(10),
+          .error = Errc::kReset};
+}
+
+TEST_F(FaultStream, WithoutRulesNothingChanges) {
+  EXPECT_EQ(write("hello"), 5U);
+  EXPECT_EQ(hear("world"), 5U);
+  EXPECT_EQ(below.wire, "hello");
+  EXPECT_EQ(above.heard, "world");
+}
+
+TEST_F(FaultStream, ACorruptedWriteHasOneOtherByte) {
+  plan(first(Fault::kCorrupt, Direction::kTx));
+  EXPECT_EQ(write("hello"), 5U);
+  EXPECT_EQ(below.wire, "Hello");
+  EXPECT_EQ(applied(), 1U);
+}
+
+TEST_F(FaultStream, ACorruptionThatNobodyTookIsNoFault) {
+  plan(first(Fault::kCorrupt, Direction::kTx));
+  below.room = 0;
+  EXPECT_EQ(write("hello"), 0U);
+  EXPECT_EQ(applied(), 0U);
+}
+
+TEST_F(FaultStream, CorruptedReadsHaveOneOtherByteStagedAndDirect) {
+  plan({.fault = Fault::kCorrupt, .direction = Direction::kRx});
+  EXPECT_EQ(hear("aaaa"), 4U);
+  const auto other = [](char letter) { return letter != 'a'; };
+  EXPECT_EQ(std::ranges::count_if(above.heard, other), 1);
+  above.heard.clear();
+  above.target.fill(std::byte{'a'});
+  (void)fault.destination(kStream);
+  EXPECT_EQ(fault.on_bytes(kStream, 8, {}), 0U);
+  EXPECT_EQ(std::ranges::count_if(above.heard, other), 1);
+  EXPECT_EQ(applied(), 2U);
+}
+
+TEST_F(FaultStream, ASplitWriteIsCutAndToldToGoOn) {
+  plan(first(Fault::kSplit, Direction::kTx));
+  EXPECT_EQ(write("abcdef"), 3U);
+  EXPECT_EQ(below.wire, "abc");
+  EXPECT_EQ(above.writable, 0U);
+  EXPECT_EQ(fault.poll(at(0)), 1U);
+  EXPECT_EQ(above.writable, 1U);
+  EXPECT_EQ(write("def"), 3U);
+  EXPECT_EQ(below.wire, "abcdef");
+}
+
+TEST_F(FaultStream, NothingToWriteIsNeverCutShort) {
+  plan(first(Fault::kStall, Direction::kTx));
+  EXPECT_EQ(write(""), 0U);
+  EXPECT_EQ(applied(), 0U);
+  fault.poll(at(100));
+  EXPECT_EQ(above.writable, 0U);
+}
+
+TEST_F(FaultStream, AResetDoesNotFollowAStreamThatHasMovedAway) {
+  plan(first(Fault::kReset, Direction::kRx));
+  above.driver = &fault;
+  EXPECT_EQ(hear("bytes"), 5U);
+  EXPECT_EQ(below.log, "");
+}
+
+TEST_F(FaultStream, ATruncatedWriteBreaksTheStreamAfterHalf) {
+  plan(first(Fault::kTruncate, Direction::kTx));
+  EXPECT_EQ(write("abcdef"), 3U);
+  EXPECT_EQ(below.wire, "abc");
+  EXPECT_EQ(below.log, "close:Reset ");
+  EXPECT_EQ(write("def"), 0U);
+  fault.close(kStream, Errc::kShutdown);  // socklnd gives up meanwhile
+  EXPECT_EQ(below.log, "close:Reset ");
+  fault.on_closed(kStream, Errc::kReset, 0);
+  EXPECT_EQ(above.closed, 1U);
+}
+
+TEST_F(FaultStream, AStalledWriteGoesOnAfterTheDelay) {
+  plan(first(Fault::kStall, Direction::kTx));
+  EXPECT_EQ(write("abc"), 0U);
+  EXPECT_EQ(fault.next_deadline(), at(10));
+  EXPECT_EQ(fault.poll(at(9)), 0U);
+  EXPECT_EQ(above.writable, 0U);
+  fault.poll(at(10));
+  EXPECT_EQ(above.writable, 1U);
+  EXPECT_EQ(write("abc"), 3U);
+}
+
+TEST_F(FaultStream, AStalledReadPausesAndRespectsThePauseOfAbove) {
+  plan(first(Fault::kDelay, Direction::kRx));
+  EXPECT_EQ(hear("abc"), 3U);
+  EXPECT_EQ(below.log, "pause ");
+  fault.pause_reading(kStream);
+  EXPECT_EQ(fault.poll(at(10)), 1U);
+  EXPECT_EQ(below.log, "pause ");  // above does not want any yet
+  fault.resume_reading(kStream);
+  EXPECT_EQ(below.log, "pause resume ");
+}
+
+TEST_F(FaultStream, AStallOfReadingOutlivesAResumeFromAbove) {
+  plan(first(Fault::kStall, Direction::kRx));
+  EXPECT_EQ(hear("abc"), 3U);
+  fault.resume_reading(kStream);
+  EXPECT_EQ(below.log, "pause ");
+  fault.poll(at(10));
+  EXPECT_EQ(below.log, "pause resume ");
+}
+
+TEST_F(FaultStream, AResetClosesWithItsCause) {
+  plan(first(Fault::kReset, Direction::kRx));
+  EXPECT_EQ(hear("abc"), 3U);
+  EXPECT_EQ(above.heard, "abc");
+  EXPECT_EQ(below.log, "close:Reset ");
+  EXPECT_EQ(hear("def"), 3U);
+  EXPECT_EQ(above.heard, "abc");
+  EXPECT_EQ(applied(), 1U);
+}
+
+TEST_F(FaultStream, AStreamInTheMiddleOfAFaultStaysHere) {
+  plan(first(Fault::kStall, Direction::kTx));
+  EXPECT_EQ(write("abc"), 0U);
+  EXPECT_EQ(fault.detach(kStream).error(), Errc::kBusy);
+  fault.poll(at(10));
+  EXPECT_TRUE(fault.detach(kStream));
+}
+
+TEST_F(FaultStream, RulesForAnotherStreamDoNotApply) {
+  FaultRule rule = first(Fault::kReset, Direction::kTx);
+  rule.stream = 4;
+  plan(rule);
+  EXPECT_EQ(write("abc"), 3U);
+  EXPECT_EQ(below.log, "");
+}
+
+}  // namespace
+}  // namespace plnet

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "drivers/net/sim/verbs_driver.hpp"
+#include "tests/conformance/verbs_conformance.hpp"
+#include "tests/unit/drivers/sim_cluster.hpp"
+
+namespace plnet::drivers {
+namespace {
+
+using conformance::VerbsPair;
+using conformance::WireFault;
+
+constexpr std::uint64_t kSeeds = 200;
+constexpr std::uint16_t kPort = 987;
+
+class SimVerbsBench final : public conformance::VerbsBench {
+ public:
+  SimVerbsBench(std::uint64_t seed, const SimShape& shape)
+      : cluster(seed, shape), fabric(cluster.network, shape.verbs, seed) {
+    for (unsigned side = 0; side < 2; ++side) {
+      bytes[side].resize(conformance::kVerbsArenaBytes);
+      (void)arenas[side].add({.base = bytes[side].data(), .size = bytes[side].size()});
+    }
+  }
+  o2iblnd::VerbsDriver& make(unsigned side, o2iblnd::VerbsEvents& events) override {
+    SimShard& shard = *cluster.shards[side];
+    drivers[side] =
+        std::make_unique<SimVerbsDriver>(fabric, shard.host(), arenas[side], events, shard);
+    shard.add(*drivers[side]);
+    return *drivers[side];
+  }
+  bool run(const std::function<bool()>& done) override { return cluster.run(done); }
+  o2iblnd::Ipv4Endpoint address(unsigned side) override { return {kFirstAddress + side, kPort}; }
+  std::span<std::byte> memory(unsigned side) override { return bytes[side]; }
+
+  SimCluster cluster;
+  SimVerbsFabric fabric;
+  std::array<std::vector<std::byte>, 2> bytes;
+  std::array<ArenaTable, 2> arenas;
+  std::array<std::unique_ptr<SimVerbsDriver>, 2> drivers;
+};
+
+SimShape shape_of(std::uint64_t seed) {
+  return seed % 2 == 0 ? SimShape::rough() : SimShape::calm();
+}
+
+TEST(SimVerbsConformance, Chains) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimVerbsBench bench(seed, shape_of(seed));
+    conformance::check_chains(bench, seed, 60);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(SimVerbsConformance, Drain) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimVerbsBench bench(seed, shape_of(seed));
+    conformance::check_drain(bench, seed);
+    EXPECT_EQ(bench.fabric.queue_pairs(), 0U);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(SimVerbsConformance, Faults) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (const WireFault fault : {WireFault::kWrongKey, WireFault::kOutsideArena,
+                                  WireFault::kTooLong, WireFault::kNoReceive}) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + " fault " +
+                   std::to_string(static_cast<int>(fault)));
+      SimVerbsBench bench(seed, shape_of(seed));
+      conformance::check_fault(bench, fault);
+    }
+  }
+}
+
+TEST(SimVerbsConformance, Rejections) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SimVerbsBench bench(seed, shape_of(seed));
+    conformance::check_rejections(bench);
+  }
+}
+
+TEST(SimVerbs, SameSeedSameRunOtherSeedOtherRun) {
+  const auto digest = [](std::uint64_t seed) {
+    SimVerbsBench bench(seed, SimShape::rough());
+    conformance::check_chains(bench, 1, 40);
+    return bench.cluster.loop.digest();
+  };
+  std::set<std::uint64_t> digests;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::uint64_t first = digest(seed);
+    EXPECT_EQ(first, digest(seed));
+    digests.insert(first);
+  }
+  EXPECT_EQ(digests.size(), 20U);
+}
+
+TEST(SimVerbs, PartitionEndsTheConnectionAfterItsRetries) {
+  SimVerbsBench bench(1, SimShape::calm());
+  VerbsPair pair(bench);
+  pair.establish();
+  auto& near = pair.users[0];
+  bench.cluster.network.block_both(0, 1);
+  const auto request = pair.send_of(8, 5);
+  ASSERT_TRUE(near.driver->post_chain(*near.id, {&request, 1}));
+  ASSERT_TRUE(bench.run([&] { return near.drained == 1; }));
+  EXPECT_EQ(near.status_of(5), Errc::kTimedOut);
+  EXPECT_EQ(pair.users[1].disconnected, 0U) << "the other side cannot know";
+}
+
+TEST(SimVerbs, ConnectToNowhereFails) {
+  SimVerbsBench bench(1, SimShape::calm());
+  VerbsPair pair(bench);
+  bench.cluster.network.block_both(0, 1);
+  pair.request();
+  ASSERT_TRUE(bench.run([&] { return pair.users[0].drained == 1; }));
+  EXPECT_EQ(pair.users[0].cause, Errc::kTimedOut);
+}
+
+TEST(SimVerbs, LateWritesLandUntilDrainedAndNotAfter) {
+  std::uint64_t late = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SimShape shape = SimShape::rough();
+    shape.verbs.late_write_lands = 1'000'000;
+    SimVerbsBench bench(seed, shape);
+    VerbsPair pair(bench);
+    pair.establish();
+    auto& [near, far] = pair.users;
+    const auto key = far.driver->remote_key({{0, VerbsPair::kWriteArea}, 64});
+    auto write = pair.send_of(64, 1);
+    write.kind = o2iblnd::WorkKind::kWrite;
+    write.remote_address = key.address;
+    write.remote_key = key.key;
+    std::ranges::fill(bench.memory(0).subspan(VerbsPair::kSendArea, 64), std::byte{7});
+    ASSERT_TRUE(near.driver->post_chain(*near.id, {&write, 1}));
+    far.driver->to_error(*far.id);
+    ASSERT_TRUE(bench.run([&] { return far.drained == 1; }));
+    const std::byte then = bench.memory(1)[VerbsPair::kWriteArea];
+    ASSERT_TRUE(bench.run([&] { return near.drained == 1; }));
+    EXPECT_EQ(bench.memory(1)[VerbsPair::kWriteArea], then) << "written after on_drained()";
+    late += then == std::byte{7} ? 1U : 0U;
+  }
+  EXPECT_GT(late, 5U);
+  EXPECT_LT(late, 100U);
+}
+
+}  // namespace
+}  // namespace plnet::drivers
