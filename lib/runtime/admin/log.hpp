@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The log: one line per event, key=value, limited per site. A site that repeats itself is cut off
+// and summed up ("repeated=123"), so that a flood costs a few lines a second, never a disk.
+//
+//   inline constexpr LogSite kPeerDown{LogLevel::kWarning, "peer_down", {"nid", "reason"}};
+//   log.write(kPeerDown, {nid_text, "timeout"});             // the control path, any thread
+//   port.post(kPeerDown, {peer_number, "timeout"});          // a poller: never blocks
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/result.hpp"
+#include "lib/base/ring.hpp"
+#include "lib/runtime/admin/system_clock.hpp"
+
+namespace plnet::runtime {
+
+enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug };
+
+// "error", "warning", "info", "debug": the words of the configuration file.
+[[nodiscard]] std::string_view name_of(LogLevel level);
+[[nodiscard]] Result<LogLevel> parse_log_level(std::string_view text);
+
+// Values that one line may carry; more is a table, not a line.
+inline constexpr std::size_t kLogFieldsMax = 6;
+
+// One place that logs. Must have static storage: its address is its identity. Not a temporary.
+struct LogSite {
+  LogLevel level = LogLevel::kInfo;
+  std::string_view event;                              // snake_case, what happened
+  std::array<std::string_view, kLogFieldsMax> keys{};  // of the values, in order
+};
+
+// A value in a fixed place: a number or a short text. A longer text is cut, which is for pollers;
+// write() takes strings of any length.
+class LogValue {
+ public:
+  static constexpr std::size_t kTextMax = 30;
+
+  LogValue() = default;
+  template <std::integral T>
+  LogValue(T number)  // NOLINT(google-explicit-constructor): {3, "text"} is the point
+      : kind_(std::is_signed_v<T> ? Kind::kSigned : Kind::kUnsigned),
+        number_(static_cast<std::uint64_t>(number)) {}
+  LogValue(std::string_view text);  // NOLINT(google-explicit-constructor)
+  LogValue(const char* text) : LogValue(std::string_view(text)) {}  // NOLINT
+
+  [[nodiscard]] std::string text() const;
+
+ private:
+  enum class Kind : std::uint8_t { kSigned, kUnsigned, kText };
+  Kind kind_ = Kind::kUnsigned;
+  std::uint8_t length_ = 0;
+  std::array<char, kTextMax> text_{};
+  std::uint64_t number_ = 0;
+};
+
+struct LogRecord {
+  const LogSite* site = nullptr;
+  std::array<LogValue, kLogFieldsMax> values{};
+};
+static_assert(std::is_trivially_copyable_v<LogRecord>);
+
+class Log;
+
+// A poller's way into the log: a ring that the admin thread empties. One thread posts.
+class LogPort {
+ public:
+  // Records that wait for the admin thread: enough for a burst within one drain period of 100 ms
+  // at the rate at which anybody could still read it.
+  static constexpr std::size_t kRecords = 256;
+
+  // Never blocks, never allocates. What does not fit is counted and reported by the next drain.
+  void post(const LogSite& site, std::initializer_list<LogValue> values) noexcept;
+
+ private:
+  friend class Log;
+  LogPort(const Log& log, unsigned shard) : ring_(kRecords), log_(log), shard_(shard) {}
+
+  SpscRing<LogRecord> ring_;
+  const Log& log_;
+  std::atomic<std::uint64_t> lost_{0};  // one writer, the poller
+  std::uint64_t lost_reported_ = 0;
+  const unsigned shard_;
+};
+
+struct LogOptions {
+  LogLevel level = LogLevel::kInfo;
+  bool to_stderr = true;
+  bool journal = false;  // stderr is systemd's journal: "<4>" in front, no time of our own
+  std::string file;      // also append to this file; "" = none
+  std::function<void(std::string_view line)> capture;  // also hand each line to this; for tests
+  // A site may say this much in each window; the rest of the window is counted.
+  unsigned burst = 10;
+  Duration window = std::chrono::seconds(1);
+};
+
+class Log {
+ public:
+  // Pollers that may have a port.
+  static constexpr std::size_t kPortsMax = 1024;
+
+  // The clocks must outlive the log. Fails if the file cannot be opened.
+  [[nodiscard]] static Outcome<std::unique_ptr<Log>> open(const LogOptions& options,
+                                                          const Clock& clock,
+                                                          const WallClock& wall_clock);
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  // Any thread.
+  void set_level(LogLevel level) { level_.store(level, std::memory_order_relaxed); }
+  [[nodiscard]] LogLevel level() const { return level_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool wants(LogLevel level) const { return level <= this->level(); }
+
+  // Control path, any thread; may block on the disk or the terminal. Values of any length.
+  void write(const LogSite& site, std::initializer_list<std::string_view> values);
+
+  // Start-up only; the port lives as long as the log.
+  [[nodiscard]] LogPort& add_port(unsigned shard);
+
+  // Admin thread, every 100 ms or so: prints what pollers posted and the sums of sites that fell
+  // silent. Returns the number of records taken.
+  std::size_t drain();
+  // Lines that the limits swallowed and records that did not fit into rings, ever.
+  [[nodiscard]] std::uint64_t suppressed() const;
+  [[nodiscard]] std::uint64_t lost() const;
+
+ private:
+  struct Sinks;
+  struct SiteState {
+    Instant window_start{};
+    unsigned printed = 0;
+    std::uint64_t suppressed = 0;
+  };
+
+  Log(const LogOptions& options, const Clock& clock, const WallClock& wall_clock);
+  void print(const LogSite& site, std::string line);
+  void print_sums(Instant now);
+  void emit(LogLevel level, std::string_view line);
+
+  const unsigned burst_;
+  const Duration window_;
+  const Clock& clock_;
+  const WallClock& wall_clock_;
+  std::atomic<LogLevel> level_;
+  std::unique_ptr<Sinks> sinks_;
+  mutable std::mutex mutex_;  // of everything below
+  std::map<const LogSite*, SiteState> sites_;
+  std::uint64_t suppressed_ = 0;
+  std::vector<std::unique_ptr<LogPort>> ports_;
+};
+
+// A value as it stands after key=: plain if it is one word, else quoted.
+[[nodiscard]] std::string log_value_text(std::string_view text);
+
+}  // namespace plnet::runtime

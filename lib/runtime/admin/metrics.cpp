@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/admin/metrics.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+#include <prometheus/text_serializer.h>
+
+#include "lib/base/check.hpp"
+#include "lib/runtime/admin/metric_families.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+struct UnitRow {
+  std::string_view unit;
+  std::string_view suffix;  // Prometheus wants base units
+  double scale;
+};
+constexpr auto kUnits = std::to_array<UnitRow>({{"ns", "seconds", 1e-9},
+                                                {"nsec", "seconds", 1e-9},
+                                                {"us", "seconds", 1e-6},
+                                                {"usec", "seconds", 1e-6},
+                                                {"ms", "seconds", 1e-3},
+                                                {"s", "seconds", 1},
+                                                {"KiB", "bytes", 1024},
+                                                {"MiB", "bytes", 1024.0 * 1024}});
+
+UnitRow prometheus_unit(std::string_view unit) {
+  for (const UnitRow& row : kUnits) {
+    if (row.unit == unit) return row;
+  }
+  return {unit, unit, 1};
+}
+
+bool ends_with_word(std::string_view name, std::string_view word) {
+  if (!name.ends_with(word)) return false;
+  return name.size() == word.size() || name[name.size() - word.size() - 1] == '_';
+}
+
+// A name that has its unit in it (hops_in, turns_with_work) does not want it a second time.
+bool has_word(std::string_view name, std::string_view word) {
+  return ends_with_word(name, word) || name.starts_with(std::string(word) + '_') ||
+         name.find('_' + std::string(word) + '_') != std::string_view::npos;
+}
+
+// Prometheus allows [a-zA-Z0-9_:]; anything else in a unit or an object becomes an underscore.
+void append_word(std::string& name, std::string_view word) {
+  for (const char c : word) {
+    const bool fine =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    name += fine ? c : '_';
+  }
+}
+
+}  // namespace
+
+MetricName prometheus_name(std::string_view object, const CounterInfo& info) {
+  const UnitRow unit = prometheus_unit(info.unit);
+  std::string_view base = info.name;
+  if (unit.scale != 1 && ends_with_word(base, unit.unit)) {  // idle_nsec: the unit changes
+    base.remove_suffix(unit.unit.size());
+    if (base.ends_with('_')) base.remove_suffix(1);
+  }
+  MetricName result{"plnet_", unit.scale};
+  append_word(result.name, object);
+  if (!base.empty()) append_word(result.name += '_', base);
+  if (!unit.suffix.empty() && !has_word(base, unit.suffix)) {
+    append_word(result.name += '_', unit.suffix);
+  }
+  if (info.kind == CounterKind::kCount && !result.name.ends_with("_total")) {
+    result.name += "_total";
+  }
+  return result;
+}
+
+Metrics::Id Metrics::add(std::string object, std::vector<MetricLabel> labels, CounterView view) {
+  PLNET_CHECK(view.info.size() == view.values.size(), "a counter table describes each counter");
+  const std::lock_guard lock(mutex_);
+  const Id id{next_++};
+  sets_.emplace(id, MetricSet{std::move(object), std::move(labels), view});
+  return id;
+}
+
+void Metrics::remove(Id id) {
+  const std::lock_guard lock(mutex_);
+  sets_.erase(id);
+}
+
+void Metrics::for_each(const std::function<void(const MetricSet&)>& visit) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, set] : sets_)
+    visit(set);
+}
+
+std::vector<prometheus::MetricFamily> metric_families(const Metrics& metrics) {
+  std::vector<prometheus::MetricFamily> families;
+  std::map<std::string, std::size_t> family_of;
+  metrics.for_each([&](const MetricSet& set) {
+    for (std::size_t i = 0; i < set.view.info.size(); ++i) {
+      const CounterInfo& info = set.view.info[i];
+      const bool counts = info.kind == CounterKind::kCount;
+      const MetricName name = prometheus_name(set.object, info);
+      const auto [found, is_new] = family_of.try_emplace(name.name, families.size());
+      if (is_new) {
+        families.push_back(
+            {name.name,
+             std::string(info.help),
+             counts ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge,
+             {}});
+      }
+      prometheus::ClientMetric metric;
+      for (const MetricLabel& label : set.labels)
+        metric.label.push_back({label.name, label.value});
+      const double value = static_cast<double>(set.view.value(i)) * name.scale;
+      (counts ? metric.counter.value : metric.gauge.value) = value;
+      families[found->second].metric.push_back(std::move(metric));
+    }
+  });
+  return families;
+}
+
+std::string Metrics::prometheus_text() const {
+  return prometheus::TextSerializer().Serialize(metric_families(*this));
+}
+
+}  // namespace plnet::runtime

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who counts what: a register of counter tables with labels, read by lnetctl and Prometheus.
+// Reading is relaxed loads of what pollers store anyway, so that a scrape delays nobody.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/base/counters.hpp"
+
+namespace plnet::runtime {
+
+struct MetricLabel {
+  std::string name;  // [a-zA-Z_][a-zA-Z0-9_]*
+  std::string value;
+};
+
+// One counter table of one object as readers see it.
+struct MetricSet {
+  std::string object;  // the noun of the metric's name: "poller", "device"
+  std::vector<MetricLabel> labels;
+  CounterView view;
+};
+
+class Metrics {
+ public:
+  enum class Id : std::uint64_t {};
+
+  // Any thread but pollers. What `view` points to must live until remove() has returned.
+  Id add(std::string object, std::vector<MetricLabel> labels, CounterView view);
+  void remove(Id id);
+
+  // Calls `visit` for each set in the order in which they came, with the register locked: `visit`
+  // must not add or remove.
+  void for_each(const std::function<void(const MetricSet& set)>& visit) const;
+
+  // Everything in Prometheus' text format.
+  [[nodiscard]] std::string prometheus_text() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<Id, MetricSet> sets_;
+  std::uint64_t next_ = 0;
+};
+
+// The name that a counter has in Prometheus and what its value is multiplied with:
+// plnet_<object>_<name>[_<unit>][_total], times in seconds.
+struct MetricName {
+  std::string name;
+  double scale = 1;
+};
+[[nodiscard]] MetricName prometheus_name(std::string_view object, const CounterInfo& info);
+
+}  // namespace plnet::runtime

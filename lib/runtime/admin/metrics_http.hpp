@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Metrics over HTTP for Prometheus: GET /metrics and nothing else, off until told an address, on
+// threads of its own so that a slow reader holds up neither the admin thread nor a poller.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "lib/base/result.hpp"
+#include "lib/runtime/admin/metrics.hpp"
+
+namespace plnet::runtime {
+
+struct ListenAddress {
+  std::string address;  // an IPv4 or IPv6 address, without brackets
+  std::uint16_t port = 0;
+
+  bool operator==(const ListenAddress&) const = default;
+};
+
+// "127.0.0.1:9100" or "[::1]:9100". Names are not looked up: a listener is bound to an address.
+[[nodiscard]] Outcome<ListenAddress> parse_listen_address(std::string_view text);
+
+class MetricsHttp {
+ public:
+  // `metrics` must outlive this.
+  explicit MetricsHttp(const Metrics& metrics);
+  ~MetricsHttp();
+
+  // Admin thread. "" turns it off; an address that is served already is left alone. If the new
+  // address cannot be bound, the old one stays. Switching off may block for some seconds: a running
+  // scrape is waited for.
+  [[nodiscard]] Outcome<void> set_listen(std::string_view address);
+
+  [[nodiscard]] const std::string& listen() const { return listen_; }
+  // The port really bound (for port 0), 0 if off.
+  [[nodiscard]] int port() const;
+
+ private:
+  struct Server;
+  const Metrics& metrics_;
+  std::string listen_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace plnet::runtime

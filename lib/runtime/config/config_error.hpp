@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is wrong with a configuration document, and where. A reader collects all of it before it
+// gives up, so that a person corrects a file once and not line by line.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/result.hpp"
+
+namespace plnet::runtime {
+
+// Counted from 1; columns in characters, as editors do.
+struct Position {
+  unsigned line = 1;
+  unsigned column = 1;
+
+  bool operator==(const Position&) const = default;
+};
+
+// More errors than this are counted, not kept: nobody reads them, and a hostile file has millions.
+inline constexpr std::size_t kMaxConfigErrors = 100;
+// What is shown of the source around the place, so that one long line does not fill a screen.
+inline constexpr std::size_t kMaxSourceColumns = 100;
+
+struct ConfigError {
+  std::string file;
+  Position at;
+  std::string what;     // "what is wrong, expected ..."
+  std::string excerpt;  // the source line and a caret beneath it; two lines, no newline at the end
+
+  [[nodiscard]] std::string where() const;    // "file:line:column"
+  [[nodiscard]] std::string summary() const;  // "file:line:column: what"
+  [[nodiscard]] std::string text() const;     // the summary, and beneath it the excerpt
+};
+
+// Never empty where it is returned as an error.
+class ConfigErrors {
+ public:
+  // Both must outlive the object's use of add(); what is added holds copies.
+  ConfigErrors(std::string_view source, std::string_view file) : source_(source), file_(file) {}
+
+  // Kept in the order of the document; at the same place in the order of their finding.
+  void add(Position at, std::string what);
+
+  [[nodiscard]] bool empty() const { return errors_.empty(); }
+  [[nodiscard]] const std::vector<ConfigError>& list() const { return errors_; }
+  [[nodiscard]] std::size_t not_kept() const { return not_kept_; }
+
+  // All of them for a terminal, in the order of the file.
+  [[nodiscard]] std::string text() const;
+  // All of them as one error of the control path: text() with the code kInvalid.
+  [[nodiscard]] Error to_error() const;
+
+ private:
+  std::string_view source_;
+  std::string_view file_;
+  std::vector<ConfigError> errors_;
+  std::size_t not_kept_ = 0;
+};
+
+// The line of `source` at the position and a caret beneath; "" beyond its end.
+[[nodiscard]] std::string source_excerpt(std::string_view source, Position at);
+
+// Text of a file as it may stand in a message: quotes are the caller's, control characters and
+// bytes beyond ASCII's end are kept only if printable, long text is cut.
+[[nodiscard]] std::string shown(std::string_view text);
+
+}  // namespace plnet::runtime

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one table of everything that a configuration document may say (schema_table.cpp). The reader,
+// the exporter, the differ and the documentation are all driven by it: a new key is a member in
+// settings.hpp and a row there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/base/result.hpp"
+
+namespace plnet::runtime {
+
+// One value of the document as it is exported: an integer, a text, for kDictionary an object.
+using Value = nlohmann::ordered_json;
+
+enum class KeyKind : std::uint8_t {
+  kMapping,     // a section; its children belong to the same record
+  kInteger,     // low..high
+  kBoolean,     // written as 0 and 1, as lnetctl does
+  kWord,        // one of `words`
+  kText,        // judged by `check`
+  kNumberList,  // "0-3,8"; numbers from 0 to `high`
+  kDictionary,  // names to values: the name is judged by `check`, the values by the only child
+  kRecords,     // a list of at most `high` mappings, each a record of its own with `children`
+};
+
+enum class Applies : std::uint8_t { kLive, kRestart };
+
+// How a row reaches its place in a record (Settings, or the element of a list in it). Values that
+// are set have been checked against the row.
+struct Binding {
+  Value (*get)(const void* record) = nullptr;
+  void (*set)(void* record, const Value& value) = nullptr;
+  // kRecords only:
+  std::size_t (*size)(const void* record) = nullptr;
+  const void* (*item)(const void* record, std::size_t index) = nullptr;
+  void* (*append)(void* record) = nullptr;  // valid until the next append or clear
+  void (*clear)(void* record) = nullptr;
+};
+
+struct Key {
+  std::string_view name;
+  KeyKind kind = KeyKind::kMapping;
+  Applies applies = Applies::kRestart;
+  std::string_view help;
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::string_view unit{};
+  // kInteger: -1 stands for "not given"; `export --backup` leaves such a key out.
+  bool optional = false;
+  std::span<const std::string_view> words{};
+  Outcome<void> (*check)(std::string_view text) = nullptr;
+  std::span<const Key> children{};
+  Binding binding{};
+};
+
+inline constexpr std::int64_t kNotGiven = -1;
+
+// The keys at the top of a document.
+[[nodiscard]] std::span<const Key> schema();
+
+[[nodiscard]] const Key* find_key(std::span<const Key> keys, std::string_view name);
+
+// Keys that the exports of a kernel's lnetctl carry and its import ignores. `within` is the path of
+// the mapping, "" for the top of the document: "net[].local NI(s)[]".
+struct IgnoredKey {
+  std::string_view within;
+  std::string_view name;
+};
+[[nodiscard]] std::span<const IgnoredKey> ignored_keys();
+// `path` may have indices: "net[3].local NI(s)[0]".
+[[nodiscard]] bool is_ignored(std::string_view path, std::string_view name);
+
+// "a.b", or "b" at the top.
+[[nodiscard]] std::string join_path(std::string_view path, std::string_view name);
+
+// Calls for each row, parents first. The path has "[]" for a list:
+// "plnet.cpts.list[].shards[].cpu".
+void for_each_key(const std::function<void(const std::string& path, const Key& key)>& visit);
+
+// What may stand there, for messages and documentation: "0 to 256", "auto, busy or pause".
+[[nodiscard]] std::string expected_value(const Key& key);
+
+// The key that was probably meant, or "".
+[[nodiscard]] std::string_view nearest_word(std::string_view given,
+                                            std::span<const std::string_view> known);
+// "a, b or c".
+[[nodiscard]] std::string any_of(std::span<const std::string_view> words);
+
+}  // namespace plnet::runtime

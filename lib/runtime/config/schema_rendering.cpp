@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/config/schema_rendering.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "lib/runtime/config/schema.hpp"
+#include "lib/runtime/config/settings.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+constexpr std::size_t kIndent = 4;
+constexpr std::size_t kColumns = 80;  // of the commented file: it is read in terminals
+
+// Only keys that hang on Settings itself have a default; those in a list begin as "not given".
+std::string default_text(const std::string& path, const Key& key) {
+  if (key.kind == KeyKind::kMapping) return {};
+  if (path.find('[') != std::string::npos) return key.optional ? "not given" : "";
+  if (key.kind == KeyKind::kRecords) return "[]";
+  const Value value = key.binding.get(&static_cast<const Settings&>(Settings{}));
+  if (!value.is_string()) return value.dump();
+  const auto& text = value.get_ref<const std::string&>();
+  return text.empty() ? "\"\"" : text;
+}
+
+std::string escape_bars(std::string text) {
+  for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2))
+    text.insert(at, 1, '\\');
+  return text;
+}
+
+// The text as comment lines of kColumns.
+std::string comment(std::string_view text, std::size_t indent) {
+  std::string out;
+  std::string line;
+  const auto flush = [&] {
+    if (!line.empty()) out += fmt::format("{:{}}#{}\n", "", indent, line);
+    line.clear();
+  };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (indent + 2 + line.size() + end > kColumns) flush();
+    line += fmt::format(" {}", text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  flush();
+  return out;
+}
+
+std::string_view when_applied(const Key& key) {
+  return key.applies == Applies::kLive ? "at once" : "at start";
+}
+
+// An example of a list, as comments that may be uncommented as they are.
+std::string example_records(const Key& key, std::size_t indent) {
+  std::string out;
+  std::string_view dash = "- ";
+  for (const Key& child : key.children) {
+    const std::string head = fmt::format("{:{}}{}{}:", "", indent, dash, child.name);
+    dash = "  ";
+    if (child.kind == KeyKind::kRecords) {
+      out += fmt::format("{}\n{}", head, example_records(child, indent + kIndent + 2));
+    } else if (child.kind == KeyKind::kDictionary) {
+      out += fmt::format("{}\n{:{}}eth0: \"0-3\"\n", head, "", indent + kIndent + 2);
+    } else {
+      out += fmt::format("{} 0\n", head);
+    }
+    if (child.name == "cpu") break;  // the keys after it are the other way to say it
+  }
+  return out;
+}
+
+std::string commented_out(std::string_view text, std::size_t indent) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out += fmt::format("{:{}}#{}\n", "", indent,
+                       text.substr(std::min(indent, end), end - std::min(indent, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+void render_keys(std::span<const Key> keys, const std::string& path, std::size_t indent,
+                 std::string& out) {
+  for (const Key& key : keys) {
+    const std::string here = join_path(path, key.name);
+    if (key.kind == KeyKind::kMapping) {
+      if (indent != kIndent || &key != keys.data()) out += '\n';
+      out += fmt::format("{}{:{}}{}:\n", comment(key.help, indent), "", indent, key.name);
+      render_keys(key.children, here, indent + kIndent, out);
+      continue;
+    }
+    out += comment(
+        fmt::format("{} ({}; takes effect {})", key.help, expected_value(key), when_applied(key)),
+        indent);
+    out += fmt::format("{:{}}{}: {}\n", "", indent, key.name, default_text(here, key));
+    if (key.kind == KeyKind::kRecords) {
+      out += comment("For example:", indent);
+      out += commented_out(
+          fmt::format("{:{}}{}:\n{}", "", indent, key.name, example_records(key, indent + kIndent)),
+          indent);
+    }
+  }
+}
+
+}  // namespace
+
+std::string render_reference() {
+  std::string out = "| key | value | default | takes effect | meaning |\n|---|---|---|---|---|\n";
+  for_each_key([&](const std::string& path, const Key& key) {
+    const bool section = key.kind == KeyKind::kMapping;
+    const std::string fallback = default_text(path, key);
+    const bool is_value = !fallback.empty() && fallback != "not given";
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", path,
+                       section ? "" : escape_bars(expected_value(key)),
+                       is_value ? fmt::format("`{}`", fallback) : fallback,
+                       section ? "" : when_applied(key), escape_bars(std::string(key.help)));
+  });
+  return out;
+}
+
+std::string render_default_file() {
+  std::string out = comment(
+      "Configuration of a plnet node: every key with its default. A file "
+      "need only hold what differs; an empty one is valid.",
+      0);
+  render_keys(schema(), "", 0, out);
+  return out;
+}
+
+}  // namespace plnet::runtime

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The schema as people read it: the reference in doc/configuration.md and the commented file with
+// all defaults, config/plnet.yaml.
+#pragma once
+
+#include <string>
+
+namespace plnet::runtime {
+
+// A table with a row for each key: path, what may stand there, default, when it takes effect, what
+// it does.
+[[nodiscard]] std::string render_reference();
+
+// A document that sets every key to its default, each with its explanation; lists are shown as
+// comments.
+[[nodiscard]] std::string render_default_file();
+
+}  // namespace plnet::runtime

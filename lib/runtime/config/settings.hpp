@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a configuration document says, typed and checked. A value that was not given has its
+// default, which is what a Settings{} holds: there is no other list of defaults.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lib/runtime/admin/log.hpp"
+#include "lib/runtime/cpt/cpt_request.hpp"
+#include "lib/runtime/poll/idle.hpp"
+
+namespace plnet::runtime {
+
+struct PollerSettings {
+  IdlePolicy idle = IdlePolicy::kAuto;
+  std::uint32_t turn_limit_usec = 1000;  // 0 = turns are not judged
+
+  bool operator==(const PollerSettings&) const = default;
+};
+
+struct MemorySettings {
+  std::uint32_t arena_mib = 64;  // for each NUMA node that has shards
+
+  bool operator==(const MemorySettings&) const = default;
+};
+
+struct ExchangeSettings {
+  bool enable = false;
+  std::uint32_t in_flight = 32;  // tokens for each ordered pair of shards
+  std::uint32_t work_nsec = 0;   // pretended work for each token
+
+  bool operator==(const ExchangeSettings&) const = default;
+};
+
+struct LogSettings {
+  LogLevel level = LogLevel::kInfo;
+
+  bool operator==(const LogSettings&) const = default;
+};
+
+struct MetricsSettings {
+  std::string listen;  // "" = off, else ADDRESS:PORT
+
+  bool operator==(const MetricsSettings&) const = default;
+};
+
+// One member for each section of the document.
+struct Settings {
+  CptPlanRequest cpts{};
+  PollerSettings pollers{};
+  MemorySettings memory{};
+  ExchangeSettings exchange{};
+  LogSettings log{};
+  MetricsSettings metrics{};
+
+  bool operator==(const Settings&) const = default;
+};
+
+}  // namespace plnet::runtime

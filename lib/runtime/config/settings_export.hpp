@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Settings to a document, in the order of the schema; print_yaml() of lib/runtime/control makes
+// text of it. What is exported and read again, over whatever there was, gives the same settings.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "lib/runtime/config/schema.hpp"
+#include "lib/runtime/config/settings.hpp"
+
+namespace plnet::runtime {
+
+enum class ExportForm : std::uint8_t {
+  kFull,    // everything; what was not given in a list shows as -1
+  kBackup,  // lnetctl export --backup: what a re-import needs
+};
+
+[[nodiscard]] Value export_settings(const Settings& settings, ExportForm form);
+
+// The part of one key; `record` is what its binding reaches into.
+[[nodiscard]] Value export_key(const Key& key, const void* record, ExportForm form);
+
+}  // namespace plnet::runtime

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/control/server.hpp"
+
+#include <array>
+#include <cerrno>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include "lib/base/check.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+constexpr std::size_t kReadPiece = std::size_t{64} << 10;
+// Pieces read from one client before others get their turn.
+constexpr unsigned kReadsPerTurn = 16;
+constexpr Duration kIdleCheckPeriod = std::chrono::seconds(1);
+
+}  // namespace
+
+struct ControlServer::Client {
+  Client(Descriptor connected, Caller who, std::size_t line_max)
+      : descriptor(std::move(connected)), caller(std::move(who)), input(line_max) {}
+
+  Descriptor descriptor;
+  Caller caller;
+  LineBuffer input;
+  std::string output;
+  std::size_t written = 0;  // of output
+  unsigned pending = 0;     // requests whose verb has not answered yet
+  bool running = false;     // run_requests() is at work further up the stack
+  bool ended = false;       // no more requests: answer what there is, then drop
+  bool gone = false;
+  std::uint32_t watched = EPOLLIN;
+  Instant last_active{};
+
+  [[nodiscard]] std::size_t unwritten() const { return output.size() - written; }
+  [[nodiscard]] bool wants_requests() const {
+    return !gone && pending < kPendingMax && unwritten() < kOutputHigh;
+  }
+};
+
+Outcome<std::unique_ptr<ControlServer>> ControlServer::start(EventLoop& loop,
+                                                             const VerbTable& verbs,
+                                                             ServerOptions options) {
+  PLNET_CHECK(options.clients_max > 0, "a server has room for a client");
+  auto socket = ListeningSocket::open(options.socket);
+  if (!socket) return std::unexpected(std::move(socket.error()));
+  std::unique_ptr<ControlServer> server(
+      new ControlServer(loop, verbs, std::move(options), std::move(*socket)));
+  auto added = loop.add(server->socket_.descriptor(), EPOLLIN,
+                        [self = server.get()](std::uint32_t) { self->accept_clients(); });
+  if (!added) return std::unexpected(std::move(added.error()));
+  server->idle_timer_ = loop.add_timer(kIdleCheckPeriod, kIdleCheckPeriod,
+                                       [self = server.get()] { self->drop_idle(); });
+  return server;
+}
+
+ControlServer::ControlServer(EventLoop& loop, const VerbTable& verbs, ServerOptions options,
+                             ListeningSocket socket)
+    : loop_(loop),
+      verbs_(verbs),
+      options_(std::move(options)),
+      socket_(std::move(socket)),
+      self_(std::make_shared<ControlServer*>(this)) {}
+
+ControlServer::~ControlServer() {
+  *self_ = nullptr;
+  loop_.cancel_timer(idle_timer_);
+  loop_.remove(socket_.descriptor());
+  while (!clients_.empty())
+    drop(clients_.begin()->second);
+}
+
+void ControlServer::accept_clients() {
+  // As many as fit into the backlog, so that a flood of them does not hold the loop.
+  for (unsigned i = 0; i < options_.clients_max; ++i) {
+    Descriptor descriptor(
+        ::accept4(socket_.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!descriptor.valid()) {
+      // Who waits stays there to be seen, round after round: look away until the next idle check.
+      const bool exhausted =
+          errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+      if (exhausted) (void)loop_.modify(socket_.descriptor(), 0);
+      return;
+    }
+    admit(std::move(descriptor));
+  }
+}
+
+void ControlServer::admit(Descriptor descriptor) {
+  auto caller = caller_of(descriptor.get());
+  if (!caller) return;
+  if (clients_.size() >= options_.clients_max) {
+    ++stats_.refused;
+    const std::string line = encode_reply(
+        std::nullopt, std::unexpected(VerbError(Error{
+                          Errc::kBusy, fmt::format("the node serves {} clients already; try again",
+                                                   options_.clients_max)})));
+    ::send(descriptor.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return;
+  }
+  if (options_.adjust_caller) options_.adjust_caller(*caller);
+  caller->may_change = may_change(options_.access, *caller);
+  const std::size_t line_max = caller->may_change ? kRequestBytesMax : kReaderRequestBytesMax;
+  const int number = descriptor.get();
+  auto client = std::make_shared<Client>(std::move(descriptor), std::move(*caller), line_max);
+  client->last_active = loop_.now();
+  const auto added = loop_.add(number, EPOLLIN,
+                               [this, client](std::uint32_t events) { on_event(client, events); });
+  if (!added) return;
+  clients_.emplace(number, std::move(client));
+  ++stats_.accepted;
+}
+
+void ControlServer::on_event(const std::shared_ptr<Client>& client, std::uint32_t events) {
+  client->last_active = loop_.now();
+  if ((events & EPOLLERR) != 0) return drop(client);
+  if ((events & EPOLLIN) != 0 && !client->ended) {
+    read_from(*client);
+  } else if ((events & EPOLLHUP) != 0) {
+    return drop(client);  // nobody is left to read answers
+  }
+  run_requests(client);
+}
+
+void ControlServer::read_from(Client& client) {
+  std::array<char, kReadPiece> piece{};
+  for (unsigned i = 0; i < kReadsPerTurn; ++i) {
+    const ssize_t got = ::recv(client.descriptor.get(), piece.data(), piece.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (got <= 0) {  // half-closed: what it asked is still answered
+      client.ended = true;
+      return;
+    }
+    if (!client.input.feed({piece.data(), static_cast<std::size_t>(got)})) {
+      ++stats_.malformed;
+      const std::size_t limit =
+          client.caller.may_change ? kRequestBytesMax : kReaderRequestBytesMax;
+      client.output += encode_reply(
+          std::nullopt,
+          std::unexpected(VerbError(Error{
+              Errc::kTooBig, fmt::format("a request is longer than {} KiB; closing, since where "
+                                         "the next one begins cannot be told",
+                                         limit >> 10)})));
+      client.ended = true;
+      return;
+    }
+  }
+}
+
+void ControlServer::run_requests(const std::shared_ptr<Client>& client) {
+  if (client->running) return;  // a verb that answers at once: the loop below goes on
+  client->running = true;
+  while (client->wants_requests()) {
+    const auto line = client->input.next();
+    if (!line) break;
+    ++stats_.requests;
+    auto request = parse_request(*line);
+    if (!request) {
+      ++stats_.malformed;
+      client->output += encode_reply(request.error().id,
+                                     std::unexpected(VerbError(std::move(request.error().error))));
+    } else {
+      ++client->pending;
+      verbs_.run(*request, client->caller,
+                 [self = self_, client, id = request->id](const VerbReply& reply) {
+                   if (*self != nullptr) (*self)->answer(client, id, reply);
+                 });
+    }
+    if (client->unwritten() >= kOutputHigh) write_to(*client);
+  }
+  client->running = false;
+  settle(client);
+}
+
+void ControlServer::answer(const std::shared_ptr<Client>& client, std::optional<std::int64_t> id,
+                           const VerbReply& reply) {
+  if (client->gone) return;
+  PLNET_CHECK(client->pending > 0, "an answer belongs to a request");
+  --client->pending;
+  client->last_active = loop_.now();
+  client->output += encode_reply(id, reply);
+  run_requests(client);
+}
+
+void ControlServer::write_to(Client& client) {
+  while (client.unwritten() > 0) {
+    const ssize_t put = ::send(client.descriptor.get(), client.output.data() + client.written,
+                               client.unwritten(), MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      // Who always asks for more before it has read all would otherwise never give memory back.
+      if (client.written >= kOutputHigh) {
+        client.output.erase(0, client.written);
+        client.written = 0;
+      }
+      return;
+    }
+    if (put < 0) {
+      client.ended = true;
+      client.output.clear();
+      client.input = LineBuffer(kReaderRequestBytesMax);
+      client.written = 0;
+      return;
+    }
+    client.written += static_cast<std::size_t>(put);
+    client.last_active = loop_.now();
+  }
+  client.output.clear();
+  client.output.shrink_to_fit();
+  client.written = 0;
+}
+
+// After anything happened to a client: write, watch for what it needs now, or let it go.
+void ControlServer::settle(const std::shared_ptr<Client>& client) {
+  if (client->gone) return;
+  write_to(*client);
+  const bool done = client->pending == 0 && client->unwritten() == 0;
+  const bool more_lines = client->wants_requests() && client->input.has_line();
+  if (client->ended && done && !more_lines) return drop(client);
+  std::uint32_t wanted = 0;
+  if (!client->ended && client->wants_requests()) wanted |= EPOLLIN;
+  if (client->unwritten() > 0 || more_lines) wanted |= EPOLLOUT;
+  if (wanted == client->watched) return;
+  client->watched = wanted;
+  if (!loop_.modify(client->descriptor.get(), wanted)) drop(client);
+}
+
+void ControlServer::drop(const std::shared_ptr<Client>& client) {
+  if (client->gone) return;
+  client->gone = true;
+  loop_.remove(client->descriptor.get());
+  const Descriptor closing = std::move(client->descriptor);
+  clients_.erase(closing.get());  // at the end: what was handed in may be the map's own
+}
+
+void ControlServer::drop_idle() {
+  (void)loop_.modify(socket_.descriptor(), EPOLLIN);  // accept_clients() may have looked away
+  const Instant now = loop_.now();
+  std::vector<std::shared_ptr<Client>> idle;
+  for (const auto& [number, client] : clients_) {
+    if (client->pending == 0 && now - client->last_active >= options_.idle_timeout) {
+      idle.push_back(client);
+    }
+  }
+  stats_.timed_out += idle.size();
+  for (const auto& client : idle)
+    drop(client);
+}
+
+}  // namespace plnet::runtime

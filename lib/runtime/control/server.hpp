@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The node's end of the control socket: takes requests on the admin thread, runs verbs, answers.
+// Everything that a client can make grow has a limit.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "lib/base/clock.hpp"
+#include "lib/runtime/admin/event_loop.hpp"
+#include "lib/runtime/control/access.hpp"
+#include "lib/runtime/control/protocol.hpp"
+#include "lib/runtime/control/socket.hpp"
+#include "lib/runtime/control/verb_table.hpp"
+
+namespace plnet::runtime {
+
+struct ServerOptions {
+  SocketOptions socket;
+  AccessRule access;
+  unsigned clients_max = 16;  // a few people, a few scripts
+  Duration idle_timeout = std::chrono::minutes(10);
+  // For tests: what the kernel says of a client, changed as they like.
+  std::function<void(Caller&)> adjust_caller{};
+};
+
+struct ServerStats {
+  std::uint64_t accepted = 0;
+  std::uint64_t refused = 0;  // too many clients
+  std::uint64_t requests = 0;
+  std::uint64_t malformed = 0;
+  std::uint64_t timed_out = 0;
+};
+
+class ControlServer {
+ public:
+  // Requests of one client that may wait for asynchronous verbs; it is not read from meanwhile.
+  static constexpr unsigned kPendingMax = 16;
+  // Who may only look needs no room for a configuration file.
+  static constexpr std::size_t kReaderRequestBytesMax = std::size_t{64} << 10;
+  // Answers that a client does not fetch; more is not computed until it does.
+  static constexpr std::size_t kOutputHigh = std::size_t{256} << 10;
+
+  // The loop and the table must outlive the server. All on the loop's thread.
+  [[nodiscard]] static Outcome<std::unique_ptr<ControlServer>> start(EventLoop& loop,
+                                                                     const VerbTable& verbs,
+                                                                     ServerOptions options);
+  // Drops the clients and removes the socket.
+  ~ControlServer();
+  ControlServer(const ControlServer&) = delete;
+  ControlServer& operator=(const ControlServer&) = delete;
+
+  [[nodiscard]] std::size_t clients() const { return clients_.size(); }
+  [[nodiscard]] const ServerStats& stats() const { return stats_; }
+  [[nodiscard]] const std::string& path() const { return socket_.path(); }
+
+ private:
+  struct Client;
+
+  ControlServer(EventLoop& loop, const VerbTable& verbs, ServerOptions options,
+                ListeningSocket socket);
+  void accept_clients();
+  void admit(Descriptor descriptor);
+  void on_event(const std::shared_ptr<Client>& client, std::uint32_t events);
+  void read_from(Client& client);
+  void run_requests(const std::shared_ptr<Client>& client);
+  void answer(const std::shared_ptr<Client>& client, std::optional<std::int64_t> id,
+              const VerbReply& reply);
+  void write_to(Client& client);
+  void settle(const std::shared_ptr<Client>& client);
+  void drop(const std::shared_ptr<Client>& client);
+  void drop_idle();
+
+  EventLoop& loop_;
+  const VerbTable& verbs_;
+  const ServerOptions options_;
+  ListeningSocket socket_;
+  std::map<int, std::shared_ptr<Client>> clients_;
+  EventLoop::TimerId idle_timer_{};
+  ServerStats stats_;
+  // Tokens of asynchronous verbs may outlive the server.
+  std::shared_ptr<ControlServer*> self_;
+};
+
+}  // namespace plnet::runtime

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The planner's eyes: is a list sound, and what should be said about a finished plan.
+#pragma once
+
+#include <span>
+
+#include "lib/base/result.hpp"
+#include "lib/runtime/cpt/cpt_plan.hpp"
+
+namespace plnet::runtime {
+
+// What can be said without the machine: counts, names, a NIC queue that two CPTs want.
+[[nodiscard]] Outcome<void> check_list(std::span<const CptRequest> list);
+
+// The hardware thread that is meant. The error does not say which shard asked.
+[[nodiscard]] Outcome<const HardwareThread*> find_requested_cpu(const ShardRequest& shard,
+                                                                const Topology& topology);
+
+// Sets shares_cpu and shares_core.
+void mark_sharing(CptPlan& plan);
+
+// Fills the distances of all CPTs; between CPTs it is the largest between nodes of their CPUs
+// (lustre-release lnet/lnet/lib-cpt.c: cfs_cpt_distance_calculate()).
+void measure_distances(CptPlan& plan, const Topology& topology);
+
+// Adds the warnings that follow from where things ended up.
+void warn_of_placement(CptPlan& plan, const Topology& topology);
+
+}  // namespace plnet::runtime

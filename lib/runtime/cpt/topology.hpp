@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a machine is made of, as plain values: hardware threads, cores, caches, packages, NUMA
+// nodes. Read from the machine itself, from a description (so that one can plan for a machine that
+// one does not have), or from a file that hwloc's lstopo exported elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.hpp"
+
+namespace plnet::runtime {
+
+inline constexpr unsigned kMaxCpus = 8192;       // the largest Linux build for x86 (NR_CPUS)
+inline constexpr unsigned kMaxNodes = 1024;      // the same for nodes (MAX_NUMNODES)
+inline constexpr unsigned kLocalDistance = 10;   // what Linux and firmware call "here"
+inline constexpr unsigned kRemoteDistance = 20;  // Linux's value when the firmware has no table
+inline constexpr std::size_t kMaxSyntheticLength = 1024;             // real ones have 20 to 100
+inline constexpr std::size_t kMaxXmlBytes = std::size_t{16} << 20U;  // the largest seen: 2 MiB
+
+struct HardwareThread {
+  unsigned cpu = 0;         // the operating system's number
+  unsigned core = 0;        // counted over the machine, in machine order
+  unsigned smt = 0;         // which sibling on the core
+  unsigned package = 0;     // counted over the machine
+  int l3 = -1;              // which last-level cache, -1 = none known
+  int numa_node = -1;       // the operating system's number, -1 = no memory is near
+  int efficiency = -1;      // hybrid machines: higher is faster; -1 = all are alike, or unknown
+  bool in_cgroup = true;    // outside: binding to it fails
+  bool in_affinity = true;  // outside: somebody started us under taskset or the like
+
+  [[nodiscard]] bool allowed() const { return in_cgroup && in_affinity; }
+  bool operator==(const HardwareThread&) const = default;
+};
+
+struct NumaNode {
+  unsigned node = 0;  // the operating system's number
+  std::uint64_t memory_bytes = 0;
+  bool allowed = true;     // may we take memory there (cgroup)
+  unsigned cpu_count = 0;  // hardware threads that call it theirs; 0 = memory only
+
+  bool operator==(const NumaNode&) const = default;
+};
+
+// Where to read a machine from. All empty: this machine. At most one may be set.
+struct MachineSource {
+  std::string synthetic{};  // hwloc's language, "pack:2 [numa] l3:2 core:4 pu:2"
+  std::string xml_path{};   // a file that `lstopo FILE.xml` wrote
+};
+
+struct Topology {
+  std::string name;                     // host name, or the description it was read from
+  bool live = false;                    // is this the machine that we run on
+  std::vector<HardwareThread> threads;  // in machine order: package, node, cache, core, sibling
+  std::vector<NumaNode> nodes;          // by ascending number
+  std::vector<unsigned> offline_cpus;   // exist, but are switched off
+  unsigned cores = 0;
+  unsigned packages = 0;
+  bool distances_known = false;                 // false: the table holds Linux's defaults
+  std::vector<std::vector<unsigned>> distance;  // [i][j] between nodes[i] and nodes[j]
+
+  [[nodiscard]] const HardwareThread* find_cpu(unsigned cpu) const;
+  [[nodiscard]] const HardwareThread* find_sibling(unsigned core, unsigned smt) const;
+  [[nodiscard]] const NumaNode* find_node(unsigned node) const;
+  [[nodiscard]] unsigned siblings_of(unsigned core) const;  // hardware threads on the core
+  [[nodiscard]] unsigned highest_cpu() const;
+  [[nodiscard]] std::string cpu_list() const;   // "0-15"
+  [[nodiscard]] std::string node_list() const;  // "0-1"
+  // Between two nodes by number; kRemoteDistance if one of them does not exist.
+  [[nodiscard]] unsigned distance_between(unsigned from, unsigned to) const;
+};
+
+// Call it before threads of this process are bound: the mask we were started with is read, too.
+[[nodiscard]] Outcome<Topology> read_topology(const MachineSource& source);
+
+// The same from the text of an exported file; `name` stands in errors and in Topology::name.
+[[nodiscard]] Outcome<Topology> read_topology_xml(const std::string& text, const std::string& name);
+
+}  // namespace plnet::runtime

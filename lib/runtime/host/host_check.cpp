@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/host/host_check.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <nlohmann/json.hpp>
+
+namespace plnet::runtime {
+namespace {
+
+using Findings = std::vector<Finding>;
+
+bool has(const HostFacts& facts, unsigned capability) {
+  return ((facts.effective_capabilities >> capability) & 1U) != 0;
+}
+
+std::string grant(std::string_view capability) {
+  return fmt::format("setcap {}+ep PROGRAM, or AmbientCapabilities={} in the systemd unit",
+                     capability, capability);
+}
+
+std::string list_text(std::span<const unsigned> cpus) {
+  std::string text;
+  for (const unsigned cpu : cpus) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(cpu);
+  }
+  return text;
+}
+
+bool spins(IdlePolicy policy) {
+  return policy == IdlePolicy::kBusy || policy == IdlePolicy::kPause;
+}
+
+void check_port(const HostFacts& facts, const HostNeeds& needs, Findings& findings) {
+  const std::uint16_t port = needs.accept_port;
+  if (port == 0) return;
+  const Severity severity = needs.listens_now ? Severity::kError : Severity::kWarning;
+  if (std::ranges::binary_search(facts.listening_ports, port)) {
+    const bool kernel = facts.kernel_lnet;
+    findings.push_back(
+        {severity, "port_taken",
+         fmt::format("TCP port {} is in use{}", port,
+                     kernel ? ", most likely by LNet in the kernel (module lnet is loaded)" : ""),
+         "peers connect to this port",
+         kernel ? "lnetctl lnet unconfigure && lustre_rmmod, or choose another accept_port"
+                : fmt::format("ss -ltnp 'sport = :{}' names who has it; stop it or choose another "
+                              "accept_port",
+                              port)});
+  } else if (facts.kernel_lnet) {
+    findings.push_back({Severity::kWarning, "kernel_lnet", "LNet is loaded in the kernel",
+                        fmt::format("it takes port {} as soon as it is configured", port),
+                        "lnetctl lnet unconfigure && lustre_rmmod, or choose another accept_port"});
+  }
+  if (port < facts.unprivileged_port_first && !has(facts, CAP_NET_BIND_SERVICE)) {
+    findings.push_back(
+        {severity, "cap_net_bind_service", fmt::format("CAP_NET_BIND_SERVICE for port {}", port),
+         "listening on it, and connecting from a reserved port as peers expect, is privileged",
+         grant("cap_net_bind_service")});
+  }
+}
+
+void check_capabilities(const HostFacts& facts, const HostNeeds& needs, Findings& findings) {
+  if (!has(facts, CAP_SYS_NICE)) {
+    findings.push_back({Severity::kNote, "cap_sys_nice", "CAP_SYS_NICE",
+                        "without it pollers keep the default priority and memory stays where it is",
+                        grant("cap_sys_nice")});
+  }
+  if (needs.configure_network && !has(facts, CAP_NET_ADMIN)) {
+    findings.push_back({Severity::kWarning, "cap_net_admin", "CAP_NET_ADMIN",
+                        "queues and busy polling of interfaces cannot be set",
+                        grant("cap_net_admin")});
+  }
+  if (!needs.lock_memory || has(facts, CAP_IPC_LOCK)) return;
+  if (facts.locked_memory_max && *facts.locked_memory_max < needs.memory_bytes) {
+    findings.push_back(
+        {Severity::kError, "memlock",
+         fmt::format("locked memory: {} MiB wanted, the limit (RLIMIT_MEMLOCK) is {} KiB and "
+                     "CAP_IPC_LOCK is missing",
+                     needs.memory_bytes >> 20U, *facts.locked_memory_max / 1024),
+         "devices reach this memory directly; it must not be swapped out",
+         fmt::format("ulimit -l unlimited, LimitMEMLOCK=infinity in the systemd unit, or {}",
+                     grant("cap_ipc_lock"))});
+  }
+}
+
+void check_memory(const HostFacts& facts, const HostNeeds& needs, Findings& findings) {
+  std::uint64_t huge_free = 0;
+  for (const HugepagePool& pool : facts.hugepages)
+    huge_free += pool.free * pool.page_size;
+  if (huge_free < needs.memory_bytes) {
+    constexpr std::uint64_t kPage = 2ULL << 20U;
+    const std::uint64_t pages = (needs.memory_bytes + kPage - 1) / kPage;
+    findings.push_back(
+        {Severity::kNote, "hugepages",
+         fmt::format("hugepages: {} MiB wanted, {} MiB free", needs.memory_bytes >> 20U,
+                     huge_free >> 20U),
+         "with 4 KiB pages every copy pays for more page table entries",
+         fmt::format("echo {} > /proc/sys/vm/nr_hugepages", std::max<std::uint64_t>(pages, 128))});
+    if (facts.available_memory > 0 && facts.available_memory + huge_free < needs.memory_bytes) {
+      findings.push_back(
+          {Severity::kError, "memory",
+           fmt::format("memory: {} MiB wanted, {} MiB available", needs.memory_bytes >> 20U,
+                       (facts.available_memory + huge_free) >> 20U),
+           "all of it is taken at start", "lower `plnet: memory: arena_mib`"});
+    }
+  }
+}
+
+void check_cpus(const HostFacts& facts, const HostNeeds& needs, Findings& findings) {
+  std::vector<unsigned> slow;
+  std::vector<unsigned> shared;
+  for (const unsigned cpu : needs.poller_cpus) {
+    const auto found = std::ranges::find(facts.governors, cpu, &CpuGovernor::cpu);
+    if (found != facts.governors.end() && found->governor != "performance") slow.push_back(cpu);
+    if (std::ranges::find(facts.isolated_cpus, cpu) == facts.isolated_cpus.end() ||
+        std::ranges::find(facts.tickless_cpus, cpu) == facts.tickless_cpus.end()) {
+      shared.push_back(cpu);
+    }
+  }
+  if (!slow.empty()) {
+    findings.push_back({Severity::kWarning, "governor",
+                        fmt::format("CPU governor `performance` on CPUs {}", list_text(slow)),
+                        "a CPU that clocks down while it waits answers late",
+                        "cpupower frequency-set -g performance"});
+  }
+  if (spins(needs.idle) && !shared.empty()) {
+    const std::string cpus = list_text(shared);
+    findings.push_back({Severity::kNote, "isolation",
+                        fmt::format("CPUs {} are not kept free of other work", cpus),
+                        "the kernel interrupts pollers there with its timer and with other tasks",
+                        fmt::format("boot with isolcpus={0} nohz_full={0} rcu_nocbs={0}", cpus)});
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Severity severity) {
+  switch (severity) {
+    case Severity::kNote: return "note";
+    case Severity::kWarning: return "warning";
+    case Severity::kError: return "error";
+  }
+  return "unknown";
+}
+
+std::vector<Finding> check_host(const HostFacts& facts, const HostNeeds& needs) {
+  Findings findings;
+  check_port(facts, needs, findings);
+  check_capabilities(facts, needs, findings);
+  check_memory(facts, needs, findings);
+  check_cpus(facts, needs, findings);
+  Findings sorted;
+  for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
+    for (const Finding& finding : findings) {
+      if (finding.severity == severity) sorted.push_back(finding);
+    }
+  }
+  return sorted;
+}
+
+Finding lcore_taken(std::string what) {
+  return {Severity::kError, "lcore_taken", std::move(what),
+          "two pollers that never leave a CPU starve each other",
+          "give each instance CPUs of its own (plnet: cpts), or `pollers: idle: sleep` to both"};
+}
+
+std::string text_of(const Finding& finding) {
+  return fmt::format("{}: {}: {}\n    to fix: {}", name_of(finding.severity), finding.what,
+                     finding.why, finding.fix);
+}
+
+nlohmann::json json_of(std::span<const Finding> findings) {
+  auto list = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    list.push_back({{"severity", name_of(finding.severity)},
+                    {"id", finding.id},
+                    {"what", finding.what},
+                    {"why", finding.why},
+                    {"fix", finding.fix}});
+  }
+  return list;
+}
+
+}  // namespace plnet::runtime

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/host/host_facts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace plnet::runtime {
+namespace {
+
+constexpr unsigned kCpusMax = 4096;
+// /proc/net/tcp of a busy server has a line per connection, 150 bytes each.
+constexpr std::size_t kFileMax = 64U << 20U;
+
+std::optional<std::string> read_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::string text;
+  std::array<char, 16384> chunk{};
+  ssize_t size = 0;
+  while (text.size() < kFileMax && (size = ::read(file, chunk.data(), chunk.size())) > 0)
+    text.append(chunk.data(), static_cast<std::size_t>(size));
+  ::close(file);
+  return text;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\n";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+// Takes the next piece up to `separator` off the front.
+std::string_view take(std::string_view& text, char separator) {
+  const std::size_t end = std::min(text.find(separator), text.size());
+  const std::string_view piece = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return piece;
+}
+
+std::string_view take_word(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(end);
+  return word;
+}
+
+template <class T>
+std::optional<T> number(std::string_view text, int base = 10) {
+  text = trim(text);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> entries(const std::string& path, std::string_view prefix) {
+  std::vector<std::string> names;
+  const auto close = [](DIR* directory) { ::closedir(directory); };
+  const std::unique_ptr<DIR, decltype(close)> directory(::opendir(path.c_str()), close);
+  if (directory == nullptr) return names;
+  // readdir() is safe as long as each thread has its own stream.
+  while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT(concurrency-mt-unsafe)
+    const std::string_view name = entry->d_name;
+    if (name.starts_with(prefix) && names.size() < kCpusMax) names.emplace_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+void read_process(const std::string& root, HostFacts& facts) {
+  if (const auto status = read_file(root + "/proc/self/status")) {
+    std::string_view text = *status;
+    while (!text.empty()) {
+      std::string_view line = take(text, '\n');
+      if (take(line, ':') != "CapEff") continue;
+      facts.effective_capabilities = number<std::uint64_t>(line, 16).value_or(0);
+    }
+  }
+  if (const auto limits = read_file(root + "/proc/self/limits")) {
+    constexpr std::string_view kName = "Max locked memory";
+    std::string_view text = *limits;
+    while (!text.empty()) {
+      std::string_view line = take(text, '\n');
+      if (!line.starts_with(kName)) continue;
+      line.remove_prefix(kName.size());
+      const std::string_view soft = take_word(line);
+      facts.locked_memory_max = number<std::uint64_t>(soft);
+      if (!facts.locked_memory_max && soft != "unlimited") facts.locked_memory_max = 0;
+    }
+  }
+}
+
+void read_memory(const std::string& root, HostFacts& facts) {
+  if (const auto meminfo = read_file(root + "/proc/meminfo")) {
+    std::string_view text = *meminfo;
+    while (!text.empty()) {
+      std::string_view line = take(text, '\n');
+      if (take(line, ':') != "MemAvailable") continue;
+      facts.available_memory = number<std::uint64_t>(take_word(line)).value_or(0) * 1024;
+    }
+  }
+  const std::string nodes = root + "/sys/devices/system/node";
+  for (const std::string& node : entries(nodes, "node")) {
+    const auto index = number<int>(std::string_view(node).substr(4));
+    if (!index) continue;
+    const std::string pools = fmt::format("{}/{}/hugepages", nodes, node);
+    constexpr std::string_view kPrefix = "hugepages-";
+    for (const std::string& pool : entries(pools, kPrefix)) {
+      std::string_view size = std::string_view(pool).substr(kPrefix.size());
+      const auto kib = number<std::uint64_t>(take(size, 'k'));
+      if (!kib) continue;
+      const auto read = [&](const char* name) {
+        return number<std::uint64_t>(
+                   read_file(fmt::format("{}/{}/{}", pools, pool, name)).value_or(""))
+            .value_or(0);
+      };
+      facts.hugepages.push_back({.numa_node = *index,
+                                 .page_size = *kib * 1024,
+                                 .total = read("nr_hugepages"),
+                                 .free = read("free_hugepages")});
+    }
+  }
+}
+
+void read_cpus(const std::string& root, HostFacts& facts) {
+  const std::string cpus = root + "/sys/devices/system/cpu";
+  facts.isolated_cpus = parse_cpu_list(read_file(cpus + "/isolated").value_or(""));
+  facts.tickless_cpus = parse_cpu_list(read_file(cpus + "/nohz_full").value_or(""));
+  for (const std::string& cpu : entries(cpus, "cpu")) {
+    const auto index = number<unsigned>(std::string_view(cpu).substr(3));
+    if (!index) continue;
+    const auto governor = read_file(fmt::format("{}/{}/cpufreq/scaling_governor", cpus, cpu));
+    if (governor) facts.governors.push_back({*index, std::string(trim(*governor))});
+  }
+}
+
+// Lines of /proc/net/tcp: "sl local_address rem_address st ...", the port in hex after the colon;
+// state 0A is LISTEN.
+void read_ports(const std::string& path, std::vector<std::uint16_t>& ports) {
+  const auto table = read_file(path);
+  if (!table) return;
+  std::string_view text = *table;
+  take(text, '\n');  // the heading
+  while (!text.empty()) {
+    std::string_view line = take(text, '\n');
+    take_word(line);
+    const std::string_view local = take_word(line);
+    take_word(line);
+    if (take_word(line) != "0A") continue;
+    const std::size_t colon = local.rfind(':');
+    if (colon == std::string_view::npos) continue;
+    if (const auto port = number<std::uint16_t>(local.substr(colon + 1), 16))
+      ports.push_back(*port);
+  }
+}
+
+void read_network(const std::string& root, HostFacts& facts) {
+  read_ports(root + "/proc/net/tcp", facts.listening_ports);
+  read_ports(root + "/proc/net/tcp6", facts.listening_ports);
+  std::ranges::sort(facts.listening_ports);
+  const auto doubles = std::ranges::unique(facts.listening_ports);
+  facts.listening_ports.erase(doubles.begin(), doubles.end());
+  facts.unprivileged_port_first =
+      number<std::uint16_t>(
+          read_file(root + "/proc/sys/net/ipv4/ip_unprivileged_port_start").value_or(""))
+          .value_or(1024);
+  const auto modules = read_file(root + "/proc/modules");
+  if (!modules) return;
+  std::string_view text = *modules;
+  while (!text.empty()) {
+    std::string_view line = take(text, '\n');
+    const std::string_view name = take_word(line);
+    if (name == "lnet") facts.kernel_lnet = true;
+    if (name == "ksocklnd") facts.kernel_socklnd = true;
+  }
+}
+
+}  // namespace
+
+std::vector<unsigned> parse_cpu_list(std::string_view text) {
+  std::vector<unsigned> cpus;
+  text = trim(text);
+  while (!text.empty()) {
+    std::string_view range = take(text, ',');
+    const auto first = number<unsigned>(take(range, '-'));
+    const auto last = range.empty() ? first : number<unsigned>(range);
+    if (!first || !last || *last < *first || *last >= kCpusMax) break;
+    for (unsigned cpu = *first; cpu <= *last; ++cpu)
+      cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+HostFacts read_host_facts(const std::string& root) {
+  HostFacts facts;
+  read_process(root, facts);
+  read_memory(root, facts);
+  read_cpus(root, facts);
+  read_network(root, facts);
+  return facts;
+}
+
+}  // namespace plnet::runtime

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the machine tells about itself, read once from /proc and /sys. A value: the checks over it
+// are pure and tests make it up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/runtime/host/eal_arguments.hpp"
+
+namespace plnet::runtime {
+
+struct CpuGovernor {
+  unsigned cpu = 0;
+  std::string governor;  // "performance", ...
+};
+
+struct HostFacts {
+  // Bits by capability number (linux/capability.h), of this process.
+  std::uint64_t effective_capabilities = 0;
+  // Bytes; nothing: unlimited.
+  std::optional<std::uint64_t> locked_memory_max = 0;
+  std::uint64_t available_memory = 0;          // bytes, MemAvailable; 0: unknown
+  std::vector<HugepagePool> hugepages;         // by node and page size
+  std::vector<CpuGovernor> governors;          // empty: the machine has no frequency scaling
+  std::vector<unsigned> isolated_cpus;         // isolcpus=
+  std::vector<unsigned> tickless_cpus;         // nohz_full=
+  std::vector<std::uint16_t> listening_ports;  // TCP, both families, sorted, no doubles
+  std::uint16_t unprivileged_port_first = 1024;
+  bool kernel_lnet = false;     // the module is loaded
+  bool kernel_socklnd = false;  // ksocklnd is: it may own the port
+};
+
+// Reads below `root` ("" for the real one). What cannot be read stays at its default.
+[[nodiscard]] HostFacts read_host_facts(const std::string& root = "");
+
+// "0-3,8" of the kernel; what does not parse ends the list. At most 4096 CPUs.
+[[nodiscard]] std::vector<unsigned> parse_cpu_list(std::string_view text);
+
+}  // namespace plnet::runtime

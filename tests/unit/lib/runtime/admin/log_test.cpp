@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/admin/log.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace plnet::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr LogSite kPeerDown{LogLevel::kWarning, "peer_down", {"nid", "reason"}};
+constexpr LogSite kNoise{LogLevel::kInfo, "noise", {"n"}};
+constexpr LogSite kDetail{LogLevel::kDebug, "detail", {}};
+
+class FixedWallClock final : public WallClock {
+ public:
+  [[nodiscard]] WallTime now() const override { return WallTime(1'790'000'000'250ms); }
+};
+
+class LogTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    LogOptions options;
+    options.to_stderr = false;
+    options.burst = 3;
+    options.capture = [this](std::string_view line) { lines_.emplace_back(line); };
+    auto opened = Log::open(options, clock_, wall_clock_);
+    ASSERT_TRUE(opened) << opened.error().what;
+    log_ = std::move(*opened);
+  }
+
+  std::vector<std::string> lines_;
+  ManualClock clock_;
+  FixedWallClock wall_clock_;
+  std::unique_ptr<Log> log_;
+};
+
+TEST_F(LogTest, OneLineOfKeysAndValuesWithIsoTime) {
+  log_->write(kPeerDown, {"10.0.0.1@tcp", "no reply to ping"});
+  ASSERT_EQ(lines_.size(), 1U);
+  EXPECT_EQ(lines_[0],
+            "time=2026-09-21T14:13:20.250Z level=warning event=peer_down nid=10.0.0.1@tcp "
+            "reason=\"no reply to ping\"\n");
+}
+
+TEST_F(LogTest, TheLevelIsLive) {
+  log_->write(kDetail, {});
+  EXPECT_TRUE(lines_.empty());
+  log_->set_level(LogLevel::kDebug);
+  log_->write(kDetail, {});
+  EXPECT_EQ(lines_.size(), 1U);
+  log_->set_level(LogLevel::kError);
+  log_->write(kPeerDown, {"x", "y"});
+  EXPECT_EQ(lines_.size(), 1U);
+}
+
+TEST_F(LogTest, ASiteThatRepeatsItselfIsCutOffAndSummedUp) {
+  for (int i = 0; i < 126; ++i)
+    log_->write(kNoise, {"1"});
+  EXPECT_EQ(lines_.size(), 3U);
+  EXPECT_EQ(log_->suppressed(), 123U);
+  log_->write(kPeerDown, {"a", "b"});
+  EXPECT_EQ(lines_.size(), 4U) << "other sites are not held back";
+  clock_.advance(1s);
+  log_->write(kNoise, {"2"});
+  ASSERT_EQ(lines_.size(), 5U);
+  EXPECT_NE(lines_[4].find("event=noise n=2 repeated=123"), std::string::npos) << lines_[4];
+}
+
+TEST_F(LogTest, ASiteThatFellSilentIsSummedUpByDrain) {
+  for (int i = 0; i < 5; ++i)
+    log_->write(kNoise, {"1"});
+  log_->drain();
+  EXPECT_EQ(lines_.size(), 3U) << "its window is not over";
+  clock_.advance(1s);
+  log_->drain();
+  ASSERT_EQ(lines_.size(), 4U);
+  EXPECT_NE(lines_[3].find("event=noise repeated=2"), std::string::npos);
+  clock_.advance(5s);
+  log_->drain();
+  EXPECT_EQ(lines_.size(), 4U) << "once";
+}
+
+TEST_F(LogTest, APollersRecordsArePrintedByDrain) {
+  const std::string long_text(100, 'x');
+  LogPort& port = log_->add_port(3);
+  port.post(kPeerDown, {-7, "timeout"});
+  port.post(kPeerDown, {~std::uint64_t{0}, std::string_view(long_text)});
+  port.post(kDetail, {});
+  EXPECT_TRUE(lines_.empty());
+  EXPECT_EQ(log_->drain(), 2U) << "debug is off";
+  ASSERT_EQ(lines_.size(), 2U);
+  EXPECT_NE(lines_[0].find("event=peer_down shard=3 nid=-7 reason=timeout\n"), std::string::npos);
+  EXPECT_NE(lines_[1].find(
+                "nid=18446744073709551615 reason=" + std::string(LogValue::kTextMax, 'x') + "\n"),
+            std::string::npos);
+}
+
+TEST_F(LogTest, APollerThatPostsTooMuchIsCountedNotBlocked) {
+  LogPort& port = log_->add_port(0);
+  for (std::size_t i = 0; i < LogPort::kRecords + 5; ++i)
+    port.post(kNoise, {i});
+  EXPECT_EQ(log_->lost(), 5U);
+  EXPECT_EQ(log_->drain(), LogPort::kRecords);
+  ASSERT_EQ(lines_.size(), 4U) << "three of the site, one about the loss";
+  EXPECT_NE(lines_[3].find("event=log_records_lost shard=0 lost=5"), std::string::npos);
+  log_->drain();
+  EXPECT_EQ(lines_.size(), 4U);
+}
+
+TEST_F(LogTest, ValuesCannotForgeLines) {
+  EXPECT_EQ(log_value_text("a\nlevel=error"), "\"a\\nlevel=error\"");
+  EXPECT_EQ(log_value_text("\x1b[31m"), "\"\\x1b[31m\"");
+  EXPECT_EQ(log_value_text("a=b"), "\"a=b\"");
+  EXPECT_EQ(log_value_text("say \"x\" \\"), "\"say \\\"x\\\" \\\\\"");
+  EXPECT_EQ(log_value_text(""), "\"\"");
+  EXPECT_EQ(log_value_text("10.0.0.1@tcp"), "10.0.0.1@tcp");
+}
+
+TEST(LogFile, IsAppendedToAndAMissingFolderIsAnError) {
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / ("plnet_log_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const ManualClock clock;
+  const FixedWallClock wall_clock;
+  LogOptions options;
+  options.to_stderr = false;
+  options.file = folder / "a.log";
+  for (int i = 0; i < 2; ++i) {
+    auto log = Log::open(options, clock, wall_clock);
+    ASSERT_TRUE(log);
+    (*log)->write(kNoise, {"7"});
+  }
+  std::ostringstream text;
+  text << std::ifstream(options.file).rdbuf();
+  const std::string line = "time=2026-09-21T14:13:20.250Z level=info event=noise n=7\n";
+  EXPECT_EQ(text.str(), line + line);
+  std::filesystem::remove_all(folder);
+
+  options.file = "/proc/no/such/folder/a.log";
+  const auto refused = Log::open(options, clock, wall_clock);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("/proc/no/such/folder/a.log"), std::string::npos);
+}
+
+TEST(LogLevelText, RoundTrips) {
+  for (const auto level :
+       {LogLevel::kError, LogLevel::kWarning, LogLevel::kInfo, LogLevel::kDebug}) {
+    EXPECT_EQ(parse_log_level(name_of(level)), level);
+  }
+  EXPECT_FALSE(parse_log_level("loud"));
+  EXPECT_FALSE(parse_log_level(""));
+}
+
+}  // namespace
+}  // namespace plnet::runtime

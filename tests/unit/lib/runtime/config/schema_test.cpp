@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/config/schema.hpp"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "lib/runtime/config/schema_rendering.hpp"
+#include "lib/runtime/config/settings.hpp"
+#include "lib/runtime/config/settings_reader.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+TEST(Schema, EveryRowIsComplete) {
+  std::set<std::string> seen;
+  for_each_key([&](const std::string& path, const Key& key) {
+    EXPECT_TRUE(seen.insert(path).second) << path << " stands there twice";
+    EXPECT_FALSE(key.help.empty()) << path;
+    EXPECT_EQ(key.name.find_first_of(".[]"), std::string_view::npos) << path;
+    switch (key.kind) {
+      case KeyKind::kMapping: EXPECT_FALSE(key.children.empty()) << path; return;
+      case KeyKind::kInteger: EXPECT_LT(key.low, key.high) << path; break;
+      case KeyKind::kBoolean: break;
+      case KeyKind::kWord: EXPECT_GT(key.words.size(), 1U) << path; break;
+      case KeyKind::kText: EXPECT_NE(key.check, nullptr) << path; break;
+      case KeyKind::kNumberList: EXPECT_GT(key.high, 0) << path; break;
+      case KeyKind::kDictionary:
+        EXPECT_EQ(key.children.size(), 1U) << path;
+        EXPECT_NE(key.check, nullptr) << path;
+        break;
+      case KeyKind::kRecords:
+        EXPECT_GT(key.high, 0) << path;
+        EXPECT_NE(key.binding.size, nullptr) << path;
+        EXPECT_NE(key.binding.item, nullptr) << path;
+        EXPECT_NE(key.binding.append, nullptr) << path;
+        EXPECT_NE(key.binding.clear, nullptr) << path;
+        return;
+    }
+    if (path.ends_with(".INTERFACE")) return;  // describes the values of its dictionary
+    EXPECT_NE(key.binding.get, nullptr) << path;
+    EXPECT_NE(key.binding.set, nullptr) << path;
+  });
+  EXPECT_TRUE(seen.contains("plnet.cpts.list[].shards[].smt"));
+  EXPECT_TRUE(seen.contains("plnet.metrics.listen"));
+}
+
+TEST(Schema, DefaultsLieInTheirRanges) {
+  const Settings defaults;
+  for_each_key([&](const std::string& path, const Key& key) {
+    if (key.binding.get == nullptr || path.find('[') != std::string::npos) return;
+    const Value value = key.binding.get(&defaults);
+    if (key.kind == KeyKind::kInteger) {
+      EXPECT_GE(value.get<std::int64_t>(), key.low) << path;
+      EXPECT_LE(value.get<std::int64_t>(), key.high) << path;
+    }
+    if (key.kind == KeyKind::kText) {
+      EXPECT_TRUE(key.check(value.get_ref<const std::string&>()).has_value()) << path;
+    }
+  });
+}
+
+TEST(Schema, EveryWordReachesItsEnumerator) {
+  for_each_key([&](const std::string& path, const Key& key) {
+    if (key.kind != KeyKind::kWord) return;
+    for (const std::string_view word : key.words) {
+      Settings settings;
+      key.binding.set(&settings, Value(std::string(word)));
+      EXPECT_EQ(key.binding.get(&settings), Value(std::string(word))) << path;
+    }
+  });
+}
+
+TEST(Schema, SaysWhatIsLive) {
+  std::set<std::string> live;
+  for_each_key([&](const std::string& path, const Key& key) {
+    if (key.applies == Applies::kLive) live.insert(path);
+  });
+  EXPECT_EQ(live, (std::set<std::string>{"plnet.pollers.idle", "plnet.pollers.turn_limit_usec",
+                                         "plnet.exchange.enable", "plnet.exchange.in_flight",
+                                         "plnet.exchange.work_nsec", "plnet.log.level",
+                                         "plnet.metrics.listen"}));
+}
+
+TEST(Schema, IgnoresWhatKernelExportsCarry) {
+  EXPECT_TRUE(is_ignored("", "statistics"));
+  EXPECT_TRUE(is_ignored("net[3].local NI(s)[12]", "health stats"));
+  EXPECT_TRUE(is_ignored("peer[0].peer ni[1]", "refcount"));
+  EXPECT_FALSE(is_ignored("net[3].local NI(s)[12]", "interfaces"));
+  EXPECT_FALSE(is_ignored("", "refcount"));
+}
+
+TEST(NearestWord, FindsMisspellingsAndNothingElse) {
+  constexpr std::array<std::string_view, 4> kWords{"pollers", "memory", "log", "metrics"};
+  EXPECT_EQ(nearest_word("polers", kWords), "pollers");
+  EXPECT_EQ(nearest_word("metric", kWords), "metrics");
+  EXPECT_EQ(nearest_word("lag", kWords), "log");
+  EXPECT_EQ(nearest_word("xyz", kWords), "");
+  EXPECT_EQ(nearest_word("", kWords), "");
+  EXPECT_EQ(nearest_word(std::string(100'000, 'p'), kWords), "");
+}
+
+TEST(Rendering, ReferenceHasARowForEachKey) {
+  const std::string reference = render_reference();
+  for_each_key([&](const std::string& path, const Key&) {
+    EXPECT_NE(reference.find("| `" + path + "` |"), std::string::npos) << path;
+  });
+  EXPECT_NE(
+      reference.find("| `plnet.memory.arena_mib` | a number from 1 to 1048576 MiB | `64` | at "
+                     "start | Memory for messages on each NUMA node that has shards. |\n"),
+      std::string::npos);
+}
+
+TEST(Rendering, DefaultFileHoldsTheDefaults) {
+  const auto read = read_settings(render_default_file(), "default");
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(*read, Settings{});
+  // Read over other settings it changes them all back: so it names every key.
+  Settings other;
+  other.cpts = {.by = CptPlanRequest::By::kPattern,
+                .partitions = 3,
+                .pattern = "N",
+                .shards_per_cpt = 2,
+                .reserved_cpus = {1},
+                .list = {{.shards = {{.cpu = 1}}, .nic_queues = {}}}};
+  other.pollers = {.idle = IdlePolicy::kYield, .turn_limit_usec = 1};
+  other.memory = {.arena_mib = 1};
+  other.exchange = {.enable = true, .in_flight = 1, .work_nsec = 1};
+  other.log = {.level = LogLevel::kDebug};
+  other.metrics = {.listen = "[::1]:1"};
+  EXPECT_EQ(read_settings(render_default_file(), "default", other).value_or(other), Settings{});
+}
+
+}  // namespace
+}  // namespace plnet::runtime

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/config/settings_reader.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace plnet::runtime {
+namespace {
+
+Settings read_good(std::string_view text, const Settings& base = {}) {
+  auto read = read_settings(text, "good.yaml", base);
+  EXPECT_TRUE(read.has_value()) << read.error().text();
+  return read.value_or(Settings{});
+}
+
+// The summaries of all that is wrong, a line for each.
+std::string read_bad(std::string_view text) {
+  const auto read = read_settings(text, "f");
+  EXPECT_FALSE(read.has_value()) << text;
+  std::string out;
+  if (read) return out;
+  for (const ConfigError& error : read.error().list())
+    out += error.summary() + "\n";
+  return out;
+}
+
+constexpr std::string_view kEverything = R"(
+plnet:
+    cpts:
+        by: list
+        partitions: "2"
+        pattern: "0[0-1] 1[2-3]"
+        shards_per_cpt: 0x10
+        reserved_cpus: "0,4-5"
+        list:
+            - shards:
+                - cpu: 2
+                - core: 3
+                  smt: 1
+              memory node: 1
+              nic queues:
+                  eth0: "0-3"
+                  eth1: 7
+            - shards: [{core: 4}]
+    pollers: {idle: busy, turn_limit_usec: 010}
+    memory:
+        arena_mib: 128
+    exchange:
+        enable: True
+        in_flight: 16
+        work_nsec: 100
+    log:
+        level: debug
+    metrics:
+        listen: "[::1]:9417"
+)";
+
+TEST(ReadSettings, ReadsEveryKey) {
+  const Settings settings = read_good(kEverything);
+  Settings wanted;
+  wanted.cpts = {.by = CptPlanRequest::By::kList,
+                 .partitions = 2,
+                 .pattern = "0[0-1] 1[2-3]",
+                 .shards_per_cpt = 16,
+                 .reserved_cpus = {0, 4, 5},
+                 .list = {{.shards = {{.cpu = 2}, {.core = 3, .smt = 1}},
+                           .memory_node = 1,
+                           .nic_queues = {{"eth0", {0, 1, 2, 3}}, {"eth1", {7}}}},
+                          {.shards = {{.core = 4}}, .nic_queues = {}}}};
+  wanted.pollers = {.idle = IdlePolicy::kBusy, .turn_limit_usec = 8};
+  wanted.memory = {.arena_mib = 128};
+  wanted.exchange = {.enable = true, .in_flight = 16, .work_nsec = 100};
+  wanted.log = {.level = LogLevel::kDebug};
+  wanted.metrics = {.listen = "[::1]:9417"};
+  EXPECT_EQ(settings, wanted);
+}
+
+TEST(ReadSettings, EmptyDocumentsGiveTheDefaults) {
+  for (const char* text : {"", "# nothing\n", "plnet:\n", "plnet: {}\n", "plnet:\n    cpts:\n",
+                           "statistics:\n    send_count: 3\n"})
+    EXPECT_EQ(read_good(text), Settings{}) << text;
+}
+
+TEST(ReadSettings, AddingKeepsWhatIsNotNamed) {
+  const Settings base = read_good(kEverything);
+  Settings wanted = base;
+  wanted.pollers.idle = IdlePolicy::kSleep;
+  EXPECT_EQ(read_good("plnet: {pollers: {idle: sleep}}", base), wanted);
+  wanted = base;
+  wanted.cpts.list = {{.shards = {{.cpu = 9}}, .nic_queues = {}}};
+  EXPECT_EQ(read_good("plnet: {cpts: {list: [{shards: [{cpu: 9}]}]}}", base), wanted);
+  EXPECT_EQ(read_good("", base), base);
+}
+
+TEST(ReadSettings, MinusOneIsNotGiven) {
+  const Settings settings =
+      read_good("plnet: {cpts: {list: [{shards: [{cpu: 1, core: -1}], memory node: -1}]}}");
+  EXPECT_EQ(settings.cpts.list.at(0), (CptRequest{.shards = {{.cpu = 1}}, .nic_queues = {}}));
+  EXPECT_EQ(read_bad("plnet: {cpts: {partitions: -1}}"),
+            "f:1:28: plnet.cpts.partitions: '-1' is out of range, expected a number from 0 to "
+            "256\n");
+}
+
+TEST(ResetSettings, GivesDefaultsBack) {
+  const Settings base = read_good(kEverything);
+  const auto reset = [&](std::string_view text) {
+    auto result = reset_settings(text, "f", base);
+    EXPECT_TRUE(result.has_value()) << result.error().text();
+    return result.value_or(Settings{});
+  };
+  Settings wanted = base;
+  wanted.pollers.idle = IdlePolicy::kAuto;
+  EXPECT_EQ(reset("plnet: {pollers: {idle: whatever}}"), wanted);
+  wanted.pollers = {};
+  EXPECT_EQ(reset("plnet: {pollers: }"), wanted);
+  wanted = base;
+  wanted.cpts = {};
+  EXPECT_EQ(reset("plnet: {cpts: {}}"), wanted);
+  EXPECT_EQ(reset("plnet:\n"), Settings{});
+  EXPECT_EQ(reset(""), base);
+  const auto unknown = reset_settings("plnet: {polers: }", "f", base);
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().list().at(0).where(), "f:1:9");
+  // `by: list` needs the list that goes away
+  const auto useless = reset_settings("plnet: {cpts: {list: }}", "f", base);
+  ASSERT_FALSE(useless.has_value());
+  EXPECT_EQ(useless.error().list().at(0).summary(),
+            "f:1:9: plnet.cpts.by: `by: list` without CPTs in plnet.cpts.list, expected at least "
+            "one");
+}
+
+TEST(ReadSettings, UnknownKeysSayWhatWasMeant) {
+  EXPECT_EQ(
+      read_bad("plnet:\n    polers:\n        idle: busy\n"),
+      "f:2:5: unknown key 'polers' in plnet, expected cpts, pollers, memory, exchange, log or "
+      "metrics; did you mean 'pollers'?\n");
+  EXPECT_EQ(read_bad("plnett:\n"),
+            "f:1:1: call back for 'plnett' not found: unknown key, expected plnet; did you mean "
+            "'plnet'?\n");
+  EXPECT_EQ(read_bad("# x\nfoo: 1\n"),
+            "f:2:1: call back for 'foo' not found: unknown key, expected plnet\n");
+  EXPECT_EQ(
+      read_bad("plnet: {cpts: {list: [{shards: [{cpus: 1, cpu: 1}]}]}}"),
+      "f:1:34: unknown key 'cpus' in plnet.cpts.list[0].shards[0], expected cpu, core or smt; "
+      "did you mean 'cpu'?\n");
+}
+
+TEST(ReadSettings, WrongKindsOfValueAreNamed) {
+  EXPECT_EQ(read_bad("text"), "f:1:1: a single value, expected a mapping (`key: value` lines)\n");
+  EXPECT_EQ(read_bad("- a\n"), "f:1:1: a list, expected a mapping (`key: value` lines)\n");
+  EXPECT_EQ(read_bad("plnet: 3\n"),
+            "f:1:8: plnet: a single value, expected a mapping (`key: value` lines)\n");
+  EXPECT_EQ(read_bad("plnet: {pollers: {idle: }}"),
+            "f:1:19: plnet.pollers.idle: no value, expected auto, busy, pause, yield or sleep\n");
+  EXPECT_EQ(read_bad("plnet: {memory: {arena_mib: [1]}}"),
+            "f:1:29: plnet.memory.arena_mib: a list, expected a number from 1 to 1048576 MiB\n");
+  EXPECT_EQ(read_bad("plnet: {cpts: {list: {}}}"),
+            "f:1:22: plnet.cpts.list: a mapping, expected a list of at most 256 mappings\n");
+  EXPECT_EQ(read_bad("plnet: {cpts: {list: [{shards: [{cpu: 1}], nic queues: 3}]}}"),
+            "f:1:56: plnet.cpts.list[0].nic queues: a single value, expected a mapping from names "
+            "to values\n");
+}
+
+TEST(ReadSettings, WrongScalarsAreNamed) {
+  EXPECT_EQ(read_bad("plnet:\n  memory:\n    arena_mib: 0\n"),
+            "f:3:16: plnet.memory.arena_mib: '0' is out of range, expected a number from 1 to "
+            "1048576 MiB\n");
+  EXPECT_EQ(read_bad("plnet: {memory: {arena_mib: 6x}}"),
+            "f:1:29: plnet.memory.arena_mib: '6x' is not a number, expected a number from 1 to "
+            "1048576 MiB\n");
+  EXPECT_EQ(read_bad("plnet: {memory: {arena_mib: 99999999999999999999}}"),
+            "f:1:29: plnet.memory.arena_mib: '99999999999999999999' is out of range, expected a "
+            "number from 1 to 1048576 MiB\n");
+  EXPECT_EQ(read_bad("plnet: {exchange: {enable: yes}}"),
+            "f:1:28: plnet.exchange.enable: 'yes' is neither true nor false, expected 0 or 1\n");
+  EXPECT_EQ(read_bad("plnet: {pollers: {idle: bsy}}"),
+            "f:1:25: plnet.pollers.idle: 'bsy' is not known, expected auto, busy, pause, yield or "
+            "sleep; did you mean 'busy'?\n");
+  EXPECT_EQ(read_bad("plnet: {metrics: {listen: here}}"),
+            "f:1:27: plnet.metrics.listen: metrics address 'here': no port; expected ADDRESS:PORT "
+            "such as 127.0.0.1:9100 or [::1]:9100, or \"\" for off\n");
+  EXPECT_TRUE(
+      read_bad("plnet: {cpts: {pattern: \"0[\"}}").starts_with("f:1:25: plnet.cpts.pattern: "));
+  EXPECT_EQ(read_bad("plnet: {cpts: {reserved_cpus: 9-1}}"),
+            "f:1:31: plnet.cpts.reserved_cpus: column 1 of \"9-1\": range 9-1 runs backwards\n");
+  EXPECT_EQ(read_bad("plnet: {cpts: {list: [{shards: [{cpu: 1}], nic queues: {a b: 1}}]}}"),
+            "f:1:57: plnet.cpts.list[0].nic queues: 'a b': expected the name of a network "
+            "interface: 1 to 15 characters, no blank, '/' or ':'\n");
+}
+
+TEST(ReadSettings, ListsAreBounded) {
+  std::string many = "plnet: {cpts: {list: [";
+  for (int i = 0; i < 257; ++i)
+    many += "{},";
+  EXPECT_EQ(read_bad(many + "]}}"), "f:1:22: plnet.cpts.list: 257 items, expected at most 256\n");
+  std::string names = "plnet: {cpts: {list: [{nic queues: {";
+  for (int i = 0; i < 65; ++i)
+    names += fmt::format("e{}: 0,", i);
+  EXPECT_EQ(read_bad(names + "}}]}}"),
+            "f:1:36: plnet.cpts.list[0].nic queues: 65 names, expected at most 64\n");
+}
+
+TEST(ReadSettings, ShardsMustMakeSense) {
+  EXPECT_EQ(read_bad("plnet:\n  cpts:\n    by: list\n"),
+            "f:3:9: plnet.cpts.by: `by: list` without CPTs in plnet.cpts.list, expected at least "
+            "one\n");
+  EXPECT_EQ(read_bad("plnet:\n"
+                     "  cpts:\n"
+                     "    list:\n"
+                     "      - memory node: 1\n"
+                     "      - shards:\n"
+                     "          - cpu: 1\n"
+                     "            core: 2\n"
+                     "          - smt: 1\n"
+                     "          - cpu: 3\n"
+                     "            smt: 1\n"),
+            "f:4:9: plnet.cpts.list[0]: no shards, expected at least one\n"
+            "f:6:13: plnet.cpts.list[1].shards[0]: both cpu and core are given, expected one of "
+            "them\n"
+            "f:8:13: plnet.cpts.list[1].shards[1]: neither cpu nor core, expected one of them\n"
+            "f:9:13: plnet.cpts.list[1].shards[2]: smt goes with core, expected cpu alone\n");
+}
+
+TEST(ReadSettings, ShardsMayShareACpu) {
+  const auto read = read_settings(
+      "plnet: {cpts: {by: list, list: [{shards: [{cpu: 0}]}, {shards: [{cpu: 0}]}]}}", "f");
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(read->cpts.list.size(), 2U);
+}
+
+TEST(ReadSettings, TwoCptsMayNotServeOneQueue) {
+  const std::string text = read_bad(
+      "plnet:\n  cpts:\n    list:\n"
+      "      - {shards: [{cpu: 1}], nic queues: {eth0: 0-3}}\n"
+      "      - {shards: [{cpu: 2}], nic queues: {eth0: 3}}\n");
+  EXPECT_TRUE(text.starts_with("f:3:5: plnet.cpts.list: ")) << text;
+}
+
+TEST(ReadSettings, ReportsEverythingAtOnceInOrder) {
+  EXPECT_EQ(read_bad("foo: 1\n"
+                     "plnet:\n"
+                     "  pollers:\n"
+                     "    idle: bsy\n"
+                     "    idle: busy\n"
+                     "  cpts:\n"
+                     "    by: list\n"
+                     "    list: [{shards: [{cpu: x}]}]\n"),
+            "f:1:1: call back for 'foo' not found: unknown key, expected plnet\n"
+            "f:4:11: plnet.pollers.idle: 'bsy' is not known, expected auto, busy, pause, yield or "
+            "sleep; did you mean 'busy'?\n"
+            "f:5:5: duplicate key 'idle', given before at 4:5; expected each key once\n"
+            "f:8:28: plnet.cpts.list[0].shards[0].cpu: 'x' is not a number, expected a number from "
+            "0 to 8191\n");
+}
+
+TEST(ReadSettings, ErrorsForPeopleShowTheLine) {
+  const auto read = read_settings("plnet:\n    log: {level: loud}\n", "/etc/plnet.yaml");
+  ASSERT_FALSE(read.has_value());
+  const Error error = read.error().to_error();
+  EXPECT_EQ(error.code, Errc::kInvalid);
+  EXPECT_EQ(error.what,
+            "/etc/plnet.yaml:2:18: plnet.log.level: 'loud' is not known, expected error, warning, "
+            "info or debug\n"
+            "    log: {level: loud}\n"
+            "                 ^");
+}
+
+}  // namespace
+}  // namespace plnet::runtime

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The client blocks, so that the node's end runs on a thread of its own here.
+#include "lib/runtime/control/client.hpp"
+
+#include <filesystem>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/runtime/admin/system_clock.hpp"
+#include "lib/runtime/control/server.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+class ClientTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = fs::path(testing::TempDir()) / "plnet_client_XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    options_.socket.path = folder_ / "control.sock";
+    options_.access.own_uid = ::getuid();
+    loop_ = std::move(*EventLoop::create(clock_));
+    table_.add({.verb = "echo",
+                .access = VerbAccess::kReads,
+                .args = {{"text", ArgKind::kText}},
+                .handler = [](const nlohmann::json& args, const Caller&) -> VerbReply {
+                  return Json{{"text", args["text"]}};
+                }});
+    table_.add({.verb = "never",
+                .access = VerbAccess::kReads,
+                .async_handler = [this](const nlohmann::json&, const Caller&, VerbToken token) {
+                  tokens_.push_back(std::move(token));
+                }});
+    auto started = ControlServer::start(*loop_, table_, options_);
+    ASSERT_TRUE(started) << started.error().what;
+    server_ = std::move(*started);
+    thread_ = std::thread([this] { loop_->run(); });
+  }
+  void TearDown() override {
+    loop_->stop();
+    thread_.join();
+    tokens_.clear();
+    server_.reset();
+    fs::remove_all(folder_);
+  }
+
+  fs::path folder_;
+  SystemClock clock_;
+  ServerOptions options_;
+  VerbTable table_;
+  std::unique_ptr<EventLoop> loop_;
+  std::unique_ptr<ControlServer> server_;
+  std::vector<VerbToken> tokens_;
+  std::thread thread_;
+};
+
+TEST_F(ClientTest, AsksAndGetsAnswersSmallAndBig) {
+  auto client = ControlClient::connect(options_.socket.path, clock_);
+  ASSERT_TRUE(client) << client.error().what;
+  for (const std::size_t size : {0UL, 10UL, 3'000'000UL}) {
+    const auto reply = client->call("echo", {{"text", std::string(size, 't')}}, 60s);
+    ASSERT_TRUE(reply) << reply.error().faults[0].what;
+    EXPECT_EQ((*reply)["text"].get<std::string>().size(), size);
+  }
+  const auto refused = client->call("nonsense", nlohmann::json::object(), 60s);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().faults[0].code, Errc::kNotSupported);
+}
+
+TEST_F(ClientTest, GivesUpAfterItsTimeAndTakesTheNextAnswer) {
+  auto client = ControlClient::connect(options_.socket.path, clock_);
+  ASSERT_TRUE(client);
+  const auto late = client->call("never", nlohmann::json::object(), 1ms);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().faults[0].code, Errc::kTimedOut);
+  EXPECT_NE(late.error().faults[0].what.find("--timeout"), std::string::npos);
+  // Its answer (aborted) comes before the next one and must not be taken for it.
+  ASSERT_TRUE(loop_->post([this] { tokens_.clear(); }));
+  const auto reply = client->call("echo", {{"text", "x"}}, 60s);
+  ASSERT_TRUE(reply) << reply.error().faults[0].what;
+  EXPECT_EQ((*reply)["text"], "x");
+}
+
+TEST_F(ClientTest, SaysThatTheNodeHungUp) {
+  auto client = ControlClient::connect(options_.socket.path, clock_);
+  ASSERT_TRUE(client);
+  ASSERT_TRUE(client->call("echo", {{"text", "x"}}, 60s));
+  ASSERT_TRUE(loop_->post([this] { server_.reset(); }));
+  const auto broken = client->call("never", nlohmann::json::object(), 60s);
+  ASSERT_FALSE(broken);
+  EXPECT_NE(broken.error().faults[0].what.find("closed the connection"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plnet::runtime

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/host/eal_arguments.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace plnet::runtime {
+namespace {
+
+EalRequest request() {
+  EalRequest request;
+  request.lcores = {{.shard = 0, .cpu = 2}, {.shard = 1, .cpu = 2}, {.shard = 2, .cpu = 5}};
+  request.main_cpus = {0, 1};
+  return request;
+}
+
+TEST(EalArguments, MapSeveralShardsOntoOneCpu) {
+  const auto arguments = eal_arguments(request(), {});
+  ASSERT_TRUE(arguments);
+  const std::string line = command_line(*arguments);
+  EXPECT_NE(line.find("--lcores=0@(0,1),1@2,2@2,3@5"), std::string::npos) << line;
+  EXPECT_NE(line.find("--main-lcore=0"), std::string::npos);
+  EXPECT_NE(line.find("--no-huge --no-shconf"), std::string::npos);
+  EXPECT_EQ(line.find("--in-memory"), std::string::npos);
+  EXPECT_NE(line.find("--no-telemetry"), std::string::npos);
+}
+
+TEST(EalArguments, UseHugepagesWhenThereAreEnough) {
+  std::vector<HugepagePool> pools = {{.numa_node = 0, .page_size = 2U << 20U, .free = 128}};
+  auto arguments = eal_arguments(request(), pools);
+  ASSERT_TRUE(arguments);
+  EXPECT_TRUE(arguments->hugepages);
+  EXPECT_EQ(arguments->memory_line, "memory: 128 x 2 MiB hugepages on node 0");
+  EXPECT_EQ(command_line(*arguments).find("--no-huge"), std::string::npos);
+  EXPECT_NE(command_line(*arguments).find("--in-memory"), std::string::npos);
+  pools[0].free = 15;  // two MiB less than asked
+  arguments = eal_arguments(request(), pools);
+  ASSERT_TRUE(arguments);
+  EXPECT_FALSE(arguments->hugepages);
+  EXPECT_NE(command_line(*arguments).find("--no-huge"), std::string::npos);
+  EXPECT_NE(arguments->memory_line.find("echo 128 > /proc/sys/vm/nr_hugepages"), std::string::npos);
+}
+
+TEST(EalArguments, RefuseUnusablePlans) {
+  EalRequest bad = request();
+  bad.main_cpus.clear();
+  EXPECT_EQ(eal_arguments(bad, {}).error().code, Errc::kInvalid);
+  bad = request();
+  bad.lcores.clear();
+  EXPECT_EQ(eal_arguments(bad, {}).error().code, Errc::kInvalid);
+  bad = request();
+  bad.lcores[1].shard = 0;
+  EXPECT_EQ(eal_arguments(bad, {}).error().code, Errc::kExists);
+  bad.lcores[1].shard = kEalLcoresMax - 1;
+  EXPECT_EQ(eal_arguments(bad, {}).error().code, Errc::kOutOfRange);
+}
+
+}  // namespace
+}  // namespace plnet::runtime

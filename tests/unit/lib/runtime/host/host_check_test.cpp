@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/host/host_check.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/lib/runtime/host/temp_dir.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+constexpr std::uint64_t kMib = 1ULL << 20U;
+
+// A machine on which nothing is missing.
+HostFacts good_facts() {
+  return {.effective_capabilities = ~0ULL,
+          .locked_memory_max = std::nullopt,
+          .available_memory = 8192 * kMib,
+          .hugepages = {{.numa_node = 0, .page_size = 2 * kMib, .total = 512, .free = 512}},
+          .governors = {{1, "performance"}},
+          .isolated_cpus = {1},
+          .tickless_cpus = {1}};
+}
+
+HostNeeds needs() {
+  return {.poller_cpus = {1},
+          .idle = IdlePolicy::kBusy,
+          .memory_bytes = 256 * kMib,
+          .lock_memory = true,
+          .configure_network = true};
+}
+
+const Finding* find(const std::vector<Finding>& findings, std::string_view id) {
+  const auto found = std::ranges::find(findings, id, &Finding::id);
+  return found == findings.end() ? nullptr : &*found;
+}
+
+TEST(HostCheck, AGoodMachineHasNoFindings) {
+  EXPECT_TRUE(check_host(good_facts(), needs()).empty());
+}
+
+TEST(HostCheck, EachMissingThingIsFoundAlone) {
+  const auto only = [](const HostFacts& facts, std::string_view id, Severity severity) {
+    const auto findings = check_host(facts, needs());
+    ASSERT_EQ(findings.size(), 1U) << id;
+    EXPECT_EQ(findings[0].id, id);
+    EXPECT_EQ(findings[0].severity, severity) << id;
+    EXPECT_FALSE(findings[0].why.empty());
+    EXPECT_FALSE(findings[0].fix.empty());
+  };
+  HostFacts facts = good_facts();
+  facts.effective_capabilities &= ~(1ULL << 10U);
+  only(facts, "cap_net_bind_service", Severity::kError);
+  facts = good_facts();
+  facts.effective_capabilities &= ~(1ULL << 23U);
+  only(facts, "cap_sys_nice", Severity::kNote);
+  facts = good_facts();
+  facts.effective_capabilities &= ~(1ULL << 12U);
+  only(facts, "cap_net_admin", Severity::kWarning);
+  facts = good_facts();
+  facts.effective_capabilities &= ~(1ULL << 14U);
+  facts.locked_memory_max = 64 * 1024;
+  only(facts, "memlock", Severity::kError);
+  facts = good_facts();
+  facts.hugepages[0].free = 127;
+  only(facts, "hugepages", Severity::kNote);
+  facts = good_facts();
+  facts.governors[0].governor = "powersave";
+  only(facts, "governor", Severity::kWarning);
+  facts = good_facts();
+  facts.tickless_cpus.clear();
+  only(facts, "isolation", Severity::kNote);
+  facts = good_facts();
+  facts.listening_ports = {22, 988};
+  only(facts, "port_taken", Severity::kError);
+  facts = good_facts();
+  facts.kernel_lnet = true;
+  only(facts, "kernel_lnet", Severity::kWarning);
+}
+
+TEST(HostCheck, ThePortOfTheKernelsLNetNamesTheWayOut) {
+  HostFacts facts = good_facts();
+  facts.listening_ports = {988};
+  facts.kernel_lnet = true;
+  const auto findings = check_host(facts, needs());
+  const Finding* port = find(findings, "port_taken");
+  ASSERT_NE(port, nullptr);
+  EXPECT_NE(port->fix.find("lnetctl lnet unconfigure"), std::string::npos);
+  EXPECT_NE(port->fix.find("lustre_rmmod"), std::string::npos);
+  EXPECT_NE(port->fix.find("accept_port"), std::string::npos);
+  HostNeeds other = needs();
+  other.listens_now = false;
+  const auto later = check_host(facts, other);
+  ASSERT_NE(find(later, "port_taken"), nullptr);
+  EXPECT_EQ(find(later, "port_taken")->severity, Severity::kWarning);
+  other.accept_port = 0;
+  EXPECT_TRUE(check_host(facts, other).empty());
+}
+
+TEST(HostCheck, WorstComesFirstAndPrintsBothWays) {
+  HostFacts facts;  // a machine that lends nothing
+  facts.available_memory = 10 * kMib;
+  const auto findings = check_host(facts, needs());
+  ASSERT_GE(findings.size(), 5U);
+  EXPECT_TRUE(std::ranges::is_sorted(findings, std::ranges::greater{}, &Finding::severity));
+  EXPECT_NE(find(findings, "memory"), nullptr);
+  const auto json = json_of(findings);
+  ASSERT_EQ(json.size(), findings.size());
+  EXPECT_EQ(json[0]["severity"], "error");
+  EXPECT_EQ(json[0]["id"], findings[0].id);
+  EXPECT_NE(text_of(findings[0]).find(findings[0].fix), std::string::npos);
+  EXPECT_EQ(text_of(lcore_taken("cpu 1 is taken")).rfind("error: cpu 1 is taken", 0), 0U);
+}
+
+TEST(HostFacts, AreReadFromATree) {
+  const TempDir root;
+  root.write("proc/self/status", "Name:\tx\nCapEff:\t0000000000000400\nSeccomp:\t0\n");
+  root.write("proc/self/limits",
+             "Limit                     Soft Limit           Hard Limit           Units\n"
+             "Max locked memory         8388608              unlimited            bytes\n");
+  root.write("proc/meminfo", "MemTotal:  2000 kB\nMemAvailable:   1000 kB\n");
+  const std::string node = "sys/devices/system/node/node1/hugepages/hugepages-2048kB/";
+  root.write(node + "nr_hugepages", "16\n");
+  root.write(node + "free_hugepages", "5\n");
+  root.write("sys/devices/system/cpu/isolated", "2-3,7\n");
+  root.write("sys/devices/system/cpu/nohz_full", "\n");
+  root.write("sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "powersave\n");
+  root.write("proc/net/tcp",
+             "  sl  local_address rem_address   st\n"
+             "   0: 00000000:03DC 00000000:0000 0A 00000000:00000000\n"
+             "   1: 0100007F:0016 0100007F:9999 01 00000000:00000000\n");
+  root.write("proc/net/tcp6",
+             "  sl  local_address rem_address st\n"
+             "   0: 00000000000000000000000000000000:03DC 0:0000 0A 0\n"
+             "   1: 00000000000000000000000000000000:0050 0:0000 0A 0\n");
+  root.write("proc/sys/net/ipv4/ip_unprivileged_port_start", "80\n");
+  root.write("proc/modules", "lnet 999 2 ksocklnd, Live 0x0\nksocklnd 1 1 - Live 0x0\n");
+  const HostFacts facts = read_host_facts(root.path());
+  EXPECT_EQ(facts.effective_capabilities, 0x400U);
+  EXPECT_EQ(facts.locked_memory_max, 8388608U);
+  EXPECT_EQ(facts.available_memory, 1000U * 1024);
+  ASSERT_EQ(facts.hugepages.size(), 1U);
+  EXPECT_EQ(facts.hugepages[0].numa_node, 1);
+  EXPECT_EQ(facts.hugepages[0].page_size, 2 * kMib);
+  EXPECT_EQ(facts.hugepages[0].total, 16U);
+  EXPECT_EQ(facts.hugepages[0].free, 5U);
+  EXPECT_EQ(facts.isolated_cpus, (std::vector<unsigned>{2, 3, 7}));
+  EXPECT_TRUE(facts.tickless_cpus.empty());
+  ASSERT_EQ(facts.governors.size(), 1U);
+  EXPECT_EQ(facts.governors[0].cpu, 3U);
+  EXPECT_EQ(facts.governors[0].governor, "powersave");
+  EXPECT_EQ(facts.listening_ports, (std::vector<std::uint16_t>{80, 988}));
+  EXPECT_EQ(facts.unprivileged_port_first, 80U);
+  EXPECT_TRUE(facts.kernel_lnet);
+  EXPECT_TRUE(facts.kernel_socklnd);
+}
+
+TEST(HostFacts, AnEmptyOrBrokenTreeIsNoFailure) {
+  const TempDir root;
+  EXPECT_EQ(read_host_facts(root.path()).effective_capabilities, 0U);
+  root.write("proc/self/limits", "Max locked memory         unlimited   unlimited   bytes\n");
+  root.write("proc/net/tcp", "junk\n\n x y\n 0: nocolon z 0A\n 0: :zz z 0A");
+  root.write("proc/meminfo", "MemAvailable:");
+  const HostFacts facts = read_host_facts(root.path());
+  EXPECT_EQ(facts.locked_memory_max, std::nullopt);
+  EXPECT_TRUE(facts.listening_ports.empty());
+  EXPECT_EQ(facts.available_memory, 0U);
+}
+
+TEST(HostFacts, TheRealMachineTells) {
+  const HostFacts facts = read_host_facts();
+  EXPECT_GT(facts.available_memory, 0U);
+}
+
+TEST(HostFacts, CpuListsEndWhereTheyMakeNoSense) {
+  EXPECT_TRUE(parse_cpu_list("").empty());
+  EXPECT_EQ(parse_cpu_list("5\n"), (std::vector<unsigned>{5}));
+  EXPECT_EQ(parse_cpu_list("1,3-4,9-8,11"), (std::vector<unsigned>{1, 3, 4}));
+  EXPECT_TRUE(parse_cpu_list("(null)").empty());
+  EXPECT_TRUE(parse_cpu_list("0-4000000000").empty());
+}
+
+}  // namespace
+}  // namespace plnet::runtime
