@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/machine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <sys/stat.h>
+
+namespace plnet::apps {
+namespace {
+
+using runtime::ClaimMode;
+using runtime::IdlePolicy;
+
+std::vector<unsigned> cpus_of(const runtime::CptPlan& plan) {
+  std::vector<unsigned> cpus;
+  for (const auto& cpt : plan.cpts) {
+    for (const auto& shard : cpt.shards)
+      cpus.push_back(shard.cpu);
+  }
+  return cpus;
+}
+
+ClaimMode claim_for(IdlePolicy idle) {
+  return idle == IdlePolicy::kBusy || idle == IdlePolicy::kPause ? ClaimMode::kExclusive
+                                                                 : ClaimMode::kShared;
+}
+
+Outcome<IdlePolicy> choose_idle(IdlePolicy asked, const runtime::CptPlan& plan) {
+  const auto cpus = cpus_of(plan);
+  if (claim_for(asked) == ClaimMode::kExclusive && plan.any_shared_cpu()) {
+    return failure(Errc::kInvalid,
+                   "idle: " + std::string(name_of(asked)) +
+                       ": two shards of the plan share a CPU, and a poller that never leaves it "
+                       "would starve the other; expected auto, yield or sleep");
+  }
+  return choose_idle_policy(asked, {.poller_cpus = cpus, .usable_cpus = plan.usable_cpus});
+}
+
+// The nodes that some CPT takes its memory from, each once.
+std::vector<unsigned> memory_nodes(const runtime::CptPlan& plan) {
+  std::vector<unsigned> nodes;
+  for (const auto& cpt : plan.cpts) {
+    if (std::ranges::find(nodes, cpt.memory_node) == nodes.end()) nodes.push_back(cpt.memory_node);
+  }
+  return nodes;
+}
+
+std::uint64_t arena_bytes(const runtime::Settings& settings) {
+  return std::uint64_t{settings.memory.arena_mib} << 20U;
+}
+
+}  // namespace
+
+Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings) {
+  auto planned = runtime::plan_machine(settings.cpts, {});
+  if (!planned) return std::unexpected(planned.error());
+  const auto idle = choose_idle(settings.pollers.idle, planned->plan);
+  if (!idle) return std::unexpected(idle.error());
+  runtime::HostNeeds needs;
+  needs.poller_cpus = cpus_of(planned->plan);
+  needs.idle = *idle;
+  needs.memory_bytes = arena_bytes(settings) * memory_nodes(planned->plan).size();
+  needs.listens_now = false;  // no network protocol yet, but this is when one prepares a host
+  auto facts = runtime::read_host_facts();
+  auto findings = runtime::check_host(facts, needs);
+  return MachinePlan{std::move(facts), std::move(*planned), *idle, std::move(findings)};
+}
+
+Outcome<std::unique_ptr<Machine>> Machine::take(MachinePlan plan, const runtime::Settings& settings,
+                                                const MachineOptions& options) {
+  std::unique_ptr<Machine> machine(new Machine(std::move(plan), options));
+  // Minimal systems have no /run/lock; like there, everybody may claim and nobody remove.
+  if (options.lock_directory == runtime::kClaimDirectory &&
+      ::mkdir(options.lock_directory.c_str(), 0777) == 0) {
+    (void)::chmod(options.lock_directory.c_str(), 01777);
+  }
+  const auto cpus = cpus_of(machine->cpts());
+  auto claimed = machine->claims_->claim_all(cpus, claim_for(machine->idle()));
+  if (!claimed) return std::unexpected(claimed.error());
+  if (auto started = machine->start_eal(options); !started) {
+    return std::unexpected(started.error());
+  }
+  if (auto added = machine->add_arenas(settings); !added) return std::unexpected(added.error());
+  return machine;
+}
+
+Machine::Machine(MachinePlan plan, const MachineOptions& options)
+    : plan_(std::move(plan)),
+      claims_(std::make_unique<runtime::CpuClaims>(options.lock_directory, options.instance)) {}
+
+Outcome<void> Machine::start_eal(const MachineOptions& options) {
+  runtime::EalRequest request;
+  request.program = options.instance;
+  for (const auto& cpt : cpts().cpts) {
+    for (const auto& shard : cpt.shards)
+      request.lcores.push_back({shard.number, shard.cpu});
+  }
+  request.main_cpus = cpts().admin_cpus;
+  request.debug = options.eal_debug;
+  request.log = options.eal_log;
+  auto eal = runtime::Eal::start(request, plan_.facts.hugepages);
+  if (!eal) return std::unexpected(eal.error());
+  eal_ = std::move(*eal);
+  return {};
+}
+
+Outcome<void> Machine::add_arenas(const runtime::Settings& settings) {
+  for (const unsigned node : memory_nodes(cpts())) {
+    const runtime::ArenaRequest request{.bytes = arena_bytes(settings),
+                                        .numa_node = static_cast<int>(node)};
+    if (auto added = memory_.add(arenas_, request); !added) return std::unexpected(added.error());
+  }
+  return {};
+}
+
+Outcome<IdlePolicy> Machine::change_idle(IdlePolicy asked) {
+  const auto idle = choose_idle(asked, cpts());
+  if (!idle) return std::unexpected(idle.error());
+  if (claim_for(*idle) != claim_for(plan_.idle)) {
+    auto changed = claims_->change_all(claim_for(*idle));
+    if (!changed) return std::unexpected(changed.error());
+  }
+  plan_.idle = *idle;
+  return *idle;
+}
+
+std::vector<std::string> Machine::memory_lines() const {
+  std::vector<std::string> lines{eal_->memory_line()};
+  lines.insert(lines.end(), memory_.lines().begin(), memory_.lines().end());
+  return lines;
+}
+
+}  // namespace plnet::apps

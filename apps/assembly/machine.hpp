@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a node takes from its host, in the order in which it takes it: a plan, CPUs, DPDK's
+// environment, memory. Given back in reverse when the object goes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/arena.hpp"
+#include "lib/base/result.hpp"
+#include "lib/runtime/config/settings.hpp"
+#include "lib/runtime/cpt/cpt_plan.hpp"
+#include "lib/runtime/host/cpu_claims.hpp"
+#include "lib/runtime/host/eal.hpp"
+#include "lib/runtime/host/host_check.hpp"
+#include "lib/runtime/host/memory.hpp"
+#include "lib/runtime/poll/idle.hpp"
+
+namespace plnet::apps {
+
+struct MachineOptions {
+  std::string instance;
+  std::string lock_directory{runtime::kClaimDirectory};
+  bool eal_debug = false;
+  std::function<void(std::string_view line)> eal_log;
+};
+
+// A decision made without taking anything: what `lnet-router --check` shows.
+struct MachinePlan {
+  runtime::HostFacts facts;
+  runtime::PlannedMachine planned;
+  runtime::IdlePolicy idle = runtime::IdlePolicy::kSleep;
+  std::vector<runtime::Finding> findings;
+};
+
+class Machine {
+ public:
+  [[nodiscard]] static Outcome<MachinePlan> plan(const runtime::Settings& settings);
+
+  // Binds the calling thread to the plan's admin CPUs: it is the main and the admin thread.
+  [[nodiscard]] static Outcome<std::unique_ptr<Machine>> take(MachinePlan plan,
+                                                              const runtime::Settings& settings,
+                                                              const MachineOptions& options);
+
+  [[nodiscard]] const runtime::CptPlan& cpts() const { return plan_.planned.plan; }
+  [[nodiscard]] const runtime::Topology& topology() const { return plan_.planned.topology; }
+  [[nodiscard]] const std::vector<runtime::Finding>& findings() const { return plan_.findings; }
+  [[nodiscard]] runtime::IdlePolicy idle() const { return plan_.idle; }
+  // What `asked` means on this machine; fails if the CPUs cannot be had in that mode.
+  [[nodiscard]] Outcome<runtime::IdlePolicy> change_idle(runtime::IdlePolicy asked);
+
+  [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
+  [[nodiscard]] runtime::Eal& eal() { return *eal_; }
+  // One line each, for the log and lnetctl.
+  [[nodiscard]] std::vector<std::string> memory_lines() const;
+
+ private:
+  Machine(MachinePlan plan, const MachineOptions& options);
+  [[nodiscard]] Outcome<void> start_eal(const MachineOptions& options);
+  [[nodiscard]] Outcome<void> add_arenas(const runtime::Settings& settings);
+
+  MachinePlan plan_;
+  std::unique_ptr<runtime::CpuClaims> claims_;
+  std::unique_ptr<runtime::Eal> eal_;
+  runtime::ArenaMemory memory_;
+  ArenaTable arenas_;
+};
+
+}  // namespace plnet::apps

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/node.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "apps/assembly/live_settings.hpp"
+#include "apps/assembly/node_verbs.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using runtime::LogLevel;
+using runtime::LogSite;
+
+constexpr LogSite kStarting{LogLevel::kInfo, "starting", {"instance", "version", "socket"}};
+constexpr LogSite kPlan{LogLevel::kInfo, "plan", {"by", "cpts", "shards", "idle", "why"}};
+constexpr LogSite kPlanWarning{LogLevel::kWarning, "plan_warning", {"kind", "text"}};
+constexpr LogSite kMemory{LogLevel::kInfo, "memory", {"text"}};
+constexpr LogSite kHostNote{LogLevel::kInfo, "host_note", {"what", "fix"}};
+constexpr LogSite kHostWarning{LogLevel::kWarning, "host_warning", {"what", "why", "fix"}};
+constexpr LogSite kEal{LogLevel::kDebug, "eal", {"line"}};
+constexpr LogSite kChanged{LogLevel::kInfo, "changed", {"what", "from", "to", "uid", "pid"}};
+constexpr LogSite kReady{LogLevel::kInfo, "ready", {"pid"}};
+constexpr LogSite kSignal{LogLevel::kInfo, "signal", {"number"}};
+constexpr LogSite kStuck{LogLevel::kError, "exchange_not_drained", {"waited_ms"}};
+constexpr LogSite kStopped{LogLevel::kInfo, "stopped", {"turns"}};
+
+// DPDK opens some 20, each poller 3, the rest are clients and devices.
+constexpr rlim_t kOpenFilesMin = 256;
+// How often pollers' records are printed and finished commands collected.
+constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
+// A shard ends its turn in microseconds; tokens are home a few turns later.
+constexpr Duration kExchangeDrainMax = std::chrono::seconds(5);
+
+void write_finding(runtime::Log& log, const runtime::Finding& finding) {
+  if (finding.severity == runtime::Severity::kNote) {
+    log.write(kHostNote, {finding.what, finding.fix});
+  } else {
+    log.write(kHostWarning, {finding.what, finding.why, finding.fix});
+  }
+}
+
+}  // namespace
+
+Outcome<std::unique_ptr<Node>> Node::start(const runtime::Settings& settings,
+                                           const NodeOptions& options) {
+  std::unique_ptr<Node> node(new Node(settings, options));
+  using Step = Outcome<void> (Node::*)();
+  for (const Step step : {&Node::check_limits, &Node::open_admin, &Node::open_control,
+                          &Node::take_machine, &Node::build_pollers, &Node::launch}) {
+    if (auto done = (node.get()->*step)(); !done) return std::unexpected(done.error());
+  }
+  return node;
+}
+
+Node::Node(const runtime::Settings& settings, const NodeOptions& options)
+    : settings_(settings), options_(options) {}
+
+Node::~Node() {
+  end_pollers();
+}
+
+// Before anything needs a descriptor: DPDK does not say what it misses, it aborts.
+Outcome<void> Node::check_limits() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= kOpenFilesMin) return {};
+  files.rlim_cur = std::min<rlim_t>(kOpenFilesMin, files.rlim_max);
+  if (files.rlim_max >= kOpenFilesMin && ::setrlimit(RLIMIT_NOFILE, &files) == 0) return {};
+  return failure(Errc::kNoMemory, "open files: at most " + std::to_string(files.rlim_cur) +
+                                      " allowed, expected " + std::to_string(kOpenFilesMin) +
+                                      " or more; `ulimit -n " + std::to_string(kOpenFilesMin) +
+                                      "` allows them");
+}
+
+Outcome<void> Node::open_admin() {
+  auto log = runtime::Log::open({.level = settings_.log.level}, system_clock_, wall_clock_);
+  if (!log) return std::unexpected(log.error());
+  log_ = std::move(*log);
+  log_->write(kStarting, {options_.instance, PLNET_VERSION, options_.socket.path});
+
+  auto loop = runtime::EventLoop::create(system_clock_);
+  if (!loop) return std::unexpected(loop.error());
+  loop_ = std::move(*loop);
+  // Before any thread exists, so that none of them is ever interrupted.
+  auto watched = loop_->watch_signals({SIGTERM, SIGINT, SIGHUP}, [this](int number) {
+    log_->write(kSignal, {std::to_string(number)});
+    loop_->stop();
+  });
+  if (!watched) return watched;
+  loop_->add_timer(kDrainPeriod, kDrainPeriod, [this] {
+    log_->drain();
+    for (auto& poller : pollers_)
+      poller->commands().drain();
+  });
+  metrics_http_ = std::make_unique<runtime::MetricsHttp>(metrics_);
+  return {};
+}
+
+// Early: a second node on the same socket is then refused before it takes CPUs and memory. Requests
+// are answered only once the loop runs.
+Outcome<void> Node::open_control() {
+  add_node_verbs(verbs_, *this);
+  runtime::ServerOptions server;
+  server.socket = options_.socket;
+  server.access.own_uid = ::geteuid();
+  server.access.group = options_.admin_group;
+  auto control = runtime::ControlServer::start(*loop_, verbs_, std::move(server));
+  if (!control) return std::unexpected(control.error());
+  control_ = std::move(*control);
+  return {};
+}
+
+Outcome<void> Node::take_machine() {
+  auto plan = Machine::plan(settings_);
+  if (!plan) return std::unexpected(plan.error());
+  for (const auto& finding : plan->findings) {
+    if (finding.severity != runtime::Severity::kError) continue;
+    return failure(Errc::kInvalid, finding.what + ": " + finding.why + "; to fix: " + finding.fix);
+  }
+  MachineOptions machine_options;
+  machine_options.instance = options_.instance;
+  machine_options.lock_directory = options_.lock_directory;
+  machine_options.eal_debug = log_->wants(LogLevel::kDebug);
+  machine_options.eal_log = [log = log_.get()](std::string_view line) { log->write(kEal, {line}); };
+  auto machine = Machine::take(std::move(*plan), settings_, machine_options);
+  if (!machine) return std::unexpected(machine.error());
+  machine_ = std::move(*machine);
+  log_start();
+  return {};
+}
+
+void Node::log_start() const {
+  const auto& plan = machine_->cpts();
+  log_->write(kPlan, {name_of(plan.by), std::to_string(plan.cpts.size()),
+                      std::to_string(plan.shard_count), name_of(machine_->idle()), plan.reason});
+  for (const auto& warning : plan.warnings) {
+    log_->write(kPlanWarning, {name_of(warning.kind), warning.text});
+  }
+  for (const auto& line : machine_->memory_lines())
+    log_->write(kMemory, {line});
+  for (const auto& finding : machine_->findings())
+    write_finding(*log_, finding);
+}
+
+Outcome<void> Node::build_pollers() {
+  auto regions = token_regions();
+  if (!regions) return std::unexpected(regions.error());
+  std::vector<runtime::ExchangePlace> places;
+  for (std::size_t cpt = 0; cpt < machine_->cpts().cpts.size(); ++cpt) {
+    for (const auto& shard : machine_->cpts().cpts[cpt].shards) {
+      runtime::PollerOptions poller;
+      poller.name = "shard " + std::to_string(shard.number);
+      poller.shard = shard.number;
+      poller.idle = machine_->idle();
+      poller.turn_limit = std::chrono::microseconds(settings_.pollers.turn_limit_usec);
+      pollers_.push_back(std::make_unique<runtime::Poller>(clock_, std::move(poller)));
+      auto& made = *pollers_.back();
+      for (const auto* bell : {&made.doorbell(), &made.commands().completion_doorbell()}) {
+        if (auto ready = bell->ready(); !ready) return ready;
+      }
+      auto& region = (*regions)[machine_->cpts().cpts[cpt].memory_node];
+      places.push_back({.doorbell = &made.doorbell(),
+                        .counters = &made.counters_owner(),
+                        .cpu_node = shard.numa_node,
+                        .memory_node = static_cast<int>(machine_->cpts().cpts[cpt].memory_node),
+                        .memory = region.first(runtime::kExchangeBytesPerShard)});
+      region = region.subspan(runtime::kExchangeBytesPerShard);
+      metrics_.add("poller",
+                   {{"shard", std::to_string(shard.number)},
+                    {"cpt", std::to_string(cpt)},
+                    {"cpu", std::to_string(shard.cpu)}},
+                   made.counters().view());
+    }
+  }
+  exchange_ = std::make_unique<runtime::Exchange>(clock_, places);
+  for (std::size_t i = 0; i < pollers_.size(); ++i) {
+    auto added = pollers_[i]->add_owner(exchange_->shard(static_cast<unsigned>(i)));
+    if (!added) return failure(added.error(), "no room for the exchange in a poller's list");
+  }
+  return {};
+}
+
+// Where the plan says, so that experiments with remote memory show in the hops as well: one region
+// for the shards of each memory node, handed out in the order of the shards.
+Outcome<std::map<unsigned, std::span<std::byte>>> Node::token_regions() {
+  std::map<unsigned, std::size_t> bytes;
+  for (const auto& cpt : machine_->cpts().cpts) {
+    bytes[cpt.memory_node] += cpt.shards.size() * runtime::kExchangeBytesPerShard;
+  }
+  std::map<unsigned, std::span<std::byte>> regions;
+  for (const auto& [node, size] : bytes) {
+    const auto id = token_memory_.add(
+        tokens_, {.bytes = size, .numa_node = static_cast<int>(node), .hugepages = false});
+    if (!id) return std::unexpected(id.error());
+    regions[node] = tokens_.bytes({{*id, 0}, static_cast<std::uint32_t>(size)});
+  }
+  return regions;
+}
+
+Outcome<void> Node::launch() {
+  if (auto able = exchange_->validate(exchange_load(settings_)); !able) return able;
+  if (auto listening = metrics_http_->set_listen(settings_.metrics.listen); !listening) {
+    return listening;
+  }
+  launched_ = true;
+  for (auto& poller : pollers_) {
+    auto launched = machine_->eal().launch(poller->shard(),
+                                           [this, &poller = *poller] { poller.run(stopping_); });
+    if (!launched) return launched;
+  }
+  const auto pollers = this->pollers();
+  if (auto applied = exchange_->apply(exchange_load(settings_), pollers); !applied) return applied;
+  started_at_ = clock_.now();
+  return {};
+}
+
+void Node::run() {
+  log_->write(kReady, {std::to_string(::getpid())});
+  loop_->run();
+  end_pollers();
+}
+
+// In order: no more requests and scrapes, tokens home, pollers out of their loops, lcores joined.
+void Node::end_pollers() {
+  control_.reset();
+  metrics_http_.reset();  // its threads read the pollers' counters
+  if (!launched_) return;
+  launched_ = false;
+  const auto pollers = this->pollers();
+  if (exchange_->apply({}, pollers)) {
+    const Instant begun = system_clock_.now();
+    while (!exchange_->drained() && system_clock_.now() - begun < kExchangeDrainMax) {
+      loop_->run_once(std::chrono::milliseconds(1));
+    }
+    if (!exchange_->drained()) {
+      log_->write(kStuck, {std::to_string(kExchangeDrainMax / std::chrono::milliseconds(1))});
+    }
+  }
+  stopping_.store(true, std::memory_order_relaxed);
+  std::uint64_t turns = 0;
+  for (auto* poller : pollers)
+    poller->wake();
+  machine_->eal().join_all();
+  for (auto* poller : pollers)
+    turns += poller->counters().get(runtime::PollerCounter::kTurns);
+  log_->drain();
+  log_->write(kStopped, {std::to_string(turns)});
+}
+
+std::vector<runtime::Poller*> Node::pollers() const {
+  std::vector<runtime::Poller*> all;
+  all.reserve(pollers_.size());
+  for (const auto& poller : pollers_)
+    all.push_back(poller.get());
+  return all;
+}
+
+Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller& caller) {
+  const LiveParts parts{.machine = *machine_,
+                        .pollers = pollers(),
+                        .exchange = *exchange_,
+                        .log = *log_,
+                        .metrics_http = *metrics_http_};
+  if (auto applied = apply_live(settings_, wanted, parts); !applied) return applied;
+  for (const auto& change : runtime::diff_settings(settings_, wanted)) {
+    log_->write(kChanged, {change.path, change.before, change.after, std::to_string(caller.uid),
+                           std::to_string(caller.pid)});
+  }
+  settings_ = wanted;
+  return {};
+}
+
+Outcome<void> Node::reset_counters() {
+  const auto pollers = this->pollers();
+  if (auto reset = exchange_->reset(pollers); !reset) return reset;
+  for (auto* poller : pollers) {
+    auto submitted = poller->commands().submit(
+        runtime::make_command([poller] { poller->reset_high_water_owner(); }));
+    if (!submitted) return failure(submitted.error(), "a poller does not take orders");
+  }
+  return {};
+}
+
+}  // namespace plnet::apps

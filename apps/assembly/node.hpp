@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A running node: pollers on their lcores, and on the calling thread the admin loop with the
+// control socket. The one place where parts that do not know each other are put together.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/assembly/machine.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/base/result.hpp"
+#include "lib/runtime/admin/event_loop.hpp"
+#include "lib/runtime/admin/log.hpp"
+#include "lib/runtime/admin/metrics.hpp"
+#include "lib/runtime/admin/metrics_http.hpp"
+#include "lib/runtime/config/settings.hpp"
+#include "lib/runtime/config/settings_diff.hpp"
+#include "lib/runtime/control/server.hpp"
+#include "lib/runtime/control/verb_table.hpp"
+#include "lib/runtime/poll/exchange.hpp"
+#include "lib/runtime/poll/poller.hpp"
+#include "lib/runtime/poll/tsc_clock.hpp"
+
+namespace plnet::apps {
+
+struct NodeOptions {
+  std::string instance = "control";
+  runtime::SocketOptions socket;
+  std::optional<gid_t> admin_group{};
+  std::string lock_directory{runtime::kClaimDirectory};
+};
+
+class Node {
+ public:
+  // Everything that can fail fails here, and then nothing is left behind.
+  [[nodiscard]] static Outcome<std::unique_ptr<Node>> start(const runtime::Settings& settings,
+                                                            const NodeOptions& options);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // Until SIGTERM, SIGINT, SIGHUP or stop(). Returns when every poller has ended.
+  void run();
+  void stop() { loop_->stop(); }
+
+  // What follows is for the admin thread, which is where verbs run.
+
+  // All of `wanted` or nothing: refused if one change needs a restart or cannot be had. Who asked
+  // goes into the log.
+  [[nodiscard]] Outcome<void> apply(const runtime::Settings& wanted, const runtime::Caller& caller);
+  [[nodiscard]] const runtime::Settings& settings() const { return settings_; }
+  [[nodiscard]] Outcome<void> reset_counters();
+
+  [[nodiscard]] const NodeOptions& options() const { return options_; }
+  [[nodiscard]] const Machine& machine() const { return *machine_; }
+  [[nodiscard]] const runtime::TscClock& clock() const { return clock_; }
+  [[nodiscard]] std::vector<runtime::Poller*> pollers() const;
+  [[nodiscard]] const runtime::Exchange& exchange() const { return *exchange_; }
+  [[nodiscard]] const runtime::Metrics& metrics() const { return metrics_; }
+  [[nodiscard]] const runtime::Log& log() const { return *log_; }
+  [[nodiscard]] Instant started_at() const { return started_at_; }
+
+ private:
+  Node(const runtime::Settings& settings, const NodeOptions& options);
+  [[nodiscard]] Outcome<void> check_limits();
+  [[nodiscard]] Outcome<void> open_admin();
+  [[nodiscard]] Outcome<void> take_machine();
+  [[nodiscard]] Outcome<void> build_pollers();
+  [[nodiscard]] Outcome<std::map<unsigned, std::span<std::byte>>> token_regions();
+  [[nodiscard]] Outcome<void> open_control();
+  [[nodiscard]] Outcome<void> launch();
+  void end_pollers();
+  void log_start() const;
+
+  runtime::Settings settings_;
+  const NodeOptions options_;
+  runtime::SystemClock system_clock_;
+  runtime::SystemWallClock wall_clock_;
+  runtime::TscClock clock_;
+  Instant started_at_{};
+  std::unique_ptr<runtime::Log> log_;
+  std::unique_ptr<runtime::EventLoop> loop_;
+  runtime::Metrics metrics_;
+  std::unique_ptr<runtime::MetricsHttp> metrics_http_;
+  runtime::VerbTable verbs_;
+  // Before the machine: it gives CPUs and lcores back only after nobody runs on them.
+  std::vector<std::unique_ptr<runtime::Poller>> pollers_;
+  runtime::ArenaMemory token_memory_;
+  ArenaTable tokens_;
+  std::unique_ptr<runtime::Exchange> exchange_;
+  std::unique_ptr<Machine> machine_;
+  std::unique_ptr<runtime::ControlServer> control_;
+  std::atomic<bool> stopping_{false};
+  bool launched_ = false;
+};
+
+}  // namespace plnet::apps

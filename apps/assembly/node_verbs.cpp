@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/node_verbs.hpp"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "apps/assembly/node_report.hpp"
+#include "lib/runtime/config/settings_diff.hpp"
+#include "lib/runtime/config/settings_export.hpp"
+#include "lib/runtime/config/settings_reader.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using runtime::ArgKind;
+using runtime::Caller;
+using runtime::Json;
+using runtime::Settings;
+using runtime::VerbAccess;
+using runtime::VerbError;
+using runtime::VerbFault;
+using runtime::VerbReply;
+using Args = nlohmann::json;
+
+// The variables of `lnetctl set` and where they stand in the document. Values are checked by the
+// document's own reader, so that both ways in accept the same.
+struct Variable {
+  std::string_view name;
+  std::string_view section;
+  std::string_view key;
+};
+constexpr std::array kVariables{
+    Variable{"idle", "pollers", "idle"},
+    Variable{"turn_limit_usec", "pollers", "turn_limit_usec"},
+    Variable{"exchange", "exchange", "enable"},
+    Variable{"exchange_in_flight", "exchange", "in_flight"},
+    Variable{"exchange_work_nsec", "exchange", "work_nsec"},
+    Variable{"log_level", "log", "level"},
+    Variable{"metrics_listen", "metrics", "listen"},
+};
+
+std::unexpected<VerbError> refuse(const runtime::ConfigErrors& errors, bool with_place) {
+  std::vector<VerbFault> faults;
+  for (const auto& error : errors.list()) {
+    VerbFault fault{Errc::kInvalid, error.what, {}, {}, -1};
+    if (with_place) {
+      fault.what = error.text();
+      fault.where = error.where();
+    }
+    faults.push_back(std::move(fault));
+  }
+  return std::unexpected(VerbError(std::move(faults)));
+}
+
+VerbReply reply_of(Outcome<void> done) {
+  if (!done) return std::unexpected(VerbError(std::move(done.error())));
+  return Json::object();
+}
+
+// One value of the document, changed on the running node.
+VerbReply set_value(Node& node, std::string_view section, std::string_view key, const Args& value,
+                    const Caller& caller) {
+  const Args document{{"plnet", {{section, {{key, value}}}}}};  // JSON is YAML
+  const auto wanted = runtime::read_settings(document.dump(), "set", node.settings());
+  if (!wanted) return refuse(wanted.error(), false);
+  return reply_of(node.apply(*wanted, caller));
+}
+
+VerbReply set_variable(Node& node, const Args& args, const Caller& caller) {
+  const auto name = args.at("variable").get<std::string>();
+  std::string known;
+  for (const auto& variable : kVariables) {
+    if (variable.name == name) {
+      return set_value(node, variable.section, variable.key, args.at("value"), caller);
+    }
+    known += (known.empty() ? "" : ", ") + std::string(variable.name);
+  }
+  return std::unexpected(
+      VerbError(Error{Errc::kInvalid, "variable '" + name + "': expected one of " + known}));
+}
+
+VerbReply change_exchange(Node& node, const Args& args, std::optional<bool> enable,
+                          const Caller& caller) {
+  const Settings& now = node.settings();
+  Args section = Args::object();
+  if (enable) section["enable"] = *enable ? 1 : 0;
+  for (const auto* key : {"in_flight", "work_nsec"}) {
+    if (args.contains(key)) section[key] = args.at(key);
+  }
+  const Args document{{"plnet", {{"exchange", section}}}};
+  const auto read = runtime::read_settings(document.dump(), "exchange", now);
+  if (!read) return refuse(read.error(), false);
+  return reply_of(node.apply(*read, caller));
+}
+
+VerbReply import_document(Node& node, const Args& args, const Caller& caller) {
+  const auto text = args.at("text").get<std::string>();
+  const auto name = args.value("name", std::string("<text>"));
+  const auto action = args.value("action", std::string("add"));
+  if (action != "add" && action != "del" && action != "show") {
+    return std::unexpected(
+        VerbError(Error{Errc::kInvalid, "action '" + action + "': expected add, del or show"}));
+  }
+  const auto wanted = action == "del" ? runtime::reset_settings(text, name, node.settings())
+                                      : runtime::read_settings(text, name, node.settings());
+  if (!wanted) return refuse(wanted.error(), true);
+  if (action == "show") return export_settings(node.settings(), runtime::ExportForm::kFull);
+  if (args.value("plan", false)) {
+    const auto changes = runtime::diff_settings(node.settings(), *wanted);
+    return Json{{"changes", runtime::changes_to_json(changes)}};
+  }
+  return reply_of(node.apply(*wanted, caller));
+}
+
+// Rates are over the time since somebody last looked.
+struct ExchangeView {
+  std::vector<runtime::HopSummary> seen;
+  Instant at{};
+
+  Json show(Node& node) {
+    auto hops = node.exchange().summary();
+    const Instant now = node.clock().now();
+    const auto rates =
+        seen.empty() ? std::vector<double>{} : runtime::hop_rates(seen, hops, now - at);
+    auto report = report_exchange(node, hops, rates);
+    seen = std::move(hops);
+    at = now;
+    return report;
+  }
+};
+
+void add_views(runtime::VerbTable& verbs, Node& node) {
+  verbs.add(
+      {.verb = "status",
+       .access = VerbAccess::kReads,
+       .help = "the node on one screen",
+       .handler = [&node](const Args&, const auto&) -> VerbReply { return report_status(node); }});
+  verbs.add({.verb = "cpt show",
+             .access = VerbAccess::kReads,
+             .help = "CPTs and shards with their counters",
+             .args = {{"verbose", ArgKind::kNumber}},
+             .handler = [&node](const Args& args, const auto&) -> VerbReply {
+               return report_cpts(node, args.value("verbose", 0));
+             }});
+  verbs.add({.verb = "counters show",
+             .access = VerbAccess::kReads,
+             .help = "every counter",
+             .args = {{"verbose", ArgKind::kNumber}},
+             .handler = [&node](const Args&, const auto&) -> VerbReply {
+               return report_counters(node);
+             }});
+  verbs.add({.verb = "counters reset",
+             .help = "high-water marks and histograms start anew",
+             .handler = [&node](const Args&, const auto&) -> VerbReply {
+               return reply_of(node.reset_counters());
+             }});
+  verbs.add({.verb = "metrics show",
+             .access = VerbAccess::kReads,
+             .help = "what a scrape gets",
+             .handler = [&node](const Args&, const auto&) -> VerbReply {
+               return Json{{"text", node.metrics().prometheus_text()}};
+             }});
+  verbs.add({.verb = "log show",
+             .access = VerbAccess::kReads,
+             .help = "the level and what was left out",
+             .handler = [&node](const Args&, const auto&) -> VerbReply {
+               return Json{{"log",
+                            {{"level", name_of(node.log().level())},
+                             {"suppressed", node.log().suppressed()},
+                             {"lost", node.log().lost()}}}};
+             }});
+}
+
+void add_exchange(runtime::VerbTable& verbs, Node& node) {
+  verbs.add({.verb = "exchange show",
+             .access = VerbAccess::kReads,
+             .help = "what a hop between shards costs",
+             .args = {{"verbose", ArgKind::kNumber}},
+             .handler = [&node, view = std::make_shared<ExchangeView>()](
+                            const Args&, const auto&) -> VerbReply { return view->show(node); }});
+  const auto add = [&](std::string verb, std::string help, std::optional<bool> enable) {
+    verbs.add({.verb = std::move(verb),
+               .help = std::move(help),
+               .args = {{"in_flight", ArgKind::kNumber}, {"work_nsec", ArgKind::kNumber}},
+               .handler = [&node, enable](const Args& args, const Caller& caller) -> VerbReply {
+                 return change_exchange(node, args, enable, caller);
+               }});
+  };
+  add("exchange start", "let shards pass tokens to one another", true);
+  add("exchange stop", "draw the tokens in", false);
+  add("exchange set", "change how many tokens and how much work", std::nullopt);
+}
+
+void add_settings(runtime::VerbTable& verbs, Node& node) {
+  verbs.add({.verb = "set",
+             .help = "set a live variable",
+             .args = {{"variable", ArgKind::kText, true}, {"value", ArgKind::kAny, true}},
+             .handler = [&node](const Args& args, const Caller& caller) -> VerbReply {
+               return set_variable(node, args, caller);
+             }});
+  verbs.add({.verb = "log set",
+             .help = "set the log level",
+             .args = {{"level", ArgKind::kText, true}},
+             .handler = [&node](const Args& args, const Caller& caller) -> VerbReply {
+               return set_value(node, "log", "level", args.at("level"), caller);
+             }});
+  verbs.add({.verb = "import",
+             .help = "apply a document, or say what it would change",
+             .args = {{"text", ArgKind::kText, true},
+                      {"name", ArgKind::kText},
+                      {"action", ArgKind::kText},
+                      {"plan", ArgKind::kFlag}},
+             .handler = [&node](const Args& args, const Caller& caller) -> VerbReply {
+               return import_document(node, args, caller);
+             }});
+  verbs.add({.verb = "export",
+             .access = VerbAccess::kReads,
+             .help = "the settings as a document",
+             .args = {{"backup", ArgKind::kFlag}},
+             .handler = [&node](const Args& args, const auto&) -> VerbReply {
+               return export_settings(node.settings(), args.value("backup", false)
+                                                           ? runtime::ExportForm::kBackup
+                                                           : runtime::ExportForm::kFull);
+             }});
+}
+
+}  // namespace
+
+void add_node_verbs(runtime::VerbTable& verbs, Node& node) {
+  add_views(verbs, node);
+  add_exchange(verbs, node);
+  add_settings(verbs, node);
+}
+
+}  // namespace plnet::apps

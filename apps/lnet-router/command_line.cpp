@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-router/command_line.hpp"
+
+#include <charconv>
+#include <initializer_list>
+
+#include <CLI/CLI.hpp>
+
+#include "lib/runtime/config/schema_rendering.hpp"
+
+namespace plnet::apps {
+namespace {
+
+constexpr int kUsageStatus = 2;
+constexpr unsigned kModeMax = 0777;
+
+// The flags as they were typed.
+struct Raw {
+  std::string config;
+  bool print_config = false;
+  bool print_reference = false;
+  bool check = false;
+  std::string idle;
+  std::string log_level;
+  std::string instance = "control";
+  std::string socket;
+  std::string socket_mode = "0660";
+  std::string socket_owner;
+  std::string socket_group;
+  std::string admin_group;
+  std::string lock_dir{runtime::kClaimDirectory};
+};
+
+void declare(CLI::App& app, Raw& raw) {
+  app.set_version_flag("--version", std::string("lnet-router ") + PLNET_VERSION);
+  app.add_option("-c,--config", raw.config, "configuration file; without it every default holds");
+  app.add_flag("--print-config", raw.print_config,
+               "print a configuration file with every key, its default and what it does");
+  app.add_flag("--print-reference", raw.print_reference, "the same as a table in Markdown");
+  app.add_flag("--check", raw.check, "read the file, make the plan, check the host; start nothing");
+  app.add_option("--idle", raw.idle, "idle policy, over the file's: auto busy pause yield sleep");
+  app.add_option("--log-level", raw.log_level, "over the file's: error warning info debug");
+  app.add_option("--instance", raw.instance, "name of this node among several on one host")
+      ->capture_default_str();
+  app.add_option("--socket", raw.socket, "control socket (default /run/plnet/INSTANCE.sock)");
+  app.add_option("--socket-mode", raw.socket_mode, "its mode, octal: who may connect may look")
+      ->capture_default_str();
+  app.add_option("--socket-owner", raw.socket_owner, "its owner, a name or a number");
+  app.add_option("--socket-group", raw.socket_group, "its group, a name or a number");
+  app.add_option("--admin-group", raw.admin_group,
+                 "group whose members may change things, besides root and our own user");
+  app.add_option("--lock-dir", raw.lock_dir, "folder of the CPU claims, shared by all instances")
+      ->capture_default_str();
+}
+
+Outcome<mode_t> parse_mode(const std::string& text) {
+  unsigned mode = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  if (error != std::errc{} || end != text.data() + text.size() || mode > kModeMax) {
+    return failure(Errc::kInvalid,
+                   "--socket-mode '" + text + "': expected an octal mode, 0 to 0777");
+  }
+  return static_cast<mode_t>(mode);
+}
+
+Outcome<void> read_words(const Raw& raw, CommandLine& line) {
+  if (!raw.idle.empty()) {
+    const auto idle = runtime::parse_idle_policy(raw.idle);
+    if (!idle) {
+      return failure(idle.error(),
+                     "--idle '" + raw.idle + "': expected auto, busy, pause, yield or sleep");
+    }
+    line.idle = *idle;
+  }
+  if (!raw.log_level.empty()) {
+    const auto level = runtime::parse_log_level(raw.log_level);
+    if (!level) {
+      return failure(level.error(),
+                     "--log-level '" + raw.log_level + "': expected error, warning, info or debug");
+    }
+    line.log_level = *level;
+  }
+  return {};
+}
+
+Outcome<void> read_socket(const Raw& raw, CommandLine& line) {
+  auto& socket = line.node.socket;
+  const auto mode = parse_mode(raw.socket_mode);
+  if (!mode) return std::unexpected(mode.error());
+  socket.mode = *mode;
+  const auto standard = runtime::control_socket_path(raw.instance);
+  if (!standard) return std::unexpected(standard.error());
+  socket.path = raw.socket.empty() ? *standard : raw.socket;
+  if (!raw.socket_owner.empty()) {
+    const auto owner = runtime::find_user(raw.socket_owner);
+    if (!owner) return std::unexpected(owner.error());
+    socket.owner = *owner;
+  }
+  if (!raw.socket_group.empty()) {
+    const auto group = runtime::find_group(raw.socket_group);
+    if (!group) return std::unexpected(group.error());
+    socket.group = *group;
+  }
+  if (!raw.admin_group.empty()) {
+    const auto group = runtime::find_group(raw.admin_group);
+    if (!group) return std::unexpected(group.error());
+    line.node.admin_group = *group;
+  }
+  return {};
+}
+
+// `--config "$FILE"` with FILE unset must not start a node that ignores its file.
+Outcome<void> refuse_empty(const CLI::App& app, std::initializer_list<const char*> flags) {
+  for (const char* const flag : flags) {
+    const auto* const option = app.get_option(flag);
+    if (option->count() == 0 || !option->as<std::string>().empty()) continue;
+    return failure(Errc::kInvalid, std::string(flag) + " '': expected a value; leave " + flag +
+                                       " out for the default");
+  }
+  return {};
+}
+
+std::unexpected<EarlyEnd> wrong(const Error& error) {
+  return std::unexpected(EarlyEnd{kUsageStatus, "lnet-router: " + error.what + "\n"});
+}
+
+}  // namespace
+
+std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* const* words) {
+  CLI::App app("Runs an LNet node: plans its CPTs, starts its pollers, answers lnetctl.",
+               "lnet-router");
+  Raw raw;
+  declare(app, raw);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::CallForHelp&) {
+    return std::unexpected(EarlyEnd{0, app.help()});
+  } catch (const CLI::CallForVersion&) {
+    return std::unexpected(EarlyEnd{0, app.version() + "\n"});
+  } catch (const CLI::ParseError& error) {
+    return wrong(
+        {Errc::kInvalid, std::string(error.what()) + "; lnet-router --help lists the flags"});
+  }
+  if (auto given =
+          refuse_empty(app, {"--config", "--idle", "--log-level", "--instance", "--socket",
+                             "--socket-owner", "--socket-group", "--admin-group", "--lock-dir"});
+      !given) {
+    return wrong(given.error());
+  }
+  if (raw.print_config) return std::unexpected(EarlyEnd{0, runtime::render_default_file()});
+  if (raw.print_reference) return std::unexpected(EarlyEnd{0, runtime::render_reference()});
+  CommandLine line;
+  line.config_path = raw.config;
+  line.check_only = raw.check;
+  line.node.instance = raw.instance;
+  line.node.lock_directory = raw.lock_dir;
+  if (auto read = read_words(raw, line); !read) return wrong(read.error());
+  if (auto read = read_socket(raw, line); !read) return wrong(read.error());
+  return line;
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flags of lnet-router, checked.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "apps/assembly/node.hpp"
+#include "lib/base/result.hpp"
+#include "lib/runtime/config/settings.hpp"
+
+namespace plnet::apps {
+
+struct CommandLine {
+  std::string config_path;  // "" = none: every default
+  bool check_only = false;
+  std::optional<runtime::IdlePolicy> idle;
+  std::optional<runtime::LogLevel> log_level;
+  NodeOptions node;
+};
+
+// What parsing came to if it did not come to a CommandLine: help was asked for, or the flags are
+// wrong. Its text is for `status` 0 standard output, else standard error.
+struct EarlyEnd {
+  int status = 0;
+  std::string text;
+};
+
+[[nodiscard]] std::expected<CommandLine, EarlyEnd> parse_command_line(int count,
+                                                                      const char* const* words);
+
+}  // namespace plnet::apps

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnetctl/command_row.hpp"
+
+#include "apps/lnetctl/option_parser.hpp"
+#include "lib/runtime/control/yaml_printer.hpp"
+
+namespace plnet::apps {
+
+std::string Arguments::text(std::string_view name) const {
+  const auto found = options.find(name);
+  return found == options.end() ? std::string() : found->second;
+}
+
+std::optional<std::int64_t> Arguments::number(std::string_view name) const {
+  const auto found = options.find(name);
+  if (found == options.end()) return std::nullopt;
+  return parse_c_number(found->second);
+}
+
+void print_text(std::FILE* file, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
+}
+
+int print_error(Session& session, const CommandRow& row, const runtime::VerbError& error) {
+  Json list = Json::array();
+  for (const runtime::VerbFault& fault : error.faults) {
+    Json body = Json::object();
+    if (fault.seq_no >= 0) body["seq_no"] = fault.seq_no;
+    body["errno"] = runtime::wire_errno(fault.code);
+    const bool says_where = fault.where.empty() || fault.what.starts_with(fault.where);
+    body["descr"] = says_where ? fault.what : fault.where + ": " + fault.what;
+    list.push_back(
+        {{fault.entity.empty() ? std::string(row.entity) : fault.entity, std::move(body)}});
+  }
+  print_text(session.err, runtime::print_yaml({{std::string(row.operation), std::move(list)}}));
+  return runtime::wire_errno(error.faults.front().code) & 0xff;
+}
+
+int print_result(Session& session, const CommandRow& row, const Json& result) {
+  if (session.json) {
+    print_text(session.out, result.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  } else {
+    print_text(session.out, row.print != nullptr ? row.print(result) : runtime::print_yaml(result));
+  }
+  return 0;
+}
+
+}  // namespace plnet::apps

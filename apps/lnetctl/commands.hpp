@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of commands, and those commands that are more than a verb.
+#pragma once
+
+#include <span>
+
+#include "apps/lnetctl/command_row.hpp"
+
+namespace plnet::apps {
+
+[[nodiscard]] std::span<const CommandRow> commands();
+// Before the command: --socket, --instance, ….
+[[nodiscard]] std::span<const OptionRow> global_options();
+
+// plan_command.cpp: no node needed.
+[[nodiscard]] std::span<const OptionRow> plan_options();
+int run_cpt_plan(const Arguments& arguments, const CommandRow& row, Session& session);
+
+// file_commands.cpp
+int run_import(const Arguments& arguments, const CommandRow& row, Session& session);
+int run_export(const Arguments& arguments, const CommandRow& row, Session& session);
+
+}  // namespace plnet::apps

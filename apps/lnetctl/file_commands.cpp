@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `lnetctl import` and `lnetctl export`: the commands that read and write files. The text goes to
+// the node as it is; the node reads it, so that errors come with line and column from one place.
+
+#include <fmt/format.h>
+
+#include "apps/lnetctl/commands.hpp"
+#include "apps/lnetctl/text_file.hpp"
+#include "lib/runtime/control/yaml_printer.hpp"
+
+namespace plnet::apps {
+namespace {
+
+// JSON carries nothing else.
+bool is_utf8(const std::string& text) {
+  try {
+    return !nlohmann::json(text).dump().empty();
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+int run_import(const Arguments& arguments, const CommandRow& row, Session& session) {
+  CommandRow said = row;  // errors name what was really asked
+  if (arguments.has("del")) said.operation = "del";
+  if (arguments.has("show")) said.operation = "show";
+  if (arguments.has("add") + arguments.has("del") + arguments.has("show") > 1) {
+    return print_error(session, said,
+                       Error{Errc::kInvalid, "import: expected one of --add, --del and --show"});
+  }
+  const bool from_file = !arguments.positional.empty();
+  const std::string name = from_file ? arguments.positional[0] : "<stdin>";
+  auto text = from_file ? read_file(name) : read_all(session.in, name);
+  if (!text) return print_error(session, said, std::move(text.error()));
+  if (!is_utf8(*text)) {
+    return print_error(session, said,
+                       Error{Errc::kMalformed, fmt::format("'{}' is not text in UTF-8", name)});
+  }
+  const auto reply = session.ask("import", {{"text", std::move(*text)},
+                                            {"name", name},
+                                            {"action", said.operation},
+                                            {"plan", arguments.has("plan")}});
+  if (!reply) return print_error(session, said, reply.error());
+  const bool silent = reply->is_null() || reply->empty();
+  return silent && !session.json ? 0 : print_result(session, said, *reply);
+}
+
+int run_export(const Arguments& arguments, const CommandRow& row, Session& session) {
+  const auto reply = session.ask("export", {{"backup", arguments.has("backup")}});
+  if (!reply) return print_error(session, row, reply.error());
+  if (session.json) return print_result(session, row, *reply);
+  const bool is_text =
+      reply->is_object() && reply->contains("text") && (*reply)["text"].is_string();
+  const std::string text =
+      is_text ? (*reply)["text"].get<std::string>() : runtime::print_yaml(*reply);
+  if (arguments.positional.empty()) {
+    print_text(session.out, text);
+    return 0;
+  }
+  const auto written = write_file(arguments.positional[0], text);
+  return written ? 0 : print_error(session, row, written.error());
+}
+
+}  // namespace plnet::apps

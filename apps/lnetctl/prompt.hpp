@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands line by line: `lnetctl` without arguments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/lnetctl/command_table.hpp"
+
+namespace plnet::apps {
+
+// Reads lines from session.in until its end, `quit` or `exit`. Prints the prompt `lnetctl > ` if
+// `interactive`. Returns the exit status of the last command.
+int run_prompt(const CommandTable& table, Session& session, bool interactive);
+
+// Words of a line: blanks part them, quotes and a backslash keep them together. Nothing if a quote
+// is left open.
+[[nodiscard]] std::optional<std::vector<std::string>> split_line(std::string_view line);
+
+}  // namespace plnet::apps

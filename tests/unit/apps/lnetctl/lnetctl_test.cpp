@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnetctl/lnetctl.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "apps/lnetctl/command_table.hpp"
+#include "apps/lnetctl/commands.hpp"
+#include "apps/lnetctl/option_parser.hpp"
+#include "apps/lnetctl/prompt.hpp"
+#include "lib/runtime/control/verb_table.hpp"
+
+namespace plnet::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A FILE that is a string.
+class TextFile {
+ public:
+  TextFile() : file_(::open_memstream(&text_, &size_)) {}
+  ~TextFile() {
+    std::fclose(file_);
+    std::free(text_);
+  }
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+  [[nodiscard]] std::FILE* file() const { return file_; }
+  [[nodiscard]] std::string text() const {
+    std::fflush(file_);
+    return {text_, size_};
+  }
+
+ private:
+  char* text_ = nullptr;
+  std::size_t size_ = 0;
+  std::FILE* file_;
+};
+
+struct Ran {
+  int status = 0;
+  std::string out;
+  std::string err;
+  std::string verb;
+  nlohmann::json args;
+};
+
+// Runs words against a node that answers `reply` to everything.
+Ran run(const std::vector<std::string>& words, const runtime::VerbReply& reply = Json::object(),
+        std::string input = {}) {
+  Ran ran;
+  const TextFile out;
+  const TextFile err;
+  Session session;
+  session.out = out.file();
+  session.err = err.file();
+  input += '\n';  // fmemopen() wants at least a byte
+  session.in = ::fmemopen(input.data(), input.size(), "r");
+  session.ask = [&](std::string_view verb, const nlohmann::json& args) {
+    ran.verb = verb;
+    ran.args = args;
+    return reply;
+  };
+  ran.status = run_lnetctl(words, session, false);
+  std::fclose(session.in);
+  ran.out = out.text();
+  ran.err = err.text();
+  return ran;
+}
+
+bool has(const std::string& text, std::string_view piece) {
+  return text.find(piece) != std::string::npos;
+}
+
+constexpr int kInvalidStatus = 256 - EINVAL;
+
+TEST(Commands, AUniqueBeginningOfEachWordIsEnough) {
+  EXPECT_EQ(run({"cpt", "show"}).verb, "cpt show");
+  EXPECT_EQ(run({"cp", "sh"}).verb, "cpt show");
+  EXPECT_EQ(run({"exc", "sta"}).verb, "exchange start");
+  EXPECT_EQ(run({"set", "idle", "busy"}).verb, "set") << "also a group's beginning, but exact";
+}
+
+TEST(Commands, AnAmbiguousBeginningListsTheCandidates) {
+  const Ran top = run({"ex", "show"});
+  EXPECT_EQ(top.status, kInvalidStatus);
+  EXPECT_EQ(top.out, "");
+  EXPECT_EQ(top.err, "Ambiguous command 'ex'\n    exchange\n    export\n");
+  const Ran below = run({"exchange", "st"});
+  EXPECT_EQ(below.err, "Ambiguous command 'exchange st'\n    start\n    stop\n");
+  EXPECT_EQ(below.status, kInvalidStatus);
+}
+
+TEST(Commands, UnknownOnesSayWhatWasExpected) {
+  const Ran top = run({"nte", "show"});
+  EXPECT_EQ(top.status, kInvalidStatus);
+  EXPECT_TRUE(has(top.err,
+                  "lnetctl:\n    - command:\n          errno: -22\n          descr: \""
+                  "unknown command 'nte'; expected one of: cpt, exchange, "))
+      << top.err;
+  EXPECT_TRUE(
+      has(run({"cpt", "xyz"}).err, "unknown command 'cpt xyz'; expected one of: show, plan"));
+  EXPECT_TRUE(
+      has(run({"cpt"}).err, "'cpt' is not a whole command; expected one of: cpt show, cpt plan"));
+  EXPECT_TRUE(
+      has(run({"status", "now"}).err, "status: 1 argument besides options ('now'); expected none"));
+  EXPECT_TRUE(has(run({"set", "idle"}).err, "expected VARIABLE VALUE"));
+  EXPECT_TRUE(has(run({""}).err, "unknown command ''"));
+}
+
+TEST(Commands, ErrorsOfTheNodeComeInItsForm) {
+  const runtime::VerbReply refused = std::unexpected(
+      runtime::VerbError({{Errc::kInvalid, "unknown key 'nte'", "a.yaml:3:5", "", -1},
+                          {Errc::kNotFound, "a.yaml:4:1: no interface", "a.yaml:4:1", "net", 7}}));
+  const Ran ran = run({"import"}, refused);
+  EXPECT_EQ(ran.status, kInvalidStatus);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err,
+            "add:\n"
+            "    - import:\n"
+            "          errno: -22\n"
+            "          descr: \"a.yaml:3:5: unknown key 'nte'\"\n"
+            "    - net:\n"
+            "          seq_no: 7\n"
+            "          errno: -2\n"
+            "          descr: \"a.yaml:4:1: no interface\"\n");
+  EXPECT_EQ(
+      run({"status"}, std::unexpected(runtime::VerbError(Error{Errc::kNotPermitted, "no"}))).status,
+      255);
+  EXPECT_TRUE(has(run({"import", "--del"}, refused).err, "del:\n    - import:"));
+}
+
+TEST(Commands, ResultsAreYamlOrJsonAndChangesAreSilent) {
+  const Json result = {{"cpt", Json::array({{{"cpt", 0}, {"cpus", "0-3"}}})}};
+  EXPECT_EQ(run({"cpt", "show"}, result).out, "cpt:\n    - cpt: 0\n      cpus: 0-3\n");
+  EXPECT_EQ(run({"--json", "cpt", "show"}, result).out,
+            "{\"cpt\":[{\"cpt\":0,\"cpus\":\"0-3\"}]}\n");
+  EXPECT_EQ(run({"set", "idle", "busy"}, result).out, "");
+  EXPECT_EQ(run({"metrics", "show"}, Json{{"text", "# HELP a\na 1\n"}}).out, "# HELP a\na 1\n");
+}
+
+TEST(Commands, BuildTheArgumentsOfTheirVerb) {
+  EXPECT_EQ(run({"exchange", "start", "--in-flight", "0x10", "--work-nsec=010"}).args,
+            (nlohmann::json{{"in_flight", 16}, {"work_nsec", 8}}));
+  EXPECT_EQ(run({"exchange", "set", "--in", "3"}).args, (nlohmann::json{{"in_flight", 3}}))
+      << "long options may be abbreviated";
+  EXPECT_EQ(run({"set", "log_level", "debug"}).args,
+            (nlohmann::json{{"variable", "log_level"}, {"value", "debug"}}));
+  EXPECT_EQ(run({"log", "set", "debug"}).args, (nlohmann::json{{"level", "debug"}}));
+  EXPECT_EQ(run({"log", "set", "--", "-x"}).args, (nlohmann::json{{"level", "-x"}}));
+  EXPECT_TRUE(has(run({"exchange", "set", "--in-flight", "many"}).err,
+                  "option '--in-flight': 'many' is not a number"));
+  EXPECT_TRUE(has(run({"exchange", "set", "--in-flight"}).err, "'--in-flight' needs a value"));
+  EXPECT_TRUE(has(run({"exchange", "set", "-q"}).err, "option '-q' is not known"));
+  EXPECT_TRUE(has(run({"exchange", "set", "--bogus=1"}).err,
+                  "option '--bogus=1' is not known, ambiguous or takes no value; expected "
+                  "--in-flight, --work-nsec"));
+}
+
+TEST(Commands, EveryFormOfVerboseWorks) {
+  const auto level = [](const std::vector<std::string>& form) {
+    std::vector<std::string> words{"cpt", "show"};
+    words.insert(words.end(), form.begin(), form.end());
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return ran.args.value("verbose", 0);
+  };
+  EXPECT_EQ(level({}), 0);
+  EXPECT_EQ(level({"-v"}), 1);
+  EXPECT_EQ(level({"--verbose"}), 1);
+  EXPECT_EQ(level({"-v", "2"}), 2);
+  EXPECT_EQ(level({"-v2"}), 2);
+  EXPECT_EQ(level({"--verbose", "2"}), 2);
+  EXPECT_EQ(level({"--verbose=2"}), 2);
+  EXPECT_EQ(level({"--verb", "3"}), 3);
+  EXPECT_EQ(level({"--verb=3"}), 3);
+  EXPECT_EQ(run({"cpt", "show", "-vx"}).status, kInvalidStatus);
+}
+
+TEST(Commands, HelpIsThereForEachRow) {
+  for (const CommandRow& row : commands()) {
+    std::vector<std::string> words;
+    std::istringstream parts{std::string(row.words)};
+    for (std::string word; parts >> word;)
+      words.push_back(word);
+    words.emplace_back("--help");
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_TRUE(has(ran.out, "usage: lnetctl " + std::string(row.words))) << ran.out;
+    EXPECT_TRUE(has(ran.out, row.help));
+    EXPECT_EQ(ran.verb, "") << "help asks nobody";
+    EXPECT_TRUE(has(run({"help"}).out, row.words));
+    EXPECT_TRUE(has(run({"--list-commands"}).out, std::string(row.words) + "\n"));
+    EXPECT_FALSE(row.entity.empty()) << row.words;
+    EXPECT_LE(row.words.size(), runtime::kVerbLengthMax);
+  }
+  EXPECT_TRUE(has(run({"help", "cpt", "plan"}).out, "--synthetic"));
+  EXPECT_TRUE(has(run({"exchange", "--help"}).out, "exchange stop"));
+}
+
+TEST(GlobalOptions, AreCheckedBeforeTheCommand) {
+  EXPECT_TRUE(has(run({"--version"}).out, "lnetctl " PLNET_VERSION));
+  EXPECT_EQ(run({"--bogus", "status"}).status, kInvalidStatus);
+  EXPECT_TRUE(has(run({"--instance", "../x", "status"}).err, "instance '../x'"));
+  EXPECT_TRUE(has(run({"--instance", "x", "--socket", "y", "status"}).err, "not both"));
+  for (const char* timeout : {"0", "-1", "x", "1000000"}) {
+    EXPECT_TRUE(has(run({"--timeout", timeout, "status"}).err, "expected 1 to 86400")) << timeout;
+  }
+  EXPECT_EQ(run({"--timeout", "5", "status"}).status, 0);
+  EXPECT_TRUE(has(run({"--completion", "bash"}).out, "\"cpt plan\") COMPREPLY"));
+  EXPECT_TRUE(has(run({"--completion", "bash"}).out, "\"import\") COMPREPLY=($(compgen -f -W"));
+  EXPECT_EQ(run({"--completion", "fish"}).status, kInvalidStatus);
+}
+
+TEST(GlobalOptions, WithoutANodeTheErrorNamesTheSocket) {
+  const TextFile err;
+  Session session;
+  session.err = err.file();
+  const std::vector<std::string> words{"--socket", "/nonexistent/x.sock", "status"};
+  EXPECT_EQ(run_lnetctl(words, session, false), 256 - ECONNREFUSED);
+  EXPECT_TRUE(has(err.text(), "no node listens on '/nonexistent/x.sock'")) << err.text();
+}
+
+TEST(Import, SendsTheTextAndItsName) {
+  const std::string path =
+      fs::path(testing::TempDir()) / ("lnetctl_" + std::to_string(::getpid()) + ".yaml");
+  std::ofstream(path) << "plnet:\n";
+  const Ran ran = run({"import", path, "--plan"}, Json{{"plan", "nothing"}});
+  EXPECT_EQ(
+      ran.args,
+      (nlohmann::json{{"text", "plnet:\n"}, {"name", path}, {"action", "add"}, {"plan", true}}));
+  EXPECT_EQ(ran.out, "plan: nothing\n");
+  EXPECT_EQ(run({"import", "-d", path}).args["action"], "del");
+  std::ofstream(path) << "\xff";
+  EXPECT_TRUE(has(run({"import", path}).err, "is not text in UTF-8"));
+  fs::remove(path);
+
+  const Ran piped = run({"import"}, Json::object(), "a: 1");
+  EXPECT_EQ(piped.args["text"], "a: 1\n");
+  EXPECT_EQ(piped.args["name"], "<stdin>");
+  EXPECT_EQ(piped.out, "");
+  const Ran missing = run({"import", "/no/such/file"});
+  EXPECT_EQ(missing.status, 256 - ENOENT);
+  EXPECT_TRUE(has(missing.err, "cannot open '/no/such/file': No such file"));
+  EXPECT_EQ(run({"import", "-a", "-d"}).status, kInvalidStatus);
+  EXPECT_TRUE(has(run({"import", testing::TempDir()}).err, "cannot read"));
+}
+
+TEST(Export, PrintsOrWritesTheTextAsItIs) {
+  const Json result = {{"text", "net:\n    - net type: tcp\n"}};
+  const Ran printed = run({"export", "-b"}, result);
+  EXPECT_EQ(printed.out, "net:\n    - net type: tcp\n");
+  EXPECT_EQ(printed.args, (nlohmann::json{{"backup", true}}));
+  const std::string path =
+      fs::path(testing::TempDir()) / ("lnetctl_out_" + std::to_string(::getpid()));
+  const Ran written = run({"export", path}, result);
+  EXPECT_EQ(written.out, "");
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text.str(), "net:\n    - net type: tcp\n");
+  fs::remove(path);
+  EXPECT_EQ(run({"export", "/no/such/folder/x"}, result).status, 256 - ENOENT);
+}
+
+TEST(CptPlan, NeedsNoNode) {
+  const Ran ran = run({"--json", "cpt", "plan", "--synthetic", "pack:2 [numa] core:4 pu:1", "--by",
+                       "numa", "--shards-per-cpt", "2"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.verb, "");
+  const Json plan = Json::parse(ran.out);
+  ASSERT_EQ(plan["cpts"].size(), 2U);
+  EXPECT_EQ(plan["cpts"][0]["shards"].size(), 2U);
+  EXPECT_TRUE(has(run({"cpt", "plan", "--synthetic", "pack:1 core:2 pu:1", "--yaml"}).out,
+                  "plnet:\n    cpts:\n"));
+  EXPECT_NE(run({"cpt", "plan", "--synthetic", "pack:1 core:2 pu:1", "--draw"}).out, "");
+  EXPECT_EQ(run({"cpt", "plan", "--synthetic", "nonsense"}).status, kInvalidStatus);
+  EXPECT_TRUE(has(run({"cpt", "plan", "--by", "moon"}).err, "'moon' is no way"));
+  EXPECT_TRUE(has(run({"cpt", "plan", "--npartitions", "-1"}).err, "out of range"));
+  EXPECT_TRUE(has(run({"cpt", "plan", "--reserve", "x"}).err, "option '--reserve'"));
+}
+
+TEST(CptPlan, TakesAConfigurationAndNamesItsErrors) {
+  const std::string path =
+      fs::path(testing::TempDir()) / ("lnetctl_plan_" + std::to_string(::getpid()) + ".yaml");
+  std::ofstream(path) << "plnet:\n    cpts:\n        by: numa\n        shards_per_cpt: 1\n";
+  const std::vector<std::string> words{
+      "--json", "cpt", "plan", "--config", path, "--synthetic", "pack:2 [numa] core:4 pu:1"};
+  const Ran ran = run(words);
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(Json::parse(ran.out)["cpts"][1]["shards"].size(), 1U);
+  std::vector<std::string> more = words;
+  more.insert(more.end(), {"--shards-per-cpt", "3"});
+  EXPECT_EQ(Json::parse(run(more).out)["cpts"][1]["shards"].size(), 3U);
+  std::ofstream(path) << "plnet:\n    cpts:\n        bye: numa\n        shards_per_cpt: x\n";
+  const Ran wrong = run(words);
+  EXPECT_EQ(wrong.status, kInvalidStatus);
+  EXPECT_TRUE(has(wrong.err, path + ":3:9: ")) << wrong.err;
+  EXPECT_TRUE(has(wrong.err, path + ":4:25: ")) << wrong.err;
+  fs::remove(path);
+}
+
+TEST(Prompt, RunsLinesUntilQuit) {
+  const Ran ran = run({}, Json{{"a", 1}}, "status\n\n# a comment\n'status'\nquit\nstatus\n");
+  EXPECT_EQ(ran.out, "a: 1\na: 1\n");
+  EXPECT_EQ(ran.status, 0);
+  const Ran failed = run({}, Json{{"a", 1}}, "status\nbogus\n");
+  EXPECT_EQ(failed.status, kInvalidStatus);
+  EXPECT_TRUE(has(failed.err, "unknown command 'bogus'"));
+  EXPECT_TRUE(has(run({}, Json{}, "set 'idle").err, "a quote is left open"));
+}
+
+TEST(Prompt, IsShownToPeople) {
+  std::string input = "status\n";
+  const TextFile out;
+  Session session;
+  session.out = out.file();
+  session.in = ::fmemopen(input.data(), input.size(), "r");
+  session.ask = [](std::string_view, const nlohmann::json&) -> runtime::VerbReply {
+    return Json{{"a", 1}};
+  };
+  EXPECT_EQ(run_lnetctl({}, session, true), 0);
+  std::fclose(session.in);
+  EXPECT_EQ(out.text(), "lnetctl > a: 1\nlnetctl > ");
+}
+
+TEST(SplitLine, KeepsQuotedWordsTogether) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(split_line("  a  b\tc\n"), (Words{"a", "b", "c"}));
+  EXPECT_EQ(split_line("a 'b c' \"d \\\" e\" f\\ g ''"), (Words{"a", "b c", "d \" e", "f g", ""}));
+  EXPECT_EQ(split_line("a#b # c"), (Words{"a#b"}));
+  EXPECT_EQ(split_line(""), Words{});
+  EXPECT_FALSE(split_line("a 'b"));
+}
+
+TEST(CNumber, IsWhatStrtollTakesAndNothingElse) {
+  EXPECT_EQ(parse_c_number("10"), 10);
+  EXPECT_EQ(parse_c_number("0x10"), 16);
+  EXPECT_EQ(parse_c_number("010"), 8);
+  EXPECT_EQ(parse_c_number("-1"), -1);
+  for (const char* text : {"", " 1", "1 ", "x", "0x", "1.5", "9223372036854775808", "08"}) {
+    EXPECT_FALSE(parse_c_number(text)) << text;
+  }
+}
+
+// A longer command may begin with the words of a shorter one.
+constexpr auto kNested = std::to_array<CommandRow>({
+    {.words = "debug", .help = "all", .positional = "[WHAT]", .positional_max = 1, .entity = "d"},
+    {.words = "debug recovery", .help = "one", .entity = "d"},
+    {.words = "peer add", .help = "", .entity = "peer"},
+    {.words = "ping",
+     .help = "",
+     .positional = "NID…",
+     .positional_min = 1,
+     .positional_max = 9,
+     .operation = "manage",
+     .entity = "ping"},
+});
+
+TEST(CommandTable, NestedAndLongCommandLines) {
+  Ran ran;
+  const TextFile out;
+  const TextFile err;
+  Session session;
+  session.out = out.file();
+  session.err = err.file();
+  session.ask = [&](std::string_view verb, const nlohmann::json& args) -> runtime::VerbReply {
+    ran.verb = verb;
+    ran.args = args;
+    return Json::object();
+  };
+  const CommandTable table(kNested);
+  const auto verb_of = [&](const std::vector<std::string>& words) {
+    ran.verb.clear();
+    table.run(words, session);
+    return ran.verb;
+  };
+  EXPECT_EQ(verb_of({"debug"}), "debug");
+  EXPECT_EQ(verb_of({"debug", "rec"}), "debug recovery");
+  EXPECT_EQ(verb_of({"debug", "other"}), "debug");
+  EXPECT_EQ(ran.args, (nlohmann::json{{"what", "other"}}));
+  EXPECT_EQ(verb_of({"ping", "10.0.0.1@tcp", "10.0.0.2@tcp"}), "ping");
+  EXPECT_EQ(ran.args, (nlohmann::json{{"nid", {"10.0.0.1@tcp", "10.0.0.2@tcp"}}}));
+  EXPECT_EQ(verb_of({"p"}), "");
+}
+
+}  // namespace
+}  // namespace plnet::apps
