@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the stages of ./check, keeps each to its budget, counts test cases.
+
+A test case counts once, however many builds it runs in: it failed if it failed anywhere, passed if it
+passed somewhere, and was skipped if it ran nowhere.
+"""
+import argparse
+import os
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from check_lib import builds, results  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+class Stage:
+    def __init__(self, name, budget_min, what, run, quick):
+        self.name, self.budget_min, self.what, self.run, self.quick = name, budget_min, what, run, quick
+
+
+def rules(tally):
+    builds.run_case(tally, "rules.layers", ["scripts/check_layers.py"])
+    builds.run_case(tally, "rules.style", ["scripts/check_style.py"])
+    builds.run_case(tally, "rules.headers_compile_alone", ["scripts/check_headers.py", "g++"])
+    builds.run_case(tally, "rules.clang_format", ["scripts/check_format.sh"])
+    builds.run_case(tally, "rules.missing_library", ["scripts/check_missing_library.sh"])
+
+
+def gcc(tally):
+    if builds.build(tally, "gcc", "g++", []):
+        builds.run_tests(tally, "gcc", [])
+
+
+CLANG_OPTIONS = ["-Doptimization=1"]
+
+
+def clang(tally):
+    # Little optimisation: this tree is for clang's opinion, not for speed.
+    if builds.build(tally, "clang", "clang++-19", CLANG_OPTIONS):
+        builds.run_tests(tally, "clang", [])
+
+
+# The fuzz targets want the same instrumented libraries, so one tree serves both stages.
+ASAN_OPTIONS = ["-Dfuzzers=true", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
+                "-Doptimization=1", "-Dbenchmarks=false",
+                "-Dcpp_args=-DPLNET_DEBUG_CHECKS -fno-sanitize-recover=all"]
+
+
+def asan(tally):
+    if builds.build(tally, "asan", "clang++-19", ASAN_OPTIONS):
+        builds.run_tests(tally, "asan", [])
+
+
+def tsan(tally):
+    options = ["-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized", "-Doptimization=1",
+               "-Dbenchmarks=false"]
+    if builds.build(tally, "tsan", "clang++-19", options, suite="concurrent"):
+        builds.run_tests(tally, "tsan", ["--suite", "concurrent"])
+
+
+def tidy(tally):
+    if not builds.is_built("clang") and not builds.build(tally, "clang", "clang++-19", CLANG_OPTIONS):
+        return
+    builds.tidy(tally, "clang")
+
+
+def fuzz(tally):
+    if not builds.is_built("asan") and not builds.build(tally, "asan", "clang++-19", ASAN_OPTIONS):
+        return
+    builds.fuzz(tally, "asan", seconds_each=int(os.environ.get("PLNET_FUZZ_SECONDS", "15")))
+
+
+def e2e(tally):
+    builds.run_e2e(tally)
+
+
+STAGES = [
+    Stage("rules", 3, "layers, bans, format, headers alone", rules, True),
+    Stage("gcc", 6, "build with gcc, unit and simulation tests", gcc, True),
+    Stage("e2e", 4, "the programs as a user runs them", e2e, True),
+    Stage("clang", 5, "build with clang, the same tests", clang, False),
+    Stage("asan", 6, "the same tests under ASan and UBSan", asan, False),
+    Stage("tsan", 4, "what is concurrent under TSan", tsan, False),
+    Stage("fuzz", 4, "each fuzz target for a few seconds from its corpus", fuzz, False),
+    Stage("tidy", 9, "clang-tidy over lib, drivers and apps", tidy, False),
+]
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="./check", description="Install, build and run every test of plnet.")
+    parser.add_argument("stages", nargs="*", help="only these stages (see --list)")
+    parser.add_argument("--quick", action="store_true", help="rules, gcc and e2e only: minutes, for daily work")
+    parser.add_argument("--list", action="store_true", help="name the stages with their budgets and stop")
+    arguments = parser.parse_args()
+    unknown = [s for s in arguments.stages if s not in {stage.name for stage in STAGES}]
+    if unknown:
+        parser.error(f"no stage named {', '.join(unknown)}; there are: {', '.join(s.name for s in STAGES)}")
+    return arguments
+
+
+def chosen(arguments):
+    if arguments.stages:
+        return [s for s in STAGES if s.name in arguments.stages]
+    return [s for s in STAGES if s.quick] if arguments.quick else STAGES
+
+
+def main():
+    os.chdir(ROOT)
+    arguments = parse()
+    if arguments.list:
+        for stage in STAGES:
+            print(f"{stage.name:6} {stage.budget_min:3} min  {stage.what}")
+        return 0
+    tally = results.Tally()
+    took = []
+    for stage in chosen(arguments):
+        print(f"\n== {stage.name}: {stage.what} (budget {stage.budget_min} min)", flush=True)
+        begin = time.monotonic()
+        before = tally.snapshot()
+        stage.run(tally)
+        minutes = (time.monotonic() - begin) / 60
+        took.append((stage, minutes, tally.since(before)))
+    print("\nstage   took   budget  ran")
+    for stage, minutes, ran in took:
+        over = "  OVER BUDGET" if minutes > stage.budget_min else ""
+        print(f"{stage.name:6} {minutes:5.1f} {stage.budget_min:6} min  {ran}{over}")
+    total = sum(minutes for _, minutes, _ in took)
+    print(f"total  {total:5.1f} {sum(s.budget_min for s in chosen(arguments)):6} min\n")
+    tally.print_details()
+    print(tally.line(), flush=True)
+    return 1 if tally.failed() or not tally.passed() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

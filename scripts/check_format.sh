@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Is every source file as clang-format would write it?
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mapfile -t files < <(git ls-files -co --exclude-standard '*.hpp' '*.cpp')
+clang-format-19 --dry-run --Werror "${files[@]}"
+echo "${#files[@]} files formatted"

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Building trees with meson and turning what their tests, fuzzers and linters say into test cases."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TAIL_LINES = 60
+
+
+def tail(text):
+    return "\n".join(text.splitlines()[-TAIL_LINES:])
+
+
+def run_case(tally, name, command, cwd=ROOT, timeout_s=900):
+    """One command that is one test case."""
+    try:
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout_s)
+        output, ok = done.stdout + done.stderr, done.returncode == 0
+    except subprocess.TimeoutExpired:
+        output, ok = f"no end after {timeout_s} s", False
+    last = output.strip().splitlines()[-1] if output.strip() else ""
+    print(f"{'ok    ' if ok else 'FAILED'} {name}: {last}", flush=True)
+    tally.add(name, "passed" if ok else "failed", tail(output))
+    return ok
+
+
+def tests_of_suite(tree, suite):
+    """The targets that a suite's tests run, as ninja names them."""
+    listed = subprocess.run(["meson", "introspect", "--tests", str(tree)], check=True, capture_output=True, text=True)
+    return [os.path.relpath(test["cmd"][0], tree) for test in json.loads(listed.stdout)
+            if any(s.endswith(f":{suite}") for s in test["suite"])]
+
+
+def build(tally, name, compiler, options, suite=None):
+    """Configures build/check-NAME if needed and builds it, or only a suite; a warning is an error. One test case."""
+    tree = ROOT / "build" / f"check-{name}"
+    environment = dict(os.environ, CXX=f"ccache {compiler}", CXX_LD="lld" if "clang" in compiler else "bfd")
+    setup = ["meson", "setup", str(tree), *options]
+    if (tree / "build.ninja").exists():
+        setup.append("--reconfigure")
+    for command in (setup, ["ninja", "-C", str(tree)]):
+        if command is not setup and suite:
+            command = command + tests_of_suite(tree, suite)
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"FAILED build.{name}: {' '.join(command)}", flush=True)
+            tally.add(f"build.{name}", "failed", tail(done.stdout + done.stderr))
+            return False
+        for line in done.stdout.splitlines():
+            if "Skipped (reason)" in line or line.startswith("    lib/") or line.startswith("    apps/") \
+                    or line.startswith("    drivers/"):
+                print(line)
+    print(f"ok     build.{name}", flush=True)
+    tally.add(f"build.{name}", "passed")
+    return True
+
+
+def run_tests(tally, name, arguments):
+    """Runs meson's tests of a tree and counts what GoogleTest reports case by case."""
+    tree = ROOT / "build" / f"check-{name}"
+    log = tree / "meson-logs" / "testlog.junit.xml"
+    log.unlink(missing_ok=True)
+    environment = dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1", TSAN_OPTIONS="halt_on_error=1")
+    done = subprocess.run(["meson", "test", "-C", str(tree), "--no-rebuild", "--print-errorlogs", *arguments], cwd=ROOT,
+                          env=environment, capture_output=True, text=True)
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    if log.exists():
+        for outcome, case, detail in junit_cases(log):
+            counts[outcome] += 1
+            tally.add(case, outcome, detail)
+    if done.returncode != 0 and counts["failed"] == 0:  # a crash leaves no report of its own
+        counts["failed"] += 1
+        tally.add(f"run.{name}", "failed", tail(done.stdout + done.stderr))
+    print(f"{'ok    ' if counts['failed'] == 0 else 'FAILED'} tests of {name}: {counts['passed']} passed, "
+          f"{counts['failed']} failed, {counts['skipped']} skipped", flush=True)
+
+
+def junit_cases(log):
+    for suite in ElementTree.parse(log).getroot().iter("testsuite"):
+        for case in suite.iter("testcase"):
+            name = f"{case.get('classname', suite.get('name'))}.{case.get('name')}"
+            problem = case.find("failure") if case.find("failure") is not None else case.find("error")
+            skip = case.find("skipped")
+            if problem is not None:
+                output = suite.findtext("system-out") or ""
+                yield "failed", name, (problem.get("message") or "") + (problem.text or "") + "\n" + tail(output)
+            elif skip is not None or case.get("result") == "skipped":
+                yield "skipped", name, (skip.get("message") or skip.text or "") if skip is not None else ""
+            elif case.get("status") != "notrun":
+                yield "passed", name, ""
+
+
+def is_built(name):
+    return (ROOT / "build" / f"check-{name}" / "build.ninja").exists()
+
+
+def fuzz(tally, name, seconds_each):
+    """Runs each fuzz target of a tree for a bounded time from its corpus. One test case each.
+
+    The seed is fixed, so that what passes once passes again; PLNET_FUZZ_SEED=0 looks elsewhere each time.
+    """
+    seed = os.environ.get("PLNET_FUZZ_SEED", "1")
+    tree = ROOT / "build" / f"check-{name}"
+    targets = sorted(p for p in (tree / "tests" / "fuzz").glob("fuzz_*") if p.is_file() and os.access(p, os.X_OK))
+    if not targets:
+        tally.add("fuzz.targets", "failed", "no fuzz target was built")
+    for target in targets:
+        corpus = ROOT / "tests" / "fuzz" / "corpus" / target.name.removeprefix("fuzz_")
+        found = tree / f"{target.name}.found"
+        found.mkdir(exist_ok=True)
+        run_case(tally, f"fuzz.{target.name.removeprefix('fuzz_')}",
+                 [str(target), f"-seed={seed}", f"-max_total_time={seconds_each}", "-timeout=10", "-rss_limit_mb=2048",
+                  f"-artifact_prefix={tree}/", "-print_final_stats=0", str(found), str(corpus)])
+
+
+def tidy(tally, name):
+    """clang-tidy over the product's sources as a clang tree compiles them. One test case a file.
+
+    Tests and benchmarks are left to the compilers: they would double the time of the slowest stage.
+    """
+    tree = ROOT / "build" / f"check-{name}"
+    database = json.loads((tree / "compile_commands.json").read_text())
+    files = sorted({os.path.relpath((tree / entry["file"]).resolve(), ROOT) for entry in database})
+    files = [f for f in files if f.startswith(("lib/", "drivers/", "apps/"))]
+
+    def one(path):
+        return path, subprocess.run(["clang-tidy-19", "--quiet", "-p", str(tree), path], cwd=ROOT, capture_output=True,
+                                    text=True)
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, done in pool.map(one, files):
+            bad += done.returncode != 0
+            tally.add(f"tidy.{path}", "passed" if done.returncode == 0 else "failed", tail(done.stdout))
+    print(f"{'ok    ' if bad == 0 else 'FAILED'} clang-tidy: {len(files) - bad} of {len(files)} files clean", flush=True)
+
+
+def run_e2e(tally):
+    """The end-to-end tests print one line `PASS|FAIL|SKIP name[: reason]` a case."""
+    if not is_built("gcc") and not build(tally, "gcc", "g++", []):
+        return
+    done = subprocess.run(["python3", "tests/e2e/run.py", "--build", str(ROOT / "build" / "check-gcc")], cwd=ROOT,
+                          capture_output=True, text=True)
+    outcomes = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
+    seen = 0
+    for line in done.stdout.splitlines():
+        word, _, rest = line.partition(" ")
+        if word in outcomes:
+            name, _, detail = rest.partition(": ")
+            seen += 1
+            tally.add(f"e2e.{name}", outcomes[word], detail + ("\n" + tail(done.stderr) if word == "FAIL" else ""))
+            print(line, flush=True)
+    if seen == 0 or (done.returncode != 0 and "FAIL " not in done.stdout):
+        tally.add("e2e.run", "failed", tail(done.stdout + done.stderr))
+        print(f"FAILED e2e: {tail(done.stderr)}", flush=True)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steering and watching a running node with lnetctl, and the scrape."""
+import json
+import os
+import socket
+import subprocess
+import urllib.request
+
+from cases_common import two_shards
+from site_under_test import NOBODY, eventually, needs_root
+
+
+def hops(node):
+    return sum(pair["hops"] for pair in node.json("exchange", "show")["exchange"]["pairs"])
+
+
+def case_two_pollers_exchange_work(site):
+    node = site.node("--config", two_shards(site))
+    assert node.lnetctl("exchange", "start").returncode == 0
+    eventually("tokens hop", lambda: hops(node) > 1000)
+    assert node.lnetctl("exchange", "stop").returncode == 0
+    eventually("the rings drain", lambda: node.json("exchange", "show")["exchange"]["drained"])
+    still = hops(node)
+    assert hops(node) == still, "tokens hop after the stop"
+
+
+def case_cpt_show_counts_turns_of_every_shard(site):
+    node = site.node("--config", two_shards(site))
+    shown = node.json("cpt", "show")["cpt"]
+    shards = [shard for cpt in shown for shard in cpt["shards"]]
+    assert len(shown) == 2 and len(shards) == 2, shown
+    eventually("turns grow", lambda: all(
+        s["turns"] > 0 for c in node.json("cpt", "show")["cpt"] for s in c["shards"]))
+
+
+def case_set_is_live_and_export_shows_it(site):
+    node = site.node()
+    assert node.lnetctl("set", "idle", "yield").returncode == 0
+    assert "idle: yield" in node.lnetctl("export").stdout
+    assert node.lnetctl("set", "log_level", "debug").returncode == 0
+    assert "level: debug" in node.lnetctl("export").stdout
+
+
+def case_json_may_stand_behind_the_command(site):
+    node = site.node()
+    assert "status" in json.loads(node.lnetctl("status", "--json").stdout)
+
+
+def case_the_log_says_who_changed_what(site):
+    node = site.node()
+    assert node.lnetctl("set", "turn_limit_usec", "77").returncode == 0
+    eventually("the change is in the log", lambda: f"what=plnet.pollers.turn_limit_usec from=1000 to=77 uid={os.getuid()}"
+               in node.output())
+
+
+def case_export_backup_import_export_is_byte_identical(site):
+    node = site.node("--config", two_shards(site, "    log:\n        level: warning\n"))
+    first = node.lnetctl("export", "--backup").stdout
+    assert first
+    done = node.lnetctl("import", stdin=first)
+    assert done.returncode == 0, done.stderr
+    assert node.lnetctl("export", "--backup").stdout == first
+    again = site.node("--config", site.write("exported.yaml", first), "--idle", "sleep", name="again")
+    assert node.stop() == 0
+    assert again.stop() == 0
+
+
+def case_plan_shows_the_difference_and_applies_nothing(site):
+    node = site.node()
+    before = node.lnetctl("export", "--backup").stdout
+    done = node.lnetctl("import", "--plan", stdin="plnet:\n    log:\n        level: debug\n    memory:\n        arena_mib: 77\n")
+    assert done.returncode == 0, done.stderr
+    for word in ("plnet.log.level", "debug", "live", "plnet.memory.arena_mib", "77", "restart"):
+        assert word in done.stdout, f"no {word!r} in\n{done.stdout}"
+    assert node.lnetctl("export", "--backup").stdout == before
+
+
+def case_import_reads_standard_input_and_applies(site):
+    node = site.node()
+    assert node.lnetctl("import", stdin="plnet:\n    pollers:\n        turn_limit_usec: 123\n").returncode == 0
+    assert "turn_limit_usec: 123" in node.lnetctl("export").stdout
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def case_metrics_are_off_until_asked_for(site):
+    node = site.node("--config", two_shards(site))
+    port = free_port()
+    assert node.lnetctl("set", "metrics_listen", f"127.0.0.1:{port}").returncode == 0
+    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20).read().decode()
+    assert "# HELP plnet_" in text and "# TYPE plnet_" in text and 'shard="1"' in text, text[:600]
+    assert node.lnetctl("set", "metrics_listen", "").returncode == 0
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5)
+        raise AssertionError("still served after it was switched off")
+    except OSError:
+        pass
+
+
+def case_metrics_that_cannot_listen_say_why(site):
+    node = site.node()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        for address, words in ((f"127.0.0.1:{taken.getsockname()[1]}", "in use"), ("192.0.2.77:9100", "Cannot assign")):
+            done = node.lnetctl("set", "metrics_listen", address)
+            assert done.returncode != 0 and words in done.stderr, done.stderr
+    done = node.lnetctl("set", "metrics_listen", f"[::1]:{free_port()}")
+    assert done.returncode == 0 or "IPv6" in done.stderr or "family" in done.stderr or "assign" in done.stderr, done.stderr
+
+
+def case_a_scraper_that_hangs_delays_nobody(site):
+    node = site.node("--config", two_shards(site))
+    port = free_port()
+    assert node.lnetctl("set", "metrics_listen", f"127.0.0.1:{port}").returncode == 0
+    hung = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
+    hung[0].send(b"GET /metr")
+    node.json("status")
+    assert node.lnetctl("set", "metrics_listen", "").returncode == 0
+    node.json("status")
+    assert node.stop() == 0
+
+
+def case_a_stranger_may_look_only_if_the_mode_lets_him_and_change_nothing(site):
+    needs_root()
+    site.directory.chmod(0o755)
+    node = site.node("--socket-mode", "0666")
+    done = node.lnetctl("status", user=NOBODY)
+    assert done.returncode == 0, done.stderr
+    done = node.lnetctl("set", "idle", "yield", user=NOBODY)
+    assert done.returncode != 0 and "may only look" in done.stderr, done.stderr
+    os.chmod(node.socket, 0o600)
+    done = node.lnetctl("status", user=NOBODY)
+    assert done.returncode != 0 and "ermission" in done.stderr, done.stderr
+
+
+def case_cpt_plan_works_on_machines_that_are_not_here(site):
+    for synthetic, cpts in (("pack:1 core:4 pu:1", 1), ("[numa] pack:2 core:8 pu:2", None), ("pack:2 [numa] core:4 pu:2", None)):
+        done = site.lnetctl("cpt", "plan", "--synthetic", synthetic)
+        assert done.returncode == 0, f"{synthetic}: {done.stderr}"
+        assert "cpt" in done.stdout, done.stdout
+        if cpts is not None:
+            assert done.stdout.count("cpt: ") >= cpts, done.stdout
+
+
+def case_export_writes_to_a_device_and_behind_a_link_instead_of_replacing_them(site):
+    node = site.node()
+    # A link to the device: were it replaced, then only the link would be.
+    full = site.path("full")
+    full.symlink_to("/dev/full")
+    done = node.lnetctl("export", str(full))
+    assert done.returncode != 0 and "No space left" in done.stderr, f"{done.returncode}: {done.stderr}"
+    assert full.is_symlink()
+    pipe = site.path("pipe")
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert node.lnetctl("export", str(pipe)).returncode == 0
+        assert pipe.is_fifo(), "the pipe was replaced by a file"
+        assert b"plnet:" in os.read(reader, 65536)
+    finally:
+        os.close(reader)
+    link = site.path("link.yaml")
+    link.symlink_to(site.write("target.yaml", "old"))
+    assert node.lnetctl("export", str(link)).returncode == 0
+    assert link.is_symlink() and "plnet:" in site.path("target.yaml").read_text()
+
+
+def case_output_that_does_not_get_out_is_a_failure(site):
+    node = site.node()
+    for command in (["lnetctl", "--socket", str(node.socket), "export"], ["lnetctl", "--help"], ["lnetctl", "cpt", "plan"],
+                    ["lnet-router", "--print-config"], ["lnet-router", "--check"]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([site.program(command[0]), *command[1:]], stdin=subprocess.DEVNULL, stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=20)
+        assert done.returncode != 0, f"{command}: success"
+        assert "standard output" in done.stderr, f"{command}: {done.stderr}"

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starting, stopping, being killed, and what a start refuses."""
+import os
+import signal
+import socket
+import subprocess
+
+from cases_common import two_shards
+from site_under_test import NOBODY, Skip, eventually, needs_root
+
+def case_starts_without_configuration_and_stops_on_sigterm(site):
+    node = site.node()
+    status = node.json("status")
+    assert status, "status says nothing"
+    assert node.stop(signal.SIGTERM) == 0, node.output()
+    assert not node.socket.exists(), "the control socket stays behind"
+
+
+def case_sigint_stops_it_too(site):
+    node = site.node("--config", two_shards(site))
+    assert node.stop(signal.SIGINT) == 0, node.output()
+
+
+def case_a_lost_terminal_stops_it_cleanly(site):
+    node = site.node("--config", two_shards(site))
+    assert node.stop(signal.SIGHUP) == 0, node.output()
+    assert not node.socket.exists(), "the control socket stays behind"
+
+
+def case_kill_9_leaves_nothing_that_blocks_a_start(site):
+    config = two_shards(site)
+    for _ in range(3):
+        node = site.node("--config", config)
+        assert node.stop(signal.SIGKILL) == -signal.SIGKILL
+        assert node.socket.exists(), "a killed process cannot have removed its socket"
+    assert site.node("--config", config).stop() == 0
+
+
+def case_second_node_on_the_same_socket_is_refused_and_told_the_pid(site):
+    first = site.node("--config", two_shards(site))
+    done = site.router("--config", two_shards(site), "--socket", str(first.socket), "--idle", "sleep")
+    assert done.returncode != 0
+    assert str(first.process.pid) in done.stderr, done.stderr
+    first.json("status")  # and it has not been disturbed
+
+
+def case_two_instances_live_side_by_side(site):
+    config = two_shards(site)
+    first = site.node("--config", config, "--idle", "sleep", name="first")
+    second = site.node("--config", config, "--idle", "sleep", name="second")
+    first.json("status")
+    second.json("status")
+    assert first.stop() == 0 and second.stop() == 0
+
+
+def case_a_cpu_that_a_busy_poller_has_is_not_shared(site):
+    config = site.write("one.yaml", "plnet:\n    cpts:\n        by: list\n        list:\n            - shards:\n"
+                                    "                - cpu: %d\n" % sorted(os.sched_getaffinity(0))[0])
+    first = site.node("--config", config, "--idle", "busy", name="first")
+    done = site.router("--config", config, "--idle", "busy", "--socket", str(site.path("second.sock")))
+    assert done.returncode != 0
+    assert str(first.process.pid) in done.stderr and "cpu" in done.stderr.lower(), done.stderr
+
+
+def case_more_memory_than_there_is_is_refused_before_anything_is_taken(site):
+    config = two_shards(site)
+    text = site.path("two.yaml").read_text()
+    site.write("two.yaml", text.replace("arena_mib: 4", "arena_mib: 1048576"))
+    done = site.router("--config", config, "--socket", str(site.path("x.sock")))
+    assert done.returncode == 1 and "MiB available" in done.stderr, done.stderr
+    assert site.router("--config", config, "--check").returncode == 1
+
+
+def case_what_check_lets_pass_starts_without_root(site):
+    needs_root()
+    config = two_shards(site)
+    done = site.run(site.program("lnet-router"), "--config", config, "--check", user=NOBODY)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def case_a_log_that_nobody_reads_any_more_does_not_end_the_node(site):
+    sock = site.path("piped.sock")
+    command = [site.program("lnet-router"), "--config", two_shards(site), "--idle", "sleep", "--socket", str(sock),
+               "--lock-dir", str(site.lock_dir)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    try:
+        eventually("the node answers", lambda: site.lnetctl("--socket", str(sock), "status").returncode == 0)
+        process.stderr.close()
+        process.send_signal(signal.SIGTERM)  # which is logged
+        assert process.wait(20) == 0, process.returncode
+    finally:
+        process.kill()
+
+
+def case_two_shards_on_one_cpu_take_turns(site):
+    cpu = sorted(os.sched_getaffinity(0))[0]
+    text = "plnet: {cpts: {by: list, list: [{shards: [{cpu: %d}]}, {shards: [{cpu: %d}]}]}, memory: {arena_mib: 4}}" % (cpu, cpu)
+    config = site.write("shared.yaml", text)
+    refused = site.router("--config", config, "--idle", "busy", "--socket", str(site.path("x.sock")))
+    assert refused.returncode != 0 and "share" in refused.stderr, refused.stderr
+    node = site.node("--config", config)
+    shards = [s for c in node.json("cpt", "show")["cpt"] for s in c["shards"]]
+    assert [s["cpu"] for s in shards] == [cpu, cpu] and shards[0]["idle"] in ("yield", "sleep"), shards
+    assert node.lnetctl("exchange", "start").returncode == 0
+    eventually("both find work", lambda: all(
+        pair["hops"] > 100 for pair in node.json("exchange", "show")["exchange"]["pairs"]))
+    assert node.stop() == 0
+
+
+def case_too_few_open_files_are_told_with_the_command(site):
+    done = site.run("bash", "-c", f"ulimit -n 20; exec {site.program('lnet-router')} --lock-dir {site.lock_dir} "
+                                  f"--socket {site.path('x.sock')}")
+    assert done.returncode == 1 and "ulimit -n" in done.stderr, f"{done.returncode}: {done.stderr}"
+
+
+def case_works_without_root(site):
+    needs_root()
+    site.directory.chmod(0o777)
+    node = site.node("--config", two_shards(site), "--idle", "sleep", user=NOBODY)
+    shown = node.json("cpt", "show")
+    assert shown
+    assert node.stop() == 0, node.output()
+
+
+def case_a_place_without_permission_is_told_with_the_way_out(site):
+    needs_root()
+    node = site.node()  # its folder and its lock are root's
+    done = site.run(site.program("lnet-router"), "--socket", str(node.socket), "--lock-dir", str(site.lock_dir), user=NOBODY)
+    assert done.returncode == 1 and "--socket" in done.stderr, done.stderr
+
+
+def case_who_holds_port_988_is_said_before_a_network_needs_it(site):
+    needs_root()
+    with socket.socket() as holder:
+        try:
+            holder.bind(("127.0.0.1", 988))
+        except OSError as error:
+            raise Skip(f"port 988 is not free here: {error}") from None
+        holder.listen()
+        checked = site.router("--check")
+        assert checked.returncode == 0 and "988" in checked.stdout, checked.stdout
+        warnings = site.node("--idle", "sleep").json("status")["status"]["warnings"]
+        assert any("988" in warning["what"] for warning in warnings), warnings
+
+
+def case_sigstop_and_sigcont_are_survived(site):
+    node = site.node("--config", two_shards(site))
+    node.process.send_signal(signal.SIGSTOP)
+    node.process.send_signal(signal.SIGCONT)
+    node.json("status")
+    assert node.stop() == 0
+
+
+def case_a_socket_path_that_is_a_file_is_not_deleted(site):
+    precious = site.write("precious", "data\n")
+    done = site.router("--socket", precious)
+    assert done.returncode != 0 and precious in done.stderr, done.stderr
+    assert open(precious).read() == "data\n"
+
+
+def case_a_client_that_says_nothing_does_not_stop_the_node(site):
+    node = site.node("--config", two_shards(site))
+    silent = [socket.socket(socket.AF_UNIX) for _ in range(8)]
+    for client in silent:
+        client.connect(str(node.socket))
+        client.send(b'{"v":1,')
+    node.json("status")
+    assert node.stop() == 0
+    eventually("socket gone", lambda: not node.socket.exists())

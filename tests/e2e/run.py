@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the end-to-end cases: functions named case_* in tests/e2e/cases/*.py, each given a Site.
+
+Prints one line a case: PASS name | FAIL name | SKIP name: reason. Details of failures go to stderr.
+"""
+import argparse
+import importlib.util
+import pathlib
+import shutil
+import sys
+import tempfile
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from site_under_test import Site, Skip  # noqa: E402
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def cases(pattern):
+    for path in sorted((HERE / "cases").glob("*.py")):
+        module = load(path)
+        for name in [n for n in vars(module) if n.startswith("case_")]:
+            full = f"{path.stem}.{name.removeprefix('case_')}"
+            if pattern in full:
+                yield full, getattr(module, name)
+
+
+def copy_programs(build, folder):
+    """Cases run programs as other users too, who may not be let into the build tree (below /root, say)."""
+    folder.chmod(0o755)
+    for program in (build / "apps").glob("*/*"):
+        if program.name == program.parent.name and program.is_file():
+            shutil.copy(program, folder / program.name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", required=True, type=pathlib.Path, help="build tree whose programs to run")
+    parser.add_argument("pattern", nargs="?", default="", help="only cases whose name contains this")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="plnet-programs-") as folder:
+        copy_programs(arguments.build.resolve(), pathlib.Path(folder))
+        return run_cases(arguments.pattern, pathlib.Path(folder))
+
+
+def run_cases(pattern, programs):
+    failed = 0
+    for name, case in cases(pattern):
+        site = Site(programs)
+        try:
+            case(site)
+            print(f"PASS {name}", flush=True)
+        except Skip as reason:
+            print(f"SKIP {name}: {reason}", flush=True)
+        except Exception:  # a case may fail in any way; the others still run
+            failed += 1
+            print(f"FAIL {name}", flush=True)
+            print(f"--- {name}\n{traceback.format_exc()}{site.logs()}", file=sys.stderr)
+        finally:
+            site.close()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
