@@ -8,7 +8,9 @@
 #include "lib/base/arena.hpp"
 #include "lib/base/check.hpp"
 #include "lib/base/counters.hpp"
+#include "lib/base/hash.hpp"
 #include "lib/base/histogram.hpp"
+#include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/qsbr.hpp"
 #include "lib/base/random.hpp"
@@ -102,6 +104,31 @@ void qsbr_quiescent(benchmark::State& state) {
   qsbr.offline(*reader);
 }
 
+struct Queued : ListNode<> {
+  std::array<std::byte, 256> bytes{};
+};
+
+// A queue that stays as long as it is: the first goes out, another one joins at the end.
+void list_op(benchmark::State& state) {
+  const auto messages = std::make_unique<std::array<Queued, 1024>>();
+  IntrusiveList<Queued> queue;
+  for (Queued& message : *messages)
+    queue.push_back(message);
+  for ([[maybe_unused]] auto _ : state)
+    queue.push_back(*queue.pop_front());
+}
+
+// A NID's worth of key; the next waits for the last one's hash.
+void hash_key(benchmark::State& state) {
+  using Key = std::array<std::uint8_t, 20>;
+  const KeyHash<Key> hash;
+  Key key{};
+  for ([[maybe_unused]] auto _ : state) {
+    key[0] = static_cast<std::uint8_t>(hash(key));
+    benchmark::DoNotOptimize(key);
+  }
+}
+
 }  // namespace
 
 void add_benchmarks(Suite& suite) {
@@ -121,6 +148,12 @@ void add_benchmarks(Suite& suite) {
   suite.push_back({.name = "base.qsbr.quiescent",
                    .what = "say once a turn that nothing shared is held",
                    .value = qsbr_quiescent});
+  suite.push_back({.name = "base.list.op",
+                   .what = "first out of a list of 1024, and in again at its end",
+                   .value = list_op});
+  suite.push_back({.name = "base.hash.key",
+                   .what = "hash a 20-byte key, each after the other's hash",
+                   .value = hash_key});
   suite.push_back({.name = "base.random.next", .what = "64 random bits", .value = random_next});
 }
 
