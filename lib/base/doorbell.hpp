@@ -10,7 +10,8 @@
 
 namespace plnet {
 
-// Sleeper: arm(), look once more for work, then sleep; disarm() when awake.
+// Sleeper: arm(), look once more for work, then sleep; disarm() when awake. If arm() says false
+// there is no sleep this time: nobody would be sure to ring.
 // Waker: make the work visible (push to the lane), then ring().
 //
 // One order is bad: the waker does not see the arming and the sleeper does not see the work. Each
@@ -20,6 +21,7 @@ namespace plnet {
 //   instructions. If a waker passes it before it loads armed_, that load sees the arming; if after,
 //   its work was stored before the fence, and the sleeper, which looks after the fence, sees the
 //   work. The waker only has to keep the compiler from swapping the two, so it pays nothing.
+//   What makes others pass a fence may fail, for want of memory say; arm() then takes it back.
 class Doorbell {
  public:
   enum class FencedBy : std::uint8_t { kEachSide, kSleeper };
@@ -37,14 +39,20 @@ class Doorbell {
     }
     if (armed_.load(std::memory_order_relaxed)) wake();
   }
-  void arm() {
+  // False: not armed, so do not sleep now. A waker may have seen it armed all the same.
+  [[nodiscard]] bool arm() {
     armed_.store(true, std::memory_order_relaxed);
-    if (fenced_by_ == FencedBy::kSleeper) {
-      heavy_fence();
-    } else {
+    if (fenced_by_ == FencedBy::kEachSide) {
       std::atomic_thread_fence(std::memory_order_seq_cst);
+    } else if (!heavy_fence()) {
+      disarm();
+      return false;
     }
+    return true;
   }
+  // For who is always about to sleep: once, before any waker knows this doorbell, so that nothing
+  // has to be ordered.
+  void arm_for_good() { armed_.store(true, std::memory_order_relaxed); }
   void disarm() { armed_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool armed() const { return armed_.load(std::memory_order_relaxed); }
   [[nodiscard]] FencedBy fenced_by() const { return fenced_by_; }
@@ -52,9 +60,12 @@ class Doorbell {
  protected:
   // Any thread; may be called when the sleeper is awake already.
   virtual void wake() = 0;
-  // A full fence here and in every thread that may ring. Called only with kSleeper; a
-  // doorbell of somebody who really sleeps overrides it.
-  virtual void heavy_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+  // A full fence here and in every thread that may ring; false: it could not be had this time.
+  // Called only with kSleeper; a doorbell of somebody who really sleeps overrides it.
+  [[nodiscard]] virtual bool heavy_fence() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return true;
+  }
 
  private:
   alignas(kCacheLine) std::atomic<bool> armed_{false};

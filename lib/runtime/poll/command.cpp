@@ -24,7 +24,7 @@ CommandChannel::CommandChannel(const Clock& clock, Doorbell& shard_doorbell)
       clock_(clock),
       shard_doorbell_(shard_doorbell) {
   // The admin thread is always at most one look away from its epoll.
-  home_doorbell_.arm();
+  home_doorbell_.arm_for_good();
 }
 
 CommandChannel::~CommandChannel() {

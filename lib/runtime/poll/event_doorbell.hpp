@@ -27,7 +27,7 @@ class EventDoorbell final : public Doorbell {
 
  protected:
   void wake() override;
-  void heavy_fence() override;
+  [[nodiscard]] bool heavy_fence() override;
 
  private:
   int descriptor_ = -1;

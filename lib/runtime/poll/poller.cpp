@@ -160,7 +160,11 @@ void Poller::yield() {
 
 void Poller::sleep(const std::atomic<bool>& stop) {
   // Armed first, then one more look: whoever pushes after that look rings.
-  doorbell_.arm();
+  if (!doorbell_.arm()) {
+    counters_.add(PollerCounter::kSleepsRefused);
+    worked_at_ = clock_.now();  // asks again after sleep_after, not at every turn
+    return;
+  }
   const Instant looked = clock_.now();
   if (turn(looked) > 0 || open_work_ > 0 || stop.load(std::memory_order_relaxed)) {
     doorbell_.disarm();

@@ -16,6 +16,8 @@ namespace plnet::runtime {
   X(kLongestTurnNsec, "longest_turn_nsec", "nsec", kHighWater, "the longest turn")    \
   X(kLongTurns, "long_turns", "turns", kCount, "turns over the limit")                \
   X(kSleeps, "sleeps", "sleeps", kCount, "waits for a wake-up")                       \
+  X(kSleepsRefused, "sleeps_refused", "sleeps", kCount,                               \
+    "waits put off: the kernel could not fence the other shards")                     \
   X(kNaps, "naps", "naps", kCount, "short waits: some device can wake nobody")        \
   X(kWakesByDoorbell, "wakes_by_doorbell", "wakes", kCount, "woken by another shard") \
   X(kWakesByDescriptor, "wakes_by_descriptor", "wakes", kCount, "woken by a device")  \

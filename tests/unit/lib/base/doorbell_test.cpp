@@ -12,12 +12,14 @@ class CountingDoorbell final : public Doorbell {
   int woken = 0;
   int fences = 0;
   bool armed_at_fence = false;
+  bool fence_fails = false;
 
  protected:
   void wake() override { ++woken; }
-  void heavy_fence() override {
+  bool heavy_fence() override {
     ++fences;
     armed_at_fence = armed();
+    return !fence_fails;
   }
 };
 
@@ -26,7 +28,7 @@ TEST(Doorbell, WakesOnlyWhoIsArmed) {
     CountingDoorbell bell(by);
     bell.ring();
     EXPECT_EQ(bell.woken, 0);
-    bell.arm();
+    ASSERT_TRUE(bell.arm());
     bell.ring();
     bell.ring();
     EXPECT_EQ(bell.woken, 2) << "the sleeper disarms, not who rings";
@@ -38,7 +40,7 @@ TEST(Doorbell, WakesOnlyWhoIsArmed) {
 
 TEST(Doorbell, TheSleeperFencesForBothAfterItIsArmedAndWhoRingsNever) {
   CountingDoorbell bell(Doorbell::FencedBy::kSleeper);
-  bell.arm();
+  ASSERT_TRUE(bell.arm());
   EXPECT_EQ(bell.fences, 1);
   EXPECT_TRUE(bell.armed_at_fence);
   bell.ring();
@@ -49,8 +51,30 @@ TEST(Doorbell, TheSleeperFencesForBothAfterItIsArmedAndWhoRingsNever) {
 TEST(Doorbell, WhereEachSideFencesNobodyIsInterrupted) {
   CountingDoorbell bell;
   EXPECT_EQ(bell.fenced_by(), Doorbell::FencedBy::kEachSide);
-  bell.arm();
+  EXPECT_TRUE(bell.arm());
   EXPECT_EQ(bell.fences, 0);
+}
+
+TEST(Doorbell, AFenceThatFailsMeansNoSleepAndNobodyRings) {
+  CountingDoorbell bell(Doorbell::FencedBy::kSleeper);
+  bell.fence_fails = true;
+  EXPECT_FALSE(bell.arm());
+  EXPECT_TRUE(bell.armed_at_fence);
+  EXPECT_FALSE(bell.armed());
+  bell.ring();
+  EXPECT_EQ(bell.woken, 0);
+  bell.fence_fails = false;
+  EXPECT_TRUE(bell.arm());
+  bell.ring();
+  EXPECT_EQ(bell.woken, 1);
+}
+
+TEST(Doorbell, WhoIsArmedForGoodNeedsNoFence) {
+  CountingDoorbell bell(Doorbell::FencedBy::kSleeper);
+  bell.arm_for_good();
+  EXPECT_EQ(bell.fences, 0);
+  bell.ring();
+  EXPECT_EQ(bell.woken, 1);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST(Mailbox, RingsOncePerBurstAndOnlyForASleeper) {
   std::array<int*, 3> burst{&things[0], &things[1], &things[2]};
   EXPECT_EQ(box.post_burst(burst), 3U);
   EXPECT_EQ(doorbell.woken, 0);
-  doorbell.arm();
+  ASSERT_TRUE(doorbell.arm());
   EXPECT_EQ(box.post_burst(burst), 3U);
   EXPECT_EQ(doorbell.woken, 1);
   EXPECT_EQ(box.post_burst(burst), 2U);
@@ -62,7 +62,7 @@ class Grid : public testing::Test {
 
 TEST_F(Grid, EveryPairHasItsOwnBoxWithTheDoorbellOfTheConsumer) {
   for (auto& bell : bells_)
-    bell.arm();
+    ASSERT_TRUE(bell.arm());
   for (std::size_t from = 0; from < kShards; ++from) {
     for (std::size_t to = 0; to < kShards; ++to)
       ASSERT_TRUE(grid_.box(from, to).post(&things_[from * kShards + to]));

@@ -2,12 +2,20 @@
 #include "lib/runtime/poll/poller.hpp"
 
 #include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/membarrier.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace plnet::runtime {
@@ -266,6 +274,52 @@ TEST_F(PollerTest, ADeviceThatCanWakeNobodyMakesItNap) {
   EXPECT_EQ(count(PollerCounter::kNaps), 2U);
   EXPECT_EQ(count(PollerCounter::kSleeps), 0U);
   EXPECT_EQ(count(PollerCounter::kWakesByTimer), 0U);
+}
+
+// From here on the kernel has no memory for the fence of who is about to sleep, as happens when it
+// is short of it. For the rest of the process: only for one that ends soon.
+bool fences_fail_from_now() {
+  std::array program{
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 3),
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 1),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{.len = program.size(), .filter = program.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST_F(PollerTest, AFenceThatTheKernelRefusesKeepsItAwakeForAWhile) {
+  if (poller_.doorbell().fenced_by() != Doorbell::FencedBy::kSleeper)
+    GTEST_SKIP() << "each side fences here: no membarrier(), or a build for ThreadSanitizer";
+  constexpr int kNoFilter = 77;
+  const auto doze = [this] {
+    FakeDevice device;
+    if (!poller_.add_owner(device)) std::_Exit(1);
+    if (!fences_fail_from_now()) std::_Exit(kNoFilter);
+    grow_tired();
+    poller_.step(stop_);
+    if (poller_.doorbell().armed() || count(PollerCounter::kSleeps) != 0) std::_Exit(2);
+    if (count(PollerCounter::kSleepsRefused) != 1) std::_Exit(3);
+    poller_.step(stop_);  // not at once again: the kernel gets time to find memory
+    if (count(PollerCounter::kSleepsRefused) != 1) std::_Exit(4);
+    clock_.advance(microseconds(100));
+    poller_.step(stop_);
+    if (count(PollerCounter::kSleepsRefused) != 2) std::_Exit(5);
+    std::_Exit(0);
+  };
+  bool filtered = true;
+  EXPECT_EXIT(
+      doze(),
+      [&filtered](int status) {
+        filtered = WEXITSTATUS(status) != kNoFilter;
+        return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || !filtered);
+      },
+      "");
+  if (!filtered) GTEST_SKIP() << "no seccomp filter may be set here";
 }
 
 TEST_F(PollerTest, OtherPoliciesNeverEnterTheKernelToWait) {
