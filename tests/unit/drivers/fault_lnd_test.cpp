@@ -235,6 +235,73 @@ TEST(FaultLnd, AStallIsBackPressure) {
   EXPECT_EQ(rig.b()->tally().puts, 6U);
 }
 
+TEST(FaultLnd, AShardWithNothingElseToDoWakesWhenAStallEndsAndSleepsAfterIt) {
+  StreamRig rig({});
+  FaultRule rule = at(1, Fault::kStall, Direction::kTx);
+  rule.delay = std::chrono::microseconds(50);
+  ASSERT_TRUE(rig.lnd_a().set_plan(plan_of({rule})));
+  EXPECT_EQ(rig.lnd_a().next_deadline(), Instant::max());
+  rig.a().put(rig.nid_b(), 10, false);
+  rig.step();
+  EXPECT_EQ(rig.a().tally().accepted, 0U);
+  const Instant end = rig.lnd_a().next_deadline();
+  EXPECT_EQ(end, Instant{} + std::chrono::microseconds(50)) << "nothing else wakes the core";
+  EXPECT_EQ(rig.lnd_a().flush(end - Duration(1)), 0U);
+  EXPECT_EQ(rig.lnd_a().next_deadline(), end);
+  EXPECT_EQ(rig.lnd_a().flush(end), 1U) << "another turn, in which the core offers again";
+  EXPECT_EQ(rig.lnd_a().next_deadline(), Instant::max());
+  ASSERT_TRUE(rig.settle());
+  EXPECT_EQ(rig.b()->tally().puts, 1U);
+}
+
+TEST(FaultLnd, ShuttingDownEndsAStallAndWhatItHeldBack) {
+  StreamRig rig({});
+  FaultRule rule = at(1, Fault::kStall, Direction::kTx);
+  rule.delay = std::chrono::hours(1);
+  ASSERT_TRUE(rig.lnd_a().set_plan(plan_of({rule})));
+  rig.a().put(rig.nid_b(), 10, false);
+  rig.step();
+  rig.lnd_a().shut_down();
+  EXPECT_EQ(rig.lnd_a().next_deadline(), Instant::min()) << "the core is to offer again at once";
+  rig.step();
+  EXPECT_EQ(rig.lnd_a().next_deadline(), Instant::max());
+  ASSERT_TRUE(rig.settle(100));
+  EXPECT_EQ(rig.a().tally().failed, 1U);
+  rig.expect_no_breach();
+}
+
+TEST(FaultLnd, ShutDownItMeddlesWithNothing) {
+  for (const Fault fault : {Fault::kStall, Fault::kDelay, Fault::kDrop}) {
+    StreamRig rig({});
+    FaultRule rule{.fault = fault, .direction = Direction::kTx};
+    rule.delay = std::chrono::hours(1);
+    ASSERT_TRUE(rig.lnd_a().set_plan(plan_of({rule})));
+    rig.lnd_a().shut_down();
+    rig.a().put(rig.nid_b(), 10, false);
+    ASSERT_TRUE(rig.settle(100));
+    EXPECT_EQ(rig.a().tally().failed, 1U) << "it is for the real LND to refuse";
+    EXPECT_EQ(rig.lnd_a().judge().counts(0).seen, 0U);
+    rig.expect_no_breach();
+  }
+}
+
+TEST(FaultLnd, ShuttingDownEndsWhatIsDelayedOnItsWayIn) {
+  StreamRig rig({});
+  FaultRule rule = at(1, Fault::kDelay, Direction::kRx);
+  rule.delay = std::chrono::hours(1);
+  ASSERT_TRUE(rig.lnd_a().set_plan(plan_of({rule})));
+  rig.b()->put(testrig::nid(lnet::NetType::kTcp, 1), 100, false);
+  for (int i = 0; i < 20; ++i)
+    rig.step();
+  EXPECT_EQ(rig.lnd_a().next_deadline() - rig.now() > std::chrono::minutes(1), true);
+  rig.lnd_a().shut_down();
+  ASSERT_TRUE(rig.settle(100));
+  EXPECT_EQ(rig.a().order(), std::vector<std::uint64_t>{}) << "the core never knew of it";
+  EXPECT_TRUE(rig.lnd_a().idle());
+  EXPECT_EQ(rig.lnd_a().next_deadline(), Instant::max());
+  rig.expect_no_breach();
+}
+
 TEST(FaultLnd, AResetClosesTheConnection) {
   RdmaRig rig({});
   ASSERT_TRUE(rig.lnd_a().set_plan(plan_of({at(1, Fault::kReset, Direction::kRx)})));

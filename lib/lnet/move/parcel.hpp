@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What crosses between shards: a message on its way out, a message being received, an errand. One
+// owner at a time: who has the parcel may write to it, and giving it to a mailbox gives it away.
+// Each kind comes from its shard's pool and goes home there.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/intrusive_list.hpp"
+#include "lib/base/result.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+
+namespace plnet::lnet {
+
+enum class ParcelKind : std::uint8_t { kMessage, kReceive, kErrand };
+
+// Says what the shard that takes it out of its mailbox shall do.
+enum class ParcelStep : std::uint8_t {
+  kIdle,
+  // To the coordinator's shard, and back with `outcome`.
+  kWantPeer,  // create the peer NI of the NID that it names
+  kDiscover,  // wait until the peer is up to date
+  kWaitOver,  // back at its origin
+  // A message: originator, home of the next hop, lane, and back.
+  kToHome,
+  kToLane,
+  kSent,
+  kEnded,
+  // A receive: where it arrived, the owner of a match entry or descriptor, and back.
+  kMatch,
+  kMatched,
+  kFinish,
+  kFinished,
+  kDelay,  // to the home of a lazy portal
+  // An errand carries a call; see errand.hpp.
+  kErrand,
+  kErrandDone,
+};
+
+struct Parcel : ListNode<> {
+  explicit Parcel(ParcelKind kind_of) : kind(kind_of) {}
+
+  const ParcelKind kind;
+  ParcelStep step = ParcelStep::kIdle;
+  ShardId origin = 0;  // whose pool it is from
+  Result<void> outcome;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a program that embeds LNet calls: lay memory open, put, get. One object for each shard; all
+// calls are made on that shard, between or inside its turns, and never block. What comes of them is
+// told to the MD's EventHandler on the same shard.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/names/nid.hpp"
+
+namespace plnet::lnet {
+
+struct PutSpec {
+  ProcessId target;
+  Nid from = Nid::any();  // a NID of ours to send from; any: the best
+  PortalId portal = 0;
+  std::uint64_t match_bits = 0;
+  std::uint64_t header_data = 0;
+  std::uint32_t offset = 0;  // used by MDs that are managed remotely
+  bool ack = true;
+  bool recovery = false;  // to exactly this NID, never resent
+};
+
+struct GetSpec {
+  ProcessId target;
+  Nid from = Nid::any();
+  PortalId portal = 0;
+  std::uint64_t match_bits = 0;
+  std::uint32_t offset = 0;
+  bool recovery = false;
+};
+
+struct Attached {
+  MeHandle me;
+  MdHandle md;
+};
+
+class DataOperations {
+ public:
+  virtual ~DataOperations() = default;
+
+  // Messages that match may use the MD from now on. kNotPermitted: the portal is used for the other
+  // kind of match (unique or wildcard). kNoMemory: all descriptors are in use. kInvalid: options,
+  // lengths or portal.
+  [[nodiscard]] virtual Result<Attached> attach(const MeSpec& me, const MdSpec& md) = 0;
+  // An MD to put from or get into.
+  [[nodiscard]] virtual Result<MdHandle> bind(const MdSpec& md) = 0;
+  // No new operation begins. The last event, now or when those under way have ended, says
+  // `unlinked`. kNotFound: gone already.
+  virtual Result<void> unlink(MdHandle md) = 0;
+  virtual Result<void> unlink(MeHandle me) = 0;
+
+  // A failure returned here has no event; any other ends in a SEND event, and in an ACK or REPLY
+  // or in the MD's response timeout. Each uses one of the MD's threshold.
+  virtual Result<void> put(MdHandle md, const PutSpec& put) = 0;
+  virtual Result<void> get(MdHandle md, const GetSpec& get) = 0;
+
+  [[nodiscard]] virtual ShardId shard() const = 0;
+};
+
+}  // namespace plnet::lnet

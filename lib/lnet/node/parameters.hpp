@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The settings of `lnetctl global show` and `lnetctl set`, under the kernel's names and with the
+// defaults of 2.17 (lustre-release lnet/lnet/api-ni.c: module_param lines). The admin thread
+// writes, every shard reads.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/relaxed.hpp"
+
+namespace plnet::lnet {
+
+enum class ResponseTracking : std::int32_t { kInternalOnly = 0, kGets = 1, kPuts = 2, kAll = 3 };
+
+struct Parameters {
+  Relaxed<std::int32_t> numa_range{0};
+  Relaxed<std::int32_t> max_interfaces{200};
+  Relaxed<std::int32_t> discovery{1};
+  Relaxed<std::int32_t> drop_asym_route{0};
+  Relaxed<std::int32_t> retry_count{2};
+  Relaxed<std::int32_t> transaction_timeout_s{150};
+  Relaxed<std::int32_t> health_sensitivity{100};
+  Relaxed<std::int32_t> recovery_interval_s{1};
+  Relaxed<std::int32_t> router_sensitivity{100};
+  Relaxed<std::int32_t> response_tracking{3};
+  Relaxed<std::int32_t> recovery_limit_s{0};
+  Relaxed<std::int32_t> max_recovery_ping_interval_s{900};
+  Relaxed<std::int32_t> lock_primary_nid{1};
+  Relaxed<std::int32_t> peer_buffer_credits{0};
+  Relaxed<std::int32_t> portal_rotor{3};  // 0 off, 1 on, 2 round robin, 3 hash; routed messages
+
+  // lustre-release lnet/lnet/api-ni.c: lnet_set_lnd_timeout()
+  [[nodiscard]] std::int32_t lnd_timeout_s() const {
+    const std::int32_t timeout = (transaction_timeout_s.get() - 1) / (retry_count.get() + 1);
+    return timeout < 1 ? 1 : timeout;
+  }
+  [[nodiscard]] Duration transaction_timeout() const {
+    return std::chrono::seconds(transaction_timeout_s.get());
+  }
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How well an interface has done lately, as LNet counts it: lustre-release
+// lnet/include/lnet/lib-lnet.h: lnet_dec_healthv_locked(), lnet_inc_healthv().
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "lib/base/relaxed.hpp"
+
+namespace plnet::lnet {
+
+inline constexpr std::int32_t kHealthMax = 1000;
+
+// Several shards may write: rarely, since a healthy interface that does well stays as it is.
+class HealthValue {
+ public:
+  [[nodiscard]] std::int32_t get() const { return value_.get(); }
+  void set(std::int32_t value) { value_.set(std::clamp(value, 0, kHealthMax)); }
+  // Returns whether it changed.
+  bool raise(std::int32_t step) { return value_.get() != kHealthMax && change(step); }
+  bool lower(std::int32_t step) { return value_.get() != 0 && change(-step); }
+
+ private:
+  bool change(std::int32_t step) {
+    for (;;) {
+      const std::int32_t old = value_.get();
+      const std::int32_t fresh = std::clamp(old + step, 0, kHealthMax);
+      if (value_.compare_exchange(old, fresh)) return fresh != old;
+    }
+  }
+
+  Relaxed<std::int32_t> value_{kHealthMax};
+};
+
+}  // namespace plnet::lnet

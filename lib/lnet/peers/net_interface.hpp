@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The networks and interfaces (NIs) of this node as every shard sees them. The coordinator makes
+// and retires them; the path of a message only reads.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/base/cache_line.hpp"
+#include "lib/base/relaxed.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/peers/health.hpp"
+#include "lib/lnet/wire/ping_buffer.hpp"
+
+namespace plnet::lnet {
+
+inline constexpr unsigned kShardsMax = 64;
+inline constexpr unsigned kNisMax = kInterfacesMax;
+using ShardId = std::uint16_t;
+using ShardSet = std::bitset<kShardsMax>;
+
+// UDSP priorities: 0 is the highest, this is what everything has that no rule names.
+inline constexpr std::uint32_t kPriorityLowest = 0xffffffff;
+
+// `tunables` of `lnetctl net show`; defaults are socklnd's.
+struct NiTunables {
+  std::int32_t peer_timeout_s = 180;
+  std::int32_t peer_credits = 8;
+  std::int32_t peer_buffer_credits = 0;
+  std::int32_t credits = 256;
+
+  friend bool operator==(const NiTunables&, const NiTunables&) = default;
+};
+
+struct alignas(kNoSharing) Ni {
+  // Constant while the NI exists.
+  Nid nid;
+  NetId net = 0;
+  std::uint16_t number = 0;         // dense over the node; index of tables beside this one
+  std::vector<std::uint16_t> cpts;  // restricted to these; empty: all
+  std::uint16_t device_cpt = 0;     // near which the device is
+  NiTunables tunables;
+  std::vector<std::string> interfaces;
+  ShardSet shards;  // which have an Lnd for it
+
+  // Views.
+  HealthValue health;
+  Relaxed<bool> fatal{false};  // the device says so
+  Relaxed<std::uint32_t> status{kNiUp};
+  Relaxed<std::uint32_t> priority{kPriorityLowest};
+  // What each shard that serves it has left; written by that shard.
+  struct alignas(kCacheLine) CreditView {
+    Relaxed<std::int32_t> tx_credits;
+  };
+  std::array<CreditView, kShardsMax>* tx_credits = nullptr;
+
+  [[nodiscard]] std::int32_t tx_credits_of_all() const;
+};
+
+struct Net {
+  NetId id = 0;
+  std::uint16_t number = 0;  // dense over the node
+  std::span<Ni* const> nis;  // in the order of configuration; never empty
+  Relaxed<std::uint32_t>* priority = nullptr;
+};
+
+// Immutable once published; a change publishes a new one and retires the old one through QSBR.
+struct LocalView {
+  std::vector<Net> nets;  // without lo
+  std::vector<Ni*> nis;   // net by net; the first is the primary one
+  Ni* loopback = nullptr;
+
+  [[nodiscard]] const Net* net(NetId id) const {
+    for (const Net& candidate : nets) {
+      if (candidate.id == id) return &candidate;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] Ni* ni(const Nid& nid) const {
+    for (Ni* candidate : nis) {
+      if (candidate->nid == nid) return candidate;
+    }
+    return loopback != nullptr && loopback->nid == nid ? loopback : nullptr;
+  }
+};
+
+inline std::int32_t Ni::tx_credits_of_all() const {
+  std::int32_t sum = 0;
+  for (unsigned shard = 0; shard < kShardsMax; ++shard) {
+    if (shards[shard]) sum += (*tx_credits)[shard].tx_credits.get();
+  }
+  return sum;
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Remote nodes as every shard sees them: a peer, and its interfaces (peer NIs) by network. The
+// coordinator alone makes, merges, renames and retires them; what changes is published as a new
+// PeerView. Credits and queues of a peer NI belong to its home shard (flow/peer_port.hpp).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/cache_line.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/base/relaxed.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/peers/health.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+
+namespace plnet::lnet {
+
+struct Peer;
+
+// lp_state, as `peer state` of `lnetctl peer show -v 3` prints it (numbers of 2.13 and later).
+enum PeerState : std::uint32_t {
+  kPeerMultiRail = 1U << 0,
+  kPeerNoDiscovery = 1U << 1,
+  kPeerRouterEnabled = 1U << 2,
+  kPeerConfigured = 1U << 3,
+  kPeerDiscovered = 1U << 4,
+  kPeerRediscover = 1U << 5,
+  kPeerDiscovering = 1U << 6,
+  kPeerDataPresent = 1U << 7,
+  kPeerNidsUpToDate = 1U << 8,
+  kPeerPingSent = 1U << 9,
+  kPeerPushSent = 1U << 10,
+  kPeerPingFailed = 1U << 11,
+  kPeerPushFailed = 1U << 12,
+  kPeerForcePing = 1U << 13,
+  kPeerForcePush = 1U << 14,
+  kPeerRouterNiForceDelete = 1U << 15,
+  kPeerRouterDiscovery = 1U << 16,
+  kPeerRouterDiscovered = 1U << 17,
+  kPeerMarkDeletion = 1U << 18,
+  kPeerMarkDeleted = 1U << 19,
+  kPeerLockPrimary = 1U << 20,
+  kPeerBadConfig = 1U << 21,
+};
+
+struct alignas(kCacheLine) PeerNi {
+  // Constant while it is published.
+  Nid nid;
+  std::uint32_t number = 0;  // dense over the node; index of tables beside this one
+  NetId net = 0;
+  ShardId home = 0;  // stored, never recomputed
+  std::uint16_t cpt = 0;
+  // Discovery may hand it to another peer.
+  std::atomic<Peer*> peer{nullptr};
+
+  // Views, written by whoever the name says, relaxed.
+  HealthValue health;
+  Relaxed<std::uint32_t> status{kNiUp};              // coordinator, home
+  Relaxed<std::uint32_t> priority{kPriorityLowest};  // coordinator: UDSP
+  Relaxed<std::int32_t> tx_credits{0};               // home
+  Relaxed<std::uint32_t> queued_bytes{0};            // home: tx_q_num_of_buf
+  Relaxed<std::int64_t> last_alive_ns{INT64_MIN};    // who receives from it
+  // A peer that is not multi-rail is always sent to from one NI: recorded with the first request.
+  Relaxed<const Ni*> preferred_ni{nullptr};
+};
+
+// The interfaces of a peer on one network.
+struct PeerNetView {
+  NetId net = 0;
+  std::uint32_t number = 0;  // dense over the node; index of tables beside this one
+  std::uint32_t priority = kPriorityLowest;
+  std::uint16_t first = 0;  // in PeerView::nis
+  std::uint16_t count = 0;
+};
+
+// Immutable once published. Lies in a block of the coordinator's that has room for what it lists.
+struct PeerView {
+  Nid primary;
+  std::span<const PeerNetView> nets;  // the primary's first
+  std::span<PeerNi* const> nis;       // net by net, the primary first in its net
+
+  [[nodiscard]] std::span<PeerNi* const> on(const PeerNetView& net) const {
+    return nis.subspan(net.first, net.count);
+  }
+  [[nodiscard]] const PeerNetView* net(NetId id) const {
+    for (const PeerNetView& candidate : nets) {
+      if (candidate.net == id) return &candidate;
+    }
+    return nullptr;
+  }
+};
+
+struct alignas(kCacheLine) Peer {
+  std::uint32_t number = 0;  // dense over the node; index of tables beside this one
+  std::atomic<const PeerView*> view{nullptr};
+  Relaxed<std::uint32_t> state{0};  // PeerState
+
+  [[nodiscard]] const PeerView& seen() const { return *view.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is(PeerState bit) const { return (state.get() & bit) != 0; }
+  [[nodiscard]] bool multi_rail() const { return is(kPeerMultiRail); }
+};
+
+}  // namespace plnet::lnet
