@@ -45,7 +45,7 @@ void FaultLnd::release_peer(PeerLink& link) {
 
 void FaultLnd::shut_down() {
   tx_.shut_down();
-  rx_.forget(nullptr, Errc::kShutdown);
+  rx_.shut_down();
   lower_->shut_down();
 }
 

@@ -21,7 +21,8 @@ RxDecision FaultLndRx::on_header(const RxOffer& offer, Instant now) {
   if (replay_count_ > 0 && replay_parked_from(offer.from) && tracked_count_ < kTrackedMax) {
     return delay(offer, now);
   }
-  const FaultRule* const rule = judge_.draw(Direction::kRx, {.nid = &offer.from}, now);
+  const FaultRule* const rule =
+      shut_down_ ? nullptr : judge_.draw(Direction::kRx, {.nid = &offer.from}, now);
   if (rule == nullptr) return pass(offer);
   switch (rule->fault) {
     case Fault::kDrop: return {.verdict = RxVerdict::kDrop};
@@ -210,6 +211,12 @@ void FaultLndRx::conclude(Replay& replay, RxVerdict verdict) {
     replay.state = ReplayState::kWaiting;
   }
   if (verdict == RxVerdict::kReceive) core_.on_received(rx, {}, Health::kOk);
+}
+
+// What we have parked at the LND below ends with its connection, in on_parked_gone().
+void FaultLndRx::shut_down() {
+  shut_down_ = true;
+  forget(nullptr, Errc::kShutdown);
 }
 
 void FaultLndRx::forget(const lnet::PeerLink* link, Errc cause) {

@@ -28,6 +28,8 @@ class FaultLndRx {
   void on_parked_gone(lnet::RxHandle rx, Errc cause);
   void resume(lnet::Lnd& lower, lnet::RxHandle rx, const lnet::RxDecision& decision);
   unsigned flush(lnet::Lnd& lower, Instant now);
+  // Ends what is offered from here and lets pass what comes.
+  void shut_down();
   // Ends what is offered from here: of one peer, or of all (null).
   void forget(const lnet::PeerLink* link, Errc cause);
   [[nodiscard]] bool idle() const { return replay_count_ == 0; }
@@ -93,6 +95,7 @@ class FaultLndRx {
   std::size_t tracked_count_ = 0;
   std::array<Replay, kReplaysMax> replays_{};
   std::size_t replay_count_ = 0;
+  bool shut_down_ = false;
 };
 
 }  // namespace plnet::drivers

@@ -10,6 +10,7 @@ using lnet::Lnd;
 using lnet::Transmit;
 
 std::size_t FaultLndTx::send(Lnd& lower, std::span<Transmit* const> burst, Instant now) {
+  if (shut_down_) return lower.send(burst);  // it is for the real LND to refuse
   for (std::size_t i = 0; i < burst.size(); ++i) {
     if (now < stalled_until_) return i;
     Transmit& transmit = *burst[i];
@@ -85,6 +86,10 @@ bool FaultLndTx::duplicate(Transmit& transmit) {
 
 unsigned FaultLndTx::flush(Lnd& lower, Instant now) {
   unsigned work = end_failed(now);
+  if (stalled_until_ != Instant::min() && now >= stalled_until_) {
+    stalled_until_ = Instant::min();
+    ++work;  // another turn: the core made its offer before us in this one
+  }
   for (std::size_t i = 0; i < held_count_;) {
     Held& held = held_[i];
     const bool overtaken = held.counts_overtakers && held.overtake_left == 0;
@@ -190,6 +195,8 @@ void FaultLndTx::release_peer(const lnet::PeerLink& link) {
 }
 
 void FaultLndTx::shut_down() {
+  shut_down_ = true;
+  stalled_until_ = Instant::min();
   for (Held& held : std::span(held_).first(held_count_))
     doom(held, Errc::kShutdown);
   for (Copy& copy : copies_) {
@@ -205,8 +212,8 @@ void FaultLndTx::remove(std::size_t index) {
 }
 
 Instant FaultLndTx::next_deadline() const {
-  Instant next = stalled_until_;
-  if (next == Instant::min()) next = Instant::max();
+  // Nothing else may wake a core whose messages were refused: nothing is due for those.
+  Instant next = stalled_until_ == Instant::min() ? Instant::max() : stalled_until_;
   for (const Held& held : std::span(held_).first(held_count_))
     next = std::min(next, held.due);
   const bool copy_waits =

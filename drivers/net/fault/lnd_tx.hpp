@@ -64,7 +64,8 @@ class FaultLndTx {
   std::size_t held_count_ = 0;
   std::array<Copy, kCopiesMax> copies_{};
   std::size_t copy_count_ = 0;
-  Instant stalled_until_ = Instant::min();
+  Instant stalled_until_ = Instant::min();  // min: not stalled
+  bool shut_down_ = false;
   // Drawn already, but the LND had no room: not drawn again when it is offered again.
   const lnet::Transmit* retry_ = nullptr;
 };
