@@ -33,12 +33,12 @@ def eventually(what, condition, timeout_s=20):
 class Node:
     """One lnet-router process."""
 
-    def __init__(self, site, name, arguments, user=None, prefix=()):
+    def __init__(self, site, name, arguments, user=None, prefix=(), program=None):
         self.site, self.name = site, name
         self.socket = site.path(f"{name}.sock")
         self.log = site.path(f"{name}.log")
-        command = [*prefix, site.program("lnet-router"), "--socket", str(self.socket), "--lock-dir", str(site.lock_dir),
-                   *arguments]
+        command = [*prefix, program or site.program("lnet-router"), "--socket", str(self.socket), "--lock-dir",
+                   str(site.lock_dir), *arguments]
         self._log_file = open(self.log, "wb")
         self.process = subprocess.Popen(command, stdout=self._log_file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                         cwd=site.directory, user=user, group=user, extra_groups=[] if user else None)
@@ -93,8 +93,8 @@ class Site:
             raise Skip(f"{name} was not built here")
         return str(path)
 
-    def node(self, *arguments, name="node", ready=True, user=None, prefix=()):
-        node = Node(self, name, arguments, user=user, prefix=prefix)
+    def node(self, *arguments, name="node", ready=True, **how):
+        node = Node(self, name, arguments, **how)
         self.nodes.append(node)
         return node.wait_ready() if ready else node
 

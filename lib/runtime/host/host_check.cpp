@@ -64,10 +64,9 @@ void check_port(const HostFacts& facts, const HostNeeds& needs, Findings& findin
 }
 
 void check_capabilities(const HostFacts& facts, const HostNeeds& needs, Findings& findings) {
-  if (!has(facts, CAP_SYS_NICE)) {
+  if (needs.raise_priority && !has(facts, CAP_SYS_NICE)) {
     findings.push_back({Severity::kNote, "cap_sys_nice", "CAP_SYS_NICE",
-                        "without it pollers keep the default priority and memory stays where it is",
-                        grant("cap_sys_nice")});
+                        "without it pollers keep the default priority", grant("cap_sys_nice")});
   }
   if (needs.configure_network && !has(facts, CAP_NET_ADMIN)) {
     findings.push_back({Severity::kWarning, "cap_net_admin", "CAP_NET_ADMIN",

@@ -37,6 +37,7 @@ struct HostNeeds {
   IdlePolicy idle = IdlePolicy::kSleep;  // the chosen one
   std::uint64_t memory_bytes = 0;        // all arenas
   bool lock_memory = false;
+  bool raise_priority = false;      // of pollers over other tasks
   bool configure_network = false;   // netlink: addresses, namespaces, queues
   std::uint16_t accept_port = 988;  // 0: never listens
   bool listens_now = true;          // false: what stands in the way of that port is a warning only

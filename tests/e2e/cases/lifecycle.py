@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starting, stopping, being killed, and what a start refuses."""
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -120,6 +121,40 @@ def case_works_without_root(site):
     shown = node.json("cpt", "show")
     assert shown
     assert node.stop() == 0, node.output()
+
+
+def case_capabilities_of_the_file_serve_a_user_who_is_not_root(site):
+    needs_root()
+    if shutil.which("setcap") is None:
+        raise Skip("no setcap (package libcap2-bin)")
+    if os.statvfs(site.directory).f_flag & os.ST_NOSUID:
+        raise Skip(f"{site.directory} is mounted nosuid, which ignores capabilities of files")
+    site.directory.chmod(0o777)
+    plain = site.program("lnet-router")
+    able = shutil.copy(plain, site.path("lnet-router"))
+    wanted = {"cap_net_bind_service": 10, "cap_ipc_lock": 14, "cap_sys_nice": 23}
+    done = site.run("setcap", ",".join(wanted) + "+ep", able)
+    if done.returncode != 0:
+        raise Skip(f"setcap: {done.stderr.strip()}")
+    config = two_shards(site)
+    try:
+        site.run(able, "--help", user=NOBODY)
+    except PermissionError:
+        raise Skip("this container may not have these capabilities") from None
+
+    def warned_and_capabilities(program, name):
+        node = site.node("--config", config, "--idle", "sleep", name=name, user=NOBODY, program=program)
+        status = node.json("status")["status"]
+        assert status["pid"] == node.process.pid
+        with open(f"/proc/{node.process.pid}/status", encoding="ascii") as lines:
+            effective = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
+        assert node.stop() == 0, node.output()
+        return any("CAP_NET_BIND_SERVICE" in warning["what"] for warning in status["warnings"]), effective
+
+    with open("/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding="ascii") as first:
+        privileged = int(first.read()) > 988
+    assert warned_and_capabilities(plain, "plain") == (privileged, 0)
+    assert warned_and_capabilities(able, "able") == (False, sum(1 << bit for bit in wanted.values()))
 
 
 def case_a_place_without_permission_is_told_with_the_way_out(site):

@@ -29,6 +29,7 @@ HostNeeds needs() {
           .idle = IdlePolicy::kBusy,
           .memory_bytes = 256 * kMib,
           .lock_memory = true,
+          .raise_priority = true,
           .configure_network = true};
 }
 
@@ -78,6 +79,16 @@ TEST(HostCheck, EachMissingThingIsFoundAlone) {
   facts = good_facts();
   facts.kernel_lnet = true;
   only(facts, "kernel_lnet", Severity::kWarning);
+}
+
+TEST(HostCheck, NobodyIsAskedForWhatNothingUses) {
+  HostFacts facts = good_facts();
+  facts.effective_capabilities = 0;
+  facts.locked_memory_max = 0;
+  HostNeeds modest = needs();
+  modest.lock_memory = modest.raise_priority = modest.configure_network = false;
+  modest.accept_port = 0;
+  EXPECT_TRUE(check_host(facts, modest).empty());
 }
 
 TEST(HostCheck, ThePortOfTheKernelsLNetNamesTheWayOut) {
