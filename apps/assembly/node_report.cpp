@@ -40,7 +40,7 @@ Json shard_line(const runtime::PlannedShard& shard, const runtime::Poller& polle
           {"turns over limit", counters.get(PollerCounter::kLongTurns)}};
 }
 
-Json shard_detail(const runtime::PlannedShard& shard, const runtime::Poller& poller,
+Json shard_detail(const runtime::PlannedShard& shard, runtime::Poller& poller,
                   const runtime::TscClock& clock) {
   Json out{{"shard", shard.number},
            {"cpu", shard.cpu},
@@ -53,10 +53,7 @@ Json shard_detail(const runtime::PlannedShard& shard, const runtime::Poller& pol
            {"cycles per message",
             to_tenths(cycles_per_message(poller.counters(), clock.cycles_per_second()))}};
   add_counters(out, poller.counters().view());
-  Json devices = Json::array();
-  for (const auto* pollable : poller.pollables_owner())
-    devices.push_back(pollable->name());
-  out["devices"] = std::move(devices);
+  out["devices"] = poller.pollable_names();
   return out;
 }
 
@@ -117,7 +114,7 @@ Json report_cpts(const Node& node, int detail) {
   for (std::size_t number = 0; number < cpts.size(); ++number) {
     Json shards = Json::array();
     for (const auto& shard : cpts[number].shards) {
-      const auto& poller = *pollers[shard.number];
+      auto& poller = *pollers[shard.number];
       shards.push_back(detail > 0 ? shard_detail(shard, poller, node.clock())
                                   : shard_line(shard, poller));
     }

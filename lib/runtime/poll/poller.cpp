@@ -2,6 +2,7 @@
 #include "lib/runtime/poll/poller.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <sched.h>
@@ -54,6 +55,7 @@ Result<void> Poller::add_owner(Pollable& pollable) {
     return std::unexpected(Errc::kExists);
   if (pollable_count_ == kPollablesMax) return std::unexpected(Errc::kNoSpace);
   pollables_[pollable_count_++] = &pollable;
+  publish_names();
   return {};
 }
 
@@ -63,7 +65,21 @@ Result<void> Poller::remove_owner(Pollable& pollable) {
   if (place == end) return std::unexpected(Errc::kNotFound);
   std::copy(place + 1, end, place);  // the order of the others stays
   pollables_[--pollable_count_] = nullptr;
+  publish_names();
   return {};
+}
+
+// Copies, since a pollable may go as soon as it is out of the list. Allocates: lists change seldom.
+void Poller::publish_names() {
+  auto names = std::make_unique<std::vector<std::string>>();
+  for (const Pollable* pollable : pollables_owner())
+    names->emplace_back(pollable->name());
+  names_.publish(std::move(names));
+}
+
+std::vector<std::string> Poller::pollable_names() {
+  const auto* const names = names_.read();
+  return names == nullptr ? std::vector<std::string>{} : *names;
 }
 
 void Poller::set_idle_policy(IdlePolicy policy) {

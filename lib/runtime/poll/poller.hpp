@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/base/clock.hpp"
 #include "lib/base/pollable.hpp"
@@ -17,6 +18,7 @@
 #include "lib/runtime/poll/command.hpp"
 #include "lib/runtime/poll/event_doorbell.hpp"
 #include "lib/runtime/poll/idle.hpp"
+#include "lib/runtime/poll/latest.hpp"
 #include "lib/runtime/poll/poller_counters.hpp"
 #include "lib/runtime/poll/sleeper.hpp"
 
@@ -90,6 +92,9 @@ class Poller {
   void set_turn_limit(Duration limit) { turn_limit_.store(limit, std::memory_order_relaxed); }
   [[nodiscard]] Duration turn_limit() const { return turn_limit_.load(std::memory_order_relaxed); }
 
+  // Admin thread: what the shard goes round, in order, as of its last change of the list.
+  [[nodiscard]] std::vector<std::string> pollable_names();
+
   // Admin thread: orders for this shard.
   [[nodiscard]] CommandChannel& commands() { return commands_; }
   [[nodiscard]] const CommandChannel& commands() const { return commands_; }
@@ -99,6 +104,7 @@ class Poller {
   void reset_high_water_owner() { counters_.set(PollerCounter::kLongestTurnNsec, 0); }
 
  private:
+  void publish_names();
   void settle(Instant now);
   void idle(const std::atomic<bool>& stop);
   void pause();
@@ -132,6 +138,7 @@ class Poller {
   // What other threads touch, away from what the shard writes.
   alignas(kNoSharing) std::atomic<IdlePolicy> idle_;
   std::atomic<Duration> turn_limit_;
+  Latest<std::vector<std::string>> names_;
 
   PollerCounters counters_;
 };

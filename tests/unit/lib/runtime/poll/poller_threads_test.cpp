@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -112,6 +114,48 @@ TEST(PollerThreads, OrdersReachASleeper) {
   poller.wake();
   thread.join();
   EXPECT_EQ(poller.counters().get(PollerCounter::kCommands), 1000U);
+}
+
+class NamedDevice final : public Pollable {
+ public:
+  explicit NamedDevice(std::string_view name) : name_(name) {}
+  unsigned poll(Instant) override { return 0; }
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] bool woken_by_doorbell() const override { return true; }
+
+ private:
+  std::string name_;
+};
+
+TEST(PollerThreads, NamesAreReadWhileDevicesComeAndGo) {
+  const TscClock clock;
+  Poller poller(clock, eager_sleeper("shard"));
+  NamedDevice stays("stays");
+  ASSERT_TRUE(poller.add_owner(stays));
+  std::atomic<bool> stop{false};
+  std::thread thread([&] { poller.run(stop); });
+  for (unsigned i = 0; i < 300; ++i) {
+    auto comes = std::make_unique<NamedDevice>("comes " + std::to_string(i));
+    ASSERT_TRUE(
+        poller.commands().submit(make_command([&] { EXPECT_TRUE(poller.add_owner(*comes)); })));
+    // Meanwhile: either list, whole.
+    const auto between = poller.pollable_names();
+    ASSERT_TRUE(between.size() == 1 || between.size() == 2);
+    EXPECT_EQ(between[0], "stays");
+    ASSERT_TRUE(poller.commands().wait(std::chrono::seconds(30)));
+    EXPECT_EQ(poller.pollable_names(),
+              (std::vector<std::string>{"stays", "comes " + std::to_string(i)}));
+    ASSERT_TRUE(
+        poller.commands().submit(make_command([&] { EXPECT_TRUE(poller.remove_owner(*comes)); })));
+    const auto after = poller.pollable_names();
+    EXPECT_EQ(after[0], "stays");
+    ASSERT_TRUE(poller.commands().wait(std::chrono::seconds(30)));
+    comes.reset();
+    EXPECT_EQ(poller.pollable_names(), std::vector<std::string>{"stays"});
+  }
+  stop = true;
+  poller.wake();
+  thread.join();
 }
 
 TEST(PollerThreads, ExchangeDrainsUnderEveryPolicy) {
