@@ -10,6 +10,7 @@
 
 #include "apps/assembly/live_settings.hpp"
 #include "apps/assembly/node_verbs.hpp"
+#include "lib/runtime/poll/orders.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -277,13 +278,13 @@ Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller
 
 Outcome<void> Node::reset_counters() {
   const auto pollers = this->pollers();
-  if (auto reset = exchange_->reset(pollers); !reset) return reset;
-  for (auto* poller : pollers) {
-    auto submitted = poller->commands().submit(
-        runtime::make_command([poller] { poller->reset_high_water_owner(); }));
-    if (!submitted) return failure(submitted.error(), "a poller does not take orders");
-  }
-  return {};
+  return runtime::order_all(pollers, [&](std::size_t i) {
+    return runtime::make_command(
+        [poller = pollers[i], reset = exchange_->reset_work(static_cast<unsigned>(i))] {
+          reset();
+          poller->reset_high_water_owner();
+        });
+  });
 }
 
 }  // namespace plnet::apps

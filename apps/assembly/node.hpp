@@ -54,6 +54,7 @@ class Node {
   // goes into the log.
   [[nodiscard]] Outcome<void> apply(const runtime::Settings& wanted, const runtime::Caller& caller);
   [[nodiscard]] const runtime::Settings& settings() const { return settings_; }
+  // On every shard or on none (kAgain).
   [[nodiscard]] Outcome<void> reset_counters();
 
   [[nodiscard]] const NodeOptions& options() const { return options_; }

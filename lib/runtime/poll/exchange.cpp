@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 
 #include "lib/base/check.hpp"
+#include "lib/runtime/poll/orders.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -20,26 +20,6 @@ std::size_t lane_capacity(std::size_t shards) {
 }
 
 constexpr unsigned kNowhere = ~0U;
-
-// Every shard gets its order or none does, so that a change is never carried out by half of them.
-// `order(i)` makes the one for shard i.
-template <class Order>
-Outcome<void> order_all(std::span<Poller* const> pollers, Order order) {
-  for (Poller* poller : pollers)
-    poller->commands().drain();  // what is done makes room
-  for (const Poller* poller : pollers) {
-    if (poller->commands().outstanding() < CommandChannel::kCommandsMax) continue;
-    return failure(Errc::kAgain, "exchange: poller " + std::string(poller->name()) +
-                                     " has not run its last " +
-                                     std::to_string(CommandChannel::kCommandsMax) +
-                                     " orders, expected one that turns; nothing was changed");
-  }
-  for (std::size_t i = 0; i < pollers.size(); ++i) {
-    const auto sent = pollers[i]->commands().submit(order(i));
-    PLNET_CHECK(sent.has_value(), "there was room for one more");
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -264,14 +244,12 @@ Outcome<void> Exchange::apply(const ExchangeLoad& settings, std::span<Poller* co
   });
 }
 
-Outcome<void> Exchange::reset(std::span<Poller* const> pollers) {
-  PLNET_CHECK(pollers.size() == shards_.size(), "one poller per shard");
+std::function<void()> Exchange::reset_work(unsigned index) {
   // Before the first enabling there are no figures, and no order may look at the histograms while
   // that enabling makes them.
-  if (shards_.front()->hops_.empty()) return {};
-  return order_all(pollers, [&](std::size_t i) {
-    return make_command([shard = shards_[i].get()] { shard->reset_owner(); });
-  });
+  ExchangeShard& shard = *shards_[index];
+  if (shard.hops_.empty()) return [] {};
+  return [&shard] { shard.reset_owner(); };
 }
 
 bool Exchange::drained() const {

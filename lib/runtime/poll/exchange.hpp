@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -146,8 +147,8 @@ class Exchange {
   // pollers[i] runs shard i. Tokens come home on their own after a disable: see drained(). The
   // first enabling allocates the histograms, 15 KiB per ordered pair.
   [[nodiscard]] Outcome<void> apply(const ExchangeLoad& settings, std::span<Poller* const> pollers);
-  // Admin thread: order that the figures start from zero.
-  [[nodiscard]] Outcome<void> reset(std::span<Poller* const> pollers);
+  // Admin thread: what an order to this shard has to do for its figures to start from zero.
+  [[nodiscard]] std::function<void()> reset_work(unsigned index);
 
   // Any thread, stops nobody: all tokens are at home, so the exchange is over if it is disabled.
   [[nodiscard]] bool drained() const;

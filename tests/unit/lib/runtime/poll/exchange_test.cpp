@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "lib/runtime/poll/orders.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -42,6 +45,11 @@ class HandNode {
   void expect_conserved() const {
     const TokenCensus census = exchange->census();
     EXPECT_EQ(census.at_home + census.waiting + census.in_rings, census.made);
+  }
+  [[nodiscard]] Outcome<void> reset() {
+    return order_all(raw, [this](std::size_t i) {
+      return make_command(exchange->reset_work(static_cast<unsigned>(i)));
+    });
   }
   [[nodiscard]] std::size_t abroad() const {
     const TokenCensus census = exchange->census();
@@ -171,7 +179,7 @@ TEST(Exchange, FiguresStartAgainAndGiveRates) {
   EXPECT_GT(rates[0], 0);
   ASSERT_TRUE(node.exchange->apply({}, node.raw));
   node.turns(10);
-  ASSERT_TRUE(node.exchange->reset(node.raw));
+  ASSERT_TRUE(node.reset());
   node.turns(1);
   EXPECT_EQ(node.exchange->summary()[0].hops, 0U);
   EXPECT_EQ(node.exchange->summary()[1].max_nsec, 0U);
@@ -206,15 +214,37 @@ TEST(Exchange, AnOrderGoesToAllShardsOrToNone) {
   const auto refused = node.exchange->apply({.enable = true}, node.raw);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kAgain);
+  EXPECT_NE(refused.error().what.find("nothing was changed"), std::string::npos);
   EXPECT_EQ(node.raw[0]->commands().outstanding(), 0U);
 }
 
 // The first enabling makes the histograms; an order that looks at them must not be on its way.
 TEST(Exchange, NothingIsResetBeforeThereAreFigures) {
   HandNode node(2);
-  ASSERT_TRUE(node.exchange->reset(node.raw));
-  for (const Poller* poller : node.raw)
-    EXPECT_EQ(poller->commands().outstanding(), 0U);
+  ASSERT_TRUE(node.reset());
+  ASSERT_TRUE(node.exchange->apply({.enable = true, .in_flight = 1}, node.raw));
+  node.turns(10);
+  EXPECT_GT(node.exchange->summary()[0].hops, 0U);
+}
+
+TEST(Exchange, FiguresOfAllShardsStartAgainOrThoseOfNone) {
+  HandNode node(2);
+  ASSERT_TRUE(node.exchange->apply({.enable = true, .in_flight = 1}, node.raw));
+  node.turns(10);
+  for (std::size_t i = 0; i < CommandChannel::kCommandsMax; ++i)
+    ASSERT_TRUE(node.raw[1]->commands().submit(make_command([] {})));
+  const std::uint64_t hops = node.exchange->summary()[1].hops;
+  const auto refused = node.reset();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kAgain);
+  EXPECT_EQ(node.raw[0]->commands().outstanding(), 0U);
+  node.raw[0]->turn(node.clock.now());
+  EXPECT_GE(node.exchange->summary()[1].hops, hops);
+  // A place for one order is enough for a whole reset.
+  node.turns(1);
+  for (std::size_t i = 1; i < CommandChannel::kCommandsMax; ++i)
+    ASSERT_TRUE(node.raw[1]->commands().submit(make_command([] {})));
+  EXPECT_TRUE(node.reset());
 }
 
 // A clock that stands still must not hang the pretended work.
