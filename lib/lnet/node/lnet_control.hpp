@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What can be asked of a running LNet: the other side of `lnetctl`. The core implements it, the
+// verbs of lib/runtime/lnet call it.
+//
+// Everything is called on the admin thread, and every continuation is called on the admin thread,
+// once: during the call if the answer is at hand, later if shards or the network have to be asked.
+// Nothing here blocks. What fails has changed nothing.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/result.hpp"
+#include "lib/lnet/node/node_config.hpp"
+#include "lib/lnet/node/node_report.hpp"
+
+namespace plnet::lnet {
+
+template <class T>
+using Reply = std::move_only_function<void(Outcome<T>)>;
+
+struct ConfigureRequest {
+  bool networks = false;    // also what module options and `ip2nets` say
+  bool large_nids = false;  // take IPv6 addresses where an interface has both
+};
+
+// What `net del` means: the network, or of it only the NIs on these interfaces or with these NIDs.
+struct NetSelection {
+  NetId net = kNetAny;  // kNetAny: the NIDs tell
+  std::vector<std::string> interfaces;
+  std::vector<Nid> nids;
+};
+
+// What `net set` changes; what is absent stays.
+struct NiChange {
+  std::optional<Nid> nid;  // of this NI
+  bool all = false;        // of every NI
+  NetId net = kNetAny;     // of every NI on this network
+  std::optional<std::int32_t> health;
+  std::optional<std::int32_t> connections_per_peer;
+  std::optional<std::int32_t> lnd_timeout_s;
+};
+
+struct PeerSelection {
+  Nid primary;
+  std::vector<Nid> nids;  // none, or the primary among them: the whole peer
+  bool force = false;     // also a peer whose primary NID is locked
+};
+
+struct PeerNiChange {
+  std::optional<Nid> nid;
+  bool all = false;
+  std::optional<std::int32_t> health;
+  std::optional<std::uint32_t> state;  // PeerState of its peer; for tests
+};
+
+struct PingRequest {
+  std::vector<Nid> nids;
+  Duration timeout = std::chrono::seconds(1);  // for each of them
+  std::optional<Nid> source;
+};
+
+struct DiscoverRequest {
+  std::vector<Nid> nids;
+  bool force = false;  // also if what is known is fresh
+};
+
+class LnetControl {
+ public:
+  virtual ~LnetControl() = default;
+  LnetControl(const LnetControl&) = delete;
+  LnetControl& operator=(const LnetControl&) = delete;
+
+  // Again while configured is fine.
+  virtual void configure(const ConfigureRequest& request, Reply<void> done) = 0;
+  // Networks, routes and peers go; variables stay. kBusy while somebody uses LNet.
+  virtual void unconfigure(Reply<void> done) = 0;
+
+  // What was configured, by whatever way, and not taken back; peers that discovery found are not in
+  // it. This is what `export --backup` writes.
+  [[nodiscard]] virtual const NodeConfig& config() const = 0;
+  // Makes what is configured be `wanted`, which has passed check_node_config(): all of it or, with
+  // an error, nothing. Configures LNet first if there are networks in it.
+  virtual void apply(NodeConfig wanted, Reply<void> done) = 0;
+
+  // kExists: the NI is there. kNotFound: no such interface on this machine.
+  virtual void add_net(NetConfig net, Reply<void> done) = 0;
+  virtual void del_net(NetSelection selection, Reply<void> done) = 0;
+  virtual void set_ni(NiChange change, Reply<void> done) = 0;
+  virtual void add_peer(PeerConfig peer, Reply<void> done) = 0;
+  virtual void del_peer(PeerSelection selection, Reply<void> done) = 0;
+  virtual void set_peer_ni(PeerNiChange change, Reply<void> done) = 0;
+  virtual void add_route(RouteConfig route, Reply<void> done) = 0;
+  virtual void del_route(NetId net, Nid gateway, Reply<void> done) = 0;
+  virtual void set_routing(bool enabled, BuffersConfig buffers, Reply<void> done) = 0;
+
+  [[nodiscard]] virtual ParameterValues parameters() const = 0;
+  // The values have passed set_global_variable().
+  virtual void set_parameters(ParameterValues values, Reply<void> done) = 0;
+
+  // Reports hold at least what `level` prints (fields above it may be left at their defaults).
+  // A net or NID that is not there: kNetworkDown, kNotFound.
+  virtual void nets(std::optional<NetId> only, int level, Reply<std::vector<NetReport>> reply) = 0;
+  virtual void peers(std::optional<Nid> only, int level, Reply<std::vector<PeerReport>> reply) = 0;
+  virtual void routes(Reply<std::vector<RouteReport>> reply) = 0;
+  virtual void routing(Reply<RoutingReport> reply) = 0;
+  virtual void statistics(Reply<StatisticsReport> reply) = 0;
+  virtual void reset_statistics(Reply<void> done) = 0;
+
+  // One report for each NID, in order; fails as a whole only if LNet is down. Bounded in time by
+  // the timeout of the request.
+  virtual void ping(PingRequest request, Reply<std::vector<PingReport>> reply) = 0;
+  virtual void discover(DiscoverRequest request, Reply<std::vector<PingReport>> reply) = 0;
+
+ protected:
+  LnetControl() = default;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a person configures of LNet on a node, as plain values: networks and interfaces, routes,
+// peers, policies, and the variables of `lnetctl global show`. Files and command lines become this,
+// the core takes it, exports come from it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "lib/base/result.hpp"
+#include "lib/lnet/names/address_pattern.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/names/routes_text.hpp"
+#include "lib/lnet/names/udsp_range.hpp"
+
+namespace plnet::lnet {
+
+// Limits of one node's configuration; more than any site has, so that a file cannot fill memory.
+inline constexpr std::size_t kConfiguredNetsMax = 256;
+inline constexpr std::size_t kConfiguredNisMax = 256;  // on one network; lnet_interfaces_max is 200
+inline constexpr std::size_t kConfiguredPeersMax = 65536;
+inline constexpr std::size_t kConfiguredUdspsMax = 1024;
+
+// In tunables: the network driver's own default.
+inline constexpr std::int32_t kDriverDefault = -1;
+
+// `tunables` of an NI.
+struct RequestedTunables {
+  std::int32_t peer_timeout_s = kDriverDefault;
+  std::int32_t peer_credits = kDriverDefault;
+  std::int32_t peer_buffer_credits = kDriverDefault;
+  std::int32_t credits = kDriverDefault;
+
+  friend bool operator==(const RequestedTunables&, const RequestedTunables&) = default;
+};
+
+// One of `lnd tunables`: what it means only the network driver knows.
+struct LndTunable {
+  std::string name;
+  std::variant<std::int64_t, std::string> value;
+
+  friend bool operator==(const LndTunable&, const LndTunable&) = default;
+};
+
+struct NiConfig {
+  std::optional<Nid> nid;               // absent: the address of the (first) interface
+  std::vector<std::string> interfaces;  // empty without a NID: the first interface that fits
+  std::vector<std::uint16_t> cpts;      // empty: all
+  RequestedTunables tunables;
+  std::vector<LndTunable> lnd_tunables;
+
+  friend bool operator==(const NiConfig&, const NiConfig&) = default;
+};
+
+struct NetConfig {
+  NetId net = kNetAny;
+  std::vector<NiConfig> nis;
+
+  friend bool operator==(const NetConfig&, const NetConfig&) = default;
+};
+
+using RouteConfig = RouteSpec;
+
+// Buffers of the whole node; 0: as many as LNet takes by itself.
+struct BuffersConfig {
+  std::int32_t tiny = 0;
+  std::int32_t small = 0;
+  std::int32_t large = 0;
+
+  friend bool operator==(const BuffersConfig&, const BuffersConfig&) = default;
+};
+
+struct PeerConfig {
+  Nid primary;
+  bool multi_rail = true;
+  bool lock_primary = false;  // discovery may not make another NID the primary one
+  std::vector<Nid> nids;      // the primary first
+
+  friend bool operator==(const PeerConfig&, const PeerConfig&) = default;
+};
+
+// A rule of the YAML `ip2nets`: this network, on the interfaces that fit. Without interfaces and
+// ranges: the first interface that is up.
+struct Ip2NetsConfig {
+  NetId net = kNetAny;
+  std::vector<std::string> interfaces;
+  std::vector<AddressPattern> ranges;
+  std::vector<std::uint16_t> cpts;
+  RequestedTunables tunables;
+  std::vector<LndTunable> lnd_tunables;
+
+  friend bool operator==(const Ip2NetsConfig&, const Ip2NetsConfig&) = default;
+};
+
+// A user-defined selection policy. Its place in the list is its index.
+struct UdspConfig {
+  std::optional<UdspRange> source;
+  std::optional<UdspRange> destination;
+  std::optional<UdspRange> router;
+  std::optional<std::uint32_t> priority;  // absent: the preferred-list action
+
+  friend bool operator==(const UdspConfig&, const UdspConfig&) = default;
+};
+
+// An option of a kernel module that has no place of its own above: who needs it looks it up.
+struct ModuleOption {
+  std::string module;  // lnet, ksocklnd, ko2iblnd, kkfilnd
+  std::string name;
+  std::string value;
+
+  friend bool operator==(const ModuleOption&, const ModuleOption&) = default;
+};
+
+// The values of Parameters (parameters.hpp), of which this is the copy that can be passed around.
+struct ParameterValues {
+  std::int32_t numa_range = 0;
+  std::int32_t max_interfaces = 200;
+  std::int32_t discovery = 1;
+  std::int32_t drop_asym_route = 0;
+  std::int32_t retry_count = 2;
+  std::int32_t transaction_timeout_s = 150;
+  std::int32_t health_sensitivity = 100;
+  std::int32_t recovery_interval_s = 1;
+  std::int32_t router_sensitivity = 100;
+  std::int32_t response_tracking = 3;
+  std::int32_t recovery_limit_s = 0;
+  std::int32_t max_recovery_ping_interval_s = 900;
+
+  // lustre-release lnet/lnet/api-ni.c: lnet_set_lnd_timeout()
+  [[nodiscard]] std::int32_t lnd_timeout_s() const;
+
+  friend bool operator==(const ParameterValues&, const ParameterValues&) = default;
+};
+
+// A variable of `lnetctl global show` and `lnetctl set`.
+struct GlobalVariable {
+  std::string_view name;  // as lnetctl says it
+  std::int32_t ParameterValues::* member;
+  std::int32_t low;
+  std::int32_t high;
+  std::string_view unit;
+  std::string_view help;
+};
+
+// In the order of `global show`, which has lnd_timeout (derived, not to be set) after
+// router_sensitivity.
+[[nodiscard]] const std::array<GlobalVariable, 12>& global_variables();
+// Null if there is none of that name.
+[[nodiscard]] const GlobalVariable* find_global_variable(std::string_view name);
+
+// Sets one variable with the kernel's side effects and conditions: interfaces below 16 mean the
+// default, a health sensitivity of 0 turns retries off. The values are left alone if it fails.
+// lustre-release lnet/lnet/api-ni.c: intf_max_set(), sensitivity_set(), retry_count_set(),
+// transaction_to_set().
+[[nodiscard]] Outcome<void> set_global_variable(ParameterValues& values,
+                                                const GlobalVariable& variable, std::int64_t value);
+
+struct NodeConfig {
+  std::vector<NetConfig> nets;
+  std::vector<RouteConfig> routes;
+  bool routing = false;  // forward messages between networks
+  BuffersConfig buffers;
+  std::vector<PeerConfig> peers;
+  std::vector<Ip2NetsConfig> ip2nets;
+  std::string ip2nets_text;  // the module parameter, for parse_ip2nets(); "" = none
+  std::vector<UdspConfig> udsps;
+  ParameterValues parameters;
+  std::vector<ModuleOption> module_options;
+
+  [[nodiscard]] const NetConfig* net(NetId id) const;
+  [[nodiscard]] const RouteConfig* route(NetId net, const Nid& gateway) const;
+  [[nodiscard]] const PeerConfig* peer(const Nid& primary) const;
+  // "" if it was not given.
+  [[nodiscard]] std::string_view module_option(std::string_view module,
+                                               std::string_view name) const;
+
+  friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
+};
+
+// Are these the same NI: the same NID if both have one, else the same interfaces?
+[[nodiscard]] bool is_same_ni(const NiConfig& a, const NiConfig& b);
+
+struct NodeConfigIssue {
+  std::string path;  // "net[1].local NI(s)[0]", indices into NodeConfig
+  std::string what;
+};
+
+// What is wrong with it, as far as that can be told without the machine. Empty if all is well.
+[[nodiscard]] std::vector<NodeConfigIssue> check_node_config(const NodeConfig& config);
+
+// Names of `lnd tunables` that a network of this type has; empty: none known.
+[[nodiscard]] std::vector<std::string_view> lnd_tunable_names(NetId net);
+[[nodiscard]] Outcome<void> check_lnd_tunable(NetId net, const LndTunable& tunable);
+
+}  // namespace plnet::lnet

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a node tells of itself to `lnetctl`: copies taken at one moment, as plain values. The core
+// fills them in, lib/runtime/lnet prints them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/node/node_config.hpp"
+#include "lib/lnet/peers/health.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+
+namespace plnet::lnet {
+
+// How much is told: `-v 0` to `-v 4` of lnetctl.
+inline constexpr int kReportLevelMax = 4;
+
+struct TrafficReport {
+  std::uint32_t send_count = 0;
+  std::uint32_t recv_count = 0;
+  std::uint32_t drop_count = 0;
+};
+
+// Messages by type.
+struct MessageCounts {
+  std::uint32_t put = 0;
+  std::uint32_t get = 0;
+  std::uint32_t reply = 0;
+  std::uint32_t ack = 0;
+  std::uint32_t hello = 0;
+};
+
+struct MessageReport {
+  MessageCounts sent;
+  MessageCounts received;
+  MessageCounts dropped;
+};
+
+// What policies (UDSP) gave an interface.
+struct PolicyReport {
+  std::uint32_t net_priority = kPriorityLowest;
+  std::uint32_t nid_priority = kPriorityLowest;
+  std::vector<Nid> preferred_gateways;
+  std::vector<Nid> preferred_sources;
+};
+
+struct NiHealthReport {
+  std::int32_t fatal_error = 0;
+  std::int32_t health_value = kHealthMax;
+  std::uint32_t interrupts = 0;
+  std::uint32_t dropped = 0;
+  std::uint32_t aborted = 0;
+  std::uint32_t no_route = 0;
+  std::uint32_t timeouts = 0;
+  std::uint32_t error = 0;
+  std::uint32_t ping_count = 0;
+  std::int64_t next_ping = 0;  // in seconds; 0 = none is due
+};
+
+struct NiReport {
+  Nid nid;
+  bool up = true;
+  std::vector<std::string> interfaces;
+  TrafficReport traffic;
+  PolicyReport policy;
+  MessageReport messages;
+  NiHealthReport health;
+  NiTunables tunables;
+  std::vector<LndTunable> lnd_tunables;  // in the order in which they are printed
+  std::uint16_t device_cpt = 0;
+  std::vector<std::uint16_t> cpts;  // all that it uses, written out
+};
+
+// The first net is lo, whose only NI is 0@lo.
+struct NetReport {
+  NetId net = 0;
+  std::vector<NiReport> nis;
+};
+
+struct PeerNiHealthReport {
+  std::int32_t health_value = kHealthMax;
+  std::uint32_t dropped = 0;
+  std::uint32_t timeout = 0;
+  std::uint32_t error = 0;
+  std::uint32_t network_timeout = 0;
+  std::uint32_t ping_count = 0;
+  std::int64_t next_ping = 0;
+};
+
+enum class Aliveness : std::uint8_t {
+  kUnknown,  // "NA": nobody asks, since this node is no router
+  kUp,
+  kDown,
+};
+
+struct PeerNiReport {
+  Nid nid;
+  Aliveness state = Aliveness::kUnknown;
+  std::int32_t max_ni_tx_credits = 0;
+  std::int32_t available_tx_credits = 0;
+  std::int32_t min_tx_credits = 0;
+  std::uint32_t tx_q_num_of_buf = 0;
+  std::int32_t available_rtr_credits = 0;
+  std::int32_t min_rtr_credits = 0;
+  std::int32_t refcount = 0;
+  TrafficReport traffic;
+  PolicyReport policy;
+  MessageReport messages;
+  PeerNiHealthReport health;
+};
+
+struct PeerReport {
+  Nid primary;
+  bool multi_rail = false;
+  std::uint32_t state = 0;        // PeerState
+  std::vector<PeerNiReport> nis;  // the primary first
+};
+
+struct RouteReport {
+  RouteConfig route;
+  bool up = false;
+  bool single_hop = true;
+};
+
+struct BufferPoolReport {
+  std::int32_t pages = 0;
+  std::int32_t buffers = 0;
+  std::int32_t credits = 0;
+  std::int32_t credits_min = 0;
+};
+
+struct RoutingReport {
+  struct OfCpt {
+    BufferPoolReport tiny;
+    BufferPoolReport small;
+    BufferPoolReport large;
+  };
+  std::vector<OfCpt> cpts;
+  bool enabled = false;
+  BuffersConfig buffers;  // of the whole node
+};
+
+// `stats show`: X(name), in its order.
+#define PLNET_LNET_STATISTICS(X) \
+  X(msgs_alloc)                  \
+  X(msgs_max)                    \
+  X(rst_alloc)                   \
+  X(errors)                      \
+  X(send_count)                  \
+  X(resend_count)                \
+  X(response_timeout_count)      \
+  X(local_interrupt_count)       \
+  X(local_dropped_count)         \
+  X(local_aborted_count)         \
+  X(local_no_route_count)        \
+  X(local_timeout_count)         \
+  X(local_error_count)           \
+  X(remote_dropped_count)        \
+  X(remote_error_count)          \
+  X(remote_timeout_count)        \
+  X(network_timeout_count)       \
+  X(failed_resends)              \
+  X(successful_resends)          \
+  X(recv_count)                  \
+  X(route_count)                 \
+  X(drop_count)                  \
+  X(send_length)                 \
+  X(recv_length)                 \
+  X(route_length)                \
+  X(drop_length)
+
+struct StatisticsReport {
+#define PLNET_X(name) std::uint64_t name = 0;
+  PLNET_LNET_STATISTICS(PLNET_X)
+#undef PLNET_X
+};
+
+// What a node answered to a ping, or what discovery found; 0@lo is left out.
+struct RemoteNode {
+  std::optional<Nid> primary;  // absent: not in the peer table
+  bool multi_rail = false;
+  std::vector<Nid> nids;
+};
+
+struct PingReport {
+  Nid asked;
+  Outcome<RemoteNode> answer;
+};
+
+}  // namespace plnet::lnet
