@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory that one shard has laid open: its MDs and MEs, which message may use which bytes, and
+// what is told to whom when it has. Rules and order are the kernel's (lustre-release
+// lnet/lnet/lib-ptl.c, lib-md.c, lib-me.c, lib-msg.c: lnet_msg_detach_md()).
+//
+// An ME and its MD live on the shard that attached them, an MD to send from or get into on the one
+// that bound it. Only that shard calls here; others ask it with a MatchRequest or RespondRequest
+// and get a Grant back. A grant pins the MD: no event says `unlinked`, and the MD is not reused,
+// before each of its grants has been finished.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/base/result.hpp"
+#include "lib/base/timer_wheel.hpp"
+#include "lib/lnet/match/descriptor.hpp"
+#include "lib/lnet/match/event.hpp"
+#include "lib/lnet/match/grant.hpp"
+#include "lib/lnet/match/match_entries.hpp"
+#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/match/portal_directory.hpp"
+#include "lib/lnet/match/wire_handle.hpp"
+#include "lib/lnet/node/data_operations.hpp"
+#include "lib/lnet/node/parameters.hpp"
+
+namespace plnet::lnet {
+
+// clang-format off
+#define PLNET_MATCH_COUNTERS(X)                                                                                   \
+  X(kMdsInUse, "mds_in_use", "mds", kGauge, "memory descriptors attached or bound, unlinked ones under way included") \
+  X(kMesInUse, "mes_in_use", "mes", kGauge, "match entries attached")                                             \
+  X(kQuarantined, "mds_quarantined", "operations", kGauge, "ended with an error whose memory a peer may still reach") \
+  X(kNoDescriptor, "md_alloc_failures", "calls", kCount, "attach or bind refused: all descriptors in use")          \
+  X(kStarted, "operations_started", "operations", kCount, "PUT and GET begun by this shard")                        \
+  X(kStartRefused, "start_refused", "operations", kCount, "PUT and GET refused: MD unlinked, attached or exhausted") \
+  X(kPuts, "puts_matched", "messages", kCount, "PUT that found their MD here")                                      \
+  X(kGets, "gets_matched", "messages", kCount, "GET that found their MD here")                                      \
+  X(kAcks, "acks_matched", "messages", kCount, "ACK that found their MD")                                           \
+  X(kReplies, "replies_matched", "messages", kCount, "REPLY that found their MD, RDMA included")                    \
+  X(kSamePeer, "matches_by_other_nid", "messages", kCount, "matched an ME that names another NID of the sender's peer") \
+  X(kNoEntry, "no_entry", "messages", kCount, "PUT and GET that nothing of this shard matches")                     \
+  X(kDropTooLong, "drop_too_long", "messages", kCount, "longer than the MD has room, and it does not truncate")     \
+  X(kDropBadPortal, "drop_bad_portal", "messages", kCount, "for a portal that does not exist")                      \
+  X(kDropIncarnation, "drop_incarnation", "messages", kCount, "ACK or REPLY for an earlier run of this node, or not ours") \
+  X(kDropGone, "drop_md_gone", "messages", kCount, "ACK or REPLY whose MD is unlinked")                             \
+  X(kDropAttached, "drop_md_attached", "messages", kCount, "ACK or REPLY for an MD that belongs to an ME")          \
+  X(kDropExhausted, "drop_md_exhausted", "messages", kCount, "ACK or REPLY for an MD whose threshold is used up")    \
+  X(kEvents, "events", "events", kCount, "told to users")                                                           \
+  X(kEndedAborted, "ended_aborted", "operations", kCount, "ended well, but after their MD had been unlinked")       \
+  X(kResponseTimeouts, "response_timeouts", "mds", kCount, "unlinked because ACK or REPLY did not come in time")
+// clang-format on
+
+PLNET_COUNTERS(MatchCounters, PLNET_MATCH_COUNTERS);
+
+// What the peer directory knows. Asked only for an ME whose NID is neither the sender's primary nor
+// the one in the header.
+class PeerIdentity {
+ public:
+  virtual ~PeerIdentity() = default;
+  [[nodiscard]] virtual bool same_peer(const Nid& entry, const Nid& source) const = 0;
+};
+
+struct ResponseTimeout {
+  MdHandle md;  // gone when this is told, or waiting for its last operation
+  NextHop next_hop;
+};
+
+// What is above a table is told between its calls' own work and their return. Cold.
+class MatchHooks {
+ public:
+  virtual ~MatchHooks() = default;
+  // An ME with an MD has come to a lazy portal: messages that wait at its home may fit now. Inside
+  // attach(), whose caller does not know the handle yet: take note, match later.
+  virtual void on_lazy_attach(PortalId portal) = 0;
+  // After the MD's event, if it had one. The next hop gets a remote failure, if there was one.
+  virtual void on_response_timeout(const ResponseTimeout& timeout) = 0;
+};
+
+struct MatchTableSetup {
+  ShardId shard = 0;
+  // Of this run of the node, never all ones: what is left of earlier runs finds nothing.
+  std::uint64_t interface_cookie = 0;
+  std::uint32_t own_pid = kLustrePid;
+  std::size_t descriptors = 4096;  // attached and bound together
+  std::size_t entries = 4096;
+};
+
+// How a PUT or GET of this shard begins.
+struct StartRequest {
+  MessageType type = MessageType::kPut;
+  bool ack = false;       // PUT: an ACK is asked for
+  bool internal = false;  // LNet's own ping or push
+  ResponseTracking tracking = ResponseTracking::kAll;
+  Instant response_deadline = Instant::max();  // if it is tracked
+};
+
+class MatchTable {
+ public:
+  // Everything is allocated here. What is referred to outlives the table.
+  MatchTable(const MatchTableSetup& setup, PortalDirectory& portals, TimerWheel& timers,
+             const PeerIdentity& peers, MatchHooks& hooks);
+  // Nothing may be pinned any more. MDs that are left get no event.
+  ~MatchTable();
+  MatchTable(const MatchTable&) = delete;
+  MatchTable& operator=(const MatchTable&) = delete;
+
+  // As in DataOperations. An MD whose event handler is called may be unlinked in there, and others
+  // attached and bound.
+  [[nodiscard]] Result<Attached> attach(const MeSpec& me, const MdSpec& md);
+  [[nodiscard]] Result<MdHandle> bind(const MdSpec& md);
+  // With operations under way the last of them says `unlinked`; otherwise an UNLINK event comes
+  // from inside this call. kNotFound: gone already, or it has unlinked itself.
+  Result<void> unlink(const MdHandle& handle);
+  // Its MD goes with it, whatever `unlink_with_md` says. Without an MD any more there is no event.
+  Result<void> unlink(const MeHandle& handle);
+
+  // Message from a peer. No event comes from inside these.
+  [[nodiscard]] MatchResult match(const MatchRequest& request);
+  [[nodiscard]] MatchResult respond(const RespondRequest& request);
+  // The data of a GET under way has been placed by the network: `length` bytes, no REPLY comes.
+  // Ends like a REPLY; its header is made up by the caller. kDrop: more than the sink.
+  [[nodiscard]] MatchResult reply_placed(const Grant& get, std::uint32_t length);
+
+  // An operation of ours. The window is all of the MD: what to send, or where the data shall go.
+  // kNotFound: unlinked, attached to an ME, or threshold used up.
+  [[nodiscard]] Result<Grant> start(const MdHandle& handle, const StartRequest& request);
+  // Where a started one goes, each time it is handed to a peer NI.
+  void set_next_hop(const Grant& grant, const NextHop& next_hop);
+  // Its MD was unlinked: what is still queued need not be sent (kCancelled).
+  [[nodiscard]] bool aborted(const Grant& grant) const { return pinned(grant).aborted; }
+
+  // The operation is over: unpins, tells the user, and unlinks the MD if that was its last. Returns
+  // the status as the user was told, which decides whether a PUT is acknowledged: a success on an
+  // MD that was unlinked meanwhile has become kTimedOut, as in the kernel. The grant is void.
+  Result<void> finish(const Grant& grant, const ReceivedMessage& message, Result<void> status);
+  Result<void> finish(const Grant& grant, const SentMessage& message, Result<void> status);
+
+  // The operation is over for its user, but a peer may still reach the memory: tells the user as
+  // finish() does, keeps the pin. So that event never says `unlinked`, nor does a later one before
+  // end_quarantine(), which has to follow. If the MD has nothing else to wait for then, an UNLINK
+  // event ends it.
+  void quarantine(const Grant& grant, const ReceivedMessage& message, Errc cause);
+  void quarantine(const Grant& grant, const SentMessage& message, Errc cause);
+  void end_quarantine(const Grant& grant);
+
+  [[nodiscard]] WireHandle wire_handle(const MdHandle& md) const {
+    return encode_handle(md, setup_.interface_cookie);
+  }
+  [[nodiscard]] ShardId shard() const { return setup_.shard; }
+  [[nodiscard]] const Counters<MatchCounters>& counters() const { return counters_; }
+
+ private:
+  friend struct Descriptor;
+  using Id = MatchCounters::Id;
+  // Whether a match by another NID of the peer counts.
+  enum class Naming : std::uint8_t { kExact, kSamePeer };
+
+  [[nodiscard]] Descriptor* take_descriptor(const MdSpec& spec, bool attached);
+  [[nodiscard]] Descriptor* find(const MdHandle& handle);
+  [[nodiscard]] const Descriptor& pinned(const Grant& grant) const;
+  [[nodiscard]] Descriptor& pinned(const Grant& grant);
+  [[nodiscard]] MdHandle handle_of(const Descriptor& md) const {
+    return {mds_.index_of(&md), md.generation, setup_.shard};
+  }
+
+  void search(const MatchRequest& request, MatchResult& result);
+  // Returns whether an ME was passed over for its NID alone.
+  bool walk(std::uint32_t first, const MatchRequest& request, Naming naming, MatchResult& result);
+  void commit(Descriptor& md, const MatchRequest& request, MatchResult& result);
+  MatchResult refused(MatchVerdict verdict, MatchCause cause, Id counter);
+  void pin(Descriptor& md);
+  void fill(Grant& grant, const Descriptor& md, EventKind kind, std::uint32_t at,
+            std::uint32_t length) const;
+
+  template <class Describe>
+  Result<void> end(const Grant& grant, Result<void> status, bool unpin, Describe&& describe);
+  void abort(Descriptor& md);
+  void end_with_unlink_event(Descriptor& md);
+  void retire(Descriptor& md);
+  void leave_entry(Descriptor& md);
+  void expire(Descriptor& md);
+
+  const MatchTableSetup setup_;
+  PortalDirectory& portals_;
+  TimerWheel& timers_;
+  const PeerIdentity& peers_;
+  MatchHooks& hooks_;
+  Pool<Descriptor> mds_;
+  MatchEntries entries_;
+  Counters<MatchCounters> counters_;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which operations are given up on when their ACK or REPLY does not come in time.
+#pragma once
+
+#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/wire/header.hpp"
+
+namespace plnet::lnet {
+
+// lustre-release lnet/lnet/lib-move.c: lnet_response_tracking_enabled(). A PUT that asks for no ACK
+// has no response and is none of this function's business. `internal`: a ping or push of LNet's
+// own, which the kernel marks by the MD's option.
+[[nodiscard]] constexpr bool tracks_response(MessageType type, std::uint32_t md_options,
+                                             ResponseTracking setting, bool internal) {
+  if ((md_options & kMdNoTrackResponse) != 0) return false;
+  if (internal || (md_options & kMdTrackResponse) != 0) return true;
+  if (setting == ResponseTracking::kAll) return true;
+  if (type == MessageType::kPut) return setting == ResponseTracking::kPuts;
+  return type == MessageType::kGet && setting == ResponseTracking::kGets;
+}
+
+}  // namespace plnet::lnet
