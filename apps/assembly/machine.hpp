@@ -25,7 +25,7 @@ struct MachineOptions {
   std::string instance;
   std::string lock_directory{runtime::kClaimDirectory};
   bool eal_debug = false;
-  std::function<void(std::string_view line)> eal_log;
+  std::function<void(runtime::EalLevel level, std::string_view line)> eal_log;
 };
 
 // A decision made without taking anything: what `lnet-router --check` shows.

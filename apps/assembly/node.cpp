@@ -24,7 +24,9 @@ constexpr LogSite kPlanWarning{LogLevel::kWarning, "plan_warning", {"kind", "tex
 constexpr LogSite kMemory{LogLevel::kInfo, "memory", {"text"}};
 constexpr LogSite kHostNote{LogLevel::kInfo, "host_note", {"what", "fix"}};
 constexpr LogSite kHostWarning{LogLevel::kWarning, "host_warning", {"what", "why", "fix"}};
-constexpr LogSite kEal{LogLevel::kDebug, "eal", {"line"}};
+constexpr LogSite kEalError{LogLevel::kError, "eal", {"line"}};
+constexpr LogSite kEalWarning{LogLevel::kWarning, "eal", {"line"}};
+constexpr LogSite kEalDetail{LogLevel::kDebug, "eal", {"line"}};
 constexpr LogSite kChanged{LogLevel::kInfo, "changed", {"what", "from", "to", "uid", "pid"}};
 constexpr LogSite kReady{LogLevel::kInfo, "ready", {"pid"}};
 constexpr LogSite kSignal{LogLevel::kInfo, "signal", {"number"}};
@@ -37,6 +39,15 @@ constexpr rlim_t kOpenFilesMin = 256;
 constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
 // A shard ends its turn in microseconds; tokens are home a few turns later.
 constexpr Duration kExchangeDrainMax = std::chrono::seconds(5);
+
+const LogSite& eal_site(runtime::EalLevel level) {
+  switch (level) {
+    case runtime::EalLevel::kError: return kEalError;
+    case runtime::EalLevel::kWarning: return kEalWarning;
+    case runtime::EalLevel::kDetail: return kEalDetail;
+  }
+  return kEalDetail;
+}
 
 void write_finding(runtime::Log& log, const runtime::Finding& finding) {
   if (finding.severity == runtime::Severity::kNote) {
@@ -127,7 +138,9 @@ Outcome<void> Node::take_machine() {
   machine_options.instance = options_.instance;
   machine_options.lock_directory = options_.lock_directory;
   machine_options.eal_debug = log_->wants(LogLevel::kDebug);
-  machine_options.eal_log = [log = log_.get()](std::string_view line) { log->write(kEal, {line}); };
+  machine_options.eal_log = [log = log_.get()](runtime::EalLevel level, std::string_view line) {
+    log->write(eal_site(level), {line});
+  };
   auto machine = Machine::take(std::move(*plan), settings_, machine_options);
   if (!machine) return std::unexpected(machine.error());
   machine_ = std::move(*machine);

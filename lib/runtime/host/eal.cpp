@@ -20,7 +20,7 @@
 namespace plnet::runtime {
 
 struct Eal::State {
-  std::function<void(std::string_view)> log;
+  std::function<void(EalLevel, std::string_view)> log;
   std::string first_line;  // that a failing start said
   FILE* stream = nullptr;
   FILE* stream_before = nullptr;  // given back at the end
@@ -34,12 +34,18 @@ struct Eal::State {
 
 namespace {
 
+EalLevel level_of(int level) {
+  if (level <= 0 || level > static_cast<int>(RTE_LOG_WARNING)) return EalLevel::kDetail;
+  return level == static_cast<int>(RTE_LOG_WARNING) ? EalLevel::kWarning : EalLevel::kError;
+}
+
 // EAL writes whole lines, mostly.
-void pass_lines(const std::function<void(std::string_view)>& log, std::string_view text) {
+void pass_lines(const std::function<void(EalLevel, std::string_view)>& log, EalLevel level,
+                std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    if (!line.empty() && log) log(line);
+    if (!line.empty() && log) log(level, line);
     if (end == std::string_view::npos) return;
     text.remove_prefix(end + 1);
   }
@@ -82,7 +88,8 @@ Outcome<std::unique_ptr<Eal>> Eal::start(const EalRequest& request,
         auto& self = *static_cast<State*>(cookie);
         // The usage text and the summary that follow a bad option say less than the first line.
         if (!self.started && self.first_line.empty()) self.first_line.assign(text, size);
-        pass_lines(self.log, {text, size});
+        // Of the message that this thread is writing: EAL flushes each before it returns.
+        pass_lines(self.log, level_of(rte_log_cur_msg_loglevel()), {text, size});
         return static_cast<ssize_t>(size);
       },
       .seek = nullptr,

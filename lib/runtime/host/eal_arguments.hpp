@@ -27,6 +27,8 @@ struct EalLcore {
   unsigned cpu = 0;  // several shards may name the same
 };
 
+enum class EalLevel : std::uint8_t { kError, kWarning, kDetail };
+
 struct EalRequest {
   std::string program = "plnet";
   std::vector<EalLcore> lcores;
@@ -34,7 +36,8 @@ struct EalRequest {
   std::size_t memory_mib = 32;      // for DPDK's own objects; the arenas are not part of it
   bool debug = false;               // also EAL's info and debug lines
   std::vector<std::string> extra;   // for instance --vdev=...
-  std::function<void(std::string_view line)> log;  // any thread; empty: silence
+  // What it says, line by line. Any thread; empty: silence.
+  std::function<void(EalLevel level, std::string_view line)> log;
 };
 
 struct EalArguments {
