@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/lnet/report_json.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+Json traffic(const lnet::TrafficReport& report) {
+  return {{"send_count", report.send_count},
+          {"recv_count", report.recv_count},
+          {"drop_count", report.drop_count}};
+}
+
+Json counts(const lnet::MessageCounts& report) {
+  return {{"put", report.put},
+          {"get", report.get},
+          {"reply", report.reply},
+          {"ack", report.ack},
+          {"hello", report.hello}};
+}
+
+void add_messages(Json& item, const lnet::MessageReport& report) {
+  item["sent_stats"] = counts(report.sent);
+  item["received_stats"] = counts(report.received);
+  item["dropped_stats"] = counts(report.dropped);
+}
+
+void add_preferred(Json& info, const char* key, std::span<const lnet::Nid> nids) {
+  for (std::size_t i = 0; i < nids.size(); ++i)
+    info[key][fmt::format("NID-{}", i)] = text_of(nids[i]);
+}
+
+// The kernel's numbers are unsigned and printed signed: no rule is -1.
+Json policy(const lnet::PolicyReport& report) {
+  Json info = {{"net priority", static_cast<std::int32_t>(report.net_priority)},
+               {"nid priority", static_cast<std::int32_t>(report.nid_priority)}};
+  add_preferred(info, "Preferred gateway NIDs", report.preferred_gateways);
+  add_preferred(info, "Preferred source NIDs", report.preferred_sources);
+  return info;
+}
+
+Json health(const lnet::NiHealthReport& report) {
+  return {{"fatal_error", report.fatal_error}, {"health value", report.health_value},
+          {"interrupts", report.interrupts},   {"dropped", report.dropped},
+          {"aborted", report.aborted},         {"no route", report.no_route},
+          {"timeouts", report.timeouts},       {"error", report.error},
+          {"ping_count", report.ping_count},   {"next_ping", report.next_ping}};
+}
+
+Json health(const lnet::PeerNiHealthReport& report) {
+  return {{"health value", report.health_value},
+          {"dropped", report.dropped},
+          {"timeout", report.timeout},
+          {"error", report.error},
+          {"network timeout", report.network_timeout},
+          {"ping_count", report.ping_count},
+          {"next_ping", report.next_ping}};
+}
+
+void add_tunables(Json& item, const lnet::NiReport& ni) {
+  item["tunables"] = {{"peer_timeout", ni.tunables.peer_timeout_s},
+                      {"peer_credits", ni.tunables.peer_credits},
+                      {"peer_buffer_credits", ni.tunables.peer_buffer_credits},
+                      {"credits", ni.tunables.credits}};
+  for (const lnet::LndTunable& tunable : ni.lnd_tunables) {
+    Json& value = item["lnd tunables"][tunable.name];
+    std::visit([&value](const auto& known) { value = known; }, tunable.value);
+  }
+  item["dev cpt"] = ni.device_cpt;
+  std::string cpts;
+  for (const std::uint16_t cpt : ni.cpts)
+    cpts += fmt::format("{}{}", cpts.empty() ? "" : ",", cpt);
+  item["CPT"] = fmt::format("[{}]", cpts);
+}
+
+Json ni_to_json(const lnet::NiReport& ni, int level) {
+  Json item = {{"nid", text_of(ni.nid)}, {"status", ni.up ? "up" : "down"}};
+  for (std::size_t i = 0; i < ni.interfaces.size(); ++i)
+    item["interfaces"][fmt::format("{}", i)] = ni.interfaces[i];
+  if (level < 1) return item;
+  item["statistics"] = traffic(ni.traffic);
+  if (level >= 4) item["udsp info"] = policy(ni.policy);
+  if (level >= 2) {
+    add_messages(item, ni.messages);
+    item["health stats"] = health(ni.health);
+  }
+  add_tunables(item, ni);
+  return item;
+}
+
+const char* name_of(lnet::Aliveness state) {
+  switch (state) {
+    case lnet::Aliveness::kUnknown: return "NA";
+    case lnet::Aliveness::kUp: return "up";
+    case lnet::Aliveness::kDown: return "down";
+  }
+  return "NA";
+}
+
+Json peer_ni_to_json(const lnet::PeerNiReport& ni, int level) {
+  Json item = {{"nid", text_of(ni.nid)}};
+  if (level >= 4) item["udsp info"] = policy(ni.policy);
+  item["state"] = name_of(ni.state);
+  if (level < 1) return item;
+  item["max_ni_tx_credits"] = ni.max_ni_tx_credits;
+  item["available_tx_credits"] = ni.available_tx_credits;
+  item["min_tx_credits"] = ni.min_tx_credits;
+  item["tx_q_num_of_buf"] = ni.tx_q_num_of_buf;
+  item["available_rtr_credits"] = ni.available_rtr_credits;
+  item["min_rtr_credits"] = ni.min_rtr_credits;
+  item["refcount"] = ni.refcount;
+  item["statistics"] = traffic(ni.traffic);
+  if (level < 2) return item;
+  add_messages(item, ni.messages);
+  item["health stats"] = health(ni.health);
+  return item;
+}
+
+Json pool(const lnet::BufferPoolReport& report) {
+  return {{"npages", report.pages},
+          {"nbuffers", report.buffers},
+          {"credits", report.credits},
+          {"mincredits", report.credits_min}};
+}
+
+Json remote_to_json(const lnet::RemoteNode& node) {
+  Json item = {{"primary nid", node.primary ? text_of(*node.primary) : "<?>"},
+               {"Multi-Rail", node.multi_rail},
+               {"peer ni", Json::array()}};
+  for (const lnet::Nid& nid : node.nids)
+    item["peer ni"].push_back({{"nid", text_of(nid)}});
+  return item;
+}
+
+// Nothing to list is no document, as lnetctl has it.
+Json document_of(std::string_view key, Json list) {
+  if (list.empty()) return {};
+  return {{std::string(key), std::move(list)}};
+}
+
+}  // namespace
+
+Json nets_to_json(std::span<const lnet::NetReport> nets, int level) {
+  Json list = Json::array();
+  for (const lnet::NetReport& net : nets) {
+    Json nis = Json::array();
+    for (const lnet::NiReport& ni : net.nis)
+      nis.push_back(ni_to_json(ni, level));
+    list.push_back({{"net type", lnet::text_of_net(net.net)}, {"local NI(s)", std::move(nis)}});
+  }
+  return document_of("net", std::move(list));
+}
+
+Json peers_to_json(std::span<const lnet::PeerReport> peers, int level) {
+  Json list = Json::array();
+  for (const lnet::PeerReport& peer : peers) {
+    Json item = {{"primary nid", text_of(peer.primary)}, {"Multi-Rail", peer.multi_rail}};
+    if (level >= 3) item["peer state"] = peer.state;
+    Json& nis = item["peer ni"] = Json::array();
+    for (const lnet::PeerNiReport& ni : peer.nis)
+      nis.push_back(peer_ni_to_json(ni, level));
+    list.push_back(std::move(item));
+  }
+  return document_of("peer", std::move(list));
+}
+
+Json peer_list_to_json(std::span<const lnet::PeerReport> peers) {
+  Json list = Json::array();
+  for (const lnet::PeerReport& peer : peers)
+    list.push_back({{"nid", text_of(peer.primary)}});
+  return document_of("peer list", std::move(list));
+}
+
+Json routes_to_json(std::span<const lnet::RouteReport> routes, bool verbose) {
+  Json list = Json::array();
+  for (const lnet::RouteReport& report : routes) {
+    Json item = {{"net", lnet::text_of_net(report.route.net)},
+                 {"gateway", text_of(report.route.gateway)}};
+    if (verbose) {
+      item["hop"] = report.route.hops;
+      item["priority"] = report.route.priority;
+      item["state"] = report.up ? "up" : "down";
+      item["type"] = report.single_hop ? "single-hop" : "multi-hop";
+    }
+    list.push_back(std::move(item));
+  }
+  return document_of("route", std::move(list));
+}
+
+Json routing_to_json(const lnet::RoutingReport& routing) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < routing.cpts.size(); ++i) {
+    const auto& cpt = routing.cpts[i];
+    list.push_back(
+        {{fmt::format("cpt[{}]", i),
+          {{"tiny", pool(cpt.tiny)}, {"small", pool(cpt.small)}, {"large", pool(cpt.large)}}}});
+  }
+  list.push_back({{"enable", routing.enabled ? 1 : 0}});
+  return {{"routing", std::move(list)},
+          {"buffers",
+           {{"tiny", routing.buffers.tiny},
+            {"small", routing.buffers.small},
+            {"large", routing.buffers.large}}}};
+}
+
+Json statistics_to_json(const lnet::StatisticsReport& statistics) {
+  Json map = Json::object();
+#define PLNET_X(name) map[#name] = statistics.name;
+  PLNET_LNET_STATISTICS(PLNET_X)
+#undef PLNET_X
+  return {{"statistics", std::move(map)}};
+}
+
+Json globals_to_json(const lnet::ParameterValues& values) {
+  Json map = Json::object();
+  for (const lnet::GlobalVariable& variable : lnet::global_variables()) {
+    map[std::string(variable.name)] = values.*variable.member;
+    if (variable.name == "router_sensitivity") map["lnd_timeout"] = values.lnd_timeout_s();
+  }
+  return {{"global", std::move(map)}};
+}
+
+Json pings_to_json(std::span<const lnet::PingReport> reports, std::string_view key) {
+  Json list = Json::array();
+  for (const lnet::PingReport& report : reports) {
+    if (report.answer) list.push_back(remote_to_json(*report.answer));
+  }
+  return document_of(key, std::move(list));
+}
+
+}  // namespace plnet::runtime
