@@ -3,89 +3,123 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
-using Chunk = ChunkPool::Chunk;
-
-Chunk* ChunkPool::take() {
-  if (free_ == nullptr) {
-    all_.push_back(std::make_unique_for_overwrite<Chunk>());
-    return all_.back().get();
-  }
-  Chunk* chunk = free_;
-  free_ = chunk->next;
-  chunk->next = nullptr;
-  return chunk;
+ByteQueue::Piece* ByteQueue::append(BlockPool& pool, bool described) {
+  void* const block = pool.take(described ? kRunShift : kPlainShift);
+  auto* const piece = ::new (block) Piece{nullptr, 0, described};
+  (last_ == nullptr ? first_ : last_->next) = piece;
+  last_ = piece;
+  return piece;
 }
 
-void ChunkPool::give(Chunk* chunk) {
-  chunk->next = free_;
-  free_ = chunk;
-}
-
-void ByteQueue::push(ChunkPool& pool, std::span<const std::byte> bytes) {
-  size_ += bytes.size();
+void ByteQueue::push(BlockPool& pool, std::span<const std::byte> bytes) {
+  size_ += static_cast<std::uint32_t>(bytes.size());
   while (!bytes.empty()) {
-    if (last_ == nullptr || tail_ == Chunk::kBytes) {
-      Chunk* chunk = pool.take();
-      (last_ == nullptr ? first_ : last_->next) = chunk;
-      last_ = chunk;
-      tail_ = 0;
-    }
-    const std::size_t room = std::min(bytes.size(), Chunk::kBytes - tail_);
-    std::memcpy(last_->bytes + tail_, bytes.data(), room);
-    tail_ = static_cast<std::uint16_t>(tail_ + room);
-    bytes = bytes.subspan(room);
+    Piece* piece = last_;
+    if (piece == nullptr || piece->described || piece->length == kPlainBytes)
+      piece = append(pool, false);
+    const std::size_t count = std::min<std::size_t>(bytes.size(), kPlainBytes - piece->length);
+    std::memcpy(bytes_of(piece) + piece->length, bytes.data(), count);
+    piece->length += static_cast<std::uint32_t>(count);
+    bytes = bytes.subspan(count);
   }
 }
 
-template <class Take>
-void ByteQueue::consume(ChunkPool& pool, std::size_t count, Take&& take) {
+void ByteQueue::push(BlockPool& pool, const PatternRun& run) {
+  if (run.length == 0) return;
+  PLNET_CHECK(run.length <= std::numeric_limits<std::uint32_t>::max() - size_,
+              "a stream has taken more than its buffer can hold");
+  const auto length = static_cast<std::uint32_t>(run.length);
+  size_ += length;
+  if (last_ != nullptr && last_->described && run_of(last_)->continued_by(run)) {
+    run_of(last_)->length += length;
+    last_->length += length;
+    return;
+  }
+  Piece* const piece = append(pool, true);
+  ::new (run_of(piece)) PatternRun(run);
+  piece->length = length;
+}
+
+template <class Visit>
+void ByteQueue::consume(BlockPool& pool, std::size_t count, Visit&& visit) {
   PLNET_CHECK(count <= size_, "more bytes were asked for than are there");
-  size_ -= count;
+  size_ -= static_cast<std::uint32_t>(count);
   while (count > 0) {
-    const std::size_t end = first_ == last_ ? tail_ : Chunk::kBytes;
-    const std::size_t here = std::min(count, end - head_);
-    take(first_->bytes + head_, here);
-    head_ = static_cast<std::uint16_t>(head_ + here);
+    Piece* const piece = first_;
+    const auto here =
+        static_cast<std::uint32_t>(std::min<std::size_t>(count, piece->length - head_));
+    visit(piece, head_, here);
+    head_ += here;
     count -= here;
-    if (head_ != end) continue;
-    Chunk* done = first_;
-    first_ = done->next;
+    if (head_ != piece->length) continue;
+    first_ = piece->next;
     if (first_ == nullptr) last_ = nullptr;
     head_ = 0;
-    pool.give(done);
+    pool.give(piece, piece->described ? kRunShift : kPlainShift);
   }
 }
 
-void ByteQueue::copy_out(ChunkPool& pool, std::span<std::byte> out) {
+void ByteQueue::move_out(BlockPool& pool, LazyMemory* lazy, std::span<std::byte> out) {
+  const bool to_lazy = lazy != nullptr && lazy->holds(out.data());
   std::byte* to = out.data();
-  consume(pool, out.size(), [&to](const std::byte* from, std::size_t count) {
-    std::memcpy(to, from, count);
+  consume(pool, out.size(), [&](Piece* piece, std::uint32_t skip, std::uint32_t count) {
+    if (!piece->described) {
+      const std::span<const std::byte> bytes{bytes_of(piece) + skip, count};
+      if (to_lazy) {
+        lazy->put(to, bytes);
+      } else {
+        std::memcpy(to, bytes.data(), count);
+      }
+    } else {
+      const PatternRun run = run_of(piece)->behind(skip).first(count);
+      if (to_lazy) {
+        lazy->put(to, run);
+      } else {
+        write_pattern(run, {to, count});
+      }
+    }
     to += count;
   });
 }
 
-void ByteQueue::drop(ChunkPool& pool, std::size_t count) {
-  consume(pool, count, [](const std::byte*, std::size_t) {});
+void ByteQueue::drop(BlockPool& pool, std::size_t count) {
+  consume(pool, count, [](Piece*, std::uint32_t, std::uint32_t) {});
 }
 
-void ByteQueue::keep_first(ChunkPool& pool, std::size_t count) {
+void ByteQueue::keep_first(BlockPool& pool, std::size_t count) {
   PLNET_CHECK(count <= size_, "fewer bytes are there than shall be kept");
   if (count == size_) return;
   ByteQueue kept;
-  std::size_t left = count;
-  for (const Chunk* chunk = first_; left > 0; chunk = chunk->next) {
-    const std::size_t begin = chunk == first_ ? head_ : 0U;
-    const std::size_t here = std::min(left, Chunk::kBytes - begin);
-    kept.push(pool, {chunk->bytes + begin, here});
-    left -= here;
-  }
+  consume(pool, count, [&](Piece* piece, std::uint32_t skip, std::uint32_t here) {
+    if (piece->described) {
+      kept.push(pool, run_of(piece)->behind(skip).first(here));
+    } else {
+      kept.push(pool, std::span<const std::byte>{bytes_of(piece) + skip, here});
+    }
+  });
   clear(pool);
   *this = kept;
+}
+
+std::size_t ByteQueue::plain_bytes(std::size_t from, std::size_t limit) const {
+  std::size_t skip = from + head_;
+  std::size_t plain = 0;
+  for (const Piece* piece = first_; piece != nullptr && plain < limit; piece = piece->next) {
+    if (skip >= piece->length) {
+      skip -= piece->length;
+      continue;
+    }
+    if (piece->described) break;
+    plain += piece->length - skip;
+    skip = 0;
+  }
+  return std::min(plain, limit);
 }
 
 }  // namespace plnet::drivers

@@ -2,11 +2,14 @@
 #include "drivers/net/sim/event_loop.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace plnet::drivers {
 
 EventLoop::EventLoop(std::uint64_t seed, TieBreak tie_break, const LoopLimits& limits)
-    : limits_(limits), tie_break_(tie_break), random_(seed) {}
+    : limits_(limits), tie_break_(tie_break), random_(seed) {
+  buckets_.fill(kNoSlot);
+}
 
 EventId EventLoop::schedule(Instant when, EventSink& sink, std::uint64_t word) {
   const std::uint32_t index = take_slot();
@@ -15,7 +18,9 @@ EventId EventLoop::schedule(Instant when, EventSink& sink, std::uint64_t word) {
   slot.word = word;
   const std::uint64_t tie = tie_break_ == TieBreak::kDrawn ? random_.next() : sequence_++;
   const Instant at = std::max(when, now());
-  push_key({at.time_since_epoch().count(), tie << kSlotBits | index});
+  slot.key = {at.time_since_epoch().count(), tie << kSlotBits | index};
+  ++pending_;
+  place(index);
   return {index, slot.generation};
 }
 
@@ -23,15 +28,18 @@ bool EventLoop::cancel(EventId id) {
   if (id.slot >= slots_.size()) return false;
   Slot& slot = slots_[id.slot];
   if (slot.generation != id.generation || slot.sink == nullptr) return false;
-  slot.sink = nullptr;  // the key stays in the heap until it comes up
-  ++cancelled_;
-  if (cancelled_ > kCompactionMin && cancelled_ > heap_.size() / 2) compact();
+  --pending_;
+  if (slot.previous == kDue) {
+    slot.sink = nullptr;  // the key stays until it comes up, which is soon
+  } else {
+    unlink(slot);
+    free_slot(id.slot);
+  }
   return true;
 }
 
 bool EventLoop::step() {
-  drop_cancelled_heads();
-  if (heap_.empty()) return false;
+  if (!find_head(Instant::max().time_since_epoch().count())) return false;
   run_head();
   return true;
 }
@@ -44,22 +52,18 @@ RunResult EventLoop::run_until(Instant when) {
 }
 
 Instant EventLoop::next() const {
-  // Cancelled heads make this early, never late: whoever asks looks again.
-  return heap_.empty() ? Instant::max() : Instant{Duration{heap_.front().time}};
+  if (const Key* const key = head(); key != nullptr) return Instant{Duration{key->time}};
+  if (levels_ == 0) return Instant::max();
+  std::int64_t least = Instant::max().time_since_epoch().count();
+  for (std::uint32_t index = buckets_[first_bucket()]; index != kNoSlot; index = slots_[index].next)
+    least = std::min(least, slots_[index].key.time);
+  return Instant{Duration{least}};
 }
 
 RunResult EventLoop::run(Instant until, bool has_end) {
   RunResult result;
   events_this_instant_ = 0;
-  for (;;) {
-    drop_cancelled_heads();
-    if (heap_.empty() || heap_.front().time > until.time_since_epoch().count()) {
-      if (has_end) {
-        result.end = heap_.empty() ? RunEnd::kIdle : RunEnd::kTime;
-        if (until > now()) clock_.set(until);
-      }
-      return result;
-    }
+  while (find_head(until.time_since_epoch().count())) {
     if (result.events >= limits_.events_per_run) {
       result.end = RunEnd::kEventLimit;
       return result;
@@ -71,31 +75,59 @@ RunResult EventLoop::run(Instant until, bool has_end) {
     run_head();
     ++result.events;
   }
+  if (has_end) {
+    result.end = pending_ == 0 ? RunEnd::kIdle : RunEnd::kTime;
+    if (until > now()) clock_.set(until);
+  }
+  return result;
 }
 
 void EventLoop::run_head() {
-  const Key head = heap_.front();
-  pop_key();
-  const auto index = static_cast<std::uint32_t>(head.order & kSlotMask);
+  const Key key = *head();
+  pop_head();
+  fetch_ahead();
+  const auto index = static_cast<std::uint32_t>(key.order & kSlotMask);
   const Slot& slot = slots_[index];
   EventSink& sink = *slot.sink;
   const std::uint64_t word = slot.word;
   free_slot(index);
+  --pending_;
 
-  const Instant at{Duration{head.time}};
+  const Instant at{Duration{key.time}};
   if (at != now()) events_this_instant_ = 0;
   ++events_this_instant_;
   clock_.set(at);
   ++events_run_;
-  note(static_cast<std::uint64_t>(head.time));
-  note(head.order ^ word);
+  note(static_cast<std::uint64_t>(key.time));
+  note(key.order ^ word);
   sink.on_event(word);
+}
+
+// Events of one tick have nothing to do with each other, mostly, so what one waits for from memory
+// can come while another runs.
+void EventLoop::fetch_ahead() {
+  if (fetched_ != kNoSlot) {  // a list can be followed only a step at a time
+    fetched_ = slots_[fetched_].next;
+    if (fetched_ != kNoSlot) __builtin_prefetch(&slots_[fetched_]);
+  }
+  const std::size_t left = due_.size() - due_next_;
+  const Key* const ahead = due_.data() + due_next_;
+  if (left > kSlotAhead) __builtin_prefetch(&slots_[ahead[kSlotAhead].order & kSlotMask]);
+  if (left > kSinkAhead) {
+    const Slot& slot = slots_[ahead[kSinkAhead].order & kSlotMask];
+    if (slot.sink != nullptr) __builtin_prefetch(slot.sink);
+  }
+  for (unsigned step = 0; step < kStepsAhead.size(); ++step) {
+    if (left <= kStepsAhead[step]) continue;
+    const Slot& slot = slots_[ahead[kStepsAhead[step]].order & kSlotMask];
+    if (slot.sink != nullptr) slot.sink->on_event_soon(slot.word, step);
+  }
 }
 
 std::uint32_t EventLoop::take_slot() {
   if (first_free_ != kNoSlot) {
     const std::uint32_t index = first_free_;
-    first_free_ = slots_[index].next_free;
+    first_free_ = slots_[index].next;
     return index;
   }
   PLNET_CHECK(slots_.size() < kSlotMask, "more events are pending than a simulation may have");
@@ -107,71 +139,162 @@ void EventLoop::free_slot(std::uint32_t index) {
   Slot& slot = slots_[index];
   slot.sink = nullptr;
   ++slot.generation;
-  slot.next_free = first_free_;
+  slot.next = first_free_;
   first_free_ = index;
 }
 
-void EventLoop::push_key(const Key& key) {
-  std::size_t hole = heap_.size();
-  heap_.push_back(key);
+void EventLoop::place(std::uint32_t index) {
+  Slot& slot = slots_[index];
+  const std::uint64_t tick = static_cast<std::uint64_t>(slot.key.time) >> kTickBits;
+  if (tick <= tick_) {
+    slot.previous = kDue;
+    push_late(slot.key);
+    return;
+  }
+  const auto highest = static_cast<unsigned>(std::bit_width(tick ^ tick_) - 1);
+  const unsigned level = highest / kDigitBits;
+  const auto digit = static_cast<unsigned>(tick >> (level * kDigitBits) & (kBuckets - 1));
+  link(index, level * kBuckets + digit);
+}
+
+void EventLoop::link(std::uint32_t index, unsigned bucket) {
+  Slot& slot = slots_[index];
+  slot.previous = kFirst | bucket;
+  slot.next = buckets_[bucket];
+  if (slot.next != kNoSlot) slots_[slot.next].previous = index;
+  buckets_[bucket] = index;
+  occupied_[bucket / 64] |= 1ULL << (bucket % 64);
+  const unsigned level = bucket / kBuckets;
+  words_[level] |= 1U << (bucket % kBuckets / 64);
+  levels_ |= 1U << level;
+}
+
+void EventLoop::unlink(const Slot& slot) {
+  if (slot.next != kNoSlot) slots_[slot.next].previous = slot.previous;
+  if ((slot.previous & kFirst) == 0) {
+    slots_[slot.previous].next = slot.next;
+    return;
+  }
+  const unsigned bucket = slot.previous & ~kFirst;
+  buckets_[bucket] = slot.next;
+  if (slot.next == kNoSlot) mark_empty(bucket);
+}
+
+void EventLoop::mark_empty(unsigned bucket) {
+  occupied_[bucket / 64] &= ~(1ULL << (bucket % 64));
+  if (occupied_[bucket / 64] != 0) return;
+  const unsigned level = bucket / kBuckets;
+  words_[level] &= ~(1U << (bucket % kBuckets / 64));
+  if (words_[level] == 0) levels_ &= ~(1U << level);
+}
+
+// The bucket with the earliest events; there is one.
+unsigned EventLoop::first_bucket() const {
+  const auto level = static_cast<unsigned>(std::countr_zero(levels_));
+  const unsigned word = level * kWords + static_cast<unsigned>(std::countr_zero(words_[level]));
+  return word * 64 + static_cast<unsigned>(std::countr_zero(occupied_[word]));
+}
+
+std::uint64_t EventLoop::start_of(unsigned bucket) const {
+  const unsigned shift = bucket / kBuckets * kDigitBits;
+  const std::uint64_t digit = bucket % kBuckets;
+  const std::uint64_t above = shift + kDigitBits < 64
+                                  ? tick_ >> (shift + kDigitBits) << (shift + kDigitBits)
+                                  : std::uint64_t{0};
+  return above | digit << shift;
+}
+
+// Makes the next events due, unless they lie behind `until`: nothing may be due that is far away,
+// or what is scheduled before it would have to be sorted in.
+bool EventLoop::fill_due(std::int64_t until) {
+  due_.clear();
+  due_next_ = 0;
+  while (due_.empty()) {
+    if (levels_ == 0) return false;
+    const unsigned bucket = first_bucket();
+    const std::uint64_t start = start_of(bucket);
+    if (start > static_cast<std::uint64_t>(until) >> kTickBits) return false;
+    tick_ = start;
+    std::uint32_t index = buckets_[bucket];
+    buckets_[bucket] = kNoSlot;
+    mark_empty(bucket);
+    while (index != kNoSlot) {
+      Slot& slot = slots_[index];
+      const std::uint32_t next = slot.next;
+      if (next != kNoSlot) __builtin_prefetch(&slots_[next]);
+      if (static_cast<std::uint64_t>(slot.key.time) >> kTickBits == tick_) {
+        slot.previous = kDue;
+        due_.push_back(slot.key);
+      } else {
+        place(index);
+      }
+      index = next;
+    }
+  }
+  fetched_ = (levels_ & 1U) != 0 ? buckets_[first_bucket()] : kNoSlot;
+  std::ranges::sort(due_, [](const Key& a, const Key& b) { return a.before(b); });
+  return true;
+}
+
+const EventLoop::Key* EventLoop::head() const {
+  const Key* const due = due_next_ < due_.size() ? &due_[due_next_] : nullptr;
+  if (late_.empty()) return due;
+  return due == nullptr || late_.front().before(*due) ? late_.data() : due;
+}
+
+void EventLoop::pop_head() {
+  if (head() == late_.data()) {
+    pop_late();
+  } else {
+    ++due_next_;
+  }
+}
+
+// Whether there is an event up to `until`; head() is it.
+bool EventLoop::find_head(std::int64_t until) {
+  for (;;) {
+    const Key* const key = head();
+    if (key == nullptr) {
+      if (!fill_due(until)) return false;
+      continue;
+    }
+    const auto index = static_cast<std::uint32_t>(key->order & kSlotMask);
+    if (slots_[index].sink != nullptr) return key->time <= until;
+    pop_head();  // cancelled
+    free_slot(index);
+  }
+}
+
+void EventLoop::push_late(const Key& key) {
+  std::size_t hole = late_.size();
+  late_.push_back(key);
   while (hole > 0) {
     const std::size_t parent = (hole - 1) / kArity;
-    if (!key.before(heap_[parent])) break;
-    heap_[hole] = heap_[parent];
+    if (!key.before(late_[parent])) break;
+    late_[hole] = late_[parent];
     hole = parent;
   }
-  heap_[hole] = key;
+  late_[hole] = key;
 }
 
-void EventLoop::pop_key() {
-  const Key last = heap_.back();
-  heap_.pop_back();
-  if (!heap_.empty()) sift_down(0, last);
-}
-
-void EventLoop::sift_down(std::size_t hole, const Key& key) {
+void EventLoop::pop_late() {
+  const Key key = late_.back();
+  late_.pop_back();
+  if (late_.empty()) return;
+  std::size_t hole = 0;
   for (;;) {
     const std::size_t first = hole * kArity + 1;
-    if (first >= heap_.size()) break;
-    const std::size_t end = std::min(first + kArity, heap_.size());
+    if (first >= late_.size()) break;
+    const std::size_t end = std::min(first + kArity, late_.size());
     std::size_t least = first;
     for (std::size_t child = first + 1; child < end; ++child) {
-      if (heap_[child].before(heap_[least])) least = child;
+      if (late_[child].before(late_[least])) least = child;
     }
-    if (!heap_[least].before(key)) break;
-    heap_[hole] = heap_[least];
+    if (!late_[least].before(key)) break;
+    late_[hole] = late_[least];
     hole = least;
   }
-  heap_[hole] = key;
-}
-
-void EventLoop::drop_cancelled_heads() {
-  while (!heap_.empty()) {
-    const auto index = static_cast<std::uint32_t>(heap_.front().order & kSlotMask);
-    if (slots_[index].sink != nullptr) return;
-    pop_key();
-    free_slot(index);
-    --cancelled_;
-  }
-}
-
-// Order is total, so the shape of the heap has no bearing on what runs when.
-void EventLoop::compact() {
-  std::size_t kept = 0;
-  for (const Key& key : heap_) {
-    const auto index = static_cast<std::uint32_t>(key.order & kSlotMask);
-    if (slots_[index].sink == nullptr) {
-      free_slot(index);
-    } else {
-      heap_[kept++] = key;
-    }
-  }
-  heap_.resize(kept);
-  cancelled_ = 0;
-  for (std::size_t i = kept; i-- > 0;) {
-    const Key key = heap_[i];
-    sift_down(i, key);
-  }
+  late_[hole] = key;
 }
 
 }  // namespace plnet::drivers

@@ -4,6 +4,7 @@
 // seed, shape and inputs, and the digest of all events tells whether two runs were the same.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +19,10 @@ namespace plnet::drivers {
 class EventSink {
  public:
   virtual void on_event(std::uint64_t word) = 0;
+  // A hint that on_event(word) is a few events away: fetch into the cache what it will look at. It
+  // comes in steps: what a step fetches the next one may follow to what lies behind. Each may come
+  // or not, the event may be cancelled after it, and what happens must not depend on it.
+  virtual void on_event_soon(std::uint64_t /*word*/, unsigned /*step*/) const {}
 
  protected:
   ~EventSink() = default;
@@ -81,9 +86,10 @@ class EventLoop {
   RunResult run_until(Instant when);
   RunResult run_for(Duration span) { return run_until(now() + span); }
 
-  // The moment of the next event, Instant::max() if there is none.
+  // The moment of the next event, Instant::max() if there is none. May be too early after a
+  // cancel(), never too late: whoever asks looks again.
   [[nodiscard]] Instant next() const;
-  [[nodiscard]] std::size_t pending() const { return heap_.size() - cancelled_; }
+  [[nodiscard]] std::size_t pending() const { return pending_; }
   [[nodiscard]] std::uint64_t events_run() const { return events_run_; }
 
   // Folds a fact into the digest: which bytes arrived, which message was lost.
@@ -92,8 +98,8 @@ class EventLoop {
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
 
  private:
-  // Sixteen bytes, so that the four children of a heap node share a cache line. `order` is the tie
-  // break above the slot's index: that makes every key unique and the order of events total.
+  // Sixteen bytes, so that four of them share a cache line. `order` is the tie break above the
+  // slot's index: that makes every key unique and the order of events total.
   struct Key {
     std::int64_t time = 0;
     std::uint64_t order = 0;
@@ -105,24 +111,52 @@ class EventLoop {
   struct Slot {
     EventSink* sink = nullptr;  // null: free or cancelled
     std::uint64_t word = 0;
+    Key key;
     std::uint32_t generation = 0;
-    std::uint32_t next_free = kNoSlot;
+    std::uint32_t next = kNoSlot;  // in its bucket, or of the free ones
+    // In its bucket. The first has the bucket's number with kFirst, one that is due kDue.
+    std::uint32_t previous = kNoSlot;
   };
 
-  static constexpr unsigned kSlotBits = 24;  // 16 Mi pending events, 640 MiB of them
+  // The wheel. What is not due yet waits, unsorted, in a bucket: on the level of the highest digit
+  // in which its tick differs from the wheel's, in the bucket of that digit. The wheel goes from
+  // bucket to bucket and never over an empty stretch; a bucket of level 0 is sorted when its tick
+  // has come, one of a higher level is dealt out to those below. So an event costs a few stores
+  // however many there are.
+  static constexpr unsigned kTickBits = 4;    // 16 ns: some dozen events of a site of thousands
+  static constexpr unsigned kDigitBits = 10;  // 16 us: few arrivals wait on another level
+  static constexpr unsigned kBuckets = 1U << kDigitBits;  // of a level
+  static constexpr unsigned kLevels = (63 - kTickBits + kDigitBits - 1) / kDigitBits;
+  static constexpr unsigned kWords = kBuckets / 64;
+
+  static constexpr unsigned kSlotBits = 24;  // 16 Mi pending events, 768 MiB of them
   static constexpr std::uint32_t kNoSlot = ~0U;
+  static constexpr std::uint32_t kDue = ~0U;
+  static constexpr std::uint32_t kFirst = 1U << 31U;
   static constexpr std::uint64_t kSlotMask = (1ULL << kSlotBits) - 1;
   static constexpr std::size_t kArity = 4;
-  static constexpr std::size_t kCompactionMin = 4096;  // below that cancelled events cost nothing
   static constexpr std::uint64_t kDigestFactor = 0x9e37'79b9'7f4a'7c15ULL;
+  // How many events ahead what is needed is fetched: first the slot, then the sink, then what the
+  // sink will look at.
+  static constexpr std::size_t kSlotAhead = 20;
+  static constexpr std::size_t kSinkAhead = 16;
+  static constexpr std::array<std::size_t, 3> kStepsAhead{12, 8, 4};
 
   [[nodiscard]] std::uint32_t take_slot();
   void free_slot(std::uint32_t index);
-  void push_key(const Key& key);
-  void pop_key();
-  void sift_down(std::size_t hole, const Key& key);
-  void drop_cancelled_heads();
-  void compact();
+  void place(std::uint32_t index);
+  void link(std::uint32_t index, unsigned bucket);
+  void unlink(const Slot& slot);
+  void mark_empty(unsigned bucket);
+  [[nodiscard]] unsigned first_bucket() const;
+  [[nodiscard]] std::uint64_t start_of(unsigned bucket) const;
+  bool fill_due(std::int64_t until);
+  [[nodiscard]] const Key* head() const;
+  void pop_head();
+  void push_late(const Key& key);
+  void pop_late();
+  [[nodiscard]] bool find_head(std::int64_t until);
+  void fetch_ahead();
   RunResult run(Instant until, bool has_end);
   void run_head();
 
@@ -130,10 +164,18 @@ class EventLoop {
   LoopLimits limits_;
   TieBreak tie_break_;
   Random random_;
-  std::vector<Key> heap_;
   std::vector<Slot> slots_;
   std::uint32_t first_free_ = kNoSlot;
-  std::size_t cancelled_ = 0;
+  std::uint64_t tick_ = 0;                      // all events up to its end are due
+  std::vector<Key> due_;                        // of the tick, sorted
+  std::size_t due_next_ = 0;                    // the first that has not run
+  std::vector<Key> late_;                       // came when their tick was due already: a heap
+  std::uint32_t levels_ = 0;                    // a bit for each level that is not empty
+  std::array<std::uint32_t, kLevels> words_{};  // and for each word of its buckets
+  std::array<std::uint64_t, kLevels * kWords> occupied_{};
+  std::array<std::uint32_t, kLevels * kBuckets> buckets_;
+  std::uint32_t fetched_ = kNoSlot;  // how far the bucket behind the tick has been fetched
+  std::size_t pending_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t events_run_ = 0;
   std::uint64_t events_this_instant_ = 0;

@@ -35,13 +35,14 @@ SimNetwork::SimNetwork(EventLoop& loop, const LinkShape& shape, std::uint64_t se
 
 HostId SimNetwork::add_host() {
   hosts_.emplace_back();
+  addresses_.emplace_back();
   return static_cast<HostId>(hosts_.size() - 1);
 }
 
 Result<void> SimNetwork::add_address(HostId host, const IpBytes& ip) {
   PLNET_CHECK(host < hosts_.size(), "host was never added");
   if (!by_address_.emplace(ip, host).second) return std::unexpected(Errc::kExists);
-  hosts_[host].addresses.push_back(ip);
+  addresses_[host].push_back(ip);
   return {};
 }
 
@@ -49,7 +50,7 @@ void SimNetwork::remove_address(const IpBytes& ip) {
   const HostId host = host_of(ip);
   if (host == kNoHost) return;
   by_address_.erase(ip);
-  std::erase(hosts_[host].addresses, ip);
+  std::erase(addresses_[host], ip);
 }
 
 HostId SimNetwork::host_of(const IpBytes& ip) const {
@@ -58,8 +59,8 @@ HostId SimNetwork::host_of(const IpBytes& ip) const {
 }
 
 const IpBytes& SimNetwork::first_address(HostId host) const {
-  PLNET_CHECK(!hosts_[host].addresses.empty(), "host has no address");
-  return hosts_[host].addresses.front();
+  PLNET_CHECK(!addresses_[host].empty(), "host has no address");
+  return addresses_[host].front();
 }
 
 void SimNetwork::set_link(HostId from, HostId to, const LinkShape& shape) {
@@ -87,6 +88,8 @@ void SimNetwork::unblock_both(HostId a, HostId b) {
 }
 
 void SimNetwork::set_present(HostId host, bool present) {
+  if (hosts_[host].present && !present) ++absent_;
+  if (!hosts_[host].present && present) --absent_;
   hosts_[host].present = present;
   tell_watchers();
 }
@@ -96,7 +99,7 @@ void SimNetwork::tell_watchers() {
     watcher->on_reachability();
 }
 
-bool SimNetwork::reaches(HostId from, HostId to) const {
+bool SimNetwork::reaches_slowly(HostId from, HostId to) const {
   if (!hosts_[from].present || !hosts_[to].present) return false;
   return blocked_.empty() || !blocked_.contains(pair_of(from, to));
 }

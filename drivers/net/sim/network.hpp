@@ -11,7 +11,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "drivers/net/sim/block_pool.hpp"
 #include "drivers/net/sim/event_loop.hpp"
+#include "drivers/net/sim/lazy_memory.hpp"
 #include "drivers/net/sim/shape.hpp"
 #include "lib/base/random.hpp"
 #include "lib/base/result.hpp"
@@ -41,6 +43,11 @@ class SimNetwork {
 
   [[nodiscard]] EventLoop& loop() { return loop_; }
   [[nodiscard]] Instant now() const { return loop_.now(); }
+  // For what is in flight.
+  [[nodiscard]] BlockPool& pool() { return pool_; }
+  // Start-up only: arenas from there are lazy, see lazy_memory.hpp. It outlives the drivers.
+  void set_lazy_memory(LazyMemory& lazy) { lazy_ = &lazy; }
+  [[nodiscard]] LazyMemory* lazy_memory() { return lazy_; }
 
   [[nodiscard]] HostId add_host();
   // kExists: another host, or this one, has it.
@@ -61,7 +68,9 @@ class SimNetwork {
   // rebooted: whoever runs it builds its drivers anew.
   void set_present(HostId host, bool present);
   [[nodiscard]] bool present(HostId host) const { return hosts_[host].present; }
-  [[nodiscard]] bool reaches(HostId from, HostId to) const;
+  [[nodiscard]] bool reaches(HostId from, HostId to) const {
+    return (absent_ == 0 && blocked_.empty()) || reaches_slowly(from, to);
+  }
   void watch_reachability(ReachabilitySink& sink) { watchers_.push_back(&sink); }
 
   // Hot. When `bytes` that leave now arrive; nothing if they are lost. Order is not kept: who needs
@@ -71,10 +80,9 @@ class SimNetwork {
   [[nodiscard]] Duration latency(HostId from, HostId to);
 
  private:
-  struct Host {
-    bool present = true;
+  struct Host {  // what every message looks at
     Instant egress_free{};
-    std::vector<IpBytes> addresses;
+    bool present = true;
   };
   struct IpHash {
     std::size_t operator()(const IpBytes& ip) const;
@@ -86,11 +94,16 @@ class SimNetwork {
   [[nodiscard]] const LinkShape& link(HostId from, HostId to) const;
   [[nodiscard]] Duration draw_latency(const LinkShape& shape);
   void tell_watchers();
+  [[nodiscard]] bool reaches_slowly(HostId from, HostId to) const;
 
   EventLoop& loop_;
   LinkShape shape_;
   Random random_;
+  BlockPool pool_;
+  LazyMemory* lazy_ = nullptr;
   std::vector<Host> hosts_;
+  std::vector<std::vector<IpBytes>> addresses_;  // by host
+  std::size_t absent_ = 0;
   std::unordered_map<IpBytes, HostId, IpHash> by_address_;
   // Looked up by key only, never walked: their order must not leak into a run.
   std::unordered_map<std::uint64_t, LinkShape> links_;

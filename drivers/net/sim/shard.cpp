@@ -9,11 +9,12 @@ namespace plnet::drivers {
 
 SimShard::SimShard(SimNetwork& network, HostId host, const ShardShape& shape, std::uint64_t seed,
                    std::uint64_t label)
-    : loop_(network.loop()),
+    : Doorbell(FencedBy::kSleeper),  // all of a simulation is one thread
+      loop_(network.loop()),
       host_(host),
       shape_(shape),
       random_(Random(seed + label).fork("shard")) {
-  arm();  // for good: a ring during a turn asks for another one
+  arm_for_good();  // a ring during a turn asks for another one
 }
 
 SimShard::~SimShard() {
@@ -53,6 +54,19 @@ Duration SimShard::turn_time() {
   Duration time = shape_.turn_min + drawn_within(random_, shape_.turn_spread);
   if (happens(random_, shape_.stall)) time += drawn_within(random_, shape_.stall_max);
   return time;
+}
+
+void SimShard::on_event_soon(std::uint64_t /*word*/, unsigned step) const {
+  if (step == 0) {
+    __builtin_prefetch(&pollables_);
+    __builtin_prefetch(&random_);
+  } else if (!pollables_.empty()) {
+    if (step == 1) __builtin_prefetch(pollables_.data());
+    if (step == 2) {
+      for (const Pollable* pollable : pollables_)
+        __builtin_prefetch(pollable);
+    }
+  }
 }
 
 void SimShard::on_event(std::uint64_t /*word*/) {

@@ -38,18 +38,20 @@ class SimShard final : public Doorbell, private EventSink {
 
  private:
   void on_event(std::uint64_t word) override;
+  void on_event_soon(std::uint64_t word, unsigned step) const override;
   void schedule_turn(Instant when);
   [[nodiscard]] Duration turn_time();
 
+  // In the order in which wake() and a turn look at them.
   EventLoop& loop_;
-  HostId host_;
-  const ShardShape shape_;
-  Random random_;
-  std::vector<Pollable*> pollables_;
-  EventId turn_{};
   Instant turn_at_ = Instant::max();  // when the next turn is due, if one is
   Instant busy_until_{};
+  EventId turn_{};
   bool running_ = true;
+  HostId host_;
+  std::vector<Pollable*> pollables_;
+  const ShardShape shape_;
+  Random random_;
   std::uint64_t turns_ = 0;
 };
 

@@ -8,7 +8,7 @@
 
 #include "drivers/net/sim/byte_queue.hpp"
 #include "drivers/net/sim/network.hpp"
-#include "drivers/net/sim/small_ring.hpp"
+#include "drivers/net/sim/pooled_ring.hpp"
 #include "lib/socklnd/byte_stream.hpp"
 
 namespace plnet::drivers {
@@ -26,6 +26,9 @@ struct StreamPipe {
     Instant arrival{};
     std::uint64_t up_to = 0;
   };
+  // One on its way and one behind it, into which later ones are merged, as a receiver that is busy
+  // does: the writer learns of all that was read at most one way late.
+  static constexpr std::uint8_t kAcksMax = 2;
 
   ByteQueue bytes;  // [read, written)
   std::uint64_t written = 0;
@@ -33,9 +36,10 @@ struct StreamPipe {
   std::uint64_t arrived = 0;
   std::uint64_t read = 0;
   std::uint64_t acknowledged = 0;  // by what has come back so far; see `acks`
-  SmallRing<Segment> flying;
-  SmallRing<Acknowledgement> acks;
+  PooledRing<Segment> flying;
+  std::array<Acknowledgement, kAcksMax> acks{};
   Instant last_arrival{};
+  std::uint8_t ack_count = 0;
   std::uint8_t retransmits = 0;
   bool ending : 1 = false;    // nothing more will be written: FIN after the last byte
   bool end_sent : 1 = false;  // the last of `flying` is that FIN
@@ -46,6 +50,7 @@ struct StreamPipe {
   bool writable_pending : 1 = false;  // an event for that is scheduled
   bool window_pending : 1 = false;    // a window update is on its way
 };
+static_assert(sizeof(StreamPipe) == 128, "two cache lines");
 
 struct StreamEnd {
   enum class State : std::uint8_t {
@@ -59,23 +64,30 @@ struct StreamEnd {
   SimStreamDriver* driver = nullptr;  // none while detached or finished
   std::uint32_t stream = ~0U;         // the driver's index
   HostId host = kNoHost;
-  State state = State::kOpening;
-  bool discards_unsent = true;
-  std::uint16_t keepalive_s = 0;  // how long a silent peer is borne; 0: for ever
   std::uint32_t send_buffer = 0;
   std::uint32_t receive_buffer = 0;
-  socklnd::SocketAddress address;
+  // Of the connection, the same at both ends: here, since whoever looks at an end asks for it. Odd
+  // while the connection is in use.
+  std::uint32_t generation = 0;
+  std::uint16_t keepalive_s = 0;  // how long a silent peer is borne; 0: for ever
+  State state = State::kOpening;
+  bool discards_unsent = true;
 };
 
-struct StreamConnection {
+// What a message looks at comes first: the ends, then a pipe.
+struct alignas(64) StreamConnection {
   std::array<StreamEnd, 2> ends;    // 0 has connected, 1 has accepted
   std::array<StreamPipe, 2> pipes;  // by sending end
-  std::uint32_t generation = 0;
+  std::array<socklnd::SocketAddress, 2> addresses;
   std::uint32_t next_free = ~0U;
   std::uint8_t connect_tries = 0;
-  bool in_use = false;
   bool holds_port = false;
+
+  [[nodiscard]] std::uint32_t generation() const { return ends[0].generation; }
+  [[nodiscard]] bool in_use() const { return generation() % 2 != 0; }
+  void set_generation(std::uint32_t next) { ends[0].generation = ends[1].generation = next; }
 };
+static_assert(sizeof(StreamConnection) == 6 * 64);
 
 // Names one end of one connection, as drivers keep it.
 struct StreamEndId {

@@ -35,7 +35,7 @@ StreamEndId end_of(std::intptr_t descriptor) {
 
 SimStreamDriver::SimStreamDriver(SimStreamFabric& fabric, HostId host,
                                  socklnd::StreamEvents& events, Doorbell& doorbell)
-    : fabric_(fabric), host_(host), events_(events), doorbell_(doorbell) {}
+    : fabric_(fabric), events_(events), doorbell_(doorbell), host_(host) {}
 
 SimStreamDriver::~SimStreamDriver() {
   fabric_.remove_listeners(*this);
@@ -127,7 +127,7 @@ Result<DetachedStream> SimStreamDriver::detach(StreamId id) {
   const StreamConnection& connection = *fabric_.find(stream->end);
   const DetachedStream detached{
       descriptor_of(stream->end),
-      {connection.ends[stream->end.end].address, connection.ends[1U - stream->end.end].address}};
+      {connection.addresses[stream->end.end], connection.addresses[1U - stream->end.end]}};
   free_stream(id.index);
   return detached;
 }
@@ -223,9 +223,11 @@ std::uint32_t SimStreamDriver::add_stream(StreamEndId end) {
 
 void SimStreamDriver::free_stream(std::uint32_t index) {
   Stream& stream = streams_[index];
-  const std::uint32_t generation = stream.generation + 1;
-  stream = Stream{};
-  stream.generation = generation;
+  Stream fresh;
+  fresh.generation = stream.generation + 1;
+  fresh.queued = stream.queued;  // its place in the queue stays, for nothing or for its successor
+  fresh.next_ready = stream.next_ready;
+  stream = std::move(fresh);
   stream.next_free = first_free_;
   first_free_ = index;
   counters_.subtract(Id::kOpen);
@@ -235,7 +237,10 @@ void SimStreamDriver::make_ready(std::uint32_t index) {
   Stream& stream = streams_[index];
   if (stream.queued) return;
   stream.queued = true;
-  ready_.push_back(index);
+  stream.next_ready = kNone;
+  (ready_count_ == 0 ? first_ready_ : streams_[last_ready_].next_ready) = index;
+  last_ready_ = index;
+  ++ready_count_;
   doorbell_.ring();
 }
 

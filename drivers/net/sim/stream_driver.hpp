@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "drivers/net/sim/stream_fabric.hpp"
+#include "lib/base/cache_line.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/doorbell.hpp"
 #include "lib/base/pollable.hpp"
@@ -62,7 +62,20 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   [[nodiscard]] std::string_view name() const override { return "sim streams"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
 
-  // What follows is for SimStreamFabric. Each only makes a note for poll().
+  // What follows is for SimStreamFabric.
+
+  // Brings what a note on this stream will look at into the cache, in two steps.
+  void fetch(std::uint32_t index, unsigned step) const {
+    if (step == 0) {
+      __builtin_prefetch(this);
+      __builtin_prefetch(&first_ready_);
+    } else {
+      if (index < streams_.size()) __builtin_prefetch(&streams_[index]);
+      __builtin_prefetch(&doorbell_);
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(&doorbell_) + kCacheLine);
+    }
+  }
+  // Each only makes a note for poll().
   std::uint32_t add_accepted(StreamEndId end);
   void note_connected(std::uint32_t index);
   void note_readable(std::uint32_t index);
@@ -81,8 +94,9 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
     StreamEndId end;
     std::uint32_t generation = 0;
     std::uint32_t next_free = kNone;
+    std::uint32_t next_ready = kNone;
     bool in_use : 1 = false;
-    bool queued : 1 = false;  // on ready_
+    bool queued : 1 = false;  // among the ready ones
     bool paused : 1 = false;
     bool was_paused : 1 = false;  // during the handler that runs
     bool reported : 1 = false;    // on_connected() or on_accepted() is out
@@ -114,14 +128,15 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   void report_closed(std::uint32_t index, StreamId id);
 
   SimStreamFabric& fabric_;
-  HostId host_;
   socklnd::StreamEvents& events_;
   Doorbell& doorbell_;
-  std::deque<Stream> streams_;  // handlers may add streams: addresses stay put
+  std::vector<Stream> streams_;  // handlers may add streams: look up again after each
+  // Served in order, each stream at most once.
+  std::uint32_t first_ready_ = kNone;
+  std::uint32_t last_ready_ = kNone;
+  std::size_t ready_count_ = 0;
   std::uint32_t first_free_ = kNone;
-  std::vector<std::uint32_t> ready_;  // served in order, each stream at most once
-  std::vector<std::uint32_t> serving_;
-  std::vector<std::byte> staging_;
+  HostId host_;
   Counters<SimStreamCounters> counters_;
 };
 

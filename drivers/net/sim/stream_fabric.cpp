@@ -22,12 +22,13 @@ SimStreamFabric::SimStreamFabric(SimNetwork& network, const StreamShape& shape, 
     : network_(network),
       loop_(network.loop()),
       shape_(shape),
-      random_(Random(seed).fork("streams")) {
+      random_(Random(seed).fork("streams")),
+      staging_(shape.staging_bytes) {
   network_.watch_reachability(*this);
 }
 
 void SimStreamFabric::schedule(Instant when, Kind kind, std::uint32_t connection, unsigned end) {
-  const std::uint64_t generation = connections_[connection].generation & kGenerationMask;
+  const std::uint64_t generation = connections_[connection].generation() & kGenerationMask;
   loop_.schedule(when, *this,
                  static_cast<std::uint64_t>(kind) << kKindShift |
                      static_cast<std::uint64_t>(end) << kEndShift | generation << kGenerationShift |
@@ -40,7 +41,7 @@ void SimStreamFabric::on_event(std::uint64_t word) {
   const auto end = static_cast<unsigned>(word >> kEndShift & 1U);
   StreamConnection& connection = connections_[index];
   const std::uint64_t generation = word >> kGenerationShift & kGenerationMask;
-  if (!connection.in_use || (connection.generation & kGenerationMask) != generation) return;
+  if ((connection.ends[end].generation & kGenerationMask) != generation) return;
   switch (kind) {
     case Kind::kArrival: arrival(index, end); break;
     case Kind::kWritable: writable(index, end); break;
@@ -55,10 +56,25 @@ void SimStreamFabric::on_event(std::uint64_t word) {
   }
 }
 
+void SimStreamFabric::on_event_soon(std::uint64_t word, unsigned step) const {
+  const StreamConnection& connection = connections_[static_cast<std::uint32_t>(word)];
+  const auto end = static_cast<unsigned>(word >> kEndShift & 1U);
+  const StreamPipe& pipe = connection.pipes[end];
+  const StreamEnd& receiver = connection.ends[1U - end];
+  if (step == 0) {
+    __builtin_prefetch(&connection.ends);
+    __builtin_prefetch(&pipe);
+    __builtin_prefetch(&pipe.flying);
+  } else if (receiver.driver != nullptr) {
+    if (step == 1) pipe.flying.fetch();
+    receiver.driver->fetch(receiver.stream, step - 1);
+  }
+}
+
 StreamConnection* SimStreamFabric::find(StreamEndId id) {
   if (id.connection >= connections_.size()) return nullptr;
   StreamConnection& connection = connections_[id.connection];
-  return connection.in_use && connection.generation == id.generation ? &connection : nullptr;
+  return connection.ends[id.end].generation == id.generation ? &connection : nullptr;
 }
 
 std::size_t SimStreamFabric::readable(const StreamConnection& connection, unsigned end) {
@@ -78,7 +94,7 @@ std::size_t SimStreamFabric::write(StreamEndId id,
   for (const std::span<const std::byte>& piece : pieces) {
     offered += piece.size();
     const std::size_t here = std::min(piece.size(), room);
-    pipe.bytes.push(chunks_, piece.first(here));
+    push(pipe.bytes, piece.first(here));
     room -= here;
     taken += here;
   }
@@ -91,14 +107,30 @@ std::size_t SimStreamFabric::write(StreamEndId id,
   return taken;
 }
 
+void SimStreamFabric::push(ByteQueue& queue, std::span<const std::byte> bytes) {
+  LazyMemory* const lazy = network_.lazy_memory();
+  if (lazy == nullptr || !lazy->holds(bytes.data())) {
+    queue.push(network_.pool(), bytes);
+  } else {
+    lazy->for_each_part(bytes, [&](const auto& part) { queue.push(network_.pool(), part); });
+  }
+}
+
+std::size_t SimStreamFabric::stageable(const StreamConnection& connection, unsigned end,
+                                       std::size_t direct, std::size_t limit) {
+  if (network_.lazy_memory() == nullptr) return limit;
+  const std::size_t plain = connection.pipes[1 - end].bytes.plain_bytes(direct, limit);
+  return direct + plain > 0 ? plain : limit;
+}
+
 void SimStreamFabric::read(StreamEndId id, std::span<std::byte> direct,
                            std::span<std::byte> staged) {
   StreamConnection* connection = find(id);
   PLNET_CHECK(connection != nullptr, "a driver reads from a connection that is gone");
   const unsigned sender = 1U - id.end;
   StreamPipe& pipe = connection->pipes[sender];
-  pipe.bytes.copy_out(chunks_, direct);
-  pipe.bytes.copy_out(chunks_, staged);
+  if (!direct.empty()) pipe.bytes.move_out(network_.pool(), network_.lazy_memory(), direct);
+  if (!staged.empty()) pipe.bytes.move_out(network_.pool(), nullptr, staged);
   pipe.read += direct.size() + staged.size();
   loop_.note(pipe.read);
   open_window(id.connection, sender);
@@ -108,8 +140,8 @@ std::uint64_t SimStreamFabric::unacknowledged(const StreamConnection& connection
                                               unsigned end) const {
   const StreamPipe& pipe = connection.pipes[end];
   std::uint64_t acknowledged = pipe.acknowledged;
-  for (std::size_t i = 0; i < pipe.acks.size(); ++i) {
-    if (pipe.acks.at(i).arrival <= network_.now()) acknowledged = pipe.acks.at(i).up_to;
+  for (std::size_t i = 0; i < pipe.ack_count; ++i) {
+    if (pipe.acks[i].arrival <= network_.now()) acknowledged = pipe.acks[i].up_to;
   }
   return pipe.written - acknowledged;
 }
@@ -126,9 +158,9 @@ std::uint64_t SimStreamFabric::close(StreamEndId id) {
     const bool unsent = pipe.written > pipe.sent;
     if (unread || (unsent && end.discards_unsent)) {
       if (connection->ends[1U - id.end].state == StreamEnd::State::kFinished) {
-        pipe.bytes.clear(chunks_);  // the reader has left first and taken its bytes along
+        pipe.bytes.clear(network_.pool());  // the reader has left first and taken its bytes along
       } else {
-        pipe.bytes.keep_first(chunks_, static_cast<std::size_t>(pipe.sent - pipe.read));
+        pipe.bytes.keep_first(network_.pool(), static_cast<std::size_t>(pipe.sent - pipe.read));
       }
       pipe.written = pipe.sent;
       pipe.dead = true;
@@ -174,10 +206,10 @@ Result<void> SimStreamFabric::adopt(StreamEndId id, SimStreamDriver& driver, Hos
 void SimStreamFabric::break_connection(const socklnd::StreamAddresses& addresses) {
   for (std::uint32_t index = 0; index < connections_.size(); ++index) {
     const StreamConnection& connection = connections_[index];
-    if (!connection.in_use) continue;
-    const auto& [a, b] = connection.ends;
-    if ((a.address == addresses.local && b.address == addresses.remote) ||
-        (b.address == addresses.local && a.address == addresses.remote)) {
+    if (!connection.in_use()) continue;
+    const auto& [a, b] = connection.addresses;
+    if ((a == addresses.local && b == addresses.remote) ||
+        (b == addresses.local && a == addresses.remote)) {
       reset_end(index, 0, Errc::kReset);
       reset_end(index, 1, Errc::kReset);
       return;
@@ -188,7 +220,7 @@ void SimStreamFabric::break_connection(const socklnd::StreamAddresses& addresses
 void SimStreamFabric::on_reachability() {
   for (std::uint32_t index = 0; index < connections_.size(); ++index) {
     const StreamConnection& connection = connections_[index];
-    if (!connection.in_use) continue;
+    if (!connection.in_use()) continue;
     for (unsigned end = 0; end < 2; ++end) {
       const StreamEnd& near = connection.ends[end];
       const StreamEnd& far = connection.ends[1 - end];

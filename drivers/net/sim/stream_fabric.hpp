@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,6 +12,7 @@
 #include "drivers/net/sim/event_loop.hpp"
 #include "drivers/net/sim/network.hpp"
 #include "drivers/net/sim/shape.hpp"
+#include "drivers/net/sim/stable_array.hpp"
 #include "drivers/net/sim/stream_connection.hpp"
 #include "lib/base/random.hpp"
 
@@ -51,6 +51,13 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
                     std::size_t limit);
   // Hot. Bytes that can be read now.
   [[nodiscard]] static std::size_t readable(const StreamConnection& connection, unsigned end);
+  // Of `limit` bytes behind the next `direct` ones, how many a read should put into the staging
+  // buffer: described payload goes where it belongs, so a read ends in front of it, unless it comes
+  // first and nobody has a place for it.
+  [[nodiscard]] std::size_t stageable(const StreamConnection& connection, unsigned end,
+                                      std::size_t direct, std::size_t limit);
+  // Lent to one driver at a time, for the length of a read.
+  [[nodiscard]] std::span<std::byte> staging() { return staging_; }
   void read(StreamEndId id, std::span<std::byte> direct, std::span<std::byte> staged);
   // Returns what was written and never acknowledged. The end is finished: no more events for it.
   std::uint64_t close(StreamEndId id);
@@ -90,6 +97,7 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   using Listeners = std::unordered_map<socklnd::SocketAddress, std::vector<Listener>, AddressHash>;
 
   void on_event(std::uint64_t word) override;
+  void on_event_soon(std::uint64_t word, unsigned step) const override;
   void on_reachability() override;
   void schedule(Instant when, Kind kind, std::uint32_t connection, unsigned end);
   void handle_setup(Kind kind, std::uint32_t index, StreamConnection& connection);
@@ -115,6 +123,7 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   void pump(std::uint32_t index, unsigned end);
   void arrival(std::uint32_t index, unsigned end);
   void acknowledge(std::uint32_t index, unsigned end);
+  void push(ByteQueue& queue, std::span<const std::byte> bytes);
   void take_acks(StreamPipe& pipe) const;
   [[nodiscard]] std::size_t send_room(StreamConnection& connection, unsigned end) const;
   void arm_writable(std::uint32_t index, unsigned end);
@@ -131,8 +140,8 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   EventLoop& loop_;
   const StreamShape shape_;
   Random random_;
-  ChunkPool chunks_;
-  std::deque<StreamConnection> connections_;  // addresses stay put as it grows
+  std::vector<std::byte> staging_;
+  StableArray<StreamConnection> connections_;
   std::uint32_t first_free_ = ~0U;
   std::size_t live_ = 0;
   Listeners listeners_;

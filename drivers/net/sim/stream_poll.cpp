@@ -13,18 +13,17 @@ using Id = SimStreamCounters::Id;
 using socklnd::StreamAddresses;
 
 unsigned SimStreamDriver::poll(Instant /*now*/) {
-  if (ready_.empty()) return 0;
-  std::swap(ready_, serving_);
-  ready_.clear();
-  const std::size_t count = std::min<std::size_t>(serving_.size(), kServedPerPoll);
-  // The rest keeps its place in front of what becomes ready meanwhile.
-  ready_.assign(serving_.begin() + static_cast<std::ptrdiff_t>(count), serving_.end());
-  serving_.resize(count);
-  for (const std::uint32_t index : serving_) {
-    streams_[index].queued = false;
+  // Those that become ready meanwhile wait for the next poll.
+  const std::size_t count = std::min(ready_count_, kServedPerPoll);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t index = first_ready_;
+    Stream& stream = streams_[index];
+    first_ready_ = stream.next_ready;
+    --ready_count_;
+    stream.queued = false;
+    if (first_ready_ != kNone) __builtin_prefetch(&streams_[first_ready_]);
     serve(index);
   }
-  serving_.clear();
   counters_.add(Id::kPollWork, count);
   return static_cast<unsigned>(count);
 }
@@ -67,8 +66,8 @@ bool SimStreamDriver::report_open(std::uint32_t index, StreamId id) {
   }
   stream.reported = true;
   const StreamConnection& connection = *fabric_.find(stream.end);
-  const StreamAddresses addresses{connection.ends[stream.end.end].address,
-                                  connection.ends[1U - stream.end.end].address};
+  const StreamAddresses addresses{connection.addresses[stream.end.end],
+                                  connection.addresses[1U - stream.end.end]};
   if (stream.accepted) {
     fabric_.accepted(addresses.local, *this);
     events_.on_accepted(id, addresses);
@@ -107,13 +106,14 @@ bool SimStreamDriver::read_once(StreamId id) {
   stream = find(id);
   if (stream == nullptr || stream->closing || stream->paused) return true;
 
-  const std::size_t staging = fabric_.shape().staging_bytes;
-  std::size_t count = std::min(available, destination.size() + staging);
+  const std::span<std::byte> staging = fabric_.staging();
+  std::size_t count = std::min(available, destination.size() + staging.size());
+  std::size_t direct = std::min(count, destination.size());
+  count = direct + fabric_.stageable(*fabric_.find(end), end.end, direct, count - direct);
   if (happens(fabric_.random(), fabric_.shape().split_read))
     count = drawn_between(fabric_.random(), 1, count);
-  const std::size_t direct = std::min(count, destination.size());
-  if (staging_.size() < count - direct) staging_.resize(staging);
-  const std::span<std::byte> staged{staging_.data(), count - direct};
+  direct = std::min(count, direct);
+  const std::span<std::byte> staged = staging.first(count - direct);
   fabric_.read(end, destination.first(direct), staged);
   counters_.add(Id::kReads);
   counters_.add(Id::kBytesRead, count);

@@ -18,12 +18,14 @@ constexpr std::uint16_t kEphemeralFirst = 32768;
 constexpr std::uint16_t kEphemeralCount = 28232;                 // Linux's ip_local_port_range
 constexpr Duration kNeighbourTimeout = std::chrono::seconds(3);  // nobody answers ARP
 constexpr std::size_t kConnectionsMax = 1U << 24U;
+constexpr std::size_t kBufferBytesMax = 1U << 30U;  // what is in flight is counted in 32 bits
 
 bool is_any(const IpBytes& ip) {
   return ip == IpBytes{} || ip == mapped_ipv4(0);
 }
 
 std::uint32_t buffer_size(int asked, std::size_t at_most) {
+  at_most = std::min(at_most, kBufferBytesMax);
   const std::size_t size = asked > 0 ? std::min(static_cast<std::size_t>(asked), at_most) : at_most;
   return static_cast<std::uint32_t>(size);
 }
@@ -48,10 +50,10 @@ std::uint32_t SimStreamFabric::take_connection() {
   } else {
     PLNET_CHECK(connections_.size() < kConnectionsMax, "more connections than a simulation has");
     index = static_cast<std::uint32_t>(connections_.size());
-    connections_.emplace_back();
+    connections_.grow();
   }
   StreamConnection& connection = connections_[index];
-  connection.in_use = true;
+  connection.set_generation(connection.generation() + 1);
   ++live_;
   return index;
 }
@@ -74,15 +76,17 @@ void SimStreamFabric::finish_end(std::uint32_t index, unsigned end) {
   connection.ends[end].state = StreamEnd::State::kFinished;
   connection.ends[end].driver = nullptr;
   if (end == 0 && connection.holds_port) {
-    ports_in_use_.erase(tuple_of(connection.ends[0].address, connection.ends[1].address));
+    ports_in_use_.erase(tuple_of(connection.addresses[0], connection.addresses[1]));
     connection.holds_port = false;
   }
-  connection.pipes[1 - end].bytes.clear(chunks_);  // nobody will read it
+  connection.pipes[1 - end].bytes.clear(network_.pool());  // nobody will read it
   if (connection.ends[1 - end].state != StreamEnd::State::kFinished) return;
-  connection.pipes[end].bytes.clear(chunks_);
-  const std::uint32_t generation = connection.generation + 1;
+  connection.pipes[end].bytes.clear(network_.pool());
+  for (StreamPipe& pipe : connection.pipes)
+    pipe.flying.clear(network_.pool());
+  const std::uint32_t generation = connection.generation() + 1;
   connection = StreamConnection{};
-  connection.generation = generation;
+  connection.set_generation(generation);
   connection.next_free = first_free_;
   first_free_ = index;
   --live_;
@@ -124,20 +128,22 @@ Result<StreamEndId> SimStreamFabric::connect(SimStreamDriver& driver, HostId hos
 
   const std::uint32_t index = take_connection();
   StreamConnection& connection = connections_[index];
-  connection.ends[0] = {.driver = &driver, .host = host, .address = local};
-  set_options(connection.ends[0], request.options);
-  connection.ends[1].address = request.addresses.remote;
+  StreamEnd& active = connection.ends[0];
+  active.driver = &driver;
+  active.host = host;
+  set_options(active, request.options);
+  connection.addresses = {local, request.addresses.remote};
   connection.ends[1].state = StreamEnd::State::kFinished;  // until somebody is there
   ports_in_use_.insert(tuple_of(local, request.addresses.remote));
   connection.holds_port = true;
   schedule(network_.now(), Kind::kConnectTry, index, 0);
-  return StreamEndId{index, connection.generation, 0};
+  return StreamEndId{index, connection.generation(), 0};
 }
 
 void SimStreamFabric::try_connect(std::uint32_t index) {
   StreamConnection& connection = connections_[index];
   const HostId from = connection.ends[0].host;
-  const HostId to = network_.host_of(connection.ends[1].address.ip);
+  const HostId to = network_.host_of(connection.addresses[1].ip);
   if (to == kNoHost) {
     schedule(network_.now() + kNeighbourTimeout, Kind::kUnreachable, index, 0);
     return;
@@ -181,14 +187,14 @@ void SimStreamFabric::request_arrives(std::uint32_t index) {
   StreamConnection& connection = connections_[index];
   StreamEnd& passive = connection.ends[1];
   if (connection.ends[0].state != StreamEnd::State::kOpening) return;
-  const HostId host = network_.host_of(passive.address.ip);
+  const HostId host = network_.host_of(connection.addresses[1].ip);
   if (host == kNoHost || !network_.present(host)) return;
   const auto answer = network_.transit(host, connection.ends[0].host, 0);
   if (passive.state == StreamEnd::State::kOpening) {  // seen before: the answer was lost
     if (answer) schedule(*answer, Kind::kAnswer, index, 0);
     return;
   }
-  Listener* listener = choose_listener(passive.address);
+  Listener* listener = choose_listener(connection.addresses[1]);
   if (listener == nullptr) {
     if (answer) schedule(*answer, Kind::kRefusal, index, 0);
     return;
@@ -219,7 +225,7 @@ void SimStreamFabric::drop_unconfirmed(std::uint32_t index) {
   StreamConnection& connection = connections_[index];
   const StreamEnd& passive = connection.ends[1];
   if (passive.state != StreamEnd::State::kOpening) return;
-  accepted(passive.address, *passive.driver);
+  accepted(connection.addresses[1], *passive.driver);
   finish_end(index, 1);
 }
 
@@ -227,7 +233,7 @@ void SimStreamFabric::confirm_arrives(std::uint32_t index) {
   StreamConnection& connection = connections_[index];
   StreamEnd& passive = connection.ends[1];
   if (passive.state != StreamEnd::State::kOpening) return;
-  const std::vector<Listener>* all = listeners_at(passive.address);
+  const std::vector<Listener>* all = listeners_at(connection.addresses[1]);
   const bool listening = all != nullptr && std::ranges::any_of(*all, [&](const Listener& listener) {
                            return listener.driver == passive.driver;
                          });
@@ -237,7 +243,7 @@ void SimStreamFabric::confirm_arrives(std::uint32_t index) {
     return;
   }
   passive.state = StreamEnd::State::kOpen;
-  passive.stream = passive.driver->add_accepted({index, connection.generation, 1});
+  passive.stream = passive.driver->add_accepted({index, connection.generation(), 1});
 }
 
 void SimStreamFabric::handle_setup(Kind kind, std::uint32_t index, StreamConnection& connection) {

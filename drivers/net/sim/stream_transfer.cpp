@@ -11,8 +11,6 @@ namespace plnet::drivers {
 
 namespace {
 
-constexpr std::size_t kAcksKept = 8;  // further ones are merged with the last
-
 bool is_there(const StreamEnd& end) {
   return end.state == StreamEnd::State::kOpen || end.state == StreamEnd::State::kDetached;
 }
@@ -61,7 +59,7 @@ void SimStreamFabric::fly(std::uint32_t index, unsigned end, std::uint64_t to, I
     pipe.flying.back().end = to;
     return;
   }
-  pipe.flying.push({to, at});
+  pipe.flying.push(network_.pool(), {to, at});
   if (pipe.flying.size() == 1) schedule(at, Kind::kArrival, index, end);
 }
 
@@ -71,16 +69,16 @@ void SimStreamFabric::arrival(std::uint32_t index, unsigned end) {
   StreamEnd& receiver = connection.ends[1 - end];
   if (pipe.flying.empty() || pipe.flying.front().arrival > network_.now()) return;  // was lost
   if (!network_.reaches(connection.ends[end].host, receiver.host)) {
-    pipe.flying.clear();
+    pipe.flying.clear(network_.pool());
     pipe.sent = pipe.arrived;
     pipe.end_sent = false;
     stall(index, end);
     return;
   }
   const StreamPipe::Segment segment = pipe.flying.front();
-  pipe.flying.pop();
+  pipe.flying.pop(network_.pool());
   if (!is_there(receiver)) {
-    pipe.flying.clear();
+    pipe.flying.clear(network_.pool());
     if (receiver.state == StreamEnd::State::kFinished) reset_from(index, 1 - end);
     return;
   }
@@ -94,8 +92,9 @@ void SimStreamFabric::arrival(std::uint32_t index, unsigned end) {
   pipe.end_arrived = pipe.end_sent && pipe.flying.empty();
   if (pipe.end_arrived) {  // a FIN acknowledges all that its sender had got
     StreamPipe& other_way = connection.pipes[1 - end];
-    if (!other_way.acks.empty()) other_way.acknowledged = other_way.acks.back().up_to;
-    other_way.acks.clear();
+    if (other_way.ack_count > 0)
+      other_way.acknowledged = other_way.acks[other_way.ack_count - 1U].up_to;
+    other_way.ack_count = 0;
     if (other_way.wants_writable) arm_writable(index, 1 - end);
   }
   if (!pipe.flying.empty()) schedule(pipe.flying.front().arrival, Kind::kArrival, index, end);
@@ -115,20 +114,18 @@ void SimStreamFabric::acknowledge(std::uint32_t index, unsigned end) {
     return;
   }
   Instant at = network_.now() + network_.latency(receiver, sender);
-  if (!pipe.acks.empty()) at = std::max(at, pipe.acks.back().arrival);
-  if (pipe.acks.size() < kAcksKept) {
-    pipe.acks.push({at, pipe.arrived});
-  } else {
-    pipe.acks.back() = {at, pipe.arrived};
-  }
+  if (pipe.ack_count > 0) at = std::max(at, pipe.acks[pipe.ack_count - 1U].arrival);
+  if (pipe.ack_count < StreamPipe::kAcksMax) ++pipe.ack_count;
+  pipe.acks[pipe.ack_count - 1U] = {at, pipe.arrived};
   if (pipe.wants_writable) arm_writable(index, end);
 }
 
 // Acknowledgements cost no event of their own: whoever wants to know looks which have come back.
 void SimStreamFabric::take_acks(StreamPipe& pipe) const {
-  while (!pipe.acks.empty() && pipe.acks.front().arrival <= network_.now()) {
-    pipe.acknowledged = pipe.acks.front().up_to;
-    pipe.acks.pop();
+  while (pipe.ack_count > 0 && pipe.acks[0].arrival <= network_.now()) {
+    pipe.acknowledged = pipe.acks[0].up_to;
+    pipe.acks[0] = pipe.acks[1];
+    --pipe.ack_count;
     pipe.retransmits = 0;
   }
 }
@@ -147,8 +144,8 @@ void SimStreamFabric::arm_writable(std::uint32_t index, unsigned end) {
   if (pipe.writable_pending) return;
   Instant when = network_.now();
   if (send_room(connection, end) == 0) {
-    if (pipe.acks.empty()) return;  // acknowledge() comes here again
-    when = pipe.acks.front().arrival;
+    if (pipe.ack_count == 0) return;  // acknowledge() comes here again
+    when = pipe.acks[0].arrival;
   } else if (happens(random_, shape_.late_writable)) {
     when += drawn_within(random_, shape_.writable_delay_max);
   }

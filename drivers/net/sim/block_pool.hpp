@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory for what is in flight, one pool for a whole simulation: blocks of powers of two, carved
+// from slabs and never given back to the system. The block given back last is taken first, so what
+// is in flight stays in the cache, and once a simulation has seen its worst nothing is allocated.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "lib/base/check.hpp"
+
+namespace plnet::drivers {
+
+class BlockPool {
+ public:
+  static constexpr unsigned kLeastShift = 6;  // a cache line
+  static constexpr unsigned kMostShift = 24;  // 16 MiB: a queue of more than that is a bug
+
+  BlockPool() = default;
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+
+  // 2^shift bytes, aligned to a cache line, not initialised.
+  [[nodiscard]] void* take(unsigned shift) {
+    Free*& free = free_[shift - kLeastShift];
+    if (free == nullptr) return carve(shift);
+    Free* const block = free;
+    free = block->next;
+    return block;
+  }
+  void give(void* block, unsigned shift) {
+    Free*& free = free_[shift - kLeastShift];
+    free = ::new (block) Free{free};
+  }
+  [[nodiscard]] std::size_t bytes_made() const { return made_; }
+
+ private:
+  struct Free {
+    Free* next;
+  };
+  struct Deleter {
+    void operator()(std::byte* slab) const {
+      ::operator delete(slab, std::align_val_t{1U << kLeastShift});
+    }
+  };
+  static constexpr std::size_t kFirstSlab = 16 * 1024;  // small tests are cheap to set up
+  static constexpr std::size_t kLargestSlab = 1024 * 1024;
+
+  [[nodiscard]] void* carve(unsigned shift);
+
+  std::array<Free*, kMostShift - kLeastShift + 1> free_{};
+  std::byte* fresh_ = nullptr;  // of the slab that is being carved
+  std::size_t fresh_bytes_ = 0;
+  std::size_t made_ = 0;
+  std::vector<std::unique_ptr<std::byte, Deleter>> slabs_;
+};
+
+}  // namespace plnet::drivers
