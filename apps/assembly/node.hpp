@@ -63,6 +63,7 @@ class Node {
   [[nodiscard]] std::vector<runtime::Poller*> pollers() const;
   [[nodiscard]] const runtime::Exchange& exchange() const { return *exchange_; }
   [[nodiscard]] const runtime::Metrics& metrics() const { return metrics_; }
+  [[nodiscard]] const runtime::MetricsHttp& metrics_http() const { return *metrics_http_; }
   [[nodiscard]] const runtime::Log& log() const { return *log_; }
   [[nodiscard]] Instant started_at() const { return started_at_; }
 

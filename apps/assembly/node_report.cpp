@@ -99,8 +99,7 @@ Json report_status(const Node& node) {
             {"socket", node.options().socket.path},
             {"clock", node.clock().description()},
             {"idle", name_of(node.machine().idle())},
-            {"metrics", node.settings().metrics.listen.empty() ? std::string("off")
-                                                               : node.settings().metrics.listen},
+            {"metrics", node.metrics_http().port() == 0 ? "off" : node.metrics_http().address()},
             {"memory", node.machine().memory_lines()},
             {"cpts", node.machine().cpts().cpts.size()},
             {"shards", std::move(shards)},

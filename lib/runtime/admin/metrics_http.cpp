@@ -138,4 +138,9 @@ int MetricsHttp::port() const {
   return ports.empty() ? 0 : ports.front();
 }
 
+std::string MetricsHttp::address() const {
+  if (!server_) return {};
+  return listen_.substr(0, listen_.rfind(':') + 1) + std::to_string(port());
+}
+
 }  // namespace plnet::runtime

@@ -37,6 +37,8 @@ class MetricsHttp {
   [[nodiscard]] const std::string& listen() const { return listen_; }
   // The port really bound (for port 0), 0 if off.
   [[nodiscard]] int port() const;
+  // The address with that port, "" if off.
+  [[nodiscard]] std::string address() const;
 
  private:
   struct Server;

@@ -101,6 +101,16 @@ def case_metrics_are_off_until_asked_for(site):
         pass
 
 
+def case_metrics_on_any_port_say_which_one_it_is(site):
+    node = site.node("--config", two_shards(site))
+    assert node.json("status")["status"]["metrics"] == "off"
+    assert node.lnetctl("set", "metrics_listen", "127.0.0.1:0").returncode == 0
+    address = node.json("status")["status"]["metrics"]
+    assert not address.endswith(":0"), address
+    assert "plnet_" in urllib.request.urlopen(f"http://{address}/metrics", timeout=20).read().decode()
+    assert "127.0.0.1:0" in node.lnetctl("export", "--backup").stdout  # what was asked for
+
+
 def case_metrics_that_cannot_listen_say_why(site):
     node = site.node()
     with socket.socket() as taken:
