@@ -225,8 +225,17 @@ class Reader {
   std::vector<std::string> failed_;
 };
 
-// Where a path stands in the document; where it does not, the deepest of its parents that does.
-Position locate(const Node& root, std::string_view path) {
+Position place_of(const Node& node) {
+  return node.kind == NodeKind::kScalar || node.key.empty() ? node.at : node.key_at;
+}
+
+// How far a path leads into a document.
+struct Walk {
+  const Node* deepest;  // of its parts that the document has
+  bool whole = true;    // that is the path itself
+};
+
+Walk walk(const Node& root, std::string_view path) {
   const Node* node = &root;
   while (!path.empty()) {
     const Node* next = nullptr;
@@ -241,11 +250,44 @@ Position locate(const Node& root, std::string_view path) {
       next = node->find(path.substr(0, end));
       path.remove_prefix(end < path.size() && path[end] == '.' ? end + 1 : end);
     }
-    if (next == nullptr) break;
+    if (next == nullptr) return {node, false};
     node = next;
   }
-  return node->kind == NodeKind::kScalar || node->key.empty() ? node->at : node->key_at;
+  return {node};
 }
+
+// Notes where things stand that only the planner can judge, which has the machine before it but no
+// document. What the document does not name keeps what is known of it.
+class Origins {
+ public:
+  Origins(const Node& root, std::string_view file) : root_(root), file_(file) {}
+
+  void note(CptPlanRequest& cpts) const {
+    note(cpts.pattern_origin, "plnet.cpts.pattern");
+    note(cpts.reserved_origin, "plnet.cpts.reserved_cpus");
+    for (std::size_t i = 0; i < cpts.list.size(); ++i) {
+      const std::string entry = fmt::format("plnet.cpts.list[{}]", i);
+      if (!walk(root_, entry).whole) return;  // the list is not from here
+      note(cpts.list[i].memory_origin, entry + ".memory node");
+      for (std::size_t k = 0; k < cpts.list[i].shards.size(); ++k) {
+        ShardRequest& shard = cpts.list[i].shards[k];
+        const std::string path = fmt::format("{}.shards[{}]", entry, k);
+        note(shard.origin, path + (shard.cpu >= 0 ? ".cpu" : ".core"));
+      }
+    }
+  }
+
+ private:
+  void note(Origin& origin, std::string_view path) const {
+    const Walk found = walk(root_, path);
+    if (!found.whole) return;
+    const Position at = place_of(*found.deepest);
+    origin.place = fmt::format("{}:{}:{}", file_, at.line, at.column);
+  }
+
+  const Node& root_;
+  std::string_view file_;
+};
 
 ParseResult read(std::string_view text, std::string_view file_name, const Settings& base,
                  Mode mode) {
@@ -258,10 +300,12 @@ ParseResult read(std::string_view text, std::string_view file_name, const Settin
   reader.read_mapping(*document, schema(), &settings, &defaults, "");
   for (const SettingsIssue& issue : check_settings(settings)) {
     if (reader.failed_at(issue.cause)) continue;
-    errors.add(locate(*document, issue.path), fmt::format("{}: {}", issue.path, issue.what));
+    errors.add(place_of(*walk(*document, issue.path).deepest),
+               fmt::format("{}: {}", issue.path, issue.what));
   }
-  if (errors.empty()) return settings;
-  return std::unexpected(std::move(errors));
+  if (!errors.empty()) return std::unexpected(std::move(errors));
+  if (mode == Mode::kSet) Origins(*document, file_name).note(settings.cpts);
+  return settings;
 }
 
 }  // namespace

@@ -25,12 +25,18 @@ using Partitions = std::vector<std::vector<unsigned>>;
 constexpr unsigned kReservePerNodeCores = 8;
 constexpr unsigned kReserveOneCores = 4;
 
+// The beginning of a message about something that was written there.
+std::string at(const Origin& origin) {
+  return origin.place.empty() ? "" : origin.place + ": ";
+}
+
 Outcome<std::set<unsigned>> checked_reserved(const CptPlanRequest& request,
                                              const Topology& topology) {
   for (const unsigned cpu : request.reserved_cpus) {
     if (topology.find_cpu(cpu) == nullptr) {
-      return failure(Errc::kNotFound, fmt::format("reserved_cpus: cpu {}: this machine has CPUs {}",
-                                                  cpu, topology.cpu_list()));
+      return failure(Errc::kNotFound,
+                     fmt::format("{}reserved_cpus: cpu {}: this machine has CPUs {}",
+                                 at(request.reserved_origin), cpu, topology.cpu_list()));
     }
   }
   return std::set<unsigned>(request.reserved_cpus.begin(), request.reserved_cpus.end());
@@ -260,7 +266,9 @@ Outcome<void> Planner::divide_by_core() {
 
 Outcome<void> Planner::take_layout(Outcome<KernelLayout> layout) {
   if (!layout) {
-    return std::unexpected(std::move(layout.error()));
+    const bool by_pattern = request_.by == By::kPattern;
+    return failure(layout.error().code,
+                   (by_pattern ? at(request_.pattern_origin) : "") + layout.error().what);
   }
   for (std::string& text : layout->warnings) {
     warn(PlanWarning::Kind::kUnlikeKernel, std::move(text));
@@ -271,7 +279,7 @@ Outcome<void> Planner::take_layout(Outcome<KernelLayout> layout) {
 Outcome<void> Planner::divide_by_pattern() {
   const auto pattern = parse_cpt_pattern(request_.pattern);
   if (!pattern) {
-    return std::unexpected(pattern.error());
+    return failure(pattern.error().code, at(request_.pattern_origin) + pattern.error().what);
   }
   plan_.reason = fmt::format("as the kernel's cpu_pattern=\"{}\" says", request_.pattern);
   return take_layout(
@@ -282,7 +290,8 @@ Outcome<void> Planner::take_list_entry(const CptRequest& entry, std::size_t numb
   PlannedCpt cpt;
   for (std::size_t i = 0; i < entry.shards.size(); ++i) {
     const auto thread = find_requested_cpu(entry.shards[i], topology_);
-    const std::string where = fmt::format("cpt {} shard {}: ", number, i);
+    const std::string where =
+        fmt::format("{}cpt {} shard {}: ", at(entry.shards[i].origin), number, i);
     if (!thread) {
       return failure(thread.error().code, where + thread.error().what);
     }
@@ -302,13 +311,15 @@ Outcome<void> Planner::take_list_entry(const CptRequest& entry, std::size_t numb
   } else {
     cpt.memory_node = static_cast<unsigned>(entry.memory_node);
     if (topology_.find_node(cpt.memory_node) == nullptr) {
-      return failure(Errc::kNotFound,
-                     fmt::format("cpt {}: memory node {}: this machine has NUMA nodes {}", number,
-                                 entry.memory_node, topology_.node_list()));
+      return failure(
+          Errc::kNotFound,
+          fmt::format("{}cpt {}: memory node {}: this machine has NUMA nodes {}",
+                      at(entry.memory_origin), number, entry.memory_node, topology_.node_list()));
     }
     if (!has_memory(topology_, cpt.memory_node)) {
-      return failure(Errc::kInvalid, fmt::format("cpt {}: memory node {} has no memory for us",
-                                                 number, entry.memory_node));
+      return failure(Errc::kInvalid,
+                     fmt::format("{}cpt {}: memory node {} has no memory for us",
+                                 at(entry.memory_origin), number, entry.memory_node));
     }
   }
   cpt.nic_queues = entry.nic_queues;
@@ -397,9 +408,10 @@ Outcome<CptPlan> Planner::run() {
   reserved_ = std::move(*reserved);
   usable_ = usable_cpus(topology_, reserved_);
   if (usable_.empty()) {
-    return failure(Errc::kNoSpace, reserved_.empty()
-                                       ? "this process may not use any CPU of this machine"
-                                       : "reserved_cpus: no CPU is left to poll on");
+    return failure(Errc::kNoSpace,
+                   reserved_.empty()
+                       ? "this process may not use any CPU of this machine"
+                       : at(request_.reserved_origin) + "reserved_cpus: no CPU is left to poll on");
   }
   plan_.by = request_.by;
   if (auto divided = divide(); !divided) {
@@ -411,6 +423,7 @@ Outcome<CptPlan> Planner::run() {
   choose_admin_cpus();
   mark_sharing(plan_);
   measure_distances(plan_, topology_);
+  warn_of_no_effect(plan_, request_);
   warn_of_placement(plan_, topology_);
   return std::move(plan_);
 }

@@ -58,6 +58,7 @@ struct PlanWarning {
     kMixedCores,    // fast and slow cores of a hybrid machine in one CPT
     kNoNodeMemory,  // the CPUs' own node has no memory: it comes from the nearest one that has
     kUnlikeKernel,  // the kernel would lay the same words out differently
+    kNoEffect,      // something was asked for that this way of dividing does not look at
   };
   Kind kind;
   std::string text;
@@ -94,7 +95,8 @@ struct CptPlan {
 //   list        As listed: CPUs, memory node and NIC queues are chosen independently. CPUs may be
 //               given twice, shards then share them.
 // shards_per_cpt takes so many CPUs of each CPT, first siblings before second ones; the others stay
-// spare. It has no effect on lists. All but lists keep to CPUs that are allowed and not reserved.
+// spare. It has no effect on lists; what a way does not look at is warned of. All but lists keep to
+// CPUs that are allowed and not reserved.
 [[nodiscard]] Outcome<CptPlan> plan_cpts(const CptPlanRequest& request, const Topology& topology);
 
 struct PlannedMachine {

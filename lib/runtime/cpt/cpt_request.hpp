@@ -10,6 +10,14 @@
 
 namespace plnet::runtime {
 
+// Where something was written ("node.yaml:7:24"), for messages; "" if nobody knows. It is no part
+// of what is asked for: requests that differ only in this are equal.
+struct Origin {
+  std::string place;
+
+  bool operator==(const Origin&) const { return true; }
+};
+
 // One hardware thread, named in one of two ways: `cpu` is the operating system's number; `core` is
 // the logical number of a core (counted over the machine, node by node, as `lnetctl cpt plan` draws
 // it) and `smt` the sibling on it, 0 when left out. -1 = not given.
@@ -17,6 +25,7 @@ struct ShardRequest {
   int cpu = -1;
   int core = -1;
   int smt = -1;
+  Origin origin{};
 
   bool operator==(const ShardRequest&) const = default;
 };
@@ -35,6 +44,7 @@ struct CptRequest {
   std::vector<ShardRequest> shards;
   int memory_node = -1;
   std::vector<NicQueues> nic_queues;
+  Origin memory_origin{};
 
   bool operator==(const CptRequest&) const = default;
 };
@@ -48,6 +58,8 @@ struct CptPlanRequest {
   unsigned shards_per_cpt = 0;            // 0 = every CPU of the CPT; not used by kList
   std::vector<unsigned> reserved_cpus{};  // left to the system and the admin thread
   std::vector<CptRequest> list{};         // kList
+  Origin pattern_origin{};
+  Origin reserved_origin{};
 
   bool operator==(const CptPlanRequest&) const = default;
 };

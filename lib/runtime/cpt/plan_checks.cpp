@@ -173,6 +173,7 @@ std::string_view name_of(PlanWarning::Kind kind) {
     case Kind::kMixedCores: return "mixed_cores";
     case Kind::kNoNodeMemory: return "no_node_memory";
     case Kind::kUnlikeKernel: return "unlike_kernel";
+    case Kind::kNoEffect: return "no_effect";
   }
   return "unknown";
 }
@@ -272,6 +273,22 @@ void measure_distances(CptPlan& plan, const Topology& topology) {
       plan.cpts[i].distance_to_node.push_back(largest_distance(topology, nodes[i], {node.node}));
     }
   }
+}
+
+void warn_of_no_effect(CptPlan& plan, const CptPlanRequest& request) {
+  using By = CptPlanRequest::By;
+  const By by = request.by;
+  const auto warn = [&](std::string_view what, std::string_view goes_with) {
+    plan.warnings.push_back({.kind = Kind::kNoEffect,
+                             .text = fmt::format("{}: no effect with `by: {}`, expected {}", what,
+                                                 name_of(by), goes_with)});
+  };
+  if (!request.list.empty() && by != By::kList) warn("list", "`by: list`");
+  if (!request.pattern.empty() && by != By::kPattern) warn("pattern", "`by: pattern`");
+  if (request.partitions != 0 && by != By::kPartitions && by != By::kPattern)
+    warn("partitions", "`by: partitions` or `by: pattern`");
+  if (request.shards_per_cpt != 0 && by == By::kList)
+    warn("shards_per_cpt", "as many shards in the list as are wanted");
 }
 
 void warn_of_placement(CptPlan& plan, const Topology& topology) {

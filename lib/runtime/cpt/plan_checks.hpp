@@ -23,6 +23,9 @@ void mark_sharing(CptPlan& plan);
 // (lustre-release lnet/lnet/lib-cpt.c: cfs_cpt_distance_calculate()).
 void measure_distances(CptPlan& plan, const Topology& topology);
 
+// Adds a warning for each thing asked for that the way of dividing does not look at.
+void warn_of_no_effect(CptPlan& plan, const CptPlanRequest& request);
+
 // Adds the warnings that follow from where things ended up.
 void warn_of_placement(CptPlan& plan, const Topology& topology);
 

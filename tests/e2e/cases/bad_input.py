@@ -24,6 +24,22 @@ def case_a_configuration_error_names_file_line_column_and_starts_nothing(site):
         assert not site.path("x.sock").exists()
 
 
+def case_a_cpu_that_is_not_there_is_told_with_its_place_in_the_file(site):
+    path = site.write("far.yaml", "plnet:\n    cpts:\n        by: list\n        list:\n            - shards: [{cpu: 8191}]\n")
+    for words in (["--check"], ["--socket", str(site.path("x.sock"))]):
+        done = site.router("--config", path, *words)
+        assert done.returncode == 1 and "far.yaml:5:30: cpt 0 shard 0: cpu 8191" in done.stderr, done.stderr
+
+
+def case_keys_without_effect_are_warned_of(site):
+    path = site.write("idle.yaml", "plnet:\n    cpts:\n        by: numa\n        pattern: \"N\"\n    memory: {arena_mib: 4}\n")
+    done = site.router("--config", path, "--check")
+    assert done.returncode == 0 and "pattern: no effect" in done.stdout, done.stdout
+    node = site.node("--config", path, "--idle", "sleep")
+    assert any("pattern: no effect" in warning["what"] for warning in node.json("status")["status"]["warnings"])
+    assert "pattern: no effect" in node.output()
+
+
 def case_a_bad_import_changes_nothing(site):
     node = site.node()
     before = node.lnetctl("export", "--backup").stdout

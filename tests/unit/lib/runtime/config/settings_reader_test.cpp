@@ -57,6 +57,21 @@ plnet:
         listen: "[::1]:9417"
 )";
 
+TEST(ReadSettings, NotesWhereThingsStandThatOnlyThePlannerCanJudge) {
+  const Settings settings = read_good(kEverything);
+  ASSERT_EQ(settings.cpts.list.size(), 2U);
+  const CptRequest& first = settings.cpts.list[0];
+  EXPECT_EQ(first.shards[0].origin.place, "good.yaml:11:24");
+  EXPECT_EQ(first.shards[1].origin.place, "good.yaml:12:25");
+  EXPECT_EQ(first.memory_origin.place, "good.yaml:14:28");
+  EXPECT_EQ(settings.cpts.list[1].shards[0].origin.place, "good.yaml:18:31");
+  EXPECT_EQ(settings.cpts.pattern_origin.place, "good.yaml:6:18");
+  EXPECT_EQ(settings.cpts.reserved_origin.place, "good.yaml:8:24");
+  const auto later = read_settings("plnet: {log: {level: info}}", "later.yaml", settings);
+  ASSERT_TRUE(later);
+  EXPECT_EQ(later->cpts.list[0].shards[0].origin.place, "good.yaml:11:24");
+}
+
 TEST(ReadSettings, ReadsEveryKey) {
   const Settings settings = read_good(kEverything);
   Settings wanted;

@@ -57,6 +57,41 @@ TEST(CptPlanAuto, LeavesOneCoreOfEachLargeNodeToTheSystem) {
   EXPECT_TRUE(plan.warnings.empty());
 }
 
+TEST(CptPlan, WarnsOfWhatThisWayDoesNotLookAt) {
+  const Topology two = machine("pack:1 [numa] core:2 pu:1");
+  const auto told = [&](const CptPlanRequest& request) {
+    return warning_of(planned(request, two), Kind::kNoEffect);
+  };
+  const std::vector<CptRequest> list{{.shards = {{.cpu = 0}}}};
+  EXPECT_EQ(told({.list = list}), "list: no effect with `by: auto`, expected `by: list`");
+  EXPECT_EQ(told({.by = By::kNumaNode, .pattern = "N"}),
+            "pattern: no effect with `by: numa`, expected `by: pattern`");
+  EXPECT_EQ(told({.by = By::kCore, .partitions = 1}),
+            "partitions: no effect with `by: core`, expected `by: partitions` or `by: pattern`");
+  EXPECT_NE(told({.by = By::kList, .shards_per_cpt = 1, .list = list}), "");
+  EXPECT_EQ(told({.by = By::kList, .list = list}), "");
+  EXPECT_EQ(told({.by = By::kPattern, .partitions = 1, .pattern = "0[0-1]"}), "");
+  EXPECT_EQ(told({.by = By::kPartitions, .partitions = 1, .shards_per_cpt = 1}), "");
+}
+
+TEST(CptPlan, AnErrorSaysWhereTheEntryStands) {
+  const Topology two = machine("pack:1 [numa] core:2 pu:1");
+  CptPlanRequest request = list_of({{.shards = {{.cpu = 0}, {.cpu = 9}}}});
+  EXPECT_TRUE(refusal(request, two).starts_with("cpt 0 shard 1: cpu 9: ")) << refusal(request, two);
+  request.list[0].shards[1].origin.place = "node.yaml:7:24";
+  EXPECT_TRUE(refusal(request, two).starts_with("node.yaml:7:24: cpt 0 shard 1: cpu 9: "));
+  request = list_of({{.shards = {{.cpu = 0}}, .memory_node = 5}});
+  request.list[0].memory_origin.place = "node.yaml:8:30";
+  EXPECT_TRUE(refusal(request, two).starts_with("node.yaml:8:30: cpt 0: memory node 5: "));
+  request = {.by = By::kPattern, .pattern = "0[0-77]"};
+  request.pattern_origin.place = "node.yaml:3:18";
+  EXPECT_TRUE(refusal(request, two).starts_with("node.yaml:3:18: pattern "));
+  request = {.reserved_cpus = {5}};
+  request.reserved_origin.place = "node.yaml:4:24";
+  EXPECT_TRUE(refusal(request, two).starts_with("node.yaml:4:24: reserved_cpus: cpu 5: "));
+  EXPECT_EQ(request, CptPlanRequest{.reserved_cpus = {5}}) << "where it stands is not what it says";
+}
+
 TEST(CptPlanAuto, LeavesOneCoreOfASmallMachine) {
   const CptPlan plan = planned({}, machine("numa:2 core:2 pu:1"));
   EXPECT_EQ(plan.reserved_cpus, Numbers{0});
