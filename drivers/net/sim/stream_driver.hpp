@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "drivers/net/sim/fetch.hpp"
 #include "drivers/net/sim/stream_fabric.hpp"
-#include "lib/base/cache_line.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/doorbell.hpp"
 #include "lib/base/pollable.hpp"
@@ -67,12 +67,10 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   // Brings what a note on this stream will look at into the cache, in two steps.
   void fetch(std::uint32_t index, unsigned step) const {
     if (step == 0) {
-      __builtin_prefetch(this);
-      __builtin_prefetch(&first_ready_);
+      fetch_lines(this, 2);
     } else {
       if (index < streams_.size()) __builtin_prefetch(&streams_[index]);
-      __builtin_prefetch(&doorbell_);
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(&doorbell_) + kCacheLine);
+      fetch_lines(&doorbell_, 2);
     }
   }
   // Each only makes a note for poll().

@@ -34,10 +34,14 @@ std::vector<std::byte> padded(std::span<const std::byte> data, std::size_t size)
 
 SimVerbsDriver::SimVerbsDriver(SimVerbsFabric& fabric, HostId host, const ArenaTable& arenas,
                                o2iblnd::VerbsEvents& events, Doorbell& doorbell)
-    : fabric_(fabric), host_(host), arenas_(arenas), events_(events), doorbell_(doorbell) {}
+    : fabric_(fabric), doorbell_(doorbell), events_(events), arenas_(arenas), host_(host) {}
 
 SimVerbsDriver::~SimVerbsDriver() {
-  fabric_.remove(*this);
+  fabric_.remove_listeners(*this);
+  for (const Slot& slot : slots_) {
+    if (slot.pair != nullptr) fabric_.abandon(*slot.pair);
+  }
+  notes_.clear(fabric_.network().pool());
 }
 
 o2iblnd::RemoteKey SimVerbsDriver::remote_key(const Fragment& fragment) const {
@@ -69,7 +73,7 @@ bool SimVerbsDriver::post_chain(QueuePairId id, std::span<const WorkRequest> cha
   }
   for (const WorkRequest& request : chain) {
     PLNET_CHECK(request.piece_count <= o2iblnd::kGatherMax, "more pieces than a request can have");
-    pair->sends.push_back({request, &request == &chain.back()});
+    pair->sends.push(fabric_.network().pool(), {request, &request == &chain.back()});
   }
   counters_.add(Id::kChains);
   fabric_.pump(*pair);
@@ -96,7 +100,7 @@ std::size_t SimVerbsDriver::post_receives(QueuePairId id, std::span<const Receiv
   const std::size_t count = std::min(room, burst.size());
   for (const ReceiveRequest& request : burst.first(count)) {
     (void)arenas_.bytes(request.buffer);  // checks that it lies in its arena
-    pair->receives.push_back(request);
+    pair->receives.push(fabric_.network().pool(), request);
   }
   return count;
 }
@@ -184,7 +188,7 @@ void SimVerbsDriver::to_error(QueuePairId id) {
 
 void SimVerbsDriver::set_device(bool usable, Errc cause) {
   usable_ = usable;
-  push({.kind = Note::Kind::kDevice, .cause = cause, .usable = usable});
+  push({.cause = cause, .kind = Note::Kind::kDevice, .usable = usable});
   if (usable) return;
   for (const Slot& slot : slots_) {
     if (slot.pair != nullptr) fabric_.fail(*slot.pair, cause);
@@ -209,43 +213,54 @@ SimVerbsDriver::QueuePairId SimVerbsDriver::add(QueuePair& pair) {
   return {index, ++slots_[index].generation};
 }
 
-void SimVerbsDriver::push(Note note) {
-  notes_.push_back(std::move(note));
+void SimVerbsDriver::push(const Note& note) {
+  notes_.push(fabric_.network().pool(), note);
   doorbell_.ring();
 }
 
+void SimVerbsDriver::push(const Note& note, Words words) {
+  words_.push_back(std::move(words));
+  push(note);
+}
+
+SimVerbsDriver::Words SimVerbsDriver::take_words() {
+  Words words = std::move(words_.front());
+  words_.pop_front();
+  return words;
+}
+
 void SimVerbsDriver::note_completion(const WorkCompletion& completion) {
-  push({.completion = completion});
+  push({.id = completion.queue_pair,
+        .cookie = completion.cookie,
+        .length = completion.length,
+        .event = completion.event,
+        .failed = !completion.status,
+        .cause = completion.status ? Errc::kClosed : completion.status.error()});
 }
 
 void SimVerbsDriver::note_request(QueuePair& pair) {
   counters_.add(Id::kRequests);
-  push({.kind = Note::Kind::kRequest,
-        .id = pair.id,
-        .from = pair.remote,
-        .to = pair.local,
-        .data = std::move(pair.data)});
+  push({.id = pair.id, .kind = Note::Kind::kRequest},
+       {.from = pair.remote, .to = pair.local, .data = std::move(pair.data)});
 }
 
 void SimVerbsDriver::note_established(const QueuePair& pair, std::span<const std::byte> data) {
   counters_.add(Id::kEstablished);
-  push({.kind = Note::Kind::kEstablished, .id = pair.id, .data = {data.begin(), data.end()}});
+  push({.id = pair.id, .kind = Note::Kind::kEstablished}, {.data = {data.begin(), data.end()}});
 }
 
 void SimVerbsDriver::note_rejected(const QueuePair& pair, o2iblnd::RejectKind kind,
                                    std::span<const std::byte> data) {
-  push({.kind = Note::Kind::kRejected,
-        .id = pair.id,
-        .reject = kind,
-        .data = {data.begin(), data.end()}});
+  push({.id = pair.id, .kind = Note::Kind::kRejected, .reject = kind},
+       {.data = {data.begin(), data.end()}});
 }
 
 void SimVerbsDriver::note_disconnected(const QueuePair& pair, Errc cause) {
-  push({.kind = Note::Kind::kDisconnected, .id = pair.id, .cause = cause});
+  push({.id = pair.id, .cause = cause, .kind = Note::Kind::kDisconnected});
 }
 
 void SimVerbsDriver::note_drained(const QueuePair& pair) {
-  push({.kind = Note::Kind::kDrained, .id = pair.id});
+  push({.id = pair.id, .kind = Note::Kind::kDrained});
 }
 
 unsigned SimVerbsDriver::poll(Instant /*now*/) {
@@ -255,8 +270,8 @@ unsigned SimVerbsDriver::poll(Instant /*now*/) {
       work += tell_completions();
       continue;
     }
-    const Note note = std::move(notes_.front());
-    notes_.pop_front();
+    const Note note = notes_.front();
+    notes_.pop(fabric_.network().pool());
     tell(note);
     ++work;
   }
@@ -267,8 +282,12 @@ unsigned SimVerbsDriver::tell_completions() {
   std::array<WorkCompletion, kBurst> burst;
   std::size_t count = 0;
   while (count < kBurst && !notes_.empty() && notes_.front().kind == Note::Kind::kCompletion) {
-    burst[count++] = notes_.front().completion;
-    notes_.pop_front();
+    const Note& note = notes_.front();
+    WorkCompletion& completion = burst[count++];
+    completion = {
+        .queue_pair = note.id, .event = note.event, .length = note.length, .cookie = note.cookie};
+    if (note.failed) completion.status = std::unexpected(note.cause);
+    notes_.pop(fabric_.network().pool());
   }
   events_.on_completions({burst.data(), count});
   return static_cast<unsigned>(count);
@@ -276,11 +295,13 @@ unsigned SimVerbsDriver::tell_completions() {
 
 void SimVerbsDriver::tell(const Note& note) {
   switch (note.kind) {
-    case Note::Kind::kRequest:
-      events_.on_connect_request(note.id, note.from, note.to, note.data);
+    case Note::Kind::kRequest: {
+      const Words words = take_words();
+      events_.on_connect_request(note.id, words.from, words.to, words.data);
       break;
-    case Note::Kind::kEstablished: events_.on_established(note.id, note.data); break;
-    case Note::Kind::kRejected: events_.on_rejected(note.id, note.reject, note.data); break;
+    }
+    case Note::Kind::kEstablished: events_.on_established(note.id, take_words().data); break;
+    case Note::Kind::kRejected: events_.on_rejected(note.id, note.reject, take_words().data); break;
     case Note::Kind::kDisconnected: events_.on_disconnected(note.id, note.cause); break;
     case Note::Kind::kDevice: events_.on_device(note.usable, note.cause); break;
     case Note::Kind::kDrained: {

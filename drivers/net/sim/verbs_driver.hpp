@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <span>
 #include <vector>
 
+#include "drivers/net/sim/fetch.hpp"
 #include "drivers/net/sim/verbs_fabric.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/doorbell.hpp"
@@ -73,7 +74,14 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
   // The port goes down or comes back: all queue pairs end.
   void set_device(bool usable, Errc cause);
 
-  // What follows is for SimVerbsFabric. Each only makes a note for poll().
+  // What follows is for SimVerbsFabric.
+
+  // Brings what a note will look at into the cache.
+  void fetch() const {
+    fetch_lines(this, 2);
+    fetch_lines(&counters_, 2);
+  }
+  // Each only makes a note for poll().
   [[nodiscard]] QueuePairId add(QueuePair& pair);
   [[nodiscard]] HostId host() const { return host_; }
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
@@ -103,14 +111,20 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
       kDrained,
       kDevice,
     };
-    Kind kind = Kind::kCompletion;
-    o2iblnd::WorkCompletion completion;
     QueuePairId id;
+    std::uint64_t cookie = 0;  // kCompletion, as the three that follow
+    std::uint32_t length = 0;
+    o2iblnd::WorkEvent event = o2iblnd::WorkEvent::kSent;
+    bool failed = false;
+    Errc cause = Errc::kClosed;  // of a failure; kDisconnected, kDevice
+    Kind kind = Kind::kCompletion;
+    o2iblnd::RejectKind reject = o2iblnd::RejectKind::kOther;
+    bool usable = true;
+  };
+  // What a note about a connection's begin has besides.
+  struct Words {
     Ipv4Endpoint from;
     Ipv4Endpoint to;
-    o2iblnd::RejectKind reject = o2iblnd::RejectKind::kOther;
-    Errc cause = Errc::kClosed;
-    bool usable = true;
     std::vector<std::byte> data;
   };
   struct Slot {
@@ -119,18 +133,21 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
   };
 
   [[nodiscard]] QueuePair* find(QueuePairId id);
-  void push(Note note);
+  void push(const Note& note);
+  void push(const Note& note, Words words);
+  [[nodiscard]] Words take_words();
   void tell(const Note& note);
   unsigned tell_completions();
 
   SimVerbsFabric& fabric_;
-  HostId host_;
-  const ArenaTable& arenas_;
-  o2iblnd::VerbsEvents& events_;
   Doorbell& doorbell_;
+  PooledRing<Note> notes_;  // in order: completions before the end of their queue pair
+  o2iblnd::VerbsEvents& events_;
+  const ArenaTable& arenas_;
   std::vector<Slot> slots_;
+  HostId host_;
+  std::list<Words> words_;  // of those notes that have some, in their order
   std::vector<std::uint32_t> free_;
-  std::deque<Note> notes_;  // in order: completions before the end of their queue pair
   o2iblnd::DeviceLimits limits_{
       .work_requests_max = 16384, .gather_max = o2iblnd::kGatherMax, .inline_bytes_max = 0};
   bool usable_ = true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "drivers/net/sim/dice.hpp"
+#include "drivers/net/sim/fetch.hpp"
 #include "drivers/net/sim/verbs_driver.hpp"
 
 namespace plnet::drivers {
@@ -41,7 +42,7 @@ QueuePair& SimVerbsFabric::create(SimVerbsDriver& driver, HostId host) {
   if (free_.empty()) {
     index = static_cast<std::uint32_t>(pairs_.size());
     PLNET_CHECK(index < kIndexMask, "more queue pairs than a simulation may have");
-    pairs_.emplace_back();
+    pairs_.grow();
   } else {
     index = free_.back();
     free_.pop_back();
@@ -59,19 +60,21 @@ QueuePair& SimVerbsFabric::create(SimVerbsDriver& driver, HostId host) {
 void SimVerbsFabric::destroy(QueuePair& pair) {
   const std::uint32_t generation = pair.generation + 1;
   const std::uint32_t index = pair.index;
+  pair.sends.clear(network_.pool());
+  pair.receives.clear(network_.pool());
   pair = QueuePair{};
   pair.generation = generation;
   free_.push_back(index);
   --live_;
 }
 
-void SimVerbsFabric::remove(const SimVerbsDriver& driver) {
+void SimVerbsFabric::remove_listeners(const SimVerbsDriver& driver) {
   std::erase_if(listeners_, [&driver](const auto& entry) { return entry.second == &driver; });
-  for (QueuePair& pair : pairs_) {
-    if (!pair.in_use || pair.driver != &driver) continue;
-    if (pair.state != State::kError) tell_peer(pair, Kind::kDisconnect);
-    destroy(pair);
-  }
+}
+
+void SimVerbsFabric::abandon(QueuePair& pair) {
+  if (pair.state != State::kError) tell_peer(pair, Kind::kDisconnect);
+  destroy(pair);
 }
 
 void SimVerbsFabric::schedule(Instant when, Kind kind, const QueuePair& pair,
@@ -104,6 +107,25 @@ void SimVerbsFabric::on_event(std::uint64_t word) {
   }
 }
 
+void SimVerbsFabric::on_event_soon(std::uint64_t word, unsigned step) const {
+  const QueuePair& pair = pairs_[word & kIndexMask];
+  if (step == 0) {
+    fetch_lines(&pair, 2);
+    return;
+  }
+  // An acknowledgement concerns this side, an arrival the other.
+  const bool arrives = static_cast<Kind>(word >> kKindShift) == Kind::kArrival;
+  if (step == 1) {
+    pair.sends.fetch();
+    if (arrives && pair.peer < pairs_.size()) fetch_lines(&pairs_[pair.peer], 2);
+    if (!arrives && pair.driver != nullptr) pair.driver->fetch();
+  } else if (arrives && pair.peer < pairs_.size()) {
+    const QueuePair& peer = pairs_[pair.peer];
+    peer.receives.fetch();
+    if (peer.driver != nullptr) peer.driver->fetch();
+  }
+}
+
 void SimVerbsFabric::handle_setup(Kind kind, QueuePair& pair, std::uint64_t detail) {
   switch (kind) {
     case Kind::kConnectTry:
@@ -118,6 +140,7 @@ void SimVerbsFabric::handle_setup(Kind kind, QueuePair& pair, std::uint64_t deta
     case Kind::kReady:
       if (pair.state != State::kAccepted) break;
       pair.state = State::kEstablished;
+      pair.data = {};
       pair.driver->note_established(pair, {});
       break;
     case Kind::kReject:
@@ -223,6 +246,7 @@ void SimVerbsFabric::answer_arrives(QueuePair& active) {
   const QueuePair* passive = peer_of(active);
   if (passive == nullptr) return;
   active.state = State::kEstablished;
+  active.data = {};
   active.driver->note_established(active, passive->data);
   const auto arrives = network_.transit(active.host, passive->host, 256);
   // A lost "ready" is made good by a repeated answer; here it is just late. Data may overtake it.
@@ -245,22 +269,19 @@ void SimVerbsFabric::fail(QueuePair& pair, Errc cause, bool tell) {
 // Everything that was posted comes back, and then, when nothing can land any more, on_drained().
 void SimVerbsFabric::finish(QueuePair& pair) {
   pair.state = State::kError;
-  for (const QueuePair::Work& work : pair.sends) {
+  const auto flush = [&pair](WorkEvent event, std::uint64_t cookie) {
     pair.driver->count(SimVerbsCounters::Id::kFlushed);
     pair.driver->note_completion({.queue_pair = pair.id,
-                                  .event = WorkEvent::kSent,
+                                  .event = event,
                                   .status = std::unexpected(Errc::kAborted),
-                                  .cookie = work.request.cookie});
-  }
-  pair.sends.clear();
-  for (const o2iblnd::ReceiveRequest& request : pair.receives) {
-    pair.driver->count(SimVerbsCounters::Id::kFlushed);
-    pair.driver->note_completion({.queue_pair = pair.id,
-                                  .event = WorkEvent::kReceived,
-                                  .status = std::unexpected(Errc::kAborted),
-                                  .cookie = request.cookie});
-  }
-  pair.receives.clear();
+                                  .cookie = cookie});
+  };
+  for (std::size_t i = 0; i < pair.sends.size(); ++i)
+    flush(WorkEvent::kSent, pair.sends.at(i).request.cookie);
+  pair.sends.clear(network_.pool());
+  for (std::size_t i = 0; i < pair.receives.size(); ++i)
+    flush(WorkEvent::kReceived, pair.receives.at(i).cookie);
+  pair.receives.clear(network_.pool());
   schedule(network_.now() + drawn_within(random_, shape_.drain_delay_max), Kind::kDrain, pair);
 }
 

@@ -5,13 +5,14 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
 #include "drivers/net/sim/event_loop.hpp"
 #include "drivers/net/sim/network.hpp"
+#include "drivers/net/sim/pooled_ring.hpp"
 #include "drivers/net/sim/shape.hpp"
+#include "drivers/net/sim/stable_array.hpp"
 #include "lib/base/random.hpp"
 #include "lib/o2iblnd/queue_pair.hpp"
 
@@ -19,7 +20,7 @@ namespace plnet::drivers {
 
 class SimVerbsDriver;
 
-struct QueuePair {
+struct alignas(64) QueuePair {
   enum class State : std::uint8_t {
     kRequested,   // passive: the LND has not answered yet
     kConnecting,  // active: waiting for the answer
@@ -32,33 +33,35 @@ struct QueuePair {
     bool signalled = false;
   };
 
+  // What a message looks at comes first.
   SimVerbsDriver* driver = nullptr;
-  o2iblnd::QueuePairId id;  // the driver's name for it
-  HostId host = kNoHost;
-  State state = State::kConnecting;
-  o2iblnd::QueuePairSize size;
-  o2iblnd::ConnectParameters parameters;
-  o2iblnd::Ipv4Endpoint local;
-  o2iblnd::Ipv4Endpoint remote;
-  std::uint32_t peer = ~0U;  // index here; the generation guards it
-  std::uint32_t peer_generation = 0;
-  std::vector<std::byte> data;  // private data of the request, the answer, the rejection
-  std::deque<Work> sends;       // posted and not completed, oldest first
-  std::deque<o2iblnd::ReceiveRequest> receives;
+  o2iblnd::QueuePairId id;         // the driver's name for it
+  PooledRing<Work> sends;          // posted and not completed, oldest first
   std::uint64_t first_send = 0;    // number of sends.front(): numbers name requests in events
   std::uint64_t next_execute = 0;  // the first that is not executed at the peer
-  std::uint64_t flight_end = 0;    // behind the last that is on the wire
+  std::uint32_t generation = 0;
+  std::uint32_t index = 0;  // its own
+  PooledRing<o2iblnd::ReceiveRequest> receives;
+  std::uint64_t flight_end = 0;  // behind the last that is on the wire
   Instant last_arrival{};
   Instant last_ack{};
-  unsigned not_ready_tries = 0;
-  unsigned retries = 0;
-  unsigned connect_tries = 0;
+  std::uint32_t peer = ~0U;  // index here; the generation guards it
+  std::uint32_t peer_generation = 0;
+  HostId host = kNoHost;
+  o2iblnd::QueuePairSize size;
+  State state = State::kConnecting;
   bool arrival_pending = false;
   bool drained = false;  // on_drained() is on its way to the LND
   bool prepared = false;
-  std::uint32_t generation = 0;
-  std::uint32_t index = 0;  // its own
   bool in_use = false;
+  std::uint8_t connect_tries = 0;
+  std::uint16_t retries = 0;
+  unsigned not_ready_tries = 0;
+  o2iblnd::ConnectParameters parameters;
+  o2iblnd::Ipv4Endpoint local;
+  o2iblnd::Ipv4Endpoint remote;
+  // Private data of the request, the answer, the rejection; none once the connection is up.
+  std::vector<std::byte> data;
 };
 
 class SimVerbsFabric final : private EventSink {
@@ -75,7 +78,9 @@ class SimVerbsFabric final : private EventSink {
   // What follows is for SimVerbsDriver.
   [[nodiscard]] QueuePair& create(SimVerbsDriver& driver, HostId host);
   void destroy(QueuePair& pair);
-  void remove(const SimVerbsDriver& driver);
+  // The driver goes away: nobody listens for it any more. Its queue pairs are abandoned one by one.
+  void remove_listeners(const SimVerbsDriver& driver);
+  void abandon(QueuePair& pair);
   [[nodiscard]] Result<void> listen(SimVerbsDriver& driver, const o2iblnd::Ipv4Endpoint& local);
   void stop_listening(const SimVerbsDriver& driver, const o2iblnd::Ipv4Endpoint& local);
   void connect(QueuePair& pair);
@@ -103,6 +108,7 @@ class SimVerbsFabric final : private EventSink {
   };
 
   void on_event(std::uint64_t word) override;
+  void on_event_soon(std::uint64_t word, unsigned step) const override;
   void schedule(Instant when, Kind kind, const QueuePair& pair, std::uint64_t detail = 0);
   [[nodiscard]] QueuePair* peer_of(const QueuePair& pair);
   void tell_peer(QueuePair& pair, Kind kind);
@@ -126,7 +132,7 @@ class SimVerbsFabric final : private EventSink {
   EventLoop& loop_;
   const VerbsShape shape_;
   Random random_;
-  std::deque<QueuePair> pairs_;
+  StableArray<QueuePair> pairs_;
   std::vector<std::uint32_t> free_;
   std::size_t live_ = 0;
   std::unordered_map<std::uint64_t, SimVerbsDriver*> listeners_;

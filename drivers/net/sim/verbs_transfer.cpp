@@ -2,7 +2,6 @@
 // What happens to posted work: it flies in order, is executed at the peer, and is acknowledged or
 // refused. What is posted while a flight is under way goes with the next one.
 #include <algorithm>
-#include <cstring>
 
 #include "drivers/net/sim/dice.hpp"
 #include "drivers/net/sim/verbs_driver.hpp"
@@ -27,11 +26,12 @@ std::uint32_t length_of(const WorkRequest& request) {
   return length;
 }
 
-void gather(const WorkRequest& request, const ArenaTable& arenas, std::span<std::byte> to) {
+void gather(const WorkRequest& request, const ArenaTable& arenas, LazyMemory* lazy,
+            std::span<std::byte> to) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < request.piece_count; ++i) {
     const std::span<const std::byte> piece = arenas.bytes(request.pieces[i]);
-    if (!piece.empty()) std::memmove(to.data() + at, piece.data(), piece.size());
+    copy_memory(lazy, to.data() + at, piece);
     at += piece.size();
   }
 }
@@ -46,7 +46,7 @@ void SimVerbsFabric::pump(QueuePair& pair) {
   if (happens(random_, shape_.split_flight)) count = drawn_between(random_, 1, count);
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i)
-    bytes += length_of(pair.sends[pair.next_execute - pair.first_send + i].request);
+    bytes += length_of(pair.sends.at(pair.next_execute - pair.first_send + i).request);
   pair.flight_end = pair.next_execute + count;
   const auto arrives =
       peer == nullptr ? std::nullopt : network_.transit(pair.host, peer->host, bytes);
@@ -80,7 +80,7 @@ void SimVerbsFabric::arrival(QueuePair& pair) {
   const bool listening = peer->state == State::kEstablished || peer->state == State::kAccepted;
   const std::uint64_t before = pair.next_execute;
   while (pair.next_execute < pair.flight_end) {
-    const WorkRequest request = pair.sends[pair.next_execute - pair.first_send].request;
+    const WorkRequest request = pair.sends.at(pair.next_execute - pair.first_send).request;
     if (!listening) {
       // The peer has gone into error: until it is drained, writes may still get through.
       const bool lands = peer->state == State::kError && !peer->drained &&
@@ -131,7 +131,7 @@ bool SimVerbsFabric::place(QueuePair& pair, const QueuePair& peer, const WorkReq
   const std::span<std::byte> to =
       peer.driver->remote_memory(request.remote_key, request.remote_address, length);
   if (to.empty()) return false;
-  gather(request, pair.driver->arenas(), to);
+  gather(request, pair.driver->arenas(), network_.lazy_memory(), to);
   return true;
 }
 
@@ -148,7 +148,7 @@ bool SimVerbsFabric::deliver(QueuePair& pair, QueuePair& peer, const WorkRequest
     return false;
   }
   const o2iblnd::ReceiveRequest receive = peer.receives.front();
-  peer.receives.pop_front();
+  peer.receives.pop(network_.pool());
   const std::uint32_t length = length_of(request);
   o2iblnd::WorkCompletion completion{.queue_pair = peer.id,
                                      .event = WorkEvent::kReceived,
@@ -163,7 +163,8 @@ bool SimVerbsFabric::deliver(QueuePair& pair, QueuePair& peer, const WorkRequest
     fail(peer, Errc::kProtocol, false);
     return false;
   }
-  gather(request, pair.driver->arenas(), peer.driver->arenas().bytes(receive.buffer));
+  gather(request, pair.driver->arenas(), network_.lazy_memory(),
+         peer.driver->arenas().bytes(receive.buffer));
   peer.driver->note_completion(completion);
   peer.driver->count(Id::kReceived);
   pair.driver->count(Id::kSends);
@@ -177,7 +178,7 @@ void SimVerbsFabric::acknowledge(QueuePair& pair, std::uint64_t up_to) {
       pair.driver->note_completion(
           {.queue_pair = pair.id, .event = WorkEvent::kSent, .cookie = work.request.cookie});
     }
-    pair.sends.pop_front();
+    pair.sends.pop(network_.pool());
     ++pair.first_send;
   }
 }
@@ -204,7 +205,7 @@ void SimVerbsFabric::work_failed(QueuePair& pair, Errc why) {
                                   .event = WorkEvent::kSent,
                                   .status = std::unexpected(why),
                                   .cookie = pair.sends.front().request.cookie});
-    pair.sends.pop_front();
+    pair.sends.pop(network_.pool());
     ++pair.first_send;
   }
   fail(pair, why);
