@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <bitset>
 #include <cstdint>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/clock.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/peers/health.hpp"
@@ -45,7 +47,8 @@ struct alignas(kNoSharing) Ni {
   std::uint16_t device_cpt = 0;     // near which the device is
   NiTunables tunables;
   std::vector<std::string> interfaces;
-  ShardSet shards;  // which have an Lnd for it
+  ShardSet shards;         // which have an Lnd for it
+  Duration lnd_timeout{};  // of its LND; 0: it has none of its own
 
   // Views.
   HealthValue health;
@@ -89,9 +92,10 @@ struct LocalView {
 };
 
 inline std::int32_t Ni::tx_credits_of_all() const {
+  static_assert(kShardsMax <= 64);
   std::int32_t sum = 0;
-  for (unsigned shard = 0; shard < kShardsMax; ++shard) {
-    if (shards[shard]) sum += (*tx_credits)[shard].tx_credits.get();
+  for (std::uint64_t rest = shards.to_ullong(); rest != 0; rest &= rest - 1) {
+    sum += (*tx_credits)[static_cast<unsigned>(std::countr_zero(rest))].tx_credits.get();
   }
   return sum;
 }

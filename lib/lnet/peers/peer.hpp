@@ -18,6 +18,7 @@
 namespace plnet::lnet {
 
 struct Peer;
+class Preferences;  // paths/preferences.hpp
 
 // lp_state, as `peer state` of `lnetctl peer show -v 3` prints it (numbers of 2.13 and later).
 enum PeerState : std::uint32_t {
@@ -52,8 +53,12 @@ struct alignas(kCacheLine) PeerNi {
   NetId net = 0;
   ShardId home = 0;  // stored, never recomputed
   std::uint16_t cpt = 0;
+  std::int32_t tx_credits_max = 0;  // of its net when it was made; none on networks not ours
   // Discovery may hand it to another peer.
   std::atomic<Peer*> peer{nullptr};
+  // A peer that is not multi-rail is always sent to from one NI: recorded with the first request.
+  // Lies on the first line, which is all that the common selection of a path reads.
+  Relaxed<const Ni*> preferred_ni{nullptr};
 
   // Views, written by whoever the name says, relaxed.
   HealthValue health;
@@ -62,8 +67,8 @@ struct alignas(kCacheLine) PeerNi {
   Relaxed<std::int32_t> tx_credits{0};               // home
   Relaxed<std::uint32_t> queued_bytes{0};            // home: tx_q_num_of_buf
   Relaxed<std::int64_t> last_alive_ns{INT64_MIN};    // who receives from it
-  // A peer that is not multi-rail is always sent to from one NI: recorded with the first request.
-  Relaxed<const Ni*> preferred_ni{nullptr};
+  // What UDSP rules prefer for it: coordinator. Null: nothing. An old one goes through QSBR.
+  std::atomic<const Preferences*> preferences{nullptr};
 };
 
 // The interfaces of a peer on one network.

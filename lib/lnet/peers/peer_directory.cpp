@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/peers/peer_directory.hpp"
+
+#include <algorithm>
+
+namespace plnet::lnet {
+
+namespace {
+
+using Id = PeerTable::Id;
+
+// Peers that are looked at for one that is idle, each time that there is no room.
+constexpr unsigned kEvictionLooks = 64;
+
+ViewBlocks::Counts view_counts(const PeerLimits& limits) {
+  return {limits.peers, limits.peers_over_2, limits.peers_over_8, limits.peers_over_40};
+}
+
+}  // namespace
+
+PeerDirectory::PeerDirectory(const PeerLimits& limits, Qsbr& qsbr, Placement& placement,
+                             PeerDirectoryHooks& hooks)
+    : limits_(limits),
+      qsbr_(qsbr),
+      placement_(placement),
+      hooks_(hooks),
+      peers_(limits.peers),
+      nis_(limits.peer_nis),
+      nets_(limits.peer_nis),
+      views_(view_counts(limits), qsbr),
+      table_(limits.peer_nis, qsbr) {
+  PLNET_CHECK(limits.peer_nis >= limits.peers, "every peer has an interface");
+  PLNET_CHECK(limits.strangers_per_second > 0, "strangers become peers");
+  PLNET_CHECK(limits.kept_for_own < limits.peers, "strangers become peers");
+}
+
+// Takes the lists apart before the pools that their elements lie in.
+PeerDirectory::~PeerDirectory() {
+  for_each([](PeerRecord& peer) {
+    while (PeerNetRecord* net = peer.nets.pop_front()) {
+      while (net->nis.pop_front() != nullptr) {
+      }
+    }
+  });
+}
+
+bool PeerDirectory::may_be_peer(const Nid& nid) const {
+  return !nid.is_any() && nid.is_well_formed();
+}
+
+void PeerDirectory::net_added(NetId id) {
+  const Net* net = local_->net(id);
+  PLNET_CHECK(net != nullptr, "a network that was added is there");
+  table_.for_each([&](const Nid& nid, PeerNi* ni) {
+    if (nid.net() != id) return;
+    const std::int32_t credits = net->nis.front()->tunables.peer_credits;
+    std::atomic_ref(ni->tx_credits_max).store(credits, std::memory_order_relaxed);
+    ni->tx_credits.set(credits);
+  });
+}
+
+void PeerDirectory::forget_local(const Ni& gone) {
+  table_.for_each([&](const Nid& /*nid*/, PeerNi* ni) {
+    if (ni->preferred_ni.get() == &gone) ni->preferred_ni.set(nullptr);
+  });
+}
+
+PeerNiRecord* PeerDirectory::lookup(const Nid& nid) const {
+  PeerNi* ni = table_.lookup(nid).value_or(nullptr);
+  return ni == nullptr || record_of(*ni).stage != PeerNiStage::kLive ? nullptr : &record_of(*ni);
+}
+
+PeerRecord* PeerDirectory::peer_of(const Nid& nid) const {
+  const PeerNiRecord* ni = lookup(nid);
+  return ni == nullptr ? nullptr : &peer_of(*ni);
+}
+
+PeerRecord* PeerDirectory::by_number(std::uint32_t number) {
+  if (!peers_.is_lent(number)) return nullptr;
+  PeerRecord& peer = peers_.at(number);
+  return peer.dead ? nullptr : &peer;
+}
+
+// Strangers.
+
+bool PeerDirectory::stranger_in_time(Instant now) {
+  const Duration each = Duration(std::chrono::seconds(1)) / limits_.strangers_per_second;
+  next_stranger_ = std::max(next_stranger_, now);
+  if (next_stranger_ - now > std::chrono::seconds(1) - each) return false;
+  next_stranger_ += each;
+  return true;
+}
+
+bool PeerDirectory::may_be_evicted(PeerRecord& peer, Instant now) const {
+  constexpr std::uint32_t kBusy = kPeerConfigured | kPeerLockPrimary | kPeerDiscovering |
+                                  kPeerRouterDiscovery | kPeerPingSent | kPeerPushSent;
+  if (peer.has(kBusy) || peer.holds > 0 || peer.gateway_refs > 0) return false;
+  const Instant limit = now - limits_.idle_before_eviction;
+  if (peer.created > limit) return false;
+  return std::ranges::all_of(peer.seen().nis, [limit](const PeerNi* ni) {
+    return ni->last_alive_ns.get() < limit.time_since_epoch().count() &&
+           ni->queued_bytes.get() == 0;
+  });
+}
+
+bool PeerDirectory::evict_one(Instant now) {
+  for (unsigned look = 0; look < std::min<std::size_t>(kEvictionLooks, peers_.capacity()); ++look) {
+    PeerRecord* peer = by_number(hand_);
+    hand_ = hand_ + 1 == numbers() ? 0 : hand_ + 1;
+    if (peer == nullptr || !may_be_evicted(*peer, now)) continue;
+    counters_.add(Id::kEvicted);
+    destroy(*peer);
+    commit();
+    return true;
+  }
+  return false;
+}
+
+Result<PeerNi*> PeerDirectory::create_by_traffic(const Nid& nid, const Ni* received_on,
+                                                 Instant now) {
+  if (PeerNiRecord* there = lookup(nid)) return there;
+  if (!may_be_peer(nid)) {
+    counters_.add(Id::kRefused);
+    return std::unexpected(Errc::kInvalid);
+  }
+  const bool stranger = received_on != nullptr;
+  const bool full =
+      nis_.free_count() == 0 || peers_.free_count() <= (stranger ? limits_.kept_for_own : 0);
+  if (full) {
+    const bool room_is_made = dead_count_ > 0;
+    if (room_is_made || evict_one(now)) {
+      counters_.add(Id::kWaited);
+      return std::unexpected(Errc::kAgain);
+    }
+    counters_.add(Id::kFull);
+    return std::unexpected(Errc::kNoMemory);
+  }
+  if (stranger && !stranger_in_time(now)) {
+    counters_.add(Id::kLimited);
+    return std::unexpected(Errc::kNoSpace);
+  }
+  const auto peer = create(nid, now);
+  if (!peer) {
+    counters_.add(peer.error() == PeerError::kAgain ? Id::kWaited : Id::kFull);
+    return std::unexpected(info_of(peer.error()).code);
+  }
+  PeerNi* made = lookup(nid);
+  made->preferred_ni.set(received_on);
+  commit();
+  return made;
+}
+
+// Peers and what they consist of.
+
+PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
+  if (!may_be_peer(nid)) return std::unexpected(PeerError::kInvalid);
+  std::uint8_t view_class = 0;
+  if (peers_.free_count() == 0 || !views_.reserve(view_class, 1))
+    return std::unexpected(PeerError::kNoMemory);
+  ViewBlock* block = views_.take(view_class);
+  if (block == nullptr) {
+    views_.cancel(view_class);
+    return std::unexpected(PeerError::kAgain);
+  }
+  PeerRecord* peer = peers_.take();
+  peer->number = peers_.index_of(peer);
+  peer->state.set(0);
+  if (nid.is_loopback()) peer->add_state(kPeerNoDiscovery);
+  peer->primary = nid;
+  peer->view_class = view_class;
+  peer->dead = false;
+  peer->holds = peer->gateway_refs = peer->leaving_nis = peer->lock_order = 0;
+  peer->created = now;
+  peer->block = block;
+  block->view = {.primary = nid, .nets = {}, .nis = {}};
+  peer->view.store(&block->view, std::memory_order_release);
+  const auto ni = attach(*peer, nid);
+  if (!ni) {
+    views_.retire(block);
+    views_.cancel(view_class);
+    peers_.give(peer);
+    return std::unexpected(ni.error());
+  }
+  counters_.add(Id::kCreated);
+  counters_.add(Id::kPeers);
+  return peer;
+}
+
+PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
+  PeerNiRecord* ni = nis_.take();
+  if (ni == nullptr) return std::unexpected(PeerError::kNoMemory);
+  const HomePlace home = placement_.choose(nid, *local_);
+  const Net* net = local_->net(nid.net());
+  ni->nid = nid;
+  ni->number = nis_.index_of(ni);
+  ni->net = nid.net();
+  ni->home = home.shard;
+  ni->cpt = home.cpt;
+  ni->health.set(kHealthMax);
+  ni->status.set(kNiUp);
+  ni->priority.set(kPriorityLowest);
+  ni->tx_credits_max = net == nullptr ? 0 : net->nis.front()->tunables.peer_credits;
+  ni->tx_credits.set(ni->tx_credits_max);
+  ni->queued_bytes.set(0);
+  ni->last_alive_ns.set(INT64_MIN);
+  ni->preferred_ni.set(nullptr);
+  ni->preferences.store(nullptr, std::memory_order_relaxed);
+  ni->leaving.set(false);
+  ni->stage = PeerNiStage::kLive;
+  ni->in_net = nullptr;
+  counters_.add(Id::kPeerNis);
+  return ni;
+}
+
+void PeerDirectory::unmake(PeerNiRecord& ni) {
+  placement_.leave({ni.cpt, ni.home});
+  ni.stage = PeerNiStage::kFree;
+  nis_.give(&ni);
+  counters_.subtract(Id::kPeerNis);
+}
+
+PeerNetRecord* PeerDirectory::net_of(PeerRecord& peer, NetId id) {
+  PeerNetRecord* found = nullptr;
+  peer.nets.for_each([&](PeerNetRecord& net) {
+    if (net.net == id) found = &net;
+  });
+  if (found != nullptr) return found;
+  PeerNetRecord* fresh = nets_.take();
+  if (fresh == nullptr) return nullptr;
+  fresh->net = id;
+  fresh->priority = kPriorityLowest;
+  fresh->count = 0;
+  fresh->peer = &peer;
+  return fresh;
+}
+
+void PeerDirectory::link(PeerRecord& peer, PeerNetRecord& net, PeerNiRecord& ni) {
+  const bool primary = peer.primary == ni.nid;
+  primary ? net.nis.push_front(ni) : net.nis.push_back(ni);
+  ++net.count;
+  if (!net.linked()) primary ? peer.nets.push_front(net) : peer.nets.push_back(net);
+  ++peer.ni_count;
+  ni.in_net = &net;
+  ni.stage = PeerNiStage::kLive;
+  // What everybody reads is there before anybody can find the peer.
+  if (peer.ni_count == 1) {
+    fill(peer, *peer.block);
+  } else {
+    mark_changed(peer);
+  }
+  ni.peer.store(&peer, std::memory_order_release);
+}
+
+PeerResult<PeerNiRecord*> PeerDirectory::attach(PeerRecord& peer, const Nid& nid) {
+  if (!may_be_peer(nid)) return std::unexpected(PeerError::kInvalid);
+  PLNET_CHECK(!peer.dead, "a peer that goes gets no interface");
+  PeerNi* there = table_.lookup(nid).value_or(nullptr);
+  PeerNiRecord* ni = there == nullptr ? nullptr : &record_of(*there);
+  if (ni != nullptr && ni->stage == PeerNiStage::kLive && &peer_of(*ni) == &peer) return ni;
+  if (ni != nullptr && ni->stage > PeerNiStage::kDetached)
+    return std::unexpected(PeerError::kAgain);
+  if (!views_.exchange(peer.view_class, peer.ni_count + 1U))
+    return std::unexpected(PeerError::kNoMemory);
+  PeerNetRecord* net = net_of(peer, nid.net());
+  if (net == nullptr) return std::unexpected(PeerError::kNoMemory);
+  if (ni == nullptr) {
+    const auto made = make_ni(nid);
+    if (!made) {
+      if (!net->linked()) nets_.give(net);
+      return std::unexpected(made.error());
+    }
+    ni = *made;
+    link(peer, *net, *ni);
+    if (!table_.insert(nid, ni)) {  // entries come back when readers let them
+      leave_net(*ni);
+      ni->unlink();
+      unmake(*ni);
+      return std::unexpected(PeerError::kAgain);
+    }
+  } else {
+    if (ni->stage == PeerNiStage::kLive) detach(*ni);
+    ni->unlink();
+    counters_.add(Id::kMoved);
+    link(peer, *net, *ni);
+  }
+  hooks_.on_peer_ni_added(*ni);
+  return ni;
+}
+
+void PeerDirectory::leave_net(PeerNiRecord& ni) {
+  PeerNetRecord& net = *ni.in_net;
+  PeerRecord& peer = *net.peer;
+  ni.unlink();
+  ni.in_net = nullptr;
+  ni.stage = PeerNiStage::kDetached;
+  detached_.push_back(ni);
+  --peer.ni_count;
+  if (--net.count == 0) {
+    net.unlink();
+    nets_left_.push_back(net);
+  }
+}
+
+void PeerDirectory::detach(PeerNiRecord& ni) {
+  PLNET_CHECK(ni.stage == PeerNiStage::kLive, "only a live interface leaves its peer");
+  PeerRecord& peer = peer_of(ni);
+  leave_net(ni);
+  if (peer.ni_count == 0) return bury(peer);
+  const bool smaller = views_.exchange(peer.view_class, peer.ni_count);
+  PLNET_CHECK(smaller, "fewer always have room");
+  mark_changed(peer);
+  if (peer.is(kPeerDiscovered)) hooks_.on_peer_lost_ni(peer);
+}
+
+void PeerDirectory::destroy(PeerRecord& peer) {
+  PLNET_CHECK(!peer.dead, "destroyed twice");
+  while (PeerNetRecord* net = peer.nets.front())
+    leave_net(*net->nis.front());
+  bury(peer);
+}
+
+void PeerDirectory::bury(PeerRecord& peer) {
+  if (peer.linked()) peer.unlink();
+  peer.dead = true;
+  peer.add_state(kPeerMarkDeleted);
+  peer.grace = 0;
+  dead_.push_back(peer);
+  ++dead_count_;
+  counters_.add(Id::kDeleted);
+  counters_.subtract(Id::kPeers);
+  hooks_.on_peer_gone(peer);
+}
+
+void PeerDirectory::rename(PeerRecord& peer, const Nid& primary) {
+  peer.primary = primary;
+  mark_changed(peer);
+}
+
+void PeerDirectory::bring_to_front(PeerNiRecord& ni) {
+  PeerNetRecord& net = *ni.in_net;
+  PeerRecord& peer = *net.peer;
+  if (peer.nets.front() == &net && net.nis.front() == &ni) return;
+  net.unlink();
+  peer.nets.push_front(net);
+  ni.unlink();
+  net.nis.push_front(ni);
+  mark_changed(peer);
+}
+
+void PeerDirectory::set_priority(PeerNetRecord& net, std::uint32_t priority) {
+  net.priority = priority;
+  mark_changed(*net.peer);
+}
+
+void PeerDirectory::transfer_gateway(PeerRecord& from, PeerRecord& to) {
+  if (from.gateway_refs == 0 || &from == &to) return;
+  to.gateway_refs += from.gateway_refs;
+  from.gateway_refs = 0;
+  hooks_.on_gateway_moved(from, to);
+}
+
+// Publishing and letting go.
+
+void PeerDirectory::mark_changed(PeerRecord& peer) {
+  if (!peer.linked()) changed_.push_back(peer);
+}
+
+void PeerDirectory::fill(PeerRecord& peer, ViewBlock& block) {
+  PLNET_CHECK(peer.ni_count <= kViewSizes[block.size_class], "the view has room for all");
+  std::uint16_t nis = 0;
+  std::uint16_t nets = 0;
+  peer.nets.for_each([&](PeerNetRecord& net) {
+    block.nets[nets++] = {.net = net.net,
+                          .number = nets_.index_of(&net),
+                          .priority = net.priority,
+                          .first = nis,
+                          .count = net.count};
+    net.nis.for_each([&](PeerNiRecord& ni) { block.nis[nis++] = &ni; });
+  });
+  PLNET_CHECK(nis == peer.ni_count, "the view lists every interface");
+  block.view = {.primary = peer.primary, .nets = {block.nets, nets}, .nis = {block.nis, nis}};
+}
+
+bool PeerDirectory::publish(PeerRecord& peer) {
+  ViewBlock* fresh = views_.take(peer.view_class);
+  if (fresh == nullptr) return false;
+  fill(peer, *fresh);
+  peer.view.store(&fresh->view, std::memory_order_release);
+  views_.retire(peer.block);
+  peer.block = fresh;
+  counters_.add(Id::kViews);
+  return true;
+}
+
+void PeerDirectory::let_go(PeerNiRecord& ni) {
+  ni.leaving.set(true);
+  ni.stage = PeerNiStage::kLeaving;
+  ++record_of(*ni.peer.load(std::memory_order_relaxed)).leaving_nis;
+  ni.grace = qsbr_.begin_grace();
+  leaving_.push_back(ni);
+}
+
+void PeerDirectory::commit() {
+  IntrusiveList<PeerRecord> late;
+  while (PeerRecord* peer = changed_.pop_front()) {
+    if (publish(*peer)) continue;
+    counters_.add(Id::kViewsLate);
+    late.push_back(*peer);
+  }
+  changed_.splice_back(late);
+  // Views that are still read as they were name what has left; so it stays.
+  if (!changed_.empty()) return;
+  while (PeerNiRecord* ni = detached_.pop_front())
+    let_go(*ni);
+  while (PeerNetRecord* net = nets_left_.pop_front()) {
+    net->grace = qsbr_.begin_grace();
+    nets_gone_.push_back(*net);
+  }
+  dead_.for_each([this](PeerRecord& peer) {
+    if (peer.grace == 0) peer.grace = qsbr_.begin_grace();
+  });
+}
+
+unsigned PeerDirectory::step_nis(unsigned budget) {
+  unsigned done = 0;
+  while (done < budget && !leaving_.empty() && qsbr_.passed(leaving_.front()->grace)) {
+    PeerNiRecord* ni = leaving_.pop_front();
+    ni->stage = PeerNiStage::kReleasing;
+    releasing_.push_back(*ni);
+    hooks_.release_peer_ni(*ni);
+    ++done;
+  }
+  while (done < budget && !gone_.empty() && qsbr_.passed(gone_.front()->grace)) {
+    PeerNiRecord* ni = gone_.pop_front();
+    --record_of(*ni->peer.load(std::memory_order_relaxed)).leaving_nis;
+    unmake(*ni);
+    ++done;
+  }
+  return done;
+}
+
+void PeerDirectory::peer_ni_released(PeerNi& released) {
+  PeerNiRecord& ni = record_of(released);
+  PLNET_CHECK(ni.stage == PeerNiStage::kReleasing, "released by its home when asked, and once");
+  const auto erased = table_.erase(ni.nid);
+  PLNET_CHECK(erased && *erased == &released, "the table has every interface until now");
+  ni.unlink();
+  ni.stage = PeerNiStage::kGone;
+  ni.grace = qsbr_.begin_grace();
+  gone_.push_back(ni);
+}
+
+unsigned PeerDirectory::step_nets(unsigned budget) {
+  unsigned done = 0;
+  for (; done < budget && !nets_gone_.empty() && qsbr_.passed(nets_gone_.front()->grace); ++done)
+    nets_.give(nets_gone_.pop_front());
+  return done;
+}
+
+// Their interfaces go at their own pace, so nobody waits for the one in front.
+unsigned PeerDirectory::step_dead(unsigned budget) {
+  unsigned done = 0;
+  for (std::size_t look = std::min<std::size_t>(budget, dead_count_); look > 0; --look) {
+    PeerRecord* peer = dead_.pop_front();
+    const bool held =
+        peer->grace == 0 || peer->leaving_nis > 0 || peer->holds > 0 || peer->gateway_refs > 0;
+    if (held || !qsbr_.passed(peer->grace)) {
+      dead_.push_back(*peer);
+      continue;
+    }
+    views_.retire(peer->block);
+    views_.cancel(peer->view_class);
+    peer->block = nullptr;
+    peers_.give(peer);
+    --dead_count_;
+    ++done;
+  }
+  return done;
+}
+
+unsigned PeerDirectory::step(unsigned budget) {
+  auto done = static_cast<unsigned>(views_.reclaim(budget));
+  if (!changed_.empty()) commit();
+  done += step_nis(budget) + step_nets(budget) + step_dead(budget);
+  return done;
+}
+
+bool PeerDirectory::waiting() const {
+  return !changed_.empty() || !leaving_.empty() || !gone_.empty() || !nets_gone_.empty() ||
+         dead_count_ > 0 || views_.retired() > 0;
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All remote nodes that this one knows, and the one place that makes, moves and lets go of peers
+// and peer NIs. Every shard looks NIDs up; one shard, the coordinator's, writes. This is the
+// mechanism; what LNet allows is in peer_rules.hpp.
+//
+// How a peer NI goes: it leaves its peer; commit() publishes views without it; when no reader can
+// hold it, its home shard is asked to give up what it has of it; when the home has said so and
+// readers have once more held nothing, its record, its number and its NID can be used again.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/base/intrusive_list.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/base/qsbr.hpp"
+#include "lib/base/qsbr_table.hpp"
+#include "lib/lnet/peers/peer.hpp"
+#include "lib/lnet/peers/peer_error.hpp"
+#include "lib/lnet/peers/peer_records.hpp"
+#include "lib/lnet/peers/placement.hpp"
+#include "lib/lnet/peers/view_blocks.hpp"
+
+namespace plnet::lnet {
+
+struct PeerLimits {
+  std::size_t peers = 4096;
+  std::size_t peer_nis = 6144;
+  // Peers that may have more than 2, 8, 40 interfaces at a time.
+  std::size_t peers_over_2 = 512;
+  std::size_t peers_over_8 = 64;
+  std::size_t peers_over_40 = 8;
+  // What strangers may make: so many peers a second, and never the last ones.
+  std::uint32_t strangers_per_second = 1000;
+  std::size_t kept_for_own = 64;
+  // A peer made by traffic, unheard of for so long, makes room for another when there is none.
+  Duration idle_before_eviction = std::chrono::seconds(180);
+};
+
+#define PLNET_PEER_COUNTERS(X)                                                                  \
+  X(kPeers, "peers", "peers", kGauge, "peers known")                                            \
+  X(kPeerNis, "peer_nis", "interfaces", kGauge, "their interfaces, leaving ones included")      \
+  X(kCreated, "peers_created", "peers", kCount, "peers made")                                   \
+  X(kDeleted, "peers_deleted", "peers", kCount, "peers deleted, dissolved or evicted")          \
+  X(kEvicted, "peers_evicted", "peers", kCount, "idle peers that made room for others")         \
+  X(kMoved, "peer_nis_moved", "interfaces", kCount, "interfaces handed to another peer")        \
+  X(kFull, "peers_full", "requests", kCount, "peers not made: none left and none idle")         \
+  X(kLimited, "peers_limited", "requests", kCount,                                              \
+    "peers of strangers not made: too many a second")                                           \
+  X(kRefused, "peers_refused", "requests", kCount, "peers not made: not a NID of an interface") \
+  X(kWaited, "peers_waited", "requests", kCount, "peers to be made when room has come free")    \
+  X(kViews, "peer_views", "views", kCount, "views published")                                   \
+  X(kViewsLate, "peer_views_late", "views", kCount, "views put off until readers give room")
+
+PLNET_COUNTERS(PeerTable, PLNET_PEER_COUNTERS);
+using PeerCounters = Counters<PeerTable>;
+
+// What the directory asks of those around it; on the writer's shard. Nothing here may change the
+// directory, but for peer_ni_released().
+class PeerDirectoryHooks {
+ public:
+  virtual ~PeerDirectoryHooks() = default;
+  // No shard finds this peer NI any more. Its home ends what is under way or queued for it, has the
+  // LND forget it, and when no message names it any more (also none that waits in a mailbox),
+  // peer_ni_released() is called: now or later. Homes that never had to do with it say so at once.
+  virtual void release_peer_ni(PeerNi& ni) = 0;
+  // The peer has no interfaces any more and goes.
+  virtual void on_peer_gone(Peer& peer) = 0;
+  // A discovered peer has lost one of several: discovery takes another look.
+  virtual void on_peer_lost_ni(Peer& /*peer*/) {}
+  // Place for user-defined selection policies.
+  virtual void on_peer_ni_added(PeerNi& /*ni*/) {}
+  // Routes through `from` now lead through `to`; the references follow by themselves.
+  virtual void on_gateway_moved(Peer& /*from*/, Peer& /*to*/) {}
+};
+
+class PeerDirectory {
+ public:
+  // Allocates; start-up only. All references outlive it.
+  PeerDirectory(const PeerLimits& limits, Qsbr& qsbr, Placement& placement,
+                PeerDirectoryHooks& hooks);
+  ~PeerDirectory();
+  PeerDirectory(const PeerDirectory&) = delete;
+  PeerDirectory& operator=(const PeerDirectory&) = delete;
+
+  // Any shard, wait-free; what it finds holds until the reader is next quiescent, or as long as a
+  // message names it that its home knows of. nullptr: nobody has this NID. While a peer changes,
+  // its view may not list the interface yet, or not any more.
+  [[nodiscard]] PeerNi* find(const Nid& nid) const {
+    PeerNi* ni = table_.lookup(nid).value_or(nullptr);
+    return ni == nullptr || record_of(*ni).leaving.get() ? nullptr : ni;
+  }
+
+  // The rest is the writer's.
+
+  // What new peer NIs are measured against; stays valid until the next one is handed in.
+  void set_local(const LocalView& local) { local_ = &local; }
+  // A first NI of this network: peer NIs on it get their credits.
+  void net_added(NetId net);
+  // Nobody prefers it any more.
+  void forget_local(const Ni& ni);
+
+  // The peer NI of a NID that a message came from (`received_on`) or shall go to (nullptr), made
+  // with a peer of its own if need be. kInvalid: not a NID that a peer can have; kNoSpace: a
+  // stranger too many this second; kNoMemory: full; kAgain: room is being made, try again after
+  // peer_ni_released().
+  [[nodiscard]] Result<PeerNi*> create_by_traffic(const Nid& nid, const Ni* received_on,
+                                                  Instant now);
+
+  // A new peer of this one NID, whoever had it before.
+  [[nodiscard]] PeerResult<PeerRecord*> create(const Nid& nid, Instant now);
+  // The NID becomes one of the peer's: new, or taken from where it is.
+  [[nodiscard]] PeerResult<PeerNiRecord*> attach(PeerRecord& peer, const Nid& nid);
+  // The last one takes its peer along.
+  void detach(PeerNiRecord& ni);
+  void destroy(PeerRecord& peer);
+  void rename(PeerRecord& peer, const Nid& primary);
+  // First of its net, and its net the first.
+  void bring_to_front(PeerNiRecord& ni);
+  void set_priority(PeerNetRecord& net, std::uint32_t priority);
+  void transfer_gateway(PeerRecord& from, PeerRecord& to);
+
+  // Publishes what was changed, and lets go of what is in no peer any more. After each change.
+  void commit();
+  // A bounded piece of what waits for readers and homes. Returns what was done.
+  unsigned step(unsigned budget);
+  // Something waits, so that step() should be called again soon.
+  [[nodiscard]] bool waiting() const;
+  void peer_ni_released(PeerNi& ni);
+
+  // Live ones only, however far they are in their change.
+  [[nodiscard]] PeerNiRecord* lookup(const Nid& nid) const;
+  [[nodiscard]] PeerRecord* peer_of(const Nid& nid) const;
+  [[nodiscard]] static PeerRecord& peer_of(const PeerNiRecord& ni) { return *ni.in_net->peer; }
+  // nullptr: no peer has this number now.
+  [[nodiscard]] PeerRecord* by_number(std::uint32_t number);
+  [[nodiscard]] std::uint32_t numbers() const {
+    return static_cast<std::uint32_t>(peers_.capacity());
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (std::uint32_t number = 0; number < numbers(); ++number) {
+      if (PeerRecord* peer = by_number(number)) visit(*peer);
+    }
+  }
+
+  [[nodiscard]] const PeerLimits& limits() const { return limits_; }
+  [[nodiscard]] const PeerCounters& counters() const { return counters_; }
+
+ private:
+  [[nodiscard]] bool may_be_peer(const Nid& nid) const;
+  [[nodiscard]] bool stranger_in_time(Instant now);
+  [[nodiscard]] bool evict_one(Instant now);
+  [[nodiscard]] bool may_be_evicted(PeerRecord& peer, Instant now) const;
+
+  [[nodiscard]] PeerResult<PeerNiRecord*> make_ni(const Nid& nid);
+  void unmake(PeerNiRecord& ni);
+  [[nodiscard]] PeerNetRecord* net_of(PeerRecord& peer, NetId net);
+  void link(PeerRecord& peer, PeerNetRecord& net, PeerNiRecord& ni);
+  void leave_net(PeerNiRecord& ni);
+  void bury(PeerRecord& peer);
+  void mark_changed(PeerRecord& peer);
+  void fill(PeerRecord& peer, ViewBlock& block);
+  [[nodiscard]] bool publish(PeerRecord& peer);
+  void let_go(PeerNiRecord& ni);
+
+  unsigned step_nis(unsigned budget);
+  unsigned step_nets(unsigned budget);
+  unsigned step_dead(unsigned budget);
+
+  const PeerLimits limits_;
+  Qsbr& qsbr_;
+  Placement& placement_;
+  PeerDirectoryHooks& hooks_;
+  const LocalView nothing_local_;
+  const LocalView* local_ = &nothing_local_;
+
+  Pool<PeerRecord> peers_;
+  Pool<PeerNiRecord> nis_;
+  Pool<PeerNetRecord> nets_;
+  ViewBlocks views_;
+  QsbrTable<Nid, PeerNi*, NidHash> table_;
+
+  IntrusiveList<PeerRecord> changed_;
+  IntrusiveList<PeerRecord> dead_;
+  IntrusiveList<PeerNiRecord> detached_;
+  IntrusiveList<PeerNiRecord> leaving_;
+  IntrusiveList<PeerNiRecord> releasing_;
+  IntrusiveList<PeerNiRecord> gone_;
+  IntrusiveList<PeerNetRecord> nets_left_;  // of no peer; old views may number by them
+  IntrusiveList<PeerNetRecord> nets_gone_;
+  std::size_t dead_count_ = 0;
+
+  std::uint32_t hand_ = 0;   // where looking for an idle peer goes on
+  Instant next_stranger_{};  // not before; may run ahead by a second
+  PeerCounters counters_;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the writer of the peer directory knows of peers beyond what every shard sees: how peer, peer
+// nets and peer NIs hang together, in LNet's order. Only the coordinator's shard touches what is
+// added here, but for `leaving`.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/intrusive_list.hpp"
+#include "lib/base/qsbr.hpp"
+#include "lib/lnet/peers/peer.hpp"
+
+namespace plnet::lnet {
+
+struct PeerRecord;
+struct PeerNetRecord;
+struct ViewBlock;
+
+// Flags of an operation on a peer are those of its state: kPeerConfigured, kPeerMultiRail,
+// kPeerLockPrimary, kPeerRouterNiForceDelete.
+using PeerFlags = std::uint32_t;
+
+enum class PeerNiStage : std::uint8_t {
+  kFree,
+  kLive,
+  kDetached,   // of no peer; flush() lets it go unless a peer takes it before
+  kLeaving,    // readers may still find what they found
+  kReleasing,  // its home shard gives up what it has of it
+  kGone,       // messages that ended may still name it
+};
+
+// In one list at a time: of its peer net while it lives, then of a stage.
+struct PeerNiRecord : PeerNi, ListNode<> {
+  Relaxed<bool> leaving{false};
+  PeerNiStage stage = PeerNiStage::kFree;
+  union {
+    PeerNetRecord* in_net = nullptr;  // kLive
+    Qsbr::Grace grace;                // kLeaving, kGone
+  };
+};
+
+struct PeerNetRecord : ListNode<> {
+  NetId net = 0;
+  std::uint32_t priority = kPriorityLowest;
+  std::uint16_t count = 0;
+  PeerRecord* peer = nullptr;
+  IntrusiveList<PeerNiRecord> nis;  // the primary first, then as they came
+  Qsbr::Grace grace = 0;
+};
+
+// The list node: waiting for a new view, or dead.
+struct PeerRecord : Peer, ListNode<> {
+  Nid primary;
+  std::uint16_t ni_count = 0;
+  std::uint8_t view_class = 0;
+  bool dead = false;
+  IntrusiveList<PeerNetRecord> nets;
+  std::uint32_t holds = 0;         // who needs it to stay: discovery, waiting messages
+  std::uint32_t gateway_refs = 0;  // routes through it
+  std::uint32_t leaving_nis = 0;   // still name it
+  std::uint32_t lock_order = 0;    // whose primary NID was locked earlier
+  ViewBlock* block = nullptr;
+  Instant created{};
+  Qsbr::Grace grace = 0;
+
+  void add_state(std::uint32_t bits) { state.set(state.get() | bits); }
+  void drop_state(std::uint32_t bits) { state.set(state.get() & ~bits); }
+  [[nodiscard]] bool has(std::uint32_t any_of) const { return (state.get() & any_of) != 0; }
+};
+
+static_assert(sizeof(PeerNiRecord) == 2 * kCacheLine && sizeof(PeerRecord) == 2 * kCacheLine,
+              "a peer with one interface costs little");
+
+[[nodiscard]] inline PeerRecord& record_of(Peer& peer) {
+  return static_cast<PeerRecord&>(peer);
+}
+[[nodiscard]] inline const PeerRecord& record_of(const Peer& peer) {
+  return static_cast<const PeerRecord&>(peer);
+}
+[[nodiscard]] inline PeerNiRecord& record_of(PeerNi& ni) {
+  return static_cast<PeerNiRecord&>(ni);
+}
+
+}  // namespace plnet::lnet

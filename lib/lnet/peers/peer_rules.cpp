@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/peers/peer_rules.hpp"
+
+#include <array>
+#include <span>
+
+namespace plnet::lnet {
+
+namespace {
+
+std::unexpected<PeerError> refused(PeerError why) {
+  return std::unexpected(why);
+}
+
+PeerNetRecord* net_of(PeerRecord& peer, NetId id) {
+  PeerNetRecord* found = nullptr;
+  peer.nets.for_each([&](PeerNetRecord& net) {
+    if (net.net == id) found = &net;
+  });
+  return found;
+}
+
+// The NIDs of a peer in order, so that it may change while they are gone through.
+std::span<const Nid> nids_of(PeerRecord& peer, std::array<Nid, kNisMax>& room) {
+  std::size_t count = 0;
+  peer.nets.for_each([&](PeerNetRecord& net) {
+    net.nis.for_each([&](PeerNiRecord& ni) { room[count++] = ni.nid; });
+  });
+  return std::span(room).first(count);
+}
+
+}  // namespace
+
+void PeerRules::become_multi_rail(PeerRecord& peer) {
+  if (peer.is(kPeerMultiRail)) return;
+  peer.add_state(kPeerMultiRail);
+  peer.nets.for_each([](PeerNetRecord& net) {
+    net.nis.for_each([](PeerNiRecord& ni) { ni.preferred_ni.set(nullptr); });
+  });
+}
+
+// lustre-release lnet/lnet/peer.c: lnet_peer_attach_peer_ni(), the end
+void PeerRules::apply(PeerRecord& peer, PeerFlags flags) {
+  peer.add_state(flags & kPeerConfigured);
+  if ((flags & kPeerMultiRail) != 0) become_multi_rail(peer);
+  if ((flags & kPeerLockPrimary) != 0) {
+    peer.add_state(kPeerLockPrimary);
+    peer.lock_order = ++locks_;
+  }
+}
+
+PeerResult<void> PeerRules::configure(const Nid& primary, const Nid& nid, bool multi_rail,
+                                      bool lock_primary, Instant now) {
+  if (primary.is_any()) return refused(PeerError::kInvalid);
+  PeerFlags flags = kPeerConfigured;
+  if (multi_rail) flags |= kPeerMultiRail;
+  if (lock_primary) flags |= kPeerLockPrimary;
+  if (nid.is_any()) return add_peer(primary, flags, now);
+  PeerRecord* peer = directory_.peer_of(primary);
+  if (peer == nullptr || !peer->is(kPeerConfigured)) return refused(PeerError::kNoSuchPeer);
+  if (peer->primary != primary) return refused(PeerError::kNotPrimary);
+  if (peer->multi_rail() != multi_rail) return refused(PeerError::kNotPermitted);
+  return add_nid(*peer, nid, flags);
+}
+
+PeerResult<void> PeerRules::add_peer(const Nid& nid, PeerFlags flags, Instant now) {
+  if (PeerRecord* there = directory_.peer_of(nid)) {
+    const bool same_primary = there->primary == nid;
+    if (there->is(kPeerConfigured)) {
+      if (!same_primary) return refused(PeerError::kExists);
+      if (((there->state.get() ^ flags) & kPeerMultiRail) != 0)
+        return refused(PeerError::kNotPermitted);
+      return {};
+    }
+    if (there->is(kPeerLockPrimary))
+      return refused(same_primary ? PeerError::kExists : PeerError::kAlready);
+    if ((flags & (kPeerLockPrimary | kPeerConfigured)) == 0 && same_primary)
+      return refused(PeerError::kExists);
+    if (const auto deleted = delete_peer(*there); !deleted) return deleted;
+  }
+  const auto made = directory_.create(nid, now);
+  if (!made) return refused(made.error());
+  apply(**made, flags);
+  return {};
+}
+
+// The peer whose primary NID `peer` takes goes; false if it must stay as it is.
+bool PeerRules::dissolve_for(PeerRecord& peer, PeerNiRecord& ni) {
+  PeerRecord& other = PeerDirectory::peer_of(ni);
+  const bool other_locked = other.is(kPeerLockPrimary);
+  if (other_locked && other.ni_count > 1) {
+    other.add_state(kPeerBadConfig);
+    peer.add_state(kPeerBadConfig);
+    return false;
+  }
+  // Whose primary NID was locked first keeps it.
+  if (other_locked && (!peer.is(kPeerLockPrimary) || other.lock_order < peer.lock_order)) {
+    peer.lock_order = other.lock_order;
+    peer.add_state(kPeerLockPrimary);
+    directory_.rename(peer, ni.nid);
+  }
+  directory_.transfer_gateway(other, peer);
+  directory_.destroy(other);
+  return true;
+}
+
+PeerResult<void> PeerRules::add_nid(PeerRecord& peer, const Nid& nid, PeerFlags flags) {
+  if ((flags & kPeerConfigured) == 0 && peer.is(kPeerConfigured))
+    return refused(PeerError::kNotPermitted);
+  if ((flags & kPeerMultiRail) != 0) {
+    become_multi_rail(peer);
+  } else if (peer.multi_rail()) {
+    return refused(PeerError::kNotPermitted);
+  }
+  if (PeerNiRecord* there = directory_.lookup(nid)) {
+    PeerRecord& other = PeerDirectory::peer_of(*there);
+    if (&other == &peer) return {};
+    if (other.is(kPeerConfigured)) return refused(PeerError::kExists);
+    if (other.primary == nid && !dissolve_for(peer, *there)) return {};
+  }
+  if (!peer.multi_rail() && net_of(peer, nid.net()) != nullptr)
+    return refused(PeerError::kNotUnique);
+  const auto added = directory_.attach(peer, nid);
+  if (!added) return refused(added.error());
+  apply(peer, flags);
+  return {};
+}
+
+PeerResult<void> PeerRules::set_primary(PeerRecord& peer, const Nid& nid, PeerFlags flags) {
+  PeerResult<void> result;
+  if (peer.primary != nid) {
+    const Nid old = peer.primary;
+    if (!peer.is(kPeerLockPrimary)) directory_.rename(peer, nid);
+    result = add_nid(peer, nid, flags);
+    if (!result) directory_.rename(peer, old);
+  }
+  // What configuration or the upper layer has fixed is no failure.
+  if (peer.has(kPeerConfigured | kPeerLockPrimary)) return {};
+  return result;
+}
+
+PeerResult<void> PeerRules::delete_nid(PeerRecord& peer, const Nid& nid, PeerFlags flags) {
+  const bool force = (flags & kPeerRouterNiForceDelete) != 0;
+  if ((flags & kPeerConfigured) == 0 && peer.is(kPeerConfigured))
+    return refused(PeerError::kNotPermitted);
+  if (peer.is(kPeerLockPrimary) && peer.primary == nid) return refused(PeerError::kNotPermitted);
+  PeerNiRecord* ni = directory_.lookup(nid);
+  if (ni == nullptr) return refused(PeerError::kNoSuchNid);
+  if (&PeerDirectory::peer_of(*ni) != &peer) return refused(PeerError::kNotChild);
+  const bool last_primary = peer.primary == nid && peer.ni_count != 1;
+  if (last_primary && !force) return refused(PeerError::kBusy);
+  if (peer.gateway_refs > 0 && !force) return refused(PeerError::kBusy);
+  if (last_primary) {
+    std::array<Nid, kNisMax> room{};
+    const auto nids = nids_of(peer, room);
+    directory_.rename(peer, nids[0] == nid ? nids[1] : nids[0]);
+  }
+  directory_.detach(*ni);
+  return {};
+}
+
+PeerResult<void> PeerRules::delete_peer(PeerRecord& peer) {
+  if (peer.gateway_refs > 0) return refused(PeerError::kBusy);
+  directory_.destroy(peer);
+  return {};
+}
+
+// lustre-release lnet/lnet/peer.c: lnet_reset_peer()
+PeerResult<void> PeerRules::reset(PeerRecord& peer) {
+  const PeerFlags flags = kPeerConfigured | (peer.state.get() & kPeerMultiRail);
+  std::array<Nid, kNisMax> room{};
+  for (const Nid& nid : nids_of(peer, room)) {
+    if (nid != peer.primary) (void)delete_nid(peer, nid, flags);
+  }
+  peer.drop_state(kPeerNidsUpToDate);
+  return {};
+}
+
+PeerResult<void> PeerRules::unconfigure(const Nid& primary, const Nid& nid, bool force) {
+  if (primary.is_any()) return refused(PeerError::kInvalid);
+  PeerRecord* peer = directory_.peer_of(primary);
+  if (peer == nullptr) return refused(PeerError::kNoSuchPeer);
+  if (peer->primary != primary) return refused(PeerError::kNotPrimary);
+  if (peer->gateway_refs > 0) return refused(PeerError::kBusy);
+  if (nid.is_any() || nid == peer->primary)
+    return peer->is(kPeerLockPrimary) && !force ? reset(*peer) : delete_peer(*peer);
+  return delete_nid(*peer, nid, kPeerConfigured | (peer->state.get() & kPeerMultiRail));
+}
+
+void PeerRules::net_removed(NetId id) {
+  directory_.for_each([&](PeerRecord& peer) {
+    if (peer.primary.net() == id) return directory_.destroy(peer);
+    while (PeerNetRecord* net = net_of(peer, id)) {
+      directory_.detach(*net->nis.front());
+      if (peer.dead) return;
+    }
+  });
+}
+
+}  // namespace plnet::lnet

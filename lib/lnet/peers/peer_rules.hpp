@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which changes of peers LNet allows to whom, over the mechanism of peer_directory.hpp. The writer
+// of the directory calls, and commits afterwards.
+// Checked against lustre-release lnet/lnet/peer.c at v2_17_0; each function names its own there.
+#pragma once
+
+#include "lib/lnet/peers/peer_directory.hpp"
+
+namespace plnet::lnet {
+
+class PeerRules {
+ public:
+  explicit PeerRules(PeerDirectory& directory) : directory_(directory) {}
+
+  // What `lnetctl peer add` asks: a peer of the primary NID alone (`nid` any), or another NID for
+  // one that was configured: lnet_add_peer_ni().
+  PeerResult<void> configure(const Nid& primary, const Nid& nid, bool multi_rail, bool lock_primary,
+                             Instant now);
+  // `lnetctl peer del`; `nid` any: all of the peer: lnet_del_peer_ni(). A peer whose primary NID is
+  // locked loses its other NIDs only, unless forced.
+  PeerResult<void> unconfigure(const Nid& primary, const Nid& nid, bool force);
+
+  // lnet_peer_add()
+  PeerResult<void> add_peer(const Nid& nid, PeerFlags flags, Instant now);
+  // lnet_peer_add_nid(): takes the NID from another peer unless that was configured; a peer that
+  // loses its primary NID so is dissolved.
+  PeerResult<void> add_nid(PeerRecord& peer, const Nid& nid, PeerFlags flags);
+  // lnet_peer_del_nid()
+  PeerResult<void> delete_nid(PeerRecord& peer, const Nid& nid, PeerFlags flags);
+  // lnet_peer_del()
+  PeerResult<void> delete_peer(PeerRecord& peer);
+  // lnet_peer_set_primary_nid()
+  PeerResult<void> set_primary(PeerRecord& peer, const Nid& nid, PeerFlags flags);
+  // The last local NI of the network goes: lnet_peer_table_cleanup_locked(). Routes over it have
+  // been deleted before.
+  void net_removed(NetId net);
+
+  // Sets what discovery or configuration found out: no preference for a local NI any more.
+  static void become_multi_rail(PeerRecord& peer);
+
+ private:
+  PeerResult<void> reset(PeerRecord& peer);
+  [[nodiscard]] bool dissolve_for(PeerRecord& peer, PeerNiRecord& ni);
+  void apply(PeerRecord& peer, PeerFlags flags);
+
+  PeerDirectory& directory_;
+  std::uint32_t locks_ = 0;  // primary NIDs locked so far
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of peer views: blocks of four sizes, because nearly every peer has one or two interfaces
+// and a few have very many. A peer holds the right to a block of its size; beside these there are
+// some more, for old views that readers may still be looking at.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/intrusive_list.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/base/qsbr.hpp"
+#include "lib/lnet/peers/peer.hpp"
+
+namespace plnet::lnet {
+
+inline constexpr std::array<std::uint16_t, 4> kViewSizes{2, 8, 40, kNisMax};
+
+// Lies at the front of its arrays.
+struct ViewBlock : ListNode<> {
+  Qsbr::Grace grace = 0;
+  PeerView view;
+  PeerNetView* nets = nullptr;
+  PeerNi** nis = nullptr;
+  std::uint8_t size_class = 0;
+};
+
+class ViewBlocks {
+ public:
+  using Counts = std::array<std::size_t, kViewSizes.size()>;
+
+  // At most so many peers hold a block of each size. Allocates; start-up only.
+  ViewBlocks(const Counts& peers, Qsbr& qsbr);
+
+  // The right to a block with room for so many interfaces, instead of the one held; false if no
+  // such block is left, and the one held stays. Never fails when fewer are wanted.
+  [[nodiscard]] bool exchange(std::uint8_t& held, std::size_t nis);
+  [[nodiscard]] bool reserve(std::uint8_t& held, std::size_t nis);
+  void cancel(std::uint8_t held) { --reserved_[held]; }
+
+  // A block for whoever holds the right to it; nullptr while readers keep too many old ones.
+  [[nodiscard]] ViewBlock* take(std::uint8_t size_class);
+  // No reader finds it from now on.
+  void retire(ViewBlock* block);
+  // What no reader can hold any more goes back. Returns how many blocks did.
+  std::size_t reclaim(std::size_t limit);
+
+  [[nodiscard]] std::size_t retired() const { return retired_count_; }
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  template <std::size_t Nis>
+  struct Sized : ViewBlock {
+    std::array<PeerNetView, Nis> net_room;
+    std::array<PeerNi*, Nis> ni_room{};
+  };
+  template <std::size_t Class>
+  using Blocks = Pool<Sized<kViewSizes[Class]>>;
+
+  template <class Block>
+  static ViewBlock* lay_out(Pool<Block>& pool, std::uint8_t size_class);
+  void give(ViewBlock* block);
+
+  const Counts peers_;
+  Counts reserved_{};
+  Qsbr& qsbr_;
+  Blocks<0> tiny_;
+  Blocks<1> small_;
+  Blocks<2> medium_;
+  Blocks<3> large_;
+  IntrusiveList<ViewBlock> retired_;  // oldest first
+  std::size_t retired_count_ = 0;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/peers/peer_directory.hpp"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include "lib/lnet/peers/peer_readiness.hpp"
+#include "tests/unit/lib/lnet/peers/peer_rig.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+using Id = PeerTable::Id;
+
+class PeerDirectoryTest : public PeerRig {};
+
+TEST_F(PeerDirectoryTest, TrafficMakesAPeerOfOneInterface) {
+  EXPECT_EQ(directory_.find(tcp(1)), nullptr);
+  PeerNi* ni = traffic(tcp(1));
+  EXPECT_EQ(directory_.find(tcp(1)), ni);
+  EXPECT_EQ(traffic(tcp(1)), ni);
+  const Peer& peer = *ni->peer.load();
+  EXPECT_EQ(peer.seen().primary, tcp(1));
+  ASSERT_EQ(peer.seen().nets.size(), 1U);
+  EXPECT_EQ(peer.seen().nets[0].net, tcp(1).net());
+  EXPECT_EQ(peer.seen().on(peer.seen().nets[0]).front(), ni);
+  EXPECT_EQ(peer.state.get(), 0U);
+  EXPECT_EQ(ni->tx_credits.get(), 8);
+  EXPECT_EQ(ni->health.get(), kHealthMax);
+  EXPECT_EQ(ni->preferred_ni.get(), nullptr);
+  EXPECT_EQ(count(Id::kPeers), 1U);
+}
+
+TEST_F(PeerDirectoryTest, AStrangersPeerPrefersTheInterfaceThatHeardIt) {
+  const Ni* heard = local_.view().nis[0];
+  const auto made = directory_.create_by_traffic(tcp(1), heard, now_);
+  ASSERT_TRUE(made);
+  EXPECT_EQ((*made)->preferred_ni.get(), heard);
+  directory_.forget_local(*heard);
+  EXPECT_EQ((*made)->preferred_ni.get(), nullptr);
+}
+
+TEST_F(PeerDirectoryTest, InterfacesOnNetworksThatAreNotOursHaveNoCreditsUntilTheyAre) {
+  PeerNi* far = traffic(tcp(1, 7));
+  EXPECT_EQ(far->tx_credits.get(), 0);
+  local_.add(tcp(99, 7));
+  directory_.set_local(local_.view());
+  directory_.net_added(tcp(1, 7).net());
+  EXPECT_EQ(far->tx_credits.get(), 8);
+}
+
+TEST_F(PeerDirectoryTest, NotEveryNidIsAPeers) {
+  EXPECT_EQ(directory_.create_by_traffic(Nid::any(), nullptr, now_).error(), Errc::kInvalid);
+  Nid odd = tcp(1);
+  odd.address_be[9] = 1;
+  EXPECT_EQ(directory_.create_by_traffic(odd, nullptr, now_).error(), Errc::kInvalid);
+  EXPECT_EQ(count(Id::kRefused), 2U);
+}
+
+TEST_F(PeerDirectoryTest, ViewsOfEverySizeListWhatWasAttachedInOrder) {
+  PeerRecord& peer = **directory_.create(tcp(0), now_);
+  std::vector<Nid> expected{tcp(0)};
+  for (std::uint32_t n = 1; n < kNisMax; ++n) {
+    ASSERT_TRUE(directory_.attach(peer, tcp(n))) << n;
+    expected.push_back(tcp(n));
+    if (n % 7 == 0) settle();
+  }
+  settle();
+  EXPECT_EQ(nids_seen(tcp(0)), expected);
+  EXPECT_EQ(directory_.attach(peer, tcp(500)).error(), PeerError::kNoMemory);
+  for (std::uint32_t n = 1; n < kNisMax; ++n) {
+    directory_.detach(*directory_.lookup(tcp(n)));
+    settle();
+  }
+  EXPECT_EQ(nids_seen(tcp(0)), (std::vector{tcp(0)}));
+  EXPECT_EQ(count(Id::kPeerNis), 1U);
+}
+
+TEST_F(PeerDirectoryTest, NetworksComeInOrderWithThePrimaryFirst) {
+  PeerRecord& peer = **directory_.create(tcp(1), now_);
+  for (const Nid& more : {tcp(1, 5), tcp(2), tcp(2, 5)})
+    ASSERT_TRUE(directory_.attach(peer, more));
+  settle();
+  EXPECT_EQ(nids_seen(tcp(1)), (std::vector{tcp(1), tcp(2), tcp(1, 5), tcp(2, 5)}));
+  directory_.rename(peer, tcp(2, 5));
+  directory_.bring_to_front(*directory_.lookup(tcp(2, 5)));
+  settle();
+  EXPECT_EQ(nids_seen(tcp(1)), (std::vector{tcp(2, 5), tcp(1, 5), tcp(1), tcp(2)}));
+  EXPECT_EQ(peer.seen().primary, tcp(2, 5));
+  EXPECT_EQ(peer.seen().nets[1].first, 2U);
+  EXPECT_NE(peer.seen().nets[0].number, peer.seen().nets[1].number);
+}
+
+TEST_F(PeerDirectoryTest, AnInterfaceMovesToAnotherPeerAndStaysItself) {
+  PeerNi* ni = traffic(tcp(2));
+  PeerRecord& lone = peer_of(tcp(2));
+  PeerRecord& taker = **directory_.create(tcp(1), now_);
+  ASSERT_TRUE(directory_.attach(taker, tcp(2)));
+  EXPECT_TRUE(lone.dead);
+  EXPECT_EQ(gone_, std::vector{lone.number});
+  settle();
+  EXPECT_EQ(directory_.find(tcp(2)), ni);
+  EXPECT_EQ(ni->peer.load(), &taker);
+  EXPECT_TRUE(asked_.empty()) << "its home keeps it";
+  EXPECT_EQ(nids_seen(tcp(1)), (std::vector{tcp(1), tcp(2)}));
+  EXPECT_EQ(count(Id::kMoved), 1U);
+}
+
+TEST_F(PeerDirectoryTest, WhatIsTakenBackBeforeCommitNeverLeft) {
+  PeerNi* ni = traffic(tcp(1));
+  directory_.destroy(peer_of(tcp(1)));
+  ASSERT_TRUE(directory_.create(tcp(1), now_));
+  settle();
+  EXPECT_EQ(directory_.find(tcp(1)), ni);
+  EXPECT_TRUE(asked_.empty());
+}
+
+TEST_F(PeerDirectoryTest, ANumberComesBackOnlyWhenReadersAndHomeHaveLetGo) {
+  homes_answer_ = false;
+  PeerNi* ni = traffic(tcp(1));
+  const auto number = ni->number;
+  directory_.destroy(peer_of(tcp(1)));
+  directory_.commit();
+  EXPECT_EQ(directory_.find(tcp(1)), nullptr);
+  directory_.step(100);
+  EXPECT_TRUE(asked_.empty()) << "a reader may still hold it";
+  EXPECT_EQ(directory_.create_by_traffic(tcp(1), nullptr, now_).error(), Errc::kAgain);
+  settle();
+  ASSERT_EQ(asked_, std::vector{ni});
+  EXPECT_EQ(directory_.create_by_traffic(tcp(1), nullptr, now_).error(), Errc::kAgain);
+  directory_.peer_ni_released(*ni);
+  EXPECT_TRUE(directory_.waiting());
+  PeerNi* again = traffic(tcp(1));
+  EXPECT_NE(again->number, number) << "what ended may still name the old one";
+  settle();
+  EXPECT_FALSE(directory_.waiting());
+  EXPECT_EQ(traffic(tcp(2))->number, number);
+}
+
+TEST_F(PeerDirectoryTest, ADeletedPeerStaysWhileSomethingHoldsIt) {
+  traffic(tcp(1));
+  PeerRecord& peer = peer_of(tcp(1));
+  peer.holds = 1;
+  directory_.destroy(peer);
+  settle();
+  EXPECT_TRUE(directory_.waiting());
+  EXPECT_TRUE(peer.is(kPeerMarkDeleted));
+  peer.holds = 0;
+  settle();
+  EXPECT_FALSE(directory_.waiting());
+}
+
+TEST_F(PeerDirectoryTest, ViewsWaitForReadersButAreNotLost) {
+  PeerRecord& peer = **directory_.create(tcp(1), now_);
+  directory_.commit();
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    directory_.rename(peer, tcp(1000 + i));
+    directory_.commit();
+  }
+  EXPECT_GT(count(Id::kViewsLate), 0U);
+  settle();
+  EXPECT_EQ(peer.seen().primary, tcp(1199));
+  EXPECT_FALSE(directory_.waiting());
+}
+
+TEST_F(PeerDirectoryTest, StrangersAreLimitedByTheSecondAndLeaveSomeRoom) {
+  const Ni* heard = local_.view().nis[0];
+  PeerLimits limits = small_limits();
+  limits.strangers_per_second = 10;
+  PeerDirectory directory(limits, qsbr_, placement_, *this);
+  std::uint32_t made = 0;
+  for (std::uint32_t n = 0; n < 50; ++n)
+    made += directory.create_by_traffic(tcp(n), heard, now_) ? 1 : 0;
+  EXPECT_EQ(made, 10U);
+  EXPECT_EQ(directory.counters().get(Id::kLimited), 40U);
+  EXPECT_TRUE(directory.create_by_traffic(tcp(900), nullptr, now_)) << "own sends are not limited";
+  now_ += std::chrono::milliseconds(500);
+  made = 0;
+  for (std::uint32_t n = 100; n < 150; ++n)
+    made += directory.create_by_traffic(tcp(n), heard, now_) ? 1 : 0;
+  EXPECT_EQ(made, 5U);
+  for (std::uint32_t n = 200; n < 1000 && directory.counters().get(Id::kFull) == 0; ++n) {
+    now_ += std::chrono::milliseconds(100);
+    (void)directory.create_by_traffic(tcp(n), heard, now_);
+  }
+  EXPECT_EQ(directory.counters().get(Id::kPeers), limits.peers - limits.kept_for_own);
+  for (std::uint32_t n = 0; n < limits.kept_for_own; ++n)
+    EXPECT_TRUE(directory.create_by_traffic(tcp(2000 + n), nullptr, now_));
+  EXPECT_EQ(directory.create_by_traffic(tcp(3000), nullptr, now_).error(), Errc::kNoMemory);
+}
+
+TEST_F(PeerDirectoryTest, AnIdlePeerMakesRoomABusyOneDoesNot) {
+  for (std::uint32_t n = 0; n < 64; ++n)
+    traffic(tcp(n));
+  now_ += std::chrono::seconds(181);
+  directory_.for_each([&](PeerRecord& peer) {
+    const Nid& of = peer.primary;
+    if (of == tcp(0)) peer.add_state(kPeerConfigured);
+    if (of == tcp(1)) peer.holds = 1;
+    if (of == tcp(2)) peer.gateway_refs = 1;
+    if (of == tcp(3)) peer.add_state(kPeerDiscovering);
+    if (of != tcp(7)) directory_.lookup(of)->last_alive_ns.set(now_.time_since_epoch().count());
+    if (of.address32() < tcp(4).address32()) directory_.lookup(of)->last_alive_ns.set(INT64_MIN);
+  });
+  EXPECT_EQ(directory_.create_by_traffic(tcp(100), nullptr, now_).error(), Errc::kAgain);
+  EXPECT_EQ(directory_.find(tcp(7)), nullptr);
+  EXPECT_EQ(count(Id::kEvicted), 1U);
+  EXPECT_EQ(directory_.create_by_traffic(tcp(100), nullptr, now_).error(), Errc::kAgain);
+  EXPECT_EQ(count(Id::kEvicted), 1U) << "one is enough for the time being";
+  settle();
+  EXPECT_TRUE(directory_.create_by_traffic(tcp(100), nullptr, now_));
+  EXPECT_EQ(directory_.create_by_traffic(tcp(101), nullptr, now_).error(), Errc::kNoMemory);
+}
+
+TEST_F(PeerDirectoryTest, HomesAreSharedOutOverTheShardsOfTheCpt) {
+  local_.add(nid("10.0.1.250@tcp7")).shards.set(1);
+  directory_.set_local(local_.view());
+  for (std::uint32_t n = 0; n < 10; ++n) {
+    EXPECT_EQ(traffic(tcp(n))->home, 0U) << "only shard 0 serves that network";
+    traffic(tcp(n, 7));
+    traffic(tcp(n, 9));
+  }
+  EXPECT_EQ(placement_.load_of(0) + placement_.load_of(1), 30U);
+  EXPECT_EQ(placement_.load_of(0), placement_.load_of(1));
+}
+
+TEST(Placement, TheCptIsTheKernelsAndRestrictionsCount) {
+  HashPlacement placement(CptHash(4), {{0}, {1}, {2}, {3, 4}});
+  LocalNets local;
+  Ni& ni = local.add(nid("192.168.1.1@tcp"));
+  EXPECT_EQ(placement.choose(nid("192.168.1.10@tcp"), local.view()), (HomePlace{1, 1}));
+  EXPECT_EQ(placement.choose(nid("192.168.1.20@tcp"), local.view()), (HomePlace{3, 3}));
+  EXPECT_EQ(placement.choose(nid("192.168.1.20@tcp"), local.view()), (HomePlace{3, 4}));
+  ni.cpts = {2, 0};
+  EXPECT_EQ(placement.choose(nid("192.168.1.10@tcp"), local.view()), (HomePlace{0, 0}));
+  ni.cpts = {2};
+  EXPECT_EQ(placement.choose(nid("192.168.1.10@tcp"), local.view()), (HomePlace{2, 2}));
+}
+
+TEST(PeerReadiness, FollowsTheState) {
+  EXPECT_FALSE(is_up_to_date(0));
+  EXPECT_FALSE(is_up_to_date(kPeerDiscovered));
+  constexpr std::uint32_t kGood = kPeerDiscovered | kPeerNidsUpToDate;
+  EXPECT_TRUE(is_up_to_date(kGood | kPeerMultiRail | kPeerNoDiscovery));
+  for (const auto bit : {kPeerDiscovering, kPeerForcePing, kPeerForcePush, kPeerRediscover})
+    EXPECT_FALSE(is_up_to_date(kGood | bit));
+  Peer peer;
+  EXPECT_TRUE(needs_discovery(peer, MessageType::kPut, 4));
+  EXPECT_TRUE(needs_discovery(peer, MessageType::kGet, 4));
+  EXPECT_FALSE(needs_discovery(peer, MessageType::kGet, kPingPortal));
+  EXPECT_FALSE(needs_discovery(peer, MessageType::kPut, kPingPortal));
+  EXPECT_FALSE(needs_discovery(peer, MessageType::kAck, 4));
+  EXPECT_FALSE(needs_discovery(peer, MessageType::kReply, 4));
+  peer.state.set(kPeerRouterDiscovery);
+  EXPECT_FALSE(needs_discovery(peer, MessageType::kPut, 4));
+  peer.state.set(kGood);
+  EXPECT_FALSE(needs_discovery(peer, MessageType::kPut, 4));
+}
+
+struct NoHooks final : PeerDirectoryHooks {
+  void release_peer_ni(PeerNi& /*ni*/) override {}
+  void on_peer_gone(Peer& /*peer*/) override {}
+};
+
+TEST(PeerDirectoryMemory, APeerWithOneInterfaceTakesAtMost700Bytes) {
+  constexpr std::size_t kPeers = 32768;
+  const PeerLimits limits{.peers = kPeers,
+                          .peer_nis = kPeers,
+                          .peers_over_2 = 1,
+                          .peers_over_8 = 1,
+                          .peers_over_40 = 1};
+  Qsbr qsbr(1, 1);
+  HashPlacement placement(CptHash(1), {{0}});
+  NoHooks hooks;
+  const auto used = [] {
+    const auto info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const auto before = used();
+  const PeerDirectory directory(limits, qsbr, placement, hooks);
+  const auto bytes = (used() - before) / kPeers;
+  RecordProperty("bytes_per_peer", static_cast<int>(bytes));
+  GTEST_LOG_(INFO) << "peer record " << sizeof(PeerRecord) << ", peer NI " << sizeof(PeerNiRecord)
+                   << ", peer net " << sizeof(PeerNetRecord) << "; with table and views " << bytes
+                   << " bytes a peer";
+  if (bytes == 0) GTEST_SKIP() << "this allocator does not tell what it has given";
+  EXPECT_LE(bytes, 700U);
+}
+
+}  // namespace
+}  // namespace plnet::lnet
