@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/paths/path_selection.hpp"
+
+#include <algorithm>
+
+#include "lib/lnet/paths/path_selector.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+struct NoTrace {
+  template <class Alternative>
+  void lost(const Alternative&, const Alternative&, Criterion) {}
+  template <class Alternative>
+  void excluded(const Alternative&, Exclusion) {}
+};
+
+// A peer with a single NI has nothing to rotate over. When it gets a second one both begin as
+// never used, where the kernel would send the next message to the new one: only the very first of
+// the rotation differs, and which one that is has no meaning.
+void use(PathSequences& sequences, const PeerNi& peer_ni) {
+  const PeerView& seen = peer_ni.peer.load(std::memory_order_acquire)->seen();
+  if (seen.nis.size() == 1) return;
+  // Null when discovery is handing the NI to another peer just now.
+  if (const PeerNetView* const net = seen.net(peer_ni.net)) sequences.use(*net, peer_ni);
+}
+
+void use(PathSequences& sequences, const LocalView& local, const Ni& ni) {
+  if (local.nis.size() == 1) return;  // the same for this node
+  if (const Net* const net = local.net(ni.net)) sequences.use(*net, ni);
+}
+
+// lustre-release lnet/lnet/lib-move.c: lnet_handle_send()
+void use(PathSequences& sequences, const LocalView& local, const RouteView& routes,
+         const Path& path, bool hinted) {
+  use(sequences, *path.next_hop);
+  use(sequences, local, *path.ni);
+  if (!path.via_router) return;
+  use(sequences, *path.destination);
+  // After a hint that missed the kernel leaves the route as it was.
+  if (path.route == nullptr || hinted) return;
+  const RemoteNet* const net = routes.net(path.route->spec.net);
+  if (net != nullptr && net->routes.size() > 1) sequences.use(*path.route);
+}
+
+// Another shard may have recorded one meanwhile; then that one it is, unless the source was given
+// or the gateway goes with the NI.
+void record_preference(Path& path, const LocalView& local, bool ni_is_fixed) {
+  if (path.destination->preferred_ni.compare_exchange(nullptr, path.ni)) return;
+  path.record_preference = false;
+  if (ni_is_fixed || path.via_router) return;
+  const Net* const net = local.net(path.destination->net);
+  if (net == nullptr) return;
+  const auto winner = std::ranges::find(net->nis, path.destination->preferred_ni.get());
+  if (winner != net->nis.end()) path.ni = *winner;
+}
+
+// Most messages: to a peer with one NI, on a net with one NI of ours. Every case that leads there
+// chooses the same and nothing has to be compared. Null: not so simple.
+const Net* only_way(const PathRequest& request, const LocalView& local) {
+  if (request.destination == nullptr || !request.source.is_any()) return nullptr;
+  const Net* const net = local.net(request.destination->net);
+  if (net == nullptr || net->nis.size() != 1) return nullptr;
+  const Peer& peer = *request.destination->peer.load(std::memory_order_acquire);
+  return peer.seen().nis.size() == 1 ? net : nullptr;
+}
+
+Path take_only_way(const PathRequest& request, const LocalView& local, const Net& net,
+                   PathSequences& sequences) {
+  PeerNi& to = *request.destination;
+  Path path;
+  path.ni = net.nis.front();
+  path.next_hop = &to;
+  path.destination = &to;
+  path.keeps_source = request.forwarded;
+  if (to.preferred_ni.get() == nullptr && !request.forwarded && !request.response &&
+      !to.peer.load(std::memory_order_acquire)->multi_rail()) {
+    path.record_preference = true;
+    record_preference(path, local, false);
+  }
+  if (local.nis.size() > 1) sequences.use(net, *path.ni);
+  return path;
+}
+
+}  // namespace
+
+Result<Path> select_path(const PathRequest& request, const LocalView& local,
+                         const RouteView& routes, PathSequences& sequences,
+                         const Parameters& parameters) {
+  if (const Net* const net = only_way(request, local)) {
+    return take_only_way(request, local, *net, sequences);
+  }
+  NoTrace trace;
+  auto chosen = PathSelector(request, local, routes, sequences, parameters, trace).run();
+  if (!chosen || chosen->loopback) return chosen;
+  if (chosen->record_preference) {
+    record_preference(*chosen, local, !request.source.is_any());
+  }
+  use(sequences, local, routes, *chosen, request.router != nullptr);
+  return chosen;
+}
+
+Result<Path> explain_path(const PathRequest& request, const LocalView& local,
+                          const RouteView& routes, const PathSequences& sequences,
+                          const Parameters& parameters, PathTrace& trace) {
+  return PathSelector(request, local, routes, sequences, parameters, trace).run();
+}
+
+std::string_view text_of(Criterion criterion) {
+  switch (criterion) {
+#define PLNET_X(name, text) \
+  case Criterion::name: return text;
+    PLNET_PATH_CRITERIA(PLNET_X)
+#undef PLNET_X
+  }
+  return "unknown";
+}
+
+std::string_view text_of(Exclusion exclusion) {
+  switch (exclusion) {
+#define PLNET_X(name, text) \
+  case Exclusion::name: return text;
+    PLNET_PATH_EXCLUSIONS(PLNET_X)
+#undef PLNET_X
+  }
+  return "unknown";
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The path of one message: which NI of ours it leaves from, which peer NI it goes to next, and
+// which NID it names as its destination. One function over published views; what it reads may be
+// stale, which makes a choice less good and never wrong.
+// Checked against lustre-release 2.17 lnet/lnet/lib-move.c: lnet_select_pathway() and all that it
+// calls.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "lib/base/result.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/paths/cpt_distances.hpp"
+#include "lib/lnet/paths/path_sequences.hpp"
+#include "lib/lnet/paths/path_trace.hpp"
+#include "lib/lnet/paths/route_table.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+#include "lib/lnet/peers/peer.hpp"
+
+namespace plnet::lnet {
+
+struct PathRequest {
+  // The peer NI of the destination NID, discovered already if it has to be. Null: 0@lo.
+  PeerNi* destination = nullptr;
+  Nid source = Nid::any();  // must leave from this NID of ours; ACK and REPLY always say
+  // ACK and REPLY: the peer NI that brought the request, when that was a router. If it is no
+  // gateway (any more), another way is looked for and Path::hint_missed set.
+  PeerNi* router = nullptr;
+
+  bool forwarded = false;        // routed for somebody else: the source NID stays as it is
+  bool response = false;         // ACK or REPLY
+  bool recovery = false;         // to exactly this NID
+  bool reserved_portal = false;  // PUT or GET on portal 0
+  // The discovery ping of a router: the net of its that is being checked. 0: none.
+  NetId check_net = 0;
+
+  // Where the message's memory is.
+  std::uint16_t memory_cpt = 0;
+  const CptDistances* distances = nullptr;  // null: all is equally near
+  // Memory of a device (a GPU): by number of NI, how near that NI's device is, lower is nearer.
+  // Then NUMA range does not apply. Empty: ordinary memory.
+  std::span<const std::uint32_t> device_priorities;
+};
+
+struct Path {
+  Ni* ni = nullptr;
+  PeerNi* next_hop = nullptr;     // null: loopback
+  PeerNi* destination = nullptr;  // whose NID the header names; the next hop, if that is no router
+  Route* route = nullptr;         // null: none needed, or the response goes back where it came from
+  bool via_router = false;
+  bool loopback = false;
+  bool keeps_source = false;       // forwarded: the header's source NID is not ours to set
+  bool hint_missed = false;        // the router that the response should go through is no gateway
+  bool record_preference = false;  // this NI is now the destination's preferred one
+
+  // Of the header, unless `keeps_source`.
+  [[nodiscard]] const Nid& source_nid() const { return ni->nid; }
+  [[nodiscard]] const Nid& destination_nid() const { return loopback ? ni->nid : destination->nid; }
+  // Of the next hop, for the LND; the header's pids stay as they are.
+  [[nodiscard]] std::uint32_t hop_pid(std::uint32_t target_pid) const {
+    return via_router ? kLustrePid : target_pid;
+  }
+};
+
+// kInvalid: the source is no NID of ours. kNoRoute: nothing leads there. kNetworkDown: this node
+// has no network. What they do to a message: health_of_no_path().
+//
+// A destination that is not multi-rail and has no preferred NI yet gets the path's
+// (compare-exchange; with the first request, be it a ping, as in the kernel). Preferred NIs that
+// have gone from `local` are passed over; the coordinator clears them one grace period after
+// publishing a view without them, when no shard can record them any more.
+//
+// Discovery is the caller's. Gateways are to be discovered on first use if
+// alive_router_check_interval <= 0: look at next_hop->peer when via_router.
+[[nodiscard]] Result<Path> select_path(const PathRequest& request, const LocalView& local,
+                                       const RouteView& routes, PathSequences& sequences,
+                                       const Parameters& parameters);
+
+// What select_path() would return now, and why. Changes nothing.
+[[nodiscard]] Result<Path> explain_path(const PathRequest& request, const LocalView& local,
+                                        const RouteView& routes, const PathSequences& sequences,
+                                        const Parameters& parameters, PathTrace& trace);
+
+}  // namespace plnet::lnet

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/paths/route_aliveness.hpp"
+
+#include <algorithm>
+
+namespace plnet::lnet {
+
+bool has_ni_up(const PeerView& peer, NetId net) {
+  const PeerNetView* const peer_net = peer.net(net);
+  if (peer_net == nullptr) return false;
+  return std::ranges::any_of(peer.on(*peer_net),
+                             [](const PeerNi* ni) { return ni->status.get() == kNiUp; });
+}
+
+bool is_route_alive(const Route& route, const GatewayEvidence& evidence) {
+  if (!evidence.alive) return false;
+  if (evidence.discovery_disabled) return evidence.replied_alive;
+
+  const Peer& gateway = *route.gateway.load(std::memory_order_acquire);
+  const PeerView& seen = gateway.seen();
+  if (!has_ni_up(seen, route.local_net())) return false;
+  const bool must_be_there = route.spec.hops == 1 || route.single_hop.get();
+  if (evidence.avoid_asym_router_failure && must_be_there && !has_ni_up(seen, route.spec.net)) {
+    return false;
+  }
+  return gateway.is(kPeerRouterEnabled);
+}
+
+ReplyVerdict judge_reply(const Route& route, const PingView& reply,
+                         bool avoid_asym_router_failure) {
+  ReplyVerdict verdict{.alive = false, .single_hop = route.single_hop.get()};
+  if (!reply.routes()) return verdict;
+  const Peer& gateway = *route.gateway.load(std::memory_order_acquire);
+  if (!has_ni_up(gateway.seen(), route.local_net())) return verdict;
+
+  bool net_up = false;
+  verdict.single_hop = false;
+  for (auto walk = reply.walk(); const auto entry = walk.next();) {
+    if (entry->nid.net() != route.spec.net) continue;
+    verdict.single_hop = true;
+    net_up = net_up || entry->status == kNiUp;
+  }
+  const bool must_be_there = route.spec.hops == 1 || verdict.single_hop;
+  verdict.alive = !avoid_asym_router_failure || !must_be_there || net_up;
+  return verdict;
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether a route may be used, from what is known of its gateway. The kernel asks with each message
+// (lustre-release lnet/lnet/router.c: lnet_is_route_alive()); here the coordinator asks whenever
+// something that it depends on changes, and writes the answer to Route::alive.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/lnet/paths/route_table.hpp"
+#include "lib/lnet/wire/ping_buffer.hpp"
+
+namespace plnet::lnet {
+
+// At least one NI of this peer on this net is up.
+[[nodiscard]] bool has_ni_up(const PeerView& peer, NetId net);
+
+struct GatewayEvidence {
+  bool alive = true;                // its last discovery did not fail
+  bool discovery_disabled = false;  // here or there; then only the last ping reply counts
+  bool replied_alive = true;        // what that reply said of this route: judge_reply()
+  bool avoid_asym_router_failure = true;
+};
+[[nodiscard]] bool is_route_alive(const Route& route, const GatewayEvidence& evidence);
+
+// What a gateway's ping reply says of one of the routes through it: lustre-release
+// lnet/lnet/router.c: lnet_router_discovery_ping_reply().
+struct ReplyVerdict {
+  bool alive = false;
+  bool single_hop = false;  // unchanged from the route's if the reply does not tell
+
+  friend bool operator==(const ReplyVerdict&, const ReplyVerdict&) = default;
+};
+[[nodiscard]] ReplyVerdict judge_reply(const Route& route, const PingView& reply,
+                                       bool avoid_asym_router_failure);
+
+}  // namespace plnet::lnet

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/paths/route_table.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace plnet::lnet {
+
+RouteView::RouteView(std::span<const std::unique_ptr<Route>> routes) {
+  std::vector<NetId> ids;
+  for (const auto& route : routes) {
+    ids.push_back(route->spec.net);
+    gateways_.push_back(route->gateway.load(std::memory_order_relaxed));
+  }
+  std::ranges::sort(ids);
+  const auto repeated_ids = std::ranges::unique(ids);
+  ids.erase(repeated_ids.begin(), repeated_ids.end());
+
+  routes_.reserve(routes.size());  // spans refer to it
+  for (const NetId id : ids) {
+    const std::size_t first = routes_.size();
+    for (const auto& route : routes) {
+      if (route->spec.net == id) routes_.push_back(route.get());
+    }
+    nets_.push_back({.id = id, .routes = std::span(routes_).subspan(first)});
+  }
+  std::ranges::sort(gateways_, std::less<>{});
+  const auto repeated = std::ranges::unique(gateways_);
+  gateways_.erase(repeated.begin(), repeated.end());
+}
+
+const RemoteNet* RouteView::net(NetId id) const {
+  const auto found = std::ranges::lower_bound(nets_, id, {}, &RemoteNet::id);
+  return found != nets_.end() && found->id == id ? &*found : nullptr;
+}
+
+bool RouteView::is_gateway(const Peer& peer) const {
+  return std::ranges::binary_search(gateways_, &peer, std::less<>{});
+}
+
+Result<void> RouteTable::check(const RouteSpec& spec, const LocalView& local) {
+  const bool hops_fit = spec.hops == kHopsUndefined || (spec.hops >= 1 && spec.hops <= kHopsMax);
+  if (spec.gateway.is_any() || spec.gateway.is_loopback() || spec.net == kNetAny ||
+      type_of_net(spec.net) == static_cast<std::uint8_t>(NetType::kLoopback) ||
+      spec.gateway.net() == spec.net || !hops_fit) {
+    return std::unexpected(Errc::kInvalid);
+  }
+  if (local.net(spec.net) != nullptr) return std::unexpected(Errc::kExists);
+  if (local.net(spec.gateway.net()) == nullptr) return std::unexpected(Errc::kNoRoute);
+  return {};
+}
+
+Result<Route*> RouteTable::add(const RouteSpec& spec, Peer& gateway, const LocalView& local,
+                               bool alive) {
+  if (const auto good = check(spec, local); !good) return std::unexpected(good.error());
+  std::vector<std::size_t> places;  // after which routes to the same net it may go
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    if (routes_[i]->spec.net != spec.net) continue;
+    if (routes_[i]->gateway.load(std::memory_order_relaxed) == &gateway) {
+      return std::unexpected(Errc::kExists);
+    }
+    places.push_back(i);
+  }
+  if (routes_.size() == kRoutesMax) return std::unexpected(Errc::kNoSpace);
+
+  auto route = std::make_unique<Route>();
+  route->spec = spec;
+  route->number = free_number();
+  route->gateway.store(&gateway, std::memory_order_relaxed);
+  route->alive.set(alive);
+  const std::size_t chosen = random_.below(places.size() + 1);
+  const std::size_t place = chosen < places.size() ? places[chosen] : routes_.size();
+  const auto where = routes_.begin() + static_cast<std::ptrdiff_t>(place);
+  return routes_.insert(where, std::move(route))->get();
+}
+
+Result<std::vector<std::unique_ptr<Route>>> RouteTable::remove(NetId net, const Peer* gateway) {
+  const auto is_to_net = [net](const auto& route) { return route->spec.net == net; };
+  if (net != kNetAny && std::ranges::none_of(routes_, is_to_net)) {
+    return std::unexpected(Errc::kNotFound);
+  }
+  std::vector<std::unique_ptr<Route>> removed;
+  for (auto& route : routes_) {
+    const Peer* const through = route->gateway.load(std::memory_order_relaxed);
+    if ((net == kNetAny || is_to_net(route)) && (gateway == nullptr || gateway == through)) {
+      removed.push_back(std::move(route));
+    }
+  }
+  std::erase(routes_, nullptr);
+  return removed;
+}
+
+std::uint32_t RouteTable::free_number() const {
+  std::vector<bool> taken(routes_.size() + 1);
+  for (const auto& route : routes_) {
+    if (route->number < taken.size()) taken[route->number] = true;
+  }
+  return static_cast<std::uint32_t>(std::ranges::find(taken, false) - taken.begin());
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Routes: which gateways lead to which networks that are not ours. The coordinator keeps the table
+// and publishes a RouteView of it; the path of a message only reads that.
+// Checked against lustre-release lnet/lnet/router.c: lnet_add_route(), lnet_del_route().
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lib/base/random.hpp"
+#include "lib/base/relaxed.hpp"
+#include "lib/base/result.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+#include "lib/lnet/peers/peer.hpp"
+
+namespace plnet::lnet {
+
+// Of a node. Large sites have some hundred routers and a handful of networks.
+inline constexpr std::size_t kRoutesMax = 4096;
+inline constexpr std::uint32_t kHopsUndefined = 0xffffffff;
+inline constexpr std::uint32_t kHopsMax = 255;
+
+struct RouteSpec {
+  NetId net = 0;  // where it leads
+  Nid gateway;    // on a network of ours
+  std::uint32_t hops = kHopsUndefined;
+  std::uint32_t priority = 0;  // 0 is the best
+};
+
+struct Route {
+  // Constant while it exists, but for `gateway`, which changes when discovery merges peers.
+  RouteSpec spec;
+  std::uint32_t number = 0;  // dense over the node; index of tables beside this one
+  std::atomic<Peer*> gateway{nullptr};
+
+  // Views, written by the coordinator. Whether it may be used: route_aliveness.hpp.
+  Relaxed<bool> alive{true};
+  Relaxed<bool> single_hop{false};  // the gateway itself is on the net
+
+  [[nodiscard]] NetId local_net() const { return spec.gateway.net(); }
+  [[nodiscard]] std::uint32_t hops_counted() const {
+    return spec.hops == kHopsUndefined ? 1 : spec.hops;
+  }
+};
+
+struct RemoteNet {
+  NetId id = 0;
+  std::span<Route* const> routes;  // never empty
+};
+
+// Immutable once published; a change publishes a new one and retires the old one through QSBR.
+class RouteView {
+ public:
+  RouteView() = default;
+  RouteView(RouteView&&) = default;
+  RouteView& operator=(RouteView&&) = default;
+  ~RouteView() = default;
+  // In the order of the table, which is that of preference when nothing else decides.
+  explicit RouteView(std::span<const std::unique_ptr<Route>> routes);
+
+  [[nodiscard]] const RemoteNet* net(NetId id) const;
+  [[nodiscard]] std::span<const RemoteNet> nets() const { return nets_; }
+  // Some route goes through it.
+  [[nodiscard]] bool is_gateway(const Peer& peer) const;
+  [[nodiscard]] bool empty() const { return nets_.empty(); }
+
+ private:
+  std::vector<Route*> routes_;         // net by net
+  std::vector<RemoteNet> nets_;        // by id
+  std::vector<const Peer*> gateways_;  // by address, each once
+};
+
+// The coordinator's. Control path: allocates.
+class RouteTable {
+ public:
+  explicit RouteTable(Random random) : random_(random) {}
+
+  // What is wrong with the route whatever gateways there are: kInvalid (gateway any or loopback;
+  // net any, loopback or the gateway's own; hops), kExists (a net of ours), kNoRoute (the
+  // gateway is on no net of ours).
+  [[nodiscard]] static Result<void> check(const RouteSpec& spec, const LocalView& local);
+
+  // Also kExists when a route to this net goes through this peer already, kNoSpace. It goes to a
+  // random place among the routes to its net, so that different clients come to prefer different
+  // routers. `alive`: false with check_routers_before_use.
+  Result<Route*> add(const RouteSpec& spec, Peer& gateway, const LocalView& local, bool alive);
+
+  // Takes out every route to `net` (kNetAny: to all) through `gateway` (null: through all), which
+  // the caller retires after publishing a view without them. kNotFound: no route to this net.
+  // That the gateway has no such route is no failure.
+  Result<std::vector<std::unique_ptr<Route>>> remove(NetId net, const Peer* gateway);
+
+  [[nodiscard]] RouteView view() const { return RouteView(routes_); }
+  [[nodiscard]] std::span<const std::unique_ptr<Route>> routes() const { return routes_; }
+
+ private:
+  [[nodiscard]] std::uint32_t free_number() const;
+
+  Random random_;
+  std::vector<std::unique_ptr<Route>> routes_;
+};
+
+}  // namespace plnet::lnet
