@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kNoPeerNi = 0xffffffff;
 // The peer NI that a request of ours left for: whose fault it is if no answer comes.
 struct NextHop {
   std::uint32_t peer_ni = kNoPeerNi;  // PeerNi::number
-  Nid nid = Nid::any();
+  Nid nid = Nid::any();               // if there is one
 };
 
 struct alignas(kCacheLine) Descriptor {

@@ -23,9 +23,13 @@ void describe(const ReceivedMessage& message, EventKind kind, Event& event) {
   const MessageHeader& header = message.header;
   event.kind = kind;
   event.message_type = type_of(kind);
-  event.target = {header.destination, header.destination_pid};
-  event.initiator = {message.initiator, header.source_pid};
-  event.source = {header.source, header.source_pid};
+  // Member by member: an aggregate would be put together beside it and copied.
+  event.target.nid = header.destination;
+  event.target.pid = header.destination_pid;
+  event.initiator.nid = message.initiator;
+  event.initiator.pid = header.source_pid;
+  event.source.nid = header.source;
+  event.source.pid = header.source_pid;
   event.sender = message.last_hop;
   event.requested_length = header.payload_length;
   if (kind == EventKind::kPut) {

@@ -196,11 +196,13 @@ Descriptor& MatchTable::pinned(const Grant& grant) {
 MatchResult MatchTable::match(const MatchRequest& request) {
   PLNET_CHECK(request.type == MessageType::kPut || request.type == MessageType::kGet,
               "only PUT and GET look for an ME");
-  if (request.portal >= kPortalsMax)
-    return refused(MatchVerdict::kDrop, MatchCause::kBadPortal, Id::kDropBadPortal);
   MatchResult result{.cause = MatchCause::kNoEntry};
-  search(request, result);
-  if (result.cause == MatchCause::kNoEntry) counters_.add(Id::kNoEntry);
+  if (request.portal < kPortalsMax) {
+    search(request, result);
+    if (result.cause == MatchCause::kNoEntry) counters_.add(Id::kNoEntry);
+  } else {
+    refuse(result, MatchVerdict::kDrop, MatchCause::kBadPortal, Id::kDropBadPortal);
+  }
   return result;
 }
 
@@ -254,9 +256,7 @@ void MatchTable::commit(Descriptor& md, const MatchRequest& request, MatchResult
   const std::uint32_t at = remote ? request.offset : md.offset;
   const std::uint32_t room = md.room(at);
   if (request.requested_length > room && (md.options & kMdTruncate) == 0) {
-    result.verdict = MatchVerdict::kDrop;
-    result.cause = MatchCause::kTooLong;
-    counters_.add(Id::kDropTooLong);
+    refuse(result, MatchVerdict::kDrop, MatchCause::kTooLong, Id::kDropTooLong);
     return;
   }
   const bool put = request.type == MessageType::kPut;
@@ -275,24 +275,24 @@ void MatchTable::commit(Descriptor& md, const MatchRequest& request, MatchResult
 MatchResult MatchTable::respond(const RespondRequest& request) {
   const bool reply = request.type == MessageType::kReply;
   PLNET_CHECK(reply || request.type == MessageType::kAck, "only ACK and REPLY name an MD");
+  MatchResult result;
   const auto handle = decode_handle(request.handle, setup_.interface_cookie);
-  if (!handle && handle.error() == Errc::kStale) {
-    return refused(MatchVerdict::kNoMatch, MatchCause::kOtherIncarnation, Id::kDropIncarnation);
-  }
   Descriptor* md = handle ? find(*handle) : nullptr;
-  if (md == nullptr) return refused(MatchVerdict::kNoMatch, MatchCause::kGone, Id::kDropGone);
-  if (md->attached)
-    return refused(MatchVerdict::kNoMatch, MatchCause::kAttached, Id::kDropAttached);
-  if (md->threshold == 0)
-    return refused(MatchVerdict::kNoMatch, MatchCause::kExhausted, Id::kDropExhausted);
-  const std::uint32_t length = reply ? std::min(request.payload_length, md->length) : 0;
-  if (reply && length < request.payload_length && (md->options & kMdTruncate) == 0)
-    return refused(MatchVerdict::kDrop, MatchCause::kTooLong, Id::kDropTooLong);
-
-  MatchResult result{.verdict = MatchVerdict::kMatched};
-  pin(*md);
-  fill(result.grant, *md, reply ? EventKind::kReply : EventKind::kAck, 0, length);
-  counters_.add(reply ? Id::kReplies : Id::kAcks);
+  const std::uint32_t payload = reply ? request.payload_length : 0;
+  if (!handle && handle.error() == Errc::kStale) {
+    refuse(result, MatchVerdict::kNoMatch, MatchCause::kOtherIncarnation, Id::kDropIncarnation);
+  } else if (md == nullptr) {
+    refuse(result, MatchVerdict::kNoMatch, MatchCause::kGone, Id::kDropGone);
+  } else if (md->attached) {
+    refuse(result, MatchVerdict::kNoMatch, MatchCause::kAttached, Id::kDropAttached);
+  } else if (md->threshold == 0) {
+    refuse(result, MatchVerdict::kNoMatch, MatchCause::kExhausted, Id::kDropExhausted);
+  } else if (payload > md->length && (md->options & kMdTruncate) == 0) {
+    refuse(result, MatchVerdict::kDrop, MatchCause::kTooLong, Id::kDropTooLong);
+  } else {
+    answer(result, *md, reply ? EventKind::kReply : EventKind::kAck,
+           std::min(payload, md->length));
+  }
   return result;
 }
 
@@ -300,20 +300,28 @@ MatchResult MatchTable::respond(const RespondRequest& request) {
 MatchResult MatchTable::reply_placed(const Grant& get, std::uint32_t length) {
   Descriptor& md = pinned(get);
   PLNET_CHECK(get.kind == EventKind::kSend, "only what we began gets an answer");
-  if (md.threshold == 0)
-    return refused(MatchVerdict::kNoMatch, MatchCause::kExhausted, Id::kDropExhausted);
-  if (length > md.length)
-    return refused(MatchVerdict::kDrop, MatchCause::kTooLong, Id::kDropTooLong);
-  MatchResult result{.verdict = MatchVerdict::kMatched};
-  pin(md);
-  fill(result.grant, md, EventKind::kReply, 0, length);
-  counters_.add(Id::kReplies);
+  MatchResult result;
+  if (md.threshold == 0) {
+    refuse(result, MatchVerdict::kNoMatch, MatchCause::kExhausted, Id::kDropExhausted);
+  } else if (length > md.length) {
+    refuse(result, MatchVerdict::kDrop, MatchCause::kTooLong, Id::kDropTooLong);
+  } else {
+    answer(result, md, EventKind::kReply, length);
+  }
   return result;
 }
 
-MatchResult MatchTable::refused(MatchVerdict verdict, MatchCause cause, Id counter) {
+void MatchTable::answer(MatchResult& result, Descriptor& md, EventKind kind, std::uint32_t length) {
+  pin(md);
+  fill(result.grant, md, kind, 0, length);
+  result.verdict = MatchVerdict::kMatched;
+  counters_.add(kind == EventKind::kReply ? Id::kReplies : Id::kAcks);
+}
+
+void MatchTable::refuse(MatchResult& result, MatchVerdict verdict, MatchCause cause, Id counter) {
+  result.verdict = verdict;
+  result.cause = cause;
   counters_.add(counter);
-  return {.verdict = verdict, .cause = cause};
 }
 
 // lustre-release lnet/lnet/lib-msg.c: lnet_msg_attach_md()
@@ -326,8 +334,12 @@ void MatchTable::pin(Descriptor& md) {
 
 void MatchTable::fill(Grant& grant, const Descriptor& md, EventKind kind, std::uint32_t at,
                       std::uint32_t length) const {
-  grant.window = {md.fragments, length != 0 ? at : 0, length};
-  grant.md = handle_of(md);
+  grant.window.fragments = md.fragments;
+  grant.window.offset = length != 0 ? at : 0;
+  grant.window.length = length;
+  grant.md.index = mds_.index_of(&md);
+  grant.md.generation = md.generation;
+  grant.md.shard = setup_.shard;
   grant.offset = at;
   grant.accepted_length = length;
   grant.options = md.options;
@@ -337,24 +349,28 @@ void MatchTable::fill(Grant& grant, const Descriptor& md, EventKind kind, std::u
 // --- Operations of ours ---
 
 // lustre-release lnet/lnet/lib-move.c: LNetPut(), LNetGet()
+// Here and in the others the answer is built in its place: copies of what has just been put
+// together from small pieces stall on their way through the store buffer, and cost more than all
+// the rest.
 Result<Grant> MatchTable::start(const MdHandle& handle, const StartRequest& request) {
   const bool get = request.type == MessageType::kGet;
   PLNET_CHECK(get || request.type == MessageType::kPut, "only PUT and GET can be begun");
+  Result<Grant> grant;
   Descriptor* md = find(handle);
   if (md == nullptr || md->attached || md->threshold == 0) {
     counters_.add(Id::kStartRefused);
-    return std::unexpected(Errc::kNotFound);
+    grant = std::unexpected(Errc::kNotFound);
+    return grant;
   }
   pin(*md);
   counters_.add(Id::kStarted);
   // One timer for the MD, not for the operation: the latest one counts.
   if ((get || request.ack) &&
       tracks_response(request.type, md->options, request.tracking, request.internal)) {
-    if (!md->response_timer.running()) md->next_hop = {};
+    if (!md->response_timer.running()) md->next_hop.peer_ni = kNoPeerNi;
     timers_.start(md->response_timer, request.response_deadline);
   }
-  Grant grant;
-  fill(grant, *md, EventKind::kSend, 0, md->length);
+  fill(*grant, *md, EventKind::kSend, 0, md->length);
   return grant;
 }
 
@@ -371,7 +387,8 @@ void Descriptor::on_response_timeout(Timer& /*timer*/, Instant /*now*/) {
 // lustre-release lnet/lnet/lib-move.c: lnet_finalize_expired_responses()
 void MatchTable::expire(Descriptor& md) {
   PLNET_CHECK(md.state == Descriptor::State::kLive, "tracked beyond its end");
-  const ResponseTimeout timeout{handle_of(md), md.next_hop};
+  ResponseTimeout timeout{.md = handle_of(md)};
+  if (md.next_hop.peer_ni != kNoPeerNi) timeout.next_hop = md.next_hop;
   counters_.add(Id::kResponseTimeouts);
   abort(md);
   hooks_.on_response_timeout(timeout);

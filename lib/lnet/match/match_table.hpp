@@ -171,7 +171,8 @@ class MatchTable {
   // Returns whether an ME was passed over for its NID alone.
   bool walk(std::uint32_t first, const MatchRequest& request, Naming naming, MatchResult& result);
   void commit(Descriptor& md, const MatchRequest& request, MatchResult& result);
-  MatchResult refused(MatchVerdict verdict, MatchCause cause, Id counter);
+  void answer(MatchResult& result, Descriptor& md, EventKind kind, std::uint32_t length);
+  void refuse(MatchResult& result, MatchVerdict verdict, MatchCause cause, Id counter);
   void pin(Descriptor& md);
   void fill(Grant& grant, const Descriptor& md, EventKind kind, std::uint32_t at,
             std::uint32_t length) const;

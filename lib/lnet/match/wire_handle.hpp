@@ -34,17 +34,17 @@ static_assert(kShardsMax <= 1U << kCookieShardBits);
 // another node or an earlier incarnation of this one. kMalformed: none that we could have made.
 [[nodiscard]] inline Result<MdHandle> decode_handle(const WireHandle& wire,
                                                     std::uint64_t interface_cookie) {
-  if (wire.interface_cookie != interface_cookie) return std::unexpected(Errc::kStale);
+  Result<MdHandle> md;
   const std::uint64_t cookie = wire.object_cookie;
-  const MdHandle md{
-      .index = static_cast<std::uint32_t>(cookie >> (kCookieTypeBits + kCookieShardBits) &
-                                          (kDescriptorsMax - 1)),
-      .generation = static_cast<std::uint32_t>(cookie >> 32),
-      .shard = static_cast<ShardId>(cookie >> kCookieTypeBits & ((1U << kCookieShardBits) - 1)),
-  };
-  if ((cookie & ((1U << kCookieTypeBits) - 1)) != kCookieTypeMd || md.is_none() ||
-      md.shard >= kShardsMax) {
-    return std::unexpected(Errc::kMalformed);
+  md->index = static_cast<std::uint32_t>(cookie >> (kCookieTypeBits + kCookieShardBits) &
+                                         (kDescriptorsMax - 1));
+  md->generation = static_cast<std::uint32_t>(cookie >> 32);
+  md->shard = static_cast<ShardId>(cookie >> kCookieTypeBits & ((1U << kCookieShardBits) - 1));
+  if (wire.interface_cookie != interface_cookie) {
+    md = std::unexpected(Errc::kStale);
+  } else if ((cookie & ((1U << kCookieTypeBits) - 1)) != kCookieTypeMd || md->is_none() ||
+             md->shard >= kShardsMax) {
+    md = std::unexpected(Errc::kMalformed);
   }
   return md;
 }
