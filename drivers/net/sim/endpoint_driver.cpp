@@ -15,39 +15,23 @@ using kfilnd::FabricEvent;
 using kfilnd::PeerAddress;
 using OpKind = EndpointOperation::Kind;
 
-namespace {
-
-std::vector<std::span<std::byte>> pieces_of(const ArenaTable& arenas,
-                                            const lnet::Payload& payload) {
-  std::vector<std::span<std::byte>> pieces;
-  lnet::for_each_piece(payload,
-                       [&](const Fragment& piece) { pieces.push_back(arenas.bytes(piece)); });
-  return pieces;
-}
-
-}  // namespace
-
-std::uint32_t copy_payload(const ArenaTable& to_arenas, const lnet::Payload& to,
-                           const ArenaTable& from_arenas, const lnet::Payload& from,
-                           std::uint32_t limit) {
-  const auto sinks = pieces_of(to_arenas, to);
-  const auto sources = pieces_of(from_arenas, from);
+std::uint32_t copy_payload(const ArenaWindow& to, const ArenaWindow& from, std::uint32_t limit,
+                           LazyMemory* lazy) {
+  lnet::Payload sink = to.payload;
   std::uint32_t moved = 0;
-  std::size_t sink = 0;
-  std::size_t source = 0;
-  std::size_t sink_at = 0;
-  std::size_t source_at = 0;
-  while (moved < limit && sink < sinks.size() && source < sources.size()) {
-    const std::size_t count =
-        std::min({sinks[sink].size() - sink_at, sources[source].size() - source_at,
-                  static_cast<std::size_t>(limit - moved)});
-    std::memmove(sinks[sink].data() + sink_at, sources[source].data() + source_at, count);
-    moved += static_cast<std::uint32_t>(count);
-    sink_at += count;
-    source_at += count;
-    if (sink_at == sinks[sink].size()) ++sink, sink_at = 0;
-    if (source_at == sources[source].size()) ++source, source_at = 0;
-  }
+  // Piece by piece of the source, and of the sink what that fills.
+  lnet::Payload source = from.payload;
+  source.length = std::min({source.length, sink.length, limit});
+  lnet::for_each_piece(source, [&](const Fragment& piece) {
+    std::span<const std::byte> bytes = from.arenas.bytes(piece);
+    sink.length = static_cast<std::uint32_t>(bytes.size());
+    lnet::for_each_piece(sink, [&](const Fragment& room) {
+      copy_memory(lazy, to.arenas.bytes(room).data(), bytes.first(room.length));
+      bytes = bytes.subspan(room.length);
+      moved += room.length;
+    });
+    sink.offset += sink.length;
+  });
   return moved;
 }
 
@@ -63,6 +47,8 @@ SimEndpointDriver::SimEndpointDriver(SimEndpointFabric& fabric, const SimEndpoin
 
 SimEndpointDriver::~SimEndpointDriver() {
   fabric_.remove(*this);
+  buffers_.clear(fabric_.network().pool());
+  completions_.clear(fabric_.network().pool());
 }
 
 Result<EndpointProcess> SimEndpointDriver::process_of(PeerAddress address) const {
@@ -114,10 +100,11 @@ Result<void> SimEndpointDriver::send(const Target& to, std::span<const std::byte
   operation.to = *process;
   operation.receive_context = to.receive_context;
   operation.cookie = cookie;
-  operation.message.assign(header.begin(), header.end());
+  fabric_.make_message(operation, header.size() + payload.length);
+  std::byte* at = std::ranges::copy(header, operation.message.data()).out;
   lnet::for_each_piece(payload, [&](const Fragment& piece) {
-    const auto bytes = arenas_.bytes(piece);
-    operation.message.insert(operation.message.end(), bytes.begin(), bytes.end());
+    copy_memory(fabric_.network().lazy_memory(), at, arenas_.bytes(piece));
+    at += piece.length;
   });
   ++in_flight_;
   counters_.add(Id::kSends);
@@ -167,7 +154,16 @@ Result<void> SimEndpointDriver::post_tagged(const Target& from, Tag tag, bool pe
   if (tags_.size() >= config_.limits.operations_max) return std::unexpected(Errc::kAgain);
   const Tagged tagged{
       .from = *process, .buffer = buffer, .cookie = cookie, .peer_reads = peer_reads};
-  if (!tags_.emplace(tag, tagged).second) return std::unexpected(Errc::kExists);
+  if (tags_.contains(tag)) return std::unexpected(Errc::kExists);
+  if (spare_tags_.empty()) {
+    tags_.emplace(tag, tagged);
+  } else {
+    auto node = std::move(spare_tags_.back());
+    spare_tags_.pop_back();
+    node.key() = tag;
+    node.mapped() = tagged;
+    tags_.insert(std::move(node));
+  }
   counters_.add(Id::kTaggedPosted);
   return {};
 }
@@ -194,7 +190,7 @@ void SimEndpointDriver::cancel_now(Tag tag) {
   }
   counters_.add(Id::kTaggedCancelled);
   push({.event = FabricEvent::kTaggedCancelled, .cookie = found->second.cookie});
-  tags_.erase(found);
+  erase(found);
 }
 
 SimEndpointDriver::Tagged* SimEndpointDriver::match(Tag tag, const EndpointProcess& from) {
@@ -221,14 +217,14 @@ void SimEndpointDriver::end_tagged(Tag tag, FabricEvent event, Result<void> stat
         .cookie = found->second.cookie,
         .length = length,
         .data = data});
-  tags_.erase(found);
+  erase(found);
 }
 
 Result<void> SimEndpointDriver::post_multi_receive(const Fragment& buffer, std::uint64_t cookie) {
   if (shut_down_) return std::unexpected(Errc::kShutdown);
   if (buffer.length < config_.limits.message_bytes_max) return std::unexpected(Errc::kInvalid);
   if (buffers_.size() == kBuffersMax) return std::unexpected(Errc::kAgain);
-  buffers_.push_back({.memory = buffer, .cookie = cookie});
+  buffers_.push(fabric_.network().pool(), {.memory = buffer, .cookie = cookie});
   return {};
 }
 
@@ -238,7 +234,8 @@ bool SimEndpointDriver::take_message(std::span<const std::byte> message) {
     return false;
   }
   Buffer& buffer = buffers_.front();
-  std::ranges::copy(message, arenas_.bytes(buffer.memory).begin() + buffer.used);
+  copy_memory(fabric_.network().lazy_memory(), arenas_.bytes(buffer.memory).data() + buffer.used,
+              message);
   FabricCompletion completion{.event = FabricEvent::kMessage,
                               .cookie = buffer.cookie,
                               .length = static_cast<std::uint32_t>(message.size()),
@@ -250,7 +247,7 @@ bool SimEndpointDriver::take_message(std::span<const std::byte> message) {
   completion.buffer_unlinked = full && !apart;
   push(completion);
   if (apart) push({.event = FabricEvent::kBufferUnlinked, .cookie = completion.cookie});
-  if (full) buffers_.pop_front();
+  if (full) buffers_.pop(fabric_.network().pool());
   return true;
 }
 
@@ -271,8 +268,33 @@ void SimEndpointDriver::note_link(bool usable, std::uint64_t nic_address) {
 }
 
 void SimEndpointDriver::push(const FabricCompletion& completion) {
-  completions_.push_back(completion);
+  completions_.push(fabric_.network().pool(),
+                    {.cookie = completion.cookie,
+                     .data = completion.data,
+                     .length = completion.length,
+                     .offset = completion.offset,
+                     .event = completion.event,
+                     .buffer_unlinked = completion.buffer_unlinked,
+                     .failed = !completion.status,
+                     .cause = completion.status ? Errc::kIo : completion.status.error()});
   doorbell_.ring();
+}
+
+FabricCompletion SimEndpointDriver::take_completion() {
+  const Note& note = completions_.front();
+  FabricCompletion completion{.event = note.event,
+                              .cookie = note.cookie,
+                              .length = note.length,
+                              .offset = note.offset,
+                              .buffer_unlinked = note.buffer_unlinked,
+                              .data = note.data};
+  if (note.failed) completion.status = std::unexpected(note.cause);
+  completions_.pop(fabric_.network().pool());
+  return completion;
+}
+
+void SimEndpointDriver::erase(std::unordered_map<Tag, Tagged>::iterator tagged) {
+  spare_tags_.push_back(tags_.extract(tagged));
 }
 
 unsigned SimEndpointDriver::poll(Instant /*now*/) {
@@ -285,8 +307,7 @@ unsigned SimEndpointDriver::poll(Instant /*now*/) {
   std::array<FabricCompletion, kBurst> burst;
   std::size_t count = 0;
   while (count < kBurst && !completions_.empty()) {
-    const FabricCompletion& next = burst[count++] = completions_.front();
-    completions_.pop_front();
+    const FabricCompletion& next = burst[count++] = take_completion();
     if (next.event == FabricEvent::kSent || next.event == FabricEvent::kRemoteDone) --in_flight_;
   }
   if (count > 0) events_.on_completions({burst.data(), count});
@@ -304,12 +325,12 @@ void SimEndpointDriver::shut_down() {
     tags_[tag].cancelling = true;
     cancel_now(tag);
   }
-  for (const Buffer& buffer : buffers_) {
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
     push({.event = FabricEvent::kBufferUnlinked,
           .status = std::unexpected(Errc::kCancelled),
-          .cookie = buffer.cookie});
+          .cookie = buffers_.at(i).cookie});
   }
-  buffers_.clear();
+  buffers_.clear(fabric_.network().pool());
 }
 
 bool SimEndpointDriver::quiet() const {

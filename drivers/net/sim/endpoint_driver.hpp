@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
 #include "drivers/net/sim/endpoint_fabric.hpp"
+#include "drivers/net/sim/pooled_ring.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/doorbell.hpp"
 #include "lib/base/pollable.hpp"
@@ -107,6 +107,16 @@ class SimEndpointDriver final : public kfilnd::EndpointDriver, public Pollable {
     std::uint64_t cookie = 0;
     std::uint32_t used = 0;
   };
+  struct Note {  // a completion that has not been told
+    std::uint64_t cookie = 0;
+    std::uint64_t data = 0;
+    std::uint32_t length = 0;
+    std::uint32_t offset = 0;
+    kfilnd::FabricEvent event = kfilnd::FabricEvent::kSent;
+    bool buffer_unlinked = false;
+    bool failed = false;
+    Errc cause = Errc::kIo;
+  };
   struct Address {
     EndpointProcess process;
     std::uint32_t generation = 0;
@@ -119,6 +129,8 @@ class SimEndpointDriver final : public kfilnd::EndpointDriver, public Pollable {
                                          const lnet::Payload& local, std::uint64_t data,
                                          std::uint64_t cookie);
   void push(const kfilnd::FabricCompletion& completion);
+  [[nodiscard]] kfilnd::FabricCompletion take_completion();
+  void erase(std::unordered_map<Tag, Tagged>::iterator tagged);
 
   SimEndpointFabric& fabric_;
   SimEndpointConfig config_;
@@ -128,8 +140,10 @@ class SimEndpointDriver final : public kfilnd::EndpointDriver, public Pollable {
   std::uint32_t index_;  // the fabric's
   std::vector<Address> addresses_;
   std::unordered_map<Tag, Tagged> tags_;  // looked up, and walked only to empty it in tag order
-  std::deque<Buffer> buffers_;
-  std::deque<kfilnd::FabricCompletion> completions_;
+  // Taken up by the next buffer: tags come and go with every transfer.
+  std::vector<std::unordered_map<Tag, Tagged>::node_type> spare_tags_;
+  PooledRing<Buffer> buffers_;
+  PooledRing<Note> completions_;
   unsigned in_flight_ = 0;  // of ours, until their completion is handed over
   bool link_changed_ = false;
   bool link_usable_ = true;
@@ -137,9 +151,14 @@ class SimEndpointDriver final : public kfilnd::EndpointDriver, public Pollable {
   Counters<SimEndpointCounters> counters_;
 };
 
+// Payload and the arenas that its fragments are of.
+struct ArenaWindow {
+  const ArenaTable& arenas;
+  const lnet::Payload& payload;
+};
+
 // Copies as much as both have, at most `limit`.
-std::uint32_t copy_payload(const ArenaTable& to_arenas, const lnet::Payload& to,
-                           const ArenaTable& from_arenas, const lnet::Payload& from,
-                           std::uint32_t limit);
+std::uint32_t copy_payload(const ArenaWindow& to, const ArenaWindow& from, std::uint32_t limit,
+                           LazyMemory* lazy);
 
 }  // namespace plnet::drivers

@@ -2,6 +2,7 @@
 #include "drivers/net/sim/endpoint_fabric.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "drivers/net/sim/dice.hpp"
 #include "drivers/net/sim/endpoint_driver.hpp"
@@ -17,6 +18,10 @@ namespace {
 constexpr unsigned kKindShift = 60;
 constexpr unsigned kHighShift = 32;
 constexpr std::uint64_t kHighMask = (1ULL << (kKindShift - kHighShift)) - 1;
+
+unsigned shift_for(std::size_t bytes) {
+  return std::max(BlockPool::kLeastShift, static_cast<unsigned>(std::bit_width(bytes - 1)));
+}
 
 }  // namespace
 
@@ -47,7 +52,8 @@ void SimEndpointFabric::remove(SimEndpointDriver& driver) {
     if (empty) processes_.erase(found);
   }
   std::ranges::replace(drivers_, &driver, static_cast<SimEndpointDriver*>(nullptr));
-  for (EndpointOperation& operation : operations_) {
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    EndpointOperation& operation = operations_[i];
     if (operation.in_use && operation.from == &driver) operation.from = nullptr;
   }
 }
@@ -79,7 +85,7 @@ EndpointOperation& SimEndpointFabric::start(OpKind kind, SimEndpointDriver& from
   std::uint32_t index = first_free_;
   if (index == ~0U) {
     index = static_cast<std::uint32_t>(operations_.size());
-    operations_.emplace_back();
+    operations_.grow();
   } else {
     first_free_ = operations_[index].next_free;
   }
@@ -92,6 +98,11 @@ EndpointOperation& SimEndpointFabric::start(OpKind kind, SimEndpointDriver& from
   operation.in_use = true;
   ++live_;
   return operation;
+}
+
+void SimEndpointFabric::make_message(EndpointOperation& operation, std::size_t bytes) {
+  if (bytes == 0) return;
+  operation.message = {static_cast<std::byte*>(network_.pool().take(shift_for(bytes))), bytes};
 }
 
 void SimEndpointFabric::schedule(Instant when, Kind kind, const EndpointOperation& operation) {
@@ -241,10 +252,11 @@ void SimEndpointFabric::transfer(EndpointOperation& operation) {
   const bool torn = happens(random_, shape_.operation_torn) || (reads && !there);
   const auto length = torn ? static_cast<std::uint32_t>(random_.below(operation.local.length + 1U))
                            : operation.local.length;
-  const std::uint32_t moved = reads ? copy_payload(initiator.arenas(), operation.local,
-                                                   target->arenas(), tagged->buffer, length)
-                                    : copy_payload(target->arenas(), tagged->buffer,
-                                                   initiator.arenas(), operation.local, length);
+  const ArenaWindow near{initiator.arenas(), operation.local};
+  const ArenaWindow far{target->arenas(), tagged->buffer};
+  LazyMemory* const lazy = network_.lazy_memory();
+  const std::uint32_t moved =
+      reads ? copy_payload(near, far, length, lazy) : copy_payload(far, near, length, lazy);
   loop_.note(moved);
   if (torn) {
     const Errc why = there ? Errc::kIo : Errc::kTimedOut;
@@ -281,7 +293,10 @@ void SimEndpointFabric::complete(EndpointOperation& operation) {
   operation.in_use = false;
   operation.from = nullptr;
   ++operation.generation;
-  operation.message = {};
+  if (!operation.message.empty()) {
+    network_.pool().give(operation.message.data(), shift_for(operation.message.size()));
+    operation.message = {};
+  }
   operation.local = {};
   operation.next_free = first_free_;
   first_free_ = operation.index;

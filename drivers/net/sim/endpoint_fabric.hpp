@@ -4,13 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "drivers/net/sim/event_loop.hpp"
 #include "drivers/net/sim/network.hpp"
 #include "drivers/net/sim/shape.hpp"
+#include "drivers/net/sim/stable_array.hpp"
 #include "lib/base/random.hpp"
 #include "lib/kfilnd/fabric_endpoint.hpp"
 
@@ -36,9 +37,9 @@ struct EndpointOperation {
   std::uint8_t receive_context = 0;
   kfilnd::Tag tag = 0;
   std::uint64_t cookie = 0;
-  std::uint64_t data = 0;          // kAnswer
-  lnet::Payload local;             // kRead, kWrite
-  std::vector<std::byte> message;  // kSend
+  std::uint64_t data = 0;        // kAnswer
+  lnet::Payload local;           // kRead, kWrite
+  std::span<std::byte> message;  // kSend; in a block of the simulation's pool
   Instant deadline{};
   Result<void> outcome;
   std::uint32_t generation = 0;
@@ -68,6 +69,8 @@ class SimEndpointFabric final : private EventSink {
   [[nodiscard]] std::uint32_t add(SimEndpointDriver& driver);
   void remove(SimEndpointDriver& driver);
   [[nodiscard]] EndpointOperation& start(EndpointOperation::Kind kind, SimEndpointDriver& from);
+  // Room for the bytes of a send.
+  void make_message(EndpointOperation& operation, std::size_t bytes);
   // Sends what start() gave out on its way.
   void depart(EndpointOperation& operation);
   void cancel_later(std::uint32_t driver, kfilnd::Tag tag);
@@ -104,7 +107,7 @@ class SimEndpointFabric final : private EventSink {
   std::unordered_map<std::uint64_t, Nic> nics_;
   std::unordered_map<EndpointProcess, std::vector<SimEndpointDriver*>, ProcessHash> processes_;
   std::vector<SimEndpointDriver*> drivers_;
-  std::deque<EndpointOperation> operations_;
+  StableArray<EndpointOperation> operations_;
   std::uint32_t first_free_ = ~0U;
   std::size_t live_ = 0;
 };
