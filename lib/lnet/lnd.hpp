@@ -56,7 +56,7 @@ struct Transmit {
 // How a Transmit ended.
 struct Completion {
   Transmit* transmit = nullptr;
-  Result<void> status;          // for the sender's event
+  Result<void> status{};        // for the sender's event
   Health health = Health::kOk;  // for the interfaces; set by who saw it, not derived from status
   bool reply_placed = false;    // GET: the data is in the sink, there will be no REPLY message
   std::uint32_t reply_length = 0;
@@ -79,7 +79,7 @@ struct RxOffer {
   const MessageHeader& header;
   Nid from;                  // the directly connected sender: a router, or header.source itself
   PeerLink* link = nullptr;  // what a decision or a send for this peer has brought, else null
-  RxHandle rx;
+  RxHandle rx{};
   // GET: the requester has laid its buffer open. The bytes named by the decision are written there
   // by the LND itself; the core sends no REPLY.
   bool reply_by_lnd = false;
@@ -97,7 +97,7 @@ enum class RxVerdict : std::uint8_t {
 
 struct RxDecision {
   RxVerdict verdict = RxVerdict::kDrop;
-  Payload target;
+  Payload target{};
   std::uint32_t length = 0;
   Errc reason =
       Errc::kNoData;  // kDrop: what to tell a requester that waits for an answer; kReject: why

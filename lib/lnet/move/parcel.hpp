@@ -32,7 +32,7 @@ enum class ParcelStep : std::uint8_t {
   kFinish,
   kFinished,
   kDelay,  // to the home of a lazy portal
-  // An errand carries a call; see errand.hpp.
+  // An errand: see releaser.hpp.
   kErrand,
   kErrandDone,
 };

@@ -101,6 +101,13 @@ struct alignas(kCacheLine) Peer {
   std::uint32_t number = 0;  // dense over the node; index of tables beside this one
   std::atomic<const PeerView*> view{nullptr};
   Relaxed<std::uint32_t> state{0};  // PeerState
+  // Its view lists one NI: spares the selection of a path the look at it.
+  Relaxed<bool> single{false};
+
+  void publish(const PeerView& fresh) {
+    view.store(&fresh, std::memory_order_release);
+    single.set(fresh.nis.size() == 1);
+  }
 
   [[nodiscard]] const PeerView& seen() const { return *view.load(std::memory_order_acquire); }
   [[nodiscard]] bool is(PeerState bit) const { return (state.get() & bit) != 0; }

@@ -96,4 +96,10 @@ struct MessageHeader {
   }
 };
 
+// Of a PUT or GET. As on the wire: may be anything.
+[[nodiscard]] inline std::uint32_t portal_of(const MessageHeader& header) {
+  return header.type == MessageType::kPut ? header.area<PutArea>().portal
+                                          : header.area<GetArea>().portal;
+}
+
 }  // namespace plnet::lnet

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/move/header_rules.hpp"
+
+namespace plnet::lnet {
+
+namespace {
+
+constexpr HeaderRuling reject(Cause cause) {
+  return {HeaderVerdict::kReject, cause};
+}
+
+HeaderRuling rule_on_destination(const RxOffer& offer, const Ni& ours, const LocalView& local,
+                                 bool routing) {
+  const Nid& destination = offer.header.destination;
+  if (destination.net() == ours.net) return reject(Cause::kRejectedNotDirect);
+  if (local.ni(destination) != nullptr) return reject(Cause::kRejectedOtherNid);
+  if (offer.reply_by_lnd) return reject(Cause::kRejectedRoutedRdmaGet);
+  if (!routing) return {HeaderVerdict::kDrop, Cause::kDroppedNotRouting};
+  return {HeaderVerdict::kForward, {}};
+}
+
+}  // namespace
+
+HeaderRuling rule_on_header(const RxOffer& offer, const Ni& ours, const LocalView& local,
+                            bool routing) {
+  const MessageHeader& header = offer.header;
+  switch (header.type) {
+    case MessageType::kAck:
+      if (header.payload_length > 0) return reject(Cause::kRejectedAckPayload);
+      break;
+    case MessageType::kGet:
+      if (header.payload_length > 0) return reject(Cause::kRejectedGetPayload);
+      break;
+    case MessageType::kPut:
+      if (header.payload_length > kPayloadBytesMax) return reject(Cause::kRejectedPutLength);
+      break;
+    case MessageType::kReply:
+      if (header.payload_length > kPayloadBytesMax) return reject(Cause::kRejectedReplyLength);
+      break;
+    case MessageType::kHello:
+    default: return reject(Cause::kRejectedType);
+  }
+  // The kernel would look such a NID up and print it; a table of ours must not hold it as a key.
+  if (!header.source.is_well_formed() || header.source.is_any()) {
+    return reject(Cause::kRejectedNid);
+  }
+  if (header.destination == ours.nid) return {HeaderVerdict::kForUs, {}};
+  if (!header.destination.is_well_formed()) return reject(Cause::kRejectedNid);
+  return rule_on_destination(offer, ours, local, routing);
+}
+
+}  // namespace plnet::lnet

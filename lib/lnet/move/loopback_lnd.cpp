@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/move/loopback_lnd.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace plnet::lnet {
+
+LoopbackLnd::LoopbackLnd(LndUpcalls& core, const ArenaTable& arenas, std::size_t in_flight_max)
+    : traits_{.name = "lo", .net_type = NetType::kLoopback, .aborts_messages = true},
+      core_(core),
+      arenas_(arenas),
+      capacity_(in_flight_max),
+      slots_(std::make_unique<Slot[]>(in_flight_max)) {
+  for (std::size_t i = capacity_; i-- > 0;) {
+    slots_[i].next = free_;
+    free_ = static_cast<std::uint32_t>(i);
+  }
+}
+
+std::size_t LoopbackLnd::send(std::span<Transmit* const> burst) {
+  std::size_t taken = 0;
+  for (; taken < burst.size() && free_ != kNone && !shutting_down_; ++taken) {
+    const std::uint32_t index = free_;
+    Slot& slot = slots_[index];
+    free_ = slot.next;
+    slot.state = State::kQueued;
+    slot.cancelled = false;
+    slot.transmit = burst[taken];
+    slot.transmit->lnd_state = index;
+    queue(index);
+    ++used_;
+  }
+  return taken;
+}
+
+void LoopbackLnd::queue(std::uint32_t index) {
+  slots_[index].next = kNone;
+  (first_ == kNone ? first_ : slots_[last_].next) = index;
+  last_ = index;
+}
+
+void LoopbackLnd::resume(RxHandle rx, const RxDecision& decision) {
+  if (rx.index >= capacity_) return;
+  Slot& slot = slots_[rx.index];
+  if (slot.state != State::kParked || slot.generation != rx.generation) return;
+  slot.decision = decision;
+  slot.state = State::kResumed;
+  queue(rx.index);
+}
+
+unsigned LoopbackLnd::flush(Instant /*now*/) {
+  unsigned work = 0;
+  std::uint32_t index = first_;
+  first_ = last_ = kNone;  // what upcalls add waits for the next turn
+  while (index != kNone) {
+    const std::uint32_t next = slots_[index].next;
+    if (slots_[index].state == State::kQueued) {
+      offer(index);
+    } else {
+      carry_out(index);
+    }
+    index = next;
+    ++work;
+  }
+  if (releasing_ != nullptr && used_ == 0) {
+    PeerLink& link = *releasing_;
+    releasing_ = nullptr;
+    core_.on_peer_released(link);
+    ++work;
+  }
+  return work;
+}
+
+void LoopbackLnd::offer(std::uint32_t index) {
+  Slot& slot = slots_[index];
+  if (slot.cancelled) return end(index, std::unexpected(Errc::kCancelled));
+  slot.state = State::kOffering;
+  ++slot.generation;
+  slot.decision = core_.on_header({.header = slot.transmit->header,
+                                   .from = slot.transmit->header.source,
+                                   .link = slot.transmit->next_hop,
+                                   .rx = {index, slot.generation}});
+  if (slot.decision.verdict == RxVerdict::kPark) {
+    slot.state = State::kParked;
+  } else {
+    carry_out(index);
+  }
+}
+
+void LoopbackLnd::carry_out(std::uint32_t index) {
+  Slot& slot = slots_[index];
+  const RxHandle rx{index, slot.generation};
+  if (slot.decision.verdict == RxVerdict::kReceive) {
+    Payload from = slot.transmit->source;
+    Payload to = slot.decision.target;
+    from.length = to.length = std::min(slot.decision.length, from.length);
+    copy(from, to);
+    core_.on_received(rx, {}, Health::kOk);
+  }
+  end(index, {});
+}
+
+void LoopbackLnd::end(std::uint32_t index, Result<void> status) {
+  Slot& slot = slots_[index];
+  const Completion completion{.transmit = slot.transmit,
+                              .status = status,
+                              .health = status ? Health::kOk : Health::kLocalAborted};
+  slot.state = State::kFree;
+  slot.transmit = nullptr;
+  slot.next = free_;
+  free_ = index;
+  --used_;
+  core_.on_sent({&completion, 1});
+}
+
+void LoopbackLnd::copy(const Payload& from, const Payload& to) {
+  Payload rest = to;
+  for_each_piece(from, [&](const Fragment& piece) {
+    Fragment left = piece;
+    Payload here = rest;
+    here.length = piece.length;
+    for_each_piece(here, [&](const Fragment& target) {
+      const auto source = arenas_.bytes({left.at, target.length});
+      std::memmove(arenas_.bytes(target).data(), source.data(), source.size());
+      left.at.offset += target.length;
+    });
+    rest.offset += piece.length;
+    rest.length -= piece.length;
+  });
+}
+
+void LoopbackLnd::cancel(Transmit& transmit) {
+  Slot& slot = slots_[transmit.lnd_state];
+  if (slot.transmit == &transmit) slot.cancelled = true;
+}
+
+void LoopbackLnd::release_peer(PeerLink& link) {
+  if (used_ == 0) return core_.on_peer_released(link);
+  releasing_ = &link;
+}
+
+Instant LoopbackLnd::next_deadline() const {
+  return first_ == kNone ? Instant::max() : Instant::min();
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/move/ni_port.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "lib/lnet/move/receiver.hpp"
+#include "lib/lnet/move/releaser.hpp"
+#include "lib/lnet/move/sender.hpp"
+
+namespace plnet::lnet {
+
+NiPort::NiPort(Ni& ni, ShardId shard, std::int32_t credits, std::size_t messages,
+               std::size_t receives, Sender& sender, Receiver& receiver, Releaser& releaser)
+    : ni_(ni),
+      credit_view_((*ni.tx_credits)[shard].tx_credits),
+      sender_(sender),
+      receiver_(receiver),
+      releaser_(releaser),
+      limited_(credits > 0),
+      credits_max_(credits),
+      credits_(credits),
+      credits_min_(credits),
+      out_mask_(std::bit_ceil(std::max<std::size_t>(messages, 1)) - 1),
+      out_(std::make_unique<Transmit*[]>(out_mask_ + 1)),
+      bucket_mask_(std::bit_ceil(std::max<std::size_t>(receives, 1)) - 1),
+      buckets_(std::make_unique<Receive*[]>(bucket_mask_ + 1)) {
+  credit_view_.set(credits);
+}
+
+bool NiPort::take_credit(Message& message) {
+  if (!limited_) return true;
+  message.has_ni_credit = true;
+  credit_view_.set(--credits_);
+  credits_min_ = std::min(credits_min_, credits_);
+  if (credits_ >= 0) return true;
+  waiting_.push_back(message);
+  return false;
+}
+
+Message* NiPort::return_credit(Message& message) {
+  if (!message.has_ni_credit) return nullptr;
+  message.has_ni_credit = false;
+  credit_view_.set(++credits_);
+  return static_cast<Message*>(waiting_.pop_front());
+}
+
+void NiPort::hand_over(Message& message) {
+  PLNET_CHECK(out_tail_ - out_head_ <= out_mask_, "the ring holds every message there is");
+  out_[out_tail_++ & out_mask_] = &message;
+}
+
+unsigned NiPort::flush(Instant now) {
+  unsigned work = 0;
+  while (out_head_ != out_tail_) {
+    const std::size_t at = out_head_ & out_mask_;
+    const std::size_t run = std::min(out_tail_ - out_head_, out_mask_ + 1 - at);
+    const std::size_t taken = lnd_->send({&out_[at], run});
+    out_head_ += taken;
+    work += static_cast<unsigned>(taken);
+    if (taken < run) break;
+  }
+  return work + lnd_->flush(now);
+}
+
+Message* NiPort::take_back() {
+  auto* message = static_cast<Message*>(waiting_.pop_front());
+  if (message == nullptr && out_head_ != out_tail_) {
+    message = static_cast<Message*>(out_[out_head_++ & out_mask_]);
+  }
+  if (message == nullptr || !message->has_ni_credit) return message;
+  message->has_ni_credit = false;
+  credit_view_.set(++credits_);
+  return message;
+}
+
+void NiPort::remember(Receive& receive) {
+  Receive*& bucket = buckets_[receive.rx.index & bucket_mask_];
+  receive.next_in_port = bucket;
+  bucket = &receive;
+}
+
+Receive* NiPort::find(RxHandle rx) {
+  Receive* at = buckets_[rx.index & bucket_mask_];
+  while (at != nullptr && at->rx != rx)
+    at = at->next_in_port;
+  return at;
+}
+
+void NiPort::forget(Receive& receive) {
+  Receive** at = &buckets_[receive.rx.index & bucket_mask_];
+  while (*at != nullptr && *at != &receive)
+    at = &(*at)->next_in_port;
+  PLNET_CHECK(*at == &receive, "a receive is forgotten where it was remembered");
+  *at = receive.next_in_port;
+}
+
+bool NiPort::idle() const {
+  return out_head_ == out_tail_ && users_ == 0 && lnd_->idle();
+}
+
+Instant NiPort::next_deadline() const {
+  return out_head_ == out_tail_ ? lnd_->next_deadline() : Instant::min();
+}
+
+void NiPort::close() {
+  closing_ = true;
+  lnd_->shut_down();
+}
+
+RxDecision NiPort::on_header(const RxOffer& offer) {
+  return receiver_.on_header(*this, offer);
+}
+
+void NiPort::on_received(RxHandle rx, Result<void> status, Health health) {
+  receiver_.on_received(*this, rx, status, health);
+}
+
+void NiPort::on_sent(std::span<const Completion> burst) {
+  for (const Completion& completion : burst)
+    sender_.on_sent(*this, completion);
+}
+
+void NiPort::on_parked_gone(RxHandle rx, Errc cause) {
+  receiver_.on_parked_gone(*this, rx, cause);
+}
+
+void NiPort::on_quarantine_over(Transmit& transmit) {
+  sender_.on_quarantine_over(static_cast<Message&>(transmit));
+}
+
+// Everything goes by lane 0, where the LND chooses.
+void NiPort::on_lane(PeerLink& /*link*/, LaneId /*lane*/, bool /*up*/, bool /*bulk*/) {}
+
+void NiPort::on_peer(const Nid& nid, PeerNotice notice, Instant when) {
+  receiver_.on_peer(*this, nid, notice, when);
+}
+
+void NiPort::on_peer_released(PeerLink& link) {
+  releaser_.on_link_released(link);
+}
+
+void NiPort::on_interface(InterfaceState state, Errc /*cause*/) {
+  ni_.fatal.set(state == InterfaceState::kFatal);
+  ni_.status.set(state == InterfaceState::kUp ? kNiUp : kNiDown);
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One NI on one shard: the LND, the credits and queue of what is sent through it, what is being
+// received from it. The LND's upcalls come in here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/move/message.hpp"
+#include "lib/lnet/move/receive.hpp"
+#include "lib/lnet/move/statistics.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+
+namespace plnet::lnet {
+
+class Sender;
+class Receiver;
+class Releaser;
+
+class NiPort final : public LndUpcalls {
+ public:
+  // `credits`: of this NI on this shard; 0: without limit. `receives`: records of the shard.
+  NiPort(Ni& ni, ShardId shard, std::int32_t credits, std::size_t messages, std::size_t receives,
+         Sender& sender, Receiver& receiver, Releaser& releaser);
+
+  // The LND is made with this as its core, then attached.
+  void attach(Lnd& lnd) { lnd_ = &lnd; }
+  [[nodiscard]] Lnd& lnd() { return *lnd_; }
+  [[nodiscard]] const Lnd& lnd() const { return *lnd_; }
+  [[nodiscard]] Ni& ni() { return ni_; }
+  [[nodiscard]] const Ni& ni() const { return ni_; }
+
+  // False: none is left, the message waits here.
+  [[nodiscard]] bool take_credit(Message& message);
+  // Returns the message that may go now, if one waited.
+  [[nodiscard]] Message* return_credit(Message& message);
+
+  // Goes to the LND at the end of the turn.
+  void hand_over(Message& message);
+  // Once a turn: offers what was handed over, lets the LND post it. Returns pieces of work.
+  unsigned flush(Instant now);
+  // One message that waits for a credit or for the LND, with its credit returned; null: none.
+  Message* take_back();
+
+  void remember(Receive& receive);
+  // Null: no such message is being received.
+  [[nodiscard]] Receive* find(RxHandle rx);
+  void forget(Receive& receive);
+
+  // Records that name this port; it outlives them.
+  void hold() { ++users_; }
+  void let_go() { --users_; }
+
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] Instant next_deadline() const;
+  [[nodiscard]] std::int32_t tx_credits() const { return credits_; }
+  [[nodiscard]] std::int32_t tx_credits_max() const { return credits_max_; }
+  [[nodiscard]] std::int32_t tx_credits_min() const { return credits_min_; }
+  [[nodiscard]] bool closing() const { return closing_; }
+  void close();
+
+  Traffic traffic;
+
+  RxDecision on_header(const RxOffer& offer) override;
+  void on_received(RxHandle rx, Result<void> status, Health health) override;
+  void on_sent(std::span<const Completion> burst) override;
+  void on_parked_gone(RxHandle rx, Errc cause) override;
+  void on_quarantine_over(Transmit& transmit) override;
+  void on_lane(PeerLink& link, LaneId lane, bool up, bool bulk) override;
+  void on_peer(const Nid& nid, PeerNotice notice, Instant when) override;
+  void on_peer_released(PeerLink& link) override;
+  void on_interface(InterfaceState state, Errc cause) override;
+
+ private:
+  Ni& ni_;
+  Relaxed<std::int32_t>& credit_view_;
+  Lnd* lnd_ = nullptr;
+  Sender& sender_;
+  Receiver& receiver_;
+  Releaser& releaser_;
+
+  const bool limited_;
+  const std::int32_t credits_max_;
+  std::int32_t credits_;
+  std::int32_t credits_min_;
+  IntrusiveList<Parcel> waiting_;
+  bool closing_ = false;
+
+  // Handed over and not yet taken: a ring that holds every message there is.
+  const std::size_t out_mask_;
+  const std::unique_ptr<Transmit*[]> out_;
+  std::size_t out_head_ = 0;
+  std::size_t out_tail_ = 0;
+
+  // Receives by the index of their handle; LNDs number them densely.
+  const std::size_t bucket_mask_;
+  const std::unique_ptr<Receive*[]> buckets_;
+  std::size_t users_ = 0;
+};
+
+}  // namespace plnet::lnet

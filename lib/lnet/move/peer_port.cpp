@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/move/peer_port.hpp"
+
+namespace plnet::lnet {
+
+PeerPorts::PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t links)
+    : ports_(ports), links_(links), of_(std::make_unique<PeerPort*[]>(peer_nis)) {}
+
+PeerPort* PeerPorts::make(PeerNi& peer_ni) {
+  PeerPort* const port = ports_.take();
+  if (port == nullptr) return nullptr;
+  port->peer_ni = &peer_ni;
+  port->links = nullptr;
+  port->queued_bytes = port->outstanding = port->waiting_count = 0;
+  port->releasing = false;
+  port->tx_credits = port->tx_credits_max = port->tx_credits_min = peer_ni.tx_credits_max;
+  port->traffic.reset();
+  of_[peer_ni.number] = port;
+  return port;
+}
+
+LndLink* PeerPorts::search_link(PeerPort& port, std::uint16_t ni) {
+  LndLink** end = &port.links;
+  for (; *end != nullptr; end = &(*end)->next) {
+    if ((*end)->ni == ni) return *end;
+  }
+  LndLink* const fresh = links_.take();
+  if (fresh == nullptr) return nullptr;
+  fresh->link = {.nid = port.peer_ni->nid, .core_index = links_.index_of(fresh)};
+  fresh->port = &port;
+  fresh->ni = ni;
+  fresh->next = nullptr;
+  *end = fresh;
+  return fresh;
+}
+
+void PeerPorts::give_back(LndLink& link) {
+  LndLink** at = &link.port->links;
+  while (*at != nullptr && *at != &link)
+    at = &(*at)->next;
+  PLNET_CHECK(*at == &link, "a link is in the list of its port");
+  *at = link.next;
+  links_.give(&link);
+}
+
+void PeerPorts::give_back(PeerPort& port) {
+  PLNET_CHECK(port.links == nullptr && port.waiting.empty() && port.outstanding == 0,
+              "a port is given back when nothing uses it");
+  of_[port.peer_ni->number] = nullptr;
+  port.peer_ni = nullptr;
+  ports_.give(&port);
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One peer NI on one shard: the links for its LNDs and what was counted. On the home shard of the
+// peer NI also its credits and the queue of those that wait for one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "lib/base/cache_line.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/move/parcel.hpp"
+#include "lib/lnet/move/statistics.hpp"
+#include "lib/lnet/peers/peer.hpp"
+
+namespace plnet::lnet {
+
+struct PeerPort;
+
+// A peer NI may be reached through several NIs of ours; each of their LNDs has a link of its own.
+struct LndLink {
+  PeerLink link;
+  PeerPort* port = nullptr;
+  LndLink* next = nullptr;
+  std::uint16_t ni = 0;  // number of the NI
+};
+
+struct alignas(kNoSharing) PeerPort {
+  PeerNi* peer_ni = nullptr;
+  LndLink* links = nullptr;
+
+  // The home's.
+  std::int32_t tx_credits = 0;
+  std::int32_t tx_credits_max = 0;
+  std::int32_t tx_credits_min = 0;
+  std::uint32_t queued_bytes = 0;  // with 72 for each message, as LNet shows it
+  std::uint32_t outstanding = 0;   // messages that have a credit or wait for one
+  std::uint32_t waiting_count = 0;
+  bool starting = false;
+  bool releasing = false;
+  IntrusiveList<Parcel> waiting;
+
+  Traffic traffic;
+};
+
+class PeerPorts {
+ public:
+  // `peer_nis`: how many there can be in the node; `ports`: how many of them on this shard;
+  // `links`: at least one for each of those. Allocates; start-up only.
+  PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t links);
+
+  [[nodiscard]] PeerPort* find(const PeerNi& peer_ni) { return of_[peer_ni.number]; }
+  // Made on first use. Null: all are in use.
+  [[nodiscard]] PeerPort* get(PeerNi& peer_ni) {
+    PeerPort* const port = find(peer_ni);
+    return port != nullptr ? port : make(peer_ni);
+  }
+  // The port's link for an NI of ours, made on first use. Null: all are in use.
+  [[nodiscard]] LndLink* link(PeerPort& port, std::uint16_t ni) {
+    LndLink* const first = port.links;
+    return first != nullptr && first->ni == ni ? first : search_link(port, ni);
+  }
+  [[nodiscard]] LndLink& of(const PeerLink& link) { return links_.at(link.core_index); }
+
+  // No LND knows the link any more.
+  void give_back(LndLink& link);
+  // It has no links, nothing waits.
+  void give_back(PeerPort& port);
+
+  [[nodiscard]] const Pool<PeerPort>& pool() const { return ports_; }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (std::uint32_t i = 0; i < ports_.capacity(); ++i) {
+      if (ports_.is_lent(i)) visit(ports_.at(i));
+    }
+  }
+
+ private:
+  PeerPort* make(PeerNi& peer_ni);
+  LndLink* search_link(PeerPort& port, std::uint16_t ni);
+
+  Pool<PeerPort> ports_;
+  Pool<LndLink> links_;
+  const std::unique_ptr<PeerPort*[]> of_;  // by number of the peer NI
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A message that is being received: the conversation that decides what becomes of it, from its
+// header to the end of its payload and of the answer to it.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/relaxed.hpp"
+#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/match/grant.hpp"
+#include "lib/lnet/move/parcel.hpp"
+#include "lib/lnet/move/statistics.hpp"
+
+namespace plnet::lnet {
+
+class NiPort;
+struct PeerPort;
+struct LndLink;
+
+struct Receive : Parcel {
+  Receive() : Parcel(ParcelKind::kReceive) {}
+
+  // What arrived; constant.
+  MessageHeader header;
+  Nid from;       // last hop
+  Nid initiator;  // primary NID of who made it
+  bool reply_by_lnd = false;
+
+  // The conversation. Whoever is asked answers to `asker`: where the message arrived, or the home
+  // of the lazy portal on which it waits.
+  ShardId asker = 0;
+  ShardId first_asked = 0;  // the turn among the shards began there
+  ShardId owner = 0;        // of the descriptor that was granted
+  bool matched = false;
+  bool delayed = false;                     // waits on a lazy portal
+  std::uint32_t attach_epoch = 0;           // of its portal's home, when the turn began
+  Cause cause = Cause::kDroppedPutNoMatch;  // not matched: why
+  Grant grant;
+  Result<void> status;  // of the payload, or of the answer
+
+  // The shard's on which it arrived; nobody else looks here.
+  RxHandle rx;
+  NiPort* port = nullptr;
+  PeerPort* peer = nullptr;  // of `from`; null: loopback
+  LndLink* link = nullptr;
+  Receive* next_in_port = nullptr;
+  RxDecision decision;  // until the LND is told
+  bool parked = false;  // the LND waits for a decision
+  Relaxed<bool> gone;   // was parked when its connection went; the home of a lazy portal looks too
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first half of a message's way in: from its header to the decision.
+#include "lib/lnet/move/receiver.hpp"
+
+#include "lib/lnet/move/sender.hpp"
+
+namespace plnet::lnet {
+
+RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
+  const HeaderRuling ruling = rule_on_header(offer, port.ni(), core_.local(), false);
+  if (ruling.verdict != HeaderVerdict::kForUs) return refuse(port, offer, ruling);
+  if (port.closing()) return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedShutdown});
+  Receive* const receive = make(port, offer);
+  if (receive == nullptr) {
+    return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedNoReceive});
+  }
+  const Decision decision = meet_sender(*receive);
+  if (!decision) {
+    receive->parked = true;
+    return {.verdict = RxVerdict::kPark, .link = offer.link};
+  }
+  if (decision->verdict != RxVerdict::kReceive) {
+    port.forget(*receive);
+    give_back(*receive);
+  }
+  return *decision;
+}
+
+RxDecision Receiver::refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling) {
+  if (ruling.verdict == HeaderVerdict::kReject) {
+    core_.causes.add(ruling.cause);
+    return {.verdict = RxVerdict::kReject, .reason = Errc::kProtocol, .link = offer.link};
+  }
+  core_.drop(ruling.cause, offer.header.payload_length);
+  port.traffic.add(traffic_id(TrafficWay::kDropped, offer.header.type));
+  return {.verdict = RxVerdict::kDrop, .link = offer.link};
+}
+
+Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
+  Receive* const receive = core_.receives.take();
+  if (receive == nullptr) return nullptr;
+  receive->origin = receive->asker = receive->first_asked = core_.id;
+  receive->outcome = {};
+  receive->header = offer.header;
+  receive->from = offer.from;
+  receive->reply_by_lnd = offer.reply_by_lnd;
+  receive->matched = receive->delayed = false;
+  receive->status = {};
+  receive->rx = offer.rx;
+  receive->port = &port;
+  receive->peer = nullptr;
+  receive->link = nullptr;
+  receive->parked = false;
+  receive->gone.set(false);
+  if (offer.link != nullptr && offer.link->core_index != ShardCore::kNoLink) {
+    receive->link = &core_.peers.of(*offer.link);
+    receive->peer = receive->link->port;
+  }
+  port.hold();
+  port.remember(*receive);
+  core_.message_begins();
+  return receive;
+}
+
+void Receiver::give_back(Receive& receive) {
+  receive.port->let_go();
+  core_.message_ends();
+  core_.receives.give(&receive);
+}
+
+// The sender gets a peer NI if it has none yet, and the LND a link to it.
+Receiver::Decision Receiver::meet_sender(Receive& receive) {
+  const bool loopback = receive.port->ni().nid.is_loopback();
+  if (receive.link == nullptr && !loopback) {
+    PeerNi* const from = core_.shared.directory->find(receive.from);
+    if (from == nullptr) {
+      core_.post(receive, core_.shared.coordinator, ParcelStep::kWantPeer);
+      return std::nullopt;
+    }
+    receive.peer = core_.peers.get(*from);
+    if (receive.peer != nullptr) {
+      receive.link = core_.peers.link(*receive.peer, receive.port->ni().number);
+    }
+    if (receive.link == nullptr) {
+      receive.cause = Cause::kDroppedNoPeer;
+      return drop(receive);
+    }
+  }
+  return begin(receive);
+}
+
+Receiver::Decision Receiver::begin(Receive& receive) {
+  const MessageHeader& header = receive.header;
+  receive.initiator = header.source;
+  PeerNi* source = receive.peer == nullptr ? nullptr : receive.peer->peer_ni;
+  if (source != nullptr) {
+    source->last_alive_ns.set(core_.now.time_since_epoch().count());
+    if (source->status.get() != kNiUp) source->status.set(kNiUp);
+    if (header.source != receive.from) source = core_.shared.directory->find(header.source);
+  }
+  if (source != nullptr) {
+    const Peer* const peer = source->peer.load(std::memory_order_acquire);
+    if (peer != nullptr) receive.initiator = peer->seen().primary;
+  }
+  if (header.type == MessageType::kPut || header.type == MessageType::kGet) {
+    return ask_here_first(receive);
+  }
+  const bool is_ack = header.type == MessageType::kAck;
+  receive.cause = is_ack ? Cause::kDroppedAckNoMd : Cause::kDroppedReplyNoMd;
+  const WireHandle handle =
+      is_ack ? header.area<AckArea>().destination : header.area<ReplyArea>().destination;
+  const auto md = decode_handle(handle, core_.shared.interface_cookie);
+  if (!md || md->shard >= core_.shared.shards) return drop(receive);
+  receive.owner = md->shard;
+  return ask_owner(receive);
+}
+
+Receiver::Decision Receiver::ask_owner(Receive& receive) {
+  if (receive.owner == core_.id) {
+    respond_here(receive);
+    return decide(receive);
+  }
+  core_.causes.add(Cause::kCrossedMatch);
+  core_.post(receive, receive.owner, ParcelStep::kMatch);
+  return std::nullopt;
+}
+
+// Whoever has match entries on the portal is asked in turn, this shard first.
+Receiver::Decision Receiver::ask_here_first(Receive& receive) {
+  match_here(receive);
+  if (!receive.matched && ask_next(receive)) {
+    core_.causes.add(Cause::kCrossedMatch);
+    return std::nullopt;
+  }
+  return decide(receive);
+}
+
+Receiver::Decision Receiver::decide(Receive& receive) {
+  if (receive.matched) {
+    const bool is_get = receive.header.type == MessageType::kGet;
+    RxDecision decision{.verdict = RxVerdict::kReceive,
+                        .link = receive.link == nullptr ? nullptr : &receive.link->link};
+    if (!is_get || receive.reply_by_lnd) {
+      decision.target = receive.grant.window;
+      decision.length = receive.grant.window.length;
+    }
+    return decision;
+  }
+  const bool nobody = receive.cause == Cause::kDroppedPutNoMatch;
+  const PortalId portal = nobody ? receive.header.area<PutArea>().portal : 0;
+  if (nobody && core_.shared.portals->lazy(portal)) {
+    core_.post(receive, core_.shared.portals->home(portal), ParcelStep::kDelay);
+    return std::nullopt;
+  }
+  return drop(receive);
+}
+
+RxDecision Receiver::drop(Receive& receive) {
+  core_.drop(receive.cause, receive.header.payload_length);
+  receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
+  return {.verdict = RxVerdict::kDrop,
+          .reason = Errc::kNoData,
+          .link = receive.link == nullptr ? nullptr : &receive.link->link};
+}
+
+// An answer to what was parked.
+void Receiver::answer_came(Receive& receive) {
+  if (receive.gone.get()) return end_gone(receive);
+  settle(receive, decide(receive));
+}
+
+void Receiver::settle(Receive& receive, const Decision& decision) {
+  if (!decision) return;
+  receive.decision = *decision;
+  core_.decided.push_back(receive);
+}
+
+unsigned Receiver::resume_decided() {
+  unsigned resumed = 0;
+  for (; !core_.decided.empty(); ++resumed)
+    resume(static_cast<Receive&>(*core_.decided.pop_front()));
+  return resumed;
+}
+
+void Receiver::resume(Receive& receive) {
+  if (receive.gone.get()) return end_gone(receive);
+  receive.parked = false;
+  NiPort& port = *receive.port;
+  const RxHandle rx = receive.rx;
+  const RxDecision decision = receive.decision;
+  if (decision.verdict != RxVerdict::kReceive) {
+    port.forget(receive);
+    give_back(receive);
+  }
+  port.lnd().resume(rx, decision);
+}
+
+void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
+  Receive* const receive = port.find(rx);
+  PLNET_CHECK(receive != nullptr && receive->parked, "only what is parked can be gone so");
+  port.forget(*receive);
+  receive->peer = nullptr;
+  receive->link = nullptr;
+  receive->gone.set(true);  // the conversation comes home first
+}
+
+void Receiver::end_gone(Receive& receive) {
+  core_.drop(Cause::kDroppedConnectionLost, receive.header.payload_length);
+  if (!receive.matched) return give_back(receive);
+  receive.status = std::unexpected(Errc::kReset);
+  conclude(receive);
+}
+
+void Receiver::take(Receive& receive) {
+  switch (receive.step) {
+    case ParcelStep::kWaitOver:
+      if (receive.gone.get()) return end_gone(receive);
+      if (receive.outcome) return settle(receive, meet_sender(receive));
+      receive.cause = Cause::kDroppedNoPeer;
+      return settle(receive, drop(receive));
+    case ParcelStep::kMatch: return asked(receive);
+    case ParcelStep::kMatched:
+      if (receive.delayed && receive.asker == core_.id) return turn_over(receive);
+      return answer_came(receive);
+    case ParcelStep::kDelay: return delay(receive);
+    case ParcelStep::kFinish: return finish_here(receive);
+    case ParcelStep::kFinished: return concluded(receive);
+    default: PLNET_CHECK(false, "not a step of a receive");
+  }
+}
+
+}  // namespace plnet::lnet

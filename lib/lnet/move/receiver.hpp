@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way of a message in: its header is judged, its sender looked up, its match found (on this
+// shard or, by asking in turn, on another), its payload received, its event told, its answer sent.
+#pragma once
+
+#include <optional>
+
+#include "lib/lnet/move/header_rules.hpp"
+#include "lib/lnet/move/receive.hpp"
+#include "lib/lnet/move/shard_core.hpp"
+
+namespace plnet::lnet {
+
+class Sender;
+
+class Receiver {
+ public:
+  Receiver(ShardCore& core, Sender& sender) : core_(core), sender_(sender) {}
+
+  // Upcalls of the LNDs.
+  [[nodiscard]] RxDecision on_header(NiPort& port, const RxOffer& offer);
+  void on_received(NiPort& port, RxHandle rx, Result<void> status, Health health);
+  void on_parked_gone(NiPort& port, RxHandle rx, Errc cause);
+  void on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when);
+
+  // The ACK or REPLY to it has been sent, or failed.
+  void on_answered(Receive& receive, Result<void> status);
+
+  // A receive that came out of a mailbox, or out of this shard's own inbox.
+  void take(Receive& receive);
+
+  // Tells the LNDs what was decided about parked messages. Outside of their upcalls. Returns how
+  // many.
+  unsigned resume_decided();
+
+  // The home of lazy portals asks again for what waits here: a match entry was attached, somewhere,
+  // or a portal is no longer lazy.
+  void retry_delayed();
+  // Lets go of what waits here and whose connection has gone. Now and then.
+  void sweep_delayed();
+  [[nodiscard]] std::size_t delayed() const { return delayed_count_; }
+
+ private:
+  [[nodiscard]] RxDecision refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling);
+  Receive* make(NiPort& port, const RxOffer& offer);
+  void give_back(Receive& receive);
+
+  // Where it arrived. Each returns the decision, or nothing if it has to be waited for.
+  using Decision = std::optional<RxDecision>;
+  Decision meet_sender(Receive& receive);
+  Decision begin(Receive& receive);
+  Decision ask_owner(Receive& receive);
+  Decision ask_here_first(Receive& receive);
+  Decision decide(Receive& receive);
+  [[nodiscard]] RxDecision drop(Receive& receive);
+  void answer_came(Receive& receive);
+  void settle(Receive& receive, const Decision& decision);
+  void resume(Receive& receive);
+  void end_gone(Receive& receive);
+
+  // On whichever shard is asked.
+  void asked(Receive& receive);
+  void match_here(Receive& receive);
+  void respond_here(Receive& receive);
+  [[nodiscard]] bool ask_next(Receive& receive);
+  void finish_here(Receive& receive);
+
+  // At the home of a lazy portal.
+  void delay(Receive& receive);
+  void ask_all(Receive& receive);
+  void turn_over(Receive& receive);
+  void leave_delayed(Receive& receive);
+
+  // The payload is there, or has failed.
+  void count(Receive& receive, Health health);
+  void conclude(Receive& receive);
+  void concluded(Receive& receive);
+
+  ShardCore& core_;
+  Sender& sender_;
+  IntrusiveList<Parcel> delayed_;  // PUTs that wait on lazy portals whose home is this shard
+  std::size_t delayed_count_ = 0;
+  std::uint32_t attach_epoch_ = 0;
+};
+
+}  // namespace plnet::lnet

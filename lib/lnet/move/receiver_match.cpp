@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The conversation about a message: who has a match for it, what waits on lazy portals, how it
+// ends.
+#include "lib/lnet/move/receiver.hpp"
+#include "lib/lnet/move/sender.hpp"
+
+namespace plnet::lnet {
+
+namespace {
+
+MatchRequest request_of(const Receive& receive) {
+  const MessageHeader& header = receive.header;
+  MatchRequest request{.type = header.type,
+                       .sender = {receive.initiator, header.source_pid},
+                       .source = header.source};
+  if (header.type == MessageType::kPut) {
+    const auto put = header.area<PutArea>();
+    request.portal = put.portal;
+    request.match_bits = put.match_bits;
+    request.requested_length = header.payload_length;
+    request.offset = put.offset;
+  } else {
+    const auto get = header.area<GetArea>();
+    request.portal = get.portal;
+    request.match_bits = get.match_bits;
+    request.requested_length = get.sink_length;
+    request.offset = get.source_offset;
+  }
+  return request;
+}
+
+Cause cause_of(MatchCause cause, bool is_put) {
+  switch (cause) {
+    case MatchCause::kTooLong:
+      return is_put ? Cause::kDroppedPutTooLong : Cause::kDroppedGetTooLong;
+    case MatchCause::kBadPortal: return Cause::kDroppedPortal;
+    default: return is_put ? Cause::kDroppedPutNoMatch : Cause::kDroppedGetNoMatch;
+  }
+}
+
+bool found_nobody(const Receive& receive) {
+  return !receive.matched &&
+         (receive.cause == Cause::kDroppedPutNoMatch || receive.cause == Cause::kDroppedGetNoMatch);
+}
+
+}  // namespace
+
+void Receiver::match_here(Receive& receive) {
+  const MatchResult result = core_.match.match(request_of(receive));
+  receive.owner = core_.id;
+  receive.matched = result.matched();
+  receive.grant = result.grant;
+  receive.cause = cause_of(result.cause, receive.header.type == MessageType::kPut);
+}
+
+void Receiver::respond_here(Receive& receive) {
+  const bool is_ack = receive.header.type == MessageType::kAck;
+  const MatchResult result =
+      core_.match.respond({.type = receive.header.type,
+                           .handle = is_ack ? receive.header.area<AckArea>().destination
+                                            : receive.header.area<ReplyArea>().destination,
+                           .payload_length = receive.header.payload_length});
+  receive.matched = result.matched();
+  receive.grant = result.grant;
+  if (result.cause == MatchCause::kTooLong) receive.cause = Cause::kDroppedReplyTooLong;
+}
+
+void Receiver::asked(Receive& receive) {
+  const MessageType type = receive.header.type;
+  if (type == MessageType::kAck || type == MessageType::kReply) {
+    respond_here(receive);
+  } else {
+    match_here(receive);
+    if (ask_next(receive)) return;
+  }
+  core_.post(receive, receive.asker, ParcelStep::kMatched);
+}
+
+// The next shard in turn that has match entries on the portal. False: the turn is over.
+bool Receiver::ask_next(Receive& receive) {
+  if (!found_nobody(receive)) return false;
+  const unsigned shards = core_.shared.shards;
+  if (shards == 1) return false;
+  const ShardSet candidates = core_.shared.portals->shards_with_entries(portal_of(receive.header));
+  for (unsigned shard = (core_.id + 1U) % shards; shard != receive.first_asked;
+       shard = (shard + 1U) % shards) {
+    if (!candidates[shard]) continue;
+    core_.post(receive, static_cast<ShardId>(shard), ParcelStep::kMatch);
+    return true;
+  }
+  return false;
+}
+
+// --- At the home of a lazy portal ---
+
+void Receiver::delay(Receive& receive) {
+  receive.delayed = true;
+  receive.asker = receive.first_asked = core_.id;
+  ask_all(receive);
+}
+
+void Receiver::ask_all(Receive& receive) {
+  receive.attach_epoch = attach_epoch_;
+  match_here(receive);
+  if (!ask_next(receive)) turn_over(receive);
+}
+
+// Nobody had a match. An entry that came to a shard after it was asked has moved the epoch.
+void Receiver::turn_over(Receive& receive) {
+  if (!found_nobody(receive)) return leave_delayed(receive);
+  if (!core_.shared.portals->lazy(portal_of(receive.header))) {
+    receive.cause = Cause::kDroppedLazyCleared;
+    return leave_delayed(receive);
+  }
+  if (receive.attach_epoch != attach_epoch_) return ask_all(receive);
+  delayed_.push_back(receive);
+  ++delayed_count_;
+  core_.sweep_wanted = true;
+}
+
+void Receiver::leave_delayed(Receive& receive) {
+  if (receive.origin == core_.id) return answer_came(receive);
+  core_.post(receive, receive.origin, ParcelStep::kMatched);
+}
+
+void Receiver::retry_delayed() {
+  ++attach_epoch_;
+  IntrusiveList<Parcel> again;
+  again.splice_back(delayed_);
+  delayed_count_ = 0;
+  while (auto* const receive = static_cast<Receive*>(again.pop_front()))
+    ask_all(*receive);
+}
+
+void Receiver::sweep_delayed() {
+  delayed_.for_each([&](Parcel& parcel) {
+    auto& receive = static_cast<Receive&>(parcel);
+    if (!receive.gone.get()) return;
+    parcel.unlink();
+    --delayed_count_;
+    leave_delayed(receive);
+  });
+  if (!delayed_.empty()) core_.sweep_wanted = true;
+}
+
+// --- The end ---
+
+void Receiver::on_received(NiPort& port, RxHandle rx, Result<void> status, Health health) {
+  Receive* const receive = port.find(rx);
+  PLNET_CHECK(receive != nullptr && !receive->parked, "a message is received once");
+  port.forget(*receive);
+  receive->status = status;
+  count(*receive, health);
+  receive->peer = nullptr;  // it may be gone before the conversation is over
+  receive->link = nullptr;
+  const bool wants_reply =
+      receive->header.type == MessageType::kGet && !receive->reply_by_lnd && status.has_value();
+  if (wants_reply) return sender_.answer(*receive);
+  conclude(*receive);
+}
+
+void Receiver::count(Receive& receive, Health health) {
+  const MessageType type = receive.header.type;
+  NiPort& port = *receive.port;
+  if (receive.status) {
+    core_.statistics.add(Statistic::kReceiveCount);
+    if (type == MessageType::kPut || type == MessageType::kReply) {
+      core_.statistics.add(Statistic::kReceiveLength, receive.grant.accepted_length);
+    } else if (receive.reply_by_lnd) {
+      core_.statistics.add(Statistic::kSendLength, receive.grant.accepted_length);
+    }
+    port.traffic.add(traffic_id(TrafficWay::kReceived, type));
+    if (receive.peer != nullptr) {
+      receive.peer->traffic.add(traffic_id(TrafficWay::kReceived, type));
+    }
+  } else {
+    core_.causes.add(Cause::kReceiveFailed);
+    if (health != Health::kOk) core_.statistics.add(statistic_of(health));
+  }
+  if (receive.peer != nullptr) {
+    core_.judge_received(port.ni(), *receive.peer->peer_ni, receive.status, health);
+  }
+}
+
+void Receiver::conclude(Receive& receive) {
+  if (receive.owner == core_.id) return finish_here(receive);
+  core_.post(receive, receive.owner, ParcelStep::kFinish);
+}
+
+void Receiver::finish_here(Receive& receive) {
+  receive.status = core_.match.finish(
+      receive.grant, ReceivedMessage{receive.header, receive.initiator, receive.from},
+      receive.status);
+  if (receive.origin == core_.id) return concluded(receive);
+  core_.post(receive, receive.origin, ParcelStep::kFinished);
+}
+
+void Receiver::concluded(Receive& receive) {
+  const bool acknowledge = receive.header.type == MessageType::kPut && receive.status &&
+                           receive.grant.ack_allowed &&
+                           !receive.header.area<PutArea>().ack_handle.is_none();
+  if (acknowledge) return sender_.answer(receive);
+  give_back(receive);
+}
+
+void Receiver::on_answered(Receive& receive, Result<void> status) {
+  if (receive.header.type == MessageType::kPut) return give_back(receive);
+  receive.status = status;
+  conclude(receive);
+}
+
+// lustre-release lnet/lnet/router.c: lnet_notify()
+void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when) {
+  PeerNi* const peer_ni = core_.shared.directory->find(nid);
+  if (peer_ni == nullptr || peer_ni->net != port.ni().net || when > core_.now) return;
+  if (when.time_since_epoch().count() < peer_ni->last_alive_ns.get()) return;
+  peer_ni->last_alive_ns.set(when.time_since_epoch().count());
+  peer_ni->status.set(notice == PeerNotice::kDown ? kNiDown : kNiUp);
+  if (notice == PeerNotice::kAliveAfterRestart) peer_ni->health.set(kHealthMax);
+}
+
+}  // namespace plnet::lnet

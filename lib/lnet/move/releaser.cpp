@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/move/releaser.hpp"
+
+#include "lib/lnet/move/sender.hpp"
+
+namespace plnet::lnet {
+
+using Phase = Errand::Phase;
+
+void Releaser::begin(Errand& errand, PeerNi& peer_ni) {
+  errand.origin = core_.id;
+  errand.peer_ni = &peer_ni;
+  errand.phase = Phase::kFlush;
+  errand.visiting = 0;
+  core_.post(errand, 0, ParcelStep::kErrand);
+}
+
+void Releaser::take(Errand& errand) {
+  const ShardId home = errand.peer_ni->home;
+  if (errand.step == ParcelStep::kErrandDone) return done_->released(errand);
+  switch (errand.phase) {
+    case Phase::kFlush:
+      errand.phase = Phase::kAtHome;
+      return core_.post(errand, home, ParcelStep::kErrand);
+    case Phase::kAtHome:
+      if (++errand.visiting < core_.shared.shards) {
+        errand.phase = Phase::kFlush;
+        return core_.post(errand, errand.visiting, ParcelStep::kErrand);
+      }
+      return at_home(errand);
+    case Phase::kRelease: return release_here(errand);
+  }
+}
+
+// Every shard has been heard: what is there now is all there will be.
+void Releaser::at_home(Errand& errand) {
+  if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
+    peer->releasing = true;
+    sender_.fail_waiting(*peer, Errc::kShutdown);
+  }
+  waiting_.push_back(errand);
+}
+
+void Releaser::release_here(Errand& errand) {
+  if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
+    peer->releasing = true;
+    for (LndLink* link = peer->links; link != nullptr;) {
+      LndLink* const next = link->next;  // may be gone when the call returns
+      core_.ports[link->ni]->lnd().release_peer(link->link);
+      link = next;
+    }
+  }
+  waiting_.push_back(errand);
+}
+
+unsigned Releaser::step() {
+  unsigned moved = 0;
+  waiting_.for_each([&](Parcel& parcel) {
+    if (moved_on(static_cast<Errand&>(parcel))) ++moved;
+  });
+  return moved;
+}
+
+bool Releaser::moved_on(Errand& errand) {
+  PeerPort* const peer = core_.peers.find(*errand.peer_ni);
+  if (errand.phase == Phase::kAtHome) {
+    if (peer != nullptr && peer->outstanding > 0) return false;
+    errand.unlink();
+    errand.phase = Phase::kRelease;
+    errand.visiting = 0;
+    core_.post(errand, 0, ParcelStep::kErrand);
+    return true;
+  }
+  if (peer != nullptr) {
+    if (peer->links != nullptr) return false;
+    core_.peers.give_back(*peer);
+  }
+  errand.unlink();
+  if (++errand.visiting < core_.shared.shards) {
+    core_.post(errand, errand.visiting, ParcelStep::kErrand);
+  } else {
+    core_.post(errand, errand.origin, ParcelStep::kErrandDone);
+  }
+  return true;
+}
+
+void Releaser::on_link_released(PeerLink& link) {
+  if (link.core_index == ShardCore::kNoLink) return;
+  core_.peers.give_back(core_.peers.of(link));
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first half of a message's way out, on the shard that makes it, and its end there.
+#include "lib/lnet/move/sender.hpp"
+
+#include <utility>
+
+#include "lib/lnet/move/receiver.hpp"
+#include "lib/lnet/paths/health_rules.hpp"
+#include "lib/lnet/peers/peer_readiness.hpp"
+
+namespace plnet::lnet {
+
+Message* Sender::make(MessageType type) {
+  Message* const message = core_.messages.take();
+  if (message == nullptr) return nullptr;
+  message->origin = core_.id;
+  message->outcome = {};
+  message->header.type = type;
+  message->header.source_pid = core_.shared.pid;
+  message->header.payload_length = 0;
+  message->next_hop = nullptr;
+  message->lane = 0;
+  message->routed = message->next_hop_is_router = false;
+  message->source = message->sink = {};
+  message->deadline = Instant::max();
+  message->from = message->router = Nid::any();
+  message->answers = nullptr;
+  message->recovery = false;
+  message->ni = nullptr;
+  message->hop = nullptr;
+  message->has_peer_credit = message->has_ni_credit = false;
+  message->quarantine_over.store(false, std::memory_order_relaxed);
+  core_.message_begins();
+  return message;
+}
+
+void Sender::give_back(Message& message) {
+  core_.message_ends();
+  core_.messages.give(&message);
+  if (!answers_.empty()) answer_waiting();
+}
+
+Result<void> Sender::begin(Message& message, MdHandle md, bool ack) {
+  const Parameters& parameters = core_.shared.parameters;
+  const auto grant = core_.match.start(
+      md, {.type = message.header.type,
+           .ack = ack,
+           .tracking = static_cast<ResponseTracking>(parameters.response_tracking.get()),
+           .response_deadline = core_.now + parameters.transaction_timeout()});
+  if (!grant) {
+    give_back(message);
+    return std::unexpected(grant.error());
+  }
+  message.grant = *grant;
+  return {};
+}
+
+Result<void> Sender::put(MdHandle md, const PutSpec& put) {
+  if (put.portal >= kPortalsMax) return std::unexpected(Errc::kInvalid);
+  Message* const message = make(MessageType::kPut);
+  if (message == nullptr) return std::unexpected(Errc::kNoMemory);
+  if (const auto begun = begin(*message, md, put.ack); !begun) return begun;
+  message->target = put.target;
+  message->from = put.from;
+  message->recovery = put.recovery;
+  message->source = message->grant.window;
+  message->header.destination_pid = put.target.pid;
+  message->header.payload_length = message->source.length;
+  message->header.set_area(
+      PutArea{.ack_handle = put.ack ? core_.match.wire_handle(md) : WireHandle{},
+              .match_bits = put.match_bits,
+              .header_data = put.header_data,
+              .portal = put.portal,
+              .offset = put.offset});
+  launch(*message);
+  return {};
+}
+
+Result<void> Sender::get(MdHandle md, const GetSpec& get) {
+  if (get.portal >= kPortalsMax) return std::unexpected(Errc::kInvalid);
+  Message* const message = make(MessageType::kGet);
+  if (message == nullptr) return std::unexpected(Errc::kNoMemory);
+  if (const auto begun = begin(*message, md, false); !begun) return begun;
+  message->target = get.target;
+  message->from = get.from;
+  message->recovery = get.recovery;
+  message->sink = message->grant.window;
+  message->header.destination_pid = get.target.pid;
+  message->header.set_area(GetArea{.return_handle = core_.match.wire_handle(md),
+                                   .match_bits = get.match_bits,
+                                   .portal = get.portal,
+                                   .source_offset = get.offset,
+                                   .sink_length = message->sink.length});
+  launch(*message);
+  return {};
+}
+
+// The answer goes from the NI that received to exactly who asked (lustre-release
+// lnet/lnet/lib-move.c: lnet_parse_get(), lib-msg.c: lnet_complete_msg_locked()).
+void Sender::answer(Receive& receive) {
+  const bool is_put = receive.header.type == MessageType::kPut;
+  Message* const message = make(is_put ? MessageType::kAck : MessageType::kReply);
+  if (message == nullptr) {
+    core_.causes.add(Cause::kAnswersWaited);
+    answers_.push_back(receive);
+    return;
+  }
+  make_answer(*message, receive);
+  launch(*message);
+}
+
+void Sender::make_answer(Message& message, Receive& receive) {
+  message.answers = &receive;
+  message.target = {receive.header.source, receive.header.source_pid};
+  message.from = receive.header.destination;
+  if (receive.from.net() != receive.header.source.net()) message.router = receive.from;
+  message.header.source_pid = receive.header.destination_pid;
+  message.header.destination_pid = receive.header.source_pid;
+  if (message.header.type == MessageType::kAck) {
+    const auto put = receive.header.area<PutArea>();
+    message.header.set_area(AckArea{.destination = put.ack_handle,
+                                    .match_bits = put.match_bits,
+                                    .accepted_length = receive.grant.accepted_length});
+    return;
+  }
+  message.source = receive.grant.window;
+  message.header.payload_length = receive.grant.window.length;
+  message.header.set_area(ReplyArea{.destination = receive.header.area<GetArea>().return_handle});
+}
+
+void Sender::answer_waiting() {
+  while (!answers_.empty() && core_.messages.free_count() > 0) {
+    answer(static_cast<Receive&>(*answers_.pop_front()));
+  }
+}
+
+// Finds the peer, has it discovered if it must be, and chooses the path; whatever has to be waited
+// for leads back here.
+void Sender::launch(Message& message) {
+  PeerNi* const target = core_.shared.directory->find(message.target.nid);
+  if (target == nullptr) {
+    if (message.target.nid.is_loopback()) return choose_path(message, nullptr);
+    return core_.post(message, core_.shared.coordinator, ParcelStep::kWantPeer);
+  }
+  if (must_be_discovered(message, *target)) {
+    return core_.post(message, core_.shared.coordinator, ParcelStep::kDiscover);
+  }
+  choose_path(message, target);
+}
+
+bool Sender::must_be_discovered(const Message& message, const PeerNi& target) {
+  if (message.recovery) return false;
+  const Peer* const peer = target.peer.load(std::memory_order_acquire);
+  return peer != nullptr &&
+         needs_discovery(*peer, message.header.type, portal_of(message.header));
+}
+
+void Sender::wait_over(Message& message) {
+  const bool was_discovery = core_.shared.directory->find(message.target.nid) != nullptr;
+  if (!message.outcome) {
+    return refuse(message, message.outcome.error(), Health::kLocalError,
+                  was_discovery ? Cause::kTxDiscovery : Cause::kTxNoPeer);
+  }
+  launch(message);
+}
+
+void Sender::choose_path(Message& message, PeerNi* target) {
+  const MessageHeader& header = message.header;
+  const PathRequest request{
+      .destination = target,
+      .source = message.from,
+      .router = message.router.is_any() ? nullptr : core_.shared.directory->find(message.router),
+      .response = message.is_response(),
+      .recovery = message.recovery,
+      .reserved_portal = !message.is_response() && portal_of(header) == kPingPortal,
+      .memory_cpt = core_.cpt,
+      .distances = core_.shared.distances,
+      .device_priorities = {}};
+  const auto path =
+      select_path(request, core_.local(), core_.routes(), core_.sequences, core_.shared.parameters);
+  if (!path) {
+    return refuse(message, path.error(), health_of_no_path(path.error()), Cause::kTxNoPath);
+  }
+  message.ni = path->ni;
+  message.hop = path->next_hop;
+  message.next_hop_is_router = path->via_router;
+  message.header.source = path->source_nid();
+  message.header.destination = path->destination_nid();
+  message.deadline = message_deadline(core_.now, path->ni->lnd_timeout, core_.shared.parameters);
+  if (!message.is_response()) {
+    const Nid& hop_nid = path->loopback ? message.header.destination : path->next_hop->nid;
+    core_.match.set_next_hop(message.grant,
+                             {path->loopback ? kNoPeerNi : path->next_hop->number, hop_nid});
+  }
+  to_home(message);
+}
+
+void Sender::refuse(Message& message, Errc code, Health health, Cause cause) {
+  core_.causes.add(cause);
+  end_with(message, code, health);
+  ended(message);
+}
+
+void Sender::take(Message& message) {
+  switch (message.step) {
+    case ParcelStep::kWaitOver: return wait_over(message);
+    case ParcelStep::kToHome: return at_home(message);
+    case ParcelStep::kToLane: return at_lane(message);
+    case ParcelStep::kSent: return end_at_home(message);
+    case ParcelStep::kEnded: return ended(message);
+    default: PLNET_CHECK(false, "not a step of a message");
+  }
+}
+
+void Sender::ended(Message& message) {
+  count_end(message);
+  if (message.result.quarantined) return quarantine(message);
+  if (message.is_response()) return answered(message);
+  request_ended(message);
+  give_back(message);
+}
+
+void Sender::answered(Message& message) {
+  Receive& receive = *message.answers;
+  const Result<void> status = message.result.status;
+  give_back(message);
+  receiver_->on_answered(receive, status);
+}
+
+void Sender::request_ended(Message& message) {
+  const bool placed = message.result.reply_placed && message.result.status.has_value();
+  MatchResult reply;
+  if (placed) reply = core_.match.reply_placed(message.grant, message.result.reply_length);
+  (void)core_.match.finish(message.grant, SentMessage{message.header, message.target},
+                           message.result.status);
+  if (reply.matched()) {
+    finish_placed_reply(message, reply.grant);
+  } else if (placed) {
+    core_.drop(Cause::kDroppedReplyTooLong, message.result.reply_length);
+  }
+}
+
+// The network has done the work of a REPLY; its header is the one that would have come.
+void Sender::finish_placed_reply(const Message& message, const Grant& grant) {
+  MessageHeader header = message.header;
+  std::swap(header.source, header.destination);
+  std::swap(header.source_pid, header.destination_pid);
+  header.type = MessageType::kReply;
+  header.payload_length = message.result.reply_length;
+  const Peer* const peer = message.hop->peer.load(std::memory_order_acquire);
+  const Nid initiator = peer == nullptr ? header.source : peer->seen().primary;
+  core_.statistics.add(Statistic::kReceiveCount);
+  core_.statistics.add(Statistic::kReceiveLength, header.payload_length);
+  (void)core_.match.finish(grant, ReceivedMessage{header, initiator, header.source}, {});
+}
+
+// A request's user is told at once; its memory and the message stay until nobody can write there
+// any more. An answer ends when it is over.
+void Sender::quarantine(Message& message) {
+  if (!message.is_response()) {
+    core_.match.quarantine(message.grant, SentMessage{message.header, message.target},
+                           message.result.status ? Errc::kIo : message.result.status.error());
+  }
+  quarantined_.push_back(message);
+}
+
+// Comes on the shard that posted it, while the message may be on its way home.
+void Sender::on_quarantine_over(Message& message) {
+  message.quarantine_over.store(true, std::memory_order_release);
+}
+
+unsigned Sender::end_quarantines() {
+  unsigned ended_now = 0;
+  quarantined_.for_each([&](Parcel& parcel) {
+    auto& message = static_cast<Message&>(parcel);
+    if (!message.quarantine_over.load(std::memory_order_acquire)) return;
+    parcel.unlink();
+    ++ended_now;
+    if (message.is_response()) return answered(message);
+    core_.match.end_quarantine(message.grant);
+    give_back(message);
+  });
+  return ended_now;
+}
+
+void Sender::count_end(const Message& message) {
+  if (!message.result.status) {
+    if (message.result.health != Health::kOk) {
+      core_.statistics.add(statistic_of(message.result.health));
+    }
+    return;
+  }
+  core_.statistics.add(Statistic::kSendCount);
+  const bool carries =
+      message.header.type == MessageType::kPut || message.header.type == MessageType::kReply;
+  if (carries) core_.statistics.add(Statistic::kSendLength, message.header.payload_length);
+}
+
+}  // namespace plnet::lnet

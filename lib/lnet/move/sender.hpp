@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way of a message out, top to bottom: made, given a path, home of its next hop (peer credit),
+// lane (NI credit), LND; and back: credits home, then its originator.
+#pragma once
+
+#include "lib/lnet/move/message.hpp"
+#include "lib/lnet/move/shard_core.hpp"
+#include "lib/lnet/node/data_operations.hpp"
+
+namespace plnet::lnet {
+
+class Receiver;
+
+class Sender {
+ public:
+  explicit Sender(ShardCore& core) : core_(core) {}
+  void connect(Receiver& receiver) { receiver_ = &receiver; }
+
+  [[nodiscard]] Result<void> put(MdHandle md, const PutSpec& put);
+  [[nodiscard]] Result<void> get(MdHandle md, const GetSpec& get);
+  // Answers `receive` with an ACK or REPLY; ends in Receiver::on_answered(). Nothing is lost when
+  // all messages are in use: the answer waits for one.
+  void answer(Receive& receive);
+
+  // A message that came out of a mailbox, or out of this shard's own inbox.
+  void take(Message& message);
+
+  // Upcalls of the LNDs.
+  void on_sent(NiPort& port, const Completion& completion);
+  void on_quarantine_over(Message& message);
+
+  // Takes home what peers can no longer write to. Once a turn; returns how many.
+  unsigned end_quarantines();
+  // Ends what waited for credits past its deadline. Now and then.
+  void expire(Instant now);
+  // Ends what waits for this peer NI or NI with an error: it is being taken away.
+  void fail_waiting(PeerPort& peer, Errc cause);
+  void fail_waiting(NiPort& port, Errc cause);
+
+ private:
+  Message* make(MessageType type);
+  void give_back(Message& message);
+
+  // On the shard of the originator.
+  [[nodiscard]] Result<void> begin(Message& message, MdHandle md, bool ack);
+  void make_answer(Message& message, Receive& receive);
+  void answer_waiting();
+  void launch(Message& message);
+  [[nodiscard]] static bool must_be_discovered(const Message& message, const PeerNi& target);
+  void choose_path(Message& message, PeerNi* target);
+  void wait_over(Message& message);
+  void refuse(Message& message, Errc code, Health health, Cause cause);
+  void ended(Message& message);
+  void request_ended(Message& message);
+  void finish_placed_reply(const Message& message, const Grant& grant);
+  void answered(Message& message);
+  void quarantine(Message& message);
+  void count_end(const Message& message);
+
+  // On the home shard of the next hop.
+  void to_home(Message& message);
+  void at_home(Message& message);
+  [[nodiscard]] bool still_wanted(Message& message);
+  void to_lane(Message& message);
+  void end_at_home(Message& message);
+  void take_back_credit(PeerPort& peer, Message& message);
+  void start_waiting(PeerPort& peer);
+  void remove_head(PeerPort& peer);
+  static void publish(PeerPort& peer);
+  void home_to_originator(Message& message);
+
+  // On the shard that hands it to the LND.
+  void at_lane(Message& message);
+  void settle_ni(NiPort& port, Message& message);
+  void leave_lane(Message& message);
+
+  static void end_with(Message& message, Errc code, Health health);
+  void fail(Message& message, Errc code, Health health);
+  void fail_released(Message& message);
+
+  ShardCore& core_;
+  Receiver* receiver_ = nullptr;
+  IntrusiveList<Parcel> answers_;      // receives whose answer waits for a message
+  IntrusiveList<Parcel> quarantined_;  // messages whose memory a peer may still reach
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The second half of a message's way out: credits, the LND, and the way back.
+#include <algorithm>
+
+#include "lib/lnet/move/sender.hpp"
+
+namespace plnet::lnet {
+
+void Sender::to_home(Message& message) {
+  if (message.hop == nullptr) return at_lane(message);  // loopback: no credits, no home
+  const ShardId home = message.hop->home;
+  if (home == core_.id) return at_home(message);
+  core_.causes.add(Cause::kCrossedHome);
+  core_.post(message, home, ParcelStep::kToHome);
+}
+
+// lustre-release lnet/lnet/lib-move.c: lnet_post_send_locked()
+void Sender::at_home(Message& message) {
+  PeerPort* const peer = core_.peers.get(*message.hop);
+  if (peer == nullptr) return fail(message, Errc::kNoMemory, Health::kLocalDropped);
+  if (peer->releasing) return fail_released(message);
+  if (!still_wanted(message)) return home_to_originator(message);
+  message.has_peer_credit = true;
+  ++peer->outstanding;
+  peer->queued_bytes += message.queue_bytes();
+  --peer->tx_credits;
+  peer->tx_credits_min = std::min(peer->tx_credits_min, peer->tx_credits);
+  publish(*peer);
+  if (peer->tx_credits >= 0) return to_lane(message);
+  peer->waiting.push_back(message);
+  ++peer->waiting_count;
+  core_.sweep_wanted = true;
+}
+
+// False: it has ended, with the reason in its result.
+bool Sender::still_wanted(Message& message) {
+  if (core_.now > message.deadline) {
+    core_.causes.add(Cause::kTxDeadline);
+    end_with(message, Errc::kTimedOut, Health::kNetworkTimeout);
+    return false;
+  }
+  if (message.origin == core_.id && !message.is_response() && core_.match.aborted(message.grant)) {
+    core_.causes.add(Cause::kTxMdAborted);
+    end_with(message, Errc::kCancelled, Health::kOk);
+    return false;
+  }
+  return true;
+}
+
+// The home posts it itself if it serves the NI, else another shard that does.
+void Sender::to_lane(Message& message) {
+  const ShardSet& shards = message.ni->shards;
+  if (shards[core_.id]) return at_lane(message);
+  ShardId lane = static_cast<ShardId>(message.hop->number % core_.shared.shards);
+  while (!shards[lane])
+    lane = static_cast<ShardId>((lane + 1U) % core_.shared.shards);
+  core_.causes.add(Cause::kCrossedLane);
+  core_.post(message, lane, ParcelStep::kToLane);
+}
+
+void Sender::at_lane(Message& message) {
+  NiPort* const port = core_.ports[message.ni->number];
+  if (port == nullptr || port->closing()) return fail_released(message);
+  if (message.hop == nullptr) {
+    message.next_hop = &core_.loopback;
+  } else {
+    PeerPort* const peer = core_.peers.get(*message.hop);
+    LndLink* const link = peer == nullptr ? nullptr : core_.peers.link(*peer, port->ni().number);
+    if (link == nullptr) return fail(message, Errc::kNoMemory, Health::kLocalDropped);
+    message.next_hop = &link->link;
+  }
+  if (port->take_credit(message)) port->hand_over(message);
+}
+
+void Sender::on_sent(NiPort& port, const Completion& completion) {
+  auto& message = static_cast<Message&>(*completion.transmit);
+  message.result = completion;
+  settle_ni(port, message);
+  leave_lane(message);
+}
+
+void Sender::settle_ni(NiPort& port, Message& message) {
+  const bool sent = message.result.status.has_value();
+  if (sent) port.traffic.add(traffic_id(TrafficWay::kSent, message.header.type));
+  core_.judge_sent(port.ni(), message);
+  if (Message* const next = port.return_credit(message)) port.hand_over(*next);
+}
+
+void Sender::leave_lane(Message& message) {
+  if (message.hop == nullptr || message.hop->home == core_.id) return end_at_home(message);
+  core_.post(message, message.hop->home, ParcelStep::kSent);
+}
+
+void Sender::end_at_home(Message& message) {
+  PeerPort* const peer = message.hop == nullptr ? nullptr : core_.peers.find(*message.hop);
+  if (peer != nullptr) {
+    if (message.result.status) {
+      peer->traffic.add(traffic_id(TrafficWay::kSent, message.header.type));
+    }
+    if (message.has_peer_credit) {
+      take_back_credit(*peer, message);
+      start_waiting(*peer);
+    }
+  }
+  home_to_originator(message);
+}
+
+void Sender::take_back_credit(PeerPort& peer, Message& message) {
+  message.has_peer_credit = false;
+  --peer.outstanding;
+  peer.queued_bytes -= message.queue_bytes();
+  ++peer.tx_credits;
+}
+
+// As many wait as there are credits owed. A message may fail on its way from here, which brings its
+// credit back and us here again: only the outermost call works through the queue.
+void Sender::start_waiting(PeerPort& peer) {
+  if (!peer.starting) {
+    peer.starting = true;
+    while (peer.waiting_count > 0 &&
+           -peer.tx_credits < static_cast<std::int32_t>(peer.waiting_count)) {
+      auto& next = static_cast<Message&>(*peer.waiting.pop_front());
+      --peer.waiting_count;
+      if (still_wanted(next)) {
+        to_lane(next);
+      } else {
+        take_back_credit(peer, next);
+        home_to_originator(next);
+      }
+    }
+    peer.starting = false;
+  }
+  publish(peer);
+}
+
+void Sender::publish(PeerPort& peer) {
+  peer.peer_ni->tx_credits.set(peer.tx_credits);
+  peer.peer_ni->queued_bytes.set(peer.queued_bytes);
+}
+
+void Sender::end_with(Message& message, Errc code, Health health) {
+  message.result = {.transmit = &message, .status = std::unexpected(code), .health = health};
+}
+
+void Sender::fail(Message& message, Errc code, Health health) {
+  end_with(message, code, health);
+  leave_lane(message);
+}
+
+void Sender::fail_released(Message& message) {
+  core_.causes.add(Cause::kTxReleased);
+  fail(message, Errc::kShutdown, Health::kLocalAborted);
+}
+
+void Sender::home_to_originator(Message& message) {
+  if (message.origin == core_.id) return ended(message);
+  core_.post(message, message.origin, ParcelStep::kEnded);
+}
+
+void Sender::remove_head(PeerPort& peer) {
+  auto& head = static_cast<Message&>(*peer.waiting.pop_front());
+  --peer.waiting_count;
+  take_back_credit(peer, head);
+  home_to_originator(head);
+}
+
+// Queues are in order of deadline, but for messages of different networks' timeouts: a head that
+// may stay shields what is behind it until it goes.
+void Sender::expire(Instant now) {
+  core_.peers.for_each([&](PeerPort& peer) {
+    while (auto* const head = static_cast<Message*>(peer.waiting.front())) {
+      if (head->deadline >= now) break;
+      core_.causes.add(Cause::kTxDeadline);
+      end_with(*head, Errc::kTimedOut, Health::kNetworkTimeout);
+      remove_head(peer);
+    }
+    if (!peer.waiting.empty()) core_.sweep_wanted = true;
+    publish(peer);
+  });
+}
+
+void Sender::fail_waiting(PeerPort& peer, Errc cause) {
+  while (auto* const head = static_cast<Message*>(peer.waiting.front())) {
+    core_.causes.add(Cause::kTxReleased);
+    end_with(*head, cause, Health::kLocalAborted);
+    remove_head(peer);
+  }
+  publish(peer);
+}
+
+void Sender::fail_waiting(NiPort& port, Errc cause) {
+  while (Message* const message = port.take_back()) {
+    core_.causes.add(Cause::kTxReleased);
+    fail(*message, cause, Health::kLocalAborted);
+  }
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/move/shard_core.hpp"
+
+namespace plnet::lnet {
+
+namespace {
+
+// Finer than any timeout of LNet's, coarser than a turn.
+constexpr Duration kTimerTick = std::chrono::milliseconds(10);
+
+void change(HealthValue& health, HealthChange what, std::int32_t step) {
+  switch (what) {
+    case HealthChange::kNone: return;
+    case HealthChange::kDemerit: (void)health.lower(step); return;
+    case HealthChange::kMerit: (void)health.raise(step); return;
+    case HealthChange::kFull: health.set(kHealthMax); return;
+  }
+}
+
+}  // namespace
+
+ShardCore::ShardCore(NodeShared& node, ShardId number, std::uint16_t cpt_number, Instant start,
+                     const PeerIdentity& identity, MatchHooks& hooks)
+    : shared(node),
+      id(number),
+      cpt(cpt_number),
+      now(start),
+      messages(node.limits.messages),
+      receives(node.limits.receives),
+      peers(node.peer_nis, node.limits.peer_ports,
+            node.limits.peer_ports + node.limits.extra_links),
+      timers(start, kTimerTick),
+      match({.shard = number,
+             .interface_cookie = node.interface_cookie,
+             .own_pid = node.pid,
+             .descriptors = node.limits.descriptors,
+             .entries = node.limits.match_entries},
+            *node.portals, timers, identity, hooks),
+      sequences({.peer_nets = node.peer_nis, .peer_nis = node.peer_nis}) {}
+
+void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
+  parcel.step = step;
+  if (to == id) return inbox.push_back(parcel);
+  Parcel* const away = &parcel;
+  shared.mail->box(id, to).post_homeward({&away, 1});
+}
+
+void ShardCore::judge_sent_slowly(Ni& ni, const Message& message) {
+  MessageEnd end{.health = message.result.health,
+                 .failed = !message.result.status.has_value(),
+                 .sent = true,
+                 .late = now > message.deadline,
+                 .recovery = message.recovery};
+  judge(end, ni, *message.hop);
+}
+
+void ShardCore::judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> status, Health health) {
+  MessageEnd end{.health = health, .failed = !status.has_value(), .received = true};
+  judge(end, ni, peer_ni);
+}
+
+void ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
+  const LocalView& ours = local();
+  const Peer* const peer = peer_ni.peer.load(std::memory_order_acquire);
+  end.local_nis = static_cast<std::uint32_t>(ours.nis.size());
+  end.peer_is_router = peer != nullptr && routes().is_gateway(*peer);
+  end.peer_ni_is_ours = ours.ni(peer_ni.nid) != nullptr;
+  end.peer_nis = peer == nullptr ? 0 : static_cast<std::uint32_t>(peer->seen().nis.size());
+  end.retries_max = static_cast<std::uint32_t>(shared.parameters.retry_count.get());
+  const HealthVerdict verdict = lnet::judge(end);
+  const std::int32_t step = shared.parameters.health_sensitivity.get();
+  change(ni.health, verdict.local, step);
+  change(peer_ni.health, verdict.peer, step);
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the parts of a shard share among themselves, and what all shards of a node share.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/arena.hpp"
+#include "lib/base/mailbox.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/base/timer_wheel.hpp"
+#include "lib/lnet/match/match_table.hpp"
+#include "lib/lnet/match/portal_directory.hpp"
+#include "lib/lnet/move/message.hpp"
+#include "lib/lnet/move/ni_port.hpp"
+#include "lib/lnet/move/peer_port.hpp"
+#include "lib/lnet/move/receive.hpp"
+#include "lib/lnet/move/statistics.hpp"
+#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/paths/health_rules.hpp"
+#include "lib/lnet/paths/path_selection.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
+
+namespace plnet::lnet {
+
+// Sizes of what is made at start, for each shard.
+struct ShardLimits {
+  std::size_t peer_ports = 65536;
+  std::size_t extra_links = 256;  // beyond one for each peer port
+  std::size_t messages = 8192;
+  std::size_t receives = 8192;
+  std::size_t descriptors = 16384;
+  std::size_t match_entries = 16384;
+};
+
+// Constant after start, but for what is atomic.
+struct NodeShared {
+  unsigned shards = 1;
+  ShardId coordinator = 0;
+  ShardLimits limits;
+  std::size_t peer_nis = 65536;        // of the node
+  std::uint64_t interface_cookie = 1;  // names this incarnation of the node in wire handles
+  std::uint32_t pid = kLustrePid;
+  const ArenaTable* arenas = nullptr;
+  const CptDistances* distances = nullptr;
+
+  Parameters parameters;
+  PortalDirectory* portals = nullptr;
+  const PeerDirectory* directory = nullptr;
+  MailboxGrid<Parcel>* mail = nullptr;
+  std::span<Doorbell* const> doorbells;
+  std::atomic<const LocalView*> local{nullptr};
+  std::atomic<const RouteView*> routes{nullptr};
+  // By home: a match entry was attached to one of its lazy portals.
+  struct alignas(kNoSharing) Notice {
+    std::atomic<bool> set{false};
+  };
+  std::array<Notice, kShardsMax> lazy_attached;
+};
+
+struct ShardCore {
+  ShardCore(NodeShared& node, ShardId number, std::uint16_t cpt, Instant start,
+            const PeerIdentity& identity, MatchHooks& hooks);
+
+  NodeShared& shared;
+  const ShardId id;
+  const std::uint16_t cpt;
+  Instant now;
+
+  Pool<Message> messages;
+  Pool<Receive> receives;
+  PeerPorts peers;
+  TimerWheel timers;
+  MatchTable match;
+  PathSequences sequences;
+  Counters<LnetStatistics> statistics;
+  Counters<LnetCauses> causes;
+  std::array<NiPort*, kNisMax + 1> ports{};  // by number of the NI; null: not on this shard
+  PeerLink loopback{.nid = kLoopbackNid, .core_index = kNoLink};
+
+  // What this shard sends to itself: done by its next step.
+  IntrusiveList<Parcel> inbox;
+  // Parked messages that were decided about; LNDs are told outside of their upcalls.
+  IntrusiveList<Parcel> decided;
+
+  // Something waits that has a deadline, or whose connection may go.
+  bool sweep_wanted = false;
+
+  static constexpr std::uint32_t kNoLink = 0xffffffff;
+  static constexpr Nid kLoopbackNid = Nid::of(NetType::kLoopback, 0, 0);
+
+  [[nodiscard]] const LocalView& local() const {
+    return *shared.local.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] const RouteView& routes() const {
+    return *shared.routes.load(std::memory_order_acquire);
+  }
+
+  // Gives the parcel away.
+  void post(Parcel& parcel, ShardId to, ParcelStep step);
+
+  void message_begins() {
+    statistics.add(Statistic::kMessagesAlloc);
+    statistics.raise_to(Statistic::kMessagesMax, statistics.get(Statistic::kMessagesAlloc));
+  }
+  void message_ends() { statistics.subtract(Statistic::kMessagesAlloc); }
+  void drop(Cause cause, std::uint32_t bytes) {
+    causes.add(cause);
+    statistics.add(Statistic::kDropCount);
+    statistics.add(Statistic::kDropLength, bytes);
+  }
+
+  // What the end of a message says about the two interfaces that it used. Nothing happens to those
+  // that are well and do well: that is nearly always.
+  void judge_sent(Ni& ni, const Message& message) {
+    const bool well = message.result.health == Health::kOk && ni.health.get() == kHealthMax;
+    if (!well && message.hop != nullptr) judge_sent_slowly(ni, message);
+  }
+  void judge_received(Ni& ni, PeerNi& peer_ni, Result<void> status, Health health) {
+    const bool well = health == Health::kOk && ni.health.get() == kHealthMax &&
+                      peer_ni.health.get() == kHealthMax;
+    if (!well) judge_received_slowly(ni, peer_ni, status, health);
+  }
+
+ private:
+  void judge_sent_slowly(Ni& ni, const Message& message);
+  void judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> status, Health health);
+  void judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni);
+};
+
+}  // namespace plnet::lnet

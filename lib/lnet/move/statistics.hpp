@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a shard counts: the kernel's counters under the kernel's names (`lnetctl stats show`), and
+// beside them one counter for each way in which a message can be refused or lost.
+// Counting rules: lustre-release lnet/lnet/lib-msg.c: lnet_msg_decommit_tx(),
+// lnet_msg_decommit_rx(). One departure: the ACK and the REPLY that answer a message are counted as
+// what they are; the kernel counts them as sent PUT and GET.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/counters.hpp"
+#include "lib/base/result.hpp"
+#include "lib/lnet/wire/header.hpp"
+
+namespace plnet::lnet {
+
+// In the order in which lnetctl prints them.
+#define PLNET_LNET_STATISTICS(X)                                                              \
+  X(kMessagesAlloc, "msgs_alloc", "messages", kGauge, "messages under way")                   \
+  X(kMessagesMax, "msgs_max", "messages", kHighWater, "most messages under way at a time")    \
+  X(kTrackersAlloc, "rst_alloc", "messages", kGauge, "responses waited for")                  \
+  X(kErrors, "errors", "messages", kCount, "never counted, as in the kernel")                 \
+  X(kSendCount, "send_count", "messages", kCount, "messages of ours sent")                    \
+  X(kResendCount, "resend_count", "messages", kCount, "messages sent again")                  \
+  X(kResponseTimeouts, "response_timeout_count", "messages", kCount, "responses never came")  \
+  X(kLocalInterrupt, "local_interrupt_count", "messages", kCount, "failed so")                \
+  X(kLocalDropped, "local_dropped_count", "messages", kCount, "failed so")                    \
+  X(kLocalAborted, "local_aborted_count", "messages", kCount, "failed so")                    \
+  X(kLocalNoRoute, "local_no_route_count", "messages", kCount, "failed so")                   \
+  X(kLocalTimeout, "local_timeout_count", "messages", kCount, "failed so")                    \
+  X(kLocalError, "local_error_count", "messages", kCount, "failed so")                        \
+  X(kRemoteDropped, "remote_dropped_count", "messages", kCount, "failed so")                  \
+  X(kRemoteError, "remote_error_count", "messages", kCount, "failed so")                      \
+  X(kRemoteTimeout, "remote_timeout_count", "messages", kCount, "failed so")                  \
+  X(kNetworkTimeout, "network_timeout_count", "messages", kCount, "failed so")                \
+  X(kFailedResends, "failed_resends", "messages", kCount, "sent again in vain")               \
+  X(kSuccessfulResends, "successful_resends", "messages", kCount, "sent again with success")  \
+  X(kReceiveCount, "recv_count", "messages", kCount, "messages for us received")              \
+  X(kRouteCount, "route_count", "messages", kCount, "messages forwarded")                     \
+  X(kDropCount, "drop_count", "messages", kCount, "messages dropped, whatever the cause")     \
+  X(kSendLength, "send_length", "bytes", kCount, "payload sent by PUT or in answer to a GET") \
+  X(kReceiveLength, "recv_length", "bytes", kCount, "payload accepted from PUT and REPLY")    \
+  X(kRouteLength, "route_length", "bytes", kCount, "payload forwarded")                       \
+  X(kDropLength, "drop_length", "bytes", kCount, "payload dropped")
+PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
+
+// Why a message that arrived, or one on its way out, went no further.
+#define PLNET_LNET_CAUSES(X)                                                                       \
+  X(kRejectedAckPayload, "rejected_ack_payload", "messages", kCount, "an ACK with a payload")      \
+  X(kRejectedGetPayload, "rejected_get_payload", "messages", kCount, "a GET with a payload")       \
+  X(kRejectedPutLength, "rejected_put_length", "messages", kCount, "a PUT over 1 MiB")             \
+  X(kRejectedReplyLength, "rejected_reply_length", "messages", kCount, "a REPLY over 1 MiB")       \
+  X(kRejectedType, "rejected_type", "messages", kCount, "a type that is no message's")             \
+  X(kRejectedNid, "rejected_nid", "messages", kCount, "a NID that nobody can have")                \
+  X(kRejectedNotDirect, "rejected_not_direct", "messages", kCount,                                 \
+    "for another node of the network it came from")                                                \
+  X(kRejectedOtherNid, "rejected_other_nid", "messages", kCount,                                   \
+    "for our NID on another network than it came from")                                            \
+  X(kRejectedRoutedRdmaGet, "rejected_routed_rdma_get", "messages", kCount,                        \
+    "a GET with an open buffer that is not for us")                                                \
+  X(kDroppedNotRouting, "dropped_not_routing", "messages", kCount,                                 \
+    "to be forwarded, not a router")                                                               \
+  X(kDroppedNoReceive, "dropped_no_receive", "messages", kCount, "every receive record is in use") \
+  X(kDroppedNoPeer, "dropped_no_peer", "messages", kCount, "the sender could not be made a peer")  \
+  X(kDroppedAsymRoute, "dropped_asym_route", "messages", kCount,                                   \
+    "came through a gateway that we would not use (drop_asym_route)")                              \
+  X(kDroppedPortal, "dropped_portal", "messages", kCount, "a portal that does not exist")          \
+  X(kDroppedPutNoMatch, "dropped_put_no_match", "messages", kCount, "no match entry for a PUT")    \
+  X(kDroppedGetNoMatch, "dropped_get_no_match", "messages", kCount, "no match entry for a GET")    \
+  X(kDroppedPutTooLong, "dropped_put_too_long", "messages", kCount,                                \
+    "longer than its descriptor, which does not truncate")                                         \
+  X(kDroppedGetTooLong, "dropped_get_too_long", "messages", kCount,                                \
+    "asks for more than its descriptor, which does not truncate")                                  \
+  X(kDroppedAckNoMd, "dropped_ack_no_md", "messages", kCount, "an ACK for a descriptor now gone")  \
+  X(kDroppedReplyNoMd, "dropped_reply_no_md", "messages", kCount,                                  \
+    "a REPLY for a descriptor now gone")                                                           \
+  X(kDroppedReplyTooLong, "dropped_reply_too_long", "messages", kCount,                            \
+    "a REPLY longer than its descriptor, which does not truncate")                                 \
+  X(kDroppedLazyCleared, "dropped_lazy_cleared", "messages", kCount,                               \
+    "delayed until its portal was no longer lazy")                                                 \
+  X(kDroppedConnectionLost, "dropped_connection_lost", "messages", kCount,                         \
+    "parked when its connection went")                                                             \
+  X(kDroppedShutdown, "dropped_shutdown", "messages", kCount, "arrived while the node was ending") \
+  X(kReceiveFailed, "receive_failed", "messages", kCount, "the payload did not arrive")            \
+  X(kTxDeadline, "tx_deadline", "messages", kCount, "deadline passed while waiting for credits")   \
+  X(kTxMdAborted, "tx_md_aborted", "messages", kCount, "unlinked while waiting for credits")       \
+  X(kTxNoPath, "tx_no_path", "messages", kCount, "no interface or route leads there")              \
+  X(kTxNoPeer, "tx_no_peer", "messages", kCount, "the target could not be made a peer")            \
+  X(kTxDiscovery, "tx_discovery", "messages", kCount, "discovery of the target failed")            \
+  X(kTxReleased, "tx_released", "messages", kCount, "its peer or interface was taken away")        \
+  X(kAnswersWaited, "answers_waited", "messages", kCount,                                          \
+    "an ACK or REPLY waited for a free message")                                                   \
+  X(kCrossedMatch, "crossed_match", "messages", kCount, "matched on another shard")                \
+  X(kCrossedHome, "crossed_home", "messages", kCount, "sent by way of its peer's home shard")      \
+  X(kCrossedLane, "crossed_lane", "messages", kCount, "posted by another shard than its home")
+PLNET_COUNTERS(LnetCauses, PLNET_LNET_CAUSES);
+
+using Statistic = LnetStatistics::Id;
+using Cause = LnetCauses::Id;
+
+// `sent_stats`, `received_stats` and `dropped_stats` of an NI or peer NI.
+#define PLNET_LNET_TRAFFIC(X)                                 \
+  X(kSentAck, "sent_ack", "messages", kCount, "")             \
+  X(kSentPut, "sent_put", "messages", kCount, "")             \
+  X(kSentGet, "sent_get", "messages", kCount, "")             \
+  X(kSentReply, "sent_reply", "messages", kCount, "")         \
+  X(kSentHello, "sent_hello", "messages", kCount, "")         \
+  X(kReceivedAck, "received_ack", "messages", kCount, "")     \
+  X(kReceivedPut, "received_put", "messages", kCount, "")     \
+  X(kReceivedGet, "received_get", "messages", kCount, "")     \
+  X(kReceivedReply, "received_reply", "messages", kCount, "") \
+  X(kReceivedHello, "received_hello", "messages", kCount, "") \
+  X(kDroppedAck, "dropped_ack", "messages", kCount, "")       \
+  X(kDroppedPut, "dropped_put", "messages", kCount, "")       \
+  X(kDroppedGet, "dropped_get", "messages", kCount, "")       \
+  X(kDroppedReply, "dropped_reply", "messages", kCount, "")   \
+  X(kDroppedHello, "dropped_hello", "messages", kCount, "")
+PLNET_COUNTERS(LnetTraffic, PLNET_LNET_TRAFFIC);
+
+enum class TrafficWay : std::uint8_t { kSent, kReceived, kDropped };
+
+// The row of a message of this type; types that are no message's are not counted by type.
+[[nodiscard]] constexpr LnetTraffic::Id traffic_id(TrafficWay way, MessageType type) {
+  return static_cast<LnetTraffic::Id>(static_cast<std::size_t>(way) * 5 +
+                                      static_cast<std::size_t>(type));
+}
+static_assert(traffic_id(TrafficWay::kReceived, MessageType::kReply) ==
+              LnetTraffic::Id::kReceivedReply);
+static_assert(traffic_id(TrafficWay::kDropped, MessageType::kAck) == LnetTraffic::Id::kDroppedAck);
+
+using Traffic = Counters<LnetTraffic>;
+
+// The counter of messages that ended with this health class; kOk has none.
+[[nodiscard]] Statistic statistic_of(Health health);
+
+}  // namespace plnet::lnet

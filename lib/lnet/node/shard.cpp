@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/node/shard.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace plnet::lnet {
+
+namespace {
+
+// A queue is looked through for deadlines once in so long, while something waits in one.
+constexpr Duration kSweepInterval = std::chrono::seconds(1);
+constexpr std::size_t kMailBurst = 64;
+
+}  // namespace
+
+Shard::Shard(NodeShared& node, ShardId number, std::uint16_t cpt, Instant start)
+    : node_(node),
+      core_(node, number, cpt, start, *this, *this),
+      sender_(core_),
+      receiver_(core_, sender_),
+      releaser_(core_, sender_) {
+  sender_.connect(receiver_);
+}
+
+Shard::~Shard() {
+  core_.timers.cancel(sweep_timer_);
+}
+
+NiPort& Shard::add_port(Ni& ni, std::int32_t credits) {
+  PLNET_CHECK(core_.ports[ni.number] == nullptr, "an NI has one port on a shard");
+  const std::size_t every_message = node_.limits.messages * node_.shards;
+  ports_.push_back(std::make_unique<NiPort>(ni, core_.id, credits, every_message,
+                                            node_.limits.receives, sender_, receiver_, releaser_));
+  core_.ports[ni.number] = ports_.back().get();
+  return *ports_.back();
+}
+
+void Shard::close_port(const Ni& ni) {
+  NiPort* const port = core_.ports[ni.number];
+  if (port == nullptr) return;
+  sender_.fail_waiting(*port, Errc::kShutdown);
+  port->close();
+}
+
+bool Shard::port_idle(const Ni& ni) const {
+  const NiPort* const port = core_.ports[ni.number];
+  return port == nullptr || port->idle();
+}
+
+void Shard::remove_port(const Ni& ni) {
+  NiPort* const port = core_.ports[ni.number];
+  if (port == nullptr) return;
+  PLNET_CHECK(port->idle(), "a port goes when nothing names it");
+  core_.ports[ni.number] = nullptr;
+  std::erase_if(ports_, [&](const auto& owned) { return owned.get() == port; });
+}
+
+void Shard::host(PeerRequests& requests, ReleaseDone& released) {
+  requests_ = &requests;
+  releaser_.connect(released);
+}
+
+// --- A turn ---
+
+unsigned Shard::poll(Instant now) {
+  core_.now = now;
+  unsigned work = collect_mail();
+  work += core_.timers.advance(now);
+  if (node_.lazy_attached[core_.id].set.load(std::memory_order_relaxed) &&
+      node_.lazy_attached[core_.id].set.exchange(false, std::memory_order_acquire)) {
+    receiver_.retry_delayed();
+    ++work;
+  }
+  work += sender_.end_quarantines();
+  work += releaser_.step();
+  work += receiver_.resume_decided();
+  for (const auto& port : ports_)
+    work += port->flush(now);
+  if (core_.sweep_wanted && !sweep_timer_.running()) {
+    core_.timers.start(sweep_timer_, now + kSweepInterval);
+  }
+  return work;
+}
+
+unsigned Shard::collect_mail() {
+  unsigned work = 0;
+  IntrusiveList<Parcel> own;  // what it causes to be sent here waits for the next turn
+  own.splice_back(core_.inbox);
+  while (Parcel* const parcel = own.pop_front()) {
+    deliver(*parcel);
+    ++work;
+  }
+  if (node_.shards == 1) return work;
+  std::array<Parcel*, kMailBurst> scratch;
+  return work + static_cast<unsigned>(node_.mail->drain(
+                    core_.id, scratch, [&](std::size_t /*from*/, std::span<Parcel*> burst) {
+                      for (Parcel* const parcel : burst)
+                        deliver(*parcel);
+                    }));
+}
+
+void Shard::deliver(Parcel& parcel) {
+  if (parcel.step == ParcelStep::kWantPeer || parcel.step == ParcelStep::kDiscover) {
+    return coordinate(parcel);
+  }
+  switch (parcel.kind) {
+    case ParcelKind::kMessage: return sender_.take(static_cast<Message&>(parcel));
+    case ParcelKind::kReceive: return receiver_.take(static_cast<Receive&>(parcel));
+    case ParcelKind::kErrand: return releaser_.take(static_cast<Errand&>(parcel));
+  }
+}
+
+void Shard::coordinate(Parcel& parcel) {
+  PLNET_CHECK(requests_ != nullptr, "peers are asked for where the coordinator is");
+  if (parcel.kind == ParcelKind::kReceive) {
+    const auto& receive = static_cast<const Receive&>(parcel);
+    return requests_->want_peer(parcel, receive.from, &receive.port->ni());
+  }
+  const auto& message = static_cast<const Message&>(parcel);
+  if (parcel.step == ParcelStep::kDiscover) {
+    return requests_->discover(parcel, message.target.nid);
+  }
+  requests_->want_peer(parcel, message.target.nid, nullptr);
+}
+
+void Shard::sweep(Timer& /*timer*/, Instant now) {
+  core_.sweep_wanted = false;
+  sender_.expire(now);
+  receiver_.sweep_delayed();
+}
+
+Instant Shard::next_deadline() const {
+  if (!core_.inbox.empty() || !core_.decided.empty() || releaser_.busy()) return Instant::min();
+  Instant next = core_.timers.next_deadline();
+  for (const auto& port : ports_)
+    next = std::min(next, port->next_deadline());
+  return next;
+}
+
+bool Shard::idle() const {
+  return core_.statistics.get(Statistic::kMessagesAlloc) == 0 && core_.inbox.empty() &&
+         !releaser_.busy() &&
+         std::ranges::all_of(ports_, [](const auto& port) { return port->idle(); });
+}
+
+// --- What the match table tells ---
+
+void Shard::on_lazy_attach(PortalId portal) {
+  const ShardId home = node_.portals->home(portal);
+  node_.lazy_attached[home].set.store(true, std::memory_order_release);
+  if (home != core_.id) node_.doorbells[home]->ring();
+}
+
+// lustre-release lnet/lnet/lib-move.c: lnet_finalize_expired_responses()
+void Shard::on_response_timeout(const ResponseTimeout& timeout) {
+  core_.statistics.add(Statistic::kResponseTimeouts);
+  if (timeout.next_hop.peer_ni == kNoPeerNi) return;
+  PeerNi* const peer_ni = node_.directory->find(timeout.next_hop.nid);
+  if (peer_ni == nullptr) return;
+  (void)peer_ni->health.lower(node_.parameters.health_sensitivity.get());
+}
+
+bool Shard::same_peer(const Nid& entry, const Nid& source) const {
+  const PeerNi* const a = node_.directory->find(entry);
+  const PeerNi* const b = node_.directory->find(source);
+  if (a == nullptr || b == nullptr) return false;
+  return a->peer.load(std::memory_order_acquire) == b->peer.load(std::memory_order_acquire);
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LNet on one shard: the object that a poller turns, that LNDs are plugged into, and that programs
+// call. Everything here belongs to the thread that polls it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lib/base/pollable.hpp"
+#include "lib/lnet/move/receiver.hpp"
+#include "lib/lnet/move/releaser.hpp"
+#include "lib/lnet/move/sender.hpp"
+#include "lib/lnet/move/shard_core.hpp"
+#include "lib/lnet/node/data_operations.hpp"
+
+namespace plnet::lnet {
+
+// What the coordinator does for shards; only the shard that hosts it has one. Each call ends in
+// Shard::wait_over(), from inside it or later.
+class PeerRequests {
+ public:
+  virtual ~PeerRequests() = default;
+  // The peer NI of this NID, made if need be. `received_on`: a message came from it there.
+  virtual void want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) = 0;
+  // Until the peer is up to date, or cannot be.
+  virtual void discover(Parcel& parcel, const Nid& nid) = 0;
+};
+
+class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIdentity {
+ public:
+  // Allocates everything.
+  Shard(NodeShared& node, ShardId number, std::uint16_t cpt, Instant start);
+  ~Shard() override;
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+
+  // An NI is plugged in: make its LND with the port as its core, then attach it to the port.
+  // `credits`: of the NI on this shard; 0: without limit.
+  NiPort& add_port(Ni& ni, std::int32_t credits);
+  // Ends what is queued for it and shuts its LND down; port_idle() says when the port can go.
+  void close_port(const Ni& ni);
+  [[nodiscard]] bool port_idle(const Ni& ni) const;
+  void remove_port(const Ni& ni);
+
+  void host(PeerRequests& requests, ReleaseDone& released);
+  void wait_over(Parcel& parcel) { core_.post(parcel, parcel.origin, ParcelStep::kWaitOver); }
+  [[nodiscard]] Releaser& releaser() { return releaser_; }
+
+  // Before anything else of a turn: LNDs call up from now on, and time is this.
+  void begin_turn(Instant now) { core_.now = now; }
+
+  // DataOperations.
+  [[nodiscard]] Result<Attached> attach(const MeSpec& me, const MdSpec& md) override {
+    return core_.match.attach(me, md);
+  }
+  [[nodiscard]] Result<MdHandle> bind(const MdSpec& md) override { return core_.match.bind(md); }
+  Result<void> unlink(MdHandle md) override { return core_.match.unlink(md); }
+  Result<void> unlink(MeHandle me) override { return core_.match.unlink(me); }
+  Result<void> put(MdHandle md, const PutSpec& put) override { return sender_.put(md, put); }
+  Result<void> get(MdHandle md, const GetSpec& get) override { return sender_.get(md, get); }
+  [[nodiscard]] ShardId shard() const override { return core_.id; }
+
+  // Pollable: after the devices.
+  unsigned poll(Instant now) override;
+  [[nodiscard]] std::string_view name() const override { return "lnet"; }
+  [[nodiscard]] bool woken_by_doorbell() const override { return true; }
+  [[nodiscard]] Instant next_deadline() const override;
+
+  // Nothing is under way, waits or is being received here.
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] const ShardCore& core() const { return core_; }
+  [[nodiscard]] ShardCore& core() { return core_; }
+  [[nodiscard]] std::span<const std::unique_ptr<NiPort>> ports() const { return ports_; }
+
+ private:
+  unsigned collect_mail();
+  void deliver(Parcel& parcel);
+  void coordinate(Parcel& parcel);
+  void sweep(Timer& timer, Instant now);
+
+  // Told by the match table.
+  void on_lazy_attach(PortalId portal) override;
+  void on_response_timeout(const ResponseTimeout& timeout) override;
+  [[nodiscard]] bool same_peer(const Nid& entry, const Nid& source) const override;
+
+  NodeShared& node_;
+  ShardCore core_;
+  Sender sender_;
+  Receiver receiver_;
+  Releaser releaser_;
+  Timer sweep_timer_ = Timer::calling<&Shard::sweep>(*this);
+  std::vector<std::unique_ptr<NiPort>> ports_;
+  PeerRequests* requests_ = nullptr;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/mocks/core_node.hpp"
+
+#include <map>
+#include <utility>
+
+namespace plnet::mocks {
+
+using namespace lnet;
+
+struct CoreNode::RoundRobin final : Placement {
+  explicit RoundRobin(unsigned count) : shards(count) {}
+  HomePlace choose(const Nid& /*nid*/, const LocalView& /*local*/) override {
+    const ShardId shard = forced ? *forced : static_cast<ShardId>(next++ % shards);
+    return {0, shard};
+  }
+  void leave(HomePlace /*place*/) override {}
+
+  unsigned shards;
+  unsigned next = 0;
+  std::optional<ShardId> forced;
+};
+
+CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
+    : setup_(setup),
+      qsbr_(setup.shards, setup.peers * 4 + 64),
+      placement_(std::make_unique<RoundRobin>(setup.shards)),
+      portals_(setup.shards),
+      priorities_(setup.nids.size()) {
+  for (unsigned i = 0; i < setup.shards; ++i) {
+    bells_.push_back(std::make_unique<SilentDoorbell>());
+    bell_pointers_.push_back(bells_.back().get());
+    readers_.push_back(*qsbr_.register_reader());
+    qsbr_.online(readers_.back());
+  }
+  mail_ = std::make_unique<MailboxGrid<Parcel>>(
+      (setup.limits.messages + setup.limits.receives) * setup.shards + 16, bell_pointers_);
+  shared_.shards = setup.shards;
+  shared_.limits = setup.limits;
+  shared_.peer_nis = setup.peers;
+  shared_.arenas = setup.arenas;
+  shared_.portals = &portals_;
+  shared_.mail = mail_.get();
+  shared_.doorbells = bell_pointers_;
+
+  const auto add_ni = [&](const Nid& nid) {
+    auto ni = std::make_unique<Ni>();
+    credit_views_.push_back(std::make_unique<std::array<Ni::CreditView, kShardsMax>>());
+    ni->nid = nid;
+    ni->net = nid.net();
+    ni->number = static_cast<std::uint16_t>(nis_.size());
+    ni->tunables = setup.tunables;
+    ni->tx_credits = credit_views_.back().get();
+    for (unsigned i = 0; i < setup.shards; ++i)
+      ni->shards.set(i);
+    nis_.push_back(std::move(ni));
+  };
+  add_ni(ShardCore::kLoopbackNid);
+  local_.loopback = nis_[0].get();
+  for (const Nid& nid : setup.nids) {
+    add_ni(nid);
+    local_.nis.push_back(nis_.back().get());
+  }
+  ni_pointers_ = local_.nis;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < ni_pointers_.size(); ++i) {
+    if (i + 1 < ni_pointers_.size() && ni_pointers_[i + 1]->net == ni_pointers_[i]->net) continue;
+    local_.nets.push_back({.id = ni_pointers_[i]->net,
+                           .number = static_cast<std::uint16_t>(local_.nets.size()),
+                           .nis = std::span(ni_pointers_).subspan(first, i + 1 - first),
+                           .priority = &priorities_[local_.nets.size()]});
+    local_.nets.back().priority->set(kPriorityLowest);
+    first = i + 1;
+  }
+  shared_.local.store(&local_);
+  shared_.routes.store(&routes_);
+  directory_ = std::make_unique<PeerDirectory>(PeerLimits{.peers = setup.peers,
+                                                          .peer_nis = setup.peers,
+                                                          .strangers_per_second = 1'000'000'000,
+                                                          .kept_for_own = 0},
+                                               qsbr_, *placement_, *this);
+  directory_->set_local(local_);
+  shared_.directory = directory_.get();
+
+  for (unsigned i = 0; i < setup.shards; ++i) {
+    auto& shard = *shards_.emplace_back(
+        std::make_unique<Shard>(shared_, static_cast<ShardId>(i), 0, Instant{}));
+    for (const auto& ni : nis_) {
+      const bool loopback = ni->nid.is_loopback();
+      NiPort& port = shard.add_port(*ni, loopback ? 0 : setup.tunables.credits);
+      if (loopback) {
+        lnds_.push_back(std::make_unique<LoopbackLnd>(port, *setup.arenas, setup.limits.messages));
+      } else {
+        lnds_.push_back(make_lnd(port, static_cast<ShardId>(i)));
+      }
+      port.attach(*lnds_.back());
+    }
+  }
+  shards_[0]->host(*this, *this);
+}
+
+CoreNode::~CoreNode() = default;
+
+PeerNi& CoreNode::add_peer(const Nid& nid, std::optional<ShardId> home) {
+  placement_->forced = home;
+  const auto made = directory_->create_by_traffic(nid, nullptr, now_);
+  placement_->forced.reset();
+  PLNET_CHECK(made.has_value(), "there is room for the peers of a test");
+  directory_->commit();
+  Peer* const peer = (*made)->peer.load();
+  record_of(*peer).add_state(kPeerDiscovered | kPeerNidsUpToDate);
+  return **made;
+}
+
+unsigned CoreNode::turn(Instant now) {
+  now_ = now;
+  unsigned work = 0;
+  for (unsigned i = 0; i < shards(); ++i) {
+    shards_[i]->begin_turn(now);
+    work += shards_[i]->poll(now);
+    qsbr_.quiescent(readers_[i]);
+  }
+  return work + directory_->step(64);
+}
+
+void CoreNode::settle(Instant now, unsigned turns) {
+  for (unsigned quiet = 0; turns > 0 && quiet < 3; --turns)
+    quiet = turn(now) == 0 ? quiet + 1 : 0;
+}
+
+void CoreNode::want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) {
+  const auto made = directory_->create_by_traffic(nid, received_on, now_);
+  parcel.outcome = {};
+  if (made) {
+    directory_->commit();
+    record_of(*(*made)->peer.load()).add_state(kPeerDiscovered | kPeerNidsUpToDate);
+  } else {
+    parcel.outcome = std::unexpected(made.error());
+  }
+  shards_[0]->wait_over(parcel);
+}
+
+void CoreNode::discover(Parcel& parcel, const Nid& nid) {
+  PeerNi* const ni = directory_->find(nid);
+  if (ni != nullptr) {
+    record_of(*ni->peer.load()).add_state(kPeerDiscovered | kPeerNidsUpToDate);
+  }
+  shards_[0]->wait_over(parcel);
+}
+
+void CoreNode::release_peer_ni(PeerNi& ni) {
+  shards_[0]->releaser().begin(errand_, ni);
+}
+
+void CoreNode::released(Errand& errand) {
+  directory_->peer_ni_released(*errand.peer_ni);
+}
+
+void CoreNode::on_peer_gone(Peer& /*peer*/) {}
+
+}  // namespace plnet::mocks

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The shards of a node without its coordinator: peers are made when they are asked for and count as
+// discovered. For tests and benchmarks of the path of a message.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/doorbell.hpp"
+#include "lib/lnet/move/loopback_lnd.hpp"
+#include "lib/lnet/node/shard.hpp"
+
+namespace plnet::mocks {
+
+struct CoreNodeSetup {
+  unsigned shards = 1;
+  std::vector<lnet::Nid> nids;  // NIs, one net each unless nets are equal
+  lnet::ShardLimits limits{.peer_ports = 256,
+                           .extra_links = 16,
+                           .messages = 64,
+                           .receives = 64,
+                           .descriptors = 64,
+                           .match_entries = 64};
+  std::size_t peers = 256;
+  lnet::NiTunables tunables{};
+  const ArenaTable* arenas = nullptr;
+};
+
+class CoreNode final : public lnet::PeerRequests,
+                       public lnet::ReleaseDone,
+                       public lnet::PeerDirectoryHooks {
+ public:
+  // Makes the LND of an NI on a shard; the node keeps it.
+  using MakeLnd =
+      std::function<std::unique_ptr<lnet::Lnd>(lnet::NiPort& port, lnet::ShardId shard)>;
+
+  CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd);
+  ~CoreNode() override;
+  CoreNode(const CoreNode&) = delete;
+  CoreNode& operator=(const CoreNode&) = delete;
+
+  [[nodiscard]] lnet::Shard& shard(unsigned number) { return *shards_[number]; }
+  [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(shards_.size()); }
+  [[nodiscard]] lnet::NodeShared& shared() { return shared_; }
+  [[nodiscard]] lnet::PeerDirectory& directory() { return *directory_; }
+  [[nodiscard]] lnet::Ni& ni(unsigned number) { return *nis_[number]; }  // 0: lo
+
+  // Known from the start; `home` instead of where it would be placed.
+  lnet::PeerNi& add_peer(const lnet::Nid& nid, std::optional<lnet::ShardId> home = {});
+  // One turn of every shard, and of the directory.
+  unsigned turn(Instant now);
+  // Until nothing moves, without time passing; at most `turns`.
+  void settle(Instant now, unsigned turns = 1000);
+
+  void want_peer(lnet::Parcel& parcel, const lnet::Nid& nid, const lnet::Ni* received_on) override;
+  void discover(lnet::Parcel& parcel, const lnet::Nid& nid) override;
+  void released(lnet::Errand& errand) override;
+  void release_peer_ni(lnet::PeerNi& ni) override;
+  void on_peer_gone(lnet::Peer& peer) override;
+
+ private:
+  struct RoundRobin;
+
+  const CoreNodeSetup setup_;
+  Qsbr qsbr_;
+  std::unique_ptr<RoundRobin> placement_;
+  lnet::PortalDirectory portals_;
+  std::vector<std::unique_ptr<SilentDoorbell>> bells_;
+  std::vector<Doorbell*> bell_pointers_;
+  std::unique_ptr<MailboxGrid<lnet::Parcel>> mail_;
+  lnet::NodeShared shared_;
+  std::vector<std::unique_ptr<lnet::Ni>> nis_;
+  std::vector<std::unique_ptr<std::array<lnet::Ni::CreditView, lnet::kShardsMax>>> credit_views_;
+  std::vector<lnet::Ni*> ni_pointers_;
+  std::vector<Relaxed<std::uint32_t>> priorities_;
+  lnet::LocalView local_;
+  lnet::RouteView routes_;
+  std::unique_ptr<lnet::PeerDirectory> directory_;
+  std::vector<std::unique_ptr<lnet::Shard>> shards_;
+  std::vector<std::unique_ptr<lnet::Lnd>> lnds_;
+  std::vector<Qsbr::Reader> readers_;
+  lnet::Errand errand_;
+  Instant now_{};
+};
+
+}  // namespace plnet::mocks
