@@ -231,8 +231,8 @@ Position place_of(const Node& node) {
 
 // How far a path leads into a document.
 struct Walk {
-  const Node* deepest;  // of its parts that the document has
-  bool whole = true;    // that is the path itself
+  const Node* deepest = nullptr;  // of its parts that the document has
+  bool whole = true;              // that is the path itself
 };
 
 Walk walk(const Node& root, std::string_view path) {
