@@ -245,6 +245,7 @@ void PeerDirectory::link(PeerRecord& peer, PeerNetRecord& net, PeerNiRecord& ni)
   // What everybody reads is there before anybody can find the peer.
   if (peer.ni_count == 1) {
     fill(peer, *peer.block);
+    peer.publish(peer.block->view);
   } else {
     mark_changed(peer);
   }
@@ -385,7 +386,7 @@ bool PeerDirectory::publish(PeerRecord& peer) {
   ViewBlock* fresh = views_.take(peer.view_class);
   if (fresh == nullptr) return false;
   fill(peer, *fresh);
-  peer.view.store(&fresh->view, std::memory_order_release);
+  peer.publish(fresh->view);
   views_.retire(peer.block);
   peer.block = fresh;
   counters_.add(Id::kViews);

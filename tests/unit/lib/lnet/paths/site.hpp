@@ -90,7 +90,7 @@ class Site {
       }
     }
     added.view = {.primary = added.nis.front()->nid, .nets = added.nets, .nis = added.nis};
-    added.peer.view.store(&added.view);
+    added.peer.publish(added.view);
     return added;
   }
 
