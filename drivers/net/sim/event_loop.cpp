@@ -9,6 +9,9 @@ namespace plnet::drivers {
 EventLoop::EventLoop(std::uint64_t seed, TieBreak tie_break, const LoopLimits& limits)
     : limits_(limits), tie_break_(tie_break), random_(seed) {
   buckets_.fill(kNoSlot);
+  slots_.reserve(kFirstSlots);
+  due_.reserve(kFirstSlots);
+  late_.reserve(kFirstSlots);
 }
 
 EventId EventLoop::schedule(Instant when, EventSink& sink, std::uint64_t word) {

@@ -134,6 +134,7 @@ class EventLoop {
   static constexpr std::uint32_t kDue = ~0U;
   static constexpr std::uint32_t kFirst = 1U << 31U;
   static constexpr std::uint64_t kSlotMask = (1ULL << kSlotBits) - 1;
+  static constexpr std::size_t kFirstSlots = 128;  // room that costs less than growing
   static constexpr std::size_t kArity = 4;
   static constexpr std::uint64_t kDigestFactor = 0x9e37'79b9'7f4a'7c15ULL;
   // How many events ahead what is needed is fetched: first the slot, then the sink, then what the
