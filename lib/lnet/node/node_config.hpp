@@ -143,8 +143,6 @@ struct GlobalVariable {
   std::int32_t ParameterValues::* member;
   std::int32_t low;
   std::int32_t high;
-  std::string_view unit;
-  std::string_view help;
 };
 
 // In the order of `global show`, which has lnd_timeout (derived, not to be set) after

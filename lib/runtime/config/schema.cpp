@@ -58,8 +58,9 @@ const Key* find_key(std::span<const Key> keys, std::string_view name) {
 
 bool is_ignored(std::string_view path, std::string_view name) {
   const std::string within = without_indices(path);
+  const std::string plain = without_indices(name);
   return std::ranges::any_of(ignored_keys(), [&](const IgnoredKey& key) {
-    return key.name == name && key.within == within;
+    return key.name == plain && key.within == within;
   });
 }
 
@@ -88,6 +89,9 @@ std::string expected_value(const Key& key) {
       return fmt::format("a number from {} to {}{}{}", key.low, key.high, space, key.unit);
     }
     case KeyKind::kBoolean: return "0 or 1";
+    case KeyKind::kTruth: return "True or False";
+    case KeyKind::kCptList: return fmt::format("CPTs from 0 to {} such as \"[0,1]\"", key.high);
+    case KeyKind::kPlain: return "a number or a text";
     case KeyKind::kWord: return any_of(key.words);
     case KeyKind::kText: return "a text";
     case KeyKind::kNumberList:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one table of everything that a configuration document may say (schema_table.cpp). The reader,
+// The one table of everything that a configuration document may say (schema_table.cpp, and for what
+// LNet's own tools say lnet_schema.cpp). The reader,
 // the exporter, the differ and the documentation are all driven by it: a new key is a member in
 // settings.hpp and a row there.
 #pragma once
@@ -24,16 +25,19 @@ enum class KeyKind : std::uint8_t {
   kMapping,     // a section; its children belong to the same record
   kInteger,     // low..high
   kBoolean,     // written as 0 and 1, as lnetctl does
+  kTruth,       // written as True and False, as lnetctl does elsewhere
   kWord,        // one of `words`
   kText,        // judged by `check`
   kNumberList,  // "0-3,8"; numbers from 0 to `high`
+  kCptList,     // "[0,1]", or a list; numbers from 0 to `high`
+  kPlain,       // a number or a text, whichever stands there
   kDictionary,  // names to values: the name is judged by `check`, the values by the only child
   kRecords,     // a list of at most `high` mappings, each a record of its own with `children`
 };
 
 enum class Applies : std::uint8_t { kLive, kRestart };
 
-// How a row reaches its place in a record (Settings, or the element of a list in it). Values that
+// How a row reaches its place in a record (a Document, or the element of a list in it). Values that
 // are set have been checked against the row.
 struct Binding {
   Value (*get)(const void* record) = nullptr;
@@ -53,11 +57,20 @@ struct Key {
   std::int64_t low = 0;
   std::int64_t high = 0;
   std::string_view unit{};
-  // kInteger: -1 stands for "not given"; `export --backup` leaves such a key out.
+  // kInteger: -1 stands for "not given"; `export --backup` leaves such a key out. Texts, lists,
+  // mappings: every export leaves out what is empty.
   bool optional = false;
   std::span<const std::string_view> words{};
   Outcome<void> (*check)(std::string_view text) = nullptr;
   std::span<const Key> children{};
+  std::string_view example{};  // in the commented file: a value, of a dictionary a line
+  // What lnetctl reads and never writes, and what it writes and does not read.
+  bool input_only = false;
+  bool output_only = false;
+  // kRecords: a set. Items of a document are added to those that are there, or taken away.
+  bool additive = false;
+  // kMapping: may stand as a list of mappings, each with some of the keys.
+  bool also_list = false;
   Binding binding{};
 };
 

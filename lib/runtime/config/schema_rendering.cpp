@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/runtime/config/lnet_document.hpp"
 #include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
 
@@ -20,7 +21,9 @@ std::string default_text(const std::string& path, const Key& key) {
   if (key.kind == KeyKind::kMapping) return {};
   if (path.find('[') != std::string::npos) return key.optional ? "not given" : "";
   if (key.kind == KeyKind::kRecords) return "[]";
-  const Value value = key.binding.get(&static_cast<const Settings&>(Settings{}));
+  if (key.binding.get == nullptr) return {};  // describes the values of a dictionary
+  const Document defaults;
+  const Value value = key.binding.get(&defaults);
   if (!value.is_string()) return value.dump();
   const auto& text = value.get_ref<const std::string&>();
   return text.empty() ? "\"\"" : text;
@@ -59,14 +62,22 @@ std::string example_records(const Key& key, std::size_t indent) {
   std::string out;
   std::string_view dash = "- ";
   for (const Key& child : key.children) {
+    const bool silent = child.kind == KeyKind::kText && child.example.empty();
+    if (child.input_only || silent || child.kind == KeyKind::kMapping) continue;
+    if (child.kind == KeyKind::kTruth && child.optional) continue;
     const std::string head = fmt::format("{:{}}{}{}:", "", indent, dash, child.name);
     dash = "  ";
     if (child.kind == KeyKind::kRecords) {
       out += fmt::format("{}\n{}", head, example_records(child, indent + kIndent + 2));
     } else if (child.kind == KeyKind::kDictionary) {
-      out += fmt::format("{}\n{:{}}eth0: \"0-3\"\n", head, "", indent + kIndent + 2);
+      const std::string_view line = child.example.empty() ? "eth0: \"0-3\"" : child.example;
+      out += fmt::format("{}\n{:{}}{}\n", head, "", indent + kIndent + 2, line);
+    } else if (!child.example.empty()) {
+      out += fmt::format("{} {}\n", head, child.example);
+    } else if (child.kind == KeyKind::kTruth) {
+      out += fmt::format("{} True\n", head);
     } else {
-      out += fmt::format("{} 0\n", head);
+      out += fmt::format("{} {}\n", head, std::min<std::int64_t>(child.low, 0));
     }
     if (child.name == "cpu") break;  // the keys after it are the other way to say it
   }
@@ -87,7 +98,9 @@ std::string commented_out(std::string_view text, std::size_t indent) {
 void render_keys(std::span<const Key> keys, const std::string& path, std::size_t indent,
                  std::string& out) {
   for (const Key& key : keys) {
+    if (key.input_only || key.output_only) continue;
     const std::string here = join_path(path, key.name);
+    if (indent == 0 && key.kind != KeyKind::kMapping) out += '\n';
     if (key.kind == KeyKind::kMapping) {
       if (indent != kIndent || &key != keys.data()) out += '\n';
       out += fmt::format("{}{:{}}{}:\n", comment(key.help, indent), "", indent, key.name);

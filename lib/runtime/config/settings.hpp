@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "lib/lnet/node/node_config.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/cpt/cpt_request.hpp"
 #include "lib/runtime/poll/idle.hpp"
@@ -53,6 +54,7 @@ struct Settings {
   ExchangeSettings exchange{};
   LogSettings log{};
   MetricsSettings metrics{};
+  lnet::NodeConfig lnet{};
 
   bool operator==(const Settings&) const = default;
 };

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/config/settings_diff.hpp"
 
+#include <set>
+
 #include <fmt/format.h>
 
+#include "lib/runtime/config/lnet_document.hpp"
 #include "lib/runtime/config/settings_export.hpp"
 
 namespace plnet::runtime {
@@ -17,9 +20,31 @@ std::string one_line(const Value& value) {
   return value.dump(-1, ' ', false, Value::error_handler_t::replace);
 }
 
-void compare(std::span<const Key> keys, const std::string& path, const Settings& before,
-             const Settings& after, std::vector<SettingChange>& changes) {
+// Item by item, since items come and go alone.
+void compare_items(const Value& before, const Value& after, const std::string& path, const Key& key,
+                   std::vector<SettingChange>& changes) {
+  std::multiset<std::string> gone;
+  for (const Value& item : before)
+    gone.insert(one_line(item));
+  std::vector<std::string> fresh;
+  for (const Value& item : after) {
+    std::string line = one_line(item);
+    if (const auto same = gone.find(line); same != gone.end()) {
+      gone.erase(same);
+    } else {
+      fresh.push_back(std::move(line));
+    }
+  }
+  for (const std::string& line : gone)
+    changes.push_back({path, line, "none", key.applies});
+  for (std::string& line : fresh)
+    changes.push_back({path, "none", std::move(line), key.applies});
+}
+
+void compare(std::span<const Key> keys, const std::string& path, const Document& before,
+             const Document& after, std::vector<SettingChange>& changes) {
   for (const Key& key : keys) {
+    if (key.input_only || key.output_only) continue;
     const std::string here = join_path(path, key.name);
     if (key.kind == KeyKind::kMapping) {
       compare(key.children, here, before, after, changes);
@@ -28,7 +53,11 @@ void compare(std::span<const Key> keys, const std::string& path, const Settings&
     const Value old_value = export_key(key, &before, ExportForm::kBackup);
     const Value new_value = export_key(key, &after, ExportForm::kBackup);
     if (old_value == new_value) continue;
-    changes.push_back({here, one_line(old_value), one_line(new_value), key.applies});
+    if (key.additive) {
+      compare_items(old_value, new_value, here, key, changes);
+    } else {
+      changes.push_back({here, one_line(old_value), one_line(new_value), key.applies});
+    }
   }
 }
 
@@ -36,7 +65,7 @@ void compare(std::span<const Key> keys, const std::string& path, const Settings&
 
 std::vector<SettingChange> diff_settings(const Settings& before, const Settings& after) {
   std::vector<SettingChange> changes;
-  compare(schema(), "", before, after, changes);
+  compare(schema(), "", document_of(before), document_of(after), changes);
   return changes;
 }
 

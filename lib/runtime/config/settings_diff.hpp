@@ -12,8 +12,9 @@
 
 namespace plnet::runtime {
 
+// LNet's lists (net, route, peer, …) change item by item: one side is then "none".
 struct SettingChange {
-  std::string path;  // "plnet.pollers.idle"; a list or dictionary is one change as a whole
+  std::string path;  // "plnet.pollers.idle"; a list or dictionary is one change
   std::string before;
   std::string after;
   Applies applies = Applies::kRestart;

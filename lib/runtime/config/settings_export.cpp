@@ -3,10 +3,16 @@
 
 #include <string>
 
+#include "lib/runtime/config/lnet_document.hpp"
+
 namespace plnet::runtime {
 namespace {
 
 bool is_left_out(const Key& key, const Value& value, ExportForm form) {
+  if (key.optional && key.kind != KeyKind::kInteger) {
+    if (value.is_boolean()) return !value.get<bool>();
+    return value.is_string() ? value.get_ref<const std::string&>().empty() : value.empty();
+  }
   if (form == ExportForm::kFull) return false;
   if (key.kind == KeyKind::kDictionary) return value.empty();
   return key.optional && value == kNotGiven;
@@ -15,6 +21,7 @@ bool is_left_out(const Key& key, const Value& value, ExportForm form) {
 Value export_keys(std::span<const Key> keys, const void* record, ExportForm form) {
   Value mapping = Value::object();
   for (const Key& key : keys) {
+    if (key.input_only) continue;
     Value value = export_key(key, record, form);
     if (!is_left_out(key, value, form)) mapping[std::string(key.name)] = std::move(value);
   }
@@ -35,7 +42,13 @@ Value export_key(const Key& key, const void* record, ExportForm form) {
 }
 
 Value export_settings(const Settings& settings, ExportForm form) {
-  return export_keys(schema(), &settings, form);
+  const Document document = document_of(settings);
+  // A node without LNet has nothing to say of it, rather than all its defaults.
+  lnet::NodeConfig nothing;
+  nothing.module_options = settings.lnet.module_options;
+  const bool with_lnet = settings.lnet != nothing;
+  const auto keys = schema();
+  return export_keys(with_lnet ? keys : keys.last(1), &document, form);
 }
 
 }  // namespace plnet::runtime

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/names/number_list.hpp"
+#include "lib/runtime/config/lnet_document.hpp"
 #include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings_check.hpp"
 #include "lib/runtime/config/yaml_document.hpp"
@@ -65,6 +69,7 @@ class Reader {
     }
     for (const Node& item : node.items) {
       if (const Key* const key = find_key(keys, item.key)) {
+        if (key->output_only) continue;
         read_key(item, *key, record, defaults, join_path(path, item.key));
       } else if (!is_ignored(path, item.key)) {
         report_unknown(item, keys, path);
@@ -102,7 +107,20 @@ class Reader {
   void read_key(const Node& node, const Key& key, void* record, const void* defaults,
                 const std::string& path) {
     if (key.kind == KeyKind::kMapping) {
+      if (key.also_list && node.kind == NodeKind::kSequence) {
+        for (std::size_t i = 0; i < node.items.size(); ++i) {
+          const std::string here = fmt::format("{}[{}]", path, i);
+          read_mapping(node.items[i], key.children, record, defaults, here);
+        }
+        return;
+      }
       return read_mapping(node, key.children, record, defaults, path);
+    }
+    if (key.additive) {  // what to take away is read like what to add
+      const Mode mode = std::exchange(mode_, Mode::kSet);
+      read_records(node, key, record, path);
+      mode_ = mode;
+      return;
     }
     if (mode_ == Mode::kReset) return reset({&key, 1}, record, defaults);
     if (key.kind == KeyKind::kRecords) return read_records(node, key, record, path);
@@ -156,11 +174,32 @@ class Reader {
   }
 
   std::optional<Value> read_scalar(const Node& node, const Key& key, const std::string& path) {
+    if (key.kind == KeyKind::kCptList && node.kind == NodeKind::kSequence) {
+      return read_cpts(node, key, path);
+    }
     if (node.kind != NodeKind::kScalar) {
       complain(node.at, path, fmt::format("{}, expected {}", describe(node), expected_value(key)));
       return std::nullopt;
     }
     auto value = parse_value(node.text, key);
+    if (value) return std::move(*value);
+    complain(node.at, path, value.error());
+    return std::nullopt;
+  }
+
+  // A YAML list where lnetctl writes a text that looks like one.
+  std::optional<Value> read_cpts(const Node& node, const Key& key, const std::string& path) {
+    if (node.items.empty()) return Value("");
+    std::string joined;
+    for (const Node& item : node.items) {
+      if (item.kind != NodeKind::kScalar || std::cmp_greater(node.items.size(), key.high + 1)) {
+        complain(item.at, path, fmt::format("expected {}", expected_value(key)));
+        return std::nullopt;
+      }
+      joined += joined.empty() ? "[" : ",";
+      joined += item.text;
+    }
+    auto value = parse_value(joined + "]", key);
     if (value) return std::move(*value);
     complain(node.at, path, value.error());
     return std::nullopt;
@@ -188,6 +227,25 @@ class Reader {
         const auto truth = parse_boolean(text);
         if (!truth) return refuse("is neither true nor false");
         return Value(std::int64_t{*truth});
+      }
+      case KeyKind::kTruth: {
+        const auto truth = parse_boolean(text);
+        if (!truth) return refuse("is neither true nor false");
+        return Value(*truth);
+      }
+      case KeyKind::kCptList: {
+        if (text.empty()) return Value(text);
+        const lnet::TextPart part(text);
+        const auto cpts =
+            lnet::parse_number_list(part, static_cast<std::uint32_t>(key.high), "a CPT");
+        if (!cpts) return std::unexpected(cpts.error().what);
+        return Value(text);
+      }
+      case KeyKind::kPlain: {
+        constexpr std::size_t kPlainMax = 256;
+        if (const auto number = parse_integer(text)) return Value(*number);
+        if (text.size() > kPlainMax) return refuse("is too long");
+        return Value(text);
       }
       case KeyKind::kWord: {
         if (std::ranges::find(key.words, text) != key.words.end()) return Value(text);
@@ -292,19 +350,26 @@ class Origins {
 ParseResult read(std::string_view text, std::string_view file_name, const Settings& base,
                  Mode mode) {
   ConfigErrors errors(text, file_name);
-  const auto document = parse_yaml(text, errors);
-  if (!document) return std::unexpected(std::move(errors));
-  Settings settings = base;
-  const Settings defaults;
+  const auto tree = parse_yaml(text, errors);
+  if (!tree) return std::unexpected(std::move(errors));
+  Document document = blank_document(base);
+  const Document defaults;
   Reader reader(errors, mode);
-  reader.read_mapping(*document, schema(), &settings, &defaults, "");
-  for (const SettingsIssue& issue : check_settings(settings)) {
+  reader.read_mapping(*tree, schema(), &document, &defaults, "");
+  Settings& settings = document.settings;
+  std::vector<SettingsIssue> issues;
+  // Options of modules stand among the settings, everything else of LNet among its items.
+  const lnet::NodeConfig before = settings.lnet;
+  settings.lnet = mode == Mode::kReset ? remove_items(before, document.lnet, issues)
+                                       : add_items(before, document.lnet, issues);
+  std::ranges::move(check_settings(settings), std::back_inserter(issues));
+  for (const SettingsIssue& issue : issues) {
     if (reader.failed_at(issue.cause)) continue;
-    errors.add(place_of(*walk(*document, issue.path).deepest),
+    errors.add(place_of(*walk(*tree, issue.path).deepest),
                fmt::format("{}: {}", issue.path, issue.what));
   }
   if (!errors.empty()) return std::unexpected(std::move(errors));
-  if (mode == Mode::kSet) Origins(*document, file_name).note(settings.cpts);
+  if (mode == Mode::kSet) Origins(*tree, file_name).note(settings.cpts);
   return settings;
 }
 
@@ -321,6 +386,50 @@ ParseResult read_settings(std::string_view text, std::string_view file_name, con
 ParseResult reset_settings(std::string_view text, std::string_view file_name,
                            const Settings& base) {
   return read(text, file_name, base, Mode::kReset);
+}
+
+std::expected<NamedItems, ConfigErrors> read_named(std::string_view text,
+                                                   std::string_view file_name) {
+  ConfigErrors errors(text, file_name);
+  const auto tree = parse_yaml(text, errors);
+  if (!tree) return std::unexpected(std::move(errors));
+  NamedItems named;
+  Document document;
+  const Document defaults;
+  Reader reader(errors, Mode::kSet);
+  reader.read_mapping(*tree, schema(), &document, &defaults, "");
+  if (!errors.empty()) return std::unexpected(std::move(errors));
+  for (const Node& item : tree->items)
+    named.sections.push_back(item.key);
+  for (const NetItem& net : document.lnet.nets) {
+    if (const auto id = lnet::parse_net(net.net_type); id) named.nets.push_back(*id);
+  }
+  for (const RouteItem& route : document.lnet.routes) {
+    if (const auto id = lnet::parse_net(route.net); id) named.routes.push_back(*id);
+  }
+  for (const PeerItem& peer : document.lnet.peers) {
+    if (const auto nid = lnet::parse_nid(peer.primary_nid); nid) named.peers.push_back(*nid);
+  }
+  const auto take = [&](const std::vector<ExecItem>& items, std::vector<ExecRequest>& out,
+                        const char* section) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const auto nid = lnet::parse_nid(items[i].nid);
+      if (items[i].nid.empty() || !nid) {
+        const std::string path = fmt::format("{}[{}]", section, i);
+        errors.add(place_of(*walk(*tree, path).deepest), path + ": no 'primary nid'");
+        continue;
+      }
+      ExecRequest& request = out.emplace_back();
+      request.nid = *nid;
+      request.timeout = std::chrono::milliseconds(items[i].timeout_ms);
+      if (!items[i].source.empty()) request.source = lnet::parse_nid(items[i].source).value();
+      request.force = items[i].force;
+    }
+  };
+  take(document.lnet.pings, named.pings, "ping");
+  take(document.lnet.discovers, named.discovers, "discover");
+  if (!errors.empty()) return std::unexpected(std::move(errors));
+  return named;
 }
 
 }  // namespace plnet::runtime

@@ -4,8 +4,13 @@
 #pragma once
 
 #include <expected>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "lib/base/clock.hpp"
+#include "lib/lnet/names/nid.hpp"
 #include "lib/runtime/config/config_error.hpp"
 #include "lib/runtime/config/settings.hpp"
 
@@ -18,14 +23,35 @@ using ParseResult = std::expected<Settings, ConfigErrors>;
 // call returns: they hold copies.
 [[nodiscard]] ParseResult read_settings(std::string_view text, std::string_view file_name);
 
-// lnetctl import --add: what is not named keeps the value of `base`. A list that is named replaces
-// the list that was there.
+// lnetctl import --add: what is not named keeps the value of `base`. A list below `plnet` that is
+// named replaces the list that was there. Items of LNet's lists (net, route, peer, …) are added to
+// those that are there, and replace those that are the same thing with other values.
 [[nodiscard]] ParseResult read_settings(std::string_view text, std::string_view file_name,
                                         const Settings& base);
 
 // lnetctl import --del: what is named goes back to its default, whatever value stands there. A
-// section without anything below it goes back as a whole.
+// section without anything below it goes back as a whole. Items of LNet's lists go; one that is not
+// there is an error.
 [[nodiscard]] ParseResult reset_settings(std::string_view text, std::string_view file_name,
                                          const Settings& base);
+
+struct ExecRequest {
+  lnet::Nid nid;
+  Duration timeout = std::chrono::seconds(1);
+  std::optional<lnet::Nid> source;
+  bool force = false;
+};
+
+// lnetctl import --show and --exec: what a document names, without what it would change.
+struct NamedItems {
+  std::vector<std::string> sections;  // the keys at its top
+  std::vector<lnet::NetId> nets;
+  std::vector<lnet::NetId> routes;
+  std::vector<lnet::Nid> peers;
+  std::vector<ExecRequest> pings;
+  std::vector<ExecRequest> discovers;
+};
+[[nodiscard]] std::expected<NamedItems, ConfigErrors> read_named(std::string_view text,
+                                                                 std::string_view file_name);
 
 }  // namespace plnet::runtime

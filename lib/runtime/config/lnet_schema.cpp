@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rows in the order in which lnetctl exports them.
+// Checked against lustre-release lnet/utils/lnetconfig/liblnetconfig.c: lookup_config_tbl and the
+// handlers that it names, at 2.12.9, 2.15.5 and 2.17.0.
+#include "lib/runtime/config/lnet_schema.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "lib/lnet/names/cpt_hash.hpp"
+#include "lib/lnet/names/ip2nets_text.hpp"
+#include "lib/lnet/names/networks_text.hpp"
+#include "lib/lnet/names/nid_range.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/config/schema_binding.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+constexpr std::int64_t kNumberMax = 0x7fffffff;
+
+template <class Parsed>
+Outcome<void> only_success(Outcome<Parsed> parsed) {
+  if (!parsed) return std::unexpected(std::move(parsed.error()));
+  return {};
+}
+
+Outcome<void> check_net(std::string_view text) {
+  return only_success(lnet::parse_net(text));
+}
+Outcome<void> check_nid(std::string_view text) {
+  return only_success(lnet::parse_nid(text));
+}
+Outcome<void> check_nid_ranges(std::string_view text) {
+  return only_success(lnet::NidRangeList::parse(text));
+}
+Outcome<void> check_ip2nets(std::string_view text) {
+  return only_success(lnet::parse_ip2nets(text));
+}
+Outcome<void> check_address_range(std::string_view text) {
+  return only_success(
+      lnet::parse_address_pattern(lnet::TextPart(text), lnet::AddressStyle::kIpv4Ipv6));
+}
+// Older releases write NA for what a rule does not say.
+Outcome<void> check_udsp_range(std::string_view text) {
+  if (text == "NA") return {};
+  return only_success(lnet::UdspRange::parse(text));
+}
+
+Outcome<void> check_index(std::string_view name) {
+  constexpr std::size_t kDigitsMax = 4;
+  const bool digits = name.find_first_not_of("0123456789") == std::string_view::npos;
+  if (digits && !name.empty() && name.size() <= kDigitsMax) return {};
+  return failure(Errc::kInvalid, "expected a number that counts from 0");
+}
+Outcome<void> check_interface_name(std::string_view name) {
+  if (!name.empty() && name.size() <= lnet::kInterfaceNameMax &&
+      name.find_first_of(" \t/") == std::string_view::npos) {
+    return {};
+  }
+  return failure(Errc::kInvalid, fmt::format("'{}': expected the name of a network interface, 1 to "
+                                             "{} characters without blanks",
+                                             name, lnet::kInterfaceNameMax));
+}
+Outcome<void> check_tunable_name(std::string_view name) {
+  constexpr std::size_t kNameMax = 32;
+  if (!name.empty() && name.size() <= kNameMax) return {};
+  return failure(Errc::kInvalid, "expected the name of a tunable");
+}
+
+// What most rows are.
+consteval Key live(std::string_view name, KeyKind kind, std::string_view help) {
+  Key key;
+  key.name = name;
+  key.kind = kind;
+  key.applies = Applies::kLive;
+  key.help = help;
+  return key;
+}
+consteval Key text(std::string_view name, std::string_view help,
+                   Outcome<void> (*check)(std::string_view), std::string_view example,
+                   Binding binding) {
+  Key key = live(name, KeyKind::kText, help);
+  key.check = check;
+  key.example = example;
+  key.binding = binding;
+  key.optional = true;
+  return key;
+}
+consteval Key number(std::string_view name, std::string_view help, std::int64_t low,
+                     std::int64_t high, Binding binding) {
+  Key key = live(name, KeyKind::kInteger, help);
+  key.low = low;
+  key.high = high;
+  key.binding = binding;
+  return key;
+}
+consteval Key optional(Key key) {
+  key.optional = true;
+  return key;
+}
+consteval Key input_only(Key key) {
+  key.input_only = true;
+  return key;
+}
+consteval Key section(std::string_view name, std::string_view help, std::span<const Key> children) {
+  Key key = live(name, KeyKind::kMapping, help);
+  key.children = children;
+  return key;
+}
+consteval Key list(std::string_view name, std::string_view help, std::int64_t most,
+                   std::span<const Key> children, Binding binding) {
+  Key key = live(name, KeyKind::kRecords, help);
+  key.high = most;
+  key.children = children;
+  key.binding = binding;
+  key.optional = true;
+  return key;
+}
+// At the top of the document.
+consteval Key items(Key key) {
+  key.additive = true;
+  return key;
+}
+consteval Key dictionary(std::string_view name, std::string_view help, std::int64_t most,
+                         Outcome<void> (*check)(std::string_view), std::span<const Key> child,
+                         std::string_view example, Binding binding) {
+  Key key = live(name, KeyKind::kDictionary, help);
+  key.high = most;
+  key.check = check;
+  key.children = child;
+  key.example = example;
+  key.binding = binding;
+  key.optional = true;
+  return key;
+}
+consteval Key cpt_list(std::string_view help, Binding binding) {
+  Key key = live("CPT", KeyKind::kCptList, help);
+  key.high = lnet::kCptsMax - 1;
+  key.example = "\"[0,1]\"";
+  key.binding = binding;
+  key.optional = true;
+  return key;
+}
+
+// Rows of the members that NIs, nets and ip2nets have in common.
+template <class Record>
+constexpr std::array kTunables{
+    optional(number("peer_timeout",
+                    "Seconds after which a peer that was silent counts as dead; 0 = never.", 0,
+                    kNumberMax, PLNET_FIELD(Record, tunables.peer_timeout_s))),
+    optional(number("peer_credits", "Messages under way to one peer.", 0, kNumberMax,
+                    PLNET_FIELD(Record, tunables.peer_credits))),
+    optional(number("peer_buffer_credits", "Router buffers that one peer may hold.", 0, kNumberMax,
+                    PLNET_FIELD(Record, tunables.peer_buffer_credits))),
+    optional(number("credits", "Messages under way on the NI.", 0, kNumberMax,
+                    PLNET_FIELD(Record, tunables.credits))),
+};
+
+constexpr std::array kLndTunableKeys{[] {
+  Key key = live("NAME", KeyKind::kPlain, "The value of this tunable.");
+  return key;
+}()};
+constexpr std::array kInterfaceKeys{[] {
+  Key key = live("N", KeyKind::kText, "The name of an interface.");
+  key.check = check_interface_name;
+  return key;
+}()};
+constexpr std::array kRangeKeys{[] {
+  Key key = live("N", KeyKind::kText, "Addresses, such as 192.168.[1-4].*");
+  key.check = check_address_range;
+  return key;
+}()};
+
+template <class Record>
+constexpr Key kTunablesKey = optional(
+    section("tunables", "What every network driver has; what is left out is the driver's default.",
+            kTunables<Record>));
+template <class Record>
+constexpr Key kLndTunablesKey = dictionary(
+    "lnd tunables", "What only this network driver has, such as conns_per_peer.", 32,
+    check_tunable_name, kLndTunableKeys, "conns_per_peer: 1", PLNET_FIELD(Record, lnd_tunables));
+template <class Record>
+constexpr Key kInterfacesKey =
+    dictionary("interfaces", "The interface, by a number that counts from 0.", 32, check_index,
+               kInterfaceKeys, "0: eth0", PLNET_FIELD(Record, interfaces));
+
+constexpr std::array kNiKeys{
+    text("nid", "Its NID; only looked at if there are no interfaces.", check_nid, "",
+         PLNET_FIELD(NiItem, nid)),
+    kInterfacesKey<NiItem>,
+    kTunablesKey<NiItem>,
+    kLndTunablesKey<NiItem>,
+    cpt_list("CPTs that serve it; all if left out.", PLNET_FIELD(NiItem, cpts)),
+};
+
+constexpr std::array kNetKeys{
+    text("net type", "The network, such as tcp or o2ib1.", check_net, "tcp",
+         PLNET_FIELD(NetItem, net_type)),
+    text("ip2net", "Instead of a network: rules by address, as the module option ip2nets has them.",
+         check_ip2nets, "", PLNET_FIELD(NetItem, ip2net)),
+    list("local NI(s)", "The interfaces of this node on it.", lnet::kConfiguredNisMax, kNiKeys,
+         PLNET_RECORDS(NetItem, nis)),
+    input_only(kTunablesKey<NetItem>),
+    input_only(kLndTunablesKey<NetItem>),
+    input_only(cpt_list("For NIs that name none themselves.", PLNET_FIELD(NetItem, cpts))),
+};
+
+constexpr std::array kIp2NetsKeys{
+    text("net-spec", "The network, such as tcp or o2ib1.", check_net, "tcp",
+         PLNET_FIELD(Ip2NetsItem, net_spec)),
+    kInterfacesKey<Ip2NetsItem>,
+    dictionary("ip-range", "Addresses that an interface must have one of.", 64, check_index,
+               kRangeKeys, "0: \"192.168.*.[1-8]\"", PLNET_FIELD(Ip2NetsItem, ranges)),
+    kTunablesKey<Ip2NetsItem>,
+    kLndTunablesKey<Ip2NetsItem>,
+    cpt_list("CPTs that serve it; all if left out.", PLNET_FIELD(Ip2NetsItem, cpts)),
+};
+
+constexpr std::array kRouteKeys{
+    text("net", "Where it leads to.", check_net, "o2ib1", PLNET_FIELD(RouteItem, net)),
+    text("gateway", "The NID of the router, or a range of them.", check_nid_ranges, "10.0.0.9@tcp",
+         PLNET_FIELD(RouteItem, gateway)),
+    number("hop", "Networks to cross; -1 = not known.", lnet::kHopsUndefined, lnet::kHopsMax,
+           PLNET_FIELD(RouteItem, hop)),
+    number("priority", "0 is taken first.", 0, kNumberMax, PLNET_FIELD(RouteItem, priority)),
+};
+
+constexpr std::array kRoutingKeys{[] {
+  Key key = live("enable", KeyKind::kBoolean, "1 = forward messages between networks.");
+  key.binding = PLNET_FIELD(Document, lnet.routing);
+  return key;
+}()};
+
+constexpr std::array kBuffersKeys{
+    optional(number("tiny", "Buffers for messages without payload; 0 = as many as LNet takes.", 0,
+                    kNumberMax, PLNET_FIELD(Document, lnet.buffers.tiny))),
+    optional(number("small", "Buffers of one page.", 0, kNumberMax,
+                    PLNET_FIELD(Document, lnet.buffers.small))),
+    optional(number("large", "Buffers of 1 MiB.", 0, kNumberMax,
+                    PLNET_FIELD(Document, lnet.buffers.large))),
+};
+
+constexpr std::array kPeerNiKeys{
+    text("nid", "A NID of it, or a range of them.", check_nid_ranges, "10.0.0.7@tcp",
+         PLNET_FIELD(PeerNiItem, nid)),
+};
+
+constexpr Key truth(std::string_view name, std::string_view help, Binding binding) {
+  Key key;
+  key.name = name;
+  key.kind = KeyKind::kTruth;
+  key.applies = Applies::kLive;
+  key.help = help;
+  key.binding = binding;
+  return key;
+}
+
+constexpr std::array kPeerKeys{
+    text("primary nid", "The NID that names it.", check_nid, "10.0.0.7@tcp",
+         PLNET_FIELD(PeerItem, primary_nid)),
+    truth("Multi-Rail", "Whether it may be reached at several NIDs.",
+          PLNET_TRUTH(PeerItem, multi_rail)),
+    optional(truth("lock_prim", "Discovery may not make another NID the primary one.",
+                   PLNET_TRUTH(PeerItem, lock_primary))),
+    list("peer ni", "All its NIDs.", lnet::kConfiguredNisMax, kPeerNiKeys,
+         PLNET_RECORDS(PeerItem, nis)),
+};
+
+constexpr std::array kNumaKeys{
+    input_only(number("range", "The same as global.numa_range, as old files have it.", 0,
+                      kNumberMax, PLNET_FIELD(Document, lnet.parameters.numa_range))),
+};
+
+// Ranges are those of lnet::global_variables(); a test compares them.
+#define PLNET_GLOBAL(name, member, low, high, help) \
+  number(name, help, low, high, PLNET_FIELD(Document, lnet.parameters.member))
+
+constexpr std::array kGlobalKeys{
+    PLNET_GLOBAL("numa_range", numa_range, 0, kNumberMax,
+                 "NIs whose NUMA distance differs by no more than this count as equally near."),
+    PLNET_GLOBAL("max_interfaces", max_interfaces, 0, kNumberMax,
+                 "Interfaces of a peer that are looked at; below 16 means the default."),
+    input_only(PLNET_GLOBAL("max_intf", max_interfaces, 0, kNumberMax,
+                            "The same, as old exports have it.")),
+    PLNET_GLOBAL("discovery", discovery, 0, 1, "1 = peers are asked for their interfaces."),
+    PLNET_GLOBAL("drop_asym_route", drop_asym_route, 0, 1,
+                 "1 = drop what came by a route that would not be taken back."),
+    PLNET_GLOBAL("retry_count", retry_count, 0, kNumberMax,
+                 "How often a message that failed is sent again."),
+    PLNET_GLOBAL("transaction_timeout", transaction_timeout_s, 1, kNumberMax,
+                 "Seconds until a message and its answer have failed; exceeds retry_count."),
+    PLNET_GLOBAL("health_sensitivity", health_sensitivity, 0, 1000,
+                 "How much health a failure costs, up to 1000; 0 = no health, no retries."),
+    PLNET_GLOBAL("recovery_interval", recovery_interval_s, 1, kNumberMax,
+                 "Kept for old files: recovery pings back off by themselves."),
+    PLNET_GLOBAL("router_sensitivity", router_sensitivity, 0, 100,
+                 "Percent of its health that a gateway must have."),
+    [] {
+      Key key = PLNET_GLOBAL("lnd_timeout", transaction_timeout_s, 1, kNumberMax,
+                             "Seconds, from transaction_timeout and retry_count; exports show it.");
+      key.output_only = true;
+      key.binding.get = [](const void* record) -> Value {
+        return static_cast<const Document*>(record)->lnet.parameters.lnd_timeout_s();
+      };
+      return key;
+    }(),
+    PLNET_GLOBAL("response_tracking", response_tracking, 0, 3,
+                 "Whose answers are waited for: 0 internal pings, 1 GETs, 2 PUTs, 3 all."),
+    PLNET_GLOBAL("recovery_limit", recovery_limit_s, 0, kNumberMax,
+                 "Seconds for which a silent peer is pinged for recovery; 0 = for ever."),
+    PLNET_GLOBAL("max_recovery_ping_interval", max_recovery_ping_interval_s, 1, kNumberMax,
+                 "Seconds up to which recovery pings back off."),
+};
+#undef PLNET_GLOBAL
+
+constexpr std::array kActionKeys{
+    optional(
+        number("priority", "0 is the highest.", 0, kNumberMax, PLNET_FIELD(UdspItem, priority))),
+};
+
+constexpr std::array kUdspKeys{
+    optional(number("idx", "Its place among the policies; at the end if left out.", 0,
+                    lnet::kConfiguredUdspsMax, PLNET_FIELD(UdspItem, idx))),
+    text("src", "Local NIDs or networks.", check_udsp_range, "tcp", PLNET_FIELD(UdspItem, source)),
+    text("dst", "Remote NIDs or networks.", check_udsp_range, "10.0.0.*@tcp",
+         PLNET_FIELD(UdspItem, destination)),
+    text("rte", "Routers.", check_udsp_range, "", PLNET_FIELD(UdspItem, router)),
+    input_only(optional(number("priority", "The same as action.priority.", 0, kNumberMax,
+                               PLNET_FIELD(UdspItem, priority)))),
+    optional(section("action", "What the policy does, if not to prefer.", kActionKeys)),
+};
+
+constexpr std::array kPingKeys{
+    text("primary nid", "Whom.", check_nid, "10.0.0.7@tcp", PLNET_FIELD(ExecItem, nid)),
+    number("timeout", "Milliseconds.", 1, 120'000, PLNET_FIELD(ExecItem, timeout_ms)),
+    text("source_nid", "From which NID of ours.", check_nid, "", PLNET_FIELD(ExecItem, source)),
+};
+constexpr std::array kDiscoverKeys{
+    text("primary nid", "Whom.", check_nid, "10.0.0.7@tcp", PLNET_FIELD(ExecItem, nid)),
+    [] {
+      Key key = live("force", KeyKind::kBoolean, "1 = also if what is known is fresh.");
+      key.binding = PLNET_FIELD(ExecItem, force);
+      return key;
+    }(),
+};
+
+constexpr std::array kLnetKeys{
+    items(list("net", "Networks of this node and its interfaces (NIs) on them.",
+               lnet::kConfiguredNetsMax, kNetKeys, PLNET_RECORDS(Document, lnet.nets))),
+    items(list("ip2nets", "Networks by the addresses that this machine has.",
+               lnet::kConfiguredNetsMax, kIp2NetsKeys, PLNET_RECORDS(Document, lnet.ip2nets))),
+    items(list("route", "How other networks are reached.", lnet::kRoutesMax, kRouteKeys,
+               PLNET_RECORDS(Document, lnet.routes))),
+    [] {
+      Key key = section("routing", "Whether this node is a router.", kRoutingKeys);
+      key.also_list = true;
+      return key;
+    }(),
+    section("buffers", "Buffers of a router, of the whole node.", kBuffersKeys),
+    items(list("peer", "Peers that are known without discovery.", lnet::kConfiguredPeersMax,
+               kPeerKeys, PLNET_RECORDS(Document, lnet.peers))),
+    input_only(section("numa", "As old files have it.", kNumaKeys)),
+    section("global", "The variables of `lnetctl global show`.", kGlobalKeys),
+    items(list("udsp", "User-defined selection policies; the first that fits decides.",
+               lnet::kConfiguredUdspsMax, kUdspKeys, PLNET_RECORDS(Document, lnet.udsps))),
+    input_only(
+        items(list("ping", "With `import --exec`: nodes to ping.", lnet::kNidsPerOperationMax,
+                   kPingKeys, PLNET_RECORDS(Document, lnet.pings)))),
+    input_only(items(list("discover", "With `import --exec`: nodes to discover.",
+                          lnet::kNidsPerOperationMax, kDiscoverKeys,
+                          PLNET_RECORDS(Document, lnet.discovers)))),
+};
+
+}  // namespace
+
+std::span<const Key> lnet_keys() {
+  return kLnetKeys;
+}
+
+}  // namespace plnet::runtime
