@@ -58,24 +58,25 @@ struct Site {
 };
 
 // `home`: which shard the peers have.
-std::unique_ptr<Site> make_site(unsigned shards, lnet::ShardId home) {
+std::unique_ptr<Site> make_site(unsigned shards, lnet::ShardId home, std::uint32_t peers) {
   auto site = std::make_unique<Site>(shards);
-  for (std::uint32_t i = 0; i < kPeers; ++i) {
+  for (std::uint32_t i = 0; i < peers; ++i) {
     site->peers.push_back(Nid::of(lnet::NetType::kTcp, 0, 0x0a000000 + i));
     site->node.add_peer(site->peers.back(), home);
   }
   return site;
 }
 
-void put_with_ack(benchmark::State& state, unsigned shards, lnet::ShardId home) {
-  const auto site = make_site(shards, home);
+void put_with_ack(benchmark::State& state, unsigned shards, lnet::ShardId home,
+                  std::uint32_t peers = kPeers) {
+  const auto site = make_site(shards, home, peers);
   lnet::Shard& shard = site->node.shard(0);
   const auto md = shard.bind({.handler = &site->handler});
   std::uint64_t begun = 0;
   const auto turn = [&] {
     site->now += std::chrono::microseconds(1);
     for (; begun - site->handler.acks < kDepth; ++begun) {
-      const Nid& peer = site->peers[site->random.below(kPeers)];
+      const Nid& peer = site->peers[site->random.below(peers)];
       (void)shard.put(*md, {.target = {peer}, .portal = kPortal, .match_bits = begun});
     }
     for (unsigned i = 0; i < shards; ++i) {
@@ -102,6 +103,11 @@ void add_benchmarks(Suite& suite) {
                    .round_seconds = 0.2,
                    .bar = Bar{.limit = 5e6, .side = Bar::Side::kAtLeast},
                    .value = [](benchmark::State& state) { put_with_ack(state, 1, 0); }});
+  suite.push_back({.name = "core.null.hot",
+                   .what = "the same to 16 peers: what is left when nothing misses the cache",
+                   .unit = "msg/s",
+                   .round_seconds = 0.2,
+                   .value = [](benchmark::State& state) { put_with_ack(state, 1, 0, 16); }});
   suite.push_back({.name = "core.null.cross",
                    .what = "the same, every message by way of another shard, on one CPU",
                    .unit = "msg/s",

@@ -55,7 +55,22 @@ class QsbrTable {
 
   // Reader, wait-free.
   [[nodiscard]] std::optional<Value> lookup(const Key& key) const {
+    return lookup(key, hash_(key));
+  }
+  // For who looks many keys up at a time and has other work for the while: the cache lines that a
+  // lookup needs one after the other are fetched ahead, prepare() for all keys, then approach() for
+  // all, then lookup() with what prepare() returned.
+  [[nodiscard]] std::uint64_t prepare(const Key& key) const {
     const std::uint64_t hash = hash_(key);
+    __builtin_prefetch(&active_.load(std::memory_order_acquire)[hash & mask_]);
+    return hash;
+  }
+  void approach(std::uint64_t hash) const {
+    const std::uint64_t word =
+        active_.load(std::memory_order_acquire)[hash & mask_].load(std::memory_order_acquire);
+    if (word > kTombstone) __builtin_prefetch(&entries_[entry_of(word)]);
+  }
+  [[nodiscard]] std::optional<Value> lookup(const Key& key, std::uint64_t hash) const {
     const std::atomic<std::uint64_t>* words = active_.load(std::memory_order_acquire);
     for (std::size_t at = hash & mask_, steps = 0; steps <= mask_; at = (at + 1) & mask_, ++steps) {
       const std::uint64_t word = words[at].load(std::memory_order_acquire);

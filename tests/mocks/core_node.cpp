@@ -53,6 +53,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
     ni->tx_credits = credit_views_.back().get();
     for (unsigned i = 0; i < setup.shards; ++i)
       ni->shards.set(i);
+    ni->plugged.set(true);
     nis_.push_back(std::move(ni));
   };
   add_ni(ShardCore::kLoopbackNid);

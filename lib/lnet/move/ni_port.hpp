@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/move/message.hpp"
@@ -26,6 +27,10 @@ class NiPort final : public LndUpcalls {
 
   // The LND is made with this as its core, then attached.
   void attach(Lnd& lnd) { lnd_ = &lnd; }
+  void adopt(std::unique_ptr<Lnd> lnd) {
+    owned_ = std::move(lnd);
+    lnd_ = owned_.get();
+  }
   [[nodiscard]] Lnd& lnd() { return *lnd_; }
   [[nodiscard]] const Lnd& lnd() const { return *lnd_; }
   [[nodiscard]] Ni& ni() { return ni_; }
@@ -75,6 +80,7 @@ class NiPort final : public LndUpcalls {
  private:
   Ni& ni_;
   Relaxed<std::int32_t>& credit_view_;
+  std::unique_ptr<Lnd> owned_;
   Lnd* lnd_ = nullptr;
   Sender& sender_;
   Receiver& receiver_;

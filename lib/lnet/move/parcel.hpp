@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What crosses between shards: a message on its way out, a message being received, an errand. One
-// owner at a time: who has the parcel may write to it, and giving it to a mailbox gives it away.
-// Each kind comes from its shard's pool and goes home there.
+// What crosses between shards: a message on its way out, a message being received, an errand, a
+// call. One owner at a time: who has the parcel may write to it, and giving it to a mailbox gives
+// it away. Each kind comes from its shard's pool and goes home there.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace plnet::lnet {
 
-enum class ParcelKind : std::uint8_t { kMessage, kReceive, kErrand };
+enum class ParcelKind : std::uint8_t { kMessage, kReceive, kErrand, kCall };
 
 // Says what the shard that takes it out of its mailbox shall do.
 enum class ParcelStep : std::uint8_t {
@@ -32,7 +32,7 @@ enum class ParcelStep : std::uint8_t {
   kFinish,
   kFinished,
   kDelay,  // to the home of a lazy portal
-  // An errand: see releaser.hpp.
+  // An errand (releaser.hpp) or a call (shard.hpp).
   kErrand,
   kErrandDone,
 };

@@ -41,6 +41,12 @@ struct alignas(kNoSharing) PeerPort {
   IntrusiveList<Parcel> waiting;
 
   Traffic traffic;
+
+  // The lines that a message to it looks at.
+  void prefetch() const {
+    __builtin_prefetch(this);
+    __builtin_prefetch(&traffic);
+  }
 };
 
 class PeerPorts {
@@ -50,6 +56,8 @@ class PeerPorts {
   PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t links);
 
   [[nodiscard]] PeerPort* find(const PeerNi& peer_ni) { return of_[peer_ni.number]; }
+  // Fetches the cache line that find() will look at.
+  void prefetch(const PeerNi& peer_ni) const { __builtin_prefetch(&of_[peer_ni.number]); }
   // Made on first use. Null: all are in use.
   [[nodiscard]] PeerPort* get(PeerNi& peer_ni) {
     PeerPort* const port = find(peer_ni);

@@ -2,6 +2,7 @@
 // The first half of a message's way out, on the shard that makes it, and its end there.
 #include "lib/lnet/move/sender.hpp"
 
+#include <array>
 #include <utility>
 
 #include "lib/lnet/move/receiver.hpp"
@@ -9,6 +10,10 @@
 #include "lib/lnet/peers/peer_readiness.hpp"
 
 namespace plnet::lnet {
+
+namespace {
+constexpr std::size_t kLaunchBurst = 32;  // about as many lines as a core can have under way, twice
+}
 
 Message* Sender::make(MessageType type) {
   Message* const message = core_.messages.take();
@@ -35,6 +40,7 @@ Message* Sender::make(MessageType type) {
 }
 
 void Sender::give_back(Message& message) {
+  if (message.ni != nullptr) --core_.ni_users[message.ni->number];
   core_.message_ends();
   core_.messages.give(&message);
   if (!answers_.empty()) answer_waiting();
@@ -72,7 +78,7 @@ Result<void> Sender::put(MdHandle md, const PutSpec& put) {
               .header_data = put.header_data,
               .portal = put.portal,
               .offset = put.offset});
-  launch(*message);
+  made_.push_back(*message);
   return {};
 }
 
@@ -91,7 +97,7 @@ Result<void> Sender::get(MdHandle md, const GetSpec& get) {
                                    .portal = get.portal,
                                    .source_offset = get.offset,
                                    .sink_length = message->sink.length});
-  launch(*message);
+  made_.push_back(*message);
   return {};
 }
 
@@ -106,7 +112,7 @@ void Sender::answer(Receive& receive) {
     return;
   }
   make_answer(*message, receive);
-  launch(*message);
+  made_.push_back(*message);
 }
 
 void Sender::make_answer(Message& message, Receive& receive) {
@@ -134,10 +140,55 @@ void Sender::answer_waiting() {
   }
 }
 
+unsigned Sender::launch_all() {
+  unsigned launched = 0;
+  std::array<Message*, kLaunchBurst> burst;
+  while (!made_.empty()) {
+    std::size_t count = 0;
+    while (count < burst.size() && !made_.empty())
+      burst[count++] = static_cast<Message*>(made_.pop_front());
+    launch_together(std::span(burst).first(count));
+    launched += static_cast<unsigned>(count);
+  }
+  return launched;
+}
+
+// With thousands of peers hardly anything about one of them is in the cache, and what leads to it
+// is a chain of some ten lines. A burst fetches the first line of all its chains, then the second
+// of all, and so on: the waits overlap.
+void Sender::launch_together(std::span<Message* const> burst) {
+  const PeerDirectory& directory = *core_.shared.directory;
+  std::array<std::uint64_t, kLaunchBurst> hashes;
+  std::array<PeerNi*, kLaunchBurst> targets;
+  for (std::size_t i = 0; i < burst.size(); ++i)
+    hashes[i] = directory.prepare(burst[i]->target.nid);
+  for (std::size_t i = 0; i < burst.size(); ++i)
+    directory.approach(hashes[i]);
+  for (std::size_t i = 0; i < burst.size(); ++i) {
+    targets[i] = directory.find(burst[i]->target.nid, hashes[i]);
+    if (targets[i] != nullptr) core_.peers.prefetch(*targets[i]);
+  }
+  for (PeerNi* const target : std::span(targets).first(burst.size())) {
+    if (target == nullptr) continue;
+    __builtin_prefetch(target->peer.load(std::memory_order_relaxed));
+    if (const PeerPort* const port = core_.peers.find(*target)) port->prefetch();
+  }
+  for (PeerNi* const target : std::span(targets).first(burst.size())) {
+    if (target == nullptr) continue;
+    const PeerPort* const port = core_.peers.find(*target);
+    if (port != nullptr && port->links != nullptr) __builtin_prefetch(port->links);
+  }
+  for (std::size_t i = 0; i < burst.size(); ++i)
+    launch(*burst[i], targets[i]);
+}
+
 // Finds the peer, has it discovered if it must be, and chooses the path; whatever has to be waited
 // for leads back here.
 void Sender::launch(Message& message) {
-  PeerNi* const target = core_.shared.directory->find(message.target.nid);
+  launch(message, core_.shared.directory->find(message.target.nid));
+}
+
+void Sender::launch(Message& message, PeerNi* target) {
   if (target == nullptr) {
     if (message.target.nid.is_loopback()) return choose_path(message, nullptr);
     return core_.post(message, core_.shared.coordinator, ParcelStep::kWantPeer);
@@ -151,8 +202,7 @@ void Sender::launch(Message& message) {
 bool Sender::must_be_discovered(const Message& message, const PeerNi& target) {
   if (message.recovery) return false;
   const Peer* const peer = target.peer.load(std::memory_order_acquire);
-  return peer != nullptr &&
-         needs_discovery(*peer, message.header.type, portal_of(message.header));
+  return peer != nullptr && needs_discovery(*peer, message.header.type, portal_of(message.header));
 }
 
 void Sender::wait_over(Message& message) {
@@ -182,6 +232,7 @@ void Sender::choose_path(Message& message, PeerNi* target) {
     return refuse(message, path.error(), health_of_no_path(path.error()), Cause::kTxNoPath);
   }
   message.ni = path->ni;
+  ++core_.ni_users[message.ni->number];
   message.hop = path->next_hop;
   message.next_hop_is_router = path->via_router;
   message.header.source = path->source_nid();

@@ -22,6 +22,11 @@ class Sender {
   // all messages are in use: the answer waits for one.
   void answer(Receive& receive);
 
+  // Sends off what put(), get() and answer() have made. Once a turn, and early enough for it to
+  // leave in the same turn; returns how many.
+  unsigned launch_all();
+  [[nodiscard]] bool has_made() const { return !made_.empty(); }
+
   // A message that came out of a mailbox, or out of this shard's own inbox.
   void take(Message& message);
 
@@ -36,6 +41,8 @@ class Sender {
   // Ends what waits for this peer NI or NI with an error: it is being taken away.
   void fail_waiting(PeerPort& peer, Errc cause);
   void fail_waiting(NiPort& port, Errc cause);
+  // The same for what waits for peers and would leave through this NI.
+  void fail_waiting(const Ni& ni, Errc cause);
 
  private:
   Message* make(MessageType type);
@@ -46,6 +53,8 @@ class Sender {
   void make_answer(Message& message, Receive& receive);
   void answer_waiting();
   void launch(Message& message);
+  void launch(Message& message, PeerNi* target);
+  void launch_together(std::span<Message* const> burst);
   [[nodiscard]] static bool must_be_discovered(const Message& message, const PeerNi& target);
   void choose_path(Message& message, PeerNi* target);
   void wait_over(Message& message);
@@ -65,7 +74,7 @@ class Sender {
   void end_at_home(Message& message);
   void take_back_credit(PeerPort& peer, Message& message);
   void start_waiting(PeerPort& peer);
-  void remove_head(PeerPort& peer);
+  void remove(PeerPort& peer, Message& message);
   static void publish(PeerPort& peer);
   void home_to_originator(Message& message);
 
@@ -80,6 +89,7 @@ class Sender {
 
   ShardCore& core_;
   Receiver* receiver_ = nullptr;
+  IntrusiveList<Parcel> made_;         // not yet sent off
   IntrusiveList<Parcel> answers_;      // receives whose answer waits for a message
   IntrusiveList<Parcel> quarantined_;  // messages whose memory a peer may still reach
 };

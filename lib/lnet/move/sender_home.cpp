@@ -60,6 +60,9 @@ void Sender::to_lane(Message& message) {
 
 void Sender::at_lane(Message& message) {
   NiPort* const port = core_.ports[message.ni->number];
+  if (port == nullptr && !message.ni->plugged.get()) {
+    return core_.post(message, core_.id, ParcelStep::kToLane);  // a new NI: soon
+  }
   if (port == nullptr || port->closing()) return fail_released(message);
   if (message.hop == nullptr) {
     message.next_hop = &core_.loopback;
@@ -157,11 +160,11 @@ void Sender::home_to_originator(Message& message) {
   core_.post(message, message.origin, ParcelStep::kEnded);
 }
 
-void Sender::remove_head(PeerPort& peer) {
-  auto& head = static_cast<Message&>(*peer.waiting.pop_front());
+void Sender::remove(PeerPort& peer, Message& message) {
+  message.unlink();
   --peer.waiting_count;
-  take_back_credit(peer, head);
-  home_to_originator(head);
+  take_back_credit(peer, message);
+  home_to_originator(message);
 }
 
 // Queues are in order of deadline, but for messages of different networks' timeouts: a head that
@@ -172,7 +175,7 @@ void Sender::expire(Instant now) {
       if (head->deadline >= now) break;
       core_.causes.add(Cause::kTxDeadline);
       end_with(*head, Errc::kTimedOut, Health::kNetworkTimeout);
-      remove_head(peer);
+      remove(peer, *head);
     }
     if (!peer.waiting.empty()) core_.sweep_wanted = true;
     publish(peer);
@@ -183,9 +186,22 @@ void Sender::fail_waiting(PeerPort& peer, Errc cause) {
   while (auto* const head = static_cast<Message*>(peer.waiting.front())) {
     core_.causes.add(Cause::kTxReleased);
     end_with(*head, cause, Health::kLocalAborted);
-    remove_head(peer);
+    remove(peer, *head);
   }
   publish(peer);
+}
+
+void Sender::fail_waiting(const Ni& ni, Errc cause) {
+  core_.peers.for_each([&](PeerPort& peer) {
+    peer.waiting.for_each([&](Parcel& parcel) {
+      auto& message = static_cast<Message&>(parcel);
+      if (message.ni != &ni) return;
+      core_.causes.add(Cause::kTxReleased);
+      end_with(message, cause, Health::kLocalAborted);
+      remove(peer, message);
+    });
+    publish(peer);
+  });
 }
 
 void Sender::fail_waiting(NiPort& port, Errc cause) {

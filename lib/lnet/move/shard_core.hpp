@@ -78,6 +78,8 @@ struct ShardCore {
   Counters<LnetStatistics> statistics;
   Counters<LnetCauses> causes;
   std::array<NiPort*, kNisMax + 1> ports{};  // by number of the NI; null: not on this shard
+  // Messages of this shard that were given a path through the NI and have not ended.
+  std::array<std::uint32_t, kNisMax + 1> ni_users{};
   PeerLink loopback{.nid = kLoopbackNid, .core_index = kNoLink};
 
   // What this shard sends to itself: done by its next step.

@@ -4,92 +4,116 @@
 // and makes all other calls on the coordinator's thread (shard 0) unless they say otherwise.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "lib/base/doorbell.hpp"
 #include "lib/base/qsbr.hpp"
+#include "lib/lnet/control/coordinator.hpp"
 #include "lib/lnet/names/cpt_hash.hpp"
 #include "lib/lnet/node/shard.hpp"
 #include "lib/lnet/paths/cpt_distances.hpp"
-#include "lib/lnet/peers/peer_directory.hpp"
 
 namespace plnet::lnet {
 
-// Makes the LNDs of an NI: one for each shard that serves it.
+// Makes the LNDs of NIs. Called on the thread of the shard.
 class LndMaker {
  public:
   virtual ~LndMaker() = default;
-  // Constructed with `port` as its core. Called on the thread of that shard's start or, when an NI
-  // is added to a running node, on the coordinator's while that shard is told later.
   [[nodiscard]] virtual std::unique_ptr<Lnd> make(NiPort& port, ShardId shard) = 0;
-};
-
-struct NiSpec {
-  Nid nid;
-  std::vector<std::string> interfaces;
-  std::vector<std::uint16_t> cpts;  // restricted to these; empty: all
-  std::uint16_t device_cpt = 0;
-  NiTunables tunables;
-  Duration lnd_timeout{};
 };
 
 struct NodeSetup {
   std::vector<std::uint16_t> cpt_of_shard{0};  // one for each shard
-  ShardLimits limits;
-  PeerLimits peers;
+  ShardLimits shard_limits;
+  CoordinatorLimits coordinator;
   CptHashRelease cpt_hash = CptHashRelease::kV217;
   std::uint64_t interface_cookie = 1;  // differs from that of every earlier run
-  std::uint64_t seed = 1;
   std::uint32_t pid = kLustrePid;
   const ArenaTable* arenas = nullptr;
-  // For pings and pushes: control_bytes() of some arena.
-  BufferAddress control_memory;
-  std::span<std::byte> control_bytes;
+  PingMemory control_memory;  // Coordinator::memory_bytes() of some arena
   const CptDistances* distances = nullptr;
   std::span<Doorbell* const> doorbells;  // one for each shard
   Instant start{};
 };
 
-class Node {
+class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
  public:
   // Everything is allocated here.
   explicit Node(const NodeSetup& setup);
-  ~Node();
+  ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // How much control memory a node needs.
-  [[nodiscard]] static std::size_t control_bytes();
-
-  [[nodiscard]] unsigned shards() const;
-  // What each thread polls: begin_turn(), then the devices, then poll(), then quiescent().
-  [[nodiscard]] Shard& shard(unsigned number);
-  void quiescent(unsigned shard);
+  [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(shards_.size()); }
+  // A turn of a shard's thread: begin_turn(), its devices, poll(), quiescent().
+  [[nodiscard]] Shard& shard(unsigned number) { return *shards_[number]; }
+  [[nodiscard]] const Shard& shard(unsigned number) const { return *shards_[number]; }
+  void quiescent(unsigned shard) { qsbr_.quiescent(readers_[shard]); }
   // A thread that sleeps holds nothing.
-  void offline(unsigned shard);
-  void online(unsigned shard);
+  void offline(unsigned shard) { qsbr_.offline(readers_[shard]); }
+  void online(unsigned shard) { qsbr_.online(readers_[shard]); }
+  // After the turn of shard 0, on its thread: peers, discovery, what is to be released.
+  unsigned coordinate(Instant now);
+  [[nodiscard]] Instant next_coordination(Instant now) { return coordinator_->next_deadline(now); }
 
-  [[nodiscard]] Parameters& parameters();
-  [[nodiscard]] const LocalView& local() const;
+  [[nodiscard]] Parameters& parameters() { return shared_.parameters; }
+  [[nodiscard]] const NodeShared& shared() const { return shared_; }
+  [[nodiscard]] Coordinator& coordinator() { return *coordinator_; }
+  [[nodiscard]] const Coordinator& coordinator() const { return *coordinator_; }
 
-  // Before the shards are polled, or on the coordinator's thread while they are: then its ports are
-  // there a few turns later. kExists; kNoSpace.
-  [[nodiscard]] Result<void> add_ni(const NiSpec& spec, LndMaker& maker);
-  // Ends what uses it; gone when ni_gone() says so.
-  [[nodiscard]] Result<void> delete_ni(const Nid& nid);
-  // A portal on which PUTs wait for a match entry.
+  // `config.shards` is filled in. Before any shard is polled: its ports are there at once. Later,
+  // on the thread of shard 0: its ports are there some turns later, and messages wait for that.
+  [[nodiscard]] Outcome<Ni*> add_ni(NiConfig config, LndMaker& maker);
+  // On the thread of shard 0. Ends what uses it; it is gone when releasing_nis() says so.
+  [[nodiscard]] Outcome<void> remove_ni(const Nid& nid);
+  [[nodiscard]] std::size_t releasing_nis() const { return unplugs_.size(); }
+  // A portal on which PUTs wait for a match entry. Any thread.
   void set_lazy(PortalId portal, bool lazy);
+  // From now on NIs are added to a running node.
+  void set_running() { running_ = true; }
 
-  // Nothing is under way or waits, on any shard.
+  // Nothing is under way or waits, on any shard. For a node whose shards stand still.
   [[nodiscard]] bool idle() const;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct PlugNi;
+  struct UnplugNi;
+
+  void plug_loopback();
+  void plug_here(Shard& shard, Ni& ni, LndMaker& maker);
+  [[nodiscard]] ShardSet shards_of(const std::vector<std::uint16_t>& cpts) const;
+  [[nodiscard]] std::int32_t credits_of(const Ni& ni) const;
+
+  // PeerRequests.
+  void want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) override;
+  void discover(Parcel& parcel, const Nid& nid) override;
+  // ReleaseDone.
+  void released(Errand& errand) override;
+  // CoordinatorHost.
+  [[nodiscard]] DataOperations& data() override { return *shards_[0]; }
+  void wait_over(Parcel& parcel) override { shards_[0]->wait_over(parcel); }
+  void release_peer_ni(PeerNi& ni) override;
+  void release_ni(Ni& ni) override;
+  [[nodiscard]] Instant now() const override { return shards_[0]->core().now; }
+
+  const NodeSetup setup_;
+  Qsbr qsbr_;
+  std::vector<Qsbr::Reader> readers_;
+  HashPlacement placement_;
+  PortalDirectory portals_;
+  MailboxGrid<Parcel> mail_;
+  const RouteView routes_;
+  NodeShared shared_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::unique_ptr<Coordinator> coordinator_;
+
+  Pool<Errand> errands_;
+  std::vector<PeerNi*> to_release_;  // no errand was free; has its full capacity from the start
+  std::vector<std::unique_ptr<PlugNi>> plugs_;
+  std::vector<std::unique_ptr<UnplugNi>> unplugs_;
+  bool running_ = false;
 };
 
 }  // namespace plnet::lnet

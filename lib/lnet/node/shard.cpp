@@ -39,8 +39,9 @@ NiPort& Shard::add_port(Ni& ni, std::int32_t credits) {
 void Shard::close_port(const Ni& ni) {
   NiPort* const port = core_.ports[ni.number];
   if (port == nullptr) return;
-  sender_.fail_waiting(*port, Errc::kShutdown);
+  if (port->closing()) return;
   port->close();
+  sender_.fail_waiting(*port, Errc::kShutdown);
 }
 
 bool Shard::port_idle(const Ni& ni) const {
@@ -75,6 +76,7 @@ unsigned Shard::poll(Instant now) {
   work += sender_.end_quarantines();
   work += releaser_.step();
   work += receiver_.resume_decided();
+  work += sender_.launch_all();
   for (const auto& port : ports_)
     work += port->flush(now);
   if (core_.sweep_wanted && !sweep_timer_.running()) {
@@ -86,6 +88,7 @@ unsigned Shard::poll(Instant now) {
 unsigned Shard::collect_mail() {
   unsigned work = 0;
   IntrusiveList<Parcel> own;  // what it causes to be sent here waits for the next turn
+  own.splice_back(calls_);
   own.splice_back(core_.inbox);
   while (Parcel* const parcel = own.pop_front()) {
     deliver(*parcel);
@@ -108,7 +111,12 @@ void Shard::deliver(Parcel& parcel) {
     case ParcelKind::kMessage: return sender_.take(static_cast<Message&>(parcel));
     case ParcelKind::kReceive: return receiver_.take(static_cast<Receive&>(parcel));
     case ParcelKind::kErrand: return releaser_.take(static_cast<Errand&>(parcel));
+    case ParcelKind::kCall: return run(static_cast<Call&>(parcel));
   }
+}
+
+void Shard::run(Call& call) {
+  if (!call.run(*this)) calls_.push_back(call);
 }
 
 void Shard::coordinate(Parcel& parcel) {
@@ -131,7 +139,9 @@ void Shard::sweep(Timer& /*timer*/, Instant now) {
 }
 
 Instant Shard::next_deadline() const {
-  if (!core_.inbox.empty() || !core_.decided.empty() || releaser_.busy()) return Instant::min();
+  const bool has_work = sender_.has_made() || !calls_.empty() || !core_.inbox.empty() ||
+                        !core_.decided.empty() || releaser_.busy();
+  if (has_work) return Instant::min();
   Instant next = core_.timers.next_deadline();
   for (const auto& port : ports_)
     next = std::min(next, port->next_deadline());

@@ -26,6 +26,17 @@ class PeerRequests {
   virtual void discover(Parcel& parcel, const Nid& nid) = 0;
 };
 
+class Shard;
+
+// Something to be done by a shard in its turn; send it with Shard::call().
+struct Call : Parcel {
+  Call() : Parcel(ParcelKind::kCall) {}
+  virtual ~Call() = default;
+  // False: not yet; the shard tries again in its next turn. True: the call may be gone, or under
+  // way to another shard.
+  [[nodiscard]] virtual bool run(Shard& shard) = 0;
+};
+
 class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIdentity {
  public:
   // Allocates everything.
@@ -41,6 +52,13 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   void close_port(const Ni& ni);
   [[nodiscard]] bool port_idle(const Ni& ni) const;
   void remove_port(const Ni& ni);
+
+  // Through the NI's ports on other shards too: what waits here.
+  void fail_waiting(const Ni& ni) { sender_.fail_waiting(ni, Errc::kShutdown); }
+  [[nodiscard]] bool uses(const Ni& ni) const { return core_.ni_users[ni.number] != 0; }
+
+  // From this shard to another, or to itself.
+  void call(Call& call, ShardId to) { core_.post(call, to, ParcelStep::kErrand); }
 
   void host(PeerRequests& requests, ReleaseDone& released);
   void wait_over(Parcel& parcel) { core_.post(parcel, parcel.origin, ParcelStep::kWaitOver); }
@@ -74,6 +92,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
 
  private:
   unsigned collect_mail();
+  void run(Call& call);
   void deliver(Parcel& parcel);
   void coordinate(Parcel& parcel);
   void sweep(Timer& timer, Instant now);
@@ -90,6 +109,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   Releaser releaser_;
   Timer sweep_timer_ = Timer::calling<&Shard::sweep>(*this);
   std::vector<std::unique_ptr<NiPort>> ports_;
+  IntrusiveList<Parcel> calls_;  // not yet
   PeerRequests* requests_ = nullptr;
 };
 

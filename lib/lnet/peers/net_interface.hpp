@@ -52,7 +52,8 @@ struct alignas(kNoSharing) Ni {
 
   // Views.
   HealthValue health;
-  Relaxed<bool> fatal{false};  // the device says so
+  Relaxed<bool> plugged{false};  // every shard that shall serve it does
+  Relaxed<bool> fatal{false};    // the device says so
   Relaxed<std::uint32_t> status{kNiUp};
   Relaxed<std::uint32_t> priority{kPriorityLowest};
   // What each shard that serves it has left; written by that shard.

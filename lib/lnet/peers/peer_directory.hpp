@@ -94,6 +94,14 @@ class PeerDirectory {
     return ni == nullptr || record_of(*ni).leaving.get() ? nullptr : ni;
   }
 
+  // The same in steps, for who looks many up at a time: see QsbrTable::prepare().
+  [[nodiscard]] std::uint64_t prepare(const Nid& nid) const { return table_.prepare(nid); }
+  void approach(std::uint64_t hash) const { table_.approach(hash); }
+  [[nodiscard]] PeerNi* find(const Nid& nid, std::uint64_t hash) const {
+    PeerNi* ni = table_.lookup(nid, hash).value_or(nullptr);
+    return ni == nullptr || record_of(*ni).leaving.get() ? nullptr : ni;
+  }
+
   // The rest is the writer's.
 
   // What new peer NIs are measured against; stays valid until the next one is handed in.

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/node/node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/lnet/move/loopback_lnd.hpp"
+
+namespace plnet::lnet {
+
+namespace {
+
+// Peer NIs being taken away at a time; the others wait their turn.
+constexpr std::size_t kErrands = 64;
+
+std::vector<std::vector<ShardId>> by_cpt(const std::vector<std::uint16_t>& cpt_of_shard) {
+  std::vector<std::vector<ShardId>> shards(std::ranges::max(cpt_of_shard) + 1U);
+  for (std::size_t shard = 0; shard < cpt_of_shard.size(); ++shard)
+    shards[cpt_of_shard[shard]].push_back(static_cast<ShardId>(shard));
+  return shards;
+}
+
+// A mailbox holds all that could ever be in it.
+std::size_t parcels_of(const NodeSetup& setup) {
+  if (setup.cpt_of_shard.size() == 1) return 1;
+  const std::size_t of_shard = setup.shard_limits.messages + setup.shard_limits.receives;
+  return of_shard * setup.cpt_of_shard.size() + kErrands + kNisMax;
+}
+
+class LoopbackMaker final : public LndMaker {
+ public:
+  LoopbackMaker(const ArenaTable& arenas, std::size_t messages)
+      : arenas_(arenas), messages_(messages) {}
+  std::unique_ptr<Lnd> make(NiPort& port, ShardId /*shard*/) override {
+    return std::make_unique<LoopbackLnd>(port, arenas_, messages_);
+  }
+
+ private:
+  const ArenaTable& arenas_;
+  const std::size_t messages_;
+};
+
+}  // namespace
+
+// Visits each shard that shall serve an NI.
+struct Node::PlugNi final : Call {
+  PlugNi(Node& owner, Ni& new_ni, LndMaker& lnd_maker)
+      : node(owner), ni(new_ni), maker(lnd_maker) {}
+
+  bool run(Shard& shard) override {
+    if (shard.shard() == 0 && visited == node.shards()) {
+      ni.plugged.set(true);
+      std::erase_if(node.plugs_, [this](const auto& plug) { return plug.get() == this; });
+      return true;
+    }
+    if (ni.shards[shard.shard()]) node.plug_here(shard, ni, maker);
+    ++visited;
+    shard.call(*this, static_cast<ShardId>(visited == node.shards() ? 0 : visited));
+    return true;
+  }
+
+  Node& node;
+  Ni& ni;
+  LndMaker& maker;
+  unsigned visited = 0;
+};
+
+// Visits every shard: what waits for the NI ends, its port closes and goes. Two tours: the second
+// one waits for what is under way, and by then every shard has ended what waits.
+struct Node::UnplugNi final : Call {
+  UnplugNi(Node& owner, Ni& old_ni) : node(owner), ni(old_ni) {}
+
+  bool run(Shard& shard) override {
+    if (tour == 2 && shard.shard() == 0) {
+      Node& owner = node;
+      Ni& gone = ni;
+      std::erase_if(owner.unplugs_, [this](const auto& unplug) { return unplug.get() == this; });
+      owner.coordinator_->ni_released(gone);
+      return true;
+    }
+    if (tour == 0) {
+      shard.close_port(ni);
+      shard.fail_waiting(ni);
+    } else {
+      if (shard.uses(ni) || !shard.port_idle(ni)) return false;
+      shard.remove_port(ni);
+    }
+    if (++visited == node.shards()) {
+      visited = 0;
+      ++tour;
+    }
+    shard.call(*this, static_cast<ShardId>(visited));
+    return true;
+  }
+
+  Node& node;
+  Ni& ni;
+  unsigned visited = 0;
+  unsigned tour = 0;
+};
+
+Node::Node(const NodeSetup& setup)
+    : setup_(setup),
+      qsbr_(setup.cpt_of_shard.size(), setup.coordinator.peers.peer_nis * 4 + 1024),
+      placement_(CptHash(std::ranges::max(setup.cpt_of_shard) + 1U, setup.cpt_hash),
+                 by_cpt(setup.cpt_of_shard)),
+      portals_(static_cast<unsigned>(setup.cpt_of_shard.size())),
+      mail_(parcels_of(setup), setup.doorbells),
+      errands_(kErrands) {
+  const auto count = static_cast<unsigned>(setup.cpt_of_shard.size());
+  PLNET_CHECK(count <= kShardsMax && setup.doorbells.size() == count, "a doorbell for each shard");
+  for (unsigned i = 0; i < count; ++i) {
+    readers_.push_back(qsbr_.register_reader().value());
+    qsbr_.online(readers_.back());
+  }
+  shared_.shards = count;
+  shared_.limits = setup.shard_limits;
+  shared_.peer_nis = setup.coordinator.peers.peer_nis;
+  shared_.interface_cookie = setup.interface_cookie;
+  shared_.pid = setup.pid;
+  shared_.arenas = setup.arenas;
+  shared_.distances = setup.distances;
+  shared_.portals = &portals_;
+  shared_.mail = &mail_;
+  shared_.doorbells = setup.doorbells;
+  shared_.routes.store(&routes_, std::memory_order_release);
+  portals_.set_lazy(kPingPortal, true);
+  to_release_.reserve(setup.coordinator.peers.peer_nis);
+
+  for (unsigned i = 0; i < count; ++i) {
+    shards_.push_back(std::make_unique<Shard>(shared_, static_cast<ShardId>(i),
+                                              setup.cpt_of_shard[i], setup.start));
+  }
+  coordinator_ =
+      std::make_unique<Coordinator>(setup.coordinator, qsbr_, placement_, shared_.parameters,
+                                    static_cast<CoordinatorHost&>(*this), setup.control_memory);
+  shared_.directory = &coordinator_->peers();
+  shared_.local.store(&coordinator_->local(), std::memory_order_release);
+  shards_[0]->host(*this, *this);
+  plug_loopback();
+}
+
+Node::~Node() = default;
+
+void Node::plug_loopback() {
+  Ni& loopback = *coordinator_->local().loopback;
+  LoopbackMaker maker(*setup_.arenas, setup_.shard_limits.messages);
+  for (const auto& shard : shards_)
+    shard->add_port(loopback, 0)
+        .adopt(maker.make(*shard->core().ports[loopback.number], shard->shard()));
+  loopback.plugged.set(true);
+}
+
+void Node::plug_here(Shard& shard, Ni& ni, LndMaker& maker) {
+  NiPort& port = shard.add_port(ni, credits_of(ni));
+  port.adopt(maker.make(port, shard.shard()));
+}
+
+// lustre-release lnet/lnet/api-ni.c: lnet_ni_tq_credits(). A shard of ours stands where the kernel
+// has a CPT.
+std::int32_t Node::credits_of(const Ni& ni) const {
+  const auto shards = static_cast<std::int32_t>(ni.shards.count());
+  const NiTunables& tunables = ni.tunables;
+  if (shards <= 1) return tunables.credits;
+  const std::int32_t share = std::max(tunables.credits / shards, 8 * tunables.peer_credits);
+  return std::min(tunables.credits, share);
+}
+
+ShardSet Node::shards_of(const std::vector<std::uint16_t>& cpts) const {
+  ShardSet set;
+  for (unsigned i = 0; i < shards(); ++i)
+    set[i] = cpts.empty() || std::ranges::find(cpts, setup_.cpt_of_shard[i]) != cpts.end();
+  return set;
+}
+
+Outcome<Ni*> Node::add_ni(NiConfig config, LndMaker& maker) {
+  config.shards = shards_of(config.cpts);
+  if (config.shards.none()) return failure(Errc::kInvalid, "no shard serves the CPTs of the NI");
+  const auto added = coordinator_->add_ni(config);
+  if (!added) return added;
+  Ni& ni = **added;
+  shared_.local.store(&coordinator_->local(), std::memory_order_release);
+  if (!running_) {
+    for (const auto& shard : shards_) {
+      if (ni.shards[shard->shard()]) plug_here(*shard, ni, maker);
+    }
+    ni.plugged.set(true);
+    return added;
+  }
+  PlugNi& plug = *plugs_.emplace_back(std::make_unique<PlugNi>(*this, ni, maker));
+  shards_[0]->call(plug, 0);
+  return added;
+}
+
+Outcome<void> Node::remove_ni(const Nid& nid) {
+  const auto removed = coordinator_->remove_ni(nid);
+  if (!removed) return removed;
+  shared_.local.store(&coordinator_->local(), std::memory_order_release);
+  return {};
+}
+
+void Node::release_ni(Ni& ni) {
+  UnplugNi& unplug = *unplugs_.emplace_back(std::make_unique<UnplugNi>(*this, ni));
+  shards_[0]->call(unplug, 0);
+}
+
+void Node::set_lazy(PortalId portal, bool lazy) {
+  portals_.set_lazy(portal, lazy);
+  const ShardId home = portals_.home(portal);
+  shared_.lazy_attached[home].set.store(true, std::memory_order_release);
+  shared_.doorbells[home]->ring();
+}
+
+unsigned Node::coordinate(Instant now) {
+  unsigned work = coordinator_->step(now);
+  while (!to_release_.empty()) {
+    Errand* const errand = errands_.take();
+    if (errand == nullptr) break;
+    PeerNi& peer_ni = *to_release_.back();
+    to_release_.pop_back();
+    shards_[0]->releaser().begin(*errand, peer_ni);
+    ++work;
+  }
+  return work;
+}
+
+void Node::want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) {
+  coordinator_->want_peer(parcel, nid, received_on);
+}
+
+void Node::discover(Parcel& parcel, const Nid& nid) {
+  PeerNi* const peer_ni = coordinator_->peers().find(nid);
+  if (peer_ni == nullptr) return coordinator_->want_peer(parcel, nid, nullptr);
+  coordinator_->discover(parcel, *peer_ni);
+}
+
+void Node::release_peer_ni(PeerNi& ni) {
+  to_release_.push_back(&ni);
+}
+
+void Node::released(Errand& errand) {
+  PeerNi& peer_ni = *errand.peer_ni;
+  errands_.give(&errand);
+  coordinator_->peer_ni_released(peer_ni);
+}
+
+bool Node::idle() const {
+  return to_release_.empty() && errands_.free_count() == errands_.capacity() && unplugs_.empty() &&
+         plugs_.empty() &&
+         std::ranges::all_of(shards_, [](const auto& shard) { return shard->idle(); });
+}
+
+}  // namespace plnet::lnet
