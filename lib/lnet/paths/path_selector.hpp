@@ -30,6 +30,7 @@ class PathSelector {
     if (local_.nets.empty()) return std::unexpected(Errc::kNetworkDown);
     peer_ = destination_->peer.load(std::memory_order_acquire);
     PLNET_CHECK(peer_ != nullptr, "a published peer NI belongs to a peer");
+    preferred_ = destination_->preferred_ni.get();
     return request_.source.is_any() ? from_any() : from_given();
   }
 
@@ -77,10 +78,9 @@ class PathSelector {
   // multi-rail has one NID on a net, so there is no other NID to ask. Null: none of those that
   // there are, on `net` if that is not null.
   [[nodiscard]] Ni* preferred_ni(const Net* net) const {
-    const Ni* const preferred = destination_->preferred_ni.get();
-    if (preferred == nullptr) return nullptr;
+    if (preferred_ == nullptr) return nullptr;
     const std::span<Ni* const> nis = net != nullptr ? net->nis : std::span(local_.nis);
-    const auto found = std::ranges::find(nis, preferred);
+    const auto found = std::ranges::find(nis, preferred_);
     return found != nis.end() ? *found : nullptr;
   }
   // lustre-release lnet/lnet/lib-move.c: lnet_set_non_mr_pref_nid()
@@ -105,7 +105,7 @@ class PathSelector {
     path.next_hop = next_hop;
     path.destination = next_hop;
     path.keeps_source = request_.forwarded;
-    path.record_preference = wants_preference && next_hop->preferred_ni.get() == nullptr;
+    path.record_preference = wants_preference && preferred_ == nullptr;
     return path;
   }
 
@@ -130,7 +130,9 @@ class PathSelector {
       path.next_hop = best.gateway_ni;
     }
     path.ni = ni != nullptr ? ni : best_ni(*local_.net(path.next_hop->net));
-    path.record_preference = wants_preference() && path.destination->preferred_ni.get() == nullptr;
+    const Ni* const preferred =
+        path.destination == destination_ ? preferred_ : path.destination->preferred_ni.get();
+    path.record_preference = wants_preference() && preferred == nullptr;
     return path;
   }
 
@@ -304,6 +306,8 @@ class PathSelector {
   Trace& trace_;
   PeerNi* const destination_;
   Peer* peer_ = nullptr;
+  // Read once: another shard may be recording it, and must then be found out by the exchange.
+  const Ni* preferred_ = nullptr;
 };
 
 }  // namespace plnet::lnet

@@ -320,6 +320,16 @@ TEST_F(PathCases, routes_that_are_down_are_no_way) {
   EXPECT_EQ(site.select(nowhere.ni()).error(), Errc::kNoRoute);
 }
 
+TEST(PathRotation, what_goes_the_only_way_counts_for_those_who_can_choose) {
+  Site site;
+  site.add_net(kTcp0, 1);
+  site.add_net(kTcp1, 1);
+  SitePeer& simple = site.add_peer(true, {{kTcp0, 1}});
+  SitePeer& rich = site.add_peer(true, {{kTcp0, 1}, {kTcp1, 1}});
+  expect_direct(site.select(simple.ni()), site.ni(0), simple.ni());
+  expect_direct(site.select(rich.ni()), site.ni(1), rich.ni(1));
+}
+
 TEST(PathRotation, equal_interfaces_and_routes_are_used_evenly) {
   Site site;
   site.add_net(kTcp0, 3);

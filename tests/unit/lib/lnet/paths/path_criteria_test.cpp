@@ -86,7 +86,7 @@ void climb(const std::vector<Rung>& ladder, const std::function<void(Arena&)>& b
            const std::function<const void*(Arena&, const Path&)>& winner_of,
            const std::function<const void*(Arena&, std::size_t)>& candidate) {
   for (std::size_t rung = 0; rung < ladder.size(); ++rung) {
-    for (const std::size_t good : {0, 1}) {
+    for (const std::size_t good : {0U, 1U}) {
       SCOPED_TRACE(std::string(text_of(ladder[rung].criterion)) + ", candidate " +
                    std::to_string(good));
       Arena arena;
