@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/config/module_options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "lib/lnet/names/ip2nets_text.hpp"
+#include "lib/lnet/names/networks_text.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/names/routes_text.hpp"
+#include "lib/lnet/names/text_part.hpp"
+#include "lib/runtime/config/yaml_document.hpp"
+#include "lib/runtime/config/yaml_text.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+constexpr std::size_t kOptionsMax = 1024;  // in one file; all modules together have about 120
+
+// One word of a line and where it began.
+struct Word {
+  std::string text;
+  Position at;
+};
+
+// Lines joined where one ends with a backslash, words without their quotes.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : text_(text) {}
+
+  // The next line that is neither empty nor a comment; empty at the end.
+  std::vector<Word> next() {
+    while (at_ < text_.size()) {
+      std::vector<Word> words = read_line();
+      if (!words.empty()) return words;
+    }
+    return {};
+  }
+
+ private:
+  void step() {
+    if (text_[at_] == '\n') {
+      ++position_.line;
+      position_.column = 1;
+    } else if ((static_cast<unsigned char>(text_[at_]) & 0xc0U) != 0x80U) {
+      ++position_.column;
+    }
+    ++at_;
+  }
+
+  bool skip_continuation() {
+    const std::string_view rest = text_.substr(at_);
+    const bool here = rest.starts_with("\\\n") || rest.starts_with("\\\r\n");
+    if (!here) return false;
+    while (text_[at_] != '\n')
+      step();
+    step();
+    return true;
+  }
+
+  [[nodiscard]] bool at_end_of_line() const { return at_ >= text_.size() || text_[at_] == '\n'; }
+
+  std::vector<Word> read_line() {
+    std::vector<Word> words;
+    while (!at_end_of_line()) {
+      if (skip_continuation()) continue;
+      const char letter = text_[at_];
+      if (letter == ' ' || letter == '\t' || letter == '\r') {
+        step();
+      } else if (letter == '#' && words.empty()) {
+        while (!at_end_of_line())
+          if (!skip_continuation()) step();
+      } else {
+        words.push_back(read_word());
+      }
+    }
+    if (at_ < text_.size()) step();
+    return words;
+  }
+
+  // Up to a blank that is not within quotes. A quote that does not end, ends with the text.
+  Word read_word() {
+    Word word{.text = {}, .at = position_};
+    char quote = 0;
+    while (at_ < text_.size()) {
+      const char letter = text_[at_];
+      if (skip_continuation()) continue;
+      const bool blank = letter == ' ' || letter == '\t' || letter == '\r';
+      if (quote == 0 && (blank || letter == '\n')) break;
+      if (quote == 0 && (letter == '"' || letter == '\'')) {
+        quote = letter;
+      } else if (letter == quote) {
+        quote = 0;
+      } else {
+        word.text += letter;
+      }
+      step();
+    }
+    return word;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  Position position_;
+};
+
+struct VariableOption {
+  std::string_view name;
+  std::string_view variable;
+};
+// lnet_peer_discovery_disabled is the other way round and stands by itself.
+constexpr auto kVariables = std::to_array<VariableOption>({
+    {"lnet_numa_range", "numa_range"},
+    {"lnet_interfaces_max", "max_interfaces"},
+    {"lnet_drop_asym_route", "drop_asym_route"},
+    {"lnet_retry_count", "retry_count"},
+    {"lnet_transaction_timeout", "transaction_timeout"},
+    {"lnet_health_sensitivity", "health_sensitivity"},
+    {"lnet_recovery_interval", "recovery_interval"},
+    {"router_sensitivity_percentage", "router_sensitivity"},
+    {"lnet_response_tracking", "response_tracking"},
+    {"lnet_recovery_limit", "recovery_limit"},
+    {"lnet_max_recovery_ping_interval", "max_recovery_ping_interval"},
+});
+
+// Kept for those parts that look them up.
+constexpr auto kKeptOfLnet = std::to_array<std::string_view>(
+    {"accept", "accept_port", "accept_port_bulk", "accept_backlog", "accept_timeout",
+     "peer_buffer_credits", "auto_down", "check_routers_before_use", "avoid_asym_router_failure",
+     "alive_router_check_interval", "live_router_check_interval", "dead_router_check_interval",
+     "router_ping_timeout", "lock_prim_nid", "portal_rotor"});
+
+constexpr auto kUselessOfLnet = std::to_array<std::string_view>(
+    {"config_on_load", "enable_sysctl_setup", "rnet_htable_size", "use_tcp_bonding",
+     "local_nid_dist_zero", "cpu_npartitions", "cpu_pattern"});
+
+constexpr auto kOfSocklnd = std::to_array<std::string_view>({"sock_timeout",
+                                                             "credits",
+                                                             "peer_credits",
+                                                             "peer_buffer_credits",
+                                                             "peer_timeout",
+                                                             "nconnds",
+                                                             "nconnds_max",
+                                                             "min_reconnectms",
+                                                             "max_reconnectms",
+                                                             "eager_ack",
+                                                             "typed_conns",
+                                                             "min_bulk",
+                                                             "tx_buffer_size",
+                                                             "rx_buffer_size",
+                                                             "nagle",
+                                                             "round_robin",
+                                                             "keepalive",
+                                                             "keepalive_idle",
+                                                             "keepalive_count",
+                                                             "keepalive_intvl",
+                                                             "enable_csum",
+                                                             "inject_csum_error",
+                                                             "nonblk_zcack",
+                                                             "zc_min_payload",
+                                                             "zc_recv",
+                                                             "zc_recv_min_nfrags",
+                                                             "conns_per_peer",
+                                                             "skip_mr_route_setup",
+                                                             "tos",
+                                                             "nscheds"});
+
+constexpr auto kOfO2iblnd = std::to_array<std::string_view>({"service",
+                                                             "cksum",
+                                                             "timeout",
+                                                             "nscheds",
+                                                             "conns_per_peer",
+                                                             "ntx",
+                                                             "credits",
+                                                             "peer_credits",
+                                                             "peer_credits_hiw",
+                                                             "peer_buffer_credits",
+                                                             "peer_timeout",
+                                                             "ipif_name",
+                                                             "retry_count",
+                                                             "rnr_retry_count",
+                                                             "keepalive",
+                                                             "ib_mtu",
+                                                             "concurrent_sends",
+                                                             "map_on_demand",
+                                                             "fmr_pool_size",
+                                                             "fmr_flush_trigger",
+                                                             "fmr_cache",
+                                                             "dev_failover",
+                                                             "require_privileged_port",
+                                                             "use_privileged_port",
+                                                             "wrq_sge",
+                                                             "tos",
+                                                             "use_fastreg_gaps"});
+
+template <class Names>
+bool is_in(const Names& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// `options MODULE` once the words of it are taken apart.
+class Reader {
+ public:
+  Reader(ConfigErrors& errors, std::string_view file, const lnet::NodeConfig& base)
+      : errors_(errors), file_(file) {
+    result_.config = base;
+  }
+
+  void read(std::string_view text) {
+    Lines lines(text);
+    for (auto words = lines.next(); !words.empty(); words = lines.next())
+      take_line(words);
+    join();
+  }
+
+  [[nodiscard]] ModuleOptions take() { return std::move(result_); }
+
+ private:
+  struct Given {
+    std::string value;
+    Position at;
+  };
+
+  void note(Position at, std::string_view what) {
+    if (result_.notes.size() >= kMaxConfigErrors) return;
+    result_.notes.push_back(fmt::format("{}:{}:{}: {}", file_, at.line, at.column, what));
+  }
+
+  void take_line(const std::vector<Word>& words) {
+    if (words[0].text != "options") {
+      return note(words[0].at, fmt::format("'{}' is passed over", shown(words[0].text)));
+    }
+    if (words.size() < 2) return errors_.add(words[0].at, "'options' without a module");
+    const std::string& module = words[1].text;
+    const bool ours = module == "lnet" || module == "ksocklnd" || module == "ko2iblnd";
+    if (!ours) {
+      return note(words[1].at,
+                  fmt::format("options of module '{}' are passed over", shown(module)));
+    }
+    for (std::size_t i = 2; i < words.size(); ++i)
+      take_option(module, words[i]);
+  }
+
+  void take_option(const std::string& module, const Word& word) {
+    const std::size_t equals = word.text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return errors_.add(word.at, fmt::format("'{}', expected name=value", shown(word.text)));
+    }
+    const std::string name = word.text.substr(0, equals);
+    std::string value = word.text.substr(equals + 1);
+    // 'networks="tcp(eth0)"': the inner quotes are left.
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+      value = value.substr(1, value.size() - 2);
+    }
+    if (value.size() > lnet::kNamesTextMax) {
+      return errors_.add(word.at, fmt::format("{}: {} characters, expected at most {}", name,
+                                              value.size(), lnet::kNamesTextMax));
+    }
+    if (++count_ > kOptionsMax) return;
+    if (module == "lnet") {
+      take_lnet(name, {value, word.at});
+    } else {
+      take_of_driver(module, name, {value, word.at});
+    }
+  }
+
+  void take_of_driver(const std::string& module, const std::string& name, const Given& given) {
+    const bool known = module == "ksocklnd" ? is_in(kOfSocklnd, name) : is_in(kOfO2iblnd, name);
+    if (!known) {
+      return note(given.at, fmt::format("option '{}' of {} is not supported", shown(name), module));
+    }
+    keep(module, name, given);
+  }
+
+  void keep(const std::string& module, const std::string& name, const Given& given) {
+    if (find_unfit_text(given.value)) {
+      return errors_.add(given.at, fmt::format("{}: expected printable text", name));
+    }
+    auto& options = result_.config.module_options;
+    const auto known = std::ranges::find_if(options, [&](const lnet::ModuleOption& option) {
+      return option.module == module && option.name == name;
+    });
+    if (known != options.end()) {
+      known->value = given.value;
+    } else {
+      options.push_back({module, name, given.value});
+    }
+  }
+
+  void take_lnet(const std::string& name, const Given& given) {
+    if (name == "networks" || name == "ip2nets" || name == "routes") {
+      texts_.insert_or_assign(name, given);
+    } else if (name == "forwarding") {
+      take_forwarding(given);
+    } else if (name.ends_with("_router_buffers")) {
+      take_buffers(name, given);
+    } else if (name == "lnet_peer_discovery_disabled") {
+      if (const auto number = number_of(name, given, 0, 1)) {
+        result_.config.parameters.discovery = *number == 0 ? 1 : 0;
+      }
+    } else if (is_in(kKeptOfLnet, name)) {
+      keep("lnet", name, given);
+    } else if (is_in(kUselessOfLnet, name)) {
+      note(given.at, fmt::format("option '{}' has no effect here{}", name,
+                                 name.starts_with("cpu_") ? ": see plnet.cpts" : ""));
+    } else {
+      take_variable(name, given);
+    }
+  }
+
+  void take_variable(const std::string& name, const Given& given) {
+    const auto* const option = std::ranges::find(kVariables, name, &VariableOption::name);
+    if (option == kVariables.end()) {
+      return errors_.add(given.at, fmt::format("module lnet has no option '{}'", shown(name)));
+    }
+    const auto number = number_of(name, given, 0, INT32_MAX);
+    if (!number) return;
+    const auto set = lnet::set_global_variable(
+        result_.config.parameters, *lnet::find_global_variable(option->variable), *number);
+    if (!set) errors_.add(given.at, fmt::format("{}: {}", name, set.error().what));
+  }
+
+  std::optional<std::int64_t> number_of(const std::string& name, const Given& given,
+                                        std::int64_t low, std::int64_t high) {
+    const auto number = parse_integer(given.value);
+    if (number && *number >= low && *number <= high) return *number;
+    errors_.add(given.at, fmt::format("{}: '{}', expected a number from {} to {}", name,
+                                      shown(given.value), low, high));
+    return std::nullopt;
+  }
+
+  void take_forwarding(const Given& given) {
+    if (given.value == "enabled" || given.value == "disabled" || given.value.empty()) {
+      result_.config.routing = given.value == "enabled";
+    } else {
+      errors_.add(given.at, fmt::format("forwarding: '{}', expected enabled, disabled or nothing",
+                                        shown(given.value)));
+    }
+  }
+
+  void take_buffers(const std::string& name, const Given& given) {
+    lnet::BuffersConfig& buffers = result_.config.buffers;
+    std::int32_t* const buffer = name.starts_with("tiny_")    ? &buffers.tiny
+                                 : name.starts_with("small_") ? &buffers.small
+                                 : name.starts_with("large_") ? &buffers.large
+                                                              : nullptr;
+    if (buffer == nullptr) {
+      return errors_.add(given.at, fmt::format("module lnet has no option '{}'", shown(name)));
+    }
+    if (const auto number = number_of(name, given, 0, INT32_MAX)) {
+      *buffer = static_cast<std::int32_t>(*number);
+    }
+  }
+
+  // What can be judged only when all lines are read.
+  void join() {
+    const auto networks = texts_.find("networks");
+    const auto ip2nets = texts_.find("ip2nets");
+    const auto routes = texts_.find("routes");
+    const bool both = networks != texts_.end() && !networks->second.value.empty() &&
+                      ip2nets != texts_.end() && !ip2nets->second.value.empty();
+    if (both) {
+      return errors_.add(ip2nets->second.at, "both networks and ip2nets, expected one of them");
+    }
+    if (networks != texts_.end()) join_networks(networks->second);
+    if (ip2nets != texts_.end()) join_ip2nets(ip2nets->second);
+    if (routes != texts_.end()) join_routes(routes->second);
+    if (!errors_.empty()) return;
+    for (const lnet::NodeConfigIssue& issue : check_node_config(result_.config))
+      errors_.add({}, fmt::format("{}: {}", issue.path, issue.what));
+  }
+
+  void join_networks(const Given& given) {
+    auto networks = lnet::parse_networks(given.value);
+    if (!networks) return errors_.add(given.at, fmt::format("networks: {}", networks.error().what));
+    auto& nets = result_.config.nets;
+    nets.clear();
+    for (const lnet::NetworkSpec& network : *networks) {
+      lnet::NetConfig& net = nets.emplace_back();
+      net.net = network.net;
+      for (const lnet::InterfaceSpec& interface : network.interfaces) {
+        lnet::NiConfig& ni = net.nis.emplace_back();
+        if (!interface.name.empty()) ni.interfaces = {interface.name};
+        ni.cpts = interface.cpts;
+      }
+    }
+  }
+
+  void join_ip2nets(const Given& given) {
+    if (auto rules = lnet::parse_ip2nets(given.value); !rules) {
+      return errors_.add(given.at, fmt::format("ip2nets: {}", rules.error().what));
+    }
+    result_.config.ip2nets_text = given.value;
+  }
+
+  // A site has the same routes on all its nodes: those to a network of this one are meant for
+  // others, and one that is there twice is there once (lustre-release lnet/lnet/config.c:
+  // lnet_parse_route()).
+  void join_routes(const Given& given) {
+    auto routes = lnet::parse_routes(given.value);
+    if (!routes) return errors_.add(given.at, fmt::format("routes: {}", routes.error().what));
+    lnet::NodeConfig& config = result_.config;
+    config.routes.clear();
+    std::set<std::string> seen;
+    for (const lnet::RouteSpec& route : *routes) {
+      const std::string gateway = text_of(route.gateway);
+      if (config.net(route.net) != nullptr || route.gateway.net() == route.net) {
+        note(given.at, fmt::format("route to {} by {} is left out: a network of this node",
+                                   lnet::text_of_net(route.net), gateway));
+      } else if (seen.insert(fmt::format("{} {}", route.net, gateway)).second) {
+        config.routes.push_back(route);
+      }
+    }
+  }
+
+  ConfigErrors& errors_;
+  std::string_view file_;
+  ModuleOptions result_;
+  std::map<std::string, Given, std::less<>> texts_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+std::expected<ModuleOptions, ConfigErrors> read_module_options(std::string_view text,
+                                                               std::string_view file_name,
+                                                               const lnet::NodeConfig& base) {
+  ConfigErrors errors(text, file_name);
+  if (text.size() > kMaxYamlBytes) {
+    errors.add({}, fmt::format("{} bytes, expected at most {}", text.size(), kMaxYamlBytes));
+    return std::unexpected(std::move(errors));
+  }
+  Reader reader(errors, file_name, base);
+  reader.read(text);
+  if (!errors.empty()) return std::unexpected(std::move(errors));
+  return reader.take();
+}
+
+}  // namespace plnet::runtime
