@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/coordinator.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::lnet {
+
+using Id = CoordinatorTable::Id;
+
+namespace {
+
+// How soon to look again whether readers and homes have let go.
+constexpr Duration kLookAgain = std::chrono::milliseconds(1);
+
+}  // namespace
+
+Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement& placement,
+                         Parameters& parameters, CoordinatorHost& host, PingMemory memory)
+    : parameters_(parameters),
+      host_(host),
+      networks_(qsbr),
+      directory_(limits.peers, qsbr, placement, *this),
+      rules_(directory_),
+      ping_target_(host.data(), memory.split(PingTarget::kBuffers)),
+      exchanges_(memory.split(limits.exchanges)),
+      discovery_({.directory = directory_,
+                  .rules = rules_,
+                  .operations = host.data(),
+                  .parameters = parameters,
+                  .ping_target = ping_target_,
+                  .exchanges = exchanges_,
+                  .observer = *this}),
+      push_target_(host.data(), discovery_, memory.split(1)),
+      node_ping_(host.data(), exchanges_),
+      wanted_max_(limits.waiting_for_peers) {
+  wanted_.reserve(wanted_max_);
+  directory_.set_local(networks_.view());
+  (void)ping_target_.set_discovery(parameters.discovery.get() != 0);
+}
+
+// Parcels.
+
+void Coordinator::answer(Parcel& parcel, Result<void> outcome) {
+  parcel.outcome = outcome;
+  host_.wait_over(parcel);
+}
+
+void Coordinator::want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) {
+  counters_.add(Id::kWanted);
+  if (shut_) return answer(parcel, std::unexpected(Errc::kShutdown));
+  const auto made = directory_.create_by_traffic(nid, received_on, host_.now());
+  if (made) return answer(parcel, {});
+  if (made.error() == Errc::kAgain && wanted_.size() < wanted_max_) {
+    counters_.add(Id::kWantedWaited);
+    wanted_.push_back({&parcel, nid, received_on});
+    return;
+  }
+  counters_.add(Id::kWantedRefused);
+  answer(parcel, std::unexpected(made.error()));
+}
+
+void Coordinator::ask_again_for_peers() {
+  room_has_come_ = false;
+  std::size_t kept = 0;
+  for (const Wanted wanted : wanted_) {
+    const auto made = directory_.create_by_traffic(wanted.nid, wanted.received_on, host_.now());
+    if (!made && made.error() == Errc::kAgain) {
+      wanted_[kept++] = wanted;
+      continue;
+    }
+    if (!made) counters_.add(Id::kWantedRefused);
+    answer(*wanted.parcel, made ? Result<void>() : std::unexpected(made.error()));
+  }
+  wanted_.resize(kept);
+}
+
+void Coordinator::discover(Parcel& parcel, PeerNi& ni) {
+  counters_.add(Id::kDiscover);
+  if (record_of(ni).stage != PeerNiStage::kLive) {
+    counters_.add(Id::kDiscoverGone);
+    return answer(parcel, {});
+  }
+  discovery_.wait_for(PeerDirectory::peer_of(record_of(ni)), parcel);
+}
+
+void Coordinator::peer_ni_released(PeerNi& ni) {
+  directory_.peer_ni_released(ni);
+  discovery_.peer_ni_released();
+  room_has_come_ = true;
+}
+
+// Time.
+
+void Coordinator::release_nis() {
+  networks_.step();
+  for (std::size_t i = 0; i < removed_.size();) {
+    Ni* ni = removed_[i];
+    if (!networks_.readers_passed(*ni)) {
+      ++i;
+      continue;
+    }
+    removed_.erase(removed_.begin() + static_cast<std::ptrdiff_t>(i));
+    releasing_.push_back(ni);
+    host_.release_ni(*ni);
+  }
+}
+
+void Coordinator::ni_released(Ni& ni) {
+  std::erase(releasing_, &ni);
+  directory_.forget_local(ni);  // a shard may have recorded it when it was gone already
+  networks_.released(ni);
+}
+
+unsigned Coordinator::step(Instant now, unsigned budget) {
+  unsigned done = directory_.step(budget);
+  release_nis();
+  if (ping_target_.step()) {
+    discovery_.push_to_all(false);
+    ++done;
+  }
+  push_target_.grow(discovery_.wanted_push_bytes());
+  if (!shut_ && !push_target_.step()) counters_.add(Id::kTargetFailed);
+  done += discovery_.step(budget);
+  node_ping_.step(now);
+  while (Parcel* parcel = discovery_.take_ended()) {
+    host_.wait_over(*parcel);
+    ++done;
+  }
+  // Also when a record has passed its last readers, which nobody reports.
+  if (!wanted_.empty() && (room_has_come_ || done > 0)) ask_again_for_peers();
+  return done;
+}
+
+Instant Coordinator::next_deadline(Instant now) {
+  if (discovery_.has_work() || (!shut_ && !push_target_.posted())) return now;
+  const bool waiting = directory_.waiting() || !wanted_.empty() || !removed_.empty();
+  return std::min(waiting ? now + kLookAgain : Instant::max(), node_ping_.next_deadline());
+}
+
+// Local NIs.
+
+void Coordinator::local_changed() {
+  const LocalView& view = networks_.view();
+  directory_.set_local(view);
+  std::array<PingEntry, kNisMax> entries{};
+  std::size_t count = 0;
+  for (const Ni* ni : view.nis)
+    entries[count++] = {ni->nid, ni->status.get()};
+  if (!ping_target_.set_interfaces(std::span(entries).first(count)))
+    counters_.add(Id::kTargetFailed);
+  discovery_.push_to_all(false);
+}
+
+Outcome<Ni*> Coordinator::add_ni(const NiConfig& config) {
+  const bool new_net = !networks_.has_net(config.nid.net());
+  const auto added = networks_.add(config);
+  if (!added) return added;
+  local_changed();
+  if (new_net) directory_.net_added(config.nid.net());
+  return added;
+}
+
+Outcome<void> Coordinator::remove_ni(const Nid& nid) {
+  const auto removed = networks_.remove(nid);
+  if (!removed) return std::unexpected(removed.error());
+  Ni& ni = **removed;
+  for (Wanted& wanted : wanted_) {
+    if (wanted.received_on == &ni) wanted.received_on = nullptr;
+  }
+  directory_.set_local(networks_.view());
+  directory_.forget_local(ni);
+  if (!networks_.has_net(ni.net)) {
+    rules_.net_removed(ni.net);
+    directory_.commit();
+  }
+  removed_.push_back(&ni);
+  local_changed();
+  return {};
+}
+
+void Coordinator::set_ni_status(Ni& ni, std::uint32_t status, bool push) {
+  ni.status.set(status);
+  if (ping_target_.set_status(ni.nid, status) && push) discovery_.push_to_all(true);
+}
+
+// Peers and parameters.
+
+PeerResult<void> Coordinator::add_peer(const Nid& primary, const Nid& nid, bool multi_rail,
+                                       bool lock_primary) {
+  const auto added = rules_.configure(primary, nid, multi_rail, lock_primary, host_.now());
+  directory_.commit();
+  return added;
+}
+
+PeerResult<void> Coordinator::delete_peer(const Nid& primary, const Nid& nid, bool force) {
+  const auto deleted = rules_.unconfigure(primary, nid, force);
+  directory_.commit();
+  return deleted;
+}
+
+void Coordinator::discover(DiscoverRequest& request, bool force) {
+  const auto made = directory_.create_by_traffic(request.nid, nullptr, host_.now());
+  if (made) Discovery::make_stale(PeerDirectory::peer_of(record_of(**made)), force);
+  discovery_.discover(request);
+}
+
+void Coordinator::ping(PingRequest& request) {
+  node_ping_.start(request, host_.now(),
+                   static_cast<std::uint32_t>(std::max(parameters_.max_interfaces.get(), 1)));
+}
+
+// lustre-release lnet/lnet/api-ni.c: discovery_set()
+void Coordinator::set_discovery(bool on) {
+  if ((parameters_.discovery.get() != 0) == on) return;
+  (void)ping_target_.set_discovery(on);
+  if (!on) discovery_.push_to_all(true);
+  parameters_.discovery.set(on ? 1 : 0);
+}
+
+void Coordinator::set_routing(bool on, bool push) {
+  if (ping_target_.set_routing(on) && push) discovery_.push_to_all(true);
+}
+
+void Coordinator::shut_down() {
+  shut_ = true;
+  for (const Wanted& wanted : wanted_)
+    answer(*wanted.parcel, std::unexpected(Errc::kShutdown));
+  wanted_.clear();
+  discovery_.shut_down();
+  node_ping_.shut_down();
+  push_target_.close();
+  ping_target_.close();
+}
+
+bool Coordinator::quiet() const {
+  return discovery_.quiet() && node_ping_.quiet() && !push_target_.posted();
+}
+
+}  // namespace plnet::lnet

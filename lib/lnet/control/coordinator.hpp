@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of a node that makes and changes what all shards read: local NIs, peers, and through
+// discovery what peers consist of. It has no thread: a shard of its own choice hosts it, hands it
+// parcels and events, and steps it once a turn. Nothing here blocks.
+// Places for what comes later: DiscoveryObserver (router aliveness, recovery pings), and
+// PeerDirectoryHooks::on_peer_ni_added() (UDSP), both implemented here.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/base/qsbr.hpp"
+#include "lib/lnet/control/discovery.hpp"
+#include "lib/lnet/control/local_networks.hpp"
+#include "lib/lnet/control/node_ping.hpp"
+#include "lib/lnet/control/ping_target.hpp"
+#include "lib/lnet/control/push_target.hpp"
+#include "lib/lnet/node/data_operations.hpp"
+#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
+#include "lib/lnet/peers/peer_rules.hpp"
+
+namespace plnet::lnet {
+
+// What the coordinator asks of the shard that hosts it. None of these calls back into it, but for
+// the two …_released(), which may come at once.
+class CoordinatorHost {
+ public:
+  virtual ~CoordinatorHost() = default;
+  // That shard's.
+  [[nodiscard]] virtual DataOperations& data() = 0;
+  // The parcel goes home; its outcome is set.
+  virtual void wait_over(Parcel& parcel) = 0;
+  // See PeerDirectoryHooks::release_peer_ni(); then Coordinator::peer_ni_released().
+  virtual void release_peer_ni(PeerNi& ni) = 0;
+  // No shard finds this NI any more: its Lnds are shut down, and when no message names it,
+  // Coordinator::ni_released() is called.
+  virtual void release_ni(Ni& ni) = 0;
+  // Of this turn.
+  [[nodiscard]] virtual Instant now() const = 0;
+};
+
+struct CoordinatorLimits {
+  PeerLimits peers;
+  // Pings and pushes under way, and pushes of others being looked at: one slot each.
+  std::size_t exchanges = 64;
+  // Messages that wait until a peer can be made.
+  std::size_t waiting_for_peers = 1024;
+};
+
+#define PLNET_COORDINATOR_COUNTERS(X)                                                             \
+  X(kWanted, "peers_wanted", "requests", kCount, "shards that asked for a peer")                  \
+  X(kWantedRefused, "peers_wanted_refused", "requests", kCount, "of them, that got none")         \
+  X(kWantedWaited, "peers_wanted_waited", "requests", kCount, "of them, that waited for room")    \
+  X(kDiscover, "discoveries_wanted", "requests", kCount, "messages that asked for discovery")     \
+  X(kDiscoverGone, "discoveries_gone", "requests", kCount, "of them, for an interface that went") \
+  X(kTargetFailed, "ping_targets_failed", "attempts", kCount, "no descriptor for ping or push")
+
+PLNET_COUNTERS(CoordinatorTable, PLNET_COORDINATOR_COUNTERS);
+using CoordinatorCounters = Counters<CoordinatorTable>;
+
+class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver {
+ public:
+  // What `memory` must have.
+  [[nodiscard]] static std::size_t memory_bytes(const CoordinatorLimits& limits) {
+    return (PingTarget::kBuffers + 1 + limits.exchanges) * kPingSlotBytes;
+  }
+
+  // Allocates; start-up only. All references outlive it. Portal 0 is to be lazy.
+  Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement& placement,
+              Parameters& parameters, CoordinatorHost& host, PingMemory memory);
+
+  // Any shard.
+  [[nodiscard]] const PeerDirectory& peers() const { return directory_; }
+  [[nodiscard]] const LocalView& local() const { return networks_.view(); }
+
+  // The rest is for the hosting shard.
+
+  // A shard has looked in vain for the peer NI of a NID that a message came from (received_on) or
+  // goes to (nullptr). It looks again when the parcel is back.
+  void want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on);
+  // A message whose peer needs_discovery(). Back with an error: it fails with that.
+  void discover(Parcel& parcel, PeerNi& ni);
+  void peer_ni_released(PeerNi& ni);
+  void ni_released(Ni& ni);
+
+  // A bounded piece of what there is to do; `budget` peers. Returns the work done.
+  unsigned step(Instant now, unsigned budget = 64);
+  [[nodiscard]] Instant next_deadline(Instant now);
+
+  // Administration; each publishes what it changes before it returns.
+  [[nodiscard]] Outcome<Ni*> add_ni(const NiConfig& config);
+  [[nodiscard]] Outcome<void> remove_ni(const Nid& nid);
+  // In the ping buffer; `push`: and to all peers at once.
+  void set_ni_status(Ni& ni, std::uint32_t status, bool push);
+  PeerResult<void> add_peer(const Nid& primary, const Nid& nid, bool multi_rail,
+                            bool lock_primary = false);
+  PeerResult<void> delete_peer(const Nid& primary, const Nid& nid, bool force = false);
+  // `lnetctl discover`: `force` pings and pushes even if all is known.
+  void discover(DiscoverRequest& request, bool force);
+  void ping(PingRequest& request);
+  // With what else changes on that account: 7.7, 11.2.
+  void set_discovery(bool on);
+  void set_routing(bool on, bool push);
+  // To all multi-rail peers, whatever they have acknowledged.
+  void push_to_peers() { discovery_.push_to_all(true); }
+
+  // Nothing new begins; whoever waits is told. quiet(): all descriptors are back.
+  void shut_down();
+  [[nodiscard]] bool quiet() const;
+
+  [[nodiscard]] PeerDirectory& directory() { return directory_; }
+  [[nodiscard]] const Discovery& discovery() const { return discovery_; }
+  [[nodiscard]] const PingTarget& ping_target() const { return ping_target_; }
+  [[nodiscard]] const CoordinatorCounters& counters() const { return counters_; }
+
+ private:
+  struct Wanted {
+    Parcel* parcel = nullptr;
+    Nid nid;
+    const Ni* received_on = nullptr;
+  };
+
+  void release_peer_ni(PeerNi& ni) override { host_.release_peer_ni(ni); }
+  void on_peer_gone(Peer& peer) override { discovery_.peer_gone(record_of(peer)); }
+  void on_peer_lost_ni(Peer& peer) override { (void)discovery_.queue(record_of(peer)); }
+
+  void answer(Parcel& parcel, Result<void> outcome);
+  void ask_again_for_peers();
+  void local_changed();
+  void release_nis();
+
+  Parameters& parameters_;
+  CoordinatorHost& host_;
+  CoordinatorCounters counters_;
+  LocalNetworks networks_;
+  PeerDirectory directory_;
+  PeerRules rules_;
+  PingTarget ping_target_;
+  PingExchanges exchanges_;
+  Discovery discovery_;
+  PushTarget push_target_;
+  NodePing node_ping_;
+  std::vector<Wanted> wanted_;  // has its full capacity from the start
+  const std::size_t wanted_max_;
+  std::vector<Ni*> removed_;  // to be released when readers have passed
+  std::vector<Ni*> releasing_;
+  bool room_has_come_ = false;
+  bool shut_ = false;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/discovery.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace plnet::lnet {
+
+using Id = DiscoveryTable::Id;
+
+namespace {
+
+// Of all slots, those that stay free for pushes that others send.
+std::size_t kept_for_heard(std::size_t slots) {
+  return std::max(slots / 8, std::size_t{1});
+}
+
+}  // namespace
+
+Discovery::Discovery(const Parts& parts)
+    : directory_(parts.directory),
+      rules_(parts.rules),
+      operations_(parts.operations),
+      parameters_(parts.parameters),
+      ping_target_(parts.ping_target),
+      exchanges_(parts.exchanges),
+      observer_(parts.observer),
+      merge_(parts.directory, parts.rules, parts.parameters, parts.observer, counters_),
+      states_(std::make_unique<PeerDiscovery[]>(parts.directory.numbers())) {
+  PLNET_CHECK(exchanges_.capacity() >= 2, "one slot to ask and one to hear");
+}
+
+Discovery::~Discovery() = default;
+
+// lustre-release lnet/include/lnet/lib-lnet.h: lnet_peer_needs_push()
+bool Discovery::needs_push(const PeerDiscovery& state) const {
+  const PeerRecord& peer = *state.peer;
+  if (!peer.has(kPeerMultiRail) || peer.has(kPeerMarkDeleted | kPeerPushSent)) return false;
+  if (peer.has(kPeerForcePush)) return true;
+  if (peer.has(kPeerNoDiscovery) || parameters_.discovery.get() == 0) return false;
+  return state.acked_sequence < ping_target_.sequence();
+}
+
+// lustre-release lnet/include/lnet/lib-lnet.h: lnet_peer_needs_ping()
+bool Discovery::needs_ping(const PeerRecord& peer) {
+  return peer.has(kPeerForcePing) || !peer.has(kPeerNidsUpToDate);
+}
+
+bool Discovery::up_to_date(const PeerDiscovery& state) const {
+  constexpr std::uint32_t kNews =
+      kPeerDataPresent | kPeerPingFailed | kPeerPushFailed | kPeerMarkDeletion;
+  return !state.peer->has(kNews) && is_up_to_date(state.peer->state.get()) && !needs_push(state);
+}
+
+// Who is where.
+
+void Discovery::place(PeerDiscovery& state, DiscoveryPlace where, bool front) {
+  const bool was_in = state.place != DiscoveryPlace::kNone;
+  if (was_in) state.unlink();
+  state.place = where;
+  switch (where) {
+    case DiscoveryPlace::kNone:
+      if (was_in) counters_.subtract(Id::kQueued);
+      return;
+    case DiscoveryPlace::kRequested:
+      front ? requested_.push_front(state) : requested_.push_back(state);
+      break;
+    case DiscoveryPlace::kWorking: working_.push_back(state); break;
+    case DiscoveryPlace::kStarved: starved_.push_back(state); break;
+  }
+  if (was_in) return;
+  counters_.add(Id::kStarted);
+  counters_.add(Id::kQueued);
+  counters_.raise_to(Id::kQueuedMax, counters_.get(Id::kQueued));
+}
+
+// lustre-release lnet/lnet/peer.c: lnet_peer_queue_for_discovery()
+bool Discovery::queue(PeerRecord& peer) {
+  PLNET_CHECK(!peer.dead, "nobody discovers a peer that goes");
+  PeerDiscovery& state = state_of(peer);
+  state.peer = &peer;
+  peer.add_state(kPeerDiscovering);
+  if (state.place != DiscoveryPlace::kNone) return false;
+  place(state, DiscoveryPlace::kRequested);
+  return true;
+}
+
+void Discovery::attend(PeerDiscovery& state, bool front) {
+  if (!queue(*state.peer)) place(state, DiscoveryPlace::kRequested, front);
+}
+
+void Discovery::wait_for(PeerRecord& peer, Parcel& parcel) {
+  if (shut_) {
+    parcel.outcome = std::unexpected(Errc::kShutdown);
+    return ended_.push_back(parcel);
+  }
+  counters_.add(Id::kParked);
+  state_of(peer).parcels.push_back(parcel);
+  (void)queue(peer);
+}
+
+void Discovery::make_stale(PeerRecord& peer, bool force) {
+  peer.drop_state(kPeerNidsUpToDate);
+  if (force) peer.add_state(kPeerForcePing | kPeerForcePush);
+}
+
+void Discovery::discover(DiscoverRequest& request) {
+  request.rounds = 0;
+  PeerRecord* peer = directory_.peer_of(request.nid);
+  if (peer != nullptr && !peer->is(kPeerDiscovering)) state_of(*peer).error = {};
+  resumed_.push_back(request);
+}
+
+// lustre-release lnet/lnet/peer.c: lnet_discover_peer_locked(), a turn of its loop
+void Discovery::resume(DiscoverRequest& request, Result<void> error) {
+  PeerRecord* peer = directory_.peer_of(request.nid);
+  if (shut_) return request.done(std::unexpected(Errc::kShutdown));
+  if (!error) return request.done(error);
+  if (peer == nullptr) return request.done(std::unexpected(Errc::kNotFound));
+  PeerDiscovery& state = state_of(*peer);
+  state.peer = peer;
+  const bool once_is_enough = discovery_is_off(*peer, parameters_) && request.rounds > 0;
+  if (once_is_enough || up_to_date(state)) return request.done({});
+  if (request.rounds++ == kRoundsMax) return request.done(std::unexpected(Errc::kTimedOut));
+  state.waiters.push_back(request);
+  (void)queue(*peer);
+}
+
+void Discovery::push_to_all(bool force) {
+  sweep_force_ =
+      (sweep_at_ != UINT32_MAX && sweep_force_) || (force && parameters_.discovery.get() != 0);
+  sweep_at_ = 0;
+}
+
+// Ends.
+
+void Discovery::end_parcels(PeerDiscovery& state, Result<void> outcome) {
+  while (Parcel* parcel = state.parcels.pop_front()) {
+    parcel->outcome = outcome;
+    ended_.push_back(*parcel);
+  }
+}
+
+void Discovery::settle_waiters(PeerDiscovery& state) {
+  IntrusiveList<DiscoverRequest> waiters;
+  waiters.splice_back(state.waiters);
+  const Result<void> error = state.error;
+  while (DiscoverRequest* request = waiters.pop_front())
+    resume(*request, error);
+}
+
+// lustre-release lnet/lnet/peer.c: lnet_peer_discovery_complete()
+void Discovery::complete(PeerDiscovery& state, Result<void> outcome) {
+  PeerRecord& peer = *state.peer;
+  place(state, DiscoveryPlace::kNone);
+  peer.drop_state(kPeerDiscovering);
+  state.retries = 0;
+  if (!outcome) {
+    state.error = outcome;
+    peer.add_state(kPeerRediscover);
+  }
+  counters_.add(outcome ? Id::kCompleted : Id::kFailed);
+  if (peer.gateway_refs > 0) observer_.on_gateway_discovered(peer, outcome);
+  end_parcels(state, outcome);
+  settle_waiters(state);
+}
+
+void Discovery::peer_gone(PeerRecord& peer) {
+  PeerDiscovery& state = state_of(peer);
+  state.peer = nullptr;
+  place(state, DiscoveryPlace::kNone);
+  abandon(state.ping);
+  abandon(state.push);
+  drop_data(state);
+  // The NID may live on with another peer, or a new one: those who wait look again.
+  end_parcels(state, {});
+  resumed_.splice_back(state.waiters);
+  state.incomplete = false;
+  state.retries = 0;
+  state.data_bytes = state.peer_sequence = state.acked_sequence = 0;
+  state.source = state.target = Nid::any();
+  state.error = state.ping_error = state.push_error = {};
+}
+
+void Discovery::peer_ni_released() {
+  if (!incomplete_) return;
+  incomplete_ = false;
+  directory_.for_each([this](PeerRecord& peer) {
+    PeerDiscovery& state = state_of(peer);
+    if (!state.incomplete) return;
+    state.incomplete = false;
+    make_stale(peer, false);
+    (void)queue(peer);
+  });
+}
+
+void Discovery::shut_down() {
+  shut_ = true;
+  sweep_at_ = UINT32_MAX;
+  for (std::uint32_t number = 0; number < directory_.numbers(); ++number) {
+    PeerDiscovery& state = states_[number];
+    if (state.peer == nullptr) continue;
+    abandon(state.ping);
+    abandon(state.push);
+    drop_data(state);
+    place(state, DiscoveryPlace::kNone);
+    end_parcels(state, std::unexpected(Errc::kShutdown));
+    resumed_.splice_back(state.waiters);
+  }
+}
+
+// Slots.
+
+void Discovery::let_go(PingExchange& exchange) {
+  if (!exchanges_.let_go(exchange) || starved_.empty()) return;
+  place(*starved_.front(), DiscoveryPlace::kRequested);
+}
+
+// Its events find nobody from now on.
+void Discovery::abandon(PingExchange*& exchange) {
+  if (exchange == nullptr) return;
+  PingExchange& left = *exchange;
+  exchange = nullptr;
+  left.owner = nullptr;
+  left.held = false;
+  if (left.linked && !left.md.is_none()) {
+    (void)operations_.unlink(left.md);  // may end it inside the call
+  } else {
+    let_go(left);
+  }
+}
+
+void Discovery::drop_data(PeerDiscovery& state) {
+  if (state.data == nullptr) return;
+  PingExchange& data = *state.data;
+  state.data = nullptr;
+  data.owner = nullptr;  // its descriptor may have an event to come
+  data.held = false;
+  let_go(data);
+}
+
+// The state machine.
+
+bool Discovery::has_work() const {
+  return (!shut_ && !requested_.empty()) || !resumed_.empty() || !ended_.empty() ||
+         sweep_at_ != UINT32_MAX;
+}
+
+unsigned Discovery::step(unsigned budget) {
+  unsigned done = 0;
+  for (; done < budget && sweep_at_ != UINT32_MAX; ++done) {
+    if (PeerRecord* peer = directory_.by_number(sweep_at_)) {
+      if (sweep_force_ && peer->multi_rail()) peer->add_state(kPeerForcePush);
+      PeerDiscovery& state = state_of(*peer);
+      state.peer = peer;
+      if (needs_push(state)) (void)queue(*peer);
+    }
+    if (++sweep_at_ == directory_.numbers()) sweep_at_ = UINT32_MAX;
+  }
+  IntrusiveList<DiscoverRequest> resumed;
+  resumed.splice_back(resumed_);
+  for (; DiscoverRequest* request = resumed.pop_front(); ++done)
+    resume(*request, {});
+  for (; done < budget && !shut_ && !requested_.empty(); ++done)
+    look_at(*requested_.front());
+  return done;
+}
+
+void Discovery::look_at(PeerDiscovery& state) {
+  place(state, DiscoveryPlace::kWorking);
+  const Step step = examine(state);
+  switch (step.verdict) {
+    case Verdict::kGone: break;
+    case Verdict::kAgain:
+      if (state.peer != nullptr) place(state, DiscoveryPlace::kRequested, true);
+      break;
+    case Verdict::kEnd:
+      if (state.peer != nullptr) complete(state, step.outcome);
+      break;
+    case Verdict::kWait: break;
+  }
+}
+
+Discovery::Step Discovery::examine(PeerDiscovery& state) {
+  PeerRecord& peer = *state.peer;
+  if (peer.has(kPeerMarkDeletion)) return delete_peer(state);
+  if (peer.has(kPeerDataPresent)) return take_data(state);
+  if (peer.has(kPeerPingFailed)) return ping_failed(state);
+  if (peer.has(kPeerPushFailed)) return push_failed(state);
+  if (needs_ping(peer)) return send_ping(state);
+  if (needs_push(state)) return send_push(state);
+  return discovered(state);
+}
+
+// Whoever waits finds the NID gone and has the peer made anew.
+Discovery::Step Discovery::delete_peer(PeerDiscovery& state) {
+  counters_.add(Id::kDiscoveryLost);
+  directory_.destroy(*state.peer);
+  directory_.commit();
+  return {Verdict::kGone, {}};
+}
+
+Discovery::Step Discovery::ping_failed(PeerDiscovery& state) {
+  abandon(state.ping);
+  state.peer->drop_state(kPeerPingFailed);
+  state.peer->add_state(kPeerForcePing);
+  const Result<void> why = state.ping_error;
+  state.ping_error = {};
+  if (!why) return {Verdict::kEnd, why};
+  if (state.retries++ < kRetriesMax) return {Verdict::kAgain, {}};
+  counters_.add(Id::kRetriesOver);
+  return {Verdict::kEnd, std::unexpected(Errc::kProtocol)};
+}
+
+Discovery::Step Discovery::push_failed(PeerDiscovery& state) {
+  abandon(state.push);
+  state.peer->drop_state(kPeerPushFailed);
+  const Result<void> why = state.push_error;
+  state.push_error = {};
+  return why ? Step{Verdict::kAgain, {}} : Step{Verdict::kEnd, why};
+}
+
+Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
+  PeerRecord& peer = *state.peer;
+  if (state.ping != nullptr) return {Verdict::kWait, {}};  // its answer is as good
+  PingExchange* ping = exchanges_.free_count() > kept_for_heard(exchanges_.capacity())
+                           ? exchanges_.take(ExchangeKind::kPing, &state)
+                           : nullptr;
+  if (ping == nullptr) {
+    counters_.add(Id::kStarved);
+    place(state, DiscoveryPlace::kStarved);
+    return {Verdict::kWait, {}};
+  }
+  ping->fragment.length =
+      std::clamp<std::uint32_t>(state.data_bytes, kPingBytesMin, kPingSlotBytes);
+  const auto bound = operations_.bind({.fragments = std::span(&ping->fragment, 1),
+                                       .length = ping->fragment.length,
+                                       .threshold = 2,  // GET and REPLY
+                                       .options = kMdTruncate | kMdTrackResponse,
+                                       .user = ping,
+                                       .handler = this});
+  peer.drop_state(kPeerForcePing);
+  if (!bound) {
+    abandon(ping);
+    return {Verdict::kEnd, std::unexpected(bound.error())};
+  }
+  peer.add_state(kPeerPingSent);
+  ping->md = *bound;
+  ping->linked = true;
+  ++out_;
+  state.ping = ping;
+  const auto sent = operations_.get(
+      ping->md,
+      {.target = {peer.primary, kLustrePid}, .portal = kPingPortal, .match_bits = kPingMatchBits});
+  if (!sent) {
+    peer.drop_state(kPeerPingSent | kPeerPingFailed);
+    counters_.add(Id::kPingsFailed);
+    abandon(state.ping);
+    return {Verdict::kEnd, sent};
+  }
+  counters_.add(Id::kPingsSent);
+  return {Verdict::kWait, {}};
+}
+
+Discovery::Step Discovery::send_push(PeerDiscovery& state) {
+  PeerRecord& peer = *state.peer;
+  if (state.push != nullptr) return {Verdict::kWait, {}};
+  PingExchange* push = exchanges_.free_count() > kept_for_heard(exchanges_.capacity())
+                           ? exchanges_.take(ExchangeKind::kPush, &state)
+                           : nullptr;
+  if (push == nullptr) {
+    counters_.add(Id::kStarved);
+    place(state, DiscoveryPlace::kStarved);
+    return {Verdict::kWait, {}};
+  }
+  // A copy: what is pushed is the buffer that its sequence number names, whatever changes.
+  const auto ours = ping_target_.bytes();
+  PLNET_CHECK(ours.size() <= push->room.size(), "a slot holds every ping buffer");
+  if (!ours.empty()) std::memcpy(push->room.data(), ours.data(), ours.size());
+  push->fragment.length = static_cast<std::uint32_t>(ours.size());
+  push->sequence = ping_target_.sequence();
+  const auto bound = operations_.bind({.fragments = std::span(&push->fragment, 1),
+                                       .length = push->fragment.length,
+                                       .threshold = 2,  // PUT and ACK
+                                       .options = kMdTrackResponse,
+                                       .user = push,
+                                       .handler = this});
+  peer.drop_state(kPeerForcePush);
+  if (!bound) {
+    abandon(push);
+    return {Verdict::kEnd, std::unexpected(bound.error())};
+  }
+  peer.add_state(kPeerPushSent);
+  push->md = *bound;
+  push->linked = true;
+  ++out_;
+  state.push = push;
+  const Nid target = state.target.is_any() ? peer.primary : state.target;
+  const Nid from = state.source;
+  // The way of the ping is for the push that follows it, not for later ones.
+  state.source = state.target = Nid::any();
+  const auto sent = operations_.put(push->md, {.target = {target, kLustrePid},
+                                               .from = from,
+                                               .portal = kPingPortal,
+                                               .match_bits = kPingMatchBits,
+                                               .ack = true});
+  if (!sent) {
+    peer.drop_state(kPeerPushSent | kPeerPushFailed);
+    counters_.add(Id::kPushesFailed);
+    abandon(state.push);
+    return {Verdict::kEnd, sent};
+  }
+  counters_.add(Id::kPushesSent);
+  return {Verdict::kWait, {}};
+}
+
+// lustre-release lnet/lnet/peer.c: lnet_peer_discovered(). A peer that takes no pushes would never
+// get rid of one that was forced.
+Discovery::Step Discovery::discovered(PeerDiscovery& state) {
+  PeerRecord& peer = *state.peer;
+  if (!peer.multi_rail()) peer.drop_state(kPeerForcePush);
+  peer.add_state(kPeerDiscovered);
+  peer.drop_state(kPeerRediscover);
+  state.error = {};
+  return {Verdict::kEnd, {}};
+}
+
+}  // namespace plnet::lnet

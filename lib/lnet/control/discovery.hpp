@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds out which interfaces peers have, and tells them ours: a state machine for each peer, driven
+// by the events of pings and pushes. The coordinator's; nothing here blocks or allocates.
+// Checked against lustre-release lnet/lnet/peer.c at v2_17_0: lnet_peer_discovery() and what it
+// calls.
+//
+// Where it departs from the kernel: a peer has one ping and one push under way, never two; replies
+// that are of no use are asked for again a limited number of times; the answer to a ping of a peer
+// that has gone is dropped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "lib/lnet/control/discovery_counters.hpp"
+#include "lib/lnet/control/peer_discovery.hpp"
+#include "lib/lnet/control/peer_merge.hpp"
+#include "lib/lnet/control/ping_target.hpp"
+#include "lib/lnet/control/push_target.hpp"
+#include "lib/lnet/node/data_operations.hpp"
+#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/peers/peer_readiness.hpp"
+#include "lib/lnet/peers/peer_rules.hpp"
+
+namespace plnet::lnet {
+
+class Discovery final : public EventHandler, public PushReader {
+ public:
+  // Useless replies in one discovery before it fails.
+  static constexpr std::uint16_t kRetriesMax = 8;
+  // Rounds of discovery that one request may take: a NID may go from peer to peer.
+  static constexpr std::uint32_t kRoundsMax = 8;
+
+  struct Parts {
+    PeerDirectory& directory;
+    PeerRules& rules;
+    DataOperations& operations;
+    const Parameters& parameters;
+    PingTarget& ping_target;
+    PingExchanges& exchanges;
+    DiscoveryObserver& observer;
+  };
+  // Allocates the state of all peers; start-up only.
+  explicit Discovery(const Parts& parts);
+  // Takes lists apart; whoever waits has been told before, by shut_down().
+  ~Discovery() override;
+  Discovery(const Discovery&) = delete;
+  Discovery& operator=(const Discovery&) = delete;
+
+  // The parcel comes back through take_ended() when the peer is up to date, or with what went
+  // wrong.
+  void wait_for(PeerRecord& peer, Parcel& parcel);
+  void discover(DiscoverRequest& request);
+  // Forgets what it knows of its NIDs; with `force` pings and pushes whatever it knows.
+  static void make_stale(PeerRecord& peer, bool force);
+  // False: was queued already.
+  bool queue(PeerRecord& peer);
+  // To all multi-rail peers that have not acknowledged what we are now; `force`: to all of them,
+  // unless discovery is off. In bounded pieces, by step().
+  void push_to_all(bool force);
+
+  // From the directory.
+  void peer_gone(PeerRecord& peer);
+  void peer_ni_released();
+
+  // Looks at so many peers at most. Returns the work done.
+  unsigned step(unsigned budget);
+  [[nodiscard]] bool has_work() const;
+  // The next parcel that has waited long enough, its outcome set; nullptr: none.
+  [[nodiscard]] Parcel* take_ended() { return ended_.pop_front(); }
+  // All waiting ends with kShutdown; nothing new is sent.
+  void shut_down();
+  // No descriptor of a ping or a push is out.
+  [[nodiscard]] bool quiet() const { return out_ == 0; }
+
+  // The largest buffer heard of: what the push target should hold.
+  [[nodiscard]] std::uint32_t wanted_push_bytes() const { return wanted_push_bytes_; }
+  [[nodiscard]] const DiscoveryCounters& counters() const { return counters_; }
+
+  void on_event(const Event& event) override;
+  void on_push(const Event& event, std::span<const std::byte> bytes) override;
+
+ private:
+  // What looking at a peer led to.
+  enum class Verdict : std::uint8_t { kAgain, kWait, kEnd, kGone };
+  struct Step {
+    Verdict verdict = Verdict::kWait;
+    Result<void> outcome;  // kEnd
+  };
+
+  [[nodiscard]] PeerDiscovery& state_of(const PeerRecord& peer) { return states_[peer.number]; }
+  [[nodiscard]] bool needs_push(const PeerDiscovery& state) const;
+  [[nodiscard]] static bool needs_ping(const PeerRecord& peer);
+  [[nodiscard]] bool up_to_date(const PeerDiscovery& state) const;
+
+  void place(PeerDiscovery& state, DiscoveryPlace where, bool front = false);
+  // The peer has something new: it is looked at next.
+  void attend(PeerDiscovery& state, bool front);
+  void look_at(PeerDiscovery& state);
+  [[nodiscard]] Step examine(PeerDiscovery& state);
+  void complete(PeerDiscovery& state, Result<void> outcome);
+  void end_parcels(PeerDiscovery& state, Result<void> outcome);
+  void settle_waiters(PeerDiscovery& state);
+  void resume(DiscoverRequest& request, Result<void> error);
+
+  [[nodiscard]] Step delete_peer(PeerDiscovery& state);
+  [[nodiscard]] Step take_data(PeerDiscovery& state);
+  [[nodiscard]] Step ping_failed(PeerDiscovery& state);
+  [[nodiscard]] Step push_failed(PeerDiscovery& state);
+  [[nodiscard]] Step send_ping(PeerDiscovery& state);
+  [[nodiscard]] Step send_push(PeerDiscovery& state);
+  [[nodiscard]] Step discovered(PeerDiscovery& state);
+
+  // What comes in: discovery_data.cpp
+  [[nodiscard]] Step merge(PeerDiscovery& state, const PingView& buffer);
+  [[nodiscard]] Step merge_by_primary(PeerDiscovery& state, const PingView& buffer,
+                                      const Nid& primary);
+  [[nodiscard]] Step hand_over(PeerDiscovery& state, PeerDiscovery& owner, const PingView& buffer);
+  [[nodiscard]] bool lists_primary(const PeerRecord& peer, const PingView& buffer) const;
+  void ping_event(PingExchange& exchange, const Event& event);
+  void reply_event(PeerDiscovery& state, PingExchange& exchange, const Event& event);
+  void push_event(PingExchange& exchange, const Event& event);
+  void learn_features_of_reply(PeerRecord& peer, const PingView& buffer);
+  void learn_features_of_push(PeerRecord& peer, const PingView& buffer);
+  void learn_multi_rail(PeerRecord& peer);
+  void keep_push(PeerDiscovery& state, const PingView& buffer, std::span<const std::byte> bytes);
+  void fail_ping(PeerDiscovery& state, Result<void> why);
+
+  void abandon(PingExchange*& exchange);
+  void let_go(PingExchange& exchange);
+  void drop_data(PeerDiscovery& state);
+
+  PeerDirectory& directory_;
+  PeerRules& rules_;
+  DataOperations& operations_;
+  const Parameters& parameters_;
+  PingTarget& ping_target_;
+  PingExchanges& exchanges_;
+  DiscoveryObserver& observer_;
+  DiscoveryCounters counters_;
+  PeerMerge merge_;
+
+  const std::unique_ptr<PeerDiscovery[]> states_;  // by number of the peer
+  IntrusiveList<PeerDiscovery> requested_;
+  IntrusiveList<PeerDiscovery> working_;
+  IntrusiveList<PeerDiscovery> starved_;
+  IntrusiveList<Parcel> ended_;
+  IntrusiveList<DiscoverRequest> resumed_;  // to be looked at by step()
+  std::uint32_t sweep_at_ = UINT32_MAX;     // next peer to push to, if it must be
+  bool sweep_force_ = false;
+  bool incomplete_ = false;  // of some peer
+  bool shut_ = false;
+  std::uint32_t out_ = 0;
+  std::uint32_t wanted_push_bytes_ = kPingBytesMin;
+};
+
+}  // namespace plnet::lnet

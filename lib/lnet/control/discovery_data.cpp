@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Discovery, the receiving half: replies, acknowledgements, pushes of others, and what they say
+// merged into peers. lustre-release lnet/lnet/peer.c: lnet_discovery_event_handler(),
+// lnet_peer_push_event(), lnet_peer_data_present(), lnet_peer_set_primary_data().
+#include <algorithm>
+#include <cstring>
+
+#include "lib/lnet/control/discovery.hpp"
+
+namespace plnet::lnet {
+
+using Id = DiscoveryTable::Id;
+
+namespace {
+
+std::uint32_t bytes_said(const PingView& buffer) {
+  return static_cast<std::uint32_t>(std::min<std::size_t>(buffer.total_bytes(), UINT32_MAX));
+}
+
+std::uint32_t interfaces_max(const Parameters& parameters) {
+  return static_cast<std::uint32_t>(std::max(parameters.max_interfaces.get(), 1));
+}
+
+}  // namespace
+
+// Events of our own pings and pushes.
+
+void Discovery::on_event(const Event& event) {
+  PingExchange& exchange = *static_cast<PingExchange*>(event.user);
+  if (event.unlinked) {
+    exchange.linked = false;
+    --out_;
+  }
+  auto* state = static_cast<PeerDiscovery*>(exchange.owner);
+  if (state == nullptr) {
+    if (event.kind == EventKind::kReply || event.kind == EventKind::kAck)
+      counters_.add(Id::kLateEvents);
+  } else {
+    exchange.kind == ExchangeKind::kPush ? push_event(exchange, event)
+                                         : ping_event(exchange, event);
+    const bool news = event.kind != EventKind::kSend || !event.status;
+    if (news && !up_to_date(*state)) attend(*state, false);
+  }
+  let_go(exchange);
+}
+
+void Discovery::fail_ping(PeerDiscovery& state, Result<void> why) {
+  state.peer->drop_state(kPeerPingSent);
+  state.peer->add_state(kPeerPingFailed);
+  state.ping_error = why;
+  if (!why) counters_.add(Id::kPingsFailed);
+}
+
+void Discovery::ping_event(PingExchange& exchange, const Event& event) {
+  auto& state = *static_cast<PeerDiscovery*>(exchange.owner);
+  // What was received is held on to as data; the descriptor may still have an event to come.
+  const bool open = state.ping == &exchange && state.peer->has(kPeerPingSent);
+  if (!open) return;
+  if (event.kind == EventKind::kReply) {
+    reply_event(state, exchange, event);
+  } else if (event.kind == EventKind::kSend) {
+    if (!event.status) fail_ping(state, event.status);
+  } else if (event.kind == EventKind::kUnlink) {
+    fail_ping(state, std::unexpected(Errc::kTimedOut));
+  }
+}
+
+void Discovery::push_event(PingExchange& exchange, const Event& event) {
+  auto& state = *static_cast<PeerDiscovery*>(exchange.owner);
+  PeerRecord& peer = *state.peer;
+  if (state.push != &exchange || !peer.has(kPeerPushSent)) return;
+  Result<void> status = event.status;
+  if (event.kind == EventKind::kUnlink) {
+    status = std::unexpected(Errc::kTimedOut);
+  } else if (event.kind == EventKind::kSend && status) {
+    return;
+  }
+  peer.drop_state(kPeerPushSent);
+  if (!status) {
+    peer.add_state(kPeerPushFailed);
+    state.push_error = status;
+    counters_.add(Id::kPushesFailed);
+    return;
+  }
+  state.acked_sequence = exchange.sequence;
+  counters_.add(Id::kPushesAcked);
+  // A SEND may still come; it has nothing to say.
+  state.push = nullptr;
+  exchange.owner = nullptr;
+  exchange.held = false;
+}
+
+// lustre-release lnet/lnet/peer.c: lnet_discovery_event_reply()
+void Discovery::reply_event(PeerDiscovery& state, PingExchange& exchange, const Event& event) {
+  PeerRecord& peer = *state.peer;
+  state.source = event.target.nid;
+  state.target = event.source.nid;
+  if (!event.status) return fail_ping(state, event.status);
+  counters_.add(Id::kReplies);
+  exchange.length = std::min(event.accepted_length, exchange.fragment.length);
+  const auto buffer = PingView::parse(exchange.received(), interfaces_max(parameters_));
+  if (!buffer) {
+    counters_.add(Id::kRepliesCorrupt);
+    return fail_ping(state, {});
+  }
+  learn_features_of_reply(peer, *buffer);
+  const std::uint32_t said = bytes_said(*buffer);
+  state.data_bytes = std::max(state.data_bytes, std::min(said, kPingSlotBytes));
+  if (buffer->truncated()) {
+    counters_.add(Id::kRepliesTruncated);
+    wanted_push_bytes_ = std::max(wanted_push_bytes_, std::min(said, kPingSlotBytes));
+    if (said > kPingSlotBytes) return fail_ping(state, std::unexpected(Errc::kTooBig));
+    return fail_ping(state, {});
+  }
+  const auto primary = buffer->primary();
+  if (buffer->has(kPingMultiRail) && primary && *primary == peer.primary)
+    state.peer_sequence = buffer->sequence();
+  drop_data(state);
+  state.ping = nullptr;
+  state.data = &exchange;
+  peer.drop_state(kPeerPingSent);
+  peer.add_state(kPeerDataPresent);
+}
+
+void Discovery::learn_multi_rail(PeerRecord& peer) {
+  // What configuration says stays; with discovery off at either end nobody is multi-rail.
+  if (peer.has(kPeerMultiRail | kPeerConfigured | kPeerNoDiscovery)) return;
+  if (parameters_.discovery.get() != 0) PeerRules::become_multi_rail(peer);
+}
+
+void Discovery::learn_features_of_reply(PeerRecord& peer, const PingView& buffer) {
+  if (!buffer.has(kPingDiscovery) || parameters_.discovery.get() == 0) {
+    // It had discovery on, or is taken for multi-rail although nobody said so: forget it, and begin
+    // anew.
+    if (!peer.has(kPeerConfigured | kPeerNoDiscovery) && peer.has(kPeerDiscovered | kPeerMultiRail))
+      peer.add_state(kPeerMarkDeletion);
+    peer.add_state(kPeerNoDiscovery);
+  } else {
+    peer.drop_state(kPeerNoDiscovery);
+  }
+  if (buffer.has(kPingMultiRail)) return learn_multi_rail(peer);
+  if (!peer.multi_rail() || peer.is(kPeerConfigured)) return;
+  counters_.add(Id::kMultiRailLost);
+  peer.drop_state(kPeerMultiRail);
+}
+
+// Pushes of others.
+
+void Discovery::learn_features_of_push(PeerRecord& peer, const PingView& buffer) {
+  if (!buffer.has(kPingDiscovery)) {
+    // The kernel forgets a configured peer here, though not on account of a reply. We do neither.
+    if (!peer.has(kPeerNoDiscovery | kPeerDiscovering | kPeerConfigured) &&
+        peer.is(kPeerDiscovered))
+      peer.add_state(kPeerMarkDeletion);
+    peer.add_state(kPeerNoDiscovery);
+  } else {
+    peer.drop_state(kPeerNoDiscovery);
+  }
+  learn_multi_rail(peer);
+}
+
+void Discovery::on_push(const Event& event, std::span<const std::byte> bytes) {
+  counters_.add(Id::kPushesHeard);
+  PeerRecord* peer = directory_.peer_of(event.source.nid);
+  if (peer == nullptr || shut_) return counters_.add(Id::kPushesUnknown);
+  PeerDiscovery& state = state_of(*peer);
+  state.peer = peer;
+  const auto ask_instead = [peer] {
+    peer->drop_state(kPeerNidsUpToDate);
+    peer->add_state(kPeerForcePing);
+  };
+  const auto buffer = PingView::parse(bytes, interfaces_max(parameters_));
+  if (!event.status || !buffer) {
+    counters_.add(Id::kPushesCorrupt);
+    ask_instead();
+  } else {
+    const std::uint32_t said = bytes_said(*buffer);
+    state.data_bytes = std::max(state.data_bytes, std::min(said, kPingSlotBytes));
+    if (!buffer->has(kPingMultiRail)) {
+      counters_.add(Id::kPushesNotMultiRail);
+    } else {
+      learn_features_of_push(*peer, *buffer);
+      if (event.accepted_length < event.requested_length || buffer->truncated()) {
+        counters_.add(Id::kPushesTruncated);
+        wanted_push_bytes_ = std::max(wanted_push_bytes_, std::min(said, kPingSlotBytes));
+        ask_instead();
+      } else {
+        keep_push(state, *buffer, bytes);
+      }
+    }
+  }
+  if (!up_to_date(state)) attend(state, true);
+}
+
+void Discovery::keep_push(PeerDiscovery& state, const PingView& buffer,
+                          std::span<const std::byte> bytes) {
+  PeerRecord& peer = *state.peer;
+  state.peer_sequence = buffer.sequence();
+  peer.drop_state(kPeerNidsUpToDate);
+  const std::size_t length = std::min(buffer.total_bytes(), bytes.size());
+  PLNET_CHECK(length <= kPingSlotBytes, "a slot holds every push");
+  if (peer.is(kPeerDataPresent)) {
+    // A race with a ping or an earlier push: the newer one counts.
+    const auto there = PingView::parse(state.data->received(), interfaces_max(parameters_));
+    if (there && buffer.sequence() <= there->sequence()) return;
+  } else {
+    state.data = exchanges_.take(ExchangeKind::kHeard, &state);
+    if (state.data == nullptr) {
+      counters_.add(Id::kPushesNoSlot);
+      return peer.add_state(kPeerForcePing);
+    }
+    peer.add_state(kPeerDataPresent);
+  }
+  std::memcpy(state.data->room.data(), bytes.data(), length);
+  state.data->length = static_cast<std::uint32_t>(length);
+}
+
+// Merging.
+
+// lustre-release lnet/lnet/peer.c: lnet_peer_data_present()
+Discovery::Step Discovery::take_data(PeerDiscovery& state) {
+  PeerRecord& peer = *state.peer;
+  PingExchange& data = *state.data;
+  state.data = nullptr;  // still held, so that it stays as it is until the end
+  data.owner = nullptr;
+  peer.drop_state(kPeerDataPresent);
+  peer.add_state(kPeerNidsUpToDate);
+  const auto buffer = PingView::parse(data.received(), interfaces_max(parameters_));
+  const auto primary = buffer ? buffer->primary() : std::nullopt;
+  Step step{Verdict::kAgain, {}};
+  // 0@lo, a wildcard or a NID with odd bytes names nobody.
+  if (primary && !primary->is_any() && primary->is_well_formed() && !primary->is_loopback())
+    step = merge_by_primary(state, *buffer, *primary);
+  directory_.commit();
+  data.held = false;
+  let_go(data);
+  return state.peer == nullptr ? Step{Verdict::kGone, {}} : step;
+}
+
+bool Discovery::lists_primary(const PeerRecord& peer, const PingView& buffer) const {
+  auto walk = buffer.walk();
+  while (const auto entry = walk.next()) {
+    if (entry->nid == peer.primary) return true;
+  }
+  return false;
+}
+
+Discovery::Step Discovery::merge_by_primary(PeerDiscovery& state, const PingView& buffer,
+                                            const Nid& primary) {
+  PeerRecord& peer = *state.peer;
+  PeerFlags flags = kPeerDiscovered;
+  if (buffer.has(kPingMultiRail)) flags |= kPeerMultiRail;
+  // Place for a primary NID that the upper layer asks for (lp_merge_primary_nid).
+  const bool same = peer.primary == primary;
+  const bool ours_is_listed = discovery_is_off(peer, parameters_) && lists_primary(peer, buffer);
+  if (!peer.primary.is_loopback() && (same || ours_is_listed)) return merge(state, buffer);
+  PeerRecord* owner = directory_.peer_of(primary);
+  if (owner != nullptr && owner != &peer && !peer.primary.is_loopback())
+    return hand_over(state, state_of(*owner), buffer);
+  const auto renamed = rules_.set_primary(peer, primary, flags);
+  if (!renamed) return {Verdict::kEnd, std::unexpected(info_of(renamed.error()).code)};
+  counters_.add(Id::kPrimaryChanged);
+  return merge(state, buffer);
+}
+
+Discovery::Step Discovery::merge(PeerDiscovery& state, const PingView& buffer) {
+  const auto outcome = merge_.merge(*state.peer, buffer);
+  if (state.peer != nullptr && outcome.incomplete) state.incomplete = incomplete_ = true;
+  if (!outcome.status) return {Verdict::kEnd, outcome.status};
+  return {Verdict::kAgain, {}};
+}
+
+// The primary NID that was told belongs to another peer: that one takes the data, and as a rule the
+// interface through which it came.
+Discovery::Step Discovery::hand_over(PeerDiscovery& state, PeerDiscovery& owner,
+                                     const PingView& buffer) {
+  PeerRecord& from = *state.peer;
+  PeerRecord& to = *directory_.peer_of(*buffer.primary());
+  owner.peer = &to;
+  counters_.add(Id::kHandedOver);
+  if (!from.is(kPeerNoDiscovery)) to.drop_state(kPeerNoDiscovery);
+  if (from.multi_rail()) PeerRules::become_multi_rail(to);
+  if (!state.source.is_any()) {
+    owner.source = state.source;
+    owner.target = state.target;
+  }
+  attend(owner, true);
+  // The peer may have newer data of its own.
+  bool newer_is_there = false;
+  if (to.multi_rail()) {
+    if (owner.peer_sequence < buffer.sequence()) {
+      owner.peer_sequence = buffer.sequence();
+    } else {
+      newer_is_there = to.is(kPeerDataPresent);
+    }
+  }
+  if (!newer_is_there) {
+    to.drop_state(kPeerDataPresent);
+    drop_data(owner);
+  }
+  if (to.is(kPeerPingFailed)) {
+    abandon(owner.ping);
+    to.drop_state(kPeerPingFailed);
+    owner.ping_error = {};
+  }
+  to.drop_state(kPeerForcePing);
+  to.add_state(kPeerNidsUpToDate);
+  Step step{Verdict::kAgain, {}};
+  if (!newer_is_there) step = merge(owner, buffer);  // else its own turn merges that
+  if (state.peer != nullptr && owner.peer != nullptr) directory_.transfer_gateway(from, to);
+  return step;
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/local_networks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/check.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::lnet {
+
+LocalNetworks::LocalNetworks(Qsbr& qsbr) : qsbr_(qsbr), loopback_(std::make_unique<Place>()) {
+  Ni& lo = loopback_->ni;
+  lo.nid = Nid::of(NetType::kLoopback, 0, 0);
+  lo.net = lo.nid.net();
+  lo.shards.set();
+  lo.tx_credits = &loopback_->tx_credits;
+  publish();
+}
+
+LocalNetworks::~LocalNetworks() = default;
+
+std::uint16_t LocalNetworks::free_number() const {
+  const auto has = [](const auto& places, std::uint16_t number) {
+    return std::ranges::any_of(places,
+                               [number](const auto& place) { return place->ni.number == number; });
+  };
+  std::uint16_t number = 1;  // 0 is 0@lo
+  while (has(places_, number) || has(leaving_, number))
+    ++number;
+  return number;
+}
+
+LocalNetworks::Priority& LocalNetworks::priority_of(NetId net) {
+  for (const auto& there : priorities_) {
+    if (there->net == net) return *there;
+  }
+  priorities_.push_back(std::make_unique<Priority>());
+  priorities_.back()->net = net;
+  priorities_.back()->number = static_cast<std::uint16_t>(priorities_.size() - 1);
+  return *priorities_.back();
+}
+
+Outcome<Ni*> LocalNetworks::add(const NiConfig& config) {
+  const Nid& nid = config.nid;
+  if (nid.is_any() || !nid.is_well_formed() || nid.is_of(NetType::kLoopback))
+    return failure(Errc::kInvalid, "an NI needs a NID of its own, not " + text_of(nid));
+  if (view().ni(nid) != nullptr) return failure(Errc::kExists, text_of(nid) + " is there");
+  if (places_.size() + 1 >= kNisMax) return failure(Errc::kTooBig, "no more NIs on one node");
+  auto place = std::make_unique<Place>();
+  Ni& ni = place->ni;
+  ni.nid = nid;
+  ni.net = nid.net();
+  ni.number = free_number();
+  ni.cpts = config.cpts;
+  ni.device_cpt = config.device_cpt;
+  ni.tunables = config.tunables;
+  ni.interfaces = config.interfaces;
+  ni.shards = config.shards;
+  ni.lnd_timeout = config.lnd_timeout;
+  ni.tx_credits = &place->tx_credits;
+  places_.push_back(std::move(place));
+  publish();
+  return &ni;
+}
+
+Outcome<Ni*> LocalNetworks::remove(const Nid& nid) {
+  const auto at =
+      std::ranges::find_if(places_, [&](const auto& place) { return place->ni.nid == nid; });
+  if (at == places_.end()) return failure(Errc::kNotFound, text_of(nid) + " is none of ours");
+  std::unique_ptr<Place> place = std::move(*at);
+  places_.erase(at);
+  publish();
+  place->grace = qsbr_.begin_grace();
+  leaving_.push_back(std::move(place));
+  return &leaving_.back()->ni;
+}
+
+bool LocalNetworks::readers_passed(Ni& ni) {
+  const auto at =
+      std::ranges::find_if(leaving_, [&](const auto& place) { return &place->ni == &ni; });
+  PLNET_CHECK(at != leaving_.end(), "an NI that was removed");
+  return qsbr_.passed((*at)->grace);
+}
+
+void LocalNetworks::released(Ni& ni) {
+  const auto at =
+      std::ranges::find_if(leaving_, [&](const auto& place) { return &place->ni == &ni; });
+  PLNET_CHECK(at != leaving_.end() && !(*at)->released, "an NI that was removed, once");
+  (*at)->released = true;
+  (*at)->grace = qsbr_.begin_grace();
+}
+
+void LocalNetworks::step() {
+  std::erase_if(old_, [this](const auto& old) { return qsbr_.passed(old->grace); });
+  std::erase_if(leaving_, [this](const auto& place) {
+    return place->released && qsbr_.passed(place->grace);
+  });
+}
+
+// Networks come in the order of their first NI.
+void LocalNetworks::publish() {
+  auto fresh = std::make_unique<Published>();
+  std::vector<NetId> nets;
+  for (const auto& place : places_) {
+    const auto at = std::ranges::find(nets, place->ni.net);
+    const auto index = static_cast<std::size_t>(at - nets.begin());
+    if (at == nets.end()) {
+      nets.push_back(place->ni.net);
+      fresh->nis_of.emplace_back();
+    }
+    fresh->nis_of[index].push_back(&place->ni);
+  }
+  LocalView& view = fresh->view;
+  for (std::size_t i = 0; i < nets.size(); ++i) {
+    Priority& priority = priority_of(nets[i]);
+    view.nets.push_back({.id = nets[i],
+                         .number = priority.number,
+                         .nis = fresh->nis_of[i],
+                         .priority = &priority.value});
+    view.nis.insert(view.nis.end(), fresh->nis_of[i].begin(), fresh->nis_of[i].end());
+  }
+  view.loopback = &loopback_->ni;
+  published_.store(&view, std::memory_order_release);
+  if (current_ != nullptr) {
+    current_->grace = qsbr_.begin_grace();
+    old_.push_back(std::move(current_));
+  }
+  current_ = std::move(fresh);
+}
+
+}  // namespace plnet::lnet

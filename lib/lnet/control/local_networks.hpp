@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The networks and NIs of this node, as the coordinator makes and retires them: a change publishes
+// a new LocalView. NIs and views that go are kept until nobody can look at them. Adding and
+// removing may allocate.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/base/qsbr.hpp"
+#include "lib/base/result.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+
+namespace plnet::lnet {
+
+struct NiConfig {
+  Nid nid;
+  std::vector<std::uint16_t> cpts;  // restricted to these; empty: all
+  std::uint16_t device_cpt = 0;
+  NiTunables tunables;
+  std::vector<std::string> interfaces;
+  ShardSet shards;
+  Duration lnd_timeout{};  // of its LND; 0: it has none of its own
+};
+
+class LocalNetworks {
+ public:
+  // Has 0@lo, and nothing else yet.
+  explicit LocalNetworks(Qsbr& qsbr);
+  ~LocalNetworks();
+
+  // Any shard.
+  [[nodiscard]] const LocalView& view() const {
+    return *published_.load(std::memory_order_acquire);
+  }
+
+  // The rest is the coordinator's.
+
+  // kInvalid: not a NID that an NI can have; kExists; kTooBig: kNisMax - 1 there are.
+  [[nodiscard]] Outcome<Ni*> add(const NiConfig& config);
+  // No view lists it from now on; its object stays until released() and a while longer. kNotFound.
+  [[nodiscard]] Outcome<Ni*> remove(const Nid& nid);
+  // Everybody else has let go of an NI that was removed.
+  void released(Ni& ni);
+  // True once no reader can find what the last remove() took out.
+  [[nodiscard]] bool readers_passed(Ni& ni);
+  // Frees what nobody can look at.
+  void step();
+
+  [[nodiscard]] bool has_net(NetId net) const { return view().net(net) != nullptr; }
+
+ private:
+  // An NI, and what its views point to.
+  struct Place {
+    Ni ni;
+    std::array<Ni::CreditView, kShardsMax> tx_credits;
+    Qsbr::Grace grace = 0;
+    bool released = false;
+  };
+  struct Priority {
+    NetId net = 0;
+    std::uint16_t number = 0;
+    Relaxed<std::uint32_t> value{kPriorityLowest};
+  };
+  struct Published {
+    LocalView view;
+    std::vector<std::vector<Ni*>> nis_of;
+    Qsbr::Grace grace = 0;
+  };
+
+  void publish();
+  [[nodiscard]] std::uint16_t free_number() const;
+  [[nodiscard]] Priority& priority_of(NetId net);
+
+  Qsbr& qsbr_;
+  const std::unique_ptr<Place> loopback_;
+  std::vector<std::unique_ptr<Place>> places_;  // in the order of configuration
+  std::vector<std::unique_ptr<Place>> leaving_;
+  std::vector<std::unique_ptr<Priority>> priorities_;  // of every net there ever was
+  std::unique_ptr<Published> current_;
+  std::vector<std::unique_ptr<Published>> old_;
+  std::atomic<const LocalView*> published_{nullptr};
+};
+
+}  // namespace plnet::lnet

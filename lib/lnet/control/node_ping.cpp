@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/node_ping.hpp"
+
+#include <algorithm>
+
+namespace plnet::lnet {
+
+namespace {
+
+constexpr std::uint32_t kUserPingBytesMax = 3960;  // LNET_PING_BUFFER_MAX: a page less its header
+
+}  // namespace
+
+void NodePing::start(PingRequest& request, Instant now, std::uint32_t interfaces_max) {
+  request.deadline = now + request.timeout;
+  request.exchange = exchanges_.take(ExchangeKind::kAdmin, &request);
+  if (request.exchange == nullptr) return refused_.push_back(request);
+  PingExchange& exchange = *request.exchange;
+  const std::uint64_t room =
+      sizeof(PingInfoWire) +
+      sizeof(NiLargeStatusWire) * std::uint64_t{std::min(request.interfaces, interfaces_max)};
+  exchange.fragment.length =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(room, kPingBytesMin, kUserPingBytesMax));
+  const auto bound = operations_.bind({.fragments = std::span(&exchange.fragment, 1),
+                                       .length = exchange.fragment.length,
+                                       .threshold = 2,
+                                       .options = kMdTruncate,
+                                       .user = &exchange,
+                                       .handler = this});
+  if (!bound) return refused_.push_back(request);
+  exchange.md = *bound;
+  exchange.linked = true;
+  ++out_;
+  waiting_.push_back(request);
+  const auto sent = operations_.get(*bound, {.target = request.target,
+                                             .from = request.from,
+                                             .portal = kPingPortal,
+                                             .match_bits = kPingMatchBits});
+  if (sent || request.exchange != &exchange) return;
+  request.unlink();
+  refused_.push_back(request);
+}
+
+void NodePing::end(PingRequest& request, Result<void> outcome, const PingView* buffer) {
+  PingExchange* exchange = request.exchange;
+  request.exchange = nullptr;
+  if (request.linked()) request.unlink();
+  if (exchange != nullptr) {
+    exchange->owner = nullptr;
+    if (exchange->linked) (void)operations_.unlink(exchange->md);
+  }
+  request.done(outcome, buffer);
+  if (exchange == nullptr) return;
+  exchange->held = false;
+  (void)exchanges_.let_go(*exchange);
+}
+
+void NodePing::step(Instant now) {
+  while (PingRequest* request = refused_.pop_front())
+    end(*request, std::unexpected(Errc::kNoRoute), nullptr);
+  waiting_.for_each([&](PingRequest& request) {
+    if (request.deadline <= now) end(request, std::unexpected(Errc::kTimedOut), nullptr);
+  });
+}
+
+void NodePing::shut_down() {
+  while (PingRequest* request = refused_.pop_front())
+    end(*request, std::unexpected(Errc::kShutdown), nullptr);
+  while (PingRequest* request = waiting_.pop_front())
+    end(*request, std::unexpected(Errc::kShutdown), nullptr);
+}
+
+Instant NodePing::next_deadline() {
+  if (!refused_.empty()) return Instant::min();
+  Instant first = Instant::max();
+  waiting_.for_each([&](PingRequest& request) { first = std::min(first, request.deadline); });
+  return first;
+}
+
+void NodePing::on_event(const Event& event) {
+  PingExchange& exchange = *static_cast<PingExchange*>(event.user);
+  if (event.unlinked) {
+    exchange.linked = false;
+    --out_;
+  }
+  auto* request = static_cast<PingRequest*>(exchange.owner);
+  if (request == nullptr) {
+    (void)exchanges_.let_go(exchange);
+    return;
+  }
+  if (event.kind == EventKind::kReply && event.status) {
+    exchange.length = std::min(event.accepted_length, exchange.fragment.length);
+    const auto buffer = PingView::parse(exchange.received());
+    if (!buffer) return end(*request, std::unexpected(buffer.error()), nullptr);
+    const Result<void> outcome =
+        buffer->truncated() ? Result<void>(std::unexpected(Errc::kTooBig)) : Result<void>();
+    return end(*request, outcome, &*buffer);
+  }
+  if (!event.status) return end(*request, event.status, nullptr);
+  if (event.kind == EventKind::kUnlink) end(*request, std::unexpected(Errc::kTimedOut), nullptr);
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pings that people ask for (`lnetctl ping`): a GET of the ping buffer with a time limit of its
+// own. Checked against lustre-release lnet/lnet/api-ni.c: lnet_ping().
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/intrusive_list.hpp"
+#include "lib/lnet/control/ping_exchanges.hpp"
+#include "lib/lnet/node/data_operations.hpp"
+
+namespace plnet::lnet {
+
+// The caller's until done() is called, from within a step or an event.
+class PingRequest : public ListNode<> {
+ public:
+  virtual ~PingRequest() = default;
+  // The buffer is valid during the call. kTimedOut; kProtocol, kOutOfRange: not a ping buffer;
+  // kTooBig: it lists more interfaces than were asked for.
+  virtual void done(Result<void> outcome, const PingView* buffer) = 0;
+
+  ProcessId target;
+  Nid from = Nid::any();
+  Duration timeout = std::chrono::seconds(1);
+  std::uint32_t interfaces = 16;  // how many there is room for
+  Instant deadline{};
+  PingExchange* exchange = nullptr;
+};
+
+class NodePing final : public EventHandler {
+ public:
+  NodePing(DataOperations& operations, PingExchanges& exchanges)
+      : operations_(operations), exchanges_(exchanges) {}
+
+  // Whatever happens, done() is called, but not inside this call.
+  void start(PingRequest& request, Instant now, std::uint32_t interfaces_max);
+  // Ends what has lasted too long.
+  void step(Instant now);
+  void shut_down();
+  [[nodiscard]] Instant next_deadline();
+  // No descriptor of a ping is out.
+  [[nodiscard]] bool quiet() const { return out_ == 0; }
+
+  void on_event(const Event& event) override;
+
+ private:
+  void give_up(PingRequest& request, Errc why);
+  void end(PingRequest& request, Result<void> outcome, const PingView* buffer);
+
+  DataOperations& operations_;
+  PingExchanges& exchanges_;
+  IntrusiveList<PingRequest> waiting_;
+  IntrusiveList<PingRequest> refused_;
+  std::uint32_t out_ = 0;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What discovery remembers of one peer, beside the bits of its state that everybody sees. The names
+// in brackets are the kernel's (lustre-release lnet/include/lnet/lib-types.h: struct lnet_peer).
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/intrusive_list.hpp"
+#include "lib/lnet/control/ping_exchanges.hpp"
+#include "lib/lnet/move/parcel.hpp"
+#include "lib/lnet/peers/peer_records.hpp"
+
+namespace plnet::lnet {
+
+// Somebody who wants to know when a NID's peer is up to date; the caller's until done() is called,
+// which happens inside Discovery::step().
+class DiscoverRequest : public ListNode<> {
+ public:
+  virtual ~DiscoverRequest() = default;
+  virtual void done(Result<void> outcome) = 0;
+
+  Nid nid;
+  std::uint32_t rounds = 0;
+};
+
+enum class DiscoveryPlace : std::uint8_t {
+  kNone,
+  kRequested,  // to be looked at
+  kWorking,    // an event will come
+  kStarved,    // waits for a slot
+};
+
+struct PeerDiscovery : ListNode<> {
+  PeerRecord* peer = nullptr;
+  DiscoveryPlace place = DiscoveryPlace::kNone;
+  bool incomplete = false;           // a NID could not be merged yet
+  std::uint16_t retries = 0;         // of replies that were no use, in this discovery
+  std::uint32_t data_bytes = 0;      // how much the peer has to say (lp_data_bytes)
+  std::uint32_t peer_sequence = 0;   // of its buffer (lp_peer_seqno)
+  std::uint32_t acked_sequence = 0;  // of ours, as it has acknowledged (lp_node_seqno)
+  Nid source = Nid::any();           // ours that the ping went from (lp_disc_src_nid)
+  Nid target = Nid::any();           // its that answered (lp_disc_dst_nid)
+  Result<void> error;                // of the last discovery (lp_dc_error)
+  Result<void> ping_error;
+  Result<void> push_error;
+  PingExchange* ping = nullptr;
+  PingExchange* push = nullptr;
+  PingExchange* data = nullptr;   // received, to be merged (lp_data)
+  IntrusiveList<Parcel> parcels;  // messages that wait (lp_dc_pendq)
+  IntrusiveList<DiscoverRequest> waiters;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/peer_merge.hpp"
+
+#include <algorithm>
+
+namespace plnet::lnet {
+
+namespace {
+
+using Id = DiscoveryTable::Id;
+
+bool lists(std::span<const PingEntry> entries, const Nid& nid) {
+  return std::ranges::find(entries, nid, &PingEntry::nid) != entries.end();
+}
+
+}  // namespace
+
+std::span<const PingEntry> PeerMerge::read(const PingView& buffer) {
+  std::size_t count = 0;
+  auto walk = buffer.walk();
+  while (const auto entry = walk.next()) {
+    if (entry->nid.is_any() || entry->nid.is_loopback() || !entry->nid.is_well_formed()) {
+      counters_.add(Id::kNidsBad);
+      continue;
+    }
+    PLNET_CHECK(count < entries_.size(), "no buffer lists so many");
+    entries_[count++] = *entry;
+  }
+  return std::span(entries_).first(count);
+}
+
+void PeerMerge::update(const Nid& nid, std::uint32_t status) {
+  PeerNiRecord* ni = directory_.lookup(nid);
+  if (ni == nullptr) return;
+  const std::uint32_t old = ni->status.exchange(status);
+  if (old != status) {
+    if (status != kNiDown) return;
+    counters_.add(Id::kWentDown);
+    (void)ni->health.lower(parameters_.health_sensitivity.get());
+    observer_.on_peer_ni_down(*ni);
+  } else if (status == kNiUp && ni->last_alive_ns.get() == INT64_MIN) {
+    ni->health.set(kHealthMax);
+  }
+}
+
+PeerMerge::Outcome PeerMerge::add(PeerRecord& peer, std::span<const PingEntry> entries,
+                                  std::span<const Nid> known, PeerFlags flags) {
+  Outcome outcome;
+  for (const PingEntry& entry : entries) {
+    if (std::ranges::find(known, entry.nid) != known.end()) continue;
+    const auto added = rules_.add_nid(peer, entry.nid, flags);
+    if (added) {
+      counters_.add(Id::kNidsAdded);
+    } else if (added.error() == PeerError::kNoMemory) {
+      outcome.status = std::unexpected(Errc::kNoMemory);
+      return outcome;
+    } else if (added.error() == PeerError::kAgain) {
+      counters_.add(Id::kNidsLater);
+      outcome.incomplete = true;
+    } else {
+      counters_.add(Id::kNidsRefused);
+    }
+    update(entry.nid, entry.status);
+  }
+  return outcome;
+}
+
+Result<void> PeerMerge::remove(PeerRecord& peer, std::span<const PingEntry> entries,
+                               std::span<const Nid> known, PeerFlags flags) {
+  // The upper layers do not rely on the primary NID of a router, so it may go.
+  if (peer.gateway_refs > 0) flags |= kPeerRouterNiForceDelete;
+  for (const Nid& nid : known) {
+    if (nid.is_loopback() || lists(entries, nid)) continue;
+    const auto deleted = rules_.delete_nid(peer, nid, flags);
+    counters_.add(deleted ? Id::kNidsDeleted : Id::kNidsRefused);
+    if (peer.dead) break;
+  }
+  return {};
+}
+
+PeerMerge::Outcome PeerMerge::merge(PeerRecord& peer, const PingView& buffer) {
+  PeerFlags flags = kPeerDiscovered;
+  if (buffer.has(kPingMultiRail)) flags |= kPeerMultiRail;
+  if (buffer.routes()) {
+    peer.add_state(kPeerRouterEnabled);
+  } else {
+    peer.drop_state(kPeerRouterEnabled);
+  }
+  std::size_t count = 0;
+  peer.nets.for_each([&](PeerNetRecord& net) {
+    net.nis.for_each([&](PeerNiRecord& ni) { known_[count++] = ni.nid; });
+  });
+  const auto known = std::span(known_).first(count);
+  const auto entries = read(buffer);
+  for (const Nid& nid : known) {
+    const auto entry = std::ranges::find(entries, nid, &PingEntry::nid);
+    if (entry != entries.end()) update(nid, entry->status);
+  }
+  counters_.add(Id::kMerged);
+  Outcome outcome;
+  if (!discovery_is_off(peer, parameters_)) {
+    outcome = add(peer, entries, known, flags);
+    if (outcome.status) outcome.status = remove(peer, entries, known, flags);
+    const auto primary = buffer.primary();
+    PeerNiRecord* ni = primary ? directory_.lookup(*primary) : nullptr;
+    if (outcome.status && ni != nullptr && &PeerDirectory::peer_of(*ni) == &peer)
+      directory_.bring_to_front(*ni);
+  }
+  if (peer.gateway_refs > 0) observer_.on_gateway_heard(peer, buffer);
+  if (!outcome.status) {
+    peer.drop_state(kPeerNidsUpToDate);
+    peer.add_state(kPeerForcePing);
+  }
+  return outcome;
+}
+
+}  // namespace plnet::lnet

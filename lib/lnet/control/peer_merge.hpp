@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes a peer what a ping buffer says it is. Checked against lustre-release lnet/lnet/peer.c:
+// lnet_peer_merge_data(), handle_disc_lpni_health().
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "lib/lnet/control/discovery_counters.hpp"
+#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/peers/peer_rules.hpp"
+#include "lib/lnet/wire/ping_buffer.hpp"
+
+namespace plnet::lnet {
+
+// What others make of what discovery finds out. Inside Discovery::step().
+class DiscoveryObserver {
+ public:
+  virtual ~DiscoveryObserver() = default;
+  // Its status went from up to down: its health is lower now. Place for recovery pings.
+  virtual void on_peer_ni_down(PeerNi& /*ni*/) {}
+  // Place for router aliveness.
+  virtual void on_gateway_heard(Peer& /*gateway*/, const PingView& /*buffer*/) {}
+  virtual void on_gateway_discovered(Peer& /*gateway*/, Result<void> /*outcome*/) {}
+};
+
+// Whether discovery leaves the NIDs of a peer alone (lnet_is_discovery_disabled()).
+[[nodiscard]] inline bool discovery_is_off(const PeerRecord& peer, const Parameters& parameters) {
+  return parameters.discovery.get() == 0 || !peer.has(kPeerMultiRail) || peer.has(kPeerNoDiscovery);
+}
+
+class PeerMerge {
+ public:
+  PeerMerge(PeerDirectory& directory, PeerRules& rules, const Parameters& parameters,
+            DiscoveryObserver& observer, DiscoveryCounters& counters)
+      : directory_(directory),
+        rules_(rules),
+        parameters_(parameters),
+        observer_(observer),
+        counters_(counters) {}
+
+  struct Outcome {
+    Result<void> status;      // kNoMemory
+    bool incomplete = false;  // a NID is still on its way out elsewhere: merge again later
+  };
+  // May dissolve other peers. The caller commits.
+  Outcome merge(PeerRecord& peer, const PingView& buffer);
+
+ private:
+  // Everything that can be in a slot.
+  static constexpr std::size_t kEntriesMax = (kPingBytesMax + 63) / 12 + 1;
+
+  [[nodiscard]] std::span<const PingEntry> read(const PingView& buffer);
+  void update(const Nid& nid, std::uint32_t status);
+  [[nodiscard]] Outcome add(PeerRecord& peer, std::span<const PingEntry> entries,
+                            std::span<const Nid> known, PeerFlags flags);
+  [[nodiscard]] Result<void> remove(PeerRecord& peer, std::span<const PingEntry> entries,
+                                    std::span<const Nid> known, PeerFlags flags);
+
+  PeerDirectory& directory_;
+  PeerRules& rules_;
+  const Parameters& parameters_;
+  DiscoveryObserver& observer_;
+  DiscoveryCounters& counters_;
+  std::array<PingEntry, kEntriesMax> entries_{};
+  std::array<Nid, kNisMax> known_{};
+};
+
+}  // namespace plnet::lnet

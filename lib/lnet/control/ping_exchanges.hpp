@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory for pings and pushes under way: a fixed number of slots, each with room for the largest
+// ping buffer. A slot is used again only when its descriptor is unlinked and nobody reads it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/arena.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/wire/ping_buffer.hpp"
+
+namespace plnet::lnet {
+
+inline constexpr std::uint32_t kPingSlotBytes = (kPingBytesMax + 63) / 64 * 64;
+
+// Bytes that the network can reach, and how it names them.
+struct PingMemory {
+  BufferAddress at;
+  std::span<std::byte> bytes;
+
+  // Takes `count` slots off the front.
+  [[nodiscard]] PingMemory split(std::size_t count) {
+    const std::size_t length = count * kPingSlotBytes;
+    PLNET_CHECK(length <= bytes.size(), "ping memory is too small");
+    PingMemory front{at, bytes.first(length)};
+    at.offset += length;
+    bytes = bytes.subspan(length);
+    return front;
+  }
+};
+
+enum class ExchangeKind : std::uint8_t { kPing, kPush, kHeard, kAdmin };
+
+struct PingExchange {
+  ExchangeKind kind = ExchangeKind::kPing;
+  bool linked = false;  // a descriptor lays it open
+  bool held = false;    // somebody here reads it, or waits for it
+  void* owner = nullptr;
+  MdHandle md;
+  std::uint32_t sequence = 0;  // of the buffer that is pushed
+  std::uint32_t length = 0;    // of what has been received
+  Fragment fragment;
+  std::span<std::byte> room;
+
+  [[nodiscard]] std::span<const std::byte> received() const { return room.first(length); }
+};
+
+class PingExchanges {
+ public:
+  explicit PingExchanges(PingMemory memory) : pool_(memory.bytes.size() / kPingSlotBytes) {
+    for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
+      PingExchange& exchange = pool_.at(i);
+      exchange.fragment.at = {memory.at.arena,
+                              memory.at.offset + std::uint64_t{i} * kPingSlotBytes};
+      exchange.room = memory.bytes.subspan(std::size_t{i} * kPingSlotBytes, kPingSlotBytes);
+    }
+  }
+
+  // Held by the caller; nullptr: all are in use.
+  [[nodiscard]] PingExchange* take(ExchangeKind kind, void* owner) {
+    PingExchange* exchange = pool_.take();
+    if (exchange == nullptr) return nullptr;
+    exchange->kind = kind;
+    exchange->owner = owner;
+    exchange->linked = false;
+    exchange->held = true;
+    exchange->length = 0;
+    exchange->md = {};
+    return exchange;
+  }
+  // Gives it back if nothing uses it any more. Returns whether it did.
+  bool let_go(PingExchange& exchange) {
+    if (exchange.linked || exchange.held) return false;
+    exchange.owner = nullptr;
+    pool_.give(&exchange);
+    return true;
+  }
+
+  [[nodiscard]] std::size_t free_count() const { return pool_.free_count(); }
+  [[nodiscard]] std::size_t capacity() const { return pool_.capacity(); }
+
+ private:
+  Pool<PingExchange> pool_;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/ping_target.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace plnet::lnet {
+
+using Id = PingTargetTable::Id;
+
+PingTarget::PingTarget(DataOperations& operations, PingMemory memory) : operations_(operations) {
+  for (Buffer& buffer : buffers_) {
+    const PingMemory slot = memory.split(1);
+    buffer.fragment.at = slot.at;
+    buffer.room = slot.bytes;
+  }
+}
+
+std::span<const std::byte> PingTarget::bytes() const {
+  return current_ == nullptr ? std::span<const std::byte>()
+                             : current_->room.first(current_->fragment.length);
+}
+
+PingTarget::Buffer* PingTarget::free_buffer() {
+  for (Buffer& buffer : buffers_) {
+    if (!buffer.linked && &buffer != current_) return &buffer;
+  }
+  return nullptr;
+}
+
+Result<void> PingTarget::set_interfaces(std::span<const PingEntry> interfaces) {
+  if (interfaces.size() >= entries_.size()) return std::unexpected(Errc::kTooBig);
+  std::ranges::copy(interfaces, entries_.begin());
+  entry_count_ = interfaces.size();
+  return build();
+}
+
+Result<void> PingTarget::build() {
+  Buffer* fresh = free_buffer();
+  if (fresh == nullptr) {
+    put_off_ = true;
+    counters_.add(Id::kPutOff);
+    return {};
+  }
+  const auto length = build_ping({.routing = routing_,
+                                  .discovery = discovery_,
+                                  .sequence = sequence_ + 1,
+                                  .interfaces = std::span(entries_).first(entry_count_)},
+                                 fresh->room);
+  if (!length) return std::unexpected(length.error());
+  fresh->fragment.length = static_cast<std::uint32_t>(*length);
+  // Both are there for a moment, so that no ping finds nobody.
+  const auto attached = operations_.attach({.portal = kPingPortal, .match_bits = kPingMatchBits},
+                                           {.fragments = std::span(&fresh->fragment, 1),
+                                            .length = fresh->fragment.length,
+                                            .options = kMdGet | kMdTruncate | kMdManageRemote,
+                                            .user = fresh,
+                                            .handler = this,
+                                            .unlink_when_exhausted = false});
+  if (!attached) {
+    counters_.add(Id::kFailed);
+    put_off_ = true;
+    return std::unexpected(attached.error());
+  }
+  put_off_ = false;
+  ++sequence_;
+  counters_.add(Id::kBuilt);
+  fresh->md = attached->md;
+  fresh->linked = true;
+  Buffer* old = current_;
+  current_ = fresh;
+  if (old != nullptr && old->linked) (void)operations_.unlink(old->md);
+  return {};
+}
+
+void PingTarget::close() {
+  put_off_ = false;
+  if (current_ != nullptr && current_->linked) (void)operations_.unlink(current_->md);
+}
+
+bool PingTarget::step() {
+  return put_off_ && free_buffer() != nullptr && build().has_value();
+}
+
+bool PingTarget::set_status(const Nid& nid, std::uint32_t status) {
+  const auto end = entries_.begin() + entry_count_;
+  const auto entry = std::ranges::find(entries_.begin(), end, nid, &PingEntry::nid);
+  if (entry == end || entry->status == status) return false;
+  entry->status = status;
+  if (current_ != nullptr)
+    (void)set_ping_status(current_->room.first(current_->fragment.length), nid, status);
+  counters_.add(Id::kStatus);
+  return true;
+}
+
+bool PingTarget::set_feature(PingFeature feature, bool on) {
+  if (current_ == nullptr) return true;
+  std::byte* at = current_->room.data() + offsetof(PingInfoWire, features);
+  std::uint32_t features = 0;
+  std::memcpy(&features, at, sizeof features);
+  features = on ? features | feature : features & ~std::uint32_t{feature};
+  std::memcpy(at, &features, sizeof features);
+  return true;
+}
+
+bool PingTarget::set_routing(bool on) {
+  if (routing_ == on) return false;
+  routing_ = on;
+  return set_feature(kPingRouteDisabled, !on);
+}
+
+bool PingTarget::set_discovery(bool on) {
+  if (discovery_ == on) return false;
+  discovery_ = on;
+  return set_feature(kPingDiscovery, on);
+}
+
+void PingTarget::on_event(const Event& event) {
+  if (event.kind == EventKind::kGet && event.status) counters_.add(Id::kAnswered);
+  if (event.unlinked) static_cast<Buffer*>(event.user)->linked = false;
+}
+
+}  // namespace plnet::lnet

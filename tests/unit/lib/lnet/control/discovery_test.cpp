@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state machine of discovery, row by row, against a remote node that does what the test says.
+#include "lib/lnet/control/discovery.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/lnet/control/test_node.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+using Id = DiscoveryTable::Id;
+
+const Nid kOurs = nid("10.0.0.1@tcp");
+const Nid kTheirs = nid("10.0.0.2@tcp");
+const Nid kSecond = nid("10.0.0.3@tcp");
+const Nid kThird = nid("10.0.1.2@tcp1");
+
+class DiscoveryTest : public ::testing::Test {
+ protected:
+  Result<void> discover(const Nid& of, bool force = false) {
+    TestDiscover request;
+    request.nid = of;
+    node_.coordinator.discover(request, force);
+    run(network_, {&node_}, std::chrono::seconds(400));
+    EXPECT_EQ(request.times, 1) << "told once";
+    return request.result;
+  }
+  std::uint32_t state(const Nid& of) {
+    const Peer* peer = node_.peer(of);
+    return peer == nullptr ? 0xdead : peer->state.get();
+  }
+  void settle(Duration until = std::chrono::seconds(1)) { run(network_, {&node_}, until); }
+
+  static constexpr std::uint32_t kGood = kPeerDiscovered | kPeerNidsUpToDate;
+
+  FakeNetwork network_;
+  TestNode node_{network_, {kOurs}};
+  RawPeer far_{network_, {kTheirs, kSecond}};
+};
+
+TEST_F(DiscoveryTest, AMessageWaitsForPingAndPush) {
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  EXPECT_FALSE(parcel.over);
+  EXPECT_TRUE(node_.peer(kTheirs)->is(kPeerDiscovering));
+  settle();
+  EXPECT_TRUE(parcel.over);
+  EXPECT_TRUE(parcel.outcome);
+  EXPECT_EQ(state(kTheirs), kGood | kPeerMultiRail);
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
+  EXPECT_EQ(far_.pings, 1);
+  EXPECT_EQ(far_.sink, 272U);
+  EXPECT_EQ(far_.pushes, 1);
+  EXPECT_EQ(far_.pushed.source, kOurs);
+  EXPECT_EQ(far_.pushed.target, kTheirs);
+  const auto pushed = PingView::parse(far_.pushed.payload);
+  ASSERT_TRUE(pushed);
+  EXPECT_EQ(pushed->features(), 0x1eU);
+  EXPECT_EQ(pushed->primary(), kOurs);
+  EXPECT_EQ(pushed->sequence(), node_.coordinator.ping_target().sequence());
+  node_.send(parcel, kTheirs);
+  EXPECT_TRUE(parcel.over) << "now it goes at once";
+  EXPECT_EQ(node_.coordinator.discovery().counters().get(Id::kQueued), 0U);
+}
+
+TEST_F(DiscoveryTest, ManyMessagesWaitForOneDiscovery) {
+  std::array<TestParcel, 20> parcels;
+  for (TestParcel& parcel : parcels)
+    node_.send(parcel, kTheirs);
+  settle();
+  for (const TestParcel& parcel : parcels)
+    EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_EQ(far_.pings, 1);
+}
+
+TEST_F(DiscoveryTest, APeerWithoutDiscoveryAndMultiRailIsNotPushedTo) {
+  far_.say({kTheirs, kSecond}, 0x06);
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(far_.pushes, 0);
+  EXPECT_TRUE(discover(kTheirs, true)) << "a forced push is not sent either, and does not stay";
+  EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
+  EXPECT_EQ(far_.pings, 2);
+}
+
+TEST_F(DiscoveryTest, MultiRailWithDiscoveryOffAtTheOtherEndCountsForNothing) {
+  far_.say({kTheirs, kSecond}, 0x0e);
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+}
+
+TEST_F(DiscoveryTest, WithDiscoveryOffHereAPeerIsPingedAndLeftAsItIs) {
+  node_.coordinator.set_discovery(false);
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle();
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(far_.pushes, 0);
+  // Asked by its other NID, the peer has its statuses looked after, not its NIDs.
+  far_.say({kSecond, kTheirs}, 0x1e, 1);
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(node_.coordinator.peers().find(kTheirs)->status.get(), kNiDown);
+}
+
+TEST_F(DiscoveryTest, TheRoutingFeatureIsRemembered) {
+  far_.say({kTheirs}, 0x1a);
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_TRUE(node_.peer(kTheirs)->is(kPeerRouterEnabled));
+  far_.say({kTheirs}, 0x1e);
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_FALSE(node_.peer(kTheirs)->is(kPeerRouterEnabled));
+}
+
+TEST_F(DiscoveryTest, APeerThatTurnsDiscoveryOffIsForgottenAndMadeAnew) {
+  ASSERT_TRUE(discover(kTheirs));
+  const auto number = node_.peer(kTheirs)->number;
+  far_.say({kTheirs, kSecond}, 0x0e);
+  (void)discover(kTheirs);
+  EXPECT_EQ(node_.peer(kTheirs), nullptr);
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle();
+  node_.send(parcel, kTheirs);
+  settle();
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
+  EXPECT_EQ(node_.peer(kSecond), nullptr);
+  (void)number;
+}
+
+TEST_F(DiscoveryTest, MultiRailThatVanishesIsLostUnlessConfigured) {
+  ASSERT_TRUE(discover(kTheirs));
+  far_.say({kTheirs, kSecond}, 0x16);
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_FALSE(node_.peer(kTheirs)->multi_rail());
+  EXPECT_EQ(node_.count(Id::kMultiRailLost), 1U);
+}
+
+TEST_F(DiscoveryTest, AConfiguredPeerStaysAsConfigured) {
+  ASSERT_TRUE(node_.coordinator.add_peer(kTheirs, Nid::any(), true));
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(state(kTheirs), kGood | kPeerMultiRail | kPeerConfigured);
+  EXPECT_EQ(node_.count(Id::kNidsRefused), 1U);
+  far_.say({kTheirs, kSecond}, 0x06);
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_TRUE(node_.peer(kTheirs)->multi_rail()) << "what configuration says";
+  EXPECT_TRUE(node_.coordinator.add_peer(kThird, Nid::any(), false));
+}
+
+TEST_F(DiscoveryTest, ConfiguredAsNotMultiRailItStaysSo) {
+  ASSERT_TRUE(node_.coordinator.add_peer(kTheirs, Nid::any(), false));
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_EQ(state(kTheirs), kGood | kPeerConfigured);
+  EXPECT_EQ(far_.pushes, 0);
+}
+
+TEST_F(DiscoveryTest, ASilentPeerFailsMessagesAfterTheTimeoutAndIsAskedAgainByTheNext) {
+  far_.answers = false;
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle(std::chrono::seconds(149));
+  EXPECT_FALSE(parcel.over);
+  settle(std::chrono::seconds(2));
+  ASSERT_TRUE(parcel.over);
+  EXPECT_EQ(parcel.outcome.error(), Errc::kTimedOut);
+  EXPECT_TRUE(node_.peer(kTheirs)->is(kPeerRediscover));
+  EXPECT_FALSE(node_.peer(kTheirs)->is(kPeerDiscovering));
+  far_.answers = true;
+  node_.send(parcel, kTheirs);
+  settle();
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_EQ(state(kTheirs), kGood | kPeerMultiRail);
+}
+
+TEST_F(DiscoveryTest, AFailedSendFailsMessagesAtOnce) {
+  network_.send_failure = 1;
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle();
+  ASSERT_TRUE(parcel.over);
+  EXPECT_EQ(parcel.outcome.error(), Errc::kIo);
+  EXPECT_EQ(node_.count(Id::kPingsFailed), 1U);
+}
+
+TEST_F(DiscoveryTest, NoWayToThePeerFailsMessagesAtOnce) {
+  TestParcel parcel;
+  node_.send(parcel, kThird);
+  settle();
+  ASSERT_TRUE(parcel.over);
+  EXPECT_EQ(parcel.outcome.error(), Errc::kNoRoute);
+  EXPECT_EQ(node_.operations.mds(), 2U) << "only the two targets are left";
+}
+
+TEST_F(DiscoveryTest, APushThatIsNotAcknowledgedFailsMessages) {
+  far_.acknowledges = false;
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle(std::chrono::seconds(200));
+  ASSERT_TRUE(parcel.over);
+  EXPECT_EQ(parcel.outcome.error(), Errc::kTimedOut);
+  EXPECT_EQ(node_.count(Id::kPushesFailed), 1U);
+  far_.acknowledges = true;
+  node_.send(parcel, kTheirs);
+  settle();
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_EQ(far_.pings, 1) << "its NIDs are known";
+  EXPECT_EQ(far_.pushes, 2);
+}
+
+TEST_F(DiscoveryTest, ATruncatedReplyIsAskedForAgainWithMoreRoom) {
+  std::vector<Nid> many;
+  for (std::uint32_t i = 0; i < 100; ++i)
+    many.push_back(Nid::of(NetType::kTcp, 0, kTheirs.address32() + i));
+  far_.say(many);
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_EQ(far_.pings, 2);
+  EXPECT_EQ(far_.sink, 16U + 101 * 16);
+  EXPECT_EQ(node_.nids_of(kTheirs).size(), 100U);
+  EXPECT_EQ(node_.count(Id::kRepliesTruncated), 1U);
+  EXPECT_GE(node_.coordinator.discovery().wanted_push_bytes(), far_.sink);
+}
+
+TEST_F(DiscoveryTest, GarbageIsAskedForAgainButNotForEver) {
+  far_.buffer.assign(64, std::byte{0x5a});
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle();
+  ASSERT_TRUE(parcel.over);
+  EXPECT_EQ(parcel.outcome.error(), Errc::kProtocol);
+  EXPECT_EQ(far_.pings, Discovery::kRetriesMax + 1);
+  far_.say({kTheirs});
+  node_.send(parcel, kTheirs);
+  settle();
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+}
+
+TEST_F(DiscoveryTest, ABufferThatClaimsToBeEndlessIsGivenUp) {
+  far_.say({kTheirs, nid("fd00::1@tcp")});
+  const std::uint32_t endless = 0x7ffffff0;
+  std::memcpy(far_.buffer.data() + 16 + 12, &endless, 4);
+  EXPECT_EQ(discover(kTheirs).error(), Errc::kTooBig);
+  EXPECT_EQ(far_.pings, 1);
+}
+
+TEST_F(DiscoveryTest, ABufferOfTheOtherByteOrderIsRead) {
+  far_.say({kTheirs, kSecond});
+  for (std::size_t at = 0; at < 16; at += 4)
+    std::reverse(far_.buffer.begin() + static_cast<std::ptrdiff_t>(at),
+                 far_.buffer.begin() + static_cast<std::ptrdiff_t>(at) + 4);
+  for (std::size_t at = 16; at < far_.buffer.size(); at += 16) {
+    const auto entry = far_.buffer.begin() + static_cast<std::ptrdiff_t>(at);
+    std::reverse(entry, entry + 8);
+    std::reverse(entry + 8, entry + 12);
+    std::reverse(entry + 12, entry + 16);
+  }
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
+}
+
+TEST_F(DiscoveryTest, AForcedDiscoveryPingsAndPushesThoughAllIsKnown) {
+  ASSERT_TRUE(discover(kTheirs));
+  EXPECT_TRUE(discover(kTheirs, true));
+  EXPECT_EQ(far_.pings, 2);
+  EXPECT_EQ(far_.pushes, 2);
+  EXPECT_EQ(state(kTheirs), kGood | kPeerMultiRail);
+}
+
+TEST_F(DiscoveryTest, DiscoveringWhatCannotBeAPeerFails) {
+  EXPECT_EQ(discover(Nid::any()).error(), Errc::kNotFound);
+}
+
+TEST_F(DiscoveryTest, StatusesArriveAndADownCostsHealth) {
+  ASSERT_TRUE(discover(kTheirs));
+  far_.say({kTheirs, kSecond}, 0x1e, 1);
+  ASSERT_TRUE(discover(kTheirs));
+  const PeerNi* second = node_.coordinator.peers().find(kSecond);
+  EXPECT_EQ(second->status.get(), kNiDown);
+  EXPECT_EQ(second->health.get(), 900);
+  ASSERT_TRUE(discover(kTheirs));
+  EXPECT_EQ(second->health.get(), 900) << "the change costs, not the state";
+  far_.say({kTheirs, kSecond});
+  ASSERT_TRUE(discover(kTheirs));
+  ASSERT_TRUE(discover(kTheirs));
+  EXPECT_EQ(second->health.get(), kHealthMax) << "never heard from: as good as new";
+}
+
+TEST_F(DiscoveryTest, OurChangesArePushedToThoseWhoTakeThem) {
+  RawPeer minimal(network_, {kThird}, 0x06);
+  node_.add(nid("10.0.1.1@tcp1"));
+  ASSERT_TRUE(discover(kTheirs));
+  ASSERT_TRUE(discover(kThird));
+  const int pushes = far_.pushes;
+  node_.add(nid("10.0.0.9@tcp"));
+  EXPECT_TRUE(is_up_to_date(state(kTheirs)));
+  settle();
+  EXPECT_EQ(far_.pushes, pushes + 1);
+  EXPECT_EQ(minimal.pushes, 0);
+  const auto pushed = PingView::parse(far_.pushed.payload);
+  EXPECT_EQ(pushed->sequence(), node_.coordinator.ping_target().sequence());
+  EXPECT_TRUE(is_up_to_date(state(kTheirs)));
+}
+
+TEST_F(DiscoveryTest, TurningDiscoveryOffIsPushedOnAgainIsNot) {
+  ASSERT_TRUE(discover(kTheirs));
+  const int pushes = far_.pushes;
+  node_.coordinator.set_discovery(false);
+  settle();
+  EXPECT_EQ(far_.pushes, pushes + 1);
+  EXPECT_EQ(PingView::parse(far_.pushed.payload)->features(), 0x0eU);
+  node_.coordinator.set_discovery(true);
+  settle();
+  EXPECT_EQ(far_.pushes, pushes + 1);
+  EXPECT_EQ(PingView::parse(node_.coordinator.ping_target().bytes())->features(), 0x1eU);
+}
+
+TEST_F(DiscoveryTest, AStatusIsPushedOnDemandWithTheSameSequence) {
+  ASSERT_TRUE(discover(kTheirs));
+  const int pushes = far_.pushes;
+  const auto sequence = node_.coordinator.ping_target().sequence();
+  node_.coordinator.set_ni_status(*node_.coordinator.local().nis[0], kNiDown, true);
+  settle();
+  EXPECT_EQ(far_.pushes, pushes + 1);
+  const auto pushed = PingView::parse(far_.pushed.payload);
+  EXPECT_EQ(pushed->sequence(), sequence);
+  EXPECT_EQ(pushed->walk().next()->status, kNiDown);
+}
+
+// Pushes received.
+
+TEST_F(DiscoveryTest, APushOfAKnownPeerIsMerged) {
+  node_.make_peer(kTheirs);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(far_.acks, 1);
+  EXPECT_EQ(far_.pings, 0);
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
+  EXPECT_EQ(state(kTheirs), kGood | kPeerMultiRail);
+  EXPECT_EQ(far_.pushes, 1) << "and it is told about us";
+  far_.say({kTheirs});
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(node_.peer(kSecond), nullptr);
+}
+
+TEST_F(DiscoveryTest, APushOfAStrangerIsIgnored) {
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesUnknown), 1U);
+  EXPECT_EQ(far_.acks, 1) << "acknowledged all the same";
+  EXPECT_EQ(node_.peer(kTheirs), nullptr);
+}
+
+TEST_F(DiscoveryTest, APushThatIsNotMultiRailIsIgnored) {
+  node_.make_peer(kTheirs);
+  far_.say({kTheirs, kSecond}, 0x16);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesNotMultiRail), 1U);
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+}
+
+TEST_F(DiscoveryTest, AnInvalidPushIsAnsweredByAPing) {
+  node_.make_peer(kTheirs);
+  const auto good = far_.buffer;
+  far_.buffer.assign(48, std::byte{1});
+  far_.push(kTheirs, kOurs);
+  far_.buffer = good;
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesCorrupt), 1U);
+  EXPECT_EQ(far_.pings, 1);
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
+}
+
+TEST_F(DiscoveryTest, ATruncatedPushIsAnsweredByAPingAndTheNextOneComesWhole) {
+  node_.make_peer(kTheirs);
+  std::vector<Nid> many;
+  for (std::uint32_t i = 0; i < 40; ++i)
+    many.push_back(Nid::of(NetType::kTcp, 0, kTheirs.address32() + i));
+  far_.say(many);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesTruncated), 1U);
+  EXPECT_EQ(far_.pings, 1);
+  EXPECT_EQ(far_.sink, far_.buffer.size()) << "it is known how much there is";
+  EXPECT_EQ(node_.nids_of(kTheirs).size(), 40U);
+  many.pop_back();
+  far_.say(many);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesTruncated), 1U);
+  EXPECT_EQ(far_.pings, 1);
+  EXPECT_EQ(node_.nids_of(kTheirs).size(), 39U);
+}
+
+TEST_F(DiscoveryTest, APushWithDiscoveryOffForgetsADiscoveredPeer) {
+  ASSERT_TRUE(discover(kTheirs));
+  far_.say({kTheirs, kSecond}, 0x0e);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.peer(kTheirs), nullptr);
+  EXPECT_EQ(node_.count(Id::kDiscoveryLost), 1U);
+}
+
+TEST_F(DiscoveryTest, WithDiscoveryOffHereAPushChangesNoNids) {
+  node_.coordinator.set_discovery(false);
+  node_.make_peer(kTheirs);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_FALSE(node_.peer(kTheirs)->multi_rail());
+}
+
+TEST_F(DiscoveryTest, TheNewerOfTwoPushesCounts) {
+  node_.make_peer(kTheirs);
+  far_.push(kTheirs, kOurs);
+  const auto older = far_.buffer;
+  far_.say({kTheirs, kSecond, nid("10.0.0.4@tcp")});
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.nids_of(kTheirs).size(), 3U);
+}
+
+// Merging.
+
+TEST_F(DiscoveryTest, DiscoveredByASecondaryNidThePeerIsRenamed) {
+  EXPECT_TRUE(discover(kSecond));
+  EXPECT_EQ(node_.peer(kSecond)->seen().primary, kTheirs);
+  EXPECT_EQ(node_.nids_of(kSecond), (std::vector{kTheirs, kSecond}));
+  EXPECT_EQ(node_.count(Id::kPrimaryChanged), 1U);
+}
+
+TEST_F(DiscoveryTest, TwoPeersThatAreOneBecomeOne) {
+  Peer& first = node_.make_peer(kTheirs);
+  node_.make_peer(kSecond);
+  TestParcel parcel;
+  node_.send(parcel, kSecond);
+  settle();
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_EQ(node_.peer(kSecond), &first);
+  EXPECT_EQ(node_.nids_of(kSecond), (std::vector{kTheirs, kSecond}));
+  EXPECT_TRUE(is_up_to_date(first.state.get()));
+  EXPECT_EQ(node_.releases, 0) << "no home lost its interface";
+  EXPECT_EQ(node_.count(Id::kHandedOver), 1U);
+}
+
+TEST_F(DiscoveryTest, MessagesToBothHalvesOfAMergedPeerAllGo) {
+  TestParcel to_first;
+  TestParcel to_second;
+  node_.send(to_first, kTheirs);
+  node_.send(to_second, kSecond);
+  settle();
+  EXPECT_TRUE(to_first.over && to_first.outcome);
+  EXPECT_TRUE(to_second.over && to_second.outcome);
+  EXPECT_EQ(node_.peer(kTheirs), node_.peer(kSecond));
+}
+
+TEST_F(DiscoveryTest, ANidMovesFromOnePeerToAnother) {
+  ASSERT_TRUE(discover(kTheirs));
+  RawPeer other(network_, {nid("10.0.0.7@tcp")});
+  far_.say({kTheirs});
+  other.say({nid("10.0.0.7@tcp"), kSecond});
+  ASSERT_TRUE(discover(nid("10.0.0.7@tcp")));
+  EXPECT_EQ(node_.peer(kSecond), node_.peer(nid("10.0.0.7@tcp")));
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+}
+
+TEST_F(DiscoveryTest, AConfiguredNidIsNotTaken) {
+  ASSERT_TRUE(node_.coordinator.add_peer(kSecond, Nid::any(), true));
+  ASSERT_TRUE(discover(kTheirs));
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(node_.nids_of(kSecond), std::vector{kSecond});
+}
+
+TEST_F(DiscoveryTest, APrimaryThatMovesFirstInItsNetAndItsNetFirst) {
+  far_.say({kTheirs, kSecond, kThird});
+  ASSERT_TRUE(discover(kTheirs));
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond, kThird}));
+  far_.say({kThird, kTheirs, kSecond});
+  ASSERT_TRUE(discover(kTheirs));
+  EXPECT_EQ(node_.peer(kTheirs)->seen().primary, kThird);
+  EXPECT_EQ(node_.nids_of(kTheirs).front(), kThird);
+}
+
+TEST_F(DiscoveryTest, ALockedPrimaryStays) {
+  ASSERT_TRUE(node_.coordinator.add_peer(kSecond, Nid::any(), true, true));
+  auto& peer = static_cast<PeerRecord&>(*node_.peer(kSecond));
+  peer.drop_state(kPeerConfigured);  // as if the upper layer had named it
+  ASSERT_TRUE(discover(kSecond));
+  EXPECT_EQ(peer.primary, kSecond);
+  EXPECT_EQ(node_.nids_of(kSecond).size(), 2U);
+}
+
+TEST_F(DiscoveryTest, LargeNidsAreMergedAndAreThePrimary) {
+  const Nid large = nid("fd00::2@tcp");
+  far_.say({large, kTheirs});
+  ASSERT_TRUE(discover(kTheirs));
+  EXPECT_EQ(node_.peer(kTheirs)->seen().primary, large);
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{large, kTheirs}));
+}
+
+TEST_F(DiscoveryTest, NidsThatNobodyCanHaveAreLeftOut) {
+  far_.say({kTheirs, kSecond});
+  const std::uint64_t loopback = 0x9ULL << 48;
+  std::memcpy(far_.buffer.data() + 48, &loopback, 8);
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_EQ(node_.count(Id::kNidsBad), 1U);
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+}
+
+TEST_F(DiscoveryTest, ANidWhoseFormerInterfaceStillGoesIsMergedLater) {
+  ASSERT_TRUE(discover(kTheirs));
+  node_.homes_answer = false;
+  far_.say({kTheirs});
+  ASSERT_TRUE(discover(kTheirs));
+  far_.say({kTheirs, kSecond});
+  ASSERT_TRUE(discover(kTheirs));
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(node_.count(Id::kNidsLater), 1U);
+  ASSERT_EQ(node_.held.size(), 1U);
+  node_.coordinator.peer_ni_released(*node_.held[0]);
+  settle();
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
+}
+
+// What happens in between.
+
+TEST_F(DiscoveryTest, APeerDeletedInTheMiddleSendsWhoWaitsToLookAgain) {
+  far_.answers = false;
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle();
+  EXPECT_EQ(node_.operations.mds(), 3U);
+  ASSERT_TRUE(node_.coordinator.delete_peer(kTheirs, Nid::any()));
+  settle();
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_EQ(node_.operations.mds(), 2U);
+  EXPECT_EQ(node_.peer(kTheirs), nullptr);
+}
+
+TEST_F(DiscoveryTest, MorePeersThanSlotsTakeTurns) {
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  std::vector<std::unique_ptr<TestParcel>> parcels;
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    const Nid each = Nid::of(NetType::kTcp, 0, 0x0a010000 + i);
+    peers.push_back(std::make_unique<RawPeer>(network_, std::vector{each}));
+    parcels.push_back(std::make_unique<TestParcel>());
+    node_.send(*parcels.back(), each);
+  }
+  network_.delay_max = std::chrono::milliseconds(10);
+  settle(std::chrono::seconds(10));
+  for (const auto& parcel : parcels)
+    EXPECT_TRUE(parcel->over && parcel->outcome);
+  EXPECT_GT(node_.count(Id::kStarved), 0U);
+  EXPECT_EQ(node_.count(Id::kQueuedMax), 50U);
+}
+
+TEST_F(DiscoveryTest, ADescriptorThatCannotBeHadFailsMessages) {
+  node_.operations.mds_max = 2;
+  settle();
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle();
+  ASSERT_TRUE(parcel.over);
+  EXPECT_EQ(parcel.outcome.error(), Errc::kNoMemory);
+}
+
+TEST_F(DiscoveryTest, AtTheEndWhoeverWaitsIsToldAndAllDescriptorsComeBack) {
+  far_.answers = false;
+  TestParcel parcel;
+  TestDiscover request;
+  request.nid = kSecond;
+  node_.send(parcel, kTheirs);
+  node_.coordinator.discover(request, false);
+  settle();
+  node_.coordinator.shut_down();
+  settle();
+  EXPECT_EQ(parcel.outcome.error(), Errc::kShutdown);
+  EXPECT_EQ(request.result.error(), Errc::kShutdown);
+  EXPECT_TRUE(node_.coordinator.quiet());
+  EXPECT_EQ(node_.operations.mds(), 0U);
+}
+
+}  // namespace
+}  // namespace plnet::lnet

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DataOperations without LNet: nodes of one process whose GETs and PUTs on portal 0 reach each
+// other by NID, late or never, as a seed says. Time moves only when told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/random.hpp"
+#include "lib/lnet/node/data_operations.hpp"
+
+namespace plnet::lnet {
+
+struct FakeMessage {
+  MessageType type = MessageType::kGet;
+  Nid source;
+  Nid target;
+  MdHandle origin;           // of the initiator, for REPLY and ACK
+  std::uint32_t length = 0;  // GET: the sink; PUT: of the payload; ACK: what was accepted
+  std::vector<std::byte> payload;
+  std::uint64_t match_bits = 0;
+  PortalId portal = 0;
+};
+
+class FakeNode {
+ public:
+  virtual ~FakeNode() = default;
+  virtual void on_message(const FakeMessage& message) = 0;
+};
+
+class FakeNetwork {
+ public:
+  explicit FakeNetwork(std::uint64_t seed = 1) : random_(seed) {}
+
+  double loss = 0;          // of a message
+  double send_failure = 0;  // of a send: its SEND event says so
+  Duration delay_max{};     // each message and event takes up to so long, by chance
+  Duration response_timeout = std::chrono::seconds(150);
+
+  void own(const Nid& nid, FakeNode* node) { owners_[key(nid)] = node; }
+  void disown(const Nid& nid) { owners_.erase(key(nid)); }
+  void send(const FakeMessage& message);
+  // Runs `call` in a moment.
+  void later(std::function<void()> call) { at(now_ + delay(), std::move(call)); }
+  void at(Instant when, std::function<void()> call) { calls_.emplace(when, std::move(call)); }
+
+  [[nodiscard]] Instant now() const { return now_; }
+  [[nodiscard]] std::optional<Instant> next() const {
+    return calls_.empty() ? std::nullopt : std::optional(calls_.begin()->first);
+  }
+  // Runs what is due at `when` or before.
+  void run_to(Instant when);
+
+  Random& random() { return random_; }
+  std::vector<FakeMessage> log;  // everything that was sent, oldest first
+
+ private:
+  static std::vector<std::uint8_t> key(const Nid& nid);
+  Duration delay();
+
+  Random random_;
+  Instant now_{std::chrono::hours(1)};
+  std::multimap<Instant, std::function<void()>> calls_;
+  std::map<std::vector<std::uint8_t>, FakeNode*> owners_;
+};
+
+class FakeOperations final : public DataOperations, public FakeNode {
+ public:
+  FakeOperations(FakeNetwork& network, std::size_t memory_bytes)
+      : memory(memory_bytes), network_(network) {}
+
+  std::vector<std::byte> memory;  // arena 0
+  std::vector<Nid> nids;          // ours, in order
+  std::uint32_t mds_max = 1000;
+
+  [[nodiscard]] Result<Attached> attach(const MeSpec& me, const MdSpec& md) override;
+  [[nodiscard]] Result<MdHandle> bind(const MdSpec& md) override;
+  Result<void> unlink(MdHandle md) override;
+  Result<void> unlink(MeHandle me) override;
+  Result<void> put(MdHandle md, const PutSpec& put) override;
+  Result<void> get(MdHandle md, const GetSpec& get) override;
+  [[nodiscard]] ShardId shard() const override { return 0; }
+
+  void on_message(const FakeMessage& message) override;
+  [[nodiscard]] std::size_t mds() const { return mds_.size(); }
+  [[nodiscard]] std::size_t delayed() const { return delayed_.size(); }
+
+ private:
+  struct Md {
+    MdSpec spec;
+    bool passive = false;
+    bool aborted = false;
+    std::int32_t threshold = 0;
+    std::uint32_t offset = 0;
+    std::uint32_t pending = 0;
+    Nid from;
+  };
+
+  MdHandle make(const MdSpec& spec, bool passive);
+  Md* find(MdHandle handle);
+  [[nodiscard]] std::span<std::byte> bytes_of(const Md& md);
+  [[nodiscard]] std::optional<Nid> source_for(const Nid& wanted, const Nid& target) const;
+  Result<void> start(MdHandle handle, FakeMessage message, const Nid& from);
+  void tell(std::uint32_t index, Event event);
+  bool match(const FakeMessage& message);
+  void answer(const FakeMessage& message);
+
+  FakeNetwork& network_;
+  std::map<std::uint32_t, Md> mds_;  // by index, which is the order of attaching
+  std::uint32_t next_ = 1;
+  std::deque<FakeMessage> delayed_;  // PUTs that found nothing: the portal is lazy
+};
+
+}  // namespace plnet::lnet
