@@ -4,6 +4,7 @@
 // drivers under measurement need.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,9 +12,11 @@
 
 #include <malloc.h>
 
+#include "bench/harness/harness.hpp"
 #include "drivers/net/sim/event_loop.hpp"
 #include "drivers/net/sim/network.hpp"
 #include "drivers/net/sim/shard.hpp"
+#include "lib/base/random.hpp"
 
 namespace plnet::bench {
 
@@ -49,5 +52,30 @@ struct SiteBase {
   drivers::SimNetwork network;
   std::vector<std::unique_ptr<drivers::SimShard>> shards;
 };
+
+// The floor of a simulated message: the lines that it cannot but touch (both hosts' shards and
+// drivers, the connection, its bytes, its events), twelve in four places of a site of that size,
+// each place known only when the one before has been read, and nothing done with them.
+inline void touch_site(benchmark::State& state, unsigned hosts) {
+  struct Place {
+    std::array<std::uint64_t, 3 * 8> words{};
+  };
+  constexpr unsigned kPlaces = 4;
+  constexpr std::int64_t kBatch = 1000;
+  std::vector<Place> site(std::size_t{hosts} * 5 * kPlaces);
+  Random random(1);
+  std::uint64_t seen = 0;  // always 0, which the machine does not know
+  while (state.KeepRunningBatch(kBatch)) {
+    for (std::int64_t i = 0; i < kBatch; ++i) {
+      for (unsigned place = 0; place < kPlaces; ++place) {
+        Place& touched = site[(random.next() + seen) % site.size()];
+        seen = touched.words[0] >> 63U;
+        for (std::size_t word = 0; word < touched.words.size(); word += 8)
+          ++touched.words[word];
+      }
+    }
+    benchmark::ClobberMemory();
+  }
+}
 
 }  // namespace plnet::bench

@@ -200,7 +200,8 @@ void add_benchmarks(Suite& suite) {
                      .round_seconds = 0.05,
                      .bar = hosts > 200 && hosts < 10'000 ? std::optional<Bar>(Bar{.limit = 1000})
                                                           : std::nullopt,
-                     .value = [hosts](benchmark::State& state) { stream(state, hosts); }});
+                     .value = [hosts](benchmark::State& state) { stream(state, hosts); },
+                     .floor = [hosts](benchmark::State& state) { touch_site(state, hosts); }});
   }
   suite.push_back({.name = "sim.stream.memory",
                    .what = "heap of an idle simulated host with shard, driver and ten connections",

@@ -196,7 +196,8 @@ void add_benchmarks(Suite& suite) {
                                          : "one on each connection, some ten of them a host"),
                      .round_seconds = 0.05,
                      .bar = hosts == 2000 ? std::optional<Bar>(Bar{.limit = 1000}) : std::nullopt,
-                     .value = [hosts](benchmark::State& state) { verbs(state, hosts); }});
+                     .value = [hosts](benchmark::State& state) { verbs(state, hosts); },
+                     .floor = [hosts](benchmark::State& state) { touch_site(state, hosts); }});
   }
   suite.push_back(
       {.name = "sim.verbs.memory",

@@ -12,6 +12,7 @@ EventLoop::EventLoop(std::uint64_t seed, TieBreak tie_break, const LoopLimits& l
   slots_.reserve(kFirstSlots);
   due_.reserve(kFirstSlots);
   late_.reserve(kFirstSlots);
+  leaving_.reserve(kFirstSlots);
 }
 
 EventId EventLoop::schedule(Instant when, EventSink& sink, std::uint64_t word) {
@@ -149,7 +150,8 @@ void EventLoop::free_slot(std::uint32_t index) {
 void EventLoop::place(std::uint32_t index) {
   Slot& slot = slots_[index];
   const std::uint64_t tick = static_cast<std::uint64_t>(slot.key.time) >> kTickBits;
-  if (tick <= tick_) {
+  if (few_ && tick > tick_ && late_.size() >= kFew) leave_heap();
+  if (few_ || tick <= tick_) {
     slot.previous = kDue;
     push_late(slot.key);
     return;
@@ -158,6 +160,23 @@ void EventLoop::place(std::uint32_t index) {
   const unsigned level = highest / kDigitBits;
   const auto digit = static_cast<unsigned>(tick >> (level * kDigitBits) & (kBuckets - 1));
   link(index, level * kBuckets + digit);
+}
+
+// They are not few any more: what the heap has goes where it belongs.
+void EventLoop::leave_heap() {
+  few_ = false;
+  tick_ =
+      std::max(tick_, static_cast<std::uint64_t>(now().time_since_epoch().count()) >> kTickBits);
+  leaving_.swap(late_);
+  for (const Key& key : leaving_) {
+    const auto index = static_cast<std::uint32_t>(key.order & kSlotMask);
+    if (slots_[index].sink == nullptr) {
+      free_slot(index);
+    } else {
+      place(index);
+    }
+  }
+  leaving_.clear();
 }
 
 void EventLoop::link(std::uint32_t index, unsigned bucket) {
@@ -213,7 +232,10 @@ bool EventLoop::fill_due(std::int64_t until) {
   due_.clear();
   due_next_ = 0;
   while (due_.empty()) {
-    if (levels_ == 0) return false;
+    if (levels_ == 0) {
+      few_ = true;
+      return false;
+    }
     const unsigned bucket = first_bucket();
     const std::uint64_t start = start_of(bucket);
     if (start > static_cast<std::uint64_t>(until) >> kTickBits) return false;
