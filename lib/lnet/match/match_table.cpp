@@ -290,8 +290,7 @@ MatchResult MatchTable::respond(const RespondRequest& request) {
   } else if (payload > md->length && (md->options & kMdTruncate) == 0) {
     refuse(result, MatchVerdict::kDrop, MatchCause::kTooLong, Id::kDropTooLong);
   } else {
-    answer(result, *md, reply ? EventKind::kReply : EventKind::kAck,
-           std::min(payload, md->length));
+    answer(result, *md, reply ? EventKind::kReply : EventKind::kAck, std::min(payload, md->length));
   }
   return result;
 }
@@ -349,9 +348,8 @@ void MatchTable::fill(Grant& grant, const Descriptor& md, EventKind kind, std::u
 // --- Operations of ours ---
 
 // lustre-release lnet/lnet/lib-move.c: LNetPut(), LNetGet()
-// Here and in the others the answer is built in its place: copies of what has just been put
-// together from small pieces stall on their way through the store buffer, and cost more than all
-// the rest.
+// Here, in match() and in respond() the answer is built where the caller wants it: a copy of what
+// was just put together from small pieces stalls on the store buffer and costs more than the rest.
 Result<Grant> MatchTable::start(const MdHandle& handle, const StartRequest& request) {
   const bool get = request.type == MessageType::kGet;
   PLNET_CHECK(get || request.type == MessageType::kPut, "only PUT and GET can be begun");
@@ -441,14 +439,14 @@ Result<void> MatchTable::finish(const Grant& grant, const SentMessage& message,
 
 void MatchTable::quarantine(const Grant& grant, const ReceivedMessage& message, Errc cause) {
   counters_.add(Id::kQuarantined);
-  end(grant, std::unexpected(cause), false,
-      [&](Event& event) { describe(message, grant.kind, event); });
+  (void)end(grant, std::unexpected(cause), false,
+            [&](Event& event) { describe(message, grant.kind, event); });
 }
 
 void MatchTable::quarantine(const Grant& grant, const SentMessage& message, Errc cause) {
   counters_.add(Id::kQuarantined);
-  end(grant, std::unexpected(cause), false,
-      [&](Event& event) { describe(message, setup_.own_pid, event); });
+  (void)end(grant, std::unexpected(cause), false,
+            [&](Event& event) { describe(message, setup_.own_pid, event); });
 }
 
 void MatchTable::end_quarantine(const Grant& grant) {

@@ -72,6 +72,7 @@ TEST_F(Descriptors, ARefusedMdLeavesThePortalOpen) {
 
 TEST_F(Descriptors, TheirNumberIsBounded) {
   std::vector<MdHandle> bound;
+  bound.reserve(64);
   for (int i = 0; i < 64; ++i)
     bound.push_back(bind(md(0)));
   EXPECT_EQ(table.bind(md(0)).error(), Errc::kNoMemory);
@@ -97,9 +98,9 @@ TEST_F(Descriptors, ThresholdUsedUpUnlinksWithTheLastOperationsEvent) {
   EXPECT_EQ(table.unlink(both.me).error(), Errc::kNotFound);
   EXPECT_EQ(count(Id::kMdsInUse), 1U);
   // Whichever ends last says so.
-  EXPECT_TRUE(finish(two.grant).has_value());
+  EXPECT_TRUE(outcome_of(two.grant).has_value());
   EXPECT_FALSE(events().back().unlinked);
-  EXPECT_TRUE(finish(one.grant).has_value());
+  EXPECT_TRUE(outcome_of(one.grant).has_value());
   EXPECT_TRUE(events().back().unlinked);
   EXPECT_TRUE(events().back().status.has_value());
   EXPECT_EQ(count(Id::kMdsInUse), 0U);
@@ -173,9 +174,9 @@ TEST_F(Descriptors, UnlinkWithOperationsIsSaidByTheLastOfThem) {
   EXPECT_EQ(table.unlink(handle).error(), Errc::kNotFound);
 
   // A success is none any more, so it is not acknowledged either; an error stays what it is.
-  EXPECT_EQ(finish(one.grant).error(), Errc::kTimedOut);
+  EXPECT_EQ(outcome_of(one.grant).error(), Errc::kTimedOut);
   EXPECT_FALSE(events().back().unlinked);
-  EXPECT_EQ(finish(two.grant, std::unexpected(Errc::kIo)).error(), Errc::kIo);
+  EXPECT_EQ(outcome_of(two.grant, std::unexpected(Errc::kIo)).error(), Errc::kIo);
   EXPECT_TRUE(events().back().unlinked);
   EXPECT_EQ(events().size(), 2U);
   EXPECT_EQ(count(Id::kEndedAborted), 1U);
@@ -188,7 +189,7 @@ TEST_F(Descriptors, UnlinkOfTheEntryUnlinksItsMdEvenIfItWasToBeKept) {
   const MatchResult result = table.match(put(1));
   EXPECT_TRUE(table.unlink(both.me).has_value());
   EXPECT_EQ(count(Id::kMesInUse), 0U);
-  EXPECT_EQ(finish(result.grant).error(), Errc::kTimedOut);
+  EXPECT_EQ(outcome_of(result.grant).error(), Errc::kTimedOut);
   EXPECT_TRUE(events().back().unlinked);
 }
 
@@ -199,7 +200,7 @@ TEST_F(Descriptors, WithoutAHandlerEverythingElseIsTheSame) {
   const MatchResult result = table.match(put(1));
   EXPECT_TRUE(table.unlink(handle).has_value());
   // As in the kernel, which looks for aborted MDs only when there is somebody to tell.
-  EXPECT_TRUE(finish(result.grant).has_value());
+  EXPECT_TRUE(outcome_of(result.grant).has_value());
   EXPECT_EQ(count(Id::kMdsInUse), 0U);
   EXPECT_EQ(count(Id::kEvents), 0U);
 }

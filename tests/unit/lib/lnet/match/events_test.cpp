@@ -8,7 +8,7 @@ namespace plnet::lnet {
 namespace {
 
 class Events : public MatchTest {
- protected:
+ public:
   Events() {
     header.destination = nid_of(50);
     header.destination_pid = 51;
@@ -16,7 +16,7 @@ class Events : public MatchTest {
     header.source_pid = 61;
   }
   const Event& finish_received(const Grant& grant) {
-    table.finish(grant, ReceivedMessage{header, primary, router}, {});
+    (void)table.finish(grant, ReceivedMessage{header, primary, router}, {});
     return events().back();
   }
   void expect_passive(const Event& event) {
@@ -115,7 +115,7 @@ TEST_F(Events, SendOfAPut) {
   header.payload_length = 100;
   header.set_area(
       PutArea{.match_bits = 0x1234, .header_data = 0xfeedface, .portal = 9, .offset = 70});
-  table.finish(*grant, SentMessage{header, target}, {});
+  (void)table.finish(*grant, SentMessage{header, target}, {});
   const Event& event = events().back();
   EXPECT_EQ(event.kind, EventKind::kSend);
   EXPECT_EQ(event.message_type, MessageType::kPut);
@@ -139,7 +139,7 @@ TEST_F(Events, SendOfAGetThatFailed) {
   header.type = MessageType::kGet;
   header.set_area(
       GetArea{.match_bits = 0x1234, .portal = 9, .source_offset = 7, .sink_length = 100});
-  table.finish(*grant, SentMessage{header, target}, std::unexpected(Errc::kNoRoute));
+  (void)table.finish(*grant, SentMessage{header, target}, std::unexpected(Errc::kNoRoute));
   const Event& event = events().back();
   EXPECT_EQ(event.message_type, MessageType::kGet);
   EXPECT_EQ(event.portal, 9U);

@@ -57,7 +57,7 @@ class RecordedHooks final : public MatchHooks {
 };
 
 class MatchTest : public testing::Test {
- protected:
+ public:
   static constexpr ShardId kShard = 2;
 
   [[nodiscard]] MdSpec md(std::uint32_t options, std::uint32_t length = 4096) {
@@ -96,7 +96,8 @@ class MatchTest : public testing::Test {
   }
 
   // The message behind a grant does not matter to most tests.
-  Result<void> finish(const Grant& grant, Result<void> status = {}) {
+  void finish(const Grant& grant, Result<void> status = {}) { (void)outcome_of(grant, status); }
+  Result<void> outcome_of(const Grant& grant, Result<void> status = {}) {
     if (grant.kind == EventKind::kSend) {
       header.type = MessageType::kPut;
       return table.finish(grant, SentMessage{header, target}, status);

@@ -206,7 +206,7 @@ TEST_F(Operations, ATimeoutWithTheRequestStillUnderWayEndsWithIt) {
   EXPECT_TRUE(events().empty());
   EXPECT_EQ(hooks.timeouts.size(), 1U);
   EXPECT_EQ(hooks.timeouts[0].next_hop.peer_ni, kNoPeerNi);
-  EXPECT_EQ(finish(*send).error(), Errc::kTimedOut);
+  EXPECT_EQ(outcome_of(*send).error(), Errc::kTimedOut);
   EXPECT_TRUE(events().back().unlinked);
 }
 

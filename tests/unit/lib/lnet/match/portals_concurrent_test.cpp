@@ -17,6 +17,7 @@ TEST(PortalDirectoryConcurrently, OneKindWinsEachPortalAndNoShardIsForgotten) {
   std::array<std::array<bool, kPortalsMax>, kShards> won{};
   {
     std::vector<std::jthread> shards;
+    shards.reserve(kShards);
     for (ShardId shard = 0; shard < kShards; ++shard) {
       shards.emplace_back([&, shard] {
         const PortalKind wanted = shard % 2 == 0 ? PortalKind::kUnique : PortalKind::kWildcard;

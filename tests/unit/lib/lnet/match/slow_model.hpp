@@ -45,7 +45,7 @@ class SlowModel {
   bool unlink_md(int number);
   bool unlink_me(int number);
 
-  // `same_peer` is a bit for each pair of addresses; here NIDs are the numbers in them.
+  // same_peer(entry, source), for NIDs that differ.
   ModelAnswer match(const MatchRequest& request, bool (*same_peer)(const Nid&, const Nid&));
   ModelAnswer respond(int number, MessageType type, std::int64_t payload);
   std::optional<ModelGrant> start(int number, MessageType type, bool ack, std::int64_t deadline);
