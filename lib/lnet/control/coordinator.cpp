@@ -154,7 +154,7 @@ void Coordinator::local_changed() {
   discovery_.push_to_all(false);
 }
 
-Outcome<Ni*> Coordinator::add_ni(const NiConfig& config) {
+Outcome<Ni*> Coordinator::add_ni(const NiSetup& config) {
   const bool new_net = !networks_.has_net(config.nid.net());
   const auto added = networks_.add(config);
   if (!added) return added;

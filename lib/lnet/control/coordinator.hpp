@@ -89,7 +89,7 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   [[nodiscard]] Instant next_deadline(Instant now);
 
   // Administration; each publishes what it changes before it returns.
-  [[nodiscard]] Outcome<Ni*> add_ni(const NiConfig& config);
+  [[nodiscard]] Outcome<Ni*> add_ni(const NiSetup& config);
   [[nodiscard]] Outcome<void> remove_ni(const Nid& nid);
   // In the ping buffer; `push`: and to all peers at once.
   void set_ni_status(Ni& ni, std::uint32_t status, bool push);

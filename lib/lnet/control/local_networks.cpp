@@ -41,7 +41,7 @@ LocalNetworks::Priority& LocalNetworks::priority_of(NetId net) {
   return *priorities_.back();
 }
 
-Outcome<Ni*> LocalNetworks::add(const NiConfig& config) {
+Outcome<Ni*> LocalNetworks::add(const NiSetup& config) {
   const Nid& nid = config.nid;
   if (nid.is_any() || !nid.is_well_formed() || nid.is_of(NetType::kLoopback))
     return failure(Errc::kInvalid, "an NI needs a NID of its own, not " + text_of(nid));

@@ -17,7 +17,7 @@
 
 namespace plnet::lnet {
 
-struct NiConfig {
+struct NiSetup {
   Nid nid;
   std::vector<std::uint16_t> cpts;  // restricted to these; empty: all
   std::uint16_t device_cpt = 0;
@@ -41,7 +41,7 @@ class LocalNetworks {
   // The rest is the coordinator's.
 
   // kInvalid: not a NID that an NI can have; kExists; kTooBig: kNisMax - 1 there are.
-  [[nodiscard]] Outcome<Ni*> add(const NiConfig& config);
+  [[nodiscard]] Outcome<Ni*> add(const NiSetup& config);
   // No view lists it from now on; its object stays until released() and a while longer. kNotFound.
   [[nodiscard]] Outcome<Ni*> remove(const Nid& nid);
   // Everybody else has let go of an NI that was removed.

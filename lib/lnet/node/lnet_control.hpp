@@ -19,8 +19,9 @@
 
 namespace plnet::lnet {
 
+// By reference, so that gcc 12 does not see uninitialised vectors in moves that never happen.
 template <class T>
-using Reply = std::move_only_function<void(Outcome<T>)>;
+using Reply = std::move_only_function<void(Outcome<T>&&)>;
 
 struct ConfigureRequest {
   bool networks = false;    // also what module options and `ip2nets` say
@@ -57,13 +58,13 @@ struct PeerNiChange {
   std::optional<std::uint32_t> state;  // PeerState of its peer; for tests
 };
 
-struct PingRequest {
+struct PingOrder {
   std::vector<Nid> nids;
   Duration timeout = std::chrono::seconds(1);  // for each of them
   std::optional<Nid> source;
 };
 
-struct DiscoverRequest {
+struct DiscoverOrder {
   std::vector<Nid> nids;
   bool force = false;  // also if what is known is fresh
 };
@@ -112,8 +113,8 @@ class LnetControl {
 
   // One report for each NID, in order; fails as a whole only if LNet is down. Bounded in time by
   // the timeout of the request.
-  virtual void ping(PingRequest request, Reply<std::vector<PingReport>> reply) = 0;
-  virtual void discover(DiscoverRequest request, Reply<std::vector<PingReport>> reply) = 0;
+  virtual void ping(PingOrder request, Reply<std::vector<PingReport>> reply) = 0;
+  virtual void discover(DiscoverOrder request, Reply<std::vector<PingReport>> reply) = 0;
 
  protected:
   LnetControl() = default;

@@ -173,7 +173,7 @@ ShardSet Node::shards_of(const std::vector<std::uint16_t>& cpts) const {
   return set;
 }
 
-Outcome<Ni*> Node::add_ni(NiConfig config, LndMaker& maker) {
+Outcome<Ni*> Node::add_ni(NiSetup config, LndMaker& maker) {
   config.shards = shards_of(config.cpts);
   if (config.shards.none()) return failure(Errc::kInvalid, "no shard serves the CPTs of the NI");
   const auto added = coordinator_->add_ni(config);

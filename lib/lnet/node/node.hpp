@@ -65,7 +65,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
 
   // `config.shards` is filled in. Before any shard is polled: its ports are there at once. Later,
   // on the thread of shard 0: its ports are there some turns later, and messages wait for that.
-  [[nodiscard]] Outcome<Ni*> add_ni(NiConfig config, LndMaker& maker);
+  [[nodiscard]] Outcome<Ni*> add_ni(NiSetup config, LndMaker& maker);
   // On the thread of shard 0. Ends what uses it; it is gone when releasing_nis() says so.
   [[nodiscard]] Outcome<void> remove_ni(const Nid& nid);
   [[nodiscard]] std::size_t releasing_nis() const { return unplugs_.size(); }

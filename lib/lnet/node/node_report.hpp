@@ -145,37 +145,37 @@ struct RoutingReport {
 };
 
 // `stats show`: X(name), in its order.
-#define PLNET_LNET_STATISTICS(X) \
-  X(msgs_alloc)                  \
-  X(msgs_max)                    \
-  X(rst_alloc)                   \
-  X(errors)                      \
-  X(send_count)                  \
-  X(resend_count)                \
-  X(response_timeout_count)      \
-  X(local_interrupt_count)       \
-  X(local_dropped_count)         \
-  X(local_aborted_count)         \
-  X(local_no_route_count)        \
-  X(local_timeout_count)         \
-  X(local_error_count)           \
-  X(remote_dropped_count)        \
-  X(remote_error_count)          \
-  X(remote_timeout_count)        \
-  X(network_timeout_count)       \
-  X(failed_resends)              \
-  X(successful_resends)          \
-  X(recv_count)                  \
-  X(route_count)                 \
-  X(drop_count)                  \
-  X(send_length)                 \
-  X(recv_length)                 \
-  X(route_length)                \
+#define PLNET_STATISTICS_REPORT(X) \
+  X(msgs_alloc)                    \
+  X(msgs_max)                      \
+  X(rst_alloc)                     \
+  X(errors)                        \
+  X(send_count)                    \
+  X(resend_count)                  \
+  X(response_timeout_count)        \
+  X(local_interrupt_count)         \
+  X(local_dropped_count)           \
+  X(local_aborted_count)           \
+  X(local_no_route_count)          \
+  X(local_timeout_count)           \
+  X(local_error_count)             \
+  X(remote_dropped_count)          \
+  X(remote_error_count)            \
+  X(remote_timeout_count)          \
+  X(network_timeout_count)         \
+  X(failed_resends)                \
+  X(successful_resends)            \
+  X(recv_count)                    \
+  X(route_count)                   \
+  X(drop_count)                    \
+  X(send_length)                   \
+  X(recv_length)                   \
+  X(route_length)                  \
   X(drop_length)
 
 struct StatisticsReport {
 #define PLNET_X(name) std::uint64_t name = 0;
-  PLNET_LNET_STATISTICS(PLNET_X)
+  PLNET_STATISTICS_REPORT(PLNET_X)
 #undef PLNET_X
 };
 

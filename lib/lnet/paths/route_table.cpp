@@ -39,8 +39,9 @@ bool RouteView::is_gateway(const Peer& peer) const {
   return std::ranges::binary_search(gateways_, &peer, std::less<>{});
 }
 
-Result<void> RouteTable::check(const RouteSpec& spec, const LocalView& local) {
-  const bool hops_fit = spec.hops == kHopsUndefined || (spec.hops >= 1 && spec.hops <= kHopsMax);
+Result<void> RouteTable::check(const RouteSetup& spec, const LocalView& local) {
+  const bool hops_fit =
+      spec.hops == kRouteHopsUndefined || (spec.hops >= 1 && spec.hops <= kRouteHopsMax);
   if (spec.gateway.is_any() || spec.gateway.is_loopback() || spec.net == kNetAny ||
       type_of_net(spec.net) == static_cast<std::uint8_t>(NetType::kLoopback) ||
       spec.gateway.net() == spec.net || !hops_fit) {
@@ -51,7 +52,7 @@ Result<void> RouteTable::check(const RouteSpec& spec, const LocalView& local) {
   return {};
 }
 
-Result<Route*> RouteTable::add(const RouteSpec& spec, Peer& gateway, const LocalView& local,
+Result<Route*> RouteTable::add(const RouteSetup& spec, Peer& gateway, const LocalView& local,
                                bool alive) {
   if (const auto good = check(spec, local); !good) return std::unexpected(good.error());
   std::vector<std::size_t> places;  // after which routes to the same net it may go

@@ -15,26 +15,26 @@
 #include "lib/base/relaxed.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/names/routes_text.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 #include "lib/lnet/peers/peer.hpp"
 
 namespace plnet::lnet {
 
-// Of a node. Large sites have some hundred routers and a handful of networks.
-inline constexpr std::size_t kRoutesMax = 4096;
-inline constexpr std::uint32_t kHopsUndefined = 0xffffffff;
-inline constexpr std::uint32_t kHopsMax = 255;
+// A node has up to kRoutesMax. Large sites have some hundred routers and a handful of networks.
+inline constexpr std::uint32_t kRouteHopsUndefined = 0xffffffff;
+inline constexpr std::uint32_t kRouteHopsMax = 255;
 
-struct RouteSpec {
+struct RouteSetup {
   NetId net = 0;  // where it leads
   Nid gateway;    // on a network of ours
-  std::uint32_t hops = kHopsUndefined;
+  std::uint32_t hops = kRouteHopsUndefined;
   std::uint32_t priority = 0;  // 0 is the best
 };
 
 struct Route {
   // Constant while it exists, but for `gateway`, which changes when discovery merges peers.
-  RouteSpec spec;
+  RouteSetup spec;
   std::uint32_t number = 0;  // dense over the node; index of tables beside this one
   std::atomic<Peer*> gateway{nullptr};
 
@@ -44,7 +44,7 @@ struct Route {
 
   [[nodiscard]] NetId local_net() const { return spec.gateway.net(); }
   [[nodiscard]] std::uint32_t hops_counted() const {
-    return spec.hops == kHopsUndefined ? 1 : spec.hops;
+    return spec.hops == kRouteHopsUndefined ? 1 : spec.hops;
   }
 };
 
@@ -83,12 +83,12 @@ class RouteTable {
   // What is wrong with the route whatever gateways there are: kInvalid (gateway any or loopback;
   // net any, loopback or the gateway's own; hops), kExists (a net of ours), kNoRoute (the
   // gateway is on no net of ours).
-  [[nodiscard]] static Result<void> check(const RouteSpec& spec, const LocalView& local);
+  [[nodiscard]] static Result<void> check(const RouteSetup& spec, const LocalView& local);
 
   // Also kExists when a route to this net goes through this peer already, kNoSpace. It goes to a
   // random place among the routes to its net, so that different clients come to prefer different
   // routers. `alive`: false with check_routers_before_use.
-  Result<Route*> add(const RouteSpec& spec, Peer& gateway, const LocalView& local, bool alive);
+  Result<Route*> add(const RouteSetup& spec, Peer& gateway, const LocalView& local, bool alive);
 
   // Takes out every route to `net` (kNetAny: to all) through `gateway` (null: through all), which
   // the caller retires after publishing a view without them. kNotFound: no route to this net.

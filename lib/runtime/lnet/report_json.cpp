@@ -211,7 +211,7 @@ Json routing_to_json(const lnet::RoutingReport& routing) {
 Json statistics_to_json(const lnet::StatisticsReport& statistics) {
   Json map = Json::object();
 #define PLNET_X(name) map[#name] = statistics.name;
-  PLNET_LNET_STATISTICS(PLNET_X)
+  PLNET_STATISTICS_REPORT(PLNET_X)
 #undef PLNET_X
   return {{"statistics", std::move(map)}};
 }

@@ -242,7 +242,7 @@ class Model {
       if (hop == nullptr) continue;
       const Preferences* const rules = path.final_destination->preferences.load();
       const bool preferred = rules != nullptr && rules->prefers_router(gateway.seen().primary);
-      const std::uint32_t hops = route->spec.hops == kHopsUndefined ? 1 : route->spec.hops;
+      const std::uint32_t hops = route->spec.hops == kRouteHopsUndefined ? 1 : route->spec.hops;
       const Key key(!preferred, route->spec.priority, hops, -hop->health.get(),
                     hop->queued_bytes.get(), -hop->tx_credits.get(), route_sequence_[route], place);
       if (!least || key < *least) {
@@ -312,7 +312,7 @@ class RandomSite {
     for (std::size_t i = ours_; i < nets.size(); ++i) {
       for (SitePeer* const gateway : peers_) {
         if (gateway == self_ || !chance(0.5)) continue;
-        const std::uint32_t hops = chance(0.5) ? kHopsUndefined : dice(1, 2);
+        const std::uint32_t hops = chance(0.5) ? kRouteHopsUndefined : dice(1, 2);
         Route& route = site.add_route(nets[i], *gateway, chance(0.8) ? 0 : 1, hops);
         route.alive.set(chance(0.9));
       }

@@ -20,7 +20,7 @@ class RouteTables : public testing::Test {
     site.add_net(kTcp0, 1);
     site.add_net(kTcp1, 1);
   }
-  Result<Route*> add(NetId net, SitePeer& gateway, std::uint32_t hops = kHopsUndefined) {
+  Result<Route*> add(NetId net, SitePeer& gateway, std::uint32_t hops = kRouteHopsUndefined) {
     return table.add({.net = net, .gateway = gateway.ni().nid, .hops = hops}, gateway.peer,
                      site.local, true);
   }
@@ -33,7 +33,7 @@ class RouteTables : public testing::Test {
 TEST_F(RouteTables, refuses_what_the_kernel_refuses_with_its_errno) {
   const Nid good = nid_on(kTcp0, 9);
   struct Case {
-    RouteSpec spec;
+    RouteSetup spec;
     int number;
   };
   const std::vector<Case> cases = {

@@ -95,7 +95,7 @@ class Site {
   }
 
   Route& add_route(NetId net, SitePeer& gateway, std::uint32_t priority = 0,
-                   std::uint32_t hops = kHopsUndefined) {
+                   std::uint32_t hops = kRouteHopsUndefined) {
     auto& route = *route_list_.emplace_back(std::make_unique<Route>());
     route.spec = {.net = net, .gateway = gateway.ni().nid, .hops = hops, .priority = priority};
     route.number = static_cast<std::uint32_t>(route_list_.size() - 1);
