@@ -142,7 +142,7 @@ Body body(Node::Shape shape) {
 void add_benchmarks(Suite& suite) {
   suite.push_back({.name = "lnet.path.select",
                    .what = "path to one random peer of 10 000, each with one NI, as we have",
-                   .bar = Bar{.limit = 25},
+                   .bar = Bar{.limit = 30},
                    .value = body({.our_nets = {kNear}, .peer_nets = {kNear}, .multi_rail = true})});
   suite.push_back({.name = "lnet.path.select.single_rail",
                    .what = "the same, peers that are not multi-rail",

@@ -423,7 +423,7 @@ void compare(const Expected& expected, const Result<Path>& path, Tally& tally) {
   ASSERT_EQ(path.has_value(), !expected.error.has_value());
   if (!path) {
     ++tally.errors;
-    ASSERT_EQ(path.error(), *expected.error);
+    ASSERT_EQ(std::optional(path.error()), expected.error);
     return;
   }
   ASSERT_EQ(path->loopback, expected.loopback);

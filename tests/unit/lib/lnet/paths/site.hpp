@@ -69,7 +69,7 @@ class Site {
     (*ni.tx_credits)[5].tx_credits.set(credits - credits / 2);
   }
 
-  SitePeer& add_peer(bool multi_rail, std::vector<std::pair<NetId, std::size_t>> nets) {
+  SitePeer& add_peer(bool multi_rail, const std::vector<std::pair<NetId, std::size_t>>& nets) {
     SitePeer& added = peers_.emplace_back();
     added.peer.number = static_cast<std::uint32_t>(peers_.size() - 1);
     added.peer.state.set((multi_rail ? kPeerMultiRail : 0U) | kPeerRouterEnabled);
