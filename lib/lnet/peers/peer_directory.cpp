@@ -154,6 +154,9 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const Nid& nid, const Ni* recei
 
 PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
   if (!may_be_peer(nid)) return std::unexpected(PeerError::kInvalid);
+  const PeerNi* there = table_.lookup(nid).value_or(nullptr);
+  if (there != nullptr && static_cast<const PeerNiRecord*>(there)->stage > PeerNiStage::kDetached)
+    return std::unexpected(PeerError::kAgain);
   std::uint8_t view_class = 0;
   if (peers_.free_count() == 0 || !views_.reserve(view_class, 1))
     return std::unexpected(PeerError::kNoMemory);

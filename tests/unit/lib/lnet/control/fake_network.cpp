@@ -195,6 +195,7 @@ void FakeOperations::answer(const FakeMessage& message) {
 }
 
 void FakeOperations::on_message(const FakeMessage& message) {
+  if (know_sender && !know_sender(message.source)) return;
   if (message.type == MessageType::kReply || message.type == MessageType::kAck)
     return answer(message);
   if (!match(message) && message.type == MessageType::kPut) delayed_.push_back(message);

@@ -79,6 +79,8 @@ class FakeOperations final : public DataOperations, public FakeNode {
   std::vector<std::byte> memory;  // arena 0
   std::vector<Nid> nids;          // ours, in order
   std::uint32_t mds_max = 1000;
+  // Makes a peer of whoever a message comes from, as the core does. False: the message is dropped.
+  std::function<bool(const Nid&)> know_sender;
 
   [[nodiscard]] Result<Attached> attach(const MeSpec& me, const MdSpec& md) override;
   [[nodiscard]] Result<MdHandle> bind(const MdSpec& md) override;

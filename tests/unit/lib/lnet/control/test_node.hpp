@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -72,6 +73,10 @@ class TestNode final : public CoordinatorHost {
       coordinator.peer_ni_released(ni);
     else
       held.push_back(&ni);
+  }
+  void release_held() {
+    for (PeerNi* ni : std::exchange(held, {}))
+      coordinator.peer_ni_released(*ni);
   }
   void release_ni(Ni& ni) override { coordinator.ni_released(ni); }
   [[nodiscard]] Instant now() const override { return network_.now(); }
