@@ -38,6 +38,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
   shared_.shards = setup.shards;
   shared_.limits = setup.limits;
   shared_.peer_nis = setup.peers;
+  shared_.interface_cookie = setup.interface_cookie;
   shared_.arenas = setup.arenas;
   shared_.portals = &portals_;
   shared_.mail = mail_.get();
@@ -87,6 +88,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
     auto& shard = *shards_.emplace_back(
         std::make_unique<Shard>(shared_, static_cast<ShardId>(i), 0, Instant{}));
     for (const auto& ni : nis_) {
+      if (!ni->shards[i]) continue;
       const bool loopback = ni->nid.is_loopback();
       NiPort& port = shard.add_port(*ni, loopback ? 0 : setup.tunables.credits);
       if (loopback) {
@@ -114,14 +116,26 @@ PeerNi& CoreNode::add_peer(const Nid& nid, std::optional<ShardId> home) {
 }
 
 unsigned CoreNode::turn(Instant now) {
-  now_ = now;
   unsigned work = 0;
-  for (unsigned i = 0; i < shards(); ++i) {
-    shards_[i]->begin_turn(now);
-    work += shards_[i]->poll(now);
-    qsbr_.quiescent(readers_[i]);
-  }
-  return work + directory_->step(64);
+  for (unsigned i = 0; i < shards(); ++i)
+    work += turn_shard(i, now);
+  return work + step_directory(now);
+}
+
+unsigned CoreNode::turn_shard(unsigned number, Instant now) {
+  now_ = now;
+  shards_[number]->begin_turn(now);
+  const unsigned work = shards_[number]->poll(now);
+  qsbr_.quiescent(readers_[number]);
+  return work;
+}
+
+unsigned CoreNode::step_directory(Instant now) {
+  now_ = now;
+  const unsigned work = directory_->step(64);
+  for (Parcel* const parcel : std::exchange(wanting_, {}))
+    answer_want(*parcel);
+  return work;
 }
 
 void CoreNode::settle(Instant now, unsigned turns) {
@@ -129,8 +143,34 @@ void CoreNode::settle(Instant now, unsigned turns) {
     quiet = turn(now) == 0 ? quiet + 1 : 0;
 }
 
-void CoreNode::want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) {
+void CoreNode::set_lazy(PortalId portal, bool lazy) {
+  portals_.set_lazy(portal, lazy);
+  shared_.lazy_attached[portals_.home(portal)].set.store(true, std::memory_order_release);
+}
+
+void CoreNode::delete_peer(const Nid& nid) {
+  PeerRecord* const peer = directory_->peer_of(nid);
+  if (peer == nullptr) return;
+  directory_->destroy(*peer);
+  directory_->commit();
+}
+
+bool CoreNode::quiet() const {
+  return wanting_.empty() && free_errands_.size() == errands_.size() && !directory_->waiting();
+}
+
+void CoreNode::want_peer(Parcel& parcel, const Nid& /*nid*/, const Ni* /*received_on*/) {
+  answer_want(parcel);
+}
+
+void CoreNode::answer_want(Parcel& parcel) {
+  const bool receives = parcel.kind == ParcelKind::kReceive;
+  const Nid& nid = receives ? static_cast<const Receive&>(parcel).from
+                            : static_cast<const Message&>(parcel).target.nid;
+  const Ni* const received_on =
+      receives ? &static_cast<const Receive&>(parcel).port->ni() : nullptr;
   const auto made = directory_->create_by_traffic(nid, received_on, now_);
+  if (!made && made.error() == Errc::kAgain) return wanting_.push_back(&parcel);
   parcel.outcome = {};
   if (made) {
     directory_->commit();
@@ -150,10 +190,14 @@ void CoreNode::discover(Parcel& parcel, const Nid& nid) {
 }
 
 void CoreNode::release_peer_ni(PeerNi& ni) {
-  shards_[0]->releaser().begin(errand_, ni);
+  if (free_errands_.empty()) free_errands_.push_back(&errands_.emplace_back());
+  Errand& errand = *free_errands_.back();
+  free_errands_.pop_back();
+  shards_[0]->releaser().begin(errand, ni);
 }
 
 void CoreNode::released(Errand& errand) {
+  free_errands_.push_back(&errand);
   directory_->peer_ni_released(*errand.peer_ni);
 }
 

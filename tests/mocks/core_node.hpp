@@ -3,8 +3,10 @@
 // discovered. For tests and benchmarks of the path of a message.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "lib/base/clock.hpp"
@@ -16,7 +18,8 @@ namespace plnet::mocks {
 
 struct CoreNodeSetup {
   unsigned shards = 1;
-  std::vector<lnet::Nid> nids;  // NIs, one net each unless nets are equal
+  std::vector<lnet::Nid> nids;         // NIs, one net each unless nets are equal
+  std::vector<lnet::ShardSet> served;  // by NI: the shards that have an LND for it; empty: all
   lnet::ShardLimits limits{.peer_ports = 256,
                            .extra_links = 16,
                            .messages = 64,
@@ -24,6 +27,7 @@ struct CoreNodeSetup {
                            .descriptors = 64,
                            .match_entries = 64};
   std::size_t peers = 256;
+  std::uint64_t interface_cookie = 1;
   lnet::NiTunables tunables{};
   const ArenaTable* arenas = nullptr;
 };
@@ -51,8 +55,19 @@ class CoreNode final : public lnet::PeerRequests,
   lnet::PeerNi& add_peer(const lnet::Nid& nid, std::optional<lnet::ShardId> home = {});
   // One turn of every shard, and of the directory.
   unsigned turn(Instant now);
+  // The parts of a turn, for who wants another order.
+  unsigned turn_shard(unsigned number, Instant now);
+  unsigned step_directory(Instant now);
   // Until nothing moves, without time passing; at most `turns`.
   void settle(Instant now, unsigned turns = 1000);
+  void set_lazy(lnet::PortalId portal, bool lazy);
+  // The peer and all that waits for it goes, some turns later.
+  void delete_peer(const lnet::Nid& nid);
+  [[nodiscard]] lnet::Lnd& lnd(unsigned ni, unsigned shard) {
+    return shards_[shard]->core().ports[ni]->lnd();
+  }
+  // No peer NI is on its way out, and nobody waits for one.
+  [[nodiscard]] bool quiet() const;
 
   void want_peer(lnet::Parcel& parcel, const lnet::Nid& nid, const lnet::Ni* received_on) override;
   void discover(lnet::Parcel& parcel, const lnet::Nid& nid) override;
@@ -81,7 +96,11 @@ class CoreNode final : public lnet::PeerRequests,
   std::vector<std::unique_ptr<lnet::Shard>> shards_;
   std::vector<std::unique_ptr<lnet::Lnd>> lnds_;
   std::vector<Qsbr::Reader> readers_;
-  lnet::Errand errand_;
+  void answer_want(lnet::Parcel& parcel);
+
+  std::deque<lnet::Errand> errands_;  // addresses stay
+  std::vector<lnet::Errand*> free_errands_;
+  std::vector<lnet::Parcel*> wanting_;  // until there is room in the directory
   Instant now_{};
 };
 

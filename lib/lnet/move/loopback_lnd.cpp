@@ -50,7 +50,7 @@ void LoopbackLnd::resume(RxHandle rx, const RxDecision& decision) {
 }
 
 unsigned LoopbackLnd::flush(Instant /*now*/) {
-  unsigned work = 0;
+  unsigned work = end_parked();
   std::uint32_t index = first_;
   first_ = last_ = kNone;  // what upcalls add waits for the next turn
   while (index != kNone) {
@@ -72,9 +72,27 @@ unsigned LoopbackLnd::flush(Instant /*now*/) {
   return work;
 }
 
+// Nobody may ever decide about a message that is parked: it ends when it is asked to.
+unsigned LoopbackLnd::end_parked() {
+  if (!parked_must_end_) return 0;
+  parked_must_end_ = false;
+  unsigned ended = 0;
+  for (std::uint32_t index = 0; index < capacity_; ++index) {
+    const Slot& slot = slots_[index];
+    const bool ends = slot.cancelled || shutting_down_ || releasing_ != nullptr;
+    if (slot.state != State::kParked || !ends) continue;
+    const Errc cause = slot.cancelled ? Errc::kCancelled : Errc::kShutdown;
+    core_.on_parked_gone({index, slot.generation}, cause);
+    end(index, std::unexpected(cause));
+    ++ended;
+  }
+  return ended;
+}
+
 void LoopbackLnd::offer(std::uint32_t index) {
   Slot& slot = slots_[index];
   if (slot.cancelled) return end(index, std::unexpected(Errc::kCancelled));
+  if (shutting_down_) return end(index, std::unexpected(Errc::kShutdown));
   slot.state = State::kOffering;
   ++slot.generation;
   slot.decision = core_.on_header({.header = slot.transmit->header,
@@ -105,7 +123,7 @@ void LoopbackLnd::end(std::uint32_t index, Result<void> status) {
   Slot& slot = slots_[index];
   const Completion completion{.transmit = slot.transmit,
                               .status = status,
-                              .health = status ? Health::kOk : Health::kLocalAborted};
+                              .health = status ? Health::kOk : health_of(status.error())};
   slot.state = State::kFree;
   slot.transmit = nullptr;
   slot.next = free_;
@@ -132,16 +150,21 @@ void LoopbackLnd::copy(const Payload& from, const Payload& to) {
 
 void LoopbackLnd::cancel(Transmit& transmit) {
   Slot& slot = slots_[transmit.lnd_state];
-  if (slot.transmit == &transmit) slot.cancelled = true;
+  if (slot.transmit == &transmit) slot.cancelled = parked_must_end_ = true;
+}
+
+void LoopbackLnd::shut_down() {
+  shutting_down_ = parked_must_end_ = true;
 }
 
 void LoopbackLnd::release_peer(PeerLink& link) {
   if (used_ == 0) return core_.on_peer_released(link);
   releasing_ = &link;
+  parked_must_end_ = true;
 }
 
 Instant LoopbackLnd::next_deadline() const {
-  return first_ == kNone ? Instant::max() : Instant::min();
+  return first_ == kNone && !parked_must_end_ ? Instant::max() : Instant::min();
 }
 
 }  // namespace plnet::lnet

@@ -21,7 +21,7 @@ class LoopbackLnd final : public Lnd {
   unsigned flush(Instant now) override;
   void cancel(Transmit& transmit) override;
   void release_peer(PeerLink& link) override;
-  void shut_down() override { shutting_down_ = true; }
+  void shut_down() override;
   [[nodiscard]] bool idle() const override { return used_ == 0; }
   [[nodiscard]] Instant next_deadline() const override;
   [[nodiscard]] CounterView counters() const override { return {}; }
@@ -39,6 +39,7 @@ class LoopbackLnd final : public Lnd {
   };
   static constexpr std::uint32_t kNone = ~0U;
 
+  unsigned end_parked();
   void offer(std::uint32_t index);
   void carry_out(std::uint32_t index);
   void end(std::uint32_t index, Result<void> status);
@@ -55,6 +56,7 @@ class LoopbackLnd final : public Lnd {
   std::uint32_t last_ = kNone;
   std::size_t used_ = 0;
   PeerLink* releasing_ = nullptr;
+  bool parked_must_end_ = false;  // some of those that are parked
   bool shutting_down_ = false;
 };
 
