@@ -2,6 +2,7 @@
 #include "apps/lnetctl/commands.hpp"
 
 #include <array>
+#include <vector>
 
 #include "lib/runtime/control/yaml_printer.hpp"
 
@@ -44,7 +45,15 @@ constexpr auto kImportOptions = std::to_array<OptionRow>({
     {.name = "show",
      .short_name = 's',
      .kind = OptionKind::kFlag,
-     .help = "check it; show all settings"},
+     .help = "show what it names as it is now"},
+    {.name = "exec", .short_name = 'e', .kind = OptionKind::kFlag, .help = "ping and discover"},
+    {.name = "old-api",
+     .short_name = 'o',
+     .kind = OptionKind::kFlag,
+     .help = "for the kernel's tool; has no effect"},
+    {.name = "options",
+     .kind = OptionKind::kFlag,
+     .help = "the file has options of kernel modules (modprobe.d)"},
     {.name = "plan", .kind = OptionKind::kFlag, .help = "check it and say what would change"},
 });
 
@@ -71,9 +80,7 @@ Outcome<nlohmann::json> build_set(const Arguments& arguments, const CommandRow&)
   return nlohmann::json{{"variable", arguments.positional[0]}, {"value", arguments.positional[1]}};
 }
 
-}  // namespace
-
-std::span<const CommandRow> commands() {
+std::span<const CommandRow> own_commands() {
   static const auto rows = std::to_array<CommandRow>({
       {.words = "cpt show",
        .help = "CPTs and shards of the running node",
@@ -106,7 +113,7 @@ std::span<const CommandRow> commands() {
        .entity = "exchange",
        .print = print_nothing},
       {.words = "set",
-       .help = "set a live variable: idle, log_level, turn_limit_usec, …",
+       .help = "set a variable: those of `global show`, routing, tiny_buffers, …, idle, log_level",
        .positional = "VARIABLE VALUE",
        .positional_min = 2,
        .positional_max = 2,
@@ -153,6 +160,19 @@ std::span<const CommandRow> commands() {
        .print = print_plain},
       {.words = "status", .help = "the node on one screen", .entity = "status"},
   });
+  return rows;
+}
+
+}  // namespace
+
+std::span<const CommandRow> commands() {
+  static const std::vector<CommandRow> rows = [] {
+    const auto lnet = lnet_commands();
+    const auto own = own_commands();
+    std::vector<CommandRow> all(lnet.begin(), lnet.end());
+    all.insert(all.end(), own.begin(), own.end());
+    return all;
+  }();
   return rows;
 }
 

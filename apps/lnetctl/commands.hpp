@@ -12,6 +12,9 @@ namespace plnet::apps {
 // Before the command: --socket, --instance, ….
 [[nodiscard]] std::span<const OptionRow> global_options();
 
+// lnet_commands.cpp: net, peer, route, ping, …
+[[nodiscard]] std::span<const CommandRow> lnet_commands();
+
 // plan_command.cpp: no node needed.
 [[nodiscard]] std::span<const OptionRow> plan_options();
 int run_cpt_plan(const Arguments& arguments, const CommandRow& row, Session& session);

@@ -26,9 +26,13 @@ int run_import(const Arguments& arguments, const CommandRow& row, Session& sessi
   CommandRow said = row;  // errors name what was really asked
   if (arguments.has("del")) said.operation = "del";
   if (arguments.has("show")) said.operation = "show";
-  if (arguments.has("add") + arguments.has("del") + arguments.has("show") > 1) {
-    return print_error(session, said,
-                       Error{Errc::kInvalid, "import: expected one of --add, --del and --show"});
+  if (arguments.has("exec")) said.operation = "exec";
+  const int actions =
+      arguments.has("add") + arguments.has("del") + arguments.has("show") + arguments.has("exec");
+  if (actions > 1) {
+    return print_error(
+        session, said,
+        Error{Errc::kInvalid, "import: expected one of --add, --del, --show and --exec"});
   }
   const bool from_file = !arguments.positional.empty();
   const std::string name = from_file ? arguments.positional[0] : "<stdin>";
@@ -38,10 +42,12 @@ int run_import(const Arguments& arguments, const CommandRow& row, Session& sessi
     return print_error(session, said,
                        Error{Errc::kMalformed, fmt::format("'{}' is not text in UTF-8", name)});
   }
-  const auto reply = session.ask("import", {{"text", std::move(*text)},
-                                            {"name", name},
-                                            {"action", said.operation},
-                                            {"plan", arguments.has("plan")}});
+  nlohmann::json args{{"text", std::move(*text)},
+                      {"name", name},
+                      {"action", said.operation},
+                      {"plan", arguments.has("plan")}};
+  if (arguments.has("options")) args["options"] = true;
+  const auto reply = session.ask("import", args);
   if (!reply) return print_error(session, said, reply.error());
   const bool silent = reply->is_null() || reply->empty();
   return silent && !session.json ? 0 : print_result(session, said, *reply);

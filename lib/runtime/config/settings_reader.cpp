@@ -234,7 +234,7 @@ class Reader {
         return Value(*truth);
       }
       case KeyKind::kCptList: {
-        if (text.empty()) return Value(text);
+        if (text.empty() || text == "[]") return Value("");
         const lnet::TextPart part(text);
         const auto cpts =
             lnet::parse_number_list(part, static_cast<std::uint32_t>(key.high), "a CPT");

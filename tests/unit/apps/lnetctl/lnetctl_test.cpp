@@ -101,7 +101,7 @@ TEST(Commands, UnknownOnesSayWhatWasExpected) {
   EXPECT_EQ(top.status, kInvalidStatus);
   EXPECT_TRUE(has(top.err,
                   "lnetctl:\n    - command:\n          errno: -22\n          descr: \""
-                  "unknown command 'nte'; expected one of: cpt, exchange, "))
+                  "unknown command 'nte'; expected one of: lnet, net, route, "))
       << top.err;
   EXPECT_TRUE(
       has(run({"cpt", "xyz"}).err, "unknown command 'cpt xyz'; expected one of: show, plan"));

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows of LNet's own commands: net, peer, route, ping, …, with the options of lnetctl 2.17
+// (lustre-release lnet/utils/lnetctl.c: the command and option tables).
+#include <array>
+
+#include "apps/lnetctl/commands.hpp"
+#include "lib/runtime/control/yaml_printer.hpp"
+
+namespace plnet::apps {
+namespace {
+
+constexpr OptionRow text(std::string_view name, char short_name, std::string_view value,
+                         std::string_view help) {
+  return {name, short_name, OptionKind::kText, value, help};
+}
+constexpr OptionRow number(std::string_view name, char short_name, std::string_view value,
+                           std::string_view help) {
+  return {name, short_name, OptionKind::kNumber, value, help};
+}
+constexpr OptionRow flag(std::string_view name, char short_name, std::string_view help) {
+  return {name, short_name, OptionKind::kFlag, {}, help};
+}
+constexpr OptionRow kLevel{"verbose", 'v', OptionKind::kLevel, "N",
+                           "more of it, up to 4; without a number the same as 1"};
+
+constexpr std::array kConfigureOptions{
+    flag("all", 'a', "also the networks of module options and ip2nets"),
+    flag("large", 'l', "prefer IPv6 addresses")};
+
+constexpr std::array kNetAddOptions{
+    text("net", 'n', "NET", "the network, such as tcp or o2ib1"),
+    text("if", 'i', "IFLIST", "interfaces on it: eth0,eth1[0,1]"),
+    text("nid", 0, "NIDLIST", "NIDs to take, instead of --net and --if"),
+    text("ip2net", 'p', "RULES", "networks by address: \"tcp(eth0) 10.*.*.*\""),
+    number("peer-timeout", 't', "SECONDS", "after which a silent peer counts as dead; 0 = never"),
+    number("peer-credits", 'c', "N", "messages under way to one peer"),
+    number("peer-buffer-credits", 'b', "N", "router buffers that one peer may hold"),
+    number("credits", 'r', "N", "messages under way on the NI"),
+    text("cpt", 's', "CPTS", "CPTs that serve it: [0,1]"),
+    number("conns-per-peer", 'm', "N", "connections to one peer, 0 to 127"),
+    flag("skip-mr-route-setup", 'k', "for the kernel's tool; has no effect"),
+    number("auth-key", 'a', "N", "of kfi"),
+    text("traffic-class", 'T', "CLASS", "of kfi"),
+    number("tos", 0, "N", "type of service of its packets, -1 to 255")};
+
+constexpr std::array kNetDelOptions{text("net", 'n', "NET", "the network"),
+                                    text("if", 'i', "IFLIST", "only these interfaces of it"),
+                                    text("nid", 0, "NIDLIST", "the NIs with these NIDs")};
+
+constexpr std::array kNetShowOptions{text("net", 'n', "NET", "only this network"), kLevel};
+
+constexpr std::array kNetSetOptions{
+    text("nid", 'n', "NID", "the NI"),
+    text("net", 'i', "NET", "all NIs of this network"),
+    number("lnd-timeout", 'l', "SECONDS", "of the network driver; goes with --net"),
+    number("health", 't', "N", "health value, 0 to 1000"),
+    number("conns-per-peer", 'm', "N", "connections to one peer, 0 to 127"),
+    flag("all", 'a', "all NIs")};
+
+constexpr std::array kPeerAddOptions{
+    text("prim_nid", 'k', "NID", "the NID that names the peer"),
+    text("nid", 'n', "NIDS", "its NIDs, or ranges of them"), flag("non_mr", 'm', "not Multi-Rail"),
+    flag("lock_prim", 'l', "discovery may not choose another primary NID")};
+
+constexpr std::array kPeerDelOptions{
+    text("prim_nid", 'k', "NID", "the NID that names the peer"),
+    text("nid", 'n', "NIDS", "only these NIDs of it; the whole peer if left out"),
+    flag("force", 'f', "also if its primary NID is locked")};
+
+constexpr std::array kPeerShowOptions{text("nid", 'n', "NID", "only the peer with this NID"),
+                                      kLevel};
+
+constexpr std::array kPeerSetOptions{
+    text("nid", 'n', "NID", "the peer NI"), number("health", 't', "N", "health value, 0 to 1000"),
+    flag("all", 'a', "all peer NIs"), number("state", 's', "N", "state of the peer; for tests")};
+
+constexpr std::array kRouteOptions{text("net", 'n', "NET", "where it leads to"),
+                                   text("gateway", 'g', "NID", "the router, or a range of them"),
+                                   number("hop", 'c', "N", "networks to cross, 1 to 255"),
+                                   number("hop-count", 0, "N", "the same as --hop"),
+                                   number("priority", 'p', "N", "0 is taken first")};
+constexpr std::array kRouteDelOptions{text("net", 'n', "NET", "where it leads to"),
+                                      text("gateway", 'g', "NID", "the router, or a range")};
+constexpr std::array kRouteShowOptions{
+    kRouteOptions[0], kRouteOptions[1], kRouteOptions[2],
+    kRouteOptions[3], kRouteOptions[4], flag("verbose", 'v', "with hop, priority, state, type")};
+
+constexpr std::array kPingOptions{number("timeout", 't', "SECONDS", "for each NID (1)"),
+                                  text("source", 's', "NID", "from which NID of the node")};
+constexpr std::array kDiscoverOptions{flag("force", 'f', "also if what is known is fresh")};
+
+constexpr std::size_t kNidsMax = 128;
+
+std::string print_nothing(const Json&) {
+  return {};
+}
+
+// Those who answered go to standard output, what is said of the others to standard error. One
+// answer is a success.
+int run_manage(const Arguments& arguments, const CommandRow& row, Session& session) {
+  nlohmann::json args{{"nid", arguments.positional}};
+  if (const auto timeout = arguments.number("timeout")) args["timeout"] = *timeout;
+  if (arguments.has("source")) args["source"] = arguments.text("source");
+  if (arguments.has("force")) args["force"] = true;
+  auto reply = session.ask(row.words, args);
+  if (!reply) return print_error(session, row, reply.error());
+  if (!session.json && reply->is_object() && reply->contains("manage")) {
+    print_text(session.err, runtime::print_yaml({{"manage", (*reply)["manage"]}}));
+    reply->erase("manage");
+  }
+  return print_result(session, row, *reply);
+}
+
+// A row of a verb that changes something and is silent about it.
+constexpr CommandRow change(std::string_view words, std::string_view help,
+                            std::span<const OptionRow> options, std::string_view operation,
+                            std::string_view entity) {
+  CommandRow row;
+  row.words = words;
+  row.help = help;
+  row.options = options;
+  row.operation = operation;
+  row.entity = entity;
+  row.print = print_nothing;
+  return row;
+}
+constexpr CommandRow show(std::string_view words, std::string_view help,
+                          std::span<const OptionRow> options, std::string_view entity) {
+  CommandRow row;
+  row.words = words;
+  row.help = help;
+  row.options = options;
+  row.entity = entity;
+  return row;
+}
+constexpr CommandRow manage(std::string_view words, std::string_view help,
+                            std::span<const OptionRow> options) {
+  CommandRow row;
+  row.words = words;
+  row.help = help;
+  row.options = options;
+  row.positional = "NID [NID …]";
+  row.positional_min = 1;
+  row.positional_max = kNidsMax;
+  row.operation = "manage";
+  row.entity = words;
+  row.run = run_manage;
+  return row;
+}
+
+constexpr std::array kRows{
+    change("lnet configure", "start LNet", kConfigureOptions, "configure", "lnet"),
+    change("lnet unconfigure", "stop LNet", {}, "unconfigure", "lnet"),
+    change("net add", "add a network, or NIs to it", kNetAddOptions, "add", "net"),
+    change("net del", "delete a network, or NIs of it", kNetDelOptions, "del", "net"),
+    show("net show", "networks and their NIs", kNetShowOptions, "net"),
+    change("net set", "change NIs", kNetSetOptions, "set", "net"),
+    change("route add", "add routes", kRouteOptions, "add", "route"),
+    change("route del", "delete routes", kRouteDelOptions, "del", "route"),
+    show("route show", "routes", kRouteShowOptions, "route"),
+    show("routing show", "whether the node is a router, and its buffers", {}, "routing"),
+    change("peer add", "add a peer, or NIDs to it", kPeerAddOptions, "add", "peer"),
+    change("peer del", "delete a peer, or NIDs of it", kPeerDelOptions, "del", "peer"),
+    show("peer show", "peers and their NIs", kPeerShowOptions, "peer"),
+    show("peer list", "primary NIDs of all peers", {}, "peer"),
+    change("peer set", "change peer NIs", kPeerSetOptions, "set", "peer"),
+    manage("ping", "ask nodes for their NIs", kPingOptions),
+    manage("discover", "discover the NIs of peers", kDiscoverOptions),
+    show("stats show", "what LNet counted", {}, "statistics"),
+    change("stats reset", "count anew", {}, "set", "statistics"),
+    show("global show", "LNet's variables", {}, "global"),
+};
+
+}  // namespace
+
+std::span<const CommandRow> lnet_commands() {
+  return kRows;
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An LNet that only remembers what it was told: for tests of verbs and commands. Answers at once,
+// unless told to hold them back.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
+
+namespace plnet::lnet {
+
+class FakeLnetControl final : public LnetControl {
+ public:
+  void configure(const ConfigureRequest& request, Reply<void> done) override {
+    configured = true;
+    configure_request = request;
+    answer(std::move(done));
+  }
+  void unconfigure(Reply<void> done) override {
+    configured = false;
+    node = {};
+    answer(std::move(done));
+  }
+  [[nodiscard]] const NodeConfig& config() const override { return node; }
+  void apply(NodeConfig wanted, Reply<void> done) override {
+    ++applied;
+    if (!refusal) node = std::move(wanted);
+    answer(std::move(done));
+  }
+
+  void add_net(NetConfig net, Reply<void> done) override {
+    if (node.net(net.net) != nullptr) return done(failure(Errc::kExists, "cannot add network"));
+    node.nets.push_back(std::move(net));
+    answer(std::move(done));
+  }
+  void del_net(NetSelection selection, Reply<void> done) override {
+    net_selection = selection;
+    if (std::erase_if(node.nets, [&](const auto& net) { return net.net == selection.net; }) == 0) {
+      return done(failure(Errc::kNotFound, "cannot del network"));
+    }
+    answer(std::move(done));
+  }
+  void set_ni(NiChange change, Reply<void> done) override {
+    ni_change = change;
+    answer(std::move(done));
+  }
+  void add_peer(PeerConfig peer, Reply<void> done) override {
+    node.peers.push_back(std::move(peer));
+    answer(std::move(done));
+  }
+  void del_peer(PeerSelection selection, Reply<void> done) override {
+    peer_selection = selection;
+    std::erase_if(node.peers, [&](const auto& peer) { return peer.primary == selection.primary; });
+    answer(std::move(done));
+  }
+  void set_peer_ni(PeerNiChange change, Reply<void> done) override {
+    peer_ni_change = change;
+    answer(std::move(done));
+  }
+  void add_route(RouteConfig route, Reply<void> done) override {
+    node.routes.push_back(route);
+    answer(std::move(done));
+  }
+  void del_route(NetId net, Nid gateway, Reply<void> done) override {
+    std::erase_if(node.routes,
+                  [&](const auto& route) { return route.net == net && route.gateway == gateway; });
+    answer(std::move(done));
+  }
+  void set_routing(bool enabled, BuffersConfig buffers, Reply<void> done) override {
+    node.routing = enabled;
+    node.buffers = buffers;
+    answer(std::move(done));
+  }
+  [[nodiscard]] ParameterValues parameters() const override { return node.parameters; }
+  void set_parameters(ParameterValues values, Reply<void> done) override {
+    node.parameters = values;
+    answer(std::move(done));
+  }
+
+  void nets(std::optional<NetId> only, int /*level*/,
+            Reply<std::vector<NetReport>> reply) override {
+    NetReport loopback{make_net(NetType::kLoopback), {{}}};
+    loopback.nis[0].nid = Nid::of(NetType::kLoopback, 0, 0);
+    std::vector<NetReport> reports;
+    if (!only || *only == loopback.net) reports.push_back(loopback);
+    for (const NetConfig& net : node.nets) {
+      if (only && *only != net.net) continue;
+      NetReport& report = reports.emplace_back();
+      report.net = net.net;
+      std::uint32_t number = 1;
+      for (const NiConfig& ni : net.nis) {
+        NiReport& shown = report.nis.emplace_back();
+        shown.nid = ni.nid.value_or(Nid::of(type_of_net(net.net), 0, number++));
+        shown.interfaces = ni.interfaces;
+        shown.lnd_tunables = ni.lnd_tunables;
+        shown.cpts = {0};
+      }
+    }
+    if (reports.empty()) return reply(failure(Errc::kNetworkDown, "Network is down"));
+    reply(std::move(reports));
+  }
+  void peers(std::optional<Nid> only, int /*level*/,
+             Reply<std::vector<PeerReport>> reply) override {
+    std::vector<PeerReport> reports;
+    for (const PeerConfig& peer : node.peers) {
+      if (only && std::ranges::find(peer.nids, *only) == peer.nids.end()) continue;
+      PeerReport& report = reports.emplace_back();
+      report.primary = peer.primary;
+      report.multi_rail = peer.multi_rail;
+      for (const Nid& nid : peer.nids)
+        report.nis.emplace_back().nid = nid;
+    }
+    reply(std::move(reports));
+  }
+  void routes(Reply<std::vector<RouteReport>> reply) override {
+    std::vector<RouteReport> reports;
+    for (const RouteConfig& route : node.routes)
+      reports.push_back({route, true, true});
+    reply(std::move(reports));
+  }
+  void routing(Reply<RoutingReport> reply) override {
+    RoutingReport report;
+    report.cpts.resize(1);
+    report.enabled = node.routing;
+    report.buffers = node.buffers;
+    reply(std::move(report));
+  }
+  void statistics(Reply<StatisticsReport> reply) override { reply(counted); }
+  void reset_statistics(Reply<void> done) override {
+    counted = {};
+    answer(std::move(done));
+  }
+
+  // Addresses that end with an odd number answer.
+  void ping(PingOrder request, Reply<std::vector<PingReport>> reply) override {
+    ping_request = request;
+    held.push_back(
+        [nids = request.nids, reply = std::move(reply)]() mutable { reply(reports_of(nids)); });
+    if (!hold) release();
+  }
+  void discover(DiscoverOrder request, Reply<std::vector<PingReport>> reply) override {
+    discover_request = request;
+    reply(reports_of(request.nids));
+  }
+  // The answers that were held back.
+  void release() {
+    for (auto& late : std::exchange(held, {}))
+      late();
+  }
+
+  NodeConfig node;
+  bool configured = false;
+  unsigned applied = 0;
+  bool hold = false;
+  std::optional<Error> refusal;  // of everything that answers nothing
+  ConfigureRequest configure_request;
+  NetSelection net_selection;
+  NiChange ni_change;
+  PeerSelection peer_selection;
+  PeerNiChange peer_ni_change;
+  PingOrder ping_request;
+  DiscoverOrder discover_request;
+  StatisticsReport counted;
+  std::vector<std::move_only_function<void()>> held;
+
+ private:
+  void answer(Reply<void> done) {
+    if (refusal) return done(std::unexpected(*refusal));
+    done({});
+  }
+  static std::vector<PingReport> reports_of(const std::vector<Nid>& nids) {
+    std::vector<PingReport> reports;
+    for (const Nid& nid : nids) {
+      if (nid.address32() % 2 == 1) {
+        reports.push_back({nid, RemoteNode{nid, true, {nid}}});
+      } else {
+        reports.push_back({nid, failure(Errc::kIo, "Input/output error")});
+      }
+    }
+    return reports;
+  }
+};
+
+}  // namespace plnet::lnet
