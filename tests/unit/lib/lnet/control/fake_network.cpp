@@ -2,15 +2,8 @@
 #include "tests/unit/lib/lnet/control/fake_network.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace plnet::lnet {
-
-std::vector<std::uint8_t> FakeNetwork::key(const Nid& nid) {
-  std::vector<std::uint8_t> bytes(sizeof nid);
-  std::memcpy(bytes.data(), &nid, sizeof nid);
-  return bytes;
-}
 
 Duration FakeNetwork::delay() {
   if (delay_max == Duration{}) return {};

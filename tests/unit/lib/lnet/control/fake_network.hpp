@@ -3,6 +3,8 @@
 // other by NID, late or never, as a seed says. Time moves only when told.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -62,13 +64,14 @@ class FakeNetwork {
   std::vector<FakeMessage> log;  // everything that was sent, oldest first
 
  private:
-  static std::vector<std::uint8_t> key(const Nid& nid);
+  using Key = std::array<std::uint8_t, sizeof(Nid)>;
+  static Key key(const Nid& nid) { return std::bit_cast<Key>(nid); }
   Duration delay();
 
   Random random_;
   Instant now_{std::chrono::hours(1)};
   std::multimap<Instant, std::function<void()>> calls_;
-  std::map<std::vector<std::uint8_t>, FakeNode*> owners_;
+  std::map<Key, FakeNode*> owners_;
 };
 
 class FakeOperations final : public DataOperations, public FakeNode {
