@@ -30,6 +30,8 @@ LndLink* PeerPorts::search_link(PeerPort& port, std::uint16_t ni) {
   fresh->port = &port;
   fresh->ni = ni;
   fresh->next = nullptr;
+  fresh->releasing = false;
+  ++link_counts_[ni];
   *end = fresh;
   return fresh;
 }
@@ -40,6 +42,7 @@ void PeerPorts::give_back(LndLink& link) {
     at = &(*at)->next;
   PLNET_CHECK(*at == &link, "a link is in the list of its port");
   *at = link.next;
+  --link_counts_[link.ni];
   links_.give(&link);
 }
 

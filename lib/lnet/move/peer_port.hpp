@@ -3,6 +3,7 @@
 // peer NI also its credits and the queue of those that wait for one.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -23,6 +24,7 @@ struct LndLink {
   PeerPort* port = nullptr;
   LndLink* next = nullptr;
   std::uint16_t ni = 0;  // number of the NI
+  bool releasing = false;
 };
 
 struct alignas(kNoSharing) PeerPort {
@@ -75,6 +77,8 @@ class PeerPorts {
   // It has no links, nothing waits.
   void give_back(PeerPort& port);
 
+  // How many there are for an NI of ours.
+  [[nodiscard]] std::uint32_t links_of(std::uint16_t ni) const { return link_counts_[ni]; }
   [[nodiscard]] const Pool<PeerPort>& pool() const { return ports_; }
   template <class Visit>
   void for_each(Visit&& visit) {
@@ -89,6 +93,7 @@ class PeerPorts {
 
   Pool<PeerPort> ports_;
   Pool<LndLink> links_;
+  std::array<std::uint32_t, kNisMax + 1> link_counts_{};
   const std::unique_ptr<PeerPort*[]> of_;  // by number of the peer NI
 };
 

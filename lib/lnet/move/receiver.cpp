@@ -72,6 +72,10 @@ void Receiver::give_back(Receive& receive) {
 Receiver::Decision Receiver::meet_sender(Receive& receive) {
   const bool loopback = receive.port->ni().nid.is_loopback();
   if (receive.link == nullptr && !loopback) {
+    if (receive.port->closing()) {  // it lets go of its links
+      receive.cause = Cause::kDroppedShutdown;
+      return drop(receive);
+    }
     PeerNi* const from = core_.shared.directory->find(receive.from);
     if (from == nullptr) {
       core_.post(receive, core_.shared.coordinator, ParcelStep::kWantPeer);

@@ -213,9 +213,10 @@ void Receiver::on_answered(Receive& receive, Result<void> status) {
 void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when) {
   PeerNi* const peer_ni = core_.shared.directory->find(nid);
   if (peer_ni == nullptr || peer_ni->net != port.ni().net || when > core_.now) return;
+  if (notice == PeerNotice::kDown) return peer_ni->status.set(kNiDown);
   if (when.time_since_epoch().count() < peer_ni->last_alive_ns.get()) return;
   peer_ni->last_alive_ns.set(when.time_since_epoch().count());
-  peer_ni->status.set(notice == PeerNotice::kDown ? kNiDown : kNiUp);
+  peer_ni->status.set(kNiUp);
   if (notice == PeerNotice::kAliveAfterRestart) peer_ni->health.set(kHealthMax);
 }
 

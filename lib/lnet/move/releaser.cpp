@@ -46,11 +46,28 @@ void Releaser::release_here(Errand& errand) {
     peer->releasing = true;
     for (LndLink* link = peer->links; link != nullptr;) {
       LndLink* const next = link->next;  // may be gone when the call returns
-      core_.ports[link->ni]->lnd().release_peer(link->link);
+      release(*link);
       link = next;
     }
   }
   waiting_.push_back(errand);
+}
+
+// The peer and the NI may both be going.
+void Releaser::release(LndLink& link) {
+  if (link.releasing) return;
+  link.releasing = true;
+  core_.ports[link.ni]->lnd().release_peer(link.link);
+}
+
+void Releaser::release_links(const NiPort& port) {
+  core_.peers.for_each([&](PeerPort& peer) {
+    for (LndLink* link = peer.links; link != nullptr;) {
+      LndLink* const next = link->next;
+      if (link->ni == port.ni().number) release(*link);
+      link = next;
+    }
+  });
 }
 
 unsigned Releaser::step() {
@@ -86,7 +103,15 @@ bool Releaser::moved_on(Errand& errand) {
 
 void Releaser::on_link_released(PeerLink& link) {
   if (link.core_index == ShardCore::kNoLink) return;
-  core_.peers.give_back(core_.peers.of(link));
+  LndLink& gone = core_.peers.of(link);
+  // A parked message whose LND has not been told of the link does not end with it.
+  for (std::uint32_t i = 0; i < core_.receives.capacity(); ++i) {
+    Receive& receive = core_.receives.at(i);
+    if (!core_.receives.is_lent(i) || receive.link != &gone) continue;
+    receive.link = nullptr;
+    receive.peer = nullptr;
+  }
+  core_.peers.give_back(gone);
 }
 
 }  // namespace plnet::lnet

@@ -44,12 +44,15 @@ class Releaser {
   // What waits for messages or LNDs. Once a turn; returns what moved on.
   unsigned step();
 
+  // An NI goes: its LND forgets everybody.
+  void release_links(const NiPort& port);
   void on_link_released(PeerLink& link);
   [[nodiscard]] bool busy() const { return !waiting_.empty(); }
 
  private:
   void at_home(Errand& errand);
   void release_here(Errand& errand);
+  void release(LndLink& link);
   [[nodiscard]] bool moved_on(Errand& errand);
 
   ShardCore& core_;

@@ -317,7 +317,9 @@ void Sender::quarantine(Message& message) {
 
 // Comes on the shard that posted it, while the message may be on its way home.
 void Sender::on_quarantine_over(Message& message) {
+  const ShardId origin = message.origin;  // which may take it home from now on
   message.quarantine_over.store(true, std::memory_order_release);
+  if (origin != core_.id) core_.shared.doorbells[origin]->ring();
 }
 
 unsigned Sender::end_quarantines() {

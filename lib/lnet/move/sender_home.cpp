@@ -86,7 +86,12 @@ void Sender::settle_ni(NiPort& port, Message& message) {
   const bool sent = message.result.status.has_value();
   if (sent) port.traffic.add(traffic_id(TrafficWay::kSent, message.header.type));
   core_.judge_sent(port.ni(), message);
-  if (Message* const next = port.return_credit(message)) port.hand_over(*next);
+  for (Message* next = port.return_credit(message); next != nullptr;) {
+    if (still_wanted(*next)) return port.hand_over(*next);
+    Message& late = *next;
+    next = port.return_credit(late);
+    leave_lane(late);
+  }
 }
 
 void Sender::leave_lane(Message& message) {

@@ -42,17 +42,18 @@ void Shard::close_port(const Ni& ni) {
   if (port->closing()) return;
   port->close();
   sender_.fail_waiting(*port, Errc::kShutdown);
+  releaser_.release_links(*port);
 }
 
 bool Shard::port_idle(const Ni& ni) const {
   const NiPort* const port = core_.ports[ni.number];
-  return port == nullptr || port->idle();
+  return port == nullptr || (port->idle() && core_.peers.links_of(ni.number) == 0);
 }
 
 void Shard::remove_port(const Ni& ni) {
   NiPort* const port = core_.ports[ni.number];
   if (port == nullptr) return;
-  PLNET_CHECK(port->idle(), "a port goes when nothing names it");
+  PLNET_CHECK(port_idle(ni), "a port goes when nothing names it");
   core_.ports[ni.number] = nullptr;
   std::erase_if(ports_, [&](const auto& owned) { return owned.get() == port; });
 }
