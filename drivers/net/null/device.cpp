@@ -158,6 +158,7 @@ void NullLnd::answer(NullPeer& peer, const Transmit& transmit) {
                        .source = request.destination,
                        .destination_pid = request.source_pid,
                        .source_pid = request.destination_pid};
+  peer.answers_ping = false;
   if (request.type == MessageType::kPut) {
     const auto put = request.area<lnet::PutArea>();
     header.type = MessageType::kAck;
@@ -169,10 +170,22 @@ void NullLnd::answer(NullPeer& peer, const Transmit& transmit) {
     const auto get = request.area<lnet::GetArea>();
     header.type = MessageType::kReply;
     header.payload_length = std::min(get.sink_length, lnet::kPayloadBytesMax);
+    if (get.portal == lnet::kPingPortal && get.match_bits == lnet::kPingMatchBits) {
+      header.payload_length = std::min(header.payload_length, answer_ping(peer, header.source));
+    }
     header.set_area(lnet::ReplyArea{.destination = get.return_handle});
     stats_.add(Id::kReplies);
   }
   rx_.offer(peer, header);
+}
+
+// A node with this one interface, which discovers and is Multi-Rail. Returns the length.
+std::uint32_t NullLnd::answer_ping(NullPeer& peer, const lnet::Nid& asked) {
+  const lnet::PingEntry self{.nid = asked};
+  const auto length = lnet::build_ping({.interfaces = std::span(&self, 1)}, peer.ping);
+  PLNET_CHECK(length.has_value(), "there is room for one interface");
+  peer.answers_ping = true;
+  return static_cast<std::uint32_t>(*length);
 }
 
 void NullLnd::end(Transmit& transmit, const Completion& completion) {

@@ -25,7 +25,8 @@ namespace plnet::drivers {
 
 enum class NullMode : std::uint8_t {
   kSink,    // every message ends well at once; nothing ever arrives
-  kEcho,    // as kSink, and a perfect peer answers: PUT with an ACK if asked, GET with a REPLY
+  kEcho,    // as kSink, and a perfect peer answers: PUT with an ACK if asked, GET with a REPLY,
+            // a ping with the buffer of a node that has this one NID
   kSource,  // as kSink, and messages arrive without end
 };
 
@@ -62,6 +63,7 @@ class NullLnd final : public lnet::Lnd {
   unsigned transmit_burst(Instant now);
   void transmit_one(lnet::Transmit& transmit, Instant now);
   void answer(NullPeer& peer, const lnet::Transmit& transmit);
+  [[nodiscard]] static std::uint32_t answer_ping(NullPeer& peer, const lnet::Nid& asked);
   lnet::Completion complete(lnet::Transmit& transmit);
   void end(lnet::Transmit& transmit, const lnet::Completion& completion);
   void fail(lnet::Transmit& transmit, Errc code);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "lib/base/arena.hpp"
 #include "lib/lnet/payload.hpp"
@@ -23,6 +24,8 @@ class NullMemory {
 
   // Puts the first `length` bytes of the pattern into `target`.
   void fill(const lnet::Payload& target, std::uint32_t length) const;
+  // Puts these bytes there.
+  void write(const lnet::Payload& target, std::span<const std::byte> bytes) const;
 
  private:
   const ArenaTable* arenas_;

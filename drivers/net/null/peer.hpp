@@ -3,14 +3,20 @@
 // Records come from a fixed pool and never move, so a PeerLink may point to one.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "drivers/net/null/tx.hpp"
 #include "lib/lnet/lnd.hpp"
+#include "lib/lnet/wire/ping_buffer.hpp"
 
 namespace plnet::drivers {
+
+// What such a peer tells of itself: 0@lo, its own NID, and behind them that again if it is large.
+inline constexpr std::size_t kNullPingBytes =
+    sizeof(lnet::PingInfoWire) + 2 * sizeof(lnet::NiStatusWire) + sizeof(lnet::NiLargeStatusWire);
 
 enum class NullRxState : std::uint8_t {
   kFree,     // nothing is being received from this peer
@@ -29,6 +35,8 @@ struct NullPeer {
   NullRxState rx_state = NullRxState::kFree;
   std::uint32_t generation = 0;
   std::uint32_t payload_length = 0;
+  std::array<std::byte, kNullPingBytes> ping{};  // the payload if it answers a ping
+  bool answers_ping = false;
   lnet::RxDecision decision;  // kResumed
 
   TxQueue waiting;  // Transmits whose answer cannot be offered while a message is parked

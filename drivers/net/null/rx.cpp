@@ -66,7 +66,11 @@ void NullRx::carry_out(NullPeer& peer, lnet::RxHandle rx, const lnet::RxDecision
   switch (decision.verdict) {
     case RxVerdict::kReceive:
       PLNET_CHECK(decision.length <= peer.payload_length, "more wanted than the message has");
-      memory_.fill(decision.target, decision.length);
+      if (peer.answers_ping) {
+        memory_.write(decision.target, std::span(peer.ping).first(decision.length));
+      } else {
+        memory_.fill(decision.target, decision.length);
+      }
       stats_.add(Id::kReceived);
       stats_.add(Id::kReceivedBytes, decision.length);
       core_.on_received(rx, {}, Health::kOk);

@@ -267,6 +267,10 @@ std::vector<std::string_view> lnd_tunable_names(NetId net) {
 }
 
 Outcome<void> check_lnd_tunable(NetId net, const LndTunable& tunable) {
+  if (tunable.name == kDriverTunable) {
+    if (std::holds_alternative<std::string>(tunable.value)) return {};
+    return failure(Errc::kInvalid, "driver: expected a name in quotes, such as 'null'");
+  }
   const auto names = lnd_tunable_names(net);
   if (std::ranges::find(names, tunable.name) == names.end()) {
     std::string known;

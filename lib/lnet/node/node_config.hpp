@@ -26,6 +26,10 @@ inline constexpr std::size_t kConfiguredNisMax = 256;  // on one network; lnet_i
 inline constexpr std::size_t kConfiguredPeersMax = 65536;
 inline constexpr std::size_t kConfiguredUdspsMax = 1024;
 
+// The lnd tunable that every network has: the name of the driver that serves the NI instead of the
+// one that its kind of network has.
+inline constexpr std::string_view kDriverTunable = "driver";
+
 // In tunables: the network driver's own default.
 inline constexpr std::int32_t kDriverDefault = -1;
 
