@@ -77,8 +77,20 @@ Node::~Node() {
   end_pollers();
 }
 
+// What is asked of LNet must not be passed over in silence by a node that has none.
+Outcome<void> Node::check_lnet(const runtime::Settings& wanted) const {
+  if (options_.lnet != nullptr) return {};
+  lnet::NodeConfig quiet;
+  quiet.module_options = wanted.lnet.module_options;
+  if (wanted.lnet == quiet) return {};
+  return failure(Errc::kNotSupported,
+                 "the configuration has networks, routes, peers or variables of LNet, and this "
+                 "node has no LNet yet; leave out all keys but plnet");
+}
+
 // Before anything needs a descriptor: DPDK does not say what it misses, it aborts.
 Outcome<void> Node::check_limits() {
+  if (auto able = check_lnet(settings_); !able) return able;
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= kOpenFilesMin) return {};
   files.rlim_cur = std::min<rlim_t>(kOpenFilesMin, files.rlim_max);
@@ -116,7 +128,7 @@ Outcome<void> Node::open_admin() {
 // Early: a second node on the same socket is then refused before it takes CPUs and memory. Requests
 // are answered only once the loop runs.
 Outcome<void> Node::open_control() {
-  add_node_verbs(verbs_, *this);
+  add_node_verbs(verbs_, *this, options_.lnet);
   runtime::ServerOptions server;
   server.socket = options_.socket;
   server.access.own_uid = ::geteuid();
@@ -275,6 +287,7 @@ std::vector<runtime::Poller*> Node::pollers() const {
 }
 
 Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller& caller) {
+  if (auto able = check_lnet(wanted); !able) return able;
   const LiveParts parts{.machine = *machine_,
                         .pollers = pollers(),
                         .exchange = *exchange_,

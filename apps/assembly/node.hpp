@@ -14,6 +14,7 @@
 #include "apps/assembly/machine.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/admin/event_loop.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/admin/metrics.hpp"
@@ -33,6 +34,7 @@ struct NodeOptions {
   runtime::SocketOptions socket;
   std::optional<gid_t> admin_group{};
   std::string lock_directory{runtime::kClaimDirectory};
+  lnet::LnetControl* lnet = nullptr;  // outlives the node; none: a node without LNet
 };
 
 class Node {
@@ -69,6 +71,7 @@ class Node {
 
  private:
   Node(const runtime::Settings& settings, const NodeOptions& options);
+  [[nodiscard]] Outcome<void> check_lnet(const runtime::Settings& wanted) const;
   [[nodiscard]] Outcome<void> check_limits();
   [[nodiscard]] Outcome<void> open_admin();
   [[nodiscard]] Outcome<void> take_machine();

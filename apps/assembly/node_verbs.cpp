@@ -9,9 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/assembly/node_report.hpp"
+#include "lib/runtime/config/module_options.hpp"
 #include "lib/runtime/config/settings_diff.hpp"
 #include "lib/runtime/config/settings_export.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
+#include "lib/runtime/lnet/lnet_verbs.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -70,17 +72,23 @@ VerbReply set_value(Node& node, std::string_view section, std::string_view key, 
   return reply_of(node.apply(*wanted, caller));
 }
 
-VerbReply set_variable(Node& node, const Args& args, const Caller& caller) {
+void set_variable(Node& node, lnet::LnetControl* lnet, const Args& args, const Caller& caller,
+                  runtime::VerbToken token) {
   const auto name = args.at("variable").get<std::string>();
-  std::string known;
+  if (lnet != nullptr && runtime::is_lnet_variable(name)) {
+    return runtime::set_lnet_variable(*lnet, name, args.at("value"), std::move(token));
+  }
+  std::string known = lnet != nullptr ? runtime::lnet_variable_names() : std::string{};
   for (const auto& variable : kVariables) {
     if (variable.name == name) {
-      return set_value(node, variable.section, variable.key, args.at("value"), caller);
+      return token.finish(
+          set_value(node, variable.section, variable.key, args.at("value"), caller));
     }
-    known += (known.empty() ? "" : ", ") + std::string(variable.name);
+    if (!known.empty()) known += ", ";
+    known += variable.name;
   }
-  return std::unexpected(
-      VerbError(Error{Errc::kInvalid, "variable '" + name + "': expected one of " + known}));
+  token.finish(std::unexpected(
+      VerbError(Error{Errc::kInvalid, "variable '" + name + "': expected one of " + known})));
 }
 
 VerbReply change_exchange(Node& node, const Args& args, std::optional<bool> enable,
@@ -97,23 +105,91 @@ VerbReply change_exchange(Node& node, const Args& args, std::optional<bool> enab
   return reply_of(node.apply(*read, caller));
 }
 
-VerbReply import_document(Node& node, const Args& args, const Caller& caller) {
+// What the node has now: its own settings, and what LNet was told by whatever way.
+Settings current_settings(const Node& node, const lnet::LnetControl* lnet) {
+  Settings now = node.settings();
+  if (lnet != nullptr) now.lnet = lnet->config();
+  return now;
+}
+
+// LNet's part first, since it may be refused late; the node's own part goes back with it.
+void apply_settings(Node& node, lnet::LnetControl* lnet, const Settings& wanted,
+                    const Caller& caller, runtime::VerbToken token) {
+  if (lnet == nullptr || wanted.lnet == lnet->config()) {
+    return token.finish(reply_of(node.apply(wanted, caller)));
+  }
+  const Settings before = node.settings();
+  if (auto own = node.apply(wanted, caller); !own) return token.finish(reply_of(std::move(own)));
+  lnet->apply(wanted.lnet,
+              [&node, before, caller, token = std::move(token)](Outcome<void>&& done) mutable {
+                if (!done) (void)node.apply(before, caller);
+                token.finish(reply_of(std::move(done)));
+              });
+}
+
+// The settings that a text asks for: a document, or options of kernel modules.
+std::expected<Settings, runtime::ConfigErrors> wanted_settings(const std::string& text,
+                                                               const std::string& name,
+                                                               bool options, bool del,
+                                                               const Settings& now) {
+  if (!options) {
+    return del ? runtime::reset_settings(text, name, now) : runtime::read_settings(text, name, now);
+  }
+  auto read = runtime::read_module_options(text, name, now.lnet);
+  if (!read) return std::unexpected(std::move(read.error()));
+  Settings wanted = now;
+  wanted.lnet = std::move(read->config);
+  return wanted;
+}
+
+// --show and --exec look at what a document names.
+void look_at_named(lnet::LnetControl& lnet, const std::string& text, const std::string& name,
+                   bool exec, runtime::VerbToken token) {
+  const auto named = runtime::read_named(text, name);
+  if (!named) return token.finish(refuse(named.error(), true));
+  return exec ? runtime::exec_named(lnet, *named, std::move(token))
+              : runtime::show_named(lnet, *named, std::move(token));
+}
+
+void import_document(Node& node, lnet::LnetControl* lnet, const Args& args, const Caller& caller,
+                     runtime::VerbToken token) {
   const auto text = args.at("text").get<std::string>();
   const auto name = args.value("name", std::string("<text>"));
   const auto action = args.value("action", std::string("add"));
-  if (action != "add" && action != "del" && action != "show") {
-    return std::unexpected(
-        VerbError(Error{Errc::kInvalid, "action '" + action + "': expected add, del or show"}));
+  const bool options = args.value("options", false);
+  const auto wrong = [&token](std::string what) {
+    token.finish(std::unexpected(VerbError(Error{Errc::kInvalid, std::move(what)})));
+  };
+  if (action != "add" && action != "del" && action != "show" && action != "exec") {
+    return wrong("action '" + action + "': expected add, del, show or exec");
   }
-  const auto wanted = action == "del" ? runtime::reset_settings(text, name, node.settings())
-                                      : runtime::read_settings(text, name, node.settings());
-  if (!wanted) return refuse(wanted.error(), true);
-  if (action == "show") return export_settings(node.settings(), runtime::ExportForm::kFull);
+  if (options && action != "add") return wrong("options of kernel modules can only be added");
+  if (lnet == nullptr && action == "exec") return wrong("this node has no LNet to ping with");
+  const bool looks = action == "show" || action == "exec";
+  if (lnet != nullptr && looks) {
+    return look_at_named(*lnet, text, name, action == "exec", std::move(token));
+  }
+  const Settings now = current_settings(node, lnet);
+  const auto wanted = wanted_settings(text, name, options, action == "del", now);
+  if (!wanted) return token.finish(refuse(wanted.error(), true));
+  if (looks) return token.finish(export_settings(now, runtime::ExportForm::kFull));
   if (args.value("plan", false)) {
-    const auto changes = runtime::diff_settings(node.settings(), *wanted);
-    return Json{{"changes", runtime::changes_to_json(changes)}};
+    const auto changes = runtime::diff_settings(now, *wanted);
+    return token.finish(Json{{"changes", runtime::changes_to_json(changes)}});
   }
-  return reply_of(node.apply(*wanted, caller));
+  apply_settings(node, lnet, *wanted, caller, std::move(token));
+}
+
+void export_document(const Node& node, lnet::LnetControl* lnet, bool backup,
+                     runtime::VerbToken token) {
+  if (lnet == nullptr || backup) {
+    const auto form = backup ? runtime::ExportForm::kBackup : runtime::ExportForm::kFull;
+    return token.finish(export_settings(current_settings(node, lnet), form));
+  }
+  Settings own = node.settings();
+  own.lnet = {.module_options = lnet->config().module_options};
+  runtime::export_running(*lnet, export_settings(own, runtime::ExportForm::kFull),
+                          std::move(token));
 }
 
 // Rates are over the time since somebody last looked.
@@ -195,12 +271,13 @@ void add_exchange(runtime::VerbTable& verbs, Node& node) {
   add("exchange set", "change how many tokens and how much work", std::nullopt);
 }
 
-void add_settings(runtime::VerbTable& verbs, Node& node) {
+void add_settings(runtime::VerbTable& verbs, Node& node, lnet::LnetControl* lnet) {
   verbs.add({.verb = "set",
              .help = "set a live variable",
              .args = {{"variable", ArgKind::kText, true}, {"value", ArgKind::kAny, true}},
-             .handler = [&node](const Args& args, const Caller& caller) -> VerbReply {
-               return set_variable(node, args, caller);
+             .async_handler = [&node, lnet](const Args& args, const Caller& caller,
+                                            runtime::VerbToken token) {
+               set_variable(node, lnet, args, caller, std::move(token));
              }});
   verbs.add({.verb = "log set",
              .help = "set the log level",
@@ -213,27 +290,29 @@ void add_settings(runtime::VerbTable& verbs, Node& node) {
              .args = {{"text", ArgKind::kText, true},
                       {"name", ArgKind::kText},
                       {"action", ArgKind::kText},
-                      {"plan", ArgKind::kFlag}},
-             .handler = [&node](const Args& args, const Caller& caller) -> VerbReply {
-               return import_document(node, args, caller);
+                      {"plan", ArgKind::kFlag},
+                      {"options", ArgKind::kFlag}},
+             .async_handler = [&node, lnet](const Args& args, const Caller& caller,
+                                            runtime::VerbToken token) {
+               import_document(node, lnet, args, caller, std::move(token));
              }});
-  verbs.add({.verb = "export",
-             .access = VerbAccess::kReads,
-             .help = "the settings as a document",
-             .args = {{"backup", ArgKind::kFlag}},
-             .handler = [&node](const Args& args, const auto&) -> VerbReply {
-               return export_settings(node.settings(), args.value("backup", false)
-                                                           ? runtime::ExportForm::kBackup
-                                                           : runtime::ExportForm::kFull);
-             }});
+  verbs.add(
+      {.verb = "export",
+       .access = VerbAccess::kReads,
+       .help = "the settings as a document",
+       .args = {{"backup", ArgKind::kFlag}},
+       .async_handler = [&node, lnet](const Args& args, const auto&, runtime::VerbToken token) {
+         export_document(node, lnet, args.value("backup", false), std::move(token));
+       }});
 }
 
 }  // namespace
 
-void add_node_verbs(runtime::VerbTable& verbs, Node& node) {
+void add_node_verbs(runtime::VerbTable& verbs, Node& node, lnet::LnetControl* lnet) {
   add_views(verbs, node);
   add_exchange(verbs, node);
-  add_settings(verbs, node);
+  add_settings(verbs, node, lnet);
+  if (lnet != nullptr) runtime::add_lnet_verbs(verbs, *lnet);
 }
 
 }  // namespace plnet::apps

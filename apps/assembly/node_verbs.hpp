@@ -3,11 +3,12 @@
 #pragma once
 
 #include "apps/assembly/node.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/control/verb_table.hpp"
 
 namespace plnet::apps {
 
-// The node outlives the table.
-void add_node_verbs(runtime::VerbTable& verbs, Node& node);
+// Node and LNet outlive the table. Without an LNet its verbs are not there.
+void add_node_verbs(runtime::VerbTable& verbs, Node& node, lnet::LnetControl* lnet);
 
 }  // namespace plnet::apps

@@ -17,6 +17,7 @@ constexpr unsigned kModeMax = 0777;
 // The flags as they were typed.
 struct Raw {
   std::string config;
+  std::string options;
   bool print_config = false;
   bool print_reference = false;
   bool check = false;
@@ -34,6 +35,8 @@ struct Raw {
 void declare(CLI::App& app, Raw& raw) {
   app.set_version_flag("--version", std::string("lnet-router ") + PLNET_VERSION);
   app.add_option("-c,--config", raw.config, "configuration file; without it every default holds");
+  app.add_option("--options", raw.options,
+                 "modprobe.d file with `options lnet ...`; the configuration file adds to it");
   app.add_flag("--print-config", raw.print_config,
                "print a configuration file with every key, its default and what it does");
   app.add_flag("--print-reference", raw.print_reference, "the same as a table in Markdown");
@@ -141,9 +144,9 @@ std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* c
     return wrong(
         {Errc::kInvalid, std::string(error.what()) + "; lnet-router --help lists the flags"});
   }
-  if (auto given =
-          refuse_empty(app, {"--config", "--idle", "--log-level", "--instance", "--socket",
-                             "--socket-owner", "--socket-group", "--admin-group", "--lock-dir"});
+  if (auto given = refuse_empty(
+          app, {"--config", "--options", "--idle", "--log-level", "--instance", "--socket",
+                "--socket-owner", "--socket-group", "--admin-group", "--lock-dir"});
       !given) {
     return wrong(given.error());
   }
@@ -151,6 +154,7 @@ std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* c
   if (raw.print_reference) return std::unexpected(EarlyEnd{0, runtime::render_reference()});
   CommandLine line;
   line.config_path = raw.config;
+  line.options_path = raw.options;
   line.check_only = raw.check;
   line.node.instance = raw.instance;
   line.node.lock_directory = raw.lock_dir;

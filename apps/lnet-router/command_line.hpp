@@ -12,7 +12,8 @@
 namespace plnet::apps {
 
 struct CommandLine {
-  std::string config_path;  // "" = none: every default
+  std::string config_path;   // "" = none: every default
+  std::string options_path;  // "" = none: a file of modprobe.d, before the configuration file
   bool check_only = false;
   std::optional<runtime::IdlePolicy> idle;
   std::optional<runtime::LogLevel> log_level;

@@ -10,6 +10,7 @@
 
 #include "apps/assembly/node.hpp"
 #include "apps/lnet-router/command_line.hpp"
+#include "lib/runtime/config/module_options.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/protocol.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
@@ -37,12 +38,28 @@ Outcome<std::string> read_file(const std::string& path) {
                  "cannot read '" + path + "': " + std::generic_category().message(number));
 }
 
+Outcome<void> read_options(const std::string& path, runtime::Settings& settings) {
+  const auto text = read_file(path);
+  if (!text) return std::unexpected(text.error());
+  auto read = runtime::read_module_options(*text, path);
+  if (!read) return std::unexpected(read.error().to_error());
+  for (const std::string& note : read->notes)
+    std::fprintf(stderr, "lnet-router: %s\n", note.c_str());
+  settings.lnet = std::move(read->config);
+  return {};
+}
+
 Outcome<runtime::Settings> settings_of(const CommandLine& line) {
   runtime::Settings settings;
+  if (!line.options_path.empty()) {
+    if (auto read = read_options(line.options_path, settings); !read) {
+      return std::unexpected(read.error());
+    }
+  }
   if (!line.config_path.empty()) {
     const auto text = read_file(line.config_path);
     if (!text) return std::unexpected(text.error());
-    const auto read = runtime::read_settings(*text, line.config_path);
+    const auto read = runtime::read_settings(*text, line.config_path, settings);
     if (!read) return std::unexpected(read.error().to_error());
     settings = *read;
   }
