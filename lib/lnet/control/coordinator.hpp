@@ -79,7 +79,8 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   // A shard has looked in vain for the peer NI of a NID that a message came from (received_on) or
   // goes to (nullptr). It looks again when the parcel is back.
   void want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on);
-  // A message whose peer needs_discovery(). Back with an error: it fails with that.
+  // A message whose peer needs_discovery(). Back with an error: it fails with that. The interface
+  // is what the hosting shard has just found: a pointer from another shard's look-up may be stale.
   void discover(Parcel& parcel, PeerNi& ni);
   void peer_ni_released(PeerNi& ni);
   void ni_released(Ni& ni);

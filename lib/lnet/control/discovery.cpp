@@ -282,7 +282,7 @@ void Discovery::look_at(PeerDiscovery& state) {
 }
 
 Discovery::Step Discovery::examine(PeerDiscovery& state) {
-  PeerRecord& peer = *state.peer;
+  const PeerRecord& peer = *state.peer;
   if (peer.has(kPeerMarkDeletion)) return delete_peer(state);
   if (peer.has(kPeerDataPresent)) return take_data(state);
   if (peer.has(kPeerPingFailed)) return ping_failed(state);

@@ -116,7 +116,7 @@ class Discovery final : public EventHandler, public PushReader {
   [[nodiscard]] Step merge(PeerDiscovery& state, const PingView& buffer);
   [[nodiscard]] Step merge_by_primary(PeerDiscovery& state, const PingView& buffer,
                                       const Nid& primary);
-  [[nodiscard]] Step hand_over(PeerDiscovery& state, PeerDiscovery& owner, const PingView& buffer);
+  [[nodiscard]] Step hand_over(PeerDiscovery& state, PeerRecord& to, const PingView& buffer);
   [[nodiscard]] bool lists_primary(const PeerRecord& peer, const PingView& buffer) const;
   void ping_event(PingExchange& exchange, const Event& event);
   void reply_event(PeerDiscovery& state, PingExchange& exchange, const Event& event);

@@ -256,7 +256,7 @@ Discovery::Step Discovery::merge_by_primary(PeerDiscovery& state, const PingView
   if (!peer.primary.is_loopback() && (same || ours_is_listed)) return merge(state, buffer);
   PeerRecord* owner = directory_.peer_of(primary);
   if (owner != nullptr && owner != &peer && !peer.primary.is_loopback())
-    return hand_over(state, state_of(*owner), buffer);
+    return hand_over(state, *owner, buffer);
   const auto renamed = rules_.set_primary(peer, primary, flags);
   if (!renamed) return {Verdict::kEnd, std::unexpected(info_of(renamed.error()).code)};
   counters_.add(Id::kPrimaryChanged);
@@ -272,10 +272,9 @@ Discovery::Step Discovery::merge(PeerDiscovery& state, const PingView& buffer) {
 
 // The primary NID that was told belongs to another peer: that one takes the data, and as a rule the
 // interface through which it came.
-Discovery::Step Discovery::hand_over(PeerDiscovery& state, PeerDiscovery& owner,
-                                     const PingView& buffer) {
+Discovery::Step Discovery::hand_over(PeerDiscovery& state, PeerRecord& to, const PingView& buffer) {
   PeerRecord& from = *state.peer;
-  PeerRecord& to = *directory_.peer_of(*buffer.primary());
+  PeerDiscovery& owner = state_of(to);
   owner.peer = &to;
   counters_.add(Id::kHandedOver);
   if (!from.is(kPeerNoDiscovery)) to.drop_state(kPeerNoDiscovery);

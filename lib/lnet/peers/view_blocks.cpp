@@ -28,10 +28,10 @@ ViewBlocks::ViewBlocks(const Counts& peers, Qsbr& qsbr)
       large_(with_room_for_old(peers[3])) {}
 
 bool ViewBlocks::reserve(std::uint8_t& held, std::size_t nis) {
-  for (std::uint8_t size = 0; size < kViewSizes.size(); ++size) {
+  for (std::size_t size = 0; size < kViewSizes.size(); ++size) {
     if (nis > kViewSizes[size] || reserved_[size] == peers_[size]) continue;
     ++reserved_[size];
-    held = size;
+    held = static_cast<std::uint8_t>(size);
     return true;
   }
   return false;
