@@ -57,6 +57,8 @@ class LndRig {
 struct LndCase {
   std::string name;
   std::function<std::unique_ptr<LndRig>(const LndRigOptions&)> build;
+  // Payloads arrive in the order of their headers. Not so if large ones take a handshake.
+  bool ends_in_order = true;
   friend std::ostream& operator<<(std::ostream& out, const LndCase& which) {
     return out << which.name;
   }
@@ -81,7 +83,9 @@ TEST_P(LndConformance, EveryMessageEndsOnceAndArrivesWhole) {
   EXPECT_EQ(rig->b()->tally().puts, 200U);
   EXPECT_EQ(rig->b()->tally().gets, 200U);
   EXPECT_EQ(rig->b()->tally().wrong_bytes, 0U);
-  EXPECT_TRUE(std::ranges::is_sorted(rig->b()->order()));
+  if (GetParam().ends_in_order) {
+    EXPECT_TRUE(std::ranges::is_sorted(rig->b()->order()));
+  }
 }
 
 TEST_P(LndConformance, ParkedAndDroppedMessagesKeepTheContract) {

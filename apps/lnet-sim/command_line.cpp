@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-sim/command_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <dirent.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/lnet-sim/site_reader.hpp"
+
+namespace plnet::sim {
+
+namespace {
+
+constexpr int kViolated = 1;
+constexpr int kWrong = 2;
+constexpr std::size_t kFileBytesMax = 1U << 20U;
+
+struct Arguments {
+  std::string file;  // empty: sites made up from seeds
+  std::optional<std::uint64_t> seed;
+  std::string seeds;
+  std::optional<double> time_s;
+  bool json = false;
+  bool quiet = false;
+  std::string folder = "config/sim";
+};
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::FILE* const file = std::fopen(path.c_str(), "r");
+  if (file == nullptr) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> block;
+  for (std::size_t got = 1; got > 0 && text.size() < kFileBytesMax;) {
+    got = std::fread(block.data(), 1, block.size(), file);
+    text.append(block.data(), got);
+  }
+  (void)std::fclose(file);
+  return text;
+}
+
+// "3..17", or one number.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_seeds(const std::string& text) {
+  std::uint64_t first = 0;
+  const char* const last = text.data() + text.size();
+  const auto [middle, error] = std::from_chars(text.data(), last, first);
+  if (error != std::errc{}) return std::nullopt;
+  if (middle == last) return std::pair{first, first};
+  std::uint64_t end = 0;
+  if (std::string_view(middle, last).substr(0, 2) != "..") return std::nullopt;
+  const auto [stop, wrong] = std::from_chars(middle + 2, last, end);
+  if (wrong != std::errc{} || stop != last || end < first) return std::nullopt;
+  return std::pair{first, end};
+}
+
+std::string replay_of(const Arguments& arguments, std::uint64_t seed) {
+  std::string line = "lnet-sim run";
+  if (!arguments.file.empty()) line += fmt::format(" {}", arguments.file);
+  line += fmt::format(" --seed {}", seed);
+  if (arguments.time_s) line += fmt::format(" --time {}", *arguments.time_s);
+  return line;
+}
+
+int run_sites(const Arguments& arguments, std::FILE* out, std::FILE* error) {
+  std::optional<SiteConfig> site;
+  if (!arguments.file.empty()) {
+    const auto text = read_file(arguments.file);
+    if (!text) {
+      fmt::print(error, "lnet-sim: cannot read {}\n", arguments.file);
+      return kWrong;
+    }
+    auto read = read_site(*text, arguments.file);
+    if (!read) {
+      fmt::print(error, "{}\n", read.error().text());
+      return kWrong;
+    }
+    site = std::move(*read);
+  }
+  std::pair<std::uint64_t, std::uint64_t> seeds{1, 1};
+  if (site) seeds = {site->seed, site->seed};
+  if (arguments.seed) seeds = {*arguments.seed, *arguments.seed};
+  if (!arguments.seeds.empty()) {
+    const auto parsed = parse_seeds(arguments.seeds);
+    if (!parsed) {
+      fmt::print(error, "lnet-sim: --seeds '{}': expected FIRST..LAST\n", arguments.seeds);
+      return kWrong;
+    }
+    seeds = *parsed;
+  }
+  std::uint64_t violations = 0;
+  for (std::uint64_t seed = seeds.first;; ++seed) {
+    SiteConfig config = site ? site->with_seed(seed) : site_of_seed(seed);
+    if (arguments.time_s) {
+      config.time = Duration{static_cast<std::int64_t>(*arguments.time_s * 1e9)};
+    }
+    const SiteReport report = run_site(config);
+    if (arguments.json) {
+      fmt::print(out, "{}\n", json_of(config, report));
+    } else if (!arguments.quiet) {
+      fmt::print(out, "{}\n", summary_of(config, report));
+    }
+    if (!report.violation.empty()) {
+      ++violations;
+      fmt::print(error, "violation: {} -- replay: {}\n", report.violation,
+                 replay_of(arguments, seed));
+    }
+    if (seed == seeds.second) break;
+  }
+  return violations == 0 ? 0 : kViolated;
+}
+
+int list_sites(const Arguments& arguments, std::FILE* out, std::FILE* error) {
+  DIR* const folder = ::opendir(arguments.folder.c_str());
+  if (folder == nullptr) {
+    fmt::print(error, "lnet-sim: cannot read the folder {}\n", arguments.folder);
+    return kWrong;
+  }
+  std::vector<std::string> names;
+  while (const dirent* const entry = ::readdir(folder)) {
+    const std::string name = entry->d_name;
+    if (name.ends_with(".yaml")) names.push_back(arguments.folder + "/" + name);
+  }
+  (void)::closedir(folder);
+  std::ranges::sort(names);
+  int status = 0;
+  for (const std::string& name : names) {
+    const auto site = read_site(read_file(name).value_or(""), name);
+    if (site) {
+      fmt::print(out, "{}: {}, {} nodes, {} nets\n", name, site->name, site->nodes,
+                 site->nets.size());
+    } else {
+      fmt::print(error, "{}\n", site.error().text());
+      status = kWrong;
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+std::string summary_of(const SiteConfig& config, const SiteReport& report) {
+  const LedgerTally& ops = report.operations;
+  return fmt::format(
+      "{} seed {}: {} operations, {} delivered, {} acknowledged, {} replies, {} failed, {} kills, "
+      "{} messages, {:.3f} s, trace {:016x}{}",
+      config.name, config.seed, ops.begun, ops.delivered, ops.acknowledged, ops.replies, ops.failed,
+      report.kills, report.wire.offered, std::chrono::duration<double>(report.time).count(),
+      report.trace, report.violation.empty() ? "" : ", VIOLATED");
+}
+
+std::string json_of(const SiteConfig& config, const SiteReport& report) {
+  const LedgerTally& ops = report.operations;
+  nlohmann::ordered_json json{{"site", config.name},
+                              {"seed", config.seed},
+                              {"nodes", config.nodes},
+                              {"violation", report.violation},
+                              {"trace", fmt::format("{:016x}", report.trace)},
+                              {"events", report.events},
+                              {"time_s", std::chrono::duration<double>(report.time).count()},
+                              {"operations", ops.begun},
+                              {"delivered", ops.delivered},
+                              {"acknowledged", ops.acknowledged},
+                              {"replies", ops.replies},
+                              {"failed", ops.failed},
+                              {"lost", ops.silent},
+                              {"bytes", ops.bytes},
+                              {"messages", report.wire.offered},
+                              {"parked", report.wire.parked},
+                              {"quarantined", report.wire.quarantined},
+                              {"connections_lost", report.connections_lost},
+                              {"kills", report.kills},
+                              {"peers_deleted", report.peers_deleted},
+                              {"coverage",
+                               {{"sender_not_home", report.crossed_home},
+                                {"matched_elsewhere", report.crossed_match},
+                                {"answer_not_at_md", report.wire.answer_away},
+                                {"second_nid", report.wire.second_nid},
+                                {"entry_named_other_nid", report.other_nid}}}};
+  for (const auto& [name, count] : report.causes)
+    json["causes"][std::string(name)] = count;
+  return json.dump();
+}
+
+int run_command(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
+  CLI::App app{
+      "Sites of LNet nodes in one process, on a simulated clock, with faults, from a seed"};
+  app.set_version_flag("--version", std::string("lnet-sim ") + PLNET_VERSION);
+  Arguments arguments;
+  CLI::App* const run = app.add_subcommand(
+      "run", "run a site, or one made up from each seed, and check what must always hold");
+  run->add_option("site", arguments.file, "site file (YAML); without it the seed makes the site");
+  run->add_option("--seed", arguments.seed, "instead of the file's");
+  run->add_option("--seeds", arguments.seeds, "FIRST..LAST, one run for each");
+  run->add_option("--time", arguments.time_s, "simulated seconds in which faults happen");
+  run->add_flag("--json", arguments.json, "an object for each run, one a line");
+  run->add_flag("--quiet", arguments.quiet, "violations only");
+  CLI::App* const list = app.add_subcommand("list", "the sites of a folder");
+  list->add_option("folder", arguments.folder, "where to look")->capture_default_str();
+  if (argc <= 1) {
+    fmt::print(out, "{}", app.help());
+    return 0;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& wrong) {
+    if (wrong.get_exit_code() == 0) return app.exit(wrong);
+    fmt::print(error, "lnet-sim: {}\n", wrong.what());
+    return kWrong;
+  }
+  if (run->parsed()) return run_sites(arguments, out, error);
+  if (list->parsed()) return list_sites(arguments, out, error);
+  fmt::print(out, "{}", app.help());
+  return 0;
+}
+
+}  // namespace plnet::sim

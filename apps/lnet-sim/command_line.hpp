@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `lnet-sim run …`, `lnet-sim list …`.
+#pragma once
+
+#include <cstdio>
+
+#include "apps/lnet-sim/site.hpp"
+
+namespace plnet::sim {
+
+// 0: no violation. 1: a violation. 2: the command or the file is wrong.
+int run_command(int argc, const char* const* argv, std::FILE* out, std::FILE* error);
+
+// One line for people, and one JSON object.
+[[nodiscard]] std::string summary_of(const SiteConfig& config, const SiteReport& report);
+[[nodiscard]] std::string json_of(const SiteConfig& config, const SiteReport& report);
+
+}  // namespace plnet::sim

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-sim/host.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace plnet::sim {
+
+using namespace lnet;
+
+namespace {
+
+constexpr std::size_t kExchanges = 8;
+constexpr std::uint32_t kSlotAlign = 64;
+
+// 10.NET.HIGH.LOW; the network says which of its interfaces.
+Nid nid_of(NetKind kind, unsigned net, unsigned interface, std::uint32_t node) {
+  const std::uint32_t address = 10U << 24 | (net * 8 + interface) << 16 | (node + 1);
+  return Nid::of(kind == NetKind::kStream ? NetType::kTcp : NetType::kO2ib,
+                 static_cast<std::uint16_t>(net), address);
+}
+
+CoordinatorLimits coordinator_limits(std::size_t peer_nis) {
+  CoordinatorLimits limits;
+  limits.peers = {.peers = peer_nis,
+                  .peer_nis = peer_nis,
+                  .peers_over_2 = peer_nis / 2 + 1,
+                  .peers_over_8 = 1,
+                  .peers_over_40 = 1,
+                  .strangers_per_second = 1'000'000'000,
+                  .kept_for_own = 0};
+  limits.exchanges = kExchanges;
+  limits.waiting_for_peers = 256;
+  return limits;
+}
+
+std::uint32_t slot_bytes_of(const TrafficPlan& plan) {
+  return (plan.size_max + kSlotAlign) / kSlotAlign * kSlotAlign;
+}
+
+}  // namespace
+
+Host::Host(World& world, std::uint32_t number)
+    : world_(world),
+      number_(number),
+      shards_count_(world.config.shards[number % world.config.shards.size()]),
+      id_(world.network.add_host()) {
+  for (unsigned net = 0; net < world.config.nets.size(); ++net) {
+    const NetPlan& plan = world.config.nets[net];
+    for (unsigned i = 0; i < plan.interfaces; ++i) {
+      nids_.push_back(nid_of(plan.kind, net, i, number));
+      kinds_.push_back(plan.kind);
+      (void)world.network.add_address(id_, drivers::mapped_ipv4(nids_.back().address32()));
+    }
+  }
+  make_memory();
+  const auto shape = world.config.shape();
+  for (unsigned shard = 0; shard < shards_count_; ++shard) {
+    lcores_.push_back(std::make_unique<drivers::SimShard>(world.network, id_, shape.shard,
+                                                          world.config.seed, number * 64 + shard));
+    bells_.push_back(lcores_.back().get());
+    turns_.push_back(std::make_unique<Turn>(*this, shard));
+    lcores_.back()->add(*turns_.back());
+  }
+}
+
+Host::~Host() = default;
+
+std::size_t Host::remote_nis() const {
+  const SiteConfig& config = world_.config;
+  const std::size_t partners =
+      config.traffic.partners == 0
+          ? config.nodes
+          : std::min<std::size_t>(config.nodes, 2 * config.traffic.partners + 2);
+  return partners * nids_.size() + 2;
+}
+
+RdmaLndConfig Host::rdma_config() const {
+  const std::size_t per_net = remote_nis();
+  return {.shards = shards_count_,
+          .arenas = &arenas_,
+          .lazy = &world_.lazy,
+          .peers_max = remote_nis() + 16,
+          .pairs_max = per_net * 6,
+          .lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s)};
+}
+
+std::size_t Host::slot_count() const {
+  const TrafficPlan& plan = world_.config.traffic;
+  const bool for_others = plan.put_unique + plan.put_lazy > 0;
+  return shards_count_ * (plan.window + 3 * Program::kWildcardEntries + 2U) +
+         (for_others ? std::min<std::size_t>(world_.config.nodes * plan.operations, 1024) : 0U);
+}
+
+void Host::make_memory() {
+  ping_bytes_ = Coordinator::memory_bytes(coordinator_limits(1));
+  lnd_bytes_ = (RdmaLnd::memory_bytes(rdma_config()) + 4095) / 4096 * 4096;
+  const auto rdma =
+      static_cast<std::uint64_t>(std::ranges::count(kinds_, NetKind::kRdma) * shards_count_);
+  const std::uint64_t bytes =
+      ping_bytes_ + rdma * lnd_bytes_ + 4096 + slot_count() * slot_bytes_of(world_.config.traffic);
+  if (world_.config.lazy_memory) {
+    const auto arena = world_.lazy.make_arena(bytes);
+    PLNET_CHECK(arena.has_value(), "address space was reserved for all hosts");
+    (void)arenas_.add(*arena);
+  } else {
+    plain_.resize(bytes);
+    (void)arenas_.add({.base = plain_.data(), .size = plain_.size()});
+  }
+}
+
+void Host::start() {
+  PLNET_CHECK(state_ == State::kOff, "it is off before it is started");
+  const SiteConfig& config = world_.config;
+  cookie_ = world_.next_cookie++;
+  const std::uint64_t slots_at =
+      (ping_bytes_ + 63) / 64 * 64 +
+      lnd_bytes_ *
+          static_cast<std::uint64_t>(std::ranges::count(kinds_, NetKind::kRdma) * shards_count_);
+  slots_ =
+      std::make_unique<MemorySlots>(world_.lazy, arenas_, BufferAddress{0, slots_at},
+                                    slot_bytes_of(config.traffic), slot_count(), cookie_ << 24);
+  NodeSetup setup;
+  setup.cpt_of_shard.assign(shards_count_, 0);
+  for (unsigned i = 0; i < shards_count_; ++i)
+    setup.cpt_of_shard[i] = static_cast<std::uint16_t>(i);
+  const std::size_t traffic = (config.traffic.window + 8U) * 4;
+  setup.shard_limits = {.peer_ports = remote_nis() + 4,
+                        .extra_links = remote_nis() * nids_.size() + 4,
+                        .messages = traffic,
+                        .receives = traffic,
+                        .descriptors = slot_count() + 32,
+                        .match_entries = slot_count() + 32};
+  setup.coordinator = coordinator_limits(remote_nis() + 4);
+  setup.interface_cookie = cookie_;
+  setup.arenas = &arenas_;
+  setup.control_memory = {
+      .at = {0, 0}, .bytes = arenas_.bytes({{0, 0}, static_cast<std::uint32_t>(ping_bytes_)})};
+  setup.doorbells = bells_;
+  setup.start = world_.loop.now();
+  node_ = std::make_unique<Node>(setup);
+  Parameters& parameters = node_->parameters();
+  parameters.transaction_timeout_s.set(static_cast<std::int32_t>(config.transaction_timeout_s));
+  parameters.discovery.set(config.discovery ? 1 : 0);
+  node_->set_lazy(Program::kLazyPortal, true);
+  for (const Nid& nid : nids_) {
+    NiSetup ni{.nid = nid};
+    ni.tunables.peer_credits = 8;
+    ni.tunables.credits = 64;
+    ni.lnd_timeout = std::chrono::seconds(config.lnd_timeout_s);
+    PLNET_CHECK(node_->add_ni(ni, *this).has_value(), "NIDs of a site differ");
+  }
+  node_->set_running();
+  for (unsigned shard = 0; shard < shards_count_; ++shard) {
+    const unsigned share = config.traffic.operations / shards_count_ +
+                           (shard < config.traffic.operations % shards_count_ ? 1U : 0U);
+    programs_.push_back(std::make_unique<Program>(*this, static_cast<ShardId>(shard),
+                                                  world_.stopping ? 0 : share, slot_count()));
+  }
+  state_ = State::kUp;
+  retired_ = false;
+  for (unsigned shard = 0; shard < shards_count_; ++shard) {
+    lcores_[shard]->set_running(true);
+    node_->shard(shard).begin_turn(world_.loop.now());
+    programs_[shard]->start(world_.loop.now());
+  }
+}
+
+std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
+  const Nid& nid = port.ni().nid;
+  const auto which = static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin());
+  Device& device = devices_.emplace_back();
+  device.shard = shard;
+  device.tap = std::make_unique<Tap>(port, world_.wire, shard, cookie_, which > 0);
+  if (kinds_[which] == NetKind::kStream) {
+    auto lnd = std::make_unique<StreamLnd>(
+        StreamLndConfig{.nid = nid,
+                        .arenas = &arenas_,
+                        .peers_max = remote_nis() + 16,
+                        .incoming_max = remote_nis() * 5,
+                        .lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s)},
+        *device.tap);
+    device.stream = lnd.get();
+    device.stream_driver =
+        std::make_unique<drivers::SimStreamDriver>(world_.streams, id_, *lnd, *lcores_[shard]);
+    lnd->attach(*device.stream_driver);
+    return lnd;
+  }
+  RdmaLndConfig config = rdma_config();
+  config.nid = nid;
+  config.shard = shard;
+  const auto before = static_cast<std::uint64_t>(std::count(
+      kinds_.begin(), kinds_.begin() + static_cast<std::ptrdiff_t>(which), NetKind::kRdma));
+  config.memory = {0, (ping_bytes_ + 63) / 64 * 64 + (before * shards_count_ + shard) * lnd_bytes_};
+  auto lnd = std::make_unique<RdmaLnd>(config, *device.tap);
+  device.rdma = lnd.get();
+  device.verbs_driver =
+      std::make_unique<drivers::SimVerbsDriver>(world_.verbs, id_, arenas_, *lnd, *lcores_[shard]);
+  lnd->attach(*device.verbs_driver);
+  return lnd;
+}
+
+unsigned Host::Turn::poll(Instant now) {
+  if (host_.state_ == State::kOff) return 0;
+  Shard& shard = host_.node_->shard(shard_);
+  shard.begin_turn(now);
+  unsigned work = 0;
+  for (const Device& device : host_.devices_) {
+    if (device.shard == shard_) work += device.pollable().poll(now);
+  }
+  work += host_.programs_[shard_]->poll(now);
+  work += shard.poll(now);
+  host_.node_->quiescent(shard_);
+  if (shard_ == 0) work += host_.node_->coordinate(now);
+  return work;
+}
+
+Instant Host::Turn::next_deadline() const {
+  if (host_.state_ == State::kOff) return Instant::max();
+  Instant next = std::min(host_.programs_[shard_]->next_deadline(),
+                          host_.node_->shard(shard_).next_deadline());
+  if (shard_ == 0) {
+    next = std::min(next, host_.node_->next_coordination(host_.world_.loop.now()));
+  }
+  return next;
+}
+
+void Host::retire() {
+  if (std::exchange(retired_, true)) return;
+  for (const auto& program : programs_)
+    program->unlink_all();
+  node_->set_lazy(Program::kLazyPortal, false);
+  node_->coordinator().shut_down();
+  for (unsigned shard = 0; shard < shards_count_; ++shard)
+    ring(shard);
+}
+
+void Host::kill() {
+  PLNET_CHECK(state_ == State::kUp, "only what runs loses power");
+  state_ = State::kDying;
+  world_.network.set_present(id_, false);
+  retire();
+  for (const Nid& nid : nids_)
+    (void)node_->remove_ni(nid);
+  ring(0);
+}
+
+bool Host::quiet() const {
+  return node_ == nullptr || node_->idle();
+}
+
+bool Host::gone() const {
+  if (node_ == nullptr) return true;
+  return retired_ && node_->idle() && node_->releasing_nis() == 0 && node_->coordinator().quiet() &&
+         std::ranges::all_of(programs_, [](const auto& program) { return program->empty(); });
+}
+
+void Host::destroy() {
+  PLNET_CHECK(gone(), "what is under way ends first");
+  keep_counters();
+  state_ = State::kOff;
+  for (const auto& lcore : lcores_)
+    lcore->set_running(false);
+  for (Device& device : devices_) {
+    device.stream_driver.reset();
+    device.verbs_driver.reset();
+  }
+  node_.reset();
+  programs_.clear();
+  devices_.clear();
+  slots_.reset();
+}
+
+void Host::abandon() {
+  for (const auto& lcore : lcores_)
+    lcore->set_running(false);
+  (void)node_.release();
+  for (auto& program : programs_)
+    (void)program.release();
+  for (Device& device : devices_)
+    (void)device.tap.release();
+  state_ = State::kOff;
+}
+
+bool Host::has(const Nid& nid) const {
+  return std::ranges::find(nids_, nid) != nids_.end() || nid.is_loopback();
+}
+
+std::uint32_t Host::partner(Random& random) const {
+  const unsigned nodes = world_.config.nodes;
+  if (nodes == 1) return number_;
+  const unsigned partners = world_.config.traffic.partners;
+  if (partners == 0 || partners >= nodes - 1) {
+    return static_cast<std::uint32_t>((number_ + 1 + random.below(nodes - 1)) % nodes);
+  }
+  // The distances grow, so that neighbours in the network are no neighbours in memory.
+  std::uint64_t distance = 1;
+  for (std::uint64_t i = random.below(partners); i > 0; --i)
+    distance = distance * 7 + 3;
+  return static_cast<std::uint32_t>((number_ + 1 + distance % (nodes - 1)) % nodes);
+}
+
+void Host::keep_counters() {
+  connections_lost_ += lost_now();
+  for (unsigned shard = 0; shard < shards_count_; ++shard) {
+    const ShardCore& core = node_->shard(shard).core();
+    for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
+      const auto id = static_cast<Cause>(i);
+      causes_.add(id, core.causes.get(id));
+    }
+    other_nid_ += core.match.counters().get(MatchCounters::Id::kSamePeer);
+  }
+}
+
+std::uint64_t Host::counted(Cause cause) const {
+  std::uint64_t sum = causes_.get(cause);
+  if (node_ == nullptr) return sum;
+  for (unsigned shard = 0; shard < shards_count_; ++shard)
+    sum += node_->shard(shard).core().causes.get(cause);
+  return sum;
+}
+
+std::uint64_t Host::matched_by_other_nid() const {
+  std::uint64_t sum = other_nid_;
+  if (node_ == nullptr) return sum;
+  for (unsigned shard = 0; shard < shards_count_; ++shard)
+    sum += node_->shard(shard).core().match.counters().get(MatchCounters::Id::kSamePeer);
+  return sum;
+}
+
+std::uint64_t Host::lost_now() const {
+  std::uint64_t sum = 0;
+  if (node_ == nullptr || state_ != State::kUp) return sum;
+  for (const Device& device : devices_) {
+    if (device.stream != nullptr) sum += device.stream->count(StreamLndCounters::Id::kLost);
+    if (device.rdma != nullptr) sum += device.rdma->count(RdmaLndCounters::Id::kLost);
+  }
+  return sum;
+}
+
+std::string Host::what_is_missing() const {
+  if (node_ == nullptr) return {};
+  const auto missing = [this](unsigned shard, std::string_view what, auto is, auto should) {
+    return fmt::format("node {} shard {}: {}: {} of {}", number_, shard, what, is, should);
+  };
+  for (unsigned i = 0; i < shards_count_; ++i) {
+    ShardCore& core = const_cast<ShardCore&>(node_->shard(i).core());
+    if (core.messages.free_count() != core.messages.capacity()) {
+      return missing(i, "messages home", core.messages.free_count(), core.messages.capacity());
+    }
+    if (core.receives.free_count() != core.receives.capacity()) {
+      return missing(i, "receives home", core.receives.free_count(), core.receives.capacity());
+    }
+    const auto& match = core.match.counters();
+    for (const auto id : {MatchCounters::Id::kMdsInUse, MatchCounters::Id::kMesInUse,
+                          MatchCounters::Id::kQuarantined}) {
+      if (match.get(id) != 0) {
+        return missing(i, MatchCounters::kInfo[static_cast<std::size_t>(id)].name, match.get(id),
+                       0);
+      }
+    }
+    if (core.statistics.get(Statistic::kMessagesAlloc) != 0) {
+      return missing(i, "msgs_alloc", core.statistics.get(Statistic::kMessagesAlloc), 0);
+    }
+    for (const auto& port : node_->shard(i).ports()) {
+      if (port->tx_credits() != port->tx_credits_max()) {
+        return missing(i, "NI credits home", port->tx_credits(), port->tx_credits_max());
+      }
+    }
+    std::string wrong;
+    core.peers.for_each([&](PeerPort& peer) {
+      if (!wrong.empty()) return;
+      if (peer.tx_credits != peer.tx_credits_max) {
+        wrong = missing(i, "peer credits home", peer.tx_credits, peer.tx_credits_max);
+      } else if (peer.outstanding != 0 || peer.waiting_count != 0 || peer.queued_bytes != 0) {
+        wrong = missing(i, "queued for a peer", peer.outstanding + peer.waiting_count, 0);
+      }
+    });
+    if (!wrong.empty()) return wrong;
+  }
+  if (slots_->free_count() != slots_->capacity()) {
+    return missing(0, "memory home", slots_->free_count(), slots_->capacity());
+  }
+  return {};
+}
+
+}  // namespace plnet::sim

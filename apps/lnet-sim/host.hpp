@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A simulated node: LNet as it is, its shards turned by simulated lcores, LNDs over the simulator's
+// drivers, and a program on each shard. It can lose power and come back as another incarnation.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "apps/lnet-sim/memory_slots.hpp"
+#include "apps/lnet-sim/program.hpp"
+#include "apps/lnet-sim/rdma_lnd.hpp"
+#include "apps/lnet-sim/site_config.hpp"
+#include "apps/lnet-sim/stream_lnd.hpp"
+#include "apps/lnet-sim/tap.hpp"
+#include "drivers/net/sim/lazy_memory.hpp"
+#include "drivers/net/sim/shard.hpp"
+#include "drivers/net/sim/stream_driver.hpp"
+#include "drivers/net/sim/verbs_driver.hpp"
+#include "lib/lnet/node/node.hpp"
+
+namespace plnet::sim {
+
+class Host;
+
+// What all hosts share.
+struct World {
+  const SiteConfig& config;
+  drivers::EventLoop& loop;
+  drivers::SimNetwork& network;
+  drivers::SimStreamFabric& streams;
+  drivers::SimVerbsFabric& verbs;
+  drivers::LazyMemory& lazy;
+  Ledger& ledger;
+  std::vector<std::unique_ptr<Host>> hosts;
+  std::uint64_t next_cookie = 1000;
+  bool stopping = false;  // nothing new is begun
+  WireTally wire;
+};
+
+class Host final : lnet::LndMaker {
+ public:
+  enum class State : std::uint8_t { kOff, kUp, kDying };
+
+  Host(World& world, std::uint32_t number);
+  ~Host() override;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  void start();
+  // Power off: nothing reaches it any more. What it had is ended; gone() then says when all of it
+  // is, and destroy() takes it away.
+  void kill();
+  // Nothing new; all peers and descriptors are given up. The network stays.
+  void retire();
+  [[nodiscard]] bool quiet() const;  // nothing is under way or waits
+  [[nodiscard]] bool gone() const;   // nothing is left
+  void destroy();
+  // Leaves everything as it is for ever: after a violation nothing may be asserted on.
+  void abandon();
+
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] lnet::Node& node() { return *node_; }
+  [[nodiscard]] const lnet::Node& node() const { return *node_; }
+  [[nodiscard]] unsigned shards() const { return shards_count_; }
+  [[nodiscard]] Program& program(unsigned shard) { return *programs_[shard]; }
+  [[nodiscard]] MemorySlots& slots() { return *slots_; }
+  [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
+  [[nodiscard]] World& world() { return world_; }
+  [[nodiscard]] std::span<const lnet::Nid> nids() const { return nids_; }
+  [[nodiscard]] bool has(const lnet::Nid& nid) const;
+  // Something was given to this shard from outside of its turn.
+  void ring(unsigned shard) { lcores_[shard]->ring(); }
+  [[nodiscard]] drivers::HostId id() const { return id_; }
+  // Peers that this node ever talks to, as nodes.
+  [[nodiscard]] std::uint32_t partner(Random& random) const;
+  // The first thing that is not home, or empty. For a node that is gone().
+  [[nodiscard]] std::string what_is_missing() const;
+  [[nodiscard]] std::uint64_t counted(lnet::Cause cause) const;
+  [[nodiscard]] std::uint64_t matched_by_other_nid() const;
+  [[nodiscard]] std::uint64_t connections_lost() const { return connections_lost_ + lost_now(); }
+
+ private:
+  // What a lcore of this host polls.
+  class Turn final : public Pollable {
+   public:
+    Turn(Host& host, unsigned shard) : host_(host), shard_(shard) {}
+    unsigned poll(Instant now) override;
+    [[nodiscard]] std::string_view name() const override { return "node"; }
+    [[nodiscard]] Instant next_deadline() const override;
+
+   private:
+    Host& host_;
+    const unsigned shard_;
+  };
+  struct Device {
+    unsigned shard = 0;
+    StreamLnd* stream = nullptr;  // the node's
+    RdmaLnd* rdma = nullptr;
+    std::unique_ptr<Tap> tap;
+    std::unique_ptr<drivers::SimStreamDriver> stream_driver;
+    std::unique_ptr<drivers::SimVerbsDriver> verbs_driver;
+
+    [[nodiscard]] Pollable& pollable() const {
+      return stream_driver ? static_cast<Pollable&>(*stream_driver) : *verbs_driver;
+    }
+  };
+
+  [[nodiscard]] std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override;
+  [[nodiscard]] std::size_t remote_nis() const;
+  [[nodiscard]] RdmaLndConfig rdma_config() const;
+  [[nodiscard]] std::size_t slot_count() const;
+  void make_memory();
+  void keep_counters();
+  [[nodiscard]] std::uint64_t lost_now() const;
+
+  World& world_;
+  const std::uint32_t number_;
+  const unsigned shards_count_;
+  const drivers::HostId id_;
+  std::vector<lnet::Nid> nids_;
+  std::vector<NetKind> kinds_;  // of them
+  std::vector<std::byte> plain_;
+  ArenaTable arenas_;
+  std::uint64_t ping_bytes_ = 0;
+  std::uint64_t lnd_bytes_ = 0;  // of one RDMA LND
+  std::vector<std::unique_ptr<drivers::SimShard>> lcores_;
+  std::vector<Doorbell*> bells_;
+  std::vector<std::unique_ptr<Turn>> turns_;
+
+  State state_ = State::kOff;
+  bool retired_ = false;
+  std::uint64_t cookie_ = 0;
+  std::unique_ptr<MemorySlots> slots_;
+  std::unique_ptr<lnet::Node> node_;
+  std::vector<std::unique_ptr<Program>> programs_;
+  std::vector<Device> devices_;
+
+  // Of earlier incarnations.
+  Counters<lnet::LnetCauses> causes_;
+  std::uint64_t other_nid_ = 0;
+  std::uint64_t connections_lost_ = 0;
+};
+
+}  // namespace plnet::sim

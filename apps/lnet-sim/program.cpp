@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is begun and laid open; program_events.cpp judges what comes of it.
+#include "apps/lnet-sim/program.hpp"
+
+#include <algorithm>
+
+#include "apps/lnet-sim/host.hpp"
+
+namespace plnet::sim {
+
+using namespace lnet;
+
+namespace {
+
+constexpr Duration kRetry = std::chrono::milliseconds(1);
+constexpr Duration kLazyDelayMax = std::chrono::milliseconds(3);
+constexpr Duration kUnlinkDelayMax = std::chrono::microseconds(60);
+constexpr std::int32_t kWildcardUses = 5;
+
+std::uint64_t content_of(std::uint32_t node, unsigned shard) {
+  return 0xc0de'0000'0000ULL + node * 64ULL + shard;
+}
+
+Duration drawn(Random& random, Duration most) {
+  return Duration{
+      static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most.count()) + 1))};
+}
+
+}  // namespace
+
+Program::Program(Host& host, ShardId shard, unsigned operations, std::size_t records)
+    : host_(host),
+      ledger_(host.world().ledger),
+      plan_(host.world().config.traffic),
+      lnet_(host.node().shard(shard)),
+      shard_(shard),
+      content_(content_of(host.number(), shard)),
+      random_(Random(host.world().config.seed * 1'000'003 + host.number() * 64ULL + shard)
+                  .fork("program")),
+      records_(records),
+      left_(operations) {
+  due_.reserve(64);
+}
+
+Program::~Program() = default;
+
+void Program::start(Instant now) {
+  now_ = now;
+  for (unsigned i = 0; i < kWildcardEntries; ++i)
+    (void)attach_wildcard();
+  if (plan_.get > 0) attach_source();
+  if (left_ > 0) {
+    begin_scheduled_ = true;
+    later(now + drawn(random_, plan_.pause), Deed::kBegin, 0);
+  }
+}
+
+// --- Timed things ---
+
+void Program::later(Instant at, Deed deed, std::uint64_t id) {
+  due_.push_back({at, deed, id});
+  std::push_heap(due_.begin(), due_.end());
+}
+
+unsigned Program::poll(Instant now) {
+  now_ = now;
+  unsigned work = 0;
+  while (!due_.empty() && due_.front().at <= now) {
+    std::pop_heap(due_.begin(), due_.end());
+    const Due due = due_.back();
+    due_.pop_back();
+    carry_out(due, now);
+    ++work;
+  }
+  return work;
+}
+
+void Program::carry_out(const Due& due, Instant now) {
+  switch (due.deed) {
+    case Deed::kBegin: begin_scheduled_ = false; return begin_some(now);
+    case Deed::kAttach: {
+      Operation* const operation = ledger_.find(due.id);
+      if (unlinking_ || operation == nullptr || operation->delivered) return;
+      if (!attach_single(due.id, kLazyPortal, Nid::any(), operation->length, false)) {
+        later(now + kRetry, Deed::kAttach, due.id);
+      }
+      return;
+    }
+    case Deed::kUnlinkEntry:
+      if (Record* const record = record_of_entry(due.id)) (void)lnet_.unlink(record->me);
+      return;
+    case Deed::kAbandon:
+      for (std::uint32_t i = 0; i < records_.capacity(); ++i) {
+        Record& record = records_.at(i);
+        if (!records_.is_lent(i) || !record.live || record.id != due.id ||
+            record.kind != Record::Kind::kInitiator) {
+          continue;
+        }
+        if (Operation* const operation = ledger_.find(due.id)) operation->abandoned = true;
+        (void)lnet_.unlink(record.md);
+        return;
+      }
+  }
+}
+
+void Program::attach_later(std::uint64_t id, Instant at) {
+  later(at, Deed::kAttach, id);
+  host_.ring(shard_);
+}
+
+void Program::unlink_later(std::uint64_t id, Instant at) {
+  later(at, Deed::kUnlinkEntry, id);
+  host_.ring(shard_);
+}
+
+Program::Record* Program::record_of_entry(std::uint64_t id) {
+  for (std::uint32_t i = 0; i < records_.capacity(); ++i) {
+    Record& record = records_.at(i);
+    if (records_.is_lent(i) && record.live && record.id == id &&
+        record.kind == Record::Kind::kSingle) {
+      return &record;
+    }
+  }
+  return nullptr;
+}
+
+// --- Descriptors ---
+
+Program::Record* Program::take_record(Record::Kind kind, std::uint32_t length) {
+  Record* const record = records_.take();
+  if (record == nullptr) return nullptr;
+  const std::uint32_t slot = host_.slots().take();
+  if (slot == MemorySlots::kNone) {
+    records_.give(record);
+    return nullptr;
+  }
+  if (!host_.slots().clean())
+    ledger_.violate("memory was written to after its descriptor had gone");
+  *record = {.kind = kind, .live = true, .slot = slot, .length = length};
+  return record;
+}
+
+void Program::give_back(Record& record) {
+  record.live = false;
+  (void)host_.slots().give(record.slot, record.kind != Record::Kind::kSource);
+  records_.give(&record);
+}
+
+bool Program::attach_wildcard() {
+  Record* const record = take_record(Record::Kind::kWildcard, host_.slots().bytes());
+  if (record == nullptr) return false;
+  const MdSpec md{
+      .fragments = host_.slots().fragments(record->slot, record->length, plan_.scattered),
+      .length = record->length,
+      .threshold = kWildcardUses,
+      .max_size = plan_.size_max,
+      .options = kMdPut | kMdMaxSize,
+      .user = record,
+      .handler = this};
+  const auto attached = lnet_.attach({.portal = kWildcardPortal, .ignore_bits = ~0ULL}, md);
+  if (!attached) {
+    give_back(*record);
+    return false;
+  }
+  record->md = attached->md;
+  record->me = attached->me;
+  return true;
+}
+
+bool Program::attach_single(std::uint64_t id, PortalId portal, const Nid& from,
+                            std::uint32_t length, bool truncate) {
+  Record* const record = take_record(Record::Kind::kSingle, length);
+  if (record == nullptr) return false;
+  record->id = id;
+  const MdSpec md{.fragments = host_.slots().fragments(record->slot, length, plan_.scattered),
+                  .length = length,
+                  .threshold = 1,
+                  .options = kMdPut | (truncate ? kMdTruncate : 0U),
+                  .user = record,
+                  .handler = this};
+  const auto attached = lnet_.attach(
+      {.portal = portal, .match = {from, from.is_any() ? kPidAny : kLustrePid}, .match_bits = id},
+      md);
+  if (!attached) {
+    give_back(*record);
+    return false;
+  }
+  record->md = attached->md;
+  record->me = attached->me;
+  host_.ring(shard_);  // a lazy portal may have something for it
+  return true;
+}
+
+bool Program::attach_for(Operation& operation, const Nid& from, std::uint32_t room, bool truncate) {
+  operation.entry_shard = shard_;
+  operation.room = room;
+  return attach_single(ledger_.id_of(operation), kUniquePortal, from, room, truncate);
+}
+
+void Program::attach_source() {
+  Record* const record = take_record(Record::Kind::kSource, host_.slots().bytes());
+  if (record == nullptr) return;
+  host_.slots().fill(record->slot, record->length, {content_, 0, 0});
+  const MdSpec md{
+      .fragments = host_.slots().fragments(record->slot, record->length, plan_.scattered),
+      .length = record->length,
+      .options = kMdGet | kMdManageRemote | kMdTruncate,
+      .user = record,
+      .handler = this};
+  const auto attached = lnet_.attach({.portal = kGetPortal, .match_bits = content_}, md);
+  PLNET_CHECK(attached.has_value(), "there is room at the start");
+  record->md = attached->md;
+  record->me = attached->me;
+}
+
+void Program::unlink_all() {
+  unlinking_ = true;
+  left_ = 0;
+  due_.clear();
+  for (std::uint32_t i = 0; i < records_.capacity(); ++i) {
+    if (!records_.is_lent(i) || !records_.at(i).live) continue;
+    const Record record = records_.at(i);  // may be gone when the call returns
+    if (record.kind == Record::Kind::kInitiator) {
+      (void)lnet_.unlink(record.md);
+    } else {
+      (void)lnet_.unlink(record.me);
+    }
+  }
+  host_.ring(shard_);
+}
+
+// --- Operations ---
+
+Story Program::draw_story() {
+  const std::uint64_t all = plan_.put_wildcard + plan_.put_unique + plan_.put_lazy + plan_.get;
+  std::uint64_t drawn_weight = random_.below(std::max<std::uint64_t>(all, 1));
+  for (const auto& [story, weight] : {std::pair{Story::kPutWildcard, plan_.put_wildcard},
+                                      {Story::kPutUnique, plan_.put_unique},
+                                      {Story::kPutLazy, plan_.put_lazy}}) {
+    if (drawn_weight < weight) return story;
+    drawn_weight -= weight;
+  }
+  return Story::kGet;
+}
+
+void Program::begin_some(Instant now) {
+  const World& world = host_.world();
+  if (world.stopping || unlinking_) return;
+  for (unsigned i = 0; i < plan_.burst && left_ > 0 && under_way_ < plan_.window; ++i) {
+    if (!begin_one(now)) {
+      begin_scheduled_ = true;
+      return later(now + kRetry, Deed::kBegin, 0);
+    }
+    --left_;
+  }
+  if (left_ > 0 && under_way_ < plan_.window && !begin_scheduled_) {
+    begin_scheduled_ = true;
+    later(now + drawn(random_, plan_.pause), Deed::kBegin, 0);
+  }
+}
+
+bool Program::begin_one(Instant now) {
+  World& world = host_.world();
+  const std::uint32_t number =
+      random_.below(100) < plan_.loopback_percent ? host_.number() : host_.partner(random_);
+  Host& target = *world.hosts[number];
+  const Nid& nid = target.nids()[random_.below(target.nids().size())];
+  const auto bound =
+      std::chrono::seconds(2 * world.config.transaction_timeout_s + 4 * world.config.lnd_timeout_s);
+  Operation* const operation = ledger_.begin(now + bound);
+  if (operation == nullptr) return false;
+  operation->story = draw_story();
+  operation->initiator = host_.number();
+  operation->target = number;
+  operation->shard = shard_;
+  operation->length = static_cast<std::uint32_t>(random_.between(plan_.size_min, plan_.size_max));
+  operation->room = operation->length;
+  const bool begun = operation->story == Story::kGet ? begin_get(*operation, nid)
+                                                     : begin_put(*operation, nid, now);
+  if (!begun) {
+    ledger_.cancel_begin(*operation);
+    return false;
+  }
+  ++under_way_;
+  if (random_.below(100) < plan_.abandon_percent) {
+    later(now + drawn(random_, kUnlinkDelayMax), Deed::kAbandon, ledger_.id_of(*operation));
+  }
+  return true;
+}
+
+bool Program::begin_put(Operation& operation, const Nid& target, Instant now) {
+  World& world = host_.world();
+  Host& there = *world.hosts[operation.target];
+  const std::uint64_t id = ledger_.id_of(operation);
+  operation.ack_wanted = random_.below(100) < plan_.ack_percent;
+  operation.content = id;
+  Record* const record = take_record(Record::Kind::kInitiator, operation.length);
+  if (record == nullptr) return false;
+  record->id = id;
+  host_.slots().fill(record->slot, operation.length, {id, 0, 0});
+  const auto md = lnet_.bind(
+      {.fragments = host_.slots().fragments(record->slot, operation.length, plan_.scattered),
+       .length = operation.length,
+       .threshold = operation.ack_wanted ? 2 : 1,
+       .user = record,
+       .handler = this});
+  if (!md) {
+    give_back(*record);
+    return false;
+  }
+  record->md = *md;
+  PutSpec put{.target = {target, kLustrePid},
+              .portal = kWildcardPortal,
+              .match_bits = id,
+              .header_data = id,
+              .ack = operation.ack_wanted};
+  const bool up = there.state() == Host::State::kUp;
+  if (operation.story == Story::kPutUnique) {
+    put.portal = kUniquePortal;
+    const bool truncate = random_.below(100) < plan_.truncate_percent;
+    const std::uint32_t room = truncate ? operation.length / 2 : operation.length;
+    const Nid& from = host_.nids()[random_.below(host_.nids().size())];
+    Program& program = there.state() == Host::State::kOff
+                           ? *this
+                           : there.program(static_cast<unsigned>(random_.below(there.shards())));
+    if (up && program.attach_for(operation, from, room, truncate) &&
+        random_.below(100) < plan_.unlink_percent) {
+      program.unlink_later(id, now + drawn(random_, kUnlinkDelayMax));
+    }
+  } else if (operation.story == Story::kPutLazy) {
+    put.portal = kLazyPortal;
+    if (up) {
+      there.program(static_cast<unsigned>(random_.below(there.shards())))
+          .attach_later(id, now + drawn(random_, kLazyDelayMax));
+    }
+  }
+  if (lnet_.put(*md, put)) return true;
+  record->refused = true;
+  (void)lnet_.unlink(*md);
+  return false;
+}
+
+bool Program::begin_get(Operation& operation, const Nid& target) {
+  const Host& there = *host_.world().hosts[operation.target];
+  operation.ack_wanted = true;
+  const auto shard = static_cast<unsigned>(random_.below(there.shards()));
+  operation.content = content_of(operation.target, shard);
+  operation.entry_shard = static_cast<ShardId>(shard);
+  operation.offset = static_cast<std::uint32_t>(random_.below(host_.slots().bytes()));
+  operation.room = host_.slots().bytes() - operation.offset;
+  Record* const record = take_record(Record::Kind::kInitiator, operation.length);
+  if (record == nullptr) return false;
+  record->id = ledger_.id_of(operation);
+  const auto md = lnet_.bind(
+      {.fragments = host_.slots().fragments(record->slot, operation.length, plan_.scattered),
+       .length = operation.length,
+       .threshold = 2,
+       .user = record,
+       .handler = this});
+  if (!md) {
+    give_back(*record);
+    return false;
+  }
+  record->md = *md;
+  if (lnet_.get(*md, {.target = {target, kLustrePid},
+                      .portal = kGetPortal,
+                      .match_bits = operation.content,
+                      .offset = operation.offset})) {
+    return true;
+  }
+  record->refused = true;
+  (void)lnet_.unlink(*md);
+  return false;
+}
+
+}  // namespace plnet::sim

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What runs on a shard of a simulated node: lays memory open, puts, gets, unlinks at bad moments,
+// and holds every event against the ledger.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "apps/lnet-sim/ledger.hpp"
+#include "apps/lnet-sim/site_config.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/base/random.hpp"
+#include "lib/lnet/node/data_operations.hpp"
+
+namespace plnet::sim {
+
+class Host;
+
+class Program final : public lnet::EventHandler {
+ public:
+  static constexpr lnet::PortalId kWildcardPortal = 40;
+  static constexpr lnet::PortalId kUniquePortal = 41;
+  static constexpr lnet::PortalId kLazyPortal = 42;
+  static constexpr lnet::PortalId kGetPortal = 43;
+  static constexpr unsigned kWildcardEntries = 3;  // kept attached
+
+  Program(Host& host, lnet::ShardId shard, unsigned operations, std::size_t records);
+  ~Program() override;
+
+  // Attaches what stays attached, and begins.
+  void start(Instant now);
+  // Timed things. Returns pieces of work.
+  unsigned poll(Instant now);
+  [[nodiscard]] Instant next_deadline() const {
+    return due_.empty() ? Instant::max() : due_.front().at;
+  }
+  // Everything that is attached or bound goes.
+  void unlink_all();
+  [[nodiscard]] bool empty() const { return records_.free_count() == records_.capacity(); }
+  [[nodiscard]] unsigned left() const { return left_; }
+
+  void on_event(const lnet::Event& event) override;
+
+  // For programs of other nodes: an entry for just this operation, now or at that time. False: no
+  // room.
+  [[nodiscard]] bool attach_for(Operation& operation, const lnet::Nid& from, std::uint32_t room,
+                                bool truncate);
+  void attach_later(std::uint64_t id, Instant at);
+  void unlink_later(std::uint64_t id, Instant at);
+
+ private:
+  // A descriptor of this program; `user` of its events.
+  struct Record {
+    enum class Kind : std::uint8_t { kInitiator, kWildcard, kSingle, kSource };
+    Kind kind = Kind::kInitiator;
+    bool live = false;
+    bool refused = false;  // its operation never began
+    std::uint32_t slot = 0;
+    std::uint32_t length = 0;
+    std::uint64_t id = 0;  // of the operation
+    lnet::MdHandle md;
+    lnet::MeHandle me;
+  };
+  enum class Deed : std::uint8_t { kBegin, kAttach, kUnlinkEntry, kAbandon };
+  struct Due {
+    Instant at;
+    Deed deed = Deed::kBegin;
+    std::uint64_t id = 0;
+
+    friend bool operator<(const Due& a, const Due& b) { return a.at > b.at; }  // soonest on top
+  };
+
+  void later(Instant at, Deed deed, std::uint64_t id);
+  void carry_out(const Due& due, Instant now);
+  void begin_some(Instant now);
+  [[nodiscard]] bool begin_one(Instant now);
+  [[nodiscard]] bool begin_put(Operation& operation, const lnet::Nid& target, Instant now);
+  [[nodiscard]] bool begin_get(Operation& operation, const lnet::Nid& target);
+  [[nodiscard]] Story draw_story();
+  [[nodiscard]] Record* take_record(Record::Kind kind, std::uint32_t length);
+  void give_back(Record& record);
+  [[nodiscard]] bool attach_wildcard();
+  [[nodiscard]] bool attach_single(std::uint64_t id, lnet::PortalId portal, const lnet::Nid& from,
+                                   std::uint32_t length, bool truncate);
+  void attach_source();
+  [[nodiscard]] Record* record_of_entry(std::uint64_t id);
+  void initiator_event(Record& record, const lnet::Event& event);
+  void check_reply(const Record& record, const Operation& operation, const lnet::Event& event);
+  void operation_over(Record& record, Operation& operation);
+  void target_event(Record& record, const lnet::Event& event);
+  void check_put(const Record& record, Operation& operation, const lnet::Event& event);
+  void violate(const char* what, const Operation* operation, const lnet::Event& event);
+
+  Host& host_;
+  Ledger& ledger_;
+  const TrafficPlan& plan_;
+  lnet::DataOperations& lnet_;
+  const lnet::ShardId shard_;
+  const std::uint64_t content_;  // of the memory that others may get
+  Random random_;
+  Pool<Record> records_;
+  std::vector<Due> due_;  // a heap
+  unsigned left_;
+  unsigned under_way_ = 0;
+  bool begin_scheduled_ = false;
+  bool unlinking_ = false;
+  Instant now_{};
+};
+
+}  // namespace plnet::sim

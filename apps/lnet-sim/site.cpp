@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-sim/site.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace plnet::sim {
+
+using namespace lnet;
+
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::seconds(1);
+constexpr Duration kDestroyEvery = std::chrono::milliseconds(1);
+constexpr Duration kStep = std::chrono::milliseconds(10);
+// Address space of a host's arena begins on bounds of 16 MiB.
+constexpr std::uint64_t kArenaGranule = 1U << 24U;
+
+std::uint64_t address_space(const SiteConfig& config) {
+  const TrafficPlan& plan = config.traffic;
+  const std::uint64_t slots =
+      1100 + 4ULL * (plan.window + 16U) + std::min<std::uint64_t>(config.nodes, 1000) * 8;
+  const std::uint64_t host = slots * (plan.size_max + 64ULL) + (64ULL << 20U);
+  return config.nodes * ((host / kArenaGranule + 1) * kArenaGranule);
+}
+
+std::size_t ledger_size(const SiteConfig& config) {
+  const std::uint64_t all =
+      std::uint64_t{config.nodes} * config.traffic.operations * (1 + config.faults.kills) + 16;
+  return static_cast<std::size_t>(std::min<std::uint64_t>(all, 1U << 20U));
+}
+
+}  // namespace
+
+Site::Site(const SiteConfig& config)
+    : config_(config),
+      shape_(config.shape()),
+      lazy_(drivers::LazyMemory::reserve(address_space(config)).value()),
+      loop_(config.seed),
+      network_(loop_, shape_.link, config.seed),
+      streams_(network_, shape_.stream, config.seed),
+      verbs_(network_, shape_.verbs, config.seed),
+      ledger_(ledger_size(config), [this](std::uint64_t fact) { loop_.note(fact); }),
+      random_(Random(config.seed).fork("faults")) {
+  network_.set_lazy_memory(*lazy_);
+  world_ = std::make_unique<World>(World{.config = config_,
+                                         .loop = loop_,
+                                         .network = network_,
+                                         .streams = streams_,
+                                         .verbs = verbs_,
+                                         .lazy = *lazy_,
+                                         .ledger = ledger_,
+                                         .hosts = {}});
+  world_->hosts.reserve(config.nodes);
+  for (std::uint32_t i = 0; i < config.nodes; ++i)
+    world_->hosts.push_back(std::make_unique<Host>(*world_, i));
+}
+
+Site::~Site() {
+  for (const auto& host : world_->hosts) {
+    if (host->gone() && host->state() != Host::State::kOff) {
+      host->destroy();
+    } else if (host->state() != Host::State::kOff) {
+      host->abandon();
+    }
+  }
+}
+
+void Site::start() {
+  for (const auto& host : world_->hosts)
+    host->start();
+}
+
+void Site::run_for(Duration span) {
+  const drivers::RunResult result = loop_.run_for(span);
+  if (result.end == drivers::RunEnd::kStuck || result.end == drivers::RunEnd::kEventLimit) {
+    ledger_.violate("time does not move on: a livelock");
+  }
+}
+
+SiteReport Site::run() {
+  start();
+  schedule_faults();
+  looking_ = true;
+  schedule(loop_.now() + kLookEvery, Fault::kLook, 0, 0);
+  const auto traffic_over = [this] {
+    return std::ranges::all_of(world_->hosts, [this](const auto& host) {
+      if (host->state() != Host::State::kUp) return false;
+      for (unsigned shard = 0; shard < host->shards(); ++shard) {
+        if (host->program(shard).left() > 0) return false;
+      }
+      return ledger_.open() == 0;
+    });
+  };
+  const Instant end = loop_.now() + config_.time;
+  while (!ledger_.violated() && (loop_.now() < end || !traffic_over()) &&
+         loop_.now() < end + std::chrono::minutes(5)) {
+    run_for(loop_.now() < end ? std::min(kStep, end - loop_.now()) : kStep);
+  }
+  if (!ledger_.violated()) quiesce();
+  return report();
+}
+
+bool Site::run_until(const std::function<bool()>& done, Duration limit) {
+  const Instant end = loop_.now() + limit;
+  while (!ledger_.violated() && loop_.now() < end) {
+    if (done()) return true;
+    run_for(kStep);
+  }
+  return !ledger_.violated() && done();
+}
+
+// --- Faults ---
+
+void Site::schedule(Instant when, Fault fault, std::uint32_t a, std::uint32_t b) {
+  loop_.schedule(when, *this, static_cast<std::uint64_t>(fault) << 56 | std::uint64_t{a} << 28 | b);
+}
+
+void Site::schedule_faults() {
+  const FaultPlan& plan = config_.faults;
+  const auto sometime = [this] {
+    return loop_.now() + Duration{static_cast<std::int64_t>(
+                             random_.below(static_cast<std::uint64_t>(config_.time.count()) + 1))};
+  };
+  const auto some_host = [this] {
+    return static_cast<std::uint32_t>(random_.below(config_.nodes));
+  };
+  for (unsigned i = 0; i < plan.kills; ++i)
+    schedule(sometime(), Fault::kKill, some_host(), 0);
+  for (unsigned i = 0; i < plan.partitions; ++i) {
+    const std::uint32_t a = some_host();
+    const std::uint32_t b = some_host();
+    if (a == b) continue;
+    const Instant when = sometime();
+    schedule(when, Fault::kPart, a, b);
+    schedule(when + plan.outage, Fault::kMeet, a, b);
+  }
+  for (unsigned i = 0; i < plan.peer_deletes; ++i)
+    schedule(sometime(), Fault::kDeletePeer, some_host(), some_host());
+}
+
+void Site::on_event(std::uint64_t word) {
+  const auto fault = static_cast<Fault>(word >> 56);
+  const auto a = static_cast<std::uint32_t>(word >> 28 & 0xfffffff);
+  const auto b = static_cast<std::uint32_t>(word & 0xfffffff);
+  Host& host = *world_->hosts[a];
+  switch (fault) {
+    case Fault::kKill:
+      if (host.state() != Host::State::kUp || world_->stopping) return;
+      ++kills_;
+      host.kill();
+      return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, a, 0);
+    case Fault::kDestroy:
+      if (host.state() != Host::State::kDying) return;
+      if (!host.gone()) return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, a, b + 1);
+      if (const std::string missing = host.what_is_missing(); !missing.empty()) {
+        return ledger_.violate("not home after a kill: " + missing);
+      }
+      host.destroy();
+      return schedule(loop_.now() + config_.faults.outage, Fault::kRestart, a, 0);
+    case Fault::kRestart:
+      if (host.state() != Host::State::kOff) return;
+      network_.set_present(host.id(), true);
+      return host.start();
+    case Fault::kPart: return network_.block_both(host.id(), world_->hosts[b]->id());
+    case Fault::kMeet: return network_.unblock_both(host.id(), world_->hosts[b]->id());
+    case Fault::kDeletePeer: return delete_peer(host, *world_->hosts[b]);
+    case Fault::kLook: return look();
+  }
+}
+
+void Site::delete_peer(Host& host, const Host& peer) {
+  if (host.state() != Host::State::kUp || world_->stopping || &host == &peer) return;
+  Coordinator& coordinator = host.node().coordinator();
+  const PeerNi* const ni = coordinator.peers().find(peer.nids()[0]);
+  if (ni == nullptr || ni->peer.load() == nullptr) return;
+  const Nid primary = ni->peer.load()->seen().primary;
+  if (coordinator.delete_peer(primary, primary, true)) ++peers_deleted_;
+  host.ring(0);
+}
+
+void Site::look() {
+  if (!looking_) return;
+  const Operation* const oldest = ledger_.oldest();
+  if (oldest != nullptr && oldest->deadline < loop_.now()) {
+    return ledger_.violate("did not end by its deadline: " + describe(ledger_, *oldest));
+  }
+  schedule(loop_.now() + kLookEvery, Fault::kLook, 0, 0);
+}
+
+// --- The end ---
+
+void Site::heal() {
+  for (const auto& a : world_->hosts) {
+    if (config_.faults.partitions == 0) break;
+    for (const auto& b : world_->hosts)
+      network_.unblock(a->id(), b->id());
+  }
+}
+
+void Site::quiesce() {
+  world_->stopping = true;
+  heal();
+  const auto all = [this](bool (*holds)(const Host&)) {
+    return [this, holds] {
+      return std::ranges::all_of(world_->hosts, [holds](const auto& host) { return holds(*host); });
+    };
+  };
+  const Duration bound = std::chrono::seconds(2 * config_.transaction_timeout_s + 60);
+  if (!run_until([this] { return ledger_.open() == 0; }, bound) && !ledger_.violated()) {
+    return ledger_.violate("did not end: " + describe(ledger_, *ledger_.oldest()));
+  }
+  // Messages that are still on their way arrive.
+  (void)run_until(all([](const Host& host) { return host.quiet(); }), std::chrono::seconds(10));
+  for (const auto& host : world_->hosts) {
+    if (host->state() == Host::State::kUp) host->retire();
+  }
+  const bool over = run_until(
+      all([](const Host& host) { return host.state() != Host::State::kDying && host.gone(); }),
+      bound);
+  if (ledger_.violated()) return;
+  for (const auto& host : world_->hosts) {
+    const std::string missing = host->what_is_missing();
+    if (!missing.empty()) return ledger_.violate("not home at the end: " + missing);
+    if (!host->gone()) return ledger_.violate(fmt::format("node {} is not quiet", host->number()));
+  }
+  if (!over) return ledger_.violate("the site does not come to rest");
+  check_balance();
+}
+
+void Site::check_balance() {
+  const WireTally& wire = world_->wire;
+  const std::uint64_t ends =
+      wire.received + wire.receive_failed + wire.dropped + wire.rejected + wire.gone;
+  // A parked message may be dropped by its decision: only the core counts those.
+  if (ends > wire.offered || ends + wire.parked < wire.offered) {
+    return ledger_.violate(fmt::format("{} messages arrived, {} ended", wire.offered, ends));
+  }
+  if (wire.quarantined != wire.released) {
+    return ledger_.violate(
+        fmt::format("{} messages in quarantine, {} came out", wire.quarantined, wire.released));
+  }
+  const SiteReport now = report();
+  std::uint64_t dropped = 0;
+  for (const auto& [name, count] : now.causes) {
+    if (name.starts_with("dropped") || name.starts_with("rejected") || name == "receive_failed") {
+      dropped += count;
+    }
+  }
+  if (now.operations.silent > dropped && now.connections_lost == 0 && now.kills == 0) {
+    ledger_.violate(
+        fmt::format("{} PUTs were lost, {} messages have a cause", now.operations.silent, dropped));
+  }
+}
+
+SiteReport Site::report() const {
+  SiteReport report;
+  report.violation = ledger_.violation();
+  report.trace = loop_.digest();
+  report.events = loop_.events_run();
+  report.time = loop_.now().time_since_epoch();
+  report.operations = ledger_.tally();
+  report.operations.silent = ledger_.never_delivered();
+  report.wire = world_->wire;
+  report.kills = kills_;
+  report.peers_deleted = peers_deleted_;
+  for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
+    std::uint64_t sum = 0;
+    for (const auto& host : world_->hosts)
+      sum += host->counted(static_cast<Cause>(i));
+    if (sum > 0) report.causes.emplace_back(LnetCauses::kInfo[i].name, sum);
+    if (static_cast<Cause>(i) == Cause::kCrossedHome) report.crossed_home = sum;
+    if (static_cast<Cause>(i) == Cause::kCrossedMatch) report.crossed_match = sum;
+  }
+  for (const auto& host : world_->hosts) {
+    report.other_nid += host->matched_by_other_nid();
+    report.connections_lost += host->connections_lost();
+  }
+  return report;
+}
+
+SiteReport run_site(const SiteConfig& config) {
+  Site site(config);
+  return site.run();
+}
+
+}  // namespace plnet::sim

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A whole site on one event loop, from its begin to the check that everything has come home.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/lnet-sim/host.hpp"
+
+namespace plnet::sim {
+
+// Which of the ways across shards were taken, and what was lost by which cause.
+struct SiteReport {
+  std::string violation;  // empty: none
+  std::uint64_t trace = 0;
+  std::uint64_t events = 0;
+  Duration time{};  // simulated
+  LedgerTally operations;
+  WireTally wire;
+  std::uint64_t crossed_home = 0;   // the sender's shard was not the peer's home
+  std::uint64_t crossed_match = 0;  // what arrived was matched on another shard
+  std::uint64_t other_nid = 0;      // an entry named another NID of the sender
+  std::uint64_t connections_lost = 0;
+  std::uint64_t kills = 0;
+  std::uint64_t peers_deleted = 0;
+  std::vector<std::pair<std::string_view, std::uint64_t>> causes;  // that are not 0
+};
+
+class Site final : drivers::EventSink {
+ public:
+  explicit Site(const SiteConfig& config);
+  ~Site();
+  Site(const Site&) = delete;
+  Site& operator=(const Site&) = delete;
+
+  // Starts the nodes, has the traffic and the faults happen, heals, waits until all is over, and
+  // checks. The first violation ends it.
+  [[nodiscard]] SiteReport run();
+
+  // The same in steps, for benchmarks.
+  void start();
+  void run_for(Duration span);
+  [[nodiscard]] World& world() { return *world_; }
+  [[nodiscard]] SiteReport report() const;
+
+ private:
+  enum class Fault : std::uint8_t { kKill, kRestart, kDestroy, kPart, kMeet, kDeletePeer, kLook };
+
+  void on_event(std::uint64_t word) override;
+  void schedule(Instant when, Fault fault, std::uint32_t a, std::uint32_t b);
+  void schedule_faults();
+  void cut(std::uint32_t a, std::uint32_t b, bool apart);
+  void delete_peer(Host& host, const Host& peer);
+  void look();
+  [[nodiscard]] bool run_until(const std::function<bool()>& done, Duration limit);
+  void heal();
+  void quiesce();
+  void check_balance();
+
+  const SiteConfig config_;
+  drivers::SimShape shape_;
+  std::unique_ptr<drivers::LazyMemory> lazy_;
+  drivers::EventLoop loop_;
+  drivers::SimNetwork network_;
+  drivers::SimStreamFabric streams_;
+  drivers::SimVerbsFabric verbs_;
+  Ledger ledger_;
+  Random random_;
+  std::unique_ptr<World> world_;
+  std::uint64_t kills_ = 0;
+  std::uint64_t peers_deleted_ = 0;
+  bool looking_ = false;
+};
+
+[[nodiscard]] SiteReport run_site(const SiteConfig& config);
+
+}  // namespace plnet::sim

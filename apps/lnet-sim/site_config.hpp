@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a site consists of and what shall happen there. Plain values: read from YAML or made up
+// from a seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "drivers/net/sim/shape.hpp"
+#include "lib/base/clock.hpp"
+
+namespace plnet::sim {
+
+enum class NetKind : std::uint8_t { kStream, kRdma };
+enum class Weather : std::uint8_t { kCalm, kRough, kHostile };
+
+struct NetPlan {
+  NetKind kind = NetKind::kStream;
+  unsigned interfaces = 1;  // of each node
+};
+
+// Percentages are weights: they need not add up to a hundred.
+struct TrafficPlan {
+  unsigned operations = 100;  // of each node
+  unsigned window = 4;        // of each shard: under way at a time
+  std::uint32_t size_min = 0;
+  std::uint32_t size_max = 65536;
+  Duration pause = std::chrono::microseconds(20);  // before the next one, at most
+  unsigned burst = 1;                              // operations begun together
+  unsigned put_wildcard = 30;
+  unsigned put_unique = 30;
+  unsigned put_lazy = 10;
+  unsigned get = 30;
+  unsigned ack_percent = 60;
+  unsigned truncate_percent = 20;  // of unique PUT: the descriptor is shorter
+  unsigned unlink_percent = 10;    // of unique and lazy PUT: unlinked at a drawn moment
+  unsigned abandon_percent = 3;    // of all: the initiator unlinks its own descriptor
+  unsigned loopback_percent = 2;
+  unsigned partners = 0;  // nodes that a node talks to; 0: all
+  bool scattered = true;  // descriptors of several fragments
+};
+
+struct FaultPlan {
+  unsigned kills = 0;         // nodes that lose power and come back
+  unsigned partitions = 0;    // pairs that lose sight of each other for a while
+  unsigned peer_deletes = 0;  // a peer is deleted while traffic runs
+  Duration outage = std::chrono::seconds(3);
+};
+
+struct SiteConfig {
+  std::string name = "site";
+  std::uint64_t seed = 1;
+  unsigned nodes = 4;
+  std::vector<unsigned> shards{1};  // of node 0, 1, …, and again
+  std::vector<NetPlan> nets{NetPlan{}};
+  Weather weather = Weather::kCalm;
+  TrafficPlan traffic;
+  FaultPlan faults;
+  Duration time = std::chrono::seconds(10);  // in which faults are spread; traffic may end earlier
+  bool discovery = true;
+  unsigned transaction_timeout_s = 20;
+  unsigned lnd_timeout_s = 5;
+  bool lazy_memory = true;
+
+  [[nodiscard]] drivers::SimShape shape() const;
+  // What another seed makes of this site: the same site with that seed.
+  [[nodiscard]] SiteConfig with_seed(std::uint64_t another) const;
+};
+
+// A small site all of which comes from the seed: what `./check` runs.
+[[nodiscard]] SiteConfig site_of_seed(std::uint64_t seed);
+
+}  // namespace plnet::sim

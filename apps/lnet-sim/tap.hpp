@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between an LND and the core: sees every message that comes up and every end of one that went
+// down. Counts them, and notices which of the ways across shards a run has taken.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/match/wire_handle.hpp"
+
+namespace plnet::sim {
+
+struct WireTally {
+  std::uint64_t offered = 0;
+  std::uint64_t received = 0;  // well
+  std::uint64_t receive_failed = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t parked = 0;
+  std::uint64_t gone = 0;
+  std::uint64_t sent = 0;  // well
+  std::uint64_t send_failed = 0;
+  std::uint64_t quarantined = 0;
+  std::uint64_t released = 0;     // from quarantine
+  std::uint64_t answer_away = 0;  // ACK or REPLY came to another shard than its MD's
+  std::uint64_t second_nid = 0;   // to or from another NID than a node's first
+
+  void add(const WireTally& other);
+};
+
+class Tap final : public lnet::LndUpcalls {
+ public:
+  Tap(lnet::LndUpcalls& above, WireTally& tally, lnet::ShardId shard, std::uint64_t cookie,
+      bool second)
+      : above_(above), tally_(tally), cookie_(cookie), shard_(shard), second_(second) {}
+
+  lnet::RxDecision on_header(const lnet::RxOffer& offer) override {
+    ++tally_.offered;
+    if (second_) ++tally_.second_nid;
+    look_at_answer(offer.header);
+    const lnet::RxDecision decision = above_.on_header(offer);
+    switch (decision.verdict) {
+      case lnet::RxVerdict::kReceive: break;
+      case lnet::RxVerdict::kDrop: ++tally_.dropped; break;
+      case lnet::RxVerdict::kReject: ++tally_.rejected; break;
+      case lnet::RxVerdict::kPark: ++tally_.parked; break;
+    }
+    return decision;
+  }
+  void on_received(lnet::RxHandle rx, Result<void> status, Health health) override {
+    ++(status ? tally_.received : tally_.receive_failed);
+    above_.on_received(rx, status, health);
+  }
+  void on_sent(std::span<const lnet::Completion> burst) override {
+    for (const lnet::Completion& completion : burst) {
+      ++(completion.status ? tally_.sent : tally_.send_failed);
+      if (completion.quarantined) ++tally_.quarantined;
+    }
+    above_.on_sent(burst);
+  }
+  void on_parked_gone(lnet::RxHandle rx, Errc cause) override {
+    ++tally_.gone;
+    above_.on_parked_gone(rx, cause);
+  }
+  void on_quarantine_over(lnet::Transmit& transmit) override {
+    ++tally_.released;
+    above_.on_quarantine_over(transmit);
+  }
+  void on_lane(lnet::PeerLink& link, lnet::LaneId lane, bool up, bool bulk) override {
+    above_.on_lane(link, lane, up, bulk);
+  }
+  void on_peer(const lnet::Nid& nid, lnet::PeerNotice notice, Instant when) override {
+    above_.on_peer(nid, notice, when);
+  }
+  void on_peer_released(lnet::PeerLink& link) override { above_.on_peer_released(link); }
+  void on_interface(lnet::InterfaceState state, Errc cause) override {
+    above_.on_interface(state, cause);
+  }
+
+ private:
+  void look_at_answer(const lnet::MessageHeader& header) {
+    lnet::WireHandle handle;
+    if (header.type == lnet::MessageType::kAck) {
+      handle = header.area<lnet::AckArea>().destination;
+    } else if (header.type == lnet::MessageType::kReply) {
+      handle = header.area<lnet::ReplyArea>().destination;
+    } else {
+      return;
+    }
+    const auto md = lnet::decode_handle(handle, cookie_);
+    if (md && md->shard != shard_) ++tally_.answer_away;
+  }
+
+  lnet::LndUpcalls& above_;
+  WireTally& tally_;
+  const std::uint64_t cookie_;
+  const lnet::ShardId shard_;
+  const bool second_;
+};
+
+inline void WireTally::add(const WireTally& other) {
+  offered += other.offered;
+  received += other.received;
+  receive_failed += other.receive_failed;
+  dropped += other.dropped;
+  rejected += other.rejected;
+  parked += other.parked;
+  gone += other.gone;
+  sent += other.sent;
+  send_failed += other.send_failed;
+  quarantined += other.quarantined;
+  released += other.released;
+  answer_away += other.answer_away;
+  second_nid += other.second_nid;
+}
+
+}  // namespace plnet::sim

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The simulator's two LNDs over the simulator's drivers, held to the contract of every LND.
+#include "tests/conformance/lnd_conformance.hpp"
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "apps/lnet-sim/rdma_lnd.hpp"
+#include "apps/lnet-sim/stream_lnd.hpp"
+#include "drivers/net/sim/stream_driver.hpp"
+#include "drivers/net/sim/verbs_driver.hpp"
+#include "tests/unit/drivers/sim_cluster.hpp"
+
+namespace plnet::sim {
+namespace {
+
+using conformance::LndRigOptions;
+using drivers::SimShape;
+using lnet::Nid;
+
+constexpr std::uint64_t kNodeBytes = 4U << 20;
+constexpr std::uint64_t kLndBytes = 4U << 20;
+
+Nid nid_of(lnet::NetType type, unsigned side) {
+  return Nid::of(type, 0, drivers::kFirstAddress + side);
+}
+
+// Two hosts; memory for two cores and two LNDs in one arena of each.
+template <class MyLnd, lnet::NetType kType>
+class SimRig : public conformance::LndRig {
+ public:
+  SimRig(const LndRigOptions& options, const SimShape& shape)
+      : cluster_(options.seed, shape), bytes_(2 * (kNodeBytes + kLndBytes)) {
+    (void)arenas_.add({.base = bytes_.data(), .size = bytes_.size()});
+    for (unsigned side = 0; side < 2; ++side) {
+      cores_[side] = std::make_unique<mocks::FakeCore>(
+          mocks::FakeCoreConfig{.nid = nid_of(kType, side),
+                                .arenas = &arenas_,
+                                .memory = {0, side * kNodeBytes},
+                                .memory_bytes = kNodeBytes,
+                                .seed = options.seed * 2 + side,
+                                .park_percent = options.park_percent,
+                                .drop_percent = options.drop_percent,
+                                .park_turns_max = options.park_turns_max});
+    }
+  }
+  mocks::FakeCore& a() override { return *cores_[0]; }
+  mocks::FakeCore* b() override { return cores_[1].get(); }
+  lnet::Lnd& lnd_a() override { return *lnds_[0]; }
+  Nid nid_b() override { return nid_of(kType, 1); }
+  bool quiet() override {
+    return lnds_[0]->idle() && lnds_[1]->idle() &&
+           cluster_.loop.next() > cluster_.loop.now() + std::chrono::milliseconds(2);
+  }
+  void turn(Instant now) override {
+    cluster_.loop.run_until(now);
+    for (const auto& core : cores_)
+      core->turn(now);
+  }
+
+ protected:
+  drivers::SimCluster cluster_;
+  std::vector<std::byte> bytes_;
+  ArenaTable arenas_;
+  std::array<std::unique_ptr<mocks::FakeCore>, 2> cores_;
+  std::array<std::unique_ptr<MyLnd>, 2> lnds_;
+};
+
+class StreamRig final : public SimRig<StreamLnd, lnet::NetType::kTcp> {
+ public:
+  StreamRig(const LndRigOptions& options, const SimShape& shape)
+      : SimRig(options, shape), fabric_(cluster_.network, shape.stream, options.seed) {
+    for (unsigned side = 0; side < 2; ++side) {
+      lnds_[side] = std::make_unique<StreamLnd>(
+          StreamLndConfig{.nid = nid_of(lnet::NetType::kTcp, side), .arenas = &arenas_},
+          *cores_[side]);
+      auto& shard = *cluster_.shards[side];
+      drivers_[side] =
+          std::make_unique<drivers::SimStreamDriver>(fabric_, shard.host(), *lnds_[side], shard);
+      shard.add(*drivers_[side]);
+      lnds_[side]->attach(*drivers_[side]);
+      cores_[side]->attach(*lnds_[side]);
+    }
+  }
+
+ private:
+  drivers::SimStreamFabric fabric_;
+  std::array<std::unique_ptr<drivers::SimStreamDriver>, 2> drivers_;
+};
+
+class RdmaRig final : public SimRig<RdmaLnd, lnet::NetType::kO2ib> {
+ public:
+  RdmaRig(const LndRigOptions& options, const SimShape& shape)
+      : SimRig(options, shape), fabric_(cluster_.network, shape.verbs, options.seed) {
+    for (unsigned side = 0; side < 2; ++side) {
+      const RdmaLndConfig config{.nid = nid_of(lnet::NetType::kO2ib, side),
+                                 .arenas = &arenas_,
+                                 .memory = {0, 2 * kNodeBytes + side * kLndBytes},
+                                 .pairs_max = 32};
+      EXPECT_LE(RdmaLnd::memory_bytes(config), kLndBytes);
+      lnds_[side] = std::make_unique<RdmaLnd>(config, *cores_[side]);
+      auto& shard = *cluster_.shards[side];
+      drivers_[side] = std::make_unique<drivers::SimVerbsDriver>(fabric_, shard.host(), arenas_,
+                                                                 *lnds_[side], shard);
+      shard.add(*drivers_[side]);
+      lnds_[side]->attach(*drivers_[side]);
+      cores_[side]->attach(*lnds_[side]);
+    }
+  }
+
+ private:
+  drivers::SimVerbsFabric fabric_;
+  std::array<std::unique_ptr<drivers::SimVerbsDriver>, 2> drivers_;
+};
+
+template <class Rig>
+conformance::LndCase make_case(const char* name, const SimShape& shape) {
+  return {name,
+          [shape](const LndRigOptions& options) -> std::unique_ptr<conformance::LndRig> {
+            return std::make_unique<Rig>(options, shape);
+          },
+          std::is_same_v<Rig, StreamRig>};
+}
+
+// The suite waits for 20 ms at most.
+SimShape rough() {
+  SimShape shape = SimShape::rough();
+  shape.link.latency_spread = std::chrono::microseconds(10);
+  shape.link.slow = 0;
+  shape.shard.stall = 0;
+  return shape;
+}
+
+}  // namespace
+}  // namespace plnet::sim
+
+namespace plnet::conformance {
+
+INSTANTIATE_TEST_SUITE_P(
+    Simulator, LndConformance,
+    testing::Values(sim::make_case<sim::StreamRig>("stream_calm", drivers::SimShape::calm()),
+                    sim::make_case<sim::StreamRig>("stream_rough", sim::rough()),
+                    sim::make_case<sim::RdmaRig>("rdma_calm", drivers::SimShape::calm()),
+                    sim::make_case<sim::RdmaRig>("rdma_rough", sim::rough())),
+    [](const auto& which) { return which.param.name; });
+
+}  // namespace plnet::conformance
