@@ -14,7 +14,6 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/names/routes_text.hpp"
 #include "lib/lnet/names/text_part.hpp"
-#include "lib/runtime/config/yaml_document.hpp"
 #include "lib/runtime/config/yaml_text.hpp"
 
 namespace plnet::runtime {
@@ -278,9 +277,6 @@ class Reader {
   }
 
   void keep(const std::string& module, const std::string& name, const Given& given) {
-    if (find_unfit_text(given.value)) {
-      return errors_.add(given.at, fmt::format("{}: expected printable text", name));
-    }
     auto& options = result_.config.module_options;
     const auto known = std::ranges::find_if(options, [&](const lnet::ModuleOption& option) {
       return option.module == module && option.name == name;
@@ -431,8 +427,9 @@ std::expected<ModuleOptions, ConfigErrors> read_module_options(std::string_view 
                                                                std::string_view file_name,
                                                                const lnet::NodeConfig& base) {
   ConfigErrors errors(text, file_name);
-  if (text.size() > kMaxYamlBytes) {
-    errors.add({}, fmt::format("{} bytes, expected at most {}", text.size(), kMaxYamlBytes));
+  // What becomes part of a document has to be text that a document can hold.
+  if (const auto unfit = find_unfit_text(text)) {
+    errors.add(unfit->at, unfit->what);
     return std::unexpected(std::move(errors));
   }
   Reader reader(errors, file_name, base);

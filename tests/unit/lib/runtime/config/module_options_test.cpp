@@ -120,6 +120,8 @@ TEST(ModuleOptions, SayWhereAndWhatIsWrong) {
   EXPECT_EQ(bad("options lnet forwarding=yes"),
             "lnet.conf:1:14: forwarding: 'yes', expected enabled, disabled or nothing");
   EXPECT_EQ(bad("options lnet tcp"), "lnet.conf:1:14: 'tcp', expected name=value");
+  EXPECT_EQ(bad("options lnet networks=tcp(e\xebth0)"),
+            "lnet.conf:1:28: byte 0xeb is not UTF-8, expected text in UTF-8");
   EXPECT_EQ(bad("options"), "lnet.conf:1:1: 'options' without a module");
 }
 
