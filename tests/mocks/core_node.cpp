@@ -124,7 +124,7 @@ unsigned CoreNode::turn(Instant now) {
 }
 
 unsigned CoreNode::turn_shard(unsigned number, Instant now) {
-  now_ = now;
+  if (number == 0) now_ = now;  // shards may have threads of their own
   shards_[number]->begin_turn(now);
   const unsigned work = shards_[number]->poll(now);
   qsbr_.quiescent(readers_[number]);

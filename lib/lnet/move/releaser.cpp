@@ -104,10 +104,14 @@ bool Releaser::moved_on(Errand& errand) {
 void Releaser::on_link_released(PeerLink& link) {
   if (link.core_index == ShardCore::kNoLink) return;
   LndLink& gone = core_.peers.of(link);
-  // A parked message whose LND has not been told of the link does not end with it.
-  for (std::uint32_t i = 0; i < core_.receives.capacity(); ++i) {
+  // A parked message whose LND has not been told of the link does not end with it. Pools lend their
+  // first objects first, so that this is a short walk.
+  std::size_t lent = core_.receives.capacity() - core_.receives.free_count();
+  for (std::uint32_t i = 0; lent > 0; ++i) {
+    if (!core_.receives.is_lent(i)) continue;
+    --lent;
     Receive& receive = core_.receives.at(i);
-    if (!core_.receives.is_lent(i) || receive.link != &gone) continue;
+    if (receive.link != &gone) continue;
     receive.link = nullptr;
     receive.peer = nullptr;
   }

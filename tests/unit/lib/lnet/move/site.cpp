@@ -15,7 +15,7 @@ Event Recorder::only(EventKind kind) const {
   return found == events.end() ? Event{} : *found;
 }
 
-Site::Site(const SiteSetup& setup) : setup_(setup), memory_(kMemoryBytes) {
+Site::Site(const SiteSetup& setup) : setup_(setup), memory_(setup.memory_bytes) {
   (void)arenas_.add({.base = memory_.data(), .size = memory_.size()}).value();
   for (unsigned i = 0; i < setup.shards; ++i) {
     streams_.push_back(std::make_unique<mocks::MockStreamLnd::Network>());
@@ -64,7 +64,7 @@ PeerPort* Site::port(unsigned node, unsigned other, ShardId shard) {
 
 const Buffer& Site::buffer(std::uint32_t length) {
   const std::uint32_t first = length > 8 ? length / 3 : length;
-  PLNET_CHECK(used_ + length <= kMemoryBytes, "the test needs more memory");
+  PLNET_CHECK(used_ + length <= memory_.size(), "the test needs more memory");
   Buffer& made = buffers_.emplace_back();
   made.length = length;
   made.pieces = {Fragment{{0, used_}, first}, Fragment{{0, used_ + first}, length - first}};
@@ -122,6 +122,15 @@ void Site::turn() {
   now_ += std::chrono::microseconds(1);
   for (const auto& node : nodes_)
     node->turn(now_);
+}
+
+void Site::turn_shard(unsigned node, unsigned shard) {
+  nodes_[node]->turn_shard(shard, now_ += std::chrono::microseconds(1));
+}
+
+void Site::pass_once(Duration time) {
+  now_ += time;
+  turn();
 }
 
 void Site::settle() {

@@ -36,6 +36,7 @@ struct SiteSetup {
   std::size_t window = 4;
   std::size_t in_flight_max = 32;
   Duration lnd_timeout = std::chrono::seconds(50);
+  std::size_t memory_bytes = 24U << 20;
 };
 
 class Recorder final : public EventHandler {
@@ -88,6 +89,11 @@ class Site {
                   std::int32_t threshold = kThresholdInfinite);
 
   void turn();
+  void turn_shard(unsigned node, unsigned shard);
+  void step_directory(unsigned node) { nodes_[node]->step_directory(now_); }
+  void advance(Duration time) { now_ += time; }
+  // Time, and one turn of everybody.
+  void pass_once(Duration time);
   // Until nothing moves; hardly any time passes.
   void settle();
   void pass(Duration time);
@@ -101,8 +107,6 @@ class Site {
   void expect_conserved();
 
  private:
-  static constexpr std::size_t kMemoryBytes = 24U << 20;
-
   const SiteSetup setup_;
   std::vector<std::byte> memory_;
   ArenaTable arenas_;
