@@ -104,7 +104,8 @@ Receiver::Decision Receiver::begin(Receive& receive) {
   }
   if (source != nullptr) {
     const Peer* const peer = source->peer.load(std::memory_order_acquire);
-    if (peer != nullptr) receive.initiator = peer->seen().primary;
+    // Of a single NI its peer is named: that spares the view, a cache line of its own.
+    if (peer != nullptr && !peer->single.get()) receive.initiator = peer->seen().primary;
   }
   if (header.type == MessageType::kPut || header.type == MessageType::kGet) {
     return ask_here_first(receive);

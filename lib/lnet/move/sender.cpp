@@ -168,15 +168,20 @@ void Sender::launch_together(std::span<Message* const> burst) {
     targets[i] = directory.find(burst[i]->target.nid, hashes[i]);
     if (targets[i] != nullptr) core_.peers.prefetch(*targets[i]);
   }
-  for (PeerNi* const target : std::span(targets).first(burst.size())) {
+  const std::span<PeerNi* const> found = std::span(targets).first(burst.size());
+  for (const PeerNi* const target : found) {
     if (target == nullptr) continue;
+    __builtin_prefetch(&target->health);
     __builtin_prefetch(target->peer.load(std::memory_order_relaxed));
     if (const PeerPort* const port = core_.peers.find(*target)) port->prefetch();
   }
-  for (PeerNi* const target : std::span(targets).first(burst.size())) {
-    if (target == nullptr) continue;
-    const PeerPort* const port = core_.peers.find(*target);
+  for (const PeerNi* const target : found) {
+    const PeerPort* const port = target == nullptr ? nullptr : core_.peers.find(*target);
     if (port != nullptr && port->links != nullptr) __builtin_prefetch(port->links);
+  }
+  for (const PeerNi* const target : found) {
+    const PeerPort* const port = target == nullptr ? nullptr : core_.peers.find(*target);
+    if (port != nullptr && port->links != nullptr) __builtin_prefetch(port->links->link.lnd_peer);
   }
   for (std::size_t i = 0; i < burst.size(); ++i)
     launch(*burst[i], targets[i]);
