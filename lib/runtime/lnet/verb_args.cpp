@@ -26,7 +26,7 @@ Outcome<void> take_number(const VerbArgs& args, const char* name, std::int64_t l
                           std::int64_t high, T& out) {
   const auto number = number_arg(args, name, low, high);
   if (!number) return std::unexpected(number.error());
-  if (*number) out = static_cast<std::int32_t>(**number);
+  if (const auto& given = *number) out = static_cast<std::int32_t>(*given);
   return {};
 }
 
@@ -52,7 +52,7 @@ Outcome<void> take_lnd_tunables(const VerbArgs& args, lnet::NetId net,
   for (const char* const name : {"conns_per_peer", "tos", "auth_key"}) {
     const auto number = number_arg(args, name, INT32_MIN, kTunableMax);
     if (!number) return std::unexpected(number.error());
-    if (*number) tunables.push_back({name, **number});
+    if (const auto& given = *number) tunables.push_back({name, *given});
   }
   if (const std::string traffic = text_arg(args, "traffic_class"); !traffic.empty()) {
     tunables.push_back({"traffic_class", traffic});
@@ -257,13 +257,14 @@ Outcome<lnet::NiChange> ni_change(const VerbArgs& args) {
 Outcome<lnet::PeerConfig> peer_to_add(const VerbArgs& args) {
   const auto primary = nid_arg(args, "prim_nid");
   if (!primary) return std::unexpected(primary.error());
-  if (!*primary) return missing("missing required primary NID: expected --prim_nid");
+  const std::optional<lnet::Nid>& named = *primary;
+  if (!named) return missing("missing required primary NID: expected --prim_nid");
   const auto nids = nids_arg(args, "nid");
   if (!nids) return std::unexpected(nids.error());
-  lnet::PeerConfig peer{.primary = **primary,
+  lnet::PeerConfig peer{.primary = *named,
                         .multi_rail = !flag_arg(args, "non_mr"),
                         .lock_primary = flag_arg(args, "lock_prim"),
-                        .nids = {**primary}};
+                        .nids = {*named}};
   for (const lnet::Nid& nid : *nids) {
     if (std::ranges::find(peer.nids, nid) == peer.nids.end()) peer.nids.push_back(nid);
   }
@@ -278,11 +279,12 @@ Outcome<lnet::PeerConfig> peer_to_add(const VerbArgs& args) {
 Outcome<lnet::PeerSelection> peer_to_delete(const VerbArgs& args) {
   const auto primary = nid_arg(args, "prim_nid");
   if (!primary) return std::unexpected(primary.error());
-  if (!*primary) return missing("missing required primary NID: expected --prim_nid");
+  const std::optional<lnet::Nid>& named = *primary;
+  if (!named) return missing("missing required primary NID: expected --prim_nid");
   auto nids = nids_arg(args, "nid");
   if (!nids) return std::unexpected(nids.error());
   return lnet::PeerSelection{
-      .primary = **primary, .nids = std::move(*nids), .force = flag_arg(args, "force")};
+      .primary = *named, .nids = std::move(*nids), .force = flag_arg(args, "force")};
 }
 
 Outcome<lnet::PeerNiChange> peer_ni_change(const VerbArgs& args) {
@@ -296,7 +298,7 @@ Outcome<lnet::PeerNiChange> peer_ni_change(const VerbArgs& args) {
   }
   const auto state = number_arg(args, "state", 0, UINT32_MAX);
   if (!state) return std::unexpected(state.error());
-  if (*state) change.state = static_cast<std::uint32_t>(**state);
+  if (const auto& given = *state) change.state = static_cast<std::uint32_t>(*given);
   if (!change.nid && !change.all) return missing("expected --nid or --all");
   if (!change.health && !change.state) return missing("expected --health or --state");
   return change;
@@ -317,7 +319,7 @@ Outcome<std::vector<lnet::RouteConfig>> routes_of(const VerbArgs& args) {
   const char* const hop = args.contains("hop_count") ? "hop_count" : "hop";
   const auto hops = number_arg(args, hop, lnet::kHopsUndefined, lnet::kHopsMax);
   const auto priority = number_arg(args, "priority", 0, kTunableMax);
-  if (!hops || (*hops && **hops == 0)) {
+  if (!hops || hops->value_or(1) == 0) {
     return failure(Errc::kOutOfRange, "invalid hop count, must be between 1 and 255");
   }
   if (!priority) return std::unexpected(priority.error());
