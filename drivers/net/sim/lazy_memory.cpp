@@ -79,7 +79,9 @@ void LazyMemory::put(std::byte* to, const PatternRun& run) {
   if (place != runs.begin()) {
     Placed& before = *std::prev(place);
     if (before.end() == to && before.run.continued_by(run)) {
+      const bool short_head = before.run.length < kHead;
       before.run.length += run.length;
+      if (short_head) store_head(before);
       return;
     }
   }

@@ -59,6 +59,13 @@ TEST_F(Lazy, AMegabyteCostsSixtyFourBytes) {
   EXPECT_EQ(lazy->first_wrong(memory(4 * kMegabyte + 77, 1000), {5, 77, 1000}), std::nullopt);
 }
 
+TEST_F(Lazy, ARunGrowsFromAShortPieceOverAnOldOne) {
+  lazy->fill(memory(0, 1000), {9, 0, 1000});
+  lazy->fill(memory(0, 40), {5, 0, 40});
+  lazy->fill(memory(40, 200), {5, 40, 200});
+  EXPECT_EQ(lazy->first_wrong(memory(0, 240), {5, 0, 240}), std::nullopt);
+}
+
 TEST_F(Lazy, WhatIsNotTheRightPayloadIsFound) {
   const PatternRun right{5, 0, kMegabyte};
   lazy->fill(memory(0, kMegabyte), right);
