@@ -145,6 +145,7 @@ Instant Coordinator::next_deadline(Instant now) {
 void Coordinator::local_changed() {
   const LocalView& view = networks_.view();
   directory_.set_local(view);
+  if (shut_) return;
   std::array<PingEntry, kNisMax> entries{};
   std::size_t count = 0;
   for (const Ni* ni : view.nis)
