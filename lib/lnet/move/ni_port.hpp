@@ -66,6 +66,7 @@ class NiPort final : public LndUpcalls {
   void close();
 
   Traffic traffic;
+  Failures failures;
 
   RxDecision on_header(const RxOffer& offer) override;
   void on_received(RxHandle rx, Result<void> status, Health health) override;

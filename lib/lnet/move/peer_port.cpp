@@ -15,6 +15,7 @@ PeerPort* PeerPorts::make(PeerNi& peer_ni) {
   port->releasing = false;
   port->tx_credits = port->tx_credits_max = port->tx_credits_min = peer_ni.tx_credits_max;
   port->traffic.reset();
+  port->failures.reset();
   of_[peer_ni.number] = port;
   return port;
 }

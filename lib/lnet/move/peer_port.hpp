@@ -43,6 +43,7 @@ struct alignas(kNoSharing) PeerPort {
   IntrusiveList<Parcel> waiting;
 
   Traffic traffic;
+  Failures failures;
 
   // The lines that a message to it looks at.
   void prefetch() const {

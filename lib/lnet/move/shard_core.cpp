@@ -59,7 +59,14 @@ void ShardCore::judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> stat
   judge(end, ni, peer_ni);
 }
 
+void ShardCore::count_failure(Health health, const Ni& ni, const PeerNi& peer_ni) {
+  if (health == Health::kOk) return;
+  if (NiPort* const port = ports[ni.number]) port->failures.add(failure_id(health));
+  if (PeerPort* const port = peers.find(peer_ni)) port->failures.add(failure_id(health));
+}
+
 void ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
+  count_failure(end.health, ni, peer_ni);
   const LocalView& ours = local();
   const Peer* const peer = peer_ni.peer.load(std::memory_order_acquire);
   end.local_nis = static_cast<std::uint32_t>(ours.nis.size());

@@ -130,6 +130,7 @@ struct ShardCore {
   void judge_sent_slowly(Ni& ni, const Message& message);
   void judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> status, Health health);
   void judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni);
+  void count_failure(Health health, const Ni& ni, const PeerNi& peer_ni);
 };
 
 }  // namespace plnet::lnet

@@ -130,6 +130,31 @@ static_assert(traffic_id(TrafficWay::kDropped, MessageType::kAck) == LnetTraffic
 
 using Traffic = Counters<LnetTraffic>;
 
+// `health stats` of an NI or peer NI: the messages that failed on it, by class.
+// lustre-release lnet/lnet/lib-msg.c: lnet_incr_hstats()
+#define PLNET_LNET_FAILURES(X)                                \
+  X(kLocalInterrupt, "interrupts", "messages", kCount, "")    \
+  X(kLocalDropped, "dropped", "messages", kCount, "")         \
+  X(kLocalAborted, "aborted", "messages", kCount, "")         \
+  X(kLocalNoRoute, "no_route", "messages", kCount, "")        \
+  X(kLocalError, "error", "messages", kCount, "")             \
+  X(kLocalTimeout, "timeouts", "messages", kCount, "")        \
+  X(kRemoteError, "remote_error", "messages", kCount, "")     \
+  X(kRemoteDropped, "remote_dropped", "messages", kCount, "") \
+  X(kRemoteTimeout, "remote_timeout", "messages", kCount, "") \
+  X(kNetworkTimeout, "network_timeout", "messages", kCount, "")
+PLNET_COUNTERS(LnetFailures, PLNET_LNET_FAILURES);
+
+using Failures = Counters<LnetFailures>;
+
+// kOk has none.
+[[nodiscard]] constexpr LnetFailures::Id failure_id(Health health) {
+  return static_cast<LnetFailures::Id>(static_cast<std::size_t>(health) - 1);
+}
+static_assert(failure_id(Health::kLocalInterrupt) == LnetFailures::Id::kLocalInterrupt);
+static_assert(failure_id(Health::kLocalTimeout) == LnetFailures::Id::kLocalTimeout);
+static_assert(failure_id(Health::kNetworkTimeout) == LnetFailures::Id::kNetworkTimeout);
+
 // The counter of messages that ended with this health class; kOk has none.
 [[nodiscard]] Statistic statistic_of(Health health);
 
