@@ -31,6 +31,7 @@ constexpr LogSite kChanged{LogLevel::kInfo, "changed", {"what", "from", "to", "u
 constexpr LogSite kReady{LogLevel::kInfo, "ready", {"pid"}};
 constexpr LogSite kSignal{LogLevel::kInfo, "signal", {"number"}};
 constexpr LogSite kStuck{LogLevel::kError, "exchange_not_drained", {"waited_ms"}};
+constexpr LogSite kLnetStuck{LogLevel::kError, "lnet_not_down", {"why"}};
 constexpr LogSite kStopped{LogLevel::kInfo, "stopped", {"turns"}};
 
 // DPDK opens some 20, each poller 3, the rest are clients and devices.
@@ -39,6 +40,8 @@ constexpr rlim_t kOpenFilesMin = 256;
 constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
 // A shard ends its turn in microseconds; tokens are home a few turns later.
 constexpr Duration kExchangeDrainMax = std::chrono::seconds(5);
+// The same for LNet, whose change may have to wait for another.
+constexpr Duration kLnetDownMax = std::chrono::seconds(8);
 
 const LogSite& eal_site(runtime::EalLevel level) {
   switch (level) {
@@ -77,20 +80,8 @@ Node::~Node() {
   end_pollers();
 }
 
-// What is asked of LNet must not be passed over in silence by a node that has none.
-Outcome<void> Node::check_lnet(const runtime::Settings& wanted) const {
-  if (options_.lnet != nullptr) return {};
-  lnet::NodeConfig quiet;
-  quiet.module_options = wanted.lnet.module_options;
-  if (wanted.lnet == quiet) return {};
-  return failure(Errc::kNotSupported,
-                 "the configuration has networks, routes, peers or variables of LNet, and this "
-                 "node has no LNet yet; leave out all keys but plnet");
-}
-
 // Before anything needs a descriptor: DPDK does not say what it misses, it aborts.
 Outcome<void> Node::check_limits() {
-  if (auto able = check_lnet(settings_); !able) return able;
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= kOpenFilesMin) return {};
   files.rlim_cur = std::min<rlim_t>(kOpenFilesMin, files.rlim_max);
@@ -122,13 +113,14 @@ Outcome<void> Node::open_admin() {
       poller->commands().drain();
   });
   metrics_http_ = std::make_unique<runtime::MetricsHttp>(metrics_);
+  lnet_ = std::make_unique<LnetAdmin>();
   return {};
 }
 
 // Early: a second node on the same socket is then refused before it takes CPUs and memory. Requests
 // are answered only once the loop runs.
 Outcome<void> Node::open_control() {
-  add_node_verbs(verbs_, *this, options_.lnet);
+  add_node_verbs(verbs_, *this, lnet_.get());
   runtime::ServerOptions server;
   server.socket = options_.socket;
   server.access.own_uid = ::geteuid();
@@ -176,6 +168,13 @@ void Node::log_start() const {
 Outcome<void> Node::build_pollers() {
   auto regions = token_regions();
   if (!regions) return std::unexpected(regions.error());
+  auto host = LnetHost::create({.machine = *machine_,
+                                .limits = settings_.lnet_limits,
+                                .clock = clock_,
+                                .wall_clock = wall_clock_,
+                                .metrics = metrics_});
+  if (!host) return std::unexpected(host.error());
+  lnet_host_ = std::move(*host);
   std::vector<runtime::ExchangePlace> places;
   for (std::size_t cpt = 0; cpt < machine_->cpts().cpts.size(); ++cpt) {
     for (const auto& shard : machine_->cpts().cpts[cpt].shards) {
@@ -184,7 +183,8 @@ Outcome<void> Node::build_pollers() {
       poller.shard = shard.number;
       poller.idle = machine_->idle();
       poller.turn_limit = std::chrono::microseconds(settings_.pollers.turn_limit_usec);
-      pollers_.push_back(std::make_unique<runtime::Poller>(clock_, std::move(poller)));
+      pollers_.push_back(std::make_unique<runtime::Poller>(clock_, std::move(poller),
+                                                           &lnet_host_->place(shard.number)));
       auto& made = *pollers_.back();
       for (const auto* bell : {&made.doorbell(), &made.commands().completion_doorbell()}) {
         if (auto ready = bell->ready(); !ready) return ready;
@@ -204,10 +204,29 @@ Outcome<void> Node::build_pollers() {
     }
   }
   exchange_ = std::make_unique<runtime::Exchange>(clock_, places);
-  for (std::size_t i = 0; i < pollers_.size(); ++i) {
-    auto added = pollers_[i]->add_owner(exchange_->shard(static_cast<unsigned>(i)));
-    if (!added) return failure(added.error(), "no room for the exchange in a poller's list");
+  return connect_pollers();
+}
+
+// What each goes round: LNet begins the turn, and ends it when all devices have been looked at.
+Outcome<void> Node::connect_pollers() {
+  std::vector<Doorbell*> doorbells;
+  for (unsigned i = 0; i < pollers_.size(); ++i) {
+    auto& poller = *pollers_[i];
+    doorbells.push_back(&poller.doorbell());
+    LnetShard& place = lnet_host_->place(i);
+    Pollable& tokens = exchange_->shard(i);
+    for (Pollable* const part : {&place.opening(), &tokens, &place.closing()}) {
+      auto added = poller.add_owner(*part);
+      if (!added) return failure(added.error(), "no room in a poller's list");
+    }
+    auto& home = poller.commands().completion_doorbell();
+    auto watched = loop_->add(home.descriptor(), EPOLLIN, [&poller, &home](std::uint32_t) {
+      home.clear();
+      poller.commands().drain();
+    });
+    if (!watched) return watched;
   }
+  lnet_host_->set_doorbells(std::move(doorbells));
   return {};
 }
 
@@ -233,7 +252,9 @@ Outcome<void> Node::launch() {
   if (auto listening = metrics_http_->set_listen(settings_.metrics.listen); !listening) {
     return listening;
   }
+  if (auto started = lnet_->start(*lnet_host_, *loop_, settings_.lnet); !started) return started;
   launched_ = true;
+  if (auto running = lnet_->set_running(pollers()); !running) return running;
   for (auto& poller : pollers_) {
     auto launched = machine_->eal().launch(poller->shard(),
                                            [this, &poller = *poller] { poller.run(stopping_); });
@@ -257,25 +278,42 @@ void Node::end_pollers() {
   metrics_http_.reset();  // its threads read the pollers' counters
   if (!launched_) return;
   launched_ = false;
-  const auto pollers = this->pollers();
-  if (exchange_->apply({}, pollers)) {
-    const Instant begun = system_clock_.now();
-    while (!exchange_->drained() && system_clock_.now() - begun < kExchangeDrainMax) {
-      loop_->run_once(std::chrono::milliseconds(1));
-    }
-    if (!exchange_->drained()) {
-      log_->write(kStuck, {std::to_string(kExchangeDrainMax / std::chrono::milliseconds(1))});
-    }
-  }
+  end_lnet();
+  end_exchange();
   stopping_.store(true, std::memory_order_relaxed);
   std::uint64_t turns = 0;
-  for (auto* poller : pollers)
+  for (auto* poller : pollers())
     poller->wake();
   machine_->eal().join_all();
-  for (auto* poller : pollers)
+  lnet_->close();
+  for (auto* poller : pollers())
     turns += poller->counters().get(runtime::PollerCounter::kTurns);
   log_->drain();
   log_->write(kStopped, {std::to_string(turns)});
+}
+
+void Node::end_lnet() {
+  const auto down = std::make_shared<std::optional<Outcome<void>>>();
+  lnet_->shut_down([down](Outcome<void> outcome) { *down = std::move(outcome); });
+  const Instant begun = system_clock_.now();
+  while (!*down && system_clock_.now() - begun < kLnetDownMax)
+    loop_->run_once(std::chrono::milliseconds(1));
+  if (!*down) {
+    log_->write(kLnetStuck, {"no answer"});
+  } else if (!**down) {
+    log_->write(kLnetStuck, {(**down).error().what});
+  }
+}
+
+void Node::end_exchange() {
+  if (!exchange_->apply({}, pollers())) return;
+  const Instant begun = system_clock_.now();
+  while (!exchange_->drained() && system_clock_.now() - begun < kExchangeDrainMax) {
+    loop_->run_once(std::chrono::milliseconds(1));
+  }
+  if (!exchange_->drained()) {
+    log_->write(kStuck, {std::to_string(kExchangeDrainMax / std::chrono::milliseconds(1))});
+  }
 }
 
 std::vector<runtime::Poller*> Node::pollers() const {
@@ -287,14 +325,15 @@ std::vector<runtime::Poller*> Node::pollers() const {
 }
 
 Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller& caller) {
-  if (auto able = check_lnet(wanted); !able) return able;
   const LiveParts parts{.machine = *machine_,
                         .pollers = pollers(),
                         .exchange = *exchange_,
                         .log = *log_,
                         .metrics_http = *metrics_http_};
-  if (auto applied = apply_live(settings_, wanted, parts); !applied) return applied;
-  for (const auto& change : runtime::diff_settings(settings_, wanted)) {
+  runtime::Settings now = settings_;
+  now.lnet = lnet_->config();  // changed by its own verbs, too
+  if (auto applied = apply_live(now, wanted, parts); !applied) return applied;
+  for (const auto& change : runtime::diff_settings(now, wanted)) {
     log_->write(kChanged, {change.path, change.before, change.after, std::to_string(caller.uid),
                            std::to_string(caller.pid)});
   }

@@ -11,10 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/machine.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
-#include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/admin/event_loop.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/admin/metrics.hpp"
@@ -34,7 +35,6 @@ struct NodeOptions {
   runtime::SocketOptions socket;
   std::optional<gid_t> admin_group{};
   std::string lock_directory{runtime::kClaimDirectory};
-  lnet::LnetControl* lnet = nullptr;  // outlives the node; none: a node without LNet
 };
 
 class Node {
@@ -71,14 +71,16 @@ class Node {
 
  private:
   Node(const runtime::Settings& settings, const NodeOptions& options);
-  [[nodiscard]] Outcome<void> check_lnet(const runtime::Settings& wanted) const;
   [[nodiscard]] Outcome<void> check_limits();
   [[nodiscard]] Outcome<void> open_admin();
   [[nodiscard]] Outcome<void> take_machine();
   [[nodiscard]] Outcome<void> build_pollers();
+  [[nodiscard]] Outcome<void> connect_pollers();
   [[nodiscard]] Outcome<std::map<unsigned, std::span<std::byte>>> token_regions();
   [[nodiscard]] Outcome<void> open_control();
   [[nodiscard]] Outcome<void> launch();
+  void end_lnet();
+  void end_exchange();
   void end_pollers();
   void log_start() const;
 
@@ -92,6 +94,7 @@ class Node {
   std::unique_ptr<runtime::EventLoop> loop_;
   runtime::Metrics metrics_;
   std::unique_ptr<runtime::MetricsHttp> metrics_http_;
+  std::unique_ptr<LnetAdmin> lnet_;
   runtime::VerbTable verbs_;
   // Before the machine: it gives CPUs and lcores back only after nobody runs on them.
   std::vector<std::unique_ptr<runtime::Poller>> pollers_;
@@ -99,6 +102,7 @@ class Node {
   ArenaTable tokens_;
   std::unique_ptr<runtime::Exchange> exchange_;
   std::unique_ptr<Machine> machine_;
+  std::unique_ptr<LnetHost> lnet_host_;
   std::unique_ptr<runtime::ControlServer> control_;
   std::atomic<bool> stopping_{false};
   bool launched_ = false;

@@ -198,6 +198,33 @@ constexpr std::array kExchangeKeys{
         .binding = PLNET_FIELD(Document, settings.exchange.work_nsec)},
 };
 
+constexpr std::array kLnetLimitKeys{
+    Key{.name = "peers",
+        .kind = KeyKind::kInteger,
+        .help = "Remote nodes that are known at a time; idle ones make room for others.",
+        .low = 128,
+        .high = 1'000'000,
+        .binding = PLNET_FIELD(Document, settings.lnet_limits.peers)},
+    Key{.name = "messages",
+        .kind = KeyKind::kInteger,
+        .help = "Messages that a shard sends at a time; 0 = chosen by the number of shards.",
+        .low = 0,
+        .high = 65536,
+        .binding = PLNET_FIELD(Document, settings.lnet_limits.messages)},
+    Key{.name = "receives",
+        .kind = KeyKind::kInteger,
+        .help = "Messages that a shard receives at a time; 0 = chosen by the number of shards.",
+        .low = 0,
+        .high = 65536,
+        .binding = PLNET_FIELD(Document, settings.lnet_limits.receives)},
+    Key{.name = "descriptors",
+        .kind = KeyKind::kInteger,
+        .help = "Memory descriptors of a shard, and as many match entries; 0 = twice the messages.",
+        .low = 0,
+        .high = 131072,
+        .binding = PLNET_FIELD(Document, settings.lnet_limits.descriptors)},
+};
+
 constexpr std::array kLogKeys{
     Key{.name = "level",
         .kind = KeyKind::kWord,
@@ -232,6 +259,7 @@ constexpr std::array kPlnetKeys{
     Key{.name = "exchange",
         .help = "Shards pass tokens to one another: shows what a hop between cores costs.",
         .children = kExchangeKeys},
+    Key{.name = "lnet", .help = "Sizes of what LNet takes at start.", .children = kLnetLimitKeys},
     Key{.name = "log", .help = "The log.", .children = kLogKeys},
     Key{.name = "metrics", .help = "Counters for Prometheus over HTTP.", .children = kMetricsKeys},
     Key{.name = "module_options",

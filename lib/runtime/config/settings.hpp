@@ -34,6 +34,16 @@ struct ExchangeSettings {
   bool operator==(const ExchangeSettings&) const = default;
 };
 
+// Sizes of what LNet takes at start; 0: chosen by the number of shards.
+struct LnetLimits {
+  std::uint32_t peers = 4096;     // of the node
+  std::uint32_t messages = 0;     // for each shard: being sent
+  std::uint32_t receives = 0;     // for each shard: being received
+  std::uint32_t descriptors = 0;  // for each shard: memory descriptors, and match entries
+
+  bool operator==(const LnetLimits&) const = default;
+};
+
 struct LogSettings {
   LogLevel level = LogLevel::kInfo;
 
@@ -52,6 +62,7 @@ struct Settings {
   PollerSettings pollers{};
   MemorySettings memory{};
   ExchangeSettings exchange{};
+  LnetLimits lnet_limits{};
   LogSettings log{};
   MetricsSettings metrics{};
   lnet::NodeConfig lnet{};

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Up, down, and one change after the other. What the changes are: lnet_admin_changes.cpp; what is
+// told: lnet_admin_reports.cpp.
+#include "apps/assembly/lnet_admin.hpp"
+
+#include <utility>
+
+namespace plnet::apps {
+
+using lnet::Node;
+using Progress = LnetDesk::Progress;
+
+LnetAdmin::LnetAdmin() = default;
+LnetAdmin::~LnetAdmin() = default;
+
+Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
+                               const lnet::NodeConfig& wanted) {
+  host_ = &host;
+  desk_ = std::make_unique<LnetDesk>(host, loop);
+  pings_ = std::make_unique<LnetPings>(*desk_);
+  boot_ = wanted;
+  // Nobody turns yet: all of it happens during the call.
+  Outcome<void> outcome = failure(Errc::kTimedOut, "LNet has not started");
+  const auto keep = [&outcome](Outcome<void> done) { outcome = std::move(done); };
+  config_.module_options = wanted.module_options;
+  go_up(keep);
+  if (!outcome) return outcome;
+  apply(wanted, keep);
+  return outcome;
+}
+
+Outcome<void> LnetAdmin::set_running(std::vector<runtime::Poller*> pollers) {
+  if (auto opened = desk_->open(std::move(pollers)); !opened) return opened;
+  running_ = true;
+  host_->node()->set_running();
+  return {};
+}
+
+void LnetAdmin::close() {
+  if (desk_ != nullptr) desk_->close();
+}
+
+// --- One after the other ---
+
+void LnetAdmin::enqueue(Change change, lnet::Reply<void> done) {
+  if (changes_.size() == kChangesWaiting) {
+    return done(failure(Errc::kBusy, "too many changes of LNet wait already; try again"));
+  }
+  changes_.emplace_back(std::move(change), std::move(done));
+  if (!changing_) next_change();
+}
+
+void LnetAdmin::next_change() {
+  if (changes_.empty()) return;
+  auto [change, done] = std::move(changes_.front());
+  changes_.pop_front();
+  changing_ = true;
+  change([this, done = std::move(done)](Outcome<void> outcome) mutable {
+    changing_ = false;
+    done(std::move(outcome));
+    if (!changing_) next_change();
+  });
+}
+
+Outcome<void> LnetAdmin::check_up() const {
+  if (state_ == State::kUp) return {};
+  return failure(Errc::kNetworkDown,
+                 "Network is down: LNet is not configured; `lnetctl lnet configure` starts it");
+}
+
+// --- Up ---
+
+void LnetAdmin::configure(const lnet::ConfigureRequest& request, lnet::Reply<void> done) {
+  enqueue(
+      [this, request](lnet::Reply<void> ended) {
+        go_up([this, request, ended = std::move(ended)](Outcome<void> up) mutable {
+          if (!up || !request.networks) return ended(std::move(up));
+          lnet::NodeConfig wanted = config_;
+          wanted.nets = boot_.nets;
+          wanted.peers = boot_.peers;
+          change_to(std::move(wanted), std::move(ended));
+        });
+      },
+      std::move(done));
+}
+
+void LnetAdmin::go_up(lnet::Reply<void> done) {
+  if (state_ == State::kUp) return done({});
+  if (state_ == State::kGoing) {
+    return done(failure(Errc::kBusy,
+                        "LNet is still going down; `lnetctl lnet unconfigure` ends "
+                        "it"));
+  }
+  Node& node = host_->build();
+  apps::set_parameters(node, config_.parameters);
+  if (running_) node.set_running();
+  desk_->place_everywhere(&node, [this, done = std::move(done)]() mutable {
+    state_ = State::kUp;
+    done({});
+  });
+}
+
+// --- Down ---
+
+void LnetAdmin::unconfigure(lnet::Reply<void> done) {
+  enqueue([this](lnet::Reply<void> ended) { go_down(std::move(ended)); }, std::move(done));
+}
+
+void LnetAdmin::shut_down(lnet::Reply<void> done) {
+  if (desk_ == nullptr) return done({});
+  unconfigure(std::move(done));
+}
+
+// Nothing new begins, NIs go, and what is under way ends; then no shard has anything of LNet left,
+// and the node can go.
+void LnetAdmin::go_down(lnet::Reply<void> done) {
+  if (state_ == State::kDown) return done({});
+  const bool first = state_ == State::kUp;
+  state_ = State::kGoing;
+  pings_->shut_down();
+  auto attempt = [begun = !first,
+                  clock = &host_->clock()](Node& node) mutable -> Outcome<Progress> {
+    lnet::Coordinator& coordinator = node.coordinator();
+    if (!begun) {
+      begun = true;
+      std::vector<lnet::Nid> nids;
+      for (const lnet::Ni* ni : coordinator.local().nis)
+        nids.push_back(ni->nid);
+      for (const lnet::Nid& nid : nids)
+        (void)node.remove_ni(nid);
+      coordinator.shut_down();
+    }
+    const Instant now = clock->now();
+    const bool settled = coordinator.quiet() && node.releasing_nis() == 0 &&
+                         coordinator.next_deadline(now) > now + std::chrono::milliseconds(100);
+    return settled ? Progress::kDone : Progress::kAgain;
+  };
+  desk_->attempt(0, std::move(attempt), kChangeMax,
+                 [this, done = std::move(done)](Outcome<void> settled) mutable {
+                   if (!settled) return done(std::move(settled));
+                   wait_for_idle(0, std::move(done));
+                 });
+}
+
+void LnetAdmin::wait_for_idle(unsigned shard, lnet::Reply<void> done) {
+  if (shard < host_->shards()) {
+    return desk_->attempt(
+        shard,
+        [shard](Node& node) -> Outcome<Progress> {
+          return node.shard(shard).idle() ? Progress::kDone : Progress::kAgain;
+        },
+        kChangeMax,
+        [this, shard, done = std::move(done)](Outcome<void> idle) mutable {
+          if (!idle) return done(std::move(idle));
+          wait_for_idle(shard + 1, std::move(done));
+        });
+  }
+  desk_->place_everywhere(nullptr, [this, done = std::move(done)]() mutable {
+    host_->discard();
+    config_.nets.clear();
+    config_.peers.clear();
+    state_ = State::kDown;
+    done({});
+  });
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LNet as lnetctl sees it: keeps what was configured, has shards carry changes out, and gathers
+// reports from them. Lives on the admin thread and never blocks it.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "apps/assembly/lnet_changes.hpp"
+#include "apps/assembly/lnet_desk.hpp"
+#include "apps/assembly/lnet_host.hpp"
+#include "apps/assembly/lnet_pings.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
+
+namespace plnet::apps {
+
+class LnetAdmin final : public lnet::LnetControl {
+ public:
+  // Changes that wait for the one that is being carried out.
+  static constexpr std::size_t kChangesWaiting = 256;
+  // Whatever a change waits for happens within some turns; this long means that something is stuck.
+  static constexpr Duration kChangeMax = std::chrono::seconds(5);
+
+  LnetAdmin();
+  ~LnetAdmin() override;
+
+  // In this order, before and after the pollers begin to turn. LNet is up after start(), with what
+  // `wanted` says. Host and loop outlive this.
+  [[nodiscard]] Outcome<void> start(LnetHost& host, runtime::EventLoop& loop,
+                                    const lnet::NodeConfig& wanted);
+  [[nodiscard]] Outcome<void> set_running(std::vector<runtime::Poller*> pollers);
+  // Takes LNet down as unconfigure() does; the loop turns meanwhile. `done` in bounded time.
+  void shut_down(lnet::Reply<void> done);
+  // Pollers turn no longer.
+  void close();
+
+  // LnetControl.
+  void configure(const lnet::ConfigureRequest& request, lnet::Reply<void> done) override;
+  void unconfigure(lnet::Reply<void> done) override;
+  [[nodiscard]] const lnet::NodeConfig& config() const override { return config_; }
+  void apply(lnet::NodeConfig wanted, lnet::Reply<void> done) override;
+  void add_net(lnet::NetConfig net, lnet::Reply<void> done) override;
+  void del_net(lnet::NetSelection selection, lnet::Reply<void> done) override;
+  void set_ni(lnet::NiChange change, lnet::Reply<void> done) override;
+  void add_peer(lnet::PeerConfig peer, lnet::Reply<void> done) override;
+  void del_peer(lnet::PeerSelection selection, lnet::Reply<void> done) override;
+  void set_peer_ni(lnet::PeerNiChange change, lnet::Reply<void> done) override;
+  void add_route(lnet::RouteConfig route, lnet::Reply<void> done) override;
+  void del_route(lnet::NetId net, lnet::Nid gateway, lnet::Reply<void> done) override;
+  void set_routing(bool enabled, lnet::BuffersConfig buffers, lnet::Reply<void> done) override;
+  [[nodiscard]] lnet::ParameterValues parameters() const override { return config_.parameters; }
+  void set_parameters(lnet::ParameterValues values, lnet::Reply<void> done) override;
+  void nets(std::optional<lnet::NetId> only, int level,
+            lnet::Reply<std::vector<lnet::NetReport>> reply) override;
+  void peers(std::optional<lnet::Nid> only, int level,
+             lnet::Reply<std::vector<lnet::PeerReport>> reply) override;
+  void routes(lnet::Reply<std::vector<lnet::RouteReport>> reply) override;
+  void routing(lnet::Reply<lnet::RoutingReport> reply) override;
+  void statistics(lnet::Reply<lnet::StatisticsReport> reply) override;
+  void reset_statistics(lnet::Reply<void> done) override;
+  void ping(lnet::PingOrder request, lnet::Reply<std::vector<lnet::PingReport>> reply) override;
+  void discover(lnet::DiscoverOrder request,
+                lnet::Reply<std::vector<lnet::PingReport>> reply) override;
+
+ private:
+  enum class State : std::uint8_t {
+    kDown,
+    kUp,
+    kGoing,  // on the way down; stays so if something did not let go in time
+  };
+  // One change, carried out while no other is. It looks at the configuration when its turn comes.
+  using Change = std::move_only_function<void(lnet::Reply<void> done)>;
+
+  void enqueue(Change change, lnet::Reply<void> done);
+  void next_change();
+  [[nodiscard]] Outcome<void> check_up() const;
+
+  // Within a change.
+  void go_up(lnet::Reply<void> done);
+  void go_down(lnet::Reply<void> done);
+  void wait_for_idle(unsigned shard, lnet::Reply<void> done);
+  // Makes the node be as `wanted`, then keeps that.
+  void change_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
+  void run_steps(std::vector<LnetStep> steps, lnet::NodeConfig after, lnet::Reply<void> done);
+
+  LnetHost* host_ = nullptr;
+  std::unique_ptr<LnetDesk> desk_;
+  std::unique_ptr<LnetPings> pings_;
+  lnet::NodeConfig config_;
+  lnet::NodeConfig boot_;  // what the node was started with: `lnet configure --all`
+  State state_ = State::kDown;
+  bool running_ = false;
+  std::deque<std::pair<Change, lnet::Reply<void>>> changes_;
+  bool changing_ = false;
+};
+
+}  // namespace plnet::apps

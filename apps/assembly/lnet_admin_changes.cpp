@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lnetctl changes: each is what is configured, with a difference, and the way there.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/assembly/lnet_admin.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using lnet::NetConfig;
+using lnet::NiConfig;
+using lnet::Nid;
+using lnet::NodeConfig;
+using lnet::PeerConfig;
+using lnet::Reply;
+using Progress = LnetDesk::Progress;
+
+Outcome<void> add_to(NodeConfig& config, const NetConfig& net) {
+  auto there = std::ranges::find(config.nets, net.net, &NetConfig::net);
+  if (there == config.nets.end()) {
+    config.nets.push_back({.net = net.net});
+    there = config.nets.end() - 1;
+  }
+  for (const NiConfig& ni : net.nis) {
+    for (const NiConfig& other : there->nis) {
+      if (!is_same_ni(ni, other)) continue;
+      return failure(Errc::kExists, fmt::format("the NI {} is there already",
+                                                ni.nid                  ? text_of(*ni.nid)
+                                                : ni.interfaces.empty() ? lnet::text_of_net(net.net)
+                                                                        : ni.interfaces.front()));
+    }
+    there->nis.push_back(ni);
+  }
+  return {};
+}
+
+bool is_selected(const NiConfig& ni, const lnet::NetSelection& selection) {
+  if (selection.interfaces.empty() && selection.nids.empty()) return true;
+  if (ni.nid && std::ranges::find(selection.nids, *ni.nid) != selection.nids.end()) return true;
+  return std::ranges::any_of(ni.interfaces, [&](const std::string& name) {
+    return std::ranges::find(selection.interfaces, name) != selection.interfaces.end();
+  });
+}
+
+Outcome<void> remove_from(NodeConfig& config, const lnet::NetSelection& selection) {
+  std::size_t removed = 0;
+  std::vector<lnet::NetId> gone;
+  for (NetConfig& net : config.nets) {
+    if (selection.net != lnet::kNetAny && net.net != selection.net) continue;
+    if (selection.net == lnet::kNetAny && selection.nids.empty()) continue;
+    removed +=
+        std::erase_if(net.nis, [&](const NiConfig& ni) { return is_selected(ni, selection); });
+    if (net.nis.empty()) gone.push_back(net.net);
+  }
+  if (removed == 0) {
+    const bool no_net = selection.net != lnet::kNetAny && config.net(selection.net) == nullptr;
+    return failure(no_net ? Errc::kNetworkDown : Errc::kNotFound,
+                   no_net ? fmt::format("network {} is not there", lnet::text_of_net(selection.net))
+                          : std::string("no such NI"));
+  }
+  std::erase_if(config.nets, [](const NetConfig& net) { return net.nis.empty(); });
+  drop_peers_on(config.peers, gone);
+  return {};
+}
+
+Outcome<void> add_to(NodeConfig& config, const PeerConfig& peer) {
+  const auto there = std::ranges::find(config.peers, peer.primary, &PeerConfig::primary);
+  if (there == config.peers.end()) {
+    config.peers.push_back(peer);
+    return {};
+  }
+  if (there->multi_rail != peer.multi_rail) {
+    return failure(Errc::kNotPermitted,
+                   fmt::format("peer {} was configured otherwise (non_mr)", text_of(peer.primary)));
+  }
+  there->lock_primary = there->lock_primary || peer.lock_primary;
+  for (const Nid& nid : peer.nids) {
+    if (std::ranges::find(there->nids, nid) == there->nids.end()) there->nids.push_back(nid);
+  }
+  return {};
+}
+
+// What the core does with a locked primary: it stays, without the others.
+void remove_from(NodeConfig& config, const lnet::PeerSelection& selection, bool whole) {
+  const auto there = std::ranges::find(config.peers, selection.primary, &PeerConfig::primary);
+  if (there == config.peers.end()) return;
+  if (!whole) {
+    std::erase_if(there->nids, [&](const Nid& nid) {
+      return std::ranges::find(selection.nids, nid) != selection.nids.end();
+    });
+  } else if (there->lock_primary && !selection.force) {
+    there->nids = {there->primary};
+  } else {
+    config.peers.erase(there);
+  }
+}
+
+}  // namespace
+
+void LnetAdmin::run_steps(std::vector<LnetStep> steps, NodeConfig after, Reply<void> done) {
+  desk_->attempt(
+      0, carry_out(std::move(steps)), kChangeMax,
+      [this, after = std::move(after), done = std::move(done)](Outcome<void> out) mutable {
+        if (out) config_ = std::move(after);
+        done(std::move(out));
+      });
+}
+
+void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
+  if (auto sound = check_sound(wanted); !sound) return done(std::move(sound));
+  if (auto able = check_supported(wanted); !able) return done(std::move(able));
+  const bool needs_node = !wanted.nets.empty() || !wanted.peers.empty();
+  if (state_ != State::kUp && !needs_node) {
+    config_ = std::move(wanted);
+    return done({});
+  }
+  if (auto up = check_up(); !up) return done(std::move(up));
+  auto steps = steps_between(config_, wanted, *host_);
+  if (!steps) return done(std::unexpected(steps.error()));
+  run_steps(std::move(*steps), std::move(wanted), std::move(done));
+}
+
+void LnetAdmin::apply(NodeConfig wanted, Reply<void> done) {
+  enqueue(
+      [this, wanted = std::move(wanted)](Reply<void> ended) mutable {
+        if (wanted.nets.empty() || state_ == State::kUp) {
+          return change_to(std::move(wanted), std::move(ended));
+        }
+        go_up(
+            [this, wanted = std::move(wanted), ended = std::move(ended)](Outcome<void> up) mutable {
+              if (!up) return ended(std::move(up));
+              change_to(std::move(wanted), std::move(ended));
+            });
+      },
+      std::move(done));
+}
+
+void LnetAdmin::add_net(NetConfig net, Reply<void> done) {
+  enqueue(
+      [this, net = std::move(net)](Reply<void> ended) {
+        NodeConfig wanted = config_;
+        if (auto added = add_to(wanted, net); !added) return ended(std::move(added));
+        change_to(std::move(wanted), std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::del_net(lnet::NetSelection selection, Reply<void> done) {
+  enqueue(
+      [this, selection = std::move(selection)](Reply<void> ended) {
+        NodeConfig wanted = config_;
+        if (auto gone = remove_from(wanted, selection); !gone) return ended(std::move(gone));
+        change_to(std::move(wanted), std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::set_ni(lnet::NiChange change, Reply<void> done) {
+  if (change.connections_per_peer || change.lnd_timeout_s) {
+    return done(failure(Errc::kNotSupported,
+                        "conns_per_peer, lnd_timeout: no network that has connections is there "
+                        "yet"));
+  }
+  enqueue(
+      [this, change](Reply<void> ended) {
+        if (auto up = check_up(); !up) return ended(std::move(up));
+        desk_->attempt(
+            0,
+            [change](lnet::Node& node) -> Outcome<Progress> {
+              bool found = false;
+              for (lnet::Ni* ni : node.coordinator().local().nis) {
+                const bool meant = change.all || (change.nid && *change.nid == ni->nid) ||
+                                   (change.net != lnet::kNetAny && change.net == ni->net);
+                if (!meant) continue;
+                found = true;
+                if (change.health) ni->health.set(*change.health);
+              }
+              if (found || change.all) return Progress::kDone;
+              return failure(Errc::kNotFound, "no such NI");
+            },
+            kChangeMax, std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::add_peer(PeerConfig peer, Reply<void> done) {
+  enqueue(
+      [this, peer = std::move(peer)](Reply<void> ended) {
+        NodeConfig wanted = config_;
+        if (auto added = add_to(wanted, peer); !added) return ended(std::move(added));
+        change_to(std::move(wanted), std::move(ended));
+      },
+      std::move(done));
+}
+
+// Peers that discovery found can go, too, so this is not a difference of the configuration alone.
+void LnetAdmin::del_peer(lnet::PeerSelection selection, Reply<void> done) {
+  enqueue(
+      [this, selection = std::move(selection)](Reply<void> ended) {
+        if (auto up = check_up(); !up) return ended(std::move(up));
+        const bool whole =
+            selection.nids.empty() ||
+            std::ranges::find(selection.nids, selection.primary) != selection.nids.end();
+        std::vector<LnetStep> steps;
+        if (whole) {
+          steps.push_back(forget_peer_step(selection.primary, Nid::any(), selection.force));
+        } else {
+          for (const Nid& nid : selection.nids)
+            steps.push_back(forget_peer_step(selection.primary, nid, selection.force));
+        }
+        NodeConfig after = config_;
+        remove_from(after, selection, whole);
+        run_steps(std::move(steps), std::move(after), std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::set_peer_ni(lnet::PeerNiChange change, Reply<void> done) {
+  enqueue(
+      [this, change](Reply<void> ended) {
+        if (auto up = check_up(); !up) return ended(std::move(up));
+        desk_->attempt(
+            0,
+            [change](lnet::Node& node) -> Outcome<Progress> {
+              auto& directory = node.coordinator().directory();
+              bool found = change.all;
+              directory.for_each([&](lnet::PeerRecord& peer) {
+                for (lnet::PeerNi* const ni : peer.seen().nis) {
+                  if (!change.all && (!change.nid || *change.nid != ni->nid)) continue;
+                  found = true;
+                  if (change.health) ni->health.set(*change.health);
+                  if (change.state) peer.state.set(*change.state);
+                }
+              });
+              if (found) return Progress::kDone;
+              return failure(Errc::kNotFound, "no peer has this NID");
+            },
+            kChangeMax, std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::add_route(lnet::RouteConfig route, Reply<void> done) {
+  enqueue(
+      [this, route](Reply<void> ended) {
+        NodeConfig wanted = config_;
+        wanted.routes.push_back(route);
+        change_to(std::move(wanted), std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::del_route(lnet::NetId net, Nid gateway, Reply<void> done) {
+  done(failure(Errc::kNotFound,
+               fmt::format("no route to {} by {}", lnet::text_of_net(net), text_of(gateway))));
+}
+
+void LnetAdmin::set_routing(bool enabled, lnet::BuffersConfig buffers, Reply<void> done) {
+  enqueue(
+      [this, enabled, buffers](Reply<void> ended) {
+        NodeConfig wanted = config_;
+        wanted.routing = enabled;
+        wanted.buffers = buffers;
+        change_to(std::move(wanted), std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::set_parameters(lnet::ParameterValues values, Reply<void> done) {
+  enqueue(
+      [this, values](Reply<void> ended) {
+        NodeConfig wanted = config_;
+        wanted.parameters = values;
+        change_to(std::move(wanted), std::move(ended));
+      },
+      std::move(done));
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lnetctl asks.
+#include <utility>
+
+#include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/lnet_reports.hpp"
+
+namespace plnet::apps {
+
+using lnet::Reply;
+
+void LnetAdmin::nets(std::optional<lnet::NetId> only, int /*level*/,
+                     Reply<std::vector<lnet::NetReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_nets(*desk_, *host_, config_, only, std::move(reply));
+}
+
+void LnetAdmin::peers(std::optional<lnet::Nid> only, int /*level*/,
+                      Reply<std::vector<lnet::PeerReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_peers(*desk_, *host_, only, std::move(reply));
+}
+
+void LnetAdmin::routes(Reply<std::vector<lnet::RouteReport>> reply) {
+  reply(std::vector<lnet::RouteReport>{});
+}
+
+void LnetAdmin::routing(Reply<lnet::RoutingReport> reply) {
+  lnet::RoutingReport report;
+  report.cpts.resize(host_->cpts());
+  reply(std::move(report));
+}
+
+void LnetAdmin::statistics(Reply<lnet::StatisticsReport> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  reply(report_statistics(*host_->node()));
+}
+
+void LnetAdmin::reset_statistics(Reply<void> done) {
+  if (auto up = check_up(); !up) return done(std::move(up));
+  apps::reset_statistics(*desk_, *host_, std::move(done));
+}
+
+void LnetAdmin::ping(lnet::PingOrder request, Reply<std::vector<lnet::PingReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  pings_->ping(std::move(request), std::move(reply));
+}
+
+// Each of its messages has the time of a transaction.
+void LnetAdmin::discover(lnet::DiscoverOrder request, Reply<std::vector<lnet::PingReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  const Duration bound =
+      std::chrono::seconds(config_.parameters.transaction_timeout_s) + std::chrono::seconds(5);
+  pings_->discover(std::move(request), bound, std::move(reply));
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/lnet_changes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using lnet::NetConfig;
+using lnet::NetId;
+using lnet::NiConfig;
+using lnet::Nid;
+using lnet::Node;
+using lnet::NodeConfig;
+using lnet::PeerConfig;
+using Progress = LnetDesk::Progress;
+
+// In one order, so that a long list does not make a long turn.
+constexpr std::size_t kStepsAtOnce = 16;
+
+Outcome<Progress> judged(const lnet::PeerResult<void>& result, const Nid& nid) {
+  if (result) return Progress::kDone;
+  if (result.error() == lnet::PeerError::kAgain) return Progress::kAgain;
+  const auto info = lnet::info_of(result.error());
+  return failure(info.code, fmt::format("{}: {}", text_of(nid), info.text));
+}
+
+Outcome<Progress> add_ni(Node& node, const ResolvedNi& ni, lnet::LndMaker& maker) {
+  if (auto added = node.add_ni(ni.setup, maker); !added) return std::unexpected(added.error());
+  return Progress::kDone;
+}
+
+Outcome<Progress> remove_ni(Node& node, const Nid& nid) {
+  if (auto removed = node.remove_ni(nid); !removed) return std::unexpected(removed.error());
+  return Progress::kDone;
+}
+
+Outcome<Progress> add_nid(Node& node, const PeerConfig& peer, const Nid& nid) {
+  return judged(
+      node.coordinator().add_peer(peer.primary, nid == peer.primary ? Nid::any() : nid,
+                                  peer.multi_rail, nid == peer.primary && peer.lock_primary),
+      nid);
+}
+
+Outcome<Progress> delete_nid(Node& node, const Nid& primary, const Nid& nid) {
+  const auto deleted = node.coordinator().delete_peer(primary, nid, true);
+  // Discovery may have made it part of another.
+  if (!deleted && deleted.error() == lnet::PeerError::kNoSuchPeer) return Progress::kDone;
+  if (!deleted && deleted.error() == lnet::PeerError::kNoSuchNid) return Progress::kDone;
+  return judged(deleted, nid.is_any() ? primary : nid);
+}
+
+// Again after kAgain: NIDs that are there already are fine.
+Outcome<Progress> add_peer(Node& node, const PeerConfig& peer) {
+  for (const Nid& nid : peer.nids) {
+    auto made = add_nid(node, peer, nid);
+    if (!made && nid != peer.primary) (void)delete_nid(node, peer.primary, Nid::any());
+    if (!made || *made == Progress::kAgain) return made;
+  }
+  return Progress::kDone;
+}
+
+Outcome<LnetStep> add_ni_step(NetId net, const NiConfig& ni, LnetHost& host) {
+  auto resolved = resolve_ni(net, ni, host.cpts());
+  if (!resolved) return std::unexpected(resolved.error());
+  auto& maker = host.maker(static_cast<lnet::NetType>(lnet::type_of_net(net)), *resolved->driver);
+  return LnetStep{.act = [ni = *resolved, &maker](Node& node) { return add_ni(node, ni, maker); },
+                  .undo = [nid = resolved->setup.nid](Node& node) { return remove_ni(node, nid); }};
+}
+
+Outcome<LnetStep> remove_ni_step(NetId net, const NiConfig& ni, LnetHost& host) {
+  auto step = add_ni_step(net, ni, host);
+  if (step) std::swap(step->act, step->undo);
+  return step;
+}
+
+LnetStep add_peer_step(const PeerConfig& peer) {
+  return {.act = [peer](Node& node) { return add_peer(node, peer); },
+          .undo = [primary =
+                       peer.primary](Node& node) { return delete_nid(node, primary, Nid::any()); }};
+}
+
+// Of a peer that stays.
+LnetStep add_nid_step(const PeerConfig& peer, const Nid& nid) {
+  return {
+      .act = [peer, nid](Node& node) { return add_nid(node, peer, nid); },
+      .undo = [primary = peer.primary, nid](Node& node) { return delete_nid(node, primary, nid); }};
+}
+
+LnetStep delete_nid_step(const PeerConfig& peer, const Nid& nid) {
+  LnetStep step = add_nid_step(peer, nid);
+  std::swap(step.act, step.undo);
+  return step;
+}
+
+bool has_ni(const NodeConfig& config, NetId net, const NiConfig& ni) {
+  const NetConfig* const there = config.net(net);
+  return there != nullptr && std::ranges::find(there->nis, ni) != there->nis.end();
+}
+
+// Networks of which no NI stays what it is: for a moment at least they are gone, and the core lets
+// go of all peers there.
+std::vector<NetId> nets_lost(const NodeConfig& now, const NodeConfig& wanted) {
+  std::vector<NetId> lost;
+  for (const NetConfig& net : now.nets) {
+    const bool stays = std::ranges::any_of(
+        net.nis, [&](const NiConfig& ni) { return has_ni(wanted, net.net, ni); });
+    if (!stays) lost.push_back(net.net);
+  }
+  return lost;
+}
+
+bool has_nid(const PeerConfig& peer, const Nid& nid) {
+  return std::ranges::find(peer.nids, nid) != peer.nids.end();
+}
+
+bool is_on(const PeerConfig& peer, const std::vector<NetId>& nets) {
+  return std::ranges::any_of(peer.nids, [&nets](const Nid& nid) {
+    return std::ranges::find(nets, nid.net()) != nets.end();
+  });
+}
+
+// Peers go before their networks, NIs go before others come, peers come last.
+Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost& host,
+                       std::vector<LnetStep>& steps) {
+  for (const NetConfig& net : now.nets) {
+    for (const NiConfig& ni : net.nis) {
+      if (has_ni(wanted, net.net, ni)) continue;
+      auto step = remove_ni_step(net.net, ni, host);
+      if (!step) return std::unexpected(step.error());
+      steps.push_back(std::move(*step));
+    }
+  }
+  for (const NetConfig& net : wanted.nets) {
+    for (const NiConfig& ni : net.nis) {
+      if (has_ni(now, net.net, ni)) continue;
+      auto step = add_ni_step(net.net, ni, host);
+      if (!step) return std::unexpected(step.error());
+      steps.push_back(std::move(*step));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Outcome<void> check_supported(const NodeConfig& config) {
+  if (config.routing || !config.routes.empty() || config.buffers != lnet::BuffersConfig{}) {
+    return failure(Errc::kNotSupported,
+                   "routes, routing and router buffers: this node does not forward messages yet");
+  }
+  if (!config.udsps.empty()) {
+    return failure(Errc::kNotSupported, "udsp: selection policies are not there yet");
+  }
+  if (!config.ip2nets.empty() || !config.ip2nets_text.empty()) {
+    return failure(Errc::kNotSupported,
+                   "ip2nets: no network that has addresses of interfaces is there yet");
+  }
+  return {};
+}
+
+Outcome<void> check_sound(const NodeConfig& config) {
+  const auto issues = check_node_config(config);
+  if (issues.empty()) return {};
+  return failure(Errc::kInvalid, issues.front().path + ": " + issues.front().what);
+}
+
+LnetStep delete_peer_step(const PeerConfig& peer) {
+  LnetStep step = add_peer_step(peer);
+  std::swap(step.act, step.undo);
+  return step;
+}
+
+LnetStep forget_peer_step(const Nid& primary, const Nid& nid, bool force) {
+  return {.act =
+              [primary, nid, force](Node& node) {
+                return judged(node.coordinator().delete_peer(primary, nid, force),
+                              nid.is_any() ? primary : nid);
+              },
+          .undo = [](Node&) -> Outcome<Progress> { return Progress::kDone; }};
+}
+
+Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeConfig& wanted,
+                                             LnetHost& host) {
+  const auto lost = nets_lost(now, wanted);
+  std::vector<LnetStep> steps;
+  // The same peer before and after, though perhaps with other NIDs.
+  const auto same_in = [&lost](const std::vector<PeerConfig>& peers, const PeerConfig& peer) {
+    const auto same = std::ranges::find_if(peers, [&](const PeerConfig& other) {
+      return other.primary == peer.primary && other.multi_rail == peer.multi_rail &&
+             other.lock_primary == peer.lock_primary && !is_on(other, lost) && !is_on(peer, lost);
+    });
+    return same == peers.end() ? nullptr : &*same;
+  };
+  for (const PeerConfig& peer : now.peers) {
+    const PeerConfig* const after = same_in(wanted.peers, peer);
+    if (after == nullptr) {
+      steps.push_back(delete_peer_step(peer));
+      continue;
+    }
+    for (const Nid& nid : peer.nids) {
+      if (!has_nid(*after, nid)) steps.push_back(delete_nid_step(peer, nid));
+    }
+  }
+  if (auto planned = plan_nis(now, wanted, host, steps); !planned) {
+    return std::unexpected(planned.error());
+  }
+  for (const PeerConfig& peer : wanted.peers) {
+    const PeerConfig* const before = same_in(now.peers, peer);
+    if (before == nullptr) {
+      steps.push_back(add_peer_step(peer));
+      continue;
+    }
+    for (const Nid& nid : peer.nids) {
+      if (!has_nid(*before, nid)) steps.push_back(add_nid_step(peer, nid));
+    }
+  }
+  if (now.parameters != wanted.parameters) {
+    const auto set = [](const lnet::ParameterValues& values) {
+      return [values](Node& node) -> Outcome<Progress> {
+        set_parameters(node, values);
+        return Progress::kDone;
+      };
+    };
+    steps.push_back({.act = set(wanted.parameters), .undo = set(now.parameters)});
+  }
+  return steps;
+}
+
+void drop_peers_on(std::vector<PeerConfig>& peers, const std::vector<NetId>& nets) {
+  const auto gone = [&nets](const Nid& nid) {
+    return std::ranges::find(nets, nid.net()) != nets.end();
+  };
+  std::erase_if(peers, [&](const PeerConfig& peer) { return gone(peer.primary); });
+  for (PeerConfig& peer : peers)
+    std::erase_if(peer.nids, gone);
+}
+
+LnetDesk::Attempt carry_out(std::vector<LnetStep> steps) {
+  return [steps = std::move(steps), next = std::size_t{0}, back = false,
+          why = Error{}](Node& node) mutable -> Outcome<Progress> {
+    for (std::size_t count = 0; count < kStepsAtOnce; ++count) {
+      if (back && next == 0) return std::unexpected(why);
+      if (!back && next == steps.size()) return Progress::kDone;
+      const auto done = back ? steps[next - 1].undo(node) : steps[next].act(node);
+      if (done && *done == Progress::kAgain) return Progress::kAgain;
+      if (!back && !done) {
+        back = true;
+        why = done.error();
+        continue;
+      }
+      next = back ? next - 1 : next + 1;
+    }
+    return Progress::kAgain;
+  };
+}
+
+// With what else changes on that account. Stores are relaxed: nothing is ordered by them.
+void set_parameters(Node& node, const lnet::ParameterValues& values) {
+  lnet::Parameters& live = node.parameters();
+  live.numa_range.set(values.numa_range);
+  live.max_interfaces.set(values.max_interfaces);
+  live.drop_asym_route.set(values.drop_asym_route);
+  live.retry_count.set(values.retry_count);
+  live.transaction_timeout_s.set(values.transaction_timeout_s);
+  live.health_sensitivity.set(values.health_sensitivity);
+  live.recovery_interval_s.set(values.recovery_interval_s);
+  live.router_sensitivity.set(values.router_sensitivity);
+  live.response_tracking.set(values.response_tracking);
+  live.recovery_limit_s.set(values.recovery_limit_s);
+  live.max_recovery_ping_interval_s.set(values.max_recovery_ping_interval_s);
+  node.coordinator().set_discovery(values.discovery != 0);
+}
+
+}  // namespace plnet::apps

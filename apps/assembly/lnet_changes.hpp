@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A change of LNet's configuration as steps on shard 0, each of which can be taken back: all of
+// them are carried out or, in the end, none.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "apps/assembly/lnet_desk.hpp"
+#include "apps/assembly/lnet_host.hpp"
+#include "lib/lnet/node/node_config.hpp"
+
+namespace plnet::apps {
+
+struct LnetStep {
+  using Act = std::function<Outcome<LnetDesk::Progress>(lnet::Node& node)>;
+  Act act;
+  Act undo;
+};
+
+// What is asked for and cannot be had by a node that does not forward messages yet: kNotSupported.
+[[nodiscard]] Outcome<void> check_supported(const lnet::NodeConfig& config);
+// check_node_config() as one error.
+[[nodiscard]] Outcome<void> check_sound(const lnet::NodeConfig& config);
+
+[[nodiscard]] LnetStep delete_peer_step(const lnet::PeerConfig& peer);
+// Of a peer that nobody may have configured; not to be taken back.
+[[nodiscard]] LnetStep forget_peer_step(const lnet::Nid& primary, const lnet::Nid& nid, bool force);
+
+// From what there is to what is wanted. Fails if an NI of it cannot be had.
+[[nodiscard]] Outcome<std::vector<LnetStep>> steps_between(const lnet::NodeConfig& now,
+                                                           const lnet::NodeConfig& wanted,
+                                                           LnetHost& host);
+
+// The peers that are left when these networks have gone.
+void drop_peers_on(std::vector<lnet::PeerConfig>& peers, const std::vector<lnet::NetId>& nets);
+
+// Carries them out, a few at a time; when one fails, takes back those before it, then says why.
+[[nodiscard]] LnetDesk::Attempt carry_out(std::vector<LnetStep> steps);
+
+void set_parameters(lnet::Node& node, const lnet::ParameterValues& values);
+
+}  // namespace plnet::apps

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/lnet_host.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace plnet::apps {
+namespace {
+
+// Without a wish: a mailbox between two shards has room for all messages of all shards, so many
+// shards get few each, and the mailboxes of the largest node stay within some gigabytes.
+constexpr std::size_t kMessagesOfAll = 16384;
+constexpr std::size_t kMessagesLeast = 256;
+constexpr std::size_t kMessagesMost = 4096;
+// Fewer are no use to anybody.
+constexpr std::size_t kMessagesMin = 64;
+
+std::size_t messages_for(std::uint32_t asked, std::size_t shards) {
+  if (asked != 0) return std::max<std::size_t>(asked, kMessagesMin);
+  return std::clamp(kMessagesOfAll / shards, kMessagesLeast, kMessagesMost);
+}
+
+// Of the kinds of peers as in PeerLimits' own proportions.
+lnet::PeerLimits peer_limits(std::size_t peers) {
+  lnet::PeerLimits limits;
+  limits.peers = peers;
+  limits.peer_nis = peers + peers / 2;
+  limits.peers_over_2 = std::max<std::size_t>(peers / 8, 16);
+  limits.peers_over_8 = std::max<std::size_t>(peers / 64, 8);
+  limits.peers_over_40 = std::max<std::size_t>(peers / 512, 4);
+  return limits;
+}
+
+lnet::NodeSetup setup_of(const LnetHost::Parts& parts) {
+  lnet::NodeSetup setup;
+  setup.cpt_of_shard.clear();
+  const auto& cpts = parts.machine.cpts().cpts;
+  for (std::size_t cpt = 0; cpt < cpts.size(); ++cpt)
+    setup.cpt_of_shard.insert(setup.cpt_of_shard.end(), cpts[cpt].shards.size(),
+                              static_cast<std::uint16_t>(cpt));
+  const std::size_t shards = setup.cpt_of_shard.size();
+  setup.coordinator.peers = peer_limits(parts.limits.peers);
+  auto& limits = setup.shard_limits;
+  limits.peer_ports = setup.coordinator.peers.peer_nis;
+  limits.messages = messages_for(parts.limits.messages, shards);
+  limits.receives = messages_for(parts.limits.receives, shards);
+  limits.descriptors = limits.match_entries =
+      parts.limits.descriptors != 0
+          ? std::max<std::size_t>(parts.limits.descriptors, 2 * kMessagesMin)
+          : 2 * limits.messages;
+  setup.arenas = &parts.machine.arenas();
+  return setup;
+}
+
+lnet::CptDistances distances_of(const runtime::CptPlan& plan) {
+  std::vector<std::uint32_t> matrix;
+  for (const auto& cpt : plan.cpts)
+    matrix.insert(matrix.end(), cpt.distance_to_cpt.begin(), cpt.distance_to_cpt.end());
+  return {static_cast<std::uint16_t>(plan.cpts.size()), std::move(matrix)};
+}
+
+}  // namespace
+
+Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
+  std::unique_ptr<LnetHost> host(new LnetHost(parts));
+  if (host->shards() > lnet::kShardsMax) {
+    return failure(Errc::kTooBig,
+                   fmt::format("the plan has {} shards, expected at most {} with LNet; "
+                               "`cpts: shards_per_cpt` takes fewer",
+                               host->shards(), lnet::kShardsMax));
+  }
+  // The front of the first arena, which is that of CPT 0, where the coordinator runs.
+  const std::size_t needed = lnet::Coordinator::memory_bytes(host->setup_.coordinator);
+  const Arena& arena = parts.machine.arenas().arena(0);
+  if (arena.size < needed) {
+    return failure(Errc::kNoMemory, fmt::format("LNet needs {} bytes of the first arena, which "
+                                                "has {}; `memory: arena_mib` gives it more",
+                                                needed, arena.size));
+  }
+  host->setup_.control_memory = {.at = {.arena = 0, .offset = 0},
+                                 .bytes = std::span(arena.base, needed)};
+  return host;
+}
+
+LnetHost::LnetHost(const Parts& parts)
+    : machine_(parts.machine),
+      clock_(parts.clock),
+      wall_clock_(parts.wall_clock),
+      metrics_(parts.metrics),
+      setup_(setup_of(parts)),
+      distances_(distances_of(parts.machine.cpts())) {
+  setup_.distances = &distances_;
+  for (unsigned i = 0; i < setup_.cpt_of_shard.size(); ++i)
+    places_.push_back(std::make_unique<LnetShard>(i));
+}
+
+LnetHost::~LnetHost() {
+  discard();
+}
+
+lnet::Node& LnetHost::build() {
+  PLNET_CHECK(node_ == nullptr, "one node at a time");
+  PLNET_CHECK(doorbells_.size() == places_.size(), "a doorbell for each shard");
+  setup_.doorbells = doorbells_;
+  setup_.start = clock_.now();
+  setup_.interface_cookie = static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(wall_clock_.now().time_since_epoch()).count());
+  node_ = std::make_unique<lnet::Node>(setup_);
+  add_metrics();
+  return *node_;
+}
+
+void LnetHost::discard() {
+  for (const auto id : metric_ids_)
+    metrics_.remove(id);
+  metric_ids_.clear();
+  for (const auto& place : places_)
+    place->set_node_owner(nullptr);
+  node_.reset();
+  makers_.clear();
+}
+
+lnet::LndMaker& LnetHost::maker(lnet::NetType type, const NetworkDriver& driver) {
+  auto& maker = makers_[{&driver, type}];
+  if (maker == nullptr) {
+    maker = driver.maker(type, {.arenas = setup_.arenas,
+                                .messages = setup_.shard_limits.messages,
+                                .peers = setup_.shard_limits.peer_ports});
+  }
+  return *maker;
+}
+
+void LnetHost::add_metrics() {
+  const auto add = [this](std::string object, std::vector<runtime::MetricLabel> labels,
+                          CounterView view) {
+    metric_ids_.push_back(metrics_.add(std::move(object), std::move(labels), view));
+  };
+  for (unsigned i = 0; i < shards(); ++i) {
+    const lnet::ShardCore& core = node_->shard(i).core();
+    const std::vector<runtime::MetricLabel> labels{{"shard", std::to_string(i)},
+                                                   {"cpt", std::to_string(core.cpt)}};
+    add("lnet", labels, core.statistics.view());
+    add("lnet_cause", labels, core.causes.view());
+    add("lnet_match", labels, core.match.counters().view());
+  }
+  const lnet::Coordinator& coordinator = node_->coordinator();
+  add("lnet_peers", {}, coordinator.peers().counters().view());
+  add("lnet_coordinator", {}, coordinator.counters().view());
+  add("lnet_discovery", {}, coordinator.discovery().counters().view());
+  add("lnet_ping_target", {}, coordinator.ping_target().counters().view());
+}
+
+}  // namespace plnet::apps

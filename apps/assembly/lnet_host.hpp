@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the LNet core meets the machine: makes a node of it from the plan, puts it on the pollers
+// and takes it off again. The admin thread's, but for what LnetShard says.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "apps/assembly/lnet_networks.hpp"
+#include "apps/assembly/lnet_shard.hpp"
+#include "apps/assembly/machine.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/lnet/paths/cpt_distances.hpp"
+#include "lib/runtime/admin/metrics.hpp"
+#include "lib/runtime/admin/system_clock.hpp"
+
+namespace plnet::apps {
+
+class LnetHost {
+ public:
+  struct Parts {
+    const Machine& machine;
+    const runtime::LnetLimits limits;
+    const Clock& clock;  // the pollers'
+    const runtime::WallClock& wall_clock;
+    runtime::Metrics& metrics;
+  };
+
+  // kTooBig: more shards than LNet can have; kNoMemory: the arenas are too small.
+  [[nodiscard]] static Outcome<std::unique_ptr<LnetHost>> create(const Parts& parts);
+  // Nobody polls any more.
+  ~LnetHost();
+  LnetHost(const LnetHost&) = delete;
+  LnetHost& operator=(const LnetHost&) = delete;
+
+  [[nodiscard]] LnetShard& place(unsigned shard) { return *places_[shard]; }
+  [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(places_.size()); }
+  // Once the pollers are made; they outlive the host.
+  void set_doorbells(std::vector<Doorbell*> doorbells) { doorbells_ = std::move(doorbells); }
+
+  // A new node, as yet on no poller: allocates all of it. Parameters are the core's defaults.
+  lnet::Node& build();
+  // It is on no poller any more.
+  void discard();
+  // Null: LNet is down.
+  [[nodiscard]] lnet::Node* node() { return node_.get(); }
+  [[nodiscard]] const lnet::Node* node() const { return node_.get(); }
+
+  [[nodiscard]] std::size_t cpts() const { return machine_.cpts().cpts.size(); }
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+  // The same for all NIs of a type and driver; lives as long as the node.
+  [[nodiscard]] lnet::LndMaker& maker(lnet::NetType type, const NetworkDriver& driver);
+
+ private:
+  explicit LnetHost(const Parts& parts);
+  void add_metrics();
+
+  const Machine& machine_;
+  const Clock& clock_;
+  const runtime::WallClock& wall_clock_;
+  runtime::Metrics& metrics_;
+  lnet::NodeSetup setup_;
+  lnet::CptDistances distances_;
+  std::vector<Doorbell*> doorbells_;
+  std::vector<std::unique_ptr<LnetShard>> places_;
+  std::map<std::pair<const NetworkDriver*, lnet::NetType>, std::unique_ptr<lnet::LndMaker>> makers_;
+  std::unique_ptr<lnet::Node> node_;
+  std::vector<runtime::Metrics::Id> metric_ids_;
+};
+
+}  // namespace plnet::apps

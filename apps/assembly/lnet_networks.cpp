@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/lnet_networks.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "drivers/net/null/device.hpp"
+#include "lib/base/random.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using lnet::NetType;
+
+// A network on which every NID is a perfect peer: PUTs are acknowledged, GETs and pings answered,
+// nothing leaves the node.
+class NullMaker final : public lnet::LndMaker {
+ public:
+  NullMaker(NetType type, const DriverSetup& setup) : setup_(setup) {
+    config_.mode = drivers::NullMode::kEcho;
+    config_.net_type = type;
+    config_.in_flight_max = setup.messages;
+    config_.peers_max = setup.peers;
+    config_.arenas = setup.arenas;
+  }
+  std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId /*shard*/) override {
+    return std::make_unique<drivers::NullLnd>(config_, port, random_);
+  }
+
+ private:
+  const DriverSetup setup_;
+  drivers::NullConfig config_;
+  Random random_{1};  // nothing is drawn from it: only sources are random
+};
+
+class NullDriver final : public NetworkDriver {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "null"; }
+  [[nodiscard]] std::unique_ptr<lnet::LndMaker> maker(NetType type,
+                                                      const DriverSetup& setup) const override {
+    return std::make_unique<NullMaker>(type, setup);
+  }
+};
+
+const NullDriver kNullDriver{};
+
+// By its name an NI may ask for any of these.
+constexpr std::array<const NetworkDriver*, 1> kDrivers{&kNullDriver};
+
+struct NetworkRow {
+  NetType type;
+  const NetworkDriver* driver;  // of an NI that names none; null: there is none yet
+  std::string_view needs;       // the protocol that would serve it
+};
+// `lo` is part of every node and stands in no configuration.
+constexpr std::array kNetworks{
+    NetworkRow{NetType::kTcp, nullptr, "socklnd over TCP"},
+    NetworkRow{NetType::kO2ib, nullptr, "o2iblnd over verbs"},
+    NetworkRow{NetType::kKfi, nullptr, "kfilnd over a fabric"},
+};
+
+Outcome<const NetworkDriver*> driver_named(const std::string& name) {
+  std::string known;
+  for (const NetworkDriver* driver : kDrivers) {
+    if (driver->name() == name) return driver;
+    known += (known.empty() ? "" : ", ") + std::string(driver->name());
+  }
+  return failure(Errc::kNotSupported,
+                 fmt::format("driver '{}' does not exist, expected {}", name, known));
+}
+
+Outcome<const NetworkDriver*> driver_of(lnet::NetId net, const lnet::NiConfig& ni) {
+  for (const auto& tunable : ni.lnd_tunables) {
+    if (tunable.name != lnet::kDriverTunable) continue;
+    return driver_named(std::get<std::string>(tunable.value));
+  }
+  const auto* const row = std::ranges::find_if(kNetworks, [net](const NetworkRow& candidate) {
+    return static_cast<unsigned>(candidate.type) == lnet::type_of_net(net);
+  });
+  if (row != kNetworks.end() && row->driver != nullptr) return row->driver;
+  return failure(
+      Errc::kNotSupported,
+      fmt::format("network {}: {} is not there yet; there are lo, and for experiments the driver "
+                  "null (lnd tunables: driver: 'null'), a network on which a perfect peer answers",
+                  lnet::text_of_net(net),
+                  row == kNetworks.end() ? std::string_view("a driver for it") : row->needs));
+}
+
+std::int32_t given(std::int32_t asked, std::int32_t otherwise) {
+  return asked == lnet::kDriverDefault ? otherwise : asked;
+}
+
+// lustre-release lnet/klnds/socklnd/socklnd.c: ksocknal_startup(): a peer's share is never more
+// than there is.
+lnet::NiTunables tunables_of(const lnet::RequestedTunables& asked) {
+  const lnet::NiTunables defaults;
+  lnet::NiTunables tunables{
+      .peer_timeout_s = given(asked.peer_timeout_s, defaults.peer_timeout_s),
+      .peer_credits = given(asked.peer_credits, defaults.peer_credits),
+      .peer_buffer_credits = given(asked.peer_buffer_credits, defaults.peer_buffer_credits),
+      .credits = given(asked.credits, defaults.credits)};
+  if (tunables.credits <= 0) tunables.credits = defaults.credits;
+  if (tunables.peer_credits <= 0) tunables.peer_credits = defaults.peer_credits;
+  tunables.peer_credits = std::min(tunables.peer_credits, tunables.credits);
+  return tunables;
+}
+
+}  // namespace
+
+Outcome<ResolvedNi> resolve_ni(lnet::NetId net, const lnet::NiConfig& ni, std::size_t cpts) {
+  const auto driver = driver_of(net, ni);
+  if (!driver) return std::unexpected(driver.error());
+  if (!ni.nid) {
+    return failure(Errc::kInvalid,
+                   fmt::format("network {}: the driver {} has no interface to take an address "
+                               "from, expected a NID",
+                               lnet::text_of_net(net), (*driver)->name()));
+  }
+  for (const std::uint16_t cpt : ni.cpts) {
+    if (cpt < cpts) continue;
+    return failure(Errc::kInvalid, fmt::format("NI {}: CPT {}, expected less than {}",
+                                               text_of(*ni.nid), cpt, cpts));
+  }
+  ResolvedNi resolved;
+  resolved.driver = *driver;
+  resolved.setup.nid = *ni.nid;
+  resolved.setup.cpts = ni.cpts;
+  resolved.setup.device_cpt = ni.cpts.empty() ? std::uint16_t{0} : ni.cpts.front();
+  resolved.setup.tunables = tunables_of(ni.tunables);
+  resolved.setup.interfaces = ni.interfaces;
+  return resolved;
+}
+
+}  // namespace plnet::apps

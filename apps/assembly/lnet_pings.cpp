@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/lnet_pings.hpp"
+
+#include <string>
+#include <utility>
+
+namespace plnet::apps {
+namespace {
+
+using lnet::Nid;
+using lnet::PingReport;
+using lnet::RemoteNode;
+
+// Beyond what the pings take by themselves; then something is wrong.
+constexpr Duration kGrace = std::chrono::seconds(5);
+
+std::unexpected<Error> failed(Errc code) {
+  return failure(code, std::string(text_of(code)));
+}
+
+// Shard 0: what the peer table has of a NID.
+void look_up(lnet::Node& node, const Nid& nid, RemoteNode& remote) {
+  const lnet::PeerRecord* const peer = node.coordinator().directory().peer_of(nid);
+  if (peer != nullptr) {
+    remote.primary = peer->primary;
+    remote.multi_rail = peer->multi_rail();
+  } else if (nid.is_loopback()) {
+    remote.primary = nid;  // this node is no peer of its own
+  }
+}
+
+}  // namespace
+
+struct LnetPings::Batch {
+  lnet::PingOrder order;
+  bool discovers = false;
+  bool force = false;
+  std::vector<PingReport> reports;
+  std::size_t left = 0;
+  lnet::Reply<std::vector<PingReport>> reply;  // empty once it was called
+
+  void finish() {
+    if (!reply) return;
+    auto answer = std::exchange(reply, nullptr);
+    answer(std::move(reports));
+  }
+};
+
+struct LnetPings::Ping final : lnet::PingRequest, Homecoming {
+  Ping(LnetPings& pings, Next next) : owner(pings), of(std::move(next)) {
+    const lnet::PingOrder& order = of.batch->order;
+    target = {order.nids[of.index], lnet::kLustrePid};
+    if (order.source) from = *order.source;
+    timeout = order.timeout;
+    interfaces = lnet::kInterfacesMax;
+  }
+
+  void done(Result<void> outcome, const lnet::PingView* buffer) override {
+    // More than there was room for: what has come is told.
+    const bool cut_short = !outcome && outcome.error() == Errc::kTooBig;
+    if (!outcome && !(cut_short && buffer != nullptr)) {
+      answer = failed(outcome.error());
+    } else if (buffer != nullptr) {
+      RemoteNode remote;
+      look_up(*node, target.nid, remote);
+      auto walk = buffer->walk();
+      while (const auto entry = walk.next())
+        remote.nids.push_back(entry->nid);
+      answer = std::move(remote);
+    }
+    owner.desk_.send_home_owner(*this);
+  }
+
+  void came_home() override {
+    const std::unique_ptr<Ping> self(this);
+    owner.ended(of, std::move(answer));
+  }
+
+  LnetPings& owner;
+  const Next of;
+  lnet::Node* node = nullptr;
+  Outcome<RemoteNode> answer = failed(Errc::kProtocol);
+};
+
+struct LnetPings::Discover final : lnet::DiscoverRequest, Homecoming {
+  Discover(LnetPings& pings, Next next) : owner(pings), of(std::move(next)) {
+    nid = of.batch->order.nids[of.index];
+  }
+
+  void done(Result<void> outcome) override {
+    if (!outcome) {
+      answer = failed(outcome.error());
+    } else {
+      RemoteNode remote;
+      look_up(*node, nid, remote);
+      if (const lnet::PeerRecord* const peer = node->coordinator().directory().peer_of(nid)) {
+        for (const lnet::PeerNi* const ni : peer->seen().nis) {
+          if (!ni->nid.is_loopback()) remote.nids.push_back(ni->nid);
+        }
+      }
+      answer = std::move(remote);
+    }
+    owner.desk_.send_home_owner(*this);
+  }
+
+  void came_home() override {
+    const std::unique_ptr<Discover> self(this);
+    owner.ended(of, std::move(answer));
+  }
+
+  LnetPings& owner;
+  const Next of;
+  lnet::Node* node = nullptr;
+  Outcome<RemoteNode> answer = failed(Errc::kProtocol);
+};
+
+void LnetPings::ping(lnet::PingOrder order, lnet::Reply<std::vector<PingReport>> reply) {
+  auto batch = std::make_shared<Batch>();
+  batch->order = std::move(order);
+  batch->reply = std::move(reply);
+  const auto rounds = static_cast<Duration::rep>(batch->order.nids.size() / kAtATime + 1);
+  const Duration bound = batch->order.timeout * rounds + kGrace;
+  begin(std::move(batch), bound);
+}
+
+void LnetPings::discover(lnet::DiscoverOrder order, Duration bound,
+                         lnet::Reply<std::vector<PingReport>> reply) {
+  auto batch = std::make_shared<Batch>();
+  batch->order.nids = std::move(order.nids);
+  batch->discovers = true;
+  batch->force = order.force;
+  batch->reply = std::move(reply);
+  begin(std::move(batch), bound);
+}
+
+void LnetPings::begin(std::shared_ptr<Batch> batch, Duration bound) {
+  batch->left = batch->order.nids.size();
+  for (std::size_t i = 0; i < batch->order.nids.size(); ++i) {
+    batch->reports.push_back({batch->order.nids[i], failed(Errc::kTimedOut)});
+    waiting_.push_back({batch, i});
+  }
+  if (batch->left == 0) return batch->finish();
+  desk_.loop().add_timer(bound, Duration::zero(), [weak = std::weak_ptr(batch)] {
+    if (const auto late = weak.lock()) late->finish();
+  });
+  start_waiting();
+}
+
+void LnetPings::start_waiting() {
+  while (!waiting_.empty() && out_ < kAtATime) {
+    const Next next = std::move(waiting_.front());
+    waiting_.pop_front();
+    // Nobody is there to hear it: the bound has passed.
+    if (next.batch->reply) start(next);
+  }
+}
+
+void LnetPings::start(const Next& next) {
+  const bool begun = desk_.begin_errand();
+  PLNET_CHECK(begun, "fewer pings at a time than errands");
+  ++out_;
+  const auto send = [this](auto* request, auto work) {
+    // Without a node the order does nothing: the errand then comes home at once.
+    const auto taken = std::make_shared<bool>(false);
+    auto sent = desk_.order(
+        0,
+        [request, taken, work](lnet::Node& node) {
+          *taken = true;
+          request->node = &node;
+          work(node, *request);
+        },
+        [this, request, taken] {
+          if (*taken) return;
+          request->answer = failed(Errc::kNetworkDown);
+          desk_.end_errand();
+          request->came_home();
+        });
+    if (sent) return;
+    request->answer = std::unexpected(sent.error());
+    desk_.end_errand();
+    request->came_home();
+  };
+  if (next.batch->discovers) {
+    send(new Discover(*this, next), [](lnet::Node& node, Discover& request) {
+      node.coordinator().discover(request, request.of.batch->force);
+    });
+  } else {
+    send(new Ping(*this, next),
+         [](lnet::Node& node, Ping& request) { node.coordinator().ping(request); });
+  }
+}
+
+void LnetPings::ended(const Next& next, Outcome<RemoteNode> answer) {
+  --out_;
+  set_answer(*next.batch, next.index, std::move(answer));
+  start_waiting();
+}
+
+void LnetPings::set_answer(Batch& batch, std::size_t index, Outcome<RemoteNode> answer) {
+  if (batch.reply) batch.reports[index].answer = std::move(answer);
+  if (--batch.left == 0) batch.finish();
+}
+
+void LnetPings::shut_down() {
+  for (const Next& next : std::exchange(waiting_, {}))
+    set_answer(*next.batch, next.index, failed(Errc::kShutdown));
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/lnet_reports.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace plnet::apps {
+namespace {
+
+using lnet::LnetFailures;
+using lnet::LnetTraffic;
+using lnet::Node;
+using lnet::PeerNiReport;
+using lnet::PeerReport;
+using lnet::Reply;
+
+// In one order, so that thousands of peers do not make a long turn.
+constexpr std::uint32_t kPeersAtOnce = 64;
+
+std::uint32_t narrow(std::uint64_t value) {
+  return static_cast<std::uint32_t>(value);
+}
+
+void add(const lnet::Traffic& traffic, lnet::TrafficReport& sums, lnet::MessageReport& messages) {
+  using Id = LnetTraffic::Id;
+  const auto take = [&traffic](lnet::MessageCounts& to, std::uint32_t& sum, Id put, Id get,
+                               Id reply, Id ack, Id hello) {
+    const auto one = [&](std::uint32_t& row, Id id) {
+      row += narrow(traffic.get(id));
+      sum += narrow(traffic.get(id));
+    };
+    one(to.put, put);
+    one(to.get, get);
+    one(to.reply, reply);
+    one(to.ack, ack);
+    one(to.hello, hello);
+  };
+  take(messages.sent, sums.send_count, Id::kSentPut, Id::kSentGet, Id::kSentReply, Id::kSentAck,
+       Id::kSentHello);
+  take(messages.received, sums.recv_count, Id::kReceivedPut, Id::kReceivedGet, Id::kReceivedReply,
+       Id::kReceivedAck, Id::kReceivedHello);
+  take(messages.dropped, sums.drop_count, Id::kDroppedPut, Id::kDroppedGet, Id::kDroppedReply,
+       Id::kDroppedAck, Id::kDroppedHello);
+}
+
+void add(const lnet::Failures& failures, lnet::NiHealthReport& health) {
+  using Id = LnetFailures::Id;
+  health.interrupts += narrow(failures.get(Id::kLocalInterrupt));
+  health.dropped += narrow(failures.get(Id::kLocalDropped));
+  health.aborted += narrow(failures.get(Id::kLocalAborted));
+  health.no_route += narrow(failures.get(Id::kLocalNoRoute));
+  health.timeouts += narrow(failures.get(Id::kLocalTimeout));
+  health.error += narrow(failures.get(Id::kLocalError));
+}
+
+void add(const lnet::Failures& failures, lnet::PeerNiHealthReport& health) {
+  using Id = LnetFailures::Id;
+  health.dropped += narrow(failures.get(Id::kRemoteDropped));
+  health.timeout += narrow(failures.get(Id::kRemoteTimeout));
+  health.error += narrow(failures.get(Id::kRemoteError));
+  health.network_timeout += narrow(failures.get(Id::kNetworkTimeout));
+}
+
+Error down() {
+  return {Errc::kNetworkDown, "Network is down"};
+}
+
+// --- Networks ---
+
+struct NetsJob {
+  std::vector<lnet::NetReport> nets;
+  std::vector<std::vector<std::uint16_t>> numbers;  // of the NIs in `nets`
+  Reply<std::vector<lnet::NetReport>> reply;
+  std::optional<lnet::NetId> only;
+  const lnet::NodeConfig* config = nullptr;
+  unsigned shards = 0;
+  std::size_t cpts = 0;
+  bool ran = false;
+};
+using NetsJobRef = std::shared_ptr<NetsJob>;
+
+lnet::NiReport report_of(const lnet::Ni& ni, std::size_t cpts) {
+  lnet::NiReport report;
+  report.nid = ni.nid;
+  report.up = ni.status.get() == lnet::kNiUp;
+  report.interfaces = ni.interfaces;
+  report.policy.nid_priority = ni.priority.get();
+  report.health.fatal_error = ni.fatal.get() ? 1 : 0;
+  report.health.health_value = ni.health.get();
+  report.tunables = ni.tunables;
+  if (ni.nid.is_loopback()) report.tunables = {0, 0, 0, 0};
+  report.device_cpt = ni.device_cpt;
+  report.cpts = ni.cpts;
+  for (std::size_t cpt = 0; ni.cpts.empty() && cpt < cpts; ++cpt)
+    report.cpts.push_back(static_cast<std::uint16_t>(cpt));
+  return report;
+}
+
+// Shard 0, where views stay as they are for the moment.
+void list_nets(Node& node, NetsJob& job) {
+  const lnet::LocalView& local = node.coordinator().local();
+  const auto wanted = [&job](lnet::NetId net) { return !job.only || *job.only == net; };
+  if (wanted(local.loopback->net)) {
+    job.nets.push_back({local.loopback->net, {report_of(*local.loopback, job.cpts)}});
+    job.numbers.push_back({local.loopback->number});
+  }
+  for (const lnet::Net& net : local.nets) {
+    if (!wanted(net.id)) continue;
+    auto& report = job.nets.emplace_back(lnet::NetReport{net.id, {}});
+    auto& numbers = job.numbers.emplace_back();
+    for (const lnet::Ni* const ni : net.nis) {
+      report.nis.push_back(report_of(*ni, job.cpts));
+      report.nis.back().policy.net_priority = net.priority->get();
+      numbers.push_back(ni->number);
+    }
+  }
+}
+
+void count_nets(lnet::Shard& shard, NetsJob& job) {
+  for (std::size_t i = 0; i < job.nets.size(); ++i) {
+    for (std::size_t k = 0; k < job.numbers[i].size(); ++k) {
+      const lnet::NiPort* const port = shard.core().ports[job.numbers[i][k]];
+      lnet::NiReport& report = job.nets[i].nis[k];
+      // An NI that went meanwhile may have given its number to another.
+      if (port == nullptr || port->ni().nid != report.nid) continue;
+      add(port->traffic, report.traffic, report.messages);
+      add(port->failures, report.health);
+    }
+  }
+}
+
+void add_lnd_tunables(NetsJob& job) {
+  for (lnet::NetReport& net : job.nets) {
+    const lnet::NetConfig* const configured = job.config->net(net.net);
+    if (configured == nullptr) continue;
+    for (lnet::NiReport& report : net.nis) {
+      for (const lnet::NiConfig& ni : configured->nis) {
+        if (ni.nid && *ni.nid == report.nid) report.lnd_tunables = ni.lnd_tunables;
+      }
+    }
+  }
+}
+
+void count_nets_from(LnetDesk& desk, const NetsJobRef& job, unsigned shard) {
+  if (shard == job->shards) {
+    add_lnd_tunables(*job);
+    return job->reply(std::move(job->nets));
+  }
+  auto sent = desk.order(
+      shard, [job, shard](Node& node) { count_nets(node.shard(shard), *job); },
+      [&desk, job, shard] { count_nets_from(desk, job, shard + 1); });
+  if (!sent) job->reply(std::unexpected(sent.error()));
+}
+
+// --- Peers ---
+
+struct PeersJob {
+  std::vector<PeerReport> peers;
+  Reply<std::vector<PeerReport>> reply;
+  std::optional<lnet::Nid> only;
+  unsigned shards = 0;
+  std::uint32_t next = 0;  // where the next piece begins
+  bool more = false;
+  bool ran = false;
+};
+using PeersJobRef = std::shared_ptr<PeersJob>;
+
+PeerNiReport report_of(const lnet::PeerNi& ni, const lnet::LocalView& local) {
+  PeerNiReport report;
+  report.nid = ni.nid;
+  report.max_ni_tx_credits = ni.tx_credits_max;
+  report.available_tx_credits = ni.tx_credits.get();
+  report.min_tx_credits = ni.tx_credits_max;
+  report.tx_q_num_of_buf = ni.queued_bytes.get();
+  report.refcount = 1;
+  report.policy.nid_priority = ni.priority.get();
+  report.health.health_value = ni.health.get();
+  // lustre-release lnet/include/lnet/lib-lnet.h: lnet_peer_buffer_credits()
+  const lnet::Net* const net = local.net(ni.net);
+  const std::int32_t asked = net == nullptr ? 0 : net->nis.front()->tunables.peer_buffer_credits;
+  report.available_rtr_credits = asked > 0 ? asked : ni.tx_credits_max;
+  report.min_rtr_credits = report.available_rtr_credits;
+  return report;
+}
+
+void list_peer(Node& node, const lnet::PeerRecord& peer, PeersJob& job) {
+  PeerReport report;
+  report.primary = peer.primary;
+  report.multi_rail = peer.multi_rail();
+  report.state = peer.state.get();
+  for (const lnet::PeerNi* const ni : peer.seen().nis)
+    report.nis.push_back(report_of(*ni, node.coordinator().local()));
+  job.peers.push_back(std::move(report));
+}
+
+void list_peers(Node& node, PeersJob& job) {
+  lnet::PeerDirectory& directory = node.coordinator().directory();
+  if (job.only) {
+    if (const auto* const peer = directory.peer_of(*job.only)) list_peer(node, *peer, job);
+    job.more = false;
+    return;
+  }
+  const std::uint32_t end = std::min(job.next + kPeersAtOnce, directory.numbers());
+  for (; job.next < end; ++job.next) {
+    if (const auto* const peer = directory.by_number(job.next)) list_peer(node, *peer, job);
+  }
+  job.more = job.next < directory.numbers();
+}
+
+void count_peer_ni(Node& node, unsigned number, PeerNiReport& report) {
+  lnet::ShardCore& core = node.shard(number).core();
+  const lnet::PeerNi* const ni = core.shared.directory->find(report.nid);
+  if (ni == nullptr) return;
+  const lnet::PeerPort* const port = core.peers.find(*ni);
+  if (port == nullptr) return;
+  add(port->traffic, report.traffic, report.messages);
+  add(port->failures, report.health);
+  if (ni->home != number) return;
+  report.min_tx_credits = port->tx_credits_min;
+  report.refcount += static_cast<std::int32_t>(port->outstanding);
+}
+
+void count_peers(Node& node, unsigned shard, PeersJob& job) {
+  const std::size_t end = std::min<std::size_t>(job.next + kPeersAtOnce, job.peers.size());
+  for (; job.next < end; ++job.next) {
+    for (PeerNiReport& ni : job.peers[job.next].nis)
+      count_peer_ni(node, shard, ni);
+  }
+  job.more = job.next < job.peers.size();
+}
+
+void count_peers_from(LnetDesk& desk, const PeersJobRef& job, unsigned shard) {
+  if (shard == job->shards) return job->reply(std::move(job->peers));
+  job->more = false;  // if LNet goes down meanwhile
+  auto sent = desk.order(
+      shard, [job, shard](Node& node) { count_peers(node, shard, *job); },
+      [&desk, job, shard] {
+        if (job->more) return count_peers_from(desk, job, shard);
+        job->next = 0;
+        count_peers_from(desk, job, shard + 1);
+      });
+  if (!sent) job->reply(std::unexpected(sent.error()));
+}
+
+void list_peers_from(LnetDesk& desk, const PeersJobRef& job) {
+  job->ran = false;
+  auto sent = desk.order(
+      0,
+      [job](Node& node) {
+        job->ran = true;
+        list_peers(node, *job);
+      },
+      [&desk, job] {
+        if (!job->ran) return job->reply(std::unexpected(down()));
+        if (job->more) return list_peers_from(desk, job);
+        if (job->only && job->peers.empty()) {
+          return job->reply(failure(Errc::kNotFound, "no peer has this NID"));
+        }
+        job->next = 0;
+        count_peers_from(desk, job, 0);
+      });
+  if (!sent) job->reply(std::unexpected(sent.error()));
+}
+
+}  // namespace
+
+void report_nets(LnetDesk& desk, const LnetHost& host, const lnet::NodeConfig& config,
+                 std::optional<lnet::NetId> only, Reply<std::vector<lnet::NetReport>> reply) {
+  auto job = std::make_shared<NetsJob>();
+  job->reply = std::move(reply);
+  job->only = only;
+  job->config = &config;
+  job->shards = host.shards();
+  job->cpts = host.cpts();
+  auto sent = desk.order(
+      0,
+      [job](Node& node) {
+        job->ran = true;
+        list_nets(node, *job);
+      },
+      [&desk, job] {
+        if (!job->ran || job->nets.empty()) return job->reply(std::unexpected(down()));
+        count_nets_from(desk, job, 0);
+      });
+  if (!sent) job->reply(std::unexpected(sent.error()));
+}
+
+void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid> only,
+                  Reply<std::vector<PeerReport>> reply) {
+  auto job = std::make_shared<PeersJob>();
+  job->reply = std::move(reply);
+  job->only = only;
+  job->shards = host.shards();
+  list_peers_from(desk, job);
+}
+
+lnet::StatisticsReport report_statistics(const Node& node) {
+  lnet::StatisticsReport report;
+  for (unsigned i = 0; i < node.shards(); ++i) {
+    const CounterView view = node.shard(i).core().statistics.view();
+    std::size_t row = 0;
+#define PLNET_X(name) report.name += view.value(row++);
+    PLNET_STATISTICS_REPORT(PLNET_X)
+#undef PLNET_X
+  }
+  return report;
+}
+
+// The report's rows are the counters' rows.
+namespace {
+constexpr bool same_rows() {
+  constexpr std::array kNames{
+#define PLNET_X(name) std::string_view(#name),
+      PLNET_STATISTICS_REPORT(PLNET_X)
+#undef PLNET_X
+  };
+  return std::ranges::equal(kNames, lnet::LnetStatistics::kInfo, {}, {}, &CounterInfo::name);
+}
+static_assert(same_rows());
+}  // namespace
+
+void reset_statistics(LnetDesk& desk, const LnetHost& host, Reply<void> done) {
+  struct Job {
+    Reply<void> done;
+    Outcome<void> outcome;
+    unsigned left = 0;
+  };
+  auto job = std::make_shared<Job>();
+  job->done = std::move(done);
+  job->left = host.shards();
+  for (unsigned shard = 0; shard < host.shards(); ++shard) {
+    auto after = [job] {
+      if (--job->left == 0) job->done(std::move(job->outcome));
+    };
+    auto sent = desk.order(
+        shard,
+        [shard](Node& node) {
+          auto& statistics = node.shard(shard).core().statistics;
+          for (std::size_t row = 0; row < lnet::LnetStatistics::kInfo.size(); ++row) {
+            if (lnet::LnetStatistics::kInfo[row].kind == CounterKind::kGauge) continue;
+            statistics.set(static_cast<lnet::Statistic>(row), 0);
+          }
+        },
+        after);
+    if (sent) continue;
+    job->outcome = std::move(sent);
+    after();
+  }
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What shards tell of LNet. Each looks only at what is its own, in bounded pieces between its
+// turns; the report goes from one to the next.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "apps/assembly/lnet_desk.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
+
+namespace plnet::apps {
+
+// Of a node that is up. kNetworkDown: no such network.
+void report_nets(LnetDesk& desk, const LnetHost& host, const lnet::NodeConfig& config,
+                 std::optional<lnet::NetId> only, lnet::Reply<std::vector<lnet::NetReport>> reply);
+// kNotFound: no peer has this NID.
+void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid> only,
+                  lnet::Reply<std::vector<lnet::PeerReport>> reply);
+// At once: counters are read from here.
+[[nodiscard]] lnet::StatisticsReport report_statistics(const lnet::Node& node);
+// All but what says how much is under way.
+void reset_statistics(LnetDesk& desk, const LnetHost& host, lnet::Reply<void> done);
+
+}  // namespace plnet::apps
