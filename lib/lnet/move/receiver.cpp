@@ -211,6 +211,7 @@ void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
 
 void Receiver::end_gone(Receive& receive) {
   core_.drop(Cause::kDroppedConnectionLost, receive.header.payload_length);
+  receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
   if (!receive.matched) return give_back(receive);
   receive.status = std::unexpected(Errc::kReset);
   conclude(receive);

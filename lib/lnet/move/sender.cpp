@@ -341,9 +341,12 @@ unsigned Sender::end_quarantines() {
   return ended_now;
 }
 
+// Failures count by class where health is looked at: not without a path, not by loopback, not past
+// the deadline (lustre-release lnet/lnet/lib-msg.c: lnet_is_health_check(), lnet_health_check()).
 void Sender::count_end(const Message& message) {
   if (!message.result.status) {
-    if (message.result.health != Health::kOk) {
+    const bool matters = message.hop != nullptr && core_.now <= message.deadline;
+    if (matters && message.result.health != Health::kOk) {
       core_.statistics.add(statistic_of(message.result.health));
     }
     return;

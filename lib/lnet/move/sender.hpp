@@ -70,6 +70,7 @@ class Sender {
   void to_home(Message& message);
   void at_home(Message& message);
   [[nodiscard]] bool still_wanted(Message& message);
+  void drop_late(Message& message);
   void to_lane(Message& message);
   void end_at_home(Message& message);
   void take_back_credit(PeerPort& peer, Message& message);

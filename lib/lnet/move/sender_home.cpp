@@ -35,8 +35,7 @@ void Sender::at_home(Message& message) {
 // False: it has ended, with the reason in its result.
 bool Sender::still_wanted(Message& message) {
   if (core_.now > message.deadline) {
-    core_.causes.add(Cause::kTxDeadline);
-    end_with(message, Errc::kTimedOut, Health::kNetworkTimeout);
+    drop_late(message);
     return false;
   }
   if (message.origin == core_.id && !message.is_response() && core_.match.aborted(message.grant)) {
@@ -45,6 +44,16 @@ bool Sender::still_wanted(Message& message) {
     return false;
   }
   return true;
+}
+
+// A drop like those of messages that arrive (lustre-release lnet/lnet/lib-move.c:
+// lnet_post_send_locked()).
+void Sender::drop_late(Message& message) {
+  core_.drop(Cause::kTxDeadline, message.header.payload_length);
+  const LnetTraffic::Id dropped = traffic_id(TrafficWay::kDropped, message.header.type);
+  if (NiPort* const port = core_.ports[message.ni->number]) port->traffic.add(dropped);
+  if (PeerPort* const peer = core_.peers.find(*message.hop)) peer->traffic.add(dropped);
+  end_with(message, Errc::kTimedOut, Health::kNetworkTimeout);
 }
 
 // The home posts it itself if it serves the NI, else another shard that does.
@@ -178,8 +187,7 @@ void Sender::expire(Instant now) {
   core_.peers.for_each([&](PeerPort& peer) {
     while (auto* const head = static_cast<Message*>(peer.waiting.front())) {
       if (head->deadline >= now) break;
-      core_.causes.add(Cause::kTxDeadline);
-      end_with(*head, Errc::kTimedOut, Health::kNetworkTimeout);
+      drop_late(*head);
       remove(peer, *head);
     }
     if (!peer.waiting.empty()) core_.sweep_wanted = true;

@@ -89,7 +89,11 @@ TEST(Credits, WhatWaitsForThePeerPastItsDeadlineEnds) {
     ASSERT_EQ(user.count(EventKind::kSend), 2U);
     EXPECT_EQ(user.events[0].status.error(), Errc::kTimedOut);
     EXPECT_EQ(rig.cause(Cause::kTxDeadline, shards - 1), 2U);
-    EXPECT_EQ(rig.statistic(Statistic::kNetworkTimeout), 2U);
+    EXPECT_EQ(rig.statistic(Statistic::kDropCount, shards - 1), 2U);
+    EXPECT_EQ(rig.statistic(Statistic::kDropLength, shards - 1), 200U);
+    EXPECT_EQ(rig.port(shards - 1).traffic.get(LnetTraffic::Id::kDroppedPut), 2U);
+    EXPECT_EQ(rig.peer_port(9, shards - 1).traffic.get(LnetTraffic::Id::kDroppedPut), 2U);
+    EXPECT_EQ(rig.statistic(Statistic::kNetworkTimeout), 0U) << "too late to be anyone's fault";
     EXPECT_EQ(rig.statistic(Statistic::kSendCount), 0U);
     rig.lnds[shards - 1]->end(0);
     rig.settle();

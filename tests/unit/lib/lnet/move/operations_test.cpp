@@ -376,7 +376,7 @@ TEST_P(Operations, WithoutAPathTheSendEventSaysWhy) {
   ASSERT_EQ(user.events.size(), 1U);
   EXPECT_EQ(user.only(EventKind::kSend).status.error(), Errc::kNoRoute);
   EXPECT_EQ(site.sum(0, Cause::kTxNoPath), 1U);
-  EXPECT_EQ(site.sum(0, Statistic::kRemoteError), 1U);
+  EXPECT_EQ(site.sum(0, Statistic::kRemoteError), 0U) << "it had come to use no interface";
   EXPECT_EQ(site.sum(0, Statistic::kSendCount), 0U);
   put.target.nid = Nid::any();
   ASSERT_TRUE(site.shard(0, 0).put(md, put));

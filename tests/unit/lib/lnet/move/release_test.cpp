@@ -98,6 +98,7 @@ TEST(Release, AParkedMessageThatGoesIsDroppedOnceWhereverItsConversationIs) {
     rig.settle();
     EXPECT_EQ(rig.cause(Cause::kDroppedConnectionLost), resumed ? 0U : 1U);
     EXPECT_EQ(rig.statistic(Statistic::kDropCount), resumed ? 0U : 1U);
+    EXPECT_EQ(rig.port().traffic.get(LnetTraffic::Id::kDroppedPut), resumed ? 0U : 1U);
     EXPECT_EQ(rig.cause(Cause::kReceiveFailed), resumed ? 1U : 0U);
     for (const Event& event : target.events)
       EXPECT_EQ(event.status.error(), Errc::kReset);
