@@ -177,6 +177,7 @@ std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
     auto lnd = std::make_unique<StreamLnd>(
         StreamLndConfig{.nid = nid,
                         .arenas = &arenas_,
+                        .lazy = &world_.lazy,
                         .peers_max = remote_nis() + 16,
                         .incoming_max = remote_nis() * 5,
                         .lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s)},

@@ -261,8 +261,9 @@ void Program::begin_some(Instant now) {
 
 bool Program::begin_one(Instant now) {
   World& world = host_.world();
-  const std::uint32_t number =
-      random_.below(100) < plan_.loopback_percent ? host_.number() : host_.partner(random_);
+  // What LNet copies by itself it copies by hand: lazy memory is none for that.
+  const bool loopback = random_.below(100) < plan_.loopback_percent && !world.config.lazy_memory;
+  const std::uint32_t number = loopback ? host_.number() : host_.partner(random_);
   Host& target = *world.hosts[number];
   const Nid& nid = target.nids()[random_.below(target.nids().size())];
   const auto bound =

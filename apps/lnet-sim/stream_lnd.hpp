@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apps/lnet-sim/payload_cursor.hpp"
+#include "drivers/net/sim/lazy_memory.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/lnet/lnd.hpp"
@@ -38,6 +39,7 @@ struct StreamLndConfig {
   lnet::Nid nid;  // its address is the host's IPv4 address
   std::uint16_t port = 988;
   const ArenaTable* arenas = nullptr;
+  drivers::LazyMemory* lazy = nullptr;
   std::size_t peers_max = 64;
   std::size_t incoming_max = 64;
   Duration lnd_timeout = std::chrono::seconds(50);

@@ -100,7 +100,8 @@ std::size_t StreamLnd::take_payload(Incoming& connection, std::span<const std::b
     Fragment piece = connection.cursor.piece();
     piece.length =
         static_cast<std::uint32_t>(std::min<std::size_t>(piece.length, staged.size() - used));
-    std::memcpy(config_.arenas->bytes(piece).data(), staged.data() + used, piece.length);
+    drivers::copy_memory(config_.lazy, config_.arenas->bytes(piece).data(),
+                         staged.subspan(used, piece.length));
     connection.cursor.advance(piece.length);
     used += piece.length;
   }
