@@ -94,8 +94,16 @@ void Discovery::wait_for(PeerRecord& peer, Parcel& parcel) {
     parcel.outcome = std::unexpected(Errc::kShutdown);
     return ended_.push_back(parcel);
   }
+  PeerDiscovery& state = state_of(peer);
+  state.peer = &peer;
+  // It asked while another message had the peer discovered, and that is done. Once more would make
+  // the other one ask again, and so on without end.
+  if (up_to_date(state)) {
+    parcel.outcome = {};
+    return ended_.push_back(parcel);
+  }
   counters_.add(Id::kParked);
-  state_of(peer).parcels.push_back(parcel);
+  state.parcels.push_back(parcel);
   (void)queue(peer);
 }
 
