@@ -39,6 +39,8 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
   wanted_.reserve(wanted_max_);
   directory_.set_local(networks_.view());
   (void)ping_target_.set_discovery(parameters.discovery.get() != 0);
+  // 0@lo is there and answers before there is anything else, as in the kernel.
+  if (!ping_target_.set_interfaces({})) counters_.add(Id::kTargetFailed);
 }
 
 // Parcels.
