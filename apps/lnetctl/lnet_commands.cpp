@@ -41,7 +41,8 @@ constexpr std::array kNetAddOptions{
     flag("skip-mr-route-setup", 'k', "for the kernel's tool; has no effect"),
     number("auth-key", 'a', "N", "of kfi"),
     text("traffic-class", 'T', "CLASS", "of kfi"),
-    number("tos", 0, "N", "type of service of its packets, -1 to 255")};
+    number("tos", 0, "N", "type of service of its packets, -1 to 255"),
+    text("driver", 0, "NAME", "serve it with this driver: null (a network that only pretends)")};
 
 constexpr std::array kNetDelOptions{text("net", 'n', "NET", "the network"),
                                     text("if", 'i', "IFLIST", "only these interfaces of it"),

@@ -119,7 +119,8 @@ void add_net_verbs(VerbTable& verbs, LnetControl& control) {
                       {"skip_mr_route_setup", kFlag},
                       {"auth_key", kNumber},
                       {"traffic_class", kText},
-                      {"tos", kNumber}},
+                      {"tos", kNumber},
+                      {"driver", kText}},
              .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
                add_net(control, args, std::move(token));
              }});

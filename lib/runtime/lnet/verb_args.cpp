@@ -54,8 +54,10 @@ Outcome<void> take_lnd_tunables(const VerbArgs& args, lnet::NetId net,
     if (!number) return std::unexpected(number.error());
     if (const auto& given = *number) tunables.push_back({name, *given});
   }
-  if (const std::string traffic = text_arg(args, "traffic_class"); !traffic.empty()) {
-    tunables.push_back({"traffic_class", traffic});
+  for (const char* const name : {"traffic_class", "driver"}) {
+    if (std::string text = text_arg(args, name); !text.empty()) {
+      tunables.push_back({name, std::move(text)});
+    }
   }
   for (const lnet::LndTunable& tunable : tunables) {
     if (auto fits = check_lnd_tunable(net, tunable); !fits) return fits;
