@@ -38,7 +38,6 @@ std::size_t NullLnd::send(std::span<Transmit* const> burst) {
     NullPeer* const peer = peer_of(*transmit.next_hop);
     if (peer == nullptr) break;
     ++peer->in_flight;
-    __builtin_prefetch(&peer->waiting);  // soon looked at, when the answer is made
     transmit.lnd_state = static_cast<std::uintptr_t>(NullTxState::kQueued);
     ready_.push(transmit);
   }

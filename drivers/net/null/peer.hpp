@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "drivers/net/null/tx.hpp"
+#include "lib/base/cache_line.hpp"
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
 
@@ -24,27 +25,27 @@ enum class NullRxState : std::uint8_t {
   kResumed,  // it has come; the next flush() acts on it
 };
 
-struct NullPeer {
-  lnet::Nid nid;
+struct alignas(kCacheLine) NullPeer {
+  // What every message looks at: one line.
   lnet::PeerLink* link = nullptr;
+  TxQueue waiting;  // Transmits whose answer cannot be offered while a message is parked
+  lnet::Nid nid;
   std::uint32_t in_flight = 0;  // Transmits to this peer that have not ended
-  bool closing = false;         // release_peer() was called
-  bool permanent = false;       // belongs to the source: outlives its links
-
   // The message being received. The index of the record is the index of the handle.
-  NullRxState rx_state = NullRxState::kFree;
   std::uint32_t generation = 0;
   std::uint32_t payload_length = 0;
-  std::array<std::byte, kNullPingBytes> ping{};  // the payload if it answers a ping
+  NullRxState rx_state = NullRxState::kFree;
   bool answers_ping = false;
-  lnet::RxDecision decision;  // kResumed
+  bool closing = false;    // release_peer() was called
+  bool permanent = false;  // belongs to the source: outlives its links
+  bool event_pending = false;
 
-  TxQueue waiting;  // Transmits whose answer cannot be offered while a message is parked
-
+  lnet::RxDecision decision;                     // kResumed
+  std::array<std::byte, kNullPingBytes> ping{};  // the payload if it answers a ping
   NullPeer* next_free = nullptr;
   NullPeer* next_event = nullptr;  // hook of the device's list of peers to look at
-  bool event_pending = false;
 };
+static_assert(offsetof(NullPeer, decision) == kCacheLine);
 
 class NullPeers {
  public:
