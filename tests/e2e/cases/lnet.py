@@ -117,12 +117,12 @@ def case_a_network_comes_answers_and_goes(site):
 
 def case_net_add_names_the_driver(site):
     node = site.node("--config", two_shards(site), "--idle", "sleep")
-    works(node, "net", "add", "--net", "tcp", "--nid", "10.0.0.1@tcp", "--driver", "null", "--cpt", "[1]")
+    works(node, "net", "add", "--nid", "10.0.0.1@tcp", "--driver", "null", "--cpt", "[1]")
     shown = node.json("net", "show", "-v", "1")["net"][1]["local NI(s)"][0]
     assert shown["nid"] == "10.0.0.1@tcp" and shown["CPT"] == "[1]", shown
     works(node, "ping", "10.0.0.2@tcp", "10.0.0.3@tcp")
-    fails(node, "net", "add", "--net", "tcp", "--nid", "10.0.0.1@tcp", "--driver", "null")
-    fails(node, "net", "add", "--net", "tcp1", "--nid", "10.0.0.1@tcp1", "--driver", "null", "--cpt", "[2]")
+    fails(node, "net", "add", "--nid", "10.0.0.1@tcp", "--driver", "null")
+    fails(node, "net", "add", "--nid", "10.0.0.1@tcp1", "--driver", "null", "--cpt", "[2]")
     works(node, "net", "set", "--nid", "10.0.0.1@tcp", "--health", "500")
     health = node.json("net", "show", "-v", "2")["net"][1]["local NI(s)"][0]["health stats"]
     assert health["health value"] == 500, health
