@@ -50,7 +50,8 @@ SiteConfig site_of_seed(std::uint64_t seed) {
   if (random.chance(0.3)) site.faults.partitions = static_cast<unsigned>(random.between(1, 3));
   if (random.chance(0.4)) site.faults.peer_deletes = static_cast<unsigned>(random.between(1, 6));
   site.faults.outage = std::chrono::milliseconds(random.between(1, 4000));
-  site.lazy_memory = random.chance(0.7);
+  // A megabyte for each descriptor is too much to be real.
+  site.lazy_memory = random.chance(0.5) || traffic.size_max > 1U << 14U;
   site.discovery = random.chance(0.8);
   return site;
 }

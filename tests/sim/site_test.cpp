@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sites made up from seeds: whatever happens, what must always hold does. A failure prints the line
+// that replays it.
+#include "apps/lnet-sim/site.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plnet::sim {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kSeeds = 40;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr std::uint64_t kSeeds = 40;
+#else
+constexpr std::uint64_t kSeeds = 200;
+#endif
+#else
+constexpr std::uint64_t kSeeds = 200;
+#endif
+constexpr std::uint64_t kParts = 4;
+
+class Seeds : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(Seeds, HoldWhatMustAlwaysHold) {
+  std::uint64_t operations = 0;
+  for (std::uint64_t seed = GetParam(); seed <= kSeeds; seed += kParts) {
+    const SiteReport report = run_site(site_of_seed(seed));
+    ASSERT_EQ(report.violation, "") << "replay: lnet-sim run --seed " << seed;
+    operations += report.operations.begun;
+  }
+  EXPECT_GT(operations, kSeeds / kParts * 40);
+}
+
+INSTANTIATE_TEST_SUITE_P(Site, Seeds, testing::Range<std::uint64_t>(1, kParts + 1));
+
+TEST(Site, TheSameSeedIsTheSameRun) {
+  for (const std::uint64_t seed : {3U, 18U, 29U}) {
+    const SiteReport first = run_site(site_of_seed(seed));
+    const SiteReport second = run_site(site_of_seed(seed));
+    EXPECT_EQ(first.trace, second.trace) << "seed " << seed;
+    EXPECT_EQ(first.events, second.events) << "seed " << seed;
+    EXPECT_NE(first.trace, run_site(site_of_seed(seed + 1)).trace);
+  }
+}
+
+SiteConfig four_shards(NetKind kind) {
+  SiteConfig site;
+  site.nodes = 3;
+  site.shards = {4, 2};
+  site.nets = {{.kind = kind, .interfaces = 2}};
+  site.time = std::chrono::milliseconds(5);
+  site.traffic.size_max = 4000;
+  return site;
+}
+
+// Sender, second NID, ME and MD were on different shards.
+TEST(Site, EveryWayAcrossShardsIsTaken) {
+  for (const NetKind kind : {NetKind::kStream, NetKind::kRdma}) {
+    const SiteReport report = run_site(four_shards(kind));
+    ASSERT_EQ(report.violation, "");
+    EXPECT_GT(report.crossed_home, 0U) << "a message was begun on another shard than its home";
+    EXPECT_GT(report.crossed_match, 0U) << "an entry was on another shard than the message";
+    EXPECT_GT(report.wire.answer_away, 0U) << "an answer came to another shard than its MD's";
+    EXPECT_GT(report.wire.second_nid, 0U) << "a second NID was used";
+    EXPECT_GT(report.other_nid, 0U) << "an entry named another NID of the sender";
+    EXPECT_GT(report.wire.parked, 0U);
+  }
+}
+
+TEST(Site, OnACalmDayEverythingThatIsNotTakenAwayArrives) {
+  for (const NetKind kind : {NetKind::kStream, NetKind::kRdma}) {
+    SiteConfig site = four_shards(kind);
+    site.traffic.put_unique = site.traffic.put_lazy = 0;
+    site.traffic.unlink_percent = site.traffic.abandon_percent = 0;
+    site.traffic.size_min = 100;
+    const SiteReport report = run_site(site);
+    ASSERT_EQ(report.violation, "");
+    const LedgerTally& tally = report.operations;
+    EXPECT_EQ(tally.begun, 300U);
+    EXPECT_EQ(report.connections_lost, 0U);
+    std::uint64_t dropped = 0;
+    for (const auto& [name, count] : report.causes)
+      dropped += name.starts_with("dropped") ? count : 0;
+    EXPECT_GE(tally.delivered + tally.replies + dropped, tally.begun);
+  }
+}
+
+TEST(Site, AllFaultsTogether) {
+  SiteConfig site = four_shards(NetKind::kRdma);
+  site.nets.push_back({.kind = NetKind::kStream});
+  site.weather = Weather::kHostile;
+  site.time = std::chrono::seconds(2);
+  site.traffic.pause = std::chrono::milliseconds(20);
+  site.faults = {.kills = 3, .partitions = 3, .peer_deletes = 10};
+  const SiteReport report = run_site(site);
+  EXPECT_EQ(report.violation, "");
+  EXPECT_GT(report.kills, 0U);
+  EXPECT_GT(report.connections_lost, 0U);
+}
+
+}  // namespace
+}  // namespace plnet::sim

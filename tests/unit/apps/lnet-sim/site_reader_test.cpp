@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-sim/site_reader.hpp"
+
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace plnet::sim {
+namespace {
+
+TEST(SiteReader, WhatIsNotNamedHasItsDefault) {
+  const auto site = read_site("nodes: 3\n", "site.yaml");
+  ASSERT_TRUE(site.has_value());
+  EXPECT_EQ(site->nodes, 3U);
+  EXPECT_EQ(site->traffic.operations, TrafficPlan{}.operations);
+  ASSERT_EQ(site->nets.size(), 1U);
+}
+
+TEST(SiteReader, ReadsAllKindsOfValues) {
+  const auto site = read_site(
+      "name: x\nseed: 7\nshards: [1, 4]\nweather: hostile\ntime: 20ms\nlazy_memory: false\n"
+      "nets:\n  - kind: rdma\n    interfaces: 2\n  - kind: stream\n"
+      "traffic: {window: 8, pause: 5us}\nfaults:\n  kills: 2\n",
+      "site.yaml");
+  ASSERT_TRUE(site.has_value()) << site.error().text();
+  EXPECT_EQ(site->seed, 7U);
+  EXPECT_EQ(site->shards, (std::vector<unsigned>{1, 4}));
+  EXPECT_EQ(site->weather, Weather::kHostile);
+  EXPECT_EQ(site->time, std::chrono::milliseconds(20));
+  EXPECT_FALSE(site->lazy_memory);
+  ASSERT_EQ(site->nets.size(), 2U);
+  EXPECT_EQ(site->nets[0].kind, NetKind::kRdma);
+  EXPECT_EQ(site->nets[0].interfaces, 2U);
+  EXPECT_EQ(site->traffic.window, 8U);
+  EXPECT_EQ(site->traffic.pause, std::chrono::microseconds(5));
+  EXPECT_EQ(site->faults.kills, 2U);
+}
+
+TEST(SiteReader, SaysWhatIsWrongAndWhere) {
+  const auto site = read_site("nodes: many\nweather: sunny\ntraffic:\n  windw: 3\ntime: 5\n", "s");
+  ASSERT_FALSE(site.has_value());
+  const std::string text = site.error().text();
+  for (const char* const part :
+       {"s:1:8: nodes: 'many', expected a number", "s:2:10: weather: 'sunny'",
+        "s:4:3: unknown key 'windw'", "s:5:7: time: '5', expected a time"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace plnet::sim
