@@ -66,7 +66,7 @@ void ShardCore::count_failure(Health health, const Ni& ni, const PeerNi& peer_ni
 }
 
 void ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
-  count_failure(end.health, ni, peer_ni);
+  if (end.failed && !end.late) count_failure(end.health, ni, peer_ni);
   const LocalView& ours = local();
   const Peer* const peer = peer_ni.peer.load(std::memory_order_acquire);
   end.local_nis = static_cast<std::uint32_t>(ours.nis.size());

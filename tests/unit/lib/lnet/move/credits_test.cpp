@@ -237,6 +237,23 @@ TEST(Credits, FailuresAreCountedByTheirClassAndLowerTheInterfacesHealth) {
   }
 }
 
+TEST(Credits, AFailurePastTheDeadlineIsNobodysFault) {
+  for (const bool late : {false, true}) {
+    HeldNode rig({});
+    Recorder user;
+    ASSERT_TRUE(rig.put(rig.bind(user), 9, 1));
+    rig.settle();
+    if (late) rig.pass(std::chrono::seconds(151));
+    rig.lnds[0]->end(0, {.status = std::unexpected(Errc::kIo), .health = Health::kLocalError});
+    rig.settle();
+    EXPECT_EQ(user.only(EventKind::kSend).status.error(), Errc::kIo);
+    EXPECT_EQ(rig.statistic(Statistic::kLocalError), late ? 0U : 1U);
+    EXPECT_EQ(rig.port().failures.get(LnetFailures::Id::kLocalError), late ? 0U : 1U);
+    EXPECT_EQ(rig.node.ni(1).health.get(), late ? kHealthMax : kHealthMax - 100);
+    rig.expect_conserved();
+  }
+}
+
 TEST(Credits, AResponseThatNeverComesEndsTheDescriptorAndBlamesTheNextHop) {
   HeldNode rig({});
   Recorder user;
