@@ -103,7 +103,7 @@ void remove_from(NodeConfig& config, const lnet::PeerSelection& selection, bool 
 
 void LnetAdmin::run_steps(std::vector<LnetStep> steps, NodeConfig after, Reply<void> done) {
   desk_->attempt(
-      0, carry_out(std::move(steps)), kChangeMax,
+      0, carry_out(std::move(steps), host_->clock(), kChangeMax), 2 * kChangeMax,
       [this, after = std::move(after), done = std::move(done)](Outcome<void> out) mutable {
         if (out) config_ = std::move(after);
         done(std::move(out));

@@ -241,14 +241,17 @@ void drop_peers_on(std::vector<PeerConfig>& peers, const std::vector<NetId>& net
     std::erase_if(peer.nids, gone);
 }
 
-LnetDesk::Attempt carry_out(std::vector<LnetStep> steps) {
-  return [steps = std::move(steps), next = std::size_t{0}, back = false,
-          why = Error{}](Node& node) mutable -> Outcome<Progress> {
+LnetDesk::Attempt carry_out(std::vector<LnetStep> steps, const Clock& clock, Duration bound) {
+  return [steps = std::move(steps), next = std::size_t{0}, back = false, why = Error{}, &clock,
+          deadline = clock.now() + bound](Node& node) mutable -> Outcome<Progress> {
     for (std::size_t count = 0; count < kStepsAtOnce; ++count) {
       if (back && next == 0) return std::unexpected(why);
       if (!back && next == steps.size()) return Progress::kDone;
-      const auto done = back ? steps[next - 1].undo(node) : steps[next].act(node);
-      if (done && *done == Progress::kAgain) return Progress::kAgain;
+      auto done = back ? steps[next - 1].undo(node) : steps[next].act(node);
+      if (done && *done == Progress::kAgain) {
+        if (back || clock.now() < deadline) return Progress::kAgain;
+        done = failure(Errc::kTimedOut, "LNet has not let go of a former interface in time");
+      }
       if (!back && !done) {
         back = true;
         why = done.error();

@@ -35,8 +35,10 @@ struct LnetStep {
 // The peers that are left when these networks have gone.
 void drop_peers_on(std::vector<lnet::PeerConfig>& peers, const std::vector<lnet::NetId>& nets);
 
-// Carries them out, a few at a time; when one fails, takes back those before it, then says why.
-[[nodiscard]] LnetDesk::Attempt carry_out(std::vector<LnetStep> steps);
+// Carries them out, a few at a time; when one fails, or has to wait for longer than `bound`, takes
+// back those before it, then says why.
+[[nodiscard]] LnetDesk::Attempt carry_out(std::vector<LnetStep> steps, const Clock& clock,
+                                          Duration bound);
 
 void set_parameters(lnet::Node& node, const lnet::ParameterValues& values);
 

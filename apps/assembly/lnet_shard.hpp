@@ -18,7 +18,8 @@ class LnetShard final : public runtime::QuiescenceHook {
 
   // The shard's thread, between turns; or anybody before there is one. Null: none any more.
   void set_node_owner(lnet::Node* node) {
-    if (node == nullptr && node_ != nullptr) node_->offline(number_);
+    if (node == node_) return;  // not written without need: others may look
+    if (node == nullptr) node_->offline(number_);
     node_ = node;
   }
   [[nodiscard]] lnet::Node* node_owner() const { return node_; }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/lnet_changes.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using Progress = LnetDesk::Progress;
+
+lnet::Nid nid(const char* text) {
+  return lnet::parse_nid(text).value();
+}
+
+// A node that nobody turns: steps are called with it.
+struct Still {
+  Still() {
+    lnet::NodeSetup setup;
+    setup.shard_limits = {.peer_ports = 16,
+                          .extra_links = 4,
+                          .messages = 8,
+                          .receives = 8,
+                          .descriptors = 64,
+                          .match_entries = 64};
+    setup.coordinator.peers = {.peers = 8,
+                               .peer_nis = 16,
+                               .peers_over_2 = 2,
+                               .peers_over_8 = 2,
+                               .peers_over_40 = 2,
+                               .kept_for_own = 0};
+    setup.coordinator.exchanges = 4;
+    bytes.resize(lnet::Coordinator::memory_bytes(setup.coordinator));
+    EXPECT_TRUE(arenas.add({.base = bytes.data(), .size = bytes.size()}));
+    setup.arenas = &arenas;
+    setup.control_memory = {.at = {.arena = 0, .offset = 0}, .bytes = bytes};
+    setup.doorbells = bells;
+    node = std::make_unique<lnet::Node>(setup);
+  }
+
+  std::vector<std::byte> bytes;
+  ArenaTable arenas;
+  SilentDoorbell bell;
+  std::array<Doorbell*, 1> bells{&bell};
+  std::unique_ptr<lnet::Node> node;
+};
+
+const ManualClock kStandsStill;
+constexpr Duration kBound = std::chrono::seconds(1);
+
+struct Script {
+  std::string log;
+
+  LnetStep step(char name, Outcome<Progress> result = Progress::kDone, int again = 0) {
+    return {.act = [this, name, result, again](lnet::Node&) mutable -> Outcome<Progress> {
+              log += name;
+              if (again-- > 0) return Progress::kAgain;
+              return result;
+            },
+            .undo = [this, name](lnet::Node&) -> Outcome<Progress> {
+              log += std::string("-") + name;
+              return Progress::kDone;
+            }};
+  }
+};
+
+TEST(LnetChanges, StepsAreCarriedOutInOrder) {
+  Still still;
+  Script script;
+  auto attempt =
+      carry_out({script.step('a'), script.step('b'), script.step('c')}, kStandsStill, kBound);
+  EXPECT_EQ(attempt(*still.node).value(), Progress::kDone);
+  EXPECT_EQ(script.log, "abc");
+}
+
+TEST(LnetChanges, WhatWasDoneIsTakenBackWhenALaterStepFails) {
+  Still still;
+  Script script;
+  auto attempt = carry_out(
+      {script.step('a'), script.step('b'), script.step('c', failure(Errc::kNoMemory, "full"))},
+      kStandsStill, kBound);
+  const auto done = attempt(*still.node);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().what, "full");
+  EXPECT_EQ(script.log, "abc-b-a");
+}
+
+TEST(LnetChanges, AStepThatMustWaitIsTriedAgainAndNoOtherBeforeIt) {
+  Still still;
+  Script script;
+  auto attempt =
+      carry_out({script.step('a', Progress::kDone, 2), script.step('b')}, kStandsStill, kBound);
+  EXPECT_EQ(attempt(*still.node).value(), Progress::kAgain);
+  EXPECT_EQ(attempt(*still.node).value(), Progress::kAgain);
+  EXPECT_EQ(attempt(*still.node).value(), Progress::kDone);
+  EXPECT_EQ(script.log, "aaab");
+}
+
+TEST(LnetChanges, WhatWaitsForTooLongIsTakenBack) {
+  Still still;
+  Script script;
+  ManualClock clock;
+  auto attempt = carry_out({script.step('a'), script.step('b', Progress::kAgain)}, clock, kBound);
+  EXPECT_EQ(attempt(*still.node).value(), Progress::kAgain);
+  clock.advance(kBound);
+  const auto done = attempt(*still.node);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::kTimedOut);
+  EXPECT_EQ(script.log, "abb-a");
+}
+
+TEST(LnetChanges, ManyStepsTakeSeveralTurns) {
+  Still still;
+  Script script;
+  std::vector<LnetStep> steps;
+  for (int i = 0; i < 100; ++i)
+    steps.push_back(script.step('x'));
+  auto attempt = carry_out(std::move(steps), kStandsStill, kBound);
+  unsigned turns = 1;
+  while (attempt(*still.node).value() == Progress::kAgain)
+    ++turns;
+  EXPECT_GT(turns, 1U);
+  EXPECT_EQ(script.log, std::string(100, 'x'));
+}
+
+TEST(LnetChanges, APeerThatCannotBeMadeWholeIsNotMadeAtAll) {
+  Still still;
+  const lnet::PeerConfig first{.primary = nid("10.0.0.5@tcp"),
+                               .nids = {nid("10.0.0.5@tcp"), nid("10.0.0.6@tcp")}};
+  const lnet::PeerConfig second{.primary = nid("10.0.0.7@tcp"),
+                                .nids = {nid("10.0.0.7@tcp"), nid("10.0.0.6@tcp")}};
+  LnetStep add_first = delete_peer_step(first);
+  LnetStep add_second = delete_peer_step(second);
+  EXPECT_EQ(add_first.undo(*still.node).value(), Progress::kDone);
+  EXPECT_FALSE(add_second.undo(*still.node));  // the NID is the first one's
+  auto& directory = still.node->coordinator().directory();
+  EXPECT_EQ(directory.peer_of(nid("10.0.0.7@tcp")), nullptr);
+  ASSERT_NE(directory.peer_of(nid("10.0.0.6@tcp")), nullptr);
+  EXPECT_EQ(directory.peer_of(nid("10.0.0.6@tcp"))->primary, nid("10.0.0.5@tcp"));
+}
+
+TEST(LnetChanges, PeersGoWithTheNetworkOfTheirPrimary) {
+  std::vector<lnet::PeerConfig> peers{
+      {.primary = nid("1.1.1.1@tcp"), .nids = {nid("1.1.1.1@tcp"), nid("1.1.1.1@o2ib")}},
+      {.primary = nid("2.2.2.2@o2ib"), .nids = {nid("2.2.2.2@o2ib"), nid("2.2.2.2@tcp")}}};
+  drop_peers_on(peers, {lnet::make_net(lnet::NetType::kTcp)});
+  ASSERT_EQ(peers.size(), 1U);
+  EXPECT_EQ(peers[0].nids, std::vector{nid("2.2.2.2@o2ib")});
+}
+
+TEST(LnetChanges, WhatNobodyCarriesOutIsRefused) {
+  const auto code = [](auto change) {
+    lnet::NodeConfig config;
+    change(config);
+    const auto able = check_supported(config);
+    return able ? Errc::kExists : able.error().code;
+  };
+  EXPECT_EQ(code([](auto& config) { config.routing = true; }), Errc::kNotSupported);
+  EXPECT_EQ(code([](auto& config) { config.routes.push_back({}); }), Errc::kNotSupported);
+  EXPECT_EQ(code([](auto& config) { config.buffers.tiny = 512; }), Errc::kNotSupported);
+  EXPECT_EQ(code([](auto& config) { config.udsps.push_back({}); }), Errc::kNotSupported);
+  EXPECT_EQ(code([](auto& config) { config.ip2nets_text = "tcp 10.*.*.*"; }), Errc::kNotSupported);
+  EXPECT_TRUE(check_supported({}));
+}
+
+}  // namespace
+}  // namespace plnet::apps
