@@ -153,7 +153,7 @@ void MatchTable::end_with_unlink_event(Descriptor& md) {
 void MatchTable::retire(Descriptor& md) {
   if (md.state == Descriptor::State::kLive) {
     md.state = Descriptor::State::kUnlinked;
-    timers_.cancel(md.response_timer);
+    stop_waiting(md);
     if (md.attached) leave_entry(md);
   }
   if (md.pins != 0) return;
@@ -365,7 +365,10 @@ Result<Grant> MatchTable::start(const MdHandle& handle, const StartRequest& requ
   // One timer for the MD, not for the operation: the latest one counts.
   if ((get || request.ack) &&
       tracks_response(request.type, md->options, request.tracking, request.internal)) {
-    if (!md->response_timer.running()) md->next_hop.peer_ni = kNoPeerNi;
+    if (!md->response_timer.running()) {
+      md->next_hop.peer_ni = kNoPeerNi;
+      counters_.add(Id::kAwaited);
+    }
     timers_.start(md->response_timer, request.response_deadline);
   }
   fill(*grant, *md, EventKind::kSend, 0, md->length);
@@ -383,7 +386,12 @@ void Descriptor::on_response_timeout(Timer& /*timer*/, Instant /*now*/) {
 }
 
 // lustre-release lnet/lnet/lib-move.c: lnet_finalize_expired_responses()
+void MatchTable::stop_waiting(Descriptor& md) {
+  if (timers_.cancel(md.response_timer)) counters_.subtract(Id::kAwaited);
+}
+
 void MatchTable::expire(Descriptor& md) {
+  counters_.subtract(Id::kAwaited);
   PLNET_CHECK(md.state == Descriptor::State::kLive, "tracked beyond its end");
   ResponseTimeout timeout{.md = handle_of(md)};
   if (md.next_hop.peer_ni != kNoPeerNi) timeout.next_hop = md.next_hop;
@@ -401,7 +409,7 @@ Result<void> MatchTable::end(const Grant& grant, Result<void> status, bool unpin
   Descriptor& md = pinned(grant);
   if (unpin) --md.pins;
   const bool unlinked = md.unlinkable();
-  if (md.pins == 0 && md.threshold == kThresholdInfinite) timers_.cancel(md.response_timer);
+  if (md.pins == 0 && md.threshold == kThresholdInfinite) stop_waiting(md);
   EventHandler* handler = md.handler;
   if (handler == nullptr) {
     if (unlinked) retire(md);
@@ -456,7 +464,7 @@ void MatchTable::end_quarantine(const Grant& grant) {
   if (md.unlinkable()) {
     end_with_unlink_event(md);
   } else if (md.pins == 0 && md.threshold == kThresholdInfinite) {
-    timers_.cancel(md.response_timer);
+    stop_waiting(md);
   }
 }
 

@@ -34,6 +34,7 @@ namespace plnet::lnet {
   X(kMdsInUse, "mds_in_use", "mds", kGauge, "memory descriptors attached or bound, unlinked ones under way included") \
   X(kMesInUse, "mes_in_use", "mes", kGauge, "match entries attached")                                             \
   X(kQuarantined, "mds_quarantined", "operations", kGauge, "ended with an error whose memory a peer may still reach") \
+  X(kAwaited, "responses_awaited", "mds", kGauge, "that wait for an ACK or REPLY, with a deadline")                 \
   X(kNoDescriptor, "md_alloc_failures", "calls", kCount, "attach or bind refused: all descriptors in use")          \
   X(kStarted, "operations_started", "operations", kCount, "PUT and GET begun by this shard")                        \
   X(kStartRefused, "start_refused", "operations", kCount, "PUT and GET refused: MD unlinked, attached or exhausted") \
@@ -183,6 +184,7 @@ class MatchTable {
   void end_with_unlink_event(Descriptor& md);
   void retire(Descriptor& md);
   void leave_entry(Descriptor& md);
+  void stop_waiting(Descriptor& md);
   void expire(Descriptor& md);
 
   const MatchTableSetup setup_;

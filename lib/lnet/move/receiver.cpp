@@ -2,6 +2,8 @@
 // The first half of a message's way in: from its header to the decision.
 #include "lib/lnet/move/receiver.hpp"
 
+#include <algorithm>
+
 #include "lib/lnet/move/sender.hpp"
 
 namespace plnet::lnet {
@@ -93,8 +95,26 @@ Receiver::Decision Receiver::meet_sender(Receive& receive) {
   return begin(receive);
 }
 
+// Came through a gateway by which this node would not answer (lustre-release
+// lnet/lnet/lib-move.c: lnet_parse()).
+bool Receiver::came_asymmetrically(const Receive& receive) const {
+  if (core_.shared.parameters.drop_asym_route.get() == 0 || receive.peer == nullptr) return false;
+  const NetId source_net = receive.header.source.net();
+  if (source_net == receive.from.net()) return false;
+  const RemoteNet* const net = core_.routes().net(source_net);
+  if (net == nullptr) return true;
+  const Peer* const gateway = receive.peer->peer_ni->peer.load(std::memory_order_acquire);
+  return std::ranges::none_of(net->routes, [&](const Route* route) {
+    return route->gateway.load(std::memory_order_acquire) == gateway;
+  });
+}
+
 Receiver::Decision Receiver::begin(Receive& receive) {
   const MessageHeader& header = receive.header;
+  if (came_asymmetrically(receive)) {
+    receive.cause = Cause::kDroppedAsymRoute;
+    return drop(receive);
+  }
   receive.initiator = header.source;
   PeerNi* source = receive.peer == nullptr ? nullptr : receive.peer->peer_ni;
   if (source != nullptr) {

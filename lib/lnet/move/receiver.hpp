@@ -48,6 +48,7 @@ class Receiver {
   // Where it arrived. Each returns the decision, or nothing if it has to be waited for.
   using Decision = std::optional<RxDecision>;
   Decision meet_sender(Receive& receive);
+  [[nodiscard]] bool came_asymmetrically(const Receive& receive) const;
   Decision begin(Receive& receive);
   Decision ask_owner(Receive& receive);
   Decision ask_here_first(Receive& receive);

@@ -4,7 +4,7 @@
 //
 // An errand makes two tours of the shards. First it goes to each and from there to the home: what
 // that shard had sent to the home before is then there too. The home ends what waits and waits for
-// what is under way. On the second tour each shard has its LNDs release their links, the home last.
+// what is under way. On the second tour each shard has its LNDs release their links.
 #pragma once
 
 #include "lib/base/pool.hpp"

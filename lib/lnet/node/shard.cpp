@@ -80,6 +80,8 @@ unsigned Shard::poll(Instant now) {
   work += sender_.launch_all();
   for (const auto& port : ports_)
     work += port->flush(now);
+  core_.statistics.set(Statistic::kTrackersAlloc,
+                       core_.match.counters().get(MatchCounters::Id::kAwaited));
   if (core_.sweep_wanted && !sweep_timer_.running()) {
     core_.timers.start(sweep_timer_, now + kSweepInterval);
   }
