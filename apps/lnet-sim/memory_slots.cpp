@@ -29,13 +29,12 @@ std::uint32_t MemorySlots::take() {
   return slot;
 }
 
-bool MemorySlots::give(std::uint32_t slot, bool poison) {
+void MemorySlots::give(std::uint32_t slot, bool poison) {
   if (poison) {
     slots_[slot].poison = next_poison_ += 2;
     lazy_.fill(memory(slot, 0, bytes_), {slots_[slot].poison, 0, bytes_});
   }
   free_.push_back(slot);
-  return true;
 }
 
 std::span<const Fragment> MemorySlots::fragments(std::uint32_t slot, std::uint32_t length,

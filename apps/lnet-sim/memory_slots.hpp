@@ -23,8 +23,7 @@ class MemorySlots {
 
   // kNone: all are in use.
   [[nodiscard]] std::uint32_t take();
-  // False: somebody has written there.
-  [[nodiscard]] bool give(std::uint32_t slot, bool poison);
+  void give(std::uint32_t slot, bool poison);
   // What take() found in the slot that it gave out last.
   [[nodiscard]] bool clean() const { return clean_; }
 

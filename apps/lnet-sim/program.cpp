@@ -142,7 +142,8 @@ Program::Record* Program::take_record(Record::Kind kind, std::uint32_t length) {
 
 void Program::give_back(Record& record) {
   record.live = false;
-  (void)host_.slots().give(record.slot, record.kind != Record::Kind::kSource);
+  const bool poison = plan_.poison_percent >= 100 || random_.below(100) < plan_.poison_percent;
+  host_.slots().give(record.slot, poison && record.kind != Record::Kind::kSource);
   records_.give(&record);
 }
 

@@ -38,6 +38,8 @@ struct TrafficPlan {
   unsigned abandon_percent = 3;    // of all: the initiator unlinks its own descriptor
   unsigned loopback_percent = 2;
   unsigned partners = 0;  // nodes that a node talks to; 0: all
+  // Of slots given back: filled with poison, to see who writes there afterwards.
+  unsigned poison_percent = 100;
   bool scattered = true;  // descriptors of several fragments
 };
 

@@ -151,6 +151,7 @@ void read_traffic(Reader& reader, const Node& node, TrafficPlan& plan) {
       reader.number("truncate_percent", plan.truncate_percent, 0, 100),
       reader.number("unlink_percent", plan.unlink_percent, 0, 100),
       reader.number("abandon_percent", plan.abandon_percent, 0, 100),
+      reader.number("poison_percent", plan.poison_percent, 0, 100),
       reader.number("loopback_percent", plan.loopback_percent, 0, 100),
       reader.number("partners", plan.partners, 0, 64),
       reader.flag("scattered", plan.scattered),

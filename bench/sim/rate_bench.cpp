@@ -26,6 +26,7 @@ sim::SiteConfig site_of(sim::NetKind kind, bool ack) {
   site.traffic.abandon_percent = site.traffic.loopback_percent = 0;
   site.traffic.partners = 3;
   site.traffic.scattered = false;
+  site.traffic.poison_percent = 5;
   site.lazy_memory = false;
   return site;
 }
