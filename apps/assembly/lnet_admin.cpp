@@ -52,10 +52,10 @@ void LnetAdmin::enqueue(Change change, lnet::Reply<void> done) {
 
 void LnetAdmin::next_change() {
   if (changes_.empty()) return;
-  auto [change, done] = std::move(changes_.front());
+  auto next = std::move(changes_.front());
   changes_.pop_front();
   changing_ = true;
-  change([this, done = std::move(done)](Outcome<void> outcome) mutable {
+  next.first([this, done = std::move(next.second)](Outcome<void> outcome) mutable {
     changing_ = false;
     done(std::move(outcome));
     if (!changing_) next_change();
