@@ -11,7 +11,7 @@ using namespace lnet;
 
 namespace {
 
-constexpr std::size_t kExchanges = 8;
+constexpr std::size_t kExchanges = 4;
 constexpr std::uint32_t kSlotAlign = 64;
 
 // 10.NET.HIGH.LOW; the network says which of its interfaces.
@@ -33,6 +33,10 @@ CoordinatorLimits coordinator_limits(std::size_t peer_nis) {
   limits.exchanges = kExchanges;
   limits.waiting_for_peers = 256;
   return limits;
+}
+
+std::size_t shards_max(const SiteConfig& config) {
+  return *std::ranges::max_element(config.shards);
 }
 
 std::uint32_t slot_bytes_of(const TrafficPlan& plan) {
@@ -82,7 +86,7 @@ RdmaLndConfig Host::rdma_config() const {
           .arenas = &arenas_,
           .lazy = &world_.lazy,
           .peers_max = remote_nis() + 16,
-          .pairs_max = per_net * 6,
+          .pairs_max = per_net * (shards_max(world_.config) + 2),
           .lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s)};
 }
 
@@ -179,7 +183,7 @@ std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
                         .arenas = &arenas_,
                         .lazy = &world_.lazy,
                         .peers_max = remote_nis() + 16,
-                        .incoming_max = remote_nis() * 5,
+                        .incoming_max = remote_nis() * (shards_max(world_.config) + 1),
                         .lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s)},
         *device.tap);
     device.stream = lnd.get();
