@@ -27,7 +27,7 @@ CoordinatorLimits coordinator_limits(std::size_t peer_nis) {
                   .peer_nis = peer_nis,
                   .peers_over_2 = peer_nis / 2 + 1,
                   .peers_over_8 = 1,
-                  .peers_over_40 = 1,
+                  .peers_over_40 = 0,
                   .strangers_per_second = 1'000'000'000,
                   .kept_for_own = 0};
   limits.exchanges = kExchanges;
@@ -135,7 +135,8 @@ void Host::start() {
                         .messages = traffic,
                         .receives = traffic,
                         .descriptors = slot_count() + 32,
-                        .match_entries = slot_count() + 32};
+                        .match_entries = slot_count() + 32,
+                        .routes = 16};
   setup.coordinator = coordinator_limits(remote_nis() + 4);
   setup.interface_cookie = cookie_;
   setup.arenas = &arenas_;

@@ -76,7 +76,7 @@ class Node {
       ni.net = id;
       ni.number = static_cast<std::uint16_t>(nis_.size());
       ni.nid = Nid::of(type_of_net(id), number_of_net(id), ni.number);
-      ni.tx_credits = &credits_.emplace_back();
+      ni.tx_credits = credits_.emplace_back().data();
       for (unsigned shard = 0; shard < 4; ++shard) {
         ni.shards.set(shard);
         (*ni.tx_credits)[shard].tx_credits.set(64);

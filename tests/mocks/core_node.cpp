@@ -46,7 +46,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
 
   const auto add_ni = [&](const Nid& nid) {
     auto ni = std::make_unique<Ni>();
-    credit_views_.push_back(std::make_unique<std::array<Ni::CreditView, kShardsMax>>());
+    credit_views_.push_back(std::make_unique<Ni::CreditView[]>(kShardsMax));
     ni->nid = nid;
     ni->net = nid.net();
     ni->number = static_cast<std::uint16_t>(nis_.size());

@@ -87,7 +87,7 @@ class CoreNode final : public lnet::PeerRequests,
   std::unique_ptr<MailboxGrid<lnet::Parcel>> mail_;
   lnet::NodeShared shared_;
   std::vector<std::unique_ptr<lnet::Ni>> nis_;
-  std::vector<std::unique_ptr<std::array<lnet::Ni::CreditView, lnet::kShardsMax>>> credit_views_;
+  std::vector<std::unique_ptr<lnet::Ni::CreditView[]>> credit_views_;
   std::vector<lnet::Ni*> ni_pointers_;
   std::vector<Relaxed<std::uint32_t>> priorities_;
   lnet::LocalView local_;

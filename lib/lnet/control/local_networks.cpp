@@ -9,12 +9,25 @@
 
 namespace plnet::lnet {
 
+namespace {
+
+// Entries of a table by shard, up to the last that serves the NI.
+std::size_t room_for(const ShardSet& shards) {
+  std::size_t room = kShardsMax;
+  while (room > 1 && !shards[room - 1])
+    --room;
+  return room;
+}
+
+}  // namespace
+
 LocalNetworks::LocalNetworks(Qsbr& qsbr) : qsbr_(qsbr), loopback_(std::make_unique<Place>()) {
   Ni& lo = loopback_->ni;
   lo.nid = Nid::of(NetType::kLoopback, 0, 0);
   lo.net = lo.nid.net();
   lo.shards.set();
-  lo.tx_credits = &loopback_->tx_credits;
+  loopback_->tx_credits = std::make_unique<Ni::CreditView[]>(kShardsMax);
+  lo.tx_credits = loopback_->tx_credits.get();
   publish();
 }
 
@@ -58,7 +71,8 @@ Outcome<Ni*> LocalNetworks::add(const NiSetup& config) {
   ni.interfaces = config.interfaces;
   ni.shards = config.shards;
   ni.lnd_timeout = config.lnd_timeout;
-  ni.tx_credits = &place->tx_credits;
+  place->tx_credits = std::make_unique<Ni::CreditView[]>(room_for(config.shards));
+  ni.tx_credits = place->tx_credits.get();
   places_.push_back(std::move(place));
   publish();
   return &ni;

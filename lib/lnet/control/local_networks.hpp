@@ -57,7 +57,7 @@ class LocalNetworks {
   // An NI, and what its views point to.
   struct Place {
     Ni ni;
-    std::array<Ni::CreditView, kShardsMax> tx_credits;
+    std::unique_ptr<Ni::CreditView[]> tx_credits;
     Qsbr::Grace grace = 0;
     bool released = false;
   };

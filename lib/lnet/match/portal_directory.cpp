@@ -7,9 +7,17 @@ namespace plnet::lnet {
 
 static_assert(kShardsMax <= 64, "a portal's shards are one word");
 
-PortalDirectory::PortalDirectory(unsigned shards) : shards_(shards) {
+namespace {
+
+unsigned checked_count(unsigned shards) {
   PLNET_CHECK(shards > 0 && shards <= kShardsMax, "a node has 1 to kShardsMax shards");
+  return shards;
 }
+
+}  // namespace
+
+PortalDirectory::PortalDirectory(unsigned shards)
+    : shards_(checked_count(shards)), rows_(std::make_unique<Row[]>(shards)) {}
 
 Result<void> PortalDirectory::claim(PortalId portal, PortalKind wanted) {
   PLNET_CHECK(wanted != PortalKind::kUnset, "a claim is for one kind");

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "lib/base/cache_line.hpp"
 #include "lib/base/relaxed.hpp"
@@ -76,7 +77,7 @@ class PortalDirectory {
 
   const unsigned shards_;
   alignas(kNoSharing) std::array<Portal, kPortalsMax> portals_;
-  std::array<Row, kShardsMax> rows_;
+  const std::unique_ptr<Row[]> rows_;  // by shard
 };
 
 }  // namespace plnet::lnet

@@ -13,7 +13,7 @@ namespace plnet::lnet {
 NiPort::NiPort(Ni& ni, ShardId shard, std::int32_t credits, std::size_t messages,
                std::size_t receives, Sender& sender, Receiver& receiver, Releaser& releaser)
     : ni_(ni),
-      credit_view_((*ni.tx_credits)[shard].tx_credits),
+      credit_view_(ni.tx_credits[shard].tx_credits),
       sender_(sender),
       receiver_(receiver),
       releaser_(releaser),

@@ -36,7 +36,8 @@ ShardCore::ShardCore(NodeShared& node, ShardId number, std::uint16_t cpt_number,
              .descriptors = node.limits.descriptors,
              .entries = node.limits.match_entries},
             *node.portals, timers, identity, hooks),
-      sequences({.peer_nets = node.peer_nis, .peer_nis = node.peer_nis}) {}
+      sequences(
+          {.peer_nets = node.peer_nis, .peer_nis = node.peer_nis, .routes = node.limits.routes}) {}
 
 void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
   parcel.step = step;

@@ -33,6 +33,7 @@ struct ShardLimits {
   std::size_t receives = 8192;
   std::size_t descriptors = 16384;
   std::size_t match_entries = 16384;
+  std::size_t routes = kRoutesMax;  // of the node
 };
 
 // Constant after start, but for what is atomic.

@@ -12,6 +12,8 @@ namespace {
 
 // Peer NIs being taken away at a time; the others wait their turn.
 constexpr std::size_t kErrands = 64;
+// Nothing here is retired by callback: all that goes waits for a grace period of its own.
+constexpr std::size_t kRetired = 1;
 
 std::vector<std::vector<ShardId>> by_cpt(const std::vector<std::uint16_t>& cpt_of_shard) {
   std::vector<std::vector<ShardId>> shards(std::ranges::max(cpt_of_shard) + 1U);
@@ -101,7 +103,7 @@ struct Node::UnplugNi final : Call {
 
 Node::Node(const NodeSetup& setup)
     : setup_(setup),
-      qsbr_(setup.cpt_of_shard.size(), setup.coordinator.peers.peer_nis * 4 + 1024),
+      qsbr_(setup.cpt_of_shard.size(), kRetired),
       placement_(CptHash(std::ranges::max(setup.cpt_of_shard) + 1U, setup.cpt_hash),
                  by_cpt(setup.cpt_of_shard)),
       portals_(static_cast<unsigned>(setup.cpt_of_shard.size())),

@@ -60,7 +60,7 @@ struct alignas(kNoSharing) Ni {
   struct alignas(kCacheLine) CreditView {
     Relaxed<std::int32_t> tx_credits;
   };
-  std::array<CreditView, kShardsMax>* tx_credits = nullptr;
+  CreditView* tx_credits = nullptr;  // by shard
 
   [[nodiscard]] std::int32_t tx_credits_of_all() const;
 };
@@ -96,7 +96,7 @@ inline std::int32_t Ni::tx_credits_of_all() const {
   static_assert(kShardsMax <= 64);
   std::int32_t sum = 0;
   for (std::uint64_t rest = shards.to_ullong(); rest != 0; rest &= rest - 1) {
-    sum += (*tx_credits)[static_cast<unsigned>(std::countr_zero(rest))].tx_credits.get();
+    sum += tx_credits[static_cast<unsigned>(std::countr_zero(rest))].tx_credits.get();
   }
   return sum;
 }

@@ -9,7 +9,7 @@ namespace {
 
 // Old views that may wait for readers: more of them would not come while a shard takes a turn.
 std::size_t with_room_for_old(std::size_t peers) {
-  return peers + std::max(peers / 4, std::size_t{4});
+  return peers + std::min(std::max(peers / 4, std::size_t{4}), peers + 1);
 }
 
 template <class Object>

@@ -51,7 +51,7 @@ class Site {
       ni.net = id;
       ni.number = static_cast<std::uint16_t>(nis_.size());  // beside the loopback's 0
       ni.nid = nid_on(id, 0x0a000001 + ni.number);
-      ni.tx_credits = &credits_.emplace_back();
+      ni.tx_credits = credits_.emplace_back().data();
       ni.shards[0] = ni.shards[5] = true;
       set_credits(ni, credits);
       group.push_back(&ni);
