@@ -42,7 +42,7 @@ class LnetDesk {
   using Attempt = std::move_only_function<Outcome<Progress>(lnet::Node& node)>;
 
   // All outlive the desk.
-  LnetDesk(LnetHost& host, runtime::EventLoop& loop) : host_(host), loop_(loop), home_(kRing) {}
+  LnetDesk(LnetHost& host, runtime::EventLoop& loop) : host_(host), loop_(loop) {}
   ~LnetDesk();
   LnetDesk(const LnetDesk&) = delete;
   LnetDesk& operator=(const LnetDesk&) = delete;
@@ -82,14 +82,14 @@ class LnetDesk {
   void try_again(std::shared_ptr<Trial> trial);
   void collect_home();
 
+  SpscRing<Homecoming*> home_{kRing};
+  runtime::EventDoorbell home_bell_;
   LnetHost& host_;
   runtime::EventLoop& loop_;
+  std::size_t errands_ = 0;
   std::vector<runtime::Poller*> pollers_;  // empty: nobody turns
   std::vector<std::deque<Order>> waiting_;
   std::vector<std::size_t> out_;
-  SpscRing<Homecoming*> home_;
-  runtime::EventDoorbell home_bell_;
-  std::size_t errands_ = 0;
 };
 
 }  // namespace plnet::apps
