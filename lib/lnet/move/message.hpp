@@ -23,6 +23,7 @@ struct Message : Parcel, Transmit {
   Nid router = Nid::any();     // responses: the gateway that brought the request
   Grant grant;                 // requests: of their descriptor
   Receive* answers = nullptr;  // responses: what is answered
+  Instant begun{};
   bool recovery = false;
 
   // The path that was chosen.

@@ -20,6 +20,7 @@ Message* Sender::make(MessageType type) {
   if (message == nullptr) return nullptr;
   message->origin = core_.id;
   message->outcome = {};
+  message->begun = core_.now;
   message->header.type = type;
   message->header.source_pid = core_.shared.pid;
   message->header.payload_length = 0;
@@ -199,6 +200,10 @@ void Sender::launch(Message& message, PeerNi* target) {
     return core_.post(message, core_.shared.coordinator, ParcelStep::kWantPeer);
   }
   if (must_be_discovered(message, *target)) {
+    // A peer that is never done with being discovered does not keep a message for ever.
+    if (core_.now - message.begun > core_.shared.parameters.transaction_timeout()) {
+      return refuse(message, Errc::kTimedOut, Health::kLocalTimeout, Cause::kTxDiscovery);
+    }
     return core_.post(message, core_.shared.coordinator, ParcelStep::kDiscover);
   }
   choose_path(message, target);
