@@ -79,7 +79,7 @@ class Node {
       ni.tx_credits = credits_.emplace_back().data();
       for (unsigned shard = 0; shard < 4; ++shard) {
         ni.shards.set(shard);
-        (*ni.tx_credits)[shard].tx_credits.set(64);
+        ni.tx_credits[shard].tx_credits.set(64);
       }
       group.push_back(&ni);
       local_.nis.push_back(&ni);

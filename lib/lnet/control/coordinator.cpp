@@ -14,6 +14,8 @@ namespace {
 
 // How soon to look again whether readers and homes have let go.
 constexpr Duration kLookAgain = std::chrono::milliseconds(1);
+// How often those are looked through that wait for their turn.
+constexpr Duration kExpireInterval = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -126,6 +128,10 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
   push_target_.grow(discovery_.wanted_push_bytes());
   if (!shut_ && !push_target_.step()) counters_.add(Id::kTargetFailed);
   done += discovery_.step(budget);
+  if (now >= next_expiry_) {
+    discovery_.expire(now - parameters_.transaction_timeout());
+    next_expiry_ = now + kExpireInterval;
+  }
   node_ping_.step(now);
   while (Parcel* parcel = discovery_.take_ended()) {
     host_.wait_over(*parcel);
@@ -139,7 +145,9 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
 Instant Coordinator::next_deadline(Instant now) {
   if (discovery_.has_work() || (!shut_ && !push_target_.posted())) return now;
   const bool waiting = directory_.waiting() || !wanted_.empty() || !removed_.empty();
-  return std::min(waiting ? now + kLookAgain : Instant::max(), node_ping_.next_deadline());
+  Instant next = std::min(waiting ? now + kLookAgain : Instant::max(), node_ping_.next_deadline());
+  if (discovery_.starved()) next = std::min(next, std::max(now, next_expiry_));
+  return next;
 }
 
 // Local NIs.

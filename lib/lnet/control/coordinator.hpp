@@ -147,6 +147,7 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   std::vector<Ni*> removed_;  // to be released when readers have passed
   std::vector<Ni*> releasing_;
   bool room_has_come_ = false;
+  Instant next_expiry_{};
   bool shut_ = false;
 };
 

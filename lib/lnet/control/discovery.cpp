@@ -149,6 +149,21 @@ void Discovery::end_parcels(PeerDiscovery& state, Result<void> outcome) {
   }
 }
 
+void Discovery::expire(Instant before) {
+  const auto expire_in = [&](IntrusiveList<PeerDiscovery>& peers) {
+    peers.for_each([&](PeerDiscovery& state) {
+      while (!state.parcels.empty() && state.parcels.front()->waits_since < before) {
+        Parcel& parcel = *state.parcels.pop_front();
+        parcel.outcome = std::unexpected(Errc::kTimedOut);
+        counters_.add(Id::kExpired);
+        ended_.push_back(parcel);
+      }
+    });
+  };
+  expire_in(starved_);
+  expire_in(requested_);
+}
+
 void Discovery::settle_waiters(PeerDiscovery& state) {
   IntrusiveList<DiscoverRequest> waiters;
   waiters.splice_back(state.waiters);

@@ -52,6 +52,10 @@ class Discovery final : public EventHandler, public PushReader {
   // wrong.
   void wait_for(PeerRecord& peer, Parcel& parcel);
   void discover(DiscoverRequest& request);
+  // Parcels that have waited since before then for a peer whose turn has not come, because many
+  // others do not answer: they end with kTimedOut. Once a peer is looked at its exchanges end by
+  // themselves.
+  void expire(Instant before);
   // Forgets what it knows of its NIDs; with `force` pings and pushes whatever it knows.
   static void make_stale(PeerRecord& peer, bool force);
   // False: was queued already.
@@ -67,6 +71,8 @@ class Discovery final : public EventHandler, public PushReader {
   // Looks at so many peers at most. Returns the work done.
   unsigned step(unsigned budget);
   [[nodiscard]] bool has_work() const;
+  // Some peers wait for a slot.
+  [[nodiscard]] bool starved() const { return !starved_.empty(); }
   // The next parcel that has waited long enough, its outcome set; nullptr: none.
   [[nodiscard]] Parcel* take_ended() { return ended_.pop_front(); }
   // All waiting ends with kShutdown; nothing new is sent.

@@ -14,6 +14,8 @@ namespace plnet::lnet {
   X(kQueuedMax, "discoveries_queued_max", "peers", kHighWater, "most of them at once")            \
   X(kStarved, "discoveries_starved", "peers", kCount, "peers that waited for a slot")             \
   X(kParked, "messages_parked", "messages", kCount, "messages that waited for discovery")         \
+  X(kExpired, "messages_expired", "messages", kCount,                                             \
+    "of them, whose peer's turn did not come within the transaction timeout")                     \
   X(kPingsSent, "pings_sent", "pings", kCount, "pings sent")                                      \
   X(kPingsFailed, "pings_failed", "pings", kCount, "pings that failed or were not answered")      \
   X(kReplies, "replies", "replies", kCount, "replies to pings")                                   \

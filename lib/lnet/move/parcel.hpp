@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
@@ -42,7 +43,8 @@ struct Parcel : ListNode<> {
 
   const ParcelKind kind;
   ParcelStep step = ParcelStep::kIdle;
-  ShardId origin = 0;  // whose pool it is from
+  ShardId origin = 0;     // whose pool it is from
+  Instant waits_since{};  // with the coordinator
   Result<void> outcome;
 };
 

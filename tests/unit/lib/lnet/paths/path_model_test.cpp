@@ -90,8 +90,7 @@ class Model {
       }
       const std::uint32_t device =
           request_.device_priorities.empty() ? 0 : request_.device_priorities[ni->number];
-      const int credits =
-          (*ni->tx_credits)[0].tx_credits.get() + (*ni->tx_credits)[5].tx_credits.get();
+      const int credits = ni->tx_credits[0].tx_credits.get() + ni->tx_credits[5].tx_credits.get();
       return std::tuple(ni->fatal.get(), -ni->health.get(), ni->priority.get(), device, distance,
                         -credits, ni_sequence_[ni]);
     };

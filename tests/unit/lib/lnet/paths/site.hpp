@@ -65,8 +65,8 @@ class Site {
   }
   // Spread over its shards.
   static void set_credits(Ni& ni, std::int32_t credits) {
-    (*ni.tx_credits)[0].tx_credits.set(credits / 2);
-    (*ni.tx_credits)[5].tx_credits.set(credits - credits / 2);
+    ni.tx_credits[0].tx_credits.set(credits / 2);
+    ni.tx_credits[5].tx_credits.set(credits - credits / 2);
   }
 
   SitePeer& add_peer(bool multi_rail, const std::vector<std::pair<NetId, std::size_t>>& nets) {
