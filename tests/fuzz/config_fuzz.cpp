@@ -16,7 +16,9 @@ using namespace plnet::runtime;
 // libfyaml 0.7.12 loses its scratch buffer when it refuses a quoted text with a bad escape. The
 // document is refused all the same and the process that read it is told; only leaks of our own
 // are ours to find here.
-extern "C" const char* __lsan_default_suppressions() { return "leak:libfyaml.so\n"; }
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libfyaml.so\n";
+}
 
 namespace {
 
