@@ -87,6 +87,7 @@ void Coordinator::discover(Parcel& parcel, PeerNi& ni) {
     counters_.add(Id::kDiscoverGone);
     return answer(parcel, {});
   }
+  parcel.waits_since = host_.now();
   discovery_.wait_for(PeerDirectory::peer_of(record_of(ni)), parcel);
 }
 

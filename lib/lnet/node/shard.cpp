@@ -124,7 +124,6 @@ void Shard::run(Call& call) {
 
 void Shard::coordinate(Parcel& parcel) {
   PLNET_CHECK(requests_ != nullptr, "peers are asked for where the coordinator is");
-  parcel.waits_since = core_.now;
   if (parcel.kind == ParcelKind::kReceive) {
     const auto& receive = static_cast<const Receive&>(parcel);
     return requests_->want_peer(parcel, receive.from, &receive.port->ni());
