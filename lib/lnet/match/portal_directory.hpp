@@ -20,7 +20,7 @@ namespace plnet::lnet {
 // lnet_ptl_match_type()).
 enum class PortalKind : std::uint8_t { kUnset, kUnique, kWildcard };
 
-class PortalDirectory {
+class PortalDirectory {  // NOLINT(clang-analyzer-optin.performance.Padding): apart on purpose
  public:
   explicit PortalDirectory(unsigned shards);
   PortalDirectory(const PortalDirectory&) = delete;

@@ -60,7 +60,9 @@ class PeerPorts {
 
   [[nodiscard]] PeerPort* find(const PeerNi& peer_ni) { return of_[peer_ni.number]; }
   // Fetches the cache line that find() will look at.
-  void prefetch(const PeerNi& peer_ni) const { __builtin_prefetch(&of_[peer_ni.number]); }
+  void prefetch(const PeerNi& peer_ni) const {
+    __builtin_prefetch(static_cast<const void*>(&of_[peer_ni.number]));
+  }
   // Made on first use. Null: all are in use.
   [[nodiscard]] PeerPort* get(PeerNi& peer_ni) {
     PeerPort* const port = find(peer_ni);
