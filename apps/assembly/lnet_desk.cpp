@@ -104,10 +104,10 @@ void LnetDesk::attempt(unsigned shard, Attempt attempt, Duration bound, lnet::Re
   trial->attempt = std::move(attempt);
   trial->deadline = loop_.now() + bound;
   trial->done = std::move(done);
-  try_again(std::move(trial));
+  try_again(trial);
 }
 
-void LnetDesk::try_again(std::shared_ptr<Trial> trial) {
+void LnetDesk::try_again(const std::shared_ptr<Trial>& trial) {
   auto sent = order(
       trial->shard, [trial](lnet::Node& node) { trial->result = trial->attempt(node); },
       [this, trial] {
