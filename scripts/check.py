@@ -86,7 +86,7 @@ STAGES = [
     Stage("asan", 10, "the same tests, built with clang, under ASan and UBSan", asan, False),
     Stage("tsan", 3, "what is concurrent under TSan", tsan, False),
     Stage("fuzz", 3, "each fuzz target for a few seconds from its corpus", fuzz, False),
-    Stage("tidy", 10, "clang-tidy over lib, drivers and apps", tidy, False),
+    Stage("tidy", 10, "clang-tidy over lib and drivers", tidy, False),
 ]
 
 

@@ -120,7 +120,7 @@ void LnetPings::ping(lnet::PingOrder order, lnet::Reply<std::vector<PingReport>>
   batch->reply = std::move(reply);
   const auto rounds = static_cast<Duration::rep>(batch->order.nids.size() / kAtATime + 1);
   const Duration bound = batch->order.timeout * rounds + kGrace;
-  begin(std::move(batch), bound);
+  begin(batch, bound);
 }
 
 void LnetPings::discover(lnet::DiscoverOrder order, Duration bound,
@@ -130,10 +130,10 @@ void LnetPings::discover(lnet::DiscoverOrder order, Duration bound,
   batch->discovers = true;
   batch->force = order.force;
   batch->reply = std::move(reply);
-  begin(std::move(batch), bound);
+  begin(batch, bound);
 }
 
-void LnetPings::begin(std::shared_ptr<Batch> batch, Duration bound) {
+void LnetPings::begin(const std::shared_ptr<Batch>& batch, Duration bound) {
   batch->left = batch->order.nids.size();
   for (std::size_t i = 0; i < batch->order.nids.size(); ++i) {
     batch->reports.push_back({batch->order.nids[i], failed(Errc::kTimedOut)});

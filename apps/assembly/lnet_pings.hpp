@@ -35,7 +35,7 @@ class LnetPings {
     std::size_t index = 0;
   };
 
-  void begin(std::shared_ptr<Batch> batch, Duration bound);
+  void begin(const std::shared_ptr<Batch>& batch, Duration bound);
   void start_waiting();
   void start(const Next& next);
   void ended(const Next& next, Outcome<lnet::RemoteNode> answer);

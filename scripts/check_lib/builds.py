@@ -120,12 +120,12 @@ def fuzz(tally, name, seconds_each):
 def tidy(tally, name):
     """clang-tidy over the product's sources as a clang tree compiles them. One test case a file.
 
-    Tests and benchmarks are left to the compilers: they would double the time of the slowest stage.
+    Programs, tests and benchmarks are left to the compilers: they would double the time of the slowest stage.
     """
     tree = ROOT / "build" / f"check-{name}"
     database = json.loads((tree / "compile_commands.json").read_text())
     files = sorted({os.path.relpath((tree / entry["file"]).resolve(), ROOT) for entry in database})
-    files = [f for f in files if f.startswith(("lib/", "drivers/", "apps/"))]
+    files = [f for f in files if f.startswith(("lib/", "drivers/"))]
 
     def one(path):
         return path, subprocess.run(["clang-tidy-19", "--quiet", "-p", str(tree), path], cwd=ROOT, capture_output=True,
