@@ -47,8 +47,9 @@ class BlockPool {
       ::operator delete(slab, std::align_val_t{1U << kLeastShift});
     }
   };
-  static constexpr std::size_t kFirstSlab = 16 * 1024;  // small tests are cheap to set up
-  static constexpr std::size_t kLargestSlab = 1024 * 1024;
+  static constexpr std::size_t kFirstSlab =
+      std::size_t{16} * 1024;  // small tests are cheap to set up
+  static constexpr std::size_t kLargestSlab = std::size_t{1024} * 1024;
 
   [[nodiscard]] void* carve(unsigned shift);
 

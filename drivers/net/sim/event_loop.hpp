@@ -177,8 +177,8 @@ class EventLoop {
   std::vector<Key> leaving_;
   std::uint32_t levels_ = 0;                    // a bit for each level that is not empty
   std::array<std::uint32_t, kLevels> words_{};  // and for each word of its buckets
-  std::array<std::uint64_t, kLevels * kWords> occupied_{};
-  std::array<std::uint32_t, kLevels * kBuckets> buckets_;
+  std::array<std::uint64_t, std::size_t{kLevels} * kWords> occupied_{};
+  std::array<std::uint32_t, std::size_t{kLevels} * kBuckets> buckets_{};
   std::uint32_t fetched_ = kNoSlot;  // how far the bucket behind the tick has been fetched
   std::size_t pending_ = 0;
   std::uint64_t sequence_ = 0;

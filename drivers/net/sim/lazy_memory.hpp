@@ -30,6 +30,7 @@
 
 #include "drivers/net/sim/pattern.hpp"
 #include "lib/base/arena.hpp"
+#include "lib/base/check.hpp"
 #include "lib/base/result.hpp"
 
 namespace plnet::drivers {
@@ -120,6 +121,7 @@ void LazyMemory::for_each_part(std::span<const std::byte> memory, Visit&& visit)
       at = begin;
       continue;
     }
+    PLNET_CHECK(placed != nullptr, "only a run begins here");
     const PatternRun rest = placed->run.behind(static_cast<std::uint64_t>(at - begin));
     const std::uint64_t count = std::min(rest.length, static_cast<std::uint64_t>(end - at));
     visit(rest.first(count));

@@ -67,6 +67,7 @@ class PooledRing {
     PooledRing larger;
     larger.shift_ = (slots_ == nullptr ? kFirstShift : shift_ + 1U) & 31U;
     larger.slots_ = static_cast<T*>(pool.take(larger.shift_));
+    PLNET_CHECK(count_ == 0 || slots_ != nullptr, "what is counted lies somewhere");
     for (std::size_t i = 0; i < count_; ++i)
       ::new (&larger.slots_[i]) T(slots_[place_of(i)]);
     larger.count_ = count_;

@@ -61,7 +61,7 @@ void SimShard::on_event_soon(std::uint64_t /*word*/, unsigned step) const {
     __builtin_prefetch(&pollables_);
     __builtin_prefetch(&random_);
   } else if (!pollables_.empty()) {
-    if (step == 1) __builtin_prefetch(pollables_.data());
+    if (step == 1) __builtin_prefetch(static_cast<const void*>(pollables_.data()));
     if (step == 2) {
       for (const Pollable* pollable : pollables_)
         __builtin_prefetch(pollable);

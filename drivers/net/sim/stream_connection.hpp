@@ -87,7 +87,7 @@ struct alignas(64) StreamConnection {
   [[nodiscard]] bool in_use() const { return generation() % 2 != 0; }
   void set_generation(std::uint32_t next) { ends[0].generation = ends[1].generation = next; }
 };
-static_assert(sizeof(StreamConnection) == 6 * 64);
+static_assert(sizeof(StreamConnection) == std::size_t{6} * 64);
 
 // Names one end of one connection, as drivers keep it.
 struct StreamEndId {
