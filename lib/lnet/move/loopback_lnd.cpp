@@ -107,7 +107,7 @@ void LoopbackLnd::offer(std::uint32_t index) {
 }
 
 void LoopbackLnd::carry_out(std::uint32_t index) {
-  Slot& slot = slots_[index];
+  const Slot& slot = slots_[index];
   const RxHandle rx{index, slot.generation};
   if (slot.decision.verdict == RxVerdict::kReceive) {
     Payload from = slot.transmit->source;

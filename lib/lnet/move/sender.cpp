@@ -143,7 +143,7 @@ void Sender::answer_waiting() {
 
 unsigned Sender::launch_all() {
   unsigned launched = 0;
-  std::array<Message*, kLaunchBurst> burst;
+  std::array<Message*, kLaunchBurst> burst{};
   while (!made_.empty()) {
     std::size_t count = 0;
     while (count < burst.size() && !made_.empty())
@@ -159,8 +159,8 @@ unsigned Sender::launch_all() {
 // of all, and so on: the waits overlap.
 void Sender::launch_together(std::span<Message* const> burst) {
   const PeerDirectory& directory = *core_.shared.directory;
-  std::array<std::uint64_t, kLaunchBurst> hashes;
-  std::array<PeerNi*, kLaunchBurst> targets;
+  std::array<std::uint64_t, kLaunchBurst> hashes{};
+  std::array<PeerNi*, kLaunchBurst> targets{};
   for (std::size_t i = 0; i < burst.size(); ++i)
     hashes[i] = directory.prepare(burst[i]->target.nid);
   for (std::size_t i = 0; i < burst.size(); ++i)

@@ -98,7 +98,7 @@ unsigned Shard::collect_mail() {
     ++work;
   }
   if (node_.shards == 1) return work;
-  std::array<Parcel*, kMailBurst> scratch;
+  std::array<Parcel*, kMailBurst> scratch{};
   return work + static_cast<unsigned>(node_.mail->drain(
                     core_.id, scratch, [&](std::size_t /*from*/, std::span<Parcel*> burst) {
                       for (Parcel* const parcel : burst)
