@@ -525,6 +525,7 @@ void show_named(LnetControl& control, const NamedItems& named, VerbToken token) 
   const auto has = [&named](std::string_view section) {
     return std::ranges::find(named.sections, section) != named.sections.end();
   };
+  asks.reserve(named.nets.size());
   for (const lnet::NetId net : named.nets)
     asks.push_back(ask_nets(control, {{"net", lnet::text_of_net(net)}}));
   if (has("net") && named.nets.empty()) asks.push_back(ask_nets(control, VerbArgs::object()));
@@ -549,6 +550,7 @@ void show_named(LnetControl& control, const NamedItems& named, VerbToken token) 
 
 void exec_named(LnetControl& control, const NamedItems& named, VerbToken token) {
   std::vector<Gathering::Ask> asks;
+  asks.reserve(named.pings.size());
   for (const ExecRequest& request : named.pings) {
     asks.push_back([&control, request](VerbToken next) {
       control.ping({{request.nid}, request.timeout, request.source},
