@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/base/check.hpp"
+#include "lib/base/interface_name.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/names/number_list.hpp"
 
@@ -75,10 +76,7 @@ class NetworksReader {
   Outcome<InterfaceSpec> read_interface() {
     skip_blanks();
     const TextPart name = read_word("[](),");
-    if (name.empty()) return name.expected("the name of an interface");
-    if (name.size() > kInterfaceNameMax) {
-      return name.expected("the name of an interface, at most 15 letters");
-    }
+    if (!is_interface_name(name.text())) return name.expected(kInterfaceNameExpected);
     skip_blanks();
     const bool has_cpts = next_is('[');
     auto cpts = read_cpts();

@@ -15,9 +15,6 @@
 
 namespace plnet::lnet {
 
-// A name of the system, or an alias such as "eth0:1" (IFNAMSIZ without its end).
-inline constexpr std::size_t kInterfaceNameMax = 15;
-
 struct InterfaceSpec {
   std::string name;                 // empty: the first interface that fits
   std::vector<std::uint16_t> cpts;  // in the order written; empty: every CPT

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/interface_name.hpp"
 #include "lib/lnet/names/cpt_hash.hpp"
 #include "lib/lnet/names/ip2nets_text.hpp"
 #include "lib/lnet/names/networks_text.hpp"
@@ -71,9 +72,8 @@ void check_ni(NetId net, const NiConfig& ni, const std::string& path, Issues& is
     add(fmt::format("NID {} is not on network {}", text_of(*ni.nid), text_of_net(net)));
   }
   for (const std::string& name : ni.interfaces) {
-    if (name.empty() || name.size() > kInterfaceNameMax) {
-      add(fmt::format("interface '{}', expected a name of 1 to {} letters", name,
-                      kInterfaceNameMax));
+    if (!is_interface_name(name)) {
+      add(fmt::format("interface '{}', expected {}", name, kInterfaceNameExpected));
     }
     if (std::ranges::count(ni.interfaces, name) > 1) {
       return add(fmt::format("interface '{}' is named twice", name));

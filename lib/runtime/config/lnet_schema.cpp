@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/interface_name.hpp"
 #include "lib/lnet/names/cpt_hash.hpp"
 #include "lib/lnet/names/ip2nets_text.hpp"
 #include "lib/lnet/names/networks_text.hpp"
@@ -55,13 +56,8 @@ Outcome<void> check_index(std::string_view name) {
   return failure(Errc::kInvalid, "expected a number that counts from 0");
 }
 Outcome<void> check_interface_name(std::string_view name) {
-  if (!name.empty() && name.size() <= lnet::kInterfaceNameMax &&
-      name.find_first_of(" \t/") == std::string_view::npos) {
-    return {};
-  }
-  return failure(Errc::kInvalid, fmt::format("'{}': expected the name of a network interface, 1 to "
-                                             "{} characters without blanks",
-                                             name, lnet::kInterfaceNameMax));
+  if (is_interface_name(name)) return {};
+  return failure(Errc::kInvalid, fmt::format("'{}': expected {}", name, kInterfaceNameExpected));
 }
 Outcome<void> check_tunable_name(std::string_view name) {
   constexpr std::size_t kNameMax = 32;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/interface_name.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
 #include "lib/runtime/config/lnet_schema.hpp"
 #include "lib/runtime/config/schema.hpp"
@@ -35,11 +36,8 @@ Outcome<void> check_listen(std::string_view text) {
 }
 
 Outcome<void> check_interface(std::string_view name) {
-  const bool fits = !name.empty() && name.size() <= kMaxInterfaceName;
-  if (fits && name.find_first_of(" \t/:") == std::string_view::npos) return {};
-  return failure(Errc::kInvalid, fmt::format("expected the name of a network interface: 1 to {} "
-                                             "characters, no blank, '/' or ':'",
-                                             kMaxInterfaceName));
+  if (is_interface_name(name)) return {};
+  return failure(Errc::kInvalid, fmt::format("expected {}", kInterfaceNameExpected));
 }
 
 Outcome<void> check_module_option(std::string_view name) {

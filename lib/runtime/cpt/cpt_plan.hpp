@@ -16,7 +16,6 @@ namespace plnet::runtime {
 inline constexpr std::size_t kMaxCpts = 256;    // LNet's own limit
 inline constexpr std::size_t kMaxShards = 256;  // rings join every pair of shards: 65536 by then
 inline constexpr unsigned kMaxNicQueue = 4095;  // the largest NICs have 2048 to 4096 queues
-inline constexpr std::size_t kMaxInterfaceName = 15;  // Linux's IFNAMSIZ less the zero
 
 // One lcore and its poller.
 struct PlannedShard {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/interface_name.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
 
 namespace plnet::runtime {
@@ -20,11 +21,8 @@ using QueueOwners = std::map<std::pair<std::string, unsigned>, std::size_t>;
 Outcome<void> check_queues(const NicQueues& entry, std::size_t cpt, QueueOwners& owners) {
   const std::string& name = entry.interface;
   const std::string where = fmt::format("cpt {}: nic queues of \"{:.40}\": ", cpt, name);
-  if (name.empty() || name.size() > kMaxInterfaceName ||
-      name.find_first_of(" \t\n/") != std::string::npos) {
-    return failure(Errc::kInvalid,
-                   fmt::format("{}expected the name of a network interface, 1 to {} characters",
-                               where, kMaxInterfaceName));
+  if (!is_interface_name(name)) {
+    return failure(Errc::kInvalid, fmt::format("{}expected {}", where, kInterfaceNameExpected));
   }
   if (entry.queues.empty()) {
     return failure(Errc::kMissing, where + "expected at least one queue");

@@ -112,7 +112,8 @@ TEST(ModuleOptions, SayWhereAndWhatIsWrong) {
   EXPECT_EQ(bad("# x\noptions lnet \\\n  lnet_retry_count=x"),
             "lnet.conf:3:3: lnet_retry_count: 'x', expected a number from 0 to 2147483647");
   EXPECT_EQ(bad("options lnet networks=tcp( routes=x"),
-            "lnet.conf:1:14: networks: column 5 of \"tcp(\": expected the name of an interface");
+            "lnet.conf:1:14: networks: column 5 of \"tcp(\": expected the name of a network "
+            "interface: 1 to 15 letters, no blank and no '/'");
   EXPECT_EQ(bad("options lnet networks=tcp ip2nets=\"tcp 10.*.*.*\""),
             "lnet.conf:1:27: both networks and ip2nets, expected one of them");
   EXPECT_EQ(bad("options lnet lnet_retry_count=150").substr(0, 47),

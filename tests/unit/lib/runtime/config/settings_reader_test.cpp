@@ -203,7 +203,7 @@ TEST(ReadSettings, WrongScalarsAreNamed) {
             "f:1:31: plnet.cpts.reserved_cpus: column 1 of \"9-1\": range 9-1 runs backwards\n");
   EXPECT_EQ(read_bad("plnet: {cpts: {list: [{shards: [{cpu: 1}], nic queues: {a b: 1}}]}}"),
             "f:1:57: plnet.cpts.list[0].nic queues: 'a b': expected the name of a network "
-            "interface: 1 to 15 characters, no blank, '/' or ':'\n");
+            "interface: 1 to 15 letters, no blank and no '/'\n");
 }
 
 TEST(ReadSettings, ListsAreBounded) {

@@ -323,9 +323,9 @@ TEST(CptPlanList, NonsenseIsRefusedPrecisely) {
             "cpt 1: nic queues of \"eth0\": queue 1 belongs to cpt 0 already");
   EXPECT_EQ(queues({{"eth0", {}}}, {}),
             "cpt 0: nic queues of \"eth0\": expected at least one queue");
-  EXPECT_EQ(
-      queues({{"", {0}}}, {}),
-      "cpt 0: nic queues of \"\": expected the name of a network interface, 1 to 15 characters");
+  EXPECT_EQ(queues({{"", {0}}}, {}),
+            "cpt 0: nic queues of \"\": expected the name of a network interface: 1 to 15 "
+            "letters, no blank and no '/'");
   EXPECT_EQ(queues({{"eth0", {4096}}}, {}),
             "cpt 0: nic queues of \"eth0\": queue 4096 is over the limit 4095");
 }
