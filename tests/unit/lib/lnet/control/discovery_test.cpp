@@ -4,40 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/lib/lnet/control/test_node.hpp"
+#include "tests/unit/lib/lnet/control/discovery_fixture.hpp"
 
 namespace plnet::lnet {
 namespace {
-
-using Id = DiscoveryTable::Id;
-
-const Nid kOurs = nid("10.0.0.1@tcp");
-const Nid kTheirs = nid("10.0.0.2@tcp");
-const Nid kSecond = nid("10.0.0.3@tcp");
-const Nid kThird = nid("10.0.1.2@tcp1");
-
-class DiscoveryTest : public ::testing::Test {
- protected:
-  Result<void> discover(const Nid& of, bool force = false) {
-    TestDiscover request;
-    request.nid = of;
-    node_.coordinator.discover(request, force);
-    run(network_, {&node_}, std::chrono::seconds(400));
-    EXPECT_EQ(request.times, 1) << "told once";
-    return request.result;
-  }
-  std::uint32_t state(const Nid& of) {
-    const Peer* peer = node_.peer(of);
-    return peer == nullptr ? 0xdead : peer->state.get();
-  }
-  void settle(Duration until = std::chrono::seconds(1)) { run(network_, {&node_}, until); }
-
-  static constexpr std::uint32_t kGood = kPeerDiscovered | kPeerNidsUpToDate;
-
-  FakeNetwork network_;
-  TestNode node_{network_, {kOurs}};
-  RawPeer far_{network_, {kTheirs, kSecond}};
-};
 
 TEST_F(DiscoveryTest, AMessageWaitsForPingAndPush) {
   TestParcel parcel;
@@ -119,7 +89,6 @@ TEST_F(DiscoveryTest, TheRoutingFeatureIsRemembered) {
 
 TEST_F(DiscoveryTest, APeerThatTurnsDiscoveryOffIsForgottenAndMadeAnew) {
   ASSERT_TRUE(discover(kTheirs));
-  const auto number = node_.peer(kTheirs)->number;
   far_.say({kTheirs, kSecond}, 0x0e);
   (void)discover(kTheirs);
   EXPECT_EQ(node_.peer(kTheirs), nullptr);
@@ -131,7 +100,6 @@ TEST_F(DiscoveryTest, APeerThatTurnsDiscoveryOffIsForgottenAndMadeAnew) {
   EXPECT_TRUE(parcel.over && parcel.outcome);
   EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
   EXPECT_EQ(node_.peer(kSecond), nullptr);
-  (void)number;
 }
 
 TEST_F(DiscoveryTest, MultiRailThatVanishesIsLostUnlessConfigured) {
@@ -289,245 +257,6 @@ TEST_F(DiscoveryTest, StatusesArriveAndADownCostsHealth) {
   ASSERT_TRUE(discover(kTheirs));
   ASSERT_TRUE(discover(kTheirs));
   EXPECT_EQ(second->health.get(), kHealthMax) << "never heard from: as good as new";
-}
-
-TEST_F(DiscoveryTest, OurChangesArePushedToThoseWhoTakeThem) {
-  RawPeer minimal(network_, {kThird}, 0x06);
-  node_.add(nid("10.0.1.1@tcp1"));
-  ASSERT_TRUE(discover(kTheirs));
-  ASSERT_TRUE(discover(kThird));
-  const int pushes = far_.pushes;
-  node_.add(nid("10.0.0.9@tcp"));
-  EXPECT_TRUE(is_up_to_date(state(kTheirs)));
-  settle();
-  EXPECT_EQ(far_.pushes, pushes + 1);
-  EXPECT_EQ(minimal.pushes, 0);
-  const auto pushed = PingView::parse(far_.pushed.payload);
-  EXPECT_EQ(pushed->sequence(), node_.coordinator.ping_target().sequence());
-  EXPECT_TRUE(is_up_to_date(state(kTheirs)));
-}
-
-TEST_F(DiscoveryTest, TurningDiscoveryOffIsPushedOnAgainIsNot) {
-  ASSERT_TRUE(discover(kTheirs));
-  const int pushes = far_.pushes;
-  node_.coordinator.set_discovery(false);
-  settle();
-  EXPECT_EQ(far_.pushes, pushes + 1);
-  EXPECT_EQ(PingView::parse(far_.pushed.payload)->features(), 0x0eU);
-  node_.coordinator.set_discovery(true);
-  settle();
-  EXPECT_EQ(far_.pushes, pushes + 1);
-  EXPECT_EQ(PingView::parse(node_.coordinator.ping_target().bytes())->features(), 0x1eU);
-}
-
-TEST_F(DiscoveryTest, AStatusIsPushedOnDemandWithTheSameSequence) {
-  ASSERT_TRUE(discover(kTheirs));
-  const int pushes = far_.pushes;
-  const auto sequence = node_.coordinator.ping_target().sequence();
-  node_.coordinator.set_ni_status(*node_.coordinator.local().nis[0], kNiDown, true);
-  settle();
-  EXPECT_EQ(far_.pushes, pushes + 1);
-  const auto pushed = PingView::parse(far_.pushed.payload);
-  EXPECT_EQ(pushed->sequence(), sequence);
-  EXPECT_EQ(pushed->walk().next()->status, kNiDown);
-}
-
-// Pushes received.
-
-TEST_F(DiscoveryTest, APushOfAKnownPeerIsMerged) {
-  node_.make_peer(kTheirs);
-  far_.push(kTheirs, kOurs);
-  settle();
-  EXPECT_EQ(far_.acks, 1);
-  EXPECT_EQ(far_.pings, 0);
-  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
-  EXPECT_EQ(state(kTheirs), kGood | kPeerMultiRail);
-  EXPECT_EQ(far_.pushes, 1) << "and it is told about us";
-  far_.say({kTheirs});
-  far_.push(kTheirs, kOurs);
-  settle();
-  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
-  EXPECT_EQ(node_.peer(kSecond), nullptr);
-}
-
-TEST_F(DiscoveryTest, APushOfAStrangerIsIgnored) {
-  far_.push(kTheirs, kOurs);
-  settle();
-  EXPECT_EQ(node_.count(Id::kPushesUnknown), 1U);
-  EXPECT_EQ(far_.acks, 1) << "acknowledged all the same";
-  EXPECT_EQ(node_.peer(kTheirs), nullptr);
-}
-
-TEST_F(DiscoveryTest, APushThatIsNotMultiRailIsIgnored) {
-  node_.make_peer(kTheirs);
-  far_.say({kTheirs, kSecond}, 0x16);
-  far_.push(kTheirs, kOurs);
-  settle();
-  EXPECT_EQ(node_.count(Id::kPushesNotMultiRail), 1U);
-  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
-}
-
-TEST_F(DiscoveryTest, AnInvalidPushIsAnsweredByAPing) {
-  node_.make_peer(kTheirs);
-  const auto good = far_.buffer;
-  far_.buffer.assign(48, std::byte{1});
-  far_.push(kTheirs, kOurs);
-  far_.buffer = good;
-  settle();
-  EXPECT_EQ(node_.count(Id::kPushesCorrupt), 1U);
-  EXPECT_EQ(far_.pings, 1);
-  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
-}
-
-TEST_F(DiscoveryTest, ATruncatedPushIsAnsweredByAPingAndTheNextOneComesWhole) {
-  node_.make_peer(kTheirs);
-  std::vector<Nid> many;
-  for (std::uint32_t i = 0; i < 40; ++i)
-    many.push_back(Nid::of(NetType::kTcp, 0, kTheirs.address32() + i));
-  far_.say(many);
-  far_.push(kTheirs, kOurs);
-  settle();
-  EXPECT_EQ(node_.count(Id::kPushesTruncated), 1U);
-  EXPECT_EQ(far_.pings, 1);
-  EXPECT_EQ(far_.sink, far_.buffer.size()) << "it is known how much there is";
-  EXPECT_EQ(node_.nids_of(kTheirs).size(), 40U);
-  many.pop_back();
-  far_.say(many);
-  far_.push(kTheirs, kOurs);
-  settle();
-  EXPECT_EQ(node_.count(Id::kPushesTruncated), 1U);
-  EXPECT_EQ(far_.pings, 1);
-  EXPECT_EQ(node_.nids_of(kTheirs).size(), 39U);
-}
-
-TEST_F(DiscoveryTest, APushWithDiscoveryOffForgetsADiscoveredPeer) {
-  ASSERT_TRUE(discover(kTheirs));
-  far_.say({kTheirs, kSecond}, 0x0e);
-  far_.push(kTheirs, kOurs);
-  settle();
-  EXPECT_EQ(node_.peer(kTheirs), nullptr);
-  EXPECT_EQ(node_.count(Id::kDiscoveryLost), 1U);
-}
-
-TEST_F(DiscoveryTest, WithDiscoveryOffHereAPushChangesNoNids) {
-  node_.coordinator.set_discovery(false);
-  node_.make_peer(kTheirs);
-  far_.push(kTheirs, kOurs);
-  settle();
-  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
-  EXPECT_FALSE(node_.peer(kTheirs)->multi_rail());
-}
-
-TEST_F(DiscoveryTest, TheNewerOfTwoPushesCounts) {
-  node_.make_peer(kTheirs);
-  far_.push(kTheirs, kOurs);
-  const auto older = far_.buffer;
-  far_.say({kTheirs, kSecond, nid("10.0.0.4@tcp")});
-  far_.push(kTheirs, kOurs);
-  settle();
-  EXPECT_EQ(node_.nids_of(kTheirs).size(), 3U);
-}
-
-// Merging.
-
-TEST_F(DiscoveryTest, DiscoveredByASecondaryNidThePeerIsRenamed) {
-  EXPECT_TRUE(discover(kSecond));
-  EXPECT_EQ(node_.peer(kSecond)->seen().primary, kTheirs);
-  EXPECT_EQ(node_.nids_of(kSecond), (std::vector{kTheirs, kSecond}));
-  EXPECT_EQ(node_.count(Id::kPrimaryChanged), 1U);
-}
-
-TEST_F(DiscoveryTest, TwoPeersThatAreOneBecomeOne) {
-  Peer& first = node_.make_peer(kTheirs);
-  node_.make_peer(kSecond);
-  TestParcel parcel;
-  node_.send(parcel, kSecond);
-  settle();
-  EXPECT_TRUE(parcel.over && parcel.outcome);
-  EXPECT_EQ(node_.peer(kSecond), &first);
-  EXPECT_EQ(node_.nids_of(kSecond), (std::vector{kTheirs, kSecond}));
-  EXPECT_TRUE(is_up_to_date(first.state.get()));
-  EXPECT_EQ(node_.releases, 0) << "no home lost its interface";
-  EXPECT_EQ(node_.count(Id::kHandedOver), 1U);
-}
-
-TEST_F(DiscoveryTest, MessagesToBothHalvesOfAMergedPeerAllGo) {
-  TestParcel to_first;
-  TestParcel to_second;
-  node_.send(to_first, kTheirs);
-  node_.send(to_second, kSecond);
-  settle();
-  EXPECT_TRUE(to_first.over && to_first.outcome);
-  EXPECT_TRUE(to_second.over && to_second.outcome);
-  EXPECT_EQ(node_.peer(kTheirs), node_.peer(kSecond));
-}
-
-TEST_F(DiscoveryTest, ANidMovesFromOnePeerToAnother) {
-  ASSERT_TRUE(discover(kTheirs));
-  RawPeer other(network_, {nid("10.0.0.7@tcp")});
-  far_.say({kTheirs});
-  other.say({nid("10.0.0.7@tcp"), kSecond});
-  ASSERT_TRUE(discover(nid("10.0.0.7@tcp")));
-  EXPECT_EQ(node_.peer(kSecond), node_.peer(nid("10.0.0.7@tcp")));
-  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
-}
-
-TEST_F(DiscoveryTest, AConfiguredNidIsNotTaken) {
-  ASSERT_TRUE(node_.coordinator.add_peer(kSecond, Nid::any(), true));
-  ASSERT_TRUE(discover(kTheirs));
-  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
-  EXPECT_EQ(node_.nids_of(kSecond), std::vector{kSecond});
-}
-
-TEST_F(DiscoveryTest, APrimaryThatMovesFirstInItsNetAndItsNetFirst) {
-  far_.say({kTheirs, kSecond, kThird});
-  ASSERT_TRUE(discover(kTheirs));
-  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond, kThird}));
-  far_.say({kThird, kTheirs, kSecond});
-  ASSERT_TRUE(discover(kTheirs));
-  EXPECT_EQ(node_.peer(kTheirs)->seen().primary, kThird);
-  EXPECT_EQ(node_.nids_of(kTheirs).front(), kThird);
-}
-
-TEST_F(DiscoveryTest, ALockedPrimaryStays) {
-  ASSERT_TRUE(node_.coordinator.add_peer(kSecond, Nid::any(), true, true));
-  auto& peer = static_cast<PeerRecord&>(*node_.peer(kSecond));
-  peer.drop_state(kPeerConfigured);  // as if the upper layer had named it
-  ASSERT_TRUE(discover(kSecond));
-  EXPECT_EQ(peer.primary, kSecond);
-  EXPECT_EQ(node_.nids_of(kSecond).size(), 2U);
-}
-
-TEST_F(DiscoveryTest, LargeNidsAreMergedAndAreThePrimary) {
-  const Nid large = nid("fd00::2@tcp");
-  far_.say({large, kTheirs});
-  ASSERT_TRUE(discover(kTheirs));
-  EXPECT_EQ(node_.peer(kTheirs)->seen().primary, large);
-  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{large, kTheirs}));
-}
-
-TEST_F(DiscoveryTest, NidsThatNobodyCanHaveAreLeftOut) {
-  far_.say({kTheirs, kSecond});
-  const std::uint64_t loopback = 0x9ULL << 48;
-  std::memcpy(far_.buffer.data() + 48, &loopback, 8);
-  EXPECT_TRUE(discover(kTheirs));
-  EXPECT_EQ(node_.count(Id::kNidsBad), 1U);
-  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
-}
-
-TEST_F(DiscoveryTest, ANidWhoseFormerInterfaceStillGoesIsMergedLater) {
-  ASSERT_TRUE(discover(kTheirs));
-  node_.homes_answer = false;
-  far_.say({kTheirs});
-  ASSERT_TRUE(discover(kTheirs));
-  far_.say({kTheirs, kSecond});
-  ASSERT_TRUE(discover(kTheirs));
-  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
-  EXPECT_EQ(node_.count(Id::kNidsLater), 1U);
-  ASSERT_EQ(node_.held.size(), 1U);
-  node_.coordinator.peer_ni_released(*node_.held[0]);
-  settle();
-  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
 }
 
 // What happens in between.

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Our changes pushed to others, and what others push to us.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/lnet/control/discovery_fixture.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+using DiscoveryPushTest = DiscoveryTest;
+
+TEST_F(DiscoveryPushTest, OurChangesArePushedToThoseWhoTakeThem) {
+  RawPeer minimal(network_, {kThird}, 0x06);
+  node_.add(nid("10.0.1.1@tcp1"));
+  ASSERT_TRUE(discover(kTheirs));
+  ASSERT_TRUE(discover(kThird));
+  const int pushes = far_.pushes;
+  node_.add(nid("10.0.0.9@tcp"));
+  EXPECT_TRUE(is_up_to_date(state(kTheirs)));
+  settle();
+  EXPECT_EQ(far_.pushes, pushes + 1);
+  EXPECT_EQ(minimal.pushes, 0);
+  const auto pushed = PingView::parse(far_.pushed.payload);
+  EXPECT_EQ(pushed->sequence(), node_.coordinator.ping_target().sequence());
+  EXPECT_TRUE(is_up_to_date(state(kTheirs)));
+}
+
+TEST_F(DiscoveryPushTest, TurningDiscoveryOffIsPushedOnAgainIsNot) {
+  ASSERT_TRUE(discover(kTheirs));
+  const int pushes = far_.pushes;
+  node_.coordinator.set_discovery(false);
+  settle();
+  EXPECT_EQ(far_.pushes, pushes + 1);
+  EXPECT_EQ(PingView::parse(far_.pushed.payload)->features(), 0x0eU);
+  node_.coordinator.set_discovery(true);
+  settle();
+  EXPECT_EQ(far_.pushes, pushes + 1);
+  EXPECT_EQ(PingView::parse(node_.coordinator.ping_target().bytes())->features(), 0x1eU);
+}
+
+TEST_F(DiscoveryPushTest, AStatusIsPushedOnDemandWithTheSameSequence) {
+  ASSERT_TRUE(discover(kTheirs));
+  const int pushes = far_.pushes;
+  const auto sequence = node_.coordinator.ping_target().sequence();
+  node_.coordinator.set_ni_status(*node_.coordinator.local().nis[0], kNiDown, true);
+  settle();
+  EXPECT_EQ(far_.pushes, pushes + 1);
+  const auto pushed = PingView::parse(far_.pushed.payload);
+  EXPECT_EQ(pushed->sequence(), sequence);
+  EXPECT_EQ(pushed->walk().next()->status, kNiDown);
+}
+
+// Pushes received.
+
+TEST_F(DiscoveryPushTest, APushOfAKnownPeerIsMerged) {
+  node_.make_peer(kTheirs);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(far_.acks, 1);
+  EXPECT_EQ(far_.pings, 0);
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
+  EXPECT_EQ(state(kTheirs), kGood | kPeerMultiRail);
+  EXPECT_EQ(far_.pushes, 1) << "and it is told about us";
+  far_.say({kTheirs});
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(node_.peer(kSecond), nullptr);
+}
+
+TEST_F(DiscoveryPushTest, APushOfAStrangerIsIgnored) {
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesUnknown), 1U);
+  EXPECT_EQ(far_.acks, 1) << "acknowledged all the same";
+  EXPECT_EQ(node_.peer(kTheirs), nullptr);
+}
+
+TEST_F(DiscoveryPushTest, APushThatIsNotMultiRailIsIgnored) {
+  node_.make_peer(kTheirs);
+  far_.say({kTheirs, kSecond}, 0x16);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesNotMultiRail), 1U);
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+}
+
+TEST_F(DiscoveryPushTest, AnInvalidPushIsAnsweredByAPing) {
+  node_.make_peer(kTheirs);
+  const auto good = far_.buffer;
+  far_.buffer.assign(48, std::byte{1});
+  far_.push(kTheirs, kOurs);
+  far_.buffer = good;
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesCorrupt), 1U);
+  EXPECT_EQ(far_.pings, 1);
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
+}
+
+TEST_F(DiscoveryPushTest, ATruncatedPushIsAnsweredByAPingAndTheNextOneComesWhole) {
+  node_.make_peer(kTheirs);
+  std::vector<Nid> many;
+  for (std::uint32_t i = 0; i < 40; ++i)
+    many.push_back(Nid::of(NetType::kTcp, 0, kTheirs.address32() + i));
+  far_.say(many);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesTruncated), 1U);
+  EXPECT_EQ(far_.pings, 1);
+  EXPECT_EQ(far_.sink, far_.buffer.size()) << "it is known how much there is";
+  EXPECT_EQ(node_.nids_of(kTheirs).size(), 40U);
+  many.pop_back();
+  far_.say(many);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.count(Id::kPushesTruncated), 1U);
+  EXPECT_EQ(far_.pings, 1);
+  EXPECT_EQ(node_.nids_of(kTheirs).size(), 39U);
+}
+
+TEST_F(DiscoveryPushTest, APushWithDiscoveryOffForgetsADiscoveredPeer) {
+  ASSERT_TRUE(discover(kTheirs));
+  far_.say({kTheirs, kSecond}, 0x0e);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.peer(kTheirs), nullptr);
+  EXPECT_EQ(node_.count(Id::kDiscoveryLost), 1U);
+}
+
+TEST_F(DiscoveryPushTest, WithDiscoveryOffHereAPushChangesNoNids) {
+  node_.coordinator.set_discovery(false);
+  node_.make_peer(kTheirs);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_FALSE(node_.peer(kTheirs)->multi_rail());
+}
+
+TEST_F(DiscoveryPushTest, TheNewerOfTwoPushesCounts) {
+  node_.make_peer(kTheirs);
+  far_.push(kTheirs, kOurs);
+  far_.say({kTheirs, kSecond, nid("10.0.0.4@tcp")});
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.nids_of(kTheirs).size(), 3U);
+}
+
+}  // namespace
+}  // namespace plnet::lnet
