@@ -41,7 +41,7 @@ void RdmaLnd::on_connect_request(QueuePairId request, const o2iblnd::Ipv4Endpoin
   PLNET_CHECK(data.size() >= sizeof hello, "private data is padded");
   std::memcpy(&hello, data.data(), sizeof hello);
   const bool ours = hello.magic == RdmaFrame::kMagic && hello.nid.is_well_formed();
-  const bool room = !shutting_down_ && pairs_.free_count() > 0 &&
+  const bool room = !shutting_down() && pairs_.free_count() > 0 &&
                     driver_->prepare(request, {4 * kSlots, kSlots}).has_value();
   if (!ours || !room) {
     counters_.add(Id::kRefused);
@@ -150,7 +150,7 @@ void RdmaLnd::offer_queued(Pair& pair) {
                                         .link = pair.link,
                                         .rx = handle_of(pair, inbound),
                                         .reply_by_lnd = inbound.kind == RdmaKind::kGetRequest});
-    keep_link(pair, inbound.decision.link);
+    take_link(pair, inbound.decision.link);
     if (inbound.decision.verdict == RxVerdict::kPark) {
       counters_.add(Id::kParked);
       pair.parked = true;
@@ -171,8 +171,18 @@ void RdmaLnd::resume(RxHandle rx, const RxDecision& decision) {
   }
   inbound->decision = decision;
   inbound->state = Inbound::State::kDecided;
-  keep_link(*pair, decision.link);
-  decided_.push_back(rx.index);
+  take_link(*pair, decision.link);
+  decided(rx.index);
+}
+
+void RdmaLnd::carry_out_decision(std::uint32_t rx_index) {
+  Pair& pair = pairs_.at(static_cast<std::uint32_t>(rx_index / kDepth));
+  Inbound& inbound = pair.inbound[rx_index % kDepth];
+  if (inbound.state != Inbound::State::kDecided || pair.state == Pair::State::kError) return;
+  pair.parked = false;
+  carry_out(pair, inbound);
+  offer_queued(pair);
+  go_on(pair);
 }
 
 void RdmaLnd::carry_out(Pair& pair, Inbound& inbound) {
@@ -213,10 +223,7 @@ void RdmaLnd::carry_out(Pair& pair, Inbound& inbound) {
         --receiving_;
       }
   }
-  if (!advance(pair, inbound) && !pair.linked()) {
-    again_.push_back(pair);
-    next_check_ = std::min(next_check_, now_);
-  }
+  if (!advance(pair, inbound)) try_again(pair, {});
 }
 
 void RdmaLnd::place_immediate(Pair& pair, Inbound& inbound, std::uint32_t length) {
@@ -243,7 +250,7 @@ bool RdmaLnd::advance(Pair& pair, Inbound& inbound) {
       lay_open(inbound.decision.target, inbound.decision.length, frame);
       if (!post(pair, frame, 0, nullptr, cookie_of(CookieKind::kFrame, record, 0))) return false;
       inbound.state = Inbound::State::kWaiting;
-      next_check_ = std::min(next_check_, inbound.progress + config_.lnd_timeout);
+      look_at(inbound.progress + config_.lnd_timeout);
       return true;
     case Inbound::State::kMustReply:
       frame.kind = RdmaKind::kGetDone;
@@ -281,25 +288,17 @@ void RdmaLnd::return_credits(Pair& pair) {
   RdmaFrame frame{.kind = RdmaKind::kCredit, .credits = static_cast<std::uint16_t>(pair.owed)};
   if (post(pair, frame, 0, nullptr, cookie_of(CookieKind::kFrame, 0, 0))) {
     pair.owed = 0;
-  } else if (pair.state == Pair::State::kOpen && !pair.linked()) {
-    again_.push_back(pair);
-    next_check_ = std::min(next_check_, now_);
+  } else if (pair.state == Pair::State::kOpen) {
+    try_again(pair, {});
   }
 }
 
-void RdmaLnd::keep_link(Pair& pair, PeerLink* link) {
-  if (link == nullptr || pair.link == link) return;
-  Peer* const peer = peer_of(*link);
-  if (peer == nullptr) return;
-  PLNET_CHECK(pair.link == nullptr, "a queue pair has one sender");
-  pair.link = link;
-  ++peer->incoming;
-  if (peer->releasing) break_pair(pair, Errc::kShutdown);
+void RdmaLnd::take_link(Pair& pair, PeerLink* link) {
+  if (keep_link(pair.link, link)) break_pair(pair, Errc::kShutdown);
 }
 
 void RdmaLnd::end_inbound(Pair& pair) {
-  if (pair.link != nullptr) --static_cast<Peer*>(pair.link->lnd_peer)->incoming;
-  pair.link = nullptr;
+  drop_link(pair.link);
   const Errc cause = pair.cause;
   for (Inbound& inbound : pair.inbound) {
     const Inbound::State was = inbound.state;

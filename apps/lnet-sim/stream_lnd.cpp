@@ -12,7 +12,6 @@ using socklnd::StreamId;
 
 namespace {
 
-constexpr std::uintptr_t kCancelled = 1;
 constexpr unsigned kBacklog = 1024;
 
 SocketAddress address_of(const Nid& nid, std::uint16_t port) {
@@ -29,13 +28,10 @@ std::uint32_t payload_bytes(const Transmit& transmit) {
 }  // namespace
 
 StreamLnd::StreamLnd(const StreamLndConfig& config, LndUpcalls& core)
-    : config_(config),
-      traits_{.name = "simtcp", .net_type = NetType::kTcp, .lnd_timeout = config.lnd_timeout},
-      core_(core),
-      peers_(config.peers_max),
-      incoming_(config.incoming_max) {
-  decided_.reserve(config.incoming_max);
-}
+    : SimLnd({.name = "simtcp", .net_type = NetType::kTcp, .lnd_timeout = config.lnd_timeout},
+             config.peers_max, config.incoming_max, core),
+      config_(config),
+      incoming_(config.incoming_max) {}
 
 StreamLnd::~StreamLnd() = default;
 
@@ -45,47 +41,11 @@ void StreamLnd::attach(socklnd::StreamDriver& driver) {
   PLNET_CHECK(listening.has_value(), "the host has the address of its NID");
 }
 
-// --- Peers ---
+// --- Messages out ---
 
-StreamLnd::Peer* StreamLnd::peer_of(PeerLink& link) {
-  if (link.lnd_peer != nullptr) return static_cast<Peer*>(link.lnd_peer);
-  Peer* const peer = peers_.take();
-  if (peer == nullptr) return nullptr;
-  *peer = Peer{};
-  peer->link = &link;
-  link.lnd_peer = peer;
-  quiet_.push_back(*peer);
-  return peer;
-}
-
-void StreamLnd::make_dirty(Peer& peer) {
-  peer.unlink();
-  dirty_.push_back(peer);
-}
-
-void StreamLnd::enqueue(Peer& peer, Transmit& transmit) {
-  transmit.lnd_next = nullptr;
-  transmit.lnd_state = 0;
-  (peer.first == nullptr ? peer.first : peer.last->lnd_next) = &transmit;
-  peer.last = &transmit;
-  next_check_ = std::min(next_check_, transmit.deadline);
-}
-
-std::size_t StreamLnd::send(std::span<Transmit* const> burst) {
-  if (shutting_down_) return 0;
-  for (Transmit* const transmit : burst) {
-    ++messages_;
-    Peer* const peer = peer_of(*transmit->next_hop);
-    if (peer == nullptr) {
-      transmit->lnd_next = orphans_;
-      orphans_ = transmit;
-      continue;
-    }
-    const bool first = peer->first == nullptr;
-    enqueue(*peer, *transmit);
-    if (first) make_dirty(*peer);
-  }
-  return burst.size();
+void StreamLnd::serve(Peer& peer) {
+  if (peer.state == Peer::State::kIdle && peer.first != nullptr) return connect(peer);
+  pump(peer);
 }
 
 void StreamLnd::connect(Peer& peer) {
@@ -97,14 +57,14 @@ void StreamLnd::connect(Peer& peer) {
   const auto stream = driver_->connect(request);
   if (!stream) {
     counters_.add(Id::kConnectFailures);
-    return fail_unsent(peer, stream.error(), Health::kLocalError);
+    return fail_waiting(peer, stream.error(), Health::kLocalError);
   }
   peer.stream = *stream;
   peer.state = Peer::State::kConnecting;
   peer.hello_left = kFrameBytes;
   peer.head_sent = 0;
   peer.blocked = false;
-  remember(*stream, peers_.index_of(&peer));
+  remember(*stream, peers().index_of(&peer));
 }
 
 void StreamLnd::encode(const MessageHeader& header, Frame& out) const {
@@ -164,129 +124,22 @@ bool StreamLnd::write_some(Peer& peer) {
     taken -= kFrameBytes + payload_bytes(done);
     peer.first = done.lnd_next;
     counters_.add(Id::kSent);
-    complete(done, {}, Health::kOk);
+    complete({.transmit = &done});
   }
   peer.head_sent = static_cast<std::uint32_t>(taken);
   peer.blocked = !all;
   return all;
 }
 
-void StreamLnd::complete(Transmit& transmit, Result<void> status, Health health) {
-  if (!status) counters_.add(Id::kFailed);
-  ended_[ended_count_++] = {.transmit = &transmit, .status = status, .health = health};
-  --messages_;
-  if (ended_count_ == ended_.size()) report();
+void StreamLnd::on_late_head(Peer& peer) {
+  if (peer.state != Peer::State::kOpen) return;
+  peer.state = Peer::State::kClosing;
+  counters_.add(Id::kExpired);
+  driver_->close(peer.stream, Errc::kTimedOut);
 }
 
-void StreamLnd::report() {
-  const std::size_t count = ended_count_;
-  ended_count_ = 0;
-  if (count > 0) core_.on_sent(std::span(ended_).first(count));
-}
-
-void StreamLnd::fail_unsent(Peer& peer, Errc cause, Health health) {
-  while (Transmit* const transmit = peer.first) {
-    peer.first = transmit->lnd_next;
-    complete(*transmit, std::unexpected(cause), health);
-  }
-  peer.head_sent = 0;
-}
-
-// Those that were cancelled or are late; one that has begun ends with its connection.
-void StreamLnd::drop_marked(Peer& peer, Instant now) {
-  if (peer.head_sent > 0 && peer.first->deadline <= now && peer.state == Peer::State::kOpen) {
-    peer.state = Peer::State::kClosing;
-    counters_.add(Id::kExpired);
-    driver_->close(peer.stream, Errc::kTimedOut);
-  }
-  Transmit* keep = peer.head_sent > 0 ? peer.first : nullptr;
-  Transmit* at = keep != nullptr ? keep->lnd_next : peer.first;
-  if (keep == nullptr) peer.first = nullptr;
-  while (at != nullptr) {
-    Transmit& transmit = *at;
-    at = transmit.lnd_next;
-    if ((transmit.lnd_state & kCancelled) != 0) {
-      complete(transmit, std::unexpected(Errc::kCancelled), Health::kOk);
-    } else if (transmit.deadline <= now) {
-      counters_.add(Id::kExpired);
-      complete(transmit, std::unexpected(Errc::kTimedOut),
-               peer.state == Peer::State::kOpen ? Health::kNetworkTimeout : Health::kLocalTimeout);
-    } else {
-      transmit.lnd_next = nullptr;
-      (keep == nullptr ? peer.first : keep->lnd_next) = &transmit;
-      keep = &transmit;
-    }
-  }
-  if (keep != nullptr) keep->lnd_next = nullptr;
-  peer.last = keep;
-}
-
-unsigned StreamLnd::flush(Instant now) {
-  now_ = now;
-  unsigned work = 0;
-  while (Transmit* const orphan = orphans_) {
-    orphans_ = orphan->lnd_next;
-    complete(*orphan, std::unexpected(Errc::kNoMemory), Health::kLocalDropped);
-    ++work;
-  }
-  for (std::size_t i = 0; i < decided_.size(); ++i, ++work) {
-    Incoming& connection = incoming_.at(decided_[i]);
-    if (connection.state == Incoming::State::kDecided) {
-      driver_->resume_reading(connection.stream);
-      carry_out(connection);
-    }
-  }
-  decided_.clear();
-  if (now >= next_check_ || cancel_wanted_) check_deadlines(now);
-  while (Peer* const peer = dirty_.pop_front()) {
-    ++work;
-    quiet_.push_back(*peer);
-    if (peer->releasing || shutting_down_) {
-      if (peer->head_sent == 0) fail_unsent(*peer, Errc::kShutdown, Health::kLocalAborted);
-    } else if (peer->state == Peer::State::kIdle && peer->first != nullptr) {
-      connect(*peer);
-    } else {
-      pump(*peer);
-    }
-  }
-  report();
-  if (releases_ > 0) finish_releases();
-  return work;
-}
-
-void StreamLnd::check_deadlines(Instant now) {
-  cancel_wanted_ = false;
-  next_check_ = Instant::max();
-  while (Peer* const peer = dirty_.pop_front())
-    quiet_.push_back(*peer);
-  IntrusiveList<Peer> again;
-  again.splice_back(quiet_);
-  while (Peer* const peer = again.pop_front()) {
-    drop_marked(*peer, now);
-    for (const Transmit* at = peer->first; at != nullptr; at = at->lnd_next) {
-      const bool closing = peer->state == Peer::State::kClosing;
-      if (!(closing && at == peer->first)) next_check_ = std::min(next_check_, at->deadline);
-    }
-    (peer->first != nullptr ? dirty_ : quiet_).push_back(*peer);
-  }
-  if (receiving_ == 0) return;
-  for (std::uint32_t i = 0; i < incoming_.capacity(); ++i) {
-    Incoming& connection = incoming_.at(i);
-    if (!connection.in_use || connection.state != Incoming::State::kPayload) continue;
-    const Instant end = connection.progress + config_.lnd_timeout;
-    if (now >= end) {
-      counters_.add(Id::kStalled);
-      protocol_error(connection, Errc::kTimedOut);
-    } else {
-      next_check_ = std::min(next_check_, end);
-    }
-  }
-}
-
-void StreamLnd::cancel(Transmit& transmit) {
-  transmit.lnd_state |= kCancelled;
-  cancel_wanted_ = true;
-  next_check_ = Instant::min();
+Health StreamLnd::late_health(const Peer& peer) const {
+  return peer.state == Peer::State::kOpen ? Health::kNetworkTimeout : Health::kLocalTimeout;
 }
 
 // --- Connections of ours ---
@@ -311,24 +164,24 @@ void StreamLnd::on_writable(StreamId stream) {
 // What was begun is lost. What was not goes with the next connection, unless there was none.
 void StreamLnd::out_closed(Peer& peer, Errc cause) {
   const bool was_open = peer.state != Peer::State::kConnecting;
-  const bool ours = peer.releasing || shutting_down_;
+  const bool ours = peer.releasing || shutting_down();
   peer.state = Peer::State::kIdle;
   peer.stream = {};
+  if (was_open && !ours && peer.head_sent > 0) {
+    Transmit& broken = *peer.first;
+    peer.first = broken.lnd_next;
+    complete({.transmit = &broken, .status = std::unexpected(cause), .health = health_of(cause)});
+  }
+  peer.head_sent = 0;
   if (ours) {
-    fail_unsent(peer, Errc::kShutdown, Health::kLocalAborted);
-  } else if (!was_open) {
+    fail_waiting(peer, Errc::kShutdown, Health::kLocalAborted);
+  } else if (was_open) {
+    counters_.add(Id::kLost);
+    if (peer.first != nullptr) wake(peer);
+  } else {
     counters_.add(Id::kConnectFailures);
     core_.on_peer(peer.link->nid, PeerNotice::kDown, now_);
-    fail_unsent(peer, cause, health_of(cause));
-  } else {
-    counters_.add(Id::kLost);
-    if (peer.head_sent > 0) {
-      Transmit& broken = *peer.first;
-      peer.first = broken.lnd_next;
-      complete(broken, std::unexpected(cause), health_of(cause));
-    }
-    peer.head_sent = 0;
-    if (peer.first != nullptr) make_dirty(peer);
+    fail_waiting(peer, cause, health_of(cause));
   }
   report();
 }
@@ -341,65 +194,34 @@ void StreamLnd::on_closed(StreamId stream, Errc cause, std::uint64_t /*unacknowl
   if (connection != nullptr) in_closed(*connection, cause);
 }
 
-void StreamLnd::release_peer(PeerLink& link) {
-  if (link.lnd_peer == nullptr) return core_.on_peer_released(link);
-  Peer& peer = *static_cast<Peer*>(link.lnd_peer);
-  if (peer.releasing) return;
-  peer.releasing = true;
-  ++releases_;
-  make_dirty(peer);
-  if (peer.state != Peer::State::kIdle && peer.state != Peer::State::kClosing) {
-    driver_->close(peer.stream, Errc::kShutdown);
-    peer.state = Peer::State::kClosing;
-  }
+void StreamLnd::close_ours(Peer& peer) {
+  if (peer.state == Peer::State::kIdle || peer.state == Peer::State::kClosing) return;
+  driver_->close(peer.stream, Errc::kShutdown);
+  peer.state = Peer::State::kClosing;
+}
+
+void StreamLnd::close_connections(Peer& peer) {
+  close_ours(peer);
   for (std::uint32_t i = 0; i < incoming_.capacity() && peer.incoming > 0; ++i) {
-    Incoming& connection = incoming_.at(i);
-    if (connection.in_use && connection.link == &link) {
-      driver_->close(connection.stream, Errc::kShutdown);
-    }
+    if (!incoming_.is_lent(i) || incoming_.at(i).link != peer.link) continue;
+    driver_->close(incoming_.at(i).stream, Errc::kShutdown);
   }
 }
 
-void StreamLnd::finish_releases() {
-  IntrusiveList<Peer> again;
-  again.splice_back(quiet_);
-  while (Peer* const peer = again.pop_front()) {
-    if (peer->releasing && peer->state == Peer::State::kIdle && peer->first == nullptr &&
-        peer->incoming == 0) {
-      PeerLink& link = *peer->link;
-      link.lnd_peer = nullptr;
-      --releases_;
-      peers_.give(peer);
-      core_.on_peer_released(link);
-    } else {
-      quiet_.push_back(*peer);
-    }
-  }
-}
-
-void StreamLnd::shut_down() {
-  if (shutting_down_) return;
-  shutting_down_ = true;
+void StreamLnd::close_all() {
   driver_->stop_listening(address_of(config_.nid, config_.port));
-  for (std::uint32_t i = 0; i < peers_.capacity(); ++i) {
-    if (!peers_.is_lent(i)) continue;
-    Peer& peer = peers_.at(i);
-    make_dirty(peer);
-    if (peer.state == Peer::State::kIdle || peer.state == Peer::State::kClosing) continue;
-    driver_->close(peer.stream, Errc::kShutdown);
-    peer.state = Peer::State::kClosing;
+  for (std::uint32_t i = 0; i < peers().capacity(); ++i) {
+    if (peers().is_lent(i)) close_ours(peers().at(i));
   }
   for (std::uint32_t i = 0; i < incoming_.capacity(); ++i) {
-    if (incoming_.at(i).in_use) driver_->close(incoming_.at(i).stream, Errc::kShutdown);
+    if (incoming_.is_lent(i)) driver_->close(incoming_.at(i).stream, Errc::kShutdown);
   }
 }
 
-bool StreamLnd::idle() const {
-  if (messages_ > 0 || receiving_ > 0 || releases_ > 0 || ended_count_ > 0) return false;
-  if (!shutting_down_) return true;
+bool StreamLnd::all_closed() const {
   if (incoming_.free_count() < incoming_.capacity()) return false;
-  for (std::uint32_t i = 0; i < peers_.capacity(); ++i) {
-    if (peers_.is_lent(i) && peers_.at(i).state != Peer::State::kIdle) return false;
+  for (std::uint32_t i = 0; i < peers().capacity(); ++i) {
+    if (peers().is_lent(i) && !disconnected(peers().at(i))) return false;
   }
   return true;
 }

@@ -7,14 +7,11 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "apps/lnet-sim/payload_cursor.hpp"
+#include "apps/lnet-sim/sim_lnd.hpp"
 #include "drivers/net/sim/lazy_memory.hpp"
-#include "lib/base/intrusive_list.hpp"
-#include "lib/base/pool.hpp"
-#include "lib/lnet/lnd.hpp"
 #include "lib/lnet/wire/header_codec.hpp"
 #include "lib/socklnd/byte_stream.hpp"
 
@@ -45,23 +42,24 @@ struct StreamLndConfig {
   Duration lnd_timeout = std::chrono::seconds(50);
 };
 
-class StreamLnd final : public lnet::Lnd, public socklnd::StreamEvents {
+// A peer and our connection to it.
+struct StreamPeer : PeerQueue {
+  enum class State : std::uint8_t { kIdle, kConnecting, kOpen, kClosing };
+  socklnd::StreamId stream;
+  std::uint32_t hello_left = 0;  // bytes
+  std::uint32_t head_sent = 0;   // bytes of the first message
+  State state = State::kIdle;
+  bool blocked = false;
+};
+
+class StreamLnd final : public SimLnd<StreamPeer, StreamLndCounters>, public socklnd::StreamEvents {
  public:
   StreamLnd(const StreamLndConfig& config, lnet::LndUpcalls& core);
   ~StreamLnd() override;
   // The driver is made with this for its events; then the LND listens.
   void attach(socklnd::StreamDriver& driver);
 
-  [[nodiscard]] const lnet::LndTraits& traits() const override { return traits_; }
-  std::size_t send(std::span<lnet::Transmit* const> burst) override;
   void resume(lnet::RxHandle rx, const lnet::RxDecision& decision) override;
-  unsigned flush(Instant now) override;
-  void cancel(lnet::Transmit& transmit) override;
-  void release_peer(lnet::PeerLink& link) override;
-  void shut_down() override;
-  [[nodiscard]] bool idle() const override;
-  [[nodiscard]] Instant next_deadline() const override { return next_check_; }
-  [[nodiscard]] CounterView counters() const override { return counters_.view(); }
 
   std::span<std::byte> destination(socklnd::StreamId stream) override;
   std::size_t on_bytes(socklnd::StreamId stream, std::size_t direct,
@@ -71,10 +69,8 @@ class StreamLnd final : public lnet::Lnd, public socklnd::StreamEvents {
   void on_accepted(socklnd::StreamId stream, const socklnd::StreamAddresses& addresses) override;
   void on_closed(socklnd::StreamId stream, Errc cause, std::uint64_t unacknowledged) override;
 
-  [[nodiscard]] std::uint64_t count(StreamLndCounters::Id id) const { return counters_.get(id); }
-
  private:
-  using Id = StreamLndCounters::Id;
+  using Peer = StreamPeer;
   static constexpr std::size_t kFrameBytes = 8 + lnet::kHeaderNid16Bytes;
   static constexpr std::uint32_t kMagic = 0x53494d31;  // "SIM1"
   static constexpr std::size_t kFramesPerWrite = 16;
@@ -82,20 +78,6 @@ class StreamLnd final : public lnet::Lnd, public socklnd::StreamEvents {
   static constexpr std::uint32_t kNone = ~0U;
   using Frame = std::array<std::byte, kFrameBytes>;
 
-  // The way to a peer. Lives as long as its link is known.
-  struct Peer : ListNode<> {
-    enum class State : std::uint8_t { kIdle, kConnecting, kOpen, kClosing };
-    lnet::PeerLink* link = nullptr;
-    lnet::Transmit* first = nullptr;
-    lnet::Transmit* last = nullptr;
-    socklnd::StreamId stream;
-    std::uint32_t hello_left = 0;  // bytes
-    std::uint32_t head_sent = 0;   // bytes of the first message
-    std::uint32_t incoming = 0;    // connections that hold the link
-    State state = State::kIdle;
-    bool blocked = false;
-    bool releasing = false;
-  };
   // A connection that somebody else made.
   struct Incoming {
     enum class State : std::uint8_t { kHello, kHeader, kParked, kDecided, kPayload, kClosing };
@@ -105,7 +87,6 @@ class StreamLnd final : public lnet::Lnd, public socklnd::StreamEvents {
     std::uint32_t generation = 0;
     std::uint32_t skip = 0;  // payload bytes behind the wanted ones
     bool wanted = false;     // ends in on_received()
-    bool in_use = false;
     lnet::Nid from;
     lnet::PeerLink* link = nullptr;
     PayloadCursor cursor;
@@ -115,20 +96,25 @@ class StreamLnd final : public lnet::Lnd, public socklnd::StreamEvents {
     Frame frame;
   };
 
-  [[nodiscard]] Peer* peer_of(lnet::PeerLink& link);
-  void enqueue(Peer& peer, lnet::Transmit& transmit);
-  void make_dirty(Peer& peer);
+  void serve(Peer& peer) override;
+  [[nodiscard]] bool head_begun(const Peer& peer) const override { return peer.head_sent > 0; }
+  void on_late_head(Peer& peer) override;
+  [[nodiscard]] Health late_health(const Peer& peer) const override;
+  void carry_out_decision(std::uint32_t rx_index) override;
+  void check_connections(Instant now) override;
+  void close_connections(Peer& peer) override;
+  void close_all() override;
+  [[nodiscard]] bool disconnected(const Peer& peer) const override {
+    return peer.state == Peer::State::kIdle;
+  }
+  [[nodiscard]] bool all_closed() const override;
+
   void connect(Peer& peer);
+  void close_ours(Peer& peer);
   void pump(Peer& peer);
   [[nodiscard]] bool write_some(Peer& peer);
   void encode(const lnet::MessageHeader& header, Frame& out) const;
-  void complete(lnet::Transmit& transmit, Result<void> status, Health health);
-  void report();
-  void fail_unsent(Peer& peer, Errc cause, Health health);
-  void drop_marked(Peer& peer, Instant now);
   void out_closed(Peer& peer, Errc cause);
-  void finish_releases();
-  void check_deadlines(Instant now);
 
   // stream_lnd_rx.cpp
   [[nodiscard]] Incoming* incoming(socklnd::StreamId stream);
@@ -140,34 +126,16 @@ class StreamLnd final : public lnet::Lnd, public socklnd::StreamEvents {
   void carry_out(Incoming& connection);
   void next_message(Incoming& connection);
   void protocol_error(Incoming& connection, Errc cause);
-  void keep_link(Incoming& connection, lnet::PeerLink* link);
+  void take_link(Incoming& connection);
   void in_closed(Incoming& connection, Errc cause);
   [[nodiscard]] lnet::RxHandle handle_of(const Incoming& connection) const;
 
   const StreamLndConfig config_;
-  const lnet::LndTraits traits_;
-  lnet::LndUpcalls& core_;
   socklnd::StreamDriver* driver_ = nullptr;
-  Pool<Peer> peers_;
   Pool<Incoming> incoming_;
   std::vector<std::uint32_t> owners_;  // by index of the stream: peer, or kIncoming | connection
   static constexpr std::uint32_t kIncoming = 1U << 31U;
-
-  IntrusiveList<Peer> dirty_;  // have something to send
-  IntrusiveList<Peer> quiet_;  // all others
-  unsigned releases_ = 0;
-  lnet::Transmit* orphans_ = nullptr;   // there was no room for their peer
-  std::vector<std::uint32_t> decided_;  // connections; room for all from the start
-  std::size_t messages_ = 0;
-  std::size_t receiving_ = 0;
-  Instant now_{};
-  Instant next_check_ = Instant::max();
-  bool cancel_wanted_ = false;
-  bool shutting_down_ = false;
-  std::array<lnet::Completion, 32> ended_;
-  std::size_t ended_count_ = 0;
   std::array<Frame, kFramesPerWrite> frames_;
-  Counters<StreamLndCounters> counters_;
 };
 
 }  // namespace plnet::sim

@@ -26,7 +26,7 @@ StreamLnd::Incoming* StreamLnd::incoming(StreamId stream) {
 StreamLnd::Peer* StreamLnd::outgoing(StreamId stream) {
   const std::uint32_t what = stream.index < owners_.size() ? owners_[stream.index] : kNone;
   if (what == kNone || (what & kIncoming) != 0) return nullptr;
-  Peer& peer = peers_.at(what);
+  Peer& peer = peers().at(what);
   return peer.stream == stream ? &peer : nullptr;
 }
 
@@ -35,7 +35,7 @@ RxHandle StreamLnd::handle_of(const Incoming& connection) const {
 }
 
 void StreamLnd::on_accepted(StreamId stream, const socklnd::StreamAddresses& /*addresses*/) {
-  Incoming* const connection = shutting_down_ ? nullptr : incoming_.take();
+  Incoming* const connection = shutting_down() ? nullptr : incoming_.take();
   if (connection == nullptr) {
     counters_.add(Id::kRefused);
     driver_->close(stream, Errc::kNoSpace);
@@ -43,7 +43,6 @@ void StreamLnd::on_accepted(StreamId stream, const socklnd::StreamAddresses& /*a
   }
   connection->stream = stream;
   connection->state = Incoming::State::kHello;
-  connection->in_use = true;
   connection->link = nullptr;
   connection->wanted = false;
   connection->have = connection->skip = 0;
@@ -136,7 +135,7 @@ void StreamLnd::on_frame(Incoming& connection) {
                                          .from = connection.from,
                                          .link = connection.link,
                                          .rx = handle_of(connection)});
-  keep_link(connection, connection.decision.link);
+  take_link(connection);
   if (connection.decision.verdict == RxVerdict::kPark) {
     counters_.add(Id::kParked);
     connection.state = Incoming::State::kParked;
@@ -160,7 +159,7 @@ void StreamLnd::carry_out(Incoming& connection) {
   connection.skip = connection.payload_length - length;
   connection.state = Incoming::State::kPayload;
   connection.progress = now_;
-  next_check_ = std::min(next_check_, now_ + config_.lnd_timeout);
+  look_at(now_ + config_.lnd_timeout);
   next_message(connection);
 }
 
@@ -185,26 +184,44 @@ void StreamLnd::protocol_error(Incoming& connection, Errc cause) {
 }
 
 void StreamLnd::resume(RxHandle rx, const RxDecision& decision) {
-  Incoming* const connection = rx.index < incoming_.capacity() ? &incoming_.at(rx.index) : nullptr;
-  if (connection == nullptr || !connection->in_use || connection->generation != rx.generation ||
+  Incoming* const connection = incoming_.is_lent(rx.index) ? &incoming_.at(rx.index) : nullptr;
+  if (connection == nullptr || connection->generation != rx.generation ||
       connection->state != Incoming::State::kParked) {
     counters_.add(Id::kStaleResumes);
     return;
   }
   connection->decision = decision;
   connection->state = Incoming::State::kDecided;
-  keep_link(*connection, decision.link);
-  decided_.push_back(rx.index);
+  take_link(*connection);
+  decided(rx.index);
 }
 
-void StreamLnd::keep_link(Incoming& connection, PeerLink* link) {
-  if (link == nullptr || connection.link == link) return;
-  Peer* const peer = peer_of(*link);
-  if (peer == nullptr) return;
-  PLNET_CHECK(connection.link == nullptr, "a connection has one sender");
-  connection.link = link;
-  ++peer->incoming;
-  if (peer->releasing) driver_->close(connection.stream, Errc::kShutdown);
+void StreamLnd::carry_out_decision(std::uint32_t rx_index) {
+  Incoming& connection = incoming_.at(rx_index);
+  if (connection.state != Incoming::State::kDecided) return;
+  driver_->resume_reading(connection.stream);
+  carry_out(connection);
+}
+
+void StreamLnd::take_link(Incoming& connection) {
+  if (keep_link(connection.link, connection.decision.link)) {
+    driver_->close(connection.stream, Errc::kShutdown);
+  }
+}
+
+void StreamLnd::check_connections(Instant now) {
+  if (receiving_ == 0) return;
+  for (std::uint32_t i = 0; i < incoming_.capacity(); ++i) {
+    Incoming& connection = incoming_.at(i);
+    if (!incoming_.is_lent(i) || connection.state != Incoming::State::kPayload) continue;
+    const Instant end = connection.progress + config_.lnd_timeout;
+    if (now >= end) {
+      counters_.add(Id::kStalled);
+      protocol_error(connection, Errc::kTimedOut);
+    } else {
+      look_at(end);
+    }
+  }
 }
 
 void StreamLnd::in_closed(Incoming& connection, Errc cause) {
@@ -215,9 +232,7 @@ void StreamLnd::in_closed(Incoming& connection, Errc cause) {
                       (decided && connection.decision.verdict == RxVerdict::kReceive);
   const bool open = was == Incoming::State::kPayload || was == Incoming::State::kParked || decided;
   if (open) --receiving_;
-  if (connection.link != nullptr) --static_cast<Peer*>(connection.link->lnd_peer)->incoming;
-  connection.link = nullptr;
-  connection.in_use = false;
+  drop_link(connection.link);
   connection.state = Incoming::State::kClosing;
   connection.wanted = false;
   connection.stream = {};
