@@ -147,25 +147,28 @@ void Program::give_back(Record& record) {
   records_.give(&record);
 }
 
-bool Program::attach_wildcard() {
-  Record* const record = take_record(Record::Kind::kWildcard, host_.slots().bytes());
-  if (record == nullptr) return false;
-  const MdSpec md{
-      .fragments = host_.slots().fragments(record->slot, record->length, plan_.scattered),
-      .length = record->length,
-      .threshold = kWildcardUses,
-      .max_size = plan_.size_max,
-      .options = kMdPut | kMdMaxSize,
-      .user = record,
-      .handler = this};
-  const auto attached = lnet_.attach({.portal = kWildcardPortal, .ignore_bits = ~0ULL}, md);
+// `md` without its memory and its user. False: the record is given back.
+bool Program::attach(Record& record, const MeSpec& me, MdSpec md) {
+  md.fragments = host_.slots().fragments(record.slot, record.length, plan_.scattered);
+  md.length = record.length;
+  md.user = &record;
+  md.handler = this;
+  const auto attached = lnet_.attach(me, md);
   if (!attached) {
-    give_back(*record);
+    give_back(record);
     return false;
   }
-  record->md = attached->md;
-  record->me = attached->me;
+  record.md = attached->md;
+  record.me = attached->me;
   return true;
+}
+
+bool Program::attach_wildcard() {
+  Record* const record = take_record(Record::Kind::kWildcard, host_.slots().bytes());
+  return record != nullptr && attach(*record, {.portal = kWildcardPortal, .ignore_bits = ~0ULL},
+                                     {.threshold = kWildcardUses,
+                                      .max_size = plan_.size_max,
+                                      .options = kMdPut | kMdMaxSize});
 }
 
 bool Program::attach_single(std::uint64_t id, PortalId portal, const Nid& from,
@@ -173,21 +176,13 @@ bool Program::attach_single(std::uint64_t id, PortalId portal, const Nid& from,
   Record* const record = take_record(Record::Kind::kSingle, length);
   if (record == nullptr) return false;
   record->id = id;
-  const MdSpec md{.fragments = host_.slots().fragments(record->slot, length, plan_.scattered),
-                  .length = length,
-                  .threshold = 1,
-                  .options = kMdPut | (truncate ? kMdTruncate : 0U),
-                  .user = record,
-                  .handler = this};
-  const auto attached = lnet_.attach(
-      {.portal = portal, .match = {from, from.is_any() ? kPidAny : kLustrePid}, .match_bits = id},
-      md);
-  if (!attached) {
-    give_back(*record);
+  if (!attach(*record,
+              {.portal = portal,
+               .match = {from, from.is_any() ? kPidAny : kLustrePid},
+               .match_bits = id},
+              {.threshold = 1, .options = kMdPut | (truncate ? kMdTruncate : 0U)})) {
     return false;
   }
-  record->md = attached->md;
-  record->me = attached->me;
   host_.ring(shard_);  // a lazy portal may have something for it
   return true;
 }
@@ -202,16 +197,9 @@ void Program::attach_source() {
   Record* const record = take_record(Record::Kind::kSource, host_.slots().bytes());
   if (record == nullptr) return;
   host_.slots().fill(record->slot, record->length, {content_, 0, 0});
-  const MdSpec md{
-      .fragments = host_.slots().fragments(record->slot, record->length, plan_.scattered),
-      .length = record->length,
-      .options = kMdGet | kMdManageRemote | kMdTruncate,
-      .user = record,
-      .handler = this};
-  const auto attached = lnet_.attach({.portal = kGetPortal, .match_bits = content_}, md);
-  PLNET_CHECK(attached.has_value(), "there is room at the start");
-  record->md = attached->md;
-  record->me = attached->me;
+  PLNET_CHECK(attach(*record, {.portal = kGetPortal, .match_bits = content_},
+                     {.options = kMdGet | kMdManageRemote | kMdTruncate}),
+              "there is room at the start");
 }
 
 void Program::unlink_all() {
@@ -290,27 +278,41 @@ bool Program::begin_one(Instant now) {
   return true;
 }
 
+// The memory that an operation sends from or lands in. Null: no room.
+Program::Record* Program::bind_for(const Operation& operation, std::int32_t threshold) {
+  Record* const record = take_record(Record::Kind::kInitiator, operation.length);
+  if (record == nullptr) return nullptr;
+  record->id = ledger_.id_of(operation);
+  const auto md = lnet_.bind(
+      {.fragments = host_.slots().fragments(record->slot, operation.length, plan_.scattered),
+       .length = operation.length,
+       .threshold = threshold,
+       .user = record,
+       .handler = this});
+  if (!md) {
+    give_back(*record);
+    return nullptr;
+  }
+  record->md = *md;
+  return record;
+}
+
+bool Program::began(Record& record, const Result<void>& result) {
+  if (result) return true;
+  record.refused = true;
+  (void)lnet_.unlink(record.md);
+  return false;
+}
+
 bool Program::begin_put(Operation& operation, const Nid& target, Instant now) {
   World& world = host_.world();
   Host& there = *world.hosts[operation.target];
   const std::uint64_t id = ledger_.id_of(operation);
   operation.ack_wanted = random_.below(100) < plan_.ack_percent;
   operation.content = id;
-  Record* const record = take_record(Record::Kind::kInitiator, operation.length);
+  Record* const record = bind_for(operation, operation.ack_wanted ? 2 : 1);
   if (record == nullptr) return false;
-  record->id = id;
   host_.slots().fill(record->slot, operation.length, {id, 0, 0});
-  const auto md = lnet_.bind(
-      {.fragments = host_.slots().fragments(record->slot, operation.length, plan_.scattered),
-       .length = operation.length,
-       .threshold = operation.ack_wanted ? 2 : 1,
-       .user = record,
-       .handler = this});
-  if (!md) {
-    give_back(*record);
-    return false;
-  }
-  record->md = *md;
   PutSpec put{.target = {target, kLustrePid},
               .portal = kWildcardPortal,
               .match_bits = id,
@@ -336,10 +338,7 @@ bool Program::begin_put(Operation& operation, const Nid& target, Instant now) {
           .attach_later(id, now + drawn(random_, kLazyDelayMax));
     }
   }
-  if (lnet_.put(*md, put)) return true;
-  record->refused = true;
-  (void)lnet_.unlink(*md);
-  return false;
+  return began(*record, lnet_.put(record->md, put));
 }
 
 bool Program::begin_get(Operation& operation, const Nid& target) {
@@ -350,29 +349,12 @@ bool Program::begin_get(Operation& operation, const Nid& target) {
   operation.entry_shard = static_cast<ShardId>(shard);
   operation.offset = static_cast<std::uint32_t>(random_.below(host_.slots().bytes()));
   operation.room = host_.slots().bytes() - operation.offset;
-  Record* const record = take_record(Record::Kind::kInitiator, operation.length);
+  Record* const record = bind_for(operation, 2);
   if (record == nullptr) return false;
-  record->id = ledger_.id_of(operation);
-  const auto md = lnet_.bind(
-      {.fragments = host_.slots().fragments(record->slot, operation.length, plan_.scattered),
-       .length = operation.length,
-       .threshold = 2,
-       .user = record,
-       .handler = this});
-  if (!md) {
-    give_back(*record);
-    return false;
-  }
-  record->md = *md;
-  if (lnet_.get(*md, {.target = {target, kLustrePid},
-                      .portal = kGetPortal,
-                      .match_bits = operation.content,
-                      .offset = operation.offset})) {
-    return true;
-  }
-  record->refused = true;
-  (void)lnet_.unlink(*md);
-  return false;
+  return began(*record, lnet_.get(record->md, {.target = {target, kLustrePid},
+                                               .portal = kGetPortal,
+                                               .match_bits = operation.content,
+                                               .offset = operation.offset}));
 }
 
 }  // namespace plnet::sim

@@ -76,9 +76,12 @@ class Program final : public lnet::EventHandler {
   [[nodiscard]] bool begin_one(Instant now);
   [[nodiscard]] bool begin_put(Operation& operation, const lnet::Nid& target, Instant now);
   [[nodiscard]] bool begin_get(Operation& operation, const lnet::Nid& target);
+  [[nodiscard]] Record* bind_for(const Operation& operation, std::int32_t threshold);
+  [[nodiscard]] bool began(Record& record, const Result<void>& result);
   [[nodiscard]] Story draw_story();
   [[nodiscard]] Record* take_record(Record::Kind kind, std::uint32_t length);
   void give_back(Record& record);
+  [[nodiscard]] bool attach(Record& record, const lnet::MeSpec& me, lnet::MdSpec md);
   [[nodiscard]] bool attach_wildcard();
   [[nodiscard]] bool attach_single(std::uint64_t id, lnet::PortalId portal, const lnet::Nid& from,
                                    std::uint32_t length, bool truncate);

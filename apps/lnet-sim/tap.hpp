@@ -25,8 +25,6 @@ struct WireTally {
   std::uint64_t released = 0;     // from quarantine
   std::uint64_t answer_away = 0;  // ACK or REPLY came to another shard than its MD's
   std::uint64_t second_nid = 0;   // to or from another NID than a node's first
-
-  void add(const WireTally& other);
 };
 
 class Tap final : public lnet::LndUpcalls {
@@ -98,21 +96,5 @@ class Tap final : public lnet::LndUpcalls {
   const lnet::ShardId shard_;
   const bool second_;
 };
-
-inline void WireTally::add(const WireTally& other) {
-  offered += other.offered;
-  received += other.received;
-  receive_failed += other.receive_failed;
-  dropped += other.dropped;
-  rejected += other.rejected;
-  parked += other.parked;
-  gone += other.gone;
-  sent += other.sent;
-  send_failed += other.send_failed;
-  quarantined += other.quarantined;
-  released += other.released;
-  answer_away += other.answer_away;
-  second_nid += other.second_nid;
-}
 
 }  // namespace plnet::sim

@@ -8,45 +8,30 @@ namespace plnet::mocks {
 using namespace lnet;
 
 MockRdmaLnd::MockRdmaLnd(const MockLndConfig& config, Network& network, LndUpcalls& core)
-    : config_(config),
-      traits_{.name = "mock-rdma",
-              .net_type = NetType::kO2ib,
-              .places_replies = true,
-              .reports_timeouts = true,
-              .inline_bytes_max = config.inline_bytes_max,
-              .lnd_timeout = config.lnd_timeout},
-      network_(network),
-      core_(core) {
+    : MockLnd(config,
+              {.name = "mock-rdma",
+               .net_type = NetType::kO2ib,
+               .places_replies = true,
+               .reports_timeouts = true,
+               .inline_bytes_max = config.inline_bytes_max,
+               .lnd_timeout = config.lnd_timeout},
+              network, core) {
   network_.add(config.nid, *this);
 }
 
 std::size_t MockRdmaLnd::send(std::span<Transmit* const> burst) {
-  if (shutting_down_) return 0;
-  const std::size_t used = std::min(config_.in_flight_max, queue_.size() + outstanding_.size());
-  const std::size_t count = std::min(burst.size(), config_.in_flight_max - used);
-  queue_.insert(queue_.end(), burst.begin(), burst.begin() + static_cast<std::ptrdiff_t>(count));
-  return count;
-}
-
-void MockRdmaLnd::resume(RxHandle rx, const RxDecision& decision) {
-  if (rx.index >= pairs_.size() || !(pairs_[rx.index]->rx == rx) ||
-      pairs_[rx.index]->state != RxState::kParked || pairs_[rx.index]->resumed) {
-    ++stale_resumes_;
-    return;
-  }
-  pairs_[rx.index]->decision = decision;
-  pairs_[rx.index]->resumed = true;
+  return queue_up(burst, queue_.size() + outstanding_.size());
 }
 
 unsigned MockRdmaLnd::flush(Instant now) {
   for (Transmit* const transmit : std::exchange(queue_, {}))
     post(*transmit);
-  for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    if (shutting_down_) lose(*pairs_[i], Errc::kShutdown);
-    receive(*pairs_[i]);
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    if (shutting_down_) lose(*connections_[i], Errc::kShutdown);
+    receive(*connections_[i]);
   }
   for (const PeerLink* const link : releasing_) {
-    for (const auto& pair : pairs_) {
+    for (const auto& pair : connections_) {
       if (!(pair->from == link->nid)) continue;
       lose(*pair, Errc::kReset);
       pair->link = nullptr;
@@ -81,7 +66,7 @@ void MockRdmaLnd::post(Transmit& transmit) {
   exchange->open_get = transmit.header.type == MessageType::kGet && !transmit.sink.empty() &&
                        !transmit.routed && !transmit.next_hop_is_router;
   if (!exchange->bulk_put) exchange->inline_bytes = gather(*config_.arenas, transmit.source);
-  peer->queue_pair(config_.nid).wire.push_back(exchange);
+  peer->connection_from(config_.nid).wire.push_back(exchange);
 }
 
 // The sender's side of an early end.
@@ -98,8 +83,8 @@ void MockRdmaLnd::collect(Instant now) {
   std::vector<Transmit*> free_again;
   std::erase_if(outstanding_, [&](const Shared& exchange) {
     Transmit& transmit = *exchange->transmit;
-    const bool cancelled = std::ranges::find(cancelled_, &transmit) != cancelled_.end();
-    const bool releasing = std::ranges::find(releasing_, transmit.next_hop) != releasing_.end();
+    const bool cancelled = is_cancelled(transmit);
+    const bool releasing = is_releasing(*transmit.next_hop);
     if (exchange->finished && !exchange->completed) {
       exchange->completed = true;
       const bool placed = exchange->open_get && exchange->status.has_value();
@@ -135,11 +120,11 @@ void MockRdmaLnd::collect(Instant now) {
 void MockRdmaLnd::receive(QueuePair& pair) {
   while (!pair.wire.empty() && pair.wire.front()->withdrawn) {
     // The sender has closed its memory; what waits for it here is over.
-    if (pair.state == RxState::kIdle) {
+    if (pair.state == QueuePair::State::kIdle) {
       finish(pair, {});
       continue;
     }
-    const bool parked = pair.state == RxState::kParked && !pair.resumed;
+    const bool parked = pair.state == QueuePair::State::kParked && !pair.resumed;
     const bool wanted = pair.decision.verdict == RxVerdict::kReceive;
     finish(pair, {});
     if (parked)
@@ -147,13 +132,13 @@ void MockRdmaLnd::receive(QueuePair& pair) {
     else if (wanted)
       core_.on_received(pair.rx, std::unexpected(Errc::kAborted), Health::kLocalAborted);
   }
-  if (pair.state == RxState::kParked) {
+  if (pair.state == QueuePair::State::kParked) {
     if (!pair.resumed) return;
     pair.resumed = false;
     return act(pair);
   }
   if (pair.wire.empty()) return;
-  if (pair.state == RxState::kReceiving) return move_bytes(pair, *pair.wire.front());
+  if (pair.state == QueuePair::State::kReceiving) return move_bytes(pair, *pair.wire.front());
   Exchange& exchange = *pair.wire.front();
   exchange.offered = true;
   ++pair.rx.generation;
@@ -170,8 +155,8 @@ void MockRdmaLnd::act(QueuePair& pair) {
   if (decision.link != nullptr) pair.link = decision.link;
   const bool answer = pair.wire.front()->open_get;
   switch (decision.verdict) {
-    case RxVerdict::kReceive: pair.state = RxState::kReceiving; break;
-    case RxVerdict::kPark: pair.state = RxState::kParked; break;
+    case RxVerdict::kReceive: pair.state = QueuePair::State::kReceiving; break;
+    case RxVerdict::kPark: pair.state = QueuePair::State::kParked; break;
     case RxVerdict::kDrop:
       // A PUT that nobody wants is over and well; a requester that waits is told why.
       finish(pair, answer ? Result<void>(std::unexpected(decision.reason)) : Result<void>());
@@ -204,40 +189,23 @@ void MockRdmaLnd::finish(QueuePair& pair, Result<void> status) {
   exchange.finished = true;
   exchange.status = status;
   pair.wire.pop_front();
-  pair.state = RxState::kIdle;
+  pair.state = QueuePair::State::kIdle;
   pair.resumed = false;
 }
 
 void MockRdmaLnd::lose(QueuePair& pair, Errc cause) {
-  const bool parked = pair.state == RxState::kParked && !pair.resumed;
-  const bool wanted =
-      pair.state != RxState::kIdle && !parked && pair.decision.verdict == RxVerdict::kReceive;
+  const bool parked = pair.state == QueuePair::State::kParked && !pair.resumed;
+  const bool wanted = pair.state != QueuePair::State::kIdle && !parked &&
+                      pair.decision.verdict == RxVerdict::kReceive;
   while (!pair.wire.empty())
     finish(pair, std::unexpected(Errc::kReset));
   if (parked) core_.on_parked_gone(pair.rx, cause);
   if (wanted) core_.on_received(pair.rx, std::unexpected(cause), health_of(cause));
 }
 
-void MockRdmaLnd::cancel(Transmit& transmit) {
-  cancelled_.push_back(&transmit);
-}
-void MockRdmaLnd::release_peer(PeerLink& link) {
-  releasing_.push_back(&link);
-}
-
 bool MockRdmaLnd::idle() const {
   return queue_.empty() && outstanding_.empty() && releasing_.empty() &&
-         std::ranges::all_of(pairs_, [](const auto& pair) { return pair->wire.empty(); });
-}
-
-MockRdmaLnd::QueuePair& MockRdmaLnd::queue_pair(const Nid& from) {
-  for (const auto& pair : pairs_) {
-    if (pair->from == from) return *pair;
-  }
-  QueuePair& made = *pairs_.emplace_back(std::make_unique<QueuePair>());
-  made.from = from;
-  made.rx.index = static_cast<std::uint32_t>(pairs_.size() - 1);
-  return made;
+         std::ranges::all_of(connections_, [](const auto& pair) { return pair->wire.empty(); });
 }
 
 }  // namespace plnet::mocks

@@ -9,57 +9,42 @@
 #include <memory>
 #include <vector>
 
-#include "tests/mocks/mock_network.hpp"
+#include "tests/mocks/mock_lnd.hpp"
 
 namespace plnet::mocks {
 
-class MockRdmaLnd final : public lnet::Lnd {
+// One message between two ends; both hold it until both are done with it.
+struct MockExchange {
+  lnet::MessageHeader header;
+  std::vector<std::byte> inline_bytes;
+  bool bulk_put = false;
+  bool open_get = false;
+  lnet::Transmit* transmit = nullptr;
+  bool offered = false;    // the target's core has seen it: its NIC may know our memory
+  bool withdrawn = false;  // the sender has given up
+  bool completed = false;  // on_sent() was called
+  bool finished = false;   // the target has let go of it
+  Result<void> status;
+  std::uint32_t moved = 0;
+};
+
+struct MockQueuePair : MockConnection {
+  std::deque<std::shared_ptr<MockExchange>> wire;
+};
+
+class MockRdmaLnd final : public MockLnd<MockRdmaLnd, MockQueuePair> {
  public:
-  using Network = MockNetwork<MockRdmaLnd>;
   MockRdmaLnd(const MockLndConfig& config, Network& network, lnet::LndUpcalls& core);
-  ~MockRdmaLnd() override { network_.remove(config_.nid); }
 
-  [[nodiscard]] const lnet::LndTraits& traits() const override { return traits_; }
   std::size_t send(std::span<lnet::Transmit* const> burst) override;
-  void resume(lnet::RxHandle rx, const lnet::RxDecision& decision) override;
   unsigned flush(Instant now) override;
-  void cancel(lnet::Transmit& transmit) override;
-  void release_peer(lnet::PeerLink& link) override;
-  void shut_down() override { shutting_down_ = true; }
   [[nodiscard]] bool idle() const override;
-  [[nodiscard]] Instant next_deadline() const override { return Instant::max(); }
-  [[nodiscard]] CounterView counters() const override { return {}; }
-
-  [[nodiscard]] unsigned stale_resumes() const { return stale_resumes_; }
 
  private:
-  // One message between two ends; both hold it until both are done with it.
-  struct Exchange {
-    lnet::MessageHeader header;
-    std::vector<std::byte> inline_bytes;
-    bool bulk_put = false;
-    bool open_get = false;
-    lnet::Transmit* transmit = nullptr;
-    bool offered = false;    // the target's core has seen it: its NIC may know our memory
-    bool withdrawn = false;  // the sender has given up
-    bool completed = false;  // on_sent() was called
-    bool finished = false;   // the target has let go of it
-    Result<void> status;
-    std::uint32_t moved = 0;
-  };
-  using Shared = std::shared_ptr<Exchange>;
-  enum class RxState { kIdle, kParked, kReceiving };
-  struct QueuePair {
-    lnet::Nid from;
-    lnet::PeerLink* link = nullptr;
-    std::deque<Shared> wire;
-    RxState state = RxState::kIdle;
-    bool resumed = false;
-    lnet::RxHandle rx;
-    lnet::RxDecision decision;
-  };
+  using Exchange = MockExchange;
+  using Shared = std::shared_ptr<MockExchange>;
+  using QueuePair = MockQueuePair;
 
-  QueuePair& queue_pair(const lnet::Nid& from);
   void post(lnet::Transmit& transmit);
   void give_up(Exchange& exchange, Errc cause);
   void collect(Instant now);
@@ -69,18 +54,8 @@ class MockRdmaLnd final : public lnet::Lnd {
   void finish(QueuePair& pair, Result<void> status);
   void lose(QueuePair& pair, Errc cause);
 
-  const MockLndConfig config_;
-  const lnet::LndTraits traits_;
-  Network& network_;
-  lnet::LndUpcalls& core_;
-  std::deque<lnet::Transmit*> queue_;
   std::vector<Shared> outstanding_;  // ours
-  std::vector<lnet::Transmit*> cancelled_;
-  std::vector<lnet::PeerLink*> releasing_;
-  std::vector<std::unique_ptr<QueuePair>> pairs_;  // theirs
   std::vector<lnet::Completion> ended_;
-  unsigned stale_resumes_ = 0;
-  bool shutting_down_ = false;
 };
 
 }  // namespace plnet::mocks
