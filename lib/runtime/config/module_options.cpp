@@ -14,99 +14,13 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/names/routes_text.hpp"
 #include "lib/lnet/names/text_part.hpp"
+#include "lib/runtime/config/modprobe_lines.hpp"
 #include "lib/runtime/config/yaml_text.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 constexpr std::size_t kOptionsMax = 1024;  // in one file; all modules together have about 120
-
-// One word of a line and where it began.
-struct Word {
-  std::string text;
-  Position at;
-};
-
-// Lines joined where one ends with a backslash, words without their quotes.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : text_(text) {}
-
-  // The next line that is neither empty nor a comment; empty at the end.
-  std::vector<Word> next() {
-    while (at_ < text_.size()) {
-      std::vector<Word> words = read_line();
-      if (!words.empty()) return words;
-    }
-    return {};
-  }
-
- private:
-  void step() {
-    if (text_[at_] == '\n') {
-      ++position_.line;
-      position_.column = 1;
-    } else if ((static_cast<unsigned char>(text_[at_]) & 0xc0U) != 0x80U) {
-      ++position_.column;
-    }
-    ++at_;
-  }
-
-  bool skip_continuation() {
-    const std::string_view rest = text_.substr(at_);
-    const bool here = rest.starts_with("\\\n") || rest.starts_with("\\\r\n");
-    if (!here) return false;
-    while (text_[at_] != '\n')
-      step();
-    step();
-    return true;
-  }
-
-  [[nodiscard]] bool at_end_of_line() const { return at_ >= text_.size() || text_[at_] == '\n'; }
-
-  std::vector<Word> read_line() {
-    std::vector<Word> words;
-    while (!at_end_of_line()) {
-      if (skip_continuation()) continue;
-      const char letter = text_[at_];
-      if (letter == ' ' || letter == '\t' || letter == '\r') {
-        step();
-      } else if (letter == '#' && words.empty()) {
-        while (!at_end_of_line())
-          if (!skip_continuation()) step();
-      } else {
-        words.push_back(read_word());
-      }
-    }
-    if (at_ < text_.size()) step();
-    return words;
-  }
-
-  // Up to a blank that is not within quotes. A quote that does not end, ends with the text.
-  Word read_word() {
-    Word word{.text = {}, .at = position_};
-    char quote = 0;
-    while (at_ < text_.size()) {
-      const char letter = text_[at_];
-      if (skip_continuation()) continue;
-      const bool blank = letter == ' ' || letter == '\t' || letter == '\r';
-      if (quote == 0 && (blank || letter == '\n')) break;
-      if (quote == 0 && (letter == '"' || letter == '\'')) {
-        quote = letter;
-      } else if (letter == quote) {
-        quote = 0;
-      } else {
-        word.text += letter;
-      }
-      step();
-    }
-    return word;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  Position position_;
-};
 
 struct VariableOption {
   std::string_view name;
@@ -211,7 +125,7 @@ class Reader {
   }
 
   void read(std::string_view text) {
-    Lines lines(text);
+    ModprobeLines lines(text);
     for (auto words = lines.next(); !words.empty(); words = lines.next())
       take_line(words);
     join();
@@ -230,7 +144,7 @@ class Reader {
     result_.notes.push_back(fmt::format("{}:{}:{}: {}", file_, at.line, at.column, what));
   }
 
-  void take_line(const std::vector<Word>& words) {
+  void take_line(const std::vector<ModprobeWord>& words) {
     if (words[0].text != "options") {
       return note(words[0].at, fmt::format("'{}' is passed over", shown(words[0].text)));
     }
@@ -245,7 +159,7 @@ class Reader {
       take_option(module, words[i]);
   }
 
-  void take_option(const std::string& module, const Word& word) {
+  void take_option(const std::string& module, const ModprobeWord& word) {
     const std::size_t equals = word.text.find('=');
     if (equals == std::string::npos || equals == 0) {
       return errors_.add(word.at, fmt::format("'{}', expected name=value", shown(word.text)));
