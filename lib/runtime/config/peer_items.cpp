@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "lib/lnet/names/nid_range.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/wire/ping_buffer.hpp"
+#include "lib/runtime/config/lnet_items.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+class PeerItems : private Items {
+ public:
+  using Items::Items;
+
+  void add(const std::vector<PeerItem>& items) {
+    std::map<lnet::Nid, std::size_t, NidOrder> owners;  // NID → index in config_.peers
+    for (std::size_t i = 0; i < config_.peers.size(); ++i) {
+      for (const lnet::Nid& nid : config_.peers[i].nids)
+        owners.emplace(nid, i);
+    }
+    std::set<lnet::Nid, NidOrder> fresh;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const std::string path = fmt::format("peer[{}]", i);
+      const auto peer = peer_of(items[i], path);
+      if (!peer) continue;
+      if (!fresh.insert(peer->primary).second) {
+        complain(path, fmt::format("duplicate peer: {} stands in the document already",
+                                   text_of(peer->primary)));
+        continue;
+      }
+      add_peer(*peer, owners, path);
+    }
+  }
+
+  void remove(const PeerItem& item, const std::string& path) {
+    const auto peer = peer_of(item, path);
+    if (!peer) return;
+    const auto known = std::ranges::find(config_.peers, peer->primary, &lnet::PeerConfig::primary);
+    if (known == config_.peers.end()) {
+      return complain(path, fmt::format("no peer {}", text_of(peer->primary)));
+    }
+    // The primary alone, or named among the NIDs: the whole peer. peer_of() puts it first, so look
+    // at what was written.
+    const bool whole = item.nis.empty() || std::ranges::any_of(item.nis, [&](const PeerNiItem& ni) {
+                         const auto ranges = sound(lnet::NidRangeList::parse(ni.nid));
+                         return ranges && ranges->matches(peer->primary);
+                       });
+    if (whole) {
+      config_.peers.erase(known);
+      return;
+    }
+    for (const lnet::Nid& nid : std::span(peer->nids).subspan(1)) {
+      if (std::erase(known->nids, nid) > 0) continue;
+      complain(path, fmt::format("peer {} has no NID {}", text_of(peer->primary), text_of(nid)));
+    }
+  }
+
+ private:
+  // Its NIDs, ranges expanded, each once, the primary first.
+  std::optional<lnet::PeerConfig> peer_of(const PeerItem& item, const std::string& path) {
+    if (item.primary_nid.empty()) {
+      complain(path, "the 'primary nid' must be specified");
+      return std::nullopt;
+    }
+    const auto primary = sound(lnet::parse_nid(item.primary_nid));
+    if (!primary) return std::nullopt;
+    if (primary->is_loopback()) {
+      complain(path, "0@lo is no peer");
+      return std::nullopt;
+    }
+    lnet::PeerConfig peer{.primary = *primary,
+                          .multi_rail = item.multi_rail,
+                          .lock_primary = item.lock_primary,
+                          .nids = {*primary}};
+    std::set<lnet::Nid, NidOrder> seen{*primary};
+    for (std::size_t i = 0; i < item.nis.size(); ++i) {
+      const std::string here = fmt::format("{}.peer ni[{}].nid", path, i);
+      const auto ranges = sound(lnet::NidRangeList::parse(item.nis[i].nid));
+      if (!ranges) {
+        if (item.nis[i].nid.empty()) complain(here, "no NID");
+        continue;
+      }
+      const auto nids = ranges->expand();
+      if (!nids) {
+        complain(here, nids.error().what);
+        continue;
+      }
+      for (const lnet::Nid& nid : *nids) {
+        if (seen.insert(nid).second) peer.nids.push_back(nid);
+      }
+    }
+    return peer;
+  }
+
+  void add_peer(const lnet::PeerConfig& peer, std::map<lnet::Nid, std::size_t, NidOrder>& owners,
+                const std::string& path) {
+    const auto owner = owners.find(peer.primary);
+    const bool known = owner != owners.end();
+    const std::size_t index = known ? owner->second : config_.peers.size();
+    if (known && config_.peers[index].primary != peer.primary) {
+      return complain(path, fmt::format("{} belongs to peer {}", text_of(peer.primary),
+                                        text_of(config_.peers[index].primary)));
+    }
+    lnet::PeerConfig merged = known ? config_.peers[index] : lnet::PeerConfig{};
+    merged.primary = peer.primary;
+    merged.multi_rail = peer.multi_rail;
+    merged.lock_primary = peer.lock_primary || merged.lock_primary;
+    for (const lnet::Nid& nid : peer.nids) {
+      const auto [place, is_new] = owners.try_emplace(nid, index);
+      if (is_new) {
+        merged.nids.push_back(nid);
+      } else if (place->second != index) {
+        complain(path, fmt::format("{} belongs to peer {}", text_of(nid),
+                                   text_of(config_.peers[place->second].primary)));
+      }
+    }
+    if (!merged.multi_rail && merged.nids.size() > 1) {
+      complain(path, "Multi-Rail: False with several NIDs, expected only the primary one");
+    }
+    if (merged.nids.size() > lnet::kInterfacesMax) {
+      complain(path, fmt::format("{} NIDs, expected at most {}", merged.nids.size(),
+                                 lnet::kInterfacesMax));
+    }
+    if (known) {
+      config_.peers[index] = std::move(merged);
+    } else if (config_.peers.size() < lnet::kConfiguredPeersMax) {
+      config_.peers.push_back(std::move(merged));
+    } else {
+      complain(path, fmt::format("too many peers, expected at most {}", lnet::kConfiguredPeersMax));
+    }
+  }
+};
+
+}  // namespace
+
+void add_peers(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
+  PeerItems(config, issues).add(document.peers);
+}
+
+void remove_peers(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
+  PeerItems items(config, issues);
+  for (std::size_t i = 0; i < document.peers.size(); ++i)
+    items.remove(document.peers[i], fmt::format("peer[{}]", i));
+}
+
+}  // namespace plnet::runtime

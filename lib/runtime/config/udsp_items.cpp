@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Policies of selection (UDSPs).
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "lib/runtime/config/lnet_items.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+class UdspItems : private Items {
+ public:
+  using Items::Items;
+
+  void add(const UdspItem& item, const std::string& path) {
+    const auto udsp = udsp_of(item, path);
+    if (!udsp) return;
+    auto& udsps = config_.udsps;
+    const auto same = std::ranges::find_if(udsps, [&udsp](const lnet::UdspConfig& other) {
+      return other.source == udsp->source && other.destination == udsp->destination &&
+             other.router == udsp->router &&
+             other.priority.has_value() == udsp->priority.has_value();
+    });
+    if (same != udsps.end()) {
+      const auto index = static_cast<std::size_t>(same - udsps.begin());
+      if (!fresh_udsps_.insert(index).second) complain(path, "duplicate policy");
+      same->priority = udsp->priority;
+      return;
+    }
+    if (udsps.size() >= lnet::kConfiguredUdspsMax) return complain(path, "too many policies");
+    const auto at =
+        item.idx < 0 ? udsps.size() : std::min(static_cast<std::size_t>(item.idx), udsps.size());
+    udsps.insert(udsps.begin() + static_cast<std::ptrdiff_t>(at), *udsp);
+    std::set<std::size_t> moved;
+    for (const std::size_t index : fresh_udsps_)
+      moved.insert(index < at ? index : index + 1);
+    fresh_udsps_ = std::move(moved);
+    fresh_udsps_.insert(at);
+  }
+
+  // By index, as they were numbered before the first of them went.
+  void remove(const std::vector<UdspItem>& items) {
+    std::set<std::size_t> gone;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const std::int64_t index = items[i].idx;
+      const std::string path = fmt::format("udsp[{}]", i);
+      if (index < 0 || std::cmp_greater_equal(index, config_.udsps.size())) {
+        complain(path, index < 0 ? "no 'idx'" : fmt::format("no policy {}", index));
+      } else {
+        gone.insert(static_cast<std::size_t>(index));
+      }
+    }
+    for (auto index = gone.rbegin(); index != gone.rend(); ++index)
+      config_.udsps.erase(config_.udsps.begin() + static_cast<std::ptrdiff_t>(*index));
+  }
+
+ private:
+  std::optional<lnet::UdspConfig> udsp_of(const UdspItem& item, const std::string& path) {
+    const auto range = [](const std::string& text) -> std::optional<lnet::UdspRange> {
+      if (text.empty() || text == "NA") return std::nullopt;
+      return sound(lnet::UdspRange::parse(text));
+    };
+    lnet::UdspConfig udsp{.source = range(item.source),
+                          .destination = range(item.destination),
+                          .router = range(item.router),
+                          .priority = std::nullopt};
+    if (item.priority >= 0) udsp.priority = static_cast<std::uint32_t>(item.priority);
+    if (!udsp.source && !udsp.destination && !udsp.router) {
+      complain(path, "a policy without src, dst and rte, expected one of them");
+      return std::nullopt;
+    }
+    return udsp;
+  }
+
+  // What the document itself brought, to find what stands there twice.
+  std::set<std::size_t> fresh_udsps_;
+};
+
+}  // namespace
+
+void add_udsps(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
+  UdspItems items(config, issues);
+  for (std::size_t i = 0; i < document.udsps.size(); ++i)
+    items.add(document.udsps[i], fmt::format("udsp[{}]", i));
+}
+
+void remove_udsps(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
+  UdspItems(config, issues).remove(document.udsps);
+}
+
+}  // namespace plnet::runtime
