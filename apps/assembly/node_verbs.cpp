@@ -13,6 +13,8 @@
 #include "lib/runtime/config/settings_diff.hpp"
 #include "lib/runtime/config/settings_export.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
+#include "lib/runtime/lnet/lnet_documents.hpp"
+#include "lib/runtime/lnet/lnet_variables.hpp"
 #include "lib/runtime/lnet/lnet_verbs.hpp"
 
 namespace plnet::apps {

@@ -178,6 +178,11 @@ Outcome<std::vector<lnet::Nid>> nids_arg(const VerbArgs& args, const char* name)
   return nids;
 }
 
+int level_arg(const VerbArgs& args) {
+  const auto level = args.contains("verbose") ? args.at("verbose").get<std::int64_t>() : 0;
+  return static_cast<int>(std::clamp<std::int64_t>(level, 0, lnet::kReportLevelMax));
+}
+
 Outcome<lnet::NetConfig> net_to_add(const VerbArgs& args) {
   auto net = args.contains("nid") ? with_nids(args) : with_interfaces(args);
   if (!net) return net;

@@ -30,6 +30,9 @@ using VerbArgs = nlohmann::json;
 // given.
 [[nodiscard]] Outcome<std::vector<lnet::Nid>> nids_arg(const VerbArgs& args, const char* name);
 
+// `verbose`, within the levels that exist.
+[[nodiscard]] int level_arg(const VerbArgs& args);
+
 [[nodiscard]] Outcome<lnet::NetConfig> net_to_add(const VerbArgs& args);
 [[nodiscard]] Outcome<lnet::NetSelection> net_to_delete(const VerbArgs& args);
 [[nodiscard]] Outcome<lnet::NiChange> ni_change(const VerbArgs& args);

@@ -7,6 +7,8 @@
 #include "apps/lnetctl/command_row.hpp"
 #include "apps/lnetctl/lnetctl.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/lnet/lnet_documents.hpp"
+#include "lib/runtime/lnet/lnet_variables.hpp"
 #include "lib/runtime/lnet/lnet_verbs.hpp"
 #include "tests/mocks/fake_lnet_control.hpp"
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Questions whose answer is a whole document: import --show, import --exec, export.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "lib/lnet/node/lnet_control.hpp"
+#include "lib/runtime/config/settings_reader.hpp"
+#include "lib/runtime/control/verb_table.hpp"
+
+namespace plnet::runtime {
+
+// What `import --show` and `import --exec` answer.
+void show_named(lnet::LnetControl& control, const NamedItems& named, VerbToken token);
+void exec_named(lnet::LnetControl& control, const NamedItems& named, VerbToken token);
+// `export` without --backup: what runs, in the order of lnetctl. `tail` goes behind it.
+void export_running(lnet::LnetControl& control, Json tail, VerbToken token);
+
+}  // namespace plnet::runtime

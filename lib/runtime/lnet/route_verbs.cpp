@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/lnet/verb_answers.hpp"
+#include "lib/runtime/lnet/verb_groups.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+using lnet::LnetControl;
+using enum ArgKind;
+
+// Several gateways come all or none.
+void change_routes(LnetControl& control, const std::vector<lnet::RouteConfig>& routes, bool add,
+                   VerbToken token) {
+  if (routes.size() == 1) {
+    auto done = silent(std::move(token));
+    return add ? control.add_route(routes[0], std::move(done))
+               : control.del_route(routes[0].net, routes[0].gateway, std::move(done));
+  }
+  lnet::NodeConfig wanted = control.config();
+  for (const lnet::RouteConfig& route : routes) {
+    const auto gone = std::erase_if(wanted.routes, [&route](const auto& other) {
+      return other.net == route.net && other.gateway == route.gateway;
+    });
+    if (add) {
+      wanted.routes.push_back(route);
+    } else if (gone == 0) {
+      return fail(
+          token, {Errc::kNotFound, fmt::format("no route to {} by {}", lnet::text_of_net(route.net),
+                                               text_of(route.gateway))});
+    }
+  }
+  if (const auto issues = check_node_config(wanted); !issues.empty()) {
+    return fail(token, {Errc::kInvalid, issues.front().what});
+  }
+  control.apply(std::move(wanted), silent(std::move(token)));
+}
+
+// Filters as lnetctl has them: each that is given must fit.
+Outcome<void> keep_fitting(std::vector<lnet::RouteReport>& routes, const VerbArgs& args) {
+  const auto net = net_arg(args, "net");
+  if (!net) return std::unexpected(net.error());
+  const auto gateway = nid_arg(args, "gateway");
+  if (!gateway) return std::unexpected(gateway.error());
+  const auto number = [&args](const char* name) {
+    return args.contains(name) ? std::optional(args.at(name).get<std::int64_t>()) : std::nullopt;
+  };
+  const auto hop = number(args.contains("hop_count") ? "hop_count" : "hop");
+  const auto priority = number("priority");
+  std::erase_if(routes, [&](const lnet::RouteReport& report) {
+    return (*net != lnet::kNetAny && report.route.net != *net) ||
+           (*gateway && report.route.gateway != **gateway) || (hop && report.route.hops != *hop) ||
+           (priority && report.route.priority != *priority);
+  });
+  return {};
+}
+
+}  // namespace
+
+void show_routes(lnet::LnetControl& control, const VerbArgs& args, VerbToken token) {
+  control.routes(
+      [args, token = std::move(token)](Outcome<std::vector<lnet::RouteReport>>&& routes) mutable {
+        if (!routes) return fail(token, std::move(routes.error()));
+        if (auto kept = keep_fitting(*routes, args); !kept)
+          return fail(token, std::move(kept.error()));
+        const Json document = routes_to_json(*routes, flag_arg(args, "verbose"));
+        token.finish(document.is_null() ? Json::object() : document);
+      });
+}
+
+void show_routing(lnet::LnetControl& control, VerbToken token) {
+  control.routing(printed<lnet::RoutingReport>(
+      std::move(token), [](const auto& report) { return routing_to_json(report); }));
+}
+
+void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control) {
+  const std::vector<ArgRow> all{{"net", kText},
+                                {"gateway", kText},
+                                {"hop", kNumber},
+                                {"hop_count", kNumber},
+                                {"priority", kNumber}};
+  verbs.add({.verb = "route add",
+             .help = "add routes",
+             .args = all,
+             .async_handler = judged(routes_of, [&control](const auto& routes, VerbToken token) {
+               change_routes(control, routes, true, std::move(token));
+             })});
+  verbs.add({.verb = "route del",
+             .help = "delete routes",
+             .args = {{"net", kText}, {"gateway", kText}},
+             .async_handler = judged(routes_of, [&control](const auto& routes, VerbToken token) {
+               change_routes(control, routes, false, std::move(token));
+             })});
+  std::vector<ArgRow> shown = all;
+  shown.push_back({"verbose", kFlag});
+  verbs.add({.verb = "route show",
+             .access = VerbAccess::kReads,
+             .help = "routes",
+             .args = shown,
+             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
+               show_routes(control, args, std::move(token));
+             }});
+  verbs.add({.verb = "routing show",
+             .access = VerbAccess::kReads,
+             .help = "buffers of a router",
+             .async_handler = [&control](const VerbArgs&, const Caller&, VerbToken token) {
+               show_routing(control, std::move(token));
+             }});
+}
+
+}  // namespace plnet::runtime

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How LNet's verbs answer: what the core replies becomes what goes back to lnetctl.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/lnet/node/lnet_control.hpp"
+#include "lib/runtime/control/verb_table.hpp"
+#include "lib/runtime/lnet/report_json.hpp"
+#include "lib/runtime/lnet/verb_args.hpp"
+
+namespace plnet::runtime {
+
+inline void fail(VerbToken& token, Error error) {
+  token.finish(std::unexpected(VerbError(std::move(error))));
+}
+
+// What answers a request whose success has nothing to say.
+inline lnet::Reply<void> silent(VerbToken token) {
+  return [token = std::move(token)](Outcome<void>&& done) mutable {
+    if (!done) return fail(token, std::move(done.error()));
+    token.finish(Json::object());
+  };
+}
+
+// What answers with a report: `print` makes the document of it.
+template <class Report, class Print>
+lnet::Reply<Report> printed(VerbToken token, Print print) {
+  return [token = std::move(token), print](Outcome<Report>&& report) mutable {
+    if (!report) return fail(token, std::move(report.error()));
+    Json document = print(*report);
+    token.finish(document.is_null() ? Json::object() : std::move(document));
+  };
+}
+
+// A verb whose arguments are judged by `parse` before `run` sees what they mean.
+template <class Parse, class Run>
+AsyncVerbHandler judged(Parse parse, Run run) {
+  return [parse, run](const VerbArgs& args, const Caller&, VerbToken token) {
+    auto meant = parse(args);
+    if (!meant) return fail(token, std::move(meant.error()));
+    run(std::move(*meant), std::move(token));
+  };
+}
+
+}  // namespace plnet::runtime

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The verbs of LNet by what they are about, and the questions that documents ask as well.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/lnet/node/lnet_control.hpp"
+#include "lib/runtime/control/verb_table.hpp"
+#include "lib/runtime/lnet/verb_args.hpp"
+
+namespace plnet::runtime {
+
+void add_net_verbs(VerbTable& verbs, lnet::LnetControl& control);
+void add_peer_verbs(VerbTable& verbs, lnet::LnetControl& control);
+void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control);
+void add_manage_verbs(VerbTable& verbs, lnet::LnetControl& control);
+
+void show_nets(lnet::LnetControl& control, const VerbArgs& args, VerbToken token);
+void show_peers(lnet::LnetControl& control, const VerbArgs& args, VerbToken token);
+void show_routes(lnet::LnetControl& control, const VerbArgs& args, VerbToken token);
+void show_routing(lnet::LnetControl& control, VerbToken token);
+void show_statistics(lnet::LnetControl& control, VerbToken token);
+
+// Who answered is the result; who did not stands beside it under `manage`, as lnetctl prints both.
+// If nobody did, that is the error.
+[[nodiscard]] lnet::Reply<std::vector<lnet::PingReport>> pinged(VerbToken token,
+                                                                std::string entity);
+
+}  // namespace plnet::runtime
