@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "apps/lnet-sim/payload_cursor.hpp"
 #include "apps/lnet-sim/rdma_cookie.hpp"
 #include "apps/lnet-sim/rdma_lnd.hpp"
+#include "lib/lnet/payload_cursor.hpp"
 
 namespace plnet::sim {
 

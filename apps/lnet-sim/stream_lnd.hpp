@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "apps/lnet-sim/payload_cursor.hpp"
 #include "apps/lnet-sim/sim_lnd.hpp"
 #include "drivers/net/sim/lazy_memory.hpp"
+#include "lib/lnet/payload_cursor.hpp"
 #include "lib/lnet/wire/header_codec.hpp"
 #include "lib/socklnd/byte_stream.hpp"
 
@@ -89,7 +89,7 @@ class StreamLnd final : public SimLnd<StreamPeer, StreamLndCounters>, public soc
     bool wanted = false;     // ends in on_received()
     lnet::Nid from;
     lnet::PeerLink* link = nullptr;
-    PayloadCursor cursor;
+    lnet::PayloadCursor cursor;
     Instant progress{};
     lnet::RxDecision decision;
     std::uint32_t payload_length = 0;

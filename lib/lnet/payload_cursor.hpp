@@ -8,13 +8,13 @@
 
 #include "lib/lnet/payload.hpp"
 
-namespace plnet::sim {
+namespace plnet::lnet {
 
 class PayloadCursor {
  public:
   PayloadCursor() = default;
   // The first `length` bytes of the window.
-  PayloadCursor(const lnet::Payload& payload, std::uint32_t length)
+  PayloadCursor(const Payload& payload, std::uint32_t length)
       : fragments_(payload.fragments), at_(payload.offset), left_(length) {
     PLNET_CHECK(length <= payload.length, "a cursor stays in its window");
     skip_used_up();
@@ -47,4 +47,4 @@ class PayloadCursor {
   std::uint32_t left_ = 0;
 };
 
-}  // namespace plnet::sim
+}  // namespace plnet::lnet
