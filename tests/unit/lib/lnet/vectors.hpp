@@ -27,10 +27,15 @@ using Bytes = std::vector<std::byte>;
 // PLNET_TEST_DATA is given by the build.
 inline const Json& all() {
   static const Json loaded = [] {
-    std::ifstream file(PLNET_TEST_DATA "/vectors/lnet.json");
-    return Json::parse(file, nullptr, false);
+    Json both = Json::array();
+    for (const char* const name : {"lnet", "socklnd"}) {
+      std::ifstream file(std::string(PLNET_TEST_DATA "/vectors/") + name + ".json");
+      const Json one = Json::parse(file, nullptr, false);
+      PLNET_CHECK(one.is_array(), "the files of tests/data/vectors are there and are JSON");
+      both.insert(both.end(), one.begin(), one.end());
+    }
+    return both;
   }();
-  PLNET_CHECK(loaded.is_array(), "tests/data/vectors/lnet.json is there and is JSON");
   return loaded;
 }
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads one HELLO from a stream, however it is cut.
+// lustre-release lnet/klnds/socklnd/socklnd_cb.c: ksocknal_recv_hello(); socklnd_proto.c:
+// ksocknal_recv_hello_v1() and its neighbours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/socklnd/introduction_buffer.hpp"
+#include "lib/socklnd/wire.hpp"
+
+namespace plnet::socklnd {
+
+class HelloReader {
+ public:
+  enum class State : std::uint8_t {
+    kMagic,  // these four wait for bytes; each is a read of its own with a time limit of its own
+    kVersion,
+    kRest,
+    kAddresses,
+    kDone,
+    kUnknownMagic,
+    kUnknownVersion,  // the one error that is answered
+    kTooManyAddresses,
+    kBadAddress,
+    kNotHello,  // V1: a message of another type
+  };
+
+  // Takes what belongs to the HELLO and returns how much that was: 0 once it has ended.
+  std::size_t take(std::span<const std::byte> bytes);
+
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] bool reading() const { return state_ <= State::kAddresses; }
+  [[nodiscard]] bool empty() const { return buffer_.empty(); }
+  // When it is done.
+  [[nodiscard]] const Hello& hello() const { return hello_; }
+  // The sender's byte order is not ours: nor will that of its frames be.
+  [[nodiscard]] bool swapped() const { return prefix_.swapped; }
+
+ private:
+  void advance();
+  void on_prefix();
+  void on_rest();
+
+  IntroductionBuffer<kHelloV1Bytes + 4 * kHelloAddressesMax> buffer_{4};
+  HelloPrefix prefix_;
+  Hello hello_;
+  State state_ = State::kMagic;
+};
+
+}  // namespace plnet::socklnd

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the acceptor's request from a stream, however it is cut.
+// lustre-release lnet/lnet/acceptor.c: lnet_acceptor(), lnet_accept().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/socklnd/introduction_buffer.hpp"
+#include "lib/socklnd/wire.hpp"
+
+namespace plnet::socklnd {
+
+class RequestReader {
+ public:
+  enum class State : std::uint8_t {
+    kMagic,    // these three wait for bytes; each is a read of its own with a time limit of its own
+    kVersion,  //
+    kNid,      //
+    kDone,
+    kNoRequest,       // begins with a HELLO: answer, then close
+    kUnknownVersion,  // answer, then close
+    kLegacy,          // close without a word
+    kUnknownMagic,    // close without a word
+  };
+
+  // Takes what belongs to the request and returns how much that was: 0 once it has ended.
+  std::size_t take(std::span<const std::byte> bytes);
+
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] bool reading() const { return state_ <= State::kNid; }
+  [[nodiscard]] bool empty() const { return buffer_.empty(); }
+  // When it is done.
+  [[nodiscard]] lnet::Nid target() const;
+
+ private:
+  void advance();
+
+  IntroductionBuffer<kAcceptorV2Bytes> buffer_{4};
+  State state_ = State::kMagic;
+  bool swapped_ = false;
+};
+
+}  // namespace plnet::socklnd
