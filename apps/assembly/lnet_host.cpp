@@ -108,6 +108,7 @@ lnet::Node& LnetHost::build() {
   setup_.start = clock_.now();
   setup_.interface_cookie = static_cast<std::uint64_t>(
       std::chrono::nanoseconds(wall_clock_.now().time_since_epoch()).count());
+  setup_.coordinator.fault_seed = setup_.interface_cookie;
   node_ = std::make_unique<lnet::Node>(setup_);
   add_metrics();
   return *node_;

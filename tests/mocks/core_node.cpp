@@ -134,6 +134,7 @@ unsigned CoreNode::turn_shard(unsigned number, Instant now) {
 unsigned CoreNode::step_directory(Instant now) {
   now_ = now;
   const unsigned work = directory_->step(64);
+  faults_.step();
   for (Parcel* const parcel : std::exchange(wanting_, {}))
     answer_want(*parcel);
   return work;

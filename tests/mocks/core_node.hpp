@@ -49,6 +49,9 @@ class CoreNode final : public lnet::PeerRequests,
   [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(shards_.size()); }
   [[nodiscard]] lnet::NodeShared& shared() { return shared_; }
   [[nodiscard]] lnet::PeerDirectory& directory() { return *directory_; }
+  // Shards look at what was changed after publish_faults().
+  [[nodiscard]] lnet::FaultTable& faults() { return faults_; }
+  void publish_faults() { shared_.faults.store(faults_.view()); }
   [[nodiscard]] lnet::Ni& ni(unsigned number) { return *nis_[number]; }  // 0: lo
 
   // Known from the start; `home` instead of where it would be placed.
@@ -85,6 +88,7 @@ class CoreNode final : public lnet::PeerRequests,
   std::vector<std::unique_ptr<SilentDoorbell>> bells_;
   std::vector<Doorbell*> bell_pointers_;
   std::unique_ptr<MailboxGrid<lnet::Parcel>> mail_;
+  lnet::FaultTable faults_{qsbr_, Random(1)};
   lnet::NodeShared shared_;
   std::vector<std::unique_ptr<lnet::Ni>> nis_;
   std::vector<std::unique_ptr<lnet::Ni::CreditView[]>> credit_views_;

@@ -23,6 +23,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
                          Parameters& parameters, CoordinatorHost& host, PingMemory memory)
     : parameters_(parameters),
       host_(host),
+      faults_(qsbr, Random(limits.fault_seed)),
       networks_(qsbr),
       directory_(limits.peers, qsbr, placement, *this),
       rules_(directory_),
@@ -122,6 +123,7 @@ void Coordinator::ni_released(Ni& ni) {
 unsigned Coordinator::step(Instant now, unsigned budget) {
   unsigned done = directory_.step(budget);
   release_nis();
+  faults_.step();
   if (ping_target_.step()) {
     discovery_.push_to_all(false);
     ++done;
@@ -236,8 +238,28 @@ void Coordinator::set_routing(bool on, bool push) {
   if (ping_target_.set_routing(on) && push) discovery_.push_to_all(true);
 }
 
+Outcome<void> Coordinator::add_fault(const FaultSpec& spec) {
+  auto added = faults_.add(spec, host_.now());
+  host_.publish_faults(faults_.view());
+  return added;
+}
+
+std::size_t Coordinator::remove_faults(FaultKind kind, const Nid& source, const Nid& destination) {
+  const std::size_t removed = faults_.remove(kind, source, destination);
+  host_.publish_faults(faults_.view());
+  return removed;
+}
+
+Outcome<void> Coordinator::fail_nid(const Nid& nid, std::uint32_t messages) {
+  auto done = faults_.fail_nid(nid, messages);
+  host_.publish_faults(faults_.view());
+  return done;
+}
+
 void Coordinator::shut_down() {
   shut_ = true;
+  faults_.close();
+  host_.publish_faults(faults_.view());
   for (const Wanted& wanted : wanted_)
     answer(*wanted.parcel, std::unexpected(Errc::kShutdown));
   wanted_.clear();

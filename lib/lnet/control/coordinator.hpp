@@ -15,6 +15,7 @@
 #include "lib/lnet/control/node_ping.hpp"
 #include "lib/lnet/control/ping_target.hpp"
 #include "lib/lnet/control/push_target.hpp"
+#include "lib/lnet/faults/fault_table.hpp"
 #include "lib/lnet/node/data_operations.hpp"
 #include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
@@ -36,6 +37,8 @@ class CoordinatorHost {
   // No shard finds this NI any more: its Lnds are shut down, and when no message names it,
   // Coordinator::ni_released() is called.
   virtual void release_ni(Ni& ni) = 0;
+  // Every shard shall look at these fault rules from now on; null: there are none.
+  virtual void publish_faults(const FaultView* view) = 0;
   // Of this turn.
   [[nodiscard]] virtual Instant now() const = 0;
 };
@@ -46,6 +49,8 @@ struct CoordinatorLimits {
   std::size_t exchanges = 64;
   // Messages that wait until a peer can be made.
   std::size_t waiting_for_peers = 1024;
+  // Of what fault rules draw.
+  std::uint64_t fault_seed = 1;
 };
 
 #define PLNET_COORDINATOR_COUNTERS(X)                                                             \
@@ -103,6 +108,12 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   // With what else changes on that account: 7.7, 11.2.
   void set_discovery(bool on);
   void set_routing(bool on, bool push);
+  // Fault rules (faults/fault_table.hpp), for tests of what LNet does when things go wrong.
+  [[nodiscard]] Outcome<void> add_fault(const FaultSpec& spec);
+  std::size_t remove_faults(FaultKind kind, const Nid& source, const Nid& destination);
+  void reset_faults(FaultKind kind) { faults_.reset(kind, host_.now()); }
+  [[nodiscard]] std::vector<FaultReport> faults(FaultKind kind) const { return faults_.list(kind); }
+  [[nodiscard]] Outcome<void> fail_nid(const Nid& nid, std::uint32_t messages);
   // To all multi-rail peers, whatever they have acknowledged.
   void push_to_peers() { discovery_.push_to_all(true); }
 
@@ -134,6 +145,7 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   Parameters& parameters_;
   CoordinatorHost& host_;
   CoordinatorCounters counters_;
+  FaultTable faults_;
   LocalNetworks networks_;
   PeerDirectory directory_;
   PeerRules rules_;

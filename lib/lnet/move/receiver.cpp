@@ -12,6 +12,10 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
   const HeaderRuling ruling = rule_on_header(offer, port.ni(), core_.local(), false);
   if (ruling.verdict != HeaderVerdict::kForUs) return refuse(port, offer, ruling);
   if (port.closing()) return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedShutdown});
+  if (core_.faults.rules() != nullptr) [[unlikely]] {
+    const auto cause = core_.faults.drops(offer.header, port.ni().nid, core_.now);
+    if (cause) return refuse(port, offer, {HeaderVerdict::kDrop, *cause});
+  }
   Receive* const receive = make(port, offer);
   if (receive == nullptr) {
     return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedNoReceive});
@@ -127,6 +131,14 @@ Receiver::Decision Receiver::begin(Receive& receive) {
     // Of a single NI its peer is named: that spares the view, a cache line of its own.
     if (peer != nullptr && !peer->single.get()) receive.initiator = peer->seen().primary;
   }
+  const bool delayed = core_.faults.rules() != nullptr && core_.faults.delays(receive, core_.now);
+  if (delayed) [[unlikely]]
+    return std::nullopt;
+  return find_match(receive);
+}
+
+Receiver::Decision Receiver::find_match(Receive& receive) {
+  const MessageHeader& header = receive.header;
   if (header.type == MessageType::kPut || header.type == MessageType::kGet) {
     return ask_here_first(receive);
   }
@@ -227,6 +239,13 @@ void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
   receive->peer = nullptr;
   receive->link = nullptr;
   receive->gone.set(true);  // the conversation comes home first
+}
+
+void Receiver::delay_over(Receive& receive, bool dropped) {
+  if (receive.gone.get()) return end_gone(receive);
+  if (!dropped) return settle(receive, find_match(receive));
+  receive.cause = Cause::kDroppedShutdown;
+  settle(receive, drop(receive));
 }
 
 void Receiver::end_gone(Receive& receive) {

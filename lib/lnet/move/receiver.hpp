@@ -26,6 +26,9 @@ class Receiver {
   // The ACK or REPLY to it has been sent, or failed.
   void on_answered(Receive& receive, Result<void> status);
 
+  // A rule held it back for long enough; `dropped`: what it came through goes.
+  void delay_over(Receive& receive, bool dropped);
+
   // A receive that came out of a mailbox, or out of this shard's own inbox.
   void take(Receive& receive);
 
@@ -50,6 +53,7 @@ class Receiver {
   Decision meet_sender(Receive& receive);
   [[nodiscard]] bool came_asymmetrically(const Receive& receive) const;
   Decision begin(Receive& receive);
+  Decision find_match(Receive& receive);
   Decision ask_owner(Receive& receive);
   Decision ask_here_first(Receive& receive);
   Decision decide(Receive& receive);

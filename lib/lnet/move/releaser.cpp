@@ -20,6 +20,7 @@ void Releaser::take(Errand& errand) {
   if (errand.step == ParcelStep::kErrandDone) return done_->released(errand);
   switch (errand.phase) {
     case Phase::kFlush:
+      core_.faults.let_go(*errand.peer_ni);
       errand.phase = Phase::kAtHome;
       return core_.post(errand, home, ParcelStep::kErrand);
     case Phase::kAtHome:

@@ -62,8 +62,18 @@ Result<void> Sender::begin(Message& message, MdHandle md, bool ack) {
   return {};
 }
 
+// lustre-release lnet/lnet/lib-move.c: LNetPut(), LNetGet()
+bool Sender::shall_fail(const Nid& target) const {
+  const FaultView* const rules = core_.faults.rules();
+  if (rules == nullptr || !rules->fails(target)) [[likely]]
+    return false;
+  core_.causes.add(Cause::kTxFailNid);
+  return true;
+}
+
 Result<void> Sender::put(MdHandle md, const PutSpec& put) {
   if (put.portal >= kPortalsMax) return std::unexpected(Errc::kInvalid);
+  if (shall_fail(put.target.nid)) return std::unexpected(Errc::kIo);
   Message* const message = make(MessageType::kPut);
   if (message == nullptr) return std::unexpected(Errc::kNoMemory);
   if (const auto begun = begin(*message, md, put.ack); !begun) return begun;
@@ -85,6 +95,7 @@ Result<void> Sender::put(MdHandle md, const PutSpec& put) {
 
 Result<void> Sender::get(MdHandle md, const GetSpec& get) {
   if (get.portal >= kPortalsMax) return std::unexpected(Errc::kInvalid);
+  if (shall_fail(get.target.nid)) return std::unexpected(Errc::kIo);
   Message* const message = make(MessageType::kGet);
   if (message == nullptr) return std::unexpected(Errc::kNoMemory);
   if (const auto begun = begin(*message, md, false); !begun) return begun;

@@ -34,6 +34,9 @@ class Sender {
   void on_sent(NiPort& port, const Completion& completion);
   void on_quarantine_over(Message& message);
 
+  // A rule held the message back, which ends so or, if all is well, goes on.
+  void delay_over(Message& message, Health health, bool dropped);
+
   // Takes home what peers can no longer write to. Once a turn; returns how many.
   unsigned end_quarantines();
   // Ends what waited for credits past its deadline. Now and then.
@@ -49,6 +52,7 @@ class Sender {
   void give_back(Message& message);
 
   // On the shard of the originator.
+  [[nodiscard]] bool shall_fail(const Nid& target) const;
   [[nodiscard]] Result<void> begin(Message& message, MdHandle md, bool ack);
   void make_answer(Message& message, Receive& receive);
   void answer_waiting();
@@ -82,6 +86,8 @@ class Sender {
   // On the shard that hands it to the LND.
   void at_lane(Message& message);
   void settle_ni(NiPort& port, Message& message);
+  void hand_over(NiPort& port, Message& message);
+  [[nodiscard]] bool is_held_back(Message& message);
   void leave_lane(Message& message);
 
   static void end_with(Message& message, Errc code, Health health);

@@ -81,7 +81,38 @@ void Sender::at_lane(Message& message) {
     if (link == nullptr) return fail(message, Errc::kNoMemory, Health::kLocalDropped);
     message.next_hop = &link->link;
   }
-  if (port->take_credit(message)) port->hand_over(message);
+  if (port->take_credit(message)) hand_over(*port, message);
+}
+
+void Sender::hand_over(NiPort& port, Message& message) {
+  const bool held = core_.faults.rules() != nullptr && is_held_back(message);
+  if (!held) [[likely]]
+    port.hand_over(message);
+}
+
+// Nothing is held back for a peer NI on its way out: its home waits for all that is under way.
+// Loopback is spared, as in the kernel. lustre-release lnet/lnet/lib-move.c:
+// lnet_post_send_locked(), lib-msg.c: lnet_send_error_simulation()
+bool Sender::is_held_back(Message& message) {
+  if (message.hop == nullptr) return false;
+  if (core_.shared.directory->find(message.hop->nid) != message.hop) return false;
+  return core_.faults.delays(message, core_.now) || core_.faults.fails(message, core_.now);
+}
+
+void Sender::delay_over(Message& message, Health health, bool dropped) {
+  NiPort& port = *core_.ports[message.ni->number];
+  if (dropped) {
+    core_.causes.add(Cause::kTxReleased);
+    return on_sent(port, {.transmit = &message,
+                          .status = std::unexpected(Errc::kShutdown),
+                          .health = Health::kLocalAborted});
+  }
+  if (health != Health::kOk) {
+    return on_sent(
+        port, {.transmit = &message, .status = std::unexpected(Errc::kInvalid), .health = health});
+  }
+  const bool fails = core_.faults.rules() != nullptr && core_.faults.fails(message, core_.now);
+  if (!fails) port.hand_over(message);
 }
 
 void Sender::on_sent(NiPort& port, const Completion& completion) {
@@ -96,7 +127,7 @@ void Sender::settle_ni(NiPort& port, Message& message) {
   if (sent) port.traffic.add(traffic_id(TrafficWay::kSent, message.header.type));
   core_.judge_sent(port.ni(), message);
   for (Message* next = port.return_credit(message); next != nullptr;) {
-    if (still_wanted(*next)) return port.hand_over(*next);
+    if (still_wanted(*next)) return hand_over(port, *next);
     Message& late = *next;
     next = port.return_credit(late);
     leave_lane(late);

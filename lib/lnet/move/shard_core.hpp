@@ -13,6 +13,7 @@
 #include "lib/base/timer_wheel.hpp"
 #include "lib/lnet/match/match_table.hpp"
 #include "lib/lnet/match/portal_directory.hpp"
+#include "lib/lnet/move/fault_gate.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/ni_port.hpp"
 #include "lib/lnet/move/peer_port.hpp"
@@ -54,6 +55,7 @@ struct NodeShared {
   std::span<Doorbell* const> doorbells;
   std::atomic<const LocalView*> local{nullptr};
   std::atomic<const RouteView*> routes{nullptr};
+  std::atomic<const FaultView*> faults{nullptr};  // null: no rules
   // By home: a match entry was attached to one of its lazy portals.
   struct alignas(kNoSharing) Notice {
     std::atomic<bool> set{false};
@@ -78,6 +80,7 @@ struct ShardCore {
   PathSequences sequences;
   Counters<LnetStatistics> statistics;
   Counters<LnetCauses> causes;
+  FaultGate faults{shared.faults, causes};
   std::array<NiPort*, kNisMax + 1> ports{};  // by number of the NI; null: not on this shard
   // Messages of this shard that were given a path through the NI and have not ended.
   std::array<std::uint32_t, kNisMax + 1> ni_users{};

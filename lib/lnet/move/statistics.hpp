@@ -60,6 +60,8 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
     "a GET with an open buffer that is not for us")                                                \
   X(kDroppedNotRouting, "dropped_not_routing", "messages", kCount,                                 \
     "to be forwarded, not a router")                                                               \
+  X(kDroppedFailNid, "dropped_fail_nid", "messages", kCount, "from a NID that was told to fail")   \
+  X(kDroppedFaultRule, "dropped_fault_rule", "messages", kCount, "a drop rule struck")             \
   X(kDroppedNoReceive, "dropped_no_receive", "messages", kCount, "every receive record is in use") \
   X(kDroppedNoPeer, "dropped_no_peer", "messages", kCount, "the sender could not be made a peer")  \
   X(kDroppedAsymRoute, "dropped_asym_route", "messages", kCount,                                   \
@@ -88,6 +90,11 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kTxNoPeer, "tx_no_peer", "messages", kCount, "the target could not be made a peer")            \
   X(kTxDiscovery, "tx_discovery", "messages", kCount, "discovery of the target failed")            \
   X(kTxReleased, "tx_released", "messages", kCount, "its peer or interface was taken away")        \
+  X(kTxFailNid, "tx_fail_nid", "messages", kCount, "to a NID that was told to fail")               \
+  X(kTxFaultRule, "tx_fault_rule", "messages", kCount, "a rule with a health error struck")        \
+  X(kDelayedByRule, "delayed_by_rule", "messages", kCount, "a delay rule held it back")            \
+  X(kFaultsFull, "faults_full", "messages", kCount,                                                \
+    "spared by a rule: as many are held back as can be")                                           \
   X(kAnswersWaited, "answers_waited", "messages", kCount,                                          \
     "an ACK or REPLY waited for a free message")                                                   \
   X(kCrossedMatch, "crossed_match", "messages", kCount, "matched on another shard")                \

@@ -206,6 +206,13 @@ void Node::release_ni(Ni& ni) {
   shards_[0]->call(unplug, 0);
 }
 
+// Shards that sleep may hold what is no longer to be held.
+void Node::publish_faults(const FaultView* view) {
+  shared_.faults.store(view, std::memory_order_release);
+  for (Doorbell* const doorbell : shared_.doorbells)
+    doorbell->ring();
+}
+
 void Node::set_lazy(PortalId portal, bool lazy) {
   portals_.set_lazy(portal, lazy);
   const ShardId home = portals_.home(portal);

@@ -42,6 +42,7 @@ void Shard::close_port(const Ni& ni) {
   if (port->closing()) return;
   port->close();
   sender_.fail_waiting(*port, Errc::kShutdown);
+  core_.faults.close(ni);
   releaser_.release_links(*port);
 }
 
@@ -76,6 +77,8 @@ unsigned Shard::poll(Instant now) {
   }
   work += sender_.end_quarantines();
   work += releaser_.step();
+  if (!core_.faults.empty()) [[unlikely]]
+    work += end_delays();
   work += receiver_.resume_decided();
   work += sender_.launch_all();
   for (const auto& port : ports_)
@@ -104,6 +107,22 @@ unsigned Shard::collect_mail() {
                       for (Parcel* const parcel : burst)
                         deliver(*parcel);
                     }));
+}
+
+unsigned Shard::end_delays() {
+  unsigned ended = 0;
+  while (ended < FaultGate::kHeldMax) {  // what goes on may be held back again
+    const Released released = core_.faults.next(core_.now);
+    if (released.parcel == nullptr) break;
+    ++ended;
+    if (released.parcel->kind == ParcelKind::kReceive) {
+      receiver_.delay_over(static_cast<Receive&>(*released.parcel), released.dropped);
+    } else {
+      sender_.delay_over(static_cast<Message&>(*released.parcel), released.health,
+                         released.dropped);
+    }
+  }
+  return ended;
 }
 
 void Shard::deliver(Parcel& parcel) {
@@ -145,7 +164,7 @@ Instant Shard::next_deadline() const {
   const bool has_work = sender_.has_made() || !calls_.empty() || !core_.inbox.empty() ||
                         !core_.decided.empty() || releaser_.busy();
   if (has_work) return Instant::min();
-  Instant next = core_.timers.next_deadline();
+  Instant next = std::min(core_.timers.next_deadline(), core_.faults.next_deadline());
   for (const auto& port : ports_)
     next = std::min(next, port->next_deadline());
   return next;

@@ -95,6 +95,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   void run(Call& call);
   void deliver(Parcel& parcel);
   void coordinate(Parcel& parcel);
+  unsigned end_delays();
   void sweep(Timer& timer, Instant now);
 
   // Told by the match table.

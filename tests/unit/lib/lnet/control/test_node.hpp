@@ -79,6 +79,7 @@ class TestNode final : public CoordinatorHost {
       coordinator.peer_ni_released(*ni);
   }
   void release_ni(Ni& ni) override { coordinator.ni_released(ni); }
+  void publish_faults(const FaultView* /*view*/) override {}
   [[nodiscard]] Instant now() const override { return network_.now(); }
 
   void add(const Nid& each) {

@@ -5,6 +5,7 @@
 #include "lib/base/random.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "tests/unit/lib/lnet/move/site.hpp"
 
@@ -13,12 +14,25 @@ namespace {
 
 constexpr PortalId kPortals = 6;  // every other one is lazy at first
 constexpr std::uint32_t kLengthMax = 3000;
+enum class Faults : std::uint8_t {
+  kNone,
+  kGone,     // there were rules before it all began
+  kNoMatch,  // there are rules, for others
+  kRules,    // they come and go
+};
+
+// Everything that a user can see, in order.
+using Trace = std::vector<std::tuple<unsigned, EventKind, bool, Errc, std::uint32_t, bool>>;
+
 constexpr std::size_t kCauses = LnetCauses::kInfo.size();
 
 struct Operation final : EventHandler {
   void on_event(const Event& event) override {
     EXPECT_FALSE(over) << "an event after the last one";
     EXPECT_EQ(event.user, this);
+    trace->emplace_back(id, event.kind, event.status.has_value(),
+                        event.status ? Errc{} : event.status.error(), event.accepted_length,
+                        event.unlinked);
     over = event.unlinked;
     ++seen[static_cast<std::size_t>(event.kind)];
     const bool answer = event.kind == EventKind::kAck || event.kind == EventKind::kReply;
@@ -28,6 +42,7 @@ struct Operation final : EventHandler {
     }
   }
 
+  Trace* trace = nullptr;
   unsigned id = 0;
   unsigned from = 0, to = 0, caller = 0;
   bool is_get = false, ack = false, begun = false;
@@ -66,7 +81,9 @@ struct Target final : EventHandler {
 
 class RandomRun {
  public:
-  explicit RandomRun(std::uint64_t seed) : random_(seed), setup_(draw_setup()), site_(setup_) {
+  explicit RandomRun(std::uint64_t seed, Faults faults = Faults::kNone)
+      : random_(seed), fault_random_(seed), faults_(faults), setup_(draw_setup()), site_(setup_) {
+    prepare_faults();
     for (unsigned node = 0; node < setup_.nodes; ++node) {
       for (PortalId portal = 0; portal < kPortals; portal += 2)
         site_.node(node).set_lazy(portal, true);
@@ -82,6 +99,7 @@ class RandomRun {
       for (PortalId portal = 0; portal < kPortals; portal += 2)
         site_.node(node).set_lazy(portal, false);
     }
+    if (faults_ == Faults::kRules) remove_rules();
     for (const auto& operation : operations_) {
       if (!operation->begun) (void)unlink(*operation);
     }
@@ -128,7 +146,56 @@ class RandomRun {
     if (below(4) == 0) site_.step_directory(node);
   }
 
+  void prepare_faults() {
+    if (faults_ != Faults::kGone && faults_ != Faults::kNoMatch) return;
+    const Nid nobody = Nid::of(NetType::kTcp, 7, 7);
+    for (unsigned i = 0; i < setup_.nodes; ++i) {
+      mocks::CoreNode& node = site_.node(i);
+      for (const FaultSpec& spec :
+           {FaultSpec{.source = nobody, .rate = 1},
+            FaultSpec{.source = nobody, .rate = 1, .health_errors = kFaultHealthRandom},
+            FaultSpec{.kind = FaultKind::kDelay, .source = nobody, .rate = 1, .latency_s = 1}})
+        EXPECT_TRUE(node.faults().add(spec, site_.now()).has_value());
+      EXPECT_TRUE(node.faults().fail_nid(nobody, FailNid::kForever).has_value());
+      node.publish_faults();
+    }
+    if (faults_ == Faults::kGone) remove_rules();
+  }
+
+  void remove_rules() {
+    for (unsigned i = 0; i < setup_.nodes; ++i) {
+      mocks::CoreNode& node = site_.node(i);
+      (void)node.faults().remove(FaultKind::kDrop, Nid::any(), Nid::any());
+      (void)node.faults().remove(FaultKind::kDelay, Nid::any(), Nid::any());
+      EXPECT_TRUE(node.faults().fail_nid(Nid::any(), 0).has_value());
+      node.publish_faults();
+      EXPECT_EQ(node.faults().view(), nullptr);
+    }
+  }
+
+  void disturb_rules() {
+    const auto draw = [this](std::uint32_t limit) {
+      return static_cast<std::uint32_t>(fault_random_.below(limit));
+    };
+    if (draw(100) != 0) return;
+    mocks::CoreNode& node = site_.node(draw(setup_.nodes));
+    const std::uint32_t what = draw(6);
+    FaultSpec spec{.types = draw(16), .rate = 1 + draw(4)};
+    if (draw(2) == 0) spec.source = site_.nid(draw(setup_.nodes));
+    if (what == 1 || what == 2) spec.kind = FaultKind::kDelay;
+    if (what == 1 || what == 2) spec.latency_s = 1 + draw(3);
+    if (what == 3) spec.health_errors = kFaultHealthRandom;
+    if (what < 4) (void)node.faults().add(spec, site_.now());
+    if (what == 4) {
+      (void)node.faults().remove(draw(2) == 0 ? FaultKind::kDrop : FaultKind::kDelay, Nid::any(),
+                                 Nid::any());
+    }
+    if (what == 5) (void)node.faults().fail_nid(site_.nid(draw(setup_.nodes)), draw(4));
+    node.publish_faults();
+  }
+
   void disturb() {
+    if (faults_ == Faults::kRules) disturb_rules();
     const unsigned what = below(100U);
     if (what < 12) begin_operation();
     if (what >= 12 && what < 16) attach_late();
@@ -143,6 +210,7 @@ class RandomRun {
   void begin_operation() {
     auto& operation = *operations_.emplace_back(std::make_unique<Operation>());
     operation.id = static_cast<unsigned>(operations_.size());
+    operation.trace = &trace_;
     operation.from = below(setup_.nodes);
     operation.to = (operation.from + 1 + below(setup_.nodes - 1)) % setup_.nodes;
     operation.caller = below(setup_.shards);
@@ -249,6 +317,8 @@ class RandomRun {
   }
 
   Random random_;
+  Random fault_random_;  // so that the rest is the same with and without
+  const Faults faults_;
   const SiteSetup setup_;
   std::vector<std::unique_ptr<Operation>> operations_;  // outlive the site's events
   std::vector<std::unique_ptr<Target>> targets_;
@@ -257,6 +327,7 @@ class RandomRun {
  public:
   unsigned answered_ = 0;
   std::array<std::uint64_t, kCauses> causes_{};
+  Trace trace_;
 };
 
 TEST(RandomTraffic, EachOperationEndsOnceAndNothingIsLost) {
@@ -281,6 +352,38 @@ TEST(RandomTraffic, EachOperationEndsOnceAndNothingIsLost) {
         << LnetCauses::kInfo[static_cast<std::size_t>(cause)].name << " hardly ever happens";
   }
   EXPECT_GT(answered, 3000U) << "the test does not test much";
+}
+
+TEST(RandomTraffic, WithFaultRulesThatComeAndGoNothingIsLostEither) {
+  std::array<std::uint64_t, kCauses> causes{};
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const testing::ScopedTrace where(__FILE__, __LINE__, testing::Message() << "seed " << seed);
+    RandomRun run(seed, Faults::kRules);
+    run.run();
+    for (std::size_t i = 0; i < kCauses; ++i)
+      causes[i] += run.causes_[i];
+    if (testing::Test::HasFailure()) return;
+  }
+  for (const Cause cause : {Cause::kDroppedFaultRule, Cause::kDroppedFailNid, Cause::kTxFailNid,
+                            Cause::kTxFaultRule, Cause::kDelayedByRule}) {
+    EXPECT_GT(causes[static_cast<std::size_t>(cause)], 20U)
+        << LnetCauses::kInfo[static_cast<std::size_t>(cause)].name << " hardly ever happens";
+  }
+}
+
+TEST(RandomTraffic, FaultRulesThatAreGoneOrForOthersChangeNothing) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const testing::ScopedTrace where(__FILE__, __LINE__, testing::Message() << "seed " << seed);
+    RandomRun without(seed);
+    without.run();
+    for (const Faults faults : {Faults::kGone, Faults::kNoMatch}) {
+      RandomRun with(seed, faults);
+      with.run();
+      ASSERT_EQ(with.trace_, without.trace_) << static_cast<int>(faults);
+      ASSERT_EQ(with.causes_, without.causes_) << static_cast<int>(faults);
+    }
+    ASSERT_FALSE(without.trace_.empty());
+  }
 }
 
 }  // namespace

@@ -131,6 +131,43 @@ TEST_P(RunningNode, InterfacesComeAndGoUnderTraffic) {
   }
 }
 
+TEST_P(RunningNode, AnInterfaceGoesWhateverFaultRulesHold) {
+  const Nid nid = Nid::of(NetType::kTcp, 0, 1);
+  ASSERT_TRUE(node_->coordinator()
+                  .add_fault({.kind = FaultKind::kDelay, .rate = 2, .latency_s = 1'000'000})
+                  .has_value());
+  ASSERT_TRUE(node_->add_ni({.nid = nid}, maker_).has_value());
+  for (unsigned i = 0; i < 100; ++i) {
+    put();
+    turns(3);
+  }
+  std::uint64_t held = 0;
+  for (unsigned i = 0; i < kShards; ++i)
+    held += node_->shard(i).core().causes.get(Cause::kDelayedByRule);
+  EXPECT_GT(held, 10U);
+  EXPECT_EQ(node_->coordinator().faults(FaultKind::kDelay).at(0).counts.struck, held);
+  ASSERT_TRUE(node_->remove_ni(nid).has_value());
+  for (unsigned i = 0; node_->releasing_nis() > 0 || !node_->idle(); ++i) {
+    ASSERT_LT(i, 20'000U) << "the interface does not go";
+    turn();
+  }
+  EXPECT_EQ(tally_.sends, begun_);
+}
+
+TEST_P(RunningNode, NothingIsHeldWhenTheNodeEnds) {
+  ASSERT_TRUE(node_->coordinator()
+                  .add_fault({.kind = FaultKind::kDelay, .rate = 1, .latency_s = 1'000'000})
+                  .has_value());
+  ASSERT_TRUE(node_->add_ni({.nid = Nid::of(NetType::kTcp, 0, 1)}, maker_).has_value());
+  put();
+  turns(200);
+  EXPECT_FALSE(node_->idle());
+  node_->coordinator().shut_down();
+  turns(200);
+  EXPECT_TRUE(node_->idle());
+  EXPECT_EQ(tally_.sends, begun_);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RunningNode, testing::Range<std::uint64_t>(1, 21));
 
 }  // namespace

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/faults/fault_rule.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "lib/base/random.hpp"
+
+namespace plnet::lnet {
+
+namespace {
+
+constexpr std::uint32_t kHavePortals =
+    1U << static_cast<unsigned>(MessageType::kPut) | 1U << static_cast<unsigned>(MessageType::kGet);
+constexpr std::uint32_t kPortalBits = 64;
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr int kHealthLast = static_cast<int>(kHealthCount) - 1;
+// Somebody else is about to say when.
+constexpr std::int64_t kBeingDrawn = std::numeric_limits<std::int64_t>::max();
+
+bool names(const Nid& pattern, const Nid& nid) {
+  if (pattern.is_any() || pattern == nid) return true;
+  return pattern.net() == nid.net() && pattern.address32() == 0xffffffff;
+}
+
+std::int64_t ns_of(Instant when) {
+  return when.time_since_epoch().count();
+}
+
+}  // namespace
+
+// lustre-release lnet/lnet/net_fault.c: lnet_drop_rule_add(), lnet_delay_rule_add(),
+// lnet_fault_attr_validate(). Beyond what those ask: no bits without a meaning, and an interval
+// for `random`, which the kernel's division by it would need as well.
+Outcome<FaultSpec> complete(FaultSpec spec) {
+  const auto wrong = [](const char* what) { return failure(Errc::kInvalid, what); };
+  if ((spec.rate == 0) == (spec.interval_s == 0)) return wrong("a rate or an interval, not both");
+  if ((spec.types & ~kFaultTypesAll) != 0) return wrong("a message type that there is not");
+  if (spec.types == 0) spec.types = kFaultTypesAll;
+  if (spec.portals != 0) spec.types &= kHavePortals;
+  if (spec.types == 0) return wrong("only PUT and GET have a portal");
+  const bool drops = spec.kind == FaultKind::kDrop;
+  if (!drops && spec.latency_s == 0) return wrong("a delay needs a latency");
+  if (drops && spec.latency_s != 0) return wrong("only a delay has a latency");
+  if (!drops && (spec.health_errors != 0 || spec.random || spec.all)) {
+    return wrong("a delay has no health error, random or drop_all");
+  }
+  if (spec.random && spec.interval_s == 0) return wrong("random needs an interval");
+  const bool known =
+      spec.health_errors == kFaultHealthRandom || (spec.health_errors & ~kFaultHealthAll) == 0;
+  if (!known) return wrong("a health error that there is not");
+  return spec;
+}
+
+FaultRule::FaultRule(const FaultSpec& spec, std::uint64_t number, std::uint64_t seed, Instant now)
+    : spec_(spec), number_(number), seed_(seed) {
+  due_ns_.store(ns_of(now) + draw_wait_ns(), std::memory_order_relaxed);
+  window_end_ns_.set(ns_of(now) + spec.interval_s * kSecond);
+}
+
+void FaultRule::reset(Instant now) {
+  era_.fetch_add(1, std::memory_order_relaxed);
+  matched_.store(0, std::memory_order_relaxed);
+  struck_.store(0, std::memory_order_relaxed);
+  for (Count& count : struck_of_)
+    count.store(0, std::memory_order_relaxed);
+  window_end_ns_.set(ns_of(now) + spec_.interval_s * kSecond);
+  due_ns_.store(ns_of(now) + draw_wait_ns(), std::memory_order_relaxed);
+}
+
+std::uint64_t FaultRule::draw(std::uint64_t bound) {
+  const std::uint64_t turn = draws_.fetch_add(1, std::memory_order_relaxed);
+  return Random(seed_ + turn).below(bound);
+}
+
+// Whole seconds, as in the kernel: an interval of 1 begins at once.
+std::int64_t FaultRule::draw_wait_ns() {
+  if (spec_.interval_s == 0) return 0;
+  return static_cast<std::int64_t>(draw(spec_.interval_s)) * kSecond;
+}
+
+bool FaultRule::matches(const MessageHeader& header, const Nid* local) const {
+  const auto type = static_cast<std::uint32_t>(header.type);
+  if (type > static_cast<std::uint32_t>(MessageType::kReply)) return false;
+  if ((spec_.types & 1U << type) == 0) return false;
+  if (!names(spec_.source, header.source) || !names(spec_.destination, header.destination)) {
+    return false;
+  }
+  if (!spec_.local.is_any() && (local == nullptr || !names(spec_.local, *local))) return false;
+  if (spec_.portals == 0) return true;
+  const std::uint32_t portal = portal_of(header);
+  return portal < kPortalBits && (spec_.portals >> portal & 1) != 0;
+}
+
+bool FaultRule::strikes(const MessageHeader& header, const Nid* local, FaultPlace place,
+                        Instant now) {
+  const Nid* const seen_on = spec_.kind == FaultKind::kDelay ? nullptr : local;
+  if (!matches(header, seen_on)) return false;
+  if (!spec_.all) {
+    const bool belongs = spec_.kind == FaultKind::kDelay ||
+                         (place == FaultPlace::kSending) == (spec_.health_errors != 0);
+    if (!belongs || !has_turn(now)) return false;
+  }
+  struck_of_[static_cast<std::size_t>(header.type)].fetch_add(1, std::memory_order_relaxed);
+  struck_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool FaultRule::has_turn(Instant now) {
+  if (spec_.random) return draw(spec_.interval_s) >= spec_.interval_s / 2;
+  const std::uint64_t count = matched_.fetch_add(1, std::memory_order_relaxed);
+  return spec_.interval_s != 0 ? is_due(ns_of(now)) : is_drawn(count);
+}
+
+// One of each block of N, anywhere in it. Of a fresh rule for every other message it is the first:
+// tests of Lustre's rely on that.
+bool FaultRule::is_drawn(std::uint64_t count) {
+  const std::uint64_t block = count / spec_.rate;
+  const std::uint64_t era = era_.load(std::memory_order_relaxed);
+  if (spec_.rate == 2 && block == 0 && era == 0) return count == 0;
+  const std::uint64_t mixed = SplitMix64(seed_ ^ era << 48 ^ block).next();
+  return count % spec_.rate == Random(mixed).below(spec_.rate);
+}
+
+bool FaultRule::is_due(std::int64_t now_ns) {
+  std::int64_t due = due_ns_.load(std::memory_order_relaxed);
+  if (now_ns < due) return false;
+  // One shard takes it.
+  if (!due_ns_.compare_exchange_strong(due, kBeingDrawn, std::memory_order_acquire)) return false;
+  const std::int64_t begin = std::max(window_end_ns_.get(), now_ns);
+  window_end_ns_.set(begin + spec_.interval_s * kSecond);
+  due_ns_.store(begin + draw_wait_ns(), std::memory_order_release);
+  return true;
+}
+
+// lustre-release lnet/lnet/net_fault.c: lnet_fault_match_health()
+Health FaultRule::draw_health() {
+  const int drawn = std::max(static_cast<int>(draw(kHealthCount)), 1);
+  int nearest = drawn;
+  int distance = kHealthLast + 1;
+  for (int bit = kHealthLast; bit > 0; --bit) {
+    if ((spec_.health_errors >> bit & 1) == 0 || std::abs(drawn - bit) >= distance) continue;
+    distance = std::abs(drawn - bit);
+    nearest = bit;
+  }
+  return static_cast<Health>(nearest);
+}
+
+FaultCounts FaultRule::counts() const {
+  const auto of = [this](MessageType type) {
+    return struck_of_[static_cast<std::size_t>(type)].load(std::memory_order_relaxed);
+  };
+  return {.matched = matched_.load(std::memory_order_relaxed),
+          .put = of(MessageType::kPut),
+          .ack = of(MessageType::kAck),
+          .get = of(MessageType::kGet),
+          .reply = of(MessageType::kReply),
+          .struck = struck_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace plnet::lnet
