@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/control/discovery.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 namespace plnet::lnet {
 
 using Id = DiscoveryTable::Id;
-
-namespace {
-
-// Of all slots, those that stay free for pushes that others send.
-std::size_t kept_for_heard(std::size_t slots) {
-  return std::max(slots / 8, std::size_t{1});
-}
-
-}  // namespace
 
 Discovery::Discovery(const Parts& parts)
     : directory_(parts.directory),
@@ -232,36 +220,6 @@ void Discovery::shut_down() {
   }
 }
 
-// Slots.
-
-void Discovery::let_go(PingExchange& exchange) {
-  if (!exchanges_.let_go(exchange) || starved_.empty()) return;
-  place(*starved_.front(), DiscoveryPlace::kRequested);
-}
-
-// Its events find nobody from now on.
-void Discovery::abandon(PingExchange*& exchange) {
-  if (exchange == nullptr) return;
-  PingExchange& left = *exchange;
-  exchange = nullptr;
-  left.owner = nullptr;
-  left.held = false;
-  if (left.linked && !left.md.is_none()) {
-    (void)operations_.unlink(left.md);  // may end it inside the call
-  } else {
-    let_go(left);
-  }
-}
-
-void Discovery::drop_data(PeerDiscovery& state) {
-  if (state.data == nullptr) return;
-  PingExchange& data = *state.data;
-  state.data = nullptr;
-  data.owner = nullptr;  // its descriptor may have an event to come
-  data.held = false;
-  let_go(data);
-}
-
 // The state machine.
 
 bool Discovery::has_work() const {
@@ -341,100 +299,6 @@ Discovery::Step Discovery::push_failed(PeerDiscovery& state) {
   const Result<void> why = state.push_error;
   state.push_error = {};
   return why ? Step{Verdict::kAgain, {}} : Step{Verdict::kEnd, why};
-}
-
-Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
-  PeerRecord& peer = *state.peer;
-  if (state.ping != nullptr) return {Verdict::kWait, {}};  // its answer is as good
-  PingExchange* ping = exchanges_.free_count() > kept_for_heard(exchanges_.capacity())
-                           ? exchanges_.take(ExchangeKind::kPing, &state)
-                           : nullptr;
-  if (ping == nullptr) {
-    counters_.add(Id::kStarved);
-    place(state, DiscoveryPlace::kStarved);
-    return {Verdict::kWait, {}};
-  }
-  ping->fragment.length =
-      std::clamp<std::uint32_t>(state.data_bytes, kPingBytesMin, kPingSlotBytes);
-  const auto bound = operations_.bind({.fragments = std::span(&ping->fragment, 1),
-                                       .length = ping->fragment.length,
-                                       .threshold = 2,  // GET and REPLY
-                                       .options = kMdTruncate | kMdTrackResponse,
-                                       .user = ping,
-                                       .handler = this});
-  peer.drop_state(kPeerForcePing);
-  if (!bound) {
-    abandon(ping);
-    return {Verdict::kEnd, std::unexpected(bound.error())};
-  }
-  peer.add_state(kPeerPingSent);
-  ping->md = *bound;
-  ping->linked = true;
-  ++out_;
-  state.ping = ping;
-  const auto sent = operations_.get(
-      ping->md,
-      {.target = {peer.primary, kLustrePid}, .portal = kPingPortal, .match_bits = kPingMatchBits});
-  if (!sent) {
-    peer.drop_state(kPeerPingSent | kPeerPingFailed);
-    counters_.add(Id::kPingsFailed);
-    abandon(state.ping);
-    return {Verdict::kEnd, sent};
-  }
-  counters_.add(Id::kPingsSent);
-  return {Verdict::kWait, {}};
-}
-
-Discovery::Step Discovery::send_push(PeerDiscovery& state) {
-  PeerRecord& peer = *state.peer;
-  if (state.push != nullptr) return {Verdict::kWait, {}};
-  PingExchange* push = exchanges_.free_count() > kept_for_heard(exchanges_.capacity())
-                           ? exchanges_.take(ExchangeKind::kPush, &state)
-                           : nullptr;
-  if (push == nullptr) {
-    counters_.add(Id::kStarved);
-    place(state, DiscoveryPlace::kStarved);
-    return {Verdict::kWait, {}};
-  }
-  // A copy: what is pushed is the buffer that its sequence number names, whatever changes.
-  const auto ours = ping_target_.bytes();
-  PLNET_CHECK(ours.size() <= push->room.size(), "a slot holds every ping buffer");
-  if (!ours.empty()) std::memcpy(push->room.data(), ours.data(), ours.size());
-  push->fragment.length = static_cast<std::uint32_t>(ours.size());
-  push->sequence = ping_target_.sequence();
-  const auto bound = operations_.bind({.fragments = std::span(&push->fragment, 1),
-                                       .length = push->fragment.length,
-                                       .threshold = 2,  // PUT and ACK
-                                       .options = kMdTrackResponse,
-                                       .user = push,
-                                       .handler = this});
-  peer.drop_state(kPeerForcePush);
-  if (!bound) {
-    abandon(push);
-    return {Verdict::kEnd, std::unexpected(bound.error())};
-  }
-  peer.add_state(kPeerPushSent);
-  push->md = *bound;
-  push->linked = true;
-  ++out_;
-  state.push = push;
-  const Nid target = state.target.is_any() ? peer.primary : state.target;
-  const Nid from = state.source;
-  // The way of the ping is for the push that follows it, not for later ones.
-  state.source = state.target = Nid::any();
-  const auto sent = operations_.put(push->md, {.target = {target, kLustrePid},
-                                               .from = from,
-                                               .portal = kPingPortal,
-                                               .match_bits = kPingMatchBits,
-                                               .ack = true});
-  if (!sent) {
-    peer.drop_state(kPeerPushSent | kPeerPushFailed);
-    counters_.add(Id::kPushesFailed);
-    abandon(state.push);
-    return {Verdict::kEnd, sent};
-  }
-  counters_.add(Id::kPushesSent);
-  return {Verdict::kWait, {}};
 }
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_discovered(). A peer that takes no pushes would never

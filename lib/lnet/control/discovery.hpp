@@ -133,6 +133,8 @@ class Discovery final : public EventHandler, public PushReader {
   void keep_push(PeerDiscovery& state, const PingView& buffer, std::span<const std::byte> bytes);
   void fail_ping(PeerDiscovery& state, Result<void> why);
 
+  // To ask with. Without one the peer waits its turn.
+  [[nodiscard]] PingExchange* slot_to_send(PeerDiscovery& state, ExchangeKind kind);
   void abandon(PingExchange*& exchange);
   void let_go(PingExchange& exchange);
   void drop_data(PeerDiscovery& state);
