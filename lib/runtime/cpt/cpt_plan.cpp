@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -13,17 +12,13 @@
 #include "lib/runtime/cpt/kernel_layout.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
 #include "lib/runtime/cpt/plan_checks.hpp"
+#include "lib/runtime/cpt/usable_cpus.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 using By = CptPlanRequest::By;
 using Partitions = std::vector<std::vector<unsigned>>;
-
-// Nodes of at least so many cores give one to the system each; smaller machines of at least so many
-// give one in all; on still smaller ones a core is too large a part to give away.
-constexpr unsigned kReservePerNodeCores = 8;
-constexpr unsigned kReserveOneCores = 4;
 
 // The beginning of a message about something that was written there.
 std::string at(const Origin& origin) {
@@ -40,86 +35,6 @@ Outcome<std::set<unsigned>> checked_reserved(const CptPlanRequest& request,
     }
   }
   return std::set<unsigned>(request.reserved_cpus.begin(), request.reserved_cpus.end());
-}
-
-UsableCpus usable_cpus(const Topology& topology, const std::set<unsigned>& reserved) {
-  UsableCpus usable;
-  for (const HardwareThread& thread : topology.threads) {
-    if (thread.allowed() && !reserved.contains(thread.cpu)) {
-      usable.push_back(&thread);
-    }
-  }
-  std::ranges::sort(usable, {}, [](const HardwareThread* thread) { return thread->cpu; });
-  return usable;
-}
-
-std::size_t count_cores(const UsableCpus& usable) {
-  std::set<unsigned> cores;
-  std::ranges::transform(usable, std::inserter(cores, cores.end()), &HardwareThread::core);
-  return cores.size();
-}
-
-// The core that holds the lowest CPU, with all its siblings: a busy sibling would slow the poller.
-void reserve_first_core(const UsableCpus& usable, std::set<unsigned>& reserved) {
-  for (const HardwareThread* thread : usable) {
-    if (thread->core == usable.front()->core) {
-      reserved.insert(thread->cpu);
-    }
-  }
-}
-
-UsableCpus pick(const Topology& topology, const std::vector<unsigned>& cpus) {
-  UsableCpus threads;
-  std::ranges::transform(cpus, std::back_inserter(threads),
-                         [&](unsigned cpu) { return topology.find_cpu(cpu); });
-  return threads;
-}
-
-// Why the choice came out as it did.
-std::string choose_reserved(const Topology& topology, const UsableCpus& usable,
-                            std::set<unsigned>& reserved) {
-  const Partitions nodes = split_by_node(usable);
-  std::size_t fewest = usable.size();
-  for (const auto& node : nodes) {
-    fewest = std::min(fewest, count_cores(pick(topology, node)));
-  }
-  if (fewest >= kReservePerNodeCores) {
-    for (const auto& node : nodes) {
-      reserve_first_core(pick(topology, node), reserved);
-    }
-    return "the first core of each node is left to the system";
-  }
-  if (count_cores(usable) < kReserveOneCores) {
-    return fmt::format("with fewer than {} cores none is left to the system", kReserveOneCores);
-  }
-  const UsableCpus first_node = pick(topology, nodes.front());
-  if (count_cores(first_node) < 2) {
-    return "the first node has a single core, so none is left to the system";
-  }
-  reserve_first_core(first_node, reserved);
-  return "the first core is left to the system";
-}
-
-// The CPUs of a partition in the order in which shards take them: the first sibling of each core,
-// then the second of each, cores in machine order.
-UsableCpus taking_order(const Topology& topology, const std::vector<unsigned>& cpus) {
-  UsableCpus threads = pick(topology, cpus);
-  std::ranges::sort(threads, {}, [](const HardwareThread* thread) {
-    return std::pair(thread->core, thread->smt);
-  });
-  std::vector<std::pair<std::size_t, const HardwareThread*>> ranked;  // rank among ours on the core
-  for (std::size_t i = 0; i < threads.size(); ++i) {
-    const bool same_core = i > 0 && threads[i - 1]->core == threads[i]->core;
-    ranked.emplace_back(same_core ? ranked.back().first + 1 : 0, threads[i]);
-  }
-  std::ranges::sort(ranked, {}, [](const auto& entry) {
-    return std::tuple(entry.first, entry.second->core, entry.second->smt);
-  });
-  UsableCpus order;
-  for (const auto& [rank, thread] : ranked) {
-    order.push_back(thread);
-  }
-  return order;
 }
 
 PlannedShard shard_on(const HardwareThread& thread) {

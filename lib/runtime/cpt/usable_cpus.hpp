@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The CPUs that are there to be planned with: which, how many cores, what the system keeps, and in
+// which order shards take them.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/runtime/cpt/kernel_layout.hpp"
+#include "lib/runtime/cpt/topology.hpp"
+
+namespace plnet::runtime {
+
+[[nodiscard]] UsableCpus usable_cpus(const Topology& topology, const std::set<unsigned>& reserved);
+
+[[nodiscard]] std::size_t count_cores(const UsableCpus& usable);
+
+// Adds what is best left to the system. Returns why the choice came out as it did.
+[[nodiscard]] std::string choose_reserved(const Topology& topology, const UsableCpus& usable,
+                                          std::set<unsigned>& reserved);
+
+// The CPUs of a partition in the order in which shards take them: the first sibling of each core,
+// then the second of each, cores in machine order.
+[[nodiscard]] UsableCpus taking_order(const Topology& topology, const std::vector<unsigned>& cpus);
+
+}  // namespace plnet::runtime
