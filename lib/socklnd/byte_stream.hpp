@@ -113,15 +113,21 @@ class StreamDriver {
   virtual void pause_reading(StreamId stream) = 0;
   virtual void resume_reading(StreamId stream) = 0;
 
-  // Cold. on_connected() or on_closed() follows.
+  // Cold. on_connected() or on_closed() follows: whatever goes wrong on the network is told by the
+  // latter. Fails only for a reason of this machine's: kBusy if no source port is left towards this
+  // address, kNotPermitted without the right to privileged ones, kNotFound if the source address is
+  // not ours, kNoMemory if all streams or descriptors are in use.
   [[nodiscard]] virtual Result<StreamId> connect(const ConnectRequest& request) = 0;
+  // Cold. kBusy if somebody listens there, else as connect().
   [[nodiscard]] virtual Result<void> listen(const SocketAddress& local, unsigned backlog,
                                             const StreamOptions& accepted) = 0;
   virtual void stop_listening(const SocketAddress& local) = 0;
   // Cold. on_closed() follows, from a later poll, with `cause`.
   virtual void close(StreamId stream, Errc cause) = 0;
   // Cold. Moves a stream to another shard: detach here, adopt there. Only when all staged bytes are
-  // used up and nothing waits to be written. No on_closed() here: the id just ends.
+  // used up and nothing waits to be written, else kBusy; within on_bytes() it is a promise to use
+  // up all that this call brought. No on_closed() here: the id just ends. A stream whose adopt()
+  // has failed is still detached: adopt it elsewhere, or where it came from, and close it there.
   [[nodiscard]] virtual Result<DetachedStream> detach(StreamId stream) = 0;
   [[nodiscard]] virtual Result<StreamId> adopt(const DetachedStream& stream,
                                                const StreamOptions& options) = 0;

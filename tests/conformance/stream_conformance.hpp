@@ -33,6 +33,8 @@ class StreamBench {
   // Polls both until `done`; false if that takes longer than the bench is ready to wait.
   virtual bool run(const std::function<bool()>& done) = 0;
   virtual SocketAddress address(unsigned side) = 0;
+  // Where side 0 connects to: side 1, unless something stands between them.
+  virtual SocketAddress target() { return address(1); }
 };
 
 // The byte at an offset of what a side sends: any loss, doubling or swap shows.
@@ -254,7 +256,7 @@ struct StreamPair {
   void listen() { ASSERT_TRUE(users[1].driver->listen(bench.address(1), 8, {}).has_value()); }
   void connect() {
     socklnd::ConnectRequest request;
-    request.addresses.remote = bench.address(1);
+    request.addresses.remote = bench.target();
     request.privileged_port = false;
     const auto id = users[0].driver->connect(request);
     ASSERT_TRUE(id.has_value());

@@ -137,6 +137,8 @@ void SimStreamDriver::keep_remainder(StreamId id, std::span<const std::byte> sta
                                      std::size_t used) {
   PLNET_CHECK(used <= staged.size(), "a handler used more bytes than it was given");
   Stream* stream = find(id);
+  PLNET_CHECK(stream != nullptr || used == staged.size(),
+              "a handler detached a stream with bytes left");
   if (stream == nullptr || stream->closing || used == staged.size()) return;
   PLNET_CHECK(stream->was_paused, "a handler left bytes over without pause_reading()");
   counters_.add(Id::kRemainders);

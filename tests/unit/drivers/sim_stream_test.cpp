@@ -9,6 +9,7 @@
 #include "drivers/net/sim/stream_driver.hpp"
 #include "tests/conformance/stream_conformance.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
+#include "tests/unit/drivers/stream_counter.hpp"
 
 namespace plnet::drivers {
 namespace {
@@ -18,6 +19,8 @@ using conformance::StreamUser;
 using socklnd::ConnectRequest;
 using socklnd::SocketAddress;
 using socklnd::StreamId;
+using testrig::StreamCounter;
+using testrig::write_some;
 using SimId = SimStreamCounters::Id;
 
 constexpr std::uint64_t kSeeds = 200;
@@ -112,38 +115,6 @@ TEST(SimStream, RoughShapeMeetsEveryCase) {
   EXPECT_EQ(bench.drivers[0]->counters().value(static_cast<std::size_t>(SimId::kStaleCalls)), 0U);
 }
 
-// Many streams from one driver: only counts what happens.
-struct Counter final : socklnd::StreamEvents {
-  std::span<std::byte> destination(StreamId) override { return {}; }
-  std::size_t on_bytes(StreamId, std::size_t, std::span<const std::byte> staged) override {
-    bytes += staged.size();
-    return staged.size();
-  }
-  void on_writable(StreamId) override {}
-  void on_connected(StreamId id, const socklnd::StreamAddresses& at) override {
-    ports.insert(at.local.port);
-    last = id;
-    ++connected;
-  }
-  void on_accepted(StreamId id, const socklnd::StreamAddresses&) override {
-    last = id;
-    ++accepted;
-  }
-  void on_closed(StreamId, Errc why, std::uint64_t lost) override {
-    ++closed;
-    cause = why;
-    unacknowledged = lost;
-  }
-  std::set<std::uint16_t> ports;
-  StreamId last;
-  unsigned connected = 0;
-  unsigned accepted = 0;
-  unsigned closed = 0;
-  std::uint64_t bytes = 0;
-  Errc cause = Errc::kInvalid;
-  std::uint64_t unacknowledged = 0;
-};
-
 class SimStreamPlain : public ::testing::Test {
  protected:
   SimStreamPlain() : bench(1, SimShape::calm()) {
@@ -164,14 +135,9 @@ class SimStreamPlain : public ::testing::Test {
     stream = connect().value();
     ASSERT_TRUE(bench.run([&] { return far_events.accepted == 1; }));
   }
-  std::size_t write(socklnd::StreamDriver& driver, StreamId id, std::size_t count) {
-    const std::vector<std::byte> bytes(count, std::byte{1});
-    const std::array<std::span<const std::byte>, 1> pieces{bytes};
-    return driver.write(id, pieces);
-  }
   SimStreamBench bench;
-  Counter near_events;
-  Counter far_events;
+  StreamCounter near_events;
+  StreamCounter far_events;
   socklnd::StreamDriver* near = nullptr;
   socklnd::StreamDriver* far = nullptr;
   StreamId stream;
@@ -219,7 +185,7 @@ TEST_F(SimStreamPlain, ConnectFailsByTimeoutOrForWantOfARoute) {
 TEST_F(SimStreamPlain, VanishedPeerIsNoticedByWhoWrites) {
   establish();
   bench.cluster.network.set_present(1, false);
-  EXPECT_EQ(write(*near, stream, 1000), 1000U);
+  EXPECT_EQ(write_some(*near, stream, 1000), 1000U);
   ASSERT_TRUE(bench.run([&] { return near_events.closed == 1; }));
   EXPECT_EQ(near_events.cause, Errc::kTimedOut);
   EXPECT_EQ(near_events.unacknowledged, 1000U);
@@ -242,7 +208,7 @@ TEST_F(SimStreamPlain, RebootedPeerResetsWhoStillWrites) {
   bench.cluster.shards[1] =
       std::make_unique<SimShard>(bench.cluster.network, 1, ShardShape{}, 1, 77);
   bench.cluster.network.set_present(1, true);
-  EXPECT_EQ(write(*near, stream, 10), 10U);
+  EXPECT_EQ(write_some(*near, stream, 10), 10U);
   ASSERT_TRUE(bench.run([&] { return near_events.closed == 1; }));
   EXPECT_EQ(near_events.cause, Errc::kReset);
 }
@@ -250,7 +216,7 @@ TEST_F(SimStreamPlain, RebootedPeerResetsWhoStillWrites) {
 TEST_F(SimStreamPlain, OneWayPartitionDeliversButIsNotAcknowledged) {
   establish();
   bench.cluster.network.block(1, 0);
-  EXPECT_EQ(write(*near, stream, 500), 500U);
+  EXPECT_EQ(write_some(*near, stream, 500), 500U);
   ASSERT_TRUE(bench.run([&] { return far_events.bytes == 500; }));
   EXPECT_EQ(near->facts(stream).unacknowledged_bytes, 500U);
   ASSERT_TRUE(bench.run([&] { return near_events.closed == 1; }));
@@ -261,7 +227,7 @@ TEST_F(SimStreamPlain, OneWayPartitionDeliversButIsNotAcknowledged) {
 TEST_F(SimStreamPlain, PartitionThatHealsLosesNothing) {
   establish();
   bench.cluster.network.block_both(0, 1);
-  EXPECT_EQ(write(*near, stream, 5000), 5000U);
+  EXPECT_EQ(write_some(*near, stream, 5000), 5000U);
   bench.cluster.loop.run_for(std::chrono::seconds(3));
   EXPECT_EQ(far_events.bytes, 0U);
   bench.cluster.network.unblock_both(0, 1);
@@ -273,8 +239,8 @@ TEST_F(SimStreamPlain, BothSidesMayCloseOnUnreadBytesAtOnce) {
   establish();
   near->pause_reading(stream);
   far->pause_reading(far_events.last);
-  EXPECT_EQ(write(*near, stream, 1000), 1000U);
-  EXPECT_EQ(write(*far, far_events.last, 1000), 1000U);
+  EXPECT_EQ(write_some(*near, stream, 1000), 1000U);
+  EXPECT_EQ(write_some(*far, far_events.last, 1000), 1000U);
   bench.cluster.loop.run_for(std::chrono::milliseconds(1));
   far->close(far_events.last, Errc::kShutdown);
   near->close(stream, Errc::kProtocol);
@@ -286,14 +252,14 @@ TEST_F(SimStreamPlain, BothSidesMayCloseOnUnreadBytesAtOnce) {
 
 TEST_F(SimStreamPlain, MovesToAnotherShardOfTheSameHost) {
   establish();
-  Counter other_events;
+  StreamCounter other_events;
   SimShard other_shard(bench.cluster.network, 1, ShardShape{}, 1, 9);
   SimStreamDriver other(bench.fabric, 1, other_events, other_shard);
   other_shard.add(other);
   const StreamId old = far_events.last;
   const auto detached = far->detach(old);
   ASSERT_TRUE(detached.has_value());
-  EXPECT_EQ(write(*near, stream, 700), 700U);  // arrives while nobody has it
+  EXPECT_EQ(write_some(*near, stream, 700), 700U);  // arrives while nobody has it
   bench.cluster.loop.run_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(near->adopt(*detached, {}).has_value()) << "another host cannot have it";
   const auto adopted = other.adopt(*detached, {});
@@ -302,14 +268,14 @@ TEST_F(SimStreamPlain, MovesToAnotherShardOfTheSameHost) {
   ASSERT_TRUE(bench.run([&] { return other_events.bytes == 700; }));
   EXPECT_EQ(far_events.bytes, 0U);
   EXPECT_EQ(far_events.closed, 0U) << "the old id just ends";
-  EXPECT_EQ(write(*far, old, 1), 0U) << "and names nothing";
+  EXPECT_EQ(write_some(*far, old, 1), 0U) << "and names nothing";
   near->close(stream, Errc::kShutdown);
   ASSERT_TRUE(bench.run([&] { return other_events.closed == 1; }));
   EXPECT_EQ(other_events.cause, Errc::kClosed);
 }
 
 TEST_F(SimStreamPlain, ShardsOfOneHostShareAListenAddress) {
-  Counter other_events;
+  StreamCounter other_events;
   SimShard other_shard(bench.cluster.network, 1, ShardShape{}, 1, 9);
   SimStreamDriver other(bench.fabric, 1, other_events, other_shard);
   other_shard.add(other);
@@ -328,7 +294,7 @@ TEST_F(SimStreamPlain, WritesStopAtTheBuffersWhenThePeerDoesNotRead) {
   far->pause_reading(far_events.last);
   std::size_t total = 0;
   for (unsigned i = 0; i < 100; ++i) {
-    total += write(*near, stream, 64 * 1024);
+    total += write_some(*near, stream, 64 * 1024);
     bench.cluster.loop.run_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(far_events.bytes, 0U);

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver's poll: from readiness to what the contract calls events. A handler may call back
+// into the driver, so after each of them the stream is looked at again.
+#include "drivers/net/tcp/device.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "drivers/net/tcp/token.hpp"
+
+namespace plnet::drivers {
+
+using Id = TcpTable::Id;
+using socklnd::StreamAddresses;
+
+unsigned TcpDevice::poll(Instant now) {
+  if (ready_count_ < kServedPerPoll) harvest();
+  // Those that become ready meanwhile wait for the next poll.
+  const std::size_t count = std::min(ready_count_, kServedPerPoll);
+  for (std::size_t i = 0; i < count && ready_count_ > 0; ++i) {
+    --ready_count_;
+    serve(*ready_.pop_front());
+  }
+  unsigned work = static_cast<unsigned>(count);
+  if (pending_listeners_ != 0) work += accept_some(now);
+  if (work > 0) stats_.add(Id::kPollWork, work);
+  return work;
+}
+
+std::size_t TcpDevice::write(StreamId id, std::span<const std::span<const std::byte>> pieces) {
+  TcpConnection* const connection = find_or_count(id);
+  if (connection == nullptr) return 0;
+  stats_.add(Id::kWrites);
+  // Not open yet, over, or on_writable() is owed.
+  if (!connection->open() || connection->broken || connection->blocked) return 0;
+  const std::size_t taken = tx_.write(*connection, pieces);
+  if (connection->broken) make_ready(*connection);
+  return taken;
+}
+
+void TcpDevice::pause_reading(StreamId id) {
+  TcpConnection* const connection = find_or_count(id);
+  if (connection == nullptr) return;
+  connection->paused = connection->was_paused = true;
+}
+
+void TcpDevice::resume_reading(StreamId id) {
+  TcpConnection* const connection = find_or_count(id);
+  if (connection == nullptr) return;
+  connection->paused = false;
+  if (connection->wants_service()) make_ready(*connection);
+}
+
+TcpConnection* TcpDevice::find_or_count(StreamId id) {
+  TcpConnection* const connection = connections_.find(id);
+  if (connection == nullptr) stats_.add(Id::kStaleCalls);
+  return connection;
+}
+
+void TcpDevice::harvest() {
+  stats_.add(Id::kEpollWaits);
+  const int count =
+      ::epoll_wait(epoll_.get(), harvest_.data(), static_cast<int>(harvest_.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = harvest_[static_cast<std::size_t>(i)];
+    if (TcpToken::is_listener(event.data.u64)) {
+      note_listener(TcpToken::id(event.data.u64));
+    } else {
+      note_connection(TcpToken::id(event.data.u64), event.events);
+    }
+  }
+}
+
+void TcpDevice::note_listener(StreamId id) {
+  const TcpListener& listener = listeners_.at(id.index);
+  if (!listener.socket.valid() || listener.generation != id.generation) {
+    stats_.add(Id::kStaleEvents);
+    return;
+  }
+  pending_listeners_ |= std::uint64_t{1} << id.index;
+}
+
+void TcpDevice::note_connection(StreamId id, std::uint32_t events) {
+  TcpConnection* const connection = connections_.find(id);
+  if (connection == nullptr || connection->closing) {
+    stats_.add(Id::kStaleEvents);
+    return;
+  }
+  const bool broken = (events & (EPOLLERR | EPOLLHUP)) != 0;
+  if (connection->connecting) {
+    if (broken || (events & EPOLLOUT) != 0) connection->writable = true;
+  } else if (connection->blocked && (events & EPOLLOUT) != 0) {
+    connection->writable = true;
+  }
+  if ((events & EPOLLIN) != 0) connection->readable = true;
+  if (broken || (events & EPOLLRDHUP) != 0) {
+    connection->readable = true;
+    connection->to_the_end = true;
+  }
+  if (broken) connection->broken = true;
+  if (connection->wants_service()) make_ready(*connection);
+}
+
+void TcpDevice::serve(TcpConnection& connection) {
+  const StreamId id = connection.id;
+  if (connection.closing) return report_closed(connection);
+  if (connection.connecting) return finish_connect(connection);
+  if (connection.writable && !connection.broken) {
+    connection.writable = connection.blocked = false;
+    events_.on_writable(id);
+    if (!live(connection, id)) return;
+  }
+  if (connection.paused && connection.broken) {
+    const int error = take_error(connection.socket.get());
+    connection.fail(error != 0 ? errc_of_errno(error) : Errc::kReset);
+    return report_closed(connection);
+  }
+  if (!connection.paused) {
+    rx_.serve(connection);
+    if (!live(connection, id)) return;
+    if (connection.finished) return report_closed(connection);
+  }
+  if (connection.wants_service()) make_ready(connection);
+}
+
+void TcpDevice::finish_connect(TcpConnection& connection) {
+  const StreamId id = connection.id;
+  const int error = take_error(connection.socket.get());
+  const auto addresses = addresses_of(connection.socket.get());
+  if (error == 0 && connection.cause == Errc::kClosed && addresses) {
+    connection.connecting = connection.writable = false;
+    events_.on_connected(id, *addresses);
+    // Data may have come with it.
+    if (live(connection, id) && connection.wants_service()) make_ready(connection);
+    return;
+  }
+  if (connection.cause == Errc::kClosed)
+    connection.cause = error != 0 ? errc_of_errno(error) : Errc::kReset;
+  stats_.add(Id::kFailedConnects);
+  report_closed(connection);
+}
+
+void TcpDevice::report_closed(TcpConnection& connection) {
+  const StreamId id = connection.id;
+  const Errc cause = connection.cause;
+  if (!connection.closing) connection.note_unacknowledged();
+  const std::uint64_t lost = connection.unacknowledged;
+  if (!connection.closing && connection.broken && !connection.connecting)
+    stats_.add(cause == Errc::kTimedOut ? Id::kTimeouts : Id::kResets);
+  forget(connection);
+  events_.on_closed(id, cause, lost);
+}
+
+bool TcpDevice::live(const TcpConnection& connection, StreamId id) const {
+  return connections_.find(id) == &connection && !connection.closing;
+}
+
+void TcpDevice::make_ready(TcpConnection& connection) {
+  if (connection.linked()) return;
+  ready_.push_back(connection);
+  ++ready_count_;
+}
+
+// Its record is free for another one; the socket is closed if it still is ours.
+void TcpDevice::forget(TcpConnection& connection) {
+  if (connection.linked()) {
+    connection.unlink();
+    --ready_count_;
+  }
+  rx_.forget_remainder(connection);
+  connections_.give(connection);
+  stats_.subtract(Id::kOpen);
+  // One descriptor less: somebody may wait for it.
+  if (accept_retry_at_ != Instant::max()) accept_retry_at_ = Instant::min();
+}
+
+unsigned TcpDevice::accept_some(Instant now) {
+  if (now < accept_retry_at_ && accept_retry_at_ != Instant::max()) return 0;
+  accept_retry_at_ = Instant::max();
+  unsigned work = 0;
+  for (std::uint64_t left = pending_listeners_; left != 0; left &= left - 1) {
+    const auto index = static_cast<std::size_t>(std::countr_zero(left));
+    const std::uint64_t bit = std::uint64_t{1} << index;
+    TcpListener& listener = listeners_.at(index);
+    for (unsigned i = 0; i < kAcceptsPerPoll && (pending_listeners_ & bit) != 0; ++i) {
+      if (!accept_one(listener, now)) {
+        if (accept_retry_at_ == Instant::max()) pending_listeners_ &= ~bit;
+        break;
+      }
+      ++work;
+    }
+    if (accept_retry_at_ != Instant::max()) break;
+  }
+  return work;
+}
+
+// False: nobody is left, or nobody can be accepted for now.
+bool TcpDevice::accept_one(TcpListener& listener, Instant now) {
+  TcpSocket socket;
+  StreamAddresses addresses;
+  switch (listeners_.accept(listener, socket, addresses)) {
+    case TcpListeners::Accept::kAccepted: break;
+    case TcpListeners::Accept::kGone: return true;
+    case TcpListeners::Accept::kNobody: return false;
+    case TcpListeners::Accept::kNoResource: accept_retry_at_ = now + kAcceptRetry; return false;
+  }
+  stats_.add(Id::kAccepts);
+  const auto added = add(socket.get());
+  if (!added) {
+    // A reset tells the peer at once; it tries again later.
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    stats_.add(Id::kAcceptsRefused);
+    return true;
+  }
+  (void)socket.release();
+  events_.on_accepted((*added)->id, addresses);
+  return true;
+}
+
+}  // namespace plnet::drivers

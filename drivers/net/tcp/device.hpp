@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Byte streams over the system's TCP sockets, for one shard. Nothing blocks and no thread helps:
+// poll() asks one readiness set (an edge-triggered epoll) what has changed, so a connection that is
+// idle costs no system call, and one that speaks costs one for each read and each send. What an
+// edge said is remembered until a read comes up short or a write fits, so interest never has to be
+// changed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <sys/epoll.h>
+
+#include "drivers/net/tcp/connection.hpp"
+#include "drivers/net/tcp/listener.hpp"
+#include "drivers/net/tcp/memory.hpp"
+#include "drivers/net/tcp/ports.hpp"
+#include "drivers/net/tcp/rx.hpp"
+#include "drivers/net/tcp/stats.hpp"
+#include "drivers/net/tcp/tx.hpp"
+#include "lib/base/pollable.hpp"
+#include "lib/socklnd/byte_stream.hpp"
+
+namespace plnet::drivers {
+
+struct TcpConfig {
+  // Streams with an id at a time, of one shard; more are refused. Three for each peer, say.
+  std::size_t connections_max = 4096;
+  // What is read beyond a payload: enough for a hundred small messages, little enough that the
+  // beginning of the next payload, which is copied, does not matter.
+  std::size_t staging_bytes = std::size_t{16} * 1024;
+  // Several shards listen on the same address and the system spreads connections over them. Then
+  // nobody notices if a second node does so, too.
+  bool share_listeners = false;
+  // On NICs whose interrupts are deferred: how long the system may poll the device's queue on
+  // behalf of a socket, and not be interrupted meanwhile. 0: leave it alone.
+  unsigned busy_poll_usec = 0;
+};
+
+class TcpDevice final : public socklnd::StreamDriver, public Pollable {
+ public:
+  using StreamId = socklnd::StreamId;
+
+  // Streams served in one poll: enough to amortise the turn, few enough to leave room for others.
+  static constexpr std::size_t kServedPerPoll = 64;
+  static constexpr unsigned kAcceptsPerPoll = 16;
+  // Out of descriptors: the system does not say when there are some again.
+  static constexpr Duration kAcceptRetry = std::chrono::milliseconds(100);
+
+  // Allocates everything that it will ever need. `events` outlives the device.
+  [[nodiscard]] static Outcome<std::unique_ptr<TcpDevice>> open(const TcpConfig& config,
+                                                                socklnd::StreamEvents& events);
+  ~TcpDevice() override = default;
+  TcpDevice(const TcpDevice&) = delete;
+  TcpDevice& operator=(const TcpDevice&) = delete;
+
+  std::size_t write(StreamId stream, std::span<const std::span<const std::byte>> pieces) override;
+  void pause_reading(StreamId stream) override;
+  void resume_reading(StreamId stream) override;
+  [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
+  [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
+                                    const socklnd::StreamOptions& accepted) override;
+  void stop_listening(const socklnd::SocketAddress& local) override;
+  void close(StreamId stream, Errc cause) override;
+  [[nodiscard]] Result<socklnd::DetachedStream> detach(StreamId stream) override;
+  [[nodiscard]] Result<StreamId> adopt(const socklnd::DetachedStream& stream,
+                                       const socklnd::StreamOptions& options) override;
+  [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
+  [[nodiscard]] CounterView counters() const override { return stats_.view(); }
+
+  unsigned poll(Instant now) override;
+  [[nodiscard]] std::string_view name() const override { return "tcp"; }
+  [[nodiscard]] int wake_descriptor() const override { return epoll_.get(); }
+  [[nodiscard]] Instant next_deadline() const override { return accept_retry_at_; }
+
+ private:
+  TcpDevice(const TcpConfig& config, socklnd::StreamEvents& events, TcpSocket epoll);
+
+  // device.cpp: the turn.
+  void harvest();
+  void note_listener(StreamId id);
+  void note_connection(StreamId id, std::uint32_t events);
+  void serve(TcpConnection& connection);
+  void finish_connect(TcpConnection& connection);
+  void report_closed(TcpConnection& connection);
+  [[nodiscard]] bool live(const TcpConnection& connection, StreamId id) const;
+  void make_ready(TcpConnection& connection);
+  void forget(TcpConnection& connection);
+  unsigned accept_some(Instant now);
+  [[nodiscard]] bool accept_one(TcpListener& listener, Instant now);
+  [[nodiscard]] TcpConnection* find_or_count(StreamId stream);
+  // setup.cpp
+  [[nodiscard]] Result<TcpConnection*> add(int descriptor);
+  [[nodiscard]] bool watch(int descriptor, std::uint64_t token, std::uint32_t events);
+  void set_busy_poll(int descriptor);
+
+  const TcpConfig config_;
+  socklnd::StreamEvents& events_;
+  TcpStats stats_;
+  TcpSocket epoll_;
+  TcpConnections connections_;
+  IntrusiveList<TcpConnection> ready_;
+  std::size_t ready_count_ = 0;
+  TcpMemory memory_;
+  TcpRx rx_;
+  TcpTx tx_;
+  TcpPorts ports_;
+  TcpListeners listeners_;
+  std::uint64_t pending_listeners_ = 0;       // those that are readable, a bit each
+  Instant accept_retry_at_ = Instant::max();  // set while accepting is suspended
+  std::array<epoll_event, kServedPerPoll> harvest_{};
+};
+
+}  // namespace plnet::drivers

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Staging buffers of one shard. One of them takes what is read beyond a destination. If a handler
+// leaves some of it over, that buffer becomes the connection's and another one takes its place, so
+// nothing is copied. There is one for each connection and one to read into: never none, so a
+// connection that waits for its bytes to be wanted cannot keep the others from being read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace plnet::drivers {
+
+class TcpMemory {
+ public:
+  static constexpr std::uint32_t kNone = ~0U;
+
+  // Start-up only. Memory is touched when it is first used; the buffer used last is used first, so
+  // what is resident is what was ever needed at once.
+  TcpMemory(std::size_t connections_max, std::size_t staging_bytes);
+
+  [[nodiscard]] std::span<std::byte> staging() const { return bytes(staging_); }
+  [[nodiscard]] std::span<std::byte> bytes(std::uint32_t buffer) const {
+    return {memory_.get() + std::size_t{buffer} * size_, size_};
+  }
+  // Hands out the staging buffer with what is in it; a fresh one takes its place.
+  [[nodiscard]] std::uint32_t keep_staging();
+  void give(std::uint32_t buffer);
+  [[nodiscard]] std::size_t kept() const { return kept_; }
+
+ private:
+  const std::size_t size_;
+  const std::unique_ptr<std::byte[]> memory_;
+  std::vector<std::uint32_t> free_;  // a stack of fixed capacity
+  std::uint32_t staging_;
+  std::size_t kept_ = 0;
+};
+
+}  // namespace plnet::drivers

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/tcp/rx.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "lib/base/check.hpp"
+
+namespace plnet::drivers {
+
+using Id = TcpTable::Id;
+using socklnd::StreamId;
+
+void TcpRx::serve(TcpConnection& connection) {
+  const StreamId id = connection.id;
+  if (connection.has_remainder()) {
+    present_remainder(connection);
+    if (connections_.find(id) == nullptr || connection.closing || connection.has_remainder())
+      return;
+  }
+  std::size_t bytes = 0;
+  for (unsigned reads = 0; reads < kReadsPerTurn && bytes < kBytesPerTurn; ++reads) {
+    if (connection.paused || !connection.readable) return;
+    if (!read_once(connection, bytes)) return;
+  }
+}
+
+bool TcpRx::read_once(TcpConnection& connection, std::size_t& bytes) {
+  const StreamId id = connection.id;
+  const std::span<std::byte> destination = events_.destination(id);
+  if (connections_.find(id) == nullptr || connection.closing || connection.paused) return false;
+  const std::span<std::byte> staging = memory_.staging();
+  ssize_t result = 0;
+  if (destination.empty()) {
+    result = ::read(connection.socket.get(), staging.data(), staging.size());
+  } else {
+    const std::array<iovec, 2> pieces{
+        {{destination.data(), destination.size()}, {staging.data(), staging.size()}}};
+    result = ::readv(connection.socket.get(), pieces.data(), pieces.size());
+  }
+  stats_.add(Id::kReads);
+  if (result <= 0) {
+    note_end(connection, result);
+    return false;
+  }
+  const auto count = static_cast<std::size_t>(result);
+  bytes += count;
+  // A short read has emptied the socket: what comes later makes the readiness set speak again.
+  if (count < destination.size() + staging.size() && !connection.to_the_end)
+    connection.readable = false;
+  const std::size_t direct = std::min(count, destination.size());
+  const std::span<const std::byte> staged = staging.first(count - direct);
+  stats_.add(Id::kBytesRead, count);
+  stats_.add(Id::kBytesStaged, staged.size());
+  bool alive = false;
+  const std::size_t used = deliver(connection, direct, staged, alive);
+  if (!alive) return false;
+  if (used < staged.size()) {
+    connection.kept_from = static_cast<std::uint32_t>(used);
+    connection.kept_to = static_cast<std::uint32_t>(staged.size());
+    connection.kept_buffer = memory_.keep_staging();
+    stats_.add(Id::kRemainders);
+  }
+  return true;
+}
+
+void TcpRx::note_end(TcpConnection& connection, long result) {
+  const int error = errno;
+  if (result < 0 && (error == EAGAIN || error == EINTR)) {
+    stats_.add(Id::kEmptyReads);
+    connection.readable = error == EINTR;
+    // A broken socket has nothing to wait for.
+    if (error == EAGAIN && connection.broken) connection.finished = true;
+    return;
+  }
+  connection.finished = true;
+  if (result < 0) connection.fail(errc_of_errno(error));
+}
+
+void TcpRx::present_remainder(TcpConnection& connection) {
+  const std::span<const std::byte> staged =
+      memory_.bytes(connection.kept_buffer)
+          .subspan(connection.kept_from, connection.kept_to - connection.kept_from);
+  bool alive = false;
+  const std::uint32_t buffer = std::exchange(connection.kept_buffer, TcpMemory::kNone);
+  const std::size_t used = deliver(connection, 0, staged, alive);
+  if (!alive || used == staged.size()) {
+    memory_.give(buffer);
+    return;
+  }
+  connection.kept_buffer = buffer;
+  connection.kept_from += static_cast<std::uint32_t>(used);
+  stats_.add(Id::kRemainders);
+}
+
+// `alive`: the stream is still here and open.
+std::size_t TcpRx::deliver(TcpConnection& connection, std::size_t direct,
+                           std::span<const std::byte> staged, bool& alive) {
+  const StreamId id = connection.id;
+  connection.was_paused = false;
+  const std::size_t used = events_.on_bytes(id, direct, staged);
+  PLNET_CHECK(used <= staged.size(), "a handler used more bytes than it was given");
+  const bool detached = connections_.find(id) == nullptr;
+  alive = !detached && !connection.closing;
+  PLNET_CHECK(!detached || used == staged.size(), "a handler detached a stream with bytes left");
+  PLNET_CHECK(!alive || used == staged.size() || connection.was_paused,
+              "a handler left bytes over without pause_reading()");
+  return used;
+}
+
+void TcpRx::forget_remainder(TcpConnection& connection) {
+  if (connection.has_remainder())
+    memory_.give(std::exchange(connection.kept_buffer, TcpMemory::kNone));
+}
+
+}  // namespace plnet::drivers

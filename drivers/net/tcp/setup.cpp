@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The cold half of the driver: how streams begin, move between shards, and end.
+#include <cerrno>
+#include <utility>
+
+#include "drivers/net/tcp/device.hpp"
+#include "drivers/net/tcp/token.hpp"
+
+namespace plnet::drivers {
+
+using Id = TcpTable::Id;
+using socklnd::DetachedStream;
+using socklnd::SocketAddress;
+using socklnd::StreamFacts;
+using socklnd::StreamOptions;
+
+namespace {
+
+constexpr std::size_t kConnectionsMax = TcpToken::kListenerBit;
+constexpr std::size_t kStagingMax = std::size_t{1} << 30U;  // offsets in it are 32 bits
+// One edge for each change in either direction: never changed afterwards.
+constexpr std::uint32_t kStreamEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+
+}  // namespace
+
+Outcome<std::unique_ptr<TcpDevice>> TcpDevice::open(const TcpConfig& config,
+                                                    socklnd::StreamEvents& events) {
+  if (config.connections_max == 0 || config.connections_max >= kConnectionsMax)
+    return failure(Errc::kOutOfRange, "tcp: connections_max must be 1 to 2^31-1");
+  if (config.staging_bytes == 0 || config.staging_bytes > kStagingMax)
+    return failure(Errc::kOutOfRange, "tcp: staging_bytes must be 1 to 2^30");
+  TcpSocket epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll.valid())
+    return failure(errc_of_errno(errno), "tcp: no readiness set: too many descriptors are open");
+  return std::unique_ptr<TcpDevice>(new TcpDevice(config, events, std::move(epoll)));
+}
+
+TcpDevice::TcpDevice(const TcpConfig& config, socklnd::StreamEvents& events, TcpSocket epoll)
+    : config_(config),
+      events_(events),
+      epoll_(std::move(epoll)),
+      connections_(config.connections_max),
+      memory_(config.connections_max, config.staging_bytes),
+      rx_(events, connections_, memory_, stats_),
+      tx_(stats_),
+      ports_(stats_),
+      listeners_(config.share_listeners, stats_) {}
+
+Result<TcpDevice::StreamId> TcpDevice::connect(const socklnd::ConnectRequest& request) {
+  if (connections_.full()) return std::unexpected(Errc::kNoMemory);
+  auto started = ports_.connect(request);
+  if (!started) return std::unexpected(started.error());
+  const auto added = add(started->socket.get());
+  if (!added) return std::unexpected(added.error());
+  (void)started->socket.release();
+  TcpConnection& connection = **added;
+  stats_.add(Id::kConnects);
+  connection.connecting = true;
+  if (started->error != 0) {
+    connection.fail(errc_of_errno(started->error));
+    make_ready(connection);
+  }
+  return connection.id;
+}
+
+Result<void> TcpDevice::listen(const SocketAddress& local, unsigned backlog,
+                               const StreamOptions& accepted) {
+  const auto opened = listeners_.open(local, backlog, accepted);
+  if (!opened) return std::unexpected(opened.error());
+  const TcpListener& listener = listeners_.at(*opened);
+  const auto index = static_cast<std::uint32_t>(*opened);
+  if (watch(listener.socket.get(), TcpToken::of_listener(index, listener.generation),
+            EPOLLIN | EPOLLET))
+    return {};
+  const Errc code = errc_of_errno(errno);
+  stop_listening(local);
+  return std::unexpected(code);
+}
+
+void TcpDevice::stop_listening(const SocketAddress& local) {
+  const auto index = listeners_.close(local);
+  if (!index) return;
+  pending_listeners_ &= ~(std::uint64_t{1} << *index);
+  if (pending_listeners_ == 0) accept_retry_at_ = Instant::max();
+}
+
+void TcpDevice::close(StreamId id, Errc cause) {
+  TcpConnection* const connection = find_or_count(id);
+  if (connection == nullptr || connection->closing) return;
+  connection->closing = true;
+  connection->cause = cause;
+  connection->note_unacknowledged();
+  connection->socket.reset();  // and leaves the readiness set
+  make_ready(*connection);
+}
+
+Result<DetachedStream> TcpDevice::detach(StreamId id) {
+  TcpConnection* const connection = find_or_count(id);
+  if (connection == nullptr || connection->closing || connection->broken)
+    return std::unexpected(Errc::kClosed);
+  if (!connection->open() || connection->has_remainder() || connection->blocked)
+    return std::unexpected(Errc::kBusy);
+  const int descriptor = connection->socket.get();
+  const auto addresses = addresses_of(descriptor);
+  if (!addresses) return std::unexpected(Errc::kClosed);  // reset, and not known here yet
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr) != 0)
+    return std::unexpected(errc_of_errno(errno));
+  (void)connection->socket.release();
+  forget(*connection);
+  return DetachedStream{.descriptor = descriptor, .addresses = *addresses};
+}
+
+Result<TcpDevice::StreamId> TcpDevice::adopt(const DetachedStream& stream,
+                                             const StreamOptions& options) {
+  // Bytes may have come meanwhile: the first look at the readiness set tells.
+  const auto added = add(static_cast<int>(stream.descriptor));
+  if (!added) return std::unexpected(added.error());
+  stats_.add(Id::kOptionFailures,
+             set_options((*added)->socket.get(), is_ipv4(stream.addresses.local), options));
+  return (*added)->id;
+}
+
+StreamFacts TcpDevice::facts(StreamId id) const {
+  const TcpConnection* const connection = connections_.find(id);
+  if (connection == nullptr || !connection->open()) return {};
+  return facts_of(connection->socket.get());
+}
+
+// The descriptor is the connection's from then on, if it succeeds.
+Result<TcpConnection*> TcpDevice::add(int descriptor) {
+  if (connections_.full()) return std::unexpected(Errc::kNoMemory);
+  TcpConnection& connection = *connections_.take();
+  if (!watch(descriptor, TcpToken::of_stream(connection.id), kStreamEvents)) {
+    const Errc code = errc_of_errno(errno);
+    connections_.give(connection);
+    return std::unexpected(code);
+  }
+  connection.socket = TcpSocket(descriptor);
+  stats_.add(Id::kOpen);
+  if (config_.busy_poll_usec > 0) set_busy_poll(descriptor);
+  return &connection;
+}
+
+bool TcpDevice::watch(int descriptor, std::uint64_t token, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = token;
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+void TcpDevice::set_busy_poll(int descriptor) {
+  const int usec = static_cast<int>(config_.busy_poll_usec);
+  for (const auto& [name, value] : {std::pair{SO_BUSY_POLL, usec}, {SO_PREFER_BUSY_POLL, 1}}) {
+    if (!set_option(descriptor, SOL_SOCKET, name, value)) stats_.add(Id::kOptionFailures);
+  }
+}
+
+}  // namespace plnet::drivers

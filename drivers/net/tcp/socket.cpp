@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/tcp/socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <linux/in6.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace plnet::drivers {
+
+using socklnd::SocketAddress;
+using socklnd::StreamAddresses;
+using socklnd::StreamFacts;
+using socklnd::StreamOptions;
+
+namespace {
+
+constexpr std::size_t kIpv4At = 12;  // of a v4-mapped address
+constexpr std::array<std::uint8_t, kIpv4At> kMappedPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+std::uint64_t queue_of(int descriptor, unsigned long which) {
+  int bytes = 0;
+  return ::ioctl(descriptor, which, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes)
+                                                              : 0;
+}
+
+}  // namespace
+
+TcpSocket& TcpSocket::operator=(TcpSocket&& other) noexcept {
+  if (this != &other) {
+    reset();
+    descriptor_ = other.release();
+  }
+  return *this;
+}
+
+int TcpSocket::release() {
+  return std::exchange(descriptor_, -1);
+}
+
+void TcpSocket::reset() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+bool is_ipv4(const SocketAddress& address) {
+  return std::equal(kMappedPrefix.begin(), kMappedPrefix.end(), address.ip.begin());
+}
+
+bool is_any(const SocketAddress& address) {
+  const std::size_t from = is_ipv4(address) ? kIpv4At : 0;
+  return std::all_of(address.ip.begin() + from, address.ip.end(),
+                     [](std::uint8_t byte) { return byte == 0; });
+}
+
+SystemAddress::SystemAddress(const SocketAddress& address) {
+  if (is_ipv4(address)) {
+    sockaddr_in in{};
+    in.sin_family = AF_INET;
+    in.sin_port = htons(address.port);
+    std::memcpy(&in.sin_addr, address.ip.data() + kIpv4At, sizeof in.sin_addr);
+    std::memcpy(&storage, &in, sizeof in);
+    size = sizeof in;
+  } else {
+    sockaddr_in6 in{};
+    in.sin6_family = AF_INET6;
+    in.sin6_port = htons(address.port);
+    std::memcpy(&in.sin6_addr, address.ip.data(), sizeof in.sin6_addr);
+    std::memcpy(&storage, &in, sizeof in);
+    size = sizeof in;
+  }
+}
+
+SocketAddress address_of(const sockaddr_storage& storage) {
+  SocketAddress address;
+  if (storage.ss_family == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, &storage, sizeof in);
+    std::copy(kMappedPrefix.begin(), kMappedPrefix.end(), address.ip.begin());
+    std::memcpy(address.ip.data() + kIpv4At, &in.sin_addr, sizeof in.sin_addr);
+    address.port = ntohs(in.sin_port);
+  } else if (storage.ss_family == AF_INET6) {
+    sockaddr_in6 in{};
+    std::memcpy(&in, &storage, sizeof in);
+    std::memcpy(address.ip.data(), &in.sin6_addr, sizeof in.sin6_addr);
+    address.port = ntohs(in.sin6_port);
+  }
+  return address;
+}
+
+std::string text_of(const SocketAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const bool ipv4 = is_ipv4(address);
+  const auto* ip = address.ip.data() + (ipv4 ? kIpv4At : 0);
+  if (::inet_ntop(ipv4 ? AF_INET : AF_INET6, ip, text.data(), text.size()) == nullptr) return "?";
+  std::string whole;
+  if (!ipv4) whole.push_back('[');
+  whole.append(text.data());
+  if (!ipv4) whole.push_back(']');
+  return whole.append(":").append(std::to_string(address.port));
+}
+
+Result<TcpSocket> open_socket(const SocketAddress& family_of) {
+  const bool ipv4 = is_ipv4(family_of);
+  TcpSocket socket(
+      ::socket(ipv4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!socket.valid()) return std::unexpected(errc_of_errno(errno));
+  if (!set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1))
+    return std::unexpected(errc_of_errno(errno));
+  // A peer knows us by our address: not by one that is gone tomorrow.
+  if (!ipv4)
+    (void)set_option(socket.get(), IPPROTO_IPV6, IPV6_ADDR_PREFERENCES, IPV6_PREFER_SRC_PUBLIC);
+  return socket;
+}
+
+bool set_option(int descriptor, int level, int name, int value) {
+  return ::setsockopt(descriptor, level, name, &value, sizeof value) == 0;
+}
+
+unsigned set_options(int descriptor, bool ipv4, const StreamOptions& options) {
+  unsigned refused = 0;
+  const auto set = [&](int level, int name, int value) {
+    if (!set_option(descriptor, level, name, value)) ++refused;
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, options.no_delay ? 1 : 0);
+  // An end that has closed does not linger for the peer's (lustre-release socklnd_lib.c:
+  // ksocknal_lib_setup_sock()).
+  if (options.close_discards_unsent) set(IPPROTO_TCP, TCP_LINGER2, -1);
+  if (options.send_buffer_bytes > 0) set(SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes);
+  if (options.receive_buffer_bytes > 0) set(SOL_SOCKET, SO_RCVBUF, options.receive_buffer_bytes);
+  if (options.keepalive_idle_s > 0 && options.keepalive_interval_s > 0 &&
+      options.keepalive_count > 0) {
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, options.keepalive_idle_s);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, options.keepalive_interval_s);
+    set(IPPROTO_TCP, TCP_KEEPCNT, options.keepalive_count);
+  }
+  if (options.type_of_service > 0) {
+    set(ipv4 ? IPPROTO_IP : IPPROTO_IPV6, ipv4 ? IP_TOS : IPV6_TCLASS, options.type_of_service);
+  }
+  return refused;
+}
+
+Result<StreamAddresses> addresses_of(int descriptor) {
+  StreamAddresses addresses;
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&storage), &size) != 0)
+    return std::unexpected(errc_of_errno(errno));
+  addresses.local = address_of(storage);
+  size = sizeof storage;
+  if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&storage), &size) != 0)
+    return std::unexpected(errc_of_errno(errno));
+  addresses.remote = address_of(storage);
+  return addresses;
+}
+
+int take_error(int descriptor) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
+  return error;
+}
+
+std::uint64_t unacknowledged_of(int descriptor) {
+  return queue_of(descriptor, SIOCOUTQ);
+}
+
+StreamFacts facts_of(int descriptor) {
+  StreamFacts facts{.unsent_bytes = queue_of(descriptor, SIOCOUTQNSD),
+                    .unacknowledged_bytes = unacknowledged_of(descriptor)};
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) {
+    facts.retransmits = info.tcpi_total_retrans;
+    facts.round_trip_usec = info.tcpi_rtt;
+  }
+  unsigned napi = 0;
+  size = sizeof napi;
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_INCOMING_NAPI_ID, &napi, &size) == 0)
+    facts.napi_id = napi;
+  return facts;
+}
+
+}  // namespace plnet::drivers

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The system's sockets in the words of byte_stream.hpp: addresses, options, what TCP knows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <sys/socket.h>
+
+#include "lib/base/result.hpp"
+#include "lib/socklnd/byte_stream.hpp"
+
+namespace plnet::drivers {
+
+// Closes itself unless released.
+class TcpSocket {
+ public:
+  TcpSocket() = default;
+  explicit TcpSocket(int descriptor) : descriptor_(descriptor) {}
+  ~TcpSocket() { reset(); }
+  TcpSocket(TcpSocket&& other) noexcept : descriptor_(other.release()) {}
+  TcpSocket& operator=(TcpSocket&& other) noexcept;
+  TcpSocket(const TcpSocket&) = delete;
+  TcpSocket& operator=(const TcpSocket&) = delete;
+
+  [[nodiscard]] int get() const { return descriptor_; }
+  [[nodiscard]] bool valid() const { return descriptor_ >= 0; }
+  [[nodiscard]] int release();
+  void reset();
+
+ private:
+  int descriptor_ = -1;
+};
+
+// An address as the system takes it: sockaddr_in for v4-mapped ones, else sockaddr_in6. Link-local
+// IPv6 addresses would need a scope, which SocketAddress has none of: the system refuses them.
+struct SystemAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  explicit SystemAddress(const socklnd::SocketAddress& address);
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+[[nodiscard]] socklnd::SocketAddress address_of(const sockaddr_storage& storage);
+[[nodiscard]] bool is_ipv4(const socklnd::SocketAddress& address);
+// No IP at all: ::, or 0.0.0.0 mapped.
+[[nodiscard]] bool is_any(const socklnd::SocketAddress& address);
+// "192.168.1.10:988", "[2001:db8::1]:988"
+[[nodiscard]] std::string text_of(const socklnd::SocketAddress& address);
+
+// A nonblocking TCP socket of the address's family that may share its port with others, as long as
+// none of them listens.
+[[nodiscard]] Result<TcpSocket> open_socket(const socklnd::SocketAddress& family_of);
+// True if the system took it.
+[[nodiscard]] bool set_option(int descriptor, int level, int name, int value);
+// Returns how many of them the system refused; none is worth failing for.
+[[nodiscard]] unsigned set_options(int descriptor, bool ipv4,
+                                   const socklnd::StreamOptions& options);
+
+[[nodiscard]] Result<socklnd::StreamAddresses> addresses_of(int descriptor);
+// The error that waits on a socket, and takes it off; 0 if none does.
+[[nodiscard]] int take_error(int descriptor);
+// Written, but not acknowledged by the peer's TCP. Still right after a reset.
+[[nodiscard]] std::uint64_t unacknowledged_of(int descriptor);
+[[nodiscard]] socklnd::StreamFacts facts_of(int descriptor);
+
+}  // namespace plnet::drivers
