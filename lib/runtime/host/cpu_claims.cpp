@@ -70,7 +70,7 @@ Outcome<void> CpuClaims::lock(unsigned cpu, ClaimMode mode, int file) const {
     return failure(
         Errc::kBusy,
         fmt::format("cpu {} is taken by {}: choose other CPUs (plnet: cpts), stop that instance, "
-                    "or let both idle with `pollers: idle: sleep`",
+                    "or let both idle with `plnet: pollers: idle: sleep`",
                     cpu, holder(file)));
   }
   // For the message that others get; a file of another user cannot be written and that is fine.

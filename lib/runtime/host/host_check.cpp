@@ -162,9 +162,10 @@ std::vector<Finding> check_host(const HostFacts& facts, const HostNeeds& needs) 
 }
 
 Finding lcore_taken(std::string what) {
-  return {Severity::kError, "lcore_taken", std::move(what),
-          "two pollers that never leave a CPU starve each other",
-          "give each instance CPUs of its own (plnet: cpts), or `pollers: idle: sleep` to both"};
+  return {
+      Severity::kError, "lcore_taken", std::move(what),
+      "two pollers that never leave a CPU starve each other",
+      "give each instance CPUs of its own (plnet: cpts), or `plnet: pollers: idle: sleep` to both"};
 }
 
 std::string text_of(const Finding& finding) {
