@@ -33,4 +33,11 @@ const FaultRule* FaultJudge::draw(Direction direction, const Subject& subject, I
   return nullptr;
 }
 
+std::uint64_t FaultJudge::applied() const {
+  std::uint64_t drawn = 0;
+  for (std::size_t fault = 0; fault < kFaultCount; ++fault)
+    drawn += stats_.get(static_cast<FaultTable::Id>(fault));
+  return drawn - stats_.get(FaultTable::Id::kSkipped);
+}
+
 }  // namespace plnet::drivers

@@ -43,6 +43,8 @@ class FaultJudge {
     stats_.add(FaultTable::Id::kSkipped);
     ++counts_[static_cast<std::size_t>(&rule - plan_.rules.data())].skipped;
   }
+  // By all plans so far.
+  [[nodiscard]] std::uint64_t applied() const;
   [[nodiscard]] FaultStats& stats() { return stats_; }
   [[nodiscard]] CounterView counters() const { return stats_.view(); }
   [[nodiscard]] Random& random() { return random_; }

@@ -85,12 +85,42 @@ std::size_t FaultStreamDriver::write(StreamId id, Pieces pieces) {
       stream->tx_until = now_ + rule->delay;
       stream->writable_due = true;
       return 0;
-    default: return write_part(*stream, pieces, *rule);
+    case Fault::kCorrupt: return write_spoilt(*stream, pieces, *rule);
+    default: return write_half(*stream, pieces, *rule);
   }
 }
 
-// Truncate, split, corrupt: a part of the write goes out, from a copy.
-std::size_t FaultStreamDriver::write_part(Stream& stream, Pieces pieces, const FaultRule& rule) {
+// Truncate, split: half of the write goes out.
+std::size_t FaultStreamDriver::write_half(Stream& stream, Pieces pieces, const FaultRule& rule) {
+  std::size_t total = 0;
+  for (const auto piece : pieces)
+    total += piece.size();
+  // In place: what looks like bytes may only be described (a simulation's memory).
+  std::array<std::span<const std::byte>, kHalfPiecesMax> half;
+  std::size_t count = 0;
+  std::size_t part = 0;
+  for (const auto piece : pieces) {
+    if (count == half.size() || part == total / 2) break;
+    half[count] = piece.first(std::min(piece.size(), total / 2 - part));
+    part += half[count++].size();
+  }
+  if (part == 0) {  // nothing to halve
+    judge_.skip(rule);
+    return lower_->write(stream.id, pieces);
+  }
+  const bool truncate = rule.fault == Fault::kTruncate;
+  const Errc error = rule.error;
+  const std::size_t taken = lower_->write(stream.id, std::span(half).first(count));
+  if (truncate) {
+    kill(stream, error);
+  } else if (taken == part) {
+    stream.writable_due = true;  // cut short here: the real driver will not say so
+  }
+  return taken;
+}
+
+// Corrupt: from a copy.
+std::size_t FaultStreamDriver::write_spoilt(Stream& stream, Pieces pieces, const FaultRule& rule) {
   std::size_t total = 0;
   std::size_t copied = 0;
   for (const auto piece : pieces) {
@@ -99,24 +129,12 @@ std::size_t FaultStreamDriver::write_part(Stream& stream, Pieces pieces, const F
     copied += take;
     total += piece.size();
   }
-  const bool corrupt = rule.fault == Fault::kCorrupt;
-  const std::size_t part = corrupt ? copied : std::min(copied, total / 2);
-  if (part == 0) {  // nothing to spoil or to halve
-    judge_.skip(rule);
-    return lower_->write(stream.id, pieces);
-  }
-  const bool truncate = rule.fault == Fault::kTruncate;
-  const Errc error = rule.error;
   // The first byte: how many of the others are taken is not known yet.
-  if (corrupt) scratch_[0] ^= std::byte{0x20};
-  const std::span<const std::byte> piece(scratch_.get(), part);
+  scratch_[0] ^= std::byte{0x20};
+  const std::span<const std::byte> piece(scratch_.get(), copied);
   const std::size_t taken = lower_->write(stream.id, {&piece, 1});
-  if (corrupt && taken == 0) judge_.skip(rule);
-  if (truncate) {
-    kill(stream, error);
-  } else if (taken == part && part < total) {
-    stream.writable_due = true;  // cut short here: the real driver will not say so
-  }
+  if (taken == 0) judge_.skip(rule);
+  if (taken == copied && copied < total) stream.writable_due = true;  // cut short here
   return taken;
 }
 

@@ -17,6 +17,8 @@ namespace plnet::drivers {
 inline constexpr std::size_t kFaultStreamsMax = 1024;
 // Bytes that can be spoilt at once without touching the sender's or the driver's own.
 inline constexpr std::size_t kScratchBytes = 64UL * 1024;
+// Of a write that is halved; what lies further back is left away as well.
+inline constexpr std::size_t kHalfPiecesMax = 64;
 
 class FaultStreamDriver final : public socklnd::StreamDriver,
                                 public socklnd::StreamEvents,
@@ -75,8 +77,10 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
 
   Stream* find(StreamId stream);
   void begin(StreamId stream);
-  std::size_t write_part(Stream& stream, std::span<const std::span<const std::byte>> pieces,
+  std::size_t write_half(Stream& stream, std::span<const std::span<const std::byte>> pieces,
                          const FaultRule& rule);
+  std::size_t write_spoilt(Stream& stream, std::span<const std::span<const std::byte>> pieces,
+                           const FaultRule& rule);
   std::size_t deliver(Stream& stream, std::size_t direct, std::span<const std::byte> staged,
                       const FaultRule& rule);
   void kill(Stream& stream, Errc cause);

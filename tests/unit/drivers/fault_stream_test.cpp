@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ class Below final : public socklnd::StreamDriver {
  public:
   std::size_t write(StreamId, std::span<const std::span<const std::byte>> pieces) override {
     std::size_t taken = 0;
+    first_piece = pieces.empty() ? nullptr : pieces.front().data();
     for (const auto piece : pieces) {
       const std::size_t take = std::min(piece.size(), room - std::min(room, taken));
       wire.append(reinterpret_cast<const char*>(piece.data()), take);
@@ -54,6 +56,7 @@ class Below final : public socklnd::StreamDriver {
   socklnd::StreamFacts facts(StreamId) const override { return {}; }
   CounterView counters() const override { return {}; }
 
+  const std::byte* first_piece = nullptr;  // of the last write
   std::string wire;
   std::string log;
   std::size_t room = 1U << 20;
@@ -161,6 +164,26 @@ TEST_F(FaultStream, ASplitWriteIsCutAndToldToGoOn) {
   EXPECT_EQ(above.writable, 1U);
   EXPECT_EQ(write("def"), 3U);
   EXPECT_EQ(below.wire, "abcdef");
+}
+
+// They may not be bytes at all, but the address of what is only described.
+TEST_F(FaultStream, ASplitWriteOffersItsBytesWhereTheyLie) {
+  plan(first(Fault::kSplit, Direction::kTx));
+  const std::string left = "ab";
+  const std::string right = "cdef";
+  const std::array pieces{bytes_of(left), bytes_of(right)};
+  EXPECT_EQ(fault.write(kStream, pieces), 3U);
+  EXPECT_EQ(below.wire, "abc");
+  EXPECT_EQ(below.first_piece, bytes_of(left).data());
+}
+
+TEST_F(FaultStream, ASplitWriteOfManyPiecesIsCutAtItsLimit) {
+  plan(first(Fault::kSplit, Direction::kTx));
+  const std::string one = "x";
+  const std::vector<std::span<const std::byte>> pieces(4 * drivers::kHalfPiecesMax, bytes_of(one));
+  EXPECT_EQ(fault.write(kStream, pieces), drivers::kHalfPiecesMax);
+  fault.poll(at(0));
+  EXPECT_EQ(above.writable, 1U) << "the rest is asked for";
 }
 
 TEST_F(FaultStream, NothingToWriteIsNeverCutShort) {
