@@ -174,6 +174,7 @@ std::string json_of(const SiteConfig& config, const SiteReport& report) {
                               {"parked", report.wire.parked},
                               {"quarantined", report.wire.quarantined},
                               {"connections_lost", report.connections_lost},
+                              {"wire_faults", report.wire_faults},
                               {"kills", report.kills},
                               {"peers_deleted", report.peers_deleted},
                               {"coverage",

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 namespace plnet::sim {
 
 using namespace lnet;
@@ -54,7 +52,7 @@ Host::Host(World& world, std::uint32_t number)
     const NetPlan& plan = world.config.nets[net];
     for (unsigned i = 0; i < plan.interfaces; ++i) {
       nids_.push_back(nid_of(plan.kind, net, i, number));
-      kinds_.push_back(plan.kind);
+      nets_.push_back(&plan);
       (void)world.network.add_address(id_, drivers::mapped_ipv4(nids_.back().address32()));
     }
   }
@@ -90,6 +88,10 @@ RdmaLndConfig Host::rdma_config() const {
           .lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s)};
 }
 
+std::size_t Host::rdma_nets() const {
+  return static_cast<std::size_t>(std::ranges::count(nets_, NetKind::kRdma, &NetPlan::kind));
+}
+
 std::size_t Host::slot_count() const {
   const TrafficPlan& plan = world_.config.traffic;
   const bool for_others = plan.put_unique + plan.put_lazy > 0;
@@ -100,10 +102,8 @@ std::size_t Host::slot_count() const {
 void Host::make_memory() {
   ping_bytes_ = Coordinator::memory_bytes(coordinator_limits(1));
   lnd_bytes_ = (RdmaLnd::memory_bytes(rdma_config()) + 4095) / 4096 * 4096;
-  const auto rdma =
-      static_cast<std::uint64_t>(std::ranges::count(kinds_, NetKind::kRdma) * shards_count_);
-  const std::uint64_t bytes =
-      ping_bytes_ + rdma * lnd_bytes_ + 4096 + slot_count() * slot_bytes_of(world_.config.traffic);
+  const std::uint64_t bytes = ping_bytes_ + rdma_nets() * shards_count_ * lnd_bytes_ + 4096 +
+                              slot_count() * slot_bytes_of(world_.config.traffic);
   if (world_.config.lazy_memory) {
     const auto arena = world_.lazy.make_arena(bytes);
     PLNET_CHECK(arena.has_value(), "address space was reserved for all hosts");
@@ -119,9 +119,7 @@ void Host::start() {
   const SiteConfig& config = world_.config;
   cookie_ = world_.next_cookie++;
   const std::uint64_t slots_at =
-      (ping_bytes_ + 63) / 64 * 64 +
-      lnd_bytes_ *
-          static_cast<std::uint64_t>(std::ranges::count(kinds_, NetKind::kRdma) * shards_count_);
+      (ping_bytes_ + 63) / 64 * 64 + lnd_bytes_ * rdma_nets() * shards_count_;
   slots_ =
       std::make_unique<MemorySlots>(world_.lazy, arenas_, BufferAddress{0, slots_at},
                                     slot_bytes_of(config.traffic), slot_count(), cookie_ << 24);
@@ -175,36 +173,32 @@ void Host::start() {
 std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
   const Nid& nid = port.ni().nid;
   const auto which = static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin());
-  Device& device = devices_.emplace_back();
-  device.shard = shard;
-  device.tap = std::make_unique<Tap>(port, world_.wire, shard, cookie_, which > 0);
-  if (kinds_[which] == NetKind::kStream) {
-    auto lnd = std::make_unique<StreamLnd>(
-        StreamLndConfig{.nid = nid,
-                        .arenas = &arenas_,
-                        .lazy = &world_.lazy,
-                        .peers_max = remote_nis() + 16,
-                        .incoming_max = remote_nis() * (shards_max(world_.config) + 1),
-                        .lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s)},
-        *device.tap);
-    device.stream = lnd.get();
-    device.stream_driver =
-        std::make_unique<drivers::SimStreamDriver>(world_.streams, id_, *lnd, *lcores_[shard]);
-    lnd->attach(*device.stream_driver);
-    return lnd;
+  Device& device = *devices_.emplace_back(std::make_unique<Device>(
+      std::make_unique<Tap>(port, world_.wire, shard, cookie_, which > 0)));
+  const NetPlan& net = *nets_[which];
+  const drivers::FaultPlan none;
+  const Device::Place place{
+      .host = id_,
+      .shard = shard,
+      .lcore = *lcores_[shard],
+      .faults = world_.stopping ? none : net.faults,
+      .random = Random(world_.config.seed + which * 4096 + number_ * 64 + shard).fork("wire")};
+  if (net.kind == NetKind::kStream) {
+    return device.make_stream({.nid = nid,
+                               .arenas = &arenas_,
+                               .lazy = &world_.lazy,
+                               .peers_max = remote_nis() + 16,
+                               .incoming_max = remote_nis() * (shards_max(world_.config) + 1),
+                               .lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s)},
+                              world_.streams, place);
   }
   RdmaLndConfig config = rdma_config();
   config.nid = nid;
   config.shard = shard;
-  const auto before = static_cast<std::uint64_t>(std::count(
-      kinds_.begin(), kinds_.begin() + static_cast<std::ptrdiff_t>(which), NetKind::kRdma));
+  const auto before = static_cast<std::uint64_t>(
+      std::ranges::count(std::span(nets_).first(which), NetKind::kRdma, &NetPlan::kind));
   config.memory = {0, (ping_bytes_ + 63) / 64 * 64 + (before * shards_count_ + shard) * lnd_bytes_};
-  auto lnd = std::make_unique<RdmaLnd>(config, *device.tap);
-  device.rdma = lnd.get();
-  device.verbs_driver =
-      std::make_unique<drivers::SimVerbsDriver>(world_.verbs, id_, arenas_, *lnd, *lcores_[shard]);
-  lnd->attach(*device.verbs_driver);
-  return lnd;
+  return device.make_rdma(config, world_.verbs, place);
 }
 
 unsigned Host::Turn::poll(Instant now) {
@@ -212,8 +206,8 @@ unsigned Host::Turn::poll(Instant now) {
   Shard& shard = host_.node_->shard(shard_);
   shard.begin_turn(now);
   unsigned work = 0;
-  for (const Device& device : host_.devices_) {
-    if (device.shard == shard_) work += device.pollable().poll(now);
+  for (const auto& device : host_.devices_) {
+    if (device->shard() == shard_) work += device->poll(now);
   }
   work += host_.programs_[shard_]->poll(now);
   work += shard.poll(now);
@@ -226,6 +220,9 @@ Instant Host::Turn::next_deadline() const {
   if (host_.state_ == State::kOff) return Instant::max();
   Instant next = std::min(host_.programs_[shard_]->next_deadline(),
                           host_.node_->shard(shard_).next_deadline());
+  for (const auto& device : host_.devices_) {
+    if (device->shard() == shard_) next = std::min(next, device->next_deadline());
+  }
   if (shard_ == 0) {
     next = std::min(next, host_.node_->next_coordination(host_.world_.loop.now()));
   }
@@ -268,14 +265,17 @@ void Host::destroy() {
   state_ = State::kOff;
   for (const auto& lcore : lcores_)
     lcore->set_running(false);
-  for (Device& device : devices_) {
-    device.stream_driver.reset();
-    device.verbs_driver.reset();
-  }
+  for (const auto& device : devices_)
+    device->close();
   node_.reset();
   programs_.clear();
   devices_.clear();
   slots_.reset();
+}
+
+void Host::calm() {
+  for (const auto& device : devices_)
+    device->calm();
 }
 
 void Host::abandon() {
@@ -284,8 +284,8 @@ void Host::abandon() {
   (void)node_.release();
   for (auto& program : programs_)
     (void)program.release();
-  for (Device& device : devices_)
-    (void)device.tap.release();
+  for (const auto& device : devices_)
+    device->abandon();
   state_ = State::kOff;
 }
 
@@ -305,90 +305,6 @@ std::uint32_t Host::partner(Random& random) const {
   for (std::uint64_t i = random.below(partners); i > 0; --i)
     distance = distance * 7 + 3;
   return static_cast<std::uint32_t>((number_ + 1 + distance % (nodes - 1)) % nodes);
-}
-
-void Host::keep_counters() {
-  connections_lost_ += lost_now();
-  for (unsigned shard = 0; shard < shards_count_; ++shard) {
-    const ShardCore& core = node_->shard(shard).core();
-    for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
-      const auto id = static_cast<Cause>(i);
-      causes_.add(id, core.causes.get(id));
-    }
-    other_nid_ += core.match.counters().get(MatchCounters::Id::kSamePeer);
-  }
-}
-
-std::uint64_t Host::counted(Cause cause) const {
-  std::uint64_t sum = causes_.get(cause);
-  if (node_ == nullptr) return sum;
-  for (unsigned shard = 0; shard < shards_count_; ++shard)
-    sum += node_->shard(shard).core().causes.get(cause);
-  return sum;
-}
-
-std::uint64_t Host::matched_by_other_nid() const {
-  std::uint64_t sum = other_nid_;
-  if (node_ == nullptr) return sum;
-  for (unsigned shard = 0; shard < shards_count_; ++shard)
-    sum += node_->shard(shard).core().match.counters().get(MatchCounters::Id::kSamePeer);
-  return sum;
-}
-
-std::uint64_t Host::lost_now() const {
-  std::uint64_t sum = 0;
-  if (node_ == nullptr || state_ != State::kUp) return sum;
-  for (const Device& device : devices_) {
-    if (device.stream != nullptr) sum += device.stream->count(StreamLndCounters::Id::kLost);
-    if (device.rdma != nullptr) sum += device.rdma->count(RdmaLndCounters::Id::kLost);
-  }
-  return sum;
-}
-
-std::string Host::what_is_missing() const {
-  if (node_ == nullptr) return {};
-  const auto missing = [this](unsigned shard, std::string_view what, auto is, auto should) {
-    return fmt::format("node {} shard {}: {}: {} of {}", number_, shard, what, is, should);
-  };
-  for (unsigned i = 0; i < shards_count_; ++i) {
-    ShardCore& core = const_cast<ShardCore&>(node_->shard(i).core());
-    if (core.messages.free_count() != core.messages.capacity()) {
-      return missing(i, "messages home", core.messages.free_count(), core.messages.capacity());
-    }
-    if (core.receives.free_count() != core.receives.capacity()) {
-      return missing(i, "receives home", core.receives.free_count(), core.receives.capacity());
-    }
-    const auto& match = core.match.counters();
-    for (const auto id : {MatchCounters::Id::kMdsInUse, MatchCounters::Id::kMesInUse,
-                          MatchCounters::Id::kQuarantined}) {
-      if (match.get(id) != 0) {
-        return missing(i, MatchCounters::kInfo[static_cast<std::size_t>(id)].name, match.get(id),
-                       0);
-      }
-    }
-    if (core.statistics.get(Statistic::kMessagesAlloc) != 0) {
-      return missing(i, "msgs_alloc", core.statistics.get(Statistic::kMessagesAlloc), 0);
-    }
-    for (const auto& port : node_->shard(i).ports()) {
-      if (port->tx_credits() != port->tx_credits_max()) {
-        return missing(i, "NI credits home", port->tx_credits(), port->tx_credits_max());
-      }
-    }
-    std::string wrong;
-    core.peers.for_each([&](PeerPort& peer) {
-      if (!wrong.empty()) return;
-      if (peer.tx_credits != peer.tx_credits_max) {
-        wrong = missing(i, "peer credits home", peer.tx_credits, peer.tx_credits_max);
-      } else if (peer.outstanding != 0 || peer.waiting_count != 0 || peer.queued_bytes != 0) {
-        wrong = missing(i, "queued for a peer", peer.outstanding + peer.waiting_count, 0);
-      }
-    });
-    if (!wrong.empty()) return wrong;
-  }
-  if (slots_->free_count() != slots_->capacity()) {
-    return missing(0, "memory home", slots_->free_count(), slots_->capacity());
-  }
-  return {};
 }
 
 }  // namespace plnet::sim

@@ -7,16 +7,11 @@
 #include <memory>
 #include <vector>
 
+#include "apps/lnet-sim/device.hpp"
 #include "apps/lnet-sim/memory_slots.hpp"
 #include "apps/lnet-sim/program.hpp"
-#include "apps/lnet-sim/rdma_lnd.hpp"
 #include "apps/lnet-sim/site_config.hpp"
-#include "apps/lnet-sim/stream_lnd.hpp"
-#include "apps/lnet-sim/tap.hpp"
 #include "drivers/net/sim/lazy_memory.hpp"
-#include "drivers/net/sim/shard.hpp"
-#include "drivers/net/sim/stream_driver.hpp"
-#include "drivers/net/sim/verbs_driver.hpp"
 #include "lib/lnet/node/node.hpp"
 
 namespace plnet::sim {
@@ -56,6 +51,8 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] bool quiet() const;  // nothing is under way or waits
   [[nodiscard]] bool gone() const;   // nothing is left
   void destroy();
+  // The devices have no more faults.
+  void calm();
   // Leaves everything as it is for ever: after a violation nothing may be asserted on.
   void abandon();
 
@@ -79,7 +76,8 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] std::string what_is_missing() const;
   [[nodiscard]] std::uint64_t counted(lnet::Cause cause) const;
   [[nodiscard]] std::uint64_t matched_by_other_nid() const;
-  [[nodiscard]] std::uint64_t connections_lost() const { return connections_lost_ + lost_now(); }
+  [[nodiscard]] std::uint64_t connections_lost() const;
+  [[nodiscard]] std::uint64_t wire_faults() const;
 
  private:
   // What a lcore of this host polls.
@@ -94,33 +92,20 @@ class Host final : lnet::LndMaker {
     Host& host_;
     const unsigned shard_;
   };
-  struct Device {
-    unsigned shard = 0;
-    StreamLnd* stream = nullptr;  // the node's
-    RdmaLnd* rdma = nullptr;
-    std::unique_ptr<Tap> tap;
-    std::unique_ptr<drivers::SimStreamDriver> stream_driver;
-    std::unique_ptr<drivers::SimVerbsDriver> verbs_driver;
-
-    [[nodiscard]] Pollable& pollable() const {
-      return stream_driver ? static_cast<Pollable&>(*stream_driver) : *verbs_driver;
-    }
-  };
-
   [[nodiscard]] std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override;
   [[nodiscard]] std::size_t remote_nis() const;
   [[nodiscard]] RdmaLndConfig rdma_config() const;
   [[nodiscard]] std::size_t slot_count() const;
   void make_memory();
   void keep_counters();
-  [[nodiscard]] std::uint64_t lost_now() const;
+  [[nodiscard]] std::size_t rdma_nets() const;
 
   World& world_;
   const std::uint32_t number_;
   const unsigned shards_count_;
   const drivers::HostId id_;
   std::vector<lnet::Nid> nids_;
-  std::vector<NetKind> kinds_;  // of them
+  std::vector<const NetPlan*> nets_;  // of them
   std::vector<std::byte> plain_;
   ArenaTable arenas_;
   std::uint64_t ping_bytes_ = 0;
@@ -135,12 +120,13 @@ class Host final : lnet::LndMaker {
   std::unique_ptr<MemorySlots> slots_;
   std::unique_ptr<lnet::Node> node_;
   std::vector<std::unique_ptr<Program>> programs_;
-  std::vector<Device> devices_;
+  std::vector<std::unique_ptr<Device>> devices_;
 
   // Of earlier incarnations.
   Counters<lnet::LnetCauses> causes_;
   std::uint64_t other_nid_ = 0;
   std::uint64_t connections_lost_ = 0;
+  std::uint64_t wire_faults_ = 0;
 };
 
 }  // namespace plnet::sim

@@ -192,6 +192,8 @@ void Site::look() {
 // --- The end ---
 
 void Site::heal() {
+  for (const auto& host : world_->hosts)
+    host->calm();
   for (const auto& a : world_->hosts) {
     if (config_.faults.partitions == 0) break;
     for (const auto& b : world_->hosts)
@@ -276,6 +278,7 @@ SiteReport Site::report() const {
   for (const auto& host : world_->hosts) {
     report.other_nid += host->matched_by_other_nid();
     report.connections_lost += host->connections_lost();
+    report.wire_faults += host->wire_faults();
   }
   return report;
 }

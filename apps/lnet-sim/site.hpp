@@ -23,6 +23,7 @@ struct SiteReport {
   std::uint64_t crossed_match = 0;  // what arrived was matched on another shard
   std::uint64_t other_nid = 0;      // an entry named another NID of the sender
   std::uint64_t connections_lost = 0;
+  std::uint64_t wire_faults = 0;
   std::uint64_t kills = 0;
   std::uint64_t peers_deleted = 0;
   std::vector<std::pair<std::string_view, std::uint64_t>> causes;  // that are not 0

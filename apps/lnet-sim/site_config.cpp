@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lnet-sim/site_config.hpp"
 
+#include <array>
+#include <span>
+
 #include "lib/base/random.hpp"
 
 namespace plnet::sim {
+
+drivers::Seam seam_of(NetKind kind) {
+  return kind == NetKind::kStream ? drivers::Seam::kStream : drivers::Seam::kVerbs;
+}
+
+Outcome<void> check_faults(const NetPlan& net) {
+  for (const drivers::FaultRule& rule : net.faults.view()) {
+    if (net.kind == NetKind::kStream && rule.fault == drivers::Fault::kCorrupt) {
+      return failure(Errc::kInvalid, "corrupt: TCP's checksum would catch it");
+    }
+  }
+  return drivers::check_plan(net.faults, seam_of(net.kind));
+}
 
 drivers::SimShape SiteConfig::shape() const {
   switch (weather) {
@@ -19,6 +35,44 @@ SiteConfig SiteConfig::with_seed(std::uint64_t another) const {
   copy.seed = another;
   return copy;
 }
+
+namespace {
+
+// Some of what a device of that kind may do to an LND.
+drivers::FaultPlan wire_faults(NetKind kind, Random& random) {
+  using drivers::Direction;
+  using drivers::Fault;
+  struct Choice {
+    Fault fault;
+    Direction direction;
+    bool breaks;  // a connection: seldom, else nothing is ever sent whole
+  };
+  static constexpr std::array kStreamChoices{
+      Choice{Fault::kDelay, Direction::kTx, false}, Choice{Fault::kDelay, Direction::kRx, false},
+      Choice{Fault::kStall, Direction::kTx, false}, Choice{Fault::kStall, Direction::kRx, false},
+      Choice{Fault::kSplit, Direction::kTx, false}, Choice{Fault::kTruncate, Direction::kTx, true},
+      Choice{Fault::kReset, Direction::kTx, true},  Choice{Fault::kReset, Direction::kRx, true}};
+  static constexpr std::array kVerbsChoices{
+      Choice{Fault::kDelay, Direction::kRx, false}, Choice{Fault::kStall, Direction::kTx, false},
+      Choice{Fault::kReset, Direction::kTx, true}, Choice{Fault::kReset, Direction::kRx, true},
+      Choice{Fault::kFail, Direction::kRx, true}};
+  const std::span<const Choice> choices = kind == NetKind::kStream
+                                              ? std::span<const Choice>(kStreamChoices)
+                                              : std::span<const Choice>(kVerbsChoices);
+  drivers::FaultPlan plan;
+  const auto count = random.between(1, 3);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Choice& choice = choices[random.below(choices.size())];
+    drivers::FaultRule rule{.fault = choice.fault, .direction = choice.direction};
+    rule.probability = choice.breaks ? 0.002 * static_cast<double>(random.between(1, 10))
+                                     : 0.01 * static_cast<double>(random.between(1, 20));
+    rule.delay = std::chrono::microseconds(random.between(1, 3000));
+    (void)plan.add(rule);
+  }
+  return plan;
+}
+
+}  // namespace
 
 SiteConfig site_of_seed(std::uint64_t seed) {
   Random random = Random(seed).fork("site");
@@ -53,6 +107,9 @@ SiteConfig site_of_seed(std::uint64_t seed) {
   // A megabyte for each descriptor is too much to be real.
   site.lazy_memory = random.chance(0.5) || traffic.size_max > 1U << 14U;
   site.discovery = random.chance(0.8);
+  for (NetPlan& net : site.nets) {
+    if (random.chance(0.4)) net.faults = wire_faults(net.kind, random);
+  }
   return site;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/net/fault/plan.hpp"
 #include "drivers/net/sim/shape.hpp"
 #include "lib/base/clock.hpp"
 
@@ -17,8 +18,14 @@ enum class Weather : std::uint8_t { kCalm, kRough, kHostile };
 
 struct NetPlan {
   NetKind kind = NetKind::kStream;
-  unsigned interfaces = 1;  // of each node
+  unsigned interfaces = 1;      // of each node
+  drivers::FaultPlan faults{};  // of the device of each shard, until the site is healed
 };
+
+[[nodiscard]] drivers::Seam seam_of(NetKind kind);
+// What check_plan() refuses, and what a device of that kind would not let through: the checksum of
+// TCP catches what is corrupt.
+[[nodiscard]] Outcome<void> check_faults(const NetPlan& net);
 
 // Percentages are weights: they need not add up to a hundred.
 struct TrafficPlan {

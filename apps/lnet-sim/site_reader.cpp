@@ -169,14 +169,52 @@ void read_faults(Reader& reader, const Node& node, FaultPlan& plan) {
   reader.mapping(node, keys);
 }
 
-void read_net(Reader& reader, const Node& node, NetPlan& plan) {
+void read_fault_rule(Reader& reader, const Node& node, ConfigErrors& errors, NetPlan& net) {
+  using drivers::Fault;
+  using drivers::Trigger;
+  std::array<std::pair<std::string_view, Fault>, drivers::kFaultCount> names;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    names[i] = {drivers::name_of(static_cast<Fault>(i)), static_cast<Fault>(i)};
+  drivers::FaultRule rule;
+  unsigned percent = 100;
+  std::uint64_t every = 0;
+  std::uint64_t at = 0;
+  const std::array keys{
+      reader.word("fault", rule.fault, names),
+      reader.word("direction", rule.direction,
+                  std::array{std::pair{std::string_view("tx"), drivers::Direction::kTx},
+                             std::pair{std::string_view("rx"), drivers::Direction::kRx}}),
+      reader.number("percent", percent, 0, 100),
+      reader.number("every", every, 1, UINT64_MAX),
+      reader.number("at", at, 1, UINT64_MAX),
+      reader.duration("delay", rule.delay),
+  };
+  reader.mapping(node, keys);
+  rule.probability = percent / 100.0;
+  if (every > 0) rule.trigger = Trigger::kEveryNth;
+  if (at > 0) rule.trigger = Trigger::kAtNth;
+  rule.nth = std::max({every, at, std::uint64_t{1}});
+  if (!net.faults.add(rule)) {
+    errors.add(node.at, fmt::format("faults: more than {} rules", drivers::kRulesMax));
+  }
+}
+
+void read_net(Reader& reader, const Node& node, ConfigErrors& errors, NetPlan& plan) {
+  const Node* faults = nullptr;
   const std::array keys{
       reader.word("kind", plan.kind,
                   std::array{std::pair{std::string_view("stream"), NetKind::kStream},
                              std::pair{std::string_view("rdma"), NetKind::kRdma}}),
       reader.number("interfaces", plan.interfaces, 1, 8),
+      reader.list("faults",
+                  [&](const Node& rule) {
+                    faults = &rule;
+                    read_fault_rule(reader, rule, errors, plan);
+                  }),
   };
   reader.mapping(node, keys);
+  if (faults == nullptr) return;
+  if (const auto sound = check_faults(plan); !sound) errors.add(faults->at, sound.error().what);
 }
 
 }  // namespace
@@ -204,7 +242,7 @@ std::expected<SiteConfig, ConfigErrors> read_site(std::string_view text,
       reader.list("nets",
                   [&](const Node& node) {
                     if (!std::exchange(nets_named, true)) site.nets.clear();
-                    read_net(reader, node, site.nets.emplace_back());
+                    read_net(reader, node, errors, site.nets.emplace_back());
                   }),
       reader.word("weather", site.weather,
                   std::array{std::pair{std::string_view("calm"), Weather::kCalm},

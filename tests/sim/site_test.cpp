@@ -25,12 +25,15 @@ class Seeds : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(Seeds, HoldWhatMustAlwaysHold) {
   std::uint64_t operations = 0;
+  std::uint64_t wire_faults = 0;
   for (std::uint64_t seed = GetParam(); seed <= kSeeds; seed += kParts) {
     const SiteReport report = run_site(site_of_seed(seed));
     ASSERT_EQ(report.violation, "") << "replay: lnet-sim run --seed " << seed;
     operations += report.operations.begun;
+    wire_faults += report.wire_faults;
   }
   EXPECT_GT(operations, kSeeds / kParts * 40);
+  EXPECT_GT(wire_faults, kSeeds / kParts) << "some of the sites have a bad wire";
 }
 
 INSTANTIATE_TEST_SUITE_P(Site, Seeds, testing::Range<std::uint64_t>(1, kParts + 1));
@@ -84,6 +87,38 @@ TEST(Site, OnACalmDayEverythingThatIsNotTakenAwayArrives) {
     for (const auto& [name, count] : report.causes)
       dropped += name.starts_with("dropped") ? count : 0;
     EXPECT_GE(tally.delivered + tally.replies + dropped, tally.begun);
+  }
+}
+
+TEST(Site, EveryFaultOfTheWireIsSurvived) {
+  using drivers::Direction;
+  using drivers::Fault;
+  struct Case {
+    NetKind kind;
+    Fault fault;
+    Direction direction;
+    double probability;
+  };
+  for (const Case& each : {Case{NetKind::kStream, Fault::kDelay, Direction::kTx, 0.2},
+                           Case{NetKind::kStream, Fault::kDelay, Direction::kRx, 0.2},
+                           Case{NetKind::kStream, Fault::kStall, Direction::kTx, 0.2},
+                           Case{NetKind::kStream, Fault::kStall, Direction::kRx, 0.2},
+                           Case{NetKind::kStream, Fault::kSplit, Direction::kTx, 0.9},
+                           Case{NetKind::kStream, Fault::kTruncate, Direction::kTx, 0.02},
+                           Case{NetKind::kStream, Fault::kReset, Direction::kTx, 0.02},
+                           Case{NetKind::kStream, Fault::kReset, Direction::kRx, 0.02},
+                           Case{NetKind::kRdma, Fault::kDelay, Direction::kRx, 0.2},
+                           Case{NetKind::kRdma, Fault::kStall, Direction::kTx, 0.2},
+                           Case{NetKind::kRdma, Fault::kReset, Direction::kTx, 0.02},
+                           Case{NetKind::kRdma, Fault::kReset, Direction::kRx, 0.02},
+                           Case{NetKind::kRdma, Fault::kFail, Direction::kRx, 0.02}}) {
+    SiteConfig site = four_shards(each.kind);
+    ASSERT_TRUE(site.nets[0].faults.add(
+        {.fault = each.fault, .direction = each.direction, .probability = each.probability}));
+    const SiteReport report = run_site(site);
+    EXPECT_EQ(report.violation, "") << drivers::name_of(each.fault);
+    EXPECT_GT(report.wire_faults, 5U) << drivers::name_of(each.fault);
+    EXPECT_GT(report.operations.delivered, 20U) << drivers::name_of(each.fault);
   }
 }
 

@@ -37,6 +37,44 @@ TEST(SiteReader, ReadsAllKindsOfValues) {
   EXPECT_EQ(site->faults.kills, 2U);
 }
 
+TEST(SiteReader, ReadsTheFaultsOfANet) {
+  const auto site = read_site(
+      "nets:\n  - kind: stream\n    faults:\n"
+      "      - {fault: delay, direction: rx, percent: 25, delay: 2ms}\n"
+      "      - {fault: reset, direction: tx, every: 100}\n"
+      "  - kind: rdma\n    faults:\n      - {fault: fail, direction: rx, at: 7}\n",
+      "site.yaml");
+  ASSERT_TRUE(site.has_value()) << site.error().text();
+  const auto& delay = site->nets[0].faults.rules[0];
+  EXPECT_EQ(site->nets[0].faults.count, 2U);
+  EXPECT_EQ(delay.fault, drivers::Fault::kDelay);
+  EXPECT_EQ(delay.direction, drivers::Direction::kRx);
+  EXPECT_EQ(delay.trigger, drivers::Trigger::kChance);
+  EXPECT_DOUBLE_EQ(delay.probability, 0.25);
+  EXPECT_EQ(delay.delay, std::chrono::milliseconds(2));
+  EXPECT_EQ(site->nets[0].faults.rules[1].trigger, drivers::Trigger::kEveryNth);
+  EXPECT_EQ(site->nets[0].faults.rules[1].nth, 100U);
+  EXPECT_EQ(site->nets[1].faults.rules[0].trigger, drivers::Trigger::kAtNth);
+  EXPECT_EQ(site->nets[1].faults.rules[0].nth, 7U);
+}
+
+TEST(SiteReader, AFaultThatTheWireCannotShowIsRefused) {
+  const auto refused = [](const char* kind, const char* fault, const char* direction) {
+    const std::string text = std::string("nets:\n  - kind: ") + kind + "\n    faults:\n" +
+                             "      - {fault: " + fault + ", direction: " + direction + "}\n";
+    const auto site = read_site(text, "s");
+    return site ? std::string() : site.error().text();
+  };
+  EXPECT_NE(refused("stream", "drop", "tx").find("means nothing"), std::string::npos);
+  EXPECT_NE(refused("stream", "reorder", "rx").find("means nothing"), std::string::npos);
+  EXPECT_NE(refused("stream", "corrupt", "tx").find("checksum"), std::string::npos);
+  EXPECT_NE(refused("stream", "truncate", "rx").find("expected tx"), std::string::npos);
+  EXPECT_NE(refused("rdma", "duplicate", "rx").find("means nothing"), std::string::npos);
+  EXPECT_NE(refused("rdma", "corrupt", "rx").find("means nothing"), std::string::npos);
+  EXPECT_NE(refused("rdma", "rot", "rx").find("expected one of drop"), std::string::npos);
+  EXPECT_EQ(refused("rdma", "reset", "rx"), "");
+}
+
 TEST(SiteReader, SaysWhatIsWrongAndWhere) {
   const auto site = read_site("nodes: many\nweather: sunny\ntraffic:\n  windw: 3\ntime: 5\n", "s");
   ASSERT_FALSE(site.has_value());

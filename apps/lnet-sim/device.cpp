@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-sim/device.hpp"
+
+#include <utility>
+
+namespace plnet::sim {
+
+namespace {
+
+// Between an LND and its driver, if anything shall go wrong there.
+template <class Faults, class Events>
+[[nodiscard]] std::unique_ptr<Faults> faults_for(Events& lnd, const Device::Place& place) {
+  if (place.faults.count == 0) return nullptr;
+  auto faults = std::make_unique<Faults>(lnd, place.random);
+  PLNET_CHECK(faults->set_plan(place.faults).has_value(), "the site's reader asks the seam");
+  return faults;
+}
+
+}  // namespace
+
+std::unique_ptr<StreamLnd> Device::make_stream(const StreamLndConfig& config,
+                                               drivers::SimStreamFabric& fabric,
+                                               const Place& place) {
+  auto lnd = std::make_unique<StreamLnd>(config, *tap_);
+  shard_ = place.shard;
+  stream_ = lnd.get();
+  stream_faults_ = faults_for<drivers::FaultStreamDriver>(*lnd, place);
+  socklnd::StreamEvents& events =
+      stream_faults_ ? static_cast<socklnd::StreamEvents&>(*stream_faults_) : *lnd;
+  stream_driver_ =
+      std::make_unique<drivers::SimStreamDriver>(fabric, place.host, events, place.lcore);
+  if (stream_faults_) stream_faults_->attach(*stream_driver_);
+  lnd->attach(stream_faults_ ? static_cast<socklnd::StreamDriver&>(*stream_faults_)
+                             : *stream_driver_);
+  return lnd;
+}
+
+std::unique_ptr<RdmaLnd> Device::make_rdma(const RdmaLndConfig& config,
+                                           drivers::SimVerbsFabric& fabric, const Place& place) {
+  auto lnd = std::make_unique<RdmaLnd>(config, *tap_);
+  shard_ = place.shard;
+  rdma_ = lnd.get();
+  verbs_faults_ = faults_for<drivers::FaultVerbsDriver>(*lnd, place);
+  o2iblnd::VerbsEvents& events =
+      verbs_faults_ ? static_cast<o2iblnd::VerbsEvents&>(*verbs_faults_) : *lnd;
+  verbs_driver_ = std::make_unique<drivers::SimVerbsDriver>(fabric, place.host, *config.arenas,
+                                                            events, place.lcore);
+  if (verbs_faults_) verbs_faults_->attach(*verbs_driver_);
+  lnd->attach(verbs_faults_ ? static_cast<o2iblnd::VerbsDriver&>(*verbs_faults_) : *verbs_driver_);
+  return lnd;
+}
+
+// Faults first: what they held back is older than what the device has.
+unsigned Device::poll(Instant now) {
+  unsigned work = 0;
+  if (stream_faults_) work += stream_faults_->poll(now);
+  if (verbs_faults_) work += verbs_faults_->poll(now);
+  return work + (stream_driver_ ? stream_driver_->poll(now) : verbs_driver_->poll(now));
+}
+
+Instant Device::next_deadline() const {
+  if (stream_faults_) return stream_faults_->next_deadline();
+  return verbs_faults_ ? verbs_faults_->next_deadline() : Instant::max();
+}
+
+void Device::calm() {
+  if (stream_faults_) PLNET_CHECK(stream_faults_->set_plan({}).has_value(), "nothing is allowed");
+  if (verbs_faults_) PLNET_CHECK(verbs_faults_->set_plan({}).has_value(), "nothing is allowed");
+}
+
+void Device::close() {
+  stream_driver_.reset();
+  verbs_driver_.reset();
+}
+
+std::uint64_t Device::connections_lost() const {
+  return stream_ != nullptr ? stream_->count(StreamLndCounters::Id::kLost)
+                            : rdma_->count(RdmaLndCounters::Id::kLost);
+}
+
+std::uint64_t Device::faults() const {
+  if (stream_faults_) return stream_faults_->judge().applied();
+  return verbs_faults_ ? verbs_faults_->judge().applied() : 0;
+}
+
+}  // namespace plnet::sim
