@@ -3,14 +3,18 @@
 #pragma once
 
 #include <array>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "drivers/net/sim/event_loop.hpp"
 #include "drivers/net/sim/network.hpp"
 #include "drivers/net/sim/shape.hpp"
 #include "drivers/net/sim/shard.hpp"
+#include "lib/base/arena.hpp"
 
 namespace plnet::drivers {
 
@@ -47,6 +51,18 @@ class SimCluster {
   EventLoop loop;
   SimNetwork network;
   std::vector<std::unique_ptr<SimShard>> shards;
+};
+
+// Memory of two hosts, an arena each.
+struct SimArenas {
+  explicit SimArenas(std::size_t size) {
+    for (unsigned side = 0; side < 2; ++side) {
+      bytes[side].resize(size);
+      (void)tables[side].add({.base = bytes[side].data(), .size = bytes[side].size()});
+    }
+  }
+  std::array<std::vector<std::byte>, 2> bytes;
+  std::array<ArenaTable, 2> tables;
 };
 
 }  // namespace plnet::drivers

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
-#include <string>
 
 #include <gtest/gtest.h>
 
 #include "drivers/net/sim/endpoint_driver.hpp"
 #include "tests/conformance/endpoint_conformance.hpp"
+#include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
 namespace plnet::drivers {
@@ -21,12 +21,7 @@ constexpr std::uint64_t kFirstNic = 0x1a0;
 class SimEndpointBench final : public conformance::EndpointBench {
  public:
   SimEndpointBench(std::uint64_t seed, const SimShape& shape)
-      : cluster(seed, shape), fabric(cluster.network, shape.endpoint, seed) {
-    for (unsigned side = 0; side < 2; ++side) {
-      bytes[side].resize(conformance::kEndpointArenaBytes);
-      (void)arenas[side].add({.base = bytes[side].data(), .size = bytes[side].size()});
-    }
-  }
+      : cluster(seed, shape), fabric(cluster.network, shape.endpoint, seed) {}
   kfilnd::EndpointDriver& make(unsigned side, kfilnd::EndpointEvents& events) override {
     SimShard& shard = *cluster.shards[side];
     drivers[side] =
@@ -34,7 +29,7 @@ class SimEndpointBench final : public conformance::EndpointBench {
                                             SimEndpointConfig{.host = shard.host(),
                                                               .process = {kFirstNic + side, 0},
                                                               .limits = {.operations_max = 64}},
-                                            arenas[side], events, shard);
+                                            arenas.tables[side], events, shard);
     shard.add(*drivers[side]);
     return *drivers[side];
   }
@@ -42,12 +37,11 @@ class SimEndpointBench final : public conformance::EndpointBench {
   std::pair<std::uint64_t, unsigned> process(unsigned side) override {
     return {kFirstNic + side, 0};
   }
-  std::span<std::byte> memory(unsigned side) override { return bytes[side]; }
+  std::span<std::byte> memory(unsigned side) override { return arenas.bytes[side]; }
 
   SimCluster cluster;
   SimEndpointFabric fabric;
-  std::array<std::vector<std::byte>, 2> bytes;
-  std::array<ArenaTable, 2> arenas;
+  SimArenas arenas{conformance::kEndpointArenaBytes};
   std::array<std::unique_ptr<SimEndpointDriver>, 2> drivers;
 };
 
@@ -58,57 +52,43 @@ SimShape patient(SimShape shape) {
 }
 
 TEST(SimEndpointConformance, Messages) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
     SimEndpointBench bench(seed, patient(seed % 2 == 0 ? SimShape::rough() : SimShape::calm()));
     conformance::check_messages(bench, seed, 60);
     EXPECT_EQ(bench.fabric.operations(), 0U);
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 TEST(SimEndpointConformance, Tagged) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
     SimEndpointBench bench(seed, seed % 2 == 0 ? SimShape::rough() : SimShape::calm());
     conformance::check_tagged(bench, seed, 20);
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 TEST(SimEndpointConformance, CancelAgainstArrival) {
   unsigned won = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
     SimEndpointBench bench(seed, SimShape::rough());
     won += conformance::check_cancel_race(bench, seed) ? 1U : 0U;
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
   EXPECT_GT(won, kSeeds / 10) << "both outcomes must happen for this to mean anything";
   EXPECT_LT(won, kSeeds * 9 / 10);
 }
 
 TEST(SimEndpointConformance, Failures) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(20, [&](std::uint64_t seed) {
     SimEndpointBench bench(seed, SimShape::rough());
     conformance::check_failures(bench);
-  }
+  });
 }
 
 TEST(SimEndpoint, SameSeedSameRunOtherSeedOtherRun) {
-  const auto digest = [](std::uint64_t seed) {
+  expect_seed_decides([](std::uint64_t seed) {
     SimEndpointBench bench(seed, patient(SimShape::rough()));
     conformance::check_messages(bench, 1, 50);
     return bench.cluster.loop.digest();
-  };
-  std::set<std::uint64_t> digests;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const std::uint64_t first = digest(seed);
-    EXPECT_EQ(first, digest(seed));
-    digests.insert(first);
-  }
-  EXPECT_EQ(digests.size(), 20U);
+  });
 }
 
 TEST(SimEndpoint, HostileFabricEndsEveryOperationOnce) {

@@ -13,6 +13,7 @@
 #include "drivers/net/sim/endpoint_driver.hpp"
 #include "drivers/net/sim/stream_driver.hpp"
 #include "drivers/net/sim/verbs_driver.hpp"
+#include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
 namespace plnet::drivers {
@@ -144,8 +145,7 @@ TEST(SimLazyTransfer, AStreamMovesAMegabyteWithoutCopyingIt) {
 }
 
 TEST(SimLazyTransfer, AStreamThatCutsAnywhereKeepsPayloadWhole) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(20, [&](std::uint64_t seed) {
     LazyStream stream(seed, SimShape::rough());
     for (unsigned round = 0; round < 2; ++round) {
       stream.transfer(stream.cluster.memory(0, 0, kMegabyte));
@@ -153,13 +153,12 @@ TEST(SimLazyTransfer, AStreamThatCutsAnywhereKeepsPayloadWhole) {
     }
     // The second payload cuts the first one's run in front of each segment.
     EXPECT_LT(stream.cluster.touched(), 2U * kMegabyte / 32U);
-  }
+  });
 }
 
 // A buffer holds described payload, then plain bytes, then a mix: as a router's does.
 TEST(SimLazyTransfer, AStreamMixesPlainAndDescribedPayload) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(20, [&](std::uint64_t seed) {
     LazyStream stream(seed, seed % 2 == 0 ? SimShape::rough() : SimShape::calm());
     std::vector<std::byte> plain(50'000 + seed * 1000);
     write_pattern({3, seed, plain.size()}, plain);
@@ -179,7 +178,7 @@ TEST(SimLazyTransfer, AStreamMixesPlainAndDescribedPayload) {
     back.resize(mixed.size());
     stream.cluster.lazy->copy(back.data(), sink.first(mixed.size()));
     ASSERT_EQ(back, wanted);
-  }
+  });
 }
 
 TEST(SimLazyTransfer, AStreamThatGoesWrongIsFound) {

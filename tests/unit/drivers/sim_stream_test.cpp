@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 #include <optional>
-#include <set>
-#include <string>
 
 #include <gtest/gtest.h>
 
 #include "drivers/net/sim/stream_driver.hpp"
 #include "tests/conformance/stream_conformance.hpp"
+#include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 #include "tests/unit/drivers/stream_counter.hpp"
 
@@ -48,26 +47,22 @@ class SimStreamBench final : public conformance::StreamBench {
 };
 
 TEST(SimStreamConformance, Transfer) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
     SimStreamBench bench(seed, seed % 2 == 0 ? SimShape::rough() : SimShape::calm());
     conformance::check_transfer(bench, seed, 40'000 + seed * 100, seed % 3 == 0 ? 0 : 25'000);
     EXPECT_EQ(bench.fabric.connections(), 0U) << "a closed connection is forgotten";
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST(SimStreamConformance, BrokenTransfer) {
   unsigned broken = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
     SimShape shape = SimShape::hostile();
     shape.stream.reset_segment = 20'000;
     SimStreamBench bench(seed, shape);
     conformance::check_broken_transfer(bench, seed, 50'000);
     broken += bench.fabric.connections() == 0 ? 1U : 0U;
-    if (HasFailure()) return;
-  }
+  });
   EXPECT_GT(broken, kSeeds / 4) << "the shape is meant to break connections";
   EXPECT_LT(broken, kSeeds);
 }
@@ -81,27 +76,18 @@ TEST(SimStreamConformance, Refused) {
 }
 
 TEST(SimStreamConformance, CloseByListener) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
     SimStreamBench bench(seed, SimShape::rough());
     conformance::check_close_by_listener(bench, seed);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST(SimStream, SameSeedSameRunOtherSeedOtherRun) {
-  const auto digest = [](std::uint64_t seed) {
+  expect_seed_decides([](std::uint64_t seed) {
     SimStreamBench bench(seed, SimShape::rough());
     conformance::check_transfer(bench, 5, 60'000, 30'000);
     return bench.cluster.loop.digest();
-  };
-  std::set<std::uint64_t> digests;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const std::uint64_t first = digest(seed);
-    EXPECT_EQ(first, digest(seed));
-    digests.insert(first);
-  }
-  EXPECT_EQ(digests.size(), 20U);
+  });
 }
 
 TEST(SimStream, RoughShapeMeetsEveryCase) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
-#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "drivers/net/sim/verbs_driver.hpp"
 #include "tests/conformance/verbs_conformance.hpp"
+#include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
 namespace plnet::drivers {
@@ -21,27 +21,21 @@ constexpr std::uint16_t kPort = 987;
 class SimVerbsBench final : public conformance::VerbsBench {
  public:
   SimVerbsBench(std::uint64_t seed, const SimShape& shape)
-      : cluster(seed, shape), fabric(cluster.network, shape.verbs, seed) {
-    for (unsigned side = 0; side < 2; ++side) {
-      bytes[side].resize(conformance::kVerbsArenaBytes);
-      (void)arenas[side].add({.base = bytes[side].data(), .size = bytes[side].size()});
-    }
-  }
+      : cluster(seed, shape), fabric(cluster.network, shape.verbs, seed) {}
   o2iblnd::VerbsDriver& make(unsigned side, o2iblnd::VerbsEvents& events) override {
     SimShard& shard = *cluster.shards[side];
     drivers[side] =
-        std::make_unique<SimVerbsDriver>(fabric, shard.host(), arenas[side], events, shard);
+        std::make_unique<SimVerbsDriver>(fabric, shard.host(), arenas.tables[side], events, shard);
     shard.add(*drivers[side]);
     return *drivers[side];
   }
   bool run(const std::function<bool()>& done) override { return cluster.run(done); }
   o2iblnd::Ipv4Endpoint address(unsigned side) override { return {kFirstAddress + side, kPort}; }
-  std::span<std::byte> memory(unsigned side) override { return bytes[side]; }
+  std::span<std::byte> memory(unsigned side) override { return arenas.bytes[side]; }
 
   SimCluster cluster;
   SimVerbsFabric fabric;
-  std::array<std::vector<std::byte>, 2> bytes;
-  std::array<ArenaTable, 2> arenas;
+  SimArenas arenas{conformance::kVerbsArenaBytes};
   std::array<std::unique_ptr<SimVerbsDriver>, 2> drivers;
 };
 
@@ -50,22 +44,18 @@ SimShape shape_of(std::uint64_t seed) {
 }
 
 TEST(SimVerbsConformance, Chains) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
     SimVerbsBench bench(seed, shape_of(seed));
     conformance::check_chains(bench, seed, 60);
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 TEST(SimVerbsConformance, Drain) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
     SimVerbsBench bench(seed, shape_of(seed));
     conformance::check_drain(bench, seed);
     EXPECT_EQ(bench.fabric.queue_pairs(), 0U);
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 TEST(SimVerbsConformance, Faults) {
@@ -88,18 +78,11 @@ TEST(SimVerbsConformance, Rejections) {
 }
 
 TEST(SimVerbs, SameSeedSameRunOtherSeedOtherRun) {
-  const auto digest = [](std::uint64_t seed) {
+  expect_seed_decides([](std::uint64_t seed) {
     SimVerbsBench bench(seed, SimShape::rough());
     conformance::check_chains(bench, 1, 40);
     return bench.cluster.loop.digest();
-  };
-  std::set<std::uint64_t> digests;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const std::uint64_t first = digest(seed);
-    EXPECT_EQ(first, digest(seed));
-    digests.insert(first);
-  }
-  EXPECT_EQ(digests.size(), 20U);
+  });
 }
 
 TEST(SimVerbs, PartitionEndsTheConnectionAfterItsRetries) {
