@@ -2,7 +2,6 @@
 // The client blocks, so that the node's end runs on a thread of its own here.
 #include "lib/runtime/control/client.hpp"
 
-#include <filesystem>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -10,54 +9,27 @@
 #include <unistd.h>
 
 #include "lib/runtime/admin/system_clock.hpp"
-#include "lib/runtime/control/server.hpp"
+#include "tests/unit/lib/runtime/control/served_socket.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-namespace fs = std::filesystem;
 
-class ClientTest : public testing::Test {
+class ClientTest : public ServedSocket<SystemClock> {
  protected:
   void SetUp() override {
-    std::string name = fs::path(testing::TempDir()) / "plnet_client_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    options_.socket.path = folder_ / "control.sock";
-    options_.access.own_uid = ::getuid();
-    loop_ = std::move(*EventLoop::create(clock_));
-    table_.add({.verb = "echo",
-                .access = VerbAccess::kReads,
-                .args = {{"text", ArgKind::kText}},
-                .handler = [](const nlohmann::json& args, const Caller&) -> VerbReply {
-                  return Json{{"text", args["text"]}};
-                }});
-    table_.add({.verb = "never",
-                .access = VerbAccess::kReads,
-                .async_handler = [this](const nlohmann::json&, const Caller&, VerbToken token) {
-                  tokens_.push_back(std::move(token));
-                }});
-    auto started = ControlServer::start(*loop_, table_, options_);
-    ASSERT_TRUE(started) << started.error().what;
-    server_ = std::move(*started);
+    ServedSocket::SetUp();
+    start();
     thread_ = std::thread([this] { loop_->run(); });
   }
   void TearDown() override {
     loop_->stop();
     thread_.join();
     tokens_.clear();
-    server_.reset();
-    fs::remove_all(folder_);
+    ServedSocket::TearDown();
   }
 
-  fs::path folder_;
-  SystemClock clock_;
-  ServerOptions options_;
-  VerbTable table_;
-  std::unique_ptr<EventLoop> loop_;
-  std::unique_ptr<ControlServer> server_;
-  std::vector<VerbToken> tokens_;
   std::thread thread_;
 };
 
@@ -77,7 +49,7 @@ TEST_F(ClientTest, AsksAndGetsAnswersSmallAndBig) {
 TEST_F(ClientTest, GivesUpAfterItsTimeAndTakesTheNextAnswer) {
   auto client = ControlClient::connect(options_.socket.path, clock_);
   ASSERT_TRUE(client);
-  const auto late = client->call("never", nlohmann::json::object(), 1ms);
+  const auto late = client->call("later", nlohmann::json::object(), 1ms);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().faults[0].code, Errc::kTimedOut);
   EXPECT_NE(late.error().faults[0].what.find("--timeout"), std::string::npos);
@@ -93,7 +65,7 @@ TEST_F(ClientTest, SaysThatTheNodeHungUp) {
   ASSERT_TRUE(client);
   ASSERT_TRUE(client->call("echo", {{"text", "x"}}, 60s));
   ASSERT_TRUE(loop_->post([this] { server_.reset(); }));
-  const auto broken = client->call("never", nlohmann::json::object(), 60s);
+  const auto broken = client->call("later", nlohmann::json::object(), 60s);
   ASSERT_FALSE(broken);
   EXPECT_NE(broken.error().faults[0].what.find("closed the connection"), std::string::npos);
 }

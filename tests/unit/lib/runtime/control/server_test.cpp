@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/base/clock.hpp"
 #include "lib/runtime/control/client.hpp"
+#include "tests/unit/lib/runtime/control/served_socket.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -20,21 +22,10 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-class ServerTest : public testing::Test {
+class ServerTest : public ServedSocket<ManualClock> {
  protected:
   void SetUp() override {
-    std::string name = fs::path(testing::TempDir()) / "plnet_control_XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    options_.socket.path = folder_ / "control.sock";
-    options_.access.own_uid = ::getuid();
-    loop_ = std::move(*EventLoop::create(clock_));
-    table_.add({.verb = "echo",
-                .access = VerbAccess::kReads,
-                .args = {{"text", ArgKind::kText, true}},
-                .handler = [](const nlohmann::json& args, const Caller&) -> VerbReply {
-                  return Json{{"text", args["text"]}};
-                }});
+    ServedSocket::SetUp();
     table_.add({.verb = "change",
                 .access = VerbAccess::kChanges,
                 .handler = [](const nlohmann::json&, const Caller&) -> VerbReply {
@@ -46,22 +37,8 @@ class ServerTest : public testing::Test {
                   ++big_runs_;
                   return Json{{"text", std::string(300'000, 'b')}};
                 }});
-    table_.add({.verb = "later",
-                .access = VerbAccess::kReads,
-                .async_handler = [this](const nlohmann::json&, const Caller&, VerbToken token) {
-                  tokens_.push_back(std::move(token));
-                }});
-  }
-  void TearDown() override {
-    server_.reset();
-    fs::remove_all(folder_);
   }
 
-  void start() {
-    auto started = ControlServer::start(*loop_, table_, options_);
-    ASSERT_TRUE(started) << started.error().what;
-    server_ = std::move(*started);
-  }
   Descriptor connect() {
     auto connected = connect_to_socket(options_.socket.path);
     EXPECT_TRUE(connected);
@@ -93,13 +70,6 @@ class ServerTest : public testing::Test {
     return take(client);
   }
 
-  fs::path folder_;
-  ManualClock clock_;
-  ServerOptions options_;
-  VerbTable table_;
-  std::unique_ptr<EventLoop> loop_;
-  std::unique_ptr<ControlServer> server_;
-  std::vector<VerbToken> tokens_;
   unsigned big_runs_ = 0;
 };
 

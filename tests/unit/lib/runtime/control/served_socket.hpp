@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A control server on a socket in a folder of its own, with verbs that answer at once and later.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "lib/runtime/admin/event_loop.hpp"
+#include "lib/runtime/control/server.hpp"
+
+namespace plnet::runtime {
+
+template <class ClockType>
+class ServedSocket : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = std::filesystem::path(testing::TempDir()) / "plnet_control_XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    options_.socket.path = folder_ / "control.sock";
+    options_.access.own_uid = ::getuid();
+    loop_ = std::move(*EventLoop::create(clock_));
+    table_.add({.verb = "echo",
+                .access = VerbAccess::kReads,
+                .args = {{"text", ArgKind::kText, true}},
+                .handler = [](const nlohmann::json& args, const Caller&) -> VerbReply {
+                  return Json{{"text", args["text"]}};
+                }});
+    table_.add({.verb = "later",
+                .access = VerbAccess::kReads,
+                .async_handler = [this](const nlohmann::json&, const Caller&, VerbToken token) {
+                  tokens_.push_back(std::move(token));
+                }});
+  }
+  void TearDown() override {
+    server_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  void start() {
+    auto started = ControlServer::start(*loop_, table_, options_);
+    ASSERT_TRUE(started) << started.error().what;
+    server_ = std::move(*started);
+  }
+
+  std::filesystem::path folder_;
+  ClockType clock_;
+  ServerOptions options_;
+  VerbTable table_;
+  std::unique_ptr<EventLoop> loop_;
+  std::unique_ptr<ControlServer> server_;
+  std::vector<VerbToken> tokens_;  // of `later`
+};
+
+}  // namespace plnet::runtime
