@@ -5,8 +5,6 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "lib/runtime/admin/system_clock.hpp"
 #include "tests/unit/lib/runtime/control/served_socket.hpp"
