@@ -4,38 +4,30 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "bench/drivers/sim_site.hpp"
+#include "bench/drivers/sim_echo_site.hpp"
 #include "bench/harness/harness.hpp"
 #include "drivers/net/sim/stream_driver.hpp"
 
 namespace plnet::bench {
 namespace {
 
-using drivers::SimShape;
 using socklnd::StreamId;
 
 constexpr std::uint16_t kPort = 988;
-constexpr unsigned kConnectsMax = 5;  // out, and as many in
-constexpr unsigned kFramesOfTwo = 8;  // under way between two hosts, all on one connection
 
 // Answers each frame by a frame on the same stream, those of one read together.
 class Echo final : public socklnd::StreamEvents {
  public:
-  explicit Echo(unsigned streams) : got_(streams) {}
-
   void attach(socklnd::StreamDriver& driver) { driver_ = &driver; }
   // One frame for each connection: what shares a segment with others is almost free.
   void start(unsigned frames_each) {
     for (const StreamId stream : mine_)
       send(stream, frames_each);
   }
-  [[nodiscard]] std::size_t connected() const { return mine_.size(); }
   [[nodiscard]] std::uint64_t received() const { return received_; }
 
   std::span<std::byte> destination(StreamId /*stream*/) override { return {}; }
@@ -71,143 +63,36 @@ class Echo final : public socklnd::StreamEvents {
   std::uint64_t received_ = 0;
 };
 
-class StreamSite {
+class StreamSite : public EchoSite<drivers::SimStreamFabric, drivers::SimStreamDriver, Echo> {
  public:
-  explicit StreamSite(unsigned hosts) : base_(hosts, shape_), fabric_(base_.network, {}, 1) {
-    const unsigned connects = std::min(kConnectsMax, hosts - 1);
-    echoes_.reserve(hosts);
-    for (unsigned i = 0; i < hosts; ++i) {
-      Echo& echo = *echoes_.emplace_back(std::make_unique<Echo>(connects * 2));
-      drivers_.push_back(
-          std::make_unique<drivers::SimStreamDriver>(fabric_, i, echo, *base_.shards[i]));
-      echo.attach(*drivers_.back());
-      base_.shards[i]->add(*drivers_.back());
-      (void)drivers_[i]->listen({drivers::mapped_ipv4(kFirstAddress + i), kPort}, 1024, {});
-    }
-    for (unsigned i = 0; i < hosts; ++i) {
-      for (unsigned nth = 0; nth < connects; ++nth) {
-        if (hosts == 2 && i == 1) continue;  // one connection between two
-        socklnd::ConnectRequest request;
-        const unsigned to = partner_of(i, nth, hosts);
-        request.addresses.remote = {drivers::mapped_ipv4(kFirstAddress + to), kPort};
-        request.privileged_port = false;
-        (void)drivers_[i]->connect(request);
-      }
-    }
-    // Past the retry timers of the handshake.
-    base_.loop.run_for(std::chrono::seconds(2));
-  }
+  static constexpr unsigned kEndsOfLink = 2;
 
-  void start() {
-    for (const auto& echo : echoes_)
-      echo->start(echoes_.size() == 2 ? kFramesOfTwo : 1);
-    run(echoes_.size() * 100);
+  explicit StreamSite(unsigned hosts) : EchoSite(hosts) {
+    populate(
+        [this](unsigned host, Echo& echo) {
+          auto driver =
+              std::make_unique<drivers::SimStreamDriver>(fabric_, host, echo, *base_.shards[host]);
+          (void)driver->listen({drivers::mapped_ipv4(kFirstAddress + host), kPort}, 1024, {});
+          return driver;
+        },
+        [this](unsigned from, unsigned to) {
+          socklnd::ConnectRequest request;
+          request.addresses.remote = {drivers::mapped_ipv4(kFirstAddress + to), kPort};
+          request.privileged_port = false;
+          (void)drivers_[from]->connect(request);
+        });
   }
-  // At least as many frames.
-  void run(std::uint64_t frames) {
-    const std::uint64_t before = written();
-    while (written() - before < frames) {
-      for (unsigned i = 0; i < 256; ++i)
-        (void)base_.loop.step();
-    }
-  }
-  [[nodiscard]] std::uint64_t received() const {
-    std::uint64_t all = 0;
-    for (const auto& echo : echoes_)
-      all += echo->received();
-    return all;
-  }
-  [[nodiscard]] std::uint64_t events() const { return base_.loop.events_run(); }
-  [[nodiscard]] std::size_t connections() const { return fabric_.connections(); }
-
- private:
-  // By the clock of a few hosts: asking all of them would be what is measured.
-  [[nodiscard]] std::uint64_t written() const {
-    const std::size_t step = std::max<std::size_t>(1, echoes_.size() / 8);
-    std::uint64_t some = 0;
-    std::uint64_t asked = 0;
-    for (std::size_t i = 0; i < echoes_.size(); i += step, ++asked)
-      some += echoes_[i]->received();
-    return some * echoes_.size() / asked;
-  }
-
-  SimShape shape_;
-  SiteBase base_;
-  drivers::SimStreamFabric fabric_;
-  std::vector<std::unique_ptr<Echo>> echoes_;
-  std::vector<std::unique_ptr<drivers::SimStreamDriver>> drivers_;
+  [[nodiscard]] std::size_t links() const { return fabric_.connections(); }
 };
-
-// Built once: setting up ten thousand hosts takes longer than a round.
-StreamSite& site_of(unsigned hosts) {
-  static std::map<unsigned, std::unique_ptr<StreamSite>> sites;
-  std::unique_ptr<StreamSite>& site = sites[hosts];
-  if (site == nullptr) {
-    sites.clear();
-    auto& fresh = sites[hosts];
-    fresh = std::make_unique<StreamSite>(hosts);
-    fresh->start();
-    return *fresh;
-  }
-  return *site;
-}
-
-void stream(benchmark::State& state, unsigned hosts) {
-  StreamSite& site = site_of(hosts);
-  constexpr std::int64_t kBatch = 100'000;
-  const std::uint64_t received = site.received();
-  const std::uint64_t events = site.events();
-  std::uint64_t asked = 0;
-  while (state.KeepRunningBatch(kBatch)) {
-    const std::uint64_t before = site.received();
-    site.run(kBatch);
-    asked += site.received() - before;
-  }
-  const auto messages = static_cast<double>(site.received() - received);
-  state.counters["connections"] = static_cast<double>(site.connections());
-  state.counters["events_per_message"] = static_cast<double>(site.events() - events) / messages;
-  state.counters["messages_done_per_asked"] =
-      static_cast<double>(asked) / static_cast<double>(state.iterations());
-}
-
-void memory(benchmark::State& state, unsigned hosts) {
-  double idle = 0;
-  double busy = 0;
-  std::size_t connections = 0;
-  for (auto _ : state) {
-    const std::size_t before = heap_in_use();
-    StreamSite site(hosts);
-    idle = static_cast<double>(heap_in_use() - before) / hosts;
-    site.start();
-    busy = static_cast<double>(heap_in_use() - before) / hosts;
-    connections = site.connections();
-  }
-  state.counters["value"] = idle;
-  state.counters["busy_bytes"] = busy;
-  state.counters["connections_per_host"] = static_cast<double>(connections) * 2 / hosts;
-}
 
 }  // namespace
 
 void add_benchmarks(Suite& suite) {
-  for (const unsigned hosts : {2U, 200U, 2000U, 10'000U}) {
-    const std::string size = std::to_string(hosts);
-    suite.push_back({.name = "sim.stream." + size,
-                     .what = "a 100-byte frame sent and delivered among " + size +
-                             " simulated hosts, " +
-                             (hosts == 2 ? "8 on their connection"
-                                         : "one on each connection, some ten of them a host"),
-                     .round_seconds = 0.05,
-                     .bar = hosts > 200 && hosts < 10'000 ? std::optional<Bar>(Bar{.limit = 1000})
-                                                          : std::nullopt,
-                     .value = [hosts](benchmark::State& state) { stream(state, hosts); },
-                     .floor = [hosts](benchmark::State& state) { touch_site(state, hosts); }});
-  }
-  suite.push_back({.name = "sim.stream.memory",
-                   .what = "heap of an idle simulated host with shard, driver and ten connections",
-                   .unit = "bytes",
-                   .bar = Bar{.limit = 60.0 * 1024},
-                   .value = [](benchmark::State& state) { memory(state, 2000); }});
+  add_site_benchmarks<StreamSite>(suite, {.name = "sim.stream",
+                                          .message = "frame",
+                                          .link = "connection",
+                                          .links = "connections",
+                                          .memory = "shard, driver and ten connections"});
 }
 
 }  // namespace plnet::bench

@@ -3,13 +3,10 @@
 // sites of several sizes.
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "bench/drivers/sim_site.hpp"
+#include "bench/drivers/sim_echo_site.hpp"
 #include "bench/harness/harness.hpp"
 #include "drivers/net/sim/verbs_driver.hpp"
 
@@ -22,10 +19,8 @@ using o2iblnd::WorkCompletion;
 using o2iblnd::WorkRequest;
 
 constexpr std::uint16_t kPort = 987;
-constexpr unsigned kConnectsMax = 5;         // out, and as many in
-constexpr unsigned kFramesOfTwo = 8;         // under way between two hosts
-constexpr unsigned kReceives = 16;           // posted on each queue pair
-constexpr std::uint64_t kArenaBytes = 4096;  // one buffer for all: nobody looks into it
+constexpr unsigned kReceives = 16;  // posted on each queue pair
+constexpr std::uint64_t kArenaBytes = 4096;
 constexpr o2iblnd::QueuePairSize kSize{.send_requests = 16, .receive_requests = kReceives};
 
 // Answers each message by one on the same queue pair.
@@ -81,131 +76,45 @@ class Echo final : public o2iblnd::VerbsEvents {
   std::uint64_t received_ = 0;
 };
 
-class VerbsSite {
- public:
-  explicit VerbsSite(unsigned hosts)
-      : base_(hosts, {}), fabric_(base_.network, {}, 1), memory_(kArenaBytes) {
-    (void)arenas_.add({.base = memory_.data(), .size = memory_.size()});
-    const unsigned connects = std::min(kConnectsMax, hosts - 1);
-    for (unsigned i = 0; i < hosts; ++i) {
-      Echo& echo = *echoes_.emplace_back(std::make_unique<Echo>());
-      drivers_.push_back(
-          std::make_unique<drivers::SimVerbsDriver>(fabric_, i, arenas_, echo, *base_.shards[i]));
-      echo.attach(*drivers_.back());
-      base_.shards[i]->add(*drivers_.back());
-      (void)drivers_[i]->listen({kFirstAddress + i, kPort});
-    }
-    for (unsigned i = 0; i < hosts; ++i) {
-      for (unsigned nth = 0; nth < connects; ++nth) {
-        if (hosts == 2 && i == 1) continue;  // one connection between two
-        const auto pair = drivers_[i]->connect({kFirstAddress + i, 0},
-                                               {kFirstAddress + partner_of(i, nth, hosts), kPort},
-                                               kSize, {.rnr_retry_count = 7}, {});
-        if (pair) echoes_[i]->post_receives(*pair, kReceives);
-      }
-    }
-    base_.loop.run_for(std::chrono::seconds(6));  // past the timers of the handshake
-  }
-
-  void start() {
-    for (const auto& echo : echoes_)
-      echo->start(echoes_.size() == 2 ? kFramesOfTwo : 1);
-    run(echoes_.size() * 100);
-  }
-  // About as many messages.
-  void run(std::uint64_t messages) {
-    const std::uint64_t before = some_received();
-    while (some_received() - before < messages) {
-      for (unsigned i = 0; i < 256; ++i)
-        (void)base_.loop.step();
-    }
-  }
-  [[nodiscard]] std::uint64_t received() const {
-    std::uint64_t all = 0;
-    for (const auto& echo : echoes_)
-      all += echo->received();
-    return all;
-  }
-  [[nodiscard]] std::uint64_t events() const { return base_.loop.events_run(); }
-  [[nodiscard]] std::size_t queue_pairs() const { return fabric_.queue_pairs(); }
-
- private:
-  // By the count of a few hosts: asking all of them would be what is measured.
-  [[nodiscard]] std::uint64_t some_received() const {
-    const std::size_t step = std::max<std::size_t>(1, echoes_.size() / 8);
-    std::uint64_t some = 0;
-    std::uint64_t asked = 0;
-    for (std::size_t i = 0; i < echoes_.size(); i += step, ++asked)
-      some += echoes_[i]->received();
-    return some * echoes_.size() / asked;
-  }
-
-  SiteBase base_;
-  drivers::SimVerbsFabric fabric_;
-  std::vector<std::byte> memory_;
-  ArenaTable arenas_;
-  std::vector<std::unique_ptr<Echo>> echoes_;
-  std::vector<std::unique_ptr<drivers::SimVerbsDriver>> drivers_;
+// One for all hosts: nobody looks into it.
+struct SharedArena {
+  SharedArena() { (void)table.add({.base = memory.data(), .size = memory.size()}); }
+  std::vector<std::byte> memory = std::vector<std::byte>(kArenaBytes);
+  ArenaTable table;
 };
 
-void verbs(benchmark::State& state, unsigned hosts) {
-  static std::map<unsigned, std::unique_ptr<VerbsSite>> sites;
-  if (!sites.contains(hosts)) {
-    sites.clear();
-    sites[hosts] = std::make_unique<VerbsSite>(hosts);
-    sites[hosts]->start();
-  }
-  VerbsSite& site = *sites[hosts];
-  constexpr std::int64_t kBatch = 100'000;
-  const std::uint64_t received = site.received();
-  const std::uint64_t events = site.events();
-  while (state.KeepRunningBatch(kBatch))
-    site.run(kBatch);
-  const auto messages = static_cast<double>(site.received() - received);
-  state.counters["queue_pairs"] = static_cast<double>(site.queue_pairs());
-  state.counters["events_per_message"] = static_cast<double>(site.events() - events) / messages;
-  state.counters["messages_done_per_asked"] = messages / static_cast<double>(state.iterations());
-}
+class VerbsSite : private SharedArena,
+                  public EchoSite<drivers::SimVerbsFabric, drivers::SimVerbsDriver, Echo> {
+ public:
+  static constexpr unsigned kEndsOfLink = 1;
 
-void memory(benchmark::State& state, unsigned hosts) {
-  double idle = 0;
-  double busy = 0;
-  std::size_t pairs = 0;
-  for (auto _ : state) {
-    const std::size_t before = heap_in_use();
-    VerbsSite site(hosts);
-    idle = static_cast<double>(heap_in_use() - before) / hosts;
-    site.start();
-    busy = static_cast<double>(heap_in_use() - before) / hosts;
-    pairs = site.queue_pairs();
+  explicit VerbsSite(unsigned hosts) : EchoSite(hosts) {
+    populate(
+        [this](unsigned host, Echo& echo) {
+          auto driver = std::make_unique<drivers::SimVerbsDriver>(fabric_, host, table, echo,
+                                                                  *base_.shards[host]);
+          (void)driver->listen({kFirstAddress + host, kPort});
+          return driver;
+        },
+        [this](unsigned from, unsigned to) {
+          const auto pair =
+              drivers_[from]->connect({kFirstAddress + from, 0}, {kFirstAddress + to, kPort}, kSize,
+                                      {.rnr_retry_count = 7}, {});
+          if (pair) echoes_[from]->post_receives(*pair, kReceives);
+        });
   }
-  state.counters["value"] = idle;
-  state.counters["busy_bytes"] = busy;
-  state.counters["queue_pairs_per_host"] = static_cast<double>(pairs) / hosts;
-}
+  [[nodiscard]] std::size_t links() const { return fabric_.queue_pairs(); }
+};
 
 }  // namespace
 
 void add_benchmarks(Suite& suite) {
-  for (const unsigned hosts : {2U, 200U, 2000U, 10'000U}) {
-    const std::string size = std::to_string(hosts);
-    suite.push_back({.name = "sim.verbs." + size,
-                     .what = "a 100-byte message sent and delivered among " + size +
-                             " simulated hosts, " +
-                             (hosts == 2 ? "8 on their queue pair"
-                                         : "one on each connection, some ten of them a host"),
-                     .round_seconds = 0.05,
-                     .bar = hosts == 2000 ? std::optional<Bar>(Bar{.limit = 1000}) : std::nullopt,
-                     .value = [hosts](benchmark::State& state) { verbs(state, hosts); },
-                     .floor = [hosts](benchmark::State& state) { touch_site(state, hosts); }});
-  }
-  suite.push_back(
-      {.name = "sim.verbs.memory",
-       .what =
-           "heap of an idle simulated host with shard, driver and ten queue pairs of 16 receives",
-       .unit = "bytes",
-       .bar = Bar{.limit = 60.0 * 1024},
-       .value = [](benchmark::State& state) { memory(state, 2000); }});
+  add_site_benchmarks<VerbsSite>(suite,
+                                 {.name = "sim.verbs",
+                                  .message = "message",
+                                  .link = "queue pair",
+                                  .links = "queue_pairs",
+                                  .memory = "shard, driver and ten queue pairs of 16 receives"});
 }
 
 }  // namespace plnet::bench
