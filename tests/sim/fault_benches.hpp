@@ -134,19 +134,6 @@ class StreamFaultBench final : public conformance::StreamBench {
   FaultStacks<drivers::FaultStreamDriver, drivers::SimStreamDriver> stacks;
 };
 
-// An arena for each side.
-template <std::uint64_t kBytes>
-struct ArenaPair {
-  ArenaPair() {
-    for (unsigned side = 0; side < 2; ++side) {
-      bytes[side].resize(kBytes);
-      (void)arenas[side].add({.base = bytes[side].data(), .size = bytes[side].size()});
-    }
-  }
-  std::array<std::vector<std::byte>, 2> bytes;
-  std::array<ArenaTable, 2> arenas;
-};
-
 class VerbsFaultBench final : public conformance::VerbsBench {
  public:
   VerbsFaultBench(std::uint64_t the_seed, const drivers::SimShape& shape, MaybePlan the_plan)
@@ -162,7 +149,7 @@ class VerbsFaultBench final : public conformance::VerbsBench {
         [&] { return std::make_unique<drivers::FaultVerbsDriver>(events, random_of(seed, side)); },
         [&](o2iblnd::VerbsEvents& up, drivers::SimShard& shard) {
           return std::make_unique<drivers::SimVerbsDriver>(fabric, shard.host(),
-                                                           memories.arenas[side], up, shard);
+                                                           memories.tables[side], up, shard);
         });
     if (plan) return stacks.fault(side);
     return stacks.sim(side);
@@ -177,7 +164,7 @@ class VerbsFaultBench final : public conformance::VerbsBench {
   const MaybePlan plan;
   drivers::SimCluster cluster;
   drivers::SimVerbsFabric fabric;
-  ArenaPair<conformance::kVerbsArenaBytes> memories;
+  drivers::SimArenas memories{conformance::kVerbsArenaBytes};
   FaultStacks<drivers::FaultVerbsDriver, drivers::SimVerbsDriver> stacks;
 };
 
@@ -197,13 +184,13 @@ class EndpointFaultBench final : public conformance::EndpointBench {
         side, plan, events,
         [&] {
           return std::make_unique<drivers::FaultEndpointDriver>(events, random_of(seed, side),
-                                                                &memories.arenas[side]);
+                                                                &memories.tables[side]);
         },
         [&](kfilnd::EndpointEvents& up, drivers::SimShard& shard) {
           const drivers::SimEndpointConfig config{.host = shard.host(),
                                                   .process = {kFirstNic + side, 0},
                                                   .limits = {.operations_max = 64}};
-          return std::make_unique<drivers::SimEndpointDriver>(fabric, config, memories.arenas[side],
+          return std::make_unique<drivers::SimEndpointDriver>(fabric, config, memories.tables[side],
                                                               up, shard);
         });
     if (plan) return stacks.fault(side);
@@ -219,7 +206,7 @@ class EndpointFaultBench final : public conformance::EndpointBench {
   const MaybePlan plan;
   drivers::SimCluster cluster;
   drivers::SimEndpointFabric fabric;
-  ArenaPair<conformance::kEndpointArenaBytes> memories;
+  drivers::SimArenas memories{conformance::kEndpointArenaBytes};
   FaultStacks<drivers::FaultEndpointDriver, drivers::SimEndpointDriver> stacks;
 };
 
