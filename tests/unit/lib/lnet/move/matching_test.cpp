@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that find no match, late ones, ambiguous ones: on every combination of shards.
 #include "tests/unit/lib/lnet/move/site.hpp"
+#include "tests/unit/lib/lnet/move/wire_case.hpp"
 
 namespace plnet::lnet {
 namespace {
 
 constexpr std::uint64_t kBits = 42;
 
-struct Case {
-  Wire wire;
-  unsigned shards;
-  friend std::ostream& operator<<(std::ostream& out, const Case& which) {
-    return out << (which.wire == Wire::kStream ? "Stream" : "Rdma") << which.shards;
-  }
-};
-
-class Matching : public testing::TestWithParam<Case> {
+class Matching : public WireTest {
  protected:
-  [[nodiscard]] static unsigned shards() { return GetParam().shards; }
-  [[nodiscard]] static bool rdma() { return GetParam().wire == Wire::kRdma; }
-  [[nodiscard]] static SiteSetup setup() { return {.wire = GetParam().wire, .shards = shards()}; }
   // With fresh nodes: `there` is where messages arrive.
   template <class Body>
   void for_each_pair(Body&& body) {
@@ -280,10 +270,7 @@ TEST_P(Matching, ForgedHandlesFindNothing) {
   site.expect_conserved();
 }
 
-INSTANTIATE_TEST_SUITE_P(Wires, Matching,
-                         testing::Values(Case{Wire::kStream, 1}, Case{Wire::kStream, 2},
-                                         Case{Wire::kStream, 4}, Case{Wire::kRdma, 1},
-                                         Case{Wire::kRdma, 2}, Case{Wire::kRdma, 4}),
+INSTANTIATE_TEST_SUITE_P(Wires, Matching, testing::ValuesIn(kEveryWire),
                          testing::PrintToStringParamName());
 
 }  // namespace

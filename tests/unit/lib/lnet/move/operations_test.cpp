@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/unit/lib/lnet/move/site.hpp"
+#include "tests/unit/lib/lnet/move/wire_case.hpp"
 
 namespace plnet::lnet {
 namespace {
@@ -12,26 +13,17 @@ namespace {
 constexpr PortalId kPortal = 26;
 constexpr std::uint64_t kBits = 0x1234567890;
 
-struct Case {
-  Wire wire;
-  unsigned shards;
-  friend std::ostream& operator<<(std::ostream& out, const Case& which) {
-    return out << (which.wire == Wire::kStream ? "Stream" : "Rdma") << which.shards;
-  }
-};
-
 // Which shard does what.
 struct Parts {
   ShardId caller, there, owner, back;
 };
 
-class Operations : public testing::TestWithParam<Case> {
+class Operations : public WireTest {
  protected:
-  static SiteSetup setup() { return {.wire = GetParam().wire, .shards = GetParam().shards}; }
   // Runs the test's body with fresh nodes, once for each way to share out the parts.
   template <class Body>
   void for_each_share(Body&& body) {
-    const unsigned n = GetParam().shards;
+    const unsigned n = shards();
     for (unsigned i = 0; i < n * n; ++i) {
       const Parts parts{.caller = static_cast<ShardId>(i % n),
                         .there = static_cast<ShardId>((i + i / n) % n),
@@ -57,6 +49,19 @@ class Operations : public testing::TestWithParam<Case> {
   }
   static GetSpec get_from(const Site& site) {
     return {.target = {site.nid(1)}, .portal = kPortal, .match_bits = kBits};
+  }
+  // An event of `md` that a message of the other node made here.
+  static void expect_from(const Site& site, const Event& event, MessageType type, unsigned other,
+                          const MdHandle& md) {
+    SCOPED_TRACE(testing::Message() << "message type " << static_cast<int>(type));
+    EXPECT_TRUE(event.status.has_value());
+    EXPECT_EQ(event.message_type, type);
+    EXPECT_EQ(event.target.nid, site.nid(1 - other));
+    EXPECT_EQ(event.initiator.nid, site.nid(other));
+    EXPECT_EQ(event.source.nid, site.nid(other));
+    EXPECT_EQ(event.sender, site.nid(other));
+    EXPECT_EQ(event.offset, 0U);
+    EXPECT_EQ(event.md, md);
   }
   static MeSpec anyone() { return {.portal = kPortal, .match_bits = kBits}; }
 };
@@ -87,34 +92,20 @@ TEST_P(Operations, APutArrivesWholeAndIsAcknowledged) {
       EXPECT_EQ(sent.user, &sender);
       EXPECT_FALSE(sent.unlinked);
       const Event ack = sender.only(EventKind::kAck);
-      EXPECT_TRUE(ack.status.has_value());
-      EXPECT_EQ(ack.message_type, MessageType::kAck);
-      EXPECT_EQ(ack.target.nid, site.nid(0));
-      EXPECT_EQ(ack.initiator.nid, site.nid(1));
-      EXPECT_EQ(ack.source.nid, site.nid(1));
-      EXPECT_EQ(ack.sender, site.nid(1));
+      expect_from(site, ack, MessageType::kAck, 1, md);
       EXPECT_EQ(ack.match_bits, kBits);
       EXPECT_EQ(ack.accepted_length, length);
-      EXPECT_EQ(ack.offset, 0U);
-      EXPECT_EQ(ack.md, md);
 
       ASSERT_EQ(target.events.size(), 1U);
       const Event put = target.only(EventKind::kPut);
-      EXPECT_TRUE(put.status.has_value());
-      EXPECT_EQ(put.message_type, MessageType::kPut);
-      EXPECT_EQ(put.target.nid, site.nid(1));
+      expect_from(site, put, MessageType::kPut, 0, attached.md);
       EXPECT_EQ(put.target.pid, kLustrePid);
-      EXPECT_EQ(put.initiator.nid, site.nid(0));
-      EXPECT_EQ(put.source.nid, site.nid(0));
       EXPECT_EQ(put.source.pid, kLustrePid);
-      EXPECT_EQ(put.sender, site.nid(0));
       EXPECT_EQ(put.portal, kPortal);
       EXPECT_EQ(put.match_bits, kBits);
       EXPECT_EQ(put.header_data, 77U);
       EXPECT_EQ(put.requested_length, length);
       EXPECT_EQ(put.accepted_length, length);
-      EXPECT_EQ(put.offset, 0U);
-      EXPECT_EQ(put.md, attached.md);
       EXPECT_EQ(put.user, &target);
       EXPECT_EQ(put.md_options, kMdPut);
       EXPECT_TRUE(site.holds(into, 0, length, 3));
@@ -157,24 +148,15 @@ TEST_P(Operations, AGetBringsWhatTheTargetHas) {
       EXPECT_EQ(sent.target.nid, site.nid(1));
       EXPECT_EQ(sent.requested_length, length);
       const Event reply = asker.only(EventKind::kReply);
-      EXPECT_TRUE(reply.status.has_value());
-      EXPECT_EQ(reply.message_type, MessageType::kReply);
-      EXPECT_EQ(reply.target.nid, site.nid(0));
-      EXPECT_EQ(reply.initiator.nid, site.nid(1));
-      EXPECT_EQ(reply.source.nid, site.nid(1));
-      EXPECT_EQ(reply.sender, site.nid(1));
+      expect_from(site, reply, MessageType::kReply, 1, md);
       EXPECT_EQ(reply.requested_length, length);
       EXPECT_EQ(reply.accepted_length, length);
-      EXPECT_EQ(reply.offset, 0U);
-      EXPECT_EQ(reply.md, md);
       ASSERT_EQ(target.events.size(), 1U);
       const Event got = target.only(EventKind::kGet);
-      EXPECT_TRUE(got.status.has_value());
-      EXPECT_EQ(got.initiator.nid, site.nid(0));
+      expect_from(site, got, MessageType::kGet, 0, attached.md);
       EXPECT_EQ(got.accepted_length, length);
       EXPECT_EQ(got.portal, kPortal);
       EXPECT_EQ(got.match_bits, kBits);
-      EXPECT_EQ(got.md, attached.md);
       EXPECT_TRUE(site.holds(sink, 0, length, 5));
 
       EXPECT_EQ(site.sum(0, Statistic::kSendCount), 1U);
@@ -184,7 +166,7 @@ TEST_P(Operations, AGetBringsWhatTheTargetHas) {
       EXPECT_EQ(site.sum(1, Statistic::kReceiveCount), 1U);
       EXPECT_EQ(site.sum(1, Statistic::kReceiveLength), 0U);
       EXPECT_EQ(site.sum(1, Statistic::kSendLength), length);
-      const bool open = GetParam().wire == Wire::kRdma && length > 0;
+      const bool open = rdma() && length > 0;
       EXPECT_EQ(site.sum(1, Statistic::kSendCount), open ? 0U : 1U) << "the REPLY";
       EXPECT_EQ(site.traffic(1, LnetTraffic::Id::kReceivedGet), 1U);
       EXPECT_EQ(site.traffic(1, LnetTraffic::Id::kSentReply), open ? 0U : 1U);
@@ -200,7 +182,7 @@ TEST_P(Operations, OneMebibyteGoesBothWays) {
   const Buffer& into = site.buffer(kLength);
   const Buffer& back = site.buffer(kLength);
   site.fill(from, 9);
-  const unsigned last = GetParam().shards - 1;
+  const unsigned last = shards() - 1;
   site.attach(1, last, anyone(), into, target, kMdPut | kMdGet | kMdManageRemote);
   const MdHandle put_md = site.bind(0, 0, from, user);
   ASSERT_TRUE(site.shard(0, 0).put(put_md, put_to(site)));
@@ -285,7 +267,7 @@ TEST_P(Operations, TheSenderSaysWhereInARemotelyManagedDescriptor) {
   const Buffer& from = site.buffer(300);
   const Buffer& into = site.buffer(1000);
   site.fill(from, 4);
-  site.attach(1, GetParam().shards - 1, anyone(), into, target, kMdPut | kMdManageRemote);
+  site.attach(1, shards() - 1, anyone(), into, target, kMdPut | kMdManageRemote);
   const MdHandle md = site.bind(0, 0, from, sender);
   PutSpec put = put_to(site);
   put.offset = 600;
@@ -302,26 +284,25 @@ TEST_P(Operations, ManyGoAtATimeAndEachEndsOnce) {
   Recorder sender, target;
   const Buffer& from = site.buffer(200);
   const Buffer& into = site.buffer(200);
-  const unsigned shards = GetParam().shards;
-  site.attach(1, shards / 2, anyone(), into, target, kMdPut | kMdManageRemote);
+  site.attach(1, shards() / 2, anyone(), into, target, kMdPut | kMdManageRemote);
   std::vector<MdHandle> mds;
-  for (unsigned i = 0; i < shards; ++i)
+  for (unsigned i = 0; i < shards(); ++i)
     mds.push_back(site.bind(0, i, from, sender));
   for (unsigned round = 0; round < 40; ++round) {
-    for (unsigned i = 0; i < shards; ++i)
+    for (unsigned i = 0; i < shards(); ++i)
       ASSERT_TRUE(site.shard(0, i).put(mds[i], put_to(site)));
   }
   site.settle();
-  EXPECT_EQ(target.count(EventKind::kPut), 40U * shards);
-  EXPECT_EQ(sender.count(EventKind::kSend), 40U * shards);
-  EXPECT_EQ(sender.count(EventKind::kAck), 40U * shards);
-  for (unsigned i = 0; i < shards; ++i)
+  EXPECT_EQ(target.count(EventKind::kPut), 40U * shards());
+  EXPECT_EQ(sender.count(EventKind::kSend), 40U * shards());
+  EXPECT_EQ(sender.count(EventKind::kAck), 40U * shards());
+  for (unsigned i = 0; i < shards(); ++i)
     EXPECT_GE(site.core(0, i).statistics.get(Statistic::kMessagesMax), 40U);
   site.expect_conserved();
 }
 
 TEST_P(Operations, ToOneselfBy0AtLo) {
-  for (unsigned owner = 0; owner < GetParam().shards; ++owner) {
+  for (unsigned owner = 0; owner < shards(); ++owner) {
     Site site(setup());
     Recorder user, target;
     const Buffer& from = site.buffer(5000);
@@ -353,7 +334,7 @@ TEST_P(Operations, AnUnknownPeerIsMadeOnBothSides) {
   const Buffer& from = site.buffer(500);
   const Buffer& into = site.buffer(500);
   site.attach(1, 0, anyone(), into, target, kMdPut);
-  const unsigned last = GetParam().shards - 1;
+  const unsigned last = shards() - 1;
   const MdHandle md = site.bind(0, last, from, user);
   ASSERT_TRUE(site.shard(0, last).put(md, put_to(site)));
   site.settle();
@@ -386,10 +367,7 @@ TEST_P(Operations, WithoutAPathTheSendEventSaysWhy) {
   site.expect_conserved();
 }
 
-INSTANTIATE_TEST_SUITE_P(Wires, Operations,
-                         testing::Values(Case{Wire::kStream, 1}, Case{Wire::kStream, 2},
-                                         Case{Wire::kStream, 4}, Case{Wire::kRdma, 1},
-                                         Case{Wire::kRdma, 2}, Case{Wire::kRdma, 4}),
+INSTANTIATE_TEST_SUITE_P(Wires, Operations, testing::ValuesIn(kEveryWire),
                          testing::PrintToStringParamName());
 
 }  // namespace
