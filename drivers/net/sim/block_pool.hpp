@@ -36,6 +36,8 @@ class BlockPool {
     Free*& free = free_[shift - kLeastShift];
     free = ::new (block) Free{free};
   }
+  // So that nothing is allocated until blocks of that many bytes are out.
+  void reserve(std::size_t bytes);
   [[nodiscard]] std::size_t bytes_made() const { return made_; }
 
  private:
@@ -52,6 +54,7 @@ class BlockPool {
   static constexpr std::size_t kLargestSlab = std::size_t{1024} * 1024;
 
   [[nodiscard]] void* carve(unsigned shift);
+  void add_slab(std::size_t bytes);
 
   std::array<Free*, kMostShift - kLeastShift + 1> free_{};
   std::byte* fresh_ = nullptr;  // of the slab that is being carved

@@ -21,8 +21,13 @@ class StableArray {
     return slabs_[index >> kSlabShift][index & kMask];
   }
   void grow() {
-    if ((size_ & kMask) == 0) slabs_.push_back(std::make_unique<T[]>(kMask + 1));
+    reserve(size_ + 1);
     ++size_;
+  }
+  // So that it may grow to that size without a further allocation.
+  void reserve(std::size_t size) {
+    while (slabs_.size() << kSlabShift < size)
+      slabs_.push_back(std::make_unique<T[]>(kMask + 1));
   }
 
  private:

@@ -39,8 +39,9 @@ SimStreamDriver::SimStreamDriver(SimStreamFabric& fabric, HostId host,
 
 SimStreamDriver::~SimStreamDriver() {
   fabric_.remove_listeners(*this);
-  for (const Stream& stream : streams_) {
+  for (Stream& stream : streams_) {
     if (stream.in_use && !stream.closing) fabric_.abandon(stream.end);
+    stream.remainder.clear(fabric_.network().pool());
   }
 }
 
@@ -120,7 +121,7 @@ void SimStreamDriver::close(StreamId id, Errc cause) {
 Result<DetachedStream> SimStreamDriver::detach(StreamId id) {
   Stream* stream = find(id);
   if (stream == nullptr || stream->closing || stream->ended) return std::unexpected(Errc::kClosed);
-  if (!stream->reported || stream->remainder || stream->writable)
+  if (!stream->reported || !stream->remainder.empty() || stream->writable)
     return std::unexpected(Errc::kBusy);
   const auto done = fabric_.detach(stream->end);
   if (!done) return std::unexpected(done.error());
@@ -227,7 +228,8 @@ void SimStreamDriver::free_stream(std::uint32_t index) {
   fresh.generation = stream.generation + 1;
   fresh.queued = stream.queued;  // its place in the queue stays, for nothing or for its successor
   fresh.next_ready = stream.next_ready;
-  stream = std::move(fresh);
+  stream.remainder.clear(fabric_.network().pool());
+  stream = fresh;
   stream.next_free = first_free_;
   first_free_ = index;
   counters_.subtract(Id::kOpen);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "drivers/net/sim/fetch.hpp"
+#include "drivers/net/sim/pooled_bytes.hpp"
 #include "drivers/net/sim/stream_fabric.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/doorbell.hpp"
@@ -62,6 +63,9 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   [[nodiscard]] std::string_view name() const override { return "sim streams"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
 
+  // So that nothing is allocated until there are that many streams.
+  void reserve(std::size_t streams) { streams_.reserve(streams); }
+
   // What follows is for SimStreamFabric.
 
   // Brings what a note on this stream will look at into the cache, in two steps.
@@ -108,7 +112,7 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
     Errc cause = Errc::kClosed;
     std::uint64_t unacknowledged = 0;
     // Staged bytes that the LND left when it paused: they left the socket already.
-    std::unique_ptr<std::vector<std::byte>> remainder;
+    PooledBytes remainder;
   };
 
   [[nodiscard]] Stream* find(StreamId id);

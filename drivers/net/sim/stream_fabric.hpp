@@ -32,6 +32,9 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   // Breaks a connection as a middlebox would: both ends are reset, now.
   void break_connection(const socklnd::StreamAddresses& addresses);
 
+  // So that nothing is allocated until there are that many connections.
+  void reserve(std::size_t connections);
+
   // What follows is for SimStreamDriver.
 
   [[nodiscard]] Result<StreamEndId> connect(SimStreamDriver& driver, HostId host,
@@ -106,6 +109,8 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   [[nodiscard]] std::uint32_t take_connection();
   void set_options(StreamEnd& end, const socklnd::StreamOptions& options) const;
   void finish_end(std::uint32_t index, unsigned end);
+  void take_port(std::uint64_t tuple);
+  void give_port(std::uint64_t tuple);
   [[nodiscard]] Result<std::uint16_t> choose_port(HostId host,
                                                   const socklnd::ConnectRequest& request,
                                                   const socklnd::SocketAddress& local);
@@ -146,6 +151,8 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   std::size_t live_ = 0;
   Listeners listeners_;
   std::unordered_set<std::uint64_t> ports_in_use_;  // by hash of both addresses
+  // So that a connection that takes the place of another allocates nothing.
+  std::vector<std::unordered_set<std::uint64_t>::node_type> spare_ports_;
   std::uint16_t next_ephemeral_ = 0;
 };
 

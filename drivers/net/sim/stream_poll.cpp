@@ -39,7 +39,7 @@ void SimStreamDriver::serve(std::uint32_t index) {
     report_closed(index, id);
     return;
   }
-  if (!stream->paused && (stream->remainder ? present_remainder(id) : read_once(id))) {
+  if (!stream->paused && (!stream->remainder.empty() ? present_remainder(id) : read_once(id))) {
     stream = find(id);
     if (stream == nullptr) return;
   }
@@ -87,7 +87,8 @@ void SimStreamDriver::finish_turn(std::uint32_t index, StreamId id) {
     return;
   }
   const StreamConnection& connection = *fabric_.find(stream.end);
-  const bool more = SimStreamFabric::readable(connection, stream.end.end) > 0 || stream.remainder;
+  const bool more =
+      SimStreamFabric::readable(connection, stream.end.end) > 0 || !stream.remainder.empty();
   if (more) {
     make_ready(index);
   } else if (stream.ended || connection.pipes[1U - stream.end.end].end_arrived) {
@@ -126,10 +127,11 @@ bool SimStreamDriver::read_once(StreamId id) {
 
 bool SimStreamDriver::present_remainder(StreamId id) {
   Stream* stream = find(id);
-  const std::unique_ptr<std::vector<std::byte>> staged = std::move(stream->remainder);
+  PooledBytes staged = stream->remainder.take();
   stream->was_paused = false;
-  const std::size_t used = events_.on_bytes(id, 0, *staged);
-  keep_remainder(id, *staged, used);
+  const std::size_t used = events_.on_bytes(id, 0, staged.view());
+  keep_remainder(id, staged.view(), used);
+  staged.clear(fabric_.network().pool());
   return true;
 }
 
@@ -142,8 +144,7 @@ void SimStreamDriver::keep_remainder(StreamId id, std::span<const std::byte> sta
   if (stream == nullptr || stream->closing || used == staged.size()) return;
   PLNET_CHECK(stream->was_paused, "a handler left bytes over without pause_reading()");
   counters_.add(Id::kRemainders);
-  stream->remainder = std::make_unique<std::vector<std::byte>>(
-      staged.begin() + static_cast<std::ptrdiff_t>(used), staged.end());
+  stream->remainder.assign(fabric_.network().pool(), staged.subspan(used));
 }
 
 void SimStreamDriver::report_closed(std::uint32_t index, StreamId id) {

@@ -76,7 +76,7 @@ void SimStreamFabric::finish_end(std::uint32_t index, unsigned end) {
   connection.ends[end].state = StreamEnd::State::kFinished;
   connection.ends[end].driver = nullptr;
   if (end == 0 && connection.holds_port) {
-    ports_in_use_.erase(tuple_of(connection.addresses[0], connection.addresses[1]));
+    give_port(tuple_of(connection.addresses[0], connection.addresses[1]));
     connection.holds_port = false;
   }
   connection.pipes[1 - end].bytes.clear(network_.pool());  // nobody will read it
@@ -90,6 +90,31 @@ void SimStreamFabric::finish_end(std::uint32_t index, unsigned end) {
   connection.next_free = first_free_;
   first_free_ = index;
   --live_;
+}
+
+void SimStreamFabric::reserve(std::size_t connections) {
+  connections_.reserve(connections);
+  ports_in_use_.reserve(connections);
+  spare_ports_.reserve(connections);
+  while (spare_ports_.size() + ports_in_use_.size() < connections) {
+    std::unordered_set<std::uint64_t> one{0};
+    spare_ports_.push_back(one.extract(0));
+  }
+}
+
+void SimStreamFabric::take_port(std::uint64_t tuple) {
+  if (spare_ports_.empty()) {
+    ports_in_use_.insert(tuple);
+    return;
+  }
+  auto node = std::move(spare_ports_.back());
+  spare_ports_.pop_back();
+  node.value() = tuple;
+  ports_in_use_.insert(std::move(node));
+}
+
+void SimStreamFabric::give_port(std::uint64_t tuple) {
+  if (auto node = ports_in_use_.extract(tuple)) spare_ports_.push_back(std::move(node));
 }
 
 Result<std::uint16_t> SimStreamFabric::choose_port(HostId /*host*/,
@@ -134,7 +159,7 @@ Result<StreamEndId> SimStreamFabric::connect(SimStreamDriver& driver, HostId hos
   set_options(active, request.options);
   connection.addresses = {local, request.addresses.remote};
   connection.ends[1].state = StreamEnd::State::kFinished;  // until somebody is there
-  ports_in_use_.insert(tuple_of(local, request.addresses.remote));
+  take_port(tuple_of(local, request.addresses.remote));
   connection.holds_port = true;
   schedule(network_.now(), Kind::kConnectTry, index, 0);
   return StreamEndId{index, connection.generation(), 0};

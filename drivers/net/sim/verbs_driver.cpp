@@ -24,12 +24,6 @@ namespace {
 constexpr std::uint32_t kKeyBase = 0x5100;
 constexpr unsigned kArenaShift = 40;
 
-std::vector<std::byte> padded(std::span<const std::byte> data, std::size_t size) {
-  std::vector<std::byte> all(data.begin(), data.end());
-  all.resize(size);
-  return all;
-}
-
 }  // namespace
 
 SimVerbsDriver::SimVerbsDriver(SimVerbsFabric& fabric, HostId host, const ArenaTable& arenas,
@@ -41,7 +35,11 @@ SimVerbsDriver::~SimVerbsDriver() {
   for (const Slot& slot : slots_) {
     if (slot.pair != nullptr) fabric_.abandon(*slot.pair);
   }
-  notes_.clear(fabric_.network().pool());
+  BlockPool& pool = fabric_.network().pool();
+  for (std::size_t i = 0; i < words_.size(); ++i)
+    words_.at(i).data.clear(pool);
+  words_.clear(pool);
+  notes_.clear(pool);
 }
 
 o2iblnd::RemoteKey SimVerbsDriver::remote_key(const Fragment& fragment) const {
@@ -123,7 +121,7 @@ Result<SimVerbsDriver::QueuePairId> SimVerbsDriver::connect(const Ipv4Endpoint& 
   pair.remote = remote;
   pair.size = size;
   pair.parameters = parameters;
-  pair.data = padded(data, o2iblnd::kConnectDataBytesMax);
+  pair.data.assign(fabric_.network().pool(), data, o2iblnd::kConnectDataBytesMax);
   pair.prepared = true;
   counters_.add(Id::kConnects);
   fabric_.connect(pair);
@@ -156,7 +154,7 @@ Result<void> SimVerbsDriver::accept(QueuePairId request, const ConnectParameters
   if (pair == nullptr || pair->state != State::kRequested) return std::unexpected(Errc::kNotFound);
   if (!pair->prepared) return std::unexpected(Errc::kInvalid);
   pair->parameters = parameters;
-  pair->data = padded(data, o2iblnd::kAcceptDataBytesMax);
+  pair->data.assign(fabric_.network().pool(), data, o2iblnd::kAcceptDataBytesMax);
   fabric_.accept(*pair);
   return {};
 }
@@ -168,7 +166,7 @@ void SimVerbsDriver::reject(QueuePairId request, std::span<const std::byte> data
     return;
   }
   PLNET_CHECK(data.size() <= o2iblnd::kRejectDataBytesMax, "too much data for a rejection");
-  pair->data = padded(data, o2iblnd::kRejectDataBytesMax);
+  pair->data.assign(fabric_.network().pool(), data, o2iblnd::kRejectDataBytesMax);
   const bool prepared = pair->prepared;
   fabric_.reject(*pair);
   if (prepared) return;  // its receives come back, then on_drained()
@@ -218,14 +216,20 @@ void SimVerbsDriver::push(const Note& note) {
   doorbell_.ring();
 }
 
-void SimVerbsDriver::push(const Note& note, Words words) {
-  words_.push_back(std::move(words));
+void SimVerbsDriver::push(const Note& note, const Words& words) {
+  words_.push(fabric_.network().pool(), words);
   push(note);
 }
 
+PooledBytes SimVerbsDriver::copy_of(std::span<const std::byte> data) {
+  PooledBytes copy;
+  copy.assign(fabric_.network().pool(), data);
+  return copy;
+}
+
 SimVerbsDriver::Words SimVerbsDriver::take_words() {
-  Words words = std::move(words_.front());
-  words_.pop_front();
+  const Words words = words_.front();
+  words_.pop(fabric_.network().pool());
   return words;
 }
 
@@ -241,18 +245,17 @@ void SimVerbsDriver::note_completion(const WorkCompletion& completion) {
 void SimVerbsDriver::note_request(QueuePair& pair) {
   counters_.add(Id::kRequests);
   push({.id = pair.id, .kind = Note::Kind::kRequest},
-       {.from = pair.remote, .to = pair.local, .data = std::move(pair.data)});
+       {.from = pair.remote, .to = pair.local, .data = pair.data.take()});
 }
 
 void SimVerbsDriver::note_established(const QueuePair& pair, std::span<const std::byte> data) {
   counters_.add(Id::kEstablished);
-  push({.id = pair.id, .kind = Note::Kind::kEstablished}, {.data = {data.begin(), data.end()}});
+  push({.id = pair.id, .kind = Note::Kind::kEstablished}, {.data = copy_of(data)});
 }
 
 void SimVerbsDriver::note_rejected(const QueuePair& pair, o2iblnd::RejectKind kind,
                                    std::span<const std::byte> data) {
-  push({.id = pair.id, .kind = Note::Kind::kRejected, .reject = kind},
-       {.data = {data.begin(), data.end()}});
+  push({.id = pair.id, .kind = Note::Kind::kRejected, .reject = kind}, {.data = copy_of(data)});
 }
 
 void SimVerbsDriver::note_disconnected(const QueuePair& pair, Errc cause) {
@@ -295,13 +298,20 @@ unsigned SimVerbsDriver::tell_completions() {
 
 void SimVerbsDriver::tell(const Note& note) {
   switch (note.kind) {
-    case Note::Kind::kRequest: {
-      const Words words = take_words();
-      events_.on_connect_request(note.id, words.from, words.to, words.data);
+    case Note::Kind::kRequest:
+    case Note::Kind::kEstablished:
+    case Note::Kind::kRejected: {
+      Words words = take_words();
+      if (note.kind == Note::Kind::kRequest) {
+        events_.on_connect_request(note.id, words.from, words.to, words.data.view());
+      } else if (note.kind == Note::Kind::kEstablished) {
+        events_.on_established(note.id, words.data.view());
+      } else {
+        events_.on_rejected(note.id, note.reject, words.data.view());
+      }
+      words.data.clear(fabric_.network().pool());
       break;
     }
-    case Note::Kind::kEstablished: events_.on_established(note.id, take_words().data); break;
-    case Note::Kind::kRejected: events_.on_rejected(note.id, note.reject, take_words().data); break;
     case Note::Kind::kDisconnected: events_.on_disconnected(note.id, note.cause); break;
     case Note::Kind::kDevice: events_.on_device(note.usable, note.cause); break;
     case Note::Kind::kDrained: {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <span>
 #include <vector>
 
@@ -74,6 +73,12 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
   // The port goes down or comes back: all queue pairs end.
   void set_device(bool usable, Errc cause);
 
+  // So that nothing is allocated until there are that many queue pairs.
+  void reserve(std::size_t queue_pairs) {
+    slots_.reserve(queue_pairs);
+    free_.reserve(queue_pairs);
+  }
+
   // What follows is for SimVerbsFabric.
 
   // Brings what a note will look at into the cache.
@@ -125,7 +130,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
   struct Words {
     Ipv4Endpoint from;
     Ipv4Endpoint to;
-    std::vector<std::byte> data;
+    PooledBytes data;
   };
   struct Slot {
     QueuePair* pair = nullptr;
@@ -134,7 +139,8 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
 
   [[nodiscard]] QueuePair* find(QueuePairId id);
   void push(const Note& note);
-  void push(const Note& note, Words words);
+  void push(const Note& note, const Words& words);
+  [[nodiscard]] PooledBytes copy_of(std::span<const std::byte> data);
   [[nodiscard]] Words take_words();
   void tell(const Note& note);
   unsigned tell_completions();
@@ -146,7 +152,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
   const ArenaTable& arenas_;
   std::vector<Slot> slots_;
   HostId host_;
-  std::list<Words> words_;  // of those notes that have some, in their order
+  PooledRing<Words> words_;  // of those notes that have some, in their order
   std::vector<std::uint32_t> free_;
   o2iblnd::DeviceLimits limits_{
       .work_requests_max = 16384, .gather_max = o2iblnd::kGatherMax, .inline_bytes_max = 0};

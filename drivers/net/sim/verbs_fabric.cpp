@@ -37,6 +37,11 @@ SimVerbsFabric::SimVerbsFabric(SimNetwork& network, const VerbsShape& shape, std
       shape_(shape),
       random_(Random(seed).fork("verbs")) {}
 
+void SimVerbsFabric::reserve(std::size_t queue_pairs) {
+  pairs_.reserve(queue_pairs);
+  free_.reserve(queue_pairs);
+}
+
 QueuePair& SimVerbsFabric::create(SimVerbsDriver& driver, HostId host) {
   std::uint32_t index = 0;
   if (free_.empty()) {
@@ -62,6 +67,7 @@ void SimVerbsFabric::destroy(QueuePair& pair) {
   const std::uint32_t index = pair.index;
   pair.sends.clear(network_.pool());
   pair.receives.clear(network_.pool());
+  pair.data.clear(network_.pool());
   pair = QueuePair{};
   pair.generation = generation;
   free_.push_back(index);
@@ -140,7 +146,7 @@ void SimVerbsFabric::handle_setup(Kind kind, QueuePair& pair, std::uint64_t deta
     case Kind::kReady:
       if (pair.state != State::kAccepted) break;
       pair.state = State::kEstablished;
-      pair.data = {};
+      pair.data.clear(network_.pool());
       pair.driver->note_established(pair, {});
       break;
     case Kind::kReject:
@@ -148,7 +154,7 @@ void SimVerbsFabric::handle_setup(Kind kind, QueuePair& pair, std::uint64_t deta
       if (pair.state != State::kConnecting) break;
       pair.driver->note_rejected(
           pair, kind == Kind::kReject ? RejectKind::kByPeer : RejectKind::kNobodyListens,
-          kind == Kind::kReject ? pair.data : std::vector<std::byte>{});
+          kind == Kind::kReject ? pair.data.view() : std::span<const std::byte>{});
       finish(pair);
       break;
     case Kind::kDisconnect:
@@ -228,7 +234,7 @@ void SimVerbsFabric::request_arrives(QueuePair& active) {
   passive.remote = active.local;
   passive.peer = active.index;
   passive.peer_generation = active.generation;
-  passive.data = active.data;
+  passive.data.assign(network_.pool(), active.data.view());
   active.peer = passive.index;
   active.peer_generation = passive.generation;
   passive.driver->note_request(passive);
@@ -246,15 +252,17 @@ void SimVerbsFabric::answer_arrives(QueuePair& active) {
   const QueuePair* passive = peer_of(active);
   if (passive == nullptr) return;
   active.state = State::kEstablished;
-  active.data = {};
-  active.driver->note_established(active, passive->data);
+  active.data.clear(network_.pool());
+  active.driver->note_established(active, passive->data.view());
   const auto arrives = network_.transit(active.host, passive->host, 256);
   // A lost "ready" is made good by a repeated answer; here it is just late. Data may overtake it.
   schedule(arrives.value_or(network_.now() + shape_.connect_retry_after), Kind::kReady, *passive);
 }
 
 void SimVerbsFabric::reject(QueuePair& pair) {
-  if (QueuePair* active = peer_of(pair); active != nullptr) active->data = pair.data;
+  if (QueuePair* active = peer_of(pair); active != nullptr) {
+    active->data.assign(network_.pool(), pair.data.view());
+  }
   tell_peer(pair, Kind::kReject);
   if (pair.prepared) finish(pair);
 }

@@ -10,6 +10,7 @@
 
 #include "drivers/net/sim/event_loop.hpp"
 #include "drivers/net/sim/network.hpp"
+#include "drivers/net/sim/pooled_bytes.hpp"
 #include "drivers/net/sim/pooled_ring.hpp"
 #include "drivers/net/sim/shape.hpp"
 #include "drivers/net/sim/stable_array.hpp"
@@ -61,7 +62,7 @@ struct alignas(64) QueuePair {
   o2iblnd::Ipv4Endpoint local;
   o2iblnd::Ipv4Endpoint remote;
   // Private data of the request, the answer, the rejection; none once the connection is up.
-  std::vector<std::byte> data;
+  PooledBytes data;
 };
 
 class SimVerbsFabric final : private EventSink {
@@ -74,6 +75,9 @@ class SimVerbsFabric final : private EventSink {
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] const VerbsShape& shape() const { return shape_; }
   [[nodiscard]] std::size_t queue_pairs() const { return live_; }
+
+  // So that nothing is allocated until there are that many.
+  void reserve(std::size_t queue_pairs);
 
   // What follows is for SimVerbsDriver.
   [[nodiscard]] QueuePair& create(SimVerbsDriver& driver, HostId host);
