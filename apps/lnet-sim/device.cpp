@@ -29,6 +29,7 @@ std::unique_ptr<StreamLnd> Device::make_stream(const StreamLndConfig& config,
       stream_faults_ ? static_cast<socklnd::StreamEvents&>(*stream_faults_) : *lnd;
   stream_driver_ =
       std::make_unique<drivers::SimStreamDriver>(fabric, place.host, events, place.lcore);
+  stream_driver_->reserve(config.peers_max + config.incoming_max);
   if (stream_faults_) stream_faults_->attach(*stream_driver_);
   lnd->attach(stream_faults_ ? static_cast<socklnd::StreamDriver&>(*stream_faults_)
                              : *stream_driver_);
@@ -45,6 +46,7 @@ std::unique_ptr<RdmaLnd> Device::make_rdma(const RdmaLndConfig& config,
       verbs_faults_ ? static_cast<o2iblnd::VerbsEvents&>(*verbs_faults_) : *lnd;
   verbs_driver_ = std::make_unique<drivers::SimVerbsDriver>(fabric, place.host, *config.arenas,
                                                             events, place.lcore);
+  verbs_driver_->reserve(config.pairs_max);
   if (verbs_faults_) verbs_faults_->attach(*verbs_driver_);
   lnd->attach(verbs_faults_ ? static_cast<o2iblnd::VerbsDriver&>(*verbs_faults_) : *verbs_driver_);
   return lnd;

@@ -273,6 +273,17 @@ void Host::destroy() {
   slots_.reset();
 }
 
+bool Host::forget(const Host& peer) {
+  if (state_ != State::kUp || &peer == this) return false;
+  Coordinator& coordinator = node_->coordinator();
+  const PeerNi* const ni = coordinator.peers().find(peer.nids()[0]);
+  if (ni == nullptr || ni->peer.load() == nullptr) return false;
+  const Nid primary = ni->peer.load()->seen().primary;
+  const bool deleted = coordinator.delete_peer(primary, primary, true).has_value();
+  ring(0);
+  return deleted;
+}
+
 void Host::calm() {
   for (const auto& device : devices_)
     device->calm();

@@ -51,6 +51,8 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] bool quiet() const;  // nothing is under way or waits
   [[nodiscard]] bool gone() const;   // nothing is left
   void destroy();
+  // Deletes the peer while messages for it may be under way. False: it was not known.
+  bool forget(const Host& peer);
   // The devices have no more faults.
   void calm();
   // Leaves everything as it is for ever: after a violation nothing may be asserted on.

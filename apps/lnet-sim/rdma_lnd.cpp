@@ -24,7 +24,9 @@ RdmaLnd::RdmaLnd(const RdmaLndConfig& config, LndUpcalls& core)
              config.peers_max, config.pairs_max * kDepth, core),
       config_(config),
       slot_bytes_(static_cast<std::uint32_t>(sizeof(RdmaFrame)) + config.inline_bytes_max),
-      pairs_(config.pairs_max) {}
+      pairs_(config.pairs_max) {
+  owners_.reserve(config.pairs_max);
+}
 
 RdmaLnd::~RdmaLnd() = default;
 

@@ -165,19 +165,11 @@ void Site::on_event(std::uint64_t word) {
       return host.start();
     case Fault::kPart: return network_.block_both(host.id(), world_->hosts[b]->id());
     case Fault::kMeet: return network_.unblock_both(host.id(), world_->hosts[b]->id());
-    case Fault::kDeletePeer: return delete_peer(host, *world_->hosts[b]);
+    case Fault::kDeletePeer:
+      if (!world_->stopping && host.forget(*world_->hosts[b])) ++peers_deleted_;
+      return;
     case Fault::kLook: return look();
   }
-}
-
-void Site::delete_peer(Host& host, const Host& peer) {
-  if (host.state() != Host::State::kUp || world_->stopping || &host == &peer) return;
-  Coordinator& coordinator = host.node().coordinator();
-  const PeerNi* const ni = coordinator.peers().find(peer.nids()[0]);
-  if (ni == nullptr || ni->peer.load() == nullptr) return;
-  const Nid primary = ni->peer.load()->seen().primary;
-  if (coordinator.delete_peer(primary, primary, true)) ++peers_deleted_;
-  host.ring(0);
 }
 
 void Site::look() {

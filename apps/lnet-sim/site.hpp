@@ -53,7 +53,6 @@ class Site final : drivers::EventSink {
   void schedule(Instant when, Fault fault, std::uint32_t a, std::uint32_t b);
   void schedule_faults();
   void cut(std::uint32_t a, std::uint32_t b, bool apart);
-  void delete_peer(Host& host, const Host& peer);
   void look();
   [[nodiscard]] bool run_until(const std::function<bool()>& done, Duration limit);
   void heal();

@@ -31,7 +31,9 @@ StreamLnd::StreamLnd(const StreamLndConfig& config, LndUpcalls& core)
     : SimLnd({.name = "simtcp", .net_type = NetType::kTcp, .lnd_timeout = config.lnd_timeout},
              config.peers_max, config.incoming_max, core),
       config_(config),
-      incoming_(config.incoming_max) {}
+      incoming_(config.incoming_max) {
+  owners_.reserve(config.peers_max + config.incoming_max);
+}
 
 StreamLnd::~StreamLnd() = default;
 

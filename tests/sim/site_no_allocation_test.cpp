@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whole sites at work, and nobody asks the heap for anything: not for peers that come and go, not
+// for messages that are parked, dropped or timed out. From the start of the nodes: what the core
+// and the LNDs need they have by then.
+#include <gtest/gtest.h>
+
+#include "apps/lnet-sim/site.hpp"
+#include "tests/unit/drivers/counting_new.hpp"
+
+namespace plnet::sim {
+namespace {
+
+using testrig::heap_calls_of;
+using testrig::HeapCalls;
+
+constexpr unsigned kRounds = 4;
+// Of the simulated network, which would otherwise grow with what it has to carry.
+constexpr std::size_t kConnections = 256;
+constexpr std::size_t kBytesUnderWay = std::size_t{16} << 20U;
+// Longer than a transaction, so that those of a round end in it.
+constexpr Duration kApart = std::chrono::milliseconds(1500);
+constexpr Duration kTogether = std::chrono::milliseconds(1500);
+
+SiteConfig busy_site(NetKind kind) {
+  SiteConfig site;
+  site.nodes = 4;
+  site.shards = {2, 1};
+  site.nets = {{.kind = kind}};
+  site.lazy_memory = false;
+  site.transaction_timeout_s = 1;
+  site.lnd_timeout_s = 1;
+  site.traffic.operations = 1'000'000;
+  site.traffic.window = 16;
+  site.traffic.size_max = 9000;
+  site.traffic.pause = std::chrono::milliseconds(2);
+  site.traffic.unlink_percent = 20;
+  return site;
+}
+
+// Peers are forgotten and met again; a pair of nodes loses sight of each other for a while.
+HeapCalls round(Site& site, unsigned number, std::uint64_t& forgotten) {
+  World& world = site.world();
+  const std::size_t nodes = world.hosts.size();
+  Host& host = *world.hosts[number % nodes];
+  Host& other = *world.hosts[(number + 1) % nodes];
+  world.network.block_both(host.id(), other.id());
+  HeapCalls calls = heap_calls_of([&] { site.run_for(kApart); });
+  world.network.unblock_both(host.id(), other.id());
+  for (std::size_t i = 2; i < nodes; ++i)
+    forgotten += host.forget(*world.hosts[(number + i) % nodes]) ? 1 : 0;
+  const HeapCalls after = heap_calls_of([&] { site.run_for(kTogether); });
+  calls.news += after.news;
+  calls.deletes += after.deletes;
+  return calls;
+}
+
+class SiteNoAllocation : public testing::TestWithParam<NetKind> {};
+
+TEST_P(SiteNoAllocation, MessagesCostTheHeapNothing) {
+  Site site(busy_site(GetParam()));
+  site.world().network.pool().reserve(kBytesUnderWay);
+  site.world().streams.reserve(kConnections);
+  site.world().verbs.reserve(kConnections);
+  site.start();
+  std::uint64_t forgotten = 0;
+  for (unsigned i = 0; i < kRounds; ++i) {
+    const HeapCalls calls = round(site, i, forgotten);
+    EXPECT_EQ(calls.news, 0U) << "in round " << i;
+    // The first turns end the life of views that the start itself has replaced.
+    EXPECT_LE(calls.deletes, i == 0 ? site.world().hosts.size() : 0) << "in round " << i;
+  }
+  const SiteReport report = site.report();
+  EXPECT_EQ(report.violation, "");
+  EXPECT_GT(report.wire.offered, 5000U);
+  EXPECT_GT(report.wire.parked, 0U);
+  EXPECT_GT(report.operations.failed, 0U) << "some timed out";
+  EXPECT_GT(report.connections_lost, 0U);
+  EXPECT_GT(forgotten, 0U) << "peers were met anew";
+  std::uint64_t dropped = 0;
+  for (const auto& [name, count] : report.causes)
+    dropped += name.starts_with("dropped") ? count : 0;
+  EXPECT_GT(dropped, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kind, SiteNoAllocation, testing::Values(NetKind::kStream, NetKind::kRdma),
+                         [](const auto& kind) {
+                           return kind.param == NetKind::kStream ? "Stream" : "Rdma";
+                         });
+
+}  // namespace
+}  // namespace plnet::sim
