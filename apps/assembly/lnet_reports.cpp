@@ -169,9 +169,9 @@ using PeersJobRef = std::shared_ptr<PeersJob>;
 PeerNiReport report_of(const lnet::PeerNi& ni, const lnet::LocalView& local) {
   PeerNiReport report;
   report.nid = ni.nid;
-  report.max_ni_tx_credits = ni.tx_credits_max;
+  report.max_ni_tx_credits = ni.tx_credits_max.get();
   report.available_tx_credits = ni.tx_credits.get();
-  report.min_tx_credits = ni.tx_credits_max;
+  report.min_tx_credits = ni.tx_credits_max.get();
   report.tx_q_num_of_buf = ni.queued_bytes.get();
   report.refcount = 1;
   report.policy.nid_priority = ni.priority.get();
@@ -179,7 +179,7 @@ PeerNiReport report_of(const lnet::PeerNi& ni, const lnet::LocalView& local) {
   // lustre-release lnet/include/lnet/lib-lnet.h: lnet_peer_buffer_credits()
   const lnet::Net* const net = local.net(ni.net);
   const std::int32_t asked = net == nullptr ? 0 : net->nis.front()->tunables.peer_buffer_credits;
-  report.available_rtr_credits = asked > 0 ? asked : ni.tx_credits_max;
+  report.available_rtr_credits = asked > 0 ? asked : ni.tx_credits_max.get();
   report.min_rtr_credits = report.available_rtr_credits;
   return report;
 }

@@ -13,7 +13,7 @@ PeerPort* PeerPorts::make(PeerNi& peer_ni) {
   port->links = nullptr;
   port->queued_bytes = port->outstanding = port->waiting_count = 0;
   port->releasing = false;
-  port->tx_credits = port->tx_credits_max = port->tx_credits_min = peer_ni.tx_credits_max;
+  port->tx_credits = port->tx_credits_max = port->tx_credits_min = peer_ni.tx_credits_max.get();
   port->traffic.reset();
   port->failures.reset();
   of_[peer_ni.number] = port;
@@ -47,9 +47,18 @@ void PeerPorts::give_back(LndLink& link) {
   links_.give(&link);
 }
 
+// lustre-release lnet/lnet/peer.c: lnet_peer_net_added(), which would forget what is under way
+void PeerPort::change_credits() {
+  const std::int32_t fresh = peer_ni->tx_credits_max.get();
+  tx_credits += fresh - tx_credits_max;
+  tx_credits_max = fresh;
+  tx_credits_min = tx_credits;
+}
+
 void PeerPorts::give_back(PeerPort& port) {
   PLNET_CHECK(port.links == nullptr && port.waiting.empty() && port.outstanding == 0,
               "a port is given back when nothing uses it");
+  if (port.linked()) port.unlink();
   of_[port.peer_ni->number] = nullptr;
   port.peer_ni = nullptr;
   ports_.give(&port);

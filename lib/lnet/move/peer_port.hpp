@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/move/parcel.hpp"
@@ -27,7 +28,8 @@ struct LndLink {
   bool releasing = false;
 };
 
-struct alignas(kNoSharing) PeerPort {
+// In a list of the sender's while something waits.
+struct alignas(kNoSharing) PeerPort : ListNode<> {
   PeerNi* peer_ni = nullptr;
   LndLink* links = nullptr;
 
@@ -44,6 +46,13 @@ struct alignas(kNoSharing) PeerPort {
 
   Traffic traffic;
   Failures failures;
+
+  // The home's, before it looks at credits: its network may have come with others than before.
+  void follow_credits() {
+    if (peer_ni->tx_credits_max.get() != tx_credits_max) [[unlikely]]
+      change_credits();
+  }
+  void change_credits();
 
   // The lines that a message to it looks at.
   void prefetch() const {

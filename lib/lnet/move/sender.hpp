@@ -97,6 +97,7 @@ class Sender {
   ShardCore& core_;
   Receiver* receiver_ = nullptr;
   IntrusiveList<Parcel> made_;         // not yet sent off
+  IntrusiveList<PeerPort> queued_;     // something waits there, or did until lately
   IntrusiveList<Parcel> answers_;      // receives whose answer waits for a message
   IntrusiveList<Parcel> quarantined_;  // messages whose memory a peer may still reach
 };

@@ -6,6 +6,11 @@
 
 namespace plnet::lnet {
 
+namespace {
+// The LND has written it where it belongs: no message came, but it was received.
+constexpr auto kPlacedReply = LnetTraffic::Id::kReceivedReply;
+}  // namespace
+
 void Sender::to_home(Message& message) {
   if (message.hop == nullptr) return at_lane(message);  // loopback: no credits, no home
   const ShardId home = message.hop->home;
@@ -20,6 +25,7 @@ void Sender::at_home(Message& message) {
   if (peer == nullptr) return fail(message, Errc::kNoMemory, Health::kLocalDropped);
   if (peer->releasing) return fail_released(message);
   if (!still_wanted(message)) return home_to_originator(message);
+  peer->follow_credits();
   message.has_peer_credit = true;
   ++peer->outstanding;
   peer->queued_bytes += message.queue_bytes();
@@ -29,6 +35,7 @@ void Sender::at_home(Message& message) {
   if (peer->tx_credits >= 0) return to_lane(message);
   peer->waiting.push_back(message);
   ++peer->waiting_count;
+  if (!peer->linked()) queued_.push_back(*peer);
   core_.sweep_wanted = true;
 }
 
@@ -125,6 +132,7 @@ void Sender::on_sent(NiPort& port, const Completion& completion) {
 void Sender::settle_ni(NiPort& port, Message& message) {
   const bool sent = message.result.status.has_value();
   if (sent) port.traffic.add(traffic_id(TrafficWay::kSent, message.header.type));
+  if (sent && message.result.reply_placed) port.traffic.add(kPlacedReply);
   core_.judge_sent(port.ni(), message);
   for (Message* next = port.return_credit(message); next != nullptr;) {
     if (still_wanted(*next)) return hand_over(port, *next);
@@ -144,6 +152,7 @@ void Sender::end_at_home(Message& message) {
   if (peer != nullptr) {
     if (message.result.status) {
       peer->traffic.add(traffic_id(TrafficWay::kSent, message.header.type));
+      if (message.result.reply_placed) peer->traffic.add(kPlacedReply);
     }
     if (message.has_peer_credit) {
       take_back_credit(*peer, message);
@@ -163,6 +172,7 @@ void Sender::take_back_credit(PeerPort& peer, Message& message) {
 // As many wait as there are credits owed. A message may fail on its way from here, which brings its
 // credit back and us here again: only the outermost call works through the queue.
 void Sender::start_waiting(PeerPort& peer) {
+  peer.follow_credits();
   if (!peer.starting) {
     peer.starting = true;
     while (peer.waiting_count > 0 &&
@@ -215,14 +225,18 @@ void Sender::remove(PeerPort& peer, Message& message) {
 // Queues are in order of deadline, but for messages of different networks' timeouts: a head that
 // may stay shields what is behind it until it goes.
 void Sender::expire(Instant now) {
-  core_.peers.for_each([&](PeerPort& peer) {
+  queued_.for_each([&](PeerPort& peer) {
     while (auto* const head = static_cast<Message*>(peer.waiting.front())) {
       if (head->deadline >= now) break;
       drop_late(*head);
       remove(peer, *head);
     }
-    if (!peer.waiting.empty()) core_.sweep_wanted = true;
-    publish(peer);
+    start_waiting(peer);  // there may be more credits than there were
+    if (peer.waiting.empty()) {
+      peer.unlink();
+    } else {
+      core_.sweep_wanted = true;
+    }
   });
 }
 
@@ -236,7 +250,7 @@ void Sender::fail_waiting(PeerPort& peer, Errc cause) {
 }
 
 void Sender::fail_waiting(const Ni& ni, Errc cause) {
-  core_.peers.for_each([&](PeerPort& peer) {
+  queued_.for_each([&](PeerPort& peer) {
     peer.waiting.for_each([&](Parcel& parcel) {
       auto& message = static_cast<Message&>(parcel);
       if (message.ni != &ni) return;

@@ -53,7 +53,8 @@ struct alignas(kCacheLine) PeerNi {
   NetId net = 0;
   ShardId home = 0;  // stored, never recomputed
   std::uint16_t cpt = 0;
-  std::int32_t tx_credits_max = 0;  // of its net when it was made; none on networks not ours
+  // Of its net; none on networks not ours. The coordinator's, when a network comes.
+  Relaxed<std::int32_t> tx_credits_max{0};
   // Discovery may hand it to another peer.
   std::atomic<Peer*> peer{nullptr};
   // A peer that is not multi-rail is always sent to from one NI: recorded with the first request.
@@ -103,6 +104,8 @@ struct alignas(kCacheLine) Peer {
   Relaxed<std::uint32_t> state{0};  // PeerState
   // Its view lists one NI: spares the selection of a path the look at it.
   Relaxed<bool> single{false};
+  // As a gateway: its last check did not fail, or a message has come through it since.
+  Relaxed<bool> alive{true};
 
   void publish(const PeerView& fresh) {
     view.store(&fresh, std::memory_order_release);

@@ -54,7 +54,7 @@ void PeerDirectory::net_added(NetId id) {
   table_.for_each([&](const Nid& nid, PeerNi* ni) {
     if (nid.net() != id) return;
     const std::int32_t credits = net->nis.front()->tunables.peer_credits;
-    std::atomic_ref(ni->tx_credits_max).store(credits, std::memory_order_relaxed);
+    ni->tx_credits_max.set(credits);
     ni->tx_credits.set(credits);
   });
 }
@@ -168,6 +168,7 @@ PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
   PeerRecord* peer = peers_.take();
   peer->number = peers_.index_of(peer);
   peer->state.set(0);
+  peer->alive.set(true);
   if (nid.is_loopback()) peer->add_state(kPeerNoDiscovery);
   peer->primary = nid;
   peer->view_class = view_class;
@@ -202,8 +203,8 @@ PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
   ni->health.set(kHealthMax);
   ni->status.set(kNiUp);
   ni->priority.set(kPriorityLowest);
-  ni->tx_credits_max = net == nullptr ? 0 : net->nis.front()->tunables.peer_credits;
-  ni->tx_credits.set(ni->tx_credits_max);
+  ni->tx_credits_max.set(net == nullptr ? 0 : net->nis.front()->tunables.peer_credits);
+  ni->tx_credits.set(ni->tx_credits_max.get());
   ni->queued_bytes.set(0);
   ni->last_alive_ns.set(INT64_MIN);
   ni->preferred_ni.set(nullptr);

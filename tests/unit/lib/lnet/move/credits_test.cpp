@@ -358,5 +358,59 @@ TEST(Exhaustion, WithoutAPortOrLinkTheNextPeerIsRefused) {
   rig.expect_conserved();
 }
 
+// The network has gone and come back with other tunables.
+void come_back_with(HeldNode& rig, std::int32_t peer_credits) {
+  rig.node.ni(1).tunables.peer_credits = peer_credits;
+  rig.node.directory().net_added(HeldNode::nid(1).net());
+}
+
+TEST(Credits, MoreOfThemLetGoOfWhatWaited) {
+  HeldNode rig({.tunables = {.peer_credits = 1}});
+  Recorder user;
+  const MdHandle md = rig.bind(user);
+  for (std::uint64_t bits = 0; bits < 5; ++bits)
+    ASSERT_TRUE(rig.put(md, 9, bits));
+  rig.settle();
+  HeldLnd& lnd = *rig.lnds[0];
+  ASSERT_EQ(lnd.held.size(), 1U);
+  come_back_with(rig, 3);
+  rig.pass(std::chrono::seconds(2));
+  EXPECT_EQ(lnd.held.size(), 3U) << "though nothing has ended";
+  EXPECT_EQ(rig.peer_port(9).tx_credits, -2);
+  EXPECT_EQ(rig.peer_port(9).tx_credits_max, 3);
+  while (!lnd.held.empty()) {
+    lnd.end(0);
+    rig.settle();
+  }
+  EXPECT_EQ(user.count(EventKind::kSend), 5U);
+  rig.expect_conserved();
+}
+
+TEST(Credits, FewerOfThemHoldBackWhatComesNext) {
+  HeldNode rig({.tunables = {.peer_credits = 3}});
+  Recorder user;
+  const MdHandle md = rig.bind(user);
+  ASSERT_TRUE(rig.put(md, 9, 0));
+  ASSERT_TRUE(rig.put(md, 9, 1));
+  rig.settle();
+  HeldLnd& lnd = *rig.lnds[0];
+  ASSERT_EQ(lnd.held.size(), 2U);
+  come_back_with(rig, 1);
+  ASSERT_TRUE(rig.put(md, 9, 2));
+  rig.settle();
+  EXPECT_EQ(lnd.held.size(), 2U) << "two are over the one there is";
+  lnd.end(0);
+  rig.settle();
+  EXPECT_EQ(lnd.held.size(), 1U);
+  lnd.end(0);
+  rig.settle();
+  ASSERT_EQ(lnd.held.size(), 1U);
+  EXPECT_EQ(lnd.bits(0), 2U);
+  lnd.end(0);
+  rig.settle();
+  EXPECT_EQ(rig.peer_port(9).tx_credits_max, 1);
+  rig.expect_conserved();
+}
+
 }  // namespace
 }  // namespace plnet::lnet

@@ -170,6 +170,13 @@ TEST_P(Operations, AGetBringsWhatTheTargetHas) {
       EXPECT_EQ(site.sum(1, Statistic::kSendCount), open ? 0U : 1U) << "the REPLY";
       EXPECT_EQ(site.traffic(1, LnetTraffic::Id::kReceivedGet), 1U);
       EXPECT_EQ(site.traffic(1, LnetTraffic::Id::kSentReply), open ? 0U : 1U);
+      EXPECT_EQ(site.traffic(0, LnetTraffic::Id::kReceivedReply), 1U) << "placed or not";
+      std::uint64_t from_peer = 0;
+      for (unsigned i = 0; i < GetParam().shards; ++i) {
+        const PeerPort* const port = site.port(0, 1, static_cast<ShardId>(i));
+        from_peer += port == nullptr ? 0 : port->traffic.get(LnetTraffic::Id::kReceivedReply);
+      }
+      EXPECT_EQ(from_peer, 1U);
     });
   }
 }
