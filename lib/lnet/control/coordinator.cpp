@@ -200,6 +200,12 @@ void Coordinator::set_ni_status(Ni& ni, std::uint32_t status, bool push) {
   if (ping_target_.set_status(ni.nid, status) && push) discovery_.push_to_all(true);
 }
 
+void Coordinator::tell_of_revived() {
+  for (Ni* const ni : networks_.view().nis) {
+    if (ni->revived.exchange(false) && !ni->fatal.get()) set_ni_status(*ni, kNiUp, true);
+  }
+}
+
 // Peers and parameters.
 
 PeerResult<void> Coordinator::add_peer(const Nid& primary, const Nid& nid, bool multi_rail,
@@ -235,6 +241,8 @@ void Coordinator::set_discovery(bool on) {
 }
 
 void Coordinator::set_routing(bool on, bool push) {
+  const RoutingState state = on ? RoutingState::kEnabled : RoutingState::kDisabled;
+  parameters_.routing.set(static_cast<std::int32_t>(state));
   if (ping_target_.set_routing(on) && push) discovery_.push_to_all(true);
 }
 

@@ -49,4 +49,10 @@ HeaderRuling rule_on_header(const RxOffer& offer, const Ni& ours, const LocalVie
   return rule_on_destination(offer, ours, local, routing);
 }
 
+bool is_ping_of_another(const MessageHeader& header, const LocalView& local) {
+  return header.type == MessageType::kGet && header.payload_length == 0 &&
+         portal_of(header) == kPingPortal && header.source.is_well_formed() &&
+         local.ni(header.source) == nullptr;
+}
+
 }  // namespace plnet::lnet

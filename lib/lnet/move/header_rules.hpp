@@ -26,4 +26,8 @@ struct HeaderRuling {
 [[nodiscard]] HeaderRuling rule_on_header(const RxOffer& offer, const Ni& ours,
                                           const LocalView& local, bool routing);
 
+// A ping or discovery of another node, for whomever: to a router its network is alive. Of what
+// passed the rules about types and lengths.
+[[nodiscard]] bool is_ping_of_another(const MessageHeader& header, const LocalView& local);
+
 }  // namespace plnet::lnet

@@ -5,11 +5,18 @@
 #include <algorithm>
 
 #include "lib/lnet/move/sender.hpp"
+#include "lib/lnet/paths/route_aliveness.hpp"
 
 namespace plnet::lnet {
 
+namespace {
+constexpr std::int64_t kPingedStep = 1'000'000'000;  // written no more often
+}
+
 RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
   const HeaderRuling ruling = rule_on_header(offer, port.ni(), core_.local(), false);
+  if (core_.shared.parameters.routes()) [[unlikely]]
+    hear_ping(port, offer);
   if (ruling.verdict != HeaderVerdict::kForUs) return refuse(port, offer, ruling);
   if (port.closing()) return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedShutdown});
   if (core_.faults.rules() != nullptr) [[unlikely]] {
@@ -30,6 +37,17 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
     give_back(*receive);
   }
   return *decision;
+}
+
+// lustre-release lnet/lnet/lib-move.c: lnet_parse(); to the second, as there.
+void Receiver::hear_ping(NiPort& port, const RxOffer& offer) {
+  if (!is_ping_of_another(offer.header, core_.local())) return;
+  Ni& ni = port.ni();
+  const std::int64_t now_ns = core_.now.time_since_epoch().count();
+  if (ni.pinged_ns.get() <= now_ns - kPingedStep) ni.pinged_ns.set(now_ns);
+  if (ni.status.get() == kNiUp || ni.revived.exchange(true)) return;
+  core_.shared.ni_revived.store(true, std::memory_order_release);
+  core_.shared.doorbells[core_.shared.coordinator]->ring();
 }
 
 RxDecision Receiver::refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling) {
@@ -99,23 +117,34 @@ Receiver::Decision Receiver::meet_sender(Receive& receive) {
   return begin(receive);
 }
 
-// Came through a gateway by which this node would not answer (lustre-release
-// lnet/lnet/lib-move.c: lnet_parse()).
-bool Receiver::came_asymmetrically(const Receive& receive) const {
-  if (core_.shared.parameters.drop_asym_route.get() == 0 || receive.peer == nullptr) return false;
+// A message that came through a gateway: of one thought dead it is a sign of life; and it may be
+// that this node would not answer by it (lustre-release lnet/lnet/lib-move.c: lnet_parse()).
+bool Receiver::came_by_a_good_way(const Receive& receive) const {
+  const Parameters& parameters = core_.shared.parameters;
+  Peer* const gateway = receive.peer->peer_ni->peer.load(std::memory_order_acquire);
+  const bool asked = parameters.drop_asym_route.get() != 0;
+  const bool dead = gateway != nullptr && !gateway->alive.get();
+  if (!asked && !dead) return true;
   const NetId source_net = receive.header.source.net();
-  if (source_net == receive.from.net()) return false;
   const RemoteNet* const net = core_.routes().net(source_net);
-  if (net == nullptr) return true;
-  const Peer* const gateway = receive.peer->peer_ni->peer.load(std::memory_order_acquire);
-  return std::ranges::none_of(net->routes, [&](const Route* route) {
+  const auto is_through_it = [&](const Route* route) {
     return route->gateway.load(std::memory_order_acquire) == gateway;
-  });
+  };
+  const bool answers = net != nullptr && std::ranges::any_of(net->routes, is_through_it);
+  if (asked && !answers) return false;
+  if (dead) {
+    const bool undiscovered =
+        parameters.discovery.get() == 0 || !gateway->multi_rail() || gateway->is(kPeerNoDiscovery);
+    revive_gateway(*gateway, core_.routes(),
+                   {.net = source_net, .discovery_disabled = undiscovered});
+  }
+  return true;
 }
 
 Receiver::Decision Receiver::begin(Receive& receive) {
   const MessageHeader& header = receive.header;
-  if (came_asymmetrically(receive)) {
+  const bool came_directly = receive.peer == nullptr || header.source.net() == receive.from.net();
+  if (!came_directly && !came_by_a_good_way(receive)) [[unlikely]] {
     receive.cause = Cause::kDroppedAsymRoute;
     return drop(receive);
   }

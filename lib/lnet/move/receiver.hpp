@@ -45,13 +45,14 @@ class Receiver {
 
  private:
   [[nodiscard]] RxDecision refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling);
+  void hear_ping(NiPort& port, const RxOffer& offer);
   Receive* make(NiPort& port, const RxOffer& offer);
   void give_back(Receive& receive);
 
   // Where it arrived. Each returns the decision, or nothing if it has to be waited for.
   using Decision = std::optional<RxDecision>;
   Decision meet_sender(Receive& receive);
-  [[nodiscard]] bool came_asymmetrically(const Receive& receive) const;
+  [[nodiscard]] bool came_by_a_good_way(const Receive& receive) const;
   Decision begin(Receive& receive);
   Decision find_match(Receive& receive);
   Decision ask_owner(Receive& receive);

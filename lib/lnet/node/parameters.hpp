@@ -13,6 +13,15 @@ namespace plnet::lnet {
 
 enum class ResponseTracking : std::int32_t { kInternalOnly = 0, kGets = 1, kPuts = 2, kAll = 3 };
 
+// As `lnetctl routing show` prints it (lustre-release lnet/include/lnet/lib-types.h). All but
+// disabled forward.
+enum class RoutingState : std::int32_t {
+  kDisabled = 0,
+  kEnabled = 1,
+  kStopping = 2,
+  kStarting = 3,
+};
+
 struct Parameters {
   Relaxed<std::int32_t> numa_range{0};
   Relaxed<std::int32_t> max_interfaces{200};
@@ -28,8 +37,10 @@ struct Parameters {
   Relaxed<std::int32_t> max_recovery_ping_interval_s{900};
   Relaxed<std::int32_t> lock_primary_nid{1};
   Relaxed<std::int32_t> peer_buffer_credits{0};
+  Relaxed<std::int32_t> routing{0};       // RoutingState
   Relaxed<std::int32_t> portal_rotor{3};  // 0 off, 1 on, 2 round robin, 3 hash; routed messages
 
+  [[nodiscard]] bool routes() const { return routing.get() != 0; }
   // lustre-release lnet/lnet/api-ni.c: lnet_set_lnd_timeout()
   [[nodiscard]] std::int32_t lnd_timeout_s() const {
     const std::int32_t timeout = (transaction_timeout_s.get() - 1) / (retry_count.get() + 1);

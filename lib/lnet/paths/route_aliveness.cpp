@@ -26,6 +26,26 @@ bool is_route_alive(const Route& route, const GatewayEvidence& evidence) {
   return gateway.is(kPeerRouterEnabled);
 }
 
+void revive_gateway(Peer& gateway, const RouteView& routes, const GatewaySign& sign) {
+  gateway.alive.set(true);
+  const PeerView& seen = gateway.seen();
+  if (const PeerNetView* const net = seen.net(sign.net)) {
+    for (PeerNi* const ni : seen.on(*net))
+      ni->status.set(kNiUp);
+  }
+  const GatewayEvidence evidence{.avoid_asym_router_failure = sign.avoid_asym_router_failure};
+  for (const RemoteNet& net : routes.nets()) {
+    for (Route* const route : net.routes) {
+      if (route->gateway.load(std::memory_order_acquire) != &gateway) continue;
+      if (!sign.discovery_disabled) {
+        route->alive.set(is_route_alive(*route, evidence));
+      } else if (net.id == sign.net) {
+        route->alive.set(true);
+      }
+    }
+  }
+}
+
 ReplyVerdict judge_reply(const Route& route, const PingView& reply,
                          bool avoid_asym_router_failure) {
   ReplyVerdict verdict{.alive = false, .single_hop = route.single_hop.get()};

@@ -33,4 +33,13 @@ struct ReplyVerdict {
 [[nodiscard]] ReplyVerdict judge_reply(const Route& route, const PingView& reply,
                                        bool avoid_asym_router_failure);
 
+// A message from `net` has come through a gateway that was thought dead: it is alive, and so are
+// its NIs there. Any shard. lustre-release lnet/lnet/lib-move.c: lnet_parse()
+struct GatewaySign {
+  NetId net = 0;
+  bool discovery_disabled = false;  // here or there: then only its routes to that net are known of
+  bool avoid_asym_router_failure = true;
+};
+void revive_gateway(Peer& gateway, const RouteView& routes, const GatewaySign& sign);
+
 }  // namespace plnet::lnet

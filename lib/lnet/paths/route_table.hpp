@@ -38,7 +38,8 @@ struct Route {
   std::uint32_t number = 0;  // dense over the node; index of tables beside this one
   std::atomic<Peer*> gateway{nullptr};
 
-  // Views, written by the coordinator. Whether it may be used: route_aliveness.hpp.
+  // Views, written by the coordinator; `alive` also by who hears of a dead gateway. Whether it may
+  // be used: route_aliveness.hpp.
   Relaxed<bool> alive{true};
   Relaxed<bool> single_hop{false};  // the gateway itself is on the net
 

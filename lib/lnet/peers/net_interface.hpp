@@ -56,6 +56,10 @@ struct alignas(kNoSharing) Ni {
   Relaxed<bool> fatal{false};    // the device says so
   Relaxed<std::uint32_t> status{kNiUp};
   Relaxed<std::uint32_t> priority{kPriorityLowest};
+  // Of a node that routes: when somebody else's ping last came in here, whoever it was for. Its
+  // network was alive when the latest of its NIs was. Who receives it.
+  Relaxed<std::int64_t> pinged_ns{INT64_MIN};
+  Relaxed<bool> revived{false};  // such a ping found it down: the coordinator's to tell
   // What each shard that serves it has left; written by that shard.
   struct alignas(kCacheLine) CreditView {
     Relaxed<std::int32_t> tx_credits;

@@ -221,6 +221,32 @@ TEST_F(CoordinatorTest, RoutingShowsInThePingBuffer) {
   EXPECT_TRUE(b_.peer(kFirst)->is(kPeerRouterEnabled));
 }
 
+TEST_F(CoordinatorTest, AnInterfaceThatWasHeardOfIsUpAgainForAllPeers) {
+  TestParcel parcel;
+  a_.make_peer(kSecond);
+  b_.send(parcel, kFirst);
+  settle();
+  Ni& ni = *a_.coordinator.local().nis.front();
+  a_.coordinator.set_ni_status(ni, kNiDown, true);
+  settle();
+  const PeerNi& seen = *b_.coordinator.peers().find(kFirst);
+  ASSERT_EQ(seen.status.get(), kNiDown);
+  a_.coordinator.tell_of_revived();
+  settle();
+  EXPECT_EQ(seen.status.get(), kNiDown) << "nobody has heard of it";
+  ni.fatal.set(true);
+  ni.revived.set(true);
+  a_.coordinator.tell_of_revived();
+  EXPECT_EQ(ni.status.get(), kNiDown) << "its device knows better";
+  ni.fatal.set(false);
+  ni.revived.set(true);
+  a_.coordinator.tell_of_revived();
+  settle();
+  EXPECT_EQ(ni.status.get(), kNiUp);
+  EXPECT_FALSE(ni.revived.get());
+  EXPECT_EQ(seen.status.get(), kNiUp);
+}
+
 TEST_F(CoordinatorTest, WithNothingToDoItNeedsNoTime) {
   settle();
   EXPECT_EQ(a_.coordinator.next_deadline(network_.now()), Instant::max());

@@ -40,5 +40,99 @@ TEST(Arrival, ThroughAnyGatewayIsWelcomeOtherwise) {
   EXPECT_EQ(rig.cause(Cause::kDroppedAsymRoute), 0U);
 }
 
+RxDecision offer_ping(HeldNode& rig, const Nid& source, const Nid& destination) {
+  MessageHeader header{.destination = destination, .source = source, .type = MessageType::kGet};
+  header.set_area(GetArea{.portal = kPingPortal});
+  return rig.port().on_header({.header = header, .from = HeldNode::nid(2), .rx = {1, 1}});
+}
+
+TEST(Arrival, OfAPingShowsARouterThatItsNetworkIsAlive) {
+  HeldNode rig({});
+  rig.node.add_peer(HeldNode::nid(2), ShardId{0});
+  rig.settle();
+  Ni& ni = rig.node.ni(1);
+  const Nid elsewhere = Nid::of(NetType::kO2ib, 0, 9);
+  (void)offer_ping(rig, HeldNode::nid(2), elsewhere);
+  EXPECT_EQ(ni.pinged_ns.get(), INT64_MIN) << "it does not route";
+  rig.node.shared().parameters.routing.set(static_cast<std::int32_t>(RoutingState::kStarting));
+  (void)offer_ping(rig, HeldNode::nid(1), elsewhere);
+  EXPECT_EQ(ni.pinged_ns.get(), INT64_MIN) << "from itself";
+  (void)offer_ping(rig, HeldNode::nid(2), elsewhere);
+  EXPECT_EQ(ni.pinged_ns.get(), rig.now.time_since_epoch().count());
+  EXPECT_FALSE(ni.revived.get()) << "it was up";
+  EXPECT_FALSE(rig.node.shared().ni_revived.load());
+}
+
+TEST(Arrival, OfAPingWakesANetworkThatWasDown) {
+  HeldNode rig({});
+  rig.node.add_peer(HeldNode::nid(2), ShardId{0});
+  rig.settle();
+  rig.node.shared().parameters.routing.set(static_cast<std::int32_t>(RoutingState::kEnabled));
+  rig.node.ni(1).status.set(kNiDown);
+  (void)offer_ping(rig, HeldNode::nid(2), HeldNode::nid(1));
+  EXPECT_TRUE(rig.node.ni(1).revived.get());
+  EXPECT_TRUE(rig.node.shared().ni_revived.load());
+}
+
+// A gateway to the network that offer_from_elsewhere() comes from.
+struct Gateway {
+  explicit Gateway(HeldNode& rig) : peer_ni(rig.node.add_peer(HeldNode::nid(2), ShardId{0})) {
+    auto& directory = rig.node.directory();
+    PeerRecord& record = PeerDirectory::peer_of(record_of(peer_ni));
+    record.add_state(kPeerMultiRail | kPeerRouterEnabled);
+    EXPECT_TRUE(directory.attach(record, Nid::of(NetType::kO2ib, 0, 2)).has_value());
+    directory.commit();
+    peer = peer_ni.peer.load();
+    far = directory.find(Nid::of(NetType::kO2ib, 0, 2));
+    far->status.set(kNiDown);
+    peer->alive.set(false);
+    routes.push_back(std::make_unique<Route>());
+    routes[0]->spec = {.net = make_net(NetType::kO2ib), .gateway = HeldNode::nid(2), .hops = 1};
+    routes[0]->gateway.store(peer);
+    routes[0]->alive.set(false);
+    view = RouteView(routes);
+    rig.node.shared().routes.store(&view);
+  }
+
+  PeerNi& peer_ni;
+  Peer* peer = nullptr;
+  PeerNi* far = nullptr;
+  std::vector<std::unique_ptr<Route>> routes;
+  RouteView view;
+};
+
+TEST(Arrival, ThroughADeadGatewayRevivesIt) {
+  HeldNode rig({});
+  Gateway gateway(rig);
+  Deaf handler;
+  (void)rig.attach(handler);
+  EXPECT_EQ(offer_from_elsewhere(rig, {1, 1}).verdict, RxVerdict::kReceive);
+  EXPECT_TRUE(gateway.peer->alive.get());
+  EXPECT_EQ(gateway.far->status.get(), kNiUp);
+  EXPECT_TRUE(gateway.routes[0]->alive.get());
+  rig.port().on_received({1, 1}, {}, Health::kOk);
+}
+
+TEST(Arrival, FromADeadGatewayItselfIsNoSignOfItsRoutes) {
+  HeldNode rig({});
+  Gateway gateway(rig);
+  Deaf handler;
+  (void)rig.attach(handler);
+  EXPECT_EQ(rig.offer_put(2, {1, 1}).verdict, RxVerdict::kReceive);
+  EXPECT_FALSE(gateway.peer->alive.get());
+  EXPECT_FALSE(gateway.routes[0]->alive.get());
+  rig.port().on_received({1, 1}, {}, Health::kOk);
+}
+
+TEST(Arrival, ThroughADeadGatewayThatIsNoneOfOursRevivesNothingIfAsked) {
+  HeldNode rig({});
+  Gateway gateway(rig);
+  const RouteView none;
+  rig.node.shared().routes.store(&none);
+  rig.node.shared().parameters.drop_asym_route.set(1);
+  EXPECT_EQ(offer_from_elsewhere(rig, {1, 1}).verdict, RxVerdict::kDrop);
+  EXPECT_FALSE(gateway.peer->alive.get());
+}
+
 }  // namespace
 }  // namespace plnet::lnet

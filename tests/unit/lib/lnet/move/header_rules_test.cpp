@@ -120,5 +120,24 @@ TEST_F(HeaderRules, ASenderThatNobodyCanBeIsRefused) {
   expect(HeaderVerdict::kReject, Cause::kRejectedNid);
 }
 
+TEST_F(HeaderRules, APingOfAnotherIsAGetOnThePingPortalFromNoNidOfOurs) {
+  header.type = MessageType::kGet;
+  header.set_area(GetArea{.portal = kPingPortal});
+  EXPECT_TRUE(is_ping_of_another(header, local));
+  header.destination = tcp(3, 8);
+  EXPECT_TRUE(is_ping_of_another(header, local)) << "whoever it is for";
+  header.source = other_net.nid;
+  EXPECT_FALSE(is_ping_of_another(header, local));
+  header.source = tcp(9);
+  header.payload_length = 1;
+  EXPECT_FALSE(is_ping_of_another(header, local)) << "that is no GET";
+  header.payload_length = 0;
+  header.set_area(GetArea{.portal = 5});
+  EXPECT_FALSE(is_ping_of_another(header, local));
+  header.type = MessageType::kPut;
+  header.set_area(PutArea{.portal = kPingPortal});
+  EXPECT_FALSE(is_ping_of_another(header, local)) << "a push is no sign";
+}
+
 }  // namespace
 }  // namespace plnet::lnet

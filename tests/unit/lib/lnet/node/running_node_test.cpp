@@ -168,6 +168,17 @@ TEST_P(RunningNode, NothingIsHeldWhenTheNodeEnds) {
   EXPECT_EQ(tally_.sends, begun_);
 }
 
+TEST_P(RunningNode, AnInterfaceThatAPingRevivesIsUp) {
+  const auto added = node_->add_ni({.nid = Nid::of(NetType::kTcp, 0, 1)}, maker_);
+  ASSERT_TRUE(added.has_value());
+  Ni& ni = **added;
+  node_->coordinator().set_ni_status(ni, kNiDown, false);
+  ni.revived.set(true);
+  node_->shard(1).core().shared.ni_revived.store(true);
+  turns(50);
+  EXPECT_EQ(ni.status.get(), kNiUp);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RunningNode, testing::Range<std::uint64_t>(1, 21));
 
 }  // namespace

@@ -244,5 +244,33 @@ TEST_F(RouteAliveness, a_reply_is_judged_as_the_kernel_does) {
   EXPECT_EQ(judge(*route, true, kNiUp), (ReplyVerdict{.alive = false, .single_hop = true}));
 }
 
+TEST_F(RouteAliveness, a_message_through_a_dead_gateway_revives_what_depends_on_it) {
+  const auto die = [&] {
+    gateway->peer.alive.set(false);
+    for (Route* const each : {route, multi_hop})
+      each->alive.set(false);
+    for (std::size_t ni = 0; ni < 4; ++ni)
+      lower(ni);
+  };
+  die();
+  gateway->ni(0).status.set(kNiUp);
+  revive_gateway(gateway->peer, site.routes, {.net = kIb0});
+  EXPECT_TRUE(gateway->peer.alive.get());
+  EXPECT_EQ(gateway->ni(1).status.get(), kNiDown) << "not on the net that it came from";
+  EXPECT_EQ(gateway->ni(2).status.get(), kNiUp);
+  EXPECT_EQ(gateway->ni(3).status.get(), kNiUp);
+  EXPECT_TRUE(route->alive.get());
+  EXPECT_TRUE(multi_hop->alive.get());
+
+  die();  // on our side, too: it takes more than that
+  revive_gateway(gateway->peer, site.routes, {.net = kIb0});
+  EXPECT_FALSE(route->alive.get());
+
+  die();
+  revive_gateway(gateway->peer, site.routes, {.net = kIb0, .discovery_disabled = true});
+  EXPECT_TRUE(route->alive.get());
+  EXPECT_FALSE(multi_hop->alive.get()) << "nothing was heard from there";
+}
+
 }  // namespace
 }  // namespace plnet::lnet
