@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include <sys/socket.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "lib/base/check.hpp"
 
@@ -37,7 +37,7 @@ bool TcpRx::read_once(TcpConnection& connection, std::size_t& bytes) {
   const std::span<std::byte> staging = memory_.staging();
   ssize_t result = 0;
   if (destination.empty()) {
-    result = ::read(connection.socket.get(), staging.data(), staging.size());
+    result = ::recv(connection.socket.get(), staging.data(), staging.size(), MSG_DONTWAIT);
   } else {
     const std::array<iovec, 2> pieces{
         {{destination.data(), destination.size()}, {staging.data(), staging.size()}}};
