@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "bench/drivers/tcp_pair.hpp"
@@ -27,9 +28,9 @@ double share(std::uint64_t part, std::uint64_t of) {
 }
 
 // Two threads, each at one end.
-void ping_pong(benchmark::State& state) {
-  TcpEnd near;
-  TcpEnd far;
+void ping_pong(benchmark::State& state, unsigned hot_reads) {
+  TcpEnd near(0, hot_reads);
+  TcpEnd far(0, hot_reads);
   if (!join(near, far)) return state.SkipWithError("no port is free");
   far.on_message = [&] { far.send(kSmallPieces); };
   std::atomic<bool> stop = false;
@@ -71,9 +72,9 @@ void bare_ping_pong(benchmark::State& state) {
 }
 
 // One thread at both ends: what there is to do, without waiting.
-void exchange(benchmark::State& state) {
-  TcpEnd near;
-  TcpEnd far;
+void exchange(benchmark::State& state, unsigned hot_reads) {
+  TcpEnd near(0, hot_reads);
+  TcpEnd far(0, hot_reads);
   if (!join(near, far)) return state.SkipWithError("no port is free");
   far.on_message = [&] { far.send(kSmallPieces); };
   const std::uint64_t waits = near.count(Id::kEpollWaits);
@@ -188,17 +189,22 @@ void bare_gather(benchmark::State& state, std::size_t waiting) {
 }  // namespace
 
 void add_benchmarks(Suite& suite) {
-  suite.push_back({.name = "tcp.pingpong",
-                   .what = "96 bytes there and back over loopback, two threads, round trip",
-                   .timing = Timing::kReal,
-                   .round_seconds = 0.05,
-                   .value = ping_pong,
-                   .floor = bare_ping_pong});
-  suite.push_back({.name = "tcp.exchange",
-                   .what = "the same by one thread at both ends: the work without the waiting",
-                   .round_seconds = 0.05,
-                   .value = exchange,
-                   .floor = bare_exchange});
+  for (const bool hot : {true, false}) {
+    const unsigned hot_reads = hot ? drivers::TcpConfig{}.hot_reads : 0;
+    const std::string how = hot ? "" : ", always asking the readiness set first";
+    const std::string tail = hot ? "" : ".asking";
+    suite.push_back({.name = "tcp.pingpong" + tail,
+                     .what = "96 bytes there and back over loopback, two threads" + how,
+                     .timing = Timing::kReal,
+                     .round_seconds = 0.05,
+                     .value = [=](benchmark::State& state) { ping_pong(state, hot_reads); },
+                     .floor = bare_ping_pong});
+    suite.push_back({.name = "tcp.exchange" + tail,
+                     .what = "the same by one thread at both ends: the work without waiting" + how,
+                     .round_seconds = 0.05,
+                     .value = [=](benchmark::State& state) { exchange(state, hot_reads); },
+                     .floor = bare_exchange});
+  }
   suite.push_back({.name = "tcp.bulk",
                    .what = "1 MiB over loopback into its destination, two threads",
                    .timing = Timing::kReal,

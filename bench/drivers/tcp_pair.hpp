@@ -32,8 +32,10 @@ inline socklnd::SocketAddress loopback(std::uint16_t port) {
 // One end: takes messages of a small header, and a payload behind it if there is one.
 class TcpEnd final : public socklnd::StreamEvents {
  public:
-  explicit TcpEnd(std::size_t payload_bytes = 0) : payload_(payload_bytes) {
-    device = *drivers::TcpDevice::open({.connections_max = 8}, *this);
+  explicit TcpEnd(std::size_t payload_bytes = 0,
+                  unsigned hot_reads = drivers::TcpConfig{}.hot_reads)
+      : payload_(payload_bytes) {
+    device = *drivers::TcpDevice::open({.connections_max = 8, .hot_reads = hot_reads}, *this);
   }
 
   std::span<std::byte> destination(socklnd::StreamId /*stream*/) override {

@@ -15,17 +15,50 @@ using Id = TcpTable::Id;
 using socklnd::StreamAddresses;
 
 unsigned TcpDevice::poll(Instant now) {
+  const bool alone = ready_count_ == 0 && pending_listeners_ == 0;
+  if (hot_left_ > 0 && hot_polls_left_ > 0 && alone) return serve_hot();
+  hot_polls_left_ = kHotPolls;
   if (ready_count_ < kServedPerPoll) harvest();
   // Those that become ready meanwhile wait for the next poll.
   const std::size_t count = std::min(ready_count_, kServedPerPoll);
+  const std::uint64_t bytes = stats_.get(Id::kBytesRead);
+  StreamId last;
   for (std::size_t i = 0; i < count && ready_count_ > 0; ++i) {
     --ready_count_;
-    serve(*ready_.pop_front());
+    TcpConnection& next = *ready_.pop_front();
+    last = next.id;
+    serve(next);
+  }
+  if (count > 1) {
+    hot_left_ = 0;
+  } else if (stats_.get(Id::kBytesRead) != bytes) {
+    hot_ = last;
+    hot_left_ = config_.hot_reads;
   }
   unsigned work = static_cast<unsigned>(count);
   if (pending_listeners_ != 0) work += accept_some(now);
   if (work > 0) stats_.add(Id::kPollWork, work);
   return work;
+}
+
+// What the readiness set has to say of it meanwhile costs a read that finds nothing, no more.
+unsigned TcpDevice::serve_hot() {
+  --hot_polls_left_;
+  TcpConnection* const connection = connections_.find(hot_);
+  if (connection == nullptr || !connection->open() || connection->paused) {
+    hot_left_ = 0;
+    return 0;
+  }
+  const std::uint64_t bytes = stats_.get(Id::kBytesRead);
+  connection->readable = true;
+  serve(*connection);
+  if (stats_.get(Id::kBytesRead) == bytes) {
+    --hot_left_;
+    return 0;
+  }
+  hot_left_ = config_.hot_reads;
+  stats_.add(Id::kPollWork);
+  return 1;
 }
 
 std::size_t TcpDevice::write(StreamId id, std::span<const std::span<const std::byte>> pieces) {

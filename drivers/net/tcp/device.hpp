@@ -34,6 +34,10 @@ struct TcpConfig {
   // Several shards listen on the same address and the system spreads connections over them. Then
   // nobody notices if a second node does so, too.
   bool share_listeners = false;
+  // A connection that was the only one to speak is read directly, without a look at the readiness
+  // set before, until so many reads in turn have found nothing: some 20 us. A conversation of small
+  // messages is then as quick as on a bare socket. 0: always look first.
+  unsigned hot_reads = 64;
   // On NICs whose interrupts are deferred: how long the system may poll the device's queue on
   // behalf of a socket, and not be interrupted meanwhile. 0: leave it alone.
   unsigned busy_poll_usec = 0;
@@ -46,6 +50,9 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   // Streams served in one poll: enough to amortise the turn, few enough to leave room for others.
   static constexpr std::size_t kServedPerPoll = 64;
   static constexpr unsigned kAcceptsPerPoll = 16;
+  // Direct reads of the hot connection between two looks at the readiness set: others wait for no
+  // longer than a few microseconds.
+  static constexpr unsigned kHotPolls = 8;
   // Out of descriptors: the system does not say when there are some again.
   static constexpr Duration kAcceptRetry = std::chrono::milliseconds(100);
 
@@ -79,6 +86,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   TcpDevice(const TcpConfig& config, socklnd::StreamEvents& events, TcpSocket epoll);
 
   // device.cpp: the turn.
+  [[nodiscard]] unsigned serve_hot();
   void harvest();
   void note_listener(StreamId id);
   void note_connection(StreamId id, std::uint32_t events);
@@ -103,6 +111,9 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   TcpConnections connections_;
   IntrusiveList<TcpConnection> ready_;
   std::size_t ready_count_ = 0;
+  StreamId hot_;
+  unsigned hot_left_ = 0;        // reads that may find nothing until it is one of many again
+  unsigned hot_polls_left_ = 0;  // until the next look at the readiness set
   TcpMemory memory_;
   TcpRx rx_;
   TcpTx tx_;
