@@ -28,7 +28,8 @@ using socklnd::StreamId;
 class StreamBench {
  public:
   virtual ~StreamBench() = default;
-  // Side 0 connects, side 1 listens. Called once for each side, before anything else.
+  // Side 0 connects, side 1 listens; a side 2 is another shard of side 1. Called once for each, in
+  // order, before anything else.
   virtual StreamDriver& make(unsigned side, socklnd::StreamEvents& events) = 0;
   // Polls both until `done`; false if that takes longer than the bench is ready to wait.
   virtual bool run(const std::function<bool()>& done) = 0;
@@ -72,6 +73,18 @@ class StreamUser final : public socklnd::StreamEvents {
   bool in_event = false;
 
   [[nodiscard]] bool all_sent() const { return sent == plan_.bytes_to_send; }
+
+  void send_more(std::uint64_t bytes) {
+    plan_.bytes_to_send += bytes;
+    pump();
+  }
+  // Goes on where another one has left it, on another shard.
+  void take_over(StreamId stream, const StreamUser& before) {
+    id = stream;
+    opened = 1;
+    received = before.received;
+    pump();
+  }
 
   void expect_quiet() const { EXPECT_FALSE(in_event) << "called back from within a call"; }
 
@@ -333,6 +346,40 @@ inline void check_close_by_listener(StreamBench& bench, std::uint64_t seed) {
   ASSERT_TRUE(pair.run([&] { return near.closed == 1 && far.closed == 1; }));
   EXPECT_EQ(far.cause, Errc::kProtocol);
   EXPECT_TRUE(near.cause == Errc::kReset || near.cause == Errc::kClosed) << name_of(near.cause);
+}
+
+// To another shard and on: nothing is lost that comes while nobody has the stream, and neither the
+// old id nor a second adopt() reaches it.
+inline void check_move(StreamBench& bench, std::uint64_t seed) {
+  constexpr std::uint64_t kBytes = 20'000;
+  StreamPair pair(bench, seed, kBytes, 0);
+  auto& [near, far] = pair.users;
+  StreamUser other({seed + 1, 22, 11, kBytes, false});
+  other.driver = &bench.make(2, other);
+  pair.listen();
+  pair.connect();
+  ASSERT_TRUE(pair.run([&] { return near.opened == 1 && far.received == kBytes && !far.paused; }));
+  const StreamId old = *far.id;
+  const auto detached = far.driver->detach(old);
+  ASSERT_TRUE(detached.has_value());
+  EXPECT_EQ(detached->addresses.remote, near.addresses.local);
+  EXPECT_EQ(detached->addresses.local, near.addresses.remote);
+  near.send_more(kBytes);
+  unsigned turns = 0;
+  ASSERT_TRUE(pair.run([&] { return ++turns == 100; }));  // it arrives meanwhile
+  EXPECT_EQ(far.received, kBytes);
+  const auto adopted = other.driver->adopt(*detached, {});
+  ASSERT_TRUE(adopted.has_value());
+  other.take_over(*adopted, far);
+  ASSERT_TRUE(pair.run([&] {
+    other.end_turn();
+    return near.received == kBytes && other.received == 2 * kBytes;
+  }));
+  EXPECT_EQ(far.closed, 0U) << "the old id just ends";
+  EXPECT_FALSE(far.driver->detach(old).has_value());
+  near.driver->close(*near.id, Errc::kShutdown);
+  ASSERT_TRUE(pair.run([&] { return near.closed == 1 && other.closed == 1; }));
+  EXPECT_EQ(other.cause, Errc::kClosed);
 }
 
 }  // namespace plnet::conformance

@@ -21,21 +21,24 @@ unsigned TcpDevice::poll(Instant now) {
   if (ready_count_ < kServedPerPoll) harvest();
   // Those that become ready meanwhile wait for the next poll.
   const std::size_t count = std::min(ready_count_, kServedPerPoll);
-  const std::uint64_t bytes = stats_.get(Id::kBytesRead);
+  const std::uint64_t before = stats_.get(Id::kBytesRead);
+  std::uint64_t bytes = 0;
+  unsigned work = 0;
   StreamId last;
-  for (std::size_t i = 0; i < count && ready_count_ > 0; ++i) {
+  while (work < count && ready_count_ > 0 && bytes < kBytesPerPoll) {
     --ready_count_;
     TcpConnection& next = *ready_.pop_front();
     last = next.id;
+    ++work;
     serve(next);
+    bytes = stats_.get(Id::kBytesRead) - before;
   }
-  if (count > 1) {
+  if (work > 1) {
     hot_left_ = 0;
-  } else if (stats_.get(Id::kBytesRead) != bytes) {
+  } else if (bytes > 0) {
     hot_ = last;
     hot_left_ = config_.hot_reads;
   }
-  unsigned work = static_cast<unsigned>(count);
   if (pending_listeners_ != 0) work += accept_some(now);
   if (work > 0) stats_.add(Id::kPollWork, work);
   return work;

@@ -49,6 +49,8 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
 
   // Streams served in one poll: enough to amortise the turn, few enough to leave room for others.
   static constexpr std::size_t kServedPerPoll = 64;
+  // And no more after so many bytes, some tenths of a millisecond of copying.
+  static constexpr std::size_t kBytesPerPoll = std::size_t{1} << 20U;
   static constexpr unsigned kAcceptsPerPoll = 16;
   // Direct reads of the hot connection between two looks at the readiness set: others wait for no
   // longer than a few microseconds.

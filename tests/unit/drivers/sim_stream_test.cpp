@@ -31,6 +31,9 @@ class SimStreamBench final : public conformance::StreamBench {
       : cluster(seed, shape), fabric(cluster.network, shape.stream, seed) {}
 
   socklnd::StreamDriver& make(unsigned side, socklnd::StreamEvents& events) override {
+    if (side == 2)  // of the same host as side 1
+      cluster.shards.push_back(std::make_unique<SimShard>(
+          cluster.network, cluster.shards[1]->host(), cluster.shape.shard, 1, side));
     SimShard& shard = *cluster.shards[side];
     drivers[side] = std::make_unique<SimStreamDriver>(fabric, shard.host(), events, shard);
     shard.add(*drivers[side]);
@@ -43,7 +46,7 @@ class SimStreamBench final : public conformance::StreamBench {
 
   SimCluster cluster;
   SimStreamFabric fabric;
-  std::array<std::unique_ptr<SimStreamDriver>, 2> drivers;
+  std::array<std::unique_ptr<SimStreamDriver>, 3> drivers;
 };
 
 TEST(SimStreamConformance, Transfer) {
@@ -80,6 +83,16 @@ TEST(SimStreamConformance, CloseByListener) {
     SimStreamBench bench(seed, SimShape::rough());
     conformance::check_close_by_listener(bench, seed);
   });
+}
+
+TEST(SimStreamConformance, Move) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimStreamBench bench(seed, SimShape::rough());
+    conformance::check_move(bench, seed);
+    EXPECT_EQ(bench.fabric.connections(), 0U);
+    if (HasFailure()) return;
+  }
 }
 
 TEST(SimStream, SameSeedSameRunOtherSeedOtherRun) {

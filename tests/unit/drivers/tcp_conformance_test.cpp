@@ -62,6 +62,15 @@ TEST(TcpConformance, CloseByListener) {
   }
 }
 
+TEST(TcpConformance, Move) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    TcpBench bench;
+    conformance::check_move(bench, seed);
+    if (HasFailure()) return;
+  }
+}
+
 // Stands between the two sides, passes bytes on, and at some byte resets both.
 class BreakingBench final : public TcpBench {
  public:

@@ -14,6 +14,7 @@
 
 #include "drivers/net/tcp/device.hpp"
 #include "tests/conformance/stream_conformance.hpp"
+#include "tests/unit/drivers/stream_counter.hpp"
 
 namespace plnet::drivers {
 
@@ -90,6 +91,38 @@ class TcpBench : public conformance::StreamBench {
  private:
   const TcpConfig config_;
   const bool ipv6_;
+};
+
+// Two devices, of which one listens, and a stream between them.
+class TcpDevicePlain : public ::testing::Test {
+ protected:
+  explicit TcpDevicePlain(const TcpConfig& config = {.connections_max = 64}) : bench(config) {
+    near = static_cast<TcpDevice*>(&bench.make(0, near_events));
+    far = static_cast<TcpDevice*>(&bench.make(1, far_events));
+  }
+  Result<socklnd::StreamId> connect(const socklnd::StreamOptions& options = {}) {
+    socklnd::ConnectRequest request;
+    request.addresses.remote = bench.address(1);
+    request.privileged_port = false;
+    request.options = options;
+    return near->connect(request);
+  }
+  void establish(const socklnd::StreamOptions& options = {}) {
+    ASSERT_TRUE(far->listen(bench.address(1), 127, options).has_value());
+    stream = connect(options).value();
+    ASSERT_TRUE(bench.run([&] { return far_events.accepted == 1 && near_events.connected == 1; }));
+    there = far_events.last;
+  }
+  // Until nothing is left to do: all that has been sent over loopback has arrived.
+  void settle() { bench.run_for(100); }
+
+  TcpBench bench;
+  testrig::StreamCounter near_events;
+  testrig::StreamCounter far_events;
+  TcpDevice* near = nullptr;
+  TcpDevice* far = nullptr;
+  socklnd::StreamId stream;
+  socklnd::StreamId there;
 };
 
 }  // namespace plnet::drivers
