@@ -94,7 +94,7 @@ std::size_t Host::rdma_nets() const {
 
 std::size_t Host::slot_count() const {
   const TrafficPlan& plan = world_.config.traffic;
-  const bool for_others = plan.put_unique + plan.put_lazy > 0;
+  const bool for_others = plan.put_unique + plan.put_lazy + plan.put_managed > 0;
   return shards_count_ * (plan.window + 3 * Program::kWildcardEntries + 2U) +
          (for_others ? std::min<std::size_t>(world_.config.nodes * plan.operations, 1024) : 0U);
 }

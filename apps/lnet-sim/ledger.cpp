@@ -16,6 +16,7 @@ const char* name_of(Story story) {
     case Story::kPutWildcard: return "put-wildcard";
     case Story::kPutUnique: return "put-unique";
     case Story::kPutLazy: return "put-lazy";
+    case Story::kPutManaged: return "put-managed";
     case Story::kGet: return "get";
   }
   return "";

@@ -16,7 +16,13 @@
 
 namespace plnet::sim {
 
-enum class Story : std::uint8_t { kPutWildcard, kPutUnique, kPutLazy, kGet };
+enum class Story : std::uint8_t {
+  kPutWildcard,
+  kPutUnique,
+  kPutLazy,
+  kPutManaged,  // the initiator says where in the target's memory
+  kGet,
+};
 
 // An operation. Its id travels in header data or match bits.
 struct Operation : ListNode<> {
@@ -29,7 +35,8 @@ struct Operation : ListNode<> {
   std::uint32_t length = 0;
   std::uint32_t room = 0;     // of the target's descriptor
   std::uint64_t content = 0;  // pattern
-  std::uint32_t offset = 0;   // in it
+  std::uint32_t offset = 0;   // in it; kPutManaged: in the target's descriptor
+  std::uint64_t entry = 0;    // of a PUT: the match bits of what it is for
   Instant deadline{};
   bool ack_wanted = false;
   bool sent = false;

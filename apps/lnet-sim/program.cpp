@@ -21,6 +21,17 @@ std::uint64_t content_of(std::uint32_t node, unsigned shard) {
   return 0xc0de'0000'0000ULL + node * 64ULL + shard;
 }
 
+PortalId portal_of(Story story) {
+  switch (story) {
+    case Story::kPutWildcard: return Program::kWildcardPortal;
+    case Story::kPutUnique: return Program::kUniquePortal;
+    case Story::kPutLazy: return Program::kLazyPortal;
+    case Story::kPutManaged: return Program::kManagedPortal;
+    case Story::kGet: break;
+  }
+  return Program::kGetPortal;
+}
+
 Duration drawn(Random& random, Duration most) {
   return Duration{
       static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most.count()) + 1))};
@@ -117,7 +128,7 @@ Program::Record* Program::record_of_entry(std::uint64_t id) {
   for (std::uint32_t i = 0; i < records_.capacity(); ++i) {
     Record& record = records_.at(i);
     if (records_.is_lent(i) && record.live && record.id == id &&
-        record.kind == Record::Kind::kSingle) {
+        (record.kind == Record::Kind::kSingle || record.kind == Record::Kind::kManaged)) {
       return &record;
     }
   }
@@ -136,7 +147,11 @@ Program::Record* Program::take_record(Record::Kind kind, std::uint32_t length) {
   }
   if (!host_.slots().clean())
     ledger_.violate("memory was written to after its descriptor had gone");
-  *record = {.kind = kind, .live = true, .slot = slot, .length = length};
+  *record = Record{};
+  record->kind = kind;
+  record->live = true;
+  record->slot = slot;
+  record->length = length;
   return record;
 }
 
@@ -221,11 +236,13 @@ void Program::unlink_all() {
 // --- Operations ---
 
 Story Program::draw_story() {
-  const std::uint64_t all = plan_.put_wildcard + plan_.put_unique + plan_.put_lazy + plan_.get;
+  const std::uint64_t all =
+      plan_.put_wildcard + plan_.put_unique + plan_.put_lazy + plan_.put_managed + plan_.get;
   std::uint64_t drawn_weight = random_.below(std::max<std::uint64_t>(all, 1));
   for (const auto& [story, weight] : {std::pair{Story::kPutWildcard, plan_.put_wildcard},
                                       {Story::kPutUnique, plan_.put_unique},
-                                      {Story::kPutLazy, plan_.put_lazy}}) {
+                                      {Story::kPutLazy, plan_.put_lazy},
+                                      {Story::kPutManaged, plan_.put_managed}}) {
     if (drawn_weight < weight) return story;
     drawn_weight -= weight;
   }
@@ -304,40 +321,47 @@ bool Program::began(Record& record, const Result<void>& result) {
   return false;
 }
 
-bool Program::begin_put(Operation& operation, const Nid& target, Instant now) {
-  World& world = host_.world();
-  Host& there = *world.hosts[operation.target];
-  const std::uint64_t id = ledger_.id_of(operation);
-  operation.ack_wanted = random_.below(100) < plan_.ack_percent;
-  operation.content = id;
-  Record* const record = bind_for(operation, operation.ack_wanted ? 2 : 1);
-  if (record == nullptr) return false;
-  host_.slots().fill(record->slot, operation.length, {id, 0, 0});
-  PutSpec put{.target = {target, kLustrePid},
-              .portal = kWildcardPortal,
-              .match_bits = id,
-              .header_data = id,
-              .ack = operation.ack_wanted};
+// Lays open at the target what the PUT is for, unless something is wanted to be missing there.
+void Program::prepare_target(Operation& operation, PutSpec& put, Instant now) {
+  Host& there = *host_.world().hosts[operation.target];
+  if (operation.story == Story::kPutWildcard || there.state() == Host::State::kOff) return;
   const bool up = there.state() == Host::State::kUp;
+  Program& program = there.program(static_cast<unsigned>(random_.below(there.shards())));
+  bool attached = false;
   if (operation.story == Story::kPutUnique) {
-    put.portal = kUniquePortal;
     const bool truncate = random_.below(100) < plan_.truncate_percent;
     const std::uint32_t room = truncate ? operation.length / 2 : operation.length;
     const Nid& from = host_.nids()[random_.below(host_.nids().size())];
-    Program& program = there.state() == Host::State::kOff
-                           ? *this
-                           : there.program(static_cast<unsigned>(random_.below(there.shards())));
-    if (up && program.attach_for(operation, from, room, truncate) &&
-        random_.below(100) < plan_.unlink_percent) {
-      program.unlink_later(id, now + drawn(random_, kUnlinkDelayMax));
-    }
-  } else if (operation.story == Story::kPutLazy) {
-    put.portal = kLazyPortal;
-    if (up) {
-      there.program(static_cast<unsigned>(random_.below(there.shards())))
-          .attach_later(id, now + drawn(random_, kLazyDelayMax));
-    }
+    attached = up && program.attach_for(operation, from, room, truncate);
+  } else if (operation.story == Story::kPutManaged) {
+    attached = up && program.lay_open_stripe(operation);
+    put.match_bits = operation.entry;
+    put.offset = operation.offset;
+  } else if (up) {
+    program.attach_later(put.match_bits, now + drawn(random_, kLazyDelayMax));
   }
+  if (attached && random_.below(100) < plan_.unlink_percent) {
+    program.unlink_later(operation.entry, now + drawn(random_, kUnlinkDelayMax));
+  }
+}
+
+bool Program::begin_put(Operation& operation, const Nid& target, Instant now) {
+  const std::uint64_t id = ledger_.id_of(operation);
+  operation.ack_wanted = random_.below(100) < plan_.ack_percent;
+  operation.content = operation.entry = id;
+  PutSpec put{.target = {target, kLustrePid},
+              .portal = portal_of(operation.story),
+              .match_bits = id,
+              .header_data = id,
+              .ack = operation.ack_wanted};
+  if (operation.story == Story::kPutManaged) {
+    operation.length = operation.room =
+        std::min(operation.length, host_.slots().bytes() / kStripes);
+  }
+  Record* const record = bind_for(operation, operation.ack_wanted ? 2 : 1);
+  if (record == nullptr) return false;
+  host_.slots().fill(record->slot, operation.length, {id, 0, 0});
+  prepare_target(operation, put, now);
   return began(*record, lnet_.put(record->md, put));
 }
 

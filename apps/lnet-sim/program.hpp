@@ -3,6 +3,7 @@
 // and holds every event against the ledger.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -22,7 +23,9 @@ class Program final : public lnet::EventHandler {
   static constexpr lnet::PortalId kUniquePortal = 41;
   static constexpr lnet::PortalId kLazyPortal = 42;
   static constexpr lnet::PortalId kGetPortal = 43;
+  static constexpr lnet::PortalId kManagedPortal = 44;
   static constexpr unsigned kWildcardEntries = 3;  // kept attached
+  static constexpr unsigned kStripes = 4;          // of a remotely managed descriptor
 
   Program(Host& host, lnet::ShardId shard, unsigned operations, std::size_t records);
   ~Program() override;
@@ -45,21 +48,31 @@ class Program final : public lnet::EventHandler {
   // room.
   [[nodiscard]] bool attach_for(Operation& operation, const lnet::Nid& from, std::uint32_t room,
                                 bool truncate);
+  // The same, for the next stripe of an entry for several.
+  [[nodiscard]] bool lay_open_stripe(Operation& operation);
   void attach_later(std::uint64_t id, Instant at);
   void unlink_later(std::uint64_t id, Instant at);
 
  private:
+  // What has been delivered to a stripe.
+  struct Landed {
+    std::uint64_t content = 0;
+    std::uint32_t offset = 0;
+    std::uint32_t length = 0;
+  };
   // A descriptor of this program; `user` of its events.
   struct Record {
-    enum class Kind : std::uint8_t { kInitiator, kWildcard, kSingle, kSource };
+    enum class Kind : std::uint8_t { kInitiator, kWildcard, kSingle, kManaged, kSource };
     Kind kind = Kind::kInitiator;
     bool live = false;
     bool refused = false;  // its operation never began
     std::uint32_t slot = 0;
     std::uint32_t length = 0;
-    std::uint64_t id = 0;  // of the operation
+    std::uint64_t id = 0;  // of the operation; kManaged: of the first
     lnet::MdHandle md;
     lnet::MeHandle me;
+    std::array<Landed, kStripes> landed;
+    unsigned landed_count = 0;
   };
   enum class Deed : std::uint8_t { kBegin, kAttach, kUnlinkEntry, kAbandon };
   struct Due {
@@ -74,6 +87,7 @@ class Program final : public lnet::EventHandler {
   void carry_out(const Due& due, Instant now);
   void begin_some(Instant now);
   [[nodiscard]] bool begin_one(Instant now);
+  void prepare_target(Operation& operation, lnet::PutSpec& put, Instant now);
   [[nodiscard]] bool begin_put(Operation& operation, const lnet::Nid& target, Instant now);
   [[nodiscard]] bool begin_get(Operation& operation, const lnet::Nid& target);
   [[nodiscard]] Record* bind_for(const Operation& operation, std::int32_t threshold);
@@ -91,7 +105,8 @@ class Program final : public lnet::EventHandler {
   void check_reply(const Record& record, const Operation& operation, const lnet::Event& event);
   void operation_over(Record& record, Operation& operation);
   void target_event(Record& record, const lnet::Event& event);
-  void check_put(const Record& record, Operation& operation, const lnet::Event& event);
+  void check_put(Record& record, Operation& operation, const lnet::Event& event);
+  void check_stripes(const Record& record);
   void violate(const char* what, const Operation* operation, const lnet::Event& event);
 
   Host& host_;
@@ -105,6 +120,9 @@ class Program final : public lnet::EventHandler {
   std::vector<Due> due_;  // a heap
   unsigned left_;
   unsigned under_way_ = 0;
+  Record* managed_ = nullptr;  // with the stripes that are handed out now
+  std::uint64_t managed_id_ = 0;
+  unsigned stripes_out_ = kStripes;
   bool begin_scheduled_ = false;
   bool unlinking_ = false;
   Instant now_{};

@@ -102,9 +102,9 @@ void Program::operation_over(Record& record, Operation& operation) {
     Host& there = *world.hosts[operation.target];
     if (there.state() == Host::State::kUp && operation.story == Story::kPutLazy) {
       there.program(0).attach_later(id, now_ + kEntryOutlives);
-    } else if (there.state() == Host::State::kUp && operation.story == Story::kPutUnique &&
+    } else if (there.state() == Host::State::kUp && operation.story != Story::kPutWildcard &&
                operation.entry_shard < there.shards() && !well) {
-      there.program(operation.entry_shard).unlink_later(id, now_ + kEntryOutlives);
+      there.program(operation.entry_shard).unlink_later(operation.entry, now_ + kEntryOutlives);
     }
   }
   ledger_.ended(operation);
@@ -137,20 +137,27 @@ void Program::target_event(Record& record, const Event& event) {
     violate("an event of the wrong kind", nullptr, event);
   }
   if (!event.unlinked) return;
+  check_stripes(record);
   const bool again = record.kind == Record::Kind::kWildcard && !unlinking_;
   give_back(record);
   if (again) (void)attach_wildcard();
 }
 
-void Program::check_put(const Record& record, Operation& operation, const Event& event) {
+void Program::check_put(Record& record, Operation& operation, const Event& event) {
   const bool wildcard = record.kind == Record::Kind::kWildcard;
+  const bool managed = record.kind == Record::Kind::kManaged;
   const World& world = host_.world();
   if (operation.target != host_.number()) {
     violate("delivered to the wrong node", &operation, event);
   }
   if (wildcard != (operation.story == Story::kPutWildcard) ||
-      (!wildcard && record.id != event.header_data) || event.match_bits != event.header_data) {
+      managed != (operation.story == Story::kPutManaged) ||
+      (!wildcard && record.id != operation.entry) || event.match_bits != operation.entry) {
     violate("delivered to the wrong MD", &operation, event);
+  }
+  // A wildcard's offset is its own affair: what lies there tells.
+  if (!wildcard && event.offset != operation.offset) {
+    violate("delivered at another offset", &operation, event);
   }
   if (!world.hosts[operation.initiator]->has(event.initiator.nid) ||
       !world.hosts[operation.initiator]->has(event.source.nid)) {
@@ -161,6 +168,9 @@ void Program::check_put(const Record& record, Operation& operation, const Event&
     violate("delivered with another length", &operation, event);
   } else if (!host_.slots().holds(record.slot, event.offset, {operation.content, 0, length})) {
     violate("delivered corrupted", &operation, event);
+  }
+  if (managed && record.landed_count < kStripes) {
+    record.landed[record.landed_count++] = {operation.content, event.offset, length};
   }
   ledger_.delivered(operation);
 }

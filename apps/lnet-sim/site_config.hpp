@@ -38,6 +38,7 @@ struct TrafficPlan {
   unsigned put_wildcard = 30;
   unsigned put_unique = 30;
   unsigned put_lazy = 10;
+  unsigned put_managed = 15;
   unsigned get = 30;
   unsigned ack_percent = 60;
   unsigned truncate_percent = 20;  // of unique PUT: the descriptor is shorter

@@ -146,6 +146,7 @@ void read_traffic(Reader& reader, const Node& node, TrafficPlan& plan) {
       reader.number("put_wildcard", plan.put_wildcard, 0, 100),
       reader.number("put_unique", plan.put_unique, 0, 100),
       reader.number("put_lazy", plan.put_lazy, 0, 100),
+      reader.number("put_managed", plan.put_managed, 0, 100),
       reader.number("get", plan.get, 0, 100),
       reader.number("ack_percent", plan.ack_percent, 0, 100),
       reader.number("truncate_percent", plan.truncate_percent, 0, 100),

@@ -26,7 +26,7 @@ void nodes(benchmark::State& state) {
   config.traffic.window = 2;
   config.traffic.size_max = 1024;
   config.traffic.pause = std::chrono::milliseconds(500);
-  config.traffic.put_unique = config.traffic.put_lazy = 0;
+  config.traffic.put_unique = config.traffic.put_lazy = config.traffic.put_managed = 0;
   config.traffic.partners = 3;
   sim::SiteReport report;
   for (auto _ : state)

@@ -21,7 +21,8 @@ sim::SiteConfig site_of(sim::NetKind kind, bool ack) {
   site.traffic.burst = 64;
   site.traffic.size_min = site.traffic.size_max = 64;
   site.traffic.pause = std::chrono::microseconds(2);
-  site.traffic.put_unique = site.traffic.put_lazy = site.traffic.get = 0;
+  site.traffic.put_unique = site.traffic.put_lazy = site.traffic.put_managed = 0;
+  site.traffic.get = 0;
   site.traffic.ack_percent = ack ? 100 : 0;
   site.traffic.abandon_percent = site.traffic.loopback_percent = 0;
   site.traffic.partners = 3;

@@ -75,7 +75,7 @@ TEST(Site, EveryWayAcrossShardsIsTaken) {
 TEST(Site, OnACalmDayEverythingThatIsNotTakenAwayArrives) {
   for (const NetKind kind : {NetKind::kStream, NetKind::kRdma}) {
     SiteConfig site = four_shards(kind);
-    site.traffic.put_unique = site.traffic.put_lazy = 0;
+    site.traffic.put_unique = site.traffic.put_lazy = site.traffic.put_managed = 0;
     site.traffic.unlink_percent = site.traffic.abandon_percent = 0;
     site.traffic.size_min = 100;
     const SiteReport report = run_site(site);
@@ -87,6 +87,21 @@ TEST(Site, OnACalmDayEverythingThatIsNotTakenAwayArrives) {
     for (const auto& [name, count] : report.causes)
       dropped += name.starts_with("dropped") ? count : 0;
     EXPECT_GE(tally.delivered + tally.replies + dropped, tally.begun);
+  }
+}
+
+// The ledger knows each offset, and that nobody else's bytes came there.
+TEST(Site, PutsLandWhereTheirInitiatorsSay) {
+  for (const NetKind kind : {NetKind::kStream, NetKind::kRdma}) {
+    SiteConfig site = four_shards(kind);
+    site.traffic.put_wildcard = site.traffic.put_unique = site.traffic.put_lazy = 0;
+    site.traffic.get = 0;
+    site.traffic.unlink_percent = site.traffic.abandon_percent = 0;
+    const SiteReport report = run_site(site);
+    ASSERT_EQ(report.violation, "");
+    EXPECT_EQ(report.operations.begun, 300U);
+    EXPECT_EQ(report.operations.delivered, 300U);
+    EXPECT_GT(report.crossed_match, 0U);
   }
 }
 
