@@ -77,6 +77,8 @@ void LnetAdmin::configure(const lnet::ConfigureRequest& request, lnet::Reply<voi
           if (!up || !request.networks) return ended(std::move(up));
           lnet::NodeConfig wanted = config_;
           wanted.nets = boot_.nets;
+          wanted.ip2nets = boot_.ip2nets;
+          wanted.ip2nets_text = boot_.ip2nets_text;
           wanted.peers = boot_.peers;
           change_to(std::move(wanted), std::move(ended));
         });

@@ -111,6 +111,7 @@ void LnetAdmin::run_steps(std::vector<LnetStep> steps, NodeConfig after, Reply<v
 }
 
 void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
+  if (auto settled = settle_on_machine(wanted, config_); !settled) return done(std::move(settled));
   if (auto sound = check_sound(wanted); !sound) return done(std::move(sound));
   if (auto able = check_supported(wanted); !able) return done(std::move(able));
   const bool needs_node = !wanted.nets.empty() || !wanted.peers.empty();
@@ -127,7 +128,9 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
 void LnetAdmin::apply(NodeConfig wanted, Reply<void> done) {
   enqueue(
       [this, wanted = std::move(wanted)](Reply<void> ended) mutable {
-        if (wanted.nets.empty() || state_ == State::kUp) {
+        const bool no_nets =
+            wanted.nets.empty() && wanted.ip2nets.empty() && wanted.ip2nets_text.empty();
+        if (no_nets || state_ == State::kUp) {
           return change_to(std::move(wanted), std::move(ended));
         }
         go_up(

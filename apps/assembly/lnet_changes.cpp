@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/node/nets_by_address.hpp"
+#include "lib/runtime/host/local_addresses.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -157,10 +159,21 @@ Outcome<void> check_supported(const NodeConfig& config) {
   if (!config.udsps.empty()) {
     return failure(Errc::kNotSupported, "udsp: selection policies are not there yet");
   }
-  if (!config.ip2nets.empty() || !config.ip2nets_text.empty()) {
-    return failure(Errc::kNotSupported,
-                   "ip2nets: no network that has addresses of interfaces is there yet");
+  return {};
+}
+
+Outcome<void> settle_on_machine(NodeConfig& wanted, const NodeConfig& now) {
+  if (!lnet::needs_addresses(wanted)) return {};
+  const auto known = runtime::local_addresses();
+  if (!known) return std::unexpected(known.error());
+  std::vector<lnet::InterfaceAddress> local;
+  for (const runtime::LocalAddress& each : *known) {
+    local.push_back({.interface = each.interface,
+                     .address = {.size = each.is_v6 ? std::uint8_t{16} : std::uint8_t{4},
+                                 .bytes_be = each.bytes_be}});
   }
+  if (auto applied = lnet::apply_ip2nets(wanted, local); !applied) return applied;
+  lnet::assign_nids(wanted, now, local);
   return {};
 }
 

@@ -20,6 +20,10 @@ struct LnetStep {
 
 // What is asked for and cannot be had by a node that does not forward messages yet: kNotSupported.
 [[nodiscard]] Outcome<void> check_supported(const lnet::NodeConfig& config);
+// Rules about addresses become networks, and interfaces NIDs, as this machine has them now. What
+// `now` has already stays.
+[[nodiscard]] Outcome<void> settle_on_machine(lnet::NodeConfig& wanted,
+                                              const lnet::NodeConfig& now);
 // check_node_config() as one error.
 [[nodiscard]] Outcome<void> check_sound(const lnet::NodeConfig& config);
 

@@ -115,9 +115,12 @@ Outcome<ResolvedNi> resolve_ni(lnet::NetId net, const lnet::NiConfig& ni, std::s
   if (!driver) return std::unexpected(driver.error());
   if (!ni.nid) {
     return failure(Errc::kInvalid,
-                   fmt::format("network {}: the driver {} has no interface to take an address "
-                               "from, expected a NID",
-                               lnet::text_of_net(net), (*driver)->name()));
+                   fmt::format("network {}: expected a NID{}", lnet::text_of_net(net),
+                               ni.interfaces.empty()
+                                   ? std::string()
+                                   : fmt::format("; interface {} is not there, not up, or has no "
+                                                 "address for it",
+                                                 ni.interfaces.front())));
   }
   for (const std::uint16_t cpt : ni.cpts) {
     if (cpt < cpts) continue;

@@ -221,7 +221,9 @@ std::string_view NodeConfig::module_option(std::string_view module, std::string_
 
 bool is_same_ni(const NiConfig& a, const NiConfig& b) {
   if (a.nid && b.nid) return *a.nid == *b.nid;
-  return a.interfaces == b.interfaces && a.nid.has_value() == b.nid.has_value();
+  // One of the two may have been told the NID of its interface.
+  return a.interfaces == b.interfaces &&
+         (!a.interfaces.empty() || a.nid.has_value() == b.nid.has_value());
 }
 
 std::vector<NodeConfigIssue> check_node_config(const NodeConfig& config) {

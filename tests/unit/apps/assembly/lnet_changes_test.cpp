@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "apps/assembly/lnet_networks.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/host/local_addresses.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -163,8 +165,35 @@ TEST(LnetChanges, WhatNobodyCarriesOutIsRefused) {
   EXPECT_EQ(code([](auto& config) { config.routes.push_back({}); }), Errc::kNotSupported);
   EXPECT_EQ(code([](auto& config) { config.buffers.tiny = 512; }), Errc::kNotSupported);
   EXPECT_EQ(code([](auto& config) { config.udsps.push_back({}); }), Errc::kNotSupported);
-  EXPECT_EQ(code([](auto& config) { config.ip2nets_text = "tcp 10.*.*.*"; }), Errc::kNotSupported);
   EXPECT_TRUE(check_supported({}));
+}
+
+TEST(LnetChanges, RulesBecomeTheNetworksOfThisMachine) {
+  const auto addresses = runtime::local_addresses();
+  ASSERT_TRUE(addresses.has_value());
+  lnet::NodeConfig config;
+  config.ip2nets.push_back({.net = lnet::make_net(lnet::NetType::kTcp),
+                            .ranges = {{.kind = lnet::AddressPattern::Kind::kAll}},
+                            .lnd_tunables = {{"driver", "null"}}});
+  ASSERT_TRUE(settle_on_machine(config, {}).has_value());
+  EXPECT_TRUE(config.ip2nets.empty());
+  ASSERT_EQ(config.nets.empty(), addresses->empty());
+  if (addresses->empty()) GTEST_SKIP() << "this machine has no addresses";
+  const lnet::NiConfig& ni = config.nets[0].nis[0];
+  EXPECT_EQ(ni.interfaces, std::vector{addresses->front().interface});
+  ASSERT_TRUE(ni.nid.has_value());
+  EXPECT_TRUE(resolve_ni(config.nets[0].net, ni, 1).has_value());
+}
+
+TEST(LnetChanges, ARuleForANetworkWithoutADriverIsRefusedAsTheNetworkIs) {
+  lnet::NodeConfig config;
+  config.ip2nets.push_back({.net = lnet::make_net(lnet::NetType::kKfi), .interfaces = {"cxi0"}});
+  ASSERT_TRUE(settle_on_machine(config, {}).has_value());
+  ASSERT_EQ(config.nets.size(), 1U);
+  const auto resolved = resolve_ni(config.nets[0].net, config.nets[0].nis[0], 1);
+  ASSERT_FALSE(resolved.has_value());
+  EXPECT_EQ(resolved.error().code, Errc::kNotSupported);
+  EXPECT_NE(resolved.error().what.find("kfilnd"), std::string::npos) << resolved.error().what;
 }
 
 }  // namespace

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a configuration means on a machine with these addresses: rules (`ip2nets`) become networks,
+// and NIs of which only the interface is known get NIDs.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "lib/base/result.hpp"
+#include "lib/lnet/names/address_text.hpp"
+#include "lib/lnet/node/node_config.hpp"
+
+namespace plnet::lnet {
+
+// Of an interface that is up and not the loopback; in the machine's order.
+struct InterfaceAddress {
+  std::string interface;
+  IpAddress address;
+};
+
+// There is something that cannot be told without addresses.
+[[nodiscard]] bool needs_addresses(const NodeConfig& config);
+
+// Takes the rules out and puts the networks in that they give here.
+// - Of the module option: those of every entry that matches an address. None at all: kNotFound, as
+//   the kernel does not start LNet then. An interface that is not there: kNotFound.
+//   lustre-release lnet/lnet/config.c: lnet_match_networks(), lnet_inet_select()
+// - Of the YAML `ip2nets`, each by itself: an NI on each interface that fits. A rule that finds
+//   none gives nothing: a site has one file for all its nodes.
+//   lustre-release lnet/utils/lnetconfig/liblnetconfig.c: lustre_lnet_match_ip_to_intf()
+// What is configured already stays as it is.
+[[nodiscard]] Outcome<void> apply_ip2nets(NodeConfig& config,
+                                          std::span<const InterfaceAddress> local);
+
+// On networks whose NIDs are Internet addresses, an NI without one gets that of its first
+// interface, or of the machine's first. It keeps what it has in `before`. One whose interface is
+// not there stays without.
+void assign_nids(NodeConfig& config, const NodeConfig& before,
+                 std::span<const InterfaceAddress> local);
+
+}  // namespace plnet::lnet
