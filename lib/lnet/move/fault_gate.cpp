@@ -11,9 +11,10 @@ namespace {
 constexpr Instant kAtOnce = Instant::min();
 }
 
-FaultGate::FaultGate(const std::atomic<const FaultView*>& view, Counters<LnetCauses>& causes)
-    : view_(view), causes_(causes) {
-  held_.reserve(kHeldMax);
+FaultGate::FaultGate(const std::atomic<const FaultView*>& view, Counters<LnetCauses>& causes,
+                     std::size_t parcels)
+    : view_(view), causes_(causes), held_max_(std::min(kHeldMax, parcels)) {
+  held_.reserve(held_max_);
 }
 
 std::optional<Cause> FaultGate::drops(const MessageHeader& header, const Nid& local,
@@ -27,7 +28,7 @@ std::optional<Cause> FaultGate::drops(const MessageHeader& header, const Nid& lo
 }
 
 bool FaultGate::hold(const Held& held) {
-  if (held_.size() == kHeldMax) {
+  if (held_.size() == held_max_) {
     causes_.add(Cause::kFaultsFull);
     return false;
   }

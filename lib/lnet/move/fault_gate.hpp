@@ -28,7 +28,9 @@ class FaultGate {
   // Of one shard. What a rule would hold beyond that goes on at once, and is counted.
   static constexpr std::size_t kHeldMax = 1024;
 
-  FaultGate(const std::atomic<const FaultView*>& view, Counters<LnetCauses>& causes);
+  // `parcels`: that the shard has. Allocates; start-up only.
+  FaultGate(const std::atomic<const FaultView*>& view, Counters<LnetCauses>& causes,
+            std::size_t parcels);
 
   // Hot. Null: there are no rules.
   [[nodiscard]] const FaultView* rules() const { return view_.load(std::memory_order_acquire); }
@@ -70,6 +72,7 @@ class FaultGate {
   const std::atomic<const FaultView*>& view_;
   Counters<LnetCauses>& causes_;
   std::vector<Held> held_;  // in the order of arrival; has its full capacity from the start
+  const std::size_t held_max_;
   std::uint64_t seen_version_ = 0;
 };
 

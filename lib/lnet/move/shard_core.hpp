@@ -82,7 +82,7 @@ struct ShardCore {
   PathSequences sequences;
   Counters<LnetStatistics> statistics;
   Counters<LnetCauses> causes;
-  FaultGate faults{shared.faults, causes};
+  FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   std::array<NiPort*, kNisMax + 1> ports{};  // by number of the NI; null: not on this shard
   // Messages of this shard that were given a path through the NI and have not ended.
   std::array<std::uint32_t, kNisMax + 1> ni_users{};
