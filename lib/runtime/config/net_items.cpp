@@ -68,8 +68,8 @@ class NetItems : private Items {
 
   void remove_net(const NetItem& item, const std::string& path) {
     if (!item.ip2net.empty()) {
-      if (config_.ip2nets_text != item.ip2net) return complain(path, "no such ip2net rules");
-      config_.ip2nets_text.clear();
+      // Rules that were carried out have become networks, and those are named to go.
+      if (config_.ip2nets_text == item.ip2net) config_.ip2nets_text.clear();
       return;
     }
     if (item.net_type.empty()) return complain(path, "no 'net type'");
@@ -106,7 +106,6 @@ class NetItems : private Items {
   void remove_rule(const Ip2NetsItem& item, const std::string& path) {
     const auto rule = rule_of(item, path);
     if (!rule) return;
-    // It has become networks if it was carried out, and those are named to go.
     std::erase(config_.ip2nets, *rule);
   }
 

@@ -170,6 +170,16 @@ TEST(InterfaceNids, StayWhatTheyWereWhenTheAddressChanges) {
   EXPECT_EQ(after, before);
 }
 
+TEST(InterfaceNids, MakeNoOtherNiOfIt) {
+  const NiConfig named{.interfaces = {"eth0"}};
+  const NiConfig told{.nid = parse_nid("1.2.3.4@tcp").value(), .interfaces = {"eth0"}};
+  const NiConfig by_nid{.nid = parse_nid("1.2.3.4@tcp").value()};
+  EXPECT_TRUE(is_same_ni(named, told));
+  EXPECT_TRUE(is_same_ni(told, by_nid));
+  EXPECT_FALSE(is_same_ni({}, by_nid)) << "the first interface, whatever its NID";
+  EXPECT_FALSE(is_same_ni(named, {.interfaces = {"eth1"}}));
+}
+
 TEST(InterfaceNids, AreAskedForOnlyWhenSomethingNeedsThem) {
   NodeConfig config;
   EXPECT_FALSE(needs_addresses(config));

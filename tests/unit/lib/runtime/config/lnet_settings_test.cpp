@@ -273,6 +273,14 @@ TEST(LnetSettings, TakeTheWaysInWhichFilesSayThings) {
   EXPECT_EQ(add("net: [{net type: lo, local NI(s): [{nid: 0@lo}]}]"), Settings{});
 }
 
+TEST(LnetReset, PassesOverRulesThatHaveBecomeNetworks) {
+  constexpr std::string_view kRules =
+      "net: [{ip2net: 'tcp(eth0) 10.*.*.*'}]\nip2nets: [{net-spec: o2ib}]\n";
+  EXPECT_EQ(del(kRules, add(kRules)), lnet::NodeConfig{});
+  const Settings others = add("net: [{net type: tcp, local NI(s): [{interfaces: {0: eth0}}]}]");
+  EXPECT_EQ(del(kRules, others), others.lnet);
+}
+
 TEST(NamedItems, AreWhatShowAndExecLookAt) {
   const auto named = read_named(
       "ping: [{primary nid: 1.1.1.1@tcp, timeout: 500}]\n"
