@@ -27,6 +27,13 @@ using testrig::StreamCounter;
 using testrig::write_some;
 using Id = TcpTable::Id;
 
+int value_of(int descriptor, int level, int name) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  EXPECT_EQ(::getsockopt(descriptor, level, name, &value, &size), 0);
+  return value;
+}
+
 TEST_F(TcpDevicePlain, IdleConnectionsCostNoSystemCall) {
   ASSERT_TRUE(far->listen(bench.address(1), 127, {}).has_value());
   stream = connect().value();
@@ -217,12 +224,6 @@ TEST_F(TcpDevicePlain, AcceptedSocketsHaveTheOptionsOfTheListener) {
                               .keepalive_count = 7,
                               .type_of_service = 0x10};
   establish(options);
-  const auto value_of = [](int descriptor, int level, int name) {
-    int value = 0;
-    socklen_t size = sizeof value;
-    EXPECT_EQ(::getsockopt(descriptor, level, name, &value, &size), 0);
-    return value;
-  };
   for (TcpDevice* device : {near, far}) {
     const auto detached = device->detach(device == near ? stream : there);
     ASSERT_TRUE(detached.has_value());
@@ -251,6 +252,25 @@ TEST_F(TcpDevicePlain, TheReadinessSetWakesASleeper) {
   EXPECT_EQ(::poll(&set, 1, 0), 1) << "there is";
   EXPECT_EQ(far->poll(bench.now), 1U);
   EXPECT_EQ(far_events.bytes, 10U);
+}
+
+TEST(TcpDevice, BusyPollingIsAskedForOnEveryStream) {
+  StreamCounter events;
+  TcpBench bench;
+  bench.devices.push_back(open_device({.connections_max = 8, .busy_poll_usec = 50}, events));
+  TcpDevice& device = *bench.devices.back();
+  ASSERT_TRUE(device.listen(bench.address(1), 8, {}).has_value());
+  ConnectRequest request;
+  request.addresses.remote = bench.address(1);
+  request.privileged_port = false;
+  ASSERT_TRUE(device.connect(request).has_value());
+  ASSERT_TRUE(bench.run([&] { return events.connected == 1 && events.accepted == 1; }));
+  if (count_of(device, Id::kOptionFailures) > 0) GTEST_SKIP() << "needs CAP_NET_ADMIN";
+  const auto detached = device.detach(events.last);
+  ASSERT_TRUE(detached.has_value());
+  const TcpSocket socket(static_cast<int>(detached->descriptor));
+  EXPECT_EQ(value_of(socket.get(), SOL_SOCKET, SO_BUSY_POLL), 50);
+  EXPECT_EQ(value_of(socket.get(), SOL_SOCKET, SO_PREFER_BUSY_POLL), 1);
 }
 
 TEST(TcpDevice, ATurnEndsAfterAMegabyteWhoeverElseHasSent) {

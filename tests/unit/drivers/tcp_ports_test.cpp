@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // 512 privileged ports and more peers than that.
-#include <map>
+#include <array>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "drivers/net/tcp/ports.hpp"
 #include "drivers/net/tcp/socket.hpp"
@@ -52,6 +56,24 @@ bool allow_descriptors(rlim_t count) {
   limit.rlim_cur = count;
   return limit.rlim_max >= count && ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
+
+// This thread without the right to privileged ports, whoever runs the test.
+class NoPrivilege {
+ public:
+  NoPrivilege() {
+    EXPECT_EQ(::syscall(SYS_capget, &header_, before_.data()), 0);
+    auto now = before_;
+    now[0].effective &= ~(1U << CAP_NET_BIND_SERVICE);
+    EXPECT_EQ(::syscall(SYS_capset, &header_, now.data()), 0);
+  }
+  ~NoPrivilege() { EXPECT_EQ(::syscall(SYS_capset, &header_, before_.data()), 0); }
+  NoPrivilege(const NoPrivilege&) = delete;
+  NoPrivilege& operator=(const NoPrivilege&) = delete;
+
+ private:
+  __user_cap_header_struct header_{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> before_{};
+};
 
 class TcpPortsTest : public ::testing::Test {
  protected:
@@ -151,6 +173,21 @@ TEST_F(TcpPortsTest, ASourceAddressThatIsNotOursIsRefused) {
   EXPECT_EQ(device->connect(request).error(), Errc::kNotFound);
   const std::string words = explain_connect_failure(Errc::kNotFound, request);
   EXPECT_NE(words.find("is not of this machine"), std::string::npos) << words;
+}
+
+TEST(TcpPorts, WithoutTheRightToThemItSaysSo) {
+  const NoPrivilege none;
+  if (may_use_privileged_ports()) GTEST_SKIP() << "here everybody may use ports below 1024";
+  StreamCounter events;
+  const auto device = open_device({.connections_max = 8}, events);
+  ConnectRequest request;
+  request.addresses.remote = own_loopback(1);
+  EXPECT_EQ(device->connect(request).error(), Errc::kNotPermitted);
+  EXPECT_EQ(count_of(*device, Id::kPortTries), 1U) << "the others would say the same";
+  EXPECT_EQ(device->listen(own_loopback(1, 988), 8, {}).error(), Errc::kNotPermitted);
+  for (const std::string& words : {explain_connect_failure(Errc::kNotPermitted, request),
+                                   explain_listen_failure(Errc::kNotPermitted, own_loopback(1))})
+    EXPECT_NE(words.find("CAP_NET_BIND_SERVICE"), std::string::npos) << words;
 }
 
 TEST(TcpPorts, RequestsThatMakeNoSenseAreRefused) {
