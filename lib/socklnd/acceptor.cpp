@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/socklnd/acceptor.hpp"
+
+#include <algorithm>
+
+namespace plnet::socklnd {
+
+using lnet::Nid;
+
+namespace {
+
+bool is_ipv4(const SocketAddress& address) {
+  return std::all_of(address.ip.begin(), address.ip.begin() + 10,
+                     [](std::uint8_t byte) { return byte == 0; }) &&
+         address.ip[10] == 0xff && address.ip[11] == 0xff;
+}
+
+std::uint32_t ipv4_of(const SocketAddress& address) {
+  const auto& ip = address.ip;
+  return static_cast<std::uint32_t>(ip[12]) << 24U | static_cast<std::uint32_t>(ip[13]) << 16U |
+         static_cast<std::uint32_t>(ip[14]) << 8U | ip[15];
+}
+
+}  // namespace
+
+Acceptor::Acceptor(const AcceptorConfig& config, StreamSwitch& streams, PeerHomes& homes)
+    : config_(config), streams_(streams), homes_(homes), strangers_(config.strangers_max) {
+  streams.set_accepter(*this);
+}
+
+void Acceptor::on_accepted(StreamId stream, const StreamAddresses& addresses) {
+  const auto turn_away = [&](Id why, Errc cause) {
+    counters_.add(why);
+    streams_.driver().close(stream, cause);
+  };
+  counters_.add(Id::kAccepted);
+  if (config_.policy == AcceptPolicy::kNone) {
+    return turn_away(Id::kRefusedPolicy, Errc::kNotPermitted);
+  }
+  if (config_.policy == AcceptPolicy::kSecure && !is_reserved(addresses.remote.port)) {
+    return turn_away(Id::kRefusedPort, Errc::kNotPermitted);
+  }
+  Stranger* const stranger = strangers_.take();
+  if (stranger == nullptr) return turn_away(Id::kRefusedNoRoom, Errc::kNoSpace);
+  if (!streams_.give(stream, *this, strangers_.index_of(stranger))) {
+    strangers_.give(stranger);
+    return turn_away(Id::kRefusedNoRoom, Errc::kNoSpace);
+  }
+  *stranger = Stranger{};
+  stranger->stream = stream;
+  stranger->addresses = addresses;
+  counters_.add(Id::kStrangers);
+  fresh_.push_back(*stranger);
+}
+
+std::span<std::byte> Acceptor::destination(std::uint32_t /*slot*/) {
+  return {};
+}
+
+std::size_t Acceptor::on_bytes(std::uint32_t slot, std::size_t /*direct*/,
+                               std::span<const std::byte> staged) {
+  Stranger& stranger = strangers_.at(slot);
+  std::size_t used = 0;
+  if (stranger.state == State::kRequest) {
+    const auto before = stranger.request.state();
+    used = stranger.request.take(staged);
+    if (stranger.request.state() != before) touch(stranger);
+    if (!stranger.request.reading()) on_request(stranger);
+  }
+  if (stranger.state == State::kHello && used < staged.size()) {
+    const auto before = stranger.hello.state();
+    used += stranger.hello.take(staged.subspan(used));
+    if (stranger.hello.state() != before) touch(stranger);
+    if (!stranger.hello.reading()) on_hello(stranger);
+  }
+  // Whoever goes on does not know yet whether we want it. What comes later stays in the stream.
+  if (stranger.state == State::kIntroduced && used < staged.size()) {
+    refuse(stranger, Id::kRefusedEager);
+  }
+  return staged.size();
+}
+
+void Acceptor::on_request(Stranger& stranger) {
+  using Request = RequestReader::State;
+  switch (stranger.request.state()) {
+    case Request::kNoRequest:
+    case Request::kUnknownVersion: return answer_request(stranger);
+    case Request::kLegacy: return refuse(stranger, Id::kRefusedLegacy);
+    case Request::kUnknownMagic: return refuse(stranger, Id::kRefusedMagic);
+    default: break;
+  }
+  const auto local = homes_.local(stranger.request.target());
+  if (!local) return refuse(stranger, Id::kRefusedNid);
+  stranger.local = *local;
+  stranger.arrival.local = stranger.request.target();
+  stranger.state = State::kHello;
+}
+
+void Acceptor::on_hello(Stranger& stranger) {
+  using Reader = HelloReader::State;
+  switch (stranger.hello.state()) {
+    case Reader::kUnknownMagic:
+    case Reader::kNotHello: return refuse(stranger, Id::kRefusedHelloMagic);
+    case Reader::kUnknownVersion: return answer_version(stranger);
+    case Reader::kTooManyAddresses:
+    case Reader::kBadAddress: return refuse(stranger, Id::kRefusedAddresses);
+    default: break;
+  }
+  // The kernel still talks V1 to whoever begins with it; nothing since 2.12 does.
+  if (stranger.hello.hello().protocol == Protocol::kV1) return answer_version(stranger);
+  introduce(stranger);
+}
+
+void Acceptor::introduce(Stranger& stranger) {
+  const Hello& hello = stranger.hello.hello();
+  Arrival& arrival = stranger.arrival;
+  if (hello.source.is_any() || !hello.source.is_well_formed() ||
+      hello.source.net() != arrival.local.net()) {
+    return refuse(stranger, Id::kRefusedSource);
+  }
+  arrival.peer = {hello.source, hello.source_pid};
+  const SocketAddress& remote = stranger.addresses.remote;
+  if (!is_reserved(remote.port)) {
+    // Each connection is a process of its own; what its HELLO says is not to be trusted.
+    if (!is_ipv4(remote)) return refuse(stranger, Id::kRefusedSource);
+    arrival.peer = {Nid::of(arrival.local.type, arrival.local.number(), ipv4_of(remote)),
+                    remote.port | lnet::kPidUserFlag};
+  } else if ((hello.source_pid & lnet::kPidUserFlag) != 0) {
+    return refuse(stranger, Id::kRefusedSource);
+  }
+  const auto type = inverted(hello.type);
+  if (!type) return refuse(stranger, Id::kRefusedType);
+  arrival.hello = hello;
+  arrival.swapped = stranger.hello.swapped();
+  arrival.type = *type;
+  stranger.state = State::kIntroduced;
+  streams_.driver().pause_reading(stranger.stream);
+}
+
+void Acceptor::refuse(Stranger& stranger, Id why, Errc cause) {
+  if (stranger.state == State::kClosing) return;
+  counters_.add(why);
+  leave(stranger, cause);
+}
+
+void Acceptor::leave(Stranger& stranger, Errc cause) {
+  stranger.state = State::kClosing;
+  stranger.unlink();
+  leaving_.push_back(stranger);
+  streams_.driver().close(stranger.stream, cause);
+}
+
+void Acceptor::answer_request(Stranger& stranger) {
+  counters_.add(Id::kRefusedRequest);
+  encode_acceptor_answer(std::span(stranger.answer).first<kAcceptorV1Bytes>());
+  stranger.answer_bytes = kAcceptorV1Bytes;
+  send_answer(stranger);
+}
+
+// "My version is this", with the NID that was asked for in both places, as the kernel has it.
+void Acceptor::answer_version(Stranger& stranger) {
+  counters_.add(Id::kRefusedHelloVersion);
+  const Nid& local = stranger.arrival.local;
+  Hello hello{.protocol = local.is_large() ? Protocol::kV4 : Protocol::kV3,
+              .source = local,
+              .destination = local,
+              .source_pid = stranger.local.pid,
+              .source_incarnation = stranger.local.incarnation};
+  hello.type = static_cast<std::int32_t>(ConnectionType::kNone);
+  stranger.answer_bytes = static_cast<std::uint8_t>(*encode_hello(hello, stranger.answer));
+  send_answer(stranger);
+}
+
+void Acceptor::send_answer(Stranger& stranger) {
+  stranger.state = State::kAnswering;
+  const std::array<std::span<const std::byte>, 1> piece{
+      std::span(stranger.answer).first(stranger.answer_bytes).subspan(stranger.answer_sent)};
+  const std::size_t taken = streams_.driver().write(stranger.stream, piece);
+  stranger.answer_sent = static_cast<std::uint8_t>(stranger.answer_sent + taken);
+  if (stranger.answer_sent < stranger.answer_bytes) return;
+  leave(stranger, Errc::kVersion);
+}
+
+void Acceptor::on_writable(std::uint32_t slot) {
+  Stranger& stranger = strangers_.at(slot);
+  if (stranger.state == State::kAnswering) send_answer(stranger);
+}
+
+void Acceptor::on_connected(std::uint32_t /*slot*/, const StreamAddresses& /*addresses*/) {
+  PLNET_CHECK(false, "an acceptor connects to nobody");
+}
+
+void Acceptor::on_closed(std::uint32_t slot, Errc /*cause*/, std::uint64_t /*unacknowledged*/) {
+  Stranger& stranger = strangers_.at(slot);
+  if (stranger.state != State::kClosing && stranger.state != State::kAnswering) {
+    counters_.add(stranger.request.empty() ? Id::kLeftSilent : Id::kLeftEarly);
+  }
+  forget(stranger);
+}
+
+void Acceptor::forget(Stranger& stranger) {
+  stranger.unlink();
+  strangers_.give(&stranger);
+  counters_.subtract(Id::kStrangers);
+}
+
+void Acceptor::touch(Stranger& stranger) {
+  if (stranger.state == State::kClosing) return;
+  stranger.unlink();
+  fresh_.push_back(stranger);
+}
+
+unsigned Acceptor::flush(Instant now) {
+  unsigned work = 0;
+  while (Stranger* const stranger = fresh_.pop_front()) {
+    ++work;
+    stranger->deadline = now + config_.step_timeout;
+    waiting_.push_back(*stranger);
+    if (stranger->state == State::kIntroduced) hand_over(*stranger);
+  }
+  while (Stranger* const stranger = waiting_.front()) {
+    if (stranger->deadline > now) break;
+    ++work;
+    refuse(*stranger, Id::kTimedOut, Errc::kTimedOut);
+  }
+  return work;
+}
+
+// Between two reads, when nothing of the stream is in anybody's hands.
+void Acceptor::hand_over(Stranger& stranger) {
+  if (!homes_.has_room(stranger.arrival)) {
+    return refuse(stranger, Id::kRefusedHome, Errc::kNoSpace);
+  }
+  const auto detached = streams_.driver().detach(stranger.stream);
+  if (!detached) return refuse(stranger, Id::kRefusedDetach, detached.error());
+  streams_.take_back(stranger.stream);
+  stranger.arrival.stream = *detached;
+  counters_.add(Id::kHandedOver);
+  homes_.hand_over(stranger.arrival);
+  forget(stranger);
+}
+
+Instant Acceptor::next_deadline() {
+  return waiting_.empty() ? Instant::max() : waiting_.front()->deadline;
+}
+
+void Acceptor::shut_down() {
+  for (std::uint32_t i = 0; i < strangers_.capacity(); ++i) {
+    if (strangers_.is_lent(i)) refuse(strangers_.at(i), Id::kRefusedShutdown, Errc::kShutdown);
+  }
+}
+
+}  // namespace plnet::socklnd

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The passive side, up to the point where we know who is there: strangers in a fixed number, each
+// with a few bytes of memory and a time limit for each of its steps.
+// lustre-release lnet/lnet/acceptor.c: lnet_acceptor(), lnet_accept(); lnet/klnds/socklnd/
+// socklnd_cb.c: ksocknal_recv_hello().
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/base/intrusive_list.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/socklnd/hello_reader.hpp"
+#include "lib/socklnd/peer_homes.hpp"
+#include "lib/socklnd/request_reader.hpp"
+#include "lib/socklnd/stream_switch.hpp"
+#include "lib/socklnd/tunables.hpp"
+
+namespace plnet::socklnd {
+
+#define PLNET_ACCEPTOR_COUNTERS(X)                                                                 \
+  X(kAccepted, "accepted", "connections", kCount, "connections that somebody made")                \
+  X(kHandedOver, "handed_over", "connections", kCount, "brought to the home of their peer")        \
+  X(kRefusedPolicy, "refused_policy", "connections", kCount, "closed: accept=none")                \
+  X(kRefusedPort, "refused_port", "connections", kCount, "closed: not from a reserved port")       \
+  X(kRefusedNoRoom, "refused_no_room", "connections", kCount, "closed: too many strangers")        \
+  X(kRefusedHome, "refused_home_full", "connections", kCount, "closed: the peer's home is full")   \
+  X(kRefusedNid, "refused_nid", "connections", kCount, "closed: asked for a NID that is not ours") \
+  X(kRefusedLegacy, "refused_legacy", "connections", kCount, "closed: begins as TCP before LNet")  \
+  X(kRefusedMagic, "refused_magic", "connections", kCount, "closed: unknown first bytes")          \
+  X(kRefusedRequest, "refused_request", "connections", kCount,                                     \
+    "answered: a request unknown to us")                                                           \
+  X(kRefusedHelloMagic, "refused_hello_magic", "connections", kCount, "closed: no HELLO follows")  \
+  X(kRefusedHelloVersion, "refused_hello_version", "connections", kCount,                          \
+    "answered: a HELLO of a version that we do not speak")                                         \
+  X(kRefusedAddresses, "refused_addresses", "connections", kCount,                                 \
+    "closed: a HELLO with a bad list of addresses")                                                \
+  X(kRefusedSource, "refused_source", "connections", kCount, "closed: no such NID can call us")    \
+  X(kRefusedType, "refused_type", "connections", kCount, "closed: unknown connection type")        \
+  X(kRefusedEager, "refused_eager", "connections", kCount, "closed: spoke on before our answer")   \
+  X(kRefusedDetach, "refused_detach", "connections", kCount, "closed: the stream cannot be moved") \
+  X(kRefusedShutdown, "refused_shutdown", "connections", kCount, "closed: we are going down")      \
+  X(kTimedOut, "timed_out", "connections", kCount, "closed: a step took longer than allowed")      \
+  X(kLeftSilent, "left_silent", "connections", kCount, "gone without a byte")                      \
+  X(kLeftEarly, "left_early", "connections", kCount,                                               \
+    "gone before the end of their HELLO: on their side often a wrong NID for us")                  \
+  X(kStrangers, "strangers", "connections", kGauge, "being introduced now")
+PLNET_COUNTERS(AcceptorCounters, PLNET_ACCEPTOR_COUNTERS);
+
+struct AcceptorConfig {
+  AcceptPolicy policy = AcceptPolicy::kSecure;
+  Duration step_timeout = std::chrono::seconds(5);  // accept_timeout
+  std::size_t strangers_max = 1024;  // a site's nodes may all come at once; about 600 bytes each
+};
+
+class Acceptor final : public StreamUser, public StreamAccepter {
+ public:
+  Acceptor(const AcceptorConfig& config, StreamSwitch& streams, PeerHomes& homes);
+
+  // Once a turn, after everything else. Returns pieces of work.
+  unsigned flush(Instant now);
+  [[nodiscard]] Instant next_deadline();
+  [[nodiscard]] bool idle() const { return strangers_.free_count() == strangers_.capacity(); }
+  // Everybody out; listening ends elsewhere.
+  void shut_down();
+  [[nodiscard]] CounterView counters() const { return counters_.view(); }
+  [[nodiscard]] std::uint64_t count(AcceptorCounters::Id id) const { return counters_.get(id); }
+
+  void on_accepted(StreamId stream, const StreamAddresses& addresses) override;
+  std::span<std::byte> destination(std::uint32_t slot) override;
+  std::size_t on_bytes(std::uint32_t slot, std::size_t direct,
+                       std::span<const std::byte> staged) override;
+  void on_writable(std::uint32_t slot) override;
+  void on_connected(std::uint32_t slot, const StreamAddresses& addresses) override;
+  void on_closed(std::uint32_t slot, Errc cause, std::uint64_t unacknowledged_bytes) override;
+
+ private:
+  using Id = AcceptorCounters::Id;
+
+  struct Stranger : ListNode<> {
+    enum class State : std::uint8_t { kRequest, kHello, kIntroduced, kAnswering, kClosing };
+    StreamId stream;
+    StreamAddresses addresses;
+    State state = State::kRequest;
+    RequestReader request;
+    HelloReader hello;
+    Arrival arrival;
+    LocalInterface local;
+    Instant deadline{};
+    std::array<std::byte, kHelloV4Bytes> answer;
+    std::uint8_t answer_bytes = 0;
+    std::uint8_t answer_sent = 0;
+  };
+  using State = Stranger::State;
+
+  void on_request(Stranger& stranger);
+  void on_hello(Stranger& stranger);
+  void introduce(Stranger& stranger);
+  void refuse(Stranger& stranger, Id why, Errc cause = Errc::kProtocol);
+  void leave(Stranger& stranger, Errc cause);
+  void answer_request(Stranger& stranger);
+  void answer_version(Stranger& stranger);
+  void send_answer(Stranger& stranger);
+  void hand_over(Stranger& stranger);
+  void touch(Stranger& stranger);
+  void forget(Stranger& stranger);
+  [[nodiscard]] static bool is_reserved(std::uint16_t port) { return port <= kReservedPortMax; }
+
+  const AcceptorConfig config_;
+  StreamSwitch& streams_;
+  PeerHomes& homes_;
+  Pool<Stranger> strangers_;
+  // Whose step began since the last flush, and the others: in the order of their deadlines, since
+  // each step is allowed the same time.
+  IntrusiveList<Stranger> fresh_;
+  IntrusiveList<Stranger> waiting_;
+  IntrusiveList<Stranger> leaving_;  // for these nobody waits
+  Counters<AcceptorCounters> counters_;
+};
+
+}  // namespace plnet::socklnd

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One TCP connection of an LND: what it is for, where it stands, what waits on it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/intrusive_list.hpp"
+#include "lib/lnet/lnd.hpp"
+#include "lib/socklnd/byte_stream.hpp"
+#include "lib/socklnd/framing.hpp"
+#include "lib/socklnd/hello_reader.hpp"
+#include "lib/socklnd/transmit_queue.hpp"
+#include "lib/socklnd/wire.hpp"
+
+namespace plnet::socklnd {
+
+struct Peer;
+struct OfPeer;    // its place among the connections of its peer
+struct ForFlush;  // its place among those that the next flush looks at
+
+// NOOPs that acknowledge: so many may wait on a connection, then we stop reading from it.
+inline constexpr std::uint8_t kAcksWaitingMax = 32;
+// The ends of the last messages that TCP took, to tell which were lost with a connection.
+inline constexpr std::uint8_t kEndsRemembered = 16;
+
+struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
+  enum class State : std::uint8_t {
+    kDialing,   // TCP is at it
+    kGreeting,  // our HELLO is on its way, or theirs
+    kOpen,
+    kRefusing,  // once our answer is out it is closed
+    kClosing,   // on_closed() is to come
+  };
+  // The message that comes in.
+  enum class Rx : std::uint8_t {
+    kNone,
+    kParked,
+    kDecided,    // resume() has come, flush() carries it out
+    kReceiving,  // ends in on_received()
+    kSkipping,   // ends silently
+  };
+
+  StreamId stream;
+  Peer* peer = nullptr;
+  ConnectionType type = ConnectionType::kControl;
+  Protocol protocol = Protocol::kV3;
+  State state = State::kDialing;
+  bool by_us = false;
+  bool was_open = false;
+  bool blocked = false;      // on_writable() is to come
+  bool fresh = false;        // something has happened since the last flush
+  bool sent_since = false;   // TCP has taken bytes since then, or the queue was empty
+  bool heard_since = false;  // bytes have come since then
+  bool stuck = false;        // closed for want of progress
+  bool ours = false;         // closed because we wanted it
+  bool acks_full = false;    // reading is paused until acknowledgements are out
+
+  // What goes out before all messages.
+  std::array<std::byte, kAcceptorV2Bytes + kHelloV4Bytes> greeting;
+  std::uint8_t greeting_bytes = 0;
+  std::uint8_t greeting_sent = 0;
+  HelloReader reader;
+  Instant deadline = Instant::max();  // of the introduction
+
+  // Messages and NOOPs.
+  TransmitQueue queue;
+  std::uint64_t queued_bytes = 0;
+  std::uint64_t last_post = 0;   // a sequence number of the LND
+  std::uint32_t front_sent = 0;  // bytes of what is in front
+  bool front_is_noop = false;    // when front_sent > 0
+  bool keepalive = false;        // one is to be sent
+  std::uint8_t acks = 0;
+  std::uint8_t acks_first = 0;
+  std::array<std::uint64_t, kAcksWaitingMax> ack_cookies;
+  std::uint64_t written = 0;       // bytes that TCP has taken, ever
+  std::uint64_t acknowledged = 0;  // by the peer's TCP, when last asked
+  std::array<std::uint64_t, kEndsRemembered> ends;
+  std::uint64_t messages_sent = 0;
+  Instant tx_progress{};
+
+  Framing framing;
+  Rx rx = Rx::kNone;
+  std::uint32_t generation = 0;  // of the message
+  lnet::RxDecision decision;
+  Instant rx_progress{};
+
+  [[nodiscard]] bool has_noop() const { return acks > 0 || keepalive; }
+  [[nodiscard]] bool has_to_send() const {
+    return greeting_sent < greeting_bytes || has_noop() || !queue.empty();
+  }
+  [[nodiscard]] bool paused() const { return acks_full || rx == Rx::kParked || rx == Rx::kDecided; }
+};
+
+// Of one message, in full.
+[[nodiscard]] inline std::uint64_t wire_bytes(Protocol protocol, const lnet::Transmit& transmit) {
+  return kFrameBytes + lnet_header_bytes(protocol) + transmit.header.payload_length;
+}
+
+}  // namespace plnet::socklnd

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contract with the core, and the turn.
+#include "lib/socklnd/lnd.hpp"
+
+#include <algorithm>
+
+namespace plnet::socklnd {
+
+using namespace lnet;
+
+namespace {
+
+// Transmit::lnd_state of one that has ended; before that see transmit_queue.hpp.
+constexpr unsigned kHealthShift = 8;
+constexpr unsigned kFailedShift = 16;
+
+ConnectionQuota quota_of(const SockLndConfig& config) {
+  // To a peer that takes our word for nothing each connection is a process of its own.
+  if (!config.privileged) return {.control = 1, .bulk = 0};
+  const unsigned bulk = connections_per_peer(config.tunables, config.link_mbps);
+  return {.control = 1, .bulk = static_cast<std::uint16_t>(bulk)};
+}
+
+}  // namespace
+
+SockLnd::SockLnd(const SockLndConfig& config, LndUpcalls& core, StreamSwitch& streams)
+    : config_(config),
+      timeout_(lnd_timeout(config.tunables, config.lnet_lnd_timeout)),
+      traits_{.name = "tcp", .net_type = NetType::kTcp, .lnd_timeout = timeout_},
+      quota_(quota_of(config)),
+      core_(core),
+      streams_(streams),
+      connections_(config.connections_max),
+      peers_(config.peers_max),
+      peers_by_id_(config.peers_max),
+      timers_(config.start, kTick) {}
+
+SockLnd::~SockLnd() = default;
+
+Peer* SockLnd::new_peer(const ProcessId& id) {
+  Peer* const peer = peers_.take();
+  if (peer == nullptr) return nullptr;
+  std::destroy_at(peer);  // a peer begins as new: nothing of the one before may show
+  std::construct_at(peer);
+  peer->lnd = this;
+  peer->id = id;
+  peers_by_id_.insert(*peer);
+  quiet_.push_back(*peer);
+  return peer;
+}
+
+Peer* SockLnd::bound_peer(PeerLink& link) {
+  if (link.lnd_peer != nullptr) return static_cast<Peer*>(link.lnd_peer);
+  const ProcessId id{link.nid, kLustrePid};
+  Peer* const known = peers_by_id_.find(id);
+  Peer* const peer = known != nullptr ? known : new_peer(id);
+  if (peer == nullptr) return nullptr;
+  peer->link = &link;
+  peer->bound = true;
+  link.lnd_peer = peer;
+  return peer;
+}
+
+// nullptr: a process that is not connected, or no room.
+Peer* SockLnd::peer_for(const Transmit& transmit) {
+  const MessageHeader& header = transmit.header;
+  if ((header.destination_pid & kPidUserFlag) != 0 &&
+      header.destination == transmit.next_hop->nid) {
+    return peers_by_id_.find({header.destination, header.destination_pid});
+  }
+  return bound_peer(*transmit.next_hop);
+}
+
+void SockLnd::drop_peer(Peer& peer) {
+  timers_.cancel(peer.timer);
+  peer.unlink();
+  peers_by_id_.erase(peer);
+  peers_.give(&peer);
+}
+
+void SockLnd::look_at(Peer& peer) {
+  peer.unlink();
+  busy_.push_back(peer);
+}
+
+void SockLnd::look_at(Connection& connection) {
+  if (connection.fresh) return;
+  connection.fresh = true;
+  fresh_.push_back(connection);
+}
+
+std::size_t SockLnd::send(std::span<Transmit* const> burst) {
+  if (shutting_down_) return 0;
+  for (Transmit* const transmit : burst) {
+    ++messages_;
+    transmit->lnd_state = 0;
+    Peer* const peer = peer_for(*transmit);
+    if (peer == nullptr) {
+      const bool process = (transmit->header.destination_pid & kPidUserFlag) != 0;
+      counters_.add(process ? Id::kNoSuchProcess : Id::kNoPeerRoom);
+      end(*transmit, std::unexpected(process ? Errc::kNoRoute : Errc::kNoMemory),
+          process ? Health::kRemoteError : Health::kLocalError);
+    } else if (peer->releasing) {
+      end(*transmit, std::unexpected(Errc::kShutdown), Health::kLocalAborted);
+    } else if (Connection* const connection = choose(*peer, *transmit)) {
+      enqueue(*connection, *transmit);
+    } else {
+      peer->waiting.push(*transmit);
+      look_at(*peer);
+    }
+    if (peer != nullptr && transmit->deadline < peer->earliest_deadline) {
+      peer->earliest_deadline = transmit->deadline;
+      look_at(*peer);
+    }
+  }
+  return burst.size();
+}
+
+void SockLnd::end(Transmit& transmit, Result<void> status, Health health) {
+  if (!status) counters_.add(Id::kFailed);
+  const auto failed = static_cast<std::uintptr_t>(!status);
+  const auto code = status ? 0U : static_cast<unsigned>(status.error());
+  transmit.lnd_state =
+      failed << kFailedShift | static_cast<std::uintptr_t>(health) << kHealthShift | code;
+  ended_.push(transmit);
+}
+
+void SockLnd::end_all(TransmitQueue& queue, Errc cause, Health health) {
+  while (Transmit* const transmit = queue.pop())
+    end(*transmit, std::unexpected(cause), health);
+}
+
+void SockLnd::report() {
+  std::array<Completion, 32> burst;
+  while (!ended_.empty()) {
+    std::size_t count = 0;
+    while (count < burst.size() && !ended_.empty()) {
+      Transmit* const transmit = ended_.pop();
+      const std::uintptr_t how = transmit->lnd_state;
+      burst[count] = {.transmit = transmit,
+                      .health = static_cast<Health>(how >> kHealthShift & 0xff)};
+      if ((how >> kFailedShift & 1) != 0) {
+        burst[count].status = std::unexpected(static_cast<Errc>(how & 0xff));
+      }
+      ++count;
+    }
+    messages_ -= count;
+    core_.on_sent(std::span(burst).first(count));
+  }
+}
+
+// Looked for among those that wait, by the peer's next turn; never in here.
+void SockLnd::cancel(Transmit& transmit) {
+  Peer* const peer = transmit.next_hop->lnd_peer != nullptr ? peer_for(transmit) : nullptr;
+  if (peer == nullptr || (transmit.lnd_state & kEnded) != 0) return;
+  transmit.lnd_state |= kCancelled;
+  peer->sweep = true;
+  look_at(*peer);
+}
+
+void SockLnd::release_peer(PeerLink& link) {
+  if (link.lnd_peer == nullptr) return core_.on_peer_released(link);
+  Peer& bound = *static_cast<Peer*>(link.lnd_peer);
+  if (bound.releasing) return;
+  ++releases_;
+  peers_by_id_.for_each(link.nid, [&](Peer& peer) {
+    peer.releasing = true;
+    look_at(peer);
+  });
+}
+
+void SockLnd::shut_down() {
+  if (shutting_down_) return;
+  shutting_down_ = true;
+  for (std::uint32_t i = 0; i < peers_.capacity(); ++i) {
+    if (peers_.is_lent(i)) look_at(peers_.at(i));
+  }
+}
+
+bool SockLnd::idle() const {
+  if (messages_ > 0 || receiving_ > 0 || releases_ > 0) return false;
+  return !shutting_down_ || connections_.free_count() == connections_.capacity();
+}
+
+unsigned SockLnd::flush(Instant now) {
+  unsigned work = timers_.advance(now);
+  // What a connection brings (an attempt that has opened, a decision) its peer acts on below, and
+  // what that puts on connections goes out in the second round.
+  for (unsigned round = 0; round < 2; ++round) {
+    while (Connection* const connection = fresh_.pop_front()) {
+      ++work;
+      connection->fresh = false;
+      on_decided(*connection);
+      pump(*connection, now);
+    }
+    IntrusiveList<Peer> busy;
+    busy.splice_back(busy_);
+    while (Peer* const peer = busy.pop_front()) {
+      ++work;
+      quiet_.push_back(*peer);
+      serve(*peer, now);
+    }
+  }
+  report();
+  return work;
+}
+
+Instant SockLnd::next_deadline() const {
+  if (!fresh_.empty() || !busy_.empty()) return Instant::min();
+  return timers_.next_deadline();
+}
+
+}  // namespace plnet::socklnd

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The TCP LND of one interface on one shard: an lnet::Lnd over byte streams. The peers whose home
+// is this shard have all their connections here; what others make is brought by the acceptor
+// (peer_homes.hpp). Sans-IO: it only speaks to its driver and its core.
+// lustre-release lnet/klnds/socklnd/socklnd.c, socklnd_cb.c.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/arena.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/base/intrusive_list.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/base/timer_wheel.hpp"
+#include "lib/lnet/lnd.hpp"
+#include "lib/socklnd/connection.hpp"
+#include "lib/socklnd/lnd_counters.hpp"
+#include "lib/socklnd/peer.hpp"
+#include "lib/socklnd/peer_homes.hpp"
+#include "lib/socklnd/stream_switch.hpp"
+#include "lib/socklnd/tunables.hpp"
+
+namespace plnet::socklnd {
+
+struct SockLndConfig {
+  lnet::Nid nid;
+  std::uint32_t pid = lnet::kLustrePid;
+  // Of this life of the interface: the same on all its shards, another after a restart.
+  std::uint64_t incarnation = 1;
+  const ArenaTable* arenas = nullptr;
+  Tunables tunables;
+  Duration lnet_lnd_timeout = std::chrono::seconds(50);  // if sock_timeout is 0
+  std::uint32_t link_mbps = 0;                           // 0: unknown
+  bool privileged = true;  // we may use reserved ports; else peers must accept all
+  std::size_t peers_max = 64;
+  std::size_t connections_max = 256;
+  Instant start{};
+};
+
+class SockLnd final : public lnet::Lnd, public StreamUser {
+ public:
+  SockLnd(const SockLndConfig& config, lnet::LndUpcalls& core, StreamSwitch& streams);
+  ~SockLnd() override;
+
+  [[nodiscard]] const lnet::LndTraits& traits() const override { return traits_; }
+  std::size_t send(std::span<lnet::Transmit* const> burst) override;
+  void resume(lnet::RxHandle rx, const lnet::RxDecision& decision) override;
+  unsigned flush(Instant now) override;
+  void cancel(lnet::Transmit& transmit) override;
+  void release_peer(lnet::PeerLink& link) override;
+  void shut_down() override;
+  [[nodiscard]] bool idle() const override;
+  [[nodiscard]] Instant next_deadline() const override;
+  [[nodiscard]] CounterView counters() const override { return counters_.view(); }
+
+  // Somebody has connected, and this is the peer's home. Between two turns.
+  void take(const Arrival& arrival);
+  // Whether take() can have one more.
+  [[nodiscard]] bool has_room() const { return connections_.free_count() > 0; }
+
+  std::span<std::byte> destination(std::uint32_t slot) override;
+  std::size_t on_bytes(std::uint32_t slot, std::size_t direct,
+                       std::span<const std::byte> staged) override;
+  void on_writable(std::uint32_t slot) override;
+  void on_connected(std::uint32_t slot, const StreamAddresses& addresses) override;
+  void on_closed(std::uint32_t slot, Errc cause, std::uint64_t unacknowledged_bytes) override;
+
+  [[nodiscard]] std::uint64_t count(SockLndCounters::Id id) const { return counters_.get(id); }
+  // For reports and tests; nullptr if unknown.
+  [[nodiscard]] const Peer* peer(const lnet::ProcessId& id) const { return peers_by_id_.find(id); }
+
+ private:
+  friend struct Peer;  // its timer
+  using Id = SockLndCounters::Id;
+  using State = Connection::State;
+  using Rx = Connection::Rx;
+
+  // What one write() takes at most: enough to fill a socket buffer with small messages.
+  static constexpr std::size_t kItemsPerWrite = 32;
+  static constexpr std::size_t kPiecesPerWrite = 128;
+  static constexpr std::size_t kFrameAndHeaderMax = kFrameBytes + lnet::kHeaderNid16Bytes;
+  // Timers are in whole quarters of timeouts; this is fine enough.
+  static constexpr Duration kTick = std::chrono::milliseconds(5);
+  static constexpr Duration kKeepaliveAgain = std::chrono::seconds(10);
+
+  // lnd.cpp
+  [[nodiscard]] Peer* new_peer(const lnet::ProcessId& id);
+  [[nodiscard]] Peer* bound_peer(lnet::PeerLink& link);
+  [[nodiscard]] Peer* peer_for(const lnet::Transmit& transmit);
+  void drop_peer(Peer& peer);
+  void look_at(Peer& peer);
+  void look_at(Connection& connection);
+  void end(lnet::Transmit& transmit, Result<void> status, Health health);
+  void report();
+  void end_all(TransmitQueue& queue, Errc cause, Health health);
+
+  // lnd_peers.cpp: what a flush does for a peer
+  void serve(Peer& peer, Instant now);
+  void finish(Peer& peer);
+  void sweep(Peer& peer, Instant now);
+  [[nodiscard]] bool has_lapsed(Peer& peer, lnet::Transmit& transmit, Instant now);
+  void stamp(Peer& peer, Instant now);
+  void close_all(Peer& peer);
+  void settle_outcome(Peer& peer, Instant now);
+  void attempt_failed(Peer& peer, Errc cause, Instant now);
+  void start_attempt(Peer& peer, ConnectionType type);
+  void drain_waiting(Peer& peer);
+  void tell(Peer& peer, Instant now);
+  [[nodiscard]] bool may_try(Peer& peer, Instant now) const;
+  void check_progress(Peer& peer, Instant now);
+  void check_connection(Connection& connection, Instant now);
+  void check_transfer(Connection& connection, Instant now);
+  void send_keepalive(Peer& peer, Instant now);
+  void arm(Peer& peer, Instant now);
+  void on_peer_timer(Peer& peer);
+
+  // lnd_connections.cpp
+  [[nodiscard]] Connection* new_connection(Peer& peer, StreamId stream, ConnectionType type);
+  void greet(Connection& connection);
+  void leave_open(Connection& connection);
+  void forget(Peer& peer);
+  void on_reply(Connection& connection);
+  void judge_reply(Connection& connection, const Hello& reply);
+  [[nodiscard]] bool accept_identity(Peer& peer, const Hello& hello);
+  [[nodiscard]] std::optional<Id> refusal(Peer& peer, const Arrival& arrival);
+  void answer(Connection& connection, std::int32_t type);
+  void open(Connection& connection, bool swapped);
+  void give_up(Connection& connection, Id why, Outcome outcome, Errc cause);
+  void close_connection(Connection& connection, Id why, Errc cause, bool siblings = true);
+  void count_end(const Connection& connection, Errc cause);
+  void count_lost(const Connection& connection, std::uint64_t unacknowledged);
+  void end_transmits(Connection& connection, Errc cause);
+  void end_receive(Connection& connection, Errc cause);
+  [[nodiscard]] SocketAddress address_of(const lnet::Nid& nid, std::int64_t port) const;
+
+  // lnd_tx.cpp
+  [[nodiscard]] Connection* choose(Peer& peer, const lnet::Transmit& transmit);
+  void enqueue(Connection& connection, lnet::Transmit& transmit);
+  void pump(Connection& connection, Instant now);
+  void write_greeting(Connection& connection);
+  void write_some(Connection& connection);
+  struct Gathering;
+  void gather(Connection& connection, Gathering& out);
+  void count_taken(Connection& connection, const Gathering& gathered, std::size_t taken);
+  void acks_have_room(Connection& connection);
+
+  // lnd_rx.cpp
+  std::size_t receive(Connection& connection, std::span<const std::byte> staged);
+  void on_header(Connection& connection);
+  void carry_out(Connection& connection);
+  void on_wanted(Connection& connection);
+  void on_failure(Connection& connection);
+  void on_decided(Connection& connection);
+  void keep_link(Peer& peer, lnet::PeerLink* link);
+  [[nodiscard]] lnet::RxHandle handle_of(const Connection& connection) const;
+
+  const SockLndConfig config_;
+  const Duration timeout_;
+  const lnet::LndTraits traits_;
+  const ConnectionQuota quota_;
+  lnet::LndUpcalls& core_;
+  StreamSwitch& streams_;
+
+  Pool<Connection> connections_;  // before those that list them: lists go first
+  Pool<Peer> peers_;
+  PeerTable peers_by_id_;
+  TimerWheel timers_;
+  IntrusiveList<Peer> quiet_;
+  IntrusiveList<Peer> busy_;  // the next flush serves these
+  IntrusiveList<Connection, ForFlush> fresh_;
+
+  std::size_t messages_ = 0;  // that the core has lent us
+  std::size_t receiving_ = 0;
+  std::size_t releases_ = 0;
+  std::uint64_t posts_ = 0;
+  bool shutting_down_ = false;
+  TransmitQueue ended_;  // lnd_state says how
+  std::array<std::array<std::byte, kFrameAndHeaderMax>, kItemsPerWrite> frames_;
+  Counters<SockLndCounters> counters_;
+};
+
+}  // namespace plnet::socklnd

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How connections begin and end.
+#include <algorithm>
+#include <cstring>
+
+#include "lib/socklnd/lnd.hpp"
+
+namespace plnet::socklnd {
+
+using namespace lnet;
+
+SocketAddress SockLnd::address_of(const Nid& nid, std::int64_t port) const {
+  SocketAddress address{.port = static_cast<std::uint16_t>(port)};
+  if (nid.is_large()) {
+    std::ranges::copy(nid.address_be, address.ip.begin());
+    return address;
+  }
+  address.ip[10] = address.ip[11] = 0xff;
+  std::copy_n(nid.address_be.begin(), 4, address.ip.begin() + 12);
+  return address;
+}
+
+// nullptr, and the stream closed, if there is no room.
+Connection* SockLnd::new_connection(Peer& peer, StreamId stream, ConnectionType type) {
+  Connection* const connection = connections_.take();
+  const bool room =
+      connection != nullptr && streams_.give(stream, *this, connections_.index_of(connection));
+  if (!room) {
+    if (connection != nullptr) connections_.give(connection);
+    counters_.add(Id::kRefusedNoRoom);
+    streams_.driver().close(stream, Errc::kNoSpace);
+    return nullptr;
+  }
+  const std::uint32_t generation = connection->generation;
+  *connection = Connection{};
+  connection->generation = generation + 1;  // an old answer for this slot stays a stale one
+  connection->stream = stream;
+  connection->peer = &peer;
+  connection->type = type;
+  peer.connections.push_back(*connection);
+  return connection;
+}
+
+// --- Ours ---
+
+void SockLnd::on_connected(std::uint32_t slot, const StreamAddresses& /*addresses*/) {
+  Connection& connection = connections_.at(slot);
+  if (connection.state != State::kDialing) return;
+  connection.state = State::kGreeting;
+  connection.deadline = Instant::max();  // a step of its own
+  greet(connection);
+  look_at(connection);
+}
+
+// Request and HELLO in one write: the acceptor's patience is short.
+void SockLnd::greet(Connection& connection) {
+  const Peer& peer = *connection.peer;
+  const auto out = std::span(connection.greeting);
+  const std::size_t request = encode_acceptor_request(peer.id.nid, out.first<kAcceptorV2Bytes>());
+  connection.greeting_bytes = static_cast<std::uint8_t>(request);
+  answer(connection, static_cast<std::int32_t>(connection.type));
+}
+
+// Our HELLO, behind what is in the greeting already.
+void SockLnd::answer(Connection& connection, std::int32_t type) {
+  Hello hello{.protocol = connection.protocol,
+              .source = config_.nid,
+              .destination = connection.peer->id.nid,
+              .source_pid = config_.pid,
+              .source_incarnation = config_.incarnation};
+  hello.type = type;
+  std::array<std::byte, kHelloV4Bytes> out;
+  const auto length = encode_hello(hello, out);
+  PLNET_CHECK(length.has_value(), "NIDs of a network fit into its protocol");
+  std::memcpy(connection.greeting.data() + connection.greeting_bytes, out.data(), *length);
+  connection.greeting_bytes = static_cast<std::uint8_t>(connection.greeting_bytes + *length);
+}
+
+void SockLnd::on_reply(Connection& connection) {
+  if (connection.reader.state() == HelloReader::State::kDone) {
+    return judge_reply(connection, connection.reader.hello());
+  }
+  give_up(connection, Id::kAttemptGarbage, Outcome::kFailed, Errc::kProtocol);
+}
+
+// lustre-release socklnd_cb.c: ksocknal_recv_hello(), the active part.
+void SockLnd::judge_reply(Connection& connection, const Hello& reply) {
+  Peer& peer = *connection.peer;
+  const auto fatal = [&](Id why) { give_up(connection, why, Outcome::kFailed, Errc::kProtocol); };
+  if (reply.source != peer.id.nid || reply.source_pid != peer.id.pid) {
+    return fatal(Id::kAttemptIdentity);
+  }
+  if (reply.type == static_cast<std::int32_t>(ConnectionType::kNone)) {
+    if (reply.protocol == connection.protocol) {
+      return give_up(connection, Id::kAttemptRefused, Outcome::kLater, Errc::kBusy);
+    }
+    if (reply.protocol == Protocol::kV1) return fatal(Id::kAttemptVersion);
+    if (!peer.protocol) peer.protocol = reply.protocol;
+    return give_up(connection, Id::kAttemptVersion, Outcome::kAtOnce, Errc::kVersion);
+  }
+  if (inverted(reply.type) != connection.type || reply.protocol != connection.protocol) {
+    return fatal(Id::kAttemptType);
+  }
+  if (!accept_identity(peer, reply)) {
+    return give_up(connection, Id::kAttemptStale, Outcome::kAtOnce, Errc::kStale);
+  }
+  counters_.add(Id::kOpenedByUs);
+  peer.attempt = nullptr;
+  peer.outcome = Outcome::kOpened;
+  open(connection, connection.reader.swapped());
+}
+
+void SockLnd::give_up(Connection& connection, Id why, Outcome outcome, Errc cause) {
+  Peer& peer = *connection.peer;
+  counters_.add(why);
+  connection.state = State::kClosing;
+  streams_.driver().close(connection.stream, cause);
+  if (peer.attempt == &connection) {
+    peer.attempt = nullptr;
+    peer.outcome = outcome;
+    peer.failure = cause;
+  }
+  look_at(peer);
+}
+
+// --- Theirs ---
+
+void SockLnd::take(const Arrival& arrival) {
+  const auto stream = streams_.driver().adopt(arrival.stream, stream_options(config_.tunables));
+  if (!stream) return counters_.add(Id::kRefusedAdopt);
+  Peer* const known = peers_by_id_.find(arrival.peer);
+  Peer* const peer = known != nullptr ? known : new_peer(arrival.peer);
+  if (peer == nullptr || shutting_down_) {
+    counters_.add(shutting_down_ ? Id::kClosedShutdown : Id::kRefusedNoRoom);
+    return streams_.driver().close(*stream, shutting_down_ ? Errc::kShutdown : Errc::kNoSpace);
+  }
+  look_at(*peer);
+  Connection* const connection = new_connection(*peer, *stream, arrival.type);
+  if (connection == nullptr) return;
+  connection->protocol = arrival.hello.protocol;
+  const auto refused = refusal(*peer, arrival);
+  const ConnectionType type = refused ? ConnectionType::kNone : arrival.type;
+  answer(*connection, static_cast<std::int32_t>(type));
+  look_at(*connection);
+  if (refused) {
+    counters_.add(*refused);
+    connection->state = State::kRefusing;
+    return;
+  }
+  counters_.add(Id::kOpenedByPeer);
+  open(*connection, arrival.swapped);
+}
+
+// lustre-release socklnd.c: ksocknal_create_conn(), in its order.
+std::optional<SockLnd::Id> SockLnd::refusal(Peer& peer, const Arrival& arrival) {
+  if (peer.releasing) return Id::kRefusedReleasing;
+  // Of two that connect to each other at once the connection of the higher NID survives.
+  const bool ours_wins = std::memcmp(&peer.id.nid, &config_.nid, sizeof(Nid)) < 0;
+  if (peer.attempt != nullptr && ours_wins) return Id::kRefusedRace;
+  if (!accept_identity(peer, arrival.hello)) return Id::kRefusedStale;
+  const std::uint16_t most = std::max(quota_.bulk, quota_.control);
+  if (peer.id.nid != config_.nid && peer.open_of(arrival.type) >= most) {
+    return Id::kRefusedDuplicate;
+  }
+  return std::nullopt;
+}
+
+// --- Both ---
+
+// False: it has restarted, or speaks another version now. All that was with it ends.
+bool SockLnd::accept_identity(Peer& peer, const Hello& hello) {
+  const bool fits = peer.incarnation == hello.source_incarnation && peer.protocol == hello.protocol;
+  if (peer.incarnation_known && !fits) {
+    forget(peer);
+    peer.closing = peer.open_count() > 0;
+    peer.close_cause = Errc::kStale;
+    look_at(peer);
+    return false;
+  }
+  peer.protocol = hello.protocol;
+  peer.incarnation = hello.source_incarnation;
+  peer.incarnation_known = true;
+  return true;
+}
+
+void SockLnd::forget(Peer& peer) {
+  peer.protocol.reset();
+  peer.incarnation_known = false;
+}
+
+void SockLnd::open(Connection& connection, bool swapped) {
+  Peer& peer = *connection.peer;
+  connection.state = State::kOpen;
+  connection.was_open = true;
+  connection.sent_since = connection.heard_since = true;
+  connection.framing = Framing(connection.protocol, swapped);
+  connection.deadline = Instant::max();
+  ++peer.open_of(connection.type);
+  counters_.add(Id::kOpen);
+  peer.restarted |= peer.last_incarnation != 0 && peer.last_incarnation != peer.incarnation;
+  peer.last_incarnation = peer.incarnation;
+  peer.notice_alive = true;
+  look_at(peer);
+  look_at(connection);
+}
+
+void SockLnd::leave_open(Connection& connection) {
+  Peer& peer = *connection.peer;
+  --peer.open_of(connection.type);
+  counters_.subtract(Id::kOpen);
+  if (peer.open_count() > 0) return;
+  peer.satisfied = false;
+  if (peer.attempt == nullptr || peer.attempt->state == State::kDialing) forget(peer);
+  if (peer.waiting.empty() && peer.attempt == nullptr) peer.initiated = false;
+}
+
+void SockLnd::close_connection(Connection& connection, Id why, Errc cause, bool siblings) {
+  if (connection.state == State::kClosing) return;
+  Peer& peer = *connection.peer;
+  counters_.add(why);
+  if (connection.state == State::kOpen) leave_open(connection);
+  connection.state = State::kClosing;
+  streams_.driver().close(connection.stream, cause);
+  if (siblings) {
+    peer.closing = true;
+    peer.close_cause = cause;
+  }
+  look_at(peer);
+}
+
+void SockLnd::on_writable(std::uint32_t slot) {
+  Connection& connection = connections_.at(slot);
+  connection.blocked = false;
+  look_at(connection);
+}
+
+void SockLnd::on_closed(std::uint32_t slot, Errc cause, std::uint64_t unacknowledged_bytes) {
+  Connection& connection = connections_.at(slot);
+  Peer& peer = *connection.peer;
+  if (connection.state == State::kOpen) {
+    count_end(connection, cause);
+    leave_open(connection);
+    peer.closing = true;
+    peer.close_cause = cause == Errc::kClosed ? Errc::kReset : cause;
+  } else if (peer.attempt == &connection) {
+    counters_.add(Id::kAttemptFailed);
+    peer.attempt = nullptr;
+    peer.outcome = Outcome::kFailed;
+    peer.failure = cause == Errc::kClosed ? Errc::kReset : cause;  // as lnet_sock_read() has it
+  }
+  if (connection.was_open) count_lost(connection, unacknowledged_bytes);
+  end_receive(connection, cause);
+  end_transmits(connection, cause);
+  connection.ListNode<OfPeer>::unlink();
+  if (connection.fresh) connection.ListNode<ForFlush>::unlink();
+  connection.fresh = false;
+  connection.rx = Rx::kNone;
+  connections_.give(&connection);
+  look_at(peer);
+}
+
+void SockLnd::count_end(const Connection& connection, Errc cause) {
+  switch (cause) {
+    case Errc::kClosed:
+      return counters_.add(connection.framing.at_boundary() ? Id::kClosedByPeer
+                                                            : Id::kClosedInMessage);
+    case Errc::kReset: return counters_.add(Id::kClosedReset);
+    case Errc::kTimedOut: return counters_.add(Id::kClosedTcpTimeout);
+    default: return counters_.add(Id::kClosedError);
+  }
+}
+
+void SockLnd::count_lost(const Connection& connection, std::uint64_t unacknowledged) {
+  if (unacknowledged == 0) return;
+  counters_.add(Id::kLossyCloses);
+  counters_.add(Id::kLostBytes, unacknowledged);
+  const std::uint64_t safe = connection.written - std::min(unacknowledged, connection.written);
+  const auto known = std::min<std::uint64_t>(connection.messages_sent, kEndsRemembered);
+  for (std::uint64_t i = 0; i < known; ++i) {
+    if (connection.ends[i] > safe) counters_.add(Id::kLostMessages);
+  }
+}
+
+// lustre-release socklnd_cb.c: ksocknal_process_transmit(), ksocknal_tx_done();
+// socklnd.c: ksocknal_destroy_conn().
+void SockLnd::end_transmits(Connection& connection, Errc cause) {
+  if (connection.ours) return end_all(connection.queue, Errc::kShutdown, Health::kLocalAborted);
+  const bool begun = connection.front_sent > 0 && !connection.front_is_noop;
+  const bool tcp_gave_up = cause == Errc::kTimedOut && begun;
+  if (!connection.queue.empty() && (connection.stuck || tcp_gave_up)) {
+    end(*connection.queue.pop(), std::unexpected(Errc::kTimedOut),
+        connection.stuck ? Health::kNetworkTimeout : Health::kRemoteTimeout);
+  }
+  end_all(connection.queue, Errc::kIo, Health::kLocalError);
+}
+
+// lustre-release socklnd.c: ksocknal_destroy_conn().
+void SockLnd::end_receive(Connection& connection, Errc cause) {
+  const Rx was = std::exchange(connection.rx, Rx::kNone);
+  if (was == Rx::kNone) return;
+  --receiving_;
+  if (was == Rx::kParked) return core_.on_parked_gone(handle_of(connection), cause);
+  const bool wanted = was == Rx::kReceiving || connection.decision.verdict == RxVerdict::kReceive;
+  if (was == Rx::kSkipping || !wanted) return;
+  if (connection.ours) {
+    core_.on_received(handle_of(connection), std::unexpected(Errc::kShutdown),
+                      Health::kLocalAborted);
+  } else {
+    core_.on_received(handle_of(connection), std::unexpected(Errc::kIo), Health::kRemoteError);
+  }
+}
+
+}  // namespace plnet::socklnd

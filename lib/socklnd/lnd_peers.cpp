@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a flush does for a peer on which something has happened, or for which a timer has run out.
+#include <algorithm>
+
+#include "lib/socklnd/lnd.hpp"
+
+namespace plnet::socklnd {
+
+using namespace lnet;
+
+namespace {
+
+struct ConnectFailure {
+  Errc status;
+  Health health;
+};
+
+// lustre-release socklnd_cb.c: ksocknal_txlist_done().
+ConnectFailure connect_failure(Errc cause) {
+  switch (cause) {
+    case Errc::kTimedOut: return {cause, Health::kNetworkTimeout};
+    case Errc::kNetworkDown:
+    case Errc::kNoRoute:
+    case Errc::kRefused:
+    case Errc::kReset: return {cause, Health::kRemoteDropped};
+    default: return {cause, Health::kLocalError};
+  }
+}
+
+std::uintptr_t milliseconds(Instant now) {
+  return static_cast<std::uintptr_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count());
+}
+
+Instant came(const Transmit& transmit) {
+  return Instant{std::chrono::milliseconds(transmit.lnd_state >> kCameShift)};
+}
+
+}  // namespace
+
+void SockLnd::serve(Peer& peer, Instant now) {
+  if (shutting_down_ || peer.releasing) return finish(peer);
+  if (peer.closing) close_all(peer);
+  if (!peer.waiting.empty()) stamp(peer, now);
+  if (peer.sweep || peer.check) sweep(peer, now);
+  if (peer.check) check_progress(peer, now);
+  peer.check = false;
+  settle_outcome(peer, now);
+  drain_waiting(peer);
+  tell(peer, now);
+  if (!peer.waiting.empty()) peer.initiated = true;
+  if (may_try(peer, now)) {
+    if (const auto type = peer.next_type(quota_)) start_attempt(peer, *type);
+    settle_outcome(peer, now);
+  }
+  const bool backing_off = peer.interval > Duration{} && peer.retry_at > now;
+  if (!peer.waiting.empty() && peer.attempt == nullptr && peer.open_count() == 0 &&
+      (backing_off || peer.is_userspace())) {
+    peer.waiting.for_each([this](Transmit&) { counters_.add(Id::kUnreachable); });
+    end_all(peer.waiting, Errc::kNoRoute, Health::kRemoteError);
+    peer.initiated = false;
+  }
+  if (!peer.bound && peer.connections.empty() && peer.waiting.empty()) return drop_peer(peer);
+  arm(peer, now);
+}
+
+// Old connections end before new ones are made, so that what the two sides know of each other is
+// not mixed up.
+bool SockLnd::may_try(Peer& peer, Instant now) const {
+  if (!peer.initiated || peer.satisfied || peer.is_userspace()) return false;
+  if (peer.attempt != nullptr || now < peer.retry_at) return false;
+  bool closing = false;
+  peer.connections.for_each([&](Connection& connection) {
+    closing |= connection.state == State::kClosing && connection.was_open;
+  });
+  return !closing;
+}
+
+// On the way out: everything ends, then the link goes home.
+void SockLnd::finish(Peer& peer) {
+  end_all(peer.waiting, Errc::kShutdown, Health::kLocalAborted);
+  peer.connections.for_each([&](Connection& connection) {
+    connection.ours = true;
+    close_connection(connection, shutting_down_ ? Id::kClosedShutdown : Id::kClosedReleased,
+                     Errc::kShutdown, false);
+  });
+  peer.attempt = nullptr;
+  peer.outcome = Outcome::kNone;
+  timers_.cancel(peer.timer);
+  if (!peer.releasing || !peer.connections.empty()) return;
+  PeerLink* const link = peer.link;
+  Peer* const bound = link != nullptr ? static_cast<Peer*>(link->lnd_peer) : nullptr;
+  if (&peer != bound) {
+    drop_peer(peer);
+    if (bound != nullptr) look_at(*bound);
+    return;
+  }
+  bool alone = true;
+  peers_by_id_.for_each(peer.id.nid, [&](Peer& other) { alone &= &other == &peer; });
+  if (!alone) return;  // the last process of this NID brings us here again
+  report();
+  link->lnd_peer = nullptr;
+  drop_peer(peer);
+  --releases_;
+  core_.on_peer_released(*link);
+}
+
+// send() knows no time.
+void SockLnd::stamp(Peer& peer, Instant now) {
+  peer.waiting.for_each([&](Transmit& transmit) {
+    if (transmit.lnd_state >> kCameShift == 0) {
+      transmit.lnd_state |= std::max<std::uintptr_t>(milliseconds(now), 1) << kCameShift;
+    }
+  });
+}
+
+// Takes out what was cancelled or has lapsed and was not begun.
+void SockLnd::sweep(Peer& peer, Instant now) {
+  peer.sweep = false;
+  peer.earliest_deadline = Instant::max();
+  const auto lapsed = [&](Transmit& transmit) { return has_lapsed(peer, transmit, now); };
+  peer.waiting.take_out(0, [&](Transmit& transmit) {
+    if (lapsed(transmit)) return true;
+    if (now < came(transmit) + timeout_) return false;
+    end(transmit, std::unexpected(Errc::kTimedOut), Health::kNetworkTimeout);
+    return true;
+  });
+  peer.connections.for_each([&](Connection& connection) {
+    const bool begun = connection.front_sent > 0 && !connection.front_is_noop;
+    connection.queue.take_out(begun ? 1 : 0, [&](Transmit& transmit) {
+      if (!lapsed(transmit)) return false;
+      connection.queued_bytes -= wire_bytes(connection.protocol, transmit);
+      return true;
+    });
+  });
+}
+
+bool SockLnd::has_lapsed(Peer& peer, Transmit& transmit, Instant now) {
+  if ((transmit.lnd_state & kCancelled) != 0) {
+    end(transmit, std::unexpected(Errc::kCancelled), Health::kOk);
+    return true;
+  }
+  if (transmit.deadline <= now) {
+    counters_.add(Id::kExpired);
+    end(transmit, std::unexpected(Errc::kTimedOut), Health::kNetworkTimeout);
+    return true;
+  }
+  peer.earliest_deadline = std::min(peer.earliest_deadline, transmit.deadline);
+  return false;
+}
+
+// One that ends takes the others with it, as the kernel has it.
+void SockLnd::close_all(Peer& peer) {
+  peer.closing = false;
+  peer.connections.for_each([&](Connection& connection) {
+    if (connection.state != State::kOpen) return;
+    close_connection(connection, Id::kClosedSibling, peer.close_cause, false);
+  });
+}
+
+void SockLnd::settle_outcome(Peer& peer, Instant now) {
+  switch (std::exchange(peer.outcome, Outcome::kNone)) {
+    case Outcome::kNone: return;
+    case Outcome::kOpened:
+      peer.refusals = peer.at_once = 0;
+      peer.interval = {};
+      peer.retry_at = Instant::min();
+      return;
+    case Outcome::kLater:
+      peer.retry_at = now + reconnect_least(config_.tunables);
+      if (++peer.refusals < Peer::kRefusalsMax) return;
+      peer.refusals = 0;
+      if (!peer.has_each(quota_)) return attempt_failed(peer, Errc::kRefused, now);
+      counters_.add(Id::kSatisfied);
+      peer.satisfied = true;
+      return;
+    case Outcome::kAtOnce:
+      if (++peer.at_once > Peer::kAtOnceMax) {
+        peer.at_once = 0;
+        attempt_failed(peer, Errc::kProtocol, now);
+      }
+      return;
+    case Outcome::kFailed: return attempt_failed(peer, peer.failure, now);
+  }
+}
+
+void SockLnd::attempt_failed(Peer& peer, Errc cause, Instant now) {
+  peer.interval = reconnect_after(config_.tunables, peer.interval);
+  peer.retry_at = now + peer.interval;
+  if (peer.open_count() > 0) return;
+  peer.initiated = false;
+  const ConnectFailure failure = connect_failure(cause);
+  end_all(peer.waiting, failure.status, failure.health);
+  peer.was_alive = false;
+  core_.on_peer(peer.id.nid, PeerNotice::kDown, now);
+}
+
+void SockLnd::start_attempt(Peer& peer, ConnectionType type) {
+  const bool bulk = type != ConnectionType::kControl;
+  ConnectRequest request;
+  request.addresses.local = address_of(config_.nid, 0);
+  request.addresses.remote = address_of(
+      peer.id.nid, bulk ? config_.tunables.accept_port_bulk : config_.tunables.accept_port);
+  request.privileged_port = config_.privileged;
+  request.options = stream_options(config_.tunables);
+  counters_.add(Id::kAttempts);
+  const auto fail = [&](Errc cause) {
+    counters_.add(Id::kAttemptFailed);
+    peer.outcome = Outcome::kFailed;
+    peer.failure = cause;
+  };
+  if (connections_.free_count() == 0) return fail(Errc::kNoMemory);
+  const auto stream = streams_.driver().connect(request);
+  if (!stream) return fail(stream.error());
+  Connection* const connection = new_connection(peer, *stream, type);
+  if (connection == nullptr) return fail(Errc::kNoMemory);
+  connection->by_us = true;
+  const Protocol usual = config_.nid.is_large() ? Protocol::kV4 : Protocol::kV3;
+  connection->protocol = peer.protocol.value_or(usual);
+  peer.attempt = connection;
+  look_at(*connection);
+}
+
+void SockLnd::drain_waiting(Peer& peer) {
+  while (Transmit* const transmit = peer.waiting.front()) {
+    Connection* const connection = choose(peer, *transmit);
+    if (connection == nullptr) return;
+    peer.waiting.pop();
+    enqueue(*connection, *transmit);
+  }
+}
+
+void SockLnd::tell(Peer& peer, Instant now) {
+  if (!std::exchange(peer.notice_alive, false)) return;
+  const bool restarted = std::exchange(peer.restarted, false);
+  peer.heard = now;
+  if (peer.was_alive && !restarted) return;
+  peer.was_alive = true;
+  core_.on_peer(peer.id.nid, restarted ? PeerNotice::kAliveAfterRestart : PeerNotice::kAlive, now);
+}
+
+void SockLnd::check_progress(Peer& peer, Instant now) {
+  peer.connections.for_each([&](Connection& connection) { check_connection(connection, now); });
+  send_keepalive(peer, now);
+}
+
+void SockLnd::check_connection(Connection& connection, Instant now) {
+  if (connection.state == State::kClosing) return;
+  if (connection.state == State::kOpen) return check_transfer(connection, now);
+  if (now < connection.deadline) return;
+  if (connection.by_us) {
+    give_up(connection, Id::kAttemptTimeout, Outcome::kFailed, Errc::kTimedOut);
+  } else {
+    close_connection(connection, Id::kClosedTxStuck, Errc::kTimedOut, false);
+  }
+}
+
+void SockLnd::check_transfer(Connection& connection, Instant now) {
+  if (connection.written > connection.acknowledged) {
+    const std::uint64_t under_way = streams_.driver().facts(connection.stream).unacknowledged_bytes;
+    const std::uint64_t acknowledged = connection.written - std::min(under_way, connection.written);
+    if (acknowledged > connection.acknowledged) connection.tx_progress = now;
+    connection.acknowledged = std::max(connection.acknowledged, acknowledged);
+  }
+  const bool sending = connection.has_to_send() || connection.written > connection.acknowledged;
+  if (sending && now - connection.tx_progress >= timeout_) {
+    connection.stuck = true;
+    return close_connection(connection, Id::kClosedTxStuck, Errc::kTimedOut);
+  }
+  const bool receiving = !connection.framing.at_boundary() && !connection.paused();
+  if (receiving && now - connection.rx_progress >= timeout_) {
+    close_connection(connection, Id::kClosedRxStuck, Errc::kTimedOut);
+  }
+}
+
+// Non-blocking NOOPs go where we send acknowledgements, and only there.
+void SockLnd::send_keepalive(Peer& peer, Instant now) {
+  const Duration silence = std::chrono::seconds(config_.tunables.keepalive);
+  if (silence == Duration{} || now < peer.heard + silence || now < peer.keepalive_again) return;
+  Connection* quietest = nullptr;
+  bool answering = false;
+  peer.connections.for_each([&](Connection& connection) {
+    answering |= connection.has_noop();
+    const bool fits = connection.state == State::kOpen &&
+                      connection.type == ConnectionType::kBulkIn &&
+                      connection.protocol != Protocol::kV2;
+    if (!fits) return;
+    if (quietest == nullptr || connection.queued_bytes < quietest->queued_bytes) {
+      quietest = &connection;
+    }
+  });
+  if (quietest == nullptr || answering) return;
+  quietest->keepalive = true;
+  quietest->sent_since = true;
+  peer.keepalive_again = now + kKeepaliveAgain;
+  look_at(*quietest);
+}
+
+// The next moment at which this peer needs us though nothing happens.
+void SockLnd::arm(Peer& peer, Instant now) {
+  Instant when = peer.earliest_deadline;
+  if (!peer.connections.empty()) when = std::min(when, now + timeout_ / 4);
+  peer.connections.for_each([&](const Connection& connection) {
+    if (connection.state != State::kClosing) when = std::min(when, connection.deadline);
+  });
+  if (const Transmit* const oldest = peer.waiting.front()) {
+    when = std::min(when, came(*oldest) + timeout_);
+  }
+  if (peer.initiated && !peer.satisfied && peer.retry_at > now)
+    when = std::min(when, peer.retry_at);
+  if (when == Instant::max()) {
+    timers_.cancel(peer.timer);
+  } else if (!peer.timer.running() || when < peer.timer.deadline()) {
+    timers_.start(peer.timer, when);
+  }
+}
+
+void SockLnd::on_peer_timer(Peer& peer) {
+  peer.check = true;
+  look_at(peer);
+}
+
+}  // namespace plnet::socklnd

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages on their way out: which connection, and as many as fit into one write.
+#include <algorithm>
+
+#include "lib/lnet/payload_cursor.hpp"
+#include "lib/socklnd/lnd.hpp"
+
+namespace plnet::socklnd {
+
+using namespace lnet;
+
+namespace {
+
+enum class Fit : std::uint8_t { kNo, kMaybe, kYes };
+
+// lustre-release socklnd_proto.c: ksocknal_match_tx(), ksocknal_match_tx_v3().
+Fit fit_of(const Connection& connection, const Transmit& transmit, std::int64_t min_bulk) {
+  const bool v2 = connection.protocol == Protocol::kV2;
+  const bool large =
+      wire_bytes(connection.protocol, transmit) >= static_cast<std::uint64_t>(min_bulk);
+  switch (connection.type) {
+    case ConnectionType::kAny: return v2 ? Fit::kYes : Fit::kNo;
+    case ConnectionType::kControl: return large ? Fit::kMaybe : Fit::kYes;
+    case ConnectionType::kBulkOut: return large ? Fit::kYes : Fit::kMaybe;
+    case ConnectionType::kBulkIn: return v2 ? Fit::kMaybe : Fit::kNo;
+    default: return Fit::kNo;
+  }
+}
+
+}  // namespace
+
+// What one write() is made of: NOOPs and messages in the order in which they go, the first perhaps
+// begun by an earlier write.
+struct SockLnd::Gathering {
+  struct Item {
+    std::uint64_t bytes = 0;  // all of it
+    bool noop = false;
+  };
+  std::array<std::span<const std::byte>, kPiecesPerWrite> pieces;
+  std::array<Item, kItemsPerWrite> items;
+  std::size_t piece_count = 0;
+  std::size_t item_count = 0;
+  std::size_t offered = 0;
+  std::size_t skip = 0;  // bytes of the next item that went before
+
+  [[nodiscard]] bool full() const {
+    return item_count == items.size() || piece_count + 2 > pieces.size();
+  }
+  void add(std::span<const std::byte> piece) {
+    if (piece.empty()) return;
+    pieces[piece_count++] = piece;
+    offered += piece.size();
+  }
+};
+
+// lustre-release socklnd_cb.c: ksocknal_find_conn_locked(). What lies in socket buffers is not
+// counted: asking for it costs a system call.
+Connection* SockLnd::choose(Peer& peer, const Transmit& transmit) {
+  Connection* best = nullptr;
+  Fit best_fit = Fit::kNo;
+  peer.connections.for_each([&](Connection& connection) {
+    if (connection.state != State::kOpen) return;
+    const Fit fit = fit_of(connection, transmit, config_.tunables.min_bulk);
+    if (fit == Fit::kNo || fit < best_fit) return;
+    const bool emptier = best == nullptr || connection.queued_bytes < best->queued_bytes;
+    const bool turn = best != nullptr && config_.tunables.round_robin != 0 &&
+                      connection.queued_bytes == best->queued_bytes &&
+                      connection.last_post < best->last_post;
+    if (fit > best_fit || emptier || turn) {
+      best = &connection;
+      best_fit = fit;
+    }
+  });
+  return best;
+}
+
+void SockLnd::enqueue(Connection& connection, Transmit& transmit) {
+  if (!connection.has_to_send()) connection.sent_since = true;
+  connection.queue.push(transmit);
+  connection.queued_bytes += wire_bytes(connection.protocol, transmit);
+  connection.last_post = ++posts_;
+  look_at(connection);
+}
+
+void SockLnd::pump(Connection& connection, Instant now) {
+  if (std::exchange(connection.heard_since, false)) {
+    connection.rx_progress = now;
+    connection.peer->heard = now;
+  }
+  if (connection.state == State::kClosing) return;
+  const bool introducing = connection.state != State::kOpen;
+  if (introducing && connection.deadline == Instant::max()) {
+    const Duration step = connection.by_us
+                              ? timeout_
+                              : Duration(std::chrono::seconds(config_.tunables.accept_timeout));
+    connection.deadline = now + step;
+    look_at(*connection.peer);
+  }
+  while (!connection.blocked && connection.state != State::kDialing) {
+    if (connection.greeting_sent < connection.greeting_bytes) {
+      write_greeting(connection);
+    } else if (connection.state == State::kOpen && connection.has_to_send()) {
+      write_some(connection);
+    } else {
+      break;
+    }
+  }
+  if (std::exchange(connection.sent_since, false)) connection.tx_progress = now;
+  if (connection.state == State::kRefusing &&
+      connection.greeting_sent == connection.greeting_bytes) {
+    connection.state = State::kClosing;
+    streams_.driver().close(connection.stream, Errc::kBusy);
+  }
+}
+
+void SockLnd::write_greeting(Connection& connection) {
+  const std::array<std::span<const std::byte>, 1> piece{std::span(connection.greeting)
+                                                            .first(connection.greeting_bytes)
+                                                            .subspan(connection.greeting_sent)};
+  const std::size_t taken = streams_.driver().write(connection.stream, piece);
+  connection.greeting_sent = static_cast<std::uint8_t>(connection.greeting_sent + taken);
+  connection.written += taken;
+  connection.sent_since |= taken > 0;
+  connection.blocked = connection.greeting_sent < connection.greeting_bytes;
+}
+
+void SockLnd::write_some(Connection& connection) {
+  Gathering gathered;
+  gather(connection, gathered);
+  counters_.add(Id::kWrites);
+  const std::size_t taken = streams_.driver().write(
+      connection.stream, std::span(gathered.pieces).first(gathered.piece_count));
+  connection.written += taken;
+  connection.sent_since |= taken > 0;
+  connection.blocked = taken < gathered.offered;
+  count_taken(connection, gathered, taken);
+}
+
+void SockLnd::gather(Connection& connection, Gathering& out) {
+  out.skip = connection.front_sent;
+  const Transmit* next = connection.queue.front();
+  const auto add_noop = [&](std::uint64_t cookie) {
+    auto& frame = frames_[out.item_count];
+    encode_frame({.type = kFrameNoop, .cookies = {0, cookie}},
+                 std::span(frame).first<kFrameBytes>());
+    out.items[out.item_count++] = {kFrameBytes, true};
+    out.add(std::span(frame).first(kFrameBytes).subspan(std::exchange(out.skip, 0)));
+  };
+  const auto add_message = [&] {
+    const Transmit& transmit = *next;
+    next = transmit.lnd_next;
+    auto& frame = frames_[out.item_count];
+    encode_frame({.type = kFrameLnet}, std::span(frame).first<kFrameBytes>());
+    if (connection.protocol == Protocol::kV4) {
+      encode_header_nid16(transmit.header,
+                          std::span(frame).subspan<kFrameBytes, kHeaderNid16Bytes>());
+    } else {
+      encode_header_nid4_truncating(transmit.header,
+                                    std::span(frame).subspan<kFrameBytes, kHeaderNid4Bytes>());
+    }
+    const std::size_t head = kFrameBytes + lnet_header_bytes(connection.protocol);
+    const std::size_t skip = std::exchange(out.skip, 0);
+    out.items[out.item_count++] = {wire_bytes(connection.protocol, transmit), false};
+    out.add(std::span(frame).first(head).subspan(std::min(skip, head)));
+    PayloadCursor cursor(transmit.source, transmit.header.payload_length);
+    if (skip > head) cursor.advance(static_cast<std::uint32_t>(skip - head));
+    while (cursor.left() > 0 && out.piece_count < out.pieces.size()) {
+      out.add(config_.arenas->bytes(cursor.piece()));
+      cursor.advance(cursor.piece().length);
+    }
+    return cursor.left() == 0;
+  };
+  // What was begun goes on; then acknowledgements, for which somebody keeps memory.
+  if (connection.front_sent > 0 && !connection.front_is_noop && !add_message()) return;
+  for (std::uint8_t i = 0; i < connection.acks && !out.full(); ++i)
+    add_noop(connection.ack_cookies[(connection.acks_first + i) % kAcksWaitingMax]);
+  if (connection.keepalive && !out.full()) add_noop(kKeepaliveCookie);
+  while (next != nullptr && !out.full()) {
+    if (!add_message()) return;
+  }
+}
+
+void SockLnd::count_taken(Connection& connection, const Gathering& gathered, std::size_t taken) {
+  std::uint64_t left = taken + connection.front_sent;
+  connection.front_sent = 0;
+  std::uint64_t end_of_item = connection.written - taken - (left - taken);
+  for (std::size_t i = 0; i < gathered.item_count; ++i) {
+    const Gathering::Item& item = gathered.items[i];
+    if (left < item.bytes) {
+      connection.front_sent = static_cast<std::uint32_t>(left);
+      connection.front_is_noop = item.noop;
+      break;
+    }
+    left -= item.bytes;
+    end_of_item += item.bytes;
+    if (!item.noop) {
+      connection.queued_bytes -= item.bytes;
+      connection.ends[connection.messages_sent++ % kEndsRemembered] = end_of_item;
+      counters_.add(Id::kSent);
+      end(*connection.queue.pop(), {}, Health::kOk);
+    } else if (connection.acks > 0) {
+      counters_.add(Id::kAcksSent);
+      connection.acks_first =
+          static_cast<std::uint8_t>((connection.acks_first + 1) % kAcksWaitingMax);
+      --connection.acks;
+    } else {
+      counters_.add(Id::kKeepalivesSent);
+      connection.keepalive = false;
+    }
+  }
+  acks_have_room(connection);
+}
+
+void SockLnd::acks_have_room(Connection& connection) {
+  if (!connection.acks_full || connection.acks > kAcksWaitingMax / 2) return;
+  connection.acks_full = false;
+  if (!connection.paused()) streams_.driver().resume_reading(connection.stream);
+}
+
+}  // namespace plnet::socklnd

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A stranger that speaks bytes, in front of the acceptor of a real node.
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/lnet/vectors.hpp"
+#include "tests/unit/lib/socklnd/tcp_site.hpp"
+
+namespace plnet::socklnd {
+namespace {
+
+using lnet::Nid;
+using lnet::vectors::Bytes;
+using std::chrono::seconds;
+
+// One connection of the host that a site keeps free; what comes back is kept.
+class Stranger final : public StreamEvents {
+ public:
+  Stranger(TcpSite& site, unsigned host, bool privileged = true)
+      : site_(site),
+        shard_(site.cluster.network, site.cluster.shards[host]->host(), {}, 1, ++made_) {
+    driver_ = std::make_unique<drivers::SimStreamDriver>(site.fabric, shard_.host(), *this, shard_);
+    shard_.add(*driver_);
+    ConnectRequest request;
+    request.addresses.remote = socklnd::address_of(0);
+    request.privileged_port = privileged;
+    stream_ = driver_->connect(request).value();
+    site_.run([this] { return open || closed; }, seconds(1));
+  }
+  void say(std::span<const std::byte> bytes) {
+    const std::array<std::span<const std::byte>, 1> piece{bytes};
+    EXPECT_EQ(driver_->write(stream_, piece), bytes.size());
+  }
+  void leave() { driver_->close(stream_, Errc::kShutdown); }
+  // Until the other side is done with us.
+  [[nodiscard]] bool is_closed_within(Duration time) {
+    return site_.run([this] { return closed; }, time);
+  }
+
+  std::span<std::byte> destination(StreamId) override { return {}; }
+  std::size_t on_bytes(StreamId, std::size_t, std::span<const std::byte> staged) override {
+    heard.insert(heard.end(), staged.begin(), staged.end());
+    return staged.size();
+  }
+  void on_writable(StreamId) override {}
+  void on_connected(StreamId, const StreamAddresses&) override { open = true; }
+  void on_accepted(StreamId, const StreamAddresses&) override {}
+  void on_closed(StreamId, Errc, std::uint64_t) override { closed = true; }
+
+  Bytes heard;
+  bool open = false;
+  bool closed = false;
+
+ private:
+  TcpSite& site_;
+  static inline std::uint64_t made_ = 5000;  // numbers of shards
+  SimShard shard_;
+  std::unique_ptr<drivers::SimStreamDriver> driver_;
+  StreamId stream_;
+};
+
+Bytes request_to(const Nid& nid) {
+  std::array<std::byte, kAcceptorV2Bytes> out{};
+  const std::size_t length = encode_acceptor_request(nid, out);
+  return {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(length)};
+}
+
+Bytes hello_from(unsigned node, ConnectionType type, std::uint64_t incarnation = 7,
+                 Protocol protocol = Protocol::kV3) {
+  Hello hello{.protocol = protocol,
+              .source = nid_of(node),
+              .destination = nid_of(0),
+              .source_incarnation = incarnation};
+  hello.type = static_cast<std::int32_t>(type);
+  std::array<std::byte, kHelloV4Bytes> out{};
+  const std::size_t length = encode_hello(hello, out).value();
+  return {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(length)};
+}
+
+Bytes both(const Bytes& first, const Bytes& second) {
+  Bytes all = first;
+  all.insert(all.end(), second.begin(), second.end());
+  return all;
+}
+
+// Node 0 is real; host 1 has an address and no node.
+class SocklndAcceptor : public testing::Test {
+ protected:
+  SocklndAcceptor() { start({}); }
+  void start(const NodeOptions& options) {
+    site.reset();
+    site = std::make_unique<TcpSite>(1, SimShape::calm(), 2, options);
+    site->take_away(1);
+  }
+  // The answer to these bytes, after which we are shown the door.
+  Bytes refused(const Bytes& bytes, AcceptorId why, bool privileged = true) {
+    const std::uint64_t before = node().count(why);
+    Stranger stranger(*site, 1, privileged);
+    if (!bytes.empty()) stranger.say(bytes);
+    EXPECT_TRUE(stranger.is_closed_within(seconds(2)));
+    EXPECT_EQ(node().count(why), before + 1);
+    EXPECT_TRUE(node().acceptor().idle());
+    return stranger.heard;
+  }
+  TcpNode& node() { return (*site)[0]; }
+
+  std::unique_ptr<TcpSite> site;
+};
+
+TEST_F(SocklndAcceptor, WhatItRefusesWithoutAWordAndWhatItAnswers) {
+  const Bytes ours = request_to(nid_of(0));
+  const Bytes answer = lnet::vectors::from_hex("0071ceac010000000000000000000000");
+  EXPECT_EQ(refused(lnet::vectors::from_hex("47455420"), AcceptorId::kRefusedMagic), Bytes{});
+  EXPECT_EQ(refused(lnet::vectors::from_hex("ed0dbcee"), AcceptorId::kRefusedLegacy), Bytes{});
+  EXPECT_EQ(refused(hello_from(1, ConnectionType::kControl), AcceptorId::kRefusedRequest), answer);
+  EXPECT_EQ(refused(lnet::vectors::from_hex("0071ceac07000000"), AcceptorId::kRefusedRequest),
+            answer);
+  EXPECT_EQ(refused(request_to(nid_of(3)), AcceptorId::kRefusedNid), Bytes{});
+  EXPECT_EQ(refused(both(ours, ours), AcceptorId::kRefusedHelloMagic), Bytes{});
+  EXPECT_EQ(refused(both(ours, hello_from(1, ConnectionType::kNone)), AcceptorId::kRefusedType),
+            Bytes{});
+  Bytes many = both(ours, hello_from(1, ConnectionType::kControl));
+  many[kAcceptorV1Bytes + 52] = std::byte{17};
+  EXPECT_EQ(refused(many, AcceptorId::kRefusedAddresses), Bytes{});
+  Bytes nobody = both(ours, hello_from(1, ConnectionType::kControl));
+  std::fill_n(nobody.begin() + kAcceptorV1Bytes + 8, 8, std::byte{0xff});
+  EXPECT_EQ(refused(nobody, AcceptorId::kRefusedSource), Bytes{});
+  EXPECT_EQ(refused({}, AcceptorId::kRefusedPort, false), Bytes{});
+}
+
+TEST_F(SocklndAcceptor, AnUnknownVersionIsToldOurs) {
+  for (const unsigned version : {1, 5, 200}) {
+    Bytes bytes = both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl));
+    bytes[kAcceptorV1Bytes + 4] = static_cast<std::byte>(version);
+    bytes.resize(kAcceptorV1Bytes + kHelloPrefixBytes);
+    const Bytes heard = refused(bytes, AcceptorId::kRefusedHelloVersion);
+    const auto hello = decode_hello(heard);
+    ASSERT_TRUE(hello.has_value());
+    EXPECT_EQ(hello->protocol, Protocol::kV3);
+    EXPECT_EQ(hello->type, -1);
+    EXPECT_EQ(hello->source, nid_of(0));
+    EXPECT_EQ(hello->destination, nid_of(0));
+    EXPECT_EQ(hello->source_pid, lnet::kLustrePid);
+  }
+}
+
+TEST_F(SocklndAcceptor, WhoeverSpeaksOnBeforeOurAnswerIsShownTheDoor) {
+  Bytes bytes = both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl));
+  bytes.push_back(std::byte{0xc0});
+  EXPECT_EQ(refused(bytes, AcceptorId::kRefusedEager), Bytes{});
+}
+
+TEST_F(SocklndAcceptor, EachStepHasItsTime) {
+  const Bytes all = both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl));
+  for (const std::size_t length : {0U, 3U, 4U, 8U, 15U, 16U, 20U, 40U, 71U}) {
+    Stranger stranger(*site, 1);
+    if (length > 0) stranger.say(std::span(all).first(length));
+    EXPECT_FALSE(stranger.is_closed_within(seconds(4)));
+    EXPECT_TRUE(stranger.is_closed_within(seconds(2))) << length;
+  }
+  EXPECT_EQ(node().count(AcceptorId::kTimedOut), 9U);
+}
+
+TEST_F(SocklndAcceptor, WhoLeavesEarlyIsCounted) {
+  Stranger silent(*site, 1);
+  silent.leave();
+  Stranger early(*site, 1);
+  early.say(request_to(nid_of(0)));
+  site->run_for(std::chrono::milliseconds(5));
+  early.leave();
+  site->run_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(node().count(AcceptorId::kLeftSilent), 1U);
+  EXPECT_EQ(node().count(AcceptorId::kLeftEarly), 1U);
+}
+
+TEST_F(SocklndAcceptor, ThereIsRoomForSoManyStrangers) {
+  start({.acceptor = {.strangers_max = 2}});
+  Stranger first(*site, 1);
+  Stranger second(*site, 1);
+  Stranger third(*site, 1);
+  EXPECT_TRUE(third.is_closed_within(seconds(1)));
+  EXPECT_EQ(node().count(AcceptorId::kRefusedNoRoom), 1U);
+  EXPECT_FALSE(first.closed || second.closed);
+}
+
+TEST_F(SocklndAcceptor, AHelloIsAnsweredWithOurViewOfTheType) {
+  Stranger stranger(*site, 1);
+  stranger.say(both(request_to(nid_of(0)), hello_from(1, ConnectionType::kBulkOut)));
+  site->run_for(std::chrono::milliseconds(5));
+  ASSERT_FALSE(stranger.closed);
+  const auto reply = decode_hello(stranger.heard);
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(reply->type, static_cast<std::int32_t>(ConnectionType::kBulkIn));
+  EXPECT_EQ(reply->source, nid_of(0));
+  EXPECT_EQ(reply->destination, nid_of(1));
+  EXPECT_EQ(reply->source_pid, lnet::kLustrePid);
+  EXPECT_EQ(node().lnd().peer({nid_of(1)})->open, (std::array<std::uint16_t, 4>{0, 0, 1, 0}));
+}
+
+TEST_F(SocklndAcceptor, DuplicatesAndOldIncarnationsAreRefusedByAHello) {
+  const Bytes request = request_to(nid_of(0));
+  Stranger first(*site, 1);
+  first.say(both(request, hello_from(1, ConnectionType::kControl)));
+  site->run_for(std::chrono::milliseconds(5));
+  Stranger again(*site, 1);
+  again.say(both(request, hello_from(1, ConnectionType::kControl)));
+  EXPECT_TRUE(again.is_closed_within(seconds(1)));
+  EXPECT_EQ(decode_hello(again.heard)->type, -1);
+  EXPECT_EQ(node().count(LndId::kRefusedDuplicate), 1U);
+  EXPECT_FALSE(first.closed);
+  Stranger reborn(*site, 1);
+  reborn.say(both(request, hello_from(1, ConnectionType::kControl, 8)));
+  EXPECT_TRUE(reborn.is_closed_within(seconds(1)));
+  EXPECT_EQ(decode_hello(reborn.heard)->type, -1);
+  EXPECT_EQ(node().count(LndId::kRefusedStale), 1U);
+  EXPECT_TRUE(first.is_closed_within(seconds(1))) << "the old ones go";
+  Stranger retry(*site, 1);
+  retry.say(both(request, hello_from(1, ConnectionType::kControl, 8)));
+  EXPECT_FALSE(retry.is_closed_within(seconds(1)));
+  EXPECT_EQ(decode_hello(retry.heard)->type, 1);
+}
+
+Bytes frame(const Frame& of) {
+  Bytes bytes(kFrameBytes);
+  encode_frame(of, std::span(bytes).first<kFrameBytes>());
+  return bytes;
+}
+
+TEST_F(SocklndAcceptor, AZeroCopyRequestIsAcknowledgedOnce) {
+  for (const Protocol protocol : {Protocol::kV2, Protocol::kV3, Protocol::kV4}) {
+    start({.drop_percent = 100});  // also what nobody wants
+    Stranger stranger(*site, 1);
+    stranger.say(both(request_to(nid_of(0)), hello_from(1, ConnectionType::kBulkOut, 7, protocol)));
+    site->run_for(std::chrono::milliseconds(5));
+    const std::size_t hello = stranger.heard.size();
+    EXPECT_EQ(hello, hello_bytes(protocol));
+    Bytes message = frame({.type = kFrameLnet, .cookies = {42, 0}});
+    lnet::MessageHeader header{.destination = nid_of(0),
+                               .source = nid_of(1),
+                               .type = lnet::MessageType::kPut,
+                               .payload_length = 10};
+    std::array<std::byte, lnet::kHeaderNid16Bytes> out{};
+    if (protocol == Protocol::kV4) {
+      encode_header_nid16(header, out);
+    } else {
+      ASSERT_TRUE(encode_header_nid4(header, std::span(out).first<lnet::kHeaderNid4Bytes>()));
+    }
+    message.insert(message.end(), out.begin(),
+                   out.begin() + static_cast<std::ptrdiff_t>(lnet_header_bytes(protocol)));
+    stranger.say(message);  // the payload, which is dropped, has not come yet
+    site->run_for(std::chrono::milliseconds(5));
+    const Bytes heard(stranger.heard.begin() + static_cast<std::ptrdiff_t>(hello),
+                      stranger.heard.end());
+    EXPECT_EQ(heard, frame({.type = kFrameNoop, .cookies = {0, 42}}));
+    stranger.say(Bytes(10));
+    site->run_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(stranger.heard.size(), hello + kFrameBytes);
+    EXPECT_EQ(node().count(LndId::kAcksSent), 1U);
+  }
+}
+
+TEST_F(SocklndAcceptor, AcknowledgingWhatWeNeverAskedForEndsTheConnection) {
+  for (const auto& [bytes, why] :
+       {std::pair{frame({.type = kFrameNoop, .cookies = {0, 42}}), LndId::kClosedCookies},
+        std::pair{frame({.type = kFrameNoop, .cookies = {5, 1}}), LndId::kClosedCookies},
+        std::pair{frame({.type = 0xc5}), LndId::kClosedFrame},
+        std::pair{frame({.type = kFrameNoop, .checksum = 3}), LndId::kClosedNoopSum}}) {
+    start({});
+    Stranger stranger(*site, 1);
+    stranger.say(both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl)));
+    site->run_for(std::chrono::milliseconds(5));
+    stranger.say(frame({.type = kFrameNoop, .cookies = {0, 1}}));  // a keepalive is welcome
+    site->run_for(std::chrono::milliseconds(5));
+    EXPECT_FALSE(stranger.closed);
+    stranger.say(bytes);
+    EXPECT_TRUE(stranger.is_closed_within(seconds(1)));
+    EXPECT_EQ(node().count(why), 1U);
+  }
+}
+
+}  // namespace
+}  // namespace plnet::socklnd

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The TCP LND over the simulator's streams, held to the contract of every LND.
+#include "tests/conformance/lnd_conformance.hpp"
+
+#include "tests/unit/lib/socklnd/tcp_site.hpp"
+
+namespace plnet::socklnd {
+namespace {
+
+class TcpRig final : public conformance::LndRig {
+ public:
+  TcpRig(const conformance::LndRigOptions& options, const SimShape& shape)
+      : site_(options.seed, shape, 2,
+              {.park_percent = options.park_percent, .drop_percent = options.drop_percent}) {}
+  mocks::FakeCore& a() override { return site_[0].core(); }
+  mocks::FakeCore* b() override { return &site_[1].core(); }
+  lnet::Lnd& lnd_a() override { return site_[0].lnd(); }
+  lnet::Nid nid_b() override { return nid_of(1); }
+  // Asked once a turn while both cores are settled: so it must stay for a while, since nothing says
+  // whether something is on the wire.
+  bool quiet() override {
+    const bool again = now() == asked_ + std::chrono::microseconds(1);
+    asked_ = now();
+    quiet_turns_ = again && site_[0].lnd().idle() && site_[1].lnd().idle() ? quiet_turns_ + 1 : 0;
+    if (quiet_turns_ <= kQuietTurns) return false;
+    quiet_turns_ = 0;
+    return true;
+  }
+  void turn(Instant now) override {
+    site_.cluster.loop.run_until(now);
+    site_[0].core().turn(now);
+    site_[1].core().turn(now);
+    site_.ring();
+  }
+
+ private:
+  static constexpr unsigned kQuietTurns = 500;
+
+  TcpSite site_;
+  Instant asked_ = Instant::min();
+  unsigned quiet_turns_ = 0;
+};
+
+conformance::LndCase make_case(const char* name, const SimShape& shape) {
+  return {
+      name,
+      [shape](const conformance::LndRigOptions& options) -> std::unique_ptr<conformance::LndRig> {
+        return std::make_unique<TcpRig>(options, shape);
+      },
+      false};  // small and large messages go by different connections
+}
+
+// The suite waits for 20 ms at most.
+SimShape rough() {
+  SimShape shape = SimShape::rough();
+  shape.link.latency_spread = std::chrono::microseconds(10);
+  shape.link.slow = 0;
+  shape.shard.stall = 0;
+  return shape;
+}
+
+}  // namespace
+}  // namespace plnet::socklnd
+
+namespace plnet::conformance {
+
+INSTANTIATE_TEST_SUITE_P(Tcp, LndConformance,
+                         testing::Values(socklnd::make_case("calm", drivers::SimShape::calm()),
+                                         socklnd::make_case("rough", socklnd::rough())),
+                         [](const auto& which) { return which.param.name; });
+
+}  // namespace plnet::conformance

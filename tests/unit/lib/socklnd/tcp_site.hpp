@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes of the real TCP LND on simulated streams, each with a core that holds it to its contract.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "drivers/net/sim/stream_driver.hpp"
+#include "lib/socklnd/acceptor.hpp"
+#include "lib/socklnd/lnd.hpp"
+#include "tests/mocks/fake_core.hpp"
+#include "tests/unit/drivers/sim_cluster.hpp"
+
+namespace plnet::socklnd {
+
+using drivers::SimShape;
+using drivers::SimShard;
+using LndId = SockLndCounters::Id;
+using AcceptorId = AcceptorCounters::Id;
+
+inline constexpr std::uint64_t kCoreBytes = 8U << 20U;
+
+inline lnet::Nid nid_of(unsigned node) {
+  return lnet::Nid::of(lnet::NetType::kTcp, 0, drivers::kFirstAddress + node);
+}
+
+inline SocketAddress address_of(unsigned node, std::uint16_t port = 988) {
+  return {drivers::mapped_ipv4(drivers::kFirstAddress + node), port};
+}
+
+struct NodeOptions {
+  SockLndConfig lnd;  // NID, arenas and memory are filled in
+  AcceptorConfig acceptor;
+  bool two_shards = false;  // the acceptor on one, the peers at home on the other
+  unsigned backlog = 127;
+  unsigned park_percent = 0;
+  unsigned drop_percent = 0;
+  bool check_bytes = true;
+  std::uint64_t core_bytes = kCoreBytes;
+};
+
+// One life of a node: a restart makes another.
+class TcpNode final : public PeerHomes {
+ public:
+  TcpNode(drivers::SimCluster& cluster, drivers::SimStreamFabric& fabric, unsigned index,
+          const NodeOptions& options, std::uint64_t seed)
+      : bytes_(options.core_bytes),
+        nid_(nid_of(index)),
+        local_{.incarnation = options.lnd.incarnation} {
+    PLNET_CHECK(arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).has_value(), "room");
+    SimShard& first = *cluster.shards[index];
+    if (options.two_shards) {
+      second_ = std::make_unique<SimShard>(cluster.network, first.host(), cluster.shape.shard, seed,
+                                           1000 + index);
+    }
+    SimShard& home = options.two_shards ? *second_ : first;
+    door_ = std::make_unique<Side>(*this, fabric, first);
+    if (options.two_shards) home_side_ = std::make_unique<Side>(*this, fabric, home);
+    Side& home_side = options.two_shards ? *home_side_ : *door_;
+    acceptor_ = std::make_unique<Acceptor>(options.acceptor, door_->streams, *this);
+    core_ = std::make_unique<mocks::FakeCore>(
+        mocks::FakeCoreConfig{.nid = nid_of(index),
+                              .arenas = &arenas_,
+                              .memory = {0, 0},
+                              .memory_bytes = options.core_bytes,
+                              .seed = seed * 1000 + index,
+                              .park_percent = options.park_percent,
+                              .drop_percent = options.drop_percent,
+                              .check_bytes = options.check_bytes});
+    SockLndConfig config = options.lnd;
+    config.nid = nid_of(index);
+    config.arenas = &arenas_;
+    config.start = cluster.loop.now();
+    lnd_ = std::make_unique<SockLnd>(config, *core_, home_side.streams);
+    core_->attach(*lnd_);
+    door_->acceptor = acceptor_.get();
+    home_side.core = core_.get();
+    home_side.lnd = lnd_.get();
+    EXPECT_TRUE(door_->driver->listen(address_of(index), options.backlog, {}).has_value());
+  }
+
+  [[nodiscard]] mocks::FakeCore& core() { return *core_; }
+  [[nodiscard]] SockLnd& lnd() { return *lnd_; }
+  [[nodiscard]] Acceptor& acceptor() { return *acceptor_; }
+  [[nodiscard]] std::uint64_t count(LndId id) const { return lnd_->count(id); }
+  [[nodiscard]] std::uint64_t count(AcceptorId id) const { return acceptor_->count(id); }
+  [[nodiscard]] drivers::SimStreamDriver& driver() { return *door_->driver; }
+  void ring() {
+    door_->shard.ring();
+    if (home_side_) home_side_->shard.ring();
+  }
+
+  std::optional<LocalInterface> local(const lnet::Nid& nid) const override {
+    if (nid != nid_) return std::nullopt;
+    return local_;
+  }
+  bool has_room(const Arrival&) override { return lnd_->has_room(); }
+  void hand_over(const Arrival& arrival) override {
+    arrivals_.push_back(arrival);
+    (home_side_ ? *home_side_ : *door_).shard.ring();
+  }
+
+ private:
+  struct Side final : Pollable {
+    Side(TcpNode& the_node, drivers::SimStreamFabric& fabric, SimShard& the_shard)
+        : node(the_node),
+          shard(the_shard),
+          streams(4096),
+          driver(std::make_unique<drivers::SimStreamDriver>(fabric, the_shard.host(), streams,
+                                                            the_shard)) {
+      streams.set_driver(*driver);
+      shard.add(*driver);
+      shard.add(*this);
+    }
+    unsigned poll(Instant now) override {
+      unsigned work = 0;
+      if (lnd != nullptr) {
+        for (const Arrival& arrival : std::exchange(node.arrivals_, {})) {
+          lnd->take(arrival);
+          ++work;
+        }
+      }
+      if (acceptor != nullptr) work += acceptor->flush(now);
+      if (core != nullptr) work += core->turn(now);
+      return work;
+    }
+    std::string_view name() const override { return "tcp node"; }
+    Instant next_deadline() const override {
+      const Instant door = acceptor != nullptr ? acceptor->next_deadline() : Instant::max();
+      return lnd != nullptr ? std::min(door, lnd->next_deadline()) : door;
+    }
+
+    TcpNode& node;
+    SimShard& shard;
+    StreamSwitch streams;
+    std::unique_ptr<drivers::SimStreamDriver> driver;
+    Acceptor* acceptor = nullptr;
+    mocks::FakeCore* core = nullptr;
+    SockLnd* lnd = nullptr;
+  };
+
+  std::vector<std::byte> bytes_;
+  ArenaTable arenas_;
+  const lnet::Nid nid_;
+  LocalInterface local_;
+  std::unique_ptr<SimShard> second_;
+  std::unique_ptr<Side> door_;
+  std::unique_ptr<Side> home_side_;
+  std::unique_ptr<Acceptor> acceptor_;
+  std::unique_ptr<mocks::FakeCore> core_;
+  std::unique_ptr<SockLnd> lnd_;
+  std::vector<Arrival> arrivals_;
+};
+
+class TcpSite {
+ public:
+  TcpSite(std::uint64_t the_seed, const SimShape& shape, unsigned count,
+          const NodeOptions& options = {})
+      : seed(the_seed),
+        cluster(the_seed, shape, count),
+        fabric(cluster.network, shape.stream, the_seed) {
+    for (unsigned i = 0; i < count; ++i)
+      nodes.push_back(std::make_unique<TcpNode>(cluster, fabric, i, options, seed));
+  }
+  TcpNode& operator[](unsigned index) { return *nodes[index]; }
+
+  void ring() {
+    for (const auto& node : nodes) {
+      if (node) node->ring();
+    }
+  }
+  // Rings everybody now and then, since a core that parks a message counts turns.
+  bool run(const std::function<bool()>& done, Duration within = std::chrono::minutes(10)) {
+    const Instant end = cluster.loop.now() + within;
+    while (cluster.loop.now() < end) {
+      if (done()) return true;
+      ring();
+      cluster.loop.run_for(pace);
+    }
+    return done();
+  }
+  void run_for(Duration span) {
+    (void)run([] { return false; }, span);
+  }
+  // Everything has ended, and nothing is on its way: so it stays for a while.
+  bool settle(Duration within = std::chrono::minutes(10)) {
+    unsigned quiet = 0;
+    return run(
+        [this, &quiet] {
+          const bool all = std::ranges::all_of(nodes, [](const auto& node) {
+            return !node || (node->core().settled() && node->lnd().idle());
+          });
+          quiet = all ? quiet + 1 : 0;
+          return quiet > kQuietRounds;
+        },
+        within);
+  }
+  void expect_no_breach() {
+    for (const auto& node : nodes) {
+      if (!node) continue;
+      EXPECT_EQ(node->core().breaches(), std::vector<std::string>{});
+      EXPECT_EQ(node->core().tally().wrong_bytes, 0U);
+      EXPECT_EQ(node->core().tally().duplicates, 0U);
+      const auto& tally = node->core().tally();
+      EXPECT_EQ(tally.accepted, tally.sent + tally.failed + tally.cancelled);
+    }
+  }
+  // Power off, nobody is told, and on again: the host has its address and no node.
+  void take_away(unsigned index) {
+    const drivers::HostId host = cluster.shards[index]->host();
+    cluster.network.set_present(host, false);
+    nodes[index].reset();
+    cluster.shards[index] = std::make_unique<SimShard>(cluster.network, host, cluster.shape.shard,
+                                                       seed, 500 + ++restarts_);
+    cluster.network.set_present(host, true);
+  }
+  void restart(unsigned index, NodeOptions options) {
+    take_away(index);
+    options.lnd.incarnation = 1000 + restarts_;
+    nodes[index] = std::make_unique<TcpNode>(cluster, fabric, index, options, seed + restarts_);
+  }
+
+  const std::uint64_t seed;
+  Duration pace = std::chrono::milliseconds(1);
+  drivers::SimCluster cluster;
+  drivers::SimStreamFabric fabric;
+  std::vector<std::unique_ptr<TcpNode>> nodes;
+
+ private:
+  static constexpr unsigned kQuietRounds = 20;
+
+  unsigned restarts_ = 0;
+};
+
+}  // namespace plnet::socklnd
