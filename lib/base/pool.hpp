@@ -4,6 +4,7 @@
 // given back by the owner.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,8 +56,9 @@ class Pool {
 
   // Of any object of this pool, lent or not.
   [[nodiscard]] Index index_of(const T* object) const {
-    PLNET_CHECK(owns(object), "not an object of this pool");
-    return static_cast<Index>(object - objects_.get());
+    const std::uint64_t place = place_of(object);
+    PLNET_CHECK(place < capacity_, "not an object of this pool");
+    return static_cast<Index>(place);
   }
   [[nodiscard]] T& at(Index index) {
     PLNET_CHECK(index < capacity_, "no such object in the pool");
@@ -67,11 +69,7 @@ class Pool {
     return objects_[index];
   }
   // Whether the pointer is the start of one of the objects.
-  [[nodiscard]] bool owns(const T* object) const {
-    const auto offset =
-        reinterpret_cast<std::uintptr_t>(object) - reinterpret_cast<std::uintptr_t>(objects_.get());
-    return offset < std::uintptr_t{capacity_} * sizeof(T) && offset % sizeof(T) == 0;
-  }
+  [[nodiscard]] bool owns(const T* object) const { return place_of(object) < capacity_; }
   [[nodiscard]] bool is_lent(Index index) const { return index < capacity_ && lent_[index]; }
 
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
@@ -81,6 +79,24 @@ class Pool {
   void reset_low_water() { low_water_ = free_count_; }
 
  private:
+  // The index of an object of this pool; of any other pointer no less than the capacity. A multiple
+  // of the size is divided by it exactly when multiplied by the inverse of the size's odd part
+  // modulo 2^64 and rotated by its power of two; what is no multiple comes out above 2^64 / size.
+  [[nodiscard]] std::uint64_t place_of(const T* object) const {
+    const std::uint64_t offset =
+        reinterpret_cast<std::uintptr_t>(object) - reinterpret_cast<std::uintptr_t>(objects_.get());
+    return std::rotr(offset * kInverse, kTwos);
+  }
+  static constexpr int kTwos = std::countr_zero(sizeof(T));
+  static constexpr std::uint64_t kInverse = [] {
+    const std::uint64_t odd = sizeof(T) >> kTwos;
+    std::uint64_t inverse = odd;  // right in the lowest three bits
+    for (int bits = 3; bits < 64; bits *= 2)
+      inverse *= 2 - odd * inverse;
+    return inverse;
+  }();
+  static_assert(sizeof(T) < std::uint64_t{1} << 32, "more than any capacity is left above");
+
   const Index capacity_;
   Index free_count_;
   Index low_water_;

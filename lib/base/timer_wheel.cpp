@@ -14,21 +14,33 @@ TimerWheel::TimerWheel(Instant start, Duration tick)
 }
 
 void TimerWheel::start(Timer& timer, Instant deadline) {
+  timer.deadline_ = deadline;
+  const std::uint64_t ticks = tick_of(deadline);
+  const std::uint64_t expires = ticks > now_ ? ticks : now_ + 1;
   if (timer.linked()) {
+    // Restarted for the same tick, as when one operation follows another: it is where it should be.
+    if (timer.expires_ == expires && timer.place_ != kNoSlot) return;
     leave_slot(timer);
   } else {
     ++running_;
   }
-  timer.deadline_ = deadline;
-  const std::int64_t deadline_ns = deadline.time_since_epoch().count();
-  std::uint64_t ticks = 0;
-  if (deadline_ns > start_ns_) {
-    const auto after = static_cast<std::uint64_t>(deadline_ns - start_ns_);
-    const auto tick = static_cast<std::uint64_t>(tick_);
-    ticks = after / tick + (after % tick != 0 ? 1 : 0);
-  }
-  timer.expires_ = ticks > now_ ? ticks : now_ + 1;
+  timer.expires_ = expires;
   place(timer);
+}
+
+// The first tick that is not before the deadline. Most deadlines are as far away as the one before:
+// the same tick, without a division.
+std::uint64_t TimerWheel::tick_of(Instant deadline) {
+  const std::int64_t deadline_ns = deadline.time_since_epoch().count();
+  if (deadline_ns <= start_ns_) return 0;
+  const auto after = static_cast<std::uint64_t>(deadline_ns - start_ns_);
+  const auto tick = static_cast<std::uint64_t>(tick_);
+  if (last_end_ - after >=
+      tick) {  // before its tick's beginning, or, wrapped around, after its end
+    last_ticks_ = after / tick + (after % tick != 0 ? 1 : 0);
+    last_end_ = last_ticks_ * tick;
+  }
+  return last_ticks_;
 }
 
 bool TimerWheel::cancel(Timer& timer) {

@@ -93,6 +93,7 @@ class TimerWheel {
     std::uint64_t tick = 0;  // at which the slot begins
   };
 
+  [[nodiscard]] std::uint64_t tick_of(Instant deadline);
   void place(Timer& timer);
   void leave_slot(Timer& timer);
   [[nodiscard]] NextSlot next_slot() const;
@@ -102,6 +103,8 @@ class TimerWheel {
   const std::int64_t tick_;
   std::uint64_t now_ = 0;  // the tick up to which slots have been emptied
   std::size_t running_ = 0;
+  std::uint64_t last_ticks_ = 0;  // the tick that tick_of() returned last, and its end in ns
+  std::uint64_t last_end_ = 0;
   List due_;      // to be called, in order
   List falling_;  // to be placed anew, lower down
   std::array<std::uint64_t, kLevels> occupied_{};

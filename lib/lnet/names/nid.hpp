@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -56,16 +57,11 @@ struct Nid {
   std::array<std::uint8_t, 16> address_be{};  // left-justified, the rest zero
 
   static constexpr std::uint8_t kAnyType = 0xff;
+  static constexpr std::array<std::uint32_t, 5> kAllOnes = {~0U, ~0U, ~0U, ~0U, ~0U};
   static constexpr std::uint8_t kLargeSize = 12;  // `size` of a NID whose address is IPv6
 
-  [[nodiscard]] static constexpr Nid any() {
-    Nid nid;
-    nid.size = 0xff;
-    nid.type = kAnyType;
-    nid.number_be.fill(0xff);
-    nid.address_be.fill(0xff);
-    return nid;
-  }
+  // All bits one.
+  [[nodiscard]] static constexpr Nid any() { return std::bit_cast<Nid>(kAllOnes); }
   // A NID whose address is four bytes: IPv4 or a number.
   [[nodiscard]] static constexpr Nid of(NetType type, std::uint16_t number, std::uint32_t address) {
     return of(static_cast<std::uint8_t>(type), number, address);
@@ -106,6 +102,13 @@ struct Nid {
   // The size fits into the structure and what lies beyond it is zero. Equality looks at all 20
   // bytes, so a NID from a stranger that fails this would be a different one to every table.
   [[nodiscard]] constexpr bool is_well_formed() const {
+    if (size == 0 && !is_any()) {  // nearly all: three words instead of twelve bytes
+      if !consteval {
+        std::uint32_t rest[3];
+        std::memcpy(rest, &address_be[4], sizeof rest);
+        return (rest[0] | rest[1] | rest[2]) == 0;
+      }
+    }
     if (is_any()) return *this == any();
     if (size > kLargeSize) return false;
     for (std::size_t i = 4U + size; i < address_be.size(); ++i) {
