@@ -61,12 +61,14 @@ struct Grant {
 };
 static_assert(std::is_trivially_copyable_v<Grant>);
 
-struct MatchResult {
+struct MatchAnswer {
   MatchVerdict verdict = MatchVerdict::kNoMatch;
   MatchCause cause = MatchCause::kNone;
-  Grant grant;  // kMatched only
 
   [[nodiscard]] bool matched() const { return verdict == MatchVerdict::kMatched; }
+};
+struct MatchResult : MatchAnswer {
+  Grant grant;  // kMatched only
 };
 
 }  // namespace plnet::lnet

@@ -193,10 +193,10 @@ Descriptor& MatchTable::pinned(const Grant& grant) {
 
 // --- Messages from peers ---
 
-MatchResult MatchTable::match(const MatchRequest& request) {
+MatchAnswer MatchTable::match(const MatchRequest& request, Grant& grant) {
   PLNET_CHECK(request.type == MessageType::kPut || request.type == MessageType::kGet,
               "only PUT and GET look for an ME");
-  MatchResult result{.cause = MatchCause::kNoEntry};
+  Finding result{{.cause = MatchCause::kNoEntry}, grant};
   if (request.portal < kPortalsMax) {
     search(request, result);
     if (result.cause == MatchCause::kNoEntry) counters_.add(Id::kNoEntry);
@@ -207,7 +207,7 @@ MatchResult MatchTable::match(const MatchRequest& request) {
 }
 
 // lustre-release lnet/lnet/lib-ptl.c: lnet_mt_match_md()
-void MatchTable::search(const MatchRequest& request, MatchResult& result) {
+void MatchTable::search(const MatchRequest& request, Finding& result) {
   const std::uint32_t ignoring = entries_.first_with_ignore_bits(request.portal);
   if (ignoring != MatchEntries::kNone) walk(ignoring, request, Naming::kSamePeer, result);
   if (result.cause != MatchCause::kNoEntry) return;
@@ -225,7 +225,7 @@ void MatchTable::search(const MatchRequest& request, MatchResult& result) {
 
 // lustre-release lnet/lnet/lib-ptl.c: lnet_try_match_md()
 bool MatchTable::walk(std::uint32_t first, const MatchRequest& request, Naming naming,
-                      MatchResult& result) {
+                      Finding& result) {
   const std::uint32_t operation = request.type == MessageType::kPut ? kMdPut : kMdGet;
   bool passed_over = false;
   for (std::uint32_t at = first; at != MatchEntries::kNone;) {
@@ -251,7 +251,7 @@ bool MatchTable::walk(std::uint32_t first, const MatchRequest& request, Naming n
   return passed_over;
 }
 
-void MatchTable::commit(Descriptor& md, const MatchRequest& request, MatchResult& result) {
+void MatchTable::commit(Descriptor& md, const MatchRequest& request, Finding& result) {
   const bool remote = (md.options & kMdManageRemote) != 0;
   const std::uint32_t at = remote ? request.offset : md.offset;
   const std::uint32_t room = md.room(at);
@@ -265,17 +265,16 @@ void MatchTable::commit(Descriptor& md, const MatchRequest& request, MatchResult
   md.offset = at + length;
   fill(result.grant, md, put ? EventKind::kPut : EventKind::kGet, at, length);
   result.grant.ack_allowed = put && (md.options & kMdAckDisable) == 0;
-  result.verdict = MatchVerdict::kMatched;
-  result.cause = MatchCause::kNone;
+  result.conclude(MatchVerdict::kMatched, MatchCause::kNone);
   counters_.add(put ? Id::kPuts : Id::kGets);
   if (md.auto_unlink && md.exhausted()) retire(md);
 }
 
 // lustre-release lnet/lnet/lib-move.c: lnet_parse_ack(), lnet_parse_reply()
-MatchResult MatchTable::respond(const RespondRequest& request) {
+MatchAnswer MatchTable::respond(const RespondRequest& request, Grant& grant) {
   const bool reply = request.type == MessageType::kReply;
   PLNET_CHECK(reply || request.type == MessageType::kAck, "only ACK and REPLY name an MD");
-  MatchResult result;
+  Finding result{{}, grant};
   const auto handle = decode_handle(request.handle, setup_.interface_cookie);
   Descriptor* md = handle ? find(*handle) : nullptr;
   const std::uint32_t payload = reply ? request.payload_length : 0;
@@ -299,7 +298,8 @@ MatchResult MatchTable::respond(const RespondRequest& request) {
 MatchResult MatchTable::reply_placed(const Grant& get, std::uint32_t length) {
   Descriptor& md = pinned(get);
   PLNET_CHECK(get.kind == EventKind::kSend, "only what we began gets an answer");
-  MatchResult result;
+  MatchResult placed;
+  Finding result{{}, placed.grant};
   if (md.threshold == 0) {
     refuse(result, MatchVerdict::kNoMatch, MatchCause::kExhausted, Id::kDropExhausted);
   } else if (length > md.length) {
@@ -307,19 +307,20 @@ MatchResult MatchTable::reply_placed(const Grant& get, std::uint32_t length) {
   } else {
     answer(result, md, EventKind::kReply, length);
   }
-  return result;
+  static_cast<MatchAnswer&>(placed) = result;
+  return placed;
 }
 
-void MatchTable::answer(MatchResult& result, Descriptor& md, EventKind kind, std::uint32_t length) {
+void MatchTable::answer(Finding& result, Descriptor& md, EventKind kind, std::uint32_t length) {
   pin(md);
   fill(result.grant, md, kind, 0, length);
-  result.verdict = MatchVerdict::kMatched;
+  result.grant.ack_allowed = false;
+  result.conclude(MatchVerdict::kMatched, MatchCause::kNone);
   counters_.add(kind == EventKind::kReply ? Id::kReplies : Id::kAcks);
 }
 
-void MatchTable::refuse(MatchResult& result, MatchVerdict verdict, MatchCause cause, Id counter) {
-  result.verdict = verdict;
-  result.cause = cause;
+void MatchTable::refuse(Finding& result, MatchVerdict verdict, MatchCause cause, Id counter) {
+  result.conclude(verdict, cause);
   counters_.add(counter);
 }
 
@@ -348,17 +349,13 @@ void MatchTable::fill(Grant& grant, const Descriptor& md, EventKind kind, std::u
 // --- Operations of ours ---
 
 // lustre-release lnet/lnet/lib-move.c: LNetPut(), LNetGet()
-// Here, in match() and in respond() the answer is built where the caller wants it: a copy of what
-// was just put together from small pieces stalls on the store buffer and costs more than the rest.
-Result<Grant> MatchTable::start(const MdHandle& handle, const StartRequest& request) {
+Result<void> MatchTable::start(const MdHandle& handle, const StartRequest& request, Grant& grant) {
   const bool get = request.type == MessageType::kGet;
   PLNET_CHECK(get || request.type == MessageType::kPut, "only PUT and GET can be begun");
-  Result<Grant> grant;
   Descriptor* md = find(handle);
   if (md == nullptr || md->attached || md->threshold == 0) {
     counters_.add(Id::kStartRefused);
-    grant = std::unexpected(Errc::kNotFound);
-    return grant;
+    return std::unexpected(Errc::kNotFound);
   }
   pin(*md);
   counters_.add(Id::kStarted);
@@ -371,14 +368,17 @@ Result<Grant> MatchTable::start(const MdHandle& handle, const StartRequest& requ
     }
     timers_.start(md->response_timer, request.response_deadline);
   }
-  fill(*grant, *md, EventKind::kSend, 0, md->length);
-  return grant;
+  fill(grant, *md, EventKind::kSend, 0, md->length);
+  grant.ack_allowed = false;
+  return {};
 }
 
-void MatchTable::set_next_hop(const Grant& grant, const NextHop& next_hop) {
+void MatchTable::set_next_hop(const Grant& grant, std::uint32_t peer_ni, const Nid& nid) {
   PLNET_CHECK(grant.kind == EventKind::kSend, "only what we began has a next hop");
   Descriptor& md = pinned(grant);
-  if (md.response_timer.running()) md.next_hop = next_hop;
+  if (!md.response_timer.running()) return;
+  md.next_hop.peer_ni = peer_ni;
+  md.next_hop.nid = nid;
 }
 
 void Descriptor::on_response_timeout(Timer& /*timer*/, Instant /*now*/) {

@@ -119,18 +119,38 @@ class MatchTable {
   // Its MD goes with it, whatever `unlink_with_md` says. Without an MD any more there is no event.
   Result<void> unlink(const MeHandle& handle);
 
-  // Message from a peer. No event comes from inside these.
-  [[nodiscard]] MatchResult match(const MatchRequest& request);
-  [[nodiscard]] MatchResult respond(const RespondRequest& request);
+  // Message from a peer. No event comes from inside these. The grant is written if it is kMatched:
+  // where it is to stay, since a copy of what was just put together from small pieces stalls on the
+  // store buffer and costs more than the rest.
+  [[nodiscard]] MatchAnswer match(const MatchRequest& request, Grant& grant);
+  [[nodiscard]] MatchAnswer respond(const RespondRequest& request, Grant& grant);
+  // The same for who does not mind.
+  [[nodiscard]] MatchResult match(const MatchRequest& request) {
+    MatchResult result;
+    static_cast<MatchAnswer&>(result) = match(request, result.grant);
+    return result;
+  }
+  [[nodiscard]] MatchResult respond(const RespondRequest& request) {
+    MatchResult result;
+    static_cast<MatchAnswer&>(result) = respond(request, result.grant);
+    return result;
+  }
   // The data of a GET under way has been placed by the network: `length` bytes, no REPLY comes.
   // Ends like a REPLY; its header is made up by the caller. kDrop: more than the sink.
   [[nodiscard]] MatchResult reply_placed(const Grant& get, std::uint32_t length);
 
   // An operation of ours. The window is all of the MD: what to send, or where the data shall go.
   // kNotFound: unlinked, attached to an ME, or threshold used up.
-  [[nodiscard]] Result<Grant> start(const MdHandle& handle, const StartRequest& request);
+  [[nodiscard]] Result<void> start(const MdHandle& handle, const StartRequest& request,
+                                   Grant& grant);
+  [[nodiscard]] Result<Grant> start(const MdHandle& handle, const StartRequest& request) {
+    Result<Grant> grant;
+    if (const auto started = start(handle, request, *grant); !started)
+      grant = std::unexpected(started.error());
+    return grant;
+  }
   // Where a started one goes, each time it is handed to a peer NI.
-  void set_next_hop(const Grant& grant, const NextHop& next_hop);
+  void set_next_hop(const Grant& grant, std::uint32_t peer_ni, const Nid& nid);
   // Its MD was unlinked: what is still queued need not be sent (kCancelled).
   [[nodiscard]] bool aborted(const Grant& grant) const { return pinned(grant).aborted; }
 
@@ -168,12 +188,21 @@ class MatchTable {
     return {mds_.index_of(&md), md.generation, setup_.shard};
   }
 
-  void search(const MatchRequest& request, MatchResult& result);
+  // A MatchResult whose grant lies with the caller.
+  struct Finding : MatchAnswer {
+    Grant& grant;
+
+    // In one store: it is read as one.
+    void conclude(MatchVerdict what, MatchCause why) {
+      static_cast<MatchAnswer&>(*this) = {what, why};
+    }
+  };
+  void search(const MatchRequest& request, Finding& result);
   // Returns whether an ME was passed over for its NID alone.
-  bool walk(std::uint32_t first, const MatchRequest& request, Naming naming, MatchResult& result);
-  void commit(Descriptor& md, const MatchRequest& request, MatchResult& result);
-  void answer(MatchResult& result, Descriptor& md, EventKind kind, std::uint32_t length);
-  void refuse(MatchResult& result, MatchVerdict verdict, MatchCause cause, Id counter);
+  bool walk(std::uint32_t first, const MatchRequest& request, Naming naming, Finding& result);
+  void commit(Descriptor& md, const MatchRequest& request, Finding& result);
+  void answer(Finding& result, Descriptor& md, EventKind kind, std::uint32_t length);
+  void refuse(Finding& result, MatchVerdict verdict, MatchCause cause, Id counter);
   void pin(Descriptor& md);
   void fill(Grant& grant, const Descriptor& md, EventKind kind, std::uint32_t at,
             std::uint32_t length) const;

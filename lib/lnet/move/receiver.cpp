@@ -27,16 +27,19 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
   if (receive == nullptr) {
     return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedNoReceive});
   }
-  const Decision decision = meet_sender(*receive);
-  if (!decision) {
-    receive->parked = true;
-    return {.verdict = RxVerdict::kPark, .link = offer.link};
+  return begin_receive(port, offer, *receive);
+}
+
+RxDecision Receiver::begin_receive(NiPort& port, const RxOffer& offer, Receive& receive) {
+  Decision decision = meet_sender(receive);
+  if (decision.verdict == RxVerdict::kPark) {
+    receive.parked = true;
+    decision.link = offer.link;
+  } else if (decision.verdict != RxVerdict::kReceive) {
+    port.forget(receive);
+    give_back(receive);
   }
-  if (decision->verdict != RxVerdict::kReceive) {
-    port.forget(*receive);
-    give_back(*receive);
-  }
-  return *decision;
+  return decision;
 }
 
 // lustre-release lnet/lnet/lib-move.c: lnet_parse(); to the second, as there.
@@ -103,7 +106,7 @@ Receiver::Decision Receiver::meet_sender(Receive& receive) {
     PeerNi* const from = core_.shared.directory->find(receive.from);
     if (from == nullptr) {
       core_.post(receive, core_.shared.coordinator, ParcelStep::kWantPeer);
-      return std::nullopt;
+      return {.verdict = RxVerdict::kPark};
     }
     receive.peer = core_.peers.get(*from);
     if (receive.peer != nullptr) {
@@ -162,7 +165,7 @@ Receiver::Decision Receiver::begin(Receive& receive) {
   }
   const bool delayed = core_.faults.rules() != nullptr && core_.faults.delays(receive, core_.now);
   if (delayed) [[unlikely]]
-    return std::nullopt;
+    return {.verdict = RxVerdict::kPark};
   return find_match(receive);
 }
 
@@ -188,7 +191,7 @@ Receiver::Decision Receiver::ask_owner(Receive& receive) {
   }
   core_.causes.add(Cause::kCrossedMatch);
   core_.post(receive, receive.owner, ParcelStep::kMatch);
-  return std::nullopt;
+  return {.verdict = RxVerdict::kPark};
 }
 
 // Whoever has match entries on the portal is asked in turn, this shard first.
@@ -196,29 +199,32 @@ Receiver::Decision Receiver::ask_here_first(Receive& receive) {
   match_here(receive);
   if (!receive.matched && ask_next(receive)) {
     core_.causes.add(Cause::kCrossedMatch);
-    return std::nullopt;
+    return {.verdict = RxVerdict::kPark};
   }
   return decide(receive);
 }
 
 Receiver::Decision Receiver::decide(Receive& receive) {
-  if (receive.matched) {
-    const bool is_get = receive.header.type == MessageType::kGet;
-    RxDecision decision{.verdict = RxVerdict::kReceive,
-                        .link = receive.link == nullptr ? nullptr : &receive.link->link};
-    if (!is_get || receive.reply_by_lnd) {
-      decision.target = receive.grant.window;
-      decision.length = receive.grant.window.length;
-    }
-    return decision;
-  }
+  if (receive.matched) return accept(receive);
   const bool nobody = receive.cause == Cause::kDroppedPutNoMatch;
   const PortalId portal = nobody ? receive.header.area<PutArea>().portal : 0;
   if (nobody && core_.shared.portals->lazy(portal)) {
     core_.post(receive, core_.shared.portals->home(portal), ParcelStep::kDelay);
-    return std::nullopt;
+    return {.verdict = RxVerdict::kPark};
   }
   return drop(receive);
+}
+
+RxDecision Receiver::accept(const Receive& receive) {
+  RxDecision decision{.verdict = RxVerdict::kReceive,
+                      .link = receive.link == nullptr ? nullptr : &receive.link->link};
+  const Payload& window = receive.grant.window;
+  const bool is_get = receive.header.type == MessageType::kGet;
+  if (!window.empty() && (!is_get || receive.reply_by_lnd)) {
+    decision.target = window;
+    decision.length = window.length;
+  }
+  return decision;
 }
 
 RxDecision Receiver::drop(Receive& receive) {
@@ -236,8 +242,8 @@ void Receiver::answer_came(Receive& receive) {
 }
 
 void Receiver::settle(Receive& receive, const Decision& decision) {
-  if (!decision) return;
-  receive.decision = *decision;
+  if (decision.verdict == RxVerdict::kPark) return;
+  receive.decision = decision;
   core_.decided.push_back(receive);
 }
 

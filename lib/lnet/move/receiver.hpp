@@ -3,8 +3,6 @@
 // shard or, by asking in turn, on another), its payload received, its event told, its answer sent.
 #pragma once
 
-#include <optional>
-
 #include "lib/lnet/move/header_rules.hpp"
 #include "lib/lnet/move/receive.hpp"
 #include "lib/lnet/move/shard_core.hpp"
@@ -49,8 +47,10 @@ class Receiver {
   Receive* make(NiPort& port, const RxOffer& offer);
   void give_back(Receive& receive);
 
-  // Where it arrived. Each returns the decision, or nothing if it has to be waited for.
-  using Decision = std::optional<RxDecision>;
+  // Where it arrived. Each returns the decision; kPark if it has to be waited for. It is made where
+  // the LND wants it and handed through without a copy.
+  using Decision = RxDecision;
+  Decision begin_receive(NiPort& port, const RxOffer& offer, Receive& receive);
   Decision meet_sender(Receive& receive);
   [[nodiscard]] bool came_by_a_good_way(const Receive& receive) const;
   Decision begin(Receive& receive);
@@ -58,6 +58,7 @@ class Receiver {
   Decision ask_owner(Receive& receive);
   Decision ask_here_first(Receive& receive);
   Decision decide(Receive& receive);
+  [[nodiscard]] static RxDecision accept(const Receive& receive);
   [[nodiscard]] RxDecision drop(Receive& receive);
   void answer_came(Receive& receive);
   void settle(Receive& receive, const Decision& decision);

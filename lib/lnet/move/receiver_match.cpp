@@ -46,22 +46,21 @@ bool found_nobody(const Receive& receive) {
 }  // namespace
 
 void Receiver::match_here(Receive& receive) {
-  const MatchResult result = core_.match.match(request_of(receive));
+  const MatchAnswer result = core_.match.match(request_of(receive), receive.grant);
   receive.owner = core_.id;
   receive.matched = result.matched();
-  receive.grant = result.grant;
   receive.cause = cause_of(result.cause, receive.header.type == MessageType::kPut);
 }
 
 void Receiver::respond_here(Receive& receive) {
   const bool is_ack = receive.header.type == MessageType::kAck;
-  const MatchResult result =
+  const MatchAnswer result =
       core_.match.respond({.type = receive.header.type,
                            .handle = is_ack ? receive.header.area<AckArea>().destination
                                             : receive.header.area<ReplyArea>().destination,
-                           .payload_length = receive.header.payload_length});
+                           .payload_length = receive.header.payload_length},
+                          receive.grant);
   receive.matched = result.matched();
-  receive.grant = result.grant;
   if (result.cause == MatchCause::kTooLong) receive.cause = Cause::kDroppedReplyTooLong;
 }
 

@@ -27,9 +27,11 @@ Message* Sender::make(MessageType type) {
   message->next_hop = nullptr;
   message->lane = 0;
   message->routed = message->next_hop_is_router = false;
-  message->source = message->sink = {};
+  message->source = {};
+  message->sink = {};
   message->deadline = Instant::max();
-  message->from = message->router = Nid::any();
+  message->from = Nid::any();
+  message->router = Nid::any();
   message->answers = nullptr;
   message->recovery = false;
   message->ni = nullptr;
@@ -49,17 +51,15 @@ void Sender::give_back(Message& message) {
 
 Result<void> Sender::begin(Message& message, MdHandle md, bool ack) {
   const Parameters& parameters = core_.shared.parameters;
-  const auto grant = core_.match.start(
-      md, {.type = message.header.type,
-           .ack = ack,
-           .tracking = static_cast<ResponseTracking>(parameters.response_tracking.get()),
-           .response_deadline = core_.now + parameters.transaction_timeout()});
-  if (!grant) {
-    give_back(message);
-    return std::unexpected(grant.error());
-  }
-  message.grant = *grant;
-  return {};
+  const auto started = core_.match.start(
+      md,
+      {.type = message.header.type,
+       .ack = ack,
+       .tracking = static_cast<ResponseTracking>(parameters.response_tracking.get()),
+       .response_deadline = core_.now + parameters.transaction_timeout()},
+      message.grant);
+  if (!started) give_back(message);
+  return started;
 }
 
 // lustre-release lnet/lnet/lib-move.c: LNetPut(), LNetGet()
@@ -80,9 +80,8 @@ Result<void> Sender::put(MdHandle md, const PutSpec& put) {
   message->target = put.target;
   message->from = put.from;
   message->recovery = put.recovery;
-  message->source = message->grant.window;
   message->header.destination_pid = put.target.pid;
-  message->header.payload_length = message->source.length;
+  message->header.payload_length = message->grant.window.length;
   message->header.set_area(
       PutArea{.ack_handle = put.ack ? core_.match.wire_handle(md) : WireHandle{},
               .match_bits = put.match_bits,
@@ -102,13 +101,12 @@ Result<void> Sender::get(MdHandle md, const GetSpec& get) {
   message->target = get.target;
   message->from = get.from;
   message->recovery = get.recovery;
-  message->sink = message->grant.window;
   message->header.destination_pid = get.target.pid;
   message->header.set_area(GetArea{.return_handle = core_.match.wire_handle(md),
                                    .match_bits = get.match_bits,
                                    .portal = get.portal,
                                    .source_offset = get.offset,
-                                   .sink_length = message->sink.length});
+                                   .sink_length = message->grant.window.length});
   made_.push_back(*message);
   return {};
 }
@@ -236,6 +234,14 @@ void Sender::wait_over(Message& message) {
 }
 
 void Sender::choose_path(Message& message, PeerNi* target) {
+  if (target != nullptr && message.from.is_any()) [[likely]] {
+    Ni* const ni = only_way(*target, !message.is_response(), core_.local(), core_.sequences);
+    if (ni != nullptr) return take_path(message, *ni, target, target->nid);
+  }
+  compare_paths(message, target);
+}
+
+void Sender::compare_paths(Message& message, PeerNi* target) {
   const MessageHeader& header = message.header;
   const PathRequest request{
       .destination = target,
@@ -252,17 +258,24 @@ void Sender::choose_path(Message& message, PeerNi* target) {
   if (!path) {
     return refuse(message, path.error(), health_of_no_path(path.error()), Cause::kTxNoPath);
   }
-  message.ni = path->ni;
-  ++core_.ni_users[message.ni->number];
-  message.hop = path->next_hop;
   message.next_hop_is_router = path->via_router;
-  message.header.source = path->source_nid();
-  message.header.destination = path->destination_nid();
-  message.deadline = message_deadline(core_.now, path->ni->lnd_timeout, core_.shared.parameters);
+  take_path(message, *path->ni, path->next_hop, path->destination_nid());
+}
+
+// Null `hop`: loopback.
+void Sender::take_path(Message& message, Ni& ni, PeerNi* hop, const Nid& destination) {
+  message.ni = &ni;
+  ++core_.ni_users[ni.number];
+  message.hop = hop;
+  message.header.source = ni.nid;
+  message.header.destination = destination;
+  message.deadline = message_deadline(core_.now, ni.lnd_timeout, core_.shared.parameters);
   if (!message.is_response()) {
-    const Nid& hop_nid = path->loopback ? message.header.destination : path->next_hop->nid;
-    core_.match.set_next_hop(message.grant,
-                             {path->loopback ? kNoPeerNi : path->next_hop->number, hop_nid});
+    core_.match.set_next_hop(message.grant, hop == nullptr ? kNoPeerNi : hop->number,
+                             hop == nullptr ? destination : hop->nid);
+    // What put() and get() were granted, not before now: just put together, it would stall a copy.
+    (message.header.type == MessageType::kPut ? message.source : message.sink) =
+        message.grant.window;
   }
   to_home(message);
 }

@@ -61,6 +61,8 @@ class Sender {
   void launch_together(std::span<Message* const> burst);
   [[nodiscard]] static bool must_be_discovered(const Message& message, const PeerNi& target);
   void choose_path(Message& message, PeerNi* target);
+  void compare_paths(Message& message, PeerNi* target);
+  void take_path(Message& message, Ni& ni, PeerNi* hop, const Nid& destination);
   void wait_over(Message& message);
   void refuse(Message& message, Errc code, Health health, Cause cause);
   void ended(Message& message);

@@ -19,8 +19,9 @@ struct NoTrace {
 // never used, where the kernel would send the next message to the new one: only the very first of
 // the rotation differs, and which one that is has no meaning.
 void use(PathSequences& sequences, const PeerNi& peer_ni) {
-  const PeerView& seen = peer_ni.peer.load(std::memory_order_acquire)->seen();
-  if (seen.nis.size() == 1) return;
+  const Peer& peer = *peer_ni.peer.load(std::memory_order_acquire);
+  if (peer.single.get()) return;
+  const PeerView& seen = peer.seen();
   // Null when discovery is handing the NI to another peer just now.
   if (const PeerNetView* const net = seen.net(peer_ni.net)) sequences.use(*net, peer_ni);
 }
@@ -55,43 +56,20 @@ void record_preference(Path& path, const LocalView& local, bool ni_is_fixed) {
   if (winner != net->nis.end()) path.ni = *winner;
 }
 
-// Most messages: to a peer with one NI, on a net with one NI of ours. Every case that leads there
-// chooses the same and nothing has to be compared. Null: not so simple.
-//
-// Cold cache lines, for one peer of many: the first of its PeerNi, and its Peer. The view of our
-// nets and NIs (three lines) is warm. Nothing is written, unless the node has several NIs.
-const Net* only_way(const PathRequest& request, const LocalView& local) {
-  if (request.destination == nullptr || !request.source.is_any()) return nullptr;
-  const Net* const net = local.net(request.destination->net);
-  if (net == nullptr || net->nis.size() != 1) return nullptr;
-  const Peer& peer = *request.destination->peer.load(std::memory_order_acquire);
-  return peer.single.get() ? net : nullptr;
-}
-
-Path take_only_way(const PathRequest& request, const LocalView& local, const Net& net,
-                   PathSequences& sequences) {
-  PeerNi& to = *request.destination;
-  Path path;
-  path.ni = net.nis.front();
-  path.next_hop = &to;
-  path.destination = &to;
-  path.keeps_source = request.forwarded;
-  if (to.preferred_ni.get() == nullptr && !request.forwarded && !request.response &&
-      !to.peer.load(std::memory_order_acquire)->multi_rail()) {
-    path.record_preference = true;
-    record_preference(path, local, false);
-  }
-  if (local.nis.size() > 1) sequences.use(net, *path.ni);
-  return path;
-}
-
 }  // namespace
 
 Result<Path> select_path(const PathRequest& request, const LocalView& local,
                          const RouteView& routes, PathSequences& sequences,
                          const Parameters& parameters) {
-  if (const Net* const net = only_way(request, local)) {
-    return take_only_way(request, local, *net, sequences);
+  if (request.destination != nullptr && request.source.is_any()) {
+    const bool records = !request.forwarded && !request.response;
+    if (Ni* const ni = only_way(*request.destination, records, local, sequences)) {
+      Path path;
+      path.ni = ni;
+      path.next_hop = path.destination = request.destination;
+      path.keeps_source = request.forwarded;
+      return path;
+    }
   }
   NoTrace trace;
   auto chosen = PathSelector(request, local, routes, sequences, parameters, trace).run();

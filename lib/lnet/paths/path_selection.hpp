@@ -64,6 +64,26 @@ struct Path {
   }
 };
 
+// Most messages: to a peer with one NI, on a net with one NI of ours. Every case that leads there
+// chooses the same and nothing has to be compared, so who sends asks here before it makes a
+// PathRequest: a message that names no source leaves by this NI and goes straight to `destination`.
+// Null: not so simple, select_path() knows. `records`: a request of our own, which makes the NI
+// the preferred one of a peer that is not multi-rail; one that has none yet is not simple.
+//
+// Cold cache lines, for one peer of many: the first of its PeerNi, and its Peer. The view of our
+// nets and NIs (three lines) is warm. Nothing is written, unless the node has several NIs.
+[[nodiscard]] inline Ni* only_way(const PeerNi& destination, bool records, const LocalView& local,
+                                  PathSequences& sequences) {
+  const Net* const net = local.net(destination.net);
+  if (net == nullptr || net->nis.size() != 1) return nullptr;
+  const Peer& peer = *destination.peer.load(std::memory_order_acquire);
+  if (!peer.single.get()) return nullptr;
+  if (records && !peer.multi_rail() && destination.preferred_ni.get() == nullptr) return nullptr;
+  Ni* const ni = net->nis.front();
+  if (local.nis.size() > 1) sequences.use(*net, *ni);
+  return ni;
+}
+
 // kInvalid: the source is no NID of ours. kNoRoute: nothing leads there. kNetworkDown: this node
 // has no network. What they do to a message: health_of_no_path().
 //

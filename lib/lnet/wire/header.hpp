@@ -33,20 +33,22 @@ struct WireHandle {
   friend bool operator==(const WireHandle&, const WireHandle&) = default;
 };
 
-struct AckArea {
+// How the bytes of MessageHeader::type_area are looked at. They may alias those bytes: a copy out
+// of them or into them, for the sake of one field, stalls on the store buffer.
+struct [[gnu::may_alias]] AckArea {
   WireHandle destination;
   std::uint64_t match_bits = 0;
   std::uint32_t accepted_length = 0;
   std::uint32_t unused[3] = {};
 };
-struct PutArea {
+struct [[gnu::may_alias]] PutArea {
   WireHandle ack_handle;
   std::uint64_t match_bits = 0;
   std::uint64_t header_data = 0;  // in the sender's byte order, whatever that is
   std::uint32_t portal = 0;
   std::uint32_t offset = 0;
 };
-struct GetArea {
+struct [[gnu::may_alias]] GetArea {
   WireHandle return_handle;
   std::uint64_t match_bits = 0;
   std::uint32_t portal = 0;
@@ -54,12 +56,12 @@ struct GetArea {
   std::uint32_t sink_length = 0;
   std::uint32_t unused = 0;
 };
-struct ReplyArea {
+struct [[gnu::may_alias]] ReplyArea {
   WireHandle destination;
   std::uint64_t unused[3] = {};
 };
 // In the first message of a socklnd V1 connection only.
-struct HelloArea {
+struct [[gnu::may_alias]] HelloArea {
   std::uint64_t incarnation = 0;
   std::uint32_t connection_type = 0;
   std::uint32_t unused[7] = {};
@@ -83,16 +85,18 @@ struct MessageHeader {
   std::uint32_t source_pid = kLustrePid;
   MessageType type = MessageType::kAck;  // as received: other values occur and are refused above
   std::uint32_t payload_length = 0;
-  std::array<std::byte, kTypeAreaBytes> type_area{};
+  alignas(8) std::array<std::byte, kTypeAreaBytes> type_area{};
 
-  // Area is one of the four structs above; the caller looks at `type` first.
+  // Area is one of the structs above; the caller looks at `type` first.
   template <class Area>
-  [[nodiscard]] Area area() const {
-    return std::bit_cast<Area>(type_area);
+  [[nodiscard]] const Area& area() const {
+    static_assert(sizeof(Area) == kTypeAreaBytes && alignof(Area) <= 8);
+    return *reinterpret_cast<const Area*>(type_area.data());
   }
   template <class Area>
   void set_area(const Area& area) {
-    type_area = std::bit_cast<std::array<std::byte, kTypeAreaBytes>>(area);
+    static_assert(sizeof(Area) == kTypeAreaBytes && alignof(Area) <= 8);
+    *reinterpret_cast<Area*>(type_area.data()) = area;
   }
 };
 

@@ -182,7 +182,7 @@ TEST_F(Operations, AnAnswerThatDoesNotComeUnlinksTheMd) {
   const MdHandle handle = bind(spec);
   const auto send = start(handle, MessageType::kGet, at_ms(100));
   ASSERT_TRUE(send.has_value());
-  table.set_next_hop(*send, {.peer_ni = 5, .nid = nid_of(5)});
+  table.set_next_hop(*send, 5, nid_of(5));
   finish(*send);
   pass_time(at_ms(99));
   EXPECT_EQ(events().size(), 1U);
@@ -249,7 +249,7 @@ TEST_F(Operations, APutThatAsksForNoAckIsNotTracked) {
 TEST_F(Operations, ANewRequestDoesNotInheritANextHop) {
   const MdHandle old = bind(md(0));
   const auto first = start(old, MessageType::kGet, at_ms(100));
-  table.set_next_hop(*first, {.peer_ni = 5, .nid = nid_of(5)});
+  table.set_next_hop(*first, 5, nid_of(5));
   EXPECT_TRUE(table.unlink(old).has_value());
   finish(*first);
   const MdHandle fresh = bind(md(0));
