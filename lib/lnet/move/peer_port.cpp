@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/move/peer_port.hpp"
 
+#include <algorithm>
+
 namespace plnet::lnet {
 
-PeerPorts::PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t links)
-    : ports_(ports), links_(links), of_(std::make_unique<PeerPort*[]>(peer_nis)) {}
+PeerPorts::PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_links)
+    : ports_(ports),
+      extra_links_(std::max<std::size_t>(extra_links, 1)),
+      of_(std::make_unique<PeerPort*[]>(peer_nis)) {}
 
 PeerPort* PeerPorts::make(PeerNi& peer_ni) {
   PeerPort* const port = ports_.take();
@@ -20,14 +24,26 @@ PeerPort* PeerPorts::make(PeerNi& peer_ni) {
   return port;
 }
 
+LndLink* PeerPorts::take_link(PeerPort& port) {
+  LndLink* const own = &port.own_link;
+  if (own->port == nullptr) {
+    own->link = {.nid = port.peer_ni->nid, .core_index = ports_.index_of(&port)};
+    return own;
+  }
+  LndLink* const extra = extra_links_.take();
+  if (extra == nullptr) return nullptr;
+  const auto index = static_cast<std::uint32_t>(ports_.capacity() + extra_links_.index_of(extra));
+  extra->link = {.nid = port.peer_ni->nid, .core_index = index};
+  return extra;
+}
+
 LndLink* PeerPorts::search_link(PeerPort& port, std::uint16_t ni) {
   LndLink** end = &port.links;
   for (; *end != nullptr; end = &(*end)->next) {
     if ((*end)->ni == ni) return *end;
   }
-  LndLink* const fresh = links_.take();
+  LndLink* const fresh = take_link(port);
   if (fresh == nullptr) return nullptr;
-  fresh->link = {.nid = port.peer_ni->nid, .core_index = links_.index_of(fresh)};
   fresh->port = &port;
   fresh->ni = ni;
   fresh->next = nullptr;
@@ -44,7 +60,9 @@ void PeerPorts::give_back(LndLink& link) {
   PLNET_CHECK(*at == &link, "a link is in the list of its port");
   *at = link.next;
   --link_counts_[link.ni];
-  links_.give(&link);
+  const bool extra = &link != &link.port->own_link;
+  link.port = nullptr;
+  if (extra) extra_links_.give(&link);
 }
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_net_added(), which would forget what is under way

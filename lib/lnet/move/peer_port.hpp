@@ -27,6 +27,7 @@ struct LndLink {
   std::uint16_t ni = 0;  // number of the NI
   bool releasing = false;
 };
+static_assert(sizeof(LndLink) == kCacheLine);
 
 // In a list of the sender's while something waits.
 struct alignas(kNoSharing) PeerPort : ListNode<> {
@@ -42,10 +43,13 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   std::uint32_t waiting_count = 0;
   bool starting = false;
   bool releasing = false;
-  IntrusiveList<Parcel> waiting;
+
+  // Nearly all have one link: it lies here, and is found together with its port.
+  alignas(kCacheLine) LndLink own_link;  // in use: names this port
 
   Traffic traffic;
   Failures failures;
+  IntrusiveList<Parcel> waiting;  // the home's
 
   // The home's, before it looks at credits: its network may have come with others than before.
   void follow_credits() {
@@ -57,15 +61,17 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   // The lines that a message to it looks at.
   void prefetch() const {
     __builtin_prefetch(this);
+    __builtin_prefetch(&own_link);
     __builtin_prefetch(&traffic);
   }
 };
+static_assert(sizeof(PeerPort) == 4 * kNoSharing);
 
 class PeerPorts {
  public:
   // `peer_nis`: how many there can be in the node; `ports`: how many of them on this shard;
-  // `links`: at least one for each of those. Allocates; start-up only.
-  PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t links);
+  // `extra_links`: beyond one for each of those. Allocates; start-up only.
+  PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_links);
 
   [[nodiscard]] PeerPort* find(const PeerNi& peer_ni) { return of_[peer_ni.number]; }
   // Fetches the cache line that find() will look at.
@@ -82,7 +88,11 @@ class PeerPorts {
     LndLink* const first = port.links;
     return first != nullptr && first->ni == ni ? first : search_link(port, ni);
   }
-  [[nodiscard]] LndLink& of(const PeerLink& link) { return links_.at(link.core_index); }
+  [[nodiscard]] LndLink& of(const PeerLink& link) {
+    const auto ports = static_cast<std::uint32_t>(ports_.capacity());
+    return link.core_index < ports ? ports_.at(link.core_index).own_link
+                                   : extra_links_.at(link.core_index - ports);
+  }
 
   // No LND knows the link any more.
   void give_back(LndLink& link);
@@ -101,10 +111,11 @@ class PeerPorts {
 
  private:
   PeerPort* make(PeerNi& peer_ni);
+  LndLink* take_link(PeerPort& port);
   LndLink* search_link(PeerPort& port, std::uint16_t ni);
 
   Pool<PeerPort> ports_;
-  Pool<LndLink> links_;
+  Pool<LndLink> extra_links_;
   std::array<std::uint32_t, kNisMax + 1> link_counts_{};
   const std::unique_ptr<PeerPort*[]> of_;  // by number of the peer NI
 };

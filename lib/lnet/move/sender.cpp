@@ -174,20 +174,18 @@ void Sender::launch_together(std::span<Message* const> burst) {
     hashes[i] = directory.prepare(burst[i]->target.nid);
   for (std::size_t i = 0; i < burst.size(); ++i)
     directory.approach(hashes[i]);
-  for (std::size_t i = 0; i < burst.size(); ++i) {
-    targets[i] = directory.find(burst[i]->target.nid, hashes[i]);
-    if (targets[i] != nullptr) core_.peers.prefetch(*targets[i]);
-  }
-  const std::span<PeerNi* const> found = std::span(targets).first(burst.size());
-  for (const PeerNi* const target : found) {
+  for (std::size_t i = 0; i < burst.size(); ++i)
+    targets[i] = directory.reach(burst[i]->target.nid, hashes[i]);
+  const std::span<PeerNi*> found = std::span(targets).first(burst.size());
+  for (PeerNi*& target : found) {
+    target = PeerDirectory::unless_leaving(target);
     if (target == nullptr) continue;
-    __builtin_prefetch(&target->health);
+    core_.peers.prefetch(*target);
     __builtin_prefetch(target->peer.load(std::memory_order_relaxed));
-    if (const PeerPort* const port = core_.peers.find(*target)) port->prefetch();
   }
   for (const PeerNi* const target : found) {
     const PeerPort* const port = target == nullptr ? nullptr : core_.peers.find(*target);
-    if (port != nullptr && port->links != nullptr) __builtin_prefetch(port->links);
+    if (port != nullptr) port->prefetch();
   }
   for (const PeerNi* const target : found) {
     const PeerPort* const port = target == nullptr ? nullptr : core_.peers.find(*target);

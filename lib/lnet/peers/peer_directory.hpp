@@ -91,16 +91,23 @@ class PeerDirectory {
   // message names it that its home knows of. nullptr: nobody has this NID. While a peer changes,
   // its view may not list the interface yet, or not any more.
   [[nodiscard]] PeerNi* find(const Nid& nid) const {
-    PeerNi* ni = table_.lookup(nid).value_or(nullptr);
-    return ni == nullptr || record_of(*ni).leaving.get() ? nullptr : ni;
+    return unless_leaving(table_.lookup(nid).value_or(nullptr));
   }
 
   // The same in steps, for who looks many up at a time: see QsbrTable::prepare().
   [[nodiscard]] std::uint64_t prepare(const Nid& nid) const { return table_.prepare(nid); }
   void approach(std::uint64_t hash) const { table_.approach(hash); }
-  [[nodiscard]] PeerNi* find(const Nid& nid, std::uint64_t hash) const {
-    PeerNi* ni = table_.lookup(nid, hash).value_or(nullptr);
-    return ni == nullptr || record_of(*ni).leaving.get() ? nullptr : ni;
+  // Fetches the record that find() would return, and returns it though it may be leaving.
+  [[nodiscard]] PeerNi* reach(const Nid& nid, std::uint64_t hash) const {
+    PeerNi* const ni = table_.lookup(nid, hash).value_or(nullptr);
+    if (ni != nullptr) {
+      __builtin_prefetch(ni);
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(ni) + kCacheLine);
+    }
+    return ni;
+  }
+  [[nodiscard]] static PeerNi* unless_leaving(PeerNi* reached) {
+    return reached == nullptr || record_of(*reached).leaving.get() ? nullptr : reached;
   }
 
   // The rest is the writer's.
