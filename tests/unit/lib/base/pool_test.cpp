@@ -51,6 +51,37 @@ TEST(Pool, IndicesAreDenseAndLeadBack) {
   EXPECT_FALSE(pool.is_lent(99));
 }
 
+template <std::size_t kBytes>
+struct Sized {
+  unsigned char bytes[kBytes];
+};
+
+// Every address in and around the pool: its objects' first bytes are its objects, nothing else is.
+template <std::size_t kBytes>
+void owns_its_objects_and_nothing_else() {
+  constexpr std::size_t kCount = 7;
+  Pool<Sized<kBytes>> pool(kCount);
+  const auto first = reinterpret_cast<std::uintptr_t>(&pool.at(0));
+  for (std::uintptr_t at = first - 3 * kBytes; at < first + (kCount + 3) * kBytes; ++at) {
+    const bool inside = at >= first && at < first + kCount * kBytes;
+    const bool expected = inside && (at - first) % kBytes == 0;
+    const auto* const object = reinterpret_cast<const Sized<kBytes>*>(at);
+    ASSERT_EQ(pool.owns(object), expected) << kBytes << " bytes, " << at - first << " in";
+    if (!expected) continue;
+    ASSERT_EQ(pool.index_of(object), (at - first) / kBytes);
+  }
+  EXPECT_FALSE(pool.owns(nullptr));
+}
+
+TEST(Pool, OwnsItsObjectsAndNothingElseWhateverTheirSize) {
+  owns_its_objects_and_nothing_else<1>();
+  owns_its_objects_and_nothing_else<3>();
+  owns_its_objects_and_nothing_else<24>();
+  owns_its_objects_and_nothing_else<64>();
+  owns_its_objects_and_nothing_else<192>();
+  owns_its_objects_and_nothing_else<424>();
+}
+
 TEST(Pool, RemembersTheLowestTide) {
   Pool<Thing> pool(4);
   Thing* first = pool.take();

@@ -84,6 +84,23 @@ TEST(TimerWheel, CancelAndRestart) {
   EXPECT_EQ(log.fired.size(), 1U);
 }
 
+TEST(TimerWheel, RestartedWithinItsTickItFiresOnceAtItsTick) {
+  TimerWheel wheel(kStart, 1ms);
+  Log log;
+  Timer timer = Timer::calling<&Log::on_timer>(log);
+  wheel.start(timer, kStart + 200ms - 500us);
+  wheel.start(timer, kStart + 200ms);
+  EXPECT_EQ(timer.deadline(), kStart + 200ms);
+  EXPECT_EQ(wheel.running(), 1U);
+  wheel.advance(kStart + 150ms);  // moved down a level meanwhile
+  wheel.start(timer, kStart + 199ms + 1ns);
+  wheel.advance(kStart + 200ms - 1ns);
+  EXPECT_TRUE(log.fired.empty());
+  wheel.advance(kStart + 200ms);
+  EXPECT_EQ(log.fired, std::vector{&timer});
+  EXPECT_FALSE(timer.running());
+}
+
 TEST(TimerWheel, ABudgetLeavesTheRestForNextTime) {
   TimerWheel wheel(kStart, 1ms);
   Log log;
