@@ -128,7 +128,7 @@ TEST_F(SocklndAcceptor, WhatItRefusesWithoutAWordAndWhatItAnswers) {
 }
 
 TEST_F(SocklndAcceptor, AnUnknownVersionIsToldOurs) {
-  for (const unsigned version : {1, 5, 200}) {
+  for (const unsigned version : {1U, 5U, 200U}) {
     Bytes bytes = both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl));
     bytes[kAcceptorV1Bytes + 4] = static_cast<std::byte>(version);
     bytes.resize(kAcceptorV1Bytes + kHelloPrefixBytes);

@@ -81,7 +81,7 @@ TEST(SockLnd, BothMayDialAtOnce) {
       EXPECT_EQ(site[i].core().tally().failed, 0U);
       const Peer* const peer = site[i].lnd().peer({nid_of(1 - i)});
       ASSERT_NE(peer, nullptr);
-      for (const unsigned type : {1, 2, 3}) {
+      for (const unsigned type : {1U, 2U, 3U}) {
         EXPECT_GE(peer->open[type], 1U);
         EXPECT_LE(peer->open[type], 2U);
       }
