@@ -91,7 +91,7 @@ class Acceptor final : public StreamUser, public StreamAccepter {
     Arrival arrival;
     LocalInterface local;
     Instant deadline{};
-    std::array<std::byte, kHelloV4Bytes> answer;
+    std::array<std::byte, kHelloV4Bytes> answer{};
     std::uint8_t answer_bytes = 0;
     std::uint8_t answer_sent = 0;
   };

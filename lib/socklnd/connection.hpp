@@ -59,7 +59,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   bool acks_full = false;    // reading is paused until acknowledgements are out
 
   // What goes out before all messages.
-  std::array<std::byte, kAcceptorV2Bytes + kHelloV4Bytes> greeting;
+  std::array<std::byte, kAcceptorV2Bytes + kHelloV4Bytes> greeting{};
   std::uint8_t greeting_bytes = 0;
   std::uint8_t greeting_sent = 0;
   HelloReader reader;
@@ -74,10 +74,10 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   bool keepalive = false;        // one is to be sent
   std::uint8_t acks = 0;
   std::uint8_t acks_first = 0;
-  std::array<std::uint64_t, kAcksWaitingMax> ack_cookies;
+  std::array<std::uint64_t, kAcksWaitingMax> ack_cookies{};
   std::uint64_t written = 0;       // bytes that TCP has taken, ever
   std::uint64_t acknowledged = 0;  // by the peer's TCP, when last asked
-  std::array<std::uint64_t, kEndsRemembered> ends;
+  std::array<std::uint64_t, kEndsRemembered> ends{};
   std::uint64_t messages_sent = 0;
   Instant tx_progress{};
 

@@ -87,7 +87,7 @@ class Framing {
   ZeroCopyAck acknowledges_;
   lnet::PayloadCursor cursor_;
   lnet::MessageHeader header_;
-  std::array<std::byte, lnet::kHeaderNid16Bytes> partial_;
+  std::array<std::byte, lnet::kHeaderNid16Bytes> partial_{};
 };
 
 }  // namespace plnet::socklnd

@@ -44,7 +44,7 @@ class HelloReader {
   void on_prefix();
   void on_rest();
 
-  IntroductionBuffer<kHelloV1Bytes + 4 * kHelloAddressesMax> buffer_{4};
+  IntroductionBuffer<kHelloV1Bytes + std::size_t{4} * kHelloAddressesMax> buffer_{4};
   HelloPrefix prefix_;
   Hello hello_;
   State state_ = State::kMagic;

@@ -160,7 +160,7 @@ void SockLnd::cancel(Transmit& transmit) {
 
 void SockLnd::release_peer(PeerLink& link) {
   if (link.lnd_peer == nullptr) return core_.on_peer_released(link);
-  Peer& bound = *static_cast<Peer*>(link.lnd_peer);
+  const Peer& bound = *static_cast<const Peer*>(link.lnd_peer);
   if (bound.releasing) return;
   ++releases_;
   peers_by_id_.for_each(link.nid, [&](Peer& peer) {

@@ -178,7 +178,7 @@ class SockLnd final : public lnet::Lnd, public StreamUser {
   std::uint64_t posts_ = 0;
   bool shutting_down_ = false;
   TransmitQueue ended_;  // lnd_state says how
-  std::array<std::array<std::byte, kFrameAndHeaderMax>, kItemsPerWrite> frames_;
+  std::array<std::array<std::byte, kFrameAndHeaderMax>, kItemsPerWrite> frames_{};
   Counters<SockLndCounters> counters_;
 };
 

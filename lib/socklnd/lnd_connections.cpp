@@ -69,7 +69,7 @@ void SockLnd::answer(Connection& connection, std::int32_t type) {
               .source_pid = config_.pid,
               .source_incarnation = config_.incarnation};
   hello.type = type;
-  std::array<std::byte, kHelloV4Bytes> out;
+  std::array<std::byte, kHelloV4Bytes> out{};
   const auto length = encode_hello(hello, out);
   PLNET_CHECK(length.has_value(), "NIDs of a network fit into its protocol");
   std::memcpy(connection.greeting.data() + connection.greeting_bytes, out.data(), *length);

@@ -69,11 +69,11 @@ Hello decode_v1(std::span<const std::byte> bytes) {
   return hello;
 }
 
-Hello decode_nid4(std::span<const std::byte> bytes, const HelloPrefix& prefix) {
+Hello decode_nid4(std::span<const std::byte> bytes, Protocol protocol, bool swapped) {
   auto wire = read<HelloNid4Wire>(bytes);
-  swap_common(prefix.swapped, wire);
-  swap_if(prefix.swapped, wire.source_nid, wire.destination_nid);
-  Hello hello{.protocol = *prefix.protocol,
+  swap_common(swapped, wire);
+  swap_if(swapped, wire.source_nid, wire.destination_nid);
+  Hello hello{.protocol = protocol,
               .source = lnet::from_nid64(wire.source_nid),
               .destination = lnet::from_nid64(wire.destination_nid)};
   take_common(wire, hello);
@@ -164,7 +164,7 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
   if (bytes.size() < hello_bytes(*prefix.protocol)) return std::unexpected(Errc::kMalformed);
   if (*prefix.protocol == Protocol::kV1) return decode_v1(bytes);
   if (*prefix.protocol == Protocol::kV4) return decode_v4(bytes, prefix.swapped);
-  return decode_nid4(bytes, prefix);
+  return decode_nid4(bytes, *prefix.protocol, prefix.swapped);
 }
 
 bool is_v1_hello(std::span<const std::byte> bytes) {

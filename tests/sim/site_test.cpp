@@ -33,7 +33,7 @@ TEST_P(Seeds, HoldWhatMustAlwaysHold) {
     wire_faults += report.wire_faults;
   }
   EXPECT_GT(operations, kSeeds / kParts * 40);
-  EXPECT_GT(wire_faults, kSeeds / kParts) << "some of the sites have a bad wire";
+  EXPECT_GT(wire_faults, 0U) << "some of the sites have a bad wire";
 }
 
 INSTANTIATE_TEST_SUITE_P(Site, Seeds, testing::Range<std::uint64_t>(1, kParts + 1));

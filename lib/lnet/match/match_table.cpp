@@ -203,7 +203,7 @@ MatchAnswer MatchTable::match(const MatchRequest& request, Grant& grant) {
   } else {
     refuse(result, MatchVerdict::kDrop, MatchCause::kBadPortal, Id::kDropBadPortal);
   }
-  return result;
+  return static_cast<const MatchAnswer&>(result);
 }
 
 // lustre-release lnet/lnet/lib-ptl.c: lnet_mt_match_md()
@@ -291,7 +291,7 @@ MatchAnswer MatchTable::respond(const RespondRequest& request, Grant& grant) {
   } else {
     answer(result, *md, reply ? EventKind::kReply : EventKind::kAck, std::min(payload, md->length));
   }
-  return result;
+  return static_cast<const MatchAnswer&>(result);
 }
 
 // lustre-release lnet/lnet/lib-move.c: lnet_create_reply_msg(), lnet_set_reply_msg_len()
@@ -307,7 +307,7 @@ MatchResult MatchTable::reply_placed(const Grant& get, std::uint32_t length) {
   } else {
     answer(result, md, EventKind::kReply, length);
   }
-  static_cast<MatchAnswer&>(placed) = result;
+  static_cast<MatchAnswer&>(placed) = static_cast<const MatchAnswer&>(result);
   return placed;
 }
 
