@@ -71,6 +71,8 @@ Outcome<Ni*> LocalNetworks::add(const NiSetup& config) {
   ni.interfaces = config.interfaces;
   ni.shards = config.shards;
   ni.lnd_timeout = config.lnd_timeout;
+  ni.lnd_tunables = config.lnd_tunables;
+  ni.incarnation = config.incarnation;
   place->tx_credits = std::make_unique<Ni::CreditView[]>(room_for(config.shards));
   ni.tx_credits = place->tx_credits.get();
   places_.push_back(std::move(place));

@@ -25,6 +25,8 @@ struct NiSetup {
   std::vector<std::string> interfaces;
   ShardSet shards;
   Duration lnd_timeout{};  // of its LND; 0: it has none of its own
+  std::vector<LndTunable> lnd_tunables;
+  std::uint64_t incarnation = 0;
 };
 
 class LocalNetworks {

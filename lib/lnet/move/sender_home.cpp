@@ -67,9 +67,7 @@ void Sender::drop_late(Message& message) {
 void Sender::to_lane(Message& message) {
   const ShardSet& shards = message.ni->shards;
   if (shards[core_.id]) return at_lane(message);
-  ShardId lane = static_cast<ShardId>(message.hop->number % core_.shared.shards);
-  while (!shards[lane])
-    lane = static_cast<ShardId>((lane + 1U) % core_.shared.shards);
+  const ShardId lane = lane_shard(shards, core_.id, message.hop->number, core_.shared.shards);
   core_.causes.add(Cause::kCrossedLane);
   core_.post(message, lane, ParcelStep::kToLane);
 }

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "lib/base/result.hpp"
@@ -17,6 +16,7 @@
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/names/routes_text.hpp"
 #include "lib/lnet/names/udsp_range.hpp"
+#include "lib/lnet/peers/lnd_tunable.hpp"
 
 namespace plnet::lnet {
 
@@ -41,14 +41,6 @@ struct RequestedTunables {
   std::int32_t credits = kDriverDefault;
 
   friend bool operator==(const RequestedTunables&, const RequestedTunables&) = default;
-};
-
-// One of `lnd tunables`: what it means only the network driver knows.
-struct LndTunable {
-  std::string name;
-  std::variant<std::int64_t, std::string> value;
-
-  friend bool operator==(const LndTunable&, const LndTunable&) = default;
 };
 
 struct NiConfig {

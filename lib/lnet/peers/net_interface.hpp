@@ -16,6 +16,7 @@
 #include "lib/base/relaxed.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/peers/health.hpp"
+#include "lib/lnet/peers/lnd_tunable.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
 
 namespace plnet::lnet {
@@ -49,6 +50,8 @@ struct alignas(kNoSharing) Ni {
   std::vector<std::string> interfaces;
   ShardSet shards;         // which have an Lnd for it
   Duration lnd_timeout{};  // of its LND; 0: it has none of its own
+  std::vector<LndTunable> lnd_tunables;  // as its LND has them
+  std::uint64_t incarnation = 0;         // of this life of the NI, for LNDs that tell peers
 
   // Views.
   HealthValue health;
@@ -95,6 +98,17 @@ struct LocalView {
     return loopback != nullptr && loopback->nid == nid ? loopback : nullptr;
   }
 };
+
+// Where a peer NI's connections through an NI are: on its home, if that serves the NI, else always
+// on the same one of those that do.
+[[nodiscard]] inline ShardId lane_shard(const ShardSet& serving, ShardId home, std::uint32_t number,
+                                        unsigned shards) {
+  if (serving[home]) return home;
+  auto lane = static_cast<ShardId>(number % shards);
+  while (!serving[lane])
+    lane = static_cast<ShardId>((lane + 1U) % shards);
+  return lane;
+}
 
 inline std::int32_t Ni::tx_credits_of_all() const {
   static_assert(kShardsMax <= 64);
