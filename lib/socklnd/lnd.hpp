@@ -40,7 +40,7 @@ struct SockLndConfig {
   Instant start{};
 };
 
-class SockLnd final : public lnet::Lnd, public StreamUser {
+class SockLnd : public lnet::Lnd, public StreamUser {
  public:
   SockLnd(const SockLndConfig& config, lnet::LndUpcalls& core, StreamSwitch& streams);
   ~SockLnd() override;
