@@ -120,16 +120,18 @@ void LnetAdmin::go_down(lnet::Reply<void> done) {
   const bool first = state_ == State::kUp;
   state_ = State::kGoing;
   pings_->shut_down();
-  auto attempt = [begun = !first,
-                  clock = &host_->clock()](Node& node) mutable -> Outcome<Progress> {
+  auto attempt = [begun = !first, clock = &host_->clock(),
+                  tcp = &host_->tcp()](Node& node) mutable -> Outcome<Progress> {
     lnet::Coordinator& coordinator = node.coordinator();
     if (!begun) {
       begun = true;
       std::vector<lnet::Nid> nids;
       for (const lnet::Ni* ni : coordinator.local().nis)
         nids.push_back(ni->nid);
-      for (const lnet::Nid& nid : nids)
+      for (const lnet::Nid& nid : nids) {
+        tcp->close_ni(nid);
         (void)node.remove_ni(nid);
+      }
       coordinator.shut_down();
     }
     const Instant now = clock->now();

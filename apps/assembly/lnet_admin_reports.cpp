@@ -12,7 +12,7 @@ using lnet::Reply;
 void LnetAdmin::nets(std::optional<lnet::NetId> only, int /*level*/,
                      Reply<std::vector<lnet::NetReport>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  report_nets(*desk_, *host_, config_, only, std::move(reply));
+  report_nets(*desk_, *host_, only, std::move(reply));
 }
 
 void LnetAdmin::peers(std::optional<lnet::Nid> only, int /*level*/,

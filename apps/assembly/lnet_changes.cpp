@@ -32,12 +32,18 @@ Outcome<Progress> judged(const lnet::PeerResult<void>& result, const Nid& nid) {
   return failure(info.code, fmt::format("{}: {}", text_of(nid), info.text));
 }
 
-Outcome<Progress> add_ni(Node& node, const ResolvedNi& ni, lnet::LndMaker& maker) {
-  if (auto added = node.add_ni(ni.setup, maker); !added) return std::unexpected(added.error());
+// Whoever can be called is there: calls are taken once all shards know the NI.
+Outcome<Progress> add_ni(Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
+  if (auto open = maker.open(ni.setup); !open) return std::unexpected(open.error());
+  if (auto added = node.add_ni(ni.setup, maker); !added) {
+    maker.close(ni.setup.nid);
+    return std::unexpected(added.error());
+  }
   return Progress::kDone;
 }
 
-Outcome<Progress> remove_ni(Node& node, const Nid& nid) {
+Outcome<Progress> remove_ni(Node& node, const Nid& nid, NetworkMaker& maker) {
+  maker.close(nid);
   if (auto removed = node.remove_ni(nid); !removed) return std::unexpected(removed.error());
   return Progress::kDone;
 }
@@ -68,17 +74,28 @@ Outcome<Progress> add_peer(Node& node, const PeerConfig& peer) {
 }
 
 Outcome<LnetStep> add_ni_step(NetId net, const NiConfig& ni, LnetHost& host) {
-  auto resolved = resolve_ni(net, ni, host.cpts());
+  auto resolved = host.resolve(net, ni);
   if (!resolved) return std::unexpected(resolved.error());
   auto& maker = host.maker(static_cast<lnet::NetType>(lnet::type_of_net(net)), *resolved->driver);
   return LnetStep{.act = [ni = *resolved, &maker](Node& node) { return add_ni(node, ni, maker); },
-                  .undo = [nid = resolved->setup.nid](Node& node) { return remove_ni(node, nid); }};
+                  .undo = [nid = resolved->setup.nid, &maker](Node& node) {
+                    return remove_ni(node, nid, maker);
+                  }};
 }
 
 Outcome<LnetStep> remove_ni_step(NetId net, const NiConfig& ni, LnetHost& host) {
   auto step = add_ni_step(net, ni, host);
   if (step) std::swap(step->act, step->undo);
   return step;
+}
+
+// So that what was told to be there answers.
+LnetStep await_ni_step(const Nid& nid) {
+  return {.act = [nid](Node& node) -> Outcome<Progress> {
+            const lnet::Ni* const there = node.coordinator().local().ni(nid);
+            return there == nullptr || there->plugged.get() ? Progress::kDone : Progress::kAgain;
+          },
+          .undo = [](Node&) -> Outcome<Progress> { return Progress::kDone; }};
 }
 
 LnetStep add_peer_step(const PeerConfig& peer) {
@@ -144,6 +161,7 @@ Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost
       auto step = add_ni_step(net.net, ni, host);
       if (!step) return std::unexpected(step.error());
       steps.push_back(std::move(*step));
+      steps.push_back(await_ni_step(*ni.nid));
     }
   }
   return {};

@@ -80,6 +80,12 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
                                                 "has {}; `memory: arena_mib` gives it more",
                                                 needed, arena.size));
   }
+  const auto options = tcp_options_of(parts.configured);
+  if (!options) return std::unexpected(options.error());
+  auto tcp = TcpHost::create(
+      {.shards = host->shards(), .options = *options, .first = host->places_[0].get()});
+  if (!tcp) return std::unexpected(tcp.error());
+  host->tcp_ = std::move(*tcp);
   host->setup_.control_memory = {.at = {.arena = 0, .offset = 0},
                                  .bytes = std::span(arena.base, needed)};
   return host;
@@ -99,6 +105,14 @@ LnetHost::LnetHost(const Parts& parts)
 
 LnetHost::~LnetHost() {
   discard();
+  for (const auto id : tcp_metric_ids_)
+    metrics_.remove(id);
+}
+
+void LnetHost::set_doorbells(std::vector<Doorbell*> doorbells) {
+  doorbells_ = std::move(doorbells);
+  tcp_->set_doorbells(doorbells_);
+  add_tcp_metrics();
 }
 
 lnet::Node& LnetHost::build() {
@@ -124,14 +138,39 @@ void LnetHost::discard() {
   makers_.clear();
 }
 
-lnet::LndMaker& LnetHost::maker(lnet::NetType type, const NetworkDriver& driver) {
+// The lnd timeout is LNet's of now; a node takes it over when it is built.
+Outcome<ResolvedNi> LnetHost::resolve(lnet::NetId net, const lnet::NiConfig& ni) const {
+  const lnet::Parameters defaults;
+  const auto seconds =
+      node_ == nullptr ? defaults.lnd_timeout_s() : node_->shared().parameters.lnd_timeout_s();
+  auto resolved = resolve_ni(net, ni, cpts(), tcp_->options(), std::chrono::seconds(seconds));
+  if (resolved) {
+    resolved->setup.incarnation = static_cast<std::uint64_t>(
+        std::chrono::nanoseconds(wall_clock_.now().time_since_epoch()).count());
+  }
+  return resolved;
+}
+
+NetworkMaker& LnetHost::maker(lnet::NetType type, const NetworkDriver& driver) {
   auto& maker = makers_[{&driver, type}];
   if (maker == nullptr) {
     maker = driver.maker(type, {.arenas = setup_.arenas,
                                 .messages = setup_.shard_limits.messages,
-                                .peers = setup_.shard_limits.peer_ports});
+                                .peers = setup_.shard_limits.peer_ports,
+                                .clock = &clock_,
+                                .tcp = tcp_.get()});
   }
   return *maker;
+}
+
+// There as long as the node's process, whatever becomes of LNet.
+void LnetHost::add_tcp_metrics() {
+  for (unsigned i = 0; i < shards(); ++i) {
+    const std::vector<runtime::MetricLabel> labels{{"shard", std::to_string(i)}};
+    tcp_metric_ids_.push_back(metrics_.add("tcp", labels, tcp_->place(i).device().counters()));
+    tcp_metric_ids_.push_back(metrics_.add("tcp_place", labels, tcp_->place(i).counters()));
+  }
+  tcp_metric_ids_.push_back(metrics_.add("tcp_acceptor", {}, tcp_->acceptor_counters()));
 }
 
 void LnetHost::add_metrics() {

@@ -10,6 +10,7 @@
 #include "apps/assembly/lnet_networks.hpp"
 #include "apps/assembly/lnet_shard.hpp"
 #include "apps/assembly/machine.hpp"
+#include "apps/assembly/tcp_host.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/lnet/node/node.hpp"
 #include "lib/lnet/paths/cpt_distances.hpp"
@@ -23,6 +24,7 @@ class LnetHost {
   struct Parts {
     const Machine& machine;
     const runtime::LnetLimits limits;
+    const lnet::NodeConfig& configured;  // at start: options of modules are read once
     const Clock& clock;  // the pollers'
     const runtime::WallClock& wall_clock;
     runtime::Metrics& metrics;
@@ -38,7 +40,7 @@ class LnetHost {
   [[nodiscard]] LnetShard& place(unsigned shard) { return *places_[shard]; }
   [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(places_.size()); }
   // Once the pollers are made; they outlive the host.
-  void set_doorbells(std::vector<Doorbell*> doorbells) { doorbells_ = std::move(doorbells); }
+  void set_doorbells(std::vector<Doorbell*> doorbells);
 
   // A new node, as yet on no poller: allocates all of it. Parameters are the core's defaults.
   lnet::Node& build();
@@ -51,11 +53,16 @@ class LnetHost {
   [[nodiscard]] std::size_t cpts() const { return machine_.cpts().cpts.size(); }
   [[nodiscard]] const Clock& clock() const { return clock_; }
   // The same for all NIs of a type and driver; lives as long as the node.
-  [[nodiscard]] lnet::LndMaker& maker(lnet::NetType type, const NetworkDriver& driver);
+  [[nodiscard]] NetworkMaker& maker(lnet::NetType type, const NetworkDriver& driver);
+  // What an NI that is to be made now comes to.
+  [[nodiscard]] Outcome<ResolvedNi> resolve(lnet::NetId net, const lnet::NiConfig& ni) const;
+  [[nodiscard]] TcpHost& tcp() { return *tcp_; }
+  [[nodiscard]] const TcpHost& tcp() const { return *tcp_; }
 
  private:
   explicit LnetHost(const Parts& parts);
   void add_metrics();
+  void add_tcp_metrics();
 
   const Machine& machine_;
   const Clock& clock_;
@@ -65,9 +72,11 @@ class LnetHost {
   lnet::CptDistances distances_;
   std::vector<Doorbell*> doorbells_;
   std::vector<std::unique_ptr<LnetShard>> places_;
-  std::map<std::pair<const NetworkDriver*, lnet::NetType>, std::unique_ptr<lnet::LndMaker>> makers_;
+  std::map<std::pair<const NetworkDriver*, lnet::NetType>, std::unique_ptr<NetworkMaker>> makers_;
+  std::unique_ptr<TcpHost> tcp_;  // before the node, whose LNDs use it
   std::unique_ptr<lnet::Node> node_;
-  std::vector<runtime::Metrics::Id> metric_ids_;
+  std::vector<runtime::Metrics::Id> metric_ids_;  // of the node
+  std::vector<runtime::Metrics::Id> tcp_metric_ids_;
 };
 
 }  // namespace plnet::apps

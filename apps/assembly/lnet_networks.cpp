@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/tcp_driver.hpp"
 #include "drivers/net/null/device.hpp"
 #include "lib/base/random.hpp"
 #include "lib/lnet/names/nid_text.hpp"
@@ -17,7 +18,7 @@ using lnet::NetType;
 
 // A network on which every NID is a perfect peer: PUTs are acknowledged, GETs and pings answered,
 // nothing leaves the node.
-class NullMaker final : public lnet::LndMaker {
+class NullMaker final : public NetworkMaker {
  public:
   NullMaker(NetType type, const DriverSetup& setup) : setup_(setup) {
     config_.mode = drivers::NullMode::kEcho;
@@ -39,16 +40,17 @@ class NullMaker final : public lnet::LndMaker {
 class NullDriver final : public NetworkDriver {
  public:
   [[nodiscard]] std::string_view name() const override { return "null"; }
-  [[nodiscard]] std::unique_ptr<lnet::LndMaker> maker(NetType type,
-                                                      const DriverSetup& setup) const override {
+  [[nodiscard]] std::unique_ptr<NetworkMaker> maker(NetType type,
+                                                    const DriverSetup& setup) const override {
     return std::make_unique<NullMaker>(type, setup);
   }
 };
 
 const NullDriver kNullDriver{};
+const TcpDriver kTcpDriver{};
 
 // By its name an NI may ask for any of these.
-constexpr std::array<const NetworkDriver*, 1> kDrivers{&kNullDriver};
+constexpr std::array<const NetworkDriver*, 2> kDrivers{&kNullDriver, &kTcpDriver};
 
 struct NetworkRow {
   NetType type;
@@ -57,7 +59,7 @@ struct NetworkRow {
 };
 // `lo` is part of every node and stands in no configuration.
 constexpr std::array kNetworks{
-    NetworkRow{NetType::kTcp, nullptr, "socklnd over TCP"},
+    NetworkRow{NetType::kTcp, &kTcpDriver, "socklnd over TCP"},
     NetworkRow{NetType::kO2ib, nullptr, "o2iblnd over verbs"},
     NetworkRow{NetType::kKfi, nullptr, "kfilnd over a fabric"},
 };
@@ -75,7 +77,11 @@ Outcome<const NetworkDriver*> driver_named(const std::string& name) {
 Outcome<const NetworkDriver*> driver_of(lnet::NetId net, const lnet::NiConfig& ni) {
   for (const auto& tunable : ni.lnd_tunables) {
     if (tunable.name != lnet::kDriverTunable) continue;
-    return driver_named(std::get<std::string>(tunable.value));
+    const auto named = driver_named(std::get<std::string>(tunable.value));
+    const auto type = static_cast<NetType>(lnet::type_of_net(net));
+    if (!named || (*named)->serves(type)) return named;
+    return failure(Errc::kInvalid, fmt::format("driver '{}' does not serve network {}",
+                                               (*named)->name(), lnet::text_of_net(net)));
   }
   const auto* const row = std::ranges::find_if(kNetworks, [net](const NetworkRow& candidate) {
     return static_cast<unsigned>(candidate.type) == lnet::type_of_net(net);
@@ -83,7 +89,7 @@ Outcome<const NetworkDriver*> driver_of(lnet::NetId net, const lnet::NiConfig& n
   if (row != kNetworks.end() && row->driver != nullptr) return row->driver;
   return failure(
       Errc::kNotSupported,
-      fmt::format("network {}: {} is not there yet; there are lo, and for experiments the driver "
+      fmt::format("network {}: {} is not there yet; there are tcp and lo, and for experiments the driver "
                   "null (lnd tunables: driver: 'null'), a network on which a perfect peer answers",
                   lnet::text_of_net(net),
                   row == kNetworks.end() ? std::string_view("a driver for it") : row->needs));
@@ -95,8 +101,8 @@ std::int32_t given(std::int32_t asked, std::int32_t otherwise) {
 
 // lustre-release lnet/klnds/socklnd/socklnd.c: ksocknal_startup(): a peer's share is never more
 // than there is.
-lnet::NiTunables tunables_of(const lnet::RequestedTunables& asked) {
-  const lnet::NiTunables defaults;
+lnet::NiTunables tunables_of(const lnet::RequestedTunables& asked,
+                             const lnet::NiTunables& defaults) {
   lnet::NiTunables tunables{
       .peer_timeout_s = given(asked.peer_timeout_s, defaults.peer_timeout_s),
       .peer_credits = given(asked.peer_credits, defaults.peer_credits),
@@ -110,7 +116,8 @@ lnet::NiTunables tunables_of(const lnet::RequestedTunables& asked) {
 
 }  // namespace
 
-Outcome<ResolvedNi> resolve_ni(lnet::NetId net, const lnet::NiConfig& ni, std::size_t cpts) {
+Outcome<ResolvedNi> resolve_ni(lnet::NetId net, const lnet::NiConfig& ni, std::size_t cpts,
+                               const TcpOptions& options, Duration lnet_timeout) {
   const auto driver = driver_of(net, ni);
   if (!driver) return std::unexpected(driver.error());
   if (!ni.nid) {
@@ -132,8 +139,11 @@ Outcome<ResolvedNi> resolve_ni(lnet::NetId net, const lnet::NiConfig& ni, std::s
   resolved.setup.nid = *ni.nid;
   resolved.setup.cpts = ni.cpts;
   resolved.setup.device_cpt = ni.cpts.empty() ? std::uint16_t{0} : ni.cpts.front();
-  resolved.setup.tunables = tunables_of(ni.tunables);
+  resolved.setup.tunables = tunables_of(ni.tunables, (*driver)->defaults(options));
   resolved.setup.interfaces = ni.interfaces;
+  if (auto known = (*driver)->complete(ni, options, lnet_timeout, resolved.setup); !known) {
+    return std::unexpected(known.error());
+  }
   return resolved;
 }
 

@@ -73,7 +73,6 @@ struct NetsJob {
   std::vector<std::vector<std::uint16_t>> numbers;  // of the NIs in `nets`
   Reply<std::vector<lnet::NetReport>> reply;
   std::optional<lnet::NetId> only;
-  const lnet::NodeConfig* config = nullptr;
   unsigned shards = 0;
   std::size_t cpts = 0;
   bool ran = false;
@@ -90,6 +89,7 @@ lnet::NiReport report_of(const lnet::Ni& ni, std::size_t cpts) {
   report.health.health_value = ni.health.get();
   report.tunables = ni.tunables;
   if (ni.nid.is_loopback()) report.tunables = {0, 0, 0, 0};
+  report.lnd_tunables = ni.lnd_tunables;
   report.device_cpt = ni.device_cpt;
   report.cpts = ni.cpts;
   for (std::size_t cpt = 0; ni.cpts.empty() && cpt < cpts; ++cpt)
@@ -130,23 +130,8 @@ void count_nets(lnet::Shard& shard, NetsJob& job) {
   }
 }
 
-void add_lnd_tunables(NetsJob& job) {
-  for (lnet::NetReport& net : job.nets) {
-    const lnet::NetConfig* const configured = job.config->net(net.net);
-    if (configured == nullptr) continue;
-    for (lnet::NiReport& report : net.nis) {
-      for (const lnet::NiConfig& ni : configured->nis) {
-        if (ni.nid && *ni.nid == report.nid) report.lnd_tunables = ni.lnd_tunables;
-      }
-    }
-  }
-}
-
 void count_nets_from(LnetDesk& desk, const NetsJobRef& job, unsigned shard) {
-  if (shard == job->shards) {
-    add_lnd_tunables(*job);
-    return job->reply(std::move(job->nets));
-  }
+  if (shard == job->shards) return job->reply(std::move(job->nets));
   auto sent = desk.order(
       shard, [job, shard](Node& node) { count_nets(node.shard(shard), *job); },
       [&desk, job, shard] { count_nets_from(desk, job, shard + 1); });
@@ -265,12 +250,11 @@ void list_peers_from(LnetDesk& desk, const PeersJobRef& job) {
 
 }  // namespace
 
-void report_nets(LnetDesk& desk, const LnetHost& host, const lnet::NodeConfig& config,
+void report_nets(LnetDesk& desk, const LnetHost& host,
                  std::optional<lnet::NetId> only, Reply<std::vector<lnet::NetReport>> reply) {
   auto job = std::make_shared<NetsJob>();
   job->reply = std::move(reply);
   job->only = only;
-  job->config = &config;
   job->shards = host.shards();
   job->cpts = host.cpts();
   auto sent = desk.order(

@@ -170,6 +170,7 @@ Outcome<void> Node::build_pollers() {
   if (!regions) return std::unexpected(regions.error());
   auto host = LnetHost::create({.machine = *machine_,
                                 .limits = settings_.lnet_limits,
+                                .configured = settings_.lnet,
                                 .clock = clock_,
                                 .wall_clock = wall_clock_,
                                 .metrics = metrics_});
@@ -215,7 +216,8 @@ Outcome<void> Node::connect_pollers() {
     doorbells.push_back(&poller.doorbell());
     LnetShard& place = lnet_host_->place(i);
     Pollable& tokens = exchange_->shard(i);
-    for (Pollable* const part : {&place.opening(), &tokens, &place.closing()}) {
+    for (Pollable* const part : {&place.opening(), &tokens, static_cast<Pollable*>(&lnet_host_->tcp().place(i)),
+                           &place.closing()}) {
       auto added = poller.add_owner(*part);
       if (!added) return failure(added.error(), "no room in a poller's list");
     }

@@ -24,10 +24,10 @@ NiConfig null_ni(const char* nid) {
 TEST(LnetNetworks, WithoutADriverTheMissingProtocolIsNamed) {
   NiConfig ni;
   ni.interfaces = {"eth0"};
-  const auto resolved = resolve_ni(net("tcp"), ni, 1);
+  const auto resolved = resolve_ni(net("o2ib"), ni, 1);
   ASSERT_FALSE(resolved);
   EXPECT_EQ(resolved.error().code, Errc::kNotSupported);
-  EXPECT_NE(resolved.error().what.find("socklnd"), std::string::npos) << resolved.error().what;
+  EXPECT_NE(resolved.error().what.find("o2iblnd"), std::string::npos) << resolved.error().what;
   EXPECT_EQ(resolve_ni(net("gni"), ni, 1).error().code, Errc::kNotSupported);
 }
 
@@ -46,7 +46,32 @@ TEST(LnetNetworks, ADriverThatDoesNotExistIsRefusedWithThoseThatDo) {
   ni.lnd_tunables = {{"driver", "magic"}};
   const auto resolved = resolve_ni(net("tcp"), ni, 1);
   ASSERT_FALSE(resolved);
-  EXPECT_EQ(resolved.error().what, "driver 'magic' does not exist, expected null");
+  EXPECT_EQ(resolved.error().what, "driver 'magic' does not exist, expected null, tcp");
+}
+
+TEST(LnetNetworks, TcpServesNoOtherKindOfNetwork) {
+  NiConfig ni = null_ni("10.0.0.1@o2ib");
+  ni.lnd_tunables = {{"driver", "tcp"}};
+  const auto resolved = resolve_ni(net("o2ib"), ni, 1);
+  ASSERT_FALSE(resolved);
+  EXPECT_EQ(resolved.error().what, "driver 'tcp' does not serve network o2ib");
+}
+
+TEST(LnetNetworks, TcpTellsTheTunablesThatAreInForce) {
+  NiConfig ni;
+  ni.nid = lnet::parse_nid("192.0.2.1@tcp").value();
+  ni.lnd_tunables = {{"conns_per_peer", std::int64_t{3}}};
+  TcpOptions options;
+  options.tunables.credits = 64;
+  options.tunables.sock_timeout = 0;
+  const auto resolved = resolve_ni(net("tcp"), ni, 1, options, std::chrono::seconds(11));
+  ASSERT_TRUE(resolved) << resolved.error().what;
+  EXPECT_EQ(resolved->setup.tunables.credits, 64);
+  EXPECT_EQ(resolved->setup.lnd_timeout, Duration{}) << "LNet's may change";
+  const std::vector<lnet::LndTunable> expected{{"conns_per_peer", std::int64_t{3}},
+                                               {"timeout", std::int64_t{11}},
+                                               {"tos", std::int64_t{-1}}};
+  EXPECT_EQ(resolved->setup.lnd_tunables, expected);
 }
 
 TEST(LnetNetworks, CptsOfTheNiExist) {

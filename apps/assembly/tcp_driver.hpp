@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LNet over TCP as a network driver of the node: socklnd on the sockets of each shard.
+#pragma once
+
+#include "apps/assembly/network_driver.hpp"
+
+namespace plnet::apps {
+
+class TcpDriver final : public NetworkDriver {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "tcp"; }
+  [[nodiscard]] bool serves(lnet::NetType type) const override {
+    return type == lnet::NetType::kTcp;
+  }
+  [[nodiscard]] lnet::NiTunables defaults(const TcpOptions& options) const override;
+  [[nodiscard]] Outcome<void> complete(const lnet::NiConfig& ni, const TcpOptions& options,
+                                       Duration lnet_timeout, lnet::NiSetup& setup) const override;
+  [[nodiscard]] std::unique_ptr<NetworkMaker> maker(lnet::NetType type,
+                                                    const DriverSetup& setup) const override;
+};
+
+}  // namespace plnet::apps

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/tcp_options.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "lib/runtime/config/yaml_text.hpp"
+
+namespace plnet::apps {
+namespace {
+
+Outcome<void> take(TcpOptions& options, const lnet::ModuleOption& option) {
+  const auto table = socklnd::tunable_table();
+  const auto found = std::ranges::find(table, option.name, &socklnd::TunableInfo::name);
+  if (found == table.end()) return {};  // of another room
+  const auto number = runtime::parse_integer(option.value);
+  if (number && socklnd::set_tunable(options.tunables, option.name, *number)) return {};
+  return failure(Errc::kInvalid, fmt::format("options {} {}={}: expected a number from {} to {}",
+                                             option.module, option.name, option.value, found->least,
+                                             found->most));
+}
+
+}  // namespace
+
+bool operator==(const TcpOptions& a, const TcpOptions& b) {
+  return a.accept == b.accept &&
+         std::ranges::all_of(socklnd::tunable_table(), [&](const socklnd::TunableInfo& info) {
+           return a.tunables.*info.field == b.tunables.*info.field;
+         });
+}
+
+Outcome<TcpOptions> tcp_options_of(const lnet::NodeConfig& config) {
+  TcpOptions options;
+  for (const lnet::ModuleOption& option : config.module_options) {
+    const bool of_acceptor = option.module == "lnet" && option.name.starts_with("accept");
+    if (!of_acceptor && option.module != "ksocklnd") continue;
+    if (of_acceptor && option.name == "accept") {
+      const auto policy = socklnd::parse_accept_policy(option.value);
+      if (!policy) {
+        return failure(Errc::kInvalid,
+                       fmt::format("options lnet accept={}: expected secure, all or none",
+                                   option.value));
+      }
+      options.accept = *policy;
+    } else if (auto taken = take(options, option); !taken) {
+      return std::unexpected(taken.error());
+    }
+  }
+  return options;
+}
+
+socklnd::Tunables tunables_of_ni(const socklnd::Tunables& of_all,
+                                 std::span<const lnet::LndTunable> own) {
+  socklnd::Tunables tunables = of_all;
+  for (const lnet::LndTunable& tunable : own) {
+    const auto* const number = std::get_if<std::int64_t>(&tunable.value);
+    if (number == nullptr || *number == -1) continue;
+    if (tunable.name == "conns_per_peer") tunables.conns_per_peer = *number;
+    if (tunable.name == "timeout") tunables.sock_timeout = *number;
+    if (tunable.name == "tos") tunables.tos = *number;
+  }
+  return tunables;
+}
+
+}  // namespace plnet::apps

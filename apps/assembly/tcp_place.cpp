@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/tcp_place.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace plnet::apps {
+
+using socklnd::Arrival;
+
+TcpLnd::TcpLnd(const socklnd::SockLndConfig& config, lnet::LndUpcalls& core, TcpPlace& place)
+    : SockLnd(config, core, place.streams()), nid_(config.nid), place_(place) {
+  place_.enroll(*this);
+}
+
+TcpLnd::~TcpLnd() {
+  place_.strike(*this);
+}
+
+TcpPlace::TcpPlace(const drivers::TcpConfig& config)
+    : streams_max_(config.connections_max), streams_(config.connections_max) {}
+
+Outcome<std::unique_ptr<TcpPlace>> TcpPlace::open(const drivers::TcpConfig& config) {
+  std::unique_ptr<TcpPlace> place(new TcpPlace(config));
+  auto device = drivers::TcpDevice::open(config, place->streams_);
+  if (!device) return std::unexpected(device.error());
+  place->device_ = std::move(*device);
+  place->streams_.set_driver(*place->device_);
+  return place;
+}
+
+TcpPlace::~TcpPlace() {
+  PLNET_CHECK(lnds_.empty(), "LNDs go before the sockets that they use");
+  Arrival arrival;
+  while (arrivals_.pop(arrival))
+    ::close(static_cast<int>(arrival.stream.descriptor));
+}
+
+void TcpPlace::strike(TcpLnd& lnd) {
+  std::erase(lnds_, &lnd);
+}
+
+void TcpPlace::bring(const Arrival& arrival) {
+  const bool pushed = arrivals_.push(arrival);
+  PLNET_CHECK(pushed, "who brings a connection has asked for room");
+  doorbell_->ring();
+}
+
+std::uint64_t TcpPlace::open_streams() const {
+  return device_->counters().value(static_cast<std::size_t>(drivers::TcpTable::Id::kOpen));
+}
+
+bool TcpPlace::quiet() const {
+  return lnds_.empty() && !listening_ && open_streams() == 0 && arrivals_.empty();
+}
+
+unsigned TcpPlace::poll(Instant now) {
+  if (quiet()) return 0;
+  unsigned work = take_arrivals();
+  work += device_->poll(now);
+  if (acceptor_ != nullptr) work += acceptor_->flush(now);
+  return work;
+}
+
+Instant TcpPlace::next_deadline() const {
+  if (!arrivals_.empty()) return Instant::min();
+  const Instant own = device_->next_deadline();
+  return acceptor_ == nullptr ? own : std::min(own, acceptor_->next_deadline());
+}
+
+unsigned TcpPlace::take_arrivals() {
+  unsigned taken = 0;
+  Arrival arrival;
+  for (; taken < kTakenPerTurn && arrivals_.pop(arrival); ++taken)
+    take(arrival);
+  return taken;
+}
+
+// The peer hears of a refusal by the end of its connection, and tries again later.
+void TcpPlace::take(const Arrival& arrival) {
+  counters_.add(Id::kArrived);
+  const auto lnd = std::ranges::find(lnds_, arrival.local, &TcpLnd::nid);
+  if (lnd == lnds_.end()) {
+    counters_.add(Id::kHomeless);
+    ::close(static_cast<int>(arrival.stream.descriptor));
+    return;
+  }
+  using LndId = socklnd::SockLndCounters::Id;
+  const std::uint64_t lost = (*lnd)->count(LndId::kRefusedAdopt);
+  const bool room = open_streams() < streams_max_;
+  if (room) (*lnd)->take(arrival);
+  if (room && (*lnd)->count(LndId::kRefusedAdopt) == lost) return;
+  counters_.add(Id::kNoRoom);
+  ::close(static_cast<int>(arrival.stream.descriptor));
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How fast a network interface of this machine is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace plnet::runtime {
+
+// Megabits a second; 0 if the interface or its speed is not known.
+[[nodiscard]] std::uint32_t link_speed_mbps(const std::string& interface);
+
+}  // namespace plnet::runtime

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nodes on two hosts that talk to each other over TCP."""
+import os
+import signal
+
+from cases_common import two_shards
+from site_under_test import eventually
+from two_hosts import ADDRESSES, two_hosts
+
+ONE_SHARD = """
+plnet:
+    cpts:
+        by: list
+        list:
+            - shards:
+                - cpu: {cpu}
+    memory:
+        arena_mib: 4
+"""
+
+
+def one_shard(site):
+    return site.write("one.yaml", ONE_SHARD.format(cpu=sorted(os.sched_getaffinity(0))[-1]))
+
+
+def works(node, *words):
+    done = node.lnetctl(*words)
+    assert done.returncode == 0, f"{node.name}: lnetctl {' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def fails(node, *words):
+    done = node.lnetctl(*words)
+    assert done.returncode != 0, f"{node.name}: lnetctl {' '.join(words)} should fail: {done.stdout}"
+    return done.stderr
+
+
+def start(hosts, side, config, name=None):
+    return hosts.node(side, "--config", config, "--idle", "sleep", name=name)
+
+
+def pair(hosts, site, config=None):
+    config = config or one_shard(site)
+    return start(hosts, "a", config), start(hosts, "b", config)
+
+
+def add_v4(*nodes):
+    for node in nodes:
+        works(node, "net", "add", "--net", "tcp", "--if", "eth0")
+
+
+def nid(side, family=0, net="tcp"):
+    return f"{ADDRESSES[side][family]}@{net}"
+
+
+def pings(node, *targets):
+    for target in targets:
+        report = node.json("ping", target)["ping"][0]
+        assert report["primary nid"] == target, report
+
+
+def answers(node, target):
+    return node.lnetctl("ping", "--timeout", "2000", target).returncode == 0
+
+
+def sleeps(node):
+    return sum(s["sleeps"] for c in node.json("cpt", "show", "-v")["cpt"] for s in c["shards"])
+
+
+def check_both_ways(site, config):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site, config)
+        add_v4(a, b)
+        pings(a, nid("b"))
+        pings(b, nid("a"))
+        assert hosts.sockets("a"), "no connection of LNet"
+        ni = a.json("net", "show", "-v", "--net", "tcp")["net"][0]["local NI(s)"][0]
+        assert ni["nid"] == nid("a") and ni["interfaces"] == {"0": "eth0"}, ni
+        assert ni["lnd tunables"] == {"conns_per_peer": 2, "timeout": 50, "tos": -1}, ni
+        assert a.stop() == 0 and b.stop() == 0
+
+
+def case_two_nodes_ping_each_other_with_one_shard(site):
+    check_both_ways(site, one_shard(site))
+
+
+def case_two_nodes_ping_each_other_with_two_shards(site):
+    check_both_ways(site, two_shards(site))
+
+
+def case_two_nodes_ping_each_other_over_ipv6(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        for node, side in ((a, "a"), (b, "b")):
+            document = site.write(f"{side}-v6.yaml", f"net: [{{net type: tcp, local NI(s): [{{nid: '{nid(side, 1)}'}}]}}]\n")
+            works(node, "import", document)
+        pings(a, nid("b", 1))
+        pings(b, nid("a", 1))
+
+
+def case_discovery_finds_all_interfaces_of_a_peer(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site, two_shards(site))
+        add_v4(a, b)
+        works(b, "net", "add", "--net", "tcp1", "--if", "eth0")
+        works(a, "net", "add", "--net", "tcp1", "--if", "eth0")
+        found = a.json("discover", nid("b"))["discover"][0]
+        assert found["Multi-Rail"] is True, found
+        assert [each["nid"] for each in found["peer ni"]] == [nid("b"), nid("b", net="tcp1")], found
+
+
+def case_a_node_that_was_killed_is_found_again(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site, two_shards(site))
+        add_v4(a, b)
+        pings(a, nid("b"))
+        b.stop(signal.SIGKILL)
+        b = start(hosts, "b", two_shards(site), name="b-again")
+        add_v4(b)
+        eventually("the node that came back answers", lambda: answers(a, nid("b")))
+        pings(b, nid("a"))
+
+
+def case_networks_come_and_go_with_connections_open(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site, two_shards(site))
+        for _ in range(3):
+            add_v4(a, b)
+            eventually("they find each other", lambda: answers(a, nid("b")))
+            works(a, "net", "del", "--net", "tcp")
+            eventually("its connections are closed", lambda: not hosts.sockets("a"))
+            assert not answers(b, nid("a")), "the network is gone"
+            works(b, "lnet", "unconfigure")
+            works(b, "lnet", "configure")
+        assert a.stop() == 0 and b.stop() == 0
+
+
+def case_a_port_that_is_taken_is_named(site):
+    with two_hosts(site) as hosts:
+        first = start(hosts, "a", one_shard(site))
+        add_v4(first)
+        second = start(hosts, "a", one_shard(site), name="a-too")
+        said = fails(second, "net", "add", "--net", "tcp", "--if", "eth0")
+        assert "10.88.0.1:988" in said and "ksocklnd" in said, said
+        assert [net["net type"] for net in second.json("net", "show")["net"]] == ["lo"]
+
+
+def case_nodes_with_idle_connections_sleep(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        add_v4(a, b)
+        pings(a, nid("b"))
+
+        def rests():
+            before = sleeps(a)
+            return sleeps(a) - before <= 3 and sleeps(a) > 0
+
+        eventually("pollers sleep", rests)
+        naps = sum(s["naps"] for c in a.json("cpt", "show", "-v")["cpt"] for s in c["shards"])
+        assert naps == 0, "sockets wake their poller, it need not nap"
