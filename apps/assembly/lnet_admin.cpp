@@ -18,6 +18,7 @@ Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
   host_ = &host;
   desk_ = std::make_unique<LnetDesk>(host, loop);
   pings_ = std::make_unique<LnetPings>(*desk_);
+  lnd_metrics_ = std::make_unique<LndMetrics>(*desk_, *host_, host_->metrics());
   boot_ = wanted;
   // Nobody turns yet: all of it happens during the call.
   Outcome<void> outcome = failure(Errc::kTimedOut, "LNet has not started");
@@ -120,6 +121,7 @@ void LnetAdmin::go_down(lnet::Reply<void> done) {
   const bool first = state_ == State::kUp;
   state_ = State::kGoing;
   pings_->shut_down();
+  lnd_metrics_->let_go();
   auto attempt = [begun = !first, clock = &host_->clock(),
                   tcp = &host_->tcp()](Node& node) mutable -> Outcome<Progress> {
     lnet::Coordinator& coordinator = node.coordinator();

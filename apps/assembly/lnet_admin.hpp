@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "apps/assembly/lnd_metrics.hpp"
 #include "apps/assembly/lnet_changes.hpp"
 #include "apps/assembly/lnet_desk.hpp"
 #include "apps/assembly/lnet_host.hpp"
@@ -89,6 +90,7 @@ class LnetAdmin final : public lnet::LnetControl {
   LnetHost* host_ = nullptr;
   std::unique_ptr<LnetDesk> desk_;
   std::unique_ptr<LnetPings> pings_;
+  std::unique_ptr<LndMetrics> lnd_metrics_;
   lnet::NodeConfig config_;
   lnet::NodeConfig boot_;  // what the node was started with: `lnet configure --all`
   State state_ = State::kDown;

@@ -102,12 +102,17 @@ void remove_from(NodeConfig& config, const lnet::PeerSelection& selection, bool 
 }  // namespace
 
 void LnetAdmin::run_steps(std::vector<LnetStep> steps, NodeConfig after, Reply<void> done) {
-  desk_->attempt(
-      0, carry_out(std::move(steps), host_->clock(), kChangeMax), 2 * kChangeMax,
-      [this, after = std::move(after), done = std::move(done)](Outcome<void> out) mutable {
-        if (out) config_ = std::move(after);
-        done(std::move(out));
-      });
+  const bool other_nis = config_.nets != after.nets;
+  if (other_nis) lnd_metrics_->let_go();
+  desk_->attempt(0, carry_out(std::move(steps), host_->clock(), kChangeMax), 2 * kChangeMax,
+                 [this, other_nis, after = std::move(after),
+                  done = std::move(done)](Outcome<void> out) mutable {
+                   if (out) config_ = std::move(after);
+                   if (!other_nis) return done(std::move(out));
+                   lnd_metrics_->gather([out = std::move(out), done = std::move(done)]() mutable {
+                     done(std::move(out));
+                   });
+                 });
 }
 
 void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
@@ -165,8 +170,8 @@ void LnetAdmin::del_net(lnet::NetSelection selection, Reply<void> done) {
 void LnetAdmin::set_ni(lnet::NiChange change, Reply<void> done) {
   if (change.connections_per_peer || change.lnd_timeout_s) {
     return done(failure(Errc::kNotSupported,
-                        "conns_per_peer, lnd_timeout: no network that has connections is there "
-                        "yet"));
+                        "conns_per_peer, lnd_timeout of a running NI: delete it and add it with "
+                        "other lnd tunables"));
   }
   enqueue(
       [this, change](Reply<void> ended) {

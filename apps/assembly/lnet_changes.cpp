@@ -78,9 +78,8 @@ Outcome<LnetStep> add_ni_step(NetId net, const NiConfig& ni, LnetHost& host) {
   if (!resolved) return std::unexpected(resolved.error());
   auto& maker = host.maker(static_cast<lnet::NetType>(lnet::type_of_net(net)), *resolved->driver);
   return LnetStep{.act = [ni = *resolved, &maker](Node& node) { return add_ni(node, ni, maker); },
-                  .undo = [nid = resolved->setup.nid, &maker](Node& node) {
-                    return remove_ni(node, nid, maker);
-                  }};
+                  .undo = [nid = resolved->setup.nid,
+                           &maker](Node& node) { return remove_ni(node, nid, maker); }};
 }
 
 Outcome<LnetStep> remove_ni_step(NetId net, const NiConfig& ni, LnetHost& host) {

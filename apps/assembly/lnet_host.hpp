@@ -25,7 +25,7 @@ class LnetHost {
     const Machine& machine;
     const runtime::LnetLimits limits;
     const lnet::NodeConfig& configured;  // at start: options of modules are read once
-    const Clock& clock;  // the pollers'
+    const Clock& clock;                  // the pollers'
     const runtime::WallClock& wall_clock;
     runtime::Metrics& metrics;
   };
@@ -52,6 +52,7 @@ class LnetHost {
 
   [[nodiscard]] std::size_t cpts() const { return machine_.cpts().cpts.size(); }
   [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] runtime::Metrics& metrics() { return metrics_; }
   // The same for all NIs of a type and driver; lives as long as the node.
   [[nodiscard]] NetworkMaker& maker(lnet::NetType type, const NetworkDriver& driver);
   // What an NI that is to be made now comes to.

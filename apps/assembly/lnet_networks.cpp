@@ -89,10 +89,11 @@ Outcome<const NetworkDriver*> driver_of(lnet::NetId net, const lnet::NiConfig& n
   if (row != kNetworks.end() && row->driver != nullptr) return row->driver;
   return failure(
       Errc::kNotSupported,
-      fmt::format("network {}: {} is not there yet; there are tcp and lo, and for experiments the driver "
-                  "null (lnd tunables: driver: 'null'), a network on which a perfect peer answers",
-                  lnet::text_of_net(net),
-                  row == kNetworks.end() ? std::string_view("a driver for it") : row->needs));
+      fmt::format(
+          "network {}: {} is not there yet; there are tcp and lo, and for experiments the driver "
+          "null (lnd tunables: driver: 'null'), a network on which a perfect peer answers",
+          lnet::text_of_net(net),
+          row == kNetworks.end() ? std::string_view("a driver for it") : row->needs));
 }
 
 std::int32_t given(std::int32_t asked, std::int32_t otherwise) {

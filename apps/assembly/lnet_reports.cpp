@@ -250,8 +250,8 @@ void list_peers_from(LnetDesk& desk, const PeersJobRef& job) {
 
 }  // namespace
 
-void report_nets(LnetDesk& desk, const LnetHost& host,
-                 std::optional<lnet::NetId> only, Reply<std::vector<lnet::NetReport>> reply) {
+void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId> only,
+                 Reply<std::vector<lnet::NetReport>> reply) {
   auto job = std::make_shared<NetsJob>();
   job->reply = std::move(reply);
   job->only = only;

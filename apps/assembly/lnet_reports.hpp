@@ -12,8 +12,8 @@
 namespace plnet::apps {
 
 // Of a node that is up. kNetworkDown: no such network.
-void report_nets(LnetDesk& desk, const LnetHost& host,
-                 std::optional<lnet::NetId> only, lnet::Reply<std::vector<lnet::NetReport>> reply);
+void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId> only,
+                 lnet::Reply<std::vector<lnet::NetReport>> reply);
 // kNotFound: no peer has this NID.
 void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid> only,
                   lnet::Reply<std::vector<lnet::PeerReport>> reply);

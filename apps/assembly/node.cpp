@@ -36,6 +36,8 @@ constexpr LogSite kStopped{LogLevel::kInfo, "stopped", {"turns"}};
 
 // DPDK opens some 20, each poller 3, the rest are clients and devices.
 constexpr rlim_t kOpenFilesMin = 256;
+// One for each TCP connection: as many as we may, up to what the largest site needs.
+constexpr rlim_t kOpenFilesWanted = 65536;
 // How often pollers' records are printed and finished commands collected.
 constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
 // A shard ends its turn in microseconds; tokens are home a few turns later.
@@ -83,9 +85,11 @@ Node::~Node() {
 // Before anything needs a descriptor: DPDK does not say what it misses, it aborts.
 Outcome<void> Node::check_limits() {
   rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= kOpenFilesMin) return {};
-  files.rlim_cur = std::min<rlim_t>(kOpenFilesMin, files.rlim_max);
-  if (files.rlim_max >= kOpenFilesMin && ::setrlimit(RLIMIT_NOFILE, &files) == 0) return {};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= kOpenFilesWanted) return {};
+  const bool enough = files.rlim_cur >= kOpenFilesMin;
+  files.rlim_cur = std::min<rlim_t>(kOpenFilesWanted, files.rlim_max);
+  const bool raised = ::setrlimit(RLIMIT_NOFILE, &files) == 0;
+  if (enough || (raised && files.rlim_cur >= kOpenFilesMin)) return {};
   return failure(Errc::kNoMemory, "open files: at most " + std::to_string(files.rlim_cur) +
                                       " allowed, expected " + std::to_string(kOpenFilesMin) +
                                       " or more; `ulimit -n " + std::to_string(kOpenFilesMin) +
@@ -216,8 +220,9 @@ Outcome<void> Node::connect_pollers() {
     doorbells.push_back(&poller.doorbell());
     LnetShard& place = lnet_host_->place(i);
     Pollable& tokens = exchange_->shard(i);
-    for (Pollable* const part : {&place.opening(), &tokens, static_cast<Pollable*>(&lnet_host_->tcp().place(i)),
-                           &place.closing()}) {
+    for (Pollable* const part :
+         {&place.opening(), &tokens, static_cast<Pollable*>(&lnet_host_->tcp().place(i)),
+          &place.closing()}) {
       auto added = poller.add_owner(*part);
       if (!added) return failure(added.error(), "no room in a poller's list");
     }

@@ -16,9 +16,9 @@ Outcome<void> take(TcpOptions& options, const lnet::ModuleOption& option) {
   if (found == table.end()) return {};  // of another room
   const auto number = runtime::parse_integer(option.value);
   if (number && socklnd::set_tunable(options.tunables, option.name, *number)) return {};
-  return failure(Errc::kInvalid, fmt::format("options {} {}={}: expected a number from {} to {}",
-                                             option.module, option.name, option.value, found->least,
-                                             found->most));
+  return failure(Errc::kInvalid,
+                 fmt::format("options {} {}={}: expected a number from {} to {}", option.module,
+                             option.name, option.value, found->least, found->most));
 }
 
 }  // namespace
@@ -38,9 +38,9 @@ Outcome<TcpOptions> tcp_options_of(const lnet::NodeConfig& config) {
     if (of_acceptor && option.name == "accept") {
       const auto policy = socklnd::parse_accept_policy(option.value);
       if (!policy) {
-        return failure(Errc::kInvalid,
-                       fmt::format("options lnet accept={}: expected secure, all or none",
-                                   option.value));
+        return failure(
+            Errc::kInvalid,
+            fmt::format("options lnet accept={}: expected secure, all or none", option.value));
       }
       options.accept = *policy;
     } else if (auto taken = take(options, option); !taken) {

@@ -34,9 +34,9 @@ class TcpLnd final : public socklnd::SockLnd {
   TcpPlace& place_;
 };
 
-#define PLNET_TCP_PLACE_COUNTERS(X)                                                               \
-  X(kArrived, "arrived", "connections", kCount, "accepted ones that came home here")              \
-  X(kHomeless, "homeless", "connections", kCount, "closed: their NI has gone meanwhile")          \
+#define PLNET_TCP_PLACE_COUNTERS(X)                                                      \
+  X(kArrived, "arrived", "connections", kCount, "accepted ones that came home here")     \
+  X(kHomeless, "homeless", "connections", kCount, "closed: their NI has gone meanwhile") \
   X(kNoRoom, "no_room", "connections", kCount, "closed: the shard has as many as it can have")
 
 PLNET_COUNTERS(TcpPlaceTable, PLNET_TCP_PLACE_COUNTERS);

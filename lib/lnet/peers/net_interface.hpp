@@ -48,8 +48,8 @@ struct alignas(kNoSharing) Ni {
   std::uint16_t device_cpt = 0;     // near which the device is
   NiTunables tunables;
   std::vector<std::string> interfaces;
-  ShardSet shards;         // which have an Lnd for it
-  Duration lnd_timeout{};  // of its LND; 0: it has none of its own
+  ShardSet shards;                       // which have an Lnd for it
+  Duration lnd_timeout{};                // of its LND; 0: it has none of its own
   std::vector<LndTunable> lnd_tunables;  // as its LND has them
   std::uint64_t incarnation = 0;         // of this life of the NI, for LNDs that tell peers
 

@@ -231,7 +231,7 @@ def case_what_cannot_be_had_changes_nothing(site):
                 good + "global:\n    retry_count: 200\n"):
         fails(node, "import", stdin=bad)
         assert works(node, "export", "--backup") == before, bad
-    assert "socklnd" in fails(node, "net", "add", "--net", "tcp1", "--if", "eth0")
+    assert "o2iblnd" in fails(node, "net", "add", "--net", "o2ib", "--if", "eth0")
     fails(node, "route", "add", "--net", "o2ib", "--gateway", "10.0.0.9@tcp")
     fails(node, "set", "routing", "1")
     assert works(node, "export", "--backup") == before

@@ -60,7 +60,7 @@ def pings(node, *targets):
 
 
 def answers(node, target):
-    return node.lnetctl("ping", "--timeout", "2000", target).returncode == 0
+    return node.lnetctl("ping", "--timeout", "2", target).returncode == 0
 
 
 def sleeps(node):
@@ -133,6 +133,31 @@ def case_networks_come_and_go_with_connections_open(site):
             works(b, "lnet", "unconfigure")
             works(b, "lnet", "configure")
         assert a.stop() == 0 and b.stop() == 0
+
+
+def case_what_tcp_does_is_counted(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        add_v4(a, b)
+        pings(a, nid("b"))
+
+        def counted(node, object_name, row):
+            return sum(each[row] for each in node.json("counters", "show")["counters"] if each["object"] == object_name)
+
+        assert counted(a, "lnd_tcp", "sent") == 1 and counted(b, "lnd_tcp", "received") == 1
+        assert counted(a, "lnd_tcp", "opened_by_us") == counted(b, "tcp_acceptor", "handed_over") > 0
+        assert counted(a, "tcp", "bytes_written") == counted(b, "tcp", "bytes_read") > 0
+        works(a, "net", "del", "--net", "tcp")
+        assert not any(each["object"] == "lnd_tcp" for each in a.json("counters", "show")["counters"])
+
+
+def case_module_options_are_those_of_the_start(site):
+    with two_hosts(site) as hosts:
+        options = site.write("modprobe.conf", "options lnet accept_port=1988\noptions ksocklnd credits=99 conns_per_peer=1\n")
+        node = hosts.node("a", "--config", one_shard(site), "--options", options)
+        add_v4(node)
+        ni = node.json("net", "show", "-v", "--net", "tcp")["net"][0]["local NI(s)"][0]
+        assert ni["tunables"]["credits"] == 99 and ni["lnd tunables"]["conns_per_peer"] == 1, ni
 
 
 def case_a_port_that_is_taken_is_named(site):

@@ -77,11 +77,9 @@ class Side {
     for (const auto& place : places)
       place->set_node_owner(node.get());
     node->set_running();
-    maker_ = TcpDriver{}.maker(lnet::NetType::kTcp, {.arenas = &arenas_,
-                                                     .messages = 32,
-                                                     .peers = 16,
-                                                     .clock = &clock,
-                                                     .tcp = tcp.get()});
+    maker_ = TcpDriver{}.maker(
+        lnet::NetType::kTcp,
+        {.arenas = &arenas_, .messages = 32, .peers = 16, .clock = &clock, .tcp = tcp.get()});
     incarnation_ = incarnation;
   }
   ~Side() {

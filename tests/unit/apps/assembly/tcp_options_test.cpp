@@ -29,8 +29,7 @@ TEST(TcpOptions, WithValuesThatTheyCannotHaveAreRefusedWithThoseTheyCan) {
   EXPECT_EQ(policy.error().what, "options lnet accept=friends: expected secure, all or none");
   const auto port = tcp_options_of(with("lnet", "accept_port", "70000"));
   ASSERT_FALSE(port);
-  EXPECT_EQ(port.error().what,
-            "options lnet accept_port=70000: expected a number from 1 to 65535");
+  EXPECT_EQ(port.error().what, "options lnet accept_port=70000: expected a number from 1 to 65535");
   EXPECT_FALSE(tcp_options_of(with("ksocklnd", "credits", "many")));
 }
 
