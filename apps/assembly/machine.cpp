@@ -61,7 +61,7 @@ Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings) {
   needs.poller_cpus = cpus_of(planned->plan);
   needs.idle = *idle;
   needs.memory_bytes = arena_bytes(settings) * memory_nodes(planned->plan).size();
-  needs.listens_now = false;  // no network protocol yet, but this is when one prepares a host
+  needs.listens_now = false;  // only TCP networks need it, and the first may come later
   auto facts = runtime::read_host_facts();
   auto findings = runtime::check_host(facts, needs);
   return MachinePlan{std::move(facts), std::move(*planned), *idle, std::move(findings)};

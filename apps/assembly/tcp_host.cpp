@@ -2,6 +2,7 @@
 #include "apps/assembly/tcp_host.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -2,6 +2,16 @@
 """Configurations that several cases share."""
 import os
 
+ONE_SHARD = """
+plnet:
+    cpts:
+        by: list
+        list:
+            - shards:
+                - cpu: {a}
+    memory:
+        arena_mib: 4
+"""
 TWO_SHARDS = """
 plnet:
     cpts:
@@ -14,6 +24,10 @@ plnet:
     memory:
         arena_mib: 4
 """
+
+
+def one_shard(site):
+    return site.write("one.yaml", ONE_SHARD.format(a=sorted(os.sched_getaffinity(0))[0]))
 
 
 def two_shards(site, extra=""):

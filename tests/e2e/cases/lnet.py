@@ -3,7 +3,7 @@
 import os
 import signal
 
-from cases_common import two_shards
+from cases_common import one_shard, two_shards
 from site_under_test import eventually
 
 NET = """
@@ -14,20 +14,6 @@ net:
           lnd tunables:
               driver: 'null'
 """
-ONE_SHARD = """
-plnet:
-    cpts:
-        by: list
-        list:
-            - shards:
-                - cpu: {a}
-    memory:
-        arena_mib: 4
-"""
-
-
-def one_shard(site):
-    return site.write("one.yaml", ONE_SHARD.format(a=sorted(os.sched_getaffinity(0))[0]))
 
 
 def nodes(site):

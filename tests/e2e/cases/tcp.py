@@ -1,26 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes on two hosts that talk to each other over TCP."""
-import os
 import signal
 
-from cases_common import two_shards
+from cases_common import one_shard, two_shards
 from site_under_test import eventually
 from two_hosts import ADDRESSES, two_hosts
-
-ONE_SHARD = """
-plnet:
-    cpts:
-        by: list
-        list:
-            - shards:
-                - cpu: {cpu}
-    memory:
-        arena_mib: 4
-"""
-
-
-def one_shard(site):
-    return site.write("one.yaml", ONE_SHARD.format(cpu=sorted(os.sched_getaffinity(0))[-1]))
 
 
 def works(node, *words):

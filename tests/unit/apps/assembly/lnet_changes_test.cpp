@@ -9,6 +9,7 @@
 #include "apps/assembly/lnet_networks.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/host/local_addresses.hpp"
+#include "tests/unit/apps/assembly/small_node.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -21,34 +22,8 @@ lnet::Nid nid(const char* text) {
 
 // A node that nobody turns: steps are called with it.
 struct Still {
-  Still() {
-    lnet::NodeSetup setup;
-    setup.shard_limits = {.peer_ports = 16,
-                          .extra_links = 4,
-                          .messages = 8,
-                          .receives = 8,
-                          .descriptors = 64,
-                          .match_entries = 64};
-    setup.coordinator.peers = {.peers = 8,
-                               .peer_nis = 16,
-                               .peers_over_2 = 2,
-                               .peers_over_8 = 2,
-                               .peers_over_40 = 2,
-                               .kept_for_own = 0};
-    setup.coordinator.exchanges = 4;
-    bytes.resize(lnet::Coordinator::memory_bytes(setup.coordinator));
-    EXPECT_TRUE(arenas.add({.base = bytes.data(), .size = bytes.size()}));
-    setup.arenas = &arenas;
-    setup.control_memory = {.at = {.arena = 0, .offset = 0}, .bytes = bytes};
-    setup.doorbells = bells;
-    node = std::make_unique<lnet::Node>(setup);
-  }
-
-  std::vector<std::byte> bytes;
-  ArenaTable arenas;
-  SilentDoorbell bell;
-  std::array<Doorbell*, 1> bells{&bell};
-  std::unique_ptr<lnet::Node> node;
+  SmallNode small{1, 8};
+  std::unique_ptr<lnet::Node> node = std::make_unique<lnet::Node>(small.setup);
 };
 
 const ManualClock kStandsStill;
