@@ -2,35 +2,29 @@
 """Configurations that several cases share."""
 import os
 
-ONE_SHARD = """
+PLAN = """
 plnet:
     cpts:
         by: list
-        list:
-            - shards:
-                - cpu: {a}
+        list:{cpts}
     memory:
         arena_mib: 4
 """
-TWO_SHARDS = """
-plnet:
-    cpts:
-        by: list
-        list:
+CPT = """
             - shards:
-                - cpu: {a}
-            - shards:
-                - cpu: {b}
-    memory:
-        arena_mib: 4
-"""
+                - cpu: {cpu}"""
+
+
+def plan_on(cpus):
+    """A CPT of one shard on each of them."""
+    return PLAN.format(cpts="".join(CPT.format(cpu=cpu) for cpu in cpus))
 
 
 def one_shard(site):
-    return site.write("one.yaml", ONE_SHARD.format(a=sorted(os.sched_getaffinity(0))[0]))
+    return site.write("one.yaml", plan_on(sorted(os.sched_getaffinity(0))[:1]))
 
 
 def two_shards(site, extra=""):
     """Two CPTs of one shard each, on the first and the last CPU that we may use (perhaps the same)."""
     cpus = sorted(os.sched_getaffinity(0))
-    return site.write("two.yaml", TWO_SHARDS.format(a=cpus[0], b=cpus[-1]) + extra)
+    return site.write("two.yaml", plan_on([cpus[0], cpus[-1]]) + extra)
