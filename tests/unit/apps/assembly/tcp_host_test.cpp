@@ -34,13 +34,17 @@ TcpOptions options_of_test() {
   return options;
 }
 
+// Loopback answers within the system call that asks; this is for a machine that is very busy.
+constexpr unsigned kTurnsMax = 2'000'000;
+
 class Side {
+  ManualClock& clock_;
   SmallNode small_;  // before those that use its memory
   const std::uint64_t incarnation_;
 
  public:
-  Side(unsigned shards, const Clock& clock, std::uint64_t incarnation)
-      : small_(shards, 32), incarnation_(incarnation) {
+  Side(unsigned shards, ManualClock& clock, std::uint64_t incarnation)
+      : clock_(clock), small_(shards, 32), incarnation_(incarnation) {
     for (unsigned i = 0; i < shards; ++i)
       places.push_back(std::make_unique<LnetShard>(i));
     small_.setup.interface_cookie = incarnation;
@@ -59,7 +63,23 @@ class Side {
         lnet::NetType::kTcp,
         {.arenas = &small_.arenas, .messages = 32, .peers = 16, .clock = &clock, .tcp = tcp.get()});
   }
+  // What is under way ends first, as when LNet is taken down.
   ~Side() {
+    std::vector<Nid> nids;
+    for (const lnet::Ni* const ni : node->coordinator().local().nis)
+      nids.push_back(ni->nid);
+    for (const Nid& nid : nids)
+      remove(nid);
+    node->coordinator().shut_down();
+    const auto quiet = [this] {
+      return node->releasing_nis() == 0 && node->coordinator().quiet() && node->idle() &&
+             open_streams() == 0;
+    };
+    for (unsigned turns = 0; !quiet() && turns < kTurnsMax; ++turns) {
+      clock_.advance(std::chrono::microseconds(10));
+      turn(clock_.now());
+    }
+    EXPECT_TRUE(quiet());
     for (const auto& place : places)
       place->set_node_owner(nullptr);
     node.reset();
@@ -111,9 +131,6 @@ struct Ping final : lnet::PingRequest {
   void done(Result<void> outcome, const lnet::PingView* /*buffer*/) override { result = outcome; }
   std::optional<Result<void>> result;
 };
-
-// Loopback answers within the system call that asks; this is for a machine that is very busy.
-constexpr unsigned kTurnsMax = 2'000'000;
 
 class TcpNodes : public ::testing::TestWithParam<unsigned> {
  protected:
