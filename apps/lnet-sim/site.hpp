@@ -40,9 +40,11 @@ class Site final : drivers::EventSink {
   // checks. The first violation ends it.
   [[nodiscard]] SiteReport run();
 
-  // The same in steps, for benchmarks.
+  // The same in steps, for benchmarks and tests.
   void start();
   void run_for(Duration span);
+  // No more traffic, no more faults: waits until all is over and home, and checks that it is.
+  void quiesce();
   [[nodiscard]] World& world() { return *world_; }
   [[nodiscard]] SiteReport report() const;
 
@@ -56,7 +58,6 @@ class Site final : drivers::EventSink {
   void look();
   [[nodiscard]] bool run_until(const std::function<bool()>& done, Duration limit);
   void heal();
-  void quiesce();
   void check_balance();
 
   const SiteConfig config_;

@@ -42,6 +42,8 @@ struct Benchmark {
   std::string unit = "ns";       // of value and floor
   Timing timing = Timing::kCpu;  // of both bodies
   double round_seconds = 0.01;   // about how long a round of one body lasts; setup is not counted
+  // One iteration says it all: the figure is no time, and another would see what this one left.
+  bool once = false;
   std::optional<Bar> bar{};
   // The figure is the time per iteration in ns, or state.counters["value"] if the body sets it
   // (then give the unit). Other counters become fields of the line, as medians. A body that cannot

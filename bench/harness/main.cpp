@@ -76,13 +76,17 @@ class Side {
 
   // The first round finds out how many iterations fill one, and is not counted.
   [[nodiscard]] bool calibrate() {
+    if (benchmark_.once) {
+      iterations_ = 1;
+      return true;
+    }
     const bool ran = run(0);
     return ran && iterations_ > 0;
   }
   [[nodiscard]] bool round() {
     const auto before = involuntary_switches();
     if (!run(iterations_)) return false;
-    last_.disturbed = involuntary_switches() != before;
+    last_.disturbed = !benchmark_.once && involuntary_switches() != before;
     return true;
   }
 
@@ -181,7 +185,8 @@ bool measure(const Benchmark& benchmark, unsigned rounds, const Json& fixed) {
   const bool has_floor = static_cast<bool>(benchmark.floor);
   unsigned disturbed = 0;
   const CpuTicks before = cpu_ticks();
-  if (!run_rounds(rounds, value, has_floor ? &floor : nullptr, disturbed)) return false;
+  if (!run_rounds(benchmark.once ? 1 : rounds, value, has_floor ? &floor : nullptr, disturbed))
+    return false;
   const CpuTicks after = cpu_ticks();
 
   const auto values = figures(value);

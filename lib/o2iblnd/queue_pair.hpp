@@ -58,6 +58,7 @@ struct WorkCompletion {
 struct Ipv4Endpoint {
   std::uint32_t address = 0;  // host order
   std::uint16_t port = 0;
+  friend bool operator==(const Ipv4Endpoint&, const Ipv4Endpoint&) = default;
 };
 
 struct QueuePairSize {

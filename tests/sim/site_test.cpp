@@ -21,11 +21,18 @@ constexpr std::uint64_t kSeeds = 200;
 #endif
 constexpr std::uint64_t kParts = 4;
 
-class Seeds : public testing::TestWithParam<std::uint64_t> {};
+class Seeds : public testing::TestWithParam<std::uint64_t> {
+ protected:
+  static void TearDownTestSuite() {
+    if (parts_run < kParts) return;  // a filter
+    EXPECT_GT(wire_faults, kSeeds) << "many sites have a bad wire";
+  }
+  static inline std::uint64_t parts_run = 0;
+  static inline std::uint64_t wire_faults = 0;
+};
 
 TEST_P(Seeds, HoldWhatMustAlwaysHold) {
   std::uint64_t operations = 0;
-  std::uint64_t wire_faults = 0;
   for (std::uint64_t seed = GetParam(); seed <= kSeeds; seed += kParts) {
     const SiteReport report = run_site(site_of_seed(seed));
     ASSERT_EQ(report.violation, "") << "replay: lnet-sim run --seed " << seed;
@@ -33,7 +40,7 @@ TEST_P(Seeds, HoldWhatMustAlwaysHold) {
     wire_faults += report.wire_faults;
   }
   EXPECT_GT(operations, kSeeds / kParts * 40);
-  EXPECT_GT(wire_faults, 0U) << "some of the sites have a bad wire";
+  ++parts_run;
 }
 
 INSTANTIATE_TEST_SUITE_P(Site, Seeds, testing::Range<std::uint64_t>(1, kParts + 1));

@@ -38,7 +38,8 @@ SimStreamDriver::SimStreamDriver(SimStreamFabric& fabric, HostId host,
     : fabric_(fabric), events_(events), doorbell_(doorbell), host_(host) {}
 
 SimStreamDriver::~SimStreamDriver() {
-  fabric_.remove_listeners(*this);
+  for (const socklnd::SocketAddress& local : listening_)
+    fabric_.stop_listening(*this, local);
   for (Stream& stream : streams_) {
     if (stream.in_use && !stream.closing) fabric_.abandon(stream.end);
     stream.remainder.clear(fabric_.network().pool());
@@ -98,11 +99,14 @@ Result<SimStreamDriver::StreamId> SimStreamDriver::connect(const socklnd::Connec
 
 Result<void> SimStreamDriver::listen(const socklnd::SocketAddress& local, unsigned backlog,
                                      const socklnd::StreamOptions& accepted) {
-  return fabric_.listen(*this, host_, local, backlog, accepted);
+  const auto done = fabric_.listen(*this, host_, local, backlog, accepted);
+  if (done) listening_.push_back(local);
+  return done;
 }
 
 void SimStreamDriver::stop_listening(const socklnd::SocketAddress& local) {
   fabric_.stop_listening(*this, local);
+  std::erase(listening_, local);
 }
 
 void SimStreamDriver::close(StreamId id, Errc cause) {

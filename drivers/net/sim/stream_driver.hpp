@@ -139,6 +139,7 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   std::size_t ready_count_ = 0;
   std::uint32_t first_free_ = kNone;
   HostId host_;
+  std::vector<socklnd::SocketAddress> listening_;
   Counters<SimStreamCounters> counters_;
 };
 

@@ -43,9 +43,8 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
                                     const socklnd::SocketAddress& local, unsigned backlog,
                                     const socklnd::StreamOptions& accepted);
   void stop_listening(SimStreamDriver& driver, const socklnd::SocketAddress& local);
-  // The driver goes away. Its streams are abandoned one by one: reset if the host lives on, silence
+  // The driver goes away: its streams are abandoned one by one. Reset if the host lives on, silence
   // if it has vanished.
-  void remove_listeners(const SimStreamDriver& driver);
   void abandon(StreamEndId id);
 
   [[nodiscard]] StreamConnection* find(StreamEndId id);

@@ -323,14 +323,6 @@ void SimStreamFabric::accepted(const SocketAddress& local, const SimStreamDriver
   }
 }
 
-void SimStreamFabric::remove_listeners(const SimStreamDriver& driver) {
-  for (auto entry = listeners_.begin(); entry != listeners_.end();) {
-    std::erase_if(entry->second,
-                  [&driver](const Listener& listener) { return listener.driver == &driver; });
-    entry = entry->second.empty() ? listeners_.erase(entry) : std::next(entry);
-  }
-}
-
 void SimStreamFabric::abandon(StreamEndId id) {
   if (find(id) == nullptr) return;
   const StreamEnd& end = connections_[id.connection].ends[id.end];

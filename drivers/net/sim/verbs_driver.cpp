@@ -31,7 +31,8 @@ SimVerbsDriver::SimVerbsDriver(SimVerbsFabric& fabric, HostId host, const ArenaT
     : fabric_(fabric), doorbell_(doorbell), events_(events), arenas_(arenas), host_(host) {}
 
 SimVerbsDriver::~SimVerbsDriver() {
-  fabric_.remove_listeners(*this);
+  for (const Ipv4Endpoint& local : listening_)
+    fabric_.stop_listening(*this, local);
   for (const Slot& slot : slots_) {
     if (slot.pair != nullptr) fabric_.abandon(*slot.pair);
   }
@@ -129,11 +130,14 @@ Result<SimVerbsDriver::QueuePairId> SimVerbsDriver::connect(const Ipv4Endpoint& 
 }
 
 Result<void> SimVerbsDriver::listen(const Ipv4Endpoint& local) {
-  return fabric_.listen(*this, local);
+  const auto done = fabric_.listen(*this, local);
+  if (done) listening_.push_back(local);
+  return done;
 }
 
 void SimVerbsDriver::stop_listening(const Ipv4Endpoint& local) {
   fabric_.stop_listening(*this, local);
+  std::erase(listening_, local);
 }
 
 Result<void> SimVerbsDriver::prepare(QueuePairId request, const QueuePairSize& size) {

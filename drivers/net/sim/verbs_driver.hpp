@@ -152,6 +152,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
   const ArenaTable& arenas_;
   std::vector<Slot> slots_;
   HostId host_;
+  std::vector<o2iblnd::Ipv4Endpoint> listening_;
   PooledRing<Words> words_;  // of those notes that have some, in their order
   std::vector<std::uint32_t> free_;
   o2iblnd::DeviceLimits limits_{

@@ -74,10 +74,6 @@ void SimVerbsFabric::destroy(QueuePair& pair) {
   --live_;
 }
 
-void SimVerbsFabric::remove_listeners(const SimVerbsDriver& driver) {
-  std::erase_if(listeners_, [&driver](const auto& entry) { return entry.second == &driver; });
-}
-
 void SimVerbsFabric::abandon(QueuePair& pair) {
   if (pair.state != State::kError) tell_peer(pair, Kind::kDisconnect);
   destroy(pair);

@@ -82,8 +82,7 @@ class SimVerbsFabric final : private EventSink {
   // What follows is for SimVerbsDriver.
   [[nodiscard]] QueuePair& create(SimVerbsDriver& driver, HostId host);
   void destroy(QueuePair& pair);
-  // The driver goes away: nobody listens for it any more. Its queue pairs are abandoned one by one.
-  void remove_listeners(const SimVerbsDriver& driver);
+  // The driver goes away: its queue pairs are abandoned one by one.
   void abandon(QueuePair& pair);
   [[nodiscard]] Result<void> listen(SimVerbsDriver& driver, const o2iblnd::Ipv4Endpoint& local);
   void stop_listening(const SimVerbsDriver& driver, const o2iblnd::Ipv4Endpoint& local);

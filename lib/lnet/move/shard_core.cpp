@@ -29,14 +29,14 @@ ShardCore::ShardCore(NodeShared& node, ShardId number, std::uint16_t cpt_number,
       receives(node.limits.receives),
       peers(node.peer_nis, node.limits.peer_ports, node.limits.extra_links),
       timers(start, kTimerTick),
+      sequences(
+          {.peer_nets = node.peer_nis, .peer_nis = node.peer_nis, .routes = node.limits.routes}),
       match({.shard = number,
              .interface_cookie = node.interface_cookie,
              .own_pid = node.pid,
              .descriptors = node.limits.descriptors,
              .entries = node.limits.match_entries},
-            *node.portals, timers, identity, hooks),
-      sequences(
-          {.peer_nets = node.peer_nis, .peer_nis = node.peer_nis, .routes = node.limits.routes}) {}
+            *node.portals, timers, identity, hooks) {}
 
 void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
   parcel.step = step;

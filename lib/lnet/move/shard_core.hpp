@@ -72,29 +72,30 @@ struct ShardCore {
   NodeShared& shared;
   const ShardId id;
   const std::uint16_t cpt;
+  // Something waits that has a deadline, or whose connection may go.
+  bool sweep_wanted = false;
   Instant now;
 
   Pool<Message> messages;
   Pool<Receive> receives;
   PeerPorts peers;
   TimerWheel timers;
-  MatchTable match;
   PathSequences sequences;
-  Counters<LnetStatistics> statistics;
-  Counters<LnetCauses> causes;
-  FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   std::array<NiPort*, kNisMax + 1> ports{};  // by number of the NI; null: not on this shard
   // Messages of this shard that were given a path through the NI and have not ended.
   std::array<std::uint32_t, kNisMax + 1> ni_users{};
-  PeerLink loopback{.nid = kLoopbackNid, .core_index = kNoLink};
 
+  // These three begin cache lines of their own.
+  MatchTable match;
+  Counters<LnetStatistics> statistics;
+  Counters<LnetCauses> causes;
+
+  FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   // What this shard sends to itself: done by its next step.
   IntrusiveList<Parcel> inbox;
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;
-
-  // Something waits that has a deadline, or whose connection may go.
-  bool sweep_wanted = false;
+  PeerLink loopback{.nid = kLoopbackNid, .core_index = kNoLink};
 
   static constexpr std::uint32_t kNoLink = 0xffffffff;
   static constexpr Nid kLoopbackNid = Nid::of(NetType::kLoopback, 0, 0);
