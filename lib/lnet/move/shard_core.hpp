@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "lib/base/arena.hpp"
@@ -62,7 +63,7 @@ struct NodeShared {
   struct alignas(kNoSharing) Notice {
     std::atomic<bool> set{false};
   };
-  std::array<Notice, kShardsMax> lazy_attached;
+  std::unique_ptr<Notice[]> lazy_attached;
 };
 
 struct ShardCore {

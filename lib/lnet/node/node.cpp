@@ -116,6 +116,7 @@ Node::Node(const NodeSetup& setup)
     qsbr_.online(readers_.back());
   }
   shared_.shards = count;
+  shared_.lazy_attached = std::make_unique<NodeShared::Notice[]>(count);
   shared_.limits = setup.shard_limits;
   shared_.peer_nis = setup.coordinator.peers.peer_nis;
   shared_.interface_cookie = setup.interface_cookie;
