@@ -106,8 +106,13 @@ void Acceptor::on_hello(Stranger& stranger) {
     case Reader::kBadAddress: return refuse(stranger, Id::kRefusedAddresses);
     default: break;
   }
+  const Protocol protocol = stranger.hello.hello().protocol;
   // The kernel still talks V1 to whoever begins with it; nothing since 2.12 does.
-  if (stranger.hello.hello().protocol == Protocol::kV1) return answer_version(stranger);
+  if (protocol == Protocol::kV1) return answer_version(stranger);
+  // Before V4 there is no room for our NID. (The kernel would send a piece of it.)
+  if (stranger.arrival.local.is_large() && protocol != Protocol::kV4) {
+    return answer_version(stranger);
+  }
   introduce(stranger);
 }
 

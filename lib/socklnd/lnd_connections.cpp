@@ -83,27 +83,26 @@ void SockLnd::on_reply(Connection& connection) {
   give_up(connection, Id::kAttemptGarbage, Outcome::kFailed, Errc::kProtocol);
 }
 
-// lustre-release socklnd_cb.c: ksocknal_recv_hello(), the active part.
+// lustre-release socklnd_cb.c: ksocknal_recv_hello(), the active part; socklnd.c:
+// ksocknal_create_conn(). Also a refusal says who the peer is now, and in which version.
 void SockLnd::judge_reply(Connection& connection, const Hello& reply) {
   Peer& peer = *connection.peer;
   const auto fatal = [&](Id why) { give_up(connection, why, Outcome::kFailed, Errc::kProtocol); };
   if (reply.source != peer.id.nid || reply.source_pid != peer.id.pid) {
     return fatal(Id::kAttemptIdentity);
   }
-  if (reply.type == static_cast<std::int32_t>(ConnectionType::kNone)) {
-    if (reply.protocol == connection.protocol) {
-      return give_up(connection, Id::kAttemptRefused, Outcome::kLater, Errc::kBusy);
-    }
-    if (reply.protocol == Protocol::kV1) return fatal(Id::kAttemptVersion);
-    if (!peer.protocol) peer.protocol = reply.protocol;
-    return give_up(connection, Id::kAttemptVersion, Outcome::kAtOnce, Errc::kVersion);
-  }
-  if (inverted(reply.type) != connection.type || reply.protocol != connection.protocol) {
-    return fatal(Id::kAttemptType);
-  }
+  const bool refused = reply.type == static_cast<std::int32_t>(ConnectionType::kNone);
+  if (!refused && inverted(reply.type) != connection.type) return fatal(Id::kAttemptType);
+  if (reply.protocol == Protocol::kV1) return fatal(Id::kAttemptVersion);
+  const bool other_version = reply.protocol != connection.protocol;
   if (!accept_identity(peer, reply)) {
     return give_up(connection, Id::kAttemptStale, Outcome::kAtOnce, Errc::kStale);
   }
+  if (refused && other_version) {
+    return give_up(connection, Id::kAttemptVersion, Outcome::kAtOnce, Errc::kVersion);
+  }
+  if (refused) return give_up(connection, Id::kAttemptRefused, Outcome::kLater, Errc::kBusy);
+  connection.protocol = reply.protocol;
   counters_.add(Id::kOpenedByUs);
   peer.attempt = nullptr;
   peer.outcome = Outcome::kOpened;
@@ -211,7 +210,9 @@ void SockLnd::leave_open(Connection& connection) {
   if (peer.open_count() > 0) return;
   peer.satisfied = false;
   if (peer.attempt == nullptr || peer.attempt->state == State::kDialing) forget(peer);
-  if (peer.waiting.empty() && peer.attempt == nullptr) peer.initiated = false;
+  // An attempt that has just made them end is to be repeated, whether or not anything waits.
+  const bool again = peer.outcome == Outcome::kAtOnce;
+  if (peer.waiting.empty() && peer.attempt == nullptr && !again) peer.initiated = false;
 }
 
 void SockLnd::close_connection(Connection& connection, Id why, Errc cause, bool siblings) {

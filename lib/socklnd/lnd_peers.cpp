@@ -158,30 +158,28 @@ void SockLnd::close_all(Peer& peer) {
   });
 }
 
+// lustre-release socklnd_cb.c: ksocknal_connect().
 void SockLnd::settle_outcome(Peer& peer, Instant now) {
-  switch (std::exchange(peer.outcome, Outcome::kNone)) {
+  const Outcome outcome = std::exchange(peer.outcome, Outcome::kNone);
+  switch (outcome) {
     case Outcome::kNone: return;
     case Outcome::kOpened:
-      peer.refusals = peer.at_once = 0;
+      peer.refusals = 0;
       peer.interval = {};
       peer.retry_at = Instant::min();
       return;
-    case Outcome::kLater:
-      peer.retry_at = now + reconnect_least(config_.tunables);
-      if (++peer.refusals < Peer::kRefusalsMax) return;
-      peer.refusals = 0;
-      if (!peer.has_each(quota_)) return attempt_failed(peer, Errc::kRefused, now);
-      counters_.add(Id::kSatisfied);
-      peer.satisfied = true;
-      return;
-    case Outcome::kAtOnce:
-      if (++peer.at_once > Peer::kAtOnceMax) {
-        peer.at_once = 0;
-        attempt_failed(peer, Errc::kProtocol, now);
-      }
-      return;
+    case Outcome::kLater: peer.retry_at = now + reconnect_least(config_.tunables); break;
+    case Outcome::kAtOnce: break;
     case Outcome::kFailed: return attempt_failed(peer, peer.failure, now);
   }
+  if (++peer.refusals < Peer::kRefusalsMax) return;
+  peer.refusals = Peer::kRefusalsMax - 1;  // until one succeeds, each further one is the last
+  if (!peer.has_each(quota_)) {
+    const Errc cause = outcome == Outcome::kLater ? Errc::kRefused : Errc::kProtocol;
+    return attempt_failed(peer, cause, now);
+  }
+  counters_.add(Id::kSatisfied);
+  peer.satisfied = true;
 }
 
 void SockLnd::attempt_failed(Peer& peer, Errc cause, Instant now) {
@@ -215,7 +213,8 @@ void SockLnd::start_attempt(Peer& peer, ConnectionType type) {
   Connection* const connection = new_connection(peer, *stream, type);
   if (connection == nullptr) return fail(Errc::kNoMemory);
   connection->by_us = true;
-  const Protocol usual = config_.nid.is_large() ? Protocol::kV4 : Protocol::kV3;
+  const bool large = config_.nid.is_large() || peer.id.nid.is_large();
+  const Protocol usual = large ? Protocol::kV4 : Protocol::kV3;
   connection->protocol = peer.protocol.value_or(usual);
   peer.attempt = connection;
   look_at(*connection);

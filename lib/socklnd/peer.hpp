@@ -36,11 +36,9 @@ enum class Outcome : std::uint8_t {
 struct Peer : ListNode<> {
   Peer();
 
-  // A peer that refuses this often while it has a connection of each type wants no more
-  // (ksocknal_connect() of 2.17).
+  // A peer that refuses this often, for whatever reason, while it has a connection of each type
+  // wants no more; else it has failed (ksocknal_connect() of 2.17).
   static constexpr unsigned kRefusalsMax = 3;
-  // What should work at once may not go on for ever.
-  static constexpr unsigned kAtOnceMax = 4;
 
   SockLnd* lnd = nullptr;
   Peer* next_in_bucket = nullptr;
@@ -73,8 +71,7 @@ struct Peer : ListNode<> {
   Connection* attempt = nullptr;  // one at a time
   Outcome outcome = Outcome::kNone;
   Errc failure = Errc::kClosed;
-  unsigned refusals = 0;
-  unsigned at_once = 0;
+  unsigned refusals = 0;  // since one was accepted
   Duration interval{};
   Instant retry_at = Instant::min();
 

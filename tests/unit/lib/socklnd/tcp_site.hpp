@@ -33,9 +33,24 @@ inline SocketAddress address_of(unsigned node, std::uint16_t port = 988) {
   return {drivers::mapped_ipv4(drivers::kFirstAddress + node), port};
 }
 
+// 2001:db8::1 and so on.
+inline drivers::IpBytes ipv6_of(unsigned node) {
+  drivers::IpBytes ip{0x20, 0x01, 0x0d, 0xb8};
+  ip[15] = static_cast<std::uint8_t>(node + 1);
+  return ip;
+}
+
+inline lnet::Nid large_nid_of(unsigned node) {
+  lnet::Nid nid = lnet::Nid::of(lnet::NetType::kTcp, 0, 0);
+  nid.size = sizeof nid.address_be - 4;
+  std::ranges::copy(ipv6_of(node), nid.address_be.begin());
+  return nid;
+}
+
 struct NodeOptions {
   SockLndConfig lnd;  // NID, arenas and memory are filled in
   AcceptorConfig acceptor;
+  bool ipv6 = false;        // large NIDs, hence V4
   bool two_shards = false;  // the acceptor on one, the peers at home on the other
   unsigned backlog = 127;
   unsigned park_percent = 0;
@@ -50,7 +65,7 @@ class TcpNode final : public PeerHomes {
   TcpNode(drivers::SimCluster& cluster, drivers::SimStreamFabric& fabric, unsigned index,
           const NodeOptions& options, std::uint64_t seed)
       : bytes_(options.core_bytes),
-        nid_(nid_of(index)),
+        nid_(options.ipv6 ? large_nid_of(index) : nid_of(index)),
         local_{.incarnation = options.lnd.incarnation} {
     PLNET_CHECK(arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).has_value(), "room");
     SimShard& first = *cluster.shards[index];
@@ -64,7 +79,7 @@ class TcpNode final : public PeerHomes {
     Side& home_side = options.two_shards ? *home_side_ : *door_;
     acceptor_ = std::make_unique<Acceptor>(options.acceptor, door_->streams, *this);
     core_ = std::make_unique<mocks::FakeCore>(
-        mocks::FakeCoreConfig{.nid = nid_of(index),
+        mocks::FakeCoreConfig{.nid = nid_,
                               .arenas = &arenas_,
                               .memory = {0, 0},
                               .memory_bytes = options.core_bytes,
@@ -73,7 +88,7 @@ class TcpNode final : public PeerHomes {
                               .drop_percent = options.drop_percent,
                               .check_bytes = options.check_bytes});
     SockLndConfig config = options.lnd;
-    config.nid = nid_of(index);
+    config.nid = nid_;
     config.arenas = &arenas_;
     config.start = cluster.loop.now();
     lnd_ = std::make_unique<SockLnd>(config, *core_, home_side.streams);
@@ -81,9 +96,12 @@ class TcpNode final : public PeerHomes {
     door_->acceptor = acceptor_.get();
     home_side.core = core_.get();
     home_side.lnd = lnd_.get();
-    EXPECT_TRUE(door_->driver->listen(address_of(index), options.backlog, {}).has_value());
+    const SocketAddress address =
+        options.ipv6 ? SocketAddress{ipv6_of(index), 988} : address_of(index);
+    EXPECT_TRUE(door_->driver->listen(address, options.backlog, {}).has_value());
   }
 
+  [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
   [[nodiscard]] mocks::FakeCore& core() { return *core_; }
   [[nodiscard]] SockLnd& lnd() { return *lnd_; }
   [[nodiscard]] Acceptor& acceptor() { return *acceptor_; }
@@ -164,6 +182,8 @@ class TcpSite {
       : seed(the_seed),
         cluster(the_seed, shape, count),
         fabric(cluster.network, shape.stream, the_seed) {
+    for (unsigned i = 0; i < count && options.ipv6; ++i)
+      EXPECT_TRUE(cluster.network.add_address(cluster.shards[i]->host(), ipv6_of(i)).has_value());
     for (unsigned i = 0; i < count; ++i)
       nodes.push_back(std::make_unique<TcpNode>(cluster, fabric, i, options, seed));
   }
