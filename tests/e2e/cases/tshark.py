@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tshark's LNet dissector, which we have not written, makes of our traffic: what it makes of the kernel's."""
+import contextlib
+import pathlib
+import shutil
+import subprocess
+import xml.etree.ElementTree as xml
+
+from cases_common import one_shard
+from site_under_test import Skip, eventually
+from two_hosts import ADDRESSES, two_hosts
+
+EXCERPT = pathlib.Path(__file__).resolve().parents[2] / "data/captures/kernel-2.17-tcp-discovery.pcap"
+EXCERPT_ADDRESSES = {"10.99.0.11": "a", "10.99.0.12": "b"}
+OUR_ADDRESSES = {ADDRESSES[side][0]: side for side in ADDRESSES}
+NID_PARTS = ("lnet.nid.addr", "lnet.nid.type", "lnet.nid.net_interface")
+PING_MATCH_BITS = "0x8000000000000000"
+# Differ between any two nodes.
+COOKIES = ("lnet.msg_dst_interface_cookie", "lnet.msg_dst_object_cookie")
+
+
+def needs_tshark():
+    if shutil.which("tshark") is None:
+        raise Skip("tshark is not installed (scripts/install_packages.sh check)")
+
+
+def tshark(*words):
+    done = subprocess.run(["tshark", *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, f"tshark {' '.join(words)}: {done.stderr}"
+    return done.stdout
+
+
+@contextlib.contextmanager
+def capture(hosts, side, path):
+    """Of all TCP of LNet on a host's wire."""
+    path.touch()
+    path.chmod(0o666)  # dumpcap gives up root where it can
+    log = path.with_suffix(".log")
+    with open(log, "wb") as out:
+        process = subprocess.Popen(["ip", "netns", "exec", hosts.names[side], "dumpcap", "-i", "eth0", "-f", "tcp port 988",
+                                    "-P", "-w", str(path)], stdout=out, stderr=out)
+        try:
+            eventually("dumpcap captures", lambda: b"File:" in log.read_bytes() or process.poll() is not None)
+            assert process.poll() is None, log.read_text()
+            yield
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def fields_of(proto, addresses):
+    """Of one message: a list of names and values, NIDs by who they are."""
+    found = []
+    for field in proto.iter("field"):
+        name, value = field.get("name"), field.get("show")
+        if not name.startswith("lnet.") or name in COOKIES:
+            continue
+        found.append((name, addresses.get(value, value) if name in NID_PARTS else value))
+    return found
+
+
+def messages(path, addresses):
+    """Of all that is in a capture, by sender, in order."""
+    found = []
+    for packet in xml.fromstring(tshark("-r", str(path), "-T", "pdml", "-Y", "lnet")).iter("packet"):
+        source = next(field.get("show") for field in packet.iter("field") if field.get("name") == "ip.src")
+        for proto in packet.iter("proto"):
+            if proto.get("name") == "lnet":
+                found.append((addresses[source], fields_of(proto, addresses)))
+    return found
+
+
+def value(message, name):
+    return next((value for field, value in message if field == name), None)
+
+
+def expert_infos(path):
+    """What tshark complains of, but for TCP's own affairs."""
+    rows = [row.split(None, 3) for row in tshark("-r", str(path), "-q", "-z", "expert").splitlines() if row.startswith("  ")]
+    return {(row[1], row[2], row[3]): int(row[0]) for row in rows if len(row) == 4 and row[0].isdigit() and row[2] != "TCP"}
+
+
+def talk(hosts, site):
+    """As in the excerpt: a pings b, then discovers it; each pushes to the other."""
+    a, b = (hosts.node(side, "--config", one_shard(site), "--idle", "sleep") for side in "ab")
+    for node in (a, b):
+        assert node.lnetctl("net", "add", "--net", "tcp", "--if", "eth0").returncode == 0
+    nid = f"{ADDRESSES['b'][0]}@tcp"
+    assert a.json("ping", nid)["ping"][0]["primary nid"] == nid
+    assert a.json("discover", nid)["discover"][0]["Multi-Rail"] is True
+
+    def acknowledged():
+        counts = {node: node.json("stats", "show")["statistics"] for node in (a, b)}
+        return all(counts[node]["recv_count"] >= 3 for node in (a, b))
+
+    eventually("pushes are acknowledged", acknowledged)
+    assert a.stop() == 0 and b.stop() == 0
+
+
+def case_tshark_reads_our_messages_as_those_of_a_kernel(site):
+    needs_tshark()
+    path = site.path("ours.pcap")
+    with two_hosts(site) as hosts:
+        with capture(hosts, "b", path):
+            talk(hosts, site)
+    ours, kernels = messages(path, OUR_ADDRESSES), messages(EXCERPT, EXCERPT_ADDRESSES)
+    for side in "ab":
+        said = sorted(fields for who, fields in ours if who == side)
+        expected = sorted(fields for who, fields in kernels if who == side)
+        assert said == expected, f"{side} said\n{said}\na kernel\n{expected}"
+    assert expert_infos(path) == expert_infos(EXCERPT)
+    assert tshark("-r", str(path), "-Y", "_ws.malformed && !lnet.bad_buflen") == ""
+
+
+def case_tshark_sees_the_ping_and_discovery_that_there_were(site):
+    needs_tshark()
+    path = site.path("ours.pcap")
+    with two_hosts(site) as hosts:
+        with capture(hosts, "a", path):
+            talk(hosts, site)
+    said = [(who, value(m, "lnet.msg_type"), value(m, "lnet.payload_length"), value(m, "lnet.msg_dst_match_bits"),
+             value(m, "lnet.sink_length")) for who, m in messages(path, OUR_ADDRESSES)]
+    get, reply, put, ack = "2", "3", "1", "0"
+    for wanted in [("a", get, "0", PING_MATCH_BITS, "3960"), ("b", reply, "48", None, None),
+                   ("a", get, "0", PING_MATCH_BITS, "272"), ("a", put, "48", PING_MATCH_BITS, None),
+                   ("b", put, "48", PING_MATCH_BITS, None), ("a", ack, "0", PING_MATCH_BITS, None),
+                   ("b", ack, "0", PING_MATCH_BITS, None)]:
+        assert wanted in said, f"{wanted} not in {said}"
+    assert len(said) == 8, said
