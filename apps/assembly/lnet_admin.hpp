@@ -62,6 +62,10 @@ class LnetAdmin final : public lnet::LnetControl {
   void routing(lnet::Reply<lnet::RoutingReport> reply) override;
   void statistics(lnet::Reply<lnet::StatisticsReport> reply) override;
   void reset_statistics(lnet::Reply<void> done) override;
+  void connections(lnet::ConnectionQuery query,
+                   lnet::Reply<std::vector<lnet::ConnectionReport>> reply) override;
+  void connection_peers(lnet::ConnectionQuery query,
+                        lnet::Reply<std::vector<lnet::ConnectionPeerReport>> reply) override;
   void ping(lnet::PingOrder request, lnet::Reply<std::vector<lnet::PingReport>> reply) override;
   void discover(lnet::DiscoverOrder request,
                 lnet::Reply<std::vector<lnet::PingReport>> reply) override;

@@ -4,6 +4,7 @@
 
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_reports.hpp"
+#include "apps/assembly/tcp_reports.hpp"
 
 namespace plnet::apps {
 
@@ -39,6 +40,18 @@ void LnetAdmin::statistics(Reply<lnet::StatisticsReport> reply) {
 void LnetAdmin::reset_statistics(Reply<void> done) {
   if (auto up = check_up(); !up) return done(std::move(up));
   apps::reset_statistics(*desk_, *host_, std::move(done));
+}
+
+void LnetAdmin::connections(lnet::ConnectionQuery query,
+                            Reply<std::vector<lnet::ConnectionReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_connections(*desk_, *host_, query, std::move(reply));
+}
+
+void LnetAdmin::connection_peers(lnet::ConnectionQuery query,
+                                 Reply<std::vector<lnet::ConnectionPeerReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_connection_peers(*desk_, *host_, query, std::move(reply));
 }
 
 void LnetAdmin::ping(lnet::PingOrder request, Reply<std::vector<lnet::PingReport>> reply) {

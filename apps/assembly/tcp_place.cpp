@@ -41,6 +41,11 @@ void TcpPlace::strike(TcpLnd& lnd) {
   std::erase(lnds_, &lnd);
 }
 
+TcpLnd* TcpPlace::lnd(const lnet::Nid& nid) const {
+  const auto found = std::ranges::find(lnds_, nid, &TcpLnd::nid);
+  return found == lnds_.end() ? nullptr : *found;
+}
+
 void TcpPlace::bring(const Arrival& arrival) {
   const bool pushed = arrivals_.push(arrival);
   PLNET_CHECK(pushed, "who brings a connection has asked for room");
@@ -80,17 +85,17 @@ unsigned TcpPlace::take_arrivals() {
 // The peer hears of a refusal by the end of its connection, and tries again later.
 void TcpPlace::take(const Arrival& arrival) {
   counters_.add(Id::kArrived);
-  const auto lnd = std::ranges::find(lnds_, arrival.local, &TcpLnd::nid);
-  if (lnd == lnds_.end()) {
+  TcpLnd* const home = lnd(arrival.local);
+  if (home == nullptr) {
     counters_.add(Id::kHomeless);
     ::close(static_cast<int>(arrival.stream.descriptor));
     return;
   }
   using LndId = socklnd::SockLndCounters::Id;
-  const std::uint64_t lost = (*lnd)->count(LndId::kRefusedAdopt);
+  const std::uint64_t lost = home->count(LndId::kRefusedAdopt);
   const bool room = open_streams() < streams_max_;
-  if (room) (*lnd)->take(arrival);
-  if (room && (*lnd)->count(LndId::kRefusedAdopt) == lost) return;
+  if (room) home->take(arrival);
+  if (room && home->count(LndId::kRefusedAdopt) == lost) return;
   counters_.add(Id::kNoRoom);
   ::close(static_cast<int>(arrival.stream.descriptor));
 }

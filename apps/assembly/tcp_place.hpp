@@ -66,6 +66,8 @@ class TcpPlace final : public Pollable {
   [[nodiscard]] drivers::TcpDevice& device() { return *device_; }
   void enroll(TcpLnd& lnd) { lnds_.push_back(&lnd); }
   void strike(TcpLnd& lnd);
+  // Null: no such NI here.
+  [[nodiscard]] TcpLnd* lnd(const lnet::Nid& nid) const;
   // Somebody listens on this device, or no longer.
   void set_listening(bool listening) { listening_ = listening; }
 

@@ -90,6 +90,11 @@ constexpr std::array kPingOptions{number("timeout", 't', "SECONDS", "for each NI
                                   text("source", 's', "NID", "from which NID of the node")};
 constexpr std::array kDiscoverOptions{flag("force", 'f', "also if what is known is fresh")};
 
+constexpr std::array kConnOptions{
+    text("net", 'n', "NET", "only on this network"),
+    text("nid", 'p', "NID", "only with the peer of this NID"),
+    OptionRow{"verbose", 'v', OptionKind::kLevel, "N", "all that is known of them"}};
+
 constexpr std::size_t kNidsMax = 128;
 
 std::string print_nothing(const Json&) {
@@ -165,6 +170,8 @@ constexpr std::array kRows{
     show("peer show", "peers and their NIs", kPeerShowOptions, "peer"),
     show("peer list", "primary NIDs of all peers", {}, "peer"),
     change("peer set", "change peer NIs", kPeerSetOptions, "set", "peer"),
+    show("conn show", "connections of TCP networks (lctl conn_list)", kConnOptions, "conn"),
+    show("conn peers", "peers of TCP networks (lctl peer_list)", kConnOptions, "conn"),
     manage("ping", "ask nodes for their NIs", kPingOptions),
     manage("discover", "discover the NIs of peers", kDiscoverOptions),
     show("stats show", "what LNet counted", {}, "statistics"),

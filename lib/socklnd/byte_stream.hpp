@@ -64,6 +64,23 @@ struct StreamFacts {
   std::uint32_t napi_id = 0;
 };
 
+// All that can be told of a live stream, for people. Zero where the driver does not know.
+struct StreamDetails {
+  StreamAddresses addresses;
+  std::uint64_t unsent_bytes = 0;  // as in StreamFacts
+  std::uint64_t unacknowledged_bytes = 0;
+  std::uint64_t unread_bytes = 0;  // in our socket buffer
+  std::uint32_t send_buffer_bytes = 0;
+  std::uint32_t receive_buffer_bytes = 0;
+  bool nagle = false;  // small segments wait for more
+  std::uint64_t retransmits = 0;
+  std::uint32_t round_trip_usec = 0;
+  std::uint32_t round_trip_variance_usec = 0;
+  std::uint32_t congestion_window = 0;  // segments
+  std::uint32_t segment_bytes = 0;      // the largest that we send
+  std::uint32_t napi_id = 0;
+};
+
 // A stream between two shards: taken off one driver, to be put on another of the same kind.
 struct DetachedStream {
   std::intptr_t descriptor = -1;
@@ -132,6 +149,8 @@ class StreamDriver {
   [[nodiscard]] virtual Result<StreamId> adopt(const DetachedStream& stream,
                                                const StreamOptions& options) = 0;
   [[nodiscard]] virtual StreamFacts facts(StreamId stream) const = 0;
+  // Cold: some ten system calls. Nothing is known of streams that have closed.
+  [[nodiscard]] virtual StreamDetails details(StreamId /*stream*/) const { return {}; }
   [[nodiscard]] virtual CounterView counters() const = 0;
 };
 

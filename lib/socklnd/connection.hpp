@@ -80,10 +80,13 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   std::array<std::uint64_t, kEndsRemembered> ends{};
   std::uint64_t messages_sent = 0;
   Instant tx_progress{};
+  Instant since{};  // it is open; as soon as somebody knows the time
 
   Framing framing;
   Rx rx = Rx::kNone;
   std::uint32_t generation = 0;  // of the message
+  std::uint64_t read = 0;        // bytes, ever
+  std::uint64_t messages_received = 0;
   lnet::RxDecision decision;
   Instant rx_progress{};
 

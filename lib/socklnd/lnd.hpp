@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "lib/base/arena.hpp"
@@ -17,6 +18,7 @@
 #include "lib/base/timer_wheel.hpp"
 #include "lib/lnet/lnd.hpp"
 #include "lib/socklnd/connection.hpp"
+#include "lib/socklnd/facts.hpp"
 #include "lib/socklnd/lnd_counters.hpp"
 #include "lib/socklnd/peer.hpp"
 #include "lib/socklnd/peer_homes.hpp"
@@ -71,6 +73,12 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   [[nodiscard]] std::uint64_t count(SockLndCounters::Id id) const { return counters_.get(id); }
   // For reports and tests; nullptr if unknown.
   [[nodiscard]] const Peer* peer(const lnet::ProcessId& id) const { return peers_by_id_.find(id); }
+  // For reports, slot by slot, so that a long list can be told in pieces; nothing of an empty slot.
+  [[nodiscard]] std::uint32_t connection_slots() const;
+  [[nodiscard]] std::optional<ConnectionFacts> connection_facts(std::uint32_t slot,
+                                                                Instant now) const;
+  [[nodiscard]] std::uint32_t peer_slots() const;
+  [[nodiscard]] std::optional<PeerFacts> peer_facts(std::uint32_t slot, Instant now);
 
  private:
   friend struct Peer;  // its timer

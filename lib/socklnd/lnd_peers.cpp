@@ -233,6 +233,9 @@ void SockLnd::tell(Peer& peer, Instant now) {
   if (!std::exchange(peer.notice_alive, false)) return;
   const bool restarted = std::exchange(peer.restarted, false);
   peer.heard = now;
+  peer.connections.for_each([now](Connection& connection) {
+    if (connection.was_open && connection.since == Instant{}) connection.since = now;
+  });
   if (peer.was_alive && !restarted) return;
   peer.was_alive = true;
   core_.on_peer(peer.id.nid, restarted ? PeerNotice::kAliveAfterRestart : PeerNotice::kAlive, now);

@@ -32,7 +32,9 @@ std::size_t SockLnd::on_bytes(std::uint32_t slot, std::size_t direct,
   }
   if (connection.state != State::kOpen) return staged.size();
   connection.framing.took(direct, *config_.arenas);
-  return used + receive(connection, staged.subspan(used));
+  used += receive(connection, staged.subspan(used));
+  connection.read += direct + used;
+  return used;
 }
 
 // Returns how many of the bytes were used: all, unless reading is paused.
@@ -71,6 +73,7 @@ void SockLnd::on_header(Connection& connection) {
   ++connection.generation;
   ++receiving_;
   counters_.add(Id::kReceived);
+  ++connection.messages_received;
   connection.decision = core_.on_header(
       {.header = header, .from = peer.id.nid, .link = peer.link, .rx = handle_of(connection)});
   keep_link(peer, connection.decision.link);

@@ -136,6 +136,16 @@ class FakeLnetControl final : public LnetControl {
     answer(std::move(done));
   }
 
+  void connections(ConnectionQuery query, Reply<std::vector<ConnectionReport>> reply) override {
+    connection_query = query;
+    reply(std::vector<ConnectionReport>(connected));
+  }
+  void connection_peers(ConnectionQuery query,
+                        Reply<std::vector<ConnectionPeerReport>> reply) override {
+    connection_query = query;
+    reply(std::vector<ConnectionPeerReport>(connected_peers));
+  }
+
   // Addresses that end with an odd number answer.
   void ping(PingOrder request, Reply<std::vector<PingReport>> reply) override {
     ping_request = request;
@@ -166,6 +176,9 @@ class FakeLnetControl final : public LnetControl {
   PingOrder ping_request;
   DiscoverOrder discover_request;
   StatisticsReport counted;
+  ConnectionQuery connection_query;
+  std::vector<ConnectionReport> connected;
+  std::vector<ConnectionPeerReport> connected_peers;
   std::vector<std::move_only_function<void()>> held;
 
  private:

@@ -50,6 +50,9 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
   [[nodiscard]] Result<StreamId> adopt(const socklnd::DetachedStream& stream,
                                        const socklnd::StreamOptions& options) override;
   [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
+  [[nodiscard]] socklnd::StreamDetails details(StreamId stream) const override {
+    return lower_->details(stream);
+  }
   [[nodiscard]] CounterView counters() const override { return judge_.counters(); }
 
   // StreamEvents: called by the real driver.

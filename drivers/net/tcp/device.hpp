@@ -77,6 +77,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   [[nodiscard]] Result<StreamId> adopt(const socklnd::DetachedStream& stream,
                                        const socklnd::StreamOptions& options) override;
   [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
+  [[nodiscard]] socklnd::StreamDetails details(StreamId stream) const override;
   [[nodiscard]] CounterView counters() const override { return stats_.view(); }
 
   unsigned poll(Instant now) override;

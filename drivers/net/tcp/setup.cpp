@@ -126,6 +126,12 @@ StreamFacts TcpDevice::facts(StreamId id) const {
   return facts_of(connection->socket.get());
 }
 
+socklnd::StreamDetails TcpDevice::details(StreamId id) const {
+  const TcpConnection* const connection = connections_.find(id);
+  if (connection == nullptr || connection->closing) return {};
+  return details_of(connection->socket.get());
+}
+
 // The descriptor is the connection's from then on, if it succeeds.
 Result<TcpConnection*> TcpDevice::add(int descriptor) {
   if (connections_.full()) return std::unexpected(Errc::kNoMemory);

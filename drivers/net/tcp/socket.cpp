@@ -19,6 +19,7 @@ namespace plnet::drivers {
 
 using socklnd::SocketAddress;
 using socklnd::StreamAddresses;
+using socklnd::StreamDetails;
 using socklnd::StreamFacts;
 using socklnd::StreamOptions;
 
@@ -31,6 +32,22 @@ std::uint64_t queue_of(int descriptor, unsigned long which) {
   int bytes = 0;
   return ::ioctl(descriptor, which, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes)
                                                               : 0;
+}
+
+std::uint32_t option_of(int descriptor, int level, int name) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return ::getsockopt(descriptor, level, name, &value, &size) == 0 && value > 0
+             ? static_cast<std::uint32_t>(value)
+             : 0;
+}
+
+// What a system does not know yet stays 0.
+tcp_info tcp_info_of(int descriptor) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  (void)::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size);
+  return info;
 }
 
 }  // namespace
@@ -176,19 +193,30 @@ std::uint64_t unacknowledged_of(int descriptor) {
 }
 
 StreamFacts facts_of(int descriptor) {
-  StreamFacts facts{.unsent_bytes = queue_of(descriptor, SIOCOUTQNSD),
-                    .unacknowledged_bytes = unacknowledged_of(descriptor)};
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) {
-    facts.retransmits = info.tcpi_total_retrans;
-    facts.round_trip_usec = info.tcpi_rtt;
-  }
-  unsigned napi = 0;
-  size = sizeof napi;
-  if (::getsockopt(descriptor, SOL_SOCKET, SO_INCOMING_NAPI_ID, &napi, &size) == 0)
-    facts.napi_id = napi;
-  return facts;
+  const tcp_info info = tcp_info_of(descriptor);
+  return {.unsent_bytes = queue_of(descriptor, SIOCOUTQNSD),
+          .unacknowledged_bytes = unacknowledged_of(descriptor),
+          .retransmits = info.tcpi_total_retrans,
+          .round_trip_usec = info.tcpi_rtt,
+          .napi_id = option_of(descriptor, SOL_SOCKET, SO_INCOMING_NAPI_ID)};
+}
+
+StreamDetails details_of(int descriptor) {
+  const StreamFacts facts = facts_of(descriptor);
+  const tcp_info info = tcp_info_of(descriptor);
+  return {.addresses = addresses_of(descriptor).value_or(StreamAddresses{}),
+          .unsent_bytes = facts.unsent_bytes,
+          .unacknowledged_bytes = facts.unacknowledged_bytes,
+          .unread_bytes = queue_of(descriptor, SIOCINQ),
+          .send_buffer_bytes = option_of(descriptor, SOL_SOCKET, SO_SNDBUF),
+          .receive_buffer_bytes = option_of(descriptor, SOL_SOCKET, SO_RCVBUF),
+          .nagle = option_of(descriptor, IPPROTO_TCP, TCP_NODELAY) == 0,
+          .retransmits = facts.retransmits,
+          .round_trip_usec = facts.round_trip_usec,
+          .round_trip_variance_usec = info.tcpi_rttvar,
+          .congestion_window = info.tcpi_snd_cwnd,
+          .segment_bytes = info.tcpi_snd_mss,
+          .napi_id = facts.napi_id};
 }
 
 }  // namespace plnet::drivers

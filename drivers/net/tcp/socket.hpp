@@ -64,5 +64,6 @@ struct SystemAddress {
 // Written, but not acknowledged by the peer's TCP. Still right after a reset.
 [[nodiscard]] std::uint64_t unacknowledged_of(int descriptor);
 [[nodiscard]] socklnd::StreamFacts facts_of(int descriptor);
+[[nodiscard]] socklnd::StreamDetails details_of(int descriptor);
 
 }  // namespace plnet::drivers

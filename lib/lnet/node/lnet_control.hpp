@@ -14,6 +14,7 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
+#include "lib/lnet/node/connection_report.hpp"
 #include "lib/lnet/node/node_config.hpp"
 #include "lib/lnet/node/node_report.hpp"
 
@@ -110,6 +111,10 @@ class LnetControl {
   virtual void routing(Reply<RoutingReport> reply) = 0;
   virtual void statistics(Reply<StatisticsReport> reply) = 0;
   virtual void reset_statistics(Reply<void> done) = 0;
+  // Of the network drivers that have connections.
+  virtual void connections(ConnectionQuery query, Reply<std::vector<ConnectionReport>> reply) = 0;
+  virtual void connection_peers(ConnectionQuery query,
+                                Reply<std::vector<ConnectionPeerReport>> reply) = 0;
 
   // One report for each NID, in order; fails as a whole only if LNet is down. Bounded in time by
   // the timeout of the request.

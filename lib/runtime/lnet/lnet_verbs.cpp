@@ -10,6 +10,7 @@ void add_lnet_verbs(VerbTable& verbs, lnet::LnetControl& control) {
   add_peer_verbs(verbs, control);
   add_route_verbs(verbs, control);
   add_manage_verbs(verbs, control);
+  add_connection_verbs(verbs, control);
 }
 
 }  // namespace plnet::runtime

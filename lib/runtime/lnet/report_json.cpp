@@ -137,13 +137,12 @@ Json remote_to_json(const lnet::RemoteNode& node) {
   return item;
 }
 
-// Nothing to list is no document, as lnetctl has it.
+}  // namespace
+
 Json document_of(std::string_view key, Json list) {
   if (list.empty()) return {};
   return {{std::string(key), std::move(list)}};
 }
-
-}  // namespace
 
 Json nets_to_json(std::span<const lnet::NetReport> nets, int level) {
   Json list = Json::array();

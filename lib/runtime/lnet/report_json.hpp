@@ -16,6 +16,9 @@ namespace plnet::runtime {
 
 using Json = nlohmann::ordered_json;
 
+// Nothing to list is no document, as lnetctl has it: null.
+[[nodiscard]] Json document_of(std::string_view key, Json list);
+
 // Each is a whole document: {"net": [...]}. Levels beyond those that exist mean the highest.
 [[nodiscard]] Json nets_to_json(std::span<const lnet::NetReport> nets, int level);
 [[nodiscard]] Json peers_to_json(std::span<const lnet::PeerReport> peers, int level);

@@ -183,6 +183,17 @@ int level_arg(const VerbArgs& args) {
   return static_cast<int>(std::clamp<std::int64_t>(level, 0, lnet::kReportLevelMax));
 }
 
+Outcome<lnet::ConnectionQuery> connection_query(const VerbArgs& args) {
+  lnet::ConnectionQuery query;
+  const auto net = net_arg(args, "net");
+  if (!net) return std::unexpected(net.error());
+  if (*net != lnet::kNetAny) query.net = *net;
+  const auto nid = nid_arg(args, "nid");
+  if (!nid) return std::unexpected(nid.error());
+  query.nid = *nid;
+  return query;
+}
+
 Outcome<lnet::NetConfig> net_to_add(const VerbArgs& args) {
   auto net = args.contains("nid") ? with_nids(args) : with_interfaces(args);
   if (!net) return net;

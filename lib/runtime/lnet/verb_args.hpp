@@ -33,6 +33,7 @@ using VerbArgs = nlohmann::json;
 // `verbose`, within the levels that exist.
 [[nodiscard]] int level_arg(const VerbArgs& args);
 
+[[nodiscard]] Outcome<lnet::ConnectionQuery> connection_query(const VerbArgs& args);
 [[nodiscard]] Outcome<lnet::NetConfig> net_to_add(const VerbArgs& args);
 [[nodiscard]] Outcome<lnet::NetSelection> net_to_delete(const VerbArgs& args);
 [[nodiscard]] Outcome<lnet::NiChange> ni_change(const VerbArgs& args);

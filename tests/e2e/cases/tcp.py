@@ -4,47 +4,8 @@ import signal
 
 from cases_common import one_shard, two_shards
 from site_under_test import eventually
-from two_hosts import ADDRESSES, two_hosts
-
-
-def works(node, *words):
-    done = node.lnetctl(*words)
-    assert done.returncode == 0, f"{node.name}: lnetctl {' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def fails(node, *words):
-    done = node.lnetctl(*words)
-    assert done.returncode != 0, f"{node.name}: lnetctl {' '.join(words)} should fail: {done.stdout}"
-    return done.stderr
-
-
-def start(hosts, side, config, name=None):
-    return hosts.node(side, "--config", config, "--idle", "sleep", name=name)
-
-
-def pair(hosts, site, config=None):
-    config = config or one_shard(site)
-    return start(hosts, "a", config), start(hosts, "b", config)
-
-
-def add_v4(*nodes):
-    for node in nodes:
-        works(node, "net", "add", "--net", "tcp", "--if", "eth0")
-
-
-def nid(side, family=0, net="tcp"):
-    return f"{ADDRESSES[side][family]}@{net}"
-
-
-def pings(node, *targets):
-    for target in targets:
-        report = node.json("ping", target)["ping"][0]
-        assert report["primary nid"] == target, report
-
-
-def answers(node, target):
-    return node.lnetctl("ping", "--timeout", "2", target).returncode == 0
+from tcp_nodes import add_v4, answers, counted, fails, nid, pair, pings, start, works
+from two_hosts import two_hosts
 
 
 def sleeps(node):
@@ -124,9 +85,6 @@ def case_what_tcp_does_is_counted(site):
         a, b = pair(hosts, site)
         add_v4(a, b)
         pings(a, nid("b"))
-
-        def counted(node, object_name, row):
-            return sum(each[row] for each in node.json("counters", "show")["counters"] if each["object"] == object_name)
 
         assert counted(a, "lnd_tcp", "sent") == 1 and counted(b, "lnd_tcp", "received") == 1
         assert counted(a, "lnd_tcp", "opened_by_us") == counted(b, "tcp_acceptor", "handed_over") > 0

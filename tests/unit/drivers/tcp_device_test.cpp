@@ -159,6 +159,28 @@ TEST_F(TcpDevicePlain, UnacknowledgedBytesAreCountedWhenAConnectionDies) {
   EXPECT_EQ(count_of(*near, Id::kResets), 1U);
 }
 
+TEST_F(TcpDevicePlain, DetailsAreThoseOfTheSocket) {
+  establish({.no_delay = false, .send_buffer_bytes = 65'536, .receive_buffer_bytes = 32'768});
+  far->pause_reading(there);
+  const std::size_t written = write_some(*near, stream, 1000);
+  settle();
+  const auto ours = near->details(stream);
+  const auto theirs = far->details(there);
+  EXPECT_TRUE(ours.addresses.local == theirs.addresses.remote);
+  EXPECT_TRUE(ours.addresses.remote == theirs.addresses.local);
+  EXPECT_NE(ours.addresses.local.port, 0);
+  EXPECT_GE(ours.send_buffer_bytes, 65'536U);
+  EXPECT_GE(ours.receive_buffer_bytes, 32'768U);
+  EXPECT_TRUE(ours.nagle);
+  EXPECT_EQ(theirs.unread_bytes, written);
+  EXPECT_EQ(ours.unread_bytes, 0U);
+  EXPECT_GT(ours.congestion_window, 0U);
+  EXPECT_GT(ours.segment_bytes, 0U);
+  EXPECT_EQ(ours.retransmits, 0U);
+  near->close(stream, Errc::kClosed);
+  EXPECT_EQ(near->details(stream).addresses.local.port, 0) << "it has ended";
+}
+
 TEST_F(TcpDevicePlain, AClosedStreamsIdNamesNothing) {
   establish();
   near->close(stream, Errc::kShutdown);

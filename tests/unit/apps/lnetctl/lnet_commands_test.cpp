@@ -131,6 +131,43 @@ TEST_F(LnetCommands, NetAddSaysWhatIsWrong) {
   EXPECT_TRUE(err.contains("errno: -17")) << err;
 }
 
+TEST_F(LnetCommands, ConnShowAsksForANetOrAPeer) {
+  EXPECT_EQ(run("conn show"), 0) << err;
+  EXPECT_EQ(out, "") << "there are none";
+  EXPECT_FALSE(lnet_.connection_query.net || lnet_.connection_query.nid);
+  lnet_.connected.resize(1);
+  lnet_.connected[0].peer.nid = nid("10.0.0.2@tcp1");
+  lnet_.connected[0].type = "I";
+  EXPECT_EQ(run("conn show --net tcp1 --nid 10.0.0.2@tcp1 -v"), 0) << err;
+  EXPECT_EQ(lnet_.connection_query.net, lnet::make_net(lnet::NetType::kTcp, 1));
+  EXPECT_EQ(lnet_.connection_query.nid, nid("10.0.0.2@tcp1"));
+  EXPECT_TRUE(out.starts_with("conn:\n    - nid: 10.0.0.2@tcp1\n")) << out;
+  EXPECT_TRUE(out.contains("      tcp info:\n          unsent_bytes: 0\n")) << out;
+  EXPECT_EQ(run("conn show"), 0);
+  EXPECT_FALSE(out.contains("tcp info")) << "only with -v";
+}
+
+TEST_F(LnetCommands, ConnPeersShowsPeersOfNetworkDrivers) {
+  lnet_.connected_peers.resize(1);
+  lnet_.connected_peers[0].peer.nid = nid("10.0.0.2@tcp");
+  lnet_.connected_peers[0].state = "open";
+  EXPECT_EQ(run("conn peers --nid 10.0.0.2@tcp"), 0) << err;
+  EXPECT_TRUE(out.starts_with("conn peer:\n    - nid: 10.0.0.2@tcp\n")) << out;
+  EXPECT_EQ(lnet_.connection_query.nid, nid("10.0.0.2@tcp"));
+}
+
+TEST_F(LnetCommands, ConnTakesNoGarbage) {
+  for (const std::string command : {"conn show", "conn peers"}) {
+    EXPECT_EQ(run(command + " --net nothing"), kInvalidStatus);
+    EXPECT_TRUE(err.contains("cannot parse net 'nothing'")) << err;
+    EXPECT_EQ(run(command + " --nid 300.0.0.1@tcp"), kInvalidStatus);
+    EXPECT_TRUE(err.contains("cannot parse NID '300.0.0.1@tcp'")) << err;
+    EXPECT_EQ(run(command + " --net"), kInvalidStatus);
+    EXPECT_EQ(run(command + " everything"), kInvalidStatus);
+    EXPECT_EQ(out, "");
+  }
+}
+
 TEST_F(LnetCommands, NetShowDelAndSet) {
   EXPECT_EQ(run("net add --net tcp --if eth0"), 0);
   EXPECT_EQ(run("net show"), 0);
