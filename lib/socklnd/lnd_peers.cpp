@@ -261,7 +261,10 @@ void SockLnd::check_transfer(Connection& connection, Instant now) {
   if (connection.written > connection.acknowledged) {
     const std::uint64_t under_way = streams_.driver().facts(connection.stream).unacknowledged_bytes;
     const std::uint64_t acknowledged = connection.written - std::min(under_way, connection.written);
-    if (acknowledged > connection.acknowledged) connection.tx_progress = now;
+    if (acknowledged > connection.acknowledged) {
+      connection.tx_progress = now;
+      connection.peer->heard = now;  // its TCP at least (ksnp_last_alive)
+    }
     connection.acknowledged = std::max(connection.acknowledged, acknowledged);
   }
   const bool sending = connection.has_to_send() || connection.written > connection.acknowledged;

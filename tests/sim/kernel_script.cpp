@@ -2,6 +2,7 @@
 #include "tests/sim/kernel_script.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace plnet::sim {
 
@@ -47,7 +48,10 @@ KernelScript script_of(const std::vector<mocks::CapturedStream>& streams) {
       script.lines.push_back({connection, dialled, packet, std::move(item)});
     }
   }
-  std::ranges::stable_sort(script.lines, {}, &KernelScript::Line::packet);
+  // A packet is of one stream and may bring several.
+  std::ranges::sort(script.lines, {}, [](const KernelScript::Line& line) {
+    return std::pair(line.packet, line.item.begin);
+  });
   script.connections = static_cast<unsigned>(callers.size());
   return script;
 }

@@ -97,12 +97,17 @@ def talk(hosts, site):
     assert a.stop() == 0 and b.stop() == 0
 
 
-def case_tshark_reads_our_messages_as_those_of_a_kernel(site):
+def recording(site, side):
+    """The capture of what two nodes of ours say to each other, taken at one of them."""
     needs_tshark()
     path = site.path("ours.pcap")
-    with two_hosts(site) as hosts:
-        with capture(hosts, "b", path):
-            talk(hosts, site)
+    with two_hosts(site) as hosts, capture(hosts, side, path):
+        talk(hosts, site)
+    return path
+
+
+def case_tshark_reads_our_messages_as_those_of_a_kernel(site):
+    path = recording(site, "b")
     ours, kernels = messages(path, OUR_ADDRESSES), messages(EXCERPT, EXCERPT_ADDRESSES)
     for side in "ab":
         said = sorted(fields for who, fields in ours if who == side)
@@ -113,13 +118,8 @@ def case_tshark_reads_our_messages_as_those_of_a_kernel(site):
 
 
 def case_tshark_sees_the_ping_and_discovery_that_there_were(site):
-    needs_tshark()
-    path = site.path("ours.pcap")
-    with two_hosts(site) as hosts:
-        with capture(hosts, "a", path):
-            talk(hosts, site)
-    said = [(who, value(m, "lnet.msg_type"), value(m, "lnet.payload_length"), value(m, "lnet.msg_dst_match_bits"),
-             value(m, "lnet.sink_length")) for who, m in messages(path, OUR_ADDRESSES)]
+    names = ("lnet.msg_type", "lnet.payload_length", "lnet.msg_dst_match_bits", "lnet.sink_length")
+    said = [(who, *(value(m, name) for name in names)) for who, m in messages(recording(site, "a"), OUR_ADDRESSES)]
     get, reply, put, ack = "2", "3", "1", "0"
     for wanted in [("a", get, "0", PING_MATCH_BITS, "3960"), ("b", reply, "48", None, None),
                    ("a", get, "0", PING_MATCH_BITS, "272"), ("a", put, "48", PING_MATCH_BITS, None),

@@ -211,6 +211,21 @@ TEST(SockLnd, SilenceBringsAKeepalive) {
   EXPECT_EQ(site[0].count(LndId::kOpen), 3U);
 }
 
+// That one's TCP takes them is a sign of life too: else they would come every ten seconds.
+TEST(SockLnd, InALongSilenceKeepalivesAreFarBetween) {
+  TcpSite site(1, SimShape::calm(), 2);
+  NodeOptions silent;
+  silent.lnd.tunables.keepalive = 0;
+  site.restart(1, silent);
+  exchange(site, 0, 1, 3);
+  ASSERT_TRUE(site.settle());
+  site.pace = std::chrono::milliseconds(100);
+  site.run_for(minutes(20));
+  EXPECT_GE(site[0].count(LndId::kKeepalivesSent), 20U);
+  EXPECT_LE(site[0].count(LndId::kKeepalivesSent), 41U);
+  EXPECT_EQ(site[0].count(LndId::kOpen), 3U);
+}
+
 TEST(SockLnd, AnUnprivilegedNodeUsesOneConnectionAndIsAnsweredOnIt) {
   TcpSite site(1, SimShape::rough(), 2, {.acceptor = {.policy = AcceptPolicy::kAll}});
   NodeOptions unprivileged{.acceptor = {.policy = AcceptPolicy::kAll}};
