@@ -12,14 +12,16 @@ Framing::Step Framing::next(std::span<const std::byte>& bytes, const ArenaTable&
   for (;;) {
     switch (state_) {
       case State::kFrame: {
-        if (!collect(bytes, kFrameBytes)) return Step::kMore;
-        const Step step = on_frame();
+        const std::byte* const raw = collect(bytes, kFrameBytes);
+        if (raw == nullptr) return Step::kMore;
+        const Step step = on_frame(std::span<const std::byte, kFrameBytes>(raw, kFrameBytes));
         if (step != Step::kMore) return step;
         break;
       }
-      case State::kLnetHeader:
-        if (!collect(bytes, lnet_header_bytes(protocol_))) return Step::kMore;
-        return on_lnet_header();
+      case State::kLnetHeader: {
+        const std::byte* const raw = collect(bytes, lnet_header_bytes(protocol_));
+        return raw == nullptr ? Step::kMore : on_lnet_header(raw);
+      }
       case State::kUndecided: return Step::kUndecided;
       case State::kPayload: return on_payload(bytes, arenas);
       case State::kSlop:
@@ -32,20 +34,24 @@ Framing::Step Framing::next(std::span<const std::byte>& bytes, const ArenaTable&
   }
 }
 
-// True once `wanted` bytes lie in partial_.
-bool Framing::collect(std::span<const std::byte>& bytes, std::size_t wanted) {
+// So many bytes in one piece: where they came, or put together in partial_. nullptr: not yet.
+const std::byte* Framing::collect(std::span<const std::byte>& bytes, std::size_t wanted) {
+  if (have_ == 0 && bytes.size() >= wanted) {
+    const std::byte* const raw = bytes.data();
+    bytes = bytes.subspan(wanted);
+    return raw;
+  }
   const std::size_t count = std::min<std::size_t>(wanted - have_, bytes.size());
   if (count > 0) std::memcpy(partial_.data() + have_, bytes.data(), count);
   bytes = bytes.subspan(count);
   have_ = static_cast<std::uint8_t>(have_ + count);
-  if (have_ < wanted) return false;
+  if (have_ < wanted) return nullptr;
   have_ = 0;
-  return true;
+  return partial_.data();
 }
 
 // kMore: go on with the LNet header.
-Framing::Step Framing::on_frame() {
-  const auto raw = std::span(partial_).first<kFrameBytes>();
+Framing::Step Framing::on_frame(std::span<const std::byte, kFrameBytes> raw) {
   frame_ = decode_frame(raw, swapped_);
   if (frame_.type != kFrameNoop && frame_.type != kFrameLnet) return fail(Failure::kFrameType);
   if (frame_.checksum != 0) begin_checksum(raw);
@@ -61,11 +67,14 @@ Framing::Step Framing::on_frame() {
   return carries_one ? Step::kAcknowledge : Step::kMore;
 }
 
-Framing::Step Framing::on_lnet_header() {
-  const auto raw = std::span(partial_).first(lnet_header_bytes(protocol_));
-  if (frame_.checksum != 0) checksum_ = add_to_checksum(checksum_, raw);
-  header_ =
-      protocol_ == Protocol::kV4 ? *lnet::decode_header_nid16(raw) : *lnet::decode_header_nid4(raw);
+Framing::Step Framing::on_lnet_header(const std::byte* raw) {
+  const std::span all(raw, lnet_header_bytes(protocol_));
+  if (frame_.checksum != 0) checksum_ = add_to_checksum(checksum_, all);
+  if (protocol_ == Protocol::kV4) {
+    lnet::decode_header_nid16_into(all.first<lnet::kHeaderNid16Bytes>(), header_);
+  } else {
+    lnet::decode_header_nid4_into(all.first<lnet::kHeaderNid4Bytes>(), header_);
+  }
   state_ = State::kUndecided;
   return Step::kHeader;
 }

@@ -67,9 +67,9 @@ class Framing {
  private:
   enum class State : std::uint8_t { kFrame, kLnetHeader, kUndecided, kPayload, kSlop, kFailed };
 
-  [[nodiscard]] bool collect(std::span<const std::byte>& bytes, std::size_t wanted);
-  Step on_frame();
-  Step on_lnet_header();
+  [[nodiscard]] const std::byte* collect(std::span<const std::byte>& bytes, std::size_t wanted);
+  Step on_frame(std::span<const std::byte, kFrameBytes> raw);
+  Step on_lnet_header(const std::byte* raw);
   Step on_payload(std::span<const std::byte>& bytes, const ArenaTable& arenas);
   void begin_checksum(std::span<const std::byte, kFrameBytes> raw);
   [[nodiscard]] bool noop_checksum_is_right() const;

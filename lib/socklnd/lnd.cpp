@@ -131,21 +131,21 @@ void SockLnd::end_all(TransmitQueue& queue, Errc cause, Health health) {
 }
 
 void SockLnd::report() {
-  std::array<Completion, 32> burst;
   while (!ended_.empty()) {
     std::size_t count = 0;
-    while (count < burst.size() && !ended_.empty()) {
+    while (count < reported_.size() && !ended_.empty()) {
       Transmit* const transmit = ended_.pop();
       const std::uintptr_t how = transmit->lnd_state;
-      burst[count] = {.transmit = transmit,
-                      .health = static_cast<Health>(how >> kHealthShift & 0xff)};
+      Completion& completion = reported_[count++];  // what is not set here never is
+      completion.transmit = transmit;
+      completion.health = static_cast<Health>(how >> kHealthShift & 0xff);
+      completion.status = {};
       if ((how >> kFailedShift & 1) != 0) {
-        burst[count].status = std::unexpected(static_cast<Errc>(how & 0xff));
+        completion.status = std::unexpected(static_cast<Errc>(how & 0xff));
       }
-      ++count;
     }
     messages_ -= count;
-    core_.on_sent(std::span(burst).first(count));
+    core_.on_sent(std::span(reported_).first(count));
   }
 }
 

@@ -20,6 +20,7 @@
 #include "lib/socklnd/connection.hpp"
 #include "lib/socklnd/facts.hpp"
 #include "lib/socklnd/lnd_counters.hpp"
+#include "lib/socklnd/outgoing.hpp"
 #include "lib/socklnd/peer.hpp"
 #include "lib/socklnd/peer_homes.hpp"
 #include "lib/socklnd/stream_switch.hpp"
@@ -86,10 +87,7 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   using State = Connection::State;
   using Rx = Connection::Rx;
 
-  // What one write() takes at most: enough to fill a socket buffer with small messages.
-  static constexpr std::size_t kItemsPerWrite = 32;
-  static constexpr std::size_t kPiecesPerWrite = 128;
-  static constexpr std::size_t kFrameAndHeaderMax = kFrameBytes + lnet::kHeaderNid16Bytes;
+  static constexpr std::size_t kReportedAtOnce = 32;
   // Timers are in whole quarters of timeouts; this is fine enough.
   static constexpr Duration kTick = std::chrono::milliseconds(5);
   static constexpr Duration kKeepaliveAgain = std::chrono::seconds(10);
@@ -150,9 +148,8 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void pump(Connection& connection, Instant now);
   void write_greeting(Connection& connection);
   void write_some(Connection& connection);
-  struct Gathering;
-  void gather(Connection& connection, Gathering& out);
-  void count_taken(Connection& connection, const Gathering& gathered, std::size_t taken);
+  void gather(const Connection& connection);
+  void count_taken(Connection& connection, std::size_t taken);
   void acks_have_room(Connection& connection);
 
   // lnd_rx.cpp
@@ -186,7 +183,8 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   std::uint64_t posts_ = 0;
   bool shutting_down_ = false;
   TransmitQueue ended_;  // lnd_state says how
-  std::array<std::array<std::byte, kFrameAndHeaderMax>, kItemsPerWrite> frames_{};
+  std::array<lnet::Completion, kReportedAtOnce> reported_{};
+  Outgoing outgoing_;
   Counters<SockLndCounters> counters_;
 };
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages on their way out: which connection, and as many as fit into one write.
-#include <algorithm>
-
-#include "lib/lnet/payload_cursor.hpp"
 #include "lib/socklnd/lnd.hpp"
 
 namespace plnet::socklnd {
@@ -28,30 +25,6 @@ Fit fit_of(const Connection& connection, const Transmit& transmit, std::int64_t 
 }
 
 }  // namespace
-
-// What one write() is made of: NOOPs and messages in the order in which they go, the first perhaps
-// begun by an earlier write.
-struct SockLnd::Gathering {
-  struct Item {
-    std::uint64_t bytes = 0;  // all of it
-    bool noop = false;
-  };
-  std::array<std::span<const std::byte>, kPiecesPerWrite> pieces;
-  std::array<Item, kItemsPerWrite> items;
-  std::size_t piece_count = 0;
-  std::size_t item_count = 0;
-  std::size_t offered = 0;
-  std::size_t skip = 0;  // bytes of the next item that went before
-
-  [[nodiscard]] bool full() const {
-    return item_count == items.size() || piece_count + 2 > pieces.size();
-  }
-  void add(std::span<const std::byte> piece) {
-    if (piece.empty()) return;
-    pieces[piece_count++] = piece;
-    offered += piece.size();
-  }
-};
 
 // lustre-release socklnd_cb.c: ksocknal_find_conn_locked(). What lies in socket buffers is not
 // counted: asking for it costs a system call.
@@ -125,67 +98,38 @@ void SockLnd::write_greeting(Connection& connection) {
 }
 
 void SockLnd::write_some(Connection& connection) {
-  Gathering gathered;
-  gather(connection, gathered);
+  gather(connection);
   counters_.add(Id::kWrites);
-  const std::size_t taken = streams_.driver().write(
-      connection.stream, std::span(gathered.pieces).first(gathered.piece_count));
+  const std::size_t taken = streams_.driver().write(connection.stream, outgoing_.pieces());
   connection.written += taken;
   connection.sent_since |= taken > 0;
-  connection.blocked = taken < gathered.offered;
-  count_taken(connection, gathered, taken);
+  connection.blocked = taken < outgoing_.bytes();
+  count_taken(connection, taken);
 }
 
-void SockLnd::gather(Connection& connection, Gathering& out) {
-  out.skip = connection.front_sent;
+// What was begun goes on; then acknowledgements, for which somebody keeps memory.
+void SockLnd::gather(const Connection& connection) {
+  outgoing_.begin(connection.front_sent);
   const Transmit* next = connection.queue.front();
-  const auto add_noop = [&](std::uint64_t cookie) {
-    auto& frame = frames_[out.item_count];
-    encode_frame({.type = kFrameNoop, .cookies = {0, cookie}},
-                 std::span(frame).first<kFrameBytes>());
-    out.items[out.item_count++] = {kFrameBytes, true};
-    out.add(std::span(frame).first(kFrameBytes).subspan(std::exchange(out.skip, 0)));
-  };
   const auto add_message = [&] {
     const Transmit& transmit = *next;
     next = transmit.lnd_next;
-    auto& frame = frames_[out.item_count];
-    encode_frame({.type = kFrameLnet}, std::span(frame).first<kFrameBytes>());
-    if (connection.protocol == Protocol::kV4) {
-      encode_header_nid16(transmit.header,
-                          std::span(frame).subspan<kFrameBytes, kHeaderNid16Bytes>());
-    } else {
-      encode_header_nid4_truncating(transmit.header,
-                                    std::span(frame).subspan<kFrameBytes, kHeaderNid4Bytes>());
-    }
-    const std::size_t head = kFrameBytes + lnet_header_bytes(connection.protocol);
-    const std::size_t skip = std::exchange(out.skip, 0);
-    out.items[out.item_count++] = {wire_bytes(connection.protocol, transmit), false};
-    out.add(std::span(frame).first(head).subspan(std::min(skip, head)));
-    PayloadCursor cursor(transmit.source, transmit.header.payload_length);
-    if (skip > head) cursor.advance(static_cast<std::uint32_t>(skip - head));
-    while (cursor.left() > 0 && out.piece_count < out.pieces.size()) {
-      out.add(config_.arenas->bytes(cursor.piece()));
-      cursor.advance(cursor.piece().length);
-    }
-    return cursor.left() == 0;
+    return outgoing_.add(transmit, connection.protocol, *config_.arenas);
   };
-  // What was begun goes on; then acknowledgements, for which somebody keeps memory.
   if (connection.front_sent > 0 && !connection.front_is_noop && !add_message()) return;
-  for (std::uint8_t i = 0; i < connection.acks && !out.full(); ++i)
-    add_noop(connection.ack_cookies[(connection.acks_first + i) % kAcksWaitingMax]);
-  if (connection.keepalive && !out.full()) add_noop(kKeepaliveCookie);
-  while (next != nullptr && !out.full()) {
+  for (std::uint8_t i = 0; i < connection.acks && !outgoing_.full(); ++i)
+    outgoing_.add_noop(connection.ack_cookies[(connection.acks_first + i) % kAcksWaitingMax]);
+  if (connection.keepalive && !outgoing_.full()) outgoing_.add_noop(kKeepaliveCookie);
+  while (next != nullptr && !outgoing_.full()) {
     if (!add_message()) return;
   }
 }
 
-void SockLnd::count_taken(Connection& connection, const Gathering& gathered, std::size_t taken) {
+void SockLnd::count_taken(Connection& connection, std::size_t taken) {
   std::uint64_t left = taken + connection.front_sent;
   connection.front_sent = 0;
   std::uint64_t end_of_item = connection.written - taken - (left - taken);
-  for (std::size_t i = 0; i < gathered.item_count; ++i) {
-    const Gathering::Item& item = gathered.items[i];
+  for (const Outgoing::Item& item : outgoing_.items()) {
     if (left < item.bytes) {
       connection.front_sent = static_cast<std::uint32_t>(left);
       connection.front_is_noop = item.noop;

@@ -210,17 +210,6 @@ std::optional<ConnectionType> inverted(std::int32_t type) {
   }
 }
 
-Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes, bool swapped) {
-  auto wire = read<FrameWire>(bytes);
-  swap_if(swapped, wire.type, wire.checksum, wire.cookies[0], wire.cookies[1]);
-  return {wire.type, wire.checksum, {wire.cookies[0], wire.cookies[1]}};
-}
-
-void encode_frame(const Frame& frame, std::span<std::byte, kFrameBytes> out) {
-  const FrameWire wire{frame.type, frame.checksum, {frame.cookies[0], frame.cookies[1]}};
-  std::memcpy(out.data(), &wire, sizeof wire);
-}
-
 Result<ZeroCopyAck> acknowledgement_in(const Frame& frame, Protocol protocol) {
   using Kind = ZeroCopyAck::Kind;
   const std::uint64_t second = frame.cookies[1];

@@ -12,8 +12,10 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -231,8 +233,22 @@ struct Frame {
 
   friend bool operator==(const Frame&, const Frame&) = default;
 };
-[[nodiscard]] Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes, bool swapped);
-void encode_frame(const Frame& frame, std::span<std::byte, kFrameBytes> out);
+// Inline: one for each message.
+[[nodiscard]] inline Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes,
+                                        bool swapped) {
+  FrameWire wire;
+  std::memcpy(&wire, bytes.data(), sizeof wire);
+  if (swapped) {
+    return {.type = std::byteswap(wire.type),
+            .checksum = std::byteswap(wire.checksum),
+            .cookies = {std::byteswap(wire.cookies[0]), std::byteswap(wire.cookies[1])}};
+  }
+  return {wire.type, wire.checksum, {wire.cookies[0], wire.cookies[1]}};
+}
+inline void encode_frame(const Frame& frame, std::span<std::byte, kFrameBytes> out) {
+  const FrameWire wire{frame.type, frame.checksum, {frame.cookies[0], frame.cookies[1]}};
+  std::memcpy(out.data(), &wire, sizeof wire);
+}
 
 // The LNet header behind the frame.
 [[nodiscard]] constexpr std::size_t lnet_header_bytes(Protocol protocol) {

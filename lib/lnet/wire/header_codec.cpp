@@ -5,53 +5,74 @@
 
 #include "lib/lnet/names/nid64.hpp"
 
-// The structures are copied to and from the wire as they are; header.hpp refuses to compile on a
-// big-endian host.
+// Fields are copied to and from the wire as they are; header.hpp refuses to compile on a big-endian
+// host.
 
 namespace plnet::lnet {
 
 namespace {
 
+// Field by field, each at its place: the wire's structures are never built, only their layout used.
+template <class Field>
+void get(std::span<const std::byte> bytes, std::size_t at, Field& field) {
+  std::memcpy(&field, bytes.data() + at, sizeof field);
+}
+template <class Field>
+void set(std::span<std::byte> bytes, std::size_t at, const Field& field) {
+  std::memcpy(bytes.data() + at, &field, sizeof field);
+}
+
 // What both forms have in common.
 template <class Wire>
-void copy_to_header(const Wire& wire, MessageHeader& header) {
-  header.destination_pid = wire.destination_pid;
-  header.source_pid = wire.source_pid;
-  header.type = static_cast<MessageType>(wire.type);
-  header.payload_length = wire.payload_length;
-  header.type_area = wire.type_area;
+void get_common(std::span<const std::byte> bytes, MessageHeader& header) {
+  get(bytes, offsetof(Wire, destination_pid), header.destination_pid);
+  get(bytes, offsetof(Wire, source_pid), header.source_pid);
+  std::uint32_t type = 0;
+  get(bytes, offsetof(Wire, type), type);
+  header.type = static_cast<MessageType>(type);
+  get(bytes, offsetof(Wire, payload_length), header.payload_length);
+  get(bytes, offsetof(Wire, type_area), header.type_area);
 }
 
 template <class Wire>
-void copy_to_wire(const MessageHeader& header, Wire& wire) {
-  wire.destination_pid = header.destination_pid;
-  wire.source_pid = header.source_pid;
-  wire.type = static_cast<std::uint32_t>(header.type);
-  wire.payload_length = header.payload_length;
-  wire.type_area = header.type_area;
+void set_common(const MessageHeader& header, std::span<std::byte> bytes) {
+  set(bytes, offsetof(Wire, destination_pid), header.destination_pid);
+  set(bytes, offsetof(Wire, source_pid), header.source_pid);
+  set(bytes, offsetof(Wire, type), static_cast<std::uint32_t>(header.type));
+  set(bytes, offsetof(Wire, payload_length), header.payload_length);
+  set(bytes, offsetof(Wire, type_area), header.type_area);
 }
 
 }  // namespace
 
+void decode_header_nid4_into(std::span<const std::byte, kHeaderNid4Bytes> bytes,
+                             MessageHeader& header) {
+  std::uint64_t nid = 0;
+  get(bytes, offsetof(HeaderNid4Wire, destination_nid), nid);
+  header.destination = from_nid64(nid);
+  get(bytes, offsetof(HeaderNid4Wire, source_nid), nid);
+  header.source = from_nid64(nid);
+  get_common<HeaderNid4Wire>(bytes, header);
+}
+
+void decode_header_nid16_into(std::span<const std::byte, kHeaderNid16Bytes> bytes,
+                              MessageHeader& header) {
+  get(bytes, offsetof(HeaderNid16Wire, destination_nid), header.destination);
+  get(bytes, offsetof(HeaderNid16Wire, source_nid), header.source);
+  get_common<HeaderNid16Wire>(bytes, header);
+}
+
 Result<MessageHeader> decode_header_nid4(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderNid4Bytes) return std::unexpected(Errc::kMalformed);
-  HeaderNid4Wire wire{};
-  std::memcpy(&wire, bytes.data(), sizeof wire);
   Result<MessageHeader> header;
-  header->destination = from_nid64(wire.destination_nid);
-  header->source = from_nid64(wire.source_nid);
-  copy_to_header(wire, *header);
+  decode_header_nid4_into(bytes.first<kHeaderNid4Bytes>(), *header);
   return header;
 }
 
 Result<MessageHeader> decode_header_nid16(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderNid16Bytes) return std::unexpected(Errc::kMalformed);
-  HeaderNid16Wire wire{};
-  std::memcpy(&wire, bytes.data(), sizeof wire);
   Result<MessageHeader> header;
-  header->destination = wire.destination_nid;
-  header->source = wire.source_nid;
-  copy_to_header(wire, *header);
+  decode_header_nid16_into(bytes.first<kHeaderNid16Bytes>(), *header);
   return header;
 }
 
@@ -66,19 +87,15 @@ Result<void> encode_header_nid4(const MessageHeader& header,
 
 void encode_header_nid4_truncating(const MessageHeader& header,
                                    std::span<std::byte, kHeaderNid4Bytes> out) {
-  HeaderNid4Wire wire{};
-  wire.destination_nid = to_nid64(header.destination).value;
-  wire.source_nid = to_nid64(header.source).value;
-  copy_to_wire(header, wire);
-  std::memcpy(out.data(), &wire, sizeof wire);
+  set(out, offsetof(HeaderNid4Wire, destination_nid), to_nid64(header.destination).value);
+  set(out, offsetof(HeaderNid4Wire, source_nid), to_nid64(header.source).value);
+  set_common<HeaderNid4Wire>(header, out);
 }
 
 void encode_header_nid16(const MessageHeader& header, std::span<std::byte, kHeaderNid16Bytes> out) {
-  HeaderNid16Wire wire{};
-  wire.destination_nid = header.destination;
-  wire.source_nid = header.source;
-  copy_to_wire(header, wire);
-  std::memcpy(out.data(), &wire, sizeof wire);
+  set(out, offsetof(HeaderNid16Wire, destination_nid), header.destination);
+  set(out, offsetof(HeaderNid16Wire, source_nid), header.source);
+  set_common<HeaderNid16Wire>(header, out);
 }
 
 }  // namespace plnet::lnet

@@ -62,6 +62,12 @@ inline constexpr std::size_t kHeaderNid16Bytes = sizeof(HeaderNid16Wire);
 // arrives as it was sent).
 [[nodiscard]] Result<MessageHeader> decode_header_nid4(std::span<const std::byte> bytes);
 [[nodiscard]] Result<MessageHeader> decode_header_nid16(std::span<const std::byte> bytes);
+// The same where the header stays: one that is copied right after it was put together waits for the
+// processor's store buffer.
+void decode_header_nid4_into(std::span<const std::byte, kHeaderNid4Bytes> bytes,
+                             MessageHeader& header);
+void decode_header_nid16_into(std::span<const std::byte, kHeaderNid16Bytes> bytes,
+                              MessageHeader& header);
 
 // Fails with kNotSupported, and writes nothing, if a NID does not fit into 64 bits.
 [[nodiscard]] Result<void> encode_header_nid4(const MessageHeader& header,

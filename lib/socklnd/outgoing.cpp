@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/socklnd/outgoing.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "lib/lnet/payload_cursor.hpp"
+
+namespace plnet::socklnd {
+
+void Outgoing::begin(std::size_t skip) {
+  piece_count_ = item_count_ = bytes_ = used_ = 0;
+  skip_ = skip;
+}
+
+// A message needs a piece for its header and one for its payload at least, or room for both.
+bool Outgoing::full() const {
+  return item_count_ == kItemsMax || piece_count_ + 2 > kPiecesMax ||
+         kBufferBytes - used_ < kHeadMax + kCopiedPayloadMax;
+}
+
+// Side by side with the one before if both lie in the buffer.
+void Outgoing::add_piece(std::span<const std::byte> piece) {
+  if (piece.empty()) return;
+  bytes_ += piece.size();
+  if (piece_count_ > 0) {
+    std::span<const std::byte>& last = pieces_[piece_count_ - 1];
+    if (piece.data() >= buffer_.data() && piece.data() < buffer_.data() + kBufferBytes &&
+        last.data() + last.size() == piece.data()) {
+      last = {last.data(), last.size() + piece.size()};
+      return;
+    }
+  }
+  pieces_[piece_count_++] = piece;
+}
+
+void Outgoing::add_noop(std::uint64_t cookie) {
+  const auto frame = room().first<kFrameBytes>();
+  encode_frame({.type = kFrameNoop, .cookies = {0, cookie}}, frame);
+  used_ += kFrameBytes;
+  items_[item_count_++] = {kFrameBytes, true};
+  add_piece(frame.subspan(std::exchange(skip_, 0)));
+}
+
+bool Outgoing::add(const lnet::Transmit& transmit, Protocol protocol, const ArenaTable& arenas) {
+  const std::span<std::byte> out = room();
+  encode_frame({.type = kFrameLnet}, out.first<kFrameBytes>());
+  if (protocol == Protocol::kV4) {
+    encode_header_nid16(transmit.header, out.subspan<kFrameBytes, lnet::kHeaderNid16Bytes>());
+  } else {
+    encode_header_nid4_truncating(transmit.header,
+                                  out.subspan<kFrameBytes, lnet::kHeaderNid4Bytes>());
+  }
+  const std::uint32_t length = transmit.header.payload_length;
+  std::size_t laid = kFrameBytes + lnet_header_bytes(protocol);
+  items_[item_count_++] = {laid + length, false};
+  lnet::PayloadCursor cursor(transmit.source, length);
+  if (length <= kCopiedPayloadMax) {
+    while (cursor.left() > 0) {
+      const std::span<const std::byte> from = arenas.bytes(cursor.piece());
+      std::memcpy(out.data() + laid, from.data(), from.size());
+      laid += from.size();
+      cursor.advance(static_cast<std::uint32_t>(from.size()));
+    }
+  }
+  used_ += laid;
+  const std::size_t skip = std::exchange(skip_, 0);
+  add_piece(out.first(laid).subspan(std::min(skip, laid)));
+  if (skip > laid) cursor.advance(static_cast<std::uint32_t>(skip - laid));
+  while (cursor.left() > 0 && piece_count_ < kPiecesMax) {
+    add_piece(arenas.bytes(cursor.piece()));
+    cursor.advance(cursor.piece().length);
+  }
+  return cursor.left() == 0;
+}
+
+}  // namespace plnet::socklnd

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one write() is made of: NOOPs and messages in the order in which they go, the first perhaps
+// begun by an earlier write. Headers and small payloads are laid side by side in a buffer, so that
+// the system gets one piece for many messages; a piece costs it more than the copy. Nothing is kept
+// here between writes: what TCP does not take is put together again.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/base/arena.hpp"
+#include "lib/lnet/lnd.hpp"
+#include "lib/socklnd/wire.hpp"
+
+namespace plnet::socklnd {
+
+class Outgoing {
+ public:
+  struct Item {
+    std::uint64_t bytes;  // all of it
+    bool noop;
+  };
+
+  // Small messages in one system call: by then its price is no longer seen.
+  static constexpr std::size_t kItemsMax = 256;
+  static constexpr std::size_t kPiecesMax = 128;
+  // Payloads up to this size are copied: those of a control connection, min_bulk being what it is.
+  static constexpr std::uint32_t kCopiedPayloadMax = 1024;
+
+  // The first `skip` bytes of the first item have gone before.
+  void begin(std::size_t skip);
+  [[nodiscard]] bool full() const;
+  void add_noop(std::uint64_t cookie);
+  // False if not all of it has found a place: nothing may follow it then.
+  [[nodiscard]] bool add(const lnet::Transmit& transmit, Protocol protocol,
+                         const ArenaTable& arenas);
+
+  [[nodiscard]] std::span<const std::span<const std::byte>> pieces() const {
+    return std::span(pieces_).first(piece_count_);
+  }
+  [[nodiscard]] std::span<const Item> items() const { return std::span(items_).first(item_count_); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t kHeadMax = kFrameBytes + lnet::kHeaderNid16Bytes;
+  static constexpr std::size_t kBufferBytes = std::size_t{32} * 1024;
+  static_assert(kBufferBytes >= kHeadMax + kCopiedPayloadMax);
+
+  void add_piece(std::span<const std::byte> piece);
+  [[nodiscard]] std::span<std::byte> room() { return std::span(buffer_).subspan(used_); }
+
+  std::array<std::span<const std::byte>, kPiecesMax> pieces_{};
+  std::array<Item, kItemsMax> items_{};
+  std::size_t piece_count_ = 0;
+  std::size_t item_count_ = 0;
+  std::size_t bytes_ = 0;
+  std::size_t skip_ = 0;  // bytes of the next item that went before
+  std::size_t used_ = 0;
+  std::array<std::byte, kBufferBytes> buffer_{};
+};
+
+}  // namespace plnet::socklnd
