@@ -52,25 +52,6 @@ void ping_pong(benchmark::State& state, unsigned hot_reads) {
   stop = true;
 }
 
-void bare_ping_pong(benchmark::State& state) {
-  const BarePair pair;
-  if (!pair.far.valid()) return state.SkipWithError("no port is free");
-  std::atomic<bool> stop = false;
-  const Partner partner(state, [&] {
-    std::array<std::byte, kSmallBytes> message;
-    while (spin_receive(pair.far.get(), message, stop) &&
-           spin_send(pair.far.get(), message, stop)) {
-    }
-  });
-  if (!partner.ready()) return;
-  std::array<std::byte, kSmallBytes> message{};
-  for (auto _ : state) {
-    (void)spin_send(pair.near.get(), message, stop);
-    (void)spin_receive(pair.near.get(), message, stop);
-  }
-  stop = true;
-}
-
 // One thread at both ends: what there is to do, without waiting.
 void exchange(benchmark::State& state, unsigned hot_reads) {
   TcpEnd near(0, hot_reads);
@@ -87,19 +68,6 @@ void exchange(benchmark::State& state, unsigned hot_reads) {
     } while (near.messages < next && near.open);
   }
   state.counters["waits_per_message"] = share(near.count(Id::kEpollWaits) - waits, near.messages);
-}
-
-void bare_exchange(benchmark::State& state) {
-  const BarePair pair;
-  if (!pair.far.valid()) return state.SkipWithError("no port is free");
-  const std::atomic<bool> stop = false;
-  std::array<std::byte, kSmallBytes> message{};
-  for (auto _ : state) {
-    (void)spin_send(pair.near.get(), message, stop);
-    (void)spin_receive(pair.far.get(), message, stop);
-    (void)spin_send(pair.far.get(), message, stop);
-    (void)spin_receive(pair.near.get(), message, stop);
-  }
 }
 
 // A header and 1 MiB into a destination, a few messages ahead of the receiver's answers.
@@ -193,26 +161,26 @@ void add_benchmarks(Suite& suite) {
     const unsigned hot_reads = hot ? drivers::TcpConfig{}.hot_reads : 0;
     const std::string how = hot ? "" : ", always asking the readiness set first";
     const std::string tail = hot ? "" : ".asking";
-    suite.push_back({.name = "tcp.pingpong" + tail,
+    suite.push_back({.name = "tcp.driver.pingpong" + tail,
                      .what = "96 bytes there and back over loopback, two threads" + how,
                      .timing = Timing::kReal,
                      .round_seconds = 0.05,
                      .value = [=](benchmark::State& state) { ping_pong(state, hot_reads); },
                      .floor = bare_ping_pong});
-    suite.push_back({.name = "tcp.exchange" + tail,
+    suite.push_back({.name = "tcp.driver.exchange" + tail,
                      .what = "the same by one thread at both ends: the work without waiting" + how,
                      .round_seconds = 0.05,
                      .value = [=](benchmark::State& state) { exchange(state, hot_reads); },
                      .floor = bare_exchange});
   }
-  suite.push_back({.name = "tcp.bulk",
+  suite.push_back({.name = "tcp.driver.bulk",
                    .what = "1 MiB over loopback into its destination, two threads",
                    .timing = Timing::kReal,
                    .round_seconds = 0.2,
                    .value = bulk,
                    .floor = bare_bulk});
   for (const std::size_t waiting : {std::size_t{1}, std::size_t{32}, std::size_t{1024}}) {
-    suite.push_back({.name = "tcp.gather." + std::to_string(waiting),
+    suite.push_back({.name = "tcp.driver.gather." + std::to_string(waiting),
                      .what = "a 96-byte message sent and received, " + std::to_string(waiting) +
                              " waiting at a time, one thread",
                      .round_seconds = 0.05,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ends of a loopback connection: as the driver's streams, and as bare sockets for the floor.
+// Two ends of a loopback connection as the driver's streams.
 #pragma once
 
-#include <array>
-#include <atomic>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,23 +10,10 @@
 #include <span>
 #include <vector>
 
-#include <benchmark/benchmark.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
+#include "bench/tcp/bare_pair.hpp"
 #include "drivers/net/tcp/device.hpp"
 
 namespace plnet::bench {
-
-inline constexpr std::size_t kSmallBytes = 96;  // a frame and an LNet header
-
-inline socklnd::SocketAddress loopback(std::uint16_t port) {
-  socklnd::SocketAddress address;
-  address.ip = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
-  address.port = port;
-  return address;
-}
 
 // One end: takes messages of a small header, and a payload behind it if there is one.
 class TcpEnd final : public socklnd::StreamEvents {
@@ -129,46 +115,6 @@ inline bool join(TcpEnd& near, TcpEnd& far) {
     return near.open && far.open;
   }
   return false;
-}
-
-// The same two ends without a driver, nonblocking.
-struct BarePair {
-  BarePair() {
-    auto listener = *drivers::open_socket(loopback(0));
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
-    const bool bound = ::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), size) == 0 &&
-                       ::listen(listener.get(), 1) == 0 &&
-                       ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &size) == 0;
-    if (!bound) return;
-    near = *drivers::open_socket(loopback(0));
-    (void)::connect(near.get(), reinterpret_cast<sockaddr*>(&at), size);
-    while (!far.valid())
-      far = drivers::TcpSocket(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK));
-    (void)drivers::set_option(near.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-    (void)drivers::set_option(far.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-  }
-  drivers::TcpSocket near;
-  drivers::TcpSocket far;
-};
-
-// All of `bytes`, spinning; false if told to stop or the other end is gone.
-inline bool spin_send(int socket, std::span<const std::byte> bytes, const std::atomic<bool>& stop) {
-  while (!bytes.empty() && !stop.load(std::memory_order_relaxed)) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent > 0) bytes = bytes.subspan(static_cast<std::size_t>(sent));
-  }
-  return bytes.empty();
-}
-inline bool spin_receive(int socket, std::span<std::byte> bytes, const std::atomic<bool>& stop) {
-  while (!bytes.empty() && !stop.load(std::memory_order_relaxed)) {
-    const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), 0);
-    if (got == 0) return false;
-    if (got > 0) bytes = bytes.subspan(static_cast<std::size_t>(got));
-  }
-  return bytes.empty();
 }
 
 }  // namespace plnet::bench

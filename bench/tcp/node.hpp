@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A node on the system's TCP: the core, the TCP LND, its driver and its acceptor on one shard,
+// turned as a poller turns them. Only the coordinator is missing: peers are known from the start.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "drivers/net/tcp/device.hpp"
+#include "lib/runtime/poll/tsc_clock.hpp"
+#include "lib/socklnd/acceptor.hpp"
+#include "lib/socklnd/lnd.hpp"
+#include "lib/socklnd/stream_switch.hpp"
+#include "tests/mocks/core_node.hpp"
+
+namespace plnet::bench {
+
+// What has been told of the messages of one side.
+struct CountEvents final : lnet::EventHandler {
+  void on_event(const lnet::Event& event) override {
+    if (event.kind == lnet::EventKind::kSend) ++sends;
+    if (event.kind == lnet::EventKind::kPut) ++puts;
+    if (!event.status) ++failures;
+    if (event.kind != lnet::EventKind::kAck) return;
+    ++acks;
+    if (on_ack) on_ack();
+  }
+  std::function<void()> on_ack;
+  std::uint64_t acks = 0;
+  std::uint64_t sends = 0;
+  std::uint64_t puts = 0;
+  std::uint64_t failures = 0;
+};
+
+struct TcpNodeSetup {
+  std::uint32_t address = 0x7f000001;  // 127.0.0.1: also its NID
+  std::uint16_t port = 0;
+  std::size_t peers = 4;  // each with three connections
+  std::int32_t peer_credits = 8;
+  std::size_t memory_bytes = std::size_t{1} << 20U;
+  bool reserved_ports = true;  // else one connection for each peer, from any port
+  const runtime::TscClock* clock = nullptr;
+};
+
+class TcpNode final : public socklnd::PeerHomes {
+ public:
+  static constexpr lnet::PortalId kPortal = 26;
+
+  explicit TcpNode(const TcpNodeSetup& setup);
+  ~TcpNode() override;
+  TcpNode(const TcpNode&) = delete;
+  TcpNode& operator=(const TcpNode&) = delete;
+
+  // False: the port is not free, or reserved ports are not for us.
+  [[nodiscard]] bool listen();
+  // One turn of the poller.
+  void turn();
+
+  [[nodiscard]] lnet::Nid nid() const { return nid_; }
+  [[nodiscard]] std::uint16_t port() const { return setup_.port; }
+  void know(const lnet::Nid& peer) { (void)core_->add_peer(peer); }
+  // The first `length` bytes of its memory: to put from, and for others to put into.
+  [[nodiscard]] lnet::MdHandle source(std::uint32_t length);
+  void lay_open(std::uint32_t length);
+  void put(lnet::MdHandle md, const lnet::Nid& to, bool ack) {
+    (void)core_->shard(0).put(md, {.target = {to}, .portal = kPortal, .ack = ack});
+  }
+
+  [[nodiscard]] std::uint64_t count(drivers::TcpTable::Id id) const {
+    return device_->counters().value(static_cast<std::size_t>(id));
+  }
+  [[nodiscard]] std::uint64_t count(socklnd::SockLndCounters::Id id) const {
+    return lnd_->count(id);
+  }
+  CountEvents events;
+
+  [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
+  [[nodiscard]] bool has_room(const socklnd::Arrival& arrival) override;
+  void hand_over(const socklnd::Arrival& arrival) override { arrivals_.push_back(arrival); }
+
+ private:
+  const TcpNodeSetup setup_;
+  const lnet::Nid nid_;
+  std::vector<std::byte> memory_;
+  ArenaTable arenas_;
+  socklnd::StreamSwitch streams_;
+  std::unique_ptr<drivers::TcpDevice> device_;
+  std::unique_ptr<socklnd::Acceptor> acceptor_;
+  socklnd::SockLnd* lnd_ = nullptr;  // the core's
+  std::unique_ptr<mocks::CoreNode> core_;
+  std::vector<socklnd::Arrival> arrivals_;
+  std::vector<Fragment> source_;
+  std::vector<Fragment> target_;
+};
+
+// Two of them that have met: three connections, and nothing under way.
+struct TcpNodePair {
+  explicit TcpNodePair(const TcpNodeSetup& common, std::uint32_t payload_bytes = 0);
+
+  [[nodiscard]] bool ready() const { return md.generation != 0; }
+  void turn() {
+    near->turn();
+    far->turn();
+  }
+  // From near to far.
+  void put(bool ack) {
+    near->put(md, far->nid(), ack);
+    ++begun;
+  }
+  void settle();
+
+  runtime::TscClock clock;
+  std::unique_ptr<TcpNode> near;
+  std::unique_ptr<TcpNode> far;
+  lnet::MdHandle md;
+  std::uint64_t begun = 0;
+
+ private:
+  [[nodiscard]] bool listen(TcpNodeSetup setup);
+};
+
+// Why a pair is not ready().
+inline constexpr const char* kNotReady = "no port is free, or reserved ports are not for us";
+
+[[nodiscard]] inline double share(std::uint64_t part, std::uint64_t of) {
+  return of == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(of);
+}
+
+[[nodiscard]] lnet::Nid nid_of(std::uint32_t address);
+[[nodiscard]] socklnd::SocketAddress socket_address(std::uint32_t address, std::uint16_t port);
+
+}  // namespace plnet::bench
