@@ -89,8 +89,8 @@ TEST_F(OutgoingTest, SmallMessagesAndNoopsAreOnePieceInTheirOrder) {
 TEST_F(OutgoingTest, AMessageGoesOnAtAnyByte) {
   const std::uint32_t large = Outgoing::kCopiedPayloadMax + 300;
   for (const std::uint32_t length : {0U, 130U, large}) {
-    Transmit& first = message(length);
-    Transmit& second = message(8);
+    const Transmit& first = message(length);
+    const Transmit& second = message(8);
     auto expected = wire(first);
     const auto tail = wire(second);
     expected.insert(expected.end(), tail.begin(), tail.end());
@@ -136,7 +136,7 @@ TEST_F(OutgoingTest, AFullOneHoldsNoMoreThanItsLimits) {
 
 TEST_F(OutgoingTest, WhatHasTooManyPiecesGoesInParts) {
   const std::uint32_t length = 100 * (Outgoing::kPiecesMax + 50);
-  Transmit& transmit = message(length);
+  const Transmit& transmit = message(length);
   const auto expected = wire(transmit);
   outgoing_.begin(0);
   ASSERT_FALSE(add(transmit));
