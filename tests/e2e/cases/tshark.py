@@ -15,6 +15,7 @@ EXCERPT_ADDRESSES = {"10.99.0.11": "a", "10.99.0.12": "b"}
 OUR_ADDRESSES = {ADDRESSES[side][0]: side for side in ADDRESSES}
 NID_PARTS = ("lnet.nid.addr", "lnet.nid.type", "lnet.nid.net_interface")
 PING_MATCH_BITS = "0x8000000000000000"
+MESSAGES = 8  # in the excerpt, and in ours
 # Differ between any two nodes.
 COOKIES = ("lnet.msg_dst_interface_cookie", "lnet.msg_dst_object_cookie")
 
@@ -101,8 +102,16 @@ def recording(site, side):
     """The capture of what two nodes of ours say to each other, taken at one of them."""
     needs_tshark()
     path = site.path("ours.pcap")
+    def captured():
+        """Messages that are in the file by now; its end may be half a packet."""
+        done = subprocess.run(["tshark", "-r", str(path), "-T", "fields", "-e", "lnet.msg_type"], capture_output=True, text=True,
+                              timeout=60)
+        return len(done.stdout.replace(",", " ").split())
+
     with two_hosts(site) as hosts, capture(hosts, side, path):
         talk(hosts, site)
+        # dumpcap reads in batches, and what it has not read when it is told to end is lost.
+        eventually("all messages are captured", lambda: captured() >= MESSAGES)
     return path
 
 
@@ -126,4 +135,4 @@ def case_tshark_sees_the_ping_and_discovery_that_there_were(site):
                    ("b", put, "48", PING_MATCH_BITS, None), ("a", ack, "0", PING_MATCH_BITS, None),
                    ("b", ack, "0", PING_MATCH_BITS, None)]:
         assert wanted in said, f"{wanted} not in {said}"
-    assert len(said) == 8, said
+    assert len(said) == MESSAGES, said
