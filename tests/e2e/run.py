@@ -3,8 +3,10 @@
 """Runs the end-to-end cases: functions named case_* in tests/e2e/cases/*.py, each given a Site.
 
 Prints one line a case: PASS name | FAIL name | SKIP name: reason. Details of failures go to stderr.
+Cases of files that say SIDE_BY_SIDE = True spend most of their time waiting and run several at a time, after the others.
 """
 import argparse
+import concurrent.futures
 import importlib.util
 import pathlib
 import shutil
@@ -24,13 +26,17 @@ def load(path):
     return module
 
 
+SIDE_BY_SIDE = 3
+
+
 def cases(pattern):
+    """(name, case, whether others may run beside it)"""
     for path in sorted((HERE / "cases").glob("*.py")):
         module = load(path)
         for name in [n for n in vars(module) if n.startswith("case_")]:
             full = f"{path.stem}.{name.removeprefix('case_')}"
             if pattern in full:
-                yield full, getattr(module, name)
+                yield full, getattr(module, name), getattr(module, "SIDE_BY_SIDE", False)
 
 
 def copy_programs(build, folder):
@@ -52,21 +58,32 @@ def main():
 
 
 def run_cases(pattern, programs):
-    failed = 0
-    for name, case in cases(pattern):
-        site = Site(programs)
-        try:
-            case(site)
-            print(f"PASS {name}", flush=True)
-        except Skip as reason:
-            print(f"SKIP {name}: {reason}", flush=True)
-        except Exception:  # a case may fail in any way; the others still run
-            failed += 1
-            print(f"FAIL {name}", flush=True)
-            print(f"--- {name}\n{traceback.format_exc()}{site.logs()}", file=sys.stderr)
-        finally:
-            site.close()
-    return 1 if failed else 0
+    def run(each):
+        return run_case(each[0], each[1], programs)
+
+    chosen = list(cases(pattern))
+    outcomes = [run(each) for each in chosen if not each[2]]
+    with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        outcomes += pool.map(run, [each for each in chosen if each[2]])
+    return 0 if all(outcomes) else 1
+
+
+def run_case(name, case, programs):
+    """Whether it did not fail."""
+    site = Site(programs)
+    outcome = f"PASS {name}"
+    try:
+        case(site)
+    except Skip as reason:
+        outcome = f"SKIP {name}: {reason}"
+    except Exception:  # a case may fail in any way; the others still run
+        outcome = f"FAIL {name}"
+        print(f"--- {name}\n{traceback.format_exc()}{site.logs()}", file=sys.stderr)
+    finally:
+        site.close()
+    sys.stdout.write(outcome + "\n")  # in one piece, whoever else says something
+    sys.stdout.flush()
+    return not outcome.startswith("FAIL")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes with TCP networks: what their cases do again and again."""
 from cases_common import one_shard
+from site_under_test import eventually
 from two_hosts import ADDRESSES
 
 
@@ -38,6 +39,11 @@ def pings(node, *targets):
     for target in targets:
         report = node.json("ping", target)["ping"][0]
         assert report["primary nid"] == target, report
+
+
+def reaches(node, target):
+    """Sooner or later: others may keep the machine busy."""
+    eventually(f"{target} answers {node.name}", lambda: answers(node, target))
 
 
 def answers(node, target):

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two hosts on one wire: network namespaces joined by a veth pair, gone when the case ends."""
 import contextlib
+import ctypes
+import itertools
 import os
 import subprocess
 
+from bad_wire import MTU, BadWire, open_tap
 from site_under_test import Skip
 
 ADDRESSES = {"a": ("10.88.0.1", "fd88::1"), "b": ("10.88.0.2", "fd88::2")}
@@ -15,31 +18,81 @@ def ip(*words, may_fail=False):
         raise Skip(f"network namespaces cannot be had: ip {' '.join(words)}: {done.stderr.strip()}")
 
 
+CLONE_NEWNET = 0x40000000
+PAIRS = itertools.count()
+
+
 class Hosts:
     def __init__(self, site):
         self.site = site
-        self.names = {side: f"plnet-{os.getpid()}-{side}" for side in ADDRESSES}
+        self.tag = f"{os.getpid()}-{next(PAIRS)}"
+        self.names = {side: f"plnet-{self.tag}-{side}" for side in ADDRESSES}
+        self.bad_wire = None
 
-    def wire(self):
+    def wire(self, may_be_bad=False):
         for name in self.names.values():
             ip("netns", "add", name)
-        link = [f"pl{os.getpid()}{side}" for side in ADDRESSES]
-        ip("link", "add", link[0], "type", "veth", "peer", "name", link[1])
-        for side, device in zip(ADDRESSES, link):
-            name = self.names[side]
-            ip("link", "set", device, "netns", name, "name", "eth0")
+        if may_be_bad:
+            self.lay_bad_wire()
+        else:
+            self.lay_wire()
+        for side, name in self.names.items():
             for address, bits in zip(ADDRESSES[side], ("24", "64")):
-                more = ["nodad"] if ":" in address else []
-                ip("-n", name, "address", "add", f"{address}/{bits}", "dev", "eth0", *more)
+                self.address(side, address, bits)
             for device_up in ("lo", "eth0"):
                 ip("-n", name, "link", "set", device_up, "up")
 
+    def lay_bad_wire(self):
+        ends = []
+        for side, name in self.names.items():
+            with self.inside(side):
+                ends.append(open_tap())
+            ip("-n", name, "link", "set", "eth0", "mtu", str(MTU))
+        self.bad_wire = BadWire(ends)
+
+    def lay_wire(self):
+        link = [f"pl{self.tag}{side}" for side in ADDRESSES]
+        ip("link", "add", link[0], "type", "veth", "peer", "name", link[1])
+        for side, device in zip(ADDRESSES, link):
+            ip("link", "set", device, "netns", self.names[side], "name", "eth0")
+
     def unwire(self):
+        if self.bad_wire:
+            self.bad_wire.close()
         for name in self.names.values():
             ip("netns", "delete", name, may_fail=True)
 
-    def node(self, side, *arguments, name=None):
-        return self.site.node(*arguments, name=name or side, prefix=("ip", "netns", "exec", self.names[side]))
+    def node(self, side, *arguments, name=None, **how):
+        return self.site.node(*arguments, name=name or side, prefix=("ip", "netns", "exec", self.names[side]), **how)
+
+    def command(self, side, *words):
+        """Runs it on that host."""
+        done = self.site.run("ip", "netns", "exec", self.names[side], *words)
+        assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+        return done.stdout
+
+    def address(self, side, address, bits):
+        ip("-n", self.names[side], "address", "add", f"{address}/{bits}", "dev", "eth0", *(["nodad"] if ":" in address else []))
+
+    def link(self, side, state):
+        ip("-n", self.names[side], "link", "set", "eth0", state)
+
+    @contextlib.contextmanager
+    def inside(self, side):
+        """Sockets made meanwhile are on that host, and stay there."""
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def enter(path):
+            with open(path, "rb") as space:
+                if libc.setns(space.fileno(), CLONE_NEWNET) != 0:
+                    raise Skip(f"cannot enter {path}: {os.strerror(ctypes.get_errno())}")
+
+        with open("/proc/thread-self/ns/net", "rb") as home:
+            enter(f"/run/netns/{self.names[side]}")
+            try:
+                yield
+            finally:
+                assert libc.setns(home.fileno(), CLONE_NEWNET) == 0, "cannot go home"
 
     def sockets(self, side):
         """Established TCP connections of LNet, one line each."""
@@ -48,12 +101,13 @@ class Hosts:
 
 
 @contextlib.contextmanager
-def two_hosts(site):
+def two_hosts(site, may_be_bad=False):
+    """With a wire between them that can be made bad, slower than the good one."""
     if os.geteuid() != 0:
         raise Skip("needs root for network namespaces")
     hosts = Hosts(site)
     try:
-        hosts.wire()
+        hosts.wire(may_be_bad)
         yield hosts
     finally:
         hosts.unwire()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes on two hosts that talk to each other over TCP."""
 import signal
+import subprocess
 
 from cases_common import one_shard, two_shards
 from site_under_test import eventually
@@ -125,3 +126,24 @@ def case_nodes_with_idle_connections_sleep(site):
         eventually("pollers sleep", rests)
         naps = sum(s["naps"] for c in a.json("cpt", "show", "-v")["cpt"] for s in c["shards"])
         assert naps == 0, "sockets wake their poller, it need not nap"
+
+
+def dial(*nodes_and_targets):
+    """All at the same moment."""
+    asking = [subprocess.Popen([node.site.program("lnetctl"), "--socket", str(node.socket), "ping", "--timeout", "10", target],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for node, target in nodes_and_targets]
+    for each in asking:
+        out, err = each.communicate(timeout=30)
+        assert each.returncode == 0, out + err
+
+
+def case_both_sides_dial_at_once(site):
+    """Whoever loses the race uses the other's connections; nobody is left without an answer or with connections to spare."""
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site, two_shards(site))
+        for _ in range(3):
+            add_v4(a, b)
+            dial((a, nid("b")), (b, nid("a")))
+            eventually("there is one set of connections", lambda: len(hosts.sockets("a")) == 5)
+            for node in (a, b):
+                works(node, "net", "del", "--net", "tcp")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A node with a thousand peers, each with sockets of its own."""
+import contextlib
+import resource
+
+import script_peer
+from cases_common import two_shards
+from process_watch import descriptors, resident_kib
+from script_crowd import Crowd, addresses
+from script_peer import ScriptPeer
+from site_under_test import Skip, eventually
+from tcp_nodes import add_v4, counted, works
+from two_hosts import ADDRESSES, two_hosts
+
+SIDE_BY_SIDE = True
+
+PEERS = 1000
+AT_ONCE = 100  # NIDs in one ping; lnetctl takes 128
+NODE = ADDRESSES["b"][0]
+# issue 4's bar for one connected peer; three connections. Twice that here, where pages are touched for the first time.
+PEER_KIB = 24
+
+
+@contextlib.contextmanager
+def crowded_host(site):
+    """Host a with a thousand addresses, host b with a node that reaches them all."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 8192:
+        raise Skip(f"a thousand peers need 8192 open files, allowed are {hard}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8192, hard))
+    try:
+        with two_hosts(site) as hosts:
+            batch = site.write("addresses", "".join(f"address add {each}/16 dev eth0\n" for each in addresses(PEERS)))
+            hosts.command("a", "ip", "-batch", batch)
+            # By way of one neighbour: the system's table has no room for a thousand.
+            hosts.command("b", "ip", "route", "add", "10.77.0.0/16", "via", ADDRESSES["a"][0])
+            options = site.write("few.conf", "options ksocklnd conns_per_peer=1\n")
+            b = hosts.node("b", "--config", two_shards(site), "--idle", "sleep", "--options", options)
+            add_v4(b)
+            yield hosts, b
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def ping_all(node):
+    for first in range(0, PEERS, AT_ONCE):
+        nids = ",".join(f"{each}@tcp" for each in addresses(PEERS)[first:first + AT_ONCE])
+        done = node.lnetctl("--json", "ping", "--timeout", "10", nids)
+        assert done.returncode == 0 and '"manage"' not in done.stdout, (first, done.stdout[-500:], done.stderr)
+
+
+def case_a_thousand_peers_are_called(site):
+    """More than there are reserved ports, over three connections each."""
+    with crowded_host(site) as (hosts, b):
+        with hosts.inside("a"):
+            crowd = Crowd()
+        try:
+            kib, files = resident_kib(b), descriptors(b)
+            ping_all(b)
+            eventually("everybody has all connections", lambda: counted(b, "tcp", "open") >= 3 * PEERS, 60)
+            assert crowd.peers() == PEERS
+            assert resident_kib(b) - kib < PEERS * PEER_KIB, f"{kib} KiB before, {resident_kib(b)} KiB with {PEERS} peers"
+            ping_all(b)  # with all of them there
+            assert len(b.json("peer", "list")["peer list"]) >= PEERS
+            works(b, "net", "del", "--net", "tcp")
+            eventually("all sockets are closed", lambda: descriptors(b) <= files)
+        finally:
+            crowd.close()
+        assert b.stop() == 0
+
+
+def case_a_thousand_peers_call(site):
+    with crowded_host(site) as (hosts, b):
+        files = descriptors(b)
+        with hosts.inside("a"):
+            peers = [ScriptPeer(NODE, each) for each in addresses(PEERS)]
+            try:
+                assert all(peer.introduced() == script_peer.CONTROL for peer in peers)
+                assert counted(b, "tcp", "open") == PEERS
+                for cookie in (1, 2):
+                    for peer in peers:
+                        peer.ask(cookie)
+                    assert all(peer.is_answered(cookie) for peer in peers)
+            finally:
+                for peer in peers:
+                    peer.close()
+        eventually("what belonged to them is free", lambda: descriptors(b) <= files)
+        assert b.stop() == 0
