@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "lib/base/cache_line.hpp"
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/match/grant.hpp"
 #include "lib/lnet/move/parcel.hpp"
@@ -14,17 +15,26 @@ namespace plnet::lnet {
 
 struct Receive;
 
-struct Message : Parcel, Transmit {
-  Message() : Parcel(ParcelKind::kMessage) {}
+// A Completion, without what it is of.
+struct Ending {
+  Ending() = default;
+  Ending(const Completion& completion)
+      : status(completion.status),
+        health(completion.health),
+        reply_placed(completion.reply_placed),
+        quarantined(completion.quarantined),
+        reply_length(completion.reply_length) {}
 
-  // What was asked for.
-  ProcessId target;            // as the caller named it
-  Nid from = Nid::any();       // the source that it must have
-  Nid router = Nid::any();     // responses: the gateway that brought the request
-  Grant grant;                 // requests: of their descriptor
-  Receive* answers = nullptr;  // responses: what is answered
-  Instant begun{};
-  bool recovery = false;
+  Result<void> status{};
+  Health health = Health::kOk;
+  bool reply_placed = false;
+  bool quarantined = false;
+  std::uint32_t reply_length = 0;
+};
+
+// Two of them may be with two shards.
+struct alignas(kNoSharing) Message : Parcel, Transmit {
+  Message() : Parcel(ParcelKind::kMessage) {}
 
   // The path that was chosen.
   Ni* ni = nullptr;
@@ -32,10 +42,19 @@ struct Message : Parcel, Transmit {
   bool has_peer_credit = false;
   bool has_ni_credit = false;
 
-  // How it ended.
-  Completion result;
+  bool recovery = false;
   // Set by the shard that posted it; the message may be on its way through others meanwhile.
   std::atomic<bool> quarantine_over{false};
+  Ending result;    // how it ended
+  Instant begun{};  // on the shard that made it
+
+  // Beyond what others look at, but for the target of one whose peer is not known yet: what was
+  // asked for.
+  alignas(kCacheLine) ProcessId target;  // as the caller named it
+  Nid from = Nid::any();                 // the source that it must have
+  Nid router = Nid::any();               // responses: the gateway that brought the request
+  Grant grant;                           // requests: of their descriptor
+  Receive* answers = nullptr;            // responses: what is answered
 
   [[nodiscard]] bool is_response() const {
     return header.type == MessageType::kAck || header.type == MessageType::kReply;
@@ -43,5 +62,7 @@ struct Message : Parcel, Transmit {
   // What LNet counts as queued for it.
   [[nodiscard]] std::uint32_t queue_bytes() const { return header.payload_length + 72; }
 };
+
+static_assert(sizeof(Message) == kParcelBytesShared + 2 * kCacheLine);
 
 }  // namespace plnet::lnet

@@ -4,8 +4,10 @@
 // it away. Each kind comes from its shard's pool and goes home there.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include "lib/base/cache_line.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/result.hpp"
@@ -43,9 +45,13 @@ struct Parcel : ListNode<> {
 
   const ParcelKind kind;
   ParcelStep step = ParcelStep::kIdle;
-  ShardId origin = 0;     // whose pool it is from
-  Instant waits_since{};  // with the coordinator
+  ShardId origin = 0;  // whose pool it is from
   Result<void> outcome;
+  Instant waits_since{};  // with the coordinator
 };
+
+// What another shard touches of a message or a receive lies in its first lines; each that it
+// touches has to be moved there and back. Who takes parcels out of a mailbox fetches these.
+inline constexpr std::size_t kParcelBytesShared = 4 * kCacheLine;
 
 }  // namespace plnet::lnet

@@ -73,7 +73,7 @@ class PeerPorts {
   // `extra_links`: beyond one for each of those. Allocates; start-up only.
   PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_links);
 
-  [[nodiscard]] PeerPort* find(const PeerNi& peer_ni) { return of_[peer_ni.number]; }
+  [[nodiscard]] PeerPort* find(const PeerNi& peer_ni) const { return of_[peer_ni.number]; }
   // Fetches the cache line that find() will look at.
   void prefetch(const PeerNi& peer_ni) const {
     __builtin_prefetch(static_cast<const void*>(&of_[peer_ni.number]));

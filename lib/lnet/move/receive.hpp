@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "lib/base/cache_line.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/match/grant.hpp"
@@ -17,7 +18,8 @@ class NiPort;
 struct PeerPort;
 struct LndLink;
 
-struct Receive : Parcel {
+// Two of them may be with two shards.
+struct alignas(kNoSharing) Receive : Parcel {
   Receive() : Parcel(ParcelKind::kReceive) {}
 
   // What arrived; constant.
@@ -32,8 +34,9 @@ struct Receive : Parcel {
   ShardId first_asked = 0;  // the turn among the shards began there
   ShardId owner = 0;        // of the descriptor that was granted
   bool matched = false;
-  bool delayed = false;                     // waits on a lazy portal
-  std::uint32_t attach_epoch = 0;           // of its portal's home, when the turn began
+  bool told = false;               // an ACK whose event its owner has told: nothing is granted
+  bool delayed = false;            // waits on a lazy portal
+  std::uint32_t attach_epoch = 0;  // of its portal's home, when the turn began
   Cause cause = Cause::kDroppedPutNoMatch;  // not matched: why
   Grant grant;
   Result<void> status;  // of the payload, or of the answer

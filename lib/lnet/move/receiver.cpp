@@ -3,6 +3,7 @@
 #include "lib/lnet/move/receiver.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "lib/lnet/move/sender.hpp"
 #include "lib/lnet/paths/route_aliveness.hpp"
@@ -71,7 +72,7 @@ Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   receive->header = offer.header;
   receive->from = offer.from;
   receive->reply_by_lnd = offer.reply_by_lnd;
-  receive->matched = receive->delayed = false;
+  receive->matched = receive->told = receive->delayed = false;
   receive->status = {};
   receive->rx = offer.rx;
   receive->port = &port;
@@ -218,6 +219,7 @@ Receiver::Decision Receiver::decide(Receive& receive) {
 RxDecision Receiver::accept(const Receive& receive) {
   RxDecision decision{.verdict = RxVerdict::kReceive,
                       .link = receive.link == nullptr ? nullptr : &receive.link->link};
+  if (receive.told) return decision;
   const Payload& window = receive.grant.window;
   const bool is_get = receive.header.type == MessageType::kGet;
   if (!window.empty() && (!is_get || receive.reply_by_lnd)) {
@@ -238,13 +240,15 @@ RxDecision Receiver::drop(Receive& receive) {
 // An answer to what was parked.
 void Receiver::answer_came(Receive& receive) {
   if (receive.gone.get()) return end_gone(receive);
-  settle(receive, decide(receive));
+  settle(receive, [&] { return decide(receive); });
 }
 
-void Receiver::settle(Receive& receive, const Decision& decision) {
-  if (decision.verdict == RxVerdict::kPark) return;
-  receive.decision = decision;
-  core_.decided.push_back(receive);
+// The decision is made where it stays: a copy would wait for all that was written before, which may
+// be on its way to other shards.
+template <class Decide>
+void Receiver::settle(Receive& receive, Decide&& decide) {
+  RxDecision* const decision = ::new (&receive.decision) RxDecision(decide());
+  if (decision->verdict != RxVerdict::kPark) core_.decided.push_back(receive);
 }
 
 unsigned Receiver::resume_decided() {
@@ -258,13 +262,10 @@ void Receiver::resume(Receive& receive) {
   if (receive.gone.get()) return end_gone(receive);
   receive.parked = false;
   NiPort& port = *receive.port;
-  const RxHandle rx = receive.rx;
-  const RxDecision decision = receive.decision;
-  if (decision.verdict != RxVerdict::kReceive) {
-    port.forget(receive);
-    give_back(receive);
-  }
-  port.lnd().resume(rx, decision);
+  port.lnd().resume(receive.rx, receive.decision);
+  if (receive.decision.verdict == RxVerdict::kReceive) return;
+  port.forget(receive);
+  give_back(receive);
 }
 
 void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
@@ -278,12 +279,17 @@ void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
 
 void Receiver::delay_over(Receive& receive, bool dropped) {
   if (receive.gone.get()) return end_gone(receive);
-  if (!dropped) return settle(receive, find_match(receive));
+  if (!dropped) return settle(receive, [&] { return find_match(receive); });
   receive.cause = Cause::kDroppedShutdown;
-  settle(receive, drop(receive));
+  settle(receive, [&] { return drop(receive); });
 }
 
 void Receiver::end_gone(Receive& receive) {
+  if (receive.told) {  // it had come
+    receive.status = {};
+    count(receive, Health::kOk);
+    return concluded(receive);
+  }
   core_.drop(Cause::kDroppedConnectionLost, receive.header.payload_length);
   receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
   if (!receive.matched) return give_back(receive);
@@ -295,9 +301,9 @@ void Receiver::take(Receive& receive) {
   switch (receive.step) {
     case ParcelStep::kWaitOver:
       if (receive.gone.get()) return end_gone(receive);
-      if (receive.outcome) return settle(receive, meet_sender(receive));
+      if (receive.outcome) return settle(receive, [&] { return meet_sender(receive); });
       receive.cause = Cause::kDroppedNoPeer;
-      return settle(receive, drop(receive));
+      return settle(receive, [&] { return drop(receive); });
     case ParcelStep::kMatch: return asked(receive);
     case ParcelStep::kMatched:
       if (receive.delayed && receive.asker == core_.id) return turn_over(receive);

@@ -61,7 +61,8 @@ class Receiver {
   [[nodiscard]] static RxDecision accept(const Receive& receive);
   [[nodiscard]] RxDecision drop(Receive& receive);
   void answer_came(Receive& receive);
-  void settle(Receive& receive, const Decision& decision);
+  template <class Decide>
+  void settle(Receive& receive, Decide&& decide);
   void resume(Receive& receive);
   void end_gone(Receive& receive);
 
@@ -69,6 +70,7 @@ class Receiver {
   void asked(Receive& receive);
   void match_here(Receive& receive);
   void respond_here(Receive& receive);
+  void acknowledge_here(Receive& receive);
   [[nodiscard]] bool ask_next(Receive& receive);
   void finish_here(Receive& receive);
 

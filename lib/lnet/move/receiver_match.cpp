@@ -64,9 +64,26 @@ void Receiver::respond_here(Receive& receive) {
   if (result.cause == MatchCause::kTooLong) receive.cause = Cause::kDroppedReplyTooLong;
 }
 
+// An ACK is all there with its header: what it is granted ends here at once, which spares a second
+// visit. The grant does not cross.
+void Receiver::acknowledge_here(Receive& receive) {
+  Grant grant;
+  const MatchAnswer result =
+      core_.match.respond({.type = MessageType::kAck,
+                           .handle = receive.header.area<AckArea>().destination,
+                           .payload_length = receive.header.payload_length},
+                          grant);
+  receive.matched = receive.told = result.matched();
+  if (!receive.told) return;
+  receive.status = core_.match.finish(
+      grant, ReceivedMessage{receive.header, receive.initiator, receive.from}, {});
+}
+
 void Receiver::asked(Receive& receive) {
   const MessageType type = receive.header.type;
-  if (type == MessageType::kAck || type == MessageType::kReply) {
+  if (type == MessageType::kAck) {
+    acknowledge_here(receive);
+  } else if (type == MessageType::kReply) {
     respond_here(receive);
   } else {
     match_here(receive);
@@ -182,6 +199,7 @@ void Receiver::count(Receive& receive, Health health) {
 }
 
 void Receiver::conclude(Receive& receive) {
+  if (receive.told) return concluded(receive);
   if (receive.owner == core_.id) return finish_here(receive);
   core_.post(receive, receive.owner, ParcelStep::kFinish);
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "lib/base/pipeline.hpp"
 #include "lib/lnet/move/receiver.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/peers/peer_readiness.hpp"
@@ -12,8 +13,9 @@
 namespace plnet::lnet {
 
 namespace {
-constexpr std::size_t kLaunchBurst = 32;  // about as many lines as a core can have under way, twice
-}
+constexpr std::size_t kLaunchBurst = 64;
+constexpr std::size_t kLaunchDistance = 4;  // messages between two steps of one
+}  // namespace
 
 Message* Sender::make(MessageType type) {
   Message* const message = core_.messages.take();
@@ -164,35 +166,33 @@ unsigned Sender::launch_all() {
 }
 
 // With thousands of peers hardly anything about one of them is in the cache, and what leads to it
-// is a chain of some ten lines. A burst fetches the first line of all its chains, then the second
-// of all, and so on: the waits overlap.
+// is a chain of some ten lines.
 void Sender::launch_together(std::span<Message* const> burst) {
   const PeerDirectory& directory = *core_.shared.directory;
   std::array<std::uint64_t, kLaunchBurst> hashes{};
   std::array<PeerNi*, kLaunchBurst> targets{};
-  for (std::size_t i = 0; i < burst.size(); ++i)
-    hashes[i] = directory.prepare(burst[i]->target.nid);
-  for (std::size_t i = 0; i < burst.size(); ++i)
-    directory.approach(hashes[i]);
-  for (std::size_t i = 0; i < burst.size(); ++i)
-    targets[i] = directory.reach(burst[i]->target.nid, hashes[i]);
-  const std::span<PeerNi*> found = std::span(targets).first(burst.size());
-  for (PeerNi*& target : found) {
-    target = PeerDirectory::unless_leaving(target);
-    if (target == nullptr) continue;
-    core_.peers.prefetch(*target);
-    __builtin_prefetch(target->peer.load(std::memory_order_relaxed));
-  }
-  for (const PeerNi* const target : found) {
-    const PeerPort* const port = target == nullptr ? nullptr : core_.peers.find(*target);
-    if (port != nullptr) port->prefetch();
-  }
-  for (const PeerNi* const target : found) {
-    const PeerPort* const port = target == nullptr ? nullptr : core_.peers.find(*target);
-    if (port != nullptr && port->links != nullptr) __builtin_prefetch(port->links->link.lnd_peer);
-  }
-  for (std::size_t i = 0; i < burst.size(); ++i)
-    launch(*burst[i], targets[i]);
+  constexpr std::size_t kLookUpSteps = 3;  // the last is the first of what it leads to
+  pipeline<kLookUpSteps + kApproachSteps - 1, kLaunchDistance>(
+      burst.size(),
+      [&](std::size_t i, std::size_t step) {
+        const Nid& target = burst[i]->target.nid;
+        if (step == 0) {
+          hashes[i] = directory.prepare(target);
+        } else if (step == 1) {
+          directory.approach(hashes[i]);
+        } else if (step == 2) {
+          targets[i] = directory.reach(target, hashes[i]);
+        } else if (targets[i] != nullptr) {
+          approach_target(*targets[i], step - kLookUpSteps + 1);
+        }
+      },
+      [&](std::size_t i) { launch(*burst[i], PeerDirectory::unless_leaving(targets[i])); });
+}
+
+// What another home writes is not for us to take away.
+void Sender::approach_target(const PeerNi& target, std::size_t step) const {
+  if (target.home == core_.id) return approach(target, step);
+  if (step == 1) __builtin_prefetch(target.peer.load(std::memory_order_relaxed));
 }
 
 // Finds the peer, has it discovered if it must be, and chooses the path; whatever has to be waited

@@ -13,6 +13,8 @@ class Receiver;
 
 class Sender {
  public:
+  static constexpr std::size_t kApproachSteps = 4;
+
   explicit Sender(ShardCore& core) : core_(core) {}
   void connect(Receiver& receiver) { receiver_ = &receiver; }
 
@@ -29,6 +31,9 @@ class Sender {
 
   // A message that came out of a mailbox, or out of this shard's own inbox.
   void take(Message& message);
+  // Fetches what take() will look at for it: one step after the other, each of which reads what the
+  // one before has fetched.
+  void approach(const Parcel& parcel, std::size_t step) const;
 
   // Upcalls of the LNDs.
   void on_sent(NiPort& port, const Completion& completion);
@@ -59,6 +64,8 @@ class Sender {
   void launch(Message& message);
   void launch(Message& message, PeerNi* target);
   void launch_together(std::span<Message* const> burst);
+  void approach_target(const PeerNi& target, std::size_t step) const;
+  void approach(const PeerNi& hop, std::size_t step) const;
   [[nodiscard]] static bool must_be_discovered(const Message& message, const PeerNi& target);
   void choose_path(Message& message, PeerNi* target);
   void compare_paths(Message& message, PeerNi* target);

@@ -11,6 +11,25 @@ namespace {
 constexpr auto kPlacedReply = LnetTraffic::Id::kReceivedReply;
 }  // namespace
 
+// What its home looks at for a message to it, and writes to most of.
+void Sender::approach(const PeerNi& hop, std::size_t step) const {
+  if (step == 0) return __builtin_prefetch(&hop);
+  if (step == 1) {
+    core_.peers.prefetch(hop);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(&hop) + kCacheLine, 1);
+    return __builtin_prefetch(hop.peer.load(std::memory_order_relaxed));
+  }
+  const PeerPort* const port = core_.peers.find(hop);
+  if (port == nullptr) return;
+  if (step == 2) return port->prefetch();
+  if (port->links != nullptr) __builtin_prefetch(port->links->link.lnd_peer, 1);
+}
+
+void Sender::approach(const Parcel& parcel, std::size_t step) const {
+  if (parcel.step != ParcelStep::kToHome) return;
+  approach(*static_cast<const Message&>(parcel).hop, step);
+}
+
 void Sender::to_home(Message& message) {
   if (message.hop == nullptr) return at_lane(message);  // loopback: no credits, no home
   const ShardId home = message.hop->home;
@@ -195,7 +214,7 @@ void Sender::publish(PeerPort& peer) {
 }
 
 void Sender::end_with(Message& message, Errc code, Health health) {
-  message.result = {.transmit = &message, .status = std::unexpected(code), .health = health};
+  message.result = Completion{.status = std::unexpected(code), .health = health};
 }
 
 void Sender::fail(Message& message, Errc code, Health health) {

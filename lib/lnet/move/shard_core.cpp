@@ -36,13 +36,13 @@ ShardCore::ShardCore(NodeShared& node, ShardId number, std::uint16_t cpt_number,
              .own_pid = node.pid,
              .descriptors = node.limits.descriptors,
              .entries = node.limits.match_entries},
-            *node.portals, timers, identity, hooks) {}
+            *node.portals, timers, identity, hooks),
+      outbox(node.mail, number, node.shards) {}
 
 void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
   parcel.step = step;
   if (to == id) return inbox.push_back(parcel);
-  Parcel* const away = &parcel;
-  shared.mail->box(id, to).post_homeward({&away, 1});
+  outbox.add(parcel, to);
 }
 
 void ShardCore::judge_sent_slowly(Ni& ni, const Message& message) {

@@ -17,6 +17,7 @@
 #include "lib/lnet/move/fault_gate.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/ni_port.hpp"
+#include "lib/lnet/move/outbox.hpp"
 #include "lib/lnet/move/peer_port.hpp"
 #include "lib/lnet/move/receive.hpp"
 #include "lib/lnet/move/statistics.hpp"
@@ -94,6 +95,7 @@ struct ShardCore {
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   // What this shard sends to itself: done by its next step.
   IntrusiveList<Parcel> inbox;
+  Outbox outbox;  // to others
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;
   PeerLink loopback{.nid = kLoopbackNid, .core_index = kNoLink};
@@ -108,7 +110,7 @@ struct ShardCore {
     return *shared.routes.load(std::memory_order_acquire);
   }
 
-  // Gives the parcel away.
+  // Gives the parcel away; it leaves at the end of the turn.
   void post(Parcel& parcel, ShardId to, ParcelStep step);
 
   void message_begins() {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/pipeline.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -11,6 +13,15 @@ namespace {
 // A queue is looked through for deadlines once in so long, while something waits in one.
 constexpr Duration kSweepInterval = std::chrono::seconds(1);
 constexpr std::size_t kMailBurst = 64;
+constexpr std::size_t kMailDistance = 4;  // parcels between two steps: about as many lines as a
+                                          // core can have under way
+
+// Another shard has written there; we will, too.
+void fetch(const Parcel& parcel) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&parcel);
+  for (std::size_t at = 0; at < kParcelBytesShared; at += kCacheLine)
+    __builtin_prefetch(bytes + at, 1);
+}
 
 }  // namespace
 
@@ -83,6 +94,7 @@ unsigned Shard::poll(Instant now) {
   work += sender_.launch_all();
   for (const auto& port : ports_)
     work += port->flush(now);
+  core_.outbox.flush();
   core_.statistics.set(Statistic::kTrackersAlloc,
                        core_.match.counters().get(MatchCounters::Id::kAwaited));
   if (core_.sweep_wanted && !sweep_timer_.running()) {
@@ -104,9 +116,18 @@ unsigned Shard::collect_mail() {
   std::array<Parcel*, kMailBurst> scratch{};
   return work + static_cast<unsigned>(node_.mail->drain(
                     core_.id, scratch, [&](std::size_t /*from*/, std::span<Parcel*> burst) {
-                      for (Parcel* const parcel : burst)
-                        deliver(*parcel);
+                      deliver_together(burst);
                     }));
+}
+
+// Every line of a parcel comes from another core, and what it leads to is in no cache.
+void Shard::deliver_together(std::span<Parcel* const> burst) {
+  pipeline<1 + Sender::kApproachSteps, kMailDistance>(
+      burst.size(),
+      [&](std::size_t i, std::size_t step) {
+        step == 0 ? fetch(*burst[i]) : sender_.approach(*burst[i], step - 1);
+      },
+      [&](std::size_t i) { deliver(*burst[i]); });
 }
 
 unsigned Shard::end_delays() {
@@ -162,7 +183,7 @@ void Shard::sweep(Timer& /*timer*/, Instant now) {
 
 Instant Shard::next_deadline() const {
   const bool has_work = sender_.has_made() || !calls_.empty() || !core_.inbox.empty() ||
-                        !core_.decided.empty() || releaser_.busy();
+                        !core_.outbox.empty() || !core_.decided.empty() || releaser_.busy();
   if (has_work) return Instant::min();
   Instant next = std::min(core_.timers.next_deadline(), core_.faults.next_deadline());
   for (const auto& port : ports_)
@@ -172,7 +193,7 @@ Instant Shard::next_deadline() const {
 
 bool Shard::idle() const {
   return core_.statistics.get(Statistic::kMessagesAlloc) == 0 && core_.inbox.empty() &&
-         !releaser_.busy() &&
+         core_.outbox.empty() && !releaser_.busy() &&
          std::ranges::all_of(ports_, [](const auto& port) { return port->idle(); });
 }
 

@@ -58,10 +58,16 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   [[nodiscard]] bool uses(const Ni& ni) const { return core_.ni_users[ni.number] != 0; }
 
   // From this shard to another, or to itself.
-  void call(Call& call, ShardId to) { core_.post(call, to, ParcelStep::kErrand); }
+  void call(Call& call, ShardId to) {
+    core_.post(call, to, ParcelStep::kErrand);
+    core_.outbox.flush();  // who calls need not turn this shard
+  }
 
   void host(PeerRequests& requests, ReleaseDone& released);
-  void wait_over(Parcel& parcel) { core_.post(parcel, parcel.origin, ParcelStep::kWaitOver); }
+  void wait_over(Parcel& parcel) {
+    core_.post(parcel, parcel.origin, ParcelStep::kWaitOver);
+    core_.outbox.flush();
+  }
   [[nodiscard]] Releaser& releaser() { return releaser_; }
 
   // Before anything else of a turn: LNDs call up from now on, and time is this.
@@ -92,6 +98,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
 
  private:
   unsigned collect_mail();
+  void deliver_together(std::span<Parcel* const> burst);
   void run(Call& call);
   void deliver(Parcel& parcel);
   void coordinate(Parcel& parcel);

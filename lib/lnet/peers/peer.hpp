@@ -55,6 +55,8 @@ struct alignas(kCacheLine) PeerNi {
   std::uint16_t cpt = 0;
   // Of its net; none on networks not ours. The coordinator's, when a network comes.
   Relaxed<std::int32_t> tx_credits_max{0};
+  // Not to be found any more. On the first line, since every look-up asks.
+  Relaxed<bool> leaving{false};
   // Discovery may hand it to another peer.
   std::atomic<Peer*> peer{nullptr};
   // A peer that is not multi-rail is always sent to from one NI: recorded with the first request.

@@ -97,17 +97,15 @@ class PeerDirectory {
   // The same in steps, for who looks many up at a time: see QsbrTable::prepare().
   [[nodiscard]] std::uint64_t prepare(const Nid& nid) const { return table_.prepare(nid); }
   void approach(std::uint64_t hash) const { table_.approach(hash); }
-  // Fetches the record that find() would return, and returns it though it may be leaving.
+  // Fetches the first line of the record that find() would return, and returns it though it may be
+  // leaving.
   [[nodiscard]] PeerNi* reach(const Nid& nid, std::uint64_t hash) const {
     PeerNi* const ni = table_.lookup(nid, hash).value_or(nullptr);
-    if (ni != nullptr) {
-      __builtin_prefetch(ni);
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(ni) + kCacheLine);
-    }
+    if (ni != nullptr) __builtin_prefetch(ni);
     return ni;
   }
   [[nodiscard]] static PeerNi* unless_leaving(PeerNi* reached) {
-    return reached == nullptr || record_of(*reached).leaving.get() ? nullptr : reached;
+    return reached == nullptr || reached->leaving.get() ? nullptr : reached;
   }
 
   // The rest is the writer's.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the writer of the peer directory knows of peers beyond what every shard sees: how peer, peer
 // nets and peer NIs hang together, in LNet's order. Only the coordinator's shard touches what is
-// added here, but for `leaving`.
+// added here.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,6 @@ enum class PeerNiStage : std::uint8_t {
 
 // In one list at a time: of its peer net while it lives, then of a stage.
 struct PeerNiRecord : PeerNi, ListNode<> {
-  Relaxed<bool> leaving{false};
   PeerNiStage stage = PeerNiStage::kFree;
   union {
     PeerNetRecord* in_net = nullptr;  // kLive

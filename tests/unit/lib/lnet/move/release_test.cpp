@@ -106,6 +106,38 @@ TEST(Release, AParkedMessageThatGoesIsDroppedOnceWhereverItsConversationIs) {
   }
 }
 
+// It is all there with its header, so its event says so whatever becomes of the connection.
+TEST(Release, AnAckIsToldInOneVisitThoughItsConnectionGoesMeanwhile) {
+  unsigned told_though_gone = 0;
+  for (unsigned turns = 0; turns < 8; ++turns) {
+    HeldNode rig({.shards = 3});
+    Recorder user;
+    MessageHeader header{.destination = HeldNode::nid(1), .source = HeldNode::nid(9)};
+    header.set_area(AckArea{.destination = rig.core(2).match.wire_handle(rig.bind(user, 100, 2))});
+    const RxOffer offer{.header = header, .from = HeldNode::nid(9), .rx = {3, 1}};
+    ASSERT_EQ(rig.port().on_header(offer).verdict, RxVerdict::kPark);
+    for (unsigned i = 0; i < turns && rig.lnds[0]->resumed.empty(); ++i)
+      rig.node.turn(rig.now);
+    const bool resumed = !rig.lnds[0]->resumed.empty();
+    if (resumed) {
+      EXPECT_EQ(rig.lnds[0]->resumed[0].second.verdict, RxVerdict::kReceive);
+      rig.port().on_received({3, 1}, {}, Health::kOk);
+      EXPECT_EQ(rig.statistic(Statistic::kMessagesAlloc), 0U) << "nobody is asked again";
+    } else {
+      rig.port().on_parked_gone({3, 1}, Errc::kReset);
+    }
+    rig.settle();
+    const std::size_t told = user.count(EventKind::kAck);
+    EXPECT_EQ(told + rig.cause(Cause::kDroppedConnectionLost), 1U);
+    EXPECT_EQ(rig.statistic(Statistic::kReceiveCount), told);
+    for (const Event& event : user.events)
+      EXPECT_TRUE(event.status.has_value());
+    if (told == 1 && !resumed) ++told_though_gone;
+    rig.expect_conserved();
+  }
+  EXPECT_GT(told_though_gone, 0U);
+}
+
 TEST(Release, AnInterfaceGoesWithAllThatWaitsForItAndItsLinks) {
   for (const unsigned shards : {1U, 2U, 4U}) {
     HeldNode rig({.shards = shards, .tunables = {.peer_credits = 3, .credits = 2}});
