@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include <sys/epoll.h>
+
 namespace plnet::apps {
 
 using lnet::Node;
@@ -16,6 +18,7 @@ LnetAdmin::~LnetAdmin() = default;
 Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
                                const lnet::NodeConfig& wanted) {
   host_ = &host;
+  loop_ = &loop;
   desk_ = std::make_unique<LnetDesk>(host, loop);
   pings_ = std::make_unique<LnetPings>(*desk_);
   lnd_metrics_ = std::make_unique<LndMetrics>(*desk_, *host_, host_->metrics());
@@ -34,11 +37,18 @@ Outcome<void> LnetAdmin::set_running(std::vector<runtime::Poller*> pollers) {
   if (auto opened = desk_->open(std::move(pollers)); !opened) return opened;
   running_ = true;
   host_->node()->set_running();
-  return {};
+  look_at_links();
+  if (!link_watch_.open()) return {};  // then NIs stay as they were at first
+  return loop_->add(link_watch_.descriptor(), EPOLLIN, [this](std::uint32_t) {
+    link_watch_.drain();
+    look_at_links();
+  });
 }
 
 void LnetAdmin::close() {
-  if (desk_ != nullptr) desk_->close();
+  if (desk_ == nullptr) return;
+  if (running_ && link_watch_.descriptor() >= 0) loop_->remove(link_watch_.descriptor());
+  desk_->close();
 }
 
 // --- One after the other ---

@@ -15,6 +15,7 @@
 #include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_pings.hpp"
 #include "lib/lnet/node/lnet_control.hpp"
+#include "lib/runtime/host/link_watch.hpp"
 
 namespace plnet::apps {
 
@@ -89,9 +90,15 @@ class LnetAdmin final : public lnet::LnetControl {
   void wait_for_idle(unsigned shard, lnet::Reply<void> done);
   // Makes the node be as `wanted`, then keeps that.
   void change_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
+  void tune_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
+  void set_health(lnet::NiChange change, lnet::Reply<void> done);
+  void look_at_links();
+  void add_parameters(std::vector<lnet::NetReport>& nets) const;
   void run_steps(std::vector<LnetStep> steps, lnet::NodeConfig after, lnet::Reply<void> done);
 
   LnetHost* host_ = nullptr;
+  runtime::EventLoop* loop_ = nullptr;
+  runtime::LinkWatch link_watch_;
   std::unique_ptr<LnetDesk> desk_;
   std::unique_ptr<LnetPings> pings_;
   std::unique_ptr<LndMetrics> lnd_metrics_;

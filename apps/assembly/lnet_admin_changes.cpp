@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/tcp_changes.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::apps {
@@ -119,15 +120,29 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   if (auto settled = settle_on_machine(wanted, config_); !settled) return done(std::move(settled));
   if (auto sound = check_sound(wanted); !sound) return done(std::move(sound));
   if (auto able = check_supported(wanted); !able) return done(std::move(able));
+  const auto options = tcp_options_of(wanted);
+  if (!options) return done(std::unexpected(options.error()));
+  if (!differ_live_only(config_, wanted)) {
+    return done(failure(Errc::kBusy, "other options of kernel modules: needs a restart"));
+  }
   const bool needs_node = !wanted.nets.empty() || !wanted.peers.empty();
   if (state_ != State::kUp && !needs_node) {
+    host_->tcp().set_options(*options);
     config_ = std::move(wanted);
     return done({});
   }
   if (auto up = check_up(); !up) return done(std::move(up));
   auto steps = steps_between(config_, wanted, *host_);
   if (!steps) return done(std::unexpected(steps.error()));
-  run_steps(std::move(*steps), std::move(wanted), std::move(done));
+  const bool other_options = host_->tcp().options() != *options;
+  run_steps(
+      std::move(*steps), std::move(wanted),
+      [this, other_options, options = *options, done = std::move(done)](Outcome<void> out) mutable {
+        look_at_links();
+        if (!out || !other_options) return done(std::move(out));
+        host_->tcp().set_options(options);
+        retune(*desk_, *host_, config_, std::move(done));
+      });
 }
 
 void LnetAdmin::apply(NodeConfig wanted, Reply<void> done) {
@@ -167,32 +182,52 @@ void LnetAdmin::del_net(lnet::NetSelection selection, Reply<void> done) {
       std::move(done));
 }
 
+// Of an interface that was down when its NI came, and whenever the system has told of a change.
+void LnetAdmin::look_at_links() {
+  if (running_ && state_ == State::kUp) apps::look_at_links(*desk_, *host_, tcp_nis(config_));
+}
+
 void LnetAdmin::set_ni(lnet::NiChange change, Reply<void> done) {
-  if (change.connections_per_peer || change.lnd_timeout_s) {
-    return done(failure(Errc::kNotSupported,
-                        "conns_per_peer, lnd_timeout of a running NI: delete it and add it with "
-                        "other lnd tunables"));
-  }
   enqueue(
       [this, change](Reply<void> ended) {
         if (auto up = check_up(); !up) return ended(std::move(up));
-        desk_->attempt(
-            0,
-            [change](lnet::Node& node) -> Outcome<Progress> {
-              bool found = false;
-              for (lnet::Ni* ni : node.coordinator().local().nis) {
-                const bool meant = change.all || (change.nid && *change.nid == ni->nid) ||
-                                   (change.net != lnet::kNetAny && change.net == ni->net);
-                if (!meant) continue;
-                found = true;
-                if (change.health) ni->health.set(*change.health);
-              }
-              if (found || change.all) return Progress::kDone;
-              return failure(Errc::kNotFound, "no such NI");
-            },
-            kChangeMax, std::move(ended));
+        NodeConfig wanted = config_;
+        const bool tunes = change.connections_per_peer || change.lnd_timeout_s;
+        if (tunes) {
+          if (auto tuned = tune(wanted, change); !tuned) return ended(std::move(tuned));
+        }
+        if (!change.health) return tune_to(std::move(wanted), std::move(ended));
+        set_health(change, [this, tunes, wanted = std::move(wanted),
+                            ended = std::move(ended)](Outcome<void> out) mutable {
+          if (!out || !tunes) return ended(std::move(out));
+          tune_to(std::move(wanted), std::move(ended));
+        });
       },
       std::move(done));
+}
+
+// Nothing but tunables that change live is other than before.
+void LnetAdmin::tune_to(NodeConfig wanted, Reply<void> done) {
+  config_ = std::move(wanted);
+  retune(*desk_, *host_, config_, std::move(done));
+}
+
+void LnetAdmin::set_health(lnet::NiChange change, Reply<void> done) {
+  desk_->attempt(
+      0,
+      [change](lnet::Node& node) -> Outcome<Progress> {
+        bool found = change.all;
+        for (lnet::Ni* ni : node.coordinator().local().nis) {
+          const bool meant = change.all || (change.nid && *change.nid == ni->nid) ||
+                             (change.net != lnet::kNetAny && change.net == ni->net);
+          if (!meant) continue;
+          found = true;
+          ni->health.set(*change.health);
+        }
+        if (found) return Progress::kDone;
+        return failure(Errc::kNotFound, "no such NI");
+      },
+      kChangeMax, std::move(done));
 }
 
 void LnetAdmin::add_peer(PeerConfig peer, Reply<void> done) {

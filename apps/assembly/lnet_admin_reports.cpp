@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lnetctl asks.
+#include <algorithm>
 #include <utility>
 
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_reports.hpp"
+#include "apps/assembly/tcp_changes.hpp"
 #include "apps/assembly/tcp_reports.hpp"
 
 namespace plnet::apps {
@@ -13,7 +15,25 @@ using lnet::Reply;
 void LnetAdmin::nets(std::optional<lnet::NetId> only, int /*level*/,
                      Reply<std::vector<lnet::NetReport>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  report_nets(*desk_, *host_, only, std::move(reply));
+  report_nets(
+      *desk_, *host_, only,
+      [this, reply = std::move(reply)](Outcome<std::vector<lnet::NetReport>>&& nets) mutable {
+        if (nets) add_parameters(*nets);
+        reply(std::move(nets));
+      });
+}
+
+// What the configuration and the options at the start come to.
+void LnetAdmin::add_parameters(std::vector<lnet::NetReport>& nets) const {
+  const auto served = tcp_nis(config_);
+  for (lnet::NetReport& net : nets) {
+    for (lnet::NiReport& ni : net.nis) {
+      if (std::ranges::find(served, ni.nid) == served.end()) continue;
+      ni.driver = "ksocklnd";
+      ni.parameters =
+          parameters_of(tunables_of_ni(host_->tcp().options().tunables, ni.lnd_tunables));
+    }
+  }
 }
 
 void LnetAdmin::peers(std::optional<lnet::Nid> only, int /*level*/,

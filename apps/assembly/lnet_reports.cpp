@@ -197,11 +197,14 @@ void count_peer_ni(Node& node, unsigned number, PeerNiReport& report) {
   lnet::ShardCore& core = node.shard(number).core();
   const lnet::PeerNi* const ni = core.shared.directory->find(report.nid);
   if (ni == nullptr) return;
-  const lnet::PeerPort* const port = core.peers.find(*ni);
+  lnet::PeerPort* const port = core.peers.find(*ni);
   if (port == nullptr) return;
   add(port->traffic, report.traffic, report.messages);
   add(port->failures, report.health);
   if (ni->home != number) return;
+  port->follow_credits();  // its network may have others since the last message
+  report.max_ni_tx_credits = port->tx_credits_max;
+  report.available_tx_credits = port->tx_credits;
   report.min_tx_credits = port->tx_credits_min;
   report.refcount += static_cast<std::int32_t>(port->outstanding);
 }

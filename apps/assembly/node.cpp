@@ -338,8 +338,11 @@ Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller
                         .log = *log_,
                         .metrics_http = *metrics_http_};
   runtime::Settings now = settings_;
-  now.lnet = lnet_->config();  // changed by its own verbs, too
-  if (auto applied = apply_live(now, wanted, parts); !applied) return applied;
+  now.lnet = lnet_->config();               // changed by its own verbs, too
+  runtime::Settings but_for_options = now;  // those that LNet applies while it runs
+  if (differ_live_only(now.lnet, wanted.lnet))
+    but_for_options.lnet.module_options = wanted.lnet.module_options;
+  if (auto applied = apply_live(but_for_options, wanted, parts); !applied) return applied;
   for (const auto& change : runtime::diff_settings(now, wanted)) {
     log_->write(kChanged, {change.path, change.before, change.after, std::to_string(caller.uid),
                            std::to_string(caller.pid)});

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/assembly/node_report.hpp"
+#include "apps/assembly/tcp_options.hpp"
 #include "lib/runtime/config/module_options.hpp"
 #include "lib/runtime/config/settings_diff.hpp"
 #include "lib/runtime/config/settings_export.hpp"
@@ -65,6 +66,12 @@ VerbReply reply_of(Outcome<void> done) {
   return Json::object();
 }
 
+lnet::Reply<void> answer_of(runtime::VerbToken token) {
+  return [token = std::move(token)](Outcome<void>&& done) mutable {
+    token.finish(reply_of(std::move(done)));
+  };
+}
+
 // One value of the document, changed on the running node.
 VerbReply set_value(Node& node, std::string_view section, std::string_view key, const Args& value,
                     const Caller& caller) {
@@ -80,6 +87,14 @@ void set_variable(Node& node, lnet::LnetControl* lnet, const Args& args, const C
   if (lnet != nullptr && runtime::is_lnet_variable(name)) {
     return runtime::set_lnet_variable(*lnet, name, args.at("value"), std::move(token));
   }
+  if (lnet != nullptr) {
+    const Args& value = args.at("value");
+    lnet::NodeConfig wanted = lnet->config();
+    auto set =
+        set_tcp_option(wanted, name, value.is_string() ? value.get<std::string>() : value.dump());
+    if (set) return lnet->apply(std::move(wanted), answer_of(std::move(token)));
+    if (set.error().code != Errc::kNotFound) return token.finish(reply_of(std::move(set)));
+  }
   std::string known = lnet != nullptr ? runtime::lnet_variable_names() : std::string{};
   for (const auto& variable : kVariables) {
     if (variable.name == name) {
@@ -89,6 +104,7 @@ void set_variable(Node& node, lnet::LnetControl* lnet, const Args& args, const C
     if (!known.empty()) known += ", ";
     known += variable.name;
   }
+  if (lnet != nullptr) known += ", or an option of ksocklnd such as ksocklnd.sock_timeout";
   token.finish(std::unexpected(
       VerbError(Error{Errc::kInvalid, "variable '" + name + "': expected one of " + known})));
 }
@@ -129,11 +145,13 @@ void apply_settings(Node& node, lnet::LnetControl* lnet, const Settings& wanted,
               });
 }
 
-// The settings that a text asks for: a document, or options of kernel modules.
+// The settings that a text asks for: a document, or options of kernel modules, of which some may
+// have no effect: `notes` say which.
 std::expected<Settings, runtime::ConfigErrors> wanted_settings(const std::string& text,
                                                                const std::string& name,
                                                                bool options, bool del,
-                                                               const Settings& now) {
+                                                               const Settings& now,
+                                                               std::vector<std::string>& notes) {
   if (!options) {
     return del ? runtime::reset_settings(text, name, now) : runtime::read_settings(text, name, now);
   }
@@ -141,7 +159,31 @@ std::expected<Settings, runtime::ConfigErrors> wanted_settings(const std::string
   if (!read) return std::unexpected(std::move(read.error()));
   Settings wanted = now;
   wanted.lnet = std::move(read->config);
+  notes = std::move(read->notes);
   return wanted;
+}
+
+// What would change, and how.
+Json plan_of(const Settings& now, const Settings& wanted) {
+  auto changes = runtime::diff_settings(now, wanted);
+  for (runtime::SettingChange& change : changes) {
+    const bool live =
+        change.path == "plnet.module_options" && differ_live_only(now.lnet, wanted.lnet);
+    if (live) change.applies = runtime::Applies::kLive;
+  }
+  return {{"changes", runtime::changes_to_json(changes)}};
+}
+
+// A success says the notes as well.
+runtime::VerbToken with_notes(runtime::VerbToken token, std::vector<std::string> notes) {
+  if (notes.empty()) return token;
+  const auto told = std::make_shared<runtime::VerbToken>(std::move(token));
+  return runtime::VerbToken([told, notes = std::move(notes)](const VerbReply& reply) {
+    if (!reply) return told->finish(reply);
+    Json document = reply->is_object() ? *reply : Json::object();
+    document["notes"] = notes;
+    told->finish(document);
+  });
 }
 
 // --show and --exec look at what a document names.
@@ -172,14 +214,14 @@ void import_document(Node& node, lnet::LnetControl* lnet, const Args& args, cons
     return look_at_named(*lnet, text, name, action == "exec", std::move(token));
   }
   const Settings now = current_settings(node, lnet);
-  const auto wanted = wanted_settings(text, name, options, action == "del", now);
+  std::vector<std::string> notes;
+  const auto wanted = wanted_settings(text, name, options, action == "del", now, notes);
   if (!wanted) return token.finish(refuse(wanted.error(), true));
   if (looks) return token.finish(export_settings(now, runtime::ExportForm::kFull));
   if (args.value("plan", false)) {
-    const auto changes = runtime::diff_settings(now, *wanted);
-    return token.finish(Json{{"changes", runtime::changes_to_json(changes)}});
+    return with_notes(std::move(token), notes).finish(plan_of(now, *wanted));
   }
-  apply_settings(node, lnet, *wanted, caller, std::move(token));
+  apply_settings(node, lnet, *wanted, caller, with_notes(std::move(token), notes));
 }
 
 void export_document(const Node& node, lnet::LnetControl* lnet, bool backup,

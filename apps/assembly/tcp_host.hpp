@@ -37,6 +37,8 @@ class TcpHost final : private socklnd::PeerHomes {
   void set_doorbells(std::span<Doorbell* const> doorbells);
 
   [[nodiscard]] const TcpOptions& options() const { return parts_.options; }
+  // The admin thread, while no NI is being made or opened: shards look at them then.
+  void set_options(const TcpOptions& options) { parts_.options = options; }
   [[nodiscard]] std::size_t streams_max() const { return parts_.streams_max; }
   // May we use ports below 1024?
   [[nodiscard]] bool privileged() const { return privileged_; }
@@ -63,7 +65,7 @@ class TcpHost final : private socklnd::PeerHomes {
   [[nodiscard]] bool has_room(const socklnd::Arrival& arrival) override;
   void hand_over(const socklnd::Arrival& arrival) override;
 
-  const Parts parts_;
+  Parts parts_;  // but for the options constant
   const bool privileged_;
   std::vector<std::unique_ptr<TcpPlace>> places_;
   socklnd::Acceptor acceptor_;

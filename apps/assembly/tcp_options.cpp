@@ -10,6 +10,12 @@
 namespace plnet::apps {
 namespace {
 
+constexpr std::string_view kModule = "ksocklnd";
+
+bool is_of_acceptor(std::string_view name) {
+  return name.starts_with("accept");
+}
+
 Outcome<void> take(TcpOptions& options, const lnet::ModuleOption& option) {
   const auto table = socklnd::tunable_table();
   const auto found = std::ranges::find(table, option.name, &socklnd::TunableInfo::name);
@@ -33,8 +39,8 @@ bool operator==(const TcpOptions& a, const TcpOptions& b) {
 Outcome<TcpOptions> tcp_options_of(const lnet::NodeConfig& config) {
   TcpOptions options;
   for (const lnet::ModuleOption& option : config.module_options) {
-    const bool of_acceptor = option.module == "lnet" && option.name.starts_with("accept");
-    if (!of_acceptor && option.module != "ksocklnd") continue;
+    const bool of_acceptor = option.module == "lnet" && is_of_acceptor(option.name);
+    if (!of_acceptor && option.module != kModule) continue;
     if (of_acceptor && option.name == "accept") {
       const auto policy = socklnd::parse_accept_policy(option.value);
       if (!policy) {
@@ -48,6 +54,55 @@ Outcome<TcpOptions> tcp_options_of(const lnet::NodeConfig& config) {
     }
   }
   return options;
+}
+
+bool differ_live_only(const lnet::NodeConfig& a, const lnet::NodeConfig& b) {
+  const auto rest = [](const lnet::NodeConfig& config) {
+    auto options = config.module_options;
+    std::erase_if(options, [](const lnet::ModuleOption& option) {
+      return option.module == kModule && socklnd::changes_live(option.name);
+    });
+    return options;
+  };
+  return rest(a) == rest(b);
+}
+
+Outcome<void> set_tcp_option(lnet::NodeConfig& config, std::string_view name,
+                             std::string_view value) {
+  const std::string prefix = fmt::format("{}.", kModule);
+  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  const auto known = std::ranges::find(socklnd::tunable_table(), name, &socklnd::TunableInfo::name);
+  if (known == socklnd::tunable_table().end() || is_of_acceptor(name)) {
+    return failure(Errc::kNotFound, fmt::format("{} has no option '{}'", kModule, name));
+  }
+  lnet::NodeConfig wanted = config;
+  auto& options = wanted.module_options;
+  const auto there = std::ranges::find_if(options, [name](const lnet::ModuleOption& option) {
+    return option.module == kModule && option.name == name;
+  });
+  if (there != options.end()) {
+    there->value = value;
+  } else {
+    options.push_back({std::string(kModule), std::string(name), std::string(value)});
+  }
+  if (auto fits = tcp_options_of(wanted); !fits) return std::unexpected(fits.error());
+  if (!socklnd::changes_live(name)) {
+    return failure(Errc::kBusy,
+                   fmt::format("{}.{} is read when the node starts, as the kernel's module does: "
+                               "put `options {} {}={}` into the file of `lnet-router --options`",
+                               kModule, name, kModule, name, value));
+  }
+  config = std::move(wanted);
+  return {};
+}
+
+std::vector<lnet::LndTunable> parameters_of(const socklnd::Tunables& tunables) {
+  std::vector<lnet::LndTunable> parameters;
+  for (const socklnd::TunableInfo& info : socklnd::tunable_table()) {
+    if (!is_of_acceptor(info.name))
+      parameters.push_back({std::string(info.name), tunables.*info.field});
+  }
+  return parameters;
 }
 
 socklnd::Tunables tunables_of_ni(const socklnd::Tunables& of_all,

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/base/result.hpp"
 #include "lib/lnet/node/node_config.hpp"
@@ -20,6 +23,18 @@ struct TcpOptions {
 
 // kInvalid: a value that the option cannot have.
 [[nodiscard]] Outcome<TcpOptions> tcp_options_of(const lnet::NodeConfig& config);
+
+// Whether these have the same options of modules, but for those of ksocklnd that change live.
+[[nodiscard]] bool differ_live_only(const lnet::NodeConfig& a, const lnet::NodeConfig& b);
+
+// `name` is an option of ksocklnd, perhaps with the module before it ("ksocklnd.nagle"): sets it in
+// `config`. kNotFound: it is none; kBusy: it is read only when the node starts; kInvalid: a value
+// that it cannot have.
+[[nodiscard]] Outcome<void> set_tcp_option(lnet::NodeConfig& config, std::string_view name,
+                                           std::string_view value);
+
+// All of them under the kernel's names, in its order.
+[[nodiscard]] std::vector<lnet::LndTunable> parameters_of(const socklnd::Tunables& tunables);
 
 // With what an NI has of its own. -1 is the default, as everywhere in LNet.
 [[nodiscard]] socklnd::Tunables tunables_of_ni(const socklnd::Tunables& of_all,

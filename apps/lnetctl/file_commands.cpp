@@ -47,8 +47,12 @@ int run_import(const Arguments& arguments, const CommandRow& row, Session& sessi
                       {"action", said.operation},
                       {"plan", arguments.has("plan")}};
   if (arguments.has("options")) args["options"] = true;
-  const auto reply = session.ask("import", args);
+  auto reply = session.ask("import", args);
   if (!reply) return print_error(session, said, reply.error());
+  if (!session.json && reply->is_object() && reply->contains("notes")) {
+    print_text(session.err, runtime::print_yaml({{"notes", (*reply)["notes"]}}));
+    reply->erase("notes");
+  }
   const bool silent = reply->is_null() || reply->empty();
   return silent && !session.json ? 0 : print_result(session, said, *reply);
 }

@@ -37,6 +37,26 @@ SockLnd::SockLnd(const SockLndConfig& config, LndUpcalls& core, StreamSwitch& st
 
 SockLnd::~SockLnd() = default;
 
+// Timers that run go by the old timeout until they are out.
+void SockLnd::set_tunables(const Tunables& tunables) {
+  config_.tunables = tunables;
+  timeout_ = lnd_timeout(tunables, config_.lnet_lnd_timeout);
+  traits_.lnd_timeout = timeout_;
+  const ConnectionQuota before = std::exchange(quota_, quota_of(config_));
+  if (quota_.bulk <= before.bulk) return;
+  for (std::uint32_t i = 0; i < peers_.capacity(); ++i) {
+    if (!peers_.is_lent(i)) continue;
+    peers_.at(i).satisfied = false;
+    look_at(peers_.at(i));
+  }
+}
+
+// lustre-release lnet/klnds/socklnd/socklnd.c: ksocknal_handle_link_state_change(),
+// ksocknal_handle_inetaddr_change(): connections stay, TCP may get over it.
+void SockLnd::set_usable(bool usable) {
+  core_.on_interface(usable ? InterfaceState::kUp : InterfaceState::kFatal, Errc::kNetworkDown);
+}
+
 Peer* SockLnd::new_peer(const ProcessId& id) {
   Peer* const peer = peers_.take();
   if (peer == nullptr) return nullptr;
@@ -45,6 +65,7 @@ Peer* SockLnd::new_peer(const ProcessId& id) {
   peer->lnd = this;
   peer->id = id;
   peers_by_id_.insert(*peer);
+  counters_.add(Id::kPeers);
   quiet_.push_back(*peer);
   return peer;
 }
@@ -76,6 +97,7 @@ void SockLnd::drop_peer(Peer& peer) {
   peer.unlink();
   peers_by_id_.erase(peer);
   peers_.give(&peer);
+  counters_.subtract(Id::kPeers);
 }
 
 void SockLnd::look_at(Peer& peer) {

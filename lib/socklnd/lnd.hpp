@@ -61,6 +61,10 @@ class SockLnd : public lnet::Lnd, public StreamUser {
 
   // Somebody has connected, and this is the peer's home. Between two turns.
   void take(const Arrival& arrival);
+  // Other values of those that change live; the rest has to be as before. Between two turns.
+  void set_tunables(const Tunables& tunables);
+  // The interface's address has gone, or its link, or they are back. Between two turns.
+  void set_usable(bool usable);
   // Whether take() can have one more.
   [[nodiscard]] bool has_room() const { return connections_.free_count() > 0; }
 
@@ -162,10 +166,10 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void keep_link(Peer& peer, lnet::PeerLink* link);
   [[nodiscard]] lnet::RxHandle handle_of(const Connection& connection) const;
 
-  const SockLndConfig config_;
-  const Duration timeout_;
-  const lnet::LndTraits traits_;
-  const ConnectionQuota quota_;
+  SockLndConfig config_;  // but for the tunables constant
+  Duration timeout_;
+  lnet::LndTraits traits_;
+  ConnectionQuota quota_;
   lnet::LndUpcalls& core_;
   StreamSwitch& streams_;
 

@@ -2,12 +2,26 @@
 // How connections begin and end.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "lib/socklnd/lnd.hpp"
 
 namespace plnet::socklnd {
 
 using namespace lnet;
+
+namespace {
+
+std::optional<SockLndCounters::Id> open_row(ConnectionType type) {
+  switch (type) {
+    case ConnectionType::kControl: return SockLndCounters::Id::kOpenControl;
+    case ConnectionType::kBulkIn: return SockLndCounters::Id::kOpenBulkIn;
+    case ConnectionType::kBulkOut: return SockLndCounters::Id::kOpenBulkOut;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
 
 SocketAddress SockLnd::address_of(const Nid& nid, std::int64_t port) const {
   SocketAddress address{.port = static_cast<std::uint16_t>(port)};
@@ -196,6 +210,7 @@ void SockLnd::open(Connection& connection, bool swapped) {
   connection.deadline = Instant::max();
   ++peer.open_of(connection.type);
   counters_.add(Id::kOpen);
+  if (const auto row = open_row(connection.type)) counters_.add(*row);
   peer.restarted |= peer.last_incarnation != 0 && peer.last_incarnation != peer.incarnation;
   peer.last_incarnation = peer.incarnation;
   peer.notice_alive = true;
@@ -207,6 +222,7 @@ void SockLnd::leave_open(Connection& connection) {
   Peer& peer = *connection.peer;
   --peer.open_of(connection.type);
   counters_.subtract(Id::kOpen);
+  if (const auto row = open_row(connection.type)) counters_.subtract(*row);
   if (peer.open_count() > 0) return;
   peer.satisfied = false;
   if (peer.attempt == nullptr || peer.attempt->state == State::kDialing) forget(peer);

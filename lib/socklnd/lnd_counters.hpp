@@ -26,6 +26,10 @@ namespace plnet::socklnd {
   X(kOpenedByUs, "opened_by_us", "connections", kCount, "those that were accepted")                \
   X(kOpenedByPeer, "opened_by_peer", "connections", kCount, "those that we accepted")              \
   X(kOpen, "open", "connections", kGauge, "open now")                                              \
+  X(kOpenControl, "open_control", "connections", kGauge, "of these, for small messages")           \
+  X(kOpenBulkIn, "open_bulk_in", "connections", kGauge, "of these, for bulk that comes")           \
+  X(kOpenBulkOut, "open_bulk_out", "connections", kGauge, "of these, for bulk that goes")          \
+  X(kPeers, "peers", "peers", kGauge, "peers that it knows now")                                   \
   X(kAttemptRefused, "attempt_refused", "connections", kCount, "a race lost, or a duplicate")      \
   X(kAttemptVersion, "attempt_other_version", "connections", kCount, "the peer speaks another")    \
   X(kAttemptStale, "attempt_stale", "connections", kCount, "the peer has restarted meanwhile")     \

@@ -36,6 +36,15 @@ Result<void> set_tunable(Tunables& tunables, std::string_view name, std::int64_t
   return {};
 }
 
+bool changes_live(std::string_view name) {
+  static constexpr auto kLive = std::to_array<std::string_view>(
+      {"sock_timeout", "min_reconnectms", "max_reconnectms", "eager_ack", "min_bulk",
+       "tx_buffer_size", "rx_buffer_size", "nagle", "round_robin", "keepalive", "keepalive_idle",
+       "keepalive_intvl", "keepalive_count", "enable_csum", "nonblk_zcack", "zc_min_payload",
+       "zc_recv", "zc_recv_min_nfrags", "conns_per_peer"});
+  return std::ranges::find(kLive, name) != kLive.end();
+}
+
 std::optional<AcceptPolicy> parse_accept_policy(std::string_view text) {
   if (text == "none") return AcceptPolicy::kNone;
   if (text == "secure") return AcceptPolicy::kSecure;

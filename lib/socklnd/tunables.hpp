@@ -76,6 +76,10 @@ struct TunableInfo {
 [[nodiscard]] Result<void> set_tunable(Tunables& tunables, std::string_view name,
                                        std::int64_t value);
 
+// Whether it may change while there are connections: those that the kernel's module lets root write
+// (0644 in socklnd_modparams.c). Options of sockets are those of connections made afterwards.
+[[nodiscard]] bool changes_live(std::string_view name);
+
 // Who may connect to us. lustre-release lnet/lnet/acceptor.c: accept_type.
 enum class AcceptPolicy : std::uint8_t { kNone, kSecure, kAll };
 [[nodiscard]] std::optional<AcceptPolicy> parse_accept_policy(std::string_view text);

@@ -200,9 +200,10 @@ void Coordinator::set_ni_status(Ni& ni, std::uint32_t status, bool push) {
   if (ping_target_.set_status(ni.nid, status) && push) discovery_.push_to_all(true);
 }
 
-void Coordinator::tell_of_revived() {
+void Coordinator::tell_of_changed() {
   for (Ni* const ni : networks_.view().nis) {
-    if (ni->revived.exchange(false) && !ni->fatal.get()) set_ni_status(*ni, kNiUp, true);
+    const bool revived = ni->revived.exchange(false) && !ni->fatal.get();
+    set_ni_status(*ni, revived ? kNiUp : ni->status.get(), true);
   }
 }
 

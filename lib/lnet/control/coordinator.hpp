@@ -99,8 +99,8 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   [[nodiscard]] Outcome<void> remove_ni(const Nid& nid);
   // In the ping buffer; `push`: and to all peers at once.
   void set_ni_status(Ni& ni, std::uint32_t status, bool push);
-  // NIs that a ping has found alive (Ni::revived).
-  void tell_of_revived();
+  // NIs that a ping has found alive (Ni::revived), and what LNDs have told of theirs.
+  void tell_of_changed();
   PeerResult<void> add_peer(const Nid& primary, const Nid& nid, bool multi_rail,
                             bool lock_primary = false);
   PeerResult<void> delete_peer(const Nid& primary, const Nid& nid, bool force = false);

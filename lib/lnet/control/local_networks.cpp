@@ -70,7 +70,7 @@ Outcome<Ni*> LocalNetworks::add(const NiSetup& config) {
   ni.tunables = config.tunables;
   ni.interfaces = config.interfaces;
   ni.shards = config.shards;
-  ni.lnd_timeout = config.lnd_timeout;
+  ni.lnd_timeout.set(config.lnd_timeout);
   ni.lnd_tunables = config.lnd_tunables;
   ni.incarnation = config.incarnation;
   place->tx_credits = std::make_unique<Ni::CreditView[]>(room_for(config.shards));

@@ -143,6 +143,7 @@ void NiPort::on_peer_released(PeerLink& link) {
 void NiPort::on_interface(InterfaceState state, Errc /*cause*/) {
   ni_.fatal.set(state == InterfaceState::kFatal);
   ni_.status.set(state == InterfaceState::kUp ? kNiUp : kNiDown);
+  receiver_.tell_coordinator();
 }
 
 }  // namespace plnet::lnet

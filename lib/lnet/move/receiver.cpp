@@ -50,7 +50,11 @@ void Receiver::hear_ping(NiPort& port, const RxOffer& offer) {
   const std::int64_t now_ns = core_.now.time_since_epoch().count();
   if (ni.pinged_ns.get() <= now_ns - kPingedStep) ni.pinged_ns.set(now_ns);
   if (ni.status.get() == kNiUp || ni.revived.exchange(true)) return;
-  core_.shared.ni_revived.store(true, std::memory_order_release);
+  tell_coordinator();
+}
+
+void Receiver::tell_coordinator() {
+  core_.shared.ni_changed.store(true, std::memory_order_release);
   core_.shared.doorbells[core_.shared.coordinator]->ring();
 }
 

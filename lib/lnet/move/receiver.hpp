@@ -20,6 +20,8 @@ class Receiver {
   void on_received(NiPort& port, RxHandle rx, Result<void> status, Health health);
   void on_parked_gone(NiPort& port, RxHandle rx, Errc cause);
   void on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when);
+  // That the state of some NI is not what it was.
+  void tell_coordinator();
 
   // The ACK or REPLY to it has been sent, or failed.
   void on_answered(Receive& receive, Result<void> status);

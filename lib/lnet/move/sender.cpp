@@ -267,7 +267,7 @@ void Sender::take_path(Message& message, Ni& ni, PeerNi* hop, const Nid& destina
   message.hop = hop;
   message.header.source = ni.nid;
   message.header.destination = destination;
-  message.deadline = message_deadline(core_.now, ni.lnd_timeout, core_.shared.parameters);
+  message.deadline = message_deadline(core_.now, ni.lnd_timeout.get(), core_.shared.parameters);
   if (!message.is_response()) {
     core_.match.set_next_hop(message.grant, hop == nullptr ? kNoPeerNi : hop->number,
                              hop == nullptr ? destination : hop->nid);

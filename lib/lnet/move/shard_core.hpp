@@ -58,8 +58,8 @@ struct NodeShared {
   std::atomic<const LocalView*> local{nullptr};
   std::atomic<const RouteView*> routes{nullptr};
   std::atomic<const FaultView*> faults{nullptr};  // null: no rules
-  // Some NI was revived.
-  std::atomic<bool> ni_revived{false};
+  // Some NI was revived, or its LND told that it is up or down.
+  std::atomic<bool> ni_changed{false};
   // By home: a match entry was attached to one of its lazy portals.
   struct alignas(kNoSharing) Notice {
     std::atomic<bool> set{false};

@@ -222,9 +222,9 @@ void Node::set_lazy(PortalId portal, bool lazy) {
 }
 
 unsigned Node::coordinate(Instant now) {
-  if (shared_.ni_revived.load(std::memory_order_relaxed) &&
-      shared_.ni_revived.exchange(false, std::memory_order_acquire)) {
-    coordinator_->tell_of_revived();
+  if (shared_.ni_changed.load(std::memory_order_relaxed) &&
+      shared_.ni_changed.exchange(false, std::memory_order_acquire)) {
+    coordinator_->tell_of_changed();
   }
   unsigned work = coordinator_->step(now);
   while (!to_release_.empty()) {

@@ -71,6 +71,8 @@ struct NiReport {
   NiHealthReport health;
   NiTunables tunables;
   std::vector<LndTunable> lnd_tunables;  // in the order in which they are printed
+  std::string driver;                    // whose `parameters` these are: "ksocklnd"
+  std::vector<LndTunable> parameters;    // all that are in force, under the kernel's names
   std::uint16_t device_cpt = 0;
   std::vector<std::uint16_t> cpts;  // all that it uses, written out
 };

@@ -49,8 +49,8 @@ struct alignas(kNoSharing) Ni {
   NiTunables tunables;
   std::vector<std::string> interfaces;
   ShardSet shards;                       // which have an Lnd for it
-  Duration lnd_timeout{};                // of its LND; 0: it has none of its own
-  std::vector<LndTunable> lnd_tunables;  // as its LND has them
+  Relaxed<Duration> lnd_timeout;         // of its LND; 0: it has none of its own
+  std::vector<LndTunable> lnd_tunables;  // as its LND has them; the coordinator's to change
   std::uint64_t incarnation = 0;         // of this life of the NI, for LNDs that tell peers
 
   // Views.

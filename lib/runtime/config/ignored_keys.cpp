@@ -21,6 +21,7 @@ constexpr std::array kIgnoredKeys{
     IgnoredKey{"net[].local NI(s)[]", "dropped_stats"},
     IgnoredKey{"net[].local NI(s)[]", "health stats"},
     IgnoredKey{"net[].local NI(s)[]", "dev cpt"},
+    IgnoredKey{"net[].local NI(s)[]", "ksocklnd parameters"},  // ours
     IgnoredKey{"route[]", "seq_no"},
     IgnoredKey{"route[]", "state"},
     IgnoredKey{"route[]", "type"},

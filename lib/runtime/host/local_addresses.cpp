@@ -17,7 +17,7 @@ std::optional<LocalAddress> address_of(const ifaddrs& entry) {
       (entry.ifa_flags & IFF_LOOPBACK) != 0) {
     return std::nullopt;
   }
-  LocalAddress found{.interface = entry.ifa_name};
+  LocalAddress found{.interface = entry.ifa_name, .running = (entry.ifa_flags & IFF_RUNNING) != 0};
   if (entry.ifa_addr->sa_family == AF_INET) {
     sockaddr_in v4{};
     std::memcpy(&v4, entry.ifa_addr, sizeof v4);

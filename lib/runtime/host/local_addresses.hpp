@@ -14,6 +14,7 @@ namespace plnet::runtime {
 struct LocalAddress {
   std::string interface;
   bool is_v6 = false;
+  bool running = true;                      // its link carries something
   std::array<std::uint8_t, 16> bytes_be{};  // four of them are used of an IPv4 address
 
   friend bool operator==(const LocalAddress&, const LocalAddress&) = default;

@@ -62,15 +62,20 @@ Json health(const lnet::PeerNiHealthReport& report) {
           {"next_ping", report.next_ping}};
 }
 
-void add_tunables(Json& item, const lnet::NiReport& ni) {
+void add_values(Json& item, const std::string& key, std::span<const lnet::LndTunable> tunables) {
+  for (const lnet::LndTunable& tunable : tunables) {
+    Json& value = item[key][tunable.name];
+    std::visit([&value](const auto& known) { value = known; }, tunable.value);
+  }
+}
+
+void add_tunables(Json& item, const lnet::NiReport& ni, int level) {
   item["tunables"] = {{"peer_timeout", ni.tunables.peer_timeout_s},
                       {"peer_credits", ni.tunables.peer_credits},
                       {"peer_buffer_credits", ni.tunables.peer_buffer_credits},
                       {"credits", ni.tunables.credits}};
-  for (const lnet::LndTunable& tunable : ni.lnd_tunables) {
-    Json& value = item["lnd tunables"][tunable.name];
-    std::visit([&value](const auto& known) { value = known; }, tunable.value);
-  }
+  add_values(item, "lnd tunables", ni.lnd_tunables);
+  if (level >= 3) add_values(item, ni.driver + " parameters", ni.parameters);
   item["dev cpt"] = ni.device_cpt;
   std::string cpts;
   for (const std::uint16_t cpt : ni.cpts)
@@ -89,7 +94,7 @@ Json ni_to_json(const lnet::NiReport& ni, int level) {
     add_messages(item, ni.messages);
     item["health stats"] = health(ni.health);
   }
-  add_tunables(item, ni);
+  add_tunables(item, ni, level);
   return item;
 }
 

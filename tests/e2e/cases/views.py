@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What lnetctl shows of TCP networks."""
 from cases_common import one_shard, two_shards
-from tcp_nodes import add_v4, nid, pair, pings, works
+from tcp_nodes import add_v4, answers, counted, fails, nid, pair, pings, start, works
 from site_under_test import eventually
-from two_hosts import ADDRESSES, two_hosts
+from two_hosts import ADDRESSES, ip, two_hosts
 
 
 def connections(node, *words):
@@ -57,6 +57,23 @@ def case_connections_are_shown_with_two_shards(site):
     check_connections(site, two_shards(site))
 
 
+def case_long_lists_of_connections_are_shown_whole(site):
+    nets = ["tcp"] + [f"tcp{n}" for n in range(1, 8)]
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site, two_shards(site))
+        for net in nets:
+            for node in (a, b):
+                works(node, "net", "add", "--net", net, "--if", "eth0")
+            pings(a, nid("b", net=net))
+        eventually("all connections are open",
+                   lambda: sum(c["state"] == "open" for c in connections(a)) == 5 * len(nets))
+        shown = connections(a, "-v")
+        assert len({c["local"] for c in shown}) == len(shown), "each of them once"
+        assert {c["local nid"] for c in shown} == {nid("a", net=net) for net in nets}, shown
+        assert len(connections(a, "--net", "tcp3")) == 5
+        assert len(conn_peers(a)) == len(nets)
+
+
 def case_peers_of_tcp_are_shown(site):
     with two_hosts(site) as hosts:
         a, b = pair(hosts, site)
@@ -73,7 +90,114 @@ def case_peers_of_tcp_are_shown(site):
         assert peer["wanted"] == 5 and peer["incarnation"] > 0 and peer["protocol"] == 3, peer
         assert peer["max_ni_tx_credits"] == peer["available_tx_credits"] == 8, peer
         assert peer["waiting_count"] == peer["queued_count"] == 0 and peer["backoff_msec"] == 0, peer
+        gauges = {row: counted(a, "lnd_tcp", row) for row in ("peers", "open", "open_control", "open_bulk_in", "open_bulk_out")}
+        assert gauges == {"peers": 1, "open": 5, "open_control": 1, "open_bulk_in": 2, "open_bulk_out": 2}, gauges
+        assert "plnet_lnd_tcp_open_bulk_in" in works(a, "metrics", "show")
         works(a, "net", "del", "--net", "tcp")
         assert works(a, "conn", "peers") == "" and works(a, "conn", "show") == ""
         works(a, "lnet", "unconfigure")
         assert a.lnetctl("conn", "show").returncode != 0, "LNet is down"
+
+
+def parameters(node):
+    ni = node.json("net", "show", "-v", "3", "--net", "tcp")["net"][0]["local NI(s)"][0]
+    return ni["ksocklnd parameters"], ni["lnd tunables"], ni["tunables"]
+
+
+def case_tunables_in_force_are_shown(site):
+    with two_hosts(site) as hosts:
+        options = site.write("modprobe.conf", "options ksocklnd nagle=1 keepalive=11 credits=99\n")
+        node = hosts.node("a", "--config", one_shard(site), "--options", options)
+        works(node, "net", "add", "--net", "tcp", "--if", "eth0", "--conns-per-peer", "3", "--tos", "16", "--peer-credits", "4")
+        values, lnd, tunables = parameters(node)
+        assert (values["nagle"], values["keepalive"], values["credits"], values["tos"]) == (1, 11, 99, 16), values
+        assert values["conns_per_peer"] == lnd["conns_per_peer"] == 3 and values["sock_timeout"] == lnd["timeout"] == 50, values
+        assert tunables["credits"] == 99 and tunables["peer_credits"] == 4, tunables
+        again = site.write("shown.yaml", works(node, "net", "show", "-v", "3"))
+        works(node, "import", again)
+
+
+def case_tunables_change_live(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site, two_shards(site))
+        add_v4(a, b)
+        pings(a, nid("b"))
+        wait_for_all(a)
+        works(a, "set", "ksocklnd.sock_timeout", "20")
+        works(a, "set", "keepalive", "0x10")
+        values, lnd, _ = parameters(a)
+        assert values["sock_timeout"] == lnd["timeout"] == 20 and values["keepalive"] == 16, (values, lnd)
+        for node in (a, b):
+            works(node, "net", "set", "--net", "tcp", "--conns-per-peer", "4")
+        assert parameters(a)[1]["conns_per_peer"] == 4
+        pings(a, nid("b"))
+        eventually("the connections that are wanted now are made",
+                   lambda: sum(c["state"] == "open" for c in connections(a)) == 9)
+        works(a, "net", "set", "--net", "tcp", "--lnd-timeout", "7")
+        assert parameters(a)[1]["timeout"] == 7
+        backup = works(a, "export", "--backup")
+        assert "ksocklnd.keepalive" in backup and "conns_per_peer: 4" in backup, backup
+        saved = site.write("saved.yaml", backup)
+        works(a, "import", saved)
+        assert works(a, "export", "--backup") == backup
+        pings(a, nid("b"))
+
+
+def case_tunables_that_cannot_change_are_refused(site):
+    with two_hosts(site) as hosts:
+        node = start(hosts, "a", one_shard(site))
+        add_v4(node)
+        before = works(node, "export", "--backup")
+        said = fails(node, "set", "ksocklnd.credits", "99")
+        assert "read when the node starts" in said and "options ksocklnd credits=99" in said, said
+        for value in ("", "many", "99999999999999999999", "1e3", "'"):
+            assert "sock_timeout" in fails(node, "set", "ksocklnd.sock_timeout", value), value
+        assert "expected one of" in fails(node, "set", "ksocklnd.nothing", "1")
+        assert "conns_per_peer" in fails(node, "net", "set", "--net", "tcp", "--conns-per-peer", "128")
+        assert "no such NI" in fails(node, "net", "set", "--nid", "10.88.0.9@tcp", "--conns-per-peer", "2")
+        works(node, "net", "add", "--nid", "10.0.0.1@tcp7", "--driver", "null")
+        assert "its driver has no" in fails(node, "net", "set", "--net", "tcp7", "--conns-per-peer", "2")
+        works(node, "net", "del", "--net", "tcp7")
+        assert works(node, "export", "--backup") == before
+
+
+def case_options_without_effect_are_told_on_import(site):
+    with two_hosts(site) as hosts:
+        node = start(hosts, "a", one_shard(site))
+        options = site.write("o.conf", "options ksocklnd sock_timeout=21 bogus=1\noptions lnet config_on_load=1\n")
+        plan = node.json("import", "--options", "--plan", options)
+        assert plan["changes"][0]["applies"] == "live" and len(plan["notes"]) == 2, plan
+        done = node.lnetctl("import", "--options", options)
+        assert done.returncode == 0 and done.stdout == "", done
+        assert "o.conf:1:34: option 'bogus' of ksocklnd" in done.stderr and "config_on_load" in done.stderr, done.stderr
+        add_v4(node)
+        assert parameters(node)[0]["sock_timeout"] == 21
+        waits = site.write("waits.conf", "options ksocklnd credits=99\n")
+        assert "needs a restart" in fails(node, "import", "--options", waits)
+
+
+def status(node, net):
+    return node.json("net", "show", "-v", "2", "--net", net)["net"][0]["local NI(s)"][0]
+
+
+def case_an_interface_that_goes_takes_its_ni_down(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        add_v4(a, b)
+        pings(a, nid("b"))
+        assert status(a, "tcp")["status"] == "up"
+
+        def told():
+            return counted(a, "lnet_ping_target", "ping_statuses_changed")
+
+        for undo, redo in ((("link", "set", "eth0", "down"), ("link", "set", "eth0", "up")),
+                           (("address", "del", "10.88.0.1/24", "dev", "eth0"), ("address", "add", "10.88.0.1/24", "dev", "eth0"))):
+            before = told()
+            ip("-n", hosts.names["a"], *undo)
+            eventually("the NI is down", lambda: status(a, "tcp")["status"] == "down")
+            assert status(a, "tcp")["health stats"]["fatal_error"] == 1
+            eventually("who pings hears of it", lambda: told() == before + 1)
+            ip("-n", hosts.names["a"], *redo)
+            eventually("the NI is up again", lambda: status(a, "tcp")["status"] == "up")
+            assert status(a, "tcp")["health stats"]["fatal_error"] == 0
+            eventually("they find each other", lambda: answers(a, nid("b")))

@@ -99,6 +99,10 @@ TEST(SockLndFacts, APeerWithConnectionsSaysWhoItIs) {
   const auto peers = peers_of(site[0].lnd(), site.cluster.loop.now());
   ASSERT_EQ(peers.size(), 1U);
   EXPECT_EQ(peers[0].state, PeerState::kOpen);
+  EXPECT_EQ(site[0].count(LndId::kPeers), 1U) << "gauges are sums of what is shown";
+  for (const LndId row : {LndId::kOpenControl, LndId::kOpenBulkIn, LndId::kOpenBulkOut})
+    EXPECT_EQ(site[0].count(row), 1U);
+  EXPECT_EQ(site[0].count(LndId::kOpen), 3U);
   EXPECT_EQ(peers[0].references, 5U) << "the table, the core, three connections";
   EXPECT_EQ(peers[0].open, (std::array<std::uint16_t, 4>{0, 1, 1, 1}));
   EXPECT_EQ(peers[0].incarnation, 77U);
@@ -106,6 +110,38 @@ TEST(SockLndFacts, APeerWithConnectionsSaysWhoItIs) {
   EXPECT_EQ(peers[0].messages_waiting + peers[0].messages_queued, 0U);
   EXPECT_EQ(peers[0].retry_in, Duration{});
   EXPECT_TRUE(peers[0].since_heard.has_value());
+}
+
+TEST(SockLndTunables, MoreConnectionsAreMadeWhenTheyAreWanted) {
+  TcpSite site(1, SimShape::calm(), 2);
+  site[0].core().put(nid_of(1), 100, false);
+  ASSERT_TRUE(site.settle());
+  site.run_for(seconds(2));
+  Tunables tunables;
+  tunables.conns_per_peer = 3;
+  for (unsigned node = 0; node < 2; ++node)
+    site[node].lnd().set_tunables(tunables);
+  ASSERT_TRUE(site.run([&] { return site[0].lnd().peer({nid_of(1)})->open_count() == 7; }));
+  tunables.conns_per_peer = 1;
+  for (unsigned node = 0; node < 2; ++node)
+    site[node].lnd().set_tunables(tunables);
+  site.run_for(seconds(2));
+  EXPECT_EQ(site[0].lnd().peer({nid_of(1)})->open_count(), 7U) << "those that there are stay";
+}
+
+TEST(SockLndTunables, AShorterTimeoutIsInForceAtOnce) {
+  TcpSite site(1, SimShape::calm(), 2);
+  site[0].core().put(nid_of(1), 100, false);
+  ASSERT_TRUE(site.settle());
+  site.run_for(seconds(2));
+  Tunables tunables;
+  tunables.sock_timeout = 4;
+  site[0].lnd().set_tunables(tunables);
+  EXPECT_EQ(site[0].lnd().traits().lnd_timeout, seconds(4));
+  site.cluster.network.set_present(site.cluster.shards[1]->host(), false);
+  site[0].core().put(nid_of(1), 100, false);
+  EXPECT_TRUE(site.run([&] { return site[0].count(LndId::kClosedTxStuck) > 0; }, seconds(25)))
+      << "a timer of the old timeout may still be running, which is due within a quarter of it";
 }
 
 }  // namespace

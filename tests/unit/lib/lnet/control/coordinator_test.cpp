@@ -227,20 +227,21 @@ TEST_F(CoordinatorTest, AnInterfaceThatWasHeardOfIsUpAgainForAllPeers) {
   b_.send(parcel, kFirst);
   settle();
   Ni& ni = *a_.coordinator.local().nis.front();
-  a_.coordinator.set_ni_status(ni, kNiDown, true);
+  ni.status.set(kNiDown);  // as its LND has told
+  a_.coordinator.tell_of_changed();
   settle();
   const PeerNi& seen = *b_.coordinator.peers().find(kFirst);
   ASSERT_EQ(seen.status.get(), kNiDown);
-  a_.coordinator.tell_of_revived();
+  a_.coordinator.tell_of_changed();
   settle();
   EXPECT_EQ(seen.status.get(), kNiDown) << "nobody has heard of it";
   ni.fatal.set(true);
   ni.revived.set(true);
-  a_.coordinator.tell_of_revived();
+  a_.coordinator.tell_of_changed();
   EXPECT_EQ(ni.status.get(), kNiDown) << "its device knows better";
   ni.fatal.set(false);
   ni.revived.set(true);
-  a_.coordinator.tell_of_revived();
+  a_.coordinator.tell_of_changed();
   settle();
   EXPECT_EQ(ni.status.get(), kNiUp);
   EXPECT_FALSE(ni.revived.get());

@@ -60,7 +60,7 @@ TEST(Arrival, OfAPingShowsARouterThatItsNetworkIsAlive) {
   (void)offer_ping(rig, HeldNode::nid(2), elsewhere);
   EXPECT_EQ(ni.pinged_ns.get(), rig.now.time_since_epoch().count());
   EXPECT_FALSE(ni.revived.get()) << "it was up";
-  EXPECT_FALSE(rig.node.shared().ni_revived.load());
+  EXPECT_FALSE(rig.node.shared().ni_changed.load());
 }
 
 TEST(Arrival, OfAPingWakesANetworkThatWasDown) {
@@ -71,7 +71,7 @@ TEST(Arrival, OfAPingWakesANetworkThatWasDown) {
   rig.node.ni(1).status.set(kNiDown);
   (void)offer_ping(rig, HeldNode::nid(2), HeldNode::nid(1));
   EXPECT_TRUE(rig.node.ni(1).revived.get());
-  EXPECT_TRUE(rig.node.shared().ni_revived.load());
+  EXPECT_TRUE(rig.node.shared().ni_changed.load());
 }
 
 // A gateway to the network that offer_from_elsewhere() comes from.

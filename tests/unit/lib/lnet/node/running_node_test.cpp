@@ -174,9 +174,30 @@ TEST_P(RunningNode, AnInterfaceThatAPingRevivesIsUp) {
   Ni& ni = **added;
   node_->coordinator().set_ni_status(ni, kNiDown, false);
   ni.revived.set(true);
-  node_->shard(1).core().shared.ni_revived.store(true);
+  node_->shard(1).core().shared.ni_changed.store(true);
   turns(50);
   EXPECT_EQ(ni.status.get(), kNiUp);
+}
+
+TEST_P(RunningNode, WhatAnLndTellsOfItsInterfaceIsToldToWhoPings) {
+  const auto added = node_->add_ni({.nid = Nid::of(NetType::kTcp, 0, 1)}, maker_);
+  ASSERT_TRUE(added.has_value());
+  Ni& ni = **added;
+  turns(50);
+  const auto changes = [this] {
+    return node_->coordinator().ping_target().counters().get(PingTargetTable::Id::kStatus);
+  };
+  const std::uint64_t before = changes();
+  NiPort& port = *node_->shard(1).core().ports[ni.number];
+  port.on_interface(InterfaceState::kFatal, Errc::kNetworkDown);
+  turns(50);
+  EXPECT_TRUE(ni.fatal.get());
+  EXPECT_EQ(ni.status.get(), kNiDown);
+  EXPECT_EQ(changes(), before + 1);
+  port.on_interface(InterfaceState::kUp, Errc::kNetworkDown);
+  turns(50);
+  EXPECT_EQ(ni.status.get(), kNiUp);
+  EXPECT_EQ(changes(), before + 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RunningNode, testing::Range<std::uint64_t>(1, 21));

@@ -27,6 +27,8 @@ std::vector<lnet::NetReport> two_nets() {
   eth.health.health_value = 900;
   eth.policy.preferred_gateways = {nid("10.0.0.1@o2ib")};
   eth.lnd_tunables = {{"conns_per_peer", 1}, {"timeout", 5}, {"tos", -1}};
+  eth.driver = "ksocklnd";
+  eth.parameters = {{"sock_timeout", 5}, {"nagle", 0}};
   eth.device_cpt = 1;
   eth.cpts = {0, 1};
   return {{lnet::make_net(lnet::NetType::kLoopback), {loopback}},
@@ -74,10 +76,12 @@ TEST(NetReport, HasTheKeysOfEachLevelInOrder) {
   EXPECT_EQ(keys(2),
             "nid|status|interfaces|statistics|sent_stats|received_stats|dropped_stats|health stats|"
             "tunables|lnd tunables|dev cpt|CPT");
-  EXPECT_EQ(keys(3), keys(2));
+  EXPECT_EQ(keys(3),
+            "nid|status|interfaces|statistics|sent_stats|received_stats|dropped_stats|health stats|"
+            "tunables|lnd tunables|ksocklnd parameters|dev cpt|CPT");
   EXPECT_EQ(keys(4),
             "nid|status|interfaces|statistics|udsp info|sent_stats|received_stats|dropped_stats|"
-            "health stats|tunables|lnd tunables|dev cpt|CPT");
+            "health stats|tunables|lnd tunables|ksocklnd parameters|dev cpt|CPT");
   EXPECT_EQ(keys(9), keys(4));
   const Json ni = nets_to_json(two_nets(), 4)["net"][1]["local NI(s)"][0];
   EXPECT_EQ(ni["udsp info"].dump(), R"({"net priority":-1,"nid priority":-1,)"

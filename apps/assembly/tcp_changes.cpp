@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/tcp_changes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/assembly/lnet_networks.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/host/local_addresses.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using lnet::LndTunable;
+using lnet::NetConfig;
+using lnet::NiConfig;
+using lnet::Nid;
+using lnet::Node;
+using lnet::NodeConfig;
+using lnet::Reply;
+
+bool is_tcp(const NetConfig& net, const NiConfig& ni) {
+  if (lnet::type_of_net(net.net) != static_cast<unsigned>(lnet::NetType::kTcp)) return false;
+  const auto driver = std::ranges::find(ni.lnd_tunables, lnet::kDriverTunable, &LndTunable::name);
+  return driver == ni.lnd_tunables.end() || driver->value == decltype(driver->value)("tcp");
+}
+
+void set_tunable(NiConfig& ni, const char* name, std::int64_t value) {
+  const auto there = std::ranges::find(ni.lnd_tunables, name, &LndTunable::name);
+  if (there != ni.lnd_tunables.end()) {
+    there->value = value;
+  } else {
+    ni.lnd_tunables.push_back({name, value});
+  }
+}
+
+bool is_meant(const lnet::NiChange& change, const NetConfig& net, const NiConfig& ni) {
+  return change.all || (change.nid && ni.nid == change.nid) ||
+         (change.net != lnet::kNetAny && change.net == net.net);
+}
+
+// --- Tunables ---
+
+struct Tuned {
+  Nid nid;
+  socklnd::Tunables tunables;
+  std::vector<LndTunable> in_force;
+  Duration lnd_timeout{};
+};
+
+struct TuningJob {
+  std::vector<Tuned> nis;
+  Reply<void> after;
+};
+
+void tune_on(Node& node, TcpPlace& place, unsigned shard, const TuningJob& job) {
+  for (const Tuned& tuned : job.nis) {
+    if (TcpLnd* const lnd = place.lnd(tuned.nid)) lnd->set_tunables(tuned.tunables);
+    // Where the coordinator is.
+    lnet::Ni* const ni = shard == 0 ? node.coordinator().local().ni(tuned.nid) : nullptr;
+    if (ni == nullptr) continue;
+    ni->lnd_timeout.set(tuned.lnd_timeout);
+    ni->lnd_tunables = tuned.in_force;
+  }
+}
+
+void tune_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<TuningJob>& job,
+               unsigned shard) {
+  if (shard == host.shards()) return job->after({});
+  auto sent = desk.order(
+      shard,
+      [&host, job, shard](Node& node) { tune_on(node, host.tcp().place(shard), shard, *job); },
+      [&desk, &host, job, shard] { tune_from(desk, host, job, shard + 1); });
+  if (!sent) job->after(std::move(sent));
+}
+
+// --- Links ---
+
+// The loopback interface, whose addresses are listed nowhere, does not go away.
+bool is_loopback(const Nid& nid) {
+  return !nid.is_large() && nid.address_be[0] == 127;
+}
+
+struct LinkJob {
+  struct Link {
+    Nid nid;
+    bool up = true;
+    bool changed = false;
+    unsigned shard = 0;  // that serves it
+  };
+  std::vector<Link> links;
+  std::size_t next = 0;
+};
+
+void compare(Node& node, LinkJob& job) {
+  for (LinkJob::Link& link : job.links) {
+    const lnet::Ni* const ni = node.coordinator().local().ni(link.nid);
+    if (ni == nullptr || !ni->plugged.get()) continue;
+    link.changed = ni->fatal.get() == link.up;
+    link.shard = static_cast<unsigned>(std::countr_zero(ni->shards.to_ullong()));
+  }
+}
+
+// What does not get through is told when the next change is looked at.
+void tell_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<LinkJob>& job) {
+  while (job->next < job->links.size() && !job->links[job->next].changed)
+    ++job->next;
+  if (job->next == job->links.size()) return;
+  const LinkJob::Link link = job->links[job->next++];
+  (void)desk.order(
+      link.shard,
+      [&host, link](Node&) {
+        TcpLnd* const lnd = host.tcp().place(link.shard).lnd(link.nid);
+        if (lnd != nullptr) lnd->set_usable(link.up);
+      },
+      [&desk, &host, job] { tell_from(desk, host, job); });
+}
+
+}  // namespace
+
+std::vector<Nid> tcp_nis(const NodeConfig& config) {
+  std::vector<Nid> nids;
+  for (const NetConfig& net : config.nets) {
+    for (const NiConfig& ni : net.nis) {
+      if (ni.nid && is_tcp(net, ni)) nids.push_back(*ni.nid);
+    }
+  }
+  return nids;
+}
+
+Outcome<void> tune(NodeConfig& config, const lnet::NiChange& change) {
+  bool found = change.all;
+  for (NetConfig& net : config.nets) {
+    for (NiConfig& ni : net.nis) {
+      if (!is_meant(change, net, ni)) continue;
+      found = true;
+      const bool tunes = change.connections_per_peer || change.lnd_timeout_s;
+      if (!tunes || (change.all && !is_tcp(net, ni))) continue;
+      if (!is_tcp(net, ni)) {
+        return failure(Errc::kNotSupported,
+                       fmt::format("network {}: its driver has no conns_per_peer and no timeout",
+                                   lnet::text_of_net(net.net)));
+      }
+      if (change.connections_per_peer)
+        set_tunable(ni, "conns_per_peer", *change.connections_per_peer);
+      if (change.lnd_timeout_s) set_tunable(ni, "timeout", *change.lnd_timeout_s);
+    }
+  }
+  if (found) return {};
+  return failure(Errc::kNotFound, "no such NI");
+}
+
+void retune(LnetDesk& desk, LnetHost& host, const NodeConfig& config, Reply<void> after) {
+  auto job = std::make_shared<TuningJob>();
+  job->after = std::move(after);
+  for (const NetConfig& net : config.nets) {
+    for (const NiConfig& ni : net.nis) {
+      if (!ni.nid || !is_tcp(net, ni)) continue;
+      const auto resolved = host.resolve(net.net, ni);
+      if (!resolved) continue;  // it was made once, so it is of this machine no more
+      job->nis.push_back(
+          {.nid = *ni.nid,
+           .tunables = tunables_of_ni(host.tcp().options().tunables, resolved->setup.lnd_tunables),
+           .in_force = resolved->setup.lnd_tunables,
+           .lnd_timeout = resolved->setup.lnd_timeout});
+    }
+  }
+  tune_from(desk, host, job, 0);
+}
+
+void look_at_links(LnetDesk& desk, LnetHost& host, const std::vector<Nid>& nis) {
+  const auto known = runtime::local_addresses();
+  if (!known) return;
+  auto job = std::make_shared<LinkJob>();
+  for (const Nid& nid : nis) {
+    const bool up =
+        is_loopback(nid) || std::ranges::any_of(*known, [&nid](const runtime::LocalAddress& each) {
+          return each.running && each.is_v6 == nid.is_large() && each.bytes_be == nid.address_be;
+        });
+    job->links.push_back({.nid = nid, .up = up});
+  }
+  (void)desk.order(
+      0, [job](Node& node) { compare(node, *job); },
+      [&desk, &host, job] { tell_from(desk, host, job); });
+}
+
+}  // namespace plnet::apps
