@@ -196,7 +196,10 @@ void SockLnd::attempt_failed(Peer& peer, Errc cause, Instant now) {
 void SockLnd::start_attempt(Peer& peer, ConnectionType type) {
   const bool bulk = type != ConnectionType::kControl;
   ConnectRequest request;
-  request.addresses.local = address_of(config_.nid, 0);
+  // To a peer of the other family: from whatever address of that family the system takes, as the
+  // kernel does (lustre-release lnet/lnet/lib-socket.c: lnet_sock_create()).
+  const bool same_family = config_.nid.is_large() == peer.id.nid.is_large();
+  if (same_family) request.addresses.local = address_of(config_.nid, 0);
   request.addresses.remote = address_of(
       peer.id.nid, bulk ? config_.tunables.accept_port_bulk : config_.tunables.accept_port);
   request.privileged_port = config_.privileged;

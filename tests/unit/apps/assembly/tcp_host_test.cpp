@@ -167,6 +167,23 @@ class TcpNodes : public ::testing::TestWithParam<unsigned> {
   std::array<std::unique_ptr<Side>, 2> sides;
 };
 
+// Multi-rail peers with NIDs of both families on one network get such pairs from path selection.
+TEST_P(TcpNodes, OfDifferentFamiliesPingEachOther) {
+  Nid v6 = Nid::of(lnet::NetType::kTcp, 0, 0);
+  v6.size = Nid::kLargeSize;
+  v6.address_be[15] = 1;  // ::1
+  for (const unsigned caller : {0U, 1U}) {
+    make(0, 1 + caller);
+    make(1, 3 + caller);
+    if (!sides[0]->tcp->privileged()) GTEST_SKIP() << "IPv6 needs reserved ports";
+    add(0);
+    if (const auto added = sides[1]->add(v6); !added) GTEST_SKIP() << added.error().what;
+    const lnet::Ni* const ni = sides[1]->node->coordinator().local().ni(v6);
+    ASSERT_TRUE(run([&] { return ni->plugged.get(); }));
+    EXPECT_TRUE(ping(caller, caller == 0 ? v6 : nid_of(1)));
+  }
+}
+
 TEST_P(TcpNodes, PingEachOther) {
   for (const unsigned index : {0U, 1U}) {
     make(index);
