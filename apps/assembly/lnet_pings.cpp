@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/assembly/lnet_pings.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,8 @@ using lnet::RemoteNode;
 
 // Beyond what the pings take by themselves; then something is wrong.
 constexpr Duration kGrace = std::chrono::seconds(5);
+// A burst whose answers are all slow ends here.
+constexpr Duration kBurstMax = std::chrono::minutes(10);
 
 std::unexpected<Error> failed(Errc code) {
   return failure(code, std::string(text_of(code)));
@@ -31,11 +34,37 @@ void look_up(lnet::Node& node, const Nid& nid, RemoteNode& remote) {
 
 }  // namespace
 
+// One NID of a batch.
+struct LnetPings::Course {
+  std::uint32_t to_send = 1;  // in nobody's hands yet
+  std::uint32_t waiting = 0;  // for a place among kAtATime
+  std::uint32_t out = 0;
+  std::uint32_t silent = 0;  // in a row
+  lnet::PingBurst burst;
+  Duration all_round_trips{};
+
+  [[nodiscard]] bool over() const { return to_send + waiting + out == 0; }
+  void count(bool answered, Duration round_trip) {
+    --out;
+    silent = answered ? 0 : silent + 1;
+    if (silent >= kSilentMax) to_send = 0;
+    if (!answered) {
+      ++burst.failed;
+      return;
+    }
+    burst.least = burst.answered == 0 ? round_trip : std::min(burst.least, round_trip);
+    burst.most = std::max(burst.most, round_trip);
+    all_round_trips += round_trip;
+    burst.average = all_round_trips / ++burst.answered;
+  }
+};
+
 struct LnetPings::Batch {
   lnet::PingOrder order;
   bool discovers = false;
   bool force = false;
   std::vector<PingReport> reports;
+  std::vector<Course> courses;
   std::size_t left = 0;
   lnet::Reply<std::vector<PingReport>> reply;  // empty once it was called
 
@@ -68,17 +97,20 @@ struct LnetPings::Ping final : lnet::PingRequest, Homecoming {
         remote.nids.push_back(entry->nid);
       answer = std::move(remote);
     }
+    round_trip = node->shard(0).core().now - sent_at;
     owner.desk_.send_home_owner(*this);
   }
 
   void came_home() override {
     const std::unique_ptr<Ping> self(this);
-    owner.ended(of, std::move(answer));
+    owner.ended(of, std::move(answer), round_trip);
   }
 
   LnetPings& owner;
   const Next of;
   lnet::Node* node = nullptr;
+  Instant sent_at{};
+  Duration round_trip{};
   Outcome<RemoteNode> answer = failed(Errc::kProtocol);
 };
 
@@ -118,9 +150,11 @@ void LnetPings::ping(lnet::PingOrder order, lnet::Reply<std::vector<PingReport>>
   auto batch = std::make_shared<Batch>();
   batch->order = std::move(order);
   batch->reply = std::move(reply);
-  const auto rounds = static_cast<Duration::rep>(batch->order.nids.size() / kAtATime + 1);
+  const std::size_t pings = batch->order.nids.size() * batch->order.count.value_or(1);
+  const std::size_t at_a_time = batch->order.count ? batch->order.window : kAtATime;
+  const auto rounds = static_cast<Duration::rep>(pings / at_a_time + 1);
   const Duration bound = batch->order.timeout * rounds + kGrace;
-  begin(batch, bound);
+  begin(batch, batch->order.count ? std::min(bound, kBurstMax) : bound);
 }
 
 void LnetPings::discover(lnet::DiscoverOrder order, Duration bound,
@@ -136,8 +170,11 @@ void LnetPings::discover(lnet::DiscoverOrder order, Duration bound,
 void LnetPings::begin(const std::shared_ptr<Batch>& batch, Duration bound) {
   batch->left = batch->order.nids.size();
   for (std::size_t i = 0; i < batch->order.nids.size(); ++i) {
-    batch->reports.push_back({batch->order.nids[i], failed(Errc::kTimedOut)});
-    waiting_.push_back({batch, i});
+    batch->reports.push_back({batch->order.nids[i], failed(Errc::kTimedOut), {}});
+    const std::uint32_t count = batch->order.count.value_or(1);
+    const std::uint32_t first = std::min(count, batch->order.window);
+    batch->courses.push_back({.to_send = count - first, .waiting = first});
+    waiting_.insert(waiting_.end(), first, Next{batch, i});
   }
   if (batch->left == 0) return batch->finish();
   desk_.loop().add_timer(bound, Duration::zero(), [weak = std::weak_ptr(batch)] {
@@ -151,7 +188,12 @@ void LnetPings::start_waiting() {
     const Next next = std::move(waiting_.front());
     waiting_.pop_front();
     // Nobody is there to hear it: the bound has passed.
-    if (next.batch->reply) start(next);
+    if (!next.batch->reply) continue;
+    Course& course = next.batch->courses[next.index];
+    --course.waiting;
+    ++course.out;
+    ++course.burst.sent;
+    start(next);
   }
 }
 
@@ -185,25 +227,43 @@ void LnetPings::start(const Next& next) {
       node.coordinator().discover(request, request.of.batch->force);
     });
   } else {
-    send(new Ping(*this, next),
-         [](lnet::Node& node, Ping& request) { node.coordinator().ping(request); });
+    send(new Ping(*this, next), [](lnet::Node& node, Ping& request) {
+      request.sent_at = node.shard(0).core().now;
+      node.coordinator().ping(request);
+    });
   }
 }
 
-void LnetPings::ended(const Next& next, Outcome<RemoteNode> answer) {
+void LnetPings::ended(const Next& next, Outcome<RemoteNode> answer, Duration round_trip) {
   --out_;
+  Course& course = next.batch->courses[next.index];
+  course.count(answer.has_value(), round_trip);
+  if (course.to_send > 0) {
+    --course.to_send;
+    ++course.waiting;
+    waiting_.push_back(next);
+  }
   set_answer(*next.batch, next.index, std::move(answer));
   start_waiting();
 }
 
+// An answer stands, whoever else stayed silent.
 void LnetPings::set_answer(Batch& batch, std::size_t index, Outcome<RemoteNode> answer) {
-  if (batch.reply) batch.reports[index].answer = std::move(answer);
-  if (--batch.left == 0) batch.finish();
+  if (!batch.reply) return;
+  PingReport& report = batch.reports[index];
+  const Course& course = batch.courses[index];
+  if (answer || course.burst.answered == 0) report.answer = std::move(answer);
+  if (batch.order.count) report.burst = course.burst;
+  if (course.over() && --batch.left == 0) batch.finish();
 }
 
 void LnetPings::shut_down() {
-  for (const Next& next : std::exchange(waiting_, {}))
+  for (const Next& next : std::exchange(waiting_, {})) {
+    Course& course = next.batch->courses[next.index];
+    course.to_send = 0;
+    --course.waiting;
     set_answer(*next.batch, next.index, failed(Errc::kShutdown));
+  }
 }
 
 }  // namespace plnet::apps

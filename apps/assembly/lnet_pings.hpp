@@ -15,7 +15,9 @@ namespace plnet::apps {
 class LnetPings {
  public:
   // At a time; the coordinator has more slots than that, which discovery needs.
-  static constexpr std::size_t kAtATime = 16;
+  static constexpr std::size_t kAtATime = lnet::PingOrder::kWindowMax;
+  // A burst ends early when so many in a row were not answered.
+  static constexpr std::uint32_t kSilentMax = 8;
 
   explicit LnetPings(LnetDesk& desk) : desk_(desk) {}
 
@@ -27,6 +29,7 @@ class LnetPings {
   void shut_down();
 
  private:
+  struct Course;
   struct Batch;
   struct Ping;
   struct Discover;
@@ -38,7 +41,7 @@ class LnetPings {
   void begin(const std::shared_ptr<Batch>& batch, Duration bound);
   void start_waiting();
   void start(const Next& next);
-  void ended(const Next& next, Outcome<lnet::RemoteNode> answer);
+  void ended(const Next& next, Outcome<lnet::RemoteNode> answer, Duration round_trip = {});
   static void set_answer(Batch& batch, std::size_t index, Outcome<lnet::RemoteNode> answer);
 
   LnetDesk& desk_;

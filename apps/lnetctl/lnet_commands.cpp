@@ -86,8 +86,11 @@ constexpr std::array kRouteShowOptions{
     kRouteOptions[0], kRouteOptions[1], kRouteOptions[2],
     kRouteOptions[3], kRouteOptions[4], flag("verbose", 'v', "with hop, priority, state, type")};
 
-constexpr std::array kPingOptions{number("timeout", 't', "SECONDS", "for each NID (1)"),
-                                  text("source", 's', "NID", "from which NID of the node")};
+constexpr std::array kPingOptions{
+    number("timeout", 't', "SECONDS", "for each ping (1)"),
+    text("source", 's', "NID", "from which NID of the node"),
+    number("count", 0, "N", "a burst of so many to each NID, with round-trip times"),
+    number("window", 0, "N", "of them under way at a time, 1 to 16 (1)")};
 constexpr std::array kDiscoverOptions{flag("force", 'f', "also if what is known is fresh")};
 
 constexpr std::array kConnOptions{
@@ -105,7 +108,9 @@ std::string print_nothing(const Json&) {
 // answer is a success.
 int run_manage(const Arguments& arguments, const CommandRow& row, Session& session) {
   nlohmann::json args{{"nid", arguments.positional}};
-  if (const auto timeout = arguments.number("timeout")) args["timeout"] = *timeout;
+  for (const char* const name : {"timeout", "count", "window"}) {
+    if (const auto number = arguments.number(name)) args[name] = *number;
+  }
   if (arguments.has("source")) args["source"] = arguments.text("source");
   if (arguments.has("force")) args["force"] = true;
   auto reply = session.ask(row.words, args);

@@ -60,9 +60,16 @@ struct PeerNiChange {
 };
 
 struct PingOrder {
+  static constexpr std::uint32_t kCountMax = 100'000;
+  static constexpr std::uint32_t kWindowMax = 16;
+
   std::vector<Nid> nids;
-  Duration timeout = std::chrono::seconds(1);  // for each of them
+  Duration timeout = std::chrono::seconds(1);  // for each ping
   std::optional<Nid> source;
+  // A burst: so many pings to each NID, of which so many are under way at a time. Whoever does not
+  // answer for a while gets no more.
+  std::optional<std::uint32_t> count;
+  std::uint32_t window = 1;
 };
 
 struct DiscoverOrder {

@@ -188,9 +188,19 @@ struct RemoteNode {
   std::vector<Nid> nids;
 };
 
+struct PingBurst {
+  std::uint32_t sent = 0;
+  std::uint32_t answered = 0;
+  std::uint32_t failed = 0;
+  Duration least{};  // round trips of those answered
+  Duration average{};
+  Duration most{};
+};
+
 struct PingReport {
   Nid asked;
-  Outcome<RemoteNode> answer;
+  Outcome<RemoteNode> answer;  // of a burst: the last that came
+  std::optional<PingBurst> burst;
 };
 
 }  // namespace plnet::lnet

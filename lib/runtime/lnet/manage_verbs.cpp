@@ -34,9 +34,16 @@ Outcome<lnet::PingOrder> ping_request(const VerbArgs& args) {
   if (!timeout) return std::unexpected(timeout.error());
   const auto source = nid_arg(args, "source");
   if (!source) return std::unexpected(source.error());
-  return lnet::PingOrder{.nids = std::move(*nids),
-                         .timeout = std::chrono::seconds(timeout->value_or(1)),
-                         .source = *source};
+  const auto count = number_arg(args, "count", 1, lnet::PingOrder::kCountMax);
+  if (!count) return std::unexpected(count.error());
+  const auto window = number_arg(args, "window", 1, lnet::PingOrder::kWindowMax);
+  if (!window) return std::unexpected(window.error());
+  return lnet::PingOrder{
+      .nids = std::move(*nids),
+      .timeout = std::chrono::seconds(timeout->value_or(1)),
+      .source = *source,
+      .count = count->transform([](std::int64_t n) { return static_cast<std::uint32_t>(n); }),
+      .window = static_cast<std::uint32_t>(window->value_or(1))};
 }
 
 Outcome<lnet::DiscoverOrder> discover_request(const VerbArgs& args) {
@@ -76,7 +83,11 @@ void add_manage_verbs(VerbTable& verbs, lnet::LnetControl& control) {
   verbs.add(
       {.verb = "ping",
        .help = "ask nodes for their NIs",
-       .args = {{"nid", kTexts, true}, {"timeout", kNumber}, {"source", kText}},
+       .args = {{"nid", kTexts, true},
+                {"timeout", kNumber},
+                {"source", kText},
+                {"count", kNumber},
+                {"window", kNumber}},
        .async_handler = judged(ping_request, [&control](lnet::PingOrder request, VerbToken token) {
          control.ping(std::move(request), pinged(std::move(token), "ping"));
        })});

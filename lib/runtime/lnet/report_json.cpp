@@ -142,6 +142,17 @@ Json remote_to_json(const lnet::RemoteNode& node) {
   return item;
 }
 
+Json burst_to_json(const lnet::PingBurst& burst) {
+  const auto microseconds = [](Duration time) { return time / std::chrono::microseconds(1); };
+  return {{"sent", burst.sent},
+          {"answered", burst.answered},
+          {"failed", burst.failed},
+          {"round trip usec",
+           {{"min", microseconds(burst.least)},
+            {"average", microseconds(burst.average)},
+            {"max", microseconds(burst.most)}}}};
+}
+
 }  // namespace
 
 Json document_of(std::string_view key, Json list) {
@@ -232,7 +243,9 @@ Json globals_to_json(const lnet::ParameterValues& values) {
 Json pings_to_json(std::span<const lnet::PingReport> reports, std::string_view key) {
   Json list = Json::array();
   for (const lnet::PingReport& report : reports) {
-    if (report.answer) list.push_back(remote_to_json(*report.answer));
+    if (!report.answer) continue;
+    list.push_back(remote_to_json(*report.answer));
+    if (report.burst) list.back()["burst"] = burst_to_json(*report.burst);
   }
   return document_of(key, std::move(list));
 }

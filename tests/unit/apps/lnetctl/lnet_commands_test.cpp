@@ -265,6 +265,17 @@ TEST_F(LnetCommands, PingTellsWhoAnsweredAndWhoDidNot) {
   EXPECT_EQ(run("ping --timeout 0 1.1.1.1@tcp"), 256 - ERANGE);
 }
 
+TEST_F(LnetCommands, ABurstOfPingsIsAskedForByCountAndWindow) {
+  EXPECT_EQ(run("ping 10.0.0.1@tcp"), 0);
+  EXPECT_FALSE(lnet_.ping_request.count.has_value());
+  EXPECT_EQ(run("ping --count 100 --window 8 10.0.0.1@tcp"), 0) << err;
+  EXPECT_EQ(lnet_.ping_request.count, 100U);
+  EXPECT_EQ(lnet_.ping_request.window, 8U);
+  EXPECT_EQ(run("ping --count 100001 10.0.0.1@tcp"), 256 - ERANGE);
+  EXPECT_EQ(run("ping --count 0 10.0.0.1@tcp"), 256 - ERANGE);
+  EXPECT_EQ(run("ping --count 1 --window 17 10.0.0.1@tcp"), 256 - ERANGE);
+}
+
 TEST_F(LnetCommands, PingDoesNotHoldTheAdminThread) {
   lnet_.hold = true;
   std::optional<runtime::VerbReply> reply;

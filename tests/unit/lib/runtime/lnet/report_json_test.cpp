@@ -169,6 +169,20 @@ TEST(Reports, OfStatisticsAndVariablesKeepTheOrder) {
             "response_tracking|recovery_limit|max_recovery_ping_interval");
 }
 
+TEST(PingReport, OfABurstHasItsFigures) {
+  const std::vector<lnet::PingReport> reports{
+      {nid("192.168.1.10@tcp"), lnet::RemoteNode{nid("192.168.1.10@tcp"), true, {}},
+       lnet::PingBurst{.sent = 10,
+                       .answered = 9,
+                       .failed = 1,
+                       .least = std::chrono::microseconds(20),
+                       .average = std::chrono::microseconds(30),
+                       .most = std::chrono::microseconds(40)}}};
+  EXPECT_EQ(print_yaml(pings_to_json(reports, "ping")["ping"][0]["burst"]),
+            "sent: 10\nanswered: 9\nfailed: 1\n"
+            "round trip usec:\n    min: 20\n    average: 30\n    max: 40\n");
+}
+
 TEST(PingReport, ListsWhoAnswered) {
   const std::vector<lnet::PingReport> reports{
       {nid("192.168.1.10@tcp"),
