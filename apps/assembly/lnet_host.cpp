@@ -109,6 +109,34 @@ LnetHost::~LnetHost() {
     metrics_.remove(id);
 }
 
+ResidentPlace LnetHost::resident_place(unsigned shard) {
+  constexpr std::uint64_t kAlign = 4096;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 31U;
+  const auto node_of = [this](unsigned number) {
+    return machine_.cpts().cpts[setup_.cpt_of_shard[number]].memory_node;
+  };
+  // Arenas are in the order in which their nodes first appear among the CPTs.
+  std::vector<unsigned> nodes;
+  unsigned before = 0;
+  unsigned sharing = 0;
+  for (unsigned each = 0; each < shards(); ++each) {
+    if (std::ranges::find(nodes, node_of(each)) == nodes.end()) nodes.push_back(node_of(each));
+    if (node_of(each) != node_of(shard)) continue;
+    ++sharing;
+    if (each < shard) ++before;
+  }
+  const auto arena = static_cast<ArenaId>(std::ranges::find(nodes, node_of(shard)) - nodes.begin());
+  const std::uint64_t taken = arena == 0 ? setup_.control_memory.bytes.size() : 0;
+  const std::uint64_t first = (taken + kAlign - 1) / kAlign * kAlign;
+  const std::uint64_t share =
+      (setup_.arenas->arena(arena).size - first) / sharing / kAlign * kAlign;
+  return {.shard = shard,
+          .lnet = places_[shard].get(),
+          .memory = {{arena, first + before * share},
+                     static_cast<std::uint32_t>(std::min(share, kMost))},
+          .arenas = setup_.arenas};
+}
+
 void LnetHost::set_doorbells(std::vector<Doorbell*> doorbells) {
   doorbells_ = std::move(doorbells);
   tcp_->set_doorbells(doorbells_);

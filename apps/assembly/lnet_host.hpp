@@ -10,6 +10,7 @@
 #include "apps/assembly/lnet_networks.hpp"
 #include "apps/assembly/lnet_shard.hpp"
 #include "apps/assembly/machine.hpp"
+#include "apps/assembly/residents.hpp"
 #include "apps/assembly/tcp_host.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/lnet/node/node.hpp"
@@ -38,6 +39,8 @@ class LnetHost {
   LnetHost& operator=(const LnetHost&) = delete;
 
   [[nodiscard]] LnetShard& place(unsigned shard) { return *places_[shard]; }
+  // Of the arena of its CPT it has as much as any other shard there, behind what LNet needs.
+  [[nodiscard]] ResidentPlace resident_place(unsigned shard);
   [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(places_.size()); }
   // Once the pollers are made; they outlive the host.
   void set_doorbells(std::vector<Doorbell*> doorbells);

@@ -209,7 +209,18 @@ Outcome<void> Node::build_pollers() {
     }
   }
   exchange_ = std::make_unique<runtime::Exchange>(clock_, places);
+  if (auto housed = house_residents(); !housed) return housed;
   return connect_pollers();
+}
+
+Outcome<void> Node::house_residents() {
+  if (options_.residents == nullptr) return {};
+  std::vector<ResidentPlace> places;
+  for (unsigned shard = 0; shard < lnet_host_->shards(); ++shard)
+    places.push_back(lnet_host_->resident_place(shard));
+  const auto cookie = static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(wall_clock_.now().time_since_epoch()).count());
+  return options_.residents->move_in(places, cookie, metrics_);
 }
 
 // What each goes round: LNet begins the turn, and ends it when all devices have been looked at.
@@ -220,9 +231,12 @@ Outcome<void> Node::connect_pollers() {
     doorbells.push_back(&poller.doorbell());
     LnetShard& place = lnet_host_->place(i);
     Pollable& tokens = exchange_->shard(i);
+    Pollable* const resident =
+        options_.residents == nullptr ? nullptr : &options_.residents->on_shard(i);
     for (Pollable* const part :
-         {&place.opening(), &tokens, static_cast<Pollable*>(&lnet_host_->tcp().place(i)),
+         {&place.opening(), &tokens, static_cast<Pollable*>(&lnet_host_->tcp().place(i)), resident,
           &place.closing()}) {
+      if (part == nullptr) continue;
       auto added = poller.add_owner(*part);
       if (!added) return failure(added.error(), "no room in a poller's list");
     }

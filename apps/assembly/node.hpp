@@ -14,6 +14,7 @@
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/machine.hpp"
+#include "apps/assembly/residents.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/admin/event_loop.hpp"
@@ -35,6 +36,7 @@ struct NodeOptions {
   runtime::SocketOptions socket;
   std::optional<gid_t> admin_group{};
   std::string lock_directory{runtime::kClaimDirectory};
+  Residents* residents = nullptr;  // outlives the node
 };
 
 class Node {
@@ -48,6 +50,7 @@ class Node {
 
   // Until SIGTERM, SIGINT, SIGHUP or stop(). Returns when every poller has ended.
   void run();
+  // Any thread.
   void stop() { loop_->stop(); }
 
   // What follows is for the admin thread, which is where verbs run.
@@ -76,6 +79,7 @@ class Node {
   [[nodiscard]] Outcome<void> take_machine();
   [[nodiscard]] Outcome<void> build_pollers();
   [[nodiscard]] Outcome<void> connect_pollers();
+  [[nodiscard]] Outcome<void> house_residents();
   [[nodiscard]] Outcome<std::map<unsigned, std::span<std::byte>>> token_regions();
   [[nodiscard]] Outcome<void> open_control();
   [[nodiscard]] Outcome<void> launch();

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/assembly/settings_files.hpp"
 #include "lib/runtime/config/schema_rendering.hpp"
 
 namespace plnet::apps {
@@ -68,11 +69,8 @@ Outcome<mode_t> parse_mode(const std::string& text) {
 
 Outcome<void> read_words(const Raw& raw, CommandLine& line) {
   if (!raw.idle.empty()) {
-    const auto idle = runtime::parse_idle_policy(raw.idle);
-    if (!idle) {
-      return failure(idle.error(),
-                     "--idle '" + raw.idle + "': expected auto, busy, pause, yield or sleep");
-    }
+    const auto idle = parse_idle_flag(raw.idle);
+    if (!idle) return std::unexpected(idle.error());
     line.idle = *idle;
   }
   if (!raw.log_level.empty()) {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/settings_files.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <system_error>
+
+#include "lib/runtime/config/module_options.hpp"
+#include "lib/runtime/config/settings_reader.hpp"
+#include "lib/runtime/control/protocol.hpp"
+
+namespace plnet::apps {
+namespace {
+
+Outcome<std::string> read_file(const std::string& path) {
+  constexpr std::size_t kBytesMax = runtime::kRequestBytesMax;  // what `lnetctl import` may send
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
+                                                             &std::fclose);
+  std::string text;
+  std::array<char, 65536> piece{};
+  while (file && std::feof(file.get()) == 0 && std::ferror(file.get()) == 0) {
+    text.append(piece.data(), std::fread(piece.data(), 1, piece.size(), file.get()));
+    if (text.size() <= kBytesMax) continue;
+    return failure(Errc::kTooBig, "'" + path + "' is too long, expected at most " +
+                                      std::to_string(kBytesMax >> 20U) + " MiB");
+  }
+  if (file && std::ferror(file.get()) == 0) return text;
+  const int number = errno;
+  return failure(errc_of_errno(number),
+                 "cannot read '" + path + "': " + std::generic_category().message(number));
+}
+
+Outcome<void> read_options(const SettingsFiles& files, runtime::Settings& settings) {
+  const std::string& path = files.options;
+  const auto text = read_file(path);
+  if (!text) return std::unexpected(text.error());
+  auto read = runtime::read_module_options(*text, path);
+  if (!read) return std::unexpected(read.error().to_error());
+  for (const std::string& note : read->notes)
+    std::fprintf(stderr, "%s: %s\n", files.program.c_str(), note.c_str());
+  settings.lnet = std::move(read->config);
+  return {};
+}
+
+}  // namespace
+
+Outcome<runtime::IdlePolicy> parse_idle_flag(const std::string& text) {
+  if (const auto idle = runtime::parse_idle_policy(text)) return *idle;
+  return failure(Errc::kInvalid,
+                 "--idle '" + text + "': expected auto, busy, pause, yield or sleep");
+}
+
+Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files) {
+  runtime::Settings settings;
+  if (!files.options.empty()) {
+    if (auto read = read_options(files, settings); !read) {
+      return std::unexpected(read.error());
+    }
+  }
+  if (!files.config.empty()) {
+    const auto text = read_file(files.config);
+    if (!text) return std::unexpected(text.error());
+    const auto read = runtime::read_settings(*text, files.config, settings);
+    if (!read) return std::unexpected(read.error().to_error());
+    settings = *read;
+  }
+  return settings;
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The files that a node is started with.
+#pragma once
+
+#include <string>
+
+#include "lib/base/result.hpp"
+#include "lib/runtime/config/settings.hpp"
+
+namespace plnet::apps {
+
+struct SettingsFiles {
+  std::string program;  // who says on standard error what is odd but no error
+  std::string config;   // "" = none
+  std::string options;  // of modprobe.d, read before the other, which adds to it; "" = none
+};
+
+// Without files: every default.
+[[nodiscard]] Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files);
+
+// What `--idle` says, over the files.
+[[nodiscard]] Outcome<runtime::IdlePolicy> parse_idle_flag(const std::string& text);
+
+}  // namespace plnet::apps

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flags of lnet-traffic, checked.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+
+#include "apps/assembly/node.hpp"
+#include "apps/assembly/settings_files.hpp"
+#include "apps/lnet-traffic/traffic.hpp"
+
+namespace plnet::traffic {
+
+struct CommandLine {
+  apps::SettingsFiles files{.program = "lnet-traffic"};
+  std::optional<runtime::IdlePolicy> idle;
+  apps::NodeOptions node;
+  TrafficConfig traffic;
+  bool stay = false;
+};
+
+// For `status` 0 to standard output, else to standard error.
+struct EarlyEnd {
+  int status = 0;
+  std::string text;
+};
+
+[[nodiscard]] std::expected<CommandLine, EarlyEnd> parse_command_line(int count,
+                                                                      const char* const* words);
+
+}  // namespace plnet::traffic

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The example of doc/embedding.md for a program that lives on a node's shards, and the traffic of
+// the end-to-end tests.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "apps/assembly/node.hpp"
+#include "apps/lnet-traffic/command_line.hpp"
+#include "lib/runtime/control/yaml_printer.hpp"
+
+namespace plnet::traffic {
+namespace {
+
+int complain(const Error& error) {
+  std::fprintf(stderr, "lnet-traffic: %s\n", error.what.c_str());
+  return 1;
+}
+
+// Returns the exit status: whether all went well.
+int tell(const Traffic& traffic) {
+  nlohmann::ordered_json report;
+  for (std::size_t i = 0; i < TrafficTable::kInfo.size(); ++i) {
+    const auto& info = TrafficTable::kInfo[i];
+    report["traffic"][std::string(info.name)] = traffic.count(static_cast<TrafficId>(i));
+  }
+  std::fputs(runtime::print_yaml(report).c_str(), stdout);
+  for (const TrafficId bad :
+       {TrafficId::kFailed, TrafficId::kWrong, TrafficId::kTwice, TrafficId::kCorrupt}) {
+    if (traffic.count(bad) != 0) return 1;
+  }
+  return 0;
+}
+
+int run(int count, const char* const* words) {
+  auto line = parse_command_line(count, words);
+  if (!line) {
+    std::fputs(line.error().text.c_str(), line.error().status == 0 ? stdout : stderr);
+    return line.error().status;
+  }
+  auto settings = apps::read_settings_files(line->files);
+  if (!settings) return complain(settings.error());
+  if (line->idle) settings->pollers.idle = *line->idle;
+
+  Traffic traffic(line->traffic);
+  line->node.residents = &traffic;
+  auto node = apps::Node::start(*settings, line->node);
+  if (!node) return complain(node.error());
+  if (!line->stay) traffic.stop_when_done(**node);
+  (*node)->run();
+  traffic.move_out();
+  return tell(traffic);
+}
+
+}  // namespace
+}  // namespace plnet::traffic
+
+int main(int argc, char** argv) {
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return plnet::traffic::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lnet-traffic: %s\n", error.what());
+    return 1;
+  }
+}

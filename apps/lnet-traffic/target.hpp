@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The passive half of a shard: memory that others may put into and get from. Each buffer takes one
+// PUT, is looked at, and laid open again.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "apps/lnet-traffic/seen.hpp"
+#include "apps/lnet-traffic/traffic_counters.hpp"
+#include "lib/base/arena.hpp"
+#include "lib/lnet/node/data_operations.hpp"
+
+namespace plnet::traffic {
+
+class Target final : public lnet::EventHandler {
+ public:
+  // `memory`: a piece for each PUT that may come in at a time, and one that is read.
+  Target(const ArenaTable& arenas, std::span<const Fragment> put_memory, Fragment get_memory,
+         Seen& seen, TrafficCounters& counters);
+
+  // With a new node.
+  [[nodiscard]] Result<void> lay_open(lnet::DataOperations& lnet);
+  // LNet is gone, and with it whatever was laid open.
+  void let_go() { lnet_ = nullptr; }
+
+  void on_event(const lnet::Event& event) override;
+
+ private:
+  [[nodiscard]] Result<void> lay_open(Fragment& buffer);
+  void look_at(const lnet::Event& event, const Fragment& buffer);
+
+  const ArenaTable& arenas_;
+  std::vector<Fragment> buffers_;
+  const Fragment read_;
+  Seen& seen_;
+  TrafficCounters& counters_;
+  lnet::DataOperations* lnet_ = nullptr;
+};
+
+}  // namespace plnet::traffic
