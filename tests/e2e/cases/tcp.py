@@ -147,3 +147,21 @@ def case_both_sides_dial_at_once(site):
             eventually("there is one set of connections", lambda: len(hosts.sockets("a")) == 5)
             for node in (a, b):
                 works(node, "net", "del", "--net", "tcp")
+
+
+def burst(node, *words):
+    return node.json("ping", *words)["ping"][0]["burst"]
+
+
+def case_a_burst_of_pings_tells_round_trips(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site, two_shards(site))
+        add_v4(a, b)
+        for window in (1, 16):
+            told = burst(a, "--count", "500", "--window", str(window), nid("b"))
+            assert (told["sent"], told["answered"], told["failed"]) == (500, 500, 0), told
+            times = told["round trip usec"]
+            assert 0 < times["min"] <= times["average"] <= times["max"], times
+        b.stop(signal.SIGKILL)
+        started = a.lnetctl("ping", "--count", "100000", "--timeout", "1", nid("b"))
+        assert started.returncode != 0 and "failed to ping" in started.stderr, "gives up on who is silent"
