@@ -216,6 +216,7 @@ Outcome<void> Node::build_pollers() {
 Outcome<void> Node::house_residents() {
   if (options_.residents == nullptr) return {};
   std::vector<ResidentPlace> places;
+  places.reserve(lnet_host_->shards());
   for (unsigned shard = 0; shard < lnet_host_->shards(); ++shard)
     places.push_back(lnet_host_->resident_place(shard));
   const auto cookie = static_cast<std::uint64_t>(
