@@ -35,7 +35,7 @@ Outcome<void> LinkWatch::open() {
 }
 
 void LinkWatch::drain() const {
-  std::array<std::byte, 8192> notes;
+  std::array<std::byte, 8192> notes{};
   for (unsigned reads = 0; reads < kReadsMax; ++reads) {
     const auto length = ::recv(socket_, notes.data(), notes.size(), 0);
     if (length < 0 && errno != ENOBUFS && errno != EINTR) return;
