@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/lnet/lnd.hpp"
@@ -21,8 +22,9 @@ struct Peer;
 struct OfPeer;    // its place among the connections of its peer
 struct ForFlush;  // its place among those that the next flush looks at
 
-// NOOPs that acknowledge: so many may wait on a connection, then we stop reading from it.
-inline constexpr std::uint8_t kAcksWaitingMax = 32;
+// NOOPs, nearly all of which acknowledge: so many may wait on a connection, then we stop reading
+// from it.
+inline constexpr std::uint8_t kNoopsWaitingMax = 32;
 // The ends of the last messages that TCP took, to tell which were lost with a connection.
 inline constexpr std::uint8_t kEndsRemembered = 16;
 
@@ -56,7 +58,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   bool heard_since = false;  // bytes have come since then
   bool stuck = false;        // closed for want of progress
   bool ours = false;         // closed because we wanted it
-  bool acks_full = false;    // reading is paused until acknowledgements are out
+  bool noops_full = false;   // reading is paused until some NOOPs are out
 
   // What goes out before all messages.
   std::array<std::byte, kAcceptorV2Bytes + kHelloV4Bytes> greeting{};
@@ -71,10 +73,10 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   std::uint64_t last_post = 0;   // a sequence number of the LND
   std::uint32_t front_sent = 0;  // bytes of what is in front
   bool front_is_noop = false;    // when front_sent > 0
-  bool keepalive = false;        // one is to be sent
-  std::uint8_t acks = 0;
-  std::uint8_t acks_first = 0;
-  std::array<std::uint64_t, kAcksWaitingMax> ack_cookies{};
+  // Acknowledgements and keepalives in one line, so that none is ended by the tail of another.
+  std::uint8_t noops = 0;
+  std::uint8_t noops_first = 0;
+  std::array<std::uint64_t, kNoopsWaitingMax> noop_cookies{};
   std::uint64_t written = 0;       // bytes that TCP has taken, ever
   std::uint64_t acknowledged = 0;  // by the peer's TCP, when last asked
   std::array<std::uint64_t, kEndsRemembered> ends{};
@@ -90,11 +92,22 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   lnet::RxDecision decision;
   Instant rx_progress{};
 
-  [[nodiscard]] bool has_noop() const { return acks > 0 || keepalive; }
-  [[nodiscard]] bool has_to_send() const {
-    return greeting_sent < greeting_bytes || has_noop() || !queue.empty();
+  void push_noop(std::uint64_t cookie) {
+    PLNET_CHECK(noops < kNoopsWaitingMax, "reading stops before there are too many");
+    if (!has_to_send()) sent_since = true;
+    noop_cookies[static_cast<std::size_t>(noops_first + noops) % kNoopsWaitingMax] = cookie;
+    ++noops;
   }
-  [[nodiscard]] bool paused() const { return acks_full || rx == Rx::kParked || rx == Rx::kDecided; }
+  void pop_noop() {
+    noops_first = static_cast<std::uint8_t>((noops_first + 1) % kNoopsWaitingMax);
+    --noops;
+  }
+  [[nodiscard]] bool has_to_send() const {
+    return greeting_sent < greeting_bytes || noops > 0 || !queue.empty();
+  }
+  [[nodiscard]] bool paused() const {
+    return noops_full || rx == Rx::kParked || rx == Rx::kDecided;
+  }
 };
 
 // Of one message, in full.

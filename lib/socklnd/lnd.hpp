@@ -154,7 +154,7 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void write_some(Connection& connection);
   void gather(const Connection& connection);
   void count_taken(Connection& connection, std::size_t taken);
-  void acks_have_room(Connection& connection);
+  void noops_have_room(Connection& connection);
 
   // lnd_rx.cpp
   std::size_t receive(Connection& connection, std::span<const std::byte> staged);

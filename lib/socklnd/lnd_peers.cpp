@@ -288,7 +288,7 @@ void SockLnd::send_keepalive(Peer& peer, Instant now) {
   Connection* quietest = nullptr;
   bool answering = false;
   peer.connections.for_each([&](Connection& connection) {
-    answering |= connection.has_noop();
+    answering |= connection.noops > 0;
     const bool fits = connection.state == State::kOpen &&
                       connection.type == ConnectionType::kBulkIn &&
                       connection.protocol != Protocol::kV2;
@@ -298,8 +298,7 @@ void SockLnd::send_keepalive(Peer& peer, Instant now) {
     }
   });
   if (quietest == nullptr || answering) return;
-  quietest->keepalive = true;
-  quietest->sent_since = true;
+  quietest->push_noop(kKeepaliveCookie);
   peer.keepalive_again = now + kKeepaliveAgain;
   look_at(*quietest);
 }

@@ -102,12 +102,10 @@ void SockLnd::carry_out(Connection& connection) {
 // goes where the request came from: the peer takes it on any connection.
 void SockLnd::on_wanted(Connection& connection) {
   if (const std::uint64_t cookie = connection.framing.request_cookie(); cookie != 0) {
-    if (!connection.has_to_send()) connection.sent_since = true;
-    const auto at = (connection.acks_first + connection.acks) % kAcksWaitingMax;
-    connection.ack_cookies[static_cast<std::size_t>(at)] = cookie;
-    if (++connection.acks == kAcksWaitingMax) {
+    connection.push_noop(cookie);
+    if (connection.noops == kNoopsWaitingMax) {
       counters_.add(Id::kAckStops);
-      connection.acks_full = true;
+      connection.noops_full = true;
       streams_.driver().pause_reading(connection.stream);
     }
   }

@@ -117,9 +117,8 @@ void SockLnd::gather(const Connection& connection) {
     return outgoing_.add(transmit, connection.protocol, *config_.arenas);
   };
   if (connection.front_sent > 0 && !connection.front_is_noop && !add_message()) return;
-  for (std::uint8_t i = 0; i < connection.acks && !outgoing_.full(); ++i)
-    outgoing_.add_noop(connection.ack_cookies[(connection.acks_first + i) % kAcksWaitingMax]);
-  if (connection.keepalive && !outgoing_.full()) outgoing_.add_noop(kKeepaliveCookie);
+  for (std::uint8_t i = 0; i < connection.noops && !outgoing_.full(); ++i)
+    outgoing_.add_noop(connection.noop_cookies[(connection.noops_first + i) % kNoopsWaitingMax]);
   while (next != nullptr && !outgoing_.full()) {
     if (!add_message()) return;
   }
@@ -142,22 +141,18 @@ void SockLnd::count_taken(Connection& connection, std::size_t taken) {
       connection.ends[connection.messages_sent++ % kEndsRemembered] = end_of_item;
       counters_.add(Id::kSent);
       end(*connection.queue.pop(), {}, Health::kOk);
-    } else if (connection.acks > 0) {
-      counters_.add(Id::kAcksSent);
-      connection.acks_first =
-          static_cast<std::uint8_t>((connection.acks_first + 1) % kAcksWaitingMax);
-      --connection.acks;
     } else {
-      counters_.add(Id::kKeepalivesSent);
-      connection.keepalive = false;
+      const std::uint64_t cookie = connection.noop_cookies[connection.noops_first];
+      counters_.add(cookie == kKeepaliveCookie ? Id::kKeepalivesSent : Id::kAcksSent);
+      connection.pop_noop();
     }
   }
-  acks_have_room(connection);
+  noops_have_room(connection);
 }
 
-void SockLnd::acks_have_room(Connection& connection) {
-  if (!connection.acks_full || connection.acks > kAcksWaitingMax / 2) return;
-  connection.acks_full = false;
+void SockLnd::noops_have_room(Connection& connection) {
+  if (!connection.noops_full || connection.noops > kNoopsWaitingMax / 2) return;
+  connection.noops_full = false;
   if (!connection.paused()) streams_.driver().resume_reading(connection.stream);
 }
 

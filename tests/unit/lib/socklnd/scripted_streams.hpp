@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A stream driver that does what a test says, and one LND on it: what was written and with which
+// options, writes that take so many bytes and no more, bytes that come when the test wants them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lib/socklnd/lnd.hpp"
+#include "tests/mocks/fake_core.hpp"
+#include "tests/unit/lib/lnet/vectors.hpp"
+
+namespace plnet::socklnd {
+
+using lnet::vectors::Bytes;
+
+class ScriptedStreams final : public StreamDriver {
+ public:
+  struct Stream {
+    ConnectRequest request;
+    StreamOptions options;
+    Bytes written;
+    std::size_t room = SIZE_MAX;  // for the next writes
+    bool paused = false;
+    bool closing = false;
+    bool ended = false;
+    Errc cause = Errc::kClosed;
+  };
+
+  explicit ScriptedStreams(StreamEvents& events) : events_(events) {}
+
+  [[nodiscard]] Stream& at(std::uint32_t index) { return streams[index]; }
+  static StreamId id(std::uint32_t index) { return {index, 1}; }
+  void give_room(std::uint32_t index, std::size_t bytes) {
+    streams[index].room = bytes;
+    events_.on_writable(id(index));
+  }
+  // Through the staging buffer, as long as it is read.
+  std::size_t say(std::uint32_t index, std::span<const std::byte> bytes) {
+    return events_.on_bytes(id(index), 0, bytes);
+  }
+  // As the network or the peer ends it.
+  void end(std::uint32_t index, Errc cause) {
+    if (std::exchange(streams[index].ended, true)) return;
+    streams[index].closing = false;
+    events_.on_closed(id(index), cause, 0);
+  }
+  // What poll() would tell of those that were closed.
+  void report_closed() {
+    for (std::uint32_t i = 0; i < streams.size(); ++i) {
+      if (streams[i].closing) end(i, streams[i].cause);
+    }
+  }
+
+  std::size_t write(StreamId stream, std::span<const std::span<const std::byte>> pieces) override {
+    Stream& to = streams[stream.index];
+    std::size_t taken = 0;
+    for (const auto piece : pieces) {
+      const std::size_t count = std::min(piece.size(), to.room);
+      to.written.insert(to.written.end(), piece.begin(),
+                        piece.begin() + static_cast<std::ptrdiff_t>(count));
+      if (to.room != SIZE_MAX) to.room -= count;
+      taken += count;
+      if (count < piece.size()) break;
+    }
+    return taken;
+  }
+  void pause_reading(StreamId stream) override { streams[stream.index].paused = true; }
+  void resume_reading(StreamId stream) override { streams[stream.index].paused = false; }
+  Result<StreamId> connect(const ConnectRequest& request) override {
+    streams.push_back({.request = request, .options = request.options});
+    return id(static_cast<std::uint32_t>(streams.size() - 1));
+  }
+  Result<void> listen(const SocketAddress&, unsigned, const StreamOptions&) override { return {}; }
+  void stop_listening(const SocketAddress&) override {}
+  void close(StreamId stream, Errc cause) override {
+    streams[stream.index].closing = true;
+    streams[stream.index].cause = cause;
+  }
+  Result<DetachedStream> detach(StreamId) override { return std::unexpected(Errc::kNotSupported); }
+  Result<StreamId> adopt(const DetachedStream&, const StreamOptions& options) override {
+    streams.push_back({.request = {}, .options = options});
+    return id(static_cast<std::uint32_t>(streams.size() - 1));
+  }
+  StreamFacts facts(StreamId) const override { return {}; }
+  CounterView counters() const override { return {}; }
+
+  std::vector<Stream> streams;
+
+ private:
+  StreamEvents& events_;
+};
+
+// One LND. `peer` has connected to it on a stream for each type that was asked for.
+class ScriptedLnd {
+ public:
+  static constexpr std::uint64_t kCoreBytes = 1U << 20U;
+
+  explicit ScriptedLnd(const Tunables& tunables, Protocol the_protocol = Protocol::kV3)
+      : protocol(the_protocol), bytes_(kCoreBytes), switch_(64), driver(switch_) {
+    PLNET_CHECK(arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).has_value(), "room");
+    switch_.set_driver(driver);
+    core = std::make_unique<mocks::FakeCore>(mocks::FakeCoreConfig{.nid = ours,
+                                                                   .arenas = &arenas_,
+                                                                   .memory = {0, 0},
+                                                                   .memory_bytes = kCoreBytes,
+                                                                   .drop_percent = 100,
+                                                                   .check_bytes = false});
+    SockLndConfig config{.nid = ours, .arenas = &arenas_, .tunables = tunables};
+    config.start = now;
+    lnd = std::make_unique<SockLnd>(config, *core, switch_);
+    core->attach(*lnd);
+  }
+  // Everything ends, once, and goes home.
+  ~ScriptedLnd() {
+    lnd->shut_down();
+    for (unsigned i = 0; i < 3; ++i) {
+      turn();
+      driver.report_closed();
+    }
+    EXPECT_TRUE(lnd->idle());
+    EXPECT_TRUE(core->settled());
+    EXPECT_EQ(core->breaches(), std::vector<std::string>{});
+    const auto& tally = core->tally();
+    EXPECT_EQ(tally.accepted, tally.sent + tally.failed + tally.cancelled);
+  }
+
+  void turn(Duration later = std::chrono::milliseconds(1)) {
+    now += later;
+    core->turn(now);
+  }
+  // In steps, so that nothing is found late.
+  void pass(Duration time) {
+    for (const Instant end = now + time; now < end;) {
+      turn(std::chrono::milliseconds(250));
+      driver.report_closed();
+    }
+  }
+  // The peer's connection, as we see its type; our HELLO is taken away. Returns its index.
+  std::uint32_t arrive(ConnectionType type) {
+    Arrival arrival{.local = ours, .peer = {peer}, .type = type};
+    arrival.hello = {.protocol = protocol, .source = peer, .source_incarnation = 7};
+    lnd->take(arrival);
+    turn();
+    const auto index = static_cast<std::uint32_t>(driver.streams.size() - 1);
+    EXPECT_EQ(driver.at(index).written.size(), hello_bytes(protocol));
+    driver.at(index).written.clear();
+    return index;
+  }
+  // A frame and the header of a PUT of `length` bytes.
+  [[nodiscard]] Bytes message(std::uint64_t cookie, std::uint32_t length) const {
+    const lnet::MessageHeader header{.destination = ours,
+                                     .source = peer,
+                                     .type = lnet::MessageType::kPut,
+                                     .payload_length = length};
+    Bytes out(kFrameBytes + lnet_header_bytes(protocol));
+    encode_frame({.type = kFrameLnet, .cookies = {cookie, 0}}, std::span(out).first<kFrameBytes>());
+    const auto rest = std::span(out).subspan(kFrameBytes);
+    if (protocol == Protocol::kV4) {
+      encode_header_nid16(header, rest.first<lnet::kHeaderNid16Bytes>());
+    } else {
+      EXPECT_TRUE(encode_header_nid4(header, rest.first<lnet::kHeaderNid4Bytes>()));
+    }
+    out.resize(out.size() + length);
+    return out;
+  }
+
+  const lnet::Nid ours = lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a000001);
+  const lnet::Nid peer = lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a000002);
+  const Protocol protocol;
+  Instant now = Instant{} + std::chrono::hours(1);
+
+ private:
+  std::vector<std::byte> bytes_;
+  ArenaTable arenas_;
+  StreamSwitch switch_;
+
+ public:
+  ScriptedStreams driver;
+  std::unique_ptr<mocks::FakeCore> core;
+  std::unique_ptr<SockLnd> lnd;
+};
+
+}  // namespace plnet::socklnd
