@@ -2,9 +2,7 @@
 #include "apps/lnet-router/command_line.hpp"
 
 #include <charconv>
-#include <initializer_list>
-
-#include <CLI/CLI.hpp>
+#include <utility>
 
 #include "apps/assembly/settings_files.hpp"
 #include "lib/runtime/config/schema_rendering.hpp"
@@ -12,7 +10,6 @@
 namespace plnet::apps {
 namespace {
 
-constexpr int kUsageStatus = 2;
 constexpr unsigned kModeMax = 0777;
 
 // The flags as they were typed.
@@ -110,21 +107,6 @@ Outcome<void> read_socket(const Raw& raw, CommandLine& line) {
   return {};
 }
 
-// `--config "$FILE"` with FILE unset must not start a node that ignores its file.
-Outcome<void> refuse_empty(const CLI::App& app, std::initializer_list<const char*> flags) {
-  for (const char* const flag : flags) {
-    const auto* const option = app.get_option(flag);
-    if (option->count() == 0 || !option->as<std::string>().empty()) continue;
-    return failure(Errc::kInvalid, std::string(flag) + " '': expected a value; leave " + flag +
-                                       " out for the default");
-  }
-  return {};
-}
-
-std::unexpected<EarlyEnd> wrong(const Error& error) {
-  return std::unexpected(EarlyEnd{kUsageStatus, "lnet-router: " + error.what + "\n"});
-}
-
 }  // namespace
 
 std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* const* words) {
@@ -132,22 +114,7 @@ std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* c
                "lnet-router");
   Raw raw;
   declare(app, raw);
-  try {
-    app.parse(count, words);
-  } catch (const CLI::CallForHelp&) {
-    return std::unexpected(EarlyEnd{0, app.help()});
-  } catch (const CLI::CallForVersion&) {
-    return std::unexpected(EarlyEnd{0, app.version() + "\n"});
-  } catch (const CLI::ParseError& error) {
-    return wrong(
-        {Errc::kInvalid, std::string(error.what()) + "; lnet-router --help lists the flags"});
-  }
-  if (auto given = refuse_empty(
-          app, {"--config", "--options", "--idle", "--log-level", "--instance", "--socket",
-                "--socket-owner", "--socket-group", "--admin-group", "--lock-dir"});
-      !given) {
-    return wrong(given.error());
-  }
+  if (auto end = take_flags(app, count, words)) return std::unexpected(std::move(*end));
   if (raw.print_config) return std::unexpected(EarlyEnd{0, runtime::render_default_file()});
   if (raw.print_reference) return std::unexpected(EarlyEnd{0, runtime::render_reference()});
   CommandLine line;
@@ -156,8 +123,10 @@ std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* c
   line.check_only = raw.check;
   line.node.instance = raw.instance;
   line.node.lock_directory = raw.lock_dir;
-  if (auto read = read_words(raw, line); !read) return wrong(read.error());
-  if (auto read = read_socket(raw, line); !read) return wrong(read.error());
+  if (const auto read = read_words(raw, line); !read)
+    return std::unexpected(wrong_flags(app, read.error()));
+  if (const auto read = read_socket(raw, line); !read)
+    return std::unexpected(wrong_flags(app, read.error()));
   return line;
 }
 

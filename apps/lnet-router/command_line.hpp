@@ -2,10 +2,12 @@
 // The flags of lnet-router, checked.
 #pragma once
 
+#include <expected>
 #include <optional>
 #include <string>
 
 #include "apps/assembly/node.hpp"
+#include "apps/flags/flags.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/config/settings.hpp"
 
@@ -20,13 +22,7 @@ struct CommandLine {
   NodeOptions node;
 };
 
-// What parsing came to if it did not come to a CommandLine: help was asked for, or the flags are
-// wrong. Its text is for `status` 0 standard output, else standard error.
-struct EarlyEnd {
-  int status = 0;
-  std::string text;
-};
-
+// Or what the program is to end with instead.
 [[nodiscard]] std::expected<CommandLine, EarlyEnd> parse_command_line(int count,
                                                                       const char* const* words);
 

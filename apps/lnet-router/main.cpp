@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs an LNet node until it is told to stop.
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <string>
-#include <system_error>
 
 #include "apps/assembly/node.hpp"
 #include "apps/assembly/settings_files.hpp"
@@ -15,9 +13,10 @@ namespace plnet::apps {
 namespace {
 
 constexpr int kFailedStatus = 1;
+constexpr const char* kProgram = "lnet-router";
 
 int complain(const Error& error) {
-  std::fprintf(stderr, "lnet-router: %s\n", error.what.c_str());
+  std::fprintf(stderr, "%s: %s\n", kProgram, error.what.c_str());
   return kFailedStatus;
 }
 
@@ -35,27 +34,15 @@ int check(const runtime::Settings& settings) {
   return fatal ? kFailedStatus : 0;
 }
 
-// What was asked for and did not get out (a full disk) must not look like success.
-int flushed(int status) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  const int number = errno;
-  std::fprintf(stderr, "lnet-router: cannot write to standard output: %s\n",
-               std::generic_category().message(number).c_str());
-  return status != 0 ? status : kFailedStatus;
-}
-
 int run(int count, const char* const* words) {
   const auto line = parse_command_line(count, words);
-  if (!line) {
-    std::fputs(line.error().text.c_str(), line.error().status == 0 ? stdout : stderr);
-    return flushed(line.error().status);
-  }
+  if (!line) return say(kProgram, line.error());
   auto settings = read_settings_files(
-      {.program = "lnet-router", .config = line->config_path, .options = line->options_path});
+      {.program = kProgram, .config = line->config_path, .options = line->options_path});
   if (!settings) return complain(settings.error());
   if (line->idle) settings->pollers.idle = *line->idle;
   if (line->log_level) settings->log.level = *line->log_level;
-  if (line->check_only) return flushed(check(*settings));
+  if (line->check_only) return flushed(kProgram, check(*settings));
   auto node = Node::start(*settings, line->node);
   if (!node) return complain(node.error());
   (*node)->run();

@@ -3,15 +3,12 @@
 
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "apps/lnet-traffic/protocol.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::traffic {
 namespace {
 
-constexpr int kUsageStatus = 2;
 constexpr unsigned kWindowMax = 256;
 constexpr std::uint64_t kOperationsMax = PutLabel::kSequenceMask;
 
@@ -68,7 +65,7 @@ Outcome<void> read_words(const Raw& raw, CommandLine& line) {
 
 }  // namespace
 
-std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* const* words) {
+std::expected<CommandLine, apps::EarlyEnd> parse_command_line(int count, const char* const* words) {
   CLI::App app(
       "An LNet node that puts to others and gets from them, payloads of all sizes, and answers "
       "those that do so with it. Every byte is checked, and every operation accounted for.",
@@ -77,18 +74,9 @@ std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* c
   line.node.instance = "traffic";
   Raw raw;
   declare(app, raw, line);
-  try {
-    app.parse(count, words);
-  } catch (const CLI::CallForHelp&) {
-    return std::unexpected(EarlyEnd{0, app.help()});
-  } catch (const CLI::CallForVersion&) {
-    return std::unexpected(EarlyEnd{0, app.version() + "\n"});
-  } catch (const CLI::ParseError& error) {
-    return std::unexpected(EarlyEnd{
-        kUsageStatus, std::string("lnet-traffic: ") + error.what() + "; --help lists the flags\n"});
-  }
-  if (auto read = read_words(raw, line); !read)
-    return std::unexpected(EarlyEnd{kUsageStatus, "lnet-traffic: " + read.error().what + "\n"});
+  if (auto end = apps::take_flags(app, count, words)) return std::unexpected(std::move(*end));
+  if (const auto read = read_words(raw, line); !read)
+    return std::unexpected(apps::wrong_flags(app, read.error()));
   return line;
 }
 

@@ -8,6 +8,7 @@
 
 #include "apps/assembly/node.hpp"
 #include "apps/assembly/settings_files.hpp"
+#include "apps/flags/flags.hpp"
 #include "apps/lnet-traffic/traffic.hpp"
 
 namespace plnet::traffic {
@@ -20,13 +21,8 @@ struct CommandLine {
   bool stay = false;
 };
 
-// For `status` 0 to standard output, else to standard error.
-struct EarlyEnd {
-  int status = 0;
-  std::string text;
-};
-
-[[nodiscard]] std::expected<CommandLine, EarlyEnd> parse_command_line(int count,
-                                                                      const char* const* words);
+// Or what the program is to end with instead.
+[[nodiscard]] std::expected<CommandLine, apps::EarlyEnd> parse_command_line(
+    int count, const char* const* words);
 
 }  // namespace plnet::traffic

@@ -13,8 +13,10 @@
 namespace plnet::traffic {
 namespace {
 
+constexpr const char* kProgram = "lnet-traffic";
+
 int complain(const Error& error) {
-  std::fprintf(stderr, "lnet-traffic: %s\n", error.what.c_str());
+  std::fprintf(stderr, "%s: %s\n", kProgram, error.what.c_str());
   return 1;
 }
 
@@ -35,10 +37,7 @@ int tell(const Traffic& traffic) {
 
 int run(int count, const char* const* words) {
   auto line = parse_command_line(count, words);
-  if (!line) {
-    std::fputs(line.error().text.c_str(), line.error().status == 0 ? stdout : stderr);
-    return line.error().status;
-  }
+  if (!line) return apps::say(kProgram, line.error());
   auto settings = apps::read_settings_files(line->files);
   if (!settings) return complain(settings.error());
   if (line->idle) settings->pollers.idle = *line->idle;
@@ -50,7 +49,7 @@ int run(int count, const char* const* words) {
   if (!line->stay) traffic.stop_when_done(**node);
   (*node)->run();
   traffic.move_out();
-  return tell(traffic);
+  return apps::flushed(kProgram, tell(traffic));
 }
 
 }  // namespace
