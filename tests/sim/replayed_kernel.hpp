@@ -22,6 +22,8 @@ class ReplayedKernel final : public socklnd::StreamEvents {
   // Dials the next connection from this port.
   void dial(const lnet::Nid& to, std::uint16_t from_port);
   void say(unsigned connection, std::span<const std::byte> bytes);
+  void stop_reading(unsigned connection) { driver_->pause_reading(links_[connection]->stream); }
+  void hang_up(unsigned connection) { driver_->close(links_[connection]->stream, Errc::kReset); }
   // Connections there have been, made or accepted, in that order.
   [[nodiscard]] unsigned connections() const { return static_cast<unsigned>(links_.size()); }
   // What came on a connection and was not taken away yet.

@@ -17,6 +17,8 @@ PeerPort* PeerPorts::make(PeerNi& peer_ni) {
   port->links = nullptr;
   port->queued_bytes = port->outstanding = port->waiting_count = 0;
   port->releasing = false;
+  port->share.used = 0;
+  port->share.stalled = false;
   port->tx_credits = port->tx_credits_max = port->tx_credits_min = peer_ni.tx_credits_max.get();
   port->traffic.reset();
   port->failures.reset();
@@ -74,7 +76,8 @@ void PeerPort::change_credits() {
 }
 
 void PeerPorts::give_back(PeerPort& port) {
-  PLNET_CHECK(port.links == nullptr && port.waiting.empty() && port.outstanding == 0,
+  PLNET_CHECK(port.links == nullptr && port.waiting.empty() && port.outstanding == 0 &&
+                  port.share.waiting.empty(),
               "a port is given back when nothing uses it");
   if (port.linked()) port.unlink();
   of_[port.peer_ni->number] = nullptr;

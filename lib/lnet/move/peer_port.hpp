@@ -29,6 +29,14 @@ struct LndLink {
 };
 static_assert(sizeof(LndLink) == kCacheLine);
 
+// What it has of this shard's receive records (receive_shares.hpp).
+struct ReceiveShare {
+  std::uint32_t used = 0;
+  bool stalled = false;  // for too long none came back: what is too much is dropped
+  Instant moved{};       // when one came back, or the first began to wait
+  IntrusiveList<Parcel> waiting;
+};
+
 // In a list of the sender's while something waits.
 struct alignas(kNoSharing) PeerPort : ListNode<> {
   PeerNi* peer_ni = nullptr;
@@ -50,6 +58,7 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   Traffic traffic;
   Failures failures;
   IntrusiveList<Parcel> waiting;  // the home's
+  ReceiveShare share;
 
   // The home's, before it looks at credits: its network may have come with others than before.
   void follow_credits() {

@@ -46,10 +46,12 @@ struct alignas(kNoSharing) Receive : Parcel {
   NiPort* port = nullptr;
   PeerPort* peer = nullptr;  // of `from`; null: loopback
   LndLink* link = nullptr;
+  PeerPort* charged = nullptr;  // whose share of the records this is
   Receive* next_in_port = nullptr;
-  RxDecision decision;  // until the LND is told
-  bool parked = false;  // the LND waits for a decision
-  Relaxed<bool> gone;   // was parked when its connection went; the home of a lazy portal looks too
+  RxDecision decision;           // until the LND is told
+  bool parked = false;           // the LND waits for a decision
+  bool waits_for_share = false;  // its peer has all that it may have
+  Relaxed<bool> gone;  // was parked when its connection went; the home of a lazy portal looks too
 };
 
 }  // namespace plnet::lnet

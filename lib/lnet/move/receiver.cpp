@@ -82,7 +82,8 @@ Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   receive->port = &port;
   receive->peer = nullptr;
   receive->link = nullptr;
-  receive->parked = false;
+  receive->charged = nullptr;
+  receive->parked = receive->waits_for_share = false;
   receive->gone.set(false);
   if (offer.link != nullptr && offer.link->core_index != ShardCore::kNoLink) {
     receive->link = &core_.peers.of(*offer.link);
@@ -96,6 +97,7 @@ Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
 
 void Receiver::give_back(Receive& receive) {
   receive.port->let_go();
+  core_.shares.give_back(receive);
   core_.message_ends();
   core_.receives.give(&receive);
 }
@@ -171,7 +173,19 @@ Receiver::Decision Receiver::begin(Receive& receive) {
   const bool delayed = core_.faults.rules() != nullptr && core_.faults.delays(receive, core_.now);
   if (delayed) [[unlikely]]
     return {.verdict = RxVerdict::kPark};
-  return find_match(receive);
+  return take_share(receive);
+}
+
+// What a rule has delayed does not come here and is of no share: the site wanted it held.
+Receiver::Decision Receiver::take_share(Receive& receive) {
+  if (receive.peer == nullptr) return find_match(receive);  // loopback
+  switch (core_.shares.admit(receive)) {
+    case ReceiveShares::Verdict::kGoOn: return find_match(receive);
+    case ReceiveShares::Verdict::kWait: return {.verdict = RxVerdict::kPark};
+    case ReceiveShares::Verdict::kDrop: break;
+  }
+  receive.cause = Cause::kDroppedPeerShare;
+  return drop(receive);
 }
 
 Receiver::Decision Receiver::find_match(Receive& receive) {
@@ -276,9 +290,16 @@ void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
   Receive* const receive = port.find(rx);
   PLNET_CHECK(receive != nullptr && receive->parked, "only what is parked can be gone so");
   port.forget(*receive);
+  const bool idle = core_.shares.leave(*receive);
   receive->peer = nullptr;
   receive->link = nullptr;
-  receive->gone.set(true);  // the conversation comes home first
+  receive->gone.set(true);
+  if (idle) end_gone(*receive);  // else the conversation comes home first
+}
+
+// For its sender to be made a peer, or for its share.
+Receiver::Decision Receiver::waited(Receive& receive) {
+  return receive.link == nullptr ? meet_sender(receive) : take_share(receive);
 }
 
 void Receiver::delay_over(Receive& receive, bool dropped) {
@@ -305,7 +326,7 @@ void Receiver::take(Receive& receive) {
   switch (receive.step) {
     case ParcelStep::kWaitOver:
       if (receive.gone.get()) return end_gone(receive);
-      if (receive.outcome) return settle(receive, [&] { return meet_sender(receive); });
+      if (receive.outcome) return settle(receive, [&] { return waited(receive); });
       receive.cause = Cause::kDroppedNoPeer;
       return settle(receive, [&] { return drop(receive); });
     case ParcelStep::kMatch: return asked(receive);

@@ -56,12 +56,14 @@ class Receiver {
   Decision meet_sender(Receive& receive);
   [[nodiscard]] bool came_by_a_good_way(const Receive& receive) const;
   Decision begin(Receive& receive);
+  Decision take_share(Receive& receive);
   Decision find_match(Receive& receive);
   Decision ask_owner(Receive& receive);
   Decision ask_here_first(Receive& receive);
   Decision decide(Receive& receive);
   [[nodiscard]] static RxDecision accept(const Receive& receive);
   [[nodiscard]] RxDecision drop(Receive& receive);
+  Decision waited(Receive& receive);
   void answer_came(Receive& receive);
   template <class Decide>
   void settle(Receive& receive, Decide&& decide);

@@ -91,6 +91,7 @@ bool Releaser::moved_on(Errand& errand) {
   }
   if (peer != nullptr) {
     if (peer->links != nullptr) return false;
+    core_.shares.forget(*peer);
     core_.peers.give_back(*peer);
   }
   errand.unlink();
@@ -113,6 +114,8 @@ void Releaser::on_link_released(PeerLink& link) {
     --lent;
     Receive& receive = core_.receives.at(i);
     if (receive.link != &gone) continue;
+    // It meets its sender anew.
+    if (core_.shares.leave(receive)) core_.post(receive, core_.id, ParcelStep::kWaitOver);
     receive.link = nullptr;
     receive.peer = nullptr;
   }

@@ -20,6 +20,7 @@
 #include "lib/lnet/move/outbox.hpp"
 #include "lib/lnet/move/peer_port.hpp"
 #include "lib/lnet/move/receive.hpp"
+#include "lib/lnet/move/receive_shares.hpp"
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
@@ -96,6 +97,7 @@ struct ShardCore {
   // What this shard sends to itself: done by its next step.
   IntrusiveList<Parcel> inbox;
   Outbox outbox;  // to others
+  ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;
   PeerLink loopback{.nid = kLoopbackNid, .core_index = kNoLink};

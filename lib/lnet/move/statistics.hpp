@@ -63,6 +63,10 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kDroppedFailNid, "dropped_fail_nid", "messages", kCount, "from a NID that was told to fail")   \
   X(kDroppedFaultRule, "dropped_fault_rule", "messages", kCount, "a drop rule struck")             \
   X(kDroppedNoReceive, "dropped_no_receive", "messages", kCount, "every receive record is in use") \
+  X(kHeldPeerShare, "held_peer_share", "messages", kCount,                                         \
+    "waited: its sender has its share of the receive records")                                     \
+  X(kDroppedPeerShare, "dropped_peer_share", "messages", kCount,                                   \
+    "its sender has its share of the receive records, and takes none of its answers")              \
   X(kDroppedNoPeer, "dropped_no_peer", "messages", kCount, "the sender could not be made a peer")  \
   X(kDroppedAsymRoute, "dropped_asym_route", "messages", kCount,                                   \
     "came through a gateway that we would not use (drop_asym_route)")                              \

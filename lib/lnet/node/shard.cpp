@@ -179,6 +179,7 @@ void Shard::sweep(Timer& /*timer*/, Instant now) {
   core_.sweep_wanted = false;
   sender_.expire(now);
   receiver_.sweep_delayed();
+  core_.shares.sweep();
 }
 
 Instant Shard::next_deadline() const {

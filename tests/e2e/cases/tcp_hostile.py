@@ -201,9 +201,9 @@ def case_payload_that_nobody_wants_is_skipped(site):
 
 
 def case_a_reader_that_does_not_read_holds_little(site):
-    """Asks and asks, never listens: what is owed to it stays within the node's pools, what they have no room for is dropped
-    and counted, and peers of other shards are served."""
-    with under_attack(site) as (_, a, b):
+    """Asks and asks, never listens: what is owed to it stays within its share of the node's pools, it is not read while it
+    has that, what is too much in the end is dropped and counted, and its neighbours are served."""
+    with under_attack(site) as (hosts, a, b):
         peer = introduced()
         peer.link.settimeout(1)
         asked = 0
@@ -212,8 +212,16 @@ def case_a_reader_that_does_not_read_holds_little(site):
             while asked < 100_000:
                 peer.link.sendall(question)
                 asked += 64
-        eventually("what is too much is dropped", lambda: counted(b, "lnet_cause", "dropped_no_receive") > 0)
+        assert counted(b, "lnet_cause", "held_peer_share") > 0, "it has its share"
         reaches(a, nid("b"))
+        hosts.address("a", "10.88.0.67", 24)
+        hosts.address("a", "10.88.0.68", 24)
+        for number in (67, 68):
+            with introduced(f"10.88.0.{number}") as neighbour:
+                neighbour.ask()
+                assert neighbour.is_answered()
+        eventually("what is too much is dropped", lambda: counted(b, "lnet_cause", "dropped_peer_share") > 0, 20)
+        assert counted(b, "lnet_cause", "dropped_no_receive") == 0, "nobody else had to go without"
         peer.close()
         eventually("what it held is free", lambda: counted(b, "lnet", "msgs_alloc") == 0)
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/move/receive_shares.hpp"
+
+namespace plnet::lnet {
+
+ReceiveShares::Verdict ReceiveShares::refuse(Receive& receive) {
+  ReceiveShare& share = receive.peer->share;
+  if (share.stalled) return Verdict::kDrop;
+  if (share.waiting.empty()) share.moved = room_.now;
+  room_.causes.add(Cause::kHeldPeerShare);
+  receive.waits_for_share = true;
+  share.waiting.push_back(receive);
+  ++waiting_;
+  room_.sweep_wanted = true;
+  return Verdict::kWait;
+}
+
+void ReceiveShares::moves_on(PeerPort& peer) {
+  peer.share.moved = room_.now;
+  peer.share.stalled = false;
+  if (!is_over(peer.share)) let_in(peer);
+}
+
+// All of them, one for each connection: who comes too late waits again.
+void ReceiveShares::let_in(PeerPort& peer) {
+  while (auto* const receive = static_cast<Receive*>(peer.share.waiting.pop_front())) {
+    receive->waits_for_share = false;
+    --waiting_;
+    receive->step = ParcelStep::kWaitOver;
+    room_.inbox.push_back(*receive);
+  }
+}
+
+bool ReceiveShares::leave(Receive& receive) {
+  if (!receive.waits_for_share) return false;
+  receive.waits_for_share = false;
+  receive.unlink();
+  --waiting_;
+  return true;
+}
+
+void ReceiveShares::forget(const PeerPort& peer) {
+  if (peer.share.used == 0) return;
+  for_each_receive([&](Receive& receive) {
+    if (receive.charged == &peer) receive.charged = nullptr;
+  });
+}
+
+void ReceiveShares::sweep() {
+  if (waiting_ == 0) return;
+  room_.sweep_wanted = true;
+  for_each_receive([&](Receive& receive) {
+    if (!receive.waits_for_share) return;
+    PeerPort& peer = *receive.peer;
+    if (room_.now - peer.share.moved < kShareStall) return;
+    peer.share.stalled = true;
+    let_in(peer);
+  });
+}
+
+}  // namespace plnet::lnet
