@@ -52,12 +52,20 @@ std::unique_ptr<RdmaLnd> Device::make_rdma(const RdmaLndConfig& config,
   return lnd;
 }
 
+std::unique_ptr<socklnd::SockLnd> Device::make_tcp(const socklnd::SockLndConfig& config,
+                                                   TcpStreams& streams, lnet::ShardId shard) {
+  shard_ = shard;
+  return streams.make(config, *tap_, shard);
+}
+
 // Faults first: what they held back is older than what the device has.
 unsigned Device::poll(Instant now) {
   unsigned work = 0;
   if (stream_faults_) work += stream_faults_->poll(now);
   if (verbs_faults_) work += verbs_faults_->poll(now);
-  return work + (stream_driver_ ? stream_driver_->poll(now) : verbs_driver_->poll(now));
+  if (stream_driver_) work += stream_driver_->poll(now);
+  if (verbs_driver_) work += verbs_driver_->poll(now);
+  return work;
 }
 
 Instant Device::next_deadline() const {
@@ -76,8 +84,8 @@ void Device::close() {
 }
 
 std::uint64_t Device::connections_lost() const {
-  return stream_ != nullptr ? stream_->count(StreamLndCounters::Id::kLost)
-                            : rdma_->count(RdmaLndCounters::Id::kLost);
+  if (stream_ != nullptr) return stream_->count(StreamLndCounters::Id::kLost);
+  return rdma_ != nullptr ? rdma_->count(RdmaLndCounters::Id::kLost) : 0;
 }
 
 std::uint64_t Device::faults() const {

@@ -9,6 +9,7 @@
 #include "apps/lnet-sim/rdma_lnd.hpp"
 #include "apps/lnet-sim/stream_lnd.hpp"
 #include "apps/lnet-sim/tap.hpp"
+#include "apps/lnet-sim/tcp_streams.hpp"
 #include "drivers/net/fault/stream.hpp"
 #include "drivers/net/fault/verbs.hpp"
 #include "drivers/net/sim/shard.hpp"
@@ -38,6 +39,10 @@ class Device {
   [[nodiscard]] std::unique_ptr<RdmaLnd> make_rdma(const RdmaLndConfig& config,
                                                    drivers::SimVerbsFabric& fabric,
                                                    const Place& place);
+  // Its driver is the node's TcpStreams.
+  [[nodiscard]] std::unique_ptr<socklnd::SockLnd> make_tcp(const socklnd::SockLndConfig& config,
+                                                           TcpStreams& streams,
+                                                           lnet::ShardId shard);
 
   unsigned poll(Instant now);
   // Of its faults; what arrives rings.

@@ -11,11 +11,13 @@ namespace {
 
 constexpr std::size_t kExchanges = 4;
 constexpr std::uint32_t kSlotAlign = 64;
+// Control, bulk in and bulk out, and as many that come while those go.
+constexpr std::size_t kStreamsPerPeer = 10;
 
 // 10.NET.HIGH.LOW; the network says which of its interfaces.
 Nid nid_of(NetKind kind, unsigned net, unsigned interface, std::uint32_t node) {
   const std::uint32_t address = 10U << 24 | (net * 8 + interface) << 16 | (node + 1);
-  return Nid::of(kind == NetKind::kStream ? NetType::kTcp : NetType::kO2ib,
+  return Nid::of(kind == NetKind::kRdma ? NetType::kO2ib : NetType::kTcp,
                  static_cast<std::uint16_t>(net), address);
 }
 
@@ -104,7 +106,7 @@ void Host::make_memory() {
   lnd_bytes_ = (RdmaLnd::memory_bytes(rdma_config()) + 4095) / 4096 * 4096;
   const std::uint64_t bytes = ping_bytes_ + rdma_nets() * shards_count_ * lnd_bytes_ + 4096 +
                               slot_count() * slot_bytes_of(world_.config.traffic);
-  if (world_.config.lazy_memory) {
+  if (world_.config.is_lazy()) {
     const auto arena = world_.lazy.make_arena(bytes);
     PLNET_CHECK(arena.has_value(), "address space was reserved for all hosts");
     (void)arenas_.add(*arena);
@@ -147,12 +149,15 @@ void Host::start() {
   parameters.transaction_timeout_s.set(static_cast<std::int32_t>(config.transaction_timeout_s));
   parameters.discovery.set(config.discovery ? 1 : 0);
   node_->set_lazy(Program::kLazyPortal, true);
+  start_tcp();
   for (const Nid& nid : nids_) {
     NiSetup ni{.nid = nid};
     ni.tunables.peer_credits = 8;
     ni.tunables.credits = 64;
     ni.lnd_timeout = std::chrono::seconds(config.lnd_timeout_s);
     PLNET_CHECK(node_->add_ni(ni, *this).has_value(), "NIDs of a site differ");
+    if (nets_[static_cast<std::size_t>(&nid - nids_.data())]->kind == NetKind::kTcp)
+      tcp_->listen(nid);
   }
   node_->set_running();
   for (unsigned shard = 0; shard < shards_count_; ++shard) {
@@ -170,12 +175,44 @@ void Host::start() {
   }
 }
 
+// One driver serves all its networks, so it has the faults of the first.
+void Host::start_tcp() {
+  const auto first = std::ranges::find(nets_, NetKind::kTcp, &NetPlan::kind);
+  if (first == nets_.end()) return;
+  const SiteConfig& config = world_.config;
+  tcp_ = std::make_unique<TcpStreams>(
+      TcpStreams::Parts{.fabric = world_.streams,
+                        .host = id_,
+                        .lcores = lcores_,
+                        .streams_max = remote_nis() * kStreamsPerPeer * nids_.size() + 64,
+                        .faults = world_.stopping ? drivers::FaultPlan{} : (*first)->faults,
+                        .random = Random(config.seed + number_ * 64).fork("tcp")});
+  tcp_->set_node(*node_);
+}
+
+socklnd::SockLndConfig Host::tcp_config(const Ni& ni) const {
+  const SiteConfig& config = world_.config;
+  socklnd::SockLndConfig out{.nid = ni.nid,
+                             .incarnation = ni.incarnation,
+                             .arenas = &arenas_,
+                             .lnet_lnd_timeout = std::chrono::seconds(config.lnd_timeout_s),
+                             .peers_max = remote_nis() + 16,
+                             .connections_max = remote_nis() * kStreamsPerPeer + 64,
+                             .start = world_.loop.now()};
+  out.tunables.sock_timeout = 0;  // LNet's
+  out.tunables.conns_per_peer = 1 + static_cast<std::int64_t>(config.seed % 2);
+  return out;
+}
+
 std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
   const Nid& nid = port.ni().nid;
   const auto which = static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin());
   Device& device = *devices_.emplace_back(std::make_unique<Device>(
       std::make_unique<Tap>(port, world_.wire, shard, cookie_, which > 0)));
   const NetPlan& net = *nets_[which];
+  if (net.kind == NetKind::kTcp) {
+    return device.make_tcp(tcp_config(port.ni()), *tcp_, shard);
+  }
   const drivers::FaultPlan none;
   const Device::Place place{
       .host = id_,
@@ -209,6 +246,7 @@ unsigned Host::Turn::poll(Instant now) {
   for (const auto& device : host_.devices_) {
     if (device->shard() == shard_) work += device->poll(now);
   }
+  if (host_.tcp_) work += host_.tcp_->poll(static_cast<ShardId>(shard_), now);
   work += host_.programs_[shard_]->poll(now);
   work += shard.poll(now);
   host_.node_->quiescent(shard_);
@@ -223,6 +261,7 @@ Instant Host::Turn::next_deadline() const {
   for (const auto& device : host_.devices_) {
     if (device->shard() == shard_) next = std::min(next, device->next_deadline());
   }
+  if (host_.tcp_) next = std::min(next, host_.tcp_->next_deadline(static_cast<ShardId>(shard_)));
   if (shard_ == 0) {
     next = std::min(next, host_.node_->next_coordination(host_.world_.loop.now()));
   }
@@ -244,6 +283,7 @@ void Host::kill() {
   state_ = State::kDying;
   world_.network.set_present(id_, false);
   retire();
+  if (tcp_) tcp_->shut_down();
   for (const Nid& nid : nids_)
     (void)node_->remove_ni(nid);
   ring(0);
@@ -255,7 +295,8 @@ bool Host::quiet() const {
 
 bool Host::gone() const {
   if (node_ == nullptr) return true;
-  return retired_ && node_->idle() && node_->releasing_nis() == 0 && node_->coordinator().quiet() &&
+  return retired_ && node_->idle() && (!tcp_ || tcp_->idle()) && node_->releasing_nis() == 0 &&
+         node_->coordinator().quiet() &&
          std::ranges::all_of(programs_, [](const auto& program) { return program->empty(); });
 }
 
@@ -267,9 +308,11 @@ void Host::destroy() {
     lcore->set_running(false);
   for (const auto& device : devices_)
     device->close();
+  if (tcp_) tcp_->close();
   node_.reset();
   programs_.clear();
   devices_.clear();
+  tcp_.reset();
   slots_.reset();
 }
 
@@ -287,6 +330,7 @@ bool Host::forget(const Host& peer) {
 void Host::calm() {
   for (const auto& device : devices_)
     device->calm();
+  if (tcp_) tcp_->calm();
 }
 
 void Host::abandon() {

@@ -11,6 +11,7 @@
 #include "apps/lnet-sim/memory_slots.hpp"
 #include "apps/lnet-sim/program.hpp"
 #include "apps/lnet-sim/site_config.hpp"
+#include "apps/lnet-sim/tcp_streams.hpp"
 #include "drivers/net/sim/lazy_memory.hpp"
 #include "lib/lnet/node/node.hpp"
 
@@ -96,6 +97,8 @@ class Host final : lnet::LndMaker {
   };
   [[nodiscard]] std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override;
   [[nodiscard]] std::size_t remote_nis() const;
+  void start_tcp();
+  [[nodiscard]] socklnd::SockLndConfig tcp_config(const lnet::Ni& ni) const;
   [[nodiscard]] RdmaLndConfig rdma_config() const;
   [[nodiscard]] std::size_t slot_count() const;
   void make_memory();
@@ -123,6 +126,7 @@ class Host final : lnet::LndMaker {
   std::unique_ptr<lnet::Node> node_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::unique_ptr<Device>> devices_;
+  std::unique_ptr<TcpStreams> tcp_;  // null: no network is TCP
 
   // Of earlier incarnations.
   Counters<lnet::LnetCauses> causes_;

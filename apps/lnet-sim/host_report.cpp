@@ -42,6 +42,7 @@ std::uint64_t Host::connections_lost() const {
   std::uint64_t sum = connections_lost_;
   for (const auto& device : devices_)
     sum += state_ == State::kUp ? device->connections_lost() : 0;
+  if (tcp_ && state_ == State::kUp) sum += tcp_->connections_lost();
   return sum;
 }
 
@@ -49,7 +50,7 @@ std::uint64_t Host::wire_faults() const {
   std::uint64_t sum = wire_faults_;
   for (const auto& device : devices_)
     sum += device->faults();
-  return sum;
+  return sum + (tcp_ ? tcp_->faults() : 0);
 }
 
 std::string Host::what_is_missing() const {

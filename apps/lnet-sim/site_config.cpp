@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lnet-sim/site_config.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -9,12 +10,12 @@
 namespace plnet::sim {
 
 drivers::Seam seam_of(NetKind kind) {
-  return kind == NetKind::kStream ? drivers::Seam::kStream : drivers::Seam::kVerbs;
+  return kind == NetKind::kRdma ? drivers::Seam::kVerbs : drivers::Seam::kStream;
 }
 
 Outcome<void> check_faults(const NetPlan& net) {
   for (const drivers::FaultRule& rule : net.faults.view()) {
-    if (net.kind == NetKind::kStream && rule.fault == drivers::Fault::kCorrupt) {
+    if (net.kind != NetKind::kRdma && rule.fault == drivers::Fault::kCorrupt) {
       return failure(Errc::kInvalid, "corrupt: TCP's checksum would catch it");
     }
   }
@@ -30,6 +31,10 @@ drivers::SimShape SiteConfig::shape() const {
   return {};
 }
 
+bool SiteConfig::is_lazy() const {
+  return lazy_memory && std::ranges::find(nets, NetKind::kTcp, &NetPlan::kind) == nets.end();
+}
+
 SiteConfig SiteConfig::with_seed(std::uint64_t another) const {
   SiteConfig copy = *this;
   copy.seed = another;
@@ -37,6 +42,8 @@ SiteConfig SiteConfig::with_seed(std::uint64_t another) const {
 }
 
 namespace {
+
+constexpr std::uint32_t kRealSizeMax = 1U << 15U;
 
 // Some of what a device of that kind may do to an LND.
 drivers::FaultPlan wire_faults(NetKind kind, Random& random) {
@@ -56,9 +63,9 @@ drivers::FaultPlan wire_faults(NetKind kind, Random& random) {
       Choice{Fault::kDelay, Direction::kRx, false}, Choice{Fault::kStall, Direction::kTx, false},
       Choice{Fault::kReset, Direction::kTx, true}, Choice{Fault::kReset, Direction::kRx, true},
       Choice{Fault::kFail, Direction::kRx, true}};
-  const std::span<const Choice> choices = kind == NetKind::kStream
-                                              ? std::span<const Choice>(kStreamChoices)
-                                              : std::span<const Choice>(kVerbsChoices);
+  const std::span<const Choice> choices = kind == NetKind::kRdma
+                                              ? std::span<const Choice>(kVerbsChoices)
+                                              : std::span<const Choice>(kStreamChoices);
   drivers::FaultPlan plan;
   const auto count = random.between(1, 3);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -86,7 +93,7 @@ SiteConfig site_of_seed(std::uint64_t seed) {
   site.nets.clear();
   const auto nets = random.between(1, 2);
   for (unsigned i = 0; i < nets; ++i) {
-    site.nets.push_back({.kind = random.chance(0.5) ? NetKind::kStream : NetKind::kRdma,
+    site.nets.push_back({.kind = static_cast<NetKind>(random.below(3)),
                          .interfaces = static_cast<unsigned>(random.between(1, 2))});
   }
   site.weather = static_cast<Weather>(random.below(3));
@@ -106,6 +113,7 @@ SiteConfig site_of_seed(std::uint64_t seed) {
   site.faults.outage = std::chrono::milliseconds(random.between(1, 4000));
   // A megabyte for each descriptor is too much to be real.
   site.lazy_memory = random.chance(0.5) || traffic.size_max > 1U << 14U;
+  if (!site.is_lazy()) traffic.size_max = std::min(traffic.size_max, kRealSizeMax);
   site.discovery = random.chance(0.8);
   for (NetPlan& net : site.nets) {
     if (random.chance(0.4)) net.faults = wire_faults(net.kind, random);

@@ -13,7 +13,8 @@
 
 namespace plnet::sim {
 
-enum class NetKind : std::uint8_t { kStream, kRdma };
+// Streams and queue pairs under LNDs that are the simulator's own; TCP under socklnd as it is.
+enum class NetKind : std::uint8_t { kStream, kRdma, kTcp };
 enum class Weather : std::uint8_t { kCalm, kRough, kHostile };
 
 struct NetPlan {
@@ -71,9 +72,10 @@ struct SiteConfig {
   bool discovery = true;
   unsigned transaction_timeout_s = 20;
   unsigned lnd_timeout_s = 5;
-  bool lazy_memory = true;
+  bool lazy_memory = true;  // unless a network is TCP: socklnd copies what is small
 
   [[nodiscard]] drivers::SimShape shape() const;
+  [[nodiscard]] bool is_lazy() const;
   // What another seed makes of this site: the same site with that seed.
   [[nodiscard]] SiteConfig with_seed(std::uint64_t another) const;
 };

@@ -205,7 +205,8 @@ void read_net(Reader& reader, const Node& node, ConfigErrors& errors, NetPlan& p
   const std::array keys{
       reader.word("kind", plan.kind,
                   std::array{std::pair{std::string_view("stream"), NetKind::kStream},
-                             std::pair{std::string_view("rdma"), NetKind::kRdma}}),
+                             std::pair{std::string_view("rdma"), NetKind::kRdma},
+                             std::pair{std::string_view("tcp"), NetKind::kTcp}}),
       reader.number("interfaces", plan.interfaces, 1, 8),
       reader.list("faults",
                   [&](const Node& rule) {

@@ -2,6 +2,9 @@
 // Whole sites at work, and nobody asks the heap for anything: not for peers that come and go, not
 // for messages that are parked, dropped or timed out. From the start of the nodes: what the core
 // and the LNDs need they have by then.
+#include <array>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "apps/lnet-sim/site.hpp"
@@ -84,10 +87,13 @@ TEST_P(SiteNoAllocation, MessagesCostTheHeapNothing) {
   EXPECT_EQ(site.report().violation, "") << "all is home in the end";
 }
 
-INSTANTIATE_TEST_SUITE_P(Kind, SiteNoAllocation, testing::Values(NetKind::kStream, NetKind::kRdma),
-                         [](const auto& kind) {
-                           return kind.param == NetKind::kStream ? "Stream" : "Rdma";
-                         });
+std::string name_of(const testing::TestParamInfo<NetKind>& kind) {
+  constexpr std::array kNames{"Stream", "Rdma", "Tcp"};
+  return kNames[static_cast<std::size_t>(kind.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(Kind, SiteNoAllocation,
+                         testing::Values(NetKind::kStream, NetKind::kRdma, NetKind::kTcp), name_of);
 
 }  // namespace
 }  // namespace plnet::sim

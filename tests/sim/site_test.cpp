@@ -67,7 +67,7 @@ SiteConfig four_shards(NetKind kind) {
 
 // Sender, second NID, ME and MD were on different shards.
 TEST(Site, EveryWayAcrossShardsIsTaken) {
-  for (const NetKind kind : {NetKind::kStream, NetKind::kRdma}) {
+  for (const NetKind kind : {NetKind::kStream, NetKind::kRdma, NetKind::kTcp}) {
     const SiteReport report = run_site(four_shards(kind));
     ASSERT_EQ(report.violation, "");
     EXPECT_GT(report.crossed_home, 0U) << "a message was begun on another shard than its home";
@@ -80,7 +80,7 @@ TEST(Site, EveryWayAcrossShardsIsTaken) {
 }
 
 TEST(Site, OnACalmDayEverythingThatIsNotTakenAwayArrives) {
-  for (const NetKind kind : {NetKind::kStream, NetKind::kRdma}) {
+  for (const NetKind kind : {NetKind::kStream, NetKind::kRdma, NetKind::kTcp}) {
     SiteConfig site = four_shards(kind);
     site.traffic.put_unique = site.traffic.put_lazy = site.traffic.put_managed = 0;
     site.traffic.unlink_percent = site.traffic.abandon_percent = 0;
@@ -99,7 +99,7 @@ TEST(Site, OnACalmDayEverythingThatIsNotTakenAwayArrives) {
 
 // The ledger knows each offset, and that nobody else's bytes came there.
 TEST(Site, PutsLandWhereTheirInitiatorsSay) {
-  for (const NetKind kind : {NetKind::kStream, NetKind::kRdma}) {
+  for (const NetKind kind : {NetKind::kStream, NetKind::kRdma, NetKind::kTcp}) {
     SiteConfig site = four_shards(kind);
     site.traffic.put_wildcard = site.traffic.put_unique = site.traffic.put_lazy = 0;
     site.traffic.get = 0;
@@ -133,7 +133,15 @@ TEST(Site, EveryFaultOfTheWireIsSurvived) {
                            Case{NetKind::kRdma, Fault::kStall, Direction::kTx, 0.2},
                            Case{NetKind::kRdma, Fault::kReset, Direction::kTx, 0.02},
                            Case{NetKind::kRdma, Fault::kReset, Direction::kRx, 0.02},
-                           Case{NetKind::kRdma, Fault::kFail, Direction::kRx, 0.02}}) {
+                           Case{NetKind::kRdma, Fault::kFail, Direction::kRx, 0.02},
+                           Case{NetKind::kTcp, Fault::kDelay, Direction::kTx, 0.2},
+                           Case{NetKind::kTcp, Fault::kDelay, Direction::kRx, 0.2},
+                           Case{NetKind::kTcp, Fault::kStall, Direction::kTx, 0.2},
+                           Case{NetKind::kTcp, Fault::kStall, Direction::kRx, 0.2},
+                           Case{NetKind::kTcp, Fault::kSplit, Direction::kTx, 0.9},
+                           Case{NetKind::kTcp, Fault::kTruncate, Direction::kTx, 0.02},
+                           Case{NetKind::kTcp, Fault::kReset, Direction::kTx, 0.02},
+                           Case{NetKind::kTcp, Fault::kReset, Direction::kRx, 0.02}}) {
     SiteConfig site = four_shards(each.kind);
     ASSERT_TRUE(site.nets[0].faults.add(
         {.fault = each.fault, .direction = each.direction, .probability = each.probability}));
@@ -144,9 +152,11 @@ TEST(Site, EveryFaultOfTheWireIsSurvived) {
   }
 }
 
-TEST(Site, AllFaultsTogether) {
+class AllFaults : public testing::TestWithParam<NetKind> {};
+
+TEST_P(AllFaults, AreSurvivedTogether) {
   SiteConfig site = four_shards(NetKind::kRdma);
-  site.nets.push_back({.kind = NetKind::kStream});
+  site.nets.push_back({.kind = GetParam()});
   site.weather = Weather::kHostile;
   site.time = std::chrono::seconds(2);
   site.traffic.pause = std::chrono::milliseconds(20);
@@ -156,6 +166,11 @@ TEST(Site, AllFaultsTogether) {
   EXPECT_GT(report.kills, 0U);
   EXPECT_GT(report.connections_lost, 0U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Beside, AllFaults, testing::Values(NetKind::kStream, NetKind::kTcp),
+                         [](const auto& kind) {
+                           return kind.param == NetKind::kStream ? "Stream" : "Tcp";
+                         });
 
 }  // namespace
 }  // namespace plnet::sim

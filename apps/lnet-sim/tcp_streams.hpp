@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TCP of a simulated node: socklnd as it is over the simulator's byte streams. A driver on each
+// shard, which the LNDs of all TCP interfaces share; on shard 0 the acceptor, which brings
+// connections to the home of their peer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "drivers/net/fault/plan.hpp"
+#include "drivers/net/fault/stream.hpp"
+#include "drivers/net/sim/shard.hpp"
+#include "drivers/net/sim/stream_driver.hpp"
+#include "lib/base/random.hpp"
+#include "lib/base/ring.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/socklnd/acceptor.hpp"
+#include "lib/socklnd/lnd.hpp"
+#include "lib/socklnd/stream_switch.hpp"
+
+namespace plnet::sim {
+
+class TcpStreams final : public socklnd::PeerHomes {
+ public:
+  struct Parts {
+    drivers::SimStreamFabric& fabric;
+    drivers::HostId host = 0;
+    const std::vector<std::unique_ptr<drivers::SimShard>>& lcores;
+    std::size_t streams_max = 0;  // of each shard
+    drivers::FaultPlan faults;
+    Random random;  // of the faults
+  };
+
+  explicit TcpStreams(const Parts& parts);
+  ~TcpStreams();
+  TcpStreams(const TcpStreams&) = delete;
+  TcpStreams& operator=(const TcpStreams&) = delete;
+
+  // Once, before the first interface.
+  void set_node(lnet::Node& node) { node_ = &node; }
+  // The node owns the LND; it is used until close().
+  [[nodiscard]] std::unique_ptr<socklnd::SockLnd> make(const socklnd::SockLndConfig& config,
+                                                       lnet::LndUpcalls& core, lnet::ShardId shard);
+  // Others may connect to this interface, once all shards know it.
+  void listen(const lnet::Nid& nid);
+  // Nobody is let in any more.
+  void shut_down();
+  // Nobody is on the way in.
+  [[nodiscard]] bool idle() const;
+  // The drivers go. The LNDs must be idle.
+  void close();
+
+  unsigned poll(lnet::ShardId shard, Instant now);
+  // Of faults and of strangers; what arrives rings.
+  [[nodiscard]] Instant next_deadline(lnet::ShardId shard);
+  // No new faults.
+  void calm();
+
+  [[nodiscard]] std::uint64_t faults() const;  // that happened
+  [[nodiscard]] std::uint64_t connections_lost() const;
+
+ private:
+  // Few, so that some are turned away.
+  static constexpr std::size_t kArrivalsMax = 16;
+
+  struct Place {
+    explicit Place(std::size_t streams_max) : streams(streams_max) {}
+    socklnd::StreamSwitch streams;
+    std::unique_ptr<drivers::FaultStreamDriver> faults;
+    std::unique_ptr<drivers::SimStreamDriver> driver;
+    SpscRing<socklnd::Arrival> arrivals{kArrivalsMax};
+    Doorbell* doorbell = nullptr;
+  };
+  struct Interface {
+    lnet::Nid nid;
+    lnet::ShardId shard = 0;
+    socklnd::SockLnd* lnd = nullptr;
+  };
+
+  [[nodiscard]] socklnd::SockLnd* lnd(const lnet::Nid& nid, lnet::ShardId shard) const;
+
+  // PeerHomes.
+  [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
+  [[nodiscard]] bool has_room(const socklnd::Arrival& arrival) override;
+  void hand_over(const socklnd::Arrival& arrival) override;
+
+  lnet::Node* node_ = nullptr;
+  std::vector<std::unique_ptr<Place>> places_;
+  std::unique_ptr<socklnd::Acceptor> acceptor_;
+  std::vector<Interface> interfaces_;
+  std::vector<lnet::Nid> listening_;
+  std::optional<lnet::ShardId> home_;  // what has_room() found
+};
+
+}  // namespace plnet::sim
