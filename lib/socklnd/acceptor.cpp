@@ -24,7 +24,10 @@ std::uint32_t ipv4_of(const SocketAddress& address) {
 }  // namespace
 
 Acceptor::Acceptor(const AcceptorConfig& config, StreamSwitch& streams, PeerHomes& homes)
-    : config_(config), streams_(streams), homes_(homes), strangers_(config.strangers_max) {
+    : config_(config),
+      streams_(streams),
+      homes_(homes),
+      strangers_(config.strangers_max + kEvictedMax) {
   streams.set_accepter(*this);
 }
 
@@ -40,7 +43,9 @@ void Acceptor::on_accepted(StreamId stream, const StreamAddresses& addresses) {
   if (config_.policy == AcceptPolicy::kSecure && !is_reserved(addresses.remote.port)) {
     return turn_away(Id::kRefusedPort, Errc::kNotPermitted);
   }
-  Stranger* const stranger = strangers_.take();
+  if (has_share(addresses.remote)) return turn_away(Id::kRefusedShare, Errc::kNoSpace);
+  const bool full = places_taken() >= config_.strangers_max;
+  Stranger* const stranger = full && !make_room(addresses.remote) ? nullptr : strangers_.take();
   if (stranger == nullptr) return turn_away(Id::kRefusedNoRoom, Errc::kNoSpace);
   if (!streams_.give(stream, *this, strangers_.index_of(stranger))) {
     strangers_.give(stranger);
@@ -51,6 +56,38 @@ void Acceptor::on_accepted(StreamId stream, const StreamAddresses& addresses) {
   stranger->addresses = addresses;
   counters_.add(Id::kStrangers);
   fresh_.push_back(*stranger);
+}
+
+std::size_t Acceptor::places_taken() const {
+  return strangers_.capacity() - strangers_.free_count() - leaving_count_;
+}
+
+// With few strangers nobody has to be counted.
+bool Acceptor::has_share(const SocketAddress& address) {
+  const std::size_t share = std::max(config_.strangers_max / kAddressShare, kAddressPlacesLeast);
+  if (places_taken() < share) return false;
+  std::size_t places = 0;
+  const auto count = [&](const Stranger& stranger) {
+    places += stranger.addresses.remote.ip == address.ip ? 1U : 0U;
+  };
+  fresh_.for_each(count);
+  waiting_.for_each(count);
+  return places >= share;
+}
+
+// Whoever has gone on for the longest time without a step, and is not of the newcomer's own
+// address, has to leave. What an honest peer needs for its HELLO is one round trip.
+bool Acceptor::make_room(const SocketAddress& newcomer) {
+  Stranger* oldest = nullptr;
+  const auto consider = [&](Stranger& stranger) {
+    if (oldest != nullptr || stranger.state == State::kIntroduced) return;
+    if (stranger.addresses.remote.ip != newcomer.ip) oldest = &stranger;
+  };
+  waiting_.for_each(consider);
+  fresh_.for_each(consider);
+  if (oldest == nullptr || leaving_count_ >= kEvictedMax) return false;
+  refuse(*oldest, Id::kEvicted, Errc::kNoSpace);
+  return true;
 }
 
 std::span<std::byte> Acceptor::destination(std::uint32_t /*slot*/) {
@@ -152,6 +189,7 @@ void Acceptor::leave(Stranger& stranger, Errc cause) {
   stranger.state = State::kClosing;
   stranger.unlink();
   leaving_.push_back(stranger);
+  ++leaving_count_;
   streams_.driver().close(stranger.stream, cause);
 }
 
@@ -204,6 +242,7 @@ void Acceptor::on_closed(std::uint32_t slot, Errc /*cause*/, std::uint64_t /*una
 }
 
 void Acceptor::forget(Stranger& stranger) {
+  if (stranger.state == State::kClosing) --leaving_count_;
   stranger.unlink();
   strangers_.give(&stranger);
   counters_.subtract(Id::kStrangers);

@@ -28,6 +28,10 @@ namespace plnet::socklnd {
   X(kRefusedPolicy, "refused_policy", "connections", kCount, "closed: accept=none")                \
   X(kRefusedPort, "refused_port", "connections", kCount, "closed: not from a reserved port")       \
   X(kRefusedNoRoom, "refused_no_room", "connections", kCount, "closed: too many strangers")        \
+  X(kRefusedShare, "refused_address_share", "connections", kCount,                                 \
+    "closed: too many strangers from this address")                                                \
+  X(kEvicted, "evicted", "connections", kCount,                                                    \
+    "closed before the end of their HELLO: others wanted the place")                               \
   X(kRefusedHome, "refused_home_full", "connections", kCount, "closed: the peer's home is full")   \
   X(kRefusedNid, "refused_nid", "connections", kCount, "closed: asked for a NID that is not ours") \
   X(kRefusedLegacy, "refused_legacy", "connections", kCount, "closed: begins as TCP before LNet")  \
@@ -50,6 +54,14 @@ namespace plnet::socklnd {
     "gone before the end of their HELLO: on their side often a wrong NID for us")                  \
   X(kStrangers, "strangers", "connections", kGauge, "being introduced now")
 PLNET_COUNTERS(AcceptorCounters, PLNET_ACCEPTOR_COUNTERS);
+
+// Of the places for strangers one address has one in so many.
+inline constexpr std::size_t kAddressShare = 2;
+// Fewer than this are nobody's share: small acceptors are for tests.
+inline constexpr std::size_t kAddressPlacesLeast = 16;
+// Who makes room stays until its stream has closed, in a later poll; so many may be on their way
+// out at a time beyond the places that there are.
+inline constexpr std::size_t kEvictedMax = 64;
 
 struct AcceptorConfig {
   AcceptPolicy policy = AcceptPolicy::kSecure;
@@ -108,6 +120,9 @@ class Acceptor final : public StreamUser, public StreamAccepter {
   void hand_over(Stranger& stranger);
   void touch(Stranger& stranger);
   void forget(Stranger& stranger);
+  [[nodiscard]] std::size_t places_taken() const;
+  [[nodiscard]] bool has_share(const SocketAddress& address);
+  [[nodiscard]] bool make_room(const SocketAddress& newcomer);
   [[nodiscard]] static bool is_reserved(std::uint16_t port) { return port <= kReservedPortMax; }
 
   const AcceptorConfig config_;
@@ -119,6 +134,7 @@ class Acceptor final : public StreamUser, public StreamAccepter {
   IntrusiveList<Stranger> fresh_;
   IntrusiveList<Stranger> waiting_;
   IntrusiveList<Stranger> leaving_;  // for these nobody waits
+  std::size_t leaving_count_ = 0;
   Counters<AcceptorCounters> counters_;
 };
 

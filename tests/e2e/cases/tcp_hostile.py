@@ -244,20 +244,26 @@ def case_nids_from_nowhere_fill_the_peer_table_and_no_more(site):
             link.close()
 
 
-def case_more_strangers_than_places_keep_nobody_out_for_long(site):
-    """accept=all, and an attacker with all the ports there are."""
-    options = site.write("all.conf", "options lnet accept=all\n")
+def case_more_strangers_than_places_keep_nobody_out(site):
+    """accept=all, a long patience, and an attacker with two addresses and all the ports there are."""
+    options = site.write("all.conf", "options lnet accept=all accept_timeout=120\n")
     with two_hosts(site) as hosts:
         a = start(hosts, "a", two_shards(site))
         b = hosts.node("b", "--config", two_shards(site), "--idle", "sleep", "--options", options)
-        hosts.address("a", ATTACKER, 24)
+        sources = ATTACKER, "10.88.0.67"
+        for source in sources:
+            hosts.address("a", source, 24)
         add_v4(a, b)
         with hosts.inside("a"):
             links = []
-            for _ in range(1400):
-                with contextlib.suppress(OSError):  # turned away already
-                    links.append(connect(VICTIM, ATTACKER, port=0))
-            eventually("the places are taken", lambda: counted(b, "tcp_acceptor", "accepted") >= 1400)
+            for source in sources:
+                for _ in range(700):
+                    with contextlib.suppress(OSError):  # turned away already
+                        links.append(connect(VICTIM, source, port=0))
+            eventually("they all have come", lambda: counted(b, "tcp_acceptor", "accepted") >= 1400)
+            assert counted(b, "tcp_acceptor", "strangers") == 1024, "all places are taken"
+            assert refused(b, "refused_address_share") == 1400 - 1024, "half of them each"
             eventually("an honest peer gets in", lambda: answers(a, nid("b")), 15)
+            assert refused(b, "evicted") > 0 and refused(b, "timed_out") == 0
             for link in links:
                 link.close()

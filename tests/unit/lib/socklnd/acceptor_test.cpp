@@ -110,6 +110,79 @@ TEST_F(SocklndAcceptor, ThereIsRoomForSoManyStrangers) {
   EXPECT_FALSE(first.closed || second.closed);
 }
 
+// Hosts 1 and up have an address and no node.
+class SocklndFullAcceptor : public testing::Test {
+ protected:
+  void start(std::size_t places, unsigned hosts) {
+    site = std::make_unique<TcpSite>(1, SimShape::calm(), 1 + hosts,
+                                     NodeOptions{.acceptor = {.strangers_max = places}});
+    for (unsigned host = 1; host <= hosts; ++host)
+      site->take_away(host);
+  }
+  Stranger& come(unsigned host) {
+    return *strangers.emplace_back(std::make_unique<Stranger>(*site, host));
+  }
+  // It says its HELLO and is answered.
+  bool gets_in(unsigned host) {
+    Stranger& peer = come(host);
+    if (!peer.open) return false;
+    peer.say(both(request_to(nid_of(0)), hello_from(host, ConnectionType::kControl)));
+    return site->run([&] { return !peer.heard.empty() || peer.closed; }, seconds(1)) &&
+           !peer.closed;
+  }
+  std::uint64_t count(AcceptorId id) { return (*site)[0].count(id); }
+
+  std::unique_ptr<TcpSite> site;
+  std::vector<std::unique_ptr<Stranger>> strangers;
+};
+
+TEST_F(SocklndFullAcceptor, TheLongestSilentStrangerMakesRoomForAnotherAddress) {
+  start(2, 2);
+  Stranger& first = come(1);
+  Stranger& second = come(1);
+  EXPECT_TRUE(gets_in(2));
+  EXPECT_TRUE(first.closed);
+  EXPECT_FALSE(second.closed);
+  EXPECT_EQ(count(AcceptorId::kEvicted), 1U);
+  EXPECT_EQ(count(AcceptorId::kRefusedNoRoom), 0U);
+}
+
+TEST_F(SocklndFullAcceptor, WhoHasMadeAStepIsNotTheLongestSilent) {
+  start(2, 2);
+  Stranger& first = come(1);
+  Stranger& second = come(1);
+  first.say(request_to(nid_of(0)));
+  site->run_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(gets_in(2));
+  EXPECT_FALSE(first.closed);
+  EXPECT_TRUE(second.closed);
+}
+
+TEST_F(SocklndFullAcceptor, AnAddressHasNoMoreThanItsShareOfThePlaces) {
+  constexpr std::size_t kPlaces = 2 * kAddressShare * kAddressPlacesLeast;
+  start(kPlaces, 3);
+  for (std::size_t i = 0; i < kPlaces / kAddressShare; ++i)
+    EXPECT_FALSE(come(1).closed) << i;
+  EXPECT_TRUE(come(1).is_closed_within(seconds(1)));
+  EXPECT_EQ(count(AcceptorId::kRefusedShare), 1U);
+  EXPECT_TRUE(gets_in(2));
+  EXPECT_EQ(count(AcceptorId::kEvicted), 0U) << "there was room";
+}
+
+TEST_F(SocklndFullAcceptor, AnHonestPeerGetsInHoweverManyAddressesKeepComing) {
+  constexpr unsigned kAddresses = 8;
+  constexpr unsigned kHonest = kAddresses + 1;
+  start(4, kHonest);
+  for (unsigned round = 0; round < 5; ++round) {
+    for (unsigned host = 1; host <= kAddresses; ++host)
+      (void)come(host);
+  }
+  EXPECT_TRUE(gets_in(kHonest));
+  EXPECT_EQ(count(AcceptorId::kStrangers), 3U) << "of the attackers";
+  site->run_for(seconds(6));
+  EXPECT_TRUE((*site)[0].acceptor().idle());
+}
+
 TEST_F(SocklndAcceptor, AHelloIsAnsweredWithOurViewOfTheType) {
   Stranger stranger(*site, 1);
   stranger.say(both(request_to(nid_of(0)), hello_from(1, ConnectionType::kBulkOut)));
