@@ -32,6 +32,9 @@ constexpr LogSite kReady{LogLevel::kInfo, "ready", {"pid"}};
 constexpr LogSite kSignal{LogLevel::kInfo, "signal", {"number"}};
 constexpr LogSite kStuck{LogLevel::kError, "exchange_not_drained", {"waited_ms"}};
 constexpr LogSite kLnetStuck{LogLevel::kError, "lnet_not_down", {"why"}};
+constexpr LogSite kBadInput{LogLevel::kWarning, "bad_input", {"from", "cause"}};
+constexpr LogSite kBadInputGoesOn{
+    LogLevel::kWarning, "bad_input_goes_on", {"from", "cause", "repeated"}};
 constexpr LogSite kStopped{LogLevel::kInfo, "stopped", {"turns"}};
 
 // DPDK opens some 20, each poller 3, the rest are clients and devices.
@@ -40,6 +43,7 @@ constexpr rlim_t kOpenFilesMin = 256;
 constexpr rlim_t kOpenFilesWanted = 65536;
 // How often pollers' records are printed and finished commands collected.
 constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
+constexpr Duration kSumPeriod = std::chrono::seconds(1);
 // A shard ends its turn in microseconds; tokens are home a few turns later.
 constexpr Duration kExchangeDrainMax = std::chrono::seconds(5);
 // The same for LNet, whose change may have to wait for another.
@@ -111,8 +115,12 @@ Outcome<void> Node::open_admin() {
     loop_->stop();
   });
   if (!watched) return watched;
+  bad_input_ = std::make_unique<runtime::OnceLog>(
+      *log_, runtime::OnceLog::Sites{kBadInput, kBadInputGoesOn}, system_clock_);
+  loop_->add_timer(kSumPeriod, kSumPeriod, [this] { bad_input_->sum_up(); });
   loop_->add_timer(kDrainPeriod, kDrainPeriod, [this] {
     log_->drain();
+    if (lnet_host_) lnet_host_->tcp().say_complaints(*bad_input_);
     for (auto& poller : pollers_)
       poller->commands().drain();
   });

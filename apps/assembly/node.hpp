@@ -21,6 +21,7 @@
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/admin/metrics.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
+#include "lib/runtime/admin/once_log.hpp"
 #include "lib/runtime/config/settings.hpp"
 #include "lib/runtime/config/settings_diff.hpp"
 #include "lib/runtime/control/server.hpp"
@@ -95,6 +96,7 @@ class Node {
   runtime::TscClock clock_;
   Instant started_at_{};
   std::unique_ptr<runtime::Log> log_;
+  std::unique_ptr<runtime::OnceLog> bad_input_;
   std::unique_ptr<runtime::EventLoop> loop_;
   runtime::Metrics metrics_;
   std::unique_ptr<runtime::MetricsHttp> metrics_http_;

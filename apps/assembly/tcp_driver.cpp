@@ -24,7 +24,8 @@ class TcpMaker final : public NetworkMaker {
         .privileged = tcp_.privileged(),
         .peers_max = setup_.peers,
         .connections_max = tcp_.streams_max(),
-        .start = setup_.clock->now()};
+        .start = setup_.clock->now(),
+        .complaints = &tcp_.place(shard).complaints()};
     return std::make_unique<TcpLnd>(config, port, tcp_.place(shard));
   }
   Outcome<void> open(const lnet::NiSetup& ni) override { return tcp_.open_ni(ni.nid); }

@@ -29,9 +29,10 @@ bool may_use_reserved_ports() {
           errno == EADDRINUSE || errno == EADDRNOTAVAIL);
 }
 
-socklnd::AcceptorConfig acceptor_config(const TcpOptions& options) {
+socklnd::AcceptorConfig acceptor_config(const TcpOptions& options, TcpPlace& place) {
   return {.policy = options.accept,
-          .step_timeout = std::chrono::seconds(options.tunables.accept_timeout)};
+          .step_timeout = std::chrono::seconds(options.tunables.accept_timeout),
+          .complaints = &place.complaints()};
 }
 
 }  // namespace
@@ -61,13 +62,18 @@ TcpHost::TcpHost(const Parts& parts, std::vector<std::unique_ptr<TcpPlace>> plac
     : parts_(parts),
       privileged_(may_use_reserved_ports()),
       places_(std::move(places)),
-      acceptor_(acceptor_config(parts.options), places_[0]->streams(), *this) {
+      acceptor_(acceptor_config(parts.options, *places_[0]), places_[0]->streams(), *this) {
   places_[0]->set_acceptor(acceptor_);
 }
 
 void TcpHost::set_doorbells(std::span<Doorbell* const> doorbells) {
   for (std::size_t shard = 0; shard < places_.size(); ++shard)
     places_[shard]->set_doorbell(*doorbells[shard]);
+}
+
+void TcpHost::say_complaints(runtime::OnceLog& log) {
+  for (const auto& place : places_)
+    place->complaints().say(log);
 }
 
 bool TcpHost::is_open(const SocketAddress& address) const {

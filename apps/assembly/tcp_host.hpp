@@ -44,6 +44,9 @@ class TcpHost final : private socklnd::PeerHomes {
   [[nodiscard]] bool privileged() const { return privileged_; }
   [[nodiscard]] CounterView acceptor_counters() const { return acceptor_.counters(); }
 
+  // The admin thread: what all shards complain of.
+  void say_complaints(runtime::OnceLog& log);
+
   // Shard 0: from now on others may connect to this NI. Fails with what to do about it.
   [[nodiscard]] Outcome<void> open_ni(const lnet::Nid& nid);
   // Nothing happens if it was not opened.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "apps/assembly/tcp_complaints.hpp"
 #include "drivers/net/tcp/device.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/doorbell.hpp"
@@ -72,6 +73,7 @@ class TcpPlace final : public Pollable {
   void set_listening(bool listening) { listening_ = listening; }
 
   [[nodiscard]] CounterView counters() const { return counters_.view(); }
+  [[nodiscard]] TcpComplaints& complaints() { return complaints_; }
 
   unsigned poll(Instant now) override;
   [[nodiscard]] std::string_view name() const override { return "tcp"; }
@@ -96,6 +98,7 @@ class TcpPlace final : public Pollable {
   std::vector<TcpLnd*> lnds_;              // a handful
   bool listening_ = false;
   Counters<TcpPlaceTable> counters_;
+  TcpComplaints complaints_;
 };
 
 }  // namespace plnet::apps

@@ -41,6 +41,7 @@ void Acceptor::on_accepted(StreamId stream, const StreamAddresses& addresses) {
     return turn_away(Id::kRefusedPolicy, Errc::kNotPermitted);
   }
   if (config_.policy == AcceptPolicy::kSecure && !is_reserved(addresses.remote.port)) {
+    complain(addresses.remote, Id::kRefusedPort);
     return turn_away(Id::kRefusedPort, Errc::kNotPermitted);
   }
   if (has_share(addresses.remote)) return turn_away(Id::kRefusedShare, Errc::kNoSpace);
@@ -179,9 +180,17 @@ void Acceptor::introduce(Stranger& stranger) {
   streams_.driver().pause_reading(stranger.stream);
 }
 
+void Acceptor::complain(const SocketAddress& address, Id why) {
+  if (config_.complaints == nullptr) return;
+  const auto row = static_cast<std::size_t>(why);
+  config_.complaints->tell({.address = address, .cause = AcceptorCounters::kInfo[row].name});
+}
+
 void Acceptor::refuse(Stranger& stranger, Id why, Errc cause) {
   if (stranger.state == State::kClosing) return;
   counters_.add(why);
+  if (cause == Errc::kProtocol || cause == Errc::kTimedOut)
+    complain(stranger.addresses.remote, why);
   leave(stranger, cause);
 }
 
@@ -195,6 +204,7 @@ void Acceptor::leave(Stranger& stranger, Errc cause) {
 
 void Acceptor::answer_request(Stranger& stranger) {
   counters_.add(Id::kRefusedRequest);
+  complain(stranger.addresses.remote, Id::kRefusedRequest);
   encode_acceptor_answer(std::span(stranger.answer).first<kAcceptorV1Bytes>());
   stranger.answer_bytes = kAcceptorV1Bytes;
   send_answer(stranger);
@@ -203,6 +213,7 @@ void Acceptor::answer_request(Stranger& stranger) {
 // "My version is this", with the NID that was asked for in both places, as the kernel has it.
 void Acceptor::answer_version(Stranger& stranger) {
   counters_.add(Id::kRefusedHelloVersion);
+  complain(stranger.addresses.remote, Id::kRefusedHelloVersion);
   const Nid& local = stranger.arrival.local;
   Hello hello{.protocol = local.is_large() ? Protocol::kV4 : Protocol::kV3,
               .source = local,

@@ -14,6 +14,7 @@
 #include "lib/base/counters.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
+#include "lib/socklnd/complaints.hpp"
 #include "lib/socklnd/hello_reader.hpp"
 #include "lib/socklnd/peer_homes.hpp"
 #include "lib/socklnd/request_reader.hpp"
@@ -67,6 +68,7 @@ struct AcceptorConfig {
   AcceptPolicy policy = AcceptPolicy::kSecure;
   Duration step_timeout = std::chrono::seconds(5);  // accept_timeout
   std::size_t strangers_max = 1024;  // a site's nodes may all come at once; about 600 bytes each
+  Complaints* complaints = nullptr;  // null: nobody wants to hear
 };
 
 class Acceptor final : public StreamUser, public StreamAccepter {
@@ -112,6 +114,7 @@ class Acceptor final : public StreamUser, public StreamAccepter {
   void on_request(Stranger& stranger);
   void on_hello(Stranger& stranger);
   void introduce(Stranger& stranger);
+  void complain(const SocketAddress& address, Id why);
   void refuse(Stranger& stranger, Id why, Errc cause = Errc::kProtocol);
   void leave(Stranger& stranger, Errc cause);
   void answer_request(Stranger& stranger);

@@ -17,6 +17,7 @@
 #include "lib/base/pool.hpp"
 #include "lib/base/timer_wheel.hpp"
 #include "lib/lnet/lnd.hpp"
+#include "lib/socklnd/complaints.hpp"
 #include "lib/socklnd/connection.hpp"
 #include "lib/socklnd/facts.hpp"
 #include "lib/socklnd/lnd_counters.hpp"
@@ -41,6 +42,7 @@ struct SockLndConfig {
   std::size_t peers_max = 64;
   std::size_t connections_max = 256;
   Instant start{};
+  Complaints* complaints = nullptr;  // null: nobody wants to hear
 };
 
 class SockLnd : public lnet::Lnd, public StreamUser {
@@ -139,6 +141,7 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void answer(Connection& connection, std::int32_t type);
   void open(Connection& connection, bool swapped);
   void give_up(Connection& connection, Id why, Outcome outcome, Errc cause);
+  void complain(const Peer& peer, Id why);
   void close_connection(Connection& connection, Id why, Errc cause, bool siblings = true);
   void count_end(const Connection& connection, Errc cause);
   void count_lost(const Connection& connection, std::uint64_t unacknowledged);

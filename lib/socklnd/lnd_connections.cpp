@@ -126,6 +126,7 @@ void SockLnd::judge_reply(Connection& connection, const Hello& reply) {
 void SockLnd::give_up(Connection& connection, Id why, Outcome outcome, Errc cause) {
   Peer& peer = *connection.peer;
   counters_.add(why);
+  if (cause == Errc::kProtocol) complain(peer, why);
   connection.state = State::kClosing;
   streams_.driver().close(connection.stream, cause);
   if (peer.attempt == &connection) {
@@ -231,10 +232,17 @@ void SockLnd::leave_open(Connection& connection) {
   if (peer.waiting.empty() && peer.attempt == nullptr && !again) peer.initiated = false;
 }
 
+void SockLnd::complain(const Peer& peer, Id why) {
+  if (config_.complaints == nullptr) return;
+  const auto row = static_cast<std::size_t>(why);
+  config_.complaints->tell({.nid = peer.id.nid, .cause = SockLndCounters::kInfo[row].name});
+}
+
 void SockLnd::close_connection(Connection& connection, Id why, Errc cause, bool siblings) {
   if (connection.state == State::kClosing) return;
   Peer& peer = *connection.peer;
   counters_.add(why);
+  if (cause == Errc::kProtocol && why != Id::kClosedSibling) complain(peer, why);
   if (connection.state == State::kOpen) leave_open(connection);
   connection.state = State::kClosing;
   streams_.driver().close(connection.stream, cause);

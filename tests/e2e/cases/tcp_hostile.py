@@ -45,6 +45,12 @@ def refused(node, why):
     return counted(node, "tcp_acceptor", why)
 
 
+def is_said_once(node, whom, cause):
+    line = f"event=bad_input from={whom} cause={cause}\n"
+    eventually(f"{cause} is in the log", lambda: line in node.output())
+    assert node.output().count(line) == 1, "what follows is counted"
+
+
 def introduced(source=ATTACKER):
     """Tries again as peers do: while something of its former life is still there, it is refused."""
     def tries():
@@ -136,6 +142,7 @@ def case_rubbish_instead_of_an_introduction_is_counted_by_cause(site):
                     link.sendall(text)
                     assert is_closed(link), cause
             assert refused(b, cause) >= 20, f"{cause}: {refused(b, cause)}"
+            is_said_once(b, ATTACKER, cause)
         for length in range(len(good) + 56):  # broken off everywhere
             with connect(VICTIM, ATTACKER) as link:
                 link.sendall((good + hello(mine, its))[:length])
@@ -181,6 +188,8 @@ def case_bad_frames_close_their_connection_and_no_other(site):
             peer.close()
             reaches(a, nid("b"))
             peer = introduced()
+        for cause in ("closed_bad_frame", "closed_noop_checksum", "closed_bad_cookies", "closed_rejected"):
+            is_said_once(b, f"{ATTACKER}@tcp", cause)
         cut = frame() + header(mine, its, script_peer.PUT, script_peer.BYTES_MAX)
         for length in (1, 23, 24, 25, 95, 96):  # the last with none of its payload
             peer.link.sendall(cut[:length])

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/admin/once_log.hpp"
+
+namespace plnet::runtime {
+
+void OnceLog::tell(std::string_view who, std::string_view cause) {
+  if (const auto known = places_.find({who, cause}); known != places_.end()) {
+    ++known->second->repeated;
+    told_.splice(told_.end(), told_, known->second);
+    return;
+  }
+  const Instant now = clock_.now();
+  if (told_.size() == kToldMax) {
+    Told& oldest = told_.front();
+    if (oldest.repeated > 0) say_sum(oldest, now);
+    places_.erase({oldest.who, oldest.cause});
+    told_.pop_front();
+  }
+  log_.write(sites_.first, {who, cause});
+  const Told& told =
+      told_.emplace_back(Told{.who = std::string(who), .cause = std::string(cause), .said = now});
+  places_.emplace(std::pair<std::string_view, std::string_view>(told.who, told.cause),
+                  std::prev(told_.end()));
+}
+
+void OnceLog::sum_up() {
+  const Instant now = clock_.now();
+  unsigned sums = 0;
+  for (Told& told : told_) {
+    if (told.repeated == 0 || now - told.said < kSumInterval) continue;
+    if (sums++ == kSumsAtOnce) return;
+    say_sum(told, now);
+  }
+}
+
+void OnceLog::say_sum(Told& told, Instant now) {
+  log_.write(sites_.goes_on, {told.who, told.cause, std::to_string(told.repeated)});
+  told.repeated = 0;
+  told.said = now;
+}
+
+}  // namespace plnet::runtime
