@@ -49,6 +49,20 @@ def ping_all(node):
         assert done.returncode == 0 and '"manage"' not in done.stdout, (first, done.stdout[-500:], done.stderr)
 
 
+def shows_them_all(node):
+    """Every connection and every peer once, with what TCP knows of each; in text as in JSON."""
+    shown = node.json("conn", "show", "-v")["conn"]
+    assert len(shown) == 3 * PEERS == len({(each["local"], each["remote"]) for each in shown}), len(shown)
+    each_of = {f"{each}@tcp": {"C", "I", "O"} for each in addresses(PEERS)}
+    for each in shown:
+        each_of[each["nid"]].remove(each["type"])
+        assert each["state"] == "open" and each["tcp info"]["cwnd"] > 0, each
+    assert not any(each_of.values()), "each peer has one of each type"
+    peers = node.json("conn", "peers")["conn peer"]
+    assert {each["nid"] for each in peers} == each_of.keys() and len(peers) == PEERS, len(peers)
+    assert works(node, "conn", "show").count("      type: ") == 3 * PEERS
+
+
 def case_a_thousand_peers_are_called(site):
     """More than there are reserved ports, over three connections each."""
     with crowded_host(site) as (hosts, b):
@@ -61,6 +75,7 @@ def case_a_thousand_peers_are_called(site):
             assert crowd.peers() == PEERS
             assert resident_kib(b) - kib < PEERS * PEER_KIB, f"{kib} KiB before, {resident_kib(b)} KiB with {PEERS} peers"
             ping_all(b)  # with all of them there
+            shows_them_all(b)
             assert len(b.json("peer", "list")["peer list"]) >= PEERS
             works(b, "net", "del", "--net", "tcp")
             eventually("all sockets are closed", lambda: descriptors(b) <= files)
