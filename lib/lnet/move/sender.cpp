@@ -152,17 +152,28 @@ void Sender::answer_waiting() {
   }
 }
 
+// A lone message is in a hurry: it goes as it is, without what a burst gains from.
 unsigned Sender::launch_all() {
   unsigned launched = 0;
-  std::array<Message*, kLaunchBurst> burst{};
   while (!made_.empty()) {
-    std::size_t count = 0;
-    while (count < burst.size() && !made_.empty())
-      burst[count++] = static_cast<Message*>(made_.pop_front());
-    launch_together(std::span(burst).first(count));
-    launched += static_cast<unsigned>(count);
+    auto& first = static_cast<Message&>(*made_.pop_front());
+    if (!made_.empty()) {
+      launched += launch_burst(first);
+    } else {
+      launch(first);
+      ++launched;
+    }
   }
   return launched;
+}
+
+unsigned Sender::launch_burst(Message& first) {
+  std::array<Message*, kLaunchBurst> burst{&first};
+  std::size_t count = 1;
+  while (count < burst.size() && !made_.empty())
+    burst[count++] = static_cast<Message*>(made_.pop_front());
+  launch_together(std::span(burst).first(count));
+  return static_cast<unsigned>(count);
 }
 
 // With thousands of peers hardly anything about one of them is in the cache, and what leads to it

@@ -63,6 +63,7 @@ class Sender {
   void answer_waiting();
   void launch(Message& message);
   void launch(Message& message, PeerNi* target);
+  unsigned launch_burst(Message& first);
   void launch_together(std::span<Message* const> burst);
   void approach_target(const PeerNi& target, std::size_t step) const;
   void approach(const PeerNi& hop, std::size_t step) const;
