@@ -23,13 +23,12 @@ class Pool {
 
   // Start-up only; the last allocation that it makes. T is made by its default constructor.
   explicit Pool(std::size_t capacity)
-      : capacity_(static_cast<Index>(capacity)),
+      : capacity_(checked(capacity)),
         free_count_(capacity_),
         low_water_(capacity_),
-        objects_(std::make_unique<T[]>(capacity)),
-        free_(std::make_unique<Index[]>(capacity)),
-        lent_(std::make_unique<bool[]>(capacity)) {
-    PLNET_CHECK(capacity > 0 && capacity <= UINT32_MAX, "a pool holds 1 to 2^32-1 objects");
+        objects_(std::make_unique<T[]>(capacity_)),
+        free_(std::make_unique<Index[]>(capacity_)),
+        lent_(std::make_unique<bool[]>(capacity_)) {
     // So that the first taken is object 0.
     for (Index i = 0; i < capacity_; ++i)
       free_[i] = capacity_ - 1 - i;
@@ -79,6 +78,10 @@ class Pool {
   void reset_low_water() { low_water_ = free_count_; }
 
  private:
+  [[nodiscard]] static Index checked(std::size_t capacity) {
+    PLNET_CHECK(capacity > 0 && capacity <= UINT32_MAX, "a pool holds 1 to 2^32-1 objects");
+    return static_cast<Index>(capacity);
+  }
   // The index of an object of this pool; of any other pointer no less than the capacity. A multiple
   // of the size is divided by it exactly when multiplied by the inverse of the size's odd part
   // modulo 2^64 and rotated by its power of two; what is no multiple comes out above 2^64 / size.
