@@ -37,7 +37,7 @@ struct StreamAddresses {
   SocketAddress remote;
 };
 
-// A negative or zero value leaves the system's default.
+// A negative or zero value leaves the system's default; of type_of_service, only a negative one.
 struct StreamOptions {
   bool no_delay = true;
   bool close_discards_unsent = true;  // TCP linger2 −1, as the kernel's LND
@@ -129,6 +129,8 @@ class StreamDriver {
   // bytes that on_bytes() left over come again inside a later poll, not inside this call.
   virtual void pause_reading(StreamId stream) = 0;
   virtual void resume_reading(StreamId stream) = 0;
+  // The peer's TCP learns at once of what we have read, not with what we send next. A system call.
+  virtual void acknowledge_now(StreamId stream) = 0;
 
   // Cold. on_connected() or on_closed() follows: whatever goes wrong on the network is told by the
   // latter. Fails only for a reason of this machine's: kBusy if no source port is left towards this

@@ -59,6 +59,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   bool stuck = false;        // closed for want of progress
   bool ours = false;         // closed because we wanted it
   bool noops_full = false;   // reading is paused until some NOOPs are out
+  bool boundary = false;     // a message has ended since the last flush
 
   // What goes out before all messages.
   std::array<std::byte, kAcceptorV2Bytes + kHelloV4Bytes> greeting{};
@@ -70,9 +71,10 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   // Messages and NOOPs.
   TransmitQueue queue;
   std::uint64_t queued_bytes = 0;
-  std::uint64_t last_post = 0;   // a sequence number of the LND
-  std::uint32_t front_sent = 0;  // bytes of what is in front
-  bool front_is_noop = false;    // when front_sent > 0
+  std::uint64_t last_post = 0;       // a sequence number of the LND
+  std::uint32_t front_sent = 0;      // bytes of what is in front
+  bool front_is_noop = false;        // when front_sent > 0
+  std::uint32_t front_checksum = 0;  // as it was begun
   // Acknowledgements and keepalives in one line, so that none is ended by the tail of another.
   std::uint8_t noops = 0;
   std::uint8_t noops_first = 0;

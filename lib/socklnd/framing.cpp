@@ -55,7 +55,7 @@ Framing::Step Framing::on_frame(std::span<const std::byte, kFrameBytes> raw) {
   frame_ = decode_frame(raw, swapped_);
   if (frame_.type != kFrameNoop && frame_.type != kFrameLnet) return fail(Failure::kFrameType);
   if (frame_.checksum != 0) begin_checksum(raw);
-  if (frame_.type == kFrameNoop && frame_.checksum != 0 && !noop_checksum_is_right()) {
+  if (frame_.type == kFrameNoop && frame_.checksum != 0 && frame_.checksum != checksum_) {
     return fail(Failure::kNoopChecksum);
   }
   const auto acknowledges = acknowledgement_in(frame_, protocol_);
@@ -69,7 +69,9 @@ Framing::Step Framing::on_frame(std::span<const std::byte, kFrameBytes> raw) {
 
 Framing::Step Framing::on_lnet_header(const std::byte* raw) {
   const std::span all(raw, lnet_header_bytes(protocol_));
-  if (frame_.checksum != 0) checksum_ = add_to_checksum(checksum_, all);
+  if (frame_.checksum != 0 && protocol_ == Protocol::kV2) {
+    checksum_ = add_to_checksum(checksum_, all);
+  }
   if (protocol_ == Protocol::kV4) {
     lnet::decode_header_nid16_into(all.first<lnet::kHeaderNid16Bytes>(), header_);
   } else {
@@ -124,18 +126,17 @@ void Framing::skip(std::span<const std::byte>& bytes) {
   slop_ -= static_cast<std::uint32_t>(count);
 }
 
-// Over the bytes as they came, with the checksum's own place zero.
+// Over the bytes as they came, with the checksum's own place zero. From V3 on there are none: the
+// kernel compares with the sum over the payload alone, and so do we (socklnd_lib.c:
+// ksocknal_lib_recv_iov(), ksocknal_lib_recv_kiov()).
 void Framing::begin_checksum(std::span<const std::byte, kFrameBytes> raw) {
   constexpr std::size_t kAt = offsetof(FrameWire, checksum);
   constexpr std::array<std::byte, sizeof(FrameWire::checksum)> kZero{};
-  checksum_ = add_to_checksum(kChecksumStart, raw.first<kAt>());
+  checksum_ = kChecksumStart;
+  if (protocol_ != Protocol::kV2) return;
+  checksum_ = add_to_checksum(checksum_, raw.first<kAt>());
   checksum_ = add_to_checksum(checksum_, kZero);
   checksum_ = add_to_checksum(checksum_, raw.subspan<kAt + kZero.size()>());
-}
-
-// From V3 on the kernel compares with a sum that it never made, so a checksum is always wrong.
-bool Framing::noop_checksum_is_right() const {
-  return protocol_ == Protocol::kV2 && frame_.checksum == checksum_;
 }
 
 Framing::Step Framing::fail(Failure failure) {

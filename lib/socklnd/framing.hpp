@@ -33,8 +33,8 @@ class Framing {
   enum class Failure : std::uint8_t {
     kNone,
     kFrameType,
-    kCookies,          // they contradict each other
-    kNoopChecksum,     // or one on V3 and later, where there are none
+    kCookies,  // they contradict each other
+    kNoopChecksum,
     kPayloadChecksum,  // the message ends with an error, then the connection
   };
 
@@ -72,7 +72,6 @@ class Framing {
   Step on_lnet_header(const std::byte* raw);
   Step on_payload(std::span<const std::byte>& bytes, const ArenaTable& arenas);
   void begin_checksum(std::span<const std::byte, kFrameBytes> raw);
-  [[nodiscard]] bool noop_checksum_is_right() const;
   void skip(std::span<const std::byte>& bytes);
   Step fail(Failure failure);
 

@@ -33,12 +33,16 @@ SockLnd::SockLnd(const SockLndConfig& config, LndUpcalls& core, StreamSwitch& st
       connections_(config.connections_max),
       peers_(config.peers_max),
       peers_by_id_(config.peers_max),
-      timers_(config.start, kTick) {}
+      timers_(config.start, kTick),
+      spoil_checksum_(config.tunables.inject_csum_error != 0) {}
 
 SockLnd::~SockLnd() = default;
 
 // Timers that run go by the old timeout until they are out.
 void SockLnd::set_tunables(const Tunables& tunables) {
+  if (tunables.inject_csum_error != config_.tunables.inject_csum_error) {
+    spoil_checksum_ = tunables.inject_csum_error != 0;
+  }
   config_.tunables = tunables;
   timeout_ = lnd_timeout(tunables, config_.lnet_lnd_timeout);
   traits_.lnd_timeout = timeout_;

@@ -150,7 +150,10 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   [[nodiscard]] SocketAddress address_of(const lnet::Nid& nid, std::int64_t port) const;
 
   // lnd_tx.cpp
+  template <class FitOf>
+  [[nodiscard]] Connection* choose_by(Peer& peer, FitOf&& fit_of);
   [[nodiscard]] Connection* choose(Peer& peer, const lnet::Transmit& transmit);
+  [[nodiscard]] Connection* choose_for_noop(Peer& peer, bool nonblocking);
   void enqueue(Connection& connection, lnet::Transmit& transmit);
   void pump(Connection& connection, Instant now);
   void write_greeting(Connection& connection);
@@ -164,6 +167,7 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void on_header(Connection& connection);
   void carry_out(Connection& connection);
   void on_wanted(Connection& connection);
+  void acknowledge(Connection& from, std::uint64_t cookie);
   void on_failure(Connection& connection);
   void on_decided(Connection& connection);
   void keep_link(Peer& peer, lnet::PeerLink* link);
@@ -189,6 +193,7 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   std::size_t releases_ = 0;
   std::uint64_t posts_ = 0;
   bool shutting_down_ = false;
+  bool spoil_checksum_;  // of the next message that has one: inject_csum_error
   TransmitQueue ended_;  // lnd_state says how
   std::array<lnet::Completion, kReportedAtOnce> reported_{};
   Outgoing outgoing_;

@@ -21,6 +21,7 @@ namespace plnet::socklnd {
   X(kAcksSent, "zero_copy_acks_sent", "messages", kCount, "acknowledgements of zero-copy sends")   \
   X(kAckStops, "zero_copy_ack_stops", "times", kCount, "reading stopped: too many to be sent")     \
   X(kKeepalivesSent, "keepalives_sent", "messages", kCount, "NOOPs sent into silence")             \
+  X(kSpoilt, "checksums_spoilt", "messages", kCount, "sent wrong on purpose: inject_csum_error")   \
   X(kNoopsReceived, "noops_received", "messages", kCount, "NOOPs, keepalives mostly")              \
   X(kAttempts, "attempts", "connections", kCount, "connections that we began")                     \
   X(kOpenedByUs, "opened_by_us", "connections", kCount, "those that were accepted")                \

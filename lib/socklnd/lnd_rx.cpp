@@ -44,7 +44,10 @@ std::size_t SockLnd::receive(Connection& connection, std::span<const std::byte> 
     if (connection.paused()) return staged.size() - rest.size();
     switch (connection.framing.next(rest, *config_.arenas)) {
       case Framing::Step::kMore: return staged.size();
-      case Framing::Step::kNoop: counters_.add(Id::kNoopsReceived); [[fallthrough]];
+      case Framing::Step::kNoop:
+        counters_.add(Id::kNoopsReceived);
+        connection.boundary = true;
+        [[fallthrough]];
       case Framing::Step::kAcknowledge: {
         // We never ask for one, so whatever is acknowledged is not ours.
         const ZeroCopyAck::Kind kind = connection.framing.acknowledges().kind;
@@ -98,21 +101,32 @@ void SockLnd::carry_out(Connection& connection) {
   }
 }
 
-// The acknowledgement goes out now, before the rest is skipped, and also for what nobody wanted. It
-// goes where the request came from: the peer takes it on any connection.
+// The acknowledgement goes out now, before the rest is skipped, and also for what nobody wanted.
 void SockLnd::on_wanted(Connection& connection) {
+  connection.boundary = true;
   if (const std::uint64_t cookie = connection.framing.request_cookie(); cookie != 0) {
-    connection.push_noop(cookie);
-    if (connection.noops == kNoopsWaitingMax) {
-      counters_.add(Id::kAckStops);
-      connection.noops_full = true;
-      streams_.driver().pause_reading(connection.stream);
-    }
+    acknowledge(connection, cookie);
   }
   --receiving_;
   if (std::exchange(connection.rx, Rx::kNone) == Rx::kReceiving) {
     core_.on_received(handle_of(connection), {}, Health::kOk);
   }
+}
+
+// A peer takes it on any connection; which one the kernel takes says socklnd_proto.c:
+// ksocknal_handle_zcreq(). Where that is not to be had or has too many already it goes where the
+// request came from, and whoever is full reads no more until some are out.
+void SockLnd::acknowledge(Connection& from, std::uint64_t cookie) {
+  const bool routed = from.framing.header().source != from.peer->id.nid;
+  const bool nonblocking = config_.tunables.nonblk_zcack != 0 || routed;
+  Connection* to = choose_for_noop(*from.peer, nonblocking);
+  if (to == nullptr || to->noops_full) to = &from;
+  to->push_noop(cookie);
+  look_at(*to);
+  if (to->noops < kNoopsWaitingMax) return;
+  counters_.add(Id::kAckStops);
+  to->noops_full = true;
+  streams_.driver().pause_reading(to->stream);
 }
 
 void SockLnd::on_failure(Connection& connection) {

@@ -9,31 +9,42 @@ using namespace lnet;
 namespace {
 
 enum class Fit : std::uint8_t { kNo, kMaybe, kYes };
+enum class Kind : std::uint8_t { kMessage, kNoop, kNonblockingNoop };
 
 // lustre-release socklnd_proto.c: ksocknal_match_tx(), ksocknal_match_tx_v3().
-Fit fit_of(const Connection& connection, const Transmit& transmit, std::int64_t min_bulk) {
+Fit fit_of(const Connection& connection, Kind kind, bool large) {
   const bool v2 = connection.protocol == Protocol::kV2;
-  const bool large =
-      wire_bytes(connection.protocol, transmit) >= static_cast<std::uint64_t>(min_bulk);
+  const bool elsewhere = kind == Kind::kNonblockingNoop && !v2;
   switch (connection.type) {
     case ConnectionType::kAny: return v2 ? Fit::kYes : Fit::kNo;
-    case ConnectionType::kControl: return large ? Fit::kMaybe : Fit::kYes;
-    case ConnectionType::kBulkOut: return large ? Fit::kYes : Fit::kMaybe;
-    case ConnectionType::kBulkIn: return v2 ? Fit::kMaybe : Fit::kNo;
+    case ConnectionType::kControl:
+      if (elsewhere) return Fit::kNo;
+      return large ? Fit::kMaybe : Fit::kYes;
+    case ConnectionType::kBulkOut:
+      if (elsewhere) return Fit::kNo;
+      return large ? Fit::kYes : Fit::kMaybe;
+    case ConnectionType::kBulkIn:
+      if (elsewhere) return Fit::kYes;
+      return v2 || kind != Kind::kMessage ? Fit::kMaybe : Fit::kNo;
     default: return Fit::kNo;
   }
+}
+
+bool is_large(std::uint64_t wire_bytes, const Tunables& tunables) {
+  return wire_bytes >= static_cast<std::uint64_t>(tunables.min_bulk);
 }
 
 }  // namespace
 
 // lustre-release socklnd_cb.c: ksocknal_find_conn_locked(). What lies in socket buffers is not
 // counted: asking for it costs a system call.
-Connection* SockLnd::choose(Peer& peer, const Transmit& transmit) {
+template <class FitOf>
+Connection* SockLnd::choose_by(Peer& peer, FitOf&& fit_of) {
   Connection* best = nullptr;
   Fit best_fit = Fit::kNo;
   peer.connections.for_each([&](Connection& connection) {
     if (connection.state != State::kOpen) return;
-    const Fit fit = fit_of(connection, transmit, config_.tunables.min_bulk);
+    const Fit fit = fit_of(connection);
     if (fit == Fit::kNo || fit < best_fit) return;
     const bool emptier = best == nullptr || connection.queued_bytes < best->queued_bytes;
     const bool turn = best != nullptr && config_.tunables.round_robin != 0 &&
@@ -45,6 +56,20 @@ Connection* SockLnd::choose(Peer& peer, const Transmit& transmit) {
     }
   });
   return best;
+}
+
+Connection* SockLnd::choose(Peer& peer, const Transmit& transmit) {
+  return choose_by(peer, [&](const Connection& connection) {
+    const std::uint64_t bytes = wire_bytes(connection.protocol, transmit);
+    return fit_of(connection, Kind::kMessage, is_large(bytes, config_.tunables));
+  });
+}
+
+Connection* SockLnd::choose_for_noop(Peer& peer, bool nonblocking) {
+  const Kind kind = nonblocking ? Kind::kNonblockingNoop : Kind::kNoop;
+  return choose_by(peer, [&](const Connection& connection) {
+    return fit_of(connection, kind, is_large(kFrameBytes, config_.tunables));
+  });
 }
 
 void SockLnd::enqueue(Connection& connection, Transmit& transmit) {
@@ -61,6 +86,10 @@ void SockLnd::pump(Connection& connection, Instant now) {
     connection.peer->heard = now;
   }
   if (connection.state == State::kClosing) return;
+  const auto eager = config_.tunables.eager_ack & static_cast<std::int64_t>(connection.type);
+  if (std::exchange(connection.boundary, false) && eager != 0) {
+    streams_.driver().acknowledge_now(connection.stream);
+  }
   const bool introducing = connection.state != State::kOpen;
   if (introducing && connection.deadline == Instant::max()) {
     const Duration step = connection.by_us
@@ -109,7 +138,10 @@ void SockLnd::write_some(Connection& connection) {
 
 // What was begun goes on; then acknowledgements, for which somebody keeps memory.
 void SockLnd::gather(const Connection& connection) {
-  outgoing_.begin(connection.front_sent);
+  outgoing_.begin(connection.front_sent, {.wanted = connection.protocol == Protocol::kV2 &&
+                                                    config_.tunables.enable_csum != 0,
+                                          .begun = connection.front_checksum,
+                                          .spoil = spoil_checksum_});
   const Transmit* next = connection.queue.front();
   const auto add_message = [&] {
     const Transmit& transmit = *next;
@@ -129,7 +161,12 @@ void SockLnd::count_taken(Connection& connection, std::size_t taken) {
   connection.front_sent = 0;
   std::uint64_t end_of_item = connection.written - taken - (left - taken);
   for (const Outgoing::Item& item : outgoing_.items()) {
+    if (item.spoilt && left > 0) {
+      spoil_checksum_ = false;
+      counters_.add(Id::kSpoilt);
+    }
     if (left < item.bytes) {
+      connection.front_checksum = item.checksum;
       connection.front_sent = static_cast<std::uint32_t>(left);
       connection.front_is_noop = item.noop;
       break;
@@ -153,7 +190,9 @@ void SockLnd::count_taken(Connection& connection, std::size_t taken) {
 void SockLnd::noops_have_room(Connection& connection) {
   if (!connection.noops_full || connection.noops > kNoopsWaitingMax / 2) return;
   connection.noops_full = false;
-  if (!connection.paused()) streams_.driver().resume_reading(connection.stream);
+  if (connection.paused()) return;
+  streams_.driver().resume_reading(connection.stream);
+  (void)receive(connection, {});  // a message may be complete already
 }
 
 }  // namespace plnet::socklnd

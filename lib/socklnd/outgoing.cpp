@@ -6,12 +6,26 @@
 #include <utility>
 
 #include "lib/lnet/payload_cursor.hpp"
+#include "lib/socklnd/checksum.hpp"
 
 namespace plnet::socklnd {
+namespace {
 
-void Outgoing::begin(std::size_t skip) {
+// Of what lies in one place and what follows it.
+std::uint32_t checksum_of(std::span<const std::byte> laid, lnet::PayloadCursor rest,
+                          const ArenaTable& arenas) {
+  std::uint32_t checksum = add_to_checksum(kChecksumStart, laid);
+  for (; rest.left() > 0; rest.advance(rest.piece().length))
+    checksum = add_to_checksum(checksum, arenas.bytes(rest.piece()));
+  return checksum;
+}
+
+}  // namespace
+
+void Outgoing::begin(std::size_t skip, const Sealing& sealing) {
   piece_count_ = item_count_ = bytes_ = used_ = 0;
   skip_ = skip;
+  sealing_ = sealing;
 }
 
 // A message needs a piece for its header and one for its payload at least, or room for both.
@@ -35,11 +49,25 @@ void Outgoing::add_piece(std::span<const std::byte> piece) {
   pieces_[piece_count_++] = piece;
 }
 
+// lustre-release socklnd_lib.c: ksocknal_lib_send_hdr(), ksocknal_lib_csum_tx().
+template <class Sum>
+void Outgoing::seal(std::span<std::byte, kFrameBytes> frame, Sum&& sum) {
+  Item& item = items_[item_count_ - 1];
+  if (skip_ > 0) {
+    item.checksum = sealing_.begun;
+  } else if (sealing_.wanted) {
+    item.spoilt = sealing_.spoil && item_count_ == 1;
+    item.checksum = sum() + (item.spoilt ? 1U : 0U);
+  }
+  set_frame_checksum(item.checksum, frame);
+}
+
 void Outgoing::add_noop(std::uint64_t cookie) {
   const auto frame = room().first<kFrameBytes>();
   encode_frame({.type = kFrameNoop, .cookies = {0, cookie}}, frame);
   used_ += kFrameBytes;
-  items_[item_count_++] = {kFrameBytes, true};
+  items_[item_count_++] = {.bytes = kFrameBytes, .noop = true};
+  seal(frame, [&] { return add_to_checksum(kChecksumStart, frame); });
   add_piece(frame.subspan(std::exchange(skip_, 0)));
 }
 
@@ -54,7 +82,7 @@ bool Outgoing::add(const lnet::Transmit& transmit, Protocol protocol, const Aren
   }
   const std::uint32_t length = transmit.header.payload_length;
   std::size_t laid = kFrameBytes + lnet_header_bytes(protocol);
-  items_[item_count_++] = {laid + length, false};
+  items_[item_count_++] = {.bytes = laid + length, .noop = false};
   lnet::PayloadCursor cursor(transmit.source, length);
   if (length <= kCopiedPayloadMax) {
     while (cursor.left() > 0) {
@@ -64,6 +92,7 @@ bool Outgoing::add(const lnet::Transmit& transmit, Protocol protocol, const Aren
       cursor.advance(static_cast<std::uint32_t>(from.size()));
     }
   }
+  seal(out.first<kFrameBytes>(), [&] { return checksum_of(out.first(laid), cursor, arenas); });
   used_ += laid;
   const std::size_t skip = std::exchange(skip_, 0);
   add_piece(out.first(laid).subspan(std::min(skip, laid)));

@@ -19,8 +19,17 @@ namespace plnet::socklnd {
 class Outgoing {
  public:
   struct Item {
-    std::uint64_t bytes;  // all of it
-    bool noop;
+    std::uint64_t bytes = 0;  // all of it
+    bool noop = false;
+    bool spoilt = false;
+    std::uint32_t checksum = 0;
+  };
+  // Checksums are V2's, and only if asked for.
+  struct Sealing {
+    bool wanted = false;
+    // Of the item of which a part has gone before: it keeps that, whatever is wanted by now.
+    std::uint32_t begun = 0;
+    bool spoil = false;  // that of the first item, if it begins here
   };
 
   // Small messages in one system call: by then its price is no longer seen.
@@ -30,7 +39,8 @@ class Outgoing {
   static constexpr std::uint32_t kCopiedPayloadMax = 1024;
 
   // The first `skip` bytes of the first item have gone before.
-  void begin(std::size_t skip);
+  void begin(std::size_t skip, const Sealing& sealing);
+  void begin(std::size_t skip) { begin(skip, {}); }
   [[nodiscard]] bool full() const;
   void add_noop(std::uint64_t cookie);
   // False if not all of it has found a place: nothing may follow it then.
@@ -49,6 +59,9 @@ class Outgoing {
   static_assert(kBufferBytes >= kHeadMax + kCopiedPayloadMax);
 
   void add_piece(std::span<const std::byte> piece);
+  // The item added last, which begins with this frame; `sum` makes its checksum.
+  template <class Sum>
+  void seal(std::span<std::byte, kFrameBytes> frame, Sum&& sum);
   [[nodiscard]] std::span<std::byte> room() { return std::span(buffer_).subspan(used_); }
 
   std::array<std::span<const std::byte>, kPiecesMax> pieces_{};
@@ -58,6 +71,7 @@ class Outgoing {
   std::size_t bytes_ = 0;
   std::size_t skip_ = 0;  // bytes of the next item that went before
   std::size_t used_ = 0;
+  Sealing sealing_;
   std::array<std::byte, kBufferBytes> buffer_{};
 };
 

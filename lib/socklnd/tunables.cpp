@@ -38,10 +38,11 @@ Result<void> set_tunable(Tunables& tunables, std::string_view name, std::int64_t
 
 bool changes_live(std::string_view name) {
   static constexpr auto kLive = std::to_array<std::string_view>(
-      {"sock_timeout", "min_reconnectms", "max_reconnectms", "eager_ack", "min_bulk",
-       "tx_buffer_size", "rx_buffer_size", "nagle", "round_robin", "keepalive", "keepalive_idle",
-       "keepalive_intvl", "keepalive_count", "enable_csum", "nonblk_zcack", "zc_min_payload",
-       "zc_recv", "zc_recv_min_nfrags", "conns_per_peer"});
+      {"sock_timeout",    "min_reconnectms", "max_reconnectms",    "eager_ack",
+       "min_bulk",        "tx_buffer_size",  "rx_buffer_size",     "nagle",
+       "round_robin",     "keepalive",       "keepalive_idle",     "keepalive_intvl",
+       "keepalive_count", "enable_csum",     "inject_csum_error",  "nonblk_zcack",
+       "zc_min_payload",  "zc_recv",         "zc_recv_min_nfrags", "conns_per_peer"});
   return std::ranges::find(kLive, name) != kLive.end();
 }
 
@@ -64,7 +65,8 @@ unsigned connections_per_peer(const Tunables& tunables, std::uint32_t link_mbps)
 }
 
 Duration reconnect_least(const Tunables& tunables) {
-  return whole_seconds(tunables.min_reconnectms);
+  // Less than a second would be no pause at all; the kernel refuses to live with that.
+  return std::max<Duration>(std::chrono::seconds(1), whole_seconds(tunables.min_reconnectms));
 }
 
 Duration reconnect_after(const Tunables& tunables, Duration previous) {
@@ -78,6 +80,7 @@ StreamOptions stream_options(const Tunables& tunables) {
   options.no_delay = tunables.nagle == 0;
   options.send_buffer_bytes = static_cast<int>(tunables.tx_buffer_size);
   options.receive_buffer_bytes = static_cast<int>(tunables.rx_buffer_size);
+  // The kernel sets it only together with keepalives, by an oversight.
   options.type_of_service = static_cast<int>(tunables.tos);
   const bool keepalive =
       tunables.keepalive_idle > 0 && tunables.keepalive_intvl > 0 && tunables.keepalive_count > 0;

@@ -34,7 +34,7 @@ namespace plnet::socklnd {
   X(nconnds_max, 64, 1, 1024, "ignored: nothing blocks on a connect")                          \
   X(min_reconnectms, 1000, 1, 2147483647, "least time between attempts, ms")                   \
   X(max_reconnectms, 60000, 1, 2147483647, "most time between attempts, ms")                   \
-  X(eager_ack, 0, 0, 7, "ignored: TCP_QUICKACK at message boundaries")                         \
+  X(eager_ack, 0, 0, 7, "types (a bit each) on which TCP acknowledges at once")                \
   X(typed_conns, 1, 0, 1, "ignored: untyped connections do not work with V3")                  \
   X(min_bulk, 1024, 0, 2147483647, "messages from this size on take bulk connections")         \
   X(tx_buffer_size, 0, 0, 2147483647, "socket send buffer, bytes; 0: the system's")            \
@@ -45,10 +45,10 @@ namespace plnet::socklnd {
   X(keepalive_idle, 30, 0, 32767, "TCP_KEEPIDLE, seconds")                                     \
   X(keepalive_intvl, 5, 0, 32767, "TCP_KEEPINTVL, seconds")                                    \
   X(keepalive_count, 5, 0, 127, "TCP_KEEPCNT")                                                 \
-  X(enable_csum, 0, 0, 1, "ignored: only V2 has checksums, and we never begin with V2")        \
-  X(inject_csum_error, 0, 0, 1, "ignored: see enable_csum")                                    \
+  X(enable_csum, 0, 0, 1, "1: checksums on what we send, where the peer speaks V2")            \
+  X(inject_csum_error, 0, 0, 1, "set to 1: the next checksum of each shard is a wrong one")    \
   X(enable_irq_affinity, 0, 0, 1, "ignored: by the kernel, too")                               \
-  X(nonblk_zcack, 1, 0, 1, "ignored: acknowledgements go where the request came from")         \
+  X(nonblk_zcack, 1, 0, 1, "1: acknowledge zero-copy sends where no data of ours can block")   \
   X(zc_min_payload, 16384, 2048, 2147483647, "ignored: we ask nobody for acknowledgements")    \
   X(zc_recv, 0, 0, 1, "ignored: payload is read to where it belongs anyway")                   \
   X(zc_recv_min_nfrags, 16, 0, 256, "ignored: see zc_recv")                                    \
@@ -69,6 +69,8 @@ struct TunableInfo {
   std::int64_t most = 0;
   std::string_view help;
   std::int64_t Tunables::* field = nullptr;
+
+  [[nodiscard]] constexpr bool ignored() const { return help.starts_with("ignored"); }
 };
 [[nodiscard]] std::span<const TunableInfo> tunable_table();
 

@@ -249,6 +249,10 @@ inline void encode_frame(const Frame& frame, std::span<std::byte, kFrameBytes> o
   const FrameWire wire{frame.type, frame.checksum, {frame.cookies[0], frame.cookies[1]}};
   std::memcpy(out.data(), &wire, sizeof wire);
 }
+// Into a frame that was encoded with none.
+inline void set_frame_checksum(std::uint32_t checksum, std::span<std::byte, kFrameBytes> frame) {
+  std::memcpy(frame.data() + offsetof(FrameWire, checksum), &checksum, sizeof checksum);
+}
 
 // The LNet header behind the frame.
 [[nodiscard]] constexpr std::size_t lnet_header_bytes(Protocol protocol) {

@@ -41,6 +41,7 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
   std::size_t write(StreamId stream, std::span<const std::span<const std::byte>> pieces) override;
   void pause_reading(StreamId stream) override;
   void resume_reading(StreamId stream) override;
+  void acknowledge_now(StreamId stream) override { lower_->acknowledge_now(stream); }
   [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
   [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
                                     const socklnd::StreamOptions& accepted) override;

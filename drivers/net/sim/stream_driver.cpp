@@ -88,6 +88,10 @@ void SimStreamDriver::resume_reading(StreamId id) {
   make_ready(id.index);
 }
 
+void SimStreamDriver::acknowledge_now(StreamId id) {
+  counters_.add(find(id) == nullptr ? Id::kStaleCalls : Id::kQuickAcks);
+}
+
 Result<SimStreamDriver::StreamId> SimStreamDriver::connect(const socklnd::ConnectRequest& request) {
   if (streams_.size() >= kStreamsMax) return std::unexpected(Errc::kNoMemory);
   const auto end = fabric_.connect(*this, host_, request);

@@ -31,6 +31,7 @@ namespace plnet::drivers {
   X(kResets, "resets", "connections", kCount, "connections broken by the peer or the network")  \
   X(kTimeouts, "timeouts", "connections", kCount, "connections whose peer went silent")         \
   X(kStaleCalls, "stale_calls", "calls", kCount, "calls for a stream that has closed; ignored") \
+  X(kQuickAcks, "quick_acks", "calls", kCount, "calls of acknowledge_now()")                    \
   X(kPollWork, "poll_work", "events", kCount, "pieces of work done by poll()")
 PLNET_COUNTERS(SimStreamCounters, PLNET_SIM_STREAM_COUNTERS);
 
@@ -48,6 +49,7 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   std::size_t write(StreamId stream, std::span<const std::span<const std::byte>> pieces) override;
   void pause_reading(StreamId stream) override;
   void resume_reading(StreamId stream) override;
+  void acknowledge_now(StreamId stream) override;
   [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
   [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
                                     const socklnd::StreamOptions& accepted) override;

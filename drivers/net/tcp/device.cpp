@@ -7,6 +7,9 @@
 #include <bit>
 #include <utility>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
 #include "drivers/net/tcp/token.hpp"
 
 namespace plnet::drivers {
@@ -86,6 +89,14 @@ void TcpDevice::resume_reading(StreamId id) {
   if (connection == nullptr) return;
   connection->paused = false;
   if (connection->wants_service()) make_ready(*connection);
+}
+
+void TcpDevice::acknowledge_now(StreamId id) {
+  const TcpConnection* const connection = find_or_count(id);
+  if (connection == nullptr || !connection->open()) return;
+  stats_.add(Id::kQuickAcks);
+  if (!set_option(connection->socket.get(), IPPROTO_TCP, TCP_QUICKACK, 1))
+    stats_.add(Id::kOptionFailures);
 }
 
 TcpConnection* TcpDevice::find_or_count(StreamId id) {

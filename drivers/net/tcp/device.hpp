@@ -68,6 +68,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   std::size_t write(StreamId stream, std::span<const std::span<const std::byte>> pieces) override;
   void pause_reading(StreamId stream) override;
   void resume_reading(StreamId stream) override;
+  void acknowledge_now(StreamId stream) override;
   [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
   [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
                                     const socklnd::StreamOptions& accepted) override;

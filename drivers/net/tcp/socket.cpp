@@ -161,7 +161,7 @@ unsigned set_options(int descriptor, bool ipv4, const StreamOptions& options) {
     set(IPPROTO_TCP, TCP_KEEPINTVL, options.keepalive_interval_s);
     set(IPPROTO_TCP, TCP_KEEPCNT, options.keepalive_count);
   }
-  if (options.type_of_service > 0) {
+  if (options.type_of_service >= 0) {
     set(ipv4 ? IPPROTO_IP : IPPROTO_IPV6, ipv4 ? IP_TOS : IPV6_TCLASS, options.type_of_service);
   }
   return refused;

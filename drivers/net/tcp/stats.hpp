@@ -37,6 +37,7 @@ namespace plnet::drivers {
   X(kEmptyReads, "empty_reads", "calls", kCount, "of these, those that found nothing")             \
   X(kSends, "sends", "calls", kCount, "system calls: sends")                                       \
   X(kPiecesSent, "pieces_sent", "pieces", kCount, "pieces handed to these sends")                  \
+  X(kQuickAcks, "quick_acks", "calls", kCount, "system calls: acknowledge what was read, now")     \
   X(kAcceptCalls, "accept_calls", "calls", kCount, "system calls: accepts")
 
 PLNET_COUNTERS(TcpTable, PLNET_TCP_COUNTERS);

@@ -40,6 +40,7 @@ class Below final : public socklnd::StreamDriver {
   }
   void pause_reading(StreamId) override { log += "pause "; }
   void resume_reading(StreamId) override { log += "resume "; }
+  void acknowledge_now(StreamId) override { log += "acknowledge "; }
   Result<StreamId> connect(const socklnd::ConnectRequest&) override { return kStream; }
   Result<void> listen(const socklnd::SocketAddress&, unsigned,
                       const socklnd::StreamOptions&) override {

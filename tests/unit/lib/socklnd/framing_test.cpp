@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include "lib/socklnd/checksum.hpp"
 #include "tests/unit/lib/lnet/vectors.hpp"
 #include "tests/unit/lib/socklnd/framed_stream.hpp"
 
@@ -153,6 +154,33 @@ Framing::Failure failure_of(const Frame& frame, Protocol protocol = Protocol::kV
   FramedStream reader(protocol, false, 1);
   reader.feed(stream, false);
   return reader.framing().failure();
+}
+
+// From V3 on nobody sends checksums. Where one comes all the same the kernel compares it with the
+// sum over the payload alone.
+TEST(SocklndFraming, AChecksumOnV3IsComparedWithThatOfThePayload) {
+  for (const Protocol protocol : {Protocol::kV3, Protocol::kV4}) {
+    Bytes stream;
+    append_message(stream, protocol, 100);
+    const std::size_t head = kFrameBytes + lnet_header_bytes(protocol);
+    const auto whole = std::span<const std::byte>(stream);
+    for (const auto& [sum, right] :
+         {std::pair{add_to_checksum(kChecksumStart, whole.subspan(head)), true},
+          {add_to_checksum(kChecksumStart, whole), false}}) {
+      Bytes summed = stream;
+      set_frame_checksum(sum, std::span(summed).first<kFrameBytes>());
+      FramedStream reader(protocol, false, 1);
+      reader.feed(summed, false);
+      EXPECT_EQ(reader.framing().failed(), !right);
+    }
+    for (const std::uint32_t sum : {kChecksumStart, kChecksumStart - 1}) {
+      Bytes noop;
+      append_frame(noop, {.type = kFrameNoop, .checksum = sum});
+      FramedStream reader(protocol, false, 1);
+      reader.feed(noop, false);
+      EXPECT_EQ(reader.framing().failed(), sum != kChecksumStart);
+    }
+  }
 }
 
 TEST(SocklndFraming, WhatBreaksTheProtocolFails) {

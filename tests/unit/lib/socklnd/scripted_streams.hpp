@@ -27,6 +27,7 @@ class ScriptedStreams final : public StreamDriver {
     bool closing = false;
     bool ended = false;
     Errc cause = Errc::kClosed;
+    unsigned acknowledged_now = 0;
   };
 
   explicit ScriptedStreams(StreamEvents& events) : events_(events) {}
@@ -69,6 +70,7 @@ class ScriptedStreams final : public StreamDriver {
   }
   void pause_reading(StreamId stream) override { streams[stream.index].paused = true; }
   void resume_reading(StreamId stream) override { streams[stream.index].paused = false; }
+  void acknowledge_now(StreamId stream) override { ++streams[stream.index].acknowledged_now; }
   Result<StreamId> connect(const ConnectRequest& request) override {
     streams.push_back({.request = request, .options = request.options});
     return id(static_cast<std::uint32_t>(streams.size() - 1));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/socklnd/tunables.hpp"
 
+#include <set>
+#include <tuple>
+
 #include <gtest/gtest.h>
 
 namespace plnet::socklnd {
@@ -8,14 +11,92 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(SocklndTunables, NamesAndDefaultsAreThoseOfTheKernel) {
+// Where each tunable acts. A test of this room or of the one that is named shows it.
+enum class Acts : std::uint8_t {
+  kLnd,       // lnd_tunables_test.cpp
+  kSocket,    // SocketOptionsFollow, below
+  kPeers,     // the tests of connections and pauses, below
+  kAcceptor,  // acceptor_test.cpp, tcp_host.cpp
+  kNi,        // tcp_driver.cpp: an NI's own, unless it has its own
+  kNowhere,   // taken from configurations, and its help begins with "ignored"
+};
+struct Row {
+  std::string_view name;
+  std::int64_t initial;
+  std::int64_t least;
+  std::int64_t most;
+  Acts acts;
+};
+constexpr std::int64_t kInt = 2147483647;
+constexpr std::int64_t kSeconds = 2147483;  // that fit in milliseconds into an int
+// lustre-release v2_17_0 socklnd_modparams.c, acceptor.c: names and defaults.
+constexpr Row kKernel[] = {
+    {"accept_port", 988, 1, 65535, Acts::kLnd},
+    {"accept_port_bulk", 988, 1, 65535, Acts::kLnd},
+    {"accept_backlog", 127, 1, 65535, Acts::kAcceptor},
+    {"accept_timeout", 5, 1, 3600, Acts::kAcceptor},
+    {"sock_timeout", 50, 0, kSeconds, Acts::kLnd},
+    {"credits", 256, 1, 1048576, Acts::kNi},
+    {"peer_credits", 8, 1, 32767, Acts::kNi},
+    {"peer_buffer_credits", 0, 0, 32767, Acts::kNi},
+    {"peer_timeout", 180, -1, kSeconds, Acts::kNi},
+    {"nscheds", 0, 0, 1024, Acts::kNowhere},
+    {"nconnds", 4, 1, 1024, Acts::kNowhere},
+    {"nconnds_max", 64, 1, 1024, Acts::kNowhere},
+    {"min_reconnectms", 1000, 1, kInt, Acts::kPeers},
+    {"max_reconnectms", 60000, 1, kInt, Acts::kPeers},
+    {"eager_ack", 0, 0, 7, Acts::kLnd},
+    {"typed_conns", 1, 0, 1, Acts::kNowhere},
+    {"min_bulk", 1024, 0, kInt, Acts::kLnd},
+    {"tx_buffer_size", 0, 0, kInt, Acts::kSocket},
+    {"rx_buffer_size", 0, 0, kInt, Acts::kSocket},
+    {"nagle", 0, 0, 1, Acts::kSocket},
+    {"round_robin", 1, 0, 1, Acts::kLnd},
+    {"keepalive", 30, 0, kSeconds, Acts::kLnd},
+    {"keepalive_idle", 30, 0, 32767, Acts::kSocket},
+    {"keepalive_intvl", 5, 0, 32767, Acts::kSocket},
+    {"keepalive_count", 5, 0, 127, Acts::kSocket},
+    {"enable_csum", 0, 0, 1, Acts::kLnd},
+    {"inject_csum_error", 0, 0, 1, Acts::kLnd},
+    {"enable_irq_affinity", 0, 0, 1, Acts::kNowhere},
+    {"nonblk_zcack", 1, 0, 1, Acts::kLnd},
+    {"zc_min_payload", 16384, 2048, kInt, Acts::kNowhere},
+    {"zc_recv", 0, 0, 1, Acts::kNowhere},
+    {"zc_recv_min_nfrags", 16, 0, 256, Acts::kNowhere},
+    {"conns_per_peer", 0, 0, 255, Acts::kPeers},
+    {"skip_mr_route_setup", 0, 0, 1, Acts::kNowhere},
+    {"tos", -1, -1, 255, Acts::kSocket},
+};
+
+TEST(SocklndTunables, NamesDefaultsAndRangesAreThoseOfTheKernel) {
   const Tunables fresh;
-  EXPECT_EQ(tunable_table().size(), 35U);
-  for (const TunableInfo& info : tunable_table())
-    EXPECT_EQ(fresh.*info.field, info.initial) << info.name;
-  EXPECT_EQ(fresh.sock_timeout, 50);
-  EXPECT_EQ(fresh.min_bulk, 1024);
-  EXPECT_EQ(fresh.tos, -1);
+  ASSERT_EQ(tunable_table().size(), std::size(kKernel));
+  for (std::size_t i = 0; i < std::size(kKernel); ++i) {
+    const TunableInfo& info = tunable_table()[i];
+    EXPECT_EQ(info.name, kKernel[i].name);
+    EXPECT_EQ(info.initial, kKernel[i].initial) << info.name;
+    EXPECT_EQ(fresh.*info.field, kKernel[i].initial) << info.name;
+    EXPECT_EQ(info.least, kKernel[i].least) << info.name;
+    EXPECT_EQ(info.most, kKernel[i].most) << info.name;
+    EXPECT_EQ(info.ignored(), kKernel[i].acts == Acts::kNowhere) << info.name;
+  }
+}
+
+TEST(SocklndTunables, WhatActsOnSocketsChangesTheirOptionsAndNothingElseDoes) {
+  const auto options_with = [](const TunableInfo& info) {
+    Tunables tunables;
+    tunables.*info.field = info.initial == info.most ? info.least : info.initial + 1;
+    const StreamOptions o = stream_options(tunables);
+    return std::tuple(o.no_delay, o.close_discards_unsent, o.send_buffer_bytes,
+                      o.receive_buffer_bytes, o.keepalive_idle_s, o.keepalive_interval_s,
+                      o.keepalive_count, o.type_of_service);
+  };
+  const TunableInfo none{.field = &Tunables::nscheds};
+  std::set<decltype(options_with(none))> seen{options_with(none)};
+  for (std::size_t i = 0; i < std::size(kKernel); ++i) {
+    const bool changed = seen.insert(options_with(tunable_table()[i])).second;
+    EXPECT_EQ(changed, kKernel[i].acts == Acts::kSocket) << kKernel[i].name;
+  }
 }
 
 TEST(SocklndTunables, EachIsSetByItsNameWithinItsRange) {
@@ -65,6 +146,9 @@ TEST(SocklndTunables, TheWaitBetweenAttemptsDoublesWithinItsBounds) {
   odd.min_reconnectms = 5500;
   odd.max_reconnectms = 100;
   EXPECT_EQ(reconnect_after(odd, {}), seconds(5)) << "the least wins";
+  odd.min_reconnectms = odd.max_reconnectms = 10;
+  EXPECT_EQ(reconnect_after(odd, {}), seconds(1)) << "never without a pause";
+  EXPECT_EQ(reconnect_least(odd), seconds(1));
 }
 
 TEST(SocklndTunables, SocketOptionsFollow) {
