@@ -2,7 +2,6 @@
 #include "apps/assembly/tcp_changes.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <utility>
 
@@ -85,39 +84,26 @@ bool is_loopback(const Nid& nid) {
   return !nid.is_large() && nid.address_be[0] == 127;
 }
 
-struct LinkJob {
-  struct Link {
-    Nid nid;
-    bool up = true;
-    bool changed = false;
-    unsigned shard = 0;  // that serves it
-  };
-  std::vector<Link> links;
-  std::size_t next = 0;
+struct Link {
+  Nid nid;
+  bool up = true;
 };
+using LinkJob = std::vector<Link>;
 
-void compare(Node& node, LinkJob& job) {
-  for (LinkJob::Link& link : job.links) {
-    const lnet::Ni* const ni = node.coordinator().local().ni(link.nid);
-    if (ni == nullptr || !ni->plugged.get()) continue;
-    link.changed = ni->fatal.get() == link.up;
-    link.shard = static_cast<unsigned>(std::countr_zero(ni->shards.to_ullong()));
-  }
-}
-
-// What does not get through is told when the next change is looked at.
-void tell_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<LinkJob>& job) {
-  while (job->next < job->links.size() && !job->links[job->next].changed)
-    ++job->next;
-  if (job->next == job->links.size()) return;
-  const LinkJob::Link link = job->links[job->next++];
+// Each shard's LND, and what has not changed, too: one that finds its address back of its own must
+// know what else is amiss. What does not get through is told when the next change is looked at.
+void tell_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<const LinkJob>& job,
+               unsigned shard) {
+  if (shard == host.shards()) return;
   (void)desk.order(
-      link.shard,
-      [&host, link](Node&) {
-        TcpLnd* const lnd = host.tcp().place(link.shard).lnd(link.nid);
-        if (lnd != nullptr) lnd->set_usable(link.up);
+      shard,
+      [&host, job, shard](Node&) {
+        for (const Link& link : *job) {
+          TcpLnd* const lnd = host.tcp().place(shard).lnd(link.nid);
+          if (lnd != nullptr) lnd->set_usable(link.up);
+        }
       },
-      [&desk, &host, job] { tell_from(desk, host, job); });
+      [&desk, &host, job, shard] { tell_from(desk, host, job, shard + 1); });
 }
 
 }  // namespace
@@ -181,11 +167,9 @@ void look_at_links(LnetDesk& desk, LnetHost& host, const std::vector<Nid>& nis) 
         is_loopback(nid) || std::ranges::any_of(*known, [&nid](const runtime::LocalAddress& each) {
           return each.running && each.is_v6 == nid.is_large() && each.bytes_be == nid.address_be;
         });
-    job->links.push_back({.nid = nid, .up = up});
+    job->push_back({.nid = nid, .up = up});
   }
-  (void)desk.order(
-      0, [job](Node& node) { compare(node, *job); },
-      [&desk, &host, job] { tell_from(desk, host, job); });
+  tell_from(desk, host, job, 0);
 }
 
 }  // namespace plnet::apps

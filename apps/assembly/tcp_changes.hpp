@@ -25,8 +25,7 @@ namespace plnet::apps {
 void retune(LnetDesk& desk, LnetHost& host, const lnet::NodeConfig& config,
             lnet::Reply<void> after);
 
-// Looks which of these NIs have their address on an interface that is up, and tells the LNDs of
-// those for which that has changed.
+// Looks which of these NIs have their address on an interface that is up, and tells their LNDs.
 void look_at_links(LnetDesk& desk, LnetHost& host, const std::vector<lnet::Nid>& nis);
 
 }  // namespace plnet::apps

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <unistd.h>
-
 namespace plnet::apps {
 
 using socklnd::Arrival;
@@ -34,7 +32,7 @@ TcpPlace::~TcpPlace() {
   PLNET_CHECK(lnds_.empty(), "LNDs go before the sockets that they use");
   Arrival arrival;
   while (arrivals_.pop(arrival))
-    ::close(static_cast<int>(arrival.stream.descriptor));
+    device_->discard(arrival.stream);
 }
 
 void TcpPlace::strike(TcpLnd& lnd) {
@@ -88,16 +86,11 @@ void TcpPlace::take(const Arrival& arrival) {
   TcpLnd* const home = lnd(arrival.local);
   if (home == nullptr) {
     counters_.add(Id::kHomeless);
-    ::close(static_cast<int>(arrival.stream.descriptor));
-    return;
+    return device_->discard(arrival.stream);
   }
-  using LndId = socklnd::SockLndCounters::Id;
-  const std::uint64_t lost = home->count(LndId::kRefusedAdopt);
-  const bool room = open_streams() < streams_max_;
-  if (room) home->take(arrival);
-  if (room && home->count(LndId::kRefusedAdopt) == lost) return;
+  if (open_streams() < streams_max_) return home->take(arrival);
   counters_.add(Id::kNoRoom);
-  ::close(static_cast<int>(arrival.stream.descriptor));
+  device_->discard(arrival.stream);
 }
 
 }  // namespace plnet::apps

@@ -146,10 +146,14 @@ class StreamDriver {
   // Cold. Moves a stream to another shard: detach here, adopt there. Only when all staged bytes are
   // used up and nothing waits to be written, else kBusy; within on_bytes() it is a promise to use
   // up all that this call brought. No on_closed() here: the id just ends. A stream whose adopt()
-  // has failed is still detached: adopt it elsewhere, or where it came from, and close it there.
+  // has failed is still detached: adopt it elsewhere, or where it came from, or discard it.
   [[nodiscard]] virtual Result<DetachedStream> detach(StreamId stream) = 0;
   [[nodiscard]] virtual Result<StreamId> adopt(const DetachedStream& stream,
                                                const StreamOptions& options) = 0;
+  // Cold. A detached stream that nobody wants ends.
+  virtual void discard(const DetachedStream& stream) = 0;
+  // Cold. False if this is no address of this machine's, or no longer. The port does not matter.
+  [[nodiscard]] virtual bool is_local(const SocketAddress& address) const = 0;
   [[nodiscard]] virtual StreamFacts facts(StreamId stream) const = 0;
   // Cold: some ten system calls. Nothing is known of streams that have closed.
   [[nodiscard]] virtual StreamDetails details(StreamId /*stream*/) const { return {}; }

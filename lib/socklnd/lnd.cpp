@@ -58,7 +58,9 @@ void SockLnd::set_tunables(const Tunables& tunables) {
 // lustre-release lnet/klnds/socklnd/socklnd.c: ksocknal_handle_link_state_change(),
 // ksocknal_handle_inetaddr_change(): connections stay, TCP may get over it.
 void SockLnd::set_usable(bool usable) {
-  core_.on_interface(usable ? InterfaceState::kUp : InterfaceState::kFatal, Errc::kNetworkDown);
+  interface_.usable = usable;
+  if (usable) interface_.again_at = Instant::min();  // an address that we missed may be back
+  tell_interface(Errc::kNetworkDown);
 }
 
 Peer* SockLnd::new_peer(const ProcessId& id) {
@@ -228,12 +230,34 @@ unsigned SockLnd::flush(Instant now) {
     }
   }
   report();
+  check_interface(now);
   return work;
+}
+
+// That our address has gone shows when something fails; from then on we look until it is back.
+// lustre-release socklnd.c: ksocknal_inetaddr_event(), which is told.
+void SockLnd::check_interface(Instant now) {
+  if ((!interface_.suspected && !interface_.gone) || now < interface_.again_at) return;
+  interface_.suspected = false;
+  interface_.again_at = now + kInterfaceAgain;
+  const bool gone = !streams_.driver().is_local(address_of(config_.nid, 0));
+  if (gone == interface_.gone) return;
+  interface_.gone = gone;
+  counters_.add(gone ? Id::kInterfaceGone : Id::kInterfaceBack);
+  tell_interface(Errc::kNotFound);
+}
+
+// Up if both those who are told and we ourselves see it so; once for each change.
+void SockLnd::tell_interface(Errc cause) {
+  const bool up = interface_.usable && !interface_.gone;
+  if (std::exchange(interface_.up, up) == up) return;
+  core_.on_interface(up ? InterfaceState::kUp : InterfaceState::kFatal, cause);
 }
 
 Instant SockLnd::next_deadline() const {
   if (!fresh_.empty() || !busy_.empty()) return Instant::min();
-  return timers_.next_deadline();
+  const bool look = interface_.suspected || interface_.gone;
+  return look ? std::min(timers_.next_deadline(), interface_.again_at) : timers_.next_deadline();
 }
 
 }  // namespace plnet::socklnd

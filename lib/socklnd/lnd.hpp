@@ -97,6 +97,8 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   // Timers are in whole quarters of timeouts; this is fine enough.
   static constexpr Duration kTick = std::chrono::milliseconds(5);
   static constexpr Duration kKeepaliveAgain = std::chrono::seconds(10);
+  // Between two looks at our own address: a few system calls.
+  static constexpr Duration kInterfaceAgain = std::chrono::seconds(1);
 
   // lnd.cpp
   [[nodiscard]] Peer* new_peer(const lnet::ProcessId& id);
@@ -108,6 +110,8 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void end(lnet::Transmit& transmit, Result<void> status, Health health);
   void report();
   void end_all(TransmitQueue& queue, Errc cause, Health health);
+  void check_interface(Instant now);
+  void tell_interface(Errc cause);
 
   // lnd_peers.cpp: what a flush does for a peer
   void serve(Peer& peer, Instant now);
@@ -194,6 +198,14 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   std::uint64_t posts_ = 0;
   bool shutting_down_ = false;
   bool spoil_checksum_;  // of the next message that has one: inject_csum_error
+  struct Interface {
+    bool usable = true;      // as we were told: set_usable()
+    bool suspected = false;  // something has failed since the last look
+    bool gone = false;       // as seen then
+    bool up = true;          // as the core was told
+    Instant again_at = Instant::min();
+  };
+  Interface interface_;
   TransmitQueue ended_;  // lnd_state says how
   std::array<lnet::Completion, kReportedAtOnce> reported_{};
   Outgoing outgoing_;

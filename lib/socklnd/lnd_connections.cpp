@@ -141,7 +141,10 @@ void SockLnd::give_up(Connection& connection, Id why, Outcome outcome, Errc caus
 
 void SockLnd::take(const Arrival& arrival) {
   const auto stream = streams_.driver().adopt(arrival.stream, stream_options(config_.tunables));
-  if (!stream) return counters_.add(Id::kRefusedAdopt);
+  if (!stream) {
+    counters_.add(Id::kRefusedAdopt);
+    return streams_.driver().discard(arrival.stream);
+  }
   Peer* const known = peers_by_id_.find(arrival.peer);
   Peer* const peer = known != nullptr ? known : new_peer(arrival.peer);
   if (peer == nullptr || shutting_down_) {
@@ -260,6 +263,7 @@ void SockLnd::on_writable(std::uint32_t slot) {
 }
 
 void SockLnd::on_closed(std::uint32_t slot, Errc cause, std::uint64_t unacknowledged_bytes) {
+  interface_.suspected |= cause != Errc::kClosed;
   Connection& connection = connections_.at(slot);
   Peer& peer = *connection.peer;
   if (connection.state == State::kOpen) {

@@ -61,6 +61,8 @@ namespace plnet::socklnd {
   X(kClosedSibling, "closed_with_sibling", "connections", kCount, "another of the peer ended")     \
   X(kClosedReleased, "closed_released", "connections", kCount, "the peer was let go of")           \
   X(kClosedShutdown, "closed_shutdown", "connections", kCount, "we are going down")                \
+  X(kInterfaceGone, "interface_gone", "times", kCount, "our address was no longer this machine's") \
+  X(kInterfaceBack, "interface_back", "times", kCount, "and was so again")                         \
   X(kLossyCloses, "closed_with_unacknowledged", "connections", kCount,                             \
     "ended before the peer's TCP had all that ours had taken")                                     \
   X(kLostBytes, "possibly_lost_bytes", "bytes", kCount, "taken by our TCP, perhaps lost")          \

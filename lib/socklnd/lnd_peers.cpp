@@ -185,6 +185,7 @@ void SockLnd::settle_outcome(Peer& peer, Instant now) {
 void SockLnd::attempt_failed(Peer& peer, Errc cause, Instant now) {
   peer.interval = reconnect_after(config_.tunables, peer.interval);
   peer.retry_at = now + peer.interval;
+  interface_.suspected = true;
   if (peer.open_count() > 0) return;
   peer.initiated = false;
   const ConnectFailure failure = connect_failure(cause);

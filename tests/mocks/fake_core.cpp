@@ -333,7 +333,9 @@ void FakeCore::on_peer_released(PeerLink& released) {
   ++tally_.peers_released;
 }
 
-void FakeCore::on_interface(InterfaceState, Errc) {}
+void FakeCore::on_interface(InterfaceState state, Errc) {
+  interface_states_.push_back(state);
+}
 
 Payload FakeCore::place(std::uint32_t length) {
   if (length == 0) return {};

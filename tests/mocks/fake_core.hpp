@@ -68,6 +68,9 @@ class FakeCore final : public lnet::LndUpcalls {
   [[nodiscard]] const std::vector<lnet::Completion>& completions() const { return completions_; }
   // Match bits of the PUTs received, in order.
   [[nodiscard]] const std::vector<std::uint64_t>& order() const { return order_; }
+  [[nodiscard]] const std::vector<lnet::InterfaceState>& interface_states() const {
+    return interface_states_;
+  }
   [[nodiscard]] lnet::PeerLink& link(const lnet::Nid& nid);
 
   lnet::RxDecision on_header(const lnet::RxOffer& offer) override;
@@ -116,6 +119,7 @@ class FakeCore final : public lnet::LndUpcalls {
   std::vector<std::string> breaches_;
   std::vector<lnet::Completion> completions_;
   std::vector<std::uint64_t> order_;
+  std::vector<lnet::InterfaceState> interface_states_;
   FakeCoreTally tally_;
 };
 

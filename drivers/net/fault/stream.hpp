@@ -50,6 +50,10 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
   [[nodiscard]] Result<socklnd::DetachedStream> detach(StreamId stream) override;
   [[nodiscard]] Result<StreamId> adopt(const socklnd::DetachedStream& stream,
                                        const socklnd::StreamOptions& options) override;
+  void discard(const socklnd::DetachedStream& stream) override { lower_->discard(stream); }
+  [[nodiscard]] bool is_local(const socklnd::SocketAddress& address) const override {
+    return lower_->is_local(address);
+  }
   [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
   [[nodiscard]] socklnd::StreamDetails details(StreamId stream) const override {
     return lower_->details(stream);

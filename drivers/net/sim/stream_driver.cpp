@@ -155,6 +155,16 @@ Result<SimStreamDriver::StreamId> SimStreamDriver::adopt(const DetachedStream& d
   return StreamId{index, stream.generation};
 }
 
+// As a driver that adopts it and closes it at once.
+void SimStreamDriver::discard(const DetachedStream& detached) {
+  const StreamEndId end = end_of(detached.descriptor);
+  if (fabric_.adopt(end, *this, host_, {})) (void)fabric_.close(end);
+}
+
+bool SimStreamDriver::is_local(const socklnd::SocketAddress& address) const {
+  return fabric_.network().host_of(address.ip) == host_;
+}
+
 socklnd::StreamFacts SimStreamDriver::facts(StreamId id) const {
   socklnd::StreamFacts facts;
   const Stream* stream = find(id);

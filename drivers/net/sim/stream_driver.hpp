@@ -58,6 +58,8 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   [[nodiscard]] Result<socklnd::DetachedStream> detach(StreamId stream) override;
   [[nodiscard]] Result<StreamId> adopt(const socklnd::DetachedStream& stream,
                                        const socklnd::StreamOptions& options) override;
+  void discard(const socklnd::DetachedStream& stream) override;
+  [[nodiscard]] bool is_local(const socklnd::SocketAddress& address) const override;
   [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
   [[nodiscard]] CounterView counters() const override { return counters_.view(); }
 

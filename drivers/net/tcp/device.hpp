@@ -77,6 +77,8 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   [[nodiscard]] Result<socklnd::DetachedStream> detach(StreamId stream) override;
   [[nodiscard]] Result<StreamId> adopt(const socklnd::DetachedStream& stream,
                                        const socklnd::StreamOptions& options) override;
+  void discard(const socklnd::DetachedStream& stream) override;
+  [[nodiscard]] bool is_local(const socklnd::SocketAddress& address) const override;
   [[nodiscard]] socklnd::StreamFacts facts(StreamId stream) const override;
   [[nodiscard]] socklnd::StreamDetails details(StreamId stream) const override;
   [[nodiscard]] CounterView counters() const override { return stats_.view(); }

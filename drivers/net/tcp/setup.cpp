@@ -120,6 +120,14 @@ Result<TcpDevice::StreamId> TcpDevice::adopt(const DetachedStream& stream,
   return (*added)->id;
 }
 
+void TcpDevice::discard(const DetachedStream& stream) {
+  TcpSocket(static_cast<int>(stream.descriptor)).reset();
+}
+
+bool TcpDevice::is_local(const SocketAddress& address) const {
+  return is_address_of_host(address);
+}
+
 StreamFacts TcpDevice::facts(StreamId id) const {
   const TcpConnection* const connection = connections_.find(id);
   if (connection == nullptr || !connection->open()) return {};

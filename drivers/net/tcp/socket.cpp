@@ -139,6 +139,17 @@ Result<TcpSocket> open_socket(const SocketAddress& family_of) {
   return socket;
 }
 
+bool is_address_of_host(const SocketAddress& address) {
+  const auto socket = open_socket(address);
+  if (!socket) return true;
+  // Not to be kept from it by a lack of ports.
+  (void)set_option(socket->get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  SocketAddress any_port = address;
+  any_port.port = 0;
+  const SystemAddress at(any_port);
+  return ::bind(socket->get(), at.get(), at.size) == 0 || errno != EADDRNOTAVAIL;
+}
+
 bool set_option(int descriptor, int level, int name, int value) {
   return ::setsockopt(descriptor, level, name, &value, sizeof value) == 0;
 }

@@ -49,6 +49,9 @@ struct SystemAddress {
 // "192.168.1.10:988", "[2001:db8::1]:988"
 [[nodiscard]] std::string text_of(const socklnd::SocketAddress& address);
 
+// By trying to bind to it. True also if the system would not tell.
+[[nodiscard]] bool is_address_of_host(const socklnd::SocketAddress& address);
+
 // A nonblocking TCP socket of the address's family that may share its port with others, as long as
 // none of them listens.
 [[nodiscard]] Result<TcpSocket> open_socket(const socklnd::SocketAddress& family_of);

@@ -54,6 +54,8 @@ class Below final : public socklnd::StreamDriver {
   Result<StreamId> adopt(const socklnd::DetachedStream&, const socklnd::StreamOptions&) override {
     return kStream;
   }
+  void discard(const socklnd::DetachedStream&) override {}
+  bool is_local(const socklnd::SocketAddress&) const override { return true; }
   socklnd::StreamFacts facts(StreamId) const override { return {}; }
   CounterView counters() const override { return {}; }
 

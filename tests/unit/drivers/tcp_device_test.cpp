@@ -263,6 +263,37 @@ TEST_F(TcpDevicePlain, AcceptedSocketsHaveTheOptionsOfTheListener) {
   }
 }
 
+TEST_F(TcpDevicePlain, ADiscardedStreamEndsForThePeer) {
+  establish();
+  const auto detached = far->detach(far_events.last);
+  ASSERT_TRUE(detached.has_value());
+  far->discard(*detached);
+  EXPECT_TRUE(bench.run([this] { return near_events.closed == 1; }));
+}
+
+TEST_F(TcpDevicePlain, WhatWasReadIsAcknowledgedAtOnceOnDemand) {
+  establish();
+  far->acknowledge_now(far_events.last);
+  EXPECT_EQ(count_of(*far, Id::kQuickAcks), 1U);
+  EXPECT_EQ(count_of(*far, Id::kOptionFailures), 0U);
+  far->close(far_events.last, Errc::kShutdown);
+  far->acknowledge_now(far_events.last);
+  EXPECT_EQ(count_of(*far, Id::kQuickAcks), 1U) << "not of one that closes";
+}
+
+TEST_F(TcpDevicePlain, AnAddressIsOursWhileTheSystemHasIt) {
+  EXPECT_TRUE(near->is_local(bench.address(0)));
+  EXPECT_TRUE(near->is_local({.ip = socklnd::SocketAddress{}.ip, .port = 988}));
+  socklnd::SocketAddress elsewhere = bench.address(0);
+  const std::array<std::uint8_t, 4> documentation{192, 0, 2, 1};
+  std::ranges::copy(documentation, elsewhere.ip.begin() + 12);
+  EXPECT_FALSE(near->is_local(elsewhere));
+  socklnd::SocketAddress v6{};
+  v6.ip[0] = 0x20;
+  v6.ip[15] = 1;
+  EXPECT_FALSE(near->is_local(v6));
+}
+
 TEST_F(TcpDevicePlain, TheReadinessSetWakesASleeper) {
   establish();
   settle();

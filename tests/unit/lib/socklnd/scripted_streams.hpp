@@ -83,13 +83,19 @@ class ScriptedStreams final : public StreamDriver {
   }
   Result<DetachedStream> detach(StreamId) override { return std::unexpected(Errc::kNotSupported); }
   Result<StreamId> adopt(const DetachedStream&, const StreamOptions& options) override {
+    if (refuse_adopt) return std::unexpected(*refuse_adopt);
     streams.push_back({.request = {}, .options = options});
     return id(static_cast<std::uint32_t>(streams.size() - 1));
   }
+  void discard(const DetachedStream&) override { ++discarded; }
+  bool is_local(const SocketAddress&) const override { return local; }
   StreamFacts facts(StreamId) const override { return {}; }
   CounterView counters() const override { return {}; }
 
   std::vector<Stream> streams;
+  std::optional<Errc> refuse_adopt;
+  unsigned discarded = 0;
+  bool local = true;
 
  private:
   StreamEvents& events_;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of connections that cannot be taken, and of an address that goes and comes back.
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/socklnd/scripted_streams.hpp"
+#include "tests/unit/lib/socklnd/tcp_site.hpp"
+
+namespace plnet::socklnd {
+namespace {
+
+using lnet::InterfaceState;
+using std::chrono::seconds;
+using Id = SockLndCounters::Id;
+
+TEST(SocklndInterface, AConnectionThatCannotBeAdoptedIsDiscarded) {
+  ScriptedLnd node({});
+  node.driver.refuse_adopt = Errc::kNoMemory;
+  node.lnd->take({.local = node.ours, .peer = {node.peer}});
+  node.turn();
+  EXPECT_EQ(node.lnd->count(Id::kRefusedAdopt), 1U);
+  EXPECT_EQ(node.driver.discarded, 1U);
+  EXPECT_EQ(node.lnd->peer({node.peer}), nullptr);
+}
+
+TEST(SocklndInterface, AnAddressThatGoesAndComesBackIsTold) {
+  ScriptedLnd node({});
+  const auto stream = node.arrive(ConnectionType::kControl);
+  node.driver.local = false;
+  node.pass(seconds(5));
+  EXPECT_TRUE(node.core->interface_states().empty()) << "nobody looks while all is well";
+  node.driver.close(ScriptedStreams::id(stream), Errc::kTimedOut);
+  node.driver.report_closed();
+  node.turn();
+  ASSERT_EQ(node.core->interface_states(), std::vector{InterfaceState::kFatal});
+  node.pass(seconds(5));
+  EXPECT_EQ(node.core->interface_states().size(), 1U) << "once";
+  EXPECT_LE(node.lnd->next_deadline(), node.now + seconds(1)) << "and it is looked for";
+  node.driver.local = true;
+  node.pass(seconds(2));
+  EXPECT_EQ(node.core->interface_states(),
+            (std::vector{InterfaceState::kFatal, InterfaceState::kUp}));
+  EXPECT_EQ(node.lnd->next_deadline(), Instant::max());
+}
+
+TEST(SocklndInterface, AConnectionThatFailsWhileTheAddressIsThereSaysNothing) {
+  ScriptedLnd node({});
+  const auto stream = node.arrive(ConnectionType::kControl);
+  node.driver.close(ScriptedStreams::id(stream), Errc::kReset);
+  node.driver.report_closed();
+  node.pass(seconds(3));
+  EXPECT_TRUE(node.core->interface_states().empty());
+  EXPECT_EQ(node.lnd->next_deadline(), Instant::max());
+}
+
+void lose_address_and_link(ScriptedLnd& node) {
+  const auto stream = node.arrive(ConnectionType::kControl);
+  node.driver.local = false;
+  node.driver.close(ScriptedStreams::id(stream), Errc::kTimedOut);
+  node.pass(seconds(1));
+  node.lnd->set_usable(false);
+}
+
+// Of two reasons one may end before the other.
+TEST(SocklndInterface, AnAddressThatIsBackOnALinkThatIsDownIsNotUp) {
+  ScriptedLnd node({});
+  const auto states = [&] { return node.core->interface_states(); };
+  lose_address_and_link(node);
+  node.driver.local = true;
+  node.pass(seconds(3));
+  EXPECT_EQ(node.lnd->count(Id::kInterfaceBack), 1U);
+  EXPECT_EQ(states(), std::vector{InterfaceState::kFatal});
+  node.lnd->set_usable(true);
+  node.lnd->set_usable(true);
+  EXPECT_EQ(states(), (std::vector{InterfaceState::kFatal, InterfaceState::kUp}));
+}
+
+TEST(SocklndInterface, ALinkThatIsBackHasTheAddressLookedForAtOnce) {
+  ScriptedLnd node({});
+  lose_address_and_link(node);
+  node.driver.local = true;
+  node.lnd->set_usable(true);
+  EXPECT_EQ(node.core->interface_states().size(), 1U);
+  EXPECT_LE(node.lnd->next_deadline(), node.now);
+  node.turn();
+  EXPECT_EQ(node.core->interface_states(),
+            (std::vector{InterfaceState::kFatal, InterfaceState::kUp}));
+}
+
+TEST(SocklndInterface, ANodeWithoutItsAddressFindsOutWhenItConnects) {
+  TcpSite site(1, SimShape::calm(), 2);
+  site.cluster.network.remove_address(address_of(0).ip);
+  site[0].core().put(nid_of(1), 10, false);
+  ASSERT_TRUE(site.settle());
+  site.run_for(seconds(2));
+  EXPECT_EQ(site[0].core().interface_states(), std::vector{InterfaceState::kFatal});
+  ASSERT_TRUE(site.cluster.network.add_address(site.cluster.shards[0]->host(), address_of(0).ip));
+  site.run_for(seconds(2));
+  EXPECT_EQ(site[0].core().interface_states().size(), 2U);
+  site[0].core().put(nid_of(1), 10, false);
+  ASSERT_TRUE(site.settle());
+  EXPECT_EQ(site[1].core().tally().puts, 1U);
+}
+
+}  // namespace
+}  // namespace plnet::socklnd
