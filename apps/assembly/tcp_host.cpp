@@ -91,8 +91,8 @@ Outcome<void> TcpHost::open_ni(const Nid& nid) {
     address.port = static_cast<std::uint16_t>(port);
     const bool shared = is_open(address);
     if (!shared) {
-      auto listens = places_[0]->device().listen(
-          address, static_cast<unsigned>(tunables.accept_backlog), stream_options(tunables));
+      auto listens =
+          places_[0]->device().listen(address, listen_backlog(tunables), stream_options(tunables));
       if (!listens) {
         close_ni(nid);
         return failure(listens.error(), drivers::explain_listen_failure(listens.error(), address));

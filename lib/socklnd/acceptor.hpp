@@ -67,8 +67,8 @@ inline constexpr std::size_t kEvictedMax = 64;
 struct AcceptorConfig {
   AcceptPolicy policy = AcceptPolicy::kSecure;
   Duration step_timeout = std::chrono::seconds(5);  // accept_timeout
-  std::size_t strangers_max = 1024;  // a site's nodes may all come at once; about 600 bytes each
-  Complaints* complaints = nullptr;  // null: nobody wants to hear
+  std::size_t strangers_max = kStrangersMax;        // about 600 bytes each
+  Complaints* complaints = nullptr;                 // null: nobody wants to hear
 };
 
 class Acceptor final : public StreamUser, public StreamAccepter {

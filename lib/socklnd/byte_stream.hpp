@@ -133,9 +133,10 @@ class StreamDriver {
   virtual void acknowledge_now(StreamId stream) = 0;
 
   // Cold. on_connected() or on_closed() follows: whatever goes wrong on the network is told by the
-  // latter. Fails only for a reason of this machine's: kBusy if no source port is left towards this
-  // address, kNotPermitted without the right to privileged ones, kNotFound if the source address is
-  // not ours, kNoMemory if all streams or descriptors are in use.
+  // latter. Fails only for a reason of this machine's: kAgain if no free source port was found so
+  // far, to be called again in a later turn; kBusy if none is left towards this address,
+  // kNotPermitted without the right to privileged ones, kNotFound if the source address is not
+  // ours, kNoMemory if all streams or descriptors are in use.
   [[nodiscard]] virtual Result<StreamId> connect(const ConnectRequest& request) = 0;
   // Cold. kBusy if somebody listens there, else as connect().
   [[nodiscard]] virtual Result<void> listen(const SocketAddress& local, unsigned backlog,

@@ -205,17 +205,22 @@ void SockLnd::start_attempt(Peer& peer, ConnectionType type) {
       peer.id.nid, bulk ? config_.tunables.accept_port_bulk : config_.tunables.accept_port);
   request.privileged_port = config_.privileged;
   request.options = stream_options(config_.tunables);
-  counters_.add(Id::kAttempts);
   const auto fail = [&](Errc cause) {
+    counters_.add(Id::kAttempts);
     counters_.add(Id::kAttemptFailed);
     peer.outcome = Outcome::kFailed;
     peer.failure = cause;
   };
   if (connections_.free_count() == 0) return fail(Errc::kNoMemory);
   const auto stream = streams_.driver().connect(request);
-  if (!stream) return fail(stream.error());
+  if (!stream && stream.error() == Errc::kAgain && ++peer.port_searches < Peer::kPortSearchesMax) {
+    return look_at(peer);  // in the next turn
+  }
+  peer.port_searches = 0;
+  if (!stream) return fail(stream.error() == Errc::kAgain ? Errc::kBusy : stream.error());
   Connection* const connection = new_connection(peer, *stream, type);
   if (connection == nullptr) return fail(Errc::kNoMemory);
+  counters_.add(Id::kAttempts);
   connection->by_us = true;
   const bool large = config_.nid.is_large() || peer.id.nid.is_large();
   const Protocol usual = large ? Protocol::kV4 : Protocol::kV3;

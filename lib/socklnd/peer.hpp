@@ -39,6 +39,9 @@ struct Peer : ListNode<> {
   // A peer that refuses this often, for whatever reason, while it has a connection of each type
   // wants no more; else it has failed (ksocknal_connect() of 2.17).
   static constexpr unsigned kRefusalsMax = 3;
+  // A search for a source port may not go on for ever; a driver sees all of them in a quarter of
+  // it.
+  static constexpr unsigned kPortSearchesMax = 64;
 
   SockLnd* lnd = nullptr;
   Peer* next_in_bucket = nullptr;
@@ -72,6 +75,7 @@ struct Peer : ListNode<> {
   Outcome outcome = Outcome::kNone;
   Errc failure = Errc::kClosed;
   unsigned refusals = 0;  // since one was accepted
+  unsigned port_searches = 0;
   Duration interval{};
   Instant retry_at = Instant::min();
 

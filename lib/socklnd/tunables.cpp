@@ -75,6 +75,11 @@ Duration reconnect_after(const Tunables& tunables, Duration previous) {
   return std::clamp(previous * 2, least, most);
 }
 
+unsigned listen_backlog(const Tunables& tunables) {
+  if (tunables.accept_backlog == Tunables{}.accept_backlog) return kStrangersMax;
+  return static_cast<unsigned>(tunables.accept_backlog);
+}
+
 StreamOptions stream_options(const Tunables& tunables) {
   StreamOptions options;
   options.no_delay = tunables.nagle == 0;

@@ -22,7 +22,7 @@ namespace plnet::socklnd {
 #define PLNET_SOCKLND_TUNABLES(X)                                                              \
   X(accept_port, 988, 1, 65535, "port that we listen on and connect to")                       \
   X(accept_port_bulk, 988, 1, 65535, "port for bulk connections")                              \
-  X(accept_backlog, 127, 1, 65535, "connections that may wait to be accepted")                 \
+  X(accept_backlog, 127, 1, 65535, "connections that may wait to be accepted; 127: 1024")      \
   X(accept_timeout, 5, 1, 3600, "seconds for each read and write while a stranger introduces") \
   X(sock_timeout, 50, 0, 2147483, "seconds without progress until we give up; 0: LNet's")      \
   X(credits, 256, 1, 1048576, "concurrent sends of an interface")                              \
@@ -100,6 +100,13 @@ inline constexpr std::uint16_t kReservedPortMax = 1023;
 [[nodiscard]] Duration reconnect_least(const Tunables& tunables);
 // After a failure that followed a wait of `previous`.
 [[nodiscard]] Duration reconnect_after(const Tunables& tunables, Duration previous);
+
+// For listen(), which holds it to net.core.somaxconn (4096, before Linux 5.4 128); the kernel's LND
+// is not held to that. 127, its default, is what fits an acceptor that serves one after the other.
+// Ours lets in kStrangersMax at once, so left alone it is as much: a site's nodes may all come in
+// the same millisecond, and who finds no place asks again after a second, then two, then four.
+inline constexpr unsigned kStrangersMax = 1024;
+[[nodiscard]] unsigned listen_backlog(const Tunables& tunables);
 
 [[nodiscard]] StreamOptions stream_options(const Tunables& tunables);
 

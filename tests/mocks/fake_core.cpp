@@ -159,6 +159,13 @@ RxDecision FakeCore::on_header(const RxOffer& offer) {
   if (offer.link != nullptr && !(offer.link->nid == offer.from)) {
     breach("on_header() names another peer's link");
   }
+  if (!config_.check_bytes && offer.header.type > MessageType::kReply) {
+    return {.verdict = RxVerdict::kReject};
+  }
+  const bool is_get = offer.header.type == MessageType::kGet;
+  const std::uint32_t length =
+      is_get ? offer.header.area<GetArea>().sink_length : offer.header.payload_length;
+  if (length > config_.payload_max) return {.verdict = RxVerdict::kReject};
   auto receive = std::make_unique<Receive>();
   receive->rx = offer.rx;
   receive->header = offer.header;

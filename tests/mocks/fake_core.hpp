@@ -29,6 +29,7 @@ struct FakeCoreConfig {
   unsigned drop_percent = 0;
   unsigned park_turns_max = 3;
   std::size_t burst = 16;
+  std::uint32_t payload_max = 1U << 20U;  // what says it is longer is rejected
   bool check_bytes = true;  // false: the network makes bytes up, or spoils them on purpose
 };
 

@@ -30,7 +30,10 @@ Result<TcpPorts::Started> TcpPorts::connect(const ConnectRequest& request) {
 
 Result<TcpPorts::Started> TcpPorts::connect_privileged(const ConnectRequest& request) {
   Started started;
-  for (unsigned i = 0; i < kCount; ++i) {
+  if (request.addresses.remote != sought_) tried_ = 0;
+  sought_ = request.addresses.remote;
+  for (unsigned i = 0; i < kTriesPerCall && tried_ < kCount; ++i) {
+    ++tried_;
     const std::uint16_t port = next_;
     next_ = port == kLowest ? kHighest : static_cast<std::uint16_t>(port - 1);
     // Two nodes that connect to each other between the same two ports would get one connection for
@@ -39,8 +42,13 @@ Result<TcpPorts::Started> TcpPorts::connect_privileged(const ConnectRequest& req
     stats_.add(Id::kPortTries);
     const auto tried = try_port(request, port, started);
     if (!tried) return std::unexpected(tried.error());
-    if (*tried == Try::kStarted) return started;
+    if (*tried == Try::kStarted) {
+      tried_ = 0;
+      return started;
+    }
   }
+  if (tried_ < kCount) return std::unexpected(Errc::kAgain);
+  tried_ = 0;
   stats_.add(Id::kPortsExhausted);
   return std::unexpected(Errc::kBusy);
 }

@@ -22,6 +22,8 @@ class TcpPorts {
   static constexpr std::uint16_t kHighest = 1023;
   static constexpr std::uint16_t kLowest = 512;
   static constexpr unsigned kCount = kHighest - kLowest + 1;
+  // Looked at in one call: some 100 us when all of them are taken.
+  static constexpr unsigned kTriesPerCall = 32;
 
   // A connect that is under way, or that has failed at once for a reason on the network.
   struct Started {
@@ -32,8 +34,9 @@ class TcpPorts {
   explicit TcpPorts(TcpStats& stats) : stats_(stats) {}
 
   // Cold: two to twelve system calls, and three more for each port that is taken; never more than
-  // kCount ports. kBusy when none is left, kNotPermitted without the right to use them, kNotFound
-  // if the local address is not ours.
+  // kTriesPerCall ports. kAgain when all of these were; kBusy when so many calls in turn for one
+  // address have seen all ports; kNotPermitted without the right to use them, kNotFound if the
+  // local address is not ours.
   [[nodiscard]] Result<Started> connect(const socklnd::ConnectRequest& request);
 
  private:
@@ -46,6 +49,9 @@ class TcpPorts {
   TcpStats& stats_;
   // Goes round, so that a new connection does not meet what is left of the last one to that peer.
   std::uint16_t next_ = kHighest;
+  // What the last calls have looked for in vain, and how often.
+  socklnd::SocketAddress sought_;
+  unsigned tried_ = 0;
 };
 
 // Why a connect() that returned this code did not even start, in words for people.

@@ -22,6 +22,29 @@ TEST(SocklndInterface, AConnectionThatCannotBeAdoptedIsDiscarded) {
   EXPECT_EQ(node.lnd->peer({node.peer}), nullptr);
 }
 
+TEST(SocklndInterface, ASearchForASourcePortGoesOnInTheNextTurnsAndEnds) {
+  ScriptedLnd node({});
+  node.driver.refuse_connect = Errc::kAgain;
+  node.core->put(node.peer, 10, false);
+  node.turn();
+  EXPECT_LE(node.driver.connects, 2U) << "not all of it in one turn";
+  EXPECT_EQ(node.lnd->next_deadline(), Instant::min()) << "but without a pause";
+  node.driver.refuse_connect.reset();
+  node.turn();
+  EXPECT_EQ(node.driver.streams.size(), 1U);
+  EXPECT_EQ(node.lnd->count(Id::kAttempts), 1U);
+  node.driver.refuse_connect = Errc::kAgain;
+  node.driver.end(0, Errc::kRefused);
+  node.pass(seconds(3));
+  node.core->put(node.peer, 10, false);
+  node.driver.connects = 0;
+  for (unsigned i = 0; i < 100; ++i)
+    node.turn();
+  EXPECT_EQ(node.driver.connects, Peer::kPortSearchesMax);
+  ASSERT_EQ(node.core->completions().size(), 2U);
+  EXPECT_EQ(node.core->completions()[1].status.error(), Errc::kBusy);
+}
+
 TEST(SocklndInterface, AnAddressThatGoesAndComesBackIsTold) {
   ScriptedLnd node({});
   const auto stream = node.arrive(ConnectionType::kControl);

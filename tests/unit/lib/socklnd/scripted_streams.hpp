@@ -42,6 +42,7 @@ class ScriptedStreams final : public StreamDriver {
   std::size_t say(std::uint32_t index, std::span<const std::byte> bytes) {
     return events_.on_bytes(id(index), 0, bytes);
   }
+  void connected(std::uint32_t index) { events_.on_connected(id(index), {}); }
   // As the network or the peer ends it.
   void end(std::uint32_t index, Errc cause) {
     if (std::exchange(streams[index].ended, true)) return;
@@ -60,8 +61,10 @@ class ScriptedStreams final : public StreamDriver {
     std::size_t taken = 0;
     for (const auto piece : pieces) {
       const std::size_t count = std::min(piece.size(), to.room);
-      to.written.insert(to.written.end(), piece.begin(),
-                        piece.begin() + static_cast<std::ptrdiff_t>(count));
+      if (!keep_nothing) {
+        to.written.insert(to.written.end(), piece.begin(),
+                          piece.begin() + static_cast<std::ptrdiff_t>(count));
+      }
       if (to.room != SIZE_MAX) to.room -= count;
       taken += count;
       if (count < piece.size()) break;
@@ -72,6 +75,8 @@ class ScriptedStreams final : public StreamDriver {
   void resume_reading(StreamId stream) override { streams[stream.index].paused = false; }
   void acknowledge_now(StreamId stream) override { ++streams[stream.index].acknowledged_now; }
   Result<StreamId> connect(const ConnectRequest& request) override {
+    ++connects;
+    if (refuse_connect) return std::unexpected(*refuse_connect);
     streams.push_back({.request = request, .options = request.options});
     return id(static_cast<std::uint32_t>(streams.size() - 1));
   }
@@ -94,8 +99,11 @@ class ScriptedStreams final : public StreamDriver {
 
   std::vector<Stream> streams;
   std::optional<Errc> refuse_adopt;
+  std::optional<Errc> refuse_connect;
+  unsigned connects = 0;
   unsigned discarded = 0;
   bool local = true;
+  bool keep_nothing = false;
 
  private:
   StreamEvents& events_;
@@ -106,7 +114,8 @@ class ScriptedLnd {
  public:
   static constexpr std::uint64_t kCoreBytes = 1U << 20U;
 
-  explicit ScriptedLnd(const Tunables& tunables, Protocol the_protocol = Protocol::kV3)
+  explicit ScriptedLnd(const Tunables& tunables, Protocol the_protocol = Protocol::kV3,
+                       unsigned drop_percent = 100)
       : protocol(the_protocol), bytes_(kCoreBytes), switch_(64), driver(switch_) {
     PLNET_CHECK(arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).has_value(), "room");
     switch_.set_driver(driver);
@@ -114,7 +123,8 @@ class ScriptedLnd {
                                                                    .arenas = &arenas_,
                                                                    .memory = {0, 0},
                                                                    .memory_bytes = kCoreBytes,
-                                                                   .drop_percent = 100,
+                                                                   .drop_percent = drop_percent,
+                                                                   .payload_max = 10'000,
                                                                    .check_bytes = false});
     SockLndConfig config{.nid = ours, .arenas = &arenas_, .tunables = tunables};
     config.start = now;
@@ -156,6 +166,14 @@ class ScriptedLnd {
     EXPECT_EQ(driver.at(index).written.size(), hello_bytes(protocol));
     driver.at(index).written.clear();
     return index;
+  }
+  // What the peer says to our HELLO when it accepts.
+  [[nodiscard]] Bytes reply(ConnectionType as_we_see_it) const {
+    Hello hello{.protocol = protocol, .source = peer, .destination = ours, .source_incarnation = 7};
+    hello.type = static_cast<std::int32_t>(*inverted(static_cast<std::int32_t>(as_we_see_it)));
+    std::array<std::byte, kHelloV4Bytes> out{};
+    const std::size_t length = encode_hello(hello, out).value();
+    return {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(length)};
   }
   // A frame and the header of a PUT of `length` bytes.
   [[nodiscard]] Bytes message(std::uint64_t cookie, std::uint32_t length) const {

@@ -151,6 +151,12 @@ TEST(SocklndTunables, TheWaitBetweenAttemptsDoublesWithinItsBounds) {
   EXPECT_EQ(reconnect_least(odd), seconds(1));
 }
 
+TEST(SocklndTunables, TheBacklogLeftAloneHoldsAllWhoMayIntroduceThemselves) {
+  EXPECT_EQ(listen_backlog({}), kStrangersMax);
+  EXPECT_EQ(listen_backlog({.accept_backlog = 126}), 126U);
+  EXPECT_EQ(listen_backlog({.accept_backlog = 4096}), 4096U);
+}
+
 TEST(SocklndTunables, SocketOptionsFollow) {
   Tunables tunables;
   StreamOptions options = stream_options(tunables);
