@@ -90,6 +90,8 @@ class FakeCore final : public lnet::LndUpcalls {
 
   Operation& begin(const lnet::Nid& to, lnet::MessageType type);
   void answer(const Receive& receive);
+  // The message of ours that this answers; nullptr: none.
+  [[nodiscard]] Operation* asked(const lnet::MessageHeader& answer) const;
   lnet::RxDecision decide(Receive& receive);
   lnet::Payload place(std::uint32_t length);
   void fill(const lnet::Payload& payload, std::uint64_t bits);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/socklnd/scripted_streams.hpp"
-#include "tests/unit/lib/socklnd/tcp_site.hpp"
 
 namespace plnet::socklnd {
 namespace {
@@ -107,21 +106,6 @@ TEST(SocklndInterface, ALinkThatIsBackHasTheAddressLookedForAtOnce) {
   node.turn();
   EXPECT_EQ(node.core->interface_states(),
             (std::vector{InterfaceState::kFatal, InterfaceState::kUp}));
-}
-
-TEST(SocklndInterface, ANodeWithoutItsAddressFindsOutWhenItConnects) {
-  TcpSite site(1, SimShape::calm(), 2);
-  site.cluster.network.remove_address(address_of(0).ip);
-  site[0].core().put(nid_of(1), 10, false);
-  ASSERT_TRUE(site.settle());
-  site.run_for(seconds(2));
-  EXPECT_EQ(site[0].core().interface_states(), std::vector{InterfaceState::kFatal});
-  ASSERT_TRUE(site.cluster.network.add_address(site.cluster.shards[0]->host(), address_of(0).ip));
-  site.run_for(seconds(2));
-  EXPECT_EQ(site[0].core().interface_states().size(), 2U);
-  site[0].core().put(nid_of(1), 10, false);
-  ASSERT_TRUE(site.settle());
-  EXPECT_EQ(site[1].core().tally().puts, 1U);
 }
 
 }  // namespace

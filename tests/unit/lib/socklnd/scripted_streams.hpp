@@ -112,7 +112,7 @@ class ScriptedStreams final : public StreamDriver {
 // One LND. `peer` has connected to it on a stream for each type that was asked for.
 class ScriptedLnd {
  public:
-  static constexpr std::uint64_t kCoreBytes = 1U << 20U;
+  static constexpr std::uint64_t kCoreBytes = 1U << 16U;
 
   explicit ScriptedLnd(const Tunables& tunables, Protocol the_protocol = Protocol::kV3,
                        unsigned drop_percent = 100)
@@ -126,7 +126,11 @@ class ScriptedLnd {
                                                                    .drop_percent = drop_percent,
                                                                    .payload_max = 10'000,
                                                                    .check_bytes = false});
-    SockLndConfig config{.nid = ours, .arenas = &arenas_, .tunables = tunables};
+    SockLndConfig config{.nid = ours,
+                         .arenas = &arenas_,
+                         .tunables = tunables,
+                         .peers_max = 4,
+                         .connections_max = 16};
     config.start = now;
     lnd = std::make_unique<SockLnd>(config, *core, switch_);
     core->attach(*lnd);

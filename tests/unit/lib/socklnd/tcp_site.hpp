@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "drivers/net/fault/stream.hpp"
 #include "drivers/net/sim/stream_driver.hpp"
 #include "lib/socklnd/acceptor.hpp"
 #include "lib/socklnd/lnd.hpp"
@@ -50,9 +51,10 @@ inline lnet::Nid large_nid_of(unsigned node) {
 struct NodeOptions {
   SockLndConfig lnd;  // NID, arenas and memory are filled in
   AcceptorConfig acceptor;
-  bool ipv6 = false;        // large NIDs, hence V4
+  bool ipv6 = false;                           // large NIDs, hence V4
+  const drivers::FaultPlan* faults = nullptr;  // between the LND and its streams
   bool two_shards = false;  // the acceptor on one, the peers at home on the other
-  unsigned backlog = 127;
+  unsigned backlog = listen_backlog({});
   unsigned park_percent = 0;
   unsigned drop_percent = 0;
   bool check_bytes = true;
@@ -74,8 +76,10 @@ class TcpNode final : public PeerHomes {
                                            1000 + index);
     }
     SimShard& home = options.two_shards ? *second_ : first;
-    door_ = std::make_unique<Side>(*this, fabric, first);
-    if (options.two_shards) home_side_ = std::make_unique<Side>(*this, fabric, home);
+    const Random random(seed * 100 + index);
+    door_ = std::make_unique<Side>(*this, fabric, first, options.faults, random);
+    if (options.two_shards)
+      home_side_ = std::make_unique<Side>(*this, fabric, home, options.faults, random);
     Side& home_side = options.two_shards ? *home_side_ : *door_;
     acceptor_ = std::make_unique<Acceptor>(options.acceptor, door_->streams, *this);
     core_ = std::make_unique<mocks::FakeCore>(
@@ -108,6 +112,21 @@ class TcpNode final : public PeerHomes {
   [[nodiscard]] std::uint64_t count(LndId id) const { return lnd_->count(id); }
   [[nodiscard]] std::uint64_t count(AcceptorId id) const { return acceptor_->count(id); }
   [[nodiscard]] drivers::SimStreamDriver& driver() { return *door_->driver; }
+  // Of all faults that were asked for.
+  [[nodiscard]] std::uint64_t faults_applied() const {
+    const auto of = [](const auto& side) {
+      return side && side->faults ? side->faults->judge().applied() : 0;
+    };
+    return of(door_) + of(home_side_);
+  }
+  // Nothing goes wrong from now on.
+  void heal() {
+    for (Side* const side : {door_.get(), home_side_.get()}) {
+      if (side != nullptr && side->faults) {
+        EXPECT_TRUE(side->faults->set_plan({}).has_value());
+      }
+    }
+  }
   void ring() {
     door_->shard.ring();
     if (home_side_) home_side_->shard.ring();
@@ -125,13 +144,21 @@ class TcpNode final : public PeerHomes {
 
  private:
   struct Side final : Pollable {
-    Side(TcpNode& the_node, drivers::SimStreamFabric& fabric, SimShard& the_shard)
-        : node(the_node),
-          shard(the_shard),
-          streams(4096),
-          driver(std::make_unique<drivers::SimStreamDriver>(fabric, the_shard.host(), streams,
-                                                            the_shard)) {
+    Side(TcpNode& the_node, drivers::SimStreamFabric& fabric, SimShard& the_shard,
+         const drivers::FaultPlan* plan, const Random& random)
+        : node(the_node), shard(the_shard), streams(4096) {
+      if (plan != nullptr) {
+        faults = std::make_unique<drivers::FaultStreamDriver>(streams, random);
+        EXPECT_TRUE(faults->set_plan(*plan).has_value());
+      }
+      StreamEvents& events = faults ? static_cast<StreamEvents&>(*faults) : streams;
+      driver = std::make_unique<drivers::SimStreamDriver>(fabric, the_shard.host(), events, shard);
       streams.set_driver(*driver);
+      if (faults) {
+        faults->attach(*driver);
+        streams.set_driver(*faults);
+        shard.add(*faults);
+      }
       shard.add(*driver);
       shard.add(*this);
     }
@@ -156,6 +183,7 @@ class TcpNode final : public PeerHomes {
     TcpNode& node;
     SimShard& shard;
     StreamSwitch streams;
+    std::unique_ptr<drivers::FaultStreamDriver> faults;
     std::unique_ptr<drivers::SimStreamDriver> driver;
     Acceptor* acceptor = nullptr;
     mocks::FakeCore* core = nullptr;
@@ -256,5 +284,14 @@ class TcpSite {
 
   unsigned restarts_ = 0;
 };
+
+// So many of both kinds, of sizes on both sides of min_bulk.
+inline void exchange(TcpSite& site, unsigned from, unsigned to, unsigned count) {
+  mocks::FakeCore& core = site[from].core();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    core.put(nid_of(to), i * 97 % 5000, i % 2 == 0);
+    if (i % 3 == 0) core.get(nid_of(to), i * 131 % 6000);
+  }
+}
 
 }  // namespace plnet::socklnd
