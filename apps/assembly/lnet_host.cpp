@@ -82,8 +82,11 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
   }
   const auto options = tcp_options_of(parts.configured);
   if (!options) return std::unexpected(options.error());
-  auto tcp = TcpHost::create(
-      {.shards = host->shards(), .options = *options, .first = host->places_[0].get()});
+  auto tcp =
+      TcpHost::create({.shards = host->shards(),
+                       .options = *options,
+                       .busy_poll = {parts.sockets.busy_poll_usec, parts.sockets.busy_poll_budget},
+                       .first = host->places_[0].get()});
   if (!tcp) return std::unexpected(tcp.error());
   host->tcp_ = std::move(*tcp);
   host->setup_.control_memory = {.at = {.arena = 0, .offset = 0},

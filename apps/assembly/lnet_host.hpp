@@ -29,6 +29,7 @@ class LnetHost {
     const Clock& clock;                  // the pollers'
     const runtime::WallClock& wall_clock;
     runtime::Metrics& metrics;
+    const runtime::TcpSocketSettings sockets{};
   };
 
   // kTooBig: more shards than LNet can have; kNoMemory: the arenas are too small.

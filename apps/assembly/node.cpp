@@ -35,6 +35,7 @@ constexpr LogSite kLnetStuck{LogLevel::kError, "lnet_not_down", {"why"}};
 constexpr LogSite kBadInput{LogLevel::kWarning, "bad_input", {"from", "cause"}};
 constexpr LogSite kBadInputGoesOn{
     LogLevel::kWarning, "bad_input_goes_on", {"from", "cause", "repeated"}};
+constexpr LogSite kBusyPollRefused{LogLevel::kWarning, "busy_poll_refused", {"why", "needs"}};
 constexpr LogSite kStopped{LogLevel::kInfo, "stopped", {"turns"}};
 
 // DPDK opens some 20, each poller 3, the rest are clients and devices.
@@ -185,9 +186,12 @@ Outcome<void> Node::build_pollers() {
                                 .configured = settings_.lnet,
                                 .clock = clock_,
                                 .wall_clock = wall_clock_,
-                                .metrics = metrics_});
+                                .metrics = metrics_,
+                                .sockets = settings_.tcp});
   if (!host) return std::unexpected(host.error());
   lnet_host_ = std::move(*host);
+  if (const auto why = lnet_host_->tcp().busy_poll_refusal(); !why.empty())
+    log_->write(kBusyPollRefused, {why, "CAP_NET_ADMIN, and a kernel of 5.11 or later"});
   std::vector<runtime::ExchangePlace> places;
   for (std::size_t cpt = 0; cpt < machine_->cpts().cpts.size(); ++cpt) {
     for (const auto& shard : machine_->cpts().cpts[cpt].shards) {

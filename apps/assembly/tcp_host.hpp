@@ -25,6 +25,7 @@ class TcpHost final : private socklnd::PeerHomes {
     TcpOptions options;
     // Of each shard; the memory of those that are never used is never touched.
     std::size_t streams_max = 4096;
+    drivers::BusyPoll busy_poll{};
     // Shard 0's, where the node is while there is one.
     const LnetShard* first = nullptr;
   };
@@ -42,6 +43,10 @@ class TcpHost final : private socklnd::PeerHomes {
   [[nodiscard]] std::size_t streams_max() const { return parts_.streams_max; }
   // May we use ports below 1024?
   [[nodiscard]] bool privileged() const { return privileged_; }
+  // What the system says to the busy polling that is wanted; "": nothing. Nothing fails for it.
+  [[nodiscard]] std::string busy_poll_refusal() const {
+    return drivers::busy_poll_refusal(parts_.busy_poll);
+  }
   [[nodiscard]] CounterView acceptor_counters() const { return acceptor_.counters(); }
 
   // The admin thread: what all shards complain of.

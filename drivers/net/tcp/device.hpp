@@ -13,6 +13,7 @@
 
 #include <sys/epoll.h>
 
+#include "drivers/net/tcp/busy_poll.hpp"
 #include "drivers/net/tcp/connection.hpp"
 #include "drivers/net/tcp/listener.hpp"
 #include "drivers/net/tcp/memory.hpp"
@@ -38,9 +39,8 @@ struct TcpConfig {
   // set before, until so many reads in turn have found nothing: some 20 us. A conversation of small
   // messages is then as quick as on a bare socket. 0: always look first.
   unsigned hot_reads = 64;
-  // On NICs whose interrupts are deferred: how long the system may poll the device's queue on
-  // behalf of a socket, and not be interrupted meanwhile. 0: leave it alone.
-  unsigned busy_poll_usec = 0;
+  // On every stream, until the system refuses it once.
+  BusyPoll busy_poll;
 };
 
 class TcpDevice final : public socklnd::StreamDriver, public Pollable {
@@ -111,6 +111,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   void set_busy_poll(int descriptor);
 
   const TcpConfig config_;
+  bool busy_poll_ = false;  // wanted, and not refused
   socklnd::StreamEvents& events_;
   TcpStats stats_;
   TcpSocket epoll_;

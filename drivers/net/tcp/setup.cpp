@@ -37,6 +37,7 @@ Outcome<std::unique_ptr<TcpDevice>> TcpDevice::open(const TcpConfig& config,
 
 TcpDevice::TcpDevice(const TcpConfig& config, socklnd::StreamEvents& events, TcpSocket epoll)
     : config_(config),
+      busy_poll_(config.busy_poll.wanted()),
       events_(events),
       epoll_(std::move(epoll)),
       connections_(config.connections_max),
@@ -151,7 +152,7 @@ Result<TcpConnection*> TcpDevice::add(int descriptor) {
   }
   connection.socket = TcpSocket(descriptor);
   stats_.add(Id::kOpen);
-  if (config_.busy_poll_usec > 0) set_busy_poll(descriptor);
+  if (busy_poll_) set_busy_poll(descriptor);
   return &connection;
 }
 
@@ -162,11 +163,10 @@ bool TcpDevice::watch(int descriptor, std::uint64_t token, std::uint32_t events)
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
+// Who may not have it on one stream has it on none: it is not worth a call for each.
 void TcpDevice::set_busy_poll(int descriptor) {
-  const int usec = static_cast<int>(config_.busy_poll_usec);
-  for (const auto& [name, value] : {std::pair{SO_BUSY_POLL, usec}, {SO_PREFER_BUSY_POLL, 1}}) {
-    if (!set_option(descriptor, SOL_SOCKET, name, value)) stats_.add(Id::kOptionFailures);
-  }
+  busy_poll_ = ask_for_busy_poll(descriptor, config_.busy_poll);
+  if (!busy_poll_) stats_.add(Id::kOptionFailures);
 }
 
 }  // namespace plnet::drivers

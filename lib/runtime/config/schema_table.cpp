@@ -223,6 +223,24 @@ constexpr std::array kLnetLimitKeys{
         .binding = PLNET_FIELD(Document, settings.lnet_limits.descriptors)},
 };
 
+constexpr std::array kTcpKeys{
+    Key{.name = "busy_poll_usec",
+        .kind = KeyKind::kInteger,
+        .help = "How long the system may poll a NIC's queue when a socket is read (SO_BUSY_POLL, "
+                "SO_PREFER_BUSY_POLL), for NICs whose interrupts are deferred; 0 = not at all.",
+        .low = 0,
+        .high = 10'000,  // a poller that stays in there serves nobody else
+        .unit = "microseconds",
+        .binding = PLNET_FIELD(Document, settings.tcp.busy_poll_usec)},
+    Key{.name = "busy_poll_budget",
+        .kind = KeyKind::kInteger,
+        .help = "Packets taken in one go then (SO_BUSY_POLL_BUDGET); 0 = the system's number.",
+        .low = 0,
+        .high = 65535,  // what the system's 16 bits hold
+        .unit = "packets",
+        .binding = PLNET_FIELD(Document, settings.tcp.busy_poll_budget)},
+};
+
 constexpr std::array kLogKeys{
     Key{.name = "level",
         .kind = KeyKind::kWord,
@@ -258,6 +276,7 @@ constexpr std::array kPlnetKeys{
         .help = "Shards pass tokens to one another: shows what a hop between cores costs.",
         .children = kExchangeKeys},
     Key{.name = "lnet", .help = "Sizes of what LNet takes at start.", .children = kLnetLimitKeys},
+    Key{.name = "tcp", .help = "Sockets of TCP networks.", .children = kTcpKeys},
     Key{.name = "log", .help = "The log.", .children = kLogKeys},
     Key{.name = "metrics", .help = "Counters for Prometheus over HTTP.", .children = kMetricsKeys},
     Key{.name = "module_options",

@@ -44,6 +44,14 @@ struct LnetLimits {
   bool operator==(const LnetLimits&) const = default;
 };
 
+// On NICs whose interrupts are deferred: how the system polls their queues for our sockets.
+struct TcpSocketSettings {
+  std::uint32_t busy_poll_usec = 0;    // 0: not at all
+  std::uint32_t busy_poll_budget = 0;  // 0: the system's
+
+  bool operator==(const TcpSocketSettings&) const = default;
+};
+
 struct LogSettings {
   LogLevel level = LogLevel::kInfo;
 
@@ -63,6 +71,7 @@ struct Settings {
   MemorySettings memory{};
   ExchangeSettings exchange{};
   LnetLimits lnet_limits{};
+  TcpSocketSettings tcp{};
   LogSettings log{};
   MetricsSettings metrics{};
   lnet::NodeConfig lnet{};

@@ -310,7 +310,8 @@ TEST_F(TcpDevicePlain, TheReadinessSetWakesASleeper) {
 TEST(TcpDevice, BusyPollingIsAskedForOnEveryStream) {
   StreamCounter events;
   TcpBench bench;
-  bench.devices.push_back(open_device({.connections_max = 8, .busy_poll_usec = 50}, events));
+  bench.devices.push_back(
+      open_device({.connections_max = 8, .busy_poll = {.usec = 50, .budget = 16}}, events));
   TcpDevice& device = *bench.devices.back();
   ASSERT_TRUE(device.listen(bench.address(1), 8, {}).has_value());
   ConnectRequest request;
@@ -324,6 +325,36 @@ TEST(TcpDevice, BusyPollingIsAskedForOnEveryStream) {
   const TcpSocket socket(static_cast<int>(detached->descriptor));
   EXPECT_EQ(value_of(socket.get(), SOL_SOCKET, SO_BUSY_POLL), 50);
   EXPECT_EQ(value_of(socket.get(), SOL_SOCKET, SO_PREFER_BUSY_POLL), 1);
+  // The system takes a budget, as it did here, and tells nobody which it has.
+  EXPECT_EQ(busy_poll_refusal({.usec = 50, .budget = 16}), "");
+}
+
+// No system lets a socket have so many, whoever asks: it is a number of 16 bits.
+TEST(TcpDevice, BusyPollingThatIsRefusedIsNotedOnceAndForNoStreamAskedForAgain) {
+  constexpr BusyPoll kTooMuch{.usec = 50, .budget = 1U << 20U};
+  StreamCounter events;
+  TcpBench bench;
+  bench.devices.push_back(open_device({.connections_max = 8, .busy_poll = kTooMuch}, events));
+  TcpDevice& device = *bench.devices.back();
+  ASSERT_TRUE(device.listen(bench.address(1), 8, {}).has_value());
+  ConnectRequest request;
+  request.addresses.remote = bench.address(1);
+  request.privileged_port = false;
+  for (unsigned i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(device.connect(request).has_value());
+    ASSERT_TRUE(bench.run([&] { return events.connected == i && events.accepted == i; }));
+  }
+  EXPECT_EQ(count_of(device, Id::kOptionFailures), 1U);
+  EXPECT_NE(busy_poll_refusal(kTooMuch), "");
+  EXPECT_EQ(busy_poll_refusal({}), "") << "nothing was asked for";
+}
+
+TEST_F(TcpDevicePlain, LoopbackHasNoNapi) {
+  establish();
+  EXPECT_EQ(write_some(*near, stream, 10), 10U);
+  settle();
+  EXPECT_EQ(near->details(stream).napi_id, 0U);
+  EXPECT_EQ(near->facts(stream).napi_id, 0U);
 }
 
 TEST(TcpDevice, ATurnEndsAfterAMegabyteWhoeverElseHasSent) {

@@ -244,6 +244,26 @@ TEST_P(TcpNodes, NameThePortThatSomebodyElseHas) {
   EXPECT_NE(taken.error().what.find("ksocklnd"), std::string::npos) << taken.error().what;
 }
 
+// Refused by every system, since the budget is a number of 16 bits: so it shows who asked.
+TEST(TcpHostSockets, AreAskedToBePolledAsTheNodeIsTold) {
+  const LnetShard first(0);
+  const auto tcp = std::move(TcpHost::create({.shards = 1,
+                                              .options = options_of_test(),
+                                              .streams_max = 8,
+                                              .busy_poll = {.usec = 50, .budget = 1U << 20U},
+                                              .first = &first}))
+                       .value();
+  EXPECT_NE(tcp->busy_poll_refusal(), "");
+  drivers::TcpDevice& device = tcp->place(0).device();
+  socklnd::ConnectRequest request;
+  request.addresses.remote = socket_address(nid_of(1));
+  request.addresses.remote.port = 21'988;
+  request.privileged_port = false;
+  EXPECT_TRUE(device.connect(request).has_value());
+  const auto row = static_cast<std::size_t>(drivers::TcpTable::Id::kOptionFailures);
+  EXPECT_EQ(device.counters().value(row), 1U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Shards, TcpNodes, ::testing::Values(1U, 2U));
 
 }  // namespace

@@ -73,6 +73,7 @@ Settings some_settings(Dice& dice) {
   settings.memory = {.arena_mib = 1 + dice.below(1U << 20U)};
   settings.exchange = {
       .enable = dice.coin(), .in_flight = 1 + dice.below(4096), .work_nsec = dice.below(1'000'001)};
+  settings.tcp = {.busy_poll_usec = dice.below(10'001), .busy_poll_budget = dice.below(65'536)};
   settings.log = {.level = static_cast<LogLevel>(dice.below(4))};
   settings.metrics = {.listen = kListen[dice.below(kListen.size())]};
   return settings;
@@ -110,15 +111,15 @@ TEST(SettingsExport, LooksLikeTheFile) {
   settings.cpts.list = {{.shards = {{.cpu = 2}, {.core = 3, .smt = 1}},
                          .memory_node = 1,
                          .nic_queues = {{"eth0", {0, 1, 2, 3}}}}};
-  EXPECT_EQ(
-      export_settings(settings, ExportForm::kBackup).dump(),
-      R"({"plnet":{"cpts":{"by":"list","partitions":0,"pattern":"","shards_per_cpt":0,)"
-      R"("reserved_cpus":"","list":[{"shards":[{"cpu":2},{"core":3,"smt":1}],)"
-      R"("memory node":1,"nic queues":{"eth0":"0-3"}}]},)"
-      R"("pollers":{"idle":"auto","turn_limit_usec":1000},"memory":{"arena_mib":64},)"
-      R"("exchange":{"enable":0,"in_flight":32,"work_nsec":0},)"
-      R"("lnet":{"peers":4096,"messages":0,"receives":0,"descriptors":0},"log":{"level":"info"},)"
-      R"("metrics":{"listen":""}}})");
+  EXPECT_EQ(export_settings(settings, ExportForm::kBackup).dump(),
+            R"({"plnet":{"cpts":{"by":"list","partitions":0,"pattern":"","shards_per_cpt":0,)"
+            R"("reserved_cpus":"","list":[{"shards":[{"cpu":2},{"core":3,"smt":1}],)"
+            R"("memory node":1,"nic queues":{"eth0":"0-3"}}]},)"
+            R"("pollers":{"idle":"auto","turn_limit_usec":1000},"memory":{"arena_mib":64},)"
+            R"("exchange":{"enable":0,"in_flight":32,"work_nsec":0},)"
+            R"("lnet":{"peers":4096,"messages":0,"receives":0,"descriptors":0},)"
+            R"("tcp":{"busy_poll_usec":0,"busy_poll_budget":0},"log":{"level":"info"},)"
+            R"("metrics":{"listen":""}}})");
   const Value full = export_settings(settings, ExportForm::kFull);
   EXPECT_EQ(full["plnet"]["cpts"]["list"][0]["shards"][0].dump(),
             R"({"cpu":2,"core":-1,"smt":-1})");
