@@ -86,7 +86,7 @@ Instant NullLnd::next_deadline() const {
 }
 
 // The record behind a link, made on first use. Null: none is left until a peer is released.
-NullPeer* NullLnd::peer_of(PeerLink& link) {
+inline NullPeer* NullLnd::peer_of(PeerLink& link) {
   if (link.lnd_peer != nullptr) return static_cast<NullPeer*>(link.lnd_peer);
   NullPeer* const peer = peers_.take();
   if (peer == nullptr) {
@@ -99,7 +99,7 @@ NullPeer* NullLnd::peer_of(PeerLink& link) {
   return peer;
 }
 
-bool NullLnd::wants_answer(const Transmit& transmit) const {
+inline bool NullLnd::wants_answer(const Transmit& transmit) const {
   if (config_.mode != NullMode::kEcho) return false;
   if (transmit.header.type == MessageType::kPut) {
     return !transmit.header.area<lnet::PutArea>().ack_handle.is_none();
@@ -117,7 +117,7 @@ unsigned NullLnd::transmit_burst(Instant now) {
   return count;
 }
 
-void NullLnd::transmit_one(Transmit& transmit, Instant now) {
+inline void NullLnd::transmit_one(Transmit& transmit, Instant now) {
   NullPeer& peer = *static_cast<NullPeer*>(transmit.next_hop->lnd_peer);
   if (transmit.lnd_state != static_cast<std::uintptr_t>(NullTxState::kQueued)) {
     return fail(transmit, Errc::kCancelled);
@@ -129,30 +129,29 @@ void NullLnd::transmit_one(Transmit& transmit, Instant now) {
     waiting_deadline_ = std::min(waiting_deadline_, transmit.deadline);
     return peer.waiting.push(transmit);
   }
-  const Completion completion = complete(transmit);
-  if (completion.reply_placed) return end(transmit, completion);
+  if (places_reply(transmit)) return end(transmit, place_reply(transmit));
   // The Transmit is the core's again once it has ended, and the answer is made from it; an answer
   // that is seen before the end of its request is nothing special on a network.
   answer(peer, transmit);
-  end(transmit, completion);
+  end(transmit, {.transmit = &transmit});
 }
 
-Completion NullLnd::complete(Transmit& transmit) {
-  Completion completion{.transmit = &transmit};
-  const bool direct = !transmit.routed && !transmit.next_hop_is_router && !transmit.sink.empty();
-  if (transmit.header.type == MessageType::kGet && config_.places_replies && direct) {
-    completion.reply_placed = true;
-    completion.reply_length =
-        std::min(transmit.header.area<lnet::GetArea>().sink_length, transmit.sink.length);
-    memory_.fill(transmit.sink, completion.reply_length);
-    stats_.add(Id::kRepliesPlaced);
-  }
-  return completion;
+inline bool NullLnd::places_reply(const Transmit& transmit) const {
+  return config_.places_replies && transmit.header.type == MessageType::kGet && !transmit.routed &&
+         !transmit.next_hop_is_router && !transmit.sink.empty();
+}
+
+Completion NullLnd::place_reply(Transmit& transmit) {
+  const std::uint32_t length =
+      std::min(transmit.header.area<lnet::GetArea>().sink_length, transmit.sink.length);
+  memory_.fill(transmit.sink, length);
+  stats_.add(Id::kRepliesPlaced);
+  return {.transmit = &transmit, .reply_placed = true, .reply_length = length};
 }
 
 // What the target would answer (lustre-release lnet/lnet/lib-msg.c: lnet_complete_msg_locked(),
 // lib-move.c: lnet_create_reply_msg()): back to where the header says it came from.
-void NullLnd::answer(NullPeer& peer, const Transmit& transmit) {
+inline void NullLnd::answer(NullPeer& peer, const Transmit& transmit) {
   const MessageHeader& request = transmit.header;
   MessageHeader header{.destination = request.source,
                        .source = request.destination,
@@ -188,7 +187,7 @@ std::uint32_t NullLnd::answer_ping(NullPeer& peer, const lnet::Nid& asked) {
   return static_cast<std::uint32_t>(*length);
 }
 
-void NullLnd::end(Transmit& transmit, const Completion& completion) {
+inline void NullLnd::end(Transmit& transmit, const Completion& completion) {
   NullPeer& peer = *static_cast<NullPeer*>(transmit.next_hop->lnd_peer);
   PLNET_CHECK(peer.in_flight > 0, "a message ended twice");
   if (--peer.in_flight == 0 && peer.closing) raise_event(peer);

@@ -64,7 +64,8 @@ class NullLnd final : public lnet::Lnd {
   void transmit_one(lnet::Transmit& transmit, Instant now);
   void answer(NullPeer& peer, const lnet::Transmit& transmit);
   [[nodiscard]] static std::uint32_t answer_ping(NullPeer& peer, const lnet::Nid& asked);
-  lnet::Completion complete(lnet::Transmit& transmit);
+  [[nodiscard]] bool places_reply(const lnet::Transmit& transmit) const;
+  lnet::Completion place_reply(lnet::Transmit& transmit);
   void end(lnet::Transmit& transmit, const lnet::Completion& completion);
   void fail(lnet::Transmit& transmit, Errc code);
   unsigned expire_waiting(Instant now);

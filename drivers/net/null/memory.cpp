@@ -5,9 +5,7 @@
 
 namespace plnet::drivers {
 
-void NullMemory::fill(const lnet::Payload& target, std::uint32_t length) const {
-  PLNET_CHECK(length <= target.length, "more bytes wanted than the target holds");
-  if (arenas_ == nullptr || length == 0) return;
+void NullMemory::fill_pieces(const lnet::Payload& target, std::uint32_t length) const {
   std::uint32_t position = 0;
   lnet::for_each_piece(lnet::Payload{target.fragments, target.offset, length},
                        [&](const Fragment& piece) {

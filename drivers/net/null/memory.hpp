@@ -8,6 +8,7 @@
 #include <span>
 
 #include "lib/base/arena.hpp"
+#include "lib/base/check.hpp"
 #include "lib/lnet/payload.hpp"
 
 namespace plnet::drivers {
@@ -23,11 +24,16 @@ class NullMemory {
   }
 
   // Puts the first `length` bytes of the pattern into `target`.
-  void fill(const lnet::Payload& target, std::uint32_t length) const;
+  void fill(const lnet::Payload& target, std::uint32_t length) const {
+    PLNET_CHECK(length <= target.length, "more bytes wanted than the target holds");
+    if (arenas_ != nullptr && length != 0) fill_pieces(target, length);
+  }
   // Puts these bytes there.
   void write(const lnet::Payload& target, std::span<const std::byte> bytes) const;
 
  private:
+  void fill_pieces(const lnet::Payload& target, std::uint32_t length) const;
+
   const ArenaTable* arenas_;
 };
 

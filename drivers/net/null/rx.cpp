@@ -62,7 +62,7 @@ void NullRx::abandon(NullPeer& peer, Errc cause) {
   }
 }
 
-void NullRx::carry_out(NullPeer& peer, lnet::RxHandle rx, const lnet::RxDecision& decision) {
+inline void NullRx::carry_out(NullPeer& peer, lnet::RxHandle rx, const lnet::RxDecision& decision) {
   switch (decision.verdict) {
     case RxVerdict::kReceive:
       PLNET_CHECK(decision.length <= peer.payload_length, "more wanted than the message has");

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "lib/base/check.hpp"
@@ -48,13 +49,15 @@ class TxQueue {
 // Completions on their way up, a burst at a time.
 class CompletionBurst {
  public:
-  static constexpr std::size_t kCapacity = 64;  // about what one turn of a busy shard brings
+  // What the core looks at when these end it has looked at when their ACKs came: for no more than
+  // this it is still in the first-level cache.
+  static constexpr std::size_t kCapacity = 16;
 
   [[nodiscard]] bool full() const { return count_ == kCapacity; }
   [[nodiscard]] bool empty() const { return count_ == 0; }
   void add(const lnet::Completion& completion) {
     PLNET_CHECK(!full(), "deliver a full burst first");
-    completions_[count_++] = completion;
+    std::construct_at(&completions_[count_++], completion);  // to assign would compare first
   }
   void deliver(lnet::LndUpcalls& core) {
     if (count_ == 0) return;
