@@ -14,6 +14,7 @@
 #include "lib/base/cache_line.hpp"
 #include "lib/base/check.hpp"
 #include "lib/base/hash.hpp"
+#include "lib/base/prefetch.hpp"
 #include "lib/base/qsbr.hpp"
 #include "lib/base/result.hpp"
 
@@ -62,13 +63,13 @@ class QsbrTable {
   // all, then lookup() with what prepare() returned.
   [[nodiscard]] std::uint64_t prepare(const Key& key) const {
     const std::uint64_t hash = hash_(key);
-    __builtin_prefetch(&active_.load(std::memory_order_acquire)[hash & mask_]);
+    prefetch(&active_.load(std::memory_order_acquire)[hash & mask_]);
     return hash;
   }
   void approach(std::uint64_t hash) const {
     const std::uint64_t word =
         active_.load(std::memory_order_acquire)[hash & mask_].load(std::memory_order_acquire);
-    if (word > kTombstone) __builtin_prefetch(&entries_[entry_of(word)]);
+    if (word > kTombstone) prefetch(&entries_[entry_of(word)]);
   }
   [[nodiscard]] std::optional<Value> lookup(const Key& key, std::uint64_t hash) const {
     const std::atomic<std::uint64_t>* words = active_.load(std::memory_order_acquire);

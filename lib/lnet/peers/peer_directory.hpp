@@ -16,6 +16,7 @@
 #include "lib/base/counters.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
+#include "lib/base/prefetch.hpp"
 #include "lib/base/qsbr.hpp"
 #include "lib/base/qsbr_table.hpp"
 #include "lib/lnet/peers/peer.hpp"
@@ -101,7 +102,7 @@ class PeerDirectory {
   // leaving.
   [[nodiscard]] PeerNi* reach(const Nid& nid, std::uint64_t hash) const {
     PeerNi* const ni = table_.lookup(nid, hash).value_or(nullptr);
-    if (ni != nullptr) __builtin_prefetch(ni);
+    if (ni != nullptr) prefetch(ni);
     return ni;
   }
   [[nodiscard]] static PeerNi* unless_leaving(PeerNi* reached) {
