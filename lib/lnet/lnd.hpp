@@ -23,13 +23,12 @@
 namespace plnet::lnet {
 
 // What core and LND know of one remote interface on one shard. The core owns it and keeps it at its
-// address until on_peer_released(); each side keeps its own half behind it, so that neither looks
-// the other's up by NID for every message.
+// address until on_peer_released(); each side keeps its own half behind it or beside it, so that
+// neither looks the other's up by NID for every message.
 struct PeerLink {
   Nid nid;
   std::uint32_t pid = kLustrePid;
-  std::uint32_t core_index = 0;  // the core's; opaque to the LND
-  void* lnd_peer = nullptr;      // the LND's; opaque to the core
+  void* lnd_peer = nullptr;  // the LND's; opaque to the core
 };
 
 // A way to a peer: a connection, a queue pair, an endpoint context. Lane 0 always exists and queues

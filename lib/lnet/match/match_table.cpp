@@ -270,17 +270,25 @@ void MatchTable::commit(Descriptor& md, const MatchRequest& request, Finding& re
   if (md.auto_unlink && md.exhausted()) retire(md);
 }
 
-// lustre-release lnet/lnet/lib-move.c: lnet_parse_ack(), lnet_parse_reply()
 MatchAnswer MatchTable::respond(const RespondRequest& request, Grant& grant) {
-  const bool reply = request.type == MessageType::kReply;
-  PLNET_CHECK(reply || request.type == MessageType::kAck, "only ACK and REPLY name an MD");
-  Finding result{{}, grant};
   const auto handle = decode_handle(request.handle, setup_.interface_cookie);
-  Descriptor* md = handle ? find(*handle) : nullptr;
-  const std::uint32_t payload = reply ? request.payload_length : 0;
-  if (!handle && handle.error() == Errc::kStale) {
-    refuse(result, MatchVerdict::kNoMatch, MatchCause::kOtherIncarnation, Id::kDropIncarnation);
-  } else if (md == nullptr) {
+  if (handle || handle.error() != Errc::kStale) {
+    return respond(request.type, handle.value_or(MdHandle{}), request.payload_length, grant);
+  }
+  Finding result{{}, grant};
+  refuse(result, MatchVerdict::kNoMatch, MatchCause::kOtherIncarnation, Id::kDropIncarnation);
+  return static_cast<const MatchAnswer&>(result);
+}
+
+// lustre-release lnet/lnet/lib-move.c: lnet_parse_ack(), lnet_parse_reply()
+MatchAnswer MatchTable::respond(MessageType type, const MdHandle& handle,
+                                std::uint32_t payload_length, Grant& grant) {
+  const bool reply = type == MessageType::kReply;
+  PLNET_CHECK(reply || type == MessageType::kAck, "only ACK and REPLY name an MD");
+  Finding result{{}, grant};
+  Descriptor* md = find(handle);
+  const std::uint32_t payload = reply ? payload_length : 0;
+  if (md == nullptr) {
     refuse(result, MatchVerdict::kNoMatch, MatchCause::kGone, Id::kDropGone);
   } else if (md->attached) {
     refuse(result, MatchVerdict::kNoMatch, MatchCause::kAttached, Id::kDropAttached);

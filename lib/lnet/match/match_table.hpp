@@ -124,6 +124,9 @@ class MatchTable {
   // store buffer and costs more than the rest.
   [[nodiscard]] MatchAnswer match(const MatchRequest& request, Grant& grant);
   [[nodiscard]] MatchAnswer respond(const RespondRequest& request, Grant& grant);
+  // The same for who has decoded the handle, to find its shard.
+  [[nodiscard]] MatchAnswer respond(MessageType type, const MdHandle& handle,
+                                    std::uint32_t payload_length, Grant& grant);
   // The same for who does not mind.
   [[nodiscard]] MatchResult match(const MatchRequest& request) {
     MatchResult result;

@@ -28,28 +28,6 @@ NiPort::NiPort(Ni& ni, ShardId shard, std::int32_t credits, std::size_t messages
   credit_view_.set(credits);
 }
 
-bool NiPort::take_credit(Message& message) {
-  if (!limited_) return true;
-  message.has_ni_credit = true;
-  credit_view_.set(--credits_);
-  credits_min_ = std::min(credits_min_, credits_);
-  if (credits_ >= 0) return true;
-  waiting_.push_back(message);
-  return false;
-}
-
-Message* NiPort::return_credit(Message& message) {
-  if (!message.has_ni_credit) return nullptr;
-  message.has_ni_credit = false;
-  credit_view_.set(++credits_);
-  return static_cast<Message*>(waiting_.pop_front());
-}
-
-void NiPort::hand_over(Message& message) {
-  PLNET_CHECK(out_tail_ - out_head_ <= out_mask_, "the ring holds every message there is");
-  out_[out_tail_++ & out_mask_] = &message;
-}
-
 unsigned NiPort::flush(Instant now) {
   unsigned work = 0;
   while (out_head_ != out_tail_) {
@@ -72,27 +50,6 @@ Message* NiPort::take_back() {
   message->has_ni_credit = false;
   credit_view_.set(++credits_);
   return message;
-}
-
-void NiPort::remember(Receive& receive) {
-  Receive*& bucket = buckets_[receive.rx.index & bucket_mask_];
-  receive.next_in_port = bucket;
-  bucket = &receive;
-}
-
-Receive* NiPort::find(RxHandle rx) {
-  Receive* at = buckets_[rx.index & bucket_mask_];
-  while (at != nullptr && at->rx != rx)
-    at = at->next_in_port;
-  return at;
-}
-
-void NiPort::forget(Receive& receive) {
-  Receive** at = &buckets_[receive.rx.index & bucket_mask_];
-  while (*at != nullptr && *at != &receive)
-    at = &(*at)->next_in_port;
-  PLNET_CHECK(*at == &receive, "a receive is forgotten where it was remembered");
-  *at = receive.next_in_port;
 }
 
 bool NiPort::idle() const {

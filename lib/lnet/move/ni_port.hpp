@@ -3,6 +3,7 @@
 // received from it. The LND's upcalls come in here.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -37,21 +38,52 @@ class NiPort final : public LndUpcalls {
   [[nodiscard]] const Ni& ni() const { return ni_; }
 
   // False: none is left, the message waits here.
-  [[nodiscard]] bool take_credit(Message& message);
+  [[nodiscard]] bool take_credit(Message& message) {
+    if (!limited_) return true;
+    message.has_ni_credit = true;
+    credit_view_.set(--credits_);
+    credits_min_ = std::min(credits_min_, credits_);
+    if (credits_ >= 0) return true;
+    waiting_.push_back(message);
+    return false;
+  }
   // Returns the message that may go now, if one waited.
-  [[nodiscard]] Message* return_credit(Message& message);
+  [[nodiscard]] Message* return_credit(Message& message) {
+    if (!message.has_ni_credit) return nullptr;
+    message.has_ni_credit = false;
+    credit_view_.set(++credits_);
+    return static_cast<Message*>(waiting_.pop_front());
+  }
 
   // Goes to the LND at the end of the turn.
-  void hand_over(Message& message);
+  void hand_over(Message& message) {
+    PLNET_CHECK(out_tail_ - out_head_ <= out_mask_, "the ring holds every message there is");
+    out_[out_tail_++ & out_mask_] = &message;
+  }
   // Once a turn: offers what was handed over, lets the LND post it. Returns pieces of work.
   unsigned flush(Instant now);
   // One message that waits for a credit or for the LND, with its credit returned; null: none.
   Message* take_back();
 
-  void remember(Receive& receive);
+  void remember(Receive& receive) {
+    Receive*& bucket = buckets_[receive.rx.index & bucket_mask_];
+    receive.next_in_port = bucket;
+    bucket = &receive;
+  }
   // Null: no such message is being received.
-  [[nodiscard]] Receive* find(RxHandle rx);
-  void forget(Receive& receive);
+  [[nodiscard]] Receive* find(RxHandle rx) {
+    Receive* at = buckets_[rx.index & bucket_mask_];
+    while (at != nullptr && at->rx != rx)
+      at = at->next_in_port;
+    return at;
+  }
+  void forget(Receive& receive) {
+    Receive** at = &buckets_[receive.rx.index & bucket_mask_];
+    while (*at != nullptr && *at != &receive)
+      at = &(*at)->next_in_port;
+    PLNET_CHECK(*at == &receive, "a receive is forgotten where it was remembered");
+    *at = receive.next_in_port;
+  }
 
   // Records that name this port; it outlives them.
   void hold() { ++users_; }

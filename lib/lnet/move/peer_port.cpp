@@ -27,16 +27,9 @@ PeerPort* PeerPorts::make(PeerNi& peer_ni) {
 }
 
 LndLink* PeerPorts::take_link(PeerPort& port) {
-  LndLink* const own = &port.own_link;
-  if (own->port == nullptr) {
-    own->link = {.nid = port.peer_ni->nid, .core_index = ports_.index_of(&port)};
-    return own;
-  }
-  LndLink* const extra = extra_links_.take();
-  if (extra == nullptr) return nullptr;
-  const auto index = static_cast<std::uint32_t>(ports_.capacity() + extra_links_.index_of(extra));
-  extra->link = {.nid = port.peer_ni->nid, .core_index = index};
-  return extra;
+  LndLink* const link = port.own_link.port == nullptr ? &port.own_link : extra_links_.take();
+  if (link != nullptr) static_cast<PeerLink&>(*link) = {.nid = port.peer_ni->nid};
+  return link;
 }
 
 LndLink* PeerPorts::search_link(PeerPort& port, std::uint16_t ni) {

@@ -10,6 +10,7 @@
 #include "lib/base/cache_line.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
+#include "lib/base/prefetch.hpp"
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/move/parcel.hpp"
 #include "lib/lnet/move/statistics.hpp"
@@ -20,8 +21,7 @@ namespace plnet::lnet {
 struct PeerPort;
 
 // A peer NI may be reached through several NIs of ours; each of their LNDs has a link of its own.
-struct LndLink {
-  PeerLink link;
+struct alignas(kCacheLine) LndLink : PeerLink {
   PeerPort* port = nullptr;
   LndLink* next = nullptr;
   std::uint16_t ni = 0;  // number of the NI
@@ -69,9 +69,9 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
 
   // The lines that a message to it looks at.
   void prefetch() const {
-    __builtin_prefetch(this);
-    __builtin_prefetch(&own_link);
-    __builtin_prefetch(&traffic);
+    plnet::prefetch(this);
+    plnet::prefetch(&own_link);
+    plnet::prefetch(&traffic);
   }
 };
 static_assert(sizeof(PeerPort) == 4 * kNoSharing);
@@ -85,7 +85,7 @@ class PeerPorts {
   [[nodiscard]] PeerPort* find(const PeerNi& peer_ni) const { return of_[peer_ni.number]; }
   // Fetches the cache line that find() will look at.
   void prefetch(const PeerNi& peer_ni) const {
-    __builtin_prefetch(static_cast<const void*>(&of_[peer_ni.number]));
+    plnet::prefetch(static_cast<const void*>(&of_[peer_ni.number]));
   }
   // Made on first use. Null: all are in use.
   [[nodiscard]] PeerPort* get(PeerNi& peer_ni) {
@@ -97,11 +97,8 @@ class PeerPorts {
     LndLink* const first = port.links;
     return first != nullptr && first->ni == ni ? first : search_link(port, ni);
   }
-  [[nodiscard]] LndLink& of(const PeerLink& link) {
-    const auto ports = static_cast<std::uint32_t>(ports_.capacity());
-    return link.core_index < ports ? ports_.at(link.core_index).own_link
-                                   : extra_links_.at(link.core_index - ports);
-  }
+  // Of every PeerLink of the shard's but that of loopback.
+  [[nodiscard]] static LndLink& of(PeerLink& link) { return static_cast<LndLink&>(link); }
 
   // No LND knows the link any more.
   void give_back(LndLink& link);

@@ -31,8 +31,8 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
   return begin_receive(port, offer, *receive);
 }
 
-RxDecision Receiver::begin_receive(NiPort& port, const RxOffer& offer, Receive& receive) {
-  Decision decision = meet_sender(receive);
+inline RxDecision Receiver::begin_receive(NiPort& port, const RxOffer& offer, Receive& receive) {
+  Decision decision = meet_sender(receive, offer.header);
   if (decision.verdict == RxVerdict::kPark) {
     receive.parked = true;
     decision.link = offer.link;
@@ -68,7 +68,7 @@ RxDecision Receiver::refuse(NiPort& port, const RxOffer& offer, const HeaderRuli
   return {.verdict = RxVerdict::kDrop, .link = offer.link};
 }
 
-Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
+inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   Receive* const receive = core_.receives.take();
   if (receive == nullptr) return nullptr;
   receive->origin = receive->asker = receive->first_asked = core_.id;
@@ -85,7 +85,7 @@ Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   receive->charged = nullptr;
   receive->parked = receive->waits_for_share = false;
   receive->gone.set(false);
-  if (offer.link != nullptr && offer.link->core_index != ShardCore::kNoLink) {
+  if (offer.link != nullptr && offer.link != &core_.loopback) {
     receive->link = &core_.peers.of(*offer.link);
     receive->peer = receive->link->port;
   }
@@ -95,17 +95,9 @@ Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   return receive;
 }
 
-void Receiver::give_back(Receive& receive) {
-  receive.port->let_go();
-  core_.shares.give_back(receive);
-  core_.message_ends();
-  core_.receives.give(&receive);
-}
-
 // The sender gets a peer NI if it has none yet, and the LND a link to it.
-Receiver::Decision Receiver::meet_sender(Receive& receive) {
-  const bool loopback = receive.port->ni().nid.is_loopback();
-  if (receive.link == nullptr && !loopback) {
+inline Receiver::Decision Receiver::meet_sender(Receive& receive, const MessageHeader& header) {
+  if (receive.link == nullptr && !receive.port->ni().nid.is_loopback()) {
     if (receive.port->closing()) {  // it lets go of its links
       receive.cause = Cause::kDroppedShutdown;
       return drop(receive);
@@ -124,7 +116,7 @@ Receiver::Decision Receiver::meet_sender(Receive& receive) {
       return drop(receive);
     }
   }
-  return begin(receive);
+  return begin(receive, header);
 }
 
 // A message that came through a gateway: of one thought dead it is a sign of life; and it may be
@@ -151,19 +143,19 @@ bool Receiver::came_by_a_good_way(const Receive& receive) const {
   return true;
 }
 
-Receiver::Decision Receiver::begin(Receive& receive) {
-  const MessageHeader& header = receive.header;
-  const bool came_directly = receive.peer == nullptr || header.source.net() == receive.from.net();
-  if (!came_directly && !came_by_a_good_way(receive)) [[unlikely]] {
+inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader& header) {
+  PeerNi* source = receive.peer == nullptr ? nullptr : receive.peer->peer_ni;
+  const bool by_its_sender = source == nullptr || header.source == source->nid;
+  if (!by_its_sender && header.source.net() != source->net && !came_by_a_good_way(receive))
+      [[unlikely]] {
     receive.cause = Cause::kDroppedAsymRoute;
     return drop(receive);
   }
   receive.initiator = header.source;
-  PeerNi* source = receive.peer == nullptr ? nullptr : receive.peer->peer_ni;
   if (source != nullptr) {
     source->last_alive_ns.set(core_.now.time_since_epoch().count());
     if (source->status.get() != kNiUp) source->status.set(kNiUp);
-    if (header.source != receive.from) source = core_.shared.directory->find(header.source);
+    if (!by_its_sender) source = core_.shared.directory->find(header.source);
   }
   if (source != nullptr) {
     const Peer* const peer = source->peer.load(std::memory_order_acquire);
@@ -173,14 +165,14 @@ Receiver::Decision Receiver::begin(Receive& receive) {
   const bool delayed = core_.faults.rules() != nullptr && core_.faults.delays(receive, core_.now);
   if (delayed) [[unlikely]]
     return {.verdict = RxVerdict::kPark};
-  return take_share(receive);
+  return take_share(receive, header);
 }
 
 // What a rule has delayed does not come here and is of no share: the site wanted it held.
-Receiver::Decision Receiver::take_share(Receive& receive) {
-  if (receive.peer == nullptr) return find_match(receive);  // loopback
+inline Receiver::Decision Receiver::take_share(Receive& receive, const MessageHeader& header) {
+  if (receive.peer == nullptr) return find_match(receive, header);  // loopback
   switch (core_.shares.admit(receive)) {
-    case ReceiveShares::Verdict::kGoOn: return find_match(receive);
+    case ReceiveShares::Verdict::kGoOn: return find_match(receive, header);
     case ReceiveShares::Verdict::kWait: return {.verdict = RxVerdict::kPark};
     case ReceiveShares::Verdict::kDrop: break;
   }
@@ -188,24 +180,21 @@ Receiver::Decision Receiver::take_share(Receive& receive) {
   return drop(receive);
 }
 
-Receiver::Decision Receiver::find_match(Receive& receive) {
-  const MessageHeader& header = receive.header;
+inline Receiver::Decision Receiver::find_match(Receive& receive, const MessageHeader& header) {
   if (header.type == MessageType::kPut || header.type == MessageType::kGet) {
     return ask_here_first(receive);
   }
-  const bool is_ack = header.type == MessageType::kAck;
-  receive.cause = is_ack ? Cause::kDroppedAckNoMd : Cause::kDroppedReplyNoMd;
-  const WireHandle handle =
-      is_ack ? header.area<AckArea>().destination : header.area<ReplyArea>().destination;
-  const auto md = decode_handle(handle, core_.shared.interface_cookie);
-  if (!md || md->shard >= core_.shared.shards) return drop(receive);
-  receive.owner = md->shard;
-  return ask_owner(receive);
+  return ask_owner(receive, header);
 }
 
-Receiver::Decision Receiver::ask_owner(Receive& receive) {
+inline Receiver::Decision Receiver::ask_owner(Receive& receive, const MessageHeader& header) {
+  const bool is_ack = header.type == MessageType::kAck;
+  receive.cause = is_ack ? Cause::kDroppedAckNoMd : Cause::kDroppedReplyNoMd;
+  const auto md = decode_handle(handle_of(header), core_.shared.interface_cookie);
+  if (!md || md->shard >= core_.shared.shards) return drop(receive);
+  receive.owner = md->shard;
   if (receive.owner == core_.id) {
-    respond_here(receive);
+    respond_here(receive, *md);
     return decide(receive);
   }
   core_.causes.add(Cause::kCrossedMatch);
@@ -223,7 +212,7 @@ Receiver::Decision Receiver::ask_here_first(Receive& receive) {
   return decide(receive);
 }
 
-Receiver::Decision Receiver::decide(Receive& receive) {
+inline Receiver::Decision Receiver::decide(Receive& receive) {
   if (receive.matched) return accept(receive);
   const bool nobody = receive.cause == Cause::kDroppedPutNoMatch;
   const PortalId portal = nobody ? receive.header.area<PutArea>().portal : 0;
@@ -234,9 +223,8 @@ Receiver::Decision Receiver::decide(Receive& receive) {
   return drop(receive);
 }
 
-RxDecision Receiver::accept(const Receive& receive) {
-  RxDecision decision{.verdict = RxVerdict::kReceive,
-                      .link = receive.link == nullptr ? nullptr : &receive.link->link};
+inline RxDecision Receiver::accept(const Receive& receive) {
+  RxDecision decision{.verdict = RxVerdict::kReceive, .link = receive.link};
   if (receive.told) return decision;
   const Payload& window = receive.grant.window;
   const bool is_get = receive.header.type == MessageType::kGet;
@@ -250,9 +238,7 @@ RxDecision Receiver::accept(const Receive& receive) {
 RxDecision Receiver::drop(Receive& receive) {
   core_.drop(receive.cause, receive.header.payload_length);
   receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
-  return {.verdict = RxVerdict::kDrop,
-          .reason = Errc::kNoData,
-          .link = receive.link == nullptr ? nullptr : &receive.link->link};
+  return {.verdict = RxVerdict::kDrop, .reason = Errc::kNoData, .link = receive.link};
 }
 
 // An answer to what was parked.
@@ -299,27 +285,15 @@ void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
 
 // For its sender to be made a peer, or for its share.
 Receiver::Decision Receiver::waited(Receive& receive) {
-  return receive.link == nullptr ? meet_sender(receive) : take_share(receive);
+  return receive.link == nullptr ? meet_sender(receive, receive.header)
+                                 : take_share(receive, receive.header);
 }
 
 void Receiver::delay_over(Receive& receive, bool dropped) {
   if (receive.gone.get()) return end_gone(receive);
-  if (!dropped) return settle(receive, [&] { return find_match(receive); });
+  if (!dropped) return settle(receive, [&] { return find_match(receive, receive.header); });
   receive.cause = Cause::kDroppedShutdown;
   settle(receive, [&] { return drop(receive); });
-}
-
-void Receiver::end_gone(Receive& receive) {
-  if (receive.told) {  // it had come
-    receive.status = {};
-    count(receive, Health::kOk);
-    return concluded(receive);
-  }
-  core_.drop(Cause::kDroppedConnectionLost, receive.header.payload_length);
-  receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
-  if (!receive.matched) return give_back(receive);
-  receive.status = std::unexpected(Errc::kReset);
-  conclude(receive);
 }
 
 void Receiver::take(Receive& receive) {

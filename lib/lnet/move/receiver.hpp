@@ -47,18 +47,25 @@ class Receiver {
   [[nodiscard]] RxDecision refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling);
   void hear_ping(NiPort& port, const RxOffer& offer);
   Receive* make(NiPort& port, const RxOffer& offer);
-  void give_back(Receive& receive);
+  void give_back(Receive& receive) {
+    receive.port->let_go();
+    core_.shares.give_back(receive);
+    core_.message_ends();
+    core_.receives.give(&receive);
+  }
 
   // Where it arrived. Each returns the decision; kPark if it has to be waited for. It is made where
   // the LND wants it and handed through without a copy.
   using Decision = RxDecision;
   Decision begin_receive(NiPort& port, const RxOffer& offer, Receive& receive);
-  Decision meet_sender(Receive& receive);
+  // `header` is the record's own, or what was offered as long as that is there: what was just
+  // copied into the record cannot be read back at once.
+  Decision meet_sender(Receive& receive, const MessageHeader& header);
   [[nodiscard]] bool came_by_a_good_way(const Receive& receive) const;
-  Decision begin(Receive& receive);
-  Decision take_share(Receive& receive);
-  Decision find_match(Receive& receive);
-  Decision ask_owner(Receive& receive);
+  Decision begin(Receive& receive, const MessageHeader& header);
+  Decision take_share(Receive& receive, const MessageHeader& header);
+  Decision find_match(Receive& receive, const MessageHeader& header);
+  Decision ask_owner(Receive& receive, const MessageHeader& header);
   Decision ask_here_first(Receive& receive);
   Decision decide(Receive& receive);
   [[nodiscard]] static RxDecision accept(const Receive& receive);
@@ -73,7 +80,7 @@ class Receiver {
   // On whichever shard is asked.
   void asked(Receive& receive);
   void match_here(Receive& receive);
-  void respond_here(Receive& receive);
+  void respond_here(Receive& receive, const MdHandle& md);
   void acknowledge_here(Receive& receive);
   [[nodiscard]] bool ask_next(Receive& receive);
   void finish_here(Receive& receive);

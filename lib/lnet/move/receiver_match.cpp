@@ -52,14 +52,9 @@ void Receiver::match_here(Receive& receive) {
   receive.cause = cause_of(result.cause, receive.header.type == MessageType::kPut);
 }
 
-void Receiver::respond_here(Receive& receive) {
-  const bool is_ack = receive.header.type == MessageType::kAck;
+void Receiver::respond_here(Receive& receive, const MdHandle& md) {
   const MatchAnswer result =
-      core_.match.respond({.type = receive.header.type,
-                           .handle = is_ack ? receive.header.area<AckArea>().destination
-                                            : receive.header.area<ReplyArea>().destination,
-                           .payload_length = receive.header.payload_length},
-                          receive.grant);
+      core_.match.respond(receive.header.type, md, receive.header.payload_length, receive.grant);
   receive.matched = result.matched();
   if (result.cause == MatchCause::kTooLong) receive.cause = Cause::kDroppedReplyTooLong;
 }
@@ -84,7 +79,7 @@ void Receiver::asked(Receive& receive) {
   if (type == MessageType::kAck) {
     acknowledge_here(receive);
   } else if (type == MessageType::kReply) {
-    respond_here(receive);
+    respond_here(receive, *decode_handle(handle_of(receive.header), core_.shared.interface_cookie));
   } else {
     match_here(receive);
     if (ask_next(receive)) return;
@@ -175,7 +170,7 @@ void Receiver::on_received(NiPort& port, RxHandle rx, Result<void> status, Healt
   conclude(*receive);
 }
 
-void Receiver::count(Receive& receive, Health health) {
+inline void Receiver::count(Receive& receive, Health health) {
   const MessageType type = receive.header.type;
   NiPort& port = *receive.port;
   if (receive.status) {
@@ -196,6 +191,19 @@ void Receiver::count(Receive& receive, Health health) {
   if (receive.peer != nullptr) {
     core_.judge_received(port.ni(), *receive.peer->peer_ni, receive.status, health);
   }
+}
+
+void Receiver::end_gone(Receive& receive) {
+  if (receive.told) {  // it had come
+    receive.status = {};
+    count(receive, Health::kOk);
+    return concluded(receive);
+  }
+  core_.drop(Cause::kDroppedConnectionLost, receive.header.payload_length);
+  receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
+  if (!receive.matched) return give_back(receive);
+  receive.status = std::unexpected(Errc::kReset);
+  conclude(receive);
 }
 
 void Receiver::conclude(Receive& receive) {

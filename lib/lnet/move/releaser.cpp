@@ -58,7 +58,7 @@ void Releaser::release_here(Errand& errand) {
 void Releaser::release(LndLink& link) {
   if (link.releasing) return;
   link.releasing = true;
-  core_.ports[link.ni]->lnd().release_peer(link.link);
+  core_.ports[link.ni]->lnd().release_peer(link);
 }
 
 void Releaser::release_links(const NiPort& port) {
@@ -104,7 +104,7 @@ bool Releaser::moved_on(Errand& errand) {
 }
 
 void Releaser::on_link_released(PeerLink& link) {
-  if (link.core_index == ShardCore::kNoLink) return;
+  if (&link == &core_.loopback) return;
   LndLink& gone = core_.peers.of(link);
   // A parked message whose LND has not been told of the link does not end with it. Pools lend their
   // first objects first, so that this is a short walk.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/pipeline.hpp"
+#include "lib/lnet/move/approach.hpp"
 #include "lib/lnet/move/receiver.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/peers/peer_readiness.hpp"
@@ -17,7 +18,7 @@ constexpr std::size_t kLaunchBurst = 64;
 constexpr std::size_t kLaunchDistance = 4;  // messages between two steps of one
 }  // namespace
 
-Message* Sender::make(MessageType type) {
+inline Message* Sender::make(MessageType type) {
   Message* const message = core_.messages.take();
   if (message == nullptr) return nullptr;
   message->origin = core_.id;
@@ -44,14 +45,14 @@ Message* Sender::make(MessageType type) {
   return message;
 }
 
-void Sender::give_back(Message& message) {
+inline void Sender::give_back(Message& message) {
   if (message.ni != nullptr) --core_.ni_users[message.ni->number];
   core_.message_ends();
   core_.messages.give(&message);
   if (!answers_.empty()) answer_waiting();
 }
 
-Result<void> Sender::begin(Message& message, MdHandle md, bool ack) {
+inline Result<void> Sender::begin(Message& message, MdHandle md, bool ack) {
   const Parameters& parameters = core_.shared.parameters;
   const auto started = core_.match.start(
       md,
@@ -65,7 +66,7 @@ Result<void> Sender::begin(Message& message, MdHandle md, bool ack) {
 }
 
 // lustre-release lnet/lnet/lib-move.c: LNetPut(), LNetGet()
-bool Sender::shall_fail(const Nid& target) const {
+inline bool Sender::shall_fail(const Nid& target) const {
   const FaultView* const rules = core_.faults.rules();
   if (rules == nullptr || !rules->fails(target)) [[likely]]
     return false;
@@ -178,32 +179,33 @@ unsigned Sender::launch_burst(Message& first) {
 
 // With thousands of peers hardly anything about one of them is in the cache, and what leads to it
 // is a chain of some ten lines.
-void Sender::launch_together(std::span<Message* const> burst) {
+inline void Sender::launch_together(std::span<Message* const> burst) {
   const PeerDirectory& directory = *core_.shared.directory;
   std::array<std::uint64_t, kLaunchBurst> hashes{};
   std::array<PeerNi*, kLaunchBurst> targets{};
   constexpr std::size_t kLookUpSteps = 3;  // the last is the first of what it leads to
   pipeline<kLookUpSteps + kApproachSteps - 1, kLaunchDistance>(
       burst.size(),
-      [&](std::size_t i, std::size_t step) {
+      [&](std::size_t i, auto step) {
         const Nid& target = burst[i]->target.nid;
-        if (step == 0) {
+        if constexpr (step == 0) {
           hashes[i] = directory.prepare(target);
-        } else if (step == 1) {
+        } else if constexpr (step == 1) {
           directory.approach(hashes[i]);
-        } else if (step == 2) {
+        } else if constexpr (step == 2) {
           targets[i] = directory.reach(target, hashes[i]);
         } else if (targets[i] != nullptr) {
-          approach_target(*targets[i], step - kLookUpSteps + 1);
+          approach_target(*targets[i], PipelineStep<step - kLookUpSteps + 1>{});
         }
       },
       [&](std::size_t i) { launch(*burst[i], PeerDirectory::unless_leaving(targets[i])); });
 }
 
 // What another home writes is not for us to take away.
-void Sender::approach_target(const PeerNi& target, std::size_t step) const {
-  if (target.home == core_.id) return approach(target, step);
-  if (step == 1) __builtin_prefetch(target.peer.load(std::memory_order_relaxed));
+template <std::size_t kStep>
+inline void Sender::approach_target(const PeerNi& target, PipelineStep<kStep> step) const {
+  if (target.home == core_.id) return approach(target, core_.peers, step);
+  if constexpr (step == 1) __builtin_prefetch(target.peer.load(std::memory_order_relaxed));
 }
 
 // Finds the peer, has it discovered if it must be, and chooses the path; whatever has to be waited
@@ -227,7 +229,7 @@ void Sender::launch(Message& message, PeerNi* target) {
   choose_path(message, target);
 }
 
-bool Sender::must_be_discovered(const Message& message, const PeerNi& target) {
+inline bool Sender::must_be_discovered(const Message& message, const PeerNi& target) {
   if (message.recovery) return false;
   const Peer* const peer = target.peer.load(std::memory_order_acquire);
   return peer != nullptr && needs_discovery(*peer, message.header.type, portal_of(message.header));
@@ -242,7 +244,7 @@ void Sender::wait_over(Message& message) {
   launch(message);
 }
 
-void Sender::choose_path(Message& message, PeerNi* target) {
+inline void Sender::choose_path(Message& message, PeerNi* target) {
   if (target != nullptr && message.from.is_any()) [[likely]] {
     Ni* const ni = only_way(*target, !message.is_response(), core_.local(), core_.sequences);
     if (ni != nullptr) return take_path(message, *ni, target, target->nid);
@@ -272,7 +274,7 @@ void Sender::compare_paths(Message& message, PeerNi* target) {
 }
 
 // Null `hop`: loopback.
-void Sender::take_path(Message& message, Ni& ni, PeerNi* hop, const Nid& destination) {
+inline void Sender::take_path(Message& message, Ni& ni, PeerNi* hop, const Nid& destination) {
   message.ni = &ni;
   ++core_.ni_users[ni.number];
   message.hop = hop;
@@ -314,14 +316,14 @@ void Sender::ended(Message& message) {
   give_back(message);
 }
 
-void Sender::answered(Message& message) {
+inline void Sender::answered(Message& message) {
   Receive& receive = *message.answers;
   const Result<void> status = message.result.status;
   give_back(message);
   receiver_->on_answered(receive, status);
 }
 
-void Sender::request_ended(Message& message) {
+inline void Sender::request_ended(Message& message) {
   const bool placed = message.result.reply_placed && message.result.status.has_value();
   MatchResult reply;
   if (placed) reply = core_.match.reply_placed(message.grant, message.result.reply_length);
@@ -381,7 +383,7 @@ unsigned Sender::end_quarantines() {
 
 // Failures count by class where health is looked at: not without a path, not by loopback, not past
 // the deadline (lustre-release lnet/lnet/lib-msg.c: lnet_is_health_check(), lnet_health_check()).
-void Sender::count_end(const Message& message) {
+inline void Sender::count_end(const Message& message) {
   if (!message.result.status) {
     const bool matters = message.hop != nullptr && core_.now <= message.deadline;
     if (matters && message.result.health != Health::kOk) {

@@ -3,6 +3,7 @@
 // lane (NI credit), LND; and back: credits home, then its originator.
 #pragma once
 
+#include "lib/base/pipeline.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 #include "lib/lnet/node/data_operations.hpp"
@@ -13,8 +14,6 @@ class Receiver;
 
 class Sender {
  public:
-  static constexpr std::size_t kApproachSteps = 4;
-
   explicit Sender(ShardCore& core) : core_(core) {}
   void connect(Receiver& receiver) { receiver_ = &receiver; }
 
@@ -31,9 +30,6 @@ class Sender {
 
   // A message that came out of a mailbox, or out of this shard's own inbox.
   void take(Message& message);
-  // Fetches what take() will look at for it: one step after the other, each of which reads what the
-  // one before has fetched.
-  void approach(const Parcel& parcel, std::size_t step) const;
 
   // Upcalls of the LNDs.
   void on_sent(NiPort& port, const Completion& completion);
@@ -65,8 +61,8 @@ class Sender {
   void launch(Message& message, PeerNi* target);
   unsigned launch_burst(Message& first);
   void launch_together(std::span<Message* const> burst);
-  void approach_target(const PeerNi& target, std::size_t step) const;
-  void approach(const PeerNi& hop, std::size_t step) const;
+  template <std::size_t kStep>
+  void approach_target(const PeerNi& target, PipelineStep<kStep> step) const;
   [[nodiscard]] static bool must_be_discovered(const Message& message, const PeerNi& target);
   void choose_path(Message& message, PeerNi* target);
   void compare_paths(Message& message, PeerNi* target);
@@ -85,8 +81,9 @@ class Sender {
   void at_home(Message& message);
   [[nodiscard]] bool still_wanted(Message& message);
   void drop_late(Message& message);
-  void to_lane(Message& message);
+  void to_lane(PeerPort& peer, Message& message);
   void end_at_home(Message& message);
+  void end_at_home(Message& message, PeerPort* peer);
   void take_back_credit(PeerPort& peer, Message& message);
   void start_waiting(PeerPort& peer);
   void remove(PeerPort& peer, Message& message);
@@ -95,6 +92,8 @@ class Sender {
 
   // On the shard that hands it to the LND.
   void at_lane(Message& message);
+  void at_lane(Message& message, PeerPort* peer);
+  [[nodiscard]] PeerPort* posted_to(const Message& message);
   void settle_ni(NiPort& port, Message& message);
   void hand_over(NiPort& port, Message& message);
   [[nodiscard]] bool is_held_back(Message& message);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The second half of a message's way out: credits, the LND, and the way back.
 #include <algorithm>
+#include <memory>
 
 #include "lib/lnet/move/sender.hpp"
 
@@ -10,25 +11,6 @@ namespace {
 // The LND has written it where it belongs: no message came, but it was received.
 constexpr auto kPlacedReply = LnetTraffic::Id::kReceivedReply;
 }  // namespace
-
-// What its home looks at for a message to it, and writes to most of.
-void Sender::approach(const PeerNi& hop, std::size_t step) const {
-  if (step == 0) return __builtin_prefetch(&hop);
-  if (step == 1) {
-    core_.peers.prefetch(hop);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(&hop) + kCacheLine, 1);
-    return __builtin_prefetch(hop.peer.load(std::memory_order_relaxed));
-  }
-  const PeerPort* const port = core_.peers.find(hop);
-  if (port == nullptr) return;
-  if (step == 2) return port->prefetch();
-  if (port->links != nullptr) __builtin_prefetch(port->links->link.lnd_peer, 1);
-}
-
-void Sender::approach(const Parcel& parcel, std::size_t step) const {
-  if (parcel.step != ParcelStep::kToHome) return;
-  approach(*static_cast<const Message&>(parcel).hop, step);
-}
 
 void Sender::to_home(Message& message) {
   if (message.hop == nullptr) return at_lane(message);  // loopback: no credits, no home
@@ -51,7 +33,7 @@ void Sender::at_home(Message& message) {
   --peer->tx_credits;
   peer->tx_credits_min = std::min(peer->tx_credits_min, peer->tx_credits);
   publish(*peer);
-  if (peer->tx_credits >= 0) return to_lane(message);
+  if (peer->tx_credits >= 0) return to_lane(*peer, message);
   peer->waiting.push_back(message);
   ++peer->waiting_count;
   if (!peer->linked()) queued_.push_back(*peer);
@@ -59,7 +41,7 @@ void Sender::at_home(Message& message) {
 }
 
 // False: it has ended, with the reason in its result.
-bool Sender::still_wanted(Message& message) {
+inline bool Sender::still_wanted(Message& message) {
   if (core_.now > message.deadline) {
     drop_late(message);
     return false;
@@ -83,15 +65,20 @@ void Sender::drop_late(Message& message) {
 }
 
 // The home posts it itself if it serves the NI, else another shard that does.
-void Sender::to_lane(Message& message) {
+inline void Sender::to_lane(PeerPort& peer, Message& message) {
   const ShardSet& shards = message.ni->shards;
-  if (shards[core_.id]) return at_lane(message);
+  if (shards[core_.id]) return at_lane(message, &peer);
   const ShardId lane = lane_shard(shards, core_.id, message.hop->number, core_.shared.shards);
   core_.causes.add(Cause::kCrossedLane);
   core_.post(message, lane, ParcelStep::kToLane);
 }
 
 void Sender::at_lane(Message& message) {
+  at_lane(message, message.hop == nullptr ? nullptr : core_.peers.get(*message.hop));
+}
+
+// Null `peer`: loopback, or no port is left for it.
+inline void Sender::at_lane(Message& message, PeerPort* peer) {
   NiPort* const port = core_.ports[message.ni->number];
   if (port == nullptr && !message.ni->plugged.get()) {
     return core_.post(message, core_.id, ParcelStep::kToLane);  // a new NI: soon
@@ -100,15 +87,14 @@ void Sender::at_lane(Message& message) {
   if (message.hop == nullptr) {
     message.next_hop = &core_.loopback;
   } else {
-    PeerPort* const peer = core_.peers.get(*message.hop);
     LndLink* const link = peer == nullptr ? nullptr : core_.peers.link(*peer, port->ni().number);
     if (link == nullptr) return fail(message, Errc::kNoMemory, Health::kLocalDropped);
-    message.next_hop = &link->link;
+    message.next_hop = link;
   }
   if (port->take_credit(message)) hand_over(*port, message);
 }
 
-void Sender::hand_over(NiPort& port, Message& message) {
+inline void Sender::hand_over(NiPort& port, Message& message) {
   const bool held = core_.faults.rules() != nullptr && is_held_back(message);
   if (!held) [[likely]]
     port.hand_over(message);
@@ -139,14 +125,25 @@ void Sender::delay_over(Message& message, Health health, bool dropped) {
   if (!fails) port.hand_over(message);
 }
 
-void Sender::on_sent(NiPort& port, const Completion& completion) {
-  auto& message = static_cast<Message&>(*completion.transmit);
-  message.result = completion;
-  settle_ni(port, message);
-  leave_lane(message);
+// By the link that it was posted with, which was just looked at. An interface that goes takes its
+// links even from messages that a rule holds back.
+inline PeerPort* Sender::posted_to(const Message& message) {
+  PeerPort* const peer = PeerPorts::of(*message.next_hop).port;
+  const bool linked = peer != nullptr && peer->peer_ni == message.hop;
+  return linked ? peer : core_.peers.find(*message.hop);
 }
 
-void Sender::settle_ni(NiPort& port, Message& message) {
+void Sender::on_sent(NiPort& port, const Completion& completion) {
+  auto& message = static_cast<Message&>(*completion.transmit);
+  std::construct_at(&message.result, completion);  // to assign would compare first
+  settle_ni(port, message);
+  if (message.hop == nullptr) return home_to_originator(message);
+  if (message.hop->home != core_.id)
+    return core_.post(message, message.hop->home, ParcelStep::kSent);
+  end_at_home(message, posted_to(message));
+}
+
+inline void Sender::settle_ni(NiPort& port, Message& message) {
   const bool sent = message.result.status.has_value();
   if (sent) port.traffic.add(traffic_id(TrafficWay::kSent, message.header.type));
   if (sent && message.result.reply_placed) port.traffic.add(kPlacedReply);
@@ -159,13 +156,16 @@ void Sender::settle_ni(NiPort& port, Message& message) {
   }
 }
 
-void Sender::leave_lane(Message& message) {
+inline void Sender::leave_lane(Message& message) {
   if (message.hop == nullptr || message.hop->home == core_.id) return end_at_home(message);
   core_.post(message, message.hop->home, ParcelStep::kSent);
 }
 
 void Sender::end_at_home(Message& message) {
-  PeerPort* const peer = message.hop == nullptr ? nullptr : core_.peers.find(*message.hop);
+  end_at_home(message, message.hop == nullptr ? nullptr : core_.peers.find(*message.hop));
+}
+
+inline void Sender::end_at_home(Message& message, PeerPort* peer) {
   if (peer != nullptr) {
     if (message.result.status) {
       peer->traffic.add(traffic_id(TrafficWay::kSent, message.header.type));
@@ -179,7 +179,7 @@ void Sender::end_at_home(Message& message) {
   home_to_originator(message);
 }
 
-void Sender::take_back_credit(PeerPort& peer, Message& message) {
+inline void Sender::take_back_credit(PeerPort& peer, Message& message) {
   message.has_peer_credit = false;
   --peer.outstanding;
   peer.queued_bytes -= message.queue_bytes();
@@ -188,7 +188,7 @@ void Sender::take_back_credit(PeerPort& peer, Message& message) {
 
 // As many wait as there are credits owed. A message may fail on its way from here, which brings its
 // credit back and us here again: only the outermost call works through the queue.
-void Sender::start_waiting(PeerPort& peer) {
+inline void Sender::start_waiting(PeerPort& peer) {
   peer.follow_credits();
   if (!peer.starting) {
     peer.starting = true;
@@ -197,7 +197,7 @@ void Sender::start_waiting(PeerPort& peer) {
       auto& next = static_cast<Message&>(*peer.waiting.pop_front());
       --peer.waiting_count;
       if (still_wanted(next)) {
-        to_lane(next);
+        to_lane(peer, next);
       } else {
         take_back_credit(peer, next);
         home_to_originator(next);
@@ -208,7 +208,7 @@ void Sender::start_waiting(PeerPort& peer) {
   publish(peer);
 }
 
-void Sender::publish(PeerPort& peer) {
+inline void Sender::publish(PeerPort& peer) {
   peer.peer_ni->tx_credits.set(peer.tx_credits);
   peer.peer_ni->queued_bytes.set(peer.queued_bytes);
 }
@@ -227,7 +227,7 @@ void Sender::fail_released(Message& message) {
   fail(message, Errc::kShutdown, Health::kLocalAborted);
 }
 
-void Sender::home_to_originator(Message& message) {
+inline void Sender::home_to_originator(Message& message) {
   if (message.origin == core_.id) return ended(message);
   core_.post(message, message.origin, ParcelStep::kEnded);
 }

@@ -100,9 +100,8 @@ struct ShardCore {
   ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;
-  PeerLink loopback{.nid = kLoopbackNid, .core_index = kNoLink};
+  PeerLink loopback{.nid = kLoopbackNid};  // the one that is no LndLink
 
-  static constexpr std::uint32_t kNoLink = 0xffffffff;
   static constexpr Nid kLoopbackNid = Nid::of(NetType::kLoopback, 0, 0);
 
   [[nodiscard]] const LocalView& local() const {

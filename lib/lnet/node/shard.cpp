@@ -5,6 +5,8 @@
 #include <array>
 
 #include "lib/base/pipeline.hpp"
+#include "lib/base/prefetch.hpp"
+#include "lib/lnet/move/approach.hpp"
 
 namespace plnet::lnet {
 
@@ -20,7 +22,7 @@ constexpr std::size_t kMailDistance = 4;  // parcels between two steps: about as
 void fetch(const Parcel& parcel) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&parcel);
   for (std::size_t at = 0; at < kParcelBytesShared; at += kCacheLine)
-    __builtin_prefetch(bytes + at, 1);
+    prefetch_to_write(bytes + at);
 }
 
 }  // namespace
@@ -122,10 +124,15 @@ unsigned Shard::collect_mail() {
 
 // Every line of a parcel comes from another core, and what it leads to is in no cache.
 void Shard::deliver_together(std::span<Parcel* const> burst) {
-  pipeline<1 + Sender::kApproachSteps, kMailDistance>(
+  pipeline<1 + kApproachSteps, kMailDistance>(
       burst.size(),
-      [&](std::size_t i, std::size_t step) {
-        step == 0 ? fetch(*burst[i]) : sender_.approach(*burst[i], step - 1);
+      [&](std::size_t i, auto step) {
+        const Parcel& parcel = *burst[i];
+        if constexpr (step == 0) {
+          fetch(parcel);
+        } else if (parcel.step == ParcelStep::kToHome) {
+          approach(*static_cast<const Message&>(parcel).hop, core_.peers, PipelineStep<step - 1>{});
+        }
       },
       [&](std::size_t i) { deliver(*burst[i]); });
 }

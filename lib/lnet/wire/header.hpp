@@ -100,6 +100,11 @@ struct MessageHeader {
   }
 };
 
+// Of an ACK or REPLY: what it is for. As on the wire: may be anything.
+[[nodiscard]] inline const WireHandle& handle_of(const MessageHeader& header) {
+  static_assert(offsetof(AckArea, destination) == offsetof(ReplyArea, destination));
+  return header.area<AckArea>().destination;
+}
 // Of a PUT or GET. As on the wire: may be anything.
 [[nodiscard]] inline std::uint32_t portal_of(const MessageHeader& header) {
   return header.type == MessageType::kPut ? header.area<PutArea>().portal
