@@ -14,7 +14,7 @@ void TcpComplaints::say(runtime::OnceLog& log) {
 
 std::string culprit_of(const socklnd::Complaint& complaint) {
   if (!complaint.nid.is_any()) return lnet::text_of(complaint.nid);
-  std::string text = drivers::text_of(complaint.address);
+  const std::string text = drivers::text_of(complaint.address);
   return text.substr(0, text.rfind(':'));
 }
 
