@@ -132,6 +132,7 @@ void Host::start() {
   const std::size_t traffic = (config.traffic.window + 8U) * 4;
   setup.shard_limits = {.peer_ports = remote_nis() + 4,
                         .extra_links = remote_nis() * nids_.size() + 4,
+                        .lane_sets = 0,
                         .messages = traffic,
                         .receives = traffic,
                         .descriptors = slot_count() + 32,

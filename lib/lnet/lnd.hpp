@@ -31,20 +31,25 @@ struct PeerLink {
   void* lnd_peer = nullptr;  // the LND's; opaque to the core
 };
 
-// A way to a peer: a connection, a queue pair, an endpoint context. Lane 0 always exists and queues
-// while nothing is connected; further ones are announced by on_lane().
+// A way to a peer: its connections, queue pairs or endpoint contexts on one shard. Lane 0 lies where
+// the LND has the peer, always exists and queues while nothing is connected. Others are announced by
+// on_lane(): lane_of_shard(s) is what leads there from shard s.
 using LaneId = std::uint16_t;
+[[nodiscard]] constexpr LaneId lane_of_shard(std::uint16_t shard) {
+  return static_cast<LaneId>(shard + 1U);
+}
 
 // A message on its way out. The core owns it and lends it to the LND from send() to on_sent().
 struct Transmit {
   MessageHeader header;  // ready for the wire
   PeerLink* next_hop = nullptr;
-  LaneId lane = 0;
+  LaneId lane = 0;  // 0 also for the shard's own, where lane 0 is
   bool routed = false;  // forwarded, not ours: a GET among these never gets a sink
   bool next_hop_is_router = false;
-  Payload source;  // PUT and REPLY: the bytes to send. They stay put until on_sent()
-  Payload sink;    // GET: where its data shall land. An LND whose wire can write there may do so
-                   // (Completion::reply_placed); any other leaves it alone and a REPLY arrives
+  std::uint32_t core_state = 0;  // the core's; opaque to the LND
+  Payload source;                // PUT and REPLY: the bytes to send. They stay put until on_sent()
+  Payload sink;  // GET: where its data shall land. An LND whose wire can write there may do so
+                 // (Completion::reply_placed); any other leaves it alone and a REPLY arrives
   Instant deadline = Instant::max();  // past it the LND stops trying
 
   // The LND's while it has the message: a list hook and a word of state.
@@ -123,7 +128,10 @@ class LndUpcalls {
   // the message ends as its decision says: kReceive in on_received(), the others silently.
   virtual void on_parked_gone(RxHandle rx, Errc cause) = 0;
   virtual void on_quarantine_over(Transmit& transmit) = 0;
-  // Lanes come and go with connections. `bulk` lanes take large messages for preference.
+  // Lanes come and go with connections; told where the peer's lane 0 is, and by that of its shard
+  // how it compares with the others. `bulk` lanes take messages from LndTraits::bulk_bytes_min on,
+  // each handed to the Lnd of its lane's shard with Transmit::lane set. One that gets there when the
+  // lane has gone ends as if its connection had failed under it.
   virtual void on_lane(PeerLink& link, LaneId lane, bool up, bool bulk) = 0;
   virtual void on_peer(const Nid& nid, PeerNotice notice, Instant when) = 0;
   virtual void on_peer_released(PeerLink& link) = 0;
@@ -138,6 +146,7 @@ struct LndTraits {
   bool reports_timeouts = false;  // the core derives message deadlines from lnd_timeout (10.5)
   bool aborts_messages = false;   // a message under way can be taken back without killing its lane
   std::uint32_t inline_bytes_max = 0;  // payloads up to this travel with their header
+  std::uint32_t bulk_bytes_min = ~0U;  // payloads from this on take bulk lanes
   Duration lnd_timeout{};
 };
 

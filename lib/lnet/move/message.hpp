@@ -59,6 +59,10 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   [[nodiscard]] bool is_response() const {
     return header.type == MessageType::kAck || header.type == MessageType::kReply;
   }
+  // Its bytes count as under way by this lane, in the books of that shard; lane 0: in none.
+  void book(LaneId by, ShardId at) { core_state = static_cast<std::uint32_t>(at) << 16U | by; }
+  [[nodiscard]] LaneId booked() const { return static_cast<LaneId>(core_state); }
+  [[nodiscard]] ShardId booked_at() const { return static_cast<ShardId>(core_state >> 16U); }
   // What LNet counts as queued for it.
   [[nodiscard]] std::uint32_t queue_bytes() const { return header.payload_length + 72; }
 };

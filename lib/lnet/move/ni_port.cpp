@@ -86,8 +86,9 @@ void NiPort::on_quarantine_over(Transmit& transmit) {
   sender_.on_quarantine_over(static_cast<Message&>(transmit));
 }
 
-// Everything goes by lane 0, where the LND chooses.
-void NiPort::on_lane(PeerLink& /*link*/, LaneId /*lane*/, bool /*up*/, bool /*bulk*/) {}
+void NiPort::on_lane(PeerLink& link, LaneId lane, bool up, bool bulk) {
+  if (bulk) sender_.on_bulk_lane(link, lane, up);
+}
 
 void NiPort::on_peer(const Nid& nid, PeerNotice notice, Instant when) {
   receiver_.on_peer(*this, nid, notice, when);

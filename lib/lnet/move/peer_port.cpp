@@ -5,9 +5,11 @@
 
 namespace plnet::lnet {
 
-PeerPorts::PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_links)
+PeerPorts::PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_links,
+                     std::size_t lane_sets)
     : ports_(ports),
       extra_links_(std::max<std::size_t>(extra_links, 1)),
+      lane_sets_(std::max<std::size_t>(lane_sets, 1)),
       of_(std::make_unique<PeerPort*[]>(peer_nis)) {}
 
 PeerPort* PeerPorts::make(PeerNi& peer_ni) {
@@ -42,13 +44,35 @@ LndLink* PeerPorts::search_link(PeerPort& port, std::uint16_t ni) {
   fresh->port = &port;
   fresh->ni = ni;
   fresh->next = nullptr;
+  fresh->lanes = 0;
   fresh->releasing = false;
   ++link_counts_[ni];
   *end = fresh;
   return fresh;
 }
 
+LndLink* PeerPorts::find_link(const PeerNi& peer_ni, std::uint16_t ni) {
+  const PeerPort* const port = find(peer_ni);
+  LndLink* link = port == nullptr ? nullptr : port->links;
+  while (link != nullptr && link->ni != ni)
+    link = link->next;
+  return link;
+}
+
+bool PeerPorts::set_lane(LndLink& link, ShardId shard, bool up) {
+  if (link.lanes == 0) {
+    LaneSet* const fresh = up ? lane_sets_.take() : nullptr;
+    if (fresh == nullptr) return !up;
+    *fresh = {};
+    link.lanes = static_cast<std::uint16_t>(lane_sets_.index_of(fresh) + 1U);
+  }
+  lanes(link).set(shard, up);
+  return true;
+}
+
 void PeerPorts::give_back(LndLink& link) {
+  if (link.lanes != 0) lane_sets_.give(&lanes(link));
+  link.lanes = 0;
   LndLink** at = &link.port->links;
   while (*at != nullptr && *at != &link)
     at = &(*at)->next;

@@ -12,6 +12,7 @@
 #include "lib/base/pool.hpp"
 #include "lib/base/prefetch.hpp"
 #include "lib/lnet/lnd.hpp"
+#include "lib/lnet/move/lane_set.hpp"
 #include "lib/lnet/move/parcel.hpp"
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/peers/peer.hpp"
@@ -24,7 +25,8 @@ struct PeerPort;
 struct alignas(kCacheLine) LndLink : PeerLink {
   PeerPort* port = nullptr;
   LndLink* next = nullptr;
-  std::uint16_t ni = 0;  // number of the NI
+  std::uint16_t ni = 0;     // number of the NI
+  std::uint16_t lanes = 0;  // number of its LaneSet, from 1 on; 0: all goes by lane 0
   bool releasing = false;
 };
 static_assert(sizeof(LndLink) == kCacheLine);
@@ -79,8 +81,10 @@ static_assert(sizeof(PeerPort) == 4 * kNoSharing);
 class PeerPorts {
  public:
   // `peer_nis`: how many there can be in the node; `ports`: how many of them on this shard;
-  // `extra_links`: beyond one for each of those. Allocates; start-up only.
-  PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_links);
+  // `extra_links`: beyond one for each of those; `lane_sets`: links that can have more lanes than
+  // one. Allocates; start-up only.
+  PeerPorts(std::size_t peer_nis, std::size_t ports, std::size_t extra_links,
+            std::size_t lane_sets);
 
   [[nodiscard]] PeerPort* find(const PeerNi& peer_ni) const { return of_[peer_ni.number]; }
   // Fetches the cache line that find() will look at.
@@ -97,6 +101,13 @@ class PeerPorts {
     LndLink* const first = port.links;
     return first != nullptr && first->ni == ni ? first : search_link(port, ni);
   }
+  // Null: there is none yet.
+  [[nodiscard]] LndLink* find_link(const PeerNi& peer_ni, std::uint16_t ni);
+  // A lane of the link's comes or goes. False: no room, and messages go as without it.
+  [[nodiscard]] bool set_lane(LndLink& link, ShardId shard, bool up);
+  // Of a link that has some.
+  [[nodiscard]] LaneSet& lanes(const LndLink& link) { return lane_sets_.at(link.lanes - 1U); }
+
   // Of every PeerLink of the shard's but that of loopback.
   [[nodiscard]] static LndLink& of(PeerLink& link) { return static_cast<LndLink&>(link); }
 
@@ -122,6 +133,7 @@ class PeerPorts {
 
   Pool<PeerPort> ports_;
   Pool<LndLink> extra_links_;
+  Pool<LaneSet> lane_sets_;
   std::array<std::uint32_t, kNisMax + 1> link_counts_{};
   const std::unique_ptr<PeerPort*[]> of_;  // by number of the peer NI
 };

@@ -39,6 +39,7 @@ inline Message* Sender::make(MessageType type) {
   message->recovery = false;
   message->ni = nullptr;
   message->hop = nullptr;
+  message->core_state = 0;
   message->has_peer_credit = message->has_ni_credit = false;
   message->quarantine_over.store(false, std::memory_order_relaxed);
   core_.message_begins();
@@ -302,7 +303,7 @@ void Sender::take(Message& message) {
     case ParcelStep::kWaitOver: return wait_over(message);
     case ParcelStep::kToHome: return at_home(message);
     case ParcelStep::kToLane: return at_lane(message);
-    case ParcelStep::kSent: return end_at_home(message);
+    case ParcelStep::kSent: return back_from_lane(message);
     case ParcelStep::kEnded: return ended(message);
     default: PLNET_CHECK(false, "not a step of a message");
   }

@@ -34,6 +34,7 @@ class Sender {
   // Upcalls of the LNDs.
   void on_sent(NiPort& port, const Completion& completion);
   void on_quarantine_over(Message& message);
+  void on_bulk_lane(PeerLink& link, LaneId lane, bool up);
 
   // A rule held the message back, which ends so or, if all is well, goes on.
   void delay_over(Message& message, Health health, bool dropped);
@@ -97,7 +98,9 @@ class Sender {
   void settle_ni(NiPort& port, Message& message);
   void hand_over(NiPort& port, Message& message);
   [[nodiscard]] bool is_held_back(Message& message);
+  [[nodiscard]] bool goes_by_other_lane(const LndLink& link, NiPort& port, Message& message);
   void leave_lane(Message& message);
+  void back_from_lane(Message& message);
 
   static void end_with(Message& message, Errc code, Health health);
   void fail(Message& message, Errc code, Health health);

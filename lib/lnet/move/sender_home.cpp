@@ -89,9 +89,33 @@ inline void Sender::at_lane(Message& message, PeerPort* peer) {
   } else {
     LndLink* const link = peer == nullptr ? nullptr : core_.peers.link(*peer, port->ni().number);
     if (link == nullptr) return fail(message, Errc::kNoMemory, Health::kLocalDropped);
+    if (link->lanes != 0 && goes_by_other_lane(*link, *port, message)) return;
     message.next_hop = link;
   }
   if (port->take_credit(message)) hand_over(*port, message);
+}
+
+void Sender::on_bulk_lane(PeerLink& link, LaneId lane, bool up) {
+  PLNET_CHECK(lane != 0 && lane <= core_.shared.shards,
+              "lane 0 is always there, others have shards");
+  const auto shard = static_cast<ShardId>(lane - 1U);
+  if (!core_.peers.set_lane(core_.peers.of(link), shard, up)) core_.causes.add(Cause::kLanesFull);
+}
+
+// Where the peer's lane 0 is: a large message may go by another lane, which comes back here.
+inline bool Sender::goes_by_other_lane(const LndLink& link, NiPort& port, Message& message) {
+  if (message.lane != 0) return false;
+  if (message.header.payload_length < port.lnd().traits().bulk_bytes_min) return false;
+  LaneSet& lanes = core_.peers.lanes(link);
+  const auto shard = lanes.choose();
+  if (!shard) return false;
+  lanes.book(*shard, message.queue_bytes());
+  message.book(lane_of_shard(*shard), core_.id);
+  if (*shard == core_.id) return false;
+  message.lane = message.booked();
+  core_.causes.add(Cause::kCrossedLane);
+  core_.post(message, *shard, ParcelStep::kToLane);
+  return true;
 }
 
 inline void Sender::hand_over(NiPort& port, Message& message) {
@@ -138,6 +162,7 @@ void Sender::on_sent(NiPort& port, const Completion& completion) {
   std::construct_at(&message.result, completion);  // to assign would compare first
   settle_ni(port, message);
   if (message.hop == nullptr) return home_to_originator(message);
+  if (message.booked() != 0) return leave_lane(message);
   if (message.hop->home != core_.id)
     return core_.post(message, message.hop->home, ParcelStep::kSent);
   end_at_home(message, posted_to(message));
@@ -157,6 +182,23 @@ inline void Sender::settle_ni(NiPort& port, Message& message) {
 }
 
 inline void Sender::leave_lane(Message& message) {
+  if (message.booked() != 0 && message.booked_at() != core_.id) {
+    return core_.post(message, message.booked_at(), ParcelStep::kSent);
+  }
+  back_from_lane(message);
+}
+
+// The link may have been released meanwhile, if its NI goes.
+void Sender::back_from_lane(Message& message) {
+  if (message.booked() != 0) {
+    const LndLink* const link = core_.peers.find_link(*message.hop, message.ni->number);
+    if (link != nullptr && link->lanes != 0) {
+      core_.peers.lanes(*link).unbook(static_cast<ShardId>(message.booked() - 1U),
+                                      message.queue_bytes());
+    }
+    message.book(0, 0);
+    message.lane = 0;
+  }
   if (message.hop == nullptr || message.hop->home == core_.id) return end_at_home(message);
   core_.post(message, message.hop->home, ParcelStep::kSent);
 }

@@ -27,17 +27,18 @@ ShardCore::ShardCore(NodeShared& node, ShardId number, std::uint16_t cpt_number,
       now(start),
       messages(node.limits.messages),
       receives(node.limits.receives),
-      peers(node.peer_nis, node.limits.peer_ports, node.limits.extra_links),
+      peers(node.peer_nis, node.limits.peer_ports, node.limits.extra_links,
+            node.shards == 1 ? 0 : node.limits.lane_sets),
       timers(start, kTimerTick),
       sequences(
           {.peer_nets = node.peer_nis, .peer_nis = node.peer_nis, .routes = node.limits.routes}),
+      outbox(node.mail, number, node.shards),
       match({.shard = number,
              .interface_cookie = node.interface_cookie,
              .own_pid = node.pid,
              .descriptors = node.limits.descriptors,
              .entries = node.limits.match_entries},
-            *node.portals, timers, identity, hooks),
-      outbox(node.mail, number, node.shards) {}
+            *node.portals, timers, identity, hooks) {}
 
 void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
   parcel.step = step;

@@ -33,6 +33,7 @@ namespace plnet::lnet {
 struct ShardLimits {
   std::size_t peer_ports = 65536;
   std::size_t extra_links = 256;  // beyond one for each peer port
+  std::size_t lane_sets = 128;    // links with lanes on several shards, less than 65535
   std::size_t messages = 8192;
   std::size_t receives = 8192;
   std::size_t descriptors = 16384;
@@ -87,6 +88,10 @@ struct ShardCore {
   std::array<NiPort*, kNisMax + 1> ports{};  // by number of the NI; null: not on this shard
   // Messages of this shard that were given a path through the NI and have not ended.
   std::array<std::uint32_t, kNisMax + 1> ni_users{};
+  // What this shard sends to itself: done by its next step.
+  IntrusiveList<Parcel> inbox;
+  Outbox outbox;                           // to others
+  PeerLink loopback{.nid = kLoopbackNid};  // the one that is no LndLink
 
   // These three begin cache lines of their own.
   MatchTable match;
@@ -94,13 +99,9 @@ struct ShardCore {
   Counters<LnetCauses> causes;
 
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
-  // What this shard sends to itself: done by its next step.
-  IntrusiveList<Parcel> inbox;
-  Outbox outbox;  // to others
   ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;
-  PeerLink loopback{.nid = kLoopbackNid};  // the one that is no LndLink
 
   static constexpr Nid kLoopbackNid = Nid::of(NetType::kLoopback, 0, 0);
 

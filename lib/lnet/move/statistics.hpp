@@ -103,7 +103,8 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
     "an ACK or REPLY waited for a free message")                                                   \
   X(kCrossedMatch, "crossed_match", "messages", kCount, "matched on another shard")                \
   X(kCrossedHome, "crossed_home", "messages", kCount, "sent by way of its peer's home shard")      \
-  X(kCrossedLane, "crossed_lane", "messages", kCount, "posted by another shard than its home")
+  X(kCrossedLane, "crossed_lane", "messages", kCount, "posted by another shard than its home")     \
+  X(kLanesFull, "lanes_full", "lanes", kCount, "not used: as many peers have some as can")
 PLNET_COUNTERS(LnetCauses, PLNET_LNET_CAUSES);
 
 using Statistic = LnetStatistics::Id;

@@ -69,7 +69,7 @@ class HeldLnd final : public Lnd {
     }
   }
 
-  LndTraits traits_{.name = "held", .net_type = NetType::kTcp};
+  LndTraits traits_{.name = "held", .net_type = NetType::kTcp, .bulk_bytes_min = 1000};
   LndUpcalls& core_;
   std::vector<Completion> ended_;
   std::vector<PeerLink*> releasing_;

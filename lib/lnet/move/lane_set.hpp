@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The lanes of a peer NI through one NI: the shards that have bulk connections to it, and how much
+// is under way by each. Chosen from where all messages to it pass, for large ones.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+#include "lib/base/check.hpp"
+#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+
+namespace plnet::lnet {
+
+class LaneSet {
+ public:
+  void set(ShardId shard, bool up) {
+    const std::uint64_t bit = std::uint64_t{1} << shard;
+    up_ = up ? up_ | bit : up_ & ~bit;
+  }
+
+  // The one with the least under way, in turn among equals; none: no lane is up. As the kernel
+  // chooses among connections (lustre-release socklnd_cb.c: ksocknal_find_conn_locked()).
+  [[nodiscard]] std::optional<ShardId> choose() {
+    if (up_ == 0) return std::nullopt;
+    const auto shift = static_cast<int>(last_) + 1;  // those behind the last one come first
+    ShardId best = kShardsMax;
+    for (std::uint64_t rest = std::rotr(up_, shift); rest != 0; rest &= rest - 1) {
+      const auto shard = static_cast<ShardId>((std::countr_zero(rest) + shift) % 64);
+      if (best == kShardsMax || bytes_[shard] < bytes_[best]) best = shard;
+    }
+    last_ = best;
+    return best;
+  }
+
+  void book(ShardId shard, std::uint32_t bytes) { bytes_[shard] += bytes; }
+  void unbook(ShardId shard, std::uint32_t bytes) {
+    PLNET_CHECK(bytes_[shard] >= bytes, "what comes back from a lane was booked on it");
+    bytes_[shard] -= bytes;
+  }
+  [[nodiscard]] std::uint64_t bytes(ShardId shard) const { return bytes_[shard]; }
+
+ private:
+  static_assert(kShardsMax == 64);
+
+  std::uint64_t up_ = 0;
+  ShardId last_ = kShardsMax - 1;
+  // Of messages that have not ended, which are as many as the pools of all shards hold.
+  std::array<std::uint64_t, kShardsMax> bytes_{};
+};
+
+}  // namespace plnet::lnet
