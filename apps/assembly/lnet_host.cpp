@@ -84,6 +84,7 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
   if (!options) return std::unexpected(options.error());
   auto tcp =
       TcpHost::create({.shards = host->shards(),
+                       .cpt_of_shard = host->setup_.cpt_of_shard,
                        .options = *options,
                        .busy_poll = {parts.sockets.busy_poll_usec, parts.sockets.busy_poll_budget},
                        .first = host->places_[0].get()});

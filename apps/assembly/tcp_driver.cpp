@@ -22,6 +22,7 @@ class TcpMaker final : public NetworkMaker {
         .arenas = setup_.arenas,
         .tunables = tunables_of_ni(tcp_.options().tunables, ni.lnd_tunables),
         .privileged = tcp_.privileged(),
+        .lanes = tcp_.place(shard).lanes(),
         .peers_max = setup_.peers,
         .connections_max = tcp_.streams_max(),
         .start = setup_.clock->now(),

@@ -9,6 +9,7 @@
 
 #include "drivers/net/tcp/listener.hpp"
 #include "drivers/net/tcp/socket.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -62,14 +63,18 @@ Outcome<std::unique_ptr<TcpHost>> TcpHost::create(const Parts& parts) {
 TcpHost::TcpHost(const Parts& parts, std::vector<std::unique_ptr<TcpPlace>> places)
     : parts_(parts),
       privileged_(may_use_reserved_ports()),
+      lanes_(parts.cpt_of_shard),
       places_(std::move(places)),
       acceptor_(acceptor_config(parts.options, *places_[0]), places_[0]->streams(), *this) {
   places_[0]->set_acceptor(acceptor_);
+  for (unsigned shard = 0; shard < parts.cpt_of_shard.size(); ++shard)
+    places_[shard]->set_lanes(lanes_.end(shard));
 }
 
 void TcpHost::set_doorbells(std::span<Doorbell* const> doorbells) {
   for (std::size_t shard = 0; shard < places_.size(); ++shard)
     places_[shard]->set_doorbell(*doorbells[shard]);
+  lanes_.set_doorbells(doorbells);
 }
 
 void TcpHost::say_complaints(runtime::OnceLog& log) {
@@ -147,7 +152,8 @@ bool TcpHost::has_room(const Arrival& arrival) {
 }
 
 void TcpHost::hand_over(const Arrival& arrival) {
-  places_[home_.value()]->bring(arrival);
+  PLNET_CHECK(home_.has_value(), "who brings a connection has asked for room");
+  places_[*home_]->bring(arrival);
 }
 
 }  // namespace plnet::apps

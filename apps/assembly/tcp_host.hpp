@@ -22,6 +22,8 @@ class TcpHost final : private socklnd::PeerHomes {
  public:
   struct Parts {
     unsigned shards = 1;
+    // Whose shards may have connections of one peer; empty: each shard is alone.
+    std::vector<std::uint16_t> cpt_of_shard{};
     TcpOptions options;
     // Of each shard; the memory of those that are never used is never touched.
     std::size_t streams_max = 4096;
@@ -75,6 +77,7 @@ class TcpHost final : private socklnd::PeerHomes {
 
   Parts parts_;  // but for the options constant
   const bool privileged_;
+  socklnd::LaneExchange lanes_;
   std::vector<std::unique_ptr<TcpPlace>> places_;
   socklnd::Acceptor acceptor_;
   std::vector<Door> doors_;

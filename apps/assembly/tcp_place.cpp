@@ -33,6 +33,13 @@ TcpPlace::~TcpPlace() {
   Arrival arrival;
   while (arrivals_.pop(arrival))
     device_->discard(arrival.stream);
+  if (lanes_ == nullptr) return;
+  // Nobody answers any more: who had said something is gone as well, or going.
+  const auto discard_what_it_brings = [this](const socklnd::LaneNote& note) {
+    if (note.word == socklnd::LaneWord::kTake) device_->discard(note.lane->arrival.stream);
+  };
+  while (lanes_->collect(discard_what_it_brings) > 0) {
+  }
 }
 
 void TcpPlace::strike(TcpLnd& lnd) {
@@ -55,19 +62,21 @@ std::uint64_t TcpPlace::open_streams() const {
 }
 
 bool TcpPlace::quiet() const {
-  return lnds_.empty() && !listening_ && open_streams() == 0 && arrivals_.empty();
+  return lnds_.empty() && !listening_ && open_streams() == 0 && arrivals_.empty() &&
+         (lanes_ == nullptr || lanes_->empty());
 }
 
 unsigned TcpPlace::poll(Instant now) {
   if (quiet()) return 0;
   unsigned work = take_arrivals();
+  if (lanes_ != nullptr) work += hear_of_lanes();
   work += device_->poll(now);
   if (acceptor_ != nullptr) work += acceptor_->flush(now);
   return work;
 }
 
 Instant TcpPlace::next_deadline() const {
-  if (!arrivals_.empty()) return Instant::min();
+  if (!arrivals_.empty() || (lanes_ != nullptr && !lanes_->empty())) return Instant::min();
   const Instant own = device_->next_deadline();
   return acceptor_ == nullptr ? own : std::min(own, acceptor_->next_deadline());
 }
@@ -91,6 +100,20 @@ void TcpPlace::take(const Arrival& arrival) {
   if (open_streams() < streams_max_) return home->take(arrival);
   counters_.add(Id::kNoRoom);
   device_->discard(arrival.stream);
+}
+
+// The interface may not be here yet, or no longer.
+unsigned TcpPlace::hear_of_lanes() {
+  if (lanes_ == nullptr) return 0;
+  return lanes_->collect([this](const socklnd::LaneNote& note) {
+    const Arrival& arrival = note.lane->arrival;
+    if (TcpLnd* const there = lnd(arrival.local)) return there->hear(note);
+    if (note.word == socklnd::LaneWord::kTake) {
+      counters_.add(Id::kHomeless);
+      device_->discard(arrival.stream);
+    }
+    lanes_->answer_for_nobody(note);
+  });
 }
 
 }  // namespace plnet::apps

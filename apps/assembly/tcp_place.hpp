@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP's place on a poller: the shard's sockets, the LNDs that share them, and the mailbox through
-// which connections that others have accepted come home. Always in the poller's list; without a
-// TCP network it makes no system call.
+// TCP's place on a poller: the shard's sockets, the LNDs that share them, the mailbox through which
+// connections that others have accepted come home, and what other shards of the CPT have to say
+// about lanes. Always in the poller's list; without a TCP network it makes no system call.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,7 @@
 #include "lib/base/pollable.hpp"
 #include "lib/base/ring.hpp"
 #include "lib/socklnd/acceptor.hpp"
+#include "lib/socklnd/lane_exchange.hpp"
 #include "lib/socklnd/lnd.hpp"
 #include "lib/socklnd/peer_homes.hpp"
 #include "lib/socklnd/stream_switch.hpp"
@@ -57,6 +58,7 @@ class TcpPlace final : public Pollable {
   // Before anybody polls.
   void set_doorbell(Doorbell& doorbell) { doorbell_ = &doorbell; }
   void set_acceptor(socklnd::Acceptor& acceptor) { acceptor_ = &acceptor; }
+  void set_lanes(socklnd::LaneEnd* lanes) { lanes_ = lanes; }
 
   // The shard of the acceptor.
   [[nodiscard]] bool has_room() const { return arrivals_.size() < kArrivalsMax; }
@@ -65,6 +67,7 @@ class TcpPlace final : public Pollable {
   // The rest is the shard's own.
   [[nodiscard]] socklnd::StreamSwitch& streams() { return streams_; }
   [[nodiscard]] drivers::TcpDevice& device() { return *device_; }
+  [[nodiscard]] socklnd::LaneEnd* lanes() { return lanes_; }
   void enroll(TcpLnd& lnd) { lnds_.push_back(&lnd); }
   void strike(TcpLnd& lnd);
   // Null: no such NI here.
@@ -88,6 +91,7 @@ class TcpPlace final : public Pollable {
   [[nodiscard]] bool quiet() const;
   unsigned take_arrivals();
   void take(const socklnd::Arrival& arrival);
+  unsigned hear_of_lanes();
 
   const std::size_t streams_max_;
   socklnd::StreamSwitch streams_;
@@ -95,6 +99,7 @@ class TcpPlace final : public Pollable {
   SpscRing<socklnd::Arrival> arrivals_{kArrivalsMax};
   Doorbell* doorbell_ = nullptr;
   socklnd::Acceptor* acceptor_ = nullptr;  // where there is one
+  socklnd::LaneEnd* lanes_ = nullptr;      // if there are other shards in the CPT
   std::vector<TcpLnd*> lnds_;              // a handful
   bool listening_ = false;
   Counters<TcpPlaceTable> counters_;

@@ -36,7 +36,8 @@ const char* letter_of(ConnectionType type) {
 const char* name_of(Connection::State state) {
   switch (state) {
     case Connection::State::kDialing: return "connecting";
-    case Connection::State::kGreeting: return "introducing";
+    case Connection::State::kGreeting:
+    case Connection::State::kJudged: return "introducing";
     case Connection::State::kOpen: return "open";
     case Connection::State::kRefusing: return "refusing";
     case Connection::State::kClosing: return "closing";

@@ -31,9 +31,9 @@ struct PeerLink {
   void* lnd_peer = nullptr;  // the LND's; opaque to the core
 };
 
-// A way to a peer: its connections, queue pairs or endpoint contexts on one shard. Lane 0 lies where
-// the LND has the peer, always exists and queues while nothing is connected. Others are announced by
-// on_lane(): lane_of_shard(s) is what leads there from shard s.
+// A way to a peer: its connections, queue pairs or endpoint contexts on one shard. Lane 0 lies
+// where the LND has the peer, always exists and queues while nothing is connected. Others are
+// announced by on_lane(): lane_of_shard(s) is what leads there from shard s.
 using LaneId = std::uint16_t;
 [[nodiscard]] constexpr LaneId lane_of_shard(std::uint16_t shard) {
   return static_cast<LaneId>(shard + 1U);
@@ -43,7 +43,7 @@ using LaneId = std::uint16_t;
 struct Transmit {
   MessageHeader header;  // ready for the wire
   PeerLink* next_hop = nullptr;
-  LaneId lane = 0;  // 0 also for the shard's own, where lane 0 is
+  LaneId lane = 0;      // 0 also for the shard's own, where lane 0 is
   bool routed = false;  // forwarded, not ours: a GET among these never gets a sink
   bool next_hop_is_router = false;
   std::uint32_t core_state = 0;  // the core's; opaque to the LND
@@ -130,8 +130,8 @@ class LndUpcalls {
   virtual void on_quarantine_over(Transmit& transmit) = 0;
   // Lanes come and go with connections; told where the peer's lane 0 is, and by that of its shard
   // how it compares with the others. `bulk` lanes take messages from LndTraits::bulk_bytes_min on,
-  // each handed to the Lnd of its lane's shard with Transmit::lane set. One that gets there when the
-  // lane has gone ends as if its connection had failed under it.
+  // each handed to the Lnd of its lane's shard with Transmit::lane set. One that gets there when
+  // the lane has gone ends as if its connection had failed under it.
   virtual void on_lane(PeerLink& link, LaneId lane, bool up, bool bulk) = 0;
   virtual void on_peer(const Nid& nid, PeerNotice notice, Instant when) = 0;
   virtual void on_peer_released(PeerLink& link) = 0;

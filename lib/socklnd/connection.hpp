@@ -18,6 +18,7 @@
 
 namespace plnet::socklnd {
 
+struct Lane;
 struct Peer;
 struct OfPeer;    // its place among the connections of its peer
 struct ForFlush;  // its place among those that the next flush looks at
@@ -32,6 +33,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   enum class State : std::uint8_t {
     kDialing,   // TCP is at it
     kGreeting,  // our HELLO is on its way, or theirs
+    kJudged,    // a lane: the home looks at theirs
     kOpen,
     kRefusing,  // once our answer is out it is closed
     kClosing,   // on_closed() is to come
@@ -50,6 +52,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   ConnectionType type = ConnectionType::kControl;
   Protocol protocol = Protocol::kV3;
   State state = State::kDialing;
+  bool away = false;  // stands for one on another shard, at its peer's home: no stream is here
   bool by_us = false;
   bool was_open = false;
   bool blocked = false;      // on_writable() is to come
@@ -60,6 +63,8 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   bool ours = false;         // closed because we wanted it
   bool noops_full = false;   // reading is paused until some NOOPs are out
   bool boundary = false;     // a message has ended since the last flush
+
+  Lane* lane = nullptr;  // not home and connection on one shard: what they share
 
   // What goes out before all messages.
   std::array<std::byte, kAcceptorV2Bytes + kHelloV4Bytes> greeting{};

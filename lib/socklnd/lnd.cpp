@@ -21,12 +21,22 @@ ConnectionQuota quota_of(const SockLndConfig& config) {
   return {.control = 1, .bulk = static_cast<std::uint16_t>(bulk)};
 }
 
+// Payloads from this on make messages of min_bulk bytes.
+std::uint32_t bulk_bytes_min(const SockLndConfig& config) {
+  const auto head = static_cast<std::int64_t>(
+      kFrameBytes + (config.nid.is_large() ? kHeaderNid16Bytes : kHeaderNid4Bytes));
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(config.tunables.min_bulk - head, 0));
+}
+
 }  // namespace
 
 SockLnd::SockLnd(const SockLndConfig& config, LndUpcalls& core, StreamSwitch& streams)
     : config_(config),
       timeout_(lnd_timeout(config.tunables, config.lnet_lnd_timeout)),
-      traits_{.name = "tcp", .net_type = NetType::kTcp, .lnd_timeout = timeout_},
+      traits_{.name = "tcp",
+              .net_type = NetType::kTcp,
+              .bulk_bytes_min = bulk_bytes_min(config),
+              .lnd_timeout = timeout_},
       quota_(quota_of(config)),
       core_(core),
       streams_(streams),
@@ -46,6 +56,7 @@ void SockLnd::set_tunables(const Tunables& tunables) {
   config_.tunables = tunables;
   timeout_ = lnd_timeout(tunables, config_.lnet_lnd_timeout);
   traits_.lnd_timeout = timeout_;
+  traits_.bulk_bytes_min = bulk_bytes_min(config_);
   const ConnectionQuota before = std::exchange(quota_, quota_of(config_));
   if (quota_.bulk <= before.bulk) return;
   for (std::uint32_t i = 0; i < peers_.capacity(); ++i) {
@@ -84,6 +95,7 @@ Peer* SockLnd::bound_peer(PeerLink& link) {
   if (peer == nullptr) return nullptr;
   peer->link = &link;
   peer->bound = true;
+  peer->lanes_changed = config_.lanes != nullptr;
   link.lnd_peer = peer;
   return peer;
 }
@@ -119,10 +131,15 @@ void SockLnd::look_at(Connection& connection) {
 
 std::size_t SockLnd::send(std::span<Transmit* const> burst) {
   if (shutting_down_) return 0;
+  std::size_t taken = 0;
   for (Transmit* const transmit : burst) {
+    Peer* const peer = peer_for(*transmit);
+    Connection* const connection =
+        peer == nullptr || peer->releasing ? nullptr : choose(*peer, *transmit);
+    if (connection == nullptr && transmit->lane != 0 && !heard_all()) break;
+    ++taken;
     ++messages_;
     transmit->lnd_state = 0;
-    Peer* const peer = peer_for(*transmit);
     if (peer == nullptr) {
       const bool process = (transmit->header.destination_pid & kPidUserFlag) != 0;
       counters_.add(process ? Id::kNoSuchProcess : Id::kNoPeerRoom);
@@ -130,9 +147,14 @@ std::size_t SockLnd::send(std::span<Transmit* const> burst) {
           process ? Health::kRemoteError : Health::kLocalError);
     } else if (peer->releasing) {
       end(*transmit, std::unexpected(Errc::kShutdown), Health::kLocalAborted);
-    } else if (Connection* const connection = choose(*peer, *transmit)) {
+    } else if (connection != nullptr) {
       enqueue(*connection, *transmit);
+    } else if (transmit->lane != 0) {
+      peer->elsewhere = true;
+      counters_.add(Id::kNoLane);
+      end(*transmit, std::unexpected(Errc::kIo), Health::kLocalError);
     } else {
+      peer->elsewhere = false;
       peer->waiting.push(*transmit);
       look_at(*peer);
     }
@@ -141,7 +163,7 @@ std::size_t SockLnd::send(std::span<Transmit* const> burst) {
       look_at(*peer);
     }
   }
-  return burst.size();
+  return taken;
 }
 
 void SockLnd::end(Transmit& transmit, Result<void> status, Health health) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The TCP LND of one interface on one shard: an lnet::Lnd over byte streams. The peers whose home
-// is this shard have all their connections here; what others make is brought by the acceptor
-// (peer_homes.hpp). Sans-IO: it only speaks to its driver and its core.
+// is this shard have their connections here; what others make is brought by the acceptor
+// (peer_homes.hpp). Bulk connections beyond the first of their kind may lie on other shards of the
+// CPT (lane.hpp). Sans-IO: it only speaks to its driver, its core and its like on those shards.
 // lustre-release lnet/klnds/socklnd/socklnd.c, socklnd_cb.c.
 #pragma once
 
@@ -20,6 +21,7 @@
 #include "lib/socklnd/complaints.hpp"
 #include "lib/socklnd/connection.hpp"
 #include "lib/socklnd/facts.hpp"
+#include "lib/socklnd/lane_exchange.hpp"
 #include "lib/socklnd/lnd_counters.hpp"
 #include "lib/socklnd/outgoing.hpp"
 #include "lib/socklnd/peer.hpp"
@@ -38,7 +40,8 @@ struct SockLndConfig {
   Tunables tunables;
   Duration lnet_lnd_timeout = std::chrono::seconds(50);  // if sock_timeout is 0
   std::uint32_t link_mbps = 0;                           // 0: unknown
-  bool privileged = true;  // we may use reserved ports; else peers must accept all
+  bool privileged = true;    // we may use reserved ports; else peers must accept all
+  LaneEnd* lanes = nullptr;  // of this shard, if it has any
   std::size_t peers_max = 64;
   std::size_t connections_max = 256;
   Instant start{};
@@ -63,6 +66,8 @@ class SockLnd : public lnet::Lnd, public StreamUser {
 
   // Somebody has connected, and this is the peer's home. Between two turns.
   void take(const Arrival& arrival);
+  // A word about a lane from here or to here. Between two turns.
+  void hear(const LaneNote& note);
   // Other values of those that change live; the rest has to be as before. Between two turns.
   void set_tunables(const Tunables& tunables);
   // The interface's address has gone, or its link, or they are back. Between two turns.
@@ -123,6 +128,12 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void settle_outcome(Peer& peer, Instant now);
   void attempt_failed(Peer& peer, Errc cause, Instant now);
   void start_attempt(Peer& peer, ConnectionType type);
+  void attempt_ended(Peer& peer, Errc cause);
+  [[nodiscard]] Protocol usual_protocol(const Peer& peer) const {
+    const bool large = config_.nid.is_large() || peer.id.nid.is_large();
+    return large ? Protocol::kV4 : Protocol::kV3;
+  }
+  [[nodiscard]] Result<Connection*> dial(Peer& peer, ConnectionType type, Protocol protocol);
   void drain_waiting(Peer& peer);
   void tell(Peer& peer, Instant now);
   [[nodiscard]] bool may_try(Peer& peer, Instant now) const;
@@ -135,6 +146,11 @@ class SockLnd : public lnet::Lnd, public StreamUser {
 
   // lnd_connections.cpp
   [[nodiscard]] Connection* new_connection(Peer& peer, StreamId stream, ConnectionType type);
+  [[nodiscard]] Connection* adopt(Peer& peer, const Arrival& arrival);
+  void begin(Connection& connection, Peer& peer, ConnectionType type);
+  void end_stream(Connection& connection, Errc cause);
+  void mourn(Connection& connection, Errc cause);
+  void bury(Connection& connection);
   void greet(Connection& connection);
   void leave_open(Connection& connection);
   void forget(Peer& peer);
@@ -152,6 +168,27 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void end_transmits(Connection& connection, Errc cause);
   void end_receive(Connection& connection, Errc cause);
   [[nodiscard]] SocketAddress address_of(const lnet::Nid& nid, std::int64_t port) const;
+
+  // lnd_lanes.cpp: as home
+  [[nodiscard]] std::optional<lnet::ShardId> shard_for(Peer& peer, ConnectionType type) const;
+  [[nodiscard]] Connection* stand_in(Peer& peer, ConnectionType type);
+  [[nodiscard]] bool dial_away(Peer& peer, ConnectionType type);
+  [[nodiscard]] bool take_away(Peer& peer, const Arrival& arrival);
+  void lane_closed(const LaneNote& note);
+  void announce(Peer& peer);
+  // And as the shard on which a lane lies
+  [[nodiscard]] Peer* peer_of(Lane& lane);
+  void give_lane(Lane& lane, Connection& connection);
+  void dial_for(Lane& lane);
+  void take_for(Lane& lane);
+  void told(Lane& lane, LaneWord word, Errc cause);
+  // A message may get to a lane before the word that makes it: words are heard a few at a time.
+  [[nodiscard]] bool heard_all() const {
+    return config_.lanes == nullptr || config_.lanes->empty();
+  }
+  [[nodiscard]] static bool is_lane(const Connection& connection) {
+    return connection.lane != nullptr && !connection.away;
+  }
 
   // lnd_tx.cpp
   template <class FitOf>

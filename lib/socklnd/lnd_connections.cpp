@@ -45,14 +45,18 @@ Connection* SockLnd::new_connection(Peer& peer, StreamId stream, ConnectionType 
     streams_.driver().close(stream, Errc::kNoSpace);
     return nullptr;
   }
-  const std::uint32_t generation = connection->generation;
-  *connection = Connection{};
-  connection->generation = generation + 1;  // an old answer for this slot stays a stale one
+  begin(*connection, peer, type);
   connection->stream = stream;
-  connection->peer = &peer;
-  connection->type = type;
-  peer.connections.push_back(*connection);
   return connection;
+}
+
+void SockLnd::begin(Connection& connection, Peer& peer, ConnectionType type) {
+  const std::uint32_t generation = connection.generation;
+  connection = Connection{};
+  connection.generation = generation + 1;  // an old answer for this slot stays a stale one
+  connection.peer = &peer;
+  connection.type = type;
+  peer.connections.push_back(connection);
 }
 
 // --- Ours ---
@@ -92,7 +96,11 @@ void SockLnd::answer(Connection& connection, std::int32_t type) {
 
 void SockLnd::on_reply(Connection& connection) {
   if (connection.reader.state() == HelloReader::State::kDone) {
-    return judge_reply(connection, connection.reader.hello());
+    if (connection.lane == nullptr) return judge_reply(connection, connection.reader.hello());
+    connection.state = State::kJudged;
+    streams_.driver().pause_reading(connection.stream);
+    connection.lane->reply = connection.reader.hello();
+    return config_.lanes->report(*connection.lane, LaneWord::kReply);
   }
   give_up(connection, Id::kAttemptGarbage, Outcome::kFailed, Errc::kProtocol);
 }
@@ -120,6 +128,7 @@ void SockLnd::judge_reply(Connection& connection, const Hello& reply) {
   counters_.add(Id::kOpenedByUs);
   peer.attempt = nullptr;
   peer.outcome = Outcome::kOpened;
+  if (connection.away) config_.lanes->say(*connection.lane, LaneWord::kOpen);
   open(connection, connection.reader.swapped());
 }
 
@@ -128,7 +137,7 @@ void SockLnd::give_up(Connection& connection, Id why, Outcome outcome, Errc caus
   counters_.add(why);
   if (cause == Errc::kProtocol) complain(peer, why);
   connection.state = State::kClosing;
-  streams_.driver().close(connection.stream, cause);
+  end_stream(connection, cause);
   if (peer.attempt == &connection) {
     peer.attempt = nullptr;
     peer.outcome = outcome;
@@ -140,22 +149,21 @@ void SockLnd::give_up(Connection& connection, Id why, Outcome outcome, Errc caus
 // --- Theirs ---
 
 void SockLnd::take(const Arrival& arrival) {
-  const auto stream = streams_.driver().adopt(arrival.stream, stream_options(config_.tunables));
-  if (!stream) {
-    counters_.add(Id::kRefusedAdopt);
-    return streams_.driver().discard(arrival.stream);
-  }
   Peer* const known = peers_by_id_.find(arrival.peer);
-  Peer* const peer = known != nullptr ? known : new_peer(arrival.peer);
+  Peer* const peer = known != nullptr || shutting_down_ ? known : new_peer(arrival.peer);
   if (peer == nullptr || shutting_down_) {
     counters_.add(shutting_down_ ? Id::kClosedShutdown : Id::kRefusedNoRoom);
-    return streams_.driver().close(*stream, shutting_down_ ? Errc::kShutdown : Errc::kNoSpace);
+    return streams_.driver().discard(arrival.stream);
   }
+  peer->elsewhere = false;
   look_at(*peer);
-  Connection* const connection = new_connection(*peer, *stream, arrival.type);
-  if (connection == nullptr) return;
-  connection->protocol = arrival.hello.protocol;
   const auto refused = refusal(*peer, arrival);
+  if (!refused && take_away(*peer, arrival)) return;
+  Connection* const connection = adopt(*peer, arrival);
+  if (connection == nullptr) {
+    if (peer->open_count() == 0) forget(*peer);
+    return;
+  }
   const ConnectionType type = refused ? ConnectionType::kNone : arrival.type;
   answer(*connection, static_cast<std::int32_t>(type));
   look_at(*connection);
@@ -166,6 +174,19 @@ void SockLnd::take(const Arrival& arrival) {
   }
   counters_.add(Id::kOpenedByPeer);
   open(*connection, arrival.swapped);
+}
+
+// nullptr, and the stream gone, if it cannot be had or there is no room.
+Connection* SockLnd::adopt(Peer& peer, const Arrival& arrival) {
+  const auto stream = streams_.driver().adopt(arrival.stream, stream_options(config_.tunables));
+  if (!stream) {
+    counters_.add(Id::kRefusedAdopt);
+    streams_.driver().discard(arrival.stream);
+    return nullptr;
+  }
+  Connection* const connection = new_connection(peer, *stream, arrival.type);
+  if (connection != nullptr) connection->protocol = arrival.hello.protocol;
+  return connection;
 }
 
 // lustre-release socklnd.c: ksocknal_create_conn(), in its order.
@@ -209,24 +230,31 @@ void SockLnd::open(Connection& connection, bool swapped) {
   Peer& peer = *connection.peer;
   connection.state = State::kOpen;
   connection.was_open = true;
-  connection.sent_since = connection.heard_since = true;
-  connection.framing = Framing(connection.protocol, swapped);
-  connection.deadline = Instant::max();
   ++peer.open_of(connection.type);
-  counters_.add(Id::kOpen);
-  if (const auto row = open_row(connection.type)) counters_.add(*row);
+  peer.lanes_changed = config_.lanes != nullptr;
+  look_at(peer);
+  if (!connection.away) {
+    connection.sent_since = connection.heard_since = true;
+    connection.framing = Framing(connection.protocol, swapped);
+    connection.deadline = Instant::max();
+    counters_.add(Id::kOpen);
+    if (const auto row = open_row(connection.type)) counters_.add(*row);
+    look_at(connection);
+  }
+  if (is_lane(connection)) return;  // what it says of the peer is its home's to tell
   peer.restarted |= peer.last_incarnation != 0 && peer.last_incarnation != peer.incarnation;
   peer.last_incarnation = peer.incarnation;
   peer.notice_alive = true;
-  look_at(peer);
-  look_at(connection);
 }
 
 void SockLnd::leave_open(Connection& connection) {
   Peer& peer = *connection.peer;
   --peer.open_of(connection.type);
-  counters_.subtract(Id::kOpen);
-  if (const auto row = open_row(connection.type)) counters_.subtract(*row);
+  peer.lanes_changed = config_.lanes != nullptr;
+  if (!connection.away) {
+    counters_.subtract(Id::kOpen);
+    if (const auto row = open_row(connection.type)) counters_.subtract(*row);
+  }
   if (peer.open_count() > 0) return;
   peer.satisfied = false;
   if (peer.attempt == nullptr || peer.attempt->state == State::kDialing) forget(peer);
@@ -244,16 +272,22 @@ void SockLnd::complain(const Peer& peer, Id why) {
 void SockLnd::close_connection(Connection& connection, Id why, Errc cause, bool siblings) {
   if (connection.state == State::kClosing) return;
   Peer& peer = *connection.peer;
-  counters_.add(why);
+  if (!connection.away) counters_.add(why);
   if (cause == Errc::kProtocol && why != Id::kClosedSibling) complain(peer, why);
   if (connection.state == State::kOpen) leave_open(connection);
   connection.state = State::kClosing;
-  streams_.driver().close(connection.stream, cause);
+  end_stream(connection, cause);
   if (siblings) {
     peer.closing = true;
     peer.close_cause = cause;
   }
   look_at(peer);
+}
+
+void SockLnd::end_stream(Connection& connection, Errc cause) {
+  if (!connection.away) return streams_.driver().close(connection.stream, cause);
+  PLNET_CHECK(connection.lane != nullptr, "who stands for a connection has its lane");
+  config_.lanes->say(*connection.lane, LaneWord::kClose, cause);
 }
 
 void SockLnd::on_writable(std::uint32_t slot) {
@@ -265,21 +299,34 @@ void SockLnd::on_writable(std::uint32_t slot) {
 void SockLnd::on_closed(std::uint32_t slot, Errc cause, std::uint64_t unacknowledged_bytes) {
   interface_.suspected |= cause != Errc::kClosed;
   Connection& connection = connections_.at(slot);
-  Peer& peer = *connection.peer;
-  if (connection.state == State::kOpen) {
-    count_end(connection, cause);
-    leave_open(connection);
-    peer.closing = true;
-    peer.close_cause = cause == Errc::kClosed ? Errc::kReset : cause;
-  } else if (peer.attempt == &connection) {
-    counters_.add(Id::kAttemptFailed);
-    peer.attempt = nullptr;
-    peer.outcome = Outcome::kFailed;
-    peer.failure = cause == Errc::kClosed ? Errc::kReset : cause;  // as lnet_sock_read() has it
-  }
+  const bool attempt = connection.by_us && !connection.was_open;
+  if (attempt && connection.state != State::kClosing) counters_.add(Id::kAttemptFailed);
+  if (connection.state == State::kOpen) count_end(connection, cause);
+  mourn(connection, cause);
   if (connection.was_open) count_lost(connection, unacknowledged_bytes);
   end_receive(connection, cause);
   end_transmits(connection, cause);
+  Lane* const lane = connection.lane;
+  bury(connection);
+  if (lane != nullptr) config_.lanes->report_gone(*lane, cause);
+}
+
+// What its end means to its peer.
+void SockLnd::mourn(Connection& connection, Errc cause) {
+  Peer& peer = *connection.peer;
+  const Errc why = cause == Errc::kClosed ? Errc::kReset : cause;  // as lnet_sock_read() has it
+  if (connection.state == State::kOpen) {
+    leave_open(connection);
+    peer.closing = true;
+    peer.close_cause = why;
+  } else if (peer.attempt == &connection) {
+    peer.attempt = nullptr;
+    attempt_ended(peer, why);
+  }
+}
+
+void SockLnd::bury(Connection& connection) {
+  Peer& peer = *connection.peer;
   connection.ListNode<OfPeer>::unlink();
   if (connection.fresh) connection.ListNode<ForFlush>::unlink();
   connection.fresh = false;

@@ -18,6 +18,7 @@ namespace plnet::socklnd {
   X(kUnreachable, "unreachable", "messages", kCount, "failed: no connection, and not the time")    \
   X(kNoPeerRoom, "no_peer_room", "messages", kCount, "failed: no room for one more peer")          \
   X(kNoSuchProcess, "no_such_process", "messages", kCount, "failed: a userspace peer has gone")    \
+  X(kNoLane, "lane_gone", "messages", kCount, "failed: came when their lane had gone")             \
   X(kAcksSent, "zero_copy_acks_sent", "messages", kCount, "acknowledgements of zero-copy sends")   \
   X(kAckStops, "zero_copy_ack_stops", "times", kCount, "reading stopped: too many to be sent")     \
   X(kKeepalivesSent, "keepalives_sent", "messages", kCount, "NOOPs sent into silence")             \
@@ -40,6 +41,7 @@ namespace plnet::socklnd {
   X(kAttemptTimeout, "attempt_timeouts", "connections", kCount, "not answered in time")            \
   X(kAttemptFailed, "attempt_failures", "connections", kCount, "TCP said no, or the peer did")     \
   X(kSatisfied, "satisfied", "peers", kCount, "refused us more connections than they accepted")    \
+  X(kLanesFull, "lanes_full", "connections", kCount, "left at home: no more lanes elsewhere")      \
   X(kRefusedRace, "refused_race", "connections", kCount, "refused: ours is under way and wins")    \
   X(kRefusedStale, "refused_stale", "connections", kCount, "refused: old connections go first")    \
   X(kRefusedDuplicate, "refused_duplicate", "connections", kCount, "refused: enough of its type")  \

@@ -39,6 +39,7 @@ std::uint32_t SockLnd::peer_slots() const {
 std::optional<ConnectionFacts> SockLnd::connection_facts(std::uint32_t slot, Instant now) const {
   if (!connections_.is_lent(slot)) return std::nullopt;
   const Connection& connection = connections_.at(slot);
+  if (connection.away) return std::nullopt;  // told where it is
   ConnectionFacts facts{.peer = connection.peer->id,
                         .stream = connection.stream,
                         .type = connection.type,
@@ -62,6 +63,7 @@ std::optional<ConnectionFacts> SockLnd::connection_facts(std::uint32_t slot, Ins
 std::optional<PeerFacts> SockLnd::peer_facts(std::uint32_t slot, Instant now) {
   if (!peers_.is_lent(slot)) return std::nullopt;
   Peer& peer = peers_.at(slot);
+  if (peer.elsewhere) return std::nullopt;  // its home tells
   PeerFacts facts{.id = peer.id,
                   .state = state_of(peer, now),
                   .references = 1U + (peer.bound ? 1U : 0U),

@@ -48,6 +48,7 @@ void SockLnd::serve(Peer& peer, Instant now) {
   settle_outcome(peer, now);
   drain_waiting(peer);
   tell(peer, now);
+  if (peer.lanes_changed) announce(peer);
   if (!peer.waiting.empty()) peer.initiated = true;
   if (may_try(peer, now)) {
     if (const auto type = peer.next_type(quota_)) start_attempt(peer, *type);
@@ -164,7 +165,7 @@ void SockLnd::settle_outcome(Peer& peer, Instant now) {
   switch (outcome) {
     case Outcome::kNone: return;
     case Outcome::kOpened:
-      peer.refusals = 0;
+      peer.refusals = peer.port_searches = 0;
       peer.interval = {};
       peer.retry_at = Instant::min();
       return;
@@ -195,6 +196,27 @@ void SockLnd::attempt_failed(Peer& peer, Errc cause, Instant now) {
 }
 
 void SockLnd::start_attempt(Peer& peer, ConnectionType type) {
+  if (dial_away(peer, type)) return;
+  const auto connection = dial(peer, type, peer.protocol.value_or(usual_protocol(peer)));
+  if (!connection) return attempt_ended(peer, connection.error());
+  peer.attempt = *connection;
+  peer.port_searches = 0;
+}
+
+// One that did not come to a HELLO. A search for a source port goes on in the next turn.
+void SockLnd::attempt_ended(Peer& peer, Errc cause) {
+  if (cause == Errc::kAgain) {
+    if (++peer.port_searches < Peer::kPortSearchesMax) return look_at(peer);
+    counters_.add(Id::kAttempts);
+    counters_.add(Id::kAttemptFailed);
+    cause = Errc::kBusy;
+  }
+  peer.port_searches = 0;
+  peer.outcome = Outcome::kFailed;
+  peer.failure = cause;
+}
+
+Result<Connection*> SockLnd::dial(Peer& peer, ConnectionType type, Protocol protocol) {
   const bool bulk = type != ConnectionType::kControl;
   ConnectRequest request;
   // To a peer of the other family: from whatever address of that family the system takes, as the
@@ -208,25 +230,19 @@ void SockLnd::start_attempt(Peer& peer, ConnectionType type) {
   const auto fail = [&](Errc cause) {
     counters_.add(Id::kAttempts);
     counters_.add(Id::kAttemptFailed);
-    peer.outcome = Outcome::kFailed;
-    peer.failure = cause;
+    return std::unexpected(cause);
   };
   if (connections_.free_count() == 0) return fail(Errc::kNoMemory);
   const auto stream = streams_.driver().connect(request);
-  if (!stream && stream.error() == Errc::kAgain && ++peer.port_searches < Peer::kPortSearchesMax) {
-    return look_at(peer);  // in the next turn
-  }
-  peer.port_searches = 0;
-  if (!stream) return fail(stream.error() == Errc::kAgain ? Errc::kBusy : stream.error());
+  if (!stream && stream.error() == Errc::kAgain) return std::unexpected(Errc::kAgain);
+  if (!stream) return fail(stream.error());
   Connection* const connection = new_connection(peer, *stream, type);
   if (connection == nullptr) return fail(Errc::kNoMemory);
   counters_.add(Id::kAttempts);
   connection->by_us = true;
-  const bool large = config_.nid.is_large() || peer.id.nid.is_large();
-  const Protocol usual = large ? Protocol::kV4 : Protocol::kV3;
-  connection->protocol = peer.protocol.value_or(usual);
-  peer.attempt = connection;
+  connection->protocol = protocol;
   look_at(*connection);
+  return connection;
 }
 
 void SockLnd::drain_waiting(Peer& peer) {
@@ -251,12 +267,16 @@ void SockLnd::tell(Peer& peer, Instant now) {
 }
 
 void SockLnd::check_progress(Peer& peer, Instant now) {
-  peer.connections.for_each([&](Connection& connection) { check_connection(connection, now); });
-  send_keepalive(peer, now);
+  peer.connections.for_each([&](Connection& connection) {
+    check_connection(connection, now);
+    if (connection.away) peer.heard = std::max(peer.heard, connection.lane->peer_heard.get());
+    if (is_lane(connection)) connection.lane->peer_heard.set(peer.heard);
+  });
+  if (!peer.elsewhere) send_keepalive(peer, now);
 }
 
 void SockLnd::check_connection(Connection& connection, Instant now) {
-  if (connection.state == State::kClosing) return;
+  if (connection.state == State::kClosing || connection.away) return;
   if (connection.state == State::kOpen) return check_transfer(connection, now);
   if (now < connection.deadline) return;
   if (connection.by_us) {
@@ -295,7 +315,7 @@ void SockLnd::send_keepalive(Peer& peer, Instant now) {
   bool answering = false;
   peer.connections.for_each([&](Connection& connection) {
     answering |= connection.noops > 0;
-    const bool fits = connection.state == State::kOpen &&
+    const bool fits = connection.state == State::kOpen && !connection.away &&
                       connection.type == ConnectionType::kBulkIn &&
                       connection.protocol != Protocol::kV2;
     if (!fits) return;

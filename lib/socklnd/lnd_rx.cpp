@@ -29,6 +29,7 @@ std::size_t SockLnd::on_bytes(std::uint32_t slot, std::size_t direct,
     connection.deadline = Instant::max();  // each read has its own
     if (connection.reader.reading()) return used;
     on_reply(connection);
+    if (connection.state == State::kJudged) return used;  // reading is paused
   }
   if (connection.state != State::kOpen) return staged.size();
   connection.framing.took(direct, *config_.arenas);

@@ -43,7 +43,7 @@ Connection* SockLnd::choose_by(Peer& peer, FitOf&& fit_of) {
   Connection* best = nullptr;
   Fit best_fit = Fit::kNo;
   peer.connections.for_each([&](Connection& connection) {
-    if (connection.state != State::kOpen) return;
+    if (connection.state != State::kOpen || connection.away) return;
     const Fit fit = fit_of(connection);
     if (fit == Fit::kNo || fit < best_fit) return;
     const bool emptier = best == nullptr || connection.queued_bytes < best->queued_bytes;

@@ -47,7 +47,8 @@ struct Peer : ListNode<> {
   Peer* next_in_bucket = nullptr;
   lnet::PeerLink* link = nullptr;
   lnet::ProcessId id;
-  bool bound = false;  // link->lnd_peer is this: stays until the core lets go
+  bool bound = false;      // link->lnd_peer is this: stays until the core lets go
+  bool elsewhere = false;  // its home is another shard, which has lanes here
 
   IntrusiveList<Connection, OfPeer> connections;
   std::array<std::uint16_t, kConnectionTypes> open{};  // by type
@@ -61,9 +62,11 @@ struct Peer : ListNode<> {
   bool check = false;    // it is time to look for what does not move
   bool closing = false;  // all connections go; close_cause says why
   bool notice_alive = false;
+  bool lanes_changed = false;  // those announced to the core may be others than there are
   bool was_alive = false;
   bool restarted = false;
   Errc close_cause = Errc::kClosed;
+  std::uint64_t lanes_told = 0;  // the core knows of them; by shard
 
   // As told by the first connection; forgotten with the last.
   std::optional<Protocol> protocol{};

@@ -29,7 +29,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
       priorities_(setup.nids.size()) {
   for (unsigned i = 0; i < setup.shards; ++i) {
     bells_.push_back(std::make_unique<SilentDoorbell>());
-    bell_pointers_.push_back(bells_.back().get());
+    bell_pointers_.push_back(setup.doorbells.empty() ? bells_.back().get() : setup.doorbells[i]);
     readers_.push_back(*qsbr_.register_reader());
     qsbr_.online(readers_.back());
   }

@@ -14,12 +14,12 @@
 namespace plnet::apps {
 
 struct SmallNode {
-  // One CPT for each shard.
-  explicit SmallNode(unsigned shards, std::size_t messages) : bells(shards) {
+  // One CPT for each shard, or for all.
+  explicit SmallNode(unsigned shards, std::size_t messages, bool one_cpt = false) : bells(shards) {
     setup.cpt_of_shard.clear();
     for (unsigned i = 0; i < shards; ++i) {
       doorbells.push_back(&bells[i]);
-      setup.cpt_of_shard.push_back(static_cast<std::uint16_t>(i));
+      setup.cpt_of_shard.push_back(one_cpt ? std::uint16_t{0} : static_cast<std::uint16_t>(i));
     }
     setup.shard_limits = {.peer_ports = 16,
                           .extra_links = 4,

@@ -115,7 +115,7 @@ class ScriptedLnd {
   static constexpr std::uint64_t kCoreBytes = 1U << 16U;
 
   explicit ScriptedLnd(const Tunables& tunables, Protocol the_protocol = Protocol::kV3,
-                       unsigned drop_percent = 100)
+                       unsigned drop_percent = 100, LaneEnd* lanes = nullptr)
       : protocol(the_protocol), bytes_(kCoreBytes), switch_(64), driver(switch_) {
     PLNET_CHECK(arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).has_value(), "room");
     switch_.set_driver(driver);
@@ -129,6 +129,7 @@ class ScriptedLnd {
     SockLndConfig config{.nid = ours,
                          .arenas = &arenas_,
                          .tunables = tunables,
+                         .lanes = lanes,
                          .peers_max = 4,
                          .connections_max = 16};
     config.start = now;

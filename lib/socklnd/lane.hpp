@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A bulk connection that lies on another shard than the home of its peer, and what the two shards
+// say to one another about it. The home decides: whether there shall be one, whether a HELLO is
+// welcome, when it ends. The other shard has the stream. Messages do not come by here: the core
+// brings them (lnet::LaneId).
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/cache_line.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/base/relaxed.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+#include "lib/socklnd/peer_homes.hpp"
+#include "lib/socklnd/wire.hpp"
+
+namespace plnet::socklnd {
+
+// From the home's pool. Each half has one writer; the other shard reads it after the word that says
+// that it is there.
+struct Lane {
+  // The home's. Constant from the first word on, but for what only the home looks at.
+  Arrival arrival;  // of theirs; of ours: whom to connect to, as what, in which version
+  lnet::ShardId home = 0;
+  lnet::ShardId shard = 0;
+  std::uint32_t at_home = 0;  // the connection that stands for it there
+  std::uint8_t said = 0;      // words to the other shard
+
+  // The other shard's.
+  alignas(kNoSharing) Hello reply;  // to our HELLO
+  std::uint32_t at_lane = 0;        // the connection itself
+  std::uint8_t heard = 0;           // words of the home
+  bool was_open = false;
+  bool over = false;  // the connection has gone
+  // When something was last heard from the peer there. Told as often as connections are looked at.
+  Relaxed<Instant> peer_heard;
+};
+
+enum class LaneWord : std::uint8_t {
+  // The home's.
+  kDial,   // connect
+  kTake,   // somebody has connected, and is welcome
+  kOpen,   // what came in answer to our HELLO is good
+  kClose,  // whatever it is doing
+  // The other shard's.
+  kReply,   // they have answered our HELLO; nothing more is read until kOpen
+  kClosed,  // it has gone, or never was
+};
+
+struct LaneNote {
+  Lane* lane = nullptr;
+  LaneWord word = LaneWord::kClose;
+  Errc cause = Errc::kClosed;
+  // Of the other shard's: words of the home that it has heard. A word may be on its way to a lane
+  // that goes; each is then answered by one more kClosed, and when all have been heard the lane is
+  // over: nobody names it any more.
+  std::uint8_t heard = 0;
+};
+
+// What there can be of a lane in the rings.
+inline constexpr std::size_t kWordsOfHome = 3;   // kDial or kTake, kOpen, kClose
+inline constexpr std::size_t kWordsOfOther = 4;  // kReply, kClosed, one more for each late word
+
+}  // namespace plnet::socklnd
