@@ -5,127 +5,12 @@
 #include <functional>
 #include <optional>
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include "apps/assembly/lnet_networks.hpp"
-#include "apps/assembly/tcp_driver.hpp"
-#include "tests/unit/apps/assembly/small_node.hpp"
+#include "tests/unit/apps/assembly/tcp_side.hpp"
 
 namespace plnet::apps {
 namespace {
 
 using lnet::Nid;
-
-// Of this process alone, so that tests that run at the same time do not meet.
-std::uint32_t address(unsigned last) {
-  const auto pid = static_cast<unsigned>(::getpid());
-  return 127U << 24U | (64 + (pid >> 8U) % 128) << 16U | (pid & 0xffU) << 8U | last;
-}
-
-Nid nid_of(unsigned last) {
-  return Nid::of(lnet::NetType::kTcp, 0, address(last));
-}
-
-TcpOptions options_of_test() {
-  TcpOptions options;
-  options.accept = socklnd::AcceptPolicy::kAll;  // who runs the tests may have no reserved ports
-  options.tunables.accept_port = options.tunables.accept_port_bulk = 21'988;
-  return options;
-}
-
-// Loopback answers within the system call that asks; this is for a machine that is very busy.
-constexpr unsigned kTurnsMax = 2'000'000;
-
-class Side {
-  ManualClock& clock_;
-  SmallNode small_;  // before those that use its memory
-  const std::uint64_t incarnation_;
-
- public:
-  Side(unsigned shards, ManualClock& clock, std::uint64_t incarnation)
-      : clock_(clock), small_(shards, 32), incarnation_(incarnation) {
-    for (unsigned i = 0; i < shards; ++i)
-      places.push_back(std::make_unique<LnetShard>(i));
-    small_.setup.interface_cookie = incarnation;
-    small_.setup.start = clock.now();
-    node = std::make_unique<lnet::Node>(small_.setup);
-    tcp = std::move(TcpHost::create({.shards = shards,
-                                     .options = options_of_test(),
-                                     .streams_max = 64,
-                                     .first = places[0].get()}))
-              .value();
-    tcp->set_doorbells(small_.doorbells);
-    for (const auto& place : places)
-      place->set_node_owner(node.get());
-    node->set_running();
-    maker_ = TcpDriver{}.maker(
-        lnet::NetType::kTcp,
-        {.arenas = &small_.arenas, .messages = 32, .peers = 16, .clock = &clock, .tcp = tcp.get()});
-  }
-  // What is under way ends first, as when LNet is taken down.
-  ~Side() {
-    std::vector<Nid> nids;
-    for (const lnet::Ni* const ni : node->coordinator().local().nis)
-      nids.push_back(ni->nid);
-    for (const Nid& nid : nids)
-      remove(nid);
-    node->coordinator().shut_down();
-    const auto quiet = [this] {
-      return node->releasing_nis() == 0 && node->coordinator().quiet() && node->idle() &&
-             open_streams() == 0;
-    };
-    for (unsigned turns = 0; !quiet() && turns < kTurnsMax; ++turns) {
-      clock_.advance(std::chrono::microseconds(10));
-      turn(clock_.now());
-    }
-    EXPECT_TRUE(quiet());
-    for (const auto& place : places)
-      place->set_node_owner(nullptr);
-    node.reset();
-  }
-  Side(const Side&) = delete;
-  Side& operator=(const Side&) = delete;
-
-  [[nodiscard]] Outcome<void> add(const Nid& nid) {
-    auto resolved = resolve_ni(nid.net(), {.nid = nid}, places.size(), tcp->options());
-    resolved->setup.incarnation = incarnation_;
-    if (auto open = maker_->open(resolved->setup); !open) return open;
-    EXPECT_TRUE(node->add_ni(resolved->setup, *maker_));
-    return {};
-  }
-  void remove(const Nid& nid) {
-    maker_->close(nid);
-    EXPECT_TRUE(node->remove_ni(nid));
-  }
-  void turn(Instant now) {
-    for (unsigned i = 0; i < places.size(); ++i) {
-      places[i]->opening().poll(now);
-      tcp->place(i).poll(now);
-      places[i]->closing().poll(now);
-      places[i]->quiescent();
-    }
-  }
-  [[nodiscard]] std::uint64_t open_streams() const {
-    std::uint64_t open = 0;
-    for (unsigned i = 0; i < places.size(); ++i) {
-      open += tcp->place(i).device().counters().value(
-          static_cast<std::size_t>(drivers::TcpTable::Id::kOpen));
-    }
-    return open;
-  }
-  [[nodiscard]] std::uint64_t arrived(unsigned shard) const {
-    return tcp->place(shard).counters().value(
-        static_cast<std::size_t>(TcpPlaceTable::Id::kArrived));
-  }
-
-  std::vector<std::unique_ptr<LnetShard>> places;
-  std::unique_ptr<TcpHost> tcp;
-  std::unique_ptr<lnet::Node> node;
-
- private:
-  std::unique_ptr<NetworkMaker> maker_;
-};
 
 struct Ping final : lnet::PingRequest {
   void done(Result<void> outcome, const lnet::PingView* /*buffer*/) override { result = outcome; }
@@ -136,7 +21,8 @@ class TcpNodes : public ::testing::TestWithParam<unsigned> {
  protected:
   void make(unsigned index, std::uint64_t incarnation = 1) {
     sides[index].reset();
-    sides[index] = std::make_unique<Side>(GetParam(), clock, incarnation);
+    sides[index] = std::make_unique<TcpSide>(
+        SideSetup{.shards = GetParam(), .incarnation = incarnation}, clock);
   }
   [[nodiscard]] bool run(const std::function<bool()>& done) {
     for (unsigned turn = 0; turn < kTurnsMax; ++turn) {
@@ -164,7 +50,7 @@ class TcpNodes : public ::testing::TestWithParam<unsigned> {
   }
 
   ManualClock clock;
-  std::array<std::unique_ptr<Side>, 2> sides;
+  std::array<std::unique_ptr<TcpSide>, 2> sides;
 };
 
 // Multi-rail peers with NIDs of both families on one network get such pairs from path selection.

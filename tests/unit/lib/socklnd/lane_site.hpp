@@ -175,8 +175,8 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
   void shun_home(unsigned peer) {
     const lnet::PeerNi& there = *core_->directory().find(nid_of(peer));
     lnet::ShardCore& core = core_->shard(there.home).core();
-    core.ports[1]->on_lane(core.peers.find(there)->links->link, lnet::lane_of_shard(there.home),
-                           false, true);
+    core.ports[1]->on_lane(*core.peers.find(there)->links, lnet::lane_of_shard(there.home), false,
+                           true);
   }
   void ring() {
     for (const auto& side : sides_)
