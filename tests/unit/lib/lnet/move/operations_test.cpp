@@ -183,7 +183,9 @@ TEST_P(Operations, AGetBringsWhatTheTargetHas) {
 
 TEST_P(Operations, OneMebibyteGoesBothWays) {
   constexpr std::uint32_t kLength = 1U << 20;
-  Site site(setup());
+  SiteSetup large = setup();
+  large.memory_bytes = 3U * kLength;
+  Site site(large);
   Recorder user, target;
   const Buffer& from = site.buffer(kLength);
   const Buffer& into = site.buffer(kLength);

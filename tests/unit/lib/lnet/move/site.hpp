@@ -36,7 +36,7 @@ struct SiteSetup {
   std::size_t window = 4;
   std::size_t in_flight_max = 32;
   Duration lnd_timeout = std::chrono::seconds(50);
-  std::size_t memory_bytes = 4U << 20;
+  std::size_t memory_bytes = 1U << 20;
 };
 
 class Recorder final : public EventHandler {
