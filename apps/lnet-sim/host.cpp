@@ -130,9 +130,10 @@ void Host::start() {
   for (unsigned i = 0; i < shards_count_; ++i)
     setup.cpt_of_shard[i] = static_cast<std::uint16_t>(i);
   const std::size_t traffic = (config.traffic.window + 8U) * 4;
+  const bool has_tcp = std::ranges::find(nets_, NetKind::kTcp, &NetPlan::kind) != nets_.end();
   setup.shard_limits = {.peer_ports = remote_nis() + 4,
                         .extra_links = remote_nis() * nids_.size() + 4,
-                        .lane_sets = 0,
+                        .lane_sets = has_tcp ? remote_nis() * nids_.size() : 0,
                         .messages = traffic,
                         .receives = traffic,
                         .descriptors = slot_count() + 32,

@@ -22,7 +22,31 @@ SocketAddress address_of(const Nid& nid) {
 
 }  // namespace
 
-TcpStreams::TcpStreams(const Parts& parts) {
+// Known for as long as it is there.
+class TcpStreams::Interface final : public socklnd::SockLnd {
+ public:
+  Interface(const socklnd::SockLndConfig& config, LndUpcalls& core, TcpStreams& streams, ShardId on)
+      : SockLnd(config, core, streams.places_[on]->streams),
+        nid(config.nid),
+        shard(on),
+        streams_(streams) {
+    streams.interfaces_.push_back(this);
+  }
+  ~Interface() override { std::erase(streams_.interfaces_, this); }
+
+  const Nid nid;
+  const ShardId shard;
+
+ private:
+  TcpStreams& streams_;
+};
+
+TcpStreams::TcpStreams(const Parts& parts)
+    : lanes_(std::vector<std::uint16_t>(parts.lcores.size(), 0)) {
+  std::vector<Doorbell*> doorbells;
+  for (const auto& lcore : parts.lcores)
+    doorbells.push_back(lcore.get());
+  lanes_.set_doorbells(doorbells);
   for (const auto& lcore : parts.lcores) {
     Place& place = *places_.emplace_back(std::make_unique<Place>(parts.streams_max));
     place.doorbell = lcore.get();
@@ -48,9 +72,9 @@ TcpStreams::~TcpStreams() = default;
 
 std::unique_ptr<socklnd::SockLnd> TcpStreams::make(const socklnd::SockLndConfig& config,
                                                    LndUpcalls& core, ShardId shard) {
-  auto lnd = std::make_unique<socklnd::SockLnd>(config, core, places_[shard]->streams);
-  interfaces_.push_back({.nid = config.nid, .shard = shard, .lnd = lnd.get()});
-  return lnd;
+  socklnd::SockLndConfig with_lanes = config;
+  with_lanes.lanes = lanes_.end(shard);
+  return std::make_unique<Interface>(with_lanes, core, *this, shard);
 }
 
 void TcpStreams::listen(const Nid& nid) {
@@ -65,9 +89,12 @@ void TcpStreams::shut_down() {
   acceptor_->shut_down();
 }
 
-bool TcpStreams::idle() const {
-  return acceptor_->idle() &&
-         std::ranges::all_of(places_, [](const auto& place) { return place->arrivals.empty(); });
+bool TcpStreams::idle() {
+  for (unsigned shard = 0; shard < places_.size(); ++shard) {
+    const socklnd::LaneEnd* const lanes = lanes_.end(shard);
+    if (!places_[shard]->arrivals.empty() || (lanes != nullptr && !lanes->empty())) return false;
+  }
+  return acceptor_->idle();
 }
 
 void TcpStreams::close() {
@@ -80,16 +107,34 @@ unsigned TcpStreams::poll(ShardId shard, Instant now) {
   Place& place = *places_[shard];
   unsigned work = 0;
   Arrival arrival;
-  for (; place.arrivals.pop(arrival); ++work)
-    lnd(arrival.local, shard)->take(arrival);
+  for (; place.arrivals.pop(arrival); ++work) {
+    Interface* const there = lnd(arrival.local, shard);
+    there != nullptr ? there->take(arrival) : place.streams.driver().discard(arrival.stream);
+  }
+  work += hear_of_lanes(shard);
   if (place.faults) work += place.faults->poll(now);
   work += place.driver->poll(now);
   return shard == 0 ? work + acceptor_->flush(now) : work;
 }
 
+// The interface may not be there yet, or no longer.
+unsigned TcpStreams::hear_of_lanes(ShardId shard) {
+  socklnd::LaneEnd* const lanes = lanes_.end(shard);
+  if (lanes == nullptr) return 0;
+  return lanes->collect([&](const socklnd::LaneNote& note) {
+    const Arrival& arrival = note.lane->arrival;
+    if (Interface* const there = lnd(arrival.local, shard)) return there->hear(note);
+    if (note.word == socklnd::LaneWord::kTake) {
+      places_[shard]->streams.driver().discard(arrival.stream);
+    }
+    lanes->answer_for_nobody(note);
+  });
+}
+
 Instant TcpStreams::next_deadline(ShardId shard) {
   const Place& place = *places_[shard];
-  if (!place.arrivals.empty()) return Instant::min();
+  const socklnd::LaneEnd* const lanes = lanes_.end(shard);
+  if (!place.arrivals.empty() || (lanes != nullptr && !lanes->empty())) return Instant::min();
   const Instant own = place.faults ? place.faults->next_deadline() : Instant::max();
   return shard == 0 ? std::min(own, acceptor_->next_deadline()) : own;
 }
@@ -111,20 +156,20 @@ std::uint64_t TcpStreams::faults() const {
 std::uint64_t TcpStreams::connections_lost() const {
   using Id = socklnd::SockLndCounters::Id;
   std::uint64_t sum = 0;
-  for (const Interface& each : interfaces_) {
+  for (const Interface* const each : interfaces_) {
     for (const Id id : {Id::kClosedByPeer, Id::kClosedInMessage, Id::kClosedReset,
                         Id::kClosedTcpTimeout, Id::kClosedError, Id::kClosedTxStuck,
                         Id::kClosedRxStuck, Id::kClosedSibling, Id::kRefusedAdopt}) {
-      sum += each.lnd->count(id);
+      sum += each->count(id);
     }
   }
   return sum;
 }
 
-socklnd::SockLnd* TcpStreams::lnd(const Nid& nid, ShardId shard) const {
+TcpStreams::Interface* TcpStreams::lnd(const Nid& nid, ShardId shard) const {
   const auto found = std::ranges::find_if(
-      interfaces_, [&](const Interface& each) { return each.nid == nid && each.shard == shard; });
-  return found == interfaces_.end() ? nullptr : found->lnd;
+      interfaces_, [&](const Interface* each) { return each->nid == nid && each->shard == shard; });
+  return found == interfaces_.end() ? nullptr : *found;
 }
 
 std::optional<socklnd::LocalInterface> TcpStreams::local(const Nid& nid) const {

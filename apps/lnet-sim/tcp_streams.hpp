@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TCP of a simulated node: socklnd as it is over the simulator's byte streams. A driver on each
 // shard, which the LNDs of all TCP interfaces share; on shard 0 the acceptor, which brings
-// connections to the home of their peer.
+// connections to the home of their peer. Lanes lie on all shards.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "lib/base/ring.hpp"
 #include "lib/lnet/node/node.hpp"
 #include "lib/socklnd/acceptor.hpp"
+#include "lib/socklnd/lane_exchange.hpp"
 #include "lib/socklnd/lnd.hpp"
 #include "lib/socklnd/stream_switch.hpp"
 
@@ -40,7 +41,7 @@ class TcpStreams final : public socklnd::PeerHomes {
 
   // Once, before the first interface.
   void set_node(lnet::Node& node) { node_ = &node; }
-  // The node owns the LND; it is used until close().
+  // The node owns the LND.
   [[nodiscard]] std::unique_ptr<socklnd::SockLnd> make(const socklnd::SockLndConfig& config,
                                                        lnet::LndUpcalls& core, lnet::ShardId shard);
   // Others may connect to this interface, once all shards know it.
@@ -48,7 +49,7 @@ class TcpStreams final : public socklnd::PeerHomes {
   // Nobody is let in any more.
   void shut_down();
   // Nobody is on the way in.
-  [[nodiscard]] bool idle() const;
+  [[nodiscard]] bool idle();
   // The drivers go. The LNDs must be idle.
   void close();
 
@@ -73,13 +74,10 @@ class TcpStreams final : public socklnd::PeerHomes {
     SpscRing<socklnd::Arrival> arrivals{kArrivalsMax};
     Doorbell* doorbell = nullptr;
   };
-  struct Interface {
-    lnet::Nid nid;
-    lnet::ShardId shard = 0;
-    socklnd::SockLnd* lnd = nullptr;
-  };
+  class Interface;
 
-  [[nodiscard]] socklnd::SockLnd* lnd(const lnet::Nid& nid, lnet::ShardId shard) const;
+  unsigned hear_of_lanes(lnet::ShardId shard);
+  [[nodiscard]] Interface* lnd(const lnet::Nid& nid, lnet::ShardId shard) const;
 
   // PeerHomes.
   [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
@@ -89,7 +87,8 @@ class TcpStreams final : public socklnd::PeerHomes {
   lnet::Node* node_ = nullptr;
   std::vector<std::unique_ptr<Place>> places_;
   std::unique_ptr<socklnd::Acceptor> acceptor_;
-  std::vector<Interface> interfaces_;
+  socklnd::LaneExchange lanes_;
+  std::vector<Interface*> interfaces_;
   std::vector<lnet::Nid> listening_;
   std::optional<lnet::ShardId> home_;  // what has_room() found
 };

@@ -76,6 +76,10 @@ TEST(Site, EveryWayAcrossShardsIsTaken) {
     EXPECT_GT(report.wire.second_nid, 0U) << "a second NID was used";
     EXPECT_GT(report.other_nid, 0U) << "an entry named another NID of the sender";
     EXPECT_GT(report.wire.parked, 0U);
+    std::uint64_t crossed_lane = 0;
+    for (const auto& [name, count] : report.causes)
+      crossed_lane += name == "crossed_lane" ? count : 0;
+    EXPECT_EQ(crossed_lane > 0, kind == NetKind::kTcp) << "by a connection on another shard";
   }
 }
 
