@@ -200,7 +200,7 @@ void LnetHost::add_tcp_metrics() {
   for (unsigned i = 0; i < shards(); ++i) {
     const std::vector<runtime::MetricLabel> labels{{"shard", std::to_string(i)}};
     tcp_metric_ids_.push_back(metrics_.add("tcp", labels, tcp_->place(i).device().counters()));
-    tcp_metric_ids_.push_back(metrics_.add("tcp_place", labels, tcp_->place(i).counters()));
+    tcp_metric_ids_.push_back(metrics_.add("tcp_place", labels, tcp_->place(i).inbox().counters()));
     tcp_metric_ids_.push_back(
         metrics_.add("tcp_complaint", labels, tcp_->place(i).complaints().counters()));
   }

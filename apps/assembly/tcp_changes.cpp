@@ -58,7 +58,7 @@ struct TuningJob {
 
 void tune_on(Node& node, TcpPlace& place, unsigned shard, const TuningJob& job) {
   for (const Tuned& tuned : job.nis) {
-    if (TcpLnd* const lnd = place.lnd(tuned.nid)) lnd->set_tunables(tuned.tunables);
+    if (auto* const lnd = place.inbox().lnd(tuned.nid)) lnd->set_tunables(tuned.tunables);
     // Where the coordinator is.
     lnet::Ni* const ni = shard == 0 ? node.coordinator().local().ni(tuned.nid) : nullptr;
     if (ni == nullptr) continue;
@@ -99,7 +99,7 @@ void tell_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<const LinkJ
       shard,
       [&host, job, shard](Node&) {
         for (const Link& link : *job) {
-          TcpLnd* const lnd = host.tcp().place(shard).lnd(link.nid);
+          auto* const lnd = host.tcp().place(shard).inbox().lnd(link.nid);
           if (lnd != nullptr) lnd->set_usable(link.up);
         }
       },

@@ -22,12 +22,11 @@ class TcpMaker final : public NetworkMaker {
         .arenas = setup_.arenas,
         .tunables = tunables_of_ni(tcp_.options().tunables, ni.lnd_tunables),
         .privileged = tcp_.privileged(),
-        .lanes = tcp_.place(shard).lanes(),
         .peers_max = setup_.peers,
         .connections_max = tcp_.streams_max(),
         .start = setup_.clock->now(),
         .complaints = &tcp_.place(shard).complaints()};
-    return std::make_unique<TcpLnd>(config, port, tcp_.place(shard));
+    return std::make_unique<socklnd::EnrolledLnd>(config, port, tcp_.place(shard).inbox());
   }
   Outcome<void> open(const lnet::NiSetup& ni) override { return tcp_.open_ni(ni.nid); }
   void close(const lnet::Nid& nid) override { tcp_.close_ni(nid); }

@@ -10,6 +10,7 @@
 #include "drivers/net/tcp/listener.hpp"
 #include "drivers/net/tcp/socket.hpp"
 #include "lib/base/check.hpp"
+#include "lib/socklnd/arrival_home.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -68,12 +69,12 @@ TcpHost::TcpHost(const Parts& parts, std::vector<std::unique_ptr<TcpPlace>> plac
       acceptor_(acceptor_config(parts.options, *places_[0]), places_[0]->streams(), *this) {
   places_[0]->set_acceptor(acceptor_);
   for (unsigned shard = 0; shard < parts.cpt_of_shard.size(); ++shard)
-    places_[shard]->set_lanes(lanes_.end(shard));
+    places_[shard]->inbox().set_lanes(lanes_.end(shard));
 }
 
 void TcpHost::set_doorbells(std::span<Doorbell* const> doorbells) {
   for (std::size_t shard = 0; shard < places_.size(); ++shard)
-    places_[shard]->set_doorbell(*doorbells[shard]);
+    places_[shard]->inbox().set_doorbell(*doorbells[shard]);
   lanes_.set_doorbells(doorbells);
 }
 
@@ -125,35 +126,19 @@ void TcpHost::close_ni(const Nid& nid) {
 
 std::optional<socklnd::LocalInterface> TcpHost::local(const Nid& nid) const {
   if (std::ranges::find(doors_, nid, &Door::nid) == doors_.end()) return std::nullopt;
-  lnet::Node* const node = parts_.first->node_owner();
-  if (node == nullptr) return std::nullopt;
-  const lnet::Ni* const ni = node->coordinator().local().ni(nid);
-  // One that not all shards know yet: whoever asks comes again.
-  if (ni == nullptr || !ni->plugged.get()) return std::nullopt;
-  return socklnd::LocalInterface{.incarnation = ni->incarnation};
-}
-
-// A stranger becomes a peer, within the limits of the peer directory. If room has to be made first
-// it is turned away like any other that there is no room for; it tries again a second later.
-std::optional<lnet::ShardId> TcpHost::home_of(const Arrival& arrival) {
-  if (!local(arrival.local)) return std::nullopt;
-  lnet::Coordinator& coordinator = parts_.first->node_owner()->coordinator();
-  const lnet::Ni& ni = *coordinator.local().ni(arrival.local);
-  const auto peer = coordinator.directory().create_by_traffic(
-      arrival.peer.nid, &ni, parts_.first->node_owner()->shard(0).core().now);
-  if (!peer) return std::nullopt;
-  return lnet::lane_shard(ni.shards, (*peer)->home, (*peer)->number,
-                          static_cast<unsigned>(places_.size()));
+  const lnet::Node* const node = parts_.first->node_owner();
+  return node == nullptr ? std::nullopt : socklnd::interface_of(*node, nid);
 }
 
 bool TcpHost::has_room(const Arrival& arrival) {
-  home_ = home_of(arrival);
-  return home_ && places_[*home_]->has_room();
+  home_.reset();
+  if (local(arrival.local)) home_ = socklnd::home_of(*parts_.first->node_owner(), arrival);
+  return home_ && places_[*home_]->inbox().has_room();
 }
 
 void TcpHost::hand_over(const Arrival& arrival) {
   PLNET_CHECK(home_.has_value(), "who brings a connection has asked for room");
-  places_[*home_]->bring(arrival);
+  places_[*home_]->inbox().bring(arrival);
 }
 
 }  // namespace plnet::apps

@@ -68,7 +68,6 @@ class TcpHost final : private socklnd::PeerHomes {
 
   explicit TcpHost(const Parts& parts, std::vector<std::unique_ptr<TcpPlace>> places);
   [[nodiscard]] bool is_open(const socklnd::SocketAddress& address) const;
-  [[nodiscard]] std::optional<lnet::ShardId> home_of(const socklnd::Arrival& arrival);
 
   // PeerHomes.
   [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;

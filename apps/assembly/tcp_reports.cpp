@@ -20,6 +20,7 @@ using socklnd::ConnectionFacts;
 using socklnd::ConnectionType;
 using socklnd::PeerFacts;
 using socklnd::PeerState;
+using socklnd::SockLnd;
 using socklnd::StreamDetails;
 
 const char* letter_of(ConnectionType type) {
@@ -67,8 +68,8 @@ struct OfConnections {
     ConnectionFacts facts;
     StreamDetails details;
   };
-  static std::uint32_t slots(const TcpLnd& lnd) { return lnd.connection_slots(); }
-  static std::optional<Seen> look(Node& node, TcpPlace& place, unsigned shard, TcpLnd& lnd,
+  static std::uint32_t slots(const SockLnd& lnd) { return lnd.connection_slots(); }
+  static std::optional<Seen> look(Node& node, TcpPlace& place, unsigned shard, SockLnd& lnd,
                                   std::uint32_t slot, const std::optional<Nid>& only) {
     const auto facts = lnd.connection_facts(slot, node.shard(shard).core().now);
     if (!facts || (only && facts->peer.nid != *only)) return std::nullopt;
@@ -86,8 +87,8 @@ struct OfPeers {
     std::int32_t tx_credits = 0;
     std::int32_t tx_credits_max = 0;
   };
-  static std::uint32_t slots(const TcpLnd& lnd) { return lnd.peer_slots(); }
-  static std::optional<Seen> look(Node& node, TcpPlace& /*place*/, unsigned shard, TcpLnd& lnd,
+  static std::uint32_t slots(const SockLnd& lnd) { return lnd.peer_slots(); }
+  static std::optional<Seen> look(Node& node, TcpPlace& /*place*/, unsigned shard, SockLnd& lnd,
                                   std::uint32_t slot, const std::optional<Nid>& only) {
     const lnet::ShardCore& core = node.shard(shard).core();
     const auto facts = lnd.peer_facts(slot, core.now);
@@ -154,7 +155,7 @@ class Walk : public std::enable_shared_from_this<Walk<Of>> {
     TcpPlace& place = host_.tcp().place(shard_);
     unsigned passed = 0;
     for (; ni_ < nids_.size(); ++ni_, slot_ = 0) {
-      TcpLnd* const lnd = place.lnd(nids_[ni_]);
+      SockLnd* const lnd = place.inbox().lnd(nids_[ni_]);
       const std::uint32_t slots = lnd == nullptr ? 0 : Of::slots(*lnd);
       for (; slot_ < slots; ++slot_) {
         more_ = page_.size() == kSocketsAtOnce || passed++ == kSlotsAtOnce;

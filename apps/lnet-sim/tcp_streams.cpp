@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "lib/socklnd/arrival_home.hpp"
+
 namespace plnet::sim {
 
 using namespace lnet;
@@ -22,25 +24,6 @@ SocketAddress address_of(const Nid& nid) {
 
 }  // namespace
 
-// Known for as long as it is there.
-class TcpStreams::Interface final : public socklnd::SockLnd {
- public:
-  Interface(const socklnd::SockLndConfig& config, LndUpcalls& core, TcpStreams& streams, ShardId on)
-      : SockLnd(config, core, streams.places_[on]->streams),
-        nid(config.nid),
-        shard(on),
-        streams_(streams) {
-    streams.interfaces_.push_back(this);
-  }
-  ~Interface() override { std::erase(streams_.interfaces_, this); }
-
-  const Nid nid;
-  const ShardId shard;
-
- private:
-  TcpStreams& streams_;
-};
-
 TcpStreams::TcpStreams(const Parts& parts)
     : lanes_(std::vector<std::uint16_t>(parts.lcores.size(), 0)) {
   std::vector<Doorbell*> doorbells;
@@ -49,7 +32,8 @@ TcpStreams::TcpStreams(const Parts& parts)
   lanes_.set_doorbells(doorbells);
   for (const auto& lcore : parts.lcores) {
     Place& place = *places_.emplace_back(std::make_unique<Place>(parts.streams_max));
-    place.doorbell = lcore.get();
+    place.inbox.set_doorbell(*lcore);
+    place.inbox.set_lanes(lanes_.end(static_cast<unsigned>(places_.size() - 1)));
     if (parts.faults.count > 0) {
       const Random random = Random(parts.random).fork(std::to_string(places_.size()));
       place.faults = std::make_unique<drivers::FaultStreamDriver>(place.streams, random);
@@ -72,9 +56,7 @@ TcpStreams::~TcpStreams() = default;
 
 std::unique_ptr<socklnd::SockLnd> TcpStreams::make(const socklnd::SockLndConfig& config,
                                                    LndUpcalls& core, ShardId shard) {
-  socklnd::SockLndConfig with_lanes = config;
-  with_lanes.lanes = lanes_.end(shard);
-  return std::make_unique<Interface>(with_lanes, core, *this, shard);
+  return std::make_unique<socklnd::EnrolledLnd>(config, core, places_[shard]->inbox);
 }
 
 void TcpStreams::listen(const Nid& nid) {
@@ -90,11 +72,8 @@ void TcpStreams::shut_down() {
 }
 
 bool TcpStreams::idle() {
-  for (unsigned shard = 0; shard < places_.size(); ++shard) {
-    const socklnd::LaneEnd* const lanes = lanes_.end(shard);
-    if (!places_[shard]->arrivals.empty() || (lanes != nullptr && !lanes->empty())) return false;
-  }
-  return acceptor_->idle();
+  const auto is_empty = [](const auto& place) { return place->inbox.empty(); };
+  return std::ranges::all_of(places_, is_empty) && acceptor_->idle();
 }
 
 void TcpStreams::close() {
@@ -105,36 +84,16 @@ void TcpStreams::close() {
 // Faults first: what they held back is older than what the device has.
 unsigned TcpStreams::poll(ShardId shard, Instant now) {
   Place& place = *places_[shard];
-  unsigned work = 0;
-  Arrival arrival;
-  for (; place.arrivals.pop(arrival); ++work) {
-    Interface* const there = lnd(arrival.local, shard);
-    there != nullptr ? there->take(arrival) : place.streams.driver().discard(arrival.stream);
-  }
-  work += hear_of_lanes(shard);
+  unsigned work = place.inbox.take_arrivals(kArrivalsMax, kArrivalsMax);
+  work += place.inbox.hear_of_lanes();
   if (place.faults) work += place.faults->poll(now);
   work += place.driver->poll(now);
   return shard == 0 ? work + acceptor_->flush(now) : work;
 }
 
-// The interface may not be there yet, or no longer.
-unsigned TcpStreams::hear_of_lanes(ShardId shard) {
-  socklnd::LaneEnd* const lanes = lanes_.end(shard);
-  if (lanes == nullptr) return 0;
-  return lanes->collect([&](const socklnd::LaneNote& note) {
-    const Arrival& arrival = note.lane->arrival;
-    if (Interface* const there = lnd(arrival.local, shard)) return there->hear(note);
-    if (note.word == socklnd::LaneWord::kTake) {
-      places_[shard]->streams.driver().discard(arrival.stream);
-    }
-    lanes->answer_for_nobody(note);
-  });
-}
-
 Instant TcpStreams::next_deadline(ShardId shard) {
   const Place& place = *places_[shard];
-  const socklnd::LaneEnd* const lanes = lanes_.end(shard);
-  if (!place.arrivals.empty() || (lanes != nullptr && !lanes->empty())) return Instant::min();
+  if (!place.inbox.empty()) return Instant::min();
   const Instant own = place.faults ? place.faults->next_deadline() : Instant::max();
   return shard == 0 ? std::min(own, acceptor_->next_deadline()) : own;
 }
@@ -156,48 +115,32 @@ std::uint64_t TcpStreams::faults() const {
 std::uint64_t TcpStreams::connections_lost() const {
   using Id = socklnd::SockLndCounters::Id;
   std::uint64_t sum = 0;
-  for (const Interface* const each : interfaces_) {
-    for (const Id id : {Id::kClosedByPeer, Id::kClosedInMessage, Id::kClosedReset,
-                        Id::kClosedTcpTimeout, Id::kClosedError, Id::kClosedTxStuck,
-                        Id::kClosedRxStuck, Id::kClosedSibling, Id::kRefusedAdopt}) {
-      sum += each->count(id);
+  for (const auto& place : places_) {
+    for (const socklnd::EnrolledLnd* const each : place->inbox.lnds()) {
+      for (const Id id : {Id::kClosedByPeer, Id::kClosedInMessage, Id::kClosedReset,
+                          Id::kClosedTcpTimeout, Id::kClosedError, Id::kClosedTxStuck,
+                          Id::kClosedRxStuck, Id::kClosedSibling, Id::kRefusedAdopt}) {
+        sum += each->count(id);
+      }
     }
   }
   return sum;
 }
 
-TcpStreams::Interface* TcpStreams::lnd(const Nid& nid, ShardId shard) const {
-  const auto found = std::ranges::find_if(
-      interfaces_, [&](const Interface* each) { return each->nid == nid && each->shard == shard; });
-  return found == interfaces_.end() ? nullptr : *found;
-}
-
 std::optional<socklnd::LocalInterface> TcpStreams::local(const Nid& nid) const {
-  const Ni* const ni = node_->coordinator().local().ni(nid);
-  if (std::ranges::find(listening_, nid) == listening_.end() || ni == nullptr ||
-      !ni->plugged.get()) {
-    return std::nullopt;
-  }
-  return socklnd::LocalInterface{.incarnation = ni->incarnation};
+  const bool listens = std::ranges::find(listening_, nid) != listening_.end();
+  return listens ? socklnd::interface_of(*node_, nid) : std::nullopt;
 }
 
 bool TcpStreams::has_room(const Arrival& arrival) {
   home_.reset();
-  if (!local(arrival.local)) return false;
-  Coordinator& coordinator = node_->coordinator();
-  const Ni& ni = *coordinator.local().ni(arrival.local);
-  const auto peer =
-      coordinator.directory().create_by_traffic(arrival.peer.nid, &ni, node_->shard(0).core().now);
-  if (!peer) return false;
-  home_ =
-      lane_shard(ni.shards, (*peer)->home, (*peer)->number, static_cast<unsigned>(places_.size()));
-  return places_[*home_]->arrivals.size() < kArrivalsMax;
+  if (local(arrival.local)) home_ = socklnd::home_of(*node_, arrival);
+  return home_ && places_[*home_]->inbox.has_room();
 }
 
 void TcpStreams::hand_over(const Arrival& arrival) {
-  Place& home = *places_[home_.value()];
-  PLNET_CHECK(home.arrivals.push(arrival), "who brings a connection has asked for room");
-  home.doorbell->ring();
+  PLNET_CHECK(home_.has_value(), "who brings a connection has asked for room");
+  places_[*home_]->inbox.bring(arrival);
 }
 
 }  // namespace plnet::sim

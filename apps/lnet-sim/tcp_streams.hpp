@@ -14,11 +14,10 @@
 #include "drivers/net/sim/shard.hpp"
 #include "drivers/net/sim/stream_driver.hpp"
 #include "lib/base/random.hpp"
-#include "lib/base/ring.hpp"
 #include "lib/lnet/node/node.hpp"
 #include "lib/socklnd/acceptor.hpp"
 #include "lib/socklnd/lane_exchange.hpp"
-#include "lib/socklnd/lnd.hpp"
+#include "lib/socklnd/shard_inbox.hpp"
 #include "lib/socklnd/stream_switch.hpp"
 
 namespace plnet::sim {
@@ -71,13 +70,8 @@ class TcpStreams final : public socklnd::PeerHomes {
     socklnd::StreamSwitch streams;
     std::unique_ptr<drivers::FaultStreamDriver> faults;
     std::unique_ptr<drivers::SimStreamDriver> driver;
-    SpscRing<socklnd::Arrival> arrivals{kArrivalsMax};
-    Doorbell* doorbell = nullptr;
+    socklnd::ShardInbox inbox{streams, kArrivalsMax};
   };
-  class Interface;
-
-  unsigned hear_of_lanes(lnet::ShardId shard);
-  [[nodiscard]] Interface* lnd(const lnet::Nid& nid, lnet::ShardId shard) const;
 
   // PeerHomes.
   [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
@@ -88,7 +82,6 @@ class TcpStreams final : public socklnd::PeerHomes {
   std::vector<std::unique_ptr<Place>> places_;
   std::unique_ptr<socklnd::Acceptor> acceptor_;
   socklnd::LaneExchange lanes_;
-  std::vector<Interface*> interfaces_;
   std::vector<lnet::Nid> listening_;
   std::optional<lnet::ShardId> home_;  // what has_room() found
 };

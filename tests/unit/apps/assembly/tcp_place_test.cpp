@@ -16,16 +16,16 @@ class TcpPlaceAlone : public ::testing::Test {
     auto opened = TcpPlace::open({.connections_max = 4});
     ASSERT_TRUE(opened) << opened.error().what;
     place = std::move(*opened);
-    place->set_doorbell(bell);
+    place->inbox().set_doorbell(bell);
   }
-  [[nodiscard]] std::uint64_t count(TcpPlaceTable::Id id) const {
-    return place->counters().value(static_cast<std::size_t>(id));
+  [[nodiscard]] std::uint64_t count(socklnd::ShardInboxTable::Id id) const {
+    return place->inbox().counters().value(static_cast<std::size_t>(id));
   }
   // Returns the other end.
   [[nodiscard]] int bring_one() {
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-    place->bring({.stream = {.descriptor = ends[0], .addresses = {}}});
+    place->inbox().bring({.stream = {.descriptor = ends[0], .addresses = {}}});
     return ends[1];
   }
   static bool is_closed(int other_end) {
@@ -51,7 +51,7 @@ TEST_F(TcpPlaceAlone, ClosesAConnectionWhoseInterfaceHasGone) {
   const int other_end = bring_one();
   EXPECT_EQ(place->next_deadline(), Instant::min());
   EXPECT_EQ(place->poll({}), 1U);
-  EXPECT_EQ(count(TcpPlaceTable::Id::kHomeless), 1U);
+  EXPECT_EQ(count(socklnd::ShardInboxTable::Id::kHomeless), 1U);
   EXPECT_TRUE(is_closed(other_end));
 }
 
@@ -63,12 +63,12 @@ TEST_F(TcpPlaceAlone, ClosesWhatIsStillOnItsWayWhenItGoes) {
 
 TEST_F(TcpPlaceAlone, SaysWhenItHasNoRoom) {
   for (std::size_t i = 0; i < TcpPlace::kArrivalsMax; ++i) {
-    ASSERT_TRUE(place->has_room());
-    place->bring({});
+    ASSERT_TRUE(place->inbox().has_room());
+    place->inbox().bring({});
   }
-  EXPECT_FALSE(place->has_room());
+  EXPECT_FALSE(place->inbox().has_room());
   EXPECT_EQ(place->poll({}), TcpPlace::kTakenPerTurn);
-  EXPECT_TRUE(place->has_room());
+  EXPECT_TRUE(place->inbox().has_room());
 }
 
 }  // namespace

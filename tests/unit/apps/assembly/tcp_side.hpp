@@ -140,8 +140,8 @@ class TcpSide {
     return open;
   }
   [[nodiscard]] std::uint64_t arrived(unsigned shard) const {
-    return tcp->place(shard).counters().value(
-        static_cast<std::size_t>(TcpPlaceTable::Id::kArrived));
+    return tcp->place(shard).inbox().counters().value(
+        static_cast<std::size_t>(socklnd::ShardInboxTable::Id::kArrived));
   }
 
   std::vector<std::unique_ptr<LnetShard>> places;

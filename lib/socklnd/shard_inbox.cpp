@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/socklnd/shard_inbox.hpp"
+
+#include <algorithm>
+
+#include "lib/base/check.hpp"
+
+namespace plnet::socklnd {
+
+namespace {
+
+SockLndConfig with_lanes(SockLndConfig config, LaneEnd* lanes) {
+  config.lanes = lanes;
+  return config;
+}
+
+}  // namespace
+
+EnrolledLnd::EnrolledLnd(const SockLndConfig& config, lnet::LndUpcalls& core, ShardInbox& inbox)
+    : SockLnd(with_lanes(config, inbox.lanes()), core, inbox.streams()),
+      nid_(config.nid),
+      inbox_(inbox) {
+  inbox_.lnds_.push_back(this);
+}
+
+EnrolledLnd::~EnrolledLnd() {
+  std::erase(inbox_.lnds_, this);
+}
+
+EnrolledLnd* ShardInbox::lnd(const lnet::Nid& nid) const {
+  const auto found = std::ranges::find(lnds_, nid, &EnrolledLnd::nid);
+  return found == lnds_.end() ? nullptr : *found;
+}
+
+void ShardInbox::bring(const Arrival& arrival) {
+  const bool pushed = arrivals_.push(arrival);
+  PLNET_CHECK(pushed, "who brings a connection has asked for room");
+  doorbell_->ring();
+}
+
+unsigned ShardInbox::take_arrivals(std::size_t most, std::size_t room) {
+  unsigned taken = 0;
+  Arrival arrival;
+  for (; taken < most && arrivals_.pop(arrival); ++taken) {
+    counters_.add(Id::kArrived);
+    EnrolledLnd* const home = lnd(arrival.local);
+    if (home == nullptr) {
+      refuse(arrival, Id::kHomeless);
+    } else if (room == 0) {
+      refuse(arrival, Id::kNoRoom);
+    } else {
+      --room;
+      home->take(arrival);
+    }
+  }
+  return taken;
+}
+
+// The peer hears of it by the end of its connection, and tries again later.
+void ShardInbox::refuse(const Arrival& arrival, Id why) {
+  counters_.add(why);
+  streams_.driver().discard(arrival.stream);
+}
+
+// The interface may not be here yet, or no longer.
+unsigned ShardInbox::hear_of_lanes() {
+  if (lanes_ == nullptr) return 0;
+  return lanes_->collect([this](const LaneNote& note) {
+    const Arrival& arrival = note.lane->arrival;
+    if (EnrolledLnd* const there = lnd(arrival.local)) return there->hear(note);
+    if (note.word == LaneWord::kTake) refuse(arrival, Id::kHomeless);
+    lanes_->answer_for_nobody(note);
+  });
+}
+
+void ShardInbox::discard_all() {
+  Arrival arrival;
+  while (arrivals_.pop(arrival))
+    streams_.driver().discard(arrival.stream);
+  if (lanes_ == nullptr) return;
+  const auto discard_what_it_brings = [this](const LaneNote& note) {
+    if (note.word == LaneWord::kTake) streams_.driver().discard(note.lane->arrival.stream);
+  };
+  while (lanes_->collect(discard_what_it_brings) > 0) {
+  }
+}
+
+}  // namespace plnet::socklnd

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What comes to the TCP interfaces of one shard from other shards: connections that the acceptor
+// has let in, and words about lanes. Who polls the shard's sockets empties it first.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "lib/base/counters.hpp"
+#include "lib/base/doorbell.hpp"
+#include "lib/base/ring.hpp"
+#include "lib/socklnd/lane_exchange.hpp"
+#include "lib/socklnd/lnd.hpp"
+#include "lib/socklnd/peer_homes.hpp"
+#include "lib/socklnd/stream_switch.hpp"
+
+namespace plnet::socklnd {
+
+#define PLNET_SHARD_INBOX_COUNTERS(X)                                                    \
+  X(kArrived, "arrived", "connections", kCount, "accepted ones that came home here")     \
+  X(kHomeless, "homeless", "connections", kCount, "closed: their NI has gone meanwhile") \
+  X(kNoRoom, "no_room", "connections", kCount, "closed: the shard has as many as it can have")
+
+PLNET_COUNTERS(ShardInboxTable, PLNET_SHARD_INBOX_COUNTERS);
+
+class EnrolledLnd;
+
+class ShardInbox {
+ public:
+  // `arrivals_max`: connections on their way home. The acceptor turns others away meanwhile, and
+  // they come again.
+  ShardInbox(StreamSwitch& streams, std::size_t arrivals_max)
+      : streams_(streams), arrivals_(arrivals_max) {}
+
+  // Before anybody polls.
+  void set_doorbell(Doorbell& doorbell) { doorbell_ = &doorbell; }
+  // Null: the shard is alone in its CPT.
+  void set_lanes(LaneEnd* lanes) { lanes_ = lanes; }
+
+  // The shard of the acceptor.
+  [[nodiscard]] bool has_room() const { return arrivals_.size() < arrivals_.capacity(); }
+  void bring(const Arrival& arrival);
+
+  // The rest is the shard's own. `most` are taken at a time, each some system calls, and no more
+  // than the driver has `room` for.
+  unsigned take_arrivals(std::size_t most, std::size_t room);
+  unsigned hear_of_lanes();
+  // Nobody answers any more: what was brought is discarded.
+  void discard_all();
+  [[nodiscard]] bool empty() const {
+    return arrivals_.empty() && (lanes_ == nullptr || lanes_->empty());
+  }
+
+  [[nodiscard]] StreamSwitch& streams() { return streams_; }
+  [[nodiscard]] LaneEnd* lanes() const { return lanes_; }
+  [[nodiscard]] const std::vector<EnrolledLnd*>& lnds() const { return lnds_; }
+  // Null: no such NI here.
+  [[nodiscard]] EnrolledLnd* lnd(const lnet::Nid& nid) const;
+  [[nodiscard]] CounterView counters() const { return counters_.view(); }
+
+ private:
+  friend class EnrolledLnd;
+  using Id = ShardInboxTable::Id;
+
+  void refuse(const Arrival& arrival, Id why);
+
+  StreamSwitch& streams_;
+  SpscRing<Arrival> arrivals_;
+  Doorbell* doorbell_ = nullptr;
+  LaneEnd* lanes_ = nullptr;
+  std::vector<EnrolledLnd*> lnds_;  // a handful
+  Counters<ShardInboxTable> counters_;
+};
+
+// The LND of one NI on one shard, which the inbox knows for as long as it is there.
+class EnrolledLnd final : public SockLnd {
+ public:
+  EnrolledLnd(const SockLndConfig& config, lnet::LndUpcalls& core, ShardInbox& inbox);
+  ~EnrolledLnd() override;
+
+  [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
+
+ private:
+  const lnet::Nid nid_;
+  ShardInbox& inbox_;
+};
+
+}  // namespace plnet::socklnd
