@@ -71,6 +71,18 @@ class Pool {
   [[nodiscard]] bool owns(const T* object) const { return place_of(object) < capacity_; }
   [[nodiscard]] bool is_lent(Index index) const { return index < capacity_ && lent_[index]; }
 
+  // First ones are lent first, so this is a short walk while few are. The visit may give back what
+  // it is called with, and others.
+  template <class Visit>
+  void for_each_lent(Visit&& visit) {
+    std::size_t left = capacity_ - free_count_;
+    for (Index i = 0; left > 0 && i < capacity_; ++i) {
+      if (!lent_[i]) continue;
+      --left;
+      visit(objects_[i]);
+    }
+  }
+
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
   [[nodiscard]] std::size_t free_count() const { return free_count_; }
   // The fewest that were ever free.

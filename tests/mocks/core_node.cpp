@@ -41,6 +41,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
   shared_.peer_nis = setup.peers;
   shared_.interface_cookie = setup.interface_cookie;
   shared_.arenas = setup.arenas;
+  shared_.router_memory = setup_.router_memory;
   shared_.portals = &portals_;
   shared_.mail = mail_.get();
   shared_.doorbells = bell_pointers_;
@@ -167,12 +168,8 @@ void CoreNode::want_peer(Parcel& parcel, const Nid& /*nid*/, const Ni* /*receive
 }
 
 void CoreNode::answer_want(Parcel& parcel) {
-  const bool receives = parcel.kind == ParcelKind::kReceive;
-  const Nid& nid = receives ? static_cast<const Receive&>(parcel).from
-                            : static_cast<const Message&>(parcel).target.nid;
-  const Ni* const received_on =
-      receives ? &static_cast<const Receive&>(parcel).port->ni() : nullptr;
-  const auto made = directory_->create_by_traffic(nid, received_on, now_);
+  const WantedPeer wanted = wanted_peer(parcel);
+  const auto made = directory_->create_by_traffic(wanted.nid, wanted.received_on, now_);
   if (!made && made.error() == Errc::kAgain) return wanting_.push_back(&parcel);
   parcel.outcome = {};
   if (made) {

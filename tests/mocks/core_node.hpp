@@ -30,7 +30,8 @@ struct CoreNodeSetup {
   std::uint64_t interface_cookie = 1;
   lnet::NiTunables tunables{};
   const ArenaTable* arenas = nullptr;
-  std::vector<Doorbell*> doorbells{};  // one for each shard; none: nobody sleeps
+  std::vector<lnet::RouterMemory> router_memory{};  // of each shard; none: it cannot forward
+  std::vector<Doorbell*> doorbells{};               // one for each shard; none: nobody sleeps
 };
 
 class CoreNode final : public lnet::PeerRequests,

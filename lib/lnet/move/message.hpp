@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message of this node on its way out, from the call or the answer that made it to its end.
+// A message on its way out of this node, from the call, the answer or the arrival that made it to
+// its end.
 #pragma once
 
 #include <atomic>
@@ -54,11 +55,12 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   Nid from = Nid::any();                 // the source that it must have
   Nid router = Nid::any();               // responses: the gateway that brought the request
   Grant grant;                           // requests: of their descriptor
-  Receive* answers = nullptr;            // responses: what is answered
+  Receive* answers = nullptr;            // what is answered, or forwarded; requests of ours: null
 
-  [[nodiscard]] bool is_response() const {
-    return header.type == MessageType::kAck || header.type == MessageType::kReply;
-  }
+  // Made here, for somebody here; it has a grant.
+  [[nodiscard]] bool is_request() const { return answers == nullptr; }
+  // An ACK or REPLY that was made here.
+  [[nodiscard]] bool is_response() const { return answers != nullptr && !routed; }
   // Its bytes count as under way by this lane, in the books of that shard; lane 0: in none.
   void book(LaneId by, ShardId at) { core_state = static_cast<std::uint32_t>(at) << 16U | by; }
   [[nodiscard]] LaneId booked() const { return static_cast<LaneId>(core_state); }

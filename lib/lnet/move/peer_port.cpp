@@ -21,6 +21,12 @@ PeerPort* PeerPorts::make(PeerNi& peer_ni) {
   port->releasing = false;
   port->share.used = 0;
   port->share.stalled = false;
+  port->client.credits = port->client.credits_max = port->client.credits_min = 0;
+  port->hop.stalled = false;
+  for (const BufferClass each : kAllBufferClasses) {
+    port->hop.queues[each].port = port;
+    port->hop.queues[each].of = each;
+  }
   port->tx_credits = port->tx_credits_max = port->tx_credits_min = peer_ni.tx_credits_max.get();
   port->traffic.reset();
   port->failures.reset();
@@ -94,7 +100,8 @@ void PeerPort::change_credits() {
 
 void PeerPorts::give_back(PeerPort& port) {
   PLNET_CHECK(port.links == nullptr && port.waiting.empty() && port.outstanding == 0 &&
-                  port.share.waiting.empty(),
+                  port.share.waiting.empty() && port.client.waiting.empty() && port.hop.held == 0 &&
+                  !port.hop.waits(),
               "a port is given back when nothing uses it");
   if (port.linked()) port.unlink();
   of_[port.peer_ni->number] = nullptr;

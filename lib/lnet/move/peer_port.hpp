@@ -11,6 +11,7 @@
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/prefetch.hpp"
+#include "lib/lnet/flow/forward_share.hpp"
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/move/lane_set.hpp"
 #include "lib/lnet/move/parcel.hpp"
@@ -61,6 +62,8 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   Failures failures;
   IntrusiveList<Parcel> waiting;  // the home's
   ReceiveShare share;
+  ClientCredits client;  // what it sends here to be forwarded
+  HopShare hop;          // what is forwarded to it
 
   // The home's, before it looks at credits: its network may have come with others than before.
   void follow_credits() {
@@ -76,7 +79,7 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
     plnet::prefetch(&traffic);
   }
 };
-static_assert(sizeof(PeerPort) == 4 * kNoSharing);
+static_assert(sizeof(PeerPort) == 5 * kNoSharing);
 
 class PeerPorts {
  public:

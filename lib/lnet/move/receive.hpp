@@ -7,6 +7,7 @@
 
 #include "lib/base/cache_line.hpp"
 #include "lib/base/relaxed.hpp"
+#include "lib/lnet/flow/router_buffers.hpp"
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/match/grant.hpp"
 #include "lib/lnet/move/parcel.hpp"
@@ -17,6 +18,25 @@ namespace plnet::lnet {
 class NiPort;
 struct PeerPort;
 struct LndLink;
+struct PeerNi;
+
+// Of a message that is not for us: where it is to go, and what it has of the means to get there.
+// The shard's on which it arrived.
+struct Forwarding {
+  PeerPort* client = nullptr;  // who sent it here; null once that one's port has gone
+  bool has_credit = false;     // of the client's, or waits for one
+  bool waits_for_credit = false;
+  bool waits_for_buffer = false;
+  bool has_buffer = false;
+  BufferRef buffer;
+
+  // The path that was chosen when its header came.
+  Ni* ni = nullptr;
+  PeerNi* next_hop = nullptr;  // null: none is, or not any more
+  PeerPort* hop = nullptr;     // of that one: whose share of the buffers this is
+  Nid destination;
+  bool via_router = false;
+};
 
 // Two of them may be with two shards.
 struct alignas(kNoSharing) Receive : Parcel {
@@ -27,6 +47,7 @@ struct alignas(kNoSharing) Receive : Parcel {
   Nid from;       // last hop
   Nid initiator;  // primary NID of who made it
   bool reply_by_lnd = false;
+  bool forwarded = false;  // not for us
 
   // The conversation. Whoever is asked answers to `asker`: where the message arrived, or the home
   // of the lazy portal on which it waits.
@@ -36,6 +57,8 @@ struct alignas(kNoSharing) Receive : Parcel {
   bool matched = false;
   bool told = false;               // an ACK whose event its owner has told: nothing is granted
   bool delayed = false;            // waits on a lazy portal
+  bool wants_destination = false;  // with the coordinator: a peer NI not of its sender, but of whom
+                                   // it goes to
   std::uint32_t attach_epoch = 0;  // of its portal's home, when the turn began
   Cause cause = Cause::kDroppedPutNoMatch;  // not matched: why
   Grant grant;
@@ -51,6 +74,7 @@ struct alignas(kNoSharing) Receive : Parcel {
   RxDecision decision;           // until the LND is told
   bool parked = false;           // the LND waits for a decision
   bool waits_for_share = false;  // its peer has all that it may have
+  Forwarding forwarding;
   Relaxed<bool> gone;  // was parked when its connection went; the home of a lazy portal looks too
 };
 

@@ -41,7 +41,7 @@ bool ReceiveShares::leave(Receive& receive) {
 
 void ReceiveShares::forget(const PeerPort& peer) {
   if (peer.share.used == 0) return;
-  for_each_receive([&](Receive& receive) {
+  room_.receives.for_each_lent([&](Receive& receive) {
     if (receive.charged == &peer) receive.charged = nullptr;
   });
 }
@@ -49,7 +49,7 @@ void ReceiveShares::forget(const PeerPort& peer) {
 void ReceiveShares::sweep() {
   if (waiting_ == 0) return;
   room_.sweep_wanted = true;
-  for_each_receive([&](Receive& receive) {
+  room_.receives.for_each_lent([&](Receive& receive) {
     if (!receive.waits_for_share) return;
     PeerPort& peer = *receive.peer;
     if (room_.now - peer.share.moved < kShareStall) return;

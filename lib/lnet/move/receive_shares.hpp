@@ -75,16 +75,6 @@ class ReceiveShares {
   [[nodiscard]] Verdict refuse(Receive& receive);
   void moves_on(PeerPort& peer);
   void let_in(PeerPort& peer);
-  // Pools lend their first objects first, so that this is a short walk.
-  template <class Visit>
-  void for_each_receive(Visit&& visit) {
-    std::size_t lent = room_.receives.capacity() - room_.receives.free_count();
-    for (std::uint32_t i = 0; lent > 0; ++i) {
-      if (!room_.receives.is_lent(i)) continue;
-      --lent;
-      visit(room_.receives.at(i));
-    }
-  }
 
   const Room room_;
   std::size_t waiting_ = 0;  // of all peers

@@ -15,10 +15,11 @@ constexpr std::int64_t kPingedStep = 1'000'000'000;  // written no more often
 }
 
 RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
-  const HeaderRuling ruling = rule_on_header(offer, port.ni(), core_.local(), false);
-  if (core_.shared.parameters.routes()) [[unlikely]]
-    hear_ping(port, offer);
-  if (ruling.verdict != HeaderVerdict::kForUs) return refuse(port, offer, ruling);
+  const bool routes = core_.shared.parameters.routes();
+  const HeaderRuling ruling = rule_on_header(offer, port.ni(), core_.local(), routes);
+  if (routes) hear_ping(port, offer);
+  const bool forward = ruling.verdict == HeaderVerdict::kForward;
+  if (!forward && ruling.verdict != HeaderVerdict::kForUs) return refuse(port, offer, ruling);
   if (port.closing()) return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedShutdown});
   if (core_.faults.rules() != nullptr) [[unlikely]] {
     const auto cause = core_.faults.drops(offer.header, port.ni().nid, core_.now);
@@ -28,6 +29,8 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
   if (receive == nullptr) {
     return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedNoReceive});
   }
+  receive->forwarded = forward;
+  if (forward) receive->forwarding = {};
   return begin_receive(port, offer, *receive);
 }
 
@@ -76,7 +79,7 @@ inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   receive->header = offer.header;
   receive->from = offer.from;
   receive->reply_by_lnd = offer.reply_by_lnd;
-  receive->matched = receive->told = receive->delayed = false;
+  receive->matched = receive->told = receive->delayed = receive->wants_destination = false;
   receive->status = {};
   receive->rx = offer.rx;
   receive->port = &port;
@@ -124,7 +127,7 @@ inline Receiver::Decision Receiver::meet_sender(Receive& receive, const MessageH
 bool Receiver::came_by_a_good_way(const Receive& receive) const {
   const Parameters& parameters = core_.shared.parameters;
   Peer* const gateway = receive.peer->peer_ni->peer.load(std::memory_order_acquire);
-  const bool asked = parameters.drop_asym_route.get() != 0;
+  const bool asked = !receive.forwarded && parameters.drop_asym_route.get() != 0;
   const bool dead = gateway != nullptr && !gateway->alive.get();
   if (!asked && !dead) return true;
   const NetId source_net = receive.header.source.net();
@@ -155,7 +158,11 @@ inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader&
   if (source != nullptr) {
     source->last_alive_ns.set(core_.now.time_since_epoch().count());
     if (source->status.get() != kNiUp) source->status.set(kNiUp);
-    if (!by_its_sender) source = core_.shared.directory->find(header.source);
+    if (receive.forwarded) {
+      source = nullptr;  // who made it does not matter here
+    } else if (!by_its_sender) {
+      source = core_.shared.directory->find(header.source);
+    }
   }
   if (source != nullptr) {
     const Peer* const peer = source->peer.load(std::memory_order_acquire);
@@ -165,6 +172,7 @@ inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader&
   const bool delayed = core_.faults.rules() != nullptr && core_.faults.delays(receive, core_.now);
   if (delayed) [[unlikely]]
     return {.verdict = RxVerdict::kPark};
+  if (receive.forwarded) return core_.forwarder.admit(receive);
   return take_share(receive, header);
 }
 
@@ -236,9 +244,7 @@ inline RxDecision Receiver::accept(const Receive& receive) {
 }
 
 RxDecision Receiver::drop(Receive& receive) {
-  core_.drop(receive.cause, receive.header.payload_length);
-  receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
-  return {.verdict = RxVerdict::kDrop, .reason = Errc::kNoData, .link = receive.link};
+  return core_.drop(receive, receive.cause);
 }
 
 // An answer to what was parked.
@@ -276,22 +282,28 @@ void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
   Receive* const receive = port.find(rx);
   PLNET_CHECK(receive != nullptr && receive->parked, "only what is parked can be gone so");
   port.forget(*receive);
-  const bool idle = core_.shares.leave(*receive);
+  const bool idle = core_.shares.leave(*receive) || core_.forwarder.leave(*receive);
   receive->peer = nullptr;
   receive->link = nullptr;
   receive->gone.set(true);
   if (idle) end_gone(*receive);  // else the conversation comes home first
 }
 
-// For its sender to be made a peer, or for its share.
+// For its sender to be made a peer, for its share, or for what it takes to be forwarded.
 Receiver::Decision Receiver::waited(Receive& receive) {
-  return receive.link == nullptr ? meet_sender(receive, receive.header)
-                                 : take_share(receive, receive.header);
+  if (receive.link == nullptr) return meet_sender(receive, receive.header);
+  if (receive.forwarded) return core_.forwarder.admit(receive);
+  return take_share(receive, receive.header);
 }
 
 void Receiver::delay_over(Receive& receive, bool dropped) {
   if (receive.gone.get()) return end_gone(receive);
-  if (!dropped) return settle(receive, [&] { return find_match(receive, receive.header); });
+  if (!dropped) {
+    return settle(receive, [&] {
+      if (receive.forwarded) return core_.forwarder.admit(receive);
+      return find_match(receive, receive.header);
+    });
+  }
   receive.cause = Cause::kDroppedShutdown;
   settle(receive, [&] { return drop(receive); });
 }
@@ -300,8 +312,12 @@ void Receiver::take(Receive& receive) {
   switch (receive.step) {
     case ParcelStep::kWaitOver:
       if (receive.gone.get()) return end_gone(receive);
-      if (receive.outcome) return settle(receive, [&] { return waited(receive); });
-      receive.cause = Cause::kDroppedNoPeer;
+      if (receive.outcome) {
+        receive.wants_destination = false;
+        return settle(receive, [&] { return waited(receive); });
+      }
+      receive.cause =
+          receive.wants_destination ? Cause::kDroppedForwardNoPeer : Cause::kDroppedNoPeer;
       return settle(receive, [&] { return drop(receive); });
     case ParcelStep::kMatch: return asked(receive);
     case ParcelStep::kMatched:

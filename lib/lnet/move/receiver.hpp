@@ -23,7 +23,7 @@ class Receiver {
   // That the state of some NI is not what it was.
   void tell_coordinator();
 
-  // The ACK or REPLY to it has been sent, or failed.
+  // The ACK or REPLY to it, or itself if it was forwarded, has been sent, or failed.
   void on_answered(Receive& receive, Result<void> status);
 
   // A rule held it back for long enough; `dropped`: what it came through goes.
@@ -48,11 +48,14 @@ class Receiver {
   void hear_ping(NiPort& port, const RxOffer& offer);
   Receive* make(NiPort& port, const RxOffer& offer);
   void give_back(Receive& receive) {
+    if (receive.forwarded) core_.forwarder.give_back(receive);
     receive.port->let_go();
     core_.shares.give_back(receive);
     core_.message_ends();
     core_.receives.give(&receive);
   }
+
+  void tell_of_lost_hop();
 
   // Where it arrived. Each returns the decision; kPark if it has to be waited for. It is made where
   // the LND wants it and handed through without a copy.

@@ -164,6 +164,7 @@ void Receiver::on_received(NiPort& port, RxHandle rx, Result<void> status, Healt
   count(*receive, health);
   receive->peer = nullptr;  // it may be gone before the conversation is over
   receive->link = nullptr;
+  if (receive->forwarded) return status ? sender_.answer(*receive) : give_back(*receive);
   const bool wants_reply =
       receive->header.type == MessageType::kGet && !receive->reply_by_lnd && status.has_value();
   if (wants_reply) return sender_.answer(*receive);
@@ -174,8 +175,10 @@ inline void Receiver::count(Receive& receive, Health health) {
   const MessageType type = receive.header.type;
   NiPort& port = *receive.port;
   if (receive.status) {
-    core_.statistics.add(Statistic::kReceiveCount);
-    if (type == MessageType::kPut || type == MessageType::kReply) {
+    if (!receive.forwarded) core_.statistics.add(Statistic::kReceiveCount);
+    if (receive.forwarded) {
+      // Counted when it has been sent, as in the kernel.
+    } else if (type == MessageType::kPut || type == MessageType::kReply) {
       core_.statistics.add(Statistic::kReceiveLength, receive.grant.accepted_length);
     } else if (receive.reply_by_lnd) {
       core_.statistics.add(Statistic::kSendLength, receive.grant.accepted_length);
@@ -229,16 +232,27 @@ void Receiver::concluded(Receive& receive) {
 }
 
 void Receiver::on_answered(Receive& receive, Result<void> status) {
-  if (receive.header.type == MessageType::kPut) return give_back(receive);
+  if (receive.forwarded && !status) core_.causes.add(Cause::kForwardFailed);
+  if (receive.forwarded || receive.header.type == MessageType::kPut) return give_back(receive);
   receive.status = status;
   conclude(receive);
+}
+
+void Receiver::tell_of_lost_hop() {
+  core_.shared.hops_lost.fetch_add(1, std::memory_order_release);
+  for (Doorbell* const doorbell : core_.shared.doorbells)
+    doorbell->ring();
 }
 
 // lustre-release lnet/lnet/router.c: lnet_notify()
 void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when) {
   PeerNi* const peer_ni = core_.shared.directory->find(nid);
   if (peer_ni == nullptr || peer_ni->net != port.ni().net || when > core_.now) return;
-  if (notice == PeerNotice::kDown) return peer_ni->status.set(kNiDown);
+  if (notice == PeerNotice::kDown) {
+    peer_ni->status.set(kNiDown);
+    if (core_.shared.parameters.routes()) tell_of_lost_hop();
+    return;
+  }
   if (when.time_since_epoch().count() < peer_ni->last_alive_ns.get()) return;
   peer_ni->last_alive_ns.set(when.time_since_epoch().count());
   peer_ni->status.set(kNiUp);

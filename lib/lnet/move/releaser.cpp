@@ -92,6 +92,7 @@ bool Releaser::moved_on(Errand& errand) {
   if (peer != nullptr) {
     if (peer->links != nullptr) return false;
     core_.shares.forget(*peer);
+    core_.forwarder.forget(*peer);
     core_.peers.give_back(*peer);
   }
   errand.unlink();
@@ -106,19 +107,16 @@ bool Releaser::moved_on(Errand& errand) {
 void Releaser::on_link_released(PeerLink& link) {
   if (&link == &core_.loopback) return;
   LndLink& gone = core_.peers.of(link);
-  // A parked message whose LND has not been told of the link does not end with it. Pools lend their
-  // first objects first, so that this is a short walk.
-  std::size_t lent = core_.receives.capacity() - core_.receives.free_count();
-  for (std::uint32_t i = 0; lent > 0; ++i) {
-    if (!core_.receives.is_lent(i)) continue;
-    --lent;
-    Receive& receive = core_.receives.at(i);
-    if (receive.link != &gone) continue;
+  // A parked message whose LND has not been told of the link does not end with it.
+  core_.receives.for_each_lent([&](Receive& receive) {
+    if (receive.link != &gone) return;
     // It meets its sender anew.
-    if (core_.shares.leave(receive)) core_.post(receive, core_.id, ParcelStep::kWaitOver);
+    if (core_.shares.leave(receive) || core_.forwarder.leave_client(receive)) {
+      core_.post(receive, core_.id, ParcelStep::kWaitOver);
+    }
     receive.link = nullptr;
     receive.peer = nullptr;
-  }
+  });
   core_.peers.give_back(gone);
 }
 

@@ -119,13 +119,18 @@ Result<void> Sender::get(MdHandle md, const GetSpec& get) {
 // lnet/lnet/lib-move.c: lnet_parse_get(), lib-msg.c: lnet_complete_msg_locked()).
 void Sender::answer(Receive& receive) {
   const bool is_put = receive.header.type == MessageType::kPut;
-  Message* const message = make(is_put ? MessageType::kAck : MessageType::kReply);
+  const MessageType answer = is_put ? MessageType::kAck : MessageType::kReply;
+  Message* const message = make(receive.forwarded ? receive.header.type : answer);
   if (message == nullptr) {
     core_.causes.add(Cause::kAnswersWaited);
     answers_.push_back(receive);
     return;
   }
-  make_answer(*message, receive);
+  if (receive.forwarded) {
+    make_forward(*message, receive);
+  } else {
+    make_answer(*message, receive);
+  }
   made_.push_back(*message);
 }
 
@@ -189,12 +194,14 @@ inline void Sender::launch_together(std::span<Message* const> burst) {
       burst.size(),
       [&](std::size_t i, auto step) {
         const Nid& target = burst[i]->target.nid;
+        const bool forwarded = burst[i]->routed;  // it was looked up when its header came
         if constexpr (step == 0) {
-          hashes[i] = directory.prepare(target);
+          if (!forwarded) hashes[i] = directory.prepare(target);
         } else if constexpr (step == 1) {
-          directory.approach(hashes[i]);
+          if (!forwarded) directory.approach(hashes[i]);
         } else if constexpr (step == 2) {
-          targets[i] = directory.reach(target, hashes[i]);
+          targets[i] = forwarded ? burst[i]->answers->forwarding.next_hop
+                                 : directory.reach(target, hashes[i]);
         } else if (targets[i] != nullptr) {
           approach_target(*targets[i], PipelineStep<step - kLookUpSteps + 1>{});
         }
@@ -212,10 +219,12 @@ inline void Sender::approach_target(const PeerNi& target, PipelineStep<kStep> st
 // Finds the peer, has it discovered if it must be, and chooses the path; whatever has to be waited
 // for leads back here.
 void Sender::launch(Message& message) {
+  if (message.routed) return launch_forward(message);
   launch(message, core_.shared.directory->find(message.target.nid));
 }
 
 void Sender::launch(Message& message, PeerNi* target) {
+  if (message.routed) return launch_forward(message);
   if (target == nullptr) {
     if (message.target.nid.is_loopback()) return choose_path(message, nullptr);
     return core_.post(message, core_.shared.coordinator, ParcelStep::kWantPeer);
@@ -312,7 +321,7 @@ void Sender::take(Message& message) {
 void Sender::ended(Message& message) {
   count_end(message);
   if (message.result.quarantined) return quarantine(message);
-  if (message.is_response()) return answered(message);
+  if (!message.is_request()) return answered(message);
   request_ended(message);
   give_back(message);
 }
@@ -337,24 +346,10 @@ inline void Sender::request_ended(Message& message) {
   }
 }
 
-// The network has done the work of a REPLY; its header is the one that would have come.
-void Sender::finish_placed_reply(const Message& message, const Grant& grant) {
-  MessageHeader header = message.header;
-  std::swap(header.source, header.destination);
-  std::swap(header.source_pid, header.destination_pid);
-  header.type = MessageType::kReply;
-  header.payload_length = message.result.reply_length;
-  const Peer* const peer = message.hop->peer.load(std::memory_order_acquire);
-  const Nid initiator = peer == nullptr ? header.source : peer->seen().primary;
-  core_.statistics.add(Statistic::kReceiveCount);
-  core_.statistics.add(Statistic::kReceiveLength, header.payload_length);
-  (void)core_.match.finish(grant, ReceivedMessage{header, initiator, header.source}, {});
-}
-
 // A request's user is told at once; its memory and the message stay until nobody can write there
 // any more. An answer ends when it is over.
 void Sender::quarantine(Message& message) {
-  if (!message.is_response()) {
+  if (message.is_request()) {
     core_.match.quarantine(message.grant, SentMessage{message.header, message.target},
                            message.result.status ? Errc::kIo : message.result.status.error());
   }
@@ -375,7 +370,7 @@ unsigned Sender::end_quarantines() {
     if (!message.quarantine_over.load(std::memory_order_acquire)) return;
     parcel.unlink();
     ++ended_now;
-    if (message.is_response()) return answered(message);
+    if (!message.is_request()) return answered(message);
     core_.match.end_quarantine(message.grant);
     give_back(message);
   });
@@ -390,6 +385,11 @@ inline void Sender::count_end(const Message& message) {
     if (matters && message.result.health != Health::kOk) {
       core_.statistics.add(statistic_of(message.result.health));
     }
+    return;
+  }
+  if (message.routed) {
+    core_.statistics.add(Statistic::kRouteCount);
+    core_.statistics.add(Statistic::kRouteLength, message.header.payload_length);
     return;
   }
   core_.statistics.add(Statistic::kSendCount);

@@ -19,8 +19,8 @@ class Sender {
 
   [[nodiscard]] Result<void> put(MdHandle md, const PutSpec& put);
   [[nodiscard]] Result<void> get(MdHandle md, const GetSpec& get);
-  // Answers `receive` with an ACK or REPLY; ends in Receiver::on_answered(). Nothing is lost when
-  // all messages are in use: the answer waits for one.
+  // Answers `receive` with an ACK or REPLY, or forwards it; ends in Receiver::on_answered().
+  // Nothing is lost when all messages are in use: the answer waits for one.
   void answer(Receive& receive);
 
   // Sends off what put(), get() and answer() have made. Once a turn, and early enough for it to
@@ -43,6 +43,8 @@ class Sender {
   unsigned end_quarantines();
   // Ends what waited for credits past its deadline. Now and then.
   void expire(Instant now);
+  // Some next hop went down: what was forwarded and waits for it ends.
+  void end_down();
   // Ends what waits for this peer NI or NI with an error: it is being taken away.
   void fail_waiting(PeerPort& peer, Errc cause);
   void fail_waiting(NiPort& port, Errc cause);
@@ -57,9 +59,11 @@ class Sender {
   [[nodiscard]] bool shall_fail(const Nid& target) const;
   [[nodiscard]] Result<void> begin(Message& message, MdHandle md, bool ack);
   void make_answer(Message& message, Receive& receive);
+  void make_forward(Message& message, Receive& receive);
   void answer_waiting();
   void launch(Message& message);
   void launch(Message& message, PeerNi* target);
+  void launch_forward(Message& message);
   unsigned launch_burst(Message& first);
   void launch_together(std::span<Message* const> burst);
   template <std::size_t kStep>
@@ -82,6 +86,8 @@ class Sender {
   void at_home(Message& message);
   [[nodiscard]] bool still_wanted(Message& message);
   void drop_late(Message& message);
+  void drop_for_hop(Message& message);
+  void count_drop(const Message& message, Cause cause);
   void to_lane(PeerPort& peer, Message& message);
   void end_at_home(Message& message);
   void end_at_home(Message& message, PeerPort* peer);

@@ -46,7 +46,11 @@ inline bool Sender::still_wanted(Message& message) {
     drop_late(message);
     return false;
   }
-  if (message.origin == core_.id && !message.is_response() && core_.match.aborted(message.grant)) {
+  if (message.routed && ShardCore::is_down(*message.ni, *message.hop)) {
+    drop_for_hop(message);
+    return false;
+  }
+  if (message.origin == core_.id && message.is_request() && core_.match.aborted(message.grant)) {
     core_.causes.add(Cause::kTxMdAborted);
     end_with(message, Errc::kCancelled, Health::kOk);
     return false;
@@ -57,11 +61,15 @@ inline bool Sender::still_wanted(Message& message) {
 // A drop like those of messages that arrive (lustre-release lnet/lnet/lib-move.c:
 // lnet_post_send_locked()).
 void Sender::drop_late(Message& message) {
-  core_.drop(Cause::kTxDeadline, message.header.payload_length);
+  count_drop(message, Cause::kTxDeadline);
+  end_with(message, Errc::kTimedOut, Health::kNetworkTimeout);
+}
+
+void Sender::count_drop(const Message& message, Cause cause) {
+  core_.drop(cause, message.header.payload_length);
   const LnetTraffic::Id dropped = traffic_id(TrafficWay::kDropped, message.header.type);
   if (NiPort* const port = core_.ports[message.ni->number]) port->traffic.add(dropped);
   if (PeerPort* const peer = core_.peers.find(*message.hop)) peer->traffic.add(dropped);
-  end_with(message, Errc::kTimedOut, Health::kNetworkTimeout);
 }
 
 // The home posts it itself if it serves the NI, else another shard that does.
@@ -250,9 +258,23 @@ inline void Sender::start_waiting(PeerPort& peer) {
   publish(peer);
 }
 
-inline void Sender::publish(PeerPort& peer) {
+void Sender::publish(PeerPort& peer) {
   peer.peer_ni->tx_credits.set(peer.tx_credits);
   peer.peer_ni->queued_bytes.set(peer.queued_bytes);
+}
+
+// The network has done the work of a REPLY; its header is the one that would have come.
+void Sender::finish_placed_reply(const Message& message, const Grant& grant) {
+  MessageHeader header = message.header;
+  std::swap(header.source, header.destination);
+  std::swap(header.source_pid, header.destination_pid);
+  header.type = MessageType::kReply;
+  header.payload_length = message.result.reply_length;
+  const Peer* const peer = message.hop->peer.load(std::memory_order_acquire);
+  const Nid initiator = peer == nullptr ? header.source : peer->seen().primary;
+  core_.statistics.add(Statistic::kReceiveCount);
+  core_.statistics.add(Statistic::kReceiveLength, header.payload_length);
+  (void)core_.match.finish(grant, ReceivedMessage{header, initiator, header.source}, {});
 }
 
 void Sender::end_with(Message& message, Errc code, Health health) {

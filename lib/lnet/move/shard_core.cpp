@@ -38,7 +38,8 @@ ShardCore::ShardCore(NodeShared& node, ShardId number, std::uint16_t cpt_number,
              .own_pid = node.pid,
              .descriptors = node.limits.descriptors,
              .entries = node.limits.match_entries},
-            *node.portals, timers, identity, hooks) {}
+            *node.portals, timers, identity, hooks),
+      buffers(number < node.router_memory.size() ? node.router_memory[number] : RouterMemory{}) {}
 
 void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
   parcel.step = step;
@@ -60,6 +61,11 @@ void ShardCore::judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> stat
   judge(end, ni, peer_ni);
 }
 
+void ShardCore::judge_down(Ni& ni, PeerNi& hop) {
+  MessageEnd end{.health = Health::kRemoteDropped, .failed = true, .sent = true};
+  judge(end, ni, hop);
+}
+
 void ShardCore::count_failure(Health health, const Ni& ni, const PeerNi& peer_ni) {
   if (health == Health::kOk) return;
   if (NiPort* const port = ports[ni.number]) port->failures.add(failure_id(health));
@@ -70,6 +76,7 @@ void ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
   if (end.failed && !end.late) count_failure(end.health, ni, peer_ni);
   const LocalView& ours = local();
   const Peer* const peer = peer_ni.peer.load(std::memory_order_acquire);
+  end.node_routes = shared.parameters.routes();
   end.local_nis = static_cast<std::uint32_t>(ours.nis.size());
   end.peer_is_router = peer != nullptr && routes().is_gateway(*peer);
   end.peer_ni_is_ours = ours.ni(peer_ni.nid) != nullptr;

@@ -12,9 +12,11 @@
 #include "lib/base/mailbox.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/timer_wheel.hpp"
+#include "lib/lnet/flow/router_buffers.hpp"
 #include "lib/lnet/match/match_table.hpp"
 #include "lib/lnet/match/portal_directory.hpp"
 #include "lib/lnet/move/fault_gate.hpp"
+#include "lib/lnet/move/forwarder.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/ni_port.hpp"
 #include "lib/lnet/move/outbox.hpp"
@@ -60,6 +62,10 @@ struct NodeShared {
   std::atomic<const LocalView*> local{nullptr};
   std::atomic<const RouteView*> routes{nullptr};
   std::atomic<const FaultView*> faults{nullptr};  // null: no rules
+  // By shard: where its router buffers are. Empty: it has none.
+  std::span<const RouterMemory> router_memory;
+  // Grows when the next hop of forwarded messages goes down: what waits for it is to end.
+  std::atomic<std::uint32_t> hops_lost{0};
   // Some NI was revived, or its LND told that it is up or down.
   std::atomic<bool> ni_changed{false};
   // By home: a match entry was attached to one of its lazy portals.
@@ -100,6 +106,8 @@ struct ShardCore {
 
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
+  RouterBuffers buffers;
+  Forwarder forwarder{*this};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;
 
@@ -125,6 +133,21 @@ struct ShardCore {
     statistics.add(Statistic::kDropCount);
     statistics.add(Statistic::kDropLength, bytes);
   }
+
+  // It arrived and goes no further.
+  [[nodiscard]] RxDecision drop(Receive& receive, Cause cause) {
+    drop(cause, receive.header.payload_length);
+    receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
+    return {.verdict = RxVerdict::kDrop, .reason = Errc::kNoData, .link = receive.link};
+  }
+  // A forwarded message does not go to a next hop that is known to be down. Those that the node
+  // itself makes do: that is how it is found out whether it is back. lustre-release
+  // lnet/lnet/lib-move.c: lnet_check_message_drop()
+  [[nodiscard]] static bool is_down(const Ni& ni, const PeerNi& hop) {
+    return hop.status.get() != kNiUp && ni.tunables.peer_timeout_s > 0;
+  }
+  // What was to be forwarded there is not sent.
+  void judge_down(Ni& ni, PeerNi& hop);
 
   // What the end of a message says about the two interfaces that it used. Nothing happens to those
   // that are well and do well: that is nearly always.

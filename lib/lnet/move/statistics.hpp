@@ -67,6 +67,20 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
     "waited: its sender has its share of the receive records")                                     \
   X(kDroppedPeerShare, "dropped_peer_share", "messages", kCount,                                   \
     "its sender has its share of the receive records, and takes none of its answers")              \
+  X(kHeldClientCredit, "held_client_credit", "messages", kCount,                                   \
+    "to be forwarded, waited: its sender has all its peer-router credits in use")                  \
+  X(kHeldHopShare, "held_hop_share", "messages", kCount,                                           \
+    "to be forwarded, waited for a router buffer: all are in use, or its next hop has its share")  \
+  X(kDroppedNoBuffers, "dropped_no_buffers", "messages", kCount,                                   \
+    "to be forwarded, and there are no router buffers for its size")                               \
+  X(kDroppedForwardNoPeer, "dropped_forward_no_peer", "messages", kCount,                          \
+    "to be forwarded, and its destination could not be made a peer")                               \
+  X(kDroppedForwardNoPath, "dropped_forward_no_path", "messages", kCount,                          \
+    "to be forwarded, and no interface or route leads there")                                      \
+  X(kDroppedHopDown, "dropped_hop_down", "messages", kCount,                                       \
+    "to be forwarded, and its next hop is down")                                                   \
+  X(kDroppedHopStalled, "dropped_hop_stalled", "messages", kCount,                                 \
+    "to be forwarded, and its next hop has taken nothing for too long")                            \
   X(kDroppedNoPeer, "dropped_no_peer", "messages", kCount, "the sender could not be made a peer")  \
   X(kDroppedAsymRoute, "dropped_asym_route", "messages", kCount,                                   \
     "came through a gateway that we would not use (drop_asym_route)")                              \
@@ -93,6 +107,9 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kTxNoPath, "tx_no_path", "messages", kCount, "no interface or route leads there")              \
   X(kTxNoPeer, "tx_no_peer", "messages", kCount, "the target could not be made a peer")            \
   X(kTxDiscovery, "tx_discovery", "messages", kCount, "discovery of the target failed")            \
+  X(kTxHopDown, "tx_hop_down", "messages", kCount, "forwarded, and its next hop went down")        \
+  X(kForwardFailed, "forward_failed", "messages", kCount,                                          \
+    "received to be forwarded, and could not be sent; why, tx_... or the driver counts")           \
   X(kTxReleased, "tx_released", "messages", kCount, "its peer or interface was taken away")        \
   X(kTxFailNid, "tx_fail_nid", "messages", kCount, "to a NID that was told to fail")               \
   X(kTxFaultRule, "tx_fault_rule", "messages", kCount, "a rule with a health error struck")        \

@@ -27,6 +27,15 @@ void fetch(const Parcel& parcel) {
 
 }  // namespace
 
+WantedPeer wanted_peer(const Parcel& parcel) {
+  if (parcel.kind == ParcelKind::kMessage) {
+    return {.nid = static_cast<const Message&>(parcel).target.nid};
+  }
+  const auto& receive = static_cast<const Receive&>(parcel);
+  if (receive.wants_destination) return {.nid = receive.header.destination};
+  return {.nid = receive.from, .received_on = &receive.port->ni()};
+}
+
 Shard::Shard(NodeShared& node, ShardId number, std::uint16_t cpt, Instant start)
     : node_(node),
       core_(node, number, cpt, start, *this, *this),
@@ -92,6 +101,13 @@ unsigned Shard::poll(Instant now) {
   work += releaser_.step();
   if (!core_.faults.empty()) [[unlikely]]
     work += end_delays();
+  const std::uint32_t hops_lost = node_.hops_lost.load(std::memory_order_acquire);
+  if (hops_lost != hops_lost_seen_) [[unlikely]] {
+    hops_lost_seen_ = hops_lost;
+    core_.forwarder.end_down();
+    sender_.end_down();
+  }
+  work += core_.forwarder.step();
   work += receiver_.resume_decided();
   work += sender_.launch_all();
   for (const auto& port : ports_)
@@ -171,15 +187,11 @@ void Shard::run(Call& call) {
 
 void Shard::coordinate(Parcel& parcel) {
   PLNET_CHECK(requests_ != nullptr, "peers are asked for where the coordinator is");
-  if (parcel.kind == ParcelKind::kReceive) {
-    const auto& receive = static_cast<const Receive&>(parcel);
-    return requests_->want_peer(parcel, receive.from, &receive.port->ni());
-  }
-  const auto& message = static_cast<const Message&>(parcel);
   if (parcel.step == ParcelStep::kDiscover) {
-    return requests_->discover(parcel, message.target.nid);
+    return requests_->discover(parcel, static_cast<const Message&>(parcel).target.nid);
   }
-  requests_->want_peer(parcel, message.target.nid, nullptr);
+  const WantedPeer wanted = wanted_peer(parcel);
+  requests_->want_peer(parcel, wanted.nid, wanted.received_on);
 }
 
 void Shard::sweep(Timer& /*timer*/, Instant now) {
@@ -187,11 +199,13 @@ void Shard::sweep(Timer& /*timer*/, Instant now) {
   sender_.expire(now);
   receiver_.sweep_delayed();
   core_.shares.sweep();
+  core_.forwarder.sweep();
 }
 
 Instant Shard::next_deadline() const {
   const bool has_work = sender_.has_made() || !calls_.empty() || !core_.inbox.empty() ||
-                        !core_.outbox.empty() || !core_.decided.empty() || releaser_.busy();
+                        !core_.outbox.empty() || !core_.decided.empty() || releaser_.busy() ||
+                        core_.forwarder.has_work();
   if (has_work) return Instant::min();
   Instant next = std::min(core_.timers.next_deadline(), core_.faults.next_deadline());
   for (const auto& port : ports_)

@@ -15,6 +15,13 @@
 
 namespace plnet::lnet {
 
+// What a parcel on its way with ParcelStep::kWantPeer wants.
+struct WantedPeer {
+  Nid nid;
+  const Ni* received_on = nullptr;  // a message came from it there
+};
+[[nodiscard]] WantedPeer wanted_peer(const Parcel& parcel);
+
 // What the coordinator does for shards; only the shard that hosts it has one. Each call ends in
 // Shard::wait_over(), from inside it or later.
 class PeerRequests {
@@ -119,6 +126,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   std::vector<std::unique_ptr<NiPort>> ports_;
   IntrusiveList<Parcel> calls_;  // not yet
   PeerRequests* requests_ = nullptr;
+  std::uint32_t hops_lost_seen_ = 0;
 };
 
 }  // namespace plnet::lnet

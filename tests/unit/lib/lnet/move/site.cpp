@@ -191,7 +191,13 @@ void expect_conserved(mocks::CoreNode& node, unsigned number) {
     EXPECT_EQ(core.match.counters().get(MatchCounters::Id::kQuarantined), 0U);
     EXPECT_TRUE(core.inbox.empty() && core.decided.empty());
     EXPECT_TRUE(std::ranges::all_of(core.ni_users, [](auto users) { return users == 0; }));
+    EXPECT_EQ(core.buffers.held(), 0U);
+    EXPECT_FALSE(core.forwarder.has_work());
     core.peers.for_each([&](PeerPort& peer) {
+      EXPECT_EQ(peer.client.credits, peer.client.credits_max);
+      EXPECT_EQ(peer.client.waiting_count, 0U);
+      EXPECT_EQ(peer.hop.held, 0U);
+      EXPECT_FALSE(peer.hop.waits() || peer.hop.stalled);
       EXPECT_EQ(peer.outstanding, 0U);
       EXPECT_EQ(peer.waiting_count, 0U);
       EXPECT_TRUE(peer.waiting.empty());

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a peer NI has of a shard's means to forward, in each of its two roles: as the client whose
+// messages are forwarded (peer-router credits), and as the next hop that they go to (its share of
+// the router buffers). Forwarder (lib/lnet/move) works with both.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/intrusive_list.hpp"
+#include "lib/lnet/flow/router_buffers.hpp"
+#include "lib/lnet/move/parcel.hpp"
+
+namespace plnet::lnet {
+
+struct PeerPort;
+
+// As the kernel counts them: those that wait have taken theirs (`available_rtr_credits`).
+struct ClientCredits {
+  std::int32_t credits = 0;
+  std::int32_t credits_max = 0;
+  std::int32_t credits_min = 0;
+  std::uint32_t waiting_count = 0;
+  IntrusiveList<Parcel> waiting;
+};
+
+// Of one class of buffers. In a list of the forwarder's while something waits.
+struct HopQueue : ListNode<> {
+  PeerPort* port = nullptr;
+  BufferClass of = BufferClass::kTiny;
+  std::uint32_t held = 0;
+  IntrusiveList<Parcel> waiting;
+};
+
+struct HopShare {
+  ByBufferClass<HopQueue> queues;
+  std::uint32_t held = 0;  // of all classes
+  bool stalled = false;    // for too long none came back: what is for it is dropped
+  Instant moved{};         // when one came back, or the first was taken
+
+  [[nodiscard]] bool waits() const {
+    for (const BufferClass each : kAllBufferClasses) {
+      if (queues[each].linked()) return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace plnet::lnet

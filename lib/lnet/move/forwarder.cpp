@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/move/forwarder.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "lib/lnet/move/shard_core.hpp"
+
+namespace plnet::lnet {
+
+namespace {
+
+// lustre-release lnet/include/lnet/lib-lnet.h: lnet_peer_buffer_credits()
+std::int32_t credits_of_client(const NiTunables& tunables, const Parameters& parameters) {
+  if (tunables.peer_buffer_credits > 0) return tunables.peer_buffer_credits;
+  const std::int32_t of_node = parameters.peer_buffer_credits.get();
+  return of_node > 0 ? of_node : tunables.peer_credits;
+}
+
+}  // namespace
+
+RxDecision Forwarder::admit(Receive& receive) {
+  if (!receive.forwarding.has_credit && !take_credit(receive)) {
+    return {.verdict = RxVerdict::kPark};
+  }
+  return find_way(receive);
+}
+
+void Forwarder::give_back(Receive& receive) {
+  if (receive.forwarding.waits_for_buffer) leave_queue(receive);
+  give_buffer(receive);
+  give_credit(receive);
+}
+
+// --- The client's credits ---
+
+// Those that wait have taken theirs, too, as the kernel shows it.
+bool Forwarder::take_credit(Receive& receive) {
+  ClientCredits& client = receive.peer->client;
+  const std::int32_t most = credits_of_client(receive.port->ni().tunables, core_.shared.parameters);
+  if (most != client.credits_max) [[unlikely]] {
+    client.credits += most - client.credits_max;
+    client.credits_max = most;
+    client.credits_min = client.credits;
+  }
+  receive.forwarding.client = receive.peer;
+  receive.forwarding.has_credit = true;
+  client.credits_min = std::min(client.credits_min, --client.credits);
+  if (client.credits >= 0) return true;
+  core_.causes.add(Cause::kHeldClientCredit);
+  receive.forwarding.waits_for_credit = true;
+  client.waiting.push_back(receive);
+  ++client.waiting_count;
+  ++waits_for_credit_;
+  core_.sweep_wanted = true;
+  return false;
+}
+
+void Forwarder::give_credit(Receive& receive) {
+  Forwarding& forwarding = receive.forwarding;
+  if (!forwarding.has_credit) return;
+  forwarding.has_credit = false;
+  ClientCredits& client = forwarding.client->client;
+  ++client.credits;
+  if (forwarding.waits_for_credit) {
+    forwarding.waits_for_credit = false;
+    receive.unlink();
+    --client.waiting_count;
+    --waits_for_credit_;
+  }
+  if (client.waiting_count > 0) start_clients(client);
+}
+
+void Forwarder::start_clients(ClientCredits& client) {
+  while (client.waiting_count > 0 &&
+         -client.credits < static_cast<std::int32_t>(client.waiting_count)) {
+    auto& next = static_cast<Receive&>(*client.waiting.pop_front());
+    --client.waiting_count;
+    --waits_for_credit_;
+    next.forwarding.waits_for_credit = false;
+    ask_again(next);
+  }
+}
+
+// --- The path ---
+
+RxDecision Forwarder::find_way(Receive& receive) {
+  PeerNi* const destination = core_.shared.directory->find(receive.header.destination);
+  if (destination == nullptr) {
+    receive.wants_destination = true;
+    core_.post(receive, core_.shared.coordinator, ParcelStep::kWantPeer);
+    return {.verdict = RxVerdict::kPark};
+  }
+  if (!choose_way(receive, *destination)) {
+    return core_.drop(receive, Cause::kDroppedForwardNoPath);
+  }
+  return take_buffer(receive);
+}
+
+// Discovery of the destination is not waited for, as it is in the kernel: who made the message has
+// chosen the NID, and that is where it goes.
+bool Forwarder::choose_way(Receive& receive, PeerNi& destination) {
+  Forwarding& forwarding = receive.forwarding;
+  const LocalView& local = core_.local();
+  if (Ni* const ni = only_way(destination, false, local, core_.sequences)) {
+    forwarding.ni = ni;
+    forwarding.next_hop = &destination;
+    forwarding.destination = destination.nid;
+    forwarding.via_router = false;
+    return true;
+  }
+  const PathRequest request{.destination = &destination,
+                            .forwarded = true,
+                            .memory_cpt = core_.cpt,
+                            .distances = core_.shared.distances,
+                            .device_priorities = {}};
+  const auto path =
+      select_path(request, local, core_.routes(), core_.sequences, core_.shared.parameters);
+  if (!path || path->loopback) return false;
+  forwarding.ni = path->ni;
+  forwarding.next_hop = path->next_hop;
+  forwarding.destination = path->destination_nid();
+  forwarding.via_router = path->via_router;
+  return true;
+}
+
+// The pointer to the NI is looked for before it is followed: nothing keeps the NI there.
+bool Forwarder::has_way(const Receive& receive) const {
+  const Forwarding& way = receive.forwarding;
+  if (way.next_hop == nullptr || way.next_hop->leaving.get()) return false;
+  const std::vector<Ni*>& ours = core_.local().nis;
+  return std::ranges::find(ours, way.ni) != ours.end() && way.ni->net == way.next_hop->net;
+}
+
+bool Forwarder::find_other_way(Receive& receive, PeerNi& destination) {
+  if (!choose_way(receive, destination)) return false;
+  PeerPort* const hop = core_.peers.get(*receive.forwarding.next_hop);
+  if (hop == receive.forwarding.hop) return true;
+  discharge(receive);
+  if (hop != nullptr) charge(receive, *hop);
+  return true;
+}
+
+// --- The buffer ---
+
+RxDecision Forwarder::take_buffer(Receive& receive) {
+  const Forwarding& way = receive.forwarding;
+  PeerPort* const hop = core_.peers.get(*way.next_hop);
+  if (hop == nullptr) return core_.drop(receive, Cause::kDroppedForwardNoPeer);
+  if (ShardCore::is_down(*way.ni, *way.next_hop)) return refuse_down(receive);
+  if (hop->hop.stalled) return core_.drop(receive, Cause::kDroppedHopStalled);
+  const BufferClass of = buffer_class_of(receive.header.payload_length);
+  if (core_.buffers.total(of) == 0) return core_.drop(receive, Cause::kDroppedNoBuffers);
+  HopQueue& queue = hop->hop.queues[of];
+  if (!queue.linked() && may_hold(queue)) return hold(receive, queue);
+  return wait_for_buffer(receive, queue);
+}
+
+inline bool Forwarder::may_hold(const HopQueue& queue) const {
+  return queue.held < core_.buffers.free_count(queue.of);
+}
+
+RxDecision Forwarder::hold(Receive& receive, HopQueue& queue) {
+  Forwarding& forwarding = receive.forwarding;
+  forwarding.buffer = core_.buffers.take(queue.of);
+  forwarding.has_buffer = true;
+  charge(receive, *queue.port);
+  const std::uint32_t length = receive.header.payload_length;
+  return {.verdict = RxVerdict::kReceive,
+          .target = core_.buffers.payload(forwarding.buffer, length),
+          .length = length,
+          .link = receive.link};
+}
+
+RxDecision Forwarder::wait_for_buffer(Receive& receive, HopQueue& queue) {
+  core_.causes.add(Cause::kHeldHopShare);
+  receive.forwarding.hop = queue.port;
+  receive.forwarding.waits_for_buffer = true;
+  queue.waiting.push_back(receive);
+  core_.buffers.begin_wait(queue.of);
+  ++waits_for_buffer_;
+  core_.sweep_wanted = true;
+  if (!queue.linked()) {
+    in_turn_[queue.of].push_back(queue);
+    ++hops_waiting_[queue.of];
+  }
+  return {.verdict = RxVerdict::kPark};
+}
+
+void Forwarder::leave_queue(Receive& receive) {
+  const BufferClass of = buffer_class_of(receive.header.payload_length);
+  HopQueue& queue = receive.forwarding.hop->hop.queues[of];
+  receive.unlink();
+  receive.forwarding.waits_for_buffer = false;
+  receive.forwarding.hop = nullptr;
+  core_.buffers.end_wait(of);
+  --waits_for_buffer_;
+  if (!queue.waiting.empty()) return;
+  queue.unlink();
+  --hops_waiting_[of];
+}
+
+void Forwarder::charge(Receive& receive, PeerPort& hop) {
+  receive.forwarding.hop = &hop;
+  if (hop.hop.held++ == 0) hop.hop.moved = core_.now;
+  ++hop.hop.queues[receive.forwarding.buffer.of].held;
+}
+
+void Forwarder::discharge(Receive& receive) {
+  PeerPort* const hop = receive.forwarding.hop;
+  if (hop == nullptr) return;
+  receive.forwarding.hop = nullptr;
+  --hop->hop.held;
+  --hop->hop.queues[receive.forwarding.buffer.of].held;
+  hop->hop.moved = core_.now;
+  hop->hop.stalled = false;
+}
+
+void Forwarder::give_buffer(Receive& receive) {
+  Forwarding& forwarding = receive.forwarding;
+  if (!forwarding.has_buffer) return;
+  forwarding.has_buffer = false;
+  const BufferClass of = forwarding.buffer.of;
+  core_.buffers.give(forwarding.buffer);
+  discharge(receive);
+  to_look_at_[of] = hops_waiting_[of];
+}
+
+// Kernel: counted where it would have left, and at the expense of the next hop's health.
+// lustre-release lnet/lnet/lib-move.c: lnet_post_send_locked()
+RxDecision Forwarder::refuse_down(Receive& receive) {
+  const Forwarding& way = receive.forwarding;
+  core_.drop(Cause::kDroppedHopDown, receive.header.payload_length);
+  core_.statistics.add(Statistic::kRemoteDropped);
+  const LnetTraffic::Id dropped = traffic_id(TrafficWay::kDropped, receive.header.type);
+  if (NiPort* const port = core_.ports[way.ni->number]) port->traffic.add(dropped);
+  if (PeerPort* const hop = core_.peers.find(*way.next_hop)) hop->traffic.add(dropped);
+  core_.judge_down(*way.ni, *way.next_hop);
+  return {.verdict = RxVerdict::kDrop, .reason = Errc::kNoRoute, .link = receive.link};
+}
+
+// --- What waits ---
+
+bool Forwarder::has_work() const {
+  return std::ranges::any_of(to_look_at_.of_, [](std::uint32_t hops) { return hops > 0; });
+}
+
+unsigned Forwarder::step() {
+  unsigned served = 0;
+  for (const BufferClass each : kAllBufferClasses) {
+    if (to_look_at_[each] > 0) served += serve(each);
+  }
+  return served;
+}
+
+// One for each hop in turn. Only a buffer that comes home, or goes to another hop, changes what a
+// hop may have; each of the others is looked at once after that.
+unsigned Forwarder::serve(BufferClass of) {
+  unsigned served = 0;
+  for (std::uint32_t looked = 0; looked < kHopsAtOnce && to_look_at_[of] > 0; ++looked) {
+    --to_look_at_[of];
+    HopQueue* const queue = in_turn_[of].front();
+    if (queue == nullptr) break;
+    queue->unlink();
+    in_turn_[of].push_back(*queue);
+    if (!may_hold(*queue)) continue;
+    start(static_cast<Receive&>(*queue->waiting.front()));
+    ++served;
+    to_look_at_[of] = hops_waiting_[of];
+  }
+  return served;
+}
+
+void Forwarder::start(Receive& receive) {
+  const BufferClass of = buffer_class_of(receive.header.payload_length);
+  HopQueue& queue = receive.forwarding.hop->hop.queues[of];
+  leave_queue(receive);
+  if (!has_way(receive)) return ask_again(receive);
+  const bool down = ShardCore::is_down(*receive.forwarding.ni, *receive.forwarding.next_hop);
+  decide(receive, down ? refuse_down(receive) : hold(receive, queue));
+}
+
+void Forwarder::end_down() {
+  if (waits_for_buffer_ == 0) return;
+  for (const BufferClass each : kAllBufferClasses) {
+    in_turn_[each].for_each([&](HopQueue& queue) {
+      queue.waiting.for_each([&](Parcel& parcel) {
+        auto& receive = static_cast<Receive&>(parcel);
+        if (!has_way(receive)) return;
+        if (!ShardCore::is_down(*receive.forwarding.ni, *receive.forwarding.next_hop)) return;
+        leave_queue(receive);
+        decide(receive, refuse_down(receive));
+      });
+    });
+  }
+}
+
+void Forwarder::sweep() {
+  if (waits_for_buffer_ + waits_for_credit_ == 0) return;
+  core_.sweep_wanted = true;
+  bool stalled = false;
+  core_.receives.for_each_lent([&](Receive& receive) {
+    const Forwarding& forwarding = receive.forwarding;
+    if (!receive.forwarded || !forwarding.has_buffer || forwarding.hop == nullptr) return;
+    PeerPort& hop = *forwarding.hop;
+    if (hop.hop.stalled || core_.now - hop.hop.moved < kHopStall) return;
+    const bool holds_up_client =
+        forwarding.has_credit && forwarding.client->client.waiting_count > 0;
+    if (!holds_up_client && !hop.hop.waits()) return;
+    stall(hop);
+    stalled = true;
+  });
+  if (!stalled) return;
+  core_.receives.for_each_lent([&](Receive& receive) {
+    const Forwarding& forwarding = receive.forwarding;
+    if (!receive.forwarded || !forwarding.has_buffer || forwarding.hop == nullptr) return;
+    if (forwarding.hop->hop.stalled) give_credit(receive);
+  });
+}
+
+void Forwarder::stall(PeerPort& hop) {
+  hop.hop.stalled = true;
+  for (HopQueue& queue : hop.hop.queues) {
+    while (Parcel* const parcel = queue.waiting.front()) {
+      auto& receive = static_cast<Receive&>(*parcel);
+      leave_queue(receive);
+      decide(receive, core_.drop(receive, Cause::kDroppedHopStalled));
+    }
+  }
+}
+
+// --- What goes ---
+
+bool Forwarder::leave(Receive& receive) {
+  if (!receive.forwarded) return false;
+  const bool waited = receive.forwarding.waits_for_credit || receive.forwarding.waits_for_buffer;
+  if (waited) give_back(receive);
+  return waited;
+}
+
+bool Forwarder::leave_client(Receive& receive) {
+  if (!receive.forwarded || !receive.forwarding.waits_for_credit) return false;
+  give_credit(receive);
+  return true;
+}
+
+void Forwarder::forget(PeerPort& peer) {
+  const bool used =
+      peer.client.credits != peer.client.credits_max || peer.hop.held > 0 || peer.hop.waits();
+  if (!used) return;
+  core_.receives.for_each_lent([&](Receive& receive) {
+    if (!receive.forwarded) return;
+    Forwarding& forwarding = receive.forwarding;
+    if (forwarding.client == &peer) {
+      give_credit(receive);
+      forwarding.client = nullptr;
+    }
+    if (forwarding.hop != &peer) return;
+    forwarding.next_hop = nullptr;
+    if (!forwarding.waits_for_buffer) return discharge(receive);
+    leave_queue(receive);
+    ask_again(receive);
+  });
+}
+
+void Forwarder::decide(Receive& receive, const Decision& decision) {
+  ::new (&receive.decision) RxDecision(decision);
+  core_.decided.push_back(receive);
+}
+
+void Forwarder::ask_again(Receive& receive) {
+  receive.outcome = {};
+  core_.post(receive, core_.id, ParcelStep::kWaitOver);
+}
+
+}  // namespace plnet::lnet

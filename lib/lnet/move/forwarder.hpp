@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The middle of a forwarded message's way, between the header that arrived and the message that
+// leaves: a credit of the peer that sent it, a path, a router buffer. Whatever is not to be had is
+// waited for, the payload unread. Then Receiver and Sender do for it what they do for our own.
+// Order and outcomes: lustre-release lnet/lnet/lib-move.c: lnet_post_routed_recv_locked().
+//
+// Other than in the kernel the path is chosen first, so that a next hop can be held to a share of
+// the buffers: it may take another one of a class while it holds fewer than are free there. One
+// that takes nothing gets half of them, ten such get a tenth each and leave a tenth, and what is
+// for them waits in queues of their own. Hops with something to wait for are served in turn.
+//
+// A hop to which nothing moves for kHopStall while somebody waits on its account is stalled: what
+// is for it is dropped, and clients get back the credits that their messages to it hold, so that
+// they are heard again. The first message that ends there, however it ends, gives it another try.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+#include "lib/lnet/flow/forward_share.hpp"
+#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/move/statistics.hpp"
+
+namespace plnet::lnet {
+
+struct PeerNi;
+struct Receive;
+struct ShardCore;
+
+// Longer than TCP takes to repeat itself, well below the timeout of any LND.
+inline constexpr Duration kHopStall = std::chrono::seconds(5);
+
+class Forwarder {
+ public:
+  // Hops of a class that are looked at in a turn when a buffer is free.
+  static constexpr std::uint32_t kHopsAtOnce = 32;
+
+  explicit Forwarder(ShardCore& core) : core_(core) {}
+
+  // Hot. Of a sender that is known. kPark: it comes again as ParcelStep::kWaitOver, or its decision
+  // is among those of the shard.
+  [[nodiscard]] RxDecision admit(Receive& receive);
+  // Hot. It has ended, one way or another: all that it has goes home.
+  void give_back(Receive& receive);
+
+  // Hot. Its path can still be taken.
+  [[nodiscard]] bool has_way(const Receive& receive) const;
+  // It cannot; false: there is no other.
+  [[nodiscard]] bool find_other_way(Receive& receive, PeerNi& destination);
+
+  // Its connection has gone. True: it waited here, and is the caller's.
+  [[nodiscard]] bool leave(Receive& receive);
+  // Its sender's link goes. True: it waited for a credit there, and is the caller's.
+  [[nodiscard]] bool leave_client(Receive& receive);
+  // The port goes; what was received of it, or was to go to it, may stay for longer.
+  void forget(PeerPort& peer);
+
+  // Gives out what has come home. Once a turn; returns how many were served.
+  unsigned step();
+  [[nodiscard]] bool has_work() const;
+  // Some next hop went down: what waits for a buffer to go there ends.
+  void end_down();
+  // Looks for hops that have stalled. Now and then, while something waits.
+  void sweep();
+
+ private:
+  using Decision = RxDecision;
+
+  [[nodiscard]] bool take_credit(Receive& receive);
+  void give_credit(Receive& receive);
+  void start_clients(ClientCredits& client);
+  [[nodiscard]] bool choose_way(Receive& receive, PeerNi& destination);
+  Decision find_way(Receive& receive);
+  Decision take_buffer(Receive& receive);
+  Decision hold(Receive& receive, HopQueue& queue);
+  Decision wait_for_buffer(Receive& receive, HopQueue& queue);
+  Decision refuse_down(Receive& receive);
+  [[nodiscard]] bool may_hold(const HopQueue& queue) const;
+  void give_buffer(Receive& receive);
+  void charge(Receive& receive, PeerPort& hop);
+  void discharge(Receive& receive);
+  void leave_queue(Receive& receive);
+  unsigned serve(BufferClass of);
+  void start(Receive& receive);
+  void stall(PeerPort& hop);
+  void decide(Receive& receive, const Decision& decision);
+  void ask_again(Receive& receive);
+
+  ShardCore& core_;
+  ByBufferClass<IntrusiveList<HopQueue>> in_turn_;  // where something waits
+  BufferCounts hops_waiting_;
+  BufferCounts to_look_at_;  // of those, since something came home
+  std::size_t waits_for_buffer_ = 0;
+  std::size_t waits_for_credit_ = 0;
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is other about a message that is not ours: made of what was received, on the path that was
+// chosen then, and not sent to a next hop that is down.
+#include "lib/lnet/move/sender.hpp"
+#include "lib/lnet/paths/health_rules.hpp"
+
+namespace plnet::lnet {
+
+void Sender::make_forward(Message& message, Receive& receive) {
+  message.routed = true;
+  message.answers = &receive;
+  message.header = receive.header;
+  message.target = {receive.header.destination, receive.header.destination_pid};
+  message.source = core_.buffers.payload(receive.forwarding.buffer, receive.header.payload_length);
+}
+
+// Its path was chosen when its header came. No deadline: what its users can wait for only they
+// know (lustre-release lnet/lnet/lib-move.c: lnet_check_message_drop()).
+void Sender::launch_forward(Message& message) {
+  Receive& receive = *message.answers;
+  if (!core_.forwarder.has_way(receive)) {
+    PeerNi* const target = core_.shared.directory->find(message.target.nid);
+    if (target == nullptr)
+      return core_.post(message, core_.shared.coordinator, ParcelStep::kWantPeer);
+    if (!core_.forwarder.find_other_way(receive, *target)) {
+      return refuse(message, Errc::kNoRoute, health_of_no_path(Errc::kNoRoute), Cause::kTxNoPath);
+    }
+  }
+  const Forwarding& way = receive.forwarding;
+  message.ni = way.ni;
+  ++core_.ni_users[way.ni->number];
+  message.hop = way.next_hop;
+  message.next_hop_is_router = way.via_router;
+  message.header.destination = way.destination;
+  to_home(message);
+}
+
+void Sender::drop_for_hop(Message& message) {
+  count_drop(message, Cause::kTxHopDown);
+  end_with(message, Errc::kNoRoute, Health::kRemoteDropped);
+  core_.judge_sent(*message.ni, message);
+}
+
+void Sender::end_down() {
+  queued_.for_each([&](PeerPort& peer) {
+    if (peer.peer_ni->status.get() == kNiUp) return;
+    peer.waiting.for_each([&](Parcel& parcel) {
+      auto& message = static_cast<Message&>(parcel);
+      if (!message.routed || !ShardCore::is_down(*message.ni, *message.hop)) return;
+      drop_for_hop(message);
+      remove(peer, message);
+    });
+    publish(peer);
+  });
+}
+
+}  // namespace plnet::lnet

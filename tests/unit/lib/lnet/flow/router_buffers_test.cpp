@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/flow/router_buffers.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace plnet::lnet {
+namespace {
+
+constexpr RouterMemory kMemory{.at = {.arena = 3, .offset = 512}, .most = {{4, 5, 6}}};
+
+std::uint64_t place(const RouterBuffers& buffers, BufferRef buffer) {
+  return buffers.payload(buffer, 1).fragments[0].at.offset;
+}
+
+TEST(RouterBuffers, AreTheKernelsNumbersUnlessAskedForOthers) {
+  EXPECT_EQ(buffers_of_shard({}, 1), kBuffersDefault);
+  EXPECT_EQ(buffers_of_shard({{0, 100, 3}}, 4), (BufferCounts{{512, 25, 1}}));
+  EXPECT_EQ(buffers_of_shard({{1, 1, 1}}, 64), (BufferCounts{{1, 1, 1}})) << "never none";
+}
+
+TEST(RouterBuffers, AreTheFirstThatHoldThePayload) {
+  EXPECT_EQ(buffer_class_of(0), BufferClass::kTiny);
+  EXPECT_EQ(buffer_class_of(1), BufferClass::kSmall);
+  EXPECT_EQ(buffer_class_of(4096), BufferClass::kSmall);
+  EXPECT_EQ(buffer_class_of(4097), BufferClass::kLarge);
+  EXPECT_EQ(buffer_class_of(kPayloadBytesMax), BufferClass::kLarge);
+}
+
+TEST(RouterBuffers, NeverShareAByte) {
+  RouterBuffers buffers(kMemory);
+  ASSERT_TRUE(buffers.resize(kMemory.most));
+  struct Piece {
+    std::uint64_t from;
+    std::uint64_t to;
+  };
+  std::vector<Piece> pieces;
+  for (const BufferClass each : {BufferClass::kSmall, BufferClass::kLarge}) {
+    while (buffers.free_count(each) > 0) {
+      const std::uint64_t at = place(buffers, buffers.take(each));
+      pieces.push_back({at, at + kBufferBytes[each]});
+    }
+  }
+  std::ranges::sort(pieces, {}, &Piece::from);
+  EXPECT_EQ(pieces.front().from, kMemory.at.offset);
+  for (std::size_t i = 1; i < pieces.size(); ++i)
+    EXPECT_EQ(pieces[i].from, pieces[i - 1].to);
+  EXPECT_EQ(pieces.back().to, kMemory.at.offset + RouterMemory::bytes(kMemory.most));
+}
+
+TEST(RouterBuffers, TheOneThatCameBackLastGoesFirst) {
+  RouterBuffers buffers(kMemory);
+  ASSERT_TRUE(buffers.resize({{1, 3, 1}}));
+  const BufferRef a = buffers.take(BufferClass::kSmall);
+  const BufferRef b = buffers.take(BufferClass::kSmall);
+  buffers.give(a);
+  buffers.give(b);
+  EXPECT_EQ(place(buffers, buffers.take(BufferClass::kSmall)), place(buffers, b));
+  EXPECT_EQ(place(buffers, buffers.take(BufferClass::kSmall)), place(buffers, a));
+}
+
+TEST(RouterBuffers, OfNoPayloadNeedNoMemory) {
+  RouterBuffers buffers(kMemory);
+  ASSERT_TRUE(buffers.resize({{1, 0, 0}}));
+  EXPECT_TRUE(buffers.payload(buffers.take(BufferClass::kTiny), 0).empty());
+}
+
+TEST(RouterBuffers, AreThereAtOnceWhenMoreAreWanted) {
+  RouterBuffers buffers(kMemory);
+  ASSERT_TRUE(buffers.resize({{1, 2, 1}}));
+  const BufferRef held = buffers.take(BufferClass::kSmall);
+  ASSERT_TRUE(buffers.resize({{1, 5, 1}}));
+  EXPECT_EQ(buffers.free_count(BufferClass::kSmall), 4U);
+  std::vector<std::uint64_t> places{place(buffers, held)};
+  while (buffers.free_count(BufferClass::kSmall) > 0)
+    places.push_back(place(buffers, buffers.take(BufferClass::kSmall)));
+  std::ranges::sort(places);
+  EXPECT_EQ(std::ranges::adjacent_find(places), places.end()) << "lent twice";
+}
+
+TEST(RouterBuffers, TooManyGoFreeOnesAtOnceOthersWhenTheyComeBack) {
+  RouterBuffers buffers(kMemory);
+  ASSERT_TRUE(buffers.resize({{0, 5, 0}}));
+  std::vector<BufferRef> held;
+  for (int i = 0; i < 4; ++i)
+    held.push_back(buffers.take(BufferClass::kSmall));
+  ASSERT_TRUE(buffers.resize({{0, 2, 0}}));
+  EXPECT_EQ(buffers.total(BufferClass::kSmall), 4U);
+  EXPECT_EQ(buffers.free_count(BufferClass::kSmall), 0U);
+  for (const BufferRef& buffer : held)
+    buffers.give(buffer);
+  EXPECT_EQ(buffers.total(BufferClass::kSmall), 2U);
+  EXPECT_EQ(buffers.free_count(BufferClass::kSmall), 2U);
+  EXPECT_EQ(buffers.held(), 0U);
+  ASSERT_TRUE(buffers.resize({{0, 5, 0}}));
+  EXPECT_EQ(buffers.free_count(BufferClass::kSmall), 5U) << "and come again";
+}
+
+TEST(RouterBuffers, MoreThanTheMemoryHoldsAreRefusedAndNothingChanges) {
+  RouterBuffers buffers(kMemory);
+  ASSERT_TRUE(buffers.resize({{1, 2, 3}}));
+  EXPECT_FALSE(buffers.resize({{4, 5, 7}}));
+  EXPECT_EQ(buffers.total(BufferClass::kTiny), 1U);
+  EXPECT_EQ(buffers.total(BufferClass::kLarge), 3U);
+}
+
+TEST(RouterBuffers, ShowWhatIsFreeAndHowManyWaitAsTheKernelDoes) {
+  RouterBuffers buffers(kMemory);
+  ASSERT_TRUE(buffers.resize({{0, 2, 0}}));
+  const BufferRef a = buffers.take(BufferClass::kSmall);
+  const BufferRef b = buffers.take(BufferClass::kSmall);
+  buffers.begin_wait(BufferClass::kSmall);
+  EXPECT_EQ(buffers.view(BufferClass::kSmall).credits, -1);
+  buffers.end_wait(BufferClass::kSmall);
+  buffers.give(a);
+  buffers.give(b);
+  const BufferPoolView view = buffers.view(BufferClass::kSmall);
+  EXPECT_EQ(view.buffers, 2U);
+  EXPECT_EQ(view.credits, 2);
+  EXPECT_EQ(view.credits_min, -1);
+}
+
+}  // namespace
+}  // namespace plnet::lnet
