@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench/tcp/node.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace plnet::bench {
@@ -15,11 +16,19 @@ constexpr std::size_t kConnectionsSpare = 8;
 constexpr std::uint32_t kNear = 0x7f000001;  // 127.0.0.1
 constexpr std::uint32_t kFar = 0x7f000002;
 constexpr unsigned kTurnsToMeet = 2'000'000;
+constexpr lnet::BufferCounts kRouterBuffers{{64, 256, 64}};
+
+std::vector<Nid> nids_of(const TcpNodeSetup& setup) {
+  std::vector<Nid> out;
+  for (std::uint16_t net = 0; net < setup.nets; ++net)
+    out.push_back(nid_of(setup.address, net));
+  return out;
+}
 
 }  // namespace
 
-Nid nid_of(std::uint32_t address) {
-  return Nid::of(lnet::NetType::kTcp, 0, address);
+Nid nid_of(std::uint32_t address, std::uint16_t net) {
+  return Nid::of(lnet::NetType::kTcp, net, address);
 }
 
 socklnd::SocketAddress socket_address(std::uint32_t address, std::uint16_t port) {
@@ -32,10 +41,16 @@ socklnd::SocketAddress socket_address(std::uint32_t address, std::uint16_t port)
 
 TcpNode::TcpNode(const TcpNodeSetup& setup)
     : setup_(setup),
-      nid_(nid_of(setup.address)),
+      nids_(nids_of(setup)),
       memory_(setup.memory_bytes, std::byte{1}),
       streams_(setup.peers * kConnectionsPerPeer + kConnectionsSpare) {
   PLNET_CHECK(arenas_.add({.base = memory_.data(), .size = memory_.size()}).has_value(), "room");
+  std::vector<lnet::RouterMemory> router_memory;
+  if (setup.routing) {
+    router_memory_.resize(lnet::RouterMemory::bytes(kRouterBuffers));
+    const auto arena = arenas_.add({.base = router_memory_.data(), .size = router_memory_.size()});
+    router_memory.push_back({.at = {.arena = *arena, .offset = 0}, .most = kRouterBuffers});
+  }
   const std::size_t connections = setup.peers * kConnectionsPerPeer + kConnectionsSpare;
   device_ = *drivers::TcpDevice::open({.connections_max = connections}, streams_);
   streams_.set_driver(*device_);
@@ -44,7 +59,7 @@ TcpNode::TcpNode(const TcpNodeSetup& setup)
   acceptor_ = std::make_unique<socklnd::Acceptor>(socklnd::AcceptorConfig{.policy = policy},
                                                   streams_, *this);
   const auto make_lnd = [&](lnet::NiPort& port, lnet::ShardId /*shard*/) {
-    socklnd::SockLndConfig config{.nid = nid_,
+    socklnd::SockLndConfig config{.nid = port.ni().nid,
                                   .incarnation = setup.address,
                                   .arenas = &arenas_,
                                   .privileged = setup.reserved_ports,
@@ -53,11 +68,11 @@ TcpNode::TcpNode(const TcpNodeSetup& setup)
                                   .start = setup.clock->now()};
     config.tunables.accept_port = config.tunables.accept_port_bulk = setup.port;
     auto lnd = std::make_unique<socklnd::SockLnd>(config, port, streams_);
-    lnd_ = lnd.get();
+    lnds_.push_back(lnd.get());
     return lnd;
   };
   core_ = std::make_unique<mocks::CoreNode>(
-      mocks::CoreNodeSetup{.nids = {nid_},
+      mocks::CoreNodeSetup{.nids = nids_,
                            .limits = {.peer_ports = setup.peers + 16,
                                       .extra_links = 16,
                                       .messages = 2048,
@@ -66,8 +81,12 @@ TcpNode::TcpNode(const TcpNodeSetup& setup)
                                       .match_entries = 64},
                            .peers = setup.peers + 16,
                            .tunables = {.peer_credits = setup.peer_credits, .credits = 256},
-                           .arenas = &arenas_},
+                           .arenas = &arenas_,
+                           .router_memory = router_memory},
       make_lnd);
+  if (!setup.routing) return;
+  core_->shared().parameters.routing.set(static_cast<std::int32_t>(lnet::RoutingState::kEnabled));
+  PLNET_CHECK(core_->shard(0).core().buffers.resize(kRouterBuffers), "the memory is for these");
 }
 
 TcpNode::~TcpNode() = default;
@@ -81,7 +100,7 @@ void TcpNode::turn() {
   core_->shard(0).begin_turn(now);
   if (!arrivals_.empty()) {
     for (const Arrival& arrival : std::exchange(arrivals_, {}))
-      lnd_->take(arrival);
+      lnd_of(arrival.local).take(arrival);
   }
   (void)device_->poll(now);
   (void)acceptor_->flush(now);
@@ -111,12 +130,16 @@ void TcpNode::lay_open(std::uint32_t length) {
 }
 
 std::optional<socklnd::LocalInterface> TcpNode::local(const Nid& nid) const {
-  if (nid != nid_) return std::nullopt;
+  if (std::ranges::find(nids_, nid) == nids_.end()) return std::nullopt;
   return socklnd::LocalInterface{.incarnation = setup_.address};
 }
 
-bool TcpNode::has_room(const Arrival& /*arrival*/) {
-  return lnd_->has_room();
+bool TcpNode::has_room(const Arrival& arrival) {
+  return lnd_of(arrival.local).has_room();
+}
+
+socklnd::SockLnd& TcpNode::lnd_of(const Nid& nid) {
+  return *lnds_[static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin())];
 }
 
 TcpNodePair::TcpNodePair(const TcpNodeSetup& common, std::uint32_t payload_bytes) {

@@ -37,12 +37,14 @@ struct CountEvents final : lnet::EventHandler {
 };
 
 struct TcpNodeSetup {
-  std::uint32_t address = 0x7f000001;  // 127.0.0.1: also its NID
+  std::uint32_t address = 0x7f000001;  // 127.0.0.1: also its NIDs
+  std::uint16_t nets = 1;              // tcp, tcp1, …
   std::uint16_t port = 0;
   std::size_t peers = 4;  // each with three connections
   std::int32_t peer_credits = 8;
   std::size_t memory_bytes = std::size_t{1} << 20U;
   bool reserved_ports = true;  // else one connection for each peer, from any port
+  bool routing = false;        // forwards between its nets
   const runtime::TscClock* clock = nullptr;
 };
 
@@ -60,7 +62,8 @@ class TcpNode final : public socklnd::PeerHomes {
   // One turn of the poller.
   void turn();
 
-  [[nodiscard]] lnet::Nid nid() const { return nid_; }
+  [[nodiscard]] lnet::Nid nid() const { return nids_.front(); }
+  [[nodiscard]] const std::vector<lnet::Nid>& nids() const { return nids_; }
   [[nodiscard]] std::uint16_t port() const { return setup_.port; }
   void know(const lnet::Nid& peer) { (void)core_->add_peer(peer); }
   // The first `length` bytes of its memory: to put from, and for others to put into.
@@ -74,7 +77,7 @@ class TcpNode final : public socklnd::PeerHomes {
     return device_->counters().value(static_cast<std::size_t>(id));
   }
   [[nodiscard]] std::uint64_t count(socklnd::SockLndCounters::Id id) const {
-    return lnd_->count(id);
+    return lnds_.front()->count(id);
   }
   CountEvents events;
 
@@ -83,14 +86,17 @@ class TcpNode final : public socklnd::PeerHomes {
   void hand_over(const socklnd::Arrival& arrival) override { arrivals_.push_back(arrival); }
 
  private:
+  [[nodiscard]] socklnd::SockLnd& lnd_of(const lnet::Nid& nid);
+
   const TcpNodeSetup setup_;
-  const lnet::Nid nid_;
+  const std::vector<lnet::Nid> nids_;
   std::vector<std::byte> memory_;
+  std::vector<std::byte> router_memory_;
   ArenaTable arenas_;
   socklnd::StreamSwitch streams_;
   std::unique_ptr<drivers::TcpDevice> device_;
   std::unique_ptr<socklnd::Acceptor> acceptor_;
-  socklnd::SockLnd* lnd_ = nullptr;  // the core's
+  std::vector<socklnd::SockLnd*> lnds_;  // by NID; the core's
   std::unique_ptr<mocks::CoreNode> core_;
   std::vector<socklnd::Arrival> arrivals_;
   std::vector<Fragment> source_;
@@ -130,7 +136,7 @@ inline constexpr const char* kNotReady = "no port is free, or reserved ports are
   return of == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(of);
 }
 
-[[nodiscard]] lnet::Nid nid_of(std::uint32_t address);
+[[nodiscard]] lnet::Nid nid_of(std::uint32_t address, std::uint16_t net = 0);
 [[nodiscard]] socklnd::SocketAddress socket_address(std::uint32_t address, std::uint16_t port);
 
 }  // namespace plnet::bench

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes through a relay, and both ends of it in one thread: PUTs framed as the kernel's LND
+// frames them, written to one socket and counted at another. The bytes are the same whatever lies
+// between, be it nothing, a bare relay or a router.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "drivers/net/tcp/socket.hpp"
+#include "lib/lnet/names/nid.hpp"
+
+namespace plnet::bench {
+
+struct FlowEnds {
+  lnet::Nid from;
+  lnet::Nid to;
+  drivers::TcpSocket source;
+  drivers::TcpSocket sink;
+
+  [[nodiscard]] bool valid() const { return source.valid() && sink.valid(); }
+};
+
+class Flow {
+ public:
+  Flow(FlowEnds ends, std::uint32_t payload_bytes);
+
+  // One try at each end. Messages beyond `limit` are not begun.
+  void turn(std::uint64_t limit) {
+    send(limit);
+    receive();
+  }
+  void send(std::uint64_t limit);
+  void receive();
+
+  [[nodiscard]] std::uint64_t begun() const {
+    return (sent_bytes_ + wire_bytes() - 1) / wire_bytes();
+  }
+  [[nodiscard]] std::uint64_t arrived() const { return arrived_bytes_ / wire_bytes(); }
+  // Everything that was begun is there.
+  [[nodiscard]] bool settled() const { return sent_bytes_ == arrived_bytes_; }
+  [[nodiscard]] bool broken() const { return broken_; }
+  [[nodiscard]] std::size_t wire_bytes() const { return message_.size(); }
+
+ private:
+  FlowEnds ends_;
+  std::vector<std::byte> message_;  // one after the other, all the same
+  std::vector<std::byte> received_;
+  std::uint64_t sent_bytes_ = 0;
+  std::uint64_t arrived_bytes_ = 0;
+  std::uint64_t idle_turns_ = 0;
+  bool broken_ = false;
+};
+
+// A connection over loopback, nonblocking and without delay. Invalid if there is none to be had.
+struct SocketPair {
+  drivers::TcpSocket near;
+  drivers::TcpSocket far;
+};
+[[nodiscard]] SocketPair connect_pair();
+
+}  // namespace plnet::bench

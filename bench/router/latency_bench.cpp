@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long a message takes when others come at random: through a router of ours at 70 % of what it
+// can do, and at the same rate by a bare relay and by no relay at all.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bench/harness/harness.hpp"
+#include "bench/router/open_loop.hpp"
+#include "bench/router/relay_runs.hpp"
+#include "bench/router/suite.hpp"
+
+namespace plnet::bench {
+namespace {
+
+constexpr std::uint32_t kPayloadBytes = 4096;
+constexpr double kLoad = 0.7;
+constexpr std::uint64_t kUnderWay = 64;  // enough for as many as go through
+constexpr auto kCalibration = std::chrono::milliseconds(100);
+
+struct Percentiles {
+  double p50_us = 0;
+  double p99_us = 0;
+};
+
+using Rates = std::shared_ptr<double>;  // messages a second; 0: not known yet
+
+double saturated_rate(Flow& flow, const Clock& clock) {
+  const auto until = [&](Instant end) {
+    while (clock.now() < end && !flow.broken())
+      flow.turn(flow.arrived() + kUnderWay);
+  };
+  until(clock.now() + kCalibration / 4);
+  const std::uint64_t before = flow.arrived();
+  const Instant start = clock.now();
+  until(start + kCalibration);
+  const auto messages = static_cast<double>(flow.arrived() - before);
+  const double rate = messages / std::chrono::duration<double>(clock.now() - start).count();
+  while (!flow.settled() && !flow.broken())
+    flow.turn(flow.begun());
+  return rate;
+}
+
+// `loop` is how long: the benchmark's own, or as many turns.
+Percentiles open_loop(Flow& flow, const Clock& clock, double rate,
+                      const std::function<void(const std::function<void()>&)>& loop) {
+  OpenLoop open(flow, clock, rate);
+  loop([&] { open.turn(); });
+  open.settle();
+  return {open.percentile_us(50), open.percentile_us(99)};
+}
+
+void for_state(benchmark::State& state, const std::function<void()>& turn) {
+  for ([[maybe_unused]] auto _ : state)
+    turn();
+}
+
+void tell(benchmark::State& state, const Percentiles& seen, double value) {
+  state.counters["value"] = value;
+  state.counters["p50_us"] = seen.p50_us;
+  state.counters["p99_us"] = seen.p99_us;
+}
+
+Percentiles through_router(benchmark::State& state, const Rates& rate) {
+  RoutedFlow routed;
+  if (!routed.ends.valid()) {
+    state.SkipWithError(kNotReady);
+    return {};
+  }
+  Flow flow(std::move(routed.ends), kPayloadBytes);
+  const RelayThread thread(state, relay_of(*routed.router));
+  if (!thread.ready()) return {};
+  if (*rate == 0) *rate = kLoad * saturated_rate(flow, routed.clock);
+  state.counters["rate"] = *rate;
+  const auto seen =
+      open_loop(flow, routed.clock, *rate, [&](const auto& turn) { for_state(state, turn); });
+  if (flow.broken()) state.SkipWithError("a connection broke");
+  return seen;
+}
+
+// As many turns as the other has made in the same time would be too many: half of them.
+Percentiles through_nothing(const Clock& clock, double rate, double seconds) {
+  SocketPair pair = connect_pair();
+  Flow flow({.from = nid_of(0x7f000002),
+             .to = nid_of(0x7f000003, 1),
+             .source = std::move(pair.near),
+             .sink = std::move(pair.far)},
+            kPayloadBytes);
+  const Instant end = clock.now() + Duration(static_cast<std::int64_t>(seconds * 1e9));
+  return open_loop(flow, clock, rate, [&](const auto& turn) {
+    while (clock.now() < end && !flow.broken())
+      turn();
+  });
+}
+
+void added(benchmark::State& state, const Rates& rate) {
+  const runtime::TscClock clock;
+  const Percentiles seen = through_router(state, rate);
+  if (*rate == 0) return;
+  const Percentiles direct = through_nothing(clock, *rate, 0.2);
+  tell(state, seen, seen.p50_us - direct.p50_us);
+  state.counters["direct_p50_us"] = direct.p50_us;
+}
+
+void tail(benchmark::State& state, const Rates& rate) {
+  const Percentiles seen = through_router(state, rate);
+  tell(state, seen, seen.p99_us);
+}
+
+void spread(benchmark::State& state, const Rates& rate) {
+  const Percentiles seen = through_router(state, rate);
+  tell(state, seen, seen.p50_us > 0 ? seen.p99_us / seen.p50_us : 0);
+}
+
+void bare_tail(benchmark::State& state, const Rates& rate) {
+  BareRelay bare(RelayKind::kSplice);
+  if (!bare.ends.valid()) return state.SkipWithError("no port is free");
+  const runtime::TscClock clock;
+  Flow flow(std::move(bare.ends), kPayloadBytes);
+  const Relay relay = bare.relay();
+  const RelayThread thread(state, relay);
+  if (!thread.ready()) return;
+  const auto seen =
+      open_loop(flow, clock, *rate, [&](const auto& turn) { for_state(state, turn); });
+  tell(state, seen, seen.p99_us);
+  if (flow.broken()) state.SkipWithError("a connection broke");
+}
+
+}  // namespace
+
+void add_latency_benchmarks(Suite& suite) {
+  const auto rate = std::make_shared<double>(0);
+  suite.push_back({.name = "router.tcp.latency",
+                   .what = "4 KiB PUTs at random, 70 % load: what a router adds to the median",
+                   .unit = "us",
+                   .timing = Timing::kReal,
+                   .round_seconds = 0.2,
+                   .bar = Bar{.limit = 10},
+                   .value = [rate](benchmark::State& state) { added(state, rate); }});
+  suite.push_back({.name = "router.tcp.latency.tail",
+                   .what = "the same: the 99th percentile; floor: spliced from socket to socket",
+                   .unit = "us",
+                   .timing = Timing::kReal,
+                   .round_seconds = 0.2,
+                   .bar = Bar{.of = Bar::Of::kRatio, .limit = 1.5},
+                   .value = [rate](benchmark::State& state) { tail(state, rate); },
+                   .floor = [rate](benchmark::State& state) { bare_tail(state, rate); }});
+  suite.push_back({.name = "router.tcp.latency.spread",
+                   .what = "the same: the 99th percentile over the median",
+                   .unit = "times",
+                   .timing = Timing::kReal,
+                   .round_seconds = 0.2,
+                   .bar = Bar{.limit = 3},
+                   .value = [rate](benchmark::State& state) { spread(state, rate); }});
+}
+
+}  // namespace plnet::bench

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages that begin when they are due, at random moments, whether or not those before them have
+// arrived. Latency counts from the moment that was meant, so a relay that stalls pays for all that
+// it kept waiting.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "bench/router/flow.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/base/histogram.hpp"
+#include "lib/base/random.hpp"
+
+namespace plnet::bench {
+
+class OpenLoop {
+ public:
+  OpenLoop(Flow& flow, const Clock& clock, double messages_per_second)
+      : flow_(flow),
+        clock_(clock),
+        mean_ns_(1e9 / messages_per_second),
+        due_(clock.now()),
+        begun_(flow.begun()),
+        arrived_(flow.arrived()) {}
+
+  void turn();
+  // What is under way arrives.
+  void settle();
+
+  [[nodiscard]] double percentile_us(double percent) const;
+
+ private:
+  void note_arrivals(Instant now);
+
+  Flow& flow_;
+  const Clock& clock_;
+  const double mean_ns_;
+  Random random_{1};  // the same moments for every relay
+  Instant due_;       // the next one
+  std::deque<Instant> waiting_for_;
+  std::uint64_t begun_;
+  std::uint64_t arrived_;
+  Histogram latency_ns_;
+};
+
+}  // namespace plnet::bench

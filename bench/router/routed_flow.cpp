@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bench/router/routed_flow.hpp"
+
+#include <array>
+#include <cerrno>
+#include <span>
+#include <utility>
+
+#include <sys/socket.h>
+
+#include "bench/tcp/bare_pair.hpp"
+#include "lib/socklnd/hello_reader.hpp"
+#include "lib/socklnd/wire.hpp"
+
+namespace plnet::bench {
+
+using drivers::TcpSocket;
+using lnet::Nid;
+
+namespace {
+
+constexpr std::uint32_t kRouter = 0x7f000001;  // 127.0.0.1
+constexpr std::uint32_t kClient = 0x7f000002;
+constexpr std::uint32_t kServer = 0x7f000003;
+constexpr std::uint16_t kNets = 2;
+constexpr unsigned kTurnsToMeet = 2'000'000;
+
+std::uint32_t address_of(const Nid& nid) {
+  return nid == nid_of(kClient, 0) ? kClient : kServer;
+}
+
+// From a reserved port, else the router would take it for a user's program.
+TcpSocket bound(std::uint32_t address) {
+  auto socket = drivers::open_socket(socket_address(address, 0));
+  if (!socket) return {};
+  for (std::uint16_t port = 1023; port >= 512; --port) {
+    const drivers::SystemAddress from(socket_address(address, port));
+    if (::bind(socket->get(), from.get(), from.size) == 0) return std::move(*socket);
+  }
+  return {};
+}
+
+}  // namespace
+
+RoutedFlow::RoutedFlow() : ends{.from = nid_of(kClient, 0), .to = nid_of(kServer, 1)} {
+  if (!start_router()) return;
+  router->know(ends.from);
+  router->know(ends.to);
+  router->turn();  // from here on it knows what time it is
+  ends.source = dial(ends.from, router->nids()[0], socklnd::ConnectionType::kBulkOut);
+  ends.sink = dial(ends.to, router->nids()[1], socklnd::ConnectionType::kBulkIn);
+}
+
+bool RoutedFlow::start_router() {
+  TcpNodeSetup setup{
+      .address = kRouter, .nets = kNets, .reserved_ports = false, .routing = true, .clock = &clock};
+  for (setup.port = 21'100; setup.port < 21'200; ++setup.port) {
+    router = std::make_unique<TcpNode>(setup);
+    if (router->listen()) return true;
+  }
+  return false;
+}
+
+TcpSocket RoutedFlow::dial(const Nid& self, const Nid& router_nid, socklnd::ConnectionType type) {
+  TcpSocket socket = bound(address_of(self));
+  if (!socket.valid()) return {};
+  (void)drivers::set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+  const drivers::SystemAddress to(socket_address(kRouter, router->port()));
+  if (::connect(socket.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) return {};
+  return introduce(socket, self, router_nid, type) ? std::move(socket) : TcpSocket{};
+}
+
+bool RoutedFlow::introduce(const TcpSocket& socket, const Nid& self, const Nid& router_nid,
+                           socklnd::ConnectionType type) {
+  std::array<std::byte, socklnd::kAcceptorV2Bytes + socklnd::kHelloV4Bytes> words{};
+  const std::span out(words);
+  std::size_t length =
+      socklnd::encode_acceptor_request(router_nid, out.first<socklnd::kAcceptorV2Bytes>());
+  const auto hello = socklnd::encode_hello({.source = self,
+                                            .destination = router_nid,
+                                            .destination_pid = lnet::kLustrePid,
+                                            .source_incarnation = 1,
+                                            .type = static_cast<std::int32_t>(type)},
+                                           out.subspan(length).first<socklnd::kHelloV4Bytes>());
+  if (!hello) return false;
+  length += *hello;
+  socklnd::HelloReader answer;
+  std::size_t sent = 0;
+  for (unsigned turns = 0; turns < kTurnsToMeet && answer.reading(); ++turns) {
+    router->turn();
+    const auto rest = out.first(length).subspan(sent);
+    const ssize_t more =
+        rest.empty() ? 0 : ::send(socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (more > 0) sent += static_cast<std::size_t>(more);
+    std::byte one{};
+    if (::recv(socket.get(), &one, 1, 0) == 1) (void)answer.take({&one, 1});
+  }
+  return answer.state() == socklnd::HelloReader::State::kDone;
+}
+
+}  // namespace plnet::bench
