@@ -3,13 +3,12 @@
 // peers drawn at random, counters on; a message is one PUT with everything that follows from it,
 // its ACK included. doc/performance.md has the cycles step by step.
 #include <array>
-#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "bench/harness/harness.hpp"
-#include "bench/harness/partner.hpp"
+#include "bench/lnet/two_cores.hpp"
 #include "drivers/net/null/device.hpp"
 #include "lib/base/cache_line.hpp"
 #include "lib/base/random.hpp"
@@ -141,39 +140,7 @@ void put_across(benchmark::State& state) {
   site.add_peers(kPeers / 2, 1);
   Putter here(site, 0, kPeers / 2, kPeers / 2);
   Putter there(site, 1, 0, kPeers / 2);
-  std::atomic<std::uint64_t> done_there{0};
-  std::atomic<bool> stop{false};
-  std::atomic<bool> drained{false};
-  {
-    const Partner partner(state, [&] {
-      while (!stop.load(std::memory_order_relaxed)) {
-        there.turn();
-        done_there.store(there.done(), std::memory_order_relaxed);
-      }
-      for (there.stop(); !drained.load(std::memory_order_relaxed) || !there.settled();)
-        there.turn();
-    });
-    if (!partner.ready()) return;
-    while (here.done() < 2 * kPeers || done_there.load(std::memory_order_relaxed) < 2 * kPeers)
-      here.turn();
-    const std::uint64_t before = here.done() + done_there.load(std::memory_order_relaxed);
-    for ([[maybe_unused]] auto _ : state)
-      here.turn();
-    const auto done =
-        static_cast<double>(here.done() + done_there.load(std::memory_order_relaxed) - before);
-    state.counters["value"] = benchmark::Counter(done / 2, benchmark::Counter::kIsRate);
-    stop.store(true, std::memory_order_relaxed);
-    for (here.stop(); !here.settled();)
-      here.turn();
-    drained.store(true, std::memory_order_relaxed);
-    for (int turns = 0; turns < 1000; ++turns)  // what the other still has here
-      here.turn();
-  }
-  while (!there.settled() || !here.settled()) {
-    here.turn();
-    there.turn();
-  }
-  if (here.failed() || there.failed()) state.SkipWithError("some PUT failed");
+  run_on_two_cores(state, here, there, 2 * kPeers);
 }
 
 }  // namespace

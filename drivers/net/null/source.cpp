@@ -23,7 +23,8 @@ NullSource::NullSource(const NullSourceConfig& config, Random& random, NullPeers
       peers_(peers),
       stats_(stats),
       count_(config.peers),
-      burst_(config.burst) {
+      burst_(config.burst),
+      destinations_(config.destinations) {
   PLNET_CHECK(count_ > 0 && count_ <= peers.capacity(), "a source needs 1 to peers_max peers");
   PLNET_CHECK(burst_ > 0 && burst_ <= kSourceBurstMax, "burst of the source out of range");
   for (unsigned i = 0; i < count_; ++i) {
@@ -43,6 +44,9 @@ unsigned NullSource::run(NullRx& rx) {
       continue;
     }
     header_.source = peer.nid;
+    if (!destinations_.empty()) {
+      header_.destination = destinations_[random_.below(destinations_.size())];
+    }
     rx.offer(peer, header_);
     ++offered;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "drivers/net/null/rx.hpp"
 #include "lib/base/random.hpp"
@@ -16,6 +17,8 @@ struct NullSourceConfig {
   lnet::Nid first_peer;        // address of the first; the others count on from it
   unsigned peers = 1;
   unsigned burst = 32;  // messages per flush()
+  // Not empty: `destination` is one of these at random, who outlive the source.
+  std::span<const lnet::Nid> destinations;
 };
 
 class NullSource {
@@ -33,6 +36,7 @@ class NullSource {
   NullStats& stats_;
   const unsigned count_;
   const unsigned burst_;
+  const std::span<const lnet::Nid> destinations_;
 };
 
 }  // namespace plnet::drivers
