@@ -7,6 +7,8 @@
 
 #include <sys/epoll.h>
 
+#include "apps/assembly/lnet_routing.hpp"
+
 namespace plnet::apps {
 
 using lnet::Node;
@@ -106,6 +108,10 @@ void LnetAdmin::go_up(lnet::Reply<void> done) {
   }
   Node& node = host_->build();
   apps::set_parameters(node, config_.parameters);
+  if (auto begun = begin_routing(node, config_); !begun) {
+    host_->discard();
+    return done(std::move(begun));
+  }
   if (running_) node.set_running();
   desk_->place_everywhere(&node, [this, done = std::move(done)]() mutable {
     state_ = State::kUp;

@@ -5,6 +5,7 @@
 
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_reports.hpp"
+#include "apps/assembly/lnet_routing.hpp"
 #include "apps/assembly/tcp_changes.hpp"
 #include "apps/assembly/tcp_reports.hpp"
 
@@ -48,8 +49,13 @@ void LnetAdmin::routes(Reply<std::vector<lnet::RouteReport>> reply) {
 
 void LnetAdmin::routing(Reply<lnet::RoutingReport> reply) {
   lnet::RoutingReport report;
-  report.cpts.resize(host_->cpts());
-  reply(std::move(report));
+  report.enabled = config_.routing;
+  report.buffers = config_.buffers;
+  if (!check_up()) {
+    report.cpts.resize(host_->cpts());
+    return reply(std::move(report));
+  }
+  report_routing(*desk_, *host_, std::move(report), std::move(reply));
 }
 
 void LnetAdmin::statistics(Reply<lnet::StatisticsReport> reply) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/lnet_routing.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/nets_by_address.hpp"
 #include "lib/runtime/host/local_addresses.hpp"
@@ -169,9 +170,8 @@ Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost
 }  // namespace
 
 Outcome<void> check_supported(const NodeConfig& config) {
-  if (config.routing || !config.routes.empty() || config.buffers != lnet::BuffersConfig{}) {
-    return failure(Errc::kNotSupported,
-                   "routes, routing and router buffers: this node does not forward messages yet");
+  if (!config.routes.empty()) {
+    return failure(Errc::kNotSupported, "route: routes are not there yet");
   }
   if (!config.udsps.empty()) {
     return failure(Errc::kNotSupported, "udsp: selection policies are not there yet");
@@ -259,6 +259,7 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
     };
     steps.push_back({.act = set(wanted.parameters), .undo = set(now.parameters)});
   }
+  add_routing_steps(now, wanted, steps);
   return steps;
 }
 

@@ -18,7 +18,7 @@ struct LnetStep {
   Act undo;
 };
 
-// What is asked for and cannot be had by a node that does not forward messages yet: kNotSupported.
+// What is asked for and cannot be had yet: kNotSupported.
 [[nodiscard]] Outcome<void> check_supported(const lnet::NodeConfig& config);
 // Rules about addresses become networks, and interfaces NIDs, as this machine has them now. What
 // `now` has already stays.

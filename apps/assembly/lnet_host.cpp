@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/router_memory.hpp"
+
 namespace plnet::apps {
 namespace {
 
@@ -15,12 +17,27 @@ namespace {
 constexpr std::size_t kMessagesOfAll = 16384;
 constexpr std::size_t kMessagesLeast = 256;
 constexpr std::size_t kMessagesMost = 4096;
+// Of a shard at a time; more buffers than that are of no use.
+constexpr std::size_t kForwardsMost = 65536;
 // Fewer are no use to anybody.
 constexpr std::size_t kMessagesMin = 64;
 
 std::size_t messages_for(std::uint32_t asked, std::size_t shards) {
   if (asked != 0) return std::max<std::size_t>(asked, kMessagesMin);
   return std::clamp(kMessagesOfAll / shards, kMessagesLeast, kMessagesMost);
+}
+
+// A router has one for each message in its buffers, and for one connection of each peer that waits
+// for its turn.
+std::size_t receives_for(const LnetHost::Parts& parts, std::size_t shards) {
+  const std::size_t usual = messages_for(parts.limits.receives, shards);
+  if (parts.limits.receives != 0 || !parts.configured.routing) return usual;
+  std::size_t buffers = 0;
+  for (const std::uint32_t count : lnet::buffers_of_shard(
+           router_buffers_of(parts.configured.buffers), static_cast<unsigned>(shards))) {
+    buffers += count;
+  }
+  return usual + std::min(buffers, kForwardsMost) + parts.limits.peers;
 }
 
 // Of the kinds of peers as in PeerLimits' own proportions.
@@ -46,12 +63,13 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts) {
   auto& limits = setup.shard_limits;
   limits.peer_ports = setup.coordinator.peers.peer_nis;
   limits.messages = messages_for(parts.limits.messages, shards);
-  limits.receives = messages_for(parts.limits.receives, shards);
+  limits.receives = receives_for(parts, shards);
   limits.descriptors = limits.match_entries =
       parts.limits.descriptors != 0
           ? std::max<std::size_t>(parts.limits.descriptors, 2 * kMessagesMin)
           : 2 * limits.messages;
   setup.arenas = &parts.machine.arenas();
+  setup.router_memory = parts.machine.router_memory();
   return setup;
 }
 

@@ -201,6 +201,11 @@ void count_peer_ni(Node& node, unsigned number, PeerNiReport& report) {
   if (port == nullptr) return;
   add(port->traffic, report.traffic, report.messages);
   add(port->failures, report.health);
+  // Each shard on which messages of its arrive gives it credits to forward them.
+  if (port->client.credits_max != 0) {
+    report.available_rtr_credits -= port->client.credits_max - port->client.credits;
+    report.min_rtr_credits = std::min(report.min_rtr_credits, port->client.credits_min);
+  }
   if (ni->home != number) return;
   port->follow_credits();  // its network may have others since the last message
   report.max_ni_tx_credits = port->tx_credits_max;

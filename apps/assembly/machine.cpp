@@ -6,6 +6,8 @@
 
 #include <sys/stat.h>
 
+#include "apps/assembly/router_memory.hpp"
+
 namespace plnet::apps {
 namespace {
 
@@ -111,6 +113,9 @@ Outcome<void> Machine::add_arenas(const runtime::Settings& settings) {
                                         .numa_node = static_cast<int>(node)};
     if (auto added = memory_.add(arenas_, request); !added) return std::unexpected(added.error());
   }
+  auto reserved = reserve_router_memory(memory_, arenas_, cpts(), settings.lnet);
+  if (!reserved) return std::unexpected(reserved.error());
+  router_memory_ = std::move(*reserved);
   return {};
 }
 

@@ -11,6 +11,7 @@
 
 #include "lib/base/arena.hpp"
 #include "lib/base/result.hpp"
+#include "lib/lnet/flow/router_buffers.hpp"
 #include "lib/runtime/config/settings.hpp"
 #include "lib/runtime/cpt/cpt_plan.hpp"
 #include "lib/runtime/host/cpu_claims.hpp"
@@ -53,6 +54,10 @@ class Machine {
   [[nodiscard]] Outcome<runtime::IdlePolicy> change_idle(runtime::IdlePolicy asked);
 
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
+  // By shard; empty: this node cannot forward.
+  [[nodiscard]] const std::vector<lnet::RouterMemory>& router_memory() const {
+    return router_memory_;
+  }
   [[nodiscard]] runtime::Eal& eal() { return *eal_; }
   // One line each, for the log and lnetctl.
   [[nodiscard]] std::vector<std::string> memory_lines() const;
@@ -67,6 +72,7 @@ class Machine {
   std::unique_ptr<runtime::Eal> eal_;
   runtime::ArenaMemory memory_;
   ArenaTable arenas_;
+  std::vector<lnet::RouterMemory> router_memory_;
 };
 
 }  // namespace plnet::apps

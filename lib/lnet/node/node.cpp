@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "lib/lnet/move/loopback_lnd.hpp"
 
 namespace plnet::lnet {
@@ -101,6 +103,24 @@ struct Node::UnplugNi final : Call {
   unsigned tour = 0;
 };
 
+// Visits every shard. What is asked for meanwhile is for the next tour.
+struct Node::ResizeBuffers final : Call {
+  bool run(Shard& shard) override {
+    PLNET_CHECK(shard.core().buffers.resize(counts), "what is asked for was looked at before");
+    const unsigned next = shard.shard() + 1U;
+    if (next < shards) {
+      shard.call(*this, static_cast<ShardId>(next));
+      return true;
+    }
+    done.store(true, std::memory_order_release);
+    return true;
+  }
+
+  BufferCounts counts;
+  unsigned shards = 0;
+  std::atomic<bool> done{true};
+};
+
 Node::Node(const NodeSetup& setup)
     : setup_(setup),
       qsbr_(setup.cpt_of_shard.size(), kRetired),
@@ -122,6 +142,7 @@ Node::Node(const NodeSetup& setup)
   shared_.interface_cookie = setup.interface_cookie;
   shared_.pid = setup.pid;
   shared_.arenas = setup.arenas;
+  shared_.router_memory = setup_.router_memory;
   shared_.distances = setup.distances;
   shared_.portals = &portals_;
   shared_.mail = &mail_;
@@ -144,6 +165,36 @@ Node::Node(const NodeSetup& setup)
 }
 
 Node::~Node() = default;
+
+Outcome<void> Node::set_router_buffers(const BufferCounts& wanted) {
+  if (setup_.router_memory.empty()) {
+    return failure(Errc::kNoMemory,
+                   "there is no memory for router buffers: see the log of the start");
+  }
+  const BufferCounts counts = buffers_of_shard(wanted, shards());
+  const BufferCounts& most = setup_.router_memory.front().most;
+  for (const BufferClass each : kAllBufferClasses) {
+    if (counts[each] <= most[each]) continue;
+    return failure(
+        Errc::kNoMemory,
+        fmt::format("router buffers: {} of {} bytes; expected at most {} until a restart, "
+                    "which reserves more",
+                    wanted[each], kBufferBytes[each], most[each] * shards()));
+  }
+  if (!running_) {
+    for (const auto& shard : shards_)
+      PLNET_CHECK(shard->core().buffers.resize(counts), "what is asked for was looked at before");
+    return {};
+  }
+  if (resize_ == nullptr) resize_ = std::make_unique<ResizeBuffers>();
+  if (!resize_->done.exchange(false, std::memory_order_acquire)) {
+    return failure(Errc::kBusy, "router buffers are just being changed");
+  }
+  resize_->counts = counts;
+  resize_->shards = shards();
+  shards_[0]->call(*resize_, 0);
+  return {};
+}
 
 void Node::plug_loopback() {
   Ni& loopback = *coordinator_->local().loopback;

@@ -32,7 +32,8 @@ struct NodeSetup {
   std::uint64_t interface_cookie = 1;  // differs from that of every earlier run
   std::uint32_t pid = kLustrePid;
   const ArenaTable* arenas = nullptr;
-  PingMemory control_memory;  // Coordinator::memory_bytes() of some arena
+  std::vector<RouterMemory> router_memory;  // of each shard; empty: it cannot forward
+  PingMemory control_memory;                // Coordinator::memory_bytes() of some arena
   const CptDistances* distances = nullptr;
   std::span<Doorbell* const> doorbells;  // one for each shard
   Instant start{};
@@ -71,6 +72,9 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   [[nodiscard]] std::size_t releasing_nis() const { return unplugs_.size(); }
   // A portal on which PUTs wait for a match entry. Any thread.
   void set_lazy(PortalId portal, bool lazy);
+  // Router buffers of the whole node, 0: the kernel's default. On the thread of shard 0; the others
+  // have theirs some turns later. kNoMemory: more than the node was made for.
+  [[nodiscard]] Outcome<void> set_router_buffers(const BufferCounts& wanted);
   // From now on NIs are added to a running node.
   void set_running() { running_ = true; }
 
@@ -80,6 +84,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
  private:
   struct PlugNi;
   struct UnplugNi;
+  struct ResizeBuffers;
 
   void plug_loopback();
   void plug_here(Shard& shard, Ni& ni, LndMaker& maker);
@@ -114,6 +119,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   std::vector<PeerNi*> to_release_;  // no errand was free; has its full capacity from the start
   std::vector<std::unique_ptr<PlugNi>> plugs_;
   std::vector<std::unique_ptr<UnplugNi>> unplugs_;
+  std::unique_ptr<ResizeBuffers> resize_;  // null: none was needed yet
   bool running_ = false;
 };
 

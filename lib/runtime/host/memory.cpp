@@ -63,7 +63,8 @@ struct Attempt {
 Attempt try_map(const ArenaRequest& request, bool huge) {
   Attempt attempt;
   attempt.size = round_up(request.bytes, huge ? ArenaMemory::kHugePage : small_page());
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (huge ? MAP_HUGETLB | MAP_HUGE_2MB : 0);
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (huge ? MAP_HUGETLB | MAP_HUGE_2MB : 0) |
+                    (request.reserve_only ? MAP_NORESERVE : 0);
   attempt.base = ::mmap(nullptr, attempt.size, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (attempt.base == MAP_FAILED) {
     attempt.number = errno;
@@ -76,7 +77,7 @@ Attempt try_map(const ArenaRequest& request, bool huge) {
     // A kernel without NUMA has one node, and the memory lies on it.
     if (attempt.number == ENOSYS && request.numa_node == 0) attempt.number = 0;
   }
-  if (attempt.number == 0) {
+  if (attempt.number == 0 && !request.reserve_only) {
     attempt.number = populate(attempt.base, attempt.size, huge);
     attempt.what = "fault in";
   }
@@ -140,7 +141,7 @@ Outcome<ArenaId> ArenaMemory::add(ArenaTable& table, const ArenaRequest& request
     return failure(Errc::kOutOfRange, fmt::format("memory: NUMA node {}; expected less than {}",
                                                   request.numa_node, kNodesMax));
   }
-  bool huge = request.hugepages;
+  bool huge = request.hugepages && !request.reserve_only;
   Attempt attempt;
   if (huge) attempt = try_map(request, true);
   // A limit on locking will not be different with small pages.
@@ -161,6 +162,11 @@ Outcome<ArenaId> ArenaMemory::add(ArenaTable& table, const ArenaRequest& request
     return failure(id.error(), fmt::format("memory: more than {} arenas", kArenasMax));
   }
   mappings_.push_back({attempt.base, attempt.size});
+  if (request.reserve_only) {
+    lines_.push_back(fmt::format("arena {}: up to {} MiB on {}, taken when used", *id,
+                                 attempt.size >> 20U, place_text(request.numa_node)));
+    return *id;
+  }
   const std::uint64_t pages = attempt.size / page;
   (huge ? huge_pages_ : small_pages_) += pages;
   lines_.push_back(fmt::format("arena {}: {} x {} pages on {}{}", *id, pages,

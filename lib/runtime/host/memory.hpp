@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The arenas: per NUMA node one large region, on hugepages if the node has them, faulted in before
-// the first message. Needs no EAL.
+// the first message; and regions that are only reserved. Needs no EAL.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,10 @@ struct ArenaRequest {
   std::uint64_t bytes = 0;       // rounded up to whole pages
   int numa_node = kAnyNumaNode;  // where the pages must lie; kAnyNumaNode: anywhere
   bool hugepages = true;         // if there are any; else, or without them, small pages
-  bool lock = false;             // never swapped out: needs CAP_IPC_LOCK or a high limit
+  // Address space, no more: pages are small ones, taken when they are first touched. For what may
+  // never be used.
+  bool reserve_only = false;
+  bool lock = false;  // never swapped out: needs CAP_IPC_LOCK or a high limit
 };
 
 // Owns the mappings behind an ArenaTable; must outlive all who use the table.

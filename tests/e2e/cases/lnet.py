@@ -211,7 +211,7 @@ def case_what_cannot_be_had_changes_nothing(site):
     good = NET.format(net="tcp1", nid="10.0.1.1@tcp1")
     for bad in (good + "    - net type: o2ib\n      local NI(s):\n        - interfaces:\n              0: ib0\n",
                 good + "route:\n    - net: o2ib\n      gateway: 10.0.0.9@tcp\n",
-                good + "routing:\n    enable: 1\n",
+                good + "routing:\n    enable: 1\nbuffers:\n    large: 2000000\n",
                 good + "peer:\n    - primary nid: 10.0.0.5@nonsense\n",
                 good.replace("null", "magic"),
                 good + "global:\n    retry_count: 200\n"):
@@ -219,8 +219,26 @@ def case_what_cannot_be_had_changes_nothing(site):
         assert works(node, "export", "--backup") == before, bad
     assert "o2iblnd" in fails(node, "net", "add", "--net", "o2ib", "--if", "eth0")
     fails(node, "route", "add", "--net", "o2ib", "--gateway", "10.0.0.9@tcp")
-    fails(node, "set", "routing", "1")
+    assert "until a restart" in fails(node, "set", "large_buffers", "2000000")
     assert works(node, "export", "--backup") == before
+
+
+def large_buffers(node):
+    shown = node.json("routing", "show")["routing"]
+    return sum(cpt["large"]["nbuffers"] for each in shown for name, cpt in each.items() if name.startswith("cpt"))
+
+
+def case_router_buffers_change_while_the_node_runs(site):
+    node = site.node("--config", two_shards(site), "--idle", "sleep")
+    works(node, "set", "routing", "1")
+    assert large_buffers(node) == 1024
+    for asked in (8, 4096, 2, 0):
+        works(node, "set", "large_buffers", str(asked))
+        eventually(f"there are {asked}", lambda: large_buffers(node) == (asked or 1024))
+    works(node, "set", "large_buffers", "6")
+    works(node, "lnet", "unconfigure")
+    works(node, "lnet", "configure")
+    assert large_buffers(node) == 6 and {"enable": 1} in node.json("routing", "show")["routing"]
 
 
 def case_a_start_with_a_network_that_cannot_be_had_fails_with_words(site):

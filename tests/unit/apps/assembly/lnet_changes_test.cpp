@@ -136,9 +136,7 @@ TEST(LnetChanges, WhatNobodyCarriesOutIsRefused) {
     const auto able = check_supported(config);
     return able ? Errc::kExists : able.error().code;
   };
-  EXPECT_EQ(code([](auto& config) { config.routing = true; }), Errc::kNotSupported);
   EXPECT_EQ(code([](auto& config) { config.routes.push_back({}); }), Errc::kNotSupported);
-  EXPECT_EQ(code([](auto& config) { config.buffers.tiny = 512; }), Errc::kNotSupported);
   EXPECT_EQ(code([](auto& config) { config.udsps.push_back({}); }), Errc::kNotSupported);
   EXPECT_TRUE(check_supported({}));
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/host/memory.hpp"
 
+#include <array>
 #include <cstring>
+#include <span>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -36,6 +39,24 @@ TEST(ArenaMemory, FallsBackToSmallPagesAndCountsWhatItGot) {
   EXPECT_EQ(memory.huge_pages(), huge ? 1U : 0U);
   EXPECT_EQ(memory.small_pages(), huge ? 0U : arena.size / arena.page_size);
   EXPECT_EQ(memory.lines()[0].find("no hugepages") == std::string::npos, huge);
+}
+
+TEST(ArenaMemory, WhatIsOnlyReservedTakesPagesWhenTheyAreTouched) {
+  constexpr std::uint64_t kBytes = 1ULL << 30U;
+  ArenaTable table;
+  ArenaMemory memory;
+  const auto id = memory.add(table, {.bytes = kBytes, .reserve_only = true});
+  ASSERT_TRUE(id) << id.error().what;
+  const Arena& arena = table.arena(*id);
+  EXPECT_EQ(arena.size, kBytes);
+  EXPECT_EQ(memory.small_pages() + memory.huge_pages(), 0U);
+  const std::span touched(arena.base + kBytes / 2, 1);
+  touched[0] = std::byte{1};
+  std::array<unsigned char, 2> resident{};
+  ASSERT_EQ(::mincore(arena.base + kBytes / 2, 2 * arena.page_size, resident.data()), 0);
+  EXPECT_EQ(resident[0] & 1U, 1U);
+  ASSERT_EQ(::mincore(arena.base, 2 * arena.page_size, resident.data()), 0);
+  EXPECT_EQ((resident[0] | resident[1]) & 1U, 0U);
 }
 
 TEST(ArenaMemory, RefusesNonsenseInWords) {

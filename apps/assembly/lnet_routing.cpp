@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/lnet_routing.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/assembly/router_memory.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using lnet::BufferClass;
+using lnet::Node;
+using lnet::RoutingReport;
+using Progress = LnetDesk::Progress;
+
+// `options lnet peer_buffer_credits=`, 0 without one.
+Outcome<std::int32_t> peer_buffer_credits_of(const lnet::NodeConfig& config) {
+  const std::string_view text = config.module_option("lnet", "peer_buffer_credits");
+  std::int32_t credits = 0;
+  if (text.empty()) return credits;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), credits);
+  if (error == std::errc() && end == text.data() + text.size() && credits >= 0) return credits;
+  return failure(
+      Errc::kInvalid,
+      fmt::format("options lnet peer_buffer_credits={}: expected a number, 0 or more", text));
+}
+
+LnetStep::Act sets_buffers(const lnet::BuffersConfig& buffers) {
+  return [buffers](Node& node) -> Outcome<Progress> {
+    auto set = node.set_router_buffers(router_buffers_of(buffers));
+    if (set) return Progress::kDone;
+    if (set.error().code == Errc::kBusy) return Progress::kAgain;
+    return std::unexpected(set.error());
+  };
+}
+
+LnetStep::Act sets_routing(bool on) {
+  return [on](Node& node) -> Outcome<Progress> {
+    node.coordinator().set_routing(on, true);
+    return Progress::kDone;
+  };
+}
+
+void add(lnet::BufferPoolReport& report, BufferClass of, const lnet::BufferPoolView& pool) {
+  report.pages =
+      static_cast<std::int32_t>(lnet::kBufferBytes[of] / lnet::kBufferBytes[BufferClass::kSmall]);
+  report.buffers += static_cast<std::int32_t>(pool.buffers);
+  report.credits += pool.credits;
+  report.credits_min += pool.credits_min;
+}
+
+struct RoutingJob {
+  RoutingReport report;
+  lnet::Reply<RoutingReport> reply;
+  unsigned shards = 0;
+};
+
+void report_from(LnetDesk& desk, const std::shared_ptr<RoutingJob>& job, unsigned shard) {
+  if (shard == job->shards) return job->reply(std::move(job->report));
+  auto sent = desk.order(
+      shard,
+      [job, shard](Node& node) {
+        const lnet::ShardCore& core = node.shard(shard).core();
+        RoutingReport::OfCpt& cpt = job->report.cpts.at(core.cpt);
+        add(cpt.tiny, BufferClass::kTiny, core.buffers.view(BufferClass::kTiny));
+        add(cpt.small, BufferClass::kSmall, core.buffers.view(BufferClass::kSmall));
+        add(cpt.large, BufferClass::kLarge, core.buffers.view(BufferClass::kLarge));
+      },
+      [&desk, job, shard] { report_from(desk, job, shard + 1); });
+  if (!sent) job->reply(std::unexpected(sent.error()));
+}
+
+}  // namespace
+
+Outcome<void> begin_routing(Node& node, const lnet::NodeConfig& config) {
+  const auto credits = peer_buffer_credits_of(config);
+  if (!credits) return std::unexpected(credits.error());
+  node.parameters().peer_buffer_credits.set(*credits);
+  const bool needs_buffers = config.routing || config.buffers != lnet::BuffersConfig{};
+  if (auto set = node.set_router_buffers(router_buffers_of(config.buffers));
+      !set && needs_buffers) {
+    return set;
+  }
+  node.coordinator().set_routing(config.routing, false);
+  return {};
+}
+
+void add_routing_steps(const lnet::NodeConfig& now, const lnet::NodeConfig& wanted,
+                       std::vector<LnetStep>& steps) {
+  if (now.buffers != wanted.buffers) {
+    steps.push_back({.act = sets_buffers(wanted.buffers), .undo = sets_buffers(now.buffers)});
+  }
+  if (now.routing != wanted.routing) {
+    steps.push_back({.act = sets_routing(wanted.routing), .undo = sets_routing(now.routing)});
+  }
+}
+
+void report_routing(LnetDesk& desk, const LnetHost& host, RoutingReport report,
+                    lnet::Reply<RoutingReport> reply) {
+  report.cpts.resize(host.cpts());
+  auto job = std::make_shared<RoutingJob>(
+      RoutingJob{.report = std::move(report), .reply = std::move(reply), .shards = host.shards()});
+  report_from(desk, job, 0);
+}
+
+}  // namespace plnet::apps

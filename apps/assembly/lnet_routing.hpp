@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A node as a router: what is configured of that, carried out and shown.
+#pragma once
+
+#include <vector>
+
+#include "apps/assembly/lnet_changes.hpp"
+#include "apps/assembly/lnet_desk.hpp"
+#include "lib/lnet/node/node_config.hpp"
+#include "lib/lnet/node/node_report.hpp"
+
+namespace plnet::apps {
+
+// Of a node that was just built, before it is on any poller.
+[[nodiscard]] Outcome<void> begin_routing(lnet::Node& node, const lnet::NodeConfig& config);
+
+// From what there is to what is wanted.
+void add_routing_steps(const lnet::NodeConfig& now, const lnet::NodeConfig& wanted,
+                       std::vector<LnetStep>& steps);
+
+void report_routing(LnetDesk& desk, const LnetHost& host, lnet::RoutingReport report,
+                    lnet::Reply<lnet::RoutingReport> reply);
+
+}  // namespace plnet::apps
