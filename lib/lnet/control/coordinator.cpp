@@ -38,6 +38,11 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
                   .observer = *this}),
       push_target_(host.data(), discovery_, memory.split(1)),
       node_ping_(host.data(), exchanges_),
+      standing_({.parameters = parameters,
+                 .networks = networks_,
+                 .directory = directory_,
+                 .ping_target = ping_target_,
+                 .discovery = discovery_}),
       wanted_max_(limits.waiting_for_peers) {
   wanted_.reserve(wanted_max_);
   directory_.set_local(networks_.view());
@@ -136,6 +141,7 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
     next_expiry_ = now + kExpireInterval;
   }
   node_ping_.step(now);
+  if (!shut_ && now >= standing_.next_deadline()) done += standing_.step(now, host_.routed_load());
   while (Parcel* parcel = discovery_.take_ended()) {
     host_.wait_over(*parcel);
     ++done;
@@ -149,6 +155,7 @@ Instant Coordinator::next_deadline(Instant now) {
   if (discovery_.has_work() || (!shut_ && !push_target_.posted())) return now;
   const bool waiting = directory_.waiting() || !wanted_.empty() || !removed_.empty();
   Instant next = std::min(waiting ? now + kLookAgain : Instant::max(), node_ping_.next_deadline());
+  if (!shut_) next = std::min(next, std::max(now, standing_.next_deadline()));
   if (discovery_.starved()) next = std::min(next, std::max(now, next_expiry_));
   return next;
 }
@@ -172,6 +179,7 @@ Outcome<Ni*> Coordinator::add_ni(const NiSetup& config) {
   const bool new_net = !networks_.has_net(config.nid.net());
   const auto added = networks_.add(config);
   if (!added) return added;
+  standing_.welcome(**added, host_.now());
   local_changed();
   if (new_net) directory_.net_added(config.nid.net());
   return added;
@@ -193,18 +201,6 @@ Outcome<void> Coordinator::remove_ni(const Nid& nid) {
   removed_.push_back(&ni);
   local_changed();
   return {};
-}
-
-void Coordinator::set_ni_status(Ni& ni, std::uint32_t status, bool push) {
-  ni.status.set(status);
-  if (ping_target_.set_status(ni.nid, status) && push) discovery_.push_to_all(true);
-}
-
-void Coordinator::tell_of_changed() {
-  for (Ni* const ni : networks_.view().nis) {
-    const bool revived = ni->revived.exchange(false) && !ni->fatal.get();
-    set_ni_status(*ni, revived ? kNiUp : ni->status.get(), true);
-  }
 }
 
 // Peers and parameters.
@@ -239,12 +235,6 @@ void Coordinator::set_discovery(bool on) {
   (void)ping_target_.set_discovery(on);
   if (!on) discovery_.push_to_all(true);
   parameters_.discovery.set(on ? 1 : 0);
-}
-
-void Coordinator::set_routing(bool on, bool push) {
-  const RoutingState state = on ? RoutingState::kEnabled : RoutingState::kDisabled;
-  parameters_.routing.set(static_cast<std::int32_t>(state));
-  if (ping_target_.set_routing(on) && push) discovery_.push_to_all(true);
 }
 
 Outcome<void> Coordinator::add_fault(const FaultSpec& spec) {

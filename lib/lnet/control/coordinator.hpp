@@ -13,6 +13,7 @@
 #include "lib/lnet/control/discovery.hpp"
 #include "lib/lnet/control/local_networks.hpp"
 #include "lib/lnet/control/node_ping.hpp"
+#include "lib/lnet/control/node_standing.hpp"
 #include "lib/lnet/control/ping_target.hpp"
 #include "lib/lnet/control/push_target.hpp"
 #include "lib/lnet/faults/fault_table.hpp"
@@ -37,6 +38,8 @@ class CoordinatorHost {
   // No shard finds this NI any more: its Lnds are shut down, and when no message names it,
   // Coordinator::ni_released() is called.
   virtual void release_ni(Ni& ni) = 0;
+  // On all shards together, as far as this one can see.
+  [[nodiscard]] virtual RoutedLoad routed_load() const { return {}; }
   // Every shard shall look at these fault rules from now on; null: there are none.
   virtual void publish_faults(const FaultView* view) = 0;
   // Of this turn.
@@ -97,19 +100,25 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   // Administration; each publishes what it changes before it returns.
   [[nodiscard]] Outcome<Ni*> add_ni(const NiSetup& config);
   [[nodiscard]] Outcome<void> remove_ni(const Nid& nid);
-  // In the ping buffer; `push`: and to all peers at once.
-  void set_ni_status(Ni& ni, std::uint32_t status, bool push);
-  // NIs that a ping has found alive (Ni::revived), and what LNDs have told of theirs.
-  void tell_of_changed();
+  // In the ping buffer; `push`: and to all peers at once. Until it is looked at the next time.
+  void set_ni_status(Ni& ni, std::uint32_t status, bool push) {
+    standing_.set_status(ni, status, push);
+  }
+  // NIs that a ping has found alive (Ni::revived), what LNDs have told of theirs, and those whose
+  // health has come to an end.
+  void tell_of_changed() {
+    if (!shut_) standing_.look_at_nis(host_.now());
+  }
   PeerResult<void> add_peer(const Nid& primary, const Nid& nid, bool multi_rail,
                             bool lock_primary = false);
   PeerResult<void> delete_peer(const Nid& primary, const Nid& nid, bool force = false);
   // `lnetctl discover`: `force` pings and pushes even if all is known.
   void discover(DiscoverRequest& request, bool force);
   void ping(PingRequest& request);
-  // With what else changes on that account: 7.7, 11.2.
+  // With what else changes on that account: 7.7.
   void set_discovery(bool on);
-  void set_routing(bool on, bool push);
+  // As at the start: at once. What a running node does: standing().
+  void set_routing(bool on, bool push) { standing_.set_routing(on, push, host_.now()); }
   // Fault rules (faults/fault_table.hpp), for tests of what LNet does when things go wrong.
   [[nodiscard]] Outcome<void> add_fault(const FaultSpec& spec);
   std::size_t remove_faults(FaultKind kind, const Nid& source, const Nid& destination);
@@ -124,6 +133,8 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   [[nodiscard]] bool quiet() const;
 
   [[nodiscard]] PeerDirectory& directory() { return directory_; }
+  [[nodiscard]] NodeStanding& standing() { return standing_; }
+  [[nodiscard]] const NodeStanding& standing() const { return standing_; }
   [[nodiscard]] const Discovery& discovery() const { return discovery_; }
   [[nodiscard]] const PingTarget& ping_target() const { return ping_target_; }
   [[nodiscard]] const CoordinatorCounters& counters() const { return counters_; }
@@ -156,6 +167,7 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   Discovery discovery_;
   PushTarget push_target_;
   NodePing node_ping_;
+  NodeStanding standing_;
   std::vector<Wanted> wanted_;  // has its full capacity from the start
   const std::size_t wanted_max_;
   std::vector<Ni*> removed_;  // to be released when readers have passed

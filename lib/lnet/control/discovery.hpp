@@ -56,6 +56,11 @@ class Discovery final : public EventHandler, public PushReader {
   // others do not answer: they end with kTimedOut. Once a peer is looked at its exchanges end by
   // themselves.
   void expire(Instant before);
+  // It has taken this buffer of ours, or a later one.
+  [[nodiscard]] bool has_acknowledged(const PeerRecord& peer, std::uint32_t sequence) const {
+    const PeerDiscovery& state = states_[peer.number];
+    return state.peer == &peer && state.acked_sequence >= sequence;
+  }
   // Forgets what it knows of its NIDs; with `force` pings and pushes whatever it knows.
   static void make_stale(PeerRecord& peer, bool force);
   // False: was queued already.

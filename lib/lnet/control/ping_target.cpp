@@ -73,7 +73,12 @@ Result<void> PingTarget::build() {
   return {};
 }
 
+void PingTarget::renew() {
+  if (current_ != nullptr && !closed_) (void)build();  // step() tries again
+}
+
 void PingTarget::close() {
+  closed_ = true;
   put_off_ = false;
   if (current_ != nullptr && current_->linked) (void)operations_.unlink(current_->md);
 }

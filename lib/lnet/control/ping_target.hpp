@@ -37,6 +37,8 @@ class PingTarget final : public EventHandler {
   // Other interfaces: a new buffer with the next sequence number, now or, when replies are under
   // way from all, by step(). At most kNisMax - 1, the primary one first.
   [[nodiscard]] Result<void> set_interfaces(std::span<const PingEntry> interfaces);
+  // The same with the next sequence number, so that who has acknowledged that has this one.
+  void renew();
   // In place; the sequence number stays. True if it made a difference.
   bool set_status(const Nid& nid, std::uint32_t status);
   bool set_routing(bool on);
@@ -74,6 +76,7 @@ class PingTarget final : public EventHandler {
   bool routing_ = false;
   bool discovery_ = true;
   bool put_off_ = false;
+  bool closed_ = false;
   std::uint32_t sequence_ = 0;
   PingTargetCounters counters_;
 };

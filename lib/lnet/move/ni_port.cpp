@@ -100,7 +100,7 @@ void NiPort::on_peer_released(PeerLink& link) {
 
 void NiPort::on_interface(InterfaceState state, Errc /*cause*/) {
   ni_.fatal.set(state == InterfaceState::kFatal);
-  ni_.status.set(state == InterfaceState::kUp ? kNiUp : kNiDown);
+  ni_.lnd_down.set(state == InterfaceState::kDown);
   receiver_.tell_coordinator();
 }
 

@@ -57,8 +57,7 @@ void Receiver::hear_ping(NiPort& port, const RxOffer& offer) {
 }
 
 void Receiver::tell_coordinator() {
-  core_.shared.ni_changed.store(true, std::memory_order_release);
-  core_.shared.doorbells[core_.shared.coordinator]->ring();
+  core_.tell_of_ni();
 }
 
 RxDecision Receiver::refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling) {

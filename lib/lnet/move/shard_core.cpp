@@ -8,13 +8,15 @@ namespace {
 // Finer than any timeout of LNet's, coarser than a turn.
 constexpr Duration kTimerTick = std::chrono::milliseconds(10);
 
-void change(HealthValue& health, HealthChange what, std::int32_t step) {
+// Whether it has come to an end of its range.
+bool change(HealthValue& health, HealthChange what, std::int32_t step) {
   switch (what) {
-    case HealthChange::kNone: return;
-    case HealthChange::kDemerit: (void)health.lower(step); return;
-    case HealthChange::kMerit: (void)health.raise(step); return;
-    case HealthChange::kFull: health.set(kHealthMax); return;
+    case HealthChange::kNone: return false;
+    case HealthChange::kDemerit: return health.lower(step) && health.get() == 0;
+    case HealthChange::kMerit: return health.raise(step) && health.get() == kHealthMax;
+    case HealthChange::kFull: health.set(kHealthMax); return false;
   }
+  return false;
 }
 
 }  // namespace
@@ -84,8 +86,13 @@ void ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
   end.retries_max = static_cast<std::uint32_t>(shared.parameters.retry_count.get());
   const HealthVerdict verdict = lnet::judge(end);
   const std::int32_t step = shared.parameters.health_sensitivity.get();
-  change(ni.health, verdict.local, step);
-  change(peer_ni.health, verdict.peer, step);
+  if (change(ni.health, verdict.local, step)) tell_of_ni();
+  (void)change(peer_ni.health, verdict.peer, step);
+}
+
+void ShardCore::tell_of_ni() const {
+  shared.ni_changed.store(true, std::memory_order_release);
+  shared.doorbells[shared.coordinator]->ring();
 }
 
 }  // namespace plnet::lnet

@@ -66,7 +66,7 @@ struct NodeShared {
   std::span<const RouterMemory> router_memory;
   // Grows when the next hop of forwarded messages goes down: what waits for it is to end.
   std::atomic<std::uint32_t> hops_lost{0};
-  // Some NI was revived, or its LND told that it is up or down.
+  // Some NI was revived, its LND told that it is up or down, or its health came to an end.
   std::atomic<bool> ni_changed{false};
   // By home: a match entry was attached to one of its lazy portals.
   struct alignas(kNoSharing) Notice {
@@ -107,6 +107,7 @@ struct ShardCore {
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
   RouterBuffers buffers;
+  Relaxed<std::uint32_t> routed_held;  // buffers that are lent, for whoever waits for them
   Forwarder forwarder{*this};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;
@@ -160,6 +161,8 @@ struct ShardCore {
                       peer_ni.health.get() == kHealthMax;
     if (!well) judge_received_slowly(ni, peer_ni, status, health);
   }
+  // Something about an NI is for the coordinator to tell peers.
+  void tell_of_ni() const;
 
  private:
   void judge_sent_slowly(Ni& ni, const Message& message);

@@ -265,6 +265,16 @@ void Node::publish_faults(const FaultView* view) {
     doorbell->ring();
 }
 
+// What is forwarded is counted at its end; until then it is held.
+RoutedLoad Node::routed_load() const {
+  RoutedLoad load;
+  for (const auto& shard : shards_) {
+    load.held += shard->core().routed_held.get();
+    load.taken += shard->core().statistics.get(Statistic::kRouteCount);
+  }
+  return load;
+}
+
 void Node::set_lazy(PortalId portal, bool lazy) {
   portals_.set_lazy(portal, lazy);
   const ShardId home = portals_.home(portal);

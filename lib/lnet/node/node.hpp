@@ -101,6 +101,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   void wait_over(Parcel& parcel) override { shards_[0]->wait_over(parcel); }
   void release_peer_ni(PeerNi& ni) override;
   void release_ni(Ni& ni) override;
+  [[nodiscard]] RoutedLoad routed_load() const override;
   void publish_faults(const FaultView* view) override;
   [[nodiscard]] Instant now() const override { return shards_[0]->core().now; }
 

@@ -4,6 +4,7 @@
 // writes, every shard reads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "lib/base/clock.hpp"
@@ -37,6 +38,8 @@ struct Parameters {
   Relaxed<std::int32_t> max_recovery_ping_interval_s{900};
   Relaxed<std::int32_t> lock_primary_nid{1};
   Relaxed<std::int32_t> peer_buffer_credits{0};
+  Relaxed<std::int32_t> alive_router_check_interval_s{60};
+  Relaxed<std::int32_t> router_ping_timeout_s{50};
   Relaxed<std::int32_t> routing{0};       // RoutingState
   Relaxed<std::int32_t> portal_rotor{3};  // 0 off, 1 on, 2 round robin, 3 hash; routed messages
 
@@ -45,6 +48,11 @@ struct Parameters {
   [[nodiscard]] std::int32_t lnd_timeout_s() const {
     const std::int32_t timeout = (transaction_timeout_s.get() - 1) / (retry_count.get() + 1);
     return timeout < 1 ? 1 : timeout;
+  }
+  // How long it takes a peer to find out by itself what has become of a router.
+  [[nodiscard]] Duration router_notice() const {
+    return std::chrono::seconds(std::max(alive_router_check_interval_s.get(), 0)) +
+           std::chrono::seconds(std::max(router_ping_timeout_s.get(), 0));
   }
   [[nodiscard]] Duration transaction_timeout() const {
     return std::chrono::seconds(transaction_timeout_s.get());

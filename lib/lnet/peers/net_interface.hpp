@@ -55,9 +55,10 @@ struct alignas(kNoSharing) Ni {
 
   // Views.
   HealthValue health;
-  Relaxed<bool> plugged{false};  // every shard that shall serve it does
-  Relaxed<bool> fatal{false};    // the device says so
-  Relaxed<std::uint32_t> status{kNiUp};
+  Relaxed<bool> plugged{false};          // every shard that shall serve it does
+  Relaxed<bool> fatal{false};            // the device says so
+  Relaxed<bool> lnd_down{false};         // its LND does, of a device that may work
+  Relaxed<std::uint32_t> status{kNiUp};  // what peers are told: the coordinator's word
   Relaxed<std::uint32_t> priority{kPriorityLowest};
   // Of a node that routes: when somebody else's ping last came in here, whoever it was for. Its
   // network was alive when the latest of its NIs was. Who receives it.

@@ -227,7 +227,7 @@ TEST_F(CoordinatorTest, AnInterfaceThatWasHeardOfIsUpAgainForAllPeers) {
   b_.send(parcel, kFirst);
   settle();
   Ni& ni = *a_.coordinator.local().nis.front();
-  ni.status.set(kNiDown);  // as its LND has told
+  ni.lnd_down.set(true);  // as its LND has told
   a_.coordinator.tell_of_changed();
   settle();
   const PeerNi& seen = *b_.coordinator.peers().find(kFirst);

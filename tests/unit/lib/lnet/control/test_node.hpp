@@ -80,6 +80,7 @@ class TestNode final : public CoordinatorHost {
   }
   void release_ni(Ni& ni) override { coordinator.ni_released(ni); }
   void publish_faults(const FaultView* /*view*/) override {}
+  [[nodiscard]] RoutedLoad routed_load() const override { return load; }
   [[nodiscard]] Instant now() const override { return network_.now(); }
 
   void add(const Nid& each) {
@@ -132,6 +133,7 @@ class TestNode final : public CoordinatorHost {
   bool homes_answer = true;
   int releases = 0;
   std::vector<PeerNi*> held;
+  RoutedLoad load;
   Parameters parameters;
 
  private:

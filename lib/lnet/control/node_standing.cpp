@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/node_standing.hpp"
+
+#include <algorithm>
+
+namespace plnet::lnet {
+
+namespace {
+
+std::int64_t ns_of(Instant when) {
+  return when.time_since_epoch().count();
+}
+
+}  // namespace
+
+Duration NodeStanding::notice() const {
+  return parts_.parameters.router_notice();
+}
+
+// --- Routing ---
+
+// Shards see the state, peers the bit.
+void NodeStanding::publish(Instant now) {
+  parts_.parameters.routing.set(static_cast<std::int32_t>(routing_.state()));
+  next_look_ = now;
+  (void)notes_.push({.nid = parts_.networks.view().loopback->nid,
+                     .state = routing_.state(),
+                     .phase = routing_.phase(),
+                     .number = static_cast<std::uint32_t>(routing_.cut_off())});
+}
+
+void NodeStanding::tell(bool advertised_before) {
+  if (routing_.advertised() == advertised_before) return;
+  if (parts_.ping_target.set_routing(routing_.advertised())) parts_.discovery.push_to_all(true);
+}
+
+void NodeStanding::set_routing(bool on, bool push, Instant now) {
+  routing_.set(on, now);
+  publish(now);
+  if (parts_.ping_target.set_routing(on) && push) parts_.discovery.push_to_all(true);
+}
+
+Result<void> NodeStanding::enable(Instant now) {
+  const RoutingState before = routing_.state();
+  const bool advertised = routing_.advertised();
+  if (auto enabled = routing_.enable(now, notice()); !enabled) return enabled;
+  if (routing_.state() != before) publish(now);
+  tell(advertised);
+  return {};
+}
+
+void NodeStanding::disable(Instant now) {
+  const RoutingState before = routing_.state();
+  const bool advertised = routing_.advertised();
+  routing_.disable(now, notice());
+  if (routing_.state() != before) publish(now);
+  tell(advertised);
+}
+
+// A buffer of its own, so that whoever acknowledges its number knows.
+Result<void> NodeStanding::drain(Instant now, Duration bound) {
+  const bool asked_before = routing_.asks_peers();
+  const bool advertised = routing_.advertised();
+  if (auto drained = routing_.drain(now, notice(), bound); !drained) return drained;
+  if (asked_before || !routing_.asks_peers()) return {};
+  publish(now);
+  tell(advertised);
+  drain_sequence_ = parts_.ping_target.sequence() + 1;
+  parts_.ping_target.renew();
+  parts_.discovery.push_to_all(true);
+  told_ = counting_ = {};
+  count_at_ = 0;
+  return {};
+}
+
+Result<void> NodeStanding::undrain(Instant now) {
+  const bool advertised = routing_.advertised();
+  if (auto back = routing_.undrain(now, notice()); !back) return back;
+  publish(now);
+  tell(advertised);
+  return {};
+}
+
+// Who has not been heard of for as long as peers take to notice does not send through us: it would
+// have asked whether we are there.
+void NodeStanding::count_peers(Instant now) {
+  const std::int64_t heard_since = ns_of(now - notice());
+  const std::uint32_t end = std::min(parts_.directory.numbers(), count_at_ + kPeersAtOnce);
+  for (; count_at_ < end; ++count_at_) {
+    const PeerRecord* const peer = parts_.directory.by_number(count_at_);
+    if (peer == nullptr) continue;
+    const bool heard = std::ranges::any_of(peer->seen().nis, [&](const PeerNi* ni) {
+      return ni->last_alive_ns.get() >= heard_since && parts_.networks.has_net(ni->net);
+    });
+    if (!heard) continue;
+    if (!peer->multi_rail()) {
+      ++counting_.by_ping;
+      continue;
+    }
+    ++counting_.pushed;
+    if (parts_.discovery.has_acknowledged(*peer, drain_sequence_)) ++counting_.acknowledged;
+  }
+  if (count_at_ < parts_.directory.numbers()) return;
+  told_ = counting_;
+  told_.counted = true;
+  counting_ = {};
+  count_at_ = 0;
+}
+
+// --- NIs ---
+
+void NodeStanding::set_status(Ni& ni, std::uint32_t status, bool push) {
+  ni.status.set(status);
+  if (parts_.ping_target.set_status(ni.nid, status) && push) parts_.discovery.push_to_all(true);
+}
+
+void NodeStanding::welcome(Ni& ni, Instant now) {
+  nis_[ni.number] = {};
+  ni.pinged_ns.set(ns_of(now));
+}
+
+bool NodeStanding::is_silent(const Net& net, Instant now) const {
+  std::int64_t latest = ns_of(routing_.began());
+  for (const Ni* const ni : net.nis)
+    latest = std::max(latest, ni->pinged_ns.get());
+  return latest <= ns_of(now - notice());
+}
+
+bool NodeStanding::judge(Ni& ni, bool silent) {
+  NiRecord& record = nis_[ni.number];
+  const bool pinged = ni.revived.exchange(false);
+  if (pinged) ni.lnd_down.set(false);
+  const NiCause cause = judge_ni(record.cause, {.fatal = ni.fatal.get(),
+                                                .lnd_down = ni.lnd_down.get(),
+                                                .pinged = pinged,
+                                                .routing = parts_.parameters.routes(),
+                                                .silent = silent,
+                                                .health = ni.health.get()});
+  some_ill_ = some_ill_ || cause == NiCause::kHealth;
+  const bool device = cause == NiCause::kDevice || record.cause == NiCause::kDevice;
+  const bool was_up = ni.status.get() == kNiUp;
+  const bool other_cause = cause != record.cause;
+  record.cause = cause;
+  const std::uint32_t status = cause == NiCause::kNone ? kNiUp : kNiDown;
+  if (other_cause) {
+    ++record.changes;
+    (void)notes_.push({.nid = ni.nid, .cause = cause, .number = record.changes});
+  }
+  if (was_up == (status == kNiUp)) return false;
+  set_status(ni, status, false);
+  // As the kernel does when a link changes: those that cannot be reached now hear of it later.
+  if (device) parts_.ping_target.renew();
+  return true;
+}
+
+void NodeStanding::look_at_nis(Instant now) {
+  bool changed = false;
+  some_ill_ = false;
+  const bool routes = parts_.parameters.routes();
+  for (const Net& net : parts_.networks.view().nets) {
+    const bool silent = routes && is_silent(net, now);
+    for (Ni* const ni : net.nis)
+      changed = judge(*ni, silent) || changed;
+  }
+  if (changed) parts_.discovery.push_to_all(true);
+}
+
+// Peers and our own selection leave such an NI alone, so no message would ever bring it back. The
+// kernel pings it from itself; until there are recovery pings here it gets its health back by and
+// by and shows what it can do.
+void NodeStanding::heal(Instant now) {
+  const Parameters& parameters = parts_.parameters;
+  next_remedy_ = now + std::chrono::seconds(std::max(parameters.recovery_interval_s.get(), 1));
+  for (Ni* const ni : parts_.networks.view().nis) {
+    if (nis_[ni->number].cause == NiCause::kHealth)
+      (void)ni->health.raise(std::max(parameters.health_sensitivity.get(), 1));
+  }
+}
+
+// --- Time ---
+
+unsigned NodeStanding::step(Instant now, const RoutedLoad& load) {
+  if (!watching() || now < next_look_) return 0;
+  load_ = load;
+  if (routing_.asks_peers()) count_peers(now);
+  const bool draining = routing_.phase() != DrainPhase::kNone;
+  next_look_ = now + (draining ? kLookDraining : kLook);
+  const bool advertised = routing_.advertised();
+  if (routing_.step(now, load, told_)) {
+    publish(now);
+    tell(advertised);
+  }
+  if (some_ill_ && now >= next_remedy_) heal(now);
+  look_at_nis(now);
+  return 1;
+}
+
+StandingReport NodeStanding::report(Instant now) const {
+  StandingReport report{.state = routing_.state(),
+                        .phase = routing_.phase(),
+                        .told = told_,
+                        .load = load_,
+                        .cut_off = routing_.cut_off()};
+  const bool ends =
+      report.state == RoutingState::kStarting || report.state == RoutingState::kStopping;
+  if (ends && routing_.latest() > now) {
+    report.seconds_left = std::chrono::ceil<std::chrono::seconds>(routing_.latest() - now).count();
+  }
+  return report;
+}
+
+}  // namespace plnet::lnet

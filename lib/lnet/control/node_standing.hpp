@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How this node stands towards its peers: whether it routes, which of its NIs are up, and that
+// those who must know are told of each change. The coordinator's; nothing here blocks or allocates
+// after the start.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "lib/base/ring.hpp"
+#include "lib/lnet/control/discovery.hpp"
+#include "lib/lnet/control/local_networks.hpp"
+#include "lib/lnet/control/ni_standing.hpp"
+#include "lib/lnet/control/ping_target.hpp"
+#include "lib/lnet/control/routing_state.hpp"
+#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
+
+namespace plnet::lnet {
+
+// Something that an operator wants to read once: of an NI, or else of routing.
+struct StandingNote {
+  Nid nid;          // 0@lo: of routing
+  NiCause cause{};  // kNone: up
+  RoutingState state{};
+  DrainPhase phase{};
+  std::uint32_t number = 0;  // of an NI: changes so far; of routing: messages that were cut off
+};
+
+// `lnetctl routing show` and `routing drain`.
+struct StandingReport {
+  RoutingState state{};
+  DrainPhase phase{};
+  PeersTold told;
+  RoutedLoad load;
+  std::int64_t seconds_left = 0;  // until the state changes by time alone
+  std::size_t cut_off = 0;
+};
+
+class NodeStanding {
+ public:
+  struct Parts {
+    Parameters& parameters;
+    const LocalNetworks& networks;
+    PeerDirectory& directory;
+    PingTarget& ping_target;
+    Discovery& discovery;
+  };
+  // How often states and NIs are looked at, as the kernel's monitor does.
+  static constexpr Duration kLook = std::chrono::seconds(1);
+  // While a node drains, so that whoever waits for it does not wait longer.
+  static constexpr Duration kLookDraining = std::chrono::milliseconds(100);
+  // Numbers of peers that one look goes through, so that a turn stays short.
+  static constexpr std::uint32_t kPeersAtOnce = 4096;
+  // Notes that nobody has read yet; those beyond are lost, views say how it is.
+  static constexpr std::size_t kNotes = 256;
+
+  explicit NodeStanding(const Parts& parts) : parts_(parts) {}
+
+  // See RoutingStateMachine.
+  void set_routing(bool on, bool push, Instant now);
+  [[nodiscard]] Result<void> enable(Instant now);
+  void disable(Instant now);
+  [[nodiscard]] Result<void> drain(Instant now, Duration bound);
+  [[nodiscard]] Result<void> undrain(Instant now);
+
+  // In the ping buffer; `push`: and to all peers at once.
+  void set_status(Ni& ni, std::uint32_t status, bool push);
+  // An NI is new.
+  void welcome(Ni& ni, Instant now);
+  // Something is to be said of one of them.
+  void look_at_nis(Instant now);
+
+  unsigned step(Instant now, const RoutedLoad& load);
+  [[nodiscard]] Instant next_deadline() const { return watching() ? next_look_ : Instant::max(); }
+
+  [[nodiscard]] StandingReport report(Instant now) const;
+  [[nodiscard]] NiCause cause_of(const Ni& ni) const { return nis_[ni.number].cause; }
+  [[nodiscard]] std::uint32_t changes_of(const Ni& ni) const { return nis_[ni.number].changes; }
+  // One reader, any thread. False: there is none.
+  [[nodiscard]] bool take_note(StandingNote& note) { return notes_.pop(note); }
+
+ private:
+  struct NiRecord {
+    NiCause cause{};
+    std::uint32_t changes = 0;
+  };
+
+  [[nodiscard]] Duration notice() const;
+  [[nodiscard]] bool watching() const {
+    return routing_.state() != RoutingState::kDisabled || some_ill_;
+  }
+  void publish(Instant now);
+  void tell(bool advertised_before);
+  void count_peers(Instant now);
+  [[nodiscard]] bool is_silent(const Net& net, Instant now) const;
+  void heal(Instant now);
+  // Whether its status has changed.
+  bool judge(Ni& ni, bool silent);
+
+  const Parts parts_;
+  RoutingStateMachine routing_;
+  RoutedLoad load_;
+  PeersTold told_;
+  PeersTold counting_;
+  std::uint32_t count_at_ = 0;
+  std::uint32_t drain_sequence_ = 0;
+  Instant next_look_{};
+  bool some_ill_ = false;  // an NI is down for its health
+  Instant next_remedy_{};
+  std::array<NiRecord, kNisMax + 1> nis_{};
+  SpscRing<StandingNote> notes_{kNotes};
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/routing_state.hpp"
+
+namespace plnet::lnet {
+
+std::string_view text_of(DrainPhase phase) {
+  switch (phase) {
+    case DrainPhase::kNone: return "none";
+    case DrainPhase::kNoticing: return "peers notice";
+    case DrainPhase::kEmptying: return "emptying";
+    case DrainPhase::kDrained: return "drained";
+  }
+  return "none";
+}
+
+void RoutingStateMachine::go(RoutingState state, Instant now) {
+  if (state_ == RoutingState::kDisabled) began_ = now;
+  state_ = state;
+}
+
+void RoutingStateMachine::begin(RoutingState state, Instant now, Duration notice) {
+  go(state, now);
+  phase_ = DrainPhase::kNone;
+  cut_off_ = 0;
+  noticed_ = now + notice;
+  latest_ = state == RoutingState::kStopping ? now + kStopPatience * notice : noticed_;
+}
+
+void RoutingStateMachine::set(bool on, Instant now) {
+  phase_ = DrainPhase::kNone;
+  cut_off_ = 0;
+  go(on ? RoutingState::kEnabled : RoutingState::kDisabled, now);
+}
+
+Result<void> RoutingStateMachine::enable(Instant now, Duration notice) {
+  if (phase_ != DrainPhase::kNone) return undrain(now, notice);
+  if (state_ == RoutingState::kStopping) return std::unexpected(Errc::kBusy);
+  if (state_ == RoutingState::kDisabled) begin(RoutingState::kStarting, now, notice);
+  return {};
+}
+
+void RoutingStateMachine::disable(Instant now, Duration notice) {
+  if (phase_ == DrainPhase::kDrained) phase_ = DrainPhase::kNone;
+  if (state_ == RoutingState::kDisabled) return;
+  if (state_ == RoutingState::kStopping) {
+    phase_ = DrainPhase::kNone;  // what a drain has begun ends as a stop, no later
+    return;
+  }
+  begin(RoutingState::kStopping, now, notice);
+}
+
+Result<void> RoutingStateMachine::drain(Instant now, Duration notice, Duration bound) {
+  if (phase_ == DrainPhase::kDrained) return {};
+  if (phase_ != DrainPhase::kNone) {
+    latest_ = now + bound;
+    return {};
+  }
+  if (state_ == RoutingState::kDisabled) return std::unexpected(Errc::kInvalid);
+  if (state_ == RoutingState::kStopping) return std::unexpected(Errc::kBusy);
+  was_starting_ = state_ == RoutingState::kStarting;
+  begin(RoutingState::kStopping, now, notice);
+  phase_ = DrainPhase::kNoticing;
+  latest_ = now + bound;
+  return {};
+}
+
+Result<void> RoutingStateMachine::undrain(Instant now, Duration notice) {
+  if (phase_ == DrainPhase::kNone) return std::unexpected(Errc::kInvalid);
+  const bool forwards = state_ == RoutingState::kStopping;
+  if (forwards && !was_starting_) {
+    set(true, now);
+  } else {
+    begin(RoutingState::kStarting, now, notice);
+  }
+  return {};
+}
+
+bool RoutingStateMachine::step(Instant now, const RoutedLoad& load, const PeersTold& told) {
+  if (state_ == RoutingState::kStarting && now >= noticed_) {
+    go(RoutingState::kEnabled, now);
+    return true;
+  }
+  if (state_ != RoutingState::kStopping) return false;
+  if (now < latest_ && !has_emptied(now, load, told)) return false;
+  cut_off_ = load.held;
+  if (phase_ != DrainPhase::kNone) phase_ = DrainPhase::kDrained;
+  go(RoutingState::kDisabled, now);
+  return true;
+}
+
+bool RoutingStateMachine::has_emptied(Instant now, const RoutedLoad& load, const PeersTold& told) {
+  if (phase_ == DrainPhase::kNone) return now >= noticed_ && load.held == 0;
+  if (phase_ == DrainPhase::kNoticing) {
+    if (now < noticed_ && !told.all()) return false;
+    phase_ = DrainPhase::kEmptying;
+    quiet_since_ = now;
+    taken_ = load.taken;
+  }
+  if (taken_ != load.taken || load.held != 0) {
+    taken_ = load.taken;
+    quiet_since_ = now;
+  }
+  return now >= quiet_since_ + kQuiet;
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether this node forwards messages of others, and what it tells them of that: the four states of
+// lnetctl and the way from one to the next, and a way out that loses nothing (drain). Pure: time,
+// and what the rest of the node knows, come in with each call.
+// Checked against lustre-release lnet/lnet/router.c at v2_17_0: lnet_rtrpools_enable(),
+// lnet_rtrpools_disable(), lnet_check_routers().
+//
+// Where it departs from the kernel: a change of the intervals does not move a wait that has begun,
+// and a start that is called off before its end does not shorten the stop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/result.hpp"
+#include "lib/lnet/node/parameters.hpp"
+
+namespace plnet::lnet {
+
+// Messages of others.
+struct RoutedLoad {
+  std::size_t held = 0;     // that are here now, with a buffer or waiting for one
+  std::uint64_t taken = 0;  // that ever came
+};
+
+// Of the peers that may be sending through this node.
+struct PeersTold {
+  std::uint32_t pushed = 0;        // that can be pushed to
+  std::uint32_t acknowledged = 0;  // of them, that have acknowledged that it stops
+  std::uint32_t by_ping = 0;       // that hear of it only when they ask
+  bool counted = false;            // the above is of this drain
+
+  [[nodiscard]] bool all() const { return counted && by_ping == 0 && acknowledged == pushed; }
+};
+
+enum class DrainPhase : std::uint8_t {
+  kNone,
+  kNoticing,  // peers are told; all goes on as before
+  kEmptying,  // they know: what is here and on its way leaves
+  kDrained,   // nothing is forwarded any more
+};
+
+// "none", "peers notice", "emptying", "drained".
+[[nodiscard]] std::string_view text_of(DrainPhase phase);
+
+class RoutingStateMachine {
+ public:
+  // Of a drain, once peers know: so long nothing more may come. A peer acknowledges before it has
+  // looked, and what it had sent by then is on its way.
+  static constexpr Duration kQuiet = std::chrono::seconds(1);
+  // A stop waits for buffers for at most so many times as long as for peers, as in the kernel.
+  static constexpr int kStopPatience = 3;
+
+  [[nodiscard]] RoutingState state() const { return state_; }
+  // Peers are told that they may send through this node.
+  [[nodiscard]] bool advertised() const { return state_ == RoutingState::kEnabled; }
+  [[nodiscard]] DrainPhase phase() const { return phase_; }
+  // When it last began to forward.
+  [[nodiscard]] Instant began() const { return began_; }
+  // Of a stop or a drain: when it ends whatever is here. Of a start: when it ends.
+  [[nodiscard]] Instant latest() const { return latest_; }
+  // What was here when a stop or drain ended by time; 0: nothing.
+  [[nodiscard]] std::size_t cut_off() const { return cut_off_; }
+  // The PeersTold of step() matter.
+  [[nodiscard]] bool asks_peers() const { return phase_ == DrainPhase::kNoticing; }
+
+  // At once: what the node was started with.
+  void set(bool on, Instant now);
+  // `notice`: how long peers need to find out by themselves. kBusy: it is being stopped. Of a drain
+  // it is undrain().
+  [[nodiscard]] Result<void> enable(Instant now, Duration notice);
+  void disable(Instant now, Duration notice);
+  // Ends after `bound` at the latest, which may be set anew meanwhile. kInvalid: it does not route;
+  // kBusy: it is being stopped for good.
+  [[nodiscard]] Result<void> drain(Instant now, Duration notice, Duration bound);
+  // Back to what was before the drain: at once while it still forwards, else as a start.
+  // kInvalid: it is not drained.
+  [[nodiscard]] Result<void> undrain(Instant now, Duration notice);
+
+  // Whether the state has changed.
+  bool step(Instant now, const RoutedLoad& load, const PeersTold& told);
+
+ private:
+  void go(RoutingState state, Instant now);
+  void begin(RoutingState state, Instant now, Duration notice);
+  [[nodiscard]] bool has_emptied(Instant now, const RoutedLoad& load, const PeersTold& told);
+
+  RoutingState state_ = RoutingState::kDisabled;
+  DrainPhase phase_ = DrainPhase::kNone;
+  bool was_starting_ = false;  // when the drain began
+  Instant began_{};
+  Instant noticed_{};  // by then all peers know
+  Instant latest_{};
+  Instant quiet_since_{};
+  std::uint64_t taken_ = 0;
+  std::size_t cut_off_ = 0;
+};
+
+}  // namespace plnet::lnet

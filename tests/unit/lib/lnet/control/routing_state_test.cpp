@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/routing_state.hpp"
+
+#include <gtest/gtest.h>
+
+#include "lib/base/random.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Duration kNotice = seconds(110);
+constexpr Instant kStart{std::chrono::hours(1)};
+constexpr PeersTold kNobody{.counted = true};
+
+class RoutingStates : public ::testing::Test {
+ protected:
+  // Second by second, as the coordinator does it.
+  void pass(Duration time) {
+    for (const Instant end = now_ + time; now_ < end; now_ += seconds(1))
+      changes_ += machine_.step(now_, load_, told_) ? 1 : 0;
+  }
+  [[nodiscard]] RoutingState state() const { return machine_.state(); }
+
+  RoutingStateMachine machine_;
+  Instant now_ = kStart;
+  RoutedLoad load_;
+  PeersTold told_;
+  int changes_ = 0;
+};
+
+TEST_F(RoutingStates, WhatTheNodeWasStartedWithIsSoAtOnce) {
+  EXPECT_EQ(state(), RoutingState::kDisabled);
+  EXPECT_FALSE(machine_.advertised());
+  machine_.set(true, now_);
+  EXPECT_EQ(state(), RoutingState::kEnabled);
+  EXPECT_TRUE(machine_.advertised());
+  EXPECT_EQ(machine_.began(), now_);
+}
+
+TEST_F(RoutingStates, ARunningNodeForwardsAtOnceAndSaysSoLater) {
+  ASSERT_TRUE(machine_.enable(now_, kNotice));
+  EXPECT_EQ(state(), RoutingState::kStarting);
+  EXPECT_FALSE(machine_.advertised());
+  pass(kNotice);
+  EXPECT_EQ(state(), RoutingState::kStarting) << "not a second before";
+  pass(seconds(1));
+  EXPECT_EQ(state(), RoutingState::kEnabled);
+  EXPECT_TRUE(machine_.advertised());
+  EXPECT_EQ(changes_, 1);
+  ASSERT_TRUE(machine_.enable(now_, kNotice)) << "again is fine";
+  EXPECT_EQ(state(), RoutingState::kEnabled);
+}
+
+TEST_F(RoutingStates, AStopWaitsForPeersAndThenForBuffers) {
+  machine_.set(true, now_);
+  load_.held = 3;
+  machine_.disable(now_, kNotice);
+  EXPECT_EQ(state(), RoutingState::kStopping);
+  EXPECT_FALSE(machine_.advertised());
+  pass(kNotice * 2);
+  EXPECT_EQ(state(), RoutingState::kStopping) << "something is here";
+  load_.held = 0;
+  pass(seconds(1));
+  EXPECT_EQ(state(), RoutingState::kDisabled);
+  EXPECT_EQ(machine_.cut_off(), 0U);
+}
+
+TEST_F(RoutingStates, AStopWithoutAnythingHereLastsAsLongAsPeersNeed) {
+  machine_.set(true, now_);
+  machine_.disable(now_, kNotice);
+  told_ = kNobody;  // it does not ask them
+  pass(kNotice);
+  EXPECT_EQ(state(), RoutingState::kStopping);
+  pass(seconds(1));
+  EXPECT_EQ(state(), RoutingState::kDisabled);
+}
+
+TEST_F(RoutingStates, AStopEndsAfterThreeTimesThatWhateverIsHere) {
+  machine_.set(true, now_);
+  load_.held = 7;
+  machine_.disable(now_, kNotice);
+  pass(3 * kNotice);
+  EXPECT_EQ(state(), RoutingState::kStopping);
+  pass(seconds(1));
+  EXPECT_EQ(state(), RoutingState::kDisabled);
+  EXPECT_EQ(machine_.cut_off(), 7U);
+}
+
+TEST_F(RoutingStates, WhatIsBeingStoppedCannotBeStarted) {
+  machine_.set(true, now_);
+  machine_.disable(now_, kNotice);
+  EXPECT_EQ(machine_.enable(now_, kNotice).error(), Errc::kBusy);
+  EXPECT_EQ(machine_.drain(now_, kNotice, seconds(9)).error(), Errc::kBusy);
+  EXPECT_EQ(machine_.undrain(now_, kNotice).error(), Errc::kInvalid);
+  pass(kNotice + seconds(1));
+  ASSERT_TRUE(machine_.enable(now_, kNotice));
+  EXPECT_EQ(state(), RoutingState::kStarting);
+}
+
+TEST_F(RoutingStates, AStartThatIsCalledOffStopsLikeAnyOther) {
+  ASSERT_TRUE(machine_.enable(now_, kNotice));
+  pass(seconds(100));
+  machine_.disable(now_, kNotice);
+  pass(kNotice);
+  EXPECT_EQ(state(), RoutingState::kStopping);
+  pass(seconds(1));
+  EXPECT_EQ(state(), RoutingState::kDisabled);
+}
+
+TEST_F(RoutingStates, ADrainForwardsUntilEverybodyHasAcknowledged) {
+  machine_.set(true, now_);
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  EXPECT_EQ(state(), RoutingState::kStopping);
+  EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing);
+  EXPECT_TRUE(machine_.asks_peers());
+  told_ = {.pushed = 4, .acknowledged = 3, .counted = true};
+  pass(seconds(20));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing);
+  told_.acknowledged = 4;
+  load_.held = 1;
+  pass(seconds(1));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying);
+  EXPECT_EQ(state(), RoutingState::kStopping) << "what is here still leaves";
+  pass(seconds(10));
+  EXPECT_EQ(state(), RoutingState::kStopping);
+  load_.held = 0;
+  pass(seconds(2));
+  EXPECT_EQ(state(), RoutingState::kDisabled);
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
+  EXPECT_EQ(machine_.cut_off(), 0U);
+}
+
+TEST_F(RoutingStates, ADrainWaitsWhileSomethingStillComes) {
+  machine_.set(true, now_);
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  told_ = kNobody;
+  for (int second = 0; second < 30; ++second) {
+    ++load_.taken;
+    pass(seconds(1));
+    EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying);
+  }
+  pass(seconds(1));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
+}
+
+TEST_F(RoutingStates, PeersThatCannotBePushedToHaveTheirTime) {
+  machine_.set(true, now_);
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  told_ = {.pushed = 4, .acknowledged = 4, .by_ping = 1, .counted = true};
+  pass(kNotice);
+  EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing);
+  pass(seconds(2));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
+}
+
+TEST_F(RoutingStates, NobodyIsTakenToKnowBeforePeersWereCounted) {
+  machine_.set(true, now_);
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  pass(seconds(5));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing);
+}
+
+TEST_F(RoutingStates, ADrainEndsInTimeAndSaysWhatItCutOff) {
+  machine_.set(true, now_);
+  load_.held = 5;
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(30)));
+  pass(seconds(30));
+  EXPECT_EQ(state(), RoutingState::kStopping);
+  pass(seconds(1));
+  EXPECT_EQ(state(), RoutingState::kDisabled);
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
+  EXPECT_EQ(machine_.cut_off(), 5U);
+}
+
+TEST_F(RoutingStates, TheBoundOfADrainCanBeSetAnew) {
+  machine_.set(true, now_);
+  load_.held = 5;
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(30)));
+  pass(seconds(20));
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(30)));
+  pass(seconds(30));
+  EXPECT_EQ(state(), RoutingState::kStopping);
+  ASSERT_TRUE(machine_.drain(now_, kNotice, Duration::zero()));
+  pass(seconds(1));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
+}
+
+TEST_F(RoutingStates, WhatIsNotDrainedYetIsBackAtOnce) {
+  machine_.set(true, now_);
+  const Instant began = machine_.began();
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  pass(seconds(5));
+  ASSERT_TRUE(machine_.undrain(now_, kNotice));
+  EXPECT_EQ(state(), RoutingState::kEnabled);
+  EXPECT_EQ(machine_.phase(), DrainPhase::kNone);
+  EXPECT_EQ(machine_.began(), began) << "it forwarded all the time";
+}
+
+TEST_F(RoutingStates, WhatIsDrainedStartsAnew) {
+  machine_.set(true, now_);
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  told_ = kNobody;
+  pass(seconds(3));
+  ASSERT_EQ(machine_.phase(), DrainPhase::kDrained);
+  ASSERT_TRUE(machine_.enable(now_, kNotice)) << "`set routing 1` is the same as undrain";
+  EXPECT_EQ(state(), RoutingState::kStarting);
+  EXPECT_EQ(machine_.phase(), DrainPhase::kNone);
+  EXPECT_EQ(machine_.began(), now_);
+}
+
+TEST_F(RoutingStates, ANodeThatWasStartingGoesBackToThat) {
+  ASSERT_TRUE(machine_.enable(now_, kNotice));
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  ASSERT_TRUE(machine_.undrain(now_, kNotice));
+  EXPECT_EQ(state(), RoutingState::kStarting);
+}
+
+TEST_F(RoutingStates, WhoDoesNotRouteHasNothingToDrain) {
+  EXPECT_EQ(machine_.drain(now_, kNotice, seconds(9)).error(), Errc::kInvalid);
+  EXPECT_EQ(machine_.undrain(now_, kNotice).error(), Errc::kInvalid);
+}
+
+TEST_F(RoutingStates, ADrainThatBecomesAStopEndsNoLater) {
+  machine_.set(true, now_);
+  load_.held = 1;
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(30)));
+  machine_.disable(now_, kNotice);
+  EXPECT_EQ(machine_.phase(), DrainPhase::kNone);
+  pass(seconds(31));
+  EXPECT_EQ(state(), RoutingState::kDisabled);
+  EXPECT_EQ(machine_.enable(now_, kNotice).has_value(), true);
+}
+
+// Whatever is asked in whatever order: it is advertised only while enabled, a drain ends by its
+// bound, and nothing that is held is let go before its time.
+TEST_F(RoutingStates, AnyOrderOfWishesEndsInTime) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    machine_ = {};
+    for (int i = 0; i < 400; ++i) {
+      load_.held = random.below(3);
+      load_.taken += random.below(2);
+      told_ = {.pushed = 2,
+               .acknowledged = static_cast<std::uint32_t>(random.below(3)),
+               .by_ping = static_cast<std::uint32_t>(random.below(2)),
+               .counted = random.below(4) != 0};
+      switch (random.below(12)) {
+        case 0: (void)machine_.enable(now_, kNotice); break;
+        case 1: machine_.disable(now_, kNotice); break;
+        case 2: (void)machine_.drain(now_, kNotice, seconds(random.below(200))); break;
+        case 3: (void)machine_.undrain(now_, kNotice); break;
+        default: break;
+      }
+      const bool stopping = state() == RoutingState::kStopping;
+      const bool in_time = now_ < machine_.latest();
+      const bool changed = machine_.step(now_, load_, told_);
+      ASSERT_EQ(machine_.advertised(), state() == RoutingState::kEnabled);
+      ASSERT_FALSE(stopping && !in_time && !changed) << "seed " << seed;
+      ASSERT_FALSE(stopping && in_time && changed && load_.held > 0) << "seed " << seed;
+      ASSERT_EQ(machine_.phase() == DrainPhase::kDrained && state() != RoutingState::kDisabled,
+                false);
+      now_ += seconds(random.below(60));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plnet::lnet
