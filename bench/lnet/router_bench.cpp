@@ -23,6 +23,7 @@ using lnet::Nid;
 constexpr std::uint32_t kClients = 10'000;
 constexpr std::uint32_t kDestinations = 10'000;
 constexpr std::uint32_t kRoutes = 64;
+constexpr std::uint32_t kBuffers = 1024;
 constexpr unsigned kBurst = 64;  // messages that arrive in a turn
 constexpr std::size_t kPeers = kClients + kDestinations + kRoutes + 64;
 constexpr std::uint16_t kRemoteNets = 100;  // tcp100 and on
@@ -41,18 +42,19 @@ struct Site {
               .limits = {.peer_ports = kPeers,
                          .extra_links = 16,
                          .messages = 1024,
-                         .receives = 1024,
+                         .receives = kBuffers + kClients,  // each client can have one that waits
                          .descriptors = 64,
                          .match_entries = 64},
               .peers = kPeers,
               .tunables = {.peer_credits = 256, .peer_buffer_credits = 256, .credits = 1024},
-              .router_memory = std::vector<lnet::RouterMemory>(shards, {.most = {{4096, 0, 0}}})},
+              .router_memory =
+                  std::vector<lnet::RouterMemory>(shards, {.most = {{kBuffers, 0, 0}}})},
              [this, shards](lnet::NiPort& port, lnet::ShardId shard) {
                return make(port, shard, shards);
              }) {
     node.shared().parameters.routing.set(static_cast<std::int32_t>(lnet::RoutingState::kEnabled));
     for (unsigned i = 0; i < shards; ++i)
-      PLNET_CHECK(node.shard(i).core().buffers.resize({{4096, 0, 0}}), "there is room");
+      PLNET_CHECK(node.shard(i).core().buffers.resize({{kBuffers, 0, 0}}), "there is room");
     // The next hops of what arrives on one shard have their home on the other, if there is one.
     for (std::uint32_t i = 0; i < kRoutes; ++i) {
       lnet::PeerNi& gateway =
@@ -117,8 +119,10 @@ class alignas(kNoSharing) Router {
     return shard_.core().statistics.get(lnet::Statistic::kRouteCount);
   }
   [[nodiscard]] bool settled() const { return shard_.core().buffers.held() == 0; }
+  // What waits when it is stopped is dropped, and nothing else.
   [[nodiscard]] bool failed() const {
-    return shard_.core().statistics.get(lnet::Statistic::kDropCount) > 0;
+    return shard_.core().statistics.get(lnet::Statistic::kDropCount) >
+           shard_.core().causes.get(lnet::Cause::kDroppedConnectionLost);
   }
 
  private:
