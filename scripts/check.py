@@ -47,7 +47,7 @@ def clang(tally):
 # The fuzz targets want the same instrumented libraries, so one tree serves both stages.
 ASAN_OPTIONS = ["-Dfuzzers=true", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
                 "-Doptimization=1", "-Dbenchmarks=false",
-                "-Dcpp_args=-DPLNET_DEBUG_CHECKS -fno-sanitize-recover=all"]
+                "-Dcpp_args=-DPLNET_DEBUG_CHECKS -fno-sanitize-recover=all -g1"]  # lines, not variables
 
 
 def asan(tally):
@@ -57,7 +57,7 @@ def asan(tally):
 
 def tsan(tally):
     options = ["-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized", "-Doptimization=1",
-               "-Dbenchmarks=false"]
+               "-Dbenchmarks=false", "-Dcpp_args=-g1"]
     if builds.build(tally, "tsan", "clang++-19", options, suite="concurrent"):
         builds.run_tests(tally, "tsan", ["--suite", "concurrent"])
 
