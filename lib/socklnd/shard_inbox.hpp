@@ -30,7 +30,7 @@ class ShardInbox {
   // `arrivals_max`: connections on their way home. The acceptor turns others away meanwhile, and
   // they come again.
   ShardInbox(StreamSwitch& streams, std::size_t arrivals_max)
-      : streams_(streams), arrivals_(arrivals_max) {}
+      : arrivals_(arrivals_max), streams_(streams) {}
 
   // Before anybody polls.
   void set_doorbell(Doorbell& doorbell) { doorbell_ = &doorbell; }
@@ -64,12 +64,12 @@ class ShardInbox {
 
   void refuse(const Arrival& arrival, Id why);
 
-  StreamSwitch& streams_;
+  Counters<ShardInboxTable> counters_;
   SpscRing<Arrival> arrivals_;
+  StreamSwitch& streams_;
   Doorbell* doorbell_ = nullptr;
   LaneEnd* lanes_ = nullptr;
   std::vector<EnrolledLnd*> lnds_;  // a handful
-  Counters<ShardInboxTable> counters_;
 };
 
 // The LND of one NI on one shard, which the inbox knows for as long as it is there.
