@@ -41,6 +41,9 @@ LnetStep::Act sets_buffers(const lnet::BuffersConfig& buffers) {
 
 LnetStep::Act sets_routing(bool on) {
   return [on](Node& node) -> Outcome<Progress> {
+    if (on) {
+      if (auto there = node.check_router_memory(); !there) return std::unexpected(there.error());
+    }
     node.coordinator().set_routing(on, true);
     return Progress::kDone;
   };

@@ -166,11 +166,14 @@ Node::Node(const NodeSetup& setup)
 
 Node::~Node() = default;
 
+Outcome<void> Node::check_router_memory() const {
+  if (!setup_.router_memory.empty()) return {};
+  return failure(Errc::kNoMemory,
+                 "there is no memory for router buffers: see the log of the start");
+}
+
 Outcome<void> Node::set_router_buffers(const BufferCounts& wanted) {
-  if (setup_.router_memory.empty()) {
-    return failure(Errc::kNoMemory,
-                   "there is no memory for router buffers: see the log of the start");
-  }
+  if (auto there = check_router_memory(); !there) return there;
   const BufferCounts counts = buffers_of_shard(wanted, shards());
   const BufferCounts& most = setup_.router_memory.front().most;
   for (const BufferClass each : kAllBufferClasses) {

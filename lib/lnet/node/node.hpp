@@ -75,6 +75,8 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   // Router buffers of the whole node, 0: the kernel's default. On the thread of shard 0; the others
   // have theirs some turns later. kNoMemory: more than the node was made for.
   [[nodiscard]] Outcome<void> set_router_buffers(const BufferCounts& wanted);
+  // kNoMemory: it has none and could only drop what it is to forward.
+  [[nodiscard]] Outcome<void> check_router_memory() const;
   // From now on NIs are added to a running node.
   void set_running() { running_ = true; }
 
