@@ -17,6 +17,23 @@ constexpr Duration kLookAgain = std::chrono::milliseconds(1);
 // How often those are looked through that wait for their turn.
 constexpr Duration kExpireInterval = std::chrono::seconds(1);
 
+std::string why_no_route(const RouteSetup& setup, const LocalView& local, Errc code) {
+  const std::string net = text_of_net(setup.net);
+  const std::string gateway = text_of(setup.gateway);
+  switch (code) {
+    case Errc::kExists:
+      if (local.net(setup.net) != nullptr) return net + " is a network of this node";
+      return "there is a route to " + net + " by the node of " + gateway;
+    case Errc::kNoRoute:
+      return "gateway " + gateway + ": this node is not on network " +
+             text_of_net(setup.gateway.net());
+    case Errc::kNoSpace: return "no more routes";
+    case Errc::kNoMemory: return "no room for one more peer, gateway " + gateway;
+    case Errc::kAgain: return "room for gateway " + gateway + " is being made";
+    default: return "no route can lead to " + net + " by " + gateway;
+  }
+}
+
 }  // namespace
 
 Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement& placement,
@@ -36,6 +53,11 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
                   .ping_target = ping_target_,
                   .exchanges = exchanges_,
                   .observer = *this}),
+      routes_(directory_, qsbr, *this, Random(limits.route_seed)),
+      checks_({.directory = directory_,
+               .discovery = discovery_,
+               .routes = routes_,
+               .parameters = parameters}),
       push_target_(host.data(), discovery_, memory.split(1)),
       node_ping_(host.data(), exchanges_),
       standing_({.parameters = parameters,
@@ -127,6 +149,7 @@ void Coordinator::ni_released(Ni& ni) {
 
 unsigned Coordinator::step(Instant now, unsigned budget) {
   unsigned done = directory_.step(budget);
+  if (routes_.step(local(), now)) ++done;
   release_nis();
   faults_.step();
   if (ping_target_.step()) {
@@ -140,6 +163,7 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
     discovery_.expire(now - parameters_.transaction_timeout());
     next_expiry_ = now + kExpireInterval;
   }
+  if (!shut_) checks_.step(local(), now);
   node_ping_.step(now);
   if (!shut_ && now >= standing_.next_deadline()) done += standing_.step(now, host_.routed_load());
   while (Parcel* parcel = discovery_.take_ended()) {
@@ -156,6 +180,7 @@ Instant Coordinator::next_deadline(Instant now) {
   const bool waiting = directory_.waiting() || !wanted_.empty() || !removed_.empty();
   Instant next = std::min(waiting ? now + kLookAgain : Instant::max(), node_ping_.next_deadline());
   if (!shut_) next = std::min(next, std::max(now, standing_.next_deadline()));
+  next = std::min({next, routes_.next_deadline(now), shut_ ? next : checks_.next_deadline()});
   if (discovery_.starved()) next = std::min(next, std::max(now, next_expiry_));
   return next;
 }
@@ -195,6 +220,7 @@ Outcome<void> Coordinator::remove_ni(const Nid& nid) {
   directory_.set_local(networks_.view());
   directory_.forget_local(ni);
   if (!networks_.has_net(ni.net)) {
+    routes_.net_removed(ni.net);
     rules_.net_removed(ni.net);
     directory_.commit();
   }
@@ -216,6 +242,35 @@ PeerResult<void> Coordinator::delete_peer(const Nid& primary, const Nid& nid, bo
   const auto deleted = rules_.unconfigure(primary, nid, force);
   directory_.commit();
   return deleted;
+}
+
+// Routes.
+
+void Coordinator::on_peer_gone(Peer& peer) {
+  routes_.gateway_gone(record_of(peer));
+  discovery_.peer_gone(record_of(peer));
+}
+
+void Coordinator::on_routes_published(const RouteView& view) {
+  checks_.routes_published();
+  host_.publish_routes(view);
+}
+
+void Coordinator::on_gateway_moved(Peer& from, Peer& to) {
+  routes_.gateway_moved(record_of(from), record_of(to));
+}
+
+Outcome<void> Coordinator::add_route(const RouteSetup& setup) {
+  if (shut_) return failure(Errc::kShutdown, "LNet is going down");
+  const bool alive = parameters_.check_routers_before_use.get() == 0;
+  const auto added = routes_.add(setup, local(), alive, host_.now());
+  if (added) return {};
+  return failure(added.error(), why_no_route(setup, local(), added.error()));
+}
+
+Outcome<void> Coordinator::delete_route(NetId net, const Nid& gateway) {
+  if (routes_.remove(net, gateway)) return {};
+  return failure(Errc::kNotFound, "no route to " + text_of_net(net) + " by " + text_of(gateway));
 }
 
 void Coordinator::discover(DiscoverRequest& request, bool force) {
@@ -259,6 +314,7 @@ void Coordinator::shut_down() {
   shut_ = true;
   faults_.close();
   host_.publish_faults(faults_.view());
+  routes_.remove_all();
   for (const Wanted& wanted : wanted_)
     answer(*wanted.parcel, std::unexpected(Errc::kShutdown));
   wanted_.clear();

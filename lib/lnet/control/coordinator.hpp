@@ -11,11 +11,13 @@
 
 #include "lib/base/qsbr.hpp"
 #include "lib/lnet/control/discovery.hpp"
+#include "lib/lnet/control/gateway_checks.hpp"
 #include "lib/lnet/control/local_networks.hpp"
 #include "lib/lnet/control/node_ping.hpp"
 #include "lib/lnet/control/node_standing.hpp"
 #include "lib/lnet/control/ping_target.hpp"
 #include "lib/lnet/control/push_target.hpp"
+#include "lib/lnet/control/routes.hpp"
 #include "lib/lnet/faults/fault_table.hpp"
 #include "lib/lnet/node/data_operations.hpp"
 #include "lib/lnet/node/parameters.hpp"
@@ -42,6 +44,7 @@ class CoordinatorHost {
   [[nodiscard]] virtual RoutedLoad routed_load() const { return {}; }
   // Every shard shall look at these fault rules from now on; null: there are none.
   virtual void publish_faults(const FaultView* view) = 0;
+  virtual void publish_routes(const RouteView& view) = 0;
   // Of this turn.
   [[nodiscard]] virtual Instant now() const = 0;
 };
@@ -54,6 +57,8 @@ struct CoordinatorLimits {
   std::size_t waiting_for_peers = 1024;
   // Of what fault rules draw.
   std::uint64_t fault_seed = 1;
+  // Of where routes come in the list of their network: differs from node to node.
+  std::uint64_t route_seed = 1;
 };
 
 #define PLNET_COORDINATOR_COUNTERS(X)                                                             \
@@ -67,7 +72,9 @@ struct CoordinatorLimits {
 PLNET_COUNTERS(CoordinatorTable, PLNET_COORDINATOR_COUNTERS);
 using CoordinatorCounters = Counters<CoordinatorTable>;
 
-class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver {
+class Coordinator final : private PeerDirectoryHooks,
+                          private DiscoveryObserver,
+                          private RoutesObserver {
  public:
   // What `memory` must have.
   [[nodiscard]] static std::size_t memory_bytes(const CoordinatorLimits& limits) {
@@ -112,6 +119,9 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   PeerResult<void> add_peer(const Nid& primary, const Nid& nid, bool multi_rail,
                             bool lock_primary = false);
   PeerResult<void> delete_peer(const Nid& primary, const Nid& nid, bool force = false);
+  // Errc as Routes::add() has it. kAgain: room is being made, try again soon.
+  [[nodiscard]] Outcome<void> add_route(const RouteSetup& setup);
+  [[nodiscard]] Outcome<void> delete_route(NetId net, const Nid& gateway);
   // `lnetctl discover`: `force` pings and pushes even if all is known.
   void discover(DiscoverRequest& request, bool force);
   void ping(PingRequest& request);
@@ -136,6 +146,9 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   [[nodiscard]] NodeStanding& standing() { return standing_; }
   [[nodiscard]] const NodeStanding& standing() const { return standing_; }
   [[nodiscard]] const Discovery& discovery() const { return discovery_; }
+  [[nodiscard]] const Routes& routes() const { return routes_; }
+  [[nodiscard]] GatewayChecks& gateway_checks() { return checks_; }
+  [[nodiscard]] const GatewayChecks& gateway_checks() const { return checks_; }
   [[nodiscard]] const PingTarget& ping_target() const { return ping_target_; }
   [[nodiscard]] const CoordinatorCounters& counters() const { return counters_; }
 
@@ -147,8 +160,23 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   };
 
   void release_peer_ni(PeerNi& ni) override { host_.release_peer_ni(ni); }
-  void on_peer_gone(Peer& peer) override { discovery_.peer_gone(record_of(peer)); }
+  void on_peer_gone(Peer& peer) override;
   void on_peer_lost_ni(Peer& peer) override { (void)discovery_.queue(record_of(peer)); }
+  void on_gateway_moved(Peer& from, Peer& to) override;
+  // Of the routes.
+  void on_routes_published(const RouteView& view) override;
+  void on_route_added(Route& route) override { checks_.route_added(route, host_.now()); }
+  void on_gateway_added(PeerRecord& gateway) override {
+    checks_.gateway_added(gateway, host_.now());
+  }
+  void on_gateway_removed(PeerRecord& gateway) override { checks_.gateway_removed(gateway); }
+  // Of discovery.
+  void on_gateway_heard(Peer& gateway, const PingView& buffer) override {
+    checks_.heard(gateway, buffer);
+  }
+  void on_gateway_discovered(Peer& gateway, Result<void> outcome) override {
+    checks_.discovered(gateway, outcome, host_.now());
+  }
 
   void answer(Parcel& parcel, Result<void> outcome);
   void ask_again_for_peers();
@@ -165,6 +193,8 @@ class Coordinator final : private PeerDirectoryHooks, private DiscoveryObserver 
   PingTarget ping_target_;
   PingExchanges exchanges_;
   Discovery discovery_;
+  Routes routes_;
+  GatewayChecks checks_;
   PushTarget push_target_;
   NodePing node_ping_;
   NodeStanding standing_;

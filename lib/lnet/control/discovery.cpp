@@ -100,6 +100,29 @@ void Discovery::make_stale(PeerRecord& peer, bool force) {
   if (force) peer.add_state(kPeerForcePing | kPeerForcePush);
 }
 
+void Discovery::check(PeerRecord& peer, const Nid& from, const Nid& target) {
+  make_stale(peer, true);
+  (void)queue(peer);
+  PeerDiscovery& state = state_of(peer);
+  state.check_from = from;
+  state.check_target = target;
+}
+
+void Discovery::give_up(PeerRecord& peer, Result<void> why) {
+  PeerDiscovery& state = state_of(peer);
+  if (shut_ || state.place == DiscoveryPlace::kNone) return;
+  abandon(state.ping);
+  abandon(state.push);
+  peer.drop_state(kPeerPingSent | kPeerPushSent | kPeerPingFailed | kPeerPushFailed);
+  state.ping_error = state.push_error = {};
+  complete(state, why);
+}
+
+bool Discovery::waits_for_turn(const PeerRecord& peer) const {
+  const PeerDiscovery& state = states_[peer.number];
+  return state.place == DiscoveryPlace::kStarved || state.place == DiscoveryPlace::kRequested;
+}
+
 void Discovery::discover(DiscoverRequest& request) {
   request.rounds = 0;
   PeerRecord* peer = directory_.peer_of(request.nid);
@@ -166,6 +189,7 @@ void Discovery::complete(PeerDiscovery& state, Result<void> outcome) {
   place(state, DiscoveryPlace::kNone);
   peer.drop_state(kPeerDiscovering);
   state.retries = 0;
+  state.check_from = state.check_target = Nid::any();
   if (!outcome) {
     state.error = outcome;
     peer.add_state(kPeerRediscover);
@@ -190,6 +214,7 @@ void Discovery::peer_gone(PeerRecord& peer) {
   state.retries = 0;
   state.data_bytes = state.peer_sequence = state.acked_sequence = 0;
   state.source = state.target = Nid::any();
+  state.check_from = state.check_target = Nid::any();
   state.error = state.ping_error = state.push_error = {};
 }
 

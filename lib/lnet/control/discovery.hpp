@@ -63,6 +63,12 @@ class Discovery final : public EventHandler, public PushReader {
   }
   // Forgets what it knows of its NIDs; with `force` pings and pushes whatever it knows.
   static void make_stale(PeerRecord& peer, bool force);
+  // Of a gateway: anew, and from this NID of ours to this one of its.
+  void check(PeerRecord& peer, const Nid& from, const Nid& target);
+  // Ends a discovery whose answer is not waited for any longer.
+  void give_up(PeerRecord& peer, Result<void> why);
+  // It has not been asked yet: others come before it.
+  [[nodiscard]] bool waits_for_turn(const PeerRecord& peer) const;
   // False: was queued already.
   bool queue(PeerRecord& peer);
   // To all multi-rail peers that have not acknowledged what we are now; `force`: to all of them,

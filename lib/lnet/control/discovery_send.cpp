@@ -78,9 +78,11 @@ Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
   ping->linked = true;
   ++out_;
   state.ping = ping;
-  const auto sent = operations_.get(
-      ping->md,
-      {.target = {peer.primary, kLustrePid}, .portal = kPingPortal, .match_bits = kPingMatchBits});
+  const Nid target = state.check_target.is_any() ? peer.primary : state.check_target;
+  const auto sent = operations_.get(ping->md, {.target = {target, kLustrePid},
+                                               .from = state.check_from,
+                                               .portal = kPingPortal,
+                                               .match_bits = kPingMatchBits});
   if (!sent) {
     peer.drop_state(kPeerPingSent | kPeerPingFailed);
     counters_.add(Id::kPingsFailed);

@@ -40,7 +40,9 @@ struct PeerDiscovery : ListNode<> {
   std::uint32_t acked_sequence = 0;  // of ours, as it has acknowledged (lp_node_seqno)
   Nid source = Nid::any();           // ours that the ping went from (lp_disc_src_nid)
   Nid target = Nid::any();           // its that answered (lp_disc_dst_nid)
-  Result<void> error;                // of the last discovery (lp_dc_error)
+  Nid check_from = Nid::any();       // the way that the next ping goes; any: the best
+  Nid check_target = Nid::any();
+  Result<void> error;  // of the last discovery (lp_dc_error)
   Result<void> ping_error;
   Result<void> push_error;
   PingExchange* ping = nullptr;

@@ -140,7 +140,10 @@ bool Receiver::came_by_a_good_way(const Receive& receive) const {
     const bool undiscovered =
         parameters.discovery.get() == 0 || !gateway->multi_rail() || gateway->is(kPeerNoDiscovery);
     revive_gateway(*gateway, core_.routes(),
-                   {.net = source_net, .discovery_disabled = undiscovered});
+                   {.net = source_net,
+                    .discovery_disabled = undiscovered,
+                    .avoid_asym_router_failure = parameters.avoid_asym_router_failure.get() != 0});
+    core_.tell_of_gateway();
   }
   return true;
 }
@@ -156,7 +159,10 @@ inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader&
   receive.initiator = header.source;
   if (source != nullptr) {
     source->last_alive_ns.set(core_.now.time_since_epoch().count());
-    if (source->status.get() != kNiUp) source->status.set(kNiUp);
+    if (source->status.get() != kNiUp) [[unlikely]] {
+      source->status.set(kNiUp);
+      core_.tell_of(*source);
+    }
     if (receive.forwarded) {
       source = nullptr;  // who made it does not matter here
     } else if (!by_its_sender) {

@@ -249,13 +249,14 @@ void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant 
   PeerNi* const peer_ni = core_.shared.directory->find(nid);
   if (peer_ni == nullptr || peer_ni->net != port.ni().net || when > core_.now) return;
   if (notice == PeerNotice::kDown) {
+    if (core_.shared.parameters.auto_down.get() == 0) return;
     peer_ni->status.set(kNiDown);
     if (core_.shared.parameters.routes()) tell_of_lost_hop();
-    return;
+    return core_.tell_of(*peer_ni);
   }
   if (when.time_since_epoch().count() < peer_ni->last_alive_ns.get()) return;
   peer_ni->last_alive_ns.set(when.time_since_epoch().count());
-  peer_ni->status.set(kNiUp);
+  if (peer_ni->status.exchange(kNiUp) != kNiUp) core_.tell_of(*peer_ni);
   if (notice == PeerNotice::kAliveAfterRestart) peer_ni->health.set(kHealthMax);
 }
 

@@ -68,6 +68,8 @@ struct NodeShared {
   std::atomic<std::uint32_t> hops_lost{0};
   // Some NI was revived, its LND told that it is up or down, or its health came to an end.
   std::atomic<bool> ni_changed{false};
+  // A gateway, or a peer NI of one, was found up or down.
+  std::atomic<bool> gateways_changed{false};
   // By home: a match entry was attached to one of its lazy portals.
   struct alignas(kNoSharing) Notice {
     std::atomic<bool> set{false};
@@ -123,6 +125,16 @@ struct ShardCore {
 
   // Gives the parcel away; it leaves at the end of the turn.
   void post(Parcel& parcel, ShardId to, ParcelStep step);
+
+  // Its status has changed: routes may depend on it.
+  void tell_of(const PeerNi& changed) {
+    const Peer* const peer = changed.peer.load(std::memory_order_acquire);
+    if (peer != nullptr && routes().is_gateway(*peer)) tell_of_gateway();
+  }
+  void tell_of_gateway() {
+    shared.gateways_changed.store(true, std::memory_order_release);
+    shared.doorbells[shared.coordinator]->ring();
+  }
 
   void message_begins() {
     statistics.add(Statistic::kMessagesAlloc);

@@ -23,6 +23,9 @@ struct RouteSpec {
   Nid gateway;
   int hops = kHopsUndefined;
   std::uint32_t priority = 0;
+  // From the module option, which is the same on all nodes of a site: left out where it is of no
+  // use.
+  bool of_site = false;
 
   friend bool operator==(const RouteSpec&, const RouteSpec&) = default;
 };

@@ -171,4 +171,18 @@ void assign_nids(NodeConfig& config, const NodeConfig& before, Local local) {
   }
 }
 
+bool settle_site_routes(NodeConfig& config) {
+  bool is_gateway = false;
+  const auto is_ours = [&config](const Nid& nid) {
+    const NetConfig* const net = config.net(nid.net());
+    return net != nullptr && std::ranges::find(net->nis, nid, &NiConfig::nid) != net->nis.end();
+  };
+  std::erase_if(config.routes, [&](RouteConfig& route) {
+    if (!std::exchange(route.of_site, false)) return false;
+    if (is_ours(route.gateway)) return is_gateway = true;
+    return config.net(route.net) != nullptr || config.net(route.gateway.net()) == nullptr;
+  });
+  return is_gateway;
+}
+
 }  // namespace plnet::lnet

@@ -38,4 +38,9 @@ struct InterfaceAddress {
 void assign_nids(NodeConfig& config, const NodeConfig& before,
                  std::span<const InterfaceAddress> local);
 
+// Takes those routes of the whole site out that are for other nodes: to a network of this one, or
+// by a gateway that is this node or on no network of it. Returns whether this node is a gateway in
+// them. lustre-release lnet/lnet/config.c: lnet_parse_route()
+bool settle_site_routes(NodeConfig& config);
+
 }  // namespace plnet::lnet

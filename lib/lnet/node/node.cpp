@@ -147,7 +147,7 @@ Node::Node(const NodeSetup& setup)
   shared_.portals = &portals_;
   shared_.mail = &mail_;
   shared_.doorbells = setup.doorbells;
-  shared_.routes.store(&routes_, std::memory_order_release);
+  shared_.routes.store(&no_routes_, std::memory_order_release);
   portals_.set_lazy(kPingPortal, true);
   to_release_.reserve(setup.coordinator.peers.peer_nis);
 
@@ -289,6 +289,10 @@ unsigned Node::coordinate(Instant now) {
   if (shared_.ni_changed.load(std::memory_order_relaxed) &&
       shared_.ni_changed.exchange(false, std::memory_order_acquire)) {
     coordinator_->tell_of_changed();
+  }
+  if (shared_.gateways_changed.load(std::memory_order_relaxed) &&
+      shared_.gateways_changed.exchange(false, std::memory_order_acquire)) {
+    coordinator_->gateway_checks().look_again();
   }
   unsigned work = coordinator_->step(now);
   while (!to_release_.empty()) {

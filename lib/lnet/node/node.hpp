@@ -105,6 +105,9 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   void release_ni(Ni& ni) override;
   [[nodiscard]] RoutedLoad routed_load() const override;
   void publish_faults(const FaultView* view) override;
+  void publish_routes(const RouteView& view) override {
+    shared_.routes.store(&view, std::memory_order_release);
+  }
   [[nodiscard]] Instant now() const override { return shards_[0]->core().now; }
 
   const NodeSetup setup_;
@@ -113,7 +116,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   HashPlacement placement_;
   PortalDirectory portals_;
   MailboxGrid<Parcel> mail_;
-  const RouteView routes_;
+  const RouteView no_routes_;  // until the coordinator has some
   NodeShared shared_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::unique_ptr<Coordinator> coordinator_;

@@ -38,10 +38,16 @@ struct Parameters {
   Relaxed<std::int32_t> max_recovery_ping_interval_s{900};
   Relaxed<std::int32_t> lock_primary_nid{1};
   Relaxed<std::int32_t> peer_buffer_credits{0};
-  Relaxed<std::int32_t> alive_router_check_interval_s{60};
-  Relaxed<std::int32_t> router_ping_timeout_s{50};
   Relaxed<std::int32_t> routing{0};       // RoutingState
   Relaxed<std::int32_t> portal_rotor{3};  // 0 off, 1 on, 2 round robin, 3 hash; routed messages
+
+  // How gateways are looked after. None of the kernel's parameters of 2.17 but these counts; live_-
+  // and dead_router_check_interval are ignored there, too.
+  Relaxed<std::int32_t> alive_router_check_interval_s{60};  // 0 and less: when first used
+  Relaxed<std::int32_t> router_ping_timeout_s{50};
+  Relaxed<std::int32_t> check_routers_before_use{0};
+  Relaxed<std::int32_t> avoid_asym_router_failure{1};
+  Relaxed<std::int32_t> auto_down{1};  // believe an LND that a peer is down
 
   [[nodiscard]] bool routes() const { return routing.get() != 0; }
   // lustre-release lnet/lnet/api-ni.c: lnet_set_lnd_timeout()

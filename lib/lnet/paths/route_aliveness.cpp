@@ -12,18 +12,20 @@ bool has_ni_up(const PeerView& peer, NetId net) {
                              [](const PeerNi* ni) { return ni->status.get() == kNiUp; });
 }
 
-bool is_route_alive(const Route& route, const GatewayEvidence& evidence) {
-  if (!evidence.alive) return false;
-  if (evidence.discovery_disabled) return evidence.replied_alive;
-
+RouteCause why_route_down(const Route& route, const GatewayEvidence& evidence) {
+  if (!evidence.alive) return RouteCause::kPingFailed;
+  if (evidence.discovery_disabled) {
+    if (route.replied_alive.get()) return RouteCause::kNone;
+    return route.replied_cause == RouteCause::kNone ? RouteCause::kPingFailed : route.replied_cause;
+  }
   const Peer& gateway = *route.gateway.load(std::memory_order_acquire);
   const PeerView& seen = gateway.seen();
-  if (!has_ni_up(seen, route.local_net())) return false;
+  if (!has_ni_up(seen, route.local_net())) return RouteCause::kLocalNetDown;
   const bool must_be_there = route.spec.hops == 1 || route.single_hop.get();
   if (evidence.avoid_asym_router_failure && must_be_there && !has_ni_up(seen, route.spec.net)) {
-    return false;
+    return RouteCause::kRemoteNetDown;
   }
-  return gateway.is(kPeerRouterEnabled);
+  return gateway.is(kPeerRouterEnabled) ? RouteCause::kNone : RouteCause::kNotRouting;
 }
 
 void revive_gateway(Peer& gateway, const RouteView& routes, const GatewaySign& sign) {
@@ -34,13 +36,15 @@ void revive_gateway(Peer& gateway, const RouteView& routes, const GatewaySign& s
       ni->status.set(kNiUp);
   }
   const GatewayEvidence evidence{.avoid_asym_router_failure = sign.avoid_asym_router_failure};
+  const bool held_back = gateway.held_back.get();
   for (const RemoteNet& net : routes.nets()) {
     for (Route* const route : net.routes) {
       if (route->gateway.load(std::memory_order_acquire) != &gateway) continue;
       if (!sign.discovery_disabled) {
-        route->alive.set(is_route_alive(*route, evidence));
+        route->alive.set(!held_back && is_route_alive(*route, evidence));
       } else if (net.id == sign.net) {
-        route->alive.set(true);
+        route->replied_alive.set(true);
+        route->alive.set(!held_back);
       }
     }
   }

@@ -16,11 +16,14 @@ namespace plnet::lnet {
 
 struct GatewayEvidence {
   bool alive = true;                // its last discovery did not fail
-  bool discovery_disabled = false;  // here or there; then only the last ping reply counts
-  bool replied_alive = true;        // what that reply said of this route: judge_reply()
+  bool discovery_disabled = false;  // here or there; then only Route::replied_alive counts
   bool avoid_asym_router_failure = true;
 };
-[[nodiscard]] bool is_route_alive(const Route& route, const GatewayEvidence& evidence);
+// kNone: it may be used. Else why not; kPingFailed stands for all that a discovery fails of.
+[[nodiscard]] RouteCause why_route_down(const Route& route, const GatewayEvidence& evidence);
+[[nodiscard]] inline bool is_route_alive(const Route& route, const GatewayEvidence& evidence) {
+  return why_route_down(route, evidence) == RouteCause::kNone;
+}
 
 // What a gateway's ping reply says of one of the routes through it: lustre-release
 // lnet/lnet/router.c: lnet_router_discovery_ping_reply().
@@ -34,7 +37,8 @@ struct ReplyVerdict {
                                        bool avoid_asym_router_failure);
 
 // A message from `net` has come through a gateway that was thought dead: it is alive, and so are
-// its NIs there. Any shard. lustre-release lnet/lnet/lib-move.c: lnet_parse()
+// its NIs there. One that is held back, because it flapped, stays so. Any shard. lustre-release
+// lnet/lnet/lib-move.c: lnet_parse()
 struct GatewaySign {
   NetId net = 0;
   bool discovery_disabled = false;  // here or there: then only its routes to that net are known of

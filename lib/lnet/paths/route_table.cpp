@@ -70,6 +70,9 @@ Result<Route*> RouteTable::add(const RouteSetup& spec, Peer& gateway, const Loca
   route->number = free_number();
   route->gateway.store(&gateway, std::memory_order_relaxed);
   route->alive.set(alive);
+  route->replied_alive.set(alive);
+  route->told_up = alive;
+  if (!alive) route->replied_cause = RouteCause::kUnchecked;
   const std::size_t chosen = random_.below(places.size() + 1);
   const std::size_t place = chosen < places.size() ? places[chosen] : routes_.size();
   const auto where = routes_.begin() + static_cast<std::ptrdiff_t>(place);
@@ -81,15 +84,10 @@ Result<std::vector<std::unique_ptr<Route>>> RouteTable::remove(NetId net, const 
   if (net != kNetAny && std::ranges::none_of(routes_, is_to_net)) {
     return std::unexpected(Errc::kNotFound);
   }
-  std::vector<std::unique_ptr<Route>> removed;
-  for (auto& route : routes_) {
-    const Peer* const through = route->gateway.load(std::memory_order_relaxed);
-    if ((net == kNetAny || is_to_net(route)) && (gateway == nullptr || gateway == through)) {
-      removed.push_back(std::move(route));
-    }
-  }
-  std::erase(routes_, nullptr);
-  return removed;
+  return take_if([&](const Route& route) {
+    const Peer* const through = route.gateway.load(std::memory_order_relaxed);
+    return (net == kNetAny || route.spec.net == net) && (gateway == nullptr || gateway == through);
+  });
 }
 
 std::uint32_t RouteTable::free_number() const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lib/base/random.hpp"
@@ -16,6 +17,7 @@
 #include "lib/base/result.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/names/routes_text.hpp"
+#include "lib/lnet/paths/route_history.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 #include "lib/lnet/peers/peer.hpp"
 
@@ -42,6 +44,14 @@ struct Route {
   // be used: route_aliveness.hpp.
   Relaxed<bool> alive{true};
   Relaxed<bool> single_hop{false};  // the gateway itself is on the net
+  // What its last ping reply said, or its LND: all that counts while discovery is off, here or
+  // there.
+  Relaxed<bool> replied_alive{true};
+  // The coordinator's.
+  RouteCause replied_cause = RouteCause::kNone;  // why not
+  bool told_up = true;                           // as the history has it
+  bool gateway_ni_up = true;                     // the NI that the route names
+  RouteHistory history;
 
   [[nodiscard]] NetId local_net() const { return spec.gateway.net(); }
   [[nodiscard]] std::uint32_t hops_counted() const {
@@ -95,6 +105,19 @@ class RouteTable {
   // the caller retires after publishing a view without them. kNotFound: no route to this net.
   // That the gateway has no such route is no failure.
   Result<std::vector<std::unique_ptr<Route>>> remove(NetId net, const Peer* gateway);
+  // Takes out those that `wanted(route)` names; it sees the table as it was. In order.
+  template <class Predicate>
+  std::vector<std::unique_ptr<Route>> take_if(Predicate&& wanted) {
+    std::vector<bool> chosen;
+    for (const auto& route : routes_)
+      chosen.push_back(wanted(std::as_const(*route)));
+    std::vector<std::unique_ptr<Route>> taken;
+    for (std::size_t i = 0; i < routes_.size(); ++i) {
+      if (chosen[i]) taken.push_back(std::move(routes_[i]));
+    }
+    std::erase(routes_, nullptr);
+    return taken;
+  }
 
   [[nodiscard]] RouteView view() const { return RouteView(routes_); }
   [[nodiscard]] std::span<const std::unique_ptr<Route>> routes() const { return routes_; }

@@ -169,6 +169,7 @@ PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
   peer->number = peers_.index_of(peer);
   peer->state.set(0);
   peer->alive.set(true);
+  peer->held_back.set(false);
   if (nid.is_loopback()) peer->add_state(kPeerNoDiscovery);
   peer->primary = nid;
   peer->view_class = view_class;

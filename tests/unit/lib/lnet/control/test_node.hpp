@@ -81,6 +81,7 @@ class TestNode final : public CoordinatorHost {
   void release_ni(Ni& ni) override { coordinator.ni_released(ni); }
   void publish_faults(const FaultView* /*view*/) override {}
   [[nodiscard]] RoutedLoad routed_load() const override { return load; }
+  void publish_routes(const RouteView& /*view*/) override {}
   [[nodiscard]] Instant now() const override { return network_.now(); }
 
   void add(const Nid& each) {

@@ -189,5 +189,26 @@ TEST(InterfaceNids, AreAskedForOnlyWhenSomethingNeedsThem) {
   EXPECT_TRUE(needs_addresses(config));
 }
 
+TEST(SiteRoutes, those_that_are_for_other_nodes_are_left_out) {
+  const auto text = parse_routes(
+      "o2ib 10.0.0.9@tcp; tcp1 10.0.0.9@tcp; tcp 10.1.0.9@tcp1; o2ib 10.0.0.1@tcp; o2ib 7@kfi");
+  ASSERT_TRUE(text);
+  NodeConfig config{
+      .nets = {{.net = make_net(NetType::kTcp),
+                .nis = {{.nid = parse_nid("10.0.0.1@tcp").value()}}},
+               {.net = make_net(NetType::kTcp, 1), .nis = {{.interfaces = {"eth1"}}}}},
+      .routes = *text};
+  for (RouteConfig& route : config.routes)
+    route.of_site = true;
+  const RouteConfig wrong{.net = make_net(NetType::kO2ib), .gateway = parse_nid("8@kfi").value()};
+  config.routes.push_back(wrong);
+  EXPECT_TRUE(settle_site_routes(config)) << "one of them is by this node";
+  ASSERT_EQ(config.routes.size(), 2U);
+  EXPECT_EQ(config.routes[0].gateway, parse_nid("10.0.0.9@tcp").value());
+  EXPECT_FALSE(config.routes[0].of_site);
+  EXPECT_EQ(config.routes[1], wrong) << "what was asked for here is not passed over";
+  EXPECT_FALSE(settle_site_routes(config));
+}
+
 }  // namespace
 }  // namespace plnet::lnet

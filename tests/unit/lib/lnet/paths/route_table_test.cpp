@@ -217,8 +217,9 @@ TEST_F(RouteAliveness, without_discovery_only_the_last_reply_counts) {
   lower(1);
   gateway->peer.state.set(0);
   EXPECT_TRUE(is_route_alive(*route, {.discovery_disabled = true}));
-  EXPECT_FALSE(is_route_alive(*route, {.discovery_disabled = true, .replied_alive = false}));
   EXPECT_FALSE(is_route_alive(*route, {.alive = false, .discovery_disabled = true}));
+  route->replied_alive.set(false);
+  EXPECT_FALSE(is_route_alive(*route, {.discovery_disabled = true}));
 }
 
 TEST_F(RouteAliveness, a_reply_is_judged_as_the_kernel_does) {
@@ -265,6 +266,13 @@ TEST_F(RouteAliveness, a_message_through_a_dead_gateway_revives_what_depends_on_
   die();  // on our side, too: it takes more than that
   revive_gateway(gateway->peer, site.routes, {.net = kIb0});
   EXPECT_FALSE(route->alive.get());
+
+  die();
+  gateway->ni(0).status.set(kNiUp);
+  gateway->peer.held_back.set(true);
+  revive_gateway(gateway->peer, site.routes, {.net = kIb0});
+  EXPECT_FALSE(route->alive.get()) << "it flapped";
+  gateway->peer.held_back.set(false);
 
   die();
   revive_gateway(gateway->peer, site.routes, {.net = kIb0, .discovery_disabled = true});

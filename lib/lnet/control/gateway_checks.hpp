@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether the gateways of routes are alive: each is discovered (pinged and pushed to whatever is
+// known of it) once in a while on each network that we share with it, and from the answer, from
+// what LNDs tell and from messages that come through it follows which routes may be used. The
+// coordinator's.
+// Checked against lustre-release lnet/lnet/router.c at v2_17_0: lnet_check_routers(),
+// lnet_router_discovery_ping_reply(), lnet_router_discovery_complete(), lnet_notify().
+//
+// Where it departs from the kernel: a check ends after router_ping_timeout, rather than with the
+// transaction timeout of its messages; it asks an NI of the gateway on the network whose turn it
+// is; and a gateway that has flapped is held back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "lib/lnet/control/discovery.hpp"
+#include "lib/lnet/control/routes.hpp"
+#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/paths/route_aliveness.hpp"
+#include "lib/lnet/paths/route_history.hpp"
+
+namespace plnet::lnet {
+
+#define PLNET_GATEWAY_COUNTERS(X)                                                             \
+  X(kGateways, "gateways", "peers", kGauge, "nodes that routes lead through")                 \
+  X(kChecks, "checks", "checks", kCount, "discoveries of gateways begun")                     \
+  X(kAnswered, "checks_answered", "checks", kCount, "of them, answered")                      \
+  X(kTimedOut, "checks_timed_out", "checks", kCount, "of them, without an answer in time")    \
+  X(kFailed, "checks_failed", "checks", kCount, "of them, that failed otherwise")             \
+  X(kNoNetwork, "checks_no_network", "checks", kCount, "not begun: no network in common")     \
+  X(kRoutesUp, "routes_went_up", "routes", kCount, "routes that could be used again")         \
+  X(kRoutesDown, "routes_went_down", "routes", kCount, "routes that could be used no longer") \
+  X(kUntold, "changes_untold", "changes", kCount, "changes of routes too many for the log")   \
+  X(kHeldBack, "gateways_held_back", "times", kCount, "gateways held back for having flapped")
+
+PLNET_COUNTERS(GatewayTable, PLNET_GATEWAY_COUNTERS);
+using GatewayCounters = Counters<GatewayTable>;
+
+// Of one gateway, as others may look at it.
+struct Gateway {
+  // A gateway that failed so often within the window is held back until it has answered so many
+  // checks in a row. One failure, or two, are the kernel's business alone.
+  static constexpr std::size_t kFlaps = 3;
+  static constexpr Duration kFlapWindow = std::chrono::minutes(10);
+  static constexpr std::uint32_t kAnswersInARow = 3;
+
+  struct Turn {
+    NetId net = 0;
+    Instant next{};
+  };
+
+  PeerRecord* peer = nullptr;
+  std::uint64_t order = 0;  // of coming
+  bool checking = false;
+  bool dirty = true;     // something that its routes depend on has changed
+  bool failing = false;  // some route of its is down, and the failure was counted
+  NetId net = 0;         // checked last (lp_disc_net_id)
+  Instant deadline{};    // of the check under way
+  Instant checked{};     // when the last one ended
+  RouteCause why_dead = RouteCause::kUnchecked;
+  std::vector<Turn> turns;
+  std::vector<Route*> routes;
+  std::array<Instant, kFlaps> failures{};
+  std::uint64_t failure_count = 0;
+  std::uint32_t answers_wanted = 0;  // 0: not held back
+};
+
+// A change of a route, for the log.
+struct RouteNews {
+  NetId net = 0;
+  Nid gateway;
+  RouteTransition transition;
+};
+
+class GatewayChecks {
+ public:
+  struct Parts {
+    PeerDirectory& directory;
+    Discovery& discovery;
+    const Routes& routes;
+    const Parameters& parameters;
+  };
+  explicit GatewayChecks(const Parts& parts);
+
+  // RoutesObserver.
+  void routes_published();
+  void route_added(Route& route, Instant now);
+  void gateway_added(PeerRecord& peer, Instant now);
+  void gateway_removed(PeerRecord& peer);
+
+  // DiscoveryObserver.
+  void heard(Peer& peer, const PingView& buffer);
+  void discovered(Peer& peer, Result<void> outcome, Instant now);
+
+  // A shard has marked some peer NI up or down, or some gateway alive.
+  void look_again();
+  // Checks that are due begin, those that are late end, and routes become what they are.
+  void step(const LocalView& local, Instant now);
+  [[nodiscard]] Instant next_deadline() const;
+
+  // Each gateway has been asked at least once.
+  [[nodiscard]] bool all_known() const;
+  // In the order of their coming.
+  [[nodiscard]] std::vector<const Gateway*> gateways() const;
+  // 0: it is not held back.
+  [[nodiscard]] std::uint32_t answers_wanted(const Peer& gateway) const {
+    const auto at = gateways_.find(&gateway);
+    return at == gateways_.end() ? 0 : at->second->answers_wanted;
+  }
+  [[nodiscard]] const GatewayCounters& counters() const { return counters_; }
+
+  // What has changed since, oldest first; at most kNewsMax are kept.
+  static constexpr std::size_t kNewsMax = 256;
+  [[nodiscard]] std::vector<RouteNews> take_news() {
+    has_news_.set(false);
+    return std::exchange(news_, {});
+  }
+  // Any thread.
+  [[nodiscard]] bool has_news() const { return has_news_.get(); }
+
+ private:
+  [[nodiscard]] Gateway* find(const Peer& peer);
+  [[nodiscard]] bool checks_by_itself() const;
+  void begin_check(Gateway& gateway, const LocalView& local, Instant now);
+  [[nodiscard]] static Gateway::Turn* next_turn(Gateway& gateway, const LocalView& local,
+                                                Instant now);
+  bool note_ni(Route& route);
+  void refresh(Gateway& gateway, Instant now, RouteCause risen, RouteCause fallen);
+  void record(Route& route, bool up, RouteCause cause, Instant now);
+  void count_failure(Gateway& gateway, Instant now);
+  void hold_back(Gateway& gateway, bool held);
+
+  GatewayCounters counters_;  // first: lies on lines of its own
+  PeerDirectory& directory_;
+  Discovery& discovery_;
+  const Routes& routes_;
+  const Parameters& parameters_;
+  std::map<const Peer*, std::unique_ptr<Gateway>> gateways_;
+  std::vector<RouteNews> news_;
+  Relaxed<bool> has_news_{false};
+  std::uint64_t last_order_ = 0;
+  bool told_ = false;  // look_again() was called
+  Instant next_look_{};
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/routes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace plnet::lnet {
+
+namespace {
+
+PeerRecord& gateway_of(const Route& route) {
+  return record_of(*route.gateway.load(std::memory_order_relaxed));
+}
+
+// Of two to one net through one node (lnet_rtr_transfer_to_peer()).
+bool is_no_better(const Route& a, const Route& b) {
+  return a.spec.priority >= b.spec.priority || a.spec.hops >= b.spec.hops;
+}
+
+// How soon to look again whether readers have let go, and whether there is room for a gateway.
+constexpr Duration kLookAgain = std::chrono::milliseconds(1);
+constexpr Duration kTryAgain = std::chrono::milliseconds(100);
+
+}  // namespace
+
+// Shards may hold what they found in the view before until they are next quiescent.
+void Routes::publish() {
+  auto fresh = std::make_unique<const RouteView>(table_.view());
+  observer_.on_routes_published(*fresh);
+  old_views_.push_back({std::exchange(current_, std::move(fresh)), qsbr_.begin_grace()});
+  for (auto& old : old_routes_) {
+    if (old.grace == 0) old.grace = old_views_.back().grace;
+  }
+}
+
+// Its grace begins when a view without it is out.
+void Routes::retire(std::unique_ptr<Route> route) {
+  old_routes_.push_back({std::move(route), 0});
+}
+
+void Routes::refer(PeerRecord& gateway) {
+  if (gateway.gateway_refs++ == 0) observer_.on_gateway_added(gateway);
+}
+
+void Routes::let_go(PeerRecord& gateway) {
+  PLNET_CHECK(gateway.gateway_refs > 0, "a gateway has a reference for each route");
+  if (--gateway.gateway_refs == 0) observer_.on_gateway_removed(gateway);
+}
+
+Result<Route*> Routes::add(const RouteSetup& setup, const LocalView& local, bool alive,
+                           Instant now) {
+  if (const auto good = RouteTable::check(setup, local); !good) {
+    return std::unexpected(good.error());
+  }
+  const auto made = directory_.create_by_traffic(setup.gateway, nullptr, now);
+  if (!made) return std::unexpected(made.error());
+  PeerRecord& gateway = PeerDirectory::peer_of(record_of(**made));
+  const auto added = table_.add(setup, gateway, local, alive);
+  if (!added) return added;
+  refer(gateway);
+  publish();
+  observer_.on_route_added(**added);
+  return added;
+}
+
+// What stood behind one of those that go may come forward.
+template <class Predicate>
+std::size_t Routes::take_out(Predicate&& wanted) {
+  auto taken = table_.take_if(wanted);
+  const std::size_t count = taken.size();
+  for (auto& route : taken) {
+    let_go(gateway_of(*route));
+    retire(std::move(route));
+  }
+  if (count == 0) return 0;
+  publish();
+  orphans_.insert(orphans_.end(), shadowed_.begin(), shadowed_.end());
+  shadowed_.clear();
+  return count;
+}
+
+Result<void> Routes::remove(NetId net, const Nid& gateway) {
+  const auto is_named = [&](const RouteSetup& setup) {
+    return setup.net == net && setup.gateway == gateway;
+  };
+  if (forget([&](const Orphan& orphan) { return is_named(orphan.setup); }) > 0) return {};
+  if (take_out([&](const Route& route) { return is_named(route.spec); }) > 0) return {};
+  const PeerRecord* const peer = directory_.peer_of(gateway);
+  if (peer == nullptr) return std::unexpected(Errc::kNotFound);
+  (void)forget([&](const Orphan& orphan) {
+    return orphan.setup.net == net && directory_.peer_of(orphan.setup.gateway) == peer;
+  });
+  const std::size_t gone = take_out(
+      [&](const Route& route) { return route.spec.net == net && &gateway_of(route) == peer; });
+  if (gone == 0) return std::unexpected(Errc::kNotFound);
+  return {};
+}
+
+// Of those that are not in the table.
+template <class Predicate>
+std::size_t Routes::forget(Predicate&& wanted) {
+  return std::erase_if(orphans_, wanted) + std::erase_if(shadowed_, wanted);
+}
+
+void Routes::net_removed(NetId net) {
+  (void)forget([net](const Orphan& one) { return one.setup.gateway.net() == net; });
+  (void)take_out([net](const Route& route) { return route.local_net() == net; });
+}
+
+void Routes::remove_all() {
+  (void)forget([](const Orphan& /*one*/) { return true; });
+  (void)take_out([](const Route& /*route*/) { return true; });
+}
+
+void Routes::gateway_moved(PeerRecord& from, PeerRecord& to) {
+  const auto twin = [this](const Route& route, const PeerRecord& through) -> const Route* {
+    for (const auto& other : table_.routes()) {
+      if (other->spec.net == route.spec.net && &gateway_of(*other) == &through) return other.get();
+    }
+    return nullptr;
+  };
+  auto worse = table_.take_if([&](const Route& route) {
+    if (&gateway_of(route) == &from) {
+      const Route* const there = twin(route, to);
+      return there != nullptr && is_no_better(route, *there);
+    }
+    const Route* const comes = &gateway_of(route) == &to ? twin(route, from) : nullptr;
+    return comes != nullptr && !is_no_better(*comes, route);
+  });
+  for (const auto& route : table_.routes()) {
+    if (&gateway_of(*route) == &from) route->gateway.store(&to, std::memory_order_release);
+  }
+  to.gateway_refs -= static_cast<std::uint32_t>(worse.size());  // summed up already
+  for (auto& route : worse) {
+    shadowed_.push_back({route->spec, route->alive.get(), route->history});
+    retire(std::move(route));
+  }
+  observer_.on_gateway_removed(from);
+  observer_.on_gateway_added(to);
+  publish();
+}
+
+void Routes::gateway_gone(PeerRecord& gateway) {
+  auto taken = table_.take_if([&](const Route& route) { return &gateway_of(route) == &gateway; });
+  if (taken.empty()) return;
+  for (auto& route : taken) {
+    orphans_.push_back({route->spec, route->alive.get(), route->history});
+    let_go(gateway);
+    retire(std::move(route));
+  }
+  publish();
+}
+
+bool Routes::step(const LocalView& local, Instant now) {
+  const auto is_past = [this](const auto& old) {
+    return old.grace != 0 && qsbr_.passed(old.grace);
+  };
+  const bool freed = std::erase_if(old_views_, is_past) + std::erase_if(old_routes_, is_past) > 0;
+  if (orphans_.empty() || now < next_try_) return freed;
+  next_try_ = now + kTryAgain;
+  for (const Orphan& orphan : std::exchange(orphans_, {})) {
+    const auto back = add(orphan.setup, local, orphan.alive, now);
+    if (back) {
+      RouteHistory whole = orphan.history;
+      whole.record((*back)->history.back(0));
+      (*back)->history = whole;
+      continue;
+    }
+    const bool later = back.error() == Errc::kAgain || back.error() == Errc::kNoMemory;
+    if (later) orphans_.push_back(orphan);
+    if (back.error() == Errc::kExists) shadowed_.push_back(orphan);
+  }
+  return true;
+}
+
+Instant Routes::next_deadline(Instant now) const {
+  if (!old_views_.empty() || !old_routes_.empty()) return now + kLookAgain;
+  return orphans_.empty() ? Instant::max() : std::max(next_try_, now);
+}
+
+}  // namespace plnet::lnet

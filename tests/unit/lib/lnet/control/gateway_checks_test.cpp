@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/gateway_checks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/lnet/control/test_node.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+using std::chrono::seconds;
+
+const Nid kOurs = nid("10.0.0.1@tcp");
+const Nid kOursToo = nid("10.1.0.1@tcp1");
+const Nid kGateway = nid("10.0.0.9@tcp");
+const Nid kGatewayToo = nid("10.1.0.9@tcp1");
+const Nid kFarSide = nid("10.7.0.9@o2ib7");
+const NetId kFar = make_net(NetType::kO2ib, 7);
+const NetId kFarther = make_net(NetType::kO2ib, 8);
+constexpr std::uint32_t kRoutes = 0x1a;    // a node that routes
+constexpr std::uint32_t kNoRoutes = 0x1e;  // RTE_DISABLED
+
+class GatewayChecksTest : public ::testing::Test {
+ protected:
+  GatewayChecksTest() {
+    node_.parameters.alive_router_check_interval_s.set(10);
+    node_.parameters.router_ping_timeout_s.set(3);
+    gateway_.say(nids_, kRoutes);
+  }
+  void add(NetId net, std::uint32_t hops = kRouteHopsUndefined) {
+    ASSERT_TRUE(
+        node_.coordinator.add_route({.net = net, .gateway = kGateway, .hops = hops}).has_value());
+  }
+  // As time goes by: shards turn at least once a second.
+  void pass(int count) {
+    for (int i = 0; i < count; ++i)
+      run(network_, {&node_}, seconds(1));
+  }
+  const Route& route(NetId net) {
+    return *node_.coordinator.routes().view().net(net)->routes.front();
+  }
+  bool up(NetId net) { return route(net).alive.get(); }
+  RouteCause last_cause(NetId net) { return route(net).history.back(0).cause; }
+  std::uint64_t count(GatewayTable::Id id) {
+    return node_.coordinator.gateway_checks().counters().get(id);
+  }
+
+  using Id = GatewayTable::Id;
+  const std::vector<Nid> nids_{kGateway, kGatewayToo, kFarSide};
+  FakeNetwork network_;
+  TestNode node_{network_, {kOurs, kOursToo}};
+  RawPeer gateway_{network_, nids_, kRoutes};
+};
+
+TEST_F(GatewayChecksTest, ANewRouteIsUpAndItsGatewayIsAskedAtOnce) {
+  add(kFar);
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kAdded);
+  pass(1);
+  EXPECT_EQ(gateway_.pings, 1);
+  EXPECT_GE(gateway_.pushes, 1) << "told what we are";
+  EXPECT_TRUE(up(kFar));
+  EXPECT_TRUE(route(kFar).single_hop.get());
+  EXPECT_EQ(node_.nids_of(kGateway), nids_);
+}
+
+TEST_F(GatewayChecksTest, EachNetworkOfTheGatewayIsCheckedOncePerInterval) {
+  add(kFar);
+  pass(5);
+  network_.log.clear();
+  pass(40);
+  std::size_t on_first = 0;
+  std::size_t on_second = 0;
+  for (const FakeMessage& message : network_.log) {
+    if (message.type != MessageType::kGet || message.source.net() == kFar) continue;
+    if (message.target == kGateway) ++on_first;
+    if (message.target == kGatewayToo) ++on_second;
+  }
+  EXPECT_GE(on_first, 3U);
+  EXPECT_LE(on_first, 4U);
+  EXPECT_GE(on_second, 3U);
+  EXPECT_LE(on_second, 4U);
+}
+
+TEST_F(GatewayChecksTest, AGatewayThatIsSilentIsDownWithinItsIntervalAndTimeout) {
+  add(kFar);
+  pass(2);
+  gateway_.answers = false;
+  pass(10 + 3 + 2);
+  EXPECT_FALSE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kPingTimedOut);
+  EXPECT_EQ(node_.coordinator.peers().find(kFarSide)->status.get(), kNiDown);
+  gateway_.answers = true;
+  pass(10 + 2);
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kAnswered);
+  EXPECT_EQ(route(kFar).history.count(), 3U);
+  EXPECT_GE(count(Id::kTimedOut), 1U);
+}
+
+TEST_F(GatewayChecksTest, AGatewayThatCannotBeSentToIsDownAtOnce) {
+  add(kFar);
+  pass(2);
+  network_.send_failure = 1;
+  pass(11);
+  EXPECT_FALSE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kPingFailed);
+}
+
+TEST_F(GatewayChecksTest, OneThatStopsRoutingIsDownAndComesBackWithoutBeingHeldBack) {
+  add(kFar);
+  pass(2);
+  for (int i = 0; i < 5; ++i) {
+    gateway_.say(nids_, kNoRoutes);
+    pass(11);
+    ASSERT_FALSE(up(kFar));
+    EXPECT_EQ(last_cause(kFar), RouteCause::kNotRouting);
+    gateway_.say(nids_, kRoutes);
+    pass(11);
+    ASSERT_TRUE(up(kFar)) << "it said so each time";
+  }
+  EXPECT_EQ(count(Id::kHeldBack), 0U);
+}
+
+TEST_F(GatewayChecksTest, APushOfTheGatewayIsHeardAtOnce) {
+  add(kFar);
+  pass(2);
+  gateway_.say(nids_, kNoRoutes);
+  gateway_.push(kGateway, kOurs);
+  pass(1);
+  EXPECT_FALSE(up(kFar));
+}
+
+TEST_F(GatewayChecksTest, ASingleHopNeedsTheFarSideAndAMultiHopDoesNot) {
+  add(kFar);
+  add(kFarther);
+  pass(2);
+  EXPECT_FALSE(route(kFarther).single_hop.get());
+  gateway_.say(nids_, kRoutes, 2);  // the last one is down
+  pass(11);
+  EXPECT_FALSE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kRemoteNetDown);
+  EXPECT_TRUE(up(kFarther));
+  node_.parameters.avoid_asym_router_failure.set(0);
+  pass(11);
+  EXPECT_TRUE(up(kFar)) << "whoever does not care";
+}
+
+TEST_F(GatewayChecksTest, ARouteOfOneHopThroughANodeThatIsNotThereIsDown) {
+  add(kFarther, 1);
+  pass(2);
+  EXPECT_FALSE(up(kFarther));
+  EXPECT_EQ(last_cause(kFarther), RouteCause::kRemoteNetDown);
+}
+
+TEST_F(GatewayChecksTest, WithOurSideDownTheRouteIsDown) {
+  add(kFarther);
+  pass(2);
+  gateway_.say({kGateway}, kRoutes, 0);
+  pass(11);
+  EXPECT_FALSE(up(kFarther));
+  EXPECT_EQ(last_cause(kFarther), RouteCause::kLocalNetDown);
+}
+
+TEST_F(GatewayChecksTest, WhatAShardTellsIsFollowedInTheNextTurn) {
+  add(kFar);
+  pass(2);
+  node_.coordinator.peers().find(kGateway)->status.set(kNiDown);
+  node_.coordinator.gateway_checks().look_again();
+  (void)node_.turn();
+  EXPECT_FALSE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kToldDown);
+  node_.coordinator.peers().find(kGateway)->status.set(kNiUp);
+  node_.coordinator.gateway_checks().look_again();
+  (void)node_.turn();
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kRevived);
+}
+
+TEST_F(GatewayChecksTest, WithDiscoveryOffTheLastReplyAndTheLndCount) {
+  node_.coordinator.set_discovery(false);
+  add(kFar);
+  pass(2);
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(node_.nids_of(kGateway), std::vector{kGateway}) << "its other NIDs are left alone";
+  gateway_.say(nids_, kRoutes, 2);
+  pass(11);
+  EXPECT_FALSE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kRemoteNetDown);
+  gateway_.say(nids_, kRoutes);
+  pass(11);
+  EXPECT_TRUE(up(kFar));
+  node_.coordinator.peers().find(kGateway)->status.set(kNiDown);
+  node_.coordinator.gateway_checks().look_again();
+  (void)node_.turn();
+  EXPECT_FALSE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kToldDown);
+}
+
+TEST_F(GatewayChecksTest, CheckedBeforeUseRoutesStartDown) {
+  node_.parameters.check_routers_before_use.set(1);
+  add(kFar);
+  EXPECT_FALSE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kUnchecked);
+  EXPECT_FALSE(node_.coordinator.gateway_checks().all_known());
+  pass(2);
+  EXPECT_TRUE(up(kFar));
+  EXPECT_TRUE(node_.coordinator.gateway_checks().all_known());
+}
+
+TEST_F(GatewayChecksTest, ADeadGatewayIsKnownToBeDeadOnceItHasBeenAsked) {
+  node_.parameters.check_routers_before_use.set(1);
+  gateway_.answers = false;
+  add(kFar);
+  pass(2);
+  EXPECT_FALSE(node_.coordinator.gateway_checks().all_known());
+  pass(3);
+  EXPECT_TRUE(node_.coordinator.gateway_checks().all_known());
+  EXPECT_FALSE(up(kFar));
+}
+
+TEST_F(GatewayChecksTest, WithoutAnIntervalNobodyIsAsked) {
+  node_.parameters.alive_router_check_interval_s.set(0);
+  add(kFar);
+  pass(30);
+  EXPECT_EQ(gateway_.pings, 0);
+  EXPECT_TRUE(up(kFar));
+}
+
+TEST_F(GatewayChecksTest, AGatewayThatFlapsMustAnswerSeveralChecksInARow) {
+  add(kFarther);
+  pass(2);
+  for (std::size_t flap = 0; flap < Gateway::kFlaps; ++flap) {
+    ASSERT_TRUE(up(kFarther)) << "as with the kernel, after failure " << flap;
+    gateway_.answers = false;
+    pass(20);
+    ASSERT_FALSE(up(kFarther));
+    gateway_.answers = true;
+    pass(1);
+    if (flap + 1 < Gateway::kFlaps) pass(12);
+  }
+  EXPECT_EQ(count(Id::kHeldBack), 1U);
+  const std::uint64_t before = count(Id::kAnswered);
+  while (!up(kFarther) && count(Id::kAnswered) < before + 100)
+    pass(1);
+  EXPECT_TRUE(up(kFarther));
+  EXPECT_LE(count(Id::kAnswered) - before, Gateway::kAnswersInARow);
+  EXPECT_GE(count(Id::kAnswered) - before + 1, Gateway::kAnswersInARow);
+}
+
+TEST_F(GatewayChecksTest, OneThatFailsNowAndThenIsTheKernelsBusinessAlone) {
+  add(kFarther);
+  pass(2);
+  for (int i = 0; i < 6; ++i) {
+    gateway_.answers = false;
+    pass(20);
+    gateway_.answers = true;
+    pass(12);
+    ASSERT_TRUE(up(kFarther));
+    pass(400);
+  }
+  EXPECT_EQ(count(Id::kHeldBack), 0U);
+}
+
+TEST_F(GatewayChecksTest, EachChangeIsTold) {
+  add(kFar);
+  pass(2);
+  gateway_.answers = false;
+  pass(15);
+  const auto news = node_.coordinator.gateway_checks().take_news();
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0].net, kFar);
+  EXPECT_EQ(news[0].gateway, kGateway);
+  EXPECT_FALSE(news[0].transition.up);
+  EXPECT_TRUE(node_.coordinator.gateway_checks().take_news().empty());
+}
+
+// Whatever the gateway does: within an interval, a timeout and the answers that one which flapped
+// owes, routes are what it is.
+TEST_F(GatewayChecksTest, RoutesAreTheTruthWithinTheirInterval) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    FakeNetwork network(seed);
+    TestNode node(network, {kOurs, kOursToo});
+    node.parameters.alive_router_check_interval_s.set(10);
+    node.parameters.router_ping_timeout_s.set(3);
+    RawPeer gateway(network, nids_, kRoutes);
+    gateway.say(nids_, kRoutes);
+    Random random(seed);
+    for (const NetId net : {kFar, kFarther})
+      ASSERT_TRUE(node.coordinator.add_route({.net = net, .gateway = kGateway}));
+    for (int change = 0; change < 12; ++change) {
+      const bool answers = random.below(3) != 0;
+      const bool routing = random.below(3) != 0;
+      const bool far_down = random.below(3) == 0;
+      gateway.answers = gateway.acknowledges = answers;
+      gateway.say(nids_, routing ? kRoutes : kNoRoutes, far_down ? 2 : UINT32_MAX);
+      const int owed = static_cast<int>(Gateway::kAnswersInARow) * 10;
+      for (int second = 0; second < 10 + 3 + 2 + owed; ++second)
+        run(network, {&node}, seconds(1));
+      for (const NetId net : {kFar, kFarther}) {
+        const Route& route = *node.coordinator.routes().view().net(net)->routes.front();
+        const bool truth = answers && routing && (net != kFar || !far_down);
+        ASSERT_EQ(route.alive.get(), truth)
+            << "seed " << seed << " change " << change << " " << text_of_net(net) << " "
+            << text_of(route.history.back(0).cause);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plnet::lnet
