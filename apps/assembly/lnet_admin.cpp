@@ -8,6 +8,8 @@
 #include <sys/epoll.h>
 
 #include "apps/assembly/lnet_routing.hpp"
+#include "apps/assembly/route_reports.hpp"
+#include "apps/assembly/router_options.hpp"
 
 namespace plnet::apps {
 
@@ -40,10 +42,41 @@ Outcome<void> LnetAdmin::set_running(std::vector<runtime::Poller*> pollers) {
   running_ = true;
   host_->node()->set_running();
   look_at_links();
+  wait_for_gateways();
   if (!link_watch_.open()) return {};  // then NIs stay as they were at first
   return loop_->add(link_watch_.descriptor(), EPOLLIN, [this](std::uint32_t) {
     link_watch_.drain();
     look_at_links();
+  });
+}
+
+// With check_routers_before_use whatever is asked for waits until each gateway has been asked once,
+// as LNet's start does in the kernel; but not for longer than two of them that are silent may take.
+void LnetAdmin::wait_for_gateways() {
+  if (state_ != State::kUp || config_.routes.empty()) return;
+  const lnet::Parameters& parameters = host_->node()->parameters();
+  if (parameters.check_routers_before_use.get() == 0) return;
+  const Duration bound =
+      2 * std::chrono::seconds(parameters.router_ping_timeout_s.get()) + std::chrono::seconds(5);
+  enqueue(
+      [this, bound](lnet::Reply<void> ended) {
+        desk_->attempt(
+            0,
+            [](Node& node) -> Outcome<Progress> {
+              return node.coordinator().gateway_checks().all_known() ? Progress::kDone
+                                                                     : Progress::kAgain;
+            },
+            bound, std::move(ended));
+      },
+      [](Outcome<void>&&) {});
+}
+
+void LnetAdmin::tell_of_routes(runtime::Log& log) {
+  if (state_ != State::kUp || !running_ || asking_for_news_) return;
+  asking_for_news_ = true;
+  take_route_news(*desk_, *host_->node(), [this, &log](std::vector<lnet::RouteNews> news) {
+    asking_for_news_ = false;
+    log_route_news(news, log);
   });
 }
 
@@ -93,6 +126,7 @@ void LnetAdmin::configure(const lnet::ConfigureRequest& request, lnet::Reply<voi
           wanted.ip2nets = boot_.ip2nets;
           wanted.ip2nets_text = boot_.ip2nets_text;
           wanted.peers = boot_.peers;
+          wanted.routes = boot_.routes;
           change_to(std::move(wanted), std::move(ended));
         });
       },
@@ -106,7 +140,10 @@ void LnetAdmin::go_up(lnet::Reply<void> done) {
                         "LNet is still going down; `lnetctl lnet unconfigure` ends "
                         "it"));
   }
+  lnet::Parameters checked;
+  if (auto taken = take_router_options(config_, checked); !taken) return done(std::move(taken));
   Node& node = host_->build();
+  (void)take_router_options(config_, node.parameters());
   apps::set_parameters(node, config_.parameters);
   if (auto begun = begin_routing(node, config_); !begun) {
     host_->discard();
@@ -181,6 +218,7 @@ void LnetAdmin::wait_for_idle(unsigned shard, lnet::Reply<void> done) {
     host_->discard();
     config_.nets.clear();
     config_.peers.clear();
+    config_.routes.clear();
     state_ = State::kDown;
     done({});
   });

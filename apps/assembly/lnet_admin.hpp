@@ -15,6 +15,7 @@
 #include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_pings.hpp"
 #include "lib/lnet/node/lnet_control.hpp"
+#include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/host/link_watch.hpp"
 
 namespace plnet::apps {
@@ -38,6 +39,8 @@ class LnetAdmin final : public lnet::LnetControl {
   void shut_down(lnet::Reply<void> done);
   // Pollers turn no longer.
   void close();
+  // Every now and then: what has become of routes goes into the log.
+  void tell_of_routes(runtime::Log& log);
 
   // LnetControl.
   void configure(const lnet::ConfigureRequest& request, lnet::Reply<void> done) override;
@@ -60,6 +63,7 @@ class LnetAdmin final : public lnet::LnetControl {
   void peers(std::optional<lnet::Nid> only, int level,
              lnet::Reply<std::vector<lnet::PeerReport>> reply) override;
   void routes(lnet::Reply<std::vector<lnet::RouteReport>> reply) override;
+  void gateways(lnet::Reply<std::vector<lnet::GatewayReport>> reply) override;
   void routing(lnet::Reply<lnet::RoutingReport> reply) override;
   void statistics(lnet::Reply<lnet::StatisticsReport> reply) override;
   void reset_statistics(lnet::Reply<void> done) override;
@@ -93,6 +97,7 @@ class LnetAdmin final : public lnet::LnetControl {
   void tune_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void set_health(lnet::NiChange change, lnet::Reply<void> done);
   void look_at_links();
+  void wait_for_gateways();
   void add_parameters(std::vector<lnet::NetReport>& nets) const;
   void run_steps(std::vector<LnetStep> steps, lnet::NodeConfig after, lnet::Reply<void> done);
 
@@ -106,6 +111,7 @@ class LnetAdmin final : public lnet::LnetControl {
   lnet::NodeConfig boot_;  // what the node was started with: `lnet configure --all`
   State state_ = State::kDown;
   bool running_ = false;
+  bool asking_for_news_ = false;
   std::deque<std::pair<Change, lnet::Reply<void>>> changes_;
   bool changing_ = false;
 };

@@ -64,6 +64,7 @@ Outcome<void> remove_from(NodeConfig& config, const lnet::NetSelection& selectio
                           : std::string("no such NI"));
   }
   std::erase_if(config.nets, [](const NetConfig& net) { return net.nis.empty(); });
+  drop_routes_on(config.routes, gone);
   drop_peers_on(config.peers, gone);
   return {};
 }
@@ -125,7 +126,7 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   if (!differ_live_only(config_, wanted)) {
     return done(failure(Errc::kBusy, "other options of kernel modules: needs a restart"));
   }
-  const bool needs_node = !wanted.nets.empty() || !wanted.peers.empty();
+  const bool needs_node = !wanted.nets.empty() || !wanted.peers.empty() || !wanted.routes.empty();
   if (state_ != State::kUp && !needs_node) {
     host_->tcp().set_options(*options);
     config_ = std::move(wanted);
@@ -290,6 +291,15 @@ void LnetAdmin::set_peer_ni(lnet::PeerNiChange change, Reply<void> done) {
 void LnetAdmin::add_route(lnet::RouteConfig route, Reply<void> done) {
   enqueue(
       [this, route](Reply<void> ended) {
+        if (config_.route(route.net, route.gateway) != nullptr) {
+          return ended(failure(Errc::kExists,
+                               fmt::format("there is a route to {} by {}",
+                                           lnet::text_of_net(route.net), text_of(route.gateway))));
+        }
+        if (config_.net(route.net) != nullptr && route.gateway.net() != route.net) {
+          return ended(failure(Errc::kExists, fmt::format("{} is a network of this node",
+                                                          lnet::text_of_net(route.net))));
+        }
         NodeConfig wanted = config_;
         wanted.routes.push_back(route);
         change_to(std::move(wanted), std::move(ended));
@@ -298,8 +308,20 @@ void LnetAdmin::add_route(lnet::RouteConfig route, Reply<void> done) {
 }
 
 void LnetAdmin::del_route(lnet::NetId net, Nid gateway, Reply<void> done) {
-  done(failure(Errc::kNotFound,
-               fmt::format("no route to {} by {}", lnet::text_of_net(net), text_of(gateway))));
+  enqueue(
+      [this, net, gateway](Reply<void> ended) {
+        NodeConfig wanted = config_;
+        const auto gone = std::erase_if(wanted.routes, [&](const lnet::RouteConfig& route) {
+          return route.net == net && route.gateway == gateway;
+        });
+        if (gone == 0) {
+          return ended(failure(
+              Errc::kNotFound,
+              fmt::format("no route to {} by {}", lnet::text_of_net(net), text_of(gateway))));
+        }
+        change_to(std::move(wanted), std::move(ended));
+      },
+      std::move(done));
 }
 
 void LnetAdmin::set_routing(bool enabled, lnet::BuffersConfig buffers, Reply<void> done) {

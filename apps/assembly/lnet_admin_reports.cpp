@@ -6,6 +6,7 @@
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_reports.hpp"
 #include "apps/assembly/lnet_routing.hpp"
+#include "apps/assembly/route_reports.hpp"
 #include "apps/assembly/tcp_changes.hpp"
 #include "apps/assembly/tcp_reports.hpp"
 
@@ -44,7 +45,13 @@ void LnetAdmin::peers(std::optional<lnet::Nid> only, int /*level*/,
 }
 
 void LnetAdmin::routes(Reply<std::vector<lnet::RouteReport>> reply) {
-  reply(std::vector<lnet::RouteReport>{});
+  if (state_ != State::kUp) return reply(std::vector<lnet::RouteReport>{});
+  report_routes(*desk_, std::move(reply));
+}
+
+void LnetAdmin::gateways(Reply<std::vector<lnet::GatewayReport>> reply) {
+  if (state_ != State::kUp) return reply(std::vector<lnet::GatewayReport>{});
+  report_gateways(*desk_, std::move(reply));
 }
 
 void LnetAdmin::routing(Reply<lnet::RoutingReport> reply) {

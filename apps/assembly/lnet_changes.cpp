@@ -21,6 +21,7 @@ using lnet::Nid;
 using lnet::Node;
 using lnet::NodeConfig;
 using lnet::PeerConfig;
+using lnet::RouteConfig;
 using Progress = LnetDesk::Progress;
 
 // In one order, so that a long list does not make a long turn.
@@ -117,6 +118,34 @@ LnetStep delete_nid_step(const PeerConfig& peer, const Nid& nid) {
   return step;
 }
 
+Outcome<Progress> add_route(Node& node, const RouteConfig& route) {
+  const std::uint32_t hops = route.hops == lnet::kHopsUndefined
+                                 ? lnet::kRouteHopsUndefined
+                                 : static_cast<std::uint32_t>(route.hops);
+  auto added = node.coordinator().add_route(
+      {.net = route.net, .gateway = route.gateway, .hops = hops, .priority = route.priority});
+  if (added) return Progress::kDone;
+  if (added.error().code == Errc::kAgain) return Progress::kAgain;
+  return std::unexpected(added.error());
+}
+
+// One that another has taken the place of, when two gateways turned out to be one node, is gone.
+Outcome<Progress> delete_route(Node& node, const RouteConfig& route) {
+  (void)node.coordinator().delete_route(route.net, route.gateway);
+  return Progress::kDone;
+}
+
+LnetStep add_route_step(const RouteConfig& route) {
+  return {.act = [route](Node& node) { return add_route(node, route); },
+          .undo = [route](Node& node) { return delete_route(node, route); }};
+}
+
+LnetStep delete_route_step(const RouteConfig& route) {
+  LnetStep step = add_route_step(route);
+  std::swap(step.act, step.undo);
+  return step;
+}
+
 bool has_ni(const NodeConfig& config, NetId net, const NiConfig& ni) {
   const NetConfig* const there = config.net(net);
   return there != nullptr && std::ranges::find(there->nis, ni) != there->nis.end();
@@ -144,7 +173,15 @@ bool is_on(const PeerConfig& peer, const std::vector<NetId>& nets) {
   });
 }
 
-// Peers go before their networks, NIs go before others come, peers come last.
+// The same before and after, by a gateway that stays within reach.
+bool keeps_route(const NodeConfig& config, const RouteConfig& route,
+                 const std::vector<NetId>& lost) {
+  const RouteConfig* const there = config.route(route.net, route.gateway);
+  return there != nullptr && *there == route &&
+         std::ranges::find(lost, route.gateway.net()) == lost.end();
+}
+
+// Peers go before their networks, NIs go before others come, peers come after them.
 Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost& host,
                        std::vector<LnetStep>& steps) {
   for (const NetConfig& net : now.nets) {
@@ -170,9 +207,6 @@ Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost
 }  // namespace
 
 Outcome<void> check_supported(const NodeConfig& config) {
-  if (!config.routes.empty()) {
-    return failure(Errc::kNotSupported, "route: routes are not there yet");
-  }
   if (!config.udsps.empty()) {
     return failure(Errc::kNotSupported, "udsp: selection policies are not there yet");
   }
@@ -180,7 +214,10 @@ Outcome<void> check_supported(const NodeConfig& config) {
 }
 
 Outcome<void> settle_on_machine(NodeConfig& wanted, const NodeConfig& now) {
-  if (!lnet::needs_addresses(wanted)) return {};
+  if (!lnet::needs_addresses(wanted)) {
+    lnet::settle_site_routes(wanted);
+    return {};
+  }
   const auto known = runtime::local_addresses();
   if (!known) return std::unexpected(known.error());
   std::vector<lnet::InterfaceAddress> local;
@@ -191,6 +228,7 @@ Outcome<void> settle_on_machine(NodeConfig& wanted, const NodeConfig& now) {
   }
   if (auto applied = lnet::apply_ip2nets(wanted, local); !applied) return applied;
   lnet::assign_nids(wanted, now, local);
+  lnet::settle_site_routes(wanted);
   return {};
 }
 
@@ -219,6 +257,10 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
                                              LnetHost& host) {
   const auto lost = nets_lost(now, wanted);
   std::vector<LnetStep> steps;
+  // Gateways stay while there are routes, so routes go first and come last.
+  for (const RouteConfig& route : now.routes) {
+    if (!keeps_route(wanted, route, lost)) steps.push_back(delete_route_step(route));
+  }
   // The same peer before and after, though perhaps with other NIDs.
   const auto same_in = [&lost](const std::vector<PeerConfig>& peers, const PeerConfig& peer) {
     const auto same = std::ranges::find_if(peers, [&](const PeerConfig& other) {
@@ -250,6 +292,9 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
       if (!has_nid(*before, nid)) steps.push_back(add_nid_step(peer, nid));
     }
   }
+  for (const RouteConfig& route : wanted.routes) {
+    if (!keeps_route(now, route, lost)) steps.push_back(add_route_step(route));
+  }
   if (now.parameters != wanted.parameters) {
     const auto set = [](const lnet::ParameterValues& values) {
       return [values](Node& node) -> Outcome<Progress> {
@@ -261,6 +306,12 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
   }
   add_routing_steps(now, wanted, steps);
   return steps;
+}
+
+void drop_routes_on(std::vector<RouteConfig>& routes, const std::vector<NetId>& nets) {
+  std::erase_if(routes, [&nets](const RouteConfig& route) {
+    return std::ranges::find(nets, route.gateway.net()) != nets.end();
+  });
 }
 
 void drop_peers_on(std::vector<PeerConfig>& peers, const std::vector<NetId>& nets) {

@@ -173,6 +173,7 @@ lnet::Node& LnetHost::build() {
   setup_.interface_cookie = static_cast<std::uint64_t>(
       std::chrono::nanoseconds(wall_clock_.now().time_since_epoch()).count());
   setup_.coordinator.fault_seed = setup_.interface_cookie;
+  setup_.coordinator.route_seed = setup_.interface_cookie;
   node_ = std::make_unique<lnet::Node>(setup_);
   add_metrics();
   return *node_;
@@ -242,6 +243,7 @@ void LnetHost::add_metrics() {
   add("lnet_peers", {}, coordinator.peers().counters().view());
   add("lnet_coordinator", {}, coordinator.counters().view());
   add("lnet_discovery", {}, coordinator.discovery().counters().view());
+  add("lnet_gateways", {}, coordinator.gateway_checks().counters().view());
   add("lnet_ping_target", {}, coordinator.ping_target().counters().view());
 }
 

@@ -83,8 +83,13 @@ constexpr std::array kRouteOptions{text("net", 'n', "NET", "where it leads to"),
 constexpr std::array kRouteDelOptions{text("net", 'n', "NET", "where it leads to"),
                                       text("gateway", 'g', "NID", "the router, or a range")};
 constexpr std::array kRouteShowOptions{
-    kRouteOptions[0], kRouteOptions[1], kRouteOptions[2],
-    kRouteOptions[3], kRouteOptions[4], flag("verbose", 'v', "with hop, priority, state, type")};
+    kRouteOptions[0],
+    kRouteOptions[1],
+    kRouteOptions[2],
+    kRouteOptions[3],
+    kRouteOptions[4],
+    OptionRow{"verbose", 'v', OptionKind::kLevel, "N",
+              "with hop, priority, state, type; 3: also what has become of it"}};
 
 constexpr std::array kPingOptions{
     number("timeout", 't', "SECONDS", "for each ping (1)"),

@@ -120,7 +120,13 @@ class FakeLnetControl final : public LnetControl {
   void routes(Reply<std::vector<RouteReport>> reply) override {
     std::vector<RouteReport> reports;
     for (const RouteConfig& route : node.routes)
-      reports.push_back({route, true, true});
+      reports.push_back({.route = route, .up = true, .single_hop = true});
+    reply(std::move(reports));
+  }
+  void gateways(Reply<std::vector<GatewayReport>> reply) override {
+    std::vector<GatewayReport> reports;
+    for (const RouteConfig& route : node.routes)
+      reports.push_back({.primary = route.gateway, .references = 2, .routes = 1, .up = true});
     reply(std::move(reports));
   }
   void routing(Reply<RoutingReport> reply) override {

@@ -115,6 +115,8 @@ class LnetControl {
   virtual void nets(std::optional<NetId> only, int level, Reply<std::vector<NetReport>> reply) = 0;
   virtual void peers(std::optional<Nid> only, int level, Reply<std::vector<PeerReport>> reply) = 0;
   virtual void routes(Reply<std::vector<RouteReport>> reply) = 0;
+  // In the order in which they were added.
+  virtual void gateways(Reply<std::vector<GatewayReport>> reply) = 0;
   virtual void routing(Reply<RoutingReport> reply) = 0;
   virtual void statistics(Reply<StatisticsReport> reply) = 0;
   virtual void reset_statistics(Reply<void> done) = 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/node/node_config.hpp"
@@ -122,10 +123,30 @@ struct PeerReport {
   std::vector<PeerNiReport> nis;  // the primary first
 };
 
+// A change of a route, newest first in its report.
+struct RouteChangeReport {
+  Duration ago{};
+  bool up = false;
+  std::string cause;
+};
+
 struct RouteReport {
   RouteConfig route;
   bool up = false;
   bool single_hop = true;
+  std::uint64_t changes = 0;  // ever
+  std::vector<RouteChangeReport> last_changes;
+  std::uint32_t answers_wanted = 0;  // before its gateway, which flapped, is used again
+};
+
+// A node that routes lead through.
+struct GatewayReport {
+  Nid primary;
+  std::uint32_t references = 0;  // of the peer
+  std::uint32_t routes = 0;
+  bool up = false;  // an NI on each of its networks
+  bool checking = false;
+  std::optional<Duration> since_checked{};
 };
 
 struct BufferPoolReport {

@@ -25,6 +25,7 @@ constexpr std::array kIgnoredKeys{
     IgnoredKey{"route[]", "seq_no"},
     IgnoredKey{"route[]", "state"},
     IgnoredKey{"route[]", "type"},
+    IgnoredKey{"route[]", "changes"},  // ours
     IgnoredKey{"route[]", "health_sensitivity"},
     IgnoredKey{"peer[]", "seq_no"},
     IgnoredKey{"peer[]", "peer state"},

@@ -14,6 +14,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/names/routes_text.hpp"
 #include "lib/lnet/names/text_part.hpp"
+#include "lib/lnet/node/router_options.hpp"
 #include "lib/runtime/config/modprobe_lines.hpp"
 #include "lib/runtime/config/yaml_text.hpp"
 
@@ -214,13 +215,26 @@ class Reader {
         result_.config.parameters.discovery = *number == 0 ? 1 : 0;
       }
     } else if (is_in(kKeptOfLnet, name)) {
-      keep("lnet", name, given);
+      take_kept(name, given);
     } else if (is_in(kUselessOfLnet, name)) {
       note(given.at, fmt::format("option '{}' has no effect here{}", name,
                                  name.starts_with("cpu_") ? ": see plnet.cpts" : ""));
     } else {
       take_variable(name, given);
     }
+  }
+
+  // The parts that look them up would tell without the place.
+  void take_kept(const std::string& name, const Given& given) {
+    const auto* const option =
+        std::ranges::find(lnet::kRouterOptions, name, &lnet::RouterOption::name);
+    if (name == "live_router_check_interval" || name == "dead_router_check_interval") {
+      note(given.at,
+           fmt::format("option '{}' has no effect: alive_router_check_interval has", name));
+    }
+    const bool fits = option == lnet::kRouterOptions.end() ||
+                      number_of(name, given, option->least, option->most).has_value();
+    if (fits) keep("lnet", name, given);
   }
 
   void take_variable(const std::string& name, const Given& given) {
@@ -324,6 +338,7 @@ class Reader {
                                    lnet::text_of_net(route.net), gateway));
       } else if (seen.insert(fmt::format("{} {}", route.net, gateway)).second) {
         config.routes.push_back(route);
+        config.routes.back().of_site = true;
       }
     }
   }

@@ -91,9 +91,9 @@ void show_named(lnet::LnetControl& control, const NamedItems& named, VerbToken t
     asks.push_back(ask_nets(control, {{"net", lnet::text_of_net(net)}}));
   if (has("net") && named.nets.empty()) asks.push_back(ask_nets(control, VerbArgs::object()));
   for (const lnet::NetId net : named.routes)
-    asks.push_back(ask_routes(control, {{"net", lnet::text_of_net(net)}, {"verbose", true}}));
+    asks.push_back(ask_routes(control, {{"net", lnet::text_of_net(net)}, {"verbose", 1}}));
   if (has("route") && named.routes.empty()) {
-    asks.push_back(ask_routes(control, {{"verbose", true}}));
+    asks.push_back(ask_routes(control, {{"verbose", 1}}));
   }
   if (has("routing") || has("buffers")) asks.push_back(ask_routing(control));
   for (const lnet::Nid& peer : named.peers)
@@ -126,7 +126,7 @@ void exec_named(lnet::LnetControl& control, const NamedItems& named, VerbToken t
 void export_running(lnet::LnetControl& control, Json tail, VerbToken token) {
   constexpr int kNetLevel = 2;  // lnetctl's own choice of detail
   constexpr int kPeerLevel = 3;
-  gather({ask_nets(control, {{"verbose", kNetLevel}}), ask_routes(control, {{"verbose", true}}),
+  gather({ask_nets(control, {{"verbose", kNetLevel}}), ask_routes(control, {{"verbose", 1}}),
           ask_routing(control), ask_peers(control, {{"verbose", kPeerLevel}}),
           answer(globals_to_json(control.parameters())), answer(std::move(tail))},
          std::move(token));

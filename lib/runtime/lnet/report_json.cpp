@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/lnet/report_json.hpp"
 
+#include <chrono>
 #include <string>
 
 #include <fmt/format.h>
@@ -9,6 +10,8 @@
 
 namespace plnet::runtime {
 namespace {
+
+constexpr int kRouteStoryLevel = 3;
 
 Json traffic(const lnet::TrafficReport& report) {
   return {{"send_count", report.send_count},
@@ -191,17 +194,36 @@ Json peer_list_to_json(std::span<const lnet::PeerReport> peers) {
   return document_of("peer list", std::move(list));
 }
 
-Json routes_to_json(std::span<const lnet::RouteReport> routes, bool verbose) {
+namespace {
+
+// Why a route is as it is: ours, beyond what the kernel tells.
+Json route_story_to_json(const lnet::RouteReport& report) {
+  Json last = Json::array();
+  for (const lnet::RouteChangeReport& change : report.last_changes) {
+    last.push_back(
+        {{"seconds ago", std::chrono::duration_cast<std::chrono::seconds>(change.ago).count()},
+         {"state", change.up ? "up" : "down"},
+         {"cause", change.cause}});
+  }
+  return {{"count", report.changes},
+          {"checks to answer", report.answers_wanted},
+          {"last", std::move(last)}};
+}
+
+}  // namespace
+
+Json routes_to_json(std::span<const lnet::RouteReport> routes, int level) {
   Json list = Json::array();
   for (const lnet::RouteReport& report : routes) {
     Json item = {{"net", lnet::text_of_net(report.route.net)},
                  {"gateway", text_of(report.route.gateway)}};
-    if (verbose) {
+    if (level >= 1) {
       item["hop"] = report.route.hops;
       item["priority"] = report.route.priority;
       item["state"] = report.up ? "up" : "down";
       item["type"] = report.single_hop ? "single-hop" : "multi-hop";
     }
+    if (level >= kRouteStoryLevel) item["changes"] = route_story_to_json(report);
     list.push_back(std::move(item));
   }
   return document_of("route", std::move(list));

@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json nets_to_json(std::span<const lnet::NetReport> nets, int level);
 [[nodiscard]] Json peers_to_json(std::span<const lnet::PeerReport> peers, int level);
 [[nodiscard]] Json peer_list_to_json(std::span<const lnet::PeerReport> peers);
-[[nodiscard]] Json routes_to_json(std::span<const lnet::RouteReport> routes, bool verbose);
+[[nodiscard]] Json routes_to_json(std::span<const lnet::RouteReport> routes, int level);
 [[nodiscard]] Json routing_to_json(const lnet::RoutingReport& routing);
 [[nodiscard]] Json statistics_to_json(const lnet::StatisticsReport& statistics);
 [[nodiscard]] Json globals_to_json(const lnet::ParameterValues& values);

@@ -70,7 +70,7 @@ void show_routes(lnet::LnetControl& control, const VerbArgs& args, VerbToken tok
         if (!routes) return fail(token, std::move(routes.error()));
         if (auto kept = keep_fitting(*routes, args); !kept)
           return fail(token, std::move(kept.error()));
-        const Json document = routes_to_json(*routes, flag_arg(args, "verbose"));
+        const Json document = routes_to_json(*routes, level_arg(args));
         token.finish(document.is_null() ? Json::object() : document);
       });
 }
@@ -99,7 +99,7 @@ void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control) {
                change_routes(control, routes, false, std::move(token));
              })});
   std::vector<ArgRow> shown = all;
-  shown.push_back({"verbose", kFlag});
+  shown.push_back({"verbose", kNumber});
   verbs.add({.verb = "route show",
              .access = VerbAccess::kReads,
              .help = "routes",

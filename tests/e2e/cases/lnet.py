@@ -210,7 +210,7 @@ def case_what_cannot_be_had_changes_nothing(site):
     before = works(node, "export", "--backup")
     good = NET.format(net="tcp1", nid="10.0.1.1@tcp1")
     for bad in (good + "    - net type: o2ib\n      local NI(s):\n        - interfaces:\n              0: ib0\n",
-                good + "route:\n    - net: o2ib\n      gateway: 10.0.0.9@tcp\n",
+                good + "route:\n    - net: o2ib\n      gateway: 10.0.0.9@tcp9\n",
                 good + "routing:\n    enable: 1\nbuffers:\n    large: 2000000\n",
                 good + "peer:\n    - primary nid: 10.0.0.5@nonsense\n",
                 good.replace("null", "magic"),
@@ -218,7 +218,7 @@ def case_what_cannot_be_had_changes_nothing(site):
         fails(node, "import", stdin=bad)
         assert works(node, "export", "--backup") == before, bad
     assert "o2iblnd" in fails(node, "net", "add", "--net", "o2ib", "--if", "eth0")
-    fails(node, "route", "add", "--net", "o2ib", "--gateway", "10.0.0.9@tcp")
+    assert "not on network tcp9" in fails(node, "route", "add", "--net", "o2ib", "--gateway", "10.0.0.9@tcp9")
     assert "until a restart" in fails(node, "set", "large_buffers", "2000000")
     assert works(node, "export", "--backup") == before
 

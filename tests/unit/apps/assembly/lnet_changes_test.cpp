@@ -136,9 +136,17 @@ TEST(LnetChanges, WhatNobodyCarriesOutIsRefused) {
     const auto able = check_supported(config);
     return able ? Errc::kExists : able.error().code;
   };
-  EXPECT_EQ(code([](auto& config) { config.routes.push_back({}); }), Errc::kNotSupported);
   EXPECT_EQ(code([](auto& config) { config.udsps.push_back({}); }), Errc::kNotSupported);
   EXPECT_TRUE(check_supported({}));
+}
+
+TEST(LnetChanges, RoutesGoWithTheNetworkOfTheirGateway) {
+  std::vector<lnet::RouteConfig> routes{
+      {.net = lnet::make_net(lnet::NetType::kO2ib), .gateway = nid("1.1.1.1@tcp")},
+      {.net = lnet::make_net(lnet::NetType::kO2ib), .gateway = nid("1.1.1.1@tcp1")}};
+  drop_routes_on(routes, {lnet::make_net(lnet::NetType::kTcp)});
+  ASSERT_EQ(routes.size(), 1U);
+  EXPECT_EQ(routes[0].gateway, nid("1.1.1.1@tcp1"));
 }
 
 TEST(LnetChanges, RulesBecomeTheNetworksOfThisMachine) {

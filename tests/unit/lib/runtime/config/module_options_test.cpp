@@ -63,6 +63,8 @@ TEST(ModuleOptions, SurviveAnExport) {
           "options lnet ip2nets='tcp(eth0) 10.*.*.*; o2ib 10.1.*.*'\noptions ksocklnd tos=3\n"
           "options lnet routes=\"kfi 10.0.0.1@tcp\"")
           .config;
+  for (auto& route : settings.lnet.routes)
+    route.of_site = false;  // the node has seen that it is of use
   const std::string text = print_yaml(export_settings(settings, ExportForm::kBackup));
   EXPECT_EQ(read_settings(text, "f").value_or(Settings{}), settings) << text;
   settings.lnet = good("options lnet networks=tcp").config;
@@ -105,6 +107,19 @@ TEST(ModuleOptions, SayWhatHasNoEffect) {
                 "lnet.conf:5:27: route to tcp by 10.0.0.1@o2ib is left out: a network of this "
                 "node"}));
   EXPECT_EQ(options.config.routes.size(), 1U) << "the same twice is once";
+}
+
+TEST(ModuleOptions, OfRouterChecksAreNumbersAndOldOnesHaveNoEffect) {
+  const ModuleOptions options =
+      good("options lnet dead_router_check_interval=60 alive_router_check_interval=-1\n");
+  EXPECT_EQ(options.config.module_option("lnet", "alive_router_check_interval"), "-1");
+  EXPECT_EQ(options.notes, (std::vector<std::string>{"lnet.conf:1:14: option "
+                                                     "'dead_router_check_interval' has no effect: "
+                                                     "alive_router_check_interval has"}));
+  EXPECT_EQ(bad("options lnet router_ping_timeout=soon"),
+            "lnet.conf:1:14: router_ping_timeout: 'soon', expected a number from 1 to 86400");
+  EXPECT_EQ(bad("options lnet auto_down=2"),
+            "lnet.conf:1:14: auto_down: '2', expected a number from 0 to 1");
 }
 
 TEST(ModuleOptions, SayWhereAndWhatIsWrong) {

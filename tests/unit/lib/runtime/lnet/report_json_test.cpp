@@ -122,7 +122,7 @@ TEST(PeerReport, HasTheKeysOfEachLevelInOrder) {
 
 TEST(Reports, WithNothingToListAreEmptyDocuments) {
   EXPECT_EQ(print_yaml(peers_to_json({}, 2)), "");
-  EXPECT_EQ(print_yaml(routes_to_json({}, true)), "");
+  EXPECT_EQ(print_yaml(routes_to_json({}, 1)), "");
   EXPECT_EQ(print_yaml(pings_to_json({}, "ping")), "");
 }
 
@@ -131,11 +131,25 @@ TEST(Reports, OfRoutesAndRoutingLookLikeLnetctls) {
       {.route = {lnet::parse_net("o2ib1").value(), nid("192.168.1.1@tcp")},
        .up = true,
        .single_hop = false}};
-  EXPECT_EQ(print_yaml(routes_to_json(routes, false)),
+  EXPECT_EQ(print_yaml(routes_to_json(routes, 0)),
             "route:\n    - net: o2ib1\n      gateway: 192.168.1.1@tcp\n");
-  EXPECT_EQ(print_yaml(routes_to_json(routes, true)),
+  EXPECT_EQ(print_yaml(routes_to_json(routes, 1)),
             "route:\n    - net: o2ib1\n      gateway: 192.168.1.1@tcp\n      hop: -1\n"
             "      priority: 0\n      state: up\n      type: multi-hop\n");
+  auto told = routes;
+  told[0].changes = 5;
+  told[0].last_changes = {
+      {.ago = std::chrono::seconds(7), .up = true, .cause = "the gateway answered"}};
+  EXPECT_TRUE(print_yaml(routes_to_json(told, 3))
+                  .ends_with("      type: multi-hop\n"
+                             "      changes:\n"
+                             "          count: 5\n"
+                             "          checks to answer: 0\n"
+                             "          last:\n"
+                             "            - seconds ago: 7\n"
+                             "              state: up\n"
+                             "              cause: the gateway answered\n"))
+      << print_yaml(routes_to_json(told, 3));
   lnet::RoutingReport routing;
   routing.cpts.resize(1);
   routing.cpts[0].large = {256, 256, 256, 250};

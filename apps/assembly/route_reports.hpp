@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What shard 0 tells of routes and gateways: taken in one turn, since a node has few.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "apps/assembly/lnet_desk.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
+#include "lib/runtime/admin/log.hpp"
+
+namespace plnet::apps {
+
+// Network by network, in the order in which they are tried. Of a node that is up.
+void report_routes(LnetDesk& desk, lnet::Reply<std::vector<lnet::RouteReport>> reply);
+
+// In the order of their coming.
+void report_gateways(LnetDesk& desk, lnet::Reply<std::vector<lnet::GatewayReport>> reply);
+
+// What has changed since the last call, oldest first; the log's business. Empty at once if nothing
+// has.
+using RouteNewsReply = std::move_only_function<void(std::vector<lnet::RouteNews> news)>;
+void take_route_news(LnetDesk& desk, const lnet::Node& node, RouteNewsReply reply);
+void log_route_news(const std::vector<lnet::RouteNews>& news, runtime::Log& log);
+
+}  // namespace plnet::apps

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Routes: by file, by options and live; and what becomes of them when their gateway comes and goes."""
+import signal
+import time
+
+from cases_common import one_shard
+from site_under_test import eventually
+from tcp_nodes import fails, nid, start, works
+from two_hosts import two_hosts
+
+INTERVAL_S, TIMEOUT_S = 1, 2
+OPTIONS = f"options lnet alive_router_check_interval={INTERVAL_S} router_ping_timeout={TIMEOUT_S}\n"
+ROUTE = "route:\n    - net: o2ib\n      gateway: {gateway}\n"
+# The far side of the gateway; nothing needs to be there.
+FAR = "net:\n    - net type: o2ib\n      local NI(s):\n        - nid: 10.9.0.2@o2ib\n          lnd tunables:\n              driver: 'null'\n"
+
+
+def routes(node, *words):
+    return node.json("route", "show", "-v", "3", *words).get("route", [])
+
+
+def state(node):
+    return routes(node)[0]["state"]
+
+
+def causes(node):
+    return [each["cause"] for each in routes(node)[0]["changes"]["last"]]
+
+
+def gateway(hosts, site, name):
+    node = start(hosts, "b", site.write("far.yaml", open(one_shard(site), encoding="ascii").read() + FAR), name=name)
+    works(node, "net", "add", "--net", "tcp", "--if", "eth0")
+    return node
+
+
+def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_back(site):
+    with two_hosts(site) as hosts:
+        options = site.write("lnet.conf", OPTIONS)
+        a = hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
+        works(a, "net", "add", "--net", "tcp", "--if", "eth0")
+        b = gateway(hosts, site, "gateway")
+        works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"), "--hop", "1")
+        # It does not route, and says so.
+        eventually("a node that does not route is no gateway", lambda: state(a) == "down")
+        assert "RTE_DISABLED in reply" in causes(a), causes(a)
+        works(a, "route", "del", "--net", "o2ib", "--gateway", nid("b"))
+        assert routes(a) == []
+        works(b, "set", "routing", "1")
+        works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"), "--hop", "1")
+        eventually("the gateway answers", lambda: "up" == state(a) and "single-hop" == routes(a)[0]["type"])
+        b.stop(signal.SIGKILL)
+        began = time.monotonic()
+        eventually("the gateway is found dead", lambda: state(a) == "down")
+        took = time.monotonic() - began
+        print(f"down after {took:.1f} s")
+        b = gateway(hosts, site, "again")
+        works(b, "set", "routing", "1")
+        eventually("the gateway is found alive", lambda: state(a) == "up")
+        eventually("both are told", lambda: "route_down" in a.output() and "route_up" in a.output())
+
+
+def case_routes_come_by_file_by_options_and_live_and_go_out_as_they_came(site):
+    with two_hosts(site) as hosts:
+        a = start(hosts, "a", one_shard(site))
+        works(a, "net", "add", "--net", "tcp", "--if", "eth0")
+        works(a, "route", "add", "--net", "o2ib1", "--gateway", "10.88.0.[7-9]@tcp", "--priority", "2")
+        assert {each["gateway"] for each in routes(a)} == {f"10.88.0.{i}@tcp" for i in (7, 8, 9)}
+        assert all((each["hop"], each["priority"], each["type"]) == (-1, 2, "multi-hop") for each in routes(a))
+        works(a, "import", "--add", site.write("more.yaml", ROUTE.format(gateway="10.88.0.2@tcp")))
+        assert len(routes(a)) == 4 and len(routes(a, "--net", "o2ib")) == 1
+        backup = works(a, "export", "--backup")
+        assert a.stop() == 0
+        again = start(hosts, "a", site.write("backup.yaml", backup), name="again")
+        assert works(again, "export", "--backup") == backup
+        works(again, "route", "del", "--net", "o2ib1", "--gateway", "10.88.0.[7-9]@tcp")
+        assert [each["net"] for each in routes(again)] == ["o2ib"]
+        works(again, "net", "del", "--net", "tcp")
+        assert routes(again) == [], "their gateways are out of reach"
+        assert again.stop() == 0
+        # The same options on all nodes of a site: what is for others is passed over.
+        options = site.write("site.conf", 'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.2@tcp; tcp 10.9.0.2@o2ib; o2ib 7.7.7.7@tcp9"\n')
+        third = hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep", name="third")
+        assert [(each["net"], each["gateway"], each["hop"]) for each in routes(third)] == [("o2ib", "10.88.0.2@tcp", 1)]
+
+
+def case_routes_that_cannot_be_are_told_with_the_kernels_errno_and_change_nothing(site):
+    with two_hosts(site) as hosts:
+        a = start(hosts, "a", one_shard(site))
+        works(a, "net", "add", "--net", "tcp", "--if", "eth0")
+        works(a, "route", "add", "--net", "o2ib", "--gateway", "10.88.0.2@tcp")
+        before = works(a, "export", "--backup")
+        for words, number in ((("o2ib", "10.88.0.2@tcp"), -17), (("tcp", "10.88.0.2@tcp"), -22), (("o2ib", "10.88.0.2@tcp7"), -113),
+                              (("tcp", "10.9.0.2@o2ib"), -17)):
+            told = fails(a, "route", "add", "--net", words[0], "--gateway", words[1])
+            assert f"errno: {number}" in told, (words, told)
+        assert "errno: -2" in fails(a, "route", "del", "--net", "o2ib", "--gateway", "10.88.0.3@tcp")
+        wrong = site.write("wrong.yaml", ROUTE.format(gateway="10.88.0.300@tcp"))
+        told = fails(a, "import", wrong)
+        assert "wrong.yaml:3" in told or "gateway" in told, told
+        assert works(a, "export", "--backup") == before
