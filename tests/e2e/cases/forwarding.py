@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Messages between two networks through lnet-router: whole, once, both ways, PUT and GET of all sizes."""
+import signal
+
+from routed_hosts import routed_hosts
+from site_under_test import eventually
+from tcp_nodes import counted, works
+from traffic_nodes import IMPATIENT, count, has_answered, is_clean, last_words, plan
+
+SIDE_BY_SIDE = True
+
+
+def start(hosts, name, *arguments, shards=1, options="", life=""):
+    site = hosts.site
+    config = site.write(f"{name}.yaml", hosts.networks(name) + plan(shards))
+    words = ["--config", config, "--idle", "sleep"]
+    if options:
+        words += ["--options", site.write("routed.conf", options)]
+    if name in hosts.routers:
+        return hosts.node(name, *words, life=life)
+    return hosts.node(name, *words, "--window", "4", "--stay", *arguments, life=life, program=site.program("lnet-traffic"))
+
+
+def statistic(node, row):
+    return node.json("stats", "show")["statistics"][row]
+
+
+def buffers_home(router):
+    pools = [pool for entry in router.json("routing", "show")["routing"] for cpt in entry.values() if isinstance(cpt, dict)
+             for pool in cpt.values()]
+    assert len(pools) >= 3, pools
+    return all(pool["nbuffers"] == pool["credits"] for pool in pools)
+
+
+def both_ways(site, shards, operations=600):
+    with routed_hosts(site) as hosts:
+        router = start(hosts, "r0", shards=shards)
+        server = start(hosts, "server", "--to", hosts.nid("client"), shards=shards)
+        client = start(hosts, "client", "--to", hosts.nid("server"), shards=shards)
+        has_answered(client, 1)
+        has_answered(server, 1)
+        failed = counted(router, "lnet_cause", "forward_failed")  # before both were there
+        has_answered(client, operations, 90)
+        has_answered(server, operations, 90)
+        assert count(client, "failed") == 0, client.json("counters", "show")
+        assert statistic(router, "route_count") >= 4 * operations, "each is a request and its answer"
+        assert counted(router, "lnet_cause", "forward_failed") == failed
+        last_words(client)
+        last_words(server)
+        eventually("all buffers are home", lambda: buffers_home(router))
+        assert statistic(router, "msgs_alloc") == 0
+
+
+def case_both_ways_on_one_shard(site):
+    both_ways(site, 1)
+
+
+def case_both_ways_on_two_shards(site):
+    both_ways(site, 2)
+
+
+def case_the_server_is_killed_and_comes_back(site):
+    with routed_hosts(site) as hosts:
+        router = start(hosts, "r0", options=IMPATIENT)
+        server = start(hosts, "server", options=IMPATIENT)
+        client = start(hosts, "client", "--to", hosts.nid("server"), options=IMPATIENT)
+        has_answered(client, 100)
+        server.stop(signal.SIGKILL)
+        server = start(hosts, "server", options=IMPATIENT, life="-again")
+        has_answered(client, count(client, "answered") + 100, 90)
+        is_clean(server)
+        last_words(client)
+        eventually("all buffers are home", lambda: buffers_home(router))
+
+
+def case_buffers_change_under_traffic(site):
+    with routed_hosts(site) as hosts:
+        router = start(hosts, "r0")
+        start(hosts, "server")
+        client = start(hosts, "client", "--to", hosts.nid("server"))
+        for large in (4, 512, 1):
+            works(router, "set", "large_buffers", str(large))
+            has_answered(client, count(client, "answered") + 100)
+        assert count(client, "failed") == 0
+        last_words(client)
+        pools = router.json("routing", "show")["routing"][0]["cpt[0]"]
+        eventually("all buffers are home", lambda: buffers_home(router))
+        assert pools["large"]["nbuffers"] == 1, pools

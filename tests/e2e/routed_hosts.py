@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A client and a server on networks of their own, and routers between them: network namespaces on two bridges.
+
+client (tcp) - routers (tcp and tcp1) - server (tcp1)
+"""
+import contextlib
+import itertools
+import os
+
+from site_under_test import Skip
+from two_hosts import ip
+
+SITES = itertools.count()
+NETS = ("tcp", "tcp1")  # by side of the router
+
+
+def address(net, number):
+    return f"10.{90 + net}.0.{number}"
+
+
+class RoutedHosts:
+    """`hosts[name]` is its namespace. Routers have a leg in each network, under one number."""
+
+    CLIENT, SERVER, ROUTERS = 1, 2, (10, 11, 12, 13)
+
+    def __init__(self, site, routers):
+        self.site = site
+        self.tag = f"{os.getpid()}-{next(SITES)}"
+        self.routers = [f"r{i}" for i in range(routers)]
+        self.names = {name: f"plnet-{self.tag}-{name}" for name in ["client", "server", "wire", *self.routers]}
+
+    def legs(self, name):
+        """(network, number) of each of its interfaces."""
+        if name == "client":
+            return [(0, self.CLIENT)]
+        if name == "server":
+            return [(1, self.SERVER)]
+        number = self.ROUTERS[self.routers.index(name)]
+        return [(0, number), (1, number)]
+
+    def nid(self, name, net=None):
+        legs = self.legs(name)
+        net, number = legs[0] if net is None else next(leg for leg in legs if leg[0] == net)
+        return f"{address(net, number)}@{NETS[net]}"
+
+    def wire(self):
+        for name in self.names.values():
+            ip("netns", "add", name)
+            ip("-n", name, "link", "set", "lo", "up")
+        between = self.names["wire"]
+        for net in range(2):
+            ip("-n", between, "link", "add", f"net{net}", "type", "bridge", "forward_delay", "0")
+            ip("-n", between, "link", "set", f"net{net}", "up")
+        for name in ["client", "server", *self.routers]:
+            for net, number in self.legs(name):
+                self.lay(name, net, number)
+
+    def lay(self, name, net, number):
+        there, plug = self.names[name], f"{name[:6]}{net}"
+        ip("-n", there, "link", "add", f"eth{net}", "type", "veth", "peer", "name", plug, "netns", self.names["wire"])
+        ip("-n", self.names["wire"], "link", "set", plug, "master", f"net{net}", "up")
+        ip("-n", there, "address", "add", f"{address(net, number)}/24", "dev", f"eth{net}")
+        ip("-n", there, "link", "set", f"eth{net}", "up")
+
+    def unwire(self):
+        for name in self.names.values():
+            ip("netns", "delete", name, may_fail=True)
+
+    def node(self, name, *arguments, life="", **how):
+        return self.site.node(*arguments, name=name + life, prefix=("ip", "netns", "exec", self.names[name]), **how)
+
+    def link(self, name, net, state):
+        ip("-n", self.names[name], "link", "set", f"eth{net}", state)
+
+    def networks(self, name):
+        """As a configuration file says them; `route:` and `routing:` with them."""
+        nets = ", ".join(f"{{net type: {NETS[net]}, local NI(s): [{{nid: '{address(net, number)}@{NETS[net]}'}}]}}"
+                         for net, number in self.legs(name))
+        if name in self.routers:
+            return f"net: [{nets}]\nrouting: [{{enable: 1}}]\n"
+        net = self.legs(name)[0][0]
+        routes = ", ".join(f"{{net: {NETS[1 - net]}, gateway: '{self.nid(router, net)}'}}" for router in self.routers)
+        return f"net: [{nets}]\nroute: [{routes}]\n"
+
+
+@contextlib.contextmanager
+def routed_hosts(site, routers=1):
+    if os.geteuid() != 0:
+        raise Skip("needs root for network namespaces")
+    hosts = RoutedHosts(site, routers)
+    try:
+        hosts.wire()
+        yield hosts
+    finally:
+        hosts.unwire()
