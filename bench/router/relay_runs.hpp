@@ -16,14 +16,16 @@
 
 namespace plnet::bench {
 
-// Runs until it is told to stop.
-using Relay = std::function<void(const std::atomic<bool>& stop)>;
+struct Relay {
+  std::function<void(RelayRun&)> work;  // until it is told to stop
+  bool sleeps = false;                  // when there is nothing to do
+};
 
 [[nodiscard]] inline Relay relay_of(TcpNode& router) {
-  return [&router](const std::atomic<bool>& stop) {
-    while (!stop.load(std::memory_order_relaxed))
-      router.turn();
-  };
+  return {.work = [&router](RelayRun& run) {
+    while (!run.stopped().load(std::memory_order_relaxed))
+      run.note_turn(router.turn() > 0);
+  }};
 }
 
 // Two connections, and what moves bytes from one to the other.
@@ -39,7 +41,8 @@ struct BareRelay {
     to = std::move(out.near);
   }
   [[nodiscard]] Relay relay() const {
-    return [this](const std::atomic<bool>& stop) { relay_bytes(kind, from.get(), to.get(), stop); };
+    return {.work = [this](RelayRun& run) { relay_bytes(kind, from.get(), to.get(), run); },
+            .sleeps = kind == RelayKind::kEpoll};
   }
 
   RelayKind kind;
@@ -54,25 +57,27 @@ class RelayThread {
   RelayThread(benchmark::State& state, Relay relay)
       : relay_(std::move(relay)), partner_(state, [this] {
           clockid_t clock{};
-          if (::pthread_getcpuclockid(::pthread_self(), &clock) == 0) clock_ = clock;
-          relay_(stop_);
+          if (::pthread_getcpuclockid(::pthread_self(), &clock) == 0) thread_clock_ = clock;
+          relay_.work(run_);
         }) {}
-  ~RelayThread() { stop_ = true; }
+  ~RelayThread() { run_.stop(); }
   RelayThread(const RelayThread&) = delete;
   RelayThread& operator=(const RelayThread&) = delete;
 
   [[nodiscard]] bool ready() const { return partner_.ready(); }
   // That the relay has used so far.
   [[nodiscard]] double cpu_seconds() const {
+    if (!relay_.sleeps) return run_.busy_seconds();
     timespec spent{};
-    (void)::clock_gettime(clock_, &spent);
+    (void)::clock_gettime(thread_clock_, &spent);
     return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
   }
 
  private:
   const Relay relay_;
-  std::atomic<bool> stop_{false};
-  std::atomic<clockid_t> clock_{CLOCK_MONOTONIC};
+  const runtime::TscClock clock_;
+  RelayRun run_{clock_};
+  std::atomic<clockid_t> thread_clock_{CLOCK_MONOTONIC};
   const Partner partner_;  // the last: the others outlive its thread
 };
 

@@ -22,7 +22,7 @@ constexpr int kPipeBytes = 1 << 20;  // as much as everybody may ask for
 constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
 constexpr int kLookMs = 20;  // how long it may take to hear that it shall stop
 
-void relay_by_pipe(int from, int to, const std::atomic<bool>& stop) {
+void relay_by_pipe(int from, int to, RelayRun& run) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_NONBLOCK) != 0) return;
   const drivers::TcpSocket out(ends[0]);
@@ -30,28 +30,29 @@ void relay_by_pipe(int from, int to, const std::atomic<bool>& stop) {
   (void)::fcntl(in.get(), F_SETPIPE_SZ, kPipeBytes);
   constexpr unsigned kFlags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
   std::size_t held = 0;
-  while (!stop.load(std::memory_order_relaxed)) {
+  while (!run.stopped().load(std::memory_order_relaxed)) {
     const ssize_t taken = ::splice(from, nullptr, in.get(), nullptr, kPipeBytes, kFlags);
     if (taken == 0) return;
     if (taken > 0) held += static_cast<std::size_t>(taken);
-    if (held == 0) continue;
-    const ssize_t given = ::splice(out.get(), nullptr, to, nullptr, held, kFlags);
+    ssize_t given = 0;
+    if (held > 0) given = ::splice(out.get(), nullptr, to, nullptr, held, kFlags);
     if (given > 0) held -= static_cast<std::size_t>(given);
+    run.note_turn(taken > 0 || given > 0);
   }
 }
 
 // What it sends fits into the socket's buffer, or the receiver is at work: it need not sleep there.
-void relay_asleep(int from, int to, const std::atomic<bool>& stop) {
+void relay_asleep(int from, int to, const RelayRun& run) {
   const drivers::TcpSocket ready(::epoll_create1(0));
   epoll_event wanted{};
   wanted.events = EPOLLIN;
   if (::epoll_ctl(ready.get(), EPOLL_CTL_ADD, from, &wanted) != 0) return;
   std::vector<std::byte> buffer(kBufferBytes);
-  while (!stop.load(std::memory_order_relaxed)) {
+  while (!run.stopped().load(std::memory_order_relaxed)) {
     const ssize_t got = ::recv(from, buffer.data(), buffer.size(), 0);
     if (got == 0) return;
     if (got > 0) {
-      (void)spin_send(to, std::span(buffer).first(static_cast<std::size_t>(got)), stop);
+      (void)spin_send(to, std::span(buffer).first(static_cast<std::size_t>(got)), run.stopped());
       continue;
     }
     epoll_event told{};
@@ -61,9 +62,9 @@ void relay_asleep(int from, int to, const std::atomic<bool>& stop) {
 
 }  // namespace
 
-void relay_bytes(RelayKind kind, int from, int to, const std::atomic<bool>& stop) {
-  if (kind == RelayKind::kSplice) return relay_by_pipe(from, to, stop);
-  relay_asleep(from, to, stop);
+void relay_bytes(RelayKind kind, int from, int to, RelayRun& run) {
+  if (kind == RelayKind::kSplice) return relay_by_pipe(from, to, run);
+  relay_asleep(from, to, run);
 }
 
 }  // namespace plnet::bench

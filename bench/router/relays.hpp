@@ -4,7 +4,9 @@
 #pragma once
 
 #include <atomic>
-#include <string_view>
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
 
 namespace plnet::bench {
 
@@ -13,6 +15,35 @@ enum class RelayKind {
   kEpoll,   // by a buffer, asleep whenever there is nothing to read
 };
 
-void relay_bytes(RelayKind kind, int from, int to, const std::atomic<bool>& stop);
+// Who spins has the CPU to itself whatever it does; what counts is the time of turns that moved
+// something.
+class RelayRun {
+ public:
+  explicit RelayRun(const Clock& clock) : clock_(clock), last_(clock.now()) {}
+
+  void stop() { stop_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] const std::atomic<bool>& stopped() const { return stop_; }
+  [[nodiscard]] double busy_seconds() const {
+    return std::chrono::duration<double>(Duration(busy_.load(std::memory_order_relaxed))).count();
+  }
+
+  // A turn has ended.
+  void note_turn(bool moved_something) {
+    const Instant now = clock_.now();
+    if (moved_something) {
+      busy_.store(busy_.load(std::memory_order_relaxed) + (now - last_).count(),
+                  std::memory_order_relaxed);
+    }
+    last_ = now;
+  }
+
+ private:
+  const Clock& clock_;
+  Instant last_;
+  std::atomic<bool> stop_{false};
+  std::atomic<Duration::rep> busy_{0};
+};
+
+void relay_bytes(RelayKind kind, int from, int to, RelayRun& run);
 
 }  // namespace plnet::bench

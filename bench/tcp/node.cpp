@@ -95,17 +95,18 @@ bool TcpNode::listen() {
   return device_->listen(socket_address(setup_.address, setup_.port), 1024, {}).has_value();
 }
 
-void TcpNode::turn() {
+unsigned TcpNode::turn() {
   const Instant now = setup_.clock->now();
   core_->shard(0).begin_turn(now);
   if (!arrivals_.empty()) {
     for (const Arrival& arrival : std::exchange(arrivals_, {}))
       lnd_of(arrival.local).take(arrival);
   }
-  (void)device_->poll(now);
-  (void)acceptor_->flush(now);
-  (void)core_->turn_shard(0, now);
+  unsigned work = device_->poll(now);
+  work += acceptor_->flush(now);
+  work += core_->turn_shard(0, now);
   (void)core_->step_directory(now);
+  return work;
 }
 
 lnet::MdHandle TcpNode::source(std::uint32_t length) {

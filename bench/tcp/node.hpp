@@ -59,8 +59,8 @@ class TcpNode final : public socklnd::PeerHomes {
 
   // False: the port is not free, or reserved ports are not for us.
   [[nodiscard]] bool listen();
-  // One turn of the poller.
-  void turn();
+  // One turn of the poller; returns pieces of work.
+  unsigned turn();
 
   [[nodiscard]] lnet::Nid nid() const { return nids_.front(); }
   [[nodiscard]] const std::vector<lnet::Nid>& nids() const { return nids_; }
