@@ -89,6 +89,12 @@ struct RxOffer {
   bool reply_by_lnd = false;
 };
 
+// A message that will be offered soon.
+struct HeaderAhead {
+  const MessageHeader* header = nullptr;
+  PeerLink* link = nullptr;  // as in its RxOffer
+};
+
 enum class RxVerdict : std::uint8_t {
   kReceive,  // put `length` payload bytes into `target`; skip the rest. For reply_by_lnd: send them
              // from `target`. Ends with on_received(). A length of 0 is an ordinary case
@@ -116,6 +122,9 @@ class LndUpcalls {
  public:
   virtual ~LndUpcalls() = default;
 
+  // Hot. These come next, in this order, each by an on_header() of its own. Nothing is decided: the
+  // core fetches what it will look at, and who has no more than one at hand need not say.
+  virtual void on_headers_ahead(std::span<const HeaderAhead> /*next*/) {}
   // Hot.
   [[nodiscard]] virtual RxDecision on_header(const RxOffer& offer) = 0;
   // The kReceive ended: payload in place (or sent, for reply_by_lnd), or failed.

@@ -36,6 +36,9 @@ class FaultLnd final : public lnet::Lnd, public lnet::LndUpcalls {
   [[nodiscard]] CounterView counters() const override { return judge_.counters(); }
 
   // LndUpcalls: called by the real LND.
+  void on_headers_ahead(std::span<const lnet::HeaderAhead> next) override {
+    core_.on_headers_ahead(next);
+  }
   lnet::RxDecision on_header(const lnet::RxOffer& offer) override;
   void on_received(lnet::RxHandle rx, Result<void> status, Health health) override;
   void on_sent(std::span<const lnet::Completion> burst) override;

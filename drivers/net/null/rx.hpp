@@ -17,6 +17,8 @@ class NullRx {
   NullRx(lnet::LndUpcalls& core, NullPeers& peers, NullStats& stats, const NullMemory& memory)
       : core_(core), peers_(peers), stats_(stats), memory_(memory) {}
 
+  // These are offered next.
+  void announce(std::span<const lnet::HeaderAhead> next) { core_.on_headers_ahead(next); }
   // Offers one message and, unless it is parked, sees it to its end. The peer must not be blocked.
   void offer(NullPeer& peer, const lnet::MessageHeader& header);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/null/source.hpp"
 
+#include <algorithm>
+
 namespace plnet::drivers {
 namespace {
 
@@ -18,14 +20,14 @@ lnet::Nid neighbour(lnet::Nid nid, std::uint32_t step) {
 
 NullSource::NullSource(const NullSourceConfig& config, Random& random, NullPeers& peers,
                        NullStats& stats)
-    : header_(config.header),
-      random_(random),
+    : random_(random),
       peers_(peers),
       stats_(stats),
       count_(config.peers),
       burst_(config.burst),
       destinations_(config.destinations) {
   PLNET_CHECK(count_ > 0 && count_ <= peers.capacity(), "a source needs 1 to peers_max peers");
+  headers_.fill(config.header);
   PLNET_CHECK(burst_ > 0 && burst_ <= kSourceBurstMax, "burst of the source out of range");
   for (unsigned i = 0; i < count_; ++i) {
     NullPeer* const peer = peers.take();
@@ -35,22 +37,39 @@ NullSource::NullSource(const NullSourceConfig& config, Random& random, NullPeers
   }
 }
 
+// As a device does that has polled several at a time.
 unsigned NullSource::run(NullRx& rx) {
   unsigned offered = 0;
-  for (unsigned i = 0; i < burst_; ++i) {
-    NullPeer& peer = peers_.at(random_.below(count_));
-    if (NullRx::blocked(peer) || peer.closing) {
+  for (unsigned done = 0; done < burst_; done += kTogether)
+    offered += run_together(rx, std::min(kTogether, burst_ - done));
+  stats_.add(NullTable::Id::kSourced, offered);
+  return offered;
+}
+
+unsigned NullSource::run_together(NullRx& rx, unsigned count) {
+  std::array<NullPeer*, kTogether> peers;
+  std::array<lnet::HeaderAhead, kTogether> ahead;
+  for (unsigned i = 0; i < count; ++i) {
+    peers[i] = &peers_.at(random_.below(count_));
+    __builtin_prefetch(peers[i]);
+    if (!destinations_.empty()) {
+      headers_[i].destination = destinations_[random_.below(destinations_.size())];
+    }
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    headers_[i].source = peers[i]->nid;
+    ahead[i] = {&headers_[i], peers[i]->link};
+  }
+  rx.announce(std::span(ahead).first(count));
+  unsigned offered = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (NullRx::blocked(*peers[i]) || peers[i]->closing) {
       stats_.add(NullTable::Id::kSourceBlocked);
       continue;
     }
-    header_.source = peer.nid;
-    if (!destinations_.empty()) {
-      header_.destination = destinations_[random_.below(destinations_.size())];
-    }
-    rx.offer(peer, header_);
+    rx.offer(*peers[i], headers_[i]);
     ++offered;
   }
-  stats_.add(NullTable::Id::kSourced, offered);
   return offered;
 }
 

@@ -2,6 +2,7 @@
 // Messages made up for benchmarks: one template header, as if sent by each of N peers at random.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -30,7 +31,11 @@ class NullSource {
   unsigned run(NullRx& rx);
 
  private:
-  lnet::MessageHeader header_;
+  static constexpr unsigned kTogether = 16;
+
+  unsigned run_together(NullRx& rx, unsigned count);
+
+  std::array<lnet::MessageHeader, kTogether> headers_;
   Random& random_;
   NullPeers& peers_;
   NullStats& stats_;

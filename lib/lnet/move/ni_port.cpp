@@ -65,6 +65,10 @@ void NiPort::close() {
   lnd_->shut_down();
 }
 
+void NiPort::on_headers_ahead(std::span<const HeaderAhead> next) {
+  receiver_.fetch_ahead(next);
+}
+
 RxDecision NiPort::on_header(const RxOffer& offer) {
   return receiver_.on_header(*this, offer);
 }

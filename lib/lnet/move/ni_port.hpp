@@ -100,6 +100,7 @@ class NiPort final : public LndUpcalls {
   Traffic traffic;
   Failures failures;
 
+  void on_headers_ahead(std::span<const HeaderAhead> next) override;
   RxDecision on_header(const RxOffer& offer) override;
   void on_received(RxHandle rx, Result<void> status, Health health) override;
   void on_sent(std::span<const Completion> burst) override;

@@ -57,6 +57,31 @@ TEST(Forward, LeavesAsItCameFromTheBufferThatItWasReceivedInto) {
   rig.expect_conserved();
 }
 
+TEST(Forward, HeadersThatWereAnnouncedAreDecidedAboutAsIfTheyHadNotBeen) {
+  Rig rig;
+  PeerLink* const known = rig.offer(kClient, kServer, 100, {1, 1}).link;
+  ASSERT_NE(known, nullptr);
+  std::vector<MessageHeader> headers;
+  for (std::uint32_t i = 0; i < 40; ++i) {  // more than are looked at together
+    const Nid to = i % 3 == 0   ? kServer
+                   : i % 3 == 1 ? ForwardRig::server(99)
+                                : ForwardRig::client(ForwardRig::kRouter);
+    headers.push_back({.destination = to, .source = kClient, .type = MessageType::kPut});
+  }
+  std::vector<HeaderAhead> ahead;
+  for (std::size_t i = 0; i < headers.size(); ++i)
+    ahead.push_back({&headers[i], i % 2 == 0 ? known : nullptr});
+  rig.port(kClient).on_headers_ahead(ahead);
+  rig.port(kClient).on_headers_ahead({});
+  EXPECT_EQ(rig.node.directory().find(ForwardRig::server(99)), nullptr) << "nobody was made a peer";
+  EXPECT_EQ(rig.forward(kClient, kServer, 100, {2, 1}), RxVerdict::kReceive);
+  rig.received(kClient, {1, 1});
+  rig.settle();
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 2U);
+  rig.expect_conserved();
+}
+
 TEST(Forward, EveryTypeGoesBothWaysAndNoGetHasASink) {
   Rig rig;
   std::uint32_t index = 0;
