@@ -109,6 +109,14 @@ bool Forwarder::choose_way(Receive& receive, PeerNi& destination) {
     forwarding.via_router = false;
     return true;
   }
+  if (const OnlyHop only = only_gateway(destination, local, core_.routes(), core_.sequences);
+      only.ni != nullptr) {
+    forwarding.ni = only.ni;
+    forwarding.next_hop = only.next_hop;
+    forwarding.destination = destination.nid;
+    forwarding.via_router = true;
+    return true;
+  }
   const PathRequest request{.destination = &destination,
                             .forwarded = true,
                             .memory_cpt = core_.cpt,

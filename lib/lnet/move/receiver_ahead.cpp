@@ -52,7 +52,12 @@ void Receiver::fetch_ahead(std::span<const HeaderAhead> next) const {
         } else if constexpr (step == 2) {
           if (passes[i]) targets[i] = directory.reach(one.header->destination, hashes[i]);
         } else if (targets[i] != nullptr) {
-          approach(*targets[i], core_.peers, PipelineStep<step - 2>{});
+          if (step == 3 && ours.net(targets[i]->net) == nullptr) {
+            prefetch(targets[i]->peer.load(std::memory_order_relaxed));
+            targets[i] = nullptr;  // gateways lead there, and of those there are few
+          } else {
+            approach(*targets[i], core_.peers, PipelineStep<step - 2>{});
+          }
         }
       },
       [](std::size_t) {});

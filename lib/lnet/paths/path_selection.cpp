@@ -70,6 +70,17 @@ Result<Path> select_path(const PathRequest& request, const LocalView& local,
       path.keeps_source = request.forwarded;
       return path;
     }
+    if (request.forwarded && request.router == nullptr) {
+      const OnlyHop hop = only_gateway(*request.destination, local, routes, sequences);
+      if (hop.ni != nullptr) {
+        return Path{.ni = hop.ni,
+                    .next_hop = hop.next_hop,
+                    .destination = request.destination,
+                    .route = routes.net(request.destination->net)->routes.front(),
+                    .via_router = true,
+                    .keeps_source = true};
+      }
+    }
   }
   NoTrace trace;
   auto chosen = PathSelector(request, local, routes, sequences, parameters, trace).run();

@@ -84,6 +84,30 @@ struct Path {
   return ni;
 }
 
+// The same for a message of somebody else's to a net that one gateway leads to: by its one NI, from
+// our one NI on that net. Null `ni`: not so simple.
+struct OnlyHop {
+  Ni* ni = nullptr;
+  PeerNi* next_hop = nullptr;
+};
+[[nodiscard]] inline OnlyHop only_gateway(const PeerNi& destination, const LocalView& local,
+                                          const RouteView& routes, PathSequences& sequences) {
+  const RemoteNet* const remote = routes.net(destination.net);
+  if (remote == nullptr || remote->routes.size() != 1) return {};
+  const Route& route = *remote->routes.front();
+  const Peer& gateway = *route.gateway.load(std::memory_order_acquire);
+  const Peer& peer = *destination.peer.load(std::memory_order_acquire);
+  if (!route.alive.get() || !gateway.single.get() || !peer.single.get()) return {};
+  PeerNi* const next_hop = gateway.seen().nis.front();
+  const Net* const net = local.net(next_hop->net);
+  if (net == nullptr || net->nis.size() != 1 || local.net(destination.net) != nullptr) return {};
+  Ni* const ni = net->nis.front();
+  // Who is not multi-rail has an NI of ours that it prefers, or gets one.
+  if (!peer.multi_rail() && destination.preferred_ni.get() != ni) return {};
+  if (local.nis.size() > 1) sequences.use(*net, *ni);
+  return {ni, next_hop};
+}
+
 // kInvalid: the source is no NID of ours. kNoRoute: nothing leads there. kNetworkDown: this node
 // has no network. What they do to a message: health_of_no_path().
 //

@@ -2,6 +2,7 @@
 #include "lib/lnet/paths/route_table.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <utility>
 
@@ -25,14 +26,16 @@ RouteView::RouteView(std::span<const std::unique_ptr<Route>> routes) {
     }
     nets_.push_back({.id = id, .routes = std::span(routes_).subspan(first)});
   }
+  if (!nets_.empty()) slots_.assign(std::bit_ceil(2 * nets_.size()), kFreeSlot);
+  for (std::uint32_t index = 0; index < nets_.size(); ++index) {
+    std::size_t slot = slot_of(nets_[index].id);
+    while (slots_[slot] != kFreeSlot)
+      slot = (slot + 1) & (slots_.size() - 1);
+    slots_[slot] = index;
+  }
   std::ranges::sort(gateways_, std::less<>{});
   const auto repeated = std::ranges::unique(gateways_);
   gateways_.erase(repeated.begin(), repeated.end());
-}
-
-const RemoteNet* RouteView::net(NetId id) const {
-  const auto found = std::ranges::lower_bound(nets_, id, {}, &RemoteNet::id);
-  return found != nets_.end() && found->id == id ? &*found : nullptr;
 }
 
 bool RouteView::is_gateway(const Peer& peer) const {

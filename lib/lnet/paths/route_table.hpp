@@ -74,15 +74,32 @@ class RouteView {
   // In the order of the table, which is that of preference when nothing else decides.
   explicit RouteView(std::span<const std::unique_ptr<Route>> routes);
 
-  [[nodiscard]] const RemoteNet* net(NetId id) const;
+  // Hot.
+  [[nodiscard]] const RemoteNet* net(NetId id) const {
+    if (slots_.empty()) return nullptr;
+    for (std::size_t slot = slot_of(id);; slot = (slot + 1) & (slots_.size() - 1)) {
+      const std::uint32_t index = slots_[slot];
+      if (index == kFreeSlot) return nullptr;
+      if (nets_[index].id == id) return &nets_[index];
+    }
+  }
   [[nodiscard]] std::span<const RemoteNet> nets() const { return nets_; }
   // Some route goes through it.
   [[nodiscard]] bool is_gateway(const Peer& peer) const;
   [[nodiscard]] bool empty() const { return nets_.empty(); }
 
  private:
+  static constexpr std::uint32_t kFreeSlot = UINT32_MAX;
+
+  // The upper bits of a product depend on all bits of the id.
+  [[nodiscard]] std::size_t slot_of(NetId id) const {
+    constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
+    return static_cast<std::size_t>((id * kSpread) >> 32U) & (slots_.size() - 1);
+  }
+
   std::vector<Route*> routes_;         // net by net
   std::vector<RemoteNet> nets_;        // by id
+  std::vector<std::uint32_t> slots_;   // index in nets_; at least half of them are free
   std::vector<const Peer*> gateways_;  // by address, each once
 };
 

@@ -240,6 +240,44 @@ TEST_F(PathCases, a_router_on_the_way_goes_by_the_net_of_the_destination) {
                 gateway->ni(0), peer.ni(1));
 }
 
+TEST(PathOfOthers, behind_one_gateway_there_is_one_way) {
+  Site site;
+  site.add_net(kTcp0, 1);
+  site.add_net(kTcp1, 1);
+  SitePeer& gateway = site.add_peer(true, {{kTcp1, 1}});
+  SitePeer& peer = site.add_peer(true, {{kIb0, 1}});
+  SitePeer& old = site.add_peer(false, {{kIb0, 1}});
+  site.add_route(kIb0, gateway);
+  const auto hop_of = [&](SitePeer& to) {
+    return only_gateway(to.ni(), site.local, site.routes, site.sequences);
+  };
+  const auto forward_to = [&](SitePeer& to) {
+    return site.select({.destination = &to.ni(), .forwarded = true});
+  };
+  expect_routed(forward_to(peer), site.ni(1), gateway.ni(), peer.ni());
+  EXPECT_TRUE(forward_to(peer)->keeps_source);
+  EXPECT_EQ(forward_to(peer)->route, site.route_list()[0].get());
+  EXPECT_EQ(hop_of(peer).next_hop, &gateway.ni());
+  EXPECT_EQ(hop_of(peer).ni, &site.ni(1));
+
+  // Who is not multi-rail gets its preferred NI first.
+  EXPECT_EQ(hop_of(old).ni, nullptr);
+  expect_routed(forward_to(old), site.ni(1), gateway.ni(), old.ni());
+  EXPECT_EQ(old.ni().preferred_ni.get(), &site.ni(1));
+  EXPECT_EQ(hop_of(old).ni, &site.ni(1));
+  old.ni().preferred_ni.set(&site.ni(0));
+  EXPECT_EQ(hop_of(old).ni, nullptr);
+  EXPECT_FALSE(forward_to(old)) << "the gateway is not on that one's net";
+
+  site.route_list()[0]->alive.set(false);
+  EXPECT_EQ(hop_of(peer).ni, nullptr);
+  EXPECT_EQ(forward_to(peer).error(), Errc::kNoRoute);
+  site.route_list()[0]->alive.set(true);
+  SitePeer& second = site.add_peer(true, {{kTcp0, 1}});
+  site.add_route(kIb0, second);
+  EXPECT_EQ(hop_of(peer).ni, nullptr) << "there is a choice";
+}
+
 TEST_F(PathCases, a_multi_rail_peer_behind_gateways_is_sent_to_on_all_its_nids) {
   SitePeer& peer = remote_peer(true);
   std::map<PeerNi*, int> destinations;

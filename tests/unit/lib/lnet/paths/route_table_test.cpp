@@ -102,6 +102,22 @@ TEST_F(RouteTables, a_view_has_the_routes_net_by_net) {
   EXPECT_FALSE(RouteView().is_gateway(one.peer));
 }
 
+TEST_F(RouteTables, a_view_finds_each_of_many_nets_and_no_other) {
+  constexpr std::uint16_t kMany = 300;
+  SitePeer& one = gateway();
+  for (std::uint16_t number = 100; number < 100 + kMany; ++number)
+    ASSERT_TRUE(add(make_net(NetType::kTcp, number), one));
+  const RouteView view = table.view();
+  EXPECT_EQ(view.nets().size(), kMany);
+  for (std::uint16_t number = 0; number < 100 + 2 * kMany; ++number) {
+    const NetId id = make_net(NetType::kTcp, number);
+    const RemoteNet* const net = view.net(id);
+    ASSERT_EQ(net != nullptr, number >= 100 && number < 100 + kMany) << number;
+    EXPECT_TRUE(net == nullptr || net->id == id);
+  }
+  EXPECT_EQ(RouteView().net(kIb0), nullptr);
+}
+
 TEST_F(RouteTables, clients_come_to_prefer_different_routers) {
   SitePeer& one = gateway();
   SitePeer& two = gateway();
