@@ -13,11 +13,10 @@ namespace plnet::runtime {
 namespace {
 
 std::optional<LocalAddress> address_of(const ifaddrs& entry) {
-  if (entry.ifa_addr == nullptr || (entry.ifa_flags & IFF_UP) == 0 ||
-      (entry.ifa_flags & IFF_LOOPBACK) != 0) {
-    return std::nullopt;
-  }
-  LocalAddress found{.interface = entry.ifa_name, .running = (entry.ifa_flags & IFF_RUNNING) != 0};
+  if (entry.ifa_addr == nullptr || (entry.ifa_flags & IFF_LOOPBACK) != 0) return std::nullopt;
+  LocalAddress found{.interface = entry.ifa_name,
+                     .up = (entry.ifa_flags & IFF_UP) != 0,
+                     .running = (entry.ifa_flags & IFF_RUNNING) != 0};
   if (entry.ifa_addr->sa_family == AF_INET) {
     sockaddr_in v4{};
     std::memcpy(&v4, entry.ifa_addr, sizeof v4);
@@ -35,7 +34,7 @@ std::optional<LocalAddress> address_of(const ifaddrs& entry) {
 
 }  // namespace
 
-Outcome<std::vector<LocalAddress>> local_addresses() {
+Outcome<std::vector<LocalAddress>> local_addresses(bool also_down) {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) {
     return failure(Errc::kIo, "the addresses of this machine's interfaces cannot be read");
@@ -43,7 +42,8 @@ Outcome<std::vector<LocalAddress>> local_addresses() {
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, &::freeifaddrs);
   std::vector<LocalAddress> addresses;
   for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
-    if (auto address = address_of(*entry)) addresses.push_back(std::move(*address));
+    auto address = address_of(*entry);
+    if (address && (address->up || also_down)) addresses.push_back(std::move(*address));
   }
   return addresses;
 }
