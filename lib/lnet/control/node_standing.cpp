@@ -35,8 +35,9 @@ void NodeStanding::tell(bool advertised_before) {
 }
 
 void NodeStanding::set_routing(bool on, bool push, Instant now) {
+  const RoutingState before = routing_.state();
   routing_.set(on, now);
-  publish(now);
+  if (routing_.state() != before) publish(now);
   if (parts_.ping_target.set_routing(on) && push) parts_.discovery.push_to_all(true);
 }
 
@@ -198,7 +199,7 @@ unsigned NodeStanding::step(Instant now, const RoutedLoad& load) {
 StandingReport NodeStanding::report(Instant now) const {
   StandingReport report{.state = routing_.state(),
                         .phase = routing_.phase(),
-                        .told = told_,
+                        .told = routing_.phase() == DrainPhase::kNone ? PeersTold{} : told_,
                         .load = load_,
                         .cut_off = routing_.cut_off()};
   const bool ends =

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "lib/base/ring.hpp"
 #include "lib/lnet/control/discovery.hpp"
@@ -31,10 +32,16 @@ struct StandingNote {
 struct StandingReport {
   RoutingState state{};
   DrainPhase phase{};
-  PeersTold told;
+  PeersTold told;  // of a drain
   RoutedLoad load;
   std::int64_t seconds_left = 0;  // until the state changes by time alone
   std::size_t cut_off = 0;
+
+  [[nodiscard]] bool is_drain() const { return phase != DrainPhase::kNone; }
+  // What it is at, in a word or two.
+  [[nodiscard]] std::string_view text() const {
+    return is_drain() ? text_of(phase) : text_of(state);
+  }
 };
 
 class NodeStanding {

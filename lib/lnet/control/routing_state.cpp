@@ -3,6 +3,16 @@
 
 namespace plnet::lnet {
 
+std::string_view text_of(RoutingState state) {
+  switch (state) {
+    case RoutingState::kDisabled: return "disabled";
+    case RoutingState::kEnabled: return "enabled";
+    case RoutingState::kStopping: return "stopping";
+    case RoutingState::kStarting: return "starting";
+  }
+  return "disabled";
+}
+
 std::string_view text_of(DrainPhase phase) {
   switch (phase) {
     case DrainPhase::kNone: return "none";

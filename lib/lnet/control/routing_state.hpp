@@ -42,6 +42,8 @@ enum class DrainPhase : std::uint8_t {
   kDrained,   // nothing is forwarded any more
 };
 
+// "disabled", "enabled", "stopping", "starting".
+[[nodiscard]] std::string_view text_of(RoutingState state);
 // "none", "peers notice", "emptying", "drained".
 [[nodiscard]] std::string_view text_of(DrainPhase phase);
 

@@ -157,6 +157,25 @@ TEST_F(NodeStandings, WhatIsHeldLeavesBeforeADrainIsOver) {
   EXPECT_EQ(report().cut_off, 2U);
 }
 
+TEST_F(NodeStandings, WhatWasToldInADrainIsNotSaidOfAStop) {
+  route();
+  ASSERT_TRUE(standing().drain(network_.now(), seconds(300)));
+  pass(seconds(1));
+  EXPECT_EQ(report().told.pushed, 1U);
+  ASSERT_TRUE(standing().undrain(network_.now()));
+  standing().disable(network_.now());
+  EXPECT_EQ(report().told.pushed, 0U);
+  EXPECT_EQ(report().text(), "stopping");
+}
+
+TEST_F(NodeStandings, ANodeThatStartsWithoutRoutingHasNothingToSayOfIt) {
+  StandingNote note;
+  while (standing().take_note(note)) {
+  }
+  router_.coordinator.set_routing(false, false);
+  EXPECT_FALSE(standing().take_note(note));
+}
+
 TEST_F(NodeStandings, WhoComesBackIsNamedARouterAgain) {
   route();
   router_.load.held = 1;
