@@ -16,7 +16,7 @@ namespace plnet::apps {
 using lnet::Node;
 using Progress = LnetDesk::Progress;
 
-LnetAdmin::LnetAdmin() = default;
+LnetAdmin::LnetAdmin(runtime::Log& log) : log_(log) {}
 LnetAdmin::~LnetAdmin() = default;
 
 Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,

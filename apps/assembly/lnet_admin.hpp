@@ -14,6 +14,7 @@
 #include "apps/assembly/lnet_desk.hpp"
 #include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_pings.hpp"
+#include "apps/assembly/tcp_links.hpp"
 #include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/host/link_watch.hpp"
@@ -27,7 +28,8 @@ class LnetAdmin final : public lnet::LnetControl {
   // Whatever a change waits for happens within some turns; this long means that something is stuck.
   static constexpr Duration kChangeMax = std::chrono::seconds(5);
 
-  LnetAdmin();
+  // The log outlives this.
+  explicit LnetAdmin(runtime::Log& log);
   ~LnetAdmin() override;
 
   // In this order, before and after the pollers begin to turn. LNet is up after start(), with what
@@ -35,6 +37,12 @@ class LnetAdmin final : public lnet::LnetControl {
   [[nodiscard]] Outcome<void> start(LnetHost& host, runtime::EventLoop& loop,
                                     const lnet::NodeConfig& wanted);
   [[nodiscard]] Outcome<void> set_running(std::vector<runtime::Poller*> pollers);
+  // Before the process ends: drains it if it routes, and says how far that is from time to time.
+  // `done` after `bound` at the latest, with what was left then.
+  using Told = std::function<void(const lnet::StandingReport& report)>;
+  void leave(Duration bound, Told told, Told done);
+  // What has become of NIs and of routing since the last call, a line for each.
+  void say_standing();
   // Takes LNet down as unconfigure() does; the loop turns meanwhile. `done` in bounded time.
   void shut_down(lnet::Reply<void> done);
   // Pollers turn no longer.
@@ -55,8 +63,11 @@ class LnetAdmin final : public lnet::LnetControl {
   void set_peer_ni(lnet::PeerNiChange change, lnet::Reply<void> done) override;
   void add_route(lnet::RouteConfig route, lnet::Reply<void> done) override;
   void del_route(lnet::NetId net, lnet::Nid gateway, lnet::Reply<void> done) override;
-  void set_routing(bool enabled, lnet::BuffersConfig buffers, lnet::Reply<void> done) override;
+  void set_routing(bool enabled, lnet::Reply<void> done) override;
+  void set_buffers(lnet::BuffersConfig buffers, lnet::Reply<void> done) override;
   [[nodiscard]] lnet::ParameterValues parameters() const override { return config_.parameters; }
+  void drain_routing(std::optional<Duration> bound, lnet::Reply<void> done) override;
+  void undrain_routing(lnet::Reply<void> done) override;
   void set_parameters(lnet::ParameterValues values, lnet::Reply<void> done) override;
   void nets(std::optional<lnet::NetId> only, int level,
             lnet::Reply<std::vector<lnet::NetReport>> reply) override;
@@ -98,12 +109,18 @@ class LnetAdmin final : public lnet::LnetControl {
   void set_health(lnet::NiChange change, lnet::Reply<void> done);
   void look_at_links();
   void wait_for_gateways();
+  void add_causes(std::vector<lnet::NetReport>& nets) const;
+  struct Leave;
+  void keep_leaving(const std::shared_ptr<Leave>& leave, bool first);
   void add_parameters(std::vector<lnet::NetReport>& nets) const;
   void run_steps(std::vector<LnetStep> steps, lnet::NodeConfig after, lnet::Reply<void> done);
 
   LnetHost* host_ = nullptr;
   runtime::EventLoop* loop_ = nullptr;
   runtime::LinkWatch link_watch_;
+  TcpLinks links_;
+  runtime::EventLoop::TimerId link_timer_ = runtime::EventLoop::TimerId::kNone;
+  runtime::Log& log_;
   std::unique_ptr<LnetDesk> desk_;
   std::unique_ptr<LnetPings> pings_;
   std::unique_ptr<LndMetrics> lnd_metrics_;

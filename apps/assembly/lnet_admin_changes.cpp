@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/lnet_routing.hpp"
 #include "apps/assembly/tcp_changes.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
@@ -119,6 +120,7 @@ void LnetAdmin::run_steps(std::vector<LnetStep> steps, NodeConfig after, Reply<v
 
 void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   if (auto settled = settle_on_machine(wanted, config_); !settled) return done(std::move(settled));
+  settle_forwarding(wanted);
   if (auto sound = check_sound(wanted); !sound) return done(std::move(sound));
   if (auto able = check_supported(wanted); !able) return done(std::move(able));
   const auto options = tcp_options_of(wanted);
@@ -135,6 +137,7 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   if (auto up = check_up(); !up) return done(std::move(up));
   auto steps = steps_between(config_, wanted, *host_);
   if (!steps) return done(std::unexpected(steps.error()));
+  add_routing_steps(config_, wanted, !running_, *steps);
   const bool other_options = host_->tcp().options() != *options;
   run_steps(
       std::move(*steps), std::move(wanted),
@@ -183,11 +186,6 @@ void LnetAdmin::del_net(lnet::NetSelection selection, Reply<void> done) {
       std::move(done));
 }
 
-// Of an interface that was down when its NI came, and whenever the system has told of a change.
-void LnetAdmin::look_at_links() {
-  if (running_ && state_ == State::kUp) apps::look_at_links(*desk_, *host_, tcp_nis(config_));
-}
-
 void LnetAdmin::set_ni(lnet::NiChange change, Reply<void> done) {
   enqueue(
       [this, change](Reply<void> ended) {
@@ -225,6 +223,7 @@ void LnetAdmin::set_health(lnet::NiChange change, Reply<void> done) {
           found = true;
           ni->health.set(*change.health);
         }
+        node.coordinator().tell_of_changed();  // 0 is down, the maximum is up
         if (found) return Progress::kDone;
         return failure(Errc::kNotFound, "no such NI");
       },
@@ -319,17 +318,6 @@ void LnetAdmin::del_route(lnet::NetId net, Nid gateway, Reply<void> done) {
               Errc::kNotFound,
               fmt::format("no route to {} by {}", lnet::text_of_net(net), text_of(gateway))));
         }
-        change_to(std::move(wanted), std::move(ended));
-      },
-      std::move(done));
-}
-
-void LnetAdmin::set_routing(bool enabled, lnet::BuffersConfig buffers, Reply<void> done) {
-  enqueue(
-      [this, enabled, buffers](Reply<void> ended) {
-        NodeConfig wanted = config_;
-        wanted.routing = enabled;
-        wanted.buffers = buffers;
         change_to(std::move(wanted), std::move(ended));
       },
       std::move(done));

@@ -21,6 +21,7 @@ void LnetAdmin::nets(std::optional<lnet::NetId> only, int /*level*/,
       *desk_, *host_, only,
       [this, reply = std::move(reply)](Outcome<std::vector<lnet::NetReport>>&& nets) mutable {
         if (nets) add_parameters(*nets);
+        if (nets) add_causes(*nets);
         reply(std::move(nets));
       });
 }
@@ -52,17 +53,6 @@ void LnetAdmin::routes(Reply<std::vector<lnet::RouteReport>> reply) {
 void LnetAdmin::gateways(Reply<std::vector<lnet::GatewayReport>> reply) {
   if (state_ != State::kUp) return reply(std::vector<lnet::GatewayReport>{});
   report_gateways(*desk_, std::move(reply));
-}
-
-void LnetAdmin::routing(Reply<lnet::RoutingReport> reply) {
-  lnet::RoutingReport report;
-  report.enabled = config_.routing;
-  report.buffers = config_.buffers;
-  if (!check_up()) {
-    report.cpts.resize(host_->cpts());
-    return reply(std::move(report));
-  }
-  report_routing(*desk_, *host_, std::move(report), std::move(reply));
 }
 
 void LnetAdmin::statistics(Reply<lnet::StatisticsReport> reply) {

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "apps/assembly/lnet_routing.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/nets_by_address.hpp"
 #include "lib/runtime/host/local_addresses.hpp"
@@ -232,6 +231,21 @@ Outcome<void> settle_on_machine(NodeConfig& wanted, const NodeConfig& now) {
   return {};
 }
 
+void settle_forwarding(NodeConfig& wanted) {
+  const auto is_ours = [&wanted](const Nid& gateway) {
+    return std::ranges::any_of(wanted.nets, [&gateway](const NetConfig& net) {
+      return std::ranges::any_of(net.nis, [&](const NiConfig& ni) { return ni.nid == gateway; });
+    });
+  };
+  if (std::ranges::any_of(wanted.routes_if_ours, is_ours)) wanted.routing = true;
+  wanted.routes_if_ours.clear();
+}
+
+bool will_route(NodeConfig config) {
+  if (settle_on_machine(config, {})) settle_forwarding(config);
+  return config.routing;
+}
+
 Outcome<void> check_sound(const NodeConfig& config) {
   const auto issues = check_node_config(config);
   if (issues.empty()) return {};
@@ -304,7 +318,6 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
     };
     steps.push_back({.act = set(wanted.parameters), .undo = set(now.parameters)});
   }
-  add_routing_steps(now, wanted, steps);
   return steps;
 }
 

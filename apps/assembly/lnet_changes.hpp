@@ -24,6 +24,10 @@ struct LnetStep {
 // `now` has already stays.
 [[nodiscard]] Outcome<void> settle_on_machine(lnet::NodeConfig& wanted,
                                               const lnet::NodeConfig& now);
+// Whether it routes because it is a gateway of its own module option `routes`; its NIDs are known.
+void settle_forwarding(lnet::NodeConfig& wanted);
+// Whether a node that is started with this will, as far as the machine tells now.
+[[nodiscard]] bool will_route(lnet::NodeConfig config);
 // check_node_config() as one error.
 [[nodiscard]] Outcome<void> check_sound(const lnet::NodeConfig& config);
 

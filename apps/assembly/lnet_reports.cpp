@@ -112,6 +112,9 @@ void list_nets(Node& node, NetsJob& job) {
     for (const lnet::Ni* const ni : net.nis) {
       report.nis.push_back(report_of(*ni, job.cpts));
       report.nis.back().policy.net_priority = net.priority->get();
+      const lnet::NodeStanding& standing = node.coordinator().standing();
+      report.nis.back().down_cause = text_of(standing.cause_of(*ni));
+      report.nis.back().status_changes = standing.changes_of(*ni);
       numbers.push_back(ni->number);
     }
   }
@@ -276,6 +279,30 @@ void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId
         count_nets_from(desk, job, 0);
       });
   if (!sent) job->reply(std::unexpected(sent.error()));
+}
+
+void report_standing(LnetDesk& desk, Reply<lnet::RoutingReport> reply) {
+  auto report = std::make_shared<lnet::RoutingReport>();
+  auto answer = std::make_shared<Reply<lnet::RoutingReport>>(std::move(reply));
+  auto sent = desk.order(
+      0,
+      [report](Node& node) {
+        const auto told = node.coordinator().standing().report(node.shard(0).core().now);
+        report->state = told.state;
+        const bool settled = told.state == lnet::RoutingState::kEnabled ||
+                             told.state == lnet::RoutingState::kDisabled;
+        if (settled && !told.is_drain()) return;
+        report->change = lnet::RoutingChangeReport{.phase = std::string(told.text()),
+                                                   .seconds_left = told.seconds_left,
+                                                   .is_drain = told.is_drain(),
+                                                   .peers = told.told.pushed,
+                                                   .acknowledged = told.told.acknowledged,
+                                                   .by_ping = told.told.by_ping,
+                                                   .held = told.load.held,
+                                                   .cut_off = told.cut_off};
+      },
+      [report, answer] { (*answer)(std::move(*report)); });
+  if (!sent) (*answer)(std::unexpected(sent.error()));
 }
 
 void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid> only,

@@ -17,6 +17,8 @@ void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId
 // kNotFound: no peer has this NID.
 void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid> only,
                   lnet::Reply<std::vector<lnet::PeerReport>> reply);
+// Of a node that is down: that it does not route.
+void report_standing(LnetDesk& desk, lnet::Reply<lnet::RoutingReport> reply);
 // At once: counters are read from here.
 [[nodiscard]] lnet::StatisticsReport report_statistics(const lnet::Node& node);
 // All but what says how much is under way.

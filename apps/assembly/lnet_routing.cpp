@@ -39,12 +39,22 @@ LnetStep::Act sets_buffers(const lnet::BuffersConfig& buffers) {
   };
 }
 
-LnetStep::Act sets_routing(bool on) {
-  return [on](Node& node) -> Outcome<Progress> {
+// `at_once`: as at the start of a node, else with the time that peers need.
+LnetStep::Act sets_routing(bool on, bool at_once) {
+  return [on, at_once](Node& node) -> Outcome<Progress> {
     if (on) {
       if (auto there = node.check_router_memory(); !there) return std::unexpected(there.error());
     }
-    node.coordinator().set_routing(on, true);
+    lnet::Coordinator& coordinator = node.coordinator();
+    const Instant now = node.shard(0).core().now;
+    if (at_once) {
+      coordinator.set_routing(on, true);
+    } else if (!on) {
+      coordinator.standing().disable(now);
+    } else if (!coordinator.standing().enable(now)) {
+      return failure(Errc::kBusy,
+                     "routing is being stopped; `lnetctl routing show` tells when that is over");
+    }
     return Progress::kDone;
   };
 }
@@ -93,14 +103,16 @@ Outcome<void> begin_routing(Node& node, const lnet::NodeConfig& config) {
   return {};
 }
 
-void add_routing_steps(const lnet::NodeConfig& now, const lnet::NodeConfig& wanted,
+LnetStep routing_step(bool on, bool at_once) {
+  return {.act = sets_routing(on, at_once), .undo = sets_routing(!on, true)};
+}
+
+void add_routing_steps(const lnet::NodeConfig& now, const lnet::NodeConfig& wanted, bool at_once,
                        std::vector<LnetStep>& steps) {
   if (now.buffers != wanted.buffers) {
     steps.push_back({.act = sets_buffers(wanted.buffers), .undo = sets_buffers(now.buffers)});
   }
-  if (now.routing != wanted.routing) {
-    steps.push_back({.act = sets_routing(wanted.routing), .undo = sets_routing(now.routing)});
-  }
+  if (now.routing != wanted.routing) steps.push_back(routing_step(wanted.routing, at_once));
 }
 
 void report_routing(LnetDesk& desk, const LnetHost& host, RoutingReport report,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "apps/assembly/live_settings.hpp"
+#include "apps/assembly/lnet_changes.hpp"
 #include "apps/assembly/node_verbs.hpp"
 #include "lib/runtime/poll/orders.hpp"
 
@@ -30,6 +31,11 @@ constexpr LogSite kEalDetail{LogLevel::kDebug, "eal", {"line"}};
 constexpr LogSite kChanged{LogLevel::kInfo, "changed", {"what", "from", "to", "uid", "pid"}};
 constexpr LogSite kReady{LogLevel::kInfo, "ready", {"pid"}};
 constexpr LogSite kSignal{LogLevel::kInfo, "signal", {"number"}};
+constexpr LogSite kDraining{LogLevel::kInfo,
+                            "draining",
+                            {"phase", "acknowledged", "peers", "by_ping", "held", "seconds_left"}};
+constexpr LogSite kDrained{LogLevel::kInfo, "drained", {"cut_off", "not_acknowledged"}};
+constexpr LogSite kBrokenOff{LogLevel::kWarning, "drain_broken_off", {"held", "not_acknowledged"}};
 constexpr LogSite kStuck{LogLevel::kError, "exchange_not_drained", {"waited_ms"}};
 constexpr LogSite kLnetStuck{LogLevel::kError, "lnet_not_down", {"why"}};
 constexpr LogSite kBadInput{LogLevel::kWarning, "bad_input", {"from", "cause"}};
@@ -57,6 +63,15 @@ const LogSite& eal_site(runtime::EalLevel level) {
     case runtime::EalLevel::kDetail: return kEalDetail;
   }
   return kEalDetail;
+}
+
+bool forwards(const lnet::StandingReport& report) {
+  return report.state != lnet::RoutingState::kDisabled;
+}
+
+// Peers that may not know that they are not to send any more.
+std::string unsure(const lnet::StandingReport& report) {
+  return std::to_string(report.told.pushed - report.told.acknowledged + report.told.by_ping);
 }
 
 void write_finding(runtime::Log& log, const runtime::Finding& finding) {
@@ -113,7 +128,7 @@ Outcome<void> Node::open_admin() {
   // Before any thread exists, so that none of them is ever interrupted.
   auto watched = loop_->watch_signals({SIGTERM, SIGINT, SIGHUP}, [this](int number) {
     log_->write(kSignal, {std::to_string(number)});
-    loop_->stop();
+    on_signal(number);
   });
   if (!watched) return watched;
   bad_input_ = std::make_unique<runtime::OnceLog>(
@@ -122,12 +137,15 @@ Outcome<void> Node::open_admin() {
   loop_->add_timer(kDrainPeriod, kDrainPeriod, [this] {
     log_->drain();
     if (lnet_host_) lnet_host_->tcp().say_complaints(*bad_input_);
-    if (lnet_) lnet_->tell_of_routes(*log_);
+    if (lnet_) {
+      lnet_->tell_of_routes(*log_);
+      lnet_->say_standing();
+    }
     for (auto& poller : pollers_)
       poller->commands().drain();
   });
   metrics_http_ = std::make_unique<runtime::MetricsHttp>(metrics_);
-  lnet_ = std::make_unique<LnetAdmin>();
+  lnet_ = std::make_unique<LnetAdmin>(*log_);
   return {};
 }
 
@@ -146,6 +164,7 @@ Outcome<void> Node::open_control() {
 }
 
 Outcome<void> Node::take_machine() {
+  settings_.lnet.routing = will_route(settings_.lnet);  // what there is to be depends on it
   auto plan = Machine::plan(settings_);
   if (!plan) return std::unexpected(plan.error());
   for (const auto& finding : plan->findings) {
@@ -305,6 +324,37 @@ void Node::run() {
   log_->write(kReady, {std::to_string(::getpid())});
   loop_->run();
   end_pollers();
+}
+
+void Node::on_signal(int number) {
+  const bool drains = number == SIGTERM && launched_ && options_.drain_max > Duration::zero();
+  if (drains && !draining_) return drain();
+  if (draining_ && forwards(*draining_) && !std::exchange(broken_off_, true))
+    log_->write(kBrokenOff, {std::to_string(draining_->load.held), unsure(*draining_)});
+  loop_->stop();
+}
+
+void Node::drain() {
+  draining_.emplace();
+  const auto told_at = std::make_shared<Instant>(system_clock_.now() - kSumPeriod);
+  lnet_->leave(
+      options_.drain_max,
+      [this, told_at](const lnet::StandingReport& report) {
+        if (broken_off_) return;
+        draining_ = report;
+        if (system_clock_.now() - *told_at < kSumPeriod) return;
+        *told_at = system_clock_.now();
+        log_->write(kDraining,
+                    {report.text(), std::to_string(report.told.acknowledged),
+                     std::to_string(report.told.pushed), std::to_string(report.told.by_ping),
+                     std::to_string(report.load.held), std::to_string(report.seconds_left)});
+      },
+      [this](const lnet::StandingReport& report) {
+        if (broken_off_) return;
+        if (forwards(*draining_) || report.is_drain())
+          log_->write(kDrained, {std::to_string(report.cut_off), unsure(report)});
+        loop_->stop();
+      });
 }
 
 // In order: no more requests and scrapes, tokens home, pollers out of their loops, lcores joined.

@@ -38,6 +38,8 @@ struct NodeOptions {
   std::optional<gid_t> admin_group{};
   std::string lock_directory{runtime::kClaimDirectory};
   Residents* residents = nullptr;  // outlives the node
+  // How long SIGTERM lets a router drain; 0: not at all.
+  Duration drain_max{};
 };
 
 class Node {
@@ -49,7 +51,8 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Until SIGTERM, SIGINT, SIGHUP or stop(). Returns when every poller has ended.
+  // Until SIGTERM, SIGINT, SIGHUP or stop(). A router drains first if it is SIGTERM, and goes at
+  // once with the next signal. Returns when every poller has ended.
   void run();
   // Any thread.
   void stop() { loop_->stop(); }
@@ -84,6 +87,8 @@ class Node {
   [[nodiscard]] Outcome<std::map<unsigned, std::span<std::byte>>> token_regions();
   [[nodiscard]] Outcome<void> open_control();
   [[nodiscard]] Outcome<void> launch();
+  void on_signal(int number);
+  void drain();
   void end_lnet();
   void end_exchange();
   void end_pollers();
@@ -112,6 +117,8 @@ class Node {
   std::unique_ptr<runtime::ControlServer> control_;
   std::atomic<bool> stopping_{false};
   bool launched_ = false;
+  std::optional<lnet::StandingReport> draining_;  // as it was seen last
+  bool broken_off_ = false;
 };
 
 }  // namespace plnet::apps

@@ -9,7 +9,6 @@
 
 #include "apps/assembly/lnet_networks.hpp"
 #include "lib/lnet/names/nid_text.hpp"
-#include "lib/runtime/host/local_addresses.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -77,35 +76,6 @@ void tune_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<TuningJob>&
   if (!sent) job->after(std::move(sent));
 }
 
-// --- Links ---
-
-// The loopback interface, whose addresses are listed nowhere, does not go away.
-bool is_loopback(const Nid& nid) {
-  return !nid.is_large() && nid.address_be[0] == 127;
-}
-
-struct Link {
-  Nid nid;
-  bool up = true;
-};
-using LinkJob = std::vector<Link>;
-
-// Each shard's LND, and what has not changed, too: one that finds its address back of its own must
-// know what else is amiss. What does not get through is told when the next change is looked at.
-void tell_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<const LinkJob>& job,
-               unsigned shard) {
-  if (shard == host.shards()) return;
-  (void)desk.order(
-      shard,
-      [&host, job, shard](Node&) {
-        for (const Link& link : *job) {
-          auto* const lnd = host.tcp().place(shard).inbox().lnd(link.nid);
-          if (lnd != nullptr) lnd->set_usable(link.up);
-        }
-      },
-      [&desk, &host, job, shard] { tell_from(desk, host, job, shard + 1); });
-}
-
 }  // namespace
 
 std::vector<Nid> tcp_nis(const NodeConfig& config) {
@@ -156,20 +126,6 @@ void retune(LnetDesk& desk, LnetHost& host, const NodeConfig& config, Reply<void
     }
   }
   tune_from(desk, host, job, 0);
-}
-
-void look_at_links(LnetDesk& desk, LnetHost& host, const std::vector<Nid>& nis) {
-  const auto known = runtime::local_addresses();
-  if (!known) return;
-  auto job = std::make_shared<LinkJob>();
-  for (const Nid& nid : nis) {
-    const bool up =
-        is_loopback(nid) || std::ranges::any_of(*known, [&nid](const runtime::LocalAddress& each) {
-          return each.running && each.is_v6 == nid.is_large() && each.bytes_be == nid.address_be;
-        });
-    job->push_back({.nid = nid, .up = up});
-  }
-  tell_from(desk, host, job, 0);
 }
 
 }  // namespace plnet::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What changes on TCP networks while they run: tunables, and whether their interfaces are there.
+// What changes on TCP networks while they run: tunables.
 #pragma once
 
 #include <string>
@@ -24,8 +24,5 @@ namespace plnet::apps {
 // `after` when they do; it cannot fail but for want of room for orders.
 void retune(LnetDesk& desk, LnetHost& host, const lnet::NodeConfig& config,
             lnet::Reply<void> after);
-
-// Looks which of these NIs have their address on an interface that is up, and tells their LNDs.
-void look_at_links(LnetDesk& desk, LnetHost& host, const std::vector<lnet::Nid>& nis);
 
 }  // namespace plnet::apps

@@ -11,6 +11,8 @@ namespace plnet::apps {
 namespace {
 
 constexpr unsigned kModeMax = 0777;
+// A day: who stops a node does not wait longer.
+constexpr unsigned kDrainSecondsMax = 86'400;
 
 // The flags as they were typed.
 struct Raw {
@@ -28,6 +30,7 @@ struct Raw {
   std::string socket_group;
   std::string admin_group;
   std::string lock_dir{runtime::kClaimDirectory};
+  unsigned drain_timeout_s = 60;
 };
 
 void declare(CLI::App& app, Raw& raw) {
@@ -50,6 +53,10 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("--socket-group", raw.socket_group, "its group, a name or a number");
   app.add_option("--admin-group", raw.admin_group,
                  "group whose members may change things, besides root and our own user");
+  app.add_option("--drain-timeout", raw.drain_timeout_s,
+                 "seconds that SIGTERM gives a router to drain; 0 = ends at once")
+      ->check(CLI::Range(0U, kDrainSecondsMax))
+      ->capture_default_str();
   app.add_option("--lock-dir", raw.lock_dir, "folder of the CPU claims, shared by all instances")
       ->capture_default_str();
 }
@@ -123,6 +130,7 @@ std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* c
   line.check_only = raw.check;
   line.node.instance = raw.instance;
   line.node.lock_directory = raw.lock_dir;
+  line.node.drain_max = std::chrono::seconds(raw.drain_timeout_s);
   if (const auto read = read_words(raw, line); !read)
     return std::unexpected(wrong_flags(app, read.error()));
   if (const auto read = read_socket(raw, line); !read)

@@ -91,6 +91,10 @@ constexpr std::array kRouteShowOptions{
     OptionRow{"verbose", 'v', OptionKind::kLevel, "N",
               "with hop, priority, state, type; 3: also what has become of it"}};
 
+constexpr std::array kDrainOptions{number("timeout", 't', "SECONDS",
+                                          "end it then whatever is left (three times "
+                                          "alive_router_check_interval + router_ping_timeout)")};
+
 constexpr std::array kPingOptions{
     number("timeout", 't', "SECONDS", "for each ping (1)"),
     text("source", 's', "NID", "from which NID of the node"),
@@ -175,6 +179,9 @@ constexpr std::array kRows{
     change("route del", "delete routes", kRouteDelOptions, "del", "route"),
     show("route show", "routes", kRouteShowOptions, "route"),
     show("routing show", "whether the node is a router, and its buffers", {}, "routing"),
+    change("routing drain", "stop routing, but lose nothing: peers are told first", kDrainOptions,
+           "drain", "routing"),
+    change("routing undrain", "route again", {}, "undrain", "routing"),
     change("peer add", "add a peer, or NIDs to it", kPeerAddOptions, "add", "peer"),
     change("peer del", "delete a peer, or NIDs of it", kPeerDelOptions, "del", "peer"),
     show("peer show", "peers and their NIs", kPeerShowOptions, "peer"),

@@ -8,8 +8,10 @@ import itertools
 import os
 
 from site_under_test import Skip
+from traffic_nodes import plan
 from two_hosts import ip
 
+WINDOW = 4  # operations that a traffic node has under way
 SITES = itertools.count()
 NETS = ("tcp", "tcp1")  # by side of the router
 
@@ -81,6 +83,26 @@ class RoutedHosts:
         net = self.legs(name)[0][0]
         routes = ", ".join(f"{{net: {NETS[1 - net]}, gateway: '{self.nid(router, net)}'}}" for router in self.routers)
         return f"net: [{nets}]\nroute: [{routes}]\n"
+
+
+def start(hosts, name, *arguments, shards=1, options="", life=""):
+    """Routers run lnet-router, the others lnet-traffic. `life`: tells the logs of one node's processes apart."""
+    site = hosts.site
+    config = site.write(f"{name}.yaml", hosts.networks(name) + plan(shards))
+    words = ["--config", config, "--idle", "sleep"]
+    if options:
+        words += ["--options", site.write("routed.conf", options)]
+    if name in hosts.routers:
+        return hosts.node(name, *words, *arguments, life=life)
+    return hosts.node(name, *words, "--window", str(WINDOW), "--stay", *arguments, life=life, program=site.program("lnet-traffic"))
+
+
+def buffers_home(router):
+    """Of each CPT: `cpt[0]` has its pools, the other rows are about routing itself."""
+    pools = [pool for row in router.json("routing", "show")["routing"] for name, cpt in row.items() if name.startswith("cpt[")
+             for pool in cpt.values()]
+    assert len(pools) >= 3, pools
+    return all(pool["nbuffers"] == pool["credits"] for pool in pools)
 
 
 @contextlib.contextmanager

@@ -71,10 +71,24 @@ class FakeLnetControl final : public LnetControl {
                   [&](const auto& route) { return route.net == net && route.gateway == gateway; });
     answer(std::move(done));
   }
-  void set_routing(bool enabled, BuffersConfig buffers, Reply<void> done) override {
+  void set_routing(bool enabled, Reply<void> done) override {
     node.routing = enabled;
+    drain.reset();
+    answer(std::move(done));
+  }
+  void set_buffers(BuffersConfig buffers, Reply<void> done) override {
     node.buffers = buffers;
     answer(std::move(done));
+  }
+  void drain_routing(std::optional<Duration> bound, Reply<void> done) override {
+    if (!node.routing) return done(failure(Errc::kInvalid, "this node does not route"));
+    drain = DrainAsked{bound};
+    done({});
+  }
+  void undrain_routing(Reply<void> done) override {
+    if (!drain) return done(failure(Errc::kInvalid, "this node is not drained"));
+    drain.reset();
+    done({});
   }
   [[nodiscard]] ParameterValues parameters() const override { return node.parameters; }
   void set_parameters(ParameterValues values, Reply<void> done) override {
@@ -132,7 +146,11 @@ class FakeLnetControl final : public LnetControl {
   void routing(Reply<RoutingReport> reply) override {
     RoutingReport report;
     report.cpts.resize(1);
-    report.enabled = node.routing;
+    report.configured = node.routing;
+    report.state = node.routing ? RoutingState::kEnabled : RoutingState::kDisabled;
+    if (drain) report.state = RoutingState::kStopping;
+    if (drain)
+      report.change = RoutingChangeReport{.phase = "emptying", .is_drain = true, .held = 3};
     report.buffers = node.buffers;
     reply(std::move(report));
   }
@@ -169,7 +187,12 @@ class FakeLnetControl final : public LnetControl {
       late();
   }
 
+  struct DrainAsked {
+    std::optional<Duration> bound;
+  };
+
   NodeConfig node;
+  std::optional<DrainAsked> drain;
   bool configured = false;
   unsigned applied = 0;
   bool hold = false;

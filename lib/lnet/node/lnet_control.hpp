@@ -104,7 +104,16 @@ class LnetControl {
   virtual void set_peer_ni(PeerNiChange change, Reply<void> done) = 0;
   virtual void add_route(RouteConfig route, Reply<void> done) = 0;
   virtual void del_route(NetId net, Nid gateway, Reply<void> done) = 0;
-  virtual void set_routing(bool enabled, BuffersConfig buffers, Reply<void> done) = 0;
+  // Also of a node that is drained. kBusy: routing is being stopped, which takes its time;
+  // kNoMemory: there are no buffers.
+  virtual void set_routing(bool enabled, Reply<void> done) = 0;
+  virtual void set_buffers(BuffersConfig buffers, Reply<void> done) = 0;
+  // Stops routing without losing anything: `done` when it has begun, routing() tells how far it is.
+  // At the end of `bound` it ends whatever is left; without one, when nobody would wait longer.
+  // kInvalid: the node does not route.
+  virtual void drain_routing(std::optional<Duration> bound, Reply<void> done) = 0;
+  // kInvalid: it is not drained.
+  virtual void undrain_routing(Reply<void> done) = 0;
 
   [[nodiscard]] virtual ParameterValues parameters() const = 0;
   // The values have passed set_global_variable().

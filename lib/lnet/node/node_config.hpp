@@ -158,6 +158,9 @@ struct NodeConfig {
   std::vector<NetConfig> nets;
   std::vector<RouteConfig> routes;
   bool routing = false;  // forward messages between networks
+  // It routes, too, if one of these turns out to be a NID of its own: gateways of the module option
+  // `routes`, when `forwarding` says nothing. Empty once that was looked at.
+  std::vector<Nid> routes_if_ours;
   BuffersConfig buffers;
   std::vector<PeerConfig> peers;
   std::vector<Ip2NetsConfig> ip2nets;

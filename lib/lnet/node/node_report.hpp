@@ -12,6 +12,7 @@
 #include "lib/base/result.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/node/node_config.hpp"
+#include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/peers/health.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 
@@ -65,6 +66,8 @@ struct NiHealthReport {
 struct NiReport {
   Nid nid;
   bool up = true;
+  std::string down_cause;            // why it is not up
+  std::uint32_t status_changes = 0;  // since it is there
   std::vector<std::string> interfaces;
   TrafficReport traffic;
   PolicyReport policy;
@@ -156,6 +159,18 @@ struct BufferPoolReport {
   std::int32_t credits_min = 0;
 };
 
+// A start, a stop or a drain that is under way, or a drain that is over.
+struct RoutingChangeReport {
+  std::string phase;
+  std::int64_t seconds_left = 0;  // at most
+  bool is_drain = false;          // else only what is held is known of it
+  std::uint32_t peers = 0;        // that can be told
+  std::uint32_t acknowledged = 0;
+  std::uint32_t by_ping = 0;  // peers that have to ask
+  std::uint64_t held = 0;     // messages of others that are here
+  std::uint64_t cut_off = 0;  // of them, when time was over
+};
+
 struct RoutingReport {
   struct OfCpt {
     BufferPoolReport tiny;
@@ -163,7 +178,9 @@ struct RoutingReport {
     BufferPoolReport large;
   };
   std::vector<OfCpt> cpts;
-  bool enabled = false;
+  bool configured = false;  // that it routes, whatever has become of it since
+  RoutingState state = RoutingState::kDisabled;
+  std::optional<RoutingChangeReport> change;
   BuffersConfig buffers;  // of the whole node
 };
 

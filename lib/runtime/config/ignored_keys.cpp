@@ -22,6 +22,8 @@ constexpr std::array kIgnoredKeys{
     IgnoredKey{"net[].local NI(s)[]", "health stats"},
     IgnoredKey{"net[].local NI(s)[]", "dev cpt"},
     IgnoredKey{"net[].local NI(s)[]", "ksocklnd parameters"},  // ours
+    IgnoredKey{"net[].local NI(s)[]", "status cause"},         // ours
+    IgnoredKey{"net[].local NI(s)[]", "status changes"},       // ours
     IgnoredKey{"route[]", "seq_no"},
     IgnoredKey{"route[]", "state"},
     IgnoredKey{"route[]", "type"},
@@ -54,6 +56,7 @@ constexpr std::array kIgnoredKeys{
     IgnoredKey{"route[]", "detail"},
     IgnoredKey{"routing[]", "cpt[]"},
     IgnoredKey{"routing[]", "seq_no"},
+    IgnoredKey{"routing[]", "change"},  // ours
     IgnoredKey{"routing", "cpt[]"},
     IgnoredKey{"peer[]", "detail"},
     IgnoredKey{"peer[].peer ni[]", "seq_no"},

@@ -261,6 +261,7 @@ class Reader {
   void take_forwarding(const Given& given) {
     if (given.value == "enabled" || given.value == "disabled" || given.value.empty()) {
       result_.config.routing = given.value == "enabled";
+      forwarding_given_ = !given.value.empty();
     } else {
       errors_.add(given.at, fmt::format("forwarding: '{}', expected enabled, disabled or nothing",
                                         shown(given.value)));
@@ -294,6 +295,7 @@ class Reader {
     if (networks != texts_.end()) join_networks(networks->second);
     if (ip2nets != texts_.end()) join_ip2nets(ip2nets->second);
     if (routes != texts_.end()) join_routes(routes->second);
+    if (routes != texts_.end() && !forwarding_given_) note_gateways(routes->second);
     if (!errors_.empty()) return;
     for (const lnet::NodeConfigIssue& issue : check_node_config(result_.config))
       errors_.add({}, fmt::format("{}: {}", issue.path, issue.what));
@@ -322,6 +324,19 @@ class Reader {
     result_.config.ip2nets_text = given.value;
   }
 
+  // Who finds itself among them is a router (lustre-release lnet/lnet/router.c:
+  // lnet_rtrpools_alloc()). Our NIDs are not known yet.
+  void note_gateways(const Given& given) {
+    const auto routes = lnet::parse_routes(given.value);
+    if (!routes) return;
+    auto& gateways = result_.config.routes_if_ours;
+    gateways.clear();
+    for (const lnet::RouteSpec& route : *routes) {
+      if (std::ranges::find(gateways, route.gateway) == gateways.end())
+        gateways.push_back(route.gateway);
+    }
+  }
+
   // A site has the same routes on all its nodes: those to a network of this one are meant for
   // others, and one that is there twice is there once (lustre-release lnet/lnet/config.c:
   // lnet_parse_route()).
@@ -347,6 +362,7 @@ class Reader {
   std::string_view file_;
   ModuleOptions result_;
   std::map<std::string, Given, std::less<>> texts_;
+  bool forwarding_given_ = false;
   std::size_t count_ = 0;
 };
 

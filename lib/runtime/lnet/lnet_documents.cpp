@@ -75,6 +75,10 @@ Gathering::Ask ask_routing(LnetControl& control) {
   return [&control](VerbToken token) { show_routing(control, std::move(token)); };
 }
 
+Gathering::Ask ask_routing_as_configured(LnetControl& control) {
+  return [&control](VerbToken token) { show_routing_as_configured(control, std::move(token)); };
+}
+
 Gathering::Ask answer(Json document) {
   return [document = std::move(document)](VerbToken token) { token.finish(document); };
 }
@@ -127,7 +131,7 @@ void export_running(lnet::LnetControl& control, Json tail, VerbToken token) {
   constexpr int kNetLevel = 2;  // lnetctl's own choice of detail
   constexpr int kPeerLevel = 3;
   gather({ask_nets(control, {{"verbose", kNetLevel}}), ask_routes(control, {{"verbose", 1}}),
-          ask_routing(control), ask_peers(control, {{"verbose", kPeerLevel}}),
+          ask_routing_as_configured(control), ask_peers(control, {{"verbose", kPeerLevel}}),
           answer(globals_to_json(control.parameters())), answer(std::move(tail))},
          std::move(token));
 }

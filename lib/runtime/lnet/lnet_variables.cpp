@@ -62,20 +62,19 @@ void set_lnet_variable(lnet::LnetControl& control, std::string_view name, const 
     }
     return control.set_parameters(values, silent(std::move(token)));
   }
-  bool routing = control.config().routing;
-  lnet::BuffersConfig buffers = control.config().buffers;
   if (const BufferVariable* const variable = find_buffer_variable(name)) {
     if (*number < 0 || *number > INT32_MAX) {
       return fail(token,
                   {Errc::kOutOfRange, fmt::format("{}: {}, expected 0 or more", name, *number)});
     }
+    lnet::BuffersConfig buffers = control.config().buffers;
     buffers.*variable->member = static_cast<std::int32_t>(*number);
-  } else if (name == "routing" && (*number == 0 || *number == 1)) {
-    routing = *number == 1;
-  } else {
+    return control.set_buffers(buffers, silent(std::move(token)));
+  }
+  if (*number != 0 && *number != 1) {
     return fail(token, {Errc::kOutOfRange, fmt::format("{}: {}, expected 0 or 1", name, *number)});
   }
-  control.set_routing(routing, buffers, silent(std::move(token)));
+  control.set_routing(*number == 1, silent(std::move(token)));
 }
 
 }  // namespace plnet::runtime

@@ -91,6 +91,8 @@ Json ni_to_json(const lnet::NiReport& ni, int level) {
   for (std::size_t i = 0; i < ni.interfaces.size(); ++i)
     item["interfaces"][fmt::format("{}", i)] = ni.interfaces[i];
   if (level < 1) return item;
+  if (!ni.down_cause.empty()) item["status cause"] = ni.down_cause;
+  if (level >= 2 && ni.status_changes > 0) item["status changes"] = ni.status_changes;
   item["statistics"] = traffic(ni.traffic);
   if (level >= 4) item["udsp info"] = policy(ni.policy);
   if (level >= 2) {
@@ -229,6 +231,18 @@ Json routes_to_json(std::span<const lnet::RouteReport> routes, int level) {
   return document_of("route", std::move(list));
 }
 
+Json change_to_json(const lnet::RoutingChangeReport& change) {
+  Json item{{"phase", change.phase}, {"seconds left", change.seconds_left}};
+  if (change.is_drain) {
+    item["peers told"] = change.peers;
+    item["peers acknowledged"] = change.acknowledged;
+    item["peers that have to ask"] = change.by_ping;
+  }
+  item["messages held"] = change.held;
+  if (change.is_drain) item["messages cut off"] = change.cut_off;
+  return item;
+}
+
 Json routing_to_json(const lnet::RoutingReport& routing) {
   Json list = Json::array();
   for (std::size_t i = 0; i < routing.cpts.size(); ++i) {
@@ -237,7 +251,8 @@ Json routing_to_json(const lnet::RoutingReport& routing) {
         {{fmt::format("cpt[{}]", i),
           {{"tiny", pool(cpt.tiny)}, {"small", pool(cpt.small)}, {"large", pool(cpt.large)}}}});
   }
-  list.push_back({{"enable", routing.enabled ? 1 : 0}});
+  list.push_back({{"enable", static_cast<int>(routing.state)}});
+  if (routing.change) list.push_back({{"change", change_to_json(*routing.change)}});
   return {{"routing", std::move(list)},
           {"buffers",
            {{"tiny", routing.buffers.tiny},

@@ -43,6 +43,22 @@ void change_routes(LnetControl& control, const std::vector<lnet::RouteConfig>& r
   control.apply(std::move(wanted), silent(std::move(token)));
 }
 
+// More than anybody waits for; and seconds that fit into a duration.
+constexpr std::int64_t kDrainSecondsMax = 86'400;
+
+void drain_routing(LnetControl& control, const VerbArgs& args, VerbToken token) {
+  std::optional<Duration> bound;
+  if (args.contains("timeout")) {
+    const auto seconds = args.at("timeout").get<std::int64_t>();
+    if (seconds < 0 || seconds > kDrainSecondsMax) {
+      return fail(token, {Errc::kOutOfRange, fmt::format("timeout: {}, expected 0 to {} seconds",
+                                                         seconds, kDrainSecondsMax)});
+    }
+    bound = std::chrono::seconds(seconds);
+  }
+  control.drain_routing(bound, silent(std::move(token)));
+}
+
 // Filters as lnetctl has them: each that is given must fit.
 Outcome<void> keep_fitting(std::vector<lnet::RouteReport>& routes, const VerbArgs& args) {
   const auto net = net_arg(args, "net");
@@ -80,6 +96,15 @@ void show_routing(lnet::LnetControl& control, VerbToken token) {
       std::move(token), [](const auto& report) { return routing_to_json(report); }));
 }
 
+void show_routing_as_configured(lnet::LnetControl& control, VerbToken token) {
+  control.routing(printed<lnet::RoutingReport>(std::move(token), [](lnet::RoutingReport report) {
+    using enum lnet::RoutingState;
+    report.state = report.configured ? kEnabled : kDisabled;
+    report.change.reset();
+    return routing_to_json(report);
+  }));
+}
+
 void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control) {
   const std::vector<ArgRow> all{{"net", kText},
                                 {"gateway", kText},
@@ -106,6 +131,17 @@ void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control) {
              .args = shown,
              .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
                show_routes(control, args, std::move(token));
+             }});
+  verbs.add({.verb = "routing drain",
+             .help = "stop routing without losing anything",
+             .args = {{"timeout", kNumber}},
+             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
+               drain_routing(control, args, std::move(token));
+             }});
+  verbs.add({.verb = "routing undrain",
+             .help = "route again",
+             .async_handler = [&control](const VerbArgs&, const Caller&, VerbToken token) {
+               control.undrain_routing(silent(std::move(token)));
              }});
   verbs.add({.verb = "routing show",
              .access = VerbAccess::kReads,

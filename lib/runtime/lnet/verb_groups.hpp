@@ -21,6 +21,8 @@ void show_nets(lnet::LnetControl& control, const VerbArgs& args, VerbToken token
 void show_peers(lnet::LnetControl& control, const VerbArgs& args, VerbToken token);
 void show_routes(lnet::LnetControl& control, const VerbArgs& args, VerbToken token);
 void show_routing(lnet::LnetControl& control, VerbToken token);
+// What is configured of it, for export.
+void show_routing_as_configured(lnet::LnetControl& control, VerbToken token);
 void show_statistics(lnet::LnetControl& control, VerbToken token);
 
 // Who answered is the result; who did not stands beside it under `manage`, as lnetctl prints both.

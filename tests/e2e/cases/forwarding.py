@@ -2,34 +2,16 @@
 """Messages between two networks through lnet-router: whole, once, both ways, PUT and GET of all sizes."""
 import signal
 
-from routed_hosts import routed_hosts
+from routed_hosts import buffers_home, routed_hosts, start
 from site_under_test import eventually
 from tcp_nodes import counted, works
-from traffic_nodes import IMPATIENT, count, has_answered, is_clean, last_words, plan
+from traffic_nodes import IMPATIENT, count, has_answered, is_clean, last_words
 
 SIDE_BY_SIDE = True
 
 
-def start(hosts, name, *arguments, shards=1, options="", life=""):
-    site = hosts.site
-    config = site.write(f"{name}.yaml", hosts.networks(name) + plan(shards))
-    words = ["--config", config, "--idle", "sleep"]
-    if options:
-        words += ["--options", site.write("routed.conf", options)]
-    if name in hosts.routers:
-        return hosts.node(name, *words, life=life)
-    return hosts.node(name, *words, "--window", "4", "--stay", *arguments, life=life, program=site.program("lnet-traffic"))
-
-
 def statistic(node, row):
     return node.json("stats", "show")["statistics"][row]
-
-
-def buffers_home(router):
-    pools = [pool for entry in router.json("routing", "show")["routing"] for cpt in entry.values() if isinstance(cpt, dict)
-             for pool in cpt.values()]
-    assert len(pools) >= 3, pools
-    return all(pool["nbuffers"] == pool["credits"] for pool in pools)
 
 
 def both_ways(site, shards, operations=600):

@@ -13,6 +13,8 @@ OPTIONS = f"options lnet alive_router_check_interval={INTERVAL_S} router_ping_ti
 ROUTE = "route:\n    - net: o2ib\n      gateway: {gateway}\n"
 # The far side of the gateway; nothing needs to be there.
 FAR = "net:\n    - net type: o2ib\n      local NI(s):\n        - nid: 10.9.0.2@o2ib\n          lnd tunables:\n              driver: 'null'\n"
+# From the start: later it would give its peers two minutes.
+ROUTES = "routing:\n    - enable: 1\n"
 
 
 def routes(node, *words):
@@ -27,8 +29,8 @@ def causes(node):
     return [each["cause"] for each in routes(node)[0]["changes"]["last"]]
 
 
-def gateway(hosts, site, name):
-    node = start(hosts, "b", site.write("far.yaml", open(one_shard(site), encoding="ascii").read() + FAR), name=name)
+def gateway(hosts, site, name, more=""):
+    node = start(hosts, "b", site.write(f"{name}.yaml", open(one_shard(site), encoding="ascii").read() + FAR + more), name=name)
     works(node, "net", "add", "--net", "tcp", "--if", "eth0")
     return node
 
@@ -38,14 +40,15 @@ def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_
         options = site.write("lnet.conf", OPTIONS)
         a = hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
         works(a, "net", "add", "--net", "tcp", "--if", "eth0")
-        b = gateway(hosts, site, "gateway")
+        b = gateway(hosts, site, "idle")
         works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"), "--hop", "1")
         # It does not route, and says so.
         eventually("a node that does not route is no gateway", lambda: state(a) == "down")
         assert "RTE_DISABLED in reply" in causes(a), causes(a)
         works(a, "route", "del", "--net", "o2ib", "--gateway", nid("b"))
         assert routes(a) == []
-        works(b, "set", "routing", "1")
+        assert b.stop() == 0
+        b = gateway(hosts, site, "gateway", ROUTES)
         works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"), "--hop", "1")
         eventually("the gateway answers", lambda: "up" == state(a) and "single-hop" == routes(a)[0]["type"])
         b.stop(signal.SIGKILL)
@@ -53,8 +56,7 @@ def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_
         eventually("the gateway is found dead", lambda: state(a) == "down")
         took = time.monotonic() - began
         print(f"down after {took:.1f} s")
-        b = gateway(hosts, site, "again")
-        works(b, "set", "routing", "1")
+        b = gateway(hosts, site, "again", ROUTES)
         eventually("the gateway is found alive", lambda: state(a) == "up")
         eventually("both are told", lambda: "route_down" in a.output() and "route_up" in a.output())
 

@@ -149,6 +149,19 @@ TEST(LnetChanges, RoutesGoWithTheNetworkOfTheirGateway) {
   EXPECT_EQ(routes[0].gateway, nid("1.1.1.1@tcp1"));
 }
 
+TEST(LnetChanges, AGatewayOfItsOwnRoutesForwards) {
+  lnet::NodeConfig config;
+  config.nets = {
+      {.net = lnet::make_net(lnet::NetType::kTcp), .nis = {{.nid = nid("1.1.1.1@tcp")}}}};
+  config.routes_if_ours = {nid("1.1.1.2@tcp")};
+  settle_forwarding(config);
+  EXPECT_FALSE(config.routing);
+  EXPECT_TRUE(config.routes_if_ours.empty());
+  config.routes_if_ours = {nid("1.1.1.2@tcp"), nid("1.1.1.1@tcp")};
+  settle_forwarding(config);
+  EXPECT_TRUE(config.routing);
+}
+
 TEST(LnetChanges, RulesBecomeTheNetworksOfThisMachine) {
   const auto addresses = runtime::local_addresses();
   ASSERT_TRUE(addresses.has_value());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/assembly/lnet_routing.hpp"
 
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,13 +11,15 @@
 namespace plnet::apps {
 namespace {
 
-std::vector<LnetStep> steps_between(bool now, bool wanted) {
+constexpr Duration kForever = std::chrono::hours(1);
+
+std::vector<LnetStep> steps_between(bool now, bool wanted, bool at_once = true) {
   lnet::NodeConfig before;
   lnet::NodeConfig after;
   before.routing = now;
   after.routing = wanted;
   std::vector<LnetStep> steps;
-  add_routing_steps(before, after, steps);
+  add_routing_steps(before, after, at_once, steps);
   return steps;
 }
 
@@ -31,18 +34,56 @@ TEST(LnetRouting, ANodeWithoutMemoryForItDoesNotBeginToRoute) {
   EXPECT_FALSE(node.parameters().routes());
 }
 
-TEST(LnetRouting, ANodeWithMemoryForItBeginsAndEnds) {
-  SmallNode small(1, 8);
-  const lnet::BufferCounts most{{1, 1, 1}};
-  std::vector<std::byte> bytes(lnet::RouterMemory::bytes(most));
-  const auto arena = small.arenas.add({.base = bytes.data(), .size = bytes.size()});
-  ASSERT_TRUE(arena);
-  small.setup.router_memory = {{.at = {.arena = *arena, .offset = 0}, .most = most}};
-  lnet::Node node(small.setup);
-  ASSERT_TRUE(steps_between(false, true).front().act(node));
-  EXPECT_TRUE(node.parameters().routes());
-  ASSERT_TRUE(steps_between(true, false).front().act(node));
-  EXPECT_FALSE(node.parameters().routes());
+// A node with memory for router buffers.
+class SmallRouter : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const lnet::BufferCounts most{{1, 1, 1}};
+    bytes_.resize(lnet::RouterMemory::bytes(most));
+    const auto arena = small_.arenas.add({.base = bytes_.data(), .size = bytes_.size()});
+    ASSERT_TRUE(arena);
+    small_.setup.router_memory = {{.at = {.arena = *arena, .offset = 0}, .most = most}};
+    node_ = std::make_unique<lnet::Node>(small_.setup);
+  }
+
+  Outcome<LnetDesk::Progress> go(bool now, bool wanted, bool at_once) {
+    return steps_between(now, wanted, at_once).front().act(*node_);
+  }
+  [[nodiscard]] lnet::RoutingState state() {
+    return node_->coordinator().standing().report(node_->shard(0).core().now).state;
+  }
+
+  SmallNode small_{1, 8};
+  std::vector<std::byte> bytes_;
+  std::unique_ptr<lnet::Node> node_;
+};
+
+TEST_F(SmallRouter, BeginsAndEndsAtOnceAtItsStart) {
+  ASSERT_TRUE(go(false, true, true));
+  EXPECT_EQ(state(), lnet::RoutingState::kEnabled);
+  EXPECT_TRUE(node_->parameters().routes());
+  ASSERT_TRUE(go(true, false, true));
+  EXPECT_FALSE(node_->parameters().routes());
+}
+
+TEST_F(SmallRouter, GivesPeersTheirTimeWhileItRuns) {
+  ASSERT_TRUE(go(false, true, false));
+  EXPECT_EQ(state(), lnet::RoutingState::kStarting);
+  ASSERT_TRUE(go(true, false, false));
+  EXPECT_EQ(state(), lnet::RoutingState::kStopping);
+  EXPECT_TRUE(node_->parameters().routes());
+  const auto again = go(false, true, false);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, Errc::kBusy);
+  EXPECT_EQ(state(), lnet::RoutingState::kStopping);
+}
+
+TEST_F(SmallRouter, IsTurnedOnAgainWhenItIsDrained) {
+  ASSERT_TRUE(go(false, true, true));
+  ASSERT_TRUE(node_->coordinator().standing().drain(node_->shard(0).core().now, kForever));
+  EXPECT_EQ(state(), lnet::RoutingState::kStopping);
+  ASSERT_TRUE(routing_step(true, false).act(*node_));
+  EXPECT_EQ(state(), lnet::RoutingState::kEnabled);
 }
 
 TEST(LnetRouting, NothingIsDoneWhereNothingChanges) {

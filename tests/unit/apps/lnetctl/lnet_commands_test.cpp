@@ -241,6 +241,27 @@ TEST_F(LnetCommands, Routes) {
   EXPECT_TRUE(out.contains("    - enable: 0\nbuffers:\n    tiny: 0\n")) << out;
 }
 
+TEST_F(LnetCommands, ARouterIsDrainedAndBroughtBack) {
+  EXPECT_EQ(run("routing drain"), 256 - EINVAL) << "it does not route";
+  EXPECT_EQ(run("routing undrain"), 256 - EINVAL);
+  EXPECT_EQ(run("set routing 1"), 0) << err;
+  EXPECT_EQ(run("routing drain"), 0) << err;
+  EXPECT_EQ(out, "");
+  ASSERT_TRUE(lnet_.drain);
+  EXPECT_FALSE(lnet_.drain->bound);
+  EXPECT_EQ(run("routing drain --timeout 90"), 0) << err;
+  EXPECT_EQ(lnet_.drain->bound, Duration(std::chrono::seconds(90)));
+  EXPECT_EQ(run("routing drain --timeout -1"), 256 - ERANGE);
+  EXPECT_EQ(run("routing drain --timeout 86401"), 256 - ERANGE);
+  EXPECT_EQ(run("routing show"), 0);
+  EXPECT_TRUE(out.contains("    - change:\n          phase: emptying\n")) << out;
+  EXPECT_TRUE(out.contains("          messages held: 3\n")) << out;
+  EXPECT_EQ(run("set large_buffers 8"), 0) << err;
+  EXPECT_TRUE(lnet_.drain) << "that is none of its business";
+  EXPECT_EQ(run("routing undrain"), 0) << err;
+  EXPECT_FALSE(lnet_.drain);
+}
+
 TEST_F(LnetCommands, PingTellsWhoAnsweredAndWhoDidNot) {
   EXPECT_EQ(run("ping 10.0.0.1@tcp"), 0);
   EXPECT_EQ(out,
@@ -314,6 +335,8 @@ TEST_F(LnetCommands, AnExportOfWhatRunsReadsBack) {
   EXPECT_EQ(run("net add --net tcp --if eth0 --conns-per-peer 2"), 0);
   EXPECT_EQ(run("peer add --prim_nid 10.0.0.1@tcp"), 0);
   EXPECT_EQ(run("route add --net o2ib --gateway 10.0.0.9@tcp"), 0);
+  EXPECT_EQ(run("set routing 1"), 0);
+  EXPECT_EQ(run("routing drain"), 0);
   std::optional<runtime::VerbReply> reply;
   runtime::export_running(
       lnet_, {{"plnet", Json::object()}},
@@ -325,6 +348,8 @@ TEST_F(LnetCommands, AnExportOfWhatRunsReadsBack) {
   EXPECT_EQ(keys, "net route routing buffers peer global plnet ");
   const auto read = runtime::read_settings((*reply)->dump(), "export");
   ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_TRUE(read->lnet.routing) << "a drain passes";
+  EXPECT_FALSE((*reply)->dump().contains("phase"));
   EXPECT_EQ(read->lnet.peers, lnet_.node.peers);
   EXPECT_EQ(read->lnet.routes, lnet_.node.routes);
   EXPECT_EQ(read->lnet.nets[0].nis[0].interfaces, std::vector<std::string>{"eth0"});

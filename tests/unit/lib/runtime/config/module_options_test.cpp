@@ -64,7 +64,8 @@ TEST(ModuleOptions, SurviveAnExport) {
           "options lnet routes=\"kfi 10.0.0.1@tcp\"")
           .config;
   for (auto& route : settings.lnet.routes)
-    route.of_site = false;  // the node has seen that it is of use
+    route.of_site = false;               // the node has seen that it is of use
+  settings.lnet.routes_if_ours.clear();  // and that it is not its gateway
   const std::string text = print_yaml(export_settings(settings, ExportForm::kBackup));
   EXPECT_EQ(read_settings(text, "f").value_or(Settings{}), settings) << text;
   settings.lnet = good("options lnet networks=tcp").config;
@@ -139,6 +140,17 @@ TEST(ModuleOptions, SayWhereAndWhatIsWrong) {
   EXPECT_EQ(bad("options lnet networks=tcp(e\xebth0)"),
             "lnet.conf:1:28: byte 0xeb is not UTF-8, expected text in UTF-8");
   EXPECT_EQ(bad("options"), "lnet.conf:1:1: 'options' without a module");
+}
+
+TEST(ModuleOptions, WhoIsAGatewayOfItsOwnRoutesRoutes) {
+  const std::string routes =
+      "options lnet networks=tcp(eth0),o2ib(ib0) routes=\"o2ib 10.0.0.[1-2]@tcp; tcp "
+      "10.1.0.3@o2ib\"";
+  EXPECT_EQ(good(routes).config.routes_if_ours.size(), 3U) << "its NIDs are not known yet";
+  EXPECT_FALSE(good(routes).config.routing);
+  EXPECT_EQ(good(routes + " forwarding=\"\"").config.routes_if_ours.size(), 3U);
+  EXPECT_TRUE(good(routes + " forwarding=disabled").config.routes_if_ours.empty());
+  EXPECT_TRUE(good(routes + " forwarding=enabled").config.routes_if_ours.empty());
 }
 
 TEST(ModuleOptions, LeaveWhatTheyDoNotNameAsItWas) {

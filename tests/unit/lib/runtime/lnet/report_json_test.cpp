@@ -153,7 +153,7 @@ TEST(Reports, OfRoutesAndRoutingLookLikeLnetctls) {
   lnet::RoutingReport routing;
   routing.cpts.resize(1);
   routing.cpts[0].large = {256, 256, 256, 250};
-  routing.enabled = true;
+  routing.state = lnet::RoutingState::kEnabled;
   routing.buffers = {512, 4096, 256};
   EXPECT_TRUE(print_yaml(routing_to_json(routing))
                   .starts_with("routing:\n"

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the node stands towards its peers: links of NIs, routing on and off, drain, and what is said
+// of it all.
+#include <algorithm>
+#include <utility>
+
+#include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/lnet_reports.hpp"
+#include "apps/assembly/lnet_routing.hpp"
+#include "apps/assembly/tcp_changes.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using lnet::Nid;
+using lnet::Node;
+using lnet::NodeConfig;
+using lnet::Reply;
+using lnet::RoutingState;
+using runtime::LogLevel;
+using runtime::LogSite;
+using Progress = LnetDesk::Progress;
+
+constexpr LogSite kLinkDown{LogLevel::kWarning, "link_down", {"nid", "cause"}};
+constexpr LogSite kLinkUp{LogLevel::kInfo, "link_up", {"nid"}};
+constexpr LogSite kNiDown{LogLevel::kWarning, "ni_down", {"nid", "cause", "changes"}};
+constexpr LogSite kNiUp{LogLevel::kInfo, "ni_up", {"nid", "changes"}};
+constexpr LogSite kRouting{LogLevel::kInfo, "routing", {"state", "drain"}};
+constexpr LogSite kCutOff{LogLevel::kWarning, "routing_cut_off", {"messages"}};
+
+// Between two looks at a drain.
+constexpr Duration kLookAtDrain = std::chrono::milliseconds(100);
+// A node whose pollers do not answer is not waited for longer than this.
+constexpr Duration kLeaveSlack = std::chrono::seconds(2);
+
+Instant now_of(Node& node) {
+  return node.shard(0).core().now;
+}
+
+}  // namespace
+
+// --- Links ---
+
+// Of an interface that was down when its NI came, and whenever the system has told of a change.
+void LnetAdmin::look_at_links() {
+  if (!running_ || state_ != State::kUp) return;
+  links_.look(*desk_, *host_, tcp_nis(config_), loop_->now(),
+              [this](const Nid& nid, std::string_view cause) {
+                if (cause.empty()) {
+                  log_.write(kLinkUp, {text_of(nid)});
+                } else {
+                  log_.write(kLinkDown, {text_of(nid), std::string(cause)});
+                }
+              });
+  loop_->cancel_timer(link_timer_);
+  const Instant next = links_.look_again_at();
+  if (next == Instant::max()) return;
+  link_timer_ = loop_->add_timer(std::max(next - loop_->now(), Duration::zero()), Duration::zero(),
+                                 [this] { look_at_links(); });
+}
+
+// The system knows more than the LND has told.
+void LnetAdmin::add_causes(std::vector<lnet::NetReport>& nets) const {
+  for (lnet::NetReport& net : nets) {
+    for (lnet::NiReport& ni : net.nis) {
+      const std::string_view cause = links_.cause_of(ni.nid);
+      if (ni.health.fatal_error != 0 && !cause.empty()) ni.down_cause = cause;
+    }
+  }
+}
+
+// --- Routing ---
+
+void LnetAdmin::set_routing(bool enabled, Reply<void> done) {
+  enqueue(
+      [this, enabled](Reply<void> ended) {
+        NodeConfig wanted = config_;
+        wanted.routing = enabled;
+        if (state_ != State::kUp || wanted != config_) {
+          return change_to(std::move(wanted), std::move(ended));
+        }
+        // As before, but it may be drained.
+        std::vector<LnetStep> steps;
+        steps.push_back(routing_step(enabled, false));
+        run_steps(std::move(steps), std::move(wanted), std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::set_buffers(lnet::BuffersConfig buffers, Reply<void> done) {
+  enqueue(
+      [this, buffers](Reply<void> ended) {
+        NodeConfig wanted = config_;
+        wanted.buffers = buffers;
+        change_to(std::move(wanted), std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::drain_routing(std::optional<Duration> bound, Reply<void> done) {
+  enqueue(
+      [this, bound](Reply<void> ended) {
+        if (auto up = check_up(); !up) return ended(std::move(up));
+        desk_->attempt(
+            0,
+            [bound](Node& node) -> Outcome<Progress> {
+              const Duration longest =
+                  lnet::RoutingStateMachine::kStopPatience * node.parameters().router_notice();
+              const auto begun =
+                  node.coordinator().standing().drain(now_of(node), bound.value_or(longest));
+              if (begun) return Progress::kDone;
+              if (begun.error() == Errc::kBusy)
+                return failure(Errc::kBusy, "routing is being stopped already");
+              return failure(Errc::kInvalid, "this node does not route: nothing to drain");
+            },
+            kChangeMax, std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::undrain_routing(Reply<void> done) {
+  enqueue(
+      [this](Reply<void> ended) {
+        if (auto up = check_up(); !up) return ended(std::move(up));
+        desk_->attempt(
+            0,
+            [](Node& node) -> Outcome<Progress> {
+              if (node.coordinator().standing().undrain(now_of(node))) return Progress::kDone;
+              return failure(Errc::kInvalid, "this node is not drained");
+            },
+            kChangeMax, std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::routing(Reply<lnet::RoutingReport> reply) {
+  report_standing(*desk_,
+                  [this, reply = std::move(reply)](Outcome<lnet::RoutingReport>&& report) mutable {
+                    if (!report) return reply(std::move(report));
+                    report->configured = config_.routing;
+                    report->buffers = config_.buffers;
+                    if (check_up())
+                      return report_routing(*desk_, *host_, std::move(*report), std::move(reply));
+                    report->cpts.resize(host_->cpts());
+                    reply(std::move(report));
+                  });
+}
+
+// --- The end of the process ---
+
+struct LnetAdmin::Leave {
+  Told told;
+  Told done;
+  Duration bound{};
+  lnet::StandingReport report;
+  bool over = false;
+
+  void end() {
+    if (!std::exchange(over, true)) done(report);
+  }
+};
+
+void LnetAdmin::leave(Duration bound, Told told, Told done) {
+  auto leave = std::make_shared<Leave>();
+  leave->told = std::move(told);
+  leave->done = std::move(done);
+  leave->bound = bound;
+  if (state_ != State::kUp) return leave->end();
+  loop_->add_timer(bound + kLeaveSlack, Duration::zero(), [leave] {
+    leave->report.cut_off = leave->report.load.held;
+    leave->end();
+  });
+  keep_leaving(leave, true);
+}
+
+void LnetAdmin::keep_leaving(const std::shared_ptr<Leave>& leave, bool first) {
+  // What the shard writes while we may be gone on.
+  auto seen = std::make_shared<lnet::StandingReport>();
+  auto sent = desk_->order(
+      0,
+      [seen, first, bound = leave->bound](Node& node) {
+        lnet::NodeStanding& standing = node.coordinator().standing();
+        // What is being stopped already goes on with that; who does not route is done.
+        if (first) (void)standing.drain(now_of(node), bound);
+        *seen = standing.report(now_of(node));
+      },
+      [this, leave, seen] {
+        if (leave->over) return;
+        leave->report = *seen;
+        if (seen->state == RoutingState::kDisabled) return leave->end();
+        leave->told(*seen);
+        loop_->add_timer(kLookAtDrain, Duration::zero(),
+                         [this, leave] { keep_leaving(leave, false); });
+      });
+  if (!sent) leave->end();
+}
+
+// --- What is said ---
+
+void LnetAdmin::say_standing() {
+  if (host_ == nullptr || host_->node() == nullptr) return;
+  lnet::StandingNote note;
+  while (host_->node()->coordinator().standing().take_note(note)) {
+    if (!note.nid.is_loopback() && note.cause == lnet::NiCause::kNone) {
+      log_.write(kNiUp, {text_of(note.nid), std::to_string(note.number)});
+    } else if (!note.nid.is_loopback()) {
+      log_.write(kNiDown, {text_of(note.nid), std::string(text_of(note.cause)),
+                           std::to_string(note.number)});
+    } else {
+      log_.write(kRouting, {std::string(text_of(note.state)), std::string(text_of(note.phase))});
+      if (note.number > 0) log_.write(kCutOff, {std::to_string(note.number)});
+    }
+  }
+}
+
+}  // namespace plnet::apps

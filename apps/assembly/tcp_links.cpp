@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/tcp_links.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "lib/runtime/host/local_addresses.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using lnet::Nid;
+
+constexpr std::string_view kNoAddress = "no interface has its address";
+constexpr std::string_view kSwitchedOff = "its interface is switched off";
+constexpr std::string_view kNoCarrier = "the link of its interface carries nothing";
+constexpr std::string_view kBounces = "its link has bounced and is to stay up for a while first";
+
+// The loopback interface, whose addresses are listed nowhere, does not go away.
+bool is_loopback(const Nid& nid) {
+  return !nid.is_large() && nid.address_be[0] == 127;
+}
+
+// Which of them all has it best: an address may be on two interfaces.
+std::string_view trouble_of(const Nid& nid, const std::vector<runtime::LocalAddress>& known) {
+  if (is_loopback(nid)) return {};
+  std::string_view trouble = kNoAddress;
+  for (const runtime::LocalAddress& each : known) {
+    if (each.is_v6 != nid.is_large() || each.bytes_be != nid.address_be) continue;
+    if (each.up && each.running) return {};
+    if (trouble != kNoCarrier) trouble = each.up ? kNoCarrier : kSwitchedOff;
+  }
+  return trouble;
+}
+
+struct Told {
+  Nid nid;
+  bool up = true;
+};
+using LinkJob = std::vector<Told>;
+
+// Each shard's LND, and what has not changed, too: one that finds its address back of its own must
+// know what else is amiss. What does not get through is told when the next change is looked at.
+void tell_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<const LinkJob>& job,
+               unsigned shard) {
+  if (shard == host.shards()) return;
+  (void)desk.order(
+      shard,
+      [&host, job, shard](lnet::Node&) {
+        for (const Told& told : *job) {
+          auto* const lnd = host.tcp().place(shard).inbox().lnd(told.nid);
+          if (lnd != nullptr) lnd->set_usable(told.up);
+        }
+      },
+      [&desk, &host, job, shard] { tell_from(desk, host, job, shard + 1); });
+}
+
+}  // namespace
+
+void TcpLinks::look(LnetDesk& desk, LnetHost& host, const std::vector<Nid>& nis, Instant now,
+                    const Said& said) {
+  const auto known = runtime::local_addresses(true);
+  if (!known) return;
+  auto job = std::make_shared<LinkJob>();
+  std::vector<Link> links;
+  links.reserve(nis.size());
+  for (const Nid& nid : nis) {
+    const auto before = std::ranges::find(links_, nid, &Link::nid);
+    Link& link = links.emplace_back(before == links_.end() ? Link{.nid = nid} : *before);
+    std::string_view cause = trouble_of(nid, *known);
+    const bool up = link.hold.see(cause.empty(), now);
+    if (link.hold.held()) cause = kBounces;
+    const std::string_view earlier = std::exchange(link.cause, cause);
+    // One that comes up goes from cause to cause within a moment.
+    if (earlier.empty() != cause.empty() || (cause == kBounces && earlier != cause))
+      said(nid, cause);
+    job->push_back({.nid = nid, .up = up});
+  }
+  links_ = std::move(links);
+  tell_from(desk, host, job, 0);
+}
+
+Instant TcpLinks::look_again_at() const {
+  Instant next = Instant::max();
+  for (const Link& link : links_)
+    next = std::min(next, link.hold.release_at());
+  return next;
+}
+
+std::string_view TcpLinks::cause_of(const Nid& nid) const {
+  const auto found = std::ranges::find(links_, nid, &Link::nid);
+  return found == links_.end() ? std::string_view{} : found->cause;
+}
+
+}  // namespace plnet::apps

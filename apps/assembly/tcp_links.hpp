@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether the interfaces of TCP NIs are there, as the system has it: told to the LNDs of all
+// shards, and with words to whoever asks. The admin thread's.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "apps/assembly/lnet_desk.hpp"
+#include "apps/assembly/lnet_host.hpp"
+#include "lib/runtime/host/link_hold.hpp"
+
+namespace plnet::apps {
+
+class TcpLinks {
+ public:
+  // Why an NI cannot be used any more, or not yet; "": it can again.
+  using Said = std::function<void(const lnet::Nid& nid, std::string_view cause)>;
+
+  // Looks which of these NIs have their address on an interface that is up.
+  void look(LnetDesk& desk, LnetHost& host, const std::vector<lnet::Nid>& nis, Instant now,
+            const Said& said);
+  // When to look again though the system has told nothing; Instant::max(): no need.
+  [[nodiscard]] Instant look_again_at() const;
+  // Why it cannot be used; "": it can, or was not looked at.
+  [[nodiscard]] std::string_view cause_of(const lnet::Nid& nid) const;
+
+ private:
+  struct Link {
+    lnet::Nid nid;
+    runtime::LinkHold hold{};
+    std::string_view cause{};
+  };
+
+  std::vector<Link> links_;  // in the order of the last look
+};
+
+}  // namespace plnet::apps
