@@ -7,6 +7,7 @@
 
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_routing.hpp"
+#include "apps/assembly/router_options.hpp"
 #include "apps/assembly/tcp_changes.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
@@ -137,6 +138,9 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   if (auto up = check_up(); !up) return done(std::move(up));
   auto steps = steps_between(config_, wanted, *host_);
   if (!steps) return done(std::unexpected(steps.error()));
+  if (auto live = add_router_option_steps(config_, wanted, *steps); !live) {
+    return done(std::move(live));
+  }
   add_routing_steps(config_, wanted, !running_, *steps);
   const bool other_options = host_->tcp().options() != *options;
   run_steps(

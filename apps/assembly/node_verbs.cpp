@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/assembly/node_report.hpp"
+#include "apps/assembly/router_options.hpp"
 #include "apps/assembly/tcp_options.hpp"
 #include "lib/runtime/config/module_options.hpp"
 #include "lib/runtime/config/settings_diff.hpp"
@@ -89,11 +90,13 @@ void set_variable(Node& node, lnet::LnetControl* lnet, const Args& args, const C
   }
   if (lnet != nullptr) {
     const Args& value = args.at("value");
-    lnet::NodeConfig wanted = lnet->config();
-    auto set =
-        set_tcp_option(wanted, name, value.is_string() ? value.get<std::string>() : value.dump());
-    if (set) return lnet->apply(std::move(wanted), answer_of(std::move(token)));
-    if (set.error().code != Errc::kNotFound) return token.finish(reply_of(std::move(set)));
+    const auto text = value.is_string() ? value.get<std::string>() : value.dump();
+    for (const auto set_option : {&set_tcp_option, &set_router_option}) {
+      lnet::NodeConfig wanted = lnet->config();
+      auto set = set_option(wanted, name, text);
+      if (set) return lnet->apply(std::move(wanted), answer_of(std::move(token)));
+      if (set.error().code != Errc::kNotFound) return token.finish(reply_of(std::move(set)));
+    }
   }
   std::string known = lnet != nullptr ? runtime::lnet_variable_names() : std::string{};
   for (const auto& variable : kVariables) {
@@ -104,7 +107,7 @@ void set_variable(Node& node, lnet::LnetControl* lnet, const Args& args, const C
     if (!known.empty()) known += ", ";
     known += variable.name;
   }
-  if (lnet != nullptr) known += ", or an option of ksocklnd such as ksocklnd.sock_timeout";
+  if (lnet != nullptr) known += ", or an option of a module such as ksocklnd.sock_timeout";
   token.finish(std::unexpected(
       VerbError(Error{Errc::kInvalid, "variable '" + name + "': expected one of " + known})));
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of the module lnet that say how gateways are looked after, as they were given at the
-// start.
+// The options of the module lnet that say how gateways are looked after: given at the start, some
+// of them changed while the node runs.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
+#include "apps/assembly/lnet_changes.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/node/node_config.hpp"
 #include "lib/lnet/node/parameters.hpp"
@@ -13,5 +17,16 @@ namespace plnet::apps {
 // option cannot have; nothing is known of the others then.
 [[nodiscard]] Outcome<void> take_router_options(const lnet::NodeConfig& config,
                                                 lnet::Parameters& parameters);
+
+[[nodiscard]] bool is_live_router_option(const lnet::ModuleOption& option);
+// `name` is one of them, perhaps with the module before it ("lnet.router_ping_timeout"): sets it in
+// `config`. kNotFound: it is none; kBusy: it is read only when the node starts; kInvalid: a value
+// that it cannot have.
+[[nodiscard]] Outcome<void> set_router_option(lnet::NodeConfig& config, std::string_view name,
+                                              std::string_view value);
+// From what there is to what is wanted, of those that change live.
+[[nodiscard]] Outcome<void> add_router_option_steps(const lnet::NodeConfig& now,
+                                                    const lnet::NodeConfig& wanted,
+                                                    std::vector<LnetStep>& steps);
 
 }  // namespace plnet::apps

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/module_option.hpp"
+#include "apps/assembly/router_options.hpp"
 #include "lib/runtime/config/yaml_text.hpp"
 
 namespace plnet::apps {
@@ -60,7 +62,8 @@ bool differ_live_only(const lnet::NodeConfig& a, const lnet::NodeConfig& b) {
   const auto rest = [](const lnet::NodeConfig& config) {
     auto options = config.module_options;
     std::erase_if(options, [](const lnet::ModuleOption& option) {
-      return option.module == kModule && socklnd::changes_live(option.name);
+      return (option.module == kModule && socklnd::changes_live(option.name)) ||
+             is_live_router_option(option);
     });
     return options;
   };
@@ -76,22 +79,9 @@ Outcome<void> set_tcp_option(lnet::NodeConfig& config, std::string_view name,
     return failure(Errc::kNotFound, fmt::format("{} has no option '{}'", kModule, name));
   }
   lnet::NodeConfig wanted = config;
-  auto& options = wanted.module_options;
-  const auto there = std::ranges::find_if(options, [name](const lnet::ModuleOption& option) {
-    return option.module == kModule && option.name == name;
-  });
-  if (there != options.end()) {
-    there->value = value;
-  } else {
-    options.push_back({std::string(kModule), std::string(name), std::string(value)});
-  }
+  put_module_option(wanted, kModule, name, value);
   if (auto fits = tcp_options_of(wanted); !fits) return std::unexpected(fits.error());
-  if (!socklnd::changes_live(name)) {
-    return failure(Errc::kBusy,
-                   fmt::format("{}.{} is read when the node starts, as the kernel's module does: "
-                               "put `options {} {}={}` into the file of `lnet-router --options`",
-                               kModule, name, kModule, name, value));
-  }
+  if (!socklnd::changes_live(name)) return needs_restart(kModule, name, value);
   config = std::move(wanted);
   return {};
 }

@@ -24,7 +24,8 @@ struct TcpOptions {
 // kInvalid: a value that the option cannot have.
 [[nodiscard]] Outcome<TcpOptions> tcp_options_of(const lnet::NodeConfig& config);
 
-// Whether these have the same options of modules, but for those of ksocklnd that change live.
+// Whether these have the same options of modules, but for those of ksocklnd and of router checks
+// that change live.
 [[nodiscard]] bool differ_live_only(const lnet::NodeConfig& a, const lnet::NodeConfig& b);
 
 // `name` is an option of ksocklnd, perhaps with the module before it ("ksocklnd.nagle"): sets it in

@@ -2,8 +2,12 @@
 #include "apps/assembly/router_options.hpp"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "apps/assembly/tcp_options.hpp"
+#include "tests/unit/apps/assembly/small_node.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -41,6 +45,37 @@ TEST(RouterOptions, WithValuesThatTheyCannotHaveAreToldByName) {
                                       ": expected a number from 1 to 86400");
   }
   EXPECT_FALSE(take_router_options(with("check_routers_before_use", "2"), parameters));
+}
+
+TEST(RouterOptions, ThatTheKernelLetsRootWriteChangeLive) {
+  lnet::NodeConfig config;
+  EXPECT_TRUE(set_router_option(config, "lnet.alive_router_check_interval", "9"));
+  EXPECT_TRUE(set_router_option(config, "router_ping_timeout", "4"));
+  EXPECT_TRUE(set_router_option(config, "router_ping_timeout", "5"));
+  EXPECT_EQ(config.module_option("lnet", "alive_router_check_interval"), "9");
+  EXPECT_EQ(config.module_option("lnet", "router_ping_timeout"), "5");
+  EXPECT_EQ(set_router_option(config, "auto_down", "0").error().code, Errc::kBusy);
+  EXPECT_EQ(set_router_option(config, "router_ping_timeout", "0").error().code, Errc::kInvalid);
+  EXPECT_EQ(set_router_option(config, "nagle", "0").error().code, Errc::kNotFound);
+  EXPECT_EQ(config.module_options.size(), 2U);
+  EXPECT_TRUE(differ_live_only(config, {}));
+  EXPECT_FALSE(differ_live_only(with("auto_down", "0"), {}));
+}
+
+TEST(RouterOptions, ReachTheNodeAndGoBackToTheirDefaults) {
+  SmallNode small(1, 8);
+  lnet::Node node(small.setup);
+  const auto interval = [&node] { return node.parameters().alive_router_check_interval_s.get(); };
+  std::vector<LnetStep> steps;
+  ASSERT_TRUE(add_router_option_steps({}, with("alive_router_check_interval", "9"), steps));
+  ASSERT_EQ(steps.size(), 1U);
+  ASSERT_TRUE(steps[0].act(node));
+  EXPECT_EQ(interval(), 9);
+  ASSERT_TRUE(steps[0].undo(node));
+  EXPECT_EQ(interval(), 60);
+  EXPECT_FALSE(add_router_option_steps({}, with("router_ping_timeout", "0"), steps));
+  EXPECT_TRUE(add_router_option_steps({}, with("auto_down", "0"), steps));
+  EXPECT_EQ(steps.size(), 1U) << "that one waits for the next start";
 }
 
 }  // namespace
