@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two routers under traffic, one of which is drained and restarted, or killed."""
+import re
+import signal
+
+from routed_hosts import WINDOW, buffers_home, routed_hosts, start
+from site_under_test import eventually
+from tcp_nodes import counted, works
+from traffic_nodes import IMPATIENT, count, has_answered, is_clean, last_words
+
+SIDE_BY_SIDE = True
+# Peers find out about a router by themselves within five seconds.
+OPTIONS = IMPATIENT + "options lnet alive_router_check_interval=1 router_ping_timeout=4\n"
+
+
+def site_of_two(hosts, *more):
+    routers = [start(hosts, name, "--drain-timeout", "15", options=OPTIONS) for name in hosts.routers]
+    server = start(hosts, "server", "--to", hosts.nid("client"), *more, options=OPTIONS)
+    client = start(hosts, "client", "--to", hosts.nid("server"), *more, options=OPTIONS)
+    for node in (client, server):
+        has_answered(node, 1)
+    # What was tried before all were there may have failed.
+    return routers, client, server, {node.name: count(node, "failed") for node in (client, server)}
+
+
+def ways(node):
+    """The gateways that it uses."""
+    return {each["gateway"] for each in node.json("route", "show", "-v")["route"] if each["state"] == "up"}
+
+
+def uses(node, hosts, *routers):
+    net = 0 if node.name.startswith("client") else 1
+    return ways(node) == {hosts.nid(router, net) for router in routers}
+
+
+def all_use(hosts, client, server, *routers):
+    for node in (client, server):
+        eventually(f"{node.name} goes by {routers}", lambda: uses(node, hosts, *routers))
+
+
+def goes_on(*nodes, operations=100):
+    for node in nodes:
+        has_answered(node, count(node, "answered") + operations, 90)
+
+
+def lost(node, before):
+    return count(node, "failed") - before[node.name]
+
+
+def has_work(router):
+    """Others' messages pass through it."""
+    before = router.json("stats", "show")["statistics"]["route_count"]
+    eventually(f"{router.name} forwards", lambda: router.json("stats", "show")["statistics"]["route_count"] > before)
+
+
+def case_routers_that_are_drained_and_restarted_lose_nothing(site):
+    with routed_hosts(site, routers=2) as hosts:
+        routers, client, server, before = site_of_two(hosts)
+        all_use(hosts, client, server, *hosts.routers)
+        goes_on(client, server)
+        for i, name in enumerate(hosts.routers):
+            has_work(routers[i])
+            assert routers[i].stop(signal.SIGTERM) == 0
+            assert re.search("event=drained cut_off=0 not_acknowledged=0", routers[i].output()), routers[i].output()
+            all_use(hosts, client, server, hosts.routers[1 - i])
+            goes_on(client, server)
+            routers[i] = start(hosts, name, options=OPTIONS, life="-again")
+            all_use(hosts, client, server, *hosts.routers)
+            goes_on(client, server)
+        assert lost(client, before) == lost(server, before) == 0, (client.json("counters", "show"), server.json("counters", "show"))
+        last_words(client)
+        last_words(server)
+
+
+def case_a_router_is_drained_by_hand_and_comes_back_under_traffic(site):
+    with routed_hosts(site, routers=2) as hosts:
+        (r0, r1), client, server, before = site_of_two(hosts)
+        all_use(hosts, client, server, *hosts.routers)
+        has_work(r0)
+        works(r0, "routing", "drain", "--timeout", "60")
+        eventually("it is drained", lambda: {"enable": 0} in r0.json("routing", "show")["routing"])
+        change = next(row["change"] for row in r0.json("routing", "show")["routing"] if "change" in row)
+        assert change["phase"] == "drained" and change["messages cut off"] == 0, change
+        assert change["peers told"] == change["peers acknowledged"] and change["peers that have to ask"] == 0, change
+        assert buffers_home(r0)
+        all_use(hosts, client, server, "r1")
+        goes_on(client, server)
+        works(r0, "routing", "undrain")
+        all_use(hosts, client, server, *hosts.routers)
+        has_work(r0)
+        assert lost(client, before) == lost(server, before) == 0, (client.json("counters", "show"), server.json("counters", "show"))
+        assert counted(r0, "lnet_cause", "dropped_not_routing") == 0
+        last_words(client)
+        last_words(server)
+        eventually("all buffers are home", lambda: buffers_home(r0) and buffers_home(r1))
+
+
+def case_a_router_that_is_killed_takes_along_what_it_held_and_no_more(site):
+    operations = 2000
+    with routed_hosts(site, routers=2) as hosts:
+        (r0, _), client, server, before = site_of_two(hosts, "--count", str(operations))
+        all_use(hosts, client, server, *hosts.routers)
+        goes_on(client, server)
+        has_work(r0)
+        assert count(client, "begun") < operations and count(server, "begun") < operations
+        r0.stop(signal.SIGKILL)
+        all_use(hosts, client, server, "r1")
+        for node in (client, server):
+            # Nobody waits for ever for what was lost.
+            eventually(f"all of {node.name}'s end", lambda: count(node, "begun") == operations and count(node, "under_way") == 0, 120)
+            assert count(node, "answered") + count(node, "failed") == operations
+            is_clean(node)
+            print(f"{node.name}: {lost(node, before)} lost")
+            # At most what was under way at that moment.
+            assert lost(node, before) <= WINDOW, node.json("counters", "show")
+        start(hosts, "r0", options=OPTIONS, life="-again")
+        all_use(hosts, client, server, *hosts.routers)
