@@ -68,6 +68,7 @@ class Node final : public CoordinatorHost, public DataOperations {
   void release_ni(Ni& ni) override { coordinator_->ni_released(ni); }
   void publish_faults(const FaultView* /*view*/) override {}
   void publish_routes(const RouteView& /*view*/) override {}
+  void publish_access(const AccessView* /*view*/) override {}
   [[nodiscard]] Instant now() const override { return Instant(std::chrono::hours(1)); }
 
   Result<Attached> attach(const MeSpec& /*me*/, const MdSpec& md) override {

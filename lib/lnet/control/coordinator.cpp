@@ -41,6 +41,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
     : parameters_(parameters),
       host_(host),
       faults_(qsbr, Random(limits.fault_seed)),
+      access_(qsbr),
       networks_(qsbr),
       directory_(limits.peers, qsbr, placement, *this),
       rules_(directory_),
@@ -152,6 +153,7 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
   if (routes_.step(local(), now)) ++done;
   release_nis();
   faults_.step();
+  access_.step();
   if (ping_target_.step()) {
     discovery_.push_to_all(false);
     ++done;
@@ -304,10 +306,21 @@ std::size_t Coordinator::remove_faults(FaultKind kind, const Nid& source, const 
   return removed;
 }
 
+std::size_t Coordinator::remove_fault(const FaultSpec& spec) {
+  const std::size_t removed = faults_.remove(spec);
+  host_.publish_faults(faults_.view());
+  return removed;
+}
+
 Outcome<void> Coordinator::fail_nid(const Nid& nid, std::uint32_t messages) {
   auto done = faults_.fail_nid(nid, messages);
   host_.publish_faults(faults_.view());
   return done;
+}
+
+void Coordinator::set_access(std::span<const AccessRule> rules) {
+  access_.set(rules);
+  host_.publish_access(access_.view());
 }
 
 void Coordinator::shut_down() {

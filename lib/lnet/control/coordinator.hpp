@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/base/qsbr.hpp"
+#include "lib/lnet/access/access_table.hpp"
 #include "lib/lnet/control/discovery.hpp"
 #include "lib/lnet/control/gateway_checks.hpp"
 #include "lib/lnet/control/local_networks.hpp"
@@ -45,6 +46,7 @@ class CoordinatorHost {
   // Every shard shall look at these fault rules from now on; null: there are none.
   virtual void publish_faults(const FaultView* view) = 0;
   virtual void publish_routes(const RouteView& view) = 0;
+  virtual void publish_access(const AccessView* view) = 0;
   // Of this turn.
   [[nodiscard]] virtual Instant now() const = 0;
 };
@@ -132,9 +134,13 @@ class Coordinator final : private PeerDirectoryHooks,
   // Fault rules (faults/fault_table.hpp), for tests of what LNet does when things go wrong.
   [[nodiscard]] Outcome<void> add_fault(const FaultSpec& spec);
   std::size_t remove_faults(FaultKind kind, const Nid& source, const Nid& destination);
+  std::size_t remove_fault(const FaultSpec& spec);
   void reset_faults(FaultKind kind) { faults_.reset(kind, host_.now()); }
   [[nodiscard]] std::vector<FaultReport> faults(FaultKind kind) const { return faults_.list(kind); }
   [[nodiscard]] Outcome<void> fail_nid(const Nid& nid, std::uint32_t messages);
+  // Who may connect and for whom we forward (access/access_rule.hpp): these rules and no others.
+  void set_access(std::span<const AccessRule> rules);
+  [[nodiscard]] std::vector<AccessReport> access() const { return access_.list(); }
   // To all multi-rail peers, whatever they have acknowledged.
   void push_to_peers() { discovery_.push_to_all(true); }
 
@@ -187,6 +193,7 @@ class Coordinator final : private PeerDirectoryHooks,
   CoordinatorHost& host_;
   CoordinatorCounters counters_;
   FaultTable faults_;
+  AccessTable access_;
   LocalNetworks networks_;
   PeerDirectory directory_;
   PeerRules rules_;

@@ -11,8 +11,6 @@ namespace plnet::lnet {
 
 namespace {
 
-constexpr std::uint32_t kHavePortals =
-    1U << static_cast<unsigned>(MessageType::kPut) | 1U << static_cast<unsigned>(MessageType::kGet);
 constexpr std::uint32_t kPortalBits = 64;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr int kHealthLast = static_cast<int>(kHealthCount) - 1;
@@ -29,29 +27,6 @@ std::int64_t ns_of(Instant when) {
 }
 
 }  // namespace
-
-// lustre-release lnet/lnet/net_fault.c: lnet_drop_rule_add(), lnet_delay_rule_add(),
-// lnet_fault_attr_validate(). Beyond what those ask: no bits without a meaning, and an interval
-// for `random`, which the kernel's division by it would need as well.
-Outcome<FaultSpec> complete(FaultSpec spec) {
-  const auto wrong = [](const char* what) { return failure(Errc::kInvalid, what); };
-  if ((spec.rate == 0) == (spec.interval_s == 0)) return wrong("a rate or an interval, not both");
-  if ((spec.types & ~kFaultTypesAll) != 0) return wrong("a message type that there is not");
-  if (spec.types == 0) spec.types = kFaultTypesAll;
-  if (spec.portals != 0) spec.types &= kHavePortals;
-  if (spec.types == 0) return wrong("only PUT and GET have a portal");
-  const bool drops = spec.kind == FaultKind::kDrop;
-  if (!drops && spec.latency_s == 0) return wrong("a delay needs a latency");
-  if (drops && spec.latency_s != 0) return wrong("only a delay has a latency");
-  if (!drops && (spec.health_errors != 0 || spec.random || spec.all)) {
-    return wrong("a delay has no health error, random or drop_all");
-  }
-  if (spec.random && spec.interval_s == 0) return wrong("random needs an interval");
-  const bool known =
-      spec.health_errors == kFaultHealthRandom || (spec.health_errors & ~kFaultHealthAll) == 0;
-  if (!known) return wrong("a health error that there is not");
-  return spec;
-}
 
 FaultRule::FaultRule(const FaultSpec& spec, std::uint64_t number, std::uint64_t seed, Instant now)
     : spec_(spec), number_(number), seed_(seed) {

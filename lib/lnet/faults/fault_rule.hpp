@@ -11,61 +11,11 @@
 #include "lib/base/cache_line.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/relaxed.hpp"
-#include "lib/base/result.hpp"
+#include "lib/lnet/faults/fault_spec.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/wire/header.hpp"
 
 namespace plnet::lnet {
-
-enum class FaultKind : std::uint8_t { kDrop, kDelay };
-
-// Bit n of FaultSpec::types: MessageType n; of health_errors: Health n.
-inline constexpr std::uint32_t kFaultTypesAll = 0xf;
-inline constexpr std::uint32_t kFaultHealthAll = 0x7fe;
-inline constexpr std::uint32_t kFaultHealthRandom = 0xffffffff;
-
-// What a person asks for. A NID stands for itself, any for all, 255.255.255.255@net for all of one
-// network. Source and destination are those of the header.
-struct FaultSpec {
-  FaultKind kind = FaultKind::kDrop;
-  Nid source = Nid::any();
-  Nid destination = Nid::any();
-  // The NI that receives. A rule that names one applies to nothing but drops on arrival.
-  Nid local = Nid::any();
-  std::uint64_t portals = 0;  // bit n: portal n; 0: no matter which. Others mean PUT and GET only
-  std::uint32_t types = 0;    // 0: all
-  std::uint32_t rate = 0;     // one in so many that match; or
-  std::uint32_t interval_s = 0;  // one in so many seconds
-  // Drops.
-  std::uint32_t health_errors = 0;  // not 0: instead of dropping what arrives, sending fails so
-  bool random = false;              // about every other one; needs an interval
-  bool all = false;                 // every one that matches, arriving or sent
-  // Delays.
-  std::uint32_t latency_s = 0;
-
-  friend bool operator==(const FaultSpec&, const FaultSpec&) = default;
-};
-
-// The spec as it will be applied, or what is wrong with it.
-[[nodiscard]] Outcome<FaultSpec> complete(FaultSpec spec);
-
-// Those that had their turn, and of those that the rule struck how many of which type. Rules with
-// `random` or `all` do not count what they look at, as in the kernel.
-struct FaultCounts {
-  std::uint64_t matched = 0;
-  std::uint64_t put = 0;
-  std::uint64_t ack = 0;
-  std::uint64_t get = 0;
-  std::uint64_t reply = 0;
-  std::uint64_t struck = 0;
-
-  friend bool operator==(const FaultCounts&, const FaultCounts&) = default;
-};
-
-struct FaultReport {
-  FaultSpec spec;
-  FaultCounts counts;
-};
 
 // Where a message is when a rule is asked about it.
 enum class FaultPlace : std::uint8_t { kArriving, kSending };

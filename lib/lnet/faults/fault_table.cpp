@@ -65,14 +65,21 @@ std::size_t FaultTable::take_out(std::vector<std::unique_ptr<T>>& from, std::vec
   return taken;
 }
 
-std::size_t FaultTable::remove(FaultKind kind, const Nid& source, const Nid& destination) {
-  const std::size_t removed = take_out(rules_, old_rules_, [&](const FaultRule& rule) {
-    const FaultSpec& spec = rule.spec();
-    return spec.kind == kind && (source.is_any() || spec.source == source) &&
-           (destination.is_any() || spec.destination == destination);
-  });
+template <class Predicate>
+std::size_t FaultTable::remove_if(Predicate&& wanted) {
+  const std::size_t removed = take_out(
+      rules_, old_rules_, [&wanted](const FaultRule& rule) { return wanted(rule.spec()); });
   if (removed > 0) publish();
   return removed;
+}
+
+std::size_t FaultTable::remove(FaultKind kind, const Nid& source, const Nid& destination) {
+  return remove_if(
+      [&](const FaultSpec& spec) { return is_named(spec, kind, source, destination); });
+}
+
+std::size_t FaultTable::remove(const FaultSpec& wanted) {
+  return remove_if([&wanted](const FaultSpec& spec) { return spec == wanted; });
 }
 
 void FaultTable::reset(FaultKind kind, Instant now) {

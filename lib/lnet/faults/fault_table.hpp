@@ -45,8 +45,7 @@ struct FaultView {
 
 class FaultTable {
  public:
-  // More than any test needs; each is looked at for every message.
-  static constexpr std::size_t kRulesMax = 256;
+  static constexpr std::size_t kRulesMax = kFaultRulesMax;
 
   FaultTable(Qsbr& qsbr, Random random) : qsbr_(qsbr), random_(random) {}
 
@@ -55,6 +54,8 @@ class FaultTable {
   // Every rule of the kind with exactly this source and destination; any: whatever it has. What a
   // delay rule held goes on at once. Returns how many there were.
   std::size_t remove(FaultKind kind, const Nid& source, const Nid& destination);
+  // The same of rules that are exactly this one.
+  std::size_t remove(const FaultSpec& spec);
   // All of the kind count from 0.
   void reset(FaultKind kind, Instant now);
   // Newest first, as they are asked.
@@ -76,6 +77,8 @@ class FaultTable {
     Qsbr::Grace grace = 0;
   };
 
+  template <class Predicate>
+  std::size_t remove_if(Predicate&& wanted);
   void publish(bool closing = false);
   template <class T>
   void retire(std::unique_ptr<T> object, std::vector<Retired<T>>& to);

@@ -25,6 +25,9 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
     const auto cause = core_.faults.drops(offer.header, port.ni().nid, core_.now);
     if (cause) return refuse(port, offer, {HeaderVerdict::kDrop, *cause});
   }
+  if (forward && core_.forbids_to_forward(offer.header, port.ni())) [[unlikely]] {
+    return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedAccess});
+  }
   Receive* const receive = make(port, offer);
   if (receive == nullptr) {
     return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedNoReceive});

@@ -12,6 +12,7 @@
 #include "lib/base/mailbox.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/timer_wheel.hpp"
+#include "lib/lnet/access/access_table.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
 #include "lib/lnet/match/match_table.hpp"
 #include "lib/lnet/match/portal_directory.hpp"
@@ -61,7 +62,8 @@ struct NodeShared {
   std::span<Doorbell* const> doorbells;
   std::atomic<const LocalView*> local{nullptr};
   std::atomic<const RouteView*> routes{nullptr};
-  std::atomic<const FaultView*> faults{nullptr};  // null: no rules
+  std::atomic<const FaultView*> faults{nullptr};   // null: no rules
+  std::atomic<const AccessView*> access{nullptr};  // null: no rules
   // By shard: where its router buffers are. Empty: it has none.
   std::span<const RouterMemory> router_memory;
   // Grows when the next hop of forwarded messages goes down: what waits for it is to end.
@@ -121,6 +123,17 @@ struct ShardCore {
   }
   [[nodiscard]] const RouteView& routes() const {
     return *shared.routes.load(std::memory_order_acquire);
+  }
+
+  // An access rule forbids to forward what came in on `from`.
+  [[nodiscard]] bool forbids_to_forward(const MessageHeader& header, const Ni& from) const {
+    const AccessView* const rules = shared.access.load(std::memory_order_acquire);
+    if (rules == nullptr) [[likely]]
+      return false;
+    return rules->forbids_owner(id, {.use = AccessUse::kForward,
+                                     .source = header.source,
+                                     .destination = header.destination,
+                                     .from = from.net});
   }
 
   // Gives the parcel away; it leaves at the end of the turn.

@@ -60,6 +60,8 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
     "a GET with an open buffer that is not for us")                                                \
   X(kDroppedNotRouting, "dropped_not_routing", "messages", kCount,                                 \
     "to be forwarded, not a router")                                                               \
+  X(kDroppedAccess, "dropped_access", "messages", kCount,                                          \
+    "to be forwarded, an access rule forbids it")                                                  \
   X(kDroppedFailNid, "dropped_fail_nid", "messages", kCount, "from a NID that was told to fail")   \
   X(kDroppedFaultRule, "dropped_fault_rule", "messages", kCount, "a drop rule struck")             \
   X(kDroppedNoReceive, "dropped_no_receive", "messages", kCount, "every receive record is in use") \

@@ -278,6 +278,10 @@ RoutedLoad Node::routed_load() const {
   return load;
 }
 
+void Node::publish_access(const AccessView* view) {
+  shared_.access.store(view, std::memory_order_release);
+}
+
 void Node::set_lazy(PortalId portal, bool lazy) {
   portals_.set_lazy(portal, lazy);
   const ShardId home = portals_.home(portal);

@@ -108,6 +108,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   void publish_routes(const RouteView& view) override {
     shared_.routes.store(&view, std::memory_order_release);
   }
+  void publish_access(const AccessView* view) override;
   [[nodiscard]] Instant now() const override { return shards_[0]->core().now; }
 
   const NodeSetup setup_;

@@ -158,6 +158,21 @@ void check_peers(const std::vector<PeerConfig>& peers, Issues& issues) {
   }
 }
 
+void check_faults(const std::vector<FaultSpec>& faults, Issues& issues) {
+  if (faults.size() > kFaultRulesMax) {
+    issues.push_back({"fault", fmt::format("{} fault rules, expected at most {}", faults.size(),
+                                           kFaultRulesMax)});
+  }
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    const std::string path = fmt::format("fault[{}]", i);
+    const auto completed = complete(faults[i]);
+    if (!completed) issues.push_back({path, completed.error().what});
+    if (std::ranges::count(faults, faults[i]) > 1) {
+      issues.push_back({path, "the same rule is there already"});
+    }
+  }
+}
+
 }  // namespace
 
 std::int32_t ParameterValues::lnd_timeout_s() const {
@@ -239,6 +254,11 @@ std::vector<NodeConfigIssue> check_node_config(const NodeConfig& config) {
     if (auto rules = parse_ip2nets(config.ip2nets_text); !rules) {
       issues.push_back({"net", rules.error().what});
     }
+  }
+  check_faults(config.faults, issues);
+  if (config.access.size() > kAccessRulesMax) {
+    issues.push_back({"access", fmt::format("{} access rules, expected at most {}",
+                                            config.access.size(), kAccessRulesMax)});
   }
   check_parameters(config.parameters, issues);
   return issues;

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "lib/base/result.hpp"
+#include "lib/lnet/access/access_rule.hpp"
+#include "lib/lnet/faults/fault_spec.hpp"
 #include "lib/lnet/names/address_pattern.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/names/routes_text.hpp"
@@ -166,6 +168,8 @@ struct NodeConfig {
   std::vector<Ip2NetsConfig> ip2nets;
   std::string ip2nets_text;  // the module parameter, for parse_ip2nets(); "" = none
   std::vector<UdspConfig> udsps;
+  std::vector<FaultSpec> faults;   // complete(), each once; the newest, which is asked first, last
+  std::vector<AccessRule> access;  // in order: the first that matches decides
   ParameterValues parameters;
   std::vector<ModuleOption> module_options;
 

@@ -63,6 +63,15 @@ struct NiHealthReport {
   std::int64_t next_ping = 0;  // in seconds; 0 = none is due
 };
 
+// Of an NI on one CPT.
+struct TxQueueReport {
+  std::uint16_t cpt = 0;
+  std::int32_t references = 0;
+  std::int32_t credits_max = 0;
+  std::int32_t credits = 0;
+  std::int32_t credits_min = 0;
+};
+
 struct NiReport {
   Nid nid;
   bool up = true;
@@ -78,7 +87,9 @@ struct NiReport {
   std::string driver;                    // whose `parameters` these are: "ksocklnd"
   std::vector<LndTunable> parameters;    // all that are in force, under the kernel's names
   std::uint16_t device_cpt = 0;
-  std::vector<std::uint16_t> cpts;  // all that it uses, written out
+  std::vector<std::uint16_t> cpts;       // all that it uses, written out
+  std::vector<TxQueueReport> tx_queues;  // of these, in order
+  std::int64_t since_alive_s = -1;  // since its network was last heard of; -1: this is no router
 };
 
 // The first net is lo, whose only NI is 0@lo.

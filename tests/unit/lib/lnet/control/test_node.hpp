@@ -82,6 +82,7 @@ class TestNode final : public CoordinatorHost {
   void publish_faults(const FaultView* /*view*/) override {}
   [[nodiscard]] RoutedLoad routed_load() const override { return load; }
   void publish_routes(const RouteView& /*view*/) override {}
+  void publish_access(const AccessView* /*view*/) override {}
   [[nodiscard]] Instant now() const override { return network_.now(); }
 
   void add(const Nid& each) {

@@ -35,35 +35,6 @@ FaultSpec every(FaultSpec spec) {
   return spec;
 }
 
-TEST(FaultSpec, NeedsEitherARateOrAnInterval) {
-  EXPECT_FALSE(complete({}).has_value());
-  EXPECT_FALSE(complete({.rate = 1, .interval_s = 1}).has_value());
-  EXPECT_TRUE(complete({.rate = 1}).has_value());
-  EXPECT_TRUE(complete({.interval_s = 1}).has_value());
-}
-
-TEST(FaultSpec, OfADelayNeedsALatencyAndNothingOfADrop) {
-  EXPECT_FALSE(complete({.kind = FaultKind::kDelay, .rate = 1}).has_value());
-  EXPECT_TRUE(complete({.kind = FaultKind::kDelay, .rate = 1, .latency_s = 1}).has_value());
-  EXPECT_FALSE(
-      complete({.kind = FaultKind::kDelay, .rate = 1, .all = true, .latency_s = 1}).has_value());
-  EXPECT_FALSE(complete({.rate = 1, .latency_s = 1}).has_value());
-}
-
-TEST(FaultSpec, WithPortalsMeansThoseThatHaveOne) {
-  EXPECT_EQ(complete({.portals = 1, .rate = 1})->types, 0b0110U);
-  EXPECT_EQ(complete({.rate = 1})->types, kFaultTypesAll);
-  EXPECT_FALSE(complete({.portals = 1, .types = 0b1001, .rate = 1}).has_value());
-}
-
-TEST(FaultSpec, WithBitsThatMeanNothingIsRefused) {
-  EXPECT_FALSE(complete({.types = 0x10, .rate = 1}).has_value());
-  EXPECT_FALSE(complete({.rate = 1, .health_errors = 1}).has_value());
-  EXPECT_FALSE(complete({.rate = 1, .health_errors = 1U << 11}).has_value());
-  EXPECT_TRUE(complete({.rate = 1, .health_errors = kFaultHealthRandom}).has_value());
-  EXPECT_FALSE(complete({.rate = 1, .random = true}).has_value());
-}
-
 TEST(FaultRule, MatchesTheNidsOfTheHeader) {
   const MessageHeader header = header_of(MessageType::kPut);
   const auto strikes = [&](const Nid& source, const Nid& destination) {

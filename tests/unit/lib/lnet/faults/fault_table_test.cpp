@@ -71,6 +71,16 @@ TEST_F(FaultTableOf, KeepsARuleThatIsGoneUntilNobodyLooks) {
   table.step();
 }
 
+TEST_F(FaultTableOf, TakesOutExactlyTheRuleThatIsMeant) {
+  ASSERT_TRUE(table.add(drop(2, 1), kStart).has_value());
+  ASSERT_TRUE(table.add(drop(2, 3), kStart).has_value());
+  const FaultSpec meant = table.list(FaultKind::kDrop)[1].spec;
+  EXPECT_EQ(table.remove(meant), 1U);
+  EXPECT_EQ(table.remove(meant), 0U);
+  ASSERT_EQ(table.list(FaultKind::kDrop).size(), 1U);
+  EXPECT_EQ(table.list(FaultKind::kDrop)[0].spec.destination, tcp(3));
+}
+
 TEST_F(FaultTableOf, ResetTouchesOneKind) {
   ASSERT_TRUE(table.add(drop(2, 1), kStart).has_value());
   const MessageHeader header{.destination = tcp(1), .source = tcp(2), .type = MessageType::kAck};

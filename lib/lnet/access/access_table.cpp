@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/access/access_table.hpp"
+
+#include <utility>
+
+#include "lib/base/check.hpp"
+
+namespace plnet::lnet {
+
+std::uint64_t AccessCounts::sum() const {
+  std::uint64_t sum = 0;
+  for (const OfShard& each : of_shard_)
+    sum += each.count.get();
+  return sum;
+}
+
+bool AccessView::forbids_owner(ShardId shard, const AccessQuestion& question) const {
+  for (const Entry& entry : entries_) {
+    if (!matches(entry.rule, question)) continue;
+    entry.counts->add_owner(shard);
+    return entry.rule.action == AccessAction::kDeny;
+  }
+  return false;
+}
+
+// The same rule may stand there twice: then each keeps its own.
+std::shared_ptr<AccessCounts> AccessTable::counts_of(const AccessRule& rule,
+                                                     std::vector<bool>& taken) const {
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    const AccessView::Entry& entry = current_->entries()[i];
+    if (taken[i] || entry.rule != rule) continue;
+    taken[i] = true;
+    return entry.counts;
+  }
+  return std::make_shared<AccessCounts>();
+}
+
+void AccessTable::set(std::span<const AccessRule> rules) {
+  PLNET_CHECK(rules.size() <= kAccessRulesMax, "configurations are checked before");
+  std::vector<bool> taken(current_ == nullptr ? 0 : current_->entries().size());
+  std::vector<AccessView::Entry> entries;
+  for (const AccessRule& rule : rules)
+    entries.push_back({rule, counts_of(rule, taken)});
+  if (current_ != nullptr) old_.push_back({std::move(current_), 0});
+  if (!entries.empty()) current_ = std::make_unique<const AccessView>(std::move(entries));
+}
+
+std::vector<AccessReport> AccessTable::list() const {
+  std::vector<AccessReport> reports;
+  if (current_ == nullptr) return reports;
+  for (const AccessView::Entry& entry : current_->entries())
+    reports.push_back({entry.rule, entry.counts->sum()});
+  return reports;
+}
+
+// What is retired is unpublished by the time of the first step after it.
+void AccessTable::step() {
+  for (Retired& retired : old_) {
+    if (retired.grace == 0) retired.grace = qsbr_.begin_grace();
+  }
+  std::erase_if(old_, [this](const Retired& retired) { return qsbr_.passed(retired.grace); });
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who makes the load of a shard: by NID, by pair of networks, by portal. Always on: one message in
+// kSampleMean is looked at, at random distances, and stands for as many; all others cost a
+// decrement. What is older than two windows is forgotten.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/random.hpp"
+#include "lib/lnet/load/talker_table.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/wire/header.hpp"
+
+namespace plnet::lnet {
+
+struct NetPair {
+  NetId from = 0;  // that the message came in by
+  NetId to = 0;    // of its destination
+
+  friend bool operator==(const NetPair&, const NetPair&) = default;
+};
+
+// Of messages that have none: ACK and REPLY.
+inline constexpr std::uint32_t kNoPortal = 0xffffffff;
+
+// Copies of what there is; talkers in no order, those of several shards and windows side by side.
+struct LoadSnapshot {
+  Duration covered{};
+  std::vector<Talker<Nid>> nids;
+  std::vector<Talker<NetPair>> nets;
+  std::vector<Talker<std::uint32_t>> portals;
+};
+
+class LoadTally {
+ public:
+  static constexpr unsigned kSampleMean = 16;
+  static constexpr Duration kWindow = std::chrono::seconds(10);
+
+  explicit LoadTally(std::uint64_t seed, Instant start)
+      : random_(seed), window_begin_(start), left_(distance()) {}
+
+  // A message that has come in by the network `from`, whoever it is for.
+  void saw(const MessageHeader& header, NetId from, Instant now) {
+    if (--left_ == 0) [[unlikely]]
+      sample(header, from, now);
+  }
+
+  // The shard's: adds what it has to `snapshot`.
+  void copy_owner(LoadSnapshot& snapshot, Instant now);
+
+ private:
+  struct Window {
+    TalkerTable<Nid, 64> nids;
+    TalkerTable<NetPair, 16> nets;
+    TalkerTable<std::uint32_t, 16> portals;
+
+    void clear();
+  };
+
+  // 1 … 2 * kSampleMean - 1, each as likely: kSampleMean on average, in step with nothing.
+  [[nodiscard]] std::uint32_t distance() {
+    return 1 + static_cast<std::uint32_t>(random_.below(2 * kSampleMean - 1));
+  }
+  void sample(const MessageHeader& header, NetId from, Instant now);
+  void turn_windows(Instant now);
+
+  Random random_;
+  Instant window_begin_;
+  Duration former_covered_{};
+  std::uint32_t left_;
+  unsigned current_ = 0;
+  std::array<Window, 2> windows_{};
+};
+
+}  // namespace plnet::lnet

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/node/path_report.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::lnet {
+
+namespace {
+
+std::string name_of(const Route& route) {
+  return fmt::format("{} by {}", text_of_net(route.spec.net), text_of(route.spec.gateway));
+}
+std::string name_of(const Ni& ni) {
+  return text_of(ni.nid);
+}
+std::string name_of(const PeerNi& ni) {
+  return text_of(ni.nid);
+}
+std::string name_of(const PeerNetView& net) {
+  return text_of_net(net.net);
+}
+
+class Notes final : public PathTrace {
+ public:
+  explicit Notes(std::vector<PathAlternative>& notes) : notes_(notes) {}
+
+  void lost(const Ni& loser, const Ni& winner, Criterion by) override {
+    note("NI", loser, winner, by);
+  }
+  void lost(const PeerNi& loser, const PeerNi& winner, Criterion by) override {
+    note("peer NI", loser, winner, by);
+  }
+  void lost(const PeerNetView& loser, const PeerNetView& winner, Criterion by) override {
+    note("network", loser, winner, by);
+  }
+  void lost(const Route& loser, const Route& winner, Criterion by) override {
+    note("route", loser, winner, by);
+  }
+  void excluded(const PeerNetView& net, Exclusion why) override {
+    notes_.push_back({"network", name_of(net), std::string(text_of(why)), std::nullopt});
+  }
+  void excluded(const Route& route, Exclusion why) override {
+    notes_.push_back({"route", name_of(route), std::string(text_of(why)), std::nullopt});
+  }
+
+ private:
+  template <class Thing>
+  void note(const char* kind, const Thing& loser, const Thing& winner, Criterion by) {
+    notes_.push_back({kind, name_of(loser), std::string(text_of(by)), name_of(winner)});
+  }
+
+  std::vector<PathAlternative>& notes_;
+};
+
+// A peer that nobody has made yet, as the first message to it would: one NI, not multi-rail.
+class Stranger {
+ public:
+  Stranger(const Nid& nid, const LocalView& local) {
+    ni_.nid = nid;
+    ni_.net = nid.net();
+    if (const Net* const net = local.net(ni_.net)) {
+      ni_.tx_credits_max.set(net->nis.front()->tunables.peer_credits);
+      ni_.tx_credits.set(ni_.tx_credits_max.get());
+    }
+    ni_.peer.store(&peer_, std::memory_order_relaxed);
+    nets_[0] = {.net = ni_.net, .count = 1};
+    view_ = {.primary = nid, .nets = nets_, .nis = nis_};
+    peer_.publish(view_);
+  }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+  [[nodiscard]] PeerNi& ni() { return ni_; }
+
+ private:
+  Peer peer_;
+  PeerNi ni_;
+  std::array<PeerNetView, 1> nets_{};
+  std::array<PeerNi*, 1> nis_{&ni_};
+  PeerView view_;
+};
+
+PathStep step_of(const Path& path, const PathViews& views, const PeerNi& stranger) {
+  PathStep step{.ni = path.ni->nid, .loopback = path.loopback};
+  if (path.loopback) {
+    step.next_hop = step.destination = path.ni->nid;
+    return step;
+  }
+  step.next_hop = path.next_hop->nid;
+  step.destination = path.destination->nid;
+  if (path.route != nullptr) step.route = path.route->spec;
+  step.ni_tx_credits = path.ni->tx_credits_of_all();
+  if (path.next_hop == &stranger) return step;
+  const PeerNi& hop = *path.next_hop;
+  step.place = {.cpt = hop.cpt,
+                .shard = hop.home,
+                .lane_shard = lane_shard(path.ni->shards, hop.home, hop.number, views.shards),
+                .tx_credits = hop.tx_credits.get(),
+                .tx_credits_max = hop.tx_credits_max.get(),
+                .queued_bytes = hop.queued_bytes.get()};
+  return step;
+}
+
+}  // namespace
+
+PathReport report_path(const PathQuestion& question, PeerNi* known, const PathViews& views) {
+  PathReport report{.question = question};
+  const Nid& source = question.source;
+  report.forwarded = !source.is_any() && views.local.ni(source) == nullptr;
+  report.routing =
+      views.parameters.routing.get() == static_cast<std::int32_t>(RoutingState::kEnabled);
+  Stranger stranger(question.destination, views.local);
+  report.known = known != nullptr;
+  PathRequest request{.destination = known != nullptr ? known : &stranger.ni(),
+                      .forwarded = report.forwarded};
+  if (views.local.ni(question.destination) != nullptr) request.destination = nullptr;  // ourselves
+  if (!report.forwarded) request.source = source;
+  Notes notes(report.alternatives);
+  const auto path =
+      explain_path(request, views.local, views.routes, views.sequences, views.parameters, notes);
+  if (path) {
+    report.step = step_of(*path, views, stranger.ni());
+  } else {
+    report.step = std::unexpected(path.error());
+  }
+  return report;
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which way a message would take now, and for each alternative why not: what `lnetctl route
+// explain` tells. Plain values, made by the selection that messages use.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/paths/path_selection.hpp"
+
+namespace plnet::lnet {
+
+// A NID of ours as source: a message of ours. Any other: one that this node forwards. Any: one of
+// ours that may leave by whichever NI is the best.
+struct PathQuestion {
+  Nid source = Nid::any();
+  Nid destination;
+};
+
+// Something that was looked at and not taken.
+struct PathAlternative {
+  std::string kind;  // "NI", "peer NI", "network", "route"
+  std::string name;
+  std::string why;
+  std::optional<std::string> instead;  // what it lost to, which may have lost later itself
+};
+
+struct PathStep {
+  Nid ni;
+  Nid next_hop;
+  Nid destination;                  // whom the header names
+  std::optional<RouteSetup> route;  // that leads there, if one does
+  bool loopback = false;
+  // Where the next hop is at home. Absent: no message has gone there yet, and it has no place.
+  struct Place {
+    std::uint16_t cpt = 0;
+    ShardId shard = 0;
+    ShardId lane_shard = 0;  // which has its connections through the NI
+    std::int32_t tx_credits = 0;
+    std::int32_t tx_credits_max = 0;
+    std::uint32_t queued_bytes = 0;
+  };
+  std::optional<Place> place;
+  std::int32_t ni_tx_credits = 0;
+};
+
+struct PathReport {
+  PathQuestion question;
+  bool forwarded = false;
+  bool known = true;    // the destination is a peer already
+  bool routing = true;  // forwarded: and this node does that
+  Result<PathStep> step = std::unexpected(Errc::kNoRoute);
+  std::vector<PathAlternative> alternatives;
+};
+
+// What a shard sees.
+struct PathViews {
+  const LocalView& local;
+  const RouteView& routes;
+  const PathSequences& sequences;
+  const Parameters& parameters;
+  unsigned shards = 1;
+};
+
+// On the shard whose `sequences` they are. `known`: the destination's, null if there is none yet.
+// Changes nothing.
+[[nodiscard]] PathReport report_path(const PathQuestion& question, PeerNi* known,
+                                     const PathViews& views);
+
+}  // namespace plnet::lnet

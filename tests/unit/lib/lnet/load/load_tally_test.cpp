@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/load/load_tally.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace plnet::lnet {
+namespace {
+
+constexpr Instant kStart{std::chrono::seconds(1000)};
+constexpr NetId kTcp0 = make_net(NetType::kTcp);
+
+Nid tcp(std::uint32_t address) {
+  return Nid::of(NetType::kTcp, 0, address);
+}
+
+MessageHeader put_from(std::uint32_t address, std::uint32_t bytes = 0, std::uint32_t portal = 1) {
+  MessageHeader header{.destination = Nid::of(NetType::kO2ib, 0, 1),
+                       .source = tcp(address),
+                       .type = MessageType::kPut};
+  header.payload_length = bytes;
+  header.set_area(PutArea{.portal = portal});
+  return header;
+}
+
+std::uint64_t messages_of(const LoadSnapshot& snapshot, const Nid& nid) {
+  std::uint64_t sum = 0;
+  for (const auto& talker : snapshot.nids)
+    sum += talker.key == nid ? talker.messages : 0;
+  return sum;
+}
+
+struct LoadTallyOf : testing::Test {
+  LoadTally tally{3, kStart};
+
+  LoadSnapshot snapshot(Instant now = kStart) {
+    LoadSnapshot copy;
+    tally.copy_owner(copy, now);
+    return copy;
+  }
+  void see(const MessageHeader& header, int times, Instant now = kStart) {
+    for (int i = 0; i < times; ++i)
+      tally.saw(header, kTcp0, now);
+  }
+};
+
+TEST(TalkerTable, KeepsTheHeaviestAndSaysHowFarItMayBeOff) {
+  TalkerTable<std::uint64_t, 1> table;
+  std::map<std::uint64_t, std::uint64_t> truth;
+  Random random(5);
+  for (int i = 0; i < 10'000; ++i) {
+    const std::uint64_t key = random.below(2) == 0 ? 1 : 2 + random.below(100);
+    ++truth[key];
+    table.add(key, 1, 10);
+  }
+  std::uint64_t sum = 0;
+  bool found = false;
+  for (const auto& talker : table.entries()) {
+    sum += talker.messages;
+    EXPECT_LE(talker.messages - talker.error, truth[talker.key]);
+    EXPECT_GE(talker.messages, truth[talker.key]) << "never too few of who is there";
+    found = found || (talker.key == 1 && talker.error < 100);
+  }
+  EXPECT_EQ(sum, 10'000U) << "nobody's message is lost from the sum";
+  EXPECT_TRUE(found);
+}
+
+TEST_F(LoadTallyOf, FindsWhoTalksMostAmongManyStrangers) {
+  std::uint32_t stranger = 1000;
+  for (int i = 0; i < 100'000; ++i) {
+    see(put_from(i % 4 == 0 ? 7 : stranger++, 100), 1);
+  }
+  const LoadSnapshot seen = snapshot();
+  const auto most = std::ranges::max_element(
+      seen.nids, {}, [](const auto& talker) { return talker.messages - talker.error; });
+  ASSERT_NE(most, seen.nids.end());
+  EXPECT_EQ(most->key, tcp(7));
+  EXPECT_NEAR(static_cast<double>(most->messages), 25'000, 2'500);
+  EXPECT_EQ(most->bytes, (most->messages - most->error) * 100);
+}
+
+TEST_F(LoadTallyOf, TellsNetworksAndPortals) {
+  see(put_from(1, 0, 26), 3200);
+  MessageHeader ack = put_from(1);
+  ack.type = MessageType::kAck;
+  see(ack, 1600);
+  const LoadSnapshot seen = snapshot();
+  ASSERT_EQ(seen.nets.size(), 1U);
+  EXPECT_EQ(seen.nets[0].key, (NetPair{kTcp0, make_net(NetType::kO2ib)}));
+  EXPECT_NEAR(static_cast<double>(seen.nets[0].messages), 4800, 480);
+  ASSERT_EQ(seen.portals.size(), 2U);
+  for (const auto& portal : seen.portals) {
+    const double expected = portal.key == 26 ? 3200 : 1600;
+    EXPECT_TRUE(portal.key == 26 || portal.key == kNoPortal);
+    EXPECT_NEAR(static_cast<double>(portal.messages), expected, expected / 5);
+  }
+}
+
+TEST_F(LoadTallyOf, APeriodicLoadIsNotTakenForOneOfItsParts) {
+  for (int i = 0; i < 16'000; ++i)
+    see(put_from(i % 16 == 0 ? 1 : 2), 1);
+  EXPECT_NEAR(static_cast<double>(messages_of(snapshot(), tcp(1))), 1000, 500);
+}
+
+TEST_F(LoadTallyOf, ForgetsWhatIsOlderThanTwoWindows) {
+  see(put_from(1), 1000);
+  const Instant second = kStart + LoadTally::kWindow;
+  see(put_from(2), 1000, second);
+  EXPECT_GT(messages_of(snapshot(second), tcp(1)), 0U);
+  EXPECT_EQ(snapshot(second + std::chrono::seconds(1)).covered,
+            LoadTally::kWindow + std::chrono::seconds(1));
+  const Instant third = second + LoadTally::kWindow;
+  see(put_from(3), 1000, third);
+  EXPECT_EQ(messages_of(snapshot(third), tcp(1)), 0U);
+  EXPECT_GT(messages_of(snapshot(third), tcp(2)), 0U);
+  EXPECT_TRUE(snapshot(third + 3 * LoadTally::kWindow).nids.empty()) << "long silence";
+}
+
+}  // namespace
+}  // namespace plnet::lnet

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages for others that an access rule forbids.
+#include <gtest/gtest.h>
+
+#include "lib/lnet/names/nid_text.hpp"
+#include "tests/unit/lib/lnet/move/forward_rig.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+const Nid kClient = ForwardRig::client(10);
+const Nid kOther = ForwardRig::client(11);
+const Nid kServer = ForwardRig::server(20);
+
+struct ForwardAccess : testing::Test {
+  ForwardRig rig;
+  Qsbr qsbr{1, 1};
+  AccessTable table{qsbr};
+
+  ForwardAccess() {
+    for (const Nid& nid : {kClient, kOther, kServer})
+      rig.node.add_peer(nid, 0);
+    rig.settle();
+  }
+  void set(const AccessRule& rule) {
+    table.set({{rule}});
+    rig.node.shared().access.store(table.view());
+  }
+};
+
+TEST_F(ForwardAccess, OfWhomItForbidsNothingGoesOnAndEachIsCounted) {
+  AccessRule rule{.use = AccessUse::kForward};
+  rule.source = NidRangeList::parse(text_of(kClient)).value();
+  rule.from = kClient.net();
+  rule.to = kServer.net();
+  set(rule);
+  EXPECT_EQ(rig.forward(kClient, kServer, 100, {1, 1}), RxVerdict::kDrop);
+  EXPECT_EQ(rig.forward(kClient, kServer, 100, {2, 1}), RxVerdict::kDrop);
+  EXPECT_TRUE(rig.out().held.empty());
+  EXPECT_EQ(rig.cause(Cause::kDroppedAccess), 2U);
+  EXPECT_EQ(rig.statistic(Statistic::kDropCount), 2U);
+  EXPECT_EQ(table.list()[0].matched, 2U);
+  EXPECT_EQ(rig.forward(kOther, kServer, 100, {3, 1}), RxVerdict::kReceive) << "another client";
+  rig.end_all();
+  rig.node.shared().access.store(nullptr);
+  EXPECT_EQ(rig.forward(kClient, kServer, 100, {4, 1}), RxVerdict::kReceive) << "no rules";
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+TEST_F(ForwardAccess, ARuleForConnectionsForbidsNoMessage) {
+  set({.use = AccessUse::kConnect});
+  EXPECT_EQ(rig.forward(kClient, kServer, 100, {1, 1}), RxVerdict::kReceive);
+  rig.end_all();
+  EXPECT_EQ(rig.cause(Cause::kDroppedAccess), 0U);
+}
+
+}  // namespace
+}  // namespace plnet::lnet

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/node/path_report.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "lib/lnet/names/nid_text.hpp"
+#include "tests/unit/lib/lnet/paths/site.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+struct PathReportOf : testing::Test {
+  Site site;
+
+  PathReport report(const Nid& source, const Nid& destination, PeerNi* known) {
+    return report_path({source, destination}, known,
+                       {.local = site.local,
+                        .routes = site.routes,
+                        .sequences = site.sequences,
+                        .parameters = site.parameters,
+                        .shards = 8});
+  }
+  static bool has(const PathReport& report, const char* kind, const std::string& name,
+                  std::string_view why) {
+    return std::ranges::any_of(report.alternatives, [&](const PathAlternative& other) {
+      return other.kind == kind && other.name == name && other.why == why;
+    });
+  }
+};
+
+TEST_F(PathReportOf, SaysWhereTheNextHopIsAndWhyNotTheOtherNi) {
+  site.add_net(kTcp0, 2);
+  SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
+  peer.ni().home = 5;
+  peer.ni().cpt = 2;
+  peer.ni().tx_credits_max.set(8);
+  site.ni(0).health.set(900);
+  const PathReport told = report(Nid::any(), peer.ni().nid, &peer.ni());
+  ASSERT_TRUE(told.step.has_value());
+  EXPECT_FALSE(told.forwarded);
+  EXPECT_EQ(told.step->ni, site.ni(1).nid);
+  EXPECT_EQ(told.step->next_hop, peer.ni().nid);
+  ASSERT_TRUE(told.step->place.has_value());
+  EXPECT_EQ(told.step->place->shard, 5);
+  EXPECT_EQ(told.step->place->lane_shard, 5);
+  EXPECT_EQ(told.step->place->tx_credits, 8);
+  EXPECT_TRUE(has(told, "NI", text_of(site.ni(0).nid), text_of(Criterion::kHealth)));
+}
+
+TEST_F(PathReportOf, ANidOfOursAsSourceIsTaken) {
+  site.add_net(kTcp0, 2);
+  SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
+  const PathReport told = report(site.ni(1).nid, peer.ni().nid, &peer.ni());
+  ASSERT_TRUE(told.step.has_value());
+  EXPECT_EQ(told.step->ni, site.ni(1).nid);
+  EXPECT_TRUE(told.alternatives.empty());
+}
+
+TEST_F(PathReportOf, OfSomebodyElseItIsForwardedByARoute) {
+  site.add_net(kTcp0, 1);
+  SitePeer& down = site.add_peer(true, {{kTcp0, 1}});
+  SitePeer& up = site.add_peer(true, {{kTcp0, 1}});
+  site.add_route(kIb0, down).alive.set(false);
+  site.add_route(kIb0, up);
+  const Nid far = nid_on(kIb0, 77);
+  const PathReport told = report(nid_on(kTcp0, 99), far, nullptr);
+  EXPECT_TRUE(told.forwarded);
+  EXPECT_FALSE(told.known);
+  EXPECT_FALSE(told.routing);
+  ASSERT_TRUE(told.step.has_value());
+  EXPECT_EQ(told.step->next_hop, up.ni().nid);
+  EXPECT_EQ(told.step->destination, far);
+  ASSERT_TRUE(told.step->route.has_value());
+  EXPECT_TRUE(
+      has(told, "route", "o2ib by " + text_of(down.ni().nid), text_of(Exclusion::kRouteDown)));
+}
+
+TEST_F(PathReportOf, AStrangerOnOurNetHasNoPlaceYet) {
+  site.add_net(kTcp0, 1);
+  const PathReport told = report(Nid::any(), nid_on(kTcp0, 99), nullptr);
+  ASSERT_TRUE(told.step.has_value());
+  EXPECT_EQ(told.step->next_hop, nid_on(kTcp0, 99));
+  EXPECT_FALSE(told.step->place.has_value());
+}
+
+TEST_F(PathReportOf, NoWayAndTheWayToOurselves) {
+  site.add_net(kTcp0, 1);
+  const PathReport none = report(Nid::any(), nid_on(kIb0, 1), nullptr);
+  EXPECT_EQ(none.step.error(), Errc::kNoRoute);
+  EXPECT_TRUE(has(none, "network", "o2ib", text_of(Exclusion::kNoRoutes)));
+  const PathReport ours = report(Nid::any(), site.ni(0).nid, nullptr);
+  ASSERT_TRUE(ours.step.has_value());
+  EXPECT_TRUE(ours.step->loopback);
+}
+
+}  // namespace
+}  // namespace plnet::lnet
