@@ -176,6 +176,9 @@ void Acceptor::introduce(Stranger& stranger) {
   arrival.hello = hello;
   arrival.swapped = stranger.hello.swapped();
   arrival.type = *type;
+  if (!homes_.admits(arrival)) {
+    return refuse(stranger, Id::kRefusedAccess, Errc::kNotPermitted);
+  }
   stranger.state = State::kIntroduced;
   streams_.driver().pause_reading(stranger.stream);
 }

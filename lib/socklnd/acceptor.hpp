@@ -45,6 +45,7 @@ namespace plnet::socklnd {
   X(kRefusedAddresses, "refused_addresses", "connections", kCount,                                 \
     "closed: a HELLO with a bad list of addresses")                                                \
   X(kRefusedSource, "refused_source", "connections", kCount, "closed: no such NID can call us")    \
+  X(kRefusedAccess, "refused_access", "connections", kCount, "closed: an access rule forbids it")  \
   X(kRefusedType, "refused_type", "connections", kCount, "closed: unknown connection type")        \
   X(kRefusedEager, "refused_eager", "connections", kCount, "closed: spoke on before our answer")   \
   X(kRefusedDetach, "refused_detach", "connections", kCount, "closed: the stream cannot be moved") \

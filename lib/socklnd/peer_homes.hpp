@@ -32,6 +32,8 @@ class PeerHomes {
   virtual ~PeerHomes() = default;
   // Nothing unless the NID is exactly one of our TCP interfaces.
   [[nodiscard]] virtual std::optional<LocalInterface> local(const lnet::Nid& nid) const = 0;
+  // The site lets this peer connect to that interface. All may, unless somebody has rules.
+  [[nodiscard]] virtual bool admits(const Arrival& /*arrival*/) { return true; }
   // Whether hand_over() can take one more now. Comes first, since a stream that has been detached
   // cannot be closed here any more.
   [[nodiscard]] virtual bool has_room(const Arrival& arrival) = 0;

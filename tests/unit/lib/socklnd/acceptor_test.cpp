@@ -55,6 +55,13 @@ TEST_F(SocklndAcceptor, WhatItRefusesWithoutAWordAndWhatItAnswers) {
   EXPECT_EQ(refused({}, AcceptorId::kRefusedPort, false), Bytes{});
 }
 
+TEST_F(SocklndAcceptor, WhoMayNotConnectIsShownTheDoorAfterItsHello) {
+  start({.shut_out = nid_of(1)});
+  const Bytes bytes = both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl));
+  EXPECT_EQ(refused(bytes, AcceptorId::kRefusedAccess), Bytes{});
+  EXPECT_EQ(node().count(AcceptorId::kHandedOver), 0U);
+}
+
 TEST_F(SocklndAcceptor, AnUnknownVersionIsToldOurs) {
   for (const unsigned version : {1U, 5U, 200U}) {
     Bytes bytes = both(request_to(nid_of(0)), hello_from(1, ConnectionType::kControl));

@@ -55,6 +55,7 @@ struct NodeOptions {
   const drivers::FaultPlan* faults = nullptr;  // between the LND and its streams
   bool two_shards = false;  // the acceptor on one, the peers at home on the other
   unsigned backlog = listen_backlog({});
+  lnet::Nid shut_out = lnet::Nid::any();  // not let in; any: nobody
   unsigned park_percent = 0;
   unsigned drop_percent = 0;
   bool check_bytes = true;
@@ -68,6 +69,7 @@ class TcpNode final : public PeerHomes {
           const NodeOptions& options, std::uint64_t seed)
       : bytes_(options.core_bytes),
         nid_(options.ipv6 ? large_nid_of(index) : nid_of(index)),
+        shut_out_(options.shut_out),
         local_{.incarnation = options.lnd.incarnation} {
     PLNET_CHECK(arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).has_value(), "room");
     SimShard& first = *cluster.shards[index];
@@ -136,6 +138,7 @@ class TcpNode final : public PeerHomes {
     if (nid != nid_) return std::nullopt;
     return local_;
   }
+  bool admits(const Arrival& arrival) override { return arrival.peer.nid != shut_out_; }
   bool has_room(const Arrival&) override { return lnd_->has_room(); }
   void hand_over(const Arrival& arrival) override {
     arrivals_.push_back(arrival);
@@ -193,6 +196,7 @@ class TcpNode final : public PeerHomes {
   std::vector<std::byte> bytes_;
   ArenaTable arenas_;
   const lnet::Nid nid_;
+  const lnet::Nid shut_out_;
   LocalInterface local_;
   std::unique_ptr<SimShard> second_;
   std::unique_ptr<Side> door_;
