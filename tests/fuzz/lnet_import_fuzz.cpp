@@ -38,7 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto gone = reset_settings(exported, "export", *read);
   PLNET_CHECK(gone.has_value(), "what was exported can be taken away");
   PLNET_CHECK(gone->lnet.nets.empty() && gone->lnet.peers.empty() && gone->lnet.routes.empty() &&
-                  gone->lnet.udsps.empty() && gone->lnet.ip2nets.empty(),
+                  gone->lnet.udsps.empty() && gone->lnet.ip2nets.empty() &&
+                  gone->lnet.faults.empty() && gone->lnet.access.empty(),
               "all of it");
   (void)render_changes(diff_settings(*read, *gone));
   return 0;

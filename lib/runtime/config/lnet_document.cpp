@@ -6,6 +6,7 @@
 #include "lib/lnet/names/cpt_hash.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/names/number_list.hpp"
+#include "lib/runtime/config/lnet_items.hpp"
 #include "lib/runtime/config/schema_binding.hpp"
 
 namespace plnet::runtime {
@@ -67,6 +68,8 @@ Document blank_document(const Settings& base) {
   document.lnet.routing = base.lnet.routing;
   document.lnet.buffers = base.lnet.buffers;
   document.lnet.parameters = base.lnet.parameters;
+  for (const lnet::AccessRule& rule : base.lnet.access)
+    document.lnet.access.push_back(runtime::item_of(rule));
   return document;
 }
 
@@ -89,6 +92,8 @@ Document document_of(const Settings& settings) {
     lnet.peers.push_back(item_of(peer));
   for (std::size_t i = 0; i < config.udsps.size(); ++i)
     lnet.udsps.push_back(item_of(config.udsps[i], i));
+  for (const lnet::FaultSpec& fault : config.faults)
+    lnet.faults.push_back(runtime::item_of(fault));
   return document;
 }
 

@@ -67,6 +67,32 @@ struct UdspItem {
   std::int64_t priority = -1;  // -1 = none
 };
 
+// -1: not given.
+struct FaultItem {
+  std::string rule_type = "drop";
+  std::string source;
+  std::string destination;
+  std::int64_t rate = -1;
+  std::int64_t interval = -1;
+  std::int64_t latency = -1;
+  std::string portals;
+  std::string types;
+  std::string health_errors;
+  std::string local_nid;
+  bool random = false;
+  bool all = false;
+};
+
+// "": any.
+struct AccessItem {
+  lnet::AccessAction action = lnet::AccessAction::kDeny;
+  lnet::AccessUse use = lnet::AccessUse::kAll;
+  std::string source;
+  std::string destination;
+  std::string from;
+  std::string to;
+};
+
 // `ping` and `discover`: what import --exec does.
 struct ExecItem {
   std::string nid;
@@ -84,6 +110,8 @@ struct LnetDocument {
   std::vector<PeerItem> peers;
   lnet::ParameterValues parameters;
   std::vector<UdspItem> udsps;
+  std::vector<FaultItem> faults;
+  std::vector<AccessItem> access;  // all that there shall be: their order counts
   std::vector<ExecItem> pings;
   std::vector<ExecItem> discovers;
 };

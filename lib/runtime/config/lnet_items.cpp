@@ -50,6 +50,8 @@ NodeConfig add_items(const NodeConfig& base, const LnetDocument& document, Setti
   add_routes(config, document, issues);
   add_peers(config, document, issues);
   add_udsps(config, document, issues);
+  add_faults(config, document, issues);
+  set_access(config, document, issues);
   check_whole(config, issues);
   return config;
 }
@@ -61,6 +63,8 @@ NodeConfig remove_items(const NodeConfig& base, const LnetDocument& document,
   remove_routes(config, document, issues);
   remove_peers(config, document, issues);
   remove_udsps(config, document, issues);
+  remove_faults(config, document, issues);
+  set_access(config, document, issues);
   check_whole(config, issues);
   return config;
 }

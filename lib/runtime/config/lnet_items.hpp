@@ -32,6 +32,17 @@ void remove_peers(lnet::NodeConfig& config, const LnetDocument& document, Settin
 void add_udsps(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues);
 void remove_udsps(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues);
 
+void add_faults(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues);
+void remove_faults(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues);
+void set_access(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues);
+[[nodiscard]] AccessItem item_of(const lnet::AccessRule& rule);
+[[nodiscard]] Outcome<lnet::AccessRule> access_rule_of(const AccessItem& item);
+
+// As a document has it.
+[[nodiscard]] FaultItem item_of(const lnet::FaultSpec& fault);
+// kMissing: source or destination; else as lnet::complete().
+[[nodiscard]] Outcome<lnet::FaultSpec> fault_of(const FaultItem& item);
+
 // What the items of every kind are made of.
 
 // What a field says that was checked when it was read; issues found there are reported already.

@@ -14,18 +14,15 @@
 #include "lib/lnet/names/networks_text.hpp"
 #include "lib/lnet/names/nid_range.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/config/access_schema.hpp"
+#include "lib/runtime/config/fault_schema.hpp"
+#include "lib/runtime/config/lnet_schema_rows.hpp"
 #include "lib/runtime/config/schema_binding.hpp"
 
 namespace plnet::runtime {
 namespace {
 
-constexpr std::int64_t kNumberMax = 0x7fffffff;
-
-template <class Parsed>
-Outcome<void> only_success(Outcome<Parsed> parsed) {
-  if (!parsed) return std::unexpected(std::move(parsed.error()));
-  return {};
-}
+using namespace schema_rows;
 
 Outcome<void> check_net(std::string_view text) {
   return only_success(lnet::parse_net(text));
@@ -63,81 +60,6 @@ Outcome<void> check_tunable_name(std::string_view name) {
   constexpr std::size_t kNameMax = 32;
   if (!name.empty() && name.size() <= kNameMax) return {};
   return failure(Errc::kInvalid, "expected the name of a tunable");
-}
-
-// What most rows are.
-consteval Key live(std::string_view name, KeyKind kind, std::string_view help) {
-  Key key;
-  key.name = name;
-  key.kind = kind;
-  key.applies = Applies::kLive;
-  key.help = help;
-  return key;
-}
-consteval Key text(std::string_view name, std::string_view help,
-                   Outcome<void> (*check)(std::string_view), std::string_view example,
-                   Binding binding) {
-  Key key = live(name, KeyKind::kText, help);
-  key.check = check;
-  key.example = example;
-  key.binding = binding;
-  key.optional = true;
-  return key;
-}
-consteval Key number(std::string_view name, std::string_view help, std::int64_t low,
-                     std::int64_t high, Binding binding) {
-  Key key = live(name, KeyKind::kInteger, help);
-  key.low = low;
-  key.high = high;
-  key.binding = binding;
-  return key;
-}
-consteval Key optional(Key key) {
-  key.optional = true;
-  return key;
-}
-consteval Key input_only(Key key) {
-  key.input_only = true;
-  return key;
-}
-consteval Key section(std::string_view name, std::string_view help, std::span<const Key> children) {
-  Key key = live(name, KeyKind::kMapping, help);
-  key.children = children;
-  return key;
-}
-consteval Key list(std::string_view name, std::string_view help, std::int64_t most,
-                   std::span<const Key> children, Binding binding) {
-  Key key = live(name, KeyKind::kRecords, help);
-  key.high = most;
-  key.children = children;
-  key.binding = binding;
-  key.optional = true;
-  return key;
-}
-// At the top of the document.
-consteval Key items(Key key) {
-  key.additive = true;
-  return key;
-}
-consteval Key dictionary(std::string_view name, std::string_view help, std::int64_t most,
-                         Outcome<void> (*check)(std::string_view), std::span<const Key> child,
-                         std::string_view example, Binding binding) {
-  Key key = live(name, KeyKind::kDictionary, help);
-  key.high = most;
-  key.check = check;
-  key.children = child;
-  key.example = example;
-  key.binding = binding;
-  key.optional = true;
-  return key;
-}
-consteval Key cpt_list(std::string_view help, Binding binding) {
-  Key key = live("CPT", KeyKind::kCptList, help);
-  key.high = lnet::kCptsMax - 1;
-  key.example = "\"[0,1]\"";
-  key.binding = binding;
-  key.optional = true;
-  return key;
 }
 
 // Rows of the members that NIs, nets and ip2nets have in common.
@@ -242,16 +164,6 @@ constexpr std::array kPeerNiKeys{
     text("nid", "A NID of it, or a range of them.", check_nid_ranges, "10.0.0.7@tcp",
          PLNET_FIELD(PeerNiItem, nid)),
 };
-
-constexpr Key truth(std::string_view name, std::string_view help, Binding binding) {
-  Key key;
-  key.name = name;
-  key.kind = KeyKind::kTruth;
-  key.applies = Applies::kLive;
-  key.help = help;
-  key.binding = binding;
-  return key;
-}
 
 constexpr std::array kPeerKeys{
     text("primary nid", "The NID that names it.", check_nid, "10.0.0.7@tcp",
@@ -361,6 +273,14 @@ constexpr std::array kLnetKeys{
     section("global", "The variables of `lnetctl global show`.", kGlobalKeys),
     items(list("udsp", "User-defined selection policies; the first that fits decides.",
                lnet::kConfiguredUdspsMax, kUdspKeys, PLNET_RECORDS(Document, lnet.udsps))),
+    items(list("fault",
+               "Rules that drop or delay messages, for tests. Only plnet has them in files.",
+               lnet::kFaultRulesMax, kFaultKeys, PLNET_RECORDS(Document, lnet.faults))),
+    list("access",
+         "Who may connect, and for whom is forwarded: the first rule that matches decides; what "
+         "none "
+         "matches is allowed. Only plnet has them.",
+         lnet::kAccessRulesMax, kAccessKeys, PLNET_RECORDS(Document, lnet.access)),
     input_only(
         items(list("ping", "With `import --exec`: nodes to ping.", lnet::kNidsPerOperationMax,
                    kPingKeys, PLNET_RECORDS(Document, lnet.pings)))),

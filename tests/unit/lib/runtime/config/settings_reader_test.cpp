@@ -152,11 +152,12 @@ TEST(ReadSettings, UnknownKeysSayWhatWasMeant) {
             "tcp, log, metrics or module_options; did you mean 'pollers'?\n");
   EXPECT_EQ(read_bad("plnett:\n"),
             "f:1:1: call back for 'plnett' not found: unknown key, expected net, ip2nets, route, "
-            "routing, buffers, peer, numa, global, udsp, ping, discover or plnet; did you mean "
+            "routing, buffers, peer, numa, global, udsp, fault, access, ping, discover or plnet; "
+            "did you mean "
             "'plnet'?\n");
   EXPECT_EQ(read_bad("# x\nfoo: 1\n"),
             "f:2:1: call back for 'foo' not found: unknown key, expected net, ip2nets, route, "
-            "routing, buffers, peer, numa, global, udsp, ping, discover or plnet\n");
+            "routing, buffers, peer, numa, global, udsp, fault, access, ping, discover or plnet\n");
   EXPECT_EQ(
       read_bad("plnet: {cpts: {list: [{shards: [{cpus: 1, cpu: 1}]}]}}"),
       "f:1:34: unknown key 'cpus' in plnet.cpts.list[0].shards[0], expected cpu, core or smt; "
@@ -264,7 +265,7 @@ TEST(ReadSettings, ReportsEverythingAtOnceInOrder) {
                      "    by: list\n"
                      "    list: [{shards: [{cpu: x}]}]\n"),
             "f:1:1: call back for 'foo' not found: unknown key, expected net, ip2nets, route, "
-            "routing, buffers, peer, numa, global, udsp, ping, discover or plnet\n"
+            "routing, buffers, peer, numa, global, udsp, fault, access, ping, discover or plnet\n"
             "f:4:11: plnet.pollers.idle: 'bsy' is not known, expected auto, busy, pause, yield or "
             "sleep; did you mean 'busy'?\n"
             "f:5:5: duplicate key 'idle', given before at 4:5; expected each key once\n"
