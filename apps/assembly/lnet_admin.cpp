@@ -127,6 +127,8 @@ void LnetAdmin::configure(const lnet::ConfigureRequest& request, lnet::Reply<voi
           wanted.ip2nets_text = boot_.ip2nets_text;
           wanted.peers = boot_.peers;
           wanted.routes = boot_.routes;
+          wanted.faults = boot_.faults;
+          wanted.access = boot_.access;
           change_to(std::move(wanted), std::move(ended));
         });
       },
@@ -219,6 +221,8 @@ void LnetAdmin::wait_for_idle(unsigned shard, lnet::Reply<void> done) {
     config_.nets.clear();
     config_.peers.clear();
     config_.routes.clear();
+    config_.faults.clear();
+    config_.access.clear();
     state_ = State::kDown;
     done({});
   });

@@ -69,6 +69,15 @@ class LnetAdmin final : public lnet::LnetControl {
   void drain_routing(std::optional<Duration> bound, lnet::Reply<void> done) override;
   void undrain_routing(lnet::Reply<void> done) override;
   void set_parameters(lnet::ParameterValues values, lnet::Reply<void> done) override;
+  void add_fault(lnet::FaultSpec fault, lnet::Reply<void> done) override;
+  void del_faults(lnet::FaultKind kind, lnet::Nid source, lnet::Nid destination,
+                  lnet::Reply<std::size_t> done) override;
+  void reset_faults(lnet::FaultKind kind, lnet::Reply<void> done) override;
+  void faults(lnet::FaultKind kind, lnet::Reply<std::vector<lnet::FaultReport>> reply) override;
+  void add_access(lnet::AccessRule rule, std::optional<std::size_t> at,
+                  lnet::Reply<void> done) override;
+  void del_access(std::optional<std::size_t> at, lnet::Reply<void> done) override;
+  void access(lnet::Reply<std::vector<lnet::AccessReport>> reply) override;
   void nets(std::optional<lnet::NetId> only, int level,
             lnet::Reply<std::vector<lnet::NetReport>> reply) override;
   void peers(std::optional<lnet::Nid> only, int level,
@@ -76,6 +85,7 @@ class LnetAdmin final : public lnet::LnetControl {
   void routes(lnet::Reply<std::vector<lnet::RouteReport>> reply) override;
   void gateways(lnet::Reply<std::vector<lnet::GatewayReport>> reply) override;
   void routing(lnet::Reply<lnet::RoutingReport> reply) override;
+  void explain(lnet::PathQuestion question, lnet::Reply<lnet::PathReport> reply) override;
   void statistics(lnet::Reply<lnet::StatisticsReport> reply) override;
   void reset_statistics(lnet::Reply<void> done) override;
   void connections(lnet::ConnectionQuery query,

@@ -129,7 +129,8 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   if (!differ_live_only(config_, wanted)) {
     return done(failure(Errc::kBusy, "other options of kernel modules: needs a restart"));
   }
-  const bool needs_node = !wanted.nets.empty() || !wanted.peers.empty() || !wanted.routes.empty();
+  const bool needs_node = !wanted.nets.empty() || !wanted.peers.empty() || !wanted.routes.empty() ||
+                          !wanted.faults.empty() || !wanted.access.empty();
   if (state_ != State::kUp && !needs_node) {
     host_->tcp().set_options(*options);
     config_ = std::move(wanted);

@@ -6,6 +6,7 @@
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_reports.hpp"
 #include "apps/assembly/lnet_routing.hpp"
+#include "apps/assembly/path_reports.hpp"
 #include "apps/assembly/route_reports.hpp"
 #include "apps/assembly/tcp_changes.hpp"
 #include "apps/assembly/tcp_reports.hpp"
@@ -53,6 +54,11 @@ void LnetAdmin::routes(Reply<std::vector<lnet::RouteReport>> reply) {
 void LnetAdmin::gateways(Reply<std::vector<lnet::GatewayReport>> reply) {
   if (state_ != State::kUp) return reply(std::vector<lnet::GatewayReport>{});
   report_gateways(*desk_, std::move(reply));
+}
+
+void LnetAdmin::explain(lnet::PathQuestion question, Reply<lnet::PathReport> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_path_of(*desk_, question, std::move(reply));
 }
 
 void LnetAdmin::statistics(Reply<lnet::StatisticsReport> reply) {

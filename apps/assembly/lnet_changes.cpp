@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/access_changes.hpp"
+#include "apps/assembly/fault_changes.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/nets_by_address.hpp"
 #include "lib/runtime/host/local_addresses.hpp"
@@ -318,6 +320,8 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
     };
     steps.push_back({.act = set(wanted.parameters), .undo = set(now.parameters)});
   }
+  plan_faults(now, wanted, steps);
+  plan_access(now, wanted, steps);
   return steps;
 }
 

@@ -94,7 +94,19 @@ lnet::NiReport report_of(const lnet::Ni& ni, std::size_t cpts) {
   report.cpts = ni.cpts;
   for (std::size_t cpt = 0; ni.cpts.empty() && cpt < cpts; ++cpt)
     report.cpts.push_back(static_cast<std::uint16_t>(cpt));
+  for (const std::uint16_t cpt : report.cpts)
+    report.tx_queues.push_back({.cpt = cpt});
   return report;
+}
+
+// Of a router, whole seconds: the network was alive when the latest of its NIs was.
+std::int64_t since_alive_s(const lnet::Net& net, Node& node) {
+  std::int64_t latest = INT64_MIN;
+  for (const lnet::Ni* const ni : net.nis)
+    latest = std::max(latest, ni->pinged_ns.get());
+  if (!node.parameters().routes() || latest == INT64_MIN) return -1;
+  const Duration since = node.shard(0).core().now.time_since_epoch() - Duration(latest);
+  return since / std::chrono::seconds(1);
 }
 
 // Shard 0, where views stay as they are for the moment.
@@ -115,9 +127,20 @@ void list_nets(Node& node, NetsJob& job) {
       const lnet::NodeStanding& standing = node.coordinator().standing();
       report.nis.back().down_cause = text_of(standing.cause_of(*ni));
       report.nis.back().status_changes = standing.changes_of(*ni);
+      report.nis.back().since_alive_s = since_alive_s(net, node);
       numbers.push_back(ni->number);
     }
   }
+}
+
+void add(const lnet::NiPort& port, const lnet::ShardCore& core,
+         std::vector<lnet::TxQueueReport>& queues) {
+  const auto queue = std::ranges::find(queues, core.cpt, &lnet::TxQueueReport::cpt);
+  if (queue == queues.end()) return;
+  queue->references += 1 + static_cast<std::int32_t>(core.ni_users[port.ni().number]);
+  queue->credits_max += port.tx_credits_max();
+  queue->credits += port.tx_credits();
+  queue->credits_min += port.tx_credits_min();
 }
 
 void count_nets(lnet::Shard& shard, NetsJob& job) {
@@ -129,6 +152,7 @@ void count_nets(lnet::Shard& shard, NetsJob& job) {
       if (port == nullptr || port->ni().nid != report.nid) continue;
       add(port->traffic, report.traffic, report.messages);
       add(port->failures, report.health);
+      add(*port, shard.core(), report.tx_queues);
     }
   }
 }

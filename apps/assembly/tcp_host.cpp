@@ -130,6 +130,16 @@ std::optional<socklnd::LocalInterface> TcpHost::local(const Nid& nid) const {
   return node == nullptr ? std::nullopt : socklnd::interface_of(*node, nid);
 }
 
+bool TcpHost::admits(const Arrival& arrival) {
+  lnet::Node* const node = parts_.first->node_owner();
+  if (node == nullptr) return true;  // then it comes no further, either
+  const lnet::AccessView* const rules = node->shared().access.load(std::memory_order_acquire);
+  return rules == nullptr || !rules->forbids_owner(0, {.use = lnet::AccessUse::kConnect,
+                                                       .source = arrival.peer.nid,
+                                                       .destination = arrival.local,
+                                                       .from = arrival.local.net()});
+}
+
 bool TcpHost::has_room(const Arrival& arrival) {
   home_.reset();
   if (local(arrival.local)) home_ = socklnd::home_of(*parts_.first->node_owner(), arrival);

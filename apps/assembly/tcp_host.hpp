@@ -71,6 +71,7 @@ class TcpHost final : private socklnd::PeerHomes {
 
   // PeerHomes.
   [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
+  [[nodiscard]] bool admits(const socklnd::Arrival& arrival) override;
   [[nodiscard]] bool has_room(const socklnd::Arrival& arrival) override;
   void hand_over(const socklnd::Arrival& arrival) override;
 

@@ -6,6 +6,20 @@
 
 namespace plnet::apps {
 
+namespace {
+
+std::string lower_name(std::string_view positional) {
+  std::string name;
+  for (const char c : positional) {
+    if (c >= 'A' && c <= 'Z') name += static_cast<char>(c - 'A' + 'a');
+    if (c >= 'a' && c <= 'z') name += c;
+    if (c == ' ') break;
+  }
+  return name;
+}
+
+}  // namespace
+
 std::string Arguments::text(std::string_view name) const {
   const auto found = options.find(name);
   return found == options.end() ? std::string() : found->second;
@@ -15,6 +29,31 @@ std::optional<std::int64_t> Arguments::number(std::string_view name) const {
   const auto found = options.find(name);
   if (found == options.end()) return std::nullopt;
   return parse_c_number(found->second);
+}
+
+nlohmann::json args_by_name(const Arguments& arguments, const CommandRow& row) {
+  nlohmann::json args = nlohmann::json::object();
+  for (const OptionRow& option : row.options) {
+    if (!arguments.has(option.name)) continue;
+    std::string name(option.name);
+    std::ranges::replace(name, '-', '_');
+    switch (option.kind) {
+      case OptionKind::kFlag: args[name] = true; break;
+      case OptionKind::kText:
+      case OptionKind::kTexts: args[name] = arguments.text(option.name); break;
+      case OptionKind::kNumber:
+      case OptionKind::kLevel: args[name] = arguments.number(option.name).value_or(0); break;
+    }
+  }
+  if (!arguments.positional.empty()) {
+    const std::string name = lower_name(row.positional);
+    if (row.positional_max == 1) {
+      args[name] = arguments.positional.front();
+    } else {
+      args[name] = arguments.positional;
+    }
+  }
+  return args;
 }
 
 void print_text(std::FILE* file, std::string_view text) {

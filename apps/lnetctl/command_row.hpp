@@ -25,6 +25,7 @@ using runtime::Json;
 enum class OptionKind : std::uint8_t {
   kFlag,
   kText,
+  kTexts,   // may be repeated: the values joined with commas
   kNumber,  // decimal, 0x hexadecimal or 0 octal, as C has it
   kLevel,   // -v, -v 2, -v2, --verbose, --verbose 2, --verbose=2; alone it means 1
 };
@@ -67,6 +68,7 @@ struct CommandRow {
                                   // lower case, several as a list
   std::size_t positional_min = 0;
   std::size_t positional_max = 0;
+  bool whole_only = false;              // no beginning of its words stands for it
   std::string_view operation = "show";  // of errors: add, del, show, set, manage, …
   std::string_view entity{};            // of errors: net, route, …
   BuildArgs build = nullptr;            // null: every option under its name, '-' as '_'
@@ -84,6 +86,9 @@ struct Session {
   bool json = false;  // print results as JSON
   Ask ask;
 };
+
+// Every argument under its name, as a verb gets them.
+[[nodiscard]] nlohmann::json args_by_name(const Arguments& arguments, const CommandRow& row);
 
 void print_text(std::FILE* file, std::string_view text);
 

@@ -42,40 +42,6 @@ int usage_error(Session& session, const CommandRow& row, std::string what) {
   return print_error(session, row, Error{Errc::kInvalid, std::move(what)});
 }
 
-std::string lower_name(std::string_view positional) {
-  std::string name;
-  for (const char c : positional) {
-    if (c >= 'A' && c <= 'Z') name += static_cast<char>(c - 'A' + 'a');
-    if (c >= 'a' && c <= 'z') name += c;
-    if (c == ' ') break;
-  }
-  return name;
-}
-
-nlohmann::json args_by_name(const Arguments& arguments, const CommandRow& row) {
-  nlohmann::json args = nlohmann::json::object();
-  for (const OptionRow& option : row.options) {
-    if (!arguments.has(option.name)) continue;
-    std::string name(option.name);
-    std::ranges::replace(name, '-', '_');
-    switch (option.kind) {
-      case OptionKind::kFlag: args[name] = true; break;
-      case OptionKind::kText: args[name] = arguments.text(option.name); break;
-      case OptionKind::kNumber:
-      case OptionKind::kLevel: args[name] = arguments.number(option.name).value_or(0); break;
-    }
-  }
-  if (!arguments.positional.empty()) {
-    const std::string name = lower_name(row.positional);
-    if (row.positional_max == 1) {
-      args[name] = arguments.positional.front();
-    } else {
-      args[name] = arguments.positional;
-    }
-  }
-  return args;
-}
-
 }  // namespace
 
 CommandTable::Match CommandTable::match(std::span<const std::string> words) const {
@@ -99,6 +65,7 @@ CommandTable::Match CommandTable::match(std::span<const std::string> words) cons
       const std::string part(parts[depth]);
       if (std::ranges::find(all, part) == all.end()) all.push_back(part);
       if (!part.starts_with(words[depth]) || words[depth].empty()) continue;
+      if (row->whole_only && part != words[depth]) continue;
       if (std::ranges::find(candidates, part) == candidates.end()) candidates.push_back(part);
     }
     const auto exact = std::ranges::find(candidates, words[depth]);

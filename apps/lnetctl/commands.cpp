@@ -4,10 +4,13 @@
 #include <array>
 #include <vector>
 
+#include "apps/lnetctl/row_makers.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
 namespace plnet::apps {
 namespace {
+
+using row_makers::print_nothing;
 
 constexpr auto kGlobalOptions = std::to_array<OptionRow>({
     {.name = "socket", .value_name = "PATH", .help = "control socket of the node"},
@@ -26,6 +29,13 @@ constexpr auto kVerbose = std::to_array<OptionRow>({
      .kind = OptionKind::kLevel,
      .value_name = "N",
      .help = "more of it; without a number the same as 1"},
+});
+
+constexpr auto kDebugfsOptions = std::to_array<OptionRow>({
+    {.name = "dir",
+     .short_name = 'd',
+     .value_name = "DIR",
+     .help = "write the files, or all there are, into this directory instead"},
 });
 
 constexpr auto kExchangeOptions = std::to_array<OptionRow>({
@@ -72,10 +82,6 @@ std::string print_plain(const Json& result) {
   return runtime::print_yaml(result);
 }
 
-std::string print_nothing(const Json&) {
-  return {};
-}
-
 Outcome<nlohmann::json> build_set(const Arguments& arguments, const CommandRow&) {
   return nlohmann::json{{"variable", arguments.positional[0]}, {"value", arguments.positional[1]}};
 }
@@ -91,6 +97,13 @@ std::span<const CommandRow> own_commands() {
        .options = plan_options(),
        .entity = "cpt",
        .run = run_cpt_plan},
+      {.words = "debugfs",
+       .help = "print what a kernel has in /sys/kernel/debug/lnet; without FILE: their names",
+       .options = kDebugfsOptions,
+       .positional = "[FILE …]",
+       .positional_max = 16,
+       .entity = "debugfs",
+       .run = run_debugfs},
       {.words = "exchange show",
        .help = "tokens between shards and what a hop costs",
        .options = kVerbose,
@@ -169,7 +182,9 @@ std::span<const CommandRow> commands() {
   static const std::vector<CommandRow> rows = [] {
     const auto lnet = lnet_commands();
     const auto own = own_commands();
+    const auto fault = fault_commands();
     std::vector<CommandRow> all(lnet.begin(), lnet.end());
+    all.insert(all.end(), fault.begin(), fault.end());
     all.insert(all.end(), own.begin(), own.end());
     return all;
   }();

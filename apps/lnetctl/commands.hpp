@@ -15,9 +15,15 @@ namespace plnet::apps {
 // lnet_commands.cpp: net, peer, route, ping, …
 [[nodiscard]] std::span<const CommandRow> lnet_commands();
 
+// fault_commands.cpp: fault drop add, … and lctl's net_drop_add, …
+[[nodiscard]] std::span<const CommandRow> fault_commands();
+
 // plan_command.cpp: no node needed.
 [[nodiscard]] std::span<const OptionRow> plan_options();
 int run_cpt_plan(const Arguments& arguments, const CommandRow& row, Session& session);
+
+// debugfs_command.cpp
+int run_debugfs(const Arguments& arguments, const CommandRow& row, Session& session);
 
 // file_commands.cpp
 int run_import(const Arguments& arguments, const CommandRow& row, Session& session);

@@ -4,24 +4,13 @@
 #include <array>
 
 #include "apps/lnetctl/commands.hpp"
+#include "apps/lnetctl/row_makers.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
 namespace plnet::apps {
 namespace {
 
-constexpr OptionRow text(std::string_view name, char short_name, std::string_view value,
-                         std::string_view help) {
-  return {name, short_name, OptionKind::kText, value, help};
-}
-constexpr OptionRow number(std::string_view name, char short_name, std::string_view value,
-                           std::string_view help) {
-  return {name, short_name, OptionKind::kNumber, value, help};
-}
-constexpr OptionRow flag(std::string_view name, char short_name, std::string_view help) {
-  return {name, short_name, OptionKind::kFlag, {}, help};
-}
-constexpr OptionRow kLevel{"verbose", 'v', OptionKind::kLevel, "N",
-                           "more of it, up to 4; without a number the same as 1"};
+using namespace row_makers;
 
 constexpr std::array kConfigureOptions{
     flag("all", 'a', "also the networks of module options and ip2nets"),
@@ -107,11 +96,18 @@ constexpr std::array kConnOptions{
     text("nid", 'p', "NID", "only with the peer of this NID"),
     OptionRow{"verbose", 'v', OptionKind::kLevel, "N", "all that is known of them"}};
 
-constexpr std::size_t kNidsMax = 128;
+constexpr std::array kAccessAddOptions{
+    text("action", 'a', "ACTION", "allow or deny"),
+    text("for", 'f', "WHAT", "connect, forward or all (all)"),
+    text("source", 's', "RANGES", "who connects, or whom the message is from"),
+    text("dest", 'd', "RANGES", "our NI, or whom the message is for"),
+    text("from", 0, "NET", "the network that it comes in by"),
+    text("to", 0, "NET", "the network of its destination"),
+    number("idx", 0, "N", "before the rule of that index; behind all if left out")};
+constexpr std::array kAccessDelOptions{number("idx", 0, "N", "the rule of that index"),
+                                       flag("all", 0, "all rules")};
 
-std::string print_nothing(const Json&) {
-  return {};
-}
+constexpr std::size_t kNidsMax = 128;
 
 // Those who answered go to standard output, what is said of the others to standard error. One
 // answer is a success.
@@ -131,28 +127,6 @@ int run_manage(const Arguments& arguments, const CommandRow& row, Session& sessi
   return print_result(session, row, *reply);
 }
 
-// A row of a verb that changes something and is silent about it.
-constexpr CommandRow change(std::string_view words, std::string_view help,
-                            std::span<const OptionRow> options, std::string_view operation,
-                            std::string_view entity) {
-  CommandRow row;
-  row.words = words;
-  row.help = help;
-  row.options = options;
-  row.operation = operation;
-  row.entity = entity;
-  row.print = print_nothing;
-  return row;
-}
-constexpr CommandRow show(std::string_view words, std::string_view help,
-                          std::span<const OptionRow> options, std::string_view entity) {
-  CommandRow row;
-  row.words = words;
-  row.help = help;
-  row.options = options;
-  row.entity = entity;
-  return row;
-}
 constexpr CommandRow manage(std::string_view words, std::string_view help,
                             std::span<const OptionRow> options) {
   CommandRow row;
@@ -168,6 +142,14 @@ constexpr CommandRow manage(std::string_view words, std::string_view help,
   return row;
 }
 
+constexpr CommandRow explain() {
+  CommandRow row =
+      show("route explain", "which way a message would take, and why not another", {}, "route");
+  row.positional = "SRC DST";
+  row.positional_min = row.positional_max = 2;
+  return row;
+}
+
 constexpr std::array kRows{
     change("lnet configure", "start LNet", kConfigureOptions, "configure", "lnet"),
     change("lnet unconfigure", "stop LNet", {}, "unconfigure", "lnet"),
@@ -178,6 +160,7 @@ constexpr std::array kRows{
     change("route add", "add routes", kRouteOptions, "add", "route"),
     change("route del", "delete routes", kRouteDelOptions, "del", "route"),
     show("route show", "routes", kRouteShowOptions, "route"),
+    explain(),
     show("routing show", "whether the node is a router, and its buffers", {}, "routing"),
     change("routing drain", "stop routing, but lose nothing: peers are told first", kDrainOptions,
            "drain", "routing"),
@@ -193,6 +176,10 @@ constexpr std::array kRows{
     manage("discover", "discover the NIs of peers", kDiscoverOptions),
     show("stats show", "what LNet counted", {}, "statistics"),
     change("stats reset", "count anew", {}, "set", "statistics"),
+    change("access add", "who may connect and for whom is forwarded", kAccessAddOptions, "add",
+           "access"),
+    change("access del", "delete access rules", kAccessDelOptions, "del", "access"),
+    show("access show", "access rules and how often each has decided", {}, "access"),
     show("global show", "LNet's variables", {}, "global"),
 };
 

@@ -93,7 +93,9 @@ Outcome<void> take(Arguments& arguments, const OptionRow& row, const char* value
                                                "{} such as 10, 0x10 or 010",
                                                command, row.name, text, row.value_name));
   }
-  arguments.options.insert_or_assign(std::string(row.name), std::move(text));
+  std::string& place = arguments.options[std::string(row.name)];
+  if (row.kind == OptionKind::kTexts && !place.empty()) text = place + ',' + text;
+  place = std::move(text);
   return {};
 }
 

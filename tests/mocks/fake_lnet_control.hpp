@@ -96,6 +96,47 @@ class FakeLnetControl final : public LnetControl {
     answer(std::move(done));
   }
 
+  void add_fault(FaultSpec fault, Reply<void> done) override {
+    node.faults.push_back(fault);
+    answer(std::move(done));
+  }
+  void del_faults(FaultKind kind, Nid source, Nid destination, Reply<std::size_t> done) override {
+    done(std::erase_if(node.faults, [&](const FaultSpec& fault) {
+      return is_named(fault, kind, source, destination);
+    }));
+  }
+  void reset_faults(FaultKind kind, Reply<void> done) override {
+    faults_reset = kind;
+    answer(std::move(done));
+  }
+  void faults(FaultKind kind, Reply<std::vector<FaultReport>> reply) override {
+    std::vector<FaultReport> reports;
+    for (const FaultSpec& fault : node.faults) {
+      if (fault.kind == kind) reports.insert(reports.begin(), {fault, fault_counts});
+    }
+    reply(std::move(reports));
+  }
+
+  void add_access(AccessRule rule, std::optional<std::size_t> at, Reply<void> done) override {
+    const auto place = static_cast<std::ptrdiff_t>(at.value_or(node.access.size()));
+    node.access.insert(node.access.begin() + place, std::move(rule));
+    answer(std::move(done));
+  }
+  void del_access(std::optional<std::size_t> at, Reply<void> done) override {
+    if (at) {
+      node.access.erase(node.access.begin() + static_cast<std::ptrdiff_t>(*at));
+    } else {
+      node.access.clear();
+    }
+    answer(std::move(done));
+  }
+  void access(Reply<std::vector<AccessReport>> reply) override {
+    std::vector<AccessReport> reports;
+    for (const AccessRule& rule : node.access)
+      reports.push_back({rule, 7});
+    reply(std::move(reports));
+  }
+
   void nets(std::optional<NetId> only, int /*level*/,
             Reply<std::vector<NetReport>> reply) override {
     NetReport loopback{make_net(NetType::kLoopback), {{}}};
@@ -154,6 +195,11 @@ class FakeLnetControl final : public LnetControl {
     report.buffers = node.buffers;
     reply(std::move(report));
   }
+  void explain(PathQuestion question, Reply<PathReport> reply) override {
+    PathReport report = path;
+    report.question = question;
+    reply(std::move(report));
+  }
   void statistics(Reply<StatisticsReport> reply) override { reply(counted); }
   void reset_statistics(Reply<void> done) override {
     counted = {};
@@ -205,6 +251,9 @@ class FakeLnetControl final : public LnetControl {
   PingOrder ping_request;
   DiscoverOrder discover_request;
   StatisticsReport counted;
+  FaultCounts fault_counts;
+  PathReport path;
+  std::optional<FaultKind> faults_reset;
   ConnectionQuery connection_query;
   std::vector<ConnectionReport> connected;
   std::vector<ConnectionPeerReport> connected_peers;

@@ -17,6 +17,7 @@
 #include "lib/lnet/node/connection_report.hpp"
 #include "lib/lnet/node/node_config.hpp"
 #include "lib/lnet/node/node_report.hpp"
+#include "lib/lnet/node/path_report.hpp"
 
 namespace plnet::lnet {
 
@@ -119,6 +120,22 @@ class LnetControl {
   // The values have passed set_global_variable().
   virtual void set_parameters(ParameterValues values, Reply<void> done) = 0;
 
+  // Fault rules. `fault` is complete(). kInvalid: the same rule is there.
+  virtual void add_fault(FaultSpec fault, Reply<void> done) = 0;
+  // Those that is_named() means; how many there were.
+  virtual void del_faults(FaultKind kind, Nid source, Nid destination, Reply<std::size_t> done) = 0;
+  // All of the kind count anew.
+  virtual void reset_faults(FaultKind kind, Reply<void> done) = 0;
+  // Newest first, as they are asked.
+  virtual void faults(FaultKind kind, Reply<std::vector<FaultReport>> reply) = 0;
+
+  // Access rules. `at`: before the rule of that index; absent: behind all. kOutOfRange: there are
+  // not as many.
+  virtual void add_access(AccessRule rule, std::optional<std::size_t> at, Reply<void> done) = 0;
+  // Absent: all of them.
+  virtual void del_access(std::optional<std::size_t> at, Reply<void> done) = 0;
+  virtual void access(Reply<std::vector<AccessReport>> reply) = 0;
+
   // Reports hold at least what `level` prints (fields above it may be left at their defaults).
   // A net or NID that is not there: kNetworkDown, kNotFound.
   virtual void nets(std::optional<NetId> only, int level, Reply<std::vector<NetReport>> reply) = 0;
@@ -127,6 +144,7 @@ class LnetControl {
   // In the order in which they were added.
   virtual void gateways(Reply<std::vector<GatewayReport>> reply) = 0;
   virtual void routing(Reply<RoutingReport> reply) = 0;
+  virtual void explain(PathQuestion question, Reply<PathReport> reply) = 0;
   virtual void statistics(Reply<StatisticsReport> reply) = 0;
   virtual void reset_statistics(Reply<void> done) = 0;
   // Of the network drivers that have connections.

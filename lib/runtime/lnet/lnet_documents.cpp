@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/config/lnet_document.hpp"
+#include "lib/runtime/config/schema.hpp"
+#include "lib/runtime/config/settings_export.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
 
@@ -83,6 +86,20 @@ Gathering::Ask answer(Json document) {
   return [document = std::move(document)](VerbToken token) { token.finish(document); };
 }
 
+// Rules are the same in every kind of export.
+Json rules_of(const LnetControl& control) {
+  Settings rules;
+  rules.lnet.faults = control.config().faults;
+  rules.lnet.access = control.config().access;
+  const Document document = document_of(rules);
+  Json part = Json::object();
+  for (const char* const name : {"fault", "access"}) {
+    Json items = export_key(*find_key(schema(), name), &document, ExportForm::kBackup);
+    if (!items.empty()) part[name] = std::move(items);
+  }
+  return part;
+}
+
 }  // namespace
 
 void show_named(lnet::LnetControl& control, const NamedItems& named, VerbToken token) {
@@ -104,6 +121,7 @@ void show_named(lnet::LnetControl& control, const NamedItems& named, VerbToken t
     asks.push_back(ask_peers(control, {{"nid", text_of(peer)}}));
   if (has("peer") && named.peers.empty()) asks.push_back(ask_peers(control, VerbArgs::object()));
   if (has("global") || has("numa")) asks.push_back(answer(globals_to_json(control.parameters())));
+  if (has("fault") || has("access")) asks.push_back(answer(rules_of(control)));
   if (has("statistics")) {
     asks.push_back([&control](VerbToken next) { show_statistics(control, std::move(next)); });
   }
@@ -132,7 +150,8 @@ void export_running(lnet::LnetControl& control, Json tail, VerbToken token) {
   constexpr int kPeerLevel = 3;
   gather({ask_nets(control, {{"verbose", kNetLevel}}), ask_routes(control, {{"verbose", 1}}),
           ask_routing_as_configured(control), ask_peers(control, {{"verbose", kPeerLevel}}),
-          answer(globals_to_json(control.parameters())), answer(std::move(tail))},
+          answer(globals_to_json(control.parameters())), answer(rules_of(control)),
+          answer(std::move(tail))},
          std::move(token));
 }
 

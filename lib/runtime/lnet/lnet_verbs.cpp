@@ -11,6 +11,9 @@ void add_lnet_verbs(VerbTable& verbs, lnet::LnetControl& control) {
   add_route_verbs(verbs, control);
   add_manage_verbs(verbs, control);
   add_connection_verbs(verbs, control);
+  add_fault_verbs(verbs, control);
+  add_debugfs_verbs(verbs, control);
+  add_access_verbs(verbs, control);
 }
 
 }  // namespace plnet::runtime

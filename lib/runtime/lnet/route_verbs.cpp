@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/lnet/path_json.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
 
@@ -105,7 +106,39 @@ void show_routing_as_configured(lnet::LnetControl& control, VerbToken token) {
   }));
 }
 
+namespace {
+
+Outcome<lnet::PathQuestion> path_question(const VerbArgs& args) {
+  const auto ends = args.at("src").get<std::vector<std::string>>();
+  if (ends.size() != 2) return failure(Errc::kMissing, "expected SRC and DST");
+  const auto source = lnet::parse_nid_or_any(ends[0]);
+  if (!source) return std::unexpected(source.error());
+  if (lnet::is_any_on_net(*source)) {
+    return failure(Errc::kInvalid, "expected one NID as SRC, or * for any of this node's");
+  }
+  const auto destination = lnet::parse_nid(ends[1]);
+  if (!destination) return std::unexpected(destination.error());
+  return lnet::PathQuestion{.source = *source, .destination = *destination};
+}
+
+void add_route_explain(VerbTable& verbs, LnetControl& control) {
+  verbs.add({.verb = "route explain",
+             .access = VerbAccess::kReads,
+             .help = "which way a message would take, and why not another",
+             .args = {{"src", kTexts, true}},
+             .async_handler = judged(
+                 path_question, [&control](const lnet::PathQuestion& question, VerbToken token) {
+                   control.explain(question, printed<lnet::PathReport>(
+                                                 std::move(token), [](const auto& report) {
+                                                   return path_to_json(report);
+                                                 }));
+                 })});
+}
+
+}  // namespace
+
 void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control) {
+  add_route_explain(verbs, control);
   const std::vector<ArgRow> all{{"net", kText},
                                 {"gateway", kText},
                                 {"hop", kNumber},

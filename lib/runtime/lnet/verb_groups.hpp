@@ -16,6 +16,9 @@ void add_peer_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_manage_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_connection_verbs(VerbTable& verbs, lnet::LnetControl& control);
+void add_fault_verbs(VerbTable& verbs, lnet::LnetControl& control);
+void add_access_verbs(VerbTable& verbs, lnet::LnetControl& control);
+void add_debugfs_verbs(VerbTable& verbs, lnet::LnetControl& control);
 
 void show_nets(lnet::LnetControl& control, const VerbArgs& args, VerbToken token);
 void show_peers(lnet::LnetControl& control, const VerbArgs& args, VerbToken token);

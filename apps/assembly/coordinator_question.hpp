@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asking the coordinator, on its shard, for something that is at hand there.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "apps/assembly/lnet_desk.hpp"
+
+namespace plnet::apps {
+
+template <class Found>
+void ask_coordinator(LnetDesk& desk, std::function<Found(lnet::Coordinator&)> question,
+                     lnet::Reply<Found> reply) {
+  struct Job {
+    std::function<Found(lnet::Coordinator&)> question;
+    lnet::Reply<Found> reply;
+    std::optional<Found> found;
+  };
+  auto job = std::make_shared<Job>(std::move(question), std::move(reply), std::nullopt);
+  auto sent = desk.order(
+      0, [job](lnet::Node& node) { job->found = job->question(node.coordinator()); },
+      [job] {
+        if (!job->found) return job->reply(failure(Errc::kNetworkDown, "Network is down"));
+        job->reply(std::move(*job->found));
+      });
+  if (!sent) job->reply(std::unexpected(sent.error()));
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/path_reports.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace plnet::apps {
+namespace {
+
+struct PathJob {
+  lnet::PathQuestion question;
+  lnet::Reply<lnet::PathReport> reply;
+  unsigned shard = 0;
+  std::optional<lnet::PathReport> report;
+};
+
+void look(lnet::Node& node, PathJob& job) {
+  const lnet::ShardCore& core = node.shard(job.shard).core();
+  job.report =
+      lnet::report_path(job.question, core.shared.directory->find(job.question.destination),
+                        {.local = core.local(),
+                         .routes = core.routes(),
+                         .sequences = core.sequences,
+                         .parameters = core.shared.parameters,
+                         .shards = core.shared.shards});
+}
+
+void ask(LnetDesk& desk, const std::shared_ptr<PathJob>& job) {
+  auto sent = desk.order(
+      job->shard, [job](lnet::Node& node) { look(node, *job); },
+      [job] {
+        if (!job->report) return job->reply(failure(Errc::kNetworkDown, "Network is down"));
+        job->reply(std::move(*job->report));
+      });
+  if (!sent) job->reply(std::unexpected(sent.error()));
+}
+
+}  // namespace
+
+void report_path_of(LnetDesk& desk, const lnet::PathQuestion& question,
+                    lnet::Reply<lnet::PathReport> reply) {
+  auto job = std::make_shared<PathJob>(question, std::move(reply));
+  auto sent = desk.order(
+      0,
+      [job](lnet::Node& node) {
+        const lnet::PeerNi* const source =
+            node.shard(0).core().shared.directory->find(job->question.source);
+        if (source != nullptr) job->shard = source->home;
+      },
+      [&desk, job] { ask(desk, job); });
+  if (!sent) job->reply(std::unexpected(sent.error()));
+}
+
+}  // namespace plnet::apps

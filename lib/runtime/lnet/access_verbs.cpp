@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `lnetctl access`: the rules in their order, by index. The words are those of a document
+// (config/access_schema.hpp).
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lib/runtime/config/lnet_items.hpp"
+#include "lib/runtime/lnet/verb_answers.hpp"
+#include "lib/runtime/lnet/verb_groups.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+using lnet::AccessAction;
+using lnet::AccessRule;
+using lnet::AccessUse;
+using lnet::LnetControl;
+using enum ArgKind;
+
+struct AccessToAdd {
+  AccessRule rule;
+  std::optional<std::size_t> at;
+};
+
+// The one of that name, or what was not given.
+template <class Word>
+Outcome<Word> word_arg(const VerbArgs& args, const char* name, std::span<const Word> words,
+                       std::optional<Word> otherwise) {
+  const std::string text = text_arg(args, name);
+  if (text.empty() && otherwise) return *otherwise;
+  std::string known;
+  for (const Word word : words) {
+    if (name_of(word) == text) return word;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", name_of(word));
+  }
+  return failure(text.empty() ? Errc::kMissing : Errc::kInvalid,
+                 fmt::format("--{}: expected one of {}", name, known));
+}
+
+Outcome<AccessToAdd> access_to_add(const VerbArgs& args) {
+  static constexpr std::array kActions{AccessAction::kAllow, AccessAction::kDeny};
+  static constexpr std::array kUses{AccessUse::kAll, AccessUse::kConnect, AccessUse::kForward};
+  const auto action = word_arg<AccessAction>(args, "action", kActions, std::nullopt);
+  if (!action) return std::unexpected(action.error());
+  const auto use = word_arg<AccessUse>(args, "for", kUses, AccessUse::kAll);
+  if (!use) return std::unexpected(use.error());
+  const auto at = number_arg(args, "idx", 0, lnet::kAccessRulesMax);
+  if (!at) return std::unexpected(at.error());
+  auto rule = access_rule_of({.action = *action,
+                              .use = *use,
+                              .source = text_arg(args, "source"),
+                              .destination = text_arg(args, "dest"),
+                              .from = text_arg(args, "from"),
+                              .to = text_arg(args, "to")});
+  if (!rule) return std::unexpected(std::move(rule.error()));
+  AccessToAdd wanted{.rule = std::move(*rule), .at = std::nullopt};
+  if (const auto& given = *at) wanted.at = static_cast<std::size_t>(*given);
+  return wanted;
+}
+
+Outcome<std::optional<std::size_t>> access_to_delete(const VerbArgs& args) {
+  const auto at = number_arg(args, "idx", 0, lnet::kAccessRulesMax);
+  if (!at) return std::unexpected(at.error());
+  const auto& given = *at;
+  const bool all = flag_arg(args, "all");
+  if (all == given.has_value()) return failure(Errc::kMissing, "expected --idx or --all");
+  if (all) return std::nullopt;
+  return static_cast<std::size_t>(*given);
+}
+
+Json access_to_json(std::span<const lnet::AccessReport> reports) {
+  Json list = Json::array();
+  for (const lnet::AccessReport& report : reports) {
+    const AccessItem item = item_of(report.rule);
+    Json line{{"idx", list.size()}, {"action", name_of(item.action)}, {"for", name_of(item.use)}};
+    for (const auto& [key, text] : {std::pair{"source", &item.source},
+                                    {"dest", &item.destination},
+                                    {"from", &item.from},
+                                    {"to", &item.to}}) {
+      if (!text->empty()) line[key] = *text;
+    }
+    line["matched"] = report.matched;
+    list.push_back(std::move(line));
+  }
+  return document_of("access", std::move(list));
+}
+
+}  // namespace
+
+void add_access_verbs(VerbTable& verbs, LnetControl& control) {
+  verbs.add(
+      {.verb = "access add",
+       .help = "add an access rule",
+       .args = {{"action", kText},
+                {"for", kText},
+                {"source", kText},
+                {"dest", kText},
+                {"from", kText},
+                {"to", kText},
+                {"idx", kNumber}},
+       .async_handler = judged(access_to_add, [&control](AccessToAdd wanted, VerbToken token) {
+         control.add_access(std::move(wanted.rule), wanted.at, silent(std::move(token)));
+       })});
+  verbs.add({.verb = "access del",
+             .help = "delete access rules",
+             .args = {{"idx", kNumber}, {"all", kFlag}},
+             .async_handler = judged(access_to_delete,
+                                     [&control](std::optional<std::size_t> at, VerbToken token) {
+                                       control.del_access(at, silent(std::move(token)));
+                                     })});
+  verbs.add({.verb = "access show",
+             .access = VerbAccess::kReads,
+             .help = "access rules and how often each has decided",
+             .async_handler = [&control](const VerbArgs&, const Caller&, VerbToken token) {
+               control.access(printed<std::vector<lnet::AccessReport>>(
+                   std::move(token), [](const auto& reports) { return access_to_json(reports); }));
+             }});
+}
+
+}  // namespace plnet::runtime

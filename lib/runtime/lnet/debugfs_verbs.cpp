@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `lnetctl debugfs`: the files by name. The text goes to lnetctl as it is.
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lib/runtime/lnet/debugfs_text.hpp"
+#include "lib/runtime/lnet/verb_answers.hpp"
+#include "lib/runtime/lnet/verb_groups.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+using lnet::LnetControl;
+using enum ArgKind;
+
+// As much as any file tells.
+constexpr int kLevel = 2;
+
+Json text_document(std::string text) {
+  return {{"text", std::move(text)}};
+}
+
+template <class Report>
+lnet::Reply<Report> as_text(VerbToken token, auto render) {
+  return printed<Report>(std::move(token),
+                         [render](const Report& report) { return text_document(render(report)); });
+}
+
+void stats(LnetControl& control, VerbToken token) {
+  control.statistics(as_text<lnet::StatisticsReport>(
+      std::move(token), [](const auto& report) { return debugfs_stats(report); }));
+}
+
+void nis(LnetControl& control, VerbToken token) {
+  control.nets({}, kLevel,
+               as_text<std::vector<lnet::NetReport>>(
+                   std::move(token), [](const auto& nets) { return debugfs_nis(nets); }));
+}
+
+void peers(LnetControl& control, VerbToken token) {
+  control.peers({}, kLevel,
+                as_text<std::vector<lnet::PeerReport>>(
+                    std::move(token), [](const auto& all) { return debugfs_peers(all); }));
+}
+
+void buffers(LnetControl& control, VerbToken token) {
+  control.routing(as_text<lnet::RoutingReport>(
+      std::move(token), [](const auto& report) { return debugfs_buffers(report); }));
+}
+
+void routes(LnetControl& control, VerbToken token) {
+  control.routing([&control,
+                   token = std::move(token)](Outcome<lnet::RoutingReport>&& routing) mutable {
+    if (!routing) return fail(token, std::move(routing.error()));
+    control.routes(as_text<std::vector<lnet::RouteReport>>(
+        std::move(token),
+        [routing = std::move(*routing)](const auto& all) { return debugfs_routes(routing, all); }));
+  });
+}
+
+void routers(LnetControl& control, VerbToken token) {
+  control.routes([&control, token = std::move(token)](
+                     Outcome<std::vector<lnet::RouteReport>>&& all_routes) mutable {
+    if (!all_routes) return fail(token, std::move(all_routes.error()));
+    control.peers({}, kLevel,
+                  as_text<std::vector<lnet::PeerReport>>(
+                      std::move(token), [all_routes = std::move(*all_routes)](const auto& all) {
+                        return debugfs_routers(all_routes, all);
+                      }));
+  });
+}
+
+void lnd_timeout(LnetControl& control, VerbToken token) {
+  token.finish(text_document(fmt::format("{}\n", control.parameters().lnd_timeout_s())));
+}
+
+struct DebugfsFile {
+  std::string_view name;
+  void (*show)(LnetControl& control, VerbToken token);
+};
+constexpr std::array kFiles{DebugfsFile{"stats", stats},
+                            DebugfsFile{"nis", nis},
+                            DebugfsFile{"peers", peers},
+                            DebugfsFile{"buffers", buffers},
+                            DebugfsFile{"routers", routers},
+                            DebugfsFile{"routes", routes},
+                            DebugfsFile{"lnet_lnd_timeout", lnd_timeout}};
+
+}  // namespace
+
+void add_debugfs_verbs(VerbTable& verbs, LnetControl& control) {
+  verbs.add({.verb = "debugfs",
+             .access = VerbAccess::kReads,
+             .help = "a file of the kernel's debugfs directory of LNet",
+             .args = {{"file", kText, true}},
+             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
+               const std::string name = text_arg(args, "file");
+               std::string known;
+               for (const DebugfsFile& file : kFiles) {
+                 if (file.name == name) return file.show(control, std::move(token));
+                 known += fmt::format("{}{}", known.empty() ? "" : ", ", file.name);
+               }
+               fail(token, {Errc::kNotFound,
+                            fmt::format("no file '{}', expected one of {}", name, known)});
+             }});
+}
+
+}  // namespace plnet::runtime

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `lnetctl fault`. What a rule may be is said in the words of a document (config/fault_schema.hpp).
+// Checked against lustre-release lnet/utils/lnetctl.c: jt_fault_add(), jt_fault_del_common(),
+// lnet/lnet/api-ni.c: fault_attr_list.
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/config/lnet_items.hpp"
+#include "lib/runtime/lnet/verb_answers.hpp"
+#include "lib/runtime/lnet/verb_groups.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+using lnet::FaultKind;
+using lnet::LnetControl;
+using lnet::Nid;
+using enum ArgKind;
+
+constexpr std::int64_t kNumberMax = 0x7fffffff;
+
+Outcome<lnet::FaultSpec> fault_to_add(FaultKind kind, const VerbArgs& args) {
+  FaultItem item{.rule_type = std::string(name_of(kind)),
+                 .source = text_arg(args, "source"),
+                 .destination = text_arg(args, "dest"),
+                 .portals = text_arg(args, "portal"),
+                 .types = text_arg(args, "message"),
+                 .health_errors = text_arg(args, "health_error"),
+                 .local_nid = text_arg(args, "local_nid"),
+                 .random = flag_arg(args, "random"),
+                 .all = flag_arg(args, "drop_all")};
+  const std::string type = text_arg(args, "rule_type");
+  if (!type.empty() && type != item.rule_type) {
+    return failure(Errc::kInvalid,
+                   fmt::format("rule_type: '{}', expected {}", type, item.rule_type));
+  }
+  for (const auto& [name, number] :
+       {std::pair{"rate", &item.rate}, {"interval", &item.interval}, {"latency", &item.latency}}) {
+    const auto given = number_arg(args, name, 0, kNumberMax);
+    if (!given) return std::unexpected(given.error());
+    if (given->value_or(0) > 0) *number = **given;
+  }
+  return fault_of(item);
+}
+
+struct FaultSelection {
+  Nid source = Nid::any();
+  Nid destination = Nid::any();
+};
+
+Outcome<FaultSelection> faults_to_delete(const VerbArgs& args) {
+  const std::string source = text_arg(args, "source");
+  const std::string destination = text_arg(args, "dest");
+  if (flag_arg(args, "all")) {
+    if (source.empty() && destination.empty()) return FaultSelection{};
+    return failure(Errc::kInvalid, "--source and --dest do not go with --all");
+  }
+  if (source.empty() || destination.empty()) {
+    return failure(Errc::kMissing, "expected --source and --dest of the rules, or --all");
+  }
+  const auto from = lnet::parse_nid_or_any(source);
+  if (!from) return std::unexpected(from.error());
+  const auto to = lnet::parse_nid_or_any(destination);
+  if (!to) return std::unexpected(to.error());
+  return FaultSelection{*from, *to};
+}
+
+// The kernel's keys in its order; what it does not print comes last, if the rule has it.
+Json report_to_json(const lnet::FaultReport& report) {
+  const lnet::FaultSpec& spec = report.spec;
+  Json item{{"rule_type", name_of(spec.kind)},
+            {"fa_src", text_of(spec.source)},
+            {"fa_dst", text_of(spec.destination)},
+            {"fa_ptl_mask", spec.portals},
+            {"fa_msg_mask", spec.types}};
+  if (spec.kind == FaultKind::kDrop) {
+    item["da_rate"] = spec.rate;
+    item["da_interval"] = spec.interval_s;
+    item["ds_dropped"] = report.counts.struck;
+  } else {
+    item["la_rate"] = spec.rate;
+    item["la_interval"] = spec.interval_s;
+    item["la_latency"] = spec.latency_s;
+    item["ls_delayed"] = report.counts.struck;
+  }
+  item["fs_count"] = report.counts.matched;
+  item["fs_put"] = report.counts.put;
+  item["fs_ack"] = report.counts.ack;
+  item["fs_get"] = report.counts.get;
+  item["fs_reply"] = report.counts.reply;
+  if (!spec.local.is_any()) item["fa_local_nid"] = text_of(spec.local);
+  if (spec.health_errors != 0) {
+    item["da_health_error"] = lnet::text_of_fault_health(spec.health_errors);
+  }
+  if (spec.random) item["da_random"] = true;
+  if (spec.all) item["da_drop_all"] = true;
+  return item;
+}
+
+Json faults_to_json(std::span<const lnet::FaultReport> reports) {
+  Json list = Json::array();
+  for (const lnet::FaultReport& report : reports)
+    list.push_back(report_to_json(report));
+  return document_of("fault", std::move(list));
+}
+
+void add_kind(VerbTable& verbs, LnetControl& control, FaultKind kind) {
+  const auto verb = [kind](const char* action) {
+    return fmt::format("fault {} {}", name_of(kind), action);
+  };
+  verbs.add(
+      {.verb = verb("add"),
+       .help = "add a fault rule",
+       .args = {{"source", kText},
+                {"dest", kText},
+                {"rate", kNumber},
+                {"interval", kNumber},
+                {"latency", kNumber},
+                {"portal", kText},
+                {"message", kText},
+                {"health_error", kText},
+                {"local_nid", kText},
+                {"random", kFlag},
+                {"drop_all", kFlag},
+                {"rule_type", kText}},
+       .async_handler = judged([kind](const VerbArgs& args) { return fault_to_add(kind, args); },
+                               [&control](const lnet::FaultSpec& fault, VerbToken token) {
+                                 control.add_fault(fault, silent(std::move(token)));
+                               })});
+  verbs.add({.verb = verb("del"),
+             .help = "delete fault rules",
+             .args = {{"source", kText}, {"dest", kText}, {"all", kFlag}},
+             .async_handler = judged(faults_to_delete, [&control, kind](const FaultSelection& what,
+                                                                        VerbToken token) {
+               control.del_faults(kind, what.source, what.destination,
+                                  printed<std::size_t>(std::move(token), [](std::size_t removed) {
+                                    return Json{{"fault", {{"removed", removed}}}};
+                                  }));
+             })});
+  verbs.add({.verb = verb("reset"),
+             .help = "fault rules count anew",
+             .async_handler = [&control, kind](const VerbArgs&, const Caller&, VerbToken token) {
+               control.reset_faults(kind, silent(std::move(token)));
+             }});
+  verbs.add({.verb = verb("show"),
+             .access = VerbAccess::kReads,
+             .help = "fault rules and what they did",
+             .async_handler = [&control, kind](const VerbArgs&, const Caller&, VerbToken token) {
+               control.faults(kind, printed<std::vector<lnet::FaultReport>>(
+                                        std::move(token), [](const auto& reports) {
+                                          return faults_to_json(reports);
+                                        }));
+             }});
+}
+
+}  // namespace
+
+void add_fault_verbs(VerbTable& verbs, LnetControl& control) {
+  add_kind(verbs, control, FaultKind::kDrop);
+  add_kind(verbs, control, FaultKind::kDelay);
+}
+
+}  // namespace plnet::runtime

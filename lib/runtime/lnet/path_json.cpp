@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/lnet/path_json.hpp"
+
+#include <string>
+
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+Json route_to_json(const lnet::RouteSetup& route) {
+  return {{"net", lnet::text_of_net(route.net)},
+          {"gateway", text_of(route.gateway)},
+          {"hop", route.hops == lnet::kRouteHopsUndefined ? lnet::kHopsUndefined
+                                                          : static_cast<std::int64_t>(route.hops)},
+          {"priority", route.priority}};
+}
+
+void add_step(Json& item, const lnet::PathStep& step) {
+  item["ni"] = text_of(step.ni);
+  if (step.loopback) {
+    item["why"] = "the destination is this node: nothing leaves it";
+    return;
+  }
+  item["next hop"] = text_of(step.next_hop);
+  if (step.destination != step.next_hop) item["for"] = text_of(step.destination);
+  if (step.route) item["route"] = route_to_json(*step.route);
+  item["ni tx credits"] = step.ni_tx_credits;
+  if (!step.place) return;
+  item["cpt"] = step.place->cpt;
+  item["shard"] = step.place->shard;
+  item["lane shard"] = step.place->lane_shard;
+  item["peer tx credits"] = step.place->tx_credits;
+  item["peer tx credits max"] = step.place->tx_credits_max;
+  item["peer queued bytes"] = step.place->queued_bytes;
+}
+
+void add_notes(Json& item, const lnet::PathReport& report) {
+  Json notes = Json::array();
+  if (report.forwarded && !report.routing) {
+    notes.push_back("routing is off: this node drops messages for others");
+  }
+  if (!report.known && !(report.step && report.step->loopback)) {
+    notes.push_back(
+        "the destination is no peer yet; the first message makes it one, and discovery may change "
+        "what is said here");
+  }
+  if (report.step && !report.step->loopback && !report.step->place) {
+    notes.push_back("the next hop has no CPT and no shard yet");
+  }
+  if (!notes.empty()) item["notes"] = std::move(notes);
+}
+
+}  // namespace
+
+Json path_to_json(const lnet::PathReport& report) {
+  const lnet::Nid& source = report.question.source;
+  Json item{{"src", source.is_any() ? "*" : text_of(source)},
+            {"dst", text_of(report.question.destination)},
+            {"forwarded", report.forwarded},
+            {"reachable", report.step.has_value()}};
+  if (report.step) {
+    add_step(item, *report.step);
+  } else {
+    item["why"] = std::string(text_of(report.step.error()));
+  }
+  for (const lnet::PathAlternative& other : report.alternatives) {
+    Json line{{other.kind, other.name}, {"why not", other.why}};
+    if (other.instead) line["instead"] = *other.instead;
+    item["not taken"].push_back(std::move(line));
+  }
+  add_notes(item, report);
+  return {{"path", std::move(item)}};
+}
+
+}  // namespace plnet::runtime
