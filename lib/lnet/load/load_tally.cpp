@@ -7,9 +7,9 @@ namespace plnet::lnet {
 
 namespace {
 
-template <class Table, class Key>
-void append(const Table& table, std::vector<Talker<Key>>& to) {
-  for (const Talker<Key>& talker : table.entries()) {
+template <class Table>
+void append(const Table& table, std::vector<typename Table::Entry>& to) {
+  for (const auto& talker : table.entries()) {
     if (talker.messages != 0) to.push_back(talker);
   }
 }
@@ -24,6 +24,7 @@ void LoadTally::Window::clear() {
   nids.clear();
   nets.clear();
   portals.clear();
+  hops.clear();
 }
 
 void LoadTally::sample(const MessageHeader& header, NetId from, Instant now) {
@@ -34,6 +35,13 @@ void LoadTally::sample(const MessageHeader& header, NetId from, Instant now) {
   window.nids.add(header.source, kSampleMean, bytes);
   window.nets.add({.from = from, .to = header.destination.net()}, kSampleMean, bytes);
   window.portals.add(has_portal(header) ? portal_of(header) : kNoPortal, kSampleMean, bytes);
+}
+
+void LoadTally::sample_sent(const Nid& hop, std::uint32_t payload, Instant since, Instant now) {
+  left_sent_ = distance();
+  turn_windows(now);
+  const std::uint64_t bytes = std::uint64_t{kSampleMean} * payload;
+  windows_[current_].hops.add(hop, kSampleMean, bytes).record(now - since);
 }
 
 // A window ends when somebody looks at it after its time; two that are over are both empty.
@@ -55,6 +63,7 @@ void LoadTally::copy_owner(LoadSnapshot& snapshot, Instant now) {
     append(window.nids, snapshot.nids);
     append(window.nets, snapshot.nets);
     append(window.portals, snapshot.portals);
+    append(window.hops, snapshot.hops);
   }
   snapshot.covered = std::max(snapshot.covered, former_covered_ + (now - window_begin_));
 }

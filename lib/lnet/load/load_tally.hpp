@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who makes the load of a shard: by NID, by pair of networks, by portal. Always on: one message in
-// kSampleMean is looked at, at random distances, and stands for as many; all others cost a
-// decrement. What is older than two windows is forgotten.
+// Who makes the load of a shard: by NID, by pair of networks, by portal; and how long the LNDs keep
+// what goes to each next hop. Always on: one message in kSampleMean is looked at, at random
+// distances, and stands for as many; all others cost a decrement. What is older than two windows is
+// forgotten.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/random.hpp"
+#include "lib/lnet/load/hop_times.hpp"
 #include "lib/lnet/load/talker_table.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/wire/header.hpp"
@@ -32,6 +34,7 @@ struct LoadSnapshot {
   std::vector<Talker<Nid>> nids;
   std::vector<Talker<NetPair>> nets;
   std::vector<Talker<std::uint32_t>> portals;
+  std::vector<Talker<Nid, HopTimes>> hops;
 };
 
 class LoadTally {
@@ -40,7 +43,7 @@ class LoadTally {
   static constexpr Duration kWindow = std::chrono::seconds(10);
 
   explicit LoadTally(std::uint64_t seed, Instant start)
-      : random_(seed), window_begin_(start), left_(distance()) {}
+      : random_(seed), window_begin_(start), left_(distance()), left_sent_(distance()) {}
 
   // A message that has come in by the network `from`, whoever it is for.
   void saw(const MessageHeader& header, NetId from, Instant now) {
@@ -48,14 +51,21 @@ class LoadTally {
       sample(header, from, now);
   }
 
+  // The LND is done with a message to the next hop, which it had `since` then.
+  void sent(const Nid& hop, std::uint32_t payload, Instant since, Instant now) {
+    if (--left_sent_ == 0) [[unlikely]]
+      sample_sent(hop, payload, since, now);
+  }
+
   // The shard's: adds what it has to `snapshot`.
   void copy_owner(LoadSnapshot& snapshot, Instant now);
 
  private:
   struct Window {
-    TalkerTable<Nid, 64> nids;
-    TalkerTable<NetPair, 16> nets;
+    TalkerTable<Nid, 32> nids;
+    TalkerTable<NetPair, 8> nets;
     TalkerTable<std::uint32_t, 16> portals;
+    TalkerTable<Nid, 16, HopTimes> hops;
 
     void clear();
   };
@@ -65,12 +75,14 @@ class LoadTally {
     return 1 + static_cast<std::uint32_t>(random_.below(2 * kSampleMean - 1));
   }
   void sample(const MessageHeader& header, NetId from, Instant now);
+  void sample_sent(const Nid& hop, std::uint32_t payload, Instant since, Instant now);
   void turn_windows(Instant now);
 
   Random random_;
   Instant window_begin_;
   Duration former_covered_{};
   std::uint32_t left_;
+  std::uint32_t left_sent_;
   unsigned current_ = 0;
   std::array<Window, 2> windows_{};
 };

@@ -12,37 +12,44 @@
 
 namespace plnet::lnet {
 
-template <class Key>
+struct NothingMore {};
+
+// `More`: what else is known of its messages since it has the place.
+template <class Key, class More = NothingMore>
 struct Talker {
   Key key{};
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   std::uint64_t error = 0;  // of the messages: those of whoever had the place before
+  [[no_unique_address]] More more{};
 };
 
-template <class Key, std::size_t kSets>
+template <class Key, std::size_t kSets, class More = NothingMore>
 class TalkerTable {
   static_assert((kSets & (kSets - 1)) == 0);
 
  public:
   static constexpr std::size_t kWays = 4;
-  using Entries = std::array<Talker<Key>, kSets * kWays>;
+  using Entry = Talker<Key, More>;
+  using Entries = std::array<Entry, kSets * kWays>;
 
-  void add(const Key& key, std::uint64_t messages, std::uint64_t bytes) {
-    Talker<Key>* const set = &entries_[(KeyHash<Key>{}(key) & (kSets - 1)) * kWays];
-    Talker<Key>* least = set;
-    for (Talker<Key>* at = set; at != set + kWays; ++at) {
+  More& add(const Key& key, std::uint64_t messages, std::uint64_t bytes) {
+    Entry* const set = &entries_[(KeyHash<Key>{}(key) & (kSets - 1)) * kWays];
+    Entry* least = set;
+    for (Entry* at = set; at != set + kWays; ++at) {
       if (at->messages != 0 && at->key == key) {
         at->messages += messages;
         at->bytes += bytes;
-        return;
+        return at->more;
       }
       if (at->messages < least->messages) least = at;
     }
     *least = {.key = key,
               .messages = least->messages + messages,
               .bytes = bytes,
-              .error = least->messages};
+              .error = least->messages,
+              .more = {}};
+    return least->more;
   }
   void clear() { entries_.fill({}); }
   // Those without messages are free.

@@ -23,7 +23,7 @@ inline Message* Sender::make(MessageType type) {
   if (message == nullptr) return nullptr;
   message->origin = core_.id;
   message->outcome = {};
-  message->begun = core_.now;
+  message->since = core_.now;
   message->header.type = type;
   message->header.source_pid = core_.shared.pid;
   message->header.payload_length = 0;
@@ -231,7 +231,7 @@ void Sender::launch(Message& message, PeerNi* target) {
   }
   if (must_be_discovered(message, *target)) {
     // A peer that is never done with being discovered does not keep a message for ever.
-    if (core_.now - message.begun > core_.shared.parameters.transaction_timeout()) {
+    if (core_.now - message.since > core_.shared.parameters.transaction_timeout()) {
       return refuse(message, Errc::kTimedOut, Health::kLocalTimeout, Cause::kTxDiscovery);
     }
     return core_.post(message, core_.shared.coordinator, ParcelStep::kDiscover);

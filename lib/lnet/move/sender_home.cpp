@@ -127,6 +127,7 @@ inline bool Sender::goes_by_other_lane(const LndLink& link, NiPort& port, Messag
 }
 
 inline void Sender::hand_over(NiPort& port, Message& message) {
+  message.since = core_.now;
   const bool held = core_.faults.rules() != nullptr && is_held_back(message);
   if (!held) [[likely]]
     port.hand_over(message);
@@ -170,6 +171,7 @@ void Sender::on_sent(NiPort& port, const Completion& completion) {
   std::construct_at(&message.result, completion);  // to assign would compare first
   settle_ni(port, message);
   if (message.hop == nullptr) return home_to_originator(message);
+  core_.load.sent(message.hop->nid, message.header.payload_length, message.since, core_.now);
   if (message.booked() != 0) return leave_lane(message);
   if (message.hop->home != core_.id)
     return core_.post(message, message.hop->home, ParcelStep::kSent);

@@ -14,6 +14,7 @@
 #include "lib/base/timer_wheel.hpp"
 #include "lib/lnet/access/access_table.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
+#include "lib/lnet/load/load_tally.hpp"
 #include "lib/lnet/match/match_table.hpp"
 #include "lib/lnet/match/portal_directory.hpp"
 #include "lib/lnet/move/fault_gate.hpp"
@@ -108,6 +109,7 @@ struct ShardCore {
   Counters<LnetStatistics> statistics;
   Counters<LnetCauses> causes;
 
+  LoadTally load{shared.interface_cookie + id, now};
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
   RouterBuffers buffers;

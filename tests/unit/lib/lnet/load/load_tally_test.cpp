@@ -118,5 +118,20 @@ TEST_F(LoadTallyOf, ForgetsWhatIsOlderThanTwoWindows) {
   EXPECT_TRUE(snapshot(third + 3 * LoadTally::kWindow).nids.empty()) << "long silence";
 }
 
+TEST_F(LoadTallyOf, TellsHowLongEachNextHopTakes) {
+  for (int i = 0; i < 3200; ++i) {
+    const bool slow = i % 20 == 0;
+    tally.sent(tcp(1), 1000, kStart, kStart + std::chrono::microseconds(slow ? 900 : 9));
+    tally.sent(tcp(2), 0, kStart, kStart);
+  }
+  const LoadSnapshot seen = snapshot();
+  ASSERT_EQ(seen.hops.size(), 2U);
+  const auto& first = seen.hops[seen.hops[0].key == tcp(1) ? 0 : 1];
+  EXPECT_NEAR(static_cast<double>(first.messages), 3200, 480);
+  EXPECT_EQ(first.bytes, first.messages * 1000);
+  EXPECT_EQ(first.more.percentile(50), std::chrono::microseconds(12)) << "9 is in 8 … 11";
+  EXPECT_EQ(first.more.percentile(99), std::chrono::microseconds(1024)) << "900 is in 768 … 1023";
+}
+
 }  // namespace
 }  // namespace plnet::lnet

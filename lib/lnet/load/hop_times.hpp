@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long messages took, in few bytes: each power of two of microseconds is cut in half, which
+// tells a slow next hop from a fast one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+
+namespace plnet::lnet {
+
+class HopTimes {
+ public:
+  static constexpr std::size_t kBuckets = 54;  // the last one ends after 134 seconds
+
+  [[nodiscard]] static constexpr std::size_t bucket_of(Duration took) {
+    const std::int64_t ns = std::max<std::int64_t>(took.count(), 0);
+    const auto us = static_cast<std::uint64_t>(ns) / 1000;
+    if (us < 2) return static_cast<std::size_t>(us);
+    const auto octave = static_cast<std::size_t>(std::bit_width(us)) - 1;
+    return std::min(2 * octave + (us >> (octave - 1) & 1U), kBuckets - 1);
+  }
+  // What falls into the bucket took less than this.
+  [[nodiscard]] static constexpr Duration end_of(std::size_t bucket) {
+    const std::uint64_t us = bucket < 2 ? bucket + 1 : (3 + (bucket & 1U)) << (bucket / 2 - 1);
+    return std::chrono::microseconds(us);
+  }
+
+  void record(Duration took) { ++counts_[bucket_of(took)]; }
+  void merge(const HopTimes& other) {
+    for (std::size_t i = 0; i < kBuckets; ++i)
+      counts_[i] += other.counts_[i];
+  }
+  // So long `percent` percent took at most, rounded up to the end of a bucket; 0: none was
+  // recorded.
+  [[nodiscard]] Duration percentile(unsigned percent) const {
+    std::uint64_t all = 0;
+    for (const std::uint32_t count : counts_)
+      all += count;
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < kBuckets; ++i) {
+      seen += counts_[i];
+      if (seen != 0 && seen * 100 >= all * percent) return end_of(i);
+    }
+    return {};
+  }
+
+ private:
+  std::array<std::uint32_t, kBuckets> counts_{};
+};
+
+}  // namespace plnet::lnet

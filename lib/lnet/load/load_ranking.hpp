@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The heaviest of what shards have tallied. Control path: allocates.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/lnet/load/load_tally.hpp"
+
+namespace plnet::lnet {
+
+enum class LoadBy : std::uint8_t { kNid, kNet, kPortal, kHop };
+// As `lnetctl top --by` says it.
+inline constexpr std::array kLoadBys{LoadBy::kNid, LoadBy::kNet, LoadBy::kPortal, LoadBy::kHop};
+[[nodiscard]] std::string_view name_of(LoadBy by);
+
+struct HopDelay {
+  Duration p50{};
+  Duration p99{};
+};
+
+// Rates per second, estimated.
+struct LoadRow {
+  std::string name;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t doubtful = 0;     // so many of the messages may be those of others
+  std::optional<HopDelay> delay;  // kHop: from when the LND got a message until it was done with it
+};
+
+// At most `rows`. What is surely theirs decides: who only inherited a place comes last.
+[[nodiscard]] std::vector<LoadRow> heaviest(const LoadSnapshot& snapshot, LoadBy by,
+                                            std::size_t rows);
+
+}  // namespace plnet::lnet
