@@ -23,7 +23,8 @@ void look(lnet::Node& node, PathJob& job) {
                          .routes = core.routes(),
                          .sequences = core.sequences,
                          .parameters = core.shared.parameters,
-                         .shards = core.shared.shards});
+                         .shards = core.shared.shards,
+                         .access = core.shared.access.load(std::memory_order_acquire)});
 }
 
 void ask(LnetDesk& desk, const std::shared_ptr<PathJob>& job) {

@@ -14,13 +14,19 @@ std::uint64_t AccessCounts::sum() const {
   return sum;
 }
 
-bool AccessView::forbids_owner(ShardId shard, const AccessQuestion& question) const {
-  for (const Entry& entry : entries_) {
-    if (!matches(entry.rule, question)) continue;
-    entry.counts->add_owner(shard);
-    return entry.rule.action == AccessAction::kDeny;
+std::optional<std::size_t> AccessView::decider(const AccessQuestion& question) const {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (matches(entries_[i].rule, question)) return i;
   }
-  return false;
+  return std::nullopt;
+}
+
+bool AccessView::forbids_owner(ShardId shard, const AccessQuestion& question) const {
+  const auto index = decider(question);
+  if (!index) return false;
+  const Entry& entry = entries_[*index];
+  entry.counts->add_owner(shard);
+  return entry.rule.action == AccessAction::kDeny;
 }
 
 // The same rule may stand there twice: then each keeps its own.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,8 @@ class AccessView {
   };
   explicit AccessView(std::vector<Entry> entries) : entries_(std::move(entries)) {}
 
+  // The index of the rule that decides; none: it is allowed.
+  [[nodiscard]] std::optional<std::size_t> decider(const AccessQuestion& question) const;
   // On `shard`, whose count goes up if a rule decides.
   [[nodiscard]] bool forbids_owner(ShardId shard, const AccessQuestion& question) const;
   [[nodiscard]] std::span<const Entry> entries() const { return entries_; }

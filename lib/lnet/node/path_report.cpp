@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/lnet/move/shard_core.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::lnet {
@@ -96,6 +97,7 @@ PathStep step_of(const Path& path, const PathViews& views, const PeerNi& strange
   step.ni_tx_credits = path.ni->tx_credits_of_all();
   if (path.next_hop == &stranger) return step;
   const PeerNi& hop = *path.next_hop;
+  step.hop_down = ShardCore::is_down(*path.ni, hop);
   step.place = {.cpt = hop.cpt,
                 .shard = hop.home,
                 .lane_shard = lane_shard(path.ni->shards, hop.home, hop.number, views.shards),
@@ -103,6 +105,21 @@ PathStep step_of(const Path& path, const PathViews& views, const PeerNi& strange
                 .tx_credits_max = hop.tx_credits_max.get(),
                 .queued_bytes = hop.queued_bytes.get()};
   return step;
+}
+
+// A client of a network that is not ours comes by a gateway, on whichever network that is: then a
+// rule about where it comes in is not looked at.
+std::optional<std::size_t> denied_by(const PathQuestion& question, const PathViews& views) {
+  if (views.access == nullptr) return std::nullopt;
+  const NetId net = question.source.net();
+  const auto index = views.access->decider({.use = AccessUse::kForward,
+                                            .source = question.source,
+                                            .destination = question.destination,
+                                            .from = views.local.net(net) ? net : kNetAny});
+  if (!index || views.access->entries()[*index].rule.action == AccessAction::kAllow) {
+    return std::nullopt;
+  }
+  return index;
 }
 
 }  // namespace
@@ -127,6 +144,8 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
   } else {
     report.step = std::unexpected(path.error());
   }
+  const bool for_us = path && path->loopback;
+  if (report.forwarded && !for_us) report.forbidden_by = denied_by(question, views);
   return report;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/base/result.hpp"
+#include "lib/lnet/access/access_table.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/paths/path_selection.hpp"
 
@@ -46,13 +47,15 @@ struct PathStep {
   };
   std::optional<Place> place;
   std::int32_t ni_tx_credits = 0;
+  bool hop_down = false;  // what is forwarded is dropped then
 };
 
 struct PathReport {
   PathQuestion question;
   bool forwarded = false;
-  bool known = true;    // the destination is a peer already
-  bool routing = true;  // forwarded: and this node does that
+  bool known = true;                        // the destination is a peer already
+  bool routing = true;                      // forwarded: and this node does that
+  std::optional<std::size_t> forbidden_by;  // forwarded: the access rule that denies it
   Result<PathStep> step = std::unexpected(Errc::kNoRoute);
   std::vector<PathAlternative> alternatives;
 };
@@ -64,6 +67,7 @@ struct PathViews {
   const PathSequences& sequences;
   const Parameters& parameters;
   unsigned shards = 1;
+  const AccessView* access = nullptr;  // null: no rules
 };
 
 // On the shard whose `sequences` they are. `known`: the destination's, null if there is none yet.

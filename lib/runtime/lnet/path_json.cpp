@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::runtime {
@@ -39,6 +41,13 @@ void add_notes(Json& item, const lnet::PathReport& report) {
   Json notes = Json::array();
   if (report.forwarded && !report.routing) {
     notes.push_back("routing is off: this node drops messages for others");
+  }
+  if (report.forbidden_by) {
+    notes.push_back(fmt::format("access rule {} forbids it: this node drops the message",
+                                *report.forbidden_by));
+  }
+  if (report.forwarded && report.step && report.step->hop_down) {
+    notes.push_back("the next hop is down: what is to be forwarded there is dropped");
   }
   if (!report.known && !(report.step && report.step->loopback)) {
     notes.push_back(

@@ -77,6 +77,35 @@ TEST_F(PathReportOf, OfSomebodyElseItIsForwardedByARoute) {
       has(told, "route", "o2ib by " + text_of(down.ni().nid), text_of(Exclusion::kRouteDown)));
 }
 
+TEST_F(PathReportOf, AnAccessRuleOrALostNextHopIsToldOfWhatIsForwarded) {
+  site.add_net(kTcp0, 1);
+  SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
+  Qsbr qsbr{1, 1};
+  AccessTable table(qsbr);
+  const AccessRule allow{.action = AccessAction::kAllow, .to = kIb0};
+  const AccessRule deny{.use = AccessUse::kForward, .from = kTcp0};
+  table.set({{allow, deny}});
+  const auto told = [&](const Nid& source, const Nid& destination) {
+    return report_path({source, destination}, &peer.ni(),
+                       {.local = site.local,
+                        .routes = site.routes,
+                        .sequences = site.sequences,
+                        .parameters = site.parameters,
+                        .access = table.view()});
+  };
+  EXPECT_EQ(told(nid_on(kTcp0, 99), peer.ni().nid).forbidden_by, 1U);
+  EXPECT_EQ(told(nid_on(kTcp0, 99), nid_on(kIb0, 9)).forbidden_by, std::nullopt) << "allowed";
+  EXPECT_EQ(told(nid_on(kIb0, 9), peer.ni().nid).forbidden_by, std::nullopt) << "comes otherwise";
+  EXPECT_EQ(told(nid_on(kTcp0, 99), site.ni(0).nid).forbidden_by, std::nullopt) << "is for us";
+  EXPECT_EQ(told(site.ni(0).nid, peer.ni().nid).forbidden_by, std::nullopt) << "is ours";
+  EXPECT_EQ(table.list()[1].matched, 0U) << "to ask counts for nothing";
+
+  EXPECT_FALSE(told(nid_on(kTcp0, 99), peer.ni().nid).step->hop_down);
+  site.ni(0).tunables.peer_timeout_s = 180;
+  peer.ni().status.set(kNiUp == 0 ? 1 : 0);
+  EXPECT_TRUE(told(nid_on(kTcp0, 99), peer.ni().nid).step->hop_down);
+}
+
 TEST_F(PathReportOf, AStrangerOnOurNetHasNoPlaceYet) {
   site.add_net(kTcp0, 1);
   const PathReport told = report(Nid::any(), nid_on(kTcp0, 99), nullptr);
