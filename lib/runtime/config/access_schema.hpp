@@ -29,13 +29,14 @@ inline constexpr std::array<std::string_view, 3> kUses{"all", "connect", "forwar
 
 inline constexpr std::array kAccessKeys{
     [] {
-      Key key = access_rows::live("action", KeyKind::kWord, "What the rule does.");
+      Key key =
+          access_rows::live("action", KeyKind::kWord, "What the rule does; deny if left out.");
       key.words = access_rows::kActions;
       key.binding = PLNET_FIELD(AccessItem, action);
       return key;
     }(),
     [] {
-      Key key = access_rows::live("for", KeyKind::kWord, "What it is about.");
+      Key key = access_rows::live("for", KeyKind::kWord, "What it is about; all if left out.");
       key.words = access_rows::kUses;
       key.binding = PLNET_FIELD(AccessItem, use);
       return key;

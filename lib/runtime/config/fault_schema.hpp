@@ -35,17 +35,22 @@ inline constexpr std::array<std::string_view, 2> kRuleTypes{"drop", "delay"};
 
 inline constexpr std::array kFaultKeys{
     [] {
-      Key key = fault_rows::live("rule_type", KeyKind::kWord, "What happens to a message.");
+      Key key = fault_rows::live("rule_type", KeyKind::kWord,
+                                 "What happens to a message; drop if left out.");
       key.words = fault_rows::kRuleTypes;
       key.binding = PLNET_FIELD(FaultItem, rule_type);
       return key;
     }(),
     fault_rows::text("source", "Where it comes from: a NID, * or *@NET.", fault_rows::check_nid,
-                     "*@tcp", PLNET_FIELD(FaultItem, source)),
+                     "'*@tcp'", PLNET_FIELD(FaultItem, source)),
     fault_rows::text("dest", "Where it goes to.", fault_rows::check_nid, "10.0.0.7@tcp",
                      PLNET_FIELD(FaultItem, destination)),
-    fault_rows::optional(fault_rows::number("rate", "One in so many that match; or", 1,
-                                            fault_rows::kNumberMax, PLNET_FIELD(FaultItem, rate))),
+    [] {
+      Key key = fault_rows::number("rate", "One in so many that match; or", 1,
+                                   fault_rows::kNumberMax, PLNET_FIELD(FaultItem, rate));
+      key.example = "2";
+      return fault_rows::optional(key);
+    }(),
     fault_rows::optional(fault_rows::number("interval", "one in so many seconds.", 1,
                                             fault_rows::kNumberMax,
                                             PLNET_FIELD(FaultItem, interval))),

@@ -64,7 +64,8 @@ std::string example_records(const Key& key, std::size_t indent) {
   for (const Key& child : key.children) {
     const bool silent = child.kind == KeyKind::kText && child.example.empty();
     if (child.input_only || silent || child.kind == KeyKind::kMapping) continue;
-    if (child.kind == KeyKind::kTruth && child.optional) continue;
+    const bool by_itself = child.kind == KeyKind::kTruth || child.kind == KeyKind::kInteger;
+    if (by_itself && child.optional && child.example.empty()) continue;
     const std::string head = fmt::format("{:{}}{}{}:", "", indent, dash, child.name);
     dash = "  ";
     if (child.kind == KeyKind::kRecords) {
@@ -76,8 +77,10 @@ std::string example_records(const Key& key, std::size_t indent) {
       out += fmt::format("{} {}\n", head, child.example);
     } else if (child.kind == KeyKind::kTruth) {
       out += fmt::format("{} True\n", head);
+    } else if (child.kind == KeyKind::kWord) {
+      out += fmt::format("{} {}\n", head, child.words.front());
     } else {
-      out += fmt::format("{} {}\n", head, std::min<std::int64_t>(child.low, 0));
+      out += fmt::format("{} {}\n", head, child.low);
     }
     if (child.name == "cpu") break;  // the keys after it are the other way to say it
   }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The files in config/ and the reference page are what users begin with.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <ranges>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -30,6 +33,40 @@ Settings read_sample(const std::string& name) {
 
 TEST(SampleFiles, TheCommentedFileIsTheSchema) {
   EXPECT_EQ(contents_of("config/plnet.yaml"), render_default_file());
+}
+
+// Each example takes the place of the empty list above it.
+std::string with_examples(std::string_view file) {
+  std::string text;
+  bool example = false;
+  for (const auto part : std::views::split(file, '\n')) {
+    const std::string_view line(part.begin(), part.end());
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const std::string_view rest = line.substr(indent);
+    if (rest == "# For example:") {
+      example = true;
+      const std::size_t last = text.rfind('\n', text.size() - 2) + 1;
+      EXPECT_TRUE(text.ends_with(": []\n")) << text.substr(last);
+      text.resize(last);
+    } else if (example && rest.starts_with('#')) {
+      text.append(line.substr(0, indent)).append(rest.substr(1)) += '\n';
+    } else {
+      example = false;
+      text.append(line) += '\n';
+    }
+  }
+  return text;
+}
+
+TEST(SampleFiles, TheRulesOfTheCommentedFileAreValidWithoutTheirHashes) {
+  const std::string text = with_examples(render_default_file());
+  const std::size_t begin = text.find("\nfault:\n");
+  const std::size_t end = text.find("\n# What only plnet has.");
+  ASSERT_LT(begin, end);
+  const auto read = read_settings(text.substr(begin, end - begin), "rules");
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(read->lnet.faults.size(), 1U);
+  EXPECT_EQ(read->lnet.access.size(), 1U);
 }
 
 TEST(SampleFiles, TheReferencePageHasTheTableOfTheSchema) {
