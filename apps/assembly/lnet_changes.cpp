@@ -273,6 +273,7 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
                                              LnetHost& host) {
   const auto lost = nets_lost(now, wanted);
   std::vector<LnetStep> steps;
+  plan_access(now, wanted, steps);  // first: no network comes up without the rules that go with it
   // Gateways stay while there are routes, so routes go first and come last.
   for (const RouteConfig& route : now.routes) {
     if (!keeps_route(wanted, route, lost)) steps.push_back(delete_route_step(route));
@@ -321,7 +322,6 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
     steps.push_back({.act = set(wanted.parameters), .undo = set(now.parameters)});
   }
   plan_faults(now, wanted, steps);
-  plan_access(now, wanted, steps);
   return steps;
 }
 
