@@ -26,6 +26,7 @@ Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
   desk_ = std::make_unique<LnetDesk>(host, loop);
   pings_ = std::make_unique<LnetPings>(*desk_);
   lnd_metrics_ = std::make_unique<LndMetrics>(*desk_, *host_, host_->metrics());
+  load_metrics_ = std::make_unique<LoadMetrics>(host_->metrics());
   boot_ = wanted;
   // Nobody turns yet: all of it happens during the call.
   Outcome<void> outcome = failure(Errc::kTimedOut, "LNet has not started");
@@ -43,6 +44,8 @@ Outcome<void> LnetAdmin::set_running(std::vector<runtime::Poller*> pollers) {
   host_->node()->set_running();
   look_at_links();
   wait_for_gateways();
+  load_timer_ = loop_->add_timer(LoadMetrics::kPeriod, LoadMetrics::kPeriod,
+                                 [this] { renew_load_metrics(); });
   if (!link_watch_.open()) return {};  // then NIs stay as they were at first
   return loop_->add(link_watch_.descriptor(), EPOLLIN, [this](std::uint32_t) {
     link_watch_.drain();
@@ -82,6 +85,7 @@ void LnetAdmin::tell_of_routes(runtime::Log& log) {
 
 void LnetAdmin::close() {
   if (desk_ == nullptr) return;
+  loop_->cancel_timer(load_timer_);
   if (running_ && link_watch_.descriptor() >= 0) loop_->remove(link_watch_.descriptor());
   desk_->close();
 }
@@ -177,6 +181,7 @@ void LnetAdmin::go_down(lnet::Reply<void> done) {
   state_ = State::kGoing;
   pings_->shut_down();
   lnd_metrics_->let_go();
+  load_metrics_->let_go();
   auto attempt = [begun = !first, clock = &host_->clock(),
                   tcp = &host_->tcp()](Node& node) mutable -> Outcome<Progress> {
     lnet::Coordinator& coordinator = node.coordinator();

@@ -14,6 +14,7 @@
 #include "apps/assembly/lnet_desk.hpp"
 #include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_pings.hpp"
+#include "apps/assembly/load_metrics.hpp"
 #include "apps/assembly/tcp_links.hpp"
 #include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/admin/log.hpp"
@@ -86,6 +87,7 @@ class LnetAdmin final : public lnet::LnetControl {
   void gateways(lnet::Reply<std::vector<lnet::GatewayReport>> reply) override;
   void routing(lnet::Reply<lnet::RoutingReport> reply) override;
   void explain(lnet::PathQuestion question, lnet::Reply<lnet::PathReport> reply) override;
+  void load(lnet::Reply<lnet::LoadSnapshot> reply) override;
   void statistics(lnet::Reply<lnet::StatisticsReport> reply) override;
   void reset_statistics(lnet::Reply<void> done) override;
   void connections(lnet::ConnectionQuery query,
@@ -119,6 +121,7 @@ class LnetAdmin final : public lnet::LnetControl {
   void set_health(lnet::NiChange change, lnet::Reply<void> done);
   void look_at_links();
   void wait_for_gateways();
+  void renew_load_metrics();
   void add_causes(std::vector<lnet::NetReport>& nets) const;
   struct Leave;
   void keep_leaving(const std::shared_ptr<Leave>& leave, bool first);
@@ -134,6 +137,9 @@ class LnetAdmin final : public lnet::LnetControl {
   std::unique_ptr<LnetDesk> desk_;
   std::unique_ptr<LnetPings> pings_;
   std::unique_ptr<LndMetrics> lnd_metrics_;
+  std::unique_ptr<LoadMetrics> load_metrics_;
+  runtime::EventLoop::TimerId load_timer_ = runtime::EventLoop::TimerId::kNone;
+  bool asking_for_load_ = false;
   lnet::NodeConfig config_;
   lnet::NodeConfig boot_;  // what the node was started with: `lnet configure --all`
   State state_ = State::kDown;

@@ -6,6 +6,7 @@
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_reports.hpp"
 #include "apps/assembly/lnet_routing.hpp"
+#include "apps/assembly/load_reports.hpp"
 #include "apps/assembly/path_reports.hpp"
 #include "apps/assembly/route_reports.hpp"
 #include "apps/assembly/tcp_changes.hpp"
@@ -59,6 +60,20 @@ void LnetAdmin::gateways(Reply<std::vector<lnet::GatewayReport>> reply) {
 void LnetAdmin::explain(lnet::PathQuestion question, Reply<lnet::PathReport> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
   report_path_of(*desk_, question, std::move(reply));
+}
+
+void LnetAdmin::load(Reply<lnet::LoadSnapshot> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_load(*desk_, *host_, std::move(reply));
+}
+
+void LnetAdmin::renew_load_metrics() {
+  if (state_ != State::kUp || asking_for_load_) return;
+  asking_for_load_ = true;
+  load([this](Outcome<lnet::LoadSnapshot>&& snapshot) {
+    asking_for_load_ = false;
+    if (snapshot && state_ == State::kUp) load_metrics_->show(*snapshot);
+  });
 }
 
 void LnetAdmin::statistics(Reply<lnet::StatisticsReport> reply) {

@@ -3,6 +3,7 @@
 // node's side, a verb of the same words.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -85,6 +86,7 @@ struct Session {
   std::FILE* err = stderr;
   bool json = false;  // print results as JSON
   Ask ask;
+  std::function<void(std::chrono::seconds)> pause;  // between two answers of the same command
 };
 
 // Every argument under its name, as a verb gets them.

@@ -171,6 +171,11 @@ std::span<const CommandRow> own_commands() {
        .help = "all counters as Prometheus gets them",
        .entity = "metrics",
        .print = print_plain},
+      {.words = "top",
+       .help = "who makes the load, the heaviest first; and how long next hops take (--by hop)",
+       .options = top_options(),
+       .entity = "top",
+       .run = run_top},
       {.words = "status", .help = "the node on one screen", .entity = "status"},
   });
   return rows;

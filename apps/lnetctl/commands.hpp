@@ -25,6 +25,10 @@ int run_cpt_plan(const Arguments& arguments, const CommandRow& row, Session& ses
 // debugfs_command.cpp
 int run_debugfs(const Arguments& arguments, const CommandRow& row, Session& session);
 
+// top_command.cpp
+[[nodiscard]] std::span<const OptionRow> top_options();
+int run_top(const Arguments& arguments, const CommandRow& row, Session& session);
+
 // file_commands.cpp
 int run_import(const Arguments& arguments, const CommandRow& row, Session& session);
 int run_export(const Arguments& arguments, const CommandRow& row, Session& session);

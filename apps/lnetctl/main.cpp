@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
@@ -15,6 +17,7 @@ int main(int argc, char** argv) {
   (void)std::signal(SIGPIPE, SIG_DFL);
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   plnet::apps::Session session;
+  session.pause = [](std::chrono::seconds time) { std::this_thread::sleep_for(time); };
   const int status = plnet::apps::run_lnetctl(words, session, ::isatty(STDIN_FILENO) == 1);
   // What did not get out (a full disk) must not look like success.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;

@@ -200,6 +200,7 @@ class FakeLnetControl final : public LnetControl {
     report.question = question;
     reply(std::move(report));
   }
+  void load(Reply<LoadSnapshot> reply) override { reply(tallied); }
   void statistics(Reply<StatisticsReport> reply) override { reply(counted); }
   void reset_statistics(Reply<void> done) override {
     counted = {};
@@ -251,6 +252,7 @@ class FakeLnetControl final : public LnetControl {
   PingOrder ping_request;
   DiscoverOrder discover_request;
   StatisticsReport counted;
+  LoadSnapshot tallied;
   FaultCounts fault_counts;
   PathReport path;
   std::optional<FaultKind> faults_reset;

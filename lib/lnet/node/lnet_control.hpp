@@ -14,6 +14,7 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
+#include "lib/lnet/load/load_tally.hpp"
 #include "lib/lnet/node/connection_report.hpp"
 #include "lib/lnet/node/node_config.hpp"
 #include "lib/lnet/node/node_report.hpp"
@@ -145,6 +146,8 @@ class LnetControl {
   virtual void gateways(Reply<std::vector<GatewayReport>> reply) = 0;
   virtual void routing(Reply<RoutingReport> reply) = 0;
   virtual void explain(PathQuestion question, Reply<PathReport> reply) = 0;
+  // Who makes the load.
+  virtual void load(Reply<LoadSnapshot> reply) = 0;
   virtual void statistics(Reply<StatisticsReport> reply) = 0;
   virtual void reset_statistics(Reply<void> done) = 0;
   // Of the network drivers that have connections.

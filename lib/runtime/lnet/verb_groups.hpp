@@ -17,6 +17,7 @@ void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_manage_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_connection_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_fault_verbs(VerbTable& verbs, lnet::LnetControl& control);
+void add_load_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_access_verbs(VerbTable& verbs, lnet::LnetControl& control);
 void add_debugfs_verbs(VerbTable& verbs, lnet::LnetControl& control);
 

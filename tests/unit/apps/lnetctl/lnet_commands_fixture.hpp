@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -65,6 +66,7 @@ class LnetCommands : public testing::Test {
       EXPECT_TRUE(reply.has_value()) << "answered at once";
       return reply.value_or(Json::object());
     };
+    session.pause = [this](std::chrono::seconds time) { paused.push_back(time); };
     const int status = run_lnetctl(words, session, false);
     std::fclose(session.out);
     std::fclose(session.err);
@@ -81,6 +83,7 @@ class LnetCommands : public testing::Test {
   runtime::VerbTable verbs_;
   std::string out;
   std::string err;
+  std::vector<std::chrono::seconds> paused;  // between answers of one command
 };
 
 }  // namespace plnet::apps

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `lnetctl top`: who makes the load, the heaviest first.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "lib/lnet/load/load_ranking.hpp"
+#include "lib/runtime/lnet/verb_answers.hpp"
+#include "lib/runtime/lnet/verb_groups.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+using lnet::LnetControl;
+using lnet::LoadBy;
+using enum ArgKind;
+
+constexpr std::int64_t kRowsDefault = 10;
+constexpr std::int64_t kRowsMax = 256;
+
+struct LoadQuestion {
+  LoadBy by = LoadBy::kNid;
+  std::size_t rows = kRowsDefault;
+};
+
+std::int64_t usec(Duration duration) {
+  return std::chrono::ceil<std::chrono::microseconds>(duration).count();
+}
+
+Json load_to_json(const lnet::LoadSnapshot& snapshot, const LoadQuestion& question) {
+  const std::string by(name_of(question.by));
+  Json list = Json::array();
+  for (const lnet::LoadRow& each : heaviest(snapshot, question.by, question.rows)) {
+    Json row{{by, each.name}, {"messages per sec", each.messages}, {"bytes per sec", each.bytes}};
+    if (each.delay) {
+      row["p50 usec"] = usec(each.delay->p50);
+      row["p99 usec"] = usec(each.delay->p99);
+    }
+    if (each.doubtful != 0) row["perhaps of others"] = each.doubtful;
+    list.push_back(std::move(row));
+  }
+  const auto seconds = std::chrono::round<std::chrono::seconds>(snapshot.covered).count();
+  return {{"top", {{"by", by}, {"of the last sec", seconds}, {"load", std::move(list)}}}};
+}
+
+Outcome<LoadQuestion> load_question(const VerbArgs& args) {
+  LoadQuestion question;
+  const std::string by = text_arg(args, "by");
+  const auto meant =
+      std::ranges::find(lnet::kLoadBys, by, [](LoadBy each) { return name_of(each); });
+  if (meant != lnet::kLoadBys.end()) {
+    question.by = *meant;
+  } else if (!by.empty()) {
+    return failure(Errc::kInvalid, fmt::format("by: '{}', expected nid, net, portal or hop", by));
+  }
+  const auto rows = number_arg(args, "rows", 1, kRowsMax);
+  if (!rows) return std::unexpected(rows.error());
+  question.rows = static_cast<std::size_t>(rows->value_or(kRowsDefault));
+  return question;
+}
+
+}  // namespace
+
+void add_load_verbs(VerbTable& verbs, LnetControl& control) {
+  verbs.add({.verb = "top",
+             .access = VerbAccess::kReads,
+             .help = "who makes the load, and how long next hops take",
+             .args = {{"by", kText}, {"rows", kNumber}},
+             .async_handler =
+                 judged(load_question, [&control](const LoadQuestion& question, VerbToken token) {
+                   control.load(printed<lnet::LoadSnapshot>(
+                       std::move(token), [question](const auto& snapshot) {
+                         return load_to_json(snapshot, question);
+                       }));
+                 })});
+}
+
+}  // namespace plnet::runtime

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/load_metrics.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace plnet::apps {
+namespace {
+
+lnet::Nid tcp(std::uint32_t address) {
+  return lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a000000 + address);
+}
+
+lnet::LoadSnapshot talkers(std::uint32_t count) {
+  lnet::LoadSnapshot snapshot;
+  snapshot.covered = std::chrono::seconds(10);
+  for (std::uint32_t i = 1; i <= count; ++i)
+    snapshot.nids.push_back({.key = tcp(i), .messages = std::uint64_t{100} * i, .bytes = 50});
+  return snapshot;
+}
+
+struct LoadMetricsOf : testing::Test {
+  runtime::Metrics metrics;
+  LoadMetrics load{metrics};
+
+  [[nodiscard]] std::ptrdiff_t lines() const {
+    const std::string text = metrics.prometheus_text();
+    return std::ranges::count_if(std::ranges::views::split(text, '\n'), [](auto line) {
+      return line.begin() != line.end() && *line.begin() == 'p';
+    });
+  }
+};
+
+TEST_F(LoadMetricsOf, ShowsTheHeaviestAndNoMoreThanThose) {
+  load.show(talkers(100));
+  const std::string text = metrics.prometheus_text();
+  EXPECT_TRUE(text.contains("plnet_top_nid_messages_per_second{nid=\"10.0.0.100@tcp\"} 1000\n"))
+      << text;
+  EXPECT_TRUE(text.contains("plnet_top_nid_bytes_per_second{nid=\"10.0.0.91@tcp\"} 5\n")) << text;
+  EXPECT_FALSE(text.contains("10.0.0.90@tcp")) << text;
+  EXPECT_EQ(lines(), 2 * static_cast<std::ptrdiff_t>(LoadMetrics::kRows));
+}
+
+TEST_F(LoadMetricsOf, WhatWasShownBeforeGoes) {
+  load.show(talkers(100));
+  load.show(talkers(1));
+  EXPECT_EQ(lines(), 2);
+  load.let_go();
+  EXPECT_EQ(lines(), 0);
+}
+
+TEST_F(LoadMetricsOf, NextHopsHaveTheirDelaysInSeconds) {
+  lnet::LoadSnapshot snapshot;
+  snapshot.covered = std::chrono::seconds(10);
+  lnet::Talker<lnet::Nid, lnet::HopTimes> hop{.key = tcp(1), .messages = 16};
+  hop.more.record(std::chrono::microseconds(100));
+  snapshot.hops.push_back(hop);
+  load.show(snapshot);
+  const std::string text = metrics.prometheus_text();
+  EXPECT_TRUE(text.contains("plnet_top_hop_p99_seconds{hop=\"10.0.0.1@tcp\"} 0.000128")) << text;
+  EXPECT_EQ(lines(), 4);
+}
+
+}  // namespace
+}  // namespace plnet::apps
