@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/fault_changes.hpp"
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_routing.hpp"
 #include "apps/assembly/router_options.hpp"
@@ -143,6 +144,7 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
     return done(std::move(live));
   }
   add_routing_steps(config_, wanted, !running_, *steps);
+  plan_faults(config_, wanted, *steps);
   const bool other_options = host_->tcp().options() != *options;
   run_steps(
       std::move(*steps), std::move(wanted),

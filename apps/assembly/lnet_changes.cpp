@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "apps/assembly/access_changes.hpp"
-#include "apps/assembly/fault_changes.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/nets_by_address.hpp"
 #include "lib/runtime/host/local_addresses.hpp"
@@ -321,7 +320,6 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
     };
     steps.push_back({.act = set(wanted.parameters), .undo = set(now.parameters)});
   }
-  plan_faults(now, wanted, steps);
   return steps;
 }
 

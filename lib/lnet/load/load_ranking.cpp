@@ -50,8 +50,11 @@ std::optional<HopDelay> delay_of(const HopTimes& times) {
 template <class More>
 std::vector<LoadRow> rows_of(const Sums<More>& sums, Duration covered, std::size_t rows) {
   std::vector<std::pair<std::string, Talker<NothingMore, More>>> order(sums.begin(), sums.end());
-  std::ranges::stable_sort(order, std::ranges::greater(), [](const auto& each) {
+  const auto weight = [](const auto& each) {
     return std::pair(each.second.messages - each.second.error, each.second.bytes);
+  };
+  std::ranges::sort(order, [&weight](const auto& a, const auto& b) {
+    return weight(a) != weight(b) ? weight(a) > weight(b) : a.first < b.first;
   });
   if (order.size() > rows) order.resize(rows);
   const double seconds = std::max(std::chrono::duration<double>(covered).count(), 1.0);
@@ -59,6 +62,7 @@ std::vector<LoadRow> rows_of(const Sums<More>& sums, Duration covered, std::size
     return static_cast<std::uint64_t>(static_cast<double>(count) / seconds);
   };
   std::vector<LoadRow> result;
+  result.reserve(order.size());
   for (const auto& [name, sum] : order) {
     result.push_back({.name = name,
                       .messages = rate(sum.messages),

@@ -47,7 +47,7 @@ struct alignas(kNoSharing) Message : Parcel, Transmit {
   // Set by the shard that posted it; the message may be on its way through others meanwhile.
   std::atomic<bool> quarantine_over{false};
   Ending result;    // how it ended
-  Instant since{};  // made; on the shard that gives it to the LND: given
+  Instant since{};  // it was made; once it is on its way to an LND: it was handed over
 
   // Beyond what others look at, but for the target of one whose peer is not known yet: what was
   // asked for.

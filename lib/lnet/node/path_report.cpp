@@ -128,8 +128,7 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
   PathReport report{.question = question};
   const Nid& source = question.source;
   report.forwarded = !source.is_any() && views.local.ni(source) == nullptr;
-  report.routing =
-      views.parameters.routing.get() == static_cast<std::int32_t>(RoutingState::kEnabled);
+  report.routing = views.parameters.routes();
   Stranger stranger(question.destination, views.local);
   report.known = known != nullptr;
   PathRequest request{.destination = known != nullptr ? known : &stranger.ni(),

@@ -49,7 +49,8 @@ inline constexpr std::array kFaultKeys{
       Key key = fault_rows::number("rate", "One in so many that match; or", 1,
                                    fault_rows::kNumberMax, PLNET_FIELD(FaultItem, rate));
       key.example = "2";
-      return fault_rows::optional(key);
+      key.optional = true;
+      return key;
     }(),
     fault_rows::optional(fault_rows::number("interval", "one in so many seconds.", 1,
                                             fault_rows::kNumberMax,

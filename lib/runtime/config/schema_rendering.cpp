@@ -64,8 +64,9 @@ std::string example_records(const Key& key, std::size_t indent) {
   for (const Key& child : key.children) {
     const bool silent = child.kind == KeyKind::kText && child.example.empty();
     if (child.input_only || silent || child.kind == KeyKind::kMapping) continue;
-    const bool by_itself = child.kind == KeyKind::kTruth || child.kind == KeyKind::kInteger;
-    if (by_itself && child.optional && child.example.empty()) continue;
+    if (child.kind == KeyKind::kTruth && child.optional) continue;
+    const bool no_zero = child.kind == KeyKind::kInteger && child.low > 0;
+    if (no_zero && child.optional && child.example.empty()) continue;
     const std::string head = fmt::format("{:{}}{}{}:", "", indent, dash, child.name);
     dash = "  ";
     if (child.kind == KeyKind::kRecords) {

@@ -85,7 +85,7 @@ std::string debugfs_peers(std::span<const lnet::PeerReport> peers) {
 
 std::string debugfs_buffers(const lnet::RoutingReport& routing) {
   std::string text = fmt::format("{:>5} {:>5} {:>7} {:>7}\n", "pages", "count", "credits", "min");
-  if (!routing.enabled) return text;
+  if (routing.state == lnet::RoutingState::kDisabled) return text;
   using OfCpt = lnet::RoutingReport::OfCpt;
   for (const auto pool : {&OfCpt::tiny, &OfCpt::small, &OfCpt::large}) {
     for (const OfCpt& cpt : routing.cpts) {
@@ -99,7 +99,8 @@ std::string debugfs_buffers(const lnet::RoutingReport& routing) {
 
 std::string debugfs_routes(const lnet::RoutingReport& routing,
                            std::span<const lnet::RouteReport> routes) {
-  std::string text = fmt::format("Routing {}\n", routing.enabled ? "enabled" : "disabled");
+  std::string text = fmt::format(
+      "Routing {}\n", routing.state == lnet::RoutingState::kDisabled ? "disabled" : "enabled");
   text += fmt::format("{:<8} {:>4} {:>8} {:>7} {}\n", "net", "hops", "priority", "state", "router");
   for (const lnet::RouteReport& report : routes) {
     text += fmt::format("{:<8} {:>4} {:>8} {:>7} {}\n", lnet::text_of_net(report.route.net),

@@ -66,7 +66,7 @@ TEST(DebugfsText, BuffersArePoolByPoolAndOfARouterOnly) {
   lnet::RoutingReport routing;
   routing.cpts.resize(2);
   EXPECT_EQ(debugfs_buffers(routing), "pages count credits     min\n");
-  routing.enabled = true;
+  routing.state = lnet::RoutingState::kEnabled;
   routing.cpts[0].tiny = {.pages = 0, .buffers = 512, .credits = 511, .credits_min = -3};
   routing.cpts[1].large = {.pages = 256, .buffers = 16, .credits = 16, .credits_min = 0};
   EXPECT_EQ(debugfs_buffers(routing),
@@ -91,7 +91,7 @@ TEST(DebugfsText, RoutesAndRouters) {
   lnet::RouteReport other = up;
   other.route.gateway = nid("10.0.0.8@tcp");
   const std::vector routes{up, down, other};
-  EXPECT_EQ(debugfs_routes({.enabled = true}, routes),
+  EXPECT_EQ(debugfs_routes({.state = lnet::RoutingState::kEnabled}, routes),
             "Routing enabled\n"
             "net      hops priority   state router\n"
             "o2ib        1        0      up 10.0.0.9@tcp\n"
