@@ -133,6 +133,7 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   void arm_writable(std::uint32_t index, unsigned end);
   void writable(std::uint32_t index, unsigned end);
   void stall(std::uint32_t index, unsigned end);
+  void probe(std::uint32_t index, unsigned end);
   void retransmit(std::uint32_t index, unsigned end);
   void reset_from(std::uint32_t index, unsigned end);
   void reset_end(std::uint32_t index, unsigned end, Errc cause);

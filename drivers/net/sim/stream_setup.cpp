@@ -327,8 +327,13 @@ void SimStreamFabric::abandon(StreamEndId id) {
   if (find(id) == nullptr) return;
   const StreamEnd& end = connections_[id.connection].ends[id.end];
   if (end.state == StreamEnd::State::kOpening) drop_unconfirmed(id.connection);
-  if (end.state == StreamEnd::State::kOpen && network_.present(end.host))
-    reset_from(id.connection, id.end);
+  if (end.state == StreamEnd::State::kOpen) {
+    if (network_.present(end.host)) {
+      reset_from(id.connection, id.end);
+    } else {
+      probe(id.connection, 1U - id.end);
+    }
+  }
   connections_[id.connection].pipes[id.end].dead = true;
   finish_end(id.connection, id.end);
 }

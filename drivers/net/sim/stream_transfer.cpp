@@ -195,6 +195,14 @@ void SimStreamFabric::stall(std::uint32_t index, unsigned end) {
            index, end);
 }
 
+// The other end has gone without a word: nobody opens the window or acknowledges any more. Who has
+// something for it finds out by asking.
+void SimStreamFabric::probe(std::uint32_t index, unsigned end) {
+  const StreamPipe& pipe = connections_[index].pipes[end];
+  if (is_there(connections_[index].ends[end]) && pipe.acknowledged < pipe.written)
+    stall(index, end);
+}
+
 void SimStreamFabric::retransmit(std::uint32_t index, unsigned end) {
   StreamConnection& connection = connections_[index];
   StreamPipe& pipe = connection.pipes[end];
@@ -227,7 +235,10 @@ void SimStreamFabric::reset_from(std::uint32_t index, unsigned end) {
   if (!is_there(connection.ends[1 - end])) return;
   const auto arrives =
       network_.transit(connection.ends[end].host, connection.ends[1 - end].host, 0);
-  if (!arrives) return;
+  if (!arrives) {
+    probe(index, 1 - end);
+    return;
+  }
   const Instant at = std::max(*arrives, connection.pipes[end].last_arrival + Duration{1});
   schedule(at, Kind::kReset, index, 1 - end);
 }

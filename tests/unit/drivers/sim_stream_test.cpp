@@ -212,6 +212,21 @@ TEST_F(SimStreamPlain, RebootedPeerResetsWhoStillWrites) {
   EXPECT_EQ(near_events.cause, Errc::kReset);
 }
 
+// A writer whose peer's window is shut sends nothing by itself.
+TEST_F(SimStreamPlain, RebootedPeerResetsWhoWaitsForItsWindow) {
+  establish();
+  far->pause_reading(far_events.last);
+  while (write_some(*near, stream, 65'536) > 0)
+    bench.cluster.loop.run_for(std::chrono::milliseconds(1));
+  bench.cluster.network.set_present(1, false);
+  bench.drivers[1].reset();
+  bench.cluster.shards[1] =
+      std::make_unique<SimShard>(bench.cluster.network, 1, ShardShape{}, 1, 77);
+  bench.cluster.network.set_present(1, true);
+  ASSERT_TRUE(bench.run([&] { return near_events.closed == 1; }));
+  EXPECT_EQ(near_events.cause, Errc::kReset);
+}
+
 TEST_F(SimStreamPlain, OneWayPartitionDeliversButIsNotAcknowledged) {
   establish();
   bench.cluster.network.block(1, 0);
