@@ -48,6 +48,7 @@ class SimLnd : public lnet::Lnd {
          lnet::LndUpcalls& core)
       : traits_(traits), core_(core), peers_(peers_max) {
     decided_.reserve(receives_max);
+    undated_.reserve(kUndatedUsual);
   }
 
   // --- Hooks ---
@@ -92,6 +93,7 @@ class SimLnd : public lnet::Lnd {
  private:
   static constexpr std::uintptr_t kCancelled = 1;  // Transmit::lnd_state
   static constexpr std::size_t kCompletionsMax = 32;
+  static constexpr std::size_t kUndatedUsual = 256;  // of a turn: more than NIs have credits
 
   void check_deadlines(Instant now);
   void drop_marked(Peer& peer, Instant now);
@@ -107,10 +109,11 @@ class SimLnd : public lnet::Lnd {
 
  private:
   Pool<Peer> peers_;
-  IntrusiveList<Peer> dirty_;           // to be served
-  IntrusiveList<Peer> quiet_;           // all others
-  lnet::Transmit* orphans_ = nullptr;   // there was no room for their peer
-  std::vector<std::uint32_t> decided_;  // room for all from the start
+  IntrusiveList<Peer> dirty_;             // to be served
+  IntrusiveList<Peer> quiet_;             // all others
+  lnet::Transmit* orphans_ = nullptr;     // there was no room for their peer
+  std::vector<std::uint32_t> decided_;    // room for all from the start
+  std::vector<lnet::Transmit*> undated_;  // came without a deadline: they get ours
   std::array<lnet::Completion, kCompletionsMax> ended_;
   std::size_t ended_count_ = 0;
   std::size_t messages_ = 0;
@@ -129,6 +132,7 @@ std::size_t SimLnd<Peer, Table>::send(std::span<lnet::Transmit* const> burst) {
     ++messages_;
     transmit->lnd_next = nullptr;
     transmit->lnd_state = 0;
+    if (transmit->deadline == Instant::max()) undated_.push_back(transmit);
     Peer* const peer = peer_of(*transmit->next_hop);
     if (peer == nullptr) {
       transmit->lnd_next = orphans_;
@@ -222,6 +226,9 @@ template <class Peer, class Table>
 unsigned SimLnd<Peer, Table>::flush(Instant now) {
   now_ = now;
   unsigned work = 0;
+  for (lnet::Transmit* const transmit : undated_)
+    look_at(transmit->deadline = now + traits_.lnd_timeout);
+  undated_.clear();
   while (lnet::Transmit* const orphan = orphans_) {
     orphans_ = orphan->lnd_next;
     complete({.transmit = orphan,
