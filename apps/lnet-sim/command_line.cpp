@@ -148,10 +148,11 @@ std::string summary_of(const SiteConfig& config, const SiteReport& report) {
   const LedgerTally& ops = report.operations;
   return fmt::format(
       "{} seed {}: {} operations, {} delivered, {} acknowledged, {} replies, {} failed, {} kills, "
-      "{} messages, {:.3f} s, trace {:016x}{}",
+      "{} relayed, {} messages, {:.3f} s, trace {:016x}{}",
       config.name, config.seed, ops.begun, ops.delivered, ops.acknowledged, ops.replies, ops.failed,
-      report.kills, report.wire.offered, std::chrono::duration<double>(report.time).count(),
-      report.trace, report.violation.empty() ? "" : ", VIOLATED");
+      report.kills, report.wire.relayed, report.wire.offered,
+      std::chrono::duration<double>(report.time).count(), report.trace,
+      report.violation.empty() ? "" : ", VIOLATED");
 }
 
 std::string json_of(const SiteConfig& config, const SiteReport& report) {
@@ -176,6 +177,9 @@ std::string json_of(const SiteConfig& config, const SiteReport& report) {
                               {"connections_lost", report.connections_lost},
                               {"wire_faults", report.wire_faults},
                               {"kills", report.kills},
+                              {"flaps", report.flaps},
+                              {"relayed", report.wire.relayed},
+                              {"routes_changed", report.routes_changed},
                               {"peers_deleted", report.peers_deleted},
                               {"coverage",
                                {{"sender_not_home", report.crossed_home},

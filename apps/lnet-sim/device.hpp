@@ -49,6 +49,11 @@ class Device {
   [[nodiscard]] Instant next_deadline() const;
   // No new faults.
   void calm();
+  // As the kernel says when a link goes down or comes up.
+  void set_link(bool up) {
+    tap_->on_interface(up ? lnet::InterfaceState::kUp : lnet::InterfaceState::kFatal,
+                       Errc::kNetworkDown);
+  }
   // The simulated device goes. The LND must be idle.
   void close();
   // The core above goes on being told things: after a violation nothing is taken apart.

@@ -14,14 +14,7 @@ constexpr std::uint32_t kSlotAlign = 64;
 // Control, bulk in and bulk out, and as many that come while those go.
 constexpr std::size_t kStreamsPerPeer = 10;
 
-// 10.NET.HIGH.LOW; the network says which of its interfaces.
-Nid nid_of(NetKind kind, unsigned net, unsigned interface, std::uint32_t node) {
-  const std::uint32_t address = 10U << 24 | (net * 8 + interface) << 16 | (node + 1);
-  return Nid::of(kind == NetKind::kRdma ? NetType::kO2ib : NetType::kTcp,
-                 static_cast<std::uint16_t>(net), address);
-}
-
-CoordinatorLimits coordinator_limits(std::size_t peer_nis) {
+CoordinatorLimits coordinator_limits(std::size_t peer_nis, std::size_t gateways) {
   CoordinatorLimits limits;
   limits.peers = {.peers = peer_nis,
                   .peer_nis = peer_nis,
@@ -30,13 +23,9 @@ CoordinatorLimits coordinator_limits(std::size_t peer_nis) {
                   .peers_over_40 = 0,
                   .strangers_per_second = 1'000'000'000,
                   .kept_for_own = 0};
-  limits.exchanges = kExchanges;
+  limits.exchanges = kExchanges + gateways;
   limits.waiting_for_peers = 256;
   return limits;
-}
-
-std::size_t shards_max(const SiteConfig& config) {
-  return *std::ranges::max_element(config.shards);
 }
 
 std::uint32_t slot_bytes_of(const TrafficPlan& plan) {
@@ -48,12 +37,14 @@ std::uint32_t slot_bytes_of(const TrafficPlan& plan) {
 Host::Host(World& world, std::uint32_t number)
     : world_(world),
       number_(number),
-      shards_count_(world.config.shards[number % world.config.shards.size()]),
-      id_(world.network.add_host()) {
-  for (unsigned net = 0; net < world.config.nets.size(); ++net) {
+      group_(world.layout.group_of(number)),
+      shards_count_(world.layout.shards_of(number)),
+      id_(world.network.add_host()),
+      routes_(world.layout.routes_of(number)) {
+  for (const unsigned net : group_.nets) {
     const NetPlan& plan = world.config.nets[net];
     for (unsigned i = 0; i < plan.interfaces; ++i) {
-      nids_.push_back(nid_of(plan.kind, net, i, number));
+      nids_.push_back(world.layout.nid(net, i, number));
       nets_.push_back(&plan);
       (void)world.network.add_address(id_, drivers::mapped_ipv4(nids_.back().address32()));
     }
@@ -72,12 +63,7 @@ Host::Host(World& world, std::uint32_t number)
 Host::~Host() = default;
 
 std::size_t Host::remote_nis() const {
-  const SiteConfig& config = world_.config;
-  const std::size_t partners =
-      config.traffic.partners == 0
-          ? config.nodes
-          : std::min<std::size_t>(config.nodes, 2 * config.traffic.partners + 2);
-  return partners * nids_.size() + 2;
+  return world_.layout.peer_nis(number_);
 }
 
 RdmaLndConfig Host::rdma_config() const {
@@ -86,7 +72,7 @@ RdmaLndConfig Host::rdma_config() const {
           .arenas = &arenas_,
           .lazy = &world_.lazy,
           .peers_max = remote_nis() + 16,
-          .pairs_max = per_net * (shards_max(world_.config) + 2),
+          .pairs_max = per_net * (world_.layout.shards_max() + 2),
           .lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s)};
 }
 
@@ -102,10 +88,15 @@ std::size_t Host::slot_count() const {
 }
 
 void Host::make_memory() {
-  ping_bytes_ = Coordinator::memory_bytes(coordinator_limits(1));
+  ping_bytes_ = Coordinator::memory_bytes(coordinator_limits(1, routes_.size()));
   lnd_bytes_ = (RdmaLnd::memory_bytes(rdma_config()) + 4095) / 4096 * 4096;
-  const std::uint64_t bytes = ping_bytes_ + rdma_nets() * shards_count_ * lnd_bytes_ + 4096 +
-                              slot_count() * slot_bytes_of(world_.config.traffic);
+  std::uint64_t bytes = ping_bytes_ + rdma_nets() * shards_count_ * lnd_bytes_ + 4096 +
+                        slot_count() * slot_bytes_of(world_.config.traffic);
+  const BufferCounts buffers = buffers_of_shard(group_.buffers, shards_count_);
+  for (unsigned shard = 0; is_router() && shard < shards_count_; ++shard) {
+    router_memory_.push_back({.at = {0, bytes}, .most = buffers});
+    bytes += RouterMemory::bytes(buffers);
+  }
   if (world_.config.is_lazy()) {
     const auto arena = world_.lazy.make_arena(bytes);
     PLNET_CHECK(arena.has_value(), "address space was reserved for all hosts");
@@ -130,16 +121,19 @@ void Host::start() {
   for (unsigned i = 0; i < shards_count_; ++i)
     setup.cpt_of_shard[i] = static_cast<std::uint16_t>(i);
   const std::size_t traffic = (config.traffic.window + 8U) * 4;
+  const std::size_t forwarded = forwarded_max();
   const bool has_tcp = std::ranges::find(nets_, NetKind::kTcp, &NetPlan::kind) != nets_.end();
   setup.shard_limits = {.peer_ports = remote_nis() + 4,
                         .extra_links = remote_nis() * nids_.size() + 4,
                         .lane_sets = has_tcp ? remote_nis() * nids_.size() : 0,
-                        .messages = traffic,
-                        .receives = traffic,
+                        .messages = traffic + forwarded,
+                        .receives = traffic + forwarded + neighbour_credits(),
                         .descriptors = slot_count() + 32,
                         .match_entries = slot_count() + 32,
-                        .routes = 16};
-  setup.coordinator = coordinator_limits(remote_nis() + 4);
+                        .routes = 16 + routes_.size()};
+  setup.coordinator = coordinator_limits(remote_nis() + 4, routes_.size());
+  setup.coordinator.route_seed = config.seed * 65'537 + number_;
+  setup.router_memory = router_memory_;
   setup.interface_cookie = cookie_;
   setup.arenas = &arenas_;
   setup.control_memory = {
@@ -151,10 +145,11 @@ void Host::start() {
   parameters.transaction_timeout_s.set(static_cast<std::int32_t>(config.transaction_timeout_s));
   parameters.discovery.set(config.discovery ? 1 : 0);
   node_->set_lazy(Program::kLazyPortal, true);
+  begin_routing();
   start_tcp();
   for (const Nid& nid : nids_) {
     NiSetup ni{.nid = nid};
-    ni.tunables.peer_credits = 8;
+    ni.tunables.peer_credits = kPeerCredits;
     ni.tunables.credits = 64;
     ni.lnd_timeout = std::chrono::seconds(config.lnd_timeout_s);
     PLNET_CHECK(node_->add_ni(ni, *this).has_value(), "NIDs of a site differ");
@@ -162,11 +157,13 @@ void Host::start() {
       tcp_->listen(nid);
   }
   node_->set_running();
+  add_routes();
+  const bool idle = world_.stopping || !world_.layout.begins_anything(number_);
   for (unsigned shard = 0; shard < shards_count_; ++shard) {
     const unsigned share = config.traffic.operations / shards_count_ +
                            (shard < config.traffic.operations % shards_count_ ? 1U : 0U);
     programs_.push_back(std::make_unique<Program>(*this, static_cast<ShardId>(shard),
-                                                  world_.stopping ? 0 : share, slot_count()));
+                                                  idle ? 0 : share, slot_count()));
   }
   state_ = State::kUp;
   retired_ = false;
@@ -175,6 +172,8 @@ void Host::start() {
     node_->shard(shard).begin_turn(world_.loop.now());
     programs_[shard]->start(world_.loop.now());
   }
+  for (const Nid& nid : links_down_)
+    tell_of_link(nid, false);
 }
 
 // One driver serves all its networks, so it has the faults of the first.
@@ -210,7 +209,7 @@ std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
   const Nid& nid = port.ni().nid;
   const auto which = static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin());
   Device& device = *devices_.emplace_back(std::make_unique<Device>(
-      std::make_unique<Tap>(port, world_.wire, shard, cookie_, which > 0)));
+      std::make_unique<Tap>(port, world_.wire, relays_, shard, cookie_, which > 0)));
   const NetPlan& net = *nets_[which];
   if (net.kind == NetKind::kTcp) {
     return device.make_tcp(tcp_config(port.ni()), *tcp_, shard);
@@ -227,7 +226,7 @@ std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
                                .arenas = &arenas_,
                                .lazy = &world_.lazy,
                                .peers_max = remote_nis() + 16,
-                               .incoming_max = remote_nis() * (shards_max(world_.config) + 1),
+                               .incoming_max = remote_nis() * (world_.layout.shards_max() + 1),
                                .lnd_timeout = std::chrono::seconds(world_.config.lnd_timeout_s)},
                               world_.streams, place);
   }
@@ -329,12 +328,6 @@ bool Host::forget(const Host& peer) {
   return deleted;
 }
 
-void Host::calm() {
-  for (const auto& device : devices_)
-    device->calm();
-  if (tcp_) tcp_->calm();
-}
-
 void Host::abandon() {
   for (const auto& lcore : lcores_)
     lcore->set_running(false);
@@ -344,24 +337,6 @@ void Host::abandon() {
   for (const auto& device : devices_)
     device->abandon();
   state_ = State::kOff;
-}
-
-bool Host::has(const Nid& nid) const {
-  return std::ranges::find(nids_, nid) != nids_.end() || nid.is_loopback();
-}
-
-std::uint32_t Host::partner(Random& random) const {
-  const unsigned nodes = world_.config.nodes;
-  if (nodes == 1) return number_;
-  const unsigned partners = world_.config.traffic.partners;
-  if (partners == 0 || partners >= nodes - 1) {
-    return static_cast<std::uint32_t>((number_ + 1 + random.below(nodes - 1)) % nodes);
-  }
-  // The distances grow, so that neighbours in the network are no neighbours in memory.
-  std::uint64_t distance = 1;
-  for (std::uint64_t i = random.below(partners); i > 0; --i)
-    distance = distance * 7 + 3;
-  return static_cast<std::uint32_t>((number_ + 1 + distance % (nodes - 1)) % nodes);
 }
 
 }  // namespace plnet::sim

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/lnet-sim/device.hpp"
+#include "apps/lnet-sim/layout.hpp"
 #include "apps/lnet-sim/memory_slots.hpp"
 #include "apps/lnet-sim/program.hpp"
 #include "apps/lnet-sim/site_config.hpp"
@@ -22,6 +23,7 @@ class Host;
 // What all hosts share.
 struct World {
   const SiteConfig& config;
+  const Layout& layout;
   drivers::EventLoop& loop;
   drivers::SimNetwork& network;
   drivers::SimStreamFabric& streams;
@@ -37,6 +39,7 @@ struct World {
 class Host final : lnet::LndMaker {
  public:
   enum class State : std::uint8_t { kOff, kUp, kDying };
+  static constexpr std::int32_t kPeerCredits = 8;
 
   Host(World& world, std::uint32_t number);
   ~Host() override;
@@ -54,8 +57,11 @@ class Host final : lnet::LndMaker {
   void destroy();
   // Deletes the peer while messages for it may be under way. False: it was not known.
   bool forget(const Host& peer);
-  // The devices have no more faults.
+  // The devices have no more faults, and their links are up.
   void calm();
+  // Of one of its interfaces: what its own node is told. The network is not touched.
+  void set_link(const lnet::Nid& nid, bool up);
+  [[nodiscard]] bool has_link(const lnet::Nid& nid) const;
   // Leaves everything as it is for ever: after a violation nothing may be asserted on.
   void abandon();
 
@@ -70,17 +76,25 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] World& world() { return world_; }
   [[nodiscard]] std::span<const lnet::Nid> nids() const { return nids_; }
   [[nodiscard]] bool has(const lnet::Nid& nid) const;
+  [[nodiscard]] bool is_router() const { return group_.router; }
+  // What it is started with.
+  [[nodiscard]] std::span<const lnet::RouteSetup> routes() const { return routes_; }
+  // One of its NIDs that `from` can send to.
+  [[nodiscard]] const lnet::Nid& nid_for(const Host& from, Random& random) const;
+  // Differs from that of every other incarnation of any node.
+  [[nodiscard]] std::uint64_t cookie() const { return cookie_; }
   // Something was given to this shard from outside of its turn.
   void ring(unsigned shard) { lcores_[shard]->ring(); }
   [[nodiscard]] drivers::HostId id() const { return id_; }
-  // Peers that this node ever talks to, as nodes.
-  [[nodiscard]] std::uint32_t partner(Random& random) const;
   // The first thing that is not home, or empty. For a node that is gone().
   [[nodiscard]] std::string what_is_missing() const;
+  // Of buffers and credits for what is forwarded; also while it runs.
+  [[nodiscard]] std::string what_routing_holds() const;
   [[nodiscard]] std::uint64_t counted(lnet::Cause cause) const;
   [[nodiscard]] std::uint64_t matched_by_other_nid() const;
   [[nodiscard]] std::uint64_t connections_lost() const;
   [[nodiscard]] std::uint64_t wire_faults() const;
+  [[nodiscard]] std::uint64_t routes_changed() const;
 
  private:
   // What a lcore of this host polls.
@@ -102,11 +116,17 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] RdmaLndConfig rdma_config() const;
   [[nodiscard]] std::size_t slot_count() const;
   void make_memory();
+  [[nodiscard]] std::size_t neighbour_credits() const;
+  [[nodiscard]] std::size_t forwarded_max() const;  // on a shard, at a time
+  void tell_of_link(const lnet::Nid& nid, bool up);
+  void begin_routing();
+  void add_routes();
   void keep_counters();
   [[nodiscard]] std::size_t rdma_nets() const;
 
   World& world_;
   const std::uint32_t number_;
+  const GroupPlan& group_;
   const unsigned shards_count_;
   const drivers::HostId id_;
   std::vector<lnet::Nid> nids_;
@@ -114,7 +134,11 @@ class Host final : lnet::LndMaker {
   std::vector<std::byte> plain_;
   ArenaTable arenas_;
   std::uint64_t ping_bytes_ = 0;
-  std::uint64_t lnd_bytes_ = 0;  // of one RDMA LND
+  std::uint64_t lnd_bytes_ = 0;                    // of one RDMA LND
+  std::vector<lnet::RouterMemory> router_memory_;  // of each shard; empty: it does not route
+  RelayMemory relays_{group_.router};
+  const std::vector<lnet::RouteSetup> routes_;
+  std::vector<lnet::Nid> links_down_;
   std::vector<std::unique_ptr<drivers::SimShard>> lcores_;
   std::vector<Doorbell*> bells_;
   std::vector<std::unique_ptr<Turn>> turns_;
@@ -133,6 +157,7 @@ class Host final : lnet::LndMaker {
   std::uint64_t other_nid_ = 0;
   std::uint64_t connections_lost_ = 0;
   std::uint64_t wire_faults_ = 0;
+  std::uint64_t routes_changed_ = 0;
 };
 
 }  // namespace plnet::sim

@@ -11,6 +11,7 @@ using namespace lnet;
 void Host::keep_counters() {
   connections_lost_ = connections_lost();
   wire_faults_ = wire_faults();
+  routes_changed_ = routes_changed();
   for (unsigned shard = 0; shard < shards_count_; ++shard) {
     const ShardCore& core = node_->shard(shard).core();
     for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
@@ -53,8 +54,16 @@ std::uint64_t Host::wire_faults() const {
   return sum + (tcp_ ? tcp_->faults() : 0);
 }
 
+std::uint64_t Host::routes_changed() const {
+  if (node_ == nullptr) return routes_changed_;
+  const GatewayCounters& counters = node_->coordinator().gateway_checks().counters();
+  return routes_changed_ + counters.get(GatewayTable::Id::kRoutesUp) +
+         counters.get(GatewayTable::Id::kRoutesDown);
+}
+
 std::string Host::what_is_missing() const {
   if (node_ == nullptr) return {};
+  if (std::string held = what_routing_holds(); !held.empty()) return held;
   const auto missing = [this](unsigned shard, std::string_view what, auto is, auto should) {
     return fmt::format("node {} shard {}: {}: {} of {}", number_, shard, what, is, should);
   };

@@ -269,9 +269,10 @@ bool Program::begin_one(Instant now) {
   World& world = host_.world();
   // What LNet copies by itself it copies by hand: lazy memory is none for that.
   const bool loopback = random_.below(100) < plan_.loopback_percent && !world.config.lazy_memory;
-  const std::uint32_t number = loopback ? host_.number() : host_.partner(random_);
+  const std::uint32_t number =
+      loopback ? host_.number() : world.layout.partner(host_.number(), random_);
   Host& target = *world.hosts[number];
-  const Nid& nid = target.nids()[random_.below(target.nids().size())];
+  const Nid& nid = target.nid_for(host_, random_);
   const auto bound =
       std::chrono::seconds(2 * world.config.transaction_timeout_s + 4 * world.config.lnd_timeout_s);
   Operation* const operation = ledger_.begin(now + bound);

@@ -11,8 +11,6 @@ using namespace lnet;
 
 namespace {
 
-constexpr Duration kLookEvery = std::chrono::seconds(1);
-constexpr Duration kDestroyEvery = std::chrono::milliseconds(1);
 constexpr Duration kStep = std::chrono::milliseconds(10);
 // Address space of a host's arena begins on bounds of 16 MiB.
 constexpr std::uint64_t kArenaGranule = 1U << 24U;
@@ -22,7 +20,13 @@ std::uint64_t address_space(const SiteConfig& config) {
   const std::uint64_t slots =
       1100 + 4ULL * (plan.window + 16U) + std::min<std::uint64_t>(config.nodes, 1000) * 8;
   const std::uint64_t host = slots * (plan.size_max + 64ULL) + (64ULL << 20U);
-  return config.nodes * ((host / kArenaGranule + 1) * kArenaGranule);
+  std::uint64_t routers = 0;
+  for (const GroupPlan& group : config.groups) {
+    const BufferCounts more{{1, 1, 1}};  // each shard has one at least
+    const std::uint64_t least = RouterMemory::bytes(more) * Layout(config).shards_max();
+    if (group.router) routers += group.nodes * (RouterMemory::bytes(group.buffers) + least);
+  }
+  return config.nodes * ((host / kArenaGranule + 1) * kArenaGranule) + routers;
 }
 
 std::size_t ledger_size(const SiteConfig& config) {
@@ -35,6 +39,7 @@ std::size_t ledger_size(const SiteConfig& config) {
 
 Site::Site(const SiteConfig& config)
     : config_(config),
+      layout_(config_),
       shape_(config.shape()),
       lazy_(drivers::LazyMemory::reserve(address_space(config)).value()),
       loop_(config.seed),
@@ -42,9 +47,11 @@ Site::Site(const SiteConfig& config)
       streams_(network_, shape_.stream, config.seed),
       verbs_(network_, shape_.verbs, config.seed),
       ledger_(ledger_size(config), [this](std::uint64_t fact) { loop_.note(fact); }),
-      random_(Random(config.seed).fork("faults")) {
+      random_(Random(config.seed).fork("faults")),
+      cuts_(network_, shape_.link) {
   network_.set_lazy_memory(*lazy_);
   world_ = std::make_unique<World>(World{.config = config_,
+                                         .layout = layout_,
                                          .loop = loop_,
                                          .network = network_,
                                          .streams = streams_,
@@ -55,6 +62,7 @@ Site::Site(const SiteConfig& config)
   world_->hosts.reserve(config.nodes);
   for (std::uint32_t i = 0; i < config.nodes; ++i)
     world_->hosts.push_back(std::make_unique<Host>(*world_, i));
+  routes_.emplace(*world_, cuts_);
 }
 
 Site::~Site() {
@@ -82,8 +90,7 @@ void Site::run_for(Duration span) {
 SiteReport Site::run() {
   start();
   schedule_faults();
-  looking_ = true;
-  schedule(loop_.now() + kLookEvery, Fault::kLook, 0, 0);
+  begin_looking();
   const auto traffic_over = [this] {
     return std::ranges::all_of(world_->hosts, [this](const auto& host) {
       if (host->state() != Host::State::kUp) return false;
@@ -113,85 +120,7 @@ bool Site::run_until(const std::function<bool()>& done, Duration limit) {
 
 // --- Faults ---
 
-void Site::schedule(Instant when, Fault fault, std::uint32_t a, std::uint32_t b) {
-  loop_.schedule(when, *this, static_cast<std::uint64_t>(fault) << 56 | std::uint64_t{a} << 28 | b);
-}
-
-void Site::schedule_faults() {
-  const FaultPlan& plan = config_.faults;
-  const auto sometime = [this] {
-    return loop_.now() + Duration{static_cast<std::int64_t>(
-                             random_.below(static_cast<std::uint64_t>(config_.time.count()) + 1))};
-  };
-  const auto some_host = [this] {
-    return static_cast<std::uint32_t>(random_.below(config_.nodes));
-  };
-  for (unsigned i = 0; i < plan.kills; ++i)
-    schedule(sometime(), Fault::kKill, some_host(), 0);
-  for (unsigned i = 0; i < plan.partitions; ++i) {
-    const std::uint32_t a = some_host();
-    const std::uint32_t b = some_host();
-    if (a == b) continue;
-    const Instant when = sometime();
-    schedule(when, Fault::kPart, a, b);
-    schedule(when + plan.outage, Fault::kMeet, a, b);
-  }
-  for (unsigned i = 0; i < plan.peer_deletes; ++i)
-    schedule(sometime(), Fault::kDeletePeer, some_host(), some_host());
-}
-
-void Site::on_event(std::uint64_t word) {
-  const auto fault = static_cast<Fault>(word >> 56);
-  const auto a = static_cast<std::uint32_t>(word >> 28 & 0xfffffff);
-  const auto b = static_cast<std::uint32_t>(word & 0xfffffff);
-  Host& host = *world_->hosts[a];
-  switch (fault) {
-    case Fault::kKill:
-      if (host.state() != Host::State::kUp || world_->stopping) return;
-      ++kills_;
-      host.kill();
-      return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, a, 0);
-    case Fault::kDestroy:
-      if (host.state() != Host::State::kDying) return;
-      if (!host.gone()) return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, a, b + 1);
-      if (const std::string missing = host.what_is_missing(); !missing.empty()) {
-        return ledger_.violate("not home after a kill: " + missing);
-      }
-      host.destroy();
-      return schedule(loop_.now() + config_.faults.outage, Fault::kRestart, a, 0);
-    case Fault::kRestart:
-      if (host.state() != Host::State::kOff) return;
-      network_.set_present(host.id(), true);
-      return host.start();
-    case Fault::kPart: return network_.block_both(host.id(), world_->hosts[b]->id());
-    case Fault::kMeet: return network_.unblock_both(host.id(), world_->hosts[b]->id());
-    case Fault::kDeletePeer:
-      if (!world_->stopping && host.forget(*world_->hosts[b])) ++peers_deleted_;
-      return;
-    case Fault::kLook: return look();
-  }
-}
-
-void Site::look() {
-  if (!looking_) return;
-  const Operation* const oldest = ledger_.oldest();
-  if (oldest != nullptr && oldest->deadline < loop_.now()) {
-    return ledger_.violate("did not end by its deadline: " + describe(ledger_, *oldest));
-  }
-  schedule(loop_.now() + kLookEvery, Fault::kLook, 0, 0);
-}
-
 // --- The end ---
-
-void Site::heal() {
-  for (const auto& host : world_->hosts)
-    host->calm();
-  for (const auto& a : world_->hosts) {
-    if (config_.faults.partitions == 0) break;
-    for (const auto& b : world_->hosts)
-      network_.unblock(a->id(), b->id());
-  }
-}
 
 void Site::quiesce() {
   world_->stopping = true;
@@ -207,6 +136,8 @@ void Site::quiesce() {
   }
   // Messages that are still on their way arrive.
   (void)run_until(all([](const Host& host) { return host.quiet(); }), std::chrono::seconds(10));
+  if (layout_.has_routers()) await_routers();
+  if (ledger_.violated()) return;
   for (const auto& host : world_->hosts) {
     if (host->state() == Host::State::kUp) host->retire();
   }
@@ -223,6 +154,28 @@ void Site::quiesce() {
   check_balance();
 }
 
+// While all still run: what they give back when they end they would have given back anyway.
+void Site::await_routers() {
+  std::string held;
+  const auto is_home = [&] {
+    for (const auto& host : world_->hosts) {
+      held = host->state() == Host::State::kUp ? host->what_routing_holds() : "";
+      if (!held.empty()) return false;
+    }
+    return true;
+  };
+  const Duration bound = std::chrono::seconds(2 * config_.transaction_timeout_s);
+  if (!run_until(is_home, bound)) return ledger_.violate("not home though all is calm: " + held);
+  const auto are_right = [&] {
+    routes_->look(loop_.now());
+    return routes_->wrong().empty();
+  };
+  if (looking_ && !run_until(are_right, 4 * routes_->patience())) {
+    ledger_.violate("not right though all is calm: " + routes_->wrong());
+  }
+  watching_routes_ = false;
+}
+
 void Site::check_balance() {
   const WireTally& wire = world_->wire;
   const std::uint64_t ends =
@@ -235,10 +188,14 @@ void Site::check_balance() {
     return ledger_.violate(
         fmt::format("{} messages in quarantine, {} came out", wire.quarantined, wire.released));
   }
+  if (wire.relayed_twice > 0) {
+    return ledger_.violate("a message went through a router twice");
+  }
   const SiteReport now = report();
   std::uint64_t dropped = 0;
   for (const auto& [name, count] : now.causes) {
-    if (name.starts_with("dropped") || name.starts_with("rejected") || name == "receive_failed") {
+    if (name.starts_with("dropped") || name.starts_with("rejected") || name == "receive_failed" ||
+        name == "forward_failed") {
       dropped += count;
     }
   }
@@ -258,6 +215,7 @@ SiteReport Site::report() const {
   report.operations.silent = ledger_.never_delivered();
   report.wire = world_->wire;
   report.kills = kills_;
+  report.flaps = flaps_;
   report.peers_deleted = peers_deleted_;
   for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
     std::uint64_t sum = 0;
@@ -271,6 +229,7 @@ SiteReport Site::report() const {
     report.other_nid += host->matched_by_other_nid();
     report.connections_lost += host->connections_lost();
     report.wire_faults += host->wire_faults();
+    report.routes_changed += host->routes_changed();
   }
   return report;
 }

@@ -4,10 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/lnet-sim/cuts.hpp"
 #include "apps/lnet-sim/host.hpp"
+#include "apps/lnet-sim/layout.hpp"
+#include "apps/lnet-sim/route_watch.hpp"
 
 namespace plnet::sim {
 
@@ -25,6 +29,8 @@ struct SiteReport {
   std::uint64_t connections_lost = 0;
   std::uint64_t wire_faults = 0;
   std::uint64_t kills = 0;
+  std::uint64_t flaps = 0;
+  std::uint64_t routes_changed = 0;
   std::uint64_t peers_deleted = 0;
   std::vector<std::pair<std::string_view, std::uint64_t>> causes;  // that are not 0
 };
@@ -49,18 +55,39 @@ class Site final : drivers::EventSink {
   [[nodiscard]] SiteReport report() const;
 
  private:
-  enum class Fault : std::uint8_t { kKill, kRestart, kDestroy, kPart, kMeet, kDeletePeer, kLook };
+  enum class Fault : std::uint8_t {
+    kKill,  // of the power
+    kRestart,
+    kDestroy,
+    kPart,  // of what lies between nodes, or of one of their interfaces
+    kMeet,
+    kCut,
+    kJoin,
+    kSlow,
+    kFast,
+    kLinkDown,
+    kLinkUp,
+    kDeletePeer,
+    kLook,
+  };
 
   void on_event(std::uint64_t word) override;
   void schedule(Instant when, Fault fault, std::uint32_t a, std::uint32_t b);
   void schedule_faults();
-  void cut(std::uint32_t a, std::uint32_t b, bool apart);
+  void schedule_pairs(unsigned count, Fault begin, Fault end);
+  [[nodiscard]] Instant sometime();
+  void power(Fault fault, std::uint32_t number);
+  void disturb(Fault fault, Host& host, std::uint32_t b);
+  void set_link(Host& host, std::uint32_t which, bool up);
+  void begin_looking();
   void look();
   [[nodiscard]] bool run_until(const std::function<bool()>& done, Duration limit);
   void heal();
+  void await_routers();
   void check_balance();
 
   const SiteConfig config_;
+  const Layout layout_;
   drivers::SimShape shape_;
   std::unique_ptr<drivers::LazyMemory> lazy_;
   drivers::EventLoop loop_;
@@ -69,10 +96,14 @@ class Site final : drivers::EventSink {
   drivers::SimVerbsFabric verbs_;
   Ledger ledger_;
   Random random_;
+  Cuts cuts_;
   std::unique_ptr<World> world_;
+  std::optional<RouteWatch> routes_;  // of a world
   std::uint64_t kills_ = 0;
+  std::uint64_t flaps_ = 0;
   std::uint64_t peers_deleted_ = 0;
   bool looking_ = false;
+  bool watching_routes_ = true;
 };
 
 [[nodiscard]] SiteReport run_site(const SiteConfig& config);

@@ -10,6 +10,8 @@
 #include "drivers/net/fault/plan.hpp"
 #include "drivers/net/sim/shape.hpp"
 #include "lib/base/clock.hpp"
+#include "lib/lnet/flow/router_buffers.hpp"
+#include "lib/lnet/paths/route_table.hpp"
 
 namespace plnet::sim {
 
@@ -18,6 +20,7 @@ enum class NetKind : std::uint8_t { kStream, kRdma, kTcp };
 enum class Weather : std::uint8_t { kCalm, kRough, kHostile };
 
 struct NetPlan {
+  std::string name{};  // empty: its number
   NetKind kind = NetKind::kStream;
   unsigned interfaces = 1;      // of each node
   drivers::FaultPlan faults{};  // of the device of each shard, until the site is healed
@@ -55,8 +58,40 @@ struct TrafficPlan {
 struct FaultPlan {
   unsigned kills = 0;         // nodes that lose power and come back
   unsigned partitions = 0;    // pairs that lose sight of each other for a while
+  unsigned one_way = 0;       // of them, one alone loses sight of the other
   unsigned peer_deletes = 0;  // a peer is deleted while traffic runs
+  unsigned router_kills = 0;  // nodes that route lose power and come back
+  unsigned flaps = 0;         // an interface of a node that routes goes down and up again
+  unsigned slow = 0;          // pairs between which everything takes long for a while
   Duration outage = std::chrono::seconds(3);
+};
+
+// A route of each node of a group by each node of another.
+struct RoutePlan {
+  unsigned net = 0;  // where it leads
+  unsigned via = 0;  // group
+  std::uint32_t hops = lnet::kRouteHopsUndefined;
+  std::uint32_t priority = 0;
+};
+
+// Nodes that are alike.
+struct GroupPlan {
+  std::string name{};
+  unsigned nodes = 1;
+  std::vector<unsigned> shards{1};   // of its first node, the second, …, and again
+  std::vector<unsigned> nets{};      // that it is on
+  std::vector<unsigned> talks_to{};  // groups whose nodes its own begin operations with
+  std::vector<RoutePlan> routes{};
+  bool router = false;
+  lnet::BufferCounts buffers{{64, 64, 16}};  // of each node, if it routes
+  unsigned peer_buffer_credits = 0;          // 0: as many as peer credits
+};
+
+// How nodes look after their gateways; much faster than the kernel's 60 s and 50 s.
+struct GatewayPlan {
+  unsigned check_interval_s = 2;
+  unsigned ping_timeout_s = 10;  // longer than a stalled next hop holds up what is behind it
+  bool check_before_use = false;
 };
 
 struct SiteConfig {
@@ -65,6 +100,9 @@ struct SiteConfig {
   unsigned nodes = 4;
   std::vector<unsigned> shards{1};  // of node 0, 1, …, and again
   std::vector<NetPlan> nets{NetPlan{}};
+  // Of different nodes, numbered group by group. Empty: all are on all nets and talk to all.
+  std::vector<GroupPlan> groups{};
+  GatewayPlan gateways;
   Weather weather = Weather::kCalm;
   TrafficPlan traffic;
   FaultPlan faults;

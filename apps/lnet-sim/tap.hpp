@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "apps/lnet-sim/relay_memory.hpp"
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/match/wire_handle.hpp"
 
@@ -25,13 +26,20 @@ struct WireTally {
   std::uint64_t released = 0;     // from quarantine
   std::uint64_t answer_away = 0;  // ACK or REPLY came to another shard than its MD's
   std::uint64_t second_nid = 0;   // to or from another NID than a node's first
+  std::uint64_t relayed = 0;      // sent well, for others
+  std::uint64_t relayed_twice = 0;
 };
 
 class Tap final : public lnet::LndUpcalls {
  public:
-  Tap(lnet::LndUpcalls& above, WireTally& tally, lnet::ShardId shard, std::uint64_t cookie,
-      bool second)
-      : above_(above), tally_(tally), cookie_(cookie), shard_(shard), second_(second) {}
+  Tap(lnet::LndUpcalls& above, WireTally& tally, RelayMemory& relays, lnet::ShardId shard,
+      std::uint64_t cookie, bool second)
+      : above_(above),
+        tally_(tally),
+        relays_(relays),
+        cookie_(cookie),
+        shard_(shard),
+        second_(second) {}
 
   lnet::RxDecision on_header(const lnet::RxOffer& offer) override {
     ++tally_.offered;
@@ -54,6 +62,10 @@ class Tap final : public lnet::LndUpcalls {
     for (const lnet::Completion& completion : burst) {
       ++(completion.status ? tally_.sent : tally_.send_failed);
       if (completion.quarantined) ++tally_.quarantined;
+      if (completion.status && completion.transmit->routed) {
+        ++tally_.relayed;
+        if (!relays_.note(completion.transmit->header)) ++tally_.relayed_twice;
+      }
     }
     above_.on_sent(burst);
   }
@@ -92,6 +104,7 @@ class Tap final : public lnet::LndUpcalls {
 
   lnet::LndUpcalls& above_;
   WireTally& tally_;
+  RelayMemory& relays_;
   const std::uint64_t cookie_;
   const lnet::ShardId shard_;
   const bool second_;

@@ -75,6 +75,61 @@ TEST(SiteReader, AFaultThatTheWireCannotShowIsRefused) {
   EXPECT_EQ(refused("rdma", "reset", "rx"), "");
 }
 
+TEST(SiteReader, ReadsGroupsThatNameNetworksAndEachOther) {
+  const auto site = read_site(
+      "nets: [{name: edge}, {name: core, kind: rdma}]\n"
+      "gateways: {check_interval_s: 4}\n"
+      "groups:\n"
+      "  - {name: c, nodes: 3, nets: [edge], talks_to: [s], routes: [{net: core, via: r, hops: "
+      "1}]}\n"
+      "  - {name: r, nodes: 2, nets: [edge, core], shards: [2, 4], router: true,\n"
+      "     buffers: {large: 3}, peer_buffer_credits: 5}\n"
+      "  - {name: s, nets: [core], routes: [{net: edge, via: r, priority: 2}]}\n",
+      "site.yaml");
+  ASSERT_TRUE(site.has_value()) << site.error().text();
+  EXPECT_EQ(site->nodes, 6U);
+  EXPECT_EQ(site->gateways.check_interval_s, 4U);
+  ASSERT_EQ(site->groups.size(), 3U);
+  const GroupPlan& clients = site->groups[0];
+  EXPECT_EQ(clients.nets, std::vector<unsigned>{0});
+  EXPECT_EQ(clients.talks_to, std::vector<unsigned>{2});
+  ASSERT_EQ(clients.routes.size(), 1U);
+  EXPECT_EQ(clients.routes[0].net, 1U);
+  EXPECT_EQ(clients.routes[0].via, 1U);
+  EXPECT_EQ(clients.routes[0].hops, 1U);
+  const GroupPlan& routers = site->groups[1];
+  EXPECT_TRUE(routers.router);
+  EXPECT_EQ(routers.shards, (std::vector<unsigned>{2, 4}));
+  EXPECT_EQ(routers.buffers, (lnet::BufferCounts{{64, 64, 3}}));
+  EXPECT_EQ(routers.peer_buffer_credits, 5U);
+  EXPECT_EQ(site->groups[2].routes[0].priority, 2U);
+}
+
+TEST(SiteReader, GroupsThatDoNotFitTogetherAreRefused) {
+  const auto refused = [](const std::string& groups) {
+    const auto site = read_site("nets: [{name: a}, {name: b}]\ngroups:\n" + groups, "s");
+    return site ? std::string() : site.error().text();
+  };
+  const auto says = [&](const std::string& groups, std::string_view what) {
+    EXPECT_NE(refused(groups).find(what), std::string::npos) << refused(groups);
+  };
+  const std::string router = "  - {name: r, nets: [a, b], router: true}\n";
+  says("  - {name: x, nets: [c]}\n", "'c', expected one of a, b");
+  says("  - {name: x}\n", "some `nets`");
+  says(router + "  - {nets: [a], routes: [{net: b}]}\n", "`via`");
+  says(router + "  - {nets: [a], routes: [{net: a, via: r}]}\n", "that the group is on");
+  says("  - {name: x, nets: [a, b]}\n  - {nets: [a], routes: [{net: b, via: x}]}\n",
+       "'x' does not route");
+  says("  - {name: r, nets: [b], router: true}\n  - {nets: [a], routes: [{net: b, via: r}]}\n",
+       "no network in common");
+  says(router + "  - {name: x, nets: [a], talks_to: [y]}\n  - {name: y, nets: [b]}\n",
+       "neither a network nor a route");
+  says(router +
+           "  - {name: x, nets: [a], talks_to: [y], routes: [{net: b, via: r}]}\n"
+           "  - {name: y, nets: [b]}\n",
+       "back to here");
+}
+
 TEST(SiteReader, SaysWhatIsWrongAndWhere) {
   const auto site = read_site("nodes: many\nweather: sunny\ntraffic:\n  windw: 3\ntime: 5\n", "s");
   ASSERT_FALSE(site.has_value());

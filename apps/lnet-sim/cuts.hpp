@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who cannot reach whom just now, and who only slowly. Faults overlap: what two of them have cut is
+// joined when both are over.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "drivers/net/sim/network.hpp"
+
+namespace plnet::sim {
+
+class Cuts {
+ public:
+  using HostId = drivers::HostId;
+
+  Cuts(drivers::SimNetwork& network, const drivers::LinkShape& usual)
+      : network_(network), usual_(usual) {}
+
+  void cut(HostId from, HostId to) {
+    if (cuts_[{from, to}]++ == 0) network_.block(from, to);
+  }
+  void join(HostId from, HostId to) {
+    const auto at = cuts_.find({from, to});
+    if (at == cuts_.end() || --at->second > 0) return;
+    cuts_.erase(at);
+    network_.unblock(from, to);
+  }
+  void cut_both(HostId a, HostId b) {
+    cut(a, b);
+    cut(b, a);
+  }
+  void join_both(HostId a, HostId b) {
+    join(a, b);
+    join(b, a);
+  }
+  // Both directions.
+  void slow_down(HostId a, HostId b) {
+    if (slow_[ordered(a, b)]++ == 0) set_links(a, b, kSlow);
+  }
+  void speed_up(HostId a, HostId b) {
+    const auto at = slow_.find(ordered(a, b));
+    if (at == slow_.end() || --at->second > 0) return;
+    slow_.erase(at);
+    set_links(a, b, usual_);
+  }
+  // All of them are over.
+  void heal() {
+    for (const auto& [pair, count] : cuts_)
+      network_.unblock(pair.first, pair.second);
+    cuts_.clear();
+    for (const auto& [pair, count] : slow_)
+      set_links(pair.first, pair.second, usual_);
+    slow_.clear();
+  }
+
+  [[nodiscard]] bool is_cut(HostId from, HostId to) const { return cuts_.contains({from, to}); }
+  [[nodiscard]] bool is_slow(HostId a, HostId b) const { return slow_.contains(ordered(a, b)); }
+
+ private:
+  using Pair = std::pair<HostId, HostId>;
+  // A message of a MiB takes seconds, a ping does not.
+  static constexpr drivers::LinkShape kSlow{.latency_min = std::chrono::milliseconds(30),
+                                            .latency_spread = std::chrono::milliseconds(30),
+                                            .bytes_per_second = 300'000};
+
+  [[nodiscard]] static Pair ordered(HostId a, HostId b) { return a < b ? Pair{a, b} : Pair{b, a}; }
+  void set_links(HostId a, HostId b, const drivers::LinkShape& shape) {
+    network_.set_link(a, b, shape);
+    network_.set_link(b, a, shape);
+  }
+
+  drivers::SimNetwork& network_;
+  const drivers::LinkShape usual_;
+  std::map<Pair, unsigned> cuts_;
+  std::map<Pair, unsigned> slow_;
+};
+
+}  // namespace plnet::sim

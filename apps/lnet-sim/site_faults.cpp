@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes wrong in a site, when, and for how long.
+#include <algorithm>
+
+#include "apps/lnet-sim/site.hpp"
+
+namespace plnet::sim {
+
+using namespace lnet;
+
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::seconds(1);
+constexpr Duration kDestroyEvery = std::chrono::milliseconds(1);
+
+}  // namespace
+
+void Site::schedule(Instant when, Fault fault, std::uint32_t a, std::uint32_t b) {
+  loop_.schedule(when, *this, static_cast<std::uint64_t>(fault) << 56 | std::uint64_t{a} << 28 | b);
+}
+
+void Site::begin_looking() {
+  looking_ = true;
+  schedule(loop_.now() + kLookEvery, Fault::kLook, 0, 0);
+}
+
+Instant Site::sometime() {
+  return loop_.now() + Duration{static_cast<std::int64_t>(
+                           random_.below(static_cast<std::uint64_t>(config_.time.count()) + 1))};
+}
+
+void Site::schedule_pairs(unsigned count, Fault begin, Fault end) {
+  for (unsigned i = 0; i < count; ++i) {
+    const auto a = static_cast<std::uint32_t>(random_.below(config_.nodes));
+    const std::uint32_t b = config_.groups.empty()
+                                ? static_cast<std::uint32_t>(random_.below(config_.nodes))
+                                : layout_.neighbour(a, random_);
+    if (a == b) continue;
+    const Instant when = sometime();
+    schedule(when, begin, a, b);
+    schedule(when + config_.faults.outage, end, a, b);
+  }
+}
+
+void Site::schedule_faults() {
+  const FaultPlan& plan = config_.faults;
+  const auto some_host = [this] {
+    return static_cast<std::uint32_t>(random_.below(config_.nodes));
+  };
+  for (unsigned i = 0; i < plan.kills; ++i)
+    schedule(sometime(), Fault::kKill, some_host(), 0);
+  schedule_pairs(plan.partitions, Fault::kPart, Fault::kMeet);
+  for (unsigned i = 0; i < plan.peer_deletes; ++i)
+    schedule(sometime(), Fault::kDeletePeer, some_host(), some_host());
+  schedule_pairs(plan.one_way, Fault::kCut, Fault::kJoin);
+  schedule_pairs(plan.slow, Fault::kSlow, Fault::kFast);
+  const std::vector<std::uint32_t> routers = layout_.routers();
+  if (routers.empty()) return;
+  const auto some_router = [&] { return routers[random_.below(routers.size())]; };
+  for (unsigned i = 0; i < plan.router_kills; ++i)
+    schedule(sometime(), Fault::kKill, some_router(), 0);
+  for (unsigned i = 0; i < plan.flaps; ++i) {
+    const std::uint32_t router = some_router();
+    const auto nid =
+        static_cast<std::uint32_t>(random_.below(world_->hosts[router]->nids().size()));
+    const Instant when = sometime();
+    schedule(when, Fault::kLinkDown, router, nid);
+    schedule(when + plan.outage, Fault::kLinkUp, router, nid);
+  }
+}
+
+void Site::on_event(std::uint64_t word) {
+  const auto fault = static_cast<Fault>(word >> 56);
+  const auto a = static_cast<std::uint32_t>(word >> 28 & 0xfffffff);
+  const auto b = static_cast<std::uint32_t>(word & 0xfffffff);
+  if (fault == Fault::kLook) return look();
+  if (fault < Fault::kPart) {
+    power(fault, a);
+  } else if (!world_->stopping) {
+    disturb(fault, *world_->hosts[a], b);
+  }
+  if (watching_routes_) routes_->look(loop_.now());
+}
+
+void Site::power(Fault fault, std::uint32_t number) {
+  Host& host = *world_->hosts[number];
+  if (fault == Fault::kKill) {
+    if (host.state() != Host::State::kUp || world_->stopping) return;
+    ++kills_;
+    host.kill();
+    return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, number, 0);
+  }
+  if (fault == Fault::kDestroy) {
+    if (host.state() != Host::State::kDying) return;
+    if (!host.gone()) return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, number, 0);
+    if (const std::string missing = host.what_is_missing(); !missing.empty()) {
+      return ledger_.violate("not home after a kill: " + missing);
+    }
+    host.destroy();
+    return schedule(loop_.now() + config_.faults.outage, Fault::kRestart, number, 0);
+  }
+  if (host.state() != Host::State::kOff) return;
+  network_.set_present(host.id(), true);
+  host.start();
+}
+
+// When the site is healed what is over is over already.
+void Site::disturb(Fault fault, Host& host, std::uint32_t b) {
+  const auto other = [&] { return world_->hosts[b]->id(); };
+  switch (fault) {
+    case Fault::kPart: return cuts_.cut_both(host.id(), other());
+    case Fault::kMeet: return cuts_.join_both(host.id(), other());
+    case Fault::kCut: return cuts_.cut(host.id(), other());
+    case Fault::kJoin: return cuts_.join(host.id(), other());
+    case Fault::kSlow: return cuts_.slow_down(host.id(), other());
+    case Fault::kFast: return cuts_.speed_up(host.id(), other());
+    case Fault::kLinkDown: return set_link(host, b, false);
+    case Fault::kLinkUp: return set_link(host, b, true);
+    case Fault::kDeletePeer: peers_deleted_ += host.forget(*world_->hosts[b]) ? 1 : 0; return;
+    default: PLNET_CHECK(false, "the others are of the power, or looks");
+  }
+}
+
+// Of an interface: whom it reaches by no other network is out of reach, and who is also on another
+// one with it, too.
+void Site::set_link(Host& host, std::uint32_t which, bool up) {
+  const Nid& nid = host.nids()[which];
+  if (!up && !host.has_link(nid)) return;  // goes up with the first of them
+  if (up && host.has_link(nid)) return;
+  if (!up) ++flaps_;
+  host.set_link(nid, up);
+  for (const auto& other : world_->hosts) {
+    if (other.get() == &host || !layout_.is_on(other->number(), nid.net())) continue;
+    if (up) {
+      cuts_.join_both(host.id(), other->id());
+    } else {
+      cuts_.cut_both(host.id(), other->id());
+    }
+  }
+}
+
+void Site::look() {
+  if (!looking_) return;
+  const Operation* const oldest = ledger_.oldest();
+  if (oldest != nullptr && oldest->deadline < loop_.now()) {
+    return ledger_.violate("did not end by its deadline: " + describe(ledger_, *oldest));
+  }
+  if (world_->wire.relayed_twice > 0) {
+    return ledger_.violate("a message went through a router twice");
+  }
+  if (watching_routes_) routes_->look(loop_.now());
+  schedule(loop_.now() + kLookEvery, Fault::kLook, 0, 0);
+}
+
+void Site::heal() {
+  cuts_.heal();
+  for (const auto& host : world_->hosts)
+    host->calm();
+}
+
+}  // namespace plnet::sim

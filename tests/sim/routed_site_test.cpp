@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sites with routers: what goes through them, what is left of it when they fail, and whether nodes
+// know which of them they can use.
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "apps/lnet-sim/site.hpp"
+#include "apps/lnet-sim/site_reader.hpp"
+
+namespace plnet::sim {
+namespace {
+
+SiteConfig site_of(const std::string& name) {
+  const std::string path = std::string(PLNET_SOURCE_ROOT) + "/config/sim/" + name + ".yaml";
+  std::string text;
+  if (std::FILE* const file = std::fopen(path.c_str(), "r"); file != nullptr) {
+    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
+      text.push_back(static_cast<char>(c));
+    (void)std::fclose(file);
+  }
+  auto site = read_site(text, path);
+  EXPECT_TRUE(site.has_value()) << (site ? "" : site.error().text());
+  return site ? *site : SiteConfig{};
+}
+
+std::uint64_t cause_of(const SiteReport& report, std::string_view wanted) {
+  std::uint64_t count = 0;
+  for (const auto& [name, value] : report.causes)
+    count += name == wanted ? value : 0;
+  return count;
+}
+
+TEST(RoutedSite, ABadDayIsSurvived) {
+  std::uint64_t held = 0;
+  for (const std::uint64_t seed : {5U, 60U}) {
+    const SiteReport report = run_site(site_of("routed-bad-day").with_seed(seed));
+    ASSERT_EQ(report.violation, "")
+        << "replay: lnet-sim run config/sim/routed-bad-day.yaml --seed " << seed;
+    EXPECT_GT(report.kills, 0U);
+    EXPECT_GT(report.flaps, 0U);
+    EXPECT_GT(report.wire.relayed, 1000U);
+    EXPECT_GT(report.routes_changed, 10U);
+    held += cause_of(report, "held_hop_share");
+  }
+  EXPECT_GT(held, 0U) << "buffers ran out";
+}
+
+TEST(RoutedSite, AChainOfRoutersIsSurvived) {
+  const SiteReport report = run_site(site_of("routed-chain"));
+  ASSERT_EQ(report.violation, "") << "replay: lnet-sim run config/sim/routed-chain.yaml";
+  EXPECT_GT(report.wire.relayed, report.operations.begun) << "some go through two";
+}
+
+// Gone for longer than it takes to notice.
+TEST(RoutedSite, RoutesByRoutersThatAreGoneGoDownAndUpAgain) {
+  SiteConfig site = site_of("routed");
+  site.weather = Weather::kCalm;
+  site.traffic.operations = 20;
+  site.traffic.size_max = 4096;
+  site.gateways.ping_timeout_s = 3;
+  site.faults = {.router_kills = 1, .flaps = 2, .outage = std::chrono::seconds(40)};
+  const SiteReport report = run_site(site);
+  EXPECT_EQ(report.violation, "");
+  EXPECT_EQ(report.kills, 1U);
+  EXPECT_GT(report.flaps, 0U);
+  EXPECT_GT(report.routes_changed, 2U * 12U) << "by clients and servers, down and up";
+}
+
+TEST(RoutedSite, TheSameSeedIsTheSameRun) {
+  SiteConfig site = site_of("routed-bad-day").with_seed(7);
+  site.time = std::chrono::seconds(12);
+  site.traffic.operations = 60;
+  const SiteReport first = run_site(site);
+  const SiteReport second = run_site(site);
+  EXPECT_EQ(first.trace, second.trace);
+  EXPECT_EQ(first.events, second.events);
+  EXPECT_NE(first.trace, run_site(site.with_seed(8)).trace);
+}
+
+TEST(RoutedSite, OnACalmDayEverythingArrives) {
+  SiteConfig site = site_of("routed");
+  site.weather = Weather::kCalm;
+  site.traffic.operations = 40;
+  site.traffic.put_unique = site.traffic.put_lazy = site.traffic.put_wildcard = 0;
+  site.traffic.abandon_percent = site.traffic.unlink_percent = 0;
+  const SiteReport report = run_site(site);
+  ASSERT_EQ(report.violation, "");
+  EXPECT_EQ(report.operations.begun, 480U);
+  EXPECT_EQ(report.operations.delivered + report.operations.replies, 480U);
+  EXPECT_EQ(report.operations.failed, 0U);
+  EXPECT_EQ(report.routes_changed, 0U);
+}
+
+// LNet has nothing against routes that lead in a circle; a site has.
+TEST(RoutedSite, WhatComesThroughARouterTwiceIsNoticed) {
+  lnet::MessageHeader header{.source = lnet::Nid::of(lnet::NetType::kTcp, 0, 1),
+                             .type = lnet::MessageType::kPut};
+  header.set_area(lnet::PutArea{.ack_handle = {7, 1}});
+  lnet::MessageHeader other = header;
+  other.set_area(lnet::PutArea{.ack_handle = {7, 2}});
+  RelayMemory relays(true);
+  EXPECT_TRUE(relays.note(header));
+  EXPECT_TRUE(relays.note(other));
+  EXPECT_FALSE(relays.note(header));
+  other.source = lnet::Nid::of(lnet::NetType::kTcp, 0, 2);
+  EXPECT_TRUE(relays.note(other)) << "handles are their maker's";
+}
+
+// --- What a next hop that fails takes from the others ---
+
+constexpr std::uint32_t kRouter = 8;
+constexpr std::uint32_t kLive = 9;
+constexpr std::uint32_t kLame = 10;
+
+// Eight clients, a router with few buffers, two servers: each has four clients of its own.
+SiteConfig two_servers() {
+  SiteConfig site;
+  site.nodes = 11;
+  site.nets.assign(2, {});
+  const std::vector<RoutePlan> out{{.net = 1, .via = 2, .hops = 1}};
+  const std::vector<RoutePlan> home{{.net = 0, .via = 2, .hops = 1}};
+  site.groups = {{.name = "of-live", .nodes = 4, .nets = {0}, .talks_to = {3}, .routes = out},
+                 {.name = "of-lame", .nodes = 4, .nets = {0}, .talks_to = {4}, .routes = out},
+                 {.name = "router", .nets = {0, 1}, .router = true, .buffers = {{16, 16, 8}}},
+                 {.name = "live", .nets = {1}, .routes = home},
+                 {.name = "lame", .nets = {1}, .routes = home}};
+  site.traffic.operations = 4000;
+  site.traffic.size_min = site.traffic.size_max = 8192;
+  site.traffic.pause = std::chrono::milliseconds(20);
+  site.traffic.put_unique = site.traffic.put_lazy = site.traffic.put_managed = 0;
+  site.traffic.put_wildcard = 0;
+  return site;
+}
+
+// Messages that the live server heard while the other was as `spoil` makes it.
+template <class Spoil>
+double heard_by_live(Spoil&& spoil) {
+  Site site(two_servers());
+  site.start();
+  site.run_for(std::chrono::seconds(1));
+  World& world = site.world();
+  spoil(world);
+  const auto heard = [&] {
+    return world.hosts[kLive]->node().shard(0).core().statistics.get(
+        lnet::Statistic::kReceiveCount);
+  };
+  const std::uint64_t before = heard();
+  site.run_for(std::chrono::seconds(9));
+  const std::uint64_t after = heard();
+  world.network.unblock_both(world.hosts[kRouter]->id(), world.hosts[kLame]->id());
+  site.quiesce();
+  EXPECT_EQ(site.report().violation, "");
+  return static_cast<double>(after - before);
+}
+
+TEST(RoutedSite, AServerThatIsDeadOrSlowTakesLessThanATwentiethFromAnother) {
+  const auto id = [](World& world, std::uint32_t node) { return world.hosts[node]->id(); };
+  const double alone = heard_by_live([](World& /*world*/) {});
+  EXPECT_GT(alone, 3000) << "there is something to take";
+  const double beside_dead = heard_by_live(
+      [&](World& world) { world.network.block_both(id(world, kRouter), id(world, kLame)); });
+  const double beside_slow = heard_by_live([&](World& world) {
+    const drivers::LinkShape slow{.latency_min = std::chrono::milliseconds(200),
+                                  .bytes_per_second = 20'000};
+    world.network.set_link(id(world, kRouter), id(world, kLame), slow);
+    world.network.set_link(id(world, kLame), id(world, kRouter), slow);
+  });
+  EXPECT_GT(beside_dead / alone, 0.95);
+  EXPECT_GT(beside_slow / alone, 0.95);
+  RecordProperty("beside_dead", std::to_string(beside_dead / alone));
+  RecordProperty("beside_slow", std::to_string(beside_slow / alone));
+}
+
+}  // namespace
+}  // namespace plnet::sim
