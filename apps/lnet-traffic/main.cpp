@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The example of doc/embedding.md for a program that lives on a node's shards, and the traffic of
 // the end-to-end tests.
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -20,6 +21,23 @@ int complain(const Error& error) {
   return 1;
 }
 
+// Of the operations that were answered.
+nlohmann::ordered_json told(const Pace::Report& pace, std::uint64_t bytes) {
+  const double seconds = pace.seconds();
+  const auto each_second = [&](double what) {
+    return static_cast<std::uint64_t>(seconds > 0 ? what / seconds : 0);
+  };
+  const auto microseconds = [&](double percent) { return pace.took_ns.percentile(percent) / 1000; };
+  return {{"seconds", std::round(seconds * 1000) / 1000},
+          {"operations_per_second", each_second(static_cast<double>(pace.took_ns.count()))},
+          {"mib_per_second", each_second(static_cast<double>(bytes) / (1 << 20))},
+          {"latency_us",
+           {{"p50", microseconds(50)},
+            {"p90", microseconds(90)},
+            {"p99", microseconds(99)},
+            {"max", pace.took_ns.max() / 1000}}}};
+}
+
 // Returns the exit status: whether all went well.
 int tell(const Traffic& traffic) {
   nlohmann::ordered_json report;
@@ -27,6 +45,8 @@ int tell(const Traffic& traffic) {
     const auto& info = TrafficTable::kInfo[i];
     report["traffic"][std::string(info.name)] = traffic.count(static_cast<TrafficId>(i));
   }
+  if (const Pace::Report pace = traffic.pace(); pace.took_ns.count() > 0)
+    report["pace"] = told(pace, traffic.count(TrafficId::kBytes));
   std::fputs(runtime::print_yaml(report).c_str(), stdout);
   for (const TrafficId bad :
        {TrafficId::kFailed, TrafficId::kWrong, TrafficId::kTwice, TrafficId::kCorrupt}) {

@@ -34,6 +34,7 @@ Source::Source(SourceConfig config, const ArenaTable& arenas, std::span<const Fr
     operations_.push_back({.room = room, .used = room});
   for (Operation& operation : operations_)
     free_.push_back(&operation);
+  timed_ = free_.size();
 }
 
 bool Source::has_more() const {
@@ -46,15 +47,24 @@ bool Source::done() const {
 
 unsigned Source::step(lnet::DataOperations& lnet, Instant now) {
   lnet_ = &lnet;
+  time_the_ended(now);
   if (std::exchange(failed_lately_, false)) pause_until_ = now + kPause;
   if (now < pause_until_) return 0;
   unsigned count = 0;
   for (; count < kBegunPerTurn && has_more() && !free_.empty() && !failed_lately_; ++count) {
     Operation& operation = *free_.back();
     free_.pop_back();
-    begin(operation, lnet);
+    timed_ = std::min(timed_, free_.size());
+    begin(operation, lnet, now);
   }
   return count;
+}
+
+// Their events came in the turn that this step is of.
+void Source::time_the_ended(Instant now) {
+  for (; timed_ < free_.size(); ++timed_) {
+    if (free_[timed_]->answered) pace_.end(free_[timed_]->begun, now);
+  }
 }
 
 Instant Source::next_deadline() const {
@@ -69,13 +79,15 @@ std::uint32_t Source::pick_length() {
       random_.between(0, std::min<std::uint64_t>(most, config_.bytes_max)));
 }
 
-void Source::begin(Operation& operation, lnet::DataOperations& lnet) {
+void Source::begin(Operation& operation, lnet::DataOperations& lnet, Instant now) {
   const std::uint64_t sequence = begun_++;
   counters_.add(TrafficId::kBegun);
   counters_.add(TrafficId::kUnderWay);
   const std::uint32_t length = pick_length();
   operation.used = {operation.room.at, length};
   operation.answered = false;
+  operation.begun = now;
+  pace_.begin(now);
   operation.is_get = random_.below(100) < config_.get_percent;
   const std::span<std::byte> bytes = arenas_.bytes(operation.used);
   if (operation.is_get) {
@@ -136,6 +148,7 @@ void Source::let_go() {
   free_.clear();
   for (Operation& operation : operations_)
     free_.push_back(&operation);
+  timed_ = free_.size();
 }
 
 }  // namespace plnet::traffic

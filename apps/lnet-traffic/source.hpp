@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "apps/lnet-traffic/pace.hpp"
 #include "apps/lnet-traffic/traffic_counters.hpp"
 #include "lib/base/arena.hpp"
 #include "lib/base/clock.hpp"
@@ -37,6 +38,9 @@ class Source final : public lnet::EventHandler {
   [[nodiscard]] bool done() const;
   [[nodiscard]] Instant next_deadline() const;
 
+  // Of those that were answered, as step() saw it.
+  [[nodiscard]] const Pace& pace() const { return pace_; }
+
   void on_event(const lnet::Event& event) override;
 
  private:
@@ -44,13 +48,15 @@ class Source final : public lnet::EventHandler {
     Fragment room;
     Fragment used;
     std::uint32_t offset = 0;  // GET: in what the target shows
+    Instant begun{};
     bool is_get = false;
     bool answered = false;
   };
 
   [[nodiscard]] bool has_more() const;
   [[nodiscard]] std::uint32_t pick_length();
-  void begin(Operation& operation, lnet::DataOperations& lnet);
+  void begin(Operation& operation, lnet::DataOperations& lnet, Instant now);
+  void time_the_ended(Instant now);
   void end(Operation& operation);
 
   const SourceConfig config_;
@@ -60,6 +66,8 @@ class Source final : public lnet::EventHandler {
   Random random_;
   std::vector<Operation> operations_;
   std::vector<Operation*> free_;  // has its full capacity from the start
+  std::size_t timed_ = 0;         // of those; the ones behind have ended since the last step
+  Pace pace_;
   std::uint64_t begun_ = 0;
   lnet::DataOperations* lnet_ = nullptr;
   bool failed_lately_ = false;

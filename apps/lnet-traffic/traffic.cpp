@@ -47,6 +47,7 @@ class Traffic::OnShard final : public Pollable {
     return node_ == nullptr || !is_connected() ? Instant::max() : source_.next_deadline();
   }
   [[nodiscard]] const TrafficCounters& counters() const { return counters_; }
+  [[nodiscard]] const Source& source() const { return source_; }
 
  private:
   static std::vector<Fragment> rooms(const ResidentPlace& place, unsigned window) {
@@ -148,6 +149,13 @@ std::uint64_t Traffic::count(TrafficId id) const {
   for (const auto& shard : shards_)
     sum += shard->counters().get(id);
   return sum;
+}
+
+Pace::Report Traffic::pace() const {
+  Pace::Report all;
+  for (const auto& shard : shards_)
+    all.merge(shard->source().pace().report());
+  return all;
 }
 
 }  // namespace plnet::traffic

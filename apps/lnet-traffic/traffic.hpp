@@ -29,6 +29,8 @@ class Traffic final : public apps::Residents {
   // The node ends when all operations have. Any thread; once.
   void stop_when_done(apps::Node& node);
   [[nodiscard]] std::uint64_t count(TrafficId id) const;
+  // Once the node has stopped.
+  [[nodiscard]] Pace::Report pace() const;
 
   Outcome<void> move_in(std::span<const apps::ResidentPlace> places, std::uint64_t cookie,
                         runtime::Metrics& metrics) override;

@@ -116,6 +116,31 @@ TEST_F(TrafficOnOneNode, EveryOperationIsAnsweredAndEveryByteRight) {
   }
 }
 
+TEST_F(TrafficOnOneNode, WhatWasAnsweredTellsHowLongItTook) {
+  ASSERT_TRUE(target_->lay_open(node_->shard(0)));
+  Source source = this->source(500, 50);
+  run(source);
+  turn(&source);  // events of its last turn
+  const Pace::Report pace = source.pace().report();
+  EXPECT_EQ(pace.took_ns.count(), 500U);
+  EXPECT_GE(pace.took_ns.min(), 1'000'000U) << "a turn at least";
+  EXPECT_LE(pace.took_ns.max(), 100'000'000U);
+  EXPECT_GT(pace.seconds(), 0.1) << "two at a time, each some turns";
+  EXPECT_LT(pace.seconds(), 10.0);
+}
+
+TEST_F(TrafficOnOneNode, WhatFailedHasNoPace) {
+  Source source = this->source(4, 100);
+  for (int turns = 0; turns < 100; ++turns)
+    turn(&source);
+  now_ += std::chrono::seconds(200);
+  for (int turns = 0; turns < 100; ++turns)
+    turn(&source);
+  EXPECT_GT(count(TrafficId::kFailed), 0U);
+  EXPECT_EQ(source.pace().report().took_ns.count(), 0U);
+  EXPECT_EQ(source.pace().report().seconds(), 0.0);
+}
+
 TEST_F(TrafficOnOneNode, AReplyWithOtherBytesIsNoticed) {
   ASSERT_TRUE(target_->lay_open(node_->shard(0)));
   std::vector<std::byte> other(kBytesMax);

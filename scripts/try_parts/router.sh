@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A client and a server on networks of their own, and a router between them that carries traffic.
+
+say "A router: client (tcp) - router (tcp, tcp1) - server (tcp1), three hosts"
+{ new_host client && new_host router && new_host server &&
+  wire client eth0 10.89.0.1/24 router eth0 10.89.0.10/24 &&
+  wire server eth0 10.89.1.1/24 router eth1 10.89.1.10/24; } || no_stage
+{ echo "net:"; network tcp eth0; network tcp1 eth1; two_pollers
+  printf 'routing:\n    - enable: 1\n'; } >router.yaml
+{ echo "net:"; network tcp eth0; two_pollers
+  printf 'route:\n    - net: tcp1\n      gateway: 10.89.0.10@tcp\n'; } >client.yaml
+{ echo "net:"; network tcp1 eth0; two_pollers
+  printf 'route:\n    - net: tcp\n      gateway: 10.89.1.10@tcp1\n'; } >server.yaml
+
+begin router router lnet-router --config router.yaml
+node_router=${nodes[-1]}
+begin server server lnet-traffic --config server.yaml
+begin client client lnet-traffic --config client.yaml --to 10.89.1.1@tcp1 --count 60000 --window 8
+node_client=${nodes[-1]}
+
+say "How the client gets to the server"
+ctl client route show -v
+ctl client ping 10.89.1.1@tcp1
+
+# Free buffers of all CPTs, and the fewest that there were.
+buffers() { lnetctl --socket "$scratch/router.sock" routing show | awk -v row="$1:" -v of="$2:" '
+  $1 ~ /^(tiny|small|large):$/ { pool = $1 } pool == of && $1 == row { sum += $2 } END { print sum + 0 }'; }
+say "Data passes through: each second what the router has forwarded, and its buffers of 1 MiB"
+printf '%8s %12s %12s %14s %14s %14s\n' second messages MiB/s 'large, free' 'fewest free' 'client credits'
+before=0
+for second in $(seq 60); do
+  sleep 1
+  kill -0 "$node_client" 2>/dev/null || break
+  bytes=$(ask router route_length stats show)
+  printf '%8d %12d %12d %14d %14d %14s\n' "$second" "$(ask router route_count stats show)" $(((bytes - before) >> 20)) \
+    "$(buffers credits large)" "$(buffers mincredits large)" \
+    "$(ask router available_rtr_credits peer show -v --nid 10.89.0.1@tcp)"
+  before=$bytes
+done
+if wait "$node_client"; then
+  say "The client has done its work: every operation answered, every byte right, and how long they took"
+else
+  say "The client has ended with status $?"
+fi
+grep -A 30 '^traffic:' client.log
+
+say "What the router has to say of it"
+ctl router routing show
+ctl router stats show | grep -E 'lnetctl|statistics|route_|drop_'
+ctl router peer show --nid 10.89.1.1@tcp1 -v | grep -E 'lnetctl|nid:|state|credits|_count: [1-9]'
+
+say "A clean stop"
+kill -TERM "$node_router"
+wait "$node_router" && echo "the router ended with status 0"

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What every part of ./try needs: words, hosts with wires, nodes on them, and an end that leaves
+# nothing behind.
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+show() {  # prints a command as one would type it, then runs it
+  printf '\033[32m$ %s\033[0m\n' "$*"
+  "$@" || { echo "(exit status $?)"; return 0; }
+}
+
+hosts=() nodes=()
+clear_stage() {
+  for pid in "${nodes[@]}"; do kill -9 "$pid" 2>/dev/null || true; done
+  for pid in "${nodes[@]}"; do wait "$pid" 2>/dev/null || true; done
+  for host in "${hosts[@]}"; do ip netns delete "$host" 2>/dev/null || true; done
+  hosts=() nodes=()
+}
+enter_stage() {  # enter_stage APPS: from here on in a folder of its own, with the programs at hand
+  scratch=$(mktemp -d /tmp/plnet-try.XXXXXX)
+  trap 'clear_stage; rm -rf "$scratch"' EXIT
+  trap 'exit 1' INT TERM HUP
+  mkdir "$scratch/bin"
+  for program in lnet-router lnetctl lnet-traffic; do ln -s "$1/$program/$program" "$scratch/bin/"; done
+  PATH=$scratch/bin:$PATH
+  cd "$scratch"
+}
+
+host() { echo "plnet-try-$$-$1"; }  # the namespace of a host
+new_host() {
+  hosts+=("$(host "$1")")
+  ip netns add "$(host "$1")" && ip -n "$(host "$1")" link set lo up
+}
+wire() {  # wire HOST INTERFACE ADDRESS HOST INTERFACE ADDRESS
+  ip -n "$(host "$1")" link add "$2" type veth peer name "$5" netns "$(host "$4")" || return
+  ip -n "$(host "$1")" address add "$3" dev "$2" && ip -n "$(host "$1")" link set "$2" up || return
+  ip -n "$(host "$4")" address add "$6" dev "$5" && ip -n "$(host "$4")" link set "$5" up
+}
+no_stage() {
+  echo "this machine has no network namespaces or no veth: ./try needs a kernel with both" >&2
+  exit 1
+}
+
+cpus=$(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | while IFS=- read -r a b; do seq "$a" "${b:-$a}"; done)
+two_pollers() {  # of a configuration: two CPTs of one poller each, on the first and the last CPU
+  cat <<YAML
+plnet:
+    cpts:
+        by: list
+        list:
+            - shards:
+                - cpu: $(head -n 1 <<<"$cpus")
+            - shards:
+                - cpu: $(tail -n 1 <<<"$cpus")
+    pollers:
+        idle: sleep
+YAML
+}
+network() {  # network NET INTERFACE: below `net:`
+  printf '    - net type: %s\n      local NI(s):\n        - interfaces:\n              0: %s\n' "$1" "$2"
+}
+
+own_words() { echo --instance "$1" --socket "$scratch/$1.sock" --lock-dir "$scratch"; }
+begin() {  # begin HOST NAME PROGRAM FLAGS: a node in the background, as soon as it is ready
+  local host=$1 name=$2
+  shift 2
+  printf '\033[32m%s$ %s &\033[0m\n' "$name" "$*"
+  # shellcheck disable=SC2046
+  ip netns exec "$(host "$host")" "$@" $(own_words "$name") >"$name.log" 2>&1 &
+  nodes+=($!)
+  for _ in $(seq 300); do
+    ! grep -q event=ready "$name.log" || return 0
+    kill -0 "${nodes[-1]}" 2>/dev/null || break
+    sleep 0.1
+  done
+  cat "$name.log"
+  exit 1
+}
+ctl() {  # ctl NODE WORDS: lnetctl asks that node
+  local name=$1
+  shift
+  printf '\033[32m%s$ lnetctl %s\033[0m\n' "$name" "$*"
+  lnetctl --socket "$scratch/$name.sock" "$@" || echo "(exit status $?)"
+}
+ask() {  # ask NODE ROW WORDS: one number out of what lnetctl says
+  local name=$1 row=$2
+  shift 2
+  lnetctl --socket "$scratch/$name.sock" "$@" | awk -v row="$row:" '$1 == row { print $2; exit }'
+}
