@@ -25,7 +25,7 @@ Json text_document(std::string text) {
 }
 
 template <class Report>
-lnet::Reply<Report> as_text(VerbToken token, auto render) {
+lnet::Reply<Report> as_text(VerbToken token, const auto& render) {
   return printed<Report>(std::move(token),
                          [render](const Report& report) { return text_document(render(report)); });
 }

@@ -29,7 +29,7 @@ inline lnet::Reply<void> silent(VerbToken token) {
 
 // What answers with a report: `print` makes the document of it.
 template <class Report, class Print>
-lnet::Reply<Report> printed(VerbToken token, Print print) {
+lnet::Reply<Report> printed(VerbToken token, const Print& print) {
   return [token = std::move(token), print](Outcome<Report>&& report) mutable {
     if (!report) return fail(token, std::move(report.error()));
     Json document = print(*report);
