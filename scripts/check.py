@@ -35,13 +35,12 @@ def gcc(tally):
         builds.run_tests(tally, "gcc", [])
 
 
-# What is shipped, and the benchmarks. The tests are built with clang by the next stage, and run there. Little
-# optimisation: this tree is for clang's opinion, not for speed.
+# For clang's opinion, not for speed. Programs, libraries and tests are built with clang by the stage asan.
 CLANG_OPTIONS = ["-Doptimization=1", "-Dtests=false"]
 
 
 def clang(tally):
-    builds.build(tally, "clang", "clang++-19", CLANG_OPTIONS)
+    return builds.build(tally, "clang", "clang++-19", CLANG_OPTIONS, lambda tree: builds.objects_below(tree, "bench"))
 
 
 # The fuzz targets want the same instrumented libraries, so one tree serves both stages.
@@ -58,12 +57,12 @@ def asan(tally):
 def tsan(tally):
     options = ["-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized", "-Doptimization=1",
                "-Dbenchmarks=false", "-Dcpp_args=-g1"]
-    if builds.build(tally, "tsan", "clang++-19", options, suite="concurrent"):
+    if builds.build(tally, "tsan", "clang++-19", options, lambda tree: builds.tests_of_suite(tree, "concurrent")):
         builds.run_tests(tally, "tsan", ["--suite", "concurrent"])
 
 
 def tidy(tally):
-    if not builds.is_built("clang") and not builds.build(tally, "clang", "clang++-19", CLANG_OPTIONS):
+    if not builds.is_built("clang") and not clang(tally):
         return
     builds.tidy(tally, "clang")
 
@@ -81,9 +80,9 @@ def e2e(tally):
 STAGES = [
     Stage("rules", 3, "layers, bans, format, headers alone", rules, True),
     Stage("gcc", 10, "build with gcc, unit and simulation tests", gcc, True),
-    Stage("e2e", 2, "the programs as a user runs them", e2e, True),
-    Stage("clang", 4, "programs and benchmarks built with clang", clang, False),
-    Stage("asan", 10, "the same tests, built with clang, under ASan and UBSan", asan, False),
+    Stage("e2e", 4, "the programs as a user runs them", e2e, True),
+    Stage("clang", 2, "benchmarks compiled with clang", clang, False),
+    Stage("asan", 14, "all else built with clang, the same tests under ASan and UBSan", asan, False),
     Stage("tsan", 3, "what is concurrent under TSan", tsan, False),
     Stage("fuzz", 3, "each fuzz target for some thousand runs from its corpus", fuzz, False),
     Stage("tidy", 10, "clang-tidy over lib and drivers", tidy, False),

@@ -38,8 +38,15 @@ def tests_of_suite(tree, suite):
             if any(s.endswith(f":{suite}") for s in test["suite"])]
 
 
-def build(tally, name, compiler, options, suite=None):
-    """Configures build/check-NAME if needed and builds it, or only a suite; a warning is an error. One test case."""
+def objects_below(tree, folder):
+    """What the sources of a folder are compiled to."""
+    listed = subprocess.run(["ninja", "-C", str(tree), "-t", "targets", "all"], check=True, capture_output=True, text=True)
+    names = [line.split(":")[0] for line in listed.stdout.splitlines()]
+    return [name for name in names if name.startswith(f"{folder}/") and name.endswith(".o")]
+
+
+def build(tally, name, compiler, options, targets=None):
+    """Configures build/check-NAME if needed and builds it, or what targets(tree) names; a warning is an error. One test case."""
     tree = ROOT / "build" / f"check-{name}"
     environment = dict(os.environ, CXX=f"ccache {compiler}", CXX_LD="lld" if "clang" in compiler else "bfd")
     # Linking each test with all of the optimiser would take longer than the tests.
@@ -47,8 +54,8 @@ def build(tally, name, compiler, options, suite=None):
     if (tree / "build.ninja").exists():
         setup.append("--reconfigure")
     for command in (setup, ["ninja", "-C", str(tree)]):
-        if command is not setup and suite:
-            command = command + tests_of_suite(tree, suite)
+        if command is not setup and targets:
+            command = command + targets(tree)
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
         if done.returncode != 0:
             print(f"FAILED build.{name}: {' '.join(command)}", flush=True)
