@@ -47,7 +47,7 @@ unsigned NullSource::run(NullRx& rx) {
 }
 
 unsigned NullSource::run_together(NullRx& rx, unsigned count) {
-  std::array<NullPeer*, kTogether> peers;
+  std::array<NullPeer*, kTogether> peers{};
   std::array<lnet::HeaderAhead, kTogether> ahead;
   for (unsigned i = 0; i < count; ++i) {
     peers[i] = &peers_.at(random_.below(count_));

@@ -142,10 +142,10 @@ class GatewayChecks {
   const Parameters& parameters_;
   std::map<const Peer*, std::unique_ptr<Gateway>> gateways_;
   std::vector<RouteNews> news_;
-  Relaxed<bool> has_news_{false};
   std::uint64_t last_order_ = 0;
-  bool told_ = false;  // look_again() was called
   Instant next_look_{};
+  Relaxed<bool> has_news_{false};
+  bool told_ = false;  // look_again() was called
 };
 
 }  // namespace plnet::lnet

@@ -36,7 +36,7 @@ void Receiver::fetch_ahead(std::span<const HeaderAhead> next) const {
   const PeerDirectory& directory = *core_.shared.directory;
   const LocalView& ours = core_.local();
   const bool routes = core_.shared.parameters.routes();
-  std::array<std::uint64_t, kAheadMax> hashes;
+  std::array<std::uint64_t, kAheadMax> hashes{};
   std::array<PeerNi*, kAheadMax> targets{};
   std::array<bool, kAheadMax> passes{};
   pipeline<kAheadSteps, kAheadDistance>(

@@ -126,6 +126,7 @@ class RouteTable {
   template <class Predicate>
   std::vector<std::unique_ptr<Route>> take_if(Predicate&& wanted) {
     std::vector<bool> chosen;
+    chosen.reserve(routes_.size());
     for (const auto& route : routes_)
       chosen.push_back(wanted(std::as_const(*route)));
     std::vector<std::unique_ptr<Route>> taken;
