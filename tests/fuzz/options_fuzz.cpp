@@ -32,6 +32,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto exported = print_yaml(export_settings(settings, ExportForm::kBackup));
   const auto read = read_settings(exported, "export");
   PLNET_CHECK(read.has_value(), "as a document it can be read");
-  PLNET_CHECK(read->lnet == options->config, "and says the same");
+  // Which of the site's routes are this node's, and whether it is a gateway of them, is seen by
+  // then.
+  lnet::NodeConfig expected = options->config;
+  for (auto& route : expected.routes)
+    route.of_site = false;
+  expected.routes_if_ours.clear();
+  PLNET_CHECK(read->lnet == expected, "and says the same");
   return 0;
 }

@@ -41,7 +41,7 @@ Outcome<lnet::FaultSpec> fault_to_add(FaultKind kind, const VerbArgs& args) {
        {std::pair{"rate", &item.rate}, {"interval", &item.interval}, {"latency", &item.latency}}) {
     const auto given = number_arg(args, name, 0, kNumberMax);
     if (!given) return std::unexpected(given.error());
-    if (given->value_or(0) > 0) *number = **given;
+    if (const auto value = given->value_or(0); value > 0) *number = value;
   }
   return fault_of(item);
 }
@@ -107,10 +107,12 @@ Json faults_to_json(std::span<const lnet::FaultReport> reports) {
   return document_of("fault", std::move(list));
 }
 
-void add_kind(VerbTable& verbs, LnetControl& control, FaultKind kind) {
-  const auto verb = [kind](const char* action) {
-    return fmt::format("fault {} {}", name_of(kind), action);
-  };
+auto verb_of(FaultKind kind) {
+  return [kind](const char* action) { return fmt::format("fault {} {}", name_of(kind), action); };
+}
+
+void add_changes_of_kind(VerbTable& verbs, LnetControl& control, FaultKind kind) {
+  const auto verb = verb_of(kind);
   verbs.add(
       {.verb = verb("add"),
        .help = "add a fault rule",
@@ -130,16 +132,22 @@ void add_kind(VerbTable& verbs, LnetControl& control, FaultKind kind) {
                                [&control](const lnet::FaultSpec& fault, VerbToken token) {
                                  control.add_fault(fault, silent(std::move(token)));
                                })});
-  verbs.add({.verb = verb("del"),
-             .help = "delete fault rules",
-             .args = {{"source", kText}, {"dest", kText}, {"all", kFlag}},
-             .async_handler = judged(faults_to_delete, [&control, kind](const FaultSelection& what,
-                                                                        VerbToken token) {
-               control.del_faults(kind, what.source, what.destination,
-                                  printed<std::size_t>(std::move(token), [](std::size_t removed) {
-                                    return Json{{"fault", {{"removed", removed}}}};
-                                  }));
-             })});
+  verbs.add(
+      {.verb = verb("del"),
+       .help = "delete fault rules",
+       .args = {{"source", kText}, {"dest", kText}, {"all", kFlag}},
+       .async_handler = [&control, kind](const VerbArgs& args, const Caller&, VerbToken token) {
+         auto what = faults_to_delete(args);
+         if (!what) return fail(token, std::move(what.error()));
+         control.del_faults(kind, what->source, what->destination,
+                            printed<std::size_t>(std::move(token), [](std::size_t removed) {
+                              return Json{{"fault", {{"removed", removed}}}};
+                            }));
+       }});
+}
+
+void add_looks_at_kind(VerbTable& verbs, LnetControl& control, FaultKind kind) {
+  const auto verb = verb_of(kind);
   verbs.add({.verb = verb("reset"),
              .help = "fault rules count anew",
              .async_handler = [&control, kind](const VerbArgs&, const Caller&, VerbToken token) {
@@ -159,8 +167,10 @@ void add_kind(VerbTable& verbs, LnetControl& control, FaultKind kind) {
 }  // namespace
 
 void add_fault_verbs(VerbTable& verbs, LnetControl& control) {
-  add_kind(verbs, control, FaultKind::kDrop);
-  add_kind(verbs, control, FaultKind::kDelay);
+  for (const FaultKind kind : {FaultKind::kDrop, FaultKind::kDelay}) {
+    add_changes_of_kind(verbs, control, kind);
+    add_looks_at_kind(verbs, control, kind);
+  }
 }
 
 }  // namespace plnet::runtime
