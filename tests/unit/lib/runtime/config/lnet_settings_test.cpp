@@ -247,7 +247,7 @@ TEST(LnetSettings, SayWhereAndWhatIsWrong) {
 TEST(LnetSettings, TakeTheWaysInWhichFilesSayThings) {
   const Settings list =
       add("net: [{net type: tcp, local NI(s): [{interfaces: {0: a}, CPT: [1, 0]}]}]");
-  EXPECT_EQ(list.lnet.nets[0].nis[0].cpts, (std::vector<std::uint16_t>{0, 1}));
+  EXPECT_EQ(list.lnet.nets[0].nis[0].cpts, (std::vector<std::uint16_t>{1, 0}));
   const Settings defaults =
       add("net: [{net type: tcp, tunables: {credits: 9}, lnd tunables: {tos: 3}, local NI(s): "
           "[{interfaces: {0: a}}, {interfaces: {0: b}, tunables: {credits: 7}}]}]");

@@ -68,6 +68,9 @@ TEST(ModuleOptions, SurviveAnExport) {
   settings.lnet.routes_if_ours.clear();  // and that it is not its gateway
   const std::string text = print_yaml(export_settings(settings, ExportForm::kBackup));
   EXPECT_EQ(read_settings(text, "f").value_or(Settings{}), settings) << text;
+  settings.lnet = good("options lnet networks=tcp(eth0)[2,1]").config;
+  const std::string placed = print_yaml(export_settings(settings, ExportForm::kBackup));
+  EXPECT_EQ(read_settings(placed, "f").value_or(Settings{}), settings) << placed;
   settings.lnet = good("options lnet networks=tcp").config;
   ASSERT_EQ(settings.lnet.nets.size(), 1U) << "the first interface that fits";
   const std::string plain = print_yaml(export_settings(settings, ExportForm::kBackup));
