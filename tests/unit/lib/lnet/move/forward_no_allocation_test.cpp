@@ -54,6 +54,7 @@ struct Router {
                          .match_entries = 16},
               .peers = kPeers,
               .tunables = {.peer_credits = 2, .peer_buffer_credits = 1, .credits = 4},
+              .arenas = &arenas,
               .router_memory =
                   std::vector<RouterMemory>(kShards, {.most = {{kFew[BufferClass::kTiny], 0, 0}}})},
              [this](NiPort& port, ShardId /*shard*/) { return make(port); }) {
@@ -92,6 +93,7 @@ struct Router {
   }
 
   Random random{1};
+  const ArenaTable arenas;  // tiny buffers have no memory
   const std::vector<Nid> servers = all_servers();
   Instant now{std::chrono::seconds(1)};
   std::vector<std::unique_ptr<Route>> routes;
