@@ -29,6 +29,7 @@ OPTIONS = IMPATIENT + "options lnet alive_router_check_interval=1 router_ping_ti
 BETWEEN_FAULTS_S = 3
 HEALS_WITHIN_S = 90
 GROWTH_MAX = 1.05
+DROPS_OF_SENDER = ("tx_deadline", "tx_hop_down")
 
 
 class Soak:
@@ -37,12 +38,13 @@ class Soak:
         self.lives = collections.Counter()
         self.nodes = {}
         self.faults = collections.Counter()
-        self.ended = collections.Counter()  # what clients that were ended had counted
+        self.ended = collections.Counter()  # what servers that were restarted had counted
         for name in [*hosts.routers, "server", "client"]:
             self.begin(name)
 
     def begin(self, name):
-        more = ("--drain-timeout", "15") if name in self.hosts.routers else ("--to", self.hosts.nid("server" if name == "client" else "client"))
+        other = {"client": "server", "server": "client"}.get(name)
+        more = ("--to", self.hosts.nid(other)) if other else ("--drain-timeout", "15")
         self.lives[name] += 1
         self.nodes[name] = start(self.hosts, name, *more, shards=2, options=OPTIONS, life=f"-{self.lives[name]}")
 
@@ -106,7 +108,7 @@ def drops(router):
     causes = collections.Counter()
     for each in router.json("counters", "show")["counters"]:
         if each["object"] == "lnet_cause":
-            causes.update({row: n for row, n in each.items() if n and (row.startswith("dropped_") or row in ("tx_deadline", "tx_hop_down"))})
+            causes.update({row: n for row, n in each.items() if n and (row.startswith("dropped_") or row in DROPS_OF_SENDER)})
     return router.json("stats", "show")["statistics"]["drop_count"], causes
 
 
@@ -116,19 +118,21 @@ def run(site, minutes, seed):
         has_answered(soak.nodes["client"], 1)
         began, warm = time.monotonic(), None
         while (passed := time.monotonic() - began) < minutes * 60:
-            if warm is None and passed > minutes * 20:
+            if warm is None and passed >= minutes * 20:
                 warm = soak.resident()
             time.sleep(BETWEEN_FAULTS_S * (0.5 + soak.random.random()))
             which, took = soak.fault()
             print(f"{passed:6.0f} s  {which}: traffic went on after {took:.1f} s; resident {soak.resident()} KiB", flush=True)
         soak.both_ways()
         now = soak.resident()
+        warm = warm or now  # too short to have had a third of its own
         r1 = soak.nodes["r1"]
         print(f"descriptors of r1: {descriptors(r1)}")
         words = {name: last_words(soak.nodes[name]) for name in ("client", "server")}
         eventually("all buffers of r1 are home", lambda: buffers_home(r1))
         total, causes = drops(r1)
-        print(f"faults: {dict(soak.faults)}\nclient: {words['client']}\nr1 dropped {total}: {dict(causes)}")
+        print(f"faults: {dict(soak.faults)}\nclient: {words['client']}")
+        print(f"server: {words['server']}, restarted ones before it: {dict(soak.ended)}\nr1 dropped {total}: {dict(causes)}")
         print(f"resident, KiB: {warm} after a third, {now} at the end")
         assert total == sum(causes.values()), "every drop has a cause"
         for name, before in warm.items():

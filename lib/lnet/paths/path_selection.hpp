@@ -97,8 +97,11 @@ struct OnlyHop {
   const Route& route = *remote->routes.front();
   const Peer& gateway = *route.gateway.load(std::memory_order_acquire);
   const Peer& peer = *destination.peer.load(std::memory_order_acquire);
-  if (!route.alive.get() || !gateway.single.get() || !peer.single.get()) return {};
-  PeerNi* const next_hop = gateway.seen().nis.front();
+  // Asked of the view itself, which is not of the same moment as `single`: a gateway that goes has
+  // none left.
+  const auto gateway_nis = gateway.seen().nis;
+  if (!route.alive.get() || gateway_nis.size() != 1 || !peer.single.get()) return {};
+  PeerNi* const next_hop = gateway_nis.front();
   const Net* const net = local.net(next_hop->net);
   if (net == nullptr || net->nis.size() != 1 || local.net(destination.net) != nullptr) return {};
   Ni* const ni = net->nis.front();

@@ -273,6 +273,14 @@ TEST(PathOfOthers, behind_one_gateway_there_is_one_way) {
   EXPECT_EQ(hop_of(peer).ni, nullptr);
   EXPECT_EQ(forward_to(peer).error(), Errc::kNoRoute);
   site.route_list()[0]->alive.set(true);
+  // A gateway that goes: its view is empty before anything else tells.
+  const PeerView& full = gateway.peer.seen();
+  const PeerView empty{.primary = full.primary, .nets = {}, .nis = {}};
+  gateway.peer.view.store(&empty);
+  EXPECT_EQ(hop_of(peer).ni, nullptr);
+  EXPECT_EQ(forward_to(peer).error(), Errc::kNoRoute);
+  gateway.peer.view.store(&full);
+  EXPECT_EQ(hop_of(peer).next_hop, &gateway.ni());
   SitePeer& second = site.add_peer(true, {{kTcp0, 1}});
   site.add_route(kIb0, second);
   EXPECT_EQ(hop_of(peer).ni, nullptr) << "there is a choice";
