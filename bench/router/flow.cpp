@@ -62,8 +62,9 @@ void Flow::send(std::uint64_t limit) {
   }
 }
 
-void Flow::receive() {
-  const ssize_t got = ::recv(ends_.sink.get(), received_.data(), received_.size(), 0);
+void Flow::receive(std::size_t bytes_max) {
+  const ssize_t got =
+      ::recv(ends_.sink.get(), received_.data(), std::min(bytes_max, received_.size()), 0);
   if (got > 0) {
     arrived_bytes_ += static_cast<std::uint64_t>(got);
     idle_turns_ = 0;

@@ -32,7 +32,8 @@ class Flow {
     receive();
   }
   void send(std::uint64_t limit);
-  void receive();
+  void receive() { receive(received_.size()); }
+  void receive(std::size_t bytes_max);
 
   [[nodiscard]] std::uint64_t begun() const {
     return (sent_bytes_ + wire_bytes() - 1) / wire_bytes();

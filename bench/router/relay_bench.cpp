@@ -143,6 +143,7 @@ void add_benchmarks(Suite& suite) {
               .figure = Figure::kCpuPerMessage,
               .beside = RelayKind::kEpoll,
               .bar = ratio_at_most(0.6)});
+  add_fairness_benchmarks(suite);
   add_latency_benchmarks(suite);
 }
 

@@ -20,14 +20,10 @@ using lnet::Nid;
 namespace {
 
 constexpr std::uint32_t kRouter = 0x7f000001;  // 127.0.0.1
-constexpr std::uint32_t kClient = 0x7f000002;
+constexpr std::uint32_t kClient = 0x7f000002;  // of the first flow; the next has the next two
 constexpr std::uint32_t kServer = 0x7f000003;
 constexpr std::uint16_t kNets = 2;
 constexpr unsigned kTurnsToMeet = 2'000'000;
-
-std::uint32_t address_of(const Nid& nid) {
-  return nid == nid_of(kClient, 0) ? kClient : kServer;
-}
 
 // From a reserved port, else the router would take it for a user's program.
 TcpSocket bound(std::uint32_t address) {
@@ -42,13 +38,21 @@ TcpSocket bound(std::uint32_t address) {
 
 }  // namespace
 
-RoutedFlow::RoutedFlow() : ends{.from = nid_of(kClient, 0), .to = nid_of(kServer, 1)} {
-  if (!start_router()) return;
-  router->know(ends.from);
-  router->know(ends.to);
+RoutedFlow::RoutedFlow() {
+  if (start_router()) ends = connect();
+}
+
+FlowEnds RoutedFlow::connect() {
+  const std::uint32_t client = kClient + 2 * flows_;
+  const std::uint32_t server = kServer + 2 * flows_;
+  ++flows_;
+  FlowEnds fresh{.from = nid_of(client, 0), .to = nid_of(server, 1), .source = {}, .sink = {}};
+  router->know(fresh.from);
+  router->know(fresh.to);
   router->turn();  // from here on it knows what time it is
-  ends.source = dial(ends.from, router->nids()[0], socklnd::ConnectionType::kBulkOut);
-  ends.sink = dial(ends.to, router->nids()[1], socklnd::ConnectionType::kBulkIn);
+  fresh.source = dial(client, 0, socklnd::ConnectionType::kBulkOut);
+  fresh.sink = dial(server, 1, socklnd::ConnectionType::kBulkIn);
+  return fresh;
 }
 
 bool RoutedFlow::start_router() {
@@ -61,13 +65,14 @@ bool RoutedFlow::start_router() {
   return false;
 }
 
-TcpSocket RoutedFlow::dial(const Nid& self, const Nid& router_nid, socklnd::ConnectionType type) {
-  TcpSocket socket = bound(address_of(self));
+TcpSocket RoutedFlow::dial(std::uint32_t address, std::uint16_t net, socklnd::ConnectionType type) {
+  TcpSocket socket = bound(address);
   if (!socket.valid()) return {};
   (void)drivers::set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
   const drivers::SystemAddress to(socket_address(kRouter, router->port()));
   if (::connect(socket.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) return {};
-  return introduce(socket, self, router_nid, type) ? std::move(socket) : TcpSocket{};
+  const bool met = introduce(socket, nid_of(address, net), router->nids()[net], type);
+  return met ? std::move(socket) : TcpSocket{};
 }
 
 bool RoutedFlow::introduce(const TcpSocket& socket, const Nid& self, const Nid& router_nid,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A router of ours on the system's TCP, and the ends of a flow through it: a client on one of its
+// A router of ours on the system's TCP, and the ends of flows through it: a client on one of its
 // networks and a server on the other. They are sockets that have introduced themselves and no more.
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "bench/router/flow.hpp"
 #include "bench/tcp/node.hpp"
@@ -14,6 +14,8 @@ namespace plnet::bench {
 struct RoutedFlow {
   // Both ends have met the router when it returns; ends.valid() says whether that worked.
   RoutedFlow();
+  // Those of one more flow, between a client and a server of its own.
+  [[nodiscard]] FlowEnds connect();
 
   runtime::TscClock clock;
   std::unique_ptr<TcpNode> router;
@@ -21,11 +23,13 @@ struct RoutedFlow {
 
  private:
   [[nodiscard]] bool start_router();
-  // One connection, for what is large; `type` as the one who dials sees it.
-  [[nodiscard]] drivers::TcpSocket dial(const lnet::Nid& self, const lnet::Nid& router_nid,
+  // One connection of `address`, for what is large; `type` as the one who dials sees it.
+  [[nodiscard]] drivers::TcpSocket dial(std::uint32_t address, std::uint16_t net,
                                         socklnd::ConnectionType type);
   [[nodiscard]] bool introduce(const drivers::TcpSocket& socket, const lnet::Nid& self,
                                const lnet::Nid& router_nid, socklnd::ConnectionType type);
+
+  std::uint32_t flows_ = 0;
 };
 
 }  // namespace plnet::bench

@@ -6,6 +6,7 @@
 
 namespace plnet::bench {
 
+void add_fairness_benchmarks(Suite& suite);
 void add_latency_benchmarks(Suite& suite);
 
 }  // namespace plnet::bench
