@@ -54,21 +54,14 @@ class NetworksReader {
 
   // "[0,2-3]", if it stands here.
   Outcome<std::vector<std::uint16_t>> read_cpts() {
-    std::vector<std::uint16_t> cpts;
-    if (!next_is('[')) return cpts;
+    if (!next_is('[')) return std::vector<std::uint16_t>{};
     const std::size_t close = part_.find(']', at_);
     if (close == std::string_view::npos) return here().complain("this \"[\" has no \"]\"");
     const TextPart text = part_.sub(at_, close + 1 - at_);
     at_ = close + 1;
     const auto list = parse_number_list(text, cpt_count_ - 1, "a CPT");
     if (!list) return std::unexpected(list.error());
-    for (const NumberRange& range : list->ranges) {
-      for (std::uint32_t cpt = range.low; cpt <= range.high; cpt += range.stride) {
-        if (std::ranges::find(cpts, cpt) == cpts.end()) {
-          cpts.push_back(static_cast<std::uint16_t>(cpt));
-        }
-      }
-    }
+    std::vector<std::uint16_t> cpts = list->expand();
     if (cpts.size() == cpt_count_) cpts.clear();
     return cpts;
   }

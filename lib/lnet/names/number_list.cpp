@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "lib/base/check.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -82,6 +84,18 @@ std::uint64_t NumberList::count() const {
   for (const auto& range : ranges)
     total += range.count();
   return total;
+}
+
+std::vector<std::uint16_t> NumberList::expand() const {
+  std::vector<std::uint16_t> numbers;
+  for (const NumberRange& range : ranges) {
+    PLNET_CHECK(range.high <= UINT16_MAX, "what is expanded are small numbers");
+    for (std::uint32_t value = range.low; value <= range.high; value += range.stride) {
+      const auto number = static_cast<std::uint16_t>(value);
+      if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
+    }
+  }
+  return numbers;
 }
 
 Outcome<NumberList> parse_number_list(const TextPart& untrimmed, std::uint32_t max,

@@ -41,6 +41,9 @@ struct NumberList {
   [[nodiscard]] bool contains(std::uint32_t value) const;
   // How many numbers an expansion yields; one written twice counts twice.
   [[nodiscard]] std::uint64_t count() const;
+  // Each number once, where it is written first. Of lists of CPTs, which are short: their order
+  // counts, since the hash of a NID is an index into it (cfs_expr_list_values()).
+  [[nodiscard]] std::vector<std::uint16_t> expand() const;
 
   friend bool operator==(const NumberList&, const NumberList&) = default;
 };

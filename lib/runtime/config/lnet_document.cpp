@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/config/lnet_document.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "lib/lnet/names/cpt_hash.hpp"
@@ -136,12 +134,7 @@ void from_value(const Value& value, std::vector<std::uint16_t>& cpts) {
   if (text.empty() || text == "*" || text == "[*]") return;
   const auto list = lnet::parse_number_list(lnet::TextPart(text), lnet::kCptsMax - 1, "a CPT");
   PLNET_CHECK(list.has_value(), "lists are checked before they are set");
-  for (const lnet::NumberRange& range : list->ranges) {
-    for (std::uint32_t cpt = range.low; cpt <= range.high; cpt += range.stride) {
-      const auto number = static_cast<std::uint16_t>(cpt);
-      if (std::ranges::find(cpts, number) == cpts.end()) cpts.push_back(number);
-    }
-  }
+  cpts = list->expand();
   if (cpts.size() == lnet::kCptsMax) cpts.clear();
 }
 

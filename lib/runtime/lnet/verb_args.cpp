@@ -207,9 +207,7 @@ Outcome<lnet::NetConfig> net_to_add(const VerbArgs& args) {
   if (const std::string cpts = text_arg(args, "cpt"); !cpts.empty()) {
     const auto list = lnet::parse_number_list(lnet::TextPart(cpts), lnet::kCptsMax - 1, "a CPT");
     if (!list) return std::unexpected(list.error());
-    for (std::uint16_t cpt = 0; cpt < lnet::kCptsMax; ++cpt) {
-      if (list->contains(cpt)) common.cpts.push_back(cpt);
-    }
+    common.cpts = list->expand();
     if (common.cpts.size() == lnet::kCptsMax) common.cpts.clear();  // "*"
   }
   for (lnet::NiConfig& ni : net->nis) {

@@ -23,7 +23,7 @@ TEST_F(LnetCommands, ConfigureAndUnconfigure) {
 TEST_F(LnetCommands, NetAddTakesEveryOption) {
   EXPECT_EQ(
       run("net add --net tcp --if eth0,eth1[1] --peer-timeout 5 -c 16 --peer-buffer-credits 2 "
-          "--credits 0x80 --cpt [0,3] --conns-per-peer 4 --tos -1 --skip-mr-route-setup"),
+          "--credits 0x80 --cpt [3,0] --conns-per-peer 4 --tos -1 --skip-mr-route-setup"),
       0)
       << err;
   EXPECT_EQ(out + err, "");
@@ -31,7 +31,7 @@ TEST_F(LnetCommands, NetAddTakesEveryOption) {
   const auto& nis = lnet_.node.nets[0].nis;
   ASSERT_EQ(nis.size(), 2U);
   EXPECT_EQ(nis[0].tunables, (lnet::RequestedTunables{5, 16, 2, 128}));
-  EXPECT_EQ(nis[0].cpts, (std::vector<std::uint16_t>{0, 3}));
+  EXPECT_EQ(nis[0].cpts, (std::vector<std::uint16_t>{3, 0})) << "in the order written";
   EXPECT_EQ(nis[1].cpts, std::vector<std::uint16_t>{1}) << "its own come first";
   EXPECT_EQ(nis[0].lnd_tunables.size(), 2U);
   EXPECT_EQ(run("net add --net kfi --if cxi0 --auth-key 255 --traffic-class LOW_LATENCY"), 0)

@@ -23,6 +23,15 @@ Networks networks(std::string_view text, unsigned cpts = 8) {
   return parsed.value_or(Networks{});
 }
 
+TEST(NumberLists, ExpandInTheOrderWrittenEachNumberOnce) {
+  const auto expanded = [](std::string_view text) {
+    return parse_number_list(TextPart(text), 20, "a CPT").value_or(NumberList{}).expand();
+  };
+  EXPECT_EQ(expanded("7"), (Cpts{7}));
+  EXPECT_EQ(expanded("[4,0-6/3,3,1]"), (Cpts{4, 0, 3, 6, 1}));
+  EXPECT_EQ(expanded("*").size(), 21U);
+}
+
 TEST(Networks, TheKernelsNotation) {
   EXPECT_EQ(networks("tcp0(eth0,eth1[0]),o2ib(ib0)[0,1]"),
             (Networks{{kTcp0, {{"eth0", {}}, {"eth1", {0}}}}, {kO2ib0, {{"ib0", {0, 1}}}}}));
