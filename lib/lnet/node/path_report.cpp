@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/node/path_report.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -107,19 +108,39 @@ PathStep step_of(const Path& path, const PathViews& views, const PeerNi& strange
   return step;
 }
 
-// A client of a network that is not ours comes by a gateway, on whichever network that is: then a
-// rule about where it comes in is not looked at.
-std::optional<std::size_t> denied_by(const PathQuestion& question, const PathViews& views) {
-  if (views.access == nullptr) return std::nullopt;
-  const NetId net = question.source.net();
-  const auto index = views.access->decider({.use = AccessUse::kForward,
-                                            .source = question.source,
-                                            .destination = question.destination,
-                                            .from = views.local.net(net) ? net : kNetAny});
-  if (!index || views.access->entries()[*index].rule.action == AccessAction::kAllow) {
-    return std::nullopt;
+// A client of a network that is not ours comes by a gateway: as far as this node can know, by those
+// that lead back to it.
+std::vector<NetId> networks_in(const Nid& source, const PathViews& views) {
+  if (views.local.net(source.net()) != nullptr) return {source.net()};
+  std::vector<NetId> nets;
+  if (const RemoteNet* const remote = views.routes.net(source.net())) {
+    for (const Route* const route : remote->routes)
+      nets.push_back(route->local_net());
   }
-  return index;
+  std::ranges::sort(nets);
+  nets.erase(std::ranges::unique(nets).begin(), nets.end());
+  if (nets.empty()) nets.push_back(kNetAny);
+  return nets;
+}
+
+std::vector<PathDenial> denied_by_rules(const PathQuestion& question, const PathViews& views) {
+  std::vector<PathDenial> denied;
+  if (views.access == nullptr) return denied;
+  const std::vector<NetId> nets = networks_in(question.source, views);
+  for (const NetId net : nets) {
+    const auto index = views.access->decider({.use = AccessUse::kForward,
+                                              .source = question.source,
+                                              .destination = question.destination,
+                                              .from = net});
+    if (!index || views.access->entries()[*index].rule.action == AccessAction::kAllow) continue;
+    denied.push_back({.rule = *index, .from = net});
+  }
+  const bool one_rule =
+      denied.size() == nets.size() && std::ranges::all_of(denied, [&](const PathDenial& each) {
+        return each.rule == denied.front().rule;
+      });
+  if (one_rule) return {{.rule = denied.front().rule}};
+  return denied;
 }
 
 }  // namespace
@@ -144,7 +165,7 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
     report.step = std::unexpected(path.error());
   }
   const bool for_us = path && path->loopback;
-  if (report.forwarded && !for_us) report.forbidden_by = denied_by(question, views);
+  if (report.forwarded && !for_us) report.denied = denied_by_rules(question, views);
   return report;
 }
 

@@ -22,6 +22,12 @@ struct PathQuestion {
   Nid destination;
 };
 
+// What the rules of access say of it.
+struct PathDenial {
+  std::size_t rule = 0;
+  NetId from = kNetAny;  // if it comes in by this network of ours; any: by whichever it comes
+};
+
 // Something that was looked at and not taken.
 struct PathAlternative {
   std::string kind;  // "NI", "peer NI", "network", "route"
@@ -53,9 +59,9 @@ struct PathStep {
 struct PathReport {
   PathQuestion question;
   bool forwarded = false;
-  bool known = true;                        // the destination is a peer already
-  bool routing = true;                      // forwarded: and this node does that
-  std::optional<std::size_t> forbidden_by;  // forwarded: the access rule that denies it
+  bool known = true;               // the destination is a peer already
+  bool routing = true;             // forwarded: and this node does that
+  std::vector<PathDenial> denied;  // forwarded: by rules of access
   Result<PathStep> step = std::unexpected(Errc::kNoRoute);
   std::vector<PathAlternative> alternatives;
 };

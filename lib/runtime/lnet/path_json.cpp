@@ -42,9 +42,11 @@ void add_notes(Json& item, const lnet::PathReport& report) {
   if (report.forwarded && !report.routing) {
     notes.push_back("routing is off: this node drops messages for others");
   }
-  if (report.forbidden_by) {
-    notes.push_back(fmt::format("access rule {} forbids it: this node drops the message",
-                                *report.forbidden_by));
+  for (const lnet::PathDenial& denial : report.denied) {
+    const bool whichever = denial.from == lnet::kNetAny;
+    notes.push_back(fmt::format(
+        "access rule {} forbids it{}: this node drops the message", denial.rule,
+        whichever ? std::string() : " if it comes in by " + lnet::text_of_net(denial.from)));
   }
   if (report.forwarded && report.step && report.step->hop_down) {
     notes.push_back("the next hop is down: what is to be forwarded there is dropped");

@@ -93,17 +93,55 @@ TEST_F(PathReportOf, AnAccessRuleOrALostNextHopIsToldOfWhatIsForwarded) {
                         .parameters = site.parameters,
                         .access = table.view()});
   };
-  EXPECT_EQ(told(nid_on(kTcp0, 99), peer.ni().nid).forbidden_by, 1U);
-  EXPECT_EQ(told(nid_on(kTcp0, 99), nid_on(kIb0, 9)).forbidden_by, std::nullopt) << "allowed";
-  EXPECT_EQ(told(nid_on(kIb0, 9), peer.ni().nid).forbidden_by, std::nullopt) << "comes otherwise";
-  EXPECT_EQ(told(nid_on(kTcp0, 99), site.ni(0).nid).forbidden_by, std::nullopt) << "is for us";
-  EXPECT_EQ(told(site.ni(0).nid, peer.ni().nid).forbidden_by, std::nullopt) << "is ours";
+  const auto denied = told(nid_on(kTcp0, 99), peer.ni().nid).denied;
+  ASSERT_EQ(denied.size(), 1U);
+  EXPECT_EQ(denied[0].rule, 1U);
+  EXPECT_EQ(denied[0].from, kNetAny);
+  EXPECT_TRUE(told(nid_on(kTcp0, 99), nid_on(kIb0, 9)).denied.empty()) << "allowed";
+  EXPECT_TRUE(told(nid_on(kIb0, 9), peer.ni().nid).denied.empty()) << "nothing leads back there";
+  EXPECT_TRUE(told(nid_on(kTcp0, 99), site.ni(0).nid).denied.empty()) << "is for us";
+  EXPECT_TRUE(told(site.ni(0).nid, peer.ni().nid).denied.empty()) << "is ours";
   EXPECT_EQ(table.list()[1].matched, 0U) << "to ask counts for nothing";
 
   EXPECT_FALSE(told(nid_on(kTcp0, 99), peer.ni().nid).step->hop_down);
   site.ni(0).tunables.peer_timeout_s = 180;
   peer.ni().status.set(kNiUp == 0 ? 1 : 0);
   EXPECT_TRUE(told(nid_on(kTcp0, 99), peer.ni().nid).step->hop_down);
+}
+
+TEST_F(PathReportOf, AClientBehindGatewaysIsDeniedByTheNetworksThatLeadBackToIt) {
+  site.add_net(kTcp0, 1);
+  site.add_net(kTcp1, 1);
+  SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
+  SitePeer& here = site.add_peer(true, {{kTcp0, 1}});
+  SitePeer& there = site.add_peer(true, {{kTcp1, 1}});
+  Qsbr qsbr{1, 1};
+  AccessTable table(qsbr);
+  const AccessRule deny{.use = AccessUse::kForward, .from = kTcp0};
+  table.set({{deny}});
+  const auto denied = [&] {
+    return report_path({nid_on(kIb0, 9), peer.ni().nid}, &peer.ni(),
+                       {.local = site.local,
+                        .routes = site.routes,
+                        .sequences = site.sequences,
+                        .parameters = site.parameters,
+                        .access = table.view()})
+        .denied;
+  };
+  EXPECT_TRUE(denied().empty());
+  site.add_route(kIb0, there);
+  EXPECT_TRUE(denied().empty()) << "it comes in by the other network";
+  site.add_route(kIb0, here);
+  ASSERT_EQ(denied().size(), 1U);
+  EXPECT_EQ(denied()[0].from, kTcp0) << "by the other it may";
+  const AccessRule deny_other{.use = AccessUse::kForward, .from = kTcp1};
+  table.set({{deny, deny_other}});
+  ASSERT_EQ(denied().size(), 2U);
+  EXPECT_EQ(denied()[1].rule, 1U);
+  const AccessRule deny_all{.use = AccessUse::kForward};
+  table.set({{deny_all}});
+  ASSERT_EQ(denied().size(), 1U);
+  EXPECT_EQ(denied()[0].from, kNetAny) << "however it comes";
 }
 
 TEST_F(PathReportOf, AStrangerOnOurNetHasNoPlaceYet) {
