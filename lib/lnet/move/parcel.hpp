@@ -22,7 +22,7 @@ enum class ParcelStep : std::uint8_t {
   kIdle,
   // To the coordinator's shard, and back with `outcome`.
   kWantPeer,  // create the peer NI of the NID that it names
-  kDiscover,  // wait until the peer is up to date
+  kDiscover,  // wait until the peer that its header names is up to date
   kWaitOver,  // back at its origin
   // A message: originator, home of the next hop, lane, and back.
   kToHome,

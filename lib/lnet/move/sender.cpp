@@ -16,6 +16,11 @@ namespace plnet::lnet {
 namespace {
 constexpr std::size_t kLaunchBurst = 64;
 constexpr std::size_t kLaunchDistance = 4;  // messages between two steps of one
+
+// Of gateways there are few, and each is needed all the time.
+PeerNi* hop_to_fetch(const Forwarding& way) {
+  return way.via_router ? nullptr : way.next_hop;
+}
 }  // namespace
 
 inline Message* Sender::make(MessageType type) {
@@ -200,7 +205,7 @@ inline void Sender::launch_together(std::span<Message* const> burst) {
         } else if constexpr (step == 1) {
           if (!forwarded) directory.approach(hashes[i]);
         } else if constexpr (step == 2) {
-          targets[i] = forwarded ? burst[i]->answers->forwarding.next_hop
+          targets[i] = forwarded ? hop_to_fetch(burst[i]->answers->forwarding)
                                  : directory.reach(target, hashes[i]);
         } else if (targets[i] != nullptr) {
           approach_target(*targets[i], PipelineStep<step - kLookUpSteps + 1>{});
@@ -229,14 +234,17 @@ void Sender::launch(Message& message, PeerNi* target) {
     if (message.target.nid.is_loopback()) return choose_path(message, nullptr);
     return core_.post(message, core_.shared.coordinator, ParcelStep::kWantPeer);
   }
-  if (must_be_discovered(message, *target)) {
-    // A peer that is never done with being discovered does not keep a message for ever.
-    if (core_.now - message.since > core_.shared.parameters.transaction_timeout()) {
-      return refuse(message, Errc::kTimedOut, Health::kLocalTimeout, Cause::kTxDiscovery);
-    }
-    return core_.post(message, core_.shared.coordinator, ParcelStep::kDiscover);
-  }
+  if (must_be_discovered(message, *target)) return discover(message, *target);
   choose_path(message, target);
+}
+
+void Sender::discover(Message& message, const PeerNi& peer) {
+  // A peer that is never done with being discovered does not keep a message for ever.
+  if (core_.now - message.since > core_.shared.parameters.transaction_timeout()) {
+    return refuse(message, Errc::kTimedOut, Health::kLocalTimeout, Cause::kTxDiscovery);
+  }
+  message.header.destination = peer.nid;
+  core_.post(message, core_.shared.coordinator, ParcelStep::kDiscover);
 }
 
 inline bool Sender::must_be_discovered(const Message& message, const PeerNi& target) {
@@ -278,6 +286,12 @@ void Sender::compare_paths(Message& message, PeerNi* target) {
       select_path(request, core_.local(), core_.routes(), core_.sequences, core_.shared.parameters);
   if (!path) {
     return refuse(message, path.error(), health_of_no_path(path.error()), Cause::kTxNoPath);
+  }
+  // Gateways that nobody checks are discovered when they are used.
+  const bool unchecked =
+      path->via_router && core_.shared.parameters.alive_router_check_interval_s.get() <= 0;
+  if (unchecked && must_be_discovered(message, *path->next_hop)) {
+    return discover(message, *path->next_hop);
   }
   message.next_hop_is_router = path->via_router;
   take_path(message, *path->ni, path->next_hop, path->destination_nid());

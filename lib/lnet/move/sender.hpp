@@ -69,6 +69,7 @@ class Sender {
   template <std::size_t kStep>
   void approach_target(const PeerNi& target, PipelineStep<kStep> step) const;
   [[nodiscard]] static bool must_be_discovered(const Message& message, const PeerNi& target);
+  void discover(Message& message, const PeerNi& peer);
   void choose_path(Message& message, PeerNi* target);
   void compare_paths(Message& message, PeerNi* target);
   void take_path(Message& message, Ni& ni, PeerNi* hop, const Nid& destination);

@@ -119,8 +119,8 @@ struct OnlyHop {
 // have gone from `local` are passed over; the coordinator clears them one grace period after
 // publishing a view without them, when no shard can record them any more.
 //
-// Discovery is the caller's. Gateways are to be discovered on first use if
-// alive_router_check_interval <= 0: look at next_hop->peer when via_router.
+// Discovery is the caller's, also that of gateways which are not checked
+// (alive_router_check_interval <= 0): look at next_hop->peer when via_router.
 [[nodiscard]] Result<Path> select_path(const PathRequest& request, const LocalView& local,
                                        const RouteView& routes, PathSequences& sequences,
                                        const Parameters& parameters);

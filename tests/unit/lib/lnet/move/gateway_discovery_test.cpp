@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A gateway that nobody checks is discovered on account of the first message through it.
+#include "lib/lnet/paths/route_table.hpp"
+#include "lib/lnet/peers/peer_readiness.hpp"
+#include "lib/lnet/peers/peer_records.hpp"
+#include "tests/unit/lib/lnet/move/held_lnd.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+constexpr std::uint32_t kGateway = 9;
+const Nid kServer = Nid::of(NetType::kTcp, 5, 77);
+
+struct Rig : HeldNode {
+  Rig() : HeldNode({}) {
+    PeerNi& hop = node.add_peer(nid(kGateway));
+    gateway = hop.peer.load();
+    record_of(*gateway).drop_state(kPeerDiscovered | kPeerNidsUpToDate);
+    auto& route = routes.emplace_back(std::make_unique<Route>());
+    route->spec = {.net = kServer.net(), .gateway = nid(kGateway)};
+    route->gateway.store(gateway);
+    view = RouteView(routes);
+    node.shared().routes.store(&view);
+    settle();
+  }
+
+  void send() {
+    ASSERT_TRUE(node.shard(0).put(bind(user), {.target = {kServer}, .portal = 5}));
+    settle();
+  }
+  void end() {
+    lnds[0]->end(0);
+    settle();
+    expect_conserved();
+  }
+
+  Recorder user;
+  std::vector<std::unique_ptr<Route>> routes;
+  RouteView view;
+  Peer* gateway = nullptr;
+};
+
+TEST(GatewayDiscovery, HappensBeforeTheFirstMessageIfThereAreNoChecks) {
+  Rig rig;
+  rig.node.shared().parameters.alive_router_check_interval_s.set(0);
+  rig.send();
+  ASSERT_EQ(rig.lnds[0]->held.size(), 1U);
+  EXPECT_EQ(rig.lnds[0]->held[0]->next_hop->nid, HeldNode::nid(kGateway));
+  EXPECT_EQ(rig.lnds[0]->held[0]->header.destination, kServer);
+  EXPECT_TRUE(is_up_to_date(rig.gateway->state.get()));
+  rig.end();
+}
+
+TEST(GatewayDiscovery, IsLeftToTheChecksIfThereAreSome) {
+  Rig rig;
+  rig.send();
+  ASSERT_EQ(rig.lnds[0]->held.size(), 1U);
+  EXPECT_FALSE(is_up_to_date(rig.gateway->state.get()));
+  rig.end();
+}
+
+}  // namespace
+}  // namespace plnet::lnet
