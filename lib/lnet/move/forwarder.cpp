@@ -19,11 +19,11 @@ std::int32_t credits_of_client(const NiTunables& tunables, const Parameters& par
 
 }  // namespace
 
-RxDecision Forwarder::admit(Receive& receive) {
+RxDecision Forwarder::admit(Receive& receive, const MessageHeader& header) {
   if (!receive.forwarding.has_credit && !take_credit(receive)) {
     return {.verdict = RxVerdict::kPark};
   }
-  return find_way(receive);
+  return find_way(receive, header);
 }
 
 void Forwarder::give_back(Receive& receive) {
@@ -84,8 +84,8 @@ void Forwarder::start_clients(ClientCredits& client) {
 
 // --- The path ---
 
-RxDecision Forwarder::find_way(Receive& receive) {
-  PeerNi* const destination = core_.shared.directory->find(receive.header.destination);
+RxDecision Forwarder::find_way(Receive& receive, const MessageHeader& header) {
+  PeerNi* const destination = core_.destination_ni(header.destination);
   if (destination == nullptr) {
     receive.wants_destination = true;
     core_.post(receive, core_.shared.coordinator, ParcelStep::kWantPeer);
@@ -94,7 +94,7 @@ RxDecision Forwarder::find_way(Receive& receive) {
   if (!choose_way(receive, *destination)) {
     return core_.drop(receive, Cause::kDroppedForwardNoPath);
   }
-  return take_buffer(receive);
+  return take_buffer(receive, header.payload_length);
 }
 
 // Discovery of the destination is not waited for, as it is in the kernel: who made the message has
@@ -151,16 +151,16 @@ bool Forwarder::find_other_way(Receive& receive, PeerNi& destination) {
 
 // --- The buffer ---
 
-RxDecision Forwarder::take_buffer(Receive& receive) {
+RxDecision Forwarder::take_buffer(Receive& receive, std::uint32_t length) {
   const Forwarding& way = receive.forwarding;
   PeerPort* const hop = core_.peers.get(*way.next_hop);
   if (hop == nullptr) return core_.drop(receive, Cause::kDroppedForwardNoPeer);
   if (ShardCore::is_down(*way.ni, *way.next_hop)) return refuse_down(receive);
   if (hop->hop.stalled) return core_.drop(receive, Cause::kDroppedHopStalled);
-  const BufferClass of = buffer_class_of(receive.header.payload_length);
+  const BufferClass of = buffer_class_of(length);
   if (core_.buffers.total(of) == 0) return core_.drop(receive, Cause::kDroppedNoBuffers);
   HopQueue& queue = hop->hop.queues[of];
-  if (!queue.linked() && may_hold(queue)) return hold(receive, queue);
+  if (!queue.linked() && may_hold(queue)) return hold(receive, queue, length);
   return wait_for_buffer(receive, queue);
 }
 
@@ -168,12 +168,11 @@ inline bool Forwarder::may_hold(const HopQueue& queue) const {
   return queue.held < core_.buffers.free_count(queue.of);
 }
 
-RxDecision Forwarder::hold(Receive& receive, HopQueue& queue) {
+RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t length) {
   Forwarding& forwarding = receive.forwarding;
   forwarding.buffer = core_.buffers.take(queue.of);
   forwarding.has_buffer = true;
   charge(receive, *queue.port);
-  const std::uint32_t length = receive.header.payload_length;
   return {.verdict = RxVerdict::kReceive,
           .target = core_.buffers.payload(forwarding.buffer, length),
           .length = length,
@@ -285,7 +284,8 @@ void Forwarder::start(Receive& receive) {
   leave_queue(receive);
   if (!has_way(receive)) return ask_again(receive);
   const bool down = ShardCore::is_down(*receive.forwarding.ni, *receive.forwarding.next_hop);
-  decide(receive, down ? refuse_down(receive) : hold(receive, queue));
+  decide(receive,
+         down ? refuse_down(receive) : hold(receive, queue, receive.header.payload_length));
 }
 
 void Forwarder::end_down() {

@@ -39,8 +39,8 @@ class Forwarder {
   explicit Forwarder(ShardCore& core) : core_(core) {}
 
   // Hot. Of a sender that is known. kPark: it comes again as ParcelStep::kWaitOver, or its decision
-  // is among those of the shard.
-  [[nodiscard]] RxDecision admit(Receive& receive);
+  // is among those of the shard. `header` as in Receiver: what was offered, or the record's own.
+  [[nodiscard]] RxDecision admit(Receive& receive, const MessageHeader& header);
   // Hot. It has ended, one way or another: all that it has goes home.
   void give_back(Receive& receive);
 
@@ -71,9 +71,9 @@ class Forwarder {
   void give_credit(Receive& receive);
   void start_clients(ClientCredits& client);
   [[nodiscard]] bool choose_way(Receive& receive, PeerNi& destination);
-  Decision find_way(Receive& receive);
-  Decision take_buffer(Receive& receive);
-  Decision hold(Receive& receive, HopQueue& queue);
+  Decision find_way(Receive& receive, const MessageHeader& header);
+  Decision take_buffer(Receive& receive, std::uint32_t length);
+  Decision hold(Receive& receive, HopQueue& queue, std::uint32_t length);
   Decision wait_for_buffer(Receive& receive, HopQueue& queue);
   Decision refuse_down(Receive& receive);
   [[nodiscard]] bool may_hold(const HopQueue& queue) const;

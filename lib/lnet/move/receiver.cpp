@@ -183,7 +183,7 @@ inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader&
   const bool delayed = core_.faults.rules() != nullptr && core_.faults.delays(receive, core_.now);
   if (delayed) [[unlikely]]
     return {.verdict = RxVerdict::kPark};
-  if (receive.forwarded) return core_.forwarder.admit(receive);
+  if (receive.forwarded) return core_.forwarder.admit(receive, header);
   return take_share(receive, header);
 }
 
@@ -303,7 +303,7 @@ void Receiver::on_parked_gone(NiPort& port, RxHandle rx, Errc /*cause*/) {
 // For its sender to be made a peer, for its share, or for what it takes to be forwarded.
 Receiver::Decision Receiver::waited(Receive& receive) {
   if (receive.link == nullptr) return meet_sender(receive, receive.header);
-  if (receive.forwarded) return core_.forwarder.admit(receive);
+  if (receive.forwarded) return core_.forwarder.admit(receive, receive.header);
   return take_share(receive, receive.header);
 }
 
@@ -311,7 +311,7 @@ void Receiver::delay_over(Receive& receive, bool dropped) {
   if (receive.gone.get()) return end_gone(receive);
   if (!dropped) {
     return settle(receive, [&] {
-      if (receive.forwarded) return core_.forwarder.admit(receive);
+      if (receive.forwarded) return core_.forwarder.admit(receive, receive.header);
       return find_match(receive, receive.header);
     });
   }

@@ -16,7 +16,7 @@ class Receiver {
   Receiver(ShardCore& core, Sender& sender) : core_(core), sender_(sender) {}
 
   // Upcalls of the LNDs.
-  void fetch_ahead(std::span<const HeaderAhead> next) const;
+  void fetch_ahead(std::span<const HeaderAhead> next);
   [[nodiscard]] RxDecision on_header(NiPort& port, const RxOffer& offer);
   void on_received(NiPort& port, RxHandle rx, Result<void> status, Health health);
   void on_parked_gone(NiPort& port, RxHandle rx, Errc cause);

@@ -12,7 +12,6 @@ namespace plnet::lnet {
 
 namespace {
 
-constexpr std::size_t kAheadMax = 32;  // what more than these fetch pushes out what the first did
 constexpr std::size_t kAheadDistance = 4;
 constexpr std::size_t kAheadSteps = 6;
 
@@ -31,14 +30,16 @@ void fetch_sender(const PeerLink* link, std::size_t step) {
 
 }  // namespace
 
-void Receiver::fetch_ahead(std::span<const HeaderAhead> next) const {
-  next = next.first(std::min(next.size(), kAheadMax));
+void Receiver::fetch_ahead(std::span<const HeaderAhead> next) {
+  constexpr std::size_t kMost = LookedAhead::kMost;
+  next = next.first(std::min(next.size(), kMost));
+  core_.looked_ahead.clear();
   const PeerDirectory& directory = *core_.shared.directory;
   const LocalView& ours = core_.local();
   const bool routes = core_.shared.parameters.routes();
-  std::array<std::uint64_t, kAheadMax> hashes{};
-  std::array<PeerNi*, kAheadMax> targets{};
-  std::array<bool, kAheadMax> passes{};
+  std::array<std::uint64_t, kMost> hashes{};
+  std::array<PeerNi*, kMost> targets{};
+  std::array<bool, kMost> passes{};
   pipeline<kAheadSteps, kAheadDistance>(
       next.size(),
       [&](std::size_t i, auto step) {
@@ -51,6 +52,7 @@ void Receiver::fetch_ahead(std::span<const HeaderAhead> next) const {
           if (passes[i]) directory.approach(hashes[i]);
         } else if constexpr (step == 2) {
           if (passes[i]) targets[i] = directory.reach(one.header->destination, hashes[i]);
+          if (targets[i] != nullptr) core_.looked_ahead.add(*targets[i]);
         } else if (targets[i] != nullptr) {
           if (step == 3 && ours.net(targets[i]->net) == nullptr) {
             prefetch(targets[i]->peer.load(std::memory_order_relaxed));

@@ -19,6 +19,7 @@
 #include "lib/lnet/match/portal_directory.hpp"
 #include "lib/lnet/move/fault_gate.hpp"
 #include "lib/lnet/move/forwarder.hpp"
+#include "lib/lnet/move/looked_ahead.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/ni_port.hpp"
 #include "lib/lnet/move/outbox.hpp"
@@ -113,6 +114,7 @@ struct ShardCore {
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
   RouterBuffers buffers;
+  LookedAhead looked_ahead;
   Relaxed<std::uint32_t> routed_held;  // buffers that are lent, for whoever waits for them
   Forwarder forwarder{*this};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
@@ -125,6 +127,12 @@ struct ShardCore {
   }
   [[nodiscard]] const RouteView& routes() const {
     return *shared.routes.load(std::memory_order_acquire);
+  }
+
+  // Null: there is none, or it is leaving.
+  [[nodiscard]] PeerNi* destination_ni(const Nid& nid) {
+    PeerNi* const known = looked_ahead.take(nid);
+    return known != nullptr ? PeerDirectory::unless_leaving(known) : shared.directory->find(nid);
   }
 
   // An access rule forbids to forward what came in on `from`.

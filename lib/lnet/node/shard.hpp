@@ -78,7 +78,10 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   [[nodiscard]] Releaser& releaser() { return releaser_; }
 
   // Before anything else of a turn: LNDs call up from now on, and time is this.
-  void begin_turn(Instant now) { core_.now = now; }
+  void begin_turn(Instant now) {
+    core_.now = now;
+    core_.looked_ahead.clear();
+  }
 
   // DataOperations.
   [[nodiscard]] Result<Attached> attach(const MeSpec& me, const MdSpec& md) override {

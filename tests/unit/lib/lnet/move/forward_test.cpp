@@ -82,6 +82,40 @@ TEST(Forward, HeadersThatWereAnnouncedAreDecidedAboutAsIfTheyHadNotBeen) {
   rig.expect_conserved();
 }
 
+TEST(Forward, HeadersThatComeInAnotherOrderThanAnnouncedGoWhereTheySay) {
+  Rig rig;
+  const MessageHeader first{.destination = kServer, .source = kClient, .type = MessageType::kPut};
+  const MessageHeader second{.destination = kBackup, .source = kClient, .type = MessageType::kPut};
+  rig.port(kClient).on_headers_ahead({{{&first, nullptr}, {&second, nullptr}}});
+  std::uint32_t index = 0;
+  for (const Nid& to : {kBackup, kServer, kServer, kBackup, kBackup}) {
+    const RxHandle rx{++index, 1};
+    ASSERT_EQ(rig.offer(kClient, to, 100, rx).verdict, RxVerdict::kReceive);
+    rig.received(kClient, rx);
+  }
+  rig.settle();
+  ASSERT_EQ(rig.out().held.size(), 5U);
+  index = 0;
+  for (const Nid& to : {kBackup, kServer, kServer, kBackup, kBackup})
+    EXPECT_EQ(rig.out().held[index++]->next_hop->nid, to);
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+TEST(Forward, WhatWasAnnouncedInAnEarlierTurnIsLookedUpAnew) {
+  Rig rig;
+  const MessageHeader header{.destination = kServer, .source = kClient, .type = MessageType::kPut};
+  rig.port(kClient).on_headers_ahead({{{&header, nullptr}}});
+  rig.node.delete_peer(kServer);
+  rig.settle();
+  EXPECT_EQ(rig.offer(kClient, kServer, 100, {1, 1}).verdict, RxVerdict::kPark)
+      << "a peer is made first";
+  rig.settle();
+  EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kReceive}));
+  rig.end_all();
+  rig.expect_conserved();
+}
+
 TEST(Forward, EveryTypeGoesBothWaysAndNoGetHasASink) {
   Rig rig;
   std::uint32_t index = 0;
