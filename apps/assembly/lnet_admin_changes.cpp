@@ -283,7 +283,7 @@ void LnetAdmin::set_peer_ni(lnet::PeerNiChange change, Reply<void> done) {
                   if (!change.all && (!change.nid || *change.nid != ni->nid)) continue;
                   found = true;
                   if (change.health) ni->health.set(*change.health);
-                  if (change.state) peer.state.set(*change.state);
+                  if (change.state) peer.set_state(*change.state);
                 }
               });
               if (found) return Progress::kDone;

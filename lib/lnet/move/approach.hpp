@@ -20,7 +20,6 @@ inline void approach(const PeerNi& hop, const PeerPorts& /*ports*/, PipelineStep
 inline void approach(const PeerNi& hop, const PeerPorts& ports, PipelineStep<1> /*step*/) {
   ports.prefetch(hop);
   prefetch_to_write(reinterpret_cast<const std::byte*>(&hop) + kCacheLine);
-  prefetch(hop.peer.load(std::memory_order_relaxed));
 }
 inline void approach(const PeerNi& hop, const PeerPorts& ports, PipelineStep<2> /*step*/) {
   if (const PeerPort* const port = ports.find(hop)) port->prefetch();

@@ -175,10 +175,10 @@ inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader&
       source = core_.shared.directory->find(header.source);
     }
   }
-  if (source != nullptr) {
+  // An only NI names its peer: that spares the look at it and its view, two cache lines.
+  if (source != nullptr && (source->traits.get() & kTraitAlone) == 0) {
     const Peer* const peer = source->peer.load(std::memory_order_acquire);
-    // Of a single NI its peer is named: that spares the view, a cache line of its own.
-    if (peer != nullptr && !peer->single.get()) receive.initiator = peer->seen().primary;
+    if (peer != nullptr) receive.initiator = peer->seen().primary;
   }
   const bool delayed = core_.faults.rules() != nullptr && core_.faults.delays(receive, core_.now);
   if (delayed) [[unlikely]]

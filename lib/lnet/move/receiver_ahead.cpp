@@ -55,7 +55,6 @@ void Receiver::fetch_ahead(std::span<const HeaderAhead> next) {
           if (targets[i] != nullptr) core_.looked_ahead.add(*targets[i]);
         } else if (targets[i] != nullptr) {
           if (step == 3 && ours.net(targets[i]->net) == nullptr) {
-            prefetch(targets[i]->peer.load(std::memory_order_relaxed));
             targets[i] = nullptr;  // gateways lead there, and of those there are few
           } else {
             approach(*targets[i], core_.peers, PipelineStep<step - 2>{});

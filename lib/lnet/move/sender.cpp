@@ -217,8 +217,7 @@ inline void Sender::launch_together(std::span<Message* const> burst) {
 // What another home writes is not for us to take away.
 template <std::size_t kStep>
 inline void Sender::approach_target(const PeerNi& target, PipelineStep<kStep> step) const {
-  if (target.home == core_.id) return approach(target, core_.peers, step);
-  if constexpr (step == 1) __builtin_prefetch(target.peer.load(std::memory_order_relaxed));
+  if (target.home == core_.id) approach(target, core_.peers, step);
 }
 
 // Finds the peer, has it discovered if it must be, and chooses the path; whatever has to be waited
@@ -248,7 +247,7 @@ void Sender::discover(Message& message, const PeerNi& peer) {
 }
 
 inline bool Sender::must_be_discovered(const Message& message, const PeerNi& target) {
-  if (message.recovery) return false;
+  if (message.recovery || (target.traits.get() & kTraitReady) != 0) return false;
   const Peer* const peer = target.peer.load(std::memory_order_acquire);
   return peer != nullptr && needs_discovery(*peer, message.header.type, portal_of(message.header));
 }

@@ -70,15 +70,16 @@ struct Path {
 // Null: not so simple, select_path() knows. `records`: a request of our own, which makes the NI
 // the preferred one of a peer that is not multi-rail; one that has none yet is not simple.
 //
-// Cold cache lines, for one peer of many: the first of its PeerNi, and its Peer. The view of our
-// nets and NIs (three lines) is warm. Nothing is written, unless the node has several NIs.
+// Cold cache lines, for one peer of many: the first of its PeerNi. The view of our nets and NIs
+// (three lines) is warm. Nothing is written, unless the node has several NIs.
 [[nodiscard]] inline Ni* only_way(const PeerNi& destination, bool records, const LocalView& local,
                                   PathSequences& sequences) {
   const Net* const net = local.net(destination.net);
   if (net == nullptr || net->nis.size() != 1) return nullptr;
-  const Peer& peer = *destination.peer.load(std::memory_order_acquire);
-  if (!peer.single.get()) return nullptr;
-  if (records && !peer.multi_rail() && destination.preferred_ni.get() == nullptr) return nullptr;
+  const unsigned traits = destination.traits.get();
+  if ((traits & kTraitAlone) == 0) return nullptr;
+  const bool multi_rail = (traits & kTraitMultiRail) != 0;
+  if (records && !multi_rail && destination.preferred_ni.get() == nullptr) return nullptr;
   Ni* const ni = net->nis.front();
   if (local.nis.size() > 1) sequences.use(*net, *ni);
   return ni;
@@ -96,17 +97,17 @@ struct OnlyHop {
   if (remote == nullptr || remote->routes.size() != 1) return {};
   const Route& route = *remote->routes.front();
   const Peer& gateway = *route.gateway.load(std::memory_order_acquire);
-  const Peer& peer = *destination.peer.load(std::memory_order_acquire);
-  // Asked of the view itself, which is not of the same moment as `single`: a gateway that goes has
+  const unsigned traits = destination.traits.get();
+  // Asked of the view itself, which is not of the same moment as traits: a gateway that goes has
   // none left.
   const auto gateway_nis = gateway.seen().nis;
-  if (!route.alive.get() || gateway_nis.size() != 1 || !peer.single.get()) return {};
+  if (!route.alive.get() || gateway_nis.size() != 1 || (traits & kTraitAlone) == 0) return {};
   PeerNi* const next_hop = gateway_nis.front();
   const Net* const net = local.net(next_hop->net);
   if (net == nullptr || net->nis.size() != 1 || local.net(destination.net) != nullptr) return {};
   Ni* const ni = net->nis.front();
   // Who is not multi-rail has an NI of ours that it prefers, or gets one.
-  if (!peer.multi_rail() && destination.preferred_ni.get() != ni) return {};
+  if ((traits & kTraitMultiRail) == 0 && destination.preferred_ni.get() != ni) return {};
   if (local.nis.size() > 1) sequences.use(*net, *ni);
   return {ni, next_hop};
 }

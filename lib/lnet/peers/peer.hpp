@@ -14,37 +14,12 @@
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/peers/health.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
+#include "lib/lnet/peers/peer_state.hpp"
 
 namespace plnet::lnet {
 
 struct Peer;
 class Preferences;  // paths/preferences.hpp
-
-// lp_state, as `peer state` of `lnetctl peer show -v 3` prints it (numbers of 2.13 and later).
-enum PeerState : std::uint32_t {
-  kPeerMultiRail = 1U << 0,
-  kPeerNoDiscovery = 1U << 1,
-  kPeerRouterEnabled = 1U << 2,
-  kPeerConfigured = 1U << 3,
-  kPeerDiscovered = 1U << 4,
-  kPeerRediscover = 1U << 5,
-  kPeerDiscovering = 1U << 6,
-  kPeerDataPresent = 1U << 7,
-  kPeerNidsUpToDate = 1U << 8,
-  kPeerPingSent = 1U << 9,
-  kPeerPushSent = 1U << 10,
-  kPeerPingFailed = 1U << 11,
-  kPeerPushFailed = 1U << 12,
-  kPeerForcePing = 1U << 13,
-  kPeerForcePush = 1U << 14,
-  kPeerRouterNiForceDelete = 1U << 15,
-  kPeerRouterDiscovery = 1U << 16,
-  kPeerRouterDiscovered = 1U << 17,
-  kPeerMarkDeletion = 1U << 18,
-  kPeerMarkDeleted = 1U << 19,
-  kPeerLockPrimary = 1U << 20,
-  kPeerBadConfig = 1U << 21,
-};
 
 struct alignas(kCacheLine) PeerNi {
   // Constant while it is published.
@@ -57,6 +32,8 @@ struct alignas(kCacheLine) PeerNi {
   Relaxed<std::int32_t> tx_credits_max{0};
   // Not to be found any more. On the first line, since every look-up asks.
   Relaxed<bool> leaving{false};
+  // What its peer last said of itself; PeerTrait. Spares most messages the look at it.
+  Relaxed<std::uint8_t> traits{0};
   // Discovery may hand it to another peer.
   std::atomic<Peer*> peer{nullptr};
   // A peer that is not multi-rail is always sent to from one NI: recorded with the first request.
@@ -104,8 +81,7 @@ struct alignas(kCacheLine) Peer {
   std::uint32_t number = 0;  // dense over the node; index of tables beside this one
   std::atomic<const PeerView*> view{nullptr};
   Relaxed<std::uint32_t> state{0};  // PeerState
-  // Its view lists one NI: spares the selection of a path the look at it.
-  Relaxed<bool> single{false};
+  Relaxed<bool> single{false};      // its view lists one NI
   // As a gateway: its last check did not fail, or a message has come through it since.
   Relaxed<bool> alive{true};
   // As a gateway: it flapped, and has to answer some checks in a row before it is used again.
@@ -114,11 +90,25 @@ struct alignas(kCacheLine) Peer {
   void publish(const PeerView& fresh) {
     view.store(&fresh, std::memory_order_release);
     single.set(fresh.nis.size() == 1);
+    tell_interfaces();
+  }
+  void set_state(std::uint32_t bits) {
+    state.set(bits);
+    tell_interfaces();
   }
 
   [[nodiscard]] const PeerView& seen() const { return *view.load(std::memory_order_acquire); }
   [[nodiscard]] bool is(PeerState bit) const { return (state.get() & bit) != 0; }
   [[nodiscard]] bool multi_rail() const { return is(kPeerMultiRail); }
+
+ private:
+  void tell_interfaces() const {
+    const PeerView* const seen_now = view.load(std::memory_order_relaxed);
+    if (seen_now == nullptr) return;
+    const std::uint8_t traits = peer_traits(state.get(), seen_now->nis.size());
+    for (PeerNi* const ni : seen_now->nis)
+      ni->traits.set(traits);
+  }
 };
 
 }  // namespace plnet::lnet

@@ -167,10 +167,9 @@ PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
   }
   PeerRecord* peer = peers_.take();
   peer->number = peers_.index_of(peer);
-  peer->state.set(0);
+  peer->state.set(nid.is_loopback() ? kPeerNoDiscovery : 0U);
   peer->alive.set(true);
   peer->held_back.set(false);
-  if (nid.is_loopback()) peer->add_state(kPeerNoDiscovery);
   peer->primary = nid;
   peer->view_class = view_class;
   peer->dead = false;
@@ -211,6 +210,7 @@ PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
   ni->preferred_ni.set(nullptr);
   ni->preferences.store(nullptr, std::memory_order_relaxed);
   ni->leaving.set(false);
+  ni->traits.set(0);
   ni->stage = PeerNiStage::kLive;
   ni->in_net = nullptr;
   counters_.add(Id::kPeerNis);

@@ -62,8 +62,8 @@ struct PeerRecord : Peer, ListNode<> {
   Instant created{};
   Qsbr::Grace grace = 0;
 
-  void add_state(std::uint32_t bits) { state.set(state.get() | bits); }
-  void drop_state(std::uint32_t bits) { state.set(state.get() & ~bits); }
+  void add_state(std::uint32_t bits) { set_state(state.get() | bits); }
+  void drop_state(std::uint32_t bits) { set_state(state.get() & ~bits); }
   [[nodiscard]] bool has(std::uint32_t any_of) const { return (state.get() & any_of) != 0; }
 };
 

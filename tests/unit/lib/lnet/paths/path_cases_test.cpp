@@ -227,7 +227,7 @@ TEST_F(PathCases, the_last_router_keeps_the_nid_that_the_originator_chose) {
   // A response has nowhere else to go, nor has a peer that is not multi-rail.
   expect_direct(site.select({.destination = &peer.ni(1), .forwarded = true, .response = true}),
                 site.ni(0), peer.ni(1));
-  peer.peer.state.set(0);
+  peer.peer.set_state(0);
   expect_direct(site.select(request), site.ni(1), peer.ni(1));
 }
 
@@ -362,7 +362,7 @@ TEST_F(PathCases, routes_that_are_down_are_no_way) {
   EXPECT_EQ(site.select(peer.ni()).error(), Errc::kNoRoute);
   SitePeer& nowhere = site.add_peer(true, {{kKfi0, 1}});
   EXPECT_EQ(site.select(nowhere.ni()).error(), Errc::kNoRoute);
-  nowhere.peer.state.set(0);
+  nowhere.peer.set_state(0);
   EXPECT_EQ(site.select(nowhere.ni()).error(), Errc::kNoRoute);
 }
 

@@ -206,7 +206,7 @@ TEST_F(RouteAliveness, needs_the_gateway_its_routing_and_one_ni_on_our_side) {
   EXPECT_FALSE(is_route_alive(*route, {}));
   gateway->ni(0).status.set(kNiUp);
   EXPECT_TRUE(is_route_alive(*route, {}));
-  gateway->peer.state.set(kPeerMultiRail);
+  gateway->peer.set_state(kPeerMultiRail);
   EXPECT_FALSE(is_route_alive(*route, {}));
 }
 
@@ -231,7 +231,7 @@ TEST_F(RouteAliveness, a_single_hop_needs_one_ni_on_the_far_side) {
 TEST_F(RouteAliveness, without_discovery_only_the_last_reply_counts) {
   lower(0);
   lower(1);
-  gateway->peer.state.set(0);
+  gateway->peer.set_state(0);
   EXPECT_TRUE(is_route_alive(*route, {.discovery_disabled = true}));
   EXPECT_FALSE(is_route_alive(*route, {.alive = false, .discovery_disabled = true}));
   route->replied_alive.set(false);

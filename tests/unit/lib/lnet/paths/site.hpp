@@ -72,7 +72,7 @@ class Site {
   SitePeer& add_peer(bool multi_rail, const std::vector<std::pair<NetId, std::size_t>>& nets) {
     SitePeer& added = peers_.emplace_back();
     added.peer.number = static_cast<std::uint32_t>(peers_.size() - 1);
-    added.peer.state.set((multi_rail ? kPeerMultiRail : 0U) | kPeerRouterEnabled);
+    added.peer.set_state((multi_rail ? kPeerMultiRail : 0U) | kPeerRouterEnabled);
     for (const auto& [net, count] : nets) {
       added.nets.push_back({.net = net,
                             .number = peer_nets_++,

@@ -106,6 +106,26 @@ TEST_F(PeerDirectoryTest, AnInterfaceMovesToAnotherPeerAndStaysItself) {
   EXPECT_EQ(count(Id::kMoved), 1U);
 }
 
+TEST_F(PeerDirectoryTest, InterfacesKnowWhatConcernsEachMessage) {
+  PeerNi* const ni = traffic(tcp(1));
+  EXPECT_EQ(ni->traits.get(), kTraitAlone);
+  PeerRecord& peer = record_of(*ni->peer.load());
+  peer.add_state(kPeerMultiRail | kPeerDiscovered);
+  EXPECT_EQ(ni->traits.get(), kTraitAlone | kTraitMultiRail);
+  peer.add_state(kPeerNidsUpToDate);
+  EXPECT_EQ(ni->traits.get(), kTraitAlone | kTraitMultiRail | kTraitReady);
+  const auto second = directory_.attach(peer, tcp(2));
+  ASSERT_TRUE(second);
+  directory_.commit();
+  EXPECT_EQ(ni->traits.get(), kTraitMultiRail | kTraitReady);
+  EXPECT_EQ((*second)->traits.get(), kTraitMultiRail | kTraitReady);
+  peer.add_state(kPeerForcePing);
+  peer.drop_state(kPeerMultiRail);
+  EXPECT_EQ(ni->traits.get(), 0U);
+  peer.add_state(kPeerRouterDiscovery);
+  EXPECT_EQ((*second)->traits.get(), kTraitReady) << "it is checked, so messages need not wait";
+}
+
 TEST_F(PeerDirectoryTest, WhatIsTakenBackBeforeCommitNeverLeft) {
   PeerNi* ni = traffic(tcp(1));
   directory_.destroy(peer_of(tcp(1)));
