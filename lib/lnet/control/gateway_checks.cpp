@@ -11,6 +11,8 @@ using Id = GatewayTable::Id;
 
 // How often gateways are gone through: the kernel's monitor does it as often.
 constexpr Duration kLookInterval = std::chrono::seconds(1);
+// Networks in common with a gateway; for more of them room is made once.
+constexpr std::size_t kTurnsUsual = 8;
 
 bool discovery_off(const Gateway& gateway, const Parameters& parameters) {
   return discovery_is_off(*gateway.peer, parameters);
@@ -39,6 +41,10 @@ void GatewayChecks::gateway_added(PeerRecord& peer, Instant now) {
   auto& place = gateways_[&peer];
   if (place == nullptr) {
     place = std::make_unique<Gateway>();
+    // Checks go on while messages do: what they need there is from now on.
+    place->turns.reserve(kTurnsUsual);
+    turns_.reserve(kTurnsUsual);
+    news_.reserve(kNewsMax);
     counters_.add(Id::kGateways);
   }
   Gateway& gateway = *place;
@@ -154,13 +160,13 @@ void GatewayChecks::look_again() {
 
 // The network behind the one that was checked last whose time has come.
 Gateway::Turn* GatewayChecks::next_turn(Gateway& gateway, const LocalView& local, Instant now) {
-  std::vector<Gateway::Turn> turns;
+  turns_.clear();
   for (const PeerNetView& net : gateway.peer->seen().nets) {
     if (local.net(net.net) == nullptr) continue;
     const auto known = std::ranges::find(gateway.turns, net.net, &Gateway::Turn::net);
-    turns.push_back({net.net, known == gateway.turns.end() ? now : known->next});
+    turns_.push_back({net.net, known == gateway.turns.end() ? now : known->next});
   }
-  gateway.turns = std::move(turns);
+  gateway.turns.assign(turns_.begin(), turns_.end());
   const auto last = std::ranges::find(gateway.turns, gateway.net, &Gateway::Turn::net);
   const auto count = gateway.turns.size();
   const auto from = last == gateway.turns.end()

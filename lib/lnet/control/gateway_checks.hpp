@@ -118,7 +118,9 @@ class GatewayChecks {
   static constexpr std::size_t kNewsMax = 256;
   [[nodiscard]] std::vector<RouteNews> take_news() {
     has_news_.set(false);
-    return std::exchange(news_, {});
+    std::vector<RouteNews> news = news_;  // a copy: there is room for the next ones
+    news_.clear();
+    return news;
   }
   // Any thread.
   [[nodiscard]] bool has_news() const { return has_news_.get(); }
@@ -127,8 +129,7 @@ class GatewayChecks {
   [[nodiscard]] Gateway* find(const Peer& peer);
   [[nodiscard]] bool checks_by_itself() const;
   void begin_check(Gateway& gateway, const LocalView& local, Instant now);
-  [[nodiscard]] static Gateway::Turn* next_turn(Gateway& gateway, const LocalView& local,
-                                                Instant now);
+  [[nodiscard]] Gateway::Turn* next_turn(Gateway& gateway, const LocalView& local, Instant now);
   bool note_ni(Route& route);
   void refresh(Gateway& gateway, Instant now, RouteCause risen, RouteCause fallen);
   void record(Route& route, bool up, RouteCause cause, Instant now);
@@ -141,6 +142,7 @@ class GatewayChecks {
   const Routes& routes_;
   const Parameters& parameters_;
   std::map<const Peer*, std::unique_ptr<Gateway>> gateways_;
+  std::vector<Gateway::Turn> turns_;  // of the gateway that is looked at
   std::vector<RouteNews> news_;
   std::uint64_t last_order_ = 0;
   Instant next_look_{};
