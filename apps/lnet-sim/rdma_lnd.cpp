@@ -201,6 +201,13 @@ void RdmaLnd::serve(Peer& peer) {
   if (peer.first != nullptr) connect(peer);
 }
 
+// Credits come from a peer that is there. One that was gone and is back knows nothing of this pair,
+// and who has no credit left sends nothing that would tell: lustre-release
+// lnet/klnds/o2iblnd/o2iblnd_cb.c: kiblnd_check_txs_locked(), for what waits for credits.
+void RdmaLnd::on_late_waiting(Peer& peer) {
+  if (peer.pair != nullptr) break_pair(*peer.pair, Errc::kTimedOut);
+}
+
 // Something could not be posted.
 void RdmaLnd::try_again(Pair& pair, Duration after) {
   if (!pair.linked()) again_.push_back(pair);

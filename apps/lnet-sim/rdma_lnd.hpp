@@ -81,6 +81,7 @@ class RdmaLnd final : public SimLnd<RdmaPeer, RdmaLndCounters>, public o2iblnd::
   static constexpr std::size_t kPorts = 4;
 
   void serve(Peer& peer) override;
+  void on_late_waiting(Peer& peer) override;
   void carry_out_decision(std::uint32_t rx_index) override;
   void check_connections(Instant now) override;
   void close_connections(Peer& peer) override;

@@ -57,6 +57,8 @@ class SimLnd : public lnet::Lnd {
   // The first message has left in part: it ends with its connection only.
   [[nodiscard]] virtual bool head_begun(const Peer& /*peer*/) const { return false; }
   virtual void on_late_head(Peer& /*peer*/) {}
+  // Some have waited for their turn in vain.
+  virtual void on_late_waiting(Peer& /*peer*/) {}
   [[nodiscard]] virtual Health late_health(const Peer& /*peer*/) const {
     return Health::kLocalTimeout;
   }
@@ -183,6 +185,7 @@ template <class Peer, class Table>
 void SimLnd<Peer, Table>::drop_marked(Peer& peer, Instant now) {
   lnet::Transmit* keep = peer.first != nullptr && head_begun(peer) ? peer.first : nullptr;
   lnet::Transmit* at = keep != nullptr ? keep->lnd_next : peer.first;
+  bool some_late = false;
   if (keep == nullptr) {
     peer.first = nullptr;
   } else if (keep->deadline <= now) {
@@ -196,6 +199,7 @@ void SimLnd<Peer, Table>::drop_marked(Peer& peer, Instant now) {
     if ((transmit.lnd_state & kCancelled) != 0) {
       complete({.transmit = &transmit, .status = std::unexpected(Errc::kCancelled)});
     } else if (transmit.deadline <= now) {
+      some_late = true;
       counters_.add(Id::kExpired);
       complete({.transmit = &transmit,
                 .status = std::unexpected(Errc::kTimedOut),
@@ -208,6 +212,7 @@ void SimLnd<Peer, Table>::drop_marked(Peer& peer, Instant now) {
   }
   if (keep != nullptr) keep->lnd_next = nullptr;
   peer.last = keep;
+  if (some_late) on_late_waiting(peer);
 }
 
 template <class Peer, class Table>
