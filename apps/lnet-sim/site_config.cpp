@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "apps/lnet-sim/seeded_routers.hpp"
 #include "lib/base/random.hpp"
 
 namespace plnet::sim {
@@ -44,6 +45,8 @@ SiteConfig SiteConfig::with_seed(std::uint64_t another) const {
 namespace {
 
 constexpr std::uint32_t kRealSizeMax = 1U << 15U;
+// Of all seeds. They have dice of their own, so that this may change and the others stay.
+constexpr double kRouted = 0.25;
 
 // Some of what a device of that kind may do to an LND.
 drivers::FaultPlan wire_faults(NetKind kind, Random& random) {
@@ -111,6 +114,8 @@ SiteConfig site_of_seed(std::uint64_t seed) {
   if (random.chance(0.3)) site.faults.partitions = static_cast<unsigned>(random.between(1, 3));
   if (random.chance(0.4)) site.faults.peer_deletes = static_cast<unsigned>(random.between(1, 6));
   site.faults.outage = std::chrono::milliseconds(random.between(1, 4000));
+  Random routed = Random(seed).fork("routed");
+  if (routed.chance(kRouted)) put_routers_into(site, routed);
   // A megabyte for each descriptor is too much to be real.
   site.lazy_memory = random.chance(0.5) || traffic.size_max > 1U << 14U;
   if (!site.is_lazy()) traffic.size_max = std::min(traffic.size_max, kRealSizeMax);

@@ -3,6 +3,8 @@
 // that replays it.
 #include "apps/lnet-sim/site.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace plnet::sim {
@@ -26,18 +28,37 @@ class Seeds : public testing::TestWithParam<std::uint64_t> {
   static void TearDownTestSuite() {
     if (parts_run < kParts) return;  // a filter
     EXPECT_GT(wire_faults, kSeeds) << "many sites have a bad wire";
+    EXPECT_GT(routed, kSeeds / 8) << "some have routers";
+    EXPECT_GT(multi_hop, 0U) << "also one behind another";
+    EXPECT_EQ(router_shards & 0xfU, 0xfU) << "of one to four shards";
+    EXPECT_GT(relayed, kSeeds * 10);
+  }
+  void note_routers(const SiteConfig& site, const SiteReport& report) {
+    if (site.groups.empty()) return;
+    ++routed;
+    relayed += report.wire.relayed;
+    if (std::ranges::count_if(site.groups, &GroupPlan::router) > 1) ++multi_hop;
+    const Layout layout(site);
+    for (const std::uint32_t router : layout.routers())
+      router_shards |= 1U << (layout.shards_of(router) - 1);
   }
   static inline std::uint64_t parts_run = 0;
   static inline std::uint64_t wire_faults = 0;
+  static inline std::uint64_t routed = 0;
+  static inline std::uint64_t multi_hop = 0;
+  static inline std::uint64_t relayed = 0;
+  static inline unsigned router_shards = 0;  // a bit for each number of them
 };
 
 TEST_P(Seeds, HoldWhatMustAlwaysHold) {
   std::uint64_t operations = 0;
   for (std::uint64_t seed = GetParam(); seed <= kSeeds; seed += kParts) {
-    const SiteReport report = run_site(site_of_seed(seed));
+    const SiteConfig site = site_of_seed(seed);
+    const SiteReport report = run_site(site);
     ASSERT_EQ(report.violation, "") << "replay: lnet-sim run --seed " << seed;
     operations += report.operations.begun;
     wire_faults += report.wire_faults;
+    note_routers(site, report);
   }
   EXPECT_GT(operations, kSeeds / kParts * 40);
   ++parts_run;
