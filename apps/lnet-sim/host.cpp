@@ -208,8 +208,8 @@ socklnd::SockLndConfig Host::tcp_config(const Ni& ni) const {
 std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
   const Nid& nid = port.ni().nid;
   const auto which = static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin());
-  Device& device = *devices_.emplace_back(std::make_unique<Device>(
-      std::make_unique<Tap>(port, world_.wire, relays_, shard, cookie_, which > 0)));
+  Device& device = *devices_.emplace_back(std::make_unique<Device>(std::make_unique<Tap>(
+      port, world_.wire, relays_, world_.drains, Tap::Place{number_, shard, cookie_, which > 0})));
   const NetPlan& net = *nets_[which];
   if (net.kind == NetKind::kTcp) {
     return device.make_tcp(tcp_config(port.ni()), *tcp_, shard);

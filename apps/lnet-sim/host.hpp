@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/lnet-sim/device.hpp"
+#include "apps/lnet-sim/drain_watch.hpp"
 #include "apps/lnet-sim/layout.hpp"
 #include "apps/lnet-sim/memory_slots.hpp"
 #include "apps/lnet-sim/program.hpp"
@@ -30,6 +31,7 @@ struct World {
   drivers::SimVerbsFabric& verbs;
   drivers::LazyMemory& lazy;
   Ledger& ledger;
+  DrainWatch drains;
   std::vector<std::unique_ptr<Host>> hosts;
   std::uint64_t next_cookie = 1000;
   bool stopping = false;  // nothing new is begun
@@ -62,6 +64,12 @@ class Host final : lnet::LndMaker {
   // Of one of its interfaces: what its own node is told. The network is not touched.
   void set_link(const lnet::Nid& nid, bool up);
   [[nodiscard]] bool has_link(const lnet::Nid& nid) const;
+  // `routing drain` of an operator who waits as long as that waits by itself, which it returns.
+  Duration drain();
+  void undrain();
+  [[nodiscard]] lnet::StandingReport standing() const;
+  // It is there, and peers are told that they may send through it.
+  [[nodiscard]] bool is_forwarding() const;
   // Leaves everything as it is for ever: after a violation nothing may be asserted on.
   void abandon();
 

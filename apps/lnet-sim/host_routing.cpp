@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host is to nodes of other networks: a router with buffers, one who goes by routers, and
-// interfaces whose links come and go.
+// What a host is to nodes of other networks: a router with buffers that may be drained, one who
+// goes by routers, and interfaces whose links come and go.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -70,6 +70,29 @@ void Host::calm() {
   if (tcp_) tcp_->calm();
   for (const Nid& nid : nids_)
     set_link(nid, true);
+  if (state_ == State::kUp && standing().is_drain()) undrain();
+}
+
+Duration Host::drain() {
+  const Duration bound = RoutingStateMachine::kStopPatience * node_->parameters().router_notice();
+  PLNET_CHECK(node_->coordinator().standing().drain(world_.loop.now(), bound).has_value(),
+              "who forwards can be drained");
+  ring(0);
+  return bound;
+}
+
+void Host::undrain() {
+  PLNET_CHECK(node_->coordinator().standing().undrain(world_.loop.now()).has_value(),
+              "only what drains is called back");
+  ring(0);
+}
+
+StandingReport Host::standing() const {
+  return node_->coordinator().standing().report(world_.loop.now());
+}
+
+bool Host::is_forwarding() const {
+  return state_ == State::kUp && standing().state == RoutingState::kEnabled;
 }
 
 bool Host::has(const Nid& nid) const {

@@ -93,6 +93,7 @@ RouteWatch::Truth RouteWatch::truth_of(const Host& host, const RouteSetup& route
   if (gateway.state() != Host::State::kUp || (!there && !back)) return Truth::kDown;
   if (!gateway.has_link(route.gateway)) return Truth::kDown;
   if (!meet(host, gateway)) return Truth::kUnknown;
+  if (!gateway.is_forwarding()) return Truth::kDown;  // it drains, or is about to begin
   return far_side(gateway, route);
 }
 

@@ -67,15 +67,16 @@ void put_routers_into(SiteConfig& site, Random& random) {
   site.nodes = 0;
   for (const GroupPlan& group : site.groups)
     site.nodes += group.nodes;
-  // Long enough for gateways to be missed and to be found again.
-  site.time = std::chrono::milliseconds(random.between(200, 6000));
+  FaultPlan& faults = site.faults;
+  if (random.chance(0.6)) faults.drains = drawn(random, 1, 3);
+  // Long enough for gateways to be missed and to be found again, or to be drained.
+  site.time = std::chrono::milliseconds(random.between(200, faults.drains > 0 ? 20'000 : 6000));
   TrafficPlan& traffic = site.traffic;
   traffic.operations = drawn(random, 20, 60);
   traffic.pause = 2 * site.time / traffic.operations;
   site.gateways = {.check_interval_s = drawn(random, 1, 3),
                    .ping_timeout_s = drawn(random, 6, 10),
                    .check_before_use = random.chance(0.2)};
-  FaultPlan& faults = site.faults;
   if (random.chance(0.5)) faults.router_kills = drawn(random, 1, 2);
   if (random.chance(0.5)) faults.flaps = drawn(random, 1, 3);
   if (random.chance(0.3)) faults.one_way = drawn(random, 1, 2);

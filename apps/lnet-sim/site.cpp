@@ -29,6 +29,18 @@ std::uint64_t address_space(const SiteConfig& config) {
   return config.nodes * ((host / kArenaGranule + 1) * kArenaGranule) + routers;
 }
 
+// Nothing takes a message away in such a site, and every one has somewhere to go.
+bool loses_nothing(const SiteConfig& config) {
+  const TrafficPlan& traffic = config.traffic;
+  FaultPlan others = config.faults;
+  others.drains = 0;
+  others.outage = FaultPlan{}.outage;
+  return others == FaultPlan{} && config.weather != Weather::kHostile &&
+         traffic.put_wildcard + traffic.put_unique + traffic.put_lazy == 0 &&
+         traffic.abandon_percent + traffic.unlink_percent == 0 &&
+         std::ranges::all_of(config.nets, [](const NetPlan& net) { return net.faults.count == 0; });
+}
+
 std::size_t ledger_size(const SiteConfig& config) {
   const std::uint64_t all =
       std::uint64_t{config.nodes} * config.traffic.operations * (1 + config.faults.kills) + 16;
@@ -58,6 +70,7 @@ Site::Site(const SiteConfig& config)
                                          .verbs = verbs_,
                                          .lazy = *lazy_,
                                          .ledger = ledger_,
+                                         .drains = DrainWatch(config.nodes),
                                          .hosts = {}});
   world_->hosts.reserve(config.nodes);
   for (std::uint32_t i = 0; i < config.nodes; ++i)
@@ -161,6 +174,10 @@ void Site::await_routers() {
     for (const auto& host : world_->hosts) {
       held = host->state() == Host::State::kUp ? host->what_routing_holds() : "";
       if (!held.empty()) return false;
+      if (host->is_router() && !host->is_forwarding()) {
+        held = fmt::format("node {} does not route again", host->number());
+        return false;
+      }
     }
     return true;
   };
@@ -192,6 +209,11 @@ void Site::check_balance() {
     return ledger_.violate("a message went through a router twice");
   }
   const SiteReport now = report();
+  const std::uint64_t lost = now.operations.failed + now.operations.silent;
+  if (loses_nothing(config_) && lost > 0) {
+    return ledger_.violate(fmt::format("{} operations failed, and all that happened was {} drains",
+                                       lost, now.drains.begun));
+  }
   std::uint64_t dropped = 0;
   for (const auto& [name, count] : now.causes) {
     if (name.starts_with("dropped") || name.starts_with("rejected") || name == "receive_failed" ||
@@ -216,6 +238,7 @@ SiteReport Site::report() const {
   report.wire = world_->wire;
   report.kills = kills_;
   report.flaps = flaps_;
+  report.drains = drains_;
   report.peers_deleted = peers_deleted_;
   for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
     std::uint64_t sum = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,13 @@
 #include "apps/lnet-sim/route_watch.hpp"
 
 namespace plnet::sim {
+
+struct DrainTally {
+  std::uint64_t begun = 0;
+  std::uint64_t in_time = 0;   // ended before their bound, and nothing was cut off
+  std::uint64_t restarts = 0;  // drained, then off and on again
+  std::uint64_t called_off = 0;
+};
 
 // Which of the ways across shards were taken, and what was lost by which cause.
 struct SiteReport {
@@ -30,6 +38,7 @@ struct SiteReport {
   std::uint64_t wire_faults = 0;
   std::uint64_t kills = 0;
   std::uint64_t flaps = 0;
+  DrainTally drains;
   std::uint64_t routes_changed = 0;
   std::uint64_t peers_deleted = 0;
   std::vector<std::pair<std::string_view, std::uint64_t>> causes;  // that are not 0
@@ -59,6 +68,8 @@ class Site final : drivers::EventSink {
     kKill,  // of the power
     kRestart,
     kDestroy,
+    kDrain,
+    kDrainStep,
     kPart,  // of what lies between nodes, or of one of their interfaces
     kMeet,
     kCut,
@@ -71,12 +82,21 @@ class Site final : drivers::EventSink {
     kLook,
   };
 
+  enum class DrainEnd : std::uint8_t { kRestart, kUndrain, kCalledOff };
+  static constexpr std::uint64_t kDrainEnds = 3;
+
   void on_event(std::uint64_t word) override;
   void schedule(Instant when, Fault fault, std::uint32_t a, std::uint32_t b);
   void schedule_faults();
   void schedule_pairs(unsigned count, Fault begin, Fault end);
   [[nodiscard]] Instant sometime();
-  void power(Fault fault, std::uint32_t number);
+  void power(Fault fault, std::uint32_t number, std::uint32_t b);
+  void destroy(Host& host);
+  void schedule_drains(std::span<const std::uint32_t> routers);
+  [[nodiscard]] bool has_second_way(const Host& router) const;
+  void begin_drain(Host& router, std::uint32_t b);
+  void step_drain(Host& router, std::uint32_t b);
+  void end_drain(Host& router);
   void disturb(Fault fault, Host& host, std::uint32_t b);
   void set_link(Host& host, std::uint32_t which, bool up);
   void begin_looking();
@@ -101,6 +121,8 @@ class Site final : drivers::EventSink {
   std::optional<RouteWatch> routes_;  // of a world
   std::uint64_t kills_ = 0;
   std::uint64_t flaps_ = 0;
+  DrainTally drains_;
+  Instant faults_end_{};  // none begins later
   std::uint64_t peers_deleted_ = 0;
   bool looking_ = false;
   bool watching_routes_ = true;

@@ -63,7 +63,10 @@ struct FaultPlan {
   unsigned router_kills = 0;  // nodes that route lose power and come back
   unsigned flaps = 0;         // an interface of a node that routes goes down and up again
   unsigned slow = 0;          // pairs between which everything takes long for a while
+  unsigned drains = 0;        // of a router, if there is another; then it is restarted or goes on
   Duration outage = std::chrono::seconds(3);
+
+  friend bool operator==(const FaultPlan&, const FaultPlan&) = default;
 };
 
 // A route of each node of a group by each node of another.

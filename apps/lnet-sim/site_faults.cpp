@@ -54,6 +54,7 @@ void Site::schedule_faults() {
     schedule(sometime(), Fault::kDeletePeer, some_host(), some_host());
   schedule_pairs(plan.one_way, Fault::kCut, Fault::kJoin);
   schedule_pairs(plan.slow, Fault::kSlow, Fault::kFast);
+  faults_end_ = loop_.now() + config_.time;
   const std::vector<std::uint32_t> routers = layout_.routers();
   if (routers.empty()) return;
   const auto some_router = [&] { return routers[random_.below(routers.size())]; };
@@ -67,6 +68,7 @@ void Site::schedule_faults() {
     schedule(when, Fault::kLinkDown, router, nid);
     schedule(when + plan.outage, Fault::kLinkUp, router, nid);
   }
+  schedule_drains(routers);
 }
 
 void Site::on_event(std::uint64_t word) {
@@ -75,38 +77,55 @@ void Site::on_event(std::uint64_t word) {
   const auto b = static_cast<std::uint32_t>(word & 0xfffffff);
   if (fault == Fault::kLook) return look();
   if (fault < Fault::kPart) {
-    power(fault, a);
+    power(fault, a, b);
   } else if (!world_->stopping) {
     disturb(fault, *world_->hosts[a], b);
   }
   if (watching_routes_) routes_->look(loop_.now());
 }
 
-void Site::power(Fault fault, std::uint32_t number) {
+void Site::power(Fault fault, std::uint32_t number, std::uint32_t b) {
   Host& host = *world_->hosts[number];
-  if (fault == Fault::kKill) {
-    if (host.state() != Host::State::kUp || world_->stopping) return;
-    ++kills_;
-    host.kill();
-    return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, number, 0);
+  switch (fault) {
+    case Fault::kKill:
+      if (host.state() != Host::State::kUp || world_->stopping) return;
+      ++kills_;
+      world_->drains.end(number);
+      world_->drains.trouble(number);
+      host.kill();
+      return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, number, 0);
+    case Fault::kDestroy: return destroy(host);
+    case Fault::kRestart:
+      if (host.state() != Host::State::kOff) return;
+      world_->drains.end(number);
+      network_.set_present(host.id(), true);
+      return host.start();
+    case Fault::kDrain: return begin_drain(host, b);
+    case Fault::kDrainStep: return step_drain(host, b);
+    default: PLNET_CHECK(false, "the others are of what lies between nodes, or looks");
   }
-  if (fault == Fault::kDestroy) {
-    if (host.state() != Host::State::kDying) return;
-    if (!host.gone()) return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, number, 0);
-    if (const std::string missing = host.what_is_missing(); !missing.empty()) {
-      return ledger_.violate("not home after a kill: " + missing);
-    }
-    host.destroy();
-    return schedule(loop_.now() + config_.faults.outage, Fault::kRestart, number, 0);
+}
+
+void Site::destroy(Host& host) {
+  if (host.state() != Host::State::kDying) return;
+  if (!host.gone()) {
+    return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, host.number(), 0);
   }
-  if (host.state() != Host::State::kOff) return;
-  network_.set_present(host.id(), true);
-  host.start();
+  if (const std::string missing = host.what_is_missing(); !missing.empty()) {
+    return ledger_.violate("not home after a kill: " + missing);
+  }
+  host.destroy();
+  schedule(loop_.now() + config_.faults.outage, Fault::kRestart, host.number(), 0);
 }
 
 // When the site is healed what is over is over already.
 void Site::disturb(Fault fault, Host& host, std::uint32_t b) {
   const auto other = [&] { return world_->hosts[b]->id(); };
+  if (fault < Fault::kLinkDown || fault == Fault::kDeletePeer) {
+    world_->drains.trouble(host.number(), b);
+  } else {
+    world_->drains.trouble(host.number());
+  }
   switch (fault) {
     case Fault::kPart: return cuts_.cut_both(host.id(), other());
     case Fault::kMeet: return cuts_.join_both(host.id(), other());
@@ -148,6 +167,7 @@ void Site::look() {
   if (world_->wire.relayed_twice > 0) {
     return ledger_.violate("a message went through a router twice");
   }
+  if (!world_->drains.wrong().empty()) return ledger_.violate(world_->drains.wrong());
   if (watching_routes_) routes_->look(loop_.now());
   schedule(loop_.now() + kLookEvery, Fault::kLook, 0, 0);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "apps/lnet-sim/drain_watch.hpp"
 #include "apps/lnet-sim/relay_memory.hpp"
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/match/wire_handle.hpp"
@@ -32,23 +33,29 @@ struct WireTally {
 
 class Tap final : public lnet::LndUpcalls {
  public:
-  Tap(lnet::LndUpcalls& above, WireTally& tally, RelayMemory& relays, lnet::ShardId shard,
-      std::uint64_t cookie, bool second)
-      : above_(above),
-        tally_(tally),
-        relays_(relays),
-        cookie_(cookie),
-        shard_(shard),
-        second_(second) {}
+  // Whose it is.
+  struct Place {
+    std::uint32_t node = 0;
+    lnet::ShardId shard = 0;
+    std::uint64_t cookie = 0;
+    bool second = false;  // not of its first NID
+  };
+
+  Tap(lnet::LndUpcalls& above, WireTally& tally, RelayMemory& relays, DrainWatch& drains,
+      const Place& place)
+      : above_(above), tally_(tally), relays_(relays), drains_(drains), place_(place) {}
 
   lnet::RxDecision on_header(const lnet::RxOffer& offer) override {
     ++tally_.offered;
-    if (second_) ++tally_.second_nid;
+    if (place_.second) ++tally_.second_nid;
     look_at_answer(offer.header);
     const lnet::RxDecision decision = above_.on_header(offer);
     switch (decision.verdict) {
       case lnet::RxVerdict::kReceive: break;
-      case lnet::RxVerdict::kDrop: ++tally_.dropped; break;
+      case lnet::RxVerdict::kDrop:
+        ++tally_.dropped;
+        drains_.refused(place_.node, offer.from, offer.header);
+        break;
       case lnet::RxVerdict::kReject: ++tally_.rejected; break;
       case lnet::RxVerdict::kPark: ++tally_.parked; break;
     }
@@ -62,6 +69,10 @@ class Tap final : public lnet::LndUpcalls {
     for (const lnet::Completion& completion : burst) {
       ++(completion.status ? tally_.sent : tally_.send_failed);
       if (completion.quarantined) ++tally_.quarantined;
+      if (!completion.status) {
+        const lnet::Transmit& transmit = *completion.transmit;
+        drains_.lost_on_the_way(place_.node, transmit.next_hop->nid, transmit.header);
+      }
       if (completion.status && completion.transmit->routed) {
         ++tally_.relayed;
         if (!relays_.note(completion.transmit->header)) ++tally_.relayed_twice;
@@ -98,16 +109,15 @@ class Tap final : public lnet::LndUpcalls {
     } else {
       return;
     }
-    const auto md = lnet::decode_handle(handle, cookie_);
-    if (md && md->shard != shard_) ++tally_.answer_away;
+    const auto md = lnet::decode_handle(handle, place_.cookie);
+    if (md && md->shard != place_.shard) ++tally_.answer_away;
   }
 
   lnet::LndUpcalls& above_;
   WireTally& tally_;
   RelayMemory& relays_;
-  const std::uint64_t cookie_;
-  const lnet::ShardId shard_;
-  const bool second_;
+  DrainWatch& drains_;
+  const Place place_;
 };
 
 }  // namespace plnet::sim

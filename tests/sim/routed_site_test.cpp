@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sites with routers: what goes through them, what is left of it when they fail, and whether nodes
 // know which of them they can use.
-#include <cstdio>
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
 #include "apps/lnet-sim/site.hpp"
-#include "apps/lnet-sim/site_reader.hpp"
+#include "tests/sim/site_file.hpp"
 
 namespace plnet::sim {
 namespace {
-
-SiteConfig site_of(const std::string& name) {
-  const std::string path = std::string(PLNET_SOURCE_ROOT) + "/config/sim/" + name + ".yaml";
-  std::string text;
-  if (std::FILE* const file = std::fopen(path.c_str(), "r"); file != nullptr) {
-    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
-      text.push_back(static_cast<char>(c));
-    (void)std::fclose(file);
-  }
-  auto site = read_site(text, path);
-  EXPECT_TRUE(site.has_value()) << (site ? "" : site.error().text());
-  return site ? *site : SiteConfig{};
-}
 
 std::uint64_t cause_of(const SiteReport& report, std::string_view wanted) {
   std::uint64_t count = 0;

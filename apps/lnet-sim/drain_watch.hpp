@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Routers that are taken out of service, and what may not happen then: from the moment when one
+// says that it is drained until it is back, nothing that is sent through it may be lost on the way
+// there. Only senders are excused whose way to it something else befell meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/base/clock.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/wire/header.hpp"
+
+namespace plnet::sim {
+
+class DrainWatch {
+ public:
+  explicit DrainWatch(std::uint32_t nodes) : drains_(nodes) {}
+
+  // `not_routing`: what it has dropped so far because it does not route.
+  void begin(std::uint32_t router, std::uint64_t cookie, Instant latest,
+             std::uint64_t not_routing) {
+    drains_[router] = {
+        .cookie = cookie, .latest = latest, .not_routing = not_routing, .excused = {}};
+    drains_[router].excused.resize(drains_.size());
+  }
+  // Of this incarnation of the router's.
+  [[nodiscard]] bool is_draining(std::uint32_t router, std::uint64_t cookie) const {
+    return cookie != 0 && drains_[router].cookie == cookie;
+  }
+  // It is drained. False: its time was over, and it promises nothing.
+  bool promise(std::uint32_t router, Instant now, std::size_t cut_off, std::uint64_t not_routing);
+  // It forwards again, or has failed.
+  void end(std::uint32_t router) { drains_[router] = {}; }
+
+  // What is on its way between the two may be lost, or come late. Either may be the router.
+  void trouble(std::uint32_t a, std::uint32_t b) {
+    excuse(a, b);
+    excuse(b, a);
+  }
+  void trouble(std::uint32_t node) {
+    for (std::uint32_t other = 0; other < drains_.size(); ++other)
+      trouble(node, other);
+  }
+
+  // A message did not get from `node` to its next hop.
+  void lost_on_the_way(std::uint32_t node, const lnet::Nid& next_hop,
+                       const lnet::MessageHeader& header);
+  // One that `node` would have had to forward was dropped when it arrived.
+  void refused(std::uint32_t node, const lnet::Nid& from, const lnet::MessageHeader& header);
+
+  // The first loss that nothing explains, or empty.
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+ private:
+  struct Drain {
+    std::uint64_t cookie = 0;  // 0: none
+    Instant latest{};          // it promises nothing from then on
+    std::uint64_t not_routing = 0;
+    bool promised = false;
+    std::vector<bool> excused;  // by sender
+    std::string refused;        // the first, before its word was heard here
+  };
+
+  void excuse(std::uint32_t router, std::uint32_t sender) {
+    if (drains_[router].cookie != 0) drains_[router].excused[sender] = true;
+  }
+  void hold_against(std::uint32_t router, std::uint32_t sender, const char* what,
+                    const lnet::MessageHeader& header);
+
+  std::vector<Drain> drains_;  // by node
+  std::string wrong_;
+};
+
+}  // namespace plnet::sim

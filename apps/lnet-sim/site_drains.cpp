@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An operator who takes one router after another out of service, while all goes on.
+#include <algorithm>
+
+#include "apps/lnet-sim/site.hpp"
+
+namespace plnet::sim {
+
+using namespace lnet;
+
+namespace {
+
+constexpr Duration kStepEvery = std::chrono::milliseconds(10);
+constexpr Duration kAskAgain = std::chrono::milliseconds(500);
+// Of steps: until an operator thinks better of it.
+constexpr std::uint64_t kPatience = 400;
+constexpr std::uint32_t kHowBits = 2;
+
+}  // namespace
+
+// What is drawn for each: how it goes on, and after how many steps it is called off.
+void Site::schedule_drains(std::span<const std::uint32_t> routers) {
+  for (unsigned i = 0; i < config_.faults.drains; ++i) {
+    const std::uint32_t router = routers[random_.below(routers.size())];
+    const auto how = static_cast<std::uint32_t>(random_.below(kDrainEnds));
+    const auto steps = static_cast<std::uint32_t>(random_.below(kPatience));
+    schedule(sometime(), Fault::kDrain, router, steps << kHowBits | how);
+  }
+}
+
+// As an operator sees it: whoever sends through it knows another router that is there and forwards.
+bool Site::has_second_way(const Host& router) const {
+  const auto leads_past = [&](const Route& route) {
+    const Host& gateway = *world_->hosts[Layout::node_of(route.spec.gateway)];
+    return route.alive.get() && &gateway != &router && gateway.is_forwarding();
+  };
+  return std::ranges::all_of(world_->hosts, [&](const auto& host) {
+    if (host->state() != Host::State::kUp) return true;
+    const auto& all = host->node().coordinator().routes().routes();
+    return std::ranges::all_of(host->routes(), [&](const RouteSetup& wanted) {
+      return !router.has(wanted.gateway) || std::ranges::any_of(all, [&](const auto& route) {
+        return route->spec.net == wanted.net && leads_past(*route);
+      });
+    });
+  });
+}
+
+void Site::begin_drain(Host& router, std::uint32_t b) {
+  if (world_->stopping) return;
+  if (!router.is_forwarding() || !has_second_way(router)) {
+    if (loop_.now() < faults_end_)
+      schedule(loop_.now() + kAskAgain, Fault::kDrain, router.number(), b);
+    return;
+  }
+  ++drains_.begun;
+  const Instant latest = loop_.now() + router.drain();
+  world_->drains.begin(router.number(), router.cookie(), latest,
+                       router.counted(Cause::kDroppedNotRouting));
+  for (const auto& other : world_->hosts) {
+    const bool reached = !cuts_.is_cut(other->id(), router.id()) &&
+                         !cuts_.is_cut(router.id(), other->id()) &&
+                         !cuts_.is_slow(other->id(), router.id());
+    if (!reached) world_->drains.trouble(other->number(), router.number());
+  }
+  schedule(loop_.now() + kStepEvery, Fault::kDrainStep, router.number(), b);
+}
+
+void Site::step_drain(Host& router, std::uint32_t b) {
+  if (world_->stopping || router.state() != Host::State::kUp) return;
+  if (!world_->drains.is_draining(router.number(), router.cookie())) return;
+  const auto how = static_cast<DrainEnd>(b & ((1U << kHowBits) - 1));
+  const std::uint32_t steps = b >> kHowBits;
+  const StandingReport report = router.standing();
+  if (report.phase != DrainPhase::kDrained) {
+    if (how == DrainEnd::kCalledOff && steps == 0) return end_drain(router);
+    const std::uint32_t left = steps == 0 ? 0 : steps - 1;
+    return schedule(loop_.now() + kStepEvery, Fault::kDrainStep, router.number(),
+                    left << kHowBits | static_cast<std::uint32_t>(how));
+  }
+  const std::uint64_t refused = router.counted(Cause::kDroppedNotRouting);
+  if (world_->drains.promise(router.number(), loop_.now(), report.cut_off, refused))
+    ++drains_.in_time;
+  if (how != DrainEnd::kRestart) return end_drain(router);
+  ++drains_.restarts;
+  router.kill();
+  schedule(loop_.now() + kStepEvery, Fault::kDestroy, router.number(), 0);
+}
+
+void Site::end_drain(Host& router) {
+  ++drains_.called_off;
+  world_->drains.end(router.number());
+  router.undrain();
+}
+
+}  // namespace plnet::sim

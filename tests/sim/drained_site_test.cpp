@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Routers that are taken out of service under load: nothing is lost by it. Routers that fail lose
+// what they hold, and that is seen.
+#include <gtest/gtest.h>
+
+#include "apps/lnet-sim/site.hpp"
+#include "tests/sim/site_file.hpp"
+
+namespace plnet::sim {
+namespace {
+
+TEST(DrainedSite, ADrainedRestartBesideASecondRouterLosesNothing) {
+  DrainTally all;
+  for (const std::uint64_t seed : {1U, 10U}) {
+    const SiteReport report = run_site(site_of("routed-drain").with_seed(seed));
+    ASSERT_EQ(report.violation, "")
+        << "replay: lnet-sim run config/sim/routed-drain.yaml --seed " << seed;
+    EXPECT_EQ(report.operations.failed + report.operations.silent, 0U);
+    EXPECT_EQ(report.operations.delivered + report.operations.replies, report.operations.begun);
+    all.begun += report.drains.begun;
+    all.in_time += report.drains.in_time;
+    all.restarts += report.drains.restarts;
+    all.called_off += report.drains.called_off;
+  }
+  EXPECT_GT(all.in_time, 5U);
+  EXPECT_GT(all.restarts, 2U);
+  EXPECT_GT(all.called_off, 2U);
+}
+
+// Else the site above would show nothing.
+TEST(DrainedSite, ACrashInItsPlaceLosesWhatTheRouterHeld) {
+  SiteConfig site = site_of("routed-drain");
+  site.faults.drains = 0;
+  site.faults.router_kills = 6;
+  const SiteReport report = run_site(site);
+  ASSERT_EQ(report.violation, "");
+  EXPECT_GT(report.operations.failed, 0U);
+}
+
+// --- What is held against a router ---
+
+constexpr std::uint32_t kNodes = 3;
+constexpr std::uint32_t kRouter = 2;
+constexpr Instant kBegin{};
+constexpr Instant kLatest = kBegin + std::chrono::seconds(36);
+
+lnet::Nid nid_of(std::uint32_t node) {
+  return lnet::Nid::of(lnet::NetType::kTcp, 0, 10U << 24 | (node + 1));
+}
+
+lnet::MessageHeader message_for(std::uint32_t node) {
+  return {.destination = nid_of(node), .source = nid_of(0), .type = lnet::MessageType::kPut};
+}
+
+TEST(DrainWatch, WhatIsLostAfterItsWordIsHeldAgainstARouter) {
+  DrainWatch watch(kNodes);
+  watch.begin(kRouter, 7, kLatest, 0);
+  watch.lost_on_the_way(0, nid_of(kRouter), message_for(1));
+  EXPECT_TRUE(watch.promise(kRouter, kBegin + std::chrono::seconds(2), 0, 0));
+  watch.lost_on_the_way(0, nid_of(kRouter), message_for(kRouter));
+  watch.lost_on_the_way(0, nid_of(1), message_for(1));
+  EXPECT_EQ(watch.wrong(), "") << "before its word, for itself, and to another";
+  watch.lost_on_the_way(0, nid_of(kRouter), message_for(1));
+  EXPECT_NE(watch.wrong().find("router 2"), std::string::npos) << watch.wrong();
+}
+
+TEST(DrainWatch, WhatItRefusesBeforeItsWordIsHeardCountsToo) {
+  DrainWatch watch(kNodes);
+  watch.begin(kRouter, 7, kLatest, 4);
+  watch.refused(kRouter, nid_of(0), message_for(1));
+  EXPECT_EQ(watch.wrong(), "");
+  EXPECT_TRUE(watch.promise(kRouter, kBegin + std::chrono::seconds(2), 0, 5));
+  EXPECT_NE(watch.wrong(), "");
+}
+
+TEST(DrainWatch, WhoseWayWasInTroubleIsExcused) {
+  DrainWatch watch(kNodes);
+  watch.begin(kRouter, 7, kLatest, 0);
+  watch.trouble(0, kRouter);
+  EXPECT_TRUE(watch.promise(kRouter, kBegin + std::chrono::seconds(2), 0, 0));
+  watch.lost_on_the_way(0, nid_of(kRouter), message_for(1));
+  watch.refused(kRouter, nid_of(0), message_for(1));
+  EXPECT_EQ(watch.wrong(), "");
+  watch.refused(kRouter, nid_of(1), message_for(0));
+  EXPECT_NE(watch.wrong(), "") << "the other one's was not";
+}
+
+TEST(DrainWatch, ARouterWhoseTimeWasOverPromisesNothing) {
+  DrainWatch watch(kNodes);
+  watch.begin(kRouter, 7, kLatest, 0);
+  EXPECT_FALSE(watch.promise(kRouter, kLatest, 0, 0));
+  watch.refused(kRouter, nid_of(0), message_for(1));
+  watch.begin(kRouter, 8, kLatest, 0);
+  EXPECT_FALSE(watch.promise(kRouter, kBegin, 3, 0)) << "some were cut off";
+  watch.refused(kRouter, nid_of(0), message_for(1));
+  EXPECT_EQ(watch.wrong(), "");
+}
+
+}  // namespace
+}  // namespace plnet::sim
