@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -57,6 +58,10 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_seeds(const std::st
   const auto [stop, wrong] = std::from_chars(middle + 2, last, end);
   if (wrong != std::errc{} || stop != last || end < first) return std::nullopt;
   return std::pair{first, end};
+}
+
+double seconds_of(std::span<const Duration> all, RouteTruth truth) {
+  return std::chrono::duration<double>(all[static_cast<std::size_t>(truth)]).count();
 }
 
 std::string replay_of(const Arguments& arguments, std::uint64_t seed) {
@@ -157,41 +162,47 @@ std::string summary_of(const SiteConfig& config, const SiteReport& report) {
 
 std::string json_of(const SiteConfig& config, const SiteReport& report) {
   const LedgerTally& ops = report.operations;
-  nlohmann::ordered_json json{{"site", config.name},
-                              {"seed", config.seed},
-                              {"nodes", config.nodes},
-                              {"violation", report.violation},
-                              {"trace", fmt::format("{:016x}", report.trace)},
-                              {"events", report.events},
-                              {"time_s", std::chrono::duration<double>(report.time).count()},
-                              {"operations", ops.begun},
-                              {"delivered", ops.delivered},
-                              {"acknowledged", ops.acknowledged},
-                              {"replies", ops.replies},
-                              {"failed", ops.failed},
-                              {"lost", ops.silent},
-                              {"bytes", ops.bytes},
-                              {"messages", report.wire.offered},
-                              {"parked", report.wire.parked},
-                              {"quarantined", report.wire.quarantined},
-                              {"connections_lost", report.connections_lost},
-                              {"wire_faults", report.wire_faults},
-                              {"kills", report.kills},
-                              {"flaps", report.flaps},
-                              {"drains",
-                               {{"begun", report.drains.begun},
-                                {"in_time", report.drains.in_time},
-                                {"restarts", report.drains.restarts},
-                                {"called_off", report.drains.called_off}}},
-                              {"relayed", report.wire.relayed},
-                              {"routes_changed", report.routes_changed},
-                              {"peers_deleted", report.peers_deleted},
-                              {"coverage",
-                               {{"sender_not_home", report.crossed_home},
-                                {"matched_elsewhere", report.crossed_match},
-                                {"answer_not_at_md", report.wire.answer_away},
-                                {"second_nid", report.wire.second_nid},
-                                {"entry_named_other_nid", report.other_nid}}}};
+  nlohmann::ordered_json json{
+      {"site", config.name},
+      {"seed", config.seed},
+      {"nodes", config.nodes},
+      {"violation", report.violation},
+      {"trace", fmt::format("{:016x}", report.trace)},
+      {"events", report.events},
+      {"time_s", std::chrono::duration<double>(report.time).count()},
+      {"operations", ops.begun},
+      {"delivered", ops.delivered},
+      {"acknowledged", ops.acknowledged},
+      {"replies", ops.replies},
+      {"failed", ops.failed},
+      {"lost", ops.silent},
+      {"bytes", ops.bytes},
+      {"messages", report.wire.offered},
+      {"parked", report.wire.parked},
+      {"quarantined", report.wire.quarantined},
+      {"connections_lost", report.connections_lost},
+      {"wire_faults", report.wire_faults},
+      {"kills", report.kills},
+      {"flaps", report.flaps},
+      {"drains",
+       {{"begun", report.drains.begun},
+        {"in_time", report.drains.in_time},
+        {"restarts", report.drains.restarts},
+        {"called_off", report.drains.called_off}}},
+      {"relayed", report.wire.relayed},
+      {"routes_changed", report.routes_changed},
+      {"routes_wrong_s_max",
+       {{"up", seconds_of(report.routes_wrong, RouteTruth::kUp)},
+        {"gone", seconds_of(report.routes_wrong, RouteTruth::kGone)},
+        {"link_down", seconds_of(report.routes_wrong, RouteTruth::kLinkDown)},
+        {"not_routing", seconds_of(report.routes_wrong, RouteTruth::kNotRouting)}}},
+      {"peers_deleted", report.peers_deleted},
+      {"coverage",
+       {{"sender_not_home", report.crossed_home},
+        {"matched_elsewhere", report.crossed_match},
+        {"answer_not_at_md", report.wire.answer_away},
+        {"second_nid", report.wire.second_nid},
+        {"entry_named_other_nid", report.other_nid}}}};
   for (const auto& [name, count] : report.causes)
     json["causes"][std::string(name)] = count;
   return json.dump();

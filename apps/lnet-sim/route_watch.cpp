@@ -13,25 +13,6 @@ using namespace lnet;
 
 namespace {
 
-// Checks are begun, and NIs looked at, once a second; so does this.
-constexpr Duration kLooks = std::chrono::seconds(3);
-
-// A check may just have begun when the fault came, and end by its timeout only. What is lost with a
-// connection is noticed by the LND's timeout, and a router that is not asked on a network says so
-// after as long again.
-Duration patience_down(const SiteConfig& config) {
-  const auto interval = std::chrono::seconds(config.gateways.check_interval_s);
-  const auto timeout = std::chrono::seconds(config.gateways.ping_timeout_s);
-  return 2 * interval + 2 * timeout + std::chrono::seconds(config.lnd_timeout_s) + kLooks;
-}
-
-// A gateway that has failed a few times must answer several checks, and a peer that was away for
-// long is not called at once.
-Duration patience_up(const SiteConfig& config) {
-  return patience_down(config) + config.faults.outage +
-         Gateway::kAnswersInARow * std::chrono::seconds(config.gateways.check_interval_s);
-}
-
 const Route* find(const Host& host, const RouteSetup& wanted) {
   for (const auto& route : host.node().coordinator().routes().routes()) {
     if (route->spec.net == wanted.net && route->spec.gateway == wanted.gateway) return route.get();
@@ -42,11 +23,7 @@ const Route* find(const Host& host, const RouteSetup& wanted) {
 }  // namespace
 
 RouteWatch::RouteWatch(World& world, const Cuts& cuts)
-    : world_(world),
-      cuts_(cuts),
-      patience_(patience_up(world.config)),
-      patience_down_(patience_down(world.config)),
-      hosts_(world.config.nodes) {}
+    : world_(world), cuts_(cuts), bounds_(world.config.gateways), hosts_(world.config.nodes) {}
 
 // --- What is true ---
 
@@ -73,7 +50,7 @@ bool RouteWatch::is_asked(const Host& gateway, NetId net) const {
   });
 }
 
-RouteWatch::Truth RouteWatch::far_side(const Host& gateway, const RouteSetup& route) const {
+RouteTruth RouteWatch::far_side(const Host& gateway, const RouteSetup& route) const {
   bool is_on = false;
   bool has_link = false;
   for (const Nid& nid : gateway.nids()) {
@@ -81,36 +58,67 @@ RouteWatch::Truth RouteWatch::far_side(const Host& gateway, const RouteSetup& ro
     is_on = true;
     has_link = has_link || gateway.has_link(nid);
   }
-  if (!is_on) return route.hops == 1 ? Truth::kUnknown : Truth::kUp;
-  if (!has_link) return Truth::kDown;
-  return is_asked(gateway, route.net) ? Truth::kUp : Truth::kUnknown;
+  if (!is_on) return route.hops == 1 ? RouteTruth::kUnknown : RouteTruth::kUp;
+  if (!has_link) return RouteTruth::kLinkDown;
+  return is_asked(gateway, route.net) ? RouteTruth::kUp : RouteTruth::kUnknown;
 }
 
-RouteWatch::Truth RouteWatch::truth_of(const Host& host, const RouteSetup& route) const {
+RouteTruth RouteWatch::truth_of(const Host& host, const RouteSetup& route) const {
   const Host& gateway = *world_.hosts[Layout::node_of(route.gateway)];
   const bool there = !cuts_.is_cut(host.id(), gateway.id());
   const bool back = !cuts_.is_cut(gateway.id(), host.id());
-  if (gateway.state() != Host::State::kUp || (!there && !back)) return Truth::kDown;
-  if (!gateway.has_link(route.gateway)) return Truth::kDown;
-  if (!meet(host, gateway)) return Truth::kUnknown;
-  if (!gateway.is_forwarding()) return Truth::kDown;  // it drains, or is about to begin
+  if (gateway.state() != Host::State::kUp || (!there && !back)) return RouteTruth::kGone;
+  if (!gateway.has_link(route.gateway)) return RouteTruth::kGone;
+  if (!meet(host, gateway)) return RouteTruth::kUnknown;
+  if (!gateway.is_forwarding()) return RouteTruth::kNotRouting;
   return far_side(gateway, route);
 }
 
 // --- What is ---
 
+// What is true has changed: from now on it may be noticed.
+void RouteWatch::note_truth(Watched& watched, RouteTruth truth, Instant now) {
+  if (truth == watched.truth) return;
+  watched.truth = truth;
+  watched.wrong_since = Instant::max();
+  const bool no_way = truth != RouteTruth::kUp && truth != RouteTruth::kNotRouting;
+  if (no_way && watched.away_since == Instant::max()) watched.away_since = now;
+  if (truth == RouteTruth::kUp) watched.away = longest_away(watched.route.gateway, now);
+}
+
+// Also of those on the other side: a gateway's network is up when somebody there has asked it.
+Duration RouteWatch::longest_away(const Nid& gateway, Instant now) const {
+  Duration longest{};
+  for (const OfHost& of : hosts_) {
+    for (const Watched& each : of.routes) {
+      if (Layout::node_of(each.route.gateway) != Layout::node_of(gateway)) continue;
+      if (each.away_since < now) longest = std::max(longest, now - each.away_since);
+    }
+  }
+  return longest;
+}
+
+// Nobody was away for longer than all has lasted.
+Duration RouteWatch::patience() const {
+  return bounds_.up(world_.loop.now().time_since_epoch());
+}
+
 void RouteWatch::look_at(const Host& host, Watched& watched, Instant now) {
-  const Truth truth = truth_of(host, watched.route);
+  const RouteTruth truth = truth_of(host, watched.route);
   const Route* const route = find(host, watched.route);
   const bool up = route != nullptr && route->alive.get();
-  const bool right = truth == Truth::kUnknown || up == (truth == Truth::kUp);
-  if (truth != watched.truth || right) watched.wrong_since = Instant::max();
-  watched.truth = truth;
+  const bool right = truth == RouteTruth::kUnknown || up == (truth == RouteTruth::kUp);
+  if (truth == watched.truth && watched.wrong_since != Instant::max() && right) {
+    Duration& longest = longest_[static_cast<std::size_t>(truth)];
+    longest = std::max(longest, now - watched.wrong_since);
+  }
+  note_truth(watched, truth, now);
+  if (right) watched.wrong_since = Instant::max();
+  if (right && truth == RouteTruth::kUp) watched.away_since = Instant::max();
   if (right) return;
-  const bool begins = watched.wrong_since == Instant::max();
-  if (begins) watched.wrong_since = now;
+  if (watched.wrong_since == Instant::max()) watched.wrong_since = now;
   const Duration wrong = now - watched.wrong_since;
-  const bool too_long = wrong > (truth == Truth::kUp ? patience_ : patience_down_);
+  const bool too_long = wrong > bounds_.of(truth, watched.away);
   if (!wrong_.empty() && !too_long) return;
   std::string_view why = "not in the table";
   if (route != nullptr && route->history.kept() > 0) why = text_of(route->history.back(0).cause);

@@ -4,12 +4,14 @@
 // long as its node needs to find out, no longer.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "apps/lnet-sim/cuts.hpp"
 #include "apps/lnet-sim/host.hpp"
+#include "apps/lnet-sim/route_bounds.hpp"
 
 namespace plnet::sim {
 
@@ -22,33 +24,39 @@ class RouteWatch {
   void look(Instant now);
   // Of the last look: the first that is not what it should be, or empty.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
-  // How long a node may take to find out that a gateway is well again; that one fails, less.
-  [[nodiscard]] Duration patience() const { return patience_; }
+  // How long it may take until all routes are right, if nothing happens any more.
+  [[nodiscard]] Duration patience() const;
+  // How long it took so far, at most.
+  [[nodiscard]] Duration longest(RouteTruth truth) const {
+    return longest_[static_cast<std::size_t>(truth)];
+  }
 
  private:
-  enum class Truth : std::uint8_t { kUp, kDown, kUnknown };
-
   struct Watched {
     lnet::RouteSetup route;
-    Truth truth = Truth::kUnknown;
+    RouteTruth truth = RouteTruth::kUnknown;
     Instant wrong_since = Instant::max();
+    Instant away_since = Instant::max();  // no way to it or through it, since it was last up
+    Duration away{};                      // for how long, when there was a way again
   };
   struct OfHost {
     std::uint64_t cookie = 0;  // of its incarnation
     std::vector<Watched> routes;
   };
 
-  [[nodiscard]] Truth truth_of(const Host& host, const lnet::RouteSetup& route) const;
-  [[nodiscard]] Truth far_side(const Host& gateway, const lnet::RouteSetup& route) const;
+  [[nodiscard]] RouteTruth truth_of(const Host& host, const lnet::RouteSetup& route) const;
+  [[nodiscard]] RouteTruth far_side(const Host& gateway, const lnet::RouteSetup& route) const;
   [[nodiscard]] bool is_asked(const Host& gateway, lnet::NetId net) const;
   [[nodiscard]] bool meet(const Host& a, const Host& b) const;
   [[nodiscard]] bool is_doubtful() const;
+  [[nodiscard]] Duration longest_away(const lnet::Nid& gateway, Instant now) const;
+  void note_truth(Watched& watched, RouteTruth truth, Instant now);
   void look_at(const Host& host, Watched& watched, Instant now);
 
   World& world_;
   const Cuts& cuts_;
-  const Duration patience_;
-  const Duration patience_down_;
+  const RouteBounds bounds_;
+  std::array<Duration, kRouteTruths> longest_{};
   std::vector<OfHost> hosts_;
   std::string wrong_;
 };

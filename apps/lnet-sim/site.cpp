@@ -187,7 +187,7 @@ void Site::await_routers() {
     routes_->look(loop_.now());
     return routes_->wrong().empty();
   };
-  if (looking_ && !run_until(are_right, 4 * routes_->patience())) {
+  if (looking_ && !run_until(are_right, routes_->patience())) {
     ledger_.violate("not right though all is calm: " + routes_->wrong());
   }
   watching_routes_ = false;
@@ -240,6 +240,8 @@ SiteReport Site::report() const {
   report.flaps = flaps_;
   report.drains = drains_;
   report.peers_deleted = peers_deleted_;
+  for (std::size_t i = 0; i < kRouteTruths; ++i)
+    report.routes_wrong[i] = routes_->longest(static_cast<RouteTruth>(i));
   for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
     std::uint64_t sum = 0;
     for (const auto& host : world_->hosts)

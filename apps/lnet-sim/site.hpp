@@ -2,6 +2,7 @@
 // A whole site on one event loop, from its begin to the check that everything has come home.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,6 +41,7 @@ struct SiteReport {
   std::uint64_t flaps = 0;
   DrainTally drains;
   std::uint64_t routes_changed = 0;
+  std::array<Duration, kRouteTruths> routes_wrong{};  // for how long at most, by what was true
   std::uint64_t peers_deleted = 0;
   std::vector<std::pair<std::string_view, std::uint64_t>> causes;  // that are not 0
 };

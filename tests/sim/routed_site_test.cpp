@@ -53,6 +53,12 @@ TEST(RoutedSite, RoutesByRoutersThatAreGoneGoDownAndUpAgain) {
   EXPECT_EQ(report.kills, 1U);
   EXPECT_GT(report.flaps, 0U);
   EXPECT_GT(report.routes_changed, 2U * 12U) << "by clients and servers, down and up";
+  // The bounds are no wider than what happens: some checks have to time out before it is noticed.
+  const auto wrong = [&](RouteTruth truth) {
+    return report.routes_wrong[static_cast<std::size_t>(truth)];
+  };
+  EXPECT_GE(wrong(RouteTruth::kGone), std::chrono::seconds(site.gateways.ping_timeout_s));
+  EXPECT_GT(wrong(RouteTruth::kUp), Duration{});
 }
 
 TEST(RoutedSite, TheSameSeedIsTheSameRun) {
