@@ -203,6 +203,8 @@ std::string json_of(const SiteConfig& config, const SiteReport& report) {
         {"answer_not_at_md", report.wire.answer_away},
         {"second_nid", report.wire.second_nid},
         {"entry_named_other_nid", report.other_nid}}}};
+  for (std::size_t i = 0; i < kBesideNames.size(); ++i)
+    json["drains"]["beside"][std::string(kBesideNames[i])] = report.drains.beside[i];
   for (const auto& [name, count] : report.causes)
     json["causes"][std::string(name)] = count;
   return json.dump();

@@ -68,6 +68,8 @@ class Host final : lnet::LndMaker {
   Duration drain();
   void undrain();
   [[nodiscard]] lnet::StandingReport standing() const;
+  // Of some kind of buffers it has none left.
+  [[nodiscard]] bool is_exhausted() const;
   // It is there, and peers are told that they may send through it.
   [[nodiscard]] bool is_forwarding() const;
   // Leaves everything as it is for ever: after a violation nothing may be asserted on.

@@ -91,6 +91,17 @@ StandingReport Host::standing() const {
   return node_->coordinator().standing().report(world_.loop.now());
 }
 
+bool Host::is_exhausted() const {
+  for (unsigned i = 0; i < shards_count_; ++i) {
+    const RouterBuffers& buffers = node_->shard(i).core().buffers;
+    if (std::ranges::any_of(kAllBufferClasses,
+                            [&](BufferClass of) { return buffers.free_count(of) == 0; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool Host::is_forwarding() const {
   return state_ == State::kUp && standing().state == RoutingState::kEnabled;
 }

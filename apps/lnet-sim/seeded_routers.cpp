@@ -69,6 +69,7 @@ void put_routers_into(SiteConfig& site, Random& random) {
     site.nodes += group.nodes;
   FaultPlan& faults = site.faults;
   if (random.chance(0.6)) faults.drains = drawn(random, 1, 3);
+  if (random.chance(0.5)) faults.drains_in_trouble = faults.drains;
   // Long enough for gateways to be missed and to be found again, or to be drained.
   site.time = std::chrono::milliseconds(random.between(200, faults.drains > 0 ? 20'000 : 6000));
   TrafficPlan& traffic = site.traffic;

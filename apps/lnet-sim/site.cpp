@@ -76,6 +76,7 @@ Site::Site(const SiteConfig& config)
   for (std::uint32_t i = 0; i < config.nodes; ++i)
     world_->hosts.push_back(std::make_unique<Host>(*world_, i));
   routes_.emplace(*world_, cuts_);
+  seen_beside_.resize(config.nodes);
 }
 
 Site::~Site() {

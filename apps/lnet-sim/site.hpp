@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/lnet-sim/cuts.hpp"
@@ -17,11 +18,17 @@
 
 namespace plnet::sim {
 
+// What else is wrong while a router drains.
+enum class Beside : std::uint8_t { kCrash, kFlap, kPartition, kOneWay, kSlow, kExhaustion };
+inline constexpr std::array<std::string_view, 6> kBesideNames{"crash",   "flap", "partition",
+                                                              "one_way", "slow", "exhaustion"};
+
 struct DrainTally {
   std::uint64_t begun = 0;
   std::uint64_t in_time = 0;   // ended before their bound, and nothing was cut off
   std::uint64_t restarts = 0;  // drained, then off and on again
   std::uint64_t called_off = 0;
+  std::array<std::uint64_t, kBesideNames.size()> beside{};  // drains that overlapped with each
 };
 
 // Which of the ways across shards were taken, and what was lost by which cause.
@@ -99,6 +106,9 @@ class Site final : drivers::EventSink {
   void begin_drain(Host& router, std::uint32_t b);
   void step_drain(Host& router, std::uint32_t b);
   void end_drain(Host& router);
+  void make_trouble(const Host& router);
+  void look_beside(const Host& router);
+  void note_beside(const Host& router, Beside what);
   void disturb(Fault fault, Host& host, std::uint32_t b);
   void set_link(Host& host, std::uint32_t which, bool up);
   void begin_looking();
@@ -124,7 +134,8 @@ class Site final : drivers::EventSink {
   std::uint64_t kills_ = 0;
   std::uint64_t flaps_ = 0;
   DrainTally drains_;
-  Instant faults_end_{};  // none begins later
+  std::vector<unsigned> seen_beside_;  // by router, of its last drain: a bit for each
+  Instant faults_end_{};               // none begins later
   std::uint64_t peers_deleted_ = 0;
   bool looking_ = false;
   bool watching_routes_ = true;

@@ -64,6 +64,9 @@ struct FaultPlan {
   unsigned flaps = 0;         // an interface of a node that routes goes down and up again
   unsigned slow = 0;          // pairs between which everything takes long for a while
   unsigned drains = 0;        // of a router, if there is another; then it is restarted or goes on
+  // Of them: soon after their begin the router and a neighbour lose sight of each other, one of
+  // them does, or what is between them is slow, in turn.
+  unsigned drains_in_trouble = 0;
   Duration outage = std::chrono::seconds(3);
 
   friend bool operator==(const FaultPlan&, const FaultPlan&) = default;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An operator who takes one router after another out of service, while all goes on.
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "apps/lnet-sim/site.hpp"
 
@@ -15,6 +17,8 @@ constexpr Duration kAskAgain = std::chrono::milliseconds(500);
 // Of steps: until an operator thinks better of it.
 constexpr std::uint64_t kPatience = 400;
 constexpr std::uint32_t kHowBits = 2;
+// While peers are told, or what is left leaves.
+constexpr std::uint64_t kTroubleSoonMs = 1000;
 
 }  // namespace
 
@@ -53,6 +57,7 @@ void Site::begin_drain(Host& router, std::uint32_t b) {
     return;
   }
   ++drains_.begun;
+  seen_beside_[router.number()] = 0;
   const Instant latest = loop_.now() + router.drain();
   world_->drains.begin(router.number(), router.cookie(), latest,
                        router.counted(Cause::kDroppedNotRouting));
@@ -62,12 +67,25 @@ void Site::begin_drain(Host& router, std::uint32_t b) {
                          !cuts_.is_slow(other->id(), router.id());
     if (!reached) world_->drains.trouble(other->number(), router.number());
   }
+  if (drains_.begun <= config_.faults.drains_in_trouble) make_trouble(router);
   schedule(loop_.now() + kStepEvery, Fault::kDrainStep, router.number(), b);
+}
+
+void Site::make_trouble(const Host& router) {
+  static constexpr std::array<std::pair<Fault, Fault>, 3> kTroubles{
+      {{Fault::kPart, Fault::kMeet}, {Fault::kCut, Fault::kJoin}, {Fault::kSlow, Fault::kFast}}};
+  const std::uint32_t other = layout_.neighbour(router.number(), random_);
+  if (other == router.number()) return;
+  const auto& [begin, end] = kTroubles[drains_.begun % kTroubles.size()];
+  const Instant when = loop_.now() + std::chrono::milliseconds(random_.below(kTroubleSoonMs));
+  schedule(when, begin, router.number(), other);
+  schedule(when + config_.faults.outage, end, router.number(), other);
 }
 
 void Site::step_drain(Host& router, std::uint32_t b) {
   if (world_->stopping || router.state() != Host::State::kUp) return;
   if (!world_->drains.is_draining(router.number(), router.cookie())) return;
+  look_beside(router);
   const auto how = static_cast<DrainEnd>(b & ((1U << kHowBits) - 1));
   const std::uint32_t steps = b >> kHowBits;
   const StandingReport report = router.standing();
@@ -84,6 +102,31 @@ void Site::step_drain(Host& router, std::uint32_t b) {
   ++drains_.restarts;
   router.kill();
   schedule(loop_.now() + kStepEvery, Fault::kDestroy, router.number(), 0);
+}
+
+void Site::note_beside(const Host& router, Beside what) {
+  const auto number = static_cast<unsigned>(what);
+  unsigned& seen = seen_beside_[router.number()];
+  if ((seen >> number & 1U) == 0) ++drains_.beside[number];
+  seen |= 1U << number;
+}
+
+// Of the router itself and its neighbours. That it fails itself is seen where it does.
+void Site::look_beside(const Host& router) {
+  const auto has_links = [](const Host& host) {
+    return std::ranges::all_of(host.nids(), [&](const Nid& nid) { return host.has_link(nid); });
+  };
+  if (router.is_exhausted()) note_beside(router, Beside::kExhaustion);
+  for (const auto& other : world_->hosts) {
+    if (other->state() != Host::State::kUp) note_beside(router, Beside::kCrash);
+    if (!has_links(*other)) note_beside(router, Beside::kFlap);
+    if (cuts_.is_slow(router.id(), other->id())) note_beside(router, Beside::kSlow);
+    const bool there = cuts_.is_cut(router.id(), other->id());
+    const bool back = cuts_.is_cut(other->id(), router.id());
+    if (there != back) note_beside(router, Beside::kOneWay);
+    if (there && back && has_links(router) && has_links(*other))
+      note_beside(router, Beside::kPartition);
+  }
 }
 
 void Site::end_drain(Host& router) {

@@ -90,6 +90,7 @@ void Site::power(Fault fault, std::uint32_t number, std::uint32_t b) {
     case Fault::kKill:
       if (host.state() != Host::State::kUp || world_->stopping) return;
       ++kills_;
+      if (world_->drains.is_draining(number, host.cookie())) note_beside(host, Beside::kCrash);
       world_->drains.end(number);
       world_->drains.trouble(number);
       host.kill();

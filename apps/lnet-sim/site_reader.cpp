@@ -51,6 +51,7 @@ void read_faults(KeyReader& reader, const YamlNode& node, FaultPlan& plan) {
       reader.number("router_kills", plan.router_kills, 0, 1000),
       reader.number("flaps", plan.flaps, 0, 1000),
       reader.number("drains", plan.drains, 0, 1000),
+      reader.number("drains_in_trouble", plan.drains_in_trouble, 0, 1000),
       reader.number("peer_deletes", plan.peer_deletes, 0, 100'000),
       reader.duration("outage", plan.outage),
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sites with routers: what goes through them, what is left of it when they fail, and whether nodes
 // know which of them they can use.
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,7 @@ std::uint64_t cause_of(const SiteReport& report, std::string_view wanted) {
 
 TEST(RoutedSite, ABadDayIsSurvived) {
   std::uint64_t held = 0;
+  std::array<std::uint64_t, kBesideNames.size()> beside{};
   for (const std::uint64_t seed : {5U, 60U}) {
     const SiteReport report = run_site(site_of("routed-bad-day").with_seed(seed));
     ASSERT_EQ(report.violation, "")
@@ -30,8 +32,12 @@ TEST(RoutedSite, ABadDayIsSurvived) {
     EXPECT_GT(report.wire.relayed, 1000U);
     EXPECT_GT(report.routes_changed, 10U);
     held += cause_of(report, "held_hop_share");
+    for (std::size_t i = 0; i < beside.size(); ++i)
+      beside[i] += report.drains.beside[i];
   }
   EXPECT_GT(held, 0U) << "buffers ran out";
+  for (std::size_t i = 0; i < beside.size(); ++i)
+    EXPECT_GT(beside[i], 0U) << "a drain together with: " << kBesideNames[i];
 }
 
 TEST(RoutedSite, AChainOfRoutersIsSurvived) {
