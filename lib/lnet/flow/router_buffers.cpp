@@ -3,16 +3,9 @@
 
 namespace plnet::lnet {
 
-BufferCounts buffers_of_shard(const BufferCounts& asked, unsigned shards) {
-  BufferCounts share;
-  for (const BufferClass each : kAllBufferClasses) {
-    const std::uint32_t of_all = asked[each] != 0 ? asked[each] : kBuffersDefault[each];
-    share[each] = std::max(1U, of_all / shards);
-  }
-  return share;
-}
-
 RouterBuffers::RouterBuffers(const RouterMemory& memory) : memory_(memory) {
+  for (const BufferClass each : kAllBufferClasses)
+    memory_.budget.most[each] = std::min(memory.budget.most[each], memory.most[each]);
   for (const BufferClass each : kAllBufferClasses) {
     Pool& pool = pools_[each];
     const std::uint32_t most = memory.most[each];
@@ -22,22 +15,38 @@ RouterBuffers::RouterBuffers(const RouterMemory& memory) : memory_(memory) {
   }
 }
 
-bool RouterBuffers::resize(const BufferCounts& wanted) {
+bool RouterBuffers::resize(const BufferCounts& wanted, const PoolFlags& automatic) {
+  BufferCounts sizes = first_sizes(wanted, automatic, memory_.budget);
   for (const BufferClass each : kAllBufferClasses) {
-    if (wanted[each] > memory_.most[each]) return false;
+    if (automatic[each] && automatic_[each]) sizes[each] = std::max(sizes[each], total(each));
+    if (sizes[each] > memory_.most[each]) return false;
   }
+  automatic_ = automatic;
   for (const BufferClass each : kAllBufferClasses) {
     Pool& pool = pools_[each];
-    pool.wanted = wanted[each];
-    if (pool.total < pool.wanted) grow(each, pool.wanted);
-    shrink(pool);
-    // The low-water mark is of the pool as it is now.
+    pool.wanted = sizes[each];
+    add(each, pool.wanted);
+    shrink(each);
+    // The low-water mark is of the pool as it was asked for.
     pool.credits_min = pool.credits();
+    show_total(each);
   }
   return true;
 }
 
-void RouterBuffers::grow(BufferClass of, std::uint32_t wanted) {
+bool RouterBuffers::grow(const PoolFlags& starving) {
+  const BufferCounts now = totals();
+  const BufferCounts sizes = grown_sizes(now, starving, automatic_, memory_.budget);
+  for (const BufferClass each : kAllBufferClasses) {
+    if (sizes[each] == now[each]) continue;
+    pools_[each].wanted = sizes[each];
+    add(each, sizes[each]);
+    show_total(each);
+  }
+  return sizes != now;
+}
+
+void RouterBuffers::add(BufferClass of, std::uint32_t wanted) {
   Pool& pool = pools_[of];
   // Behind the buffers of the classes before.
   std::uint64_t first = memory_.at.offset;
@@ -60,14 +69,50 @@ void RouterBuffers::grow(BufferClass of, std::uint32_t wanted) {
   }
 }
 
-void RouterBuffers::shrink(Pool& pool) {
+void RouterBuffers::shrink(BufferClass of) {
+  Pool& pool = pools_[of];
   while (pool.total > pool.wanted && pool.free > 0)
-    discard(pool, pool.stack[--pool.free]);
+    discard(of, pool.stack[--pool.free]);
+}
+
+BufferCounts RouterBuffers::totals() const {
+  BufferCounts counts;
+  for (const BufferClass each : kAllBufferClasses)
+    counts[each] = total(each);
+  return counts;
+}
+
+void RouterBuffers::begin_wait(BufferClass of) {
+  Pool& pool = pools_[of];
+  ++pool.waiting;
+  pool.see_low();
+  counters_.add(counter_of(of, PoolMark::kWaited));
+  if (!pool.scarce()) return;
+  ++pool.starved;
+  counters_.add(counter_of(of, PoolMark::kStarved));
+}
+
+void RouterBuffers::see_high(BufferClass of) {
+  Pool& pool = pools_[of];
+  pool.used_max = pool.total - pool.free;
+  counters_.set(counter_of(of, PoolMark::kUsedMax), pool.used_max);
+}
+
+void RouterBuffers::reset_marks() {
+  for (const BufferClass each : kAllBufferClasses) {
+    see_high(each);
+    counters_.set(counter_of(each, PoolMark::kWaited), 0);
+    counters_.set(counter_of(each, PoolMark::kStarved), 0);
+  }
 }
 
 BufferPoolView RouterBuffers::view(BufferClass of) const {
   const Pool& pool = pools_[of];
-  return {.buffers = pool.total, .credits = pool.credits(), .credits_min = pool.credits_min};
+  return {.buffers = pool.total,
+          .credits = pool.credits(),
+          .credits_min = pool.credits_min,
+          .used_max = counters_.get(counter_of(of, PoolMark::kUsedMax)),
+          .waited = counters_.get(counter_of(of, PoolMark::kWaited))};
 }
 
 }  // namespace plnet::lnet

@@ -1,76 +1,69 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a forwarded message is between its two networks: three pools of buffers on each shard, for
-// no payload, up to a page, and up to LNET_MTU. Numbers and their meaning are those of
-// lustre-release lnet/lnet/router.c: lnet_rtrpools_alloc(), lnet_rtrpool_adjust_bufs().
+// Where a forwarded message is between its two networks: three pools of buffers on each shard, one
+// of each class. Their credits are those of lustre-release lnet/lnet/router.c:
+// lnet_rtrpool_adjust_bufs().
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "lib/base/arena.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/lnet/flow/buffer_class.hpp"
+#include "lib/lnet/flow/pool_sizing.hpp"
 #include "lib/lnet/payload.hpp"
-#include "lib/lnet/wire/header.hpp"
 
 namespace plnet::lnet {
 
-enum class BufferClass : std::uint8_t { kTiny, kSmall, kLarge };
-inline constexpr std::size_t kBufferClasses = 3;
+// Of each class, in its order; what views and metrics tell of a pool.
+#define PLNET_ROUTER_BUFFER_COUNTERS(X)                                                \
+  X(kTinyBuffers, "tiny_buffers", "buffers", kGauge, "without payload that there are") \
+  X(kTinyUsedMax, "tiny_used_max", "buffers", kHighWater, "most in use at a time")     \
+  X(kTinyWaited, "tiny_waited", "messages", kCount, "had to wait for one")             \
+  X(kTinyStarved, "tiny_starved", "messages", kCount,                                  \
+    "had to wait for one when hardly any was free, for whatever next hop")             \
+  X(kSmallBuffers, "small_buffers", "buffers", kGauge, "of a page that there are")     \
+  X(kSmallUsedMax, "small_used_max", "buffers", kHighWater, "most in use at a time")   \
+  X(kSmallWaited, "small_waited", "messages", kCount, "had to wait for one")           \
+  X(kSmallStarved, "small_starved", "messages", kCount,                                \
+    "had to wait for one when hardly any was free, for whatever next hop")             \
+  X(kLargeBuffers, "large_buffers", "buffers", kGauge, "of 1 MiB that there are")      \
+  X(kLargeUsedMax, "large_used_max", "buffers", kHighWater, "most in use at a time")   \
+  X(kLargeWaited, "large_waited", "messages", kCount, "had to wait for one")           \
+  X(kLargeStarved, "large_starved", "messages", kCount,                                \
+    "had to wait for one when hardly any was free, for whatever next hop")
+PLNET_COUNTERS(RouterBufferCounters, PLNET_ROUTER_BUFFER_COUNTERS);
 
-template <class T>
-class ByBufferClass {
- public:
-  [[nodiscard]] T& operator[](BufferClass which) { return of_[static_cast<std::size_t>(which)]; }
-  [[nodiscard]] const T& operator[](BufferClass which) const {
-    return of_[static_cast<std::size_t>(which)];
-  }
-  [[nodiscard]] auto begin() { return of_.begin(); }
-  [[nodiscard]] auto end() { return of_.end(); }
-  [[nodiscard]] auto begin() const { return of_.begin(); }
-  [[nodiscard]] auto end() const { return of_.end(); }
+enum class PoolMark : std::uint8_t { kBuffers, kUsedMax, kWaited, kStarved };
+inline constexpr std::size_t kPoolMarks = 4;
 
-  std::array<T, kBufferClasses> of_{};
-
-  friend bool operator==(const ByBufferClass&, const ByBufferClass&) = default;
-};
-
-inline constexpr std::array<BufferClass, kBufferClasses> kAllBufferClasses{
-    BufferClass::kTiny, BufferClass::kSmall, BufferClass::kLarge};
-
-using BufferCounts = ByBufferClass<std::uint32_t>;
-inline constexpr BufferCounts kBufferBytes{{0, 4096, kPayloadBytesMax}};
-inline constexpr BufferCounts kBuffersDefault{{2048, 16384, 1024}};
-inline constexpr BufferCounts kBuffersAdvised{{512, 4096, 256}};  // less is asking for trouble
-
-// The first class that holds so many bytes.
-[[nodiscard]] constexpr BufferClass buffer_class_of(std::uint32_t bytes) {
-  if (bytes == 0) return BufferClass::kTiny;
-  return bytes <= kBufferBytes[BufferClass::kSmall] ? BufferClass::kSmall : BufferClass::kLarge;
+[[nodiscard]] constexpr RouterBufferCounters::Id counter_of(BufferClass of, PoolMark mark) {
+  return static_cast<RouterBufferCounters::Id>(static_cast<std::size_t>(of) * kPoolMarks +
+                                               static_cast<std::size_t>(mark));
 }
-
-// Of the whole node, 0: the default; what each of its shards gets, at least one of each.
-[[nodiscard]] BufferCounts buffers_of_shard(const BufferCounts& asked, unsigned shards);
+static_assert(counter_of(BufferClass::kLarge, PoolMark::kStarved) ==
+              RouterBufferCounters::Id::kLargeStarved);
 
 // Memory for the buffers of a shard. It is touched when a buffer is used for the first time, so it
 // may be more than there is of real memory.
 struct RouterMemory {
   BufferAddress at;
   BufferCounts most;  // that there can ever be
+  PoolBudget budget{};
 
-  [[nodiscard]] static std::uint64_t bytes(const BufferCounts& most) {
-    std::uint64_t sum = 0;
-    for (const BufferClass each : kAllBufferClasses)
-      sum += std::uint64_t{most[each]} * kBufferBytes[each];
-    return sum;
-  }
+  [[nodiscard]] static std::uint64_t bytes(const BufferCounts& most) { return bytes_of(most); }
 };
 
 struct BufferPoolView {
   std::uint32_t buffers = 0;
   std::int32_t credits = 0;  // free ones; negative: as many messages wait
   std::int32_t credits_min = 0;
+  // Since the marks were reset.
+  std::uint64_t used_max = 0;
+  std::uint64_t waited = 0;  // messages
 };
 
 // A buffer that was lent.
@@ -84,9 +77,19 @@ class RouterBuffers {
   // Allocates what is beside the buffers themselves; start-up only. There are none until resize().
   explicit RouterBuffers(const RouterMemory& memory);
 
+  // A pool of which no more than one in so many is free is scarce: three next hops or more have
+  // taken their shares of it.
+  static constexpr std::uint32_t kScarce = 4;
+
   // More are there at once, within what the memory holds; too many go: free ones now, the others
-  // when they come back. False: it does not hold as many.
-  [[nodiscard]] bool resize(const BufferCounts& wanted);
+  // when they come back. Automatic ones begin with what PoolBudget lets them have and keep what
+  // they have grown to. False: it does not hold as many.
+  [[nodiscard]] bool resize(const BufferCounts& wanted, const PoolFlags& automatic = {});
+  // A step for automatic ones that starve. False: none could grow.
+  [[nodiscard]] bool grow(const PoolFlags& starving);
+  [[nodiscard]] PoolBounds bounds() const {
+    return pool_bounds(totals(), automatic_, memory_.budget);
+  }
 
   // The last one given back first: it may still be in the cache. There is a free one.
   [[nodiscard]] BufferRef take(BufferClass from) {
@@ -94,13 +97,15 @@ class RouterBuffers {
     PLNET_CHECK(pool.free > 0, "who takes a router buffer has seen that there is one");
     --pool.free;
     pool.see_low();
+    if (pool.total - pool.free > pool.used_max) [[unlikely]]
+      see_high(from);
     return {from, pool.stack[pool.free]};
   }
   void give(BufferRef buffer) {
     Pool& pool = pools_[buffer.of];
     PLNET_CHECK(pool.free < pool.total, "no more router buffers come back than there are");
     if (pool.total > pool.wanted) [[unlikely]]
-      return discard(pool, buffer.index);
+      return discard(buffer.of, buffer.index);
     pool.stack[pool.free++] = buffer.index;
   }
   // What a message of so many bytes uses of it.
@@ -118,13 +123,21 @@ class RouterBuffers {
       sum += pools_[each].total - pools_[each].free;
     return sum;
   }
-  // Messages that wait for one of these; for the views.
-  void begin_wait(BufferClass of) {
-    ++pools_[of].waiting;
-    pools_[of].see_low();
-  }
+  // Messages that wait for one of these.
+  void begin_wait(BufferClass of);
   void end_wait(BufferClass of) { --pools_[of].waiting; }
+  // Messages that came to wait since this was asked last, while the pool was scarce.
+  [[nodiscard]] std::uint32_t take_starved(BufferClass of) {
+    return std::exchange(pools_[of].starved, 0);
+  }
+  [[nodiscard]] bool starves(BufferClass of) const {
+    return pools_[of].waiting > 0 && pools_[of].scarce();
+  }
+
   [[nodiscard]] BufferPoolView view(BufferClass of) const;
+  [[nodiscard]] CounterView counters() const { return counters_.view(); }
+  // High-water marks and counts begin anew.
+  void reset_marks();
 
  private:
   struct Pool {
@@ -134,6 +147,8 @@ class RouterBuffers {
     std::uint32_t made = 0;  // some are in use, some free, some spare: not wanted for now
     std::uint32_t spare = 0;
     std::uint32_t waiting = 0;
+    std::uint32_t used_max = 0;
+    std::uint32_t starved = 0;  // since somebody asked
     std::int32_t credits_min = 0;
     std::unique_ptr<std::uint32_t[]> stack;   // free ones
     std::unique_ptr<std::uint32_t[]> spares;  // not wanted for now
@@ -142,18 +157,28 @@ class RouterBuffers {
     [[nodiscard]] std::int32_t credits() const {
       return static_cast<std::int32_t>(free) - static_cast<std::int32_t>(waiting);
     }
+    [[nodiscard]] bool scarce() const { return free <= total / kScarce; }
     void see_low() { credits_min = std::min(credits_min, credits()); }
   };
 
-  void grow(BufferClass of, std::uint32_t wanted);
-  static void shrink(Pool& pool);
-  static void discard(Pool& pool, std::uint32_t index) {
+  void add(BufferClass of, std::uint32_t wanted);
+  void shrink(BufferClass of);
+  void discard(BufferClass of, std::uint32_t index) {
+    Pool& pool = pools_[of];
     pool.spares[pool.spare++] = index;
     --pool.total;
+    show_total(of);
   }
+  [[nodiscard]] BufferCounts totals() const;
+  void show_total(BufferClass of) {
+    counters_.set(counter_of(of, PoolMark::kBuffers), pools_[of].total);
+  }
+  void see_high(BufferClass of);
 
-  const RouterMemory memory_;
+  RouterMemory memory_;
   ByBufferClass<Pool> pools_;
+  PoolFlags automatic_;
+  Counters<RouterBufferCounters> counters_;
 };
 
 }  // namespace plnet::lnet

@@ -15,12 +15,6 @@ std::uint64_t place(const RouterBuffers& buffers, BufferRef buffer) {
   return buffers.payload(buffer, 1).fragments[0].at.offset;
 }
 
-TEST(RouterBuffers, AreTheKernelsNumbersUnlessAskedForOthers) {
-  EXPECT_EQ(buffers_of_shard({}, 1), kBuffersDefault);
-  EXPECT_EQ(buffers_of_shard({{0, 100, 3}}, 4), (BufferCounts{{512, 25, 1}}));
-  EXPECT_EQ(buffers_of_shard({{1, 1, 1}}, 64), (BufferCounts{{1, 1, 1}})) << "never none";
-}
-
 TEST(RouterBuffers, AreTheFirstThatHoldThePayload) {
   EXPECT_EQ(buffer_class_of(0), BufferClass::kTiny);
   EXPECT_EQ(buffer_class_of(1), BufferClass::kSmall);
@@ -120,6 +114,93 @@ TEST(RouterBuffers, ShowWhatIsFreeAndHowManyWaitAsTheKernelDoes) {
   EXPECT_EQ(view.buffers, 2U);
   EXPECT_EQ(view.credits, 2);
   EXPECT_EQ(view.credits_min, -1);
+}
+
+TEST(RouterBuffers, ShowTheMostThatWereInUseAndHowManyHadToWait) {
+  RouterBuffers buffers(kMemory);
+  ASSERT_TRUE(buffers.resize({{0, 3, 0}}));
+  const BufferRef a = buffers.take(BufferClass::kSmall);
+  buffers.give(buffers.take(BufferClass::kSmall));
+  buffers.begin_wait(BufferClass::kSmall);
+  buffers.end_wait(BufferClass::kSmall);
+  EXPECT_EQ(buffers.view(BufferClass::kSmall).used_max, 2U);
+  EXPECT_EQ(buffers.view(BufferClass::kSmall).waited, 1U);
+  EXPECT_EQ(buffers.counters().value(
+                static_cast<std::size_t>(counter_of(BufferClass::kSmall, PoolMark::kBuffers))),
+            3U);
+  buffers.reset_marks();
+  EXPECT_EQ(buffers.view(BufferClass::kSmall).used_max, 1U) << "those in use now";
+  EXPECT_EQ(buffers.view(BufferClass::kSmall).waited, 0U);
+  buffers.give(a);
+}
+
+TEST(RouterBuffers, StarveWhenMessagesWaitAndHardlyAnyIsFree) {
+  constexpr auto kClass = BufferClass::kSmall;
+  RouterBuffers buffers(kMemory);
+  ASSERT_TRUE(buffers.resize({{0, 4, 0}}));
+  (void)buffers.take(kClass);
+  (void)buffers.take(kClass);
+  buffers.begin_wait(kClass);
+  EXPECT_FALSE(buffers.starves(kClass)) << "a hop has its share";
+  EXPECT_EQ(buffers.take_starved(kClass), 0U);
+  (void)buffers.take(kClass);
+  EXPECT_TRUE(buffers.starves(kClass));
+  buffers.begin_wait(kClass);
+  EXPECT_EQ(buffers.take_starved(kClass), 1U);
+  EXPECT_EQ(buffers.take_starved(kClass), 0U) << "told already";
+  EXPECT_TRUE(buffers.starves(kClass)) << "they wait still";
+  buffers.end_wait(kClass);
+  buffers.end_wait(kClass);
+  EXPECT_FALSE(buffers.starves(kClass));
+}
+
+// Of kMemory, but they may grow.
+RouterMemory growing() {
+  RouterMemory memory = kMemory;
+  memory.budget = {.first_bytes = 2 * kPayloadBytesMax + 8192,
+                   .most_bytes = 64 * kPayloadBytesMax,
+                   .most = {{100, 100, 100}},
+                   .records = 100};
+  return memory;
+}
+
+TEST(RouterBuffers, GrowOnlyWhereNobodyHasSetThemAndOnlyInTheirMemory) {
+  RouterBuffers buffers(growing());
+  ASSERT_TRUE(buffers.resize({{1, 1, 1}}, {{true, false, true}}));
+  for (int i = 0; i < 20; ++i)
+    (void)buffers.grow({{false, true, true}});
+  EXPECT_EQ(buffers.total(BufferClass::kTiny), 1U);
+  EXPECT_EQ(buffers.total(BufferClass::kSmall), 1U) << "is set";
+  EXPECT_EQ(buffers.total(BufferClass::kLarge), kMemory.most[BufferClass::kLarge]);
+  EXPECT_EQ(buffers.bounds()[BufferClass::kLarge], PoolBound::kPlace);
+  EXPECT_FALSE(buffers.grow({{false, true, true}}));
+}
+
+TEST(RouterBuffers, KeepWhatTheyHaveGrownToWhenAnotherClassIsSet) {
+  RouterBuffers buffers(growing());
+  constexpr PoolFlags kAll{{true, true, true}};
+  ASSERT_TRUE(buffers.resize({{1, 2, 2}}, kAll));
+  ASSERT_TRUE(buffers.grow({{false, false, true}}));
+  EXPECT_EQ(buffers.total(BufferClass::kLarge), 3U);
+  ASSERT_TRUE(buffers.resize({{1, 4, 2}}, {{true, false, true}}));
+  EXPECT_EQ(buffers.total(BufferClass::kLarge), 3U);
+  EXPECT_EQ(buffers.total(BufferClass::kSmall), 4U);
+  ASSERT_TRUE(buffers.resize({{1, 4, 1}}, {{true, false, false}}));
+  EXPECT_EQ(buffers.total(BufferClass::kLarge), 1U) << "what is set is that";
+  ASSERT_TRUE(buffers.resize({{1, 2, 2}}, kAll));
+  EXPECT_EQ(buffers.total(BufferClass::kLarge), 2U) << "and begins anew";
+}
+
+TEST(RouterBuffers, ThatAreToGoAreNotKeptByTheGrowthOfOthers) {
+  RouterBuffers buffers(growing());
+  ASSERT_TRUE(buffers.resize({{1, 4, 1}}, {{false, false, true}}));
+  const BufferRef a = buffers.take(BufferClass::kSmall);
+  const BufferRef b = buffers.take(BufferClass::kSmall);
+  ASSERT_TRUE(buffers.resize({{1, 1, 1}}, {{false, false, true}}));
+  ASSERT_TRUE(buffers.grow({{false, false, true}}));
+  buffers.give(a);
+  buffers.give(b);
+  EXPECT_EQ(buffers.total(BufferClass::kSmall), 1U);
 }
 
 }  // namespace

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/flow/pool_sizing.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace plnet::lnet {
+
+namespace {
+
+// How many more it may have now, and what keeps it from a whole step.
+struct Step {
+  std::uint32_t more = 0;
+  PoolBound bound = PoolBound::kNone;
+};
+
+Step step_of(BufferClass of, const BufferCounts& now, const PoolBudget& budget) {
+  Step step{.more = std::max(1U, now[of] / kPoolStep)};
+  const auto hold_to = [&step](std::uint64_t room, PoolBound bound) {
+    if (room >= step.more) return;
+    step = {.more = static_cast<std::uint32_t>(room), .bound = bound};
+  };
+  hold_to(budget.most[of] - std::min(budget.most[of], now[of]), PoolBound::kPlace);
+  const std::uint64_t used = std::accumulate(now.begin(), now.end(), std::uint64_t{0});
+  hold_to(budget.records - std::min<std::uint64_t>(budget.records, used), PoolBound::kRecords);
+  if (kBufferBytes[of] == 0) return step;
+  const std::uint64_t taken = bytes_of(now);
+  const std::uint64_t left = budget.most_bytes - std::min(budget.most_bytes, taken);
+  hold_to(left / kBufferBytes[of], PoolBound::kMemory);
+  return step;
+}
+
+}  // namespace
+
+BufferCounts buffers_of_shard(const BufferCounts& asked, unsigned shards) {
+  BufferCounts share;
+  for (const BufferClass each : kAllBufferClasses) {
+    const std::uint32_t of_all = asked[each] != 0 ? asked[each] : kBuffersDefault[each];
+    share[each] = std::max(1U, of_all / shards);
+  }
+  return share;
+}
+
+PoolFlags automatic_pools(const BufferCounts& asked) {
+  PoolFlags automatic;
+  for (const BufferClass each : kAllBufferClasses)
+    automatic[each] = asked[each] == 0;
+  return automatic;
+}
+
+BufferCounts first_sizes(const BufferCounts& counts, const PoolFlags& automatic,
+                         const PoolBudget& budget) {
+  BufferCounts own;  // the automatic ones
+  for (const BufferClass each : kAllBufferClasses)
+    own[each] = automatic[each] ? counts[each] : 0;
+  const std::uint64_t wanted = bytes_of(own);
+  const std::uint64_t set = bytes_of(counts) - wanted;
+  const std::uint64_t left = budget.first_bytes - std::min(budget.first_bytes, set);
+  if (wanted <= left) return counts;
+  BufferCounts sizes = counts;
+  for (const BufferClass each : kAllBufferClasses) {
+    if (!automatic[each] || kBufferBytes[each] == 0) continue;
+    const double part = static_cast<double>(left) / static_cast<double>(wanted);
+    sizes[each] = std::max(1U, static_cast<std::uint32_t>(part * counts[each]));
+  }
+  return sizes;
+}
+
+PoolBounds pool_bounds(const BufferCounts& now, const PoolFlags& automatic,
+                       const PoolBudget& budget) {
+  PoolBounds bounds;
+  for (const BufferClass each : kAllBufferClasses) {
+    const Step step = step_of(each, now, budget);
+    bounds[each] = !automatic[each] ? PoolBound::kSet
+                   : step.more > 0  ? PoolBound::kNone
+                                    : step.bound;
+  }
+  return bounds;
+}
+
+BufferCounts grown_sizes(const BufferCounts& now, const PoolFlags& starving,
+                         const PoolFlags& automatic, const PoolBudget& budget) {
+  BufferCounts sizes = now;
+  for (const BufferClass each : kAllBufferClasses) {
+    if (starving[each] && automatic[each]) sizes[each] += step_of(each, sizes, budget).more;
+  }
+  return sizes;
+}
+
+}  // namespace plnet::lnet
