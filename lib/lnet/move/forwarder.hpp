@@ -59,6 +59,8 @@ class Forwarder {
   // Gives out what has come home. Once a turn; returns how many were served.
   unsigned step();
   [[nodiscard]] bool has_work() const;
+  // There are more buffers than before.
+  void look_again() { to_look_at_ = hops_waiting_; }
   // Some next hop went down: what waits for a buffer to go there ends.
   void end_down();
   // Looks for hops that have stalled. Now and then, while something waits.

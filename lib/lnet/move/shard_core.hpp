@@ -24,6 +24,7 @@
 #include "lib/lnet/move/ni_port.hpp"
 #include "lib/lnet/move/outbox.hpp"
 #include "lib/lnet/move/peer_port.hpp"
+#include "lib/lnet/move/pool_keeper.hpp"
 #include "lib/lnet/move/receive.hpp"
 #include "lib/lnet/move/receive_shares.hpp"
 #include "lib/lnet/move/statistics.hpp"
@@ -105,15 +106,16 @@ struct ShardCore {
   Outbox outbox;                           // to others
   PeerLink loopback{.nid = kLoopbackNid};  // the one that is no LndLink
 
-  // These three begin cache lines of their own.
+  // These five begin cache lines of their own.
   MatchTable match;
   Counters<LnetStatistics> statistics;
   Counters<LnetCauses> causes;
+  RouterBuffers buffers;
+  PoolKeeper keeper{*this};
 
   LoadTally load{shared.interface_cookie + id, now};
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
-  RouterBuffers buffers;
   LookedAhead looked_ahead;
   Relaxed<std::uint32_t> routed_held;  // buffers that are lent, for whoever waits for them
   Forwarder forwarder{*this};

@@ -106,7 +106,7 @@ struct Node::UnplugNi final : Call {
 // Visits every shard. What is asked for meanwhile is for the next tour.
 struct Node::ResizeBuffers final : Call {
   bool run(Shard& shard) override {
-    PLNET_CHECK(shard.core().buffers.resize(counts), "what is asked for was looked at before");
+    give(shard.core());
     const unsigned next = shard.shard() + 1U;
     if (next < shards) {
       shard.call(*this, static_cast<ShardId>(next));
@@ -116,7 +116,13 @@ struct Node::ResizeBuffers final : Call {
     return true;
   }
 
+  void give(ShardCore& core) const {
+    PLNET_CHECK(core.buffers.resize(counts, automatic), "what is asked for was looked at before");
+    core.forwarder.look_again();
+  }
+
   BufferCounts counts;
+  PoolFlags automatic;
   unsigned shards = 0;
   std::atomic<bool> done{true};
 };
@@ -184,17 +190,19 @@ Outcome<void> Node::set_router_buffers(const BufferCounts& wanted) {
                     "which reserves more",
                     wanted[each], kBufferBytes[each], most[each] * shards()));
   }
-  if (!running_) {
-    for (const auto& shard : shards_)
-      PLNET_CHECK(shard->core().buffers.resize(counts), "what is asked for was looked at before");
-    return {};
-  }
   if (resize_ == nullptr) resize_ = std::make_unique<ResizeBuffers>();
   if (!resize_->done.exchange(false, std::memory_order_acquire)) {
     return failure(Errc::kBusy, "router buffers are just being changed");
   }
   resize_->counts = counts;
+  resize_->automatic = automatic_pools(wanted);
   resize_->shards = shards();
+  if (!running_) {
+    for (const auto& shard : shards_)
+      resize_->give(shard->core());
+    resize_->done.store(true, std::memory_order_release);
+    return {};
+  }
   shards_[0]->call(*resize_, 0);
   return {};
 }

@@ -72,8 +72,8 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   [[nodiscard]] std::size_t releasing_nis() const { return unplugs_.size(); }
   // A portal on which PUTs wait for a match entry. Any thread.
   void set_lazy(PortalId portal, bool lazy);
-  // Router buffers of the whole node, 0: the kernel's default. On the thread of shard 0; the others
-  // have theirs some turns later. kNoMemory: more than the node was made for.
+  // Router buffers of the whole node, 0: as it needs them (flow/pool_sizing.hpp). On the thread of
+  // shard 0; the others have theirs some turns later. kNoMemory: more than the node was made for.
   [[nodiscard]] Outcome<void> set_router_buffers(const BufferCounts& wanted);
   // kNoMemory: it has none and could only drop what it is to forward.
   [[nodiscard]] Outcome<void> check_router_memory() const;

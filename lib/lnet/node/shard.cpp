@@ -201,6 +201,7 @@ void Shard::sweep(Timer& /*timer*/, Instant now) {
   receiver_.sweep_delayed();
   core_.shares.sweep();
   core_.forwarder.sweep();
+  core_.keeper.look();
 }
 
 Instant Shard::next_deadline() const {

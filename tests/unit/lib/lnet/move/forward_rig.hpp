@@ -3,6 +3,7 @@
 // clients are on tcp, servers on tcp1.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -15,6 +16,8 @@ namespace plnet::lnet {
 struct ForwardSetup {
   unsigned shards = 1;
   BufferCounts buffers{{8, 8, 8}};  // of each shard
+  PoolFlags automatic{};            // of those; they grow within `budget`
+  PoolBudget budget{};
   NiTunables tunables{};
   std::size_t messages = 64;
   std::size_t receives = 128;
@@ -26,7 +29,7 @@ class ForwardRig {
   static constexpr std::uint32_t kRouter = 1;
 
   explicit ForwardRig(const ForwardSetup& setup = {})
-      : memory_(setup.shards * RouterMemory::bytes(setup.buffers)),
+      : memory_(setup.shards * RouterMemory::bytes(place_of(setup))),
         node(setup_of(setup), [this](NiPort& port, ShardId shard) {
           auto made = std::make_unique<HeldLnd>(port);
           lnds_[port.ni().number - 1U][shard] = made.get();
@@ -34,7 +37,7 @@ class ForwardRig {
         }) {
     node.shared().parameters.routing.set(static_cast<std::int32_t>(RoutingState::kEnabled));
     for (unsigned i = 0; i < setup.shards; ++i)
-      EXPECT_TRUE(core(i).buffers.resize(setup.buffers));
+      EXPECT_TRUE(core(i).buffers.resize(setup.buffers, setup.automatic));
   }
 
   [[nodiscard]] static Nid client(std::uint32_t address) {
@@ -125,6 +128,12 @@ class ForwardRig {
   void expect_conserved() { lnet::expect_conserved(node, 0); }
 
  private:
+  static BufferCounts place_of(const ForwardSetup& setup) {
+    BufferCounts place = setup.buffers;
+    for (const BufferClass each : kAllBufferClasses)
+      place[each] = std::max(place[each], setup.budget.most[each]);
+    return place;
+  }
   mocks::CoreNodeSetup setup_of(const ForwardSetup& setup) {
     (void)arenas_.add({.base = memory_.data(), .size = memory_.size()}).value();
     mocks::CoreNodeSetup made{.shards = setup.shards,
@@ -140,8 +149,9 @@ class ForwardRig {
                               .tunables = setup.tunables,
                               .arenas = &arenas_};
     for (unsigned i = 0; i < setup.shards; ++i) {
-      made.router_memory.push_back(
-          {.at = {0, i * RouterMemory::bytes(setup.buffers)}, .most = setup.buffers});
+      made.router_memory.push_back({.at = {0, i * RouterMemory::bytes(place_of(setup))},
+                                    .most = place_of(setup),
+                                    .budget = setup.budget});
     }
     return made;
   }
