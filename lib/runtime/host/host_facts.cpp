@@ -99,7 +99,61 @@ void read_process(const std::string& root, HostFacts& facts) {
   }
 }
 
+// Of a table of lines "name number", sums those with one of these names.
+std::uint64_t sum_of(const std::string& table, std::initializer_list<std::string_view> names) {
+  std::uint64_t sum = 0;
+  std::string_view text = table;
+  while (!text.empty()) {
+    std::string_view line = take(text, '\n');
+    const std::string_view name = take_word(line);
+    if (std::ranges::find(names, name) == names.end()) continue;
+    sum += number<std::uint64_t>(take_word(line)).value_or(0);
+  }
+  return sum;
+}
+
+// Lines are "Node 0 MemFree:  123 kB".
+std::uint64_t node_available(const std::string& meminfo) {
+  std::string lines;
+  std::string_view text = meminfo;
+  while (!text.empty()) {
+    std::string_view line = take(text, '\n');
+    take_word(line);
+    take_word(line);
+    lines.append(trim(line)).append("\n");
+  }
+  const std::uint64_t files = sum_of(lines, {"Active(file):", "Inactive(file):"});
+  return (sum_of(lines, {"MemFree:"}) + files / 2) * 1024;
+}
+
+// Every group on the way to the root may have a limit.
+void read_group(const std::string& root, HostFacts& facts) {
+  const std::string groups = read_file(root + "/proc/self/cgroup").value_or("");
+  std::string_view text = groups;
+  std::string path;
+  while (!text.empty()) {
+    const std::string_view line = take(text, '\n');
+    if (line.starts_with("0::/")) path = line.substr(std::string_view("0::").size());
+  }
+  while (true) {
+    const std::string group = fmt::format("{}/sys/fs/cgroup{}", root, path);
+    const auto most = number<std::uint64_t>(read_file(group + "/memory.max").value_or(""));
+    if (most) {
+      const auto used =
+          number<std::uint64_t>(read_file(group + "/memory.current").value_or("")).value_or(0);
+      const std::uint64_t files =
+          sum_of(read_file(group + "/memory.stat").value_or(""), {"inactive_file"});
+      const std::uint64_t taken = used - std::min(used, files);
+      const std::uint64_t left = *most - std::min(*most, taken);
+      facts.group_memory_left = std::min(facts.group_memory_left.value_or(left), left);
+    }
+    if (path.empty()) return;
+    path.resize(path.rfind('/'));
+  }
+}
+
 void read_memory(const std::string& root, HostFacts& facts) {
+  read_group(root, facts);
   if (const auto meminfo = read_file(root + "/proc/meminfo")) {
     std::string_view text = *meminfo;
     while (!text.empty()) {
@@ -112,6 +166,9 @@ void read_memory(const std::string& root, HostFacts& facts) {
   for (const std::string& node : entries(nodes, "node")) {
     const auto index = number<int>(std::string_view(node).substr(4));
     if (!index) continue;
+    if (const auto meminfo = read_file(fmt::format("{}/{}/meminfo", nodes, node))) {
+      facts.node_memory.push_back({static_cast<unsigned>(*index), node_available(*meminfo)});
+    }
     const std::string pools = fmt::format("{}/{}/hugepages", nodes, node);
     constexpr std::string_view kPrefix = "hugepages-";
     for (const std::string& pool : entries(pools, kPrefix)) {
@@ -185,6 +242,14 @@ void read_network(const std::string& root, HostFacts& facts) {
 }
 
 }  // namespace
+
+std::uint64_t available_memory_on(const HostFacts& facts, unsigned numa_node) {
+  std::uint64_t bytes = facts.available_memory;
+  for (const NodeMemory& each : facts.node_memory) {
+    if (each.numa_node == numa_node && bytes != 0) bytes = std::min(bytes, each.available);
+  }
+  return std::min(bytes, facts.group_memory_left.value_or(bytes));
+}
 
 std::vector<unsigned> parse_cpu_list(std::string_view text) {
   std::vector<unsigned> cpus;

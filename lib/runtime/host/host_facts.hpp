@@ -17,12 +17,22 @@ struct CpuGovernor {
   std::string governor;  // "performance", ...
 };
 
+// What a NUMA node could give: what is free and half of what files are cached in.
+struct NodeMemory {
+  unsigned numa_node = 0;
+  std::uint64_t available = 0;
+};
+
 struct HostFacts {
   // Bits by capability number (linux/capability.h), of this process.
   std::uint64_t effective_capabilities = 0;
   // Bytes; nothing: unlimited.
   std::optional<std::uint64_t> locked_memory_max = 0;
-  std::uint64_t available_memory = 0;          // bytes, MemAvailable; 0: unknown
+  std::uint64_t available_memory = 0;   // bytes, MemAvailable; 0: unknown
+  std::vector<NodeMemory> node_memory;  // empty: unknown
+  // Bytes that the control group of this process and those around it still let it have; cgroup v2.
+  // Nothing: no limit, or unknown.
+  std::optional<std::uint64_t> group_memory_left{};
   std::vector<HugepagePool> hugepages;         // by node and page size
   std::vector<CpuGovernor> governors;          // empty: the machine has no frequency scaling
   std::vector<unsigned> isolated_cpus;         // isolcpus=
@@ -35,6 +45,9 @@ struct HostFacts {
 
 // Reads below `root` ("" for the real one). What cannot be read stays at its default.
 [[nodiscard]] HostFacts read_host_facts(const std::string& root = "");
+
+// Bytes that this process could have of the node's memory; 0: unknown.
+[[nodiscard]] std::uint64_t available_memory_on(const HostFacts& facts, unsigned numa_node);
 
 // "0-3,8" of the kernel; what does not parse ends the list. At most 4096 CPUs.
 [[nodiscard]] std::vector<unsigned> parse_cpu_list(std::string_view text);

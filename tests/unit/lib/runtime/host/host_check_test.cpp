@@ -180,6 +180,31 @@ TEST(HostFacts, AnEmptyOrBrokenTreeIsNoFailure) {
   EXPECT_EQ(facts.available_memory, 0U);
 }
 
+TEST(HostFacts, ANodeGivesWhatIsFreeAndHalfOfWhatFilesAreCachedIn) {
+  const TempDir root;
+  root.write("proc/meminfo", "MemAvailable:    5000 kB\n");
+  root.write("sys/devices/system/node/node1/meminfo",
+             "Node 1 MemTotal:       9000 kB\nNode 1 MemFree:        1000 kB\n"
+             "Node 1 Active(file):    300 kB\nNode 1 Inactive(file):  100 kB\n");
+  const HostFacts facts = read_host_facts(root.path());
+  EXPECT_EQ(available_memory_on(facts, 1), 1200U * 1024);
+  EXPECT_EQ(available_memory_on(facts, 0), 5000U * 1024) << "nothing is known of that node";
+  EXPECT_EQ(available_memory_on({}, 0), 0U);
+}
+
+TEST(HostFacts, TheControlGroupsAroundUsLimitWhatThereIs) {
+  const TempDir root;
+  root.write("proc/meminfo", "MemAvailable:    5000 kB\n");
+  root.write("proc/self/cgroup", "1:name=systemd:/x\n0::/outer/inner\n");
+  root.write("sys/fs/cgroup/outer/memory.max", "1000000\n");
+  root.write("sys/fs/cgroup/outer/memory.current", "500000\n");
+  root.write("sys/fs/cgroup/outer/memory.stat", "anon 1\ninactive_file 100000\n");
+  root.write("sys/fs/cgroup/outer/inner/memory.max", "max\n");
+  const HostFacts facts = read_host_facts(root.path());
+  EXPECT_EQ(facts.group_memory_left, 600'000U);
+  EXPECT_EQ(available_memory_on(facts, 0), 600'000U);
+}
+
 TEST(HostFacts, TheRealMachineTells) {
   const HostFacts facts = read_host_facts();
   EXPECT_GT(facts.available_memory, 0U);
