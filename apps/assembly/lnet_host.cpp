@@ -17,8 +17,6 @@ namespace {
 constexpr std::size_t kMessagesOfAll = 16384;
 constexpr std::size_t kMessagesLeast = 256;
 constexpr std::size_t kMessagesMost = 4096;
-// Of a shard at a time; more buffers than that are of no use.
-constexpr std::size_t kForwardsMost = 65536;
 // Fewer are no use to anybody.
 constexpr std::size_t kMessagesMin = 64;
 
@@ -32,12 +30,8 @@ std::size_t messages_for(std::uint32_t asked, std::size_t shards) {
 std::size_t receives_for(const LnetHost::Parts& parts, std::size_t shards) {
   const std::size_t usual = messages_for(parts.limits.receives, shards);
   if (parts.limits.receives != 0 || !parts.configured.routing) return usual;
-  std::size_t buffers = 0;
-  for (const std::uint32_t count : lnet::buffers_of_shard(
-           router_buffers_of(parts.configured.buffers), static_cast<unsigned>(shards))) {
-    buffers += count;
-  }
-  return usual + std::min(buffers, kForwardsMost) + parts.limits.peers;
+  return usual + forwards_of_shard(parts.configured.buffers, static_cast<unsigned>(shards)) +
+         parts.limits.peers;
 }
 
 // Of the kinds of peers as in PeerLimits' own proportions.
@@ -70,6 +64,9 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts) {
           : 2 * limits.messages;
   setup.arenas = &parts.machine.arenas();
   setup.router_memory = parts.machine.router_memory();
+  for (lnet::RouterMemory& each : setup.router_memory)
+    each.budget.records =
+        std::min(each.budget.records, static_cast<std::uint32_t>(limits.receives));
   return setup;
 }
 

@@ -113,7 +113,13 @@ Outcome<void> Machine::add_arenas(const runtime::Settings& settings) {
                                         .numa_node = static_cast<int>(node)};
     if (auto added = memory_.add(arenas_, request); !added) return std::unexpected(added.error());
   }
-  auto reserved = reserve_router_memory(memory_, arenas_, cpts(), settings.lnet);
+  const auto available = [&](unsigned node) {
+    const std::uint64_t bytes = runtime::available_memory_on(plan_.facts, node);
+    if (bytes == 0) return bytes;
+    // It was read before the arenas were taken.
+    return std::max<std::uint64_t>(1, bytes - std::min(bytes, arena_bytes(settings)));
+  };
+  auto reserved = reserve_router_memory(memory_, arenas_, cpts(), settings.lnet, available);
   if (!reserved) return std::unexpected(reserved.error());
   router_memory_ = std::move(*reserved);
   return {};
