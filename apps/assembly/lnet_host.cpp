@@ -235,6 +235,7 @@ void LnetHost::add_metrics() {
     add("lnet", labels, core.statistics.view());
     add("lnet_cause", labels, core.causes.view());
     add("lnet_match", labels, core.match.counters().view());
+    add("lnet_buffers", labels, core.buffers.counters());
   }
   const lnet::Coordinator& coordinator = node_->coordinator();
   add("lnet_peers", {}, coordinator.peers().counters().view());

@@ -379,11 +379,13 @@ void reset_statistics(LnetDesk& desk, const LnetHost& host, Reply<void> done) {
     auto sent = desk.order(
         shard,
         [shard](Node& node) {
-          auto& statistics = node.shard(shard).core().statistics;
+          lnet::ShardCore& core = node.shard(shard).core();
+          auto& statistics = core.statistics;
           for (std::size_t row = 0; row < lnet::LnetStatistics::kInfo.size(); ++row) {
             if (lnet::LnetStatistics::kInfo[row].kind == CounterKind::kGauge) continue;
             statistics.set(static_cast<lnet::Statistic>(row), 0);
           }
+          core.buffers.reset_marks();
         },
         after);
     if (sent) continue;

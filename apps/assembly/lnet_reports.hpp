@@ -21,7 +21,7 @@ void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid>
 void report_standing(LnetDesk& desk, lnet::Reply<lnet::RoutingReport> reply);
 // At once: counters are read from here.
 [[nodiscard]] lnet::StatisticsReport report_statistics(const lnet::Node& node);
-// All but what says how much is under way.
+// All but what says how much is under way; of router buffers their marks.
 void reset_statistics(LnetDesk& desk, const LnetHost& host, lnet::Reply<void> done);
 
 }  // namespace plnet::apps

@@ -65,6 +65,8 @@ void add(lnet::BufferPoolReport& report, BufferClass of, const lnet::BufferPoolV
   report.buffers += static_cast<std::int32_t>(pool.buffers);
   report.credits += pool.credits;
   report.credits_min += pool.credits_min;
+  report.used_max += pool.used_max;
+  report.waited += pool.waited;
 }
 
 struct RoutingJob {

@@ -168,6 +168,9 @@ struct BufferPoolReport {
   std::int32_t buffers = 0;
   std::int32_t credits = 0;
   std::int32_t credits_min = 0;
+  // Not the kernel's; since the start or `stats reset`.
+  std::uint64_t used_max = 0;
+  std::uint64_t waited = 0;  // messages
 };
 
 // A start, a stop or a drain that is under way, or a drain that is over.

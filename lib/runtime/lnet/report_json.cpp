@@ -132,10 +132,9 @@ Json peer_ni_to_json(const lnet::PeerNiReport& ni, int level) {
 }
 
 Json pool(const lnet::BufferPoolReport& report) {
-  return {{"npages", report.pages},
-          {"nbuffers", report.buffers},
-          {"credits", report.credits},
-          {"mincredits", report.credits_min}};
+  return {{"npages", report.pages},     {"nbuffers", report.buffers},
+          {"credits", report.credits},  {"mincredits", report.credits_min},
+          {"maxused", report.used_max}, {"waited", report.waited}};
 }
 
 Json remote_to_json(const lnet::RemoteNode& node) {

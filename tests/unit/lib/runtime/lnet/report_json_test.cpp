@@ -152,7 +152,7 @@ TEST(Reports, OfRoutesAndRoutingLookLikeLnetctls) {
       << print_yaml(routes_to_json(told, 3));
   lnet::RoutingReport routing;
   routing.cpts.resize(1);
-  routing.cpts[0].large = {256, 256, 256, 250};
+  routing.cpts[0].large = {256, 256, 256, 250, 6, 3};
   routing.state = lnet::RoutingState::kEnabled;
   routing.buffers = {512, 4096, 256};
   EXPECT_TRUE(print_yaml(routing_to_json(routing))
@@ -161,9 +161,13 @@ TEST(Reports, OfRoutesAndRoutingLookLikeLnetctls) {
                                "          tiny:\n"
                                "              npages: 0\n"
                                "              nbuffers: 0\n"
-                               "              credits: 0\n"));
+                               "              credits: 0\n"
+                               "              mincredits: 0\n"
+                               "              maxused: 0\n"));
   EXPECT_TRUE(print_yaml(routing_to_json(routing))
                   .ends_with("              mincredits: 250\n"
+                             "              maxused: 6\n"
+                             "              waited: 3\n"
                              "    - enable: 1\n"
                              "buffers:\n"
                              "    tiny: 512\n"
