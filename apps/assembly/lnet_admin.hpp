@@ -42,7 +42,7 @@ class LnetAdmin final : public lnet::LnetControl {
   // `done` after `bound` at the latest, with what was left then.
   using Told = std::function<void(const lnet::StandingReport& report)>;
   void leave(Duration bound, Told told, Told done);
-  // What has become of NIs and of routing since the last call, a line for each.
+  // What has become of NIs, of routing and of router buffers since the last call, a line for each.
   void say_standing();
   // Takes LNet down as unconfigure() does; the loop turns meanwhile. `done` in bounded time.
   void shut_down(lnet::Reply<void> done);

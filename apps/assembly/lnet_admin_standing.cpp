@@ -7,6 +7,7 @@
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_reports.hpp"
 #include "apps/assembly/lnet_routing.hpp"
+#include "apps/assembly/starving_notes.hpp"
 #include "apps/assembly/tcp_changes.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
@@ -211,6 +212,11 @@ void LnetAdmin::say_standing() {
       log_.write(kRouting, {std::string(text_of(note.state)), std::string(text_of(note.phase))});
       if (note.number > 0) log_.write(kCutOff, {std::to_string(note.number)});
     }
+  }
+  for (unsigned shard = 0; shard < host_->shards(); ++shard) {
+    lnet::StarvingNote starving;
+    while (host_->node()->shard(shard).core().keeper.take_note(starving))
+      say_starving(starving, log_);
   }
 }
 

@@ -64,7 +64,10 @@ def case_buffers_change_under_traffic(site):
             works(router, "set", "large_buffers", str(large))
             has_answered(client, count(client, "answered") + 100)
         assert count(client, "failed") == 0
+        eventually("the log says what starves", lambda: "event=router_buffers_starve class=large" in router.output())
+        assert "large_buffers is set; `lnetctl set large_buffers N` makes more" in router.output()
         last_words(client)
         pools = router.json("routing", "show")["routing"][0]["cpt[0]"]
         eventually("all buffers are home", lambda: buffers_home(router))
-        assert pools["large"]["nbuffers"] == 1, pools
+        assert pools["large"]["nbuffers"] == 1 and pools["large"]["maxused"] > 1 and pools["large"]["waited"] > 0, pools
+        assert counted(router, "lnet_buffers", "large_waited") == pools["large"]["waited"]
