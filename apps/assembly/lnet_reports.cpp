@@ -230,7 +230,7 @@ void count_peer_ni(Node& node, unsigned number, PeerNiReport& report) {
   add(port->failures, report.health);
   // Each shard on which messages of its arrive gives it credits to forward them.
   if (port->client.credits_max != 0) {
-    report.available_rtr_credits -= port->client.credits_max - port->client.credits;
+    report.available_rtr_credits -= port->client.credits_max - port->client.available();
     report.min_rtr_credits = std::min(report.min_rtr_credits, port->client.credits_min);
   }
   if (ni->home != number) return;

@@ -15,13 +15,23 @@ namespace plnet::lnet {
 
 struct PeerPort;
 
-// As the kernel counts them: those that wait have taken theirs (`available_rtr_credits`).
+// As the kernel counts them: those that wait have taken theirs (`available_rtr_credits`). Where
+// nobody has set their number a client may have more under way than it has credits.
 struct ClientCredits {
-  std::int32_t credits = 0;
+  std::int32_t credits = 0;  // below 0: wait or are borrowed
   std::int32_t credits_max = 0;
-  std::int32_t credits_min = 0;
+  std::int32_t credits_min = 0;  // of available()
   std::uint32_t waiting_count = 0;
+  BufferCounts running;  // that do not wait, by the class that they need
+  bool may_borrow = false;
   IntrusiveList<Parcel> waiting;
+
+  [[nodiscard]] std::int32_t used() const { return credits_max - credits; }
+  // As the kernel shows it: below 0 as many wait.
+  [[nodiscard]] std::int32_t available() const {
+    if (waiting_count > 0) return -static_cast<std::int32_t>(waiting_count);
+    return credits < 0 ? 0 : credits;
+  }
 };
 
 // Of one class of buffers. In a list of the forwarder's while something waits.

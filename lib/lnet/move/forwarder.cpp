@@ -8,17 +8,6 @@
 
 namespace plnet::lnet {
 
-namespace {
-
-// lustre-release lnet/include/lnet/lib-lnet.h: lnet_peer_buffer_credits()
-std::int32_t credits_of_client(const NiTunables& tunables, const Parameters& parameters) {
-  if (tunables.peer_buffer_credits > 0) return tunables.peer_buffer_credits;
-  const std::int32_t of_node = parameters.peer_buffer_credits.get();
-  return of_node > 0 ? of_node : tunables.peer_credits;
-}
-
-}  // namespace
-
 RxDecision Forwarder::admit(Receive& receive, const MessageHeader& header) {
   if (!receive.forwarding.has_credit && !take_credit(receive)) {
     return {.verdict = RxVerdict::kPark};
@@ -30,56 +19,6 @@ void Forwarder::give_back(Receive& receive) {
   if (receive.forwarding.waits_for_buffer) leave_queue(receive);
   give_buffer(receive);
   give_credit(receive);
-}
-
-// --- The client's credits ---
-
-// Those that wait have taken theirs, too, as the kernel shows it.
-bool Forwarder::take_credit(Receive& receive) {
-  ClientCredits& client = receive.peer->client;
-  const std::int32_t most = credits_of_client(receive.port->ni().tunables, core_.shared.parameters);
-  if (most != client.credits_max) [[unlikely]] {
-    client.credits += most - client.credits_max;
-    client.credits_max = most;
-    client.credits_min = client.credits;
-  }
-  receive.forwarding.client = receive.peer;
-  receive.forwarding.has_credit = true;
-  client.credits_min = std::min(client.credits_min, --client.credits);
-  if (client.credits >= 0) return true;
-  core_.causes.add(Cause::kHeldClientCredit);
-  receive.forwarding.waits_for_credit = true;
-  client.waiting.push_back(receive);
-  ++client.waiting_count;
-  ++waits_for_credit_;
-  core_.sweep_wanted = true;
-  return false;
-}
-
-void Forwarder::give_credit(Receive& receive) {
-  Forwarding& forwarding = receive.forwarding;
-  if (!forwarding.has_credit) return;
-  forwarding.has_credit = false;
-  ClientCredits& client = forwarding.client->client;
-  ++client.credits;
-  if (forwarding.waits_for_credit) {
-    forwarding.waits_for_credit = false;
-    receive.unlink();
-    --client.waiting_count;
-    --waits_for_credit_;
-  }
-  if (client.waiting_count > 0) start_clients(client);
-}
-
-void Forwarder::start_clients(ClientCredits& client) {
-  while (client.waiting_count > 0 &&
-         -client.credits < static_cast<std::int32_t>(client.waiting_count)) {
-    auto& next = static_cast<Receive&>(*client.waiting.pop_front());
-    --client.waiting_count;
-    --waits_for_credit_;
-    next.forwarding.waits_for_credit = false;
-    ask_again(next);
-  }
 }
 
 // --- The path ---

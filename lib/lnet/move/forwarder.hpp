@@ -35,6 +35,8 @@ class Forwarder {
  public:
   // Hops of a class that are looked at in a turn when a buffer is free.
   static constexpr std::uint32_t kHopsAtOnce = 32;
+  // Clients together borrow one in so many of the buffers that they leave free.
+  static constexpr std::uint32_t kBorrowedPart = 2;
 
   explicit Forwarder(ShardCore& core) : core_(core) {}
 
@@ -71,6 +73,7 @@ class Forwarder {
 
   [[nodiscard]] bool take_credit(Receive& receive);
   void give_credit(Receive& receive);
+  [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;
   void start_clients(ClientCredits& client);
   [[nodiscard]] bool choose_way(Receive& receive, PeerNi& destination);
   Decision find_way(Receive& receive, const MessageHeader& header);
@@ -92,7 +95,8 @@ class Forwarder {
   ShardCore& core_;
   ByBufferClass<IntrusiveList<HopQueue>> in_turn_;  // where something waits
   BufferCounts hops_waiting_;
-  BufferCounts to_look_at_;  // of those, since something came home
+  BufferCounts to_look_at_;    // of those, since something came home
+  std::uint32_t clients_ = 0;  // that have something under way or waiting
   std::size_t waits_for_buffer_ = 0;
   std::size_t waits_for_credit_ = 0;
 };

@@ -22,6 +22,7 @@ PeerPort* PeerPorts::make(PeerNi& peer_ni) {
   port->share.used = 0;
   port->share.stalled = false;
   port->client.credits = port->client.credits_max = port->client.credits_min = 0;
+  port->client.running = {};
   port->hop.stalled = false;
   for (const BufferClass each : kAllBufferClasses) {
     port->hop.queues[each].port = port;

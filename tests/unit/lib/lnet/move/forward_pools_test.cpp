@@ -18,9 +18,9 @@ const Nid kBackup = ForwardRig::server(21);
 constexpr Duration kLook = std::chrono::milliseconds(1500);
 
 ForwardSetup setup(bool automatic) {
-  return {.buffers = {{8, 4, 8}},
+  return {.buffers = {{8, 4, 1}},
           .automatic = {{automatic, automatic, automatic}},
-          .budget = {.most_bytes = std::uint64_t{100} << 20U, .most = {{8, 6, 8}}, .records = 100},
+          .budget = {.most_bytes = std::uint64_t{100} << 20U, .most = {{8, 6, 1}}, .records = 100},
           .tunables = {.peer_buffer_credits = 64}};
 }
 
@@ -129,6 +129,98 @@ TEST(ForwardPools, ItIsToldAgainWhileItLastsAndOnceWhenItIsOver) {
   pools.pass(PoolKeeper::kTellAgain + 2 * kLook);
   EXPECT_FALSE(pools.note());
   pools.expect_conserved();
+}
+
+// --- What clients borrow ---
+
+constexpr std::uint32_t kPage = 4096;
+
+struct Lenders : ForwardRig {
+  explicit Lenders(const NiTunables& tunables)
+      : ForwardRig({.buffers = {{24, 24, 1}}, .tunables = tunables}) {
+    for (std::uint32_t i = 10; i < 30; ++i) {
+      node.add_peer(client(i), ShardId{0});
+      node.add_peer(server(i), ShardId{0});
+    }
+    settle();
+  }
+  // Until it has to wait.
+  unsigned send_all(std::uint32_t from, std::uint32_t bytes = kPage) {
+    unsigned went = 0;
+    while (forward(client(from), server(20), bytes, {++index, 1}) == RxVerdict::kReceive)
+      ++went;
+    return went;
+  }
+
+  std::uint32_t index = 0;
+};
+
+TEST(ForwardPools, AClientAloneBorrowsAThirdOfTheBuffers) {
+  Lenders rig({.peer_credits = 4});
+  EXPECT_EQ(rig.send_all(10), 8U);
+  EXPECT_EQ(rig.cause(Cause::kHeldClientCredit), 1U);
+  EXPECT_EQ(rig.cause(Cause::kHeldHopShare), 0U);
+  const ClientCredits& client = rig.peer(ForwardRig::client(10))->client;
+  EXPECT_EQ(client.available(), -1) << "one waits, as the kernel shows it";
+  EXPECT_EQ(client.credits_min, -1);
+  rig.end_all();
+  EXPECT_EQ(client.available(), 4);
+  rig.expect_conserved();
+}
+
+TEST(ForwardPools, WhatAClientBorrowsOfAClassKeepsItFromNoOther) {
+  Lenders rig({.peer_credits = 4});
+  EXPECT_EQ(rig.send_all(10, kPage), 8U);
+  rig.end_all();
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(rig.forward(ForwardRig::client(10), ForwardRig::server(20), kPage, {++rig.index, 1}),
+              RxVerdict::kReceive);
+  EXPECT_EQ(rig.send_all(10, 0), 8U) << "tiny ones, beyond its credits";
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+TEST(ForwardPools, AClientThatComesLateFindsRoomAndTheFirstOneGoesBackToItsShare) {
+  Lenders rig({.peer_credits = 2});
+  EXPECT_EQ(rig.send_all(10), 8U);
+  EXPECT_EQ(rig.send_all(11), 3U) << "its credits, and a fourth of what it leaves free";
+  for (int i = 0; i < 4; ++i)
+    rig.end(0);
+  EXPECT_TRUE(rig.in().resumed.empty()) << "the first one has four left, which is its part";
+  rig.end(0);
+  EXPECT_EQ(rig.in().resumed.size(), 1U);
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 13U);
+  rig.expect_conserved();
+}
+
+TEST(ForwardPools, HoweverManyClientsBorrowMostBuffersStayFree) {
+  Lenders rig({.peer_credits = 1});
+  for (std::uint32_t i = 10; i < 20; ++i)
+    (void)rig.send_all(i);
+  EXPECT_GE(rig.core().buffers.free_count(kSmall), 8U);
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+TEST(ForwardPools, AClientWhoseCreditsAreSetBorrowsNone) {
+  Lenders rig({.peer_credits = 2, .peer_buffer_credits = 3});
+  EXPECT_EQ(rig.send_all(10), 3U);
+  rig.end_all();
+  Lenders node_wide({.peer_credits = 2});
+  node_wide.node.shared().parameters.peer_buffer_credits.set(5);
+  EXPECT_EQ(node_wide.send_all(10), 5U);
+  node_wide.end_all();
+  node_wide.expect_conserved();
+}
+
+TEST(ForwardPools, AClientAlwaysHasItsCreditsWhoeverBorrows) {
+  Lenders rig({.peer_credits = 8});
+  EXPECT_EQ(rig.send_all(10), 8U) << "a third is as many";
+  EXPECT_GE(rig.send_all(11), 4U) << "then its hop has its share";
+  EXPECT_EQ(rig.cause(Cause::kHeldHopShare), 1U);
+  rig.end_all();
+  rig.expect_conserved();
 }
 
 }  // namespace
