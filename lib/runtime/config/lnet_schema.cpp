@@ -152,11 +152,11 @@ constexpr std::array kRoutingKeys{[] {
 }()};
 
 constexpr std::array kBuffersKeys{
-    optional(number("tiny", "Buffers for messages without payload; 0 = as many as LNet takes.", 0,
+    optional(number("tiny", "Buffers for messages without payload; 0 = as many as are needed.", 0,
                     kNumberMax, PLNET_FIELD(Document, lnet.buffers.tiny))),
-    optional(number("small", "Buffers of one page.", 0, kNumberMax,
+    optional(number("small", "Buffers of one page; 0 = as many as are needed.", 0, kNumberMax,
                     PLNET_FIELD(Document, lnet.buffers.small))),
-    optional(number("large", "Buffers of 1 MiB.", 0, kNumberMax,
+    optional(number("large", "Buffers of 1 MiB; 0 = as many as are needed.", 0, kNumberMax,
                     PLNET_FIELD(Document, lnet.buffers.large))),
 };
 
