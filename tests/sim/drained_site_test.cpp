@@ -9,6 +9,10 @@
 namespace plnet::sim {
 namespace {
 
+SiteConfig site_of(const std::string& name) {
+  return site_in(std::string(PLNET_SOURCE_ROOT) + "/config/sim/" + name + ".yaml");
+}
+
 TEST(DrainedSite, ADrainedRestartBesideASecondRouterLosesNothing) {
   DrainTally all;
   for (const std::uint64_t seed : {1U, 10U}) {

@@ -13,6 +13,10 @@
 namespace plnet::sim {
 namespace {
 
+SiteConfig site_of(const std::string& name) {
+  return site_in(std::string(PLNET_SOURCE_ROOT) + "/config/sim/" + name + ".yaml");
+}
+
 std::uint64_t cause_of(const SiteReport& report, std::string_view wanted) {
   std::uint64_t count = 0;
   for (const auto& [name, value] : report.causes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sites of config/sim, for tests.
+// Sites that are written down in files, for tests.
 #pragma once
 
 #include <cstdio>
@@ -11,8 +11,7 @@
 
 namespace plnet::sim {
 
-inline SiteConfig site_of(const std::string& name) {
-  const std::string path = std::string(PLNET_SOURCE_ROOT) + "/config/sim/" + name + ".yaml";
+inline SiteConfig site_in(const std::string& path) {
   std::string text;
   if (std::FILE* const file = std::fopen(path.c_str(), "r"); file != nullptr) {
     for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
