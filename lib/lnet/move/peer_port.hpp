@@ -60,10 +60,11 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
 
   Traffic traffic;
   Failures failures;
+  // What it sends here to be forwarded: each such message looks at all of it.
+  alignas(kCacheLine) ClientCredits client;
   IntrusiveList<Parcel> waiting;  // the home's
   ReceiveShare share;
-  ClientCredits client;  // what it sends here to be forwarded
-  HopShare hop;          // what is forwarded to it
+  HopShare hop;  // what is forwarded to it
 
   // The home's, before it looks at credits: its network may have come with others than before.
   void follow_credits() {
