@@ -154,14 +154,26 @@ std::string bar_text(const Benchmark& benchmark) {
   return text.data();
 }
 
+// One line on stderr.
+void tell(const Round& value, const Round* floor) {
+  Json line;
+  line["value"] = rounded(value.figure);
+  if (floor != nullptr) line["floor"] = rounded(floor->figure);
+  for (const auto& [name, counter] : value.counters)
+    line[name] = rounded(counter);
+  if (value.disturbed || (floor != nullptr && floor->disturbed)) line["disturbed"] = true;
+  std::fprintf(stderr, "%s\n", line.dump().c_str());
+}
+
 // Value and floor in turn until enough rounds are quiet. A pair is kept or dropped as a pair; on a
 // machine that is never quiet the disturbed pairs speak too.
-bool run_rounds(unsigned wanted, Side& value, Side* floor, unsigned& disturbed) {
+bool run_rounds(unsigned wanted, Side& value, Side* floor, bool tell_each, unsigned& disturbed) {
   if (!value.calibrate() || (floor != nullptr && !floor->calibrate())) return false;
   std::vector<std::pair<Round, Round>> noisy;
   for (unsigned tried = 0; tried < wanted * kPatience && value.rounds().size() < wanted; ++tried) {
     if (!value.round() || (floor != nullptr && !floor->round())) return false;
     const Round beneath = floor != nullptr ? floor->last() : Round{};
+    if (tell_each) tell(value.last(), floor != nullptr ? &beneath : nullptr);
     if (value.last().disturbed || beneath.disturbed) {
       noisy.emplace_back(value.last(), beneath);
       continue;
@@ -178,14 +190,15 @@ bool run_rounds(unsigned wanted, Side& value, Side* floor, unsigned& disturbed) 
   return true;
 }
 
-bool measure(const Benchmark& benchmark, unsigned rounds, const Json& fixed) {
+bool measure(const Benchmark& benchmark, unsigned rounds, bool tell_each, const Json& fixed) {
   std::fprintf(stderr, "%s …\n", benchmark.name.c_str());
   Side value(benchmark, benchmark.value);
   Side floor(benchmark, benchmark.floor);
   const bool has_floor = static_cast<bool>(benchmark.floor);
   unsigned disturbed = 0;
   const CpuTicks before = cpu_ticks();
-  if (!run_rounds(benchmark.once ? 1 : rounds, value, has_floor ? &floor : nullptr, disturbed))
+  if (!run_rounds(benchmark.once ? 1 : rounds, value, has_floor ? &floor : nullptr, tell_each,
+                  disturbed))
     return false;
   const CpuTicks after = cpu_ticks();
 
@@ -258,11 +271,13 @@ const cpu_set_t& cpus_at_start() {
 int run(int argc, char** argv) {
   CLI::App app("one room's benchmarks; ./measure is the way to run them");
   bool only_list = false;
+  bool tell_each = false;
   unsigned rounds = kRoundsDefault;
   std::vector<std::string> names;
   std::vector<std::string> context;
   app.add_flag("--list", only_list, "print the names, one JSON object a line");
   app.add_option("--rounds", rounds, "rounds wanted of each")->check(CLI::Range(1U, kRoundsMax));
+  app.add_flag("--each", tell_each, "tell each round on stderr, as it was");
   app.add_option("--context", context, "KEY=VALUE to put into every line")->allow_extra_args(false);
   app.add_option("names", names, "exact names; all if none is given");
   CLI11_PARSE(app, argc, argv);
@@ -282,7 +297,7 @@ int run(int argc, char** argv) {
   bool good = true;
   for (const Benchmark& benchmark : suite) {
     if (!names.empty() && std::ranges::find(names, benchmark.name) == names.end()) continue;
-    good = measure(benchmark, rounds, fixed) && good;
+    good = measure(benchmark, rounds, tell_each, fixed) && good;
     // Undo what the body may have pinned.
     sched_setaffinity(0, sizeof(cpu_set_t), &cpus_at_start());
   }

@@ -7,26 +7,32 @@
 #include <cstdint>
 
 #include "bench/harness/harness.hpp"
+#include "bench/harness/line_distance.hpp"
 #include "bench/harness/partner.hpp"
 
 namespace plnet::bench {
 
-// Reports what each of the two cores does. Each has done `warm_up` before it counts.
+// Reports what each of the two cores does, and how far apart they were. Each has done `warm_up`
+// before it counts.
 template <class Worker>
 void run_on_two_cores(benchmark::State& state, Worker& here, Worker& there, std::uint64_t warm_up) {
   std::atomic<std::uint64_t> done_there{0};
   std::atomic<bool> stop{false};
   std::atomic<bool> drained{false};
+  LineDistance distance;
   {
     const Partner partner(state, [&] {
+      distance.answer();
       while (!stop.load(std::memory_order_relaxed)) {
         there.turn();
         done_there.store(there.done(), std::memory_order_relaxed);
       }
       for (there.stop(); !drained.load(std::memory_order_relaxed) || !there.settled();)
         there.turn();
+      distance.answer();
     });
     if (!partner.ready()) return;
+    const double distance_before = distance.measure();
     while (here.done() < warm_up || done_there.load(std::memory_order_relaxed) < warm_up)
       here.turn();
     const std::uint64_t before = here.done() + done_there.load(std::memory_order_relaxed);
@@ -41,6 +47,7 @@ void run_on_two_cores(benchmark::State& state, Worker& here, Worker& there, std:
     drained.store(true, std::memory_order_relaxed);
     for (int turns = 0; turns < 1000; ++turns)  // what the other still has here
       here.turn();
+    state.counters["line_ns"] = (distance_before + distance.measure()) / 2;
   }
   while (!there.settled() || !here.settled()) {
     here.turn();
