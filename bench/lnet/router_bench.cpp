@@ -2,6 +2,7 @@
 // Forwarding on networks that are not there: what LNet itself costs for a message that passes
 // through. PUTs without payload from 10 000 clients at random, each to one of 10 000 destinations
 // on 64 remote networks at random, through the gateway that leads there.
+#include <algorithm>
 #include <array>
 #include <list>
 #include <memory>
@@ -24,7 +25,8 @@ constexpr std::uint32_t kClients = 10'000;
 constexpr std::uint32_t kDestinations = 10'000;
 constexpr std::uint32_t kRoutes = 64;
 constexpr std::uint32_t kBuffers = 1024;
-constexpr unsigned kBurst = 64;  // messages that arrive in a turn
+constexpr unsigned kBurst = 64;   // messages that arrive in a turn
+constexpr unsigned kDepth = 256;  // messages under way on a shard
 constexpr std::size_t kPeers = kClients + kDestinations + kRoutes + 64;
 constexpr std::uint16_t kRemoteNets = 100;  // tcp100 and on
 
@@ -67,8 +69,8 @@ struct Site {
     }
     view = lnet::RouteView(routes);
     node.shared().routes.store(&view);
-    for (std::uint32_t i = 0; i < kClients; ++i)
-      node.add_peer(client_nid(i), static_cast<lnet::ShardId>(i % shards));
+    for (std::uint32_t i = 0; i < kClients; ++i)  // each arrives where its home is
+      node.add_peer(client_nid(i), static_cast<lnet::ShardId>(i / (kClients / shards)));
     for (std::uint32_t i = 0; i < kDestinations; ++i)
       node.add_peer(destination(i), static_cast<lnet::ShardId>(i % shards));
   }
@@ -88,16 +90,22 @@ struct Site {
       }
       config.mode = drivers::NullMode::kSource;
       config.source = {.header = {.type = lnet::MessageType::kPut},
-                       .first_peer = client_nid(0),
-                       .peers = kClients,
+                       .first_peer = client_nid(kClients / shards * shard),
+                       .peers = kClients / shards,
                        .burst = kBurst,
-                       .destinations = own};
+                       .destinations = own,
+                       .allowance = &allowances[shard].messages};
       config.source->header.set_area(lnet::PutArea{.match_bits = 1, .portal = 26});
     }
     return std::make_unique<drivers::NullLnd>(config, port, random[shard]);
   }
 
+  struct alignas(kNoSharing) Allowance {
+    std::uint32_t messages = 0;
+  };
+
   std::array<Random, 2> random{Random(1), Random(2)};
+  std::array<Allowance, 2> allowances;
   std::list<std::vector<Nid>> destinations;
   std::vector<std::unique_ptr<lnet::Route>> routes;
   lnet::RouteView view;
@@ -107,10 +115,11 @@ struct Site {
 // One shard that turns itself. Two of them share no cache line.
 class alignas(kNoSharing) Router {
  public:
-  explicit Router(lnet::Shard& shard) : shard_(shard) {}
+  Router(lnet::Shard& shard, std::uint32_t& allowance) : shard_(shard), allowance_(allowance) {}
 
   void turn() {
     now_ += std::chrono::microseconds(1);
+    allowance_ = kDepth - std::min<std::uint32_t>(kDepth, shard_.core().buffers.held());
     shard_.begin_turn(now_);
     (void)shard_.poll(now_);
   }
@@ -127,12 +136,13 @@ class alignas(kNoSharing) Router {
 
  private:
   lnet::Shard& shard_;
+  std::uint32_t& allowance_;
   Instant now_{};
 };
 
 void forward(benchmark::State& state) {
   const auto site = std::make_unique<Site>(1);
-  Router router(site->node.shard(0));
+  Router router(site->node.shard(0), site->allowances[0].messages);
   while (router.done() < 4 * kClients)  // everybody has links
     router.turn();
   const std::uint64_t before = router.done();
@@ -149,8 +159,8 @@ void forward(benchmark::State& state) {
 // two cores.
 void forward_across(benchmark::State& state) {
   const auto site = std::make_unique<Site>(2);
-  Router here(site->node.shard(0));
-  Router there(site->node.shard(1));
+  Router here(site->node.shard(0), site->allowances[0].messages);
+  Router there(site->node.shard(1), site->allowances[1].messages);
   run_on_two_cores(state, here, there, 2 * kClients);
 }
 

@@ -25,7 +25,8 @@ NullSource::NullSource(const NullSourceConfig& config, Random& random, NullPeers
       stats_(stats),
       count_(config.peers),
       burst_(config.burst),
-      destinations_(config.destinations) {
+      destinations_(config.destinations),
+      allowance_(config.allowance) {
   PLNET_CHECK(count_ > 0 && count_ <= peers.capacity(), "a source needs 1 to peers_max peers");
   headers_.fill(config.header);
   PLNET_CHECK(burst_ > 0 && burst_ <= kSourceBurstMax, "burst of the source out of range");
@@ -39,9 +40,11 @@ NullSource::NullSource(const NullSourceConfig& config, Random& random, NullPeers
 
 // As a device does that has polled several at a time.
 unsigned NullSource::run(NullRx& rx) {
+  const unsigned burst = allowance_ == nullptr ? burst_ : std::min(burst_, *allowance_);
   unsigned offered = 0;
-  for (unsigned done = 0; done < burst_; done += kTogether)
-    offered += run_together(rx, std::min(kTogether, burst_ - done));
+  for (unsigned done = 0; done < burst; done += kTogether)
+    offered += run_together(rx, std::min(kTogether, burst - done));
+  if (allowance_ != nullptr) *allowance_ -= offered;
   stats_.add(NullTable::Id::kSourced, offered);
   return offered;
 }

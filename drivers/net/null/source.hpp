@@ -20,6 +20,9 @@ struct NullSourceConfig {
   unsigned burst = 32;  // messages per flush()
   // Not empty: `destination` is one of these at random, who outlive the source.
   std::span<const lnet::Nid> destinations;
+  // If given: how many may still be offered. Each that is takes one; its owner fills it up, so that
+  // a benchmark has so many under way and not as many as there is room for.
+  std::uint32_t* allowance = nullptr;
 };
 
 class NullSource {
@@ -42,6 +45,7 @@ class NullSource {
   const unsigned count_;
   const unsigned burst_;
   const std::span<const lnet::Nid> destinations_;
+  std::uint32_t* const allowance_;
 };
 
 }  // namespace plnet::drivers

@@ -177,6 +177,20 @@ TEST(NullDevice, TheSourceOffersABoundedBurstFromItsPeers) {
   EXPECT_EQ(counter(node.lnd, "received_bytes"), 6400U);
 }
 
+TEST(NullDevice, TheSourceOffersNoMoreThanItIsAllowed) {
+  std::uint32_t allowance = 13;
+  NullConfig config = source_config(5);
+  config.source->allowance = &allowance;
+  Node node(config);
+  for (int i = 0; i < 3; ++i)
+    node.core.turn(Instant{});
+  EXPECT_EQ(node.core.tally().puts, 13U);
+  EXPECT_EQ(allowance, 0U);
+  allowance = 1;
+  node.core.turn(Instant{});
+  EXPECT_EQ(node.core.tally().puts, 14U);
+}
+
 TEST(NullDevice, AParkedMessageBlocksItsPeerOfTheSourceOnly) {
   Node node(source_config(2), {.park_percent = 100, .park_turns_max = 1U << 30});
   for (int i = 0; i < 4; ++i)
