@@ -15,8 +15,9 @@ namespace {
 // A queue is looked through for deadlines once in so long, while something waits in one.
 constexpr Duration kSweepInterval = std::chrono::seconds(1);
 constexpr std::size_t kMailBurst = 64;
-constexpr std::size_t kMailDistance = 4;  // parcels between two steps: about as many lines as a
-                                          // core can have under way
+// Parcels between two steps: as far as lines take that come from a core on another chip. More are
+// pushed out again before their turn.
+constexpr std::size_t kMailDistance = 10;
 
 // Another shard has written there; we will, too.
 void fetch(const Parcel& parcel) {
