@@ -117,6 +117,22 @@ void read_net(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, Net
   if (const auto sound = check_faults(plan); !sound) errors.add(faults->at, sound.error().what);
 }
 
+// Two keys that are right alone and not together.
+void check_pairs(const SiteConfig& site, const YamlNode& document, ConfigErrors& errors) {
+  if (site.traffic.size_min > site.traffic.size_max) {
+    errors.add(document.at, "traffic: size_min is greater than size_max");
+  }
+  // RouteBounds
+  const auto has_routes = [](const GroupPlan& group) { return !group.routes.empty(); };
+  if (site.gateways.ping_timeout_s <= site.lnd_timeout_s &&
+      std::ranges::any_of(site.groups, has_routes)) {
+    errors.add(document.at,
+               fmt::format("gateways: ping_timeout_s is {}, expected more than lnd_timeout_s ({}): "
+                           "pings wait that long behind a message that cannot be sent",
+                           site.gateways.ping_timeout_s, site.lnd_timeout_s));
+  }
+}
+
 }  // namespace
 
 std::expected<SiteConfig, ConfigErrors> read_site(std::string_view text,
@@ -160,11 +176,9 @@ std::expected<SiteConfig, ConfigErrors> read_site(std::string_view text,
       Key{"faults", [&](const YamlNode& node) { read_faults(reader, node, site.faults); }},
   };
   reader.mapping(*document, keys);
-  if (errors.empty() && site.traffic.size_min > site.traffic.size_max) {
-    errors.add(document->at, "traffic: size_min is greater than size_max");
-  }
   if (site.nets.size() > 16) errors.add(document->at, "nets: more than 16");
   if (errors.empty()) groups.finish(site);
+  if (errors.empty()) check_pairs(site, *document, errors);
   if (!errors.empty()) return std::unexpected(errors);
   return site;
 }

@@ -130,6 +130,26 @@ TEST(SiteReader, GroupsThatDoNotFitTogetherAreRefused) {
        "back to here");
 }
 
+TEST(SiteReader, PingsOfGatewaysOutlastAMessageThatCannotBeSent) {
+  const auto error = [](const std::string& times) {
+    const auto site =
+        read_site("nets: [{name: a}, {name: b}]\n" + times +
+                      "groups:\n"
+                      "  - {name: r, nets: [a, b], router: true}\n"
+                      "  - {name: x, nets: [a], talks_to: [y], routes: [{net: b, via: r}]}\n"
+                      "  - {name: y, nets: [b], routes: [{net: a, via: r}]}\n",
+                  "s");
+    return site ? std::string() : site.error().text();
+  };
+  EXPECT_EQ(error(""), "");
+  EXPECT_EQ(error("gateways: {ping_timeout_s: 6}\n"), "");
+  const std::string text = error("gateways: {ping_timeout_s: 5}\n");
+  EXPECT_NE(text.find("ping_timeout_s is 5, expected more than lnd_timeout_s (5)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(error("lnd_timeout_s: 10\n"), "");
+}
+
 TEST(SiteReader, SaysWhatIsWrongAndWhere) {
   const auto site = read_site("nodes: many\nweather: sunny\ntraffic:\n  windw: 3\ntime: 5\n", "s");
   ASSERT_FALSE(site.has_value());
