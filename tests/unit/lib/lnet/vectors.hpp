@@ -25,13 +25,19 @@ using Json = nlohmann::json;
 using Bytes = std::vector<std::byte>;
 
 // PLNET_TEST_DATA is given by the build.
+inline Json load(const char* name) {
+  std::ifstream file(std::string(PLNET_TEST_DATA "/vectors/") + name + ".json");
+  Json one = Json::parse(file, nullptr, false);
+  PLNET_CHECK(one.is_array(), "the files of tests/data/vectors are there and are JSON");
+  return one;
+}
+
+// Those of LNet and socklnd.
 inline const Json& all() {
   static const Json loaded = [] {
     Json both = Json::array();
     for (const char* const name : {"lnet", "socklnd"}) {
-      std::ifstream file(std::string(PLNET_TEST_DATA "/vectors/") + name + ".json");
-      const Json one = Json::parse(file, nullptr, false);
-      PLNET_CHECK(one.is_array(), "the files of tests/data/vectors are there and are JSON");
+      const Json one = load(name);
       both.insert(both.end(), one.begin(), one.end());
     }
     return both;
