@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests of ours. Each lays open room for its reply and, if it has bulk data, that too, and then
+// puts the request; it is over when all of these have had their last event. Nothing is ever sent
+// twice. One object for each shard that sends requests; all is on that shard.
+// Behaviour checked against lustre-release v2_17_0 lnet/selftest/rpc.c: srpc_send_rpc(),
+// srpc_client_rpc_done(), srpc_lnet_ev_handler().
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "lib/base/intrusive_list.hpp"
+#include "lib/base/pool.hpp"
+#include "lib/base/timer_wheel.hpp"
+#include "lib/lnet/node/data_operations.hpp"
+#include "lib/selftest/rpc_counters.hpp"
+#include "lib/selftest/rpc_part.hpp"
+#include "lib/selftest/srpc_codec.hpp"
+#include "lib/selftest/work_memory.hpp"
+
+namespace plnet::selftest {
+
+inline constexpr Duration kRpcTimeout = std::chrono::seconds(64);  // the kernel's default
+
+class ClientRpc;
+class Requester;
+
+class RpcUser {
+ public:
+  virtual ~RpcUser() = default;
+  // The RPC is over, from within Requester::poll(): its reply can be read until it is started again
+  // or given back, both of which may happen in here. kMalformed: not a reply to this request;
+  // kTimedOut; kCancelled, or what abort() said; else what the network said.
+  virtual void rpc_done(ClientRpc& rpc, Result<void> outcome) = 0;
+};
+
+enum class BulkUse : std::uint8_t {
+  kNone,
+  kSink,    // the server puts into it
+  kSource,  // the server gets it
+};
+
+// Where a request goes.
+struct RpcSpec {
+  lnet::ProcessId target;
+  lnet::Nid from = lnet::Nid::any();
+  Service service = Service::kPing;
+  std::uint32_t features = kFeaturesKnown;
+  Duration timeout = kRpcTimeout;  // 0: never
+  BulkUse bulk = BulkUse::kNone;
+  Fragment bulk_memory;  // the caller's until rpc_done()
+};
+
+class ClientRpc : public ListNode<> {
+ public:
+  RpcUser* user = nullptr;
+  void* context = nullptr;  // the user's
+
+  // In rpc_done() with a good outcome.
+  [[nodiscard]] const ReceivedHeader& reply_header() const { return reply_header_; }
+  template <class Reply>
+  [[nodiscard]] Reply reply() const {
+    return decode_body<Reply>(reply_slot_.span(), reply_header_);
+  }
+  [[nodiscard]] bool busy() const { return busy_; }
+
+ private:
+  friend class Requester;
+  // What an MD's event leads to.
+  struct Leg : RpcPart {
+    ClientRpc* rpc = nullptr;
+  };
+
+  void on_timeout(Timer& timer, Instant now);
+  [[nodiscard]] bool over() const { return !request_.posted && !reply_.posted && !bulk_.posted; }
+
+  Requester* requester_ = nullptr;
+  RpcSpec spec_;
+  Leg request_;
+  Leg reply_;
+  Leg bulk_;
+  MessageSlot request_slot_;
+  MessageSlot reply_slot_;
+  ReceivedHeader reply_header_;
+  Result<void> outcome_;
+  bool busy_ = false;  // from start() until just before rpc_done()
+  bool reply_read_ = false;
+  bool bulk_excused_ = false;  // the server refused: it need not come
+  Timer timer_ = Timer::calling<&ClientRpc::on_timeout>(*this);
+};
+
+class Requester final : public lnet::EventHandler {
+ public:
+  // Each RPC takes up to three MDs and two MEs of the shard. Everything is allocated here.
+  Requester(lnet::DataOperations& operations, TimerWheel& timers, RpcIds& ids,
+            RpcStatistics& statistics, std::size_t rpcs, WorkMemory& memory);
+  [[nodiscard]] static constexpr std::size_t memory_bytes(std::size_t rpcs) {
+    return rpcs * 2 * kMessageSlotBytes;
+  }
+
+  // Null: all are in use.
+  [[nodiscard]] ClientRpc* take(RpcUser& user, void* context);
+  // It must not be under way.
+  void give(ClientRpc& rpc);
+
+  // Whatever happens, rpc_done() is called, but not in here. `request` gets its ids.
+  template <class Request>
+  void start(ClientRpc& rpc, const RpcSpec& spec, Request request, Instant now) {
+    PLNET_CHECK(request_of(spec.service) == Request::kType, "a request for another service");
+    const Ids ids = prepare(rpc, spec);
+    request.reply_id = ids.reply;
+    if constexpr (requires { request.bulk_id; }) request.bulk_id = ids.bulk;
+    encode(spec.features, request, rpc.request_slot_.span());
+    send(rpc, ids, now);
+  }
+  // It ends with this, unless it has ended already.
+  void abort(ClientRpc& rpc, Errc why);
+
+  // Tells users of what is over. Returns how many.
+  unsigned poll();
+  [[nodiscard]] bool has_work() const { return !done_.empty(); }
+  // All are back.
+  [[nodiscard]] bool idle() const { return rpcs_.free_count() == rpcs_.capacity(); }
+  [[nodiscard]] std::size_t free_count() const { return rpcs_.free_count(); }
+
+  void on_event(const lnet::Event& event) override;
+
+ private:
+  friend class ClientRpc;
+  struct Ids {
+    std::uint64_t reply = 0;
+    std::uint64_t bulk = 0;
+  };
+
+  [[nodiscard]] Ids prepare(ClientRpc& rpc, const RpcSpec& spec);
+  void send(ClientRpc& rpc, const Ids& ids, Instant now);
+  [[nodiscard]] Result<void> post(ClientRpc& rpc, const Ids& ids);
+  [[nodiscard]] Result<void> lay_open(ClientRpc::Leg& leg, std::uint64_t id, std::uint32_t options);
+  void examine(ClientRpc& rpc);
+  void follow(ClientRpc& rpc);
+  [[nodiscard]] Result<void> read_reply(ClientRpc& rpc);
+  void give_up(ClientRpc& rpc, Errc why);
+  void expire(ClientRpc& rpc);
+
+  lnet::DataOperations& operations_;
+  TimerWheel& timers_;
+  RpcIds& ids_;
+  RpcStatistics& statistics_;
+  Pool<ClientRpc> rpcs_;
+  IntrusiveList<ClientRpc> done_;
+};
+
+}  // namespace plnet::selftest
