@@ -30,6 +30,10 @@ Requester::Requester(lnet::DataOperations& operations, TimerWheel& timers, RpcId
   }
 }
 
+Requester::~Requester() {
+  rpcs_.for_each_lent([this](ClientRpc& rpc) { (void)timers_.cancel(rpc.timer_); });
+}
+
 ClientRpc* Requester::take(RpcUser& user, void* context) {
   ClientRpc* const rpc = rpcs_.take();
   if (rpc == nullptr) return nullptr;

@@ -94,6 +94,8 @@ class Requester final : public lnet::EventHandler {
   // Each RPC takes up to three MDs and two MEs of the shard. Everything is allocated here.
   Requester(lnet::DataOperations& operations, TimerWheel& timers, RpcIds& ids,
             RpcStatistics& statistics, std::size_t rpcs, WorkMemory& memory);
+  // What is still under way is never told of; the shard must be gone or never turn again.
+  ~Requester() override;
   [[nodiscard]] static constexpr std::size_t memory_bytes(std::size_t rpcs) {
     return rpcs * 2 * kMessageSlotBytes;
   }

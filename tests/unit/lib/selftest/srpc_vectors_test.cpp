@@ -43,7 +43,7 @@ class FillFields {
   template <class T>
   void fill(T& field) {
     if constexpr (std::is_same_v<T, TestParameters>) {
-      std::visit([this](auto& parameters) { fill(parameters); }, field);
+      std::visit([this](auto& parameters) { this->fill(parameters); }, field);
     } else if constexpr (Composite<T>) {
       T::each(field, *this);
     } else if constexpr (std::is_same_v<T, Name>) {

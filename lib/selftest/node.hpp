@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A test node of LNet's selftest, as a console sees it. What a program does: make a SelftestShared;
+// on each shard that is to serve tests a TestServer; on one of them a SelftestNode, which is given
+// all servers; have the shards poll them after LNet; make portals 50 and 51 lazy
+// (Node::set_lazy()), then open() everything, each on its shard. To end: close() everything and
+// poll until all say closed().
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "lib/base/pollable.hpp"
+#include "lib/base/timer_wheel.hpp"
+#include "lib/selftest/framework.hpp"
+#include "lib/selftest/test_server.hpp"
+
+namespace plnet::selftest {
+
+// What the shards of a node share. Outlives all that is on them.
+struct SelftestShared {
+  explicit SelftestShared(WorkMemory& memory) : source(memory) {}
+  [[nodiscard]] static constexpr std::size_t memory_bytes() { return kBulkBytesMax; }
+
+  EndedSessions ended;
+  const SourceData source;
+};
+
+struct SelftestNodeSetup {
+  FrameworkSetup framework;
+  // Of the wall, at the start: later than that of any earlier run of the node. See RpcIds.
+  std::uint64_t unix_seconds = 0;
+  unsigned shards = 1;  // of the node
+  Instant start{};
+};
+
+class SelftestNode final : public Pollable {
+ public:
+  SelftestNode(lnet::DataOperations& operations, SelftestShared& shared,
+               std::span<const TestServer* const> servers, const LnetCounterSource& lnet,
+               const SelftestNodeSetup& setup, WorkMemory& memory)
+      : timers_(setup.start, kTick),
+        ids_(setup.unix_seconds, operations.shard(), setup.shards),
+        framework_({.operations = operations,
+                    .timers = timers_,
+                    .ids = ids_,
+                    .source = shared.source,
+                    .ended = shared.ended,
+                    .lnet = lnet,
+                    .servers = servers},
+                   setup.framework, memory) {}
+  [[nodiscard]] static std::size_t memory_bytes(const SelftestNodeSetup& setup) {
+    return Framework::memory_bytes(setup.framework);
+  }
+
+  void open() { framework_.open(); }
+  void close() { framework_.close(); }
+  [[nodiscard]] bool closed() const { return framework_.closed(); }
+  [[nodiscard]] const Framework& framework() const { return framework_; }
+
+  unsigned poll(Instant now) override { return timers_.advance(now) + framework_.poll(now); }
+  [[nodiscard]] std::string_view name() const override { return "selftest"; }
+  [[nodiscard]] bool woken_by_doorbell() const override { return true; }
+  [[nodiscard]] Instant next_deadline() const override {
+    return framework_.has_work() ? Instant::min() : timers_.next_deadline();
+  }
+
+ private:
+  static constexpr Duration kTick = std::chrono::milliseconds(100);  // of timeouts in seconds
+
+  TimerWheel timers_;
+  RpcIds ids_;
+  Framework framework_;
+};
+
+}  // namespace plnet::selftest

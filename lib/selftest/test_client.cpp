@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/selftest/test_client.hpp"
+
+namespace plnet::selftest {
+
+namespace {
+
+// Which words a server writes for a simple check depends on how its memory is cut into pages. If
+// the data does not begin with a page here, only its ends are sure to be written.
+bool sink_is_well(std::span<const std::byte> data, const BulkSetup& bulk, bool swapped) {
+  const std::uint64_t word = magic_of(swapped);
+  if (bulk.check != Check::kSimple || bulk.offset == 0)
+    return !first_wrong_word(data, bulk.check, 0, word);
+  return !first_wrong_word(data.first(kPatternWordBytes), Check::kFull, 0, word) &&
+         !first_wrong_word(data.last(kPatternWordBytes), Check::kFull, 0, word);
+}
+
+}  // namespace
+
+void TestClient::start(TestInstance& test, Instant now) {
+  PLNET_CHECK(test.is_client && test.active_units == 0, "a client's test that stands still");
+  now_ = now;
+  test.stopping = false;
+  test.units.for_each([&](TestUnit& unit) {
+    unit.active = true;
+    unit.iterations = test.loop;
+    ++test.active_units;
+  });
+  // No RPC ends in here, so that all units are counted when the first of them ends.
+  test.units.for_each([&](TestUnit& unit) { send(unit); });
+}
+
+void TestClient::stop(TestInstance& test, bool force) {
+  test.stopping = true;
+  if (!force) return;
+  test.units.for_each([&](TestUnit& unit) {
+    if (unit.active) requester_.abort(*unit.rpc, Errc::kCancelled);
+  });
+}
+
+void TestClient::send(TestUnit& unit) {
+  const RpcSpec spec{.target = unit.destination,
+                     .service = unit.test->service,
+                     .features = unit.test->batch->session->features};
+  if (unit.test->service == Service::kBrw) return send_brw(unit, spec);
+  unit.sequence = ping_sequence_++;
+  const auto time = now_.time_since_epoch();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+  requester_.start(*unit.rpc, spec,
+                   PingRequest{.sequence = unit.sequence,
+                               .time_s = static_cast<std::uint64_t>(seconds.count()),
+                               .time_ns = static_cast<std::uint64_t>((time - seconds).count())},
+                   now_);
+}
+
+void TestClient::send_brw(TestUnit& unit, const RpcSpec& base) {
+  const BulkSetup& bulk = unit.test->bulk;
+  RpcSpec spec = base;
+  if (bulk.operation == BulkOperation::kRead) {
+    spec.bulk = BulkUse::kSink;
+    spec.bulk_memory = {unit.sink.at, bulk.length};
+    fill_data(unit.sink.bytes.first(bulk.length), bulk.check, 0, kDataPoison);
+  } else {
+    spec.bulk = BulkUse::kSource;
+    spec.bulk_memory = source_.first(bulk.length);
+  }
+  requester_.start(
+      *unit.rpc, spec,
+      BrwRequest{.operation = bulk.operation, .length = bulk.length, .check = bulk.check}, now_);
+}
+
+bool TestClient::is_well(const TestUnit& unit, const ClientRpc& rpc) {
+  const TestInstance& test = *unit.test;
+  if (test.service == Service::kPing) {
+    const auto reply = rpc.reply<PingReply>();
+    return reply.status == Status::kOk && reply.magic == kPingMagic &&
+           reply.sequence == unit.sequence;
+  }
+  if (rpc.reply<BrwReply>().status != Status::kOk) return false;
+  if (test.bulk.operation != BulkOperation::kRead) return true;
+  return sink_is_well(unit.sink.bytes.first(test.bulk.length), test.bulk,
+                      rpc.reply_header().swapped);
+}
+
+bool TestClient::judge(TestUnit& unit, const ClientRpc& rpc, Result<void> outcome) {
+  if (!outcome && unit.test->stopping) return false;  // as it was told to
+  if (outcome && is_well(unit, rpc)) return true;
+  Session& session = *unit.test->batch->session;
+  ++(unit.test->service == Service::kPing ? session.ping_errors : session.brw_errors);
+  return false;
+}
+
+void TestClient::rpc_done(ClientRpc& rpc, Result<void> outcome) {
+  auto& unit = *static_cast<TestUnit*>(rpc.context);
+  const TestInstance& test = *unit.test;
+  const bool well = judge(unit, rpc, outcome);
+  const bool used_up = test.counts_iterations() && --unit.iterations == 0;
+  if (test.stopping || used_up || (!well && test.stop_on_error)) return end(unit);
+  send(unit);
+}
+
+void TestClient::end(TestUnit& unit) {
+  PLNET_CHECK(unit.active && unit.test->active_units > 0, "a unit ends once");
+  unit.active = false;
+  if (--unit.test->active_units == 0) events_.on_test_idle(*unit.test);
+}
+
+}  // namespace plnet::selftest

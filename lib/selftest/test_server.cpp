@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/selftest/test_server.hpp"
+
+#include <array>
+
+namespace plnet::selftest {
+
+namespace {
+
+// What a kernel of 2.15 says; later ones fall over some of these.
+Status judge(const BrwRequest& request, std::uint32_t features) {
+  if (request.operation != BulkOperation::kRead && request.operation != BulkOperation::kWrite)
+    return Status::kInvalid;
+  if (request.check < Check::kNone || request.check > Check::kDiscard) return Status::kInvalid;
+  if ((features & ~kFeaturesKnown) != 0) return Status::kProtocol;
+  if (request.length == 0 || request.length > kBulkBytesMax) return Status::kInvalid;
+  if ((features & kFeatureBulkLength) == 0 && request.length % kPageBytes != 0)
+    return Status::kInvalid;
+  return is_whole_words(request.length) ? Status::kOk : Status::kInvalid;
+}
+
+std::array<ServedService, 2> services(RequestHandler& handler, std::size_t buffers) {
+  return {ServedService{Service::kBrw, &handler, buffers},
+          ServedService{Service::kPing, &handler, buffers}};
+}
+
+}  // namespace
+
+TestServer::TestServer(lnet::DataOperations& operations, const EndedSessions& ended,
+                       const SourceData& source, const TestServerSetup& setup, WorkMemory& memory)
+    : ended_(ended),
+      ended_seen_(ended.count.load(std::memory_order_acquire)),
+      source_(source),
+      sinks_(setup.sinks),
+      responder_(operations, statistics_,
+                 {.services = services(*this, setup.buffers), .rpcs = setup.rpcs}, memory) {
+  for (std::uint32_t i = 0; i < sinks_.capacity(); ++i)
+    sinks_.at(i) = memory.split(kBulkBytesMax);
+}
+
+std::size_t TestServer::memory_bytes(const TestServerSetup& setup) {
+  return (2 * setup.buffers + setup.rpcs) * kMessageSlotBytes + setup.sinks * kBulkBytesMax;
+}
+
+unsigned TestServer::poll(Instant /*now*/) {
+  const std::uint32_t ended = ended_.count.load(std::memory_order_acquire);
+  if (ended != ended_seen_) {
+    ended_seen_ = ended;
+    responder_.abort_all(Service::kBrw);
+    responder_.abort_all(Service::kPing);
+  }
+  return responder_.poll();
+}
+
+void TestServer::on_request(ServerRpc& rpc) {
+  if (rpc.service() == Service::kPing) return answer_ping(rpc);
+  begin_brw(rpc);
+}
+
+void TestServer::answer_ping(ServerRpc& rpc) {
+  const auto request = rpc.request<PingRequest>();
+  if (request.magic != kPingMagic) return responder_.drop(rpc);
+  const std::uint32_t features = rpc.header().header.features;
+  PingReply reply{.sequence = request.sequence};
+  if ((features & ~kFeaturesKnown) != 0) reply.status = Status::kProtocol;
+  responder_.reply(rpc, features, reply);
+}
+
+void TestServer::begin_brw(ServerRpc& rpc) {
+  const auto request = rpc.request<BrwRequest>();
+  const Status status = judge(request, rpc.header().header.features);
+  if (status != Status::kOk) return answer_brw(rpc, status);
+  if (request.operation == BulkOperation::kRead)
+    return responder_.push(rpc, request.bulk_id, source_.first(request.length));
+  WorkMemory* const sink = sinks_.take();
+  if (sink == nullptr) return waiting_.push_back(rpc);
+  pull_into(*sink, rpc);
+}
+
+void TestServer::pull_into(WorkMemory& sink, ServerRpc& rpc) {
+  const auto request = rpc.request<BrwRequest>();
+  rpc.context = &sink;
+  fill_data(sink.bytes.first(request.length), request.check, 0, kDataPoison);
+  responder_.pull(rpc, request.bulk_id, {sink.at, request.length});
+}
+
+void TestServer::on_bulk(ServerRpc& rpc) {
+  if (rpc.context == nullptr) return answer_brw(rpc, Status::kOk);  // READ
+  const auto request = rpc.request<BrwRequest>();
+  const auto data = static_cast<const WorkMemory*>(rpc.context)->bytes.first(request.length);
+  const auto wrong = first_wrong_word(data, request.check, 0, magic_of(rpc.header().swapped));
+  answer_brw(rpc, wrong ? Status::kBadMessage : Status::kOk);
+}
+
+void TestServer::answer_brw(ServerRpc& rpc, Status status) {
+  responder_.reply(rpc, rpc.header().header.features, BrwReply{status});
+}
+
+void TestServer::on_end(ServerRpc& rpc) {
+  auto* const sink = static_cast<WorkMemory*>(rpc.context);
+  if (sink == nullptr) return;
+  ServerRpc* const next = waiting_.pop_front();
+  if (next != nullptr) return pull_into(*sink, *next);
+  sinks_.give(sink);
+}
+
+}  // namespace plnet::selftest

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two services that tests talk to, ping and brw, as a server. They know no session: whoever
+// asks is answered. One object for each shard that serves; several shards of a node may, LNet finds
+// a buffer on any of them. What they share is EndedSessions.
+// Behaviour checked against lustre-release v2_17_0 lnet/selftest/ping_test.c:
+// ping_server_handle(), brw_test.c: brw_server_handle(), brw_bulk_ready(). Unlike the kernel's
+// since 2.16 this one answers every bad request with an error.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lib/base/pollable.hpp"
+#include "lib/selftest/data_pattern.hpp"
+#include "lib/selftest/responder.hpp"
+
+namespace plnet::selftest {
+
+inline constexpr std::uint32_t kBulkBytesMax = lnet::kPayloadBytesMax;
+inline constexpr std::uint32_t kPageBytes = kPatternPageBytes;  // also of bulk without lengths
+
+// Data that any number of transfers may read at a time: the word of the pattern, everywhere, which
+// passes every check. So what is sent is never filled again.
+class SourceData {
+ public:
+  explicit SourceData(WorkMemory& memory) : memory_(memory.split(kBulkBytesMax)) {
+    fill_data(memory_.bytes, Check::kFull, 0, kDataMagic);
+  }
+  [[nodiscard]] Fragment first(std::uint32_t length) const {
+    PLNET_CHECK(length <= kBulkBytesMax, "longer than any bulk data");
+    return {memory_.at, length};
+  }
+
+ private:
+  WorkMemory memory_;
+};
+
+// Counts sessions that ended: what is under way in a server then ends with them. Written by the
+// framework, read by all servers.
+struct EndedSessions {
+  std::atomic<std::uint32_t> count{0};
+};
+
+struct TestServerSetup {
+  std::size_t rpcs = 256;
+  std::size_t buffers = 320;  // of each service
+  std::size_t sinks = 32;     // WRITEs whose data is on its way; more wait
+};
+
+class TestServer final : public Pollable, RequestHandler {
+ public:
+  TestServer(lnet::DataOperations& operations, const EndedSessions& ended, const SourceData& source,
+             const TestServerSetup& setup, WorkMemory& memory);
+  [[nodiscard]] static std::size_t memory_bytes(const TestServerSetup& setup);
+
+  void open() { responder_.open(); }
+  void close() { responder_.close(); }
+  [[nodiscard]] bool closed() const { return responder_.closed(); }
+
+  unsigned poll(Instant now) override;
+  [[nodiscard]] std::string_view name() const override { return "selftest_server"; }
+  [[nodiscard]] bool woken_by_doorbell() const override { return true; }
+  [[nodiscard]] Instant next_deadline() const override {
+    return responder_.has_work() ? Instant::min() : Instant::max();
+  }
+  // Any thread.
+  [[nodiscard]] const RpcStatistics& statistics() const { return statistics_; }
+
+ private:
+  void on_request(ServerRpc& rpc) override;
+  void on_bulk(ServerRpc& rpc) override;
+  void on_end(ServerRpc& rpc) override;
+
+  void answer_ping(ServerRpc& rpc);
+  void begin_brw(ServerRpc& rpc);
+  void pull_into(WorkMemory& sink, ServerRpc& rpc);
+  void answer_brw(ServerRpc& rpc, Status status);
+
+  const EndedSessions& ended_;
+  std::uint32_t ended_seen_;
+  const SourceData& source_;
+  RpcStatistics statistics_;
+  Pool<WorkMemory> sinks_;  // where what clients write goes
+  Responder responder_;
+  IntrusiveList<ServerRpc> waiting_;  // for a sink
+};
+
+}  // namespace plnet::selftest
