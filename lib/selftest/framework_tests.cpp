@@ -123,6 +123,9 @@ Status Framework::judge_test(const TestRequest& request) const {
 
 Status Framework::make_test(const TestRequest& request, std::span<const std::byte> list,
                             bool swapped) {
+  for (std::uint32_t i = 0; i < request.destinations && request.is_client != 0; ++i) {
+    if (!can_be_asked(destination(list, i, swapped))) return Status::kInvalid;
+  }
   const std::uint64_t units =
       request.is_client != 0 ? std::uint64_t{request.destinations} * request.concurrency : 0;
   if (tests_.free_count() == 0 || units > units_.free_count() || units > requester_.free_count())

@@ -68,8 +68,10 @@ void Requester::send(ClientRpc& rpc, const Ids& ids, Instant now) {
   if (const auto posted = post(rpc, ids); !posted) give_up(rpc, posted.error());
 }
 
-// The reply may come before put() is back: there must be room for it.
+// The reply may come before put() is back: there must be room for it. Room that anybody may write
+// to would make the portal one for wildcards, for as long as the node runs.
 Result<void> Requester::post(ClientRpc& rpc, const Ids& ids) {
+  if (!can_be_asked(rpc.spec_.target)) return std::unexpected(Errc::kInvalid);
   if (const auto open = lay_open(rpc.reply_, ids.reply, lnet::kMdPut); !open) return open;
   if (rpc.spec_.bulk != BulkUse::kNone) {
     const bool sink = rpc.spec_.bulk == BulkUse::kSink;

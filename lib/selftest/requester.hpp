@@ -25,6 +25,11 @@ inline constexpr Duration kRpcTimeout = std::chrono::seconds(64);  // the kernel
 class ClientRpc;
 class Requester;
 
+// Names one process: requests to others fail with kInvalid.
+[[nodiscard]] constexpr bool can_be_asked(const lnet::ProcessId& target) {
+  return !target.nid.is_any() && target.pid != lnet::kPidAny;
+}
+
 class RpcUser {
  public:
   virtual ~RpcUser() = default;

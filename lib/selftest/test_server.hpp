@@ -43,8 +43,11 @@ struct EndedSessions {
 
 struct TestServerSetup {
   std::size_t rpcs = 256;
-  std::size_t buffers = 320;  // of each service
-  std::size_t sinks = 32;     // WRITEs whose data is on its way; more wait
+  // Of each service: as many as requests may be under way to this shard. One that finds none waits
+  // in the portal and holds up its connection, on which the data of a WRITE may be that an RPC in
+  // front of it waits for; then nothing moves until LNet gives up on that data.
+  std::size_t buffers = 2048;
+  std::size_t sinks = 32;  // WRITEs whose data is on its way; more wait
 };
 
 class TestServer final : public Pollable, RequestHandler {

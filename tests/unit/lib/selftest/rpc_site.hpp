@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two or more nodes of one shard each over mock networks, each with a requester and a responder.
+// Two or more nodes over mock networks. Shards of the same number are joined.
 #pragma once
 
+#include <array>
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -19,13 +19,15 @@ enum class Wire : std::uint8_t { kStream, kRdma };
 
 class Nodes {
  public:
-  explicit Nodes(Wire wire, unsigned count = 2, std::size_t memory_bytes = 8U << 20)
+  explicit Nodes(Wire wire, unsigned count = 2, std::size_t memory_bytes = 8U << 20,
+                 unsigned shards = 1)
       : wire_(wire), memory_(memory_bytes) {
     free_ = {{arenas_.add({.base = memory_.data(), .size = memory_.size()}).value(), 0}, memory_};
     for (unsigned i = 0; i < count; ++i) {
       const mocks::MockLndConfig lnd{.nid = nid(i), .arenas = &arenas_, .piece_bytes = 50'000};
       nodes_.push_back(std::make_unique<mocks::CoreNode>(
-          mocks::CoreNodeSetup{.nids = {nid(i)},
+          mocks::CoreNodeSetup{.shards = shards,
+                               .nids = {nid(i)},
                                .limits = {.peer_ports = 32,
                                           .extra_links = 8,
                                           .messages = 256,
@@ -35,10 +37,10 @@ class Nodes {
                                .peers = 32,
                                .interface_cookie = 100 + i,
                                .arenas = &arenas_},
-          [&](lnet::NiPort& port, lnet::ShardId /*shard*/) -> std::unique_ptr<lnet::Lnd> {
+          [&](lnet::NiPort& port, lnet::ShardId shard) -> std::unique_ptr<lnet::Lnd> {
             if (wire_ == Wire::kStream)
-              return std::make_unique<mocks::MockStreamLnd>(lnd, streams_, port);
-            return std::make_unique<mocks::MockRdmaLnd>(lnd, fabrics_, port);
+              return std::make_unique<mocks::MockStreamLnd>(lnd, streams_[shard], port);
+            return std::make_unique<mocks::MockRdmaLnd>(lnd, fabrics_[shard], port);
           }));
       nodes_.back()->set_lazy(kTestPortal, true);
       nodes_.back()->set_lazy(kFrameworkPortal, true);
@@ -51,11 +53,13 @@ class Nodes {
   }
   [[nodiscard]] lnet::ProcessId id(unsigned node) const { return {.nid = nid(node)}; }
   [[nodiscard]] mocks::CoreNode& node(unsigned number) { return *nodes_[number]; }
-  [[nodiscard]] lnet::Shard& shard(unsigned node) { return nodes_[node]->shard(0); }
+  [[nodiscard]] lnet::Shard& shard(unsigned node, unsigned number = 0) {
+    return nodes_[node]->shard(number);
+  }
   [[nodiscard]] WorkMemory& memory() { return free_; }
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
-  [[nodiscard]] std::uint64_t descriptors(unsigned node) {
-    return shard(node).core().match.counters().get(lnet::MatchCounters::Id::kMdsInUse);
+  [[nodiscard]] std::uint64_t descriptors(unsigned node, unsigned number = 0) {
+    return shard(node, number).core().match.counters().get(lnet::MatchCounters::Id::kMdsInUse);
   }
 
   [[nodiscard]] Instant now() const { return now_; }
@@ -72,8 +76,8 @@ class Nodes {
   std::vector<std::byte> memory_;
   ArenaTable arenas_;
   WorkMemory free_;
-  mocks::MockStreamLnd::Network streams_;
-  mocks::MockRdmaLnd::Network fabrics_;
+  std::array<mocks::MockStreamLnd::Network, 2> streams_;  // by shard
+  std::array<mocks::MockRdmaLnd::Network, 2> fabrics_;
   std::vector<std::unique_ptr<mocks::CoreNode>> nodes_;
   Instant now_{std::chrono::seconds(1)};
 };

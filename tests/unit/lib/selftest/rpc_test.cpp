@@ -296,6 +296,23 @@ TEST_P(RpcTest, WhoIsNotThereIsReported) {
   expect_clean();
 }
 
+TEST_P(RpcTest, NobodyInParticularCannotBeAsked) {
+  server.responder.open();
+  const lnet::ProcessId one = nodes.id(1);
+  for (const lnet::ProcessId& target :
+       {lnet::ProcessId{lnet::Nid::any(), one.pid}, lnet::ProcessId{one.nid, lnet::kPidAny}}) {
+    ClientRpc& rpc = *requester.take(*this, nullptr);
+    requester.start(rpc, {.target = target}, PingRequest{}, nodes.now());
+    settle();
+    ASSERT_FALSE(outcomes.empty());
+    EXPECT_EQ(outcomes.back().error(), Errc::kInvalid);
+  }
+  ping(1);
+  settle();
+  EXPECT_TRUE(outcomes.back().has_value()) << "others still can";
+  expect_clean();
+}
+
 TEST_P(RpcTest, ClosedMeansNothingIsLaidOpen) {
   server.responder.open();
   server.serve = Serve::kHold;

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests between nodes, as a console describes, runs, watches and stops them.
+#include <algorithm>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -263,6 +268,82 @@ TEST_F(TestsTest, TestsThatNoNodeCouldRunAreRefused) {
   std::get<BulkParametersV1>(offset.parameters) = {1, 1, 4000, 96};
   EXPECT_EQ(add_client(1, offset, {2}), Status::kOk) << "this one is good";
   EXPECT_TRUE(run_to_its_end(1));
+  expect_no_errors();
+  end();
+}
+
+TEST_F(TestsTest, ADestinationIsOneProcess) {
+  begin();
+  TestRequest test = ping_test();
+  test.is_client = 1;
+  test.destinations = 1;
+  list_bytes = kDestinationBytes;
+  for (const lnet::ProcessId& bad :
+       {lnet::ProcessId{lnet::Nid::any(), 12345}, lnet::ProcessId{nodes.nid(2), lnet::kPidAny}}) {
+    (void)lnet::encode_process_id(bad, list.bytes.first<lnet::kProcessIdBytes>());
+    const auto reply = call<TestReply>(1, Service::kTest, test, BulkUse::kSource);
+    ASSERT_TRUE(reply.has_value());
+    EXPECT_EQ(reply->status, Status::kInvalid);
+  }
+  end();
+}
+
+// From here on field by field in the console's byte order, the other one.
+class SwappedWriter {
+ public:
+  explicit SwappedWriter(std::byte* at) : at_(at) {}
+  template <class... Fields>
+  void operator()(const Fields&... fields) {
+    (write(fields), ...);
+  }
+
+ private:
+  template <class T>
+  void write(const T& field) {
+    if constexpr (std::is_same_v<T, TestParameters>) {
+      write(std::get<BulkParametersV1>(field));
+    } else if constexpr (Composite<T>) {
+      T::each(field, *this);
+    } else {
+      std::memcpy(at_, &field, sizeof field);
+      std::reverse(at_, at_ + sizeof field);
+      at_ += sizeof field;
+    }
+  }
+  std::byte* at_;
+};
+
+TEST_F(TestsTest, AConsoleOfTheOtherByteOrderIsUnderstood) {
+  begin();
+  RawPeer console(nodes, 0);
+  (void)lnet::encode_process_id(nodes.id(2), list.bytes.first<lnet::kProcessIdBytes>());
+  std::reverse(list.bytes.begin(), list.bytes.begin() + 8);
+  std::reverse(list.bytes.begin() + 8, list.bytes.begin() + 12);
+  const Fragment laid_open{list.at, kDestinationBytes};
+  const auto attached =
+      nodes.shard(0).attach({.portal = kRdmaPortal, .match = nodes.id(1), .match_bits = 8},
+                            {.fragments = std::span(&laid_open, 1),
+                             .length = kDestinationBytes,
+                             .threshold = 1,
+                             .options = lnet::kMdGet});
+  ASSERT_TRUE(attached.has_value());
+  console.listen(kRdmaPortal, 7, nodes.id(1));
+  TestRequest test = brw_test(BulkOperation::kWrite, Check::kFull, 4096);
+  test.reply_id = 7;
+  test.bulk_id = 8;
+  test.is_client = 1;
+  test.destinations = 1;
+  const Header header{.type = MessageType::kTestRequest, .features = features};
+  Header::each(header, SwappedWriter(console.out().data()));
+  TestRequest::each(test, SwappedWriter(console.out().data() + kHeaderBytes));
+  console.put(nodes.id(1), kFrameworkPortal, static_cast<std::uint64_t>(Service::kTest));
+  settle();
+  ASSERT_EQ(console.heard(), 1U);
+  const auto reply = decode_message(console.in());
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(std::get<TestReply>(reply->body).status, Status::kOk);
+  EXPECT_TRUE(run_to_its_end(1));
+  EXPECT_EQ(stat(2).rpc.bulk_got, 4096U);
   expect_no_errors();
   end();
 }

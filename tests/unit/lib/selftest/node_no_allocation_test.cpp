@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sessions, tests and their traffic allocate nothing after start: a node that is its own console,
+// client and server.
+#include <array>
+#include <optional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "drivers/net/null/device.hpp"
+#include "lib/lnet/wire/process_id_codec.hpp"
+#include "lib/selftest/node.hpp"
+#include "tests/mocks/core_node.hpp"
+#include "tests/unit/drivers/counting_new.hpp"
+
+namespace plnet::selftest {
+namespace {
+
+using testrig::heap_calls_of;
+using testrig::HeapCalls;
+
+const lnet::ProcessId kMyself{.nid = lnet::ShardCore::kLoopbackNid};
+
+class LonelyNode final : public RpcUser, public LnetCounterSource {
+ public:
+  LonelyNode() {
+    core.set_lazy(kTestPortal, true);
+    core.set_lazy(kFrameworkPortal, true);
+    list = memory.split(kListPageBytes);
+    (void)lnet::encode_process_id(kMyself, list.bytes.first<lnet::kProcessIdBytes>());
+    server.open();
+    node.open();
+  }
+
+  void rpc_done(ClientRpc& rpc, Result<void> outcome) override {
+    status = outcome ? rpc.reply<BrwReply>().status : Status::kIo;
+    requester.give(rpc);
+  }
+  [[nodiscard]] LnetCounters read() const override { return {}; }
+
+  template <class Request>
+  Status call(Service service, Request request, BulkUse bulk = BulkUse::kNone) {
+    request.session = session;
+    status.reset();
+    RpcSpec spec{.target = kMyself, .service = service, .bulk = bulk};
+    spec.bulk_memory = {list.at, kDestinationBytes};
+    requester.start(*requester.take(*this, nullptr), spec, request, now);
+    while (!status)
+      turn();
+    return *status;
+  }
+  Status add(Service service, TestParameters parameters) {
+    return call(Service::kTest,
+                TestRequest{.batch = 1,
+                            .service = service,
+                            .loop = ~0U,
+                            .concurrency = 2,
+                            .is_client = 1,
+                            .destinations = 1,
+                            .parameters = parameters},
+                BulkUse::kSource);
+  }
+  Status batch(BatchOperation operation) {
+    return call(Service::kBatch, BatchRequest{.batch = 1, .operation = operation});
+  }
+  void turn() {
+    now += std::chrono::microseconds(10);
+    core.turn(now);
+    timers.advance(now);
+    requester.poll();
+    server.poll(now);
+    node.poll(now);
+  }
+
+  const ArenaTable* with_memory() {
+    const ArenaId id = arenas.add({.base = bytes.data(), .size = bytes.size()}).value();
+    memory = {{id, 0}, bytes};
+    return &arenas;
+  }
+  SessionId session{.nid = 1, .stamp = 1};
+  std::optional<Status> status;
+  Instant now{std::chrono::seconds(1)};
+  std::vector<std::byte> bytes = std::vector<std::byte>(8U << 20);
+  ArenaTable arenas;
+  WorkMemory memory;
+  WorkMemory list;
+  Random random{1};
+  mocks::CoreNode core{{.nids = {lnet::Nid::of(lnet::NetType::kTcp, 0, 1)},
+                        .limits = {.peer_ports = 16,
+                                   .extra_links = 16,
+                                   .messages = 256,
+                                   .receives = 256,
+                                   .descriptors = 512,
+                                   .match_entries = 512},
+                        .peers = 16,
+                        .arenas = with_memory()},
+                       [this](lnet::NiPort& port, lnet::ShardId /*shard*/) {
+                         return std::make_unique<drivers::NullLnd>(drivers::NullConfig{}, port,
+                                                                   random);
+                       }};
+  TimerWheel timers{now, std::chrono::milliseconds(100)};
+  RpcIds ids{1, 0, 1};
+  RpcStatistics statistics;
+  Requester requester{core.shard(0), timers, ids, statistics, 4, memory};
+  SelftestShared shared{memory};
+  TestServer server{
+      core.shard(0), shared.ended, shared.source, {.rpcs = 16, .buffers = 16, .sinks = 2}, memory};
+  std::array<const TestServer*, 1> servers{&server};
+  SelftestNode node{
+      core.shard(0),
+      shared,
+      servers,
+      *this,
+      {.framework =
+           {.rpcs = 4, .buffers = 4, .batches = 4, .tests = 8, .units = 16, .sink_bytes = 1U << 20},
+       .unix_seconds = 2,
+       .start = now},
+      memory};
+};
+
+TEST(SelftestNoAllocation, InALifeOfSessions) {
+  LonelyNode one;
+  const auto calls = heap_calls_of([&one] {
+    for (int round = 0; round < 20; ++round) {
+      ++one.session.stamp;
+      EXPECT_EQ(one.call(Service::kMakeSession, MakeSessionRequest{}), Status::kOk);
+      EXPECT_EQ(one.add(Service::kPing, PingParameters{}), Status::kOk);
+      for (const std::uint16_t operation : {std::uint16_t{1}, std::uint16_t{2}})
+        EXPECT_EQ(one.add(Service::kBrw, BulkParametersV1{operation, 3, 8192, 0}), Status::kOk);
+      EXPECT_EQ(one.batch(BatchOperation::kRun), Status::kOk);
+      for (int i = 0; i < 500; ++i)
+        one.turn();
+      EXPECT_EQ(one.call(Service::kStat, StatRequest{}), Status::kOk);
+      if (round % 2 == 0) {
+        EXPECT_EQ(one.batch(BatchOperation::kStop), Status::kOk);
+      }
+      EXPECT_EQ(one.call(Service::kRemoveSession, RemoveSessionRequest{}), Status::kOk);
+      for (int i = 0; i < 100; ++i)
+        one.turn();
+    }
+  });
+  EXPECT_EQ(calls, HeapCalls{});
+  EXPECT_GT(one.server.statistics().get(RpcCount::kReceived), 10'000U);
+  EXPECT_GT(one.server.statistics().get(RpcCount::kBulkGot), 1'000'000U);
+  EXPECT_GT(one.server.statistics().get(RpcCount::kBulkPut), 1'000'000U);
+}
+
+}  // namespace
+}  // namespace plnet::selftest
