@@ -1,144 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RPCs between two nodes, from the call that begins one to the last event of its last descriptor.
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/lib/selftest/rpc_site.hpp"
+#include "tests/unit/lib/selftest/rpc_fixture.hpp"
 
 namespace plnet::selftest {
 namespace {
 
 using std::chrono::seconds;
-
-constexpr std::uint32_t kBulk = 100'000;
-constexpr std::size_t kBuffers = 4;
-constexpr std::size_t kServerRpcs = 3;
-
-// What becomes of requests.
-enum class Serve : std::uint8_t { kAnswer, kRefuse, kHold, kDrop };
-
-class Server final : public RequestHandler {
- public:
-  Server(Nodes& nodes, unsigned node, WorkMemory& memory)
-      : bulk(memory.split(kBulk)),
-        responder(nodes.shard(node), statistics, {.services = services(), .rpcs = kServerRpcs},
-                  memory) {}
-
-  void on_request(ServerRpc& rpc) override {
-    ++requests;
-    if (serve == Serve::kHold) return held.push_back(&rpc);
-    if (serve == Serve::kDrop) return responder.drop(rpc);
-    if (rpc.service() == Service::kPing) return answer(rpc);
-    const auto request = rpc.request<BrwRequest>();
-    if (serve == Serve::kRefuse)
-      return responder.reply(rpc, kFeaturesKnown, BrwReply{Status::kInvalid});
-    Fragment memory = bulk.fragment();
-    memory.length = request.length;
-    if (request.operation == BulkOperation::kRead)
-      return responder.push(rpc, request.bulk_id, memory);
-    responder.pull(rpc, request.bulk_id, memory);
-  }
-  void on_bulk(ServerRpc& rpc) override {
-    moved += rpc.bulk_moved();
-    responder.reply(rpc, kFeaturesKnown, BrwReply{});
-  }
-  void on_end(ServerRpc& rpc) override {
-    ++ends;
-    std::erase(held, &rpc);
-  }
-  void answer(ServerRpc& rpc) {
-    const auto request = rpc.request<PingRequest>();
-    responder.reply(rpc, rpc.header().header.features, PingReply{.sequence = request.sequence});
-  }
-
-  Serve serve = Serve::kAnswer;
-  unsigned requests = 0;
-  unsigned ends = 0;
-  std::uint64_t moved = 0;
-  std::vector<ServerRpc*> held;
-  RpcStatistics statistics;
-  WorkMemory bulk;
-  Responder responder;
-
- private:
-  std::array<ServedService, 2> services() {
-    return {ServedService{Service::kPing, this, kBuffers},
-            ServedService{Service::kBrw, this, kBuffers}};
-  }
-};
-
-class RpcTest : public testing::TestWithParam<Wire>, public RpcUser {
- protected:
-  static constexpr std::size_t kRpcs = 16;
-
-  void rpc_done(ClientRpc& rpc, Result<void> outcome) override {
-    outcomes.push_back(outcome);
-    if (outcome && std::exchange(read_sequence, false)) sequence = rpc.reply<PingReply>().sequence;
-    if (outcome) status = rpc.reply<BrwReply>().status;
-    requester.give(rpc);
-  }
-
-  void turn(Duration step = std::chrono::microseconds(1)) {
-    nodes.turn(step);
-    timers.advance(nodes.now());
-    requester.poll();
-    server.responder.poll();
-  }
-  void settle() {
-    for (unsigned i = 0; i < 300; ++i)
-      turn();
-  }
-  void pass(Duration time) {
-    for (Duration passed{}; passed < time; passed += std::chrono::milliseconds(250))
-      turn(std::chrono::milliseconds(250));
-    settle();
-  }
-  ClientRpc& ping(std::uint32_t number, unsigned target = 1) {
-    ClientRpc& rpc = *requester.take(*this, nullptr);
-    requester.start(rpc, {.target = nodes.id(target), .service = Service::kPing},
-                    PingRequest{.sequence = number}, nodes.now());
-    return rpc;
-  }
-  ClientRpc& brw(BulkOperation operation, std::uint32_t length = kBulk) {
-    ClientRpc& rpc = *requester.take(*this, nullptr);
-    const bool read = operation == BulkOperation::kRead;
-    Fragment memory = bulk.fragment();
-    memory.length = length;
-    requester.start(rpc,
-                    {.target = nodes.id(1),
-                     .service = Service::kBrw,
-                     .bulk = read ? BulkUse::kSink : BulkUse::kSource,
-                     .bulk_memory = memory},
-                    BrwRequest{.operation = operation, .length = length, .check = Check::kNone},
-                    nodes.now());
-    return rpc;
-  }
-  // Nothing is left behind but the buffers that wait for requests.
-  void expect_clean() {
-    EXPECT_TRUE(requester.idle());
-    EXPECT_TRUE(server.responder.idle());
-    EXPECT_EQ(nodes.descriptors(0), 0U);
-    EXPECT_EQ(nodes.descriptors(1), server.responder.posted_buffers());
-    EXPECT_EQ(timers.running(), 0U);
-  }
-
-  Nodes nodes{GetParam()};
-  TimerWheel timers{nodes.now(), std::chrono::milliseconds(100)};
-  RpcIds ids{1'700'000'000, 0, 1};
-  RpcStatistics statistics;
-  WorkMemory bulk{nodes.memory().split(kBulk)};
-  Requester requester{nodes.shard(0), timers, ids, statistics, kRpcs, nodes.memory()};
-  Server server{nodes, 1, nodes.memory()};
-  std::vector<Result<void>> outcomes;
-  bool read_sequence = false;
-  std::uint32_t sequence = 0;
-  Status status = Status::kOk;
-};
 
 TEST_P(RpcTest, APingIsAnswered) {
   server.responder.open();
@@ -342,85 +215,6 @@ TEST_P(RpcTest, WithoutDescriptorsItFailsAndDoesNotLeak) {
   for (const auto& md : taken)
     (void)nodes.shard(0).unlink(md);
   expect_clean();
-}
-
-// --- Strangers ---
-
-TEST_P(RpcTest, WhatIsNoRequestIsDropped) {
-  server.responder.open();
-  RawPeer stranger(nodes, 0);
-  const auto bits = static_cast<std::uint64_t>(Service::kPing);
-  const auto send = [&](std::uint32_t length = kMessageBytes) {
-    stranger.put(nodes.id(1), kTestPortal, bits, length);
-    settle();
-  };
-  encode(0, PingRequest{}, stranger.out());
-  send(159);
-  encode(0, BrwRequest{}, stranger.out());
-  send();
-  encode(Header{.magic = 5, .type = MessageType::kPingRequest}, PingRequest{}, stranger.out());
-  send();
-  EXPECT_EQ(server.requests, 0U);
-  EXPECT_EQ(server.statistics.get(RpcCount::kReceived), 3U);
-  EXPECT_EQ(server.statistics.get(RpcCount::kDropped), 3U);
-  EXPECT_EQ(server.statistics.get(RpcCount::kMalformed), 3U);
-  EXPECT_EQ(server.responder.posted_buffers(), 2 * kBuffers);
-  expect_clean();
-}
-
-TEST_P(RpcTest, AnotherVersionIsToldSo) {
-  server.responder.open();
-  RawPeer stranger(nodes, 0);
-  stranger.listen(kRdmaPortal, 77, nodes.id(1));
-  encode(Header{.version = 2, .type = MessageType::kPingRequest}, PingRequest{.reply_id = 77},
-         stranger.out());
-  stranger.put(nodes.id(1), kTestPortal, static_cast<std::uint64_t>(Service::kPing));
-  settle();
-  EXPECT_EQ(server.requests, 0U);
-  ASSERT_EQ(stranger.heard(), 1U);
-  const auto reply = decode_message(stranger.in());
-  ASSERT_TRUE(reply.has_value());
-  EXPECT_EQ(std::get<PingReply>(reply->body).status, Status::kProtocol);
-  expect_clean();
-}
-
-TEST_P(RpcTest, ARequestOfTheOtherByteOrderIsUnderstood) {
-  server.responder.open();
-  RawPeer stranger(nodes, 0);
-  stranger.listen(kRdmaPortal, 0x6553f1000000000b, nodes.id(1));
-  encode(0, PingRequest{.reply_id = 0x6553f1000000000b, .sequence = 41}, stranger.out());
-  for (const auto& [at, length] : {std::pair{0, 4}, {4, 4}, {8, 4}, {24, 8}, {32, 4}, {36, 4}})
-    std::reverse(stranger.out().begin() + at, stranger.out().begin() + at + length);
-  stranger.put(nodes.id(1), kTestPortal, static_cast<std::uint64_t>(Service::kPing));
-  settle();
-  ASSERT_EQ(stranger.heard(), 1U);
-  const auto reply = decode_message(stranger.in());
-  ASSERT_TRUE(reply.has_value());
-  EXPECT_EQ(std::get<PingReply>(reply->body).sequence, 41U);
-}
-
-TEST_P(RpcTest, AReplyToSomethingElseIsAnError) {
-  for (const bool short_one : {false, true}) {
-    RawPeer liar(nodes, 1);
-    liar.listen(kTestPortal, static_cast<std::uint64_t>(Service::kPing));
-    ping(1);
-    settle();
-    ASSERT_EQ(liar.heard(), 1U);
-    const auto request = decode_message(liar.in());
-    ASSERT_TRUE(request.has_value());
-    const std::uint64_t reply_id = std::get<PingRequest>(request->body).reply_id;
-    if (short_one) {
-      encode(0, PingReply{}, liar.out());
-    } else {
-      encode(0, BrwReply{}, liar.out());
-    }
-    liar.put(nodes.id(0), kRdmaPortal, reply_id, short_one ? 36 : kMessageBytes);
-    settle();
-  }
-  ASSERT_EQ(outcomes.size(), 2U);
-  EXPECT_EQ(outcomes[0].error(), Errc::kMalformed);
-  EXPECT_EQ(outcomes[1].error(), Errc::kMalformed);
-  EXPECT_EQ(nodes.descriptors(0), 0U);
 }
 
 TEST(RpcIds, ShardsNeverUseTheSame) {
