@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a node keeps of a session: batches of tests, and of each test that runs here as a client its
-// units, one for each destination and concurrent request. All of it comes from pools (Sessions).
+// units, one for each destination and concurrent request. All of it comes from pools (Framework).
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,6 @@ struct Session : ListNode<> {
   std::uint32_t brw_errors = 0;
   std::uint32_t ping_errors = 0;
   std::uint32_t active_batches = 0;
-  bool current = false;  // else it only waits for its last units
   IntrusiveList<Batch> batches;
 };
 
