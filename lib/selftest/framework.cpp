@@ -121,14 +121,6 @@ Status Framework::judge_features(const ServerRpc& rpc) const {
   return Status::kOk;
 }
 
-// Every reply names the session that is there now, whatever the request was: that is how consoles
-// find out what has become of us.
-template <class Reply>
-void Framework::answer(ServerRpc& rpc, Reply reply) {
-  reply.session = session_ != nullptr ? session_->id : SessionId{};
-  responder_.reply(rpc, session_ != nullptr ? session_->features : kFeaturesKnown, reply);
-}
-
 void Framework::dispatch(ServerRpc& rpc) {
   const Status features = judge_features(rpc);
   const bool good = features == Status::kOk;

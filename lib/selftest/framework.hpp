@@ -91,8 +91,13 @@ class Framework final : RequestHandler, TestEvents {
   void stop_timer() { (void)timers_.cancel(session_timer_); }
   void start_timer();
   void on_session_timeout(Timer& timer, Instant now);
+  // Every reply names the session that is there now, whatever the request was: that is how consoles
+  // find out what has become of us.
   template <class Reply>
-  void answer(ServerRpc& rpc, Reply reply);
+  void answer(ServerRpc& rpc, Reply reply) {
+    reply.session = session_ != nullptr ? session_->id : SessionId{};
+    responder_.reply(rpc, session_ != nullptr ? session_->features : kFeaturesKnown, reply);
+  }
 
   // Tests and batches (framework_tests.cpp).
   void add_test(ServerRpc& rpc);
