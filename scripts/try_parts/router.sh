@@ -49,6 +49,8 @@ ctl router routing show
 ctl router stats show | grep -E 'lnetctl|statistics|route_|drop_'
 ctl router peer show --nid 10.89.1.1@tcp1 -v | grep -E 'lnetctl|nid:|state|credits|_count: [1-9]'
 
-say "A clean stop"
+say "A clean stop: it goes on until its peers know, which the client that has ended never will; 60 seconds at most"
 kill -TERM "$node_router"
+tail -n +1 -f --pid="$node_router" router.log | grep --line-buffered 'event=drain' |
+  awk 'NR % 10 == 1 { sub(/^.*event=/, "event="); print; fflush() }'
 wait "$node_router" && echo "the router ended with status 0"
