@@ -44,6 +44,7 @@ void TestClient::send(TestUnit& unit) {
                      .features = unit.test->batch->session->features};
   if (unit.test->service == Service::kBrw) return send_brw(unit, spec);
   unit.sequence = ping_sequence_++;
+  // Servers do not look at it: it is not the wall's time, which nobody hands in here.
   const auto time = now_.time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
   requester_.start(*unit.rpc, spec,
