@@ -6,11 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "drivers/net/null/device.hpp"
 #include "lib/selftest/requester.hpp"
 #include "lib/selftest/responder.hpp"
-#include "tests/mocks/core_node.hpp"
 #include "tests/unit/drivers/counting_new.hpp"
+#include "tests/unit/lib/selftest/lone_core.hpp"
 
 namespace plnet::selftest {
 namespace {
@@ -76,32 +75,13 @@ class Rig final : public RpcUser, public RequestHandler {
   Instant now{std::chrono::seconds(1)};
 
  private:
-  const ArenaTable* with_memory() {
-    const ArenaId id = arenas.add({.base = bytes.data(), .size = bytes.size()}).value();
-    memory = {{id, 0}, bytes};
-    return &arenas;
-  }
   std::array<ServedService, 2> services() {
     return {ServedService{Service::kPing, this, 4}, ServedService{Service::kBrw, this, 4}};
   }
 
-  std::vector<std::byte> bytes = std::vector<std::byte>(1U << 20);
-  ArenaTable arenas;
-  WorkMemory memory;
-  Random random{1};
-  mocks::CoreNode node{{.nids = {lnet::Nid::of(lnet::NetType::kTcp, 0, 1)},
-                        .limits = {.peer_ports = 16,
-                                   .extra_links = 16,
-                                   .messages = 256,
-                                   .receives = 256,
-                                   .descriptors = 256,
-                                   .match_entries = 256},
-                        .peers = 16,
-                        .arenas = with_memory()},
-                       [this](lnet::NiPort& port, lnet::ShardId /*shard*/) {
-                         return std::make_unique<drivers::NullLnd>(drivers::NullConfig{}, port,
-                                                                   random);
-                       }};
+  LoneCore core{1U << 20, 256};
+  mocks::CoreNode& node = core.node;
+  WorkMemory& memory = core.memory;
   TimerWheel timers{now, std::chrono::milliseconds(100)};
   RpcIds ids{1, 0, 1};
   RpcStatistics statistics;

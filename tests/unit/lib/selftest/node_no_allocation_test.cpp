@@ -7,11 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "drivers/net/null/device.hpp"
 #include "lib/lnet/wire/process_id_codec.hpp"
 #include "lib/selftest/node.hpp"
-#include "tests/mocks/core_node.hpp"
 #include "tests/unit/drivers/counting_new.hpp"
+#include "tests/unit/lib/selftest/lone_core.hpp"
 
 namespace plnet::selftest {
 namespace {
@@ -72,32 +71,13 @@ class LonelyNode final : public RpcUser, public LnetCounterSource {
     node.poll(now);
   }
 
-  const ArenaTable* with_memory() {
-    const ArenaId id = arenas.add({.base = bytes.data(), .size = bytes.size()}).value();
-    memory = {{id, 0}, bytes};
-    return &arenas;
-  }
   SessionId session{.nid = 1, .stamp = 1};
   std::optional<Status> status;
   Instant now{std::chrono::seconds(1)};
-  std::vector<std::byte> bytes = std::vector<std::byte>(8U << 20);
-  ArenaTable arenas;
-  WorkMemory memory;
+  LoneCore lone{8U << 20, 512};
+  mocks::CoreNode& core = lone.node;
+  WorkMemory& memory = lone.memory;
   WorkMemory list;
-  Random random{1};
-  mocks::CoreNode core{{.nids = {lnet::Nid::of(lnet::NetType::kTcp, 0, 1)},
-                        .limits = {.peer_ports = 16,
-                                   .extra_links = 16,
-                                   .messages = 256,
-                                   .receives = 256,
-                                   .descriptors = 512,
-                                   .match_entries = 512},
-                        .peers = 16,
-                        .arenas = with_memory()},
-                       [this](lnet::NiPort& port, lnet::ShardId /*shard*/) {
-                         return std::make_unique<drivers::NullLnd>(drivers::NullConfig{}, port,
-                                                                   random);
-                       }};
   TimerWheel timers{now, std::chrono::milliseconds(100)};
   RpcIds ids{1, 0, 1};
   RpcStatistics statistics;
