@@ -3,6 +3,7 @@
 // one JSON object a line on stdout and everything else on stderr.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -26,7 +27,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr unsigned kRoundsDefault = 25;  // an odd number has a middle
 constexpr unsigned kRoundsMax = 1001;
-constexpr unsigned kPatience = 8;     // rounds tried per round wanted, on a busy machine
+constexpr unsigned kPatience = 8;  // rounds tried per round wanted, on a busy machine
+constexpr std::chrono::seconds kPatienceTime{60};  // once as many are tried as are wanted
 constexpr unsigned kQuietEnough = 5;  // undisturbed rounds that may speak for themselves
 
 // What one round of one body gave.
@@ -170,7 +172,12 @@ void tell(const Round& value, const Round* floor) {
 bool run_rounds(unsigned wanted, Side& value, Side* floor, bool tell_each, unsigned& disturbed) {
   if (!value.calibrate() || (floor != nullptr && !floor->calibrate())) return false;
   std::vector<std::pair<Round, Round>> noisy;
-  for (unsigned tried = 0; tried < wanted * kPatience && value.rounds().size() < wanted; ++tried) {
+  const auto begun = std::chrono::steady_clock::now();
+  const auto patient = [&](unsigned tried) {
+    return tried < wanted ||
+           (tried < wanted * kPatience && std::chrono::steady_clock::now() - begun < kPatienceTime);
+  };
+  for (unsigned tried = 0; patient(tried) && value.rounds().size() < wanted; ++tried) {
     if (!value.round() || (floor != nullptr && !floor->round())) return false;
     const Round beneath = floor != nullptr ? floor->last() : Round{};
     if (tell_each) tell(value.last(), floor != nullptr ? &beneath : nullptr);
