@@ -24,7 +24,7 @@ CoordinatorLimits coordinator_limits(std::size_t peer_nis, std::size_t gateways)
                   .strangers_per_second = 1'000'000'000,
                   .kept_for_own = 0};
   limits.exchanges = kExchanges + gateways;
-  limits.waiting_for_peers = 256;
+  limits.notes = 32;
   return limits;
 }
 
@@ -130,8 +130,12 @@ void Host::start() {
                         .receives = traffic + forwarded + neighbour_credits(),
                         .descriptors = slot_count() + 32,
                         .match_entries = slot_count() + 32,
-                        .routes = 16 + routes_.size()};
+                        .routes = 16 + routes_.size(),
+                        .talkers = 16};
   setup.coordinator = coordinator_limits(remote_nis() + 4, routes_.size());
+  // As many as there can be.
+  setup.coordinator.waiting_for_peers =
+      shards_count_ * (setup.shard_limits.messages + setup.shard_limits.receives);
   setup.coordinator.route_seed = config.seed * 65'537 + number_;
   setup.router_memory = router_memory_;
   setup.interface_cookie = cookie_;

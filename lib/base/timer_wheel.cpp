@@ -9,7 +9,7 @@ namespace plnet {
 
 TimerWheel::TimerWheel(Instant start, Duration tick)
     : start_ns_(start.time_since_epoch().count()), tick_(tick.count()) {
-  PLNET_CHECK(tick_ > 0, "a timer wheel ticks forward");
+  PLNET_CHECK(tick >= kTickMin, "there are levels for ticks as long as this");
   PLNET_CHECK(start_ns_ >= 0, "clocks start at zero or after it");
 }
 

@@ -46,10 +46,10 @@ class Timer : private ListNode<> {
 
 // Hierarchical: each level has 64 lists, each list of a level covers all of the level below it; a
 // timer sits at the highest digit (base 64) in which its tick differs from the current one. There
-// are levels for every 64-bit tick, so nothing is too far away.
+// are levels for every tick that an Instant can be, so nothing is too far away.
 class TimerWheel {
  public:
-  // Deadlines are rounded up to ticks that are counted from `start`.
+  // Deadlines are rounded up to ticks that are counted from `start`; at least kTickMin.
   TimerWheel(Instant start, Duration tick);
   // Timers that still run are let go without being called.
   ~TimerWheel() = default;
@@ -77,13 +77,15 @@ class TimerWheel {
   [[nodiscard]] std::size_t running() const { return running_; }
   [[nodiscard]] Duration tick() const { return Duration(tick_); }
 
+  static constexpr Duration kTickMin{1U << 17U};  // 131 us
   // A turn of a poller should stay well below its limit: about 10 us worth of timers.
   static constexpr unsigned kBudget = 256;
 
  private:
   static constexpr unsigned kDigitBits = 6;
   static constexpr unsigned kSlots = 1U << kDigitBits;
-  static constexpr unsigned kLevels = (64 + kDigitBits - 1) / kDigitBits;
+  static constexpr unsigned kTickBits = 48;  // of 64 those that a tick of kTickMin leaves, and one
+  static constexpr unsigned kLevels = (kTickBits + kDigitBits - 1) / kDigitBits;
   static constexpr std::uint16_t kNoSlot = 0xffff;  // in due_ or falling_
 
   using List = IntrusiveList<Timer>;

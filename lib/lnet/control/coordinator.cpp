@@ -65,7 +65,8 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
                  .networks = networks_,
                  .directory = directory_,
                  .ping_target = ping_target_,
-                 .discovery = discovery_}),
+                 .discovery = discovery_,
+                 .notes = limits.notes}),
       wanted_max_(limits.waiting_for_peers) {
   wanted_.reserve(wanted_max_);
   directory_.set_local(networks_.view());

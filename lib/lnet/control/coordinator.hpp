@@ -57,6 +57,8 @@ struct CoordinatorLimits {
   std::size_t exchanges = 64;
   // Messages that wait until a peer can be made.
   std::size_t waiting_for_peers = 1024;
+  // Of the node's standing, that nobody has read yet.
+  std::size_t notes = 256;
   // Of what fault rules draw.
   std::uint64_t fault_seed = 1;
   // Of where routes come in the list of their network: differs from node to node.

@@ -52,6 +52,8 @@ class NodeStanding {
     PeerDirectory& directory;
     PingTarget& ping_target;
     Discovery& discovery;
+    // Room for notes that nobody has read yet; those beyond are lost, views say how it is.
+    std::size_t notes;
   };
   // How often states and NIs are looked at, as the kernel's monitor does.
   static constexpr Duration kLook = std::chrono::seconds(1);
@@ -59,10 +61,8 @@ class NodeStanding {
   static constexpr Duration kLookDraining = std::chrono::milliseconds(100);
   // Numbers of peers that one look goes through, so that a turn stays short.
   static constexpr std::uint32_t kPeersAtOnce = 4096;
-  // Notes that nobody has read yet; those beyond are lost, views say how it is.
-  static constexpr std::size_t kNotes = 256;
 
-  explicit NodeStanding(const Parts& parts) : parts_(parts) {}
+  explicit NodeStanding(const Parts& parts) : parts_(parts), notes_(parts.notes) {}
 
   // See RoutingStateMachine.
   void set_routing(bool on, bool push, Instant now);
@@ -116,7 +116,7 @@ class NodeStanding {
   bool some_ill_ = false;  // an NI is down for its health
   Instant next_remedy_{};
   std::array<NiRecord, kNisMax + 1> nis_{};
-  SpscRing<StandingNote> notes_{kNotes};
+  SpscRing<StandingNote> notes_;
 };
 
 }  // namespace plnet::lnet

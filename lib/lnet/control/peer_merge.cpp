@@ -16,17 +16,17 @@ bool lists(std::span<const PingEntry> entries, const Nid& nid) {
 }  // namespace
 
 std::span<const PingEntry> PeerMerge::read(const PingView& buffer) {
-  std::size_t count = 0;
+  entries_.clear();
   auto walk = buffer.walk();
   while (const auto entry = walk.next()) {
     if (entry->nid.is_any() || entry->nid.is_loopback() || !entry->nid.is_well_formed()) {
       counters_.add(Id::kNidsBad);
       continue;
     }
-    PLNET_CHECK(count < entries_.size(), "no buffer lists so many");
-    entries_[count++] = *entry;
+    PLNET_CHECK(entries_.size() < kEntriesMax, "no buffer lists so many");
+    entries_.push_back(*entry);
   }
-  return std::span(entries_).first(count);
+  return entries_;
 }
 
 void PeerMerge::update(const Nid& nid, std::uint32_t status) {
@@ -86,21 +86,20 @@ PeerMerge::Outcome PeerMerge::merge(PeerRecord& peer, const PingView& buffer) {
   } else {
     peer.drop_state(kPeerRouterEnabled);
   }
-  std::size_t count = 0;
+  known_.clear();
   peer.nets.for_each([&](PeerNetRecord& net) {
-    net.nis.for_each([&](PeerNiRecord& ni) { known_[count++] = ni.nid; });
+    net.nis.for_each([&](PeerNiRecord& ni) { known_.push_back(ni.nid); });
   });
-  const auto known = std::span(known_).first(count);
   const auto entries = read(buffer);
-  for (const Nid& nid : known) {
+  for (const Nid& nid : known_) {
     const auto entry = std::ranges::find(entries, nid, &PingEntry::nid);
     if (entry != entries.end()) update(nid, entry->status);
   }
   counters_.add(Id::kMerged);
   Outcome outcome;
   if (!discovery_is_off(peer, parameters_)) {
-    outcome = add(peer, entries, known, flags);
-    if (outcome.status) outcome.status = remove(peer, entries, known, flags);
+    outcome = add(peer, entries, known_, flags);
+    if (outcome.status) outcome.status = remove(peer, entries, known_, flags);
     const auto primary = buffer.primary();
     PeerNiRecord* ni = primary ? directory_.lookup(*primary) : nullptr;
     if (outcome.status && ni != nullptr && &PeerDirectory::peer_of(*ni) == &peer)

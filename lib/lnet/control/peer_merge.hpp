@@ -3,8 +3,8 @@
 // lnet_peer_merge_data(), handle_disc_lpni_health().
 #pragma once
 
-#include <array>
 #include <span>
+#include <vector>
 
 #include "lib/lnet/control/discovery_counters.hpp"
 #include "lib/lnet/node/parameters.hpp"
@@ -37,7 +37,10 @@ class PeerMerge {
         rules_(rules),
         parameters_(parameters),
         observer_(observer),
-        counters_(counters) {}
+        counters_(counters) {
+    entries_.reserve(kEntriesMax);
+    known_.reserve(kNisMax);
+  }
 
   struct Outcome {
     Result<void> status;      // kNoMemory
@@ -62,8 +65,9 @@ class PeerMerge {
   const Parameters& parameters_;
   DiscoveryObserver& observer_;
   DiscoveryCounters& counters_;
-  std::array<PingEntry, kEntriesMax> entries_{};
-  std::array<Nid, kNisMax> known_{};
+  // Have all their room from the start; in most nodes hardly any of it is ever touched.
+  std::vector<PingEntry> entries_;
+  std::vector<Nid> known_;
 };
 
 }  // namespace plnet::lnet

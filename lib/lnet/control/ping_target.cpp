@@ -9,6 +9,7 @@ namespace plnet::lnet {
 using Id = PingTargetTable::Id;
 
 PingTarget::PingTarget(DataOperations& operations, PingMemory memory) : operations_(operations) {
+  entries_.reserve(kNisMax);
   for (Buffer& buffer : buffers_) {
     const PingMemory slot = memory.split(1);
     buffer.fragment.at = slot.at;
@@ -29,9 +30,8 @@ PingTarget::Buffer* PingTarget::free_buffer() {
 }
 
 Result<void> PingTarget::set_interfaces(std::span<const PingEntry> interfaces) {
-  if (interfaces.size() >= entries_.size()) return std::unexpected(Errc::kTooBig);
-  std::ranges::copy(interfaces, entries_.begin());
-  entry_count_ = interfaces.size();
+  if (interfaces.size() >= kNisMax) return std::unexpected(Errc::kTooBig);
+  entries_.assign(interfaces.begin(), interfaces.end());
   return build();
 }
 
@@ -45,7 +45,7 @@ Result<void> PingTarget::build() {
   const auto length = build_ping({.routing = routing_,
                                   .discovery = discovery_,
                                   .sequence = sequence_ + 1,
-                                  .interfaces = std::span(entries_).first(entry_count_)},
+                                  .interfaces = entries_},
                                  fresh->room);
   if (!length) return std::unexpected(length.error());
   fresh->fragment.length = static_cast<std::uint32_t>(*length);
@@ -88,9 +88,8 @@ bool PingTarget::step() {
 }
 
 bool PingTarget::set_status(const Nid& nid, std::uint32_t status) {
-  const auto end = entries_.begin() + entry_count_;
-  const auto entry = std::ranges::find(entries_.begin(), end, nid, &PingEntry::nid);
-  if (entry == end || entry->status == status) return false;
+  const auto entry = std::ranges::find(entries_, nid, &PingEntry::nid);
+  if (entry == entries_.end() || entry->status == status) return false;
   entry->status = status;
   if (current_ != nullptr)
     (void)set_ping_status(current_->room.first(current_->fragment.length), nid, status);

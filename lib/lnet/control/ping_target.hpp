@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "lib/base/counters.hpp"
 #include "lib/lnet/control/ping_exchanges.hpp"
@@ -71,8 +72,7 @@ class PingTarget final : public EventHandler {
   DataOperations& operations_;
   std::array<Buffer, kBuffers> buffers_;
   Buffer* current_ = nullptr;
-  std::array<PingEntry, kNisMax> entries_{};
-  std::size_t entry_count_ = 0;
+  std::vector<PingEntry> entries_;
   bool routing_ = false;
   bool discovery_ = true;
   bool put_off_ = false;

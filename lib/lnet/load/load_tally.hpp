@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -42,8 +43,14 @@ class LoadTally {
   static constexpr unsigned kSampleMean = 16;
   static constexpr Duration kWindow = std::chrono::seconds(10);
 
-  explicit LoadTally(std::uint64_t seed, Instant start)
-      : random_(seed), window_begin_(start), left_(distance()), left_sent_(distance()) {}
+  // `talkers`: NIDs told apart, a power of two; half as many portals and next hops, and a quarter
+  // of pairs of networks.
+  LoadTally(std::uint64_t seed, Instant start, std::size_t talkers)
+      : random_(seed),
+        window_begin_(start),
+        left_(distance()),
+        left_sent_(distance()),
+        windows_{Window(talkers), Window(talkers)} {}
 
   // A message that has come in by the network `from`, whoever it is for.
   void saw(const MessageHeader& header, NetId from, Instant now) {
@@ -62,10 +69,13 @@ class LoadTally {
 
  private:
   struct Window {
-    TalkerTable<Nid, 32> nids;
-    TalkerTable<NetPair, 8> nets;
-    TalkerTable<std::uint32_t, 16> portals;
-    TalkerTable<Nid, 16, HopTimes> hops;
+    explicit Window(std::size_t talkers)
+        : nids(talkers), nets(talkers / 4), portals(talkers / 2), hops(talkers / 2) {}
+
+    TalkerTable<Nid> nids;
+    TalkerTable<NetPair> nets;
+    TalkerTable<std::uint32_t> portals;
+    TalkerTable<Nid, HopTimes> hops;
 
     void clear();
   };
@@ -84,7 +94,7 @@ class LoadTally {
   std::uint32_t left_;
   std::uint32_t left_sent_;
   unsigned current_ = 0;
-  std::array<Window, 2> windows_{};
+  std::array<Window, 2> windows_;
 };
 
 }  // namespace plnet::lnet

@@ -4,10 +4,13 @@
 // its set is forgotten; who is there is counted at most `error` too much.
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "lib/base/check.hpp"
 #include "lib/base/hash.hpp"
 
 namespace plnet::lnet {
@@ -24,17 +27,21 @@ struct Talker {
   [[no_unique_address]] More more{};
 };
 
-template <class Key, std::size_t kSets, class More = NothingMore>
+template <class Key, class More = NothingMore>
 class TalkerTable {
-  static_assert((kSets & (kSets - 1)) == 0);
-
  public:
   static constexpr std::size_t kWays = 4;
   using Entry = Talker<Key, More>;
-  using Entries = std::array<Entry, kSets * kWays>;
+  using Entries = std::vector<Entry>;
+
+  // Room for so many: a power of two.
+  explicit TalkerTable(std::size_t talkers)
+      : entries_(std::max(talkers, kWays)), sets_(entries_.size() / kWays) {
+    PLNET_CHECK(std::has_single_bit(entries_.size()), "sets are found by bits of the hash");
+  }
 
   More& add(const Key& key, std::uint64_t messages, std::uint64_t bytes) {
-    Entry* const set = &entries_[(KeyHash<Key>{}(key) & (kSets - 1)) * kWays];
+    Entry* const set = &entries_[(KeyHash<Key>{}(key) & (sets_ - 1)) * kWays];
     Entry* least = set;
     for (Entry* at = set; at != set + kWays; ++at) {
       if (at->messages != 0 && at->key == key) {
@@ -51,12 +58,13 @@ class TalkerTable {
               .more = {}};
     return least->more;
   }
-  void clear() { entries_.fill({}); }
+  void clear() { std::ranges::fill(entries_, Entry{}); }
   // Those without messages are free.
   [[nodiscard]] const Entries& entries() const { return entries_; }
 
  private:
-  Entries entries_{};
+  Entries entries_;  // never grows
+  const std::size_t sets_;
 };
 
 }  // namespace plnet::lnet

@@ -40,7 +40,7 @@ class MatchEntries {
 
   explicit MatchEntries(std::size_t capacity)
       : pool_(capacity),
-        buckets_(std::bit_ceil(std::max<std::size_t>(capacity, kBucketsMin))),
+        buckets_(std::bit_ceil(capacity)),
         exact_(std::make_unique<List[]>(buckets_)) {
     PLNET_CHECK(capacity < kNone, "kNone is no index");
   }
@@ -74,7 +74,6 @@ class MatchEntries {
     std::uint32_t first = kNone;
     std::uint32_t last = kNone;
   };
-  static constexpr std::size_t kBucketsMin = 1024;  // 8 KiB
 
   [[nodiscard]] std::size_t bucket(PortalId portal, std::uint64_t match_bits) const {
     return mix_words(match_bits ^ 0xa0761d6478bd642f, portal ^ 0xe7037ed1a0b428db) & (buckets_ - 1);

@@ -45,6 +45,7 @@ struct ShardLimits {
   std::size_t descriptors = 16384;
   std::size_t match_entries = 16384;
   std::size_t routes = kRoutesMax;  // of the node
+  std::size_t talkers = 128;        // see LoadTally
 };
 
 // Constant after start, but for what is atomic.
@@ -113,7 +114,7 @@ struct ShardCore {
   RouterBuffers buffers;
   PoolKeeper keeper{*this};
 
-  LoadTally load{shared.interface_cookie + id, now};
+  LoadTally load{shared.interface_cookie + id, now, shared.limits.talkers};
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
   LookedAhead looked_ahead;

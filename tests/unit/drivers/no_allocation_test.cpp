@@ -287,7 +287,7 @@ TEST(NoAllocation, TimerWheel) {
     std::uint64_t fired = 0;
     Timer timer = Timer::calling<&Waiter::fire>(*this);
   };
-  TimerWheel wheel(Instant{}, std::chrono::microseconds(10));
+  TimerWheel wheel(Instant{}, TimerWheel::kTickMin);
   const auto waiters = std::make_unique<std::array<Waiter, 500>>();
   for (Waiter& waiter : *waiters)
     waiter.wheel = &wheel;

@@ -33,7 +33,7 @@ std::uint64_t messages_of(const LoadSnapshot& snapshot, const Nid& nid) {
 }
 
 struct LoadTallyOf : testing::Test {
-  LoadTally tally{3, kStart};
+  LoadTally tally{3, kStart, 128};
 
   LoadSnapshot snapshot(Instant now = kStart) {
     LoadSnapshot copy;
@@ -47,7 +47,7 @@ struct LoadTallyOf : testing::Test {
 };
 
 TEST(TalkerTable, KeepsTheHeaviestAndSaysHowFarItMayBeOff) {
-  TalkerTable<std::uint64_t, 1> table;
+  TalkerTable<std::uint64_t> table{4};
   std::map<std::uint64_t, std::uint64_t> truth;
   Random random(5);
   for (int i = 0; i < 10'000; ++i) {
