@@ -77,8 +77,8 @@ TcpNode::TcpNode(const TcpNodeSetup& setup)
                                       .extra_links = 16,
                                       .messages = 2048,
                                       .receives = 2048,
-                                      .descriptors = 2048,
-                                      .match_entries = 64},
+                                      .descriptors = setup.descriptors,
+                                      .match_entries = setup.match_entries},
                            .peers = setup.peers + 16,
                            .tunables = {.peer_credits = setup.peer_credits, .credits = 256},
                            .arenas = &arenas_,
@@ -104,6 +104,7 @@ unsigned TcpNode::turn() {
   }
   unsigned work = device_->poll(now);
   work += acceptor_->flush(now);
+  if (resident_ != nullptr) work += resident_->poll(now);
   work += core_->turn_shard(0, now);
   (void)core_->step_directory(now);
   return work;

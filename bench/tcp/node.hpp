@@ -8,9 +8,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "drivers/net/tcp/device.hpp"
+#include "lib/base/pollable.hpp"
 #include "lib/runtime/poll/tsc_clock.hpp"
 #include "lib/socklnd/acceptor.hpp"
 #include "lib/socklnd/lnd.hpp"
@@ -43,6 +45,8 @@ struct TcpNodeSetup {
   std::size_t peers = 4;  // each with three connections
   std::int32_t peer_credits = 8;
   std::size_t memory_bytes = std::size_t{1} << 20U;
+  std::size_t descriptors = 2048;
+  std::size_t match_entries = 64;
   bool reserved_ports = true;  // else one connection for each peer, from any port
   bool routing = false;        // forwards between its nets
   const runtime::TscClock* clock = nullptr;
@@ -61,10 +65,15 @@ class TcpNode final : public socklnd::PeerHomes {
   [[nodiscard]] bool listen();
   // One turn of the poller; returns pieces of work.
   unsigned turn();
+  // What lives on its shard, polled before LNet sends. Null: nobody.
+  void set_resident(Pollable* resident) { resident_ = resident; }
 
   [[nodiscard]] lnet::Nid nid() const { return nids_.front(); }
   [[nodiscard]] const std::vector<lnet::Nid>& nids() const { return nids_; }
   [[nodiscard]] std::uint16_t port() const { return setup_.port; }
+  [[nodiscard]] lnet::Shard& shard() { return core_->shard(0); }
+  // All of it is arena 0.
+  [[nodiscard]] std::span<std::byte> memory() { return memory_; }
   void know(const lnet::Nid& peer) { (void)core_->add_peer(peer); }
   // The first `length` bytes of its memory: to put from, and for others to put into.
   [[nodiscard]] lnet::MdHandle source(std::uint32_t length);
@@ -99,6 +108,7 @@ class TcpNode final : public socklnd::PeerHomes {
   std::vector<socklnd::SockLnd*> lnds_;  // by NID; the core's
   std::unique_ptr<mocks::CoreNode> core_;
   std::vector<socklnd::Arrival> arrivals_;
+  Pollable* resident_ = nullptr;
   std::vector<Fragment> source_;
   std::vector<Fragment> target_;
 };
