@@ -72,6 +72,9 @@ std::string Host::what_is_missing() const {
     if (core.messages.free_count() != core.messages.capacity()) {
       return missing(i, "messages home", core.messages.free_count(), core.messages.capacity());
     }
+    if (core.ack_notes.free_count() != core.ack_notes.capacity()) {
+      return missing(i, "ACK notes home", core.ack_notes.free_count(), core.ack_notes.capacity());
+    }
     if (core.receives.free_count() != core.receives.capacity()) {
       return missing(i, "receives home", core.receives.free_count(), core.receives.capacity());
     }

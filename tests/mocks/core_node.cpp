@@ -34,7 +34,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
     qsbr_.online(readers_.back());
   }
   mail_ = std::make_unique<MailboxGrid<Parcel>>(
-      (setup.limits.messages + setup.limits.receives) * setup.shards + 16, bell_pointers_);
+      (setup.limits.messages + 2 * setup.limits.receives) * setup.shards + 16, bell_pointers_);
   shared_.shards = setup.shards;
   shared_.lazy_attached = std::make_unique<lnet::NodeShared::Notice[]>(setup.shards);
   shared_.limits = setup.limits;

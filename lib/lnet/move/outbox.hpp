@@ -25,7 +25,7 @@ class Outbox {
   // In order for each shard. A full batch goes at once.
   void add(Parcel& parcel, ShardId to) {
     Batch& batch = batches_[to];
-    batch.parcels[batch.count++] = &parcel;
+    batch.parcels[batch.count++] = MailedParcel::slip(parcel);
     waiting_ |= std::uint64_t{1} << to;
     if (batch.count == kBatch) send(to);
   }

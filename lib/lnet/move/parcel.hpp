@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What crosses between shards: a message on its way out, a message being received, an errand, a
-// call. One owner at a time: who has the parcel may write to it, and giving it to a mailbox gives
-// it away. Each kind comes from its shard's pool and goes home there.
+// What crosses between shards: a message on its way out, a message being received, an ACK to be
+// told of, an errand, a call. One owner at a time: who has the parcel may write to it, and giving
+// it to a mailbox gives it away. Each kind comes from its shard's pool and goes home there.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace plnet::lnet {
 
-enum class ParcelKind : std::uint8_t { kMessage, kReceive, kErrand, kCall };
+enum class ParcelKind : std::uint8_t { kMessage, kReceive, kAckNote, kErrand, kCall };
 
 // Says what the shard that takes it out of its mailbox shall do.
 enum class ParcelStep : std::uint8_t {
@@ -53,5 +53,26 @@ struct Parcel : ListNode<> {
 // What another shard touches of a message or a receive lies in its first lines; each that it
 // touches has to be moved there and back. Who takes parcels out of a mailbox fetches these.
 inline constexpr std::size_t kParcelBytesShared = 4 * kCacheLine;
+
+// A parcel as it lies in a mailbox: who takes it out knows how many lines to fetch before it has
+// seen any. The lowest bit but one of the
+// address says that it is a note; the lowest is the mailbox's.
+class MailedParcel {
+ public:
+  explicit MailedParcel(Parcel* slip) : bits_(reinterpret_cast<std::uintptr_t>(slip)) {}
+
+  [[nodiscard]] static Parcel* slip(Parcel& parcel) {
+    const std::uintptr_t bit = parcel.kind == ParcelKind::kAckNote ? kNote : 0;
+    return reinterpret_cast<Parcel*>(reinterpret_cast<std::uintptr_t>(&parcel) | bit);
+  }
+  [[nodiscard]] bool is_note() const { return (bits_ & kNote) != 0; }
+  [[nodiscard]] Parcel& parcel() const { return *reinterpret_cast<Parcel*>(bits_ & ~kNote); }
+
+ private:
+  static constexpr std::uintptr_t kNote = 2;
+  static_assert(alignof(Parcel) > kNote);
+
+  const std::uintptr_t bits_;
+};
 
 }  // namespace plnet::lnet

@@ -56,6 +56,7 @@ struct alignas(kNoSharing) Receive : Parcel {
   ShardId owner = 0;        // of the descriptor that was granted
   bool matched = false;
   bool told = false;               // an ACK whose event its owner has told: nothing is granted
+  bool passed_on = false;          // or will tell, without an answer (ack_note.hpp)
   bool delayed = false;            // waits on a lazy portal
   bool wants_destination = false;  // with the coordinator: a peer NI not of its sender, but of whom
                                    // it goes to

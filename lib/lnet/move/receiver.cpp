@@ -84,7 +84,8 @@ inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   receive->header = offer.header;
   receive->from = offer.from;
   receive->reply_by_lnd = offer.reply_by_lnd;
-  receive->matched = receive->told = receive->delayed = receive->wants_destination = false;
+  receive->matched = receive->told = receive->passed_on = false;
+  receive->delayed = receive->wants_destination = false;
   receive->status = {};
   receive->rx = offer.rx;
   receive->port = &port;
@@ -217,8 +218,22 @@ inline Receiver::Decision Receiver::ask_owner(Receive& receive, const MessageHea
     return decide(receive);
   }
   core_.causes.add(Cause::kCrossedMatch);
+  if (is_ack && pass_on(receive, header)) return accept(receive);
   core_.post(receive, receive.owner, ParcelStep::kMatch);
   return {.verdict = RxVerdict::kPark};
+}
+
+// False: it has to be asked for.
+inline bool Receiver::pass_on(Receive& receive, const MessageHeader& header) {
+  const bool plain = receive.initiator == header.source && receive.from == header.source &&
+                     header.payload_length == 0;
+  AckNote* const note = plain ? core_.ack_notes.take() : nullptr;
+  if (note == nullptr) return false;
+  note->origin = core_.id;
+  note->header = header;
+  core_.outbox.add(*note, receive.owner);
+  receive.matched = receive.told = receive.passed_on = true;
+  return true;
 }
 
 // Whoever has match entries on the portal is asked in turn, this shard first.

@@ -30,6 +30,8 @@ class Receiver {
   // A rule held it back for long enough; `dropped`: what it came through goes.
   void delay_over(Receive& receive, bool dropped);
 
+  // A note that came out of a mailbox: of another shard, or one of ours that is home again.
+  void take(AckNote& note);
   // A receive that came out of a mailbox, or out of this shard's own inbox.
   void take(Receive& receive);
 
@@ -70,6 +72,7 @@ class Receiver {
   Decision take_share(Receive& receive, const MessageHeader& header);
   Decision find_match(Receive& receive, const MessageHeader& header);
   Decision ask_owner(Receive& receive, const MessageHeader& header);
+  [[nodiscard]] bool pass_on(Receive& receive, const MessageHeader& header);
   Decision ask_here_first(Receive& receive);
   Decision decide(Receive& receive);
   [[nodiscard]] static RxDecision accept(const Receive& receive);

@@ -74,6 +74,23 @@ void Receiver::acknowledge_here(Receive& receive) {
       grant, ReceivedMessage{receive.header, receive.initiator, receive.from}, {});
 }
 
+// Whether it was received or dropped is known here, and so counted; its interface has counted it as
+// received.
+void Receiver::take(AckNote& note) {
+  if (core_.ack_notes.owns(&note)) return core_.ack_notes.give(&note);
+  const MessageHeader& header = note.header;
+  Grant grant;
+  const auto md = decode_handle(handle_of(header), core_.shared.interface_cookie);
+  const MatchAnswer answer = core_.match.respond(MessageType::kAck, *md, 0, grant);
+  if (answer.matched()) {
+    core_.statistics.add(Statistic::kReceiveCount);
+    (void)core_.match.finish(grant, ReceivedMessage{header, header.source, header.source}, {});
+  } else {
+    core_.drop(Cause::kDroppedAckNoMd, 0);
+  }
+  core_.outbox.add(note, note.origin);
+}
+
 void Receiver::asked(Receive& receive) {
   const MessageType type = receive.header.type;
   if (type == MessageType::kAck) {
@@ -175,7 +192,7 @@ inline void Receiver::count(Receive& receive, Health health) {
   const MessageType type = receive.header.type;
   NiPort& port = *receive.port;
   if (receive.status) {
-    if (!receive.forwarded) core_.statistics.add(Statistic::kReceiveCount);
+    if (!receive.forwarded && !receive.passed_on) core_.statistics.add(Statistic::kReceiveCount);
     if (receive.forwarded) {
       // Counted when it has been sent, as in the kernel.
     } else if (type == MessageType::kPut || type == MessageType::kReply) {

@@ -17,6 +17,7 @@
 #include "lib/lnet/load/load_tally.hpp"
 #include "lib/lnet/match/match_table.hpp"
 #include "lib/lnet/match/portal_directory.hpp"
+#include "lib/lnet/move/ack_note.hpp"
 #include "lib/lnet/move/fault_gate.hpp"
 #include "lib/lnet/move/forwarder.hpp"
 #include "lib/lnet/move/looked_ahead.hpp"
@@ -96,6 +97,7 @@ struct ShardCore {
 
   Pool<Message> messages;
   Pool<Receive> receives;
+  Pool<AckNote> ack_notes;  // one of a single shard has nobody to write to
   PeerPorts peers;
   TimerWheel timers;
   PathSequences sequences;

@@ -27,7 +27,8 @@ std::vector<std::vector<ShardId>> by_cpt(const std::vector<std::uint16_t>& cpt_o
 // A mailbox holds all that could ever be in it.
 std::size_t parcels_of(const NodeSetup& setup) {
   if (setup.cpt_of_shard.size() == 1) return 1;
-  const std::size_t of_shard = setup.shard_limits.messages + setup.shard_limits.receives;
+  const ShardLimits& limits = setup.shard_limits;
+  const std::size_t of_shard = limits.messages + limits.receives + limits.receives;  // ACK notes
   return of_shard * setup.cpt_of_shard.size() + kErrands + kNisMax;
 }
 

@@ -145,14 +145,27 @@ void Shard::deliver_together(std::span<Parcel* const> burst) {
   pipeline<1 + kApproachSteps, kMailDistance>(
       burst.size(),
       [&](std::size_t i, auto step) {
-        const Parcel& parcel = *burst[i];
+        const MailedParcel mailed(burst[i]);
+        const Parcel& parcel = mailed.parcel();
         if constexpr (step == 0) {
-          fetch(parcel);
-        } else if (parcel.step == ParcelStep::kToHome) {
+          mailed.is_note() ? fetch_note(parcel) : fetch(parcel);
+        } else if (!mailed.is_note() && parcel.step == ParcelStep::kToHome) {
           approach(*static_cast<const Message&>(parcel).hop, core_.peers, PipelineStep<step - 1>{});
         }
       },
-      [&](std::size_t i) { deliver(*burst[i]); });
+      [&](std::size_t i) {
+        const MailedParcel mailed(burst[i]);
+        if (mailed.is_note()) return receiver_.take(static_cast<AckNote&>(mailed.parcel()));
+        deliver(mailed.parcel());
+      });
+}
+
+// One of ours that is home again is given back unseen.
+void Shard::fetch_note(const Parcel& parcel) const {
+  const auto& note = static_cast<const AckNote&>(parcel);
+  if (core_.ack_notes.owns(&note)) return;
+  prefetch(&note);
+  prefetch(reinterpret_cast<const std::byte*>(&note) + kCacheLine);
 }
 
 unsigned Shard::end_delays() {
@@ -178,6 +191,7 @@ void Shard::deliver(Parcel& parcel) {
   switch (parcel.kind) {
     case ParcelKind::kMessage: return sender_.take(static_cast<Message&>(parcel));
     case ParcelKind::kReceive: return receiver_.take(static_cast<Receive&>(parcel));
+    case ParcelKind::kAckNote: return receiver_.take(static_cast<AckNote&>(parcel));
     case ParcelKind::kErrand: return releaser_.take(static_cast<Errand&>(parcel));
     case ParcelKind::kCall: return run(static_cast<Call&>(parcel));
   }
@@ -219,6 +233,7 @@ Instant Shard::next_deadline() const {
 bool Shard::idle() const {
   return core_.statistics.get(Statistic::kMessagesAlloc) == 0 && core_.inbox.empty() &&
          core_.outbox.empty() && !releaser_.busy() &&
+         core_.ack_notes.free_count() == core_.ack_notes.capacity() &&
          std::ranges::all_of(ports_, [](const auto& port) { return port->idle(); });
 }
 

@@ -108,6 +108,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
 
  private:
   unsigned collect_mail();
+  void fetch_note(const Parcel& parcel) const;
   void deliver_together(std::span<Parcel* const> burst);
   void run(Call& call);
   void deliver(Parcel& parcel);
