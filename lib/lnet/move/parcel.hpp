@@ -55,8 +55,8 @@ struct Parcel : ListNode<> {
 inline constexpr std::size_t kParcelBytesShared = 4 * kCacheLine;
 
 // A parcel as it lies in a mailbox: who takes it out knows how many lines to fetch before it has
-// seen any. The lowest bit but one of the
-// address says that it is a note; the lowest is the mailbox's.
+// seen any. The lowest bit but one of the address says that it is a note; the lowest is the
+// mailbox's.
 class MailedParcel {
  public:
   explicit MailedParcel(Parcel* slip) : bits_(reinterpret_cast<std::uintptr_t>(slip)) {}

@@ -188,6 +188,7 @@ void expect_conserved(mocks::CoreNode& node, unsigned number) {
     EXPECT_EQ(core.statistics.get(Statistic::kMessagesAlloc), 0U);
     EXPECT_EQ(core.messages.free_count(), core.messages.capacity());
     EXPECT_EQ(core.receives.free_count(), core.receives.capacity());
+    EXPECT_EQ(core.ack_notes.free_count(), core.ack_notes.capacity());
     EXPECT_EQ(core.match.counters().get(MatchCounters::Id::kQuarantined), 0U);
     EXPECT_TRUE(core.inbox.empty() && core.decided.empty());
     EXPECT_TRUE(std::ranges::all_of(core.ni_users, [](auto users) { return users == 0; }));
