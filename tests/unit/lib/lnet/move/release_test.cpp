@@ -114,7 +114,8 @@ TEST(Release, AnAckIsToldInOneVisitThoughItsConnectionGoesMeanwhile) {
     Recorder user;
     MessageHeader header{.destination = HeldNode::nid(1), .source = HeldNode::nid(9)};
     header.set_area(AckArea{.destination = rig.core(2).match.wire_handle(rig.bind(user, 100, 2))});
-    const RxOffer offer{.header = header, .from = HeldNode::nid(9), .rx = {3, 1}};
+    // By way of another: it is asked for.
+    const RxOffer offer{.header = header, .from = HeldNode::nid(8), .rx = {3, 1}};
     ASSERT_EQ(rig.port().on_header(offer).verdict, RxVerdict::kPark);
     for (unsigned i = 0; i < turns && rig.lnds[0]->resumed.empty(); ++i)
       rig.node.turn(rig.now);
