@@ -43,6 +43,7 @@ Framework::Framework(const Surroundings& around, const FrameworkSetup& setup, Wo
       lnet_(around.lnet),
       setup_(setup),
       servers_(around.servers.begin(), around.servers.end()),
+      statistics_(around.statistics),
       requester_(around.operations, around.timers, around.ids, statistics_, setup.units, memory),
       responder_(around.operations, statistics_,
                  {.services = services(*this, setup.buffers), .rpcs = setup.rpcs}, memory),
@@ -201,8 +202,8 @@ StatReply Framework::stat(const StatRequest& request) const {
                      .brw_errors = session_->brw_errors,
                      .ping_errors = session_->ping_errors};
   add_to(reply.rpc, statistics_);
-  for (const TestServer* const server : servers_)
-    add_to(reply.rpc, server->statistics());
+  for (const RpcStatistics* const server : servers_)
+    add_to(reply.rpc, *server);
   reply.lnet = lnet_.read();
   return reply;
 }

@@ -54,7 +54,8 @@ class Framework final : RequestHandler, TestEvents {
     const SourceData& source;
     EndedSessions& ended;
     const LnetCounterSource& lnet;
-    std::span<const TestServer* const> servers;
+    RpcStatistics& statistics;
+    std::span<const RpcStatistics* const> servers;  // what their servers of tests count
   };
   Framework(const Surroundings& around, const FrameworkSetup& setup, WorkMemory& memory);
   ~Framework() override;
@@ -116,10 +117,10 @@ class Framework final : RequestHandler, TestEvents {
   EndedSessions& ended_;
   const LnetCounterSource& lnet_;
   const FrameworkSetup setup_;
-  const std::vector<const TestServer*> servers_;
+  const std::vector<const RpcStatistics*> servers_;
   Instant now_;
 
-  RpcStatistics statistics_;
+  RpcStatistics& statistics_;
   Requester requester_;
   Responder responder_;
   TestClient client_;
