@@ -17,6 +17,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,10 +29,14 @@
 #include "lib/base/pollable.hpp"
 #include "lib/lnet/node/data_operations.hpp"
 #include "lib/selftest/console/console_node.hpp"
+#include "lib/selftest/console/console_session.hpp"
+#include "lib/selftest/console/join_service.hpp"
 #include "lib/selftest/console/limits.hpp"
+#include "lib/selftest/console/pinger.hpp"
 #include "lib/selftest/console/refusal.hpp"
 #include "lib/selftest/console/test_spec.hpp"
 #include "lib/selftest/console/transaction_result.hpp"
+#include "lib/selftest/console/transaction_runner.hpp"
 #include "lib/selftest/rpc_counters.hpp"
 #include "lib/selftest/work_memory.hpp"
 
@@ -84,7 +90,7 @@ using OfNodes = std::vector<lnet::ProcessId>;
 using PingTarget = std::variant<WholeSession, OfGroup, OfBatch, OfNodes>;
 using StatTarget = std::variant<OfGroup, OfNodes>;
 
-class Console final : public Pollable {
+class Console final : public Pollable, JoinJudge {
  public:
   Console(lnet::DataOperations& operations, const ConsoleSetup& setup, WorkMemory& memory);
   ~Console() override;
@@ -173,14 +179,69 @@ class Console final : public Pollable {
 
   // RPCs that are not over end with EINTR, no node is DOWN for it. Nothing if it is over already.
   void cancel(TransactionId transaction);
-  [[nodiscard]] std::size_t pending() const;
+  [[nodiscard]] std::size_t pending() const { return runner_.pending(); }
 
-  [[nodiscard]] const RpcStatistics& statistics() const;
+  [[nodiscard]] const RpcStatistics& statistics() const { return statistics_; }
 
   unsigned poll(Instant now) override;
   [[nodiscard]] std::string_view name() const override { return "selftest console"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
   [[nodiscard]] Instant next_deadline() const override;
+
+ private:
+  using Nodes = std::vector<ConsoleNodePtr>;
+
+  // What commands begin with; the session lives on for it.
+  [[nodiscard]] Answer<ConsoleSession*> use();
+  [[nodiscard]] Answer<ConsoleGroup*> use_group(std::string_view name);
+  [[nodiscard]] Answer<ConsoleBatch*> use_batch(std::string_view name);
+  // One that this command may change, and there is room for a transaction.
+  [[nodiscard]] Answer<ConsoleGroup*> change_group(std::string_view name);
+  [[nodiscard]] Answer<ConsoleBatch*> change_batch(std::string_view name);
+  [[nodiscard]] Answer<void> judge_room() const;
+
+  // Sessions (console.cpp).
+  void make_session(const NewSession& wanted);
+  TransactionId end(bool tell_nodes, std::move_only_function<void()> then, WhenDone when_done);
+  void on_expiry(Timer& timer, Instant now);
+  [[nodiscard]] Verdict judge_join(const JoinRequest& request, std::uint32_t features,
+                                   const lnet::ProcessId& peer) override;
+  [[nodiscard]] Status join(const JoinRequest& request, std::uint32_t features,
+                            const lnet::ProcessId& peer);
+
+  // Groups (console_groups.cpp).
+  TransactionId invite(ConsoleGroup& group, const Nodes& nodes, WhenDone when_done);
+  TransactionId dismiss(ConsoleGroup& group, const Nodes& nodes, bool whole_group,
+                        WhenDone when_done);
+
+  // Batches (console_batches.cpp).
+  [[nodiscard]] Answer<const ConsoleTest*> use_test(std::string_view batch, std::uint32_t number);
+  [[nodiscard]] static Answer<void> judge_groups(const ConsoleTest& test);
+  [[nodiscard]] TestRequest request_of(const ConsoleBatch& batch, const ConsoleTest& test,
+                                       bool for_client) const;
+  [[nodiscard]] std::unique_ptr<Transaction> ask_servers(ConsoleBatch& batch,
+                                                         std::unique_ptr<ConsoleTest> test);
+  [[nodiscard]] std::unique_ptr<Transaction> ask_clients(ConsoleBatch& batch,
+                                                         std::unique_ptr<ConsoleTest> test);
+  [[nodiscard]] std::unique_ptr<Transaction> ask_batch(const ConsoleBatch& batch,
+                                                       TransactionKind kind, Nodes nodes,
+                                                       std::uint32_t argument);
+  [[nodiscard]] Answer<Nodes> nodes_of(const PingTarget& target);
+
+  TimerWheel timers_;
+  RpcIds ids_;
+  RpcStatistics statistics_;
+  std::unique_ptr<ConsoleSession> session_;
+  TransactionRunner runner_;
+  JoinService joins_;
+  Pinger pinger_;
+  Timer expiry_ = Timer::calling<&Console::on_expiry>(*this);
+  Instant now_;
+  Instant last_command_;
+  bool used_ = false;  // by a command since the last turn
+  bool closing_ = false;
+  std::int64_t last_stamp_ = 0;   // of a session
+  std::uint64_t last_batch_ = 0;  // numbers of batches are not used again
 };
 
 }  // namespace plnet::selftest

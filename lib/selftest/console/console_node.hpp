@@ -60,7 +60,7 @@ struct ConsoleNode : ListNode<> {
   NodeState state = NodeState::kUnknown;
   bool ping_under_way = false;
   std::uint32_t timeout_s = 0;    // of our session there, as the node says
-  std::uint32_t memberships = 0;  // groups and sides of batches
+  std::uint32_t memberships = 0;  // sets that it is in: groups and sides of batches
   Instant heard;                  // the last reply, or when it was found to be down
 
   // Every reply says which session the node has.
@@ -72,31 +72,27 @@ using ConsoleNodePtr = std::shared_ptr<ConsoleNode>;
 // to it keeps it alive.
 class NodeTable {
  public:
+  // A new one is not in the table before it is in a set.
+  [[nodiscard]] ConsoleNodePtr find_or_make(const lnet::ProcessId& id, Instant now) const;
   [[nodiscard]] ConsoleNodePtr find(const lnet::ProcessId& id) const;
-  // Null: there are as many as there may be.
-  [[nodiscard]] ConsoleNodePtr find_or_make(const lnet::ProcessId& id, Instant now);
-  // One more or less group or side of a batch that it is in.
-  void join(const ConsoleNodePtr& node);
-  void leave(const ConsoleNodePtr& node);
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   // In the order in which they came.
+  [[nodiscard]] std::vector<ConsoleNodePtr> all();
   template <class Visit>
   void for_each(Visit&& visit) {
-    order_.for_each([&](ConsoleNode& node) { visit(node); });
+    order_.for_each(visit);
   }
-  [[nodiscard]] std::vector<ConsoleNodePtr> all();
 
  private:
-  struct IdHash {
-    std::size_t operator()(const lnet::ProcessId& id) const {
-      return static_cast<std::size_t>(KeyHash<lnet::ProcessId>{}(id));
-    }
-  };
-  std::unordered_map<lnet::ProcessId, ConsoleNodePtr, IdHash> nodes_;
+  friend class NodeSet;
+  // One more or less set that it is in. False: there are as many nodes as there may be.
+  [[nodiscard]] bool join(const ConsoleNodePtr& node);
+  void leave(ConsoleNode& node);
+
+  std::unordered_map<lnet::ProcessId, ConsoleNodePtr, KeyHash<lnet::ProcessId>> nodes_;
   IntrusiveList<ConsoleNode> order_;
 };
 
-// Members count as memberships as long as they are in.
 class NodeSet {
  public:
   explicit NodeSet(NodeTable& table) : table_(table) {}
@@ -104,19 +100,23 @@ class NodeSet {
   NodeSet(const NodeSet&) = delete;
   NodeSet& operator=(const NodeSet&) = delete;
 
-  // False: it is in already.
-  bool add(const ConsoleNodePtr& node);
-  bool remove(const ConsoleNode& node);
+  // Once, however often it is added. False: the table is full.
+  [[nodiscard]] bool add(const ConsoleNodePtr& node);
+  void take_all(NodeSet& other);
+  void remove(std::span<const ConsoleNodePtr> nodes);
   void keep_only(NodeStates states);
   void clear();
+
   [[nodiscard]] bool contains(const ConsoleNode& node) const { return members_.contains(&node); }
-  [[nodiscard]] std::span<const ConsoleNodePtr> nodes() const { return nodes_; }
+  [[nodiscard]] const std::vector<ConsoleNodePtr>& nodes() const { return nodes_; }
   [[nodiscard]] bool empty() const { return nodes_.empty(); }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] StateCounts counts() const;
-  [[nodiscard]] std::vector<NodeInfo> info(NodeStates states = kAllStates) const;
+  [[nodiscard]] std::vector<NodeInfo> info(NodeStates states) const;
 
  private:
+  void forget_left();  // those that are not members any more
+
   NodeTable& table_;
   std::vector<ConsoleNodePtr> nodes_;
   std::unordered_set<const ConsoleNode*> members_;

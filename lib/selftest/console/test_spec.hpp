@@ -39,6 +39,12 @@ struct AddTest {
 // Whether any kernel can be asked this, whoever the nodes are. `features`: of the session.
 [[nodiscard]] Answer<void> judge(const AddTest& test, std::uint32_t features);
 
+[[nodiscard]] TestParameters parameters_of(const AddTest& test, std::uint32_t features,
+                                           bool for_client);
+[[nodiscard]] inline Service service_of(const AddTest& test) {
+  return std::holds_alternative<BrwTest>(test.test) ? Service::kBrw : Service::kPing;
+}
+
 struct TestInfo {
   Service service = Service::kPing;  // kPing or kBrw
   std::int32_t loop = 0;
