@@ -42,7 +42,8 @@ int run(int count, const char* const* words) {
   if (!settings) return complain(settings.error());
   if (line->selftest) settings->selftest.enable = true;
   std::optional<SelftestService> selftest;
-  if (settings->selftest.enable) selftest.emplace(settings->selftest);
+  if (settings->selftest.enable)
+    selftest.emplace(settings->selftest, SelftestHost{.instance = line->node.node.instance});
   if (line->check_only) return flushed(kProgram, check(*settings, selftest ? &*selftest : nullptr));
   NodeOptions options = line->node.node;
   if (selftest) options.residents = &*selftest;

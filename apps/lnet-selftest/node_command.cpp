@@ -34,7 +34,7 @@ int run_selftest_node(int count, const char* const* words) {
   auto settings = read_settings_of(*line);
   if (!settings) return complain(settings.error());
   settings->selftest.enable = true;
-  SelftestService selftest(settings->selftest);
+  SelftestService selftest(settings->selftest, {.instance = line->node.instance});
   line->node.residents = &selftest;
   auto node = Node::start(*settings, line->node);
   if (!node) return complain(node.error());

@@ -7,16 +7,24 @@
 #include <string>
 #include <utility>
 
+#include "apps/selftest/console_verbs.hpp"
+
 namespace plnet::apps {
 namespace {
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
+// RPCs of nodes that want to join, under way at a time; as many as the console has.
+constexpr std::size_t kJoinRpcs = 64;
+// Ids of RPCs have 16 bits of seconds: those of the console are half a turn from the framework's.
+constexpr std::uint64_t kConsoleSeconds = 0x8000;
+constexpr Duration kLookPeriod = std::chrono::milliseconds(200);
 // A cache line for each piece that is cut off, and the start of the place.
 constexpr std::size_t kSlackBytes = 64 * 1024;
 
 selftest::FrameworkSetup framework_of(const runtime::SelftestSettings& settings) {
   return {.session_timeout_s = settings.session_timeout_sec,
-          .sink_bytes = settings.client_mib * kMebibyte};
+          .sink_bytes = settings.client_mib * kMebibyte,
+          .takes_joins = false};
 }
 
 selftest::TestServerSetup server_of(const runtime::SelftestSettings& settings) {
@@ -32,6 +40,32 @@ std::size_t descriptors_of(const selftest::TestServerSetup& setup) {
 std::size_t descriptors_of(const selftest::FrameworkSetup& setup) {
   return 7 * setup.buffers + 2 * setup.rpcs + 3 * setup.units;
 }
+
+std::size_t descriptors_of(const selftest::ConsoleSetup& setup) {
+  return 3 * setup.rpcs + setup.join_buffers + 2 * kJoinRpcs;
+}
+
+// Whether the node of one session has done its work.
+class Watch {
+ public:
+  bool is_over(bool session, Instant now) {
+    if (session) {
+      seen_ = true;
+      since_.reset();
+      return false;
+    }
+    if (!since_) since_ = now;
+    return now - *since_ >= (seen_ ? kLinger : kPatience);
+  }
+
+ private:
+  // Who ended the session still has to be told so.
+  static constexpr Duration kLinger = std::chrono::seconds(1);
+  static constexpr Duration kPatience = std::chrono::minutes(1);
+
+  bool seen_ = false;
+  std::optional<Instant> since_;
+};
 
 }  // namespace
 
@@ -50,10 +84,10 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
     if (node != node_) meet(node, now);
     if (node_ == nullptr) return 0;
     unsigned work = server_->poll(now);
-    if (framework_) {
-      work += framework_->poll(now);
-      show(framework_->framework(), service_.session_);
-    }
+    if (!framework_) return work;
+    work += framework_->poll(now) + console_->poll(now);
+    show(framework_->framework(), service_.session_);
+    if (service_.host_.when_over && now >= look_at_) look(now);
     return work;
   }
   [[nodiscard]] std::string_view name() const override { return "selftest"; }
@@ -61,15 +95,28 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
   [[nodiscard]] Instant next_deadline() const override {
     if (node_ == nullptr) return Instant::max();
     const Instant served = server_->next_deadline();
-    return framework_ ? std::min(served, framework_->next_deadline()) : served;
+    if (!framework_) return served;
+    return std::min({served, framework_->next_deadline(), console_->next_deadline(),
+                     service_.host_.when_over ? look_at_ : Instant::max()});
+  }
+  [[nodiscard]] selftest::Console* console_owner() { return console_ ? &*console_ : nullptr; }
+  // Nobody polls any more.
+  void move_out() {
+    console_.reset();
+    framework_.reset();
+    server_.reset();
   }
 
  private:
+  void look(Instant now) {
+    look_at_ = now + kLookPeriod;
+    if (watch_.is_over(console_->session().has_value(), now)) service_.host_.when_over();
+  }
+
   // LNet has come, or gone with all that was under way. All of it is made here and anew: what
   // others still send to an earlier life finds nothing.
   void meet(lnet::Node* node, Instant now) {
-    framework_.reset();
-    server_.reset();
+    move_out();
     node_ = node;
     if (node == nullptr) {
       if (place_.shard == 0) service_.session_.reset();
@@ -102,6 +149,12 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
                                                    .start = now},
                        memory);
     framework_->open();
+    console_.emplace(
+        shard,
+        selftest::ConsoleSetup{
+            .unix_seconds = unix_seconds_ + kConsoleSeconds, .shards = shards_, .start = now},
+        memory);
+    console_->open();
   }
 
   [[nodiscard]] selftest::LnetCounters read() const override {
@@ -119,11 +172,15 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
   std::optional<Instant> first_;
   lnet::Node* node_ = nullptr;
   std::optional<selftest::TestServer> server_;
-  std::optional<selftest::SelftestNode> framework_;  // shard 0's
+  // Shard 0's.
+  std::optional<selftest::SelftestNode> framework_;
+  std::optional<selftest::Console> console_;
+  Watch watch_;
+  Instant look_at_{};
 };
 
-SelftestService::SelftestService(const runtime::SelftestSettings& settings)
-    : server_(server_of(settings)), framework_(framework_of(settings)) {}
+SelftestService::SelftestService(const runtime::SelftestSettings& settings, SelftestHost host)
+    : server_(server_of(settings)), framework_(framework_of(settings)), host_(std::move(host)) {}
 SelftestService::~SelftestService() = default;
 
 ResidentNeeds SelftestService::needs(unsigned shard) const {
@@ -131,8 +188,9 @@ ResidentNeeds SelftestService::needs(unsigned shard) const {
                       .descriptors = descriptors_of(server_)};
   if (shard != 0) return needs;
   needs.bytes += selftest::SelftestShared::memory_bytes() +
-                 selftest::SelftestNode::memory_bytes({.framework = framework_});
-  needs.descriptors += descriptors_of(framework_);
+                 selftest::SelftestNode::memory_bytes({.framework = framework_}) +
+                 selftest::Console::memory_bytes({});
+  needs.descriptors += descriptors_of(framework_) + descriptors_of(selftest::ConsoleSetup{});
   return needs;
 }
 
@@ -159,6 +217,16 @@ Outcome<void> SelftestService::move_in(std::span<const ResidentPlace> places, st
   return {};
 }
 
+void SelftestService::add_verbs(runtime::VerbTable& verbs, LnetAdmin& lnet) {
+  desk_ = std::make_unique<ConsoleDesk>(*this, lnet);
+  add_console_verbs(verbs, *desk_,
+                    {.instance = host_.instance, .background = host_.when_over != nullptr});
+}
+
+selftest::Console* SelftestService::console_owner() {
+  return shards_.front()->console_owner();
+}
+
 Pollable& SelftestService::on_shard(unsigned shard) {
   return *shards_[shard];
 }
@@ -166,6 +234,8 @@ Pollable& SelftestService::on_shard(unsigned shard) {
 void SelftestService::move_out() {
   for (const auto id : std::exchange(metric_ids_, {}))
     metrics_->remove(id);
+  for (const auto& shard : shards_)
+    shard->move_out();
 }
 
 }  // namespace plnet::apps

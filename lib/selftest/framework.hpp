@@ -43,6 +43,7 @@ struct FrameworkSetup {
   std::size_t tests = 256;
   std::size_t units = 1024;
   std::size_t sink_bytes = std::size_t{64} << 20;  // room for what all units read at a time
+  bool takes_joins = true;                         // false: a console on this node does
 };
 
 class Framework final : RequestHandler, TestEvents {
