@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lst/console_json.hpp"
 
+#include <cerrno>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -27,6 +28,9 @@ using selftest::StatSeen;
 using selftest::TestInfo;
 using selftest::TransactionResult;
 
+// No answer of a verb has a field of this name.
+constexpr const char* kRefusal = "refusal";
+
 // One list of fields for each type: both directions walk along it.
 template <class Walk>
 void walk(Walk& fields, same_as_decayed<ConsoleHost> auto& host) {
@@ -34,6 +38,11 @@ void walk(Walk& fields, same_as_decayed<ConsoleHost> auto& host) {
   fields("key", host.key);
   fields("has_session", host.has_session);
   fields("background", host.background);
+}
+template <class Walk>
+void walk(Walk& fields, same_as_decayed<Refusal> auto& refusal) {
+  fields("errno", refusal.number);
+  fields("why", refusal.why);
 }
 template <class Walk>
 void walk(Walk& fields, same_as_decayed<selftest::SessionId> auto& id) {
@@ -268,14 +277,14 @@ class Reader {
 }  // namespace
 
 Json refusal_json(const Refusal& refusal) {
-  return {{"refused", refusal.number}, {"why", refusal.why}};
+  return {{kRefusal, {{"errno", refusal.number}, {"why", refusal.why}}}};
 }
 
 std::optional<Refusal> refusal_of(const Json& answer) {
-  if (!answer.is_object() || !answer.contains("refused") || !answer["refused"].is_number_integer())
-    return std::nullopt;
-  const bool says = answer.contains("why") && answer["why"].is_string();
-  return Refusal{answer["refused"].get<int>(), says ? answer["why"].get<std::string>() : ""};
+  if (!answer.is_object() || !answer.contains(kRefusal)) return std::nullopt;
+  auto read = from_json<Refusal>(answer[kRefusal]);
+  if (!read) return Refusal{EPROTO, std::move(read.error().what)};
+  return std::move(*read);
 }
 
 Json to_json(const ConsoleHost& host) {
@@ -315,6 +324,7 @@ Json to_json(const TransactionResult& result) {
     return Reader::value_of<Type>(json);      \
   }
 PLNET_READS(ConsoleHost)
+PLNET_READS(Refusal)
 PLNET_READS(SessionInfo)
 PLNET_READS(GroupInfo)
 PLNET_READS(std::vector<NodeInfo>)

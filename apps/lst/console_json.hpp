@@ -27,6 +27,7 @@ struct ConsoleHost {
 struct Refusal {
   int number = 0;  // errno
   std::string why;
+  friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 [[nodiscard]] Json refusal_json(const Refusal& refusal);
 [[nodiscard]] std::optional<Refusal> refusal_of(const Json& answer);
@@ -48,6 +49,8 @@ template <class T>
 
 template <>
 Outcome<ConsoleHost> from_json(const Json& json);
+template <>
+Outcome<Refusal> from_json(const Json& json);
 template <>
 Outcome<selftest::SessionInfo> from_json(const Json& json);
 template <>

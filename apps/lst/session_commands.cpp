@@ -52,14 +52,17 @@ int new_session(const Shell& shell, const Arguments& arguments) {
   }
   name.resize(std::min(name.size(), selftest::kConsoleNameMax));
   const bool force = arguments.has("force");
+  const std::uint32_t key = shell.key != 0 ? shell.key : shell.parent;
   const auto made = shell.ask_for_session({{"name", name},
-                                           {"key", shell.key},
+                                           {"key", key},
                                            {"features", shell.features},
                                            {"timeout", timeout},
                                            {"force", force}});
   if (!made) return local_error(shell, made.error(), "session", "Failed to create session");
   say(shell, fmt::format("SESSION: {} FEATURES: {:x} TIMEOUT: {} FORCE: {}\n", name, shell.features,
                          timeout, force ? "Yes" : "No"));
+  if (shell.key == 0)
+    complain(shell, fmt::format("LST_SESSION was not set; now: export LST_SESSION={}\n", key));
   return kGood;
 }
 
@@ -131,6 +134,7 @@ constexpr auto kCommands = std::to_array<Command>({
      .help = "begin a session on the console of LST_SESSION",
      .options = kNewSessionOptions,
      .words_max = 1,
+     .without_key = true,
      .run = new_session},
     {.name = "end_session", .help = "end it, on all its nodes", .run = end_session},
     {.name = "show_session",

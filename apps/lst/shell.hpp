@@ -30,7 +30,8 @@ struct Shell {
   std::FILE* in = stdin;
   std::FILE* out = stdout;
   std::FILE* err = stderr;
-  std::uint32_t key = 0;  // LST_SESSION; 0: none
+  std::uint32_t key = 0;     // LST_SESSION; 0: none
+  std::uint32_t parent = 0;  // of this process: the key that new_session takes without one
   std::uint32_t features = selftest::kFeaturesKnown;
   std::string default_name;  // of a session: user@host
   // The console that has the session `key`; before new_session, one that can have it.
