@@ -48,7 +48,9 @@ Outcome<std::uint32_t> read_size(const std::string& text) {
   if (unit != 1) digits.pop_back();
   const auto number = apps::parse_c_number(digits);
   if (!number || *number <= 0) return invalid();
-  if (*number > selftest::kBulkLengthMax || *number * unit > selftest::kBulkLengthMax)
+  if (*number > selftest::kBulkLengthMax)
+    return wrong(fmt::format("Size exceed limitation: {} bytes", *number));
+  if (*number * unit > selftest::kBulkLengthMax)
     return wrong(fmt::format("Size exceed limitation: {} bytes", *number * unit));
   return static_cast<std::uint32_t>(*number * unit);
 }
