@@ -161,6 +161,17 @@ TEST_F(TransactionsTest, FeaturesThatNobodyKnows) {
   EXPECT_EQ(console->session()->features, 1U);
 }
 
+TEST_F(TransactionsTest, ANodeThatSpeaksOtherwise) {
+  (void)begin();
+  crowd.node(1).instead = [](const Message& request) -> std::optional<MessageBytes> {
+    if (request.received.header.type != MessageType::kMakeSessionRequest) return std::nullopt;
+    return bytes_of(1, MakeSessionReply{.status = Status::kProtocol});
+  };
+  const auto result = add("g", 1, 1);
+  EXPECT_EQ(result.framework_errno, EPROTO);
+  EXPECT_EQ(result.nodes[0].state, NodeState::kUnknown);
+}
+
 // --- Answers that are wrong ---
 
 TEST_F(TransactionsTest, HostileAnswers) {
