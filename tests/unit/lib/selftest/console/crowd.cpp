@@ -102,14 +102,15 @@ void Crowd::arrive(const lnet::ProcessId& id, const MessageBytes& bytes) {
   if (node.silent) return;
   const auto reply = node.instead ? node.instead(*message) : answer_of(node, *message);
   const auto* const test = std::get_if<TestRequest>(&message->body);
-  if (test != nullptr && test->is_client != 0 && !node.instead)
-    fetch_list(node, *test, message->received.header.features == 0);
+  if (test != nullptr && test->is_client != 0 && !node.instead &&
+      !fetch_list(node, *test, message->received.header.features == 0))
+    return;
   if (reply) later_.push_back([=, this] { deliver(id, reply_id_of(bytes), *reply); });
 }
 
-void Crowd::fetch_list(PretendedNode& node, const TestRequest& test, bool whole) {
+bool Crowd::fetch_list(PretendedNode& node, const TestRequest& test, bool whole) {
   const auto found = by_bits_.find(test.bulk_id);
-  ASSERT_NE(found, by_bits_.end());
+  if (found == by_bits_.end()) return false;  // it has been given up
   const Open& source = open_.at(found->second);
   EXPECT_EQ(source.md.options, lnet::kMdGet);
   EXPECT_EQ(source.md.length, whole ? kListPageBytes : test.destinations * kDestinationBytes);
@@ -121,6 +122,7 @@ void Crowd::fetch_list(PretendedNode& node, const TestRequest& test, bool whole)
   node.lists.push_back(std::move(list));
   node.list_bytes.push_back(source.md.length);
   finish(found->second, lnet::EventKind::kGet, {}, source.md.length);
+  return true;
 }
 
 std::optional<JoinReply> Crowd::join(const lnet::ProcessId& from, const JoinRequest& request,

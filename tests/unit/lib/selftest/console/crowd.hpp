@@ -142,7 +142,8 @@ class Crowd final : public lnet::DataOperations {
     finish(index, lnet::EventKind::kPut, {}, kMessageBytes);
   }
   void arrive(const lnet::ProcessId& id, const MessageBytes& bytes);
-  void fetch_list(PretendedNode& node, const TestRequest& test, bool whole);
+  // False: it is not there.
+  [[nodiscard]] bool fetch_list(PretendedNode& node, const TestRequest& test, bool whole);
 
   std::vector<std::byte> bytes_;
   std::unordered_map<lnet::ProcessId, PretendedNode, KeyHash<lnet::ProcessId>> nodes_;
