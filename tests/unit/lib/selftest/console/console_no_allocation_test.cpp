@@ -90,8 +90,9 @@ TEST(SelftestNoAllocation, WhileAConsoleWaits) {
   const HeapCalls two_phases =
       one.under_way([&](WhenDone done) { return console.add_test(add_test, std::move(done)); });
   EXPECT_LT(two_phases.news, 20U) << "where one ends and the other begins";
-  EXPECT_EQ(one.under_way([&](WhenDone done) { return console.run("batch", 0, std::move(done)); }),
-            nothing);
+  EXPECT_EQ(
+      one.under_way([&](WhenDone done) { return console.stop("batch", false, std::move(done)); }),
+      nothing);
   EXPECT_EQ(one.under_way([&](WhenDone done) {
     return console.query("batch", 0, false, 5, std::move(done));
   }),
