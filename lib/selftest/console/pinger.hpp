@@ -30,15 +30,22 @@ class Pinger {
   }
 
  private:
+  // Many that are due at the same time are asked a few at a time.
   void on_tick(Timer& /*timer*/, Instant now) {
+    unsigned asked = 0;
+    bool more = false;
     session_->nodes.for_each([&](ConsoleNode& node) {
       if (node.state != NodeState::kActive || node.ping_under_way) return;
       if (now - node.heard < std::chrono::seconds(node.timeout_s / 2)) return;
-      // If all RPCs are in use the next tick is soon enough.
-      (void)runner_.ping(session_->nodes.find(node.id), session_->id, session_->features.value);
+      more = asked == kBurst ||
+             !runner_.ping(session_->nodes.find(node.id), session_->id, session_->features.value);
+      asked += more ? 0 : 1;
     });
-    timers_.start(timer_, now + kPingInterval);
+    timers_.start(timer_, now + (asked > 0 && more ? kPause : kPingInterval));
   }
+
+  static constexpr unsigned kBurst = 64;
+  static constexpr Duration kPause = std::chrono::milliseconds(100);
 
   TimerWheel& timers_;
   TransactionRunner& runner_;

@@ -290,6 +290,10 @@ TEST_F(ManyTest, AThousandNodes) {
   for (unsigned node = 1; node <= kNodes; node += 10)
     crowd.node(node).silent = false;
   EXPECT_EQ(ping(WholeSession{}).active, kNodes);
+  // And by itself, some at a time.
+  pass(seconds(70), std::chrono::milliseconds(50));
+  for (unsigned node = 1; node <= kNodes; ++node)
+    EXPECT_EQ(crowd.node(node).count(MessageType::kDebugRequest), 2U) << node;
   EXPECT_EQ(
       of([&](WhenDone done) { return console->stop("batch", false, std::move(done)); }).succeeded(),
       kClients);

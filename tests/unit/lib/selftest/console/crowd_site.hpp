@@ -48,8 +48,9 @@ template <class T>
 
 class CrowdSite {
  public:
-  explicit CrowdSite(ConsoleSetup setup = {.rpcs = 64, .lists = 8, .join_buffers = 4})
-      : now_(std::chrono::milliseconds(kStamp)), crowd(Console::memory_bytes(setup)) {
+  explicit CrowdSite(ConsoleSetup setup = {.rpcs = 64, .lists = 8, .join_buffers = 4},
+                     std::int64_t stamp = kStamp)
+      : now_(std::chrono::milliseconds(stamp)), crowd(Console::memory_bytes(setup)) {
     setup.unix_seconds = 1'700'000'000;
     setup.start = now_;
     console = std::make_unique<Console>(crowd, setup, crowd.memory);
