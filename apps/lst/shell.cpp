@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lst/shell.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -55,8 +57,10 @@ int local_error(const Shell& shell, const Refusal& refusal, std::string_view wha
     }
   };
   complain(shell, text() + '\n');
-  // What the errno alone does not tell, on a line of its own: scripts look at the first.
-  if (!refusal.why.empty() && refusal.number != ESRCH) complain(shell, "  " + refusal.why + '\n');
+  // What that does not tell, on a line of its own: scripts look at the first.
+  constexpr std::array kClear{ESRCH, ESHUTDOWN, EACCES, ENOENT, EEXIST};
+  if (!refusal.why.empty() && std::ranges::find(kClear, refusal.number) == kClear.end())
+    complain(shell, "  " + refusal.why + '\n');
   return kLocalError;
 }
 

@@ -53,11 +53,12 @@ class Lst:
         self.hosts, self.key, self.site = hosts, key, hosts.site
         self.run_dir = node.socket.parent if node else self.site.path("consoles")
         self.config = config(hosts, CONSOLE)
+        self.options = []
 
     def call(self, *words, key=None):
         key = self.key if key is None else key
         command = ["ip", "netns", "exec", self.hosts.names[CONSOLE], self.site.program("lnet-selftest"), "lst", "--run-dir",
-                   str(self.run_dir), "--config", self.config, "--lock-dir", str(self.site.lock_dir), *words]
+                   str(self.run_dir), "--config", self.config, "--lock-dir", str(self.site.lock_dir), *self.options, *words]
         environment = {**os.environ, "LST_SESSION": str(key)}
         return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=self.site.directory, env=environment,
                               stdin=subprocess.DEVNULL)
