@@ -20,6 +20,8 @@ class ConsolePlace {
  public:
   virtual ~ConsolePlace() = default;
   [[nodiscard]] virtual selftest::Console* console_owner() = 0;
+  // It has a session, which may be over before anybody looks.
+  virtual void session_began_owner() = 0;
 };
 
 class ConsoleDesk {
@@ -42,6 +44,7 @@ class ConsoleDesk {
   // `key`: of the session that the command is for; none: whatever session there is.
   void transact(std::optional<std::uint32_t> key, Begin begin, Done done);
 
+  [[nodiscard]] ConsolePlace& place() { return place_; }
   // Nothing: the console's session has this key, or there is none.
   [[nodiscard]] static std::optional<lst::Refusal> check_key(const selftest::Console& console,
                                                              std::uint32_t key);

@@ -191,8 +191,10 @@ void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host)
             VerbAccess::kChanges, [&desk](const Args& args, VerbToken token) {
               desk.transact(
                   std::nullopt,
-                  [args](Console& console, lnet::Node& node, WhenDone when_done) {
-                    return new_session(console, node, args, std::move(when_done));
+                  [&desk, args](Console& console, lnet::Node& node, WhenDone when_done) {
+                    auto begun = new_session(console, node, args, std::move(when_done));
+                    if (begun) desk.place().session_began_owner();
+                    return begun;
                   },
                   [token = std::move(token)](const Told<TransactionResult>& told) mutable {
                     finish(token, told);

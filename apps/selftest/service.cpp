@@ -48,10 +48,13 @@ std::size_t descriptors_of(const selftest::ConsoleSetup& setup) {
 // Whether the node of one session has done its work.
 class Watch {
  public:
+  void begin() {
+    seen_ = true;
+    since_.reset();
+  }
   bool is_over(bool session, Instant now) {
     if (session) {
-      seen_ = true;
-      since_.reset();
+      begin();
       return false;
     }
     if (!since_) since_ = now;
@@ -100,6 +103,7 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
                      service_.host_.when_over ? look_at_ : Instant::max()});
   }
   [[nodiscard]] selftest::Console* console_owner() { return console_ ? &*console_ : nullptr; }
+  void session_began_owner() { watch_.begin(); }
   // Nobody polls any more.
   void move_out() {
     console_.reset();
@@ -225,6 +229,10 @@ void SelftestService::add_verbs(runtime::VerbTable& verbs, LnetAdmin& lnet) {
 
 selftest::Console* SelftestService::console_owner() {
   return shards_.front()->console_owner();
+}
+
+void SelftestService::session_began_owner() {
+  shards_.front()->session_began_owner();
 }
 
 Pollable& SelftestService::on_shard(unsigned shard) {

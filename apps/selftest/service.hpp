@@ -36,6 +36,7 @@ class SelftestService final : public Residents, public ConsolePlace {
   void add_verbs(runtime::VerbTable& verbs, LnetAdmin& lnet) override;
   Pollable& on_shard(unsigned shard) override;
   [[nodiscard]] selftest::Console* console_owner() override;
+  void session_began_owner() override;
   // What the node has of ours; before it goes.
   void move_out();
 

@@ -7,7 +7,7 @@ import time
 from routed_hosts import RoutedHosts
 from selftest_hosts import CONSOLE, Lst, config, has_session, loses_session, selftest_hosts, start
 from site_under_test import eventually
-from tcp_nodes import counted, works
+from tcp_nodes import counted, reaches, works
 
 SIDE_BY_SIDE = True
 RATES = r"""\[LNet Rates of servers\]
@@ -154,7 +154,7 @@ def case_sessions_of_others(site):
 
 def case_lnet_goes_down_under_a_session(site):
     with selftest_hosts(site) as hosts:
-        _, server = pair(hosts, shards=2)
+        client, server = pair(hosts, shards=2)
         lst = Lst(hosts)
         begin(hosts, lst)
         lst.test("batch", "brw", "write", "size=64K")
@@ -162,6 +162,7 @@ def case_lnet_goes_down_under_a_session(site):
         works(server, "lnet", "unconfigure")
         assert has_session(server, 0)
         works(server, "lnet", "configure", "--all")
+        reaches(client, hosts.nid("server"))  # who was refused a connection does not try again at once
         lst.works("stop", "--force")
         assert lst.call("ping", "--group", "servers").stdout.startswith(f"\t12345-{hosts.nid('server')}: Unknown")
         lst.works("end_session")
