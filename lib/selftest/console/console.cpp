@@ -11,6 +11,16 @@ namespace {
 constexpr Duration kTick = std::chrono::milliseconds(100);  // of timeouts in seconds
 constexpr std::string_view kDefaultBatch = "batch";
 
+SessionInfo info_of(const ConsoleSession& session) {
+  return {.id = session.id,
+          .name = session.name,
+          .key = session.key,
+          .features = session.features.value,
+          .timeout_s = session.timeout_s,
+          .force = session.force,
+          .nodes = static_cast<std::uint32_t>(session.nodes.size())};
+}
+
 }  // namespace
 
 Console::Console(lnet::DataOperations& operations, const ConsoleSetup& setup, WorkMemory& memory)
@@ -180,19 +190,14 @@ void Console::on_expiry(Timer& /*timer*/, Instant now) {
 }
 
 Answer<SessionInfo> Console::show_session() {
-  if (const auto used = use(); !used) return std::unexpected(used.error());
-  return *session();
+  const auto session = use();
+  if (!session) return std::unexpected(session.error());
+  return info_of(**session);
 }
 
 std::optional<SessionInfo> Console::session() const {
   if (session_ == nullptr || session_->ending) return std::nullopt;
-  return SessionInfo{.id = session_->id,
-                     .name = session_->name,
-                     .key = session_->key,
-                     .features = session_->features.value,
-                     .timeout_s = session_->timeout_s,
-                     .force = session_->force,
-                     .nodes = static_cast<std::uint32_t>(session_->nodes.size())};
+  return info_of(*session_);
 }
 
 // --- JOIN ---
