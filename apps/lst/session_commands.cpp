@@ -99,17 +99,17 @@ struct Target {
   Shell::Args args;
 };
 std::optional<Target> target_of(const Arguments& arguments) {
-  std::optional<Target> target;
+  Target target;
   unsigned given = 0;
   for (const char* const kind : {"session", "group", "batch", "nodes"}) {
     if (!arguments.has(kind)) continue;
     ++given;
-    target = Target{arguments.text(kind), {{"target", kind}}};
+    target = {arguments.text(kind), {{"target", kind}}};
   }
   if (given != 1 || (arguments.has("server") && !arguments.has("batch"))) return std::nullopt;
-  if (target->name.empty()) target->name = "session";
-  target->args["name"] = target->name;
-  target->args["servers"] = arguments.has("server");
+  if (target.name.empty()) target.name = "session";
+  target.args["name"] = target.name;
+  target.args["servers"] = arguments.has("server");
   return target;
 }
 

@@ -128,10 +128,10 @@ Outcome<Distribution> read_distribution(std::string_view text) {
   if (colon == std::string_view::npos) return invalid();
   const auto distribute = apps::parse_c_number(text.substr(0, colon));
   const auto span = apps::parse_c_number(text.substr(colon + 1));
-  const auto good = [](const std::optional<std::int64_t>& number) {
-    return number && *number > 0 && *number <= std::numeric_limits<std::int32_t>::max();
+  const auto good = [](std::int64_t number) {
+    return number > 0 && number <= std::numeric_limits<std::int32_t>::max();
   };
-  if (!good(distribute) || !good(span)) return invalid();
+  if (!distribute || !span || !good(*distribute) || !good(*span)) return invalid();
   return Distribution{static_cast<std::uint32_t>(*distribute), static_cast<std::uint32_t>(*span)};
 }
 
