@@ -46,6 +46,8 @@ class LnetAdmin final : public lnet::LnetControl {
   void say_standing();
   // Takes LNet down as unconfigure() does; the loop turns meanwhile. `done` in bounded time.
   void shut_down(lnet::Reply<void> done);
+  // For others who live on the shards. After start().
+  [[nodiscard]] LnetDesk& desk() { return *desk_; }
   // Pollers turn no longer.
   void close();
   // Every now and then: what has become of routes goes into the log.

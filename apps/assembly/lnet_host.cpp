@@ -45,6 +45,14 @@ lnet::PeerLimits peer_limits(std::size_t peers) {
   return limits;
 }
 
+// All shards are alike: what the neediest of them needs.
+std::size_t resident_descriptors(const Residents* residents, std::size_t shards) {
+  std::size_t most = 0;
+  for (unsigned shard = 0; residents != nullptr && shard < shards; ++shard)
+    most = std::max(most, residents->needs(shard).descriptors);
+  return most;
+}
+
 lnet::NodeSetup setup_of(const LnetHost::Parts& parts) {
   lnet::NodeSetup setup;
   setup.cpt_of_shard.clear();
@@ -62,6 +70,8 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts) {
       parts.limits.descriptors != 0
           ? std::max<std::size_t>(parts.limits.descriptors, 2 * kMessagesMin)
           : 2 * limits.messages;
+  limits.descriptors += resident_descriptors(parts.residents, shards);
+  limits.match_entries = limits.descriptors;
   setup.arenas = &parts.machine.arenas();
   setup.router_memory = parts.machine.router_memory();
   for (lnet::RouterMemory& each : setup.router_memory)
@@ -112,6 +122,7 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
 
 LnetHost::LnetHost(const Parts& parts)
     : machine_(parts.machine),
+      residents_(parts.residents),
       clock_(parts.clock),
       wall_clock_(parts.wall_clock),
       metrics_(parts.metrics),
@@ -136,23 +147,32 @@ ResidentPlace LnetHost::resident_place(unsigned shard) {
   };
   // Arenas are in the order in which their nodes first appear among the CPTs.
   std::vector<unsigned> nodes;
+  const auto needed_by = [this](unsigned number) {
+    const std::uint64_t bytes = residents_ == nullptr ? 0 : residents_->needs(number).bytes;
+    return (bytes + kAlign - 1) / kAlign * kAlign;
+  };
   unsigned before = 0;
   unsigned sharing = 0;
+  std::uint64_t needed_before = 0;
+  std::uint64_t needed = 0;
   for (unsigned each = 0; each < shards(); ++each) {
     if (std::ranges::find(nodes, node_of(each)) == nodes.end()) nodes.push_back(node_of(each));
     if (node_of(each) != node_of(shard)) continue;
     ++sharing;
-    if (each < shard) ++before;
+    needed += needed_by(each);
+    if (each >= shard) continue;
+    ++before;
+    needed_before += needed_by(each);
   }
   const auto arena = static_cast<ArenaId>(std::ranges::find(nodes, node_of(shard)) - nodes.begin());
   const std::uint64_t taken = arena == 0 ? setup_.control_memory.bytes.size() : 0;
   const std::uint64_t first = (taken + kAlign - 1) / kAlign * kAlign;
   const std::uint64_t share =
-      (setup_.arenas->arena(arena).size - first) / sharing / kAlign * kAlign;
+      (setup_.arenas->arena(arena).size - first - needed) / sharing / kAlign * kAlign;
   return {.shard = shard,
           .lnet = places_[shard].get(),
-          .memory = {{arena, first + before * share},
-                     static_cast<std::uint32_t>(std::min(share, kMost))},
+          .memory = {{arena, first + before * share + needed_before},
+                     static_cast<std::uint32_t>(std::min(share + needed_by(shard), kMost))},
           .arenas = setup_.arenas};
 }
 

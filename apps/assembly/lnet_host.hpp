@@ -30,6 +30,7 @@ class LnetHost {
     const runtime::WallClock& wall_clock;
     runtime::Metrics& metrics;
     const runtime::TcpSocketSettings sockets{};
+    const Residents* residents = nullptr;
   };
 
   // kTooBig: more shards than LNet can have; kNoMemory: the arenas are too small.
@@ -40,7 +41,8 @@ class LnetHost {
   LnetHost& operator=(const LnetHost&) = delete;
 
   [[nodiscard]] LnetShard& place(unsigned shard) { return *places_[shard]; }
-  // Of the arena of its CPT it has as much as any other shard there, behind what LNet needs.
+  // Of the arena of its CPT it has what it needs, and as much more as any other shard there, behind
+  // what LNet has.
   [[nodiscard]] ResidentPlace resident_place(unsigned shard);
   [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(places_.size()); }
   // Once the pollers are made; they outlive the host.
@@ -70,6 +72,7 @@ class LnetHost {
   void add_tcp_metrics();
 
   const Machine& machine_;
+  const Residents* const residents_;
   const Clock& clock_;
   const runtime::WallClock& wall_clock_;
   runtime::Metrics& metrics_;

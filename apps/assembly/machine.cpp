@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "apps/assembly/residents.hpp"
 #include "apps/assembly/router_memory.hpp"
 
 namespace plnet::apps {
@@ -48,13 +49,22 @@ std::vector<unsigned> memory_nodes(const runtime::CptPlan& plan) {
   return nodes;
 }
 
-std::uint64_t arena_bytes(const runtime::Settings& settings) {
-  return std::uint64_t{settings.memory.arena_mib} << 20U;
+// Of the arena of a NUMA node.
+std::uint64_t arena_bytes(const runtime::Settings& settings, const runtime::CptPlan& plan,
+                          unsigned node, const Residents* residents) {
+  std::uint64_t bytes = std::uint64_t{settings.memory.arena_mib} << 20U;
+  if (residents == nullptr) return bytes;
+  for (const auto& cpt : plan.cpts) {
+    if (cpt.memory_node != node) continue;
+    for (const auto& shard : cpt.shards)
+      bytes += residents->needs(shard.number).bytes;
+  }
+  return bytes;
 }
 
 }  // namespace
 
-Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings) {
+Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings, const Residents* residents) {
   auto planned = runtime::plan_machine(settings.cpts, {});
   if (!planned) return std::unexpected(planned.error());
   const auto idle = choose_idle(settings.pollers.idle, planned->plan);
@@ -62,7 +72,8 @@ Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings) {
   runtime::HostNeeds needs;
   needs.poller_cpus = cpus_of(planned->plan);
   needs.idle = *idle;
-  needs.memory_bytes = arena_bytes(settings) * memory_nodes(planned->plan).size();
+  for (const unsigned node : memory_nodes(planned->plan))
+    needs.memory_bytes += arena_bytes(settings, planned->plan, node, residents);
   needs.listens_now = false;  // only TCP networks need it, and the first may come later
   auto facts = runtime::read_host_facts();
   auto findings = runtime::check_host(facts, needs);
@@ -83,7 +94,8 @@ Outcome<std::unique_ptr<Machine>> Machine::take(MachinePlan plan, const runtime:
   if (auto started = machine->start_eal(options); !started) {
     return std::unexpected(started.error());
   }
-  if (auto added = machine->add_arenas(settings); !added) return std::unexpected(added.error());
+  if (auto added = machine->add_arenas(settings, options.residents); !added)
+    return std::unexpected(added.error());
   return machine;
 }
 
@@ -107,9 +119,9 @@ Outcome<void> Machine::start_eal(const MachineOptions& options) {
   return {};
 }
 
-Outcome<void> Machine::add_arenas(const runtime::Settings& settings) {
+Outcome<void> Machine::add_arenas(const runtime::Settings& settings, const Residents* residents) {
   for (const unsigned node : memory_nodes(cpts())) {
-    const runtime::ArenaRequest request{.bytes = arena_bytes(settings),
+    const runtime::ArenaRequest request{.bytes = arena_bytes(settings, cpts(), node, residents),
                                         .numa_node = static_cast<int>(node)};
     if (auto added = memory_.add(arenas_, request); !added) return std::unexpected(added.error());
   }
@@ -117,7 +129,8 @@ Outcome<void> Machine::add_arenas(const runtime::Settings& settings) {
     const std::uint64_t bytes = runtime::available_memory_on(plan_.facts, node);
     if (bytes == 0) return bytes;
     // It was read before the arenas were taken.
-    return std::max<std::uint64_t>(1, bytes - std::min(bytes, arena_bytes(settings)));
+    return std::max<std::uint64_t>(
+        1, bytes - std::min(bytes, arena_bytes(settings, cpts(), node, residents)));
   };
   auto reserved = reserve_router_memory(memory_, arenas_, cpts(), settings.lnet, available);
   if (!reserved) return std::unexpected(reserved.error());

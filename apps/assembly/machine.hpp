@@ -22,9 +22,12 @@
 
 namespace plnet::apps {
 
+class Residents;
+
 struct MachineOptions {
   std::string instance;
   std::string lock_directory{runtime::kClaimDirectory};
+  const Residents* residents = nullptr;  // who need memory, too
   bool eal_debug = false;
   std::function<void(runtime::EalLevel level, std::string_view line)> eal_log;
 };
@@ -39,7 +42,8 @@ struct MachinePlan {
 
 class Machine {
  public:
-  [[nodiscard]] static Outcome<MachinePlan> plan(const runtime::Settings& settings);
+  [[nodiscard]] static Outcome<MachinePlan> plan(const runtime::Settings& settings,
+                                                 const Residents* residents = nullptr);
 
   // Binds the calling thread to the plan's admin CPUs: it is the main and the admin thread.
   [[nodiscard]] static Outcome<std::unique_ptr<Machine>> take(MachinePlan plan,
@@ -65,7 +69,8 @@ class Machine {
  private:
   Machine(MachinePlan plan, const MachineOptions& options);
   [[nodiscard]] Outcome<void> start_eal(const MachineOptions& options);
-  [[nodiscard]] Outcome<void> add_arenas(const runtime::Settings& settings);
+  [[nodiscard]] Outcome<void> add_arenas(const runtime::Settings& settings,
+                                         const Residents* residents);
 
   MachinePlan plan_;
   std::unique_ptr<runtime::CpuClaims> claims_;

@@ -153,6 +153,7 @@ Outcome<void> Node::open_admin() {
 // are answered only once the loop runs.
 Outcome<void> Node::open_control() {
   add_node_verbs(verbs_, *this, lnet_.get());
+  if (options_.residents != nullptr) options_.residents->add_verbs(verbs_, *lnet_);
   runtime::ServerOptions server;
   server.socket = options_.socket;
   server.access.own_uid = ::geteuid();
@@ -165,7 +166,7 @@ Outcome<void> Node::open_control() {
 
 Outcome<void> Node::take_machine() {
   settings_.lnet.routing = will_route(settings_.lnet);  // what there is to be depends on it
-  auto plan = Machine::plan(settings_);
+  auto plan = Machine::plan(settings_, options_.residents);
   if (!plan) return std::unexpected(plan.error());
   for (const auto& finding : plan->findings) {
     if (finding.severity != runtime::Severity::kError) continue;
@@ -174,6 +175,7 @@ Outcome<void> Node::take_machine() {
   MachineOptions machine_options;
   machine_options.instance = options_.instance;
   machine_options.lock_directory = options_.lock_directory;
+  machine_options.residents = options_.residents;
   machine_options.eal_debug = log_->wants(LogLevel::kDebug);
   machine_options.eal_log = [log = log_.get()](runtime::EalLevel level, std::string_view line) {
     log->write(eal_site(level), {line});
@@ -207,7 +209,8 @@ Outcome<void> Node::build_pollers() {
                                 .clock = clock_,
                                 .wall_clock = wall_clock_,
                                 .metrics = metrics_,
-                                .sockets = settings_.tcp});
+                                .sockets = settings_.tcp,
+                                .residents = options_.residents});
   if (!host) return std::unexpected(host.error());
   lnet_host_ = std::move(*host);
   if (const auto why = lnet_host_->tcp().busy_poll_refusal(); !why.empty())

@@ -3,6 +3,8 @@
 // doc/embedding.md shows it by lnet-traffic, which is one.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "apps/assembly/lnet_shard.hpp"
@@ -10,6 +12,7 @@
 #include "lib/base/pollable.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/admin/metrics.hpp"
+#include "lib/runtime/control/verb_table.hpp"
 
 namespace plnet::apps {
 
@@ -22,9 +25,21 @@ struct ResidentPlace {
   const ArenaTable* arenas = nullptr;
 };
 
+// What the residents of one shard need beyond what the node itself has.
+struct ResidentNeeds {
+  std::uint64_t bytes = 0;      // of its CPT's arena, which becomes larger by that
+  std::size_t descriptors = 0;  // and match entries
+};
+
+class LnetAdmin;
+
 class Residents {
  public:
   virtual ~Residents() = default;
+  [[nodiscard]] virtual ResidentNeeds needs(unsigned /*shard*/) const { return {}; }
+  // Verbs of their own on the node's control socket. All outlive the residents; none is called
+  // before LNet has been up once.
+  virtual void add_verbs(runtime::VerbTable& /*verbs*/, LnetAdmin& /*lnet*/) {}
   // Once, before anything turns; may fail for lack of memory. `cookie` differs from that of every
   // other run. Metrics added here are removed before the node goes.
   [[nodiscard]] virtual Outcome<void> move_in(std::span<const ResidentPlace> places,

@@ -3,23 +3,15 @@
 #pragma once
 
 #include <expected>
-#include <optional>
-#include <string>
 
-#include "apps/assembly/node.hpp"
-#include "apps/flags/flags.hpp"
-#include "lib/base/result.hpp"
-#include "lib/runtime/config/settings.hpp"
+#include "apps/flags/node_flags.hpp"
 
 namespace plnet::apps {
 
 struct CommandLine {
-  std::string config_path;   // "" = none: every default
-  std::string options_path;  // "" = none: a file of modprobe.d, before the configuration file
+  NodeLine node;
   bool check_only = false;
-  std::optional<runtime::IdlePolicy> idle;
-  std::optional<runtime::LogLevel> log_level;
-  NodeOptions node;
+  bool selftest = false;  // whatever the file says
 };
 
 // Or what the program is to end with instead.

@@ -2,11 +2,12 @@
 // Runs an LNet node until it is told to stop.
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "apps/assembly/node.hpp"
-#include "apps/assembly/settings_files.hpp"
 #include "apps/lnet-router/command_line.hpp"
+#include "apps/selftest/service.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
 
 namespace plnet::apps {
@@ -21,8 +22,8 @@ int complain(const Error& error) {
 }
 
 // --check: everything that a start decides, and nothing that it takes.
-int check(const runtime::Settings& settings) {
-  const auto plan = Machine::plan(settings);
+int check(const runtime::Settings& settings, const Residents* residents) {
+  const auto plan = Machine::plan(settings, residents);
   if (!plan) return complain(plan.error());
   std::fputs(plan_text(plan->planned.plan, plan->planned.topology).c_str(), stdout);
   std::printf("idle: %s\n", std::string(name_of(plan->idle)).c_str());
@@ -37,15 +38,19 @@ int check(const runtime::Settings& settings) {
 int run(int count, const char* const* words) {
   const auto line = parse_command_line(count, words);
   if (!line) return say(kProgram, line.error());
-  auto settings = read_settings_files(
-      {.program = kProgram, .config = line->config_path, .options = line->options_path});
+  auto settings = read_settings_of(line->node);
   if (!settings) return complain(settings.error());
-  if (line->idle) settings->pollers.idle = *line->idle;
-  if (line->log_level) settings->log.level = *line->log_level;
-  if (line->check_only) return flushed(kProgram, check(*settings));
-  auto node = Node::start(*settings, line->node);
+  if (line->selftest) settings->selftest.enable = true;
+  std::optional<SelftestService> selftest;
+  if (settings->selftest.enable)
+    selftest.emplace(settings->selftest, SelftestHost{.instance = line->node.node.instance});
+  if (line->check_only) return flushed(kProgram, check(*settings, selftest ? &*selftest : nullptr));
+  NodeOptions options = line->node.node;
+  if (selftest) options.residents = &*selftest;
+  auto node = Node::start(*settings, options);
   if (!node) return complain(node.error());
   (*node)->run();
+  if (selftest) selftest->move_out();
   return 0;
 }
 

@@ -9,7 +9,10 @@ namespace plnet::selftest {
 
 namespace {
 
-std::array<ServedService, 7> services(RequestHandler& handler, std::size_t buffers) {
+constexpr std::size_t kServices = 7;
+
+// JOIN is the last of them.
+std::array<ServedService, kServices> services(RequestHandler& handler, std::size_t buffers) {
   return {ServedService{Service::kDebug, &handler, buffers},
           ServedService{Service::kMakeSession, &handler, buffers},
           ServedService{Service::kRemoveSession, &handler, buffers},
@@ -43,9 +46,13 @@ Framework::Framework(const Surroundings& around, const FrameworkSetup& setup, Wo
       lnet_(around.lnet),
       setup_(setup),
       servers_(around.servers.begin(), around.servers.end()),
+      statistics_(around.statistics),
       requester_(around.operations, around.timers, around.ids, statistics_, setup.units, memory),
       responder_(around.operations, statistics_,
-                 {.services = services(*this, setup.buffers), .rpcs = setup.rpcs}, memory),
+                 {.services = std::span<const ServedService>(services(*this, setup.buffers))
+                                  .first(setup.takes_joins ? kServices : kServices - 1),
+                  .rpcs = setup.rpcs},
+                 memory),
       client_(requester_, around.source, *this),
       sinks_(memory.split(setup.sink_bytes)),
       pages_(setup.rpcs),
@@ -72,7 +79,6 @@ Framework::~Framework() {
 }
 
 std::size_t Framework::memory_bytes(const FrameworkSetup& setup) {
-  constexpr std::size_t kServices = 7;
   return Requester::memory_bytes(setup.units) +
          (kServices * setup.buffers + setup.rpcs) * kMessageSlotBytes + setup.sink_bytes +
          setup.rpcs * kListPageBytes;
@@ -201,8 +207,8 @@ StatReply Framework::stat(const StatRequest& request) const {
                      .brw_errors = session_->brw_errors,
                      .ping_errors = session_->ping_errors};
   add_to(reply.rpc, statistics_);
-  for (const TestServer* const server : servers_)
-    add_to(reply.rpc, server->statistics());
+  for (const RpcStatistics* const server : servers_)
+    add_to(reply.rpc, *server);
   reply.lnet = lnet_.read();
   return reply;
 }

@@ -43,6 +43,7 @@ struct FrameworkSetup {
   std::size_t tests = 256;
   std::size_t units = 1024;
   std::size_t sink_bytes = std::size_t{64} << 20;  // room for what all units read at a time
+  bool takes_joins = true;                         // false: a console on this node does
 };
 
 class Framework final : RequestHandler, TestEvents {
@@ -54,7 +55,8 @@ class Framework final : RequestHandler, TestEvents {
     const SourceData& source;
     EndedSessions& ended;
     const LnetCounterSource& lnet;
-    std::span<const TestServer* const> servers;
+    RpcStatistics& statistics;
+    std::span<const RpcStatistics* const> servers;  // what their servers of tests count
   };
   Framework(const Surroundings& around, const FrameworkSetup& setup, WorkMemory& memory);
   ~Framework() override;
@@ -116,10 +118,10 @@ class Framework final : RequestHandler, TestEvents {
   EndedSessions& ended_;
   const LnetCounterSource& lnet_;
   const FrameworkSetup setup_;
-  const std::vector<const TestServer*> servers_;
+  const std::vector<const RpcStatistics*> servers_;
   Instant now_;
 
-  RpcStatistics statistics_;
+  RpcStatistics& statistics_;
   Requester requester_;
   Responder responder_;
   TestClient client_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A test node of LNet's selftest, as a console sees it. What a program does: make a SelftestShared;
 // on each shard that is to serve tests a TestServer; on one of them a SelftestNode, which is given
-// all servers; have the shards poll them after LNet; make portals 50 and 51 lazy
+// what all servers count; have the shards poll them after LNet; make portals 50 and 51 lazy
 // (Node::set_lazy()), then open() everything, each on its shard. To end: close() everything and
 // poll until all say closed().
 #pragma once
@@ -35,8 +35,9 @@ struct SelftestNodeSetup {
 
 class SelftestNode final : public Pollable {
  public:
-  SelftestNode(lnet::DataOperations& operations, SelftestShared& shared,
-               std::span<const TestServer* const> servers, const LnetCounterSource& lnet,
+  // `statistics` are its own, which it writes, and those of all servers.
+  SelftestNode(lnet::DataOperations& operations, SelftestShared& shared, RpcStatistics& statistics,
+               std::span<const RpcStatistics* const> servers, const LnetCounterSource& lnet,
                const SelftestNodeSetup& setup, WorkMemory& memory)
       : timers_(setup.start, kTick),
         ids_(setup.unix_seconds, operations.shard(), setup.shards),
@@ -46,6 +47,7 @@ class SelftestNode final : public Pollable {
                     .source = shared.source,
                     .ended = shared.ended,
                     .lnet = lnet,
+                    .statistics = statistics,
                     .servers = servers},
                    setup.framework, memory) {}
   [[nodiscard]] static std::size_t memory_bytes(const SelftestNodeSetup& setup) {

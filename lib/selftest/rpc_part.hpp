@@ -46,14 +46,19 @@ struct RpcPart {
 };
 
 // Ids of replies and bulk data. Those of a run start at a time of the wall, so that what is late
-// for an earlier one finds nothing; shards of a node take turns, so that no two use the same.
+// for an earlier one finds nothing; shards of a node take turns, so that no two use the same. A
+// console on the same node has the upper half of what lies between two seconds.
 class RpcIds {
  public:
-  RpcIds(std::uint64_t unix_seconds, lnet::ShardId shard, unsigned shards)
-      : last_((unix_seconds << 48) + shard), step_(shards) {}
+  enum class User : std::uint8_t { kNode, kConsole };
+  RpcIds(std::uint64_t unix_seconds, lnet::ShardId shard, unsigned shards, User user = User::kNode)
+      : last_((unix_seconds << 48) + (user == User::kConsole ? kUpperHalf : 0) + shard),
+        step_(shards) {}
   [[nodiscard]] std::uint64_t next() { return last_ += step_; }
 
  private:
+  static constexpr std::uint64_t kUpperHalf = std::uint64_t{1} << 47;
+
   std::uint64_t last_;
   const std::uint64_t step_;
 };

@@ -27,12 +27,14 @@ std::array<ServedService, 2> services(RequestHandler& handler, std::size_t buffe
 }  // namespace
 
 TestServer::TestServer(lnet::DataOperations& operations, const EndedSessions& ended,
-                       const SourceData& source, const TestServerSetup& setup, WorkMemory& memory)
+                       const SourceData& source, RpcStatistics& statistics,
+                       const TestServerSetup& setup, WorkMemory& memory)
     : ended_(ended),
       ended_seen_(ended.count.load(std::memory_order_acquire)),
       source_(source),
+      statistics_(statistics),
       sinks_(setup.sinks),
-      responder_(operations, statistics_,
+      responder_(operations, statistics,
                  {.services = services(*this, setup.buffers), .rpcs = setup.rpcs}, memory) {
   for (std::uint32_t i = 0; i < sinks_.capacity(); ++i)
     sinks_.at(i) = memory.split(kBulkBytesMax);

@@ -52,13 +52,16 @@ struct TestServerSetup {
 
 class TestServer final : public Pollable, RequestHandler {
  public:
+  // `statistics`, written here and read by anybody, may outlive this.
   TestServer(lnet::DataOperations& operations, const EndedSessions& ended, const SourceData& source,
-             const TestServerSetup& setup, WorkMemory& memory);
+             RpcStatistics& statistics, const TestServerSetup& setup, WorkMemory& memory);
   [[nodiscard]] static std::size_t memory_bytes(const TestServerSetup& setup);
 
   void open() { responder_.open(); }
   void close() { responder_.close(); }
   [[nodiscard]] bool closed() const { return responder_.closed(); }
+
+  [[nodiscard]] const RpcStatistics& statistics() const { return statistics_; }
 
   unsigned poll(Instant now) override;
   [[nodiscard]] std::string_view name() const override { return "selftest_server"; }
@@ -66,8 +69,6 @@ class TestServer final : public Pollable, RequestHandler {
   [[nodiscard]] Instant next_deadline() const override {
     return responder_.has_work() ? Instant::min() : Instant::max();
   }
-  // Any thread.
-  [[nodiscard]] const RpcStatistics& statistics() const { return statistics_; }
 
  private:
   void on_request(ServerRpc& rpc) override;
@@ -82,7 +83,7 @@ class TestServer final : public Pollable, RequestHandler {
   const EndedSessions& ended_;
   std::uint32_t ended_seen_;
   const SourceData& source_;
-  RpcStatistics statistics_;
+  RpcStatistics& statistics_;
   Pool<WorkMemory> sinks_;  // where what clients write goes
   Responder responder_;
   IntrusiveList<ServerRpc> waiting_;  // for a sink

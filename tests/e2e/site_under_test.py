@@ -33,11 +33,11 @@ def eventually(what, condition, timeout_s=20):
 class Node:
     """One lnet-router process."""
 
-    def __init__(self, site, name, arguments, user=None, prefix=(), program=None):
+    def __init__(self, site, name, arguments, user=None, prefix=(), program=None, verb=None):
         self.site, self.name = site, name
         self.socket = site.path(f"{name}.sock")
         self.log = site.path(f"{name}.log")
-        command = [*prefix, program or site.program("lnet-router"), "--socket", str(self.socket), "--lock-dir",
+        command = [*prefix, program or site.program("lnet-router"), *([verb] if verb else []), "--socket", str(self.socket), "--lock-dir",
                    str(site.lock_dir), *arguments]
         self._log_file = open(self.log, "wb")
         self.process = subprocess.Popen(command, stdout=self._log_file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,

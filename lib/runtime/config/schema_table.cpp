@@ -241,6 +241,34 @@ constexpr std::array kTcpKeys{
         .binding = PLNET_FIELD(Document, settings.tcp.busy_poll_budget)},
 };
 
+constexpr std::array kSelftestKeys{
+    Key{.name = "enable",
+        .kind = KeyKind::kBoolean,
+        .help = "1 = the node is a test node of LNet selftest, and a console for `lst`.",
+        .binding = PLNET_FIELD(Document, settings.selftest.enable)},
+    Key{.name = "session_timeout_sec",
+        .kind = KeyKind::kInteger,
+        .help = "A session whose console has been silent for so long ends; 0 = never.",
+        .low = 0,
+        .high = 86'400,  // a day
+        .unit = "seconds",
+        .binding = PLNET_FIELD(Document, settings.selftest.session_timeout_sec)},
+    Key{.name = "client_mib",
+        .kind = KeyKind::kInteger,
+        .help = "What all tests that run here as a client may read at a time.",
+        .low = 1,
+        .high = 1024,
+        .unit = "MiB",
+        .binding = PLNET_FIELD(Document, settings.selftest.client_mib)},
+    Key{.name = "server_mib",
+        .kind = KeyKind::kInteger,
+        .help = "What clients may write to a shard at a time; others wait.",
+        .low = 1,
+        .high = 256,  // as many RPCs as a server has
+        .unit = "MiB",
+        .binding = PLNET_FIELD(Document, settings.selftest.server_mib)},
+};
+
 constexpr std::array kLogKeys{
     Key{.name = "level",
         .kind = KeyKind::kWord,
@@ -277,6 +305,9 @@ constexpr std::array kPlnetKeys{
         .children = kExchangeKeys},
     Key{.name = "lnet", .help = "Sizes of what LNet takes at start.", .children = kLnetLimitKeys},
     Key{.name = "tcp", .help = "Sockets of TCP networks.", .children = kTcpKeys},
+    Key{.name = "selftest",
+        .help = "LNet selftest, taken at start. `lnet-selftest node` has it without being told.",
+        .children = kSelftestKeys},
     Key{.name = "log", .help = "The log.", .children = kLogKeys},
     Key{.name = "metrics", .help = "Counters for Prometheus over HTTP.", .children = kMetricsKeys},
     Key{.name = "module_options",

@@ -52,6 +52,16 @@ struct TcpSocketSettings {
   bool operator==(const TcpSocketSettings&) const = default;
 };
 
+// A test node of LNet selftest on this node's shards.
+struct SelftestSettings {
+  bool enable = false;
+  std::uint32_t session_timeout_sec = 100;  // a session whose console is silent; 0: never
+  std::uint32_t client_mib = 64;            // for the tests that run here as a client, together
+  std::uint32_t server_mib = 32;            // for each shard: what clients write at a time
+
+  bool operator==(const SelftestSettings&) const = default;
+};
+
 struct LogSettings {
   LogLevel level = LogLevel::kInfo;
 
@@ -72,6 +82,7 @@ struct Settings {
   ExchangeSettings exchange{};
   LnetLimits lnet_limits{};
   TcpSocketSettings tcp{};
+  SelftestSettings selftest{};
   LogSettings log{};
   MetricsSettings metrics{};
   lnet::NodeConfig lnet{};

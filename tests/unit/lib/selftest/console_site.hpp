@@ -23,10 +23,10 @@ class Host final : public LnetCounterSource {
   Host(Nodes& nodes, unsigned number)
       : shard_(nodes.shard(number)),
         shared(nodes.memory()),
-        server(shard_, shared.ended, shared.source, {.rpcs = 16, .buffers = 16, .sinks = 2},
+        server(shard_, shared.ended, shared.source, served, {.rpcs = 16, .buffers = 16, .sinks = 2},
                nodes.memory()),
-        servers_{&server},
-        node(shard_, shared, servers_, *this,
+        servers_{&served},
+        node(shard_, shared, counted, servers_, *this,
              {.framework = {.rpcs = 4,
                             .buffers = 4,
                             .sessions = 3,
@@ -49,10 +49,12 @@ class Host final : public LnetCounterSource {
 
  public:
   SelftestShared shared;
+  RpcStatistics served;
+  RpcStatistics counted;
   TestServer server;
 
  private:
-  std::array<const TestServer*, 1> servers_;
+  std::array<const RpcStatistics*, 1> servers_;
 
  public:
   SelftestNode node;

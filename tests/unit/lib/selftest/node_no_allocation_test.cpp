@@ -83,12 +83,16 @@ class LonelyNode final : public RpcUser, public LnetCounterSource {
   RpcStatistics statistics;
   Requester requester{core.shard(0), timers, ids, statistics, 4, memory};
   SelftestShared shared{memory};
+  RpcStatistics served;
   TestServer server{
-      core.shard(0), shared.ended, shared.source, {.rpcs = 16, .buffers = 16, .sinks = 2}, memory};
-  std::array<const TestServer*, 1> servers{&server};
+      core.shard(0), shared.ended, shared.source, served, {.rpcs = 16, .buffers = 16, .sinks = 2},
+      memory};
+  RpcStatistics counted;
+  std::array<const RpcStatistics*, 1> servers{&served};
   SelftestNode node{
       core.shard(0),
       shared,
+      counted,
       servers,
       *this,
       {.framework =

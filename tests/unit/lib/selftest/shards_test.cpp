@@ -24,8 +24,8 @@ class ShardsTest : public testing::TestWithParam<Wire>, public RpcUser {
       requesters.push_back(std::make_unique<Requester>(nodes.shard(0, i), timers, *ids[i],
                                                        statistics, 16, nodes.memory()));
       servers.push_back(std::make_unique<TestServer>(
-          nodes.shard(1, i), ended, source, TestServerSetup{.rpcs = 4, .buffers = 16, .sinks = 1},
-          nodes.memory()));
+          nodes.shard(1, i), ended, source, served[i],
+          TestServerSetup{.rpcs = 4, .buffers = 16, .sinks = 1}, nodes.memory()));
     }
     bulk = nodes.memory().split(kBulk);
   }
@@ -79,6 +79,7 @@ class ShardsTest : public testing::TestWithParam<Wire>, public RpcUser {
   WorkMemory bulk;
   std::vector<std::unique_ptr<RpcIds>> ids;
   std::vector<std::unique_ptr<Requester>> requesters;
+  std::array<RpcStatistics, kShards> served;
   std::vector<std::unique_ptr<TestServer>> servers;
   std::vector<Result<void>> outcomes;
   std::vector<Status> statuses;

@@ -74,6 +74,10 @@ Settings some_settings(Dice& dice) {
   settings.exchange = {
       .enable = dice.coin(), .in_flight = 1 + dice.below(4096), .work_nsec = dice.below(1'000'001)};
   settings.tcp = {.busy_poll_usec = dice.below(10'001), .busy_poll_budget = dice.below(65'536)};
+  settings.selftest = {.enable = dice.coin(),
+                       .session_timeout_sec = dice.below(86'401),
+                       .client_mib = 1 + dice.below(1024),
+                       .server_mib = 1 + dice.below(256)};
   settings.log = {.level = static_cast<LogLevel>(dice.below(4))};
   settings.metrics = {.listen = kListen[dice.below(kListen.size())]};
   return settings;
@@ -118,7 +122,9 @@ TEST(SettingsExport, LooksLikeTheFile) {
             R"("pollers":{"idle":"auto","turn_limit_usec":1000},"memory":{"arena_mib":64},)"
             R"("exchange":{"enable":0,"in_flight":32,"work_nsec":0},)"
             R"("lnet":{"peers":4096,"messages":0,"receives":0,"descriptors":0},)"
-            R"("tcp":{"busy_poll_usec":0,"busy_poll_budget":0},"log":{"level":"info"},)"
+            R"("tcp":{"busy_poll_usec":0,"busy_poll_budget":0},)"
+            R"("selftest":{"enable":0,"session_timeout_sec":100,"client_mib":64,"server_mib":32},)"
+            R"("log":{"level":"info"},)"
             R"("metrics":{"listen":""}}})");
   const Value full = export_settings(settings, ExportForm::kFull);
   EXPECT_EQ(full["plnet"]["cpts"]["list"][0]["shards"][0].dump(),

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-selftest/console_command.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "apps/flags/node_flags.hpp"
+#include "apps/lnet-selftest/lst_command.hpp"
+#include "apps/selftest/service.hpp"
+
+namespace plnet::apps {
+namespace {
+
+constexpr const char* kProgram = "lnet-selftest console";
+constexpr const char* kInstance = "console";
+
+int complain(const Error& error) {
+  std::fprintf(stderr, "%s: %s\n", kProgram, error.what.c_str());
+  return 1;
+}
+
+// It talks now and then: one shard that sleeps meanwhile, beside whatever else the host does. CPUs
+// that are listed one by one are what the user wants.
+void make_modest(runtime::Settings& settings, bool idle_asked) {
+  if (!idle_asked) settings.pollers.idle = runtime::IdlePolicy::kSleep;
+  if (settings.cpts.by == runtime::CptPlanRequest::By::kList) return;
+  settings.cpts = {.by = runtime::CptPlanRequest::By::kPartitions,
+                   .partitions = 1,
+                   .shards_per_cpt = 1,
+                   .reserved_cpus = settings.cpts.reserved_cpus};
+}
+
+int run_in_background(int count, const char* const* words) {
+  CLI::App app("A console of LNet selftest that ends with its session.", kProgram);
+  const NodeFlags flags(app, kProgram, kInstance);
+  bool background = false;
+  app.add_flag("--background", background, "what this is");
+  if (const auto end = take_flags(app, count, words)) return say(kProgram, *end);
+  auto line = flags.read();
+  if (!line) return say(kProgram, wrong_flags(app, line.error()));
+  auto settings = read_settings_of(*line);
+  if (!settings) return complain(settings.error());
+  make_modest(*settings, line->idle.has_value());
+  settings->selftest.enable = true;
+
+  std::atomic<Node*> running{nullptr};
+  SelftestService selftest(settings->selftest,
+                           {.instance = line->node.instance, .when_over = [&running] {
+                              if (Node* const node = running.load()) node->stop();
+                            }});
+  line->node.residents = &selftest;
+  auto node = Node::start(*settings, line->node);
+  if (!node) return complain(node.error());
+  running.store(node->get());
+  (*node)->run();
+  selftest.move_out();
+  // What it has written nobody needs when all went well.
+  std::string log = line->node.socket.path;
+  if (log.ends_with(".sock")) {
+    log.replace(log.size() - 4, 4, "log");
+    (void)::unlink(log.c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_console(int count, const char* const* words) {
+  const auto is_background = [](const char* word) {
+    return std::string_view(word) == "--background";
+  };
+  if (std::any_of(words, words + count, is_background)) return run_in_background(count, words);
+  return lst::run_prompt_with_console(count, words);
+}
+
+}  // namespace plnet::apps

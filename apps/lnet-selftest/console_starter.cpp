@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-selftest/console_starter.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/runtime/admin/descriptor.hpp"
+
+namespace plnet::lst {
+namespace {
+
+constexpr auto kLookPeriod = std::chrono::milliseconds(20);
+// Memory without hugepages on a busy machine.
+constexpr unsigned kLooksMax = 3000;
+constexpr mode_t kFolderMode = 0755;
+constexpr mode_t kLogMode = 0600;
+
+// Of a file whose lines are short.
+std::string last_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string last;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty()) last = line;
+  }
+  return last;
+}
+
+// In the child: async-signal-safe up to the exec.
+[[noreturn]] void become_console(int log, const std::vector<char*>& words) {
+  (void)::setsid();
+  const int null = ::open("/dev/null", O_RDONLY);
+  (void)::dup2(null, STDIN_FILENO);
+  (void)::dup2(log, STDOUT_FILENO);
+  (void)::dup2(log, STDERR_FILENO);
+  ::execv("/proc/self/exe", words.data());
+  ::_exit(127);
+}
+
+std::unexpected<Refusal> failed(int number, std::string why) {
+  return std::unexpected(Refusal{number, std::move(why)});
+}
+
+}  // namespace
+
+std::expected<FoundConsole, Refusal> start_console(const Consoles& consoles, std::uint32_t key,
+                                                   const ConsoleStart& start) {
+  const std::string name = fmt::format("lst-{}", key);
+  const std::string socket = fmt::format("{}/{}.sock", consoles.folder(), name);
+  const std::string log_path = fmt::format("{}/{}.log", consoles.folder(), name);
+  (void)::mkdir(consoles.folder().c_str(), kFolderMode);
+  const runtime::Descriptor log(
+      ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+             kLogMode));
+  if (!log.valid()) return failed(errno, fmt::format("cannot write '{}'", log_path));
+
+  std::vector<std::string> line{"lnet-selftest", "console",    "--background",
+                                "--instance",    name,         "--socket",
+                                socket,          "--lock-dir", start.lock_directory};
+  if (!start.config.empty()) line.insert(line.end(), {"--config", start.config});
+  if (!start.options.empty()) line.insert(line.end(), {"--options", start.options});
+  std::vector<char*> words;
+  for (std::string& word : line)
+    words.push_back(word.data());
+  words.push_back(nullptr);
+
+  const pid_t child = ::fork();
+  if (child < 0) return failed(errno, "cannot start a console");
+  if (child == 0) become_console(log.get(), words);
+  for (unsigned looks = 0; looks < kLooksMax; ++looks) {
+    if (auto found = consoles.look_at(socket)) return std::move(*found);
+    int status = 0;
+    if (::waitpid(child, &status, WNOHANG) == child) {
+      const std::string why = last_line(log_path);
+      (void)::unlink(log_path.c_str());
+      return failed(EIO, why.empty() ? "the console ended without a word" : why);
+    }
+    std::this_thread::sleep_for(kLookPeriod);
+  }
+  (void)::kill(child, SIGKILL);
+  (void)::waitpid(child, nullptr, 0);
+  return failed(ETIMEDOUT, fmt::format("the console did not begin to serve; see '{}'", log_path));
+}
+
+}  // namespace plnet::lst

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-selftest/lst_command.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "apps/lnet-selftest/console_starter.hpp"
+#include "apps/lnetctl/option_parser.hpp"
+#include "apps/lnetctl/row_makers.hpp"
+#include "apps/lst/consoles.hpp"
+#include "apps/lst/lst.hpp"
+#include "lib/runtime/admin/system_clock.hpp"
+#include "lib/runtime/control/access.hpp"
+#include "lib/runtime/host/cpu_claims.hpp"
+
+namespace plnet::lst {
+namespace {
+
+constexpr const char* kDefaultConfig = "/etc/plnet.yaml";
+
+using apps::row_makers::flag;
+using apps::row_makers::text;
+constexpr auto kOptions = std::to_array<apps::OptionRow>({
+    text("config", 0, "FILE", "of a console that is to be started; LST_CONFIG, /etc/plnet.yaml"),
+    text("options", 0, "FILE", "of modprobe.d, for it as well"),
+    text("instance", 0, "NAME", "the node that is to be the console, if there are several"),
+    text("run-dir", 0, "FOLDER", "with the control sockets; LST_RUN_DIR, /run/plnet"),
+    text("lock-dir", 0, "FOLDER", "of the CPU claims"),
+    flag("version", 'V', "and nothing else"),
+    flag("help", 'h', "and nothing else"),
+    flag("list-commands", 0, "and nothing else"),
+});
+
+std::string environment_or(const char* name, std::string_view otherwise) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : std::string(otherwise);
+}
+
+std::string option_or(const apps::Arguments& options, const char* name, std::string otherwise) {
+  return options.has(name) ? options.text(name) : std::move(otherwise);
+}
+
+// user@host, as lst names sessions that nobody named.
+std::string default_name() {
+  std::array<char, 64> host{};
+  const bool known = ::gethostname(host.data(), host.size() - 1) == 0;
+  return fmt::format("{}@{}", runtime::user_name(::getuid()), known ? host.data() : "unknown_host");
+}
+
+// Lst as this process runs it.
+class Program {
+ public:
+  explicit Program(const apps::Arguments& options)
+      : consoles_(
+            option_or(options, "run-dir", environment_or("LST_RUN_DIR", runtime::kControlFolder)),
+            clock_),
+        instance_(options.text("instance")),
+        start_{.config = option_or(options, "config", environment_or("LST_CONFIG", "")),
+               .options = options.text("options"),
+               .lock_directory =
+                   option_or(options, "lock-dir", std::string(runtime::kClaimDirectory))} {
+    if (start_.config.empty() && std::filesystem::exists(kDefaultConfig))
+      start_.config = kDefaultConfig;
+    shell_.default_name = default_name();
+    shell_.ask = [this](std::string_view verb, const Shell::Args& args) {
+      return consoles_.ask_session(verb, args);
+    };
+    shell_.ask_for_session = [this](const Shell::Args& args) { return begin_session(args); };
+    shell_.pause = [](std::chrono::seconds time) { std::this_thread::sleep_for(time); };
+    shell_.now = [this] {
+      return std::chrono::duration_cast<std::chrono::seconds>(clock_.now().time_since_epoch());
+    };
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  [[nodiscard]] Shell& shell() { return shell_; }
+  [[nodiscard]] bool started_console() const { return started_; }
+
+ private:
+  Shell::Asked begin_session(const Shell::Args& args) {
+    const auto key = args.value("key", std::uint32_t{0});
+    auto console = console_for(consoles_.look(), key, instance_);
+    if (!console) return std::unexpected(console.error());
+    if (!*console) {
+      if (start_.config.empty()) {
+        return std::unexpected(
+            Refusal{ENODEV, fmt::format("no node with selftest runs here, and there is no "
+                                        "configuration to start one with: lst --config FILE, "
+                                        "LST_CONFIG or {}",
+                                        kDefaultConfig)});
+      }
+      auto made = start_console(consoles_, key, start_);
+      if (!made) return std::unexpected(std::move(made.error()));
+      *console = std::move(*made);
+      started_ = true;
+    }
+    return consoles_.ask((*console)->socket, "lst new_session", args);
+  }
+
+  runtime::SystemClock clock_;
+  Consoles consoles_;
+  const std::string instance_;
+  ConsoleStart start_;
+  Shell shell_;
+  bool started_ = false;
+};
+
+int end(const Shell& shell, int status) {
+  if (std::fflush(shell.out) != 0 || std::ferror(shell.out) != 0) {
+    std::fputs("lst: cannot write to standard output\n", stderr);
+    if (status == kGood) status = kLocalError;
+  }
+  return status & 0xff;
+}
+
+std::string global_help() {
+  std::string help = overview() + "\nBefore the command:\n";
+  for (const apps::OptionRow& option : kOptions) {
+    help += fmt::format("  --{:<20}{}\n",
+                        std::string(option.name) +
+                            (option.value_name.empty() ? "" : " " + std::string(option.value_name)),
+                        option.help);
+  }
+  return help;
+}
+
+// Nothing: a command, or the prompt, is to be run.
+std::optional<int> run_informative(const apps::Arguments& options, const Shell& shell) {
+  if (options.has("version")) {
+    say(shell, fmt::format("lst {} (plnet)\n", PLNET_VERSION));
+    return kGood;
+  }
+  if (options.has("help")) {
+    say(shell, global_help());
+    return kGood;
+  }
+  if (!options.has("list-commands")) return std::nullopt;
+  const std::vector<std::string> list{"--list-commands"};
+  return run_lst(list, shell, false);
+}
+
+int run(int count, const char* const* words, bool own_session) {
+  const std::vector<std::string> given(words + 1, words + count);
+  const auto options = apps::parse_options(kOptions, given, "lst", true);
+  if (!options) {
+    std::fprintf(stderr, "%s\n", options.error().what.c_str());
+    return kLocalError & 0xff;
+  }
+  Program program(*options);
+  Shell& shell = program.shell();
+  if (const auto status = run_informative(*options, shell)) return end(shell, *status);
+  if (const auto read =
+          read_environment(std::getenv("LST_SESSION"), std::getenv("LST_FEATURES"), shell);
+      !read) {
+    complain(shell, read.error().what + '\n');
+    return kLocalError & 0xff;
+  }
+  if (own_session && shell.key == 0) shell.key = static_cast<std::uint32_t>(::getpid());
+  shell.parent = static_cast<std::uint32_t>(::getppid());
+  int status = run_lst(options->positional, shell, ::isatty(STDIN_FILENO) == 1);
+  if (own_session && program.started_console()) {
+    const std::vector<std::string> last{"end_session"};
+    const int ended = run_lst(last, shell, false);
+    if (status == kGood) status = ended;
+  }
+  return end(shell, status);
+}
+
+}  // namespace
+
+int run_lst_command(int count, const char* const* words) {
+  return run(count, words, false);
+}
+
+int run_prompt_with_console(int count, const char* const* words) {
+  return run(count, words, true);
+}
+
+}  // namespace plnet::lst

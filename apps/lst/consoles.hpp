@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which nodes of this host can be a console, found by their control sockets, and asking them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/lst/shell.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/runtime/control/client.hpp"
+
+namespace plnet::lst {
+
+struct FoundConsole {
+  std::string socket;
+  ConsoleHost host;
+};
+
+// --- Decisions, from what was found ---
+
+// The console that has the session `key`. With key 0 any session will do. Or what to say:
+// EACCES if there are sessions with other keys only, ESRCH if there are none.
+[[nodiscard]] std::expected<FoundConsole, Refusal> console_of(
+    const std::vector<FoundConsole>& found, std::uint32_t key);
+
+// Where a session can begin: at the console that has one with this key already (it says what is to
+// be said about that); else at a node that is there anyway; else at the console of another session,
+// since two cannot share the networks of a host. Nothing: one has to be started. ENOTUNIQ: several
+// nodes, and `instance` ("": any) does not say which.
+[[nodiscard]] std::expected<std::optional<FoundConsole>, Refusal> console_for(
+    const std::vector<FoundConsole>& found, std::uint32_t key, const std::string& instance);
+
+// --- The sockets ---
+
+class Consoles {
+ public:
+  // `clock` outlives this.
+  Consoles(std::string folder, const Clock& clock) : folder_(std::move(folder)), clock_(clock) {}
+
+  // Those that answer, in the order of their names.
+  [[nodiscard]] std::vector<FoundConsole> look() const;
+  // Whether the one at this socket answers.
+  [[nodiscard]] std::optional<FoundConsole> look_at(const std::string& socket) const;
+  [[nodiscard]] Shell::Asked ask(const std::string& socket, std::string_view verb,
+                                 const Shell::Args& args);
+  // By the key among the arguments.
+  [[nodiscard]] Shell::Asked ask_session(std::string_view verb, const Shell::Args& args);
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+
+ private:
+  const std::string folder_;
+  const Clock& clock_;
+  // The one that was asked last is asked again, by the commands of a prompt or the samples of stat.
+  std::string connected_to_;
+  std::uint32_t connected_for_ = 0;
+  std::optional<runtime::ControlClient> client_;
+};
+
+}  // namespace plnet::lst

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A test node of LNet selftest on all shards of a node: each serves tests, and shard 0 has the
+// framework, where consoles make sessions and the tests run that this node is a client of, and a
+// console of its own, which `lst` drives over the control socket.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/assembly/residents.hpp"
+#include "apps/selftest/console_desk.hpp"
+#include "apps/selftest/session_counters.hpp"
+#include "lib/runtime/config/settings.hpp"
+#include "lib/selftest/node.hpp"
+
+namespace plnet::apps {
+
+struct SelftestHost {
+  std::string instance;  // of the node
+  // Of a node that is there for one session only: called, on any thread, when that has ended or has
+  // not begun within a minute.
+  std::function<void()> when_over{};
+};
+
+class SelftestService final : public Residents, public ConsolePlace {
+ public:
+  SelftestService(const runtime::SelftestSettings& settings, SelftestHost host);
+  ~SelftestService() override;
+
+  [[nodiscard]] ResidentNeeds needs(unsigned shard) const override;
+  Outcome<void> move_in(std::span<const ResidentPlace> places, std::uint64_t cookie,
+                        runtime::Metrics& metrics) override;
+  void add_verbs(runtime::VerbTable& verbs, LnetAdmin& lnet) override;
+  Pollable& on_shard(unsigned shard) override;
+  [[nodiscard]] selftest::Console* console_owner() override;
+  void session_began_owner() override;
+  // What the node has of ours; before it goes.
+  void move_out();
+
+ private:
+  class OnShard;
+
+  const selftest::TestServerSetup server_;
+  const selftest::FrameworkSetup framework_;
+  std::unique_ptr<selftest::SelftestShared> shared_;
+  std::vector<std::unique_ptr<selftest::RpcStatistics>> served_;  // by shard
+  selftest::RpcStatistics asked_;                                 // of shard 0's framework
+  SessionStatistics session_;
+  const SelftestHost host_;
+  std::unique_ptr<ConsoleDesk> desk_;
+  std::vector<std::unique_ptr<OnShard>> shards_;
+  runtime::Metrics* metrics_ = nullptr;
+  std::vector<runtime::Metrics::Id> metric_ids_;
+};
+
+}  // namespace plnet::apps

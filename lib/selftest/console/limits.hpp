@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one console keeps and sends. What the kernel's console has no limit for has one here that is
+// far above what it could serve.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+#include "lib/selftest/srpc_tests.hpp"
+
+namespace plnet::selftest {
+
+inline constexpr std::size_t kConsoleNodesMax = 16'384;
+inline constexpr std::size_t kConsoleGroupsMax = 1024;
+inline constexpr std::size_t kConsoleBatchesMax = 256;
+inline constexpr std::size_t kConsoleTestsMax = 1024;       // of one session
+inline constexpr std::size_t kConsoleTransactionsMax = 64;  // pending ones
+inline constexpr std::size_t kConsoleNameMax = sizeof(Name) - 1;
+
+inline constexpr std::uint32_t kConcurrencyMax = 1024;  // nodes refuse more
+// Kernel consoles cut longer lists, kernel clients crash on some of them.
+inline constexpr std::uint32_t kSpanMax = kDestinationsPerPage;
+inline constexpr std::uint32_t kBulkLengthMax = 1U << 20;
+inline constexpr std::uint32_t kBulkWord = 8;  // kernels assert that lengths are multiples of it
+
+inline constexpr std::uint32_t kConsoleTimeoutS = 300;  // of a session without commands
+inline constexpr Duration kTransactionTimeout = std::chrono::seconds(30);
+inline constexpr Duration kTransactionTimeoutMin = std::chrono::seconds(3);
+// Whoever waits less has not waited long enough to call a node down.
+inline constexpr Duration kDownTimeoutMin = std::chrono::seconds(6);
+inline constexpr Duration kPingInterval = std::chrono::seconds(8);
+
+}  // namespace plnet::selftest

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lst/consoles.hpp"
+
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "lib/runtime/admin/system_clock.hpp"
+
+namespace plnet::lst {
+namespace {
+
+using All = std::vector<FoundConsole>;
+
+FoundConsole idle(const std::string& name) {
+  return {name + ".sock", {.instance = name}};
+}
+FoundConsole with_session(const std::string& name, std::uint32_t key, bool background = false) {
+  return {name + ".sock",
+          {.instance = name, .key = key, .has_session = true, .background = background}};
+}
+
+std::string socket_of(const std::expected<FoundConsole, Refusal>& found) {
+  return found ? found->socket : text_of_errno(found.error().number);
+}
+std::string place_of(const std::expected<std::optional<FoundConsole>, Refusal>& found) {
+  if (!found) return text_of_errno(found.error().number);
+  return *found ? (*found)->socket : "start one";
+}
+
+TEST(Consoles, TheSessionOfAKey) {
+  const All found{idle("a"), with_session("b", 7), with_session("lst-8", 8, true)};
+  EXPECT_EQ(socket_of(console_of(found, 7)), "b.sock");
+  EXPECT_EQ(socket_of(console_of(found, 8)), "lst-8.sock");
+  EXPECT_EQ(socket_of(console_of(found, 9)), text_of_errno(EACCES));
+  EXPECT_EQ(socket_of(console_of(found, 0)), "b.sock");
+  EXPECT_EQ(socket_of(console_of({idle("a")}, 7)), text_of_errno(ESRCH));
+  EXPECT_EQ(socket_of(console_of({}, 7)), text_of_errno(ESRCH));
+}
+
+TEST(Consoles, APlaceForASession) {
+  EXPECT_EQ(place_of(console_for({}, 7, "")), "start one");
+  EXPECT_EQ(place_of(console_for({idle("a")}, 7, "")), "a.sock");
+  // It says that there is one already, unless it is forced.
+  EXPECT_EQ(place_of(console_for({with_session("a", 8)}, 7, "")), "a.sock");
+  EXPECT_EQ(place_of(console_for({idle("a"), with_session("lst-7", 7, true)}, 7, "")),
+            "lst-7.sock");
+  EXPECT_EQ(place_of(console_for({with_session("lst-8", 8, true)}, 7, "")), "lst-8.sock");
+  EXPECT_EQ(place_of(console_for({idle("a"), with_session("lst-8", 8, true)}, 7, "")), "a.sock");
+}
+
+TEST(Consoles, SeveralNodesNeedAName) {
+  const All found{idle("a"), idle("b")};
+  EXPECT_EQ(place_of(console_for(found, 7, "")), text_of_errno(ENOTUNIQ));
+  EXPECT_EQ(place_of(console_for(found, 7, "b")), "b.sock");
+  EXPECT_EQ(place_of(console_for(found, 7, "c")), text_of_errno(ENODEV));
+}
+
+TEST(Consoles, AFolderWithoutAny) {
+  const runtime::SystemClock clock;
+  Consoles consoles("/nonexistent", clock);
+  EXPECT_TRUE(consoles.look().empty());
+  const auto asked = consoles.ask_session("lst run", {{"key", 7}});
+  ASSERT_FALSE(asked.has_value());
+  EXPECT_EQ(asked.error().number, ESRCH);
+}
+
+}  // namespace
+}  // namespace plnet::lst
