@@ -26,10 +26,18 @@ class ConsoleDesk final : public Desk {
   [[nodiscard]] std::string latency_note() const;
 
  private:
+  [[nodiscard]] std::optional<lst::Json> ask_latency();
+
   lst::Consoles consoles_;
   const std::string instance_;
   const lst::ConsoleStart start_;
   bool started_ = false;
+  const Clock& clock_;
+  std::uint32_t key_ = 0;      // of the session
+  bool tells_latency_ = true;  // until it turns out that it does not know the question
+  bool was_client_ = false;
+  std::string operation_;
+  std::optional<lst::Json> before_;
 };
 
 }  // namespace plnet::run

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/lst/latency_json.hpp"
 #include "apps/selftest-run/cpu_times.hpp"
 #include "apps/selftest-run/plan.hpp"
 #include "lib/selftest/console/transaction_result.hpp"
@@ -49,14 +50,7 @@ void add_errors(const selftest::TransactionResult& before, const selftest::Trans
                 Errors& errors);
 
 // Of RPCs whose client is a node that told.
-struct Latency {
-  std::uint64_t count = 0;
-  double p50_us = 0;
-  double p90_us = 0;
-  double p99_us = 0;
-  double p999_us = 0;
-  double max_us = 0;
-};
+using Latency = lst::LatencyFigures;
 
 struct Sample {
   selftest::TransactionResult from{};

@@ -126,6 +126,14 @@ def case_thresholds_and_plans(site):
         assert done.returncode == 3, f"{done.returncode}\n{done.stdout}{done.stderr}"
         assert "threshold missed: write 4k, concurrency 2: " in done.stdout, done.stdout
         assert len(read(site.path("missed"))["thresholds_missed"]) == 1
+        # Beside the other client: of two, one tells.
+        local = runs.call(site.path("local"), "--from", hosts.nid(CONSOLE), "--instance", "standing")
+        assert local.returncode == 0, local
+        repeat = read(site.path("local"))["points"][1]["repeats"][1]
+        told, own = repeat["latency_us"], repeat["from"]["nodes"][1]
+        assert own["node"] == f"12345-{hosts.nid(CONSOLE)}", repeat
+        assert 0 < told["p50"] <= told["p99"] <= told["max"], repeat
+        assert 0.5 * own["rpc_rate"] < told["count"] / repeat["seconds"] < 2 * own["rpc_rate"], repeat
         for each in (*nodes, node):
             loses_session(each)
         assert node.process.poll() is None

@@ -11,8 +11,8 @@ namespace {
 const Point kWrite{Operation::kWrite, 4096, 2};
 
 TEST(SelftestFigures, RatesAreByTheNodesOwnTime) {
-  Counted before{.running_ms = 1000, .rpcs = 10, .sent_bytes = 5 << 20};
-  Counted after{.running_ms = 3000, .rpcs = 2010, .sent_bytes = 45 << 20};
+  const Counted before{.running_ms = 1000, .rpcs = 10, .sent_bytes = 5 << 20};
+  const Counted after{.running_ms = 3000, .rpcs = 2010, .sent_bytes = 45 << 20};
   const auto figures = figures_between(stat_of({before}), stat_of({after}));
   ASSERT_EQ(figures.nodes.size(), 1U);
   EXPECT_DOUBLE_EQ(figures.nodes[0].rpc_rate, 1000);
@@ -39,11 +39,12 @@ TEST(SelftestFigures, NodesThatDoNotTellAreCounted) {
 TEST(SelftestFigures, AMeasurementIsFromItsFirstToItsLastSample) {
   std::vector<Sample> samples;
   for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::uint64_t ticks = i;
     samples.push_back(
         {.from = stat_of(
-             {{.running_ms = 1000 * i, .rpcs = 100 * i, .sent_bytes = std::uint64_t{i * i} << 20}}),
+             {{.running_ms = 1000 * i, .rpcs = 100 * i, .sent_bytes = ticks * ticks << 20}}),
          .to = stat_of({{.running_ms = 1000 * i}}),
-         .cpus = {{.cpu = 0, .total = 200 * i, .idle = 50 * i, .steal = 10 * i}}});
+         .cpus = {{.cpu = 0, .total = 200 * ticks, .idle = 50 * ticks, .steal = 10 * ticks}}});
   }
   const Measurement done = measure(kWrite, 0, samples);
   EXPECT_DOUBLE_EQ(done.seconds, 2);
