@@ -94,6 +94,7 @@ int complain(const char* program, int status, const std::string& what) {
 }
 
 std::string environment_or(const char* name, std::string otherwise) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other thread.
   const char* const value = std::getenv(name);
   return value != nullptr && *value != '\0' ? value : std::move(otherwise);
 }

@@ -91,10 +91,12 @@ Comparison compare_points(const std::vector<ReadPoint>& before,
       continue;
     }
     for (std::size_t row = 0; row < kRows.size(); ++row) {
-      if (!point.figures[row] || !other->figures[row]) continue;
+      const auto& first = point.figures[row];
+      const auto& second = other->figures[row];
+      if (!first || !second) continue;
       // Pings carry nothing.
       if (row == 0 && point.name.starts_with("ping")) continue;
-      auto difference = difference_of(kRows[row], *point.figures[row], *other->figures[row]);
+      auto difference = difference_of(kRows[row], *first, *second);
       difference.point = point.name;
       comparison.differences.push_back(std::move(difference));
     }

@@ -24,7 +24,7 @@ using runtime::Json;
 // Lines that a report has room for: of CPUs, queues or interrupts.
 constexpr std::size_t kLinesMax = 256;
 
-std::string or_unknown(std::string text) {
+std::string or_unknown(const std::string& text) {
   return text.empty() ? "unknown" : text;
 }
 

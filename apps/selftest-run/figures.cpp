@@ -27,11 +27,8 @@ std::size_t for_both(const TransactionResult& before, const TransactionResult& a
   for (std::size_t i = 0; i < both; ++i) {
     const StatSeen* const then = stat_of(before.nodes[i]);
     const StatSeen* const now = stat_of(after.nodes[i]);
-    if (then == nullptr || now == nullptr || before.nodes[i].id != after.nodes[i].id) {
-      ++silent;
-    } else if (!visit(lnet::text_of(after.nodes[i].id), *then, *now)) {
-      ++silent;
-    }
+    const bool told = then != nullptr && now != nullptr && before.nodes[i].id == after.nodes[i].id;
+    if (!told || !visit(lnet::text_of(after.nodes[i].id), *then, *now)) ++silent;
   }
   return silent;
 }

@@ -96,7 +96,7 @@ Outcome<void> read_line(const apps::Arguments& arguments, Plan& plan) {
   reader.limit("max-errors", plan.limits.errors_max);
   if (arguments.has("name")) plan.name = arguments.text("name");
   if (arguments.has("allow-discard")) plan.allow_discard = true;
-  if (reader.error()) return std::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return std::unexpected(*error);
   return {};
 }
 

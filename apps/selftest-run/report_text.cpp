@@ -65,9 +65,10 @@ std::string table_head(bool with_latency) {
 
 std::string table_row(const PointFigures& point, bool with_latency) {
   std::string latency;
-  if (with_latency && point.p99_us)
-    latency = fmt::format(" {:>8.0f} {:>8.0f}", point.p50_us->median, point.p99_us->median);
-  if (with_latency && !point.p99_us) latency = fmt::format(" {:>8} {:>8}", "-", "-");
+  if (with_latency) {
+    for (const auto& each : {point.p50_us, point.p99_us})
+      latency += each ? fmt::format(" {:>8.0f}", each->median) : fmt::format(" {:>8}", "-");
+  }
   return fmt::format(
       "{:<6}{:>6}{:>6}  {:>11.2f} {:>8.1f} {:>12.0f} {:>8.1f}{} {:>7}\n",
       text_of(point.point.operation), point.point.size > 0 ? text_of_size(point.point.size) : "-",

@@ -65,7 +65,9 @@ Scale scale_of(const std::vector<PlotSeries>& series) {
 std::string axes(const Scale& scale, const std::vector<PlotSeries>& series, std::string_view x_name,
                  std::string_view y_name) {
   std::string svg;
-  for (double value = 0; value <= scale.y_high + scale.step / 2; value += scale.step) {
+  const auto lines = std::lround(scale.y_high / scale.step);
+  for (long line = 0; line <= lines; ++line) {
+    const double value = static_cast<double>(line) * scale.step;
     const double y = scale.y(value);
     svg += fmt::format("<line class='grid' x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}'/>", kLeft,
                        kLeft + kInnerWidth, y, y);
