@@ -91,4 +91,25 @@ std::expected<FoundConsole, Refusal> start_console(const Consoles& consoles, std
   return failed(ETIMEDOUT, fmt::format("the console did not begin to serve; see '{}'", log_path));
 }
 
+Shell::Asked begin_session(Consoles& consoles, const ConsoleStart& start,
+                           const std::string& instance, const Shell::Args& args, bool& started) {
+  const auto key = args.value("key", std::uint32_t{0});
+  auto found = console_for(consoles.look(), key, instance);
+  if (!found) return std::unexpected(found.error());
+  std::optional<FoundConsole>& console = *found;
+  if (!console) {
+    if (start.config.empty()) {
+      return failed(ENODEV, fmt::format("no node with selftest runs here, and there is no "
+                                        "configuration to start one with: lst --config FILE, "
+                                        "LST_CONFIG or {}",
+                                        kDefaultConfig));
+    }
+    auto made = start_console(consoles, key, start);
+    if (!made) return std::unexpected(std::move(made.error()));
+    console = std::move(*made);
+    started = true;
+  }
+  return consoles.ask(console->socket, "lst new_session", args);
+}
+
 }  // namespace plnet::lst

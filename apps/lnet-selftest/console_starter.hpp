@@ -10,6 +10,9 @@
 
 namespace plnet::lst {
 
+// Of a console that is to be started, unless somebody names another.
+inline constexpr const char* kDefaultConfig = "/etc/plnet.yaml";
+
 struct ConsoleStart {
   std::string config;   // "": every default, which is no network
   std::string options;  // of modprobe.d; "": none
@@ -20,5 +23,11 @@ struct ConsoleStart {
 [[nodiscard]] std::expected<FoundConsole, Refusal> start_console(const Consoles& consoles,
                                                                  std::uint32_t key,
                                                                  const ConsoleStart& start);
+
+// `new_session` at the console that can have it; if there is none, at one that is started, and
+// `started` becomes true.
+[[nodiscard]] Shell::Asked begin_session(Consoles& consoles, const ConsoleStart& start,
+                                         const std::string& instance, const Shell::Args& args,
+                                         bool& started);
 
 }  // namespace plnet::lst

@@ -25,8 +25,6 @@
 namespace plnet::lst {
 namespace {
 
-constexpr const char* kDefaultConfig = "/etc/plnet.yaml";
-
 using apps::row_makers::flag;
 using apps::row_makers::text;
 constexpr auto kOptions = std::to_array<apps::OptionRow>({
@@ -88,23 +86,7 @@ class Program {
 
  private:
   Shell::Asked begin_session(const Shell::Args& args) {
-    const auto key = args.value("key", std::uint32_t{0});
-    auto console = console_for(consoles_.look(), key, instance_);
-    if (!console) return std::unexpected(console.error());
-    if (!*console) {
-      if (start_.config.empty()) {
-        return std::unexpected(
-            Refusal{ENODEV, fmt::format("no node with selftest runs here, and there is no "
-                                        "configuration to start one with: lst --config FILE, "
-                                        "LST_CONFIG or {}",
-                                        kDefaultConfig)});
-      }
-      auto made = start_console(consoles_, key, start_);
-      if (!made) return std::unexpected(std::move(made.error()));
-      *console = std::move(*made);
-      started_ = true;
-    }
-    return consoles_.ask((*console)->socket, "lst new_session", args);
+    return lst::begin_session(consoles_, start_, instance_, args, started_);
   }
 
   runtime::SystemClock clock_;

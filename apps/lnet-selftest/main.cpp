@@ -8,6 +8,7 @@
 #include "apps/lnet-selftest/console_command.hpp"
 #include "apps/lnet-selftest/lst_command.hpp"
 #include "apps/lnet-selftest/node_command.hpp"
+#include "apps/lnet-selftest/run_command.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -18,6 +19,8 @@ constexpr const char* kUsage =
     "\n"
     "  node     an LNet node that consoles have generate traffic or answer it\n"
     "  console  a prompt for the commands of lst, with a console of its own\n"
+    "  run      a whole benchmark: sweeps, repeats, a report\n"
+    "  compare  what differs between two reports of it\n"
     "  lst      one of these commands; also installed as lst\n"
     "\n"
     "lnet-selftest COMMAND --help says more.\n";
@@ -28,6 +31,8 @@ int run(int count, const char* const* words) {
   const std::string_view command = count > 1 ? words[1] : "";
   if (command == "node") return run_selftest_node(count - 1, words + 1);
   if (command == "console") return run_console(count - 1, words + 1);
+  if (command == "run") return run_benchmark(count - 1, words + 1);
+  if (command == "compare") return run_compare(count - 1, words + 1);
   if (command == "lst") return lst::run_lst_command(count - 1, words + 1);
   if (command == "--version") {
     std::printf("lnet-selftest %s (plnet)\n", PLNET_VERSION);

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/lst/latency_json.hpp"
 #include "apps/selftest/console_verbs.hpp"
 
 namespace plnet::apps {
@@ -225,6 +226,12 @@ void SelftestService::add_verbs(runtime::VerbTable& verbs, LnetAdmin& lnet) {
   desk_ = std::make_unique<ConsoleDesk>(*this, lnet);
   add_console_verbs(verbs, *desk_,
                     {.instance = host_.instance, .background = host_.when_over != nullptr});
+  verbs.add({.verb = "selftest latency",
+             .access = runtime::VerbAccess::kReads,
+             .help = "how long the RPCs took that this node began as a client of tests",
+             .handler = [this](const auto&, const auto&) -> runtime::VerbReply {
+               return lst::latency_json(shared_->latency);
+             }});
 }
 
 selftest::Console* SelftestService::console_owner() {

@@ -53,7 +53,7 @@ Framework::Framework(const Surroundings& around, const FrameworkSetup& setup, Wo
                                   .first(setup.takes_joins ? kServices : kServices - 1),
                   .rpcs = setup.rpcs},
                  memory),
-      client_(requester_, around.source, *this),
+      client_(requester_, around.source, *this, around.latency),
       sinks_(memory.split(setup.sink_bytes)),
       pages_(setup.rpcs),
       sessions_(setup.sessions),

@@ -57,6 +57,7 @@ class Framework final : RequestHandler, TestEvents {
     const LnetCounterSource& lnet;
     RpcStatistics& statistics;
     std::span<const RpcStatistics* const> servers;  // what their servers of tests count
+    TestLatency* latency = nullptr;                 // of the tests that run here as a client
   };
   Framework(const Surroundings& around, const FrameworkSetup& setup, WorkMemory& memory);
   ~Framework() override;

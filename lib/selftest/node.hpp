@@ -23,6 +23,7 @@ struct SelftestShared {
 
   EndedSessions ended;
   const SourceData source;
+  TestLatency latency;  // written by the shard of the framework
 };
 
 struct SelftestNodeSetup {
@@ -48,7 +49,8 @@ class SelftestNode final : public Pollable {
                     .ended = shared.ended,
                     .lnet = lnet,
                     .statistics = statistics,
-                    .servers = servers},
+                    .servers = servers,
+                    .latency = &shared.latency},
                    setup.framework, memory) {}
   [[nodiscard]] static std::size_t memory_bytes(const SelftestNodeSetup& setup) {
     return Framework::memory_bytes(setup.framework);

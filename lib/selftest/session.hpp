@@ -31,6 +31,7 @@ struct TestUnit : ListNode<> {
   WorkMemory sink;               // of a test that reads
   std::uint32_t iterations = 0;  // left, if the test counts them
   std::uint32_t sequence = 0;    // of the ping under way
+  Instant sent_at;               // of the RPC under way
   bool active = false;
 };
 

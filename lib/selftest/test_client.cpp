@@ -39,6 +39,7 @@ void TestClient::stop(TestInstance& test, bool force) {
 }
 
 void TestClient::send(TestUnit& unit) {
+  unit.sent_at = now_;
   const RpcSpec spec{.target = unit.destination,
                      .service = unit.test->service,
                      .features = unit.test->batch->session->features};
@@ -95,6 +96,9 @@ void TestClient::rpc_done(ClientRpc& rpc, Result<void> outcome) {
   auto& unit = *static_cast<TestUnit*>(rpc.context);
   const TestInstance& test = *unit.test;
   const bool well = judge(unit, rpc, outcome);
+  // Those that failed took as long as something was waited for, which is known anyway.
+  if (well && latency_ != nullptr)
+    latency_->of(test).record(static_cast<std::uint64_t>((now_ - unit.sent_at).count()));
   const bool used_up = test.counts_iterations() && --unit.iterations == 0;
   if (test.stopping || used_up || (!well && test.stop_on_error)) return end(unit);
   send(unit);

@@ -10,6 +10,7 @@
 
 #include "lib/selftest/requester.hpp"
 #include "lib/selftest/session.hpp"
+#include "lib/selftest/test_latency.hpp"
 #include "lib/selftest/test_server.hpp"
 
 namespace plnet::selftest {
@@ -23,8 +24,10 @@ class TestEvents {
 
 class TestClient final : public RpcUser {
  public:
-  TestClient(Requester& requester, const SourceData& source, TestEvents& events)
-      : requester_(requester), source_(source), events_(events) {}
+  // `latency` may be null.
+  TestClient(Requester& requester, const SourceData& source, TestEvents& events,
+             TestLatency* latency)
+      : requester_(requester), source_(source), events_(events), latency_(latency) {}
 
   // All of its units. The test is a client's and none of its units is active.
   void start(TestInstance& test, Instant now);
@@ -45,6 +48,7 @@ class TestClient final : public RpcUser {
   Requester& requester_;
   const SourceData& source_;
   TestEvents& events_;
+  TestLatency* const latency_;
   Instant now_;
   std::uint32_t ping_sequence_ = 0;
 };

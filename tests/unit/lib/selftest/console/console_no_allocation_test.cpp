@@ -59,9 +59,11 @@ class LonelyConsole final : public LnetCounterSource {
   mocks::CoreNode& core = lone.node;
   WorkMemory& memory = lone.memory;
   SelftestShared shared{memory};
+  RpcStatistics counted;
   SelftestNode node{
       core.shard(0),
       shared,
+      counted,
       {},
       *this,
       {.framework =

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-selftest/run_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "apps/lnet-selftest/report_files.hpp"
+#include "apps/lnet-selftest/run_desk.hpp"
+#include "apps/lnetctl/option_parser.hpp"
+#include "apps/lnetctl/row_makers.hpp"
+#include "apps/selftest-run/compare.hpp"
+#include "apps/selftest-run/environment.hpp"
+#include "apps/selftest-run/live_table.hpp"
+#include "apps/selftest-run/plan_line.hpp"
+#include "lib/runtime/control/access.hpp"
+#include "lib/runtime/host/cpu_claims.hpp"
+
+namespace plnet::apps {
+namespace {
+
+constexpr const char* kProgram = "lnet-selftest run";
+constexpr int kGood = 0;
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+constexpr int kMissed = 3;
+constexpr int kInterrupted = 130;
+// How soon an interrupt is seen.
+constexpr auto kNap = std::chrono::milliseconds(50);
+
+constexpr auto kOwnOptions = std::to_array<OptionRow>({
+    row_makers::text("report", 'o', "FOLDER", "for report.txt, .json, .csv and .html; a new one"),
+    row_makers::text("config", 0, "FILE", "of a console that is to be started; LST_CONFIG"),
+    row_makers::text("options", 0, "FILE", "of modprobe.d, for it as well"),
+    row_makers::text("instance", 0, "NAME", "the node that is to be the console, of several"),
+    row_makers::text("run-dir", 0, "FOLDER", "with the control sockets; LST_RUN_DIR, /run/plnet"),
+    row_makers::text("lock-dir", 0, "FOLDER", "of the CPU claims"),
+    row_makers::flag("help", 'h', "and nothing else"),
+});
+
+// Set by a handler: there is no other way to hear of a signal that works while a console is asked.
+volatile std::sig_atomic_t stop_asked = 0;
+void on_signal(int /*number*/) {
+  stop_asked = 1;
+}
+
+void hear_signals() {
+  struct sigaction action{};
+  action.sa_handler = on_signal;
+  // What is under way goes on: the session must be ended by somebody who is asked in turn.
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    (void)::sigaction(number, &action, nullptr);
+}
+
+std::vector<OptionRow> all_options() {
+  const auto plan = run::plan_options();
+  std::vector<OptionRow> all(plan.begin(), plan.end());
+  all.insert(all.end(), kOwnOptions.begin(), kOwnOptions.end());
+  return all;
+}
+
+std::string help() {
+  std::string text =
+      "usage: lnet-selftest run [PLAN.yaml] [OPTIONS]\n\n"
+      "Measures every combination of tests, sizes and concurrencies between two groups of nodes,\n"
+      "and leaves a report. What the options say goes over what the plan says.\n\n";
+  for (const OptionRow& option : all_options()) {
+    const std::string letter =
+        option.short_name != 0 ? fmt::format("-{}, ", option.short_name) : "    ";
+    const std::string name =
+        fmt::format("{}{}{}", option.name, option.value_name.empty() ? "" : " ", option.value_name);
+    text += fmt::format("  {}--{:<22}{}\n", letter, name, option.help);
+  }
+  return text +
+         "\nExit status: 0 all was measured, and thresholds are met; 1 something failed; 2 usage\n"
+         "or plan; 3 thresholds were missed; 130 interrupted, with a report of what there is.\n";
+}
+
+int complain(const char* program, int status, const std::string& what) {
+  std::fprintf(stderr, "%s: %s\n", program, what.c_str());
+  return status;
+}
+
+std::string environment_or(const char* name, std::string otherwise) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other thread.
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : std::move(otherwise);
+}
+
+std::string option_or(const Arguments& arguments, const char* name, std::string otherwise) {
+  return arguments.has(name) ? arguments.text(name) : std::move(otherwise);
+}
+
+lst::ConsoleStart start_of(const Arguments& arguments) {
+  lst::ConsoleStart start{
+      .config = option_or(arguments, "config", environment_or("LST_CONFIG", "")),
+      .options = arguments.text("options"),
+      .lock_directory = option_or(arguments, "lock-dir", std::string(runtime::kClaimDirectory))};
+  if (start.config.empty() && std::filesystem::exists(lst::kDefaultConfig))
+    start.config = lst::kDefaultConfig;
+  return start;
+}
+
+// Until it is over; interrupts are passed on.
+void conduct(run::Conductor& conductor, const Clock& clock) {
+  while (!conductor.over()) {
+    if (stop_asked != 0) conductor.interrupt();
+    const Instant next = conductor.step(clock.now());
+    while (stop_asked == 0 && clock.now() < next)
+      std::this_thread::sleep_for(std::min<Duration>(kNap, next - clock.now()));
+    // Asked to stop: a console that is asked again and again is not to be stormed.
+    if (stop_asked != 0 && clock.now() < next) std::this_thread::sleep_for(kNap);
+  }
+}
+
+int status_of(const run::Report& report) {
+  if (!report.failure.empty()) return kFailed;
+  if (report.interrupted) return kInterrupted;
+  if (!report.left_behind.empty()) return kFailed;
+  return report.missed.empty() ? kGood : kMissed;
+}
+
+int run_plan(const run::Plan& plan, const Arguments& arguments) {
+  const runtime::SystemClock clock;
+  const auto date = runtime::SystemWallClock().now();
+  run::ConsoleDesk desk(
+      option_or(arguments, "run-dir",
+                environment_or("LST_RUN_DIR", std::string(runtime::kControlFolder))),
+      arguments.text("instance"), start_of(arguments), clock);
+  run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
+  hear_signals();
+  run::Conductor conductor(plan, {.key = static_cast<std::uint32_t>(::getpid())}, desk, table);
+  conduct(conductor, clock);
+
+  run::Report report{.plan = plan,
+                     .measurements = conductor.measurements(),
+                     .complete = conductor.complete(),
+                     .interrupted = conductor.interrupted(),
+                     .failure = conductor.failure(),
+                     .left_behind = conductor.left_behind(),
+                     .latency_note = desk.latency_note()};
+  report.environment = run::environment_of(
+      {.version = fmt::format("lnet-selftest {} (plnet)", PLNET_VERSION),
+       .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                           fmt::gmtime(std::chrono::system_clock::to_time_t(date))),
+       .interfaces = run::interfaces_of_machine(),
+       .root = {}});
+  report.missed = run::missed_limits(plan.limits, run::figures_of(report.measurements));
+  const std::string folder =
+      option_or(arguments, "report", fmt::format("lnet-selftest-{}-{}", plan.name, ::getpid()));
+  const auto written = run::write_report(report, folder);
+  for (const std::string& each : report.missed)
+    std::printf("threshold missed: %s\n", each.c_str());
+  const std::string outcome = run::outcome_of(report);
+  std::fprintf(status_of(report) == kGood ? stdout : stderr, "%s\n", outcome.c_str());
+  if (!written) return complain(kProgram, kFailed, written.error().what);
+  std::printf("report: %s/report.html\n", folder.c_str());
+  return status_of(report);
+}
+
+Outcome<runtime::Json> read_report(const std::string& path) {
+  const auto text = run::read_file(path);
+  if (!text) return std::unexpected(text.error());
+  auto json = runtime::Json::parse(*text, nullptr, false);
+  if (json.is_discarded()) return failure(Errc::kInvalid, fmt::format("'{}' is no JSON", path));
+  return json;
+}
+
+}  // namespace
+
+int run_benchmark(int count, const char* const* words) {
+  const std::vector<std::string> given(words + 1, words + count);
+  const auto options = all_options();
+  const auto arguments = parse_options(options, given, kProgram);
+  if (!arguments) {
+    std::fprintf(stderr, "%s\n", arguments.error().what.c_str());
+    return kUsage;
+  }
+  if (arguments->has("help")) {
+    print_text(stdout, help());
+    return kGood;
+  }
+  const auto plan = run::plan_of(*arguments, run::read_file);
+  if (!plan) return complain(kProgram, kUsage, plan.error().what);
+  return run_plan(*plan, *arguments);
+}
+
+int run_compare(int count, const char* const* words) {
+  constexpr const char* kName = "lnet-selftest compare";
+  if (count != 3) {
+    std::fputs("usage: lnet-selftest compare A/report.json B/report.json\n", stderr);
+    return kUsage;
+  }
+  const auto before = read_report(words[1]);
+  if (!before) return complain(kName, kFailed, before.error().what);
+  const auto after = read_report(words[2]);
+  if (!after) return complain(kName, kFailed, after.error().what);
+  const auto comparison = run::compare(*before, *after);
+  if (!comparison) return complain(kName, kFailed, comparison.error().what);
+  print_text(stdout, run::text_of(*comparison));
+  return comparison->any_worse() ? kMissed : kGood;
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/selftest-run/conductor.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/lst/shell.hpp"
+#include "lib/base/check.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::run {
+namespace {
+
+using selftest::TransactionResult;
+
+constexpr const char* kClientGroup = "clients";
+constexpr const char* kServerGroup = "servers";
+// Every session has one of this name.
+constexpr const char* kBatch = "batch";
+
+constexpr Duration kSamplePeriod = std::chrono::seconds(1);
+constexpr Duration kAgain = std::chrono::seconds(1);
+// Consoles that hear nothing for so long end the session by themselves: of a run that was killed.
+constexpr std::uint32_t kSessionTimeoutS = 100;
+// Long enough that a node that does not answer is down.
+constexpr std::uint32_t kStatTimeoutS = 10;
+constexpr std::uint32_t kQueryTimeoutS = 30;
+// A request gives up after a minute, so that a batch that drains longer never will.
+constexpr unsigned kDrainsMax = 90;
+constexpr unsigned kClosesMax = 10;
+constexpr std::size_t kNodesNamedMax = 5;
+
+}  // namespace
+
+std::string failures_of(const TransactionResult& result) {
+  std::string text;
+  std::size_t named = 0;
+  std::size_t more = 0;
+  for (const selftest::NodeResult& node : result.nodes) {
+    if (node.rpc_errno == 0 && !node.refused) continue;
+    if (named == kNodesNamedMax) {
+      ++more;
+      continue;
+    }
+    ++named;
+    const int number = node.rpc_errno != 0 ? node.rpc_errno : static_cast<int>(node.status);
+    text += fmt::format("{}{}: {}{}", text.empty() ? "" : "; ", lnet::text_of(node.id),
+                        node.refused ? "refused: " : "", lst::text_of_errno(number));
+  }
+  if (more > 0) text += fmt::format("; and {} more", more);
+  return text;
+}
+
+Conductor::Conductor(const Plan& plan, ConductorSetup setup, Desk& desk, Watcher& watcher)
+    : plan_(plan), setup_(setup), desk_(desk), watcher_(watcher), points_(points_of(plan)) {
+  PLNET_CHECK(!points_.empty() && plan.repeats > 0, "a plan that is finished has points");
+}
+
+Instant Conductor::step(Instant now) {
+  switch (state_) {
+    case State::kSession: open_session(); break;
+    case State::kClients: make_group(kClientGroup, plan_.from, State::kServers); break;
+    case State::kServers: make_group(kServerGroup, plan_.to, State::kTest); break;
+    case State::kTest: add_test(); break;
+    case State::kBefore: look_before(now); break;
+    case State::kRun: run(now); break;
+    case State::kSample: return sample(now);
+    case State::kStop: stop(); break;
+    case State::kDrain: return drain(now);
+    case State::kAfter: look_after(); break;
+    case State::kClose: return close(now);
+    case State::kOver: break;
+  }
+  return now;
+}
+
+void Conductor::interrupt() {
+  if (interrupted_ || state_ == State::kOver) return;
+  interrupted_ = true;
+  if (measuring_) keep_measurement(true);
+  attempts_ = 0;
+  state_ = session_open_ ? State::kClose : State::kOver;
+}
+
+void Conductor::fail(std::string what) {
+  if (failure_.empty()) failure_ = fmt::format("{}: {}", text_of(points_[point_]), what);
+  if (measuring_) keep_measurement(true);
+  attempts_ = 0;
+  state_ = session_open_ ? State::kClose : State::kOver;
+}
+
+std::optional<TransactionResult> Conductor::transact(std::string_view verb, Desk::Args args,
+                                                     std::string_view what) {
+  args["key"] = setup_.key;
+  const auto answer = desk_.ask(verb, args);
+  if (!answer) {
+    const lst::Refusal& refusal = answer.error();
+    fail(fmt::format("{}: {}", what,
+                     refusal.why.empty() ? lst::text_of_errno(refusal.number) : refusal.why));
+    return std::nullopt;
+  }
+  auto result = lst::from_json<TransactionResult>(*answer);
+  if (!result) {
+    fail(fmt::format("{}: the console's answer: {}", what, result.error().what));
+    return std::nullopt;
+  }
+  if (result->rpc_errno != 0 || result->framework_errno != 0) {
+    fail(fmt::format("{}: {}", what, failures_of(*result)));
+    return std::nullopt;
+  }
+  return std::move(*result);
+}
+
+void Conductor::open_session() {
+  const auto made = desk_.begin_session({{"name", plan_.name},
+                                         {"key", setup_.key},
+                                         {"features", setup_.features},
+                                         {"timeout", kSessionTimeoutS},
+                                         {"force", false}});
+  if (!made) {
+    const lst::Refusal& refusal = made.error();
+    return fail(fmt::format("cannot begin a session: {}{}{}", lst::text_of_errno(refusal.number),
+                            refusal.why.empty() ? "" : ": ", refusal.why));
+  }
+  session_open_ = true;
+  state_ = State::kClients;
+}
+
+void Conductor::make_group(const char* name, const std::vector<std::string>& nodes, State next) {
+  const auto made = desk_.ask("lst add_group", {{"group", name}, {"key", setup_.key}});
+  if (!made) {
+    return fail(fmt::format("cannot name a group: {} {}", lst::text_of_errno(made.error().number),
+                            made.error().why));
+  }
+  if (!transact("lst add_nodes", {{"group", name}, {"nodes", nodes}}, "session on nodes")) return;
+  state_ = next;
+}
+
+void Conductor::add_test() {
+  const auto test = test_of(plan_, points_[point_], kBatch, kClientGroup, kServerGroup);
+  Desk::Args args;
+  args["test"] = nlohmann::json(lst::to_json(test));
+  if (!transact("lst add_test", std::move(args), "adding the test")) return;
+  state_ = State::kBefore;
+}
+
+bool Conductor::take_stat(Sample& sample) {
+  auto from = transact("lst stat", {{"group", kClientGroup}, {"timeout", kStatTimeoutS}},
+                       "counters of clients");
+  if (!from) return false;
+  auto to = transact("lst stat", {{"group", kServerGroup}, {"timeout", kStatTimeoutS}},
+                     "counters of servers");
+  if (!to) return false;
+  sample = {std::move(*from), std::move(*to), desk_.cpu_times()};
+  return true;
+}
+
+void Conductor::look_before(Instant /*now*/) {
+  watcher_.on_begin(points_[point_], repeat_, point_ * plan_.repeats + repeat_ + 1,
+                    points_.size() * plan_.repeats);
+  if (!take_stat(before_)) return;
+  last_ = before_;
+  state_ = State::kRun;
+}
+
+void Conductor::run(Instant now) {
+  if (!transact("lst run", {{"batch", kBatch}, {"timeout", 0}}, "running the test")) return;
+  measure_at_ = now + plan_.warm_up;
+  sample_at_ = std::min(now + kSamplePeriod, measure_at_);
+  state_ = State::kSample;
+}
+
+Instant Conductor::sample(Instant now) {
+  if (now < sample_at_) return sample_at_;
+  const bool begins = !measuring_ && now >= measure_at_;
+  if (begins) desk_.begin_latency(points_[point_]);
+  Sample sample;
+  if (!take_stat(sample)) return now;
+  const GroupFigures last = figures_between(last_.from, sample.from);
+  watcher_.on_sample(throughput_of(points_[point_], last), last.sum().rpc_rate, !measuring_);
+  last_ = sample;
+  if (begins) {
+    measuring_ = true;
+    end_at_ = now + plan_.duration;
+  }
+  if (measuring_) samples_.push_back(std::move(sample));
+  if (measuring_ && now >= end_at_) {
+    latency_ = desk_.end_latency();
+    state_ = State::kStop;
+    return now;
+  }
+  // From the plan's times and not from when the last answer came, so that nothing drifts.
+  const Instant bound = measuring_ ? end_at_ : measure_at_;
+  sample_at_ = std::min(std::max(sample_at_ + kSamplePeriod, now), bound);
+  return sample_at_;
+}
+
+void Conductor::stop() {
+  if (!transact("lst stop", {{"batch", kBatch}, {"force", false}}, "stopping the test")) return;
+  attempts_ = 0;
+  state_ = State::kDrain;
+}
+
+Instant Conductor::drain(Instant now) {
+  const auto left =
+      transact("lst query",
+               {{"batch", kBatch}, {"test", 0}, {"servers", false}, {"timeout", kQueryTimeoutS}},
+               "waiting for the last requests");
+  if (!left) return now;
+  if (left->running == 0) {
+    state_ = State::kAfter;
+    return now;
+  }
+  if (++attempts_ == kDrainsMax) {
+    fail(fmt::format("{} nodes do not come to the end of their requests", left->running));
+    return now;
+  }
+  return now + kAgain;
+}
+
+void Conductor::look_after() {
+  if (!take_stat(last_)) return;
+  keep_measurement(false);
+  next_repeat();
+}
+
+void Conductor::keep_measurement(bool cut_short) {
+  measuring_ = false;
+  auto samples = std::exchange(samples_, {});
+  auto latency = std::exchange(latency_, std::nullopt);
+  if (samples.size() < 2) return;
+  if (cut_short && !latency) latency = desk_.end_latency();
+  Measurement done = measure(points_[point_], repeat_, samples);
+  done.cut_short = cut_short;
+  done.latency = latency;
+  add_errors(before_.from, last_.from, done.errors);
+  add_errors(before_.to, last_.to, done.errors);
+  measurements_.push_back(std::move(done));
+  watcher_.on_end(measurements_.back());
+}
+
+void Conductor::next_repeat() {
+  if (++repeat_ < plan_.repeats) {
+    state_ = State::kBefore;
+    return;
+  }
+  complete_ = point_ + 1 == points_.size();
+  attempts_ = 0;
+  state_ = State::kClose;
+}
+
+Instant Conductor::close(Instant now) {
+  const auto ended = desk_.ask("lst end_session", {{"key", setup_.key}});
+  if (!ended && ended.error().number != ESRCH && ++attempts_ < kClosesMax) return now + kAgain;
+  session_open_ = false;
+  if (!ended && ended.error().number != ESRCH) {
+    left_behind_ = fmt::format("the console did not end the session: {} {}",
+                               lst::text_of_errno(ended.error().number), ended.error().why);
+  } else if (ended) {
+    const auto result = lst::from_json<TransactionResult>(*ended);
+    if (result && (result->rpc_errno != 0 || result->framework_errno != 0))
+      left_behind_ = failures_of(*result);
+  }
+  if (complete_ || interrupted_ || !failure_.empty()) {
+    state_ = State::kOver;
+    return now;
+  }
+  ++point_;
+  repeat_ = 0;
+  state_ = State::kSession;
+  return now;
+}
+
+}  // namespace plnet::run

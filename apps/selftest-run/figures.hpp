@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What samples of counters come to: figures of nodes and groups over one measurement, and of the
+// repeats of a point.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/lst/latency_json.hpp"
+#include "apps/selftest-run/cpu_times.hpp"
+#include "apps/selftest-run/plan.hpp"
+#include "lib/selftest/console/transaction_result.hpp"
+
+namespace plnet::run {
+
+struct NodeFigures {
+  std::string node;
+  double rpc_rate = 0;  // that it began as a client, a second
+  // Messages and bytes as LNet counts them, in both directions.
+  double receive_rate = 0;
+  double send_rate = 0;
+  double receive_mibps = 0;
+  double send_mibps = 0;
+};
+
+struct GroupFigures {
+  std::vector<NodeFigures> nodes{};
+  std::size_t silent = 0;  // nodes of which nothing is known
+  [[nodiscard]] NodeFigures sum() const;
+};
+
+// As `lst stat` has it: by the time that each node has counted itself.
+[[nodiscard]] GroupFigures figures_between(const selftest::TransactionResult& before,
+                                           const selftest::TransactionResult& after);
+
+struct Errors {
+  std::uint64_t brw = 0;
+  std::uint64_t ping = 0;
+  std::uint64_t rpc = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t expired = 0;
+  std::map<std::string, std::uint64_t> by_node{};  // those with any but dropped
+
+  [[nodiscard]] std::uint64_t total() const { return brw + ping + rpc + expired; }
+};
+void add_errors(const selftest::TransactionResult& before, const selftest::TransactionResult& after,
+                Errors& errors);
+
+// Of RPCs whose client is a node that told.
+using Latency = lst::LatencyFigures;
+
+struct Sample {
+  selftest::TransactionResult from{};
+  selftest::TransactionResult to{};
+  CpuTimes cpus{};
+};
+
+// One repeat of one point.
+struct Measurement {
+  Point point{};
+  unsigned repeat = 0;  // from 0
+  bool cut_short = false;
+  double seconds = 0;
+  double throughput_mibps = 0;  // what clients receive of reads and send of anything else
+  double rpc_rate = 0;
+  GroupFigures from{};
+  GroupFigures to{};
+  Errors errors{};
+  std::vector<double> series_mibps{};  // sample by sample
+  std::vector<CpuUse> cpus{};
+  std::optional<Latency> latency{};
+};
+
+// `samples` in their order, at least two.
+[[nodiscard]] Measurement measure(const Point& point, unsigned repeat,
+                                  const std::vector<Sample>& samples);
+[[nodiscard]] double throughput_of(const Point& point, const GroupFigures& from);
+
+struct Spread {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+  // Per cent of the median, between the lowest and the highest.
+  [[nodiscard]] double percent() const { return median > 0 ? (high - low) / median * 100 : 0; }
+};
+[[nodiscard]] Spread spread_of(std::vector<double> values);
+
+struct PointFigures {
+  Point point{};
+  std::vector<const Measurement*> repeats{};  // whole ones; if there are none, those cut short
+  Spread throughput_mibps{};
+  Spread rpc_rate{};
+  std::optional<Spread> p50_us{};
+  std::optional<Spread> p99_us{};
+  std::uint64_t errors = 0;
+};
+// In the order in which the points were measured. The measurements outlive it.
+[[nodiscard]] std::vector<PointFigures> figures_of(const std::vector<Measurement>& all);
+
+}  // namespace plnet::run

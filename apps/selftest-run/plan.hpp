@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `lnet-selftest run` is to measure: two groups of nodes, and every combination of tests,
+// sizes and concurrencies, each several times. Plain values, from a file or a command line.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "apps/lst/test_words.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/base/result.hpp"
+#include "lib/selftest/console/test_spec.hpp"
+
+namespace plnet::run {
+
+enum class Operation : std::uint8_t { kRead, kWrite, kPing };
+
+inline constexpr std::array<std::pair<std::string_view, Operation>, 3> kOperations{
+    {{"read", Operation::kRead}, {"write", Operation::kWrite}, {"ping", Operation::kPing}}};
+inline constexpr std::array<std::pair<std::string_view, selftest::Check>, 4> kChecks{
+    {{"none", selftest::Check::kNone},
+     {"simple", selftest::Check::kSimple},
+     {"full", selftest::Check::kFull},
+     {"discard", selftest::Check::kDiscard}}};
+
+[[nodiscard]] std::string_view text_of(Operation operation);
+[[nodiscard]] std::string_view text_of(selftest::Check check);
+
+// What must hold of every point; nothing: whatever comes is good.
+struct Limits {
+  std::optional<double> throughput_min_mibps{};
+  std::optional<double> rate_min_rps{};
+  std::optional<double> p99_max_us{};
+  std::optional<std::uint64_t> errors_max{};
+
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+struct Plan {
+  std::string name = "run";
+  // As users write them, ranges and all; and as a console is told of them.
+  std::vector<std::string> from_words{};
+  std::vector<std::string> to_words{};
+  std::vector<std::string> from{};
+  std::vector<std::string> to{};
+  std::vector<Operation> tests{Operation::kRead, Operation::kWrite};
+  std::vector<std::uint32_t> sizes{std::uint32_t{1} << 20};
+  std::vector<std::uint32_t> concurrencies{8};
+  selftest::Check check = selftest::Check::kNone;
+  bool allow_discard = false;
+  lst::Distribution distribution{};
+  Duration warm_up = std::chrono::seconds(1);
+  Duration duration = std::chrono::seconds(5);
+  unsigned repeats = 3;
+  Limits limits{};
+};
+
+// Whether a session of others must make room is for the user to say with `lst`, not for a plan.
+inline constexpr std::size_t kPointsMax = 4096;
+inline constexpr unsigned kRepeatsMax = 1000;
+inline constexpr std::size_t kListMax = 64;  // of tests, sizes, concurrencies
+inline constexpr Duration kDurationMin = std::chrono::milliseconds(100);
+inline constexpr Duration kDurationMax = std::chrono::hours(24);
+
+struct Point {
+  Operation operation = Operation::kRead;
+  std::uint32_t size = 0;  // 0: of a ping
+  std::uint32_t concurrency = 1;
+
+  friend bool operator==(const Point&, const Point&) = default;
+};
+// "write 1M, concurrency 8"
+[[nodiscard]] std::string text_of(const Point& point);
+
+// Test by test, size by size, concurrency by concurrency, each in the order of the plan. Pings have
+// no size and come once.
+[[nodiscard]] std::vector<Point> points_of(const Plan& plan);
+
+// What the console is asked for.
+[[nodiscard]] selftest::AddTest test_of(const Plan& plan, const Point& point, std::string batch,
+                                        std::string from, std::string to);
+
+// Expands the nodes, and says what no run could do.
+[[nodiscard]] Outcome<void> finish_plan(Plan& plan);
+
+// --- Words, of files and command lines alike ---
+
+// "4096", "4k", "1M"
+[[nodiscard]] Outcome<std::uint32_t> read_size(std::string_view text);
+[[nodiscard]] std::string text_of_size(std::uint32_t size);
+// "5", "0.5", "5s", "500ms", "2m"
+[[nodiscard]] Outcome<Duration> read_duration(std::string_view text);
+[[nodiscard]] Outcome<std::uint32_t> read_concurrency(std::string_view text);
+[[nodiscard]] Outcome<Operation> read_operation(std::string_view text);
+[[nodiscard]] Outcome<selftest::Check> read_check(std::string_view text);
+[[nodiscard]] Outcome<unsigned> read_repeats(std::string_view text);
+// Of a limit: not negative.
+[[nodiscard]] Outcome<double> read_amount(std::string_view text);
+// At the commas outside of brackets.
+[[nodiscard]] std::vector<std::string> split_list(std::string_view text);
+
+}  // namespace plnet::run

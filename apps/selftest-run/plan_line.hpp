@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of `lnet-selftest run`: what it says of the plan goes over what a file says.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "apps/lnetctl/command_row.hpp"
+#include "apps/selftest-run/plan.hpp"
+
+namespace plnet::run {
+
+// Options of the plan; the program has more.
+[[nodiscard]] std::span<const apps::OptionRow> plan_options();
+
+// `read_file` returns the text of a file or why there is none. The plan is finished: its nodes are
+// expanded, and all of it can be asked for.
+using ReadFile = std::function<Outcome<std::string>(const std::string& path)>;
+[[nodiscard]] Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file);
+
+}  // namespace plnet::run

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a run leaves: the same figures as text, JSON, CSV and a page that needs nothing else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/selftest-run/figures.hpp"
+#include "apps/selftest-run/plan.hpp"
+#include "lib/runtime/control/protocol.hpp"
+
+namespace plnet::run {
+
+using runtime::Json;
+
+inline constexpr const char* kReportFormat = "lnet-selftest run 1";
+
+struct Report {
+  Plan plan{};
+  std::vector<Measurement> measurements{};
+  Json environment = Json::object();
+  bool complete = false;
+  bool interrupted = false;
+  std::string failure{};
+  std::string left_behind{};
+  std::string latency_note{};         // of whom percentiles are, or why there are none
+  std::vector<std::string> missed{};  // thresholds
+};
+
+// "complete", "interrupted: …", "failed: …"
+[[nodiscard]] std::string outcome_of(const Report& report);
+
+[[nodiscard]] Json json_of(const Report& report);
+[[nodiscard]] std::string text_of(const Report& report);
+// A line for each repeat of each point.
+[[nodiscard]] std::string csv_of(const Report& report);
+[[nodiscard]] std::string html_of(const Report& report);
+
+// One line of the table that runs and reports show, and what stands above it.
+[[nodiscard]] std::string table_head(bool with_latency);
+[[nodiscard]] std::string table_row(const PointFigures& point, bool with_latency);
+
+// --- Thresholds ---
+
+// A sentence for each that a point has not met.
+[[nodiscard]] std::vector<std::string> missed_limits(const Limits& limits,
+                                                     const std::vector<PointFigures>& points);
+
+}  // namespace plnet::run

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "apps/selftest-run/report.hpp"
+#include "apps/selftest-run/svg_plot.hpp"
+
+namespace plnet::run {
+namespace {
+
+constexpr const char* kStyle = R"(
+:root { color-scheme: light dark; --ink: #1b1f24; --pale: #667; --line: #d5d9e0; --paper: #fff;
+  --band: #f4f6f9; --bad: #b00020; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --pale: #9aa3ad; --line: #3a4048;
+  --paper: #15181c; --band: #1e2227; --bad: #ff8a80; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: 1180px; margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 1.6em; margin-bottom: 0; } h2 { margin-top: 1.8em; font-size: 1.2em; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
+td.left { overflow-wrap: anywhere; }
+th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid var(--line); }
+th { color: var(--pale); font-weight: 600; } th.left, td.left { text-align: left; }
+tbody tr:nth-child(even) { background: var(--band); }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(480px, 1fr)); gap: 1em; }
+svg { width: 100%; height: auto; } svg text { fill: var(--ink); font-size: 12px; }
+svg text.title { font-weight: 600; font-size: 14px; } svg .grid { stroke: var(--line); }
+.bad { color: var(--bad); font-weight: 600; } .pale { color: var(--pale); }
+.wide { overflow-x: auto; } details { margin: .5em 0; }
+td.heat { min-width: 2.4em; padding: .25em .4em; }
+)";
+
+std::string cell(std::string_view text, bool left = false) {
+  return fmt::format("<td{}>{}</td>", left ? " class='left'" : "", html_escaped(text));
+}
+
+std::string spread_cells(const Spread& spread, int digits) {
+  return cell(fmt::format("{:.{}f}", spread.median, digits)) +
+         cell(fmt::format("{:.{}f} – {:.{}f}", spread.low, digits, spread.high, digits)) +
+         cell(fmt::format("{:.1f}", spread.percent()));
+}
+
+std::string points_table(const std::vector<PointFigures>& points) {
+  std::string html =
+      "<div class='wide'><table><thead><tr><th class='left'>test<th>size<th>concurrency<th>MiB/s"
+      "<th>least – most<th>spread %<th>RPC/s<th>least – most<th>spread %<th>p50 µs<th>p99 µs"
+      "<th>errors</tr></thead><tbody>";
+  for (const PointFigures& point : points) {
+    html += "<tr>" + cell(text_of(point.point.operation), true) +
+            cell(point.point.size > 0 ? text_of_size(point.point.size) : "–") +
+            cell(std::to_string(point.point.concurrency)) +
+            spread_cells(point.throughput_mibps, 2) + spread_cells(point.rpc_rate, 0);
+    for (const auto& latency : {point.p50_us, point.p99_us})
+      html += cell(latency ? fmt::format("{:.0f}", latency->median) : "–");
+    html += fmt::format("<td{}>{}</td></tr>", point.errors > 0 ? " class='bad'" : "", point.errors);
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+using Figure = std::function<std::optional<Spread>(const PointFigures&)>;
+
+// Over concurrency, a line for each size.
+std::string plot_of(const std::vector<PointFigures>& points, Operation operation,
+                    std::string_view what, std::string_view unit, const Figure& figure) {
+  std::vector<PlotSeries> series;
+  for (const PointFigures& point : points) {
+    const auto spread = figure(point);
+    if (point.point.operation != operation || !spread) continue;
+    const std::string name = point.point.size > 0 ? text_of_size(point.point.size) : "ping";
+    auto found = std::ranges::find(series, name, &PlotSeries::name);
+    if (found == series.end()) {
+      series.push_back({.name = name});
+      found = series.end() - 1;
+    }
+    found->points.push_back(
+        {static_cast<double>(point.point.concurrency), spread->median, spread->low, spread->high});
+  }
+  for (PlotSeries& each : series)
+    std::ranges::sort(each.points, {}, &PlotPoint::x);
+  return svg_plot(fmt::format("{}: {}", text_of(operation), what), "concurrency", unit, series);
+}
+
+std::string plots(const std::vector<PointFigures>& points) {
+  std::string html = "<div class='plots'>";
+  for (const auto& [name, operation] : kOperations) {
+    if (operation != Operation::kPing)
+      html += plot_of(points, operation, "throughput", "MiB/s",
+                      [](const PointFigures& point) { return point.throughput_mibps; });
+    html += plot_of(points, operation, "rate", "RPC/s",
+                    [](const PointFigures& point) { return point.rpc_rate; });
+    html += plot_of(points, operation, "latency, 99 %", "µs",
+                    [](const PointFigures& point) { return point.p99_us; });
+  }
+  return html + "</div>\n";
+}
+
+std::string node_rows(const GroupFigures& group, std::string_view name) {
+  std::string html;
+  const auto row = [&html](const NodeFigures& node, std::string_view label) {
+    html += "<tr>" + cell(label, true);
+    for (const double value : {node.rpc_rate, node.receive_rate, node.send_rate})
+      html += cell(fmt::format("{:.0f}", value));
+    for (const double value : {node.receive_mibps, node.send_mibps})
+      html += cell(fmt::format("{:.2f}", value));
+    html += "</tr>";
+  };
+  row(group.sum(), fmt::format("{} ({})", name, group.nodes.size()));
+  for (const NodeFigures& node : group.nodes)
+    row(node, "· " + node.node);
+  return html;
+}
+
+std::string nodes_of(const PointFigures& point) {
+  const Measurement& last = *point.repeats.back();
+  std::string html = fmt::format(
+      "<details><summary>{}</summary><table><thead><tr><th class='left'>last repeat<th>RPC/s<th>"
+      "messages in/s<th>messages out/s<th>MiB/s in<th>MiB/s out</tr></thead><tbody>",
+      text_of(point.point));
+  html += node_rows(last.from, "clients") + node_rows(last.to, "servers") + "</tbody></table>";
+  for (const auto& [node, count] : last.errors.by_node)
+    html += fmt::format("<p class='bad'>{}: {} errors</p>", html_escaped(node), count);
+  return html + "</details>\n";
+}
+
+std::string cpu_table(const std::vector<PointFigures>& points) {
+  std::string html = "<div class='wide'><table><thead><tr><th class='left'>busy % of CPU";
+  if (points.empty()) return {};
+  for (const CpuUse& cpu : points.front().repeats.back()->cpus)
+    html += fmt::format("<th>{}", cpu.cpu);
+  html += "<th>steal %</tr></thead><tbody>";
+  for (const PointFigures& point : points) {
+    html += "<tr>" + cell(text_of(point.point), true);
+    double steal = 0;
+    const auto& cpus = point.repeats.back()->cpus;
+    for (const CpuUse& cpu : cpus) {
+      steal += cpu.steal_percent / static_cast<double>(cpus.size());
+      html += fmt::format(
+          "<td class='heat' style='background:rgb(213 94 0 / {:.2f})' title='user {:.0f} %, steal "
+          "{:.0f} %'>{:.0f}</td>",
+          cpu.busy_percent / 100 * 0.6, cpu.user_percent, cpu.steal_percent, cpu.busy_percent);
+    }
+    html += cell(fmt::format("{:.1f}", steal)) + "</tr>";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+// Whatever it is, as a table of names and values.
+std::string json_table(const Json& json) {
+  if (json.is_string()) return html_escaped(json.get<std::string>());
+  if (!json.is_structured()) return html_escaped(json.dump());
+  if (json.is_array()) {
+    std::string html;
+    for (const Json& each : json)
+      html += (html.empty() ? "" : "<br>") +
+              html_escaped(each.is_string() ? each.get<std::string>() : each.dump());
+    return html.empty() ? "–" : html;
+  }
+  std::string html = "<table><tbody>";
+  for (const auto& [name, value] : json.items()) {
+    html += fmt::format("<tr><td class='left pale'>{}</td><td class='left'>{}</td></tr>",
+                        html_escaped(name), json_table(value));
+  }
+  return html + "</tbody></table>";
+}
+
+}  // namespace
+
+std::string html_of(const Report& report) {
+  const auto points = figures_of(report.measurements);
+  const Json json = json_of(report);
+  const bool well = report.failure.empty() && report.complete && report.left_behind.empty();
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
+      "content='width=device-width'><title>{0}</title><style>{1}</style></head><body>\n"
+      "<h1>LNet selftest: {0}</h1><p class='{2}'>{3}</p>\n",
+      html_escaped(report.plan.name), kStyle, well ? "pale" : "bad",
+      html_escaped(outcome_of(report)));
+  for (const std::string& each : report.missed)
+    html += fmt::format("<p class='bad'>threshold missed: {}</p>\n", html_escaped(each));
+  html += plots(points);
+  html +=
+      fmt::format("<h2>Points</h2><p class='pale'>Medians of {} repeats.</p>", report.plan.repeats);
+  html += points_table(points);
+  html += fmt::format("<p class='pale'>Latency: {}</p>\n", html_escaped(report.latency_note));
+  html += "<h2>Groups and nodes</h2>\n";
+  for (const PointFigures& point : points)
+    html += nodes_of(point);
+  html += "<h2>CPUs of this machine</h2>\n" + cpu_table(points);
+  html += "<h2>Plan</h2>\n" + json_table(json["plan"]);
+  html += "<h2>This machine</h2>\n" + json_table(report.environment);
+  return html + "</body></html>\n";
+}
+
+}  // namespace plnet::run

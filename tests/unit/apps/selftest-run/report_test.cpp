@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/selftest-run/report.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "apps/selftest-run/compare.hpp"
+#include "apps/selftest-run/svg_plot.hpp"
+
+namespace plnet::run {
+namespace {
+
+std::size_t times(std::string_view text, std::string_view what) {
+  std::size_t count = 0;
+  for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1))
+    ++count;
+  return count;
+}
+
+// Two points of three repeats, of `throughput` and a little more each time.
+Report report_of(double throughput) {
+  Report report;
+  report.plan.name = "<night>";
+  report.complete = true;
+  report.latency_note = "of node a";
+  report.environment["cpu"] = "a & b";
+  for (const std::uint32_t concurrency : {1U, 8U}) {
+    for (unsigned repeat = 0; repeat < 3; ++repeat) {
+      Measurement each;
+      each.point = {Operation::kWrite, 4096, concurrency};
+      each.repeat = repeat;
+      each.throughput_mibps = throughput + repeat;
+      each.rpc_rate = each.throughput_mibps * 256;
+      each.from.nodes.push_back({.node = "12345-10.0.0.1@tcp", .send_mibps = throughput});
+      each.cpus.push_back({.cpu = 3, .busy_percent = 50});
+      each.latency = Latency{.count = 10, .p50_us = 100, .p99_us = 900};
+      report.measurements.push_back(each);
+    }
+  }
+  return report;
+}
+
+TEST(SelftestReport, Json) {
+  Report report = report_of(100);
+  report.missed = {"too slow"};
+  const Json json = json_of(report);
+  EXPECT_EQ(json["outcome"], "complete");
+  ASSERT_EQ(json["points"].size(), 2U);
+  const Json& point = json["points"][1];
+  EXPECT_EQ(point["test"], "write");
+  EXPECT_EQ(point["concurrency"], 8);
+  EXPECT_DOUBLE_EQ(point["throughput_mibps"]["median"], 101);
+  EXPECT_EQ(point["repeats"].size(), 3U);
+  EXPECT_EQ(point["repeats"][0]["from"]["nodes"][0]["node"], "12345-10.0.0.1@tcp");
+  EXPECT_DOUBLE_EQ(point["p99_us"]["median"], 900);
+  EXPECT_EQ(json["thresholds_missed"][0], "too slow");
+  // It can be read again.
+  EXPECT_EQ(Json::parse(json.dump()), json);
+}
+
+TEST(SelftestReport, Outcomes) {
+  Report report;
+  report.failure = "a: refused";
+  EXPECT_EQ(outcome_of(report), "failed: a: refused");
+  report.failure.clear();
+  report.interrupted = true;
+  EXPECT_EQ(outcome_of(report).find("interrupted"), 0U);
+  report.left_behind = "b: gone";
+  EXPECT_NE(outcome_of(report).find("b: gone"), std::string::npos);
+}
+
+TEST(SelftestReport, TextAndCsv) {
+  const Report report = report_of(100);
+  const std::string text = text_of(report);
+  EXPECT_NE(text.find("write     4k     8       101.00"), std::string::npos) << text;
+  EXPECT_NE(text.find("CPUs 3:50%"), std::string::npos);
+  const std::string csv = csv_of(report);
+  EXPECT_EQ(times(csv, "\n"), 7U);
+  const auto commas = [](std::string_view line) { return times(line, ","); };
+  const std::string_view all(csv);
+  const std::string_view head = all.substr(0, all.find('\n'));
+  const std::string_view first = all.substr(head.size() + 1, all.find('\n', head.size() + 1));
+  EXPECT_EQ(commas(head), commas(first.substr(0, first.find('\n'))));
+}
+
+TEST(SelftestReport, ThePageNeedsNothingElse) {
+  const std::string html = html_of(report_of(100));
+  EXPECT_EQ(times(html, "<svg"), 3U);  // throughput, rate, latency
+  EXPECT_EQ(times(html, "<svg"), times(html, "</svg>"));
+  EXPECT_EQ(html.find("http"), std::string::npos);
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+  EXPECT_NE(html.find("&lt;night&gt;"), std::string::npos);
+  EXPECT_EQ(html.find("<night>"), std::string::npos);
+  EXPECT_NE(html.find("a &amp; b"), std::string::npos);
+}
+
+TEST(SelftestReport, NothingMeasuredIsAReport) {
+  Report report;
+  report.failure = "no console";
+  EXPECT_NE(html_of(report).find("no console"), std::string::npos);
+  EXPECT_NE(text_of(report).find("no console"), std::string::npos);
+  EXPECT_TRUE(json_of(report)["points"].empty());
+}
+
+TEST(SelftestReport, Plots) {
+  EXPECT_EQ(svg_plot("a", "b", "c", {}), "");
+  // A point alone, and one of 0, have their place.
+  const std::string svg = svg_plot("a", "b", "c", {{"s", {{1, 0, 0, 0}}}});
+  EXPECT_NE(svg.find("<circle"), std::string::npos);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  EXPECT_EQ(svg.find("inf"), std::string::npos);
+  EXPECT_EQ(short_number(1234567), "1.23M");
+}
+
+TEST(SelftestLimits, AreOfEveryPoint) {
+  const Report report = report_of(100);
+  const auto points = figures_of(report.measurements);
+  EXPECT_TRUE(missed_limits({}, points).empty());
+  EXPECT_TRUE(missed_limits({101, 1000, 900, 0}, points).empty());
+  EXPECT_EQ(missed_limits({102, {}, {}, {}}, points).size(), 2U);
+  EXPECT_EQ(missed_limits({{}, 30000, 899, {}}, points).size(), 4U);
+  auto silent = report.measurements;
+  silent.resize(1);
+  silent[0].latency.reset();
+  silent[0].errors.rpc = 2;
+  const auto missed = missed_limits({{}, {}, 900, 1}, figures_of(silent));
+  ASSERT_EQ(missed.size(), 2U);
+  EXPECT_NE(missed[0].find("no latency is known"), std::string::npos);
+  EXPECT_NE(missed[1].find("2 errors"), std::string::npos);
+}
+
+TEST(SelftestCompare, SaysWhatIsBeyondTheSpread) {
+  const Json before = json_of(report_of(100));
+  const auto verdict_of = [&before](double throughput) {
+    const auto comparison = compare(before, json_of(report_of(throughput)));
+    EXPECT_TRUE(comparison);
+    return comparison->differences.front().verdict;
+  };
+  EXPECT_EQ(verdict_of(101), Verdict::kSame);
+  EXPECT_EQ(verdict_of(103), Verdict::kBetter);
+  EXPECT_EQ(verdict_of(90), Verdict::kWorse);
+  const auto comparison = compare(before, json_of(report_of(90)));
+  EXPECT_TRUE(comparison->any_worse());
+  EXPECT_NE(text_of(*comparison).find("WORSE"), std::string::npos);
+}
+
+TEST(SelftestCompare, WhatIsNotTheSameIsSaid) {
+  Report other = report_of(100);
+  other.measurements.resize(3);
+  other.complete = false;
+  other.environment["cpu"] = "c";
+  const auto comparison = compare(json_of(report_of(100)), json_of(other));
+  ASSERT_TRUE(comparison);
+  ASSERT_EQ(comparison->only_one.size(), 1U);
+  EXPECT_EQ(comparison->only_one[0], "write 4k, concurrency 8 (first)");
+  EXPECT_EQ(comparison->notes.size(), 2U);
+}
+
+TEST(SelftestCompare, OneRepeatTellsNoSpread) {
+  Report one = report_of(50);
+  one.measurements.resize(1);
+  const auto comparison = compare(json_of(report_of(100)), json_of(one));
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison->differences.front().verdict, Verdict::kUnknown);
+  EXPECT_FALSE(comparison->any_worse());
+}
+
+TEST(SelftestCompare, OtherFilesAreRefused) {
+  const Json good = json_of(report_of(1));
+  EXPECT_FALSE(compare(good, Json::object()));
+  EXPECT_FALSE(compare(Json::array(), good));
+  Json damaged = good;
+  damaged["points"][0]["rpc_rate"]["low"] = "few";
+  EXPECT_FALSE(compare(good, damaged));
+  damaged["points"] = 5;
+  EXPECT_FALSE(compare(good, damaged));
+  damaged = good;
+  damaged["format"] = 7;
+  EXPECT_FALSE(compare(good, damaged));
+  damaged = good;
+  damaged["environment"] = 7;
+  (void)compare(good, damaged);
+}
+
+}  // namespace
+}  // namespace plnet::run
