@@ -108,10 +108,9 @@ int end(const Shell& shell, int status) {
 std::string global_help() {
   std::string help = overview() + "\nBefore the command:\n";
   for (const apps::OptionRow& option : kOptions) {
-    help += fmt::format("  --{:<20}{}\n",
-                        std::string(option.name) +
-                            (option.value_name.empty() ? "" : " " + std::string(option.value_name)),
-                        option.help);
+    const std::string name =
+        fmt::format("{}{}{}", option.name, option.value_name.empty() ? "" : " ", option.value_name);
+    help += fmt::format("  --{:<20}{}\n", name, option.help);
   }
   return help;
 }

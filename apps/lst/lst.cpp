@@ -131,10 +131,9 @@ std::string help_of(const Command& command) {
   for (const apps::OptionRow& option : command.options) {
     const std::string letter =
         option.short_name != 0 ? fmt::format("-{}, ", option.short_name) : "    ";
-    text += fmt::format("  {}--{:<22}{}\n", letter,
-                        std::string(option.name) +
-                            (option.value_name.empty() ? "" : " " + std::string(option.value_name)),
-                        option.help);
+    const std::string name =
+        fmt::format("{}{}{}", option.name, option.value_name.empty() ? "" : " ", option.value_name);
+    text += fmt::format("  {}--{:<22}{}\n", letter, name, option.help);
   }
   return text;
 }

@@ -78,8 +78,10 @@ std::string text_of_size(std::uint32_t size) {
 }
 
 std::string text_of(const Point& point) {
-  const std::string size = point.size > 0 ? " " + text_of_size(point.size) : "";
-  return fmt::format("{}{}, concurrency {}", text_of(point.operation), size, point.concurrency);
+  if (point.size == 0)
+    return fmt::format("{}, concurrency {}", text_of(point.operation), point.concurrency);
+  return fmt::format("{} {}, concurrency {}", text_of(point.operation), text_of_size(point.size),
+                     point.concurrency);
 }
 
 std::vector<Point> points_of(const Plan& plan) {
