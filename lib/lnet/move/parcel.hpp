@@ -4,6 +4,7 @@
 // it to a mailbox gives it away. Each kind comes from its shard's pool and goes home there.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -59,14 +60,14 @@ inline constexpr std::size_t kParcelBytesShared = 4 * kCacheLine;
 // mailbox's.
 class MailedParcel {
  public:
-  explicit MailedParcel(Parcel* slip) : bits_(reinterpret_cast<std::uintptr_t>(slip)) {}
+  explicit MailedParcel(Parcel* slip) : bits_(std::bit_cast<std::uintptr_t>(slip)) {}
 
   [[nodiscard]] static Parcel* slip(Parcel& parcel) {
     const std::uintptr_t bit = parcel.kind == ParcelKind::kAckNote ? kNote : 0;
-    return reinterpret_cast<Parcel*>(reinterpret_cast<std::uintptr_t>(&parcel) | bit);
+    return std::bit_cast<Parcel*>(std::bit_cast<std::uintptr_t>(&parcel) | bit);
   }
   [[nodiscard]] bool is_note() const { return (bits_ & kNote) != 0; }
-  [[nodiscard]] Parcel& parcel() const { return *reinterpret_cast<Parcel*>(bits_ & ~kNote); }
+  [[nodiscard]] Parcel& parcel() const { return *std::bit_cast<Parcel*>(bits_ & ~kNote); }
 
  private:
   static constexpr std::uintptr_t kNote = 2;

@@ -97,7 +97,6 @@ struct ShardCore {
 
   Pool<Message> messages;
   Pool<Receive> receives;
-  Pool<AckNote> ack_notes;  // one of a single shard has nobody to write to
   PeerPorts peers;
   TimerWheel timers;
   PathSequences sequences;
@@ -120,6 +119,8 @@ struct ShardCore {
   FaultGate faults{shared.faults, causes, shared.limits.messages + shared.limits.receives};
   ReceiveShares shares{{receives, inbox, causes, now, sweep_wanted}};
   LookedAhead looked_ahead;
+  // One of a single shard has nobody to write to.
+  Pool<AckNote> ack_notes{shared.shards == 1 ? 1 : shared.limits.receives};
   Relaxed<std::uint32_t> routed_held;  // buffers that are lent, for whoever waits for them
   Forwarder forwarder{*this};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
