@@ -8,6 +8,7 @@
 
 #include "lib/base/pollable.hpp"
 #include "lib/selftest/test_client.hpp"
+#include "lib/selftest/test_latency.hpp"
 #include "lib/selftest/test_server.hpp"
 
 namespace plnet::bench {
@@ -43,6 +44,7 @@ class ClientLoad final : public Pollable, selftest::TestEvents {
   selftest::RpcStatistics statistics_;
   selftest::SourceData source_;
   selftest::Requester requester_;
+  selftest::TestLatency latency_;  // as a node keeps it
   selftest::TestClient client_;
   selftest::Session session_;
   selftest::Batch batch_;
@@ -53,13 +55,14 @@ class ClientLoad final : public Pollable, selftest::TestEvents {
 // What clients talk to.
 struct ServerLoad {
   ServerLoad(lnet::DataOperations& operations, selftest::WorkMemory& memory)
-      : source(memory), server(operations, ended, source, kSetup, memory) {
+      : source(memory), server(operations, ended, source, statistics, kSetup, memory) {
     server.open();
   }
 
   static constexpr selftest::TestServerSetup kSetup{.rpcs = 256, .buffers = 256, .sinks = 32};
   selftest::EndedSessions ended;
   selftest::SourceData source;
+  selftest::RpcStatistics statistics;
   selftest::TestServer server;
 };
 
