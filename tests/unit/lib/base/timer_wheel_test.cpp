@@ -285,8 +285,10 @@ TEST(TimerWheel, AgreesWithTheObviousModel) {
   }
 }
 
-TEST(TimerWheelDeathTest, TicksGoForward) {
-  EXPECT_DEATH(TimerWheel(kStart, 0ns), "ticks forward");
+TEST(TimerWheelDeathTest, TicksAreAsLongAsThereAreLevels) {
+  EXPECT_DEATH(TimerWheel(kStart, 0ns), "levels for ticks");
+  EXPECT_DEATH(TimerWheel(kStart, TimerWheel::kTickMin - 1ns), "levels for ticks");
+  const TimerWheel shortest(kStart, TimerWheel::kTickMin);
 }
 
 }  // namespace
