@@ -174,6 +174,11 @@ void Conductor::run(Instant now) {
 }
 
 Instant Conductor::sample(Instant now) {
+  if (just_begun_) {  // the first sample is there only now, however long it took
+    just_begun_ = false;
+    end_at_ = now + plan_.duration;
+    sample_at_ = std::min(now + kSamplePeriod, end_at_);
+  }
   if (now < sample_at_) return sample_at_;
   const bool begins = !measuring_ && now >= measure_at_;
   if (begins) desk_.begin_latency(points_[point_]);
@@ -182,11 +187,9 @@ Instant Conductor::sample(Instant now) {
   const GroupFigures last = figures_between(last_.from, sample.from);
   watcher_.on_sample(throughput_of(points_[point_], last), last.sum().rpc_rate, !measuring_);
   last_ = sample;
-  if (begins) {
-    measuring_ = true;
-    end_at_ = now + plan_.duration;
-  }
+  if (begins) measuring_ = just_begun_ = true;
   if (measuring_) samples_.push_back(std::move(sample));
+  if (begins) return now;
   if (measuring_ && now >= end_at_) {
     latency_ = desk_.end_latency();
     state_ = State::kStop;
@@ -228,7 +231,7 @@ void Conductor::look_after() {
 }
 
 void Conductor::keep_measurement(bool cut_short) {
-  measuring_ = false;
+  measuring_ = just_begun_ = false;
   auto samples = std::exchange(samples_, {});
   auto latency = std::exchange(latency_, std::nullopt);
   if (samples.size() < 2) return;

@@ -120,7 +120,8 @@ class Conductor {
   unsigned repeat_ = 0;
   bool session_open_ = false;
   bool measuring_ = false;
-  Instant measure_at_;  // the end of warming up
+  bool just_begun_ = false;  // the end is not known yet
+  Instant measure_at_;       // the end of warming up
   Instant end_at_;
   Instant sample_at_;
   unsigned attempts_ = 0;  // of draining, or of closing

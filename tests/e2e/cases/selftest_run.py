@@ -7,7 +7,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 from selftest_hosts import CONSOLE, config, loses_session, selftest_hosts, start
 from site_under_test import eventually
@@ -102,8 +101,8 @@ def case_an_interrupt_leaves_a_report_and_no_session(site):
         runs = Runs(hosts)
         folder = site.path("partial")
         with runs.under_way(folder, "--duration", "60") as process:
-            eventually("the test runs", lambda: counted(nodes[0], "selftest_session", "active_batches") == 1)
-            time.sleep(4)
+            # A session, a test, two looks before it runs, RUN, and three samples: two of them have been seen.
+            eventually("it measures", lambda: counted(nodes[0], "selftest", "rpcs_received") >= 8)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         assert process.returncode == 130, (process.returncode, out, err)
