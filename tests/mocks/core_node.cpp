@@ -181,12 +181,13 @@ void CoreNode::answer_want(Parcel& parcel) {
   shards_[0]->wait_over(parcel);
 }
 
-void CoreNode::discover(Parcel& parcel, const Nid& nid) {
+void CoreNode::discover(Message& message, const Nid& nid) {
+  if (holds_discoveries) return held_discoveries.push_back(&message);
   PeerNi* const ni = directory_->find(nid);
   if (ni != nullptr) {
     record_of(*ni->peer.load()).add_state(kPeerDiscovered | kPeerNidsUpToDate);
   }
-  shards_[0]->wait_over(parcel);
+  shards_[0]->wait_over(message);
 }
 
 void CoreNode::release_peer_ni(PeerNi& ni) {

@@ -73,12 +73,17 @@ class CoreNode final : public lnet::PeerRequests,
   }
   // No peer NI is on its way out, and nobody waits for one.
   [[nodiscard]] bool quiet() const;
+  // A message that discover() has held up goes on, or ends with what its outcome says.
+  void end_discovery(lnet::Message& message) { shards_[0]->wait_over(message); }
 
   void want_peer(lnet::Parcel& parcel, const lnet::Nid& nid, const lnet::Ni* received_on) override;
-  void discover(lnet::Parcel& parcel, const lnet::Nid& nid) override;
+  void discover(lnet::Message& message, const lnet::Nid& nid) override;
   void released(lnet::Errand& errand) override;
   void release_peer_ni(lnet::PeerNi& ni) override;
   void on_peer_gone(lnet::Peer& peer) override;
+
+  bool holds_discoveries = false;
+  std::vector<lnet::Message*> held_discoveries;
 
  private:
   struct RoundRobin;

@@ -111,14 +111,13 @@ void Coordinator::ask_again_for_peers() {
   wanted_.resize(kept);
 }
 
-void Coordinator::discover(Parcel& parcel, PeerNi& ni) {
+void Coordinator::discover(Message& message, PeerNi& ni) {
   counters_.add(Id::kDiscover);
   if (record_of(ni).stage != PeerNiStage::kLive) {
     counters_.add(Id::kDiscoverGone);
-    return answer(parcel, {});
+    return answer(message, {});
   }
-  parcel.waits_since = host_.now();
-  discovery_.wait_for(PeerDirectory::peer_of(record_of(ni)), parcel);
+  discovery_.wait_for(PeerDirectory::peer_of(record_of(ni)), message);
 }
 
 void Coordinator::peer_ni_released(PeerNi& ni) {
@@ -162,7 +161,7 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
   push_target_.grow(discovery_.wanted_push_bytes());
   if (!shut_ && !push_target_.step()) counters_.add(Id::kTargetFailed);
   done += discovery_.step(budget);
-  if (now >= next_expiry_) {
+  if (discovery_.parked() && now >= next_expiry_) {
     discovery_.expire(now - parameters_.transaction_timeout());
     next_expiry_ = now + kExpireInterval;
   }
@@ -184,7 +183,7 @@ Instant Coordinator::next_deadline(Instant now) {
   Instant next = std::min(waiting ? now + kLookAgain : Instant::max(), node_ping_.next_deadline());
   if (!shut_) next = std::min(next, std::max(now, standing_.next_deadline()));
   next = std::min({next, routes_.next_deadline(now), shut_ ? next : checks_.next_deadline()});
-  if (discovery_.starved()) next = std::min(next, std::max(now, next_expiry_));
+  if (discovery_.parked()) next = std::min(next, std::max(now, next_expiry_));
   return next;
 }
 

@@ -100,7 +100,7 @@ class Coordinator final : private PeerDirectoryHooks,
   void want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on);
   // A message whose peer needs_discovery(). Back with an error: it fails with that. The interface
   // is what the hosting shard has just found: a pointer from another shard's look-up may be stale.
-  void discover(Parcel& parcel, PeerNi& ni);
+  void discover(Message& message, PeerNi& ni);
   void peer_ni_released(PeerNi& ni);
   void ni_released(Ni& ni);
 

@@ -77,21 +77,22 @@ void Discovery::attend(PeerDiscovery& state, bool front) {
   if (!queue(*state.peer)) place(state, DiscoveryPlace::kRequested, front);
 }
 
-void Discovery::wait_for(PeerRecord& peer, Parcel& parcel) {
+void Discovery::wait_for(PeerRecord& peer, Message& message) {
   if (shut_) {
-    parcel.outcome = std::unexpected(Errc::kShutdown);
-    return ended_.push_back(parcel);
+    message.outcome = std::unexpected(Errc::kShutdown);
+    return ended_.push_back(message);
   }
   PeerDiscovery& state = state_of(peer);
   state.peer = &peer;
   // It asked while another message had the peer discovered, and that is done. Once more would make
   // the other one ask again, and so on without end.
   if (up_to_date(state)) {
-    parcel.outcome = {};
-    return ended_.push_back(parcel);
+    message.outcome = {};
+    return ended_.push_back(message);
   }
   counters_.add(Id::kParked);
-  state.parcels.push_back(parcel);
+  ++parked_;
+  state.parcels.push_back(message);
   (void)queue(peer);
 }
 
@@ -156,23 +157,27 @@ void Discovery::push_to_all(bool force) {
 void Discovery::end_parcels(PeerDiscovery& state, Result<void> outcome) {
   while (Parcel* parcel = state.parcels.pop_front()) {
     parcel->outcome = outcome;
-    ended_.push_back(*parcel);
+    end(*parcel);
   }
 }
 
+void Discovery::end(Parcel& parcel) {
+  --parked_;
+  ended_.push_back(parcel);
+}
+
 void Discovery::expire(Instant before) {
-  const auto expire_in = [&](IntrusiveList<PeerDiscovery>& peers) {
-    peers.for_each([&](PeerDiscovery& state) {
-      while (!state.parcels.empty() && state.parcels.front()->waits_since < before) {
-        Parcel& parcel = *state.parcels.pop_front();
-        parcel.outcome = std::unexpected(Errc::kTimedOut);
-        counters_.add(Id::kExpired);
-        ended_.push_back(parcel);
-      }
-    });
+  const auto look_at_parcel = [&](Parcel& parcel) {
+    const bool given_up = parcel.given_up != nullptr && parcel.given_up->get();
+    if (!given_up && static_cast<const Message&>(parcel).since >= before) return;
+    parcel.unlink();
+    parcel.outcome = std::unexpected(given_up ? Errc::kCancelled : Errc::kTimedOut);
+    counters_.add(given_up ? Id::kGivenUp : Id::kExpired);
+    end(parcel);
   };
-  expire_in(starved_);
-  expire_in(requested_);
+  for (IntrusiveList<PeerDiscovery>* const peers : {&requested_, &working_, &starved_}) {
+    peers->for_each([&](PeerDiscovery& state) { state.parcels.for_each(look_at_parcel); });
+  }
 }
 
 void Discovery::settle_waiters(PeerDiscovery& state) {

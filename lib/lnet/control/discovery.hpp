@@ -48,14 +48,16 @@ class Discovery final : public EventHandler, public PushReader {
   Discovery(const Discovery&) = delete;
   Discovery& operator=(const Discovery&) = delete;
 
-  // The parcel comes back through take_ended() when the peer is up to date, or with what went
+  // The message comes back through take_ended() when the peer is up to date, or with what went
   // wrong.
-  void wait_for(PeerRecord& peer, Parcel& parcel);
+  void wait_for(PeerRecord& peer, Message& message);
   void discover(DiscoverRequest& request);
-  // Parcels that have waited since before then for a peer whose turn has not come, because many
-  // others do not answer: they end with kTimedOut. Once a peer is looked at its exchanges end by
-  // themselves.
+  // Messages that nobody wants any more end with kCancelled, those that were made before
+  // then with kTimedOut: a peer that has gone may be asked by a ping, then by a push, and many such
+  // may be before it.
   void expire(Instant before);
+  // There are some for expire() to look at.
+  [[nodiscard]] bool parked() const { return parked_ > 0; }
   // It has taken this buffer of ours, or a later one.
   [[nodiscard]] bool has_acknowledged(const PeerRecord& peer, std::uint32_t sequence) const {
     const PeerDiscovery& state = states_[peer.number];
@@ -82,9 +84,7 @@ class Discovery final : public EventHandler, public PushReader {
   // Looks at so many peers at most. Returns the work done.
   unsigned step(unsigned budget);
   [[nodiscard]] bool has_work() const;
-  // Some peers wait for a slot.
-  [[nodiscard]] bool starved() const { return !starved_.empty(); }
-  // The next parcel that has waited long enough, its outcome set; nullptr: none.
+  // The next message that has waited long enough, its outcome set; nullptr: none.
   [[nodiscard]] Parcel* take_ended() { return ended_.pop_front(); }
   // All waiting ends with kShutdown; nothing new is sent.
   void shut_down();
@@ -118,6 +118,7 @@ class Discovery final : public EventHandler, public PushReader {
   [[nodiscard]] Step examine(PeerDiscovery& state);
   void complete(PeerDiscovery& state, Result<void> outcome);
   void end_parcels(PeerDiscovery& state, Result<void> outcome);
+  void end(Parcel& parcel);
   void settle_waiters(PeerDiscovery& state);
   void resume(DiscoverRequest& request, Result<void> error);
 
@@ -165,6 +166,7 @@ class Discovery final : public EventHandler, public PushReader {
   IntrusiveList<PeerDiscovery> working_;
   IntrusiveList<PeerDiscovery> starved_;
   IntrusiveList<Parcel> ended_;
+  std::size_t parked_ = 0;                  // messages with peers
   IntrusiveList<DiscoverRequest> resumed_;  // to be looked at by step()
   std::uint32_t sweep_at_ = UINT32_MAX;     // next peer to push to, if it must be
   bool sweep_force_ = false;

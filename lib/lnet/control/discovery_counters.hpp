@@ -15,7 +15,8 @@ namespace plnet::lnet {
   X(kStarved, "discoveries_starved", "peers", kCount, "peers that waited for a slot")             \
   X(kParked, "messages_parked", "messages", kCount, "messages that waited for discovery")         \
   X(kExpired, "messages_expired", "messages", kCount,                                             \
-    "of them, whose peer's turn did not come within the transaction timeout")                     \
+    "of them, that waited for the transaction timeout")                                           \
+  X(kGivenUp, "messages_given_up", "messages", kCount, "of them, unlinked by their user")         \
   X(kPingsSent, "pings_sent", "pings", kCount, "pings sent")                                      \
   X(kPingsFailed, "pings_failed", "pings", kCount, "pings that failed or were not answered")      \
   X(kReplies, "replies", "replies", kCount, "replies to pings")                                   \

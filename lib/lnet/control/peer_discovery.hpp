@@ -7,7 +7,7 @@
 
 #include "lib/base/intrusive_list.hpp"
 #include "lib/lnet/control/ping_exchanges.hpp"
-#include "lib/lnet/move/parcel.hpp"
+#include "lib/lnet/move/message.hpp"
 #include "lib/lnet/peers/peer_records.hpp"
 
 namespace plnet::lnet {

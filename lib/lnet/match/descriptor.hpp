@@ -7,6 +7,7 @@
 #include <span>
 
 #include "lib/base/cache_line.hpp"
+#include "lib/base/relaxed.hpp"
 #include "lib/base/timer_wheel.hpp"
 #include "lib/lnet/match/match_entries.hpp"
 #include "lib/lnet/match/memory_descriptor.hpp"
@@ -42,7 +43,8 @@ struct alignas(kCacheLine) Descriptor {
   State state = State::kFree;
   bool attached = false;  // passive: made with an ME
   bool auto_unlink = false;
-  bool aborted = false;  // unlinked before its time, by its user or its response timeout
+  // Unlinked before its time, by its user or its response timeout.
+  Relaxed<bool> aborted;
   std::span<const Fragment> fragments;
   EventHandler* handler = nullptr;
 

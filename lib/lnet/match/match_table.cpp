@@ -97,7 +97,7 @@ Descriptor* MatchTable::take_descriptor(const MdSpec& spec, bool attached) {
   md->state = Descriptor::State::kLive;
   md->attached = attached;
   md->auto_unlink = spec.unlink_when_exhausted;
-  md->aborted = false;
+  md->aborted.set(false);
   md->fragments = spec.fragments;
   md->handler = spec.handler;
   md->user = spec.user;
@@ -127,7 +127,7 @@ Result<void> MatchTable::unlink(const MeHandle& handle) {
 
 // lustre-release lnet/lnet/lib-md.c: LNetMDUnlink()
 void MatchTable::abort(Descriptor& md) {
-  md.aborted = true;
+  md.aborted.set(true);
   if (md.pins == 0) {
     end_with_unlink_event(md);
   } else {
@@ -423,7 +423,7 @@ Result<void> MatchTable::end(const Grant& grant, Result<void> status, bool unpin
     if (unlinked) retire(md);
     return status;
   }
-  if (md.aborted && status) {
+  if (md.aborted.get() && status) {
     status = std::unexpected(Errc::kTimedOut);
     counters_.add(Id::kEndedAborted);
   }

@@ -155,7 +155,11 @@ class MatchTable {
   // Where a started one goes, each time it is handed to a peer NI.
   void set_next_hop(const Grant& grant, std::uint32_t peer_ni, const Nid& nid);
   // Its MD was unlinked: what is still queued need not be sent (kCancelled).
-  [[nodiscard]] bool aborted(const Grant& grant) const { return pinned(grant).aborted; }
+  [[nodiscard]] bool aborted(const Grant& grant) const { return pinned(grant).aborted.get(); }
+  // The same for whoever holds the operation up, on any shard.
+  [[nodiscard]] const Relaxed<bool>& aborted_flag(const Grant& grant) const {
+    return pinned(grant).aborted;
+  }
 
   // The operation is over: unpins, tells the user, and unlinks the MD if that was its last. Returns
   // the status as the user was told, which decides whether a PUT is acknowledged: a success on an

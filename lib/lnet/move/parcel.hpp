@@ -11,6 +11,7 @@
 #include "lib/base/cache_line.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
+#include "lib/base/relaxed.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 
@@ -48,7 +49,7 @@ struct Parcel : ListNode<> {
   ParcelStep step = ParcelStep::kIdle;
   ShardId origin = 0;  // whose pool it is from
   Result<void> outcome;
-  Instant waits_since{};  // with the coordinator
+  const Relaxed<bool>* given_up = nullptr;  // kDiscover: says that nobody wants it any more
 };
 
 // What another shard touches of a message or a receive lies in its first lines; each that it

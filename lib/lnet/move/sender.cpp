@@ -243,6 +243,7 @@ void Sender::discover(Message& message, const PeerNi& peer) {
     return refuse(message, Errc::kTimedOut, Health::kLocalTimeout, Cause::kTxDiscovery);
   }
   message.header.destination = peer.nid;
+  message.given_up = message.is_request() ? &core_.match.aborted_flag(message.grant) : nullptr;
   core_.post(message, core_.shared.coordinator, ParcelStep::kDiscover);
 }
 
@@ -255,6 +256,9 @@ inline bool Sender::must_be_discovered(const Message& message, const PeerNi& tar
 void Sender::wait_over(Message& message) {
   const bool was_discovery = core_.shared.directory->find(message.target.nid) != nullptr;
   if (!message.outcome) {
+    if (message.outcome.error() == Errc::kCancelled) {
+      return refuse(message, Errc::kCancelled, Health::kOk, Cause::kTxMdAborted);
+    }
     return refuse(message, message.outcome.error(), Health::kLocalError,
                   was_discovery ? Cause::kTxDiscovery : Cause::kTxNoPeer);
   }

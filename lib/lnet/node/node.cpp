@@ -323,10 +323,10 @@ void Node::want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) {
   coordinator_->want_peer(parcel, nid, received_on);
 }
 
-void Node::discover(Parcel& parcel, const Nid& nid) {
+void Node::discover(Message& message, const Nid& nid) {
   PeerNi* const peer_ni = coordinator_->peers().find(nid);
-  if (peer_ni == nullptr) return coordinator_->want_peer(parcel, nid, nullptr);
-  coordinator_->discover(parcel, *peer_ni);
+  if (peer_ni == nullptr) return coordinator_->want_peer(message, nid, nullptr);
+  coordinator_->discover(message, *peer_ni);
 }
 
 void Node::release_peer_ni(PeerNi& ni) {

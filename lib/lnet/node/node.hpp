@@ -95,7 +95,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
 
   // PeerRequests.
   void want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) override;
-  void discover(Parcel& parcel, const Nid& nid) override;
+  void discover(Message& message, const Nid& nid) override;
   // ReleaseDone.
   void released(Errand& errand) override;
   // CoordinatorHost.

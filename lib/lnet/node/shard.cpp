@@ -204,7 +204,8 @@ void Shard::run(Call& call) {
 void Shard::coordinate(Parcel& parcel) {
   PLNET_CHECK(requests_ != nullptr, "peers are asked for where the coordinator is");
   if (parcel.step == ParcelStep::kDiscover) {
-    return requests_->discover(parcel, static_cast<const Message&>(parcel).header.destination);
+    auto& message = static_cast<Message&>(parcel);
+    return requests_->discover(message, message.header.destination);
   }
   const WantedPeer wanted = wanted_peer(parcel);
   requests_->want_peer(parcel, wanted.nid, wanted.received_on);

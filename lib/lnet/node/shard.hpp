@@ -30,7 +30,7 @@ class PeerRequests {
   // The peer NI of this NID, made if need be. `received_on`: a message came from it there.
   virtual void want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) = 0;
   // Until the peer is up to date, or cannot be.
-  virtual void discover(Parcel& parcel, const Nid& nid) = 0;
+  virtual void discover(Message& message, const Nid& nid) = 0;
 };
 
 class Shard;

@@ -182,6 +182,41 @@ TEST_F(DiscoveryTest, APushThatIsNotAcknowledgedFailsMessages) {
   EXPECT_EQ(far_.pushes, 2);
 }
 
+TEST_F(DiscoveryTest, AMessageThatItsUserHasUnlinkedWaitsNoLonger) {
+  far_.acknowledges = false;
+  Relaxed<bool> given_up;
+  TestParcel parcel;
+  TestParcel other;
+  parcel.given_up = &given_up;
+  node_.send(parcel, kTheirs);
+  node_.send(other, kTheirs);
+  settle(std::chrono::seconds(3));
+  EXPECT_EQ(far_.pushes, 1);
+  EXPECT_FALSE(parcel.over);
+  given_up.set(true);
+  settle(std::chrono::seconds(2));
+  ASSERT_TRUE(parcel.over);
+  EXPECT_EQ(parcel.outcome.error(), Errc::kCancelled);
+  EXPECT_FALSE(other.over);
+  EXPECT_EQ(node_.count(Id::kGivenUp), 1U);
+  settle(std::chrono::seconds(200));
+  EXPECT_TRUE(other.over);
+  EXPECT_FALSE(node_.coordinator.discovery().parked());
+}
+
+TEST_F(DiscoveryTest, AMessageWaitsForOneTimeoutThoughPingAndPushMayTakeTwo) {
+  far_.answers = far_.acknowledges = false;
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle(std::chrono::seconds(100));
+  far_.push(kTheirs, kOurs);
+  settle(std::chrono::seconds(52));
+  EXPECT_EQ(far_.pushes, 1) << "what it has pushed is as good as the answer to a ping";
+  settle();
+  ASSERT_TRUE(parcel.over);
+  EXPECT_EQ(parcel.outcome.error(), Errc::kTimedOut);
+}
+
 TEST_F(DiscoveryTest, ATruncatedReplyIsAskedForAgainWithMoreRoom) {
   std::vector<Nid> many;
   for (std::uint32_t i = 0; i < 100; ++i)

@@ -33,8 +33,7 @@ inline CoordinatorLimits small_limits() {
           .waiting_for_peers = 16};
 }
 
-struct TestParcel : Parcel {
-  TestParcel() : Parcel(ParcelKind::kMessage) {}
+struct TestParcel : Message {
   bool over = false;
 };
 
@@ -119,6 +118,7 @@ class TestNode final : public CoordinatorHost {
   // A message for this NID: has the peer made and discovered, as a shard would.
   void send(TestParcel& parcel, const Nid& to) {
     parcel.over = false;
+    parcel.since = now();
     PeerNi* ni = coordinator.peers().find(to);
     if (ni == nullptr) coordinator.want_peer(parcel, to, nullptr);
     ni = coordinator.peers().find(to);

@@ -51,6 +51,32 @@ TEST(GatewayDiscovery, HappensBeforeTheFirstMessageIfThereAreNoChecks) {
   rig.end();
 }
 
+TEST(GatewayDiscovery, AnUnlinkedMessageDoesNotWaitForItsEnd) {
+  Rig rig;
+  rig.node.shared().parameters.alive_router_check_interval_s.set(0);
+  rig.node.holds_discoveries = true;
+  const MdHandle md = rig.bind(rig.user, 100, 0, 1);
+  ASSERT_TRUE(rig.node.shard(0).put(md, {.target = {kServer}, .portal = 5}));
+  rig.settle();
+  ASSERT_EQ(rig.node.held_discoveries.size(), 1U);
+  Message& waiting = *rig.node.held_discoveries[0];
+  ASSERT_NE(waiting.given_up, nullptr);
+  EXPECT_FALSE(waiting.given_up->get());
+  ASSERT_TRUE(rig.node.shard(0).unlink(md));
+  EXPECT_TRUE(waiting.given_up->get());
+  EXPECT_TRUE(rig.user.events.empty()) << "its memory is not its user's yet";
+
+  waiting.outcome = std::unexpected(Errc::kCancelled);
+  rig.node.end_discovery(waiting);
+  rig.settle();
+  ASSERT_EQ(rig.user.events.size(), 1U);
+  EXPECT_TRUE(rig.user.events[0].unlinked);
+  EXPECT_EQ(rig.user.events[0].status.error(), Errc::kCancelled);
+  EXPECT_EQ(rig.cause(Cause::kTxMdAborted), 1U);
+  EXPECT_EQ(rig.cause(Cause::kTxDiscovery), 0U);
+  rig.expect_conserved();
+}
+
 TEST(GatewayDiscovery, IsLeftToTheChecksIfThereAreSome) {
   Rig rig;
   rig.send();
