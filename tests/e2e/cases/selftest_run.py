@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lnet-selftest run` with real processes: a short plan from end to end, thresholds, a node that is not there."""
+"""`lnet-selftest run` with real processes: a short plan from end to end, and what an interrupt and thresholds come to."""
+import contextlib
 import csv
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 from selftest_hosts import CONSOLE, config, loses_session, selftest_hosts, start
 from site_under_test import eventually
+from tcp_nodes import counted
 
 SIDE_BY_SIDE = True
 FILES = ("report.txt", "report.json", "report.csv", "report.html")
@@ -31,6 +34,16 @@ class Runs:
     def call(self, folder, *words):
         return subprocess.run(self.command(folder, *words), capture_output=True, text=True, timeout=180, stdin=subprocess.DEVNULL,
                               cwd=self.site.directory)
+
+    @contextlib.contextmanager
+    def under_way(self, folder, *words):
+        with subprocess.Popen(self.command(folder, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              stdin=subprocess.DEVNULL, cwd=self.site.directory) as process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.kill()
 
     def leaves_nothing(self, *nodes):
         for node in nodes:
@@ -80,6 +93,26 @@ def case_a_short_plan(site):
         assert compared.returncode in (0, 3), compared
         assert "write 4k, concurrency 4" in compared.stdout, compared
         assert "only in one of them: write 4k, concurrency 1 (first)" in compared.stdout, compared
+
+
+def case_an_interrupt_leaves_a_report_and_no_session(site):
+    with selftest_hosts(site) as hosts:
+        nodes = pair(hosts)
+        runs = Runs(hosts)
+        folder = site.path("partial")
+        with runs.under_way(folder, "--duration", "120") as process:
+            # A session, a test, two looks before it runs, RUN, and three samples: two of them have been seen.
+            eventually("it measures", lambda: counted(nodes[0], "selftest", "rpcs_received") >= 8,
+                       timeout_s=90)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, (process.returncode, out, err)
+        assert "interrupted" in err, (out, err)
+        runs.leaves_nothing(*nodes)
+        report = read(folder)
+        assert report["interrupted"] and not report["complete"], report["outcome"]
+        repeat = report["points"][0]["repeats"][0]
+        assert repeat["cut_short"] and repeat["throughput_mibps"] > 0, repeat
 
 
 def case_thresholds_and_plans(site):
