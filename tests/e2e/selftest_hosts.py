@@ -60,7 +60,7 @@ class Lst:
         command = ["ip", "netns", "exec", self.hosts.names[CONSOLE], self.site.program("lnet-selftest"), "lst", "--run-dir",
                    str(self.run_dir), "--config", self.config, "--lock-dir", str(self.site.lock_dir), *self.options, *words]
         environment = {**os.environ, "LST_SESSION": str(key)}
-        return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=self.site.directory, env=environment,
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=self.site.directory, env=environment,
                               stdin=subprocess.DEVNULL)
 
     def works(self, *words):

@@ -99,6 +99,7 @@ def case_a_node_is_killed_while_tests_run(site):
         # Down if it has been silent, Active if the network has said at once that nobody is there.
         assert re.match(rf"\t12345-{hosts.nid('server')}: (Down|Active) \[session: (<NULL>|Unknown) id: <\?>\]\n", done.stdout), done
         assert done.returncode == 254
+        lst.works("stop", "--force")
         lst.call("end_session")
         loses_session(client)
         eventually("the console has ended", lambda: not lst.background.exists())
@@ -162,6 +163,7 @@ def case_lnet_goes_down_under_a_session(site):
         assert has_session(server, 0)
         works(server, "lnet", "configure", "--all")
         reaches(client, hosts.nid("server"))  # who was refused a connection does not try again at once
+        lst.works("stop", "--force")
         assert lst.call("ping", "--group", "servers").stdout.startswith(f"\t12345-{hosts.nid('server')}: Unknown")
         lst.works("end_session")
         begin(hosts, lst)

@@ -100,10 +100,9 @@ def case_an_interrupt_leaves_a_report_and_no_session(site):
         nodes = pair(hosts)
         runs = Runs(hosts)
         folder = site.path("partial")
-        with runs.under_way(folder, "--duration", "120") as process:
+        with runs.under_way(folder, "--duration", "60") as process:
             # A session, a test, two looks before it runs, RUN, and three samples: two of them have been seen.
-            eventually("it measures", lambda: counted(nodes[0], "selftest", "rpcs_received") >= 8,
-                       timeout_s=90)
+            eventually("it measures", lambda: counted(nodes[0], "selftest", "rpcs_received") >= 8)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         assert process.returncode == 130, (process.returncode, out, err)
