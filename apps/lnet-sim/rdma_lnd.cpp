@@ -174,6 +174,8 @@ void RdmaLnd::end_requests(Pair& pair) {
     counters_.add(Id::kConnectFailures);
     core_.on_peer(peer.link->nid, PeerNotice::kDown, now_);
     fail_waiting(peer, pair.cause, health_of(pair.cause));
+  } else if (!peer.releasing && !shutting_down()) {
+    core_.on_peer(peer.link->nid, PeerNotice::kLost, now_);
   }
   wake(peer);
 }

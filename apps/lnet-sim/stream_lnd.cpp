@@ -179,6 +179,7 @@ void StreamLnd::out_closed(Peer& peer, Errc cause) {
     fail_waiting(peer, Errc::kShutdown, Health::kLocalAborted);
   } else if (was_open) {
     counters_.add(Id::kLost);
+    core_.on_peer(peer.link->nid, PeerNotice::kLost, now_);
     if (peer.first != nullptr) wake(peer);
   } else {
     counters_.add(Id::kConnectFailures);

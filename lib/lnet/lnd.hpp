@@ -115,7 +115,12 @@ struct RxDecision {
 };
 
 enum class InterfaceState : std::uint8_t { kUp, kDown, kFatal };
-enum class PeerNotice : std::uint8_t { kAlive, kAliveAfterRestart, kDown };
+enum class PeerNotice : std::uint8_t {
+  kAlive,
+  kAliveAfterRestart,
+  kLost,  // nothing connects us any more: what was under way may never have arrived
+  kDown,  // it cannot be reached
+};
 
 // What the core does for an LND. The core implements it, once per shard.
 class LndUpcalls {

@@ -257,6 +257,8 @@ void SockLnd::leave_open(Connection& connection) {
   }
   if (peer.open_count() > 0) return;
   peer.satisfied = false;
+  peer.notice_lost = !peer.elsewhere;
+  look_at(peer);
   if (peer.attempt == nullptr || peer.attempt->state == State::kDialing) forget(peer);
   // An attempt that has just made them end is to be repeated, whether or not anything waits.
   const bool again = peer.outcome == Outcome::kAtOnce;

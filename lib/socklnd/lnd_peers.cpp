@@ -255,6 +255,9 @@ void SockLnd::drain_waiting(Peer& peer) {
 }
 
 void SockLnd::tell(Peer& peer, Instant now) {
+  if (std::exchange(peer.notice_lost, false)) {
+    core_.on_peer(peer.id.nid, PeerNotice::kLost, now);
+  }
   if (!std::exchange(peer.notice_alive, false)) return;
   const bool restarted = std::exchange(peer.restarted, false);
   peer.heard = now;

@@ -62,6 +62,7 @@ struct Peer : ListNode<> {
   bool check = false;    // it is time to look for what does not move
   bool closing = false;  // all connections go; close_cause says why
   bool notice_alive = false;
+  bool notice_lost = false;
   bool lanes_changed = false;  // those announced to the core may be others than there are
   bool was_alive = false;
   bool restarted = false;

@@ -15,7 +15,7 @@ namespace {
 // How soon to look again whether readers and homes have let go.
 constexpr Duration kLookAgain = std::chrono::milliseconds(1);
 // How often those are looked through that wait for their turn.
-constexpr Duration kExpireInterval = std::chrono::seconds(1);
+constexpr Duration kWaitingInterval = std::chrono::seconds(1);
 
 std::string why_no_route(const RouteSetup& setup, const LocalView& local, Errc code) {
   const std::string net = text_of_net(setup.net);
@@ -161,9 +161,9 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
   push_target_.grow(discovery_.wanted_push_bytes());
   if (!shut_ && !push_target_.step()) counters_.add(Id::kTargetFailed);
   done += discovery_.step(budget);
-  if (discovery_.parked() && now >= next_expiry_) {
-    discovery_.expire(now - parameters_.transaction_timeout());
-    next_expiry_ = now + kExpireInterval;
+  if (discovery_.waiting() && now >= next_look_) {
+    discovery_.look_after_waiting(now - parameters_.transaction_timeout());
+    next_look_ = now + kWaitingInterval;
   }
   if (!shut_) checks_.step(local(), now);
   node_ping_.step(now);
@@ -183,7 +183,7 @@ Instant Coordinator::next_deadline(Instant now) {
   Instant next = std::min(waiting ? now + kLookAgain : Instant::max(), node_ping_.next_deadline());
   if (!shut_) next = std::min(next, std::max(now, standing_.next_deadline()));
   next = std::min({next, routes_.next_deadline(now), shut_ ? next : checks_.next_deadline()});
-  if (discovery_.parked()) next = std::min(next, std::max(now, next_expiry_));
+  if (discovery_.waiting()) next = std::min(next, std::max(now, next_look_));
   return next;
 }
 

@@ -212,7 +212,7 @@ class Coordinator final : private PeerDirectoryHooks,
   std::vector<Ni*> removed_;  // to be released when readers have passed
   std::vector<Ni*> releasing_;
   bool room_has_come_ = false;
-  Instant next_expiry_{};
+  Instant next_look_{};
   bool shut_ = false;
 };
 

@@ -166,7 +166,7 @@ void Discovery::end(Parcel& parcel) {
   ended_.push_back(parcel);
 }
 
-void Discovery::expire(Instant before) {
+void Discovery::look_after_waiting(Instant before) {
   const auto look_at_parcel = [&](Parcel& parcel) {
     const bool given_up = parcel.given_up != nullptr && parcel.given_up->get();
     if (!given_up && static_cast<const Message&>(parcel).since >= before) return;
@@ -178,6 +178,7 @@ void Discovery::expire(Instant before) {
   for (IntrusiveList<PeerDiscovery>* const peers : {&requested_, &working_, &starved_}) {
     peers->for_each([&](PeerDiscovery& state) { state.parcels.for_each(look_at_parcel); });
   }
+  working_.for_each([this](PeerDiscovery& state) { ask_again_if_lost(state); });
 }
 
 void Discovery::settle_waiters(PeerDiscovery& state) {

@@ -52,12 +52,12 @@ class Discovery final : public EventHandler, public PushReader {
   // wrong.
   void wait_for(PeerRecord& peer, Message& message);
   void discover(DiscoverRequest& request);
-  // Messages that nobody wants any more end with kCancelled, those that were made before
-  // then with kTimedOut: a peer that has gone may be asked by a ping, then by a push, and many such
-  // may be before it.
-  void expire(Instant before);
-  // There are some for expire() to look at.
-  [[nodiscard]] bool parked() const { return parked_ > 0; }
+  // Messages that nobody wants any more end with kCancelled, those that were made before then with
+  // kTimedOut: a peer that has gone may be asked by a ping, then by a push, and many such may be
+  // before it. Whom the question may not have reached is asked again.
+  void look_after_waiting(Instant before);
+  // There is something for look_after_waiting() to do.
+  [[nodiscard]] bool waiting() const { return parked_ > 0 || !working_.empty(); }
   // It has taken this buffer of ours, or a later one.
   [[nodiscard]] bool has_acknowledged(const PeerRecord& peer, std::uint32_t sequence) const {
     const PeerDiscovery& state = states_[peer.number];
@@ -147,6 +147,8 @@ class Discovery final : public EventHandler, public PushReader {
 
   // To ask with. Without one the peer waits its turn.
   [[nodiscard]] PingExchange* slot_to_send(PeerDiscovery& state, ExchangeKind kind);
+  [[nodiscard]] static std::uint32_t losses_of(const PeerRecord& peer);
+  void ask_again_if_lost(PeerDiscovery& state);
   void abandon(PingExchange*& exchange);
   void let_go(PingExchange& exchange);
   void drop_data(PeerDiscovery& state);

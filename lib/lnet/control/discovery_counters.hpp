@@ -17,6 +17,7 @@ namespace plnet::lnet {
   X(kExpired, "messages_expired", "messages", kCount,                                             \
     "of them, that waited for the transaction timeout")                                           \
   X(kGivenUp, "messages_given_up", "messages", kCount, "of them, unlinked by their user")         \
+  X(kAskedAgain, "asked_again", "peers", kCount, "pings and pushes sent again: connection lost")  \
   X(kPingsSent, "pings_sent", "pings", kCount, "pings sent")                                      \
   X(kPingsFailed, "pings_failed", "pings", kCount, "pings that failed or were not answered")      \
   X(kReplies, "replies", "replies", kCount, "replies to pings")                                   \

@@ -23,6 +23,31 @@ void Discovery::let_go(PingExchange& exchange) {
   place(*starved_.front(), DiscoveryPlace::kRequested);
 }
 
+std::uint32_t Discovery::losses_of(const PeerRecord& peer) {
+  std::uint32_t sum = 0;
+  for (const PeerNi* const ni : peer.seen().nis)
+    sum += ni->losses.get();
+  return sum;
+}
+
+// Sent over a connection that has ended, or to a node that has restarted: there may be no answer,
+// and all who wait for the peer would wait for that until the transaction timeout, as in the
+// kernel.
+void Discovery::ask_again_if_lost(PeerDiscovery& state) {
+  const PingExchange* const sent = state.ping != nullptr ? state.ping : state.push;
+  if (sent == nullptr || sent->losses == losses_of(*state.peer)) return;
+  if (state.retries == kRetriesMax) return;
+  ++state.retries;
+  counters_.add(Id::kAskedAgain);
+  PeerRecord& peer = *state.peer;
+  if (state.ping != nullptr) peer.add_state(kPeerForcePing);
+  if (state.push != nullptr) peer.add_state(kPeerForcePush);
+  peer.drop_state(kPeerPingSent | kPeerPushSent);
+  abandon(state.ping);
+  abandon(state.push);
+  attend(state, false);
+}
+
 // Its events find nobody from now on.
 void Discovery::abandon(PingExchange*& exchange) {
   if (exchange == nullptr) return;
@@ -75,6 +100,7 @@ Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
   }
   peer.add_state(kPeerPingSent);
   ping->md = *bound;
+  ping->losses = losses_of(peer);
   ping->linked = true;
   ++out_;
   state.ping = ping;
@@ -117,6 +143,7 @@ Discovery::Step Discovery::send_push(PeerDiscovery& state) {
   }
   peer.add_state(kPeerPushSent);
   push->md = *bound;
+  push->losses = losses_of(peer);
   push->linked = true;
   ++out_;
   state.push = push;

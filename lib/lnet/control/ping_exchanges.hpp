@@ -42,6 +42,7 @@ struct PingExchange {
   MdHandle md;
   std::uint32_t sequence = 0;  // of the buffer that is pushed
   std::uint32_t length = 0;    // of what has been received
+  std::uint32_t losses = 0;    // of connections to the peer, when it was sent
   Fragment fragment;
   std::span<std::byte> room;
 

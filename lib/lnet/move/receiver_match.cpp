@@ -265,6 +265,7 @@ void Receiver::tell_of_lost_hop() {
 void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when) {
   PeerNi* const peer_ni = core_.shared.directory->find(nid);
   if (peer_ni == nullptr || peer_ni->net != port.ni().net || when > core_.now) return;
+  if (notice == PeerNotice::kLost) return peer_ni->losses.set(peer_ni->losses.get() + 1);
   if (notice == PeerNotice::kDown) {
     if (core_.shared.parameters.auto_down.get() == 0) return;
     peer_ni->status.set(kNiDown);

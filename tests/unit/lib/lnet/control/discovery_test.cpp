@@ -201,7 +201,47 @@ TEST_F(DiscoveryTest, AMessageThatItsUserHasUnlinkedWaitsNoLonger) {
   EXPECT_EQ(node_.count(Id::kGivenUp), 1U);
   settle(std::chrono::seconds(200));
   EXPECT_TRUE(other.over);
-  EXPECT_FALSE(node_.coordinator.discovery().parked());
+  EXPECT_FALSE(node_.coordinator.discovery().waiting());
+}
+
+TEST_F(DiscoveryTest, AQuestionThatMayBeLostWithItsConnectionIsAskedAgain) {
+  far_.answers = far_.acknowledges = false;
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle(std::chrono::seconds(3));
+  EXPECT_EQ(far_.pings, 1);
+  Relaxed<std::uint32_t>& losses = node_.coordinator.directory().find(kTheirs)->losses;
+  losses.set(1);
+  far_.answers = true;
+  settle(std::chrono::seconds(2));
+  settle();
+  EXPECT_EQ(far_.pings, 2);
+  EXPECT_EQ(far_.pushes, 1);
+  EXPECT_FALSE(parcel.over);
+  losses.set(2);
+  far_.acknowledges = true;
+  settle(std::chrono::seconds(2));
+  settle();
+  EXPECT_EQ(far_.pushes, 2);
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_EQ(state(kTheirs), kGood | kPeerMultiRail);
+  EXPECT_EQ(node_.count(Id::kAskedAgain), 2U);
+  EXPECT_EQ(node_.operations.mds(), 2U);
+}
+
+TEST_F(DiscoveryTest, ANodeThatIsLostAgainAndAgainIsNotAskedForEver) {
+  far_.answers = false;
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  for (std::uint32_t i = 1; i < 40; ++i) {
+    node_.coordinator.directory().find(kTheirs)->losses.set(i);
+    settle(std::chrono::seconds(2));
+  }
+  EXPECT_EQ(far_.pings, 1 + Discovery::kRetriesMax);
+  settle(std::chrono::seconds(160));
+  settle();
+  EXPECT_TRUE(parcel.over);
+  EXPECT_EQ(node_.operations.mds(), 2U);
 }
 
 TEST_F(DiscoveryTest, AMessageWaitsForOneTimeoutThoughPingAndPushMayTakeTwo) {
