@@ -340,7 +340,10 @@ void FakeCore::on_quarantine_over(Transmit& transmit) {
 }
 
 void FakeCore::on_lane(PeerLink&, LaneId, bool, bool) {}
-void FakeCore::on_peer(const Nid&, PeerNotice, Instant) {}
+
+void FakeCore::on_peer(const Nid& /*nid*/, PeerNotice notice, Instant /*when*/) {
+  notices_.push_back(notice);
+}
 
 void FakeCore::on_peer_released(PeerLink& released) {
   if (releasing_.erase(&released) == 0) return breach("on_peer_released() unasked");

@@ -72,6 +72,8 @@ class FakeCore final : public lnet::LndUpcalls {
   [[nodiscard]] const std::vector<lnet::InterfaceState>& interface_states() const {
     return interface_states_;
   }
+  // Of all peers, in order.
+  [[nodiscard]] const std::vector<lnet::PeerNotice>& notices() const { return notices_; }
   [[nodiscard]] lnet::PeerLink& link(const lnet::Nid& nid);
 
   lnet::RxDecision on_header(const lnet::RxOffer& offer) override;
@@ -123,6 +125,7 @@ class FakeCore final : public lnet::LndUpcalls {
   std::vector<lnet::Completion> completions_;
   std::vector<std::uint64_t> order_;
   std::vector<lnet::InterfaceState> interface_states_;
+  std::vector<lnet::PeerNotice> notices_;
   FakeCoreTally tally_;
 };
 

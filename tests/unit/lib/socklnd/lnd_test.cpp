@@ -148,6 +148,7 @@ TEST(SockLnd, APeerThatIsNotThereFailsItsMessagesAndIsLeftAloneForAWhile) {
   ASSERT_TRUE(site.settle());
   EXPECT_EQ(site[0].core().completions()[2].status.error(), Errc::kRefused);
   EXPECT_EQ(site[0].count(LndId::kAttempts), 2U);
+  EXPECT_EQ(site[0].core().notices(), std::vector(2, lnet::PeerNotice::kDown));
   site.expect_no_breach();
 }
 
@@ -189,6 +190,9 @@ TEST(SockLnd, OneThatEndsTakesItsSiblingsWithIt) {
   EXPECT_EQ(site[0].count(LndId::kClosedByPeer) + site[0].count(LndId::kClosedSibling) +
                 site[0].count(LndId::kClosedReset),
             3U);
+  ASSERT_TRUE(site.settle());
+  EXPECT_EQ(site[0].core().notices(),
+            (std::vector{lnet::PeerNotice::kAlive, lnet::PeerNotice::kLost}));
 }
 
 TEST(SockLnd, SilenceBringsAKeepalive) {
