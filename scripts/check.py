@@ -18,9 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Stage:
-    def __init__(self, name, budget_min, what, run, quick, by_name=False):
+    def __init__(self, name, budget_min, what, run, quick):
         self.name, self.budget_min, self.what, self.run, self.quick = name, budget_min, what, run, quick
-        self.by_name = by_name  # only if it is asked for
 
 
 def rules(tally):
@@ -65,13 +64,7 @@ def tsan(tally):
 def tidy(tally):
     if not builds.is_built("clang") and not clang(tally):
         return
-    builds.tidy(tally, "clang", ["--checks=-clang-analyzer-*"])
-
-
-# A quarter of clang-tidy's time: for who has changed much, not for every run.
-def analyze(tally):
-    if builds.is_built("clang") or clang(tally):
-        builds.tidy(tally, "clang", [])
+    builds.tidy(tally, "clang")
 
 
 def fuzz(tally):
@@ -92,8 +85,7 @@ STAGES = [
     Stage("asan", 14, "all else built with clang, the same tests under ASan and UBSan", asan, False),
     Stage("tsan", 3, "what is concurrent under TSan", tsan, False),
     Stage("fuzz", 3, "each fuzz target for some thousand runs from its corpus", fuzz, False),
-    Stage("tidy", 10, "clang-tidy over lib and drivers, without the analyzer", tidy, False),
-    Stage("analyze", 12, "the same and clang's analyzer; only by name", analyze, False, by_name=True),
+    Stage("tidy", 10, "clang-tidy over lib and drivers", tidy, False),
 ]
 
 
@@ -112,7 +104,7 @@ def parse():
 def chosen(arguments):
     if arguments.stages:
         return [s for s in STAGES if s.name in arguments.stages]
-    return [s for s in STAGES if s.quick] if arguments.quick else [s for s in STAGES if not s.by_name]
+    return [s for s in STAGES if s.quick] if arguments.quick else STAGES
 
 
 def main():
@@ -120,7 +112,7 @@ def main():
     arguments = parse()
     if arguments.list:
         for stage in STAGES:
-            print(f"{stage.name:7} {stage.budget_min:3} min  {stage.what}")
+            print(f"{stage.name:6} {stage.budget_min:3} min  {stage.what}")
         return 0
     tally = results.Tally()
     took = []

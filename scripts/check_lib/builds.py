@@ -138,7 +138,7 @@ def fuzz(tally, name, seconds_each):
                  timeout_s=900 + seconds_each, says=f"{seconds_each} s" if seconds_each else f"{FUZZ_RUNS} runs")
 
 
-def tidy(tally, name, options):
+def tidy(tally, name):
     """clang-tidy over the product's sources as a clang tree compiles them. One test case a file.
 
     Programs, tests and benchmarks are left to the compilers: they would double the time of the slowest stage.
@@ -149,7 +149,7 @@ def tidy(tally, name, options):
     files = [f for f in files if f.startswith(("lib/", "drivers/"))]
 
     def one(path):
-        return path, subprocess.run(["clang-tidy-19", "--quiet", *options, "-p", str(tree), path], cwd=ROOT, capture_output=True,
+        return path, subprocess.run(["clang-tidy-19", "--quiet", "-p", str(tree), path], cwd=ROOT, capture_output=True,
                                     text=True)
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
