@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A corner of tests/e2e/selftest_matrix.py: small and large, alone and many at a time, all bytes checked."""
+from selftest_matrix import WAYS, run_matrix
+
+SIDE_BY_SIDE = True
+SIZES = ("8k", "1M")
+CONCURRENCIES = (1, 8)
+
+
+def case_directly(site):
+    run_matrix(site, WAYS["directly"], SIZES, CONCURRENCIES, 1)
+
+
+def case_through_a_router(site):
+    run_matrix(site, WAYS["through a router"], SIZES, CONCURRENCIES, 1)
