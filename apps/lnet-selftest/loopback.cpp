@@ -80,7 +80,8 @@ Outcome<std::array<unsigned, 2>> two_cpus() {
   return std::array{one, first.spare_cpus.empty() ? one : first.spare_cpus.front()};
 }
 
-Outcome<runtime::Settings> settings_of(const char* nid, unsigned cpu, std::uint16_t port) {
+Outcome<runtime::Settings> settings_of(const char* nid, unsigned cpu, std::uint16_t port,
+                                       runtime::IdlePolicy idle) {
   runtime::Settings settings;
   // Nobody else's machine is involved: ports that are not reserved will do.
   auto options = runtime::read_module_options(
@@ -90,8 +91,7 @@ Outcome<runtime::Settings> settings_of(const char* nid, unsigned cpu, std::uint1
   settings.lnet = std::move(options->config);
   settings.cpts = {.by = runtime::CptPlanRequest::By::kList,
                    .list = {{.shards = {{.cpu = static_cast<int>(cpu)}}}}};
-  // The console and whatever else this machine does want their turn; a floor all of it.
-  settings.pollers.idle = runtime::IdlePolicy::kSleep;
+  settings.pollers.idle = idle;
   settings.selftest.enable = true;
   settings.lnet_limits.peers = 256;
   settings.log.level = runtime::LogLevel::kError;
@@ -133,10 +133,10 @@ struct NodePlan {
 }  // namespace
 
 Outcome<std::unique_ptr<Loopback>> Loopback::start(const std::string& lock_directory,
-                                                   const Clock& clock) {
+                                                   runtime::IdlePolicy idle, const Clock& clock) {
   std::unique_ptr<Loopback> loopback(new Loopback(clock));
   if (auto made = loopback->make_folder(); !made) return std::unexpected(std::move(made.error()));
-  if (auto done = loopback->launch(lock_directory); !done)
+  if (auto done = loopback->launch(lock_directory, idle); !done)
     return std::unexpected(std::move(done.error()));
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (auto up = loopback->await(i); !up) return std::unexpected(std::move(up.error()));
@@ -159,7 +159,7 @@ Outcome<void> Loopback::make_folder() {
   return {};
 }
 
-Outcome<void> Loopback::launch(const std::string& lock_directory) {
+Outcome<void> Loopback::launch(const std::string& lock_directory, runtime::IdlePolicy idle) {
   const auto cpus = two_cpus();
   if (!cpus) return std::unexpected(cpus.error());
   cpus_ = *cpus;
@@ -167,7 +167,7 @@ Outcome<void> Loopback::launch(const std::string& lock_directory) {
   if (!port) return std::unexpected(port.error());
   constexpr std::array kNids{kClient, kServer};
   for (std::size_t i = 0; i < children_.size(); ++i) {
-    auto settings = settings_of(kNids[i], (*cpus)[i], *port);
+    auto settings = settings_of(kNids[i], (*cpus)[i], *port, idle);
     if (!settings) return std::unexpected(std::move(settings.error()));
     NodePlan plan{.settings = std::move(*settings),
                   .options = {.instance = kNames[i], .lock_directory = lock_directory},
@@ -202,6 +202,11 @@ Plan loopback_plan() {
   plan.warm_up = std::chrono::milliseconds(500);
   plan.duration = std::chrono::milliseconds(1500);
   return plan;
+}
+
+runtime::IdlePolicy loopback_idle(const Plan& plan) {
+  const bool open = !plan.rates.empty() || plan.highest_rate.has_value();
+  return open ? runtime::IdlePolicy::kYield : runtime::IdlePolicy::kSleep;
 }
 
 Loopback::~Loopback() {

@@ -13,6 +13,7 @@
 #include "apps/selftest-run/plan.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
+#include "lib/runtime/poll/idle.hpp"
 
 namespace plnet::run {
 
@@ -27,6 +28,7 @@ class Loopback {
   // Returns when both serve, or why they do not. Before this process has a second thread. The clock
   // outlives this.
   [[nodiscard]] static Outcome<std::unique_ptr<Loopback>> start(const std::string& lock_directory,
+                                                                runtime::IdlePolicy idle,
                                                                 const Clock& clock);
   // The nodes have ended, and their folder is gone.
   ~Loopback();
@@ -42,7 +44,7 @@ class Loopback {
  private:
   explicit Loopback(const Clock& clock) : clock_(clock) {}
   [[nodiscard]] Outcome<void> make_folder();
-  [[nodiscard]] Outcome<void> launch(const std::string& lock_directory);
+  [[nodiscard]] Outcome<void> launch(const std::string& lock_directory, runtime::IdlePolicy idle);
   [[nodiscard]] Outcome<void> await(std::size_t which);
 
   const Clock& clock_;
@@ -53,5 +55,8 @@ class Loopback {
 
 // Between the two, about half a minute of it.
 [[nodiscard]] Plan loopback_plan();
+// How the nodes idle. Where requests do not wait for answers a node that sleeps would be late for
+// them; otherwise nodes are not to be in the way of a floor.
+[[nodiscard]] runtime::IdlePolicy loopback_idle(const Plan& plan);
 
 }  // namespace plnet::run

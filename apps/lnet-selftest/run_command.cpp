@@ -136,7 +136,7 @@ int run_plan(const run::Plan& plan, const Arguments& arguments) {
   hear_signals();
   std::unique_ptr<run::Loopback> loopback;
   if (arguments.has("loopback")) {
-    auto nodes = run::Loopback::start(start.lock_directory, clock);
+    auto nodes = run::Loopback::start(start.lock_directory, run::loopback_idle(plan), clock);
     if (!nodes) return complain(kProgram, kFailed, nodes.error().what);
     loopback = std::move(*nodes);
   }
