@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -110,6 +111,7 @@ void ConsoleDesk::learn_cpts(const Known& known) {
 
 std::vector<std::string> ConsoleDesk::nids() const {
   std::vector<std::string> nids;
+  nids.reserve(known_.size());
   for (const Known& each : known_)
     nids.push_back(each.node.substr(each.node.find('-') + 1));
   return nids;
@@ -219,9 +221,8 @@ std::string ConsoleDesk::latency_note() const {
     return "not known: the protocol carries none; nodes of this host tell theirs, and those whose "
            "control sockets the plan names";
   }
-  std::string names;
-  for (std::size_t i = 0; i < std::min(told_.size(), kNodesNamedMax); ++i)
-    names += (i > 0 ? ", " : "") + told_[i];
+  const auto shown = std::span(told_).first(std::min(told_.size(), kNodesNamedMax));
+  std::string names = fmt::format("{}", fmt::join(shown, ", "));
   if (told_.size() > kNodesNamedMax)
     names += fmt::format(" and {} more", told_.size() - kNodesNamedMax);
   return fmt::format(

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace plnet::run {
 
 CpuTimes read_cpu_times(std::string_view proc_stat) {
@@ -62,10 +64,7 @@ std::optional<double> busy_percent(const NodeCpt& cpt, const std::vector<CpuUse>
 }
 
 std::string cpus_text(const NodeCpt& cpt) {
-  std::string text;
-  for (const unsigned cpu : cpt.cpus)
-    text += (text.empty() ? "" : ",") + std::to_string(cpu);
-  return text;
+  return fmt::format("{}", fmt::join(cpt.cpus, ","));
 }
 
 }  // namespace plnet::run

@@ -34,16 +34,13 @@ void RateSearch::judge(bool kept) {
 
 std::optional<double> RateSearch::next() const {
   if (tries_ == kTriesMax) return std::nullopt;
-  if (!bad_) {
-    const double higher = *good_ * kFactor;
-    return higher <= selftest::kPaceMax ? std::optional(higher) : std::nullopt;
+  if (good_ && bad_) {
+    if (*bad_ / *good_ <= kEnough) return std::nullopt;
+    return std::sqrt(*good_ * *bad_);
   }
-  if (!good_) {
-    const double lower = *bad_ / kFactor;
-    return lower >= kLowest ? std::optional(lower) : std::nullopt;
-  }
-  if (*bad_ / *good_ <= kEnough) return std::nullopt;
-  return std::sqrt(*good_ * *bad_);
+  if (good_ && *good_ * kFactor <= selftest::kPaceMax) return *good_ * kFactor;
+  if (bad_ && *bad_ / kFactor >= kLowest) return *bad_ / kFactor;
+  return std::nullopt;
 }
 
 bool keeps(const RateGoal& goal, double rate, std::span<const Measurement> repeats) {

@@ -16,7 +16,7 @@ namespace plnet::run {
 class RateSearch {
  public:
   static constexpr double kFirst = 1000;
-  static constexpr double kLowest = 0.5;
+  static constexpr double kLowest = 10;  // of fewer a percentile says nothing
   static constexpr double kFactor = 4;
   static constexpr double kEnough = 1.05;  // between what keeps the limit and what does not
   static constexpr unsigned kTriesMax = 16;

@@ -17,7 +17,7 @@ std::optional<double> found(double capable, unsigned& tries) {
 }
 
 TEST(SelftestRateSearch, FindsWhatIsThere) {
-  for (const double capable : {1.5, 400.0, 999.0, 1000.0, 77'000.0, 2e6}) {
+  for (const double capable : {20.0, 400.0, 999.0, 1000.0, 77'000.0, 2e6}) {
     unsigned tries = 0;
     const auto rate = found(capable, tries);
     ASSERT_TRUE(rate) << capable;
