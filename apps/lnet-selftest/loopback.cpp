@@ -169,10 +169,12 @@ Outcome<void> Loopback::launch(const std::string& lock_directory, runtime::IdleP
   for (std::size_t i = 0; i < children_.size(); ++i) {
     auto settings = settings_of(kNids[i], (*cpus)[i], *port, idle);
     if (!settings) return std::unexpected(std::move(settings.error()));
-    NodePlan plan{.settings = std::move(*settings),
-                  .options = {.instance = kNames[i], .lock_directory = lock_directory},
-                  .log_path = fmt::format("{}/{}.log", folder_, kNames[i]),
-                  .parent = ::getpid()};
+    NodePlan plan;
+    plan.settings = std::move(*settings);
+    plan.options.instance = kNames[i];
+    plan.options.lock_directory = lock_directory;
+    plan.log_path = fmt::format("{}/{}.log", folder_, kNames[i]);
+    plan.parent = ::getpid();
     plan.options.socket.path = socket_of(kNames[i]);
     const pid_t child = ::fork();
     if (child < 0) return failure(Errc::kNoMemory, "cannot start another process");

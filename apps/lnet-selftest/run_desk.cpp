@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <span>
 #include <sstream>
 #include <utility>
 
@@ -221,8 +220,11 @@ std::string ConsoleDesk::latency_note() const {
     return "not known: the protocol carries none; nodes of this host tell theirs, and those whose "
            "control sockets the plan names";
   }
-  const auto shown = std::span(told_).first(std::min(told_.size(), kNodesNamedMax));
-  std::string names = fmt::format("{}", fmt::join(shown, ", "));
+  std::string names;
+  for (std::size_t i = 0; i < std::min(told_.size(), kNodesNamedMax); ++i) {
+    if (i > 0) names += ", ";
+    names += told_[i];
+  }
   if (told_.size() > kNodesNamedMax)
     names += fmt::format(" and {} more", told_.size() - kNodesNamedMax);
   return fmt::format(

@@ -6,8 +6,6 @@
 #include <sstream>
 #include <string>
 
-#include <fmt/format.h>
-
 namespace plnet::run {
 
 CpuTimes read_cpu_times(std::string_view proc_stat) {
@@ -64,7 +62,12 @@ std::optional<double> busy_percent(const NodeCpt& cpt, const std::vector<CpuUse>
 }
 
 std::string cpus_text(const NodeCpt& cpt) {
-  return fmt::format("{}", fmt::join(cpt.cpus, ","));
+  std::string text;
+  for (const unsigned cpu : cpt.cpus) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(cpu);
+  }
+  return text;
 }
 
 }  // namespace plnet::run
