@@ -19,7 +19,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
   max-width: 1180px; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.6em; margin-bottom: 0; } h2 { margin-top: 1.8em; font-size: 1.2em; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
-td.left { overflow-wrap: anywhere; }
+td.left { overflow-wrap: anywhere; } td.left:first-child { overflow-wrap: normal; }
 th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid var(--line); }
 th { color: var(--pale); font-weight: 600; } th.left, td.left { text-align: left; }
 tbody tr:nth-child(even) { background: var(--band); }

@@ -16,6 +16,7 @@ constexpr double kLeft = 62;
 constexpr double kRight = 96;  // room for the names of the series
 constexpr double kTop = 34;
 constexpr double kBottom = 44;
+constexpr double kLabelGap = 34;
 constexpr double kInnerWidth = kWidth - kLeft - kRight;
 constexpr double kInnerHeight = kHeight - kTop - kBottom;
 constexpr unsigned kTicks = 5;
@@ -82,7 +83,10 @@ std::string axes(const Scale& scale, const std::vector<PlotSeries>& series, std:
   std::ranges::sort(xs);
   const auto rest = std::ranges::unique(xs);
   xs.erase(rest.begin(), rest.end());
+  double last = -kLabelGap;
   for (const double x : xs) {
+    if (scale.x(x) - last < kLabelGap) continue;  // it would lie on the one before
+    last = scale.x(x);
     svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>", scale.x(x),
                        kTop + kInnerHeight + 18, short_number(x));
   }
