@@ -264,16 +264,18 @@ void Conductor::next_repeat() {
     state_ = State::kBefore;
     return;
   }
-  if (plan_.highest_rate) search_on();
+  search_on();
   complete_ = point_ + 1 == points_.size();
   attempts_ = 0;
   state_ = State::kClose;
 }
 
 void Conductor::search_on() {
+  const auto& goal = plan_.highest_rate;
+  if (!goal) return;
   const Point& tried = points_[point_];
   const std::span all(measurements_);
-  search_.judge(keeps(*plan_.highest_rate, tried.rate, all.last(plan_.repeats)));
+  search_.judge(keeps(*goal, tried.rate, all.last(plan_.repeats)));
   Point next = tried;
   if (const auto rate = search_.rate()) {
     next.rate = *rate;

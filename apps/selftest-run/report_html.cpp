@@ -231,9 +231,10 @@ std::string html_of(const Report& report) {
   html += points_table(points);
   if (!report.floor_note.empty())
     html += fmt::format("<p class='pale'>Bare TCP: {}</p>\n", html_escaped(report.floor_note));
-  for (const HighestRate& each : report.highest_rates)
-    html += fmt::format("<p>Highest rate: {}</p>\n",
-                        html_escaped(text_of(each, *report.plan.highest_rate)));
+  if (const auto& goal = report.plan.highest_rate) {
+    for (const HighestRate& each : report.highest_rates)
+      html += fmt::format("<p>Highest rate: {}</p>\n", html_escaped(text_of(each, *goal)));
+  }
   html += fmt::format("<p class='pale'>Latency: {}</p>\n", html_escaped(report.latency_note));
   html += "<h2>Groups and nodes</h2>\n";
   for (const PointFigures& point : points)

@@ -171,17 +171,19 @@ Json json_of(const Report& report) {
   for (const PointFigures& point : figures_of(report.measurements))
     points.push_back(json_of(point, report));
   json["points"] = std::move(points);
-  Json highest = Json::array();
-  for (const HighestRate& each : report.highest_rates) {
-    Json one{{"test", text_of(each.point.operation)},
-             {"size", each.point.size},
-             {"concurrency", each.point.concurrency},
-             {"goal", text_of(*report.plan.highest_rate)},
-             {"rate", nullptr}};
-    if (each.rate) one["rate"] = *each.rate;
-    highest.push_back(std::move(one));
+  if (const auto& goal = report.plan.highest_rate) {
+    Json highest = Json::array();
+    for (const HighestRate& each : report.highest_rates) {
+      Json one{{"test", text_of(each.point.operation)},
+               {"size", each.point.size},
+               {"concurrency", each.point.concurrency},
+               {"goal", text_of(*goal)},
+               {"rate", nullptr}};
+      if (each.rate) one["rate"] = *each.rate;
+      highest.push_back(std::move(one));
+    }
+    json["highest_rates"] = std::move(highest);
   }
-  if (report.plan.highest_rate) json["highest_rates"] = std::move(highest);
   return json;
 }
 

@@ -125,9 +125,11 @@ std::string text_of(const Report& report) {
   text += table_head(columns);
   for (const PointFigures& point : points)
     text += table_row(point, columns);
-  if (!report.highest_rates.empty()) text += "\nhighest rates:\n";
-  for (const HighestRate& each : report.highest_rates)
-    text += "  " + text_of(each, *report.plan.highest_rate) + '\n';
+  if (const auto& goal = report.plan.highest_rate) {
+    text += "\nhighest rates:\n";
+    for (const HighestRate& each : report.highest_rates)
+      text += "  " + text_of(each, *goal) + '\n';
+  }
   text += "\nlatency: " + report.latency_note + "\n";
   if (!report.floor_note.empty()) text += "bare TCP: " + report.floor_note + "\n";
   text += "\nBy group and node, and the CPUs of this machine, in the last repeat of each point:\n";
