@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs an LNet node until it is told to stop.
-#include <csignal>
 #include <cstdio>
-#include <optional>
 #include <string>
 
 #include "apps/assembly/node.hpp"
+#include "apps/flags/whole_program.hpp"
 #include "apps/lnet-router/command_line.hpp"
-#include "apps/selftest/service.hpp"
+#include "apps/selftest/whole_node.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
 
 namespace plnet::apps {
@@ -41,30 +40,18 @@ int run(int count, const char* const* words) {
   auto settings = read_settings_of(line->node);
   if (!settings) return complain(settings.error());
   if (line->selftest) settings->selftest.enable = true;
-  std::optional<SelftestService> selftest;
-  if (settings->selftest.enable)
-    selftest.emplace(settings->selftest, SelftestHost{.instance = line->node.node.instance});
-  if (line->check_only) return flushed(kProgram, check(*settings, selftest ? &*selftest : nullptr));
-  NodeOptions options = line->node.node;
-  if (selftest) options.residents = &*selftest;
-  auto node = Node::start(*settings, options);
-  if (!node) return complain(node.error());
-  (*node)->run();
-  if (selftest) selftest->move_out();
-  return 0;
+  const SelftestHost host{.instance = line->node.node.instance};
+  if (line->check_only) {
+    const SelftestService selftest(settings->selftest, host);
+    return flushed(kProgram, check(*settings, settings->selftest.enable ? &selftest : nullptr));
+  }
+  const auto ended = run_node(*settings, line->node.node, host);
+  return ended ? 0 : complain(ended.error());
 }
 
 }  // namespace
 }  // namespace plnet::apps
 
 int main(int argc, char** argv) {
-  // A log whose reader went away costs its lines, not the node.
-  (void)std::signal(SIGPIPE, SIG_IGN);
-  // Whatever a library throws at the very top (out of memory while starting) ends with words.
-  try {
-    return plnet::apps::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "lnet-router: %s\n", error.what());
-    return 1;
-  }
+  return plnet::apps::whole_program("lnet-router", plnet::apps::run, argc, argv);
 }

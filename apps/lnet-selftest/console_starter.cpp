@@ -37,11 +37,7 @@ std::string last_line(const std::string& path) {
 
 // In the child: async-signal-safe up to the exec.
 [[noreturn]] void become_console(int log, const std::vector<char*>& words) {
-  (void)::setsid();
-  const int null = ::open("/dev/null", O_RDONLY);
-  (void)::dup2(null, STDIN_FILENO);
-  (void)::dup2(log, STDOUT_FILENO);
-  (void)::dup2(log, STDERR_FILENO);
+  leave_terminal(log);
   ::execv("/proc/self/exe", words.data());
   ::_exit(127);
 }
@@ -51,6 +47,32 @@ std::unexpected<Refusal> failed(int number, std::string why) {
 }
 
 }  // namespace
+
+void leave_terminal(int log) {
+  (void)::setsid();
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null >= 0) (void)::dup2(null, STDIN_FILENO);
+  if (log < 0) return;
+  (void)::dup2(log, STDOUT_FILENO);
+  (void)::dup2(log, STDERR_FILENO);
+}
+
+std::expected<FoundConsole, Refusal> await_console(const Consoles& consoles,
+                                                   const std::string& socket, pid_t child,
+                                                   const std::string& log_path) {
+  for (unsigned looks = 0; looks < kLooksMax; ++looks) {
+    if (auto found = consoles.look_at(socket)) return std::move(*found);
+    int status = 0;
+    if (::waitpid(child, &status, WNOHANG) == child) {
+      const std::string why = last_line(log_path);
+      return failed(EIO, why.empty() ? "it ended without a word" : why);
+    }
+    std::this_thread::sleep_for(kLookPeriod);
+  }
+  (void)::kill(child, SIGKILL);
+  (void)::waitpid(child, nullptr, 0);
+  return failed(ETIMEDOUT, fmt::format("it did not begin to serve; see '{}'", log_path));
+}
 
 std::expected<FoundConsole, Refusal> start_console(const Consoles& consoles, std::uint32_t key,
                                                    const ConsoleStart& start) {
@@ -69,6 +91,7 @@ std::expected<FoundConsole, Refusal> start_console(const Consoles& consoles, std
   if (!start.config.empty()) line.insert(line.end(), {"--config", start.config});
   if (!start.options.empty()) line.insert(line.end(), {"--options", start.options});
   std::vector<char*> words;
+  words.reserve(line.size() + 1);
   for (std::string& word : line)
     words.push_back(word.data());
   words.push_back(nullptr);
@@ -76,19 +99,11 @@ std::expected<FoundConsole, Refusal> start_console(const Consoles& consoles, std
   const pid_t child = ::fork();
   if (child < 0) return failed(errno, "cannot start a console");
   if (child == 0) become_console(log.get(), words);
-  for (unsigned looks = 0; looks < kLooksMax; ++looks) {
-    if (auto found = consoles.look_at(socket)) return std::move(*found);
-    int status = 0;
-    if (::waitpid(child, &status, WNOHANG) == child) {
-      const std::string why = last_line(log_path);
-      (void)::unlink(log_path.c_str());
-      return failed(EIO, why.empty() ? "the console ended without a word" : why);
-    }
-    std::this_thread::sleep_for(kLookPeriod);
-  }
-  (void)::kill(child, SIGKILL);
-  (void)::waitpid(child, nullptr, 0);
-  return failed(ETIMEDOUT, fmt::format("the console did not begin to serve; see '{}'", log_path));
+  auto found = await_console(consoles, socket, child, log_path);
+  if (found) return found;
+  // One that has ended has said why, and its log is of no more use.
+  if (found.error().number != ETIMEDOUT) (void)::unlink(log_path.c_str());
+  return found;
 }
 
 Shell::Asked begin_session(Consoles& consoles, const ConsoleStart& start,

@@ -6,6 +6,8 @@
 #include <expected>
 #include <string>
 
+#include <sys/types.h>
+
 #include "apps/lst/consoles.hpp"
 
 namespace plnet::lst {
@@ -18,6 +20,17 @@ struct ConsoleStart {
   std::string options;  // of modprobe.d; "": none
   std::string lock_directory;
 };
+
+// Of a child that nobody at the terminal is to hear of, or to interrupt: what it writes goes into
+// its log. Async-signal-safe.
+void leave_terminal(int log);
+
+// Until the child serves at this socket; or says why it does not: it has ended then, and what it
+// has written last is why.
+[[nodiscard]] std::expected<FoundConsole, Refusal> await_console(const Consoles& consoles,
+                                                                 const std::string& socket,
+                                                                 pid_t child,
+                                                                 const std::string& log_path);
 
 // Returns when it serves, or says why it does not: that is what it has written last.
 [[nodiscard]] std::expected<FoundConsole, Refusal> start_console(const Consoles& consoles,

@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "apps/lnet-selftest/console_starter.hpp"
+#include "apps/lnet-selftest/variables.hpp"
 #include "apps/lnetctl/option_parser.hpp"
 #include "apps/lnetctl/row_makers.hpp"
 #include "apps/lst/consoles.hpp"
@@ -38,11 +38,6 @@ constexpr auto kOptions = std::to_array<apps::OptionRow>({
     flag("list-commands", 0, "and nothing else"),
 });
 
-std::string environment_or(const char* name, std::string_view otherwise) {
-  const char* const value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : std::string(otherwise);
-}
-
 std::string option_or(const apps::Arguments& options, const char* name, std::string otherwise) {
   return options.has(name) ? options.text(name) : std::move(otherwise);
 }
@@ -58,11 +53,11 @@ std::string default_name() {
 class Program {
  public:
   explicit Program(const apps::Arguments& options)
-      : consoles_(
-            option_or(options, "run-dir", environment_or("LST_RUN_DIR", runtime::kControlFolder)),
-            clock_),
+      : consoles_(option_or(options, "run-dir",
+                            variable_or("LST_RUN_DIR", std::string(runtime::kControlFolder))),
+                  clock_),
         instance_(options.text("instance")),
-        start_{.config = option_or(options, "config", environment_or("LST_CONFIG", "")),
+        start_{.config = option_or(options, "config", variable_or("LST_CONFIG", "")),
                .options = options.text("options"),
                .lock_directory =
                    option_or(options, "lock-dir", std::string(runtime::kClaimDirectory))} {
@@ -140,8 +135,7 @@ int run(int count, const char* const* words, bool own_session) {
   Program program(*options);
   Shell& shell = program.shell();
   if (const auto status = run_informative(*options, shell)) return end(shell, *status);
-  if (const auto read =
-          read_environment(std::getenv("LST_SESSION"), std::getenv("LST_FEATURES"), shell);
+  if (const auto read = read_environment(variable("LST_SESSION"), variable("LST_FEATURES"), shell);
       !read) {
     complain(shell, read.error().what + '\n');
     return kLocalError & 0xff;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LNet selftest: a test node, a console, and `lst`, which is this program under another name.
-#include <csignal>
 #include <cstdio>
-#include <exception>
 #include <string_view>
 
+#include "apps/flags/whole_program.hpp"
 #include "apps/lnet-selftest/console_command.hpp"
 #include "apps/lnet-selftest/lst_command.hpp"
 #include "apps/lnet-selftest/node_command.hpp"
@@ -47,12 +46,5 @@ int run(int count, const char* const* words) {
 }  // namespace plnet::apps
 
 int main(int argc, char** argv) {
-  // A log whose reader went away costs its lines, not the node.
-  (void)std::signal(SIGPIPE, SIG_IGN);
-  try {
-    return plnet::apps::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "lnet-selftest: %s\n", error.what());
-    return 1;
-  }
+  return plnet::apps::whole_program("lnet-selftest", plnet::apps::run, argc, argv);
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "apps/flags/node_flags.hpp"
-#include "apps/selftest/service.hpp"
+#include "apps/selftest/whole_node.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -34,13 +34,8 @@ int run_selftest_node(int count, const char* const* words) {
   auto settings = read_settings_of(*line);
   if (!settings) return complain(settings.error());
   settings->selftest.enable = true;
-  SelftestService selftest(settings->selftest, {.instance = line->node.instance});
-  line->node.residents = &selftest;
-  auto node = Node::start(*settings, line->node);
-  if (!node) return complain(node.error());
-  (*node)->run();
-  selftest.move_out();
-  return 0;
+  const auto ended = run_node(*settings, line->node, {.instance = line->node.instance});
+  return ended ? 0 : complain(ended.error());
 }
 
 }  // namespace plnet::apps

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,8 +16,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "apps/lnet-selftest/loopback.hpp"
 #include "apps/lnet-selftest/report_files.hpp"
 #include "apps/lnet-selftest/run_desk.hpp"
+#include "apps/lnet-selftest/variables.hpp"
 #include "apps/lnetctl/option_parser.hpp"
 #include "apps/lnetctl/row_makers.hpp"
 #include "apps/selftest-run/compare.hpp"
@@ -41,6 +43,7 @@ constexpr auto kNap = std::chrono::milliseconds(50);
 
 constexpr auto kOwnOptions = std::to_array<OptionRow>({
     row_makers::text("report", 'o', "FOLDER", "for report.txt, .json, .csv and .html; a new one"),
+    row_makers::flag("loopback", 0, "two nodes of this machine, and nothing else: a first look"),
     row_makers::text("config", 0, "FILE", "of a console that is to be started; LST_CONFIG"),
     row_makers::text("options", 0, "FILE", "of modprobe.d, for it as well"),
     row_makers::text("instance", 0, "NAME", "the node that is to be the console, of several"),
@@ -93,19 +96,13 @@ int complain(const char* program, int status, const std::string& what) {
   return status;
 }
 
-std::string environment_or(const char* name, std::string otherwise) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other thread.
-  const char* const value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : std::move(otherwise);
-}
-
 std::string option_or(const Arguments& arguments, const char* name, std::string otherwise) {
   return arguments.has(name) ? arguments.text(name) : std::move(otherwise);
 }
 
 lst::ConsoleStart start_of(const Arguments& arguments) {
   lst::ConsoleStart start{
-      .config = option_or(arguments, "config", environment_or("LST_CONFIG", "")),
+      .config = option_or(arguments, "config", lst::variable_or("LST_CONFIG", "")),
       .options = arguments.text("options"),
       .lock_directory = option_or(arguments, "lock-dir", std::string(runtime::kClaimDirectory))};
   if (start.config.empty() && std::filesystem::exists(lst::kDefaultConfig))
@@ -135,27 +132,41 @@ int status_of(const run::Report& report) {
 int run_plan(const run::Plan& plan, const Arguments& arguments) {
   const runtime::SystemClock clock;
   const auto date = runtime::SystemWallClock().now();
-  run::ConsoleDesk desk(
-      option_or(arguments, "run-dir",
-                environment_or("LST_RUN_DIR", std::string(runtime::kControlFolder))),
-      arguments.text("instance"), start_of(arguments), clock);
-  run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
+  const lst::ConsoleStart start = start_of(arguments);
   hear_signals();
+  std::unique_ptr<run::Loopback> loopback;
+  if (arguments.has("loopback")) {
+    auto nodes = run::Loopback::start(start.lock_directory, run::loopback_idle(plan), clock);
+    if (!nodes) return complain(kProgram, kFailed, nodes.error().what);
+    loopback = std::move(*nodes);
+  }
+  const std::string run_folder = option_or(
+      arguments, "run-dir", lst::variable_or("LST_RUN_DIR", std::string(runtime::kControlFolder)));
+  run::ConsoleDesk desk(loopback ? loopback->folder() : run_folder,
+                        loopback ? run::Loopback::kClientName : arguments.text("instance"), start,
+                        clock);
+  if (loopback) desk.use_cpus(loopback->cpus());
+  if (const auto met = desk.meet(plan); !met) return complain(kProgram, kUsage, met.error().what);
+  run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
   run::Conductor conductor(plan, {.key = static_cast<std::uint32_t>(::getpid())}, desk, table);
   conduct(conductor, clock);
 
   run::Report report{.plan = plan,
                      .measurements = conductor.measurements(),
+                     .cpts = desk.cpts(),
                      .complete = conductor.complete(),
                      .interrupted = conductor.interrupted(),
                      .failure = conductor.failure(),
                      .left_behind = conductor.left_behind(),
+                     .highest_rates = conductor.highest_rates(),
+                     .floor_note = desk.floor_note(),
                      .latency_note = desk.latency_note()};
   report.environment = run::environment_of(
       {.version = fmt::format("lnet-selftest {} (plnet)", PLNET_VERSION),
        .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
                            fmt::gmtime(std::chrono::system_clock::to_time_t(date))),
        .interfaces = run::interfaces_of_machine(),
+       .nids = desk.nids(),
        .root = {}});
   report.missed = run::missed_limits(plan.limits, run::figures_of(report.measurements));
   const std::string folder =
@@ -192,8 +203,14 @@ int run_benchmark(int count, const char* const* words) {
     print_text(stdout, help());
     return kGood;
   }
-  const auto plan = run::plan_of(*arguments, run::read_file);
+  run::Plan defaults;
+  if (arguments->has("loopback")) defaults = run::loopback_plan();
+  const auto plan = run::plan_of(*arguments, run::read_file, defaults);
   if (!plan) return complain(kProgram, kUsage, plan.error().what);
+  const bool others =
+      plan->from_words != defaults.from_words || plan->to_words != defaults.to_words;
+  if (arguments->has("loopback") && others)
+    return complain(kProgram, kUsage, "--loopback: it has two nodes of its own, and no others");
   return run_plan(*plan, *arguments);
 }
 

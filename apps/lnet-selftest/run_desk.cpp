@@ -1,14 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lnet-selftest/run_desk.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 #include <utility>
 
+#include <fmt/format.h>
+#include <sched.h>
+
+#include "apps/baseline/bare_pair.hpp"
+#include "apps/baseline/exchange.hpp"
+#include "apps/baseline/memory_copy.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+
 namespace plnet::run {
 namespace {
 
-constexpr Duration kLatencyTimeout = std::chrono::seconds(5);
+constexpr Duration kNodeTimeout = std::chrono::seconds(5);
+constexpr std::size_t kNodesNamedMax = 5;
+
+constexpr Duration kFloorDuration = std::chrono::milliseconds(400);
+constexpr Duration kCopyDuration = std::chrono::milliseconds(50);
+constexpr double kMib = 1024.0 * 1024.0;
+
+std::optional<std::array<unsigned, 2>> first_two_cpus() {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return std::nullopt;
+  std::optional<unsigned> first;
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &mine)) continue;
+    if (first) return std::array{*first, cpu};
+    first = cpu;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -20,7 +48,6 @@ ConsoleDesk::ConsoleDesk(std::string run_folder, std::string instance, lst::Cons
       clock_(clock) {}
 
 Desk::Asked ConsoleDesk::begin_session(const Args& args) {
-  key_ = args.value("key", std::uint32_t{0});
   return lst::begin_session(consoles_, start_, instance_, args, started_);
 }
 
@@ -35,43 +62,175 @@ CpuTimes ConsoleDesk::cpu_times() {
   return read_cpu_times(text.str());
 }
 
-// Of the node whose console has the session. A connection of its own: a node that does not know
-// the question must not cost the session's.
-std::optional<lst::Json> ConsoleDesk::ask_latency() {
-  if (!tells_latency_) return std::nullopt;
-  const auto found = lst::console_of(consoles_.look(), key_);
-  if (!found) return std::nullopt;
-  auto client = runtime::ControlClient::connect(found->socket, clock_);
-  if (!client) return std::nullopt;
-  auto answer = client->call("selftest latency", nlohmann::json::object(), kLatencyTimeout);
-  tells_latency_ = answer.has_value();
-  if (!answer) return std::nullopt;
+// A connection of its own: a node that does not know the question must not cost the session's.
+Outcome<lst::Json> ConsoleDesk::ask_node(const std::string& socket, std::string_view verb,
+                                         const Args& args) const {
+  auto client = runtime::ControlClient::connect(socket, clock_);
+  if (!client) return std::unexpected(std::move(client.error()));
+  auto answer = client->call(verb, args, kNodeTimeout);
+  if (!answer) return failure(Errc::kIo, answer.error().faults.front().what);
+  if (auto refused = lst::refusal_of(*answer)) return failure(Errc::kIo, std::move(refused->why));
   return std::move(*answer);
+}
+
+Outcome<std::vector<std::string>> ConsoleDesk::nodes_at(const std::string& socket) const {
+  const auto answer = ask_node(socket, "selftest nids", Args::object());
+  if (!answer) return std::unexpected(answer.error());
+  std::vector<std::string> nodes;
+  if (!answer->is_object() || !answer->contains("nids") || !(*answer)["nids"].is_array())
+    return failure(Errc::kInvalid, "an answer without NIDs");
+  for (const lst::Json& nid : (*answer)["nids"]) {
+    if (!nid.is_string()) continue;
+    if (const auto id = lnet::parse_process_id(nid.get<std::string>()))
+      nodes.push_back(lnet::text_of(*id));
+  }
+  return nodes;
+}
+
+void ConsoleDesk::know(const Plan& plan, const std::string& node, const std::string& socket) {
+  const bool is_client = std::ranges::find(plan.from, node) != plan.from.end();
+  const bool is_server = std::ranges::find(plan.to, node) != plan.to.end();
+  const bool known = std::ranges::find(known_, node, &Known::node) != known_.end();
+  if (known || (!is_client && !is_server)) return;
+  known_.push_back({node, socket, is_client});
+  learn_cpts(known_.back());
+}
+
+void ConsoleDesk::learn_cpts(const Known& known) {
+  const auto answer = ask_node(known.socket, "cpt show", Args::object());
+  if (!answer || !answer->is_object() || !answer->contains("cpt")) return;
+  for (const lst::Json& each : (*answer)["cpt"]) {
+    NodeCpt cpt{.node = known.node, .cpt = each.value("cpt", 0U)};
+    if (!each.contains("shards")) continue;
+    for (const lst::Json& shard : each["shards"])
+      if (shard.contains("cpu")) cpt.cpus.push_back(shard.value("cpu", 0U));
+    cpts_.push_back(std::move(cpt));
+  }
+}
+
+std::vector<std::string> ConsoleDesk::nids() const {
+  std::vector<std::string> nids;
+  nids.reserve(known_.size());
+  for (const Known& each : known_)
+    nids.push_back(each.node.substr(each.node.find('-') + 1));
+  return nids;
+}
+
+Outcome<void> ConsoleDesk::meet(const Plan& plan) {
+  clients_ = plan.from.size();
+  arrivals_ = plan.arrivals;
+  for (const auto& [node, socket] : plan.control) {
+    const auto nodes = nodes_at(socket);
+    if (!nodes)
+      return failure(Errc::kIo, fmt::format("control of {}: {}", node, nodes.error().what));
+    if (std::ranges::find(*nodes, node) == nodes->end())
+      return failure(Errc::kInvalid,
+                     fmt::format("control of {}: '{}' is of another node", node, socket));
+    know(plan, node, socket);
+  }
+  for (const lst::FoundConsole& here : consoles_.look()) {
+    const auto nodes = nodes_at(here.socket);
+    if (!nodes) continue;  // of another version: it tells nothing
+    for (const std::string& node : *nodes)
+      know(plan, node, here.socket);
+  }
+  if (plan.rates.empty() && !plan.highest_rate) return {};
+  for (const std::string& client : plan.from) {
+    if (std::ranges::find(known_, client, &Known::node) != known_.end()) continue;
+    return failure(Errc::kInvalid,
+                   fmt::format("{} cannot be paced: it is no node of this host, and the plan names "
+                               "no control socket of it (control, --control NID=SOCKET)",
+                               client));
+  }
+  return {};
+}
+
+Desk::Asked ConsoleDesk::set_pace(const Point& point) {
+  std::int64_t seed = 1;
+  for (const Known& each : known_) {
+    if (!each.is_client) continue;
+    const auto set = ask_node(each.socket, "selftest pace",
+                              {{"rate", point.rate / static_cast<double>(clients_)},
+                               {"arrivals", text_of(arrivals_)},
+                               {"seed", seed++}});
+    if (!set) return std::unexpected(lst::Refusal{EIO, each.node + ": " + set.error().what});
+  }
+  return lst::Json::object();
 }
 
 void ConsoleDesk::begin_latency(const Point& point) {
   operation_ = text_of(point.operation);
-  before_ = ask_latency();
+  for (Known& each : known_) {
+    each.before.reset();
+    if (!each.is_client) continue;
+    if (auto answer = ask_node(each.socket, "selftest latency", Args::object()))
+      each.before = std::move(*answer);
+  }
 }
 
-std::optional<Latency> ConsoleDesk::end_latency() {
-  const auto before = std::exchange(before_, std::nullopt);
-  if (!before) return std::nullopt;
-  const auto after = ask_latency();
-  if (!after) return std::nullopt;
-  const auto figures = lst::latency_between(*before, *after, operation_);
-  if (!figures || figures->count == 0) return std::nullopt;
-  was_client_ = true;
-  return *figures;
+Latencies ConsoleDesk::end_latency() {
+  Latencies all;
+  lst::LatencySeen sum;
+  for (Known& each : known_) {
+    const auto before = std::exchange(each.before, std::nullopt);
+    if (!before) continue;
+    const auto after = ask_node(each.socket, "selftest latency", Args::object());
+    if (!after) continue;
+    const auto seen = lst::latency_between(*before, *after, operation_);
+    if (!seen) continue;
+    add_to(sum, *seen);
+    all.nodes.push_back({each.node, figures_of(*seen)});
+    if (std::ranges::find(told_, each.node) == told_.end()) told_.push_back(each.node);
+  }
+  all.pace = sum.pace;
+  if (const auto figures = figures_of(sum); figures.count > 0) all.all = figures;
+  return all;
+}
+
+std::optional<Floor> ConsoleDesk::measure_floor(const Point& point) {
+  if (!floor_cpus_) floor_cpus_ = first_two_cpus();
+  if (!floor_cpus_) {
+    floor_note_ = "not measured: this process may use one CPU only";
+    return std::nullopt;
+  }
+  const auto [client, server] = *floor_cpus_;
+  floor_note_ = fmt::format(
+      "a connection over this machine's loopback interface between its CPUs {} and {}; it says "
+      "nothing of networks, and pollers on these CPUs that never leave them (idle: busy) slow it "
+      "down",
+      client, server);
+  constexpr std::size_t kSmall = baseline::kSmallBytes + selftest::kMessageBytes;
+  baseline::ExchangeShape shape{
+      .request_bytes = kSmall, .reply_bytes = kSmall, .ahead = point.concurrency};
+  (point.operation == Operation::kWrite ? shape.request_bytes : shape.reply_bytes) += point.size;
+  const auto rate = baseline::exchanges_per_second(shape, {client, server}, kFloorDuration, clock_);
+  const auto copied = baseline::bytes_copied_per_second(std::max<std::size_t>(point.size, kSmall),
+                                                        client, kCopyDuration, clock_);
+  if (!rate || !copied) {
+    floor_note_ = "not measured: " + (rate ? copied.error().what : rate.error().what);
+    return std::nullopt;
+  }
+  return Floor{.exchange_rate = *rate,
+               .throughput_mibps = *rate * point.size / kMib,
+               .copy_mibps = *copied / kMib};
 }
 
 std::string ConsoleDesk::latency_note() const {
-  if (was_client_) {
-    return "of the RPCs that the node of this machine began as a client; the protocol carries "
-           "none, "
-           "so that nothing is known of other clients";
+  if (told_.empty()) {
+    return "not known: the protocol carries none; nodes of this host tell theirs, and those whose "
+           "control sockets the plan names";
   }
-  return "not known: the protocol carries none, and the node of this machine was no client";
+  std::string names;
+  for (std::size_t i = 0; i < std::min(told_.size(), kNodesNamedMax); ++i) {
+    if (i > 0) names += ", ";
+    names += told_[i];
+  }
+  if (told_.size() > kNodesNamedMax)
+    names += fmt::format(" and {} more", told_.size() - kNodesNamedMax);
+  return fmt::format(
+      "of the RPCs that {} of {} clients began ({}); the protocol carries none, so that nothing is "
+      "known of others",
+      told_.size(), clients_, names);
 }
 
 }  // namespace plnet::run

@@ -2,6 +2,7 @@
 // The console of a run: that of the node that is here, or one that is started; and this machine.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "apps/lnet-selftest/console_starter.hpp"
@@ -19,25 +20,53 @@ class ConsoleDesk final : public Desk {
   Asked begin_session(const Args& args) override;
   Asked ask(std::string_view verb, const Args& args) override;
   CpuTimes cpu_times() override;
+  Asked set_pace(const Point& point) override;
   void begin_latency(const Point& point) override;
-  std::optional<Latency> end_latency() override;
+  Latencies end_latency() override;
 
+  std::optional<Floor> measure_floor(const Point& point) override;
+
+  // Where floors are measured; otherwise on the first two CPUs that this process may use.
+  void use_cpus(std::array<unsigned, 2> cpus) { floor_cpus_ = cpus; }
+  // Of what floors are, or why there are none; "": none was asked for.
+  [[nodiscard]] const std::string& floor_note() const { return floor_note_; }
+  // Finds those nodes of the plan that can be asked on sockets of their own. The error: one that
+  // the plan names cannot, or a client of an open loop cannot be paced.
+  [[nodiscard]] Outcome<void> meet(const Plan& plan);
+  // Of the nodes that were met.
+  [[nodiscard]] const std::vector<NodeCpt>& cpts() const { return cpts_; }
+  // NIDs of the nodes that were met.
+  [[nodiscard]] std::vector<std::string> nids() const;
   // Of whom percentiles are, or why there are none.
   [[nodiscard]] std::string latency_note() const;
 
  private:
-  [[nodiscard]] std::optional<lst::Json> ask_latency();
+  // A node that can be asked itself.
+  struct Known {
+    std::string node;  // as consoles name it
+    std::string socket;
+    bool is_client = false;
+    std::optional<lst::Json> before{};  // its latencies
+  };
+  [[nodiscard]] Outcome<lst::Json> ask_node(const std::string& socket, std::string_view verb,
+                                            const Args& args) const;
+  [[nodiscard]] Outcome<std::vector<std::string>> nodes_at(const std::string& socket) const;
+  void learn_cpts(const Known& known);
+  void know(const Plan& plan, const std::string& node, const std::string& socket);
 
   lst::Consoles consoles_;
   const std::string instance_;
   const lst::ConsoleStart start_;
   bool started_ = false;
   const Clock& clock_;
-  std::uint32_t key_ = 0;      // of the session
-  bool tells_latency_ = true;  // until it turns out that it does not know the question
-  bool was_client_ = false;
+  std::vector<Known> known_;
+  std::vector<NodeCpt> cpts_;
+  std::size_t clients_ = 0;  // of the plan
+  selftest::Arrivals arrivals_ = selftest::Arrivals::kPoisson;
   std::string operation_;
-  std::optional<lst::Json> before_;
+  std::optional<std::array<unsigned, 2>> floor_cpus_;
+  std::string floor_note_;
+  std::vector<std::string> told_;  // latencies, some time
 };
 
 }  // namespace plnet::run

@@ -2,12 +2,11 @@
 // The example of doc/embedding.md for a program that lives on a node's shards, and the traffic of
 // the end-to-end tests.
 #include <cmath>
-#include <csignal>
 #include <cstdio>
-#include <exception>
 #include <string>
 
 #include "apps/assembly/node.hpp"
+#include "apps/flags/whole_program.hpp"
 #include "apps/lnet-traffic/command_line.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
@@ -76,11 +75,5 @@ int run(int count, const char* const* words) {
 }  // namespace plnet::traffic
 
 int main(int argc, char** argv) {
-  (void)std::signal(SIGPIPE, SIG_IGN);
-  try {
-    return plnet::traffic::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "lnet-traffic: %s\n", error.what());
-    return 1;
-  }
+  return plnet::apps::whole_program("lnet-traffic", plnet::traffic::run, argc, argv);
 }

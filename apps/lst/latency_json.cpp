@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lst/latency_json.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace plnet::lst {
@@ -40,6 +43,17 @@ Outcome<Counts> counts_of(const Json& answer, std::string_view test) {
   return counts;
 }
 
+// None: of nodes that know of no pace.
+PaceFigures pace_of(const Json& answer) {
+  const auto found = answer.find("pace");
+  if (found == answer.end() || !found->is_object()) return {};
+  const auto number = [&found](const char* name) -> std::uint64_t {
+    const auto at = found->find(name);
+    return at != found->end() && at->is_number_unsigned() ? at->template get<std::uint64_t>() : 0;
+  };
+  return {number("begun"), number("waited"), number("dropped")};
+}
+
 // The top of the bucket in which the `share` of all is reached, in microseconds.
 double percentile_us(const Counts& counts, std::uint64_t all, double share) {
   const auto wanted = static_cast<std::uint64_t>(std::ceil(static_cast<double>(all) * share));
@@ -54,32 +68,52 @@ double percentile_us(const Counts& counts, std::uint64_t all, double share) {
 
 }  // namespace
 
-Json latency_json(const selftest::TestLatency& latency) {
-  return {{"ping", json_of(latency.ping)},
-          {"read", json_of(latency.read)},
-          {"write", json_of(latency.write)}};
+Json latency_json(const selftest::TestLatency& latency, const selftest::PaceStatistics& paced) {
+  using selftest::PaceCount;
+  Json json = Json::object();
+  for (const auto& [test, histogram] : selftest::kTestLatencies)
+    json[test] = json_of(latency.*histogram);
+  json["pace"] = {{"begun", paced.get(PaceCount::kBegun)},
+                  {"waited", paced.get(PaceCount::kWaited)},
+                  {"dropped", paced.get(PaceCount::kDropped)}};
+  return json;
 }
 
-Outcome<LatencyFigures> latency_between(const Json& before, const Json& after,
-                                        std::string_view test) {
+Outcome<LatencySeen> latency_between(const Json& before, const Json& after, std::string_view test) {
   const auto then = counts_of(before, test);
   if (!then) return std::unexpected(then.error());
   auto now = counts_of(after, test);
   if (!now) return std::unexpected(now.error());
-  LatencyFigures figures;
   for (std::size_t i = 0; i < now->size(); ++i) {
-    std::uint64_t& count = (*now)[i];
-    if (count < (*then)[i]) return failure(Errc::kStale, "the node began anew in between");
-    count -= (*then)[i];
-    figures.count += count;
+    if ((*now)[i] < (*then)[i]) return failure(Errc::kStale, "the node began anew in between");
+    (*now)[i] -= (*then)[i];
   }
+  LatencySeen seen{.buckets = std::move(*now)};
+  const PaceFigures first = pace_of(before);
+  const PaceFigures last = pace_of(after);
+  seen.pace = {last.begun - first.begun, last.waited - first.waited, last.dropped - first.dropped};
+  return seen;
+}
+
+LatencyFigures figures_of(const LatencySeen& seen) {
+  LatencyFigures figures;
+  figures.count = std::accumulate(seen.buckets.begin(), seen.buckets.end(), std::uint64_t{0});
   if (figures.count == 0) return figures;
-  figures.p50_us = percentile_us(*now, figures.count, 0.5);
-  figures.p90_us = percentile_us(*now, figures.count, 0.9);
-  figures.p99_us = percentile_us(*now, figures.count, 0.99);
-  figures.p999_us = percentile_us(*now, figures.count, 0.999);
-  figures.max_us = percentile_us(*now, figures.count, 1);
+  figures.p50_us = percentile_us(seen.buckets, figures.count, 0.5);
+  figures.p90_us = percentile_us(seen.buckets, figures.count, 0.9);
+  figures.p99_us = percentile_us(seen.buckets, figures.count, 0.99);
+  figures.p999_us = percentile_us(seen.buckets, figures.count, 0.999);
+  figures.max_us = percentile_us(seen.buckets, figures.count, 1);
   return figures;
+}
+
+void add_to(LatencySeen& sum, const LatencySeen& one) {
+  sum.buckets.resize(std::max(sum.buckets.size(), one.buckets.size()));
+  for (std::size_t i = 0; i < one.buckets.size(); ++i)
+    sum.buckets[i] += one.buckets[i];
+  sum.pace.begun += one.pace.begun;
+  sum.pace.waited += one.pace.waited;
+  sum.pace.dropped += one.pace.dropped;
 }
 
 }  // namespace plnet::lst

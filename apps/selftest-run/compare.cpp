@@ -48,6 +48,7 @@ std::vector<ReadPoint> read_points(const Json& report) {
     point.name = fmt::format("{}{}, concurrency {}", each.at("test").get<std::string>(),
                              size > 0 ? " " + text_of_size(size) : "",
                              each.at("concurrency").get<std::uint32_t>());
+    if (each.contains("rate")) point.name += fmt::format(", {:.0f}/s", number_of(each, "rate"));
     for (const Row& row : kRows) {
       point.figures.emplace_back();
       if (!each.contains(row.key)) continue;

@@ -65,6 +65,7 @@ Instant Conductor::step(Instant now) {
     case State::kClients: make_group(kClientGroup, plan_.from, State::kServers); break;
     case State::kServers: make_group(kServerGroup, plan_.to, State::kTest); break;
     case State::kTest: add_test(); break;
+    case State::kPace: set_pace(); break;
     case State::kBefore: look_before(now); break;
     case State::kRun: run(now); break;
     case State::kSample: return sample(now);
@@ -144,6 +145,12 @@ void Conductor::add_test() {
   Desk::Args args;
   args["test"] = nlohmann::json(lst::to_json(test));
   if (!transact("lst add_test", std::move(args), "adding the test")) return;
+  state_ = points_[point_].rate > 0 ? State::kPace : State::kBefore;
+}
+
+void Conductor::set_pace() {
+  const auto set = desk_.set_pace(points_[point_]);
+  if (!set) return fail(fmt::format("setting the pace: {}", set.error().why));
   state_ = State::kBefore;
 }
 
@@ -161,6 +168,8 @@ bool Conductor::take_stat(Sample& sample) {
 void Conductor::look_before(Instant /*now*/) {
   watcher_.on_begin(points_[point_], repeat_, point_ * plan_.repeats + repeat_ + 1,
                     points_.size() * plan_.repeats);
+  // Of an open loop it would say nothing.
+  if (plan_.baseline && points_[point_].rate == 0) floor_ = desk_.measure_floor(points_[point_]);
   if (!take_stat(before_)) return;
   last_ = before_;
   state_ = State::kRun;
@@ -191,7 +200,7 @@ Instant Conductor::sample(Instant now) {
   if (measuring_) samples_.push_back(std::move(sample));
   if (begins) return now;
   if (measuring_ && now >= end_at_) {
-    latency_ = desk_.end_latency();
+    latencies_ = desk_.end_latency();
     state_ = State::kStop;
     return now;
   }
@@ -233,12 +242,17 @@ void Conductor::look_after() {
 void Conductor::keep_measurement(bool cut_short) {
   measuring_ = just_begun_ = false;
   auto samples = std::exchange(samples_, {});
-  auto latency = std::exchange(latency_, std::nullopt);
+  auto latencies = std::exchange(latencies_, std::nullopt);
   if (samples.size() < 2) return;
-  if (cut_short && !latency) latency = desk_.end_latency();
+  if (cut_short && !latencies) latencies = desk_.end_latency();
   Measurement done = measure(points_[point_], repeat_, samples);
   done.cut_short = cut_short;
-  done.latency = latency;
+  if (latencies) {
+    done.latency = latencies->all;
+    done.latency_by_node = std::move(latencies->nodes);
+    done.pace = latencies->pace;
+  }
+  done.floor = std::exchange(floor_, std::nullopt);
   add_errors(before_.from, last_.from, done.errors);
   add_errors(before_.to, last_.to, done.errors);
   measurements_.push_back(std::move(done));
@@ -250,9 +264,26 @@ void Conductor::next_repeat() {
     state_ = State::kBefore;
     return;
   }
+  search_on();
   complete_ = point_ + 1 == points_.size();
   attempts_ = 0;
   state_ = State::kClose;
+}
+
+void Conductor::search_on() {
+  const auto& goal = plan_.highest_rate;
+  if (!goal) return;
+  const Point& tried = points_[point_];
+  const std::span all(measurements_);
+  search_.judge(keeps(*goal, tried.rate, all.last(plan_.repeats)));
+  Point next = tried;
+  if (const auto rate = search_.rate()) {
+    next.rate = *rate;
+    points_.insert(points_.begin() + static_cast<std::ptrdiff_t>(point_) + 1, next);
+    return;
+  }
+  highest_rates_.push_back({tried, search_.highest()});
+  search_ = {};
 }
 
 Instant Conductor::close(Instant now) {

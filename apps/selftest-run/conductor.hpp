@@ -16,6 +16,7 @@
 #include "apps/lst/console_json.hpp"
 #include "apps/selftest-run/figures.hpp"
 #include "apps/selftest-run/plan.hpp"
+#include "apps/selftest-run/rate_search.hpp"
 #include "lib/base/clock.hpp"
 
 namespace plnet::run {
@@ -31,9 +32,13 @@ class Desk {
   virtual Asked begin_session(const Args& args) = 0;
   virtual Asked ask(std::string_view verb, const Args& args) = 0;
   virtual CpuTimes cpu_times() = 0;
-  // Of this machine's node: around each measurement. Nothing: it is no client, or tells nothing.
+  // Clients begin the requests of their next tests at the point's rate, all of them together.
+  virtual Asked set_pace(const Point& point) = 0;
+  // Around each measurement: of those clients that tell.
   virtual void begin_latency(const Point& point) = 0;
-  virtual std::optional<Latency> end_latency() = 0;
+  virtual Latencies end_latency() = 0;
+  // Takes its time; nothing of the test is under way. Nothing: it cannot be had.
+  virtual std::optional<Floor> measure_floor(const Point& point) = 0;
 };
 
 // Hears how it goes on.
@@ -65,6 +70,8 @@ class Conductor {
   void interrupt();
 
   [[nodiscard]] const std::vector<Measurement>& measurements() const { return measurements_; }
+  // Of a plan that searches: one for each of its combinations that have been gone through.
+  [[nodiscard]] const std::vector<HighestRate>& highest_rates() const { return highest_rates_; }
   // Everything that was planned has been measured.
   [[nodiscard]] bool complete() const { return complete_; }
   [[nodiscard]] bool interrupted() const { return interrupted_; }
@@ -79,6 +86,7 @@ class Conductor {
     kClients,
     kServers,
     kTest,
+    kPace,
     kBefore,
     kRun,
     kSample,
@@ -92,6 +100,7 @@ class Conductor {
   void open_session();
   void make_group(const char* name, const std::vector<std::string>& nodes, State next);
   void add_test();
+  void set_pace();
   void look_before(Instant now);
   void run(Instant now);
   [[nodiscard]] Instant sample(Instant now);
@@ -101,6 +110,8 @@ class Conductor {
   [[nodiscard]] Instant close(Instant now);
 
   void next_repeat();
+  // The next point of a search, behind this one.
+  void search_on();
   void keep_measurement(bool cut_short);
   // The counters of both groups; false: it failed, which has been said.
   [[nodiscard]] bool take_stat(Sample& sample);
@@ -114,7 +125,9 @@ class Conductor {
   const ConductorSetup setup_;
   Desk& desk_;
   Watcher& watcher_;
-  const std::vector<Point> points_;
+  std::vector<Point> points_;  // more, as a search goes on
+  RateSearch search_;
+  std::vector<HighestRate> highest_rates_;
   State state_ = State::kSession;
   std::size_t point_ = 0;
   unsigned repeat_ = 0;
@@ -125,10 +138,11 @@ class Conductor {
   Instant end_at_;
   Instant sample_at_;
   unsigned attempts_ = 0;  // of draining, or of closing
+  std::optional<Floor> floor_;
   Sample before_;
   Sample last_;
   std::vector<Sample> samples_;
-  std::optional<Latency> latency_;
+  std::optional<Latencies> latencies_;
   std::vector<Measurement> measurements_;
   bool complete_ = false;
   bool interrupted_ = false;

@@ -49,4 +49,25 @@ std::vector<CpuUse> use_between(const CpuTimes& before, const CpuTimes& after) {
   return uses;
 }
 
+std::optional<double> busy_percent(const NodeCpt& cpt, const std::vector<CpuUse>& uses) {
+  double sum = 0;
+  unsigned seen = 0;
+  for (const CpuUse& use : uses) {
+    if (std::ranges::find(cpt.cpus, use.cpu) == cpt.cpus.end()) continue;
+    sum += use.busy_percent;
+    ++seen;
+  }
+  if (seen == 0) return std::nullopt;
+  return sum / seen;
+}
+
+std::string cpus_text(const NodeCpt& cpt) {
+  std::string text;
+  for (const unsigned cpu : cpt.cpus) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(cpu);
+  }
+  return text;
+}
+
 }  // namespace plnet::run

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,5 +30,17 @@ struct CpuUse {
 };
 // Of CPUs that are in both.
 [[nodiscard]] std::vector<CpuUse> use_between(const CpuTimes& before, const CpuTimes& after);
+
+// Where a node of this machine polls.
+struct NodeCpt {
+  std::string node;
+  unsigned cpt = 0;
+  std::vector<unsigned> cpus{};
+};
+// On average over its CPUs; nothing: none of them was seen.
+[[nodiscard]] std::optional<double> busy_percent(const NodeCpt& cpt,
+                                                 const std::vector<CpuUse>& uses);
+// "0,1"
+[[nodiscard]] std::string cpus_text(const NodeCpt& cpt);
 
 }  // namespace plnet::run

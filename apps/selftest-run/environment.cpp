@@ -71,7 +71,60 @@ std::string governors(const fs::path& root) {
   return or_unknown(text);
 }
 
-Json interface_json(const fs::path& root, const Interface& interface) {
+// NIDs whose address an interface has.
+Json nids_on(const Interface& interface, const std::vector<std::string>& nids) {
+  Json on = Json::array();
+  for (const std::string& nid : nids) {
+    const std::string address = nid.substr(0, nid.find('@'));
+    if (std::ranges::find(interface.addresses, address) != interface.addresses.end())
+      on.push_back(nid);
+  }
+  return on;
+}
+
+// The last words of a line of /proc/interrupts: who asked for it.
+std::string owner_of(const std::string& line) {
+  const std::size_t end = line.find_last_not_of(" \t");
+  const std::size_t gap = line.rfind("  ", end);
+  return gap == std::string::npos ? "" : line.substr(gap + 2, end - gap - 1);
+}
+
+struct Interrupt {
+  std::string number;
+  std::string owner;
+};
+std::vector<Interrupt> interrupts_of_machine(const fs::path& root) {
+  std::vector<Interrupt> all;
+  std::ifstream file(root / "proc/interrupts");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (colon == std::string::npos || begin >= colon) continue;
+    all.push_back({line.substr(begin, colon - begin), owner_of(line)});
+  }
+  return all;
+}
+
+std::string interrupt_text(const fs::path& root, const Interrupt& interrupt) {
+  const fs::path folder = root / "proc/irq" / interrupt.number;
+  return fmt::format("{} {} on CPUs {}", interrupt.number, interrupt.owner,
+                     or_unknown(first_line(folder / "effective_affinity_list")));
+}
+
+// Those of its own device, or of the one that this is a function of, as virtio's are.
+Json interrupts_of_device(const fs::path& root, const fs::path& device) {
+  Json lines = Json::array();
+  auto numbers = names_in(device / "msi_irqs");
+  if (numbers.empty()) numbers = names_in(device / "../msi_irqs");
+  for (const Interrupt& each : interrupts_of_machine(root)) {
+    if (std::ranges::find(numbers, each.number) == numbers.end()) continue;
+    if (lines.size() < kLinesMax) lines.push_back(interrupt_text(root, each));
+  }
+  return lines;
+}
+
+Json interface_json(const fs::path& root, const Interface& interface,
+                    const std::vector<std::string>& nids) {
   const fs::path folder = root / "sys/class/net" / interface.name;
   std::error_code error;
   const fs::path driver = fs::read_symlink(folder / "device/driver", error);
@@ -86,35 +139,24 @@ Json interface_json(const fs::path& root, const Interface& interface) {
           {"driver", or_unknown(driver.filename().string())},
           {"numa_node", or_unknown(first_line(folder / "device/numa_node"))},
           {"rx_queues", rx},
-          {"tx_queues", tx}};
+          {"tx_queues", tx},
+          {"nis", nids_on(interface, nids)},
+          {"interrupts", interrupts_of_device(root, folder / "device")}};
 }
 
-// The last words of a line of /proc/interrupts: who asked for it.
-std::string owner_of(const std::string& line) {
-  const std::size_t end = line.find_last_not_of(" \t");
-  const std::size_t gap = line.rfind("  ", end);
-  return gap == std::string::npos ? "" : line.substr(gap + 2, end - gap - 1);
-}
-
-// Of those whose owner names an interface, or a driver that network cards have.
+// Of those whose owner names an interface, or a driver that network cards have: also of devices
+// that no interface shows.
 Json interrupts(const fs::path& root, const std::vector<Interface>& interfaces) {
   std::vector<std::string> words{"mlx", "virtio", "cxi", "ena", "ice", "i40e", "hfi"};
   for (const Interface& each : interfaces)
     words.push_back(each.name);
   Json all = Json::array();
-  std::ifstream file(root / "proc/interrupts");
-  for (std::string line; std::getline(file, line) && all.size() < kLinesMax;) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    const std::string owner = owner_of(line);
-    const auto is_named = [&owner](const std::string& word) {
-      return owner.find(word) != std::string::npos;
+  for (const Interrupt& each : interrupts_of_machine(root)) {
+    const auto is_named = [&each](const std::string& word) {
+      return each.owner.find(word) != std::string::npos;
     };
-    if (std::ranges::none_of(words, is_named)) continue;
-    const std::size_t begin = line.find_first_not_of(' ');
-    const std::string number = line.substr(begin, colon - begin);
-    const std::string cpus = first_line(root / "proc/irq" / number / "effective_affinity_list");
-    all.push_back(fmt::format("{} {} on CPUs {}", number, owner, or_unknown(cpus)));
+    if (all.size() < kLinesMax && std::ranges::any_of(words, is_named))
+      all.push_back(interrupt_text(root, each));
   }
   return all;
 }
@@ -167,7 +209,7 @@ Json environment_of(const EnvironmentFacts& facts) {
                       or_unknown(field_of(root / "proc/meminfo", "Hugepagesize"));
   json["interfaces"] = Json::array();
   for (const Interface& each : facts.interfaces)
-    json["interfaces"].push_back(interface_json(root, each));
+    json["interfaces"].push_back(interface_json(root, each, facts.nids));
   json["interrupts"] = interrupts(root, facts.interfaces);
   return json;
 }

@@ -20,10 +20,12 @@ struct EnvironmentFacts {
   std::string version;
   std::string date;
   std::vector<Interface> interfaces;
-  std::string root;  // of /proc and /sys; "" but for tests
+  std::vector<std::string> nids{};  // of nodes of this machine
+  std::string root;                 // of /proc and /sys; "" but for tests
 };
 // CPU, cores, NUMA nodes, governor, kernel, hypervisor, huge pages; of each interface MTU, speed,
-// driver, queues; which CPUs its interrupts go to. "unknown" where nobody tells.
+// driver, queues, the NIs on it; which CPUs the interrupts of its device go to. "unknown" where
+// nobody tells.
 [[nodiscard]] runtime::Json environment_of(const EnvironmentFacts& facts);
 
 }  // namespace plnet::run

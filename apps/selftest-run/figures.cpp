@@ -151,15 +151,19 @@ std::vector<PointFigures> figures_of(const std::vector<Measurement>& all) {
     std::vector<double> rate;
     std::vector<double> p50;
     std::vector<double> p99;
+    std::vector<double> floor;
     for (const Measurement* const each : point.repeats) {
       throughput.push_back(each->throughput_mibps);
       rate.push_back(each->rpc_rate);
+      if (each->floor && each->floor->exchange_rate > 0)
+        floor.push_back(each->rpc_rate / each->floor->exchange_rate * 100);
       if (!each->latency) continue;
       p50.push_back(each->latency->p50_us);
       p99.push_back(each->latency->p99_us);
     }
     point.throughput_mibps = spread_of(std::move(throughput));
     point.rpc_rate = spread_of(std::move(rate));
+    if (!floor.empty()) point.percent_of_floor = spread_of(std::move(floor));
     if (p99.empty()) continue;
     point.p50_us = spread_of(std::move(p50));
     point.p99_us = spread_of(std::move(p99));

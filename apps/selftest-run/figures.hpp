@@ -52,6 +52,25 @@ void add_errors(const selftest::TransactionResult& before, const selftest::Trans
 // Of RPCs whose client is a node that told.
 using Latency = lst::LatencyFigures;
 
+struct NodeLatency {
+  std::string node{};
+  Latency figures{};
+};
+// What those clients tell of a measurement that do.
+struct Latencies {
+  std::optional<Latency> all{};
+  std::vector<NodeLatency> nodes{};
+  lst::PaceFigures pace{};
+};
+
+// What this machine can do without LNet, between the same two CPUs: requests and replies of a
+// point's sizes over a bare TCP connection, as many under way; and copying memory.
+struct Floor {
+  double exchange_rate = 0;
+  double throughput_mibps = 0;
+  double copy_mibps = 0;
+};
+
 struct Sample {
   selftest::TransactionResult from{};
   selftest::TransactionResult to{};
@@ -72,6 +91,9 @@ struct Measurement {
   std::vector<double> series_mibps{};  // sample by sample
   std::vector<CpuUse> cpus{};
   std::optional<Latency> latency{};
+  std::vector<NodeLatency> latency_by_node{};
+  lst::PaceFigures pace{};  // of an open loop
+  std::optional<Floor> floor{};
 };
 
 // `samples` in their order, at least two.
@@ -95,6 +117,8 @@ struct PointFigures {
   Spread rpc_rate{};
   std::optional<Spread> p50_us{};
   std::optional<Spread> p99_us{};
+  // Repeat by repeat against the floor that was measured just before.
+  std::optional<Spread> percent_of_floor{};
   std::uint64_t errors = 0;
 };
 // In the order in which the points were measured. The measurements outlive it.

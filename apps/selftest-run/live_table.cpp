@@ -24,7 +24,7 @@ void LiveTable::show(const std::string& line) {
 
 void LiveTable::on_begin(const Point& point, unsigned repeat, std::size_t number,
                          std::size_t total) {
-  if (!head_shown_) put("  of  " + table_head(true));
+  if (!head_shown_) put("  of  " + table_head({.rate = point.rate > 0}));
   head_shown_ = true;
   what_ = fmt::format("{}/{} {}, repeat {}", number, total, text_of(point), repeat + 1);
   show(what_);
@@ -38,7 +38,8 @@ void LiveTable::on_sample(double throughput_mibps, double rpc_rate, bool warming
 void LiveTable::on_end(const Measurement& measurement) {
   show("");
   const auto points = figures_of({measurement});
-  put(fmt::format("{:>4}  {}", measurement.repeat + 1, table_row(points.front(), true)));
+  put(fmt::format("{:>4}  {}", measurement.repeat + 1,
+                  table_row(points.front(), {.rate = measurement.point.rate > 0})));
 }
 
 }  // namespace plnet::run

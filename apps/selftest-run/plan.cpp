@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/lst/nid_words.hpp"
+#include "apps/selftest-run/rate_search.hpp"
 
 namespace plnet::run {
 namespace {
@@ -60,6 +61,29 @@ Outcome<std::vector<std::string>> expand(const std::vector<std::string>& words,
   return nodes;
 }
 
+// The sockets under the names that consoles have for nodes.
+Outcome<void> finish_open_loop(Plan& plan) {
+  if (plan.highest_rate && !plan.rates.empty())
+    return failure(Errc::kInvalid, "rates and highest_rate: a run has one of them");
+  std::map<std::string, std::string> control;
+  for (const auto& [word, socket] : plan.control) {
+    const auto nodes = lst::read_nodes(word);
+    if (!nodes) return failure(Errc::kInvalid, fmt::format("control: {}", nodes.error().what));
+    if (nodes->size() != 1)
+      return failure(Errc::kInvalid, fmt::format("control: '{}' is not one node", word));
+    control[nodes->front()] = socket;
+  }
+  plan.control = std::move(control);
+  for (const double rate : plan.rates) {
+    const double each = rate / static_cast<double>(plan.from.size());
+    if (rate > 0 && selftest::is_pace(each)) continue;
+    return failure(Errc::kInvalid,
+                   fmt::format("rates: {} a second for {} clients, expected {} to {:.0f} for each",
+                               rate, plan.from.size(), selftest::kPaceMin, selftest::kPaceMax));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view text_of(Operation operation) {
@@ -77,20 +101,34 @@ std::string text_of_size(std::uint32_t size) {
   return std::to_string(size);
 }
 
+std::string_view text_of(selftest::Arrivals arrivals) {
+  return name_in(kArrivals, arrivals);
+}
+
+std::string text_of(const RateGoal& goal) {
+  return fmt::format("{}:{}", name_in(kPercentiles, goal.percentile), goal.limit_us);
+}
+
 std::string text_of(const Point& point) {
-  if (point.size == 0)
-    return fmt::format("{}, concurrency {}", text_of(point.operation), point.concurrency);
-  return fmt::format("{} {}, concurrency {}", text_of(point.operation), text_of_size(point.size),
-                     point.concurrency);
+  std::string text(text_of(point.operation));
+  if (point.size > 0) text += ' ' + text_of_size(point.size);
+  text += fmt::format(", concurrency {}", point.concurrency);
+  if (point.rate > 0) text += fmt::format(", {:.0f}/s", point.rate);
+  return text;
 }
 
 std::vector<Point> points_of(const Plan& plan) {
   std::vector<Point> points;
+  std::vector<double> rates = plan.rates;
+  if (plan.highest_rate) rates = {RateSearch::kFirst};
+  if (rates.empty()) rates = {0};
   for (const Operation operation : plan.tests) {
     const std::vector<std::uint32_t> none{0};
     for (const std::uint32_t size : operation == Operation::kPing ? none : plan.sizes) {
-      for (const std::uint32_t concurrency : plan.concurrencies)
-        points.push_back({operation, size, concurrency});
+      for (const std::uint32_t concurrency : plan.concurrencies) {
+        for (const double rate : rates)
+          points.push_back({operation, size, concurrency, rate});
+      }
     }
   }
   return points;
@@ -126,6 +164,7 @@ Outcome<void> finish_plan(Plan& plan) {
     return failure(Errc::kInvalid, fmt::format("name: '{}', expected 1 to {} letters", plan.name,
                                                selftest::kConsoleNameMax));
   }
+  if (auto done = finish_open_loop(plan); !done) return done;
   if (plan.distribution.span > plan.to.size()) {
     return failure(Errc::kInvalid,
                    fmt::format("distribute: each client is to have {} servers, and there are {}",
@@ -183,6 +222,44 @@ Outcome<std::uint32_t> read_concurrency(std::string_view text) {
   if (!number || *number == 0 || *number > selftest::kConcurrencyMax)
     return wrong(text, fmt::format("a number from 1 to {}", selftest::kConcurrencyMax));
   return *number;
+}
+
+Outcome<double> read_rate(std::string_view text) {
+  std::string_view digits = text;
+  double unit = 1;
+  if (text.ends_with('k')) unit = 1e3;
+  if (text.ends_with('M')) unit = 1e6;
+  if (unit != 1) digits.remove_suffix(1);
+  const auto number = whole<double>(digits);
+  if (!number || !std::isfinite(*number) || *number <= 0)
+    return wrong(text, "requests a second like 500, 50k or 1.5M");
+  return *number * unit;
+}
+
+Outcome<selftest::Arrivals> read_arrivals(std::string_view text) {
+  return word_of(text, kArrivals);
+}
+
+Outcome<Percentile> read_percentile(std::string_view text) {
+  return word_of(text, kPercentiles);
+}
+
+Outcome<RateGoal> read_goal(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos)
+    return wrong(text, "a percentile and microseconds like p99:200");
+  const auto percentile = read_percentile(text.substr(0, colon));
+  if (!percentile) return std::unexpected(percentile.error());
+  const auto limit = read_amount(text.substr(colon + 1));
+  if (!limit) return std::unexpected(limit.error());
+  return RateGoal{*percentile, *limit};
+}
+
+Outcome<std::pair<std::string, std::string>> read_control(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals + 1 == text.size())
+    return wrong(text, "a node and its control socket like 10.0.0.1@tcp=/run/plnet/selftest.sock");
+  return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
 }
 
 Outcome<Operation> read_operation(std::string_view text) {

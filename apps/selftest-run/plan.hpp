@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/selftest/console/test_spec.hpp"
+#include "lib/selftest/pace.hpp"
 
 namespace plnet::run {
 
@@ -31,6 +33,7 @@ inline constexpr std::array<std::pair<std::string_view, selftest::Check>, 4> kCh
 
 [[nodiscard]] std::string_view text_of(Operation operation);
 [[nodiscard]] std::string_view text_of(selftest::Check check);
+[[nodiscard]] std::string_view text_of(selftest::Arrivals arrivals);
 
 // What must hold of every point; nothing: whatever comes is good.
 struct Limits {
@@ -40,6 +43,23 @@ struct Limits {
   std::optional<std::uint64_t> errors_max{};
 
   friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+// Of a search for the highest rate.
+enum class Percentile : std::uint8_t { kP50, kP90, kP99, kP999 };
+inline constexpr std::array<std::pair<std::string_view, Percentile>, 4> kPercentiles{
+    {{"p50", Percentile::kP50},
+     {"p90", Percentile::kP90},
+     {"p99", Percentile::kP99},
+     {"p999", Percentile::kP999}}};
+inline constexpr std::array<std::pair<std::string_view, selftest::Arrivals>, 2> kArrivals{
+    {{"poisson", selftest::Arrivals::kPoisson}, {"constant", selftest::Arrivals::kConstant}}};
+
+struct RateGoal {
+  Percentile percentile = Percentile::kP99;
+  double limit_us = 0;
+
+  friend bool operator==(const RateGoal&, const RateGoal&) = default;
 };
 
 struct Plan {
@@ -52,12 +72,20 @@ struct Plan {
   std::vector<Operation> tests{Operation::kRead, Operation::kWrite};
   std::vector<std::uint32_t> sizes{std::uint32_t{1} << 20};
   std::vector<std::uint32_t> concurrencies{8};
+  // Requests a second of all clients together, whose moments do not wait for answers; empty: each
+  // begins when one has ended.
+  std::vector<double> rates{};
+  selftest::Arrivals arrivals = selftest::Arrivals::kPoisson;
+  std::optional<RateGoal> highest_rate{};  // instead of rates
+  // Control sockets of nodes: which tell what the wire does not. By node, once finished.
+  std::map<std::string, std::string> control{};
   selftest::Check check = selftest::Check::kNone;
   bool allow_discard = false;
   lst::Distribution distribution{};
   Duration warm_up = std::chrono::seconds(1);
   Duration duration = std::chrono::seconds(5);
   unsigned repeats = 3;
+  bool baseline = false;  // what the machine can do without LNet, in turn with every repeat
   Limits limits{};
 };
 
@@ -72,14 +100,15 @@ struct Point {
   Operation operation = Operation::kRead;
   std::uint32_t size = 0;  // 0: of a ping
   std::uint32_t concurrency = 1;
+  double rate = 0;  // of an open loop
 
   friend bool operator==(const Point&, const Point&) = default;
 };
-// "write 1M, concurrency 8"
+// "write 1M, concurrency 8", "ping, concurrency 8, 50000/s"
 [[nodiscard]] std::string text_of(const Point& point);
 
 // Test by test, size by size, concurrency by concurrency, each in the order of the plan. Pings have
-// no size and come once.
+// no size and come once. Of a search these are where it begins.
 [[nodiscard]] std::vector<Point> points_of(const Plan& plan);
 
 // What the console is asked for.
@@ -99,6 +128,15 @@ struct Point {
 [[nodiscard]] Outcome<std::uint32_t> read_concurrency(std::string_view text);
 [[nodiscard]] Outcome<Operation> read_operation(std::string_view text);
 [[nodiscard]] Outcome<selftest::Check> read_check(std::string_view text);
+// "50000", "50k", "1.5M"
+[[nodiscard]] Outcome<double> read_rate(std::string_view text);
+[[nodiscard]] Outcome<selftest::Arrivals> read_arrivals(std::string_view text);
+[[nodiscard]] Outcome<Percentile> read_percentile(std::string_view text);
+// "p99:200": this percentile within so many microseconds
+[[nodiscard]] Outcome<RateGoal> read_goal(std::string_view text);
+[[nodiscard]] std::string text_of(const RateGoal& goal);
+// "NID=SOCKET"
+[[nodiscard]] Outcome<std::pair<std::string, std::string>> read_control(std::string_view text);
 [[nodiscard]] Outcome<unsigned> read_repeats(std::string_view text);
 // Of a limit: not negative.
 [[nodiscard]] Outcome<double> read_amount(std::string_view text);

@@ -22,12 +22,17 @@ constexpr auto kOptions = std::to_array<apps::OptionRow>({
     text("test", 0, "LIST", "of read, write, ping; read,write"),
     text("size", 's', "LIST", "of bytes, up to 1M; 1M"),
     text("concurrency", 'c', "LIST", "requests under way for each client; 8"),
+    text("rate", 0, "LIST", "requests a second of all clients, whatever servers do: 10k,50k"),
+    text("arrivals", 0, "HOW", "of these: poisson, constant; poisson"),
+    text("highest-rate", 0, "GOAL", "search for it: p99:200 is 99 % within 200 us"),
+    texts("control", 0, "NID=SOCKET", "of a client that is not the node of this host"),
     text("check", 0, "HOW", "none, simple, full, discard; none"),
     flag("allow-discard", 0, "no node is older than June 2026: they survive check discard"),
     text("distribute", 'd', "D:S", "D clients share S servers; 1:1"),
     text("warmup", 0, "TIME", "before it is measured; 1s"),
     text("duration", 0, "TIME", "of a measurement; 5s"),
     text("repeats", 0, "N", "of every point; 3"),
+    flag("baseline", 0, "bare TCP and memcpy of this host, in turn with each repeat"),
     text("name", 0, "NAME", "of the run and its session"),
     text("min-throughput", 0, "MIB", "a second, of every point"),
     text("min-rate", 0, "RPCS", "a second, of every point"),
@@ -40,8 +45,8 @@ class LineReader {
  public:
   explicit LineReader(const apps::Arguments& arguments) : arguments_(arguments) {}
 
-  template <class T>
-  void one(std::string_view name, T& out, Outcome<T> (*read)(std::string_view)) {
+  template <class T, class Out>
+  void one(std::string_view name, Out& out, Outcome<T> (*read)(std::string_view)) {
     if (!arguments_.has(name)) return;
     take(name, read(arguments_.text(name)), [&out](T value) { out = std::move(value); });
   }
@@ -85,6 +90,16 @@ Outcome<void> read_line(const apps::Arguments& arguments, Plan& plan) {
   reader.list("test", plan.tests, read_operation);
   reader.list("size", plan.sizes, read_size);
   reader.list("concurrency", plan.concurrencies, read_concurrency);
+  reader.list("rate", plan.rates, read_rate);
+  reader.one("arrivals", plan.arrivals, read_arrivals);
+  reader.one("highest-rate", plan.highest_rate, read_goal);
+  // One of them here goes over the other in the file.
+  if (arguments.has("rate") && !arguments.has("highest-rate")) plan.highest_rate.reset();
+  if (arguments.has("highest-rate") && !arguments.has("rate")) plan.rates.clear();
+  std::vector<std::pair<std::string, std::string>> sockets;
+  reader.list("control", sockets, read_control);
+  for (auto& [node, socket] : sockets)
+    plan.control[node] = socket;
   reader.one("check", plan.check, read_check);
   reader.one("distribute", plan.distribution, lst::read_distribution);
   reader.one("warmup", plan.warm_up, read_duration);
@@ -96,6 +111,7 @@ Outcome<void> read_line(const apps::Arguments& arguments, Plan& plan) {
   reader.limit("max-errors", plan.limits.errors_max);
   if (arguments.has("name")) plan.name = arguments.text("name");
   if (arguments.has("allow-discard")) plan.allow_discard = true;
+  if (arguments.has("baseline")) plan.baseline = true;
   if (const auto& error = reader.error()) return std::unexpected(*error);
   return {};
 }
@@ -106,8 +122,7 @@ std::span<const apps::OptionRow> plan_options() {
   return kOptions;
 }
 
-Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file) {
-  Plan plan;
+Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file, Plan plan) {
   if (arguments.positional.size() > 1)
     return failure(Errc::kInvalid, "one plan at a time: several files are named");
   if (!arguments.positional.empty()) {

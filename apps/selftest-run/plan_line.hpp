@@ -14,9 +14,11 @@ namespace plnet::run {
 // Options of the plan; the program has more.
 [[nodiscard]] std::span<const apps::OptionRow> plan_options();
 
-// `read_file` returns the text of a file or why there is none. The plan is finished: its nodes are
+// `read_file` returns the text of a file or why there is none; `plan` is what holds where neither
+// file nor line say anything. The plan that is returned is finished: its nodes are
 // expanded, and all of it can be asked for.
 using ReadFile = std::function<Outcome<std::string>(const std::string& path)>;
-[[nodiscard]] Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file);
+[[nodiscard]] Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file,
+                                    Plan plan = {});
 
 }  // namespace plnet::run

@@ -34,12 +34,17 @@ class PlanReader {
         list("tests", plan_.tests, read_operation),
         list("sizes", plan_.sizes, read_size),
         list("concurrency", plan_.concurrencies, read_concurrency),
+        list("rates", plan_.rates, read_rate),
+        one("arrivals", plan_.arrivals, read_arrivals),
+        {"highest_rate", [this](const YamlNode& node) { highest_rate(node); }},
+        {"control", [this](const YamlNode& node) { control(node); }},
         one("check", plan_.check, read_check),
         {"allow_discard", [this](const YamlNode& node) { truth(node, plan_.allow_discard); }},
         one("distribute", plan_.distribution, lst::read_distribution),
         one("warmup", plan_.warm_up, read_duration),
         one("duration", plan_.duration, read_duration),
         one("repeats", plan_.repeats, read_repeats),
+        {"baseline", [this](const YamlNode& node) { truth(node, plan_.baseline); }},
         {"thresholds", [this](const YamlNode& node) { limits(node); }},
     };
     mapping(document, keys);
@@ -174,6 +179,21 @@ class PlanReader {
         limit("errors_max", plan_.limits.errors_max),
     };
     mapping(node, keys);
+  }
+
+  void highest_rate(const YamlNode& node) {
+    RateGoal goal;
+    const std::vector<Key> keys{one("latency", goal.percentile, read_percentile),
+                                one("limit_us", goal.limit_us, read_amount)};
+    mapping(node, keys);
+    if (goal.limit_us <= 0) errors_.add(node.at, "highest_rate: expected a limit_us above 0");
+    plan_.highest_rate = goal;
+  }
+  void control(const YamlNode& node) {
+    if (node.kind != NodeKind::kMapping)
+      return errors_.add(node.at, "control: expected `NID: SOCKET` lines");
+    for (const YamlNode& socket : node.items)
+      text(socket, plan_.control[socket.key]);
   }
 
   ConfigErrors& errors_;

@@ -7,6 +7,7 @@
 
 #include "apps/selftest-run/figures.hpp"
 #include "apps/selftest-run/plan.hpp"
+#include "apps/selftest-run/rate_search.hpp"
 #include "lib/runtime/control/protocol.hpp"
 
 namespace plnet::run {
@@ -19,10 +20,13 @@ struct Report {
   Plan plan{};
   std::vector<Measurement> measurements{};
   Json environment = Json::object();
+  std::vector<NodeCpt> cpts{};  // of nodes of this machine that tell
   bool complete = false;
   bool interrupted = false;
   std::string failure{};
   std::string left_behind{};
+  std::vector<HighestRate> highest_rates{};
+  std::string floor_note{};           // of what floors are; "": there are none
   std::string latency_note{};         // of whom percentiles are, or why there are none
   std::vector<std::string> missed{};  // thresholds
 };
@@ -37,8 +41,14 @@ struct Report {
 [[nodiscard]] std::string html_of(const Report& report);
 
 // One line of the table that runs and reports show, and what stands above it.
-[[nodiscard]] std::string table_head(bool with_latency);
-[[nodiscard]] std::string table_row(const PointFigures& point, bool with_latency);
+struct TableColumns {
+  bool latency = true;
+  bool rate = false;  // of an open loop
+};
+[[nodiscard]] std::string table_head(TableColumns columns);
+[[nodiscard]] std::string table_row(const PointFigures& point, TableColumns columns);
+// "ping, concurrency 8: 41000/s keep p99:200"
+[[nodiscard]] std::string text_of(const HighestRate& highest, const RateGoal& goal);
 
 // --- Thresholds ---
 

@@ -19,7 +19,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
   max-width: 1180px; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.6em; margin-bottom: 0; } h2 { margin-top: 1.8em; font-size: 1.2em; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
-td.left { overflow-wrap: anywhere; }
+td.left { overflow-wrap: anywhere; } td.left:first-child { overflow-wrap: normal; }
 th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid var(--line); }
 th { color: var(--pale); font-weight: 600; } th.left, td.left { text-align: left; }
 tbody tr:nth-child(even) { background: var(--band); }
@@ -43,16 +43,21 @@ std::string spread_cells(const Spread& spread, int digits) {
 
 std::string points_table(const std::vector<PointFigures>& points) {
   std::string html =
-      "<div class='wide'><table><thead><tr><th class='left'>test<th>size<th>concurrency<th>MiB/s"
+      "<div class='wide'><table><thead><tr><th "
+      "class='left'>test<th>size<th>concurrency<th>asked/s<th>MiB/s"
       "<th>least – most<th>spread %<th>RPC/s<th>least – most<th>spread %<th>p50 µs<th>p99 µs"
+      "<th>% of bare TCP"
       "<th>errors</tr></thead><tbody>";
   for (const PointFigures& point : points) {
     html += "<tr>" + cell(text_of(point.point.operation), true) +
             cell(point.point.size > 0 ? text_of_size(point.point.size) : "–") +
             cell(std::to_string(point.point.concurrency)) +
+            cell(point.point.rate > 0 ? fmt::format("{:.0f}", point.point.rate) : "–") +
             spread_cells(point.throughput_mibps, 2) + spread_cells(point.rpc_rate, 0);
     for (const auto& latency : {point.p50_us, point.p99_us})
       html += cell(latency ? fmt::format("{:.0f}", latency->median) : "–");
+    html +=
+        cell(point.percent_of_floor ? fmt::format("{:.1f}", point.percent_of_floor->median) : "–");
     html += fmt::format("<td{}>{}</td></tr>", point.errors > 0 ? " class='bad'" : "", point.errors);
   }
   return html + "</tbody></table></div>\n";
@@ -60,25 +65,29 @@ std::string points_table(const std::vector<PointFigures>& points) {
 
 using Figure = std::function<std::optional<Spread>(const PointFigures&)>;
 
-// Over concurrency, a line for each size.
+// Over concurrency, a line for each size; of an open loop over its rate.
 std::string plot_of(const std::vector<PointFigures>& points, Operation operation,
                     std::string_view what, std::string_view unit, const Figure& figure) {
   std::vector<PlotSeries> series;
+  const char* x_name = "";
   for (const PointFigures& point : points) {
     const auto spread = figure(point);
     if (point.point.operation != operation || !spread) continue;
-    const std::string name = point.point.size > 0 ? text_of_size(point.point.size) : "ping";
+    std::string name = point.point.size > 0 ? text_of_size(point.point.size) : "ping";
+    const bool open = point.point.rate > 0;
+    if (open) name += fmt::format(" ×{}", point.point.concurrency);
+    x_name = open ? "requests a second asked for" : "concurrency";
     auto found = std::ranges::find(series, name, &PlotSeries::name);
     if (found == series.end()) {
       series.push_back({.name = name});
       found = series.end() - 1;
     }
-    found->points.push_back(
-        {static_cast<double>(point.point.concurrency), spread->median, spread->low, spread->high});
+    found->points.push_back({open ? point.point.rate : static_cast<double>(point.point.concurrency),
+                             spread->median, spread->low, spread->high});
   }
   for (PlotSeries& each : series)
     std::ranges::sort(each.points, {}, &PlotPoint::x);
-  return svg_plot(fmt::format("{}: {}", text_of(operation), what), "concurrency", unit, series);
+  return svg_plot(fmt::format("{}: {}", text_of(operation), what), x_name, unit, series);
 }
 
 std::string plots(const std::vector<PointFigures>& points) {
@@ -111,6 +120,25 @@ std::string node_rows(const GroupFigures& group, std::string_view name) {
   return html;
 }
 
+std::string latency_rows(const Measurement& last) {
+  if (last.latency_by_node.empty()) return {};
+  std::string html =
+      "<table><thead><tr><th class='left'>latency, µs<th>RPCs<th>p50<th>p90<th>p99<th>p99.9<th>max"
+      "</tr></thead><tbody>";
+  for (const auto& [node, figures] : last.latency_by_node) {
+    html += "<tr>" + cell(node, true) + cell(std::to_string(figures.count));
+    for (const double value :
+         {figures.p50_us, figures.p90_us, figures.p99_us, figures.p999_us, figures.max_us})
+      html += cell(fmt::format("{:.0f}", value));
+    html += "</tr>";
+  }
+  html += "</tbody></table>";
+  if (last.point.rate > 0)
+    html += fmt::format("<p>{} requests began when due, {} of them waited, {} never began</p>",
+                        last.pace.begun, last.pace.waited, last.pace.dropped);
+  return html;
+}
+
 std::string nodes_of(const PointFigures& point) {
   const Measurement& last = *point.repeats.back();
   std::string html = fmt::format(
@@ -118,9 +146,28 @@ std::string nodes_of(const PointFigures& point) {
       "messages in/s<th>messages out/s<th>MiB/s in<th>MiB/s out</tr></thead><tbody>",
       text_of(point.point));
   html += node_rows(last.from, "clients") + node_rows(last.to, "servers") + "</tbody></table>";
+  html += latency_rows(last);
   for (const auto& [node, count] : last.errors.by_node)
     html += fmt::format("<p class='bad'>{}: {} errors</p>", html_escaped(node), count);
   return html + "</details>\n";
+}
+
+std::string cpt_table(const std::vector<PointFigures>& points, const std::vector<NodeCpt>& cpts) {
+  if (cpts.empty()) return {};
+  std::string html =
+      "<div class='wide'><table><thead><tr><th class='left'>busy % of CPTs of its nodes";
+  for (const NodeCpt& cpt : cpts)
+    html += fmt::format("<th>{} CPT {} (CPUs {})", html_escaped(cpt.node), cpt.cpt, cpus_text(cpt));
+  html += "</tr></thead><tbody>";
+  for (const PointFigures& point : points) {
+    html += "<tr>" + cell(text_of(point.point), true);
+    for (const NodeCpt& cpt : cpts) {
+      const auto busy = busy_percent(cpt, point.repeats.back()->cpus);
+      html += cell(busy ? fmt::format("{:.0f}", *busy) : "–");
+    }
+    html += "</tr>";
+  }
+  return html + "</tbody></table></div>\n";
 }
 
 std::string cpu_table(const std::vector<PointFigures>& points) {
@@ -182,11 +229,17 @@ std::string html_of(const Report& report) {
   html +=
       fmt::format("<h2>Points</h2><p class='pale'>Medians of {} repeats.</p>", report.plan.repeats);
   html += points_table(points);
+  if (!report.floor_note.empty())
+    html += fmt::format("<p class='pale'>Bare TCP: {}</p>\n", html_escaped(report.floor_note));
+  if (const auto& goal = report.plan.highest_rate) {
+    for (const HighestRate& each : report.highest_rates)
+      html += fmt::format("<p>Highest rate: {}</p>\n", html_escaped(text_of(each, *goal)));
+  }
   html += fmt::format("<p class='pale'>Latency: {}</p>\n", html_escaped(report.latency_note));
   html += "<h2>Groups and nodes</h2>\n";
   for (const PointFigures& point : points)
     html += nodes_of(point);
-  html += "<h2>CPUs of this machine</h2>\n" + cpu_table(points);
+  html += "<h2>CPUs of this machine</h2>\n" + cpu_table(points) + cpt_table(points, report.cpts);
   html += "<h2>Plan</h2>\n" + json_table(json["plan"]);
   html += "<h2>This machine</h2>\n" + json_table(report.environment);
   return html + "</body></html>\n";

@@ -29,12 +29,17 @@ Json json_of(const Plan& plan) {
   json["tests"] = std::move(tests);
   json["sizes"] = plan.sizes;
   json["concurrency"] = plan.concurrencies;
+  if (!plan.rates.empty()) json["rates"] = plan.rates;
+  if (plan.highest_rate) json["highest_rate"] = text_of(*plan.highest_rate);
+  if (!plan.rates.empty() || plan.highest_rate) json["arrivals"] = text_of(plan.arrivals);
+  if (!plan.control.empty()) json["control"] = plan.control;
   json["check"] = text_of(plan.check);
   json["distribute"] =
       std::to_string(plan.distribution.distribute) + ":" + std::to_string(plan.distribution.span);
   json["warmup_s"] = seconds_of(plan.warm_up);
   json["duration_s"] = seconds_of(plan.duration);
   json["repeats"] = plan.repeats;
+  if (plan.baseline) json["baseline"] = true;
   json["thresholds"] = std::move(limits);
   return json;
 }
@@ -75,7 +80,7 @@ Json json_of(const Latency& latency) {
           {"p99", latency.p99_us},  {"p999", latency.p999_us}, {"max", latency.max_us}};
 }
 
-Json json_of(const Measurement& each) {
+Json json_of(const Measurement& each, const std::vector<NodeCpt>& cpts) {
   Json json;
   json["repeat"] = each.repeat + 1;
   json["cut_short"] = each.cut_short;
@@ -84,6 +89,19 @@ Json json_of(const Measurement& each) {
   json["rpc_rate"] = each.rpc_rate;
   json["series_mibps"] = each.series_mibps;
   if (each.latency) json["latency_us"] = json_of(*each.latency);
+  Json by_node = Json::object();
+  for (const NodeLatency& node : each.latency_by_node)
+    by_node[node.node] = json_of(node.figures);
+  json["latency_us_by_node"] = std::move(by_node);
+  if (each.point.rate > 0) {
+    json["pace"] = {
+        {"begun", each.pace.begun}, {"waited", each.pace.waited}, {"dropped", each.pace.dropped}};
+  }
+  if (each.floor) {
+    json["floor"] = {{"exchange_rate", each.floor->exchange_rate},
+                     {"throughput_mibps", each.floor->throughput_mibps},
+                     {"copy_mibps", each.floor->copy_mibps}};
+  }
   json["errors"] = json_of(each.errors);
   json["from"] = json_of(each.from);
   json["to"] = json_of(each.to);
@@ -95,22 +113,32 @@ Json json_of(const Measurement& each) {
                     {"steal_percent", cpu.steal_percent}});
   }
   json["cpus"] = std::move(cpus);
+  Json by_cpt = Json::array();
+  for (const NodeCpt& cpt : cpts) {
+    if (const auto busy = busy_percent(cpt, each.cpus)) {
+      by_cpt.push_back(
+          {{"node", cpt.node}, {"cpt", cpt.cpt}, {"cpus", cpt.cpus}, {"busy_percent", *busy}});
+    }
+  }
+  json["cpts"] = std::move(by_cpt);
   return json;
 }
 
-Json json_of(const PointFigures& point, const std::vector<Measurement>& all) {
+Json json_of(const PointFigures& point, const Report& report) {
   Json json;
   json["test"] = text_of(point.point.operation);
   json["size"] = point.point.size;
   json["concurrency"] = point.point.concurrency;
+  if (point.point.rate > 0) json["rate"] = point.point.rate;
   json["throughput_mibps"] = json_of(point.throughput_mibps);
   json["rpc_rate"] = json_of(point.rpc_rate);
   if (point.p50_us) json["p50_us"] = json_of(*point.p50_us);
   if (point.p99_us) json["p99_us"] = json_of(*point.p99_us);
+  if (point.percent_of_floor) json["percent_of_floor"] = json_of(*point.percent_of_floor);
   json["errors"] = point.errors;
   Json repeats = Json::array();
-  for (const Measurement& each : all) {
-    if (each.point == point.point) repeats.push_back(json_of(each));
+  for (const Measurement& each : report.measurements) {
+    if (each.point == point.point) repeats.push_back(json_of(each, report.cpts));
   }
   json["repeats"] = std::move(repeats);
   return json;
@@ -138,10 +166,24 @@ Json json_of(const Report& report) {
   json["plan"] = json_of(report.plan);
   json["environment"] = report.environment;
   json["latency"] = report.latency_note;
+  if (!report.floor_note.empty()) json["floor"] = report.floor_note;
   Json points = Json::array();
   for (const PointFigures& point : figures_of(report.measurements))
-    points.push_back(json_of(point, report.measurements));
+    points.push_back(json_of(point, report));
   json["points"] = std::move(points);
+  if (const auto& goal = report.plan.highest_rate) {
+    Json highest = Json::array();
+    for (const HighestRate& each : report.highest_rates) {
+      Json one{{"test", text_of(each.point.operation)},
+               {"size", each.point.size},
+               {"concurrency", each.point.concurrency},
+               {"goal", text_of(*goal)},
+               {"rate", nullptr}};
+      if (each.rate) one["rate"] = *each.rate;
+      highest.push_back(std::move(one));
+    }
+    json["highest_rates"] = std::move(highest);
+  }
   return json;
 }
 

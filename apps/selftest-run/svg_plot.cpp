@@ -16,6 +16,7 @@ constexpr double kLeft = 62;
 constexpr double kRight = 96;  // room for the names of the series
 constexpr double kTop = 34;
 constexpr double kBottom = 44;
+constexpr double kLabelGap = 34;
 constexpr double kInnerWidth = kWidth - kLeft - kRight;
 constexpr double kInnerHeight = kHeight - kTop - kBottom;
 constexpr unsigned kTicks = 5;
@@ -82,9 +83,12 @@ std::string axes(const Scale& scale, const std::vector<PlotSeries>& series, std:
   std::ranges::sort(xs);
   const auto rest = std::ranges::unique(xs);
   xs.erase(rest.begin(), rest.end());
+  double last = -kLabelGap;
   for (const double x : xs) {
+    if (scale.x(x) - last < kLabelGap) continue;  // it would lie on the one before
+    last = scale.x(x);
     svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>", scale.x(x),
-                       kTop + kInnerHeight + 18, x);
+                       kTop + kInnerHeight + 18, short_number(x));
   }
   svg += fmt::format("<text x='{}' y='{}' text-anchor='middle'>{}</text>", kLeft + kInnerWidth / 2,
                      kHeight - 8, html_escaped(x_name));
@@ -102,7 +106,7 @@ std::string line_of(const Scale& scale, const PlotSeries& series, const char* co
     marks += fmt::format("<line x1='{0:.1f}' x2='{0:.1f}' y1='{1:.1f}' y2='{2:.1f}' stroke='{3}'/>",
                          x, scale.y(point.low), scale.y(point.high), colour);
     marks += fmt::format(
-        "<circle cx='{:.1f}' cy='{:.1f}' r='3.5' fill='{}'><title>{}, concurrency {}: {:.2f} "
+        "<circle cx='{:.1f}' cy='{:.1f}' r='3.5' fill='{}'><title>{} at {}: {:.2f} "
         "({:.2f} to {:.2f})</title></circle>",
         x, scale.y(point.y), colour, html_escaped(series.name), point.x, point.y, point.low,
         point.high);

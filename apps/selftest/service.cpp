@@ -7,12 +7,13 @@
 #include <string>
 #include <utility>
 
-#include "apps/lst/latency_json.hpp"
 #include "apps/selftest/console_verbs.hpp"
 
 namespace plnet::apps {
 namespace {
 
+constexpr runtime::HistogramInfo kLatencyInfo{
+    "latency", "ns", "of RPCs that this node began as a client of tests, good ones"};
 constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
 // RPCs of nodes that want to join, under way at a time; as many as the console has.
 constexpr std::size_t kJoinRpcs = 64;
@@ -104,6 +105,9 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
                      service_.host_.when_over ? look_at_ : Instant::max()});
   }
   [[nodiscard]] selftest::Console* console_owner() { return console_ ? &*console_ : nullptr; }
+  [[nodiscard]] selftest::SelftestNode* tests_owner() {
+    return framework_ ? &*framework_ : nullptr;
+  }
   void session_began_owner() { watch_.begin(); }
   // Nobody polls any more.
   void move_out() {
@@ -219,6 +223,11 @@ Outcome<void> SelftestService::move_in(std::span<const ResidentPlace> places, st
   }
   metric_ids_.push_back(metrics.add("selftest", {}, asked_.view()));
   metric_ids_.push_back(metrics.add("selftest_session", {}, session_.view()));
+  metric_ids_.push_back(metrics.add("selftest_pace", {}, shared_->paced.view()));
+  for (const auto& [test, histogram] : selftest::kTestLatencies) {
+    metric_ids_.push_back(
+        metrics.add("selftest", {{"test", test}}, kLatencyInfo, shared_->latency.*histogram));
+  }
   return {};
 }
 
@@ -226,16 +235,15 @@ void SelftestService::add_verbs(runtime::VerbTable& verbs, LnetAdmin& lnet) {
   desk_ = std::make_unique<ConsoleDesk>(*this, lnet);
   add_console_verbs(verbs, *desk_,
                     {.instance = host_.instance, .background = host_.when_over != nullptr});
-  verbs.add({.verb = "selftest latency",
-             .access = runtime::VerbAccess::kReads,
-             .help = "how long the RPCs took that this node began as a client of tests",
-             .handler = [this](const auto&, const auto&) -> runtime::VerbReply {
-               return lst::latency_json(shared_->latency);
-             }});
+  add_test_verbs(verbs, *this, lnet);
 }
 
 selftest::Console* SelftestService::console_owner() {
   return shards_.front()->console_owner();
+}
+
+selftest::SelftestNode* SelftestService::tests_owner() {
+  return shards_.front()->tests_owner();
 }
 
 void SelftestService::session_began_owner() {

@@ -13,6 +13,7 @@
 #include "apps/assembly/residents.hpp"
 #include "apps/selftest/console_desk.hpp"
 #include "apps/selftest/session_counters.hpp"
+#include "apps/selftest/test_verbs.hpp"
 #include "lib/runtime/config/settings.hpp"
 #include "lib/selftest/node.hpp"
 
@@ -25,7 +26,7 @@ struct SelftestHost {
   std::function<void()> when_over{};
 };
 
-class SelftestService final : public Residents, public ConsolePlace {
+class SelftestService final : public Residents, public ConsolePlace, public TestPlace {
  public:
   SelftestService(const runtime::SelftestSettings& settings, SelftestHost host);
   ~SelftestService() override;
@@ -37,6 +38,8 @@ class SelftestService final : public Residents, public ConsolePlace {
   Pollable& on_shard(unsigned shard) override;
   [[nodiscard]] selftest::Console* console_owner() override;
   void session_began_owner() override;
+  [[nodiscard]] selftest::SelftestNode* tests_owner() override;
+  [[nodiscard]] const selftest::SelftestShared& records() const override { return *shared_; }
   // What the node has of ours; before it goes.
   void move_out();
 

@@ -53,7 +53,7 @@ Framework::Framework(const Surroundings& around, const FrameworkSetup& setup, Wo
                                   .first(setup.takes_joins ? kServices : kServices - 1),
                   .rpcs = setup.rpcs},
                  memory),
-      client_(requester_, around.source, *this, around.latency),
+      client_(requester_, around.source, *this, around.latency, around.paced),
       sinks_(memory.split(setup.sink_bytes)),
       pages_(setup.rpcs),
       sessions_(setup.sessions),
@@ -71,6 +71,7 @@ Framework::~Framework() {
   while (Session* const session = old_.pop_front()) {
     while (Batch* const batch = session->batches.pop_front()) {
       while (TestInstance* const test = batch->tests.pop_front()) {
+        client_.forget(*test);
         while (test->units.pop_front() != nullptr) {
         }
       }
@@ -97,13 +98,20 @@ bool Framework::closed() const {
 unsigned Framework::poll(Instant now) {
   now_ = now;
   client_.begin_turn(now);
-  const unsigned work = requester_.poll() + responder_.poll();
+  const unsigned work = requester_.poll() + responder_.poll() + client_.poll();
   reap();
   return work;
 }
 
 bool Framework::has_work() const {
   return requester_.has_work() || responder_.has_work();
+}
+
+bool Framework::set_pace(const Pace& pace) {
+  PLNET_CHECK(is_pace(pace.rate), "judged where it came from");
+  if (session_ == nullptr) return false;
+  client_.set_pace(pace);
+  return true;
 }
 
 // --- Requests ---
@@ -230,6 +238,7 @@ void Framework::deactivate() {
   if (old == nullptr) return;
   session_ = nullptr;
   old_.push_back(*old);
+  client_.set_pace({});
   ++zombies_;
   ended_.count.fetch_add(1, std::memory_order_release);
   old->batches.for_each([this](Batch& batch) { stop(batch, true); });

@@ -58,6 +58,7 @@ class Framework final : RequestHandler, TestEvents {
     RpcStatistics& statistics;
     std::span<const RpcStatistics* const> servers;  // what their servers of tests count
     TestLatency* latency = nullptr;                 // of the tests that run here as a client
+    PaceStatistics* paced = nullptr;                // the same
   };
   Framework(const Surroundings& around, const FrameworkSetup& setup, WorkMemory& memory);
   ~Framework() override;
@@ -68,6 +69,11 @@ class Framework final : RequestHandler, TestEvents {
   [[nodiscard]] bool closed() const;
   unsigned poll(Instant now);
   [[nodiscard]] bool has_work() const;
+  // Of requests that are due at a pace.
+  [[nodiscard]] Instant next_deadline() const { return client_.next_deadline(); }
+
+  // Of tests that start from now on, until the session ends. False: there is none.
+  [[nodiscard]] bool set_pace(const Pace& pace);
 
   [[nodiscard]] const Session* session() const { return session_; }
   [[nodiscard]] std::size_t zombies() const { return zombies_; }

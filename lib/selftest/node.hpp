@@ -6,6 +6,7 @@
 // poll until all say closed().
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -23,7 +24,9 @@ struct SelftestShared {
 
   EndedSessions ended;
   const SourceData source;
-  TestLatency latency;  // written by the shard of the framework
+  // Written by the shard of the framework.
+  TestLatency latency;
+  PaceStatistics paced;
 };
 
 struct SelftestNodeSetup {
@@ -50,7 +53,8 @@ class SelftestNode final : public Pollable {
                     .lnet = lnet,
                     .statistics = statistics,
                     .servers = servers,
-                    .latency = &shared.latency},
+                    .latency = &shared.latency,
+                    .paced = &shared.paced},
                    setup.framework, memory) {}
   [[nodiscard]] static std::size_t memory_bytes(const SelftestNodeSetup& setup) {
     return Framework::memory_bytes(setup.framework);
@@ -60,12 +64,14 @@ class SelftestNode final : public Pollable {
   void close() { framework_.close(); }
   [[nodiscard]] bool closed() const { return framework_.closed(); }
   [[nodiscard]] const Framework& framework() const { return framework_; }
+  [[nodiscard]] bool set_pace(const Pace& pace) { return framework_.set_pace(pace); }
 
   unsigned poll(Instant now) override { return timers_.advance(now) + framework_.poll(now); }
   [[nodiscard]] std::string_view name() const override { return "selftest"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
   [[nodiscard]] Instant next_deadline() const override {
-    return framework_.has_work() ? Instant::min() : timers_.next_deadline();
+    if (framework_.has_work()) return Instant::min();
+    return std::min(timers_.next_deadline(), framework_.next_deadline());
   }
 
  private:

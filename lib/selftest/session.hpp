@@ -7,6 +7,7 @@
 
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
+#include "lib/selftest/pace.hpp"
 #include "lib/selftest/requester.hpp"
 #include "lib/selftest/srpc_tests.hpp"
 
@@ -16,6 +17,10 @@ struct Batch;
 struct Session;
 struct TestInstance;
 
+// Lists of a test that has a pace, and of its units.
+struct PacedTest {};
+struct IdleUnit {};
+
 // Parameters of bulk data, whichever way they came.
 struct BulkSetup {
   BulkOperation operation = BulkOperation::kRead;
@@ -24,18 +29,18 @@ struct BulkSetup {
   std::uint32_t offset = 0;  // of the data in its first page
 };
 
-struct TestUnit : ListNode<> {
+struct TestUnit : ListNode<>, ListNode<IdleUnit> {
   TestInstance* test = nullptr;
   lnet::ProcessId destination;
   ClientRpc* rpc = nullptr;      // for as long as the unit lives
   WorkMemory sink;               // of a test that reads
   std::uint32_t iterations = 0;  // left, if the test counts them
   std::uint32_t sequence = 0;    // of the ping under way
-  Instant sent_at;               // of the RPC under way
+  Instant sent_at;               // of the RPC under way; at a pace: when it was due
   bool active = false;
 };
 
-struct TestInstance : ListNode<> {
+struct TestInstance : ListNode<>, ListNode<PacedTest> {
   Batch* batch = nullptr;
   Service service = Service::kPing;
   bool is_client = false;
@@ -46,6 +51,10 @@ struct TestInstance : ListNode<> {
   std::uint32_t active_units = 0;
   WorkMemory memory;  // of the sinks of all units
   IntrusiveList<TestUnit> units;
+  // While it runs at a pace: when requests are due, and the units that wait for them.
+  bool paced = false;
+  ArrivalTimes arrivals;
+  IntrusiveList<TestUnit, IdleUnit> idle;
 
   [[nodiscard]] bool counts_iterations() const { return static_cast<std::int32_t>(loop) > 0; }
 };

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/selftest/test_client.hpp"
 
+#include <algorithm>
+
 namespace plnet::selftest {
 
 namespace {
+
+// A turn has an end, also when much is due.
+constexpr unsigned kBegunBurst = 256;
+constexpr unsigned kDroppedBurst = 4096;
 
 // Which words a server writes for a simple check depends on how its memory is cut into pages. If
 // the data does not begin with a page here, only its ends are sure to be written.
@@ -21,25 +27,78 @@ void TestClient::start(TestInstance& test, Instant now) {
   PLNET_CHECK(test.is_client && test.active_units == 0, "a client's test that stands still");
   now_ = now;
   test.stopping = false;
+  test.paced = pace_.rate > 0;
   test.units.for_each([&](TestUnit& unit) {
     unit.active = true;
     unit.iterations = test.loop;
     ++test.active_units;
   });
+  if (test.paced) {
+    test.arrivals.begin(pace_, now);
+    test.units.for_each([&](TestUnit& unit) { test.idle.push_back(unit); });
+    paced_.push_back(test);
+    return;
+  }
   // No RPC ends in here, so that all units are counted when the first of them ends.
-  test.units.for_each([&](TestUnit& unit) { send(unit); });
+  test.units.for_each([&](TestUnit& unit) { send(unit, now_); });
 }
 
 void TestClient::stop(TestInstance& test, bool force) {
   test.stopping = true;
+  while (TestUnit* const unit = test.idle.pop_front())
+    end(*unit);
   if (!force) return;
   test.units.for_each([&](TestUnit& unit) {
     if (unit.active) requester_.abort(*unit.rpc, Errc::kCancelled);
   });
 }
 
-void TestClient::send(TestUnit& unit) {
-  unit.sent_at = now_;
+void TestClient::forget(TestInstance& test) {
+  while (test.idle.pop_front() != nullptr) {
+  }
+  ListNode<PacedTest>& place = test;
+  if (place.linked()) place.unlink();
+}
+
+unsigned TestClient::poll() {
+  if (paced_.empty()) return 0;
+  unsigned begun = 0;
+  next_due_ = Instant::max();
+  paced_.for_each([&](TestInstance& test) {
+    begun += serve(test);
+    if (!test.idle.empty()) next_due_ = std::min(next_due_, test.arrivals.due());
+  });
+  last_poll_ = now_;
+  return begun;
+}
+
+unsigned TestClient::serve(TestInstance& test) {
+  unsigned begun = 0;
+  drop_late(test);
+  while (begun < kBegunBurst && test.arrivals.due() <= now_) {
+    TestUnit* const unit = test.idle.pop_front();
+    if (unit == nullptr) break;
+    const Instant due = test.arrivals.due();
+    test.arrivals.take();
+    count(PaceCount::kBegun);
+    // It would have begun in an earlier turn, had there been a unit.
+    if (due <= last_poll_) count(PaceCount::kWaited);
+    send(*unit, due);
+    ++begun;
+  }
+  return begun;
+}
+
+void TestClient::drop_late(TestInstance& test) {
+  for (unsigned i = 0; i < kDroppedBurst; ++i) {
+    if (now_ - test.arrivals.due() <= kArrivalWaitMax) return;
+    test.arrivals.take();
+    count(PaceCount::kDropped);
+  }
+}
+
+void TestClient::send(TestUnit& unit, Instant meant) {
+  unit.sent_at = meant;
   const RpcSpec spec{.target = unit.destination,
                      .service = unit.test->service,
                      .features = unit.test->batch->session->features};
@@ -101,13 +160,16 @@ void TestClient::rpc_done(ClientRpc& rpc, Result<void> outcome) {
     latency_->of(test).record(static_cast<std::uint64_t>((now_ - unit.sent_at).count()));
   const bool used_up = test.counts_iterations() && --unit.iterations == 0;
   if (test.stopping || used_up || (!well && test.stop_on_error)) return end(unit);
-  send(unit);
+  if (test.paced) return unit.test->idle.push_back(unit);
+  send(unit, now_);
 }
 
 void TestClient::end(TestUnit& unit) {
   PLNET_CHECK(unit.active && unit.test->active_units > 0, "a unit ends once");
   unit.active = false;
-  if (--unit.test->active_units == 0) events_.on_test_idle(*unit.test);
+  if (--unit.test->active_units > 0) return;
+  forget(*unit.test);
+  events_.on_test_idle(*unit.test);
 }
 
 }  // namespace plnet::selftest

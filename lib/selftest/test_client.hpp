@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The units of tests that run here as a client: each sends a request, waits, judges the answer, and
 // goes on until its test stops, its iterations are used up, or it failed and the test says that
-// this ends it. On the shard of the framework, whose sessions these tests belong to. Behaviour
-// checked against lustre-release v2_17_0 lnet/selftest/framework.c: sfw_run_test(),
-// sfw_test_rpc_done(); brw_test.c: brw_client_prep_rpc(), brw_client_done_rpc(); ping_test.c.
+// this ends it. At a pace (pace.hpp) units wait for the moments of their test instead. On the shard
+// of the framework, whose sessions these tests belong to. Behaviour checked against lustre-release
+// v2_17_0 lnet/selftest/framework.c: sfw_run_test(), sfw_test_rpc_done(); brw_test.c:
+// brw_client_prep_rpc(), brw_client_done_rpc(); ping_test.c.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +25,41 @@ class TestEvents {
 
 class TestClient final : public RpcUser {
  public:
-  // `latency` may be null.
+  // `latency` and `paced` may be null.
   TestClient(Requester& requester, const SourceData& source, TestEvents& events,
-             TestLatency* latency)
-      : requester_(requester), source_(source), events_(events), latency_(latency) {}
+             TestLatency* latency, PaceStatistics* paced = nullptr)
+      : requester_(requester),
+        source_(source),
+        events_(events),
+        latency_(latency),
+        paced_statistics_(paced) {}
+
+  // Of tests that start from now on.
+  void set_pace(const Pace& pace) { pace_ = pace; }
 
   // All of its units. The test is a client's and none of its units is active.
   void start(TestInstance& test, Instant now);
   // Units end when their RPCs do; by force: the RPCs end now.
   void stop(TestInstance& test, bool force);
 
+  // It goes, whatever it does.
+  void forget(TestInstance& test);
+
   void begin_turn(Instant now) { now_ = now; }
+  // What is due by now, of tests that have a pace; after the turn's RPCs have ended. Returns how
+  // many requests began.
+  unsigned poll();
+  // When poll() next has something to do.
+  [[nodiscard]] Instant next_deadline() const { return next_due_; }
   void rpc_done(ClientRpc& rpc, Result<void> outcome) override;
 
  private:
-  void send(TestUnit& unit);
+  void send(TestUnit& unit, Instant meant);
+  [[nodiscard]] unsigned serve(TestInstance& test);
+  void drop_late(TestInstance& test);
+  void count(PaceCount what) {
+    if (paced_statistics_ != nullptr) paced_statistics_->add(what);
+  }
   void send_brw(TestUnit& unit, const RpcSpec& spec);
   // Whether all was well; counts what was not.
   [[nodiscard]] bool judge(TestUnit& unit, const ClientRpc& rpc, Result<void> outcome);
@@ -49,8 +70,13 @@ class TestClient final : public RpcUser {
   const SourceData& source_;
   TestEvents& events_;
   TestLatency* const latency_;
+  PaceStatistics* const paced_statistics_;
   Instant now_;
   std::uint32_t ping_sequence_ = 0;
+  Pace pace_;
+  IntrusiveList<TestInstance, PacedTest> paced_;
+  Instant last_poll_;
+  Instant next_due_ = Instant::max();
 };
 
 }  // namespace plnet::selftest

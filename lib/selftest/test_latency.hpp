@@ -4,6 +4,8 @@
 // on the node itself. Since the node began; who wants a while subtracts.
 #pragma once
 
+#include <array>
+
 #include "lib/base/histogram.hpp"
 #include "lib/selftest/session.hpp"
 
@@ -20,5 +22,13 @@ struct TestLatency {
     return test.bulk.operation == BulkOperation::kRead ? read : write;
   }
 };
+
+// All of them, for those who tell of them.
+struct TestLatencyRow {
+  const char* test;
+  Histogram TestLatency::* histogram;
+};
+inline constexpr std::array<TestLatencyRow, 3> kTestLatencies{
+    {{"ping", &TestLatency::ping}, {"read", &TestLatency::read}, {"write", &TestLatency::write}}};
 
 }  // namespace plnet::selftest

@@ -2,6 +2,8 @@
 #include "lib/runtime/admin/metrics.hpp"
 
 #include <array>
+#include <limits>
+#include <memory>
 
 #include <fmt/format.h>
 #include <prometheus/text_serializer.h>
@@ -82,8 +84,17 @@ Metrics::Id Metrics::add(std::string object, std::vector<MetricLabel> labels, Co
   return id;
 }
 
+Metrics::Id Metrics::add(std::string object, std::vector<MetricLabel> labels,
+                         const HistogramInfo& info, const Histogram& histogram) {
+  const std::lock_guard lock(mutex_);
+  const Id id{next_++};
+  histograms_.emplace(id, HistogramMetric{std::move(object), std::move(labels), info, &histogram});
+  return id;
+}
+
 void Metrics::remove(Id id) {
   const std::lock_guard lock(mutex_);
+  histograms_.erase(id);
   sets_.erase(id);
 }
 
@@ -92,6 +103,55 @@ void Metrics::for_each(const std::function<void(const MetricSet&)>& visit) const
   for (const auto& [id, set] : sets_)
     visit(set);
 }
+
+void Metrics::for_each_histogram(const std::function<void(const HistogramMetric&)>& visit) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, metric] : histograms_)
+    visit(metric);
+}
+
+namespace {
+
+// Buckets of 1024 to 2^36: for times in nanoseconds a microsecond to a minute. Their bounds are
+// those of buckets of ours, so that nothing is guessed.
+constexpr unsigned kFirstBound = 10;
+constexpr unsigned kLastBound = 36;
+
+prometheus::ClientMetric client_metric(const HistogramMetric& metric, double scale) {
+  const auto now = std::make_unique<HistogramSnapshot>();
+  metric.histogram->snapshot(*now);
+  prometheus::ClientMetric told;
+  for (const MetricLabel& label : metric.labels)
+    told.label.push_back({label.name, label.value});
+  std::uint64_t below = 0;
+  std::size_t at = 0;
+  for (unsigned bits = kFirstBound; bits <= kLastBound; ++bits) {
+    const std::uint64_t bound = std::uint64_t{1} << bits;
+    for (const std::size_t end = HistogramSnapshot::bucket_of(bound); at < end; ++at)
+      below += now->in_bucket(at);
+    told.histogram.bucket.push_back({below, static_cast<double>(bound) * scale});
+  }
+  told.histogram.bucket.push_back({now->count(), std::numeric_limits<double>::infinity()});
+  told.histogram.sample_count = now->count();
+  told.histogram.sample_sum = static_cast<double>(now->sum()) * scale;
+  return told;
+}
+
+void add_histograms(const Metrics& metrics, std::vector<prometheus::MetricFamily>& families) {
+  std::map<std::string, std::size_t> family_of;
+  metrics.for_each_histogram([&](const HistogramMetric& metric) {
+    const MetricName name = prometheus_name(
+        metric.object, {metric.info.name, metric.info.unit, CounterKind::kGauge, metric.info.help});
+    const auto [found, is_new] = family_of.try_emplace(name.name, families.size());
+    if (is_new) {
+      families.push_back(
+          {name.name, std::string(metric.info.help), prometheus::MetricType::Histogram, {}});
+    }
+    families[found->second].metric.push_back(client_metric(metric, name.scale));
+  });
+}
+
+}  // namespace
 
 std::vector<prometheus::MetricFamily> metric_families(const Metrics& metrics) {
   std::vector<prometheus::MetricFamily> families;
@@ -117,6 +177,7 @@ std::vector<prometheus::MetricFamily> metric_families(const Metrics& metrics) {
       families[found->second].metric.push_back(std::move(metric));
     }
   });
+  add_histograms(metrics, families);
   return families;
 }
 

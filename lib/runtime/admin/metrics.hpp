@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lib/base/counters.hpp"
+#include "lib/base/histogram.hpp"
 
 namespace plnet::runtime {
 
@@ -28,17 +29,33 @@ struct MetricSet {
   CounterView view;
 };
 
+// How often what came to pass, by its size.
+struct HistogramInfo {
+  std::string_view name;  // as of a counter
+  std::string_view unit;
+  std::string_view help;
+};
+struct HistogramMetric {
+  std::string object;
+  std::vector<MetricLabel> labels;
+  HistogramInfo info;
+  const Histogram* histogram = nullptr;
+};
+
 class Metrics {
  public:
   enum class Id : std::uint64_t {};
 
   // Any thread but pollers. What `view` points to must live until remove() has returned.
   Id add(std::string object, std::vector<MetricLabel> labels, CounterView view);
+  Id add(std::string object, std::vector<MetricLabel> labels, const HistogramInfo& info,
+         const Histogram& histogram);
   void remove(Id id);
 
   // Calls `visit` for each set in the order in which they came, with the register locked: `visit`
   // must not add or remove.
   void for_each(const std::function<void(const MetricSet& set)>& visit) const;
+  void for_each_histogram(const std::function<void(const HistogramMetric& metric)>& visit) const;
 
   // Everything in Prometheus' text format.
   [[nodiscard]] std::string prometheus_text() const;
@@ -46,6 +63,7 @@ class Metrics {
  private:
   mutable std::mutex mutex_;
   std::map<Id, MetricSet> sets_;
+  std::map<Id, HistogramMetric> histograms_;
   std::uint64_t next_ = 0;
 };
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 
 from selftest_hosts import CONSOLE, config, loses_session, selftest_hosts, start
-from site_under_test import eventually
+from site_under_test import Skip, eventually
 from tcp_nodes import counted
 
 SIDE_BY_SIDE = True
@@ -125,14 +125,16 @@ def case_thresholds_and_plans(site):
         assert done.returncode == 3, f"{done.returncode}\n{done.stdout}{done.stderr}"
         assert "threshold missed: write 4k, concurrency 2: " in done.stdout, done.stdout
         assert len(read(site.path("missed"))["thresholds_missed"]) == 1
-        # Beside the other client: of two, one tells.
+        # Both clients have their sockets where the run looks for nodes of its host.
         local = runs.call(site.path("local"), "--from", hosts.nid(CONSOLE), "--instance", "standing")
         assert local.returncode == 0, local
         repeat = read(site.path("local"))["points"][1]["repeats"][1]
         told, own = repeat["latency_us"], repeat["from"]["nodes"][1]
         assert own["node"] == f"12345-{hosts.nid(CONSOLE)}", repeat
         assert 0 < told["p50"] <= told["p99"] <= told["max"], repeat
-        assert 0.5 * own["rpc_rate"] < told["count"] / repeat["seconds"] < 2 * own["rpc_rate"], repeat
+        assert 0.5 * repeat["rpc_rate"] < told["count"] / repeat["seconds"] < 2 * repeat["rpc_rate"], repeat
+        assert told["count"] == sum(each["count"] for each in repeat["latency_us_by_node"].values()), repeat
+        assert f"12345-{hosts.nid(CONSOLE)}" in [each["node"] for each in repeat["cpts"]], repeat
         for each in (*nodes, node):
             loses_session(each)
         assert node.process.poll() is None
@@ -152,3 +154,64 @@ def case_a_node_that_is_not_there_is_named(site):
         assert f"session on nodes: 12345-{hosts.nid('server')}: " in done.stderr, done.stderr
         assert hosts.nid("server") in read(folder)["failure"]
         runs.leaves_nothing(client)
+
+
+def case_a_first_look(site):
+    if os.geteuid() != 0:
+        raise Skip("needs root to claim CPUs for nodes")
+    folder, temporary = site.path("look"), site.path("temporary")
+    temporary.mkdir()
+    done = subprocess.run([site.program("lnet-selftest"), "run", "--loopback", "--lock-dir", str(site.lock_dir), "--report", str(folder),
+                           "--size", "4k", "--warmup", "0", "--duration", "200ms", "--repeats", "1", "--baseline"],
+                          capture_output=True, text=True, timeout=180, stdin=subprocess.DEVNULL, cwd=site.directory,
+                          env={**os.environ, "TMPDIR": str(temporary)})
+    assert done.returncode == 0, f"{done.returncode}\n{done.stdout}{done.stderr}"
+    assert sorted(path.name for path in pathlib.Path(folder).iterdir()) == sorted(FILES)
+    points = read(folder)["points"]
+    assert [each["test"] for each in points] == ["ping", "read", "write"], points
+    for point in points:
+        assert point["errors"] == 0 and point["rpc_rate"]["median"] > 0, point
+        assert point["repeats"][0]["latency_us"]["count"] > 0, point
+        if len(os.sched_getaffinity(0)) > 1:
+            assert point["repeats"][0]["floor"]["exchange_rate"] > 0 and point["percent_of_floor"]["median"] > 0, point
+    assert not list(temporary.iterdir()), list(temporary.iterdir())
+    elsewhere = subprocess.run([site.program("lnet-selftest"), "run", "--loopback", "--to", "10.0.0.9@tcp"],
+                               capture_output=True, text=True, timeout=30)
+    assert elsewhere.returncode == 2 and "nodes of its own" in elsewhere.stderr, elsewhere
+
+
+def case_an_open_loop(site):
+    with selftest_hosts(site) as hosts:
+        node = start(hosts, CONSOLE, "--instance", "standing")
+        nodes = pair(hosts)
+        runs = Runs(hosts, node=node)
+        folder = site.path("paced")
+        done = runs.call(folder, "--from", hosts.nid(CONSOLE), "--control", f"{hosts.nid('client')}={nodes[0].socket}", "--rate", "400",
+                         "--arrivals", "constant", "--concurrency", "64", "--repeats", "1", "--instance", "standing")
+        assert done.returncode == 0, f"{done.returncode}\n{done.stdout}{done.stderr}"
+        point = read(folder)["points"][0]
+        assert point["rate"] == 400 and point["errors"] == 0, point
+        repeat = point["repeats"][0]
+        assert set(repeat["latency_us_by_node"]) == {f"12345-{hosts.nid(name)}" for name in ("client", CONSOLE)}, repeat
+        # Never more than was asked for, however slow the machine: what is due is due. Answers of the two are not of one moment.
+        assert 0 < repeat["pace"]["begun"] <= 400 * (repeat["seconds"] + 10), repeat
+        assert repeat["latency_us"]["count"] > 0, repeat
+        assert counted(nodes[0], "selftest_pace", "begun") > 0
+        for each in (*nodes, node):
+            loses_session(each)
+
+
+def case_a_client_that_cannot_be_paced(site):
+    with selftest_hosts(site) as hosts:
+        nodes = pair(hosts)
+        runs = Runs(hosts)
+        folder = site.path("refused")
+        done = runs.call(folder, "--rate", "100")
+        assert done.returncode == 2, f"{done.returncode}\n{done.stdout}{done.stderr}"
+        assert f"12345-{hosts.nid('client')} cannot be paced" in done.stderr, done.stderr
+        other = runs.call(folder, "--rate", "100", "--control", f"{hosts.nid('client')}={nodes[1].socket}")
+        assert other.returncode == 2 and "is of another node" in other.stderr, other
+        gone = runs.call(folder, "--rate", "100", "--control", f"{hosts.nid('client')}={site.path('gone.sock')}")
+        assert gone.returncode == 2 and "gone.sock" in gone.stderr, gone
+        assert not os.path.exists(folder)
+        runs.leaves_nothing(*nodes)

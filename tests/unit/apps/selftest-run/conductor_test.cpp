@@ -49,14 +49,27 @@ class FakeDesk final : public Desk {
   }
   CpuTimes cpu_times() override { return {}; }
   void begin_latency(const Point& /*point*/) override { ++latencies_begun; }
-  std::optional<Latency> end_latency() override { return Latency{.count = 7, .p99_us = 50}; }
+  Latencies end_latency() override {
+    const double p99 = pace > capable ? 5000 : 50;
+    return {.all = Latency{.count = 7, .p99_us = p99}, .nodes = {}, .pace = {}};
+  }
+  std::optional<Floor> measure_floor(const Point& /*point*/) override {
+    ++floors;
+    return Floor{.exchange_rate = 200, .throughput_mibps = 50, .copy_mibps = 10'000};
+  }
+  Asked set_pace(const Point& point) override {
+    asked.emplace_back("pace");
+    if (refuse_pace) return std::unexpected(lst::Refusal{EIO, "gone"});
+    pace = point.rate;
+    return lst::Json::object();
+  }
 
   TransactionResult stat() const {
     const auto ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now().time_since_epoch());
     const auto past = static_cast<std::uint32_t>(ms.count());
     return stat_of({{.running_ms = past,
-                     .rpcs = past / 10,
+                     .rpcs = pace > 0 ? static_cast<std::uint32_t>(pace * past / 1000) : past / 10,
                      .sent_bytes = (std::uint64_t{past} * 10 << 20) / 1000,
                      .brw_errors = brw_errors}});
   }
@@ -74,6 +87,10 @@ class FakeDesk final : public Desk {
   std::uint32_t key = 0;
   std::uint32_t brw_errors = 0;
   unsigned latencies_begun = 0;
+  unsigned floors = 0;
+  double pace = 0;
+  double capable = 41'000;  // requests a second
+  bool refuse_pace = false;
 
  private:
   const ManualClock& clock_;
@@ -238,6 +255,55 @@ TEST_F(SelftestConductor, ErrorsAreThoseOfTheMeasurement) {
   ASSERT_EQ(conductor.measurements().size(), 1U);
   // Told by both groups, which here are of one node.
   EXPECT_EQ(conductor.measurements()[0].errors.brw, 4U);
+}
+
+TEST_F(SelftestConductor, AnOpenLoopHasItsPaceSetInEverySession) {
+  plan_.concurrencies = {8};
+  plan_.rates = {500, 2000};
+  Conductor conductor(plan_, {.key = 5}, desk_, heard_);
+  conduct(conductor);
+  EXPECT_TRUE(conductor.complete()) << conductor.failure();
+  EXPECT_EQ(desk_.sessions, 2U);
+  EXPECT_EQ(desk_.times("pace"), 2);
+  ASSERT_EQ(conductor.measurements().size(), 4U);
+  EXPECT_NEAR(conductor.measurements()[3].rpc_rate, 2000, 2);
+  EXPECT_TRUE(conductor.highest_rates().empty());
+
+  desk_.refuse_pace = true;
+  Conductor refused(plan_, {.key = 5}, desk_, heard_);
+  conduct(refused);
+  EXPECT_NE(refused.failure().find("setting the pace: gone"), std::string::npos);
+}
+
+TEST_F(SelftestConductor, FloorsAreInTurnWithTheRepeats) {
+  plan_.baseline = true;
+  Conductor conductor(plan_, {.key = 5}, desk_, heard_);
+  conduct(conductor);
+  EXPECT_EQ(desk_.floors, 4U);
+  const auto points = figures_of(conductor.measurements());
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_NEAR(points[1].percent_of_floor.value_or(Spread{}).median, 50, 0.1);
+  plan_.rates = {10};
+  Conductor open(plan_, {.key = 5}, desk_, heard_);
+  conduct(open);
+  EXPECT_EQ(desk_.floors, 4U);
+}
+
+TEST_F(SelftestConductor, ASearchEndsCloseBelowWhatKeepsTheLimit) {
+  plan_.concurrencies = {1, 8};
+  plan_.repeats = 1;
+  plan_.highest_rate = RateGoal{Percentile::kP99, 200};
+  Conductor conductor(plan_, {.key = 5}, desk_, heard_);
+  conduct(conductor);
+  EXPECT_TRUE(conductor.complete()) << conductor.failure();
+  ASSERT_EQ(conductor.highest_rates().size(), 2U);
+  for (const HighestRate& each : conductor.highest_rates()) {
+    EXPECT_LE(each.rate.value_or(1e9), desk_.capable);
+    EXPECT_GE(each.rate.value_or(0), desk_.capable / RateSearch::kEnough);
+  }
+  EXPECT_EQ(conductor.highest_rates()[1].point.concurrency, 8U);
+  EXPECT_LE(conductor.measurements().size(), 2U * RateSearch::kTriesMax);
+  EXPECT_EQ(heard_.begun.back().first, heard_.begun.back().second);
 }
 
 }  // namespace

@@ -83,5 +83,15 @@ TEST(SelftestFigures, CpuTimesOfTheKernel) {
   EXPECT_EQ(times[1].cpu, 12U);
 }
 
+TEST(SelftestFigures, CptsAreAsBusyAsTheirCpusOnAverage) {
+  const std::vector<CpuUse> uses{{.cpu = 0, .busy_percent = 90},
+                                 {.cpu = 2, .busy_percent = 50},
+                                 {.cpu = 3, .busy_percent = 10}};
+  const NodeCpt cpt{.node = "a", .cpt = 1, .cpus = {2, 3}};
+  EXPECT_DOUBLE_EQ(busy_percent(cpt, uses).value_or(0), 30);
+  EXPECT_EQ(cpus_text(cpt), "2,3");
+  EXPECT_FALSE(busy_percent({.node = "a", .cpt = 0, .cpus = {7}}, uses));
+}
+
 }  // namespace
 }  // namespace plnet::run

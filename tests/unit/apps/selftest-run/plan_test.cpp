@@ -117,6 +117,51 @@ TEST(SelftestPlan, WhatNoRunCouldDoIsRefused) {
   EXPECT_FALSE(plan_of_words({"--to", "10.0.0.2@tcp"}));
 }
 
+TEST(SelftestPlan, OpenLoops) {
+  const Words nodes{"--from", "10.0.0.[1-2]@tcp", "--to", "10.0.0.9@tcp", "--test", "ping"};
+  const auto with = [&nodes](Words words) {
+    words.insert(words.begin(), nodes.begin(), nodes.end());
+    return plan_of_words(words);
+  };
+  const auto rates = with({"--rate", "500,1.5M", "--arrivals", "constant", "--control",
+                           "10.0.0.1@tcp=/run/a.sock", "--control", "10.0.0.2@tcp=/run/b.sock"});
+  ASSERT_TRUE(rates) << rates.error().what;
+  EXPECT_EQ(rates->arrivals, selftest::Arrivals::kConstant);
+  EXPECT_EQ(rates->control.at("12345-10.0.0.2@tcp"), "/run/b.sock");
+  const auto points = points_of(*rates);
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_EQ(text_of(points[1]), "ping, concurrency 8, 1500000/s");
+  const auto search = with({"--highest-rate", "p99:200"});
+  ASSERT_TRUE(search) << search.error().what;
+  EXPECT_EQ(search->highest_rate, (RateGoal{Percentile::kP99, 200}));
+  EXPECT_EQ(points_of(*search).size(), 1U);
+
+  EXPECT_NE(refusal({"--rate", "0"}).find("--rate: '0'"), std::string::npos);
+  EXPECT_NE(refusal({"--rate", "40M"}).find("rates: "), std::string::npos);
+  EXPECT_NE(refusal({"--rate", "5", "--highest-rate", "p99:1"}).find("one of them"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--highest-rate", "p98:1"}).find("--highest-rate"), std::string::npos);
+  EXPECT_NE(refusal({"--highest-rate", "p99"}), "");
+  EXPECT_NE(refusal({"--control", "10.0.0.1@tcp"}), "");
+  EXPECT_NE(refusal({"--control", "10.0.0.[1-2]@tcp=/run/a.sock"}).find("not one node"),
+            std::string::npos);
+}
+
+TEST(SelftestPlan, OpenLoopsOfAFile) {
+  Plan plan;
+  ASSERT_TRUE(
+      read_plan("rates: [10k, 50k]\narrivals: constant\n"
+                "control: {10.0.0.1@tcp: /run/plnet/selftest.sock}\n",
+                "a.yaml", plan));
+  EXPECT_EQ(plan.rates, (std::vector<double>{10'000, 50'000}));
+  EXPECT_EQ(plan.control.at("10.0.0.1@tcp"), "/run/plnet/selftest.sock");
+  Plan search;
+  ASSERT_TRUE(read_plan("highest_rate: {latency: p999, limit_us: 150.5}\n", "a.yaml", search));
+  EXPECT_EQ(search.highest_rate, (RateGoal{Percentile::kP999, 150.5}));
+  EXPECT_FALSE(read_plan("highest_rate: {latency: p99}\n", "a.yaml", search));
+  EXPECT_FALSE(read_plan("control: [a]\n", "a.yaml", search));
+}
+
 TEST(SelftestPlan, WhatTheConsoleIsAskedFor) {
   Plan plan;
   plan.check = selftest::Check::kFull;

@@ -60,6 +60,49 @@ TEST(SelftestReport, Json) {
   EXPECT_EQ(Json::parse(json.dump()), json);
 }
 
+// What only open loops, floors and nodes that tell have.
+TEST(SelftestReport, WhatNotEveryRunHas) {
+  Report report = report_of(100);
+  report.plan.highest_rate = RateGoal{Percentile::kP99, 200};
+  report.plan.control = {{"12345-10.0.0.1@tcp", "/run/a.sock"}};
+  report.highest_rates = {{{Operation::kWrite, 4096, 8, 7}, 41'000.0}, {{Operation::kPing}, {}}};
+  report.floor_note = "between CPUs 0 and 1";
+  report.cpts = {{.node = "12345-10.0.0.1@tcp", .cpt = 0, .cpus = {3}}};
+  report.measurements[2].floor =
+      Floor{.exchange_rate = 52'224, .throughput_mibps = 200, .copy_mibps = 9000};
+  Measurement& last = report.measurements.back();
+  last.point.rate = 30'000;
+  last.pace = {.begun = 70, .waited = 8, .dropped = 9};
+  last.latency_by_node = {{"node-a", *last.latency}, {"node-b", *last.latency}};
+
+  const Json json = json_of(report);
+  EXPECT_EQ(json["highest_rates"][0]["rate"], 41'000.0);
+  EXPECT_TRUE(json["highest_rates"][1]["rate"].is_null());
+  ASSERT_EQ(json["points"].size(), 3U);
+  EXPECT_DOUBLE_EQ(json["points"][0]["percent_of_floor"]["median"], 50);
+  EXPECT_EQ(json["points"][0]["repeats"][0]["cpts"][0]["busy_percent"], 50);
+  const Json& open = json["points"][2];
+  EXPECT_EQ(open["rate"], 30'000.0);
+  EXPECT_EQ(open["repeats"][0]["pace"]["dropped"], 9);
+  EXPECT_EQ(open["repeats"][0]["latency_us_by_node"]["node-b"]["p99"], 900);
+
+  const std::string text = text_of(report);
+  EXPECT_NE(text.find("write 4k, concurrency 8: 41000/s keep p99:200 us"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("ping, concurrency 1: no rate keeps p99:200 us"), std::string::npos);
+  EXPECT_NE(text.find("70 requests began when due, 8 of them waited, 9 never began"),
+            std::string::npos);
+  EXPECT_NE(text.find("CPT 0 of 12345-10.0.0.1@tcp (CPUs 3): 50%"), std::string::npos);
+  EXPECT_NE(text.find("this is 50.0 % of it"), std::string::npos);
+  const std::string html = html_of(report);
+  EXPECT_NE(html.find("Highest rate: write 4k"), std::string::npos);
+  EXPECT_NE(html.find("node-b"), std::string::npos);
+  EXPECT_NE(html.find("12345-10.0.0.1@tcp CPT 0"), std::string::npos);
+  const auto compared = compare(json, json);
+  ASSERT_TRUE(compared);
+  EXPECT_TRUE(compared->only_one.empty());
+}
+
 TEST(SelftestReport, Outcomes) {
   Report report;
   report.failure = "a: refused";

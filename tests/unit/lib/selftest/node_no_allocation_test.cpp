@@ -111,6 +111,9 @@ TEST(SelftestNoAllocation, InALifeOfSessions) {
       EXPECT_EQ(one.add(Service::kPing, PingParameters{}), Status::kOk);
       for (const std::uint16_t operation : {std::uint16_t{1}, std::uint16_t{2}})
         EXPECT_EQ(one.add(Service::kBrw, BulkParametersV1{operation, 3, 8192, 0}), Status::kOk);
+      if (round % 4 == 1) {
+        EXPECT_TRUE(one.node.set_pace({.rate = 50'000}));
+      }
       EXPECT_EQ(one.batch(BatchOperation::kRun), Status::kOk);
       for (int i = 0; i < 500; ++i)
         one.turn();

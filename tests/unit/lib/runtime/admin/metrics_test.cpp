@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/admin/metrics.hpp"
 
+#include <memory>
+
 #include <gtest/gtest.h>
 
 namespace plnet::runtime {
@@ -73,6 +75,28 @@ TEST(Metrics, VisitsSetsInTheOrderInWhichTheyCame) {
   std::string order;
   metrics.for_each([&](const MetricSet& set) { order += set.object; });
   EXPECT_EQ(order, "ba");
+}
+
+TEST(Metrics, PrintsHistogramsByTheirLabels) {
+  const auto ping = std::make_unique<Histogram>();
+  const auto read = std::make_unique<Histogram>();
+  Metrics metrics;
+  constexpr HistogramInfo kInfo{"latency", "ns", "How long it took"};
+  const auto id = metrics.add("test", {{"kind", "ping"}}, kInfo, *ping);
+  (void)metrics.add("test", {{"kind", "read"}}, kInfo, *read);
+  ping->record(1000);       // below 1024
+  ping->record(1024);       // the next bucket
+  ping->record(1U << 20U);  // a millisecond
+  ping->record(std::uint64_t{1} << 50U);
+  const std::string text = metrics.prometheus_text();
+  EXPECT_NE(text.find("# TYPE plnet_test_latency_seconds histogram"), std::string::npos) << text;
+  EXPECT_NE(text.find("plnet_test_latency_seconds_count{kind=\"ping\"} 4"), std::string::npos);
+  EXPECT_NE(text.find("plnet_test_latency_seconds_count{kind=\"read\"} 0"), std::string::npos);
+  EXPECT_NE(text.find("kind=\"ping\",le=\"1.024e-06\"} 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("kind=\"ping\",le=\"2.048e-06\"} 2"), std::string::npos);
+  EXPECT_NE(text.find("kind=\"ping\",le=\"+Inf\"} 4"), std::string::npos);
+  metrics.remove(id);
+  EXPECT_EQ(metrics.prometheus_text().find("ping"), std::string::npos);
 }
 
 }  // namespace

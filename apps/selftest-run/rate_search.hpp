@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The highest rate of requests whose latency keeps a limit: first in steps of a factor until one
+// rate keeps it and the next does not, then halves of what lies between, as rates go by ratios.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "apps/selftest-run/figures.hpp"
+#include "apps/selftest-run/plan.hpp"
+
+namespace plnet::run {
+
+class RateSearch {
+ public:
+  static constexpr double kFirst = 1000;
+  static constexpr double kLowest = 10;  // of fewer a percentile says nothing
+  static constexpr double kFactor = 4;
+  static constexpr double kEnough = 1.05;  // between what keeps the limit and what does not
+  static constexpr unsigned kTriesMax = 16;
+
+  // The rate to try; nothing: it is over.
+  [[nodiscard]] std::optional<double> rate() const { return rate_; }
+  // Whether that rate has kept the limit.
+  void judge(bool kept);
+  // The highest that has; nothing: none.
+  [[nodiscard]] std::optional<double> highest() const { return good_; }
+
+ private:
+  [[nodiscard]] std::optional<double> next() const;
+
+  std::optional<double> rate_ = kFirst;
+  std::optional<double> good_;
+  std::optional<double> bad_;
+  unsigned tries_ = 0;
+};
+
+// All repeats of one point: nothing failed or was dropped, what was asked for began, and the median
+// of their percentiles is within the limit.
+[[nodiscard]] bool keeps(const RateGoal& goal, double rate, std::span<const Measurement> repeats);
+
+// What came of one search.
+struct HighestRate {
+  Point point{};  // its rate is of no meaning
+  std::optional<double> rate{};
+};
+
+}  // namespace plnet::run
