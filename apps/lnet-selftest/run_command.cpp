@@ -18,6 +18,7 @@
 
 #include "apps/lnet-selftest/report_files.hpp"
 #include "apps/lnet-selftest/run_desk.hpp"
+#include "apps/lnet-selftest/system_hosts.hpp"
 #include "apps/lnetctl/option_parser.hpp"
 #include "apps/lnetctl/row_makers.hpp"
 #include "apps/selftest-run/compare.hpp"
@@ -192,7 +193,8 @@ int run_benchmark(int count, const char* const* words) {
     print_text(stdout, help());
     return kGood;
   }
-  const auto plan = run::plan_of(*arguments, run::read_file);
+  const SystemHosts hosts(environment_or("SLURM_JOB_NODELIST", ""));
+  const auto plan = run::plan_of(*arguments, run::read_file, &hosts);
   if (!plan) return complain(kProgram, kUsage, plan.error().what);
   return run_plan(*plan, *arguments);
 }

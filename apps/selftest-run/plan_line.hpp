@@ -7,6 +7,7 @@
 #include <string>
 
 #include "apps/lnetctl/command_row.hpp"
+#include "apps/selftest-run/host_words.hpp"
 #include "apps/selftest-run/plan.hpp"
 
 namespace plnet::run {
@@ -17,6 +18,8 @@ namespace plnet::run {
 // `read_file` returns the text of a file or why there is none. The plan is finished: its nodes are
 // expanded, and all of it can be asked for.
 using ReadFile = std::function<Outcome<std::string>(const std::string& path)>;
-[[nodiscard]] Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file);
+// `hosts`, of names of hosts in it; null: there may be none.
+[[nodiscard]] Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file,
+                                    const HostDirectory* hosts = nullptr);
 
 }  // namespace plnet::run
