@@ -18,6 +18,7 @@
 
 #include "apps/lnet-selftest/report_files.hpp"
 #include "apps/lnet-selftest/run_desk.hpp"
+#include "apps/lnet-selftest/sim_options.hpp"
 #include "apps/lnet-selftest/system_hosts.hpp"
 #include "apps/lnetctl/option_parser.hpp"
 #include "apps/lnetctl/row_makers.hpp"
@@ -68,6 +69,8 @@ void hear_signals() {
 std::vector<OptionRow> all_options() {
   const auto plan = run::plan_options();
   std::vector<OptionRow> all(plan.begin(), plan.end());
+  const auto sim = sim_options();
+  all.insert(all.end(), sim.begin(), sim.end());
   all.insert(all.end(), kOwnOptions.begin(), kOwnOptions.end());
   return all;
 }
@@ -133,15 +136,13 @@ int status_of(const run::Report& report) {
   return report.missed.empty() ? kGood : kMissed;
 }
 
-int run_plan(const run::Plan& plan, const Arguments& arguments) {
-  const runtime::SystemClock clock;
+run::Report measure(const run::Plan& plan, const Arguments& arguments,
+                    const runtime::SystemClock& clock, run::LiveTable& table) {
   const auto date = runtime::SystemWallClock().now();
   run::ConsoleDesk desk(
       option_or(arguments, "run-dir",
                 environment_or("LST_RUN_DIR", std::string(runtime::kControlFolder))),
       arguments.text("instance"), start_of(arguments), clock);
-  run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
-  hear_signals();
   run::Conductor conductor(plan, {.key = static_cast<std::uint32_t>(::getpid())}, desk, table);
   conduct(conductor, clock);
 
@@ -158,9 +159,13 @@ int run_plan(const run::Plan& plan, const Arguments& arguments) {
                            fmt::gmtime(std::chrono::system_clock::to_time_t(date))),
        .interfaces = run::interfaces_of_machine(),
        .root = {}});
-  report.missed = run::missed_limits(plan.limits, run::figures_of(report.measurements));
-  const std::string folder =
-      option_or(arguments, "report", fmt::format("lnet-selftest-{}-{}", plan.name, ::getpid()));
+  return report;
+}
+
+int leave(run::Report report, const Arguments& arguments) {
+  report.missed = run::missed_limits(report.plan.limits, run::figures_of(report.measurements));
+  const std::string folder = option_or(
+      arguments, "report", fmt::format("lnet-selftest-{}-{}", report.plan.name, ::getpid()));
   const auto written = run::write_report(report, folder);
   for (const std::string& each : report.missed)
     std::printf("threshold missed: %s\n", each.c_str());
@@ -196,7 +201,15 @@ int run_benchmark(int count, const char* const* words) {
   const SystemHosts hosts(environment_or("SLURM_JOB_NODELIST", ""));
   const auto plan = run::plan_of(*arguments, run::read_file, &hosts);
   if (!plan) return complain(kProgram, kUsage, plan.error().what);
-  return run_plan(*plan, *arguments);
+  const auto simulation = simulation_of(*arguments, *plan);
+  if (!simulation) return complain(kProgram, kUsage, simulation.error().what);
+  const runtime::SystemClock clock;
+  run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
+  hear_signals();
+  const auto stop = [] { return stop_asked != 0; };
+  return leave(*simulation ? sim::simulate(*plan, **simulation, table, clock, stop)
+                           : measure(*plan, *arguments, clock, table),
+               *arguments);
 }
 
 int run_compare(int count, const char* const* words) {

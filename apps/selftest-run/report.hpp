@@ -19,6 +19,7 @@ struct Report {
   Plan plan{};
   std::vector<Measurement> measurements{};
   Json environment = Json::object();
+  std::string simulated{};  // what with, if no machine was measured
   bool complete = false;
   bool interrupted = false;
   std::string failure{};

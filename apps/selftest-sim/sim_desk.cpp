@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/selftest-sim/sim_desk.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace plnet::sim {
+
+using selftest::Console;
+using selftest::WhenDone;
+
+run::Desk::Asked SimDesk::transact(SelftestSite::Begin begin) {
+  const auto result = site_.transact(std::move(begin));
+  if (!result) return std::unexpected(lst::refusal_of(result.error()));
+  return lst::to_json(*result);
+}
+
+run::Desk::Asked SimDesk::begin_session(const Args& args) {
+  return transact([&args](Console& console, WhenDone when_done) {
+    return console.new_session(lst::new_session_of(args, SelftestSite::console_nid()),
+                               std::move(when_done));
+  });
+}
+
+run::Desk::Asked SimDesk::ask(std::string_view verb, const Args& args) {
+  constexpr std::string_view kPrefix = "lst ";
+  const std::string_view name = verb.substr(std::min(verb.size(), kPrefix.size()));
+  if (name == "add_group") {
+    const auto added =
+        site_.ask([&](Console& console) { return console.add_group(lst::text_of(args, "group")); });
+    if (!added) return std::unexpected(lst::refusal_of(added.error()));
+    return lst::Json::object();
+  }
+  if (name == "add_test") {
+    const auto test = lst::from_json<selftest::AddTest>(lst::Json(args.at("test")));
+    if (!test) return std::unexpected(lst::Refusal{EINVAL, test.error().what});
+    return transact([&test](Console& console, WhenDone when_done) {
+      return console.add_test(*test, std::move(when_done));
+    });
+  }
+  const auto call = std::ranges::find(calls_, name, &lst::ConsoleCall::name);
+  if (call == calls_.end())
+    return std::unexpected(lst::Refusal{ENOSYS, fmt::format("no command '{}'", verb)});
+  const auto nodes = lst::nodes_of(args);
+  if (!nodes) return std::unexpected(nodes.error());
+  return transact([&](Console& console, WhenDone when_done) {
+    return call->begin(console, args, *nodes, std::move(when_done));
+  });
+}
+
+void SimDesk::begin_latency(const run::Point& point) {
+  operation_ = run::text_of(point.operation);
+  before_ = lst::latency_json(site_.latency());
+}
+
+std::optional<run::Latency> SimDesk::end_latency() {
+  const auto figures =
+      lst::latency_between(before_, lst::latency_json(site_.latency()), operation_);
+  if (!figures || figures->count == 0) return std::nullopt;
+  return *figures;
+}
+
+}  // namespace plnet::sim
