@@ -117,12 +117,11 @@ std::string csv_of(const Report& report) {
                                    each.latency->p90_us, each.latency->p99_us,
                                    each.latency->p999_us, each.latency->max_us)
                      : ",,,,";
-    text +=
-        fmt::format("{},{},{},{},{},{:.3f},{:.3f},{:.1f},{},{},{:.1f},{:.1f},{}\n",
-                    text_of(each.point.operation), each.point.size, each.point.concurrency,
-                    each.repeat + 1, each.cut_short ? 1 : 0, each.seconds, each.throughput_mibps,
-                    each.rpc_rate, each.errors.total(), latency, busy, steal,
-                    report.simulated.empty() ? 0 : 1);
+    text += fmt::format("{},{},{},{},{},{:.3f},{:.3f},{:.1f},{},{},{:.1f},{:.1f},{}\n",
+                        text_of(each.point.operation), each.point.size, each.point.concurrency,
+                        each.repeat + 1, each.cut_short ? 1 : 0, each.seconds,
+                        each.throughput_mibps, each.rpc_rate, each.errors.total(), latency, busy,
+                        steal, report.simulated.empty() ? 0 : 1);
   }
   return text;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "apps/selftest-run/host_words.hpp"
+
 #include <map>
 
 #include <gtest/gtest.h>
-
-#include "apps/selftest-run/host_words.hpp"
 
 namespace plnet::run {
 namespace {
