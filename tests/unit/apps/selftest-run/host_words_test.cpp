@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "apps/selftest-run/plan_line.hpp"
+
 namespace plnet::run {
 namespace {
 
@@ -79,6 +81,20 @@ TEST(HostWordsTest, WordsThatStandForNothing) {
     ASSERT_FALSE(done.has_value()) << word;
     EXPECT_NE(done.error().what.find(why), std::string::npos) << done.error().what;
   }
+}
+
+TEST(HostWordsTest, PlansMayNameThem) {
+  const Directory directory;
+  apps::Arguments arguments;
+  arguments.positional = {"plan.yaml"};
+  const auto text = [](const std::string&) -> Outcome<std::string> {
+    return "groups: {some: ['slurm:17:2-3']}\nfrom: slurm:17:1\nto: some\n";
+  };
+  const auto plan = plan_of(arguments, text, &directory);
+  ASSERT_TRUE(plan.has_value()) << plan.error().what;
+  EXPECT_EQ(plan->from, Words{"12345-10.0.0.1@tcp"});
+  EXPECT_EQ(plan->to, (Words{"12345-10.0.0.2@tcp", "12345-10.0.0.3@tcp"}));
+  EXPECT_FALSE(plan_of(arguments, text).has_value()) << "where nobody knows hosts";
 }
 
 }  // namespace
