@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 #include "lib/runtime/config/module_options.hpp"
@@ -44,6 +45,20 @@ Outcome<void> read_options(const SettingsFiles& files, runtime::Settings& settin
   return {};
 }
 
+// The same as a line of modprobe.d, with a flag's name for the file.
+Outcome<void> read_flag(std::string_view name, const std::string& value,
+                        runtime::Settings& settings) {
+  if (value.empty()) return {};
+  const std::string flag = "--" + std::string(name);
+  if (value.find_first_of("\"\\\n#") != std::string::npos)
+    return failure(Errc::kInvalid, flag + ": quotes, backslashes, '#' and new lines have no place");
+  const std::string line = "options lnet " + std::string(name) + "=\"" + value + "\"\n";
+  auto read = runtime::read_module_options(line, flag, settings.lnet);
+  if (!read) return std::unexpected(read.error().to_error());
+  settings.lnet = std::move(read->config);
+  return {};
+}
+
 }  // namespace
 
 Outcome<runtime::IdlePolicy> parse_idle_flag(const std::string& text) {
@@ -66,6 +81,10 @@ Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files) {
     if (!read) return std::unexpected(read.error().to_error());
     settings = *read;
   }
+  if (auto read = read_flag("networks", files.networks, settings); !read)
+    return std::unexpected(read.error());
+  if (auto read = read_flag("ip2nets", files.ip2nets, settings); !read)
+    return std::unexpected(read.error());
   return settings;
 }
 

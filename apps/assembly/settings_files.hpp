@@ -13,6 +13,10 @@ struct SettingsFiles {
   std::string program;  // who says on standard error what is odd but no error
   std::string config;   // "" = none
   std::string options;  // of modprobe.d, read before the other, which adds to it; "" = none
+  // The module options of these names, from the command line: over what files say; "" = none. What
+  // many hosts can be started with alike.
+  std::string networks;
+  std::string ip2nets;
 };
 
 // Without files: every default.

@@ -36,6 +36,10 @@ NodeFlags::NodeFlags(CLI::App& app, std::string program, std::string instance)
   app.add_option("-c,--config", config_, "configuration file; without it every default holds");
   app.add_option("--options", options_,
                  "modprobe.d file with `options lnet ...`; the configuration file adds to it");
+  app.add_option("--networks", networks_,
+                 "networks of this node, over the files', as LNet's module option: 'tcp(eth0)'");
+  app.add_option("--ip2nets", ip2nets_,
+                 "the same by address, for hosts that are started alike: 'tcp 10.0.0.*'");
   app.add_flag("--print-config", print_config_,
                "print a configuration file with every key, its default and what it does");
   app.add_flag("--print-reference", print_reference_, "the same as a table in Markdown");
@@ -62,7 +66,11 @@ std::optional<EarlyEnd> NodeFlags::informative() const {
 
 Outcome<NodeLine> NodeFlags::read() const {
   NodeLine line;
-  line.files = {.program = program_, .config = config_, .options = options_};
+  line.files = {.program = program_,
+                .config = config_,
+                .options = options_,
+                .networks = networks_,
+                .ip2nets = ip2nets_};
   line.node.instance = instance_;
   line.node.lock_directory = lock_dir_;
   if (auto read = read_words(line); !read) return std::unexpected(std::move(read.error()));

@@ -42,6 +42,8 @@ class NodeFlags {
   std::string program_;
   std::string config_;
   std::string options_;
+  std::string networks_;
+  std::string ip2nets_;
   bool print_config_ = false;
   bool print_reference_ = false;
   std::string idle_;

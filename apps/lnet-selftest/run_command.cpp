@@ -19,6 +19,8 @@
 #include "apps/lnet-selftest/loopback.hpp"
 #include "apps/lnet-selftest/report_files.hpp"
 #include "apps/lnet-selftest/run_desk.hpp"
+#include "apps/lnet-selftest/sim_options.hpp"
+#include "apps/lnet-selftest/system_hosts.hpp"
 #include "apps/lnet-selftest/variables.hpp"
 #include "apps/lnetctl/option_parser.hpp"
 #include "apps/lnetctl/row_makers.hpp"
@@ -70,6 +72,8 @@ void hear_signals() {
 std::vector<OptionRow> all_options() {
   const auto plan = run::plan_options();
   std::vector<OptionRow> all(plan.begin(), plan.end());
+  const auto sim = sim_options();
+  all.insert(all.end(), sim.begin(), sim.end());
   all.insert(all.end(), kOwnOptions.begin(), kOwnOptions.end());
   return all;
 }
@@ -129,24 +133,18 @@ int status_of(const run::Report& report) {
   return report.missed.empty() ? kGood : kMissed;
 }
 
-int run_plan(const run::Plan& plan, const Arguments& arguments) {
-  const runtime::SystemClock clock;
+// The error: nothing has begun, since the plan asks for what these nodes cannot do.
+Outcome<run::Report> measure(const run::Plan& plan, const run::Loopback* loopback,
+                             const Arguments& arguments, const runtime::SystemClock& clock) {
   const auto date = runtime::SystemWallClock().now();
-  const lst::ConsoleStart start = start_of(arguments);
-  hear_signals();
-  std::unique_ptr<run::Loopback> loopback;
-  if (arguments.has("loopback")) {
-    auto nodes = run::Loopback::start(start.lock_directory, run::loopback_idle(plan), clock);
-    if (!nodes) return complain(kProgram, kFailed, nodes.error().what);
-    loopback = std::move(*nodes);
-  }
   const std::string run_folder = option_or(
       arguments, "run-dir", lst::variable_or("LST_RUN_DIR", std::string(runtime::kControlFolder)));
-  run::ConsoleDesk desk(loopback ? loopback->folder() : run_folder,
-                        loopback ? run::Loopback::kClientName : arguments.text("instance"), start,
-                        clock);
-  if (loopback) desk.use_cpus(loopback->cpus());
-  if (const auto met = desk.meet(plan); !met) return complain(kProgram, kUsage, met.error().what);
+  run::ConsoleDesk desk(
+      loopback != nullptr ? loopback->folder() : run_folder,
+      loopback != nullptr ? run::Loopback::kClientName : arguments.text("instance"),
+      start_of(arguments), clock);
+  if (loopback != nullptr) desk.use_cpus(loopback->cpus());
+  if (const auto met = desk.meet(plan); !met) return std::unexpected(met.error());
   run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
   run::Conductor conductor(plan, {.key = static_cast<std::uint32_t>(::getpid())}, desk, table);
   conduct(conductor, clock);
@@ -168,9 +166,13 @@ int run_plan(const run::Plan& plan, const Arguments& arguments) {
        .interfaces = run::interfaces_of_machine(),
        .nids = desk.nids(),
        .root = {}});
-  report.missed = run::missed_limits(plan.limits, run::figures_of(report.measurements));
-  const std::string folder =
-      option_or(arguments, "report", fmt::format("lnet-selftest-{}-{}", plan.name, ::getpid()));
+  return report;
+}
+
+int leave(run::Report report, const Arguments& arguments) {
+  report.missed = run::missed_limits(report.plan.limits, run::figures_of(report.measurements));
+  const std::string folder = option_or(
+      arguments, "report", fmt::format("lnet-selftest-{}-{}", report.plan.name, ::getpid()));
   const auto written = run::write_report(report, folder);
   for (const std::string& each : report.missed)
     std::printf("threshold missed: %s\n", each.c_str());
@@ -179,6 +181,36 @@ int run_plan(const run::Plan& plan, const Arguments& arguments) {
   if (!written) return complain(kProgram, kFailed, written.error().what);
   std::printf("report: %s/report.html\n", folder.c_str());
   return status_of(report);
+}
+
+int run_plan(const run::Plan& plan, const std::optional<sim::SimulatedRun>& simulation,
+             const Arguments& arguments) {
+  const runtime::SystemClock clock;
+  hear_signals();
+  if (simulation) {
+    run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
+    const auto stop = [] { return stop_asked != 0; };
+    return leave(sim::simulate(plan, *simulation, table, clock, stop), arguments);
+  }
+  std::unique_ptr<run::Loopback> loopback;
+  if (arguments.has("loopback")) {
+    auto nodes =
+        run::Loopback::start(start_of(arguments).lock_directory, run::loopback_idle(plan), clock);
+    if (!nodes) return complain(kProgram, kFailed, nodes.error().what);
+    loopback = std::move(*nodes);
+  }
+  auto report = measure(plan, loopback.get(), arguments, clock);
+  if (!report) return complain(kProgram, kUsage, report.error().what);
+  return leave(std::move(*report), arguments);
+}
+
+// Nodes that a run brings along are all that it measures.
+Outcome<void> check_own_nodes(const Arguments& arguments, const run::Plan& plan,
+                              const run::Plan& defaults) {
+  if (!arguments.has("loopback")) return {};
+  if (arguments.has("sim")) return failure(Errc::kInvalid, "--sim or --loopback, not both");
+  if (plan.from_words == defaults.from_words && plan.to_words == defaults.to_words) return {};
+  return failure(Errc::kInvalid, "--loopback: it has two nodes of its own, and no others");
 }
 
 Outcome<runtime::Json> read_report(const std::string& path) {
@@ -203,15 +235,16 @@ int run_benchmark(int count, const char* const* words) {
     print_text(stdout, help());
     return kGood;
   }
+  const SystemHosts hosts(lst::variable_or("SLURM_JOB_NODELIST", ""));
   run::Plan defaults;
   if (arguments->has("loopback")) defaults = run::loopback_plan();
-  const auto plan = run::plan_of(*arguments, run::read_file, defaults);
+  const auto plan = run::plan_of(*arguments, run::read_file, &hosts, defaults);
   if (!plan) return complain(kProgram, kUsage, plan.error().what);
-  const bool others =
-      plan->from_words != defaults.from_words || plan->to_words != defaults.to_words;
-  if (arguments->has("loopback") && others)
-    return complain(kProgram, kUsage, "--loopback: it has two nodes of its own, and no others");
-  return run_plan(*plan, *arguments);
+  if (const auto fits = check_own_nodes(*arguments, *plan, defaults); !fits)
+    return complain(kProgram, kUsage, fits.error().what);
+  const auto simulation = simulation_of(*arguments, *plan);
+  if (!simulation) return complain(kProgram, kUsage, simulation.error().what);
+  return run_plan(*plan, *simulation, *arguments);
 }
 
 int run_compare(int count, const char* const* words) {

@@ -9,7 +9,7 @@
 #include "apps/lnet-sim/rdma_lnd.hpp"
 #include "apps/lnet-sim/stream_lnd.hpp"
 #include "apps/lnet-sim/tap.hpp"
-#include "apps/lnet-sim/tcp_streams.hpp"
+#include "apps/sim-node/tcp_streams.hpp"
 #include "drivers/net/fault/stream.hpp"
 #include "drivers/net/fault/verbs.hpp"
 #include "drivers/net/sim/shard.hpp"

@@ -13,7 +13,7 @@
 #include "apps/lnet-sim/memory_slots.hpp"
 #include "apps/lnet-sim/program.hpp"
 #include "apps/lnet-sim/site_config.hpp"
-#include "apps/lnet-sim/tcp_streams.hpp"
+#include "apps/sim-node/tcp_streams.hpp"
 #include "drivers/net/sim/lazy_memory.hpp"
 #include "lib/lnet/node/node.hpp"
 

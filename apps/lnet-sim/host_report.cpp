@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-sim/host.hpp"
+#include "apps/sim-node/home_check.hpp"
 
 namespace plnet::sim {
 
@@ -64,49 +65,11 @@ std::uint64_t Host::routes_changed() const {
 std::string Host::what_is_missing() const {
   if (node_ == nullptr) return {};
   if (std::string held = what_routing_holds(); !held.empty()) return held;
-  const auto missing = [this](unsigned shard, std::string_view what, auto is, auto should) {
-    return fmt::format("node {} shard {}: {}: {} of {}", number_, shard, what, is, should);
-  };
-  for (unsigned i = 0; i < shards_count_; ++i) {
-    ShardCore& core = const_cast<ShardCore&>(node_->shard(i).core());
-    if (core.messages.free_count() != core.messages.capacity()) {
-      return missing(i, "messages home", core.messages.free_count(), core.messages.capacity());
-    }
-    if (core.ack_notes.free_count() != core.ack_notes.capacity()) {
-      return missing(i, "ACK notes home", core.ack_notes.free_count(), core.ack_notes.capacity());
-    }
-    if (core.receives.free_count() != core.receives.capacity()) {
-      return missing(i, "receives home", core.receives.free_count(), core.receives.capacity());
-    }
-    const auto& match = core.match.counters();
-    for (const auto id : {MatchCounters::Id::kMdsInUse, MatchCounters::Id::kMesInUse,
-                          MatchCounters::Id::kQuarantined}) {
-      if (match.get(id) != 0) {
-        return missing(i, MatchCounters::kInfo[static_cast<std::size_t>(id)].name, match.get(id),
-                       0);
-      }
-    }
-    if (core.statistics.get(Statistic::kMessagesAlloc) != 0) {
-      return missing(i, "msgs_alloc", core.statistics.get(Statistic::kMessagesAlloc), 0);
-    }
-    for (const auto& port : node_->shard(i).ports()) {
-      if (port->tx_credits() != port->tx_credits_max()) {
-        return missing(i, "NI credits home", port->tx_credits(), port->tx_credits_max());
-      }
-    }
-    std::string wrong;
-    core.peers.for_each([&](PeerPort& peer) {
-      if (!wrong.empty()) return;
-      if (peer.tx_credits != peer.tx_credits_max) {
-        wrong = missing(i, "peer credits home", peer.tx_credits, peer.tx_credits_max);
-      } else if (peer.outstanding != 0 || peer.waiting_count != 0 || peer.queued_bytes != 0) {
-        wrong = missing(i, "queued for a peer", peer.outstanding + peer.waiting_count, 0);
-      }
-    });
-    if (!wrong.empty()) return wrong;
-  }
+  if (const std::string missing = sim::what_is_missing(*node_); !missing.empty())
+    return fmt::format("node {} {}", number_, missing);
   if (slots_->free_count() != slots_->capacity()) {
-    return missing(0, "memory home", slots_->free_count(), slots_->capacity());
+    return fmt::format("node {}: memory home: {} of {}", number_, slots_->free_count(),
+                       slots_->capacity());
   }
   return {};
 }

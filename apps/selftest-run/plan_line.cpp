@@ -17,7 +17,8 @@ using apps::row_makers::text;
 using apps::row_makers::texts;
 
 constexpr auto kOptions = std::to_array<apps::OptionRow>({
-    texts("from", 'f', "NIDS", "clients: NIDs and ranges like 10.0.0.[1-8]@tcp"),
+    texts("from", 'f', "NIDS",
+          "clients: NIDs, ranges like 10.0.0.[1-8]@tcp, hostfile:FILE, slurm:JOB"),
     texts("to", 't', "NIDS", "servers"),
     text("test", 0, "LIST", "of read, write, ping; read,write"),
     text("size", 's', "LIST", "of bytes, up to 1M; 1M"),
@@ -122,7 +123,8 @@ std::span<const apps::OptionRow> plan_options() {
   return kOptions;
 }
 
-Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file, Plan plan) {
+Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file,
+                      const HostDirectory* hosts, Plan plan) {
   if (arguments.positional.size() > 1)
     return failure(Errc::kInvalid, "one plan at a time: several files are named");
   if (!arguments.positional.empty()) {
@@ -133,6 +135,11 @@ Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_fil
       return std::unexpected(read.error().to_error());
   }
   if (const auto read = read_line(arguments, plan); !read) return std::unexpected(read.error());
+  for (auto* const words : {&plan.from_words, &plan.to_words}) {
+    if (hosts == nullptr) break;
+    if (const auto named = replace_hosts(*words, *hosts); !named)
+      return std::unexpected(named.error());
+  }
   if (const auto finished = finish_plan(plan); !finished) return std::unexpected(finished.error());
   return plan;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "apps/lnetctl/command_row.hpp"
+#include "apps/selftest-run/host_words.hpp"
 #include "apps/selftest-run/plan.hpp"
 
 namespace plnet::run {
@@ -18,7 +19,8 @@ namespace plnet::run {
 // file nor line say anything. The plan that is returned is finished: its nodes are
 // expanded, and all of it can be asked for.
 using ReadFile = std::function<Outcome<std::string>(const std::string& path)>;
+// `hosts`, of names of hosts in it; null: there may be none.
 [[nodiscard]] Outcome<Plan> plan_of(const apps::Arguments& arguments, const ReadFile& read_file,
-                                    Plan plan = {});
+                                    const HostDirectory* hosts = nullptr, Plan plan = {});
 
 }  // namespace plnet::run

@@ -161,7 +161,8 @@ class PlanReader {
     for (const std::string& word : words_of(node)) {
       const auto group = groups_.find(word);
       if (group == groups_.end()) {
-        if (word.find('@') == std::string::npos)
+        // hostfile:FILE, slurm:JOB
+        if (word.find_first_of("@:") == std::string::npos)
           errors_.add(node.at, fmt::format("{}: '{}' is neither a NID nor one of `groups`",
                                            node.key, runtime::shown(word)));
         nodes.push_back(word);

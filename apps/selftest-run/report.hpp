@@ -21,6 +21,7 @@ struct Report {
   std::vector<Measurement> measurements{};
   Json environment = Json::object();
   std::vector<NodeCpt> cpts{};  // of nodes of this machine that tell
+  std::string simulated{};      // what with, if no machine was measured
   bool complete = false;
   bool interrupted = false;
   std::string failure{};

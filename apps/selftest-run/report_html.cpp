@@ -223,6 +223,9 @@ std::string html_of(const Report& report) {
       "<h1>LNet selftest: {0}</h1><p class='{2}'>{3}</p>\n",
       html_escaped(report.plan.name), kStyle, well ? "pale" : "bad",
       html_escaped(outcome_of(report)));
+  if (!report.simulated.empty())
+    html += fmt::format("<p class='bad'>Simulated: {}. All times are simulated.</p>\n",
+                        html_escaped(report.simulated));
   for (const std::string& each : report.missed)
     html += fmt::format("<p class='bad'>threshold missed: {}</p>\n", html_escaped(each));
   html += plots(points);
@@ -241,7 +244,8 @@ std::string html_of(const Report& report) {
     html += nodes_of(point);
   html += "<h2>CPUs of this machine</h2>\n" + cpu_table(points) + cpt_table(points, report.cpts);
   html += "<h2>Plan</h2>\n" + json_table(json["plan"]);
-  html += "<h2>This machine</h2>\n" + json_table(report.environment);
+  html += report.simulated.empty() ? "<h2>This machine</h2>\n" : "<h2>The simulation</h2>\n";
+  html += json_table(report.environment);
   return html + "</body></html>\n";
 }
 

@@ -158,6 +158,7 @@ Json json_of(const Report& report) {
   Json json;
   json["format"] = kReportFormat;
   json["outcome"] = outcome_of(report);
+  json["simulated"] = report.simulated;
   json["complete"] = report.complete;
   json["interrupted"] = report.interrupted;
   json["failure"] = report.failure;

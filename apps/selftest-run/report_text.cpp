@@ -116,6 +116,8 @@ std::string text_of(const Report& report) {
       .rate = std::ranges::any_of(points,
                                   [](const PointFigures& point) { return point.point.rate > 0; })};
   std::string text = fmt::format("LNet selftest '{}': {}\n", report.plan.name, outcome_of(report));
+  if (!report.simulated.empty())
+    text += fmt::format("simulated: {}; all times are simulated\n", report.simulated);
   for (const std::string& each : report.missed)
     text += "threshold missed: " + each + '\n';
   text += fmt::format(
@@ -135,15 +137,15 @@ std::string text_of(const Report& report) {
   text += "\nBy group and node, and the CPUs of this machine, in the last repeat of each point:\n";
   for (const PointFigures& point : points)
     text += point_text(point, report.cpts);
-  text += "\nThis machine:\n" + environment_text(report.environment);
+  text += report.simulated.empty() ? "\nThis machine:\n" : "\nThe simulation:\n";
+  text += environment_text(report.environment);
   return text;
 }
 
 std::string csv_of(const Report& report) {
   std::string text =
       "test,size,concurrency,asked_rate,repeat,cut_short,seconds,throughput_mibps,rpc_rate,errors,"
-      "p50_us,"
-      "p90_us,p99_us,p999_us,max_us,cpu_busy_percent,cpu_steal_percent\n";
+      "p50_us,p90_us,p99_us,p999_us,max_us,cpu_busy_percent,cpu_steal_percent,simulated\n";
   for (const Measurement& each : report.measurements) {
     double busy = 0;
     double steal = 0;
@@ -156,11 +158,11 @@ std::string csv_of(const Report& report) {
                                    each.latency->p90_us, each.latency->p99_us,
                                    each.latency->p999_us, each.latency->max_us)
                      : ",,,,";
-    text += fmt::format("{},{},{},{:.1f},{},{},{:.3f},{:.3f},{:.1f},{},{},{:.1f},{:.1f}\n",
+    text += fmt::format("{},{},{},{:.1f},{},{},{:.3f},{:.3f},{:.1f},{},{},{:.1f},{:.1f},{}\n",
                         text_of(each.point.operation), each.point.size, each.point.concurrency,
                         each.point.rate, each.repeat + 1, each.cut_short ? 1 : 0, each.seconds,
                         each.throughput_mibps, each.rpc_rate, each.errors.total(), latency, busy,
-                        steal);
+                        steal, report.simulated.empty() ? 0 : 1);
   }
   return text;
 }

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <string>
 
+#include "apps/lst/console_calls.hpp"
+
 namespace plnet::apps {
 
 using selftest::TransactionResult;
@@ -58,11 +60,6 @@ lst::Refusal ConsoleDesk::down() {
   return {ENETDOWN, "LNet is down on the node that is the console"};
 }
 
-lst::Refusal ConsoleDesk::refusal_of(const selftest::Refused& refused) {
-  const bool says_more = refused.why != selftest::text_of(refused.code);
-  return {selftest::errno_of(refused.code), says_more ? std::string(refused.why) : std::string()};
-}
-
 std::optional<lst::Refusal> ConsoleDesk::check_key(const selftest::Console& console,
                                                    std::uint32_t key) {
   const auto session = console.session();
@@ -89,7 +86,7 @@ void ConsoleDesk::transact(std::optional<std::uint32_t> key, Begin begin, Done d
         auto ticket = std::make_shared<Ticket<Errand>>(*errand);
         auto begun = errand->begin(
             *console, node, [ticket](TransactionResult result) { (*ticket)(std::move(result)); });
-        if (!begun) (*ticket)(std::unexpected(refusal_of(begun.error())));
+        if (!begun) (*ticket)(std::unexpected(lst::refusal_of(begun.error())));
       },
       [errand, taken] {
         if (*taken) return;

@@ -48,7 +48,6 @@ class ConsoleDesk {
   // Nothing: the console's session has this key, or there is none.
   [[nodiscard]] static std::optional<lst::Refusal> check_key(const selftest::Console& console,
                                                              std::uint32_t key);
-  [[nodiscard]] static lst::Refusal refusal_of(const selftest::Refused& refused);
 
  private:
   struct Errand;

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <string>
 #include <vector>
 
-#include "lib/lnet/names/nid_text.hpp"
+#include "apps/lst/console_calls.hpp"
 #include "lib/lnet/node/node.hpp"
 
 namespace plnet::apps {
@@ -28,7 +27,8 @@ using selftest::WhenDone;
 using Args = nlohmann::json;
 template <class T>
 using Told = ConsoleDesk::Told<T>;
-using Nodes = std::vector<lnet::ProcessId>;
+using lst::number_of;
+using lst::text_of;
 
 // A refusal of the console is an answer: it has an errno that only users of lst know.
 template <class T>
@@ -40,32 +40,9 @@ void finish(VerbToken& token, const Told<void>& told) {
   token.finish(told ? Json::object() : lst::refusal_json(told.error()));
 }
 
-std::uint32_t number_of(const Args& args, const char* name) {
-  const auto found = args.find(name);
-  if (found == args.end()) return 0;
-  const auto number = found->get<std::int64_t>();
-  // Out of range is as wrong as the largest.
-  return std::in_range<std::uint32_t>(number) ? static_cast<std::uint32_t>(number)
-                                              : std::numeric_limits<std::uint32_t>::max();
-}
-
-std::string text_of(const Args& args, const char* name) {
-  return args.value(name, std::string());
-}
-
-std::expected<Nodes, Refusal> nodes_of(const Args& args) {
-  Nodes nodes;
-  for (const auto& each : args.value("nodes", std::vector<std::string>())) {
-    const auto id = lnet::parse_process_id(each);
-    if (!id) return std::unexpected(Refusal{EINVAL, id.error().what});
-    nodes.push_back(*id);
-  }
-  return nodes;
-}
-
 template <class T>
 Told<T> told_of(Answer<T> answer) {
-  if (!answer) return std::unexpected(ConsoleDesk::refusal_of(answer.error()));
+  if (!answer) return std::unexpected(lst::refusal_of(answer.error()));
   if constexpr (std::is_void_v<T>) {
     return {};
   } else {
@@ -108,14 +85,12 @@ class Verbs {
   }
 
   // Answered when every node has answered or been given up.
-  using Begin = Answer<TransactionId> (*)(Console& console, const Args& args, const Nodes& nodes,
-                                          WhenDone when_done);
-  void transact(const char* verb, const char* help, std::vector<ArgRow> rows, VerbAccess access,
-                Begin begin) {
+  void transact(const lst::ConsoleCall& call) {
+    std::vector<ArgRow> rows = call.rows;
     rows.push_back(kKey);
-    add(verb, help, std::move(rows), access,
-        [desk = &desk_, begin](const Args& args, VerbToken token) {
-          auto nodes = nodes_of(args);
+    add(call.name, call.help, std::move(rows), call.access,
+        [desk = &desk_, begin = call.begin](const Args& args, VerbToken token) {
+          auto nodes = lst::nodes_of(args);
           if (!nodes) return token.finish(lst::refusal_json(nodes.error()));
           desk->transact(
               number_of(args, "key"),
@@ -129,9 +104,9 @@ class Verbs {
         });
   }
 
-  void add(const char* verb, const char* help, std::vector<ArgRow> rows, VerbAccess access,
-           std::function<void(const Args& args, VerbToken token)> handler) {
-    table_.add({.verb = std::string("lst ") + verb,
+  void add(const std::string& verb, const std::string& help, std::vector<ArgRow> rows,
+           VerbAccess access, std::function<void(const Args& args, VerbToken token)> handler) {
+    table_.add({.verb = "lst " + verb,
                 .access = access,
                 .help = help,
                 .args = std::move(rows),
@@ -162,13 +137,7 @@ Answer<TransactionId> new_session(Console& console, lnet::Node& node, const Args
     return selftest::refuse(selftest::Refusal::kNodeInactive,
                             "this node has no network that others could reach it by");
   }
-  return console.new_session({.name = text_of(args, "name"),
-                              .key = number_of(args, "key"),
-                              .features = number_of(args, "features"),
-                              .timeout_s = number_of(args, "timeout"),
-                              .force = args.value("force", false),
-                              .nid = *nid},
-                             std::move(when_done));
+  return console.new_session(lst::new_session_of(args, *nid), std::move(when_done));
 }
 
 void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host) {
@@ -208,10 +177,6 @@ void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host)
                     finish(token, told);
                   });
             });
-  verbs.transact("end_session", "end it on all nodes", {}, VerbAccess::kChanges,
-                 [](Console& console, const Args&, const Nodes&, WhenDone when_done) {
-                   return console.end_session(std::move(when_done));
-                 });
 }
 
 // --- Groups ---
@@ -222,24 +187,6 @@ void add_groups(Verbs& verbs) {
       +[](Console& console, const Args& args) {
         return console.add_group(text_of(args, "group"));
       });
-  verbs.transact("add_nodes", "have nodes join", {text("group"), {"nodes", ArgKind::kTexts, true}},
-                 VerbAccess::kChanges,
-                 [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
-                   return console.add_nodes(text_of(args, "group"), nodes, std::move(when_done));
-                 });
-  verbs.transact("refresh_group", "have the others join", {text("group")}, VerbAccess::kChanges,
-                 [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
-                   return console.refresh_group(text_of(args, "group"), std::move(when_done));
-                 });
-  verbs.transact("remove_nodes", "take nodes out of a group",
-                 {text("group"), {"nodes", ArgKind::kTexts, true}}, VerbAccess::kChanges,
-                 [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
-                   return console.remove_nodes(text_of(args, "group"), nodes, std::move(when_done));
-                 });
-  verbs.transact("del_group", "forget a group", {text("group")}, VerbAccess::kChanges,
-                 [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
-                   return console.del_group(text_of(args, "group"), std::move(when_done));
-                 });
   verbs.ask<void>(
       "clean_group", "forget nodes by their state", {text("group"), number("states")},
       VerbAccess::kChanges, +[](Console& console, const Args& args) {
@@ -291,24 +238,6 @@ void add_batches(Verbs& verbs) {
                                    args.value("servers", false),
                                    static_cast<selftest::NodeStates>(number_of(args, "states")));
       });
-  verbs.transact("run", "run a batch", {text("batch"), number("timeout")}, VerbAccess::kChanges,
-                 [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
-                   return console.run(text_of(args, "batch"), number_of(args, "timeout"),
-                                      std::move(when_done));
-                 });
-  verbs.transact("stop", "stop it", {text("batch"), flag("force")}, VerbAccess::kChanges,
-                 [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
-                   return console.stop(text_of(args, "batch"), args.value("force", false),
-                                       std::move(when_done));
-                 });
-  verbs.transact("query", "whether it runs",
-                 {text("batch"), number("test"), flag("servers"), number("timeout")},
-                 VerbAccess::kReads,
-                 [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
-                   return console.query(text_of(args, "batch"), number_of(args, "test"),
-                                        args.value("servers", false), number_of(args, "timeout"),
-                                        std::move(when_done));
-                 });
 }
 
 void add_tests(Verbs& verbs, ConsoleDesk& desk) {
@@ -327,41 +256,6 @@ void add_tests(Verbs& verbs, ConsoleDesk& desk) {
             });
 }
 
-// --- Looking at nodes ---
-
-selftest::PingTarget ping_target(const Args& args, const Nodes& nodes) {
-  const std::string kind = text_of(args, "target");
-  if (kind == "group") return selftest::OfGroup{text_of(args, "name")};
-  if (kind == "batch")
-    return selftest::OfBatch{text_of(args, "name"), args.value("servers", false)};
-  if (kind == "nodes") return nodes;
-  return selftest::WholeSession{};
-}
-
-void add_looks(Verbs& verbs) {
-  verbs.transact("ping", "which session nodes have",
-                 {text("target"),
-                  text("name"),
-                  flag("servers"),
-                  {"nodes", ArgKind::kTexts},
-                  number("timeout")},
-                 VerbAccess::kReads,
-                 [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
-                   return console.ping(ping_target(args, nodes), number_of(args, "timeout"),
-                                       std::move(when_done));
-                 });
-  verbs.transact("stat", "what nodes have counted",
-                 {{"group", ArgKind::kText}, {"nodes", ArgKind::kTexts}, number("timeout")},
-                 VerbAccess::kReads,
-                 [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
-                   const bool by_group = args.contains("group");
-                   return console.stat(
-                       by_group ? selftest::StatTarget(selftest::OfGroup{text_of(args, "group")})
-                                : selftest::StatTarget(nodes),
-                       number_of(args, "timeout"), std::move(when_done));
-                 });
-}
-
 }  // namespace
 
 void add_console_verbs(runtime::VerbTable& table, ConsoleDesk& desk, lst::ConsoleHost host) {
@@ -370,7 +264,8 @@ void add_console_verbs(runtime::VerbTable& table, ConsoleDesk& desk, lst::Consol
   add_groups(verbs);
   add_batches(verbs);
   add_tests(verbs, desk);
-  add_looks(verbs);
+  for (const lst::ConsoleCall& call : lst::console_calls())
+    verbs.transact(call);
 }
 
 }  // namespace plnet::apps

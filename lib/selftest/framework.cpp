@@ -165,14 +165,13 @@ MakeSessionReply Framework::make_session(const MakeSessionRequest& request,
                                          std::uint32_t features) {
   if (request.session.is_none()) return {.status = Status::kInvalid};
   if (session_ != nullptr) {
-    MakeSessionReply reply{.timeout_s = session_->timeout_s, .name = session_->name};
     if (is_current(request.session)) {
       ++session_->references;
-      return reply;
+      return {.timeout_s = session_->timeout_s};
     }
+    // The name is for those only whom it stands in the way of.
     if (request.force == 0) {
-      reply.status = Status::kBusy;
-      return reply;
+      return {.status = Status::kBusy, .timeout_s = session_->timeout_s, .name = session_->name};
     }
   }
   Session* const made = sessions_.take();
@@ -187,7 +186,7 @@ MakeSessionReply Framework::make_session(const MakeSessionRequest& request,
   made->brw_errors = made->ping_errors = 0;
   made->active_batches = 0;
   session_ = made;
-  return {.timeout_s = made->timeout_s, .name = made->name};
+  return {.timeout_s = made->timeout_s};
 }
 
 RemoveSessionReply Framework::remove_session(const RemoveSessionRequest& request) {

@@ -217,6 +217,16 @@ void SimStreamFabric::break_connection(const socklnd::StreamAddresses& addresses
   }
 }
 
+void SimStreamFabric::break_connections_of(HostId host) {
+  for (std::uint32_t index = 0; index < connections_.size(); ++index) {
+    const StreamConnection& connection = connections_[index];
+    if (!connection.in_use()) continue;
+    if (connection.ends[0].host != host && connection.ends[1].host != host) continue;
+    reset_end(index, 0, Errc::kReset);
+    reset_end(index, 1, Errc::kReset);
+  }
+}
+
 void SimStreamFabric::on_reachability() {
   for (std::uint32_t index = 0; index < connections_.size(); ++index) {
     const StreamConnection& connection = connections_[index];

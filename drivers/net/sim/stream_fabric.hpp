@@ -31,6 +31,8 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
 
   // Breaks a connection as a middlebox would: both ends are reset, now.
   void break_connection(const socklnd::StreamAddresses& addresses);
+  // All that this host has.
+  void break_connections_of(HostId host);
 
   // So that nothing is allocated until there are that many connections.
   void reserve(std::size_t connections);

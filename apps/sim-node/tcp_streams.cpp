@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/lnet-sim/tcp_streams.hpp"
+#include "apps/sim-node/tcp_streams.hpp"
 
 #include <algorithm>
 #include <string>
@@ -48,8 +48,8 @@ TcpStreams::TcpStreams(const Parts& parts)
     place.streams.set_driver(place.faults ? static_cast<socklnd::StreamDriver&>(*place.faults)
                                           : *place.driver);
   }
-  acceptor_ = std::make_unique<socklnd::Acceptor>(socklnd::AcceptorConfig{.strangers_max = 64},
-                                                  places_[0]->streams, *this);
+  acceptor_ = std::make_unique<socklnd::Acceptor>(
+      socklnd::AcceptorConfig{.strangers_max = parts.strangers_max}, places_[0]->streams, *this);
 }
 
 TcpStreams::~TcpStreams() = default;

@@ -31,10 +31,11 @@ class TcpStreams final : public socklnd::PeerHomes {
     std::size_t streams_max = 0;  // of each shard
     drivers::FaultPlan faults;
     Random random;  // of the faults
+    std::size_t strangers_max = 64;
   };
 
   explicit TcpStreams(const Parts& parts);
-  ~TcpStreams();
+  ~TcpStreams() override;
   TcpStreams(const TcpStreams&) = delete;
   TcpStreams& operator=(const TcpStreams&) = delete;
 
