@@ -59,11 +59,11 @@ int run_in_background(int count, const char* const* words) {
   running.store(node->get());
   (*node)->run();
   selftest.move_out();
-  // What it has written nobody needs when all went well.
-  std::string log = line->node.socket.path;
-  if (log.ends_with(".sock")) {
-    log.replace(log.size() - 4, 4, "log");
-    (void)::unlink(log.c_str());
+  // What it has written nobody needs when all went well, and every session has another lock.
+  const std::string socket = line->node.socket.path;
+  if (socket.ends_with(".sock")) {
+    (void)::unlink((socket.substr(0, socket.size() - 4) + "log").c_str());
+    (void)::unlink((socket + ".lock").c_str());
   }
   return 0;
 }

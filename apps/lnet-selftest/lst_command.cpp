@@ -77,7 +77,10 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   [[nodiscard]] Shell& shell() { return shell_; }
-  [[nodiscard]] bool started_console() const { return started_; }
+  // It started a console, whose session nobody has ended yet.
+  [[nodiscard]] bool leaves_session() const {
+    return started_ && console_of(consoles_.look(), shell_.key).has_value();
+  }
 
  private:
   Shell::Asked begin_session(const Shell::Args& args) {
@@ -100,8 +103,13 @@ int end(const Shell& shell, int status) {
   return status & 0xff;
 }
 
-std::string global_help() {
-  std::string help = overview() + "\nBefore the command:\n";
+constexpr const char* kOwnSession =
+    "usage: lnet-selftest console [OPTIONS] [COMMAND]\n\n"
+    "The commands of lst, one or line by line, with a session and a console of its own: it starts\n"
+    "with new_session, and nothing is left of it at the end.\n\n";
+
+std::string global_help(bool own_session) {
+  std::string help = (own_session ? kOwnSession : "") + overview() + "\nBefore the command:\n";
   for (const apps::OptionRow& option : kOptions) {
     const std::string name =
         fmt::format("{}{}{}", option.name, option.value_name.empty() ? "" : " ", option.value_name);
@@ -111,13 +119,14 @@ std::string global_help() {
 }
 
 // Nothing: a command, or the prompt, is to be run.
-std::optional<int> run_informative(const apps::Arguments& options, const Shell& shell) {
+std::optional<int> run_informative(const apps::Arguments& options, const Shell& shell,
+                                   bool own_session) {
   if (options.has("version")) {
     say(shell, fmt::format("lst {} (plnet)\n", PLNET_VERSION));
     return kGood;
   }
   if (options.has("help")) {
-    say(shell, global_help());
+    say(shell, global_help(own_session));
     return kGood;
   }
   if (!options.has("list-commands")) return std::nullopt;
@@ -134,7 +143,7 @@ int run(int count, const char* const* words, bool own_session) {
   }
   Program program(*options);
   Shell& shell = program.shell();
-  if (const auto status = run_informative(*options, shell)) return end(shell, *status);
+  if (const auto status = run_informative(*options, shell, own_session)) return end(shell, *status);
   if (const auto read = read_environment(variable("LST_SESSION"), variable("LST_FEATURES"), shell);
       !read) {
     complain(shell, read.error().what + '\n');
@@ -143,7 +152,7 @@ int run(int count, const char* const* words, bool own_session) {
   if (own_session && shell.key == 0) shell.key = static_cast<std::uint32_t>(::getpid());
   shell.parent = static_cast<std::uint32_t>(::getppid());
   int status = run_lst(options->positional, shell, ::isatty(STDIN_FILENO) == 1);
-  if (own_session && program.started_console()) {
+  if (own_session && program.leaves_session()) {
     const std::vector<std::string> last{"end_session"};
     const int ended = run_lst(last, shell, false);
     if (status == kGood) status = ended;

@@ -129,10 +129,6 @@ class SelftestReplayTest : public testing::TestWithParam<std::uint64_t> {
     EXPECT_EQ(own->received.header.type, kernel->received.header.type);
     EXPECT_EQ(own->received.header.features, kernel->received.header.features);
     answered.insert(kernel->received.header.type);
-    // The kernel's tells the name only of a session that is in the way of another.
-    if (auto* const made = std::get_if<selftest::MakeSessionReply>(&kernel->body);
-        made != nullptr && made->status == selftest::Status::kOk)
-      made->name = std::get<selftest::MakeSessionReply>(own->body).name;
     if (auto* const stat = std::get_if<selftest::StatReply>(&kernel->body)) {
       const auto& told = std::get<selftest::StatReply>(own->body);
       EXPECT_EQ(told.status, stat->status);
