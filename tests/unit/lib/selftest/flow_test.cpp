@@ -70,10 +70,18 @@ class FlowTest : public testing::Test, public ConsoleSite {
   Fragment laid_open_;
 };
 
+// The vector shows where the name lies. Kernels fill it in only for whom the session stands in the
+// way of (lustre-release lnet/selftest/framework.c: sfw_make_session(); the captured session).
+std::string without_name(std::string hex) {
+  constexpr std::size_t kNameAt = 48;
+  constexpr std::size_t kNameBytes = 32;
+  return hex.replace(2 * kNameAt, 2 * kNameBytes, 2 * kNameBytes, '0');
+}
+
 TEST_F(FlowTest, ASessionFromItsBeginningToItsEnd) {
   EXPECT_EQ(answer_to(Service::kDebug, "DEBUG_REQ/real/debug"), golden("DEBUG_REPLY/real/esrch"));
   EXPECT_EQ(answer_to(Service::kMakeSession, "MAKE_SESSION_REQ/real/bulk-force0"),
-            golden("MAKE_SESSION_REPLY/real/ok"));
+            without_name(golden("MAKE_SESSION_REPLY/real/ok")));
   EXPECT_EQ(answer_to(Service::kDebug, "DEBUG_REQ/real/debug"), golden("DEBUG_REPLY/real/ok"));
   EXPECT_EQ(answer_to(Service::kBatch, "BATCH_REQ/real/query-batch"),
             golden("BATCH_REPLY/real/enoent"));
