@@ -53,6 +53,10 @@ Outcome<void> read_flag(std::string_view name, const std::string& value,
   if (value.find_first_of("\"\\\n#") != std::string::npos)
     return failure(Errc::kInvalid, flag + ": quotes, backslashes, '#' and new lines have no place");
   const std::string line = "options lnet " + std::string(name) + "=\"" + value + "\"\n";
+  // The files' networks, however they say them, are not added to these.
+  settings.lnet.nets.clear();
+  settings.lnet.ip2nets.clear();
+  settings.lnet.ip2nets_text.clear();
   auto read = runtime::read_module_options(line, flag, settings.lnet);
   if (!read) return std::unexpected(read.error().to_error());
   settings.lnet = std::move(read->config);
@@ -81,6 +85,8 @@ Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files) {
     if (!read) return std::unexpected(read.error().to_error());
     settings = *read;
   }
+  if (!files.networks.empty() && !files.ip2nets.empty())
+    return failure(Errc::kInvalid, "--networks or --ip2nets, expected one of them");
   if (auto read = read_flag("networks", files.networks, settings); !read)
     return std::unexpected(read.error());
   if (auto read = read_flag("ip2nets", files.ip2nets, settings); !read)

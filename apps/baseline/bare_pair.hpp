@@ -3,12 +3,15 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "drivers/net/tcp/socket.hpp"
@@ -24,24 +27,33 @@ inline socklnd::SocketAddress loopback(std::uint16_t port) {
   return address;
 }
 
+// Not valid() if this machine does not connect to itself within a second.
 struct BarePair {
+  static constexpr int kConnectWaitMs = 1000;
+
   BarePair() {
-    auto listener = *drivers::open_socket(loopback(0));
+    const auto listener = drivers::open_socket(loopback(0));
+    auto dialed = drivers::open_socket(loopback(0));
+    if (!listener || !dialed) return;
     sockaddr_in at{};
     at.sin_family = AF_INET;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof at;
-    const bool bound = ::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), size) == 0 &&
-                       ::listen(listener.get(), 1) == 0 &&
-                       ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &size) == 0;
+    const bool bound = ::bind(listener->get(), reinterpret_cast<sockaddr*>(&at), size) == 0 &&
+                       ::listen(listener->get(), 1) == 0 &&
+                       ::getsockname(listener->get(), reinterpret_cast<sockaddr*>(&at), &size) == 0;
     if (!bound) return;
-    near = *drivers::open_socket(loopback(0));
-    (void)::connect(near.get(), reinterpret_cast<sockaddr*>(&at), size);
-    while (!far.valid())
-      far = drivers::TcpSocket(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK));
+    const bool under_way = ::connect(dialed->get(), reinterpret_cast<sockaddr*>(&at), size) == 0 ||
+                           errno == EINPROGRESS;
+    pollfd waiting{.fd = listener->get(), .events = POLLIN, .revents = 0};
+    if (!under_way || ::poll(&waiting, 1, kConnectWaitMs) != 1) return;
+    near = std::move(*dialed);
+    far = drivers::TcpSocket(::accept4(listener->get(), nullptr, nullptr, SOCK_NONBLOCK));
     (void)drivers::set_option(near.get(), IPPROTO_TCP, TCP_NODELAY, 1);
     (void)drivers::set_option(far.get(), IPPROTO_TCP, TCP_NODELAY, 1);
   }
+  [[nodiscard]] bool valid() const { return far.valid(); }
+
   drivers::TcpSocket near;
   drivers::TcpSocket far;
 };

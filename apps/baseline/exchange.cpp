@@ -85,7 +85,10 @@ Outcome<double> exchanges_per_second(const ExchangeShape& shape, Cpus cpus, Dura
                                      const Clock& clock) {
   if (cpus.client == cpus.server) return failure(Errc::kInvalid, "two CPUs are needed");
   const BarePair pair;
-  if (!pair.far.valid()) return failure(Errc::kBusy, "no TCP port is free");
+  if (!pair.valid())
+    return failure(Errc::kBusy,
+                   "this machine makes no TCP connection to itself: no descriptor or port is free, "
+                   "or its loopback interface is filtered");
   std::atomic<bool> stop = false;
   std::atomic<bool> at_home = true;
   std::thread server([&] {

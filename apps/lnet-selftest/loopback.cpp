@@ -114,6 +114,8 @@ struct NodePlan {
   const runtime::Descriptor log(
       ::open(plan.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kLogMode));
   lst::leave_terminal(log.get());
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    (void)::signal(number, SIG_DFL);  // until it has its own way to end
   (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != plan.parent) ::_exit(1);
   int status = 0;

@@ -207,8 +207,17 @@ int run_plan(const run::Plan& plan, const std::optional<sim::SimulatedRun>& simu
 // Nodes that a run brings along are all that it measures.
 Outcome<void> check_own_nodes(const Arguments& arguments, const run::Plan& plan,
                               const run::Plan& defaults) {
-  if (!arguments.has("loopback")) return {};
-  if (arguments.has("sim")) return failure(Errc::kInvalid, "--sim or --loopback, not both");
+  const bool simulated = arguments.has("sim");
+  if (!simulated && !arguments.has("loopback")) return {};
+  if (simulated && arguments.has("loopback"))
+    return failure(Errc::kInvalid, "--sim or --loopback, not both");
+  for (const char* const other : {"config", "options", "instance", "run-dir", "lock-dir"}) {
+    const bool claims_cpus = !simulated && std::string_view(other) == "lock-dir";
+    if (arguments.has(other) && !claims_cpus)
+      return failure(Errc::kInvalid, fmt::format("--{} is of other nodes than --{} has", other,
+                                                 simulated ? "sim" : "loopback"));
+  }
+  if (simulated) return {};
   if (plan.from_words == defaults.from_words && plan.to_words == defaults.to_words) return {};
   return failure(Errc::kInvalid, "--loopback: it has two nodes of its own, and no others");
 }

@@ -82,6 +82,15 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+bool is_loopback(const addrinfo& at) {
+  if (at.ai_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(at.ai_addr)->sin6_addr) != 0;
+  constexpr std::uint32_t kLoopbackNet = 127;
+  return ntohl(reinterpret_cast<const sockaddr_in*>(at.ai_addr)->sin_addr.s_addr) >> 24U ==
+         kLoopbackNet;
+}
+
+// Debian gives a host's own name an address of the loopback interface: no NID of anybody.
 Outcome<std::string> resolve(const std::string& host) {
   const addrinfo hints{.ai_flags = AI_ADDRCONFIG, .ai_socktype = SOCK_STREAM};
   addrinfo* found = nullptr;
@@ -91,13 +100,13 @@ Outcome<std::string> resolve(const std::string& host) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   for (const int family : {AF_INET, AF_INET6}) {
     for (const addrinfo* each = all.get(); each != nullptr; each = each->ai_next) {
-      if (each->ai_family != family) continue;
+      if (each->ai_family != family || is_loopback(*each)) continue;
       if (::getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,
                         NI_NUMERICHOST) == 0)
         return std::string(text.data());
     }
   }
-  return failure(Errc::kNotFound, "its name stands for no address");
+  return failure(Errc::kNotFound, "its name stands for no address that others reach");
 }
 
 // "" if Slurm knows no such node.

@@ -48,7 +48,7 @@ std::vector<ReadPoint> read_points(const Json& report) {
     point.name = fmt::format("{}{}, concurrency {}", each.at("test").get<std::string>(),
                              size > 0 ? " " + text_of_size(size) : "",
                              each.at("concurrency").get<std::uint32_t>());
-    if (each.contains("rate")) point.name += fmt::format(", {:.0f}/s", number_of(each, "rate"));
+    if (each.contains("rate")) point.name += fmt::format(", {:.8g}/s", number_of(each, "rate"));
     for (const Row& row : kRows) {
       point.figures.emplace_back();
       if (!each.contains(row.key)) continue;
@@ -152,6 +152,8 @@ Outcome<Comparison> compare(const Json& before, const Json& after) {
                                    which, kReportFormat));
       }
     }
+    if (before.value("simulated", "").empty() != after.value("simulated", "").empty())
+      return failure(Errc::kInvalid, "one report is of a simulation and the other of machines");
     Comparison comparison = compare_points(read_points(before), read_points(after));
     add_notes(before, after, comparison);
     return comparison;

@@ -55,7 +55,12 @@ std::string failures_of(const TransactionResult& result) {
 }
 
 Conductor::Conductor(const Plan& plan, ConductorSetup setup, Desk& desk, Watcher& watcher)
-    : plan_(plan), setup_(setup), desk_(desk), watcher_(watcher), points_(points_of(plan)) {
+    : plan_(plan),
+      setup_(setup),
+      desk_(desk),
+      watcher_(watcher),
+      points_(points_of(plan)),
+      search_(plan.from.size()) {
   PLNET_CHECK(!points_.empty() && plan.repeats > 0, "a plan that is finished has points");
 }
 
@@ -283,7 +288,7 @@ void Conductor::search_on() {
     return;
   }
   highest_rates_.push_back({tried, search_.highest()});
-  search_ = {};
+  search_ = RateSearch(plan_.from.size());
 }
 
 Instant Conductor::close(Instant now) {

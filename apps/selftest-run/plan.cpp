@@ -113,7 +113,7 @@ std::string text_of(const Point& point) {
   std::string text(text_of(point.operation));
   if (point.size > 0) text += ' ' + text_of_size(point.size);
   text += fmt::format(", concurrency {}", point.concurrency);
-  if (point.rate > 0) text += fmt::format(", {:.0f}/s", point.rate);
+  if (point.rate > 0) text += fmt::format(", {:.8g}/s", point.rate);
   return text;
 }
 
@@ -252,6 +252,7 @@ Outcome<RateGoal> read_goal(std::string_view text) {
   if (!percentile) return std::unexpected(percentile.error());
   const auto limit = read_amount(text.substr(colon + 1));
   if (!limit) return std::unexpected(limit.error());
+  if (*limit <= 0) return wrong(text, "a limit above 0, like p99:200");
   return RateGoal{*percentile, *limit};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/selftest-run/rate_search.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -10,8 +11,16 @@
 namespace plnet::run {
 namespace {
 
-// Of random arrivals the last few may still wait, and their number has a spread of its own.
+// The last few may still wait.
 constexpr double kBegunMin = 0.95;
+// Of random arrivals there are more or fewer: as many standard deviations are no news.
+constexpr double kDeviations = 3;
+
+bool all_began(const Measurement& measurement, double rate) {
+  const double meant = rate * measurement.seconds;
+  const double begun = measurement.rpc_rate * measurement.seconds;
+  return begun + kDeviations * std::sqrt(meant) >= kBegunMin * meant;
+}
 
 double percentile(const Latency& latency, Percentile which) {
   switch (which) {
@@ -24,6 +33,9 @@ double percentile(const Latency& latency, Percentile which) {
 }
 
 }  // namespace
+
+RateSearch::RateSearch(std::size_t clients)
+    : lowest_(std::max(kLowest, selftest::kPaceMin * static_cast<double>(clients))) {}
 
 void RateSearch::judge(bool kept) {
   PLNET_CHECK(rate_.has_value(), "there is a rate to judge");
@@ -39,21 +51,20 @@ std::optional<double> RateSearch::next() const {
     return std::sqrt(*good_ * *bad_);
   }
   if (good_ && *good_ * kFactor <= selftest::kPaceMax) return *good_ * kFactor;
-  if (bad_ && *bad_ / kFactor >= kLowest) return *bad_ / kFactor;
+  if (bad_ && *bad_ / kFactor >= lowest_) return *bad_ / kFactor;
   return std::nullopt;
 }
 
 bool keeps(const RateGoal& goal, double rate, std::span<const Measurement> repeats) {
   std::vector<double> latencies;
-  std::vector<double> begun;
+  std::size_t began = 0;
   for (const Measurement& each : repeats) {
     if (each.cut_short || !each.latency || each.latency->count == 0) return false;
     if (each.errors.total() > 0 || each.pace.dropped > 0) return false;
     latencies.push_back(percentile(*each.latency, goal.percentile));
-    begun.push_back(each.rpc_rate);
+    began += all_began(each, rate) ? 1 : 0;
   }
-  return !latencies.empty() && spread_of(std::move(latencies)).median <= goal.limit_us &&
-         spread_of(std::move(begun)).median >= kBegunMin * rate;
+  return 2 * began > latencies.size() && spread_of(std::move(latencies)).median <= goal.limit_us;
 }
 
 }  // namespace plnet::run

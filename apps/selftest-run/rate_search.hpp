@@ -21,6 +21,9 @@ class RateSearch {
   static constexpr double kEnough = 1.05;  // between what keeps the limit and what does not
   static constexpr unsigned kTriesMax = 16;
 
+  // Of so many clients together, each of which has a least rate of its own.
+  explicit RateSearch(std::size_t clients = 1);
+
   // The rate to try; nothing: it is over.
   [[nodiscard]] std::optional<double> rate() const { return rate_; }
   // Whether that rate has kept the limit.
@@ -31,6 +34,7 @@ class RateSearch {
  private:
   [[nodiscard]] std::optional<double> next() const;
 
+  double lowest_ = kLowest;
   std::optional<double> rate_ = kFirst;
   std::optional<double> good_;
   std::optional<double> bad_;

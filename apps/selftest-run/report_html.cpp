@@ -132,11 +132,15 @@ std::string latency_rows(const Measurement& last) {
       html += cell(fmt::format("{:.0f}", value));
     html += "</tr>";
   }
-  html += "</tbody></table>";
-  if (last.point.rate > 0)
-    html += fmt::format("<p>{} requests began when due, {} of them waited, {} never began</p>",
-                        last.pace.begun, last.pace.waited, last.pace.dropped);
-  return html;
+  return html + "</tbody></table>";
+}
+
+std::string pace_line(const Measurement& last) {
+  if (last.point.rate <= 0) return {};
+  return fmt::format(
+      "<p>{} requests were due and began, {} of them late for want of a free one; {} never "
+      "began</p>",
+      last.pace.begun, last.pace.waited, last.pace.dropped);
 }
 
 std::string nodes_of(const PointFigures& point) {
@@ -146,7 +150,7 @@ std::string nodes_of(const PointFigures& point) {
       "messages in/s<th>messages out/s<th>MiB/s in<th>MiB/s out</tr></thead><tbody>",
       text_of(point.point));
   html += node_rows(last.from, "clients") + node_rows(last.to, "servers") + "</tbody></table>";
-  html += latency_rows(last);
+  html += latency_rows(last) + pace_line(last);
   for (const auto& [node, count] : last.errors.by_node)
     html += fmt::format("<p class='bad'>{}: {} errors</p>", html_escaped(node), count);
   return html + "</details>\n";

@@ -65,8 +65,10 @@ std::string point_text(const PointFigures& point, const std::vector<NodeCpt>& cp
         last.floor->copy_mibps);
   }
   if (point.point.rate > 0) {
-    text += fmt::format("\n    {} requests began when due, {} of them waited, {} never began",
-                        last.pace.begun, last.pace.waited, last.pace.dropped);
+    text += fmt::format(
+        "\n    {} requests were due and began, {} of them late for want of a free one; {} never "
+        "began",
+        last.pace.begun, last.pace.waited, last.pace.dropped);
   }
   return text + '\n';
 }

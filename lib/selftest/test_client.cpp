@@ -10,6 +10,8 @@ namespace {
 // A turn has an end, also when much is due.
 constexpr unsigned kBegunBurst = 256;
 constexpr unsigned kDroppedBurst = 4096;
+// Beyond the seeds that are given to nodes.
+constexpr std::uint64_t kSeedStep = 0x9e37'79b9'7f4a'7c15;
 
 // Which words a server writes for a simple check depends on how its memory is cut into pages. If
 // the data does not begin with a page here, only its ends are sure to be written.
@@ -34,7 +36,10 @@ void TestClient::start(TestInstance& test, Instant now) {
     ++test.active_units;
   });
   if (test.paced) {
-    test.arrivals.begin(pace_, now);
+    // Repeats are to be independent, as nodes are.
+    Pace pace = pace_;
+    pace.seed += kSeedStep * paced_starts_++;
+    test.arrivals.begin(pace, now);
     test.units.for_each([&](TestUnit& unit) { test.idle.push_back(unit); });
     paced_.push_back(test);
     return;
@@ -61,9 +66,9 @@ void TestClient::forget(TestInstance& test) {
 }
 
 unsigned TestClient::poll() {
+  next_due_ = Instant::max();
   if (paced_.empty()) return 0;
   unsigned begun = 0;
-  next_due_ = Instant::max();
   paced_.for_each([&](TestInstance& test) {
     begun += serve(test);
     if (!test.idle.empty()) next_due_ = std::min(next_due_, test.arrivals.due());
@@ -73,8 +78,10 @@ unsigned TestClient::poll() {
 }
 
 unsigned TestClient::serve(TestInstance& test) {
-  unsigned begun = 0;
+  if (test.stopping) return 0;
   drop_late(test);
+  if (is_late(test)) return 0;  // there are more of them: next turn
+  unsigned begun = 0;
   while (begun < kBegunBurst && test.arrivals.due() <= now_) {
     TestUnit* const unit = test.idle.pop_front();
     if (unit == nullptr) break;
@@ -89,9 +96,13 @@ unsigned TestClient::serve(TestInstance& test) {
   return begun;
 }
 
+bool TestClient::is_late(const TestInstance& test) const {
+  return now_ - test.arrivals.due() > kArrivalWaitMax;
+}
+
 void TestClient::drop_late(TestInstance& test) {
   for (unsigned i = 0; i < kDroppedBurst; ++i) {
-    if (now_ - test.arrivals.due() <= kArrivalWaitMax) return;
+    if (!is_late(test)) return;
     test.arrivals.take();
     count(PaceCount::kDropped);
   }

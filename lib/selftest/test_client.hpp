@@ -57,6 +57,7 @@ class TestClient final : public RpcUser {
   void send(TestUnit& unit, Instant meant);
   [[nodiscard]] unsigned serve(TestInstance& test);
   void drop_late(TestInstance& test);
+  [[nodiscard]] bool is_late(const TestInstance& test) const;
   void count(PaceCount what) {
     if (paced_statistics_ != nullptr) paced_statistics_->add(what);
   }
@@ -74,6 +75,7 @@ class TestClient final : public RpcUser {
   Instant now_;
   std::uint32_t ping_sequence_ = 0;
   Pace pace_;
+  std::uint64_t paced_starts_ = 0;
   IntrusiveList<TestInstance, PacedTest> paced_;
   Instant last_poll_;
   Instant next_due_ = Instant::max();

@@ -155,13 +155,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Coordinator coordinator(Node::limits(), qsbr, placement, parameters, node, node.memory());
   node.host(coordinator);
   (void)coordinator.add_ni({.nid = kOurs, .shards = ShardSet(1)});
-  Parcel parcel(ParcelKind::kMessage);
+  Message message;
   const std::uint8_t setup = data[0];
   if ((setup & 1) != 0) (void)coordinator.add_peer(theirs(0), Nid::any(), (setup & 2) != 0);
   for (std::uint32_t n = 0; n < 3; ++n)
-    coordinator.want_peer(parcel, theirs(n), nullptr);
+    coordinator.want_peer(message, theirs(n), nullptr);
   if ((setup & 4) != 0) coordinator.set_discovery(false);
-  coordinator.discover(parcel, *coordinator.peers().find(theirs((setup >> 4) % 3)));
+  coordinator.discover(message, *coordinator.peers().find(theirs((setup >> 4) % 3)));
   std::span<const std::uint8_t> rest(data + 1, size - 1);
   while (rest.size() >= 3) {
     const std::uint8_t what = rest[0];

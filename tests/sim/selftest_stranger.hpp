@@ -18,7 +18,7 @@ namespace plnet::sim {
 class SelftestStranger {
  public:
   SelftestStranger(SelftestSite& site, std::uint64_t seed)
-      : site_(site), random_(Random(seed).fork("stranger")) {
+      : random_(Random(seed).fork("stranger")) {
     const drivers::HostId host = site.network().add_host();
     (void)site.network().add_address(host, drivers::mapped_ipv4(nid().address32()));
     lcore_ = std::make_unique<drivers::SimShard>(site.network(), host, drivers::ShardShape{}, seed,
@@ -87,7 +87,6 @@ class SelftestStranger {
     return message;
   }
 
-  SelftestSite& site_;
   Random random_;
   std::unique_ptr<drivers::SimShard> lcore_;
   std::unique_ptr<TcpNode> node_;

@@ -23,6 +23,8 @@ void Discovery::let_go(PingExchange& exchange) {
   place(*starved_.front(), DiscoveryPlace::kRequested);
 }
 
+// Of a peer behind a gateway there are none: it is the gateway that is lost, and the timeout ends
+// it.
 std::uint32_t Discovery::losses_of(const PeerRecord& peer) {
   std::uint32_t sum = 0;
   for (const PeerNi* const ni : peer.seen().nis)

@@ -55,8 +55,7 @@ def case_nodes_of_a_slurm_job(site):
                  [client], [server])
         lost = run(slurm, site, hosts, site.path("none"), "--from", "slurm:99999:1", "--to", server)
         assert lost.returncode == 2 and "squeue" in lost.stderr, lost
-        status = job.cancel()
-        assert status is not None, "srun did not end"
+        job.cancel()
         # SIGTERM, and nobody had to be killed: sockets are taken away by who ends well.
         eventually("no node is left", lambda: not any(site.path(f"{name}.sock").exists() for name in slurm.names))
         assert "Killed" not in job.output() and "signal 9" not in job.output(), job.output()

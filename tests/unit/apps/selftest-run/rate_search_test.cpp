@@ -35,8 +35,22 @@ TEST(SelftestRateSearch, HasAnEndWhereNothingOrEverythingKeeps) {
   EXPECT_LE(tries, RateSearch::kTriesMax);
 }
 
+TEST(SelftestRateSearch, ManyClientsShareNoLessThanEachCanDo) {
+  RateSearch search(8000);
+  for (; search.rate(); search.judge(false))
+    EXPECT_TRUE(selftest::is_pace(*search.rate() / 8000)) << *search.rate();
+}
+
+TEST(SelftestRateSearch, ChanceIsNotHeldAgainstAShortMeasurement) {
+  Measurement few{.seconds = 5, .rpc_rate = 8};  // 40 of 50: a deviation and a half
+  few.latency = Latency{.count = 40, .p99_us = 100};
+  EXPECT_TRUE(keeps({Percentile::kP99, 200}, 10, std::vector{few}));
+  few.rpc_rate = 4;
+  EXPECT_FALSE(keeps({Percentile::kP99, 200}, 10, std::vector{few}));
+}
+
 TEST(SelftestRateSearch, WhatCountsAsKept) {
-  Measurement good{.rpc_rate = 990};
+  Measurement good{.seconds = 5, .rpc_rate = 990};
   good.latency = Latency{.count = 5, .p50_us = 10, .p99_us = 200};
   const RateGoal goal{Percentile::kP99, 200};
   EXPECT_TRUE(keeps(goal, 1000, std::vector{good, good, good}));

@@ -70,6 +70,7 @@ TEST_F(PaceTest, RequestsBeginWhenTheyAreDue) {
   EXPECT_EQ(batch(1, BatchOperation::kQuery).active, 0U);
   const auto begun = counted(PaceCount::kBegun);
   settle(1000);
+  EXPECT_GT(hosts[0]->node.next_deadline(), nodes.now() + milliseconds(1));
   EXPECT_EQ(counted(PaceCount::kBegun), begun);
   expect_no_errors();
   end();

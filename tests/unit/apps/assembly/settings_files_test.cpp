@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/settings_files.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace plnet::apps {
+namespace {
+
+class SettingsFilesTest : public ::testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& text) {
+    const std::string path = ::testing::TempDir() + name;
+    std::ofstream(path) << text;
+    paths_.push_back(path);
+    return path;
+  }
+  void TearDown() override {
+    for (const std::string& path : paths_)
+      std::filesystem::remove(path);
+  }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+TEST_F(SettingsFilesTest, NetworksOfTheCommandLineTakeThePlaceOfThoseOfFiles) {
+  const std::string options =
+      write("plnet-options", "options lnet ip2nets=\"tcp(eth0) 10.*.*.*\"\n");
+  const std::string config =
+      write("plnet-config", "net: [{net type: tcp, local NI(s): [{nid: '10.0.0.1@tcp'}]}]\n");
+  const auto by_networks =
+      read_settings_files({.program = "test", .config = config, .networks = "tcp7(lo)"});
+  ASSERT_TRUE(by_networks) << by_networks.error().what;
+  ASSERT_EQ(by_networks->lnet.nets.size(), 1U);
+  EXPECT_EQ(by_networks->lnet.nets[0].nis[0].interfaces[0], "lo");
+  const auto over_options =
+      read_settings_files({.program = "test", .options = options, .networks = "tcp7(lo)"});
+  ASSERT_TRUE(over_options) << over_options.error().what;
+  EXPECT_EQ(over_options->lnet.ip2nets_text, "");
+  const auto by_ip2nets =
+      read_settings_files({.program = "test", .config = config, .ip2nets = "tcp3(eth1) 10.1.*.*"});
+  ASSERT_TRUE(by_ip2nets) << by_ip2nets.error().what;
+  EXPECT_TRUE(by_ip2nets->lnet.nets.empty());
+  EXPECT_EQ(by_ip2nets->lnet.ip2nets_text, "tcp3(eth1) 10.1.*.*");
+}
+
+TEST_F(SettingsFilesTest, BothAtATimeOrNonsenseIsRefused) {
+  const auto both =
+      read_settings_files({.program = "test", .networks = "tcp(lo)", .ip2nets = "tcp 10.*.*.*"});
+  ASSERT_FALSE(both);
+  EXPECT_NE(both.error().what.find("expected one of them"), std::string::npos);
+  EXPECT_FALSE(read_settings_files({.program = "test", .networks = "tcp(lo"}));
+  EXPECT_FALSE(read_settings_files({.program = "test", .networks = "tcp\"(lo)"}));
+}
+
+}  // namespace
+}  // namespace plnet::apps
