@@ -15,7 +15,8 @@ namespace plnet::sim {
 
 namespace {
 
-// How much simulated time passes before somebody looks whether to go on.
+// How much simulated time passes before somebody looks whether to go on: of thousands of nodes
+// under load it takes a second of real time.
 constexpr Duration kSlice = std::chrono::milliseconds(5);
 // Beyond that, requests wait in the portal; a plan that goes there measures little else.
 constexpr std::size_t kRequestsMax = 8192;
@@ -41,12 +42,12 @@ run::Json environment_of(SelftestSite& site, const SimulatedRun& how, double rea
 void conduct(run::Conductor& conductor, SelftestSite& site,
              const std::function<bool()>& interrupted) {
   while (!conductor.over()) {
-    if (interrupted()) conductor.interrupt();
+    // Once it knows it may still have reason to wait, and simulated time must pass for it.
+    const bool stopping = interrupted();
+    if (stopping) conductor.interrupt();
     const Instant next = conductor.step(site.loop().now());
-    while (site.loop().now() < next && !conductor.over() && !interrupted())
+    while (site.loop().now() < next && !conductor.over() && (stopping || !interrupted()))
       (void)site.loop().run_until(std::min(next, site.loop().now() + kSlice));
-    // Told to stop, yet with a reason to wait: simulated time must pass for it.
-    if (interrupted() && site.loop().now() < next) (void)site.loop().run_until(next);
   }
 }
 

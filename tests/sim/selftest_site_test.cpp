@@ -105,8 +105,12 @@ TEST(SimulatedRunTest, APlanIsGoneThroughAndComesAgainWithItsSeed) {
 
 TEST(SimulatedRunTest, AnInterruptEndsTheSession) {
   unsigned asked = 0;
-  const run::Report report = simulated(small_plan(), 7, [&asked] { return ++asked > 30; });
+  run::Plan plan = small_plan();
+  plan.duration = std::chrono::seconds(10);
+  const run::Report report = simulated(plan, 7, [&asked] { return ++asked > 30; });
   EXPECT_TRUE(report.interrupted);
+  // The next sample, a second away, is not waited for.
+  EXPECT_LT(report.environment["simulated_s"].get<double>(), 0.9);
   EXPECT_EQ(report.failure, "");
   EXPECT_EQ(report.left_behind, "");
 }
