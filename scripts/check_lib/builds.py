@@ -155,7 +155,8 @@ def tidy(tally, name):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for path, done in pool.map(one, files):
             bad += done.returncode != 0
-            tally.add(f"tidy.{path}", "passed" if done.returncode == 0 else "failed", tail(done.stdout))
+            tally.add(f"tidy.{path}", "passed" if done.returncode == 0 else "failed",
+                      tail(done.stdout + done.stderr))
     print(f"{'ok    ' if bad == 0 else 'FAILED'} clang-tidy: {len(files) - bad} of {len(files)} files clean", flush=True)
 
 

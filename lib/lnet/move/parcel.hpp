@@ -61,11 +61,11 @@ inline constexpr std::size_t kParcelBytesShared = 4 * kCacheLine;
 // mailbox's.
 class MailedParcel {
  public:
-  explicit MailedParcel(Parcel* slip) : bits_(std::bit_cast<std::uintptr_t>(slip)) {}
+  explicit MailedParcel(Parcel* slip) : bits_(reinterpret_cast<std::uintptr_t>(slip)) {}
 
   [[nodiscard]] static Parcel* slip(Parcel& parcel) {
     const std::uintptr_t bit = parcel.kind == ParcelKind::kAckNote ? kNote : 0;
-    return std::bit_cast<Parcel*>(std::bit_cast<std::uintptr_t>(&parcel) | bit);
+    return std::bit_cast<Parcel*>(reinterpret_cast<std::uintptr_t>(&parcel) | bit);
   }
   [[nodiscard]] bool is_note() const { return (bits_ & kNote) != 0; }
   [[nodiscard]] Parcel& parcel() const { return *std::bit_cast<Parcel*>(bits_ & ~kNote); }
