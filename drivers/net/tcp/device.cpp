@@ -18,6 +18,20 @@ using Id = TcpTable::Id;
 using socklnd::StreamAddresses;
 
 unsigned TcpDevice::poll(Instant now) {
+  if (coalescer_.holds(now)) return 0;
+  const std::uint64_t reads = stats_.get(Id::kReads) - stats_.get(Id::kEmptyReads);
+  const std::uint64_t bytes = stats_.get(Id::kBytesRead);
+  const unsigned work = serve_ready(now);
+  // Who was not served in this turn has waited already.
+  if (ready_count_ == 0) {
+    coalescer_.note(now, stats_.get(Id::kReads) - stats_.get(Id::kEmptyReads) - reads,
+                    stats_.get(Id::kBytesRead) - bytes);
+    stats_.set(Id::kPause, static_cast<std::uint64_t>(coalescer_.pause().count()));
+  }
+  return work;
+}
+
+unsigned TcpDevice::serve_ready(Instant now) {
   const bool alone = ready_count_ == 0 && pending_listeners_ == 0;
   if (hot_left_ > 0 && hot_polls_left_ > 0 && alone) return serve_hot();
   hot_polls_left_ = kHotPolls;

@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 
 #include "drivers/net/tcp/busy_poll.hpp"
+#include "drivers/net/tcp/coalescer.hpp"
 #include "drivers/net/tcp/connection.hpp"
 #include "drivers/net/tcp/listener.hpp"
 #include "drivers/net/tcp/memory.hpp"
@@ -41,6 +42,8 @@ struct TcpConfig {
   unsigned hot_reads = 64;
   // On every stream, until the system refuses it once.
   BusyPoll busy_poll;
+  // A shard without time to spare lets small messages come together where that costs nothing.
+  bool coalesce = true;
 };
 
 class TcpDevice final : public socklnd::StreamDriver, public Pollable {
@@ -92,6 +95,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   TcpDevice(const TcpConfig& config, socklnd::StreamEvents& events, TcpSocket epoll);
 
   // device.cpp: the turn.
+  [[nodiscard]] unsigned serve_ready(Instant now);
   [[nodiscard]] unsigned serve_hot();
   void harvest();
   void note_listener(StreamId id);
@@ -121,6 +125,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   StreamId hot_;
   unsigned hot_left_ = 0;        // reads that may find nothing until it is one of many again
   unsigned hot_polls_left_ = 0;  // until the next look at the readiness set
+  Coalescer coalescer_;
   TcpMemory memory_;
   TcpRx rx_;
   TcpTx tx_;

@@ -32,6 +32,8 @@ namespace plnet::drivers {
     "incoming connections that were gone before they were accepted")                               \
   X(kAcceptsRefused, "accepts_refused", "connections", kCount,                                     \
     "incoming connections reset because all streams are in use")                                   \
+  X(kPause, "pause_ns", "ns", kGauge,                                                              \
+    "that sockets are left alone after a read, so that small messages come together")              \
   X(kEpollWaits, "epoll_waits", "calls", kCount, "system calls: looks at the readiness set")       \
   X(kReads, "reads", "calls", kCount, "system calls: reads, those that found nothing included")    \
   X(kEmptyReads, "empty_reads", "calls", kCount, "of these, those that found nothing")             \

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long to leave the sockets alone after reading them. A poller that keeps up with its sockets
+// finds one small message in each read and pays the price of two system calls for it. That is right
+// while it has time to spare. Once it has none, letting a few come together costs nobody anything:
+// who waits behind a busy poller waits in any case, and a batch is cheaper for both ends.
+//
+// So it is tried, and kept if it is free: when hardly any time is left the pause goes up a step,
+// and if less then comes through than before it goes down again and is not tried for a while. A
+// conversation of few messages, each of which waits for the last, gives less at once; a crowd does
+// not. Now and then a shorter one is tried, too. When there is time again the pause goes away.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+
+namespace plnet::drivers {
+
+class Coalescer {
+ public:
+  // Long enough to tell a rate, short enough to follow a load.
+  static constexpr Duration kWindow = std::chrono::milliseconds(2);
+  static constexpr std::array<Duration, 5> kPauses{
+      std::chrono::microseconds(0), std::chrono::microseconds(5), std::chrono::microseconds(10),
+      std::chrono::microseconds(20), std::chrono::microseconds(40)};
+  // Of a window, in per cent: with so much work a first pause is tried, a longer one, a shorter.
+  static constexpr std::uint64_t kBusyToBegin = 90;
+  static constexpr std::uint64_t kBusyToGoOn = 60;
+  static constexpr std::uint64_t kBusyToEnd = 40;
+  // What must still come through for a longer pause to be kept, in per cent.
+  static constexpr std::uint64_t kRateKept = 92;
+  // Reads that bring more than this on average are large enough.
+  static constexpr std::uint64_t kReadIsLarge = std::uint64_t{16} * 1024;
+  // Windows until a pause that was not free is tried again; doubled each time up to the latter.
+  static constexpr std::uint32_t kPatienceMin = 32;
+  static constexpr std::uint32_t kPatienceMax = 1024;
+  // Windows until a pause that was free is put to the test again.
+  static constexpr std::uint32_t kLookBack = 256;
+
+  // `longest_step` of kPauses is as far as it goes; 0: never a pause.
+  explicit Coalescer(std::size_t longest_step = kPauses.size() - 1) : longest_(longest_step) {}
+
+  // Once a turn, before the sockets are looked at. True: leave them alone.
+  [[nodiscard]] bool holds(Instant now) {
+    if (longest_ == 0) return false;
+    note_time(now);
+    return now < until_;
+  }
+  // What this turn's reads have brought.
+  void note(Instant now, std::uint64_t reads, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    worked_ = true;
+    reads_ += reads;
+    bytes_ += bytes;
+    until_ = now + kPauses[step_];
+  }
+  [[nodiscard]] Duration pause() const { return kPauses[step_]; }
+  // While it holds, when it ends.
+  [[nodiscard]] Instant until() const { return until_; }
+
+ private:
+  // The time since the last turn was work if that turn has read something.
+  void note_time(Instant now) {
+    if (last_ != Instant{}) {
+      const Duration passed = now - last_;
+      window_ += passed;
+      if (worked_) busy_ += passed;
+    }
+    worked_ = false;
+    last_ = now;
+    if (window_ >= kWindow) [[unlikely]]
+      judge();
+  }
+  enum class Trial : std::uint8_t { kNone, kLonger, kShorter };
+
+  void judge();
+  void end_trial(std::uint64_t rate);
+  void change(std::size_t step);
+  void begin_trial(Trial trial, std::uint64_t rate);
+
+  const std::size_t longest_;
+  std::size_t step_ = 0;
+  Instant last_{};
+  Instant until_{};
+  bool worked_ = false;
+  // Of this window.
+  Duration window_{};
+  Duration busy_{};
+  std::uint64_t reads_ = 0;
+  std::uint64_t bytes_ = 0;
+  bool settling_ = false;  // the window in which it changed tells nothing
+  Trial trial_ = Trial::kNone;
+  std::uint64_t rate_before_ = 0;     // what came through before it
+  std::uint32_t wait_windows_ = 0;    // until a longer one is tried
+  std::uint32_t steady_windows_ = 0;  // since the last change
+  std::uint32_t patience_ = kPatienceMin;
+};
+
+}  // namespace plnet::drivers

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Made-up loads on a made-up clock: a turn that reads costs a call and something for each message.
+#include <algorithm>
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "drivers/net/tcp/coalescer.hpp"
+
+namespace plnet::drivers {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr Duration kCall = nanoseconds(3000);
+constexpr Duration kEach = nanoseconds(1000);
+constexpr Duration kIdleTurn = nanoseconds(200);
+
+class Load {
+ public:
+  Load(Coalescer& coalescer, std::uint64_t message_bytes)
+      : coalescer_(coalescer), message_bytes_(message_bytes) {}
+
+  // `come` tells how many messages are there by a time; those served so far are known to it.
+  template <class Come>
+  std::uint64_t run(Duration long_, Come&& come) {
+    const Instant end = now_ + long_;
+    const std::uint64_t before = served_;
+    while (now_ < end) {
+      if (coalescer_.holds(now_)) {
+        now_ += kIdleTurn;
+        continue;
+      }
+      const std::uint64_t there = come(now_, served_) - served_;
+      if (there == 0) {
+        coalescer_.note(now_, 0, 0);
+        now_ += kIdleTurn;
+        continue;
+      }
+      served_ += there;
+      const Instant begun = now_;
+      now_ += kCall + kEach * static_cast<Duration::rep>(there);
+      coalescer_.note(begun, 1, there * message_bytes_);
+      longest_ = std::max(longest_, coalescer_.pause());
+    }
+    return served_ - before;
+  }
+  [[nodiscard]] Duration longest() const { return longest_; }
+
+ private:
+  Coalescer& coalescer_;
+  const std::uint64_t message_bytes_;
+  Instant now_{milliseconds(1)};
+  std::uint64_t served_ = 0;
+  Duration longest_{};
+};
+
+// One message in each so many nanoseconds, whatever becomes of the others.
+auto open_loop(Duration apart) {
+  return [apart](Instant now, std::uint64_t /*served*/) {
+    return static_cast<std::uint64_t>(now.time_since_epoch() / apart);
+  };
+}
+
+TEST(Coalescer, LetsAPollerWithTimeToSpareAlone) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096);
+  load.run(milliseconds(200), open_loop(microseconds(6)));  // 4 of 6: two thirds
+  EXPECT_EQ(load.longest(), Duration{});
+}
+
+TEST(Coalescer, LetsMessagesComeTogetherWhenThereIsNoTime) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096);
+  // They come as fast as one by one can be served: what comes together needs less than half of it.
+  const std::uint64_t served = load.run(milliseconds(200), open_loop(kCall + kEach));
+  EXPECT_GE(load.longest(), microseconds(5));
+  EXPECT_GE(served, 45'000U);  // of 50 000: nothing is held back for good
+}
+
+TEST(Coalescer, APauseThatCostsMessagesIsNotKept) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096);
+  // Two messages under way; the next comes when the last has been served: any pause is lost time.
+  const auto conversation = [](Instant, std::uint64_t served) { return served + 2; };
+  const std::uint64_t served = load.run(milliseconds(1000), conversation);
+  const auto turns = static_cast<std::uint64_t>(milliseconds(1000) / (kCall + 2 * kEach));
+  EXPECT_GT(load.longest(), Duration{});    // it was tried
+  EXPECT_GE(served, 2 * turns * 97 / 100);  // and cost next to nothing
+}
+
+TEST(Coalescer, EndsWhenThereIsTimeAgain) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096);
+  load.run(milliseconds(100), open_loop(kCall + kEach));
+  ASSERT_GT(coalescer.pause(), Duration{});
+  load.run(milliseconds(100), open_loop(microseconds(50)));
+  EXPECT_EQ(coalescer.pause(), Duration{});
+}
+
+TEST(Coalescer, LargeReadsAreLeftAlone) {
+  Coalescer coalescer;
+  Load load(coalescer, std::uint64_t{64} * 1024);
+  load.run(milliseconds(100), open_loop(kCall + kEach));
+  EXPECT_EQ(load.longest(), Duration{});
+}
+
+TEST(Coalescer, NeverIsNever) {
+  Coalescer coalescer(0);
+  Load load(coalescer, 4096);
+  load.run(milliseconds(100), open_loop(kCall + kEach));
+  EXPECT_EQ(load.longest(), Duration{});
+}
+
+}  // namespace
+}  // namespace plnet::drivers
