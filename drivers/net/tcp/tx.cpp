@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/tcp/tx.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <sys/socket.h>
@@ -12,19 +13,12 @@ using Id = TcpTable::Id;
 std::size_t TcpTx::write(TcpConnection& connection,
                          std::span<const std::span<const std::byte>> pieces) {
   std::size_t taken = 0;
-  while (!pieces.empty()) {
-    std::size_t count = 0;
+  Place at;
+  for (;;) {
     std::size_t offered = 0;
-    std::size_t used = 0;
-    for (; used < pieces.size() && count < kPiecesPerCall; ++used) {
-      const std::span<const std::byte> piece = pieces[used];
-      if (piece.empty()) continue;
-      gather_[count++] = {const_cast<std::byte*>(piece.data()), piece.size()};
-      offered += piece.size();
-    }
-    pieces = pieces.subspan(used);
+    const std::size_t count = gather(pieces, at, offered);
     if (count == 0) break;
-    const std::size_t sent = send(connection, count, !pieces.empty());
+    const std::size_t sent = send(connection, count, at.piece < pieces.size());
     taken += sent;
     if (sent == offered) continue;
     stats_.add(Id::kShortWrites);
@@ -33,6 +27,20 @@ std::size_t TcpTx::write(TcpConnection& connection,
   }
   stats_.add(Id::kBytesWritten, taken);
   return taken;
+}
+
+// Fills gather_ for one call, from `at` on, and moves that behind it.
+std::size_t TcpTx::gather(std::span<const std::span<const std::byte>> pieces, Place& at,
+                          std::size_t& offered) {
+  std::size_t count = 0;
+  while (at.piece < pieces.size() && count < kPiecesPerCall && offered < kBytesPerCall) {
+    const std::span<const std::byte> rest = pieces[at.piece].subspan(at.offset);
+    const std::size_t bytes = std::min(rest.size(), kBytesPerCall - offered);
+    if (bytes > 0) gather_[count++] = {const_cast<std::byte*>(rest.data()), bytes};
+    offered += bytes;
+    at = bytes < rest.size() ? Place{at.piece, at.offset + bytes} : Place{at.piece + 1, 0};
+  }
+  return count;
 }
 
 std::size_t TcpTx::send(TcpConnection& connection, std::size_t count, bool more) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes on their way out: all pieces that wait go with one system call.
+// Bytes on their way out: all pieces that wait go with one system call, large payloads with some.
 #pragma once
 
 #include <array>
@@ -23,6 +23,17 @@ class TcpTx {
 
  private:
   static constexpr std::size_t kPiecesPerCall = 1024;  // the system's own limit, UIO_MAXIOV
+  // What is copied is sent while it is in the cache, and a receiver on another CPU begins sooner;
+  // of a large payload one call for each of these is not seen.
+  static constexpr std::size_t kBytesPerCall = std::size_t{64} * 1024;
+
+  struct Place {
+    std::size_t piece = 0;
+    std::size_t offset = 0;
+  };
+
+  [[nodiscard]] std::size_t gather(std::span<const std::span<const std::byte>> pieces, Place& at,
+                                   std::size_t& offered);
 
   [[nodiscard]] std::size_t send(TcpConnection& connection, std::size_t count, bool more);
 
