@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "apps/sim-node/peer_limits.hpp"
+
 namespace plnet::sim {
 
 using namespace lnet;
@@ -13,20 +15,6 @@ constexpr std::size_t kExchanges = 4;
 constexpr std::uint32_t kSlotAlign = 64;
 // Control, bulk in and bulk out, and as many that come while those go.
 constexpr std::size_t kStreamsPerPeer = 10;
-
-CoordinatorLimits coordinator_limits(std::size_t peer_nis, std::size_t gateways) {
-  CoordinatorLimits limits;
-  limits.peers = {.peers = peer_nis,
-                  .peer_nis = peer_nis,
-                  .peers_over_2 = peer_nis / 2 + 1,
-                  .peers_over_8 = 1,
-                  .peers_over_40 = 0,
-                  .strangers_per_second = 1'000'000'000,
-                  .kept_for_own = 0};
-  limits.exchanges = kExchanges + gateways;
-  limits.notes = 32;
-  return limits;
-}
 
 std::uint32_t slot_bytes_of(const TrafficPlan& plan) {
   return (plan.size_max + kSlotAlign) / kSlotAlign * kSlotAlign;
@@ -88,7 +76,7 @@ std::size_t Host::slot_count() const {
 }
 
 void Host::make_memory() {
-  ping_bytes_ = Coordinator::memory_bytes(coordinator_limits(1, routes_.size()));
+  ping_bytes_ = Coordinator::memory_bytes(coordinator_limits(1, kExchanges + routes_.size()));
   lnd_bytes_ = (RdmaLnd::memory_bytes(rdma_config()) + 4095) / 4096 * 4096;
   std::uint64_t bytes = ping_bytes_ + rdma_nets() * shards_count_ * lnd_bytes_ + 4096 +
                         slot_count() * slot_bytes_of(world_.config.traffic);
@@ -132,7 +120,7 @@ void Host::start() {
                         .match_entries = slot_count() + 32,
                         .routes = 16 + routes_.size(),
                         .talkers = 16};
-  setup.coordinator = coordinator_limits(remote_nis() + 4, routes_.size());
+  setup.coordinator = coordinator_limits(remote_nis() + 4, kExchanges + routes_.size());
   // As many as there can be.
   setup.coordinator.waiting_for_peers =
       shards_count_ * (setup.shard_limits.messages + setup.shard_limits.receives);

@@ -16,6 +16,7 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/runtime/config/config_error.hpp"
+#include "lib/runtime/config/mapping_keys.hpp"
 #include "lib/runtime/config/yaml_document.hpp"
 
 namespace plnet::sim {
@@ -25,32 +26,14 @@ using runtime::NodeKind;
 using runtime::shown;
 using YamlNode = runtime::Node;
 
-struct Key {
-  std::string_view name;
-  std::function<void(const YamlNode&)> read;
-};
+using Key = runtime::MappingKey;
 
 class KeyReader {
  public:
   explicit KeyReader(ConfigErrors& errors) : errors_(errors) {}
 
   void mapping(const YamlNode& node, std::span<const Key> keys) {
-    if (node.kind == NodeKind::kNull) return;
-    if (node.kind != NodeKind::kMapping) {
-      return errors_.add(node.at, "expected a mapping (`key: value` lines)");
-    }
-    for (const YamlNode& item : node.items) {
-      const auto key = std::ranges::find(keys, item.key, &Key::name);
-      if (key != keys.end()) {
-        key->read(item);
-        continue;
-      }
-      std::string known;
-      for (const Key& each : keys)
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
-      errors_.add(item.key_at,
-                  fmt::format("unknown key '{}', expected one of {}", shown(item.key), known));
-    }
+    runtime::read_mapping(node, keys, errors_);
   }
 
   template <class Number>

@@ -10,7 +10,9 @@
 namespace plnet::lst {
 
 using runtime::ArgKind;
-using runtime::ArgRow;
+using runtime::flag_arg;
+using runtime::number_arg;
+using runtime::text_arg;
 using runtime::VerbAccess;
 using selftest::Console;
 using selftest::WhenDone;
@@ -57,16 +59,6 @@ namespace {
 using Args = CallArgs;
 using Nodes = CallNodes;
 
-ArgRow text(const char* name) {
-  return {name, ArgKind::kText, true};
-}
-ArgRow number(const char* name) {
-  return {name, ArgKind::kNumber, true};
-}
-ArgRow flag(const char* name) {
-  return {name, ArgKind::kFlag, true};
-}
-
 selftest::PingTarget ping_target(const Args& args, const Nodes& nodes) {
   const std::string kind = text_of(args, "target");
   if (kind == "group") return selftest::OfGroup{text_of(args, "name")};
@@ -87,28 +79,28 @@ std::vector<ConsoleCall> session_and_group_calls() {
        }},
       {"add_nodes",
        "have nodes join",
-       {text("group"), {"nodes", ArgKind::kTexts, true}},
+       {text_arg("group"), {"nodes", ArgKind::kTexts, true}},
        VerbAccess::kChanges,
        [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
          return console.add_nodes(text_of(args, "group"), nodes, std::move(when_done));
        }},
       {"refresh_group",
        "have the others join",
-       {text("group")},
+       {text_arg("group")},
        VerbAccess::kChanges,
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.refresh_group(text_of(args, "group"), std::move(when_done));
        }},
       {"remove_nodes",
        "take nodes out of a group",
-       {text("group"), {"nodes", ArgKind::kTexts, true}},
+       {text_arg("group"), {"nodes", ArgKind::kTexts, true}},
        VerbAccess::kChanges,
        [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
          return console.remove_nodes(text_of(args, "group"), nodes, std::move(when_done));
        }},
       {"del_group",
        "forget a group",
-       {text("group")},
+       {text_arg("group")},
        VerbAccess::kChanges,
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.del_group(text_of(args, "group"), std::move(when_done));
@@ -120,7 +112,7 @@ std::vector<ConsoleCall> batch_and_node_calls() {
   return {
       {"run",
        "run a batch",
-       {text("batch"), number("timeout")},
+       {text_arg("batch"), number_arg("timeout")},
        VerbAccess::kChanges,
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.run(text_of(args, "batch"), number_of(args, "timeout"),
@@ -128,7 +120,7 @@ std::vector<ConsoleCall> batch_and_node_calls() {
        }},
       {"stop",
        "stop it",
-       {text("batch"), flag("force")},
+       {text_arg("batch"), flag_arg("force")},
        VerbAccess::kChanges,
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.stop(text_of(args, "batch"), args.value("force", false),
@@ -136,7 +128,7 @@ std::vector<ConsoleCall> batch_and_node_calls() {
        }},
       {"query",
        "whether it runs",
-       {text("batch"), number("test"), flag("servers"), number("timeout")},
+       {text_arg("batch"), number_arg("test"), flag_arg("servers"), number_arg("timeout")},
        VerbAccess::kReads,
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.query(text_of(args, "batch"), number_of(args, "test"),
@@ -145,11 +137,11 @@ std::vector<ConsoleCall> batch_and_node_calls() {
        }},
       {"ping",
        "which session nodes have",
-       {text("target"),
-        text("name"),
-        flag("servers"),
+       {text_arg("target"),
+        text_arg("name"),
+        flag_arg("servers"),
         {"nodes", ArgKind::kTexts},
-        number("timeout")},
+        number_arg("timeout")},
        VerbAccess::kReads,
        [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
          return console.ping(ping_target(args, nodes), number_of(args, "timeout"),
@@ -157,7 +149,7 @@ std::vector<ConsoleCall> batch_and_node_calls() {
        }},
       {"stat",
        "what nodes have counted",
-       {{"group", ArgKind::kText}, {"nodes", ArgKind::kTexts}, number("timeout")},
+       {{"group", ArgKind::kText}, {"nodes", ArgKind::kTexts}, number_arg("timeout")},
        VerbAccess::kReads,
        [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
          const bool by_group = args.contains("group");

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/runtime/config/mapping_keys.hpp"
 #include "lib/runtime/config/yaml_document.hpp"
 
 namespace plnet::run {
@@ -47,34 +48,13 @@ class PlanReader {
         {"baseline", [this](const YamlNode& node) { truth(node, plan_.baseline); }},
         {"thresholds", [this](const YamlNode& node) { limits(node); }},
     };
-    mapping(document, keys);
+    runtime::read_mapping(document, keys, errors_);
     if (from_ != nullptr) plan_.from_words = nodes_of(*from_);
     if (to_ != nullptr) plan_.to_words = nodes_of(*to_);
   }
 
  private:
-  struct Key {
-    std::string_view name;
-    std::function<void(const YamlNode&)> read;
-  };
-
-  void mapping(const YamlNode& node, std::span<const Key> keys) {
-    if (node.kind == NodeKind::kNull) return;
-    if (node.kind != NodeKind::kMapping)
-      return errors_.add(node.at, "expected a mapping (`key: value` lines)");
-    for (const YamlNode& item : node.items) {
-      const auto key = std::ranges::find(keys, item.key, &Key::name);
-      if (key != keys.end()) {
-        key->read(item);
-        continue;
-      }
-      std::string known;
-      for (const Key& each : keys)
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
-      errors_.add(item.key_at, fmt::format("unknown key '{}', expected one of {}",
-                                           runtime::shown(item.key), known));
-    }
-  }
+  using Key = runtime::MappingKey;
 
   void text(const YamlNode& node, std::string& out) {
     if (node.kind != NodeKind::kScalar)
@@ -179,14 +159,14 @@ class PlanReader {
         limit("p99_max_us", plan_.limits.p99_max_us),
         limit("errors_max", plan_.limits.errors_max),
     };
-    mapping(node, keys);
+    runtime::read_mapping(node, keys, errors_);
   }
 
   void highest_rate(const YamlNode& node) {
     RateGoal goal;
     const std::vector<Key> keys{one("latency", goal.percentile, read_percentile),
                                 one("limit_us", goal.limit_us, read_amount)};
-    mapping(node, keys);
+    runtime::read_mapping(node, keys, errors_);
     if (goal.limit_us <= 0) errors_.add(node.at, "highest_rate: expected a limit_us above 0");
     plan_.highest_rate = goal;
   }

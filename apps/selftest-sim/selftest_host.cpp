@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "apps/sim-node/home_check.hpp"
+#include "apps/sim-node/peer_limits.hpp"
 
 namespace plnet::sim {
 
@@ -31,20 +32,6 @@ constexpr Duration kTick = std::chrono::milliseconds(100);
 // turn.
 constexpr std::size_t kExchangesMin = 4;
 constexpr std::size_t kExchangesMax = 64;
-
-CoordinatorLimits coordinator_limits(std::size_t peers, std::size_t exchanges) {
-  CoordinatorLimits limits;
-  limits.peers = {.peers = peers,
-                  .peer_nis = peers,
-                  .peers_over_2 = peers / 2 + 1,
-                  .peers_over_8 = 1,
-                  .peers_over_40 = 0,
-                  .strangers_per_second = 1'000'000'000,
-                  .kept_for_own = 0};
-  limits.exchanges = exchanges;
-  limits.notes = 32;
-  return limits;
-}
 
 constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
   return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;

@@ -15,7 +15,10 @@ namespace {
 using lst::Refusal;
 using runtime::ArgKind;
 using runtime::ArgRow;
+using runtime::flag_arg;
 using runtime::Json;
+using runtime::number_arg;
+using runtime::text_arg;
 using runtime::VerbAccess;
 using runtime::VerbToken;
 using selftest::Answer;
@@ -52,16 +55,7 @@ Told<T> told_of(Answer<T> answer) {
 
 // --- Rows ---
 
-const ArgRow kKey{"key", ArgKind::kNumber, true};
-ArgRow text(const char* name) {
-  return {name, ArgKind::kText, true};
-}
-ArgRow number(const char* name) {
-  return {name, ArgKind::kNumber, true};
-}
-ArgRow flag(const char* name) {
-  return {name, ArgKind::kFlag, true};
-}
+const ArgRow kKey = number_arg("key");
 
 class Verbs {
  public:
@@ -155,20 +149,21 @@ void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host)
                     finish(token, told);
                   });
             });
-  verbs.add("new_session", "begin a session",
-            {text("name"), kKey, number("features"), number("timeout"), flag("force")},
-            VerbAccess::kChanges, [&desk](const Args& args, VerbToken token) {
-              desk.transact(
-                  std::nullopt,
-                  [&desk, args](Console& console, lnet::Node& node, WhenDone when_done) {
-                    auto begun = new_session(console, node, args, std::move(when_done));
-                    if (begun) desk.place().session_began_owner();
-                    return begun;
-                  },
-                  [token = std::move(token)](const Told<TransactionResult>& told) mutable {
-                    finish(token, told);
-                  });
+  verbs.add(
+      "new_session", "begin a session",
+      {text_arg("name"), kKey, number_arg("features"), number_arg("timeout"), flag_arg("force")},
+      VerbAccess::kChanges, [&desk](const Args& args, VerbToken token) {
+        desk.transact(
+            std::nullopt,
+            [&desk, args](Console& console, lnet::Node& node, WhenDone when_done) {
+              auto begun = new_session(console, node, args, std::move(when_done));
+              if (begun) desk.place().session_began_owner();
+              return begun;
+            },
+            [token = std::move(token)](const Told<TransactionResult>& told) mutable {
+              finish(token, told);
             });
+      });
   verbs.add("show_session", "the session, whoever has it", {kKey}, VerbAccess::kReads,
             [&desk](const Args&, VerbToken token) {
               desk.ask<SessionInfo>(
@@ -183,12 +178,12 @@ void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host)
 
 void add_groups(Verbs& verbs) {
   verbs.ask<void>(
-      "add_group", "name a group", {text("group")}, VerbAccess::kChanges,
+      "add_group", "name a group", {text_arg("group")}, VerbAccess::kChanges,
       +[](Console& console, const Args& args) {
         return console.add_group(text_of(args, "group"));
       });
   verbs.ask<void>(
-      "clean_group", "forget nodes by their state", {text("group"), number("states")},
+      "clean_group", "forget nodes by their state", {text_arg("group"), number_arg("states")},
       VerbAccess::kChanges, +[](Console& console, const Args& args) {
         return console.clean_group(text_of(args, "group"),
                                    static_cast<selftest::NodeStates>(number_of(args, "states")));
@@ -197,13 +192,13 @@ void add_groups(Verbs& verbs) {
       "list_groups", "names of groups", {}, VerbAccess::kReads,
       +[](Console& console, const Args&) { return console.list_groups(); });
   verbs.ask<selftest::GroupInfo>(
-      "group_info", "how many nodes a group has", {text("group")}, VerbAccess::kReads,
+      "group_info", "how many nodes a group has", {text_arg("group")}, VerbAccess::kReads,
       +[](Console& console, const Args& args) {
         return console.group_info(text_of(args, "group"));
       });
   verbs.ask<std::vector<selftest::NodeInfo>>(
-      "group_nodes", "the nodes of a group", {text("group"), number("states")}, VerbAccess::kReads,
-      +[](Console& console, const Args& args) {
+      "group_nodes", "the nodes of a group", {text_arg("group"), number_arg("states")},
+      VerbAccess::kReads, +[](Console& console, const Args& args) {
         return console.group_nodes(text_of(args, "group"),
                                    static_cast<selftest::NodeStates>(number_of(args, "states")));
       });
@@ -213,7 +208,7 @@ void add_groups(Verbs& verbs) {
 
 void add_batches(Verbs& verbs) {
   verbs.ask<void>(
-      "add_batch", "name a batch", {text("batch")}, VerbAccess::kChanges,
+      "add_batch", "name a batch", {text_arg("batch")}, VerbAccess::kChanges,
       +[](Console& console, const Args& args) {
         return console.add_batch(text_of(args, "batch"));
       });
@@ -221,19 +216,19 @@ void add_batches(Verbs& verbs) {
       "list_batches", "names of batches", {}, VerbAccess::kReads,
       +[](Console& console, const Args&) { return console.list_batches(); });
   verbs.ask<selftest::BatchInfo>(
-      "batch_info", "a batch", {text("batch")}, VerbAccess::kReads,
+      "batch_info", "a batch", {text_arg("batch")}, VerbAccess::kReads,
       +[](Console& console, const Args& args) {
         return console.batch_info(text_of(args, "batch"));
       });
   verbs.ask<selftest::TestInfo>(
-      "test_info", "a test of it", {text("batch"), number("test")}, VerbAccess::kReads,
+      "test_info", "a test of it", {text_arg("batch"), number_arg("test")}, VerbAccess::kReads,
       +[](Console& console, const Args& args) {
         return console.test_info(text_of(args, "batch"), number_of(args, "test"));
       });
   verbs.ask<std::vector<selftest::NodeInfo>>(
       "batch_nodes", "its nodes",
-      {text("batch"), number("test"), flag("servers"), number("states")}, VerbAccess::kReads,
-      +[](Console& console, const Args& args) {
+      {text_arg("batch"), number_arg("test"), flag_arg("servers"), number_arg("states")},
+      VerbAccess::kReads, +[](Console& console, const Args& args) {
         return console.batch_nodes(text_of(args, "batch"), number_of(args, "test"),
                                    args.value("servers", false),
                                    static_cast<selftest::NodeStates>(number_of(args, "states")));

@@ -14,7 +14,7 @@ namespace {
 
 // How soon to look again whether readers and homes have let go.
 constexpr Duration kLookAgain = std::chrono::milliseconds(1);
-// How often those are looked through that wait for their turn.
+// How often the messages that wait for a discovery are looked through.
 constexpr Duration kWaitingInterval = std::chrono::seconds(1);
 
 std::string why_no_route(const RouteSetup& setup, const LocalView& local, Errc code) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -40,6 +41,17 @@ struct ArgRow {
   ArgKind kind = ArgKind::kText;
   bool required = false;
 };
+
+// Those that must be given.
+[[nodiscard]] inline ArgRow text_arg(std::string name) {
+  return {std::move(name), ArgKind::kText, true};
+}
+[[nodiscard]] inline ArgRow number_arg(std::string name) {
+  return {std::move(name), ArgKind::kNumber, true};
+}
+[[nodiscard]] inline ArgRow flag_arg(std::string name) {
+  return {std::move(name), ArgKind::kFlag, true};
+}
 
 // The right to answer one request later, from the loop's thread (from others by EventLoop::post).
 // Answering a client that has gone does nothing; a token that is dropped unused answers kAborted.

@@ -14,33 +14,12 @@
 #include "apps/lnetctl/option_parser.hpp"
 #include "apps/lnetctl/prompt.hpp"
 #include "lib/runtime/control/verb_table.hpp"
+#include "tests/mocks/text_file.hpp"
 
 namespace plnet::apps {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A FILE that is a string.
-class TextFile {
- public:
-  TextFile() : file_(::open_memstream(&text_, &size_)) {}
-  ~TextFile() {
-    std::fclose(file_);
-    std::free(text_);
-  }
-  TextFile(const TextFile&) = delete;
-  TextFile& operator=(const TextFile&) = delete;
-  [[nodiscard]] std::FILE* file() const { return file_; }
-  [[nodiscard]] std::string text() const {
-    std::fflush(file_);
-    return {text_, size_};
-  }
-
- private:
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
-  std::FILE* file_;
-};
 
 struct Ran {
   int status = 0;

@@ -12,40 +12,15 @@
 #include <gtest/gtest.h>
 
 #include "apps/lst/lst.hpp"
+#include "tests/mocks/text_file.hpp"
 
 namespace plnet::lst {
-
-// A file that is a string.
-class TextFile {
- public:
-  TextFile() : file_(::open_memstream(&text_, &size_)) {}
-  ~TextFile() {
-    std::fclose(file_);
-    std::free(text_);
-  }
-  TextFile(const TextFile&) = delete;
-  TextFile& operator=(const TextFile&) = delete;
-
-  [[nodiscard]] std::FILE* get() { return file_; }
-  // What has come since the last call.
-  [[nodiscard]] std::string take() {
-    std::fflush(file_);
-    const std::string all(text_, size_);
-    return all.substr(std::exchange(taken_, all.size()));
-  }
-
- private:
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
-  std::size_t taken_ = 0;
-  std::FILE* file_;
-};
 
 class ShellTest : public testing::Test {
  protected:
   ShellTest() {
-    shell.out = out.get();
-    shell.err = err.get();
+    shell.out = out.file();
+    shell.err = err.file();
     shell.key = 7;
     shell.parent = 4242;
     shell.default_name = "root@a";
