@@ -33,7 +33,9 @@ struct TcpConnection : ListNode<> {
   std::uint32_t kept_buffer = TcpMemory::kNone;
   std::uint32_t kept_from = 0;
   std::uint32_t kept_to = 0;
-  std::uint64_t unacknowledged = 0;  // as of its end
+  std::uint64_t unacknowledged = 0;         // as of its end
+  std::uint32_t burst_bytes = kUsualBurst;  // burst_of() the socket, as of the last look
+  std::uint32_t large_calls = 0;
 
   [[nodiscard]] bool has_remainder() const { return kept_buffer != TcpMemory::kNone; }
   [[nodiscard]] bool open() const { return !connecting && !closing; }

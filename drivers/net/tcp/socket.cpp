@@ -203,6 +203,16 @@ std::uint64_t unacknowledged_of(int descriptor) {
   return queue_of(descriptor, SIOCOUTQ);
 }
 
+std::uint32_t burst_of(int descriptor) {
+  // Linux net/ipv4/tcp.c: tcp_xmit_size_goal(), of an interface that takes 64 KiB.
+  constexpr int kBurstMax = 65'215;
+  int segment = 0;
+  socklen_t size = sizeof segment;
+  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_MAXSEG, &segment, &size) != 0 || segment <= 0)
+    return kUsualBurst;
+  return static_cast<std::uint32_t>(std::max(kBurstMax / segment, 1) * segment);
+}
+
 StreamFacts facts_of(int descriptor) {
   const tcp_info info = tcp_info_of(descriptor);
   return {.unsent_bytes = queue_of(descriptor, SIOCOUTQNSD),

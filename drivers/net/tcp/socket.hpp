@@ -66,6 +66,11 @@ struct SystemAddress {
 [[nodiscard]] int take_error(int descriptor);
 // Written, but not acknowledged by the peer's TCP. Still right after a reset.
 [[nodiscard]] std::uint64_t unacknowledged_of(int descriptor);
+// The most that the system hands to the interface as one: whole segments. Who sends a multiple of
+// it in a call leaves no short segment behind, which would go out by itself with the next
+// acknowledgement.
+inline constexpr std::uint32_t kUsualBurst = 45 * 1448;
+[[nodiscard]] std::uint32_t burst_of(int descriptor);
 [[nodiscard]] socklnd::StreamFacts facts_of(int descriptor);
 [[nodiscard]] socklnd::StreamDetails details_of(int descriptor);
 

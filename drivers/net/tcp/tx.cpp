@@ -12,12 +12,15 @@ using Id = TcpTable::Id;
 
 std::size_t TcpTx::write(TcpConnection& connection,
                          std::span<const std::span<const std::byte>> pieces) {
+  const std::size_t most = kBurstsPerCall * connection.burst_bytes;
   std::size_t taken = 0;
   Place at;
   for (;;) {
     std::size_t offered = 0;
-    const std::size_t count = gather(pieces, at, offered);
+    const std::size_t count = gather(pieces, at, most, offered);
     if (count == 0) break;
+    if (offered == most && connection.large_calls++ % kCallsBetweenLooks == 0) [[unlikely]]
+      connection.burst_bytes = burst_of(connection.socket.get());
     const std::size_t sent = send(connection, count, at.piece < pieces.size());
     taken += sent;
     if (sent == offered) continue;
@@ -31,11 +34,11 @@ std::size_t TcpTx::write(TcpConnection& connection,
 
 // Fills gather_ for one call, from `at` on, and moves that behind it.
 std::size_t TcpTx::gather(std::span<const std::span<const std::byte>> pieces, Place& at,
-                          std::size_t& offered) {
+                          std::size_t most, std::size_t& offered) {
   std::size_t count = 0;
-  while (at.piece < pieces.size() && count < kPiecesPerCall && offered < kBytesPerCall) {
+  while (at.piece < pieces.size() && count < kPiecesPerCall && offered < most) {
     const std::span<const std::byte> rest = pieces[at.piece].subspan(at.offset);
-    const std::size_t bytes = std::min(rest.size(), kBytesPerCall - offered);
+    const std::size_t bytes = std::min(rest.size(), most - offered);
     if (bytes > 0) gather_[count++] = {const_cast<std::byte*>(rest.data()), bytes};
     offered += bytes;
     at = bytes < rest.size() ? Place{at.piece, at.offset + bytes} : Place{at.piece + 1, 0};

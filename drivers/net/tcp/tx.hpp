@@ -23,9 +23,11 @@ class TcpTx {
 
  private:
   static constexpr std::size_t kPiecesPerCall = 1024;  // the system's own limit, UIO_MAXIOV
-  // What is copied is sent while it is in the cache, and a receiver on another CPU begins sooner;
-  // of a large payload one call for each of these is not seen.
-  static constexpr std::size_t kBytesPerCall = std::size_t{64} * 1024;
+  // Of a large payload: what is copied is sent while it is in the cache, and the receiver begins
+  // sooner. For a call of these the next one is not seen.
+  static constexpr std::size_t kBurstsPerCall = 2;
+  // Segments grow with the peer's window, and with the path.
+  static constexpr std::uint32_t kCallsBetweenLooks = 64;
 
   struct Place {
     std::size_t piece = 0;
@@ -33,7 +35,7 @@ class TcpTx {
   };
 
   [[nodiscard]] std::size_t gather(std::span<const std::span<const std::byte>> pieces, Place& at,
-                                   std::size_t& offered);
+                                   std::size_t most, std::size_t& offered);
 
   [[nodiscard]] std::size_t send(TcpConnection& connection, std::size_t count, bool more);
 
