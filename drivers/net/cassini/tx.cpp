@@ -184,9 +184,10 @@ void Transmitter::finish(std::uint32_t index, Result<void> status) {
 
 void Transmitter::on_done(std::uint32_t index, const Event& event, const InitiatorEvent& decoded) {
   Operation& operation = operations_[index];
-  if (event.code == ReturnCode::kEntryNotFound) {
+  // No buffer, or a portal that is not enabled yet or disabled for a while (the kernel gives up at
+  // once in the latter case). Nothing was moved, so it can be posted again as it is.
+  if (event.code == ReturnCode::kEntryNotFound || event.code == ReturnCode::kPtDisabled) {
     context_.stats.add(Id::kReceiverNotReady);
-    // Nothing was moved, so it can be posted again as it is.
     if (!context_.shut_down && context_.now < operation.deadline) {
       operation.waiting = true;
       operation.due = context_.now + operation.pause;

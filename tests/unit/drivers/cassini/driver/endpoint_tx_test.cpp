@@ -120,7 +120,7 @@ TEST_F(CassiniTx, ReturnCodesBecomeErrors) {
   start();
   const std::vector<std::pair<ReturnCode, Errc>> cases{
       {ReturnCode::kUndeliverable, Errc::kNoRoute}, {ReturnCode::kVniNotFound, Errc::kNoRoute},
-      {ReturnCode::kPtlteNotFound, Errc::kNoRoute}, {ReturnCode::kPtDisabled, Errc::kRefused},
+      {ReturnCode::kPtlteNotFound, Errc::kNoRoute}, {ReturnCode::kResourceBusy, Errc::kRefused},
       {ReturnCode::kCanceled, Errc::kIo},           {static_cast<ReturnCode>(7), Errc::kIo}};
   for (const auto& [code, errc] : cases) {
     ASSERT_TRUE(endpoint->send(peer, kHeader, {}, 1));
@@ -138,7 +138,7 @@ TEST_F(CassiniTx, PeerWithoutABufferIsAskedAgainUntilItsTimeIsOver) {
   DmaCommand put = only_sent();
   unsigned tries = 0;
   while (upper.log.empty() && tries < 1000) {
-    nic.answer(put, ReturnCode::kEntryNotFound);
+    nic.answer(put, tries % 5 == 0 ? ReturnCode::kPtDisabled : ReturnCode::kEntryNotFound);
     poll();
     for (unsigned wait = 0; wait < 100 && upper.log.empty(); ++wait) {
       poll(std::chrono::milliseconds(1));

@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "drivers/net/cassini/endpoint.hpp"
-#include "drivers/net/cassini/trace.hpp"
 #include "tests/unit/drivers/cassini/driver/queue_memory.hpp"
+#include "tests/unit/drivers/cassini/driver/word_log.hpp"
 
 namespace plnet::cassini {
 
@@ -255,18 +255,6 @@ class Upper final : public kfilnd::EndpointEvents {
   std::vector<std::pair<bool, std::uint64_t>> links;
 };
 
-// What was said and seen, for the output of a test that fails.
-class WordLog final : public Tracer {
- public:
-  void command(unsigned queue, std::span<const std::uint64_t> words) override {
-    lines += "> " + words_of_command(queue >= 1024, words) + '\n';
-  }
-  void event(unsigned /*queue*/, const Event& event) override {
-    lines += "< " + words_of_event(event) + '\n';
-  }
-  std::string lines;
-};
-
 class EndpointTest : public testing::Test {
  protected:
   static constexpr std::size_t kArenaBytes = 1U << 20U;
@@ -283,7 +271,7 @@ class EndpointTest : public testing::Test {
     device.reset();
     for (const auto& [what, count] : nic.alive)
       EXPECT_EQ(count, 0U) << what << " is left over";
-    if (HasFailure()) std::fputs(words.lines.c_str(), stderr);
+    if (HasFailure()) std::fputs(words.lines().c_str(), stderr);
   }
   // An endpoint with an enabled portal.
   void start() {
