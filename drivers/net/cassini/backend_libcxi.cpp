@@ -63,7 +63,7 @@ Outcome<std::unique_ptr<LibcxiBackend>> LibcxiBackend::load(const std::string& l
   std::unique_ptr<LibcxiBackend> backend(new LibcxiBackend());
   backend->library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (backend->library_ == nullptr) {
-    const char* const why = dlerror();
+    const char* const why = dlerror();  // NOLINT(concurrency-mt-unsafe): start-up
     return failure(Errc::kNotFound, "cannot load " + library +
                                         " (of the Slingshot host software): " +
                                         (why != nullptr ? why : "no reason given"));
@@ -91,7 +91,7 @@ Allocated<std::vector<DeviceInfo>> LibcxiBackend::devices() {
   std::vector<DeviceInfo> found;
   const std::byte* at = reinterpret_cast<const std::byte*>(list) + libcxi::kDeviceListHead;
   for (unsigned i = 0; i < list->count; ++i, at += sizeof(libcxi::DeviceInfo)) {
-    libcxi::DeviceInfo one;
+    libcxi::DeviceInfo one{};
     std::memcpy(&one, at, sizeof one);
     found.push_back(info_of(one));
   }

@@ -182,9 +182,11 @@ static_assert(offsetof(PortalStatus, maximum) == 10);
   X(pte_transition_sm, int, (Portal*, unsigned))
 
 struct Functions {
+// NOLINTBEGIN(bugprone-macro-parentheses): declarators take none
 #define PLNET_X(name, result, arguments) result(*name) arguments = nullptr;
   PLNET_LIBCXI_FUNCTIONS(PLNET_X)
 #undef PLNET_X
+  // NOLINTEND(bugprone-macro-parentheses)
 };
 
 }  // namespace plnet::cassini::libcxi
