@@ -15,7 +15,7 @@ struct Known {
 };
 constexpr std::array<Known, 32> kEventTypes = [] {
   std::array<Known, 32> table{};
-#define PLNET_X(name, value, text) table[value].name = text;
+#define PLNET_X(name, value, text) table[value] = {text, Errc::kIo};
   PLNET_CASSINI_EVENT_TYPES(PLNET_X)
 #undef PLNET_X
   return table;

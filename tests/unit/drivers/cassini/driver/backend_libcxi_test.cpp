@@ -11,7 +11,7 @@ namespace plnet::cassini {
 namespace {
 
 class CassiniLibcxi : public testing::Test {
- protected:
+ public:
   void SetUp() override {
     auto loaded = LibcxiBackend::load(PLNET_FAKE_LIBCXI);
     ASSERT_TRUE(loaded.has_value()) << loaded.error().what;

@@ -9,7 +9,7 @@ using Id = CassiniCounters::Id;
 using kfilnd::FabricEvent;
 
 class CassiniRx : public EndpointTest {
- protected:
+ public:
   const Fragment buffer{{0, 0x1000}, 20000};
   const lnet::Payload payload{{&buffer, 1}, 0, 5000};
 

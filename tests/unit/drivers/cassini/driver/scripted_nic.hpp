@@ -256,7 +256,7 @@ class Upper final : public kfilnd::EndpointEvents {
 };
 
 class EndpointTest : public testing::Test {
- protected:
+ public:
   static constexpr std::size_t kArenaBytes = 1U << 20U;
   EndpointTest() : arena_bytes(kArenaBytes), foreign_bytes(kArenaBytes) {
     (void)arenas.add({.base = arena_bytes.data(), .size = kArenaBytes}).value();
