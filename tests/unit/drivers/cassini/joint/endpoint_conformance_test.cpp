@@ -18,7 +18,7 @@ using conformance::BufferOrder;
 using kfilnd::FabricEvent;
 using Id = CassiniCounters::Id;
 
-constexpr std::uint64_t kSeeds = 200;
+constexpr std::uint64_t kSeeds = 80;
 constexpr std::uint32_t kFirstNic = 0x1a0;
 
 soft::Freedom calm() {
