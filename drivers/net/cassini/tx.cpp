@@ -172,7 +172,7 @@ Result<void> Transmitter::answer(const Request& request, kfilnd::Tag tag, std::u
 }
 
 void Transmitter::finish(std::uint32_t index, Result<void> status) {
-  Operation& operation = operations_[index];
+  const Operation& operation = operations_[index];
   if (!status) context_.stats.add(Id::kFailures);
   context_.completions.push(
       {.event = operation.message ? FabricEvent::kSent : FabricEvent::kRemoteDone,
