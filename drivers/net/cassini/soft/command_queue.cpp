@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/cassini/soft/command_queue.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include "drivers/net/cassini/soft/layout_command.hpp"
+#include "lib/base/check.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+std::uint64_t acquire_word(std::byte* at) {
+  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).load(std::memory_order_acquire);
+}
+void release_word(std::byte* at, std::uint64_t value) {
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(value, std::memory_order_release);
+}
+// The process may be writing the first of them.
+bool same_slot(const std::byte* window, const std::byte* ring) {
+  for (unsigned i = 0; i < kSlotBytes; i += 8) {
+    auto* const word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(window + i));
+    std::uint64_t there = 0;
+    std::memcpy(&there, ring + i, sizeof there);
+    if (std::atomic_ref(*word).load(std::memory_order_acquire) != there) return false;
+  }
+  return true;
+}
+unsigned size_code_of(unsigned bytes) {
+  return bytes <= 32 ? 0 : bytes <= 64 ? 1 : bytes <= 128 ? 2 : 3;
+}
+
+// What the command's opcode says about its size; false: no such command on this queue.
+ReturnCode size_of(const CommandView& command, unsigned size_code) {
+  const auto want = [&](unsigned code) {
+    return size_code == code ? ReturnCode::kOk : ReturnCode::kCmdInvalidArg;
+  };
+  const auto opcode = static_cast<DmaOpcode>(command.opcode);
+  const auto length = static_cast<unsigned>(layout::IdcPut::Length::get(command.at));
+  if (command.type == CommandType::kDma) {
+    if (opcode == DmaOpcode::kPut || opcode == DmaOpcode::kGet) return want(1);
+    if (opcode == DmaOpcode::kNomatchPut || opcode == DmaOpcode::kNomatchGet) return want(0);
+    return ReturnCode::kIllegalOp;
+  }
+  if (command.type == CommandType::kIdc) {
+    if (opcode == DmaOpcode::kCstate) return length == 32 ? want(0) : ReturnCode::kCmdInvalidArg;
+    if (opcode == DmaOpcode::kPut)
+      return length >= 16 && length <= 240 ? want(size_code_of(length))
+                                           : ReturnCode::kCmdInvalidArg;
+    if (opcode == DmaOpcode::kSmallMessage)  // never less than 64 bytes
+      return length >= 32 && length <= 224 ? want(size_code_of(length < 64 ? 64 : length))
+                                           : ReturnCode::kCmdInvalidArg;
+    return ReturnCode::kIllegalOp;
+  }
+  if (command.type == CommandType::kCt)
+    return command.opcode <= static_cast<unsigned>(CtOpcode::kCancel) ? want(1)
+                                                                      : ReturnCode::kIllegalOp;
+  return want(1);
+}
+
+template <class Layout>
+bool reserved_set(const std::byte* at) {
+  std::uint64_t wrong = 0;
+  for (std::size_t i = 0; i < Layout::kBytes / 8; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at + i * 8, sizeof word);
+    wrong |= word & ~Layout::kUsed[i];
+  }
+  return wrong != 0;
+}
+
+bool has_reserved_bits(const CommandView& command) {
+  const auto opcode = static_cast<DmaOpcode>(command.opcode);
+  switch (command.type) {
+    case CommandType::kDma:
+      return command.bytes == 64 ? reserved_set<layout::FullDma>(command.at)
+                                 : reserved_set<layout::NomatchDma>(command.at);
+    case CommandType::kIdc:
+      if (opcode == DmaOpcode::kCstate) return reserved_set<layout::Cstate>(command.at);
+      if (opcode == DmaOpcode::kPut) return reserved_set<layout::IdcPut>(command.at);
+      return reserved_set<layout::IdcMessage>(command.at);
+    case CommandType::kCt: return reserved_set<layout::Counting>(command.at);
+    case CommandType::kCq:
+      if (static_cast<CqOpcode>(command.opcode) == CqOpcode::kSetstate)
+        return reserved_set<layout::SetState>(command.at);
+      // Nobody clears more than the first word of the short ones.
+      return command.opcode >= static_cast<unsigned>(CqOpcode::kAppend) &&
+             reserved_set<layout::Target>(command.at);
+  }
+  return false;
+}
+
+}  // namespace
+
+void CommandQueue::PageDelete::operator()(std::byte* memory) const {
+  ::operator delete[](memory, std::align_val_t{kPageBytes});
+}
+
+CommandQueue::Pages CommandQueue::pages(std::size_t bytes) {
+  auto* const memory =
+      static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{kPageBytes}));
+  std::memset(memory, 0, bytes);
+  return Pages(memory);
+}
+
+CommandQueue::CommandQueue(const Setup& setup_, NicStats& stats)
+    : setup(setup_),
+      stats_(stats),
+      slots_(setup_.slots),
+      units_(setup_.slots * 2),
+      ring_(pages(std::size_t{setup_.slots} * kSlotBytes)),
+      launch_(pages(kLaunchPageBytes)) {
+  PLNET_CHECK(slots_ % (kPageBytes / kSlotBytes) == 0 && slots_ <= kQueueSlotsMax,
+              "a ring is whole pages");
+  release_word(launch_.get(), kFirstSlot);
+  write_status();
+}
+
+unsigned CommandQueue::behind() const {
+  return written_ >= read_ ? written_ - read_ : written_ + (units_ - kFirstUnit) - read_;
+}
+
+void CommandQueue::advance(unsigned units) {
+  read_ += units;
+  if (read_ >= units_) read_ = kFirstUnit;
+}
+
+// A low-latency write shows as a first word that is not zero where the next one must land. What it
+// carries is in the ring as well, since the device may always turn a write down. A window has 16
+// slots: what is there may already be a later write, which then is like the ring further on.
+bool CommandQueue::poll_window(std::size_t window, unsigned unit, unsigned units) {
+  std::byte* const at = launch_.get() + window + std::size_t{unit / 2 & 15} * kSlotBytes;
+  if (acquire_word(at) == 0) return false;
+  bool mine = true;
+  for (unsigned there = unit; !same_slot(at, ring_.get() + std::size_t{there} * kUnitBytes);) {
+    mine = false;
+    there += 32;
+    if (there >= units_) return false;  // half written: it will be whole soon
+  }
+  if (mine) release_word(at, 0);
+  written_ = unit + units >= units_ ? kFirstUnit : unit + units;
+  stats_.add(NicStats::Id::kLowLatency);
+  return true;
+}
+
+bool CommandQueue::poll_windows() {
+  if (poll_window(kWindow64, written_, 2)) return true;
+  if (written_ % 4 == 0) return poll_window(kWindow128Aligned, written_, 4);
+  const unsigned skipped = written_ + 2 >= units_ ? kFirstUnit : written_ + 2;
+  return poll_window(kWindow128Skip, skipped, 4);
+}
+
+bool CommandQueue::poll(Random* rejecting, double chance) {
+  if (stopped()) return false;
+  // The doorbell first: a low-latency write that came before it is then seen as well, and nothing
+  // stale stays in a window.
+  std::uint64_t word = acquire_word(launch_.get());
+  bool windows = false;
+  while (poll_windows()) {
+    windows = true;
+    if (rejecting != nullptr && rejecting->chance(chance)) {
+      ++rejected_;
+      stats_.add(NicStats::Id::kLowLatencyRejected);
+    }
+  }
+  if (word != doorbell_) {
+    doorbell_ = word;
+    if (word < kFirstSlot || word >= slots_) {
+      fail(ring_.get() + std::size_t{read_} * kUnitBytes, ReturnCode::kCmdInvalidArg);
+      return false;
+    }
+    written_ = static_cast<unsigned>(word) * 2;
+  } else if (windows && doorbell_ != 0) {
+    // The same number may be rung again, one round later: it must look like something new.
+    std::atomic_ref doorbell(*reinterpret_cast<std::uint64_t*>(launch_.get()));
+    if (doorbell.compare_exchange_strong(word, 0)) doorbell_ = 0;
+  }
+  return written_ != read_;
+}
+
+CommandView CommandQueue::next() {
+  while (!stopped() && read_ != written_) {
+    const std::byte* at = ring_.get() + std::size_t{read_} * kUnitBytes;
+    const auto size_code = static_cast<unsigned>(layout::Command::CmdSize::get(at));
+    const CommandView command{at, kUnitBytes << size_code,
+                              static_cast<CommandType>(layout::Command::CmdType::get(at)),
+                              static_cast<unsigned>(layout::Command::Opcode::get(at))};
+    if (const ReturnCode code = check(command); code != ReturnCode::kOk) {
+      fail(at, code);
+      return {};
+    }
+    if (command.opcode != 0) {
+      if (has_reserved_bits(command)) stats_.add(NicStats::Id::kReservedBits);
+      return command;
+    }
+    advance(command.bytes / kUnitBytes);
+  }
+  return {};
+}
+
+ReturnCode CommandQueue::check(const CommandView& command) const {
+  const unsigned units = command.bytes / kUnitBytes;
+  const auto size_code = static_cast<unsigned>(layout::Command::CmdSize::get(command.at));
+  if (read_ % units != 0) return ReturnCode::kCmdAlignError;
+  if (units > behind()) return ReturnCode::kCmdInvalidArg;  // its end was never written
+  if (command.opcode == 0) {
+    // Padding is told by its first word; the rest of a NOOP may be anything.
+    std::uint64_t word = 0;
+    std::memcpy(&word, command.at, sizeof word);
+    const std::uint64_t dirt = word & ~std::uint64_t{0xff};
+    if (command.type == CommandType::kIdc || command.type == CommandType::kDma)
+      return dirt == 0 && setup.transmit ? ReturnCode::kOk
+             : dirt == 0 && word == 0    ? ReturnCode::kOk
+                                         : ReturnCode::kCmdInvalidArg;
+    if (command.type == CommandType::kCt && !setup.transmit) return ReturnCode::kIllegalOp;
+    return size_code == 1 ? ReturnCode::kOk : ReturnCode::kCmdInvalidArg;
+  }
+  const bool target = command.type == CommandType::kCq &&
+                      command.opcode >= static_cast<unsigned>(CqOpcode::kAppend);
+  if (target == setup.transmit) return ReturnCode::kIllegalOp;
+  if (command.type == CommandType::kCq) {
+    const auto last = static_cast<unsigned>(target ? CqOpcode::kSetstate : CqOpcode::kLcid);
+    if (command.opcode > last) return ReturnCode::kIllegalOp;
+  }
+  return size_of(command, size_code);
+}
+
+bool CommandQueue::pair_complete(const CommandView& first) const {
+  if (read_ % 4 != 0 || behind() < 4) return false;
+  const std::byte* const second = first.at + kSlotBytes;
+  return static_cast<CommandType>(layout::Command::CmdType::get(second)) == CommandType::kCq &&
+         layout::Command::Opcode::get(second) == 0 && layout::Command::CmdSize::get(second) == 1;
+}
+
+void CommandQueue::stop(const CommandView& command, ReturnCode code) {
+  fail(command.at, code);
+}
+
+void CommandQueue::fail(const std::byte* at, ReturnCode code) {
+  failure_ = code;
+  failed_unit_ = read_;
+  failed_byte_ = std::to_integer<std::uint8_t>(at[0]);
+  stats_.add(NicStats::Id::kCommandFailures);
+  write_status();
+}
+
+void CommandQueue::write_status() {
+  std::byte block[8]{};
+  using Status = layout::CqStatus;
+  Status::RdPtr::set(block, read_ / 2);
+  Status::Rejected::set(block, rejected_);
+  Status::ReturnCodeField::set(block, static_cast<std::uint64_t>(failure_));
+  if (stopped()) {
+    block[4] = static_cast<std::byte>(failed_byte_);
+    Status::FailLoc32::set(block, failed_unit_ & 1);
+  }
+  std::uint64_t word = 0;
+  std::memcpy(&word, block, sizeof word);
+  release_word(ring_.get(), word);
+  published_ = read_;
+}
+
+void CommandQueue::publish(bool burst_ended) {
+  if (read_ == published_ || stopped()) return;
+  const unsigned ring = units_ - kFirstUnit;
+  const unsigned done = read_ >= published_ ? read_ - published_ : read_ + ring - published_;
+  const bool empty = read_ == written_;
+  unsigned often = 1;
+  if (setup.policy == UpdatePolicy::kHighFreqEmpty) often = ring / 16;
+  if (setup.policy == UpdatePolicy::kLowFreqEmpty || setup.policy == UpdatePolicy::kLowFreq)
+    often = ring / 4;
+  const bool tells_empty = setup.policy != UpdatePolicy::kLowFreq;
+  if (done >= often || (burst_ended && empty && tells_empty)) write_status();
+}
+
+}  // namespace plnet::cassini::soft

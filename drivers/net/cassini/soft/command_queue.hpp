@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The device's side of a command queue: learns from the launch page how far the process has
+// written, checks the form of each command, and says in the status block how far it has come.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "drivers/net/cassini/soft/codes.hpp"
+#include "drivers/net/cassini/soft/stats.hpp"
+#include "lib/base/random.hpp"
+
+namespace plnet::cassini::soft {
+
+struct CommandView {
+  const std::byte* at = nullptr;  // null: nothing to do
+  unsigned bytes = 0;
+  CommandType type = CommandType::kIdc;
+  unsigned opcode = 0;
+};
+
+// What the sticky command sets for the immediate ones that follow it.
+struct StickyState {
+  bool set = false;
+  std::byte command[32]{};
+};
+
+class CommandQueue {
+ public:
+  struct Setup {
+    unsigned index = 0;  // hardware index
+    unsigned slots = 0;
+    bool transmit = false;
+    bool triggered = false;
+    UpdatePolicy policy = UpdatePolicy::kAlways;
+    unsigned group = 0;
+    unsigned lcid = 0;
+    unsigned error_eq = 0;
+    std::uint32_t generation = 0;
+  };
+  CommandQueue(const Setup& setup, NicStats& stats);
+
+  [[nodiscard]] std::byte* commands() { return ring_.get(); }
+  [[nodiscard]] std::byte* launch_page() { return launch_.get(); }
+  [[nodiscard]] unsigned slots() const { return slots_; }
+
+  // Looks at the doorbell and the windows. True if there are commands.
+  bool poll(Random* rejecting, double chance);
+  // The next command; NOOPs are skipped. A bad one stops the queue: failure() says why.
+  [[nodiscard]] CommandView next();
+  void consume(const CommandView& command) { advance(command.bytes / kUnitBytes); }
+  // The second half of an LCID switch: a NOOP that must be there.
+  [[nodiscard]] bool pair_complete(const CommandView& first) const;
+  void stop(const CommandView& command, ReturnCode code);
+  void publish(bool burst_ended);
+
+  [[nodiscard]] bool stopped() const { return failure_ != ReturnCode::kOk; }
+  [[nodiscard]] ReturnCode failure() const { return failure_; }
+  [[nodiscard]] bool failure_told() const { return told_; }
+  void set_failure_told() { told_ = true; }
+  [[nodiscard]] unsigned failed_slot() const { return failed_unit_ / 2; }
+  [[nodiscard]] std::uint8_t failed_byte() const { return failed_byte_; }
+
+  Setup setup;
+  StickyState sticky;
+  std::uint16_t vni = 0;  // of the profile that lcid names now
+  std::uint8_t traffic_class = 0;
+  bool profile_known = false;
+  unsigned outstanding = 0;  // operations begun and not ended
+  bool fenced = false;       // waits until there are none
+
+ private:
+  [[nodiscard]] ReturnCode check(const CommandView& command) const;
+  void fail(const std::byte* at, ReturnCode code);
+  void advance(unsigned units);
+  [[nodiscard]] bool poll_windows();
+  [[nodiscard]] bool poll_window(std::size_t window, unsigned unit, unsigned units);
+  [[nodiscard]] unsigned behind() const;  // units from read to written
+  void write_status();
+
+  struct PageDelete {
+    void operator()(std::byte* memory) const;
+  };
+  using Pages = std::unique_ptr<std::byte[], PageDelete>;
+  static Pages pages(std::size_t bytes);
+
+  NicStats& stats_;
+  unsigned slots_;
+  unsigned units_;
+  Pages ring_;
+  Pages launch_;
+  unsigned read_ = kFirstUnit;     // 32-byte units
+  unsigned written_ = kFirstUnit;  // likewise
+  unsigned published_ = kFirstUnit;
+  std::uint64_t doorbell_ = kFirstSlot;
+  std::uint16_t rejected_ = 0;
+  ReturnCode failure_ = ReturnCode::kOk;
+  bool told_ = false;
+  unsigned failed_unit_ = 0;
+  std::uint8_t failed_byte_ = 0;
+};
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The device's side of an event queue: writes events into memory of the process, naturally aligned,
+// the gaps filled with NULL events, the last byte last; learns from one doorbell word how far the
+// process has read.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "drivers/net/cassini/soft/codes.hpp"
+#include "drivers/net/cassini/soft/stats.hpp"
+
+namespace plnet::cassini::soft {
+
+inline constexpr unsigned kThresholds = 4;
+
+struct EventQueueSetup {
+  std::byte* memory = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t flags = 0;
+  std::array<unsigned, kThresholds> threshold_percent{};  // 0: none
+  unsigned reserved = 0;
+};
+
+// An event as it is built, before it goes out.
+struct alignas(64) EventBuffer {
+  std::array<std::byte, 64> bytes{};
+  [[nodiscard]] std::byte* data() { return bytes.data(); }
+};
+
+class EventQueue {
+ public:
+  EventQueue(const EventQueueSetup& setup, NicStats& stats);
+
+  [[nodiscard]] std::uint64_t* software_state() { return &state_->word; }
+  [[nodiscard]] std::uint64_t flags() const { return flags_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+  // `size` is 16, 32 or 64; the last byte holds the return code. False: dropped.
+  bool write(EventBuffer& event, unsigned size, std::uint64_t now_ns);
+  // From now on events show all but their last byte until settle(): freedom that readers must bear.
+  void set_tearing(bool on) { tearing_ = on; }
+  [[nodiscard]] bool torn() const { return torn_at_ != nullptr; }
+  void settle();
+
+  [[nodiscard]] unsigned slots_free();
+  [[nodiscard]] unsigned slots_reserved() const { return reserved_; }
+  // False if that many cannot be kept.
+  [[nodiscard]] bool adjust_reserved(int slots);
+  // The process hands over a second buffer: an EQ_SWITCH ends the first, what follows goes to the
+  // other. False while one switch is not completed.
+  [[nodiscard]] bool resize(std::byte* memory, std::size_t bytes, std::uint64_t now_ns);
+  [[nodiscard]] bool resize_complete();
+
+ private:
+  struct alignas(64) SoftwareState {
+    std::uint64_t word = 0;
+  };
+  [[nodiscard]] bool room_for(std::size_t offset, unsigned size);
+  void pad_to(unsigned alignment);
+  void put(const std::byte* event, unsigned size);
+  void put_null(unsigned size);
+  void write_status(std::uint64_t now_ns, unsigned threshold, bool crossed);
+  void check_thresholds(std::uint64_t now_ns);
+  void drop(std::uint64_t now_ns);
+  void read_doorbell();
+
+  std::byte* memory_;
+  std::size_t bytes_;
+  std::uint64_t flags_;
+  NicStats& stats_;
+  std::unique_ptr<SoftwareState> state_;
+  std::array<unsigned, kThresholds> threshold_slots_{};
+  std::array<bool, kThresholds> below_{};  // free slots are fewer than the threshold
+  bool any_threshold_ = false;
+  std::size_t offset_ = kSlotBytes;  // of the next event
+  unsigned slots_;                   // whole buffer, status slot included
+  unsigned read_slot_ = 1;
+  unsigned reserved_ = 0;
+  bool dropped_ = false;
+  bool drop_sequence_ = false;
+  bool tearing_ = false;
+  bool buffer_b_ = false;
+  bool switching_ = false;
+  std::byte* torn_at_ = nullptr;
+  std::byte torn_value_{};
+};
+
+}  // namespace plnet::cassini::soft

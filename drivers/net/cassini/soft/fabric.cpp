@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/cassini/soft/fabric.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace plnet::cassini::soft {
+namespace {
+
+constexpr unsigned kLatePerStep = 256;
+
+}  // namespace
+
+Fabric::Fabric(const Freedom& freedom, unsigned flights_max)
+    : freedom_(freedom),
+      random_(Random(freedom.seed).fork("fabric")),
+      late_(freedom.any() ? flights_max : 0) {}
+
+Fabric::~Fabric() = default;
+
+Nic& Fabric::add(NicOptions options) {
+  options.freedom = freedom_;
+  PLNET_CHECK(!by_address_.contains(options.address), "each NIC has an address of its own");
+  nics_.push_back(std::make_unique<Nic>(options));
+  Nic& nic = *nics_.back();
+  by_address_[options.address] = &nic;
+  nic.attach(this, this);
+  return nic;
+}
+
+void Fabric::set_link(Nic& nic, bool up) {
+  nic.tables().link_up = up;
+}
+
+void Fabric::change_address(Nic& nic, NicAddress address) {
+  PLNET_CHECK(!by_address_.contains(address), "each NIC has an address of its own");
+  by_address_.erase(nic.address());
+  nic.set_address(address);
+  by_address_[address] = &nic;
+  last_nic_ = nullptr;
+}
+
+Nic* Fabric::find(NicAddress address) {
+  if (last_nic_ != nullptr && last_address_ == address) return last_nic_;
+  const auto found = by_address_.find(address);
+  if (found == by_address_.end()) return nullptr;
+  last_address_ = address;
+  last_nic_ = found->second;
+  return last_nic_;
+}
+
+Nic* Fabric::reachable(NicAddress from, NicAddress to) {
+  Nic* const source = find(from);
+  Nic* const target = find(to);
+  if (source == nullptr || target == nullptr) return nullptr;
+  return source->tables().link_up && target->tables().link_up ? target : nullptr;
+}
+
+unsigned Fabric::step(std::uint64_t now_ns) {
+  if (!gate_.try_lock()) return 0;
+  const std::lock_guard held(gate_, std::adopt_lock);
+  now_ns_ = now_ns;
+  unsigned done = 0;
+  for (const auto& nic : nics_)
+    done += nic->step(now_ns);
+  if (!late_.empty()) run_late(now_ns);
+  return done;
+}
+
+bool Fabric::ready(NicAddress /*from*/) {
+  return !freedom_.any() || late_.room();
+}
+
+Outcome Fabric::move(Nic& source, const LocalBuffer& local, Nic& target, const Message& message,
+                     Delivery& delivery) {
+  const std::uint32_t length = delivery.outcome.mlength;
+  const Translated there = target.portals().memory(delivery, message.operation, 0, length);
+  const bool immediate = !local.immediate.empty();
+  const Translated here =
+      immediate ? Translated{} : source.local_memory(local, message.operation, 0, length);
+  if (here.code != ReturnCode::kOk) {
+    delivery.outcome.code = ReturnCode::kUncor;  // the source could not give what it had promised
+    return {.code = here.code, .list = delivery.outcome.list};
+  }
+  if (there.code != ReturnCode::kOk) {
+    delivery.outcome.code = there.code;
+  } else if (there.memory != nullptr && length > 0) {
+    const std::byte* const from = immediate ? local.immediate.data() : here.memory;
+    if (message.operation == Operation::kPut) {
+      std::memcpy(there.memory, from, length);
+    } else {
+      std::memcpy(here.memory, there.memory, length);
+    }
+  }
+  Outcome outcome = delivery.outcome;
+  outcome.target_error = outcome.code != ReturnCode::kOk;
+  return outcome;
+}
+
+void Fabric::start(NicAddress from, const Message& message, const LocalBuffer& local,
+                   const Completion& completion) {
+  if (freedom_.any()) {
+    const unsigned number = late_.take();
+    Flight& flight = late_[number];
+    flight.message = message;
+    flight.completion = completion;
+    flight.local = local;
+    if (!local.immediate.empty()) {
+      std::ranges::copy(local.immediate, flight.bytes.begin());
+      flight.local.immediate = {flight.bytes.data(), local.immediate.size()};
+    }
+    const std::uint64_t delay = random_.between(0, freedom_.delay_ns_max);
+    late_.schedule(number, Flight::Stage::kArrives, late_.in_order(message, now_ns_ + delay));
+    return;
+  }
+  Nic& source = *find(from);
+  // A PUT that cannot read its own memory never leaves.
+  if (local.immediate.empty()) {
+    const Translated here = source.local_memory(local, message.operation, 0, message.length);
+    if (here.code != ReturnCode::kOk) {
+      source.completed(message, completion, {.code = here.code});
+      return;
+    }
+  }
+  Nic* const target = reachable(from, message.destination);
+  if (target == nullptr) {
+    source.completed(message, completion, {.code = ReturnCode::kUndeliverable});
+    return;
+  }
+  target->tables().now_ns = now_ns_;
+  Delivery delivery = target->portals().begin(message);
+  Outcome outcome = delivery.outcome;
+  if (outcome.code == ReturnCode::kOk) {
+    outcome = move(source, local, *target, message, delivery);
+    target->portals().finish(message, delivery);
+  }
+  source.completed(message, completion, outcome);
+}
+
+void Fabric::run_late(std::uint64_t now_ns) {
+  for (unsigned i = 0; i < kLatePerStep; ++i) {
+    const unsigned number = late_.pop(now_ns);
+    if (number == Late::kNone) return;
+    Flight& flight = late_[number];
+    if (flight.stage == Flight::Stage::kArrives) {
+      arrive(flight);
+      const bool event_last = random_.chance(freedom_.event_after_answer);
+      const std::uint64_t first = now_ns + random_.between(0, freedom_.delay_ns_max);
+      const std::uint64_t second = first + random_.between(0, freedom_.delay_ns_max);
+      late_.schedule(number, Flight::Stage::kTellsTarget, event_last ? second : first);
+      late_.schedule(number, Flight::Stage::kTellsInitiator, event_last ? first : second);
+      continue;
+    }
+    conclude(flight);
+    // Each flight is told of twice; the second telling ends it.
+    if (flight.target_told) {
+      late_.give_back(number);
+    } else {
+      flight.target_told = true;
+    }
+  }
+}
+
+void Fabric::arrive(Flight& flight) {
+  Nic* const source = find(flight.message.source);
+  Nic* const target = reachable(flight.message.source, flight.message.destination);
+  if (source == nullptr || target == nullptr) {
+    flight.delivery.outcome.code = ReturnCode::kUndeliverable;
+    return;
+  }
+  const LocalBuffer& local = flight.local;
+  if (local.immediate.empty()) {
+    const Translated here =
+        source->local_memory(local, flight.message.operation, 0, flight.message.length);
+    if (here.code != ReturnCode::kOk) {
+      flight.delivery.outcome.code = here.code;
+      return;
+    }
+  }
+  flight.delivery = target->portals().begin(flight.message);
+}
+
+// The bytes move when the target is told: until then the entry may be invalidated.
+void Fabric::conclude(Flight& flight) {
+  Nic* const source = find(flight.message.source);
+  Nic* const target = find(flight.message.destination);
+  if (source == nullptr) return;
+  if (flight.delivery.outcome.code == ReturnCode::kOk && flight.delivery.portal != 0 &&
+      !flight.target_told && target != nullptr)
+    (void)move(*source, flight.local, *target, flight.message, flight.delivery);
+  if (flight.stage == Flight::Stage::kTellsTarget) {
+    if (target != nullptr) target->portals().finish(flight.message, flight.delivery);
+    return;
+  }
+  Outcome outcome = flight.delivery.outcome;
+  if (flight.delivery.cut) outcome.code = ReturnCode::kMstCancelled;
+  if (outcome.code == ReturnCode::kOk && random_.chance(freedom_.acknowledgement_lost)) {
+    outcome = {.code = random_.chance(0.5) ? ReturnCode::kUndeliverable : ReturnCode::kCanceled};
+  }
+  source->completed(flight.message, flight.completion, outcome);
+}
+
+void Fabric::cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) {
+  if (late_.empty()) return;
+  for (Flight& flight : late_.flights()) {
+    if (flight.used && flight.message.destination == nic.address() &&
+        Portals::uses(flight.delivery, portal, buffer_id, list))
+      flight.delivery.cut = true;
+  }
+}
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Software NICs of one process joined without a wire: messages go whole from the memory of one to
+// the memory of the other, one copy, as part of the command that sends them. One thread steps all
+// of them; see Gate for who may allocate meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "drivers/net/cassini/soft/gate.hpp"
+#include "drivers/net/cassini/soft/late.hpp"
+#include "drivers/net/cassini/soft/nic.hpp"
+
+namespace plnet::cassini::soft {
+
+class Fabric final : private Transport, private Nic::Carrier {
+ public:
+  // With freedom of order: what is under way at once. 0 is as many as fit.
+  explicit Fabric(const Freedom& freedom = {}, unsigned flights_max = 4096);
+  ~Fabric() override;
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  // The options' freedom is the fabric's.
+  Nic& add(NicOptions options);
+  // A cable: nothing reaches a NIC whose link is down, nor one that was pulled.
+  void set_link(Nic& nic, bool up);
+  // The fabric calls this NIC by another address from now on.
+  void change_address(Nic& nic, NicAddress address);
+
+  // Returns how much was done. Skips its turn while somebody allocates.
+  unsigned step(std::uint64_t now_ns);
+  // When something that is under way is due; UINT64_MAX: nothing is.
+  [[nodiscard]] std::uint64_t next_due() const { return late_.next_due(); }
+  [[nodiscard]] bool idle() const { return late_.empty(); }
+  [[nodiscard]] Gate& gate() { return gate_; }
+  [[nodiscard]] std::span<const std::unique_ptr<Nic>> nics() const { return nics_; }
+
+ private:
+  [[nodiscard]] bool ready(NicAddress from) override;
+  void start(NicAddress from, const Message& message, const LocalBuffer& local,
+             const Completion& completion) override;
+  void cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) override;
+
+  [[nodiscard]] Nic* find(NicAddress address);
+  [[nodiscard]] Nic* reachable(NicAddress from, NicAddress to);
+  static Outcome move(Nic& source, const LocalBuffer& local, Nic& target, const Message& message,
+                      Delivery& delivery);
+  void run_late(std::uint64_t now_ns);
+  void arrive(Flight& flight);
+  void conclude(Flight& flight);
+
+  Gate gate_;
+  Freedom freedom_;
+  Random random_;
+  std::uint64_t now_ns_ = 0;
+  std::vector<std::unique_ptr<Nic>> nics_;
+  std::unordered_map<NicAddress, Nic*> by_address_;
+  NicAddress last_address_ = ~0U;
+  Nic* last_nic_ = nullptr;
+  Late late_;
+};
+
+}  // namespace plnet::cassini::soft

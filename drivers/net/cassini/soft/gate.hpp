@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One at a time: the thread that steps the NICs, and whoever allocates. Allocation is cold and may
+// wait; the stepping thread never does: it skips its turn.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+namespace plnet::cassini::soft {
+
+class Gate {
+ public:
+  // Cold. Asks the stepping thread to stay out, then waits for the step that is under way.
+  void lock() {
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    while (held_.test_and_set(std::memory_order_acquire))
+      std::this_thread::yield();
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool try_lock() {
+    if (waiting_.load(std::memory_order_relaxed) != 0) return false;
+    return !held_.test_and_set(std::memory_order_acquire);
+  }
+  void unlock() { held_.clear(std::memory_order_release); }
+
+ private:
+  std::atomic<int> waiting_{0};
+  std::atomic_flag held_;
+};
+
+}  // namespace plnet::cassini::soft

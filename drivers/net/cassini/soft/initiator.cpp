@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/cassini/soft/initiator.hpp"
+
+#include <atomic>
+#include <cstring>
+
+#include "drivers/net/cassini/soft/layout_command.hpp"
+#include "drivers/net/cassini/soft/layout_event.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+using Full = layout::FullDma;
+
+template <class Layout>
+void read_flags(const std::byte* at, Completion& completion) {
+  completion.send_disable = Layout::EventSendDisable::get(at) != 0;
+  completion.success_disable = Layout::EventSuccessDisable::get(at) != 0;
+  completion.ct_send = Layout::EventCtSend::get(at) != 0;
+  completion.ct_reply = Layout::EventCtReply::get(at) != 0;
+  completion.ct_ack = Layout::EventCtAck::get(at) != 0;
+  completion.ct_bytes = Layout::EventCtBytes::get(at) != 0;
+  completion.ct = static_cast<std::uint16_t>(Layout::Ct::get(at));
+  completion.eq = static_cast<std::uint16_t>(Layout::Eq::get(at));
+}
+
+template <class Layout>
+void read_destination(const std::byte* at, std::uint64_t index_ext, Message& message) {
+  const std::uint64_t endpoint = Layout::EndpointDefined::get(at);
+  message.destination = static_cast<NicAddress>(Layout::Nid::get(at));
+  message.pid = static_cast<std::uint16_t>(endpoint & kPidAnyValue);
+  message.index = static_cast<std::uint8_t>(((endpoint >> kPidBits) << 5) | index_ext);
+}
+
+}  // namespace
+
+Initiator::Result Initiator::execute(CommandQueue& queue, const CommandView& command) {
+  switch (command.type) {
+    case CommandType::kDma: return dma(queue, command);
+    case CommandType::kIdc: return immediate(queue, command);
+    case CommandType::kCt: return counting(command, queue.setup.group);
+    case CommandType::kCq: return control(queue, command);
+  }
+  return {Done::kBad, ReturnCode::kIllegalOp};
+}
+
+bool Initiator::known(const Completion& completion, unsigned group) const {
+  if (completion.eq != 0 &&
+      (tables_.eq(completion.eq) == nullptr || tables_.eq_group[completion.eq] != group))
+    return false;
+  if (completion.ct == 0) return true;
+  return completion.ct < tables_.counters.size() && tables_.counters[completion.ct].allocated &&
+         tables_.counters[completion.ct].group == group;
+}
+
+Initiator::Result Initiator::dma(CommandQueue& queue, const CommandView& command) {
+  const std::byte* at = command.at;
+  const auto opcode = static_cast<DmaOpcode>(command.opcode);
+  const bool whole = command.bytes == Full::kBytes;
+  Message message;
+  message.operation = opcode == DmaOpcode::kGet || opcode == DmaOpcode::kNomatchGet
+                          ? Operation::kGet
+                          : Operation::kPut;
+  message.restricted = Full::Restricted::get(at) != 0;
+  if (!whole && !message.restricted) return {Done::kBad, ReturnCode::kCmdInvalidArg};
+  if (Full::Reduction::get(at) != 0) return {Done::kBad, ReturnCode::kIllegalOp};
+  if (whole && (Full::UseOffsetForGet::get(at) != 0 || Full::EagerLength::get(at) != 0))
+    return {Done::kBad, ReturnCode::kCmdInvalidArg};  // of a rendezvous
+  read_destination<Full>(at, Full::IndexExt::get(at), message);
+  message.length = static_cast<std::uint32_t>(Full::RequestLen::get(at));
+  message.remote_offset = Full::RemoteOffset::get(at);
+  Completion completion;
+  read_flags<Full>(at, completion);
+  if (whole) {
+    message.initiator = static_cast<std::uint32_t>(Full::Initiator::get(at));
+    message.match_bits = Full::MatchBits::get(at);
+    message.header_data = Full::HeaderData::get(at);
+    completion.user_ptr = Full::UserPtr::get(at);
+  } else if (queue.sticky.set) {
+    message.initiator =
+        static_cast<std::uint32_t>(layout::Cstate::Initiator::get(queue.sticky.command));
+    completion.user_ptr = layout::Cstate::UserPtr::get(queue.sticky.command);
+  }
+  const LocalBuffer local{.group = static_cast<std::uint16_t>(queue.setup.group),
+                          .lac = static_cast<std::uint8_t>(Full::Lac::get(at)),
+                          .iova = Full::LocalAddr::get(at),
+                          .immediate = {}};
+  return start(queue, message, local, completion);
+}
+
+Initiator::Result Initiator::immediate(CommandQueue& queue, const CommandView& command) {
+  const std::byte* at = command.at;
+  const auto opcode = static_cast<DmaOpcode>(command.opcode);
+  if (opcode == DmaOpcode::kCstate) {
+    Completion named;
+    read_flags<layout::Cstate>(at, named);
+    if (!known(named, queue.setup.group)) return {Done::kBad, ReturnCode::kCmdInvalidArg};
+    std::memcpy(queue.sticky.command, at, sizeof queue.sticky.command);
+    queue.sticky.set = true;
+    return {};
+  }
+  using State = layout::Cstate;
+  const std::byte* state = queue.sticky.command;
+  const bool put = opcode == DmaOpcode::kPut;
+  const bool restricted = State::Restricted::get(state) != 0;
+  // A PUT without match bits needs a state that says restricted, a message one that does not.
+  if (!queue.sticky.set || put != restricted) return {Done::kBad, ReturnCode::kCmdInvalidArg};
+  const unsigned header = put ? 16 : 32;
+  Message message;
+  message.restricted = restricted;
+  message.initiator = static_cast<std::uint32_t>(State::Initiator::get(state));
+  read_destination<layout::IdcPut>(at, State::IndexExt::get(state), message);
+  message.length = static_cast<std::uint32_t>(layout::IdcPut::Length::get(at)) - header;
+  Completion completion;
+  read_flags<State>(state, completion);
+  completion.user_ptr = State::UserPtr::get(state);
+  if (put) {
+    message.remote_offset = layout::IdcPut::RemoteOffset::get(at);
+  } else {
+    message.match_bits = layout::IdcMessage::MatchBits::get(at);
+    message.header_data = layout::IdcMessage::HeaderData::get(at);
+    completion.user_ptr = layout::IdcMessage::UserPtr::get(at);
+  }
+  const LocalBuffer local{.immediate = {at + header, message.length}};
+  return start(queue, message, local, completion);
+}
+
+Initiator::Result Initiator::start(CommandQueue& queue, const Message& prepared,
+                                   const LocalBuffer& local, const Completion& named) {
+  if (!queue.profile_known || !known(named, queue.setup.group))
+    return {Done::kBad, ReturnCode::kCmdInvalidArg};
+  if (prepared.destination == kNicAddressAny) return {Done::kBad, ReturnCode::kInvalidDfaFormat};
+  if (!transport_->ready(tables_.address)) return {Done::kWait, ReturnCode::kOk};
+  Message message = prepared;
+  message.source = tables_.address;
+  message.vni = queue.vni;
+  message.traffic_class = queue.traffic_class;
+  Completion completion = named;
+  completion.queue = static_cast<std::uint16_t>(queue.setup.index);
+  completion.queue_generation = queue.setup.generation;
+  const bool put = message.operation == Operation::kPut;
+  tables_.stats.add(put ? NicStats::Id::kPutsSent : NicStats::Id::kGetsSent);
+  tables_.stats.add(NicStats::Id::kBytesSent, message.length);
+  ++queue.outstanding;
+  transport_->start(tables_.address, message, local, completion);
+  return {};
+}
+
+Initiator::Result Initiator::counting(const CommandView& command, unsigned group) {
+  using Ct = layout::Counting;
+  const auto number = static_cast<unsigned>(Ct::Ct::get(command.at));
+  if (number == 0 || number >= tables_.counters.size() || !tables_.counters[number].allocated ||
+      tables_.counters[number].group != group)
+    return {Done::kBad, ReturnCode::kCmdInvalidArg};
+  CountingEvent& counter = tables_.counters[number];
+  constexpr std::uint64_t kSuccessMax = (std::uint64_t{1} << 48) - 1;
+  switch (static_cast<CtOpcode>(command.opcode)) {
+    case CtOpcode::kSet:
+      if (Ct::SetCtSuccess::get(command.at) != 0) counter.success = Ct::CtSuccess::get(command.at);
+      if (Ct::SetCtFailure::get(command.at) != 0) counter.failure = Ct::CtFailure::get(command.at);
+      break;
+    case CtOpcode::kInc:
+      counter.success = (counter.success + Ct::CtSuccess::get(command.at)) & kSuccessMax;
+      counter.failure = (counter.failure + Ct::CtFailure::get(command.at)) & 0x7f;
+      break;
+    case CtOpcode::kGet: {
+      if (counter.writeback == nullptr) break;
+      std::byte block[8]{};
+      layout::CtWriteback::Success::set(block, counter.success);
+      layout::CtWriteback::Failure::set(block, counter.failure);
+      layout::CtWriteback::Writeback::set(block, 1);
+      std::uint64_t word = 0;
+      std::memcpy(&word, block, sizeof word);
+      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(counter.writeback))
+          .store(word, std::memory_order_release);
+      break;
+    }
+    default:  // CANCEL: nothing can be triggered here
+      break;
+  }
+  return {};
+}
+
+Initiator::Result Initiator::control(CommandQueue& queue, const CommandView& command) {
+  if (static_cast<CqOpcode>(command.opcode) == CqOpcode::kFence) {
+    if (queue.outstanding == 0) return {};
+    return {Done::kWait, ReturnCode::kOk};
+  }
+  const auto lcid = static_cast<unsigned>(layout::Cq::Lcid::get(command.at));
+  const Group* const group = tables_.group(queue.setup.group);
+  if (!queue.pair_complete(command) || group == nullptr || !group->profiles[lcid].allocated)
+    return {Done::kBad, ReturnCode::kCmdInvalidArg};
+  queue.vni = group->profiles[lcid].vni;
+  queue.traffic_class = group->profiles[lcid].traffic_class;
+  return {};
+}
+
+void Initiator::completed(const Message& message, const Completion& completion,
+                          const Outcome& outcome) {
+  const bool ok = outcome.code == ReturnCode::kOk;
+  const bool put = message.operation == Operation::kPut;
+  tables_.stats.add(ok ? NicStats::Id::kCompleted : NicStats::Id::kFailed);
+  const std::uint64_t amount = completion.ct_bytes ? outcome.mlength : 1;
+  if (put && completion.ct_send) tables_.count(completion.ct, ok, amount);
+  if (put ? completion.ct_ack : completion.ct_reply) tables_.count(completion.ct, ok, amount);
+  if (completion.eq == 0) return;
+  if (put && !completion.send_disable) event(completion, EventType::kSend, outcome);
+  if (ok && completion.success_disable) return;
+  event(completion, put ? EventType::kAck : EventType::kReply, outcome);
+}
+
+void Initiator::event(const Completion& completion, EventType type, const Outcome& outcome) {
+  EventQueue* const eq = tables_.eq(completion.eq);
+  if (eq == nullptr) return;  // destroyed while the operation was under way
+  using Short = layout::InitiatorShort;
+  using Long = layout::InitiatorLong;
+  EventBuffer event;
+  std::byte* base = event.data();
+  const ReturnCode code =
+      type == EventType::kSend && outcome.target_error ? ReturnCode::kOk : outcome.code;
+  Short::UserPtr::set(base, completion.user_ptr);
+  Short::MLength::set(base, outcome.mlength);
+  Short::PtlList::set(base, static_cast<std::uint64_t>(outcome.list));
+  Short::Retry::set(base, outcome.retried ? 1 : 0);
+  Short::TgtError::set(base, outcome.target_error && type != EventType::kSend ? 1 : 0);
+  Short::EventKind::set(base, static_cast<std::uint64_t>(type));
+  if ((eq->flags() & kEqInitLong) == 0) {
+    Short::Code::set(base, static_cast<std::uint64_t>(code));
+    tables_.write(*eq, event, 16);
+    return;
+  }
+  Long::TimestampNs::set(base, tables_.now_ns % 1000000000);
+  Long::TimestampSec::set(base, tables_.now_ns / 1000000000);
+  Long::Code::set(base, static_cast<std::uint64_t>(code));
+  tables_.write(*eq, event, 32);
+}
+
+}  // namespace plnet::cassini::soft

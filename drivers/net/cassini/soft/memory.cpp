@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/cassini/soft/memory.hpp"
+
+#include <algorithm>
+
+#include "lib/base/check.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+// Unmapped room around each mapping, so that running past the end never hits a neighbour.
+constexpr std::uint64_t kGuardBytes = 16 * kPageBytes;
+constexpr std::uint64_t kLowestIova = std::uint64_t{1} << 40;
+constexpr std::uint64_t kHighestIova = kIovaLimit / 2;
+
+}  // namespace
+
+AddressSpace::Place AddressSpace::add(std::byte* memory, std::size_t length, bool read,
+                                      bool write) {
+  const auto lac = static_cast<unsigned>(random_.below(kAddressContextsPerGroup));
+  std::vector<Piece>& pieces = contexts_[lac];
+  const auto page_offset = reinterpret_cast<std::uintptr_t>(memory) % kPageBytes;
+  const std::uint64_t room = (length + page_offset + kPageBytes) / kPageBytes * kPageBytes;
+  for (;;) {  // 2^55 bytes for at most 2^16 mappings: the first draw is nearly always free
+    const std::uint64_t base =
+        random_.between(kLowestIova, kHighestIova - room) / kPageBytes * kPageBytes;
+    const auto next = std::ranges::upper_bound(pieces, base, {}, &Piece::iova);
+    const bool before = next == pieces.begin() ||
+                        std::prev(next)->iova + std::prev(next)->length + kGuardBytes <= base;
+    const bool after = next == pieces.end() || base + room + kGuardBytes <= next->iova;
+    if (!before || !after) continue;
+    const unsigned allowed = (read ? static_cast<unsigned>(Access::kRead) : 0U) |
+                             (write ? static_cast<unsigned>(Access::kWrite) : 0U);
+    pieces.insert(next, {base + page_offset, length, memory, allowed});
+    return {lac, base + page_offset};
+  }
+}
+
+void AddressSpace::remove(unsigned lac, std::uint64_t iova) {
+  std::vector<Piece>& pieces = contexts_[lac];
+  const auto at = std::ranges::find(pieces, iova, &Piece::iova);
+  PLNET_CHECK(at != pieces.end(), "what is unmapped was mapped");
+  pieces.erase(at);
+}
+
+unsigned AddressSpace::contexts() const {
+  return static_cast<unsigned>(
+      std::ranges::count_if(contexts_, [](const auto& pieces) { return !pieces.empty(); }));
+}
+
+Translated AddressSpace::search(unsigned lac, std::uint64_t iova, std::uint64_t length,
+                                Access access) const {
+  const std::vector<Piece>& pieces = contexts_[lac % kAddressContextsPerGroup];
+  if (pieces.empty()) return {nullptr, ReturnCode::kInvalidAc};
+  const auto next = std::ranges::upper_bound(pieces, iova, {}, &Piece::iova);
+  if (next == pieces.begin()) return {nullptr, ReturnCode::kNoTranslation};
+  const Piece& piece = *std::prev(next);
+  const std::uint64_t offset = iova - piece.iova;
+  if (offset > piece.length || length > piece.length - offset)
+    return {nullptr, ReturnCode::kNoTranslation};
+  if ((piece.allowed & static_cast<unsigned>(access)) == 0)
+    return {nullptr, ReturnCode::kPagePermError};
+  last_[lac % kAddressContextsPerGroup] = static_cast<std::size_t>(&piece - pieces.data());
+  return {piece.memory + offset, ReturnCode::kOk};
+}
+
+}  // namespace plnet::cassini::soft

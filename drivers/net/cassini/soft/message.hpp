@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one command asks of the fabric, what the target makes of it, and how it ends.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "drivers/net/cassini/soft/codes.hpp"
+#include "drivers/net/cassini/soft/wire.hpp"
+
+namespace plnet::cassini::soft {
+
+enum class Operation : std::uint8_t { kPut, kGet };
+
+struct Message {
+  Operation operation = Operation::kPut;
+  bool restricted = false;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t index = 0;  // portal index inside the PID
+  std::uint16_t vni = 0;
+  std::uint16_t pid = 0;
+  NicAddress source = 0;
+  NicAddress destination = 0;
+  std::uint32_t initiator = 0;
+  std::uint32_t length = 0;
+  std::uint64_t remote_offset = 0;
+  std::uint64_t match_bits = 0;
+  std::uint64_t header_data = 0;
+};
+
+// Memory at the initiator: by device address, or bytes that came with the command.
+struct LocalBuffer {
+  std::uint16_t group = 0;
+  std::uint8_t lac = 0;
+  std::uint64_t iova = 0;
+  std::span<const std::byte> immediate;
+};
+
+// What becomes of the command when the operation has ended.
+struct Completion {
+  std::uint64_t user_ptr = 0;
+  std::uint32_t queue_generation = 0;  // of the command queue that began it
+  std::uint16_t queue = 0;
+  std::uint16_t eq = 0;  // 0: no events
+  std::uint16_t ct = 0;
+  bool send_disable = false;
+  bool success_disable = false;
+  bool ct_send = false, ct_reply = false, ct_ack = false, ct_bytes = false;
+};
+
+struct Outcome {
+  ReturnCode code = ReturnCode::kOk;
+  std::uint32_t mlength = 0;
+  ListKind list = ListKind::kPriority;
+  bool target_error = false;  // the code is the target's
+  bool retried = false;
+};
+
+// An operation that matched and is being moved. Plain data: whoever carries it may keep it.
+struct Delivery {
+  Outcome outcome;
+  std::uint16_t portal = 0;  // 0: none, nothing to finish
+  std::uint16_t group = 0;
+  std::uint32_t portal_generation = 0;
+  std::uint16_t buffer_id = 0;
+  std::uint16_t ct = 0;
+  std::uint8_t lac = 0;
+  bool auto_unlinked = false;
+  bool unlink_event = false;
+  bool success_disable = false;
+  bool comm_disable = false;
+  bool ct_comm = false, ct_bytes = false;
+  bool long_event = false;
+  bool cut = false;  // its entry was invalidated: touch no memory
+  std::uint64_t start = 0;
+};
+
+}  // namespace plnet::cassini::soft

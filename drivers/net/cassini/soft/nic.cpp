@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a NIC does on each step.
+#include "drivers/net/cassini/soft/nic.hpp"
+
+#include "drivers/net/cassini/soft/layout_event.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+constexpr unsigned kCommandsPerQueue = 64;  // on one step: others want their turn
+
+}  // namespace
+
+Nic::Nic(const NicOptions& options)
+    : tables_(options.limits, options.address, options.freedom),
+      portals_(tables_),
+      initiator_(tables_),
+      services_(options.services),
+      version_(options.version),
+      queues_(kFirstTargetQueue + options.limits.target_queues),
+      eq_mapping_(options.limits.event_queues) {
+  tables_.min_free_shift = options.min_free_shift;
+  tables_.strict_index = options.strict_index;
+}
+
+void Nic::attach(Transport* transport, Carrier* carrier) {
+  initiator_.set_transport(transport);
+  carrier_ = carrier;
+}
+
+unsigned Nic::step(std::uint64_t now_ns) {
+  tables_.now_ns = now_ns;
+  const Freedom& freedom = tables_.freedom;
+  if (freedom.torn_event > 0) settle_events();
+  if (freedom.command_pause > 0 && tables_.random.chance(freedom.command_pause)) return 0;
+  Random* const rejecting = freedom.low_latency_rejected > 0 ? &tables_.random : nullptr;
+  unsigned done = 0;
+  for (CommandQueue* const queue : active_) {
+    if (queue->poll(rejecting, freedom.low_latency_rejected)) done += run(*queue);
+    if (queue->stopped() && !queue->failure_told()) tell_failure(*queue);
+  }
+  return done;
+}
+
+unsigned Nic::run(CommandQueue& queue) {
+  unsigned done = 0;
+  while (done < kCommandsPerQueue) {
+    const CommandView command = queue.next();
+    if (command.at == nullptr || !run_one(queue, command)) break;
+    ++done;
+  }
+  queue.publish(true);
+  if (done > 0) tables_.stats.add(NicStats::Id::kCommands, done);
+  return done;
+}
+
+bool Nic::run_one(CommandQueue& queue, const CommandView& command) {
+  Initiator::Result result;
+  if (queue.setup.transmit) {
+    result = initiator_.execute(queue, command);
+  } else {
+    const ReturnCode code = portals_.command(command.opcode, command.at, queue.setup.group);
+    if (code != ReturnCode::kOk) result = {Initiator::Done::kBad, code};
+  }
+  if (result.done == Initiator::Done::kWait) return false;
+  if (result.done == Initiator::Done::kBad) {
+    queue.stop(command, result.code);
+    return false;
+  }
+  queue.consume(command);
+  return true;
+}
+
+void Nic::tell_failure(CommandQueue& queue) {
+  queue.set_failure_told();
+  EventQueue* const eq = tables_.eq(queue.setup.error_eq);
+  if (eq == nullptr) return;
+  using Failure = layout::CommandFailure;
+  EventBuffer event;
+  std::byte* base = event.data();
+  Failure::CqId::set(
+      base, queue.setup.transmit ? queue.setup.index : queue.setup.index - kFirstTargetQueue);
+  Failure::IsTarget::set(base, queue.setup.transmit ? 0 : 1);
+  Failure::FailLoc::set(base, queue.failed_slot());
+  event.bytes[4] = static_cast<std::byte>(queue.failed_byte());
+  Failure::EventKind::set(base, static_cast<std::uint64_t>(EventType::kCommandFailure));
+  Failure::Code::set(base, static_cast<std::uint64_t>(queue.failure()));
+  tables_.write(*eq, event, 16);
+}
+
+void Nic::settle_events() {
+  for (const auto& eq : tables_.eqs) {
+    if (eq && eq->torn() && tables_.random.chance(tables_.freedom.torn_event_settles)) eq->settle();
+  }
+}
+
+void Nic::completed(const Message& message, const Completion& completion, const Outcome& outcome) {
+  CommandQueue* const queue = command_queue(completion.queue);
+  if (queue != nullptr && queue->setup.generation == completion.queue_generation)
+    --queue->outstanding;
+  initiator_.completed(message, completion, outcome);
+}
+
+Translated Nic::local_memory(const LocalBuffer& local, Operation operation, std::uint64_t offset,
+                             std::uint64_t length) {
+  const Group* const group = tables_.group(local.group);
+  if (length == 0) return {};
+  if (group == nullptr) return {nullptr, ReturnCode::kInvalidAc};
+  const Access access = operation == Operation::kPut ? Access::kRead : Access::kWrite;
+  const Translated found = group->space.translate(local.lac, local.iova + offset, length, access);
+  if (found.code != ReturnCode::kOk) tables_.stats.add(NicStats::Id::kTranslationFaults);
+  return found;
+}
+
+}  // namespace plnet::cassini::soft

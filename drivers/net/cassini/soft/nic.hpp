@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One software NIC: allocates the objects of section 1 the way libcxi does, with its limits and
+// error numbers, and does bounded work on every step. Time is handed in; there is no clock here and
+// no thread: allocation and steps must not run at the same time, which is the Fabric's business.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <vector>
+
+#include "drivers/net/cassini/soft/command_queue.hpp"
+#include "drivers/net/cassini/soft/initiator.hpp"
+#include "drivers/net/cassini/soft/portals.hpp"
+#include "drivers/net/cassini/soft/tables.hpp"
+
+namespace plnet::cassini::soft {
+
+// A positive errno, or the thing.
+template <class T>
+using Made = std::expected<T, int>;
+
+struct Service {
+  unsigned id = 0;
+  bool enabled = true;
+  std::vector<std::uint16_t> vnis;  // empty: any
+  unsigned traffic_classes = 0xf;   // one bit for each
+};
+inline constexpr unsigned kDefaultService = 1;
+
+struct NicOptions {
+  NicAddress address = 0;
+  Limits limits;
+  Freedom freedom;
+  std::vector<Service> services{Service{kDefaultService, true, {}, 0xf}};
+  unsigned version = 2;
+  unsigned min_free_shift = 0;
+  bool strict_index = true;
+};
+
+struct MappingEntry {
+  bool used = false;
+  std::uint16_t group = 0;
+  std::uint8_t lac = 0;
+  unsigned event_queues = 0;  // that lie in it
+  std::uint64_t iova = 0;
+  std::byte* va = nullptr;
+  std::size_t length = 0;
+  std::uint32_t flags = 0;
+};
+
+struct QueueRequest {
+  unsigned slots = 0;
+  bool transmit = false;
+  bool triggered = false;
+  unsigned lcid = 0;
+  unsigned update_policy = 0;
+  unsigned error_eq = 0;  // 0: none
+};
+
+struct PortalRequest {
+  bool matching = false;
+  bool event_match = false;
+  bool flow_control = false;
+  bool use_long_event = false;
+  bool clear_remote_offset = false;
+  bool hybrid = false;  // en_sw_hw_st_chng
+};
+
+class Nic {
+ public:
+  explicit Nic(const NicOptions& options);
+  Nic(const Nic&) = delete;
+  Nic& operator=(const Nic&) = delete;
+
+  // Objects are named by small numbers: those that commands carry, or rows of a table.
+  [[nodiscard]] Made<unsigned> make_group(unsigned service);
+  [[nodiscard]] Made<void> drop_group(unsigned group);
+  [[nodiscard]] Made<unsigned> make_profile(unsigned group, unsigned vni, unsigned traffic_class);
+  [[nodiscard]] Made<void> drop_profile(unsigned group, unsigned lcid);
+  struct DomainId {
+    std::uint32_t key = 0;  // VNI and PID
+    unsigned pid = 0;
+  };
+  [[nodiscard]] Made<DomainId> make_domain(unsigned group, unsigned vni, unsigned pid);
+  [[nodiscard]] Made<void> drop_domain(std::uint32_t key);
+  [[nodiscard]] Made<unsigned> map(unsigned group, void* va, std::size_t length, bool read,
+                                   bool write);
+  [[nodiscard]] Made<void> unmap(unsigned mapping);
+  [[nodiscard]] const MappingEntry& mapping(unsigned number) const { return mappings_[number]; }
+  [[nodiscard]] Made<unsigned> make_event_queue(unsigned group, unsigned mapping,
+                                                const EventQueueSetup& setup);
+  [[nodiscard]] Made<void> drop_event_queue(unsigned number);
+  [[nodiscard]] Made<void> adjust_reserved(unsigned number, int slots);
+  [[nodiscard]] EventQueue* event_queue(unsigned number) { return tables_.eq(number); }
+  [[nodiscard]] Made<unsigned> make_command_queue(unsigned group, const QueueRequest& request);
+  [[nodiscard]] Made<void> drop_command_queue(unsigned index);
+  [[nodiscard]] CommandQueue* command_queue(unsigned index);
+  [[nodiscard]] Made<unsigned> make_portal(unsigned group, unsigned eq,
+                                           const PortalRequest& request);
+  [[nodiscard]] Made<void> drop_portal(unsigned number);
+  [[nodiscard]] Made<void> map_portal(unsigned number, std::uint32_t domain, unsigned index);
+  [[nodiscard]] Made<void> unmap_portal(std::uint32_t domain, unsigned index);
+  [[nodiscard]] Made<void> invalidate(unsigned portal, unsigned buffer_id, unsigned list);
+  [[nodiscard]] Made<void> to_software_managed(unsigned portal, unsigned drop_count);
+  [[nodiscard]] Made<unsigned> make_counter(unsigned group, void* writeback);
+  [[nodiscard]] Made<void> drop_counter(unsigned number);
+
+  // What may be under way to or from this NIC outside of it.
+  class Carrier {
+   public:
+    virtual ~Carrier() = default;
+    // Cut each delivery through this entry: from now on it touches no memory.
+    virtual void cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) = 0;
+  };
+  void attach(Transport* transport, Carrier* carrier);
+
+  // Looks at each queue once, executes a bounded number of commands. Returns how many.
+  unsigned step(std::uint64_t now_ns);
+
+  // For the transport.
+  [[nodiscard]] Portals& portals() { return portals_; }
+  void completed(const Message& message, const Completion& completion, const Outcome& outcome);
+  [[nodiscard]] Translated local_memory(const LocalBuffer& local, Operation operation,
+                                        std::uint64_t offset, std::uint64_t length);
+
+  [[nodiscard]] Tables& tables() { return tables_; }
+  [[nodiscard]] NicAddress address() const { return tables_.address; }
+  void set_address(NicAddress address) { tables_.address = address; }
+  [[nodiscard]] unsigned version() const { return version_; }
+  [[nodiscard]] CounterView counters() const { return tables_.stats.view(); }
+
+ private:
+  unsigned run(CommandQueue& queue);
+  bool run_one(CommandQueue& queue, const CommandView& command);
+  void tell_failure(CommandQueue& queue);
+  void settle_events();
+  [[nodiscard]] Group* group_of(unsigned number) { return tables_.group(number); }
+
+  Tables tables_;
+  Portals portals_;
+  Initiator initiator_;
+  Carrier* carrier_ = nullptr;
+  std::vector<Service> services_;
+  unsigned version_;
+  std::vector<MappingEntry> mappings_;
+  std::vector<std::unique_ptr<CommandQueue>> queues_;  // by hardware index
+  std::vector<CommandQueue*> active_;
+  std::vector<unsigned> eq_mapping_;  // of each event queue
+  std::uint32_t generation_ = 0;
+};
+
+}  // namespace plnet::cassini::soft

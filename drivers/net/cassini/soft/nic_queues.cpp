@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queues and counters that a NIC allocates.
+#include <algorithm>
+#include <cerrno>
+
+#include "drivers/net/cassini/soft/nic.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+std::unexpected<int> no(int error) {
+  return std::unexpected(error);
+}
+
+}  // namespace
+
+Made<unsigned> Nic::make_event_queue(unsigned group, unsigned mapping,
+                                     const EventQueueSetup& setup) {
+  Group* const owner = group_of(group);
+  if (owner == nullptr || mapping >= mappings_.size() || !mappings_[mapping].used ||
+      mappings_[mapping].group != group)
+    return no(EINVAL);
+  MappingEntry& home = mappings_[mapping];
+  const auto address = reinterpret_cast<std::uintptr_t>(setup.memory);
+  const auto begin = reinterpret_cast<std::uintptr_t>(home.va);
+  if (setup.bytes == 0 || setup.bytes % kPageBytes != 0 || setup.bytes >> 32 != 0 ||
+      address % kPageBytes != 0)
+    return no(EINVAL);
+  if (address < begin || setup.bytes > home.length || address - begin > home.length - setup.bytes)
+    return no(EINVAL);
+  if (setup.reserved > kReservedFlowControlMax) return no(EINVAL);
+  const auto end = static_cast<unsigned>(tables_.eqs.size());
+  unsigned number = 1;
+  while (number < end && tables_.eqs[number] != nullptr)
+    ++number;
+  if (number >= end) return no(ENOSPC);
+  tables_.eqs[number] = std::make_unique<EventQueue>(setup, tables_.stats);
+  tables_.eq_group[number] = static_cast<std::uint16_t>(group);
+  eq_mapping_[number] = mapping;
+  ++home.event_queues;
+  ++owner->objects;
+  return number;
+}
+
+Made<void> Nic::drop_event_queue(unsigned number) {
+  if (number == 0 || tables_.eq(number) == nullptr) return no(EINVAL);
+  const bool portal = std::ranges::any_of(
+      tables_.portals, [&](const PortalTable& one) { return one.allocated && one.eq == number; });
+  const bool queue = std::ranges::any_of(
+      active_, [&](const CommandQueue* one) { return one->setup.error_eq == number; });
+  if (portal || queue) return no(EBUSY);
+  --mappings_[eq_mapping_[number]].event_queues;
+  --group_of(tables_.eq_group[number])->objects;
+  tables_.eqs[number].reset();
+  return {};
+}
+
+Made<void> Nic::adjust_reserved(unsigned number, int slots) {
+  EventQueue* const eq = tables_.eq(number);
+  if (eq == nullptr) return no(EINVAL);
+  if (slots > static_cast<int>(kReservedFlowControlMax) ||
+      slots < -static_cast<int>(eq->slots_reserved()))
+    return no(EINVAL);
+  if (!eq->adjust_reserved(slots)) return no(ENOSPC);
+  return {};
+}
+
+Made<unsigned> Nic::make_command_queue(unsigned group, const QueueRequest& request) {
+  Group* const owner = group_of(group);
+  if (owner == nullptr || request.slots == 0 || request.slots > kQueueSlotsMax ||
+      request.update_policy > 3)
+    return no(EINVAL);
+  if (request.error_eq != 0 &&
+      (tables_.eq(request.error_eq) == nullptr || tables_.eq_group[request.error_eq] != group))
+    return no(EINVAL);
+  if (request.transmit &&
+      (request.lcid >= owner->profiles.size() || !owner->profiles[request.lcid].allocated))
+    return no(EINVAL);
+  const unsigned first = request.transmit ? 0 : kFirstTargetQueue;
+  const unsigned end = request.transmit
+                           ? std::min(tables_.limits.transmit_queues, kFirstTargetQueue)
+                           : kFirstTargetQueue + tables_.limits.target_queues;
+  unsigned index = first;
+  while (index < end && queues_[index] != nullptr)
+    ++index;
+  if (index >= end) return no(ENOSPC);
+  constexpr unsigned kSlotsPerPage = kPageBytes / kSlotBytes;
+  const unsigned slots = (request.slots + kSlotsPerPage - 1) / kSlotsPerPage * kSlotsPerPage;
+  auto queue = std::make_unique<CommandQueue>(
+      CommandQueue::Setup{.index = index,
+                          .slots = slots,
+                          .transmit = request.transmit,
+                          .triggered = request.triggered,
+                          .policy = static_cast<UpdatePolicy>(request.update_policy),
+                          .group = group,
+                          .lcid = request.lcid,
+                          .error_eq = request.error_eq,
+                          .generation = ++generation_},
+      tables_.stats);
+  if (request.transmit) {
+    ProfileEntry& profile = owner->profiles[request.lcid];
+    ++profile.queues;
+    queue->vni = profile.vni;
+    queue->traffic_class = profile.traffic_class;
+    queue->profile_known = true;
+  }
+  active_.push_back(queue.get());
+  queues_[index] = std::move(queue);
+  ++owner->objects;
+  return index;
+}
+
+CommandQueue* Nic::command_queue(unsigned index) {
+  return index < queues_.size() ? queues_[index].get() : nullptr;
+}
+
+Made<void> Nic::drop_command_queue(unsigned index) {
+  CommandQueue* const queue = command_queue(index);
+  if (queue == nullptr) return no(EINVAL);
+  Group* const owner = group_of(queue->setup.group);
+  if (queue->setup.transmit) --owner->profiles[queue->setup.lcid].queues;
+  --owner->objects;
+  std::erase(active_, queue);
+  queues_[index].reset();
+  return {};
+}
+
+Made<unsigned> Nic::make_counter(unsigned group, void* writeback) {
+  Group* const owner = group_of(group);
+  if (owner == nullptr || reinterpret_cast<std::uintptr_t>(writeback) % 8 != 0) return no(EINVAL);
+  unsigned number = 1;
+  while (number < tables_.counters.size() && tables_.counters[number].allocated)
+    ++number;
+  if (number >= tables_.counters.size()) return no(ENOSPC);
+  tables_.counters[number] = {.allocated = true,
+                              .group = static_cast<std::uint16_t>(group),
+                              .writeback = static_cast<std::byte*>(writeback)};
+  ++owner->objects;
+  return number;
+}
+
+Made<void> Nic::drop_counter(unsigned number) {
+  if (number == 0 || number >= tables_.counters.size() || !tables_.counters[number].allocated)
+    return no(EINVAL);
+  --group_of(tables_.counters[number].group)->objects;
+  tables_.counters[number] = {};
+  return {};
+}
+
+}  // namespace plnet::cassini::soft

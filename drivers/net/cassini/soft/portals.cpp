@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Matching (5.1) and delivery (5.2).
+#include "drivers/net/cassini/soft/portals.hpp"
+
+#include <algorithm>
+
+#include "drivers/net/cassini/soft/layout_event.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+bool wants(const Entry& entry, std::uint32_t initiator) {
+  const std::uint32_t pid = entry.match_id >> (32 - kPidBits);
+  const std::uint32_t nic = entry.match_id & kNicAddressAny;
+  return (pid == kPidAnyValue || pid == initiator >> (32 - kPidBits)) &&
+         (nic == kNicAddressAny || nic == (initiator & kNicAddressAny));
+}
+
+// Where in the entry a message begins, and how much room there is.
+struct Room {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+Room room(const Entry& entry, const Message& message, bool clear_remote_offset) {
+  std::uint64_t offset = entry.local_offset;
+  if (!entry.manage_local) offset = clear_remote_offset ? 0 : message.remote_offset;
+  return {offset, offset < entry.length ? entry.length - offset : 0};
+}
+
+}  // namespace
+
+ReturnCode Portals::find_portal(const Message& message, unsigned& number) {
+  const std::uint32_t key = Tables::domain_key(message.vni, message.pid);
+  if (last_domain_ == nullptr || key != last_key_) {
+    const auto found = tables_.domains.find(key);
+    if (found == tables_.domains.end()) {
+      const bool vni_known = std::ranges::any_of(
+          tables_.domains, [&](const auto& one) { return one.second->vni == message.vni; });
+      return vni_known ? ReturnCode::kPtlteNotFound : ReturnCode::kVniNotFound;
+    }
+    last_key_ = key;
+    last_domain_ = found->second.get();
+  }
+  number = last_domain_->portals[message.index];
+  return number != 0 ? ReturnCode::kOk : ReturnCode::kPtlteNotFound;
+}
+
+Portals::Found Portals::walk(PortalTable& portal, ListKind list, const Message& message) {
+  std::uint32_t next = kNoEntry;
+  for (std::uint32_t at = portal.list(list).head; at != kNoEntry; at = next) {
+    const Entry& entry = tables_.pool[at];
+    next = entry.next;
+    if (portal.matching) {
+      if (((message.match_bits ^ entry.match_bits) & ~entry.ignore_bits) != 0) continue;
+      if (!wants(entry, message.initiator)) continue;
+    }
+    const bool allowed = message.operation == Operation::kPut ? entry.op_put : entry.op_get;
+    if (!allowed) return {at, list, ReturnCode::kOpViolation};
+    if (entry.no_truncate &&
+        message.length > room(entry, message, portal.clear_remote_offset).bytes)
+      continue;
+    return {at, list, ReturnCode::kOk};
+  }
+  return {};
+}
+
+Portals::Found Portals::find_entry(PortalTable& portal, const Message& message) {
+  if (portal.state == PortalState::kSoftwareManaged)
+    return message.operation == Operation::kPut ? walk(portal, ListKind::kRequest, message)
+                                                : Found{};
+  Found found = walk(portal, ListKind::kPriority, message);
+  if (found.entry != kNoEntry || message.operation != Operation::kPut) return found;
+  found = walk(portal, ListKind::kOverflow, message);
+  if (found.entry != kNoEntry) return found;
+  return walk(portal, ListKind::kRequest, message);
+}
+
+ReturnCode Portals::refuse(unsigned number, StateChangeReason reason) {
+  PortalTable& portal = tables_.portals[number];
+  portal.state = PortalState::kDisabled;
+  tables_.stats.add(NicStats::Id::kStateChanges);
+  ++portal.dropped;
+  state_change(number, reason, true);
+  return ReturnCode::kPtDisabled;
+}
+
+ReturnCode Portals::nothing_matched(unsigned number) {
+  const PortalTable& portal = tables_.portals[number];
+  tables_.stats.add(NicStats::Id::kNoMatch);
+  if (portal.state == PortalState::kSoftwareManaged)
+    return refuse(number, StateChangeReason::kRequestFull);
+  if (portal.flow_control) return refuse(number, StateChangeReason::kNoMatch);
+  return ReturnCode::kEntryNotFound;
+}
+
+Delivery Portals::begin(const Message& message) {
+  Delivery delivery;
+  unsigned number = 0;
+  ReturnCode code = find_portal(message, number);
+  if (code == ReturnCode::kOk && !message.restricted && tables_.strict_index &&
+      (message.operation == Operation::kGet) != (message.index >= kPidGranule / 2))
+    code = ReturnCode::kInvalidEndpoint;
+  if (code == ReturnCode::kOk) {
+    PortalTable& portal = tables_.portals[number];
+    EventQueue* const eq = tables_.eq(portal.eq);
+    if (portal.state != PortalState::kEnabled && portal.state != PortalState::kSoftwareManaged) {
+      code = ReturnCode::kPtDisabled;
+      portal.dropped = std::min(portal.dropped + 1, kDropCountIgnored - 1);
+    } else if (message.restricted && portal.matching) {
+      code = ReturnCode::kOpViolation;
+    } else if (portal.flow_control && eq != nullptr && eq->slots_free() <= eq->slots_reserved()) {
+      code = refuse(number, StateChangeReason::kEqFull);
+    } else {
+      const Found found = find_entry(portal, message);
+      if (found.entry == kNoEntry) {
+        code = nothing_matched(number);
+      } else if (found.code != ReturnCode::kOk) {
+        code = found.code;
+      } else {
+        place(portal, number, found, message, delivery);
+        code = delivery.outcome.code;
+      }
+    }
+  }
+  if (code != ReturnCode::kOk) {
+    tables_.stats.add(NicStats::Id::kRefused);
+    delivery.outcome = {.code = code, .target_error = true};
+    delivery.portal = 0;
+  }
+  return delivery;
+}
+
+void Portals::place(PortalTable& portal, unsigned number, const Found& found,
+                    const Message& message, Delivery& delivery) {
+  Entry& entry = tables_.pool[found.entry];
+  const Room space = room(entry, message, portal.clear_remote_offset);
+  delivery.outcome.list = found.list;
+  delivery.outcome.mlength =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(message.length, space.bytes));
+  delivery.portal = static_cast<std::uint16_t>(number);
+  delivery.portal_generation = portal.generation;
+  delivery.group = entry.group;
+  delivery.lac = entry.lac;
+  delivery.buffer_id = entry.buffer_id;
+  delivery.ct = entry.ct;
+  delivery.start = entry.start + space.offset;
+  delivery.success_disable = entry.success_disable;
+  delivery.comm_disable = entry.comm_disable;
+  delivery.ct_bytes = entry.event_ct_bytes;
+  delivery.ct_comm = entry.event_ct_comm;
+  delivery.long_event = found.list != ListKind::kPriority || entry.manage_local;
+
+  const Translated there = memory(delivery, message.operation, 0, delivery.outcome.mlength);
+  if (there.code != ReturnCode::kOk) {
+    tables_.stats.add(NicStats::Id::kTranslationFaults);
+    delivery.outcome.code = there.code;
+    return;
+  }
+  if (found.list != ListKind::kPriority && portal.state != PortalState::kSoftwareManaged &&
+      !entry.unexpected_header_disable && !add_header(portal, message, delivery)) {
+    if (portal.hybrid) {
+      software_managed(number, StateChangeReason::kSmUnexpectedFail, true);
+      delivery.outcome.code = ReturnCode::kPtDisabled;
+      return;
+    }
+    delivery.outcome.code = portal.flow_control ? refuse(number, StateChangeReason::kUnexpectedFail)
+                                                : ReturnCode::kNoSpace;
+    return;
+  }
+  if (entry.manage_local) entry.local_offset += delivery.outcome.mlength;
+  const bool used_up = entry.manage_local && entry.length - entry.local_offset < entry.min_free;
+  if (entry.use_once || used_up) {
+    delivery.auto_unlinked = true;
+    delivery.unlink_event = !entry.unlink_disable;
+    drop_entry(portal, portal.list(found.list), found.entry);
+  }
+  tables_.stats.add(NicStats::Id::kDelivered);
+  tables_.stats.add(NicStats::Id::kBytesDelivered, delivery.outcome.mlength);
+  if (delivery.outcome.mlength < message.length) tables_.stats.add(NicStats::Id::kTruncated);
+  if (portal.event_match) target_event(message, delivery, EventType::kMatch);
+}
+
+bool Portals::add_header(PortalTable& portal, const Message& message, const Delivery& delivery) {
+  const std::uint32_t index = tables_.pool.take();
+  if (index == kNoEntry) return false;
+  Entry& header = tables_.pool[index];
+  header.match_bits = message.match_bits;
+  header.match_id = message.initiator;
+  header.start = delivery.start;
+  header.length = delivery.outcome.mlength;
+  header.rlength = message.length;
+  header.remote_offset = message.remote_offset;
+  header.header_data = message.header_data;
+  header.vni = message.vni;
+  header.buffer_id = delivery.buffer_id;
+  portal.list(ListKind::kUnexpected).append(tables_.pool, index);
+  ++portal.entries;
+  return true;
+}
+
+Translated Portals::memory(const Delivery& delivery, Operation operation, std::uint64_t offset,
+                           std::uint64_t length) const {
+  if (delivery.cut || length == 0) return {};
+  const Group* const group = tables_.group(delivery.group);
+  if (group == nullptr) return {nullptr, ReturnCode::kInvalidAc};
+  const Access access = operation == Operation::kPut ? Access::kWrite : Access::kRead;
+  return group->space.translate(delivery.lac, delivery.start + offset, length, access);
+}
+
+void Portals::finish(const Message& message, Delivery& delivery) {
+  if (delivery.portal == 0) return;
+  const PortalTable& portal = tables_.portals[delivery.portal];
+  if (!portal.allocated || portal.generation != delivery.portal_generation) return;
+  if (delivery.cut) {
+    tables_.stats.add(NicStats::Id::kCut);
+    delivery.outcome.code = ReturnCode::kMstCancelled;
+    delivery.outcome.target_error = true;
+  }
+  const bool ok = delivery.outcome.code == ReturnCode::kOk;
+  if (delivery.ct_comm)
+    tables_.count(delivery.ct, ok, delivery.ct_bytes ? delivery.outcome.mlength : 1);
+  if (delivery.unlink_event)
+    unlink_event(delivery.portal, delivery.outcome.list, delivery.buffer_id, ReturnCode::kOk, true);
+  if (delivery.comm_disable || (delivery.success_disable && ok)) return;
+  target_event(message, delivery,
+               message.operation == Operation::kPut ? EventType::kPut : EventType::kGet);
+}
+
+void Portals::target_event(const Message& message, const Delivery& delivery, EventType type) {
+  const PortalTable& portal = tables_.portals[delivery.portal];
+  EventQueue* const eq = tables_.eq(portal.eq);
+  if (eq == nullptr) return;
+  const Outcome& outcome = delivery.outcome;
+  EventBuffer event;
+  std::byte* base = event.data();
+  using Long = layout::TargetLong;
+  using Short = layout::TargetShort;
+  Long::HeaderData::set(base, message.header_data);
+  Long::Initiator::set(base, message.initiator);
+  Long::PtlteIndex::set(base, delivery.portal);
+  Long::EventKind::set(base, static_cast<std::uint64_t>(type));
+  Long::PtlList::set(base, static_cast<std::uint64_t>(outcome.list));
+  Long::AutoUnlinked::set(base, delivery.auto_unlinked ? 1 : 0);
+  Long::MatchBits::set(base, message.match_bits);
+  Long::BufferId::set(base, delivery.buffer_id);
+  Long::Vni::set(base, message.vni);
+  const bool is_long = delivery.long_event || portal.use_long_event ||
+                       (eq->flags() & kEqTargetLong) != 0 || type == EventType::kMatch ||
+                       outcome.mlength != message.length || outcome.code != ReturnCode::kOk ||
+                       outcome.mlength >= kShortLengthLimit;
+  if (!is_long) {
+    Short::Length::set(base, outcome.mlength);
+    Short::Code::set(base, static_cast<std::uint64_t>(outcome.code));
+    tables_.write(*eq, event, 32);
+    return;
+  }
+  Long::TimestampNs::set(base, tables_.now_ns % 1000000000);
+  Long::TimestampSecLow::set(base, tables_.now_ns / 1000000000);
+  Long::MLength::set(base, outcome.mlength);
+  Long::RLength::set(base, message.length);
+  Long::RemoteOffset::set(base, message.remote_offset);
+  Long::Start::set(base, delivery.start);
+  Long::Code::set(base, static_cast<std::uint64_t>(outcome.code));
+  tables_.write(*eq, event, 64);
+}
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The receiving half of a NIC: portal table entries, their states and lists, the commands of target
+// queues, and what becomes of a message that arrives. begin() decides and counts, whoever carries
+// the message then moves its bytes, finish() tells the process.
+#pragma once
+
+#include <vector>
+
+#include "drivers/net/cassini/soft/tables.hpp"
+
+namespace plnet::cassini::soft {
+
+inline constexpr unsigned kEveryBuffer = 0;  // no entry has this id
+
+class Portals {
+ public:
+  explicit Portals(Tables& tables) : tables_(tables) {}
+
+  // Command of a target queue, its form already checked; kOk or why the queue must stop.
+  [[nodiscard]] ReturnCode command(unsigned opcode, const std::byte* command, unsigned group);
+
+  // delivery.outcome.code other than kOk: refused, nothing to move nor to finish.
+  [[nodiscard]] Delivery begin(const Message& message);
+  // Where the bytes [offset, offset + length) of a delivery lie. Null with kOk: length 0 or cut.
+  [[nodiscard]] Translated memory(const Delivery& delivery, Operation operation,
+                                  std::uint64_t offset, std::uint64_t length) const;
+  void finish(const Message& message, Delivery& delivery);
+
+  void reset(unsigned portal);  // its lists are emptied, it has no state any more
+  // A delivery that is under way through this entry is to be cut.
+  static bool uses(const Delivery& delivery, unsigned portal, unsigned buffer_id, ListKind list) {
+    return delivery.portal == portal &&
+           (buffer_id == kEveryBuffer ||
+            (delivery.buffer_id == buffer_id && delivery.outcome.list == list));
+  }
+  void software_managed(unsigned portal, StateChangeReason reason, bool nic_auto);
+
+ private:
+  struct Found {
+    std::uint32_t entry = kNoEntry;
+    ListKind list = ListKind::kPriority;
+    ReturnCode code = ReturnCode::kOk;
+  };
+  // portals_lists.cpp
+  ReturnCode append(const std::byte* command, unsigned group);
+  void search(const std::byte* command, bool remove);
+  void unlink(const std::byte* command);
+  ReturnCode set_state(const std::byte* command, unsigned group);
+  [[nodiscard]] ReturnCode check_append(const std::byte* command, unsigned group) const;
+  void link_event(const std::byte* command, ReturnCode code);
+  bool take_headers(PortalTable& portal, unsigned number, Entry& entry, bool all);
+  void overflow_event(PortalTable& portal, unsigned number, const Entry& header, const Entry& entry,
+                      bool consumed);
+  void state_change(unsigned number, StateChangeReason reason, bool nic_auto);
+  void drop_entry(PortalTable& portal, EntryList& list, std::uint32_t index);
+
+  // portals.cpp
+  [[nodiscard]] ReturnCode find_portal(const Message& message, unsigned& number);
+  [[nodiscard]] Found find_entry(PortalTable& portal, const Message& message);
+  [[nodiscard]] Found walk(PortalTable& portal, ListKind list, const Message& message);
+  [[nodiscard]] ReturnCode refuse(unsigned number, StateChangeReason reason);
+  [[nodiscard]] ReturnCode nothing_matched(unsigned number);
+  void place(PortalTable& portal, unsigned number, const Found& found, const Message& message,
+             Delivery& delivery);
+  bool add_header(PortalTable& portal, const Message& message, const Delivery& delivery);
+  void target_event(const Message& message, const Delivery& delivery, EventType type);
+  void unlink_event(unsigned number, ListKind list, unsigned buffer_id, ReturnCode code,
+                    bool automatic);
+
+  Tables& tables_;
+  std::uint32_t last_key_ = ~0U;  // of the domain that was asked for last
+  DomainEntry* last_domain_ = nullptr;
+
+ public:
+  void domains_changed() { last_domain_ = nullptr; }
+};
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands of target queues (5.3).
+#include <algorithm>
+
+#include "drivers/net/cassini/soft/layout_command.hpp"
+#include "drivers/net/cassini/soft/layout_event.hpp"
+#include "drivers/net/cassini/soft/portals.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+using Command = layout::Target;
+using Long = layout::TargetLong;
+
+ListKind list_of(const std::byte* command) {
+  return static_cast<ListKind>(Command::PtlList::get(command));
+}
+
+bool initiator_fits(std::uint32_t match_id, std::uint32_t initiator) {
+  const std::uint32_t pid = match_id >> (32 - kPidBits);
+  const std::uint32_t nic = match_id & kNicAddressAny;
+  return (pid == kPidAnyValue || pid == initiator >> (32 - kPidBits)) &&
+         (nic == kNicAddressAny || nic == (initiator & kNicAddressAny));
+}
+
+void read_entry(const std::byte* command, unsigned group, unsigned min_free_shift, Entry& entry) {
+  entry.match_bits = Command::MatchBits::get(command);
+  entry.ignore_bits = Command::IgnoreBits::get(command);
+  entry.start = Command::Start::get(command);
+  entry.length = Command::Length::get(command);
+  entry.min_free = Command::MinFree::get(command) << min_free_shift;
+  entry.match_id = static_cast<std::uint32_t>(Command::MatchId::get(command));
+  entry.buffer_id = static_cast<std::uint16_t>(Command::BufferId::get(command));
+  entry.ct = static_cast<std::uint16_t>(Command::Ct::get(command));
+  entry.group = static_cast<std::uint16_t>(group);
+  entry.lac = static_cast<std::uint8_t>(Command::Lac::get(command));
+  entry.event_ct_bytes = Command::EventCtBytes::get(command) != 0;
+  entry.event_ct_overflow = Command::EventCtOverflow::get(command) != 0;
+  entry.event_ct_comm = Command::EventCtComm::get(command) != 0;
+  entry.unlink_disable = Command::EventUnlinkDisable::get(command) != 0;
+  entry.success_disable = Command::EventSuccessDisable::get(command) != 0;
+  entry.comm_disable = Command::EventCommDisable::get(command) != 0;
+  entry.link_disable = Command::EventLinkDisable::get(command) != 0;
+  entry.unexpected_header_disable = Command::UnexpectedHdrDisable::get(command) != 0;
+  entry.use_once = Command::UseOnce::get(command) != 0;
+  entry.no_truncate = Command::NoTruncate::get(command) != 0;
+  entry.manage_local = Command::ManageLocal::get(command) != 0;
+  entry.op_get = Command::OpGet::get(command) != 0;
+  entry.op_put = Command::OpPut::get(command) != 0;
+}
+
+}  // namespace
+
+ReturnCode Portals::command(unsigned opcode, const std::byte* command, unsigned group) {
+  const auto number = static_cast<unsigned>(Command::PtlteIndex::get(command));
+  if (number >= tables_.portals.size() || !tables_.portals[number].allocated ||
+      tables_.portals[number].group != group)
+    return ReturnCode::kCmdInvalidArg;
+  switch (static_cast<CqOpcode>(opcode)) {
+    case CqOpcode::kAppend: return append(command, group);
+    case CqOpcode::kSearch: search(command, false); return ReturnCode::kOk;
+    case CqOpcode::kSearchAndDelete: search(command, true); return ReturnCode::kOk;
+    case CqOpcode::kUnlink: unlink(command); return ReturnCode::kOk;
+    case CqOpcode::kSetstate: return set_state(command, group);
+    default: return ReturnCode::kIllegalOp;
+  }
+}
+
+ReturnCode Portals::check_append(const std::byte* command, unsigned group) const {
+  const std::uint64_t start = Command::Start::get(command);
+  const std::uint64_t length = Command::Length::get(command);
+  const std::uint64_t ct = Command::Ct::get(command);
+  if (length == 0 || Command::BufferId::get(command) == 0) return ReturnCode::kCmdInvalidArg;
+  if (list_of(command) == ListKind::kUnexpected) return ReturnCode::kCmdInvalidArg;
+  if (ct != 0 && (ct >= tables_.counters.size() || !tables_.counters[ct].allocated))
+    return ReturnCode::kCmdInvalidArg;
+  if (start + length > kIovaLimit) return ReturnCode::kAddrOutOfRange;
+  const Group* const owner = tables_.group(group);
+  if (owner == nullptr || !owner->space.has(static_cast<unsigned>(Command::Lac::get(command))))
+    return ReturnCode::kInvalidAc;
+  return ReturnCode::kOk;
+}
+
+ReturnCode Portals::append(const std::byte* command, unsigned group) {
+  if (const ReturnCode code = check_append(command, group); code != ReturnCode::kOk) return code;
+  const auto number = static_cast<unsigned>(Command::PtlteIndex::get(command));
+  PortalTable& portal = tables_.portals[number];
+  const ListKind list = list_of(command);
+  if (portal.state == PortalState::kSoftwareManaged && list == ListKind::kPriority) {
+    link_event(command, ReturnCode::kPtlteSwManaged);
+    return ReturnCode::kOk;
+  }
+  const bool unlucky =
+      tables_.freedom.link_failure > 0 && tables_.random.chance(tables_.freedom.link_failure);
+  const std::uint32_t index = unlucky ? kNoEntry : tables_.pool.take();
+  if (index == kNoEntry) {
+    link_event(command, ReturnCode::kNoSpace);
+    return ReturnCode::kOk;
+  }
+  Entry& entry = tables_.pool[index];
+  read_entry(command, group, tables_.min_free_shift, entry);
+  if (list == ListKind::kPriority && take_headers(portal, number, entry, !entry.use_once) &&
+      entry.use_once) {
+    tables_.pool.give_back(index);  // used before it was ever linked
+    return ReturnCode::kOk;
+  }
+  portal.list(list).append(tables_.pool, index);
+  ++portal.entries;
+  if (!entry.link_disable) link_event(command, ReturnCode::kOk);
+  return ReturnCode::kOk;
+}
+
+// Headers that waited for this entry; the first one only, or all.
+bool Portals::take_headers(PortalTable& portal, unsigned number, Entry& entry, bool all) {
+  bool taken = false;
+  EntryList& headers = portal.list(ListKind::kUnexpected);
+  std::uint32_t next = kNoEntry;
+  for (std::uint32_t at = headers.head; at != kNoEntry && (all || !taken); at = next) {
+    const Entry& header = tables_.pool[at];
+    next = header.next;
+    if (((header.match_bits ^ entry.match_bits) & ~entry.ignore_bits) != 0) continue;
+    if (!initiator_fits(entry.match_id, header.match_id) || !entry.op_put) continue;
+    taken = true;
+    if (entry.event_ct_overflow)
+      tables_.count(entry.ct, true, entry.event_ct_bytes ? header.length : 1);
+    if (!entry.comm_disable) overflow_event(portal, number, header, entry, entry.use_once);
+    drop_entry(portal, headers, at);
+  }
+  return taken;
+}
+
+void Portals::overflow_event(PortalTable& portal, unsigned number, const Entry& header,
+                             const Entry& entry, bool consumed) {
+  EventQueue* const eq = tables_.eq(portal.eq);
+  if (eq == nullptr) return;
+  EventBuffer event;
+  std::byte* base = event.data();
+  Long::HeaderData::set(base, header.header_data);
+  Long::Initiator::set(base, header.match_id);
+  Long::PtlteIndex::set(base, number);
+  Long::EventKind::set(base, static_cast<std::uint64_t>(EventType::kPutOverflow));
+  Long::AutoUnlinked::set(base, consumed ? 1 : 0);
+  Long::MatchBits::set(base, header.match_bits);
+  Long::BufferId::set(base, entry.buffer_id);
+  Long::Vni::set(base, header.vni);
+  Long::MLength::set(base, header.length);
+  Long::RLength::set(base, header.rlength);
+  Long::RemoteOffset::set(base, header.remote_offset);
+  Long::Start::set(base, header.start);
+  Long::Code::set(base, static_cast<std::uint64_t>(ReturnCode::kOk));
+  tables_.write(*eq, event, 64);
+}
+
+void Portals::link_event(const std::byte* command, ReturnCode code) {
+  const auto number = static_cast<unsigned>(Command::PtlteIndex::get(command));
+  EventQueue* const eq = tables_.eq(tables_.portals[number].eq);
+  if (eq == nullptr) return;
+  EventBuffer event;
+  std::byte* base = event.data();
+  Long::PtlteIndex::set(base, number);
+  Long::EventKind::set(base, static_cast<std::uint64_t>(EventType::kLink));
+  Long::PtlList::set(base, Command::PtlList::get(command));
+  Long::BufferId::set(base, Command::BufferId::get(command));
+  Long::Code::set(base, static_cast<std::uint64_t>(code));
+  tables_.write(*eq, event, 64);
+}
+
+void Portals::search(const std::byte* command, bool remove) {
+  const auto number = static_cast<unsigned>(Command::PtlteIndex::get(command));
+  PortalTable& portal = tables_.portals[number];
+  Entry wanted;
+  read_entry(command, portal.group, tables_.min_free_shift, wanted);
+  wanted.op_put = true;
+  EventQueue* const eq = tables_.eq(portal.eq);
+  bool found = false;
+  if (remove) {
+    found = take_headers(portal, number, wanted, !wanted.use_once);
+  } else {
+    const EntryList& headers = portal.list(ListKind::kUnexpected);
+    for (std::uint32_t at = headers.head; at != kNoEntry; at = tables_.pool[at].next) {
+      const Entry& header = tables_.pool[at];
+      if (((header.match_bits ^ wanted.match_bits) & ~wanted.ignore_bits) != 0) continue;
+      if (!initiator_fits(wanted.match_id, header.match_id)) continue;
+      found = true;
+      if (eq != nullptr) {
+        EventBuffer event;
+        std::byte* base = event.data();
+        Long::HeaderData::set(base, header.header_data);
+        Long::Initiator::set(base, header.match_id);
+        Long::PtlteIndex::set(base, number);
+        Long::EventKind::set(base, static_cast<std::uint64_t>(EventType::kSearch));
+        Long::MatchBits::set(base, header.match_bits);
+        Long::BufferId::set(base, wanted.buffer_id);
+        Long::Vni::set(base, header.vni);
+        Long::MLength::set(base, header.length);
+        Long::RLength::set(base, header.rlength);
+        Long::RemoteOffset::set(base, header.remote_offset);
+        Long::Start::set(base, header.start);
+        Long::Code::set(base, static_cast<std::uint64_t>(ReturnCode::kOk));
+        tables_.write(*eq, event, 64);
+      }
+      if (wanted.use_once) break;
+    }
+  }
+  if ((found && wanted.use_once) || eq == nullptr) return;
+  EventBuffer event;
+  Long::PtlteIndex::set(event.data(), number);
+  Long::EventKind::set(event.data(), static_cast<std::uint64_t>(EventType::kSearch));
+  Long::BufferId::set(event.data(), wanted.buffer_id);
+  Long::Code::set(event.data(), static_cast<std::uint64_t>(ReturnCode::kNoMatch));
+  tables_.write(*eq, event, 64);
+}
+
+void Portals::unlink(const std::byte* command) {
+  const auto number = static_cast<unsigned>(Command::PtlteIndex::get(command));
+  const auto id = static_cast<unsigned>(Command::BufferId::get(command));
+  PortalTable& portal = tables_.portals[number];
+  const ListKind kind = list_of(command);
+  EntryList& list = portal.list(kind);
+  std::uint32_t at = list.head;
+  while (at != kNoEntry && tables_.pool[at].buffer_id != id)
+    at = tables_.pool[at].next;
+  if (at != kNoEntry) drop_entry(portal, list, at);
+  unlink_event(number, kind, id, at != kNoEntry ? ReturnCode::kOk : ReturnCode::kEntryNotFound,
+               false);
+}
+
+void Portals::unlink_event(unsigned number, ListKind list, unsigned buffer_id, ReturnCode code,
+                           bool automatic) {
+  EventQueue* const eq = tables_.eq(tables_.portals[number].eq);
+  if (eq == nullptr) return;
+  EventBuffer event;
+  std::byte* base = event.data();
+  Long::PtlteIndex::set(base, number);
+  Long::EventKind::set(base, static_cast<std::uint64_t>(EventType::kUnlink));
+  Long::PtlList::set(base, static_cast<std::uint64_t>(list));
+  Long::AutoUnlinked::set(base, automatic ? 1 : 0);
+  Long::BufferId::set(base, buffer_id);
+  Long::Code::set(base, static_cast<std::uint64_t>(code));
+  tables_.write(*eq, event, 64);
+}
+
+ReturnCode Portals::set_state(const std::byte* command, unsigned /*group*/) {
+  using State = layout::SetState;
+  const auto number = static_cast<unsigned>(State::PtlteIndex::get(command));
+  const auto wanted = static_cast<PortalState>(State::PtlteState::get(command));
+  const auto drops = static_cast<std::uint32_t>(State::DropCount::get(command));
+  PortalTable& portal = tables_.portals[number];
+  if (wanted > PortalState::kSoftwareManaged) return ReturnCode::kCmdInvalidArg;
+  // Whoever enables after drops says how many there were; one more in between, and it must ask
+  // again.
+  const bool enables = wanted == PortalState::kEnabled || wanted == PortalState::kSoftwareManaged;
+  if (!enables || drops == kDropCountIgnored || drops == portal.dropped) {
+    portal.state = wanted;
+    if (enables) portal.dropped = 0;
+  }
+  state_change(number, StateChangeReason::kEqFull, false);
+  return ReturnCode::kOk;
+}
+
+void Portals::state_change(unsigned number, StateChangeReason reason, bool nic_auto) {
+  using State = layout::StateChange;
+  const PortalTable& portal = tables_.portals[number];
+  EventQueue* const eq = tables_.eq(portal.eq);
+  if (eq == nullptr) return;
+  EventBuffer event;
+  std::byte* base = event.data();
+  State::PtlteState::set(base, static_cast<std::uint64_t>(portal.state));
+  State::Reason::set(base, nic_auto ? static_cast<std::uint64_t>(reason) : 0);
+  State::NicAuto::set(base, nic_auto ? 1 : 0);
+  State::PtlteIndex::set(base, number);
+  State::EventKind::set(base, static_cast<std::uint64_t>(EventType::kStateChange));
+  State::Code::set(base, static_cast<std::uint64_t>(ReturnCode::kOk));
+  tables_.write(*eq, event, 64);
+}
+
+void Portals::software_managed(unsigned portal, StateChangeReason reason, bool nic_auto) {
+  tables_.portals[portal].state = PortalState::kSoftwareManaged;
+  tables_.stats.add(NicStats::Id::kStateChanges);
+  state_change(portal, reason, nic_auto);
+}
+
+void Portals::drop_entry(PortalTable& portal, EntryList& list, std::uint32_t index) {
+  list.remove(tables_.pool, index);
+  tables_.pool.give_back(index);
+  --portal.entries;
+}
+
+void Portals::reset(unsigned number) {
+  PortalTable& portal = tables_.portals[number];
+  for (EntryList& list : portal.lists) {
+    while (list.head != kNoEntry)
+      drop_entry(portal, list, list.head);
+  }
+  portal.state = PortalState::kReset;
+}
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a NIC has allocated: every table of section 1 with its limit. The parts that work on them
+// (portals, initiator, command queues) share this and nothing else.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "drivers/net/cassini/soft/codes.hpp"
+#include "drivers/net/cassini/soft/event_queue.hpp"
+#include "drivers/net/cassini/soft/lists.hpp"
+#include "drivers/net/cassini/soft/memory.hpp"
+#include "drivers/net/cassini/soft/message.hpp"
+#include "drivers/net/cassini/soft/stats.hpp"
+
+namespace plnet::cassini::soft {
+
+// A communication profile: what an lcid means.
+struct ProfileEntry {
+  bool allocated = false;
+  std::uint16_t vni = 0;
+  std::uint8_t traffic_class = 0;
+  unsigned queues = 0;  // that were made with it
+};
+
+// An LNI with its resource group.
+struct Group {
+  Group(unsigned service_, Random random) : service(service_), space(random) {}
+  unsigned service;
+  AddressSpace space;
+  std::array<ProfileEntry, 16> profiles{};
+  unsigned objects = 0;  // that must go before it may
+};
+
+struct DomainEntry {
+  std::uint16_t group = 0;
+  std::uint16_t vni = 0;
+  std::uint16_t pid = 0;
+  unsigned maps = 0;
+  std::array<std::uint16_t, kPidGranule> portals{};  // 0: not mapped
+};
+
+struct CountingEvent {
+  bool allocated = false;
+  std::uint16_t group = 0;
+  std::uint64_t success = 0;
+  std::uint64_t failure = 0;
+  std::byte* writeback = nullptr;
+};
+
+// Freedom that the specification leaves to the device (12.3), drawn from a seed. All zero: the
+// device that hides least and runs fastest.
+struct Freedom {
+  std::uint64_t seed = 0;
+  double low_latency_rejected = 0;  // taken from memory instead
+  double link_failure = 0;          // APPEND fails for want of space
+  double torn_event = 0;            // all of it shows before its last byte does
+  double torn_event_settles = 0.5;  // on each step
+  double event_after_answer = 0;    // the target's event comes later than the initiator's
+  std::uint64_t delay_ns_max = 0;   // of a message, of its event, of its answer
+  double acknowledgement_lost = 0;  // executed, but the initiator hears that it failed
+  double command_pause = 0;         // a step looks at no command queue
+  [[nodiscard]] bool any() const {
+    return low_latency_rejected > 0 || link_failure > 0 || torn_event > 0 ||
+           event_after_answer > 0 || delay_ns_max > 0 || acknowledgement_lost > 0 ||
+           command_pause > 0;
+  }
+};
+
+struct Tables {
+  Tables(const Limits& limits_, NicAddress address_, const Freedom& freedom_)
+      : limits(limits_),
+        address(address_),
+        freedom(freedom_),
+        random(freedom_.seed ^ (std::uint64_t{address_} << 32)),
+        groups(limits_.resource_groups),
+        eqs(limits_.event_queues),
+        portals(limits_.portals),
+        counters(limits_.counters),
+        pool(limits_.list_entries) {}
+
+  Limits limits;
+  NicAddress address;
+  Freedom freedom;
+  Random random;
+  NicStats stats;
+  std::uint64_t now_ns = 0;
+  bool link_up = true;
+  unsigned min_free_shift = 0;
+  // Unrestricted PUTs go to the lower half of the portal indices, GETs to the upper one.
+  bool strict_index = true;
+
+  std::vector<std::unique_ptr<Group>> groups;
+  std::vector<std::unique_ptr<EventQueue>> eqs;  // 0 is none
+  std::vector<std::uint16_t> eq_group = std::vector<std::uint16_t>(2048);
+  std::vector<PortalTable> portals;
+  std::vector<CountingEvent> counters;
+  std::unordered_map<std::uint32_t, std::unique_ptr<DomainEntry>> domains;  // by VNI and PID
+  EntryPool pool;
+
+  [[nodiscard]] static std::uint32_t domain_key(unsigned vni, unsigned pid) {
+    return vni << 16 | pid;
+  }
+  [[nodiscard]] EventQueue* eq(unsigned number) const {
+    return number < eqs.size() ? eqs[number].get() : nullptr;
+  }
+  [[nodiscard]] Group* group(unsigned number) const {
+    return number < groups.size() ? groups[number].get() : nullptr;
+  }
+  void write(EventQueue& queue, EventBuffer& event, unsigned size) {
+    if (freedom.torn_event > 0) queue.set_tearing(random.chance(freedom.torn_event));
+    queue.write(event, size, now_ns);
+  }
+  void count(unsigned ct, bool ok, std::uint64_t amount) {
+    if (ct == 0 || ct >= counters.size() || !counters[ct].allocated) return;
+    if (ok) {
+      counters[ct].success += amount;
+    } else {
+      ++counters[ct].failure;
+    }
+  }
+};
+
+}  // namespace plnet::cassini::soft

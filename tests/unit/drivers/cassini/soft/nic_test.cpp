@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Objects of a software NIC: limits, error numbers, order of destruction; what an address means.
+#include <cerrno>
+
+#include "tests/unit/drivers/cassini/soft/host.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+using testing::Arena;
+using testing::Host;
+
+template <class T>
+int error_of(const Made<T>& made) {
+  return made ? 0 : made.error();
+}
+
+Limits few() {
+  return {.transmit_queues = 2,
+          .target_queues = 3,
+          .event_queues = 4,
+          .portals = 5,
+          .counters = 3,
+          .resource_groups = 2,
+          .list_entries = 4,
+          .profiles = 3,
+          .mappings = 6};
+}
+
+TEST(SoftNic, GroupsOfServices) {
+  Nic nic({.address = 1,
+           .limits = few(),
+           .services = {{1, true, {}, 0xf}, {2, false, {}, 0xf}, {3, true, {255}, 0x2}}});
+  EXPECT_EQ(error_of(nic.make_group(9)), EINVAL);
+  EXPECT_EQ(error_of(nic.make_group(2)), EKEYREVOKED);
+  const unsigned first = nic.make_group(1).value();
+  const unsigned second = nic.make_group(3).value();
+  EXPECT_EQ(error_of(nic.make_group(1)), ENOSPC);
+  EXPECT_EQ(error_of(nic.make_profile(second, 254, 1)), EINVAL) << "VNI of another service";
+  EXPECT_EQ(error_of(nic.make_profile(second, 255, 0)), EINVAL) << "traffic class of another";
+  EXPECT_TRUE(nic.make_profile(second, 255, 1));
+  EXPECT_EQ(error_of(nic.make_domain(second, 254, 3)), EINVAL);
+  EXPECT_EQ(error_of(nic.drop_group(second)), EBUSY);
+  EXPECT_TRUE(nic.drop_profile(second, 0));
+  EXPECT_TRUE(nic.drop_group(second));
+  EXPECT_TRUE(nic.drop_group(first));
+  EXPECT_EQ(error_of(nic.drop_group(first)), EINVAL);
+}
+
+TEST(SoftNic, ProfilesRunOut) {
+  Nic nic({.address = 1, .limits = few()});
+  const unsigned group = nic.make_group(1).value();
+  for (unsigned i = 0; i < 3; ++i)
+    EXPECT_EQ(nic.make_profile(group, 255, i).value(), i);
+  EXPECT_EQ(error_of(nic.make_profile(group, 255, 3)), ENOSPC);
+  EXPECT_TRUE(nic.drop_profile(group, 1));
+  EXPECT_EQ(nic.make_profile(group, 255, 3).value(), 1U);
+  EXPECT_EQ(error_of(nic.make_profile(group, 0, 1)), EINVAL);
+  EXPECT_EQ(error_of(nic.make_profile(group, 255, 4)), EINVAL);
+}
+
+TEST(SoftNic, DomainsAreTakenOnce) {
+  Nic nic({.address = 1});
+  const unsigned group = nic.make_group(1).value();
+  const auto seven = nic.make_domain(group, 255, 7).value();
+  EXPECT_EQ(error_of(nic.make_domain(group, 255, 7)), EEXIST);
+  EXPECT_TRUE(nic.make_domain(group, 256, 7)) << "another VNI never sees it";
+  EXPECT_EQ(error_of(nic.make_domain(group, 255, 512)), EINVAL);
+  EXPECT_EQ(nic.make_domain(group, 255, kPidAnyValue).value().pid, 0U);
+  EXPECT_TRUE(nic.drop_domain(seven.key));
+  EXPECT_EQ(error_of(nic.drop_domain(seven.key)), EINVAL);
+  for (unsigned i = 1; i < kPidAnyValue; ++i)
+    EXPECT_EQ(nic.make_domain(group, 255, kPidAnyValue).value().pid, i);
+  EXPECT_EQ(error_of(nic.make_domain(group, 255, kPidAnyValue)), ENOSPC);
+}
+
+TEST(SoftNic, EventQueuesLieInTheirMapping) {
+  Nic nic({.address = 1, .limits = few()});
+  const unsigned group = nic.make_group(1).value();
+  Arena arena(5 * 4096);
+  const unsigned mapping = nic.map(group, arena.data(), 3 * 4096, true, true).value();
+  const auto make = [&](std::size_t offset, std::size_t bytes) {
+    return nic.make_event_queue(group, mapping, {.memory = arena.data() + offset, .bytes = bytes});
+  };
+  EXPECT_EQ(error_of(make(0, 4 * 4096)), EINVAL);
+  EXPECT_EQ(error_of(make(64, 4096)), EINVAL);
+  EXPECT_EQ(error_of(make(0, 4000)), EINVAL);
+  EXPECT_EQ(error_of(make(0, 0)), EINVAL);
+  EXPECT_EQ(error_of(make(3 * 4096, 4096)), EINVAL);
+  for (unsigned i = 1; i < 4; ++i)
+    EXPECT_EQ(make((i - 1) * 4096, 4096).value(), i);
+  EXPECT_EQ(error_of(make(0, 4096)), ENOSPC);
+  EXPECT_EQ(error_of(nic.unmap(mapping)), EBUSY);
+  EXPECT_EQ(error_of(nic.adjust_reserved(1, 16384)), EINVAL);
+  EXPECT_EQ(error_of(nic.adjust_reserved(1, 63)), ENOSPC);
+  EXPECT_TRUE(nic.adjust_reserved(1, 62));
+  EXPECT_EQ(error_of(nic.adjust_reserved(1, -63)), EINVAL);
+  for (unsigned i = 1; i < 4; ++i)
+    EXPECT_TRUE(nic.drop_event_queue(i));
+  EXPECT_TRUE(nic.unmap(mapping));
+}
+
+TEST(SoftNic, QueuesAndPortalsRunOut) {
+  Nic nic({.address = 1, .limits = few()});
+  const unsigned group = nic.make_group(1).value();
+  EXPECT_EQ(error_of(nic.make_command_queue(group, {.slots = 64, .transmit = true})), EINVAL)
+      << "no such lcid";
+  ASSERT_TRUE(nic.make_profile(group, 255, 1));
+  EXPECT_EQ(error_of(nic.make_command_queue(group, {.slots = 0, .transmit = true})), EINVAL);
+  EXPECT_EQ(error_of(nic.make_command_queue(group, {.slots = 65537, .transmit = true})), EINVAL);
+  for (unsigned i = 0; i < 2; ++i)
+    EXPECT_EQ(nic.make_command_queue(group, {.slots = 65, .transmit = true}).value(), i);
+  EXPECT_EQ(nic.command_queue(0)->slots(), 128U) << "whole pages";
+  EXPECT_EQ(error_of(nic.make_command_queue(group, {.slots = 64, .transmit = true})), ENOSPC);
+  EXPECT_EQ(error_of(nic.drop_profile(group, 0)), EBUSY);
+  for (unsigned i = 0; i < 3; ++i)
+    EXPECT_EQ(nic.make_command_queue(group, {.slots = 64}).value(), 1024 + i);
+  EXPECT_EQ(error_of(nic.make_command_queue(group, {.slots = 64})), ENOSPC);
+  for (unsigned i = 1; i < 5; ++i)
+    EXPECT_EQ(nic.make_portal(group, 0, {}).value(), i) << "0 is not handed out";
+  EXPECT_EQ(error_of(nic.make_portal(group, 0, {})), ENOSPC);
+  for (unsigned i = 1; i < 3; ++i)
+    EXPECT_EQ(nic.make_counter(group, nullptr).value(), i);
+  EXPECT_EQ(error_of(nic.make_counter(group, nullptr)), ENOSPC);
+}
+
+TEST(SoftNic, PortalsAreMappedOnce) {
+  Nic nic({.address = 1});
+  const unsigned group = nic.make_group(1).value();
+  const auto domain = nic.make_domain(group, 255, 1).value();
+  const unsigned portal = nic.make_portal(group, 0, {}).value();
+  EXPECT_TRUE(nic.map_portal(portal, domain.key, 3));
+  EXPECT_EQ(error_of(nic.map_portal(portal, domain.key, 3)), EEXIST);
+  EXPECT_EQ(error_of(nic.map_portal(portal, domain.key, 256)), EINVAL);
+  EXPECT_TRUE(nic.map_portal(portal, domain.key, 131));
+  EXPECT_EQ(error_of(nic.drop_portal(portal)), EBUSY);
+  EXPECT_EQ(error_of(nic.drop_domain(domain.key)), EBUSY);
+  EXPECT_TRUE(nic.unmap_portal(domain.key, 3));
+  EXPECT_EQ(error_of(nic.unmap_portal(domain.key, 3)), EINVAL);
+  EXPECT_TRUE(nic.unmap_portal(domain.key, 131));
+  EXPECT_TRUE(nic.drop_portal(portal));
+}
+
+TEST(SoftMemory, AddressesOfTheDeviceAreItsOwn) {
+  AddressSpace space(Random(1));
+  Arena arena(4 * 4096);
+  const auto place = space.add(arena.data() + 100, 1000, true, false);
+  EXPECT_NE(place.iova, reinterpret_cast<std::uintptr_t>(arena.data() + 100));
+  EXPECT_EQ(place.iova % 4096, 100U);
+  const auto code = [&](std::uint64_t iova, std::uint64_t length, Access access) {
+    return space.translate(place.lac, iova, length, access).code;
+  };
+  EXPECT_EQ(space.translate(place.lac, place.iova + 10, 990, Access::kRead).memory,
+            arena.data() + 110);
+  EXPECT_EQ(code(place.iova, 1001, Access::kRead), ReturnCode::kNoTranslation);
+  EXPECT_EQ(code(place.iova - 1, 1, Access::kRead), ReturnCode::kNoTranslation);
+  EXPECT_EQ(code(place.iova + 1000, 1, Access::kRead), ReturnCode::kNoTranslation);
+  EXPECT_EQ(code(place.iova, 1, Access::kWrite), ReturnCode::kPagePermError);
+  EXPECT_EQ(space.translate((place.lac + 1) % 8, place.iova, 1, Access::kRead).code,
+            ReturnCode::kInvalidAc);
+  EXPECT_EQ(code(0, 0, Access::kRead), ReturnCode::kOk) << "nothing is nowhere";
+  space.remove(place.lac, place.iova);
+  EXPECT_NE(code(place.iova, 1, Access::kRead), ReturnCode::kOk);
+}
+
+TEST(SoftMemory, ManyMappingsFindTheirOwn) {
+  AddressSpace space(Random(2));
+  Arena arena(64 * 4096);
+  std::vector<AddressSpace::Place> places;
+  for (unsigned i = 0; i < 64; ++i)
+    places.push_back(space.add(arena.data() + std::size_t{i} * 4096, 4096, true, true));
+  for (unsigned round = 0; round < 2; ++round) {
+    for (unsigned i = 0; i < 64; ++i)
+      EXPECT_EQ(space.translate(places[i].lac, places[i].iova, 4096, Access::kWrite).memory,
+                arena.data() + std::size_t{i} * 4096);
+  }
+  EXPECT_LE(space.contexts(), kAddressContextsPerGroup);
+}
+
+}  // namespace
+}  // namespace plnet::cassini::soft

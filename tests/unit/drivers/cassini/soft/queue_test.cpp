@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Command queues (every size at each alignment, wrap, full ring, windows, bad commands) and event
+// queues (each size, padding, wrap, drop, thresholds, a second buffer).
+#include "tests/unit/drivers/cassini/soft/host.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+using testing::Arena;
+using testing::Consumer;
+using testing::head;
+using testing::Host;
+using testing::HostOptions;
+using testing::Slots;
+
+struct Pair {
+  explicit Pair(const HostOptions& options = {})
+      : a(fabric, options), b(fabric, [&] {
+          HostOptions second = options;
+          second.address = 2;
+          return second;
+        }()) {}
+  Fabric fabric;
+  Host a, b;
+};
+
+TEST(SoftQueue, EverySizeAtEachAlignment) {
+  for (unsigned start = 0; start < 8; ++start) {
+    for (unsigned code = 0; code < 4; ++code) {
+      Pair pair;
+      Slots noop;
+      for (unsigned i = 0; i < start; ++i)
+        pair.a.tx.push_here(noop.data(), 32);
+      // A state command of 32 bytes, a small message of 64, 128, 256.
+      Slots state;
+      head(state.data(), CommandType::kIdc, 0, DmaOpcode::kCstate);
+      layout::Cstate::Length::set(state.data(), 32);
+      layout::Cstate::Eq::set(state.data(), pair.a.eq);
+      layout::Cstate::EventSendDisable::set(state.data(), 1);
+      pair.a.tx.push(state.data(), 0);
+      if (code > 0) {
+        const unsigned length = 32U << code;
+        Slots message;
+        head(message.data(), CommandType::kIdc, code, DmaOpcode::kSmallMessage);
+        layout::IdcMessage::Length::set(message.data(), length == 256 ? 224 : length);
+        layout::IdcMessage::Nid::set(message.data(), 99);  // nobody
+        pair.a.tx.push(message.data(), code);
+      }
+      pair.a.tx.ring();
+      pair.fabric.step(1);
+      EXPECT_FALSE(pair.a.nic.command_queue(pair.a.txq)->stopped());
+      EXPECT_EQ(pair.a.nic.tables().stats.get(NicStats::Id::kCommands), code > 0 ? 3U : 2U)
+          << "with the SETSTATE of the beginning";
+      if (code > 0) pair.a.expect(EventType::kAck, ReturnCode::kUndeliverable);
+    }
+  }
+}
+
+TEST(SoftQueue, UnalignedCommandsStopTheQueue) {
+  Pair pair;
+  Slots noop;
+  pair.a.tx.push_here(noop.data(), 32);
+  Slots dma;
+  head(dma.data(), CommandType::kDma, 1, DmaOpcode::kPut);
+  pair.a.tx.push_here(dma.data(), 64);
+  pair.a.tx.ring();
+  const auto event = pair.a.expect(EventType::kCommandFailure, ReturnCode::kCmdAlignError);
+  EXPECT_EQ(event.get<layout::CommandFailure::FailLoc>(), 4U);
+  EXPECT_EQ(event.get<layout::CommandFailure::FailOpcode>(), 1U);
+  EXPECT_EQ(event.get<layout::CommandFailure::IsTarget>(), 0U);
+  EXPECT_EQ(event.get<layout::CommandFailure::CqId>(), pair.a.txq);
+  const std::uint64_t status = pair.a.cq_status(pair.a.txq);
+  const auto* bytes = reinterpret_cast<const std::byte*>(&status);
+  EXPECT_EQ(layout::CqStatus::ReturnCodeField::get(bytes), 49U);
+  EXPECT_EQ(layout::CqStatus::FailLoc32::get(bytes), 1U);
+  EXPECT_EQ(layout::CqStatus::FailOpcode::get(bytes), 1U);
+  // Nothing more runs.
+  pair.a.put(pair.b, pair.a.arena.data(), 1, 1);
+  pair.a.expect_silence();
+}
+
+// What must be refused, and how.
+struct Bad {
+  const char* name;
+  bool target;
+  ReturnCode code;
+  void (*make)(Host&, std::byte*);
+  unsigned size_code;
+};
+class SoftQueueBad : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(SoftQueueBad, StopsTheQueue) {
+  Pair pair;
+  Slots slot;
+  GetParam().make(pair.a, slot.data());
+  (GetParam().target ? pair.a.target : pair.a.tx).push(slot.data(), GetParam().size_code);
+  (GetParam().target ? pair.a.target : pair.a.tx).ring();
+  const auto event = pair.a.expect(EventType::kCommandFailure, GetParam().code);
+  EXPECT_EQ(event.get<layout::CommandFailure::IsTarget>(), GetParam().target ? 1U : 0U);
+  EXPECT_TRUE(pair.a.nic.command_queue(GetParam().target ? pair.a.tgq : pair.a.txq)->stopped());
+}
+
+void dma(Host& host, std::byte* at, DmaOpcode opcode, unsigned size) {
+  head(at, CommandType::kDma, size, opcode);
+  layout::FullDma::Eq::set(at, host.eq);
+}
+void append(Host& host, std::byte* at) {
+  using Le = layout::Target;
+  head(at, 1, CqOpcode::kAppend);
+  Le::PtlteIndex::set(at, host.portal);
+  Le::BufferId::set(at, 1);
+  Le::Lac::set(at, host.lac());
+  Le::Start::set(at, host.iova(host.arena.data()));
+  Le::Length::set(at, 64);
+}
+
+const Bad kBads[] = {
+    {"put_of_32", false, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) { dma(h, at, DmaOpcode::kPut, 0); }, 0},
+    {"put_of_128", false, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) { dma(h, at, DmaOpcode::kPut, 2); }, 2},
+    {"rendezvous", false, ReturnCode::kIllegalOp,
+     [](Host& h, std::byte* at) { dma(h, at, DmaOpcode::kRendezvousPut, 1); }, 1},
+    {"atomic", false, ReturnCode::kIllegalOp,
+     [](Host& h, std::byte* at) { dma(h, at, DmaOpcode::kAtomic, 2); }, 2},
+    {"fetching_atomic", false, ReturnCode::kIllegalOp,
+     [](Host& h, std::byte* at) { dma(h, at, DmaOpcode::kFetchingAtomic, 2); }, 2},
+    {"ethernet", false, ReturnCode::kIllegalOp,
+     [](Host& h, std::byte* at) { dma(h, at, DmaOpcode::kEthernetTx, 1); }, 1},
+    {"reduction", false, ReturnCode::kIllegalOp,
+     [](Host& h, std::byte* at) { dma(h, at, DmaOpcode::kReduction, 1); }, 1},
+    {"reduction_flag", false, ReturnCode::kIllegalOp,
+     [](Host& h, std::byte* at) {
+       dma(h, at, DmaOpcode::kPut, 1);
+       layout::FullDma::Reduction::set(at, 1);
+     },
+     1},
+    {"eager_length", false, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) {
+       dma(h, at, DmaOpcode::kPut, 1);
+       layout::FullDma::EagerLength::set(at, 1);
+     },
+     1},
+    {"nomatch_not_restricted", false, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) { dma(h, at, DmaOpcode::kNomatchPut, 0); }, 0},
+    {"foreign_eq", false, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) {
+       dma(h, at, DmaOpcode::kPut, 1);
+       layout::FullDma::Eq::set(at, 77);
+     },
+     1},
+    {"foreign_ct", false, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) {
+       dma(h, at, DmaOpcode::kPut, 1);
+       layout::FullDma::Ct::set(at, 5);
+     },
+     1},
+    {"idc_without_state", false, ReturnCode::kCmdInvalidArg,
+     [](Host&, std::byte* at) {
+       head(at, CommandType::kIdc, 0, DmaOpcode::kPut);
+       layout::IdcPut::Length::set(at, 16);
+     },
+     0},
+    {"idc_length_and_size", false, ReturnCode::kCmdInvalidArg,
+     [](Host&, std::byte* at) {
+       head(at, CommandType::kIdc, 1, DmaOpcode::kPut);
+       layout::IdcPut::Length::set(at, 32);
+     },
+     1},
+    {"idc_too_long", false, ReturnCode::kCmdInvalidArg,
+     [](Host&, std::byte* at) {
+       head(at, CommandType::kIdc, 3, DmaOpcode::kSmallMessage);
+       layout::IdcPut::Length::set(at, 225);
+     },
+     3},
+    {"message_of_32", false, ReturnCode::kCmdInvalidArg,
+     [](Host&, std::byte* at) {
+       head(at, CommandType::kIdc, 0, DmaOpcode::kSmallMessage);
+       layout::IdcPut::Length::set(at, 32);
+     },
+     0},
+    {"triggered", false, ReturnCode::kIllegalOp,
+     [](Host&, std::byte* at) { head(at, CommandType::kCt, 2, 5U); }, 2},
+    {"counter_0", false, ReturnCode::kCmdInvalidArg,
+     [](Host&, std::byte* at) { head(at, CommandType::kCt, 1, 1U); }, 1},
+    {"lcid_alone", false, ReturnCode::kCmdInvalidArg,
+     [](Host&, std::byte* at) { head(at, 1, CqOpcode::kLcid); }, 1},
+    {"unknown_cq_command", false, ReturnCode::kIllegalOp,
+     [](Host&, std::byte* at) { head(at, CommandType::kCq, 1, 3U); }, 1},
+    {"target_command_on_transmit", false, ReturnCode::kIllegalOp,
+     [](Host& h, std::byte* at) { append(h, at); }, 1},
+    {"dirty_noop", false, ReturnCode::kCmdInvalidArg,
+     [](Host&, std::byte* at) { at[7] = std::byte{1}; }, 0},
+    {"dma_on_target", true, ReturnCode::kIllegalOp,
+     [](Host& h, std::byte* at) { dma(h, at, DmaOpcode::kPut, 1); }, 1},
+    {"fence_on_target", true, ReturnCode::kIllegalOp,
+     [](Host&, std::byte* at) { head(at, 1, CqOpcode::kFence); }, 1},
+    {"unknown_target_command", true, ReturnCode::kIllegalOp,
+     [](Host&, std::byte* at) { head(at, CommandType::kCq, 1, 13U); }, 1},
+    {"target_command_of_128", true, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) {
+       append(h, at);
+       layout::Command::CmdSize::set(at, 2);
+     },
+     2},
+    {"append_to_nobody", true, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) {
+       append(h, at);
+       layout::Target::PtlteIndex::set(at, 99);
+     },
+     1},
+    {"append_nothing", true, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) {
+       append(h, at);
+       layout::Target::Length::set(at, 0);
+     },
+     1},
+    {"append_buffer_0", true, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) {
+       append(h, at);
+       layout::Target::BufferId::set(at, 0);
+     },
+     1},
+    {"append_unexpected", true, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) {
+       append(h, at);
+       layout::Target::PtlList::set(at, 3);
+     },
+     1},
+    {"append_past_the_end", true, ReturnCode::kAddrOutOfRange,
+     [](Host& h, std::byte* at) {
+       append(h, at);
+       layout::Target::Start::set(at, ~std::uint64_t{0});
+     },
+     1},
+    {"state_of_ethernet", true, ReturnCode::kCmdInvalidArg,
+     [](Host& h, std::byte* at) {
+       head(at, 1, CqOpcode::kSetstate);
+       layout::SetState::PtlteIndex::set(at, h.portal);
+       layout::SetState::PtlteState::set(at, 4);
+     },
+     1},
+};
+INSTANTIATE_TEST_SUITE_P(All, SoftQueueBad, ::testing::ValuesIn(kBads),
+                         [](const auto& one) { return one.param.name; });
+
+TEST(SoftQueue, LacWithoutMappingIsRefused) {
+  Pair pair;
+  pair.a.append(pair.a.arena.data(), 64, 1, 1, [&](std::byte* at) {
+    for (unsigned lac = 0; lac < 8; ++lac) {
+      const bool mapped = lac == pair.a.lac() || lac == pair.a.nic.mapping(pair.a.eq_mapping).lac;
+      if (!mapped) layout::Target::Lac::set(at, lac);
+    }
+  });
+  pair.a.expect(EventType::kCommandFailure, ReturnCode::kInvalidAc);
+}
+
+TEST(SoftQueue, WritePointerOutsideTheRing) {
+  for (const std::uint64_t wrong : {std::uint64_t{3}, std::uint64_t{256}, ~std::uint64_t{0}}) {
+    Pair pair;
+    pair.a.tx.ring_value(wrong);
+    pair.a.expect(EventType::kCommandFailure, ReturnCode::kCmdInvalidArg);
+  }
+}
+
+TEST(SoftQueue, CommandWhoseEndWasNeverWritten) {
+  Pair pair;
+  Slots message;
+  head(message.data(), CommandType::kIdc, 3, DmaOpcode::kSmallMessage);
+  layout::IdcMessage::Length::set(message.data(), 224);
+  pair.a.tx.push(message.data(), 3);
+  pair.a.tx.ring_value(5);
+  pair.a.expect(EventType::kCommandFailure, ReturnCode::kCmdInvalidArg);
+}
+
+TEST(SoftQueue, ReservedBitsAreCountedAndNoMore) {
+  Pair pair;
+  pair.a.dma(DmaOpcode::kPut, pair.b, pair.a.arena.data(), 1, 1, 1,
+             [](std::byte* at) { at[1] |= std::byte{0x80}; });
+  pair.a.expect(EventType::kAck, ReturnCode::kEntryNotFound);
+  EXPECT_EQ(pair.a.nic.tables().stats.get(NicStats::Id::kReservedBits), 1U);
+}
+
+TEST(SoftQueue, WrapsManyTimes) {
+  Pair pair({.slots = 64});
+  for (unsigned i = 0; i < 500; ++i) {
+    pair.b.append(pair.b.arena.data(), 64, 1 + i, i);
+    pair.a.put(pair.b, pair.a.arena.data(), 8, i, i);
+    EXPECT_EQ(pair.a.expect(EventType::kAck).get<layout::InitiatorShort::UserPtr>(), i);
+    EXPECT_EQ(pair.b.expect(EventType::kPut).get<layout::TargetShort::BufferId>(), 1 + i);
+  }
+  EXPECT_EQ(pair.a.nic.tables().stats.get(NicStats::Id::kEventsUncleared), 0U);
+}
+
+TEST(SoftQueue, FullRingRunsWhole) {
+  Pair pair({.slots = 64});
+  for (unsigned i = 0; i < 59; ++i)  // 60 slots, one stays empty
+    pair.a.put(pair.b, pair.a.arena.data(), 0, i, i);
+  for (unsigned i = 0; i < 59; ++i)
+    EXPECT_EQ(pair.a.expect(EventType::kAck, ReturnCode::kEntryNotFound)
+                  .get<layout::InitiatorShort::UserPtr>(),
+              i);
+  EXPECT_EQ(pair.a.cq_status(pair.a.txq) & 0xffff, 63U);
+}
+
+TEST(SoftQueue, StatusIsWrittenAsThePolicySays) {
+  for (unsigned policy = 0; policy < 4; ++policy) {
+    Pair pair({.policy = policy, .slots = 128});
+    pair.a.put(pair.b, pair.a.arena.data(), 0, 1);
+    pair.a.expect(EventType::kAck, ReturnCode::kEntryNotFound);
+    EXPECT_EQ(pair.a.cq_status(pair.a.txq) & 0xffff, policy == 3 ? 4U : 5U) << policy;
+    for (unsigned i = 0; i < 100; ++i) {
+      pair.a.put(pair.b, pair.a.arena.data(), 0, 1);
+      pair.a.expect(EventType::kAck, ReturnCode::kEntryNotFound);
+    }
+    EXPECT_GT(pair.a.cq_status(pair.a.txq) & 0xffff, 64U) << policy;
+  }
+}
+
+TEST(SoftQueue, LowLatencyWindows) {
+  Pair pair;
+  const auto command = [&](std::uint64_t user) {
+    Slots slot;
+    head(slot.data(), CommandType::kDma, 1, DmaOpcode::kPut);
+    layout::FullDma::Nid::set(slot.data(), 2);
+    layout::FullDma::EndpointDefined::set(slot.data(), 7);
+    layout::FullDma::Eq::set(slot.data(), pair.a.eq);
+    layout::FullDma::EventSendDisable::set(slot.data(), 1);
+    layout::FullDma::UserPtr::set(slot.data(), user);
+    return slot;
+  };
+  const auto expect_user = [&](std::uint64_t user) {
+    EXPECT_EQ(pair.a.expect(EventType::kAck, ReturnCode::kEntryNotFound)
+                  .get<layout::InitiatorShort::UserPtr>(),
+              user);
+  };
+  unsigned user = 0;
+  for (unsigned round = 0; round < 40; ++round) {  // past the end of the ring too
+    // 64 bytes.
+    unsigned at = pair.a.tx.position();
+    Slots one = command(++user);
+    pair.a.tx.push(one.data(), 1);
+    pair.a.tx.window(kWindow64, at, 64);
+    expect_user(user);
+    // 128 bytes, aligned or behind one skipped slot.
+    Slots message;
+    head(message.data(), CommandType::kIdc, 0, DmaOpcode::kCstate);
+    layout::Cstate::Length::set(message.data(), 32);
+    layout::Cstate::Eq::set(message.data(), pair.a.eq);
+    layout::Cstate::EventSendDisable::set(message.data(), 1);
+    pair.a.tx.push(message.data(), 0);
+    pair.a.tx.ring();
+    pair.fabric.step(1);
+    at = pair.a.tx.position();
+    Slots small;
+    head(small.data(), CommandType::kIdc, 2, DmaOpcode::kSmallMessage);
+    layout::IdcMessage::Length::set(small.data(), 128);
+    layout::IdcMessage::Nid::set(small.data(), 2);
+    layout::IdcMessage::EndpointDefined::set(small.data(), 7);
+    layout::IdcMessage::UserPtr::set(small.data(), ++user);
+    pair.a.tx.push(small.data(), 2);
+    if (at % 4 == 0) {
+      pair.a.tx.window(kWindow128Aligned, at, 128);
+    } else {
+      const unsigned skipped = at + 2 >= 512 ? kFirstUnit : at + 2;
+      pair.a.tx.window(kWindow128Skip, skipped, 128);
+    }
+    expect_user(user);
+  }
+  EXPECT_EQ(pair.a.nic.tables().stats.get(NicStats::Id::kLowLatency), 80U);
+}
+
+TEST(SoftQueue, MoreWindowWritesThanSlotsBeforeTheNicLooks) {
+  Pair pair;
+  for (unsigned i = 0; i < 40; ++i) {
+    Slots slot;
+    head(slot.data(), CommandType::kDma, 1, DmaOpcode::kPut);
+    layout::FullDma::Nid::set(slot.data(), 2);
+    layout::FullDma::EndpointDefined::set(slot.data(), 7);
+    layout::FullDma::Eq::set(slot.data(), pair.a.eq);
+    layout::FullDma::EventSendDisable::set(slot.data(), 1);
+    layout::FullDma::UserPtr::set(slot.data(), i);
+    const unsigned at = pair.a.tx.position();
+    pair.a.tx.push(slot.data(), 1);
+    pair.a.tx.window(kWindow64, at, 64);
+  }
+  for (unsigned i = 0; i < 40; ++i)
+    EXPECT_EQ(pair.a.expect(EventType::kAck, ReturnCode::kEntryNotFound)
+                  .get<layout::InitiatorShort::UserPtr>(),
+              i);
+}
+
+TEST(SoftQueue, LcidSwitchChangesTheVni) {
+  Pair pair;
+  const unsigned other = pair.a.nic.make_profile(pair.a.group, 300, 2).value();
+  for (unsigned i = 0; i < pair.a.tx.position() % 4; ++i) {
+    Slots noop;
+    pair.a.tx.push_here(noop.data(), 32);
+  }
+  Slots both;
+  head(both.data(), 1, CqOpcode::kLcid);
+  layout::Cq::Lcid::set(both.data(), other);
+  head(both.data() + 64, 1, CqOpcode::kNoop);
+  pair.a.tx.push(both.data(), 2);
+  pair.a.put(pair.b, pair.a.arena.data(), 8, 1);
+  pair.a.expect(EventType::kAck, ReturnCode::kVniNotFound);
+}
+
+TEST(SoftQueue, FencePasses) {
+  Pair pair;
+  Slots fence;
+  head(fence.data(), 1, CqOpcode::kFence);
+  pair.a.put(pair.b, pair.a.arena.data(), 8, 1, 5);
+  pair.a.tx.push(fence.data(), 1);
+  pair.a.put(pair.b, pair.a.arena.data(), 8, 1, 6);
+  pair.a.expect(EventType::kAck, ReturnCode::kEntryNotFound);
+  pair.a.expect(EventType::kAck, ReturnCode::kEntryNotFound);
+}
+
+// Event queues by themselves.
+struct Eq {
+  explicit Eq(std::size_t bytes = 4096, std::array<unsigned, 4> percent = {})
+      : memory(bytes),
+        queue({.memory = memory.data(), .bytes = bytes, .threshold_percent = percent}, stats) {
+    reader.attach(memory.data(), bytes, queue.software_state());
+    reader.acknowledge = false;
+  }
+  bool write(unsigned size, std::uint64_t mark) {
+    EventBuffer event;
+    std::memcpy(event.data(), &mark, sizeof mark);
+    layout::EqSwitch::EventKind::set(event.data(), 9);
+    event.bytes[size - 1] = std::byte{1};
+    return queue.write(event, size, 77'000'000'123);
+  }
+  NicStats stats;
+  Arena memory;
+  EventQueue queue;
+  Consumer reader;
+};
+
+TEST(SoftEvents, EachSizeWrapsWithoutAGap) {
+  for (const unsigned first : {0U, 16U, 32U}) {
+    for (const unsigned size : {16U, 32U, 64U}) {
+      Eq eq;
+      eq.reader.acknowledge = true;
+      if (first != 0) {
+        ASSERT_TRUE(eq.write(first, 1));
+        EXPECT_EQ(eq.reader.next()->size, first);
+      }
+      for (std::uint64_t i = 0; i < 1000; ++i) {
+        ASSERT_TRUE(eq.write(size, i));
+        const auto event = eq.reader.next();
+        ASSERT_TRUE(event);
+        EXPECT_EQ(event->size, size);
+        EXPECT_EQ(event->get<layout::InitiatorShort::UserPtr>(), i);
+        EXPECT_EQ((eq.reader.offset() - (eq.reader.offset() == 64 ? 0 : size)) % size, 0U);
+      }
+      EXPECT_EQ(eq.stats.get(NicStats::Id::kEventsUncleared), 0U);
+    }
+  }
+}
+
+TEST(SoftEvents, GapsAreFilledWithNullEvents) {
+  Eq eq;
+  ASSERT_TRUE(eq.write(16, 1));
+  ASSERT_TRUE(eq.write(64, 2));  // NULL of 16 and of 32
+  ASSERT_TRUE(eq.write(32, 3));
+  ASSERT_TRUE(eq.write(16, 4));
+  ASSERT_TRUE(eq.write(32, 5));  // NULL of 16
+  for (std::uint64_t i = 1; i <= 5; ++i)
+    EXPECT_EQ(eq.reader.next()->get<layout::InitiatorShort::UserPtr>(), i);
+  EXPECT_EQ(eq.reader.nulls, 3U);
+}
+
+TEST(SoftEvents, FullQueueDropsAndSaysSo) {
+  Eq eq;
+  for (unsigned i = 0; i < 62; ++i)  // 64 slots, two reserved
+    ASSERT_TRUE(eq.write(64, i)) << i;
+  EXPECT_EQ(eq.queue.slots_free(), 0U);
+  EXPECT_FALSE(eq.write(16, 99));
+  using Status = layout::EqStatus;
+  const std::byte* status = eq.memory.data();
+  EXPECT_EQ(Status::UnackdDropped::get(status), 1U);
+  EXPECT_EQ(Status::DropSeqNo::get(status), 1U);
+  EXPECT_EQ(Status::SlotsFree::get(status), 0U);
+  EXPECT_EQ(Status::WrPtr::get(status), 63U);
+  EXPECT_EQ(Status::TimestampSec::get(status), 77U);
+  EXPECT_EQ(Status::TimestampSecCopy::get(status), 77U);
+  EXPECT_EQ(Status::TimestampNs::get(status), 123U);
+  EXPECT_EQ(Status::TimestampNsCopy::get(status), 123U);
+  for (unsigned i = 0; i < 62; ++i)
+    EXPECT_TRUE(eq.reader.next());
+  eq.reader.ack();
+  EXPECT_FALSE(eq.write(16, 99)) << "what is missing stays missing";
+  EXPECT_EQ(eq.stats.get(NicStats::Id::kEventsDropped), 2U);
+}
+
+TEST(SoftEvents, SmallEventsFillASlotBeforeTheyNeedOne) {
+  Eq eq;
+  for (unsigned i = 0; i < 62 * 4; ++i)
+    ASSERT_TRUE(eq.write(16, i)) << i;
+  EXPECT_FALSE(eq.write(16, 0));
+}
+
+TEST(SoftEvents, ThresholdIsTold) {
+  Eq eq(4096, {50, 0, 0, 0});
+  using Status = layout::EqStatus;
+  for (unsigned i = 0; i < 31; ++i)
+    ASSERT_TRUE(eq.write(64, i));
+  EXPECT_EQ(Status::TimestampSec::get(eq.memory.data()), 77U);
+  EXPECT_EQ(Status::ThldSts::get(eq.memory.data()), 1U);
+  EXPECT_EQ(Status::SlotsFree::get(eq.memory.data()), 31U);
+}
+
+TEST(SoftEvents, UnclearedMemoryIsNoticed) {
+  Eq eq;
+  for (unsigned i = 0; i < 62; ++i)
+    ASSERT_TRUE(eq.write(64, i));
+  // The reader says that it is done and has not zeroed a thing.
+  *eq.queue.software_state() = 33;
+  ASSERT_TRUE(eq.write(64, 1));
+  ASSERT_TRUE(eq.write(64, 2));
+  EXPECT_EQ(eq.stats.get(NicStats::Id::kEventsUncleared), 1U);
+}
+
+TEST(SoftEvents, LastByteComesLast) {
+  Eq eq;
+  eq.queue.set_tearing(true);
+  ASSERT_TRUE(eq.write(32, 1));
+  EXPECT_NE(eq.memory.data()[64 + 14], std::byte{0});
+  EXPECT_EQ(eq.memory.data()[64 + 31], std::byte{0});
+  EXPECT_FALSE(eq.reader.next());
+  eq.queue.settle();
+  EXPECT_TRUE(eq.reader.next());
+  ASSERT_TRUE(eq.write(32, 2));
+  ASSERT_TRUE(eq.write(32, 3)) << "order stays";
+  EXPECT_TRUE(eq.reader.next());
+  EXPECT_FALSE(eq.reader.next());
+}
+
+TEST(SoftEvents, SecondBuffer) {
+  Eq eq;
+  ASSERT_TRUE(eq.write(32, 1));
+  Arena larger(8192);
+  ASSERT_TRUE(eq.queue.resize(larger.data(), larger.size(), 5));
+  EXPECT_FALSE(eq.queue.resize(larger.data(), larger.size(), 5)) << "one at a time";
+  ASSERT_TRUE(eq.write(64, 2));
+  EXPECT_EQ(eq.reader.next()->get<layout::InitiatorShort::UserPtr>(), 1U);
+  EXPECT_EQ(static_cast<int>(eq.reader.next()->type), 30);
+  EXPECT_FALSE(eq.reader.next());
+  Consumer second;
+  second.attach(larger.data(), larger.size(), eq.queue.software_state());
+  EXPECT_EQ(second.next()->get<layout::InitiatorShort::UserPtr>(), 2U);
+  EXPECT_TRUE(eq.queue.resize_complete());
+  EXPECT_FALSE(eq.queue.resize_complete());
+}
+
+}  // namespace
+}  // namespace plnet::cassini::soft
