@@ -7,7 +7,7 @@
 
 namespace plnet::cassini::soft::link {
 
-inline constexpr unsigned kWindowMax = 256;  // packets; so many bits a peer may acknowledge
+inline constexpr unsigned kWindowMax = 512;  // packets; so many bits a peer may acknowledge
 
 struct LinkOptions {
   std::size_t packet_bytes = 1452;  // largest packet; more than the MTU leaves room for is not sent

@@ -13,6 +13,7 @@ namespace {
 
 constexpr unsigned kToleranceMax = 8;    // two round trips
 constexpr unsigned kCalmPackets = 4096;  // arrived in turn, then we are stricter again
+constexpr unsigned kManyLater = 3;       // as TCP's duplicate acknowledgements
 constexpr std::uint64_t kToleranceLeastNs = 5'000;
 
 }  // namespace
@@ -30,7 +31,8 @@ void SendWindow::reset() {
   PLNET_CHECK(empty(), "reset with packets of the last peer");
   round_trip_.reset();
   limit_ = static_cast<unsigned>(packets_.size());
-  congestion_.reset(limit_);
+  // The rest of the window is room to go on while what got lost is sent again, and perhaps again.
+  congestion_.reset(std::max(limit_ / 4, Congestion::kLeast));
   newest_sent_ns_ = 0;
   tolerance_ = 1;
   calm_ = timeouts_in_a_row_ = 0;
@@ -146,7 +148,8 @@ SendWindow::Outcome SendWindow::on_ack(Sequence ack, std::span<const std::byte> 
     outcome.backed_off = congestion_.on_delivered(outcome.arrived);
   }
   look_at_ns_ = kNever;
-  if (arrived_ > 0 || again_ > 0) outcome.lost = find_lost(now_ns);
+  if (flying_ > 0 && (arrived_ > 0 || again_ > 0 || packet(first_).sent_at_ns < newest_sent_ns_))
+    outcome.lost = find_lost(now_ns);
   return outcome;
 }
 
@@ -157,14 +160,18 @@ std::uint64_t SendWindow::patience_ns() const {
 
 unsigned SendWindow::find_lost(std::uint64_t now_ns) {
   unsigned found = 0;
+  unsigned came_later = arrived_;  // than the packet that is looked at
   look_at_ns_ = kNever;
   for (Sequence at = first_; at != next_new_; ++at) {
     Packet& it = packet(at);
+    if (it.state == State::kArrived) --came_later;
     if (it.state != State::kFlying) continue;
     const bool is_overtaken = it.sent_at_ns < newest_sent_ns_ ||
                               (it.sent_at_ns == newest_sent_ns_ && distance(at, newest_) > 0);
     if (!is_overtaken) continue;
-    const std::uint64_t due_ns = it.sent_at_ns + patience_ns();
+    // Where packets do not overtake each other one need not wait for what comes late.
+    const bool is_plain = tolerance_ == 1 && it.times_sent == 1 && came_later >= kManyLater;
+    const std::uint64_t due_ns = is_plain ? now_ns : it.sent_at_ns + patience_ns();
     if (due_ns > now_ns) {
       look_at_ns_ = std::min(look_at_ns_, due_ns);
       continue;

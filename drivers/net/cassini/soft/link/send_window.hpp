@@ -2,9 +2,10 @@
 // The packets to one peer that are not acknowledged: which goes next, which are lost, how long to
 // wait. Knows no frames and no clock.
 //
-// A packet is lost when one sent after it has arrived and it itself did not for a round trip and a
-// little more (the idea of RFC 8985), so that a packet sent again and lost again is found as well;
-// and when nothing at all was acknowledged for the time of RoundTrip.
+// A packet is lost when three after it have arrived, as long as none was seen to overtake another;
+// when one sent after it has arrived and it itself did not for a round trip and a little more (the
+// idea of RFC 8985), so that a packet sent again and lost again is found as well; and when nothing
+// at all was acknowledged for the time of RoundTrip.
 #pragma once
 
 #include <cstddef>

@@ -107,10 +107,10 @@ struct WireEthdev::State final : public link::FramePort {
 
 Outcome<void> WireEthdev::State::configure(const WireEthdevOptions& options) {
   name = options.port;
-  if (int rc = rte_eth_dev_get_port_by_name(name.c_str(), &port); rc != 0)
+  if (const int rc = rte_eth_dev_get_port_by_name(name.c_str(), &port); rc != 0)
     return std::unexpected(error_of(name, "DPDK knows no such port; named by --vdev or -a?", rc));
   rte_eth_dev_info info{};
-  if (int rc = rte_eth_dev_info_get(port, &info); rc != 0)
+  if (const int rc = rte_eth_dev_info_get(port, &info); rc != 0)
     return std::unexpected(error_of(name, "what it is", rc));
   driver = info.driver_name;
   const rte_devargs* words = info.device == nullptr ? nullptr : rte_dev_devargs(info.device);
@@ -119,11 +119,11 @@ Outcome<void> WireEthdev::State::configure(const WireEthdevOptions& options) {
   // A server listens by itself.
   is_dialled = driver == "net_memif" && arguments.find("role=server") == std::string_view::npos;
   rte_ether_addr address{};
-  if (int rc = rte_eth_macaddr_get(port, &address); rc != 0)
+  if (const int rc = rte_eth_macaddr_get(port, &address); rc != 0)
     return std::unexpected(error_of(name, "its MAC address", rc));
   std::ranges::copy(address.addr_bytes, mac.bytes.begin());
   const rte_eth_conf plain{};
-  if (int rc = rte_eth_dev_configure(port, 1, 1, &plain); rc != 0)
+  if (const int rc = rte_eth_dev_configure(port, 1, 1, &plain); rc != 0)
     return std::unexpected(error_of(name, "one queue each way", rc));
   is_configured = true;
   return {};
@@ -131,7 +131,7 @@ Outcome<void> WireEthdev::State::configure(const WireEthdevOptions& options) {
 
 Outcome<void> WireEthdev::State::choose_mtu(const WireEthdevOptions& options) {
   std::uint16_t now = 0;
-  if (int rc = rte_eth_dev_get_mtu(port, &now); rc != 0)
+  if (const int rc = rte_eth_dev_get_mtu(port, &now); rc != 0)
     return std::unexpected(error_of(name, "its MTU", rc));
   mtu = now;
   if (options.mtu != 0 && options.mtu != mtu) {
@@ -177,12 +177,12 @@ Outcome<void> WireEthdev::State::make_pool(const WireEthdevOptions& options) {
 Outcome<void> WireEthdev::State::make_queues(const WireEthdevOptions& options) {
   std::uint16_t rx = static_cast<std::uint16_t>(options.descriptors);
   std::uint16_t tx = rx;
-  if (int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port, &rx, &tx); rc != 0)
+  if (const int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port, &rx, &tx); rc != 0)
     return std::unexpected(error_of(name, "sizes of its rings", rc));
   const auto node = static_cast<unsigned>(rte_eth_dev_socket_id(port));
-  if (int rc = rte_eth_rx_queue_setup(port, 0, rx, node, nullptr, pool); rc != 0)
+  if (const int rc = rte_eth_rx_queue_setup(port, 0, rx, node, nullptr, pool); rc != 0)
     return std::unexpected(error_of(name, "a queue to receive", rc));
-  if (int rc = rte_eth_tx_queue_setup(port, 0, tx, node, nullptr); rc != 0)
+  if (const int rc = rte_eth_tx_queue_setup(port, 0, tx, node, nullptr); rc != 0)
     return std::unexpected(error_of(name, "a queue to send", rc));
   const int rc = rte_eth_dev_start(port);
   is_started = rc == 0;
@@ -200,7 +200,6 @@ Outcome<void> WireEthdev::State::make_layer(const WireEthdevOptions& options) {
   link_options.packet_bytes = mtu - link::kLinkHeaderBytes;
   link_options.seed = options.link.seed ^ rte_rdtsc();  // a session must not look like the last one
   layer = std::make_unique<link::LinkLayer>(link_options, address, mac);
-  loss = options.loss;
   dice = Random(link_options.seed);
   straight.resize(link::kFrameHeaderBytes + link::kPayloadMax);
   return {};
@@ -267,8 +266,7 @@ void WireEthdev::State::dial(std::uint64_t now_ns) {
 unsigned WireEthdev::State::take_in(std::uint64_t now_ns, WireEvents& events) {
   unsigned count = 0;
   for (unsigned burst = 0; burst < kBurstsPerPoll; ++burst) {
-    std::array<rte_mbuf*, kBurst>
-        in;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
+    std::array<rte_mbuf*, kBurst> in{};
     const unsigned got = rte_eth_rx_burst(port, 0, in.data(), kBurst);
     for (unsigned i = 0; i < got; ++i) {
       if (i + 1 < got) rte_prefetch0(rte_pktmbuf_mtod(in[i + 1], void*));
@@ -303,6 +301,10 @@ void WireEthdev::set_address(NicAddress own) {
   state_->layer->set_address(own);
   state_->is_link_told = false;
   state_->look_at_ns = 0;
+}
+
+void WireEthdev::set_loss(double share) {
+  state_->loss = share;
 }
 
 WireEthdevStatus WireEthdev::status() const {

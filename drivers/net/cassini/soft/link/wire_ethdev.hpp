@@ -16,7 +16,7 @@
 #include "drivers/net/cassini/soft/wire.hpp"
 #include "lib/base/result.hpp"
 
-struct rte_mempool;
+struct rte_mempool;  // NOLINT(readability-identifier-naming): DPDK's
 
 namespace plnet::cassini::soft {
 
@@ -28,7 +28,6 @@ struct WireEthdevOptions {
   unsigned mtu = 0;
   unsigned descriptors = 512;   // of each of the two rings
   rte_mempool* pool = nullptr;  // nullptr: one is made
-  double loss = 0;              // share of frames that are not sent: for tests and measurements
   // packet_bytes is taken from the MTU, and to the seed is added what differs from start to start.
   link::LinkOptions link{};
 };
@@ -61,6 +60,8 @@ class WireEthdev final : public Wire {
 
   // The fabric gives this NIC another address: the next poll() says so upwards.
   void set_address(NicAddress own);
+  // For tests and measurements: so large a share of all frames is not sent.
+  void set_loss(double share);
   [[nodiscard]] WireEthdevStatus status() const;
   [[nodiscard]] const link::LinkLayer& layer() const;
 

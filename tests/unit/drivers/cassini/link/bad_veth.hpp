@@ -30,13 +30,14 @@ namespace plnet::cassini::soft {
 // Runs a program to its end. True: exit code 0.
 inline bool run_program(std::vector<std::string> words) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words)
     argv.push_back(word.data());
   argv.push_back(nullptr);
   const pid_t pid = ::fork();
   if (pid == 0) {
     const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    (void)::dup2(nowhere, STDERR_FILENO);
+    if (nowhere >= 0) (void)::dup2(nowhere, STDERR_FILENO);
     ::execvp(argv[0], argv.data());
     ::_exit(127);
   }

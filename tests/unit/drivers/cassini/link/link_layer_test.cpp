@@ -118,7 +118,7 @@ TEST(LinkLayer, OnePercentLossCostsLittle) {
 TEST(LinkLayer, CongestionBacksOff) {
   Rig rig(15, 7);
   rig.cable.faults = {.frame_ns = 1'000, .queue_ns = 60'000};
-  constexpr std::uint32_t kEach = 8'000;
+  constexpr std::uint64_t kEach = 8'000;
   std::array<std::uint32_t, 7> next{};
   const std::uint64_t start = rig.cable.now_ns;
   ASSERT_TRUE(rig.run_until(2000 * kMs, [&] {
@@ -187,7 +187,6 @@ TEST(LinkLayer, AStoreThatIsFullCostsTimeNotPackets) {
 }
 
 TEST(LinkLayer, ASmallerWindowOfThePeerIsKept) {
-  Cable cable(12);
   auto options = Rig::small_options();
   Rig rig(12);
   options.window = 8;

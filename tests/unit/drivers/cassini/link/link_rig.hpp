@@ -188,7 +188,7 @@ struct Rig {
     }
   }
   static LinkOptions small_options() {
-    return {.packet_bytes = 1024, .peers = 8, .send_packets = 512, .store_packets = 256};
+    return {.packet_bytes = 1024, .peers = 8, .send_packets = 1024, .store_packets = 256};
   }
   Node& operator[](std::size_t i) { return *nodes[i]; }
 

@@ -29,6 +29,7 @@ class NodeProcess {
   // The program, perhaps behind `ip netns exec NAME`, and its words as key=value.
   explicit NodeProcess(std::vector<std::string> words) {
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (std::string& word : words)
       argv.push_back(word.data());
     argv.push_back(nullptr);

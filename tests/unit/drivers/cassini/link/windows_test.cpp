@@ -16,7 +16,8 @@
 namespace plnet::cassini::soft::link {
 namespace {
 
-constexpr LinkOptions kOptions{.window = 64};
+constexpr LinkOptions kOptions{.window = 256};
+constexpr LinkOptions kNarrow{.window = 64};
 
 struct Sender {
   Sender() { window.set_up(kOptions); }
@@ -55,19 +56,33 @@ TEST(SendWindow, WhatWasOvertakenIsLostAfterARoundTripAndALittle) {
   it.push(8);
   it.send_all(0);
   it.window.on_round_trip(20'000);
-  EXPECT_EQ(it.ack(2, 0b1110, 20'000).lost, 0U);  // 2 is missing, 4 to 6 came; 3, too, is missing
+  EXPECT_EQ(it.ack(2, 0b110, 20'000).lost, 0U);  // 4 and 5 came, 2 and 3 did not
   EXPECT_EQ(it.window.deadline_ns(), 25'000U);
   EXPECT_EQ(it.window.on_deadline(24'999).lost, 0U);
   EXPECT_EQ(it.window.on_deadline(25'000).lost, 2U);
   EXPECT_EQ(it.send_all(25'000), (std::vector<Sequence>{2, 3}));
-  // 7 was sent last: nothing says that it is lost, but in the end silence does.
-  EXPECT_EQ(it.ack(7, 0, 45'000).arrived, 2U);
+  // 7 is lost, too: 2 and 3 were sent after it.
+  EXPECT_EQ(it.ack(7, 0, 45'000).lost, 1U);
+  EXPECT_EQ(it.send_all(45'000), std::vector<Sequence>{7});
+  // Nothing was sent after that: only silence says that it is lost again.
   EXPECT_EQ(it.window.deadline_ns(), 145'000U);
   EXPECT_TRUE(it.window.on_deadline(145'000).timed_out);
   EXPECT_EQ(it.send_all(145'000), std::vector<Sequence>{7});
   EXPECT_EQ(it.ack(8, 0, 165'000).arrived, 1U);
   EXPECT_TRUE(it.window.empty());
   EXPECT_EQ(it.window.deadline_ns(), kNever);
+}
+
+TEST(SendWindow, ThreeLaterOnesAreEnoughUntilOneWasLateOnly) {
+  Sender it;
+  it.push(12);
+  it.send_all(0);
+  it.window.on_round_trip(20'000);
+  EXPECT_EQ(it.ack(0, 0b111, 20'000).lost, 1U);  // 1 to 3 came
+  EXPECT_EQ(it.send_all(20'000), std::vector<Sequence>{0});
+  EXPECT_EQ(it.ack(4, 0, 22'000).lost, 0U);      // too soon for the second one: the first was late
+  EXPECT_EQ(it.ack(4, 0b111, 23'000).lost, 0U);  // so 4 may be late as well
+  EXPECT_EQ(it.window.deadline_ns(), 30'000U);
 }
 
 TEST(SendWindow, APacketSentAgainAndLostAgainIsFound) {
@@ -163,7 +178,7 @@ TEST(SendWindow, ANewSessionSendsAllAgainUnderTheSameNumbers) {
 
 TEST(ReceiveWindow, KeepsWhatComesEarlyAndSaysSo) {
   ReceiveWindow window;
-  window.set_up(kOptions);
+  window.set_up(kNarrow);
   SlotStore store(3, 64);
   const Sequence first = 0xfffffffe;  // numbers wrap
   window.begin_session(first, store);
@@ -199,7 +214,7 @@ TEST(ReceiveWindow, KeepsWhatComesEarlyAndSaysSo) {
 
 TEST(ReceiveWindow, APacketLongerThanAPlaceIsNotKept) {
   ReceiveWindow window;
-  window.set_up(kOptions);
+  window.set_up(kNarrow);
   SlotStore store(3, 64);
   window.begin_session(0, store);
   const std::array<std::byte, 65> packet{};

@@ -19,35 +19,35 @@ constexpr const char* kVdev =
 class AfPacket : public testing::Test {
  protected:
   void SetUp() override {
-    if (!wire.is_laid()) GTEST_SKIP() << "no network namespaces, veth or packet sockets here";
+    if (!wire_.is_laid()) GTEST_SKIP() << "no network namespaces, veth or packet sockets here";
   }
   [[nodiscard]] std::unique_ptr<NodeProcess> echo() const {
     return std::make_unique<NodeProcess>(
-        wire.inside(1, {PLNET_ETHDEV_NODE, kVdev, "address=2", "role=echo", "seconds=40"}));
+        wire_.inside(1, {PLNET_ETHDEV_NODE, kVdev, "address=2", "role=echo", "seconds=40"}));
   }
   [[nodiscard]] std::unique_ptr<NodeProcess> sender(const std::string& role,
                                                     const std::string& count,
                                                     const std::string& bytes = "100") const {
     return std::make_unique<NodeProcess>(
-        wire.inside(0, {PLNET_ETHDEV_NODE, kVdev, "address=1", "peer=2", "role=" + role,
-                        "count=" + count, "bytes=" + bytes, "seconds=30"}));
+        wire_.inside(0, {PLNET_ETHDEV_NODE, kVdev, "address=1", "peer=2", "role=" + role,
+                         "count=" + count, "bytes=" + bytes, "seconds=30"}));
   }
   // Carries frames until the node ends; its exit code.
   int carry_until_over(NodeProcess& node) {
     while (!node.is_over())
-      wire.carry();
+      wire_.carry();
     return node.wait();
   }
   // False: it ended first.
   bool carry_until(NodeProcess& node, const std::string& word) {
     while (node.text.find(word) == std::string::npos) {
       if (node.is_over()) return node.text.find(word) != std::string::npos;
-      wire.carry();
+      wire_.carry();
     }
     return true;
   }
 
-  BadVeth wire{20261122};
+  BadVeth wire_{20261122};
 };
 
 TEST_F(AfPacket, AllComesBackInTurn) {
@@ -56,11 +56,11 @@ TEST_F(AfPacket, AllComesBackInTurn) {
   const int code = carry_until_over(*node);
   if (has_no_eal(node->text)) GTEST_SKIP() << node->text;
   EXPECT_EQ(code, 0) << node->text;
-  EXPECT_GT(wire.carried, 3000U);
+  EXPECT_GT(wire_.carried, 3000U);
 }
 
 TEST_F(AfPacket, LossDuplicationOvertakingAndDamageChangeNothing) {
-  wire.faults = {.loss = 0.02, .duplication = 0.02, .damage = 0.02, .overtaking = 0.05};
+  wire_.faults = {.loss = 0.02, .duplication = 0.02, .damage = 0.02, .overtaking = 0.05};
   const auto peer = echo();
   const auto node = sender("stream", "3000");
   const int code = carry_until_over(*node);
@@ -69,7 +69,7 @@ TEST_F(AfPacket, LossDuplicationOvertakingAndDamageChangeNothing) {
   EXPECT_NE(node->text.find("all count=3000 damaged=0"), std::string::npos) << node->text;
   EXPECT_EQ(node->text.find(" bad_checksum=0 "), std::string::npos) << node->text;
   EXPECT_EQ(node->text.find(" resent=0 "), std::string::npos) << node->text;
-  EXPECT_GT(wire.lost, 0U);
+  EXPECT_GT(wire_.lost, 0U);
 }
 
 TEST_F(AfPacket, TheCableIsPulledAndPutBack) {
@@ -78,10 +78,10 @@ TEST_F(AfPacket, TheCableIsPulledAndPutBack) {
   const bool is_half = carry_until(*node, "half");
   if (has_no_eal(node->text)) GTEST_SKIP() << node->text;
   ASSERT_TRUE(is_half) << node->text;
-  wire.set_link(1, false);
+  wire_.set_link(1, false);
   for (int i = 0; i < 300; ++i)
-    wire.carry();
-  wire.set_link(1, true);
+    wire_.carry();
+  wire_.set_link(1, true);
   EXPECT_EQ(carry_until_over(*node), 0) << node->text;
 }
 
@@ -92,15 +92,15 @@ TEST_F(AfPacket, ThePeerRestartsUnderAnotherMac) {
   if (has_no_eal(node->text)) GTEST_SKIP() << node->text;
   ASSERT_TRUE(is_half) << node->text;
   peer->kill();
-  ASSERT_TRUE(wire.set_mac(1, "02:00:00:00:47:11"));
+  ASSERT_TRUE(wire_.set_mac(1, "02:00:00:00:47:11"));
   peer = echo();
   EXPECT_EQ(carry_until_over(*node), 0) << node->text;
 }
 
 // The number of a NIC that nobody configured is the end of its MAC.
 TEST_F(AfPacket, AnAddressComesFromTheMac) {
-  ASSERT_TRUE(wire.set_mac(1, "02:00:00:f3:45:67"));
-  NodeProcess peer(wire.inside(1, {PLNET_ETHDEV_NODE, kVdev, "role=echo", "seconds=40"}));
+  ASSERT_TRUE(wire_.set_mac(1, "02:00:00:f3:45:67"));
+  NodeProcess peer(wire_.inside(1, {PLNET_ETHDEV_NODE, kVdev, "role=echo", "seconds=40"}));
   const bool is_up = carry_until(peer, "up");
   if (has_no_eal(peer.text)) GTEST_SKIP() << peer.text;
   ASSERT_TRUE(is_up) << peer.text;

@@ -14,7 +14,7 @@ namespace plnet::cassini::soft {
 namespace {
 
 class Memif : public testing::Test {
- protected:
+ public:
   Memif() {
     std::string pattern = (std::filesystem::temp_directory_path() / "plnet-memif-XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data()) != nullptr ? pattern : "";
@@ -23,6 +23,8 @@ class Memif : public testing::Test {
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
   }
+
+ protected:
   [[nodiscard]] std::string vdev(const std::string& role, unsigned bsize = 2048) const {
     return "vdev=net_memif0,role=" + role + ",id=0,socket-abstract=no,socket=" + folder_ +
            "/memif.sock,bsize=" + std::to_string(bsize);
@@ -32,7 +34,7 @@ class Memif : public testing::Test {
 };
 
 TEST_F(Memif, AllComesBackInTurn) {
-  NodeProcess echo({PLNET_ETHDEV_NODE, vdev("server"), "address=2", "role=echo"});
+  const NodeProcess echo({PLNET_ETHDEV_NODE, vdev("server"), "address=2", "role=echo"});
   NodeProcess sender(
       {PLNET_ETHDEV_NODE, vdev("client"), "address=1", "peer=2", "role=stream", "count=20000"});
   const int code = sender.wait();
@@ -42,7 +44,8 @@ TEST_F(Memif, AllComesBackInTurn) {
 }
 
 TEST_F(Memif, LargeFrames) {
-  NodeProcess echo({PLNET_ETHDEV_NODE, vdev("server", 9216), "address=2", "role=echo", "mtu=9000"});
+  const NodeProcess echo(
+      {PLNET_ETHDEV_NODE, vdev("server", 9216), "address=2", "role=echo", "mtu=9000"});
   NodeProcess sender({PLNET_ETHDEV_NODE, vdev("client", 9216), "address=1", "peer=2", "role=stream",
                       "count=3000", "bytes=8952", "mtu=9000"});
   const int code = sender.wait();
