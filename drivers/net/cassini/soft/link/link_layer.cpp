@@ -44,7 +44,9 @@ bool LinkLayer::send(NicAddress to, std::span<const std::byte> header,
     return true;
   }
   // Others need not wait for one whom nobody can reach.
-  const bool is_reachable = is_up_ && now_ns_ - peer->heard_at_ns < options_.patience_ns;
+  if (peer->send.empty()) peer->waiting_since_ns = now_ns_;
+  const std::uint64_t silent_since_ns = std::max(peer->heard_at_ns, peer->waiting_since_ns);
+  const bool is_reachable = is_up_ && now_ns_ - silent_since_ns < options_.patience_ns;
   const Slot slot = peer->send.full() ? kNoSlot : send_store_.take();
   if (slot == kNoSlot) {
     stats_.add(is_reachable ? LinkCount::kBackPressure : LinkCount::kUnreachable);

@@ -229,6 +229,17 @@ TEST(LinkPeers, ADeadPeerHoldsUpNobody) {
   ASSERT_TRUE(rig.run_until(20 * kMs, [&] { return rig[2].got[1].size() == 100; }));
 }
 
+TEST(LinkPeers, ABurstAfterSilenceIsHeldBackNotDropped) {
+  Rig rig(32);
+  ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
+  rig.run(90 * kMs);
+  for (std::uint32_t number = 11; number <= 10 + kWindowMax; ++number)
+    ASSERT_TRUE(rig[0].send(2, number));
+  EXPECT_FALSE(rig[0].send(2, 0));
+  ASSERT_TRUE(rig.run_until(20 * kMs, [&] { return rig[1].got[1].size() == 10 + kWindowMax; }));
+  EXPECT_EQ(rig[0].count(LinkCount::kUnreachable), 0U);
+}
+
 TEST(LinkPeers, ManyToOneAllComes) {
   Rig rig(31, 6);
   rig.cable.faults = {.loss = 0.02, .overtaking = 0.05};
