@@ -90,7 +90,7 @@ int ping(bench::LinkNode& node, NicAddress peer, const Wishes& wishes, std::uint
   const std::uint64_t count = wishes.number("count", 1000);
   constexpr std::uint64_t kAgainNs = 200'000'000;
   std::uint64_t back = 0;
-  std::uint64_t tries = 0;
+  bool has_said_half = false;
   node.on_number = [&](NicAddress, std::uint64_t number) {
     if (number == back + 1) ++back;
   };
@@ -99,10 +99,9 @@ int ping(bench::LinkNode& node, NicAddress peer, const Wishes& wishes, std::uint
   while (back < count && node.now_ns() < end_ns) {
     if (node.is_up && (asked != back + 1 || node.now_ns() >= again_ns) &&
         node.send(peer, back + 1, 64)) {
-      if (asked == back + 1) ++tries;
       asked = back + 1;
       again_ns = node.now_ns() + kAgainNs;
-      if (back == count / 2 && tries == 0) say(node, "half", back);
+      if (back >= count / 2 && !std::exchange(has_said_half, true)) say(node, "half", back);
     }
     if (node.turn() == 0) ::sched_yield();
   }

@@ -71,8 +71,10 @@ TEST_F(Memif, ThePeerIsKilledAndComesBack) {
   EXPECT_NE(sender.text.find("links_up=2"), std::string::npos) << sender.text;
 }
 
-TEST_F(Memif, AnMtuThatCannotBeIsRefusedInWords) {
-  NodeProcess node({PLNET_ETHDEV_NODE, vdev("server"), "address=2", "role=echo", "mtu=100"});
+// On a port without a thread behind it: DPDK 22.11 may panic ("Error adding fd 0") when a memif is
+// closed right after it was made.
+TEST(WireEthdev, AnMtuThatCannotBeIsRefusedInWords) {
+  NodeProcess node({PLNET_ETHDEV_NODE, "vdev=net_null0", "address=2", "role=echo", "mtu=100"});
   EXPECT_EQ(node.wait(), kNodeCannotRun);
   if (has_no_eal(node.text)) GTEST_SKIP() << node.text;
   EXPECT_NE(node.text.find("mtu 100; expected 256 to 9600"), std::string::npos) << node.text;
