@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known of one other NIC. Who does what with it: link_layer.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "drivers/net/cassini/soft/link/frame.hpp"
+#include "drivers/net/cassini/soft/link/receive_window.hpp"
+#include "drivers/net/cassini/soft/link/send_window.hpp"
+#include "lib/base/intrusive_list.hpp"
+
+namespace plnet::cassini::soft::link {
+
+struct Peer : ListNode<> {  // in the list of those that may have something to send
+  enum class State : std::uint8_t {
+    kFree,
+    kOpening,  // we ask where it is, or say hello and wait for the answer
+    kOpen,
+  };
+
+  State state = State::kFree;
+  bool has_mac = false;
+  bool owes_welcome = false;
+  bool owes_probe = false;
+  bool owes_ack_now = false;
+  bool has_echo = false;
+  NicAddress address = 0;
+  Mac mac;
+  std::uint32_t own_epoch = 0;   // of the session, chosen by us
+  std::uint32_t peer_epoch = 0;  // chosen by the peer; 0: not known
+  std::size_t packet_bytes_max = 0;
+
+  SendWindow send;
+  ReceiveWindow receive;
+
+  unsigned acks_owed = 0;  // packets that came and were not acknowledged
+  std::uint32_t echo = 0;  // `sent_at` of the first of these
+  std::uint64_t ack_at_ns = kNever;
+  std::uint64_t retry_at_ns = 0;  // kOpening: when to ask or say hello again
+  std::uint64_t retry_ns = 0;     // and how long to wait after that
+  std::uint64_t check_at_ns = 0;  // kOpen: whether it lives, is idle
+  std::uint64_t heard_at_ns = 0;
+  std::uint64_t waiting_since_ns = 0;  // the last packet given to an empty window
+  std::uint64_t opened_at_ns = 0;
+  std::uint64_t used_at_ns = 0;  // the last packet in or out
+};
+
+}  // namespace plnet::cassini::soft::link

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbers of packets within a session: 32 bits that wrap. Two that are compared are never more than
+// a window apart, or one of them is a lie.
+#pragma once
+
+#include <cstdint>
+
+namespace plnet::cassini::soft::link {
+
+using Sequence = std::uint32_t;
+
+// How far `to` lies ahead of `from`; negative behind.
+[[nodiscard]] constexpr std::int32_t distance(Sequence from, Sequence to) {
+  return static_cast<std::int32_t>(to - from);
+}
+
+}  // namespace plnet::cassini::soft::link
