@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/cassini/endpoint.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace plnet::cassini {
+
+using Id = CassiniCounters::Id;
+using kfilnd::FabricCompletion;
+using kfilnd::PeerAddress;
+
+Endpoint::Layout Endpoint::layout_of(const EndpointConfig& config) {
+  const std::size_t operations = config.limits.operations_max;
+  return {.receive_events = page_bytes(std::max<std::size_t>(config.receive_event_bytes, 4096)),
+          // One event ends each operation; twice that, so that a slow turn loses none.
+          .transmit_events = page_bytes(operations * 32 + 4096),
+          .messages = page_bytes(operations * config.limits.message_bytes_max),
+          .bulk = page_bytes(std::size_t{config.bulk_blocks} * config.bulk_bytes_max)};
+}
+
+Endpoint::Endpoint(Device& device, const EndpointConfig& config, kfilnd::EndpointEvents& events,
+                   Tracer* tracer)
+    : device_(device),
+      config_(config),
+      upper_(events),
+      context_(device.arenas(), device.map(),
+               2ULL * config.limits.operations_max + config.buffers_max + 4ULL * kBurst),
+      layout_(layout_of(config)),
+      memory_(layout_.total()),
+      blocks_(memory_.bytes().empty()
+                  ? std::span<std::byte>{}
+                  : memory_.bytes().subspan(layout_.receive_events + layout_.transmit_events,
+                                            layout_.messages),
+              config.limits.message_bytes_max,
+              memory_.bytes().empty() ? std::span<std::byte>{}
+                                      : memory_.bytes().subspan(layout_.total() - layout_.bulk),
+              config.bulk_bytes_max),
+      tx_(context_, blocks_,
+          {.operations_max = config.limits.operations_max,
+           .not_ready_time = config.not_ready_time}),
+      rx_(context_, blocks_, device.backend(),
+          {.tagged_max = config.limits.operations_max,
+           .buffers_max = config.buffers_max,
+           .message_bytes_max = config.limits.message_bytes_max,
+           .min_free_shift = device.info().min_free_shift}),
+      link_up_(device.info().link_up),
+      told_nic_(device.info().nic_address) {
+  context_.tracer = tracer;
+  context_.pid_bits = device.info().pid_bits;
+  context_.own = device.own();
+}
+
+Outcome<std::unique_ptr<Endpoint>> Endpoint::create(Device& device, const EndpointConfig& config,
+                                                    kfilnd::EndpointEvents& events,
+                                                    Tracer* tracer) {
+  const kfilnd::EndpointLimits& limits = config.limits;
+  if (limits.operations_max == 0 || limits.operations_max > kBufferIdMax / 2 ||
+      config.buffers_max == 0 || config.buffers_max > kBufferIdMax / 2 ||
+      limits.message_bytes_max == 0 || limits.receive_contexts > kContextsMax ||
+      limits.receive_context >= limits.receive_contexts)
+    return failure(Errc::kInvalid, "limits that no Cassini endpoint can have");
+  std::unique_ptr<Endpoint> endpoint(new Endpoint(device, config, events, tracer));
+  if (auto done = endpoint->register_memory(); !done)
+    return std::unexpected(std::move(done.error()));
+  if (auto done = endpoint->build(); !done) return std::unexpected(std::move(done.error()));
+  return endpoint;
+}
+
+Outcome<void> Endpoint::register_memory() {
+  if (memory_.bytes().empty()) return failure(Errc::kNoMemory, "no memory for queues and blocks");
+  const auto mapping =
+      device_.backend().map(device_.lni(), memory_.bytes().data(), memory_.bytes().size(),
+                            kMapPin | kMapRead | kMapWrite);
+  if (!mapping) return backend_failure("map", mapping.error());
+  mapping_ = mapping->handle;
+  mapped_ = true;
+  blocks_.mapping = *mapping;
+  return {};
+}
+
+Endpoint::~Endpoint() {
+  tear_down();
+  if (mapped_) (void)device_.backend().unmap(mapping_);
+}
+
+Result<Process> Endpoint::process_of(PeerAddress address) const {
+  const auto index = static_cast<std::uint32_t>(address);
+  if (index >= addresses_.size() || !addresses_[index].in_use ||
+      addresses_[index].generation != address >> 32U)
+    return std::unexpected(Errc::kInvalid);
+  return addresses_[index].process;
+}
+
+Result<PeerAddress> Endpoint::resolve(std::uint64_t nic_address, unsigned service) {
+  // All ones are the fabric's "any".
+  if (nic_address >= kNicAddressMax || service >= (1U << context_.pid_bits) - 1)
+    return std::unexpected(Errc::kInvalid);
+  auto free = std::ranges::find(addresses_, false, &Address::in_use);
+  if (free == addresses_.end()) {
+    if (addresses_.size() == kAddressesMax) return std::unexpected(Errc::kNoMemory);
+    free = addresses_.emplace(addresses_.end());
+  }
+  free->process = {.nic = static_cast<std::uint32_t>(nic_address), .pid = service};
+  free->in_use = true;
+  return static_cast<PeerAddress>(free->generation) << 32U |
+         static_cast<PeerAddress>(free - addresses_.begin());
+}
+
+void Endpoint::forget(PeerAddress address) {
+  if (!process_of(address)) return;
+  Address& forgotten = addresses_[static_cast<std::uint32_t>(address)];
+  forgotten.in_use = false;
+  ++forgotten.generation;
+}
+
+Result<Transmitter::Request> Endpoint::request(const Target& to, std::uint64_t cookie) const {
+  if (context_.shut_down) return std::unexpected(Errc::kShutdown);
+  const auto process = process_of(to.address);
+  if (!process) return std::unexpected(process.error());
+  if (to.receive_context >= kContextsMax) return std::unexpected(Errc::kInvalid);
+  return Transmitter::Request{
+      .to = *process, .receive_context = to.receive_context, .cookie = cookie};
+}
+
+Result<void> Endpoint::send(const Target& to, std::span<const std::byte> header,
+                            const lnet::Payload& payload, std::uint64_t cookie) {
+  const auto whom = request(to, cookie);
+  return whom ? tx_.send(*whom, header, payload) : std::unexpected(whom.error());
+}
+
+Result<void> Endpoint::read_tagged(const Target& peer, Tag tag, const lnet::Payload& into,
+                                   std::uint64_t cookie) {
+  const auto whom = request(peer, cookie);
+  return whom ? tx_.read(*whom, tag, into) : std::unexpected(whom.error());
+}
+
+Result<void> Endpoint::write_tagged(const Target& peer, Tag tag, const lnet::Payload& from,
+                                    std::uint64_t cookie) {
+  const auto whom = request(peer, cookie);
+  return whom ? tx_.write(*whom, tag, from) : std::unexpected(whom.error());
+}
+
+Result<void> Endpoint::answer_tagged(const Target& peer, Tag tag, std::uint64_t data,
+                                     std::uint64_t cookie) {
+  const auto whom = request(peer, cookie);
+  return whom ? tx_.answer(*whom, tag, data) : std::unexpected(whom.error());
+}
+
+Result<void> Endpoint::post_tagged(const Target& from, Tag tag, bool peer_reads,
+                                   const lnet::Payload& buffer, std::uint64_t cookie) {
+  const auto process = process_of(from.address);
+  if (!process) return std::unexpected(process.error());
+  return rx_.post_tagged(*process, tag, peer_reads, buffer, cookie);
+}
+
+Result<void> Endpoint::cancel_tagged(Tag tag) {
+  return rx_.cancel_tagged(tag);
+}
+
+Result<void> Endpoint::post_multi_receive(const Fragment& buffer, std::uint64_t cookie) {
+  return rx_.post_multi_receive(buffer, cookie);
+}
+
+void Endpoint::shut_down() {
+  if (context_.shut_down) return;
+  context_.shut_down = true;
+  tx_.shut_down();
+  rx_.shut_down();
+}
+
+bool Endpoint::quiet() const {
+  return context_.shut_down && tx_.in_flight() == 0 && rx_.in_use() == 0 &&
+         context_.completions.empty();
+}
+
+unsigned Endpoint::tell() {
+  unsigned told = 0;
+  const bool usable = running_ && link_up_;
+  if (usable != told_usable_ || context_.own.nic != told_nic_) {
+    told_usable_ = usable;
+    told_nic_ = context_.own.nic;
+    upper_.on_link(usable, told_nic_);
+    ++told;
+  }
+  std::array<FabricCompletion, kBurst> burst;
+  // Two bursts, since as much may have come in one turn, from either queue.
+  for (unsigned round = 0; round < 2 && !context_.completions.empty(); ++round) {
+    std::size_t count = 0;
+    while (count < kBurst && !context_.completions.empty())
+      burst[count++] = context_.completions.pop();
+    upper_.on_completions({burst.data(), count});
+    told += static_cast<unsigned>(count);
+  }
+  return told;
+}
+
+unsigned Endpoint::poll(Instant now) {
+  context_.now = now;
+  unsigned work = 0;
+  if (running_ && context_.completions.size() <= kBurst)
+    work += rx_.poll(kBurst) + tx_.poll(kBurst);
+  if (context_.failed) recover();
+  if (now >= link_due_) look_at_link();
+  work += tell();
+  if (running_ && !context_.failed) {
+    rx_.flush();
+    tx_.flush();
+  }
+  // What ended in between is told next turn, so there is one.
+  return work + (context_.completions.empty() ? 0U : 1U);
+}
+
+Instant Endpoint::next_deadline() const {
+  const Instant queues = std::min(rx_.next_deadline(), tx_.next_deadline());
+  return std::min({queues, link_due_, running_ ? Instant::max() : rebuild_due_});
+}
+
+void Endpoint::look_at_link() {
+  link_due_ = context_.now + config_.link_period;
+  const auto info = device_.ask();
+  if (!info) {
+    context_.stats.add(Id::kBackendFailures);
+    link_up_ = false;
+    return;
+  }
+  link_up_ = info->link_up;
+  context_.own.nic = info->nic_address;
+}
+
+void Endpoint::recover() {
+  if (running_) {
+    // First the NIC lets go, then the memory goes back.
+    tear_down();
+    running_ = false;
+    tx_.abort(context_.shut_down ? Errc::kShutdown : Errc::kAborted);
+    rx_.abort(context_.shut_down ? Errc::kShutdown : Errc::kAborted);
+    rebuild_due_ = context_.now + kRebuildPause;
+    return;
+  }
+  if (context_.shut_down || context_.now < rebuild_due_) return;
+  if (build()) {
+    context_.stats.add(Id::kRebuilds);
+    context_.failed = false;
+  } else {
+    context_.stats.add(Id::kRebuildFailures);
+    rebuild_due_ = context_.now + config_.link_period;
+  }
+}
+
+}  // namespace plnet::cassini

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kfilnd's endpoint on a Cassini: one set of queues and one receive context for one shard.
+//
+// The message path is memory only. The backend is called at start and end, about once a second to
+// see the link and the NIC's address, and where something went wrong: a cancelled buffer is cut off
+// before it is given back, a disabled portal is asked for its drop count. After a failure that the
+// queues do not survive (a refused command, lost events) everything ends with kAborted, once the
+// NIC has let go of it, and the queues are made anew.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "drivers/net/cassini/context.hpp"
+#include "drivers/net/cassini/device.hpp"
+#include "drivers/net/cassini/rx.hpp"
+#include "drivers/net/cassini/tx.hpp"
+#include "lib/base/pollable.hpp"
+#include "lib/kfilnd/fabric_endpoint.hpp"
+
+namespace plnet::cassini {
+
+struct EndpointConfig {
+  kfilnd::EndpointLimits limits{.operations_max = 1024};
+  unsigned buffers_max = 64;  // multi-receive; kfilnd posts 8
+  // Bulk that is scattered, or in memory that the NIC does not know, is copied through these.
+  unsigned bulk_blocks = 8;
+  std::uint32_t bulk_bytes_max = 1U << 20U;
+  // Of incoming events. Must hold all that can come between two turns: the NIC drops the rest.
+  std::size_t receive_event_bytes = 1U << 20U;
+  Duration not_ready_time = TxLimits{}.not_ready_time;
+  Duration link_period = std::chrono::seconds(1);  // how often the device is asked about its link
+  bool portal_flow_control = false;  // the NIC disables the portal instead of turning messages away
+};
+
+class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
+ public:
+  using Tag = kfilnd::Tag;
+  using Target = kfilnd::Target;
+
+  // `device` and `events` outlive it.
+  [[nodiscard]] static Outcome<std::unique_ptr<Endpoint>> create(Device& device,
+                                                                 const EndpointConfig& config,
+                                                                 kfilnd::EndpointEvents& events,
+                                                                 Tracer* tracer = nullptr);
+  // Also under load: the NIC lets go of everything first. Nothing is told any more.
+  ~Endpoint() override;
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  [[nodiscard]] Result<void> send(const Target& to, std::span<const std::byte> header,
+                                  const lnet::Payload& payload, std::uint64_t cookie) override;
+  [[nodiscard]] Result<void> post_tagged(const Target& from, Tag tag, bool peer_reads,
+                                         const lnet::Payload& buffer,
+                                         std::uint64_t cookie) override;
+  [[nodiscard]] Result<void> cancel_tagged(Tag tag) override;
+  [[nodiscard]] Result<void> read_tagged(const Target& peer, Tag tag, const lnet::Payload& into,
+                                         std::uint64_t cookie) override;
+  [[nodiscard]] Result<void> write_tagged(const Target& peer, Tag tag, const lnet::Payload& from,
+                                          std::uint64_t cookie) override;
+  [[nodiscard]] Result<void> answer_tagged(const Target& peer, Tag tag, std::uint64_t data,
+                                           std::uint64_t cookie) override;
+  [[nodiscard]] Result<void> post_multi_receive(const Fragment& buffer,
+                                                std::uint64_t cookie) override;
+  [[nodiscard]] Result<kfilnd::PeerAddress> resolve(std::uint64_t nic_address,
+                                                    unsigned service) override;
+  void forget(kfilnd::PeerAddress address) override;
+  void shut_down() override;
+  [[nodiscard]] bool quiet() const override;
+  [[nodiscard]] const kfilnd::EndpointLimits& limits() const override { return config_.limits; }
+  [[nodiscard]] CounterView counters() const override { return context_.stats.view(); }
+
+  unsigned poll(Instant now) override;
+  [[nodiscard]] std::string_view name() const override { return "cassini"; }
+  [[nodiscard]] Instant next_deadline() const override;
+
+  // For reports and tests.
+  [[nodiscard]] const Receiver& receiver() const { return rx_; }
+  [[nodiscard]] const Transmitter& transmitter() const { return tx_; }
+  [[nodiscard]] const Stats& stats() const { return context_.stats; }
+  [[nodiscard]] bool running() const { return running_; }
+
+ private:
+  static constexpr unsigned kBurst = 32;               // events of a queue in one turn
+  static constexpr std::size_t kAddressesMax = 65536;  // more peers than a fabric has
+  static constexpr Duration kRebuildPause = std::chrono::milliseconds(10);
+
+  struct Address {
+    Process process;
+    std::uint32_t generation = 0;
+    bool in_use = false;
+  };
+  struct Layout {  // of memory_: one behind the other
+    std::size_t receive_events, transmit_events, messages, bulk;
+    [[nodiscard]] std::size_t total() const {
+      return receive_events + transmit_events + messages + bulk;
+    }
+  };
+
+  Endpoint(Device& device, const EndpointConfig& config, kfilnd::EndpointEvents& events,
+           Tracer* tracer);
+  [[nodiscard]] static Layout layout_of(const EndpointConfig& config);
+  [[nodiscard]] Outcome<void> register_memory();
+  // Makes the queues and the portal.
+  [[nodiscard]] Outcome<void> build();
+  [[nodiscard]] Outcome<void> build_queues();
+  [[nodiscard]] Outcome<void> build_portal();
+  void tear_down();
+  void recover();
+  void look_at_link();
+  unsigned tell();
+  [[nodiscard]] Result<Process> process_of(kfilnd::PeerAddress address) const;
+  [[nodiscard]] Result<Transmitter::Request> request(const Target& to, std::uint64_t cookie) const;
+
+  Device& device_;
+  EndpointConfig config_;
+  kfilnd::EndpointEvents& upper_;
+  Context context_;
+  Layout layout_;
+  PageMemory memory_;
+  MappingHandle mapping_;
+  bool mapped_ = false;
+  Blocks blocks_;
+  Transmitter tx_;
+  Receiver rx_;
+
+  // What there is of the queues and the portal, in the order in which it is made.
+  EventQueueMemory receive_events_, transmit_events_;
+  CommandQueueMemory transmit_, target_;
+  Portal portal_;
+  std::array<PortalMapHandle, 2> portal_maps_;
+  unsigned made_ = 0;
+
+  bool running_ = false;
+  Instant rebuild_due_{};
+  Instant link_due_{};
+  bool link_up_ = true;
+  bool told_usable_ = true;
+  std::uint32_t told_nic_ = 0;
+  std::vector<Address> addresses_;
+};
+
+}  // namespace plnet::cassini

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What other NICs do to this shard's memory: messages into multi-receive buffers, and one operation
+// into each tagged buffer.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "drivers/net/cassini/context.hpp"
+#include "drivers/net/cassini/event_queue.hpp"
+#include "drivers/net/cassini/list_entry.hpp"
+#include "drivers/net/cassini/portal_table.hpp"
+#include "drivers/net/cassini/tx.hpp"
+
+namespace plnet::cassini {
+
+struct RxLimits {
+  unsigned tagged_max = 1024;
+  unsigned buffers_max = 64;  // multi-receive
+  std::uint32_t message_bytes_max = 4096;
+  unsigned min_free_shift = 0;  // the device's
+};
+
+class Receiver {
+ public:
+  Receiver(Context& context, Blocks& blocks, Backend& backend, const RxLimits& limits);
+
+  [[nodiscard]] Result<void> post_tagged(Process from, kfilnd::Tag tag, bool peer_reads,
+                                         const lnet::Payload& buffer, std::uint64_t cookie);
+  [[nodiscard]] Result<void> cancel_tagged(kfilnd::Tag tag);
+  [[nodiscard]] Result<void> post_multi_receive(const Fragment& buffer, std::uint64_t cookie);
+
+  // The queues and the portal are there, again.
+  void attach(const CommandQueue& commands, const EventQueue& events, const PortalTable& portal);
+  // Takes in what has ended: at most so many events.
+  unsigned poll(unsigned limit);
+  // Posts what waits for its time, and rings for everything that was posted.
+  void flush();
+  [[nodiscard]] Instant next_deadline() const { return next_due_; }
+  // Takes back everything that no peer has taken.
+  void shut_down();
+  // Ends everything: the NIC reaches none of it any more.
+  void abort(Errc why);
+  [[nodiscard]] unsigned in_use() const { return entries_.in_use(); }
+  [[nodiscard]] const PortalTable& portal() const { return portal_; }
+  // Makes the NIC let go of what is linked: before the portal goes away.
+  void invalidate_all();
+
+ private:
+  static constexpr unsigned kWorkMax = 64;  // appends and unlinks of one turn
+  // Pauses before an append that found no place is tried again.
+  static constexpr Duration kPauseMin = std::chrono::microseconds(50);
+  static constexpr unsigned kPauseDoublings = 8;
+
+  // What a PUT or GET event says, whatever its size.
+  struct Arrival {
+    EventType type;
+    ReturnCode code;
+    std::uint64_t match_bits = 0;
+    std::uint64_t header_data = 0;
+    std::uint64_t start = 0;
+    std::uint32_t length = 0;
+    std::uint32_t wanted = 0;
+    bool auto_unlinked = false;
+    bool has_start = false;
+  };
+
+  void add_work(unsigned id, ListEntry& entry, Instant due);
+  void work();
+  // False: no room in the queue.
+  [[nodiscard]] bool work_on(unsigned id, ListEntry& entry);
+  [[nodiscard]] bool push(const TargetCommand& command);
+  void on_event(const Event& event);
+  void on_arrival(unsigned id, ListEntry& entry, const Arrival& arrival);
+  void on_message(unsigned id, ListEntry& entry, const Arrival& arrival);
+  void on_tagged(unsigned id, ListEntry& entry, const Arrival& arrival);
+  void on_link(unsigned id, ListEntry& entry, ReturnCode code);
+  void on_unlink(unsigned id, ListEntry& entry, const TargetLongEvent& event, ReturnCode code);
+  void taken_back(unsigned id, ListEntry& entry);
+  void end(unsigned id, ListEntry& entry, const kfilnd::FabricCompletion& completion);
+  void release(unsigned id, ListEntry& entry);
+  [[nodiscard]] unsigned min_free() const;
+
+  Context& context_;
+  Blocks& blocks_;
+  Backend& backend_;
+  RxLimits limits_;
+  CommandQueue commands_;
+  EventQueue events_;
+  PortalTable portal_;
+  ListEntries entries_;
+  unsigned tagged_ = 0;
+  unsigned buffers_ = 0;
+  // Ids of entries to append or unlink. Each stands here once, so it never holds more than exist.
+  std::vector<std::uint16_t> work_;
+  Instant next_due_ = Instant::max();
+};
+
+}  // namespace plnet::cassini

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands and events in words, a line each, for debugging and for tests that fail.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "drivers/net/cassini/event_queue.hpp"
+
+namespace plnet::cassini {
+
+class Tracer {
+ public:
+  virtual ~Tracer() = default;
+  // As it was written into the queue of this hardware index.
+  virtual void command(unsigned queue, std::span<const std::uint64_t> words) = 0;
+  // As it was read from the event queue of this number.
+  virtual void event(unsigned queue, const Event& event) = 0;
+};
+
+// "PUT to nic 0x2b3 endpoint 0x800+0, 64 bytes from 0x… lac 1, match 0x0100000000000000, …"
+[[nodiscard]] std::string words_of_command(bool target_queue, std::span<const std::uint64_t> words);
+[[nodiscard]] std::string words_of_event(const Event& event);
+
+}  // namespace plnet::cassini

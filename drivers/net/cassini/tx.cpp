@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/cassini/tx.hpp"
+
+#include <algorithm>
+
+#include "drivers/net/cassini/trace.hpp"
+
+namespace plnet::cassini {
+
+using Id = CassiniCounters::Id;
+using kfilnd::FabricEvent;
+
+Transmitter::Transmitter(Context& context, Blocks& blocks, const TxLimits& limits)
+    : context_(context), blocks_(blocks), limits_(limits), operations_(limits.operations_max) {
+  free_.reserve(limits.operations_max);
+  waiting_.reserve(limits.operations_max);
+  for (std::uint32_t i = limits.operations_max; i-- > 0;)
+    free_.push_back(i);
+}
+
+void Transmitter::attach(const CommandQueue& commands, const EventQueue& events) {
+  commands_ = commands;
+  events_ = events;
+}
+
+Result<std::uint32_t> Transmitter::take() {
+  if (context_.shut_down) return std::unexpected(Errc::kShutdown);
+  // Room in the queue first, so that nothing has to be taken back.
+  if (context_.failed || free_.empty() || !commands_.has_room(SizeCode::k64)) {
+    context_.stats.add(Id::kRefused);
+    return std::unexpected(Errc::kAgain);
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  Operation& operation = operations_[index];
+  operation.in_use = true;
+  operation.message = false;
+  operation.waiting = false;
+  operation.block = BlockPool::kNone;
+  operation.sink = {};
+  operation.pause = kPauseMin;
+  ++in_flight_;
+  return index;
+}
+
+void Transmitter::give(std::uint32_t index) {
+  Operation& operation = operations_[index];
+  if (operation.block != BlockPool::kNone)
+    (operation.message ? blocks_.messages : blocks_.bulk).give(operation.block);
+  operation.in_use = false;
+  ++operation.generation;
+  free_.push_back(index);
+  --in_flight_;
+}
+
+bool Transmitter::push(const DmaCommand::Words& command) {
+  if (!commands_.push(SizeCode::k64, command)) return false;
+  if (context_.tracer != nullptr) context_.tracer->command(commands_.hardware_index(), command);
+  return true;
+}
+
+Result<void> Transmitter::post(std::uint32_t index, const Request& request, DmaCommand command) {
+  Operation& operation = operations_[index];
+  const bool get = opcode_of(command.command) == opcode::kGet;
+  const unsigned portal =
+      get ? get_index(request.receive_context) : put_index(request.receive_context);
+  const FabricAddress to = fabric_address(request.to, portal, context_.pid_bits);
+  command.dfa = to.dfa;
+  command.index_ext = to.index_ext;
+  command.event_send_disable = 1;
+  command.eq = static_cast<std::uint16_t>(events_.number());
+  command.initiator = match_id(context_.own, context_.pid_bits);
+  command.user_ptr = std::uint64_t{operation.generation} << 32U | index;
+  operation.command = command.encode();
+  operation.cookie = request.cookie;
+  operation.length = command.request_len;
+  operation.deadline = context_.now + limits_.not_ready_time;
+  const bool pushed = push(operation.command);
+  PLNET_CHECK(pushed, "take() has seen room for it");
+  context_.stats.add(operation.message ? Id::kSends : Id::kRemoteOperations);
+  return {};
+}
+
+namespace {
+constexpr std::uint8_t kPutByte = command_byte(CommandType::kDma, SizeCode::k64, opcode::kPut);
+constexpr std::uint8_t kGetByte = command_byte(CommandType::kDma, SizeCode::k64, opcode::kGet);
+}  // namespace
+
+Result<void> Transmitter::send(const Request& request, std::span<const std::byte> header,
+                               const lnet::Payload& payload) {
+  const std::size_t length = header.size() + payload.length;
+  if (length > blocks_.messages.block_bytes()) return std::unexpected(Errc::kTooBig);
+  const auto index = take();
+  if (!index) return std::unexpected(index.error());
+  Operation& operation = operations_[*index];
+  operation.message = true;
+  operation.block = blocks_.messages.take();
+  PLNET_CHECK(operation.block != BlockPool::kNone, "as many blocks as operations");
+  const auto bytes = blocks_.messages.bytes(operation.block);
+  std::ranges::copy(header, bytes.begin());
+  gather(context_.arenas, payload, bytes.data() + header.size());
+  const DeviceAddress at = blocks_.address(bytes);
+  return post(*index, request,
+              {.command = kPutByte,
+               .lac = static_cast<std::uint8_t>(at.lac),
+               .local_addr = at.iova,
+               .request_len = static_cast<std::uint32_t>(length),
+               .match_bits = match_bits::kMessage});
+}
+
+Result<DeviceAddress> Transmitter::local(Operation& operation, const lnet::Payload& payload) {
+  if (payload.empty()) return blocks_.address(blocks_.messages.bytes(0));
+  if (const auto direct = context_.map.contiguous(payload)) return *direct;
+  if (payload.length > blocks_.bulk.block_bytes()) return std::unexpected(Errc::kTooBig);
+  operation.block = blocks_.bulk.take();
+  if (operation.block == BlockPool::kNone) {
+    context_.stats.add(Id::kRefused);
+    return std::unexpected(Errc::kAgain);
+  }
+  context_.stats.add(Id::kBounces);
+  return blocks_.address(blocks_.bulk.bytes(operation.block));
+}
+
+Result<void> Transmitter::read(const Request& request, kfilnd::Tag tag, const lnet::Payload& into) {
+  const auto index = take();
+  if (!index) return std::unexpected(index.error());
+  Operation& operation = operations_[*index];
+  const auto at = local(operation, into);
+  if (!at) {
+    give(*index);
+    return std::unexpected(at.error());
+  }
+  if (operation.block != BlockPool::kNone) operation.sink = into;
+  return post(*index, request,
+              {.command = kGetByte,
+               .lac = static_cast<std::uint8_t>(at->lac),
+               .local_addr = at->iova,
+               .request_len = into.length,
+               .match_bits = match_bits::tagged_rma(tag)});
+}
+
+Result<void> Transmitter::write(const Request& request, kfilnd::Tag tag,
+                                const lnet::Payload& from) {
+  const auto index = take();
+  if (!index) return std::unexpected(index.error());
+  Operation& operation = operations_[*index];
+  const auto at = local(operation, from);
+  if (!at) {
+    give(*index);
+    return std::unexpected(at.error());
+  }
+  if (operation.block != BlockPool::kNone)
+    gather(context_.arenas, from, blocks_.bulk.bytes(operation.block).data());
+  return post(*index, request,
+              {.command = kPutByte,
+               .lac = static_cast<std::uint8_t>(at->lac),
+               .local_addr = at->iova,
+               .request_len = from.length,
+               .match_bits = match_bits::tagged_rma(tag)});
+}
+
+Result<void> Transmitter::answer(const Request& request, kfilnd::Tag tag, std::uint64_t data) {
+  const auto index = take();
+  if (!index) return std::unexpected(index.error());
+  const DeviceAddress at = blocks_.address(blocks_.messages.bytes(0));  // of nothing
+  return post(*index, request,
+              {.command = kPutByte,
+               .lac = static_cast<std::uint8_t>(at.lac),
+               .local_addr = at.iova,
+               .match_bits = match_bits::tagged_data(tag),
+               .header_data = data});
+}
+
+void Transmitter::finish(std::uint32_t index, Result<void> status) {
+  Operation& operation = operations_[index];
+  if (!status) context_.stats.add(Id::kFailures);
+  context_.completions.push(
+      {.event = operation.message ? FabricEvent::kSent : FabricEvent::kRemoteDone,
+       .status = status,
+       .cookie = operation.cookie,
+       .length = status ? operation.length : 0});
+  give(index);
+}
+
+void Transmitter::on_done(std::uint32_t index, const Event& event, const InitiatorEvent& decoded) {
+  Operation& operation = operations_[index];
+  // No buffer, or a portal that is not enabled yet or disabled for a while (the kernel gives up at
+  // once in the latter case). Nothing was moved, so it can be posted again as it is.
+  if (event.code == ReturnCode::kEntryNotFound || event.code == ReturnCode::kPtDisabled) {
+    context_.stats.add(Id::kReceiverNotReady);
+    if (!context_.shut_down && context_.now < operation.deadline) {
+      operation.waiting = true;
+      operation.due = context_.now + operation.pause;
+      operation.pause = std::min(operation.pause * 2, kPauseMax);
+      next_due_ = std::min(next_due_, operation.due);
+      waiting_.push_back(index);
+      return;
+    }
+  }
+  if (event.code != ReturnCode::kOk) {
+    finish(index, std::unexpected(errc_of(event.code)));
+    return;
+  }
+  // The peer's buffer was smaller than what was asked for.
+  if (decoded.mlength < operation.length) {
+    finish(index, std::unexpected(Errc::kTooBig));
+    return;
+  }
+  if (operation.sink.length > 0) {
+    scatter(context_.arenas, blocks_.bulk.bytes(operation.block).first(operation.length),
+            operation.sink);
+  }
+  finish(index, {});
+}
+
+void Transmitter::on_event(const Event& event) {
+  if (context_.tracer != nullptr) context_.tracer->event(events_.number(), event);
+  if (event.type == EventType::kCommandFailure) {
+    context_.stats.add(Id::kCommandFailures);
+    context_.failed = true;
+    return;
+  }
+  const auto decoded = event.as<InitiatorEvent>();
+  if (!decoded || (event.type != EventType::kAck && event.type != EventType::kReply)) {
+    context_.stats.add(Id::kStrangeEvents);
+    return;
+  }
+  const auto index = static_cast<std::uint32_t>(decoded->user_ptr);
+  if (index >= operations_.size() || !operations_[index].in_use || operations_[index].waiting ||
+      operations_[index].generation != decoded->user_ptr >> 32U) {
+    context_.stats.add(Id::kStaleEvents);
+    return;
+  }
+  on_done(index, event, *decoded);
+}
+
+void Transmitter::repost() {
+  if (context_.now < next_due_) return;
+  next_due_ = Instant::max();
+  for (std::size_t i = 0; i < waiting_.size();) {
+    Operation& operation = operations_[waiting_[i]];
+    if (operation.due <= context_.now && push(operation.command)) {
+      context_.stats.add(Id::kReposts);
+      operation.waiting = false;
+      waiting_[i] = waiting_.back();
+      waiting_.pop_back();
+      continue;
+    }
+    next_due_ = std::min(next_due_, operation.due);
+    ++i;
+  }
+}
+
+unsigned Transmitter::poll(unsigned limit) {
+  const unsigned count = events_.poll(limit, [this](const Event& event) { on_event(event); });
+  if (count == 0 && in_flight_ > 0 && commands_.failed()) {
+    if (!context_.failed) context_.stats.add(Id::kCommandFailures);
+    context_.failed = true;
+  }
+  if (events_.broken() || events_.dropped()) {
+    context_.stats.add(Id::kEventsDropped);
+    context_.failed = true;
+  }
+  return count;
+}
+
+void Transmitter::flush() {
+  repost();
+  commands_.ring();
+}
+
+void Transmitter::shut_down() {
+  for (const std::uint32_t index : waiting_)
+    finish(index, std::unexpected(Errc::kShutdown));
+  waiting_.clear();
+  next_due_ = Instant::max();
+}
+
+void Transmitter::abort(Errc why) {
+  for (std::uint32_t i = 0; i < operations_.size(); ++i) {
+    if (operations_[i].in_use) finish(i, std::unexpected(why));
+  }
+  waiting_.clear();
+  next_due_ = Instant::max();
+  commands_ = {};
+  events_ = {};
+}
+
+}  // namespace plnet::cassini

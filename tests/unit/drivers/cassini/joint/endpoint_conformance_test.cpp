@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lib/kfilnd/fabric_endpoint.hpp promises, kept by the driver on the software Cassini: with
+// order as it comes, and with all the freedom that the device has, drawn from a seed.
+#include "tests/conformance/endpoint_conformance.hpp"
+
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "drivers/net/cassini/endpoint.hpp"
+#include "drivers/net/cassini/soft/backend_soft.hpp"
+#include "tests/unit/drivers/cassini/driver/word_log.hpp"
+
+namespace plnet::cassini {
+namespace {
+
+using conformance::BufferOrder;
+using kfilnd::FabricEvent;
+using Id = CassiniCounters::Id;
+
+constexpr std::uint64_t kSeeds = 200;
+constexpr std::uint32_t kFirstNic = 0x1a0;
+
+soft::Freedom calm() {
+  return {};
+}
+soft::Freedom rough(std::uint64_t seed, std::uint64_t delay_ns_max = 20'000) {
+  return {.seed = seed,
+          .link_failure = 0.1,
+          .torn_event = 0.3,
+          .event_after_answer = 0.5,
+          .delay_ns_max = delay_ns_max,
+          .command_pause = 0.2};
+}
+
+class JointBench final : public conformance::EndpointBench {
+ public:
+  explicit JointBench(const soft::Freedom& freedom) : fabric(freedom) {
+    for (unsigned side = 0; side < 2; ++side) {
+      soft::Nic& nic = fabric.add({.address = kFirstNic + side});
+      sides[side].memory.resize(conformance::kEndpointArenaBytes);
+      (void)sides[side]
+          .arenas.add({.base = sides[side].memory.data(), .size = sides[side].memory.size()})
+          .value();
+      sides[side].backend =
+          std::make_unique<soft::SoftBackend>(fabric, std::vector<soft::Nic*>{&nic});
+    }
+  }
+  ~JointBench() override {
+    if (testing::Test::HasFailure()) std::fputs(words.lines().c_str(), stderr);
+    for (Side& side : sides) {
+      side.endpoint.reset();
+      side.device.reset();
+      EXPECT_EQ(side.backend->objects(), 0U) << "something is left over";
+    }
+  }
+  kfilnd::EndpointDriver& make(unsigned number, kfilnd::EndpointEvents& events) override {
+    Side& side = sides[number];
+    side.device = Device::open(*side.backend, {.pid = 3 + number}, side.arenas).value();
+    EndpointConfig config;
+    config.limits.operations_max = 64;
+    config.bulk_blocks = 2;
+    config.receive_event_bytes = 1U << 16U;
+    config.link_period = std::chrono::milliseconds(1);
+    config.not_ready_time = std::chrono::milliseconds(5);
+    side.endpoint = Endpoint::create(*side.device, config, events, &words).value();
+    return *side.endpoint;
+  }
+  bool run(const std::function<bool()>& done) override {
+    for (unsigned turn = 0; turn < 200'000; ++turn) {
+      if (done()) return true;
+      now += std::chrono::microseconds(1);
+      (void)fabric.step(static_cast<std::uint64_t>(now.time_since_epoch().count()));
+      for (Side& side : sides) {
+        if (side.endpoint) (void)side.endpoint->poll(now);
+      }
+    }
+    return false;
+  }
+  std::pair<std::uint64_t, unsigned> process(unsigned side) override {
+    return {kFirstNic + side, 3 + side};
+  }
+  std::span<std::byte> memory(unsigned side) override { return sides[side].memory; }
+
+  struct Side {
+    std::vector<std::byte> memory;
+    ArenaTable arenas;
+    std::unique_ptr<soft::SoftBackend> backend;
+    std::unique_ptr<Device> device;
+    std::unique_ptr<Endpoint> endpoint;
+  };
+  soft::Fabric fabric;
+  WordLog words;
+  std::array<Side, 2> sides;
+  Instant now{};
+};
+
+TEST(CassiniConformance, Messages) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    JointBench bench(seed % 2 == 0 ? rough(seed) : calm());
+    conformance::check_messages(bench, seed, 60, BufferOrder::kAny);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(CassiniConformance, Tagged) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    JointBench bench(seed % 2 == 0 ? rough(seed) : calm());
+    conformance::check_tagged(bench, seed, 20);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(CassiniConformance, CancelAgainstArrival) {
+  unsigned won = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    JointBench bench(rough(seed, 2'000));  // about as long as the check lets it run
+    won += conformance::check_cancel_race(bench, seed) ? 1U : 0U;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(won, kSeeds / 20) << "both outcomes must happen for this to mean anything";
+  EXPECT_LT(won, kSeeds * 19 / 20);
+}
+
+TEST(CassiniConformance, Failures) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    JointBench bench(seed % 2 == 0 ? rough(seed) : calm());
+    conformance::check_failures(bench);
+    if (HasFailure()) return;
+  }
+}
+
+// An endpoint may go at any moment: the NIC lets go first, and everything is given back.
+TEST(CassiniConformance, DestructionAtEveryTurn) {
+  for (unsigned turns = 0; turns < 40; ++turns) {
+    SCOPED_TRACE(turns);
+    JointBench bench(rough(turns));
+    conformance::EndpointPair pair(bench);
+    auto& [near, far] = pair.users;
+    const Fragment buffer{{0, 0}, 65536};
+    const lnet::Payload payload{{&buffer, 1}, 0, 5000};
+    const std::array<std::byte, 8> header{};
+    ASSERT_TRUE(far.driver->post_multi_receive(buffer, 1));
+    ASSERT_TRUE(near.driver->post_tagged(pair.peers[0], 7, false, payload, 2));
+    ASSERT_TRUE(near.driver->send(pair.peers[0], header, {}, 3));
+    ASSERT_TRUE(far.driver->write_tagged(pair.peers[1], 7, payload, 4));
+    unsigned left = turns;
+    ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
+    bench.sides[turns % 2].endpoint.reset();
+    left = 20;
+    ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
+  }
+}
+
+TEST(CassiniConformance, LinkAndNicAddressChange) {
+  JointBench bench(calm());
+  conformance::EndpointPair pair(bench);
+  soft::Nic& nic = *bench.fabric.nics()[1];
+  bench.fabric.set_link(nic, false);
+  ASSERT_TRUE(bench.run([&] { return !pair.users[1].link_usable; }));
+  bench.fabric.set_link(nic, true);
+  bench.fabric.change_address(nic, 0x2b0);
+  ASSERT_TRUE(bench.run([&] { return pair.users[1].nic_address == 0x2b0; }));
+  EXPECT_TRUE(pair.users[1].link_usable);
+}
+
+}  // namespace
+}  // namespace plnet::cassini
