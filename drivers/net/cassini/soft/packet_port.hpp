@@ -94,6 +94,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     unsigned to_send = 0;  // from the oldest: these are out, what follows must go (again)
     unsigned batch = kPacketWindow;
     std::uint64_t hold_until_ns = 0;
+    std::uint64_t idle_since_ns = 0;
     bool established = false, active = false, gap_seen = false;
     std::array<Sent, kPacketWindow> window;
     Sent& at(unsigned i) { return window[(first + i) % kPacketWindow]; }
@@ -135,6 +136,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   void retry(std::uint16_t number, unsigned at, const RetryHandler::Decision& decision);
   void settle(Connection& connection);
   void give_up(std::uint16_t number, ReturnCode code);
+  void renew(Connection& connection);
   void end_message(Connection& connection, std::uint16_t number, const Outcome& outcome);
   void send_clear(std::uint16_t number);
   [[nodiscard]] Sent* find_sent(const Packet& packet, unsigned& at);

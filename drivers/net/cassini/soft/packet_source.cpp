@@ -61,6 +61,7 @@ unsigned PacketPort::step(std::uint64_t now_ns) {
     if (connection.count == 0 && connection.head == kNone) {
       send_clear(number);
       connection.active = false;
+      connection.idle_since_ns = now_ns;
       active_[i] = active_.back();
       active_.pop_back();
     } else {
@@ -126,6 +127,11 @@ void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalB
   (connection.tail == kNone ? connection.head : messages_[connection.tail].next) = slot;
   connection.tail = slot;
   if (!connection.active) {
+    // Long idle: the target may forget it at any moment. With nothing unanswered it is safe to
+    // begin anew.
+    if (connection.established &&
+        now_ns_ - connection.idle_since_ns > retry_.target_timeout_ns() / 4)
+      renew(connection);
     connection.active = true;
     active_.push_back(number);
   }
@@ -308,6 +314,10 @@ void PacketPort::give_up(std::uint16_t number, ReturnCode code) {
     if (outcome.code == ReturnCode::kOk) outcome = {.code = code};
     end_message(connection, connection.head, outcome);
   }
+  renew(connection);
+}
+
+void PacketPort::renew(Connection& connection) {
   connection.count = 0;
   connection.to_send = 0;
   connection.first = 0;

@@ -272,20 +272,34 @@ TEST(SoftPacket, CableThatStaysPulled) {
   rig.a->expect(EventType::kAck);
 }
 
-TEST(SoftPacket, PeerThatForgot) {
+TEST(SoftPacket, PeerThatStartedAgain) {
   Rig rig;
   rig.b->append(rig.b->arena.data(), 100, 5, 1);
   rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
   rig.a->expect(EventType::kAck);
-  // Idle for longer than the target remembers a connection.
-  Host::now_ns += std::uint64_t{1} << 36;
-  rig.run(3);
+  std::destroy_at(&rig.two.port);
+  PortOptions options = quick();
+  options.incarnation = 1;
+  std::construct_at(&rig.two.port, rig.two.nic, rig.two.wire, options);
   rig.b->append(rig.b->arena.data(), 100, 5, 1);
   rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
   rig.a->expect(EventType::kAck, ReturnCode::kCanceled);
   EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kNoMatchingConn), 1U);
   rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 3);
   rig.a->expect(EventType::kAck);
+}
+
+TEST(SoftPacket, IdleConnectionsBeginAnew) {
+  Rig rig;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    rig.b->append(rig.b->arena.data(), 100, 5, 1);
+    rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, i);
+    rig.a->expect(EventType::kAck);
+    // Longer than the target remembers a connection.
+    Host::now_ns += std::uint64_t{1} << 36;
+    rig.run(3);
+  }
+  EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kNacks), 0U);
 }
 
 TEST(SoftPacket, AddressThatChanged) {
