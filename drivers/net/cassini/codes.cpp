@@ -1,36 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/cassini/codes.hpp"
 
+#include <array>
+#include <cstddef>
+
 namespace plnet::cassini {
 
+namespace {
+
+// Indexed by the device's number; a gap has no name.
+struct Known {
+  std::string_view name = "unknown";
+  Errc errc = Errc::kIo;
+};
+constexpr std::array<Known, 32> kEventTypes = [] {
+  std::array<Known, 32> table{};
+#define PLNET_X(name, value, text) table[value].name = text;
+  PLNET_CASSINI_EVENT_TYPES(PLNET_X)
+#undef PLNET_X
+  return table;
+}();
+constexpr std::array<Known, 64> kReturnCodes = [] {
+  std::array<Known, 64> table{};
+#define PLNET_X(name, value, text, errc) table[value] = {text, Errc::errc};
+  PLNET_CASSINI_RETURN_CODES(PLNET_X)
+#undef PLNET_X
+  return table;
+}();
+
+template <std::size_t Size, class Code>
+const Known& look_up(const std::array<Known, Size>& table, Code code) {
+  static constexpr Known kUnknown;
+  const auto index = static_cast<std::size_t>(code);
+  return index < Size ? table[index] : kUnknown;
+}
+
+}  // namespace
+
 std::string_view name_of(EventType type) {
-  switch (type) {
-#define PLNET_X(name, value, text) \
-  case EventType::name: return text;
-    PLNET_CASSINI_EVENT_TYPES(PLNET_X)
-#undef PLNET_X
-  }
-  return "unknown";
+  return look_up(kEventTypes, type).name;
 }
-
 std::string_view name_of(ReturnCode code) {
-  switch (code) {
-#define PLNET_X(name, value, text, errc) \
-  case ReturnCode::name: return text;
-    PLNET_CASSINI_RETURN_CODES(PLNET_X)
-#undef PLNET_X
-  }
-  return "unknown";
+  return look_up(kReturnCodes, code).name;
 }
-
 Errc errc_of(ReturnCode code) {
-  switch (code) {
-#define PLNET_X(name, value, text, errc) \
-  case ReturnCode::name: return Errc::errc;
-    PLNET_CASSINI_RETURN_CODES(PLNET_X)
-#undef PLNET_X
-  }
-  return Errc::kIo;
+  return look_up(kReturnCodes, code).errc;
 }
 
 std::string_view name_of(PortalState state) {

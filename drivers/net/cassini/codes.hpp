@@ -141,6 +141,7 @@ constexpr SizeCode size_for(unsigned bytes) {
   X(kFlushTranslation, 61, "FLUSH_TRANSLATION", kIo)   \
   X(kTrsPendRsp, 62, "TRS_PEND_RSP", kRefused)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): enumerators take none
 enum class EventType : std::uint8_t {
 #define PLNET_X(name, value, text) name = value,
   PLNET_CASSINI_EVENT_TYPES(PLNET_X)
@@ -151,6 +152,7 @@ enum class ReturnCode : std::uint8_t {
   PLNET_CASSINI_RETURN_CODES(PLNET_X)
 #undef PLNET_X
 };
+// NOLINTEND(bugprone-macro-parentheses)
 
 // "unknown" for what has no name. Both take any value: the device wrote it.
 [[nodiscard]] std::string_view name_of(EventType type);

@@ -149,12 +149,11 @@ void CommandQueue::ring_low_latency() {
   }
   close_slot();
   const unsigned pending = (unit_ > rung_ ? unit_ : units_) - rung_;
-  if (pending == 2) {
+  const bool aligned = rung_ % 4 == 0;
+  if (pending == 2 || (!aligned && opcode_of(first) != opcode::kNoop)) {
     copy_to_window(launch::kWindow64, 2);
-  } else if (rung_ % 4 == 0) {
+  } else if (aligned) {
     copy_to_window(launch::kWindow128, 4);
-  } else if (opcode_of(first) != opcode::kNoop) {
-    copy_to_window(launch::kWindow64, 2);
   } else if (size_of(std::to_integer<std::uint8_t>(*at(rung_ + 2))) == SizeCode::k256) {
     ring();
     return;

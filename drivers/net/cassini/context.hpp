@@ -14,6 +14,7 @@ namespace plnet::cassini {
 
 class Tracer;
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): counters are aligned on purpose
 struct Context {
   Context(const ArenaTable& the_arenas, const ArenaMap& the_map, std::size_t completions_max)
       : arenas(the_arenas), map(the_map), completions(completions_max) {}

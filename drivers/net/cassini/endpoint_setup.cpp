@@ -25,7 +25,7 @@ Outcome<void> Endpoint::build() {
     tear_down();
     return done;
   }
-  PortalTable portal(portal_, device_.backend(), context_.stats);
+  const PortalTable portal(portal_, device_.backend(), context_.stats);
   tx_.attach(CommandQueue(transmit_), EventQueue(transmit_events_));
   rx_.attach(CommandQueue(target_), EventQueue(receive_events_), portal);
   running_ = true;

@@ -54,8 +54,8 @@ class Receiver {
 
   // What a PUT or GET event says, whatever its size.
   struct Arrival {
-    EventType type;
-    ReturnCode code;
+    EventType type = EventType::kNull;
+    ReturnCode code = ReturnCode::kNoEvent;
     std::uint64_t match_bits = 0;
     std::uint64_t header_data = 0;
     std::uint64_t start = 0;

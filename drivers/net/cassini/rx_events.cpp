@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the events of the receive queue mean to the entries that they name.
-#include "drivers/net/cassini/rx.hpp"
-
 #include <algorithm>
 
+#include "drivers/net/cassini/rx.hpp"
 #include "drivers/net/cassini/trace.hpp"
 
 namespace plnet::cassini {

@@ -8,7 +8,8 @@
 namespace plnet::cassini {
 
 // clang-format off: a row a field
-// Slot 0 of a command queue. A return code other than OK: that command failed, nothing runs any more.
+// Slot 0 of a command queue. A return code other than OK: that command failed, and nothing runs any
+// more.
 #define PLNET_CASSINI_COMMAND_QUEUE_STATUS(X) \
   X(rd_ptr, 0x00, 0, 16) \
   X(num_write_cmds_rejected, 0x02, 0, 16) \
