@@ -15,14 +15,14 @@ struct Known {
 };
 constexpr std::array<Known, 32> kEventTypes = [] {
   std::array<Known, 32> table{};
-#define PLNET_X(name, value, text) table[value].name = text;
+#define PLNET_X(id, value, text) table[value].name = text;
   PLNET_CASSINI_EVENT_TYPES(PLNET_X)
 #undef PLNET_X
   return table;
 }();
 constexpr std::array<Known, 64> kReturnCodes = [] {
   std::array<Known, 64> table{};
-#define PLNET_X(name, value, text, errc) table[value] = {text, Errc::errc};
+#define PLNET_X(id, value, text, errc) table[value] = {text, Errc::errc};
   PLNET_CASSINI_RETURN_CODES(PLNET_X)
 #undef PLNET_X
   return table;

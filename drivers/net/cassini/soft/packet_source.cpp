@@ -45,7 +45,7 @@ PacketPort::~PacketPort() {
 
 unsigned PacketPort::step(std::uint64_t now_ns) {
   if (!gate_.try_lock()) return 0;
-  const std::lock_guard held(gate_, std::adopt_lock);
+  const Gate::Held held(gate_, Gate::Held::Already{});
   now_ns_ = now_ns;
   unsigned done = nic_.step(now_ns);
   for (unsigned burst = 0; burst < kWireBursts; ++burst) {
