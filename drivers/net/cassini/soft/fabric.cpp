@@ -84,11 +84,11 @@ Outcome Fabric::move(Nic& source, const LocalBuffer& local, Nic& target, const M
   }
   if (there.code != ReturnCode::kOk) {
     delivery.outcome.code = there.code;
-  } else if (there.memory != nullptr && (immediate || here.memory != nullptr)) {
+  } else if (there.memory != nullptr) {
     const std::byte* const from = immediate ? local.immediate.data() : here.memory;
     if (message.operation == Operation::kPut) {
-      std::memcpy(there.memory, from, length);
-    } else {
+      if (from != nullptr) std::memcpy(there.memory, from, length);
+    } else if (here.memory != nullptr) {
       std::memcpy(here.memory, there.memory, length);
     }
   }
