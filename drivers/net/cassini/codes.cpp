@@ -22,7 +22,7 @@ constexpr std::array<Known, 32> kEventTypes = [] {
 }();
 constexpr std::array<Known, 64> kReturnCodes = [] {
   std::array<Known, 64> table{};
-#define PLNET_X(name, value, text, errc) table[value] = {text, Errc::errc};
+#define PLNET_X(id, value, text, errc) table[value] = {text, Errc::errc};
   PLNET_CASSINI_RETURN_CODES(PLNET_X)
 #undef PLNET_X
   return table;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <mutex>
 
 #include "lib/base/check.hpp"
 
@@ -62,14 +61,14 @@ Made<void> SoftBackend::destroy(std::uintptr_t handle) {
 }
 
 Allocated<void> SoftBackend::drop(std::uintptr_t handle) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   if (const Made<void> gone = destroy(handle); !gone) return no(gone.error());
   std::erase(live_, handle);
   return {};
 }
 
 SoftBackend::~SoftBackend() {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   // Last made, first destroyed: nothing is in use any more when its turn comes.
   while (!live_.empty()) {
     const Made<void> gone = destroy(live_.back());
@@ -79,7 +78,7 @@ SoftBackend::~SoftBackend() {
 }
 
 Allocated<std::vector<DeviceInfo>> SoftBackend::devices() {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   std::vector<DeviceInfo> all;
   for (unsigned id = 0; id < devices_.size(); ++id) {
     const Tables& tables = devices_[id]->tables();
@@ -109,7 +108,7 @@ Allocated<std::vector<DeviceInfo>> SoftBackend::devices() {
 }
 
 Allocated<DeviceHandle> SoftBackend::open_device(unsigned id) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   if (id >= devices_.size()) return no(ENODEV);
   const std::uintptr_t handle = name(Kind::kDevice, id, 0);
   if (std::ranges::find(live_, handle) == live_.end()) add(Kind::kDevice, id, 0);
@@ -127,7 +126,7 @@ Allocated<DeviceInfo> SoftBackend::device_info(DeviceHandle device) {
 }
 
 Allocated<LniHandle> SoftBackend::alloc_lni(DeviceHandle device, unsigned service) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kDevice, device.value);
   if (named.nic == nullptr) return no(EINVAL);
   const Made<unsigned> group = named.nic->make_group(service);
@@ -141,7 +140,7 @@ Allocated<void> SoftBackend::destroy_lni(LniHandle lni) {
 
 Allocated<Profile> SoftBackend::alloc_profile(LniHandle lni, unsigned vni,
                                               TrafficClass traffic_class) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kLni, lni.value);
   if (named.nic == nullptr) return no(EINVAL);
   const auto group = static_cast<unsigned>(named.number);
@@ -156,7 +155,7 @@ Allocated<void> SoftBackend::destroy_profile(ProfileHandle profile) {
 }
 
 Allocated<Domain> SoftBackend::alloc_domain(LniHandle lni, unsigned vni, unsigned pid) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kLni, lni.value);
   if (named.nic == nullptr) return no(EINVAL);
   const auto domain = named.nic->make_domain(static_cast<unsigned>(named.number), vni, pid);
@@ -170,7 +169,7 @@ Allocated<void> SoftBackend::destroy_domain(DomainHandle domain) {
 
 Allocated<Mapping> SoftBackend::map(LniHandle lni, void* va, std::size_t length,
                                     std::uint32_t flags) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kLni, lni.value);
   if (named.nic == nullptr) return no(EINVAL);
   const Made<unsigned> number = named.nic->map(static_cast<unsigned>(named.number), va, length,
@@ -190,7 +189,7 @@ Allocated<void> SoftBackend::unmap(MappingHandle mapping) {
 
 Allocated<EventQueueMemory> SoftBackend::alloc_event_queue(LniHandle lni, MappingHandle mapping,
                                                            const EventQueueOptions& options) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kLni, lni.value);
   const Named home = find(Kind::kMapping, mapping.value);
   if (named.nic == nullptr || home.nic != named.nic || options.status_percent > 100)
@@ -212,7 +211,7 @@ Allocated<void> SoftBackend::destroy_event_queue(EventQueueHandle queue) {
 }
 
 Allocated<void> SoftBackend::adjust_reserved(EventQueueHandle queue, int slots) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kEventQueue, queue.value);
   if (named.nic == nullptr) return no(EINVAL);
   const Made<void> done = named.nic->adjust_reserved(static_cast<unsigned>(named.number), slots);
@@ -223,7 +222,7 @@ Allocated<void> SoftBackend::adjust_reserved(EventQueueHandle queue, int slots) 
 Allocated<CommandQueueMemory> SoftBackend::alloc_command_queue(LniHandle lni,
                                                                EventQueueHandle errors,
                                                                const CommandQueueOptions& options) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kLni, lni.value);
   const Named eq = find(Kind::kEventQueue, errors.value);
   if (named.nic == nullptr || (errors != EventQueueHandle{} && eq.nic != named.nic))
@@ -249,7 +248,7 @@ Allocated<void> SoftBackend::destroy_command_queue(CommandQueueHandle queue) {
 
 Allocated<Portal> SoftBackend::alloc_portal(LniHandle lni, EventQueueHandle events,
                                             const PortalOptions& options) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kLni, lni.value);
   const Named eq = find(Kind::kEventQueue, events.value);
   if (named.nic == nullptr || (events != EventQueueHandle{} && eq.nic != named.nic))
@@ -271,7 +270,7 @@ Allocated<void> SoftBackend::destroy_portal(PortalHandle portal) {
 
 Allocated<PortalMapHandle> SoftBackend::map_portal(PortalHandle portal, DomainHandle domain,
                                                    unsigned index) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kPortal, portal.value);
   const Named home = find(Kind::kDomain, domain.value);
   if (named.nic == nullptr || home.nic != named.nic) return no(EINVAL);
@@ -287,7 +286,7 @@ Allocated<void> SoftBackend::unmap_portal(PortalMapHandle map) {
 
 Allocated<void> SoftBackend::invalidate_entry(PortalHandle portal, unsigned buffer_id,
                                               unsigned list) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kPortal, portal.value);
   if (named.nic == nullptr) return no(EINVAL);
   const Made<void> done =
@@ -297,7 +296,7 @@ Allocated<void> SoftBackend::invalidate_entry(PortalHandle portal, unsigned buff
 }
 
 Allocated<PortalStatus> SoftBackend::portal_status(PortalHandle portal) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kPortal, portal.value);
   if (named.nic == nullptr) return no(EINVAL);
   const Tables& tables = named.nic->tables();
@@ -310,7 +309,7 @@ Allocated<PortalStatus> SoftBackend::portal_status(PortalHandle portal) {
 }
 
 Allocated<void> SoftBackend::transition_software_managed(PortalHandle portal, unsigned drop_count) {
-  const std::lock_guard held(fabric_.gate());
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kPortal, portal.value);
   if (named.nic == nullptr) return no(EINVAL);
   const Made<void> done =

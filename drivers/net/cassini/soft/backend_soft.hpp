@@ -14,7 +14,9 @@ class SoftBackend final : public Backend {
  public:
   // The devices are cxi0, cxi1, … in this order. The fabric lives longer.
   SoftBackend(Fabric& fabric, std::vector<Nic*> devices)
-      : fabric_(fabric), devices_(std::move(devices)) {}
+      : SoftBackend(fabric.gate(), std::move(devices)) {}
+  // NICs that something else steps, behind this gate.
+  SoftBackend(Gate& gate, std::vector<Nic*> devices) : gate_(gate), devices_(std::move(devices)) {}
   ~SoftBackend() override;
   SoftBackend(const SoftBackend&) = delete;
   SoftBackend& operator=(const SoftBackend&) = delete;
@@ -84,7 +86,7 @@ class SoftBackend final : public Backend {
   Allocated<void> drop(std::uintptr_t handle);
   Made<void> destroy(std::uintptr_t handle);
 
-  Fabric& fabric_;
+  Gate& gate_;
   std::vector<Nic*> devices_;
   std::vector<std::uintptr_t> live_;  // in the order of their making
 };

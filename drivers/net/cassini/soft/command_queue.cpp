@@ -104,12 +104,12 @@ CommandQueue::Pages CommandQueue::pages(std::size_t bytes) {
   return Pages(memory);
 }
 
-CommandQueue::CommandQueue(const Setup& setup_, NicStats& stats)
-    : setup(setup_),
+CommandQueue::CommandQueue(const Setup& asked, NicStats& stats)
+    : setup(asked),
       stats_(stats),
-      slots_(setup_.slots),
-      units_(setup_.slots * 2),
-      ring_(pages(std::size_t{setup_.slots} * kSlotBytes)),
+      slots_(asked.slots),
+      units_(asked.slots * 2),
+      ring_(pages(std::size_t{asked.slots} * kSlotBytes)),
       launch_(pages(kLaunchPageBytes)) {
   PLNET_CHECK(slots_ % (kPageBytes / kSlotBytes) == 0 && slots_ <= kQueueSlotsMax,
               "a ring is whole pages");
@@ -173,7 +173,7 @@ bool CommandQueue::poll(Random* rejecting, double chance) {
     written_ = static_cast<unsigned>(word) * 2;
   } else if (windows && doorbell_ != 0) {
     // The same number may be rung again, one round later: it must look like something new.
-    std::atomic_ref doorbell(*reinterpret_cast<std::uint64_t*>(launch_.get()));
+    const std::atomic_ref doorbell(*reinterpret_cast<std::uint64_t*>(launch_.get()));
     if (doorbell.compare_exchange_strong(word, 0)) doorbell_ = 0;
   }
   return written_ != read_;

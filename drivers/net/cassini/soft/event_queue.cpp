@@ -50,6 +50,7 @@ void EventQueue::read_doorbell() {
 unsigned EventQueue::slots_free() {
   read_doorbell();
   const unsigned ring = slots_ - 1;
+  if (ring == 0) return 0;
   const auto write_slot = static_cast<unsigned>((offset_ + kSlotBytes - 1) / kSlotBytes);
   const unsigned used = (write_slot - 1 + ring - (read_slot_ - 1)) % ring;
   return ring - 1 - used;
@@ -59,6 +60,7 @@ unsigned EventQueue::slots_free() {
 bool EventQueue::room_for(std::size_t offset, unsigned size) {
   if (offset % kSlotBytes != 0 && offset % kSlotBytes + size <= kSlotBytes) return true;
   const unsigned ring = slots_ - 1;
+  if (ring == 0) return false;
   auto next = static_cast<unsigned>((offset + kSlotBytes - 1) / kSlotBytes);
   if (next == slots_) next = 1;
   const auto after = next % ring + 1;
@@ -136,12 +138,12 @@ void EventQueue::drop(std::uint64_t now_ns) {
 }
 
 void EventQueue::check_thresholds(std::uint64_t now_ns) {
-  const unsigned free = slots_free();
+  const unsigned filled = slots_ - kReservedEventSlots - slots_free();
   for (unsigned i = 0; i < kThresholds; ++i) {
-    const bool below = threshold_slots_[i] != 0 && free < threshold_slots_[i];
-    if (below == below_[i]) continue;
-    below_[i] = below;
-    write_status(now_ns, i, below);
+    const bool above = threshold_slots_[i] != 0 && filled >= threshold_slots_[i];
+    if (above == above_[i]) continue;
+    above_[i] = above;
+    write_status(now_ns, i, above);
   }
 }
 

@@ -21,7 +21,7 @@ struct EventQueueSetup {
   std::byte* memory = nullptr;
   std::size_t bytes = 0;
   std::uint64_t flags = 0;
-  std::array<unsigned, kThresholds> threshold_percent{};  // 0: none
+  std::array<unsigned, kThresholds> threshold_percent{};  // of fill; 0: none
   unsigned reserved = 0;
 };
 
@@ -74,7 +74,7 @@ class EventQueue {
   NicStats& stats_;
   std::unique_ptr<SoftwareState> state_;
   std::array<unsigned, kThresholds> threshold_slots_{};
-  std::array<bool, kThresholds> below_{};  // free slots are fewer than the threshold
+  std::array<bool, kThresholds> above_{};  // filled at least to the threshold
   bool any_threshold_ = false;
   std::size_t offset_ = kSlotBytes;  // of the next event
   unsigned slots_;                   // whole buffer, status slot included

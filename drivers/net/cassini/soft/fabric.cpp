@@ -58,7 +58,7 @@ Nic* Fabric::reachable(NicAddress from, NicAddress to) {
 
 unsigned Fabric::step(std::uint64_t now_ns) {
   if (!gate_.try_lock()) return 0;
-  const std::lock_guard held(gate_, std::adopt_lock);
+  const Gate::Held held(gate_, Gate::Held::Already{});
   now_ns_ = now_ns;
   unsigned done = 0;
   for (const auto& nic : nics_)
@@ -84,11 +84,11 @@ Outcome Fabric::move(Nic& source, const LocalBuffer& local, Nic& target, const M
   }
   if (there.code != ReturnCode::kOk) {
     delivery.outcome.code = there.code;
-  } else if (there.memory != nullptr && length > 0) {
+  } else if (there.memory != nullptr) {
     const std::byte* const from = immediate ? local.immediate.data() : here.memory;
     if (message.operation == Operation::kPut) {
-      std::memcpy(there.memory, from, length);
-    } else {
+      if (from != nullptr) std::memcpy(there.memory, from, length);
+    } else if (here.memory != nullptr) {
       std::memcpy(here.memory, there.memory, length);
     }
   }

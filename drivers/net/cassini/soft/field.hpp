@@ -90,6 +90,7 @@ constexpr std::array<std::uint64_t, kBytes / 8> used_bits(
 
 }  // namespace plnet::cassini::soft
 
+// NOLINTBEGIN(bugprone-macro-parentheses): names and initialisers take none
 #define PLNET_SOFT_FIELD(id, name, byte, bit, width) using id = Field<byte, bit, width>;
 #define PLNET_SOFT_PACKET_FIELD(id, name, byte, bit, width) \
   using id = PacketField<byte, bit, width>;
@@ -99,7 +100,7 @@ constexpr std::array<std::uint64_t, kBytes / 8> used_bits(
 // Declares struct Name of `bytes` bytes in host memory.
 #define PLNET_SOFT_LAYOUT(Name, bytes, LIST)                                              \
   struct Name {                                                                           \
-    static constexpr std::size_t kBytes = bytes;                                          \
+    static constexpr std::size_t kBytes = (bytes);                                        \
     LIST(PLNET_SOFT_FIELD)                                                                \
     static constexpr auto kInfo = std::to_array<FieldInfo>({LIST(PLNET_SOFT_INFO)});      \
     static constexpr auto kUsed = used_bits<(kBytes + 7) / 8 * 8>(kInfo);                 \
@@ -111,10 +112,11 @@ constexpr std::array<std::uint64_t, kBytes / 8> used_bits(
 // Declares struct Name of `bytes` bytes in a packet.
 #define PLNET_SOFT_PACKET(Name, bytes, LIST)                                              \
   struct Name {                                                                           \
-    static constexpr std::size_t kBytes = bytes;                                          \
+    static constexpr std::size_t kBytes = (bytes);                                        \
     LIST(PLNET_SOFT_PACKET_FIELD)                                                         \
     static std::span<const FieldAccess> fields() {                                        \
       static constexpr auto kAll = std::to_array<FieldAccess>({LIST(PLNET_SOFT_ACCESS)}); \
       return kAll;                                                                        \
     }                                                                                     \
   }
+// NOLINTEND(bugprone-macro-parentheses)

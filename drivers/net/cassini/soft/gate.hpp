@@ -23,6 +23,20 @@ class Gate {
   }
   void unlock() { held_.clear(std::memory_order_release); }
 
+  // Lets go at the end of its scope.
+  class Held {
+   public:
+    explicit Held(Gate& gate) : gate_(gate) { gate_.lock(); }
+    struct Already {};
+    Held(Gate& gate, Already /*by try_lock*/) : gate_(gate) {}
+    ~Held() { gate_.unlock(); }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    Gate& gate_;
+  };
+
  private:
   std::atomic<int> waiting_{0};
   std::atomic_flag held_;

@@ -41,7 +41,7 @@ class AddressSpace {
                                      Access access) const {
     if (length == 0) return {};
     const std::vector<Piece>& pieces = contexts_[lac % kAddressContextsPerGroup];
-    std::size_t& last = last_[lac % kAddressContextsPerGroup];
+    const std::size_t last = last_[lac % kAddressContextsPerGroup];
     if (last < pieces.size() && holds(pieces[last], iova, length, access))
       return {pieces[last].memory + (iova - pieces[last].iova), ReturnCode::kOk};
     return search(lac, iova, length, access);

@@ -109,8 +109,8 @@ Made<unsigned> Nic::map(unsigned group, void* va, std::size_t length, bool read,
   Group* const owner = group_of(group);
   if (owner == nullptr || va == nullptr || length == 0 || (!read && !write)) return no(EINVAL);
   if (length >= kIovaLimit / 4) return no(ENOMEM);
-  unsigned number = first_free(mappings_, 0, static_cast<unsigned>(mappings_.size()),
-                               [](const auto& one) { return !one.used; });
+  const unsigned number = first_free(mappings_, 0, static_cast<unsigned>(mappings_.size()),
+                                     [](const auto& one) { return !one.used; });
   if (number == mappings_.size()) {
     if (mappings_.size() >= tables_.limits.mappings) return no(ENOMEM);
     mappings_.emplace_back();

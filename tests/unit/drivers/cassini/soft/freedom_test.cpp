@@ -31,11 +31,15 @@ Freedom all_of_it(std::uint64_t seed) {
 
 struct Two {
   explicit Two(const Freedom& freedom)
-      : fabric(freedom, 64), a(fabric, {.arena = 1U << 16}), b(fabric, [] {
-          testing::HostOptions second{.address = 2, .pid = 9};
-          second.arena = 1U << 16;
-          return second;
-        }()) {}
+      : fabric(freedom, 64), a(fabric, host(1, 7)), b(fabric, host(2, 9)) {}
+  // Small tables: thousands of these are made.
+  static testing::HostOptions host(NicAddress address, unsigned pid) {
+    testing::HostOptions options{.address = address, .pid = pid};
+    options.arena = 1U << 16;
+    options.eq_bytes = 16384;
+    options.limits = {.event_queues = 8, .portals = 8, .counters = 8, .list_entries = 64};
+    return options;
+  }
   Fabric fabric;
   Host a, b;
 };

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -174,9 +175,13 @@ struct HostOptions {
 class Host {
  public:
   Host(Fabric& fabric, const HostOptions& options)
-      : fabric_(fabric),
+      : Host(
+            fabric.add({.address = options.address, .limits = options.limits}),
+            [&fabric](std::uint64_t now) { fabric.step(now); }, options) {}
+  Host(Nic& one, std::function<void(std::uint64_t)> step, const HostOptions& options)
+      : step_(std::move(step)),
         options_(options),
-        nic(fabric.add({.address = options.address, .limits = options.limits})),
+        nic(one),
         arena(options.arena),
         eq_memory(options.eq_bytes) {
     group = nic.make_group(kDefaultService).value();
@@ -246,7 +251,7 @@ class Host {
     change(slot.data());
     target.push(slot.data(), 1);
     target.ring();
-    fabric_.step(now_ns += 1000);  // before anybody sends
+    step_(now_ns += 1000);  // before anybody sends
   }
   void append(const std::byte* at, std::uint64_t length, unsigned buffer, std::uint64_t bits) {
     append(at, length, buffer, bits, [](std::byte*) {});
@@ -296,7 +301,7 @@ class Host {
   std::optional<Event> wait() {
     for (int i = 0; i < 1000; ++i) {
       if (auto event = events.next()) return event;
-      fabric_.step(now_ns += 1000);
+      step_(now_ns += 1000);
     }
     return {};
   }
@@ -312,7 +317,7 @@ class Host {
   }
   void expect_silence() {
     for (int i = 0; i < 4; ++i)
-      fabric_.step(now_ns += 1000);
+      step_(now_ns += 1000);
     const auto event = events.next();
     EXPECT_FALSE(event.has_value()) << "event of type " << static_cast<int>(event->type);
   }
@@ -323,7 +328,7 @@ class Host {
   }
 
  private:
-  Fabric& fabric_;
+  std::function<void(std::uint64_t)> step_;
   HostOptions options_;
 
  public:

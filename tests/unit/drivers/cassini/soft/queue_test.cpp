@@ -507,9 +507,11 @@ TEST(SoftEvents, ThresholdIsTold) {
   using Status = layout::EqStatus;
   for (unsigned i = 0; i < 31; ++i)
     ASSERT_TRUE(eq.write(64, i));
+  EXPECT_EQ(Status::TimestampSec::get(eq.memory.data()), 0U);
+  ASSERT_TRUE(eq.write(64, 31));
   EXPECT_EQ(Status::TimestampSec::get(eq.memory.data()), 77U);
   EXPECT_EQ(Status::ThldSts::get(eq.memory.data()), 1U);
-  EXPECT_EQ(Status::SlotsFree::get(eq.memory.data()), 31U);
+  EXPECT_EQ(Status::SlotsFree::get(eq.memory.data()), 30U);
 }
 
 TEST(SoftEvents, UnclearedMemoryIsNoticed) {

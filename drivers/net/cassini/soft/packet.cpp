@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/cassini/soft/packet.hpp"
+
+#include <algorithm>
+
+namespace plnet::cassini::soft {
+
+using Bits = layout::WirePacket;
+
+PacketHeader encode(const Packet& packet) {
+  PacketHeader header{};
+  std::byte* at = header.data();
+  const Message& message = packet.message;
+  Bits::Magic::set(at, kWireMagic);
+  Bits::Version::set(at, kWireVersion);
+  Bits::Type::set(at, static_cast<std::uint64_t>(packet.type));
+  Bits::Syn::set(at, packet.syn ? 1 : 0);
+  Bits::Eom::set(at, packet.eom ? 1 : 0);
+  Bits::Restricted::set(at, message.restricted ? 1 : 0);
+  Bits::Try::set(at, packet.attempt);
+  Bits::SourceNid::set(at, message.source);
+  Bits::EndpointDefined::set(at, endpoint_defined(message.pid, message.index));
+  Bits::Nid::set(at, message.destination);
+  Bits::Vni::set(at, message.vni);
+  Bits::IndexExt::set(at, message.index & 31U);
+  Bits::TrafficClass::set(at, message.traffic_class);
+  Bits::Connection::set(at, packet.connection);
+  Bits::Sequence::set(at, packet.sequence);
+  Bits::Epoch::set(at, packet.epoch);
+  Bits::Cleared::set(at, packet.cleared);
+  Bits::Opcode::set(at, message.operation == Operation::kPut ? 1 : 2);
+  Bits::Code::set(at, static_cast<std::uint64_t>(packet.code));
+  Bits::MessageId::set(at, packet.message_id);
+  Bits::Length::set(at, packet.length);
+  Bits::Offset::set(at, packet.offset);
+  Bits::RemoteOffset::set(at, message.remote_offset);
+  Bits::MatchBits::set(at, message.match_bits);
+  Bits::HeaderData::set(at, message.header_data);
+  Bits::Initiator::set(at, message.initiator);
+  Bits::RequestLength::set(at, message.length);
+  Bits::MLength::set(at, packet.mlength);
+  Bits::Expected::set(at, packet.expected);
+  Bits::List::set(at, static_cast<std::uint64_t>(packet.list));
+  return header;
+}
+
+std::optional<Packet> decode(std::span<const std::byte> bytes) {
+  if (bytes.size() < kPacketHeaderBytes) return {};
+  PacketHeader header;
+  std::copy_n(bytes.begin(), header.size(), header.begin());
+  const std::byte* at = header.data();
+  if (Bits::Magic::get(at) != kWireMagic || Bits::Version::get(at) != kWireVersion) return {};
+  const std::uint64_t type = Bits::Type::get(at);
+  const std::uint64_t opcode = Bits::Opcode::get(at);
+  const std::uint64_t list = Bits::List::get(at);
+  const std::uint64_t sequence = Bits::Sequence::get(at);
+  if (type == 0 || type > static_cast<std::uint64_t>(PacketType::kClear)) return {};
+  if (opcode == 0 || opcode > 2 || list >= kLists || sequence > kSequences) return {};
+  if (Bits::Cleared::get(at) > kSequences || Bits::Expected::get(at) > kSequences) return {};
+  if (sequence == 0 && type != static_cast<std::uint64_t>(PacketType::kClear)) return {};
+  Packet packet;
+  packet.type = static_cast<PacketType>(type);
+  packet.syn = Bits::Syn::get(at) != 0;
+  packet.eom = Bits::Eom::get(at) != 0;
+  packet.attempt = static_cast<std::uint8_t>(Bits::Try::get(at));
+  packet.connection = static_cast<std::uint16_t>(Bits::Connection::get(at));
+  packet.sequence = static_cast<std::uint16_t>(sequence);
+  packet.cleared = static_cast<std::uint16_t>(Bits::Cleared::get(at));
+  packet.expected = static_cast<std::uint16_t>(Bits::Expected::get(at));
+  packet.epoch = static_cast<std::uint32_t>(Bits::Epoch::get(at));
+  packet.message_id = static_cast<std::uint32_t>(Bits::MessageId::get(at));
+  packet.length = static_cast<std::uint32_t>(Bits::Length::get(at));
+  packet.offset = Bits::Offset::get(at);
+  packet.code = static_cast<ReturnCode>(Bits::Code::get(at) & 63);
+  packet.mlength = static_cast<std::uint32_t>(Bits::MLength::get(at));
+  packet.list = static_cast<ListKind>(list);
+  Message& message = packet.message;
+  message.operation = opcode == 1 ? Operation::kPut : Operation::kGet;
+  message.restricted = Bits::Restricted::get(at) != 0;
+  message.traffic_class = static_cast<std::uint8_t>(Bits::TrafficClass::get(at));
+  const std::uint64_t endpoint = Bits::EndpointDefined::get(at);
+  message.index = static_cast<std::uint8_t>((endpoint >> kPidBits) << 5 | Bits::IndexExt::get(at));
+  message.pid = static_cast<std::uint16_t>(endpoint & kPidAnyValue);
+  message.vni = static_cast<std::uint16_t>(Bits::Vni::get(at));
+  message.source = static_cast<NicAddress>(Bits::SourceNid::get(at));
+  message.destination = static_cast<NicAddress>(Bits::Nid::get(at));
+  message.initiator = static_cast<std::uint32_t>(Bits::Initiator::get(at));
+  message.length = static_cast<std::uint32_t>(Bits::RequestLength::get(at));
+  message.remote_offset = Bits::RemoteOffset::get(at);
+  message.match_bits = Bits::MatchBits::get(at);
+  message.header_data = Bits::HeaderData::get(at);
+  return packet;
+}
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What software NICs say to one another over a wire (12.4): a format of our own, versioned, with
+// every field that the device's headers carry (section 7), so that traces compare.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "drivers/net/cassini/soft/field.hpp"
+#include "drivers/net/cassini/soft/message.hpp"
+
+namespace plnet::cassini::soft {
+
+#define PLNET_SOFT_WIRE_FIELDS(X)                   \
+  X(Magic, "magic", 0, 0, 32)                       \
+  X(Version, "version", 4, 0, 8)                    \
+  X(Type, "type", 5, 0, 8)                          \
+  X(Syn, "syn", 6, 0, 1)                            \
+  X(Eom, "eom", 6, 1, 1)                            \
+  X(Restricted, "restricted", 6, 2, 1)              \
+  X(Try, "try", 7, 0, 8)                            \
+  X(SourceNid, "source_nid", 8, 0, 20)              \
+  X(EndpointDefined, "endpoint_defined", 12, 0, 12) \
+  X(Nid, "nid", 13, 4, 20)                          \
+  X(Vni, "vni", 16, 0, 16)                          \
+  X(IndexExt, "index_ext", 18, 0, 5)                \
+  X(TrafficClass, "traffic_class", 19, 0, 8)        \
+  X(Connection, "connection", 20, 0, 16)            \
+  X(Sequence, "sequence", 22, 0, 16)                \
+  X(Epoch, "epoch", 24, 0, 32)                      \
+  X(Cleared, "cleared", 28, 0, 16)                  \
+  X(Opcode, "opcode", 30, 0, 8)                     \
+  X(Code, "code", 31, 0, 8)                         \
+  X(MessageId, "message_id", 32, 0, 32)             \
+  X(Length, "length", 36, 0, 32)                    \
+  X(Offset, "offset", 40, 0, 64)                    \
+  X(RemoteOffset, "remote_offset", 48, 0, 64)       \
+  X(MatchBits, "match_bits", 56, 0, 64)             \
+  X(HeaderData, "header_data", 64, 0, 64)           \
+  X(Initiator, "initiator", 72, 0, 32)              \
+  X(RequestLength, "request_length", 76, 0, 32)     \
+  X(MLength, "mlength", 80, 0, 32)                  \
+  X(Expected, "expected", 84, 0, 16)                \
+  X(List, "list", 86, 0, 8)
+
+namespace layout {
+PLNET_SOFT_LAYOUT(WirePacket, 88, PLNET_SOFT_WIRE_FIELDS);
+}  // namespace layout
+
+inline constexpr std::uint32_t kWireMagic = 0x4e434c50;  // PLCN
+inline constexpr std::uint8_t kWireVersion = 1;
+inline constexpr std::size_t kPacketHeaderBytes = layout::WirePacket::kBytes;
+inline constexpr std::size_t kPayloadMax = 8192;
+
+enum class PacketType : std::uint8_t { kFirst = 1, kContinuation, kAck, kNack, kClear };
+
+// Sequence numbers of a connection: 1 … 4095, then 1 again.
+inline constexpr unsigned kSequences = 4095;
+constexpr unsigned sequence_after(unsigned sequence, unsigned steps = 1) {
+  return (sequence - 1 + steps) % kSequences + 1;
+}
+// How far `to` lies after `from`, as if it were at most half the circle away.
+constexpr int sequence_distance(unsigned from, unsigned to) {
+  const int ahead = static_cast<int>((to + kSequences - from) % kSequences);
+  return ahead > static_cast<int>(kSequences / 2) ? ahead - static_cast<int>(kSequences) : ahead;
+}
+
+struct Packet {
+  PacketType type = PacketType::kFirst;
+  bool syn = false;  // no answer has been seen on this connection yet
+  bool eom = false;
+  std::uint8_t attempt = 0;
+  std::uint16_t connection = 0;  // the sender of the request's own number for it
+  std::uint16_t sequence = 0;
+  std::uint16_t cleared = 0;   // answers up to this one need not be remembered; 0: none
+  std::uint16_t expected = 0;  // of a NACK for a gap
+  std::uint32_t epoch = 0;
+  std::uint32_t message_id = 0;
+  std::uint32_t length = 0;  // bytes carried or asked for
+  std::uint64_t offset = 0;  // of them in the message
+  ReturnCode code = ReturnCode::kOk;
+  std::uint32_t mlength = 0;
+  ListKind list = ListKind::kPriority;
+  Message message;  // length and header of the whole
+};
+
+using PacketHeader = std::array<std::byte, kPacketHeaderBytes>;
+[[nodiscard]] PacketHeader encode(const Packet& packet);
+// Nothing for what is not a packet of this version.
+[[nodiscard]] std::optional<Packet> decode(std::span<const std::byte> bytes);
+
+}  // namespace plnet::cassini::soft

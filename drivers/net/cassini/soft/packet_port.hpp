@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One NIC on a wire: cuts messages into packets, numbers them, sees to it that each is executed
+// once and that every command ends. The source half is packet_source.cpp, the target half
+// packet_target.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "drivers/net/cassini/soft/gate.hpp"
+#include "drivers/net/cassini/soft/late.hpp"
+#include "drivers/net/cassini/soft/nic.hpp"
+#include "drivers/net/cassini/soft/packet.hpp"
+#include "drivers/net/cassini/soft/retry_handler.hpp"
+#include "drivers/net/cassini/soft/wire.hpp"
+
+namespace plnet::cassini::soft {
+
+inline constexpr unsigned kPacketWindow = 64;  // unanswered on one connection
+
+struct PortOptions {
+  std::size_t payload_max = 2048;
+  RetryOptions retry;
+  // A NIC that starts again says a higher one: connections of its earlier life are not taken up.
+  std::uint32_t incarnation = 0;
+  unsigned messages_max = 2048;
+  unsigned source_connections = 4096;    // SCT
+  unsigned target_connections = 8192;    // TCT
+  unsigned message_states = 2048;        // MST
+  unsigned remembered_responses = 2048;  // TRS
+  std::uint64_t seed = 0;
+};
+
+#define PLNET_CASSINI_PORT_COUNTERS(X)                                                          \
+  X(kSent, "packets_sent", "packets", kCount, "requests, the first time")                       \
+  X(kResent, "packets_resent", "packets", kCount, "requests, again")                            \
+  X(kReceived, "packets_received", "packets", kCount, "requests that were executed")            \
+  X(kDuplicates, "duplicates", "packets", kCount, "executed before: answered from memory")      \
+  X(kGaps, "gaps", "packets", kCount, "refused because one before was missing")                 \
+  X(kBad, "bad_packets", "packets", kCount, "not of this version, not for us, or not possible") \
+  X(kWireFull, "wire_full", "packets", kCount, "had to wait for the wire")
+PLNET_COUNTERS(PortCounters, PLNET_CASSINI_PORT_COUNTERS);
+
+class PacketPort final : private Transport, private Nic::Carrier, private WireEvents {
+ public:
+  PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLog* log = nullptr);
+  PacketPort(const PacketPort&) = delete;
+  PacketPort& operator=(const PacketPort&) = delete;
+  ~PacketPort() override;
+
+  // The NIC, the wire and what waits. Returns how much was done; 0 while somebody allocates.
+  unsigned step(std::uint64_t now_ns);
+  [[nodiscard]] Gate& gate() { return gate_; }
+  [[nodiscard]] RetryHandler& retry_handler() { return retry_; }
+  [[nodiscard]] CounterView counters() const { return stats_.view(); }
+  [[nodiscard]] std::uint64_t count(PortCounters::Id id) const { return stats_.get(id); }
+  [[nodiscard]] bool idle() const { return active_.empty(); }
+
+ private:
+  static constexpr std::uint16_t kNone = 0xffff;
+
+  struct Outgoing {  // a message
+    Message message;
+    Completion completion;
+    LocalBuffer local;
+    Outcome outcome;
+    std::uint32_t sent = 0;      // bytes given to packets
+    std::uint32_t waiting = 0;   // packets without answer
+    std::uint16_t next = kNone;  // on its connection
+    bool all_sent = false;
+    bool started = false;
+    std::array<std::byte, kImmediateMax> bytes{};
+  };
+  struct Sent {  // SPT: a packet
+    std::uint16_t message = kNone;
+    std::uint16_t sequence = 0;
+    std::uint32_t offset = 0;
+    std::uint32_t length = 0;
+    std::uint64_t sent_ns = 0;
+    PacketHistory history;
+    std::uint8_t tries = 0;
+    bool first = false, eom = false, done = false;
+  };
+  struct Connection {  // SCT
+    Message to;        // destination, VNI and traffic class of all its messages
+    std::uint32_t epoch = 0;
+    std::uint16_t next_sequence = 1;
+    std::uint16_t cleared = 0;
+    std::uint16_t head = kNone, tail = kNone;  // messages
+    unsigned first = 0, count = 0;             // of `window`
+    unsigned to_send = 0;  // from the oldest: these are out, what follows must go (again)
+    unsigned batch = kPacketWindow;
+    std::uint64_t hold_until_ns = 0;
+    std::uint64_t idle_since_ns = 0;
+    bool established = false, active = false, gap_seen = false;
+    std::array<Sent, kPacketWindow> window;
+    Sent& at(unsigned i) { return window[(first + i) % kPacketWindow]; }
+  };
+  struct Remembered {            // TRS: an answer
+    std::uint16_t sequence = 0;  // 0: none
+    ReturnCode code = ReturnCode::kOk;
+    ListKind list = ListKind::kPriority;
+    std::uint32_t mlength = 0;
+    std::uint32_t length = 0;
+    std::uint16_t data = kNone;
+  };
+  struct TargetConnection {  // TCT, with its MST
+    std::uint32_t epoch = 0;
+    std::uint16_t expected = 1;
+    bool partial = false;
+    std::uint64_t seen_ns = 0;
+    std::uint32_t message_id = 0;
+    Message message;
+    Delivery delivery;
+    std::array<Remembered, 2 * kPacketWindow> remembered{};
+  };
+
+  [[nodiscard]] bool ready(NicAddress from) override;
+  void start(NicAddress from, const Message& message, const LocalBuffer& local,
+             const Completion& completion) override;
+  void cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) override;
+  void on_packet(NicAddress from, std::span<const std::byte> bytes) override;
+  void on_link(bool up, NicAddress own) override;
+
+  // packet_source.cpp
+  [[nodiscard]] std::uint16_t connection_for(const Message& message);
+  bool pump(std::uint16_t number);
+  bool prepare(Connection& connection);
+  bool send(std::uint16_t number, Sent& sent);
+  void check_timer(std::uint16_t number);
+  void answered(const Packet& packet, std::span<const std::byte> payload);
+  void refused(const Packet& packet);
+  void retry(std::uint16_t number, unsigned at, const RetryHandler::Decision& decision);
+  void settle(Connection& connection);
+  void give_up(std::uint16_t number, ReturnCode code);
+  void renew(Connection& connection);
+  void end_message(Connection& connection, std::uint16_t number, const Outcome& outcome);
+  void send_clear(std::uint16_t number);
+  [[nodiscard]] Sent* find_sent(const Packet& packet, unsigned& at);
+
+  // packet_target.cpp
+  void request(NicAddress from, const Packet& packet, std::span<const std::byte> payload);
+  [[nodiscard]] TargetConnection* target_for(NicAddress from, const Packet& packet);
+  void execute(TargetConnection& target, const Packet& packet, std::span<const std::byte> payload,
+               Remembered& answer);
+  void clear(TargetConnection& target, unsigned up_to);
+  void forget(TargetConnection& target);
+  void abandon(TargetConnection& target);
+  void answer(NicAddress to, const Packet& request, const Remembered& answer);
+  void nack(NicAddress to, const Packet& request, ReturnCode code, unsigned expected);
+  void expire_targets(std::uint64_t now_ns);
+  [[nodiscard]] std::byte* slab(std::uint16_t data) {
+    return slabs_.get() + std::size_t{data} * payload_max_;
+  }
+
+  Nic& nic_;
+  Wire& wire_;
+  PortOptions options_;
+  std::size_t payload_max_;
+  Gate gate_;
+  RetryHandler retry_;
+  Counters<PortCounters> stats_;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t expiry_ns_ = 0;
+  std::uint32_t next_epoch_;
+
+  std::vector<Outgoing> messages_;
+  std::vector<std::uint16_t> free_messages_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::unordered_map<std::uint64_t, std::uint16_t> by_destination_;
+  std::vector<std::uint16_t> active_;
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<TargetConnection>> targets_;
+  unsigned partial_messages_ = 0;
+  unsigned remembered_ = 0;
+  std::unique_ptr<std::byte[]> slabs_;
+  std::vector<std::uint16_t> free_slabs_;
+};
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A wire inside one process, and what can go wrong with one: packets lost, repeated, late, out of
+// turn, a cable pulled, an address changed; all drawn from a seed, on the time that is handed in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "drivers/net/cassini/soft/wire.hpp"
+#include "lib/base/random.hpp"
+
+namespace plnet::cassini::soft {
+
+struct WireFaults {
+  std::uint64_t seed = 0;
+  double drop = 0;
+  double duplicate = 0;
+  double reorder = 0;  // this many take up to ten times as long
+  std::uint64_t delay_ns = 0;
+  std::size_t packet_bytes_max = 2300;
+  unsigned packets_max = 1024;  // on their way to one end
+};
+
+#define PLNET_CASSINI_INPROC_COUNTERS(X)                                                  \
+  X(kSent, "sent", "packets", kCount, "given to the wire")                                \
+  X(kReceived, "received", "packets", kCount, "handed up")                                \
+  X(kDropped, "dropped", "packets", kCount, "lost on purpose, or nobody was at that end") \
+  X(kDuplicated, "duplicated", "packets", kCount, "handed up twice")                      \
+  X(kFull, "full", "packets", kCount, "turned away for want of room")
+PLNET_COUNTERS(InprocCounters, PLNET_CASSINI_INPROC_COUNTERS);
+
+class InprocCable;
+
+class InprocWire final : public Wire {
+ public:
+  InprocWire(InprocCable& cable, NicAddress address);
+  ~InprocWire() override;
+  InprocWire(const InprocWire&) = delete;
+  InprocWire& operator=(const InprocWire&) = delete;
+
+  [[nodiscard]] std::size_t packet_bytes_max() const override;
+  [[nodiscard]] bool send(NicAddress to, std::span<const std::byte> header,
+                          std::span<const std::byte> payload) override;
+  unsigned poll(std::uint64_t now_ns, WireEvents& events) override;
+  [[nodiscard]] CounterView counters() const override { return stats_.view(); }
+
+  void set_link(bool up);
+  void change_address(NicAddress address);
+  [[nodiscard]] bool empty() const { return coming_.empty(); }
+
+ private:
+  friend class InprocCable;
+  struct Coming {
+    std::uint64_t at_ns = 0;
+    std::uint64_t order = 0;
+    NicAddress from = 0;
+    std::vector<std::byte> bytes;
+    bool operator>(const Coming& other) const {
+      return at_ns != other.at_ns ? at_ns > other.at_ns : order > other.order;
+    }
+  };
+  InprocCable& cable_;
+  NicAddress address_;
+  bool up_ = true;
+  bool changed_ = true;
+  std::uint64_t now_ns_ = 0;
+  Counters<InprocCounters> stats_;
+  std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
+};
+
+// All the ends that reach one another.
+class InprocCable {
+ public:
+  explicit InprocCable(const WireFaults& wanted) : faults(wanted), random_(wanted.seed) {}
+  WireFaults faults;
+
+ private:
+  friend class InprocWire;
+  [[nodiscard]] InprocWire* find(NicAddress address);
+  Random random_;
+  std::uint64_t order_ = 0;
+  std::vector<InprocWire*> ends_;
+};
+
+}  // namespace plnet::cassini::soft

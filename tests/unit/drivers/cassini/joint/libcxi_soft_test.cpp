@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver's libcxi backend on the shared object that exports libcxi's symbols: every call of the
+// real path, with the software Cassini in the vendor's place and a thread of its own behind it.
+#include <cerrno>
+#include <memory>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "drivers/net/cassini/backend_libcxi.hpp"
+#include "drivers/net/cassini/endpoint.hpp"
+#include "tests/conformance/endpoint_conformance.hpp"
+
+namespace plnet::cassini {
+namespace {
+
+using conformance::BufferOrder;
+
+std::unique_ptr<LibcxiBackend> load() {
+  auto made = LibcxiBackend::load(PLNET_CXI_SOFT);
+  EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().what);
+  return made ? std::move(*made) : nullptr;
+}
+
+class LibcxiBench final : public conformance::EndpointBench {
+ public:
+  LibcxiBench() : backend(load()) {
+    for (Side& side : sides) {
+      side.memory.resize(conformance::kEndpointArenaBytes);
+      (void)side.arenas.add({.base = side.memory.data(), .size = side.memory.size()}).value();
+    }
+    const auto infos = backend->devices().value();
+    for (unsigned i = 0; i < 2; ++i)
+      sides[i].nic = infos[i].nic_address;
+  }
+  ~LibcxiBench() override {
+    for (Side& side : sides) {
+      side.endpoint.reset();
+      side.device.reset();
+    }
+  }
+  kfilnd::EndpointDriver& make(unsigned number, kfilnd::EndpointEvents& events) override {
+    Side& side = sides[number];
+    side.device = Device::open(*backend, {.id = number, .pid = 3 + number}, side.arenas).value();
+    EndpointConfig config;
+    config.limits.operations_max = 64;
+    config.bulk_blocks = 2;
+    config.receive_event_bytes = 1U << 16U;
+    config.not_ready_time = std::chrono::milliseconds(20);
+    side.endpoint = Endpoint::create(*side.device, config, events).value();
+    return *side.endpoint;
+  }
+  bool run(const std::function<bool()>& done) override {
+    for (unsigned turn = 0; turn < 4'000'000; ++turn) {
+      if (done()) return true;
+      now += std::chrono::microseconds(1);
+      for (Side& side : sides) {
+        if (side.endpoint) (void)side.endpoint->poll(now);
+      }
+      std::this_thread::yield();
+    }
+    return false;
+  }
+  std::pair<std::uint64_t, unsigned> process(unsigned side) override {
+    return {sides[side].nic, 3 + side};
+  }
+  std::span<std::byte> memory(unsigned side) override { return sides[side].memory; }
+
+  struct Side {
+    std::uint32_t nic = 0;
+    std::vector<std::byte> memory;
+    ArenaTable arenas;
+    std::unique_ptr<Device> device;
+    std::unique_ptr<Endpoint> endpoint;
+  };
+  std::unique_ptr<LibcxiBackend> backend;
+  std::array<Side, 2> sides;
+  Instant now{};
+};
+
+TEST(LibcxiSoft, DevicesAndErrors) {
+  const auto backend = load();
+  ASSERT_NE(backend, nullptr);
+  const auto devices = backend->devices().value();
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_EQ(devices[0].name, "cxi0");
+  EXPECT_EQ(devices[1].id, 1U);
+  EXPECT_NE(devices[0].nic_address, devices[1].nic_address);
+  EXPECT_EQ(devices[0].pid_bits, 9U);
+  EXPECT_EQ(devices[0].pid_granule, 256U);
+  EXPECT_TRUE(devices[0].retry_handler);
+  EXPECT_EQ(backend->open_device(2).error().value, ENODEV);
+  const auto device = backend->open_device(0).value();
+  EXPECT_EQ(backend->alloc_lni(device, 99).error().value, EINVAL);
+  const auto lni = backend->alloc_lni(device, 1).value();
+  const auto domain = backend->alloc_domain(lni, 255, 40).value();
+  EXPECT_EQ(backend->alloc_domain(lni, 255, 40).error().value, EEXIST);
+  EXPECT_EQ(backend->destroy_lni(lni).error().value, EBUSY);
+  EXPECT_TRUE(backend->destroy_domain(domain.handle));
+  EXPECT_TRUE(backend->destroy_lni(lni));
+  backend->close_device(device);
+}
+
+TEST(LibcxiSoft, Messages) {
+  LibcxiBench bench;
+  conformance::check_messages(bench, 1, 60, BufferOrder::kAny);
+}
+
+TEST(LibcxiSoft, Tagged) {
+  LibcxiBench bench;
+  conformance::check_tagged(bench, 1, 20);
+}
+
+}  // namespace
+}  // namespace plnet::cassini
