@@ -138,26 +138,44 @@ def fuzz(tally, name, seconds_each):
                  timeout_s=900 + seconds_each, says=f"{seconds_each} s" if seconds_each else f"{FUZZ_RUNS} runs")
 
 
-def tidy(tally, name):
-    """clang-tidy over the product's sources as a clang tree compiles them. One test case a file.
+def members_of(unit):
+    """The sources that one of meson's unity files puts together, below the root."""
+    lines = unit.read_text().splitlines()
+    return [os.path.relpath(pathlib.Path(line.removeprefix("#include<").removesuffix(">")).resolve(), ROOT)
+            for line in lines if line.startswith("#include<")]
 
-    Programs, tests and benchmarks are left to the compilers: they would double the time of the slowest stage.
+
+def tidy(tally, name):
+    """clang-tidy over the product's sources as a unity tree compiles them. One test case a file.
+
+    Several sources at a time: nearly all of the time goes into the headers that they share. What does not go together, or
+    is not clean, is looked at file by file. Programs, tests and benchmarks are left to the compilers.
     """
     tree = ROOT / "build" / f"check-{name}"
     database = json.loads((tree / "compile_commands.json").read_text())
-    files = sorted({os.path.relpath((tree / entry["file"]).resolve(), ROOT) for entry in database})
-    files = [f for f in files if f.startswith(("lib/", "drivers/"))]
+    units = sorted({tree / entry["file"] for entry in database if entry["output"].startswith(("lib/", "drivers/"))})
+    command = ["clang-tidy-19", "--quiet", "-p", str(tree)]
+    # The sources are headers of their unit, and it includes them as no source should.
+    together = ["--header-filter=/(lib|drivers)/.*[.](hpp|cpp)$", "--checks=-bugprone-suspicious-include"]
 
-    def one(path):
-        return path, subprocess.run(["clang-tidy-19", "--quiet", "-p", str(tree), path], cwd=ROOT, capture_output=True,
-                                    text=True)
-    bad = 0
+    def run(arguments):
+        done = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True)
+        return done.returncode == 0, tail(done.stdout + done.stderr)
+
+    def one(unit):
+        members = members_of(unit)
+        if members and run([*together, str(unit)])[0]:
+            return {path: (True, "") for path in members}
+        return {path: run([path]) for path in members or [os.path.relpath(unit, ROOT)]}
+
+    found = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for path, done in pool.map(one, files):
-            bad += done.returncode != 0
-            tally.add(f"tidy.{path}", "passed" if done.returncode == 0 else "failed",
-                      tail(done.stdout + done.stderr))
-    print(f"{'ok    ' if bad == 0 else 'FAILED'} clang-tidy: {len(files) - bad} of {len(files)} files clean", flush=True)
+        for outcome in pool.map(one, units):
+            found.update(outcome)
+    for path, (clean, text) in sorted(found.items()):
+        tally.add(f"tidy.{path}", "passed" if clean else "failed", text)
+    bad = sum(not clean for clean, _ in found.values())
+    print(f"{'ok    ' if bad == 0 else 'FAILED'} clang-tidy: {len(found) - bad} of {len(found)} files clean", flush=True)
 
 
 def run_e2e(tally):
