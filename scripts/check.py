@@ -66,8 +66,10 @@ TIDY_OPTIONS = ["-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false", "-Dun
 
 
 def tidy(tally):
-    if builds.build(tally, "tidy", "clang++-19", TIDY_OPTIONS, lambda tree: ["build.ninja"]):
-        builds.tidy(tally, "tidy")
+    def configured(name, options):
+        return builds.build(tally, name, "clang++-19", options, lambda tree: ["build.ninja"])
+    if configured("tidy", TIDY_OPTIONS) and (builds.is_built("clang") or configured("clang", CLANG_OPTIONS)):
+        builds.tidy(tally, "tidy", "clang")
 
 
 def fuzz(tally):

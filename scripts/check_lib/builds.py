@@ -145,28 +145,30 @@ def members_of(unit):
             for line in lines if line.startswith("#include<")]
 
 
-def tidy(tally, name):
+def tidy(tally, name, single_name):
     """clang-tidy over the product's sources as a unity tree compiles them. One test case a file.
 
     Several sources at a time: nearly all of the time goes into the headers that they share. What does not go together, or
-    is not clean, is looked at file by file. Programs, tests and benchmarks are left to the compilers.
+    is not clean, is looked at file by file, as the other tree compiles it. Programs, tests and benchmarks are left to the
+    compilers.
     """
     tree = ROOT / "build" / f"check-{name}"
     database = json.loads((tree / "compile_commands.json").read_text())
     units = sorted({tree / entry["file"] for entry in database if entry["output"].startswith(("lib/", "drivers/"))})
-    command = ["clang-tidy-19", "--quiet", "-p", str(tree)]
+    single = ROOT / "build" / f"check-{single_name}"
     # The sources are headers of their unit, and it includes them as no source should.
     together = ["--header-filter=/(lib|drivers)/.*[.](hpp|cpp)$", "--checks=-bugprone-suspicious-include"]
 
-    def run(arguments):
-        done = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True)
+    def run(commands, arguments):
+        done = subprocess.run(["clang-tidy-19", "--quiet", "-p", str(commands), *arguments], cwd=ROOT,
+                              capture_output=True, text=True)
         return done.returncode == 0, tail(done.stdout + done.stderr)
 
     def one(unit):
         members = members_of(unit)
-        if members and run([*together, str(unit)])[0]:
+        if members and run(tree, [*together, str(unit)])[0]:
             return {path: (True, "") for path in members}
-        return {path: run([path]) for path in members or [os.path.relpath(unit, ROOT)]}
+        return {path: run(single, [path]) for path in members or [os.path.relpath(unit, ROOT)]}
 
     found = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -115,7 +115,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::uint32_t message_id = 0;
     Message message;
     Delivery delivery;
-    std::array<Remembered, 2 * kPacketWindow> remembered{};
+    std::array<Remembered, std::size_t{2} * kPacketWindow> remembered{};
   };
 
   [[nodiscard]] bool ready(NicAddress from) override;

@@ -178,7 +178,7 @@ bool PacketPort::pump(std::uint16_t number) {
 }
 
 bool PacketPort::send(std::uint16_t number, Sent& sent) {
-  Connection& connection = *connections_[number];
+  const Connection& connection = *connections_[number];
   const Outgoing& out = messages_[sent.message];
   Packet packet;
   packet.type = sent.first ? PacketType::kFirst : PacketType::kContinuation;

@@ -181,7 +181,7 @@ void PacketPort::abandon(TargetConnection& target) {
 
 void PacketPort::forget(TargetConnection& target) {
   abandon(target);
-  for (Remembered& one : target.remembered) {
+  for (const Remembered& one : target.remembered) {
     if (one.sequence == 0) continue;
     if (one.data != kNone) free_slabs_.push_back(one.data);
     --remembered_;
