@@ -75,6 +75,7 @@ struct CoordinatorLimits {
 
 PLNET_COUNTERS(CoordinatorTable, PLNET_COORDINATOR_COUNTERS);
 using CoordinatorCounters = Counters<CoordinatorTable>;
+using CoordinatorCounter = CoordinatorTable::Id;
 
 class Coordinator final : private PeerDirectoryHooks,
                           private DiscoveryObserver,

@@ -17,7 +17,6 @@ inline constexpr std::size_t kConsoleTestsMax = 1024;       // of one session
 inline constexpr std::size_t kConsoleTransactionsMax = 64;  // pending ones
 inline constexpr std::size_t kConsoleNameMax = sizeof(Name) - 1;
 
-inline constexpr std::uint32_t kConcurrencyMax = 1024;  // nodes refuse more
 // Kernel consoles cut longer lists, kernel clients crash on some of them.
 inline constexpr std::uint32_t kSpanMax = kDestinationsPerPage;
 inline constexpr std::uint32_t kBulkLengthMax = 1U << 20;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A text that is a number from its first letter to its last, and nothing else.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace plnet {
+
+// Nothing: no digits, letters beside them, or more than Number holds. A minus sign is read where
+// Number has a sign, a plus and blanks never.
+template <class Number>
+[[nodiscard]] std::optional<Number> whole_number(std::string_view text, int base = 10) {
+  Number number{};
+  const char* const last = text.data() + text.size();
+  std::from_chars_result read;
+  if constexpr (std::integral<Number>) {
+    read = std::from_chars(text.data(), last, number, base);
+  } else {
+    read = std::from_chars(text.data(), last, number);
+  }
+  if (read.ec != std::errc{} || read.ptr != last) return std::nullopt;
+  return number;
+}
+
+}  // namespace plnet
