@@ -61,6 +61,7 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts) {
     setup.cpt_of_shard.insert(setup.cpt_of_shard.end(), cpts[cpt].shards.size(),
                               static_cast<std::uint16_t>(cpt));
   const std::size_t shards = setup.cpt_of_shard.size();
+  setup.placement = parts.placement;
   setup.coordinator.peers = peer_limits(parts.limits.peers);
   auto& limits = setup.shard_limits;
   limits.peer_ports = setup.coordinator.peers.peer_nis;

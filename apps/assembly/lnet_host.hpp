@@ -25,6 +25,7 @@ class LnetHost {
   struct Parts {
     const Machine& machine;
     const runtime::LnetLimits limits;
+    const lnet::PlacementRule placement;
     const lnet::NodeConfig& configured;  // at start: options of modules are read once
     const Clock& clock;                  // the pollers'
     const runtime::WallClock& wall_clock;

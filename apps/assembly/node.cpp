@@ -205,6 +205,7 @@ Outcome<void> Node::build_pollers() {
   if (!regions) return std::unexpected(regions.error());
   auto host = LnetHost::create({.machine = *machine_,
                                 .limits = settings_.lnet_limits,
+                                .placement = settings_.lnet_placement,
                                 .configured = settings_.lnet,
                                 .clock = clock_,
                                 .wall_clock = wall_clock_,

@@ -131,8 +131,7 @@ struct Node::ResizeBuffers final : Call {
 Node::Node(const NodeSetup& setup)
     : setup_(setup),
       qsbr_(setup.cpt_of_shard.size(), kRetired),
-      placement_(CptHash(std::ranges::max(setup.cpt_of_shard) + 1U, setup.cpt_hash),
-                 by_cpt(setup.cpt_of_shard)),
+      placement_(make_placement(setup.placement, by_cpt(setup.cpt_of_shard))),
       portals_(static_cast<unsigned>(setup.cpt_of_shard.size())),
       mail_(parcels_of(setup), setup.doorbells),
       errands_(kErrands) {
@@ -163,7 +162,7 @@ Node::Node(const NodeSetup& setup)
                                               setup.cpt_of_shard[i], setup.start));
   }
   coordinator_ =
-      std::make_unique<Coordinator>(setup.coordinator, qsbr_, placement_, shared_.parameters,
+      std::make_unique<Coordinator>(setup.coordinator, qsbr_, *placement_, shared_.parameters,
                                     static_cast<CoordinatorHost&>(*this), setup.control_memory);
   shared_.directory = &coordinator_->peers();
   shared_.local.store(&coordinator_->local(), std::memory_order_release);

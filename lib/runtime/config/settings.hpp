@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lib/lnet/node/node_config.hpp"
+#include "lib/lnet/peers/placement.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/cpt/cpt_request.hpp"
 #include "lib/runtime/poll/idle.hpp"
@@ -81,6 +82,7 @@ struct Settings {
   MemorySettings memory{};
   ExchangeSettings exchange{};
   LnetLimits lnet_limits{};
+  lnet::PlacementRule lnet_placement = lnet::PlacementRule::kV217;
   TcpSocketSettings tcp{};
   SelftestSettings selftest{};
   LogSettings log{};
