@@ -14,8 +14,10 @@ using kfilnd::PeerAddress;
 Endpoint::Layout Endpoint::layout_of(const EndpointConfig& config) {
   const std::size_t operations = config.limits.operations_max;
   return {.receive_events = page_bytes(std::max<std::size_t>(config.receive_event_bytes, 4096)),
-          // One event ends each operation; twice that, so that a slow turn loses none.
-          .transmit_events = page_bytes(operations * 32 + 4096),
+          // One event ends each operation. One that comes alone takes a whole line, as the NIC does
+          // not wait for others; twice that, so that a slow turn loses none.
+          .transmit_events = page_bytes(operations * 128 + 4096),
+          .spare = page_bytes(1),
           .messages = page_bytes(operations * config.limits.message_bytes_max),
           .bulk = page_bytes(std::size_t{config.bulk_blocks} * config.bulk_bytes_max)};
 }
@@ -29,14 +31,10 @@ Endpoint::Endpoint(Device& device, const EndpointConfig& config, kfilnd::Endpoin
                2ULL * config.limits.operations_max + config.buffers_max + 4ULL * kBurst),
       layout_(layout_of(config)),
       memory_(layout_.total()),
-      blocks_(memory_.bytes().empty()
-                  ? std::span<std::byte>{}
-                  : memory_.bytes().subspan(layout_.receive_events + layout_.transmit_events,
-                                            layout_.messages),
-              config.limits.message_bytes_max,
-              memory_.bytes().empty() ? std::span<std::byte>{}
-                                      : memory_.bytes().subspan(layout_.total() - layout_.bulk),
-              config.bulk_bytes_max),
+      blocks_(region(layout_.total() - layout_.bulk - layout_.messages, layout_.messages),
+              config.limits.message_bytes_max, region(layout_.total() - layout_.bulk, layout_.bulk),
+              config.bulk_bytes_max,
+              region(layout_.receive_events + layout_.transmit_events, layout_.spare)),
       tx_(context_, blocks_,
           {.operations_max = config.limits.operations_max,
            .not_ready_time = config.not_ready_time}),
@@ -52,6 +50,10 @@ Endpoint::Endpoint(Device& device, const EndpointConfig& config, kfilnd::Endpoin
   context_.own = device.own();
 }
 
+std::span<std::byte> Endpoint::region(std::size_t begin, std::size_t length) const {
+  return memory_.bytes().empty() ? std::span<std::byte>{} : memory_.bytes().subspan(begin, length);
+}
+
 Outcome<std::unique_ptr<Endpoint>> Endpoint::create(Device& device, const EndpointConfig& config,
                                                     kfilnd::EndpointEvents& events,
                                                     Tracer* tracer) {
@@ -59,7 +61,8 @@ Outcome<std::unique_ptr<Endpoint>> Endpoint::create(Device& device, const Endpoi
   if (limits.operations_max == 0 || limits.operations_max > kBufferIdMax / 2 ||
       config.buffers_max == 0 || config.buffers_max > kBufferIdMax / 2 ||
       limits.message_bytes_max == 0 || limits.receive_contexts > kContextsMax ||
-      limits.receive_context >= limits.receive_contexts)
+      limits.receive_context >= limits.receive_contexts ||
+      limits.message_bytes_max >> device.info().min_free_shift > kMinFreeMax)
     return failure(Errc::kInvalid, "limits that no Cassini endpoint can have");
   std::unique_ptr<Endpoint> endpoint(new Endpoint(device, config, events, tracer));
   if (auto done = endpoint->register_memory(); !done)
@@ -81,8 +84,8 @@ Outcome<void> Endpoint::register_memory() {
 }
 
 Endpoint::~Endpoint() {
-  tear_down();
-  if (mapped_) (void)device_.backend().unmap(mapping_);
+  const bool unmapped = tear_down() && (!mapped_ || device_.backend().unmap(mapping_).has_value());
+  if (!unmapped) memory_.abandon();  // what the NIC may still write to stays as it is
 }
 
 Result<Process> Endpoint::process_of(PeerAddress address) const {
@@ -214,6 +217,7 @@ unsigned Endpoint::poll(Instant now) {
 
 Instant Endpoint::next_deadline() const {
   const Instant queues = std::min(rx_.next_deadline(), tx_.next_deadline());
+  if (context_.shut_down && !running_) return link_due_;  // nothing is made anew any more
   return std::min({queues, link_due_, running_ ? Instant::max() : rebuild_due_});
 }
 
@@ -231,8 +235,12 @@ void Endpoint::look_at_link() {
 
 void Endpoint::recover() {
   if (running_) {
+    if (context_.now < rebuild_due_) return;
     // First the NIC lets go, then the memory goes back.
-    tear_down();
+    if (!tear_down()) {
+      rebuild_due_ = context_.now + config_.link_period;
+      return;
+    }
     running_ = false;
     tx_.abort(context_.shut_down ? Errc::kShutdown : Errc::kAborted);
     rx_.abort(context_.shut_down ? Errc::kShutdown : Errc::kAborted);

@@ -92,9 +92,9 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
     bool in_use = false;
   };
   struct Layout {  // of memory_: one behind the other
-    std::size_t receive_events, transmit_events, messages, bulk;
+    std::size_t receive_events, transmit_events, spare, messages, bulk;
     [[nodiscard]] std::size_t total() const {
-      return receive_events + transmit_events + messages + bulk;
+      return receive_events + transmit_events + spare + messages + bulk;
     }
   };
 
@@ -106,7 +106,9 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   [[nodiscard]] Outcome<void> build();
   [[nodiscard]] Outcome<void> build_queues();
   [[nodiscard]] Outcome<void> build_portal();
-  void tear_down();
+  // False: the NIC did not give back what it was asked for; to be tried again.
+  [[nodiscard]] bool tear_down();
+  [[nodiscard]] std::span<std::byte> region(std::size_t begin, std::size_t length) const;
   void recover();
   void look_at_link();
   unsigned tell();

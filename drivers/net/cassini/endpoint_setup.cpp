@@ -19,10 +19,11 @@ unsigned slots_for(unsigned commands) {
 }  // namespace
 
 Outcome<void> Endpoint::build() {
+  if (!tear_down()) return failure(Errc::kAgain, "the NIC does not give back what it had");
   auto done = build_queues();
   if (done) done = build_portal();
   if (!done) {
-    tear_down();
+    (void)tear_down();  // what stays is taken down before the next try
     return done;
   }
   const PortalTable portal(portal_, device_.backend(), context_.stats);
@@ -85,20 +86,27 @@ Outcome<void> Endpoint::build_portal() {
   return {};
 }
 
-void Endpoint::tear_down() {
+bool Endpoint::tear_down() {
   Backend& backend = device_.backend();
-  const auto count = [this](const Allocated<void>& done) {
-    if (!done) context_.stats.add(CassiniCounters::Id::kBackendFailures);
-  };
-  if (made_ == 7) rx_.invalidate_all();
-  if (made_ >= 7) count(backend.unmap_portal(portal_maps_[1]));
-  if (made_ >= 6) count(backend.unmap_portal(portal_maps_[0]));
-  if (made_ >= 5) count(backend.destroy_portal(portal_.handle));
-  if (made_ >= 4) count(backend.destroy_command_queue(target_.handle));
-  if (made_ >= 3) count(backend.destroy_command_queue(transmit_.handle));
-  if (made_ >= 2) count(backend.destroy_event_queue(transmit_events_.handle));
-  if (made_ >= 1) count(backend.destroy_event_queue(receive_events_.handle));
-  made_ = 0;
+  while (made_ > 0) {
+    const auto done = [&]() -> Allocated<void> {
+      switch (made_) {
+        case 7: return backend.unmap_portal(portal_maps_[1]);
+        case 6: return backend.unmap_portal(portal_maps_[0]);
+        case 5: return backend.destroy_portal(portal_.handle);
+        case 4: return backend.destroy_command_queue(target_.handle);
+        case 3: return backend.destroy_command_queue(transmit_.handle);
+        case 2: return backend.destroy_event_queue(transmit_events_.handle);
+        default: return backend.destroy_event_queue(receive_events_.handle);
+      }
+    }();
+    if (!done) {
+      context_.stats.add(CassiniCounters::Id::kBackendFailures);
+      return false;
+    }
+    --made_;
+  }
+  return true;
 }
 
 }  // namespace plnet::cassini

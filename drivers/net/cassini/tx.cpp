@@ -74,7 +74,8 @@ Result<void> Transmitter::post(std::uint32_t index, const Request& request, DmaC
   operation.command = command.encode();
   operation.cookie = request.cookie;
   operation.length = command.request_len;
-  operation.deadline = context_.now + limits_.not_ready_time;
+  operation.deadline =
+      context_.now + (operation.message ? limits_.not_ready_time : limits_.remote_not_ready_time);
   const bool pushed = push(operation.command);
   PLNET_CHECK(pushed, "take() has seen room for it");
   context_.stats.add(operation.message ? Id::kSends : Id::kRemoteOperations);
@@ -109,9 +110,10 @@ Result<void> Transmitter::send(const Request& request, std::span<const std::byte
 }
 
 Result<DeviceAddress> Transmitter::local(Operation& operation, const lnet::Payload& payload) {
-  if (payload.empty()) return blocks_.address(blocks_.messages.bytes(0));
+  if (payload.empty()) return blocks_.address(blocks_.spare);
   if (const auto direct = context_.map.contiguous(payload)) return *direct;
   if (payload.length > blocks_.bulk.block_bytes()) return std::unexpected(Errc::kTooBig);
+  if (blocks_.bulk.block_count() == 0) return std::unexpected(Errc::kNotSupported);
   operation.block = blocks_.bulk.take();
   if (operation.block == BlockPool::kNone) {
     context_.stats.add(Id::kRefused);
@@ -162,7 +164,7 @@ Result<void> Transmitter::write(const Request& request, kfilnd::Tag tag,
 Result<void> Transmitter::answer(const Request& request, kfilnd::Tag tag, std::uint64_t data) {
   const auto index = take();
   if (!index) return std::unexpected(index.error());
-  const DeviceAddress at = blocks_.address(blocks_.messages.bytes(0));  // of nothing
+  const DeviceAddress at = blocks_.address(blocks_.spare);  // of nothing
   return post(*index, request,
               {.command = kPutByte,
                .lac = static_cast<std::uint8_t>(at.lac),
@@ -182,18 +184,30 @@ void Transmitter::finish(std::uint32_t index, Result<void> status) {
   give(index);
 }
 
+// No buffer, or a portal that is not enabled yet or disabled for a while (the kernel gives up at
+// once in the latter case). Nothing was moved, so it can be posted again as it is. Tagged buffers
+// are laid open before they are asked for: only a peer's own late append makes one of them missing.
+bool Transmitter::may_wait(const Operation& operation, ReturnCode code) const {
+  if (context_.shut_down || context_.now >= operation.deadline) return false;
+  return operation.message || code == ReturnCode::kEntryNotFound;
+}
+
+void Transmitter::wait(std::uint32_t index) {
+  Operation& operation = operations_[index];
+  operation.waiting = true;
+  operation.due = context_.now + operation.pause;
+  operation.pause = std::min(operation.pause * 2, kPauseMax);
+  waiting_.push_back(index);
+  std::ranges::push_heap(waiting_, std::ranges::greater{},
+                         [this](std::uint32_t each) { return operations_[each].due; });
+}
+
 void Transmitter::on_done(std::uint32_t index, const Event& event, const InitiatorEvent& decoded) {
   Operation& operation = operations_[index];
-  // No buffer, or a portal that is not enabled yet or disabled for a while (the kernel gives up at
-  // once in the latter case). Nothing was moved, so it can be posted again as it is.
   if (event.code == ReturnCode::kEntryNotFound || event.code == ReturnCode::kPtDisabled) {
     context_.stats.add(Id::kReceiverNotReady);
-    if (!context_.shut_down && context_.now < operation.deadline) {
-      operation.waiting = true;
-      operation.due = context_.now + operation.pause;
-      operation.pause = std::min(operation.pause * 2, kPauseMax);
-      next_due_ = std::min(next_due_, operation.due);
-      waiting_.push_back(index);
+    if (may_wait(operation, event.code)) {
+      wait(index);
       return;
     }
   }
@@ -235,19 +249,15 @@ void Transmitter::on_event(const Event& event) {
 }
 
 void Transmitter::repost() {
-  if (context_.now < next_due_) return;
-  next_due_ = Instant::max();
-  for (std::size_t i = 0; i < waiting_.size();) {
-    Operation& operation = operations_[waiting_[i]];
-    if (operation.due <= context_.now && push(operation.command)) {
-      context_.stats.add(Id::kReposts);
-      operation.waiting = false;
-      waiting_[i] = waiting_.back();
-      waiting_.pop_back();
-      continue;
-    }
-    next_due_ = std::min(next_due_, operation.due);
-    ++i;
+  for (unsigned i = 0; i < kRepostsMax && next_deadline() <= context_.now; ++i) {
+    const std::uint32_t index = waiting_.front();
+    Operation& operation = operations_[index];
+    if (!push(operation.command)) return;  // no room now
+    context_.stats.add(Id::kReposts);
+    operation.waiting = false;
+    std::ranges::pop_heap(waiting_, std::ranges::greater{},
+                          [this](std::uint32_t each) { return operations_[each].due; });
+    waiting_.pop_back();
   }
 }
 
@@ -273,7 +283,6 @@ void Transmitter::shut_down() {
   for (const std::uint32_t index : waiting_)
     finish(index, std::unexpected(Errc::kShutdown));
   waiting_.clear();
-  next_due_ = Instant::max();
 }
 
 void Transmitter::abort(Errc why) {
@@ -281,7 +290,6 @@ void Transmitter::abort(Errc why) {
     if (operations_[i].in_use) finish(i, std::unexpected(why));
   }
   waiting_.clear();
-  next_due_ = Instant::max();
   commands_ = {};
   events_ = {};
 }

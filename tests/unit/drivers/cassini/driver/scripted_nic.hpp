@@ -117,6 +117,7 @@ class ScriptedNic final : public Backend {
     return Portal{.handle = *handle, .number = 12};
   }
   Allocated<void> destroy_portal(PortalHandle portal) override {
+    if (failing == "destroy_portal") return std::unexpected(Errno{EBUSY});
     return drop("portal", portal.value);
   }
   Allocated<PortalMapHandle> map_portal(PortalHandle /*portal*/, DomainHandle /*domain*/,
