@@ -168,11 +168,11 @@ TransactionId Console::end(bool tell_nodes, std::move_only_function<void()> then
   pinger_.stop();
   (void)timers_.cancel(expiry_);
   runner_.end_all(ESHUTDOWN);
-  auto forget = [this, tell_nodes, then = std::move(then)]() mutable {
-    return ask_to_forget(tell_nodes, std::move(then));
-  };
-  auto first =
-      tell_nodes ? halt({.until = now_ + kHaltTimeout, .then = std::move(forget)}) : forget();
+  // Who tells no node does not wait for any.
+  auto first = halt({.until = tell_nodes ? now_ + kHaltTimeout : now_,
+                     .then = [this, tell_nodes, then = std::move(then)]() mutable {
+                       return ask_to_forget(tell_nodes, std::move(then));
+                     }});
   first->when_done = std::move(when_done);
   return runner_.start(std::move(first));
 }
