@@ -27,6 +27,9 @@ inline constexpr Duration kTransactionTimeout = std::chrono::seconds(30);
 inline constexpr Duration kTransactionTimeoutMin = std::chrono::seconds(3);
 // Whoever waits less has not waited long enough to call a node down.
 inline constexpr Duration kDownTimeoutMin = std::chrono::seconds(6);
+// Clients that are still running when a session ends, and how often they are asked.
+inline constexpr Duration kHaltTimeout = std::chrono::seconds(10);
+inline constexpr Duration kHaltPause = std::chrono::milliseconds(100);
 inline constexpr Duration kPingInterval = std::chrono::seconds(8);
 
 }  // namespace plnet::selftest
