@@ -75,8 +75,9 @@ class SoftEnd final : public kfilnd::EndpointEvents {
 struct SoftPair {
   static constexpr std::uint32_t kFirstNic = 0x1a0;
 
-  explicit SoftPair(std::size_t bulk_bytes = 0)
-      : nics{&fabric.add({.address = kFirstNic}), &fabric.add({.address = kFirstNic + 1})},
+  explicit SoftPair(std::size_t bulk_bytes = 0, const cassini::soft::Freedom& freedom = {})
+      : fabric(freedom),
+        nics{&fabric.add({.address = kFirstNic}), &fabric.add({.address = kFirstNic + 1})},
         backend(fabric, {nics[0], nics[1]}),
         near(backend, 0, bulk_bytes),
         far(backend, 1, bulk_bytes),
@@ -94,7 +95,7 @@ struct SoftPair {
     (void)far.endpoint().poll(now);
   }
 
-  cassini::soft::Fabric fabric;  // no freedom: it does everything as soon as it can
+  cassini::soft::Fabric fabric;  // without freedom it does everything as soon as it can
   std::array<cassini::soft::Nic*, 2> nics;
   cassini::soft::SoftBackend backend;
   SoftEnd near, far;

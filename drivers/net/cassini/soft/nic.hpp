@@ -115,7 +115,8 @@ class Nic {
   };
   void attach(Transport* transport, Carrier* carrier);
 
-  // Looks at each queue once, executes a bounded number of commands. Returns how many.
+  // Looks at each queue once, executes a bounded number of commands. Returns how many. Where the
+  // transport had no room for all, the next step begins with another queue.
   unsigned step(std::uint64_t now_ns);
 
   // For the transport.
@@ -131,8 +132,8 @@ class Nic {
   [[nodiscard]] CounterView counters() const { return tables_.stats.view(); }
 
  private:
-  unsigned run(CommandQueue& queue);
-  bool run_one(CommandQueue& queue, const CommandView& command);
+  unsigned run(CommandQueue& queue, bool& waits);
+  Initiator::Done run_one(CommandQueue& queue, const CommandView& command);
   void tell_failure(CommandQueue& queue);
   void settle_events();
   [[nodiscard]] Group* group_of(unsigned number) { return tables_.group(number); }
@@ -146,6 +147,7 @@ class Nic {
   std::vector<MappingEntry> mappings_;
   std::vector<std::unique_ptr<CommandQueue>> queues_;  // by hardware index
   std::vector<CommandQueue*> active_;
+  std::size_t first_ = 0;             // of them: the one whose turn it is
   std::vector<unsigned> eq_mapping_;  // of each event queue
   std::uint32_t generation_ = 0;
 };
