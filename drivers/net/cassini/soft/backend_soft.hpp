@@ -59,6 +59,17 @@ class SoftBackend final : public Backend {
   [[nodiscard]] Allocated<void> transition_software_managed(PortalHandle portal,
                                                             unsigned drop_count) override;
 
+  // What libcxi has beyond what the driver asks for. An event queue that is being resized lies in
+  // both mappings until that is complete.
+  [[nodiscard]] Allocated<EventQueueMemory> make_event_queue(LniHandle lni, MappingHandle mapping,
+                                                             const EventQueueSetup& setup);
+  [[nodiscard]] Allocated<void> resize_event_queue(EventQueueHandle queue, MappingHandle mapping,
+                                                   std::byte* memory, std::size_t bytes);
+  [[nodiscard]] Allocated<void> complete_resize(EventQueueHandle queue);
+  [[nodiscard]] Allocated<void> remap(MappingHandle mapping, void* va, std::size_t length);
+  // Null: not open.
+  [[nodiscard]] const Nic* nic_of(DeviceHandle device) const;
+
   // Objects that are not destroyed yet.
   [[nodiscard]] std::size_t objects() const { return live_.size(); }
 

@@ -12,13 +12,13 @@ constexpr unsigned kCommandsPerQueue = 64;  // on one step: others want their tu
 }  // namespace
 
 Nic::Nic(const NicOptions& options)
-    : tables_(options.limits, options.address, options.freedom),
+    : tables_(options.limits, options.address, options.freedom, options.services),
       portals_(tables_),
       initiator_(tables_),
       services_(options.services),
       version_(options.version),
       queues_(kFirstTargetQueue + options.limits.target_queues),
-      eq_mapping_(options.limits.event_queues) {
+      eq_home_(options.limits.event_queues) {
   tables_.min_free_shift = options.min_free_shift;
   tables_.strict_index = options.strict_index;
 }
