@@ -14,6 +14,23 @@ Allocated<void> told(const Made<void>& done) {
 
 }  // namespace
 
+std::vector<Statistic> SoftBackend::statistics(DeviceHandle device) {
+  const Gate::Held held(gate_);
+  const Named named = find(Kind::kDevice, device.value);
+  std::vector<Statistic> all;
+  if (named.nic == nullptr) return all;
+  const auto append = [&](const std::string& group, const CounterView& counters) {
+    for (std::size_t i = 0; i < counters.info.size(); ++i)
+      all.push_back({group + "." + std::string(counters.info[i].name),
+                     counters.values[i].load(std::memory_order_relaxed)});
+  };
+  append("nic", named.nic->counters());
+  for (const StatisticsGroup& group : groups_) {
+    if (group.device == named.device) append(group.name, group.counters);
+  }
+  return all;
+}
+
 Allocated<EventQueueMemory> SoftBackend::make_event_queue(LniHandle lni, MappingHandle mapping,
                                                           const EventQueueSetup& setup) {
   const Gate::Held held(gate_);
