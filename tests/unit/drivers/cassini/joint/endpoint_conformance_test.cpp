@@ -18,7 +18,6 @@ namespace plnet::cassini {
 namespace {
 
 using conformance::BufferOrder;
-using kfilnd::FabricEvent;
 using Id = CassiniCounters::Id;
 
 const std::uint64_t kSeeds = seed_count(80);
