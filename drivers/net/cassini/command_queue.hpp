@@ -73,6 +73,7 @@ class CommandQueue {
   [[nodiscard]] bool failed() const;
 
   [[nodiscard]] unsigned write_unit() const { return unit_; }
+  [[nodiscard]] unsigned slots() const { return memory_.slots; }
   [[nodiscard]] unsigned hardware_index() const { return memory_.hardware_index; }
   [[nodiscard]] std::uint64_t rings() const { return rings_; }
 

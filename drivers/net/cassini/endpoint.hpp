@@ -80,6 +80,8 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   [[nodiscard]] const Transmitter& transmitter() const { return tx_; }
   [[nodiscard]] const Stats& stats() const { return context_.stats; }
   [[nodiscard]] bool running() const { return running_; }
+  [[nodiscard]] bool link_up() const { return link_up_; }
+  [[nodiscard]] Process own() const { return context_.own; }
 
  private:
   static constexpr unsigned kBurst = 32;               // events of a queue in one turn

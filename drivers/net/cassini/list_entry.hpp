@@ -76,6 +76,13 @@ class ListEntries {
     }
   }
 
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (unsigned id = 1; id <= entries_.size(); ++id) {
+      if (entries_[id - 1].state != ListEntry::State::kFree) visit(id, entries_[id - 1]);
+    }
+  }
+
  private:
   [[nodiscard]] std::size_t home_of(std::uint32_t tag) const;
 

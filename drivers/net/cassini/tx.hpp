@@ -72,6 +72,9 @@ class Transmitter {
   void abort(Errc why);
   [[nodiscard]] unsigned in_flight() const { return in_flight_; }
   [[nodiscard]] const CommandQueue& commands() const { return commands_; }
+  [[nodiscard]] const EventQueue& events() const { return events_; }
+  // Wait to be posted once more.
+  [[nodiscard]] unsigned not_ready() const { return static_cast<unsigned>(waiting_.size()); }
 
  private:
   // First and longest pause before a peer without a buffer is asked again.

@@ -69,11 +69,14 @@ Allocated<void> SoftBackend::drop(std::uintptr_t handle) {
 
 SoftBackend::~SoftBackend() {
   const Gate::Held held(gate_);
-  // Last made, first destroyed: nothing is in use any more when its turn comes.
+  // Last made, first destroyed: nothing is in use any more when its turn comes. Except the memory
+  // that an event queue has moved to, which waits for the next round.
   while (!live_.empty()) {
-    const Made<void> gone = destroy(live_.back());
-    PLNET_CHECK(gone.has_value(), "what was made last can always go first");
-    live_.pop_back();
+    const std::size_t before = live_.size();
+    for (std::size_t i = before; i-- > 0;) {
+      if (destroy(live_[i])) live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    PLNET_CHECK(live_.size() < before, "something can always go");
   }
 }
 
@@ -189,21 +192,10 @@ Allocated<void> SoftBackend::unmap(MappingHandle mapping) {
 
 Allocated<EventQueueMemory> SoftBackend::alloc_event_queue(LniHandle lni, MappingHandle mapping,
                                                            const EventQueueOptions& options) {
-  const Gate::Held held(gate_);
-  const Named named = find(Kind::kLni, lni.value);
-  const Named home = find(Kind::kMapping, mapping.value);
-  if (named.nic == nullptr || home.nic != named.nic || options.status_percent > 100)
-    return no(EINVAL);
+  if (options.status_percent > 100) return no(EINVAL);
   EventQueueSetup setup{.memory = options.queue, .bytes = options.bytes, .flags = options.flags};
   setup.threshold_percent[0] = options.status_percent;
-  const Made<unsigned> number = named.nic->make_event_queue(
-      static_cast<unsigned>(named.number), static_cast<unsigned>(home.number), setup);
-  if (!number) return no(number.error());
-  return EventQueueMemory{{add(Kind::kEventQueue, named.device, *number)},
-                          *number,
-                          options.queue,
-                          options.bytes,
-                          named.nic->event_queue(*number)->software_state()};
+  return make_event_queue(lni, mapping, setup);
 }
 
 Allocated<void> SoftBackend::destroy_event_queue(EventQueueHandle queue) {
@@ -301,11 +293,13 @@ Allocated<PortalStatus> SoftBackend::portal_status(PortalHandle portal) {
   if (named.nic == nullptr) return no(EINVAL);
   const Tables& tables = named.nic->tables();
   const PortalTable& table = tables.portals[named.number];
+  constexpr Resource kEntries = Resource::kListEntries;
+  const Share share = tables.resources.share(table.service, kEntries);
   return PortalStatus{.drop_count = table.dropped,
                       .state = static_cast<unsigned>(table.state),
-                      .entries_reserved = 0,
-                      .entries_allocated = tables.pool.used(),
-                      .entries_max = tables.pool.count()};
+                      .entries_reserved = share.kept,
+                      .entries_allocated = tables.resources.used(table.service, kEntries),
+                      .entries_max = std::min(share.most, tables.pool.count())};
 }
 
 Allocated<void> SoftBackend::transition_software_managed(PortalHandle portal, unsigned drop_count) {

@@ -27,6 +27,8 @@ EventQueue::EventQueue(const EventQueueSetup& setup, NicStats& stats)
       bytes_(setup.bytes),
       flags_(setup.flags),
       stats_(stats),
+      on_event_(setup.on_event),
+      on_status_(setup.on_status),
       state_(std::make_unique<SoftwareState>()),
       slots_(static_cast<unsigned>(setup.bytes / kSlotBytes)),
       reserved_(setup.reserved) {
@@ -45,6 +47,14 @@ void EventQueue::read_doorbell() {
   // Never rung, or of the other buffer: nothing of this one has been read.
   if (slot == 0 || layout::EqSwState::ReadingBufferB::get(bytes) != (buffer_b_ ? 1 : 0)) return;
   if (slot < slots_) read_slot_ = slot;
+}
+
+template <class Disable>
+void EventQueue::wake(Waker* waker) {
+  const std::uint64_t word = std::atomic_ref(state_->word).load(std::memory_order_acquire);
+  std::byte bytes[8];
+  std::memcpy(bytes, &word, sizeof word);
+  if (Disable::get(bytes) == 0) waker->wake();
 }
 
 unsigned EventQueue::slots_free() {
@@ -126,6 +136,7 @@ bool EventQueue::write(EventBuffer& event, unsigned size, std::uint64_t now_ns) 
   put(event.data(), size);
   stats_.add(NicStats::Id::kEvents);
   if (any_threshold_) check_thresholds(now_ns);
+  if (on_event_ != nullptr) wake<layout::EqSwState::EventIntDisable>(on_event_);
   return true;
 }
 
@@ -171,6 +182,7 @@ void EventQueue::write_status(std::uint64_t now_ns, unsigned threshold, bool cro
     std::memcpy(&value, base + word, sizeof value);
     release_word(memory_ + word, value);
   }
+  if (on_status_ != nullptr) wake<layout::EqSwState::StsIntDisable>(on_status_);
 }
 
 bool EventQueue::adjust_reserved(int slots) {

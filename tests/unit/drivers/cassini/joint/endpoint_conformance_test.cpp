@@ -3,22 +3,24 @@
 // order as it comes, and with all the freedom that the device has, drawn from a seed.
 #include "tests/conformance/endpoint_conformance.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include <gtest/gtest.h>
 
 #include "drivers/net/cassini/endpoint.hpp"
+#include "drivers/net/cassini/inspect.hpp"
 #include "drivers/net/cassini/soft/backend_soft.hpp"
 #include "tests/unit/drivers/cassini/driver/word_log.hpp"
+#include "tests/unit/drivers/cassini/joint/seed_count.hpp"
 
 namespace plnet::cassini {
 namespace {
 
 using conformance::BufferOrder;
-using kfilnd::FabricEvent;
 using Id = CassiniCounters::Id;
 
-constexpr std::uint64_t kSeeds = 80;
+const std::uint64_t kSeeds = seed_count(80);
 constexpr std::uint32_t kFirstNic = 0x1a0;
 
 soft::Freedom calm() {
@@ -126,7 +128,7 @@ TEST(CassiniConformance, CancelAgainstArrival) {
 }
 
 TEST(CassiniConformance, Failures) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds / 4; ++seed) {
     SCOPED_TRACE(seed);
     JointBench bench(seed % 2 == 0 ? rough(seed) : calm());
     conformance::check_failures(bench);
@@ -136,7 +138,7 @@ TEST(CassiniConformance, Failures) {
 
 // An endpoint may go at any moment: the NIC lets go first, and everything is given back.
 TEST(CassiniConformance, DestructionAtEveryTurn) {
-  for (unsigned turns = 0; turns < 40; ++turns) {
+  for (unsigned turns = 0; turns < kSeeds / 2; ++turns) {
     SCOPED_TRACE(turns);
     JointBench bench(rough(turns));
     conformance::EndpointPair pair(bench);
@@ -154,6 +156,31 @@ TEST(CassiniConformance, DestructionAtEveryTurn) {
     left = 20;
     ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
   }
+}
+
+TEST(CassiniConformance, InspectShowsWhatTheNicCounts) {
+  JointBench bench(calm());
+  conformance::EndpointPair pair(bench);
+  Counters<CassiniCounters> beside;
+  beside.add(Id::kSends, 5);
+  bench.sides[0].backend->add_statistics(0, "retry_handler", beside.view());
+  bench.sides[0].backend->add_statistics(1, "another", beside.view());
+  const std::array<std::byte, 8> header{};
+  ASSERT_TRUE(pair.users[0].driver->send(pair.peers[0], header, {}, 3));
+  unsigned left = 5;
+  ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
+  const DeviceHandle device = bench.sides[0].backend->open_device(0).value();
+  const NicView view = inspect(*bench.sides[0].backend, device).value();
+  EXPECT_EQ(view.info.nic_address, kFirstNic);
+  const auto value = [&](std::string_view name) {
+    const auto found = std::ranges::find(view.statistics, name, &Statistic::name);
+    return found == view.statistics.end() ? ~0ULL : found->value;
+  };
+  EXPECT_EQ(value("nic.puts_sent"), 1U);
+  EXPECT_EQ(value("nic.failed"), 1U) << "the other end has no buffer";
+  EXPECT_EQ(value("retry_handler.sends"), 5U);
+  EXPECT_EQ(value("another.sends"), ~0ULL);
+  EXPECT_EQ(inspect(*bench.sides[0].endpoint).not_ready, 1U);
 }
 
 TEST(CassiniConformance, LinkAndNicAddressChange) {

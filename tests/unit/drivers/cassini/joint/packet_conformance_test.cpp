@@ -10,6 +10,7 @@
 #include "drivers/net/cassini/soft/packet_port.hpp"
 #include "drivers/net/cassini/soft/wire_inproc.hpp"
 #include "tests/conformance/endpoint_conformance.hpp"
+#include "tests/unit/drivers/cassini/joint/seed_count.hpp"
 
 namespace plnet::cassini {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using conformance::BufferOrder;
 
 constexpr std::uint32_t kFirstNic = 0x2a0;
-constexpr std::uint64_t kSeeds = 60;
+const std::uint64_t kSeeds = seed_count(60);
 
 class PacketBench final : public conformance::EndpointBench {
  public:
