@@ -17,7 +17,6 @@
 #include <rte_prefetch.h>
 
 #include "lib/base/check.hpp"
-#include "lib/base/random.hpp"
 
 namespace plnet::cassini::soft {
 
@@ -73,10 +72,7 @@ struct WireEthdev::State final : public link::FramePort {
     rte_pktmbuf_free(std::exchange(next, nullptr));  // a given pool of small buffers
     return {};
   }
-  void end_frame() override {
-    out[waiting++] = std::exchange(next, nullptr);
-    if (loss > 0 && dice.chance(loss)) rte_pktmbuf_free(out[--waiting]);
-  }
+  void end_frame() override { out[waiting++] = std::exchange(next, nullptr); }
 
   std::string name;
   std::string driver;
@@ -97,8 +93,6 @@ struct WireEthdev::State final : public link::FramePort {
 
   std::array<rte_mbuf*, kBurst> out{};
   std::size_t waiting = 0;  // in `out`
-  double loss = 0;
-  Random dice{0};
   rte_mbuf* next = nullptr;
   std::uint64_t look_at_ns = 0;
   std::uint64_t dial_at_ns = 0;
@@ -200,7 +194,6 @@ Outcome<void> WireEthdev::State::make_layer(const WireEthdevOptions& options) {
   link_options.packet_bytes = mtu - link::kLinkHeaderBytes;
   link_options.seed = options.link.seed ^ rte_rdtsc();  // a session must not look like the last one
   layer = std::make_unique<link::LinkLayer>(link_options, address, mac);
-  dice = Random(link_options.seed);
   straight.resize(link::kFrameHeaderBytes + link::kPayloadMax);
   return {};
 }
@@ -301,10 +294,6 @@ void WireEthdev::set_address(NicAddress own) {
   state_->layer->set_address(own);
   state_->is_link_told = false;
   state_->look_at_ns = 0;
-}
-
-void WireEthdev::set_loss(double share) {
-  state_->loss = share;
 }
 
 WireEthdevStatus WireEthdev::status() const {

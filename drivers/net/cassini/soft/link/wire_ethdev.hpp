@@ -60,8 +60,6 @@ class WireEthdev final : public Wire {
 
   // The fabric gives this NIC another address: the next poll() says so upwards.
   void set_address(NicAddress own);
-  // For tests and measurements: so large a share of all frames is not sent.
-  void set_loss(double share);
   [[nodiscard]] WireEthdevStatus status() const;
   [[nodiscard]] const link::LinkLayer& layer() const;
 
