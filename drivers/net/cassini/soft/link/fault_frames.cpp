@@ -75,8 +75,8 @@ std::uint16_t FrameFaults::State::spoil(std::span<rte_mbuf*> all, std::uint16_t 
 
 FrameFaults::FrameFaults(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-Outcome<std::unique_ptr<FrameFaults>> FrameFaults::attach(const std::string& port,
-                                                          const FrameFaultOptions& options) {
+plnet::Outcome<std::unique_ptr<FrameFaults>> FrameFaults::attach(const std::string& port,
+                                                                 const FrameFaultOptions& options) {
   auto state = std::make_unique<State>(options);
   if (const int rc = rte_eth_dev_get_port_by_name(port.c_str(), &state->port); rc != 0)
     return failure(Errc::kNotFound, "cassini: no port " + port + " to spoil the frames of");

@@ -32,7 +32,7 @@ class FrameFaults {
  public:
   // A port that was configured and is polled by the thread that calls this. Let go of it before
   // the port is closed.
-  [[nodiscard]] static Outcome<std::unique_ptr<FrameFaults>> attach(
+  [[nodiscard]] static plnet::Outcome<std::unique_ptr<FrameFaults>> attach(
       const std::string& port, const FrameFaultOptions& options);
   ~FrameFaults();
   FrameFaults(const FrameFaults&) = delete;

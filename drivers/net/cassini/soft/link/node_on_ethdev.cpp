@@ -16,8 +16,8 @@ std::uint32_t incarnation_now() {
 
 }  // namespace
 
-Outcome<std::unique_ptr<NodeOnEthdev>> NodeOnEthdev::open(const NodeOnEthdevOptions& options,
-                                                          RetryLog* log) {
+plnet::Outcome<std::unique_ptr<NodeOnEthdev>> NodeOnEthdev::open(const NodeOnEthdevOptions& options,
+                                                                 RetryLog* log) {
   auto wire = WireEthdev::open(options.wire);
   if (!wire) return std::unexpected(std::move(wire.error()));
   auto made = std::unique_ptr<NodeOnEthdev>(new NodeOnEthdev());

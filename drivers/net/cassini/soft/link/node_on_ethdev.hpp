@@ -31,7 +31,7 @@ struct NodeOnEthdevOptions {
 class NodeOnEthdev final : public Pollable {
  public:
   // After the EAL was started, by a thread of it.
-  [[nodiscard]] static Outcome<std::unique_ptr<NodeOnEthdev>> open(
+  [[nodiscard]] static plnet::Outcome<std::unique_ptr<NodeOnEthdev>> open(
       const NodeOnEthdevOptions& options, RetryLog* log = nullptr);
 
   [[nodiscard]] Backend& backend() { return node_->backend(); }

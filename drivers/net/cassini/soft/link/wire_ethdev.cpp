@@ -51,11 +51,11 @@ struct WireEthdev::State final : public link::FramePort {
     rte_mempool_free(own_pool);  // null is allowed
   }
 
-  Outcome<void> configure(const WireEthdevOptions& options);
-  Outcome<void> choose_mtu(const WireEthdevOptions& options);
-  Outcome<void> make_pool(const WireEthdevOptions& options);
-  Outcome<void> make_queues(const WireEthdevOptions& options);
-  Outcome<void> make_layer(const WireEthdevOptions& options);
+  plnet::Outcome<void> configure(const WireEthdevOptions& options);
+  plnet::Outcome<void> choose_mtu(const WireEthdevOptions& options);
+  plnet::Outcome<void> make_pool(const WireEthdevOptions& options);
+  plnet::Outcome<void> make_queues(const WireEthdevOptions& options);
+  plnet::Outcome<void> make_layer(const WireEthdevOptions& options);
   void dial(std::uint64_t now_ns);
   void look_at_port(std::uint64_t now_ns, WireEvents& events);
   unsigned take_in(std::uint64_t now_ns, WireEvents& events);
@@ -99,7 +99,7 @@ struct WireEthdev::State final : public link::FramePort {
   bool is_link_told = false;
 };
 
-Outcome<void> WireEthdev::State::configure(const WireEthdevOptions& options) {
+plnet::Outcome<void> WireEthdev::State::configure(const WireEthdevOptions& options) {
   name = options.port;
   if (const int rc = rte_eth_dev_get_port_by_name(name.c_str(), &port); rc != 0)
     return std::unexpected(error_of(name, "DPDK knows no such port; named by --vdev or -a?", rc));
@@ -123,7 +123,7 @@ Outcome<void> WireEthdev::State::configure(const WireEthdevOptions& options) {
   return {};
 }
 
-Outcome<void> WireEthdev::State::choose_mtu(const WireEthdevOptions& options) {
+plnet::Outcome<void> WireEthdev::State::choose_mtu(const WireEthdevOptions& options) {
   std::uint16_t now = 0;
   if (const int rc = rte_eth_dev_get_mtu(port, &now); rc != 0)
     return std::unexpected(error_of(name, "its MTU", rc));
@@ -148,7 +148,7 @@ Outcome<void> WireEthdev::State::choose_mtu(const WireEthdevOptions& options) {
   return {};
 }
 
-Outcome<void> WireEthdev::State::make_pool(const WireEthdevOptions& options) {
+plnet::Outcome<void> WireEthdev::State::make_pool(const WireEthdevOptions& options) {
   pool = options.pool;
   if (pool != nullptr) return {};
   // No smaller than usual: net_af_packet wants room for the frames of its ring.
@@ -168,7 +168,7 @@ Outcome<void> WireEthdev::State::make_pool(const WireEthdevOptions& options) {
   return {};
 }
 
-Outcome<void> WireEthdev::State::make_queues(const WireEthdevOptions& options) {
+plnet::Outcome<void> WireEthdev::State::make_queues(const WireEthdevOptions& options) {
   std::uint16_t rx = static_cast<std::uint16_t>(options.descriptors);
   std::uint16_t tx = rx;
   if (const int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port, &rx, &tx); rc != 0)
@@ -184,7 +184,7 @@ Outcome<void> WireEthdev::State::make_queues(const WireEthdevOptions& options) {
   return std::unexpected(error_of(name, "start", rc));
 }
 
-Outcome<void> WireEthdev::State::make_layer(const WireEthdevOptions& options) {
+plnet::Outcome<void> WireEthdev::State::make_layer(const WireEthdevOptions& options) {
   const NicAddress address = options.address.value_or(address_of(mac));
   if (address >= link::kEverybody)
     return failure(Errc::kOutOfRange,
@@ -198,9 +198,9 @@ Outcome<void> WireEthdev::State::make_layer(const WireEthdevOptions& options) {
   return {};
 }
 
-Outcome<std::unique_ptr<WireEthdev>> WireEthdev::open(const WireEthdevOptions& options) {
+plnet::Outcome<std::unique_ptr<WireEthdev>> WireEthdev::open(const WireEthdevOptions& options) {
   auto state = std::make_unique<State>();
-  Outcome<void> done = state->configure(options);
+  plnet::Outcome<void> done = state->configure(options);
   if (done) done = state->choose_mtu(options);
   if (done) done = state->make_pool(options);
   if (done) done = state->make_queues(options);

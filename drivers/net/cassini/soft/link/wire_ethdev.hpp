@@ -46,7 +46,8 @@ struct WireEthdevStatus {
 class WireEthdev final : public Wire {
  public:
   // After the EAL was started, by a thread of it. Takes and starts the port.
-  [[nodiscard]] static Outcome<std::unique_ptr<WireEthdev>> open(const WireEthdevOptions& options);
+  [[nodiscard]] static plnet::Outcome<std::unique_ptr<WireEthdev>> open(
+      const WireEthdevOptions& options);
   // Stops and closes the port.
   ~WireEthdev() override;
   WireEthdev(const WireEthdev&) = delete;

@@ -63,7 +63,7 @@ class Ledger final : public kfilnd::EndpointEvents {
         ++messages;
       } else {
         ++ended[one.cookie];
-        if (!one.status.has_value() && one.status.error() != Errc::kNotFound) ++undelivered;
+        if (!one.status.has_value() && one.status.error() != Errc::kRefused) ++undelivered;
         good += one.status.has_value() ? 1U : 0U;
       }
     }
