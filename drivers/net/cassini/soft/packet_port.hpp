@@ -132,6 +132,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     bool partial = false;
     std::uint64_t seen_ns = 0;
     std::uint32_t message_id = 0;
+    std::uint64_t next_offset = 0;  // of the message that is partial
     Message message;
     Delivery delivery;
     std::array<Remembered, std::size_t{2} * kPacketWindow> remembered{};

@@ -213,7 +213,13 @@ void PacketPort::answered_one(Sent& sent, const Packet& packet,
   }
   if (sent.tries > 1) out.outcome.retried = true;
   if (out.message.operation == Operation::kGet && out.outcome.code == ReturnCode::kOk) {
-    const auto length = std::min<std::size_t>(payload.size(), sent.length);
+    const std::uint64_t rest = packet.mlength - std::min(packet.mlength, sent.offset);
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(rest, sent.length));
+    if (payload.size() < length) {
+      out.outcome.code = ReturnCode::kUncor;  // a hole in our buffer otherwise
+      sent.done = true;
+      return;
+    }
     const Translated here = nic_.local_memory(out.local, Operation::kGet, sent.offset, length);
     if (here.code != ReturnCode::kOk) {
       out.outcome.code = here.code;

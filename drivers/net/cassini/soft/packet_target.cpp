@@ -78,6 +78,7 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
     abandon(target);  // the source gave up on it in the middle
     target.message = packet.message;
     target.message_id = packet.message_id;
+    target.next_offset = 0;
     target.delivery = nic_.portals().begin(packet.message);
     if (target.delivery.outcome.code != ReturnCode::kOk) {
       answer.code = target.delivery.outcome.code;
@@ -92,6 +93,11 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
   Delivery& delivery = target.delivery;
   answer.mlength = delivery.outcome.mlength;
   answer.list = delivery.outcome.list;
+  // No holes: each part follows the one before, and the last one ends the message.
+  const std::uint64_t end = packet.offset + packet.length;
+  if (packet.offset != target.next_offset || packet.eom != (end == target.message.length))
+    delivery.outcome.code = ReturnCode::kUncor;
+  target.next_offset = end;
   move(target, packet, payload, answer);
   if (delivery.cut) delivery.outcome.code = ReturnCode::kMstCancelled;
   if (packet.eom || delivery.outcome.code != ReturnCode::kOk) {
