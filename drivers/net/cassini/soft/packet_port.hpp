@@ -79,7 +79,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::uint16_t next = kNone;  // on its connection
     bool all_sent = false;
     bool started = false;
-    std::array<std::byte, kImmediateMax> bytes;  // those that came with the command
+    std::array<std::byte, kImmediateMax> bytes{};  // those that came with the command
   };
   struct Sent {  // SPT: a packet
     std::uint16_t message = kNone;

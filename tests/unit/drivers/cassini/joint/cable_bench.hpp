@@ -44,13 +44,14 @@ class CableBench final : public conformance::EndpointBench {
 
   void start(unsigned number) {
     Side& side = sides[number];
-    side.nic_address = kFirstNic + number + 16 * side.moves;
-    const soft::link::LinkOptions link{.packet_bytes = 1452,
-                                       .peers = 8,
-                                       .window = 128,
-                                       .send_packets = 512,
-                                       .store_packets = 128,
-                                       .seed = seed * 100 + number + 10 * side.lives};
+    side.nic_address = kFirstNic + number + 16U * side.moves;
+    const soft::link::LinkOptions link{
+        .packet_bytes = 1452,
+        .peers = 8,
+        .window = 128,
+        .send_packets = 512,
+        .store_packets = 128,
+        .seed = seed * 100 + number + std::uint64_t{10} * side.lives};
     side.wire = std::make_unique<soft::LinkWire>(
         link, side.nic_address, soft::link::mac_of(number + 1),
         [this, plug = side.plug](std::span<const std::byte> frame) { cable.put(plug, frame); });

@@ -64,7 +64,7 @@ class LinkWire final : public Wire, private link::FramePort {
   static constexpr std::size_t kFrameMax = 2048;
   static constexpr std::size_t kSlots = 256;
   struct Slot {
-    std::array<std::byte, kFrameMax> bytes;
+    std::array<std::byte, kFrameMax> bytes{};
     std::size_t length = 0;
   };
 
