@@ -38,6 +38,7 @@ bool InprocWire::send(NicAddress to, std::span<const std::byte> header,
     return false;
   }
   stats_.add(InprocCounters::Id::kSent);
+  cable_.longest = std::max(cable_.longest, header.size() + payload.size());
   if (end == nullptr || !up_ || !end->up_ || random.chance(faults.drop)) {
     stats_.add(InprocCounters::Id::kDropped);
     return true;

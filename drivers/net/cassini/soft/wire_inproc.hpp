@@ -75,6 +75,7 @@ class InprocCable {
  public:
   explicit InprocCable(const WireFaults& wanted) : faults(wanted), random_(wanted.seed) {}
   WireFaults faults;
+  std::size_t longest = 0;  // packet that was sent
 
  private:
   friend class InprocWire;

@@ -32,6 +32,7 @@ class PacketBench final : public conformance::EndpointBench {
       soft::PortOptions options;
       options.seed = faults.seed + side;
       options.retry.time_divisor = 20'000;  // a packet times out after 54 us
+      options.source_connections = options.target_connections = 16;
       one.port = std::make_unique<soft::PacketPort>(*one.nic, *one.wire, options);
       one.memory.resize(conformance::kEndpointArenaBytes);
       (void)one.arenas.add({.base = one.memory.data(), .size = one.memory.size()}).value();
