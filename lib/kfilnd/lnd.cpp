@@ -36,6 +36,7 @@ KfiLnd::KfiLnd(const KfiLndConfig& config, lnet::LndUpcalls& core, EndpointDrive
       timers_(config.start, kTick),
       receive_(driver, *config.arenas, config.receive_memory,
                static_cast<std::size_t>(config.tunables.immediate_rx_buf_count)),
+      backlog_(config.backlog_max),
       copies_(config.copies_max * kInlineBytesMax) {
   PLNET_CHECK(config.nid.is_of(lnet::NetType::kKfi) && !config.nid.is_large(), "a NID of kfi");
   for (std::uint32_t i = 0; i < transactions_.capacity(); ++i)
@@ -141,13 +142,16 @@ void KfiLnd::shut_down() {
 }
 
 bool KfiLnd::idle() const {
-  const bool ours = transactions() == 0 && releasing_.empty() && reported_count_ == 0;
+  const bool ours =
+      transactions() == 0 && releasing_.empty() && reported_count_ == 0 && backlog_count_ == 0;
   return ours && (!shutting_down_ || (driver_down_ && driver_.quiet()));
 }
 
 Instant KfiLnd::next_deadline() const {
   if (!turn_.empty() || !releasing_.empty() || !heard_.empty()) return Instant::min();
   if (shutting_down_ && !driver_down_) return Instant::min();
+  if (backlog_count_ > 0 && used_[static_cast<std::size_t>(Quota::kReceives)] < config_.receives_max)
+    return Instant::min();
   Instant next = timers_.next_deadline();
   if (!blocked_.empty()) next = std::min(next, now_ + kReplayInterval);
   if (receive_.missing() > 0 && !shutting_down_) next = std::min(next, repost_at_);
@@ -162,6 +166,7 @@ unsigned KfiLnd::flush(Instant now) {
   if (receive_.missing() > 0 && now >= repost_at_) repost();
   work += run_blocked();
   work += run_turn();
+  work += run_backlog();
   if (!releasing_.empty()) serve_releases();
   if (shutting_down_ && !driver_down_) {
     sweep(nullptr);

@@ -38,6 +38,7 @@ struct KfiLndConfig {
   Fragment receive_memory;       // cut into immediate_rx_buf_count buffers
   std::size_t peers_max = 1024;
   std::size_t receives_max = 1024;  // messages that have come and are not over
+  std::size_t backlog_max = 16384;  // that have come beyond those, and wait in their buffers
   std::size_t hellos_max = 256;     // HELLOs of ours under way
   std::size_t copies_max = 256;     // messages that wait outside the receive buffers
   // Another one for each life of a node keeps what peers still do for the last one from matching.
@@ -165,6 +166,8 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
 
   // lnd_target.cpp
   void accept(std::uint32_t buffer, std::span<const std::byte> bytes);
+  void put_off(std::uint32_t buffer, std::uint32_t offset, std::uint32_t length);
+  unsigned run_backlog();
   [[nodiscard]] Peer* sender_of(const Message& message);
   void take_message(Transaction& transaction, const EventStatus& what);
   [[nodiscard]] bool wait_for_hello(Transaction& transaction);
@@ -214,6 +217,14 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   IntrusiveList<Peer, ForStamp> heard_;          // of whom something has come since the last flush
   KeyAllocator keys_;
   MultiReceive receive_;
+  struct Arrival {
+    std::uint32_t buffer = 0;
+    std::uint32_t offset = 0;
+    std::uint32_t length = 0;
+  };
+  std::vector<Arrival> backlog_;  // a ring
+  std::size_t backlog_first_ = 0;
+  std::size_t backlog_count_ = 0;
   std::vector<std::byte> copies_;
   std::vector<std::uint32_t> free_copies_;
   std::array<std::size_t, 3> used_{};

@@ -32,6 +32,7 @@ namespace plnet::kfilnd {
   X(kEarlyV1, "dropped_early_v1", "messages", kCount, "bulk of version 1 before a HELLO")         \
   X(kCopiedOut, "copied_out", "messages", kCount, "taken out of their receive buffer to wait")    \
   X(kHeldBuffers, "held_buffers", "messages", kCount, "waited in their receive buffer")           \
+  X(kPutOff, "put_off", "messages", kCount, "had to wait for others that had come")              \
   X(kNoTransaction, "dropped_no_transaction", "messages", kCount, "too many were under way")      \
   X(kNoKey, "no_key", "messages", kCount, "sends without a free key")                             \
   X(kNoBufferPosted, "no_buffer_posted", "times", kCount, "the NIC had no receive buffer left")   \

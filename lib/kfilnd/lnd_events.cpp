@@ -120,8 +120,11 @@ void KfiLnd::on_buffer(const FabricCompletion& completion) {
   if (!receive_.knows(completion.cookie)) return counters_.add(Id::kStrayCompletions);
   const auto index = static_cast<std::uint32_t>(completion.cookie);
   if (completion.event == FabricEvent::kMessage && completion.status && !shutting_down_) {
-    const auto bytes = receive_.message(index, completion.offset, completion.length);
-    accept(index, bytes);
+    if (used(Quota::kReceives) < config_.receives_max) {
+      accept(index, receive_.message(index, completion.offset, completion.length));
+    } else {
+      put_off(index, completion.offset, completion.length);
+    }
   }
   if (completion.event != FabricEvent::kBufferUnlinked && !completion.buffer_unlinked) return;
   receive_.unlinked(index);

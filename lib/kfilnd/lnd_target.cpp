@@ -31,7 +31,7 @@ std::uint64_t number_of(Errc cause) {
 
 void KfiLnd::accept(std::uint32_t buffer, std::span<const std::byte> bytes) {
   Transaction* const one = take(Quota::kReceives);
-  if (one == nullptr) return counters_.add(Id::kNoTransaction);
+  PLNET_CHECK(one != nullptr, "there is room for it");
   const DecodeRules rules{.own_nid = nid64_, .verify_checksum = config_.tunables.cksum != 0};
   if (const auto refusal = decode(bytes, rules, one->message)) {
     counters_.add(counter_of(*refusal));
@@ -59,6 +59,28 @@ void KfiLnd::accept(std::uint32_t buffer, std::span<const std::byte> bytes) {
     one->bytes = one->message.header.area<lnet::GetArea>().sink_length;
   }
   run(*one, Event::kRxOk);
+}
+
+// As many as may be are under way. In its buffer it keeps others from sending, which is what is
+// meant; it is lost only when there are more than anybody has credits for.
+void KfiLnd::put_off(std::uint32_t buffer, std::uint32_t offset, std::uint32_t length) {
+  if (backlog_count_ == backlog_.size()) return counters_.add(Id::kNoTransaction);
+  counters_.add(Id::kPutOff);
+  receive_.hold(buffer);
+  backlog_[(backlog_first_ + backlog_count_++) % backlog_.size()] = {buffer, offset, length};
+}
+
+unsigned KfiLnd::run_backlog() {
+  unsigned work = 0;
+  while (backlog_count_ > 0 && (shutting_down_ || used(Quota::kReceives) < config_.receives_max)) {
+    const Arrival one = backlog_[backlog_first_];
+    backlog_first_ = (backlog_first_ + 1) % backlog_.size();
+    --backlog_count_;
+    if (!shutting_down_) accept(one.buffer, receive_.message(one.buffer, one.offset, one.length));
+    receive_.let_go(one.buffer);
+    ++work;
+  }
+  return work;
 }
 
 Peer* KfiLnd::sender_of(const Message& message) {
