@@ -2,6 +2,7 @@
 // Nodes of the real kfi LND on simulated endpoints, each with a core that holds it to its contract.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -133,9 +134,9 @@ class KfiSite {
     while (cluster.loop.now() < end) {
       if (done()) return true;
       for (auto& node : nodes_) {
-        if (node) node->ring();
+        if (node) node->ring();  // its core may have something to send or to decide
       }
-      cluster.loop.run_for(std::chrono::microseconds(cluster.loop.now() < fine_until ? 1 : 200));
+      cluster.loop.run_for(std::min<Duration>(kStep, end - cluster.loop.now()));
     }
     return done();
   }
@@ -165,9 +166,10 @@ class KfiSite {
   drivers::SimEndpointFabric fabric;
   std::vector<NodeOptions> options;
   bool polled;
-  Instant fine_until = Instant::min();
 
  private:
+  static constexpr Duration kStep = std::chrono::microseconds(500);
+
   std::uint64_t seed_;
   std::uint64_t lives_ = 0;
   std::vector<std::unique_ptr<KfiNode>> nodes_;
