@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An endpoint is made with whom it tells, an LND with the endpoint that it uses: this stands between
-// them, so that each can be made after the other.
+// An endpoint is made with whom it tells, an LND with the endpoint that it uses: this stands
+// between them, so that each can be made after the other.
 #pragma once
 
 #include "lib/base/check.hpp"

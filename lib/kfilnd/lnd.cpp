@@ -63,7 +63,8 @@ Transaction* KfiLnd::take(Quota quota) {
   if (used(quota) == limit(quota)) return nullptr;
   Transaction* const one = transactions_.take();
   PLNET_CHECK(one != nullptr, "the pool holds what all limits allow together");
-  PLNET_CHECK(one->peer == nullptr && one->outstanding == 0 && !one->linked(), "a free one is idle");
+  PLNET_CHECK(one->peer == nullptr && one->outstanding == 0 && !one->linked(),
+              "a free one is idle");
   ++used(quota);
   one->quota = static_cast<std::uint8_t>(quota);
   one->state = State::kIdle;
@@ -150,7 +151,8 @@ bool KfiLnd::idle() const {
 Instant KfiLnd::next_deadline() const {
   if (!turn_.empty() || !releasing_.empty() || !heard_.empty()) return Instant::min();
   if (shutting_down_ && !driver_down_) return Instant::min();
-  if (backlog_count_ > 0 && used_[static_cast<std::size_t>(Quota::kReceives)] < config_.receives_max)
+  if (backlog_count_ > 0 &&
+      used_[static_cast<std::size_t>(Quota::kReceives)] < config_.receives_max)
     return Instant::min();
   Instant next = timers_.next_deadline();
   if (!blocked_.empty()) next = std::min(next, now_ + kReplayInterval);

@@ -124,9 +124,8 @@ Result<void> KfiLnd::post_message(Transaction& one, const Message& message,
   if (config_.tunables.cksum != 0) {
     Checksum checksum;
     checksum.add(std::span(head).first(length));
-    lnet::for_each_piece(payload, [&](const Fragment& piece) {
-      checksum.add(config_.arenas->bytes(piece));
-    });
+    lnet::for_each_piece(
+        payload, [&](const Fragment& piece) { checksum.add(config_.arenas->bytes(piece)); });
     set_checksum(checksum.value(), head);
   }
   const auto posted = driver_.send(one.peer->untagged_target(), std::span(head).first(length),

@@ -168,9 +168,7 @@ void KfiLnd::failed(Transaction& one, Errc cause, bool tag_exposed) {
   if (tag_exposed) peers_.retire_key(peer, now_ + kRetiredTimeouts * timeout_);
   switch (transaction_failed(peer, cause, tag_exposed, now_, timeout_)) {
     case PeerFate::kStays: return;
-    case PeerFate::kLost:
-      wake(peer);
-      return core_.on_peer(peer.nid, lnet::PeerNotice::kLost, now_);
+    case PeerFate::kLost: wake(peer); return core_.on_peer(peer.nid, lnet::PeerNotice::kLost, now_);
     case PeerFate::kDelete: return delete_peer(peer);
   }
 }

@@ -128,12 +128,11 @@ void KfiLnd::take_message(Transaction& one, const EventStatus& what) {
   heard(peer);
   enter(one, State::kImmRecv);
   one.offered = true;
-  one.decision = core_.on_header(
-      {.header = one.message.header,
-       .from = peer.nid,
-       .link = peer.link,
-       .rx = {transactions_.index_of(&one), one.generation},
-       .reply_by_lnd = one.kind == Kind::kBulkGet});
+  one.decision = core_.on_header({.header = one.message.header,
+                                  .from = peer.nid,
+                                  .link = peer.link,
+                                  .rx = {transactions_.index_of(&one), one.generation},
+                                  .reply_by_lnd = one.kind == Kind::kBulkGet});
   act_on_decision(one, what);
 }
 

@@ -19,8 +19,8 @@ MultiReceive::MultiReceive(EndpointDriver& driver, const ArenaTable& arenas, con
 }
 
 void MultiReceive::post(Buffer& buffer) {
-  if (driver_.post_multi_receive(buffer.memory, cookie_of(static_cast<std::uint32_t>(
-                                                    &buffer - buffers_.data())))) {
+  if (driver_.post_multi_receive(
+          buffer.memory, cookie_of(static_cast<std::uint32_t>(&buffer - buffers_.data())))) {
     buffer.posted = true;
     ++posted_;
     --missing_;

@@ -37,7 +37,7 @@ class MultiReceive {
   // The NIC is done with it.
   void unlinked(std::uint32_t index);
 
-  [[nodiscard]] unsigned posted() const { return posted_; }  // with the NIC
+  [[nodiscard]] unsigned posted() const { return posted_; }    // with the NIC
   [[nodiscard]] unsigned missing() const { return missing_; }  // ready, but refused
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::uint64_t refusals() const { return refusals_; }

@@ -60,7 +60,9 @@ struct Peer : ListNode<ForStamp> {
   [[nodiscard]] bool needs_hello(Instant now, Duration timeout, bool proactive) const;
   [[nodiscard]] Target untagged_target() const { return {address, rx_base}; }
   // What we may say to it: before a HELLO has come, the newest.
-  [[nodiscard]] std::uint16_t spoken_version() const { return version == 0 ? kVersionMax : version; }
+  [[nodiscard]] std::uint16_t spoken_version() const {
+    return version == 0 ? kVersionMax : version;
+  }
 };
 
 // What a failed transaction does to a peer.

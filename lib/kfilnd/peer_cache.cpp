@@ -9,8 +9,7 @@
 
 namespace plnet::kfilnd {
 
-PeerCache::PeerCache(std::size_t peers_max, std::uint32_t first_session_key,
-                     EndpointDriver& driver)
+PeerCache::PeerCache(std::size_t peers_max, std::uint32_t first_session_key, EndpointDriver& driver)
     : driver_(driver),
       peers_(peers_max),
       mask_(std::bit_ceil(2 * peers_max) - 1),
@@ -18,7 +17,7 @@ PeerCache::PeerCache(std::size_t peers_max, std::uint32_t first_session_key,
       next_key_(first_session_key) {}
 
 Peer*& PeerCache::bucket(std::uint64_t nid64) const {
-  return buckets_[KeyHash<std::uint64_t>{}(nid64) & mask_];
+  return buckets_[KeyHash<std::uint64_t>{}(nid64)&mask_];
 }
 
 Peer* PeerCache::find(std::uint64_t nid64) const {
@@ -29,8 +28,8 @@ Peer* PeerCache::find(std::uint64_t nid64) const {
 }
 
 bool PeerCache::is_retired(std::uint16_t key, Instant now) const {
-  return std::ranges::any_of(
-      retired_, [&](const Retired& one) { return one.key == key && one.until > now; });
+  return std::ranges::any_of(retired_,
+                             [&](const Retired& one) { return one.key == key && one.until > now; });
 }
 
 std::uint32_t PeerCache::next_session_key(Instant now) {
@@ -56,8 +55,7 @@ bool PeerCache::make_room(Instant now, Duration timeout) {
 }
 
 Result<Peer*> PeerCache::create(const lnet::Nid& nid, Instant now, Duration timeout) {
-  if (peers_.free_count() == 0 && !make_room(now, timeout))
-    return std::unexpected(Errc::kNoMemory);
+  if (peers_.free_count() == 0 && !make_room(now, timeout)) return std::unexpected(Errc::kNoMemory);
   const auto address = driver_.resolve(nic_address_of(nid), service_of(nid));
   if (!address) return std::unexpected(address.error());
   Peer* const peer = peers_.take();

@@ -20,19 +20,19 @@ class KfiLnd;
 struct Peer;
 
 // X(id, the kernel's number, name in its statistics)
-#define PLNET_KFILND_STATES(X)                        \
-  X(kInvalid, 0, "INVALID")                           \
-  X(kIdle, 1, "IDLE")                                 \
-  X(kWaitTagComp, 2, "WAIT_TAG_COMP")                 \
-  X(kImmSend, 3, "IMM_SEND")                          \
-  X(kTaggedRecvPosted, 4, "TAGGED_RECV_POSTED")       \
-  X(kSendFailed, 5, "SEND_FAILED")                    \
-  X(kWaitComp, 6, "WAIT_COMP")                        \
-  X(kWaitTimeoutComp, 7, "WAIT_TOUT_COMP")            \
-  X(kWaitSendComp, 8, "SEND_COMP")                    \
-  X(kWaitTimeoutTagComp, 9, "WAIT_TOUT_TAG_COMP")     \
-  X(kFail, 10, "FAIL")                                \
-  X(kImmRecv, 11, "IMM_RECV")                         \
+#define PLNET_KFILND_STATES(X)                    \
+  X(kInvalid, 0, "INVALID")                       \
+  X(kIdle, 1, "IDLE")                             \
+  X(kWaitTagComp, 2, "WAIT_TAG_COMP")             \
+  X(kImmSend, 3, "IMM_SEND")                      \
+  X(kTaggedRecvPosted, 4, "TAGGED_RECV_POSTED")   \
+  X(kSendFailed, 5, "SEND_FAILED")                \
+  X(kWaitComp, 6, "WAIT_COMP")                    \
+  X(kWaitTimeoutComp, 7, "WAIT_TOUT_COMP")        \
+  X(kWaitSendComp, 8, "SEND_COMP")                \
+  X(kWaitTimeoutTagComp, 9, "WAIT_TOUT_TAG_COMP") \
+  X(kFail, 10, "FAIL")                            \
+  X(kImmRecv, 11, "IMM_RECV")                     \
   X(kWaitTagRmaComp, 12, "WAIT_TAG_RMA_COMP")
 
 enum class TransactionState : std::uint8_t {
@@ -74,7 +74,7 @@ struct EventStatus {
   std::uint32_t length = 0;  // kTagRxOk: bytes really moved
 };
 
-struct ForTurn;      // waiting to be run again: for the next turn, for room, for a handshake
+struct ForTurn;  // waiting to be run again: for the next turn, for room, for a handshake
 
 struct Transaction : ListNode<ForTurn> {
   using State = TransactionState;
@@ -95,7 +95,7 @@ struct Transaction : ListNode<ForTurn> {
   bool initiator = false;
   bool early = false;        // received before its sender was known
   bool quarantined = false;  // the core was told; it waits for its memory
-  bool abandoned = false;   // by the core: it ends when it can
+  bool abandoned = false;    // by the core: it ends when it can
   Errc abandon_cause = Errc::kCancelled;
   std::uint8_t quota = 0;  // which of the LND's limits it counts against
 

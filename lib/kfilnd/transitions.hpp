@@ -27,16 +27,16 @@ namespace plnet::kfilnd {
   X(kTaggedRecvPosted, kTagRxCancel, buffer_lost_early)       \
   X(kImmSend, kTxOk, sent)                                    \
   X(kImmSend, kTxFail, send_failed)                           \
-  X(kImmSend, kTimeout, send_is_late)            /* * */      \
+  X(kImmSend, kTimeout, send_is_late) /* * */                 \
   X(kWaitComp, kTxOk, request_sent)                           \
   X(kWaitComp, kTagRxOk, transfer_before_sent)                \
   X(kWaitComp, kTxFail, request_failed)                       \
   X(kWaitComp, kTagRxFail, buffer_lost)                       \
-  X(kWaitComp, kTagRxCancel, buffer_lost)        /* * */      \
-  X(kWaitComp, kTimeout, request_is_late)        /* * */      \
+  X(kWaitComp, kTagRxCancel, buffer_lost) /* * */             \
+  X(kWaitComp, kTimeout, request_is_late) /* * */             \
   X(kWaitSendComp, kTxOk, sent)                               \
   X(kWaitSendComp, kTxFail, sent_badly)                       \
-  X(kWaitSendComp, kTimeout, send_is_late)       /* * */      \
+  X(kWaitSendComp, kTimeout, send_is_late) /* * */            \
   X(kWaitTagComp, kTagRxOk, transferred)                      \
   X(kWaitTagComp, kTagRxFail, transfer_failed)                \
   X(kWaitTagComp, kTagRxCancel, transfer_failed) /* * */      \
@@ -46,14 +46,14 @@ namespace plnet::kfilnd {
   X(kWaitTimeoutTagComp, kTagRxCancel, timed_out)             \
   X(kWaitTimeoutTagComp, kTagRxFail, late_failure)            \
   X(kWaitTimeoutTagComp, kTagRxOk, transferred)               \
-  X(kWaitTimeoutTagComp, kTimeout, quarantine)   /* * */      \
+  X(kWaitTimeoutTagComp, kTimeout, quarantine) /* * */        \
   X(kFail, kTxOk, failing_sent)                               \
   X(kFail, kTxFail, failing_send_failed)                      \
   X(kFail, kTagRxOk, transfer_after_all)                      \
   X(kFail, kTagRxFail, buffer_back)                           \
   X(kFail, kTagRxCancel, buffer_back)                         \
-  X(kFail, kInitBulk, take_back)                 /* * */      \
-  X(kFail, kTimeout, quarantine)                 /* * */      \
+  X(kFail, kInitBulk, take_back) /* * */                      \
+  X(kFail, kTimeout, quarantine) /* * */                      \
   X(kImmRecv, kRxOk, act_on_decision)                         \
   X(kImmRecv, kInitTagRma, move_payload)                      \
   X(kImmRecv, kSkipTagRma, answer_instead)                    \
@@ -102,8 +102,8 @@ using TransitionTable =
     std::array<std::array<TransactionAction, kTransactionEvents>, kTransactionStates>;
 inline constexpr TransitionTable kTransitions = [] {
   TransitionTable table{};
-#define PLNET_X(state, event, action)                             \
-  table[static_cast<std::size_t>(TransactionState::state)]        \
+#define PLNET_X(state, event, action)                      \
+  table[static_cast<std::size_t>(TransactionState::state)] \
        [static_cast<std::size_t>(TransactionEvent::event)] = TransactionAction::action;
   PLNET_KFILND_TRANSITIONS(PLNET_X)
 #undef PLNET_X

@@ -204,9 +204,8 @@ TEST(KfilndPeers, StalePeersAreGreetedWhileTheirTrafficGoesOn) {
 }
 
 std::vector<std::byte> put_of(std::uint32_t length, std::uint16_t version = 2) {
-  Message message =
-      lnet_message(1, 0, length > kInlineBytesMax ? Kind::kBulkPut : Kind::kImmediate, version,
-                   lnet::MessageType::kPut, length);
+  Message message = lnet_message(1, 0, length > kInlineBytesMax ? Kind::kBulkPut : Kind::kImmediate,
+                                 version, lnet::MessageType::kPut, length);
   message.key = 5;
   message.session_key = 0x99;
   message.header.set_area(lnet::PutArea{.ack_handle = {}, .match_bits = 1});

@@ -15,8 +15,7 @@ using enum FabricEvent;
 using std::chrono::seconds;
 
 std::vector<std::byte> put_of(std::uint32_t length) {
-  Message message =
-      lnet_message(1, 0, Kind::kImmediate, 2, lnet::MessageType::kPut, length);
+  Message message = lnet_message(1, 0, Kind::kImmediate, 2, lnet::MessageType::kPut, length);
   message.header.set_area(lnet::PutArea{.ack_handle = {}, .match_bits = 1});
   return bytes_of(message, length);
 }

@@ -17,8 +17,10 @@ class KfiRig final : public conformance::LndRig {
   lnet::Nid nid_b() override { return nid_of(1); }
   // Nothing says whether something is on the wire, so it must stay so for a while.
   bool quiet() override {
+    const bool again = now() == asked_ + std::chrono::microseconds(1);
+    asked_ = now();
     const bool still = site_[0].lnd().idle() && site_[1].lnd().idle();
-    quiet_turns_ = still ? quiet_turns_ + 1 : 0;
+    quiet_turns_ = again && still ? quiet_turns_ + 1 : 0;
     return quiet_turns_ > kQuietTurns;
   }
   void turn(Instant now) override {
@@ -42,13 +44,14 @@ class KfiRig final : public conformance::LndRig {
   }
 
   KfiSite site_;
+  Instant asked_ = Instant::min();
   unsigned quiet_turns_ = 0;
 };
 
 conformance::LndCase make_case(const char* name, const SimShape& shape, bool always_bulk) {
   return {name,
-          [shape, always_bulk](const conformance::LndRigOptions& options)
-              -> std::unique_ptr<conformance::LndRig> {
+          [shape, always_bulk](
+              const conformance::LndRigOptions& options) -> std::unique_ptr<conformance::LndRig> {
             return std::make_unique<KfiRig>(options, shape, always_bulk);
           },
           false};  // nothing is ordered on a fabric

@@ -63,13 +63,11 @@ class ScriptedEndpoint final : public EndpointDriver {
   }
   [[nodiscard]] Result<void> read_tagged(const Target& peer, Tag tag, const lnet::Payload& into,
                                          std::uint64_t cookie) override {
-    return keep(
-        {.call = Call::kRead, .to = peer, .tag = tag, .cookie = cookie, .payload = into});
+    return keep({.call = Call::kRead, .to = peer, .tag = tag, .cookie = cookie, .payload = into});
   }
   [[nodiscard]] Result<void> write_tagged(const Target& peer, Tag tag, const lnet::Payload& from,
                                           std::uint64_t cookie) override {
-    return keep(
-        {.call = Call::kWrite, .to = peer, .tag = tag, .cookie = cookie, .payload = from});
+    return keep({.call = Call::kWrite, .to = peer, .tag = tag, .cookie = cookie, .payload = from});
   }
   [[nodiscard]] Result<void> answer_tagged(const Target& peer, Tag tag, std::uint64_t data,
                                            std::uint64_t cookie) override {
@@ -150,15 +148,14 @@ class ScriptedNode {
                         unsigned drop_percent = 0)
       : bytes_(kReceiveBytes + kCoreBytes) {
     id_ = arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).value();
-    core = std::make_unique<mocks::FakeCore>(
-        mocks::FakeCoreConfig{.nid = nid_of(0),
-                              .arenas = &arenas_,
-                              .memory = {id_, kReceiveBytes},
-                              .memory_bytes = kCoreBytes,
-                              .park_percent = park_percent,
-                              .drop_percent = drop_percent,
-                              .park_turns_max = 1000,
-                              .check_bytes = false});
+    core = std::make_unique<mocks::FakeCore>(mocks::FakeCoreConfig{.nid = nid_of(0),
+                                                                   .arenas = &arenas_,
+                                                                   .memory = {id_, kReceiveBytes},
+                                                                   .memory_bytes = kCoreBytes,
+                                                                   .park_percent = park_percent,
+                                                                   .drop_percent = drop_percent,
+                                                                   .park_turns_max = 1000,
+                                                                   .check_bytes = false});
     config.nid = nid_of(0);
     config.arenas = &arenas_;
     config.receive_memory = {{id_, 0}, kReceiveBytes};
@@ -171,8 +168,8 @@ class ScriptedNode {
     (void)core->turn(now);
   }
   void tell(const FabricCompletion& completion) { lnd->on_completions({&completion, 1}); }
-  void done(FabricEvent event, const Post& post, Result<void> status = {},
-            std::uint32_t length = 0, std::uint64_t data = 0) {
+  void done(FabricEvent event, const Post& post, Result<void> status = {}, std::uint32_t length = 0,
+            std::uint64_t data = 0) {
     tell({.event = event, .status = status, .cookie = post.cookie, .length = length, .data = data});
     turn();
   }

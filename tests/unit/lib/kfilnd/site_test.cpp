@@ -30,8 +30,8 @@ void some_traffic(KfiSite& site, Random& random, unsigned messages) {
   for (unsigned i = 0; i < messages; ++i) {
     const auto from = static_cast<unsigned>(random.below(site.size()));
     const auto to = (from + 1 + static_cast<unsigned>(random.below(site.size() - 1))) % site.size();
-    const auto length = static_cast<std::uint32_t>(
-        random.chance(0.3) ? random.below(60000) : random.below(5000));
+    const auto length =
+        static_cast<std::uint32_t>(random.chance(0.3) ? random.below(60000) : random.below(5000));
     if (random.chance(0.5)) {
       site[from].core().put(nid_of(to), length, random.chance(0.5));
     } else {

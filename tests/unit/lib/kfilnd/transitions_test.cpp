@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kfilnd.md 13, point 4: every row of the table of states and events, and both orders of a request's
-// own completion and of its buffer's.
+// kfilnd.md 13, point 4: every row of the table of states and events, and both orders of a
+// request's own completion and of its buffer's.
 #include "lib/kfilnd/transitions.hpp"
 
 #include <gtest/gtest.h>
@@ -119,8 +119,7 @@ TEST_F(Rows, BulkPutInBothOrders) {
     EXPECT_EQ(bulk.request.message.kind, Kind::kBulkPut);
     EXPECT_EQ(bulk.request.head.size(), kBulkV2Bytes);
     EXPECT_EQ(bulk.request.message.response_rx, 2) << "our context, where the buffer is";
-    EXPECT_EQ(bulk.tagged.tag,
-              tag_of(bulk.request.message.session_key, bulk.request.message.key));
+    EXPECT_EQ(bulk.tagged.tag, tag_of(bulk.request.message.session_key, bulk.request.message.key));
     if (sent_first) node.done(kSent, bulk.request);
     EXPECT_EQ(node.completions(), before);
     node.done(kTaggedRead, bulk.tagged, {}, kBulk);
@@ -324,8 +323,7 @@ TEST_F(Rows, ASendThatNeverCompletesHangsNobody) {
 class TargetRows : public Rows {
  protected:
   void bulk_arrives(Kind kind, std::uint16_t version = 2, std::uint32_t length = kBulk) {
-    const auto type =
-        kind == Kind::kBulkPut ? lnet::MessageType::kPut : lnet::MessageType::kGet;
+    const auto type = kind == Kind::kBulkPut ? lnet::MessageType::kPut : lnet::MessageType::kGet;
     Message message = lnet_message(1, 0, kind, version, type, length);
     message.response_rx = 9;
     message.key = 0x42;
@@ -389,8 +387,7 @@ TEST_F(TargetRows, NothingWanted) {
 TEST(KfilndDropping, BulkIsAnsweredAndImmediateIsNot) {
   ScriptedNode node({}, 0, 100);
   node.meet();
-  Message message =
-      lnet_message(1, 0, Kind::kBulkGet, 2, lnet::MessageType::kGet, kBulk);
+  Message message = lnet_message(1, 0, Kind::kBulkGet, 2, lnet::MessageType::kGet, kBulk);
   node.arrive(bytes_of(message));
   auto answer = node.endpoint.take(Call::kAnswer);
   EXPECT_EQ(answer.data, 61U) << "ENODATA";
