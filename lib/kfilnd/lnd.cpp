@@ -15,7 +15,6 @@ lnet::LndTraits traits_of(const KfiLndConfig& config) {
           .net_type = lnet::NetType::kKfi,
           .places_replies = true,
           .reports_timeouts = true,
-          .aborts_messages = true,
           .inline_bytes_max = config.always_bulk ? 0 : kInlineBytesMax,
           .lnd_timeout = lnd_timeout(config.tunables, config.lnet_lnd_timeout)};
 }

@@ -11,7 +11,7 @@ using Call = ScriptedEndpoint::Call;
 using enum FabricEvent;
 using std::chrono::seconds;
 
-constexpr std::uint32_t kBulk = 65536;
+constexpr std::uint32_t kBulkBytes = 65536;
 
 bool is(const ScriptedEndpoint::Post& post, Kind kind) {
   return post.message.kind == kind;
@@ -88,7 +88,7 @@ TEST(KfilndHello, ALostResponseIsAskedForAgainAfterTheTimeout) {
 TEST(KfilndHello, WhenTheHandshakeFailsWhatWaitsIsCancelled) {
   ScriptedNode node;
   node.put(100);
-  node.put(kBulk);
+  node.put(kBulkBytes);
   node.done(kSent, node.endpoint.take(Call::kSend), std::unexpected(Errc::kNoRoute));
   node.turn();
   ASSERT_EQ(node.completions(), 2U);
@@ -106,7 +106,7 @@ TEST(KfilndHello, WhenTheHandshakeFailsWhatWaitsIsCancelled) {
 TEST(KfilndHello, VersionOnePeer) {
   ScriptedNode node;
   node.meet(1, 1);
-  node.put(kBulk);
+  node.put(kBulkBytes);
   const auto request = node.endpoint.take(Call::kSend);
   EXPECT_EQ(request.message.version, 1);
   EXPECT_EQ(request.head.size(), kBulkV1Bytes);
@@ -203,7 +203,7 @@ TEST(KfilndPeers, StalePeersAreGreetedWhileTheirTrafficGoesOn) {
   EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kImmediate));
 }
 
-std::vector<std::byte> put_of(std::uint32_t length, std::uint16_t version = 2) {
+std::vector<std::byte> early_put(std::uint32_t length, std::uint16_t version = 2) {
   Message message = lnet_message(1, 0, length > kInlineBytesMax ? Kind::kBulkPut : Kind::kImmediate,
                                  version, lnet::MessageType::kPut, length);
   message.key = 5;
@@ -215,8 +215,8 @@ std::vector<std::byte> put_of(std::uint32_t length, std::uint16_t version = 2) {
 // kfilnd.md 13, point 3.
 TEST(KfilndEarly, WaitsForTheHelloOutsideTheReceiveBuffer) {
   ScriptedNode node;
-  node.arrive(put_of(500));
-  node.arrive(put_of(kBulk), true);
+  node.arrive(early_put(500));
+  node.arrive(early_put(kBulkBytes), true);
   EXPECT_EQ(node.count(LndId::kEarly), 2U);
   EXPECT_EQ(node.count(LndId::kCopiedOut), 1U);
   EXPECT_EQ(node.endpoint.buffers_posted, 9U) << "posted again though both wait";
@@ -231,7 +231,7 @@ TEST(KfilndEarly, WaitsForTheHelloOutsideTheReceiveBuffer) {
 
 TEST(KfilndEarly, BulkOfVersionOneIsDropped) {
   ScriptedNode node;
-  node.arrive(put_of(kBulk, 1));
+  node.arrive(early_put(kBulkBytes, 1));
   EXPECT_EQ(node.count(LndId::kEarlyV1), 1U);
   EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloRequest));
   EXPECT_EQ(node.lnd->transactions(), 1U) << "the HELLO";
@@ -239,11 +239,11 @@ TEST(KfilndEarly, BulkOfVersionOneIsDropped) {
 
 TEST(KfilndEarly, IsDroppedWhenTheHandshakeFailsOrTakesTooLong) {
   ScriptedNode node;
-  node.arrive(put_of(500));
+  node.arrive(early_put(500));
   node.done(kSent, node.endpoint.take(Call::kSend), std::unexpected(Errc::kNoRoute));
   node.turn();
   EXPECT_EQ(node.count(LndId::kEarlyDropped), 1U);
-  node.arrive(put_of(500));
+  node.arrive(early_put(500));
   node.turn(seconds(64));
   node.turn();
   EXPECT_EQ(node.count(LndId::kEarlyDropped), 2U);
@@ -254,7 +254,7 @@ TEST(KfilndEarly, IsDroppedWhenTheHandshakeFailsOrTakesTooLong) {
 TEST(KfilndEarly, NoMoreThanThereArePlaces) {
   ScriptedNode node({.copies_max = 4});
   for (int i = 0; i < 10; ++i)
-    node.arrive(put_of(500));
+    node.arrive(early_put(500));
   EXPECT_EQ(node.count(LndId::kEarlyDropped), 6U);
   EXPECT_EQ(node.lnd->transactions(), 5U);
 }

@@ -14,7 +14,7 @@ using Call = ScriptedEndpoint::Call;
 using enum FabricEvent;
 using std::chrono::seconds;
 
-std::vector<std::byte> put_of(std::uint32_t length) {
+std::vector<std::byte> inline_put(std::uint32_t length) {
   Message message = lnet_message(1, 0, Kind::kImmediate, 2, lnet::MessageType::kPut, length);
   message.header.set_area(lnet::PutArea{.ack_handle = {}, .match_bits = 1});
   return bytes_of(message, length);
@@ -25,7 +25,7 @@ TEST(KfilndBuffers, PostedAgainWhenTheLastMessageIsOver) {
   ScriptedNode node;
   node.meet();
   EXPECT_EQ(node.lnd->receive_buffers().posted(), 8U);
-  node.arrive(put_of(10), true);
+  node.arrive(inline_put(10), true);
   EXPECT_EQ(node.endpoint.buffers_posted, 9U);
   EXPECT_EQ(node.lnd->receive_buffers().posted(), 8U);
   const std::uint64_t cookie = node.endpoint.buffers.begin()->first;
@@ -38,7 +38,7 @@ TEST(KfilndBuffers, RefusedPostsAreTriedAgain) {
   ScriptedNode node;
   node.meet();
   node.endpoint.fail_next(Call::kBuffer, Errc::kAgain, 2);
-  node.arrive(put_of(10), true);
+  node.arrive(inline_put(10), true);
   EXPECT_EQ(node.lnd->receive_buffers().posted(), 7U);
   EXPECT_EQ(node.lnd->receive_buffers().missing(), 1U);
   EXPECT_LE(node.lnd->next_deadline(), node.now + std::chrono::milliseconds(100));
@@ -52,10 +52,10 @@ TEST(KfilndBuffers, ParkedMessagesDoNotHoldThem) {
   ScriptedNode node({.copies_max = 2}, 100);
   node.meet();
   for (int i = 0; i < 2; ++i)
-    node.arrive(put_of(100));
-  node.arrive(put_of(0), true);
+    node.arrive(inline_put(100));
+  node.arrive(inline_put(0), true);
   EXPECT_EQ(node.endpoint.buffers_posted, 9U);
-  node.arrive(put_of(100), true);
+  node.arrive(inline_put(100), true);
   EXPECT_EQ(node.endpoint.buffers_posted, 9U) << "no place to copy it to: it stays";
   EXPECT_EQ(node.count(LndId::kHeldBuffers), 1U);
   EXPECT_EQ(node.count(LndId::kCopiedOut), 2U);
@@ -70,7 +70,7 @@ TEST(KfilndBuffers, MoreMessagesThanTransactionsWait) {
   ScriptedNode node({.receives_max = 2, .backlog_max = 2}, 100);
   node.meet();
   for (int i = 0; i < 6; ++i)
-    node.arrive(put_of(100));
+    node.arrive(inline_put(100));
   EXPECT_EQ(node.core->tally().parked, 2U);
   EXPECT_EQ(node.count(LndId::kPutOff), 2U);
   EXPECT_EQ(node.count(LndId::kNoTransaction), 2U);
@@ -253,7 +253,7 @@ TEST(KfilndStatistics, TimeIsCountedWhereItWasSpent) {
   EXPECT_NE(total_table(ours).find("       65536       3000000000       3000000000"),
             std::string::npos);
   EXPECT_NE(state_table(ours).find("WAIT_TAG_RMA_COMP"), std::string::npos);
-  node.arrive(put_of(100));
+  node.arrive(inline_put(100));
   EXPECT_EQ(node.lnd->statistics().target.total(bucket_of(100)).count, 1U);
 }
 

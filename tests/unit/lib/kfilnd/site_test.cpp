@@ -186,6 +186,42 @@ TEST(KfilndSite, ShutDownAtAnyMoment) {
   });
 }
 
+// All that the fault driver can do to an endpoint: bytes may be wrong then, but every message ends,
+// and nothing that a peer has spoilt ends us.
+TEST(KfilndSite, EveryFaultThereIs) {
+  using enum drivers::Fault;
+  using drivers::Direction;
+  std::uint64_t applied = 0;
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
+    drivers::FaultPlan plan;
+    for (const auto& [fault, direction] :
+         {std::pair{kCorrupt, Direction::kRx}, std::pair{kTruncate, Direction::kRx},
+          std::pair{kDuplicate, Direction::kRx}, std::pair{kDrop, Direction::kRx},
+          std::pair{kDelay, Direction::kRx}, std::pair{kReorder, Direction::kRx},
+          std::pair{kFail, Direction::kTx}, std::pair{kStall, Direction::kTx}}) {
+      ASSERT_TRUE(plan.add({.fault = fault,
+                            .direction = direction,
+                            .probability = 0.02,
+                            .delay = std::chrono::microseconds(50)}));
+    }
+    NodeOptions options = options_of(seed);
+    options.faults = &plan;
+    options.check_bytes = false;
+    KfiSite site(seed, SimShape::calm(), 2, options);
+    Random random(seed);
+    for (int round = 0; round < 3; ++round) {
+      some_traffic(site, random, 60);
+      ASSERT_TRUE(site.settle(seconds(60)));
+    }
+    for (unsigned i = 0; i < site.size(); ++i) {
+      EXPECT_EQ(site[i].core().breaches(), std::vector<std::string>{});
+      EXPECT_EQ(site[i].lnd().transactions(), 0U);
+      applied += site[i].faults().judge().applied();
+    }
+  });
+  EXPECT_GT(applied, 10 * kSeeds);
+}
+
 TEST(KfilndSite, TheSameSeedIsTheSameRun) {
   drivers::expect_seed_decides([](std::uint64_t seed) {
     KfiSite site(seed, SimShape::hostile(), 3, options_of(3));
