@@ -97,7 +97,7 @@ std::size_t KfiLnd::send(std::span<lnet::Transmit* const> burst) {
     Transaction* const one = take(Quota::kTransmits);
     if (one == nullptr) break;
     one->transmit = transmit;
-    transmit->lnd_state = reinterpret_cast<std::uintptr_t>(one);
+    transmit->lnd_state = transactions_.index_of(one);
     turn_.push_back(*one);
     ++taken;
   }
@@ -117,13 +117,13 @@ void KfiLnd::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
 }
 
 void KfiLnd::cancel(lnet::Transmit& transmit) {
-  auto* const one = reinterpret_cast<Transaction*>(transmit.lnd_state);
-  PLNET_CHECK(transactions_.owns(one) && one->transmit == &transmit, "a message that we have");
-  if (one->state != State::kIdle || one->abandoned) return;  // it ends when it ends
-  one->abandoned = true;
-  one->abandon_cause = Errc::kCancelled;
-  if (one->linked()) one->unlink();
-  turn_.push_back(*one);
+  Transaction& one = transactions_.at(static_cast<std::uint32_t>(transmit.lnd_state));
+  PLNET_CHECK(one.transmit == &transmit, "a message that we have");
+  if (one.state != State::kIdle || one.abandoned) return;  // it ends when it ends
+  one.abandoned = true;
+  one.abandon_cause = Errc::kCancelled;
+  if (one.linked()) one.unlink();
+  turn_.push_back(one);
 }
 
 bool KfiLnd::is_releasing(const lnet::PeerLink& link) const {

@@ -18,38 +18,9 @@ constexpr std::uint32_t kGenerationMask = 0xffffff;
 
 const std::array<KfiLnd::Handler, kTransactionActions> KfiLnd::kHandlers = {
     nullptr,
-    &KfiLnd::begin_immediate,
-    &KfiLnd::begin_bulk,
-    &KfiLnd::send_hello,
-    &KfiLnd::take_message,
-    &KfiLnd::take_hello,
-    &KfiLnd::send_request,
-    &KfiLnd::take_back,
-    &KfiLnd::buffer_back,
-    &KfiLnd::transfer_after_all,
-    &KfiLnd::buffer_lost_early,
-    &KfiLnd::sent,
-    &KfiLnd::send_failed,
-    &KfiLnd::send_is_late,
-    &KfiLnd::request_sent,
-    &KfiLnd::transfer_before_sent,
-    &KfiLnd::request_failed,
-    &KfiLnd::buffer_lost,
-    &KfiLnd::request_is_late,
-    &KfiLnd::sent_badly,
-    &KfiLnd::transferred,
-    &KfiLnd::transfer_failed,
-    &KfiLnd::transfer_is_late,
-    &KfiLnd::remote_done,
-    &KfiLnd::remote_failed,
-    &KfiLnd::timed_out,
-    &KfiLnd::late_failure,
-    &KfiLnd::quarantine,
-    &KfiLnd::failing_sent,
-    &KfiLnd::failing_send_failed,
-    &KfiLnd::act_on_decision,
-    &KfiLnd::move_payload,
-    &KfiLnd::answer_instead,
+#define PLNET_X(action, function) &KfiLnd::function,
+    PLNET_KFILND_ACTIONS(PLNET_X)
+#undef PLNET_X
 };
 
 std::uint64_t KfiLnd::cookie_of(const Transaction& transaction) const {
@@ -133,7 +104,7 @@ void KfiLnd::on_buffer(const FabricCompletion& completion) {
 
 void KfiLnd::run(Transaction& transaction, Event event, const EventStatus& what) {
   const Action action = action_for(transaction.state, event);
-  if (action == Action::none) return unexpected(transaction, what);
+  if (action == Action::kNone) return unexpected(transaction, what);
   (this->*kHandlers[static_cast<std::size_t>(action)])(transaction, what);
 }
 

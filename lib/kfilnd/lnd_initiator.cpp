@@ -29,7 +29,7 @@ Kind kind_of(const lnet::Transmit& transmit, bool always_bulk) {
 
 bool can_be_sent(const lnet::Transmit& transmit) {
   switch (transmit.header.type) {
-    case MessageType::kAck: return transmit.source.empty();
+    case MessageType::kAck:
     case MessageType::kGet: return transmit.source.empty();
     case MessageType::kPut:
     case MessageType::kReply: return transmit.source.length <= lnet::kPayloadBytesMax;
@@ -58,7 +58,8 @@ void KfiLnd::start(Transaction& one) {
   one.kind = kind_of(transmit, config_.always_bulk);
   one.bytes = one.kind == Kind::kBulkGet ? transmit.sink.length : transmit.source.length;
   one.again = one.kind == Kind::kImmediate ? Event::kInitImmediate : Event::kInitBulk;
-  if (one.again == Event::kInitBulk && (one.key = keys_.take()) == 0) {
+  if (one.again == Event::kInitBulk) one.key = keys_.take();
+  if (one.again == Event::kInitBulk && one.key == 0) {
     counters_.add(Id::kNoKey);
     return fail_at_once(one, Errc::kNoMemory, Health::kLocalError);
   }
@@ -83,7 +84,7 @@ void KfiLnd::throttle(Transaction& one) {
 
 // Whether it may be posted now; else it waits or has ended.
 bool KfiLnd::may_go(Transaction& one) {
-  Peer& peer = *one.peer;
+  const Peer& peer = *one.peer;
   Errc cause = Errc::kTimedOut;
   Health health = Health::kNetworkTimeout;
   if (one.abandoned) {

@@ -36,7 +36,7 @@ struct Peer;
   X(kWaitTagRmaComp, 12, "WAIT_TAG_RMA_COMP")
 
 enum class TransactionState : std::uint8_t {
-#define PLNET_X(id, number, name) id = number,
+#define PLNET_X(id, number, name) id = (number),
   PLNET_KFILND_STATES(PLNET_X)
 #undef PLNET_X
 };

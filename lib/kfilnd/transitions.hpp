@@ -12,89 +12,95 @@ namespace plnet::kfilnd {
 
 // X(state, event, what is done). Rows with * are not the kernel's: it leaves a transaction whose
 // send never completes where it is, and a buffer is never taken from it by a driver that goes down.
-#define PLNET_KFILND_TRANSITIONS(X)                           \
-  X(kIdle, kInitImmediate, begin_immediate)                   \
-  X(kIdle, kInitBulk, begin_bulk)                             \
-  X(kIdle, kTxHello, send_hello)                              \
-  X(kIdle, kRxOk, take_message)                               \
-  X(kIdle, kRxHello, take_hello)                              \
-  X(kTaggedRecvPosted, kInitBulk, send_request)               \
-  X(kSendFailed, kInitBulk, take_back)                        \
-  X(kSendFailed, kTagRxCancel, buffer_back)                   \
-  X(kSendFailed, kTagRxOk, transfer_after_all)                \
-  X(kSendFailed, kTagRxFail, buffer_back)                     \
-  X(kTaggedRecvPosted, kTagRxFail, buffer_lost_early) /* * */ \
-  X(kTaggedRecvPosted, kTagRxCancel, buffer_lost_early)       \
-  X(kImmSend, kTxOk, sent)                                    \
-  X(kImmSend, kTxFail, send_failed)                           \
-  X(kImmSend, kTimeout, send_is_late) /* * */                 \
-  X(kWaitComp, kTxOk, request_sent)                           \
-  X(kWaitComp, kTagRxOk, transfer_before_sent)                \
-  X(kWaitComp, kTxFail, request_failed)                       \
-  X(kWaitComp, kTagRxFail, buffer_lost)                       \
-  X(kWaitComp, kTagRxCancel, buffer_lost) /* * */             \
-  X(kWaitComp, kTimeout, request_is_late) /* * */             \
-  X(kWaitSendComp, kTxOk, sent)                               \
-  X(kWaitSendComp, kTxFail, sent_badly)                       \
-  X(kWaitSendComp, kTimeout, send_is_late) /* * */            \
-  X(kWaitTagComp, kTagRxOk, transferred)                      \
-  X(kWaitTagComp, kTagRxFail, transfer_failed)                \
-  X(kWaitTagComp, kTagRxCancel, transfer_failed) /* * */      \
-  X(kWaitTagComp, kTimeout, transfer_is_late)                 \
-  X(kWaitTagComp, kTagTxOk, remote_done)                      \
-  X(kWaitTagComp, kTagTxFail, remote_failed)                  \
-  X(kWaitTimeoutTagComp, kTagRxCancel, timed_out)             \
-  X(kWaitTimeoutTagComp, kTagRxFail, late_failure)            \
-  X(kWaitTimeoutTagComp, kTagRxOk, transferred)               \
-  X(kWaitTimeoutTagComp, kTimeout, quarantine) /* * */        \
-  X(kFail, kTxOk, failing_sent)                               \
-  X(kFail, kTxFail, failing_send_failed)                      \
-  X(kFail, kTagRxOk, transfer_after_all)                      \
-  X(kFail, kTagRxFail, buffer_back)                           \
-  X(kFail, kTagRxCancel, buffer_back)                         \
-  X(kFail, kInitBulk, take_back) /* * */                      \
-  X(kFail, kTimeout, quarantine) /* * */                      \
-  X(kImmRecv, kRxOk, act_on_decision)                         \
-  X(kImmRecv, kInitTagRma, move_payload)                      \
-  X(kImmRecv, kSkipTagRma, answer_instead)                    \
-  X(kWaitTagRmaComp, kTagTxOk, remote_done)                   \
-  X(kWaitTagRmaComp, kTagTxFail, remote_failed)
+#define PLNET_KFILND_TRANSITIONS(X)                          \
+  X(kIdle, kInitImmediate, kBeginImmediate)                  \
+  X(kIdle, kInitBulk, kBeginBulk)                            \
+  X(kIdle, kTxHello, kSendHello)                             \
+  X(kIdle, kRxOk, kTakeMessage)                              \
+  X(kIdle, kRxHello, kTakeHello)                             \
+  X(kTaggedRecvPosted, kInitBulk, kSendRequest)              \
+  X(kSendFailed, kInitBulk, kTakeBack)                       \
+  X(kSendFailed, kTagRxCancel, kBufferBack)                  \
+  X(kSendFailed, kTagRxOk, kTransferAfterAll)                \
+  X(kSendFailed, kTagRxFail, kBufferBack)                    \
+  X(kTaggedRecvPosted, kTagRxFail, kBufferLostEarly) /* * */ \
+  X(kTaggedRecvPosted, kTagRxCancel, kBufferLostEarly)       \
+  X(kImmSend, kTxOk, kSent)                                  \
+  X(kImmSend, kTxFail, kSendFailed)                          \
+  X(kImmSend, kTimeout, kSendIsLate) /* * */                 \
+  X(kWaitComp, kTxOk, kRequestSent)                          \
+  X(kWaitComp, kTagRxOk, kTransferBeforeSent)                \
+  X(kWaitComp, kTxFail, kRequestFailed)                      \
+  X(kWaitComp, kTagRxFail, kBufferLost)                      \
+  X(kWaitComp, kTagRxCancel, kBufferLost) /* * */            \
+  X(kWaitComp, kTimeout, kRequestIsLate)  /* * */            \
+  X(kWaitSendComp, kTxOk, kSent)                             \
+  X(kWaitSendComp, kTxFail, kSentBadly)                      \
+  X(kWaitSendComp, kTimeout, kSendIsLate) /* * */            \
+  X(kWaitTagComp, kTagRxOk, kTransferred)                    \
+  X(kWaitTagComp, kTagRxFail, kTransferFailed)               \
+  X(kWaitTagComp, kTagRxCancel, kTransferFailed) /* * */     \
+  X(kWaitTagComp, kTimeout, kTransferIsLate)                 \
+  X(kWaitTagComp, kTagTxOk, kRemoteDone)                     \
+  X(kWaitTagComp, kTagTxFail, kRemoteFailed)                 \
+  X(kWaitTimeoutTagComp, kTagRxCancel, kTimedOut)            \
+  X(kWaitTimeoutTagComp, kTagRxFail, kLateFailure)           \
+  X(kWaitTimeoutTagComp, kTagRxOk, kTransferred)             \
+  X(kWaitTimeoutTagComp, kTimeout, kQuarantine) /* * */      \
+  X(kFail, kTxOk, kFailingSent)                              \
+  X(kFail, kTxFail, kFailingSendFailed)                      \
+  X(kFail, kTagRxOk, kTransferAfterAll)                      \
+  X(kFail, kTagRxFail, kBufferBack)                          \
+  X(kFail, kTagRxCancel, kBufferBack)                        \
+  X(kFail, kInitBulk, kTakeBack)  /* * */                    \
+  X(kFail, kTimeout, kQuarantine) /* * */                    \
+  X(kImmRecv, kRxOk, kActOnDecision)                         \
+  X(kImmRecv, kInitTagRma, kMovePayload)                     \
+  X(kImmRecv, kSkipTagRma, kAnswerInstead)                   \
+  X(kWaitTagRmaComp, kTagTxOk, kRemoteDone)                  \
+  X(kWaitTagRmaComp, kTagTxFail, kRemoteFailed)
 
-// What is done, by name; no action: the pair cannot happen.
+// What is done: X(action, the LND's function for it).
+#define PLNET_KFILND_ACTIONS(X)                \
+  X(kBeginImmediate, begin_immediate)          \
+  X(kBeginBulk, begin_bulk)                    \
+  X(kSendHello, send_hello)                    \
+  X(kTakeMessage, take_message)                \
+  X(kTakeHello, take_hello)                    \
+  X(kSendRequest, send_request)                \
+  X(kTakeBack, take_back)                      \
+  X(kBufferBack, buffer_back)                  \
+  X(kTransferAfterAll, transfer_after_all)     \
+  X(kBufferLostEarly, buffer_lost_early)       \
+  X(kSent, sent)                               \
+  X(kSendFailed, send_failed)                  \
+  X(kSendIsLate, send_is_late)                 \
+  X(kRequestSent, request_sent)                \
+  X(kTransferBeforeSent, transfer_before_sent) \
+  X(kRequestFailed, request_failed)            \
+  X(kBufferLost, buffer_lost)                  \
+  X(kRequestIsLate, request_is_late)           \
+  X(kSentBadly, sent_badly)                    \
+  X(kTransferred, transferred)                 \
+  X(kTransferFailed, transfer_failed)          \
+  X(kTransferIsLate, transfer_is_late)         \
+  X(kRemoteDone, remote_done)                  \
+  X(kRemoteFailed, remote_failed)              \
+  X(kTimedOut, timed_out)                      \
+  X(kLateFailure, late_failure)                \
+  X(kQuarantine, quarantine)                   \
+  X(kFailingSent, failing_sent)                \
+  X(kFailingSendFailed, failing_send_failed)   \
+  X(kActOnDecision, act_on_decision)           \
+  X(kMovePayload, move_payload)                \
+  X(kAnswerInstead, answer_instead)
+
+// No action: the pair cannot happen.
 enum class TransactionAction : std::uint8_t {
-  none,
-  begin_immediate,
-  begin_bulk,
-  send_hello,
-  take_message,
-  take_hello,
-  send_request,
-  take_back,
-  buffer_back,
-  transfer_after_all,
-  buffer_lost_early,
-  sent,
-  send_failed,
-  send_is_late,
-  request_sent,
-  transfer_before_sent,
-  request_failed,
-  buffer_lost,
-  request_is_late,
-  sent_badly,
-  transferred,
-  transfer_failed,
-  transfer_is_late,
-  remote_done,
-  remote_failed,
-  timed_out,
-  late_failure,
-  quarantine,
-  failing_sent,
-  failing_send_failed,
-  act_on_decision,
-  move_payload,
-  answer_instead,
+  kNone,
+#define PLNET_X(action, function) action,
+  PLNET_KFILND_ACTIONS(PLNET_X)
+#undef PLNET_X
 };
 inline constexpr std::size_t kTransactionActions = 33;
 

@@ -20,13 +20,13 @@ TEST(KfilndTable, KnowsExactlyTheRowsOfTheSpecAndOurs) {
   std::size_t rows = 0;
   for (const auto& state : kTransitions) {
     for (const TransactionAction action : state)
-      rows += action == TransactionAction::none ? 0U : 1U;
+      rows += action == TransactionAction::kNone ? 0U : 1U;
   }
   EXPECT_EQ(rows, 46U);
   for (std::size_t event = 0; event < kTransactionEvents; ++event) {
-    EXPECT_EQ(kTransitions[0][event], TransactionAction::none) << "INVALID is over";
+    EXPECT_EQ(kTransitions[0][event], TransactionAction::kNone) << "INVALID is over";
     EXPECT_EQ(action_for(TransactionState::kWaitTimeoutComp, static_cast<TransactionEvent>(event)),
-              TransactionAction::none)
+              TransactionAction::kNone)
         << "a timer here is cancelled or has fired, never between the two";
   }
 }
