@@ -13,7 +13,7 @@ using enum FabricEvent;
 constexpr std::uint32_t kTransfer = 65536;
 
 class TargetRows : public testing::Test {
- protected:
+ public:
   TargetRows() { node.meet(); }
   ~TargetRows() override { node.expect_clean(); }
 

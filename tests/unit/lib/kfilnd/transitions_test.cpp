@@ -37,7 +37,7 @@ TEST(KfilndTable, NamesAndNumbersAreTheKernels) {
 }
 
 class Rows : public testing::Test {
- protected:
+ public:
   Rows() { node.meet(); }
   ~Rows() override { node.expect_clean(); }
 
