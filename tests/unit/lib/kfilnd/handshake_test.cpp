@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kfilnd.md 13: handshakes (2), messages before them (3), purge and greeting again (8).
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
+
+namespace plnet::kfilnd {
+namespace {
+
+using Call = ScriptedEndpoint::Call;
+using enum FabricEvent;
+using std::chrono::seconds;
+
+constexpr std::uint32_t kBulkBytes = 65536;
+
+bool is(const ScriptedEndpoint::Post& post, Kind kind) {
+  return post.message.kind == kind;
+}
+
+TEST(KfilndHello, TheFirstMessageWaitsForTheHandshake) {
+  ScriptedNode node;
+  node.put(100);
+  node.put(100);
+  const auto request = node.endpoint.take(Call::kSend);
+  ASSERT_TRUE(is(request, Kind::kHelloRequest));
+  EXPECT_EQ(request.to.receive_context, 0) << "where everybody listens";
+  EXPECT_EQ(request.message.hello,
+            (Hello{.version = 2, .rx_base = 2, .session_key = 1, .rx_count = 1}));
+  EXPECT_EQ(node.endpoint.waiting(Call::kSend), 0U) << "one handshake at a time";
+  node.done(kSent, request);
+  node.turn(seconds(1));
+  EXPECT_EQ(node.endpoint.waiting(Call::kSend), 0U);
+  node.hello(Kind::kHelloResponse, {.version = 2, .rx_base = 5, .session_key = 9});
+  EXPECT_EQ(node.state(), PeerState::kUpToDate);
+  EXPECT_EQ(node.core->notices(), std::vector{lnet::PeerNotice::kAlive});
+  for (int i = 0; i < 2; ++i) {
+    const auto send = node.endpoint.take(Call::kSend);
+    EXPECT_TRUE(is(send, Kind::kImmediate));
+    EXPECT_EQ(send.to.receive_context, 5);
+    node.done(kSent, send);
+  }
+  EXPECT_EQ(node.completions(), 2U);
+  EXPECT_EQ(node.count(LndId::kThrottled), 2U);
+  node.expect_clean();
+}
+
+TEST(KfilndHello, CrossingHellos) {
+  ScriptedNode node;
+  node.put(100);
+  const auto request = node.endpoint.take(Call::kSend);
+  node.hello(Kind::kHelloRequest, {.rx_base = 7, .session_key = 9});
+  EXPECT_EQ(node.state(), PeerState::kWaitResponse);
+  const auto response = node.endpoint.take(Call::kSend);
+  ASSERT_TRUE(is(response, Kind::kHelloResponse)) << "and no second request";
+  EXPECT_EQ(response.to.receive_context, 7);
+  EXPECT_EQ(response.message.hello.version, 2);
+  EXPECT_EQ(node.endpoint.waiting(Call::kSend), 0U) << "not answered yet";
+  node.done(kSent, response);
+  node.done(kSent, request);
+  node.hello(Kind::kHelloResponse, {.rx_base = 7, .session_key = 9});
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kImmediate));
+  node.expect_clean();
+}
+
+TEST(KfilndHello, AStrangerIsGreetedToo) {
+  ScriptedNode node;
+  node.hello(Kind::kHelloRequest, {.rx_base = 7, .session_key = 9});
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloRequest));
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloResponse));
+  EXPECT_EQ(node.count(LndId::kHellosReceived), 1U);
+}
+
+TEST(KfilndHello, ALostResponseIsAskedForAgainAfterTheTimeout) {
+  ScriptedNode node;
+  node.put(100);
+  node.done(kSent, node.endpoint.take(Call::kSend));
+  node.turn(seconds(64));
+  ASSERT_EQ(node.completions(), 1U) << "throttled for half of the timeout, no more";
+  EXPECT_EQ(node.last().status, Result<void>(std::unexpected(Errc::kTimedOut)));
+  EXPECT_EQ(node.last().health, Health::kNetworkTimeout);
+  node.put(100);
+  EXPECT_EQ(node.endpoint.waiting(Call::kSend), 0U) << "the first is still waited for";
+  node.turn(seconds(62));
+  node.put(100);
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloRequest));
+}
+
+TEST(KfilndHello, WhenTheHandshakeFailsWhatWaitsIsCancelled) {
+  ScriptedNode node;
+  node.put(100);
+  node.put(kBulkBytes);
+  node.done(kSent, node.endpoint.take(Call::kSend), std::unexpected(Errc::kNoRoute));
+  node.turn();
+  ASSERT_EQ(node.completions(), 2U);
+  for (const lnet::Completion& completion : node.core->completions()) {
+    EXPECT_EQ(completion.status, Result<void>(std::unexpected(Errc::kCancelled)));
+    EXPECT_EQ(completion.health, Health::kNetworkTimeout);
+  }
+  EXPECT_EQ(node.endpoint.waiting(Call::kPostTagged), 0U);
+  EXPECT_EQ(node.lnd->transactions(), 0U);
+  node.endpoint.fail_next(Call::kSend, Errc::kIo);
+  node.put(100);
+  EXPECT_EQ(node.last().status, Result<void>(std::unexpected(Errc::kIo))) << "not even begun";
+}
+
+TEST(KfilndHello, VersionOnePeer) {
+  ScriptedNode node;
+  node.meet(1, 1);
+  node.put(kBulkBytes);
+  const auto request = node.endpoint.take(Call::kSend);
+  EXPECT_EQ(request.message.version, 1);
+  EXPECT_EQ(request.head.size(), kBulkV1Bytes);
+  node.meet(2, 2);
+  node.hello(Kind::kHelloRequest, {.version = 3, .session_key = 4}, 3);
+  while (node.endpoint.waiting(Call::kSend) > 0) {
+    const auto hello = node.endpoint.take(Call::kSend);
+    EXPECT_EQ(hello.message.hello.version, 2) << "the newest of ours";
+  }
+  node.expect_clean();
+}
+
+TEST(KfilndHello, WhatIsNoHelloIsDropped) {
+  ScriptedNode node;
+  for (const Hello& bad : {Hello{.rx_count = 0}, Hello{.version = 0}, Hello{.rx_base = 300}})
+    node.hello(Kind::kHelloRequest, bad);
+  node.hello(Kind::kHelloResponse, {.version = 3});
+  EXPECT_EQ(node.count(LndId::kBadHello), 4U);
+  node.hello(Kind::kHelloResponse, {.session_key = 3});
+  EXPECT_EQ(node.count(LndId::kStrayHellos), 1U) << "nobody has asked";
+  EXPECT_EQ(node.lnd->peer(nid_of(1)), nullptr);
+  EXPECT_EQ(node.endpoint.waiting(Call::kSend), 0U);
+}
+
+TEST(KfilndHello, ARebootedPeerGreetsAndIsSentToByItsNewKeys) {
+  ScriptedNode node;
+  node.meet();
+  node.hello(Kind::kHelloRequest, {.rx_base = 6, .session_key = 1});
+  EXPECT_EQ(node.state(), PeerState::kUpToDate) << "the survivor stays as it is";
+  EXPECT_EQ(node.count(LndId::kPeerRestarts), 1U);
+  EXPECT_EQ(node.core->notices().back(), lnet::PeerNotice::kLost);
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloResponse));
+  EXPECT_EQ(node.endpoint.waiting(Call::kSend), 0U);
+  node.put(100);
+  EXPECT_EQ(node.endpoint.take(Call::kSend).to.receive_context, 6);
+  EXPECT_EQ(node.lnd->peer(nid_of(1))->remote_session_key, 1U);
+}
+
+// kfilnd.md 13, point 8.
+TEST(KfilndPeers, GreetedAgainAfterTwoTimeoutsOfSilence) {
+  ScriptedNode node;
+  node.meet();
+  node.turn(seconds(249));
+  node.put(100);
+  ASSERT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kImmediate));
+  node.turn(seconds(2));
+  node.put(100);
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloRequest));
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kImmediate)) << "and it waits for nothing";
+}
+
+TEST(KfilndPeers, PurgedAfterFiveTimeoutsOfSilence) {
+  for (const int silent : {624, 626}) {
+    ScriptedNode node;
+    node.meet();
+    const auto fail = [&](Errc cause) {
+      node.put(100);
+      while (node.endpoint.waiting(Call::kSend) > 0)
+        node.done(kSent, node.endpoint.take(Call::kSend), std::unexpected(cause));
+    };
+    fail(Errc::kTimedOut);
+    EXPECT_EQ(node.state(), PeerState::kStale);
+    node.turn(seconds(silent));
+    fail(Errc::kTimedOut);
+    EXPECT_EQ(node.lnd->peer(nid_of(1)) == nullptr, silent > 625);
+    EXPECT_EQ(node.count(LndId::kPeersDeleted), silent > 625 ? 1U : 0U);
+  }
+}
+
+TEST(KfilndPeers, UnreachableIsDownAndComesBackByHello) {
+  ScriptedNode node;
+  node.meet();
+  node.put(100);
+  node.done(kSent, node.endpoint.take(Call::kSend), std::unexpected(Errc::kClosed));
+  EXPECT_EQ(node.state(), PeerState::kDown);
+  EXPECT_EQ(node.core->notices().back(), lnet::PeerNotice::kLost);
+  node.put(100);
+  const auto hello = node.endpoint.take(Call::kSend);
+  ASSERT_TRUE(is(hello, Kind::kHelloRequest));
+  EXPECT_EQ(node.endpoint.waiting(Call::kSend), 0U) << "throttled";
+  node.done(kSent, hello);
+  node.hello(Kind::kHelloResponse, {.rx_base = 3, .session_key = 77});
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kImmediate));
+  node.expect_clean();
+}
+
+TEST(KfilndPeers, StalePeersAreGreetedWhileTheirTrafficGoesOn) {
+  ScriptedNode node;
+  node.meet();
+  node.put(100);
+  node.done(kSent, node.endpoint.take(Call::kSend), std::unexpected(Errc::kTimedOut));
+  node.put(100);
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloRequest));
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kImmediate));
+}
+
+std::vector<std::byte> early_put(std::uint32_t length, std::uint16_t version = 2) {
+  Message message = lnet_message(1, 0, length > kInlineBytesMax ? Kind::kBulkPut : Kind::kImmediate,
+                                 version, lnet::MessageType::kPut, length);
+  message.key = 5;
+  message.session_key = 0x99;
+  message.header.set_area(lnet::PutArea{.ack_handle = {}, .match_bits = 1});
+  return bytes_of(message, length > kInlineBytesMax ? 0 : length);
+}
+
+// kfilnd.md 13, point 3.
+TEST(KfilndEarly, WaitsForTheHelloOutsideTheReceiveBuffer) {
+  ScriptedNode node;
+  node.arrive(early_put(500));
+  node.arrive(early_put(kBulkBytes), true);
+  EXPECT_EQ(node.count(LndId::kEarly), 2U);
+  EXPECT_EQ(node.count(LndId::kCopiedOut), 1U);
+  EXPECT_EQ(node.endpoint.buffers_posted, 9U) << "posted again though both wait";
+  EXPECT_EQ(node.core->tally().puts, 0U);
+  ASSERT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloRequest));
+  node.hello(Kind::kHelloRequest, {.rx_base = 3, .session_key = 77});
+  node.turn();
+  EXPECT_EQ(node.core->tally().puts, 1U);
+  EXPECT_EQ(node.endpoint.take(Call::kRead).tag, tag_of(0x99, 5)) << "the key of the message";
+  node.expect_clean();
+}
+
+TEST(KfilndEarly, BulkOfVersionOneIsDropped) {
+  ScriptedNode node;
+  node.arrive(early_put(kBulkBytes, 1));
+  EXPECT_EQ(node.count(LndId::kEarlyV1), 1U);
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloRequest));
+  EXPECT_EQ(node.lnd->transactions(), 1U) << "the HELLO";
+}
+
+TEST(KfilndEarly, IsDroppedWhenTheHandshakeFailsOrTakesTooLong) {
+  ScriptedNode node;
+  node.arrive(early_put(500));
+  node.done(kSent, node.endpoint.take(Call::kSend), std::unexpected(Errc::kNoRoute));
+  node.turn();
+  EXPECT_EQ(node.count(LndId::kEarlyDropped), 1U);
+  node.arrive(early_put(500));
+  node.turn(seconds(64));
+  node.turn();
+  EXPECT_EQ(node.count(LndId::kEarlyDropped), 2U);
+  EXPECT_EQ(node.core->tally().puts, 0U);
+  node.expect_clean();
+}
+
+TEST(KfilndEarly, NoMoreThanThereArePlaces) {
+  ScriptedNode node({.copies_max = 4});
+  for (int i = 0; i < 10; ++i)
+    node.arrive(early_put(500));
+  EXPECT_EQ(node.count(LndId::kEarlyDropped), 6U);
+  EXPECT_EQ(node.lnd->transactions(), 5U);
+}
+
+TEST(KfilndPeers, NoMoreThanThereArePlaces) {
+  ScriptedNode node({.peers_max = 3});
+  node.meet(1);
+  node.meet(2);
+  node.put(10, 3);
+  node.put(10, 4);
+  EXPECT_EQ(node.last().status, Result<void>(std::unexpected(Errc::kNoMemory)));
+  EXPECT_EQ(node.count(LndId::kPeersRefused), 1U);
+  node.turn(seconds(626));  // nobody has asked for 1 and 2, and nothing was heard of them
+  node.turn();
+  node.put(10, 4);
+  EXPECT_NE(node.lnd->peer(nid_of(4)), nullptr);
+}
+
+TEST(KfilndLink, AnAddressThatIsNotOursIsFatal) {
+  ScriptedNode node;
+  node.lnd->on_link(true, kFirstNic);
+  node.lnd->on_link(false, kFirstNic);
+  node.lnd->on_link(true, kFirstNic + 9);
+  using enum lnet::InterfaceState;
+  EXPECT_EQ(node.core->interface_states(), (std::vector{kUp, kDown, kFatal}));
+}
+
+}  // namespace
+}  // namespace plnet::kfilnd
