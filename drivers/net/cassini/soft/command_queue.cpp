@@ -6,17 +6,12 @@
 #include <new>
 
 #include "drivers/net/cassini/soft/layout_command.hpp"
+#include "drivers/net/cassini/soft/shared_word.hpp"
 #include "lib/base/check.hpp"
 
 namespace plnet::cassini::soft {
 namespace {
 
-std::uint64_t acquire_word(std::byte* at) {
-  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).load(std::memory_order_acquire);
-}
-void release_word(std::byte* at, std::uint64_t value) {
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(value, std::memory_order_release);
-}
 // The process may be writing the first of them.
 bool same_slot(const std::byte* window, const std::byte* ring) {
   for (unsigned i = 0; i < kSlotBytes; i += 8) {

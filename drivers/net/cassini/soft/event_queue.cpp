@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "drivers/net/cassini/soft/layout_event.hpp"
+#include "drivers/net/cassini/soft/shared_word.hpp"
 #include "lib/base/check.hpp"
 
 namespace plnet::cassini::soft {
@@ -14,10 +15,6 @@ constexpr unsigned kNsPerSecondShift = 1000000000;
 
 unsigned size_code(unsigned size) {
   return size == 16 ? 1 : size == 32 ? 2 : 3;
-}
-
-void release_word(std::byte* at, std::uint64_t value) {
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(value, std::memory_order_release);
 }
 
 }  // namespace

@@ -20,6 +20,9 @@ namespace plnet::cassini::soft {
 // A positive errno, or the thing.
 template <class T>
 using Made = std::expected<T, int>;
+inline std::unexpected<int> no(int error) {
+  return std::unexpected(error);
+}
 
 struct NicOptions {
   NicAddress address = 0;

@@ -8,10 +8,6 @@
 namespace plnet::cassini::soft {
 namespace {
 
-std::unexpected<int> no(int error) {
-  return std::unexpected(error);
-}
-
 // The first row that is free, from `first` on.
 template <class Rows, class Free>
 unsigned first_free(const Rows& rows, unsigned first, unsigned end, Free free) {

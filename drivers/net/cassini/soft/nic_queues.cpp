@@ -6,13 +6,6 @@
 #include "drivers/net/cassini/soft/nic.hpp"
 
 namespace plnet::cassini::soft {
-namespace {
-
-std::unexpected<int> no(int error) {
-  return std::unexpected(error);
-}
-
-}  // namespace
 
 bool Nic::queue_fits(unsigned group, unsigned mapping, const std::byte* memory,
                      std::size_t bytes) const {
