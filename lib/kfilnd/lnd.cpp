@@ -233,6 +233,7 @@ void KfiLnd::abandon(Transaction& one) {
     case State::kWaitComp:
     case State::kWaitTagComp:
       if (!one.initiator) break;
+      if (one.linked()) one.unlink();  // it waited for room to be taken back
       one.update(std::unexpected(Errc::kShutdown), Health::kLocalAborted);
       run(one, Event::kTimeout);
       break;

@@ -88,8 +88,10 @@ void KfiLnd::transferred(Transaction& one, const EventStatus& what) {
   end(one);
 }
 
+// The peer has the request, so it may use the tag yet.
 void KfiLnd::transfer_failed(Transaction& one, const EventStatus& what) {
   one.update(std::unexpected(cause_of(what)), Health::kLocalError);
+  failed(one, cause_of(what), true);
   end(one);
 }
 

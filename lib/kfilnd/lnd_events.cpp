@@ -113,6 +113,9 @@ void KfiLnd::unexpected(Transaction& transaction, const EventStatus& what) {
   counters_.add(Id::kUnexpected);
   transaction.update(what.status ? Result<void>(std::unexpected(Errc::kProtocol)) : what.status,
                      Health::kLocalError);
+  // The peer may hold its tag.
+  if (transaction.initiator && transaction.key != 0 && transaction.peer != nullptr)
+    failed(transaction, Errc::kProtocol, true);
   end(transaction);
 }
 
@@ -133,7 +136,7 @@ void KfiLnd::enter(Transaction& transaction, State state) {
 void KfiLnd::block(Transaction& transaction, Event again) {
   counters_.add(Id::kReplays);
   transaction.again = again;
-  blocked_.push_back(transaction);
+  if (!transaction.linked()) blocked_.push_back(transaction);
 }
 
 // Over as far as we are concerned; the NIC may still have something of it.

@@ -49,8 +49,8 @@ void KfiLnd::fail_at_once(Transaction& one, Errc cause, Health health) {
 void KfiLnd::start(Transaction& one) {
   const lnet::Transmit& transmit = *one.transmit;
   one.begun = one.entered = now_;
-  one.deadline = now_ + timeout_;
-  one.replay_deadline = std::min(one.deadline - timeout_ / 2, transmit.deadline);
+  one.deadline = std::min(now_ + timeout_, transmit.deadline);
+  one.replay_deadline = std::min(now_ + timeout_ / 2, one.deadline);
   if (one.abandoned) return fail_at_once(one, one.abandon_cause, health_of(one.abandon_cause));
   if (shutting_down_ || is_releasing(*transmit.next_hop))
     return fail_at_once(one, Errc::kShutdown, Health::kLocalAborted);

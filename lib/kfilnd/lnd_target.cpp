@@ -126,6 +126,8 @@ void KfiLnd::take_message(Transaction& one, const EventStatus& what) {
   if (shutting_down_) return fail_at_once(one, Errc::kShutdown, Health::kLocalAborted);
   if (peer.needs_hello(now_, timeout_, false)) (void)greet(peer);
   heard(peer);
+  // A key that comes with a later HELLO is not the one that it meant.
+  if (one.message.version == 1) one.message.session_key = peer.remote_session_key;
   enter(one, State::kImmRecv);
   one.offered = true;
   one.decision = core_.on_header({.header = one.message.header,
@@ -190,6 +192,7 @@ bool KfiLnd::copy_out(Transaction& one) {
   if (free_copies_.empty()) return false;
   one.copy_slot = free_copies_.back();
   free_copies_.pop_back();
+  PLNET_CHECK(one.payload.size() <= kInlineBytesMax, "longer messages are refused");
   std::byte* const place = copies_.data() + std::size_t{one.copy_slot - 1} * kInlineBytesMax;
   std::memcpy(place, one.payload.data(), one.payload.size());
   one.payload = {place, one.payload.size()};
@@ -206,9 +209,7 @@ void KfiLnd::leave_buffer(Transaction& one) {
 }
 
 Tag KfiLnd::remote_tag(const Transaction& one) const {
-  const Message& message = one.message;
-  return tag_of(message.version == 1 ? one.peer->remote_session_key : message.session_key,
-                message.key);
+  return tag_of(one.message.session_key, one.message.key);
 }
 
 Target KfiLnd::bulk_target(const Transaction& one) const {

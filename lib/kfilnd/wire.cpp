@@ -62,6 +62,7 @@ std::optional<Refusal> check_common(const CommonWire& common, std::span<const st
   if (common.magic != kMagic) return Refusal::kWrongMagic;
   if (common.version > kVersionMax) return Refusal::kVersion;
   if (common.nob > bytes.size()) return Refusal::kTruncated;
+  if (common.nob > kMessageBytesMax) return Refusal::kLength;
   if (common.nob < kCommonBytes) return Refusal::kTooSmall;
   if (rules.verify_checksum && common.checksum != 0 && !sums_up(bytes.first(common.nob)))
     return Refusal::kChecksum;

@@ -240,7 +240,7 @@ TEST_F(Rows, BufferFailsAfterTheRequestWasSent) {
   node.done(kSent, bulk.request);
   node.done(kTaggedFailed, bulk.tagged, std::unexpected(Errc::kIo));
   expect_end(std::unexpected(Errc::kIo), Health::kLocalError);
-  EXPECT_EQ(node.state(), PeerState::kUpToDate) << "no word about the peer in this state";
+  EXPECT_EQ(node.lnd->peer(nid_of(1)), nullptr) << "it may use the tag yet";
 }
 
 TEST_F(Rows, TransferDoneAndThenTheSendFails) {

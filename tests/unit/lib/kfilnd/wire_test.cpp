@@ -56,6 +56,20 @@ TEST(KfilndWire, EveryTruncationIsRefused) {
   }
 }
 
+// All of it has come, and it agrees with itself; but it is longer than what senders may send, and
+// than the places that it is copied to.
+TEST(KfilndWire, LongerThanAMessageIsRefused) {
+  constexpr std::size_t kPayloadLengthAt = kCommonBytes + 28;
+  Bytes bytes = immediate(3996);
+  bytes.resize(4097);
+  put16(bytes, 8, 4097);
+  put16(bytes, kPayloadLengthAt, 3997);
+  EXPECT_EQ(refusal_of(bytes), Refusal::kLength);
+  put16(bytes, 8, 4096);
+  put16(bytes, kPayloadLengthAt, 3996);
+  EXPECT_EQ(refusal_of(bytes), std::nullopt);
+}
+
 // kfilnd.md 13, point 2: a HELLO of 28 to 37 bytes, which the kernel reads past its end.
 TEST(KfilndWire, ShortHelloIsRefused) {
   for (unsigned nob = 0; nob < kHelloBytes; ++nob) {
