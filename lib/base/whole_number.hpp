@@ -15,12 +15,13 @@ namespace plnet {
 template <class Number>
 [[nodiscard]] std::optional<Number> whole_number(std::string_view text, int base = 10) {
   Number number{};
-  const char* const last = text.data() + text.size();
-  std::from_chars_result read;
+  const char* const first = text.data();
+  const char* const last = first + text.size();
+  std::from_chars_result read{};
   if constexpr (std::integral<Number>) {
-    read = std::from_chars(text.data(), last, number, base);
+    read = std::from_chars(first, last, number, base);
   } else {
-    read = std::from_chars(text.data(), last, number);
+    read = std::from_chars(first, last, number);
   }
   if (read.ec != std::errc{} || read.ptr != last) return std::nullopt;
   return number;

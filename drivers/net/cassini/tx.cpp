@@ -203,7 +203,7 @@ void Transmitter::wait(std::uint32_t index) {
 }
 
 void Transmitter::on_done(std::uint32_t index, const Event& event, const InitiatorEvent& decoded) {
-  Operation& operation = operations_[index];
+  const Operation& operation = operations_[index];
   if (event.code == ReturnCode::kEntryNotFound || event.code == ReturnCode::kPtDisabled) {
     context_.stats.add(Id::kReceiverNotReady);
     if (may_wait(operation, event.code)) {

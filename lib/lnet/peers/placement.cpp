@@ -86,7 +86,7 @@ std::uint16_t HashPlacement::cpt_of(const Nid& nid, std::span<const std::uint16_
   return static_cast<std::uint16_t>(allowed.empty() ? hash_.of(nid) : hash_.of(nid, allowed));
 }
 
-BalancedPlacement::BalancedPlacement(ShardsOfCpts shards_of_cpt)
+BalancedPlacement::BalancedPlacement(const ShardsOfCpts& shards_of_cpt)
     : LoadedPlacement(shards_of_cpt), tie_break_(static_cast<unsigned>(shards_of_cpt.size())) {
   for (std::size_t cpt = 0; cpt < shards_of_cpt.size(); ++cpt)
     all_.push_back(static_cast<std::uint16_t>(cpt));
@@ -114,8 +114,7 @@ std::unique_ptr<Placement> make_placement(PlacementRule rule, ShardsOfCpts shard
     case PlacementRule::kV216: return hashed(CptHashRelease::kV216);
     case PlacementRule::kV215: return hashed(CptHashRelease::kV215);
     case PlacementRule::kV212: return hashed(CptHashRelease::kV212);
-    case PlacementRule::kBalanced:
-      return std::make_unique<BalancedPlacement>(std::move(shards_of_cpt));
+    case PlacementRule::kBalanced: return std::make_unique<BalancedPlacement>(shards_of_cpt);
   }
   PLNET_CHECK(false, "a rule that there is");
   return nullptr;

@@ -86,7 +86,7 @@ class HashPlacement final : public LoadedPlacement {
 // leave. Of CPTs that have as many the kernel's hash picks one.
 class BalancedPlacement final : public LoadedPlacement {
  public:
-  explicit BalancedPlacement(ShardsOfCpts shards_of_cpt);
+  explicit BalancedPlacement(const ShardsOfCpts& shards_of_cpt);
 
  private:
   [[nodiscard]] std::uint16_t cpt_of(const Nid& nid,
