@@ -2,8 +2,6 @@
 #include "drivers/net/cassini/endpoint.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 namespace plnet::cassini {
 
@@ -67,7 +65,9 @@ Outcome<std::unique_ptr<Endpoint>> Endpoint::create(Device& device, const Endpoi
   std::unique_ptr<Endpoint> endpoint(new Endpoint(device, config, events, tracer));
   if (auto done = endpoint->register_memory(); !done)
     return std::unexpected(std::move(done.error()));
-  if (auto done = endpoint->build(); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = endpoint->build_receive(); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = endpoint->build_transmit(); !done)
+    return std::unexpected(std::move(done.error()));
   return endpoint;
 }
 
@@ -84,7 +84,9 @@ Outcome<void> Endpoint::register_memory() {
 }
 
 Endpoint::~Endpoint() {
-  const bool unmapped = tear_down() && (!mapped_ || device_.backend().unmap(mapping_).has_value());
+  const bool receive_gone = tear_down_receive();
+  const bool unmapped = tear_down_transmit() && receive_gone &&
+                        (!mapped_ || device_.backend().unmap(mapping_).has_value());
   if (!unmapped) memory_.abandon();  // what the NIC may still write to stays as it is
 }
 
@@ -180,7 +182,7 @@ bool Endpoint::quiet() const {
 
 unsigned Endpoint::tell() {
   unsigned told = 0;
-  const bool usable = running_ && link_up_;
+  const bool usable = running() && link_up_;
   if (usable != told_usable_ || context_.own.nic != told_nic_) {
     told_usable_ = usable;
     told_nic_ = context_.own.nic;
@@ -202,23 +204,28 @@ unsigned Endpoint::tell() {
 unsigned Endpoint::poll(Instant now) {
   context_.now = now;
   unsigned work = 0;
-  if (running_ && context_.completions.size() <= kBurst)
-    work += rx_.poll(kBurst) + tx_.poll(kBurst);
-  if (context_.failed) recover();
+  if (context_.completions.size() <= kBurst) {
+    if (receiving_) work += rx_.poll(kBurst);
+    if (transmitting_) work += tx_.poll(kBurst);
+  }
+  if (context_.receive_failed) recover_receive();
+  if (context_.transmit_failed) recover_transmit();
   if (now >= link_due_) look_at_link();
   work += tell();
-  if (running_ && !context_.failed) {
-    rx_.flush();
-    tx_.flush();
-  }
+  if (receiving_ && !context_.receive_failed) rx_.flush();
+  if (transmitting_ && !context_.transmit_failed) tx_.flush();
   // What ended in between is told next turn, so there is one.
   return work + (context_.completions.empty() ? 0U : 1U);
 }
 
 Instant Endpoint::next_deadline() const {
   const Instant queues = std::min(rx_.next_deadline(), tx_.next_deadline());
-  if (context_.shut_down && !running_) return link_due_;  // nothing is made anew any more
-  return std::min({queues, link_due_, running_ ? Instant::max() : rebuild_due_});
+  Instant due = std::min(queues, link_due_);
+  if (draining_) due = std::min(due, drain_until_);
+  if (context_.shut_down) return due;  // nothing is made anew any more
+  if (!receiving_) due = std::min(due, receive_due_);
+  if (!transmitting_) due = std::min(due, transmit_due_);
+  return due;
 }
 
 void Endpoint::look_at_link() {
@@ -233,28 +240,53 @@ void Endpoint::look_at_link() {
   context_.own.nic = info->nic_address;
 }
 
-void Endpoint::recover() {
-  if (running_) {
-    if (context_.now < rebuild_due_) return;
+bool Endpoint::rebuilt(bool done, Instant& due) {
+  context_.stats.add(done ? Id::kRebuilds : Id::kRebuildFailures);
+  if (!done) due = context_.now + config_.link_period;
+  return done;
+}
+
+void Endpoint::recover_receive() {
+  if (context_.now < receive_due_) return;
+  if (receiving_) {
     // First the NIC lets go, then the memory goes back.
-    if (!tear_down()) {
-      rebuild_due_ = context_.now + config_.link_period;
+    if (!tear_down_receive()) {
+      receive_due_ = context_.now + config_.link_period;
       return;
     }
-    running_ = false;
-    tx_.abort(context_.shut_down ? Errc::kShutdown : Errc::kAborted);
-    rx_.abort(context_.shut_down ? Errc::kShutdown : Errc::kAborted);
-    rebuild_due_ = context_.now + kRebuildPause;
+    receiving_ = false;
+    rx_.abort(why_aborted());
+    receive_due_ = context_.now + kRebuildPause;
     return;
   }
-  if (context_.shut_down || context_.now < rebuild_due_) return;
-  if (build()) {
-    context_.stats.add(Id::kRebuilds);
-    context_.failed = false;
-  } else {
-    context_.stats.add(Id::kRebuildFailures);
-    rebuild_due_ = context_.now + config_.link_period;
+  // Not before what has ended is told: there is room for one life's completions.
+  if (context_.shut_down || context_.completions.size() > kBurst) return;
+  context_.receive_failed = !rebuilt(build_receive().has_value(), receive_due_);
+}
+
+void Endpoint::recover_transmit() {
+  if (transmitting_) {
+    if (!draining_) {
+      draining_ = true;
+      drain_until_ = context_.now + config_.drain_time;
+    }
+    if (!tx_.drain(why_aborted())) {
+      if (context_.now < drain_until_) return;
+      tx_.quarantine(why_aborted());
+    }
+    if (context_.now < transmit_due_) return;
+    if (!tear_down_transmit()) {
+      transmit_due_ = context_.now + config_.link_period;
+      return;
+    }
+    transmitting_ = draining_ = false;
+    tx_.detach();
+    transmit_due_ = context_.now + kRebuildPause;
+    return;
   }
+  if (context_.shut_down || context_.now < transmit_due_) return;
+  if (context_.completions.size() > kBurst) return;
+  context_.transmit_failed = !rebuilt(build_transmit().has_value(), transmit_due_);
 }
 
 }  // namespace plnet::cassini

@@ -57,7 +57,7 @@ Result<void> Receiver::post_tagged(Process from, kfilnd::Tag tag, bool peer_read
     context_.stats.add(Id::kRefused);
     return std::unexpected(why);
   };
-  if (context_.failed || tagged_ >= limits_.tagged_max) return refuse(Errc::kAgain);
+  if (context_.receive_failed || tagged_ >= limits_.tagged_max) return refuse(Errc::kAgain);
   std::uint32_t block = BlockPool::kNone;
   std::optional<DeviceAddress> at = context_.map.contiguous(buffer);
   // The device knows no empty entries: an empty buffer is one byte that nobody misses.
@@ -104,7 +104,8 @@ Result<void> Receiver::post_multi_receive(const Fragment& buffer, std::uint64_t 
   const auto at = context_.map.find(buffer.at);
   // What a buffer takes in is told in place: there is nothing to bounce through.
   if (!at) return std::unexpected(Errc::kInvalid);
-  const unsigned id = context_.failed || buffers_ >= limits_.buffers_max ? 0 : entries_.take();
+  const unsigned id =
+      context_.receive_failed || buffers_ >= limits_.buffers_max ? 0 : entries_.take();
   if (id == 0) {
     context_.stats.add(Id::kRefused);
     return std::unexpected(Errc::kAgain);
@@ -205,12 +206,12 @@ void Receiver::taken_back(unsigned id, ListEntry& entry) {
 unsigned Receiver::poll(unsigned limit) {
   const unsigned count = events_.poll(limit, [this](const Event& event) { on_event(event); });
   if (count == 0 && commands_.failed()) {
-    if (!context_.failed) context_.stats.add(Id::kCommandFailures);
-    context_.failed = true;
+    if (!context_.receive_failed) context_.stats.add(Id::kCommandFailures);
+    context_.receive_failed = true;
   }
   if (events_.broken() || events_.dropped()) {
     context_.stats.add(Id::kEventsDropped);
-    context_.failed = true;
+    context_.receive_failed = true;
   }
   return count;
 }

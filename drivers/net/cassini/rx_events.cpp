@@ -42,7 +42,7 @@ void Receiver::on_unlink(unsigned id, ListEntry& entry, const TargetLongEvent& e
     if (!cut) {
       // Nobody can say that the memory is ours again: make the NIC forget all of it.
       context_.stats.add(Id::kBackendFailures);
-      context_.failed = true;
+      context_.receive_failed = true;
       return;
     }
     taken_back(id, entry);
@@ -129,7 +129,7 @@ void Receiver::on_event(const Event& event) {
   if (context_.tracer != nullptr) context_.tracer->event(events_.number(), event);
   if (event.type == EventType::kCommandFailure) {
     context_.stats.add(Id::kCommandFailures);
-    context_.failed = true;
+    context_.receive_failed = true;
     return;
   }
   if (event.type == EventType::kStateChange) {

@@ -34,6 +34,8 @@ namespace plnet::cassini {
   X(kEventsDropped, "events_dropped", "times", kCount, "an event queue ran over or broke")     \
   X(kRebuilds, "rebuilds", "times", kCount, "queues were made anew after a failure")           \
   X(kRebuildFailures, "rebuild_failures", "times", kCount, "tries at that which failed")       \
+  X(kQuarantined, "quarantined", "operations", kCount,                                         \
+    "begun by the NIC and never ended: they and their memory are out of use")                  \
   X(kBackendFailures, "backend_failures", "calls", kCount, "calls for what is allocated failed")
 PLNET_COUNTERS(CassiniCounters, PLNET_CASSINI_COUNTERS);
 using Stats = Counters<CassiniCounters>;

@@ -26,7 +26,7 @@ void Transmitter::attach(const CommandQueue& commands, const EventQueue& events)
 Result<std::uint32_t> Transmitter::take() {
   if (context_.shut_down) return std::unexpected(Errc::kShutdown);
   // Room in the queue first, so that nothing has to be taken back.
-  if (context_.failed || free_.empty() || !commands_.has_room(SizeCode::k64)) {
+  if (context_.transmit_failed || free_.empty() || !commands_.has_room(SizeCode::k64)) {
     context_.stats.add(Id::kRefused);
     return std::unexpected(Errc::kAgain);
   }
@@ -36,6 +36,7 @@ Result<std::uint32_t> Transmitter::take() {
   operation.in_use = true;
   operation.message = false;
   operation.waiting = false;
+  operation.direct = false;
   operation.block = BlockPool::kNone;
   operation.sink = {};
   operation.pause = kPauseMin;
@@ -78,6 +79,7 @@ Result<void> Transmitter::post(std::uint32_t index, const Request& request, DmaC
       context_.now + (operation.message ? limits_.not_ready_time : limits_.remote_not_ready_time);
   const bool pushed = push(operation.command);
   PLNET_CHECK(pushed, "take() has seen room for it");
+  operation.end = commands_.pushed();
   context_.stats.add(operation.message ? Id::kSends : Id::kRemoteOperations);
   return {};
 }
@@ -111,7 +113,10 @@ Result<void> Transmitter::send(const Request& request, std::span<const std::byte
 
 Result<DeviceAddress> Transmitter::local(Operation& operation, const lnet::Payload& payload) {
   if (payload.empty()) return blocks_.address(blocks_.spare);
-  if (const auto direct = context_.map.contiguous(payload)) return *direct;
+  if (const auto direct = context_.map.contiguous(payload)) {
+    operation.direct = true;
+    return *direct;
+  }
   if (payload.length > blocks_.bulk.block_bytes()) return std::unexpected(Errc::kTooBig);
   if (blocks_.bulk.block_count() == 0) return std::unexpected(Errc::kNotSupported);
   operation.block = blocks_.bulk.take();
@@ -173,14 +178,17 @@ Result<void> Transmitter::answer(const Request& request, kfilnd::Tag tag, std::u
                .header_data = data});
 }
 
-void Transmitter::finish(std::uint32_t index, Result<void> status) {
-  const Operation& operation = operations_[index];
+void Transmitter::tell(const Operation& operation, Result<void> status) {
   if (!status) context_.stats.add(Id::kFailures);
   context_.completions.push(
       {.event = operation.message ? FabricEvent::kSent : FabricEvent::kRemoteDone,
        .status = status,
        .cookie = operation.cookie,
        .length = status ? operation.length : 0});
+}
+
+void Transmitter::finish(std::uint32_t index, Result<void> status) {
+  tell(operations_[index], status);
   give(index);
 }
 
@@ -188,7 +196,8 @@ void Transmitter::finish(std::uint32_t index, Result<void> status) {
 // once in the latter case). Nothing was moved, so it can be posted again as it is. Tagged buffers
 // are laid open before they are asked for: only a peer's own late append makes one of them missing.
 bool Transmitter::may_wait(const Operation& operation, ReturnCode code) const {
-  if (context_.shut_down || context_.now >= operation.deadline) return false;
+  if (context_.shut_down || context_.transmit_failed) return false;
+  if (context_.now >= operation.deadline) return false;
   return operation.message || code == ReturnCode::kEntryNotFound;
 }
 
@@ -231,7 +240,7 @@ void Transmitter::on_event(const Event& event) {
   if (context_.tracer != nullptr) context_.tracer->event(events_.number(), event);
   if (event.type == EventType::kCommandFailure) {
     context_.stats.add(Id::kCommandFailures);
-    context_.failed = true;
+    context_.transmit_failed = true;
     return;
   }
   const auto decoded = event.as<InitiatorEvent>();
@@ -241,7 +250,7 @@ void Transmitter::on_event(const Event& event) {
   }
   const auto index = static_cast<std::uint32_t>(decoded->user_ptr);
   if (index >= operations_.size() || !operations_[index].in_use || operations_[index].waiting ||
-      operations_[index].generation != decoded->user_ptr >> 32U) {
+      operations_[index].quarantined || operations_[index].generation != decoded->user_ptr >> 32U) {
     context_.stats.add(Id::kStaleEvents);
     return;
   }
@@ -253,6 +262,7 @@ void Transmitter::repost() {
     const std::uint32_t index = waiting_.front();
     Operation& operation = operations_[index];
     if (!push(operation.command)) return;  // no room now
+    operation.end = commands_.pushed();
     context_.stats.add(Id::kReposts);
     operation.waiting = false;
     std::ranges::pop_heap(waiting_, std::ranges::greater{},
@@ -264,12 +274,13 @@ void Transmitter::repost() {
 unsigned Transmitter::poll(unsigned limit) {
   const unsigned count = events_.poll(limit, [this](const Event& event) { on_event(event); });
   if (count == 0 && in_flight_ > 0 && commands_.failed()) {
-    if (!context_.failed) context_.stats.add(Id::kCommandFailures);
-    context_.failed = true;
+    if (!context_.transmit_failed) context_.stats.add(Id::kCommandFailures);
+    context_.transmit_failed = true;
   }
   if (events_.broken() || events_.dropped()) {
-    context_.stats.add(Id::kEventsDropped);
-    context_.failed = true;
+    if (!events_lost_) context_.stats.add(Id::kEventsDropped);
+    events_lost_ = true;
+    context_.transmit_failed = true;
   }
   return count;
 }
@@ -285,13 +296,38 @@ void Transmitter::shut_down() {
   waiting_.clear();
 }
 
-void Transmitter::abort(Errc why) {
+bool Transmitter::drain(Errc why) {
+  const std::uint64_t begun = commands_.begun();
+  bool ended = true;
   for (std::uint32_t i = 0; i < operations_.size(); ++i) {
-    if (operations_[i].in_use) finish(i, std::unexpected(why));
+    const Operation& operation = operations_[i];
+    if (!operation.in_use || operation.quarantined) continue;
+    if (operation.waiting || operation.end > begun) {
+      finish(i, std::unexpected(why));
+    } else {
+      ended = false;
+    }
   }
   waiting_.clear();
+  return ended;
+}
+
+void Transmitter::quarantine(Errc why) {
+  for (Operation& operation : operations_) {
+    if (!operation.in_use || operation.quarantined) continue;
+    operation.quarantined = true;
+    context_.stats.add(Id::kQuarantined);
+    if (operation.direct) continue;
+    tell(operation, std::unexpected(why));
+    --in_flight_;
+  }
+}
+
+void Transmitter::detach() {
+  PLNET_CHECK(waiting_.empty(), "drain() has ended what waits");
   commands_ = {};
   events_ = {};
+  events_lost_ = false;
 }
 
 }  // namespace plnet::cassini

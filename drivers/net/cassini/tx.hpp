@@ -68,8 +68,14 @@ class Transmitter {
   }
   // Ends what waits; what is under way ends by its event.
   void shut_down();
-  // Ends everything: the NIC is done with it.
-  void abort(Errc why);
+  // After a failure: ends what the NIC has not begun. True: what it had begun has ended too.
+  [[nodiscard]] bool drain(Errc why);
+  // What has still not ended is kept out of use with its memory. Told is only what was copied: the
+  // memory of the others must stay put, so that their completions never come.
+  void quarantine(Errc why);
+  // The queues are gone.
+  void detach();
+  // Not told yet.
   [[nodiscard]] unsigned in_flight() const { return in_flight_; }
   [[nodiscard]] const CommandQueue& commands() const { return commands_; }
   [[nodiscard]] const EventQueue& events() const { return events_; }
@@ -85,6 +91,7 @@ class Transmitter {
   struct Operation {
     DmaCommand::Words command{};
     std::uint64_t cookie = 0;
+    std::uint64_t end = 0;  // of its command in the queue
     Instant deadline{};
     Instant due{};
     lnet::Payload sink{};  // of a bounced read
@@ -95,6 +102,8 @@ class Transmitter {
     bool message = false;  // the block is a message's, and the end is told as kSent
     bool in_use = false;
     bool waiting = false;
+    bool direct = false;  // the NIC works on the payload's own memory
+    bool quarantined = false;
   };
 
   [[nodiscard]] Result<std::uint32_t> take();
@@ -108,6 +117,7 @@ class Transmitter {
   void repost();
   [[nodiscard]] bool may_wait(const Operation& operation, ReturnCode code) const;
   void wait(std::uint32_t index);
+  void tell(const Operation& operation, Result<void> status);
   void finish(std::uint32_t index, Result<void> status);
 
   Context& context_;
@@ -119,6 +129,7 @@ class Transmitter {
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> waiting_;  // a heap, the earliest first; capacity: every operation
   unsigned in_flight_ = 0;
+  bool events_lost_ = false;
 };
 
 }  // namespace plnet::cassini

@@ -194,25 +194,6 @@ TEST_F(CassiniTx, ATaggedBufferIsAskedForAsBrieflyAsTheKernelDoes) {
   EXPECT_EQ(next().status.error(), Errc::kRefused);
 }
 
-TEST_F(CassiniTx, NothingIsToldBeforeTheNicHasLetGo) {
-  start();
-  ASSERT_TRUE(endpoint->send(peer, kHeader, {}, 1));
-  poll();
-  nic.failing = "destroy_portal";
-  nic.event(nic.transmit_queue(), CommandFailureEvent{.cq_id = 5, .fail_loc = 4},
-            EventType::kCommandFailure, ReturnCode::kCmdInvalidArg);
-  poll();
-  poll(std::chrono::milliseconds(20));
-  EXPECT_TRUE(upper.log.empty());
-  EXPECT_EQ(nic.alive["portal"], 1U);
-  nic.failing.clear();
-  poll(std::chrono::seconds(2));
-  EXPECT_EQ(next().status.error(), Errc::kAborted);
-  EXPECT_EQ(nic.alive["portal"], 0U);
-  poll(std::chrono::seconds(2));
-  EXPECT_TRUE(endpoint->running());
-}
-
 TEST_F(CassiniTx, OperationsAreLimitedAndComeBack) {
   start();
   for (std::uint64_t i = 0; i < 64; ++i)
@@ -245,57 +226,6 @@ TEST_F(CassiniTx, AddressesAndLimitsAreChecked) {
   EXPECT_EQ(endpoint->send(peer, long_header, {}, 1).error(), Errc::kTooBig);
   endpoint->forget(peer.address);
   EXPECT_EQ(endpoint->send(peer, kHeader, {}, 1).error(), Errc::kInvalid);
-}
-
-TEST_F(CassiniTx, RefusedCommandEndsEverythingAndTheQueuesAreMadeAnew) {
-  start();
-  const Fragment buffer{{0, 0}, 65536};
-  const lnet::Payload payload{{&buffer, 1}, 0, 100};
-  ASSERT_TRUE(endpoint->send(peer, kHeader, {}, 1));
-  ASSERT_TRUE(endpoint->post_tagged(peer, 7, true, payload, 2));
-  ASSERT_TRUE(endpoint->post_multi_receive(buffer, 3));
-  poll();
-  nic.event(nic.transmit_queue(), CommandFailureEvent{.cq_id = 5, .fail_loc = 4},
-            EventType::kCommandFailure, ReturnCode::kCmdInvalidArg);
-  poll();
-  EXPECT_EQ(nic.alive["command_queue"], 0U);
-  ASSERT_EQ(upper.log.size(), 3U);
-  for (const auto& completion : upper.log)
-    EXPECT_EQ(completion.status.error(), Errc::kAborted);
-  EXPECT_EQ(upper.links, (std::vector<std::pair<bool, std::uint64_t>>{{false, 0x1a2}}));
-  EXPECT_EQ(endpoint->send(peer, kHeader, {}, 4).error(), Errc::kAgain);
-  upper.log.clear();
-  nic.failing = "portal";
-  poll(std::chrono::milliseconds(20));
-  EXPECT_FALSE(endpoint->running());
-  EXPECT_EQ(counted(Id::kRebuildFailures), 1U);
-  nic.failing.clear();
-  poll(std::chrono::seconds(2));
-  EXPECT_TRUE(endpoint->running());
-  EXPECT_EQ(upper.links.back(), (std::pair<bool, std::uint64_t>{true, 0x1a2}));
-  EXPECT_EQ(nic.take(*nic.target).size(), 1U) << "the portal is enabled again";
-  ASSERT_TRUE(endpoint->send(peer, kHeader, {}, 5));
-  nic.answer(only_sent());
-  EXPECT_EQ(next().cookie, 5U);
-}
-
-TEST_F(CassiniTx, FailureThatOnlyTheStatusBlockShows) {
-  start();
-  ASSERT_TRUE(endpoint->send(peer, kHeader, {}, 1));
-  poll();
-  nic.transmit->memory.set_read(5, ReturnCode::kIllegalOp);
-  EXPECT_EQ(next().status.error(), Errc::kAborted);
-  EXPECT_EQ(counted(Id::kCommandFailures), 1U);
-}
-
-TEST_F(CassiniTx, DroppedEventsEndEverything) {
-  start();
-  ASSERT_TRUE(endpoint->send(peer, kHeader, {}, 1));
-  poll();
-  const EventQueueStatus dropped{.unackd_dropped_event = 1};
-  store_words({nic.event_queues[nic.transmit_queue()].memory.queue, 64}, dropped.encode());
-  EXPECT_EQ(next().status.error(), Errc::kAborted);
-  EXPECT_EQ(counted(Id::kEventsDropped), 1U);
 }
 
 TEST_F(CassiniTx, LinkAndNicAddressChange) {
