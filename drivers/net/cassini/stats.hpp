@@ -30,6 +30,8 @@ namespace plnet::cassini {
   X(kBounces, "bounces", "operations", kCount,                                                 \
     "bulk copied for want of registered or contiguous memory")                                 \
   X(kPortalDisabled, "portal_disabled", "times", kCount, "the NIC has disabled the portal")    \
+  X(kPortalAskedAgain, "portal_asked_again", "times", kCount,                                  \
+    "the NIC has not answered that the portal is to be enabled")                               \
   X(kCommandFailures, "command_failures", "commands", kCount, "commands that the NIC refused") \
   X(kEventsDropped, "events_dropped", "times", kCount, "an event queue ran over or broke")     \
   X(kRebuilds, "rebuilds", "times", kCount, "queues were made anew after a failure")           \

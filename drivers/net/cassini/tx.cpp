@@ -261,6 +261,10 @@ void Transmitter::repost() {
   for (unsigned i = 0; i < kRepostsMax && next_deadline() <= context_.now; ++i) {
     const std::uint32_t index = waiting_.front();
     Operation& operation = operations_[index];
+    // The peer answers, and matches, the address that we have now.
+    DmaCommand command = DmaCommand::decode(operation.command);
+    command.initiator = match_id(context_.own, context_.pid_bits);
+    operation.command = command.encode();
     if (!push(operation.command)) return;  // no room now
     operation.end = commands_.pushed();
     context_.stats.add(Id::kReposts);

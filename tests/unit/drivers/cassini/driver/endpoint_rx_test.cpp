@@ -295,6 +295,31 @@ TEST_F(CassiniRx, DisabledPortalIsEnabledWithTheDropCount) {
   EXPECT_EQ(counted(Id::kPortalDisabled), 3U);
 }
 
+TEST_F(CassiniRx, APortalThatDoesNotAnswerIsAskedAgain) {
+  open();
+  poll();
+  EXPECT_EQ(nic.take(*nic.target).size(), 1U);
+  poll(std::chrono::milliseconds(900));
+  EXPECT_TRUE(nic.take(*nic.target).empty()) << "it may only be slow";
+  poll(std::chrono::milliseconds(200));
+  auto commands = nic.take(*nic.target);
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(SetStateCommand::decode(commands[0]).drop_count, kIgnoreDrops);
+  nic.portal_state(PortalState::kEnabled);
+  poll();
+  nic.drops = 20;
+  nic.portal_state(PortalState::kDisabled);
+  poll();
+  poll(std::chrono::milliseconds(1));
+  EXPECT_EQ(nic.take(*nic.target).size(), 1U);
+  nic.drops = 21;
+  poll(std::chrono::seconds(2));
+  commands = nic.take(*nic.target);
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(SetStateCommand::decode(commands[0]).drop_count, 21U) << "drops went on";
+  EXPECT_EQ(counted(Id::kPortalAskedAgain), 2U);
+}
+
 TEST_F(CassiniRx, ShutDownUnderLoad) {
   start();
   const std::array<std::byte, 8> header{};

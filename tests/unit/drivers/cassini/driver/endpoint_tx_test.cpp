@@ -167,6 +167,21 @@ TEST_F(CassiniTx, PeerWithoutABufferIsAskedAgainUntilItsTimeIsOver) {
   EXPECT_TRUE(next().status.has_value()) << "now there is one";
 }
 
+TEST_F(CassiniTx, WhatIsPostedAgainComesFromTheAddressThatWeHaveNow) {
+  config.link_period = std::chrono::milliseconds(1);
+  start();
+  ASSERT_TRUE(endpoint->send(peer, kHeader, {}, 1));
+  const DmaCommand put = only_sent();
+  nic.answer(put, ReturnCode::kEntryNotFound);
+  nic.info.nic_address = 0x1b0;
+  poll();
+  poll(std::chrono::milliseconds(5));
+  DmaCommand again = only_sent();
+  EXPECT_EQ(again.initiator, 1U << 23U | 0x1b0U);
+  again.initiator = put.initiator;
+  EXPECT_EQ(again, put) << "and otherwise the same";
+}
+
 TEST_F(CassiniTx, ATaggedBufferIsAskedForAsBrieflyAsTheKernelDoes) {
   start();
   const Fragment buffer{{0, 0}, 65536};
