@@ -161,7 +161,12 @@ bool CommandQueue::poll(Random* rejecting, double chance) {
   }
   if (word != doorbell_) {
     doorbell_ = word;
-    if (word < kFirstSlot || word >= slots_) {
+    // A producer that goes on past what it was told of writes over commands that were not read yet.
+    // One slot stays unused.
+    const unsigned ring = units_ - kFirstUnit;
+    const unsigned free = (published_ + ring - 2 - written_) % ring;
+    const bool outside = word < kFirstSlot || word >= slots_;
+    if (outside || (static_cast<unsigned>(word) * 2 + ring - written_) % ring > free) {
       fail(ring_.get() + std::size_t{read_} * kUnitBytes, ReturnCode::kCmdInvalidArg);
       return false;
     }

@@ -225,6 +225,12 @@ Made<void> Nic::invalidate(unsigned portal, unsigned buffer_id, unsigned list) {
   if (portal == 0 || portal >= tables_.portals.size() || !tables_.portals[portal].allocated ||
       list >= kLists || buffer_id == kEveryBuffer)
     return no(EINVAL);
+  // Only what was unlinked may be cut off: the next message would begin it again.
+  EntryPool& entries = tables_.pool;
+  const EntryList& linked = tables_.portals[portal].list(static_cast<ListKind>(list));
+  for (std::uint32_t at = linked.head; at != kNoEntry; at = entries[at].next) {
+    if (entries[at].buffer_id == buffer_id) return no(EBUSY);
+  }
   if (carrier_ != nullptr) carrier_->cut(*this, portal, buffer_id, static_cast<ListKind>(list));
   return {};
 }
