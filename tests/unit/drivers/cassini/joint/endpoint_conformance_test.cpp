@@ -4,6 +4,7 @@
 #include "tests/conformance/endpoint_conformance.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -156,6 +157,59 @@ TEST(CassiniConformance, DestructionAtEveryTurn) {
     left = 20;
     ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
   }
+}
+
+// Memory whose operation was told may be used again: whatever the peer gets of it is from before.
+TEST(CassiniConformance, ToldMemoryIsNotReadAnyMoreAfterATransmitFailure) {
+  constexpr std::uint32_t kBytes = 40'000;
+  constexpr std::uint64_t kWrites = 8;
+  unsigned aborted = 0, written = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    JointBench bench(seed % 2 == 0 ? rough(seed) : calm());
+    conformance::EndpointPair pair(bench);
+    auto& [near, far] = pair.users;
+    std::ranges::fill(bench.memory(0), std::byte{1});
+    std::vector<Fragment> sources;
+    for (std::uint64_t i = 0; i < kWrites; ++i)
+      sources.push_back({{0, i * kBytes}, kBytes});
+    for (std::uint64_t i = 0; i < kWrites; ++i) {
+      const auto tag = static_cast<kfilnd::Tag>(i + 1);
+      ASSERT_TRUE(far.driver->post_tagged(pair.peers[1], tag, false,
+                                          conformance::payload_of(sources[i]), i));
+    }
+    unsigned turns = 60;  // until they are laid open
+    ASSERT_TRUE(bench.run([&] { return turns-- == 0; }));
+    for (std::uint64_t i = 0; i < kWrites; ++i) {
+      const auto tag = static_cast<kfilnd::Tag>(i + 1);
+      ASSERT_TRUE(
+          near.driver->write_tagged(pair.peers[0], tag, conformance::payload_of(sources[i]), i));
+    }
+    turns = static_cast<unsigned>(seed % 8) + 1;
+    ASSERT_TRUE(bench.run([&] { return turns-- == 0; }));
+    // A doorbell that leads nowhere stops the queue where the NIC stands.
+    const Endpoint& endpoint = *bench.sides[0].endpoint;
+    soft::CommandQueue* const queue =
+        bench.fabric.nics()[0]->command_queue(endpoint.transmitter().commands().hardware_index());
+    ASSERT_NE(queue, nullptr);
+    const std::uint64_t nowhere = 1;
+    std::memcpy(queue->launch_page(), &nowhere, sizeof nowhere);
+    std::size_t told = 0;
+    const auto spoil = [&] {
+      for (; told < near.log.size(); ++told) {
+        const Fragment& source = sources[near.log[told].cookie];
+        std::ranges::fill(bench.memory(0).subspan(source.at.offset, kBytes), std::byte{0xee});
+        (near.log[told].status ? written : aborted) += 1;
+      }
+      return told == kWrites && endpoint.running() && endpoint.stats().get(Id::kRebuilds) == 1;
+    };
+    ASSERT_TRUE(bench.run(spoil)) << "every one ends, and the queues are there again";
+    EXPECT_EQ(std::ranges::count(bench.memory(1), std::byte{0xee}), 0);
+    EXPECT_EQ(endpoint.stats().get(Id::kQuarantined), 0U);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(written, 0U);
+  EXPECT_GT(aborted, 0U);
 }
 
 TEST(CassiniConformance, InspectShowsWhatTheNicCounts) {
