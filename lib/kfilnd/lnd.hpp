@@ -15,12 +15,14 @@
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/timer_wheel.hpp"
+#include "lib/kfilnd/context_mail.hpp"
 #include "lib/kfilnd/fabric_endpoint.hpp"
 #include "lib/kfilnd/facts.hpp"
 #include "lib/kfilnd/keys.hpp"
 #include "lib/kfilnd/lnd_counters.hpp"
 #include "lib/kfilnd/multi_receive.hpp"
 #include "lib/kfilnd/peer_cache.hpp"
+#include "lib/kfilnd/peer_homes.hpp"
 #include "lib/kfilnd/statistics.hpp"
 #include "lib/kfilnd/transaction.hpp"
 #include "lib/kfilnd/transitions.hpp"
@@ -44,6 +46,10 @@ struct KfiLndConfig {
   // Another one for each life of a node keeps what peers still do for the last one from matching.
   std::uint32_t first_session_key = 1;
   bool always_bulk = false;  // payloads lie in memory that the CPU does not reach (a GPU's)
+  // Of an interface with several receive contexts, one for the LND of each of its shards: both, or
+  // neither. They outlive the LND.
+  ContextEnd* mail = nullptr;
+  PeerHomes* homes = nullptr;
   Instant start{};
 };
 
@@ -98,6 +104,9 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   // For the NIC to say that it has let go of a buffer; then the core hears without it.
   static constexpr Duration kCancelGrace = std::chrono::seconds(1);
   static constexpr int kRetiredTimeouts = 3;
+  static constexpr unsigned kStrangersPerTurn = 16;  // peers made for those who write to us
+  static constexpr unsigned kLettersAtOnce = 16;     // of each other context
+  static constexpr unsigned kLookedAtAgain = 64;     // messages in the backlog, to wait once more
 
   // lnd.cpp: the contract with the core, and the turn
   [[nodiscard]] Transaction* take(Quota quota);
@@ -165,10 +174,9 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void failing_send_failed(Transaction& transaction, const EventStatus& what);
 
   // lnd_target.cpp
-  void accept(std::uint32_t buffer, std::span<const std::byte> bytes);
+  [[nodiscard]] bool accept(std::uint32_t buffer, std::span<const std::byte> bytes);
   void put_off(std::uint32_t buffer, std::uint32_t offset, std::uint32_t length);
   unsigned run_backlog();
-  [[nodiscard]] Peer* sender_of(const Message& message);
   void take_message(Transaction& transaction, const EventStatus& what);
   [[nodiscard]] bool wait_for_hello(Transaction& transaction);
   void act_on_decision(Transaction& transaction, const EventStatus& what);
@@ -183,6 +191,18 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void answer_instead(Transaction& transaction, const EventStatus& what);
   void remote_done(Transaction& transaction, const EventStatus& what);
   void remote_failed(Transaction& transaction, const EventStatus& what);
+
+  // lnd_contexts.cpp
+  [[nodiscard]] Result<std::uint8_t> home_of(const lnet::Nid& nid);
+  [[nodiscard]] Result<Peer*> sender_of(const Message& message);
+  [[nodiscard]] Result<Peer*> stranger(const lnet::Nid& nid, std::uint64_t nid64);
+  [[nodiscard]] Result<Peer*> of_another_home(const Message& message, Peer* known,
+                                              std::uint8_t home);
+  void become_guest(Peer& peer);
+  void settle(Peer& peer);
+  void report_guest(Peer& peer);
+  unsigned read_mail();
+  [[nodiscard]] bool take_letter(const Letter& letter);
 
   // lnd_peers.cpp
   [[nodiscard]] Result<Peer*> peer_for(lnet::PeerLink& link);
@@ -221,6 +241,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
     std::uint32_t buffer = 0;
     std::uint32_t offset = 0;
     std::uint32_t length = 0;
+    Instant until = Instant::max();  // then it is dropped
   };
   std::vector<Arrival> backlog_;  // a ring
   std::size_t backlog_first_ = 0;
@@ -228,6 +249,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   std::vector<std::byte> copies_;
   std::vector<std::uint32_t> free_copies_;
   std::array<std::size_t, 3> used_{};
+  unsigned strangers_left_ = kStrangersPerTurn;
 
   std::vector<lnet::PeerLink*> releasing_;
   bool release_asked_ = false;

@@ -34,6 +34,9 @@ namespace plnet::kfilnd {
   X(kCopiedOut, "copied_out", "messages", kCount, "taken out of their receive buffer to wait")     \
   X(kHeldBuffers, "held_buffers", "messages", kCount, "waited in their receive buffer")            \
   X(kPutOff, "put_off", "messages", kCount, "had to wait for others that had come")                \
+  X(kTooLate, "dropped_late", "messages", kCount, "had to wait for too long")                      \
+  X(kHandedOver, "hellos_handed_over", "messages", kCount, "brought to the home of their sender")  \
+  X(kMisdirected, "misdirected", "messages", kCount, "received elsewhere than at their home")      \
   X(kNoTransaction, "dropped_no_transaction", "messages", kCount, "too many were under way")       \
   X(kNoKey, "no_key", "messages", kCount, "sends without a free key")                              \
   X(kNoBufferPosted, "no_buffer_posted", "times", kCount, "the NIC had no receive buffer left")    \

@@ -91,11 +91,9 @@ void KfiLnd::on_buffer(const FabricCompletion& completion) {
   if (!receive_.knows(completion.cookie)) return counters_.add(Id::kStrayCompletions);
   const auto index = static_cast<std::uint32_t>(completion.cookie);
   if (completion.event == FabricEvent::kMessage && completion.status && !shutting_down_) {
-    if (used(Quota::kReceives) < config_.receives_max) {
-      accept(index, receive_.message(index, completion.offset, completion.length));
-    } else {
+    if (used(Quota::kReceives) == config_.receives_max ||
+        !accept(index, receive_.message(index, completion.offset, completion.length)))
       put_off(index, completion.offset, completion.length);
-    }
   }
   if (completion.event != FabricEvent::kBufferUnlinked && !completion.buffer_unlinked) return;
   receive_.unlinked(index);

@@ -13,7 +13,7 @@ const Peer* KfiLnd::peer(const lnet::Nid& nid) const {
 
 std::optional<PeerFacts> KfiLnd::peer_facts(std::uint32_t slot, Instant now) const {
   const Peer* const peer = slot < peers_.slots() ? peers_.at(slot) : nullptr;
-  if (peer == nullptr || peer->removed) return std::nullopt;
+  if (peer == nullptr || peer->removed || peer->guest) return std::nullopt;
   return PeerFacts{.nid = peer->nid,
                    .state = peer->state,
                    .greeting = peer->hello_state != HelloState::kNone,
@@ -35,14 +35,20 @@ InterfaceFacts KfiLnd::interface_facts() const {
 }
 
 Result<Peer*> KfiLnd::find_or_make(const lnet::Nid& nid, std::uint64_t nid64) {
-  if (Peer* const known = peers_.find(nid64)) return known;
+  if (Peer* const known = peers_.find(nid64)) {
+    if (known->guest) settle(*known);
+    return known;
+  }
   auto made = peers_.create(nid, now_, timeout_);
   counters_.add(made ? Id::kPeersMade : Id::kPeersRefused);
   return made;
 }
 
 Result<Peer*> KfiLnd::peer_for(lnet::PeerLink& link) {
-  if (link.lnd_peer != nullptr) return static_cast<Peer*>(link.lnd_peer);
+  if (auto* const bound = static_cast<Peer*>(link.lnd_peer); bound != nullptr) {
+    if (bound->guest) settle(*bound);
+    return bound;
+  }
   if (link.nid.net() != config_.nid.net() || link.nid.is_large())
     return std::unexpected(Errc::kInvalid);
   const auto peer = find_or_make(link.nid, lnet::to_nid64(link.nid).value);
@@ -112,7 +118,8 @@ void KfiLnd::send_hello(Transaction& one, const EventStatus& /*what*/) {
   const bool request = one.kind == Kind::kHelloRequest;
   hello.hello = own_hello(peer, request ? kVersionMax : peer.version);
   Result<void> posted = std::unexpected(one.abandoned ? Errc::kShutdown : Errc::kTimedOut);
-  if (!one.abandoned && now_ < one.deadline) posted = post_message(one, hello, {});
+  // Of a home that has moved: who is greeted would send to where it was.
+  if (!one.abandoned && !peer.guest && now_ < one.deadline) posted = post_message(one, hello, {});
   if (!posted && posted.error() == Errc::kAgain) return block(one, Event::kTxHello);
   if (posted) {
     enter(one, State::kImmSend);
@@ -166,6 +173,10 @@ void KfiLnd::failed(Transaction& one, Errc cause, bool tag_exposed) {
   Peer& peer = *one.peer;
   if (peer.removed) return;
   if (tag_exposed) peers_.retire_key(peer, now_ + kRetiredTimeouts * timeout_);
+  if (peer.guest) {  // what becomes of it its home decides
+    bind(peer, nullptr);
+    return peers_.remove(peer);
+  }
   switch (transaction_failed(peer, cause, tag_exposed, now_, timeout_)) {
     case PeerFate::kStays: return;
     case PeerFate::kLost: wake(peer); return core_.on_peer(peer.nid, lnet::PeerNotice::kLost, now_);

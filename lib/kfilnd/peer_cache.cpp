@@ -46,7 +46,7 @@ bool PeerCache::make_room(Instant now, Duration timeout) {
   peers_.for_each_lent([&](Peer& peer) {
     if (peer.users > 0 || peer.removed || peer.link != nullptr) return;
     const bool silent = peer.last_alive + kPurgeTimeouts * timeout < now;
-    if (!silent && peer.is_usable()) return;
+    if (!silent && peer.is_usable() && !peer.guest) return;
     if (oldest == nullptr || peer.last_alive < oldest->last_alive) oldest = &peer;
   });
   if (oldest == nullptr) return false;
@@ -68,7 +68,7 @@ Result<Peer*> PeerCache::create(const lnet::Nid& nid, Instant now, Duration time
   peer->link = nullptr;
   peer->state = PeerState::kNew;
   peer->hello_state = HelloState::kNone;
-  peer->removed = false;
+  peer->removed = peer->guest = false;
   peer->rx_base = 0;
   peer->version = 0;
   peer->local_session_key = next_session_key(now);
