@@ -42,8 +42,11 @@ struct KfiLndConfig {
   std::size_t receives_max = 1024;  // messages that have come and are not over
   std::size_t backlog_max = 16384;  // that have come beyond those, and wait in their buffers
   std::size_t hellos_max = 256;     // HELLOs of ours under way
-  std::size_t copies_max = 256;     // messages that wait outside the receive buffers
-  // Another one for each life of a node keeps what peers still do for the last one from matching.
+  // Messages that wait outside the receive buffers. Fewer than receives_max: one that finds no
+  // place keeps its buffer, 2 MiB, from the NIC for as long as it waits.
+  std::size_t copies_max = 1024;
+  // Another one for each life of a node, more than 65536 away, keeps what peers still do for the
+  // last one from matching, and tells them that it is another life.
   std::uint32_t first_session_key = 1;
   bool always_bulk = false;  // payloads lie in memory that the CPU does not reach (a GPU's)
   // Of an interface with several receive contexts, one for the LND of each of its shards: both, or
@@ -104,6 +107,8 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   // For the NIC to say that it has let go of a buffer; then the core hears without it.
   static constexpr Duration kCancelGrace = std::chrono::seconds(1);
   static constexpr int kRetiredTimeouts = 3;
+  // A peer that has made so many peers since has rather begun anew.
+  static constexpr std::uint32_t kForgottenMax = 1U << 16U;
   static constexpr unsigned kStrangersPerTurn = 16;  // peers made for those who write to us
   static constexpr unsigned kLettersAtOnce = 16;     // of each other context
   static constexpr unsigned kLookedAtAgain = 64;     // messages in the backlog, to wait once more
@@ -211,9 +216,9 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void heard(Peer& peer);
   void wake(Peer& peer);
   [[nodiscard]] bool greet(Peer& peer);
-  void hello_failed(Peer& peer);
+  void hello_failed(Peer& peer, const Transaction* which);
   void failed(Transaction& transaction, Errc cause, bool tag_exposed);
-  void delete_peer(Peer& peer);
+  void delete_peer(Peer& peer, bool broken_off);
   void send_hello(Transaction& transaction, const EventStatus& what);
   void take_hello(Transaction& transaction, const EventStatus& what);
   void take_hello_response(Transaction& transaction);

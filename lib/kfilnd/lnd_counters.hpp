@@ -27,7 +27,8 @@ namespace plnet::kfilnd {
   X(kPeersMade, "peers_made", "peers", kCount, "peers made")                                       \
   X(kPeersDeleted, "peers_deleted", "peers", kCount, "deleted after a failure")                    \
   X(kPeersRefused, "peers_refused", "messages", kCount, "no peer could be made for them")          \
-  X(kPeerRestarts, "peer_restarts", "peers", kCount, "greeted us with another session key")        \
+  X(kPeerRestarts, "peer_restarts", "peers", kCount, "greeted us with a key of another life")      \
+  X(kPeerForgot, "peer_forgot", "peers", kCount, "greeted us again, with a key that comes later")  \
   X(kEarly, "early_receives", "messages", kCount, "came before the HELLO of their sender")         \
   X(kEarlyDropped, "dropped_early", "messages", kCount, "and could not be waited for")             \
   X(kEarlyV1, "dropped_early_v1", "messages", kCount, "bulk of version 1 before a HELLO")          \

@@ -88,8 +88,9 @@ Hello KfiLnd::own_hello(const Peer& peer, std::uint16_t version) const {
 bool KfiLnd::greet(Peer& peer) {
   peer.hello_state = HelloState::kInit;
   Transaction* const one = shutting_down_ ? nullptr : take(Quota::kHellos);
+  peer.hello = one;
   if (one == nullptr) {
-    hello_failed(peer);
+    hello_failed(peer, one);
     return false;
   }
   one->kind = Kind::kHelloRequest;
@@ -102,7 +103,9 @@ bool KfiLnd::greet(Peer& peer) {
   return peer.hello_state == HelloState::kSending;
 }
 
-void KfiLnd::hello_failed(Peer& peer) {
+// An old one, long given up, says nothing about the one under way.
+void KfiLnd::hello_failed(Peer& peer, const Transaction* which) {
+  if (which != peer.hello || peer.hello_state == HelloState::kNone) return;
   counters_.add(Id::kHellosFailed);
   peer.hello_state = HelloState::kNone;
   wake(peer);
@@ -126,7 +129,7 @@ void KfiLnd::send_hello(Transaction& one, const EventStatus& /*what*/) {
     timers_.start(one.timer, one.deadline);
     return;
   }
-  if (request) hello_failed(peer);
+  if (request) hello_failed(peer, &one);
   fail_at_once(one, posted.error(), Health::kLocalError);
 }
 
@@ -136,7 +139,10 @@ void KfiLnd::take_hello(Transaction& one, const EventStatus& what) {
   const Hello& hello = one.message.hello;
   counters_.add(Id::kHellosReceived);
   heard(peer);
-  const bool restarted = peer.version != 0 && peer.remote_session_key != hello.session_key;
+  // Its keys count up, one for each peer that it makes: a few more and it has made another of us.
+  const std::uint32_t further = hello.session_key - peer.remote_session_key;
+  const bool other = peer.version != 0 && further != 0;
+  const bool restarted = other && further > kForgottenMax;
   peer.rx_base = static_cast<std::uint8_t>(hello.rx_base);
   peer.remote_session_key = hello.session_key;
   peer.version = std::min(kVersionMax, hello.version);
@@ -145,6 +151,7 @@ void KfiLnd::take_hello(Transaction& one, const EventStatus& what) {
     peer.state = PeerState::kWaitResponse;
     wake(peer);
   }
+  if (other && !restarted) counters_.add(Id::kPeerForgot);
   if (restarted) {
     // It has begun anew with us: what was under way may never have got there.
     counters_.add(Id::kPeerRestarts);
@@ -177,17 +184,24 @@ void KfiLnd::failed(Transaction& one, Errc cause, bool tag_exposed) {
     bind(peer, nullptr);
     return peers_.remove(peer);
   }
+  if (one.abandoned) {
+    if (tag_exposed) delete_peer(peer, true);
+    return;
+  }
   switch (transaction_failed(peer, cause, tag_exposed, now_, timeout_)) {
     case PeerFate::kStays: return;
     case PeerFate::kLost: wake(peer); return core_.on_peer(peer.nid, lnet::PeerNotice::kLost, now_);
-    case PeerFate::kDelete: return delete_peer(peer);
+    case PeerFate::kDelete: return delete_peer(peer, false);
   }
 }
 
-void KfiLnd::delete_peer(Peer& peer) {
-  counters_.add(Id::kPeersDeleted);
+void KfiLnd::delete_peer(Peer& peer, bool broken_off) {
   bind(peer, nullptr);
   wake(peer);
+  // We have broken it off: nothing is wrong with the peer. Another object all the same, since it
+  // may know a tag of this one.
+  if (broken_off) return peers_.remove(peer);
+  counters_.add(Id::kPeersDeleted);
   const lnet::Nid nid = peer.nid;
   const Instant last_alive = peer.last_alive;
   peers_.remove(peer);

@@ -167,8 +167,13 @@ void KfiLnd::act_on_decision(Transaction& one, const EventStatus& what) {
     case RxVerdict::kReceive:
       one.wanted = true;
       if (!bulk) return receive_immediate(one);
-      if (decision.length > 0) return run(one, Event::kInitTagRma, what);
+      if (decision.length > one.bytes) {  // there are no such bytes at the peer
+        one.update(std::unexpected(Errc::kProtocol), Health::kLocalError);
+        one.answer = number_of(Errc::kProtocol);
+        break;
+      }
       one.answer = 0;
+      if (decision.length > 0) return run(one, Event::kInitTagRma, what);
       break;
     case RxVerdict::kDrop:
       if (!bulk) return end(one);
