@@ -28,6 +28,7 @@ KfiLnd::KfiLnd(const KfiLndConfig& config, lnet::LndUpcalls& core, EndpointDrive
       nid64_(lnet::to_nid64(config.nid).value),
       core_(core),
       driver_(driver),
+      nic_address_(nic_address_of(config.nid)),
       now_(config.start),
       transactions_(static_cast<std::size_t>(config.tunables.credits) + config.receives_max +
                     config.hellos_max),

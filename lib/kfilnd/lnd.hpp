@@ -14,6 +14,7 @@
 #include "lib/base/counters.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
+#include "lib/base/relaxed.hpp"
 #include "lib/base/timer_wheel.hpp"
 #include "lib/kfilnd/context_mail.hpp"
 #include "lib/kfilnd/fabric_endpoint.hpp"
@@ -82,6 +83,11 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   [[nodiscard]] std::optional<PeerFacts> peer_facts(std::uint32_t slot, Instant now) const;
   // What `net show -v` says of the interface beside its tunables.
   [[nodiscard]] InterfaceFacts interface_facts() const;
+  // The NIC has got another address, and this is the NID that goes with it: the core was told that
+  // the interface is fatal and routes around it, and whoever made the interface takes it down and
+  // makes one with this NID. Nothing while the address is that of our own NID, as it may be again.
+  // Any thread.
+  [[nodiscard]] std::optional<lnet::Nid> moved_to() const;
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
   void reset_statistics() { statistics_ = {}; }
   [[nodiscard]] std::size_t transactions() const {
@@ -141,6 +147,8 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void tell_core(Transaction& transaction);
   void block(Transaction& transaction, Event again);
   void unexpected(Transaction& transaction, const EventStatus& what);
+  [[nodiscard]] bool has_moved() const { return nic_address_.get() != nic_address_of(config_.nid); }
+  [[nodiscard]] lnet::InterfaceState state_of_link() const;
 
   // lnd_initiator.cpp
   void start(Transaction& transaction);
@@ -232,6 +240,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   const std::uint64_t nid64_;
   lnet::LndUpcalls& core_;
   EndpointDriver& driver_;
+  Relaxed<std::uint64_t> nic_address_;  // as the driver has said last; others ask
   Instant now_;
 
   Pool<Transaction> transactions_;  // before those that list them: lists go first

@@ -359,5 +359,35 @@ TEST(KfilndLink, AnAddressThatIsNotOursIsFatal) {
   EXPECT_EQ(node.core->interface_states(), (std::vector{kUp, kDown, kFatal}));
 }
 
+// Down, and up again elsewhere; another place; and back.
+TEST(KfilndLink, TheNidThatGoesWithAnotherAddress) {
+  ScriptedNode node;
+  EXPECT_EQ(node.lnd->moved_to(), std::nullopt);
+  node.put(100, 2);  // waits for a handshake
+  node.meet();
+  node.lnd->on_link(false, kFirstNic + 9);
+  EXPECT_EQ(node.lnd->moved_to(), std::nullopt) << "nothing is certain while it is down";
+  node.lnd->on_link(true, kFirstNic + 9);
+  EXPECT_EQ(node.lnd->moved_to(), nid_of(9));
+  node.turn();
+  ASSERT_EQ(node.completions(), 1U) << "it does not wait for answers to a NID that is gone";
+  node.put(100);
+  EXPECT_EQ(node.completions(), 2U);
+  for (const lnet::Completion& completion : node.core->completions()) {
+    EXPECT_EQ(completion.status, Result<void>(std::unexpected(Errc::kStale)));
+    EXPECT_EQ(completion.health, Health::kLocalError) << "not the peer's fault";
+  }
+  EXPECT_EQ(node.endpoint.waiting(Call::kSend), 0U);
+  node.lnd->on_link(true, kFirstNic + 10);
+  EXPECT_EQ(node.lnd->moved_to(), nid_of(10));
+  node.lnd->on_link(true, kFirstNic);
+  EXPECT_EQ(node.lnd->moved_to(), std::nullopt);
+  node.put(100);
+  EXPECT_EQ(node.endpoint.take(Call::kSend).message.kind, Kind::kImmediate);
+  EXPECT_EQ(node.count(LndId::kAddressChanged), 2U);
+  using enum lnet::InterfaceState;
+  EXPECT_EQ(node.core->interface_states(), (std::vector{kDown, kFatal, kUp}));
+}
+
 }  // namespace
 }  // namespace plnet::kfilnd
