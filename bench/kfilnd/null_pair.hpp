@@ -23,7 +23,8 @@ class NullSide final : public lnet::LndUpcalls {
   static constexpr std::size_t kTransmits = 256;
 
   explicit NullSide(std::uint32_t number)
-      : memory_(std::uint64_t{kReceiveBytes} * kBuffers + 2 * kBulkBytes), transmits_(kTransmits) {
+      : memory_(std::uint64_t{kReceiveBytes} * kBuffers + 2ULL * kBulkBytes),
+        transmits_(kTransmits) {
     PLNET_CHECK(arenas_.add({.base = memory_.data(), .size = memory_.size()}).has_value(), "room");
     const std::uint64_t base = std::uint64_t{kReceiveBytes} * kBuffers;
     source_ = {{0, base}, kBulkBytes};

@@ -48,6 +48,12 @@ struct Site {
     });
     return found;
   }
+  // There is one.
+  Letter expect_letter_to(std::uint8_t context) {
+    const std::optional<Letter> found = letter_to(context);
+    EXPECT_TRUE(found.has_value());
+    return found.value_or(Letter{});
+  }
   void bring(const Letter& letter) {
     EXPECT_TRUE(mail.end(0).post(kOurs, letter));
     node.turn();
@@ -67,13 +73,12 @@ TEST(KfilndContext, AHelloIsBroughtToTheHomeAndNothingIsSaidHere) {
   EXPECT_EQ(site.sends(), 0U);
   EXPECT_EQ(site.node.lnd->peer(nid_of(1)), nullptr);
   EXPECT_EQ(site.node.count(LndId::kHandedOver), 1U);
-  const auto letter = site.letter_to(kOther);
-  ASSERT_TRUE(letter.has_value());
-  EXPECT_EQ(letter->nid64, nid64_of(1));
-  EXPECT_EQ(letter->matter, Matter::kHelloRequest);
-  EXPECT_EQ(letter->hello, hello);
+  const Letter letter = site.expect_letter_to(kOther);
+  EXPECT_EQ(letter.nid64, nid64_of(1));
+  EXPECT_EQ(letter.matter, Matter::kHelloRequest);
+  EXPECT_EQ(letter.hello, hello);
   site.node.hello(Kind::kHelloResponse, hello);
-  EXPECT_EQ(site.letter_to(kOther)->matter, Matter::kHelloResponse);
+  EXPECT_EQ(site.expect_letter_to(kOther).matter, Matter::kHelloResponse);
 }
 
 TEST(KfilndContext, TheHomeAnswersWithItsOwnContextHoweverOftenItIsGreeted) {
@@ -107,7 +112,7 @@ TEST(KfilndContext, AMessageIsReceivedWhereItCameAndTheHomeHearsOfItOnce) {
   EXPECT_EQ(read.tag, tag_of(0x99, 5));
   site.node.done(kRemoteDone, read);
   EXPECT_EQ(site.node.core->tally().puts, 2U);
-  EXPECT_EQ(site.letter_to(kOther)->matter, Matter::kMisdirected);
+  EXPECT_EQ(site.expect_letter_to(kOther).matter, Matter::kMisdirected);
   EXPECT_FALSE(site.letter_to(kOther).has_value());
   EXPECT_EQ(site.sends(), 0U) << "greeted from its home alone";
   EXPECT_EQ(site.node.count(LndId::kMisdirected), 2U);
@@ -195,7 +200,7 @@ TEST(KfilndContext, APeerWhoseHomeHasMovedIsAGuest) {
   site.node.hello(Kind::kHelloRequest, {.rx_base = 7, .session_key = 9});
   EXPECT_EQ(site.sends(), 0U);
   EXPECT_TRUE(site.node.lnd->peer(nid_of(1))->guest);
-  EXPECT_EQ(site.letter_to(kOther)->matter, Matter::kHelloRequest);
+  EXPECT_EQ(site.expect_letter_to(kOther).matter, Matter::kHelloRequest);
   EXPECT_TRUE(site.node.core->notices() == std::vector{lnet::PeerNotice::kAlive});
 }
 

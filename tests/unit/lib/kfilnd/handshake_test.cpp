@@ -290,7 +290,7 @@ TEST(KfilndPeers, SoManyStrangersInATurn) {
 TEST(KfilndPeers, AFullTableIsLookedThroughPieceByPiece) {
   ScriptedEndpoint endpoint;
   PeerCache peers(1000, 1, endpoint);
-  Instant now{};
+  const Instant now{};
   for (unsigned i = 0; i < 1000; ++i) {
     Peer& peer = **peers.create(nid_of(i), now, seconds(125));
     if (i != 900) peers.use(peer);
