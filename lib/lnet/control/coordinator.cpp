@@ -40,7 +40,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
       host_(host),
       faults_(qsbr, Random(limits.fault_seed)),
       access_(qsbr),
-      networks_(qsbr),
+      networks_(qsbr, limits.shards),
       directory_(limits.peers, qsbr, placement, *this),
       rules_(directory_),
       ping_target_(host.data(), memory.split(PingTarget::kBuffers)),

@@ -52,6 +52,7 @@ class CoordinatorHost {
 };
 
 struct CoordinatorLimits {
+  unsigned shards = 1;  // of the node
   PeerLimits peers;
   // Pings and pushes under way, and pushes of others being looked at: one slot each.
   std::size_t exchanges = 64;

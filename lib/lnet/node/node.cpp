@@ -161,8 +161,10 @@ Node::Node(const NodeSetup& setup)
     shards_.push_back(std::make_unique<Shard>(shared_, static_cast<ShardId>(i),
                                               setup.cpt_of_shard[i], setup.start));
   }
+  CoordinatorLimits limits = setup.coordinator;
+  limits.shards = count;
   coordinator_ =
-      std::make_unique<Coordinator>(setup.coordinator, qsbr_, *placement_, shared_.parameters,
+      std::make_unique<Coordinator>(limits, qsbr_, *placement_, shared_.parameters,
                                     static_cast<CoordinatorHost&>(*this), setup.control_memory);
   shared_.directory = &coordinator_->peers();
   shared_.local.store(&coordinator_->local(), std::memory_order_release);
