@@ -127,7 +127,7 @@ KFI_SIDE = KFI_NET + f"route: [{{net: tcp, gateway: {CLIENT}@kfi}}]\n"
 def routed(site, **how):
     """client (tcp) - router (tcp, kfi) - server (kfi)"""
     server = start(site, "server", "server", SERVER, nets=KFI_SIDE, **how)
-    router = start(site, "router", "client", CLIENT, "--selftest", "--drain-timeout", "0", nets=ROUTER_NETS, cpu=1)
+    router = start(site, "router", "client", CLIENT, nets=ROUTER_NETS, cpu=1)
     path = site.write("client.yaml", TCP_SIDE + plan(1))
     client = site.node("--config", path, "--options", site.write("kfi.conf", IMPATIENT), "--idle", "sleep", name="client", **how)
     return router, client, server
@@ -144,33 +144,6 @@ def case_traffic_through_the_router_is_whole(site):
         assert not any(counted(node, "traffic", row) for row in ("wrong_replies", "delivered_twice", "delivered_corrupt"))
     assert counted(client, "traffic", "failed") == 0, client.json("counters", "show")
     assert client.stop() == 0, client.output()
-
-
-def case_selftest_through_the_router_finds_all_as_it_was_written(site):
-    selftest = {"program": site.program("lnet-selftest"), "verb": "node"}
-    router, client, server = routed(site, **selftest)
-    answers(client, nid(SERVER))
-
-    def lst(*words):
-        done = site.run(site.program("lnet-selftest"), "lst", "--run-dir", str(router.socket.parent), "--config", str(site.path("client.yaml")),
-                        "--lock-dir", str(site.lock_dir), "--instance", "control", *words)
-        assert done.returncode == 0, f"lst {' '.join(words)}: {done.stdout}{done.stderr}"
-        return done.stdout
-
-    lst("new_session", "--timeout", "60", "kfi")
-    lst("add_group", "c", "127.77.0.2@tcp")
-    lst("add_group", "s", nid(SERVER))
-    lst("add_batch", "b")
-    for size in ("4K", "1M"):
-        for way in ("read", "write"):
-            lst("add_test", "--batch", "b", "--concurrency", "2", "--from", "c", "--to", "s", "brw", way, "check=full", f"size={size}")
-    lst("run", "b")
-    eventually("reads and writes went through", lambda: min(counted(server, "selftest_server", row)
-                                                         for row in ("bulk_get", "bulk_put")) > 50, 60)
-    lst("stop", "b")
-    assert "Total 0 error nodes" in lst("show_error", "c", "s"), lst("show_error", "c", "s")
-    lst("end_session")
-    assert router.json("stats", "show")["statistics"]["route_count"] > 200
 
 
 def case_what_lies_under_a_network_is_shown(site):
