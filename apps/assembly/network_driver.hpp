@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
-#include <utility>
 
 #include "apps/assembly/tcp_options.hpp"
 #include "lib/base/arena.hpp"
@@ -22,8 +21,8 @@ class TcpHost;
 // What the drivers go by besides an NI's own configuration.
 struct NetworkOptions {
   // NOLINTNEXTLINE(google-explicit-constructor): most of them are TCP's
-  NetworkOptions(TcpOptions of_tcp = {}, const KfiHost* of_kfi = nullptr)
-      : tcp(std::move(of_tcp)), kfi(of_kfi) {}
+  NetworkOptions(const TcpOptions& of_tcp = {}, const KfiHost* of_kfi = nullptr)
+      : tcp(of_tcp), kfi(of_kfi) {}
 
   TcpOptions tcp;
   const KfiHost* kfi;  // null: this node has no NICs for kfi networks
