@@ -38,16 +38,17 @@ class KfiMaker final : public NetworkMaker {
     KfiNic& nic = nic_of(ni.interfaces);
     auto lease = nic.take();
     const KfiOptions& options = lease->options();
-    const kfilnd::KfiLndConfig config{.nid = ni.nid,
-                                      .arenas = setup_.arenas,
-                                      .tunables = options.tunables,
-                                      .traffic_class = options.traffic_class,
-                                      .lnet_lnd_timeout = setup_.lnet_lnd_timeout,
-                                      .receive_memory = nic.receive_memory(),
-                                      .peers_max = setup_.peers,
-                                      .receives_max = setup_.messages,
-                                      .first_session_key = first_session_key(ni.incarnation),
-                                      .start = setup_.clock->now()};
+    const kfilnd::KfiLndConfig config{
+        .nid = ni.nid,
+        .arenas = setup_.arenas,
+        .tunables = options.tunables,
+        .traffic_class = options.traffic_class,
+        .lnet_lnd_timeout = setup_.lnet_lnd_timeout,
+        .receive_memory = nic.receive_memory(),
+        .peers_max = std::min(setup_.peers, kfilnd::PeerCache::kPeersMax),
+        .receives_max = setup_.messages,
+        .first_session_key = first_session_key(ni.incarnation),
+        .start = setup_.clock->now()};
     return std::make_unique<KfiNi>(kfi_.place(shard), std::move(lease), config, port);
   }
 

@@ -39,8 +39,8 @@ struct KfiLndConfig {
   TrafficClass traffic_class = TrafficClass::kBestEffort;
   Duration lnet_lnd_timeout = std::chrono::seconds(50);  // if kfi_timeout is 0
   Fragment receive_memory;                               // cut into immediate_rx_buf_count buffers
-  std::size_t peers_max = 1024;
-  std::size_t receives_max = 1024;  // messages that have come and are not over
+  std::size_t peers_max = 1024;                          // up to PeerCache::kPeersMax
+  std::size_t receives_max = 1024;                       // messages that have come and are not over
   std::size_t backlog_max = 16384;  // that have come beyond those, and wait in their buffers
   std::size_t hellos_max = 256;     // HELLOs of ours under way
   // Messages that wait outside the receive buffers. Fewer than receives_max: one that finds no

@@ -24,7 +24,7 @@ PeerCache::PeerCache(std::size_t peers_max, std::uint32_t first_session_key, End
       mask_(std::bit_ceil(2 * peers_max) - 1),
       buckets_(std::make_unique<Peer*[]>(mask_ + 1)),
       next_key_(first_session_key) {
-  PLNET_CHECK(peers_max + kRetiredMax <= UINT16_MAX, "each peer has a key of its own in its tags");
+  PLNET_CHECK(peers_max <= kPeersMax, "each peer has a key of its own in its tags");
 }
 
 Peer*& PeerCache::bucket(std::uint64_t nid64) const {

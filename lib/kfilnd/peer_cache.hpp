@@ -44,12 +44,13 @@ class PeerCache {
 
   // When the table is full: whoever asks next looks at the next ones.
   static constexpr std::size_t kLookedAtMax = 64;
-
- private:
   // Peers whose buffers were taken back within the last few timeouts. Beyond that many the oldest
   // is forgotten: it takes 65536 further peers until its key comes round.
   static constexpr std::size_t kRetiredMax = 1024;
+  // Each has a key of its own in its tags.
+  static constexpr std::size_t kPeersMax = UINT16_MAX - kRetiredMax;
 
+ private:
   struct Retired {
     std::uint16_t key = 0;
     Instant until = Instant::min();

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """kfi networks on NICs in software: N@kfi, discovery, one that is killed, a router to TCP, configurations that are wrong."""
+import json
 import signal
 
 from kfi_nodes import CLIENT, IMPATIENT, KFI_NET, SERVER, answers, memif, nid, pair, plan, soft, start
@@ -144,6 +145,24 @@ def case_traffic_through_the_router_is_whole(site):
         assert not any(counted(node, "traffic", row) for row in ("wrong_replies", "delivered_twice", "delivered_corrupt"))
     assert counted(client, "traffic", "failed") == 0, client.json("counters", "show")
     assert client.stop() == 0, client.output()
+
+
+def case_selftest_through_the_router_checks_every_byte(site):
+    memory = "    selftest: {client_mib: 32, server_mib: 16}\n"
+    words = {"program": site.program("lnet-selftest"), "verb": "node"}
+    start(site, "server", "server", SERVER, nets=KFI_SIDE, more=memory, **words)
+    start(site, "router", "client", CLIENT, nets=ROUTER_NETS, cpu=1)
+    client = site.node("--config", site.write("client.yaml", TCP_SIDE + plan(1) + memory), "--options", site.write("kfi.conf", IMPATIENT),
+                       "--idle", "sleep", "--instance", "client", name="client", **words)
+    answers(client, nid(SERVER))
+    folder = site.path("report")
+    done = site.run(site.program("lnet-selftest"), "run", "--run-dir", str(site.directory), "--instance", "client", "--lock-dir",
+                    str(site.lock_dir), "--report", str(folder), "--from", "127.77.0.2@tcp", "--to", nid(SERVER), "--test",
+                    "read,write,ping", "--size", "4k,1M", "--concurrency", "4", "--check", "full", "--warmup", "0", "--duration", "1",
+                    "--repeats", "1")
+    assert done.returncode == 0, f"lnet-selftest run: {done.returncode}\n{done.stdout}{done.stderr}"
+    points = json.loads((folder / "report.json").read_text())["points"]
+    assert len(points) == 5 and all(each["errors"] == 0 and each["rpc_rate"]["median"] > 0 for each in points), points
 
 
 def case_what_lies_under_a_network_is_shown(site):
