@@ -82,7 +82,7 @@ class KfiNode final : public kfilnd::EndpointEvents {
   std::function<void(const KfiWords&)> on_words;  // an answer
   std::uint64_t messages = 0;
   std::uint64_t damaged = 0;
-  bool link_up = false;
+  bool link_up = true;  // until it is told otherwise
   bool verifies = true;
 
   void on_completions(std::span<const kfilnd::FabricCompletion> burst) override;

@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
+#include "bench/drivers/cassini_packet_pair.hpp"
 #include "bench/drivers/cassini_soft_pair.hpp"
 #include "bench/harness/harness.hpp"
 #include "bench/harness/line_distance.hpp"
@@ -96,8 +98,14 @@ void rate_inline(benchmark::State& state) {
 }
 
 // Memory is walked through piece by piece, so that none of it is in a cache.
-struct BulkPair : SoftPair {
-  BulkPair() : SoftPair(kPieces * kBulkBytes) {
+template <class Pair>
+struct BulkPair : Pair {
+  using Pair::far;
+  using Pair::near;
+  using Pair::to_far;
+  using Pair::to_near;
+
+  BulkPair() : Pair(kPieces * kBulkBytes) {
     std::ranges::fill(near.bulk(), std::byte{1});
     std::ranges::fill(far.bulk(), std::byte{2});
   }
@@ -124,8 +132,9 @@ void report_bytes(benchmark::State& state) {
   state.counters["value"] = benchmark::Counter(bytes / (1U << 20), benchmark::Counter::kIsRate);
 }
 
+template <class Pair>
 void bulk(benchmark::State& state, bool reads) {
-  BulkPair& pair = BulkPair::get();
+  auto& pair = BulkPair<Pair>::get();
   runtime::TscClock clock;
   pair.near.ended = pair.far.ended = 0;
   std::uint64_t posted = 0;
@@ -148,8 +157,9 @@ void bulk(benchmark::State& state, bool reads) {
 }
 
 // The same walk over the same memory.
+template <class Pair>
 void bulk_floor(benchmark::State& state, bool reads) {
-  BulkPair& pair = BulkPair::get();
+  auto& pair = BulkPair<Pair>::get();
   std::byte* const near = pair.near.bulk().data();
   std::byte* const far = pair.far.bulk().data();
   std::size_t at = 0;
@@ -159,6 +169,23 @@ void bulk_floor(benchmark::State& state, bool reads) {
     at = (at + kBulkBytes) % (kPieces * kBulkBytes);
   }
   report_bytes(state);
+}
+
+template <class Pair>
+void add_bulk(Suite& suite, const std::string& name, const std::string& how, double bar) {
+  for (const bool reads : {true, false}) {
+    suite.push_back(
+        {.name = name + (reads ? ".read" : ".write"),
+         .what = std::string("1 MiB ") + (reads ? "read from" : "written into") +
+                 " a peer's tagged buffer " + how +
+                 ", everything on one core; floor: memcpy of as much, neither in a "
+                 "cache",
+         .unit = "MiB/s",
+         .round_seconds = 0.05,
+         .bar = Bar{.of = Bar::Of::kRatio, .limit = bar, .side = Bar::Side::kAtLeast},
+         .value = [reads](benchmark::State& state) { bulk<Pair>(state, reads); },
+         .floor = [reads](benchmark::State& state) { bulk_floor<Pair>(state, reads); }});
+  }
 }
 
 }  // namespace
@@ -178,17 +205,8 @@ void add_benchmarks(Suite& suite) {
                    .unit = "messages/s",
                    .round_seconds = 0.1,
                    .value = rate_inline});
-  for (const bool reads : {true, false}) {
-    suite.push_back({.name = std::string("cassini.soft.bulk.") + (reads ? "read" : "write"),
-                     .what = std::string("1 MiB ") + (reads ? "read from" : "written into") +
-                             " a peer's tagged buffer, everything on one core; floor: memcpy of as "
-                             "much, neither in a cache",
-                     .unit = "MiB/s",
-                     .round_seconds = 0.05,
-                     .bar = Bar{.of = Bar::Of::kRatio, .limit = 0.7, .side = Bar::Side::kAtLeast},
-                     .value = [reads](benchmark::State& state) { bulk(state, reads); },
-                     .floor = [reads](benchmark::State& state) { bulk_floor(state, reads); }});
-  }
+  add_bulk<SoftPair>(suite, "cassini.soft.bulk", "in one piece", 0.7);
+  add_bulk<PacketPair>(suite, "cassini.soft.packets", "in packets of 8 KiB", 0.4);
 }
 
 }  // namespace plnet::bench

@@ -28,6 +28,7 @@ KfiLnd::KfiLnd(const KfiLndConfig& config, lnet::LndUpcalls& core, EndpointDrive
       nid64_(lnet::to_nid64(config.nid).value),
       core_(core),
       driver_(driver),
+      nic_address_(nic_address_of(config.nid)),
       now_(config.start),
       transactions_(static_cast<std::size_t>(config.tunables.credits) + config.receives_max +
                     config.hellos_max),
@@ -38,6 +39,9 @@ KfiLnd::KfiLnd(const KfiLndConfig& config, lnet::LndUpcalls& core, EndpointDrive
       backlog_(config.backlog_max),
       copies_(config.copies_max * kInlineBytesMax) {
   PLNET_CHECK(config.nid.is_of(lnet::NetType::kKfi) && !config.nid.is_large(), "a NID of kfi");
+  PLNET_CHECK((config.mail == nullptr) == (config.homes == nullptr), "both or neither");
+  PLNET_CHECK(config.mail == nullptr || config.mail->context() == driver.limits().receive_context,
+              "the letters of our own context");
   for (std::uint32_t i = 0; i < transactions_.capacity(); ++i)
     transactions_.at(i).lnd = this;
   free_copies_.reserve(config.copies_max);
@@ -142,8 +146,8 @@ void KfiLnd::shut_down() {
 }
 
 bool KfiLnd::idle() const {
-  const bool ours =
-      transactions() == 0 && releasing_.empty() && reported_count_ == 0 && backlog_count_ == 0;
+  const bool ours = transactions() == 0 && releasing_.empty() && reported_count_ == 0 &&
+                    backlog_count_ == 0 && (config_.mail == nullptr || config_.mail->empty());
   return ours && (!shutting_down_ || (driver_down_ && driver_.quiet()));
 }
 
@@ -153,6 +157,7 @@ Instant KfiLnd::next_deadline() const {
   if (backlog_count_ > 0 &&
       used_[static_cast<std::size_t>(Quota::kReceives)] < config_.receives_max)
     return Instant::min();
+  if (config_.mail != nullptr && !config_.mail->empty()) return Instant::min();
   Instant next = timers_.next_deadline();
   if (!blocked_.empty()) next = std::min(next, now_ + kReplayInterval);
   if (receive_.missing() > 0 && !shutting_down_) next = std::min(next, repost_at_);
@@ -165,8 +170,10 @@ unsigned KfiLnd::flush(Instant now) {
     peer->last_alive = now;
   unsigned work = timers_.advance(now);
   if (receive_.missing() > 0 && now >= repost_at_) repost();
+  strangers_left_ = kStrangersPerTurn;
   work += run_blocked();
   work += run_turn();
+  work += read_mail();
   work += run_backlog();
   if (!releasing_.empty()) serve_releases();
   if (shutting_down_ && !driver_down_) {

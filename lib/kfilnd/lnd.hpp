@@ -14,13 +14,16 @@
 #include "lib/base/counters.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
+#include "lib/base/relaxed.hpp"
 #include "lib/base/timer_wheel.hpp"
+#include "lib/kfilnd/context_mail.hpp"
 #include "lib/kfilnd/fabric_endpoint.hpp"
 #include "lib/kfilnd/facts.hpp"
 #include "lib/kfilnd/keys.hpp"
 #include "lib/kfilnd/lnd_counters.hpp"
 #include "lib/kfilnd/multi_receive.hpp"
 #include "lib/kfilnd/peer_cache.hpp"
+#include "lib/kfilnd/peer_homes.hpp"
 #include "lib/kfilnd/statistics.hpp"
 #include "lib/kfilnd/transaction.hpp"
 #include "lib/kfilnd/transitions.hpp"
@@ -36,14 +39,21 @@ struct KfiLndConfig {
   TrafficClass traffic_class = TrafficClass::kBestEffort;
   Duration lnet_lnd_timeout = std::chrono::seconds(50);  // if kfi_timeout is 0
   Fragment receive_memory;                               // cut into immediate_rx_buf_count buffers
-  std::size_t peers_max = 1024;
-  std::size_t receives_max = 1024;  // messages that have come and are not over
+  std::size_t peers_max = 1024;                          // up to PeerCache::kPeersMax
+  std::size_t receives_max = 1024;                       // messages that have come and are not over
   std::size_t backlog_max = 16384;  // that have come beyond those, and wait in their buffers
   std::size_t hellos_max = 256;     // HELLOs of ours under way
-  std::size_t copies_max = 256;     // messages that wait outside the receive buffers
-  // Another one for each life of a node keeps what peers still do for the last one from matching.
+  // Messages that wait outside the receive buffers. Fewer than receives_max: one that finds no
+  // place keeps its buffer, 2 MiB, from the NIC for as long as it waits.
+  std::size_t copies_max = 1024;
+  // Another one for each life of a node, more than 65536 away, keeps what peers still do for the
+  // last one from matching, and tells them that it is another life.
   std::uint32_t first_session_key = 1;
   bool always_bulk = false;  // payloads lie in memory that the CPU does not reach (a GPU's)
+  // Of an interface with several receive contexts, one for the LND of each of its shards: both, or
+  // neither. They outlive the LND.
+  ContextEnd* mail = nullptr;
+  PeerHomes* homes = nullptr;
   Instant start{};
 };
 
@@ -73,6 +83,11 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   [[nodiscard]] std::optional<PeerFacts> peer_facts(std::uint32_t slot, Instant now) const;
   // What `net show -v` says of the interface beside its tunables.
   [[nodiscard]] InterfaceFacts interface_facts() const;
+  // The NIC has got another address, and this is the NID that goes with it: the core was told that
+  // the interface is fatal and routes around it, and whoever made the interface takes it down and
+  // makes one with this NID. Nothing while the address is that of our own NID, as it may be again.
+  // Any thread.
+  [[nodiscard]] std::optional<lnet::Nid> moved_to() const;
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
   void reset_statistics() { statistics_ = {}; }
   [[nodiscard]] std::size_t transactions() const {
@@ -98,6 +113,11 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   // For the NIC to say that it has let go of a buffer; then the core hears without it.
   static constexpr Duration kCancelGrace = std::chrono::seconds(1);
   static constexpr int kRetiredTimeouts = 3;
+  // A peer that has made so many peers since has rather begun anew.
+  static constexpr std::uint32_t kForgottenMax = 1U << 16U;
+  static constexpr unsigned kStrangersPerTurn = 16;  // peers made for those who write to us
+  static constexpr unsigned kLettersAtOnce = 16;     // of each other context
+  static constexpr unsigned kLookedAtAgain = 64;     // messages in the backlog, to wait once more
 
   // lnd.cpp: the contract with the core, and the turn
   [[nodiscard]] Transaction* take(Quota quota);
@@ -127,6 +147,8 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void tell_core(Transaction& transaction);
   void block(Transaction& transaction, Event again);
   void unexpected(Transaction& transaction, const EventStatus& what);
+  [[nodiscard]] bool has_moved() const { return nic_address_.get() != nic_address_of(config_.nid); }
+  [[nodiscard]] lnet::InterfaceState state_of_link() const;
 
   // lnd_initiator.cpp
   void start(Transaction& transaction);
@@ -165,10 +187,9 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void failing_send_failed(Transaction& transaction, const EventStatus& what);
 
   // lnd_target.cpp
-  void accept(std::uint32_t buffer, std::span<const std::byte> bytes);
+  [[nodiscard]] bool accept(std::uint32_t buffer, std::span<const std::byte> bytes);
   void put_off(std::uint32_t buffer, std::uint32_t offset, std::uint32_t length);
   unsigned run_backlog();
-  [[nodiscard]] Peer* sender_of(const Message& message);
   void take_message(Transaction& transaction, const EventStatus& what);
   [[nodiscard]] bool wait_for_hello(Transaction& transaction);
   void act_on_decision(Transaction& transaction, const EventStatus& what);
@@ -184,6 +205,18 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void remote_done(Transaction& transaction, const EventStatus& what);
   void remote_failed(Transaction& transaction, const EventStatus& what);
 
+  // lnd_contexts.cpp
+  [[nodiscard]] Result<std::uint8_t> home_of(const lnet::Nid& nid);
+  [[nodiscard]] Result<Peer*> sender_of(const Message& message);
+  [[nodiscard]] Result<Peer*> stranger(const lnet::Nid& nid, std::uint64_t nid64);
+  [[nodiscard]] Result<Peer*> of_another_home(const Message& message, Peer* known,
+                                              std::uint8_t home);
+  void become_guest(Peer& peer);
+  void settle(Peer& peer);
+  void report_guest(Peer& peer);
+  unsigned read_mail();
+  [[nodiscard]] bool take_letter(const Letter& letter);
+
   // lnd_peers.cpp
   [[nodiscard]] Result<Peer*> peer_for(lnet::PeerLink& link);
   [[nodiscard]] Result<Peer*> find_or_make(const lnet::Nid& nid, std::uint64_t nid64);
@@ -191,9 +224,9 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void heard(Peer& peer);
   void wake(Peer& peer);
   [[nodiscard]] bool greet(Peer& peer);
-  void hello_failed(Peer& peer);
+  void hello_failed(Peer& peer, const Transaction* which);
   void failed(Transaction& transaction, Errc cause, bool tag_exposed);
-  void delete_peer(Peer& peer);
+  void delete_peer(Peer& peer, bool broken_off);
   void send_hello(Transaction& transaction, const EventStatus& what);
   void take_hello(Transaction& transaction, const EventStatus& what);
   void take_hello_response(Transaction& transaction);
@@ -207,6 +240,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   const std::uint64_t nid64_;
   lnet::LndUpcalls& core_;
   EndpointDriver& driver_;
+  Relaxed<std::uint64_t> nic_address_;  // as the driver has said last; others ask
   Instant now_;
 
   Pool<Transaction> transactions_;  // before those that list them: lists go first
@@ -221,6 +255,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
     std::uint32_t buffer = 0;
     std::uint32_t offset = 0;
     std::uint32_t length = 0;
+    Instant until = Instant::max();  // then it is dropped
   };
   std::vector<Arrival> backlog_;  // a ring
   std::size_t backlog_first_ = 0;
@@ -228,6 +263,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   std::vector<std::byte> copies_;
   std::vector<std::uint32_t> free_copies_;
   std::array<std::size_t, 3> used_{};
+  unsigned strangers_left_ = kStrangersPerTurn;
 
   std::vector<lnet::PeerLink*> releasing_;
   bool release_asked_ = false;

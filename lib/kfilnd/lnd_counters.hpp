@@ -27,13 +27,17 @@ namespace plnet::kfilnd {
   X(kPeersMade, "peers_made", "peers", kCount, "peers made")                                       \
   X(kPeersDeleted, "peers_deleted", "peers", kCount, "deleted after a failure")                    \
   X(kPeersRefused, "peers_refused", "messages", kCount, "no peer could be made for them")          \
-  X(kPeerRestarts, "peer_restarts", "peers", kCount, "greeted us with another session key")        \
+  X(kPeerRestarts, "peer_restarts", "peers", kCount, "greeted us with a key of another life")      \
+  X(kPeerForgot, "peer_forgot", "peers", kCount, "greeted us again, with a key that comes later")  \
   X(kEarly, "early_receives", "messages", kCount, "came before the HELLO of their sender")         \
   X(kEarlyDropped, "dropped_early", "messages", kCount, "and could not be waited for")             \
   X(kEarlyV1, "dropped_early_v1", "messages", kCount, "bulk of version 1 before a HELLO")          \
   X(kCopiedOut, "copied_out", "messages", kCount, "taken out of their receive buffer to wait")     \
   X(kHeldBuffers, "held_buffers", "messages", kCount, "waited in their receive buffer")            \
   X(kPutOff, "put_off", "messages", kCount, "had to wait for others that had come")                \
+  X(kTooLate, "dropped_late", "messages", kCount, "had to wait for too long")                      \
+  X(kHandedOver, "hellos_handed_over", "messages", kCount, "brought to the home of their sender")  \
+  X(kMisdirected, "misdirected", "messages", kCount, "received elsewhere than at their home")      \
   X(kNoTransaction, "dropped_no_transaction", "messages", kCount, "too many were under way")       \
   X(kNoKey, "no_key", "messages", kCount, "sends without a free key")                              \
   X(kNoBufferPosted, "no_buffer_posted", "times", kCount, "the NIC had no receive buffer left")    \

@@ -26,7 +26,7 @@ void KfiLnd::send_failed(Transaction& one, const EventStatus& what) {
   const Health health = cause == Errc::kIo ? Health::kNetworkTimeout : network_or_remote(cause);
   one.update(std::unexpected(cause), health);
   failed(one, cause, false);
-  if (one.kind == Kind::kHelloRequest) hello_failed(*one.peer);
+  if (one.kind == Kind::kHelloRequest) hello_failed(*one.peer, &one);
   end(one);
 }
 

@@ -91,11 +91,9 @@ void KfiLnd::on_buffer(const FabricCompletion& completion) {
   if (!receive_.knows(completion.cookie)) return counters_.add(Id::kStrayCompletions);
   const auto index = static_cast<std::uint32_t>(completion.cookie);
   if (completion.event == FabricEvent::kMessage && completion.status && !shutting_down_) {
-    if (used(Quota::kReceives) < config_.receives_max) {
-      accept(index, receive_.message(index, completion.offset, completion.length));
-    } else {
+    if (used(Quota::kReceives) == config_.receives_max ||
+        !accept(index, receive_.message(index, completion.offset, completion.length)))
       put_off(index, completion.offset, completion.length);
-    }
   }
   if (completion.event != FabricEvent::kBufferUnlinked && !completion.buffer_unlinked) return;
   receive_.unlinked(index);
@@ -185,15 +183,32 @@ void KfiLnd::finalize(Transaction& transaction) {
   }
 }
 
+// While the link is down its address says nothing: it is looked at when the link is back.
 void KfiLnd::on_link(bool usable, std::uint64_t nic_address) {
-  if (nic_address != nic_address_of(config_.nid)) {
-    // Another NID is ours now: this interface ends, and another is made.
-    counters_.add(Id::kAddressChanged);
-    return core_.on_interface(lnet::InterfaceState::kFatal, Errc::kStale);
+  if (!usable) {
+    counters_.add(Id::kLinkDown);
+    return core_.on_interface(lnet::InterfaceState::kDown, Errc::kNetworkDown);
   }
-  if (!usable) counters_.add(Id::kLinkDown);
-  core_.on_interface(usable ? lnet::InterfaceState::kUp : lnet::InterfaceState::kDown,
-                     usable ? Errc::kShutdown : Errc::kNetworkDown);
+  if (nic_address == nic_address_.get()) return core_.on_interface(state_of_link(), Errc::kStale);
+  const bool first = !has_moved();
+  nic_address_.set(nic_address);
+  if (has_moved()) {
+    // Another NID is ours now: this interface ends, and another is made. Nobody answers to what
+    // still comes under the old one.
+    counters_.add(Id::kAddressChanged);
+    peers_.for_each([this](Peer& peer) { wake(peer); });
+  }
+  if (first || !has_moved()) core_.on_interface(state_of_link(), Errc::kStale);
+}
+
+lnet::InterfaceState KfiLnd::state_of_link() const {
+  return has_moved() ? lnet::InterfaceState::kFatal : lnet::InterfaceState::kUp;
+}
+
+std::optional<lnet::Nid> KfiLnd::moved_to() const {
+  const std::uint64_t now = nic_address_.get();
+  if (now == nic_address_of(config_.nid) || now > UINT32_MAX) return std::nullopt;
+  return lnet::Nid::of(lnet::NetType::kKfi, config_.nid.number(), static_cast<std::uint32_t>(now));
 }
 
 }  // namespace plnet::kfilnd

@@ -54,6 +54,7 @@ void KfiLnd::start(Transaction& one) {
   if (one.abandoned) return fail_at_once(one, one.abandon_cause, health_of(one.abandon_cause));
   if (shutting_down_ || is_releasing(*transmit.next_hop))
     return fail_at_once(one, Errc::kShutdown, Health::kLocalAborted);
+  if (has_moved()) return fail_at_once(one, Errc::kStale, Health::kLocalError);
   if (!can_be_sent(transmit)) return fail_at_once(one, Errc::kInvalid, Health::kLocalError);
   one.kind = kind_of(transmit, config_.always_bulk);
   one.bytes = one.kind == Kind::kBulkGet ? transmit.sink.length : transmit.source.length;
@@ -90,6 +91,9 @@ bool KfiLnd::may_go(Transaction& one) {
   if (one.abandoned) {
     cause = one.abandon_cause;
     health = health_of(cause);
+  } else if (has_moved()) {
+    cause = Errc::kStale;
+    health = Health::kLocalError;
   } else if (peer.is_usable()) {
     if (now_ < one.replay_deadline) return true;
   } else if (peer.removed) {
@@ -100,7 +104,7 @@ bool KfiLnd::may_go(Transaction& one) {
     throttle(one);
     return false;
   }
-  if (!one.abandoned && !peer.is_usable()) counters_.add(Id::kThrottleEnded);
+  if (!one.abandoned && !has_moved() && !peer.is_usable()) counters_.add(Id::kThrottleEnded);
   fail_at_once(one, cause, health);
   return false;
 }

@@ -13,7 +13,7 @@ const Peer* KfiLnd::peer(const lnet::Nid& nid) const {
 
 std::optional<PeerFacts> KfiLnd::peer_facts(std::uint32_t slot, Instant now) const {
   const Peer* const peer = slot < peers_.slots() ? peers_.at(slot) : nullptr;
-  if (peer == nullptr || peer->removed) return std::nullopt;
+  if (peer == nullptr || peer->removed || peer->guest) return std::nullopt;
   return PeerFacts{.nid = peer->nid,
                    .state = peer->state,
                    .greeting = peer->hello_state != HelloState::kNone,
@@ -35,14 +35,20 @@ InterfaceFacts KfiLnd::interface_facts() const {
 }
 
 Result<Peer*> KfiLnd::find_or_make(const lnet::Nid& nid, std::uint64_t nid64) {
-  if (Peer* const known = peers_.find(nid64)) return known;
+  if (Peer* const known = peers_.find(nid64)) {
+    if (known->guest) settle(*known);
+    return known;
+  }
   auto made = peers_.create(nid, now_, timeout_);
   counters_.add(made ? Id::kPeersMade : Id::kPeersRefused);
   return made;
 }
 
 Result<Peer*> KfiLnd::peer_for(lnet::PeerLink& link) {
-  if (link.lnd_peer != nullptr) return static_cast<Peer*>(link.lnd_peer);
+  if (auto* const bound = static_cast<Peer*>(link.lnd_peer); bound != nullptr) {
+    if (bound->guest) settle(*bound);
+    return bound;
+  }
   if (link.nid.net() != config_.nid.net() || link.nid.is_large())
     return std::unexpected(Errc::kInvalid);
   const auto peer = find_or_make(link.nid, lnet::to_nid64(link.nid).value);
@@ -82,8 +88,9 @@ Hello KfiLnd::own_hello(const Peer& peer, std::uint16_t version) const {
 bool KfiLnd::greet(Peer& peer) {
   peer.hello_state = HelloState::kInit;
   Transaction* const one = shutting_down_ ? nullptr : take(Quota::kHellos);
+  peer.hello = one;
   if (one == nullptr) {
-    hello_failed(peer);
+    hello_failed(peer, one);
     return false;
   }
   one->kind = Kind::kHelloRequest;
@@ -96,7 +103,9 @@ bool KfiLnd::greet(Peer& peer) {
   return peer.hello_state == HelloState::kSending;
 }
 
-void KfiLnd::hello_failed(Peer& peer) {
+// An old one, long given up, says nothing about the one under way.
+void KfiLnd::hello_failed(Peer& peer, const Transaction* which) {
+  if (which != peer.hello || peer.hello_state == HelloState::kNone) return;
   counters_.add(Id::kHellosFailed);
   peer.hello_state = HelloState::kNone;
   wake(peer);
@@ -112,14 +121,15 @@ void KfiLnd::send_hello(Transaction& one, const EventStatus& /*what*/) {
   const bool request = one.kind == Kind::kHelloRequest;
   hello.hello = own_hello(peer, request ? kVersionMax : peer.version);
   Result<void> posted = std::unexpected(one.abandoned ? Errc::kShutdown : Errc::kTimedOut);
-  if (!one.abandoned && now_ < one.deadline) posted = post_message(one, hello, {});
+  // Of a home that has moved: who is greeted would send to where it was.
+  if (!one.abandoned && !peer.guest && now_ < one.deadline) posted = post_message(one, hello, {});
   if (!posted && posted.error() == Errc::kAgain) return block(one, Event::kTxHello);
   if (posted) {
     enter(one, State::kImmSend);
     timers_.start(one.timer, one.deadline);
     return;
   }
-  if (request) hello_failed(peer);
+  if (request) hello_failed(peer, &one);
   fail_at_once(one, posted.error(), Health::kLocalError);
 }
 
@@ -129,7 +139,10 @@ void KfiLnd::take_hello(Transaction& one, const EventStatus& what) {
   const Hello& hello = one.message.hello;
   counters_.add(Id::kHellosReceived);
   heard(peer);
-  const bool restarted = peer.version != 0 && peer.remote_session_key != hello.session_key;
+  // Its keys count up, one for each peer that it makes: a few more and it has made another of us.
+  const std::uint32_t further = hello.session_key - peer.remote_session_key;
+  const bool other = peer.version != 0 && further != 0;
+  const bool restarted = other && further > kForgottenMax;
   peer.rx_base = static_cast<std::uint8_t>(hello.rx_base);
   peer.remote_session_key = hello.session_key;
   peer.version = std::min(kVersionMax, hello.version);
@@ -138,6 +151,7 @@ void KfiLnd::take_hello(Transaction& one, const EventStatus& what) {
     peer.state = PeerState::kWaitResponse;
     wake(peer);
   }
+  if (other && !restarted) counters_.add(Id::kPeerForgot);
   if (restarted) {
     // It has begun anew with us: what was under way may never have got there.
     counters_.add(Id::kPeerRestarts);
@@ -166,17 +180,28 @@ void KfiLnd::failed(Transaction& one, Errc cause, bool tag_exposed) {
   Peer& peer = *one.peer;
   if (peer.removed) return;
   if (tag_exposed) peers_.retire_key(peer, now_ + kRetiredTimeouts * timeout_);
+  if (peer.guest) {  // what becomes of it its home decides
+    bind(peer, nullptr);
+    return peers_.remove(peer);
+  }
+  if (one.abandoned) {
+    if (tag_exposed) delete_peer(peer, true);
+    return;
+  }
   switch (transaction_failed(peer, cause, tag_exposed, now_, timeout_)) {
     case PeerFate::kStays: return;
     case PeerFate::kLost: wake(peer); return core_.on_peer(peer.nid, lnet::PeerNotice::kLost, now_);
-    case PeerFate::kDelete: return delete_peer(peer);
+    case PeerFate::kDelete: return delete_peer(peer, false);
   }
 }
 
-void KfiLnd::delete_peer(Peer& peer) {
-  counters_.add(Id::kPeersDeleted);
+void KfiLnd::delete_peer(Peer& peer, bool broken_off) {
   bind(peer, nullptr);
   wake(peer);
+  // We have broken it off: nothing is wrong with the peer. Another object all the same, since it
+  // may know a tag of this one.
+  if (broken_off) return peers_.remove(peer);
+  counters_.add(Id::kPeersDeleted);
   const lnet::Nid nid = peer.nid;
   const Instant last_alive = peer.last_alive;
   peers_.remove(peer);

@@ -29,19 +29,28 @@ std::uint64_t number_of(Errc cause) {
 
 }  // namespace
 
-void KfiLnd::accept(std::uint32_t buffer, std::span<const std::byte> bytes) {
+// False: not now. It stays in its buffer.
+bool KfiLnd::accept(std::uint32_t buffer, std::span<const std::byte> bytes) {
   Transaction* const one = take(Quota::kReceives);
   PLNET_CHECK(one != nullptr, "there is room for it");
   const DecodeRules rules{.own_nid = nid64_, .verify_checksum = config_.tunables.cksum != 0};
   if (const auto refusal = decode(bytes, rules, one->message)) {
     counters_.add(counter_of(*refusal));
-    return give(*one);
+    give(*one);
+    return true;
   }
-  one->peer = sender_of(one->message);
-  if (one->peer == nullptr) return give(*one);
+  const auto peer = sender_of(one->message);
+  if (!peer) {
+    give(*one);
+    return peer.error() != Errc::kAgain;
+  }
+  one->peer = *peer;
   peers_.use(*one->peer);
   one->kind = one->message.kind;
-  if (one->message.is_hello()) return run(*one, Event::kRxHello);
+  if (one->message.is_hello()) {
+    run(*one, Event::kRxHello);
+    return true;
+  }
   if (one->kind == Kind::kImmediate) {
     counters_.add(Id::kReceivedImmediate);
     one->bytes = one->message.header.type == lnet::MessageType::kPut ||
@@ -59,38 +68,41 @@ void KfiLnd::accept(std::uint32_t buffer, std::span<const std::byte> bytes) {
     one->bytes = one->message.header.area<lnet::GetArea>().sink_length;
   }
   run(*one, Event::kRxOk);
+  return true;
 }
 
-// As many as may be are under way. In its buffer it keeps others from sending, which is what is
-// meant; it is lost only when there are more than anybody has credits for.
+// As many as may be are under way, or too many strangers write at once, or nobody knows yet where
+// one of them has its home. In its buffer it keeps others from sending, which is what is meant; it
+// is lost only when there are more than anybody has credits for, or when it has become too old.
 void KfiLnd::put_off(std::uint32_t buffer, std::uint32_t offset, std::uint32_t length) {
   if (backlog_count_ == backlog_.size()) return counters_.add(Id::kNoTransaction);
   counters_.add(Id::kPutOff);
   receive_.hold(buffer);
-  backlog_[(backlog_first_ + backlog_count_++) % backlog_.size()] = {buffer, offset, length};
+  backlog_[(backlog_first_ + backlog_count_++) % backlog_.size()] = {buffer, offset, length,
+                                                                     now_ + timeout_ / 2};
 }
 
 unsigned KfiLnd::run_backlog() {
   unsigned work = 0;
-  while (backlog_count_ > 0 && (shutting_down_ || used(Quota::kReceives) < config_.receives_max)) {
+  unsigned refused = 0;
+  for (std::size_t left = backlog_count_; left > 0 && refused < kLookedAtAgain; --left) {
+    if (!shutting_down_ && used(Quota::kReceives) == config_.receives_max) break;
     const Arrival one = backlog_[backlog_first_];
     backlog_first_ = (backlog_first_ + 1) % backlog_.size();
     --backlog_count_;
-    if (!shutting_down_) accept(one.buffer, receive_.message(one.buffer, one.offset, one.length));
+    if (!shutting_down_ &&
+        !accept(one.buffer, receive_.message(one.buffer, one.offset, one.length))) {
+      ++refused;
+      if (now_ < one.until) {
+        backlog_[(backlog_first_ + backlog_count_++) % backlog_.size()] = one;
+        continue;
+      }
+      counters_.add(Id::kTooLate);
+    }
     receive_.let_go(one.buffer);
     ++work;
   }
   return work;
-}
-
-Peer* KfiLnd::sender_of(const Message& message) {
-  if (Peer* const known = peers_.find(message.source_nid)) return known;
-  if (message.kind == Kind::kHelloResponse) {
-    counters_.add(Id::kStrayHellos);  // to a HELLO of a life or a peer that is over
-    return nullptr;
-  }
-  const auto peer = find_or_make(lnet::from_nid64(message.source_nid), message.source_nid);
-  return peer ? *peer : nullptr;
 }
 
 // Of a sender that has not introduced itself. True: it waits until it has, or is dropped.
@@ -124,6 +136,13 @@ void KfiLnd::take_message(Transaction& one, const EventStatus& what) {
   if (wait_for_hello(one)) return;
   Peer& peer = *one.peer;
   if (shutting_down_) return fail_at_once(one, Errc::kShutdown, Health::kLocalAborted);
+  if (peer.guest) {
+    report_guest(peer);
+    if (one.message.is_bulk() && one.message.version == 1) {
+      counters_.add(Id::kEarlyV1);  // its home knows which tag it means
+      return fail_at_once(one, Errc::kProtocol, Health::kLocalDropped);
+    }
+  }
   if (peer.needs_hello(now_, timeout_, false)) (void)greet(peer);
   heard(peer);
   // A key that comes with a later HELLO is not the one that it meant.
@@ -148,8 +167,13 @@ void KfiLnd::act_on_decision(Transaction& one, const EventStatus& what) {
     case RxVerdict::kReceive:
       one.wanted = true;
       if (!bulk) return receive_immediate(one);
-      if (decision.length > 0) return run(one, Event::kInitTagRma, what);
+      if (decision.length > one.bytes) {  // there are no such bytes at the peer
+        one.update(std::unexpected(Errc::kProtocol), Health::kLocalError);
+        one.answer = number_of(Errc::kProtocol);
+        break;
+      }
       one.answer = 0;
+      if (decision.length > 0) return run(one, Event::kInitTagRma, what);
       break;
     case RxVerdict::kDrop:
       if (!bulk) return end(one);

@@ -41,7 +41,9 @@ struct Peer : ListNode<ForStamp> {
 
   PeerState state = PeerState::kNew;
   HelloState hello_state = HelloState::kNone;
-  bool removed = false;  // from the cache; transactions finish on it
+  const Transaction* hello = nullptr;  // the last HELLO that was sent; names it, no more
+  bool removed = false;                // from the cache; transactions finish on it
+  bool guest = false;  // it has its home on another receive context of the interface
   std::uint8_t rx_base = 0;
   std::uint16_t version = 0;  // 0: nothing negotiated yet
   std::uint32_t local_session_key = 0;

@@ -9,12 +9,23 @@
 
 namespace plnet::kfilnd {
 
+namespace {
+
+// What of a session key gets into tags.
+std::uint16_t low_half(std::uint32_t key) {
+  return static_cast<std::uint16_t>(key);
+}
+
+}  // namespace
+
 PeerCache::PeerCache(std::size_t peers_max, std::uint32_t first_session_key, EndpointDriver& driver)
     : driver_(driver),
       peers_(peers_max),
       mask_(std::bit_ceil(2 * peers_max) - 1),
       buckets_(std::make_unique<Peer*[]>(mask_ + 1)),
-      next_key_(first_session_key) {}
+      next_key_(first_session_key) {
+  PLNET_CHECK(peers_max <= kPeersMax, "each peer has a key of its own in its tags");
+}
 
 Peer*& PeerCache::bucket(std::uint64_t nid64) const {
   return buckets_[KeyHash<std::uint64_t>{}(nid64)&mask_];
@@ -33,22 +44,28 @@ bool PeerCache::is_retired(std::uint16_t key, Instant now) const {
 }
 
 std::uint32_t PeerCache::next_session_key(Instant now) {
-  // Ends: fewer keys can be retired than there are.
-  while (is_retired(static_cast<std::uint16_t>(next_key_), now))
+  // Ends: fewer keys can be retired or in use than there are.
+  while (keys_in_use_[low_half(next_key_)] || is_retired(low_half(next_key_), now))
     ++next_key_;
   return next_key_++;
 }
 
 // Somebody whom the core does not know, with nothing under way: who has not answered a HELLO yet,
 // or of whom nothing was heard for long.
+// The oldest of a few; the next look goes on behind them.
 bool PeerCache::make_room(Instant now, Duration timeout) {
   Peer* oldest = nullptr;
-  peers_.for_each_lent([&](Peer& peer) {
-    if (peer.users > 0 || peer.removed || peer.link != nullptr) return;
+  const std::size_t looks = std::min(kLookedAtMax, peers_.capacity());
+  for (std::size_t i = 0; i < looks; ++i) {
+    const std::uint32_t slot = hand_;
+    hand_ = hand_ + 1 == slots() ? 0 : hand_ + 1;
+    if (!peers_.is_lent(slot)) continue;
+    Peer& peer = peers_.at(slot);
+    if (peer.users > 0 || peer.removed || peer.link != nullptr) continue;
     const bool silent = peer.last_alive + kPurgeTimeouts * timeout < now;
-    if (!silent && peer.is_usable()) return;
+    if (!silent && peer.is_usable() && !peer.guest) continue;
     if (oldest == nullptr || peer.last_alive < oldest->last_alive) oldest = &peer;
-  });
+  }
   if (oldest == nullptr) return false;
   remove(*oldest);
   return true;
@@ -68,10 +85,12 @@ Result<Peer*> PeerCache::create(const lnet::Nid& nid, Instant now, Duration time
   peer->link = nullptr;
   peer->state = PeerState::kNew;
   peer->hello_state = HelloState::kNone;
-  peer->removed = false;
+  peer->hello = nullptr;
+  peer->removed = peer->guest = false;
   peer->rx_base = 0;
   peer->version = 0;
   peer->local_session_key = next_session_key(now);
+  keys_in_use_.set(low_half(peer->local_session_key));
   peer->remote_session_key = 0;
   peer->users = 0;
   peer->last_alive = now;
@@ -103,11 +122,12 @@ void PeerCache::dispose(Peer& peer) {
   PLNET_CHECK(peer.throttled.empty(), "who waits for a peer uses it");
   if (peer.linked()) peer.unlink();
   driver_.forget(peer.address);
+  keys_in_use_.reset(low_half(peer.local_session_key));
   peers_.give(&peer);
 }
 
 void PeerCache::retire_key(const Peer& peer, Instant until) {
-  retired_[next_retired_] = {static_cast<std::uint16_t>(peer.local_session_key), until};
+  retired_[next_retired_] = {low_half(peer.local_session_key), until};
   next_retired_ = (next_retired_ + 1) % kRetiredMax;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 
@@ -17,8 +18,8 @@ class PeerCache {
   PeerCache(std::size_t peers_max, std::uint32_t first_session_key, EndpointDriver& driver);
 
   [[nodiscard]] Peer* find(std::uint64_t nid64) const;
-  // One more, in state NEW. kNoMemory: there are as many as may be, none of them idle; else what
-  // the driver says of its address.
+  // One more, in state NEW. kNoMemory: there are as many as may be, none idle among the
+  // kLookedAtMax that this call looks at; else what the driver says of its address.
   [[nodiscard]] Result<Peer*> create(const lnet::Nid& nid, Instant now, Duration timeout);
   // Out of the cache: whoever asks for this NID from now on gets another peer. It is free when no
   // transaction uses it.
@@ -41,11 +42,15 @@ class PeerCache {
     return peers_.is_lent(slot) ? &peers_.at(slot) : nullptr;
   }
 
- private:
+  // When the table is full: whoever asks next looks at the next ones.
+  static constexpr std::size_t kLookedAtMax = 64;
   // Peers whose buffers were taken back within the last few timeouts. Beyond that many the oldest
   // is forgotten: it takes 65536 further peers until its key comes round.
   static constexpr std::size_t kRetiredMax = 1024;
+  // Each has a key of its own in its tags.
+  static constexpr std::size_t kPeersMax = UINT16_MAX - kRetiredMax;
 
+ private:
   struct Retired {
     std::uint16_t key = 0;
     Instant until = Instant::min();
@@ -62,6 +67,8 @@ class PeerCache {
   std::size_t mask_;
   std::unique_ptr<Peer*[]> buckets_;
   std::uint32_t next_key_;
+  std::bitset<std::size_t{UINT16_MAX} + 1> keys_in_use_;  // lower halves; also of removed peers
+  std::uint32_t hand_ = 0;                                // where make_room() goes on
   std::array<Retired, kRetiredMax> retired_{};
   std::size_t next_retired_ = 0;
 };

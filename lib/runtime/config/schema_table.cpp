@@ -7,6 +7,7 @@
 
 #include "lib/base/interface_name.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
+#include "lib/runtime/config/kfi_schema.hpp"
 #include "lib/runtime/config/lnet_schema.hpp"
 #include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/schema_binding.hpp"
@@ -313,6 +314,7 @@ constexpr std::array kPlnetKeys{
         .help = "What LNet takes at start: its sizes, and how peers are placed.",
         .children = kLnetStartKeys},
     Key{.name = "tcp", .help = "Sockets of TCP networks.", .children = kTcpKeys},
+    Key{.name = "kfi", .help = "NICs of kfi networks.", .children = kKfiKeys},
     Key{.name = "selftest",
         .help = "LNet selftest, taken at start. `lnet-selftest node` has it without being told.",
         .children = kSelftestKeys},

@@ -273,6 +273,83 @@ TEST(KfilndPeers, NoMoreThanThereArePlaces) {
   EXPECT_NE(node.lnd->peer(nid_of(4)), nullptr);
 }
 
+TEST(KfilndPeers, SoManyStrangersInATurn) {
+  ScriptedNode node({.peers_max = 64});
+  for (unsigned i = 1; i <= 40; ++i)
+    node.land(bytes_of(hello_message(i, 0, Kind::kHelloRequest, {.session_key = i})));
+  EXPECT_EQ(node.count(LndId::kPeersMade), 16U);
+  EXPECT_EQ(node.count(LndId::kPutOff), 24U);
+  node.turn();
+  EXPECT_EQ(node.count(LndId::kPeersMade), 32U);
+  node.turn();
+  EXPECT_EQ(node.count(LndId::kPeersMade), 40U) << "and nobody is forgotten";
+  EXPECT_EQ(node.endpoint.waiting(Call::kSend), 80U);
+}
+
+// Each look at a full table is a short one, and all of it is seen in the end.
+TEST(KfilndPeers, AFullTableIsLookedThroughPieceByPiece) {
+  ScriptedEndpoint endpoint;
+  PeerCache peers(1000, 1, endpoint);
+  const Instant now{};
+  for (unsigned i = 0; i < 1000; ++i) {
+    Peer& peer = **peers.create(nid_of(i), now, seconds(125));
+    if (i != 900) peers.use(peer);
+  }
+  unsigned tries = 1;
+  while (!peers.create(nid_of(2000), now, seconds(125)) && tries < 100)
+    ++tries;
+  EXPECT_EQ(tries, (900 / PeerCache::kLookedAtMax) + 1) << "the one that is idle";
+  EXPECT_EQ(peers.find(nid64_of(900)), nullptr);
+  EXPECT_NE(peers.find(nid64_of(2000)), nullptr);
+}
+
+TEST(KfilndHello, AnOldOneThatFailsDoesNotEndTheOneUnderWay) {
+  ScriptedNode node;
+  node.put(100);
+  const auto old = node.endpoint.take(Call::kSend);  // nothing is ever heard of it
+  node.turn(seconds(126));
+  node.put(100);
+  const auto current = node.endpoint.take(Call::kSend);
+  ASSERT_TRUE(is(current, Kind::kHelloRequest));
+  node.done(kSent, old, std::unexpected(Errc::kTimedOut));
+  EXPECT_EQ(node.count(LndId::kHellosFailed), 0U);
+  EXPECT_EQ(node.lnd->peer(nid_of(1))->hello_state, HelloState::kSending);
+  node.hello(Kind::kHelloResponse, {.rx_base = 3, .session_key = 7});
+  EXPECT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kImmediate)) << "it has waited on";
+}
+
+TEST(KfilndHello, APeerThatHasOnlyForgottenUs) {
+  ScriptedNode node;
+  node.meet(1, 2, 77);
+  node.hello(Kind::kHelloRequest, {.rx_base = 3, .session_key = 80});
+  EXPECT_EQ(node.count(LndId::kPeerForgot), 1U);
+  EXPECT_EQ(node.count(LndId::kPeerRestarts), 0U);
+  EXPECT_EQ(node.core->notices(), std::vector{lnet::PeerNotice::kAlive});
+  EXPECT_EQ(node.lnd->peer(nid_of(1))->remote_session_key, 80U);
+  node.hello(Kind::kHelloRequest, {.rx_base = 3, .session_key = 2});
+  EXPECT_EQ(node.count(LndId::kPeerRestarts), 1U) << "it counts from the beginning";
+  node.hello(Kind::kHelloRequest, {.rx_base = 3, .session_key = 0x9000'0000});
+  EXPECT_EQ(node.count(LndId::kPeerRestarts), 2U) << "no peer forgets so often";
+}
+
+TEST(KfilndShutDown, HealthyPeersAreNotToldAsLost) {
+  ScriptedNode node;
+  node.meet();
+  node.put(kBulkBytes);
+  const auto tagged = node.endpoint.take(Call::kPostTagged);
+  node.done(kSent, node.endpoint.take(Call::kSend));
+  node.lnd->shut_down();
+  node.turn();
+  ASSERT_EQ(node.endpoint.waiting(Call::kCancel), 1U);
+  node.done(kTaggedCancelled, tagged);
+  ASSERT_EQ(node.completions(), 1U);
+  EXPECT_EQ(node.last().status, Result<void>(std::unexpected(Errc::kShutdown)));
+  EXPECT_EQ(node.core->notices(), std::vector{lnet::PeerNotice::kAlive});
+  EXPECT_EQ(node.count(LndId::kPeersDeleted), 0U);
+  EXPECT_EQ(node.lnd->peer(nid_of(1)), nullptr) << "it may know the tag all the same";
+  node.expect_clean();
+}
+
 TEST(KfilndLink, AnAddressThatIsNotOursIsFatal) {
   ScriptedNode node;
   node.lnd->on_link(true, kFirstNic);
@@ -280,6 +357,36 @@ TEST(KfilndLink, AnAddressThatIsNotOursIsFatal) {
   node.lnd->on_link(true, kFirstNic + 9);
   using enum lnet::InterfaceState;
   EXPECT_EQ(node.core->interface_states(), (std::vector{kUp, kDown, kFatal}));
+}
+
+// Down, and up again elsewhere; another place; and back.
+TEST(KfilndLink, TheNidThatGoesWithAnotherAddress) {
+  ScriptedNode node;
+  EXPECT_EQ(node.lnd->moved_to(), std::nullopt);
+  node.put(100, 2);  // waits for a handshake
+  node.meet();
+  node.lnd->on_link(false, kFirstNic + 9);
+  EXPECT_EQ(node.lnd->moved_to(), std::nullopt) << "nothing is certain while it is down";
+  node.lnd->on_link(true, kFirstNic + 9);
+  EXPECT_EQ(node.lnd->moved_to(), nid_of(9));
+  node.turn();
+  ASSERT_EQ(node.completions(), 1U) << "it does not wait for answers to a NID that is gone";
+  node.put(100);
+  EXPECT_EQ(node.completions(), 2U);
+  for (const lnet::Completion& completion : node.core->completions()) {
+    EXPECT_EQ(completion.status, Result<void>(std::unexpected(Errc::kStale)));
+    EXPECT_EQ(completion.health, Health::kLocalError) << "not the peer's fault";
+  }
+  EXPECT_EQ(node.endpoint.waiting(Call::kSend), 0U);
+  node.lnd->on_link(true, kFirstNic + 10);
+  EXPECT_EQ(node.lnd->moved_to(), nid_of(10));
+  node.lnd->on_link(true, kFirstNic);
+  EXPECT_EQ(node.lnd->moved_to(), std::nullopt);
+  node.put(100);
+  EXPECT_EQ(node.endpoint.take(Call::kSend).message.kind, Kind::kImmediate);
+  EXPECT_EQ(node.count(LndId::kAddressChanged), 2U);
+  using enum lnet::InterfaceState;
+  EXPECT_EQ(node.core->interface_states(), (std::vector{kDown, kFatal, kUp}));
 }
 
 }  // namespace

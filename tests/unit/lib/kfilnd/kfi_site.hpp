@@ -33,6 +33,7 @@ struct NodeOptions {
   unsigned drop_percent = 0;
   unsigned park_turns_max = 3;
   bool check_bytes = true;
+  unsigned address_shift = 0;  // the NIC is not where the node's number says
 };
 
 // One life of a node: a restart makes another.
@@ -54,13 +55,14 @@ class KfiNode final : public Pollable {
     }
     driver_ = std::make_unique<drivers::SimEndpointDriver>(
         fabric,
-        drivers::SimEndpointConfig{.host = shard_.host(),
-                                   .process = {nic_address_of(nid_of(index)), 0},
-                                   .limits = {.operations_max = 1024}},
+        drivers::SimEndpointConfig{
+            .host = shard_.host(),
+            .process = {nic_address_of(nid_of(index + options.address_shift)), 0},
+            .limits = {.operations_max = 1024}},
         arenas_, *events, shard_);
     if (faults_) faults_->attach(*driver_);
     core_ = std::make_unique<mocks::FakeCore>(
-        mocks::FakeCoreConfig{.nid = nid_of(index),
+        mocks::FakeCoreConfig{.nid = nid_of(index + options.address_shift),
                               .arenas = &arenas_,
                               .memory = {arena_, options.receive_bytes},
                               .memory_bytes = kCoreBytes,
@@ -70,7 +72,7 @@ class KfiNode final : public Pollable {
                               .park_turns_max = options.park_turns_max,
                               .check_bytes = options.check_bytes});
     KfiLndConfig config = options.lnd;
-    config.nid = nid_of(index);
+    config.nid = nid_of(index + options.address_shift);
     config.arenas = &arenas_;
     config.receive_memory = {{arena_, 0}, static_cast<std::uint32_t>(options.receive_bytes)};
     config.start = cluster.loop.now();

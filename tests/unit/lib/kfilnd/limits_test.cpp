@@ -202,6 +202,44 @@ TEST(KfilndSessionKeys, NoneOfTheRecentPastComesBack) {
   EXPECT_EQ(endpoint.resolved, endpoint.forgotten);
 }
 
+// Only 16 bits of a session key are in a tag.
+TEST(KfilndSessionKeys, NoneThatALivePeerHas) {
+  ScriptedEndpoint endpoint;
+  PeerCache peers(4, 5, endpoint);
+  const Instant now{};
+  const Peer& first = **peers.create(nid_of(1), now, seconds(125));
+  EXPECT_EQ(first.local_session_key, 5U);
+  Peer& dying = **peers.create(nid_of(2), now, seconds(125));
+  peers.use(dying);
+  peers.remove(dying);  // transactions finish on it
+  for (std::uint32_t i = 0; i < 3 * 65536; ++i) {
+    Peer& next = **peers.create(nid_of(3), now, seconds(125));
+    ASSERT_NE(next.local_session_key & 0xffffU, 5U);
+    ASSERT_NE(next.local_session_key & 0xffffU, 6U);
+    peers.remove(next);
+  }
+  peers.release(dying);
+  bool again = false;
+  for (std::uint32_t i = 0; i < 65536 && !again; ++i) {
+    Peer& next = **peers.create(nid_of(3), now, seconds(125));
+    again = (next.local_session_key & 0xffffU) == 6U;
+    peers.remove(next);
+  }
+  EXPECT_TRUE(again) << "it is over";
+}
+
+TEST(KfilndBuffers, EveryMessageThatWaitsHasAPlaceOfItsOwn) {
+  const KfiLndConfig config;
+  EXPECT_GE(config.copies_max, config.receives_max) << "or a buffer of 2 MiB waits with it";
+  ScriptedNode node({.receives_max = 40, .copies_max = 40}, 100);
+  node.meet();
+  for (int i = 0; i < 40; ++i)
+    node.arrive(inline_put(100), i == 39);
+  EXPECT_EQ(node.core->tally().parked, 40U);
+  EXPECT_EQ(node.count(LndId::kHeldBuffers), 0U);
+  EXPECT_EQ(node.lnd->receive_buffers().posted(), 8U);
+}
+
 TEST(KfilndCancel, OnlyWhatWasNotBegun) {
   ScriptedNode node;
   lnet::Transmit& waiting = node.put(10);

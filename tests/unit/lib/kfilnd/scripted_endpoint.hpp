@@ -175,6 +175,11 @@ class ScriptedNode {
   }
   // A message lands in the first receive buffer.
   void arrive(const std::vector<std::byte>& message, bool unlinks = false) {
+    land(message, unlinks);
+    turn();
+  }
+  // The same, with others to come in the same turn.
+  void land(const std::vector<std::byte>& message, bool unlinks = false) {
     const auto& [cookie, buffer] = *endpoint.buffers.begin();
     const auto place = arenas_.bytes(buffer).subspan(offset_, message.size());
     std::ranges::copy(message, place.begin());
@@ -186,7 +191,6 @@ class ScriptedNode {
     offset_ = unlinks ? 0 : offset_ + completion.length;
     if (unlinks) endpoint.buffers.erase(cookie);
     tell(completion);
-    turn();
   }
   void hello(Kind kind, const Hello& what, unsigned from = 1) {
     arrive(bytes_of(hello_message(from, 0, kind, what)));

@@ -148,6 +148,47 @@ TEST(KfilndSite, ACableIsPulledAndPutBack) {
   });
 }
 
+// The cable goes to another port. What is under way ends, the interface goes down and comes up
+// under its new NID, and its peers meet it there.
+TEST(KfilndSite, ACableIsMoved) {
+  constexpr unsigned kShift = 8;
+  std::uint64_t failed = 0;
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
+    KfiSite site(seed, seed % 2 == 0 ? SimShape::rough() : SimShape::calm(), 2, options_of(seed));
+    Random random(seed);
+    some_traffic(site, random, 20);
+    ASSERT_TRUE(site.settle(seconds(30)));
+    some_traffic(site, random, 40);
+    site.pass(std::chrono::microseconds(random.below(600)));
+    site.fabric.change_nic_address(nic_address_of(nid_of(1)), nic_address_of(nid_of(1 + kShift)));
+    site.pass(std::chrono::milliseconds(1));
+    ASSERT_TRUE(site.settle(seconds(60)));
+    EXPECT_EQ(site[1].core().interface_states(), std::vector{lnet::InterfaceState::kFatal});
+    ASSERT_EQ(site[1].lnd().moved_to(), nid_of(1 + kShift));
+    failed += failures(site);
+    // What the core does then.
+    site[1].lnd().shut_down();
+    ASSERT_TRUE(site.run([&] { return site[1].lnd().idle(); }, seconds(60)));
+    site.expect_no_breach();
+    site.kill(1);
+    site.options[1].address_shift = kShift;
+    site.options[1].lnd.first_session_key += 100'000;
+    site.start(1);
+    const std::uint64_t sent = site[0].core().tally().sent;
+    for (int i = 0; i < 10; ++i) {
+      site[0].core().put(nid_of(1 + kShift), i % 2 == 0 ? 100 : 20000, true);
+      site[1].core().get(nid_of(0), 20000);
+    }
+    ASSERT_TRUE(site.settle(seconds(60)));
+    EXPECT_GE(site[0].core().tally().sent, sent + 10);
+    if (seed % 4 != 0) {  // the others drop GETs
+      EXPECT_EQ(site[1].core().tally().failed, 0U);
+    }
+    site.expect_no_breach();
+  });
+  EXPECT_GT(failed, 0U) << "or nothing was under way";
+}
+
 // kfilnd.md 13, point 6: two small buffers and a crowd.
 TEST(KfilndSite, ExhaustedReceiveBuffersRecover) {
   std::uint64_t failed = 0;

@@ -81,6 +81,68 @@ TEST_F(TargetRows, NothingWanted) {
   EXPECT_EQ(node.core->tally().puts, 1U) << "a length of 0 is an ordinary case";
 }
 
+// A core that wants more than there is.
+class GreedyCore final : public lnet::LndUpcalls {
+ public:
+  lnet::RxDecision on_header(const lnet::RxOffer& /*offer*/) override {
+    return {.verdict = lnet::RxVerdict::kReceive,
+            .target = {{&place_, 1}, 0, kTransfer + 1},
+            .length = kTransfer + 1};
+  }
+  void on_received(lnet::RxHandle, Result<void> status, Health health) override {
+    received.emplace_back(status, health);
+  }
+  void on_sent(std::span<const lnet::Completion>) override {}
+  void on_parked_gone(lnet::RxHandle, Errc) override {}
+  void on_quarantine_over(lnet::Transmit&) override {}
+  void on_lane(lnet::PeerLink&, lnet::LaneId, bool, bool) override {}
+  void on_peer(const lnet::Nid&, lnet::PeerNotice, Instant) override {}
+  void on_peer_released(lnet::PeerLink&) override {}
+  void on_interface(lnet::InterfaceState, Errc) override {}
+
+  std::vector<std::pair<Result<void>, Health>> received;
+
+ private:
+  const Fragment place_{{0, 1U << 19U}, 2 * kTransfer};
+};
+
+TEST(KfilndDecision, LongerThanWhatTheRequestOffers) {
+  std::vector<std::byte> bytes(1U << 20U);
+  ArenaTable arenas;
+  const ArenaId arena = arenas.add({.base = bytes.data(), .size = bytes.size()}).value();
+  ScriptedEndpoint endpoint;
+  GreedyCore core;
+  KfiLnd lnd({.nid = nid_of(0), .arenas = &arenas, .receive_memory = {{arena, 0}, 1U << 18U}}, core,
+             endpoint);
+  std::uint32_t offset = 0;
+  const auto arrive = [&](const Message& message) {
+    const std::vector<std::byte> what = bytes_of(message);
+    std::ranges::copy(what, bytes.begin() + offset);
+    const FabricCompletion completion{.event = kMessage,
+                                      .cookie = 0,
+                                      .length = static_cast<std::uint32_t>(what.size()),
+                                      .offset = offset};
+    offset += completion.length;
+    lnd.on_completions({&completion, 1});
+    (void)lnd.flush({});
+  };
+  arrive(hello_message(1, 0, Kind::kHelloRequest, {.session_key = 4}));
+  arrive(lnet_message(1, 0, Kind::kBulkPut, 2, lnet::MessageType::kPut, kTransfer));
+  arrive(lnet_message(1, 0, Kind::kBulkGet, 2, lnet::MessageType::kGet, kTransfer));
+  EXPECT_EQ(endpoint.waiting(Call::kRead) + endpoint.waiting(Call::kWrite), 0U);
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = endpoint.take(Call::kAnswer);
+    EXPECT_EQ(answer.data, static_cast<std::uint64_t>(errno_of(Errc::kProtocol)));
+    const FabricCompletion done{.event = kRemoteDone, .cookie = answer.cookie};
+    lnd.on_completions({&done, 1});
+  }
+  ASSERT_EQ(core.received.size(), 2U);
+  for (const auto& [status, health] : core.received) {
+    EXPECT_EQ(status, Result<void>(std::unexpected(Errc::kProtocol)));
+    EXPECT_EQ(health, Health::kLocalError);
+  }
+}
+
 TEST(KfilndDropping, BulkIsAnsweredAndImmediateIsNot) {
   ScriptedNode node({}, 0, 100);
   node.meet();
