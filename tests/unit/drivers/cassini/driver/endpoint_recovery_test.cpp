@@ -6,7 +6,6 @@ namespace plnet::cassini {
 namespace {
 
 using Id = CassiniCounters::Id;
-using kfilnd::FabricEvent;
 
 class CassiniRecovery : public EndpointTest {
  public:
