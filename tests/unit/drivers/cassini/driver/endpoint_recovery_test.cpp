@@ -21,7 +21,7 @@ class CassiniRecovery : public EndpointTest {
     poll();
   }
   void refuse_target() {
-    nic.event(nic.receive_queue(), CommandFailureEvent{.cq_id = 1029, .fail_loc = 4},
+    nic.event(nic.receive_queue(), CommandFailureEvent{.cq_id = 5, .is_target = 1, .fail_loc = 4},
               EventType::kCommandFailure, ReturnCode::kCmdInvalidArg);
     poll();
   }

@@ -74,7 +74,7 @@ TEST_F(InspectTest, QueuesThatAreGone) {
   const Fragment buffer{{0, 0}, 65536};
   ASSERT_TRUE(endpoint->post_multi_receive(buffer, 1));
   // A command fails; with the next turn the queues are no more.
-  nic.event(nic.receive_queue(), CommandFailureEvent{.cq_id = 1029, .fail_loc = 4},
+  nic.event(nic.receive_queue(), CommandFailureEvent{.cq_id = 5, .is_target = 1, .fail_loc = 4},
             EventType::kCommandFailure, ReturnCode::kCmdInvalidArg);
   poll();
   EXPECT_FALSE(inspect(*endpoint).running);
