@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Driver, model, packet transport and link layer on a simulated cable whose faults come from a
-// seed. Every check runs a hundred seeds; `test_cassini_cable --seeds=2000` runs more, and
+// seed. Every check runs a hundred seeds, fewer under ASan; `test_cassini_cable --seeds=2000` runs
+// more, and
 // `--first=N` begins elsewhere.
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/mocks/sanitized.hpp"
 #include "tests/unit/drivers/cassini/joint/cable_bench.hpp"
 
 namespace plnet::cassini {
@@ -18,7 +20,7 @@ using kfilnd::FabricCompletion;
 using kfilnd::FabricEvent;
 
 std::uint64_t seeds_first = 1;
-std::uint64_t seeds_count = 100;
+std::uint64_t seeds_count = mocks::fewer_under_asan(100);
 
 soft::link::CableFaults faults_of(std::uint64_t seed) {
   Random random(seed);
