@@ -47,7 +47,7 @@ class Driver {
     while (node_.now_ns() < end_ns) {
       if (node_.turn() == 0) ::sched_yield();
       cancel_stale();
-      while (good_ + running_.size() < count_ && !free_.empty() && begin()) {
+      while (may_begin() && begin()) {
       }
       if (good_ >= count_ / 2 && !std::exchange(half_said, true)) say("half");
       if (good_ >= count_ && running_.empty()) return true;
@@ -98,6 +98,10 @@ class Driver {
       one.cancelled = node_.endpoint().cancel_tagged(static_cast<kfilnd::Tag>(number)).has_value();
     }
   }
+  // One at a time until the peer is there: it is started at the same time, and may take longer.
+  [[nodiscard]] bool may_begin() const {
+    return met_ ? good_ + running_.size() < count_ && !free_.empty() : running_.empty();
+  }
   bool begin() {
     const std::uint64_t number = next_;
     Running one;
@@ -147,8 +151,11 @@ class Driver {
         !KfiNode::is_filled(node_.bytes(KfiNode::place(one.place, one.length)), number))
       ++node_.damaged;
     if (!one.message_over || !one.buffer_over) return;
-    ++(one.good ? good_ : failed_);
-    if (!one.good) peer_ = other_;
+    if (met_) {
+      ++(one.good ? good_ : failed_);
+      if (!one.good) peer_ = other_;
+    }
+    met_ = met_ || one.good;
     free_.push_back(one.place);
     running_.erase(found);
   }
@@ -160,6 +167,7 @@ class Driver {
   Random random_;
   std::map<std::uint64_t, Running> running_;
   std::vector<unsigned> free_;
+  bool met_ = false;
   std::uint64_t next_ = 1;
   std::uint64_t good_ = 0, failed_ = 0, twice_ = 0;
 };
