@@ -34,8 +34,14 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 class Driver {
  public:
   // When an operation with `peer` fails, the next ones are with `other`.
-  Driver(KfiNode& node, std::uint32_t peer, std::uint32_t other, std::uint64_t count)
-      : node_(node), peer_(peer), other_(other), count_(count), random_(peer) {
+  Driver(KfiNode& node, std::uint32_t peer, std::uint32_t other, std::uint64_t count,
+         std::uint64_t patience_ns)
+      : node_(node),
+        peer_(peer),
+        other_(other),
+        count_(count),
+        patience_ns_(patience_ns),
+        random_(peer) {
     node_.on_end = [this](const FabricCompletion& one) { ended(one); };
     for (unsigned i = 0; i < kPlaces; ++i)
       free_.push_back(i);
@@ -94,7 +100,8 @@ class Driver {
   // As kfilnd does: the peer has heard of the buffer and then it died.
   void cancel_stale() {
     for (auto& [number, one] : running_) {
-      if (one.buffer_over || one.cancelled || node_.now_ns() < one.begun_ns + 2 * kSecond) continue;
+      if (one.buffer_over || one.cancelled || node_.now_ns() < one.begun_ns + patience_ns_)
+        continue;
       one.cancelled = node_.endpoint().cancel_tagged(static_cast<kfilnd::Tag>(number)).has_value();
     }
   }
@@ -164,6 +171,7 @@ class Driver {
   std::uint32_t peer_;
   std::uint32_t other_;
   std::uint64_t count_;
+  std::uint64_t patience_ns_;
   Random random_;
   std::map<std::uint64_t, Running> running_;
   std::vector<unsigned> free_;
@@ -200,11 +208,11 @@ int main(int argc, char** argv) {
                          .duplicate = share * static_cast<double>(number("more", 0)),
                          .late = share * static_cast<double>(number("more", 0)),
                          .damage = share * static_cast<double>(number("more", 0))});
-  const std::uint64_t end_ns = (*node)->now_ns() + number("seconds", 30) * kSecond;
+  const std::uint64_t end_ns = (*node)->now_ns() + number("seconds", 120) * kSecond;
   if (words["role"] == "drive") {
     const auto peer = static_cast<std::uint32_t>(number("peer", 2));
     Driver driver(**node, peer, static_cast<std::uint32_t>(number("other", peer)),
-                  number("count", 100));
+                  number("count", 100), number("patience", 2) * kSecond);
     const bool done = driver.run(end_ns);
     driver.say(done ? "done" : "late");
     return done && driver.is_well() ? 0 : 1;
