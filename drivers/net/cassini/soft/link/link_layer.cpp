@@ -127,11 +127,41 @@ Peer* LinkLayer::new_peer(NicAddress address, std::uint64_t now_ns) {
   return &peer;
 }
 
-// The one that was not used for longest and waits for nothing.
+// Whoever greets us is given a record, but of those who have not shown yet that they hear us there
+// are only so many: one more takes the place of the oldest.
+Peer* LinkLayer::new_stranger(NicAddress address, std::uint64_t now_ns) {
+  const unsigned strangers_max = std::max(options_.peers / 2, 1U);
+  unsigned strangers = 0;
+  Peer* oldest = nullptr;
+  for (std::size_t i = 0; i < used_end_; ++i) {
+    Peer& peer = peers_[i];
+    if (!is_stranger(peer)) continue;
+    ++strangers;
+    if (oldest == nullptr || peer.used_at_ns < oldest->used_at_ns) oldest = &peer;
+  }
+  if (oldest != nullptr && (strangers >= strangers_max || free_.empty())) {
+    stats_.add(LinkCount::kStrangersDropped);
+    release(*oldest);
+  }
+  return new_peer(address, now_ns);
+}
+
+// There is a record because of a greeting, and nothing more.
+bool LinkLayer::is_stranger(const Peer& peer) const {
+  return peer.state != Peer::State::kFree && !peer.is_proven && peer.send.empty() &&
+         &peer != current_;
+}
+
+// The one that was not used for longest and waits for nothing, strangers first.
 bool LinkLayer::evict_one(std::uint64_t now_ns) {
   Peer* oldest = nullptr;
   for (std::size_t i = 0; i < used_end_; ++i) {
     Peer& peer = peers_[i];
+    if (is_stranger(peer)) {
+      stats_.add(LinkCount::kStrangersDropped);
+      release(peer);
+      return true;
+    }
     if (peer.state != Peer::State::kOpen || &peer == current_ || !peer.send.empty() ||
         peer.receive.has_gap() || now_ns - peer.used_at_ns < options_.probe_ns)
       continue;
@@ -164,7 +194,8 @@ void LinkLayer::reopen(Peer& peer, std::uint64_t now_ns) {
   peer.state = Peer::State::kOpening;
   peer.own_epoch = new_epoch();
   peer.peer_epoch = 0;
-  peer.owes_welcome = peer.owes_probe = false;
+  peer.owes_welcome = peer.owes_probe = peer.is_proven = peer.is_doubted = false;
+  peer.candidate = {};
   acknowledged(peer);
   peer.send.begin_session();
   peer.receive.begin_session(0, receive_store_);
@@ -174,15 +205,16 @@ void LinkLayer::reopen(Peer& peer, std::uint64_t now_ns) {
   update_deadline(peer);
 }
 
-void LinkLayer::open_session(Peer& peer, std::uint32_t epoch, const ReceivedFrame& received,
-                             std::uint64_t now_ns) {
-  const SessionOffer offer = decode_offer(received.payload);
+void LinkLayer::open_session(Peer& peer, std::uint32_t epoch, const SessionOffer& offer,
+                             Sequence receive_first, std::uint64_t now_ns) {
   peer.state = Peer::State::kOpen;
+  peer.is_proven = peer.is_doubted = false;
+  peer.candidate = {};
   peer.peer_epoch = epoch;
   peer.packet_bytes_max = offer.packet_bytes_max;
   peer.send.set_limit(offer.window);
   peer.send.begin_session();
-  peer.receive.begin_session(received.frame.sequence, receive_store_);
+  peer.receive.begin_session(receive_first, receive_store_);
   acknowledged(peer);
   peer.opened_at_ns = now_ns;
   peer.check_at_ns = now_ns + options_.probe_ns;

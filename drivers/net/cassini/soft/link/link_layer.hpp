@@ -81,12 +81,14 @@ class LinkLayer {
   Peer* peer_of(NicAddress address);
   Peer* find(NicAddress address);
   Peer* new_peer(NicAddress address, std::uint64_t now_ns);
+  Peer* new_stranger(NicAddress address, std::uint64_t now_ns);
+  [[nodiscard]] bool is_stranger(const Peer& peer) const;
   bool evict_one(std::uint64_t now_ns);
   void release(Peer& peer);
   void give_up(Peer& peer);
   void reopen(Peer& peer, std::uint64_t now_ns);
-  void open_session(Peer& peer, std::uint32_t epoch, const ReceivedFrame& received,
-                    std::uint64_t now_ns);
+  void open_session(Peer& peer, std::uint32_t epoch, const SessionOffer& offer,
+                    Sequence receive_first, std::uint64_t now_ns);
   std::uint32_t new_epoch();
   void mark_ready(Peer& peer);
   void update_deadline(Peer& peer);
@@ -99,6 +101,8 @@ class LinkLayer {
   void on_hello(const ReceivedFrame& received, std::uint64_t now_ns);
   void on_welcome(const ReceivedFrame& received, std::uint64_t now_ns);
   void on_session_frame(const ReceivedFrame& received, std::uint64_t now_ns, WireEvents& events);
+  void consider(Peer& peer, const ReceivedFrame& received);
+  bool adopt_candidate(Peer& peer, const Frame& frame, std::uint64_t now_ns);
   void on_mismatch(Peer& peer, const Frame& frame, std::uint64_t now_ns);
   void on_acknowledgement(Peer& peer, const ReceivedFrame& received, std::uint64_t now_ns);
   void on_data(Peer& peer, const ReceivedFrame& received, std::uint64_t now_ns, WireEvents& events);
@@ -117,6 +121,8 @@ class LinkLayer {
   bool send_announcement(FramePort& port, std::uint64_t now_ns);
   bool send_answer(const Asker& asker, FramePort& port, std::uint64_t now_ns);
   bool send_plain(Peer& peer, FrameType type, std::uint64_t now_ns, FramePort& port);
+  bool send_candidate_welcome(Peer& peer, std::uint64_t now_ns, FramePort& port);
+  [[nodiscard]] SessionOffer own_offer() const;
   bool send_data(Peer& peer, Sequence sequence, std::uint64_t now_ns, FramePort& port);
   bool send_ack(Peer& peer, std::uint64_t now_ns, FramePort& port);
   bool put(const Frame& frame, std::span<const std::byte> payload, std::uint32_t checksum,

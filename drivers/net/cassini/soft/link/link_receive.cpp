@@ -84,21 +84,62 @@ void LinkLayer::on_hello(const ReceivedFrame& received, std::uint64_t now_ns) {
   if (frame.source_epoch == 0 || !is_offer(received.payload))
     return stats_.add(LinkCount::kMalformed);
   Peer* peer = find(frame.source);
-  if (peer == nullptr) peer = new_peer(frame.source, now_ns);
+  if (peer == nullptr) peer = new_stranger(frame.source, now_ns);
   if (peer == nullptr) return;
+  const bool is_of_session =
+      peer->state == Peer::State::kOpen && peer->peer_epoch == frame.source_epoch;
+  if (peer->is_proven && !is_of_session) return consider(*peer, received);
   learn_mac(*peer, frame.source_mac);
   peer->heard_at_ns = now_ns;
-  if (peer->state != Peer::State::kOpen || peer->peer_epoch != frame.source_epoch) {
+  if (!is_of_session) {
     // A new session of the peer's is a new one of ours, too: what it acknowledged before, or
     // acknowledges yet, must not count any more.
     if (peer->state == Peer::State::kOpen) {
       stats_.add(LinkCount::kPeersRestarted);
       peer->own_epoch = new_epoch();
     }
-    open_session(*peer, frame.source_epoch, received, now_ns);
+    open_session(*peer, frame.source_epoch, decode_offer(received.payload), frame.sequence, now_ns);
   }
   peer->owes_welcome = true;
   mark_ready(*peer);
+}
+
+// A greeting in the midst of a session that works: the peer began anew, or this is an old one sent
+// again. It is answered, and the session goes on until the answer is seen to have been heard.
+void LinkLayer::consider(Peer& peer, const ReceivedFrame& received) {
+  const Frame& frame = received.frame;
+  Peer::Candidate& candidate = peer.candidate;
+  // Said to the same greeter again it is the same offer, as long as it may be.
+  if (candidate.own_epoch == 0 || candidate.peer_epoch != frame.source_epoch ||
+      candidate.send_first != peer.send.first()) {
+    candidate = {.own_epoch = new_epoch(),
+                 .peer_epoch = frame.source_epoch,
+                 .receive_first = frame.sequence,
+                 .send_first = peer.send.first()};
+  }
+  candidate.mac = frame.source_mac;
+  candidate.offer = decode_offer(received.payload);
+  candidate.owes_welcome = true;
+  mark_ready(peer);
+}
+
+// False: the frame is of no session that was offered.
+bool LinkLayer::adopt_candidate(Peer& peer, const Frame& frame, std::uint64_t now_ns) {
+  const Peer::Candidate candidate = peer.candidate;
+  if (candidate.own_epoch == 0 || frame.destination_epoch != candidate.own_epoch ||
+      frame.source_epoch != candidate.peer_epoch)
+    return false;
+  // An acknowledgement of the session before came meanwhile: the greeter would wait for packets
+  // that are gone.
+  if (peer.send.first() != candidate.send_first) {
+    peer.candidate = {};
+    return false;
+  }
+  stats_.add(LinkCount::kPeersRestarted);
+  peer.own_epoch = candidate.own_epoch;
+  peer.owes_welcome = peer.owes_probe = false;
+  open_session(peer, candidate.peer_epoch, candidate.offer, candidate.receive_first, now_ns);
+  return true;
 }
 
 void LinkLayer::on_welcome(const ReceivedFrame& received, std::uint64_t now_ns) {
@@ -107,25 +148,38 @@ void LinkLayer::on_welcome(const ReceivedFrame& received, std::uint64_t now_ns) 
     return stats_.add(LinkCount::kMalformed);
   Peer* peer = find(frame.source);
   if (peer == nullptr) return stats_.add(LinkCount::kStale);
-  if (peer->state == Peer::State::kOpening) {
-    if (frame.destination_epoch != peer->own_epoch) return stats_.add(LinkCount::kStale);
-    learn_mac(*peer, frame.source_mac);
-    peer->heard_at_ns = now_ns;
-    return open_session(*peer, frame.source_epoch, received, now_ns);
+  // It answers what we said, so its sender is there and now. Of a session that is over, or for a
+  // greeting that somebody else sent in our name, it says nothing.
+  if (frame.destination_epoch != peer->own_epoch) return stats_.add(LinkCount::kStale);
+  const bool is_of_session =
+      peer->state == Peer::State::kOpen && frame.source_epoch == peer->peer_epoch;
+  if (peer->is_proven && !is_of_session) return stats_.add(LinkCount::kStale);
+  learn_mac(*peer, frame.source_mac);
+  peer->heard_at_ns = now_ns;
+  if (!is_of_session) {
+    open_session(*peer, frame.source_epoch, decode_offer(received.payload), frame.sequence, now_ns);
   }
-  if (frame.destination_epoch == peer->own_epoch && frame.source_epoch == peer->peer_epoch) {
-    peer->heard_at_ns = now_ns;
-    return;
-  }
-  on_mismatch(*peer, frame, now_ns);
+  // Whoever answered waits to see that he was heard.
+  peer->is_proven = peer->owes_ack_now = true;
+  mark_ready(*peer);
 }
 
 // Of a session other than the one that is open: a straggler, or the two sides disagree on which one
-// that is. A new one settles it.
+// that is. The peer is asked in the open one; if nothing comes, a new session settles it.
 void LinkLayer::on_mismatch(Peer& peer, const Frame& frame, std::uint64_t now_ns) {
   stats_.add(LinkCount::kStale);
   if (peer.state != Peer::State::kOpen || frame.type == FrameType::kAck) return;
-  if (now_ns - peer.opened_at_ns < kSettlingNs) return;
+  if (!peer.is_doubted) {
+    peer.is_doubted = true;
+    peer.doubted_at_ns = now_ns;
+    peer.doubt_probed_at_ns = 0;
+  }
+  if (now_ns - peer.doubt_probed_at_ns >= options_.rto_min_ns) {
+    peer.doubt_probed_at_ns = now_ns;
+    peer.owes_probe = true;
+    mark_ready(peer);
+  }
+  if (now_ns - peer.opened_at_ns < kSettlingNs || now_ns - peer.doubted_at_ns < kSettlingNs) return;
   stats_.add(LinkCount::kPeersRestarted);
   reopen(peer, now_ns);
 }
@@ -138,13 +192,17 @@ void LinkLayer::on_session_frame(const ReceivedFrame& received, std::uint64_t no
     stats_.add(LinkCount::kStale);
     // It believes in a session with who we were before we restarted: say hello, so that it knows.
     if (frame.type != FrameType::kData) return;
-    peer = new_peer(frame.source, now_ns);
+    peer = new_stranger(frame.source, now_ns);
     if (peer != nullptr) learn_mac(*peer, frame.source_mac);
     return;
   }
-  if (peer->state != Peer::State::kOpen || frame.destination_epoch != peer->own_epoch ||
-      frame.source_epoch != peer->peer_epoch)
+  const bool is_of_session = peer->state == Peer::State::kOpen &&
+                             frame.destination_epoch == peer->own_epoch &&
+                             frame.source_epoch == peer->peer_epoch;
+  if (!is_of_session && !adopt_candidate(*peer, frame, now_ns))
     return on_mismatch(*peer, frame, now_ns);
+  peer->is_proven = true;
+  peer->is_doubted = false;
   learn_mac(*peer, frame.source_mac);
   peer->heard_at_ns = now_ns;
   on_acknowledgement(*peer, received, now_ns);

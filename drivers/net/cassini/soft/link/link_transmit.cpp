@@ -123,6 +123,8 @@ LinkLayer::Served LinkLayer::serve_open(Peer& peer, std::uint64_t now_ns, FrameP
     if (!send_plain(peer, FrameType::kWelcome, now_ns, port)) return Served::kPortFull;
     peer.owes_welcome = false;
   }
+  if (peer.candidate.owes_welcome && !send_candidate_welcome(peer, now_ns, port))
+    return Served::kPortFull;
   unsigned sent = 0;
   for (auto next = peer.send.next(); next && sent < kQuantum; next = peer.send.next(), ++sent) {
     if (!send_data(peer, *next, now_ns, port)) return Served::kPortFull;
@@ -190,10 +192,31 @@ bool LinkLayer::send_plain(Peer& peer, FrameType type, std::uint64_t now_ns, Fra
   if (type != FrameType::kHello && type != FrameType::kWelcome)
     return put(frame, {}, payload_checksum({}), port);
   frame.sequence = peer.send.first();
-  const auto offer =
-      encode_offer({.packet_bytes_max = static_cast<std::uint32_t>(packet_bytes_max_),
-                    .window = options_.window});
+  const auto offer = encode_offer(own_offer());
   return put(frame, offer, payload_checksum(offer), port);
+}
+
+bool LinkLayer::send_candidate_welcome(Peer& peer, std::uint64_t now_ns, FramePort& port) {
+  Peer::Candidate& candidate = peer.candidate;
+  const Frame frame{.destination_mac = candidate.mac,
+                    .source_mac = mac_,
+                    .type = FrameType::kWelcome,
+                    .destination = peer.address,
+                    .source = own_,
+                    .destination_epoch = candidate.peer_epoch,
+                    .source_epoch = candidate.own_epoch,
+                    .sequence = candidate.send_first,
+                    .ack = candidate.receive_first,
+                    .sent_at = low_half(now_ns)};
+  const auto offer = encode_offer(own_offer());
+  if (!put(frame, offer, payload_checksum(offer), port)) return false;
+  candidate.owes_welcome = false;
+  return true;
+}
+
+SessionOffer LinkLayer::own_offer() const {
+  return {.packet_bytes_max = static_cast<std::uint32_t>(packet_bytes_max_),
+          .window = options_.window};
 }
 
 bool LinkLayer::send_data(Peer& peer, Sequence sequence, std::uint64_t now_ns, FramePort& port) {

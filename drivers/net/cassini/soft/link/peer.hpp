@@ -8,6 +8,7 @@
 #include "drivers/net/cassini/soft/link/frame.hpp"
 #include "drivers/net/cassini/soft/link/receive_window.hpp"
 #include "drivers/net/cassini/soft/link/send_window.hpp"
+#include "drivers/net/cassini/soft/link/session_offer.hpp"
 #include "lib/base/intrusive_list.hpp"
 
 namespace plnet::cassini::soft::link {
@@ -25,11 +26,26 @@ struct Peer : ListNode<> {  // in the list of those that may have something to s
   bool owes_probe = false;
   bool owes_ack_now = false;
   bool has_echo = false;
+  bool is_proven = false;   // somebody has shown that he hears us, in this session
+  bool is_doubted = false;  // frames of another session came, and none of this one since
   NicAddress address = 0;
   Mac mac;
   std::uint32_t own_epoch = 0;   // of the session, chosen by us
   std::uint32_t peer_epoch = 0;  // chosen by the peer; 0: not known
   std::size_t packet_bytes_max = 0;
+
+  // A session that a greeting offers while another is proven. It counts once a frame shows that
+  // the greeter hears us: an old greeting that is sent again leads nowhere.
+  struct Candidate {
+    std::uint32_t own_epoch = 0;  // 0: there is none
+    std::uint32_t peer_epoch = 0;
+    Mac mac;
+    SessionOffer offer;
+    Sequence receive_first = 0;
+    Sequence send_first = 0;  // what the greeter was told
+    bool owes_welcome = false;
+  };
+  Candidate candidate;
 
   SendWindow send;
   ReceiveWindow receive;
@@ -43,6 +59,8 @@ struct Peer : ListNode<> {  // in the list of those that may have something to s
   std::uint64_t heard_at_ns = 0;
   std::uint64_t opened_at_ns = 0;
   std::uint64_t used_at_ns = 0;  // the last packet in or out
+  std::uint64_t doubted_at_ns = 0;
+  std::uint64_t doubt_probed_at_ns = 0;
 };
 
 }  // namespace plnet::cassini::soft::link

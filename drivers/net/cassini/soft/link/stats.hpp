@@ -27,6 +27,8 @@ namespace plnet::cassini::soft::link {
   X(kPeersRestarted, "peers_restarted", "peers", kCount, "peers that began a new session")         \
   X(kPeersMoved, "peers_moved", "peers", kCount, "peers whose MAC address is another now")         \
   X(kPeersExhausted, "peers_exhausted", "times", kCount, "no record was free for one more peer")   \
+  X(kStrangersDropped, "strangers_dropped", "peers", kCount,                                       \
+    "records of peers that only greeted, given to others")                                         \
   X(kPeers, "peers", "peers", kGauge, "records of peers in use")                                   \
   X(kClashes, "clashes", "frames", kCount, "frames of somebody else with our address")             \
   X(kTooLong, "too_long", "packets", kCount, "packets dropped: too long for the cable or peer")    \
