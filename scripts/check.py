@@ -35,6 +35,10 @@ def gcc(tally):
         builds.run_tests(tally, "gcc", [])
 
 
+# Several sources of a library go through the compiler as one: most of its time goes into the headers that they share. That
+# each compiles by itself the stage gcc has seen.
+UNITY = ["-Dunity=on", "-Dunity_size=6"]
+
 # For clang's opinion, not for speed. Programs, libraries and tests are built with clang by the stage asan.
 CLANG_OPTIONS = ["-Doptimization=1", "-Dtests=false"]
 
@@ -44,7 +48,7 @@ def clang(tally):
 
 
 # The fuzz targets want the same instrumented libraries, so one tree serves both stages.
-ASAN_OPTIONS = ["-Dfuzzers=true", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
+ASAN_OPTIONS = [*UNITY, "-Dfuzzers=true", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
                 "-Doptimization=1", "-Dbenchmarks=false",
                 "-Dcpp_args=-DPLNET_DEBUG_CHECKS -fno-sanitize-recover=all -g1"]  # lines, not variables
 
@@ -55,14 +59,14 @@ def asan(tally):
 
 
 def tsan(tally):
-    options = ["-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized", "-Doptimization=1",
+    options = [*UNITY, "-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized", "-Doptimization=1",
                "-Dbenchmarks=false", "-Dcpp_args=-g1"]
     if builds.build(tally, "tsan", "clang++-19", options, lambda tree: builds.tests_of_suite(tree, "concurrent")):
         builds.run_tests(tally, "tsan", ["--suite", "concurrent"])
 
 
 # Nothing is compiled here: what clang-tidy reads are the commands.
-TIDY_OPTIONS = ["-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false", "-Dunity=on", "-Dunity_size=6"]
+TIDY_OPTIONS = ["-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false", *UNITY]
 
 
 def tidy(tally):

@@ -15,8 +15,19 @@ struct LndMetrics::Job {
 
 namespace {
 
+// On the shard: what lies under an LND.
+void find_under(KfiHost& kfi, unsigned shard, const lnet::Ni& ni,
+                std::vector<runtime::MetricSet>& found) {
+  KfiNi* const there = kfi.place(shard).ni(ni.nid);
+  if (there == nullptr) return;
+  found.push_back({.object = "cassini",
+                   .labels = {{"nid", text_of(ni.nid)}, {"shard", std::to_string(shard)}},
+                   .view = there->lease().endpoint().counters()});
+}
+
 // On the shard. An NI that was removed is in no view any more, though its LND may still be there.
-void find_on(lnet::Node& node, unsigned shard, std::vector<runtime::MetricSet>& found) {
+void find_on(lnet::Node& node, KfiHost* kfi, unsigned shard,
+             std::vector<runtime::MetricSet>& found) {
   const lnet::LocalView& local = *node.shared().local.load(std::memory_order_acquire);
   for (const auto& port : node.shard(shard).ports()) {
     const lnet::Nid& nid = port->ni().nid;
@@ -26,6 +37,7 @@ void find_on(lnet::Node& node, unsigned shard, std::vector<runtime::MetricSet>& 
     found.push_back({.object = "lnd_" + std::string(port->lnd().traits().name),
                      .labels = {{"nid", text_of(nid)}, {"shard", std::to_string(shard)}},
                      .view = view});
+    if (kfi != nullptr) find_under(*kfi, shard, port->ni(), found);
   }
 }
 
@@ -47,7 +59,10 @@ void LndMetrics::gather(LnetDesk::After after) {
 void LndMetrics::ask(const std::shared_ptr<Job>& job, unsigned shard) {
   if (shard < host_.shards()) {
     auto sent = desk_.order(
-        shard, [job, shard](lnet::Node& node) { find_on(node, shard, job->found); },
+        shard,
+        [job, shard, kfi = host_.kfi()](lnet::Node& node) {
+          find_on(node, kfi, shard, job->found);
+        },
         [this, job, shard] { ask(job, shard + 1); });
     if (sent) return;  // else nobody counts this time
     job->found.clear();

@@ -48,6 +48,8 @@ class LnetAdmin final : public lnet::LnetControl {
   void shut_down(lnet::Reply<void> done);
   // For others who live on the shards. After start().
   [[nodiscard]] LnetDesk& desk() { return *desk_; }
+  // Null: it has no NICs for kfi networks.
+  [[nodiscard]] KfiHost* kfi() const { return host_->kfi(); }
   // Pollers turn no longer.
   void close();
   // Every now and then: what has become of routes goes into the log.

@@ -122,6 +122,10 @@ void LnetAdmin::run_steps(std::vector<LnetStep> steps, NodeConfig after, Reply<v
 
 void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   if (auto settled = settle_on_machine(wanted, config_); !settled) return done(std::move(settled));
+  if (host_->kfi() != nullptr) {
+    if (auto assigned = host_->kfi()->assign_nids(wanted); !assigned)
+      return done(std::move(assigned));
+  }
   settle_forwarding(wanted);
   if (auto sound = check_sound(wanted); !sound) return done(std::move(sound));
   if (auto able = check_supported(wanted); !able) return done(std::move(able));

@@ -31,8 +31,16 @@ void LnetAdmin::nets(std::optional<lnet::NetId> only, int /*level*/,
 // What the configuration and the options at the start come to.
 void LnetAdmin::add_parameters(std::vector<lnet::NetReport>& nets) const {
   const auto served = tcp_nis(config_);
+  const KfiHost* const kfi = host_->kfi();
   for (lnet::NetReport& net : nets) {
     for (lnet::NiReport& ni : net.nis) {
+      const bool is_kfi = !ni.interfaces.empty() && ni.nid.is_of(lnet::NetType::kKfi) &&
+                          kfi != nullptr && kfi->nic(ni.interfaces.front()) != nullptr;
+      if (is_kfi) {
+        const auto own = options_of_ni(kfi->options(), ni.lnd_tunables);
+        ni.driver = "kkfilnd";
+        if (own) ni.parameters = parameters_of(*own);
+      }
       if (std::ranges::find(served, ni.nid) == served.end()) continue;
       ni.driver = "ksocklnd";
       ni.parameters =

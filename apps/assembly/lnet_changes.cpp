@@ -36,17 +36,21 @@ Outcome<Progress> judged(const lnet::PeerResult<void>& result, const Nid& nid) {
 
 // Whoever can be called is there: calls are taken once all shards know the NI.
 Outcome<Progress> add_ni(Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
-  if (auto open = maker.open(ni.setup); !open) return std::unexpected(open.error());
+  if (auto open = maker.open(ni.setup); !open) {
+    if (open.error().code == Errc::kAgain) return Progress::kAgain;
+    return std::unexpected(open.error());
+  }
   if (auto added = node.add_ni(ni.setup, maker); !added) {
-    maker.close(ni.setup.nid);
+    maker.not_added(ni.setup);
     return std::unexpected(added.error());
   }
   return Progress::kDone;
 }
 
-Outcome<Progress> remove_ni(Node& node, const Nid& nid, NetworkMaker& maker) {
-  maker.close(nid);
-  if (auto removed = node.remove_ni(nid); !removed) return std::unexpected(removed.error());
+Outcome<Progress> remove_ni(Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
+  maker.close(ni.setup);
+  if (auto removed = node.remove_ni(ni.setup.nid); !removed)
+    return std::unexpected(removed.error());
   return Progress::kDone;
 }
 
@@ -79,9 +83,9 @@ Outcome<LnetStep> add_ni_step(NetId net, const NiConfig& ni, LnetHost& host) {
   auto resolved = host.resolve(net, ni);
   if (!resolved) return std::unexpected(resolved.error());
   auto& maker = host.maker(static_cast<lnet::NetType>(lnet::type_of_net(net)), *resolved->driver);
-  return LnetStep{.act = [ni = *resolved, &maker](Node& node) { return add_ni(node, ni, maker); },
-                  .undo = [nid = resolved->setup.nid,
-                           &maker](Node& node) { return remove_ni(node, nid, maker); }};
+  return LnetStep{
+      .act = [ni = *resolved, &maker](Node& node) { return add_ni(node, ni, maker); },
+      .undo = [ni = *resolved, &maker](Node& node) { return remove_ni(node, ni, maker); }};
 }
 
 Outcome<LnetStep> remove_ni_step(NetId net, const NiConfig& ni, LnetHost& host) {

@@ -61,6 +61,7 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts) {
     setup.cpt_of_shard.insert(setup.cpt_of_shard.end(), cpts[cpt].shards.size(),
                               static_cast<std::uint16_t>(cpt));
   const std::size_t shards = setup.cpt_of_shard.size();
+  setup.placement = parts.placement;
   setup.coordinator.peers = peer_limits(parts.limits.peers);
   auto& limits = setup.shard_limits;
   limits.peer_ports = setup.coordinator.peers.peer_nis;
@@ -123,6 +124,7 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
 LnetHost::LnetHost(const Parts& parts)
     : machine_(parts.machine),
       residents_(parts.residents),
+      kfi_(parts.kfi),
       clock_(parts.clock),
       wall_clock_(parts.wall_clock),
       metrics_(parts.metrics),
@@ -207,11 +209,14 @@ void LnetHost::discard() {
 }
 
 // The lnd timeout is LNet's of now; a node takes it over when it is built.
-Outcome<ResolvedNi> LnetHost::resolve(lnet::NetId net, const lnet::NiConfig& ni) const {
+Duration LnetHost::lnet_lnd_timeout() const {
   const lnet::Parameters defaults;
-  const auto seconds =
-      node_ == nullptr ? defaults.lnd_timeout_s() : node_->shared().parameters.lnd_timeout_s();
-  auto resolved = resolve_ni(net, ni, cpts(), tcp_->options(), std::chrono::seconds(seconds));
+  return std::chrono::seconds(node_ == nullptr ? defaults.lnd_timeout_s()
+                                               : node_->shared().parameters.lnd_timeout_s());
+}
+
+Outcome<ResolvedNi> LnetHost::resolve(lnet::NetId net, const lnet::NiConfig& ni) const {
+  auto resolved = resolve_ni(net, ni, cpts(), {tcp_->options(), kfi_}, lnet_lnd_timeout());
   if (resolved) {
     resolved->setup.incarnation = static_cast<std::uint64_t>(
         std::chrono::nanoseconds(wall_clock_.now().time_since_epoch()).count());
@@ -226,7 +231,9 @@ NetworkMaker& LnetHost::maker(lnet::NetType type, const NetworkDriver& driver) {
                                 .messages = setup_.shard_limits.messages,
                                 .peers = setup_.shard_limits.peer_ports,
                                 .clock = &clock_,
-                                .tcp = tcp_.get()});
+                                .lnet_lnd_timeout = lnet_lnd_timeout(),
+                                .tcp = tcp_.get(),
+                                .kfi = kfi_});
   }
   return *maker;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "apps/assembly/kfi_host.hpp"
 #include "apps/assembly/lnet_networks.hpp"
 #include "apps/assembly/lnet_shard.hpp"
 #include "apps/assembly/machine.hpp"
@@ -25,12 +26,14 @@ class LnetHost {
   struct Parts {
     const Machine& machine;
     const runtime::LnetLimits limits;
+    const lnet::PlacementRule placement;
     const lnet::NodeConfig& configured;  // at start: options of modules are read once
     const Clock& clock;                  // the pollers'
     const runtime::WallClock& wall_clock;
     runtime::Metrics& metrics;
     const runtime::TcpSocketSettings sockets{};
     const Residents* residents = nullptr;
+    KfiHost* kfi = nullptr;  // outlives the host
   };
 
   // kTooBig: more shards than LNet can have; kNoMemory: the arenas are too small.
@@ -65,14 +68,18 @@ class LnetHost {
   [[nodiscard]] Outcome<ResolvedNi> resolve(lnet::NetId net, const lnet::NiConfig& ni) const;
   [[nodiscard]] TcpHost& tcp() { return *tcp_; }
   [[nodiscard]] const TcpHost& tcp() const { return *tcp_; }
+  // Null: there is none.
+  [[nodiscard]] KfiHost* kfi() const { return kfi_; }
 
  private:
   explicit LnetHost(const Parts& parts);
+  [[nodiscard]] Duration lnet_lnd_timeout() const;
   void add_metrics();
   void add_tcp_metrics();
 
   const Machine& machine_;
   const Residents* const residents_;
+  KfiHost* const kfi_;
   const Clock& clock_;
   const runtime::WallClock& wall_clock_;
   runtime::Metrics& metrics_;

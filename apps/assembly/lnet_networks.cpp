@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/kfi_driver.hpp"
 #include "apps/assembly/tcp_driver.hpp"
 #include "drivers/net/null/device.hpp"
 #include "lib/base/random.hpp"
@@ -48,9 +49,10 @@ class NullDriver final : public NetworkDriver {
 
 const NullDriver kNullDriver{};
 const TcpDriver kTcpDriver{};
+const KfiDriver kKfiDriver{};
 
 // By its name an NI may ask for any of these.
-constexpr std::array<const NetworkDriver*, 2> kDrivers{&kNullDriver, &kTcpDriver};
+constexpr std::array<const NetworkDriver*, 3> kDrivers{&kNullDriver, &kTcpDriver, &kKfiDriver};
 
 struct NetworkRow {
   NetType type;
@@ -61,7 +63,7 @@ struct NetworkRow {
 constexpr std::array kNetworks{
     NetworkRow{NetType::kTcp, &kTcpDriver, "socklnd over TCP"},
     NetworkRow{NetType::kO2ib, nullptr, "o2iblnd over verbs"},
-    NetworkRow{NetType::kKfi, nullptr, "kfilnd over a fabric"},
+    NetworkRow{NetType::kKfi, &kKfiDriver, "kfilnd on Cassini"},
 };
 
 Outcome<const NetworkDriver*> driver_named(const std::string& name) {
@@ -89,11 +91,11 @@ Outcome<const NetworkDriver*> driver_of(lnet::NetId net, const lnet::NiConfig& n
   if (row != kNetworks.end() && row->driver != nullptr) return row->driver;
   return failure(
       Errc::kNotSupported,
-      fmt::format(
-          "network {}: {} is not there yet; there are tcp and lo, and for experiments the driver "
-          "null (lnd tunables: driver: 'null'), a network on which a perfect peer answers",
-          lnet::text_of_net(net),
-          row == kNetworks.end() ? std::string_view("a driver for it") : row->needs));
+      fmt::format("network {}: {} is not there yet; there are tcp, kfi and lo, and for experiments "
+                  "the driver "
+                  "null (lnd tunables: driver: 'null'), a network on which a perfect peer answers",
+                  lnet::text_of_net(net),
+                  row == kNetworks.end() ? std::string_view("a driver for it") : row->needs));
 }
 
 std::int32_t given(std::int32_t asked, std::int32_t otherwise) {
@@ -118,7 +120,7 @@ lnet::NiTunables tunables_of(const lnet::RequestedTunables& asked,
 }  // namespace
 
 Outcome<ResolvedNi> resolve_ni(lnet::NetId net, const lnet::NiConfig& ni, std::size_t cpts,
-                               const TcpOptions& options, Duration lnet_timeout) {
+                               const NetworkOptions& options, Duration lnet_timeout) {
   const auto driver = driver_of(net, ni);
   if (!driver) return std::unexpected(driver.error());
   if (!ni.nid) {

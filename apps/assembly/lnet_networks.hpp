@@ -21,7 +21,7 @@ struct ResolvedNi {
 // kNotSupported: no driver serves this network yet. kInvalid: a CPT that this node does not have,
 // no NID where the driver finds none.
 [[nodiscard]] Outcome<ResolvedNi> resolve_ni(lnet::NetId net, const lnet::NiConfig& ni,
-                                             std::size_t cpts, const TcpOptions& options = {},
+                                             std::size_t cpts, const NetworkOptions& options = {},
                                              Duration lnet_timeout = std::chrono::seconds(50));
 
 }  // namespace plnet::apps

@@ -2,13 +2,13 @@
 #include "apps/assembly/lnet_routing.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "apps/assembly/router_memory.hpp"
+#include "lib/base/whole_number.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -21,10 +21,9 @@ using Progress = LnetDesk::Progress;
 // `options lnet peer_buffer_credits=`, 0 without one.
 Outcome<std::int32_t> peer_buffer_credits_of(const lnet::NodeConfig& config) {
   const std::string_view text = config.module_option("lnet", "peer_buffer_credits");
-  std::int32_t credits = 0;
-  if (text.empty()) return credits;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), credits);
-  if (error == std::errc() && end == text.data() + text.size() && credits >= 0) return credits;
+  if (text.empty()) return 0;
+  const auto credits = whole_number<std::int32_t>(text);
+  if (credits && *credits >= 0) return *credits;
   return failure(
       Errc::kInvalid,
       fmt::format("options lnet peer_buffer_credits={}: expected a number, 0 or more", text));

@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "apps/assembly/kfi_options.hpp"
 #include "apps/assembly/residents.hpp"
 #include "apps/assembly/router_memory.hpp"
 
@@ -14,6 +15,11 @@ namespace {
 
 using runtime::ClaimMode;
 using runtime::IdlePolicy;
+
+// What DPDK has for the packets of a port: rings and caches full, with room for the headers.
+constexpr std::uint32_t kOrdinaryMtu = 1500;
+constexpr std::size_t kPortMib = 8;
+constexpr std::size_t kLargePortMib = 32;
 
 std::vector<unsigned> cpus_of(const runtime::CptPlan& plan) {
   std::vector<unsigned> cpus;
@@ -91,11 +97,12 @@ Outcome<std::unique_ptr<Machine>> Machine::take(MachinePlan plan, const runtime:
   const auto cpus = cpus_of(machine->cpts());
   auto claimed = machine->claims_->claim_all(cpus, claim_for(machine->idle()));
   if (!claimed) return std::unexpected(claimed.error());
-  if (auto started = machine->start_eal(options); !started) {
+  if (auto started = machine->start_eal(settings.kfi, options); !started) {
     return std::unexpected(started.error());
   }
   if (auto added = machine->add_arenas(settings, options.residents); !added)
     return std::unexpected(added.error());
+  if (auto added = machine->add_kfi_memory(settings); !added) return std::unexpected(added.error());
   return machine;
 }
 
@@ -103,7 +110,7 @@ Machine::Machine(MachinePlan plan, const MachineOptions& options)
     : plan_(std::move(plan)),
       claims_(std::make_unique<runtime::CpuClaims>(options.lock_directory, options.instance)) {}
 
-Outcome<void> Machine::start_eal(const MachineOptions& options) {
+Outcome<void> Machine::start_eal(const runtime::KfiSettings& kfi, const MachineOptions& options) {
   runtime::EalRequest request;
   request.program = options.instance;
   for (const auto& cpt : cpts().cpts) {
@@ -112,6 +119,11 @@ Outcome<void> Machine::start_eal(const MachineOptions& options) {
   }
   request.main_cpus = cpts().admin_cpus;
   request.debug = options.eal_debug;
+  for (const runtime::KfiInterface& interface : kfi.interfaces) {
+    if (interface.backend != runtime::KfiBackend::kSoft) continue;
+    request.memory_mib += interface.mtu > kOrdinaryMtu ? kLargePortMib : kPortMib;
+    if (runtime::is_bus_device(interface.port)) request.pci.push_back(interface.port);
+  }
   request.log = options.eal_log;
   auto eal = runtime::Eal::start(request, plan_.facts.hugepages);
   if (!eal) return std::unexpected(eal.error());
@@ -135,6 +147,22 @@ Outcome<void> Machine::add_arenas(const runtime::Settings& settings, const Resid
   auto reserved = reserve_router_memory(memory_, arenas_, cpts(), settings.lnet, available);
   if (!reserved) return std::unexpected(reserved.error());
   router_memory_ = std::move(*reserved);
+  return {};
+}
+
+// On the node of the first CPT: which one will serve an interface is not known yet.
+Outcome<void> Machine::add_kfi_memory(const runtime::Settings& settings) {
+  if (settings.kfi.interfaces.empty()) return {};
+  const auto options = kfi_options_of(settings.lnet);
+  if (!options) return std::unexpected(options.error());
+  const auto bytes = receive_bytes(*options);
+  if (!bytes) return std::unexpected(bytes.error());
+  for (std::size_t i = 0; i < settings.kfi.interfaces.size(); ++i) {
+    const auto added = memory_.add(
+        arenas_, {.bytes = *bytes, .numa_node = static_cast<int>(cpts().cpts[0].memory_node)});
+    if (!added) return std::unexpected(added.error());
+    kfi_memory_.push_back({{*added, 0}, *bytes});
+  }
   return {};
 }
 

@@ -62,13 +62,17 @@ class Machine {
   [[nodiscard]] const std::vector<lnet::RouterMemory>& router_memory() const {
     return router_memory_;
   }
+  // For the receive buffers of each kfi interface, in the order of the configuration.
+  [[nodiscard]] const std::vector<Fragment>& kfi_memory() const { return kfi_memory_; }
   [[nodiscard]] runtime::Eal& eal() { return *eal_; }
   // One line each, for the log and lnetctl.
   [[nodiscard]] std::vector<std::string> memory_lines() const;
 
  private:
   Machine(MachinePlan plan, const MachineOptions& options);
-  [[nodiscard]] Outcome<void> start_eal(const MachineOptions& options);
+  [[nodiscard]] Outcome<void> start_eal(const runtime::KfiSettings& kfi,
+                                        const MachineOptions& options);
+  [[nodiscard]] Outcome<void> add_kfi_memory(const runtime::Settings& settings);
   [[nodiscard]] Outcome<void> add_arenas(const runtime::Settings& settings,
                                          const Residents* residents);
 
@@ -78,6 +82,7 @@ class Machine {
   runtime::ArenaMemory memory_;
   ArenaTable arenas_;
   std::vector<lnet::RouterMemory> router_memory_;
+  std::vector<Fragment> kfi_memory_;
 };
 
 }  // namespace plnet::apps

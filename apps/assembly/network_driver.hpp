@@ -2,6 +2,7 @@
 // What serves NIs of some kind of network, as the node sees it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
@@ -14,7 +15,18 @@
 
 namespace plnet::apps {
 
+class KfiHost;
 class TcpHost;
+
+// What the drivers go by besides an NI's own configuration.
+struct NetworkOptions {
+  // NOLINTNEXTLINE(google-explicit-constructor): most of them are TCP's
+  NetworkOptions(const TcpOptions& of_tcp = {}, const KfiHost* of_kfi = nullptr)
+      : tcp(of_tcp), kfi(of_kfi) {}
+
+  TcpOptions tcp;
+  const KfiHost* kfi;  // null: this node has no NICs for kfi networks
+};
 
 // What drivers need of the node that their devices belong to.
 struct DriverSetup {
@@ -22,7 +34,9 @@ struct DriverSetup {
   std::size_t messages = 0;  // that may be under way on a shard
   std::size_t peers = 0;     // that a shard may talk to
   const Clock* clock = nullptr;
+  Duration lnet_lnd_timeout = std::chrono::seconds(50);  // where a driver has none of its own
   TcpHost* tcp = nullptr;
+  KfiHost* kfi = nullptr;
 };
 
 // Makes the LNDs of NIs, and what they share.
@@ -31,8 +45,10 @@ class NetworkMaker : public lnet::LndMaker {
   // Shard 0, before the NI is added: from now on others may call it. Fails with what to do about
   // it.
   [[nodiscard]] virtual Outcome<void> open(const lnet::NiSetup& /*ni*/) { return {}; }
-  // Shard 0, when it has been removed, or could not be added.
-  virtual void close(const lnet::Nid& /*nid*/) {}
+  // Shard 0, when it could not be added after that.
+  virtual void not_added(const lnet::NiSetup& ni) { close(ni); }
+  // Shard 0, when it is about to be removed.
+  virtual void close(const lnet::NiSetup& /*ni*/) {}
 };
 
 class NetworkDriver {
@@ -41,13 +57,13 @@ class NetworkDriver {
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual bool serves(lnet::NetType /*type*/) const { return true; }
   // Of an NI that asks for nothing.
-  [[nodiscard]] virtual lnet::NiTunables defaults(const TcpOptions& /*options*/) const {
+  [[nodiscard]] virtual lnet::NiTunables defaults(const NetworkOptions& /*options*/) const {
     return {};
   }
   // What only the driver knows of an NI. The admin thread; may look at the machine. Without one of
   // its own it has LNet's timeout.
   [[nodiscard]] virtual Outcome<void> complete(const lnet::NiConfig& ni,
-                                               const TcpOptions& /*options*/,
+                                               const NetworkOptions& /*options*/,
                                                Duration /*lnet_timeout*/,
                                                lnet::NiSetup& setup) const {
     setup.lnd_tunables = ni.lnd_tunables;

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "apps/assembly/kfi_verbs.hpp"
 #include "apps/assembly/live_settings.hpp"
 #include "apps/assembly/lnet_changes.hpp"
 #include "apps/assembly/node_verbs.hpp"
@@ -153,6 +154,7 @@ Outcome<void> Node::open_admin() {
 // are answered only once the loop runs.
 Outcome<void> Node::open_control() {
   add_node_verbs(verbs_, *this, lnet_.get());
+  add_kfi_verbs(verbs_, *lnet_);
   if (options_.residents != nullptr) options_.residents->add_verbs(verbs_, *lnet_);
   runtime::ServerOptions server;
   server.socket = options_.socket;
@@ -203,14 +205,20 @@ void Node::log_start() const {
 Outcome<void> Node::build_pollers() {
   auto regions = token_regions();
   if (!regions) return std::unexpected(regions.error());
+  auto kfi = KfiHost::create(settings_, *machine_);
+  if (!kfi) return std::unexpected(kfi.error());
+  kfi_host_ = std::move(*kfi);
+  kfi_host_->add_metrics(metrics_);
   auto host = LnetHost::create({.machine = *machine_,
                                 .limits = settings_.lnet_limits,
+                                .placement = settings_.lnet_placement,
                                 .configured = settings_.lnet,
                                 .clock = clock_,
                                 .wall_clock = wall_clock_,
                                 .metrics = metrics_,
                                 .sockets = settings_.tcp,
-                                .residents = options_.residents});
+                                .residents = options_.residents,
+                                .kfi = kfi_host_.get()});
   if (!host) return std::unexpected(host.error());
   lnet_host_ = std::move(*host);
   if (const auto why = lnet_host_->tcp().busy_poll_refusal(); !why.empty())
@@ -270,8 +278,8 @@ Outcome<void> Node::connect_pollers() {
     Pollable* const resident =
         options_.residents == nullptr ? nullptr : &options_.residents->on_shard(i);
     for (Pollable* const part :
-         {&place.opening(), &tokens, static_cast<Pollable*>(&lnet_host_->tcp().place(i)), resident,
-          &place.closing()}) {
+         {&place.opening(), &tokens, static_cast<Pollable*>(&lnet_host_->tcp().place(i)),
+          static_cast<Pollable*>(&kfi_host_->place(i)), resident, &place.closing()}) {
       if (part == nullptr) continue;
       auto added = poller.add_owner(*part);
       if (!added) return failure(added.error(), "no room in a poller's list");

@@ -113,6 +113,7 @@ class Node {
   ArenaTable tokens_;
   std::unique_ptr<runtime::Exchange> exchange_;
   std::unique_ptr<Machine> machine_;
+  std::unique_ptr<KfiHost> kfi_host_;  // its ports are the EAL's
   std::unique_ptr<LnetHost> lnet_host_;
   std::unique_ptr<runtime::ControlServer> control_;
   std::atomic<bool> stopping_{false};

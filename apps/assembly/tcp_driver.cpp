@@ -29,7 +29,7 @@ class TcpMaker final : public NetworkMaker {
     return std::make_unique<socklnd::EnrolledLnd>(config, port, tcp_.place(shard).inbox());
   }
   Outcome<void> open(const lnet::NiSetup& ni) override { return tcp_.open_ni(ni.nid); }
-  void close(const lnet::Nid& nid) override { tcp_.close_ni(nid); }
+  void close(const lnet::NiSetup& ni) override { tcp_.close_ni(ni.nid); }
 
  private:
   const DriverSetup setup_;
@@ -49,8 +49,8 @@ std::string interface_of(const lnet::Nid& nid) {
 
 }  // namespace
 
-lnet::NiTunables TcpDriver::defaults(const TcpOptions& options) const {
-  const socklnd::Tunables& tunables = options.tunables;
+lnet::NiTunables TcpDriver::defaults(const NetworkOptions& options) const {
+  const socklnd::Tunables& tunables = options.tcp.tunables;
   return {.peer_timeout_s = static_cast<std::int32_t>(tunables.peer_timeout),
           .peer_credits = static_cast<std::int32_t>(tunables.peer_credits),
           .peer_buffer_credits = static_cast<std::int32_t>(tunables.peer_buffer_credits),
@@ -59,9 +59,9 @@ lnet::NiTunables TcpDriver::defaults(const TcpOptions& options) const {
 
 // As the kernel has it: what stands there afterwards is what is in force.
 // lustre-release lnet/klnds/socklnd/socklnd.c: ksocknal_startup()
-Outcome<void> TcpDriver::complete(const lnet::NiConfig& ni, const TcpOptions& options,
+Outcome<void> TcpDriver::complete(const lnet::NiConfig& ni, const NetworkOptions& options,
                                   Duration lnet_timeout, lnet::NiSetup& setup) const {
-  const socklnd::Tunables tunables = tunables_of_ni(options.tunables, ni.lnd_tunables);
+  const socklnd::Tunables tunables = tunables_of_ni(options.tcp.tunables, ni.lnd_tunables);
   if (setup.interfaces.empty()) {
     if (std::string interface = interface_of(setup.nid); !interface.empty())
       setup.interfaces.push_back(std::move(interface));

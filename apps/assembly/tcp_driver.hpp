@@ -12,8 +12,8 @@ class TcpDriver final : public NetworkDriver {
   [[nodiscard]] bool serves(lnet::NetType type) const override {
     return type == lnet::NetType::kTcp;
   }
-  [[nodiscard]] lnet::NiTunables defaults(const TcpOptions& options) const override;
-  [[nodiscard]] Outcome<void> complete(const lnet::NiConfig& ni, const TcpOptions& options,
+  [[nodiscard]] lnet::NiTunables defaults(const NetworkOptions& options) const override;
+  [[nodiscard]] Outcome<void> complete(const lnet::NiConfig& ni, const NetworkOptions& options,
                                        Duration lnet_timeout, lnet::NiSetup& setup) const override;
   [[nodiscard]] std::unique_ptr<NetworkMaker> maker(lnet::NetType type,
                                                     const DriverSetup& setup) const override;

@@ -43,6 +43,12 @@ std::optional<EarlyEnd> take_flags(CLI::App& app, int count, const char* const* 
   return std::nullopt;
 }
 
+int complain(std::string_view program, const Error& error) {
+  std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(program.size()), program.data(),
+               error.what.c_str());
+  return kFailedStatus;
+}
+
 int flushed(std::string_view program, int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
   const int number = errno;

@@ -25,6 +25,9 @@ struct EarlyEnd {
                                                  const char* const* words);
 [[nodiscard]] EarlyEnd wrong_flags(const CLI::App& app, const Error& error);
 
+// The exit status of a program that could not do its work, once the reason is on stderr.
+[[nodiscard]] int complain(std::string_view program, const Error& error);
+
 // Both return the exit status. What was asked for and did not get out (a full disk) must not look
 // like success.
 [[nodiscard]] int say(std::string_view program, const EarlyEnd& end);

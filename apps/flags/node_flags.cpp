@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/flags/node_flags.hpp"
 
-#include <charconv>
 #include <utility>
 
+#include "lib/base/whole_number.hpp"
 #include "lib/runtime/config/schema_rendering.hpp"
 
 namespace plnet::apps {
@@ -12,13 +12,12 @@ namespace {
 constexpr unsigned kModeMax = 0777;
 
 Outcome<mode_t> parse_mode(const std::string& text) {
-  unsigned mode = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
-  if (error != std::errc{} || end != text.data() + text.size() || mode > kModeMax) {
+  const auto mode = whole_number<unsigned>(text, 8);
+  if (!mode || *mode > kModeMax) {
     return failure(Errc::kInvalid,
                    "--socket-mode '" + text + "': expected an octal mode, 0 to 0777");
   }
-  return static_cast<mode_t>(mode);
+  return static_cast<mode_t>(*mode);
 }
 
 }  // namespace

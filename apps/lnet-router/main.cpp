@@ -15,15 +15,10 @@ namespace {
 constexpr int kFailedStatus = 1;
 constexpr const char* kProgram = "lnet-router";
 
-int complain(const Error& error) {
-  std::fprintf(stderr, "%s: %s\n", kProgram, error.what.c_str());
-  return kFailedStatus;
-}
-
 // --check: everything that a start decides, and nothing that it takes.
 int check(const runtime::Settings& settings, const Residents* residents) {
   const auto plan = Machine::plan(settings, residents);
-  if (!plan) return complain(plan.error());
+  if (!plan) return complain(kProgram, plan.error());
   std::fputs(plan_text(plan->planned.plan, plan->planned.topology).c_str(), stdout);
   std::printf("idle: %s\n", std::string(name_of(plan->idle)).c_str());
   bool fatal = false;
@@ -38,7 +33,7 @@ int run(int count, const char* const* words) {
   const auto line = parse_command_line(count, words);
   if (!line) return say(kProgram, line.error());
   auto settings = read_settings_of(line->node);
-  if (!settings) return complain(settings.error());
+  if (!settings) return complain(kProgram, settings.error());
   if (line->selftest) settings->selftest.enable = true;
   const SelftestHost host{.instance = line->node.node.instance};
   if (line->check_only) {
@@ -46,7 +41,7 @@ int run(int count, const char* const* words) {
     return flushed(kProgram, check(*settings, settings->selftest.enable ? &selftest : nullptr));
   }
   const auto ended = run_node(*settings, line->node.node, host);
-  return ended ? 0 : complain(ended.error());
+  return ended ? 0 : complain(kProgram, ended.error());
 }
 
 }  // namespace

@@ -16,13 +16,8 @@
 namespace plnet::apps {
 namespace {
 
-constexpr const char* kProgram = "lnet-selftest console";
-constexpr const char* kInstance = "console";
-
-int complain(const Error& error) {
-  std::fprintf(stderr, "%s: %s\n", kProgram, error.what.c_str());
-  return 1;
-}
+constexpr const char* kConsoleProgram = "lnet-selftest console";
+constexpr const char* kConsoleInstance = "console";
 
 // It talks now and then: one shard that sleeps meanwhile, beside whatever else the host does. CPUs
 // that are listed one by one are what the user wants.
@@ -36,15 +31,15 @@ void make_modest(runtime::Settings& settings, bool idle_asked) {
 }
 
 int run_in_background(int count, const char* const* words) {
-  CLI::App app("A console of LNet selftest that ends with its session.", kProgram);
-  const NodeFlags flags(app, kProgram, kInstance);
+  CLI::App app("A console of LNet selftest that ends with its session.", kConsoleProgram);
+  const NodeFlags flags(app, kConsoleProgram, kConsoleInstance);
   bool background = false;
   app.add_flag("--background", background, "what this is");
-  if (const auto end = take_flags(app, count, words)) return say(kProgram, *end);
+  if (const auto end = take_flags(app, count, words)) return say(kConsoleProgram, *end);
   auto line = flags.read();
-  if (!line) return say(kProgram, wrong_flags(app, line.error()));
+  if (!line) return say(kConsoleProgram, wrong_flags(app, line.error()));
   auto settings = read_settings_of(*line);
-  if (!settings) return complain(settings.error());
+  if (!settings) return complain(kConsoleProgram, settings.error());
   make_modest(*settings, line->idle.has_value());
   settings->selftest.enable = true;
 
@@ -55,7 +50,7 @@ int run_in_background(int count, const char* const* words) {
                             }});
   line->node.residents = &selftest;
   auto node = Node::start(*settings, line->node);
-  if (!node) return complain(node.error());
+  if (!node) return complain(kConsoleProgram, node.error());
   running.store(node->get());
   (*node)->run();
   selftest.move_out();

@@ -10,13 +10,8 @@
 namespace plnet::apps {
 namespace {
 
-constexpr const char* kProgram = "lnet-selftest node";
-constexpr const char* kInstance = "selftest";
-
-int complain(const Error& error) {
-  std::fprintf(stderr, "%s: %s\n", kProgram, error.what.c_str());
-  return 1;
-}
+constexpr const char* kNodeProgram = "lnet-selftest node";
+constexpr const char* kNodeInstance = "selftest";
 
 }  // namespace
 
@@ -24,18 +19,18 @@ int run_selftest_node(int count, const char* const* words) {
   CLI::App app(
       "An LNet node that consoles of LNet selftest, ours or Lustre's, have generate traffic or "
       "answer it.",
-      kProgram);
+      kNodeProgram);
   app.set_version_flag("--version", std::string("lnet-selftest ") + PLNET_VERSION);
-  const NodeFlags flags(app, kProgram, kInstance);
-  if (const auto end = take_flags(app, count, words)) return say(kProgram, *end);
-  if (const auto end = flags.informative()) return say(kProgram, *end);
+  const NodeFlags flags(app, kNodeProgram, kNodeInstance);
+  if (const auto end = take_flags(app, count, words)) return say(kNodeProgram, *end);
+  if (const auto end = flags.informative()) return say(kNodeProgram, *end);
   auto line = flags.read();
-  if (!line) return say(kProgram, wrong_flags(app, line.error()));
+  if (!line) return say(kNodeProgram, wrong_flags(app, line.error()));
   auto settings = read_settings_of(*line);
-  if (!settings) return complain(settings.error());
+  if (!settings) return complain(kNodeProgram, settings.error());
   settings->selftest.enable = true;
   const auto ended = run_node(*settings, line->node, {.instance = line->node.instance});
-  return ended ? 0 : complain(ended.error());
+  return ended ? 0 : complain(kNodeProgram, ended.error());
 }
 
 }  // namespace plnet::apps

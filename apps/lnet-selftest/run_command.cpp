@@ -34,7 +34,7 @@
 namespace plnet::apps {
 namespace {
 
-constexpr const char* kProgram = "lnet-selftest run";
+constexpr const char* kRunProgram = "lnet-selftest run";
 constexpr int kGood = 0;
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
@@ -178,7 +178,7 @@ int leave(run::Report report, const Arguments& arguments) {
     std::printf("threshold missed: %s\n", each.c_str());
   const std::string outcome = run::outcome_of(report);
   std::fprintf(status_of(report) == kGood ? stdout : stderr, "%s\n", outcome.c_str());
-  if (!written) return complain(kProgram, kFailed, written.error().what);
+  if (!written) return complain(kRunProgram, kFailed, written.error().what);
   std::printf("report: %s/report.html\n", folder.c_str());
   return status_of(report);
 }
@@ -196,11 +196,11 @@ int run_plan(const run::Plan& plan, const std::optional<sim::SimulatedRun>& simu
   if (arguments.has("loopback")) {
     auto nodes =
         run::Loopback::start(start_of(arguments).lock_directory, run::loopback_idle(plan), clock);
-    if (!nodes) return complain(kProgram, kFailed, nodes.error().what);
+    if (!nodes) return complain(kRunProgram, kFailed, nodes.error().what);
     loopback = std::move(*nodes);
   }
   auto report = measure(plan, loopback.get(), arguments, clock);
-  if (!report) return complain(kProgram, kUsage, report.error().what);
+  if (!report) return complain(kRunProgram, kUsage, report.error().what);
   return leave(std::move(*report), arguments);
 }
 
@@ -235,7 +235,7 @@ Outcome<runtime::Json> read_report(const std::string& path) {
 int run_benchmark(int count, const char* const* words) {
   const std::vector<std::string> given(words + 1, words + count);
   const auto options = all_options();
-  const auto arguments = parse_options(options, given, kProgram);
+  const auto arguments = parse_options(options, given, kRunProgram);
   if (!arguments) {
     std::fprintf(stderr, "%s\n", arguments.error().what.c_str());
     return kUsage;
@@ -248,11 +248,11 @@ int run_benchmark(int count, const char* const* words) {
   run::Plan defaults;
   if (arguments->has("loopback")) defaults = run::loopback_plan();
   const auto plan = run::plan_of(*arguments, run::read_file, &hosts, defaults);
-  if (!plan) return complain(kProgram, kUsage, plan.error().what);
+  if (!plan) return complain(kRunProgram, kUsage, plan.error().what);
   if (const auto fits = check_own_nodes(*arguments, *plan, defaults); !fits)
-    return complain(kProgram, kUsage, fits.error().what);
+    return complain(kRunProgram, kUsage, fits.error().what);
   const auto simulation = simulation_of(*arguments, *plan);
-  if (!simulation) return complain(kProgram, kUsage, simulation.error().what);
+  if (!simulation) return complain(kRunProgram, kUsage, simulation.error().what);
   return run_plan(*plan, *simulation, *arguments);
 }
 

@@ -2,12 +2,12 @@
 #include "apps/lnet-selftest/sim_options.hpp"
 
 #include <array>
-#include <charconv>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "apps/lnetctl/row_makers.hpp"
+#include "lib/base/whole_number.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -24,10 +24,8 @@ constexpr Duration kLatencyMax = std::chrono::seconds(1);
 Outcome<std::uint64_t> read_number(const Arguments& arguments, const char* name, std::uint64_t low,
                                    std::uint64_t high) {
   const std::string& text = arguments.text(name);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc{} && end == text.data() + text.size() && number >= low && number <= high)
-    return number;
+  const auto number = whole_number<std::uint64_t>(text);
+  if (number && *number >= low && *number <= high) return *number;
   return failure(Errc::kInvalid,
                  fmt::format("--{}: '{}', expected a number from {} to {}", name, text, low, high));
 }

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/clock.hpp"
+#include "lib/base/whole_number.hpp"
 #include "lib/runtime/config/config_error.hpp"
 #include "lib/runtime/config/mapping_keys.hpp"
 #include "lib/runtime/config/yaml_document.hpp"
@@ -60,7 +61,7 @@ class KeyReader {
           if (error != std::errc{} || found == units.end() || value > 1'000'000'000) {
             return errors_.add(node.at, fmt::format("{}: '{}', expected a time like 10s, 20ms "
                                                     "or 5us",
-                                                    name, shown(text)));
+                                                    name, shown(node.text)));
           }
           out = found->second * static_cast<std::int64_t>(value);
         }};
@@ -102,15 +103,10 @@ class KeyReader {
   }
   std::optional<std::uint64_t> whole(const YamlNode& node, std::string_view name,
                                      std::uint64_t least, std::uint64_t most) {
-    std::uint64_t value = 0;
-    const std::string& text = node.text;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc{} && end == text.data() + text.size() && value >= least &&
-        value <= most) {
-      return value;
-    }
-    errors_.add(node.at, fmt::format("{}: '{}', expected a number from {} to {}", name, shown(text),
-                                     least, most));
+    const auto value = whole_number<std::uint64_t>(node.text);
+    if (value && *value >= least && *value <= most) return value;
+    errors_.add(node.at, fmt::format("{}: '{}', expected a number from {} to {}", name,
+                                     shown(node.text), least, most));
     return std::nullopt;
   }
 

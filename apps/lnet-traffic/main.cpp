@@ -15,11 +15,6 @@ namespace {
 
 constexpr const char* kProgram = "lnet-traffic";
 
-int complain(const Error& error) {
-  std::fprintf(stderr, "%s: %s\n", kProgram, error.what.c_str());
-  return 1;
-}
-
 // Of the operations that were answered.
 nlohmann::ordered_json told(const Pace::Report& pace, std::uint64_t bytes) {
   const double seconds = pace.seconds();
@@ -58,13 +53,13 @@ int run(int count, const char* const* words) {
   auto line = parse_command_line(count, words);
   if (!line) return apps::say(kProgram, line.error());
   auto settings = apps::read_settings_files(line->files);
-  if (!settings) return complain(settings.error());
+  if (!settings) return apps::complain(kProgram, settings.error());
   if (line->idle) settings->pollers.idle = *line->idle;
 
   Traffic traffic(line->traffic);
   line->node.residents = &traffic;
   auto node = apps::Node::start(*settings, line->node);
-  if (!node) return complain(node.error());
+  if (!node) return apps::complain(kProgram, node.error());
   if (!line->stay) traffic.stop_when_done(**node);
   (*node)->run();
   traffic.move_out();

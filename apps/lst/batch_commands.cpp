@@ -31,7 +31,7 @@ constexpr auto kRunOptions =
     std::to_array<apps::OptionRow>({text("timeout", 't', "SECONDS", "told to nodes; 0")});
 constexpr auto kStopOptions =
     std::to_array<apps::OptionRow>({flag("force", 'f', "requests under way are given up")});
-constexpr auto kListOptions = std::to_array<apps::OptionRow>({
+constexpr auto kListBatchOptions = std::to_array<apps::OptionRow>({
     text("test", 't', "N", "this one of its tests; from 1"),
     flag("server", 's', "servers instead of clients"),
     flag("active", 'a', "name nodes that have the session"),
@@ -214,7 +214,7 @@ void print_summary(const Shell& shell, const Query& query, const TransactionResu
 
 int query(const Shell& shell, const Arguments& arguments);
 
-constexpr auto kCommands = std::to_array<Command>({
+constexpr auto kBatchCommands = std::to_array<Command>({
     {.name = "add_batch",
      .usage = "NAME",
      .help = "a name for tests that run together",
@@ -236,7 +236,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {.name = "list_batch",
      .usage = "[--test N] [--server] [--active] [--invalid] [--all] [NAME]",
      .help = "the batches, or one of them",
-     .options = kListOptions,
+     .options = kListBatchOptions,
      .words_max = 1,
      .run = list_batch},
     {.name = "query",
@@ -259,7 +259,7 @@ int query(const Shell& shell, const Arguments& arguments) {
   const std::int64_t delay = number_or(arguments, "delay", 5);
   const std::int64_t loop = number_or(arguments, "loop", 1);
   if (what.test < 0 || timeout <= 0 || delay <= 0 || loop <= 0)
-    return usage_error(shell, kCommands.back());
+    return usage_error(shell, kBatchCommands.back());
   int status = kGood;
   for (std::int64_t i = 0; i < loop; ++i) {
     if (i > 0) shell.pause(std::chrono::seconds(delay));
@@ -282,7 +282,7 @@ int query(const Shell& shell, const Arguments& arguments) {
 }  // namespace
 
 std::span<const Command> batch_commands() {
-  return kCommands;
+  return kBatchCommands;
 }
 
 }  // namespace plnet::lst

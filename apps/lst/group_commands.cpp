@@ -26,7 +26,7 @@ constexpr auto kUpdateOptions = std::to_array<apps::OptionRow>({
                            "forget those that are active, busy, down, unknown or invalid"),
     apps::row_makers::text("remove", 'r', "IDS", "take these out"),
 });
-constexpr auto kListOptions = std::to_array<apps::OptionRow>({
+constexpr auto kListGroupOptions = std::to_array<apps::OptionRow>({
     apps::row_makers::flag("active", 'a', "name nodes that have the session"),
     apps::row_makers::flag("busy", 'b', "those that have another"),
     apps::row_makers::flag("down", 'd', "those that do not answer"),
@@ -126,7 +126,7 @@ unsigned states_named(std::string_view text) {
 int update_group(const Shell& shell, const Arguments& arguments);
 int list_group(const Shell& shell, const Arguments& arguments);
 
-constexpr auto kCommands = std::to_array<Command>({
+constexpr auto kGroupCommands = std::to_array<Command>({
     {.name = "add_group",
      .usage = "NAME IDS [IDS]...",
      .help = "name nodes, and have them join the session",
@@ -142,7 +142,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {.name = "list_group",
      .usage = "[--active] [--busy] [--down] [--unknown] [--all] [NAME]...",
      .help = "the groups, or the nodes of some",
-     .options = kListOptions,
+     .options = kListGroupOptions,
      .words_max = kAnyWords,
      .run = list_group},
     {.name = "update_group",
@@ -155,14 +155,14 @@ constexpr auto kCommands = std::to_array<Command>({
 });
 
 int update_group(const Shell& shell, const Arguments& arguments) {
-  if (arguments.options.size() != 1) return usage_error(shell, kCommands.back());
+  if (arguments.options.size() != 1) return usage_error(shell, kGroupCommands.back());
   const auto failed = [&shell](const Refusal& refusal) {
     return local_error(shell, refusal, "group", "Failed to update group");
   };
   Shell::Args args{{"group", arguments.positional.front()}};
   if (arguments.has("clean")) {
     args["states"] = states_named(arguments.text("clean"));
-    if (args["states"] == 0) return usage_error(shell, kCommands.back());
+    if (args["states"] == 0) return usage_error(shell, kGroupCommands.back());
     const auto cleaned = ask(shell, "lst clean_group", args);
     return cleaned ? kGood : failed(cleaned.error());
   }
@@ -236,7 +236,7 @@ int list_group(const Shell& shell, const Arguments& arguments) {
 }  // namespace
 
 std::span<const Command> group_commands() {
-  return kCommands;
+  return kGroupCommands;
 }
 
 }  // namespace plnet::lst

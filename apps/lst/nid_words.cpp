@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lst/nid_words.hpp"
 
-#include <charconv>
 #include <cstdint>
 
 #include <fmt/format.h>
 
+#include "lib/base/whole_number.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::lst {
@@ -21,28 +21,18 @@ std::unexpected<Error> wrong(std::string_view text, std::string_view what) {
   return failure(Errc::kInvalid, fmt::format("'{}': {}", text, what));
 }
 
-// Nothing: not a number from its first letter to its last.
-bool read_number(std::string_view text, std::uint32_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
 Outcome<Range> read_range(std::string_view text) {
   const auto bad = [text] { return wrong(text, "expected N, LOW-HIGH or LOW-HIGH/STRIDE"); };
-  Range range;
   const std::size_t dash = text.find('-');
-  if (dash == std::string_view::npos) {
-    if (!read_number(text, range.low)) return bad();
-    range.high = range.low;
-    return range;
-  }
+  const auto low = whole_number<std::uint32_t>(text.substr(0, dash));
+  if (!low) return bad();
+  if (dash == std::string_view::npos) return Range{.low = *low, .high = *low};
   const std::size_t slash = text.find('/', dash);
-  const std::string_view high = text.substr(dash + 1, slash - dash - 1);
-  if (!read_number(text.substr(0, dash), range.low) || !read_number(high, range.high)) return bad();
-  if (slash != std::string_view::npos && !read_number(text.substr(slash + 1), range.stride))
-    return bad();
-  if (range.low >= range.high || range.stride == 0) return bad();
-  return range;
+  const auto high = whole_number<std::uint32_t>(text.substr(dash + 1, slash - dash - 1));
+  const auto stride =
+      slash == std::string_view::npos ? 1 : whole_number<std::uint32_t>(text.substr(slash + 1));
+  if (!high || *low >= *high || stride.value_or(0) == 0) return bad();
+  return Range{.low = *low, .high = *high, .stride = *stride};
 }
 
 // What stands between two brackets.

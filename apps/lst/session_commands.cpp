@@ -128,7 +128,7 @@ void print_ping(const Shell& shell, const selftest::NodeResult& node) {
 
 int ping(const Shell& shell, const Arguments& arguments);
 
-constexpr auto kCommands = std::to_array<Command>({
+constexpr auto kSessionCommands = std::to_array<Command>({
     {.name = "new_session",
      .usage = "[--timeout SECONDS] [--force] [NAME]",
      .help = "begin a session on the console of LST_SESSION",
@@ -152,7 +152,7 @@ constexpr auto kCommands = std::to_array<Command>({
 int ping(const Shell& shell, const Arguments& arguments) {
   auto target = target_of(arguments);
   const std::int64_t timeout = number_or(arguments, "timeout", 5);
-  if (!target || timeout <= 0) return usage_error(shell, kCommands.back());
+  if (!target || timeout <= 0) return usage_error(shell, kSessionCommands.back());
   target->args["timeout"] = timeout;
   if (arguments.has("nodes")) {
     const auto nodes = read_nodes(target->name);
@@ -177,7 +177,7 @@ int ping(const Shell& shell, const Arguments& arguments) {
 }  // namespace
 
 std::span<const Command> session_commands() {
-  return kCommands;
+  return kSessionCommands;
 }
 
 }  // namespace plnet::lst

@@ -42,23 +42,23 @@ constexpr auto kErrorOptions =
     std::to_array<apps::OptionRow>({flag("session", 's', "of the session only")});
 
 // A group, or nodes.
-struct Target {
+struct CounterSource {
   std::string name;
   Shell::Args args;
   std::optional<TransactionResult> before;
 };
 
 // Nothing: the reason has been printed.
-std::optional<std::vector<Target>> read_targets(const Shell& shell, const Names& words) {
+std::optional<std::vector<CounterSource>> read_sources(const Shell& shell, const Names& words) {
   const auto groups = ask<Names>(shell, "lst list_groups", {});
   if (!groups) {
     local_error(shell, groups.error(), "group", "Failed to list group");
     return std::nullopt;
   }
-  std::vector<Target> targets;
+  std::vector<CounterSource> sources;
   for (const std::string& word : words) {
     if (std::ranges::find(*groups, word) != groups->end()) {
-      targets.push_back({.name = word, .args = {{"group", word}}, .before = {}});
+      sources.push_back({.name = word, .args = {{"group", word}}, .before = {}});
       continue;
     }
     const auto nodes = read_nodes(word);
@@ -67,9 +67,9 @@ std::optional<std::vector<Target>> read_targets(const Shell& shell, const Names&
                fmt::format("Failed to get count of nodes from {}: {}\n", word, nodes.error().what));
       return std::nullopt;
     }
-    targets.push_back({.name = word, .args = {{"nodes", *nodes}}, .before = {}});
+    sources.push_back({.name = word, .args = {{"nodes", *nodes}}, .before = {}});
   }
-  return targets;
+  return sources;
 }
 
 RateColumns columns_of(const Arguments& arguments) {
@@ -92,20 +92,20 @@ RateColumns columns_of(const Arguments& arguments) {
   return columns;
 }
 
-// One sample of a target; its status.
-int sample(const Shell& shell, Target& target, const RateColumns& columns, bool prints) {
-  auto now = ask<TransactionResult>(shell, "lst stat", target.args);
+// One sample of a source; its status.
+int sample(const Shell& shell, CounterSource& source, const RateColumns& columns, bool prints) {
+  auto now = ask<TransactionResult>(shell, "lst stat", source.args);
   if (!now) {
-    return local_error(shell, now.error(), "stat", fmt::format("Failed to stat {}", target.name));
+    return local_error(shell, now.error(), "stat", fmt::format("Failed to stat {}", source.name));
   }
-  if (target.before) {
-    const Rates rates = rates_between(*target.before, *now, columns.decimal);
+  if (source.before) {
+    const Rates rates = rates_between(*source.before, *now, columns.decimal);
     if (rates.changed) complain(shell, "Group is changed, re-run stat\n");
     if (rates.failed > 0) say(shell, fmt::format("Failed to stat on {} nodes\n", rates.failed));
-    if (prints) say(shell, text_of_rates(rates, columns, target.name));
+    if (prints) say(shell, text_of_rates(rates, columns, source.name));
   }
   const int status = status_of(*now);
-  target.before = std::move(*now);
+  source.before = std::move(*now);
   return status;
 }
 
@@ -121,8 +121,8 @@ int stat(const Shell& shell, const Arguments& arguments) {
     complain(shell, "Invalid count value\n");
     return kLocalError;
   }
-  auto targets = read_targets(shell, arguments.positional);
-  if (!targets) return kLocalError;
+  auto sources = read_sources(shell, arguments.positional);
+  if (!sources) return kLocalError;
   const RateColumns columns = columns_of(arguments);
   int status = kGood;
   std::chrono::seconds next{};
@@ -131,9 +131,9 @@ int stat(const Shell& shell, const Arguments& arguments) {
     const auto now = shell.now();
     if (i > 0 && now < next) shell.pause(next - now);
     next = shell.now() + std::chrono::seconds(delay);
-    for (Target& target : *targets) {
-      target.args["timeout"] = timeout;
-      status = sample(shell, target, columns, !arguments.has("rpc") || arguments.has("lnet"));
+    for (CounterSource& source : *sources) {
+      source.args["timeout"] = timeout;
+      status = sample(shell, source, columns, !arguments.has("rpc") || arguments.has("lnet"));
       if (status == kLocalError) return status;
     }
   }
@@ -160,27 +160,27 @@ bool print_errors(const Shell& shell, const selftest::NodeResult& node, bool ses
 }
 
 int show_error(const Shell& shell, const Arguments& arguments) {
-  auto targets = read_targets(shell, arguments.positional);
-  if (!targets) return kLocalError;
+  auto sources = read_sources(shell, arguments.positional);
+  if (!sources) return kLocalError;
   int status = kGood;
-  for (Target& target : *targets) {
-    target.args["timeout"] = kErrorTimeoutS;
-    const auto result = ask<TransactionResult>(shell, "lst stat", target.args);
+  for (CounterSource& source : *sources) {
+    source.args["timeout"] = kErrorTimeoutS;
+    const auto result = ask<TransactionResult>(shell, "lst stat", source.args);
     if (!result) {
-      return local_error(shell, result.error(), target.name,
-                         fmt::format("Failed to show errors of {}", target.name));
+      return local_error(shell, result.error(), source.name,
+                         fmt::format("Failed to show errors of {}", source.name));
     }
-    say(shell, fmt::format("{}:\n", target.name));
+    say(shell, fmt::format("{}:\n", source.name));
     unsigned errors = 0;
     for (const auto& node : result->nodes)
       errors += print_errors(shell, node, arguments.has("session")) ? 1 : 0;
-    say(shell, fmt::format("Total {} error nodes in {}\n", errors, target.name));
+    say(shell, fmt::format("Total {} error nodes in {}\n", errors, source.name));
     status = status_of(*result);
   }
   return status;
 }
 
-constexpr auto kCommands = std::to_array<Command>({
+constexpr auto kStatCommands = std::to_array<Command>({
     {.name = "stat",
      .usage = "[--bw] [--rate] [--read] [--write] [--avg] [--min] [--max] [--mbs] [--timeout "
               "SECONDS] [--delay SECONDS] [--count N] NAME|IDS...",
@@ -201,7 +201,7 @@ constexpr auto kCommands = std::to_array<Command>({
 }  // namespace
 
 std::span<const Command> stat_commands() {
-  return kCommands;
+  return kStatCommands;
 }
 
 }  // namespace plnet::lst

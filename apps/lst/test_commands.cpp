@@ -31,7 +31,7 @@ constexpr auto kOptions = std::to_array<apps::OptionRow>({
 
 int add_test(const Shell& shell, const Arguments& arguments);
 
-constexpr auto kCommands = std::to_array<Command>({
+constexpr auto kTestCommands = std::to_array<Command>({
     {.name = "add_test",
      .usage = "[--batch NAME] [--loop N] [--concurrency N] [--distribute D:S] --from GROUP --to "
               "GROUP ping | brw [read|write] [check=full|simple|discard] [size=N[k|M]] [off=N]",
@@ -79,7 +79,8 @@ std::optional<AddTest> read_options(const Shell& shell, const Arguments& argumen
 }
 
 int add_test(const Shell& shell, const Arguments& arguments) {
-  if (!arguments.has("from") || !arguments.has("to")) return usage_error(shell, kCommands.back());
+  if (!arguments.has("from") || !arguments.has("to"))
+    return usage_error(shell, kTestCommands.back());
   auto test = read_options(shell, arguments);
   if (!test) return kLocalError;
   const std::string& name = arguments.positional.front();
@@ -101,7 +102,7 @@ int add_test(const Shell& shell, const Arguments& arguments) {
 }  // namespace
 
 std::span<const Command> test_commands() {
-  return kCommands;
+  return kTestCommands;
 }
 
 }  // namespace plnet::lst

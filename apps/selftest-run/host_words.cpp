@@ -2,13 +2,13 @@
 #include "apps/selftest-run/host_words.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "apps/lst/nid_words.hpp"
+#include "lib/base/whole_number.hpp"
 
 namespace plnet::run {
 namespace {
@@ -30,21 +30,14 @@ struct HostWord {
   std::string net;
 };
 
-bool read_number(std::string_view text, std::size_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() && number > 0;
-}
-
 // "5-8" or "5"; nothing: it is neither.
 std::optional<Range> read_range(std::string_view text) {
   const std::size_t dash = text.find('-');
-  Range range;
-  if (!read_number(text.substr(0, dash), range.first)) return std::nullopt;
-  range.last = range.first;
-  if (dash != std::string_view::npos && !read_number(text.substr(dash + 1), range.last))
-    return std::nullopt;
-  if (range.first > range.last) return std::nullopt;
-  return Range{range.first - 1, range.last - 1};
+  const auto first = whole_number<std::size_t>(text.substr(0, dash));
+  const auto last =
+      dash == std::string_view::npos ? first : whole_number<std::size_t>(text.substr(dash + 1));
+  if (!first || !last || *first == 0 || *first > *last) return std::nullopt;
+  return Range{*first - 1, *last - 1};
 }
 
 bool is_job(std::string_view text) {

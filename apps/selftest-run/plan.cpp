@@ -2,27 +2,19 @@
 #include "apps/selftest-run/plan.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "apps/lst/nid_words.hpp"
 #include "apps/selftest-run/rate_search.hpp"
+#include "lib/base/whole_number.hpp"
 
 namespace plnet::run {
 namespace {
 
 std::unexpected<Error> wrong(std::string_view text, std::string_view expected) {
   return failure(Errc::kInvalid, fmt::format("'{}', expected {}", text, expected));
-}
-
-template <class T>
-std::optional<T> whole(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 template <class Table>
@@ -192,7 +184,7 @@ Outcome<std::uint32_t> read_size(std::string_view text) {
   if (text.ends_with('k') || text.ends_with('K')) unit = 1024;
   if (text.ends_with('m') || text.ends_with('M')) unit = std::uint64_t{1024} * 1024;
   if (unit != 1) digits.remove_suffix(1);
-  const auto number = whole<std::uint32_t>(digits);
+  const auto number = whole_number<std::uint32_t>(digits);
   const std::uint64_t size = number ? *number * unit : 0;
   if (size == 0 || size > selftest::kBulkLengthMax || size % selftest::kBulkWord != 0)
     return wrong(text, "a multiple of 8 bytes up to 1M, like 4096, 4k or 1M");
@@ -210,7 +202,7 @@ Outcome<Duration> read_duration(std::string_view text) {
     unit = text.back() == 'm' ? 60 : 1;
     digits.remove_suffix(1);
   }
-  const auto number = whole<double>(digits);
+  const auto number = whole_number<double>(digits);
   if (!number || !std::isfinite(*number) || *number < 0) return wrong(text, kExpected);
   const std::chrono::duration<double> seconds(*number * unit);
   if (seconds > kDurationMax) return wrong(text, kExpected);
@@ -218,7 +210,7 @@ Outcome<Duration> read_duration(std::string_view text) {
 }
 
 Outcome<std::uint32_t> read_concurrency(std::string_view text) {
-  const auto number = whole<std::uint32_t>(text);
+  const auto number = whole_number<std::uint32_t>(text);
   if (!number || *number == 0 || *number > selftest::kConcurrencyMax)
     return wrong(text, fmt::format("a number from 1 to {}", selftest::kConcurrencyMax));
   return *number;
@@ -230,7 +222,7 @@ Outcome<double> read_rate(std::string_view text) {
   if (text.ends_with('k')) unit = 1e3;
   if (text.ends_with('M')) unit = 1e6;
   if (unit != 1) digits.remove_suffix(1);
-  const auto number = whole<double>(digits);
+  const auto number = whole_number<double>(digits);
   if (!number || !std::isfinite(*number) || *number <= 0)
     return wrong(text, "requests a second like 500, 50k or 1.5M");
   return *number * unit;
@@ -272,14 +264,14 @@ Outcome<selftest::Check> read_check(std::string_view text) {
 }
 
 Outcome<unsigned> read_repeats(std::string_view text) {
-  const auto number = whole<unsigned>(text);
+  const auto number = whole_number<unsigned>(text);
   if (!number || *number == 0 || *number > kRepeatsMax)
     return wrong(text, fmt::format("a number from 1 to {}", kRepeatsMax));
   return *number;
 }
 
 Outcome<double> read_amount(std::string_view text) {
-  const auto number = whole<double>(text);
+  const auto number = whole_number<double>(text);
   if (!number || !std::isfinite(*number) || *number < 0)
     return wrong(text, "a number that is not negative");
   return *number;

@@ -111,8 +111,8 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
   void session_began_owner() { watch_.begin(); }
   // Nobody polls any more.
   void move_out() {
+    framework_.reset();  // it reads the console's counters
     console_.reset();
-    framework_.reset();
     server_.reset();
   }
 
@@ -148,7 +148,13 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - *first_).count();
     unix_seconds_ = std::max(unix_seconds_ + 1, unix_seconds_ + static_cast<std::uint64_t>(age));
     first_ = now;
-    std::vector<const selftest::RpcStatistics*> served;
+    console_.emplace(
+        shard,
+        selftest::ConsoleSetup{
+            .unix_seconds = unix_seconds_ + kConsoleSeconds, .shards = shards_, .start = now},
+        memory);
+    // What STAT tells of RPCs is of the whole host, requests of its own console among them.
+    std::vector<const selftest::RpcStatistics*> served{&console_->statistics()};
     for (const auto& each : service_.served_)
       served.push_back(each.get());
     framework_.emplace(shard, *service_.shared_, service_.asked_, served, *this,
@@ -158,11 +164,6 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
                                                    .start = now},
                        memory);
     framework_->open();
-    console_.emplace(
-        shard,
-        selftest::ConsoleSetup{
-            .unix_seconds = unix_seconds_ + kConsoleSeconds, .shards = shards_, .start = now},
-        memory);
     console_->open();
   }
 

@@ -139,7 +139,7 @@ class MemifPair {
   void set_loss(double share) {
     (void)node->send(kFar, kLose | static_cast<std::uint64_t>(share * 10'000), 8);
     settle();
-    node->wire().set_loss(share);
+    node->set_loss(share);
   }
   // Until all is acknowledged. False: it takes too long.
   bool settle() {
@@ -226,7 +226,7 @@ class MemifPair {
     far.checks = false;
     far.on_number = [&far](NicAddress from, std::uint64_t number) {
       if ((number & kLose) != 0)
-        far.wire().set_loss(static_cast<double>(number & 0xffff) / 10'000);
+        far.set_loss(static_cast<double>(number & 0xffff) / 10'000);
       else if ((number & kAnswer) != 0)
         (void)far.send(from, number, 64);
     };

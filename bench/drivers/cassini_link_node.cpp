@@ -33,6 +33,9 @@ Outcome<std::unique_ptr<LinkNode>> LinkNode::start(const LinkNodeOptions& option
   auto wire = cassini::soft::WireEthdev::open(wire_options);
   if (!wire) return std::unexpected(std::move(wire.error()));
   node->wire_ = std::move(*wire);
+  auto faults = cassini::soft::FrameFaults::attach(wire_options.port, {});
+  if (!faults) return std::unexpected(std::move(faults.error()));
+  node->faults_ = std::move(*faults);
   node->payload_.resize(node->wire_->packet_bytes_max());
   return node;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/net/cassini/soft/link/fault_frames.hpp"
 #include "drivers/net/cassini/soft/link/wire_ethdev.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/host/eal.hpp"
@@ -36,6 +37,8 @@ class LinkNode final : public cassini::soft::WireEvents {
   // A packet of this many bytes that says its number and is filled by it. At least kNumberBytes.
   [[nodiscard]] bool send(cassini::soft::NicAddress to, std::uint64_t number, std::size_t bytes);
   [[nodiscard]] cassini::soft::WireEthdev& wire() { return *wire_; }
+  // So large a share of the frames that come is lost.
+  void set_loss(double share) { faults_->set({.drop = share}); }
   [[nodiscard]] std::uint64_t count(cassini::soft::link::LinkCount id) const {
     return wire_->layer().stats().get(id);
   }
@@ -56,6 +59,7 @@ class LinkNode final : public cassini::soft::WireEvents {
   runtime::TscClock clock_;
   std::unique_ptr<runtime::Eal> eal_;
   std::unique_ptr<cassini::soft::WireEthdev> wire_;
+  std::unique_ptr<cassini::soft::FrameFaults> faults_;
   std::vector<std::byte> payload_;
 };
 

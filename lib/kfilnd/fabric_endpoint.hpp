@@ -59,7 +59,8 @@ class EndpointEvents {
 
   // Hot.
   virtual void on_completions(std::span<const FabricCompletion> burst) = 0;
-  // Cold. The link came or went, or the NIC's address, and with it our NID, is another now.
+  // Cold. The link came or went, or the NIC's address, and with it our NID, is another now. Until
+  // the first call it counts as usable.
   virtual void on_link(bool usable, std::uint64_t nic_address) = 0;
 };
 

@@ -12,7 +12,6 @@ namespace plnet::selftest {
 
 namespace {
 
-constexpr std::uint32_t kConcurrencyMax = 1024;
 constexpr std::uint32_t kDestinationsMax = 87'296;  // what consoles can name
 constexpr std::uint32_t kFrameworkServices = 10;    // ids up to here are no test's
 

@@ -15,6 +15,7 @@ namespace plnet::selftest {
 // --- TEST ---
 
 inline constexpr std::size_t kParameterBytes = 12;
+inline constexpr std::uint32_t kConcurrencyMax = 1024;  // nodes refuse more
 
 enum class BulkOperation : std::uint32_t { kRead = 1, kWrite = 2 };
 

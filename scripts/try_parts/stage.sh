@@ -68,7 +68,7 @@ begin() {  # begin HOST NAME PROGRAM FLAGS: a node in the background, as soon as
   ip netns exec "$(host "$host")" "$@" $(own_words "$name") >"$name.log" 2>&1 &
   nodes+=($!)
   for _ in $(seq 300); do
-    ! grep -q event=ready "$name.log" || return 0
+    ! grep -qs event=ready "$name.log" || return 0
     kill -0 "${nodes[-1]}" 2>/dev/null || break
     sleep 0.1
   done

@@ -45,6 +45,9 @@ def copy_programs(build, folder):
     for program in (build / "apps").glob("*/*"):
         if program.name == program.parent.name and program.is_file():
             shutil.copy(program, folder / program.name)
+    library = build / "drivers/net/cassini/soft/libplnet_cxi_soft.so"
+    if library.exists():
+        shutil.copy(library, folder / library.name)
 
 
 def main():

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/mocks/sanitized.hpp"
 #include "tests/sim/selftest_session.hpp"
 #include "tests/sim/selftest_stranger.hpp"
 
@@ -25,17 +26,7 @@ using selftest::PingTest;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr unsigned kNodes = 200;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr unsigned kNodes = 200;
-#else
-constexpr unsigned kNodes = 1000;
-#endif
-#else
-constexpr unsigned kNodes = 1000;
-#endif
+constexpr auto kNodes = static_cast<unsigned>(mocks::fewer_under_asan(1000));
 constexpr unsigned kHalf = kNodes / 2;
 constexpr Duration kTrouble = seconds(4);
 // Nodes whose console is silent for so long end its session.

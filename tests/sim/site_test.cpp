@@ -7,20 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/mocks/sanitized.hpp"
+
 namespace plnet::sim {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kSeeds = 40;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr std::uint64_t kSeeds = 40;
-#else
-constexpr std::uint64_t kSeeds = 200;
-#endif
-#else
-constexpr std::uint64_t kSeeds = 200;
-#endif
+constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(200);
 constexpr std::uint64_t kParts = 4;
 
 class Seeds : public testing::TestWithParam<std::uint64_t> {

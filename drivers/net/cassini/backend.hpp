@@ -132,6 +132,12 @@ struct PortalStatus {
   unsigned entries_reserved = 0, entries_allocated = 0, entries_max = 0;
 };
 
+// One count that a device keeps of itself.
+struct Statistic {
+  std::string name;  // "nic.translation_faults", "retry_handler.timeouts", …
+  std::uint64_t value = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -141,6 +147,9 @@ class Backend {
   virtual void close_device(DeviceHandle device) = 0;
   // As it is now: the NIC's address changes with its cable.
   [[nodiscard]] virtual Allocated<DeviceInfo> device_info(DeviceHandle device) = 0;
+
+  // What the NIC and its retry handler count; empty where that cannot be asked.
+  [[nodiscard]] virtual std::vector<Statistic> statistics(DeviceHandle /*device*/) { return {}; }
 
   [[nodiscard]] virtual Allocated<LniHandle> alloc_lni(DeviceHandle device, unsigned service) = 0;
   [[nodiscard]] virtual Allocated<void> destroy_lni(LniHandle lni) = 0;

@@ -39,6 +39,20 @@ bool CommandQueue::drained() const {
   return memory_.commands == nullptr || status().rd_ptr * 2U == rung_;
 }
 
+std::uint64_t CommandQueue::begun() const {
+  if (memory_.commands == nullptr) return pushed_;
+  unsigned from = rung_;
+  if (failed()) {
+    // The failed command itself does nothing, and the device stands at it.
+    const unsigned read = status().rd_ptr;
+    // A position that no queue has: then it may have begun anything.
+    if (read < kFirstUnit / 2 || read >= memory_.slots) return pushed_;
+    from = read * 2;
+  }
+  const unsigned ring = units_ - kFirstUnit;
+  return pushed_ - (unit_ + ring - from) % ring;
+}
+
 unsigned CommandQueue::padding_before(SizeCode size) const {
   return aligned_unit(unit_, size) - unit_;
 }
@@ -56,6 +70,7 @@ bool CommandQueue::has_room(SizeCode size) {
 
 void CommandQueue::advance(unsigned units) {
   unit_ += units;
+  pushed_ += units;
   free_ -= static_cast<int>(units);
   PLNET_CHECK(unit_ <= units_ && free_ >= -1, "the command queue runs over");
   if (unit_ == units_) unit_ = kFirstUnit;

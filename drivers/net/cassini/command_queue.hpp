@@ -71,8 +71,14 @@ class CommandQueue {
   [[nodiscard]] CommandQueueStatus status() const;
   // A command has failed: the device runs nothing more of this queue.
   [[nodiscard]] bool failed() const;
+  // How much was ever pushed, in units with padding: where the latest command ends.
+  [[nodiscard]] std::uint64_t pushed() const { return pushed_; }
+  // What ends here or before it the device may have begun. What ends behind it, it has not: it was
+  // never rung, or the device has stopped before it.
+  [[nodiscard]] std::uint64_t begun() const;
 
   [[nodiscard]] unsigned write_unit() const { return unit_; }
+  [[nodiscard]] unsigned slots() const { return memory_.slots; }
   [[nodiscard]] unsigned hardware_index() const { return memory_.hardware_index; }
   [[nodiscard]] std::uint64_t rings() const { return rings_; }
 
@@ -95,6 +101,7 @@ class CommandQueue {
   unsigned rung_ = kFirstUnit;  // how far the device was told to go
   int free_ = 0;                // as far as we know
   std::uint64_t rings_ = 0;
+  std::uint64_t pushed_ = 0;
 };
 
 }  // namespace plnet::cassini

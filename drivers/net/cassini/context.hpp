@@ -28,7 +28,9 @@ struct Context {
   Process own;    // changes with the NIC's address
   Instant now{};  // of the latest turn
   bool shut_down = false;
-  bool failed = false;  // the queues are to be made anew
+  // The queues of that direction are to be made anew.
+  bool receive_failed = false;
+  bool transmit_failed = false;
 
   [[nodiscard]] static kfilnd::FabricCompletion failure(kfilnd::FabricEvent event,
                                                         std::uint64_t cookie, Errc why) {

@@ -37,6 +37,7 @@ class Device {
   [[nodiscard]] const DeviceInfo& info() const { return info_; }
   // As it is now; nothing if the device does not answer.
   [[nodiscard]] Allocated<DeviceInfo> ask() const { return backend_.device_info(handle_); }
+  [[nodiscard]] std::vector<Statistic> statistics() const { return backend_.statistics(handle_); }
   [[nodiscard]] LniHandle lni() const { return lni_; }
   [[nodiscard]] DomainHandle domain() const { return domain_.handle; }
   [[nodiscard]] unsigned lcid() const { return profile_.lcid; }

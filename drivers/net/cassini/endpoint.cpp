@@ -2,8 +2,6 @@
 #include "drivers/net/cassini/endpoint.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 namespace plnet::cassini {
 
@@ -14,8 +12,10 @@ using kfilnd::PeerAddress;
 Endpoint::Layout Endpoint::layout_of(const EndpointConfig& config) {
   const std::size_t operations = config.limits.operations_max;
   return {.receive_events = page_bytes(std::max<std::size_t>(config.receive_event_bytes, 4096)),
-          // One event ends each operation; twice that, so that a slow turn loses none.
-          .transmit_events = page_bytes(operations * 32 + 4096),
+          // One event ends each operation. One that comes alone takes a whole line, as the NIC does
+          // not wait for others; twice that, so that a slow turn loses none.
+          .transmit_events = page_bytes(operations * 128 + 4096),
+          .spare = page_bytes(1),
           .messages = page_bytes(operations * config.limits.message_bytes_max),
           .bulk = page_bytes(std::size_t{config.bulk_blocks} * config.bulk_bytes_max)};
 }
@@ -29,14 +29,10 @@ Endpoint::Endpoint(Device& device, const EndpointConfig& config, kfilnd::Endpoin
                2ULL * config.limits.operations_max + config.buffers_max + 4ULL * kBurst),
       layout_(layout_of(config)),
       memory_(layout_.total()),
-      blocks_(memory_.bytes().empty()
-                  ? std::span<std::byte>{}
-                  : memory_.bytes().subspan(layout_.receive_events + layout_.transmit_events,
-                                            layout_.messages),
-              config.limits.message_bytes_max,
-              memory_.bytes().empty() ? std::span<std::byte>{}
-                                      : memory_.bytes().subspan(layout_.total() - layout_.bulk),
-              config.bulk_bytes_max),
+      blocks_(region(layout_.total() - layout_.bulk - layout_.messages, layout_.messages),
+              config.limits.message_bytes_max, region(layout_.total() - layout_.bulk, layout_.bulk),
+              config.bulk_bytes_max,
+              region(layout_.receive_events + layout_.transmit_events, layout_.spare)),
       tx_(context_, blocks_,
           {.operations_max = config.limits.operations_max,
            .not_ready_time = config.not_ready_time}),
@@ -52,6 +48,10 @@ Endpoint::Endpoint(Device& device, const EndpointConfig& config, kfilnd::Endpoin
   context_.own = device.own();
 }
 
+std::span<std::byte> Endpoint::region(std::size_t begin, std::size_t length) const {
+  return memory_.bytes().empty() ? std::span<std::byte>{} : memory_.bytes().subspan(begin, length);
+}
+
 Outcome<std::unique_ptr<Endpoint>> Endpoint::create(Device& device, const EndpointConfig& config,
                                                     kfilnd::EndpointEvents& events,
                                                     Tracer* tracer) {
@@ -59,12 +59,15 @@ Outcome<std::unique_ptr<Endpoint>> Endpoint::create(Device& device, const Endpoi
   if (limits.operations_max == 0 || limits.operations_max > kBufferIdMax / 2 ||
       config.buffers_max == 0 || config.buffers_max > kBufferIdMax / 2 ||
       limits.message_bytes_max == 0 || limits.receive_contexts > kContextsMax ||
-      limits.receive_context >= limits.receive_contexts)
+      limits.receive_context >= limits.receive_contexts ||
+      limits.message_bytes_max >> device.info().min_free_shift > kMinFreeMax)
     return failure(Errc::kInvalid, "limits that no Cassini endpoint can have");
   std::unique_ptr<Endpoint> endpoint(new Endpoint(device, config, events, tracer));
   if (auto done = endpoint->register_memory(); !done)
     return std::unexpected(std::move(done.error()));
-  if (auto done = endpoint->build(); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = endpoint->build_receive(); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = endpoint->build_transmit(); !done)
+    return std::unexpected(std::move(done.error()));
   return endpoint;
 }
 
@@ -81,8 +84,10 @@ Outcome<void> Endpoint::register_memory() {
 }
 
 Endpoint::~Endpoint() {
-  tear_down();
-  if (mapped_) (void)device_.backend().unmap(mapping_);
+  const bool receive_gone = tear_down_receive();
+  const bool unmapped = tear_down_transmit() && receive_gone &&
+                        (!mapped_ || device_.backend().unmap(mapping_).has_value());
+  if (!unmapped) memory_.abandon();  // what the NIC may still write to stays as it is
 }
 
 Result<Process> Endpoint::process_of(PeerAddress address) const {
@@ -177,7 +182,7 @@ bool Endpoint::quiet() const {
 
 unsigned Endpoint::tell() {
   unsigned told = 0;
-  const bool usable = running_ && link_up_;
+  const bool usable = running() && link_up_;
   if (usable != told_usable_ || context_.own.nic != told_nic_) {
     told_usable_ = usable;
     told_nic_ = context_.own.nic;
@@ -199,22 +204,28 @@ unsigned Endpoint::tell() {
 unsigned Endpoint::poll(Instant now) {
   context_.now = now;
   unsigned work = 0;
-  if (running_ && context_.completions.size() <= kBurst)
-    work += rx_.poll(kBurst) + tx_.poll(kBurst);
-  if (context_.failed) recover();
+  if (context_.completions.size() <= kBurst) {
+    if (receiving_) work += rx_.poll(kBurst);
+    if (transmitting_) work += tx_.poll(kBurst);
+  }
+  if (context_.receive_failed) recover_receive();
+  if (context_.transmit_failed) recover_transmit();
   if (now >= link_due_) look_at_link();
   work += tell();
-  if (running_ && !context_.failed) {
-    rx_.flush();
-    tx_.flush();
-  }
+  if (receiving_ && !context_.receive_failed) rx_.flush();
+  if (transmitting_ && !context_.transmit_failed) tx_.flush();
   // What ended in between is told next turn, so there is one.
   return work + (context_.completions.empty() ? 0U : 1U);
 }
 
 Instant Endpoint::next_deadline() const {
   const Instant queues = std::min(rx_.next_deadline(), tx_.next_deadline());
-  return std::min({queues, link_due_, running_ ? Instant::max() : rebuild_due_});
+  Instant due = std::min(queues, link_due_);
+  if (draining_) due = std::min(due, drain_until_);
+  if (context_.shut_down) return due;  // nothing is made anew any more
+  if (!receiving_) due = std::min(due, receive_due_);
+  if (!transmitting_) due = std::min(due, transmit_due_);
+  return due;
 }
 
 void Endpoint::look_at_link() {
@@ -229,24 +240,53 @@ void Endpoint::look_at_link() {
   context_.own.nic = info->nic_address;
 }
 
-void Endpoint::recover() {
-  if (running_) {
+bool Endpoint::rebuilt(bool done, Instant& due) {
+  context_.stats.add(done ? Id::kRebuilds : Id::kRebuildFailures);
+  if (!done) due = context_.now + config_.link_period;
+  return done;
+}
+
+void Endpoint::recover_receive() {
+  if (context_.now < receive_due_) return;
+  if (receiving_) {
     // First the NIC lets go, then the memory goes back.
-    tear_down();
-    running_ = false;
-    tx_.abort(context_.shut_down ? Errc::kShutdown : Errc::kAborted);
-    rx_.abort(context_.shut_down ? Errc::kShutdown : Errc::kAborted);
-    rebuild_due_ = context_.now + kRebuildPause;
+    if (!tear_down_receive()) {
+      receive_due_ = context_.now + config_.link_period;
+      return;
+    }
+    receiving_ = false;
+    rx_.abort(why_aborted());
+    receive_due_ = context_.now + kRebuildPause;
     return;
   }
-  if (context_.shut_down || context_.now < rebuild_due_) return;
-  if (build()) {
-    context_.stats.add(Id::kRebuilds);
-    context_.failed = false;
-  } else {
-    context_.stats.add(Id::kRebuildFailures);
-    rebuild_due_ = context_.now + config_.link_period;
+  // Not before what has ended is told: there is room for one life's completions.
+  if (context_.shut_down || context_.completions.size() > kBurst) return;
+  context_.receive_failed = !rebuilt(build_receive().has_value(), receive_due_);
+}
+
+void Endpoint::recover_transmit() {
+  if (transmitting_) {
+    if (!draining_) {
+      draining_ = true;
+      drain_until_ = context_.now + config_.drain_time;
+    }
+    if (!tx_.drain(why_aborted())) {
+      if (context_.now < drain_until_) return;
+      tx_.quarantine(why_aborted());
+    }
+    if (context_.now < transmit_due_) return;
+    if (!tear_down_transmit()) {
+      transmit_due_ = context_.now + config_.link_period;
+      return;
+    }
+    transmitting_ = draining_ = false;
+    tx_.detach();
+    transmit_due_ = context_.now + kRebuildPause;
+    return;
   }
+  if (context_.shut_down || context_.now < transmit_due_) return;
+  if (context_.completions.size() > kBurst) return;
+  context_.transmit_failed = !rebuilt(build_transmit().has_value(), transmit_due_);
 }
 
 }  // namespace plnet::cassini

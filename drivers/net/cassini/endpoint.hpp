@@ -4,8 +4,10 @@
 // The message path is memory only. The backend is called at start and end, about once a second to
 // see the link and the NIC's address, and where something went wrong: a cancelled buffer is cut off
 // before it is given back, a disabled portal is asked for its drop count. After a failure that the
-// queues do not survive (a refused command, lost events) everything ends with kAborted, once the
-// NIC has let go of it, and the queues are made anew.
+// queues of a direction do not survive (a refused command, lost events) they are made anew, and the
+// other direction goes on. What peers may reach ends with kAborted once the portal is gone. Of our
+// own operations those that the NIC has not begun end so at once; those that it has begun end by
+// their events, for the NIC may read and write for them until then.
 #pragma once
 
 #include <array>
@@ -31,6 +33,9 @@ struct EndpointConfig {
   std::size_t receive_event_bytes = 1U << 20U;
   Duration not_ready_time = TxLimits{}.not_ready_time;
   Duration link_period = std::chrono::seconds(1);  // how often the device is asked about its link
+  // How long the NIC has for what it had begun before its transmit queue failed. The retry handler
+  // gives up after some tens of seconds; what has not ended then is kept out of use for good.
+  Duration drain_time = std::chrono::seconds(60);
   bool portal_flow_control = false;  // the NIC disables the portal instead of turning messages away
 };
 
@@ -79,7 +84,9 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   [[nodiscard]] const Receiver& receiver() const { return rx_; }
   [[nodiscard]] const Transmitter& transmitter() const { return tx_; }
   [[nodiscard]] const Stats& stats() const { return context_.stats; }
-  [[nodiscard]] bool running() const { return running_; }
+  [[nodiscard]] bool running() const { return receiving_ && transmitting_; }
+  [[nodiscard]] bool link_up() const { return link_up_; }
+  [[nodiscard]] Process own() const { return context_.own; }
 
  private:
   static constexpr unsigned kBurst = 32;               // events of a queue in one turn
@@ -92,9 +99,9 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
     bool in_use = false;
   };
   struct Layout {  // of memory_: one behind the other
-    std::size_t receive_events, transmit_events, messages, bulk;
+    std::size_t receive_events, transmit_events, spare, messages, bulk;
     [[nodiscard]] std::size_t total() const {
-      return receive_events + transmit_events + messages + bulk;
+      return receive_events + transmit_events + spare + messages + bulk;
     }
   };
 
@@ -102,12 +109,23 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
            Tracer* tracer);
   [[nodiscard]] static Layout layout_of(const EndpointConfig& config);
   [[nodiscard]] Outcome<void> register_memory();
-  // Makes the queues and the portal.
-  [[nodiscard]] Outcome<void> build();
-  [[nodiscard]] Outcome<void> build_queues();
-  [[nodiscard]] Outcome<void> build_portal();
-  void tear_down();
-  void recover();
+  // Make the queues of a direction; to receive, the portal too.
+  [[nodiscard]] Outcome<void> build_receive();
+  [[nodiscard]] Outcome<void> build_transmit();
+  [[nodiscard]] Outcome<void> make_receive_queues();
+  [[nodiscard]] Outcome<void> make_transmit_queues();
+  [[nodiscard]] Outcome<void> make_portal();
+  // False: the NIC did not give back what it was asked for; to be tried again.
+  [[nodiscard]] bool tear_down_receive();
+  [[nodiscard]] bool tear_down_transmit();
+  [[nodiscard]] std::span<std::byte> region(std::size_t begin, std::size_t length) const;
+  void recover_receive();
+  void recover_transmit();
+  // After build…(): when it was not done, the next try is a while away.
+  [[nodiscard]] bool rebuilt(bool done, Instant& due);
+  [[nodiscard]] Errc why_aborted() const {
+    return context_.shut_down ? Errc::kShutdown : Errc::kAborted;
+  }
   void look_at_link();
   unsigned tell();
   [[nodiscard]] Result<Process> process_of(kfilnd::PeerAddress address) const;
@@ -125,15 +143,19 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   Transmitter tx_;
   Receiver rx_;
 
-  // What there is of the queues and the portal, in the order in which it is made.
+  // What there is of the queues and the portal.
   EventQueueMemory receive_events_, transmit_events_;
   CommandQueueMemory transmit_, target_;
   Portal portal_;
   std::array<PortalMapHandle, 2> portal_maps_;
-  unsigned made_ = 0;
+  // How many of each direction's there are, in the order in which they are made.
+  unsigned made_receive_ = 0, made_transmit_ = 0;
 
-  bool running_ = false;
-  Instant rebuild_due_{};
+  bool receiving_ = false;
+  bool transmitting_ = false;
+  bool draining_ = false;
+  Instant receive_due_{}, transmit_due_{};  // of the next try to take down or to make anew
+  Instant drain_until_{};
   Instant link_due_{};
   bool link_up_ = true;
   bool told_usable_ = true;

@@ -2,7 +2,6 @@
 // The queues and the portal of an endpoint: made in order, given back in reverse.
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "drivers/net/cassini/endpoint.hpp"
 
@@ -18,37 +17,60 @@ unsigned slots_for(unsigned commands) {
 }
 }  // namespace
 
-Outcome<void> Endpoint::build() {
-  auto done = build_queues();
-  if (done) done = build_portal();
+Outcome<void> Endpoint::build_receive() {
+  if (!tear_down_receive()) return failure(Errc::kAgain, "the NIC does not give back what it had");
+  auto done = make_receive_queues();
+  if (done) done = make_portal();
   if (!done) {
-    tear_down();
+    (void)tear_down_receive();  // what stays is taken down before the next try
     return done;
   }
-  const PortalTable portal(portal_, device_.backend(), context_.stats);
-  tx_.attach(CommandQueue(transmit_), EventQueue(transmit_events_));
-  rx_.attach(CommandQueue(target_), EventQueue(receive_events_), portal);
-  running_ = true;
+  rx_.attach(CommandQueue(target_), EventQueue(receive_events_),
+             PortalTable(portal_, device_.backend(), context_.stats));
+  receiving_ = true;
   return {};
 }
 
-Outcome<void> Endpoint::build_queues() {
+Outcome<void> Endpoint::build_transmit() {
+  if (!tear_down_transmit()) return failure(Errc::kAgain, "the NIC does not give back what it had");
+  if (auto done = make_transmit_queues(); !done) {
+    (void)tear_down_transmit();
+    return done;
+  }
+  tx_.attach(CommandQueue(transmit_), EventQueue(transmit_events_));
+  transmitting_ = true;
+  return {};
+}
+
+Outcome<void> Endpoint::make_receive_queues() {
   Backend& backend = device_.backend();
-  const std::span<std::byte> events =
-      memory_.bytes().first(layout_.receive_events + layout_.transmit_events);
+  const std::span<std::byte> memory = memory_.bytes().first(layout_.receive_events);
   // An event of an earlier life must not be read again.
-  std::memset(events.data(), 0, events.size());
-  const auto receive = backend.alloc_event_queue(
-      device_.lni(), mapping_, {.queue = events.data(), .bytes = layout_.receive_events});
-  if (!receive) return backend_failure("alloc_evtq (receive)", receive.error());
-  receive_events_ = *receive;
-  made_ = 1;
-  const auto transmit = backend.alloc_event_queue(
-      device_.lni(), mapping_,
-      {.queue = events.data() + layout_.receive_events, .bytes = layout_.transmit_events});
-  if (!transmit) return backend_failure("alloc_evtq (transmit)", transmit.error());
-  transmit_events_ = *transmit;
-  made_ = 2;
+  std::ranges::fill(memory, std::byte{0});
+  const auto events = backend.alloc_event_queue(device_.lni(), mapping_,
+                                                {.queue = memory.data(), .bytes = memory.size()});
+  if (!events) return backend_failure("alloc_evtq (receive)", events.error());
+  receive_events_ = *events;
+  made_receive_ = 1;
+  const auto commands = backend.alloc_command_queue(
+      device_.lni(), receive_events_.handle,
+      {.slots = slots_for(config_.limits.operations_max + config_.buffers_max)});
+  if (!commands) return backend_failure("alloc_cmdq (target)", commands.error());
+  target_ = *commands;
+  made_receive_ = 2;
+  return {};
+}
+
+Outcome<void> Endpoint::make_transmit_queues() {
+  Backend& backend = device_.backend();
+  const std::span<std::byte> memory =
+      memory_.bytes().subspan(layout_.receive_events, layout_.transmit_events);
+  std::ranges::fill(memory, std::byte{0});
+  const auto events = backend.alloc_event_queue(device_.lni(), mapping_,
+                                                {.queue = memory.data(), .bytes = memory.size()});
+  if (!events) return backend_failure("alloc_evtq (transmit)", events.error());
+  transmit_events_ = *events;
+  made_transmit_ = 1;
   const auto commands =
       backend.alloc_command_queue(device_.lni(), transmit_events_.handle,
                                   {.slots = slots_for(config_.limits.operations_max),
@@ -56,49 +78,62 @@ Outcome<void> Endpoint::build_queues() {
                                    .lcid = device_.lcid()});
   if (!commands) return backend_failure("alloc_cmdq (transmit)", commands.error());
   transmit_ = *commands;
-  made_ = 3;
-  const auto targets = backend.alloc_command_queue(
-      device_.lni(), receive_events_.handle,
-      {.slots = slots_for(config_.limits.operations_max + config_.buffers_max)});
-  if (!targets) return backend_failure("alloc_cmdq (target)", targets.error());
-  target_ = *targets;
-  made_ = 4;
+  made_transmit_ = 2;
   return {};
 }
 
-Outcome<void> Endpoint::build_portal() {
+Outcome<void> Endpoint::make_portal() {
   Backend& backend = device_.backend();
   const auto portal =
       backend.alloc_portal(device_.lni(), receive_events_.handle,
                            {.matching = true, .flow_control = config_.portal_flow_control});
   if (!portal) return backend_failure("alloc_pte", portal.error());
   portal_ = *portal;
-  made_ = 5;
+  made_receive_ = 3;
   const unsigned context = config_.limits.receive_context;
   for (unsigned i = 0; i < 2; ++i) {
     const unsigned index = i == 0 ? put_index(context) : get_index(context);
     const auto map = backend.map_portal(portal_.handle, device_.domain(), index);
     if (!map) return backend_failure("map_pte", map.error());
     portal_maps_[i] = *map;
-    ++made_;
+    ++made_receive_;
   }
   return {};
 }
 
-void Endpoint::tear_down() {
+bool Endpoint::tear_down_receive() {
   Backend& backend = device_.backend();
-  const auto count = [this](const Allocated<void>& done) {
-    if (!done) context_.stats.add(CassiniCounters::Id::kBackendFailures);
-  };
-  if (made_ == 7) rx_.invalidate_all();
-  if (made_ >= 7) count(backend.unmap_portal(portal_maps_[1]));
-  if (made_ >= 6) count(backend.unmap_portal(portal_maps_[0]));
-  if (made_ >= 5) count(backend.destroy_portal(portal_.handle));
-  if (made_ >= 4) count(backend.destroy_command_queue(target_.handle));
-  if (made_ >= 3) count(backend.destroy_command_queue(transmit_.handle));
-  if (made_ >= 2) count(backend.destroy_event_queue(transmit_events_.handle));
-  if (made_ >= 1) count(backend.destroy_event_queue(receive_events_.handle));
-  made_ = 0;
+  while (made_receive_ > 0) {
+    const auto done = [&]() -> Allocated<void> {
+      switch (made_receive_) {
+        case 5: return backend.unmap_portal(portal_maps_[1]);
+        case 4: return backend.unmap_portal(portal_maps_[0]);
+        case 3: return backend.destroy_portal(portal_.handle);
+        case 2: return backend.destroy_command_queue(target_.handle);
+        default: return backend.destroy_event_queue(receive_events_.handle);
+      }
+    }();
+    if (!done) {
+      context_.stats.add(CassiniCounters::Id::kBackendFailures);
+      return false;
+    }
+    --made_receive_;
+  }
+  return true;
+}
+
+bool Endpoint::tear_down_transmit() {
+  Backend& backend = device_.backend();
+  while (made_transmit_ > 0) {
+    const auto done = made_transmit_ == 2 ? backend.destroy_command_queue(transmit_.handle)
+                                          : backend.destroy_event_queue(transmit_events_.handle);
+    if (!done) {
+      context_.stats.add(CassiniCounters::Id::kBackendFailures);
+      return false;
+    }
+    --made_transmit_;
+  }
+  return true;
 }
 
 }  // namespace plnet::cassini

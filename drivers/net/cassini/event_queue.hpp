@@ -65,6 +65,7 @@ class EventQueue {
   [[nodiscard]] bool broken() const { return broken_; }
 
   [[nodiscard]] unsigned number() const { return memory_.number; }
+  [[nodiscard]] std::size_t bytes() const { return memory_.bytes; }
   [[nodiscard]] std::size_t offset() const { return offset_; }
 
  private:

@@ -41,6 +41,11 @@ TargetCommand ListEntry::append(unsigned portal, unsigned buffer_id, unsigned mi
   return command;
 }
 
+bool ListEntry::matches(std::uint64_t bits) const {
+  return tagged ? (bits & ~match_bits::kTaggedIgnore) == match_bits::tagged(tag)
+                : (bits & ~match_bits::kMessageIgnore) == match_bits::kMessage;
+}
+
 TargetCommand ListEntry::unlink(unsigned portal, unsigned buffer_id) {
   return {.command = command_byte(CommandType::kQueue, SizeCode::k64, opcode::kUnlink),
           .ptl_list = static_cast<std::uint8_t>(PortalList::kPriority),

@@ -13,7 +13,8 @@
 
 namespace plnet::cassini {
 
-inline constexpr unsigned kBufferIdMax = 65535;  // 0 means no buffer
+inline constexpr unsigned kBufferIdMax = 65535;           // 0 means no buffer
+inline constexpr unsigned kMinFreeMax = (1U << 24U) - 1;  // bits of that field of an append
 
 struct ListEntry {
   enum class State : std::uint8_t {
@@ -45,6 +46,8 @@ struct ListEntry {
   Instant due{};
   lnet::Payload payload{};
 
+  // An event with these match bits may be its.
+  [[nodiscard]] bool matches(std::uint64_t bits) const;
   [[nodiscard]] TargetCommand append(unsigned portal, unsigned buffer_id, unsigned min_free) const;
   [[nodiscard]] static TargetCommand unlink(unsigned portal, unsigned buffer_id);
 };
@@ -68,6 +71,13 @@ class ListEntries {
 
   template <class Visit>
   void each(Visit&& visit) {
+    for (unsigned id = 1; id <= entries_.size(); ++id) {
+      if (entries_[id - 1].state != ListEntry::State::kFree) visit(id, entries_[id - 1]);
+    }
+  }
+
+  template <class Visit>
+  void each(Visit&& visit) const {
     for (unsigned id = 1; id <= entries_.size(); ++id) {
       if (entries_[id - 1].state != ListEntry::State::kFree) visit(id, entries_[id - 1]);
     }

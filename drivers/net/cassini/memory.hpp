@@ -33,6 +33,8 @@ class PageMemory {
 
   // Empty if there was no memory.
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+  // The pages outlive this object: somebody else may still write to them.
+  void abandon() { bytes_ = {}; }
 
  private:
   std::span<std::byte> bytes_;
@@ -71,6 +73,9 @@ class BlockPool {
   [[nodiscard]] std::span<std::byte> bytes(std::uint32_t block) const;
   [[nodiscard]] std::uint32_t block_bytes() const { return block_bytes_; }
   [[nodiscard]] std::size_t free_count() const { return free_.size(); }
+  [[nodiscard]] std::size_t block_count() const {
+    return block_bytes_ == 0 ? 0 : memory_.size() / block_bytes_;
+  }
 
  private:
   std::span<std::byte> memory_;

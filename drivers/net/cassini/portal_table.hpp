@@ -21,7 +21,7 @@ class PortalTable {
       : portal_(portal), backend_(&backend), stats_(&stats) {}
 
   void on_state_change(const StateChangeEvent& event, Instant now);
-  // Sends SETSTATE if the portal is to be enabled and that has not been asked for.
+  // Sends SETSTATE if the portal is to be enabled and that has not been asked for lately.
   void poll(CommandQueue& targets, Instant now);
 
   [[nodiscard]] bool enabled() const { return state_ == PortalState::kEnabled; }
@@ -33,13 +33,18 @@ class PortalTable {
   // Between two tries: drops go on while the portal is disabled, so a try may come too late.
   static constexpr Duration kRetry = std::chrono::microseconds(50);
 
+  // An answer that takes longer does not come any more. Asking twice does no harm.
+  static constexpr Duration kAnswerTime = std::chrono::seconds(1);
+
+  void read_drops();
+
   Portal portal_;
   Backend* backend_ = nullptr;
   Stats* stats_ = nullptr;
   PortalState state_ = PortalState::kReset;
   bool asked_ = false;
   std::uint32_t drop_count_ = kIgnoreDrops;  // as enabled first
-  Instant due_{};
+  Instant due_{};                            // of the next try
 };
 
 }  // namespace plnet::cassini

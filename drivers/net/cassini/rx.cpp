@@ -57,15 +57,18 @@ Result<void> Receiver::post_tagged(Process from, kfilnd::Tag tag, bool peer_read
     context_.stats.add(Id::kRefused);
     return std::unexpected(why);
   };
-  if (context_.failed || tagged_ >= limits_.tagged_max) return refuse(Errc::kAgain);
+  if (context_.receive_failed || tagged_ >= limits_.tagged_max) return refuse(Errc::kAgain);
   std::uint32_t block = BlockPool::kNone;
   std::optional<DeviceAddress> at = context_.map.contiguous(buffer);
   // The device knows no empty entries: an empty buffer is one byte that nobody misses.
-  if (buffer.empty()) at = blocks_.address(blocks_.messages.bytes(0));
+  if (buffer.empty()) at = blocks_.address(blocks_.spare);
   if (!at) {
     if (buffer.length > blocks_.bulk.block_bytes()) return std::unexpected(Errc::kTooBig);
+    if (blocks_.bulk.block_count() == 0) return std::unexpected(Errc::kNotSupported);
+    // Half of them is for what peers ask of us: that ends by itself, a buffer laid open does not.
+    if (blocks_.bulk.free_count() <= blocks_.bulk.block_count() / 2) return refuse(Errc::kAgain);
     block = blocks_.bulk.take();
-    if (block == BlockPool::kNone) return refuse(Errc::kAgain);
+    PLNET_CHECK(block != BlockPool::kNone, "more than half of them are free");
     at = blocks_.address(blocks_.bulk.bytes(block));
   }
   const unsigned id = entries_.take();
@@ -101,7 +104,8 @@ Result<void> Receiver::post_multi_receive(const Fragment& buffer, std::uint64_t 
   const auto at = context_.map.find(buffer.at);
   // What a buffer takes in is told in place: there is nothing to bounce through.
   if (!at) return std::unexpected(Errc::kInvalid);
-  const unsigned id = context_.failed || buffers_ >= limits_.buffers_max ? 0 : entries_.take();
+  const unsigned id =
+      context_.receive_failed || buffers_ >= limits_.buffers_max ? 0 : entries_.take();
   if (id == 0) {
     context_.stats.add(Id::kRefused);
     return std::unexpected(Errc::kAgain);
@@ -154,7 +158,9 @@ void Receiver::work() {
   for (std::size_t i = 0; i < work_.size(); ++i) {
     const std::uint16_t id = work_[i];
     ListEntry& entry = *entries_.find(id);
-    if (entry.due <= context_.now && done < kWorkMax) {
+    // What can only wait for the portal takes nobody's turn.
+    const bool held = entry.state == State::kWaiting && !entry.cancelling && !portal_.enabled();
+    if (!held && entry.due <= context_.now && done < kWorkMax) {
       ++done;
       // Off the list first: what is done may end the entry and give its id away.
       entry.queued = false;
@@ -200,12 +206,12 @@ void Receiver::taken_back(unsigned id, ListEntry& entry) {
 unsigned Receiver::poll(unsigned limit) {
   const unsigned count = events_.poll(limit, [this](const Event& event) { on_event(event); });
   if (count == 0 && commands_.failed()) {
-    if (!context_.failed) context_.stats.add(Id::kCommandFailures);
-    context_.failed = true;
+    if (!context_.receive_failed) context_.stats.add(Id::kCommandFailures);
+    context_.receive_failed = true;
   }
   if (events_.broken() || events_.dropped()) {
     context_.stats.add(Id::kEventsDropped);
-    context_.failed = true;
+    context_.receive_failed = true;
   }
   return count;
 }
@@ -221,15 +227,6 @@ void Receiver::shut_down() {
     if (entry.state == State::kDone || entry.cancelling) return;
     entry.cancelling = true;
     add_work(id, entry, context_.now);
-  });
-}
-
-void Receiver::invalidate_all() {
-  entries_.each([this](unsigned id, const ListEntry& entry) {
-    if (entry.state != State::kLinked) return;
-    if (!backend_.invalidate_entry(portal_.handle(), id,
-                                   static_cast<unsigned>(PortalList::kPriority)))
-      context_.stats.add(Id::kBackendFailures);
   });
 }
 

@@ -43,8 +43,9 @@ class Receiver {
   void abort(Errc why);
   [[nodiscard]] unsigned in_use() const { return entries_.in_use(); }
   [[nodiscard]] const PortalTable& portal() const { return portal_; }
-  // Makes the NIC let go of what is linked: before the portal goes away.
-  void invalidate_all();
+  [[nodiscard]] const CommandQueue& commands() const { return commands_; }
+  [[nodiscard]] const EventQueue& events() const { return events_; }
+  [[nodiscard]] const ListEntries& entries() const { return entries_; }
 
  private:
   static constexpr unsigned kWorkMax = 64;  // appends and unlinks of one turn

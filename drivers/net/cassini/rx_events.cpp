@@ -32,13 +32,17 @@ void Receiver::on_unlink(unsigned id, ListEntry& entry, const TargetLongEvent& e
   } else if (entry.state == State::kWaiting) {
     taken_back(id, entry);  // the NIC had never taken it up
   } else if (code == ReturnCode::kOk) {
+    if (entry.tagged) {  // used once, and not yet: nobody has begun
+      taken_back(id, entry);
+      return;
+    }
     // Part of a message may still be on its way in: after this call it is not. Cold, and rare.
     const auto cut = backend_.invalidate_entry(portal_.handle(), id,
                                                static_cast<unsigned>(PortalList::kPriority));
     if (!cut) {
       // Nobody can say that the memory is ours again: make the NIC forget all of it.
       context_.stats.add(Id::kBackendFailures);
-      context_.failed = true;
+      context_.receive_failed = true;
       return;
     }
     taken_back(id, entry);
@@ -49,14 +53,14 @@ void Receiver::on_unlink(unsigned id, ListEntry& entry, const TargetLongEvent& e
 
 void Receiver::on_message(unsigned id, ListEntry& entry, const Arrival& arrival) {
   const std::uint64_t offset = arrival.start - entry.iova;
-  entry.told += arrival.length;
-  if (arrival.auto_unlinked) {
-    entry.auto_unlinked = true;
-    entry.total = offset + arrival.length;
-  }
   const bool sane = arrival.type == EventType::kPut && arrival.has_start &&
                     arrival.start >= entry.iova && offset <= entry.length &&
                     arrival.length <= entry.length - offset;
+  entry.told += arrival.length;
+  if (arrival.auto_unlinked) {
+    entry.auto_unlinked = true;
+    entry.total = sane ? offset + arrival.length : entry.told;
+  }
   const bool whole = arrival.code == ReturnCode::kOk && arrival.length == arrival.wanted;
   // `told` beyond `total`: the NIC contradicts itself, and waiting for equality would never end.
   const bool last = entry.auto_unlinked && entry.told >= entry.total;
@@ -111,7 +115,8 @@ void Receiver::on_tagged(unsigned id, ListEntry& entry, const Arrival& arrival) 
 }
 
 void Receiver::on_arrival(unsigned id, ListEntry& entry, const Arrival& arrival) {
-  if (entry.state != State::kLinked) {
+  // Ids come again soon, so an id alone does not say whose event it is.
+  if (entry.state != State::kLinked || !entry.matches(arrival.match_bits)) {
     context_.stats.add(Id::kStaleEvents);
   } else if (entry.tagged) {
     on_tagged(id, entry, arrival);
@@ -124,7 +129,7 @@ void Receiver::on_event(const Event& event) {
   if (context_.tracer != nullptr) context_.tracer->event(events_.number(), event);
   if (event.type == EventType::kCommandFailure) {
     context_.stats.add(Id::kCommandFailures);
-    context_.failed = true;
+    context_.receive_failed = true;
     return;
   }
   if (event.type == EventType::kStateChange) {

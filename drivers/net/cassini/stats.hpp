@@ -30,10 +30,14 @@ namespace plnet::cassini {
   X(kBounces, "bounces", "operations", kCount,                                                 \
     "bulk copied for want of registered or contiguous memory")                                 \
   X(kPortalDisabled, "portal_disabled", "times", kCount, "the NIC has disabled the portal")    \
+  X(kPortalAskedAgain, "portal_asked_again", "times", kCount,                                  \
+    "the NIC has not answered that the portal is to be enabled")                               \
   X(kCommandFailures, "command_failures", "commands", kCount, "commands that the NIC refused") \
   X(kEventsDropped, "events_dropped", "times", kCount, "an event queue ran over or broke")     \
   X(kRebuilds, "rebuilds", "times", kCount, "queues were made anew after a failure")           \
   X(kRebuildFailures, "rebuild_failures", "times", kCount, "tries at that which failed")       \
+  X(kQuarantined, "quarantined", "operations", kCount,                                         \
+    "begun by the NIC and never ended: they and their memory are out of use")                  \
   X(kBackendFailures, "backend_failures", "calls", kCount, "calls for what is allocated failed")
 PLNET_COUNTERS(CassiniCounters, PLNET_CASSINI_COUNTERS);
 using Stats = Counters<CassiniCounters>;

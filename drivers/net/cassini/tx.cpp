@@ -26,7 +26,7 @@ void Transmitter::attach(const CommandQueue& commands, const EventQueue& events)
 Result<std::uint32_t> Transmitter::take() {
   if (context_.shut_down) return std::unexpected(Errc::kShutdown);
   // Room in the queue first, so that nothing has to be taken back.
-  if (context_.failed || free_.empty() || !commands_.has_room(SizeCode::k64)) {
+  if (context_.transmit_failed || free_.empty() || !commands_.has_room(SizeCode::k64)) {
     context_.stats.add(Id::kRefused);
     return std::unexpected(Errc::kAgain);
   }
@@ -36,6 +36,7 @@ Result<std::uint32_t> Transmitter::take() {
   operation.in_use = true;
   operation.message = false;
   operation.waiting = false;
+  operation.direct = false;
   operation.block = BlockPool::kNone;
   operation.sink = {};
   operation.pause = kPauseMin;
@@ -74,9 +75,11 @@ Result<void> Transmitter::post(std::uint32_t index, const Request& request, DmaC
   operation.command = command.encode();
   operation.cookie = request.cookie;
   operation.length = command.request_len;
-  operation.deadline = context_.now + limits_.not_ready_time;
+  operation.deadline =
+      context_.now + (operation.message ? limits_.not_ready_time : limits_.remote_not_ready_time);
   const bool pushed = push(operation.command);
   PLNET_CHECK(pushed, "take() has seen room for it");
+  operation.end = commands_.pushed();
   context_.stats.add(operation.message ? Id::kSends : Id::kRemoteOperations);
   return {};
 }
@@ -109,9 +112,13 @@ Result<void> Transmitter::send(const Request& request, std::span<const std::byte
 }
 
 Result<DeviceAddress> Transmitter::local(Operation& operation, const lnet::Payload& payload) {
-  if (payload.empty()) return blocks_.address(blocks_.messages.bytes(0));
-  if (const auto direct = context_.map.contiguous(payload)) return *direct;
+  if (payload.empty()) return blocks_.address(blocks_.spare);
+  if (const auto direct = context_.map.contiguous(payload)) {
+    operation.direct = true;
+    return *direct;
+  }
   if (payload.length > blocks_.bulk.block_bytes()) return std::unexpected(Errc::kTooBig);
+  if (blocks_.bulk.block_count() == 0) return std::unexpected(Errc::kNotSupported);
   operation.block = blocks_.bulk.take();
   if (operation.block == BlockPool::kNone) {
     context_.stats.add(Id::kRefused);
@@ -162,7 +169,7 @@ Result<void> Transmitter::write(const Request& request, kfilnd::Tag tag,
 Result<void> Transmitter::answer(const Request& request, kfilnd::Tag tag, std::uint64_t data) {
   const auto index = take();
   if (!index) return std::unexpected(index.error());
-  const DeviceAddress at = blocks_.address(blocks_.messages.bytes(0));  // of nothing
+  const DeviceAddress at = blocks_.address(blocks_.spare);  // of nothing
   return post(*index, request,
               {.command = kPutByte,
                .lac = static_cast<std::uint8_t>(at.lac),
@@ -171,29 +178,45 @@ Result<void> Transmitter::answer(const Request& request, kfilnd::Tag tag, std::u
                .header_data = data});
 }
 
-void Transmitter::finish(std::uint32_t index, Result<void> status) {
-  const Operation& operation = operations_[index];
+void Transmitter::tell(const Operation& operation, Result<void> status) {
   if (!status) context_.stats.add(Id::kFailures);
   context_.completions.push(
       {.event = operation.message ? FabricEvent::kSent : FabricEvent::kRemoteDone,
        .status = status,
        .cookie = operation.cookie,
        .length = status ? operation.length : 0});
+}
+
+void Transmitter::finish(std::uint32_t index, Result<void> status) {
+  tell(operations_[index], status);
   give(index);
 }
 
-void Transmitter::on_done(std::uint32_t index, const Event& event, const InitiatorEvent& decoded) {
+// No buffer, or a portal that is not enabled yet or disabled for a while (the kernel gives up at
+// once in the latter case). Nothing was moved, so it can be posted again as it is. Tagged buffers
+// are laid open before they are asked for: only a peer's own late append makes one of them missing.
+bool Transmitter::may_wait(const Operation& operation, ReturnCode code) const {
+  if (context_.shut_down || context_.transmit_failed) return false;
+  if (context_.now >= operation.deadline) return false;
+  return operation.message || code == ReturnCode::kEntryNotFound;
+}
+
+void Transmitter::wait(std::uint32_t index) {
   Operation& operation = operations_[index];
-  // No buffer, or a portal that is not enabled yet or disabled for a while (the kernel gives up at
-  // once in the latter case). Nothing was moved, so it can be posted again as it is.
+  operation.waiting = true;
+  operation.due = context_.now + operation.pause;
+  operation.pause = std::min(operation.pause * 2, kPauseMax);
+  waiting_.push_back(index);
+  std::ranges::push_heap(waiting_, std::ranges::greater{},
+                         [this](std::uint32_t each) { return operations_[each].due; });
+}
+
+void Transmitter::on_done(std::uint32_t index, const Event& event, const InitiatorEvent& decoded) {
+  const Operation& operation = operations_[index];
   if (event.code == ReturnCode::kEntryNotFound || event.code == ReturnCode::kPtDisabled) {
     context_.stats.add(Id::kReceiverNotReady);
-    if (!context_.shut_down && context_.now < operation.deadline) {
-      operation.waiting = true;
-      operation.due = context_.now + operation.pause;
-      operation.pause = std::min(operation.pause * 2, kPauseMax);
-      next_due_ = std::min(next_due_, operation.due);
-      waiting_.push_back(index);
+    if (may_wait(operation, event.code)) {
+      wait(index);
       return;
     }
   }
@@ -217,7 +240,7 @@ void Transmitter::on_event(const Event& event) {
   if (context_.tracer != nullptr) context_.tracer->event(events_.number(), event);
   if (event.type == EventType::kCommandFailure) {
     context_.stats.add(Id::kCommandFailures);
-    context_.failed = true;
+    context_.transmit_failed = true;
     return;
   }
   const auto decoded = event.as<InitiatorEvent>();
@@ -227,7 +250,7 @@ void Transmitter::on_event(const Event& event) {
   }
   const auto index = static_cast<std::uint32_t>(decoded->user_ptr);
   if (index >= operations_.size() || !operations_[index].in_use || operations_[index].waiting ||
-      operations_[index].generation != decoded->user_ptr >> 32U) {
+      operations_[index].quarantined || operations_[index].generation != decoded->user_ptr >> 32U) {
     context_.stats.add(Id::kStaleEvents);
     return;
   }
@@ -235,31 +258,33 @@ void Transmitter::on_event(const Event& event) {
 }
 
 void Transmitter::repost() {
-  if (context_.now < next_due_) return;
-  next_due_ = Instant::max();
-  for (std::size_t i = 0; i < waiting_.size();) {
-    Operation& operation = operations_[waiting_[i]];
-    if (operation.due <= context_.now && push(operation.command)) {
-      context_.stats.add(Id::kReposts);
-      operation.waiting = false;
-      waiting_[i] = waiting_.back();
-      waiting_.pop_back();
-      continue;
-    }
-    next_due_ = std::min(next_due_, operation.due);
-    ++i;
+  for (unsigned i = 0; i < kRepostsMax && next_deadline() <= context_.now; ++i) {
+    const std::uint32_t index = waiting_.front();
+    Operation& operation = operations_[index];
+    // The peer answers, and matches, the address that we have now.
+    DmaCommand command = DmaCommand::decode(operation.command);
+    command.initiator = match_id(context_.own, context_.pid_bits);
+    operation.command = command.encode();
+    if (!push(operation.command)) return;  // no room now
+    operation.end = commands_.pushed();
+    context_.stats.add(Id::kReposts);
+    operation.waiting = false;
+    std::ranges::pop_heap(waiting_, std::ranges::greater{},
+                          [this](std::uint32_t each) { return operations_[each].due; });
+    waiting_.pop_back();
   }
 }
 
 unsigned Transmitter::poll(unsigned limit) {
   const unsigned count = events_.poll(limit, [this](const Event& event) { on_event(event); });
   if (count == 0 && in_flight_ > 0 && commands_.failed()) {
-    if (!context_.failed) context_.stats.add(Id::kCommandFailures);
-    context_.failed = true;
+    if (!context_.transmit_failed) context_.stats.add(Id::kCommandFailures);
+    context_.transmit_failed = true;
   }
   if (events_.broken() || events_.dropped()) {
-    context_.stats.add(Id::kEventsDropped);
-    context_.failed = true;
+    if (!events_lost_) context_.stats.add(Id::kEventsDropped);
+    events_lost_ = true;
+    context_.transmit_failed = true;
   }
   return count;
 }
@@ -273,17 +298,40 @@ void Transmitter::shut_down() {
   for (const std::uint32_t index : waiting_)
     finish(index, std::unexpected(Errc::kShutdown));
   waiting_.clear();
-  next_due_ = Instant::max();
 }
 
-void Transmitter::abort(Errc why) {
+bool Transmitter::drain(Errc why) {
+  const std::uint64_t begun = commands_.begun();
+  bool ended = true;
   for (std::uint32_t i = 0; i < operations_.size(); ++i) {
-    if (operations_[i].in_use) finish(i, std::unexpected(why));
+    const Operation& operation = operations_[i];
+    if (!operation.in_use || operation.quarantined) continue;
+    if (operation.waiting || operation.end > begun) {
+      finish(i, std::unexpected(why));
+    } else {
+      ended = false;
+    }
   }
   waiting_.clear();
-  next_due_ = Instant::max();
+  return ended;
+}
+
+void Transmitter::quarantine(Errc why) {
+  for (Operation& operation : operations_) {
+    if (!operation.in_use || operation.quarantined) continue;
+    operation.quarantined = true;
+    context_.stats.add(Id::kQuarantined);
+    if (operation.direct) continue;
+    tell(operation, std::unexpected(why));
+    --in_flight_;
+  }
+}
+
+void Transmitter::detach() {
+  PLNET_CHECK(waiting_.empty(), "drain() has ended what waits");
   commands_ = {};
   events_ = {};
+  events_lost_ = false;
 }
 
 }  // namespace plnet::cassini

@@ -69,6 +69,11 @@ void SimEndpointFabric::set_link(std::uint64_t nic_address, bool usable) {
 void SimEndpointFabric::change_nic_address(std::uint64_t from, std::uint64_t to) {
   nics_[to] = nics_[from];
   nics_.erase(from);
+  // A NIC ends what it has begun at a buffer of its own, or that would never be given back.
+  for (std::uint32_t i = 0; i < operations_.size(); ++i) {
+    EndpointOperation& one = operations_[i];
+    if (one.in_use && one.transferring && one.to.nic_address == from) one.to.nic_address = to;
+  }
   for (SimEndpointDriver* driver : drivers_) {
     if (driver == nullptr || driver->config().process.nic_address != from) continue;
     const EndpointProcess old = driver->config().process;
@@ -96,6 +101,7 @@ EndpointOperation& SimEndpointFabric::start(OpKind kind, SimEndpointDriver& from
   operation.tries = 0;
   operation.outcome = {};
   operation.in_use = true;
+  operation.transferring = false;
   ++live_;
   return operation;
 }
@@ -230,6 +236,7 @@ void SimEndpointFabric::take_tagged(EndpointOperation& operation, SimEndpointDri
     const auto arrives = network_.transit(target.config().host, reader, operation.local.length);
     done = arrives.value_or(operation.deadline);
   }
+  operation.transferring = true;
   schedule(done, Kind::kTransfer, operation);
 }
 

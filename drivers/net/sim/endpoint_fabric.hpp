@@ -47,6 +47,7 @@ struct EndpointOperation {
   std::uint32_t index = 0;  // its own
   std::uint32_t tries = 0;
   bool in_use = false;
+  bool transferring = false;  // the target's NIC is at its buffer
 };
 
 class SimEndpointFabric final : private EventSink {

@@ -14,20 +14,21 @@ using socklnd::DetachedStream;
 namespace {
 
 // A detached stream's descriptor: end, connection, generation.
-constexpr unsigned kConnectionShift = 1;
-constexpr unsigned kGenerationShift = 25;
+constexpr unsigned kDetachedConnectionShift = 1;
+constexpr unsigned kDetachedGenerationShift = 25;
 
 std::intptr_t descriptor_of(StreamEndId id) {
-  return static_cast<std::intptr_t>(static_cast<std::uint64_t>(id.generation) << kGenerationShift |
-                                    static_cast<std::uint64_t>(id.connection) << kConnectionShift |
-                                    id.end);
+  return static_cast<std::intptr_t>(
+      static_cast<std::uint64_t>(id.generation) << kDetachedGenerationShift |
+      static_cast<std::uint64_t>(id.connection) << kDetachedConnectionShift | id.end);
 }
 
 StreamEndId end_of(std::intptr_t descriptor) {
   const auto word = static_cast<std::uint64_t>(descriptor);
-  constexpr std::uint64_t kConnectionMask = (1U << (kGenerationShift - kConnectionShift)) - 1;
-  return {static_cast<std::uint32_t>(word >> kConnectionShift & kConnectionMask),
-          static_cast<std::uint32_t>(word >> kGenerationShift),
+  constexpr std::uint64_t kConnectionMask =
+      (1U << (kDetachedGenerationShift - kDetachedConnectionShift)) - 1;
+  return {static_cast<std::uint32_t>(word >> kDetachedConnectionShift & kConnectionMask),
+          static_cast<std::uint32_t>(word >> kDetachedGenerationShift),
           static_cast<std::uint8_t>(word & 1U)};
 }
 

@@ -8,8 +8,6 @@
 
 namespace plnet::lnet {
 
-using Id = CoordinatorTable::Id;
-
 namespace {
 
 // How soon to look again whether readers and homes have let go.
@@ -42,7 +40,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
       host_(host),
       faults_(qsbr, Random(limits.fault_seed)),
       access_(qsbr),
-      networks_(qsbr),
+      networks_(qsbr, limits.shards),
       directory_(limits.peers, qsbr, placement, *this),
       rules_(directory_),
       ping_target_(host.data(), memory.split(PingTarget::kBuffers)),
@@ -72,7 +70,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
   directory_.set_local(networks_.view());
   (void)ping_target_.set_discovery(parameters.discovery.get() != 0);
   // 0@lo is there and answers before there is anything else, as in the kernel.
-  if (!ping_target_.set_interfaces({})) counters_.add(Id::kTargetFailed);
+  if (!ping_target_.set_interfaces({})) counters_.add(CoordinatorCounter::kTargetFailed);
 }
 
 // Parcels.
@@ -83,16 +81,16 @@ void Coordinator::answer(Parcel& parcel, Result<void> outcome) {
 }
 
 void Coordinator::want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) {
-  counters_.add(Id::kWanted);
+  counters_.add(CoordinatorCounter::kWanted);
   if (shut_) return answer(parcel, std::unexpected(Errc::kShutdown));
   const auto made = directory_.create_by_traffic(nid, received_on, host_.now());
   if (made) return answer(parcel, {});
   if (made.error() == Errc::kAgain && wanted_.size() < wanted_max_) {
-    counters_.add(Id::kWantedWaited);
+    counters_.add(CoordinatorCounter::kWantedWaited);
     wanted_.push_back({&parcel, nid, received_on});
     return;
   }
-  counters_.add(Id::kWantedRefused);
+  counters_.add(CoordinatorCounter::kWantedRefused);
   answer(parcel, std::unexpected(made.error()));
 }
 
@@ -105,16 +103,16 @@ void Coordinator::ask_again_for_peers() {
       wanted_[kept++] = wanted;
       continue;
     }
-    if (!made) counters_.add(Id::kWantedRefused);
+    if (!made) counters_.add(CoordinatorCounter::kWantedRefused);
     answer(*wanted.parcel, made ? Result<void>() : std::unexpected(made.error()));
   }
   wanted_.resize(kept);
 }
 
 void Coordinator::discover(Message& message, PeerNi& ni) {
-  counters_.add(Id::kDiscover);
+  counters_.add(CoordinatorCounter::kDiscover);
   if (record_of(ni).stage != PeerNiStage::kLive) {
-    counters_.add(Id::kDiscoverGone);
+    counters_.add(CoordinatorCounter::kDiscoverGone);
     return answer(message, {});
   }
   discovery_.wait_for(PeerDirectory::peer_of(record_of(ni)), message);
@@ -159,7 +157,7 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
     ++done;
   }
   push_target_.grow(discovery_.wanted_push_bytes());
-  if (!shut_ && !push_target_.step()) counters_.add(Id::kTargetFailed);
+  if (!shut_ && !push_target_.step()) counters_.add(CoordinatorCounter::kTargetFailed);
   done += discovery_.step(budget);
   if (discovery_.waiting() && now >= next_look_) {
     discovery_.look_after_waiting(now - parameters_.transaction_timeout());
@@ -198,7 +196,7 @@ void Coordinator::local_changed() {
   for (const Ni* ni : view.nis)
     entries[count++] = {ni->nid, ni->status.get()};
   if (!ping_target_.set_interfaces(std::span(entries).first(count)))
-    counters_.add(Id::kTargetFailed);
+    counters_.add(CoordinatorCounter::kTargetFailed);
   discovery_.push_to_all(false);
 }
 

@@ -52,6 +52,7 @@ class CoordinatorHost {
 };
 
 struct CoordinatorLimits {
+  unsigned shards = 1;  // of the node
   PeerLimits peers;
   // Pings and pushes under way, and pushes of others being looked at: one slot each.
   std::size_t exchanges = 64;
@@ -75,6 +76,7 @@ struct CoordinatorLimits {
 
 PLNET_COUNTERS(CoordinatorTable, PLNET_COORDINATOR_COUNTERS);
 using CoordinatorCounters = Counters<CoordinatorTable>;
+using CoordinatorCounter = CoordinatorTable::Id;
 
 class Coordinator final : private PeerDirectoryHooks,
                           private DiscoveryObserver,

@@ -3,8 +3,6 @@
 
 namespace plnet::lnet {
 
-using Id = DiscoveryTable::Id;
-
 Discovery::Discovery(const Parts& parts)
     : directory_(parts.directory),
       rules_(parts.rules),
@@ -48,7 +46,7 @@ void Discovery::place(PeerDiscovery& state, DiscoveryPlace where, bool front) {
   state.place = where;
   switch (where) {
     case DiscoveryPlace::kNone:
-      if (was_in) counters_.subtract(Id::kQueued);
+      if (was_in) counters_.subtract(DiscoveryCounter::kQueued);
       return;
     case DiscoveryPlace::kRequested:
       front ? requested_.push_front(state) : requested_.push_back(state);
@@ -57,9 +55,9 @@ void Discovery::place(PeerDiscovery& state, DiscoveryPlace where, bool front) {
     case DiscoveryPlace::kStarved: starved_.push_back(state); break;
   }
   if (was_in) return;
-  counters_.add(Id::kStarted);
-  counters_.add(Id::kQueued);
-  counters_.raise_to(Id::kQueuedMax, counters_.get(Id::kQueued));
+  counters_.add(DiscoveryCounter::kStarted);
+  counters_.add(DiscoveryCounter::kQueued);
+  counters_.raise_to(DiscoveryCounter::kQueuedMax, counters_.get(DiscoveryCounter::kQueued));
 }
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_queue_for_discovery()
@@ -90,7 +88,7 @@ void Discovery::wait_for(PeerRecord& peer, Message& message) {
     message.outcome = {};
     return ended_.push_back(message);
   }
-  counters_.add(Id::kParked);
+  counters_.add(DiscoveryCounter::kParked);
   ++parked_;
   state.parcels.push_back(message);
   (void)queue(peer);
@@ -172,7 +170,7 @@ void Discovery::look_after_waiting(Instant before) {
     if (!given_up && static_cast<const Message&>(parcel).since >= before) return;
     parcel.unlink();
     parcel.outcome = std::unexpected(given_up ? Errc::kCancelled : Errc::kTimedOut);
-    counters_.add(given_up ? Id::kGivenUp : Id::kExpired);
+    counters_.add(given_up ? DiscoveryCounter::kGivenUp : DiscoveryCounter::kExpired);
     end(parcel);
   };
   for (IntrusiveList<PeerDiscovery>* const peers : {&requested_, &working_, &starved_}) {
@@ -200,7 +198,7 @@ void Discovery::complete(PeerDiscovery& state, Result<void> outcome) {
     state.error = outcome;
     peer.add_state(kPeerRediscover);
   }
-  counters_.add(outcome ? Id::kCompleted : Id::kFailed);
+  counters_.add(outcome ? DiscoveryCounter::kCompleted : DiscoveryCounter::kFailed);
   if (peer.gateway_refs > 0) observer_.on_gateway_discovered(peer, outcome);
   end_parcels(state, outcome);
   settle_waiters(state);
@@ -306,7 +304,7 @@ Discovery::Step Discovery::examine(PeerDiscovery& state) {
 
 // Whoever waits finds the NID gone and has the peer made anew.
 Discovery::Step Discovery::delete_peer(PeerDiscovery& state) {
-  counters_.add(Id::kDiscoveryLost);
+  counters_.add(DiscoveryCounter::kDiscoveryLost);
   directory_.destroy(*state.peer);
   directory_.commit();
   return {Verdict::kGone, {}};
@@ -320,7 +318,7 @@ Discovery::Step Discovery::ping_failed(PeerDiscovery& state) {
   state.ping_error = {};
   if (!why) return {Verdict::kEnd, why};
   if (state.retries++ < kRetriesMax) return {Verdict::kAgain, {}};
-  counters_.add(Id::kRetriesOver);
+  counters_.add(DiscoveryCounter::kRetriesOver);
   return {Verdict::kEnd, std::unexpected(Errc::kProtocol)};
 }
 

@@ -48,5 +48,6 @@ namespace plnet::lnet {
 
 PLNET_COUNTERS(DiscoveryTable, PLNET_DISCOVERY_COUNTERS);
 using DiscoveryCounters = Counters<DiscoveryTable>;
+using DiscoveryCounter = DiscoveryTable::Id;
 
 }  // namespace plnet::lnet

@@ -9,8 +9,6 @@
 
 namespace plnet::lnet {
 
-using Id = DiscoveryTable::Id;
-
 namespace {
 
 std::uint32_t bytes_said(const PingView& buffer) {
@@ -34,7 +32,7 @@ void Discovery::on_event(const Event& event) {
   auto* state = static_cast<PeerDiscovery*>(exchange.owner);
   if (state == nullptr) {
     if (event.kind == EventKind::kReply || event.kind == EventKind::kAck)
-      counters_.add(Id::kLateEvents);
+      counters_.add(DiscoveryCounter::kLateEvents);
   } else {
     exchange.kind == ExchangeKind::kPush ? push_event(exchange, event)
                                          : ping_event(exchange, event);
@@ -48,7 +46,7 @@ void Discovery::fail_ping(PeerDiscovery& state, Result<void> why) {
   state.peer->drop_state(kPeerPingSent);
   state.peer->add_state(kPeerPingFailed);
   state.ping_error = why;
-  if (!why) counters_.add(Id::kPingsFailed);
+  if (!why) counters_.add(DiscoveryCounter::kPingsFailed);
 }
 
 void Discovery::ping_event(PingExchange& exchange, const Event& event) {
@@ -79,11 +77,11 @@ void Discovery::push_event(PingExchange& exchange, const Event& event) {
   if (!status) {
     peer.add_state(kPeerPushFailed);
     state.push_error = status;
-    counters_.add(Id::kPushesFailed);
+    counters_.add(DiscoveryCounter::kPushesFailed);
     return;
   }
   state.acked_sequence = exchange.sequence;
-  counters_.add(Id::kPushesAcked);
+  counters_.add(DiscoveryCounter::kPushesAcked);
   // A SEND may still come; it has nothing to say.
   state.push = nullptr;
   exchange.owner = nullptr;
@@ -96,18 +94,18 @@ void Discovery::reply_event(PeerDiscovery& state, PingExchange& exchange, const 
   state.source = event.target.nid;
   state.target = event.source.nid;
   if (!event.status) return fail_ping(state, event.status);
-  counters_.add(Id::kReplies);
+  counters_.add(DiscoveryCounter::kReplies);
   exchange.length = std::min(event.accepted_length, exchange.fragment.length);
   const auto buffer = PingView::parse(exchange.received(), interfaces_max(parameters_));
   if (!buffer) {
-    counters_.add(Id::kRepliesCorrupt);
+    counters_.add(DiscoveryCounter::kRepliesCorrupt);
     return fail_ping(state, {});
   }
   learn_features_of_reply(peer, *buffer);
   const std::uint32_t said = bytes_said(*buffer);
   state.data_bytes = std::max(state.data_bytes, std::min(said, kPingSlotBytes));
   if (buffer->truncated()) {
-    counters_.add(Id::kRepliesTruncated);
+    counters_.add(DiscoveryCounter::kRepliesTruncated);
     wanted_push_bytes_ = std::max(wanted_push_bytes_, std::min(said, kPingSlotBytes));
     if (said > kPingSlotBytes) return fail_ping(state, std::unexpected(Errc::kTooBig));
     return fail_ping(state, {});
@@ -140,7 +138,7 @@ void Discovery::learn_features_of_reply(PeerRecord& peer, const PingView& buffer
   }
   if (buffer.has(kPingMultiRail)) return learn_multi_rail(peer);
   if (!peer.multi_rail() || peer.is(kPeerConfigured)) return;
-  counters_.add(Id::kMultiRailLost);
+  counters_.add(DiscoveryCounter::kMultiRailLost);
   peer.drop_state(kPeerMultiRail);
 }
 
@@ -160,9 +158,9 @@ void Discovery::learn_features_of_push(PeerRecord& peer, const PingView& buffer)
 }
 
 void Discovery::on_push(const Event& event, std::span<const std::byte> bytes) {
-  counters_.add(Id::kPushesHeard);
+  counters_.add(DiscoveryCounter::kPushesHeard);
   PeerRecord* peer = directory_.peer_of(event.source.nid);
-  if (peer == nullptr || shut_) return counters_.add(Id::kPushesUnknown);
+  if (peer == nullptr || shut_) return counters_.add(DiscoveryCounter::kPushesUnknown);
   PeerDiscovery& state = state_of(*peer);
   state.peer = peer;
   const auto ask_instead = [peer] {
@@ -171,17 +169,17 @@ void Discovery::on_push(const Event& event, std::span<const std::byte> bytes) {
   };
   const auto buffer = PingView::parse(bytes, interfaces_max(parameters_));
   if (!event.status || !buffer) {
-    counters_.add(Id::kPushesCorrupt);
+    counters_.add(DiscoveryCounter::kPushesCorrupt);
     ask_instead();
   } else {
     const std::uint32_t said = bytes_said(*buffer);
     state.data_bytes = std::max(state.data_bytes, std::min(said, kPingSlotBytes));
     if (!buffer->has(kPingMultiRail)) {
-      counters_.add(Id::kPushesNotMultiRail);
+      counters_.add(DiscoveryCounter::kPushesNotMultiRail);
     } else {
       learn_features_of_push(*peer, *buffer);
       if (event.accepted_length < event.requested_length || buffer->truncated()) {
-        counters_.add(Id::kPushesTruncated);
+        counters_.add(DiscoveryCounter::kPushesTruncated);
         wanted_push_bytes_ = std::max(wanted_push_bytes_, std::min(said, kPingSlotBytes));
         ask_instead();
       } else {
@@ -206,7 +204,7 @@ void Discovery::keep_push(PeerDiscovery& state, const PingView& buffer,
   } else {
     state.data = exchanges_.take(ExchangeKind::kHeard, &state);
     if (state.data == nullptr) {
-      counters_.add(Id::kPushesNoSlot);
+      counters_.add(DiscoveryCounter::kPushesNoSlot);
       return peer.add_state(kPeerForcePing);
     }
     peer.add_state(kPeerDataPresent);
@@ -259,7 +257,7 @@ Discovery::Step Discovery::merge_by_primary(PeerDiscovery& state, const PingView
     return hand_over(state, *owner, buffer);
   const auto renamed = rules_.set_primary(peer, primary, flags);
   if (!renamed) return {Verdict::kEnd, std::unexpected(info_of(renamed.error()).code)};
-  counters_.add(Id::kPrimaryChanged);
+  counters_.add(DiscoveryCounter::kPrimaryChanged);
   return merge(state, buffer);
 }
 
@@ -276,7 +274,7 @@ Discovery::Step Discovery::hand_over(PeerDiscovery& state, PeerRecord& to, const
   PeerRecord& from = *state.peer;
   PeerDiscovery& owner = state_of(to);
   owner.peer = &to;
-  counters_.add(Id::kHandedOver);
+  counters_.add(DiscoveryCounter::kHandedOver);
   if (!from.is(kPeerNoDiscovery)) to.drop_state(kPeerNoDiscovery);
   if (from.multi_rail()) PeerRules::become_multi_rail(to);
   if (!state.source.is_any()) {

@@ -7,8 +7,6 @@
 
 namespace plnet::lnet {
 
-using Id = DiscoveryTable::Id;
-
 namespace {
 
 // Of all slots, those that stay free for pushes that others send.
@@ -40,7 +38,7 @@ void Discovery::ask_again_if_lost(PeerDiscovery& state) {
   if (sent == nullptr || sent->losses == losses_of(*state.peer)) return;
   if (state.retries == kRetriesMax) return;
   ++state.retries;
-  counters_.add(Id::kAskedAgain);
+  counters_.add(DiscoveryCounter::kAskedAgain);
   PeerRecord& peer = *state.peer;
   if (state.ping != nullptr) peer.add_state(kPeerForcePing);
   if (state.push != nullptr) peer.add_state(kPeerForcePush);
@@ -77,7 +75,7 @@ PingExchange* Discovery::slot_to_send(PeerDiscovery& state, ExchangeKind kind) {
   if (exchanges_.free_count() > kept_for_heard(exchanges_.capacity())) {
     if (PingExchange* const slot = exchanges_.take(kind, &state)) return slot;
   }
-  counters_.add(Id::kStarved);
+  counters_.add(DiscoveryCounter::kStarved);
   place(state, DiscoveryPlace::kStarved);
   return nullptr;
 }
@@ -113,11 +111,11 @@ Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
                                                .match_bits = kPingMatchBits});
   if (!sent) {
     peer.drop_state(kPeerPingSent | kPeerPingFailed);
-    counters_.add(Id::kPingsFailed);
+    counters_.add(DiscoveryCounter::kPingsFailed);
     abandon(state.ping);
     return {Verdict::kEnd, sent};
   }
-  counters_.add(Id::kPingsSent);
+  counters_.add(DiscoveryCounter::kPingsSent);
   return {Verdict::kWait, {}};
 }
 
@@ -160,11 +158,11 @@ Discovery::Step Discovery::send_push(PeerDiscovery& state) {
                                                .ack = true});
   if (!sent) {
     peer.drop_state(kPeerPushSent | kPeerPushFailed);
-    counters_.add(Id::kPushesFailed);
+    counters_.add(DiscoveryCounter::kPushesFailed);
     abandon(state.push);
     return {Verdict::kEnd, sent};
   }
-  counters_.add(Id::kPushesSent);
+  counters_.add(DiscoveryCounter::kPushesSent);
   return {Verdict::kWait, {}};
 }
 

@@ -7,8 +7,6 @@ namespace plnet::lnet {
 
 namespace {
 
-using Id = GatewayTable::Id;
-
 // How often gateways are gone through: the kernel's monitor does it as often.
 constexpr Duration kLookInterval = std::chrono::seconds(1);
 // Networks in common with a gateway; for more of them room is made once.
@@ -45,7 +43,7 @@ void GatewayChecks::gateway_added(PeerRecord& peer, Instant now) {
     place->turns.reserve(kTurnsUsual);
     turns_.reserve(kTurnsUsual);
     news_.reserve(kNewsMax);
-    counters_.add(Id::kGateways);
+    counters_.add(GatewayCounter::kGateways);
   }
   Gateway& gateway = *place;
   gateway.peer = &peer;
@@ -64,7 +62,7 @@ void GatewayChecks::gateway_added(PeerRecord& peer, Instant now) {
 
 void GatewayChecks::gateway_removed(PeerRecord& peer) {
   if (gateways_.erase(&peer) == 0) return;
-  counters_.subtract(Id::kGateways);
+  counters_.subtract(GatewayCounter::kGateways);
   peer.drop_state(kPeerRouterDiscovery | kPeerRouterDiscovered);
   peer.held_back.set(false);
 }
@@ -123,7 +121,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   gateway->checked = now;
   gateway->dirty = true;
   if (outcome) {
-    if (asked) counters_.add(Id::kAnswered);
+    if (asked) counters_.add(GatewayCounter::kAnswered);
     if (!asked || gateway->answers_wanted == 0) return;
     --gateway->answers_wanted;
     if (gateway->answers_wanted > 0) return;
@@ -131,7 +129,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
     return hold_back(*gateway, false);
   }
   const bool late = outcome.error() == Errc::kTimedOut;
-  if (asked) counters_.add(late ? Id::kTimedOut : Id::kFailed);
+  if (asked) counters_.add(late ? GatewayCounter::kTimedOut : GatewayCounter::kFailed);
   gateway->why_dead = late ? RouteCause::kPingTimedOut : RouteCause::kPingFailed;
   if (gateway->answers_wanted > 0) gateway->answers_wanted = Gateway::kAnswersInARow;
   for (PeerNi* const ni : peer.seen().nis)
@@ -181,7 +179,7 @@ Gateway::Turn* GatewayChecks::next_turn(Gateway& gateway, const LocalView& local
 
 void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instant now) {
   Gateway::Turn* const turn = next_turn(gateway, local, now);
-  if (gateway.turns.empty()) counters_.add(Id::kNoNetwork);
+  if (gateway.turns.empty()) counters_.add(GatewayCounter::kNoNetwork);
   if (turn == nullptr) return;
   PeerRecord& peer = *gateway.peer;
   Nid target = Nid::any();
@@ -196,7 +194,7 @@ void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instan
   turn->next = now + std::chrono::seconds(parameters_.alive_router_check_interval_s.get());
   gateway.checking = true;
   gateway.deadline = now + std::chrono::seconds(parameters_.router_ping_timeout_s.get());
-  counters_.add(Id::kChecks);
+  counters_.add(GatewayCounter::kChecks);
   peer.add_state(kPeerRouterDiscovery);
   discovery_.check(peer, from, target);
 }
@@ -263,8 +261,8 @@ void GatewayChecks::refresh(Gateway& gateway, Instant now, RouteCause risen, Rou
 void GatewayChecks::record(Route& route, bool up, RouteCause cause, Instant now) {
   route.told_up = up;
   route.history.record({now, up, cause});
-  counters_.add(up ? Id::kRoutesUp : Id::kRoutesDown);
-  if (news_.size() == kNewsMax) return counters_.add(Id::kUntold);
+  counters_.add(up ? GatewayCounter::kRoutesUp : GatewayCounter::kRoutesDown);
+  if (news_.size() == kNewsMax) return counters_.add(GatewayCounter::kUntold);
   news_.push_back({route.spec.net, route.spec.gateway, route.history.back(0)});
   has_news_.set(true);
 }
@@ -275,7 +273,7 @@ void GatewayChecks::count_failure(Gateway& gateway, Instant now) {
   if (gateway.failure_count < Gateway::kFlaps || gateway.answers_wanted > 0) return;
   const Instant oldest = gateway.failures[gateway.failure_count % Gateway::kFlaps];
   if (now - oldest > Gateway::kFlapWindow) return;
-  counters_.add(Id::kHeldBack);
+  counters_.add(GatewayCounter::kHeldBack);
   gateway.answers_wanted = Gateway::kAnswersInARow;
   hold_back(gateway, true);
 }

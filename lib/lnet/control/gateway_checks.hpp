@@ -40,6 +40,7 @@ namespace plnet::lnet {
 
 PLNET_COUNTERS(GatewayTable, PLNET_GATEWAY_COUNTERS);
 using GatewayCounters = Counters<GatewayTable>;
+using GatewayCounter = GatewayTable::Id;
 
 // Of one gateway, as others may look at it.
 struct Gateway {

@@ -21,12 +21,14 @@ std::size_t room_for(const ShardSet& shards) {
 
 }  // namespace
 
-LocalNetworks::LocalNetworks(Qsbr& qsbr) : qsbr_(qsbr), loopback_(std::make_unique<Place>()) {
+LocalNetworks::LocalNetworks(Qsbr& qsbr, unsigned shards)
+    : qsbr_(qsbr), loopback_(std::make_unique<Place>()) {
   Ni& lo = loopback_->ni;
   lo.nid = Nid::of(NetType::kLoopback, 0, 0);
   lo.net = lo.nid.net();
-  lo.shards.set();
-  loopback_->tx_credits = std::make_unique<Ni::CreditView[]>(kShardsMax);
+  for (unsigned shard = 0; shard < shards; ++shard)
+    lo.shards.set(shard);
+  loopback_->tx_credits = std::make_unique<Ni::CreditView[]>(shards);
   lo.tx_credits = loopback_->tx_credits.get();
   publish();
 }

@@ -31,8 +31,8 @@ struct NiSetup {
 
 class LocalNetworks {
  public:
-  // Has 0@lo, and nothing else yet.
-  explicit LocalNetworks(Qsbr& qsbr);
+  // Has 0@lo on all shards of the node, and nothing else yet.
+  LocalNetworks(Qsbr& qsbr, unsigned shards);
   ~LocalNetworks();
 
   // Any shard.

@@ -7,8 +7,6 @@ namespace plnet::lnet {
 
 namespace {
 
-using Id = DiscoveryTable::Id;
-
 bool lists(std::span<const PingEntry> entries, const Nid& nid) {
   return std::ranges::find(entries, nid, &PingEntry::nid) != entries.end();
 }
@@ -20,7 +18,7 @@ std::span<const PingEntry> PeerMerge::read(const PingView& buffer) {
   auto walk = buffer.walk();
   while (const auto entry = walk.next()) {
     if (entry->nid.is_any() || entry->nid.is_loopback() || !entry->nid.is_well_formed()) {
-      counters_.add(Id::kNidsBad);
+      counters_.add(DiscoveryCounter::kNidsBad);
       continue;
     }
     PLNET_CHECK(entries_.size() < kEntriesMax, "no buffer lists so many");
@@ -35,7 +33,7 @@ void PeerMerge::update(const Nid& nid, std::uint32_t status) {
   const std::uint32_t old = ni->status.exchange(status);
   if (old != status) {
     if (status != kNiDown) return;
-    counters_.add(Id::kWentDown);
+    counters_.add(DiscoveryCounter::kWentDown);
     (void)ni->health.lower(parameters_.health_sensitivity.get());
     observer_.on_peer_ni_down(*ni);
   } else if (status == kNiUp && ni->last_alive_ns.get() == INT64_MIN) {
@@ -50,15 +48,15 @@ PeerMerge::Outcome PeerMerge::add(PeerRecord& peer, std::span<const PingEntry> e
     if (std::ranges::find(known, entry.nid) != known.end()) continue;
     const auto added = rules_.add_nid(peer, entry.nid, flags);
     if (added) {
-      counters_.add(Id::kNidsAdded);
+      counters_.add(DiscoveryCounter::kNidsAdded);
     } else if (added.error() == PeerError::kNoMemory) {
       outcome.status = std::unexpected(Errc::kNoMemory);
       return outcome;
     } else if (added.error() == PeerError::kAgain) {
-      counters_.add(Id::kNidsLater);
+      counters_.add(DiscoveryCounter::kNidsLater);
       outcome.incomplete = true;
     } else {
-      counters_.add(Id::kNidsRefused);
+      counters_.add(DiscoveryCounter::kNidsRefused);
     }
     update(entry.nid, entry.status);
   }
@@ -72,7 +70,7 @@ Result<void> PeerMerge::remove(PeerRecord& peer, std::span<const PingEntry> entr
   for (const Nid& nid : known) {
     if (nid.is_loopback() || lists(entries, nid)) continue;
     const auto deleted = rules_.delete_nid(peer, nid, flags);
-    counters_.add(deleted ? Id::kNidsDeleted : Id::kNidsRefused);
+    counters_.add(deleted ? DiscoveryCounter::kNidsDeleted : DiscoveryCounter::kNidsRefused);
     if (peer.dead) break;
   }
   return {};
@@ -95,7 +93,7 @@ PeerMerge::Outcome PeerMerge::merge(PeerRecord& peer, const PingView& buffer) {
     const auto entry = std::ranges::find(entries, nid, &PingEntry::nid);
     if (entry != entries.end()) update(nid, entry->status);
   }
-  counters_.add(Id::kMerged);
+  counters_.add(DiscoveryCounter::kMerged);
   Outcome outcome;
   if (!discovery_is_off(peer, parameters_)) {
     outcome = add(peer, entries, known_, flags);

@@ -6,8 +6,6 @@
 
 namespace plnet::lnet {
 
-using Id = PingTargetTable::Id;
-
 PingTarget::PingTarget(DataOperations& operations, PingMemory memory) : operations_(operations) {
   entries_.reserve(kNisMax);
   for (Buffer& buffer : buffers_) {
@@ -39,7 +37,7 @@ Result<void> PingTarget::build() {
   Buffer* fresh = free_buffer();
   if (fresh == nullptr) {
     put_off_ = true;
-    counters_.add(Id::kPutOff);
+    counters_.add(PingTargetCounter::kPutOff);
     return {};
   }
   const auto length = build_ping({.routing = routing_,
@@ -58,13 +56,13 @@ Result<void> PingTarget::build() {
                                             .handler = this,
                                             .unlink_when_exhausted = false});
   if (!attached) {
-    counters_.add(Id::kFailed);
+    counters_.add(PingTargetCounter::kFailed);
     put_off_ = true;
     return std::unexpected(attached.error());
   }
   put_off_ = false;
   ++sequence_;
-  counters_.add(Id::kBuilt);
+  counters_.add(PingTargetCounter::kBuilt);
   fresh->md = attached->md;
   fresh->linked = true;
   Buffer* old = current_;
@@ -93,7 +91,7 @@ bool PingTarget::set_status(const Nid& nid, std::uint32_t status) {
   entry->status = status;
   if (current_ != nullptr)
     (void)set_ping_status(current_->room.first(current_->fragment.length), nid, status);
-  counters_.add(Id::kStatus);
+  counters_.add(PingTargetCounter::kStatus);
   return true;
 }
 
@@ -120,7 +118,7 @@ bool PingTarget::set_discovery(bool on) {
 }
 
 void PingTarget::on_event(const Event& event) {
-  if (event.kind == EventKind::kGet && event.status) counters_.add(Id::kAnswered);
+  if (event.kind == EventKind::kGet && event.status) counters_.add(PingTargetCounter::kAnswered);
   if (event.unlinked) static_cast<Buffer*>(event.user)->linked = false;
 }
 

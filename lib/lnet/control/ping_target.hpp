@@ -26,6 +26,7 @@ namespace plnet::lnet {
 
 PLNET_COUNTERS(PingTargetTable, PLNET_PING_TARGET_COUNTERS);
 using PingTargetCounters = Counters<PingTargetTable>;
+using PingTargetCounter = PingTargetTable::Id;
 
 class PingTarget final : public EventHandler {
  public:

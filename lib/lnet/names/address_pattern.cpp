@@ -2,10 +2,10 @@
 #include "lib/lnet/names/address_pattern.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "lib/base/check.hpp"
+#include "lib/base/whole_number.hpp"
 
 namespace plnet::lnet {
 
@@ -32,12 +32,11 @@ Outcome<AddressPattern> parse_prefix(const TextPart& part, AddressStyle style) {
   pattern.prefix_bits = bits_of(*base);
   if (slash == std::string_view::npos) return pattern;
   const std::string_view digits = part.text().substr(slash + 1);
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), pattern.prefix_bits);
-  const bool whole = error == std::errc{} && end == digits.data() + digits.size();
-  if (!whole || pattern.prefix_bits < 1 || pattern.prefix_bits > bits_of(*base)) {
+  const auto prefix_bits = whole_number<decltype(pattern.prefix_bits)>(digits);
+  if (!prefix_bits || *prefix_bits < 1 || *prefix_bits > bits_of(*base)) {
     return part.expected("a prefix length, 1 to " + std::to_string(bits_of(*base)), slash + 1);
   }
+  pattern.prefix_bits = *prefix_bits;
   return pattern;
 }
 

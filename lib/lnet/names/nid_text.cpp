@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
+#include "lib/base/whole_number.hpp"
 #include "lib/lnet/names/address_text.hpp"
 #include "lib/lnet/names/net_types.hpp"
 
@@ -18,27 +18,18 @@ constexpr std::string_view kAnyText = "<?>";
 constexpr std::string_view kPidAnyText = "LNET_PID_ANY";
 constexpr std::size_t kWordsMax = 4;  // 32-bit words of the longest address
 
-// All of `text`, digits only.
-template <class Number>
-std::optional<Number> read_number(std::string_view text, int base = 10) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // "<77:3>"
 Outcome<NetId> parse_unnamed_net(const TextPart& part) {
   const std::size_t colon = part.find(':');
   if (colon == std::string_view::npos || !part.text().ends_with('>')) {
     return part.expected("\"<TYPE:NUMBER>\"");
   }
-  const auto type = read_number<std::uint8_t>(part.text().substr(1, colon - 1));
+  const auto type = whole_number<std::uint8_t>(part.text().substr(1, colon - 1));
   if (!type || *type == Nid::kAnyType) {
     return part.expected("the number of a network type, 0 to 254", 1);
   }
   const auto number =
-      read_number<std::uint16_t>(part.text().substr(colon + 1, part.size() - colon - 2));
+      whole_number<std::uint16_t>(part.text().substr(colon + 1, part.size() - colon - 2));
   if (!number) return part.expected("a network number, 0 to 65535", colon + 1);
   return make_net(*type, *number);
 }
@@ -54,7 +45,7 @@ Outcome<Nid> parse_ip_nid(NetId net, const NetTypeInfo& info, const TextPart& pa
 Outcome<Nid> parse_numeric_nid(NetId net, const NetTypeInfo& info, const TextPart& part) {
   const std::string_view text = part.text();
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
-  const auto number = read_number<std::uint32_t>(hex ? text.substr(2) : text, hex ? 16 : 10);
+  const auto number = whole_number<std::uint32_t>(hex ? text.substr(2) : text, hex ? 16 : 10);
   if (!number) {
     return part.expected("a number up to 4294967295, decimal or 0x..., before \"@" +
                          std::string(info.name) + '"');
@@ -69,7 +60,7 @@ Outcome<Nid> parse_hex_nid(NetId net, const TextPart& part) {
   Nid nid = Nid::of(type_of_net(net), number_of_net(net), 0);
   nid.size = static_cast<std::uint8_t>(4 * (words.size() - 1));
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto word = read_number<std::uint32_t>(words[i].text(), 16);
+    const auto word = whole_number<std::uint32_t>(words[i].text(), 16);
     if (!word) return words[i].expected("a hexadecimal number of at most 32 bits");
     for (std::size_t byte = 0; byte < 4; ++byte) {
       nid.address_be[4 * i + byte] = static_cast<std::uint8_t>(*word >> (24 - 8 * byte));
@@ -88,7 +79,7 @@ Outcome<Nid> parse_nid_or_any(const TextPart& part) {
 
 Outcome<std::uint32_t> parse_pid(const TextPart& part) {
   const bool user = part.text().starts_with('U');
-  const auto pid = read_number<std::uint32_t>(part.text().substr(user ? 1 : 0));
+  const auto pid = whole_number<std::uint32_t>(part.text().substr(user ? 1 : 0));
   // One less than the bits allow: with the flag the last one would be the wildcard.
   if (!pid || *pid >= (kPidAny & ~kPidUserFlag)) {
     return part.expected("a process id up to 2147483646, after a U if it is a userspace one");
@@ -157,7 +148,7 @@ Outcome<NetId> parse_net(const TextPart& part) {
   if (info->type == NetType::kLoopback) {
     return digits.complain("the loopback network \"lo\" takes no number");
   }
-  const auto number = read_number<std::uint16_t>(digits.text());
+  const auto number = whole_number<std::uint16_t>(digits.text());
   if (!number) {
     return digits.expected("a network number, 0 to 65535, or nothing after \"" +
                            std::string(info->name) + '"');

@@ -2,10 +2,10 @@
 #include "lib/lnet/names/number_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "lib/base/check.hpp"
+#include "lib/base/whole_number.hpp"
 
 namespace plnet::lnet {
 
@@ -16,7 +16,8 @@ struct Limits {
   std::string_view what;
 };
 
-std::optional<std::uint32_t> read_number(std::string_view text) {
+// As C writes numbers: 0x before sixteens, 0 before eights.
+std::optional<std::uint32_t> c_number(std::string_view text) {
   int base = 10;
   if (text.starts_with("0x") || text.starts_with("0X")) {
     base = 16;
@@ -24,15 +25,12 @@ std::optional<std::uint32_t> read_number(std::string_view text) {
   } else if (text.starts_with('0') && text.size() > 1) {
     base = 8;
   }
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return whole_number<std::uint32_t>(text, base);
 }
 
 Outcome<std::uint32_t> parse_number(const TextPart& untrimmed, const Limits& limits) {
   const TextPart part = untrimmed.trimmed();
-  const auto number = read_number(part.text());
+  const auto number = c_number(part.text());
   if (number && *number <= limits.max) return *number;
   return part.expected(std::string(limits.what) + ", 0 to " + std::to_string(limits.max) +
                        (part.text().starts_with('0') ? " (octal after a 0)" : ""));

@@ -2,10 +2,10 @@
 #include "lib/lnet/names/routes_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 
+#include "lib/base/whole_number.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/names/text_part.hpp"
 
@@ -18,14 +18,6 @@ using Choices = std::vector<std::string>;
 
 constexpr unsigned kBracketsMax = 8;  // a NID has four address parts, a number and a priority
 
-template <class Number>
-std::optional<Number> read_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // "7", "ab", "1-9", "1-9/2". Only what has a dash is a range; the rest is taken literally.
 Outcome<void> add_item(const TextPart& item, Choices& choices) {
   if (item.empty()) return item.expected("a number, a range or a word between the commas");
@@ -35,11 +27,11 @@ Outcome<void> add_item(const TextPart& item, Choices& choices) {
     return {};
   }
   const std::size_t slash = std::min(item.find('/', dash), item.size());
-  const auto low = read_number<std::uint32_t>(item.text().substr(0, dash));
-  const auto high = read_number<std::uint32_t>(item.text().substr(dash + 1, slash - dash - 1));
+  const auto low = whole_number<std::uint32_t>(item.text().substr(0, dash));
+  const auto high = whole_number<std::uint32_t>(item.text().substr(dash + 1, slash - dash - 1));
   std::uint32_t stride = 1;
   if (slash < item.size()) {
-    stride = read_number<std::uint32_t>(item.text().substr(slash + 1)).value_or(0);
+    stride = whole_number<std::uint32_t>(item.text().substr(slash + 1)).value_or(0);
   }
   if (!low || !high || stride == 0) return item.expected("a range: LOW-HIGH or LOW-HIGH/STRIDE");
   if (*high < *low) return item.complain("the range runs downwards");
@@ -106,7 +98,7 @@ Outcome<Gateway> parse_gateway(const TextPart& word, const std::string& text) {
   std::size_t colon = text.find(':', at == std::string::npos ? 0 : at);
   if (at == std::string::npos && std::ranges::count(text, ':') > 1) colon = std::string::npos;
   if (colon != std::string::npos) {
-    const auto priority = read_number<std::uint32_t>(std::string_view(text).substr(colon + 1));
+    const auto priority = whole_number<std::uint32_t>(std::string_view(text).substr(colon + 1));
     if (!priority) return word.expected("a priority after the \":\" that follows the gateway");
     gateway.priority = *priority;
   }
@@ -137,7 +129,7 @@ Outcome<void> parse_entry(const TextPart& entry, std::vector<RouteSpec>& routes)
   int hops = kHopsUndefined;
   std::size_t next = 1;
   if (words.size() > next) {
-    const auto number = read_number<std::uint32_t>(words[next].text());
+    const auto number = whole_number<std::uint32_t>(words[next].text());
     if (number && (*number < 1 || *number > kHopsMax)) {
       return words[next].expected("a number of hops, 1 to 255, or a gateway");
     }

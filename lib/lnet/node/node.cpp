@@ -131,8 +131,7 @@ struct Node::ResizeBuffers final : Call {
 Node::Node(const NodeSetup& setup)
     : setup_(setup),
       qsbr_(setup.cpt_of_shard.size(), kRetired),
-      placement_(CptHash(std::ranges::max(setup.cpt_of_shard) + 1U, setup.cpt_hash),
-                 by_cpt(setup.cpt_of_shard)),
+      placement_(make_placement(setup.placement, by_cpt(setup.cpt_of_shard))),
       portals_(static_cast<unsigned>(setup.cpt_of_shard.size())),
       mail_(parcels_of(setup), setup.doorbells),
       errands_(kErrands) {
@@ -162,8 +161,10 @@ Node::Node(const NodeSetup& setup)
     shards_.push_back(std::make_unique<Shard>(shared_, static_cast<ShardId>(i),
                                               setup.cpt_of_shard[i], setup.start));
   }
+  CoordinatorLimits limits = setup.coordinator;
+  limits.shards = count;
   coordinator_ =
-      std::make_unique<Coordinator>(setup.coordinator, qsbr_, placement_, shared_.parameters,
+      std::make_unique<Coordinator>(limits, qsbr_, *placement_, shared_.parameters,
                                     static_cast<CoordinatorHost&>(*this), setup.control_memory);
   shared_.directory = &coordinator_->peers();
   shared_.local.store(&coordinator_->local(), std::memory_order_release);

@@ -11,9 +11,9 @@
 #include "lib/base/doorbell.hpp"
 #include "lib/base/qsbr.hpp"
 #include "lib/lnet/control/coordinator.hpp"
-#include "lib/lnet/names/cpt_hash.hpp"
 #include "lib/lnet/node/shard.hpp"
 #include "lib/lnet/paths/cpt_distances.hpp"
+#include "lib/lnet/peers/placement.hpp"
 
 namespace plnet::lnet {
 
@@ -28,7 +28,7 @@ struct NodeSetup {
   std::vector<std::uint16_t> cpt_of_shard{0};  // one for each shard
   ShardLimits shard_limits;
   CoordinatorLimits coordinator;
-  CptHashRelease cpt_hash = CptHashRelease::kV217;
+  PlacementRule placement = PlacementRule::kV217;
   std::uint64_t interface_cookie = 1;  // differs from that of every earlier run
   std::uint32_t pid = kLustrePid;
   const ArenaTable* arenas = nullptr;
@@ -114,7 +114,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   const NodeSetup setup_;
   Qsbr qsbr_;
   std::vector<Qsbr::Reader> readers_;
-  HashPlacement placement_;
+  const std::unique_ptr<Placement> placement_;
   PortalDirectory portals_;
   MailboxGrid<Parcel> mail_;
   const RouteView no_routes_;  // until the coordinator has some

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <exception>
 #include <system_error>
 #include <vector>
@@ -16,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/base/whole_number.hpp"
 #include "lib/runtime/admin/metric_families.hpp"
 
 namespace plnet::runtime {
@@ -97,11 +97,9 @@ Outcome<ListenAddress> parse_listen_address(std::string_view text) {
   if (!is_address(bracketed ? AF_INET6 : AF_INET, result.address)) {
     return refuse(bracketed ? "not an IPv6 address" : "not an IPv4 address");
   }
-  const char* const end = port_text.end();
-  const auto [stop, error] = std::from_chars(port_text.begin(), end, result.port);
-  if (port_text.empty() || error != std::errc{} || stop != end) {
-    return refuse("the port is not a number from 0 to 65535");
-  }
+  const auto port = whole_number<std::uint16_t>(port_text);
+  if (!port) return refuse("the port is not a number from 0 to 65535");
+  result.port = *port;
   return result;
 }
 

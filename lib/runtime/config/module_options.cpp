@@ -15,6 +15,7 @@
 #include "lib/lnet/names/routes_text.hpp"
 #include "lib/lnet/names/text_part.hpp"
 #include "lib/lnet/node/router_options.hpp"
+#include "lib/runtime/config/driver_option_names.hpp"
 #include "lib/runtime/config/modprobe_lines.hpp"
 #include "lib/runtime/config/yaml_text.hpp"
 
@@ -52,65 +53,6 @@ constexpr auto kKeptOfLnet = std::to_array<std::string_view>(
 constexpr auto kUselessOfLnet = std::to_array<std::string_view>(
     {"config_on_load", "enable_sysctl_setup", "rnet_htable_size", "use_tcp_bonding",
      "local_nid_dist_zero", "cpu_npartitions", "cpu_pattern"});
-
-constexpr auto kOfSocklnd = std::to_array<std::string_view>({"sock_timeout",
-                                                             "credits",
-                                                             "peer_credits",
-                                                             "peer_buffer_credits",
-                                                             "peer_timeout",
-                                                             "nconnds",
-                                                             "nconnds_max",
-                                                             "min_reconnectms",
-                                                             "max_reconnectms",
-                                                             "eager_ack",
-                                                             "typed_conns",
-                                                             "min_bulk",
-                                                             "tx_buffer_size",
-                                                             "rx_buffer_size",
-                                                             "nagle",
-                                                             "round_robin",
-                                                             "keepalive",
-                                                             "keepalive_idle",
-                                                             "keepalive_count",
-                                                             "keepalive_intvl",
-                                                             "enable_csum",
-                                                             "inject_csum_error",
-                                                             "nonblk_zcack",
-                                                             "zc_min_payload",
-                                                             "zc_recv",
-                                                             "zc_recv_min_nfrags",
-                                                             "conns_per_peer",
-                                                             "skip_mr_route_setup",
-                                                             "tos",
-                                                             "nscheds"});
-
-constexpr auto kOfO2iblnd = std::to_array<std::string_view>({"service",
-                                                             "cksum",
-                                                             "timeout",
-                                                             "nscheds",
-                                                             "conns_per_peer",
-                                                             "ntx",
-                                                             "credits",
-                                                             "peer_credits",
-                                                             "peer_credits_hiw",
-                                                             "peer_buffer_credits",
-                                                             "peer_timeout",
-                                                             "ipif_name",
-                                                             "retry_count",
-                                                             "rnr_retry_count",
-                                                             "keepalive",
-                                                             "ib_mtu",
-                                                             "concurrent_sends",
-                                                             "map_on_demand",
-                                                             "fmr_pool_size",
-                                                             "fmr_flush_trigger",
-                                                             "fmr_cache",
-                                                             "dev_failover",
-                                                             "require_privileged_port",
-                                                             "use_privileged_port",
-                                                             "wrq_sge",
-                                                             "tos",
-                                                             "use_fastreg_gaps"});
 
 template <class Names>
 bool is_in(const Names& names, std::string_view name) {
@@ -151,7 +93,8 @@ class Reader {
     }
     if (words.size() < 2) return errors_.add(words[0].at, "'options' without a module");
     const std::string& module = words[1].text;
-    const bool ours = module == "lnet" || module == "ksocklnd" || module == "ko2iblnd";
+    const bool ours =
+        module == "lnet" || module == "ksocklnd" || module == "ko2iblnd" || module == "kkfilnd";
     if (!ours) {
       return note(words[1].at,
                   fmt::format("options of module '{}' are passed over", shown(module)));
@@ -184,7 +127,9 @@ class Reader {
   }
 
   void take_of_driver(const std::string& module, const std::string& name, const Given& given) {
-    const bool known = module == "ksocklnd" ? is_in(kOfSocklnd, name) : is_in(kOfO2iblnd, name);
+    const bool known = module == "ksocklnd"   ? is_in(kOfSocklnd, name)
+                       : module == "ko2iblnd" ? is_in(kOfO2iblnd, name)
+                                              : is_in(kOfKfilnd, name);
     if (!known) {
       return note(given.at, fmt::format("option '{}' of {} is not supported", shown(name), module));
     }

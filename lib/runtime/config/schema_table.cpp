@@ -7,6 +7,7 @@
 
 #include "lib/base/interface_name.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
+#include "lib/runtime/config/kfi_schema.hpp"
 #include "lib/runtime/config/lnet_schema.hpp"
 #include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/schema_binding.hpp"
@@ -196,7 +197,7 @@ constexpr std::array kExchangeKeys{
         .binding = PLNET_FIELD(Document, settings.exchange.work_nsec)},
 };
 
-constexpr std::array kLnetLimitKeys{
+constexpr std::array kLnetStartKeys{
     Key{.name = "peers",
         .kind = KeyKind::kInteger,
         .help = "Remote nodes that are known at a time; idle ones make room for others.",
@@ -221,6 +222,12 @@ constexpr std::array kLnetLimitKeys{
         .low = 0,
         .high = 131072,
         .binding = PLNET_FIELD(Document, settings.lnet_limits.descriptors)},
+    Key{.name = "placement",
+        .kind = KeyKind::kWord,
+        .help = "How a peer is given to a CPT: by the hash of its NID as a release of Lustre does "
+                "it, or to the CPT that has the fewest (balanced).",
+        .words = lnet::kPlacementRuleNames,
+        .binding = PLNET_FIELD(Document, settings.lnet_placement)},
 };
 
 constexpr std::array kTcpKeys{
@@ -303,8 +310,11 @@ constexpr std::array kPlnetKeys{
     Key{.name = "exchange",
         .help = "Shards pass tokens to one another: shows what a hop between cores costs.",
         .children = kExchangeKeys},
-    Key{.name = "lnet", .help = "Sizes of what LNet takes at start.", .children = kLnetLimitKeys},
+    Key{.name = "lnet",
+        .help = "What LNet takes at start: its sizes, and how peers are placed.",
+        .children = kLnetStartKeys},
     Key{.name = "tcp", .help = "Sockets of TCP networks.", .children = kTcpKeys},
+    Key{.name = "kfi", .help = "NICs of kfi networks.", .children = kKfiKeys},
     Key{.name = "selftest",
         .help = "LNet selftest, taken at start. `lnet-selftest node` has it without being told.",
         .children = kSelftestKeys},

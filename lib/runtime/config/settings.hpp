@@ -3,10 +3,15 @@
 // default, which is what a Settings{} holds: there is no other list of defaults.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/lnet/node/node_config.hpp"
+#include "lib/lnet/peers/placement.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/cpt/cpt_request.hpp"
 #include "lib/runtime/poll/idle.hpp"
@@ -52,6 +57,38 @@ struct TcpSocketSettings {
   bool operator==(const TcpSocketSettings&) const = default;
 };
 
+enum class KfiBackend : std::uint8_t {
+  kLibcxi,  // a Slingshot NIC, by the vendor's library
+  kSoft,    // the NIC in software, on a port of DPDK
+};
+inline constexpr std::array<std::string_view, 2> kKfiBackendNames{"libcxi", "soft"};
+[[nodiscard]] constexpr std::string_view name_of(KfiBackend backend) {
+  const auto number = static_cast<std::size_t>(backend);
+  return number < kKfiBackendNames.size() ? kKfiBackendNames[number] : std::string_view{};
+}
+
+inline constexpr std::size_t kKfiInterfacesMax = 8;  // NICs of the largest Slingshot nodes
+
+// A NIC that kfi networks can use.
+struct KfiInterface {
+  std::string name;  // as `net add --if` says it
+  KfiBackend backend = KfiBackend::kLibcxi;
+  std::uint32_t service = 1;  // kLibcxi: the service whose resources it takes
+  std::string port;           // kSoft: as DPDK's --vdev has it, or a PCI address
+  std::int32_t address = -1;  // kSoft: of the NIC; -1: the lowest 20 bits of the port's MAC
+  std::uint32_t mtu = 0;      // kSoft: 0 is the port's own
+  Origin origin{};
+
+  bool operator==(const KfiInterface&) const = default;
+};
+
+struct KfiSettings {
+  std::string library = "libcxi.so.1";
+  std::vector<KfiInterface> interfaces;
+
+  bool operator==(const KfiSettings&) const = default;
+};
+
 // A test node of LNet selftest on this node's shards.
 struct SelftestSettings {
   bool enable = false;
@@ -81,7 +118,9 @@ struct Settings {
   MemorySettings memory{};
   ExchangeSettings exchange{};
   LnetLimits lnet_limits{};
+  lnet::PlacementRule lnet_placement = lnet::PlacementRule::kV217;
   TcpSocketSettings tcp{};
+  KfiSettings kfi{};
   SelftestSettings selftest{};
   LogSettings log{};
   MetricsSettings metrics{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/config/settings_check.hpp"
 
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -37,6 +38,35 @@ void check_cpt_list(const std::vector<CptRequest>& list, Issues& issues) {
     issues.push_back({base, base, sound.error().what});
 }
 
+std::string wrong_with(const KfiInterface& interface) {
+  if (interface.name.empty()) return "no name, expected one such as cxi0";
+  if (interface.backend == KfiBackend::kSoft) {
+    return interface.port.empty() ? "backend soft without a port, expected one such as "
+                                    "\"net_memif0,role=server,id=0,socket=/run/x.sock\""
+                                  : "";
+  }
+  const bool has_soft = !interface.port.empty() || interface.address >= 0 || interface.mtu != 0;
+  return has_soft ? "port, address and mtu go with `backend: soft`" : "";
+}
+
+void check_kfi(const std::vector<KfiInterface>& interfaces, Issues& issues) {
+  const auto port_name = [](const KfiInterface& each) {
+    return each.port.substr(0, each.port.find(','));
+  };
+  for (std::size_t i = 0; i < interfaces.size(); ++i) {
+    const std::string path = fmt::format("plnet.kfi.interfaces[{}]", i);
+    const KfiInterface& interface = interfaces[i];
+    std::string what = wrong_with(interface);
+    for (std::size_t k = 0; k < i && what.empty(); ++k) {
+      if (interfaces[k].name == interface.name)
+        what = fmt::format("interface {} is there twice", interface.name);
+      else if (!interface.port.empty() && port_name(interfaces[k]) == port_name(interface))
+        what = fmt::format("port {} is that of another interface", port_name(interface));
+    }
+    if (!what.empty()) issues.push_back({path, path, std::move(what)});
+  }
+}
+
 }  // namespace
 
 std::vector<SettingsIssue> check_settings(const Settings& settings) {
@@ -48,6 +78,7 @@ std::vector<SettingsIssue> check_settings(const Settings& settings) {
                       "least one"});
   }
   check_cpt_list(cpts.list, issues);
+  check_kfi(settings.kfi.interfaces, issues);
   return issues;
 }
 

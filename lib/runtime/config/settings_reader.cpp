@@ -72,6 +72,10 @@ class Origins {
       }
     }
   }
+  void note(KfiSettings& kfi) const {
+    for (std::size_t i = 0; i < kfi.interfaces.size(); ++i)
+      note(kfi.interfaces[i].origin, fmt::format("plnet.kfi.interfaces[{}]", i));
+  }
 
  private:
   void note(Origin& origin, std::string_view path) const {
@@ -107,7 +111,11 @@ ParseResult read(std::string_view text, std::string_view file_name, const Settin
                fmt::format("{}: {}", issue.path, issue.what));
   }
   if (!errors.empty()) return std::unexpected(std::move(errors));
-  if (mode == ReadMode::kSet) Origins(*tree, file_name).note(settings.cpts);
+  if (mode == ReadMode::kSet) {
+    const Origins origins(*tree, file_name);
+    origins.note(settings.cpts);
+    origins.note(settings.kfi);
+  }
   return settings;
 }
 

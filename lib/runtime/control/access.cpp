@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/socket.h>
+
+#include "lib/base/whole_number.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -17,11 +18,8 @@ namespace {
 using DatabaseLine = std::array<char, 65536>;
 
 std::optional<unsigned> number_of(std::string_view text) {
-  unsigned number = 0;
-  const char* const end = text.end();
-  const auto [stop, error] = std::from_chars(text.begin(), end, number);
-  if (error != std::errc{} || stop != end || number == static_cast<unsigned>(-1)) return {};
-  return number;
+  const auto number = whole_number<unsigned>(text);
+  return number == static_cast<unsigned>(-1) ? std::nullopt : number;
 }
 
 bool is_name_character(char c) {

@@ -17,8 +17,6 @@
 namespace plnet::runtime {
 namespace {
 
-constexpr std::size_t kReadPiece = std::size_t{64} << 10;
-
 std::string describe_owner(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return "its folder is closed to this user";

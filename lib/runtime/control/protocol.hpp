@@ -28,6 +28,8 @@ inline constexpr std::int64_t kProtocolVersion = 1;
 inline constexpr std::size_t kRequestBytesMax = std::size_t{16} << 20;
 // A reply may list them with all their counters.
 inline constexpr std::size_t kReplyBytesMax = std::size_t{64} << 20;
+// Read from a socket in one go.
+inline constexpr std::size_t kReadPiece = std::size_t{64} << 10;
 // Nesting of braces and brackets. The deepest document of lnetctl has 8 levels.
 inline constexpr unsigned kDepthMax = 32;
 inline constexpr std::size_t kVerbLengthMax = 64;

@@ -13,7 +13,6 @@
 namespace plnet::runtime {
 namespace {
 
-constexpr std::size_t kReadPiece = std::size_t{64} << 10;
 // Pieces read from one client before others get their turn.
 constexpr unsigned kReadsPerTurn = 16;
 constexpr Duration kIdleCheckPeriod = std::chrono::seconds(1);

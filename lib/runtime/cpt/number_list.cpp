@@ -12,9 +12,9 @@
 namespace plnet::runtime {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
-
 struct Cursor {
+  static constexpr std::string_view kBlanks = " \t";
+
   std::string_view text;
   std::size_t at = 0;
 

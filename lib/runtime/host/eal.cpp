@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_launch.h>
@@ -33,6 +34,9 @@ struct Eal::State {
 };
 
 namespace {
+
+// Where this thread wants to have the first line that it makes EAL write.
+thread_local std::string* first_heard = nullptr;
 
 EalLevel level_of(int level) {
   if (level <= 0 || level > static_cast<int>(RTE_LOG_WARNING)) return EalLevel::kDetail;
@@ -88,6 +92,7 @@ Outcome<std::unique_ptr<Eal>> Eal::start(const EalRequest& request,
         auto& self = *static_cast<State*>(cookie);
         // The usage text and the summary that follow a bad option say less than the first line.
         if (!self.started && self.first_line.empty()) self.first_line.assign(text, size);
+        if (first_heard != nullptr && first_heard->empty()) first_heard->assign(text, size);
         // Of the message that this thread is writing: EAL flushes each before it returns.
         pass_lines(self.log, level_of(rte_log_cur_msg_loglevel()), {text, size});
         return static_cast<ssize_t>(size);
@@ -148,6 +153,18 @@ void Eal::join_all() {
   for (unsigned shard = 0; shard < state_->planned.size(); ++shard) {
     if (state_->planned[shard]) join(shard);
   }
+}
+
+Outcome<void> Eal::attach(const std::string& device) {
+  std::string why;
+  first_heard = &why;
+  const int rc = rte_dev_probe(device.c_str());
+  first_heard = nullptr;
+  while (!why.empty() && why.back() == '\n')
+    why.pop_back();
+  if (rc >= 0) return {};
+  return failure(errc_of_errno(-rc), fmt::format("DPDK cannot make {}: {}", device,
+                                                 why.empty() ? rte_strerror(-rc) : why.c_str()));
 }
 
 bool Eal::hugepages() const {

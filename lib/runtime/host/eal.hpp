@@ -30,6 +30,10 @@ class Eal {
   void join(unsigned shard);
   void join_all();
 
+  // A device as --vdev has it: "net_memif0,role=server". The thread that started the EAL. What its
+  // driver says about it goes to the log.
+  [[nodiscard]] Outcome<void> attach(const std::string& device);
+
   [[nodiscard]] bool hugepages() const;
   // One line for the log and lnetctl.
   [[nodiscard]] const std::string& memory_line() const;

@@ -74,12 +74,18 @@ Outcome<EalArguments> eal_arguments(const EalRequest& request,
   EalArguments arguments;
   arguments.hugepages = free_bytes >= needed && free_bytes > 0;
   arguments.memory_line = memory_line(arguments.hugepages, needed, pools);
-  arguments.words = {request.program, "--no-telemetry",
-                     // Devices are named with --vdev; scanning the bus would grab what is not ours.
-                     "--no-pci", "--iova-mode=va", fmt::format("--main-lcore={}", kEalMainLcore),
+  arguments.words = {request.program,
+                     "--no-telemetry",
+                     "--iova-mode=va",
+                     fmt::format("--main-lcore={}", kEalMainLcore),
                      fmt::format("--lcores={}", join(lcores, ",")),
-                     fmt::format("--log-level={}", request.debug ? "debug" : "warning"), "-m",
+                     fmt::format("--log-level={}", request.debug ? "debug" : "warning"),
+                     "-m",
                      fmt::format("{}", request.memory_mib)};
+  // Virtual devices are attached later; scanning the bus would grab what is not ours.
+  if (request.pci.empty()) arguments.words.emplace_back("--no-pci");
+  for (const std::string& device : request.pci)
+    arguments.words.insert(arguments.words.end(), {"-a", device});
   // Nothing on disk, so that instances coexist and a killed one leaves nothing behind. DPDK 22.11
   // refuses --in-memory together with --no-huge, which by itself uses no files but its shared
   // configuration.

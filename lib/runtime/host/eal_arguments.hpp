@@ -34,6 +34,7 @@ struct EalRequest {
   std::vector<EalLcore> lcores;
   std::vector<unsigned> main_cpus;  // where the main and the admin thread may run; not empty
   std::size_t memory_mib = 32;      // for DPDK's own objects; the arenas are not part of it
+  std::vector<std::string> pci;     // devices of the bus that are ours, as `-a` takes them
   bool debug = false;               // also EAL's info and debug lines
   std::vector<std::string> extra;   // for instance --vdev=...
   // What it says, line by line. Any thread; empty: silence.
@@ -56,6 +57,11 @@ inline constexpr unsigned kEalLcoresMax = 128;  // RTE_MAX_LCORE of Debian's DPD
 // for an unusable request.
 [[nodiscard]] Outcome<EalArguments> eal_arguments(const EalRequest& request,
                                                   std::span<const HugepagePool> pools);
+
+// "0000:81:00.0", perhaps with parameters: of a bus, where the others are virtual.
+[[nodiscard]] inline bool is_bus_device(std::string_view device) {
+  return device.substr(0, device.find(',')).find(':') != std::string_view::npos;
+}
 
 // As one would type it, for messages.
 [[nodiscard]] std::string command_line(const EalArguments& arguments);

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "lib/base/whole_number.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -55,11 +56,7 @@ std::string_view take_word(std::string_view& text) {
 
 template <class T>
 std::optional<T> number(std::string_view text, int base = 10) {
-  text = trim(text);
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return whole_number<T>(trim(text), base);
 }
 
 std::vector<std::string> entries(const std::string& path, std::string_view prefix) {

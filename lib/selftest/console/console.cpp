@@ -168,8 +168,19 @@ TransactionId Console::end(bool tell_nodes, std::move_only_function<void()> then
   pinger_.stop();
   (void)timers_.cancel(expiry_);
   runner_.end_all(ESHUTDOWN);
+  // Who tells no node does not wait for any.
+  auto first = halt({.until = tell_nodes ? now_ + kHaltTimeout : now_,
+                     .then = [this, tell_nodes, then = std::move(then)]() mutable {
+                       return ask_to_forget(tell_nodes, std::move(then));
+                     }});
+  first->when_done = std::move(when_done);
+  return runner_.start(std::move(first));
+}
+
+std::unique_ptr<Transaction> Console::ask_to_forget(bool tell_nodes,
+                                                    std::move_only_function<void()> then) {
   Nodes nodes;
-  if (tell_nodes) nodes = session_->nodes.all();
+  if (tell_nodes && !closing_) nodes = session_->nodes.all();
   std::erase_if(nodes, [](const auto& node) { return node->state != NodeState::kActive; });
   auto removal = std::make_unique<Transaction>(TransactionKind::kRemoveSession, std::move(nodes),
                                                RemoveSessionRequest{.session = session_->id},
@@ -179,8 +190,7 @@ TransactionId Console::end(bool tell_nodes, std::move_only_function<void()> then
     if (then && !closing_) then();
     return nullptr;
   };
-  removal->when_done = std::move(when_done);
-  return runner_.start(std::move(removal));
+  return removal;
 }
 
 void Console::on_expiry(Timer& /*timer*/, Instant now) {

@@ -108,7 +108,8 @@ class Console final : public Pollable, JoinJudge {
   // result has the RPCs of that, otherwise none. kProtocol: unknown features.
   [[nodiscard]] Answer<TransactionId> new_session(const NewSession& session, WhenDone when_done);
   // Whatever nodes answer, the session is over then. Until then other commands are refused with
-  // kShuttingDown; other transactions end at once with ESHUTDOWN.
+  // kShuttingDown; other transactions end at once with ESHUTDOWN. Clients that may be running are
+  // stopped first, by force, and have kHaltTimeout to come to an end.
   [[nodiscard]] Answer<TransactionId> end_session(WhenDone when_done);
   [[nodiscard]] Answer<SessionInfo> show_session();
   // The same, but asking does not keep it alive.
@@ -203,6 +204,8 @@ class Console final : public Pollable, JoinJudge {
   // Sessions (console.cpp).
   void make_session(const NewSession& wanted);
   TransactionId end(bool tell_nodes, std::move_only_function<void()> then, WhenDone when_done);
+  [[nodiscard]] std::unique_ptr<Transaction> ask_to_forget(bool tell_nodes,
+                                                           std::move_only_function<void()> then);
   void on_expiry(Timer& timer, Instant now);
   [[nodiscard]] Verdict judge_join(const JoinRequest& request, std::uint32_t features,
                                    const lnet::ProcessId& peer) override;
@@ -215,6 +218,13 @@ class Console final : public Pollable, JoinJudge {
                         WhenDone when_done);
 
   // Batches (console_batches.cpp).
+  struct Halt {
+    Instant until;  // it is not waited longer
+    std::move_only_function<std::unique_ptr<Transaction>()> then;
+    const ConsoleBatch* stopped = nullptr;  // its clients were told to
+    Duration pause = Duration::zero();
+  };
+  [[nodiscard]] std::unique_ptr<Transaction> halt(Halt halt);
   [[nodiscard]] Answer<const ConsoleTest*> use_test(std::string_view batch, std::uint32_t number);
   [[nodiscard]] static Answer<void> judge_groups(const ConsoleTest& test);
   [[nodiscard]] TestRequest request_of(const ConsoleBatch& batch, const ConsoleTest& test,

@@ -201,6 +201,7 @@ Answer<TransactionId> Console::run(std::string_view name, std::uint32_t timeout_
   if (batch.clients.counts().active != batch.clients.size()) return refuse(Refusal::kNodeInactive);
   auto order = ask_batch(batch, TransactionKind::kRun, batch.clients.nodes(), timeout_s);
   batch.changing = true;
+  batch.may_run = true;
   order->settle = [&batch](const TransactionResult& result) {
     batch.changing = false;
     if (result.succeeded() > 0) batch.state = BatchState::kRunning;
@@ -249,12 +250,43 @@ Answer<TransactionId> Console::query(std::string_view name, std::uint32_t number
                                            kQueryTimeoutMax);
   if (number == 0) {
     question->settle = [&batch](const TransactionResult& result) {
-      if (result.rpcs_failed == 0 && result.running == 0) batch.state = BatchState::kIdle;
+      if (result.rpcs_failed != 0 || result.running != 0) return nullptr;
+      batch.state = BatchState::kIdle;
+      batch.may_run = false;
       return nullptr;
     };
   }
   question->when_done = std::move(when_done);
   return runner_.start(std::move(question));
+}
+
+// A kernel node whose session ends while its tests run waits for itself for ever (2.17: a unit that
+// ends destroys the session from within the work item that it then cancels).
+std::unique_ptr<Transaction> Console::halt(Halt halt) {
+  const auto& batches = session_->batches;
+  const auto found =
+      std::find_if(batches.begin(), batches.end(), [](const auto& one) { return one->may_run; });
+  if (closing_ || found == batches.end() || now_ >= halt.until) return halt.then();
+  ConsoleBatch& batch = **found;
+  const bool stopped = halt.stopped == &batch;
+  Nodes nodes = batch.clients.nodes();
+  std::erase_if(nodes, [](const auto& node) { return node->state != NodeState::kActive; });
+  auto order = ask_batch(batch, stopped ? TransactionKind::kQueryClients : TransactionKind::kStop,
+                         std::move(nodes), stopped ? 0 : 1);
+  order->timeout = kTransactionTimeoutMin;
+  order->pause = halt.pause;
+  halt.pause = stopped ? kHaltPause : Duration::zero();
+  halt.stopped = &batch;
+  order->settle = [this, &batch, stopped,
+                   halt = std::move(halt)](const TransactionResult& result) mutable {
+    // Who does not answer is not waited for.
+    if (stopped && result.running == 0) {
+      batch.may_run = false;
+      halt.pause = Duration::zero();
+    }
+    return this->halt(std::move(halt));
+  };
+  return order;
 }
 
 }  // namespace plnet::selftest

@@ -52,6 +52,7 @@ struct ConsoleBatch {
   const std::uint64_t id;
   BatchState state = BatchState::kIdle;
   bool changing = false;  // a command that changes it is under way
+  bool may_run = false;   // clients were told to, and have not all said that they have ended
   NodeSet clients;
   NodeSet servers;
   std::vector<std::unique_ptr<ConsoleTest>> tests;

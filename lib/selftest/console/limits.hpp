@@ -17,7 +17,6 @@ inline constexpr std::size_t kConsoleTestsMax = 1024;       // of one session
 inline constexpr std::size_t kConsoleTransactionsMax = 64;  // pending ones
 inline constexpr std::size_t kConsoleNameMax = sizeof(Name) - 1;
 
-inline constexpr std::uint32_t kConcurrencyMax = 1024;  // nodes refuse more
 // Kernel consoles cut longer lists, kernel clients crash on some of them.
 inline constexpr std::uint32_t kSpanMax = kDestinationsPerPage;
 inline constexpr std::uint32_t kBulkLengthMax = 1U << 20;
@@ -28,6 +27,9 @@ inline constexpr Duration kTransactionTimeout = std::chrono::seconds(30);
 inline constexpr Duration kTransactionTimeoutMin = std::chrono::seconds(3);
 // Whoever waits less has not waited long enough to call a node down.
 inline constexpr Duration kDownTimeoutMin = std::chrono::seconds(6);
+// Clients that are still running when a session ends, and how often they are asked.
+inline constexpr Duration kHaltTimeout = std::chrono::seconds(10);
+inline constexpr Duration kHaltPause = std::chrono::milliseconds(100);
 inline constexpr Duration kPingInterval = std::chrono::seconds(8);
 
 }  // namespace plnet::selftest

@@ -51,6 +51,7 @@ struct Transaction {
   FeatureAgreement& features;
   const std::uint32_t features_sent;
   Duration timeout = kTransactionTimeout;
+  Duration pause = Duration::zero();  // before it begins
   Settle settle;
   WhenDone when_done;
 

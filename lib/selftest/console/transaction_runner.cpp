@@ -59,7 +59,16 @@ void TransactionRunner::adopt(std::unique_ptr<Transaction> transaction, Transact
   running_.push_back(std::move(running));
 }
 
+void TransactionRunner::begin(Running& running) {
+  Transaction& transaction = *running.transaction;
+  const Duration pause = std::exchange(transaction.pause, Duration::zero());
+  running.pausing = pause > Duration::zero();
+  running.begun = !running.pausing;
+  timers_.start(running.timer, now_ + (running.pausing ? pause : transaction.timeout));
+}
+
 void TransactionRunner::Running::on_timeout(Timer& /*timer*/, Instant /*now*/) {
+  if (std::exchange(pausing, false)) return;
   runner->end(*this, transaction->timeout < kDownTimeoutMin ? EINTR : ETIMEDOUT);
 }
 
@@ -91,6 +100,7 @@ void TransactionRunner::end(Running& running, int error) {
   });
   running.under_way = 0;
   running.begun = true;
+  running.pausing = false;
   for (; running.next < running.size(); ++running.next)
     transaction.take_failure(running.next, EINTR, now_);
 }
@@ -215,10 +225,7 @@ unsigned TransactionRunner::take_replies(Instant now) {
 unsigned TransactionRunner::turn() {
   unsigned started = 0;
   for (const auto& running : running_) {
-    if (!running->begun) {
-      running->begun = true;
-      timers_.start(running->timer, now_ + running->transaction->timeout);
-    }
+    if (running->waits_to_begin()) begin(*running);
     for (; started < kStartBurst && can_start(*running); ++started)
       start_call(*running);
   }
@@ -238,7 +245,7 @@ unsigned TransactionRunner::turn() {
 bool TransactionRunner::has_work() const {
   if (requester_.has_work()) return true;
   return std::any_of(running_.begin(), running_.end(), [this](const auto& running) {
-    return !running->begun || running->over() || can_start(*running);
+    return running->waits_to_begin() || running->over() || can_start(*running);
   });
 }
 

@@ -54,12 +54,14 @@ class TransactionRunner final : RpcUser {
   struct Running {
     explicit Running(TransactionRunner& owner) : runner(&owner) {}
     void on_timeout(Timer& timer, Instant now);
+    [[nodiscard]] bool waits_to_begin() const { return !begun && !pausing; }
     [[nodiscard]] bool over() const { return begun && next == size() && under_way == 0; }
     [[nodiscard]] std::size_t size() const { return transaction->nodes.size(); }
 
     TransactionRunner* runner;
     TransactionId id = 0;
     std::unique_ptr<Transaction> transaction;
+    bool pausing = false;  // until its timer says so
     bool begun = false;
     std::size_t next = 0;  // the first node that has not been asked
     std::size_t under_way = 0;
@@ -82,6 +84,7 @@ class TransactionRunner final : RpcUser {
   [[nodiscard]] bool can_start(const Running& running) const;
   void start_call(Running& running);
   void end(Running& running, int error);
+  void begin(Running& running);
   void adopt(std::unique_ptr<Transaction> transaction, TransactionId id);
   void tell(Running& running);
 

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import signal
+import subprocess
 
 from routed_hosts import address
 from selftest_hosts import CONSOLE, config, selftest_hosts
@@ -26,6 +27,13 @@ def node_script(site):
             f"--lock-dir {site.lock_dir} --socket {site.directory}/$SLURMD_NODENAME.sock")
 
 
+def serves(site, name):
+    """Its network is up: the control socket is there a moment before."""
+    shown = subprocess.run([site.program("lnetctl"), "--socket", str(site.path(f"{name}.sock")), "net", "show"],
+                           capture_output=True, text=True)
+    return shown.returncode == 0 and "@tcp" in shown.stdout
+
+
 def run(slurm, site, hosts, report, *words, **environment):
     return slurm.run(site.program("lnet-selftest"), "run", "--run-dir", str(site.path("consoles")), "--config", config(hosts, CONSOLE),
                      "--lock-dir", str(site.lock_dir), "--report", str(report), *QUICK, *words, **environment)
@@ -41,7 +49,7 @@ def measured(done, report, clients, servers):
 def case_nodes_of_a_slurm_job(site):
     with selftest_hosts(site) as hosts, cluster(site, hosts) as slurm:
         job = slurm.start_job("-N2", "--ntasks-per-node=1", "sh", "-c", node_script(site))
-        eventually("both nodes serve", lambda: job.ended() or all(site.path(f"{name}.sock").exists() for name in slurm.names), 60)
+        eventually("both nodes serve", lambda: job.ended() or all(serves(site, name) for name in slurm.names), 60)
         assert not job.ended(), job.output()
         client, server = hosts.nid("client"), hosts.nid("server")
         first = site.path("by-job")

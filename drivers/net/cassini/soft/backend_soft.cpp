@@ -15,7 +15,7 @@ constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kDeviceShift) - 1;
 constexpr std::size_t kLinkMtu = 9000;
 constexpr std::size_t kLinkMbps = 200000;
 
-std::unexpected<Errno> no(int error) {
+std::unexpected<Errno> refuse(int error) {
   return std::unexpected(Errno{error});
 }
 
@@ -62,18 +62,21 @@ Made<void> SoftBackend::destroy(std::uintptr_t handle) {
 
 Allocated<void> SoftBackend::drop(std::uintptr_t handle) {
   const Gate::Held held(gate_);
-  if (const Made<void> gone = destroy(handle); !gone) return no(gone.error());
+  if (const Made<void> gone = destroy(handle); !gone) return refuse(gone.error());
   std::erase(live_, handle);
   return {};
 }
 
 SoftBackend::~SoftBackend() {
   const Gate::Held held(gate_);
-  // Last made, first destroyed: nothing is in use any more when its turn comes.
+  // Last made, first destroyed: nothing is in use any more when its turn comes. Except the memory
+  // that an event queue has moved to, which waits for the next round.
   while (!live_.empty()) {
-    const Made<void> gone = destroy(live_.back());
-    PLNET_CHECK(gone.has_value(), "what was made last can always go first");
-    live_.pop_back();
+    const std::size_t before = live_.size();
+    for (std::size_t i = before; i-- > 0;) {
+      if (destroy(live_[i])) live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    PLNET_CHECK(live_.size() < before, "something can always go");
   }
 }
 
@@ -109,7 +112,7 @@ Allocated<std::vector<DeviceInfo>> SoftBackend::devices() {
 
 Allocated<DeviceHandle> SoftBackend::open_device(unsigned id) {
   const Gate::Held held(gate_);
-  if (id >= devices_.size()) return no(ENODEV);
+  if (id >= devices_.size()) return refuse(ENODEV);
   const std::uintptr_t handle = name(Kind::kDevice, id, 0);
   if (std::ranges::find(live_, handle) == live_.end()) add(Kind::kDevice, id, 0);
   return DeviceHandle{handle};
@@ -121,16 +124,16 @@ void SoftBackend::close_device(DeviceHandle device) {
 
 Allocated<DeviceInfo> SoftBackend::device_info(DeviceHandle device) {
   const Named named = find(Kind::kDevice, device.value);
-  if (named.nic == nullptr) return no(EINVAL);
+  if (named.nic == nullptr) return refuse(EINVAL);
   return devices().value()[named.device];
 }
 
 Allocated<LniHandle> SoftBackend::alloc_lni(DeviceHandle device, unsigned service) {
   const Gate::Held held(gate_);
   const Named named = find(Kind::kDevice, device.value);
-  if (named.nic == nullptr) return no(EINVAL);
+  if (named.nic == nullptr) return refuse(EINVAL);
   const Made<unsigned> group = named.nic->make_group(service);
-  if (!group) return no(group.error());
+  if (!group) return refuse(group.error());
   return LniHandle{add(Kind::kLni, named.device, *group)};
 }
 
@@ -142,11 +145,11 @@ Allocated<Profile> SoftBackend::alloc_profile(LniHandle lni, unsigned vni,
                                               TrafficClass traffic_class) {
   const Gate::Held held(gate_);
   const Named named = find(Kind::kLni, lni.value);
-  if (named.nic == nullptr) return no(EINVAL);
+  if (named.nic == nullptr) return refuse(EINVAL);
   const auto group = static_cast<unsigned>(named.number);
   const Made<unsigned> lcid =
       named.nic->make_profile(group, vni, static_cast<unsigned>(traffic_class));
-  if (!lcid) return no(lcid.error());
+  if (!lcid) return refuse(lcid.error());
   return Profile{{add(Kind::kProfile, named.device, group << 8 | *lcid)}, *lcid};
 }
 
@@ -157,9 +160,9 @@ Allocated<void> SoftBackend::destroy_profile(ProfileHandle profile) {
 Allocated<Domain> SoftBackend::alloc_domain(LniHandle lni, unsigned vni, unsigned pid) {
   const Gate::Held held(gate_);
   const Named named = find(Kind::kLni, lni.value);
-  if (named.nic == nullptr) return no(EINVAL);
+  if (named.nic == nullptr) return refuse(EINVAL);
   const auto domain = named.nic->make_domain(static_cast<unsigned>(named.number), vni, pid);
-  if (!domain) return no(domain.error());
+  if (!domain) return refuse(domain.error());
   return Domain{{add(Kind::kDomain, named.device, domain->key)}, domain->pid};
 }
 
@@ -171,10 +174,10 @@ Allocated<Mapping> SoftBackend::map(LniHandle lni, void* va, std::size_t length,
                                     std::uint32_t flags) {
   const Gate::Held held(gate_);
   const Named named = find(Kind::kLni, lni.value);
-  if (named.nic == nullptr) return no(EINVAL);
+  if (named.nic == nullptr) return refuse(EINVAL);
   const Made<unsigned> number = named.nic->map(static_cast<unsigned>(named.number), va, length,
                                                (flags & kMapRead) != 0, (flags & kMapWrite) != 0);
-  if (!number) return no(number.error());
+  if (!number) return refuse(number.error());
   const MappingEntry& entry = named.nic->mapping(*number);
   return Mapping{{add(Kind::kMapping, named.device, *number)},
                  entry.iova,
@@ -189,21 +192,10 @@ Allocated<void> SoftBackend::unmap(MappingHandle mapping) {
 
 Allocated<EventQueueMemory> SoftBackend::alloc_event_queue(LniHandle lni, MappingHandle mapping,
                                                            const EventQueueOptions& options) {
-  const Gate::Held held(gate_);
-  const Named named = find(Kind::kLni, lni.value);
-  const Named home = find(Kind::kMapping, mapping.value);
-  if (named.nic == nullptr || home.nic != named.nic || options.status_percent > 100)
-    return no(EINVAL);
+  if (options.status_percent > 100) return refuse(EINVAL);
   EventQueueSetup setup{.memory = options.queue, .bytes = options.bytes, .flags = options.flags};
   setup.threshold_percent[0] = options.status_percent;
-  const Made<unsigned> number = named.nic->make_event_queue(
-      static_cast<unsigned>(named.number), static_cast<unsigned>(home.number), setup);
-  if (!number) return no(number.error());
-  return EventQueueMemory{{add(Kind::kEventQueue, named.device, *number)},
-                          *number,
-                          options.queue,
-                          options.bytes,
-                          named.nic->event_queue(*number)->software_state()};
+  return make_event_queue(lni, mapping, setup);
 }
 
 Allocated<void> SoftBackend::destroy_event_queue(EventQueueHandle queue) {
@@ -213,9 +205,9 @@ Allocated<void> SoftBackend::destroy_event_queue(EventQueueHandle queue) {
 Allocated<void> SoftBackend::adjust_reserved(EventQueueHandle queue, int slots) {
   const Gate::Held held(gate_);
   const Named named = find(Kind::kEventQueue, queue.value);
-  if (named.nic == nullptr) return no(EINVAL);
+  if (named.nic == nullptr) return refuse(EINVAL);
   const Made<void> done = named.nic->adjust_reserved(static_cast<unsigned>(named.number), slots);
-  if (!done) return no(done.error());
+  if (!done) return refuse(done.error());
   return {};
 }
 
@@ -226,14 +218,14 @@ Allocated<CommandQueueMemory> SoftBackend::alloc_command_queue(LniHandle lni,
   const Named named = find(Kind::kLni, lni.value);
   const Named eq = find(Kind::kEventQueue, errors.value);
   if (named.nic == nullptr || (errors != EventQueueHandle{} && eq.nic != named.nic))
-    return no(EINVAL);
+    return refuse(EINVAL);
   const Made<unsigned> index = named.nic->make_command_queue(
       static_cast<unsigned>(named.number), {.slots = options.slots,
                                             .transmit = options.transmit,
                                             .lcid = options.lcid,
                                             .update_policy = options.update_policy,
                                             .error_eq = static_cast<unsigned>(eq.number)});
-  if (!index) return no(index.error());
+  if (!index) return refuse(index.error());
   CommandQueue& queue = *named.nic->command_queue(*index);
   return CommandQueueMemory{{add(Kind::kCommandQueue, named.device, *index)},
                             *index,
@@ -252,7 +244,7 @@ Allocated<Portal> SoftBackend::alloc_portal(LniHandle lni, EventQueueHandle even
   const Named named = find(Kind::kLni, lni.value);
   const Named eq = find(Kind::kEventQueue, events.value);
   if (named.nic == nullptr || (events != EventQueueHandle{} && eq.nic != named.nic))
-    return no(EINVAL);
+    return refuse(EINVAL);
   const Made<unsigned> number =
       named.nic->make_portal(static_cast<unsigned>(named.number), static_cast<unsigned>(eq.number),
                              {.matching = options.matching,
@@ -260,7 +252,7 @@ Allocated<Portal> SoftBackend::alloc_portal(LniHandle lni, EventQueueHandle even
                               .flow_control = options.flow_control,
                               .use_long_event = options.use_long_event,
                               .clear_remote_offset = options.clear_remote_offset});
-  if (!number) return no(number.error());
+  if (!number) return refuse(number.error());
   return Portal{{add(Kind::kPortal, named.device, *number)}, *number};
 }
 
@@ -273,10 +265,10 @@ Allocated<PortalMapHandle> SoftBackend::map_portal(PortalHandle portal, DomainHa
   const Gate::Held held(gate_);
   const Named named = find(Kind::kPortal, portal.value);
   const Named home = find(Kind::kDomain, domain.value);
-  if (named.nic == nullptr || home.nic != named.nic) return no(EINVAL);
+  if (named.nic == nullptr || home.nic != named.nic) return refuse(EINVAL);
   const Made<void> done = named.nic->map_portal(static_cast<unsigned>(named.number),
                                                 static_cast<std::uint32_t>(home.number), index);
-  if (!done) return no(done.error());
+  if (!done) return refuse(done.error());
   return PortalMapHandle{add(Kind::kPortalMap, named.device, home.number << 8 | index)};
 }
 
@@ -288,33 +280,35 @@ Allocated<void> SoftBackend::invalidate_entry(PortalHandle portal, unsigned buff
                                               unsigned list) {
   const Gate::Held held(gate_);
   const Named named = find(Kind::kPortal, portal.value);
-  if (named.nic == nullptr) return no(EINVAL);
+  if (named.nic == nullptr) return refuse(EINVAL);
   const Made<void> done =
       named.nic->invalidate(static_cast<unsigned>(named.number), buffer_id, list);
-  if (!done) return no(done.error());
+  if (!done) return refuse(done.error());
   return {};
 }
 
 Allocated<PortalStatus> SoftBackend::portal_status(PortalHandle portal) {
   const Gate::Held held(gate_);
   const Named named = find(Kind::kPortal, portal.value);
-  if (named.nic == nullptr) return no(EINVAL);
+  if (named.nic == nullptr) return refuse(EINVAL);
   const Tables& tables = named.nic->tables();
   const PortalTable& table = tables.portals[named.number];
+  constexpr Resource kEntries = Resource::kListEntries;
+  const Share share = tables.resources.share(table.service, kEntries);
   return PortalStatus{.drop_count = table.dropped,
                       .state = static_cast<unsigned>(table.state),
-                      .entries_reserved = 0,
-                      .entries_allocated = tables.pool.used(),
-                      .entries_max = tables.pool.count()};
+                      .entries_reserved = share.kept,
+                      .entries_allocated = tables.resources.used(table.service, kEntries),
+                      .entries_max = std::min(share.most, tables.pool.count())};
 }
 
 Allocated<void> SoftBackend::transition_software_managed(PortalHandle portal, unsigned drop_count) {
   const Gate::Held held(gate_);
   const Named named = find(Kind::kPortal, portal.value);
-  if (named.nic == nullptr) return no(EINVAL);
+  if (named.nic == nullptr) return refuse(EINVAL);
   const Made<void> done =
       named.nic->to_software_managed(static_cast<unsigned>(named.number), drop_count);
-  if (!done) return no(done.error());
+  if (!done) return refuse(done.error());
   return {};
 }
 

@@ -3,6 +3,8 @@
 // share one fabric: each is a process of its own as far as objects go.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "drivers/net/cassini/backend.hpp"
@@ -25,6 +27,12 @@ class SoftBackend final : public Backend {
   [[nodiscard]] Allocated<DeviceHandle> open_device(unsigned id) override;
   void close_device(DeviceHandle device) override;
   [[nodiscard]] Allocated<DeviceInfo> device_info(DeviceHandle device) override;
+
+  [[nodiscard]] std::vector<Statistic> statistics(DeviceHandle device) override;
+  // More that is counted beside a device and outlives this: by its retry handler, its wire, …
+  void add_statistics(unsigned device, std::string group, const CounterView& counters) {
+    groups_.push_back({device, std::move(group), counters});
+  }
 
   [[nodiscard]] Allocated<LniHandle> alloc_lni(DeviceHandle device, unsigned service) override;
   [[nodiscard]] Allocated<void> destroy_lni(LniHandle lni) override;
@@ -59,6 +67,17 @@ class SoftBackend final : public Backend {
   [[nodiscard]] Allocated<void> transition_software_managed(PortalHandle portal,
                                                             unsigned drop_count) override;
 
+  // What libcxi has beyond what the driver asks for. An event queue that is being resized lies in
+  // both mappings until that is complete.
+  [[nodiscard]] Allocated<EventQueueMemory> make_event_queue(LniHandle lni, MappingHandle mapping,
+                                                             const EventQueueSetup& setup);
+  [[nodiscard]] Allocated<void> resize_event_queue(EventQueueHandle queue, MappingHandle mapping,
+                                                   std::byte* memory, std::size_t bytes);
+  [[nodiscard]] Allocated<void> complete_resize(EventQueueHandle queue);
+  [[nodiscard]] Allocated<void> remap(MappingHandle mapping, void* va, std::size_t length);
+  // Null: not open.
+  [[nodiscard]] const Nic* nic_of(DeviceHandle device) const;
+
   // Objects that are not destroyed yet.
   [[nodiscard]] std::size_t objects() const { return live_.size(); }
 
@@ -86,6 +105,12 @@ class SoftBackend final : public Backend {
   Allocated<void> drop(std::uintptr_t handle);
   Made<void> destroy(std::uintptr_t handle);
 
+  struct StatisticsGroup {
+    unsigned device = 0;
+    std::string name;
+    CounterView counters;
+  };
+  std::vector<StatisticsGroup> groups_;
   Gate& gate_;
   std::vector<Nic*> devices_;
   std::vector<std::uintptr_t> live_;  // in the order of their making

@@ -139,7 +139,8 @@ struct Limits {
   unsigned address_contexts = 1024;
   unsigned resource_groups = 256;
   unsigned list_entries = 65536;
-  unsigned profiles = 16;  // per resource group
+  unsigned triggered = 2048;  // TLE
+  unsigned profiles = 16;     // per resource group
   unsigned service_vnis = 4;
   unsigned mappings = 65536;       // the model's own
   unsigned message_states = 2048;  // MST

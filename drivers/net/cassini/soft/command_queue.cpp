@@ -6,17 +6,12 @@
 #include <new>
 
 #include "drivers/net/cassini/soft/layout_command.hpp"
+#include "drivers/net/cassini/soft/shared_word.hpp"
 #include "lib/base/check.hpp"
 
 namespace plnet::cassini::soft {
 namespace {
 
-std::uint64_t acquire_word(std::byte* at) {
-  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).load(std::memory_order_acquire);
-}
-void release_word(std::byte* at, std::uint64_t value) {
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(value, std::memory_order_release);
-}
 // The process may be writing the first of them.
 bool same_slot(const std::byte* window, const std::byte* ring) {
   for (unsigned i = 0; i < kSlotBytes; i += 8) {
@@ -166,7 +161,12 @@ bool CommandQueue::poll(Random* rejecting, double chance) {
   }
   if (word != doorbell_) {
     doorbell_ = word;
-    if (word < kFirstSlot || word >= slots_) {
+    // A producer that goes on past what it was told of writes over commands that were not read yet.
+    // One slot stays unused.
+    const unsigned ring = units_ - kFirstUnit;
+    const unsigned free = (published_ + ring - 2 - written_) % ring;
+    const bool outside = word < kFirstSlot || word >= slots_;
+    if (outside || (static_cast<unsigned>(word) * 2 + ring - written_) % ring > free) {
       fail(ring_.get() + std::size_t{read_} * kUnitBytes, ReturnCode::kCmdInvalidArg);
       return false;
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "drivers/net/cassini/soft/layout_event.hpp"
+#include "drivers/net/cassini/soft/shared_word.hpp"
 #include "lib/base/check.hpp"
 
 namespace plnet::cassini::soft {
@@ -16,10 +17,6 @@ unsigned size_code(unsigned size) {
   return size == 16 ? 1 : size == 32 ? 2 : 3;
 }
 
-void release_word(std::byte* at, std::uint64_t value) {
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(value, std::memory_order_release);
-}
-
 }  // namespace
 
 EventQueue::EventQueue(const EventQueueSetup& setup, NicStats& stats)
@@ -27,6 +24,8 @@ EventQueue::EventQueue(const EventQueueSetup& setup, NicStats& stats)
       bytes_(setup.bytes),
       flags_(setup.flags),
       stats_(stats),
+      on_event_(setup.on_event),
+      on_status_(setup.on_status),
       state_(std::make_unique<SoftwareState>()),
       slots_(static_cast<unsigned>(setup.bytes / kSlotBytes)),
       reserved_(setup.reserved) {
@@ -45,6 +44,14 @@ void EventQueue::read_doorbell() {
   // Never rung, or of the other buffer: nothing of this one has been read.
   if (slot == 0 || layout::EqSwState::ReadingBufferB::get(bytes) != (buffer_b_ ? 1 : 0)) return;
   if (slot < slots_) read_slot_ = slot;
+}
+
+template <class Disable>
+void EventQueue::wake(Waker* waker) {
+  const std::uint64_t word = std::atomic_ref(state_->word).load(std::memory_order_acquire);
+  std::byte bytes[8];
+  std::memcpy(bytes, &word, sizeof word);
+  if (Disable::get(bytes) == 0) waker->wake();
 }
 
 unsigned EventQueue::slots_free() {
@@ -126,6 +133,7 @@ bool EventQueue::write(EventBuffer& event, unsigned size, std::uint64_t now_ns) 
   put(event.data(), size);
   stats_.add(NicStats::Id::kEvents);
   if (any_threshold_) check_thresholds(now_ns);
+  if (on_event_ != nullptr) wake<layout::EqSwState::EventIntDisable>(on_event_);
   return true;
 }
 
@@ -171,6 +179,7 @@ void EventQueue::write_status(std::uint64_t now_ns, unsigned threshold, bool cro
     std::memcpy(&value, base + word, sizeof value);
     release_word(memory_ + word, value);
   }
+  if (on_status_ != nullptr) wake<layout::EqSwState::StsIntDisable>(on_status_);
 }
 
 bool EventQueue::adjust_reserved(int slots) {

@@ -17,12 +17,21 @@ namespace plnet::cassini::soft {
 
 inline constexpr unsigned kThresholds = 4;
 
+// Told that there is something to read. Called by the thread that steps: it may not block.
+class Waker {
+ public:
+  virtual ~Waker() = default;
+  virtual void wake() = 0;
+};
+
 struct EventQueueSetup {
   std::byte* memory = nullptr;
   std::size_t bytes = 0;
   std::uint64_t flags = 0;
   std::array<unsigned, kThresholds> threshold_percent{};  // of fill; 0: none
   unsigned reserved = 0;
+  Waker* on_event = nullptr;   // unless the reader has switched that off in its doorbell
+  Waker* on_status = nullptr;  // likewise
 };
 
 // An event as it is built, before it goes out.
@@ -67,11 +76,15 @@ class EventQueue {
   void check_thresholds(std::uint64_t now_ns);
   void drop(std::uint64_t now_ns);
   void read_doorbell();
+  template <class Disable>
+  void wake(Waker* waker);
 
   std::byte* memory_;
   std::size_t bytes_;
   std::uint64_t flags_;
   NicStats& stats_;
+  Waker* on_event_;
+  Waker* on_status_;
   std::unique_ptr<SoftwareState> state_;
   std::array<unsigned, kThresholds> threshold_slots_{};
   std::array<bool, kThresholds> above_{};  // filled at least to the threshold

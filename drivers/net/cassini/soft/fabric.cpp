@@ -8,13 +8,14 @@ namespace plnet::cassini::soft {
 namespace {
 
 constexpr unsigned kLatePerStep = 256;
+constexpr unsigned kLongMax = 1024;  // long messages under way without freedom
 
 }  // namespace
 
 Fabric::Fabric(const Freedom& freedom, unsigned flights_max)
     : freedom_(freedom),
       random_(Random(freedom.seed).fork("fabric")),
-      late_(freedom.any() ? flights_max : 0) {}
+      late_(freedom.any() ? flights_max : std::min(flights_max, kLongMax)) {}
 
 Fabric::~Fabric() = default;
 
@@ -61,26 +62,30 @@ unsigned Fabric::step(std::uint64_t now_ns) {
   const Gate::Held held(gate_, Gate::Held::Already{});
   now_ns_ = now_ns;
   unsigned done = 0;
-  for (const auto& nic : nics_)
+  for (const auto& nic : nics_) {
+    budget_ = kBytesPerStep;
     done += nic->step(now_ns);
-  if (!late_.empty()) run_late(now_ns);
+  }
+  if (!late_.empty()) done += run_late(now_ns);
   return done;
 }
 
 bool Fabric::ready(NicAddress /*from*/) {
-  return !freedom_.any() || late_.room();
+  return budget_ > 0 && late_.room();
 }
 
-Outcome Fabric::move(Nic& source, const LocalBuffer& local, Nic& target, const Message& message,
-                     Delivery& delivery) {
-  const std::uint32_t length = delivery.outcome.mlength;
-  const Translated there = target.portals().memory(delivery, message.operation, 0, length);
+bool Fabric::move(Nic& source, const LocalBuffer& local, Nic& target, const Message& message,
+                  Delivery& delivery, std::uint32_t& moved, Outcome& outcome) {
+  const std::uint32_t left = delivery.outcome.mlength - moved;
+  const std::uint32_t length = std::min(left, kSliceBytes);
+  const Translated there = target.portals().memory(delivery, message.operation, moved, length);
   const bool immediate = !local.immediate.empty();
   const Translated here =
-      immediate ? Translated{} : source.local_memory(local, message.operation, 0, length);
+      immediate ? Translated{} : source.local_memory(local, message.operation, moved, length);
   if (here.code != ReturnCode::kOk) {
     delivery.outcome.code = ReturnCode::kUncor;  // the source could not give what it had promised
-    return {.code = here.code, .list = delivery.outcome.list};
+    outcome = {.code = here.code, .list = delivery.outcome.list};
+    return true;
   }
   if (there.code != ReturnCode::kOk) {
     delivery.outcome.code = there.code;
@@ -92,9 +97,30 @@ Outcome Fabric::move(Nic& source, const LocalBuffer& local, Nic& target, const M
       std::memcpy(here.memory, there.memory, length);
     }
   }
-  Outcome outcome = delivery.outcome;
+  moved += length;
+  if (delivery.outcome.code == ReturnCode::kOk && !delivery.cut && length < left) return false;
+  outcome = delivery.outcome;
   outcome.target_error = outcome.code != ReturnCode::kOk;
-  return outcome;
+  return true;
+}
+
+bool Fabric::move(Flight& flight) {
+  if (flight.all_moved) return true;
+  Nic* const source = find(flight.message.source);
+  Nic* const target = find(flight.message.destination);
+  const std::uint32_t before = flight.moved;
+  if (source == nullptr || target == nullptr || !source->tables().link_up ||
+      !target->tables().link_up) {
+    // The cable was pulled in the middle: neither end has all of it.
+    flight.delivery.outcome.code = ReturnCode::kUncor;
+    flight.outcome = {.code = ReturnCode::kUndeliverable};
+    flight.all_moved = true;
+  } else {
+    flight.all_moved = move(*source, flight.local, *target, flight.message, flight.delivery,
+                            flight.moved, flight.outcome);
+  }
+  budget_ -= flight.moved - before;
+  return flight.all_moved;
 }
 
 void Fabric::start(NicAddress from, const Message& message, const LocalBuffer& local,
@@ -131,16 +157,30 @@ void Fabric::start(NicAddress from, const Message& message, const LocalBuffer& l
   Delivery delivery = target->portals().begin(message);
   Outcome outcome = delivery.outcome;
   if (outcome.code == ReturnCode::kOk) {
-    outcome = move(source, local, *target, message, delivery);
+    if (outcome.mlength > kSliceBytes) {  // never of an immediate command: those are short
+      const unsigned number = late_.take();
+      Flight& flight = late_[number];
+      flight.message = message;
+      flight.completion = completion;
+      flight.local = local;
+      flight.delivery = delivery;
+      late_.schedule(number, Flight::Stage::kMoves, now_ns_);
+      return;
+    }
+    std::uint32_t moved = 0;
+    (void)move(source, local, *target, message, delivery, moved, outcome);
+    budget_ -= moved;
     target->portals().finish(message, delivery);
   }
   source.completed(message, completion, outcome);
 }
 
-void Fabric::run_late(std::uint64_t now_ns) {
-  for (unsigned i = 0; i < kLatePerStep; ++i) {
+unsigned Fabric::run_late(std::uint64_t now_ns) {
+  budget_ = kBytesPerStep;
+  unsigned done = 0;
+  for (; done < kLatePerStep && budget_ > 0; ++done) {
     const unsigned number = late_.pop(now_ns);
-    if (number == Late::kNone) return;
+    if (number == Late::kNone) break;
     Flight& flight = late_[number];
     if (flight.stage == Flight::Stage::kArrives) {
       arrive(flight);
@@ -151,14 +191,19 @@ void Fabric::run_late(std::uint64_t now_ns) {
       late_.schedule(number, Flight::Stage::kTellsInitiator, event_last ? first : second);
       continue;
     }
-    conclude(flight);
-    // Each flight is told of twice; the second telling ends it.
-    if (flight.target_told) {
+    if (!conclude(flight)) {
+      // Behind the others that are due: they take turns.
+      late_.schedule(number, flight.stage, now_ns);
+      continue;
+    }
+    // With freedom each flight is told of twice, and the second telling ends it.
+    if (flight.target_told || flight.stage == Flight::Stage::kMoves) {
       late_.give_back(number);
     } else {
       flight.target_told = true;
     }
   }
+  return done;
 }
 
 void Fabric::arrive(Flight& flight) {
@@ -181,23 +226,23 @@ void Fabric::arrive(Flight& flight) {
 }
 
 // The bytes move when the target is told: until then the entry may be invalidated.
-void Fabric::conclude(Flight& flight) {
+bool Fabric::conclude(Flight& flight) {
   Nic* const source = find(flight.message.source);
   Nic* const target = find(flight.message.destination);
-  if (source == nullptr) return;
+  if (source == nullptr) return true;
   if (flight.delivery.outcome.code == ReturnCode::kOk && flight.delivery.portal != 0 &&
-      !flight.target_told && target != nullptr)
-    (void)move(*source, flight.local, *target, flight.message, flight.delivery);
-  if (flight.stage == Flight::Stage::kTellsTarget) {
-    if (target != nullptr) target->portals().finish(flight.message, flight.delivery);
-    return;
-  }
-  Outcome outcome = flight.delivery.outcome;
-  if (flight.delivery.cut) outcome.code = ReturnCode::kMstCancelled;
+      !move(flight))
+    return false;
+  if (flight.stage != Flight::Stage::kTellsInitiator && target != nullptr)
+    target->portals().finish(flight.message, flight.delivery);
+  if (flight.stage == Flight::Stage::kTellsTarget) return true;
+  Outcome outcome = flight.all_moved ? flight.outcome : flight.delivery.outcome;
+  if (flight.delivery.cut) outcome = {.code = ReturnCode::kMstCancelled, .target_error = true};
   if (outcome.code == ReturnCode::kOk && random_.chance(freedom_.acknowledgement_lost)) {
     outcome = {.code = random_.chance(0.5) ? ReturnCode::kUndeliverable : ReturnCode::kCanceled};
   }
   source->completed(flight.message, flight.completion, outcome);
+  return true;
 }
 
 void Fabric::cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) {

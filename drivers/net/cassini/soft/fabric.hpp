@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Software NICs of one process joined without a wire: messages go whole from the memory of one to
-// the memory of the other, one copy, as part of the command that sends them. One thread steps all
-// of them; see Gate for who may allocate meanwhile.
+// the memory of the other, one copy, as part of the command that sends them; long ones slice by
+// slice over several steps. One thread steps all of them; see Gate for who may allocate meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,12 @@ namespace plnet::cassini::soft {
 
 class Fabric final : private Transport, private Nic::Carrier {
  public:
-  // With freedom of order: what is under way at once. 0 is as many as fit.
+  // A step moves for each NIC that sends, and for all long messages together, this much and at most
+  // a slice more.
+  static constexpr std::uint32_t kBytesPerStep = 256U << 10U;
+  static constexpr std::uint32_t kSliceBytes = 64U << 10U;
+
+  // What is under way at once; when that many are, commands wait.
   explicit Fabric(const Freedom& freedom = {}, unsigned flights_max = 4096);
   ~Fabric() override;
   Fabric(const Fabric&) = delete;
@@ -47,16 +52,20 @@ class Fabric final : private Transport, private Nic::Carrier {
 
   [[nodiscard]] Nic* find(NicAddress address);
   [[nodiscard]] Nic* reachable(NicAddress from, NicAddress to);
-  static Outcome move(Nic& source, const LocalBuffer& local, Nic& target, const Message& message,
-                      Delivery& delivery);
-  void run_late(std::uint64_t now_ns);
+  // One slice of it. True: all has moved, or it cannot; `outcome` is then the initiator's.
+  bool move(Flight& flight);
+  static bool move(Nic& source, const LocalBuffer& local, Nic& target, const Message& message,
+                   Delivery& delivery, std::uint32_t& moved, Outcome& outcome);
+  unsigned run_late(std::uint64_t now_ns);
   void arrive(Flight& flight);
-  void conclude(Flight& flight);
+  // False: more of it is to be moved first.
+  bool conclude(Flight& flight);
 
   Gate gate_;
   Freedom freedom_;
   Random random_;
   std::uint64_t now_ns_ = 0;
+  std::int64_t budget_ = 0;  // bytes that may still be moved before others have their turn
   std::vector<std::unique_ptr<Nic>> nics_;
   std::unordered_map<NicAddress, Nic*> by_address_;
   NicAddress last_address_ = ~0U;

@@ -33,7 +33,8 @@ std::uint64_t Late::in_order(const Message& message, std::uint64_t at_ns) {
                            std::uint64_t{message.pid} << 16 | std::uint64_t{message.index} << 8 |
                            message.traffic_class;
   const std::uint64_t from = std::uint64_t{message.source} << 16 | message.vni;
-  std::uint64_t& last = last_arrival_[SplitMix64(to ^ SplitMix64(from).next()).next()];
+  std::uint64_t& last =
+      last_arrival_[SplitMix64(to ^ SplitMix64(from).next()).next() % kConnections];
   last = std::max(last, at_ns);
   return last;
 }

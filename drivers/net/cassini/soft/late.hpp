@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations that a fabric with freedom of order has not ended yet, by the time at which something
-// happens to them. A fixed number; messages of one connection keep their order of arrival.
+// Operations that a fabric has not ended yet, by the time at which something happens to them: with
+// freedom of order all, else those that are too long to move in one step. A fixed number; messages
+// of one connection keep their order of arrival.
 #pragma once
 
 #include <cstdint>
 #include <queue>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "drivers/net/cassini/soft/message.hpp"
@@ -16,21 +17,33 @@ inline constexpr unsigned kImmediateMax = 224;
 
 // One operation between its command and its last event.
 struct Flight {
-  enum class Stage : std::uint8_t { kArrives, kTellsTarget, kTellsInitiator };
+  enum class Stage : std::uint8_t {
+    kArrives,
+    kTellsTarget,
+    kTellsInitiator,
+    kMoves,  // without freedom: slice after slice, then both are told
+  };
   Message message;
   Completion completion;
   LocalBuffer local;
   Delivery delivery;
+  Outcome outcome;          // for the initiator, once the bytes have moved
+  std::uint32_t moved = 0;  // bytes
   Stage stage = Stage::kArrives;
   bool used = false;
+  bool all_moved = false;
   bool target_told = false;
   std::array<std::byte, kImmediateMax> bytes{};  // of an immediate command
 };
 
 class Late {
  public:
-  explicit Late(unsigned flights) : flights_(flights) {
+  explicit Late(unsigned flights) : flights_(flights), last_arrival_(kConnections) {
     free_.reserve(flights);
+    // Each waits for two things at most, so the heap of them never grows after this.
+    std::vector<Due> room;
+    room.reserve(2ULL * flights);
+    due_ = decltype(due_)(std::greater<>(), std::move(room));
     for (unsigned i = flights; i-- > 0;)
       free_.push_back(i);
   }
@@ -64,7 +77,9 @@ class Late {
   std::vector<Flight> flights_;
   std::vector<unsigned> free_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
-  std::unordered_map<std::uint64_t, std::uint64_t> last_arrival_;  // by connection
+  // By a hash of the connection: those that share a row merely keep order among one another.
+  static constexpr std::size_t kConnections = 1024;
+  std::vector<std::uint64_t> last_arrival_;
   std::uint64_t order_ = 0;
 };
 

@@ -1,96 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libcxi's own symbols over software NICs: what loads this in place of the vendor's library gets
-// two devices, joined in this process, and a thread that runs them. The C interface has no room for
-// a context, so there is one world per process, made by the first call and kept to the end.
-#include <atomic>
+// devices that are joined in this process, and a thread that runs them.
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <new>
-#include <thread>
 
-#include "drivers/net/cassini/soft/backend_soft.hpp"
-#include "drivers/net/cassini/soft/libcxi_structs.hpp"
-
-#define PLNET_EXPORT extern "C" __attribute__((visibility("default")))
-
-struct cxil_pte_map {  // NOLINT(readability-identifier-naming): libcxi's
-  plnet::cassini::PortalMapHandle handle;
-};
-struct cxil_wait_obj;
+#include "drivers/net/cassini/soft/libcxi_world.hpp"
 
 namespace {
 
 using namespace plnet::cassini;
 namespace soft = plnet::cassini::soft;
+using soft::backend;
+using Device = soft::CxiDevice;
+using Lni = soft::CxiLni;
+using Cp = soft::CxiCp;
+using DomainObject = soft::CxiDomain;
+using Md = soft::CxiMd;
+using Eq = soft::CxiEq;
+using Cq = soft::CxiCq;
+using Pte = soft::CxiPte;
 
-constexpr soft::NicAddress kFirstAddress = 0x100;
-constexpr std::uint64_t kNsPerStep = 100;  // a clock of its own: nothing here waits for a time
 constexpr unsigned kIsTransmit = 1U << 1;
 constexpr unsigned kVendor = 0x17db;
 constexpr unsigned kDevice = 0x0501;
 constexpr unsigned kCassini2 = 33;
 constexpr unsigned kRetryHandlerEq = 1;
-
-class World {
- public:
-  World() {
-    for (soft::NicAddress i = 0; i < 2; ++i)
-      nics_.push_back(&fabric_.add({.address = kFirstAddress + i}));
-    backend_ = std::make_unique<soft::SoftBackend>(fabric_, nics_);
-    thread_ = std::thread([this] { run(); });
-  }
-  ~World() {
-    stop_.store(true, std::memory_order_relaxed);
-    thread_.join();
-  }
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
-  [[nodiscard]] soft::SoftBackend& backend() { return *backend_; }
-
- private:
-  void run() {
-    for (std::uint64_t now = 0; !stop_.load(std::memory_order_relaxed); now += kNsPerStep) {
-      if (fabric_.step(now) == 0) std::this_thread::yield();
-    }
-  }
-  soft::Fabric fabric_;
-  std::vector<soft::Nic*> nics_;
-  std::unique_ptr<soft::SoftBackend> backend_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
-
-soft::SoftBackend& backend() {
-  static World world;
-  return world.backend();
-}
-
-// The public structure first, so that its address is the object's.
-struct Device : cxil_dev {
-  DeviceHandle handle;
-};
-struct Lni : cxil_lni {
-  LniHandle handle;
-};
-struct Cp : cxi_cp {
-  ProfileHandle handle;
-};
-struct DomainObject : cxil_domain {
-  DomainHandle handle;
-};
-struct Md : cxi_md {
-  MappingHandle handle;
-};
-struct Eq : cxi_eq {
-  EventQueueHandle handle;
-};
-struct Cq : cxi_cq {
-  CommandQueueHandle handle;
-};
-struct Pte : cxil_pte {
-  PortalHandle handle;
-};
 
 // Destroys by the handle and frees; a negative errno if it may not go yet.
 template <class Object, class Base, class Drop>
@@ -133,7 +69,7 @@ void fill(cxil_devinfo& out, const DeviceInfo& info) {
 }  // namespace
 
 PLNET_EXPORT int cxil_get_device_list(cxil_device_list** list) {
-  if (list == nullptr) return -EINVAL;
+  if (list == nullptr || soft::world() == nullptr) return -EINVAL;
   const auto devices = backend().devices();
   const std::size_t bytes = kDeviceListHead + devices->size() * sizeof(cxil_devinfo);
   auto* const memory = static_cast<std::byte*>(::operator new(bytes, std::nothrow));
@@ -151,7 +87,7 @@ PLNET_EXPORT void cxil_free_device_list(cxil_device_list* list) {
 }
 
 PLNET_EXPORT int cxil_open_device(std::uint32_t id, cxil_dev** device) {
-  if (device == nullptr) return -EINVAL;
+  if (device == nullptr || soft::world() == nullptr) return -EINVAL;
   const auto opened = backend().open_device(id);
   if (!opened) return -opened.error().value;
   auto made = std::make_unique<Device>();
@@ -240,14 +176,19 @@ PLNET_EXPORT int cxil_alloc_evtq(cxil_lni* lni, const cxi_md* md, const cxi_eq_a
                                  cxil_wait_obj* event_wait, cxil_wait_obj* status_wait,
                                  cxi_eq** eq) {
   if (lni == nullptr || md == nullptr || attributes == nullptr || eq == nullptr) return -EINVAL;
-  if (event_wait != nullptr || status_wait != nullptr) return -EOPNOTSUPP;  // it is polled
-  if (attributes->status_thresh_count > 1) return -EINVAL;
-  const auto queue = backend().alloc_event_queue(
-      static_cast<Lni*>(lni)->handle, static_cast<const Md*>(md)->handle,
-      {.queue = static_cast<std::byte*>(attributes->queue),
-       .bytes = attributes->queue_len,
-       .flags = attributes->flags,
-       .status_percent = attributes->status_thresh_count > 0 ? attributes->status_thresh_base : 0});
+  soft::EventQueueSetup setup{.memory = static_cast<std::byte*>(attributes->queue),
+                              .bytes = attributes->queue_len,
+                              .flags = attributes->flags,
+                              .on_event = event_wait,
+                              .on_status = status_wait};
+  if (attributes->status_thresh_count > soft::kThresholds) return -EINVAL;
+  for (unsigned i = 0; i < attributes->status_thresh_count; ++i) {
+    setup.threshold_percent[i] =
+        attributes->status_thresh_base + i * attributes->status_thresh_delta;
+    if (setup.threshold_percent[i] > 100) return -EINVAL;
+  }
+  const auto queue = backend().make_event_queue(static_cast<Lni*>(lni)->handle,
+                                                static_cast<const Md*>(md)->handle, setup);
   if (!queue) return -queue.error().value;
   if (attributes->reserved_slots > 0) {
     const auto kept =
@@ -266,12 +207,22 @@ PLNET_EXPORT int cxil_alloc_evtq(cxil_lni* lni, const cxi_md* md, const cxi_eq_a
   made->eqn = queue->number;
   made->events = reinterpret_cast<std::uint8_t*>(queue->queue);
   made->handle = queue->handle;
+  made->waits[0] = event_wait;
+  made->waits[1] = status_wait;
+  for (cxil_wait_obj* const one : made->waits)
+    if (one != nullptr) ++one->queues;
   *eq = made.release();
   return 0;
 }
 
 PLNET_EXPORT int cxil_destroy_evtq(cxi_eq* eq) {
-  return destroy<Eq>(eq, [](EventQueueHandle one) { return backend().destroy_event_queue(one); });
+  if (eq == nullptr) return -EINVAL;
+  cxil_wait_obj* const waits[] = {static_cast<Eq*>(eq)->waits[0], static_cast<Eq*>(eq)->waits[1]};
+  const int result =
+      destroy<Eq>(eq, [](EventQueueHandle one) { return backend().destroy_event_queue(one); });
+  for (cxil_wait_obj* const one : waits)
+    if (one != nullptr && result == 0) --one->queues;
+  return result;
 }
 
 PLNET_EXPORT int cxil_evtq_adjust_reserved_fc(cxi_eq* eq, int value) {

@@ -163,5 +163,35 @@ struct cxi_pte_status {
 };
 static_assert(sizeof(cxi_pte_status) == 32 && offsetof(cxi_pte_status, les_max) == 10);
 
+struct cxi_limits {
+  std::uint16_t max;
+  std::uint16_t res;
+};
+struct cxi_svc_desc {
+  std::uint8_t flags;  // bit fields of the header
+  std::uint8_t num_vld_vnis;
+  std::uint16_t vnis[4];
+  bool tcs[5];
+  unsigned members[4];
+  cxi_limits limits[8];
+  unsigned svc_id;
+};
+static_assert(sizeof(cxi_svc_desc) == 68 && offsetof(cxi_svc_desc, tcs) == 10);
+static_assert(offsetof(cxi_svc_desc, members) == 16 && offsetof(cxi_svc_desc, limits) == 32);
+static_assert(offsetof(cxi_svc_desc, svc_id) == 64);
+
+struct cxil_svc_list {
+  unsigned count;
+  // Then that many cxi_svc_desc, at offset 4.
+};
+inline constexpr std::size_t kServiceListHead = 4;
+
+struct cxi_rsrc_use {
+  unsigned svc_id;
+  unsigned tle_pool_id;
+  std::uint16_t in_use[8];
+};
+static_assert(sizeof(cxi_rsrc_use) == 24 && offsetof(cxi_rsrc_use, in_use) == 8);
+
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming)

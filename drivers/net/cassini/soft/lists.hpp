@@ -101,6 +101,7 @@ struct PortalTable {
   bool clear_remote_offset = false, hybrid = false;
   PortalState state = PortalState::kReset;
   std::uint16_t group = 0;
+  std::uint16_t service = 0;  // row: whose list entries it takes
   std::uint16_t eq = 0;
   std::uint32_t generation = 0;
   std::uint32_t dropped = 0;

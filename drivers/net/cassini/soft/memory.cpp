@@ -43,6 +43,14 @@ void AddressSpace::remove(unsigned lac, std::uint64_t iova) {
   pieces.erase(at);
 }
 
+void AddressSpace::replace(unsigned lac, std::uint64_t iova, std::byte* memory,
+                           std::size_t length) {
+  const auto at = std::ranges::find(contexts_[lac], iova, &Piece::iova);
+  PLNET_CHECK(at != contexts_[lac].end(), "what is replaced was mapped");
+  at->memory = memory;
+  at->length = length;
+}
+
 unsigned AddressSpace::contexts() const {
   return static_cast<unsigned>(
       std::ranges::count_if(contexts_, [](const auto& pieces) { return !pieces.empty(); }));

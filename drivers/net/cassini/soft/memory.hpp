@@ -31,6 +31,8 @@ class AddressSpace {
   };
   [[nodiscard]] Place add(std::byte* memory, std::size_t length, bool read, bool write);
   void remove(unsigned lac, std::uint64_t iova);
+  // Other memory behind the same device addresses.
+  void replace(unsigned lac, std::uint64_t iova, std::byte* memory, std::size_t length);
   // Contexts that have a mapping.
   [[nodiscard]] unsigned contexts() const;
   [[nodiscard]] bool has(unsigned lac) const {

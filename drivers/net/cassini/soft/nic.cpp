@@ -12,13 +12,13 @@ constexpr unsigned kCommandsPerQueue = 64;  // on one step: others want their tu
 }  // namespace
 
 Nic::Nic(const NicOptions& options)
-    : tables_(options.limits, options.address, options.freedom),
+    : tables_(options.limits, options.address, options.freedom, options.services),
       portals_(tables_),
       initiator_(tables_),
       services_(options.services),
       version_(options.version),
       queues_(kFirstTargetQueue + options.limits.target_queues),
-      eq_mapping_(options.limits.event_queues) {
+      eq_home_(options.limits.event_queues) {
   tables_.min_free_shift = options.min_free_shift;
   tables_.strict_index = options.strict_index;
 }
@@ -35,18 +35,28 @@ unsigned Nic::step(std::uint64_t now_ns) {
   if (freedom.command_pause > 0 && tables_.random.chance(freedom.command_pause)) return 0;
   Random* const rejecting = freedom.low_latency_rejected > 0 ? &tables_.random : nullptr;
   unsigned done = 0;
-  for (CommandQueue* const queue : active_) {
-    if (queue->poll(rejecting, freedom.low_latency_rejected)) done += run(*queue);
+  const std::size_t count = active_.size();
+  std::size_t at = first_ < count ? first_ : 0;
+  first_ = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    CommandQueue* const queue = active_[at];
+    if (++at == count) at = 0;
+    bool waits = false;
+    if (queue->poll(rejecting, freedom.low_latency_rejected)) done += run(*queue, waits);
     if (queue->stopped() && !queue->failure_told()) tell_failure(*queue);
+    if (waits && first_ == 0) first_ = at;
   }
   return done;
 }
 
-unsigned Nic::run(CommandQueue& queue) {
+unsigned Nic::run(CommandQueue& queue, bool& waits) {
   unsigned done = 0;
   while (done < kCommandsPerQueue) {
     const CommandView command = queue.next();
-    if (command.at == nullptr || !run_one(queue, command)) break;
+    if (command.at == nullptr) break;
+    const Initiator::Done how = run_one(queue, command);
+    waits = how == Initiator::Done::kWait;
+    if (how != Initiator::Done::kDone) break;
     ++done;
   }
   queue.publish(true);
@@ -54,7 +64,7 @@ unsigned Nic::run(CommandQueue& queue) {
   return done;
 }
 
-bool Nic::run_one(CommandQueue& queue, const CommandView& command) {
+Initiator::Done Nic::run_one(CommandQueue& queue, const CommandView& command) {
   Initiator::Result result;
   if (queue.setup.transmit) {
     result = initiator_.execute(queue, command);
@@ -62,13 +72,9 @@ bool Nic::run_one(CommandQueue& queue, const CommandView& command) {
     const ReturnCode code = portals_.command(command.opcode, command.at, queue.setup.group);
     if (code != ReturnCode::kOk) result = {Initiator::Done::kBad, code};
   }
-  if (result.done == Initiator::Done::kWait) return false;
-  if (result.done == Initiator::Done::kBad) {
-    queue.stop(command, result.code);
-    return false;
-  }
-  queue.consume(command);
-  return true;
+  if (result.done == Initiator::Done::kBad) queue.stop(command, result.code);
+  if (result.done == Initiator::Done::kDone) queue.consume(command);
+  return result.done;
 }
 
 void Nic::tell_failure(CommandQueue& queue) {

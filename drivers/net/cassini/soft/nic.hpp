@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "drivers/net/cassini/soft/command_queue.hpp"
@@ -19,20 +20,15 @@ namespace plnet::cassini::soft {
 // A positive errno, or the thing.
 template <class T>
 using Made = std::expected<T, int>;
-
-struct Service {
-  unsigned id = 0;
-  bool enabled = true;
-  std::vector<std::uint16_t> vnis;  // empty: any
-  unsigned traffic_classes = 0xf;   // one bit for each
-};
-inline constexpr unsigned kDefaultService = 1;
+inline std::unexpected<int> no(int error) {
+  return std::unexpected(error);
+}
 
 struct NicOptions {
   NicAddress address = 0;
   Limits limits;
   Freedom freedom;
-  std::vector<Service> services{Service{kDefaultService, true, {}, 0xf}};
+  std::vector<Service> services{Service{.id = kDefaultService, .vnis = {}}};
   unsigned version = 2;
   unsigned min_free_shift = 0;
   bool strict_index = true;
@@ -87,10 +83,16 @@ class Nic {
   [[nodiscard]] Made<unsigned> map(unsigned group, void* va, std::size_t length, bool read,
                                    bool write);
   [[nodiscard]] Made<void> unmap(unsigned mapping);
+  // The same device addresses, other memory behind them from now on; not larger than it was.
+  [[nodiscard]] Made<void> remap(unsigned mapping, void* va, std::size_t length);
   [[nodiscard]] const MappingEntry& mapping(unsigned number) const { return mappings_[number]; }
   [[nodiscard]] Made<unsigned> make_event_queue(unsigned group, unsigned mapping,
                                                 const EventQueueSetup& setup);
   [[nodiscard]] Made<void> drop_event_queue(unsigned number);
+  // What follows the EQ_SWITCH goes to the other buffer; the first is let go when that is complete.
+  [[nodiscard]] Made<void> resize_event_queue(unsigned number, unsigned mapping, std::byte* memory,
+                                              std::size_t bytes);
+  [[nodiscard]] Made<void> complete_resize(unsigned number);
   [[nodiscard]] Made<void> adjust_reserved(unsigned number, int slots);
   [[nodiscard]] EventQueue* event_queue(unsigned number) { return tables_.eq(number); }
   [[nodiscard]] Made<unsigned> make_command_queue(unsigned group, const QueueRequest& request);
@@ -105,6 +107,7 @@ class Nic {
   [[nodiscard]] Made<void> to_software_managed(unsigned portal, unsigned drop_count);
   [[nodiscard]] Made<unsigned> make_counter(unsigned group, void* writeback);
   [[nodiscard]] Made<void> drop_counter(unsigned number);
+  [[nodiscard]] Made<void> set_writeback(unsigned number, void* writeback);
 
   // What may be under way to or from this NIC outside of it.
   class Carrier {
@@ -114,8 +117,11 @@ class Nic {
     virtual void cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) = 0;
   };
   void attach(Transport* transport, Carrier* carrier);
+  [[nodiscard]] std::span<const Service> services() const { return services_; }
+  [[nodiscard]] const Resources& resources() const { return tables_.resources; }
 
-  // Looks at each queue once, executes a bounded number of commands. Returns how many.
+  // Looks at each queue once, executes a bounded number of commands. Returns how many. Where the
+  // transport had no room for all, the next step begins with another queue.
   unsigned step(std::uint64_t now_ns);
 
   // For the transport.
@@ -131,8 +137,8 @@ class Nic {
   [[nodiscard]] CounterView counters() const { return tables_.stats.view(); }
 
  private:
-  unsigned run(CommandQueue& queue);
-  bool run_one(CommandQueue& queue, const CommandView& command);
+  unsigned run(CommandQueue& queue, bool& waits);
+  Initiator::Done run_one(CommandQueue& queue, const CommandView& command);
   void tell_failure(CommandQueue& queue);
   void settle_events();
   [[nodiscard]] Group* group_of(unsigned number) { return tables_.group(number); }
@@ -146,7 +152,21 @@ class Nic {
   std::vector<MappingEntry> mappings_;
   std::vector<std::unique_ptr<CommandQueue>> queues_;  // by hardware index
   std::vector<CommandQueue*> active_;
-  std::vector<unsigned> eq_mapping_;  // of each event queue
+  std::size_t first_ = 0;  // of them: the one whose turn it is
+  struct EqHome {
+    unsigned mapping = 0;
+    unsigned before = 0;  // while it is being resized
+    bool resizing = false;
+  };
+  [[nodiscard]] bool queue_fits(unsigned group, unsigned mapping, const std::byte* memory,
+                                std::size_t bytes) const;
+  [[nodiscard]] bool take(unsigned group, Resource what) {
+    return tables_.resources.take(group_of(group)->service_row, what);
+  }
+  void give(unsigned group, Resource what) {
+    tables_.resources.give(group_of(group)->service_row, what);
+  }
+  std::vector<EqHome> eq_home_;  // of each event queue
   std::uint32_t generation_ = 0;
 };
 

@@ -8,10 +8,6 @@
 namespace plnet::cassini::soft {
 namespace {
 
-std::unexpected<int> no(int error) {
-  return std::unexpected(error);
-}
-
 // The first row that is free, from `first` on.
 template <class Rows, class Free>
 unsigned first_free(const Rows& rows, unsigned first, unsigned end, Free free) {
@@ -30,8 +26,9 @@ Made<unsigned> Nic::make_group(unsigned service) {
   const unsigned number =
       first_free(tables_.groups, 0, end, [](const auto& one) { return one == nullptr; });
   if (number == end) return no(ENOSPC);
-  tables_.groups[number] = std::make_unique<Group>(
-      service, tables_.random.fork("group " + std::to_string(++generation_)));
+  tables_.groups[number] =
+      std::make_unique<Group>(static_cast<unsigned>(known - services_.begin()),
+                              tables_.random.fork("group " + std::to_string(++generation_)));
   return number;
 }
 
@@ -45,7 +42,7 @@ Made<void> Nic::drop_group(unsigned group) {
 Made<unsigned> Nic::make_profile(unsigned group, unsigned vni, unsigned traffic_class) {
   Group* const owner = group_of(group);
   if (owner == nullptr || vni == 0 || vni > 0xffff || traffic_class > 3) return no(EINVAL);
-  const auto service = std::ranges::find(services_, owner->service, &Service::id);
+  const Service* const service = &services_[owner->service_row];
   if (!service->vnis.empty() &&
       std::ranges::find(service->vnis, static_cast<std::uint16_t>(vni)) == service->vnis.end())
     return no(EINVAL);
@@ -74,7 +71,7 @@ Made<void> Nic::drop_profile(unsigned group, unsigned lcid) {
 Made<Nic::DomainId> Nic::make_domain(unsigned group, unsigned vni, unsigned pid) {
   Group* const owner = group_of(group);
   if (owner == nullptr || vni == 0 || vni > 0xffff || pid > kPidAnyValue) return no(EINVAL);
-  const auto service = std::ranges::find(services_, owner->service, &Service::id);
+  const Service* const service = &services_[owner->service_row];
   if (!service->vnis.empty() &&
       std::ranges::find(service->vnis, static_cast<std::uint16_t>(vni)) == service->vnis.end())
     return no(EINVAL);
@@ -116,7 +113,12 @@ Made<unsigned> Nic::map(unsigned group, void* va, std::size_t length, bool read,
     mappings_.emplace_back();
   }
   auto* const memory = static_cast<std::byte*>(va);
+  const unsigned contexts = owner->space.contexts();
   const AddressSpace::Place place = owner->space.add(memory, length, read, write);
+  if (owner->space.contexts() > contexts && !take(group, Resource::kAddressContexts)) {
+    owner->space.remove(place.lac, place.iova);
+    return no(ENOSPC);
+  }
   mappings_[number] = {.used = true,
                        .group = static_cast<std::uint16_t>(group),
                        .lac = static_cast<std::uint8_t>(place.lac),
@@ -132,9 +134,26 @@ Made<void> Nic::unmap(unsigned number) {
   MappingEntry& mapping = mappings_[number];
   if (mapping.event_queues > 0) return no(EBUSY);
   Group* const owner = group_of(mapping.group);
+  const unsigned contexts = owner->space.contexts();
   owner->space.remove(mapping.lac, mapping.iova);
+  if (owner->space.contexts() < contexts) give(mapping.group, Resource::kAddressContexts);
   --owner->objects;
   mapping = {};
+  return {};
+}
+
+Made<void> Nic::remap(unsigned number, void* va, std::size_t length) {
+  if (number >= mappings_.size() || !mappings_[number].used || va == nullptr || length == 0)
+    return no(EINVAL);
+  MappingEntry& mapping = mappings_[number];
+  const auto page_offset = [](const void* at) {
+    return reinterpret_cast<std::uintptr_t>(at) % kPageBytes;
+  };
+  if (length > mapping.length || page_offset(va) != page_offset(mapping.va)) return no(EINVAL);
+  if (mapping.event_queues > 0) return no(EBUSY);
+  mapping.va = static_cast<std::byte*>(va);
+  mapping.length = length;
+  group_of(mapping.group)->space.replace(mapping.lac, mapping.iova, mapping.va, length);
   return {};
 }
 
@@ -145,8 +164,9 @@ Made<unsigned> Nic::make_portal(unsigned group, unsigned eq, const PortalRequest
   const auto end = static_cast<unsigned>(tables_.portals.size());
   const unsigned number =
       first_free(tables_.portals, 1, end, [](const auto& one) { return !one.allocated; });
-  if (number == end) return no(ENOSPC);
+  if (number == end || !take(group, Resource::kPortals)) return no(ENOSPC);
   PortalTable portal;
+  portal.service = static_cast<std::uint16_t>(owner->service_row);
   portal.allocated = true;
   portal.matching = request.matching;
   portal.event_match = request.event_match;
@@ -170,6 +190,7 @@ Made<void> Nic::drop_portal(unsigned number) {
   if (carrier_ != nullptr) carrier_->cut(*this, number, kEveryBuffer, ListKind::kPriority);
   portals_.reset(number);
   --group_of(tables_.portals[number].group)->objects;
+  give(tables_.portals[number].group, Resource::kPortals);
   tables_.portals[number] = {};
   return {};
 }
@@ -204,6 +225,12 @@ Made<void> Nic::invalidate(unsigned portal, unsigned buffer_id, unsigned list) {
   if (portal == 0 || portal >= tables_.portals.size() || !tables_.portals[portal].allocated ||
       list >= kLists || buffer_id == kEveryBuffer)
     return no(EINVAL);
+  // Only what was unlinked may be cut off: the next message would begin it again.
+  EntryPool& entries = tables_.pool;
+  const EntryList& linked = tables_.portals[portal].list(static_cast<ListKind>(list));
+  for (std::uint32_t at = linked.head; at != kNoEntry; at = entries[at].next) {
+    if (entries[at].buffer_id == buffer_id) return no(EBUSY);
+  }
   if (carrier_ != nullptr) carrier_->cut(*this, portal, buffer_id, static_cast<ListKind>(list));
   return {};
 }

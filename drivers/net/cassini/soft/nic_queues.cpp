@@ -6,38 +6,34 @@
 #include "drivers/net/cassini/soft/nic.hpp"
 
 namespace plnet::cassini::soft {
-namespace {
 
-std::unexpected<int> no(int error) {
-  return std::unexpected(error);
+bool Nic::queue_fits(unsigned group, unsigned mapping, const std::byte* memory,
+                     std::size_t bytes) const {
+  if (mapping >= mappings_.size() || !mappings_[mapping].used || mappings_[mapping].group != group)
+    return false;
+  const MappingEntry& home = mappings_[mapping];
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  const auto begin = reinterpret_cast<std::uintptr_t>(home.va);
+  if (bytes == 0 || bytes % kPageBytes != 0 || bytes >> 32 != 0 || address % kPageBytes != 0)
+    return false;
+  return address >= begin && bytes <= home.length && address - begin <= home.length - bytes;
 }
-
-}  // namespace
 
 Made<unsigned> Nic::make_event_queue(unsigned group, unsigned mapping,
                                      const EventQueueSetup& setup) {
   Group* const owner = group_of(group);
-  if (owner == nullptr || mapping >= mappings_.size() || !mappings_[mapping].used ||
-      mappings_[mapping].group != group)
+  if (owner == nullptr || !queue_fits(group, mapping, setup.memory, setup.bytes) ||
+      setup.reserved > kReservedFlowControlMax)
     return no(EINVAL);
-  MappingEntry& home = mappings_[mapping];
-  const auto address = reinterpret_cast<std::uintptr_t>(setup.memory);
-  const auto begin = reinterpret_cast<std::uintptr_t>(home.va);
-  if (setup.bytes == 0 || setup.bytes % kPageBytes != 0 || setup.bytes >> 32 != 0 ||
-      address % kPageBytes != 0)
-    return no(EINVAL);
-  if (address < begin || setup.bytes > home.length || address - begin > home.length - setup.bytes)
-    return no(EINVAL);
-  if (setup.reserved > kReservedFlowControlMax) return no(EINVAL);
   const auto end = static_cast<unsigned>(tables_.eqs.size());
   unsigned number = 1;
   while (number < end && tables_.eqs[number] != nullptr)
     ++number;
-  if (number >= end) return no(ENOSPC);
+  if (number >= end || !take(group, Resource::kEventQueues)) return no(ENOSPC);
   tables_.eqs[number] = std::make_unique<EventQueue>(setup, tables_.stats);
   tables_.eq_group[number] = static_cast<std::uint16_t>(group);
-  eq_mapping_[number] = mapping;
-  ++home.event_queues;
+  eq_home_[number] = {.mapping = mapping};
+  ++mappings_[mapping].event_queues;
   ++owner->objects;
   return number;
 }
@@ -49,9 +45,34 @@ Made<void> Nic::drop_event_queue(unsigned number) {
   const bool queue = std::ranges::any_of(
       active_, [&](const CommandQueue* one) { return one->setup.error_eq == number; });
   if (portal || queue) return no(EBUSY);
-  --mappings_[eq_mapping_[number]].event_queues;
-  --group_of(tables_.eq_group[number])->objects;
+  const EqHome& home = eq_home_[number];
+  --mappings_[home.mapping].event_queues;
+  if (home.resizing) --mappings_[home.before].event_queues;
+  const unsigned group = tables_.eq_group[number];
+  --group_of(group)->objects;
+  give(group, Resource::kEventQueues);
   tables_.eqs[number].reset();
+  return {};
+}
+
+Made<void> Nic::resize_event_queue(unsigned number, unsigned mapping, std::byte* memory,
+                                   std::size_t bytes) {
+  EventQueue* const eq = tables_.eq(number);
+  if (eq == nullptr || !queue_fits(tables_.eq_group[number], mapping, memory, bytes))
+    return no(EINVAL);
+  EqHome& home = eq_home_[number];
+  if (home.resizing) return no(EBUSY);
+  if (!eq->resize(memory, bytes, tables_.now_ns)) return no(ENOSPC);  // not even for the EQ_SWITCH
+  home = {.mapping = mapping, .before = home.mapping, .resizing = true};
+  ++mappings_[mapping].event_queues;
+  return {};
+}
+
+Made<void> Nic::complete_resize(unsigned number) {
+  EventQueue* const eq = tables_.eq(number);
+  if (eq == nullptr || !eq->resize_complete()) return no(EINVAL);
+  --mappings_[eq_home_[number].before].event_queues;
+  eq_home_[number].resizing = false;
   return {};
 }
 
@@ -83,7 +104,8 @@ Made<unsigned> Nic::make_command_queue(unsigned group, const QueueRequest& reque
   unsigned index = first;
   while (index < end && queues_[index] != nullptr)
     ++index;
-  if (index >= end) return no(ENOSPC);
+  const Resource kind = request.transmit ? Resource::kTransmitQueues : Resource::kTargetQueues;
+  if (index >= end || !take(group, kind)) return no(ENOSPC);
   constexpr unsigned kSlotsPerPage = kPageBytes / kSlotBytes;
   const unsigned slots = (request.slots + kSlotsPerPage - 1) / kSlotsPerPage * kSlotsPerPage;
   auto queue = std::make_unique<CommandQueue>(
@@ -120,6 +142,8 @@ Made<void> Nic::drop_command_queue(unsigned index) {
   Group* const owner = group_of(queue->setup.group);
   if (queue->setup.transmit) --owner->profiles[queue->setup.lcid].queues;
   --owner->objects;
+  give(queue->setup.group,
+       queue->setup.transmit ? Resource::kTransmitQueues : Resource::kTargetQueues);
   std::erase(active_, queue);
   queues_[index].reset();
   return {};
@@ -131,7 +155,7 @@ Made<unsigned> Nic::make_counter(unsigned group, void* writeback) {
   unsigned number = 1;
   while (number < tables_.counters.size() && tables_.counters[number].allocated)
     ++number;
-  if (number >= tables_.counters.size()) return no(ENOSPC);
+  if (number >= tables_.counters.size() || !take(group, Resource::kCounters)) return no(ENOSPC);
   tables_.counters[number] = {.allocated = true,
                               .group = static_cast<std::uint16_t>(group),
                               .writeback = static_cast<std::byte*>(writeback)};
@@ -143,7 +167,16 @@ Made<void> Nic::drop_counter(unsigned number) {
   if (number == 0 || number >= tables_.counters.size() || !tables_.counters[number].allocated)
     return no(EINVAL);
   --group_of(tables_.counters[number].group)->objects;
+  give(tables_.counters[number].group, Resource::kCounters);
   tables_.counters[number] = {};
+  return {};
+}
+
+Made<void> Nic::set_writeback(unsigned number, void* writeback) {
+  if (number == 0 || number >= tables_.counters.size() || !tables_.counters[number].allocated ||
+      reinterpret_cast<std::uintptr_t>(writeback) % 8 != 0)
+    return no(EINVAL);
+  tables_.counters[number].writeback = static_cast<std::byte*>(writeback);
   return {};
 }
 

@@ -54,10 +54,12 @@ std::optional<Packet> decode(std::span<const std::byte> bytes) {
   const std::uint64_t opcode = Bits::Opcode::get(at);
   const std::uint64_t list = Bits::List::get(at);
   const std::uint64_t sequence = Bits::Sequence::get(at);
-  if (type == 0 || type > static_cast<std::uint64_t>(PacketType::kClear)) return {};
+  if (type == 0 || type > static_cast<std::uint64_t>(PacketType::kClosed)) return {};
   if (opcode == 0 || opcode > 2 || list >= kLists || sequence > kSequences) return {};
   if (Bits::Cleared::get(at) > kSequences || Bits::Expected::get(at) > kSequences) return {};
-  if (sequence == 0 && type != static_cast<std::uint64_t>(PacketType::kClear)) return {};
+  if (sequence == 0 && type < static_cast<std::uint64_t>(PacketType::kClear)) return {};
+  // An event with code 0 would look half written to its reader, for ever.
+  if (Bits::Code::get(at) == 0) return {};
   Packet packet;
   packet.type = static_cast<PacketType>(type);
   packet.syn = Bits::Syn::get(at) != 0;

@@ -50,11 +50,21 @@ PLNET_SOFT_LAYOUT(WirePacket, 88, PLNET_SOFT_WIRE_FIELDS);
 }  // namespace layout
 
 inline constexpr std::uint32_t kWireMagic = 0x4e434c50;  // PLCN
-inline constexpr std::uint8_t kWireVersion = 1;
+inline constexpr std::uint8_t kWireVersion = 2;
 inline constexpr std::size_t kPacketHeaderBytes = layout::WirePacket::kBytes;
 inline constexpr std::size_t kPayloadMax = 8192;
 
-enum class PacketType : std::uint8_t { kFirst = 1, kContinuation, kAck, kNack, kClear };
+// The last four close a connection (8): answers are forgotten, then the connection is.
+enum class PacketType : std::uint8_t {
+  kFirst = 1,
+  kContinuation,
+  kAck,
+  kNack,
+  kClear,
+  kCleared,
+  kClose,
+  kClosed
+};
 
 // Sequence numbers of a connection: 1 … 4095, then 1 again.
 inline constexpr unsigned kSequences = 4095;
@@ -75,7 +85,7 @@ struct Packet {
   std::uint16_t connection = 0;  // the sender of the request's own number for it
   std::uint16_t sequence = 0;
   std::uint16_t cleared = 0;   // answers up to this one need not be remembered; 0: none
-  std::uint16_t expected = 0;  // of a NACK for a gap
+  std::uint16_t expected = 0;  // of a NACK for a gap; of an ACK: the first of a run, or 0
   std::uint32_t epoch = 0;
   std::uint32_t message_id = 0;
   std::uint32_t length = 0;  // bytes carried or asked for

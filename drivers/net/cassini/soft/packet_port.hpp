@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One NIC on a wire: cuts messages into packets, numbers them, sees to it that each is executed
 // once and that every command ends. The source half is packet_source.cpp, the target half
-// packet_target.cpp.
+// packet_target.cpp, the life of connections packet_connection.cpp. No memory is taken after the
+// constructor.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "drivers/net/cassini/soft/gate.hpp"
+#include "drivers/net/cassini/soft/key_table.hpp"
 #include "drivers/net/cassini/soft/late.hpp"
 #include "drivers/net/cassini/soft/nic.hpp"
 #include "drivers/net/cassini/soft/packet.hpp"
@@ -22,7 +23,7 @@ namespace plnet::cassini::soft {
 inline constexpr unsigned kPacketWindow = 64;  // unanswered on one connection
 
 struct PortOptions {
-  std::size_t payload_max = 2048;
+  std::size_t payload_max = 2048;  // less on a wire with less room, as long as it has less
   RetryOptions retry;
   // A NIC that starts again says a higher one: connections of its earlier life are not taken up.
   std::uint32_t incarnation = 0;
@@ -41,7 +42,11 @@ struct PortOptions {
   X(kDuplicates, "duplicates", "packets", kCount, "executed before: answered from memory")      \
   X(kGaps, "gaps", "packets", kCount, "refused because one before was missing")                 \
   X(kBad, "bad_packets", "packets", kCount, "not of this version, not for us, or not possible") \
-  X(kWireFull, "wire_full", "packets", kCount, "had to wait for the wire")
+  X(kWireFull, "wire_full", "packets", kCount, "had to wait for the wire")                      \
+  X(kAnswers, "answers", "packets", kCount, "answers sent; one may be for many requests")       \
+  X(kTooLong, "too_long", "packets", kCount, "GETs for more than a packet of ours carries")     \
+  X(kClosed, "connections_closed", "connections", kCount, "idle ones, with the target's word")  \
+  X(kForced, "connections_forced", "connections", kCount, "closed though the target was silent")
 PLNET_COUNTERS(PortCounters, PLNET_CASSINI_PORT_COUNTERS);
 
 class PacketPort final : private Transport, private Nic::Carrier, private WireEvents {
@@ -58,6 +63,8 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   [[nodiscard]] CounterView counters() const { return stats_.view(); }
   [[nodiscard]] std::uint64_t count(PortCounters::Id id) const { return stats_.get(id); }
   [[nodiscard]] bool idle() const { return active_.empty(); }
+  [[nodiscard]] std::size_t connections() const { return used_connections_.size(); }
+  [[nodiscard]] std::size_t targets() const { return used_targets_.size(); }
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
@@ -72,7 +79,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::uint16_t next = kNone;  // on its connection
     bool all_sent = false;
     bool started = false;
-    std::array<std::byte, kImmediateMax> bytes{};
+    std::array<std::byte, kImmediateMax> bytes{};  // those that came with the command
   };
   struct Sent {  // SPT: a packet
     std::uint16_t message = kNone;
@@ -84,8 +91,12 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::uint8_t tries = 0;
     bool first = false, eom = false, done = false;
   };
+  enum class State : std::uint8_t { kFree, kNormal, kClearPending, kClosePending };
   struct Connection {  // SCT
-    Message to;        // destination, VNI and traffic class of all its messages
+    State state = State::kFree;
+    std::uint8_t close_tries = 0;
+    std::uint16_t in_use = 0;  // where in used_
+    Message to;                // destination, VNI and traffic class of all its messages
     std::uint32_t epoch = 0;
     std::uint16_t next_sequence = 1;
     std::uint16_t cleared = 0;
@@ -94,7 +105,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     unsigned to_send = 0;  // from the oldest: these are out, what follows must go (again)
     unsigned batch = kPacketWindow;
     std::uint64_t hold_until_ns = 0;
-    std::uint64_t idle_since_ns = 0;
+    std::uint64_t idle_since_ns = 0;  // or since the close was last asked for
     bool established = false, active = false, gap_seen = false;
     std::array<Sent, kPacketWindow> window;
     Sent& at(unsigned i) { return window[(first + i) % kPacketWindow]; }
@@ -103,16 +114,25 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::uint16_t sequence = 0;  // 0: none
     ReturnCode code = ReturnCode::kOk;
     ListKind list = ListKind::kPriority;
+    bool plain = false;  // OK, all of the message, no data: many of these are one answer
     std::uint32_t mlength = 0;
     std::uint32_t length = 0;
     std::uint16_t data = kNone;
   };
   struct TargetConnection {  // TCT, with its MST
+    std::uint64_t key = 0;
+    NicAddress from = 0;
+    std::uint16_t connection = 0;
+    std::uint16_t in_use = 0;  // where in used_targets_
     std::uint32_t epoch = 0;
     std::uint16_t expected = 1;
+    std::uint16_t cleared = 0;                 // up to here nothing is remembered
+    std::uint16_t owed_from = 0, owed_to = 0;  // answers to be sent, the second one excluded
+    bool owing = false;
     bool partial = false;
     std::uint64_t seen_ns = 0;
     std::uint32_t message_id = 0;
+    std::uint64_t next_offset = 0;  // of the message that is partial
     Message message;
     Delivery delivery;
     std::array<Remembered, std::size_t{2} * kPacketWindow> remembered{};
@@ -125,33 +145,46 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   void on_packet(NicAddress from, std::span<const std::byte> bytes) override;
   void on_link(bool up, NicAddress own) override;
 
-  // packet_source.cpp
+  // packet_connection.cpp
   [[nodiscard]] std::uint16_t connection_for(const Message& message);
+  void close_idle();
+  void close_further(std::uint16_t number);
+  void free_connection(std::uint16_t number);
+  [[nodiscard]] bool say(PacketType type, std::uint16_t number);
+  void closing(NicAddress from, const Packet& packet);
+  void closing_answered(const Packet& packet);
+  [[nodiscard]] std::uint16_t target_for(NicAddress from, const Packet& packet);
+  void free_target(std::uint16_t number);
+  void expire_targets(std::uint64_t now_ns);
+
+  // packet_source.cpp
   bool pump(std::uint16_t number);
   bool prepare(Connection& connection);
+  void shorten(Connection& connection, Sent& sent);
   bool send(std::uint16_t number, Sent& sent);
   void check_timer(std::uint16_t number);
-  void answered(const Packet& packet, std::span<const std::byte> payload);
+  void answered(NicAddress from, const Packet& packet, std::span<const std::byte> payload);
+  void answered_one(Sent& sent, const Packet& packet, std::span<const std::byte> payload);
   void refused(const Packet& packet);
   void retry(std::uint16_t number, unsigned at, const RetryHandler::Decision& decision);
   void settle(Connection& connection);
   void give_up(std::uint16_t number, ReturnCode code);
   void renew(Connection& connection);
   void end_message(Connection& connection, std::uint16_t number, const Outcome& outcome);
-  void send_clear(std::uint16_t number);
-  [[nodiscard]] Sent* find_sent(const Packet& packet, unsigned& at);
+  [[nodiscard]] Sent* find_sent(const Packet& packet, std::uint16_t sequence, unsigned& at);
 
   // packet_target.cpp
   void request(NicAddress from, const Packet& packet, std::span<const std::byte> payload);
-  [[nodiscard]] TargetConnection* target_for(NicAddress from, const Packet& packet);
   void execute(TargetConnection& target, const Packet& packet, std::span<const std::byte> payload,
                Remembered& answer);
+  void move(TargetConnection& target, const Packet& packet, std::span<const std::byte> payload,
+            Remembered& answer);
   void clear(TargetConnection& target, unsigned up_to);
-  void forget(TargetConnection& target);
   void abandon(TargetConnection& target);
-  void answer(NicAddress to, const Packet& request, const Remembered& answer);
+  void owe(std::uint16_t number, std::uint16_t sequence);
+  bool pay(TargetConnection& target);
+  void pay_all();
   void nack(NicAddress to, const Packet& request, ReturnCode code, unsigned expected);
-  void expire_targets(std::uint64_t now_ns);
   [[nodiscard]] std::byte* slab(std::uint16_t data) {
     return slabs_.get() + std::size_t{data} * payload_max_;
   }
@@ -159,7 +192,8 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   Nic& nic_;
   Wire& wire_;
   PortOptions options_;
-  std::size_t payload_max_;
+  const std::size_t payload_max_;
+  std::size_t payload_now_;  // as the wire is now
   Gate gate_;
   RetryHandler retry_;
   Counters<PortCounters> stats_;
@@ -169,11 +203,18 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
 
   std::vector<Outgoing> messages_;
   std::vector<std::uint16_t> free_messages_;
-  std::vector<std::unique_ptr<Connection>> connections_;
-  std::unordered_map<std::uint64_t, std::uint16_t> by_destination_;
+  std::vector<Connection> connections_;
+  std::vector<std::uint16_t> free_connections_;
+  std::vector<std::uint16_t> used_connections_;
+  std::size_t close_at_ = 0;  // in used_connections_: whose turn it is to be looked at
+  KeyTable by_destination_;
   std::vector<std::uint16_t> active_;
 
-  std::unordered_map<std::uint64_t, std::unique_ptr<TargetConnection>> targets_;
+  std::vector<TargetConnection> targets_;
+  std::vector<std::uint16_t> free_targets_;
+  std::vector<std::uint16_t> used_targets_;
+  KeyTable by_source_;
+  std::vector<std::uint16_t> owing_;
   unsigned partial_messages_ = 0;
   unsigned remembered_ = 0;
   std::unique_ptr<std::byte[]> slabs_;

@@ -7,95 +7,6 @@
 #include "drivers/net/cassini/soft/packet_port.hpp"
 
 namespace plnet::cassini::soft {
-namespace {
-
-constexpr unsigned kWireBursts = 4;
-
-std::uint64_t key_of(const Message& message) {
-  const std::uint64_t to =
-      std::uint64_t{message.destination} << 20 | std::uint64_t{message.pid} << 8 | message.index;
-  return to << 20 | std::uint64_t{message.vni} << 4 | message.traffic_class;
-}
-
-}  // namespace
-
-PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLog* log)
-    : nic_(nic),
-      wire_(wire),
-      options_(options),
-      payload_max_(std::min(
-          {options.payload_max, kPayloadMax, wire.packet_bytes_max() - kPacketHeaderBytes})),
-      retry_(options.retry, Random(options.seed).fork("retry"), log),
-      next_epoch_(options.incarnation << 16),
-      messages_(options.messages_max),
-      connections_(options.source_connections),
-      slabs_(std::make_unique_for_overwrite<std::byte[]>(options.remembered_responses *
-                                                         payload_max_)) {
-  for (unsigned i = options.messages_max; i-- > 0;)
-    free_messages_.push_back(static_cast<std::uint16_t>(i));
-  for (unsigned i = options.remembered_responses; i-- > 0;)
-    free_slabs_.push_back(static_cast<std::uint16_t>(i));
-  active_.reserve(options.source_connections);
-  nic_.attach(this, this);
-}
-
-PacketPort::~PacketPort() {
-  nic_.attach(nullptr, nullptr);
-}
-
-unsigned PacketPort::step(std::uint64_t now_ns) {
-  if (!gate_.try_lock()) return 0;
-  const Gate::Held held(gate_, Gate::Held::Already{});
-  now_ns_ = now_ns;
-  unsigned done = nic_.step(now_ns);
-  for (unsigned burst = 0; burst < kWireBursts; ++burst) {
-    const unsigned came = wire_.poll(now_ns, *this);
-    done += came;
-    if (came == 0) break;
-  }
-  for (std::size_t i = 0; i < active_.size();) {
-    const std::uint16_t number = active_[i];
-    Connection& connection = *connections_[number];
-    check_timer(number);
-    if (pump(number)) ++done;
-    if (connection.count == 0 && connection.head == kNone) {
-      send_clear(number);
-      connection.active = false;
-      connection.idle_since_ns = now_ns;
-      active_[i] = active_.back();
-      active_.pop_back();
-    } else {
-      ++i;
-    }
-  }
-  if (now_ns >= expiry_ns_) expire_targets(now_ns);
-  return done;
-}
-
-void PacketPort::on_link(bool up, NicAddress own) {
-  nic_.tables().link_up = up;
-  nic_.set_address(own);
-}
-
-bool PacketPort::ready(NicAddress /*from*/) {
-  return !free_messages_.empty();
-}
-
-std::uint16_t PacketPort::connection_for(const Message& message) {
-  const auto [at, is_new] = by_destination_.try_emplace(key_of(message), kNone);
-  if (!is_new) return at->second;
-  const auto free =
-      std::ranges::find_if(connections_, [](const auto& one) { return one == nullptr; });
-  if (free == connections_.end()) {
-    by_destination_.erase(at);
-    return kNone;
-  }
-  *free = std::make_unique<Connection>();
-  (*free)->to = message;
-  (*free)->epoch = ++next_epoch_;
-  at->second = static_cast<std::uint16_t>(free - connections_.begin());
-  return at->second;
-}
 
 void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalBuffer& local,
                        const Completion& completion) {
@@ -115,22 +26,26 @@ void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalB
   const std::uint16_t slot = free_messages_.back();
   free_messages_.pop_back();
   Outgoing& out = messages_[slot];
-  out = Outgoing{};
   out.message = message;
   out.completion = completion;
   out.local = local;
+  out.outcome = {};
+  out.sent = out.waiting = 0;
+  out.next = kNone;
+  out.all_sent = out.started = false;
   if (!local.immediate.empty()) {
     std::ranges::copy(local.immediate, out.bytes.begin());
     out.local.immediate = {out.bytes.data(), local.immediate.size()};
   }
-  Connection& connection = *connections_[number];
+  Connection& connection = connections_[number];
   (connection.tail == kNone ? connection.head : messages_[connection.tail].next) = slot;
   connection.tail = slot;
   if (!connection.active) {
-    // Long idle: the target may forget it at any moment. With nothing unanswered it is safe to
-    // begin anew.
-    if (connection.established &&
-        now_ns_ - connection.idle_since_ns > retry_.target_timeout_ns() / 4)
+    // Being closed, or so long idle that the target may forget it at any moment: with nothing
+    // unanswered it is safe to begin anew.
+    if (connection.state != State::kNormal ||
+        (connection.established &&
+         now_ns_ - connection.idle_since_ns > retry_.target_timeout_ns() / 4))
       renew(connection);
     connection.active = true;
     active_.push_back(number);
@@ -152,7 +67,8 @@ bool PacketPort::prepare(Connection& connection) {
   sent.first = !out.started;
   sent.offset = out.sent;
   sent.length = static_cast<std::uint32_t>(
-      std::min<std::size_t>(payload_max_, out.message.length - out.sent));
+      std::min<std::size_t>(payload_now_, out.message.length - out.sent));
+  sent.sent_ns = now_ns_;  // the clock runs while it waits for the wire, too
   out.started = true;
   out.sent += sent.length;
   out.all_sent = out.sent == out.message.length;
@@ -163,13 +79,25 @@ bool PacketPort::prepare(Connection& connection) {
   return true;
 }
 
+// The wire has less room than when it was cut, and nobody has seen it yet.
+void PacketPort::shorten(Connection& connection, Sent& sent) {
+  if (sent.length <= payload_now_ || sent.tries > 0) return;
+  if (connection.to_send + 1 != connection.count) return;  // others are numbered behind it
+  Outgoing& out = messages_[sent.message];
+  if (out.outcome.code != ReturnCode::kOk) return;  // it has ended already
+  sent.length = static_cast<std::uint32_t>(payload_now_);
+  sent.eom = out.all_sent = false;
+  out.sent = sent.offset + sent.length;
+}
+
 bool PacketPort::pump(std::uint16_t number) {
-  Connection& connection = *connections_[number];
+  Connection& connection = connections_[number];
   if (now_ns_ < connection.hold_until_ns) return false;
   bool sent_any = false;
   for (unsigned i = 0; i < connection.batch; ++i) {
     if (connection.to_send == connection.count && !prepare(connection)) break;
     Sent& sent = connection.at(connection.to_send);
+    shorten(connection, sent);
     if (!sent.done && !send(number, sent)) break;
     ++connection.to_send;
     sent_any = true;
@@ -178,7 +106,7 @@ bool PacketPort::pump(std::uint16_t number) {
 }
 
 bool PacketPort::send(std::uint16_t number, Sent& sent) {
-  const Connection& connection = *connections_[number];
+  const Connection& connection = connections_[number];
   const Outgoing& out = messages_[sent.message];
   Packet packet;
   packet.type = sent.first ? PacketType::kFirst : PacketType::kContinuation;
@@ -218,9 +146,8 @@ bool PacketPort::send(std::uint16_t number, Sent& sent) {
 }
 
 void PacketPort::check_timer(std::uint16_t number) {
-  Connection& connection = *connections_[number];
-  if (connection.count == 0 || connection.to_send == 0 || now_ns_ < connection.hold_until_ns)
-    return;
+  Connection& connection = connections_[number];
+  if (connection.count == 0 || now_ns_ < connection.hold_until_ns) return;
   Sent& oldest = connection.at(0);
   if (now_ns_ < oldest.sent_ns + retry_.packet_timeout_ns()) return;
   const PacketName name{.sct = number, .spt = oldest.sequence, .nid = connection.to.destination};
@@ -228,55 +155,79 @@ void PacketPort::check_timer(std::uint16_t number) {
 }
 
 void PacketPort::retry(std::uint16_t number, unsigned at, const RetryHandler::Decision& decision) {
-  Connection& connection = *connections_[number];
+  Connection& connection = connections_[number];
   if (!decision.again) {
     give_up(number, decision.code);
     return;
   }
   connection.to_send = std::min(connection.to_send, at);
   connection.hold_until_ns = now_ns_ + decision.after_ns;
+  connection.at(0).sent_ns = connection.hold_until_ns;
   connection.batch = decision.small_batch ? retry_.batch() : kPacketWindow;
 }
 
-PacketPort::Sent* PacketPort::find_sent(const Packet& packet, unsigned& at) {
-  if (packet.connection >= connections_.size() || !connections_[packet.connection]) return nullptr;
-  Connection& connection = *connections_[packet.connection];
+PacketPort::Sent* PacketPort::find_sent(const Packet& packet, std::uint16_t sequence,
+                                        unsigned& at) {
+  if (packet.connection >= connections_.size()) return nullptr;
+  Connection& connection = connections_[packet.connection];
   if (packet.epoch != connection.epoch || connection.count == 0) return nullptr;
-  const int distance = sequence_distance(connection.at(0).sequence, packet.sequence);
+  const int distance = sequence_distance(connection.at(0).sequence, sequence);
   if (distance < 0 || distance >= static_cast<int>(connection.count)) return nullptr;
   at = static_cast<unsigned>(distance);
   Sent& sent = connection.at(at);
   return sent.done || sent.tries == 0 ? nullptr : &sent;
 }
 
-void PacketPort::answered(const Packet& packet, std::span<const std::byte> payload) {
+void PacketPort::answered(NicAddress from, const Packet& packet,
+                          std::span<const std::byte> payload) {
+  if (packet.connection >= connections_.size()) return;
+  Connection& connection = connections_[packet.connection];
+  if (connection.to.destination != from) return;
   unsigned at = 0;
-  Sent* const sent = find_sent(packet, at);
-  if (sent == nullptr) return;  // late, or of an earlier life
-  Connection& connection = *connections_[packet.connection];
+  bool any = false;
+  // A run ends with `sequence`; more than a window of it is a lie.
+  unsigned sequence = packet.expected == 0 ? packet.sequence : packet.expected;
+  for (unsigned i = 0; i < kPacketWindow; ++i) {
+    Sent* const sent = find_sent(packet, static_cast<std::uint16_t>(sequence), at);
+    if (sent != nullptr) answered_one(*sent, packet, payload);
+    any = any || sent != nullptr;
+    if (sequence == packet.sequence) break;
+    sequence = sequence_after(sequence);
+  }
+  if (!any) return;  // late, or of an earlier life
   connection.established = true;
   connection.batch = kPacketWindow;
-  Outgoing& out = messages_[sent->message];
-  if (sent->first) {
-    out.outcome.mlength = packet.mlength;
+  settle(connection);
+}
+
+void PacketPort::answered_one(Sent& sent, const Packet& packet,
+                              std::span<const std::byte> payload) {
+  Outgoing& out = messages_[sent.message];
+  if (sent.first) {
+    out.outcome.mlength = packet.expected == 0 ? packet.mlength : out.message.length;
     out.outcome.list = packet.list;
   }
-  if (packet.code != ReturnCode::kOk && (out.outcome.code == ReturnCode::kOk || sent->first)) {
+  if (packet.code != ReturnCode::kOk && (out.outcome.code == ReturnCode::kOk || sent.first)) {
     out.outcome = {.code = packet.code, .list = packet.list, .target_error = true};
     out.all_sent = true;  // the rest has nowhere to go
   }
-  if (sent->tries > 1) out.outcome.retried = true;
+  if (sent.tries > 1) out.outcome.retried = true;
   if (out.message.operation == Operation::kGet && out.outcome.code == ReturnCode::kOk) {
-    const auto length = std::min<std::size_t>(payload.size(), sent->length);
-    const Translated here = nic_.local_memory(out.local, Operation::kGet, sent->offset, length);
+    const std::uint64_t rest = packet.mlength - std::min(packet.mlength, sent.offset);
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(rest, sent.length));
+    if (payload.size() < length) {
+      out.outcome.code = ReturnCode::kUncor;  // a hole in our buffer otherwise
+      sent.done = true;
+      return;
+    }
+    const Translated here = nic_.local_memory(out.local, Operation::kGet, sent.offset, length);
     if (here.code != ReturnCode::kOk) {
       out.outcome.code = here.code;
     } else if (length > 0) {
       std::memcpy(here.memory, payload.data(), length);
     }
   }
-  sent->done = true;
-  settle(connection);
+  sent.done = true;
 }
 
 // What has been answered, oldest first, leaves the window; messages end.
@@ -307,7 +258,7 @@ void PacketPort::end_message(Connection& connection, std::uint16_t number, const
 // Whatever was sent and not answered may or may not have been done: none of it is sent again. What
 // was never sent goes on a new connection of the same name.
 void PacketPort::give_up(std::uint16_t number, ReturnCode code) {
-  Connection& connection = *connections_[number];
+  Connection& connection = connections_[number];
   const bool parked = retry_.parked(connection.to.destination, now_ns_);
   while (connection.head != kNone && (messages_[connection.head].started || parked)) {
     Outcome outcome = messages_[connection.head].outcome;
@@ -326,14 +277,16 @@ void PacketPort::renew(Connection& connection) {
   connection.hold_until_ns = 0;
   connection.batch = kPacketWindow;
   connection.established = false;
+  connection.state = State::kNormal;
+  connection.close_tries = 0;
   connection.epoch = ++next_epoch_;
 }
 
 void PacketPort::refused(const Packet& packet) {
   unsigned at = 0;
-  Sent* const sent = find_sent(packet, at);
+  Sent* const sent = find_sent(packet, packet.sequence, at);
   if (sent == nullptr) return;
-  Connection& connection = *connections_[packet.connection];
+  Connection& connection = connections_[packet.connection];
   if (packet.code == ReturnCode::kSequenceError) {
     // Everything from the missing one on goes again, once for all the refusals of one gap.
     if (packet.attempt + 1 != sent->tries || connection.to_send <= at) return;
@@ -345,20 +298,6 @@ void PacketPort::refused(const Packet& packet) {
       .sct = packet.connection, .spt = packet.sequence, .nid = connection.to.destination};
   retry(packet.connection, at,
         retry_.refused(name, connection.at(at).history, packet.code, connection.established));
-}
-
-// The target need not remember its answers any longer. Lost: it forgets by itself, later.
-void PacketPort::send_clear(std::uint16_t number) {
-  const Connection& connection = *connections_[number];
-  if (connection.cleared == 0) return;
-  Packet packet;
-  packet.type = PacketType::kClear;
-  packet.connection = number;
-  packet.cleared = connection.cleared;
-  packet.epoch = connection.epoch;
-  packet.message = connection.to;
-  packet.message.source = nic_.address();
-  (void)wire_.send(connection.to.destination, encode(packet), {});
 }
 
 }  // namespace plnet::cassini::soft

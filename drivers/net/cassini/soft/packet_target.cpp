@@ -10,7 +10,8 @@ namespace plnet::cassini::soft {
 void PacketPort::on_packet(NicAddress from, std::span<const std::byte> bytes) {
   const std::optional<Packet> packet = decode(bytes);
   const bool answer =
-      packet && (packet->type == PacketType::kAck || packet->type == PacketType::kNack);
+      packet && (packet->type == PacketType::kAck || packet->type == PacketType::kNack ||
+                 packet->type == PacketType::kCleared || packet->type == PacketType::kClosed);
   // An answer repeats the addresses of its request.
   if (!packet ||
       (answer ? packet->message.source : packet->message.destination) != nic_.address() ||
@@ -19,59 +20,35 @@ void PacketPort::on_packet(NicAddress from, std::span<const std::byte> bytes) {
     return;
   }
   const std::span<const std::byte> payload = bytes.subspan(kPacketHeaderBytes);
-  if (packet->type == PacketType::kAck) {
-    answered(*packet, payload);
-  } else if (packet->type == PacketType::kNack) {
-    refused(*packet);
-  } else {
-    request(from, *packet, payload);
+  switch (packet->type) {
+    case PacketType::kAck: return answered(from, *packet, payload);
+    case PacketType::kNack: return refused(*packet);
+    case PacketType::kCleared:
+    case PacketType::kClosed: return closing_answered(*packet);
+    case PacketType::kClear:
+    case PacketType::kClose: return closing(from, *packet);
+    case PacketType::kFirst:
+    case PacketType::kContinuation: return request(from, *packet, payload);
   }
-}
-
-PacketPort::TargetConnection* PacketPort::target_for(NicAddress from, const Packet& packet) {
-  const std::uint64_t key = std::uint64_t{from} << 16 | packet.connection;
-  const auto found = targets_.find(key);
-  if (found != targets_.end()) {
-    TargetConnection& target = *found->second;
-    if (target.epoch == packet.epoch) return &target;
-    const auto newer = static_cast<std::int32_t>(packet.epoch - target.epoch) > 0;
-    if (!newer) return nullptr;  // of an earlier life
-    if (!packet.syn) {
-      nack(from, packet, ReturnCode::kNoMatchingConn, 0);
-      return nullptr;
-    }
-    forget(target);
-    target = TargetConnection{};
-    target.epoch = packet.epoch;
-    return &target;
-  }
-  if (packet.type == PacketType::kClear) return nullptr;
-  if (!packet.syn || targets_.size() >= options_.target_connections) {
-    nack(from, packet, packet.syn ? ReturnCode::kNoTargetConn : ReturnCode::kNoMatchingConn, 0);
-    return nullptr;
-  }
-  auto& made = targets_[key] = std::make_unique<TargetConnection>();
-  made->epoch = packet.epoch;
-  return made.get();
 }
 
 void PacketPort::request(NicAddress from, const Packet& packet,
                          std::span<const std::byte> payload) {
-  TargetConnection* const target = target_for(from, packet);
-  if (target == nullptr) return;
-  target->seen_ns = now_ns_;
-  if (packet.cleared != 0) clear(*target, packet.cleared);
-  if (packet.type == PacketType::kClear) return;
-  const int distance = sequence_distance(target->expected, packet.sequence);
-  Remembered& place = target->remembered[packet.sequence % target->remembered.size()];
+  const std::uint16_t number = target_for(from, packet);
+  if (number == kNone) return;
+  TargetConnection& target = targets_[number];
+  target.seen_ns = now_ns_;
+  if (packet.cleared != 0) clear(target, packet.cleared);
+  const int distance = sequence_distance(target.expected, packet.sequence);
+  Remembered& place = target.remembered[packet.sequence % target.remembered.size()];
   if (distance < 0) {
     stats_.add(PortCounters::Id::kDuplicates);
-    if (place.sequence == packet.sequence) answer(from, packet, place);
+    if (place.sequence == packet.sequence) owe(number, packet.sequence);
     return;
   }
   if (distance > 0) {
     stats_.add(PortCounters::Id::kGaps);
-    nack(from, packet, ReturnCode::kSequenceError, target->expected);
+    nack(from, packet, ReturnCode::kSequenceError, target.expected);
     return;
   }
   const bool needs_state = packet.type == PacketType::kFirst && !packet.eom;
@@ -88,9 +65,11 @@ void PacketPort::request(NicAddress from, const Packet& packet,
   place = Remembered{.sequence = packet.sequence};
   ++remembered_;
   stats_.add(PortCounters::Id::kReceived);
-  execute(*target, packet, payload, place);
-  target->expected = static_cast<std::uint16_t>(sequence_after(target->expected));
-  answer(from, packet, place);
+  execute(target, packet, payload, place);
+  place.plain = place.code == ReturnCode::kOk && place.list == ListKind::kPriority &&
+                place.data == kNone && place.mlength == target.message.length;
+  target.expected = static_cast<std::uint16_t>(sequence_after(target.expected));
+  owe(number, packet.sequence);
 }
 
 void PacketPort::execute(TargetConnection& target, const Packet& packet,
@@ -99,14 +78,14 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
     abandon(target);  // the source gave up on it in the middle
     target.message = packet.message;
     target.message_id = packet.message_id;
+    target.next_offset = 0;
     target.delivery = nic_.portals().begin(packet.message);
-    if (target.delivery.outcome.code == ReturnCode::kOk) {
-      target.partial = true;
-      ++partial_messages_;
-    } else {
+    if (target.delivery.outcome.code != ReturnCode::kOk) {
       answer.code = target.delivery.outcome.code;
       return;
     }
+    target.partial = true;
+    ++partial_messages_;
   } else if (!target.partial || target.message_id != packet.message_id) {
     answer.code = ReturnCode::kMstCancelled;
     return;
@@ -114,22 +93,12 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
   Delivery& delivery = target.delivery;
   answer.mlength = delivery.outcome.mlength;
   answer.list = delivery.outcome.list;
-  const std::uint64_t room =
-      packet.offset < delivery.outcome.mlength ? delivery.outcome.mlength - packet.offset : 0;
-  const bool put = target.message.operation == Operation::kPut;
-  const auto wanted =
-      std::min<std::uint64_t>({room, put ? payload.size() : payload_max_, packet.length});
-  const Translated there =
-      nic_.portals().memory(delivery, target.message.operation, packet.offset, wanted);
-  if (packet.code != ReturnCode::kOk) delivery.outcome.code = packet.code;  // of the source
-  if (there.code != ReturnCode::kOk) delivery.outcome.code = there.code;
-  if (there.memory != nullptr && put) std::memcpy(there.memory, payload.data(), wanted);
-  if (there.memory != nullptr && !put) {
-    answer.data = free_slabs_.back();
-    free_slabs_.pop_back();
-    answer.length = static_cast<std::uint32_t>(wanted);
-    std::memcpy(slab(answer.data), there.memory, wanted);
-  }
+  // No holes: each part follows the one before, and the last one ends the message.
+  const std::uint64_t end = packet.offset + packet.length;
+  if (packet.offset != target.next_offset || packet.eom != (end == target.message.length))
+    delivery.outcome.code = ReturnCode::kUncor;
+  target.next_offset = end;
+  move(target, packet, payload, answer);
   if (delivery.cut) delivery.outcome.code = ReturnCode::kMstCancelled;
   if (packet.eom || delivery.outcome.code != ReturnCode::kOk) {
     nic_.portals().finish(target.message, delivery);
@@ -139,21 +108,100 @@ void PacketPort::execute(TargetConnection& target, const Packet& packet,
   answer.code = delivery.outcome.code;
 }
 
-void PacketPort::answer(NicAddress to, const Packet& request, const Remembered& answer) {
-  Packet packet = request;
-  packet.type = PacketType::kAck;
-  packet.code = answer.code;
-  packet.mlength = answer.mlength;
-  packet.list = answer.list;
-  packet.length = answer.length;
-  std::span<const std::byte> payload;
-  if (answer.data != kNone) payload = {slab(answer.data), answer.length};
-  // No room: it is asked for again.
-  if (!wire_.send(to, encode(packet), payload)) stats_.add(PortCounters::Id::kWireFull);
+void PacketPort::move(TargetConnection& target, const Packet& packet,
+                      std::span<const std::byte> payload, Remembered& answer) {
+  Delivery& delivery = target.delivery;
+  const std::uint64_t room =
+      packet.offset < delivery.outcome.mlength ? delivery.outcome.mlength - packet.offset : 0;
+  const bool put = target.message.operation == Operation::kPut;
+  const auto asked = std::min<std::uint64_t>(room, packet.length);
+  const auto wanted = std::min<std::uint64_t>(asked, put ? payload.size() : payload_now_);
+  const Translated there =
+      nic_.portals().memory(delivery, target.message.operation, packet.offset, wanted);
+  if (packet.code != ReturnCode::kOk) delivery.outcome.code = packet.code;  // of the source
+  if (there.code != ReturnCode::kOk) delivery.outcome.code = there.code;
+  if (wanted < asked && delivery.outcome.code == ReturnCode::kOk) {
+    // Its wire is wider than ours: better an error than a hole in its buffer.
+    stats_.add(PortCounters::Id::kTooLong);
+    delivery.outcome.code = ReturnCode::kUncor;
+  }
+  if (there.memory != nullptr && put) std::memcpy(there.memory, payload.data(), wanted);
+  if (there.memory != nullptr && !put) {
+    answer.data = free_slabs_.back();
+    free_slabs_.pop_back();
+    answer.length = static_cast<std::uint32_t>(wanted);
+    std::memcpy(slab(answer.data), there.memory, wanted);
+  }
+}
+
+void PacketPort::owe(std::uint16_t number, std::uint16_t sequence) {
+  TargetConnection& target = targets_[number];
+  const auto after = static_cast<std::uint16_t>(sequence_after(sequence));
+  if (!target.owing) {
+    target.owing = true;
+    target.owed_from = sequence;
+    target.owed_to = after;
+    owing_.push_back(number);
+    return;
+  }
+  if (sequence_distance(target.owed_from, sequence) < 0) target.owed_from = sequence;
+  if (sequence_distance(target.owed_to, after) > 0) target.owed_to = after;
+}
+
+// Answers go at the end of a step: those of many requests together, and what the wire does not take
+// now goes later.
+void PacketPort::pay_all() {
+  for (std::size_t i = 0; i < owing_.size();) {
+    TargetConnection& target = targets_[owing_[i]];
+    if (!pay(target)) {
+      stats_.add(PortCounters::Id::kWireFull);
+      ++i;
+      continue;
+    }
+    target.owing = false;
+    owing_[i] = owing_.back();
+    owing_.pop_back();
+  }
+}
+
+bool PacketPort::pay(TargetConnection& target) {
+  const auto at = [&](unsigned sequence) -> const Remembered& {
+    return target.remembered[sequence % target.remembered.size()];
+  };
+  while (target.owed_from != target.owed_to) {
+    unsigned last = target.owed_from;
+    const Remembered& first = at(last);
+    unsigned after = sequence_after(last);
+    if (first.sequence == last) {
+      if (first.plain) {
+        for (; after != target.owed_to && at(after).sequence == after && at(after).plain;
+             after = sequence_after(after))
+          last = after;
+      }
+      Packet packet;
+      packet.type = PacketType::kAck;
+      packet.connection = target.connection;
+      packet.sequence = static_cast<std::uint16_t>(last);
+      packet.expected = first.plain ? target.owed_from : std::uint16_t{0};
+      packet.epoch = target.epoch;
+      packet.code = first.code;
+      packet.mlength = first.mlength;
+      packet.list = first.list;
+      packet.length = first.length;
+      packet.message = target.message;
+      packet.message.source = target.from;
+      packet.message.destination = nic_.address();
+      std::span<const std::byte> payload;
+      if (first.data != kNone) payload = {slab(first.data), first.length};
+      if (!wire_.send(target.from, encode(packet), payload)) return false;
+      stats_.add(PortCounters::Id::kAnswers);
+    }
+    target.owed_from = static_cast<std::uint16_t>(after);
+  }
+  return true;
 }
 
 void PacketPort::nack(NicAddress to, const Packet& request, ReturnCode code, unsigned expected) {
-  if (request.type == PacketType::kClear) return;
   Packet packet = request;
   packet.type = PacketType::kNack;
   packet.code = code;
@@ -161,13 +209,21 @@ void PacketPort::nack(NicAddress to, const Packet& request, ReturnCode code, uns
   if (!wire_.send(to, encode(packet), {})) stats_.add(PortCounters::Id::kWireFull);
 }
 
+// A lie of the source cannot make it longer than what there is to forget.
 void PacketPort::clear(TargetConnection& target, unsigned up_to) {
-  for (Remembered& one : target.remembered) {
-    if (one.sequence == 0 || sequence_distance(one.sequence, up_to) < 0) continue;
+  const unsigned newest = sequence_after(target.expected, kSequences - 1);
+  const int told =
+      sequence_distance(target.cleared == 0 ? 1 : sequence_after(target.cleared), up_to);
+  if (told < 0 || sequence_distance(up_to, newest) < 0) return;
+  unsigned sequence = target.cleared == 0 ? 1 : sequence_after(target.cleared);
+  for (int i = 0; i <= told; ++i, sequence = sequence_after(sequence)) {
+    Remembered& one = target.remembered[sequence % target.remembered.size()];
+    if (one.sequence != sequence) continue;
     if (one.data != kNone) free_slabs_.push_back(one.data);
     one = Remembered{};
     --remembered_;
   }
+  target.cleared = static_cast<std::uint16_t>(up_to);
 }
 
 // A message whose rest will never come.
@@ -179,29 +235,11 @@ void PacketPort::abandon(TargetConnection& target) {
   --partial_messages_;
 }
 
-void PacketPort::forget(TargetConnection& target) {
-  abandon(target);
-  for (const Remembered& one : target.remembered) {
-    if (one.sequence == 0) continue;
-    if (one.data != kNone) free_slabs_.push_back(one.data);
-    --remembered_;
-  }
-}
-
-void PacketPort::expire_targets(std::uint64_t now_ns) {
-  const std::uint64_t timeout = retry_.target_timeout_ns();
-  expiry_ns_ = now_ns + timeout / 4;
-  std::erase_if(targets_, [&](const auto& one) {
-    if (one.second->seen_ns + timeout > now_ns) return false;
-    forget(*one.second);
-    return true;
-  });
-}
-
 void PacketPort::cut(Nic& /*nic*/, unsigned portal, unsigned buffer_id, ListKind list) {
-  for (const auto& [key, target] : targets_) {
-    if (target->partial && Portals::uses(target->delivery, portal, buffer_id, list))
-      target->delivery.cut = true;
+  for (const std::uint16_t number : used_targets_) {
+    TargetConnection& target = targets_[number];
+    if (target.partial && Portals::uses(target.delivery, portal, buffer_id, list))
+      target.delivery.cut = true;
   }
 }
 

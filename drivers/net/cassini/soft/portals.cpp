@@ -181,7 +181,7 @@ void Portals::place(PortalTable& portal, unsigned number, const Found& found,
 }
 
 bool Portals::add_header(PortalTable& portal, const Message& message, const Delivery& delivery) {
-  const std::uint32_t index = tables_.pool.take();
+  const std::uint32_t index = tables_.take_entry(portal);
   if (index == kNoEntry) return false;
   Entry& header = tables_.pool[index];
   header.match_bits = message.match_bits;

@@ -92,7 +92,7 @@ ReturnCode Portals::append(const std::byte* command, unsigned group) {
   }
   const bool unlucky =
       tables_.freedom.link_failure > 0 && tables_.random.chance(tables_.freedom.link_failure);
-  const std::uint32_t index = unlucky ? kNoEntry : tables_.pool.take();
+  const std::uint32_t index = unlucky ? kNoEntry : tables_.take_entry(portal);
   if (index == kNoEntry) {
     link_event(command, ReturnCode::kNoSpace);
     return ReturnCode::kOk;
@@ -101,7 +101,7 @@ ReturnCode Portals::append(const std::byte* command, unsigned group) {
   read_entry(command, group, tables_.min_free_shift, entry);
   if (list == ListKind::kPriority && take_headers(portal, number, entry, !entry.use_once) &&
       entry.use_once) {
-    tables_.pool.give_back(index);  // used before it was ever linked
+    tables_.give_entry(portal, index);  // used before it was ever linked
     return ReturnCode::kOk;
   }
   portal.list(list).append(tables_.pool, index);
@@ -282,7 +282,7 @@ void Portals::software_managed(unsigned portal, StateChangeReason reason, bool n
 
 void Portals::drop_entry(PortalTable& portal, EntryList& list, std::uint32_t index) {
   list.remove(tables_.pool, index);
-  tables_.pool.give_back(index);
+  tables_.give_entry(portal, index);
   --portal.entries;
 }
 

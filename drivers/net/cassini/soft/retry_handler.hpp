@@ -19,6 +19,8 @@ struct RetryOptions {
   std::uint64_t target_timeout_ns = std::uint64_t{1} << 35;
   std::array<std::uint64_t, 4> retry_intervals_ns{0, 4'000'000'000, 8'000'000'000, 12'000'000'000};
   unsigned timeouts_max = 4;
+  std::uint64_t idle_ns = std::uint64_t{1} << 20;  // then a connection is closed; hardware: 2^15
+  unsigned close_tries_max = 4;                    // unanswered, then it is closed by force
   unsigned resource_busy_max = 10;
   unsigned pending_response_max = 10;
   unsigned nack_backoff_start = 3;
@@ -82,6 +84,8 @@ class RetryHandler {
   // Nothing goes to this NID now: what is asked for ends at once.
   [[nodiscard]] bool parked(NicAddress nid, std::uint64_t now_ns) const;
 
+  [[nodiscard]] std::uint64_t idle_ns() const { return options_.idle_ns / options_.time_divisor; }
+  [[nodiscard]] unsigned close_tries_max() const { return options_.close_tries_max; }
   [[nodiscard]] std::uint64_t packet_timeout_ns() const {
     return options_.packet_timeout_ns / options_.time_divisor;
   }

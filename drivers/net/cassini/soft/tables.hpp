@@ -15,6 +15,7 @@
 #include "drivers/net/cassini/soft/lists.hpp"
 #include "drivers/net/cassini/soft/memory.hpp"
 #include "drivers/net/cassini/soft/message.hpp"
+#include "drivers/net/cassini/soft/resources.hpp"
 #include "drivers/net/cassini/soft/stats.hpp"
 
 namespace plnet::cassini::soft {
@@ -29,8 +30,8 @@ struct ProfileEntry {
 
 // An LNI with its resource group.
 struct Group {
-  Group(unsigned of_service, Random random) : service(of_service), space(random) {}
-  unsigned service;
+  Group(unsigned row, Random random) : service_row(row), space(random) {}
+  unsigned service_row;  // of the NIC's services
   AddressSpace space;
   std::array<ProfileEntry, 16> profiles{};
   unsigned objects = 0;  // that must go before it may
@@ -76,7 +77,8 @@ struct Freedom {
 struct Tables {
   NicStats stats;
 
-  Tables(const Limits& wanted, NicAddress own, const Freedom& chosen)
+  Tables(const Limits& wanted, NicAddress own, const Freedom& chosen,
+         std::span<const Service> services)
       : limits(wanted),
         address(own),
         freedom(chosen),
@@ -85,7 +87,8 @@ struct Tables {
         eqs(wanted.event_queues),
         portals(wanted.portals),
         counters(wanted.counters),
-        pool(wanted.list_entries) {}
+        pool(wanted.list_entries),
+        resources(wanted, services) {}
 
   Limits limits;
   NicAddress address;
@@ -104,6 +107,7 @@ struct Tables {
   std::vector<CountingEvent> counters;
   std::unordered_map<std::uint32_t, std::unique_ptr<DomainEntry>> domains;  // by VNI and PID
   EntryPool pool;
+  Resources resources;
 
   [[nodiscard]] static std::uint32_t domain_key(unsigned vni, unsigned pid) {
     return vni << 16 | pid;
@@ -113,6 +117,15 @@ struct Tables {
   }
   [[nodiscard]] Group* group(unsigned number) const {
     return number < groups.size() ? groups[number].get() : nullptr;
+  }
+  // kNoEntry: the NIC or the portal's service has none left.
+  [[nodiscard]] std::uint32_t take_entry(const PortalTable& portal) {
+    if (!resources.take(portal.service, Resource::kListEntries)) return kNoEntry;
+    return pool.take();
+  }
+  void give_entry(const PortalTable& portal, std::uint32_t index) {
+    pool.give_back(index);
+    resources.give(portal.service, Resource::kListEntries);
   }
   void write(EventQueue& queue, EventBuffer& event, unsigned size) {
     if (freedom.torn_event > 0) queue.set_tearing(random.chance(freedom.torn_event));

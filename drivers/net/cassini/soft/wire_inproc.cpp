@@ -2,6 +2,8 @@
 #include "drivers/net/cassini/soft/wire_inproc.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 namespace plnet::cassini::soft {
 namespace {
@@ -18,6 +20,13 @@ InprocWire* InprocCable::find(NicAddress address) {
 
 InprocWire::InprocWire(InprocCable& cable, NicAddress address) : cable_(cable), address_(address) {
   cable_.ends_.push_back(this);
+}
+
+std::vector<std::byte> InprocWire::spare() {
+  if (spare_.empty()) return {};
+  std::vector<std::byte> bytes = std::move(spare_.back());
+  spare_.pop_back();
+  return bytes;
 }
 
 InprocWire::~InprocWire() {
@@ -38,6 +47,7 @@ bool InprocWire::send(NicAddress to, std::span<const std::byte> header,
     return false;
   }
   stats_.add(InprocCounters::Id::kSent);
+  cable_.longest = std::max(cable_.longest, header.size() + payload.size());
   if (end == nullptr || !up_ || !end->up_ || random.chance(faults.drop)) {
     stats_.add(InprocCounters::Id::kDropped);
     return true;
@@ -50,9 +60,11 @@ bool InprocWire::send(NicAddress to, std::span<const std::byte> header,
     coming.at_ns = now_ns_ + (late ? random.below(faults.delay_ns * 10 + 1) : faults.delay_ns);
     coming.order = cable_.order_++;
     coming.from = address_;
+    coming.bytes = end->spare();
     coming.bytes.assign(header.begin(), header.end());
     coming.bytes.insert(coming.bytes.end(), payload.begin(), payload.end());
-    end->coming_.push(std::move(coming));
+    end->coming_.push_back(std::move(coming));
+    std::ranges::push_heap(end->coming_, std::greater<>());
   }
   return true;
 }
@@ -64,12 +76,14 @@ unsigned InprocWire::poll(std::uint64_t now_ns, WireEvents& events) {
     events.on_link(up_, address_);
   }
   unsigned done = 0;
-  while (done < kBurst && !coming_.empty() && coming_.top().at_ns <= now_ns) {
-    const Coming coming = coming_.top();
-    coming_.pop();
+  while (done < kBurst && !coming_.empty() && coming_.front().at_ns <= now_ns) {
+    std::ranges::pop_heap(coming_, std::greater<>());
+    Coming coming = std::move(coming_.back());
+    coming_.pop_back();
     ++done;
     stats_.add(InprocCounters::Id::kReceived);
     events.on_packet(coming.from, coming.bytes);
+    spare_.push_back(std::move(coming.bytes));
   }
   return done;
 }

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <queue>
 #include <vector>
 
 #include "drivers/net/cassini/soft/wire.hpp"
@@ -61,13 +60,16 @@ class InprocWire final : public Wire {
       return at_ns != other.at_ns ? at_ns > other.at_ns : order > other.order;
     }
   };
+  [[nodiscard]] std::vector<std::byte> spare();
+
   InprocCable& cable_;
   NicAddress address_;
   bool up_ = true;
   bool changed_ = true;
   std::uint64_t now_ns_ = 0;
   Counters<InprocCounters> stats_;
-  std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
+  std::vector<Coming> coming_;                 // a heap, what comes first at its top
+  std::vector<std::vector<std::byte>> spare_;  // their memory is used again
 };
 
 // All the ends that reach one another.
@@ -75,6 +77,7 @@ class InprocCable {
  public:
   explicit InprocCable(const WireFaults& wanted) : faults(wanted), random_(wanted.seed) {}
   WireFaults faults;
+  std::size_t longest = 0;  // packet that was sent
 
  private:
   friend class InprocWire;

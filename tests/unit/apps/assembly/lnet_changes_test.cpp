@@ -179,15 +179,16 @@ TEST(LnetChanges, RulesBecomeTheNetworksOfThisMachine) {
   EXPECT_TRUE(resolve_ni(config.nets[0].net, ni, 1).has_value());
 }
 
-TEST(LnetChanges, ARuleForANetworkWithoutADriverIsRefusedAsTheNetworkIs) {
+TEST(LnetChanges, ARuleForANicThatIsNotThereIsRefusedAsTheNetworkIs) {
   lnet::NodeConfig config;
   config.ip2nets.push_back({.net = lnet::make_net(lnet::NetType::kKfi), .interfaces = {"cxi0"}});
   ASSERT_TRUE(settle_on_machine(config, {}).has_value());
   ASSERT_EQ(config.nets.size(), 1U);
   const auto resolved = resolve_ni(config.nets[0].net, config.nets[0].nis[0], 1);
   ASSERT_FALSE(resolved.has_value());
-  EXPECT_EQ(resolved.error().code, Errc::kNotSupported);
-  EXPECT_NE(resolved.error().what.find("kfilnd"), std::string::npos) << resolved.error().what;
+  EXPECT_EQ(resolved.error().code, Errc::kInvalid);
+  EXPECT_NE(resolved.error().what.find("interface cxi0 is not there"), std::string::npos)
+      << resolved.error().what;
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(LnetNetworks, ADriverThatDoesNotExistIsRefusedWithThoseThatDo) {
   ni.lnd_tunables = {{"driver", "magic"}};
   const auto resolved = resolve_ni(net("tcp"), ni, 1);
   ASSERT_FALSE(resolved);
-  EXPECT_EQ(resolved.error().what, "driver 'magic' does not exist, expected null, tcp");
+  EXPECT_EQ(resolved.error().what, "driver 'magic' does not exist, expected null, tcp, kfi");
 }
 
 TEST(LnetNetworks, TcpServesNoOtherKindOfNetwork) {
@@ -72,6 +72,16 @@ TEST(LnetNetworks, TcpTellsTheTunablesThatAreInForce) {
                                                {"timeout", std::int64_t{11}},
                                                {"tos", std::int64_t{-1}}};
   EXPECT_EQ(resolved->setup.lnd_tunables, expected);
+}
+
+TEST(LnetNetworks, KfiNeedsANicOfTheConfiguration) {
+  NiConfig ni;
+  ni.nid = lnet::parse_nid("418@kfi").value();
+  ni.interfaces = {"cxi0"};
+  const auto resolved = resolve_ni(net("kfi"), ni, 1);
+  ASSERT_FALSE(resolved);
+  EXPECT_EQ(resolved.error().code, Errc::kNotFound);
+  EXPECT_NE(resolved.error().what.find("`plnet: kfi: interfaces`"), std::string::npos);
 }
 
 TEST(LnetNetworks, CptsOfTheNiExist) {

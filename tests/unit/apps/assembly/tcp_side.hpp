@@ -111,7 +111,7 @@ class TcpSide {
     return {};
   }
   void remove(const lnet::Nid& nid) {
-    maker_->close(nid);
+    maker_->close({.nid = nid});
     EXPECT_TRUE(node->remove_ni(nid));
   }
   void turn(Instant now) {

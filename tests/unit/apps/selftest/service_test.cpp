@@ -64,7 +64,11 @@ class SelftestServiceTest : public ::testing::Test {
   void turn(Duration step = milliseconds(1)) {
     now_ += step;
     for (unsigned i = 0; i < places_.size(); ++i) {
-      if (places_[i]->node_owner() != nullptr) places_[i]->node_owner()->shard(i).begin_turn(now_);
+      if (lnet::Node* const node = places_[i]->node_owner()) {
+        node->shard(i).begin_turn(now_);
+        (void)node->shard(i).poll(now_);
+        node->quiescent(i);
+      }
       (void)service_->on_shard(i).poll(now_);
     }
   }
@@ -126,6 +130,38 @@ TEST_F(SelftestServiceTest, WhatItCountsIsThereUntilItMovesOut) {
   EXPECT_NE(metrics_.prometheus_text().find("plnet_selftest_latency"), std::string::npos);
   service_->move_out();
   EXPECT_EQ(metrics_.prometheus_text().find("selftest"), std::string::npos);
+}
+
+// As with a kernel node, whose counters are of the host: what its own console asks is among them.
+TEST_F(SelftestServiceTest, StatTellsOfRequestsOfItsConsoleToo) {
+  house({.instance = "a"});
+  lnet_up();
+  turn();
+  selftest::Console& console = *service_->console_owner();
+  const lnet::ProcessId self{.nid = lnet::Nid::of(lnet::NetType::kLoopback, 0, 0)};
+  std::optional<selftest::TransactionResult> told;
+  const auto tell = [&told](selftest::TransactionResult result) { told = std::move(result); };
+  const auto wait = [&] {
+    for (int i = 0; i < 100 && !told; ++i)
+      turn();
+  };
+  ASSERT_TRUE(console.new_session({.name = "a", .key = 5, .nid = self.nid}, tell));
+  wait();
+  ASSERT_TRUE(console.add_group("g"));
+  told.reset();
+  ASSERT_TRUE(console.add_nodes("g", std::vector{self}, tell));
+  wait();
+  ASSERT_TRUE(told);
+  ASSERT_EQ(told->succeeded(), 1U);
+  told.reset();
+  ASSERT_TRUE(console.stat(selftest::OfGroup{"g"}, 5, tell));
+  wait();
+  ASSERT_TRUE(told);
+  ASSERT_EQ(told->succeeded(), 1U);
+  const auto* const seen = std::get_if<selftest::StatSeen>(&told->nodes[0].seen);
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->rpc.sent, 2U) << "MAKE_SESSION and STAT";
+  EXPECT_EQ(seen->rpc.received, 2U);
 }
 
 TEST_F(SelftestServiceTest, ANodeOfOneSessionGoesWhenThereIsNone) {

@@ -43,14 +43,12 @@ bool LinkLayer::send(NicAddress to, std::span<const std::byte> header,
     stats_.add(LinkCount::kUnreachable);
     return true;
   }
-  // Others need not wait for one whom nobody can reach.
-  if (peer->send.empty()) peer->waiting_since_ns = now_ns_;
-  const std::uint64_t silent_since_ns = std::max(peer->heard_at_ns, peer->waiting_since_ns);
-  const bool is_reachable = is_up_ && now_ns_ - silent_since_ns < options_.patience_ns;
+  // As long as there is a record of it, a peer may come back and take what waits: nothing more is
+  // dropped. When it is declared dead, or was never found, all goes at once.
   const Slot slot = peer->send.full() ? kNoSlot : send_store_.take();
   if (slot == kNoSlot) {
-    stats_.add(is_reachable ? LinkCount::kBackPressure : LinkCount::kUnreachable);
-    return !is_reachable;
+    stats_.add(LinkCount::kBackPressure);
+    return false;
   }
   const std::span<std::byte> place = send_store_.at(slot);
   if (!header.empty()) std::memcpy(place.data(), header.data(), header.size());

@@ -25,7 +25,6 @@ struct LinkOptions {
   std::uint64_t ask_max_ns = 100'000'000;
   std::uint64_t probe_ns = 100'000'000;    // of silence, then a peer is asked whether it lives
   std::uint64_t dead_ns = 500'000'000;     // of silence, then it does not
-  std::uint64_t patience_ns = 20'000'000;  // of silence, then a full window drops instead of waits
   std::uint64_t idle_ns = 30'000'000'000;  // without a packet, then its record is free
 
   std::uint64_t seed = 1;  // of session numbers: should differ from start to start

@@ -41,7 +41,6 @@ struct Peer : ListNode<> {  // in the list of those that may have something to s
   std::uint64_t retry_ns = 0;     // and how long to wait after that
   std::uint64_t check_at_ns = 0;  // kOpen: whether it lives, is idle
   std::uint64_t heard_at_ns = 0;
-  std::uint64_t waiting_since_ns = 0;  // the last packet given to an empty window
   std::uint64_t opened_at_ns = 0;
   std::uint64_t used_at_ns = 0;  // the last packet in or out
 };

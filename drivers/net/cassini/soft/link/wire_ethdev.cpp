@@ -17,7 +17,6 @@
 #include <rte_prefetch.h>
 
 #include "lib/base/check.hpp"
-#include "lib/base/random.hpp"
 
 namespace plnet::cassini::soft {
 
@@ -52,11 +51,11 @@ struct WireEthdev::State final : public link::FramePort {
     rte_mempool_free(own_pool);  // null is allowed
   }
 
-  Outcome<void> configure(const WireEthdevOptions& options);
-  Outcome<void> choose_mtu(const WireEthdevOptions& options);
-  Outcome<void> make_pool(const WireEthdevOptions& options);
-  Outcome<void> make_queues(const WireEthdevOptions& options);
-  Outcome<void> make_layer(const WireEthdevOptions& options);
+  plnet::Outcome<void> configure(const WireEthdevOptions& options);
+  plnet::Outcome<void> choose_mtu(const WireEthdevOptions& options);
+  plnet::Outcome<void> make_pool(const WireEthdevOptions& options);
+  plnet::Outcome<void> make_queues(const WireEthdevOptions& options);
+  plnet::Outcome<void> make_layer(const WireEthdevOptions& options);
   void dial(std::uint64_t now_ns);
   void look_at_port(std::uint64_t now_ns, WireEvents& events);
   unsigned take_in(std::uint64_t now_ns, WireEvents& events);
@@ -73,10 +72,7 @@ struct WireEthdev::State final : public link::FramePort {
     rte_pktmbuf_free(std::exchange(next, nullptr));  // a given pool of small buffers
     return {};
   }
-  void end_frame() override {
-    out[waiting++] = std::exchange(next, nullptr);
-    if (loss > 0 && dice.chance(loss)) rte_pktmbuf_free(out[--waiting]);
-  }
+  void end_frame() override { out[waiting++] = std::exchange(next, nullptr); }
 
   std::string name;
   std::string driver;
@@ -97,15 +93,13 @@ struct WireEthdev::State final : public link::FramePort {
 
   std::array<rte_mbuf*, kBurst> out{};
   std::size_t waiting = 0;  // in `out`
-  double loss = 0;
-  Random dice{0};
   rte_mbuf* next = nullptr;
   std::uint64_t look_at_ns = 0;
   std::uint64_t dial_at_ns = 0;
   bool is_link_told = false;
 };
 
-Outcome<void> WireEthdev::State::configure(const WireEthdevOptions& options) {
+plnet::Outcome<void> WireEthdev::State::configure(const WireEthdevOptions& options) {
   name = options.port;
   if (const int rc = rte_eth_dev_get_port_by_name(name.c_str(), &port); rc != 0)
     return std::unexpected(error_of(name, "DPDK knows no such port; named by --vdev or -a?", rc));
@@ -129,7 +123,7 @@ Outcome<void> WireEthdev::State::configure(const WireEthdevOptions& options) {
   return {};
 }
 
-Outcome<void> WireEthdev::State::choose_mtu(const WireEthdevOptions& options) {
+plnet::Outcome<void> WireEthdev::State::choose_mtu(const WireEthdevOptions& options) {
   std::uint16_t now = 0;
   if (const int rc = rte_eth_dev_get_mtu(port, &now); rc != 0)
     return std::unexpected(error_of(name, "its MTU", rc));
@@ -154,7 +148,7 @@ Outcome<void> WireEthdev::State::choose_mtu(const WireEthdevOptions& options) {
   return {};
 }
 
-Outcome<void> WireEthdev::State::make_pool(const WireEthdevOptions& options) {
+plnet::Outcome<void> WireEthdev::State::make_pool(const WireEthdevOptions& options) {
   pool = options.pool;
   if (pool != nullptr) return {};
   // No smaller than usual: net_af_packet wants room for the frames of its ring.
@@ -174,7 +168,7 @@ Outcome<void> WireEthdev::State::make_pool(const WireEthdevOptions& options) {
   return {};
 }
 
-Outcome<void> WireEthdev::State::make_queues(const WireEthdevOptions& options) {
+plnet::Outcome<void> WireEthdev::State::make_queues(const WireEthdevOptions& options) {
   std::uint16_t rx = static_cast<std::uint16_t>(options.descriptors);
   std::uint16_t tx = rx;
   if (const int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port, &rx, &tx); rc != 0)
@@ -190,7 +184,7 @@ Outcome<void> WireEthdev::State::make_queues(const WireEthdevOptions& options) {
   return std::unexpected(error_of(name, "start", rc));
 }
 
-Outcome<void> WireEthdev::State::make_layer(const WireEthdevOptions& options) {
+plnet::Outcome<void> WireEthdev::State::make_layer(const WireEthdevOptions& options) {
   const NicAddress address = options.address.value_or(address_of(mac));
   if (address >= link::kEverybody)
     return failure(Errc::kOutOfRange,
@@ -200,14 +194,13 @@ Outcome<void> WireEthdev::State::make_layer(const WireEthdevOptions& options) {
   link_options.packet_bytes = mtu - link::kLinkHeaderBytes;
   link_options.seed = options.link.seed ^ rte_rdtsc();  // a session must not look like the last one
   layer = std::make_unique<link::LinkLayer>(link_options, address, mac);
-  dice = Random(link_options.seed);
   straight.resize(link::kFrameHeaderBytes + link::kPayloadMax);
   return {};
 }
 
-Outcome<std::unique_ptr<WireEthdev>> WireEthdev::open(const WireEthdevOptions& options) {
+plnet::Outcome<std::unique_ptr<WireEthdev>> WireEthdev::open(const WireEthdevOptions& options) {
   auto state = std::make_unique<State>();
-  Outcome<void> done = state->configure(options);
+  plnet::Outcome<void> done = state->configure(options);
   if (done) done = state->choose_mtu(options);
   if (done) done = state->make_pool(options);
   if (done) done = state->make_queues(options);
@@ -301,10 +294,6 @@ void WireEthdev::set_address(NicAddress own) {
   state_->layer->set_address(own);
   state_->is_link_told = false;
   state_->look_at_ns = 0;
-}
-
-void WireEthdev::set_loss(double share) {
-  state_->loss = share;
 }
 
 WireEthdevStatus WireEthdev::status() const {

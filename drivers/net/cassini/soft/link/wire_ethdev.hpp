@@ -46,7 +46,8 @@ struct WireEthdevStatus {
 class WireEthdev final : public Wire {
  public:
   // After the EAL was started, by a thread of it. Takes and starts the port.
-  [[nodiscard]] static Outcome<std::unique_ptr<WireEthdev>> open(const WireEthdevOptions& options);
+  [[nodiscard]] static plnet::Outcome<std::unique_ptr<WireEthdev>> open(
+      const WireEthdevOptions& options);
   // Stops and closes the port.
   ~WireEthdev() override;
   WireEthdev(const WireEthdev&) = delete;
@@ -60,8 +61,6 @@ class WireEthdev final : public Wire {
 
   // The fabric gives this NIC another address: the next poll() says so upwards.
   void set_address(NicAddress own);
-  // For tests and measurements: so large a share of all frames is not sent.
-  void set_loss(double share);
   [[nodiscard]] WireEthdevStatus status() const;
   [[nodiscard]] const link::LinkLayer& layer() const;
 

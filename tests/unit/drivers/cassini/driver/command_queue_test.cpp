@@ -53,6 +53,31 @@ TEST(CassiniCommandQueue, EverySizeAtEachAlignmentAsTheGoldenOnes) {
   }
 }
 
+TEST(CassiniCommandQueue, WhatHasNotBegunLiesBehindTheDoorbellOrTheFailure) {
+  CommandMemory memory(16);
+  CommandQueue queue(memory.queue());
+  std::vector<std::uint64_t> ends;
+  // More than once round: a position alone does not say which command it is.
+  for (unsigned i = 0; i < 40; ++i) {
+    ASSERT_TRUE(push_marked(queue, SizeCode::k64, i));
+    ends.push_back(queue.pushed());
+    EXPECT_EQ(queue.begun(), i == 0 ? 0 : ends[i - 1]) << "not rung for";
+    queue.ring();
+    EXPECT_EQ(queue.begun(), ends[i]) << "rung for";
+    memory.set_read(queue.write_unit() / 2);
+  }
+  unsigned stands = queue.write_unit() / 2;
+  for (unsigned i = 0; i < 5; ++i)
+    ASSERT_TRUE(push_marked(queue, SizeCode::k64, i));
+  queue.ring();
+  for (unsigned i = 0; i < 2; ++i)
+    stands = stands + 1 == 16 ? 4 : stands + 1;
+  memory.set_read(stands, ReturnCode::kIllegalOp);
+  EXPECT_EQ(queue.pushed() - queue.begun(), 6U) << "the failed one and the two behind it";
+  memory.set_read(3, ReturnCode::kIllegalOp);
+  EXPECT_EQ(queue.begun(), queue.pushed()) << "a position that no queue has";
+}
+
 TEST(CassiniCommandQueue, CounterQueuesPadWithCounterNoops) {
   if (!golden::present()) GTEST_SKIP() << "tests/data/vectors/cassini.json is not there";
   for (const Json& vector : golden::group("align_ct128")) {

@@ -29,7 +29,8 @@ struct CommandMemory {
             .launch_page = reinterpret_cast<std::byte*>(launch.data())};
   }
   [[nodiscard]] const std::byte* unit(unsigned position) const {
-    return reinterpret_cast<const std::byte*>(words.data()) + position * kUnitBytes;
+    return reinterpret_cast<const std::byte*>(words.data()) +
+           static_cast<std::size_t>(position) * kUnitBytes;
   }
   [[nodiscard]] unsigned doorbell() const { return static_cast<unsigned>(launch[0]); }
 

@@ -95,11 +95,15 @@ class ScriptedNic final : public Backend {
     return drop("event_queue", queue.value);
   }
   Allocated<void> adjust_reserved(EventQueueHandle /*queue*/, int /*slots*/) override { return {}; }
-  Allocated<CommandQueueMemory> alloc_command_queue(LniHandle /*lni*/, EventQueueHandle /*errors*/,
+  Allocated<CommandQueueMemory> alloc_command_queue(LniHandle /*lni*/, EventQueueHandle errors,
                                                     const CommandQueueOptions& options) override {
     const auto handle = make<CommandQueueHandle>("command_queue");
     if (!handle) return std::unexpected(handle.error());
     auto& queue = options.transmit ? transmit : target;
+    for (const auto& [number, events] : event_queues) {
+      if (events.memory.handle.value == errors.value)
+        (options.transmit ? transmit_queue_ : receive_queue_) = number;
+    }
     queue = std::make_unique<Commands>(options.slots, options.transmit);
     CommandQueueMemory memory = queue->memory.queue();
     memory.handle = *handle;
@@ -117,6 +121,7 @@ class ScriptedNic final : public Backend {
     return Portal{.handle = *handle, .number = 12};
   }
   Allocated<void> destroy_portal(PortalHandle portal) override {
+    if (failing == "destroy_portal") return std::unexpected(Errno{EBUSY});
     return drop("portal", portal.value);
   }
   Allocated<PortalMapHandle> map_portal(PortalHandle /*portal*/, DomainHandle /*domain*/,
@@ -187,8 +192,8 @@ class ScriptedNic final : public Backend {
                          .mlength = code == ReturnCode::kOk ? command.request_len : 0},
           get ? EventType::kReply : EventType::kAck, code);
   }
-  [[nodiscard]] unsigned receive_queue() const { return event_queue_number - 1; }
-  [[nodiscard]] unsigned transmit_queue() const { return event_queue_number; }
+  [[nodiscard]] unsigned receive_queue() const { return receive_queue_; }
+  [[nodiscard]] unsigned transmit_queue() const { return transmit_queue_; }
   void portal_state(PortalState state) {
     event(receive_queue(),
           StateChangeEvent{.ptlte_state = static_cast<std::uint8_t>(state), .ptlte_index = 12},
@@ -239,6 +244,7 @@ class ScriptedNic final : public Backend {
     return {};
   }
 
+  unsigned receive_queue_ = 0, transmit_queue_ = 0;
   std::uintptr_t last_ = 0;
   std::map<std::uintptr_t, std::string> handles_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The driver's libcxi backend on the shared object that exports libcxi's symbols: every call of the
 // real path, with the software Cassini in the vendor's place and a thread of its own behind it.
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <memory>
 #include <thread>
@@ -10,6 +12,7 @@
 #include "drivers/net/cassini/backend_libcxi.hpp"
 #include "drivers/net/cassini/endpoint.hpp"
 #include "tests/conformance/endpoint_conformance.hpp"
+#include "tests/unit/drivers/cassini/joint/seed_count.hpp"
 
 namespace plnet::cassini {
 namespace {
@@ -109,6 +112,64 @@ TEST(LibcxiSoft, Messages) {
 TEST(LibcxiSoft, Tagged) {
   LibcxiBench bench;
   conformance::check_tagged(bench, 1, 20);
+}
+
+TEST(LibcxiSoft, Failures) {
+  LibcxiBench bench;
+  conformance::check_failures(bench);
+}
+
+// Who wins is the thread's business; whoever does, what is told must be true.
+TEST(LibcxiSoft, CancelAgainstArrival) {
+  for (std::uint64_t seed = 1; seed <= seed_count(5); ++seed) {
+    SCOPED_TRACE(seed);
+    LibcxiBench bench;
+    (void)conformance::check_cancel_race(bench, seed);
+    if (HasFailure()) return;
+  }
+}
+
+// Everything is under way when one end goes, and then the other.
+TEST(LibcxiSoft, TeardownUnderLoad) {
+  for (unsigned turns = 0; turns < 20; ++turns) {
+    SCOPED_TRACE(turns);
+    LibcxiBench bench;
+    conformance::EndpointPair pair(bench);
+    auto& [near, far] = pair.users;
+    const Fragment buffer{{0, 0}, 65536};
+    const lnet::Payload payload{{&buffer, 1}, 0, 65536};
+    const std::array<std::byte, 8> header{};
+    ASSERT_TRUE(far.driver->post_multi_receive(buffer, 1));
+    ASSERT_TRUE(near.driver->post_tagged(pair.peers[0], 7, false, payload, 2));
+    ASSERT_TRUE(near.driver->send(pair.peers[0], header, {}, 3));
+    ASSERT_TRUE(far.driver->write_tagged(pair.peers[1], 7, payload, 4));
+    unsigned left = turns;
+    ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
+    bench.sides[turns % 2].endpoint.reset();
+    left = 20;
+    ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
+  }
+}
+
+// The longest that a short event tells of, and one byte more.
+TEST(LibcxiSoft, LengthsAroundTwentyBits) {
+  LibcxiBench bench;
+  conformance::EndpointPair pair(bench);
+  auto& [near, far] = pair.users;
+  const Fragment whole{{0, 0}, 1U << 20U};
+  for (const std::uint32_t length : {0xfffffU, 0x100000U}) {
+    const lnet::Payload payload{{&whole, 1}, 0, length};
+    std::ranges::fill(bench.memory(0), std::byte{0});
+    std::ranges::fill(bench.memory(1), std::byte{7});
+    ASSERT_TRUE(near.driver->post_tagged(pair.peers[0], length, false, payload, length));
+    ASSERT_TRUE(far.driver->write_tagged(pair.peers[1], length, payload, length));
+    ASSERT_TRUE(
+        bench.run([&] { return near.ended.contains(length) && far.ended.contains(length); }));
+    EXPECT_EQ(near.ended.at(length).event, kfilnd::FabricEvent::kTaggedWritten);
+    EXPECT_EQ(near.ended.at(length).length, length);
+    EXPECT_TRUE(far.ended.at(length).status);
+    EXPECT_EQ(std::ranges::count(bench.memory(0), std::byte{7}), std::ptrdiff_t{length});
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "drivers/net/cassini/soft/packet_port.hpp"
 #include "drivers/net/cassini/soft/wire_inproc.hpp"
 #include "tests/conformance/endpoint_conformance.hpp"
+#include "tests/unit/drivers/cassini/joint/seed_count.hpp"
 
 namespace plnet::cassini {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using conformance::BufferOrder;
 
 constexpr std::uint32_t kFirstNic = 0x2a0;
-constexpr std::uint64_t kSeeds = 60;
+const std::uint64_t kSeeds = seed_count(60);
 
 class PacketBench final : public conformance::EndpointBench {
  public:
@@ -31,6 +32,7 @@ class PacketBench final : public conformance::EndpointBench {
       soft::PortOptions options;
       options.seed = faults.seed + side;
       options.retry.time_divisor = 20'000;  // a packet times out after 54 us
+      options.source_connections = options.target_connections = 16;
       one.port = std::make_unique<soft::PacketPort>(*one.nic, *one.wire, options);
       one.memory.resize(conformance::kEndpointArenaBytes);
       (void)one.arenas.add({.base = one.memory.data(), .size = one.memory.size()}).value();

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "drivers/net/cassini/soft/link/link_layer.hpp"
+#include "tests/mocks/sanitized.hpp"
 #include "tests/unit/drivers/cassini/link/link_rig.hpp"
 #include "tests/unit/drivers/seeds.hpp"
 
@@ -125,12 +126,12 @@ TEST(LinkPeers, NobodyHasTheAddress) {
   Rig rig(23);
   for (std::uint32_t number = 1; number <= kWindowMax; ++number)
     ASSERT_TRUE(rig[0].send(77, number));
-  EXPECT_FALSE(rig[0].send(77, 0));  // it may have been slow
-  rig.run(30 * kMs);
-  for (std::uint32_t number = 1; number <= 50; ++number)
-    EXPECT_TRUE(rig[0].send(77, number));  // others must not wait for it any more
-  EXPECT_EQ(rig[0].count(LinkCount::kUnreachable), 50U);
-  rig.run(700 * kMs);
+  EXPECT_FALSE(rig[0].send(77, 0));
+  rig.run(300 * kMs);
+  EXPECT_FALSE(rig[0].send(77, 0)) << "it may be slow: nothing is dropped while it is looked for";
+  EXPECT_EQ(rig[0].count(LinkCount::kUnreachable), 0U);
+  rig.run(400 * kMs);
+  EXPECT_EQ(rig[0].count(LinkCount::kUnreachable), 1U);
   EXPECT_GE(rig[0].count(LinkCount::kAsks), 5U);
   EXPECT_LE(rig[0].count(LinkCount::kAsks), 20U);
   EXPECT_EQ(rig[0].count(LinkCount::kPeers), 0U);
@@ -229,6 +230,22 @@ TEST(LinkPeers, ADeadPeerHoldsUpNobody) {
   ASSERT_TRUE(rig.run_until(20 * kMs, [&] { return rig[2].got[1].size() == 100; }));
 }
 
+// The retry handler above is told of none of this: it must find all its packets at the peer.
+TEST(LinkPeers, LongSilenceDropsNothing) {
+  Rig rig(33);
+  ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
+  rig.cable.silent[rig[1].port()] = true;
+  std::uint32_t next = 11;
+  while (rig[0].send(2, next))
+    ++next;
+  rig.run(300 * kMs);
+  EXPECT_FALSE(rig[0].send(2, next)) << "it would have to be dropped";
+  rig.cable.silent[rig[1].port()] = false;
+  ASSERT_TRUE(rig.stream(next, next + 100, 200 * kMs));
+  rig.run(50 * kMs);
+  EXPECT_EQ(rig[1].got[1], numbers(1, next + 100));
+}
+
 TEST(LinkPeers, ABurstAfterSilenceIsHeldBackNotDropped) {
   Rig rig(32);
   ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
@@ -258,7 +275,7 @@ TEST(LinkPeers, ManyToOneAllComes) {
 }
 
 TEST(LinkPeers, FramesOfStrangersNeverBreakAnything) {
-  for_each_seed(200, [](std::uint64_t seed) {
+  for_each_seed(mocks::fewer_under_asan(200), [](std::uint64_t seed) {
     Rig rig(seed);
     Random random(seed);
     ASSERT_TRUE(rig.stream(1, 20, 100 * kMs));

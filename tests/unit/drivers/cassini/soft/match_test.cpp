@@ -110,6 +110,16 @@ TEST_F(SoftMatch, IgnoreBitsOfTheSpecification) {
   expect_match(0x0060000000000000 | 0x1234, false);
 }
 
+TEST_F(SoftMatch, OnlyAnEntryThatWasUnlinkedMayBeCutOff) {
+  b.append(b.arena.data(), 64, 5, 1);
+  b.append(b.arena.data(), 64, 6, 1);
+  EXPECT_FALSE(b.nic.invalidate(b.portal, 5, 0)) << "the next message would begin it again";
+  b.unlink(5);
+  b.expect(EventType::kUnlink);
+  EXPECT_TRUE(b.nic.invalidate(b.portal, 5, 0));
+  EXPECT_FALSE(b.nic.invalidate(b.portal, 6, 0));
+}
+
 TEST_F(SoftMatch, DirectedReceive) {
   const auto attempt = [&](std::uint32_t match, bool matches) {
     b.append(b.arena.data(), 64, 5, 1, [&](std::byte* at) { Le::MatchId::set(at, match); });

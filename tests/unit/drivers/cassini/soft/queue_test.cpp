@@ -263,6 +263,26 @@ TEST(SoftQueue, WritePointerOutsideTheRing) {
   }
 }
 
+// Once the NIC has 136 of 200 commands left there is room for 115 more in 252 slots.
+TEST(SoftQueue, AProducerThatLapsItsQueueIsCaught) {
+  for (const unsigned more : {115U, 116U}) {
+    Pair pair({.slots = 256});
+    const NicStats& stats = pair.a.nic.tables().stats;
+    const std::uint64_t before = stats.get(NicStats::Id::kCommands);
+    for (unsigned i = 0; i < 200; ++i)
+      pair.a.put(pair.b, pair.a.arena.data(), 0, i, i);
+    (void)pair.fabric.step(testing::Host::now_ns += 1000);
+    ASSERT_EQ(stats.get(NicStats::Id::kCommands) - before, 64U);
+    for (unsigned i = 0; i < more; ++i)
+      pair.a.put(pair.b, pair.a.arena.data(), 0, i, i);
+    for (unsigned i = 0; i < 10; ++i)
+      (void)pair.fabric.step(testing::Host::now_ns += 1000);
+    const unsigned failures = more == 115 ? 0 : 1;
+    EXPECT_EQ(stats.get(NicStats::Id::kCommandFailures), failures);
+    EXPECT_EQ(stats.get(NicStats::Id::kCommands) - before, failures == 0 ? 315U : 64U);
+  }
+}
+
 TEST(SoftQueue, CommandWhoseEndWasNeverWritten) {
   Pair pair;
   Slots message;

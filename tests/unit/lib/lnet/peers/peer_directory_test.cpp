@@ -244,19 +244,6 @@ TEST_F(PeerDirectoryTest, HomesAreSharedOutOverTheShardsOfTheCpt) {
   EXPECT_EQ(placement_.load_of(0), placement_.load_of(1));
 }
 
-TEST(Placement, TheCptIsTheKernelsAndRestrictionsCount) {
-  HashPlacement placement(CptHash(4), {{0}, {1}, {2}, {3, 4}});
-  LocalNets local;
-  Ni& ni = local.add(nid("192.168.1.1@tcp"));
-  EXPECT_EQ(placement.choose(nid("192.168.1.10@tcp"), local.view()), (HomePlace{1, 1}));
-  EXPECT_EQ(placement.choose(nid("192.168.1.20@tcp"), local.view()), (HomePlace{3, 3}));
-  EXPECT_EQ(placement.choose(nid("192.168.1.20@tcp"), local.view()), (HomePlace{3, 4}));
-  ni.cpts = {2, 0};
-  EXPECT_EQ(placement.choose(nid("192.168.1.10@tcp"), local.view()), (HomePlace{0, 0}));
-  ni.cpts = {2};
-  EXPECT_EQ(placement.choose(nid("192.168.1.10@tcp"), local.view()), (HomePlace{2, 2}));
-}
-
 TEST(PeerReadiness, FollowsTheState) {
   EXPECT_FALSE(is_up_to_date(0));
   EXPECT_FALSE(is_up_to_date(kPeerDiscovered));

@@ -81,6 +81,14 @@ TEST(SampleFiles, AreValidAndSayWhatTheyPromise) {
   EXPECT_EQ(by_hand.cpts.list[1].memory_node, 0);
   EXPECT_EQ(read_sample("config/kernel-pattern.yaml").cpts.by, CptPlanRequest::By::kPattern);
   EXPECT_TRUE(read_sample("config/laptop.yaml").exchange.enable);
+  const Settings slingshot = read_sample("config/slingshot.yaml");
+  ASSERT_EQ(slingshot.kfi.interfaces.size(), 1U);
+  EXPECT_EQ(slingshot.kfi.interfaces[0].backend, KfiBackend::kLibcxi);
+  EXPECT_TRUE(slingshot.lnet.routing);
+  const Settings any_nic = read_sample("config/kfi-any-nic.yaml");
+  ASSERT_EQ(any_nic.kfi.interfaces.size(), 1U);
+  EXPECT_EQ(any_nic.kfi.interfaces[0].backend, KfiBackend::kSoft);
+  EXPECT_EQ(any_nic.kfi.interfaces[0].address, 418);
 }
 
 }  // namespace

@@ -42,6 +42,17 @@ TEST(EalArguments, UseHugepagesWhenThereAreEnough) {
   EXPECT_NE(arguments->memory_line.find("echo 128 > /proc/sys/vm/nr_hugepages"), std::string::npos);
 }
 
+TEST(EalArguments, LookAtTheBusOnlyForDevicesThatAreOurs) {
+  EXPECT_NE(command_line(*eal_arguments(request(), {})).find("--no-pci"), std::string::npos);
+  EalRequest with_nic = request();
+  with_nic.pci = {"0000:81:00.0"};
+  const std::string line = command_line(*eal_arguments(with_nic, {}));
+  EXPECT_EQ(line.find("--no-pci"), std::string::npos);
+  EXPECT_NE(line.find("-a 0000:81:00.0"), std::string::npos);
+  EXPECT_TRUE(is_bus_device("0000:81:00.0,mprq_en=1"));
+  EXPECT_FALSE(is_bus_device("net_memif0,socket=/a:b"));
+}
+
 TEST(EalArguments, RefuseUnusablePlans) {
   EalRequest bad = request();
   bad.main_cpus.clear();

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/kfi_driver.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/assembly/kfi_host.hpp"
+#include "lib/base/check.hpp"
+
+namespace plnet::apps {
+namespace {
+
+// Of every life of a node another one, so that what peers still do for the last one matches
+// nothing.
+std::uint32_t first_session_key(std::uint64_t incarnation) {
+  constexpr std::uint64_t kNsecOfMsec = 1'000'000;
+  return static_cast<std::uint32_t>(incarnation / kNsecOfMsec) | 1U;
+}
+
+class KfiMaker final : public NetworkMaker {
+ public:
+  explicit KfiMaker(const DriverSetup& setup) : setup_(setup), kfi_(*setup.kfi) {}
+
+  Outcome<void> open(const lnet::NiSetup& ni) override {
+    auto options = options_of_ni(kfi_.options(), ni.lnd_tunables);
+    if (!options) return std::unexpected(options.error());
+    options->tunables.credits = ni.tunables.credits;
+    options->tunables.peer_credits = ni.tunables.peer_credits;
+    return nic_of(ni.interfaces).prepare(ni.nid, *options, *setup_.arenas);
+  }
+  void not_added(const lnet::NiSetup& ni) override { nic_of(ni.interfaces).unprepare(); }
+  void close(const lnet::NiSetup& ni) override { nic_of(ni.interfaces).set_leaving(); }
+
+  std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override {
+    const lnet::Ni& ni = port.ni();
+    KfiNic& nic = nic_of(ni.interfaces);
+    auto lease = nic.take();
+    const KfiOptions& options = lease->options();
+    const kfilnd::KfiLndConfig config{
+        .nid = ni.nid,
+        .arenas = setup_.arenas,
+        .tunables = options.tunables,
+        .traffic_class = options.traffic_class,
+        .lnet_lnd_timeout = setup_.lnet_lnd_timeout,
+        .receive_memory = nic.receive_memory(),
+        .peers_max = std::min(setup_.peers, kfilnd::PeerCache::kPeersMax),
+        .receives_max = setup_.messages,
+        .first_session_key = first_session_key(ni.incarnation),
+        .start = setup_.clock->now()};
+    return std::make_unique<KfiNi>(kfi_.place(shard), std::move(lease), config, port);
+  }
+
+ private:
+  [[nodiscard]] KfiNic& nic_of(const std::vector<std::string>& interfaces) const {
+    KfiNic* const nic = interfaces.empty() ? nullptr : kfi_.nic(interfaces.front());
+    PLNET_CHECK(nic != nullptr, "interfaces are looked for when an NI is resolved");
+    return *nic;
+  }
+
+  const DriverSetup setup_;
+  KfiHost& kfi_;
+};
+
+}  // namespace
+
+lnet::NiTunables KfiDriver::defaults(const NetworkOptions& options) const {
+  if (options.kfi == nullptr) return {};
+  const kfilnd::Tunables& tunables = options.kfi->options().tunables;
+  const auto given = [](std::int64_t own, std::int32_t otherwise) {
+    return own == -1 ? otherwise : static_cast<std::int32_t>(own);
+  };
+  const lnet::NiTunables of_lnet;
+  return {.peer_timeout_s = given(tunables.peer_timeout, of_lnet.peer_timeout_s),
+          .peer_credits = static_cast<std::int32_t>(tunables.peer_credits),
+          .peer_buffer_credits = given(tunables.peer_buffer_credits, of_lnet.peer_buffer_credits),
+          .credits = static_cast<std::int32_t>(tunables.credits)};
+}
+
+Outcome<void> KfiDriver::complete(const lnet::NiConfig& ni, const NetworkOptions& options,
+                                  Duration lnet_timeout, lnet::NiSetup& setup) const {
+  if (options.kfi == nullptr || ni.interfaces.size() != 1 ||
+      options.kfi->nic(ni.interfaces.front()) == nullptr) {
+    return failure(Errc::kNotFound,
+                   "a kfi network needs one interface of `plnet: kfi: "
+                   "interfaces`, such as cxi0");
+  }
+  constexpr std::uint16_t kProcessMax = 510;  // what a NIC has, less the one that means any
+  if (setup.nid.number() > kProcessMax) {
+    return failure(Errc::kInvalid, fmt::format("network kfi{}: expected a number up to {}",
+                                               setup.nid.number(), kProcessMax));
+  }
+  constexpr std::int32_t kCreditsMax = 65535;  // the kernel's
+  if (setup.tunables.credits > kCreditsMax) {
+    return failure(Errc::kInvalid, fmt::format("credits: {}, expected at most {}",
+                                               setup.tunables.credits, kCreditsMax));
+  }
+  if (auto alone = options.kfi->check_cpts(ni); !alone) return alone;
+  const auto own = options_of_ni(options.kfi->options(), ni.lnd_tunables);
+  if (!own) return std::unexpected(own.error());
+  setup.lnd_tunables = lnd_tunables_of(*own, lnet_timeout);
+  if (own->tunables.kfi_timeout != 0)
+    setup.lnd_timeout = std::chrono::seconds(own->tunables.kfi_timeout);
+  return {};
+}
+
+std::unique_ptr<NetworkMaker> KfiDriver::maker(lnet::NetType /*type*/,
+                                               const DriverSetup& setup) const {
+  return std::make_unique<KfiMaker>(setup);
+}
+
+}  // namespace plnet::apps

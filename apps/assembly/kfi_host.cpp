@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/kfi_host.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/assembly/machine.hpp"
+#include "drivers/net/cassini/backend_libcxi.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using lnet::NetConfig;
+using lnet::NiConfig;
+using lnet::Nid;
+using runtime::KfiInterface;
+
+bool is_kfi(const NetConfig& net, const NiConfig& ni) {
+  if (lnet::type_of_net(net.net) != static_cast<unsigned>(lnet::NetType::kKfi)) return false;
+  const auto driver =
+      std::ranges::find(ni.lnd_tunables, lnet::kDriverTunable, &lnet::LndTunable::name);
+  return driver == ni.lnd_tunables.end() || driver->value == decltype(driver->value)("kfi");
+}
+
+Outcome<std::unique_ptr<cassini::Backend>> load_vendor(const runtime::KfiSettings& settings) {
+  const auto needs =
+      std::ranges::find(settings.interfaces, runtime::KfiBackend::kLibcxi, &KfiInterface::backend);
+  if (needs == settings.interfaces.end()) return nullptr;
+  auto loaded = cassini::LibcxiBackend::load(settings.library);
+  if (loaded) return std::move(*loaded);
+  const std::string& place = needs->origin.place;
+  return failure(loaded.error().code,
+                 fmt::format("{}{}kfi interface {}: {}", place, place.empty() ? "" : ": ",
+                             needs->name, loaded.error().what));
+}
+
+std::string names_of(const std::vector<std::unique_ptr<KfiNic>>& nics) {
+  std::string names;
+  for (const auto& nic : nics)
+    names += (names.empty() ? "" : ", ") + nic->name();
+  return names;
+}
+
+}  // namespace
+
+Outcome<std::unique_ptr<KfiHost>> KfiHost::create(const runtime::Settings& settings,
+                                                  Machine& machine) {
+  std::unique_ptr<KfiHost> host(new KfiHost());
+  auto options = kfi_options_of(settings.lnet);
+  if (!options) return std::unexpected(options.error());
+  host->options_ = *options;
+  const auto& cpts = machine.cpts().cpts;
+  for (std::size_t cpt = 0; cpt < cpts.size(); ++cpt)
+    host->cpt_of_shard_.insert(host->cpt_of_shard_.end(), cpts[cpt].shards.size(),
+                               static_cast<std::uint16_t>(cpt));
+  for (std::size_t shard = 0; shard < host->cpt_of_shard_.size(); ++shard)
+    host->places_.push_back(std::make_unique<KfiPlace>());
+  auto vendor = load_vendor(settings.kfi);
+  if (!vendor) return std::unexpected(vendor.error());
+  host->vendor_ = std::move(*vendor);
+  for (std::size_t i = 0; i < settings.kfi.interfaces.size(); ++i) {
+    auto nic = KfiNic::open(settings.kfi.interfaces[i], machine.kfi_memory()[i],
+                            host->vendor_.get(), machine.eal());
+    if (!nic) return std::unexpected(nic.error());
+    host->nics_.push_back(std::move(*nic));
+  }
+  return host;
+}
+
+KfiNic* KfiHost::nic(std::string_view name) const {
+  const auto found =
+      std::ranges::find_if(nics_, [&](const auto& nic) { return nic->name() == name; });
+  return found == nics_.end() ? nullptr : found->get();
+}
+
+Outcome<void> KfiHost::check_cpts(const NiConfig& ni) const {
+  const auto serves = [&ni](std::uint16_t cpt) {
+    return ni.cpts.empty() || std::ranges::find(ni.cpts, cpt) != ni.cpts.end();
+  };
+  const auto shards = std::ranges::count_if(cpt_of_shard_, serves);
+  if (shards == 1) return {};
+  const auto alone = std::ranges::find_if(cpt_of_shard_, [this](std::uint16_t cpt) {
+    return std::ranges::count(cpt_of_shard_, cpt) == 1;
+  });
+  return failure(
+      Errc::kInvalid,
+      fmt::format(
+          "interface {}: {} shards would serve it, expected one: {}", ni.interfaces.front(), shards,
+          alone == cpt_of_shard_.end()
+              ? std::string("`plnet: cpts: shards_per_cpt: 1` makes CPTs of one shard, and "
+                            "`CPT: \"[0]\"` of the NI takes one")
+              : fmt::format("`CPT: \"[{}]\"` of the NI (`net add --cpt {}`)", *alone, *alone)));
+}
+
+Outcome<void> KfiHost::assign_nids(lnet::NodeConfig& config) const {
+  for (NetConfig& net : config.nets) {
+    for (NiConfig& ni : net.nis) {
+      if (!is_kfi(net, ni)) continue;
+      const std::string name = lnet::text_of_net(net.net);
+      if (ni.interfaces.size() != 1) {
+        return failure(Errc::kInvalid,
+                       fmt::format("network {}: expected one interface, such as cxi0", name));
+      }
+      KfiNic* const there = nic(ni.interfaces.front());
+      if (there == nullptr) {
+        return failure(Errc::kNotFound,
+                       fmt::format("network {}: interface {} is not among those of `plnet: kfi: "
+                                   "interfaces`: {}",
+                                   name, ni.interfaces.front(),
+                                   nics_.empty() ? "there are none" : names_of(nics_)));
+      }
+      if (ni.nid) continue;  // it stays what it was, like that of an interface of IP
+      const auto address = there->address();
+      if (!address) return std::unexpected(address.error());
+      ni.nid = Nid::of(lnet::NetType::kKfi, lnet::number_of_net(net.net), *address);
+    }
+  }
+  return {};
+}
+
+void KfiHost::add_metrics(runtime::Metrics& metrics) const {
+  for (const auto& nic : nics_) {
+    auto* const soft = nic->soft();
+    if (soft == nullptr) continue;
+    const std::vector<runtime::MetricLabel> labels{{"interface", nic->name()}};
+    (void)metrics.add("cassini_soft", labels, soft->node().nic().counters());
+    (void)metrics.add("cassini_packets", labels, soft->node().port().counters());
+    (void)metrics.add("cassini_link", labels, soft->wire().counters());
+  }
+}
+
+}  // namespace plnet::apps

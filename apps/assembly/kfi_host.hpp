@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kfi networks of a node: its NICs, opened at start, and the shards that serve them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "apps/assembly/kfi_nic.hpp"
+#include "apps/assembly/kfi_options.hpp"
+#include "apps/assembly/kfi_place.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/runtime/admin/metrics.hpp"
+
+namespace plnet::apps {
+
+class Machine;
+
+class KfiHost {
+ public:
+  // The machine outlives it. What fails says where it was configured.
+  [[nodiscard]] static Outcome<std::unique_ptr<KfiHost>> create(const runtime::Settings& settings,
+                                                                Machine& machine);
+  KfiHost(const KfiHost&) = delete;
+  KfiHost& operator=(const KfiHost&) = delete;
+
+  [[nodiscard]] KfiPlace& place(unsigned shard) { return *places_[shard]; }
+  [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(places_.size()); }
+  [[nodiscard]] const KfiOptions& options() const { return options_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<KfiNic>>& nics() const { return nics_; }
+  // Null: not configured.
+  [[nodiscard]] KfiNic* nic(std::string_view name) const;
+
+  // An NI on these CPTs is served by one shard: kInvalid, with what to write instead, if they have
+  // more of them.
+  [[nodiscard]] Outcome<void> check_cpts(const lnet::NiConfig& ni) const;
+  // Gives NIs of kfi networks the NIDs of their interfaces. The admin thread.
+  [[nodiscard]] Outcome<void> assign_nids(lnet::NodeConfig& config) const;
+
+  // What the NICs in software and their ports count, until `metrics` are gone.
+  void add_metrics(runtime::Metrics& metrics) const;
+
+ private:
+  KfiHost() = default;
+
+  KfiOptions options_;
+  std::vector<std::uint16_t> cpt_of_shard_;
+  std::vector<std::unique_ptr<KfiPlace>> places_;
+  std::unique_ptr<cassini::Backend> vendor_;  // null: no interface needs it
+  std::vector<std::unique_ptr<KfiNic>> nics_;
+};
+
+}  // namespace plnet::apps

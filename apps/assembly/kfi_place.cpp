@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/kfi_place.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace plnet::apps {
+
+KfiNi::KfiNi(KfiPlace& place, std::unique_ptr<KfiLease> lease, const kfilnd::KfiLndConfig& config,
+             lnet::LndUpcalls& core)
+    : KfiGround{std::move(lease)},
+      KfiLnd(config, core, KfiGround::lease->endpoint()),
+      nid_(config.nid),
+      place_(place) {
+  KfiGround::lease->relay().attach(*this);
+  place_.nis_.push_back(this);
+}
+
+KfiNi::~KfiNi() {
+  std::erase(place_.nis_, this);
+}
+
+Instant KfiPlace::next_deadline() const {
+  Instant next = Instant::max();
+  for (KfiNi* const ni : nis_)
+    next = std::min(next, ni->lease().endpoint().next_deadline());
+  return next;
+}
+
+KfiNi* KfiPlace::ni(const lnet::Nid& nid) const {
+  const auto found =
+      std::ranges::find_if(nis_, [&](const KfiNi* each) { return each->nid() == nid; });
+  return found == nis_.end() ? nullptr : *found;
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/kfi_verbs.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "apps/assembly/kfi_reports.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using runtime::VerbError;
+using runtime::VerbToken;
+
+// What is asked of an NI on its shard; what becomes of it is put together on the admin thread.
+struct OfCassini {
+  using Seen = CassiniSeen;
+  static constexpr const char* kKey = "cassini";
+  static Seen look(KfiNi& ni, Instant /*now*/) { return look_at_cassini(ni); }
+  static KfiJson tell(const Seen& seen) { return report_of(seen); }
+};
+struct OfKfiPeers {
+  using Seen = std::vector<kfilnd::PeerFacts>;
+  static constexpr const char* kKey = "kfi peers";
+  static Seen look(KfiNi& ni, Instant now) { return look_at_peers(ni, now); }
+  static KfiJson tell(const Seen& seen) {
+    KfiJson list = KfiJson::array();
+    for (const kfilnd::PeerFacts& peer : seen)
+      list.push_back(report_of(peer));
+    return {{"peers", std::move(list)}};
+  }
+};
+struct OfStatistics {
+  using Seen = kfilnd::Statistics;
+  static constexpr const char* kKey = "kfi stats";
+  static Seen look(KfiNi& ni, Instant /*now*/) { return ni.statistics(); }
+  static KfiJson tell(const Seen& seen) { return {{"text", tables_of(seen)}}; }
+};
+
+template <class Of>
+struct KfiRound : std::enable_shared_from_this<KfiRound<Of>> {
+  struct Found {
+    lnet::Nid nid;
+    unsigned shard = 0;
+    typename Of::Seen seen;
+  };
+
+  KfiRound(LnetDesk& desk_of, KfiHost& kfi_of, VerbToken token_of)
+      : desk(desk_of), kfi(kfi_of), token(std::move(token_of)) {}
+
+  void go_on() {
+    if (shard == kfi.shards()) return token.finish(result());
+    const auto self = this->shared_from_this();
+    auto sent = desk.order(
+        shard,
+        [self](lnet::Node& node) {
+          const Instant now = node.shard(self->shard).core().now;
+          for (KfiNi* const ni : self->kfi.place(self->shard).nis())
+            self->found.push_back({ni->nid(), self->shard, Of::look(*ni, now)});
+        },
+        [self] {
+          ++self->shard;
+          self->go_on();
+        });
+    if (!sent) token.finish(std::unexpected(VerbError(sent.error())));
+  }
+
+  [[nodiscard]] KfiJson result() const {
+    KfiJson list = KfiJson::array();
+    std::string text;
+    for (const Found& each : found) {
+      KfiJson report{{"nid", text_of(each.nid)}, {"shard", each.shard}};
+      KfiJson told = Of::tell(each.seen);
+      if (told.contains("text"))
+        text += text_of(each.nid) + "\n" + told["text"].template get<std::string>();
+      report.update(told);
+      list.push_back(std::move(report));
+    }
+    if constexpr (std::is_same_v<Of, OfStatistics>) return {{"text", std::move(text)}};
+    return {{Of::kKey, std::move(list)}};
+  }
+
+  LnetDesk& desk;
+  KfiHost& kfi;
+  VerbToken token;
+  unsigned shard = 0;
+  std::vector<Found> found;
+};
+
+template <class Of>
+void add_kfi_verb(runtime::VerbTable& verbs, LnetAdmin& lnet, const char* verb, const char* help) {
+  verbs.add({.verb = verb,
+             .access = runtime::VerbAccess::kReads,
+             .help = help,
+             .async_handler = [&lnet](const auto&, const auto&, VerbToken token) {
+               KfiHost* const kfi = lnet.kfi();
+               if (kfi == nullptr) return token.finish(KfiJson{{Of::kKey, KfiJson::array()}});
+               std::make_shared<KfiRound<Of>>(lnet.desk(), *kfi, std::move(token))->go_on();
+             }});
+}
+
+}  // namespace
+
+void add_kfi_verbs(runtime::VerbTable& verbs, LnetAdmin& lnet) {
+  add_kfi_verb<OfCassini>(verbs, lnet, "cassini show", "queues and NICs of kfi networks");
+  add_kfi_verb<OfKfiPeers>(verbs, lnet, "kfi peers", "whom kfi networks have greeted");
+  add_kfi_verb<OfStatistics>(verbs, lnet, "kfi stats", "how long transactions take, by size");
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What can be asked of kfi networks beyond LNet's own reports: the queues under them, their peers,
+// and kfilnd's statistics.
+#pragma once
+
+#include "apps/assembly/lnet_admin.hpp"
+#include "lib/runtime/control/verb_table.hpp"
+
+namespace plnet::apps {
+
+// `lnet` outlives the verbs; none is called before it was started.
+void add_kfi_verbs(runtime::VerbTable& verbs, LnetAdmin& lnet);
+
+}  // namespace plnet::apps

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections: made when there is something to send, closed in three steps when they are idle. The
+// target forgets its answers, then the connection; then the number is free. A target that says
+// nothing is asked again and then left alone: whatever it still remembers has an old epoch.
+#include <algorithm>
+
+#include "drivers/net/cassini/soft/packet_port.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+constexpr unsigned kWireBursts = 4;
+constexpr unsigned kLooksPerStep = 8;  // at connections that may be idle
+
+std::uint64_t key_of(const Message& message) {
+  const std::uint64_t to =
+      std::uint64_t{message.destination} << 20 | std::uint64_t{message.pid} << 8 | message.index;
+  return to << 20 | std::uint64_t{message.vni} << 4 | message.traffic_class;
+}
+
+// Numbers from 0 on, the lowest first.
+std::vector<std::uint16_t> numbers(unsigned count) {
+  std::vector<std::uint16_t> all;
+  for (unsigned i = count; i-- > 0;)
+    all.push_back(static_cast<std::uint16_t>(i));
+  return all;
+}
+
+std::size_t room(const Wire& wire) {
+  return wire.packet_bytes_max() - std::min(wire.packet_bytes_max(), kPacketHeaderBytes);
+}
+
+}  // namespace
+
+PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLog* log)
+    : nic_(nic),
+      wire_(wire),
+      options_(options),
+      payload_max_(std::min({options.payload_max, kPayloadMax, room(wire)})),
+      payload_now_(payload_max_),
+      retry_(options.retry, Random(options.seed).fork("retry"), log),
+      next_epoch_(options.incarnation << 16),
+      messages_(options.messages_max),
+      free_messages_(numbers(options.messages_max)),
+      connections_(options.source_connections),
+      free_connections_(numbers(options.source_connections)),
+      by_destination_(options.source_connections),
+      targets_(options.target_connections),
+      free_targets_(numbers(options.target_connections)),
+      by_source_(options.target_connections),
+      slabs_(
+          std::make_unique_for_overwrite<std::byte[]>(options.remembered_responses * payload_max_)),
+      free_slabs_(numbers(options.remembered_responses)) {
+  PLNET_CHECK(payload_max_ > 0, "a packet carries something");
+  PLNET_CHECK(std::max({options.messages_max, options.source_connections,
+                        options.target_connections, options.remembered_responses}) < kNone,
+              "records have numbers of 16 bits");
+  active_.reserve(options.source_connections);
+  used_connections_.reserve(options.source_connections);
+  used_targets_.reserve(options.target_connections);
+  owing_.reserve(options.target_connections);
+  nic_.attach(this, this);
+}
+
+PacketPort::~PacketPort() {
+  nic_.attach(nullptr, nullptr);
+}
+
+unsigned PacketPort::step(std::uint64_t now_ns) {
+  if (!gate_.try_lock()) return 0;
+  const Gate::Held held(gate_, Gate::Held::Already{});
+  now_ns_ = now_ns;
+  // Another MTU while we run: what is cut from now on fits it.
+  payload_now_ = std::clamp<std::size_t>(room(wire_), 1, payload_max_);
+  unsigned done = nic_.step(now_ns);
+  for (unsigned burst = 0; burst < kWireBursts; ++burst) {
+    const unsigned came = wire_.poll(now_ns, *this);
+    done += came;
+    if (came == 0) break;
+  }
+  if (!owing_.empty()) pay_all();
+  for (std::size_t i = 0; i < active_.size();) {
+    const std::uint16_t number = active_[i];
+    Connection& connection = connections_[number];
+    check_timer(number);
+    if (pump(number)) ++done;
+    if (connection.count == 0 && connection.head == kNone) {
+      connection.active = false;
+      connection.idle_since_ns = now_ns;
+      active_[i] = active_.back();
+      active_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  close_idle();
+  if (now_ns >= expiry_ns_) expire_targets(now_ns);
+  return done;
+}
+
+void PacketPort::on_link(bool up, NicAddress own) {
+  nic_.tables().link_up = up;
+  nic_.set_address(own);
+}
+
+bool PacketPort::ready(NicAddress /*from*/) {
+  return !free_messages_.empty();
+}
+
+std::uint16_t PacketPort::connection_for(const Message& message) {
+  const std::uint64_t key = key_of(message);
+  if (const std::uint16_t known = by_destination_.find(key); known != kNone) return known;
+  if (free_connections_.empty()) return kNone;
+  const std::uint16_t number = free_connections_.back();
+  free_connections_.pop_back();
+  Connection& connection = connections_[number];
+  connection.to = message;
+  connection.in_use = static_cast<std::uint16_t>(used_connections_.size());
+  used_connections_.push_back(number);
+  by_destination_.add(key, number);
+  renew(connection);
+  return number;
+}
+
+void PacketPort::free_connection(std::uint16_t number) {
+  Connection& connection = connections_[number];
+  PLNET_CHECK(!connection.active && connection.head == kNone, "closed with something to send");
+  by_destination_.remove(key_of(connection.to));
+  const std::uint16_t last = used_connections_.back();
+  used_connections_[connection.in_use] = last;
+  connections_[last].in_use = connection.in_use;
+  used_connections_.pop_back();
+  connection.state = State::kFree;
+  connection.epoch = ++next_epoch_;  // late answers find nobody
+  free_connections_.push_back(number);
+}
+
+// A few of them at each step: each gets its turn in time.
+void PacketPort::close_idle() {
+  for (unsigned i = 0; i < kLooksPerStep && i < used_connections_.size(); ++i) {
+    if (close_at_ >= used_connections_.size()) close_at_ = 0;
+    const std::uint16_t number = used_connections_[close_at_++];
+    const Connection& connection = connections_[number];
+    if (connection.active) continue;
+    const std::uint64_t wait = connection.state == State::kNormal || connection.close_tries == 0
+                                   ? retry_.idle_ns()
+                                   : retry_.packet_timeout_ns();
+    if (now_ns_ - connection.idle_since_ns >= wait) close_further(number);
+  }
+}
+
+void PacketPort::close_further(std::uint16_t number) {
+  Connection& connection = connections_[number];
+  if (connection.state == State::kNormal) {
+    connection.state = State::kClearPending;
+    // Nobody ever answered on it: there is nothing to close at the other end, as far as we know.
+    if (!connection.established) return free_connection(number);
+  }
+  if (connection.close_tries >= retry_.close_tries_max()) {
+    stats_.add(PortCounters::Id::kForced);
+    return free_connection(number);
+  }
+  const PacketType type =
+      connection.state == State::kClearPending ? PacketType::kClear : PacketType::kClose;
+  connection.idle_since_ns = now_ns_;
+  if (say(type, number)) ++connection.close_tries;
+}
+
+bool PacketPort::say(PacketType type, std::uint16_t number) {
+  const Connection& connection = connections_[number];
+  Packet packet;
+  packet.type = type;
+  packet.connection = number;
+  packet.cleared = connection.cleared;
+  packet.epoch = connection.epoch;
+  packet.message = connection.to;
+  packet.message.source = nic_.address();
+  return wire_.send(connection.to.destination, encode(packet), {});
+}
+
+// At the target. What it does not know any more is closed already.
+void PacketPort::closing(NicAddress from, const Packet& packet) {
+  const std::uint16_t number = by_source_.find(std::uint64_t{from} << 16 | packet.connection);
+  const bool known = number != kNone && targets_[number].epoch == packet.epoch;
+  if (known && packet.cleared != 0) clear(targets_[number], packet.cleared);
+  Packet answer = packet;
+  answer.type =
+      packet.type == PacketType::kClear && known ? PacketType::kCleared : PacketType::kClosed;
+  if (known && packet.type == PacketType::kClose) free_target(number);
+  // Lost or without room: it is asked again.
+  (void)wire_.send(from, encode(answer), {});
+}
+
+// At the source.
+void PacketPort::closing_answered(const Packet& packet) {
+  if (packet.connection >= connections_.size()) return;
+  Connection& connection = connections_[packet.connection];
+  if (connection.epoch != packet.epoch || connection.active) return;
+  if (connection.state == State::kClearPending && packet.type == PacketType::kCleared) {
+    connection.state = State::kClosePending;
+    connection.close_tries = 0;
+    close_further(packet.connection);
+  } else if (connection.state != State::kNormal && packet.type == PacketType::kClosed) {
+    stats_.add(PortCounters::Id::kClosed);
+    free_connection(packet.connection);
+  }
+}
+
+std::uint16_t PacketPort::target_for(NicAddress from, const Packet& packet) {
+  const std::uint64_t key = std::uint64_t{from} << 16 | packet.connection;
+  std::uint16_t number = by_source_.find(key);
+  if (number != kNone) {
+    if (targets_[number].epoch == packet.epoch) return number;
+    const auto newer = static_cast<std::int32_t>(packet.epoch - targets_[number].epoch) > 0;
+    if (!newer) return kNone;  // of an earlier life
+    if (!packet.syn) {
+      nack(from, packet, ReturnCode::kNoMatchingConn, 0);
+      return kNone;
+    }
+    free_target(number);
+  }
+  if (!packet.syn || free_targets_.empty()) {
+    nack(from, packet, packet.syn ? ReturnCode::kNoTargetConn : ReturnCode::kNoMatchingConn, 0);
+    return kNone;
+  }
+  number = free_targets_.back();
+  free_targets_.pop_back();
+  by_source_.add(key, number);
+  TargetConnection& target = targets_[number];
+  target.key = key;
+  target.from = from;
+  target.connection = packet.connection;
+  target.epoch = packet.epoch;
+  target.expected = 1;
+  target.cleared = 0;
+  target.in_use = static_cast<std::uint16_t>(used_targets_.size());
+  used_targets_.push_back(number);
+  return number;
+}
+
+void PacketPort::free_target(std::uint16_t number) {
+  TargetConnection& target = targets_[number];
+  abandon(target);
+  clear(target, sequence_after(target.expected, kSequences - 1));
+  by_source_.remove(target.key);
+  if (target.owing) std::erase(owing_, number);
+  target.owing = false;
+  const std::uint16_t last = used_targets_.back();
+  used_targets_[target.in_use] = last;
+  targets_[last].in_use = target.in_use;
+  used_targets_.pop_back();
+  free_targets_.push_back(number);
+}
+
+void PacketPort::expire_targets(std::uint64_t now_ns) {
+  const std::uint64_t timeout = retry_.target_timeout_ns();
+  expiry_ns_ = now_ns + timeout / 4;
+  for (std::size_t i = 0; i < used_targets_.size();) {
+    const std::uint16_t number = used_targets_[i];
+    if (targets_[number].seen_ns + timeout > now_ns) {
+      ++i;
+    } else {
+      free_target(number);  // the last one takes its place
+    }
+  }
+}
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the services of a NIC may take of it. A service is an administrator's: who may use which
+// VNIs and traffic classes, and of each kind of object how many are kept for it and how many it may
+// have at most. List entries are the pool that a process feels: an append that finds none fails.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "drivers/net/cassini/soft/codes.hpp"
+
+namespace plnet::cassini::soft {
+
+// In the order of cxi_rsrc_type (shs-cxi-driver: cxi-abi.h).
+enum class Resource : std::uint8_t {
+  kPortals,
+  kTransmitQueues,
+  kTargetQueues,
+  kEventQueues,
+  kCounters,
+  kListEntries,
+  kTriggered,  // nothing takes any: there are no triggered operations here
+  kAddressContexts,
+};
+inline constexpr unsigned kResources = 8;
+
+struct Share {
+  unsigned most = ~0U;
+  unsigned kept = 0;
+};
+
+struct Service {
+  unsigned id = 0;
+  bool enabled = true;
+  std::vector<std::uint16_t> vnis;  // empty: any
+  unsigned traffic_classes = 0xf;   // one bit for each
+  std::array<Share, kResources> shares{};
+};
+inline constexpr unsigned kDefaultService = 1;
+
+class Resources {
+ public:
+  // No more is kept than there is; a service lists at most as many VNIs as the NIC can hold.
+  Resources(const Limits& limits, std::span<const Service> services);
+
+  // Services by their row, as they were given.
+  [[nodiscard]] bool take(unsigned row, Resource what);
+  void give(unsigned row, Resource what);
+  [[nodiscard]] unsigned used(unsigned row, Resource what) const {
+    return rows_[row][index(what)].used;
+  }
+  [[nodiscard]] unsigned used(Resource what) const;
+  [[nodiscard]] unsigned total(Resource what) const { return total_[index(what)]; }
+  [[nodiscard]] Share share(unsigned row, Resource what) const {
+    return rows_[row][index(what)].share;
+  }
+
+ private:
+  struct Account {
+    Share share;
+    unsigned used = 0;
+  };
+  static constexpr unsigned index(Resource what) { return static_cast<unsigned>(what); }
+
+  std::array<unsigned, kResources> total_{};
+  std::array<unsigned, kResources> claimed_{};  // of each service the larger of used and kept
+  std::vector<std::array<Account, kResources>> rows_;
+};
+
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What libplnet_cxi_soft.so offers, from a file of lines "name = value" (see doc/cassini.md).
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drivers/net/cassini/soft/wire.hpp"
+
+namespace plnet::cassini::soft {
+
+struct SoftConfig {
+  static constexpr unsigned kDevicesMax = 16;
+  static constexpr NicAddress kFirstAddress = 0x100;
+
+  // One device for each, cxi0 first.
+  std::vector<NicAddress> addresses{kFirstAddress, kFirstAddress + 1};
+};
+
+// The error names the line: "line 3: no such setting: device".
+[[nodiscard]] std::expected<SoftConfig, std::string> parse_soft_config(std::string_view text);
+
+}  // namespace plnet::cassini::soft

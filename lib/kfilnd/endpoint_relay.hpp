@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An endpoint is made with whom it tells, an LND with the endpoint that it uses: this stands
+// between them, so that each can be made after the other.
+#pragma once
+
+#include "lib/base/check.hpp"
+#include "lib/kfilnd/fabric_endpoint.hpp"
+
+namespace plnet::kfilnd {
+
+class EndpointRelay final : public EndpointEvents {
+ public:
+  void attach(EndpointEvents& user) { user_ = &user; }
+
+  void on_completions(std::span<const FabricCompletion> burst) override {
+    PLNET_CHECK(user_ != nullptr, "an endpoint is polled before anybody uses it");
+    user_->on_completions(burst);
+  }
+  void on_link(bool usable, std::uint64_t nic_address) override {
+    if (user_ != nullptr) user_->on_link(usable, nic_address);
+  }
+
+ private:
+  EndpointEvents* user_ = nullptr;
+};
+
+}  // namespace plnet::kfilnd

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers: how they are met, greeted, lost and forgotten.
+#include <algorithm>
+
+#include "lib/kfilnd/lnd.hpp"
+#include "lib/lnet/names/nid64.hpp"
+
+namespace plnet::kfilnd {
+
+const Peer* KfiLnd::peer(const lnet::Nid& nid) const {
+  return peers_.find(lnet::to_nid64(nid).value);
+}
+
+std::optional<PeerFacts> KfiLnd::peer_facts(std::uint32_t slot, Instant now) const {
+  const Peer* const peer = slot < peers_.slots() ? peers_.at(slot) : nullptr;
+  if (peer == nullptr || peer->removed || peer->guest) return std::nullopt;
+  return PeerFacts{.nid = peer->nid,
+                   .state = peer->state,
+                   .greeting = peer->hello_state != HelloState::kNone,
+                   .version = peer->version,
+                   .rx_base = peer->rx_base,
+                   .local_session_key = peer->local_session_key,
+                   .remote_session_key = peer->remote_session_key,
+                   .transactions = peer->users,
+                   .silent = now - peer->last_alive};
+}
+
+InterfaceFacts KfiLnd::interface_facts() const {
+  return {.prov_major_version = config_.tunables.prov_major_version,
+          .prov_minor_version = config_.tunables.prov_minor_version,
+          .auth_key = config_.tunables.auth_key,
+          .traffic_class = config_.traffic_class,
+          .traffic_class_num = static_cast<std::uint32_t>(config_.traffic_class),
+          .timeout = std::chrono::duration_cast<std::chrono::seconds>(timeout_).count()};
+}
+
+Result<Peer*> KfiLnd::find_or_make(const lnet::Nid& nid, std::uint64_t nid64) {
+  if (Peer* const known = peers_.find(nid64)) {
+    if (known->guest) settle(*known);
+    return known;
+  }
+  auto made = peers_.create(nid, now_, timeout_);
+  counters_.add(made ? Id::kPeersMade : Id::kPeersRefused);
+  return made;
+}
+
+Result<Peer*> KfiLnd::peer_for(lnet::PeerLink& link) {
+  if (auto* const bound = static_cast<Peer*>(link.lnd_peer); bound != nullptr) {
+    if (bound->guest) settle(*bound);
+    return bound;
+  }
+  if (link.nid.net() != config_.nid.net() || link.nid.is_large())
+    return std::unexpected(Errc::kInvalid);
+  const auto peer = find_or_make(link.nid, lnet::to_nid64(link.nid).value);
+  if (peer) bind(**peer, &link);
+  return peer;
+}
+
+void KfiLnd::bind(Peer& peer, lnet::PeerLink* link) {
+  if (peer.link == link) return;
+  if (peer.link != nullptr) peer.link->lnd_peer = nullptr;
+  if (link != nullptr) {
+    if (auto* const other = static_cast<Peer*>(link->lnd_peer)) other->link = nullptr;
+    link->lnd_peer = &peer;
+  }
+  peer.link = link;
+}
+
+// Its time is the end of this turn: events bring none of their own.
+void KfiLnd::heard(Peer& peer) {
+  peer.last_alive = now_;
+  if (!peer.linked()) heard_.push_back(peer);
+}
+
+// Whoever waited for a handshake looks again.
+void KfiLnd::wake(Peer& peer) {
+  turn_.splice_back(peer.throttled);
+}
+
+Hello KfiLnd::own_hello(const Peer& peer, std::uint16_t version) const {
+  return {.version = version,
+          .rx_base = driver_.limits().receive_context,
+          .session_key = peer.local_session_key,
+          .rx_count = 1};
+}
+
+// One at a time. False: it could not even be begun.
+bool KfiLnd::greet(Peer& peer) {
+  peer.hello_state = HelloState::kInit;
+  Transaction* const one = shutting_down_ ? nullptr : take(Quota::kHellos);
+  peer.hello = one;
+  if (one == nullptr) {
+    hello_failed(peer, one);
+    return false;
+  }
+  one->kind = Kind::kHelloRequest;
+  one->peer = &peer;
+  peers_.use(peer);
+  peer.hello_state = HelloState::kSending;
+  peer.hello_at = now_;
+  counters_.add(Id::kHellosSent);
+  run(*one, Event::kTxHello);
+  return peer.hello_state == HelloState::kSending;
+}
+
+// An old one, long given up, says nothing about the one under way.
+void KfiLnd::hello_failed(Peer& peer, const Transaction* which) {
+  if (which != peer.hello || peer.hello_state == HelloState::kNone) return;
+  counters_.add(Id::kHellosFailed);
+  peer.hello_state = HelloState::kNone;
+  wake(peer);
+}
+
+// A request of ours, or the answer to one: then the transaction is that of the request.
+void KfiLnd::send_hello(Transaction& one, const EventStatus& /*what*/) {
+  Peer& peer = *one.peer;
+  Message hello;
+  hello.kind = one.kind;
+  hello.source_nid = nid64_;
+  hello.destination_nid = peer.nid64;
+  const bool request = one.kind == Kind::kHelloRequest;
+  hello.hello = own_hello(peer, request ? kVersionMax : peer.version);
+  Result<void> posted = std::unexpected(one.abandoned ? Errc::kShutdown : Errc::kTimedOut);
+  // Of a home that has moved: who is greeted would send to where it was.
+  if (!one.abandoned && !peer.guest && now_ < one.deadline) posted = post_message(one, hello, {});
+  if (!posted && posted.error() == Errc::kAgain) return block(one, Event::kTxHello);
+  if (posted) {
+    enter(one, State::kImmSend);
+    timers_.start(one.timer, one.deadline);
+    return;
+  }
+  if (request) hello_failed(peer, &one);
+  fail_at_once(one, posted.error(), Health::kLocalError);
+}
+
+void KfiLnd::take_hello(Transaction& one, const EventStatus& what) {
+  if (one.kind == Kind::kHelloResponse) return take_hello_response(one);
+  Peer& peer = *one.peer;
+  const Hello& hello = one.message.hello;
+  counters_.add(Id::kHellosReceived);
+  heard(peer);
+  // Its keys count up, one for each peer that it makes: a few more and it has made another of us.
+  const std::uint32_t further = hello.session_key - peer.remote_session_key;
+  const bool other = peer.version != 0 && further != 0;
+  const bool restarted = other && further > kForgottenMax;
+  peer.rx_base = static_cast<std::uint8_t>(hello.rx_base);
+  peer.remote_session_key = hello.session_key;
+  peer.version = std::min(kVersionMax, hello.version);
+  if (peer.state == PeerState::kNew) {
+    if (peer.needs_hello(now_, timeout_, false)) (void)greet(peer);
+    peer.state = PeerState::kWaitResponse;
+    wake(peer);
+  }
+  if (other && !restarted) counters_.add(Id::kPeerForgot);
+  if (restarted) {
+    // It has begun anew with us: what was under way may never have got there.
+    counters_.add(Id::kPeerRestarts);
+    core_.on_peer(peer.nid, lnet::PeerNotice::kLost, now_);
+  }
+  one.kind = Kind::kHelloResponse;
+  send_hello(one, what);
+}
+
+void KfiLnd::take_hello_response(Transaction& one) {
+  Peer& peer = *one.peer;
+  const Hello& hello = one.message.hello;
+  counters_.add(Id::kHellosAnswered);
+  heard(peer);
+  peer.rx_base = static_cast<std::uint8_t>(hello.rx_base);
+  peer.remote_session_key = hello.session_key;
+  peer.version = hello.version;
+  peer.state = PeerState::kUpToDate;
+  peer.hello_state = HelloState::kNone;
+  wake(peer);
+  core_.on_peer(peer.nid, lnet::PeerNotice::kAlive, now_);
+  end(one);
+}
+
+void KfiLnd::failed(Transaction& one, Errc cause, bool tag_exposed) {
+  Peer& peer = *one.peer;
+  if (peer.removed) return;
+  if (tag_exposed) peers_.retire_key(peer, now_ + kRetiredTimeouts * timeout_);
+  if (peer.guest) {  // what becomes of it its home decides
+    bind(peer, nullptr);
+    return peers_.remove(peer);
+  }
+  if (one.abandoned) {
+    if (tag_exposed) delete_peer(peer, true);
+    return;
+  }
+  switch (transaction_failed(peer, cause, tag_exposed, now_, timeout_)) {
+    case PeerFate::kStays: return;
+    case PeerFate::kLost: wake(peer); return core_.on_peer(peer.nid, lnet::PeerNotice::kLost, now_);
+    case PeerFate::kDelete: return delete_peer(peer, false);
+  }
+}
+
+void KfiLnd::delete_peer(Peer& peer, bool broken_off) {
+  bind(peer, nullptr);
+  wake(peer);
+  // We have broken it off: nothing is wrong with the peer. Another object all the same, since it
+  // may know a tag of this one.
+  if (broken_off) return peers_.remove(peer);
+  counters_.add(Id::kPeersDeleted);
+  const lnet::Nid nid = peer.nid;
+  const Instant last_alive = peer.last_alive;
+  peers_.remove(peer);
+  core_.on_peer(nid, lnet::PeerNotice::kDown, last_alive);
+}
+
+}  // namespace plnet::kfilnd

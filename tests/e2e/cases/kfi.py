@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""kfi networks on NICs in software: N@kfi, discovery, one that is killed, a router to TCP, configurations that are wrong."""
+import json
+import signal
+
+from kfi_nodes import CLIENT, IMPATIENT, KFI_NET, SERVER, answers, memif, nid, pair, plan, soft, start
+from site_under_test import eventually
+from tcp_nodes import counted, fails, works
+
+
+def case_two_nodes_ping_and_discover_each_other(site):
+    server, client = pair(site)
+    for node, target in ((client, SERVER), (server, CLIENT)):
+        report = node.json("ping", nid(target))["ping"][0]
+        assert report["primary nid"] == nid(target), report
+        found = node.json("discover", nid(target))["discover"][0]
+        assert found["primary nid"] == nid(target) and found["Multi-Rail"], found
+    assert counted(client, "lnd_kfi", "hello_requests_failed") == 0, client.json("counters", "show")
+    objects = {each["object"] for each in client.json("counters", "show")["counters"]}
+    assert {"lnd_kfi", "cassini", "cassini_soft", "cassini_packets", "cassini_link"} <= objects, objects
+
+
+def case_net_show_has_the_kernels_names(site):
+    node = start(site, "server", "server", SERVER)
+    ni = next(net for net in node.json("net", "show", "-v", "2")["net"] if net["net type"] == "kfi")["local NI(s)"][0]
+    assert ni["nid"] == nid(SERVER) and ni["interfaces"] == {"0": "cxi0"}, ni
+    assert ni["lnd tunables"] == {"prov_major_version": 1, "prov_minor_version": 0, "auth_key": 255, "traffic_class": "best_effort",
+                                  "traffic_class_num": 512, "timeout": 3}, ni["lnd tunables"]
+    assert ni["tunables"]["credits"] == 512 and ni["tunables"]["peer_credits"] == 16, ni["tunables"]
+
+
+def case_a_network_goes_and_comes_by_hand(site):
+    server, client = pair(site)
+    works(client, "net", "del", "--net", "kfi")
+    fails(client, "ping", "--timeout", "1", nid(SERVER))
+    works(client, "net", "add", "--net", "kfi", "--if", "cxi0", "--traffic-class", "low_latency")
+    answers(client, nid(SERVER))
+    assert "low_latency" in client.lnetctl("net", "show", "-v").stdout
+    works(client, "net", "set", "--nid", nid(CLIENT), "--health", "900")
+    works(client, "lnet", "unconfigure")
+    works(client, "lnet", "configure", "--all")
+    answers(client, nid(SERVER))
+    answers(server, nid(CLIENT))
+
+
+def case_an_export_is_imported_as_it_was(site):
+    _, client = pair(site)
+    before = works(client, "export", "--backup")
+    assert "net type: kfi" in before and "cxi0" in before and "memif" in before, before
+    works(client, "import", "--del", site.write("net.yaml", KFI_NET))
+    assert "net type: kfi" not in works(client, "export", "--backup")
+    works(client, "import", site.write("all.yaml", before))
+    assert works(client, "export", "--backup") == before
+    answers(client, nid(SERVER))
+
+
+def case_one_is_killed_and_comes_back(site):
+    server, client = pair(site)
+    server.stop(signal.SIGKILL)
+    fails(client, "ping", "--timeout", "1", nid(SERVER))
+    server = start(site, "server", "server", SERVER, life="-again")
+    answers(client, nid(SERVER), 90)
+    answers(server, nid(CLIENT), 90)
+    client.stop(signal.SIGKILL)
+    client = start(site, "client", "client", CLIENT, cpu=1, life="-again")
+    answers(client, nid(SERVER), 90)
+    answers(server, nid(CLIENT), 90)
+
+
+WRONG = {
+    "no_such_driver": (soft("net_nothing0", 5), "net_nothing0"),
+    "wrong_devargs": (soft("net_memif0,role=emperor", 5), "net_memif0"),
+    "no_such_link": (soft("net_af_packet0,iface=nowhere0", 5), "net_af_packet0"),
+    "address_too_large": (soft("net_memif0,role=server", 0xfffff), "1048574"),
+    "no_port": ("    kfi: {interfaces: [{name: cxi0, backend: soft}]}\n", "without a port"),
+    "port_of_hardware": ("    kfi: {interfaces: [{name: cxi0, port: net_memif0}]}\n", "backend: soft"),
+    "twice": ("    kfi: {interfaces: [{name: cxi0}, {name: cxi0}]}\n", "twice"),
+    "no_library": ("    kfi: {library: /nowhere/libcxi.so.1, interfaces: [{name: cxi0}]}\n", "/nowhere/libcxi.so.1"),
+    "unknown_backend": ("    kfi: {interfaces: [{name: cxi0, backend: verbs}]}\n", "libcxi"),
+}
+
+
+def case_a_wrong_configuration_is_told_with_its_place_and_starts_nothing(site):
+    for name, (text, word) in WRONG.items():
+        path = site.write(f"{name}.yaml", plan() + text)
+        lines = (plan() + text).splitlines()
+        done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("x.sock")))
+        assert done.returncode == 1, f"{name}: {done.returncode}: {done.stderr}"
+        assert f"{name}.yaml:" in done.stderr and word in done.stderr, f"{name}: {done.stderr}"
+        line = int(done.stderr.split(f"{name}.yaml:")[1].split(":")[0])
+        assert "kfi" in "\n".join(lines[:line]), f"{name}: line {line} of\n{text}\n{done.stderr}"
+        assert not site.path("x.sock").exists()
+
+
+def case_a_network_on_what_is_not_there_changes_nothing(site):
+    node = start(site, "server", "server", SERVER)
+    before = works(node, "export", "--backup")
+    assert "cxi0" in fails(node, "net", "add", "--net", "kfi1", "--if", "cxi7")  # says which there are
+    assert "one at a time" in fails(node, "net", "add", "--net", "kfi1", "--if", "cxi0")
+    assert "510" in fails(node, "net", "add", "--net", "kfi511", "--if", "cxi0")
+    assert "restart" in fails(node, "import", site.write("other.yaml", "plnet: {kfi: {interfaces: []}}\n"))
+    assert works(node, "export", "--backup") == before
+
+
+def case_more_shards_than_one_are_told_with_what_to_write(site):
+    two = plan().replace("            - shards:\n", "            - shards:\n                - cpu: 0\n")
+    path = site.write("two.yaml", KFI_NET + two + soft(memif(site, "server"), SERVER))
+    done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("x.sock")))
+    assert done.returncode == 1 and "shards would serve it" in done.stderr, done.stderr
+
+
+def case_a_router_between_tcp_and_kfi(site):
+    _, client, server = routed(site)
+    answers(client, nid(SERVER))
+    answers(server, "127.77.0.2@tcp")
+
+
+ROUTER_NETS = """net:
+    - {net type: tcp, local NI(s): [{nid: 127.77.0.1@tcp}]}
+    - {net type: kfi, local NI(s): [{interfaces: {0: cxi0}}]}
+routing: {enable: 1}
+buffers: {tiny: 256, small: 256, large: 32}
+"""
+TCP_SIDE = "net: [{net type: tcp, local NI(s): [{nid: 127.77.0.2@tcp}]}]\nroute: [{net: kfi, gateway: 127.77.0.1@tcp}]\n"
+KFI_SIDE = KFI_NET + f"route: [{{net: tcp, gateway: {CLIENT}@kfi}}]\n"
+
+
+def routed(site, **how):
+    """client (tcp) - router (tcp, kfi) - server (kfi)"""
+    server = start(site, "server", "server", SERVER, nets=KFI_SIDE, **how)
+    router = start(site, "router", "client", CLIENT, nets=ROUTER_NETS, cpu=1)
+    path = site.write("client.yaml", TCP_SIDE + plan(1))
+    client = site.node("--config", path, "--options", site.write("kfi.conf", IMPATIENT), "--idle", "sleep", name="client", **how)
+    return router, client, server
+
+
+def case_traffic_through_the_router_is_whole(site):
+    words = {"program": site.program("lnet-traffic")}
+    server = start(site, "server", "server", SERVER, "--window", "4", "--stay", nets=KFI_SIDE, **words)
+    start(site, "router", "client", CLIENT, nets=ROUTER_NETS, cpu=1)
+    client = site.node("--config", site.write("client.yaml", TCP_SIDE + plan(1)), "--options", site.write("kfi.conf", IMPATIENT), "--idle",
+                       "sleep", "--window", "4", "--stay", "--to", nid(SERVER), name="client", **words)
+    eventually("the server has answered", lambda: counted(client, "traffic", "answered") >= 300, 90)
+    for node in (client, server):
+        assert not any(counted(node, "traffic", row) for row in ("wrong_replies", "delivered_twice", "delivered_corrupt"))
+    assert counted(client, "traffic", "failed") == 0, client.json("counters", "show")
+    assert client.stop() == 0, client.output()
+
+
+def case_selftest_through_the_router_checks_every_byte(site):
+    memory = "    selftest: {client_mib: 32, server_mib: 16}\n"
+    words = {"program": site.program("lnet-selftest"), "verb": "node"}
+    start(site, "server", "server", SERVER, nets=KFI_SIDE, more=memory, **words)
+    start(site, "router", "client", CLIENT, nets=ROUTER_NETS, cpu=1)
+    client = site.node("--config", site.write("client.yaml", TCP_SIDE + plan(1) + memory), "--options", site.write("kfi.conf", IMPATIENT),
+                       "--idle", "sleep", "--instance", "client", name="client", **words)
+    answers(client, nid(SERVER))
+    folder = site.path("report")
+    done = site.run(site.program("lnet-selftest"), "run", "--run-dir", str(site.directory), "--instance", "client", "--lock-dir",
+                    str(site.lock_dir), "--report", str(folder), "--from", "127.77.0.2@tcp", "--to", nid(SERVER), "--test",
+                    "read,write,ping", "--size", "4k,1M", "--concurrency", "4", "--check", "full", "--warmup", "0", "--duration", "1",
+                    "--repeats", "1")
+    assert done.returncode == 0, f"lnet-selftest run: {done.returncode}\n{done.stdout}{done.stderr}"
+    points = json.loads((folder / "report.json").read_text())["points"]
+    assert len(points) == 5 and all(each["errors"] == 0 and each["rpc_rate"]["median"] > 0 for each in points), points
+
+
+def case_what_lies_under_a_network_is_shown(site):
+    server, client = pair(site)
+    shown = client.json("cassini", "show")["cassini"][0]
+    assert shown["nid"] == nid(CLIENT) and shown["backend"] == "soft" and shown["state"] == "running", shown
+    assert shown["nic"]["address"] == CLIENT and shown["nic"]["link"] == "up", shown["nic"]
+    assert set(shown["queues"]) == {"transmit", "target", "transmit events", "receive events"}, shown["queues"]
+    assert shown["portal"]["state"] == "ENABLED", shown["portal"]
+    assert sum(entry["kind"] == "messages" for entry in shown["list entries"]) == 8, shown["list entries"]
+    peer = client.json("kfi", "peers")["kfi peers"][0]["peers"][0]
+    assert peer["nid"] == nid(SERVER) and peer["state"] == "UPTODATE" and peer["version"] == 2, peer
+    assert "initiator_state_stats" in works(server, "kfi", "stats")
+    works(client, "lnet", "unconfigure")
+    assert client.json("cassini", "show")["cassini"] == []
+
+
+def case_the_vendors_library_is_asked_for_its_devices(site):
+    library = site.program("libplnet_cxi_soft.so")
+    text = KFI_NET + plan() + f"    kfi: {{library: {library}, interfaces: [{{name: cxi0}}]}}\n"
+    node = site.node("--config", site.write("libcxi.yaml", text), "--idle", "sleep")
+    shown = node.json("cassini", "show")["cassini"][0]
+    assert shown["backend"] == "libcxi" and shown["nic"]["device"] == "cxi0", shown
+    ni = next(net for net in node.json("net", "show")["net"] if net["net type"] == "kfi")["local NI(s)"][0]
+    assert ni["nid"] == nid(shown["nic"]["address"]), ni
+    works(node, "net", "del", "--net", "kfi")
+    works(node, "net", "add", "--net", "kfi3", "--if", "cxi0")
+    assert node.json("cassini", "show")["cassini"][0]["process"] == 3
+    other = site.write("other.yaml", plan() + f"    kfi: {{library: {library}, interfaces: [{{name: cxi9}}]}}\n")
+    done = site.router("--config", other, "--idle", "sleep", "--socket", str(site.path("x.sock")))
+    assert done.returncode == 1 and "expected cxi0, cxi1" in done.stderr and "other.yaml:" in done.stderr, done.stderr

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a stranger may send as IMMEDIATE: whatever is understood encodes to the same bytes, nothing
+// is read past the end, and a checksum is right or refused.
+#include "tests/fuzz/kfilnd_message.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  plnet::kfilnd::check_message(plnet::kfilnd::Kind::kImmediate, {data, size});
+  return 0;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Thresholds of an event queue, and who is woken when there is something to read.
+#include "drivers/net/cassini/soft/event_queue.hpp"
+
+#include "tests/unit/drivers/cassini/soft/host.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+using Status = layout::EqStatus;
+
+class Bell final : public Waker {
+ public:
+  void wake() override { ++rings; }
+  unsigned rings = 0;
+};
+
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): counters are aligned on purpose
+struct Rig {
+  explicit Rig(const std::array<unsigned, kThresholds>& percent = {})
+      : memory(kPageBytes),
+        queue({.memory = memory.data(),
+               .bytes = memory.size(),
+               .threshold_percent = percent,
+               .on_event = &events,
+               .on_status = &status},
+              stats) {}
+  void write(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      EventBuffer event;
+      layout::TargetLong::Code::set(event.data(), 1);
+      ASSERT_TRUE(queue.write(event, 64, ++now));
+    }
+  }
+  // As the reader does it: what is read is zero again.
+  void read_up_to(unsigned slot, std::uint64_t flags = 0) {
+    std::memset(memory.data() + 64, 0, std::size_t{slot - 1} * 64);
+    std::atomic_ref(*queue.software_state()).store(slot | flags, std::memory_order_release);
+  }
+  template <class Field>
+  [[nodiscard]] std::uint64_t get() {
+    return Field::get(memory.data());
+  }
+  testing::Arena memory;
+  NicStats stats;
+  Bell events, status;
+  EventQueue queue;
+  std::uint64_t now = 0;
+};
+
+// 64 slots: 16, 32 and 48 of them filled.
+TEST(SoftEventQueue, EachOfSeveralThresholdsIsTold) {
+  Rig rig({25, 50, 75, 0});
+  rig.write(15);
+  EXPECT_EQ(rig.status.rings, 0U);
+  for (unsigned threshold = 0; threshold < 3; ++threshold) {
+    SCOPED_TRACE(threshold);
+    rig.write(threshold == 0 ? 1 : 16);
+    EXPECT_EQ(rig.status.rings, threshold + 1);
+    EXPECT_EQ(rig.get<Status::ThldId>(), threshold);
+    EXPECT_EQ(rig.get<Status::ThldSts>(), 1U);
+  }
+  // Read to the end: with the next event all three are below again, the last of them is told last.
+  rig.read_up_to(49);
+  rig.write(1);
+  EXPECT_EQ(rig.status.rings, 6U);
+  EXPECT_EQ(rig.get<Status::ThldId>(), 2U);
+  EXPECT_EQ(rig.get<Status::ThldSts>(), 0U);
+}
+
+TEST(SoftEventQueue, ReaderIsWokenUnlessItSaysNo) {
+  Rig rig;
+  rig.write(2);
+  EXPECT_EQ(rig.events.rings, 2U);
+  rig.read_up_to(3, std::uint64_t{1} << 32);
+  rig.write(1);
+  EXPECT_EQ(rig.events.rings, 2U) << "switched off in the doorbell";
+  rig.read_up_to(4);
+  rig.write(1);
+  EXPECT_EQ(rig.events.rings, 3U);
+}
+
+}  // namespace
+}  // namespace plnet::cassini::soft

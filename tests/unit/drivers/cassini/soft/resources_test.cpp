@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What there is of each object, for the NIC and for a service, until none is left; and that all of
+// it can be had again.
+#include "drivers/net/cassini/soft/resources.hpp"
+
+#include <cerrno>
+
+#include "tests/unit/drivers/cassini/soft/host.hpp"
+
+namespace plnet::cassini::soft {
+namespace {
+
+using testing::Arena;
+using testing::Host;
+using Long = layout::TargetLong;
+
+constexpr unsigned kPages = 4096;
+
+Service service(unsigned id, Resource what, Share share) {
+  Service one{.id = id, .vnis = {}};
+  one.shares[static_cast<unsigned>(what)] = share;
+  return one;
+}
+
+TEST(SoftResources, KeptIsThereAndMostIsTheEnd) {
+  const std::vector<Service> services{service(1, Resource::kPortals, {}),
+                                      service(2, Resource::kPortals, {.most = 4, .kept = 2})};
+  Resources resources({.portals = 6}, services);  // 5: number 0 is none
+  const auto take = [&](unsigned row) { return resources.take(row, Resource::kPortals); };
+  for (unsigned i = 0; i < 3; ++i)
+    EXPECT_TRUE(take(0));
+  EXPECT_FALSE(take(0)) << "two are kept for the other";
+  EXPECT_TRUE(take(1));
+  EXPECT_TRUE(take(1));
+  EXPECT_FALSE(take(1)) << "none is left";
+  resources.give(0, Resource::kPortals);
+  resources.give(0, Resource::kPortals);
+  for (unsigned i = 0; i < 2; ++i)
+    EXPECT_TRUE(take(1));
+  resources.give(0, Resource::kPortals);
+  EXPECT_FALSE(take(1)) << "its most";
+  EXPECT_EQ(resources.used(1, Resource::kPortals), 4U);
+  EXPECT_EQ(resources.used(Resource::kPortals), 4U);
+}
+
+// Takes until the NIC says ENOSPC, gives everything back, and takes one more.
+template <class Make, class Drop>
+void run_out(unsigned expected, Make make, Drop drop) {
+  std::vector<unsigned> made;
+  for (;;) {
+    const Made<unsigned> one = make();
+    if (!one) {
+      EXPECT_EQ(one.error(), ENOSPC);
+      break;
+    }
+    made.push_back(*one);
+    ASSERT_LE(made.size(), expected);
+  }
+  EXPECT_EQ(made.size(), expected);
+  for (const unsigned one : made)
+    EXPECT_TRUE(drop(one));
+  const Made<unsigned> again = make();
+  EXPECT_TRUE(again && drop(*again));
+}
+
+struct Whole {
+  Whole() : nic({.address = 1}), memory(kPages), group(nic.make_group(kDefaultService).value()) {
+    (void)nic.make_profile(group, 255, 1).value();
+    mapping = nic.map(group, memory.data(), kPages, true, true).value();
+  }
+  Nic nic;
+  Arena memory;
+  unsigned group, mapping = 0;
+};
+
+TEST(SoftLimits, TransmitQueues) {
+  Whole whole;
+  run_out(
+      1024,
+      [&] { return whole.nic.make_command_queue(whole.group, {.slots = 64, .transmit = true}); },
+      [&](unsigned index) { return whole.nic.drop_command_queue(index); });
+}
+
+TEST(SoftLimits, TargetQueues) {
+  Whole whole;
+  run_out(
+      512, [&] { return whole.nic.make_command_queue(whole.group, {.slots = 64}); },
+      [&](unsigned index) { return whole.nic.drop_command_queue(index); });
+}
+
+TEST(SoftLimits, EventQueues) {
+  Whole whole;
+  run_out(
+      2047,
+      [&] {
+        return whole.nic.make_event_queue(whole.group, whole.mapping,
+                                          {.memory = whole.memory.data(), .bytes = kPages});
+      },
+      [&](unsigned number) { return whole.nic.drop_event_queue(number); });
+}
+
+TEST(SoftLimits, Portals) {
+  Whole whole;
+  run_out(
+      2047, [&] { return whole.nic.make_portal(whole.group, 0, {}); },
+      [&](unsigned number) { return whole.nic.drop_portal(number); });
+}
+
+TEST(SoftLimits, Counters) {
+  Whole whole;
+  run_out(
+      2047, [&] { return whole.nic.make_counter(whole.group, nullptr); },
+      [&](unsigned number) { return whole.nic.drop_counter(number); });
+}
+
+TEST(SoftLimits, ResourceGroups) {
+  Nic nic({.address = 1});
+  run_out(
+      256, [&] { return nic.make_group(kDefaultService); },
+      [&](unsigned number) { return nic.drop_group(number); });
+}
+
+TEST(SoftLimits, Profiles) {
+  Nic nic({.address = 1});
+  const unsigned group = nic.make_group(kDefaultService).value();
+  run_out(
+      16, [&] { return nic.make_profile(group, 255, 1); },
+      [&](unsigned lcid) { return nic.drop_profile(group, lcid); });
+}
+
+// Eight to a group, whichever the mappings are drawn into.
+TEST(SoftLimits, AddressContexts) {
+  Nic nic({.address = 1});
+  Arena memory(kPages);
+  const auto map = [&](unsigned group) {
+    return nic.map(group, memory.data(), kPages, true, true);
+  };
+  unsigned contexts = 0;
+  while (contexts < 1024) {
+    const unsigned group = nic.make_group(kDefaultService).value();
+    for (unsigned i = 0; i < 1000 && nic.tables().groups[group]->space.contexts() < 8; ++i)
+      ASSERT_TRUE(map(group));
+    contexts += nic.tables().groups[group]->space.contexts();
+  }
+  EXPECT_EQ(contexts, 1024U);
+  const unsigned last = nic.make_group(kDefaultService).value();
+  EXPECT_EQ(map(last).error(), ENOSPC);
+  EXPECT_EQ(nic.tables().groups[last]->space.contexts(), 0U);
+  EXPECT_TRUE(map(0)) << "in a context that is there";
+}
+
+TEST(SoftLimits, ListEntriesOfTheWholeNic) {
+  Fabric fabric;
+  Host host(fabric, {});
+  const auto told = [](std::byte* slot) { layout::Target::EventLinkDisable::set(slot, 0); };
+  for (unsigned i = 0; i < 65536; ++i)
+    host.append(host.arena.data(), 64, i % 65535 + 1, 7);
+  EXPECT_EQ(host.nic.resources().used(Resource::kListEntries), 65536U);
+  host.append(host.arena.data(), 64, 9, 7, told);
+  EXPECT_EQ(host.expect(EventType::kLink, ReturnCode::kNoSpace).get<Long::BufferId>(), 9U);
+  host.unlink(1);
+  (void)host.expect(EventType::kUnlink);
+  host.append(host.arena.data(), 64, 10, 7, told);
+  (void)host.expect(EventType::kLink);
+}
+
+// The entries of one service are gone, those of the other are not.
+TEST(SoftLimits, ListEntriesOfAService) {
+  Fabric fabric;
+  Nic& nic = fabric.add(
+      {.address = 1,
+       .services = {service(kDefaultService, Resource::kListEntries, {.most = 3, .kept = 1}),
+                    service(2, Resource::kListEntries, {.kept = 4})}});
+  Host host(nic, [&](std::uint64_t now) { fabric.step(now); }, {});
+  const auto told = [](std::byte* slot) { layout::Target::EventLinkDisable::set(slot, 0); };
+  for (unsigned id = 1; id <= 3; ++id) {
+    host.append(host.arena.data(), 64, id, 7, told);
+    (void)host.expect(EventType::kLink);
+  }
+  host.append(host.arena.data(), 64, 4, 7, told);
+  (void)host.expect(EventType::kLink, ReturnCode::kNoSpace);
+  const unsigned other = nic.make_group(2).value();
+  const unsigned portal = nic.make_portal(other, 0, {.matching = true}).value();
+  EXPECT_NE(nic.tables().take_entry(nic.tables().portals[portal]), kNoEntry);
+  // What goes with its portal comes back.
+  ASSERT_TRUE(nic.unmap_portal(host.domain.key, 0));
+  ASSERT_TRUE(nic.unmap_portal(host.domain.key, 128));
+  ASSERT_TRUE(nic.drop_portal(host.portal));
+  EXPECT_EQ(nic.resources().used(0, Resource::kListEntries), 0U);
+}
+
+TEST(SoftLimits, QueuesOfAService) {
+  Nic nic(
+      {.address = 1, .services = {service(kDefaultService, Resource::kTargetQueues, {.most = 2})}});
+  const unsigned group = nic.make_group(kDefaultService).value();
+  run_out(
+      2, [&] { return nic.make_command_queue(group, {.slots = 64}); },
+      [&](unsigned index) { return nic.drop_command_queue(index); });
+}
+
+TEST(SoftLimits, SizesOfAQueue) {
+  Whole whole;
+  EXPECT_EQ(whole.nic.make_command_queue(whole.group, {.slots = 65537}).error(), EINVAL);
+  EXPECT_TRUE(whole.nic.make_command_queue(whole.group, {.slots = 65536}));
+}
+
+TEST(SoftNic, EventQueueMovesToLargerMemory) {
+  Fabric fabric;
+  Host host(fabric, {.eq_bytes = 8192});
+  Arena larger(16384);
+  const unsigned mapping = host.nic.map(host.group, larger.data(), 16384, true, true).value();
+  EXPECT_EQ(host.nic.complete_resize(host.eq).error(), EINVAL) << "nothing has begun";
+  EXPECT_EQ(host.nic.resize_event_queue(host.eq, mapping, larger.data() + 64, 8192).error(),
+            EINVAL);
+  ASSERT_TRUE(host.nic.resize_event_queue(host.eq, mapping, larger.data(), 16384));
+  EXPECT_EQ(host.nic.resize_event_queue(host.eq, mapping, larger.data(), 16384).error(), EBUSY);
+  EXPECT_EQ(host.nic.unmap(mapping).error(), EBUSY);
+  EXPECT_EQ(host.nic.unmap(host.eq_mapping).error(), EBUSY) << "it is read to its end";
+  (void)host.expect(EventType::kEqSwitch);
+  ASSERT_TRUE(host.nic.complete_resize(host.eq));
+  EXPECT_TRUE(host.nic.unmap(host.eq_mapping));
+  host.events = {};
+  host.events.attach(larger.data(), larger.size(), host.nic.event_queue(host.eq)->software_state());
+  host.set_state(PortalState::kDisabled);
+  (void)host.expect(EventType::kStateChange);
+}
+
+TEST(SoftNic, MappingIsGivenOtherMemory) {
+  Fabric fabric;
+  Host a(fabric, {.address = 1, .pid = 7});
+  Host b(fabric, {.address = 2, .pid = 9});
+  Arena other(a.arena.size());
+  other.data()[5] = std::byte{77};
+  EXPECT_EQ(a.nic.remap(a.mapping, other.data() + 8, 4096).error(), EINVAL) << "another offset";
+  EXPECT_EQ(a.nic.remap(a.mapping, other.data(), other.size() + 1).error(), EINVAL) << "larger";
+  EXPECT_EQ(a.nic.remap(a.eq_mapping, other.data(), 4096).error(), EBUSY);
+  const std::uint64_t iova = a.iova(a.arena.data());
+  ASSERT_TRUE(a.nic.remap(a.mapping, other.data(), other.size()));
+  EXPECT_EQ(a.iova(other.data()), iova);
+  b.append(b.arena.data(), 64, 1, 7);
+  a.put(b, other.data(), 64, 7);
+  (void)a.expect(EventType::kAck);
+  EXPECT_EQ(b.arena.data()[5], std::byte{77});
+}
+
+}  // namespace
+}  // namespace plnet::cassini::soft

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/cassini/soft/soft_config.hpp"
+
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace plnet::cassini::soft {
+namespace {
+
+TEST(SoftConfigFile, NothingIsTwoDevices) {
+  const auto config = parse_soft_config("");
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->addresses, (std::vector<NicAddress>{0x100, 0x101}));
+}
+
+TEST(SoftConfigFile, DevicesAndAddresses) {
+  const auto config = parse_soft_config(
+      "# three of them\n\n devices = 3 \r\naddress.1=0x2b0 # the middle one\njoin = process");
+  ASSERT_TRUE(config) << config.error();
+  EXPECT_EQ(config->addresses, (std::vector<NicAddress>{0x100, 0x2b0, 0x102}));
+}
+
+TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
+  for (const auto& [text, error] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"device = 3", "line 1: no such setting: device"},
+           {"\n\ndevices", "line 3: not a line of the form name = value"},
+           {"devices = 0", "line 1: devices is a number from 1 to 16, not 0"},
+           {"devices = 17", "line 1: devices is a number from 1 to 16, not 17"},
+           {"devices = two", "line 1: devices is a number from 1 to 16, not two"},
+           {"devices =", "line 1: devices is a number from 1 to 16, not "},
+           {"devices = 2\ndevices = 2", "line 2: devices stands here a second time"},
+           {"address.0 = 0", "line 1: a NIC address is 1 to 0xffffe, not 0"},
+           {"address.0 = 0xfffff", "line 1: a NIC address is 1 to 0xffffe, not 0xfffff"},
+           {"address.x = 1", "line 1: no such device: x"},
+           {"address.16 = 1", "line 1: no such device: 16"},
+           {"address.0 = 5\naddress.1 = 5", "line 2: another device has the address 5"},
+           {"address.0 = 5\naddress.0 = 6",
+            "line 2: the address of device 0 stands here a second time"},
+           {"address.2 = 5", "device 2 has an address, but there are 2 devices"},
+           {"address.0 = 0x101",
+            "two devices have the same address: the others count up from 0x100"},
+           {"join = ethdev",
+            "line 1: the devices can be joined in this process alone (join = process), not ethdev"},
+           {"join = process\njoin = process", "line 2: join stands here a second time"},
+       }) {
+    const auto config = parse_soft_config(text);
+    ASSERT_FALSE(config) << text;
+    EXPECT_EQ(config.error(), error);
+  }
+}
+
+}  // namespace
+}  // namespace plnet::cassini::soft

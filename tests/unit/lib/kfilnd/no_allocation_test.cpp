@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// After start the path of a message through the kfi LND allocates nothing and frees nothing,
+// whatever happens to the message. A test of its own: it replaces operator new.
+#include <gtest/gtest.h>
+
+#include "bench/kfilnd/null_pair.hpp"
+#include "tests/unit/drivers/counting_new.hpp"
+
+namespace plnet::kfilnd {
+namespace {
+
+using lnet::MessageType;
+using testrig::heap_calls_of;
+using testrig::HeapCalls;
+using Id = KfiLndCounters::Id;
+
+constexpr std::uint32_t kSmall = 500;
+constexpr std::uint32_t kLarge = 60000;
+
+struct Rig : bench::NullPair {
+  void work(unsigned rounds) {
+    for (unsigned round = 0; round < rounds; ++round) {
+      b.parks = round % 3 == 0;
+      b.drops = round % 5 == 0;
+      if (round % 4 == 0) a.endpoint().refuse(7);
+      if (round % 4 == 1) b.endpoint().refuse(7);
+      (void)a.send(40, MessageType::kPut, kSmall);
+      (void)a.send(8, MessageType::kPut, kLarge);
+      (void)a.send(8, MessageType::kGet, kLarge);
+      (void)b.send(8, MessageType::kPut, round % 2 == 0 ? 0 : kSmall);
+      settle();
+    }
+  }
+};
+
+TEST(KfilndNoAllocation, Messages) {
+  Rig rig;
+  rig.work(1);
+  EXPECT_EQ(heap_calls_of([&] { rig.work(200); }), HeapCalls{});
+  // A PUT that nobody wants is sent all the same, a GET has failed.
+  constexpr std::uint64_t kMessages = 201ULL * 56;
+  constexpr std::uint64_t kDroppedGets = 41ULL * 8;
+  EXPECT_EQ(rig.a.failed, kDroppedGets);
+  EXPECT_EQ(rig.a.sent, kMessages - kDroppedGets);
+  EXPECT_EQ(rig.b.headers, kMessages);
+  EXPECT_GT(rig.a.lnd().count(Id::kReplays), 0U);
+  EXPECT_GT(rig.b.lnd().count(Id::kReplays), 0U);
+  EXPECT_GT(rig.b.lnd().count(Id::kSkips), 0U);
+  EXPECT_GT(rig.b.lnd().count(Id::kCopiedOut), 0U);
+}
+
+}  // namespace
+}  // namespace plnet::kfilnd

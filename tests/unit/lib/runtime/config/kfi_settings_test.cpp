@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `plnet: kfi`, and the options of its module.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "lib/runtime/config/module_options.hpp"
+#include "lib/runtime/config/settings_export.hpp"
+#include "lib/runtime/config/settings_reader.hpp"
+#include "lib/runtime/control/yaml_printer.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+constexpr std::string_view kBoth = R"(plnet:
+    kfi:
+        library: /opt/libcxi.so.1
+        interfaces:
+            - name: cxi0
+              service: 3
+            - name: soft0
+              backend: soft
+              port: "net_memif0,role=server,id=0,socket=/run/x.sock"
+              address: 0x1a2
+              mtu: 9000
+)";
+
+std::string wrong(const std::string& interfaces) {
+  const auto read = read_settings("plnet: {kfi: {interfaces: [" + interfaces + "]}}\n", "f");
+  EXPECT_FALSE(read.has_value()) << interfaces;
+  return read ? std::string() : read.error().text();
+}
+
+TEST(KfiSettings, SayWhichNicsThereAreAndWhereThatStands) {
+  const auto read = read_settings(kBoth, "f");
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(read->kfi.library, "/opt/libcxi.so.1");
+  ASSERT_EQ(read->kfi.interfaces.size(), 2U);
+  const KfiInterface& hardware = read->kfi.interfaces[0];
+  EXPECT_EQ(hardware.backend, KfiBackend::kLibcxi);
+  EXPECT_EQ(hardware.service, 3U);
+  EXPECT_EQ(hardware.address, -1);
+  EXPECT_EQ(hardware.origin.place, "f:5:15");
+  const KfiInterface& soft = read->kfi.interfaces[1];
+  EXPECT_EQ(soft.backend, KfiBackend::kSoft);
+  EXPECT_EQ(soft.address, 0x1a2);
+  EXPECT_EQ(soft.mtu, 9000U);
+  EXPECT_EQ(soft.origin.place, "f:7:15");
+}
+
+TEST(KfiSettings, AreExportedAsTheyAreRead) {
+  const auto read = read_settings(kBoth, "f");
+  ASSERT_TRUE(read.has_value());
+  const auto again = read_settings(print_yaml(export_settings(*read, ExportForm::kBackup)), "g");
+  ASSERT_TRUE(again.has_value()) << again.error().text();
+  EXPECT_EQ(again->kfi, read->kfi);
+}
+
+TEST(KfiSettings, ThatCannotBeAreToldWithTheirPlace) {
+  EXPECT_NE(wrong("{name: a, backend: soft}").find("f:1:"), std::string::npos);
+  EXPECT_NE(wrong("{name: a, backend: soft}").find("without a port"), std::string::npos);
+  EXPECT_NE(wrong("{backend: soft, port: net_memif0}").find("no name"), std::string::npos);
+  EXPECT_NE(wrong("{name: a, port: net_memif0}").find("backend: soft"), std::string::npos);
+  EXPECT_NE(wrong("{name: a, address: 7}").find("backend: soft"), std::string::npos);
+  EXPECT_NE(wrong("{name: a}, {name: a}").find("twice"), std::string::npos);
+  EXPECT_NE(wrong("{name: a, backend: soft, port: 'p0,x=1'}, {name: b, backend: soft, port: p0}")
+                .find("another interface"),
+            std::string::npos);
+  EXPECT_NE(wrong("{name: a, backend: soft, port: p0, address: 0xfffff}").find("1048574"),
+            std::string::npos);
+  EXPECT_NE(wrong("{name: a, backend: soft, port: 'p0 --file-prefix=x'}").find("expected DRIVER"),
+            std::string::npos);
+  EXPECT_NE(wrong("{name: '../cxi0'}").find("name"), std::string::npos);
+}
+
+TEST(KfiSettings, OptionsOfTheKernelsModuleAreKept) {
+  const auto read =
+      read_module_options("options kkfilnd credits=128 traffic_class=bulk_data never=1\n", "f");
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(read->config.module_option("kkfilnd", "credits"), "128");
+  EXPECT_EQ(read->config.module_option("kkfilnd", "traffic_class"), "bulk_data");
+  ASSERT_EQ(read->notes.size(), 1U);
+  EXPECT_NE(read->notes[0].find("never"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plnet::runtime
