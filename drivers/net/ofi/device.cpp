@@ -91,6 +91,10 @@ Outcome<void> Device::open_port(Port& port, std::uint8_t context, std::size_t tx
 Outcome<void> Port::open(fid_fabric* fabric, Info the_info, const ProviderAddress& own,
                          Family family, std::size_t tx_events, std::size_t rx_events) {
   info = std::move(the_info);
+  if (family == Family::kName) {
+    if (const Result<void> free = Claim::prepare(own); !free)
+      return failure(free.error(), std::string(own.bytes.data()) + ": the name cannot be had");
+  }
   if (const int failed = fi_domain(fabric, info.get(), &domain, nullptr); failed != 0)
     return fabric_failure("fi_domain", failed);
   if (const int failed = fi_endpoint(domain, info.get(), &endpoint, nullptr); failed != 0)
@@ -101,6 +105,16 @@ Outcome<void> Port::open(fid_fabric* fabric, Info the_info, const ProviderAddres
     if (const int failed = fi_setname(&endpoint->fid, name.bytes.data(), name.length); failed != 0)
       return fabric_failure("fi_setname", failed);
   }
+  if (Outcome<void> opened = open_queues(tx_events, rx_events); !opened) return opened;
+  if (const int failed = fi_enable(endpoint); failed != 0)
+    return fabric_failure("fi_enable", failed);
+  if (family != Family::kName) return {};
+  if (const Result<void> taken = claim_.take(own); !taken)
+    return failure(taken.error(), std::string(own.bytes.data()) + ": the name cannot be locked");
+  return {};
+}
+
+Outcome<void> Port::open_queues(std::size_t tx_events, std::size_t rx_events) {
   fi_av_attr av{};
   av.type = FI_AV_TABLE;
   if (const int failed = fi_av_open(domain, &av, &addresses, nullptr); failed != 0)
@@ -118,17 +132,16 @@ Outcome<void> Port::open(fid_fabric* fabric, Info the_info, const ProviderAddres
   if (failed == 0) failed = fi_ep_bind(endpoint, &tx_queue->fid, FI_TRANSMIT);
   if (failed == 0) failed = fi_ep_bind(endpoint, &rx_queue->fid, FI_RECV);
   if (failed != 0) return fabric_failure("fi_ep_bind", failed);
-  failed = fi_enable(endpoint);
-  if (failed != 0) return fabric_failure("fi_enable", failed);
   return {};
 }
 
 void Port::close_endpoint() {
+  claim_.release();
   close_object(endpoint);
 }
 
 void Port::close() {
-  close_object(endpoint);
+  close_endpoint();
   close_object(tx_queue);
   close_object(rx_queue);
   close_object(addresses);

@@ -12,6 +12,7 @@
 #include <rdma/fi_eq.h>
 
 #include "drivers/net/ofi/address.hpp"
+#include "drivers/net/ofi/claim.hpp"
 #include "lib/base/arena.hpp"
 #include "lib/base/result.hpp"
 
@@ -50,6 +51,11 @@ class Port {
   fid_av* addresses = nullptr;
   fid_cq* tx_queue = nullptr;
   fid_cq* rx_queue = nullptr;
+
+ private:
+  [[nodiscard]] Outcome<void> open_queues(std::size_t tx_events, std::size_t rx_events);
+
+  Claim claim_;
 };
 
 // Cold throughout. The endpoints must be gone before it goes; the arenas outlive it.

@@ -48,6 +48,7 @@ class Emulation final : public TxEvents, public RxEvents {
   [[nodiscard]] Instant next_deadline() const;
 
   void on_packet(std::span<const std::byte> bytes) override;
+  void on_lost_read() override { tx_.on_lost_read(); }
   void on_packet_failed(std::uint32_t packet, Errc why) override;
   void on_read_done(std::uint64_t owner, Result<void> status) override;
 

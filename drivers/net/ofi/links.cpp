@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "drivers/net/ofi/claim.hpp"
+
 namespace plnet::ofi {
 
 Links::Links(Context& context, const AddressRule& rule)
@@ -34,8 +36,8 @@ Result<std::uint32_t> Links::add(const Process& process) {
   if (!address) return std::unexpected(address.error());
   const std::uint32_t number = free_.back();
   Link& link = links_[number];
-  fi_addr_t made = FI_ADDR_NOTAVAIL;
-  if (fi_av_insert(addresses_, address->bytes.data(), 1, &made, 0, nullptr) != 1)
+  const fi_addr_t made = insert(*address);
+  if (made == FI_ADDR_NOTAVAIL && rule_.family != Family::kName)
     return std::unexpected(Errc::kNoMemory);
   free_.pop_back();
   link = {.process = process, .address = made, .generation = link.generation + 1, .in_use = true};
@@ -43,6 +45,22 @@ Result<std::uint32_t> Links::add(const Process& process) {
   link.next = head;
   head = number;
   return number;
+}
+
+fi_addr_t Links::insert(const ProviderAddress& address) {
+  if (rule_.family == Family::kName && !is_claimed(address)) return FI_ADDR_NOTAVAIL;
+  fi_addr_t made = FI_ADDR_NOTAVAIL;
+  if (fi_av_insert(addresses_, address.bytes.data(), 1, &made, 0, nullptr) != 1)
+    return FI_ADDR_NOTAVAIL;
+  return made;
+}
+
+bool Links::look_for(std::uint32_t number) {
+  Link& link = links_[number];
+  if (context_.now < link.look) return false;
+  link.look = context_.now + kLookPeriod;
+  link.address = insert(address_of(rule_, link.process).value());
+  return link.address != FI_ADDR_NOTAVAIL;
 }
 
 std::uint32_t Links::learn(const Process& process) {
@@ -89,7 +107,7 @@ void Links::drop(std::uint32_t number) {
   Link& link = links_[number];
   if (link.first != kNone || link.open != kNone || link.in_provider + link.users > 0) return;
   if (!link.resolved) --strangers_;
-  (void)fi_av_remove(addresses_, &link.address, 1, 0);
+  if (link.address != FI_ADDR_NOTAVAIL) (void)fi_av_remove(addresses_, &link.address, 1, 0);
   std::uint32_t* at = &buckets_[bucket(link.process)];
   while (*at != number)
     at = &links_[*at].next;
@@ -117,11 +135,8 @@ void Links::refresh(std::uint32_t number) {
   Link& link = links_[number];
   // Over IP the provider finds a new process at the old address by itself.
   if (link.in_provider > 0 || rule_.family != Family::kName) return;
-  const Result<ProviderAddress> address = address_of(rule_, link.process);
-  (void)fi_av_remove(addresses_, &link.address, 1, 0);
-  fi_addr_t made = FI_ADDR_NOTAVAIL;
-  (void)fi_av_insert(addresses_, address->bytes.data(), 1, &made, 0, nullptr);
-  link.address = made;
+  if (link.address != FI_ADDR_NOTAVAIL) (void)fi_av_remove(addresses_, &link.address, 1, 0);
+  link.address = insert(address_of(rule_, link.process).value());
 }
 
 }  // namespace plnet::ofi

@@ -16,10 +16,11 @@ namespace plnet::ofi {
 
 struct Link {
   Process process;
-  fi_addr_t address = FI_ADDR_NOTAVAIL;
-  std::uint32_t incarnation = 0;  // 0: it has told us nothing yet
-  std::uint32_t generation = 0;   // of the handle that resolve() gave
-  std::uint32_t next = kNone;     // in its bucket
+  fi_addr_t address = FI_ADDR_NOTAVAIL;  // by name: also while nobody has the name
+  Instant look{};                        // when to look next whether somebody has
+  std::uint32_t incarnation = 0;         // 0: it has told us nothing yet
+  std::uint32_t generation = 0;          // of the handle that resolve() gave
+  std::uint32_t next = kNone;            // in its bucket
   // Packets, by number: what the provider has not taken yet, and records being gathered.
   std::uint32_t first = kNone;
   std::uint32_t last = kNone;
@@ -43,6 +44,10 @@ class Links {
   void forget(kfilnd::PeerAddress address);
   // The context that a target names: made when it is used first.
   [[nodiscard]] Result<std::uint32_t> of(const kfilnd::Target& target);
+  // Whether the provider can be given packets for it.
+  [[nodiscard]] bool reachable(std::uint32_t link) {
+    return links_[link].address != FI_ADDR_NOTAVAIL || look_for(link);
+  }
   // The provider may have kept what was true of an earlier process there.
   void refresh(std::uint32_t link);
   [[nodiscard]] Link& at(std::uint32_t link) { return links_[link]; }
@@ -51,6 +56,10 @@ class Links {
   [[nodiscard]] Result<std::uint32_t> add(const Process& process);
   [[nodiscard]] std::size_t bucket(const Process& process) const;
   void drop(std::uint32_t link);
+  [[nodiscard]] fi_addr_t insert(const ProviderAddress& address);
+  [[nodiscard]] bool look_for(std::uint32_t link);
+
+  static constexpr Duration kLookPeriod = std::chrono::milliseconds(1);
 
   Context& context_;
   AddressRule rule_;

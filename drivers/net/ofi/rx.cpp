@@ -31,6 +31,7 @@ Receiver::Receiver(Context& context, const Memory& memory, RxEvents& events)
 void Receiver::attach(Port& port, const Region& region) {
   port_ = &port;
   region_ = &region;
+  provider_moves_at_once_ = port.info->addr_format == FI_ADDR_STR;
   lay_out();
 }
 
@@ -96,6 +97,8 @@ unsigned Receiver::poll(unsigned limit) {
       context_.stats.add(too_long ? OfiCounters::Id::kGarbage : OfiCounters::Id::kProviderErrors);
       if (error.op_context != nullptr)
         idle_.push_back(static_cast<const Handle*>(error.op_context)->index);
+      else if (provider_moves_at_once_)
+        events_.on_lost_read();
       ++done;
     }
   }

@@ -18,6 +18,8 @@ class RxEvents {
  public:
   virtual ~RxEvents() = default;
   virtual void on_packet(std::span<const std::byte> bytes) = 0;
+  // The provider has told here of a failed read of ours, as shm does.
+  virtual void on_lost_read() = 0;
 };
 
 class Receiver {
@@ -53,6 +55,7 @@ class Receiver {
   RxEvents& events_;
   Port* port_ = nullptr;
   const Region* region_ = nullptr;
+  bool provider_moves_at_once_ = false;
   std::size_t slot_bytes_;
   std::vector<std::byte> slots_;
   std::vector<Handle> handles_;

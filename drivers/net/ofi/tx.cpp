@@ -74,6 +74,7 @@ void Transmitter::post(std::uint32_t number, std::uint32_t link_number, std::siz
 
 bool Transmitter::offer(std::uint32_t number) {
   Packet& packet = packets_[number];
+  if (!links_.reachable(packet.link)) return false;
   Link& link = links_.at(packet.link);
   const std::byte* const at = memory_.data() + number * packet_bytes_;
   ssize_t taken = 0;
@@ -119,13 +120,15 @@ void Transmitter::read(const ReadRequest& request) {
 }
 
 bool Transmitter::offer_read(std::uint32_t number) {
-  const ReadRequest& request = reads_[number];
+  ReadRequest& request = reads_[number];
+  if (!links_.reachable(request.link)) return false;
   Link& link = links_.at(request.link);
   Handle& handle = handles_[packets_.size() + number];
   const ssize_t taken =
       fi_read(port_->endpoint, request.into.at, request.length, request.into.region->descriptor,
               link.address, request.address, request.key, &handle.space);
   if (taken == 0) {
+    request.in_provider = true;
     ++link.in_provider;
     return true;
   }
@@ -135,6 +138,7 @@ bool Transmitter::offer_read(std::uint32_t number) {
 
 void Transmitter::finish_read(std::uint32_t number, Result<void> status) {
   const std::uint64_t owner = reads_[number].owner;
+  reads_[number].in_provider = false;
   free_reads_.push_back(number);
   --reads_in_use_;
   events_.on_read_done(owner, status);
@@ -156,6 +160,17 @@ unsigned Transmitter::poll(unsigned limit) {
   if (error.op_context != nullptr)
     on_done(*static_cast<const Handle*>(error.op_context), std::unexpected(errc_of(error.err)));
   return 1;
+}
+
+void Transmitter::on_lost_read() {
+  constexpr unsigned kBurst = 32;
+  while (poll(kBurst) > 0) {
+  }
+  for (std::uint32_t i = 0; i < reads_.size(); ++i) {
+    if (!reads_[i].in_provider) continue;
+    --links_.at(reads_[i].link).in_provider;
+    finish_read(i, std::unexpected(Errc::kIo));
+  }
 }
 
 void Transmitter::on_done(const Handle& handle, Result<void> status) {

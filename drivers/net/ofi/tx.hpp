@@ -30,6 +30,7 @@ struct ReadRequest {
   std::uint64_t key = 0;
   std::uint32_t length = 0;
   Instant deadline{};  // until the provider has taken it
+  bool in_provider = false;
 };
 
 class Transmitter {
@@ -58,6 +59,9 @@ class Transmitter {
   void read(const ReadRequest& request);
 
   unsigned poll(unsigned limit);
+  // A read has failed, and the provider (shm) does not say which. It moves bytes within fi_read():
+  // what has not been told as done has failed.
+  void on_lost_read();
   // Tries what the provider had no room for.
   void flush();
   [[nodiscard]] bool waiting() const { return !waiting_links_.empty() || !waiting_reads_.empty(); }

@@ -72,6 +72,9 @@ TEST_P(OfiConformance, ScatteredBulkIsBounced) {
 }
 
 TEST_P(OfiConformance, DestructionAtEveryTurn) {
+  if (GetParam().family == Family::kName)
+    GTEST_SKIP() << "libfabric 1.17's shm gives two endpoints of one process one mapping, and the "
+                    "first that goes takes it along; PeerLeavesAtEveryTurn has them in two";
   for (unsigned turns = 0; turns < 12; ++turns) {
     SCOPED_TRACE(turns);
     OfiBench bench(GetParam());
@@ -92,14 +95,41 @@ TEST_P(OfiConformance, DestructionAtEveryTurn) {
   }
 }
 
+// Peers who are not there yet are not mixed up, and those who come are found.
+TEST_P(OfiConformance, PeersComeLate) {
+  OfiBench bench(GetParam());
+  conformance::EndpointUser near;
+  conformance::EndpointUser far;
+  near.driver = &bench.make(0, near);
+  const auto [nic, service] = bench.process(1);
+  const kfilnd::Target nobody{near.driver->resolve(nic, service + 2).value(), 0};
+  const kfilnd::Target late{near.driver->resolve(nic, service).value(), 0};
+  const kfilnd::Target neither{near.driver->resolve(nic, service + 1).value(), 0};
+  const std::array<std::byte, 8> header{};
+  ASSERT_TRUE(near.driver->send(nobody, header, {}, 1));
+  ASSERT_TRUE(near.driver->send(late, header, {}, 2));
+  ASSERT_TRUE(near.driver->send(neither, header, {}, 3));
+  unsigned left = 10;
+  ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
+  EXPECT_TRUE(near.ended.empty());
+  far.driver = &bench.make(1, far);
+  const Fragment buffer{{0, 0}, 65536};
+  ASSERT_TRUE(far.driver->post_multi_receive(buffer, 1));
+  ASSERT_TRUE(bench.run([&] { return near.ended.size() == 3; }));
+  EXPECT_TRUE(near.ended[2].status.has_value());
+  EXPECT_FALSE(near.ended[1].status.has_value());
+  EXPECT_FALSE(near.ended[3].status.has_value());
+  EXPECT_EQ(bench.sides[1].endpoint->stats().get(Id::kMessages), 1U);
+}
+
 // Our endpoint and one of a stranger, who knows the provider and not the protocol.
 class Stranger {
  public:
-  Stranger(const Provider& provider, const Process& victim) {
+  Stranger(const Provider& provider, const Site& site, const Process& victim) {
     const ArenaTable none;
-    device_ = Device::open(device_config(provider, 2), none).value();
+    device_ = Device::open(device_config(provider, 2, site), none).value();
     EXPECT_TRUE(device_->open_port(port_, 0, 64, 64).has_value());
-    const auto address = address_of(device_config(provider, 0).addresses, victim).value();
+    const auto address = address_of(device_config(provider, 0, site).addresses, victim).value();
     EXPECT_EQ(fi_av_insert(port_.addresses, address.bytes.data(), 1, &to_, 0, nullptr), 1);
   }
   bool send(std::span<const std::byte> bytes) {
@@ -122,7 +152,7 @@ TEST_P(OfiConformance, GarbageIsCountedAndRefused) {
   const Fragment buffer{{0, 0}, 65536};
   ASSERT_TRUE(user.driver->post_multi_receive(buffer, 1));
   ASSERT_TRUE(user.driver->post_tagged(pair.peers[0], 7, true, conformance::payload_of(buffer), 2));
-  Stranger stranger(GetParam(), {nic, service, 0});
+  Stranger stranger(GetParam(), bench.addresses(), {nic, service, 0});
   const Stats& stats = bench.sides[0].endpoint->stats();
   Random random(5);
   for (unsigned i = 0; i < 300; ++i) {

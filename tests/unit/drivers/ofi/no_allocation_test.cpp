@@ -31,13 +31,14 @@ class Counting final : public kfilnd::EndpointEvents {
 using OfiNoAllocation = OfiTest;
 
 TEST_P(OfiNoAllocation, MessagesAndBulk) {
+  const Site site = next_site();
   std::array<Side, 2> sides;
   std::array<Counting, 2> users;
   for (unsigned side = 0; side < 2; ++side)
-    users[side].endpoint = &sides[side].open(GetParam(), side, users[side]);
+    users[side].endpoint = &sides[side].open(GetParam(), side, users[side], site);
   std::array<kfilnd::Target, 2> peers;
   for (unsigned side = 0; side < 2; ++side) {
-    const DeviceConfig other = device_config(GetParam(), 1 - side);
+    const DeviceConfig other = device_config(GetParam(), 1 - side, site);
     peers[side] = {users[side].endpoint->resolve(other.nic_address, other.service).value(), 0};
   }
   ASSERT_TRUE(users[1].endpoint->post_multi_receive({{0, 0}, 16384}, 1));
