@@ -57,8 +57,6 @@ fi_addr_t Links::insert(const ProviderAddress& address) {
 
 bool Links::look_for(std::uint32_t number) {
   Link& link = links_[number];
-  if (context_.now < link.look) return false;
-  link.look = context_.now + kLookPeriod;
   link.address = insert(address_of(rule_, link.process).value());
   return link.address != FI_ADDR_NOTAVAIL;
 }

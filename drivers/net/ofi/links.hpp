@@ -17,7 +17,7 @@ namespace plnet::ofi {
 struct Link {
   Process process;
   fi_addr_t address = FI_ADDR_NOTAVAIL;  // by name: also while nobody has the name
-  Instant look{};                        // when to look next whether somebody has
+  Instant due{};                         // when to offer the provider the next packet again
   std::uint32_t incarnation = 0;         // 0: it has told us nothing yet
   std::uint32_t generation = 0;          // of the handle that resolve() gave
   std::uint32_t next = kNone;            // in its bucket
@@ -58,8 +58,6 @@ class Links {
   void drop(std::uint32_t link);
   [[nodiscard]] fi_addr_t insert(const ProviderAddress& address);
   [[nodiscard]] bool look_for(std::uint32_t link);
-
-  static constexpr Duration kLookPeriod = std::chrono::milliseconds(1);
 
   Context& context_;
   AddressRule rule_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/ofi/tx.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <rdma/fi_errno.h>
@@ -59,12 +58,13 @@ void Transmitter::post(std::uint32_t number, std::uint32_t link_number, std::siz
   PLNET_CHECK(!packet.queued && !packet.in_provider, "a packet is under way once");
   packet.link = link_number;
   packet.length = static_cast<std::uint32_t>(length);
-  packet.deadline = context_.now + context_.config.connect_time;
+  packet.posted = context_.now;
   packet.next = kNone;
   if (link.first == kNone && offer(number)) return;
   packet.queued = true;
   if (link.first == kNone) {
     link.first = number;
+    link.due = context_.now;
     waiting_links_.push_back(link_number);
   } else {
     packets_[link.last].next = number;
@@ -116,6 +116,7 @@ void Transmitter::read(const ReadRequest& request) {
   free_reads_.pop_back();
   ++reads_in_use_;
   reads_[number] = request;
+  reads_[number].posted = reads_[number].due = context_.now;
   if (!offer_read(number)) waiting_reads_.push_back(number);
 }
 
@@ -200,8 +201,14 @@ void Transmitter::flush() {
   }
   for (std::size_t i = 0; i < waiting_reads_.size();) {
     const std::uint32_t number = waiting_reads_[i];
-    const bool late = context_.now >= reads_[number].deadline;
+    ReadRequest& read = reads_[number];
+    const bool late = context_.now >= read.deadline;
+    if (!late && context_.now < read.due) {
+      ++i;
+      continue;
+    }
     if (!late && !offer_read(number)) {
+      read.due = again(read.posted);
       ++i;
       continue;
     }
@@ -216,9 +223,13 @@ void Transmitter::flush_link(std::uint32_t link_number) {
   while (link.first != kNone) {
     const std::uint32_t number = link.first;
     Packet& packet = packets_[number];
-    const bool late = context_.now >= packet.deadline;
+    const bool late = context_.now >= packet.posted + context_.config.connect_time;
     const bool released = packet.released;
-    if (!late && !offer(number)) return;
+    if (!late && context_.now < link.due) return;
+    if (!late && !offer(number)) {
+      link.due = again(packet.posted);
+      return;
+    }
     link.first = packet.next;
     packet.queued = false;
     if (!late) continue;

@@ -2,6 +2,7 @@
 // What goes out: packets, each sent as soon as the provider takes it, and reads of peers' memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,6 +31,8 @@ struct ReadRequest {
   std::uint64_t key = 0;
   std::uint32_t length = 0;
   Instant deadline{};  // until the provider has taken it
+  Instant posted{};
+  Instant due{};  // when to offer it again
   bool in_provider = false;
 };
 
@@ -76,7 +79,7 @@ class Transmitter {
     bool is_read = false;
   };
   struct Packet {
-    Instant deadline{};
+    Instant posted{};
     std::uint32_t length = 0;
     std::uint32_t link = kNone;
     std::uint32_t next = kNone;
@@ -85,6 +88,13 @@ class Transmitter {
     bool released = true;
   };
 
+  static constexpr Duration kRetryMax = std::chrono::milliseconds(10);
+
+  // When to offer again what has been refused since `posted`: at once first, then ever more seldom.
+  // Over IP each offer to a peer who is not there is an attempt to connect.
+  [[nodiscard]] Instant again(Instant posted) const {
+    return context_.now + std::min((context_.now - posted) / 8, kRetryMax);
+  }
   // False: no room now.
   [[nodiscard]] bool offer(std::uint32_t packet);
   [[nodiscard]] bool offer_read(std::uint32_t read);
