@@ -277,6 +277,14 @@ void Emulation::close_packet(std::uint32_t link_number) {
   tx_.release(packet);
 }
 
+void Emulation::begin() {
+  for (Operation& operation : operations_) {
+    operation.begun = context_.now;
+    operation.deadline = context_.now + context_.config.operation_time;
+  }
+  tx_.begin();
+}
+
 void Emulation::flush() {
   if (context_.now >= next_scan_) expire();
   tx_.flush();

@@ -39,6 +39,8 @@ class Emulation final : public TxEvents, public RxEvents {
   [[nodiscard]] Result<void> answer(const kfilnd::Target& peer, kfilnd::Tag tag, std::uint64_t data,
                                     std::uint64_t cookie);
 
+  // The first turn: what has been posted before counts from now.
+  void begin();
   // Sends what this turn has gathered, and ends what is overdue.
   void flush();
   void shut_down();

@@ -75,6 +75,8 @@ void Endpoint::shut_down() {
 
 unsigned Endpoint::poll(Instant now) {
   context_.now = now;
+  if (!has_begun_) emulation_.begin();
+  has_begun_ = true;
   unsigned work = 0;
   if (port_.endpoint != nullptr) {
     work += emulation_.transmitter().poll(kBurst);

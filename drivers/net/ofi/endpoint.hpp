@@ -88,6 +88,7 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   Memory memory_;
   Emulation emulation_;
   Instant abort_due_ = Instant::max();
+  bool has_begun_ = false;  // what is posted before the first turn knows no time
 };
 
 }  // namespace plnet::ofi

@@ -145,6 +145,11 @@ void Transmitter::finish_read(std::uint32_t number, Result<void> status) {
   events_.on_read_done(owner, status);
 }
 
+void Transmitter::begin() {
+  for (Packet& packet : packets_)
+    packet.posted = context_.now;
+}
+
 unsigned Transmitter::poll(unsigned limit) {
   std::array<fi_cq_msg_entry, 32> entries;
   const ssize_t count =

@@ -61,6 +61,7 @@ class Transmitter {
   }
   void read(const ReadRequest& request);
 
+  void begin();
   unsigned poll(unsigned limit);
   // A read has failed, and the provider (shm) does not say which. It moves bytes within fi_read():
   // what has not been told as done has failed.
