@@ -98,7 +98,7 @@ class BareNode {
  private:
   static constexpr unsigned kSlots = 512;
   struct Slot {
-    fi_context2 space;
+    fi_context2 space{};
     OfiWords words;
   };
 

@@ -141,7 +141,7 @@ Result<void> Emulation::read(const kfilnd::Target& peer, kfilnd::Tag tag, const 
   operation.sink = into;
   operation.length = into.length;
   const Result<Place> place = local(into, operation.block);
-  Errc why = place ? Errc::kAgain : place.error();
+  const Errc why = place ? Errc::kAgain : place.error();
   if (place) {
     operation.place = *place;
     context_.stats.add(Id::kRemoteOperations);
@@ -233,7 +233,7 @@ Result<void> Emulation::cancel_tagged(kfilnd::Tag tag) {
 
 void Emulation::end_tagged(std::uint32_t number, FabricEvent event, Result<void> status,
                            std::uint32_t length, std::uint64_t data) {
-  TaggedBuffer& entry = tagged_.at(number);
+  const TaggedBuffer& entry = tagged_.at(number);
   if (entry.block != kNone) memory_.give_block(entry.block);
   --links_.at(entry.link).users;
   context_.completions.push(

@@ -46,8 +46,9 @@ Outcome<void> Endpoint::open(const Device& device) {
   const EndpointConfig& config = context_.config;
   Transmitter& tx = emulation_.transmitter();
   const std::size_t reads = config.limits.operations_max + config.tagged_max;
-  Outcome<void> opened = device.open_port(port_, config.limits.receive_context,
-                                          tx.packets() + reads, 2 * config.receive_slots);
+  Outcome<void> opened =
+      device.open_port(port_, config.limits.receive_context, tx.packets() + reads,
+                       std::size_t{2} * config.receive_slots);
   if (!opened) return opened;
   if (!memory_.add(port_.domain, *port_.info))
     return failure(Errc::kNoMemory, "fi_mr_reg: the bounce blocks were refused");

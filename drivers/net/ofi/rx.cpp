@@ -2,7 +2,6 @@
 #include "drivers/net/ofi/rx.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
@@ -78,12 +77,11 @@ bool Receiver::take_message(std::span<const std::byte> message) {
 }
 
 unsigned Receiver::poll(unsigned limit) {
-  std::array<fi_cq_msg_entry, 32> entries;
   const ssize_t count =
-      fi_cq_read(port_->rx_queue, entries.data(), std::min<std::size_t>(limit, entries.size()));
+      fi_cq_read(port_->rx_queue, entries_.data(), std::min<std::size_t>(limit, entries_.size()));
   unsigned done = 0;
   for (ssize_t i = 0; i < count; ++i) {
-    const auto& entry = entries[static_cast<std::size_t>(i)];
+    const auto& entry = entries_[static_cast<std::size_t>(i)];
     const std::uint32_t slot = static_cast<const Handle*>(entry.op_context)->index;
     events_.on_packet(
         std::span(slots_).subspan(slot * slot_bytes_, std::min(entry.len, slot_bytes_)));

@@ -4,6 +4,7 @@
 // itself: our header does not belong there, and answers have to get through when no buffer is left.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -39,7 +40,7 @@ class Receiver {
 
  private:
   struct Handle {
-    fi_context2 space;
+    fi_context2 space{};
     std::uint32_t index = 0;
   };
   struct Buffer {
@@ -58,6 +59,7 @@ class Receiver {
   bool provider_moves_at_once_ = false;
   std::size_t slot_bytes_;
   std::vector<std::byte> slots_;
+  std::array<fi_cq_msg_entry, 32> entries_{};  // what poll() fetches
   std::vector<Handle> handles_;
   std::vector<std::uint32_t> idle_;  // slots that the provider does not have
   std::vector<Buffer> buffers_;      // a ring

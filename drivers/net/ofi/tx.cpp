@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/ofi/tx.hpp"
 
-#include <array>
 
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
@@ -151,12 +150,11 @@ void Transmitter::begin() {
 }
 
 unsigned Transmitter::poll(unsigned limit) {
-  std::array<fi_cq_msg_entry, 32> entries;
   const ssize_t count =
-      fi_cq_read(port_->tx_queue, entries.data(), std::min<std::size_t>(limit, entries.size()));
+      fi_cq_read(port_->tx_queue, entries_.data(), std::min<std::size_t>(limit, entries_.size()));
   if (count > 0) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-      on_done(*static_cast<const Handle*>(entries[i].op_context), {});
+      on_done(*static_cast<const Handle*>(entries_[i].op_context), {});
     return static_cast<unsigned>(count);
   }
   if (count != -FI_EAVAIL) return 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -75,7 +76,7 @@ class Transmitter {
 
  private:
   struct Handle {  // what the provider gives back; its own space comes first
-    fi_context2 space;
+    fi_context2 space{};
     std::uint32_t index = 0;
     bool is_read = false;
   };
@@ -116,9 +117,10 @@ class Transmitter {
   std::vector<ReadRequest> reads_;
   std::vector<std::uint32_t> free_reads_;
   unsigned reads_in_use_ = 0;
-  std::vector<Handle> handles_;               // of packets, then of reads
-  std::vector<std::uint32_t> waiting_links_;  // capacity: every link
-  std::vector<std::uint32_t> waiting_reads_;  // capacity: every read
+  std::array<fi_cq_msg_entry, 32> entries_{};  // what poll() fetches
+  std::vector<Handle> handles_;                // of packets, then of reads
+  std::vector<std::uint32_t> waiting_links_;   // capacity: every link
+  std::vector<std::uint32_t> waiting_reads_;   // capacity: every read
 };
 
 }  // namespace plnet::ofi
