@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/net/ofi/tx.hpp"
 
-
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
