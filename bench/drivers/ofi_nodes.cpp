@@ -110,7 +110,9 @@ Outcome<void> BareNode::open(std::uint64_t nic, unsigned service) {
   auto device = ofi::Device::open(config_, memory_.arenas);
   if (!device) return std::unexpected(std::move(device.error()));
   device_ = std::move(*device);
-  if (auto opened = device_->open_port(port_, 0, 2 * kSlots, 2 * kSlots); !opened) return opened;
+  if (auto opened = device_->open_port(port_, 0, std::size_t{2} * kSlots, std::size_t{2} * kSlots);
+      !opened)
+    return opened;
   region_ = registered_.add(port_.domain, *port_.info, memory_.bytes);
   if (region_ == nullptr) return failure(Errc::kNoMemory, "fi_mr_reg: refused");
   for (Slot& slot : slots_)
@@ -147,16 +149,15 @@ bool BareNode::read(std::uint64_t number, std::uint32_t length) {
 }
 
 unsigned BareNode::turn() {
-  std::array<fi_cq_msg_entry, 32> entries;
   unsigned done = 0;
-  if (const ssize_t sent = fi_cq_read(port_.tx_queue, entries.data(), entries.size()); sent > 0) {
+  if (const ssize_t sent = fi_cq_read(port_.tx_queue, entries_.data(), entries_.size()); sent > 0) {
     read_done += static_cast<std::uint64_t>(sent);
     done += static_cast<unsigned>(sent);
   }
-  const ssize_t come = fi_cq_read(port_.rx_queue, entries.data(), entries.size());
+  const ssize_t come = fi_cq_read(port_.rx_queue, entries_.data(), entries_.size());
   for (ssize_t i = 0; i < come; ++i) {
     // The context is the slot's first member.
-    Slot& slot = *static_cast<Slot*>(entries[static_cast<std::size_t>(i)].op_context);
+    Slot& slot = *static_cast<Slot*>(entries_[static_cast<std::size_t>(i)].op_context);
     const OfiWords words = slot.words;
     post(slot);
     on_words(words);

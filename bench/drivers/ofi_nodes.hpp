@@ -118,6 +118,7 @@ class BareNode {
   fi_addr_t peer_ = FI_ADDR_NOTAVAIL;
   std::array<Slot, kSlots> slots_{};
   std::array<fi_context2, OfiMemory::kPlaces> reads_{};
+  std::array<fi_cq_msg_entry, 32> entries_{};  // what turn() fetches
   std::uint64_t remote_ = 0, key_ = 0;
   bool owes_echo_ = false;
 };

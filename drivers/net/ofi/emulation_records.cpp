@@ -221,7 +221,7 @@ void Emulation::on_read_done(std::uint64_t owner, Result<void> status) {
 }
 
 void Emulation::own_read_done(std::uint32_t number, Result<void> status) {
-  Operation& operation = operations_[number];
+  const Operation& operation = operations_[number];
   // The owner may have given the memory to something else by now.
   if (status && context_.now > operation.lease) status = std::unexpected(Errc::kTimedOut);
   if (status && operation.block != kNone)

@@ -30,9 +30,9 @@ bool Memory::open(fid_domain* domain, const fi_info& info, std::span<std::byte> 
 }
 
 bool Memory::add(fid_domain* domain, const fi_info& info) {
-  for (ArenaId id = 0; id < arenas_.count(); ++id) {
-    const Arena& arena = arenas_.arena(id);
-    (void)open(domain, info, {arena.base, arena.size}, id + 1U, regions_[id]);
+  for (std::size_t id = 0; id < arenas_.count(); ++id) {
+    const Arena& arena = arenas_.arena(static_cast<ArenaId>(id));
+    (void)open(domain, info, {arena.base, arena.size}, id + 1, regions_[id]);
   }
   return blocks_.empty() || add(domain, info, blocks_) != nullptr;
 }

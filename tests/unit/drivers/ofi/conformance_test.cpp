@@ -156,7 +156,7 @@ TEST_P(OfiConformance, GarbageIsCountedAndRefused) {
   const Stats& stats = bench.sides[0].endpoint->stats();
   Random random(5);
   for (unsigned i = 0; i < 300; ++i) {
-    std::array<std::byte, 124> bytes;  // as long as two records, and what the providers inject
+    std::array<std::byte, 124> bytes{};  // as long as two records, and what the providers inject
     for (std::byte& byte : bytes)
       byte = static_cast<std::byte>(random.next());
     std::size_t length = bytes.size();

@@ -150,7 +150,7 @@ struct Parent {
 
 TEST_P(OfiProcesses, EverythingOnce) {
   const Site site = next_site();
-  Partner partner(GetParam(), site, {});
+  const Partner partner(GetParam(), site, {});
   ASSERT_TRUE(partner.ready());
   Parent parent(GetParam(), site);
   parent.open();
@@ -166,7 +166,7 @@ TEST_P(OfiProcesses, EverythingOnce) {
 // It dies by kill -9 with the grant in hand and its read begun.
 TEST_P(OfiProcesses, PeerIsKilledInMidTransfer) {
   const Site site = next_site();
-  Partner partner(GetParam(), site, {Fate::kDiesReading});
+  const Partner partner(GetParam(), site, {Fate::kDiesReading});
   ASSERT_TRUE(partner.ready());
   Parent parent(GetParam(), site);
   parent.open();
@@ -219,7 +219,7 @@ TEST_P(OfiProcesses, AnotherTakesThePlaceOfOneThatWasKilled) {
   parent.open();
   ASSERT_TRUE(parent.bench.run([&] { return parent.user.ended.size() == 22; }));
   first.end();
-  Partner second(GetParam(), site, {});
+  const Partner second(GetParam(), site, {});
   ASSERT_TRUE(second.ready());
   bool reached = false;
   for (std::uint64_t cookie = 100; cookie < 120 && !reached; ++cookie) {
@@ -236,7 +236,7 @@ TEST_P(OfiProcesses, PeerLeavesAtEveryTurn) {
   for (unsigned turns = 0; turns < 6; ++turns) {
     SCOPED_TRACE(turns);
     const Site site = next_site();
-    Partner partner(GetParam(), site, {Fate::kLeaves, turns});
+    const Partner partner(GetParam(), site, {Fate::kLeaves, turns});
     ASSERT_TRUE(partner.ready());
     Parent parent(GetParam(), site);
     parent.open();
