@@ -338,6 +338,12 @@ void Emulation::shut_down() {
   rx_.shut_down();
 }
 
+void Emulation::say_goodbye() {
+  for (std::uint32_t link = 0; link < links_.count(); ++link) {
+    if (links_.would_miss_us(link) && put(link, {.kind = RecordKind::kLeaving})) close_packet(link);
+  }
+}
+
 bool Emulation::quiet() const {
   return free_.size() == operations_.size() && tagged_.in_use() == 0 && rx_.buffers() == 0 &&
          tx_.reads() == 0 && context_.completions.size() == 0;

@@ -44,6 +44,8 @@ class Emulation final : public TxEvents, public RxEvents {
   // Sends what this turn has gathered, and ends what is overdue.
   void flush();
   void shut_down();
+  // The last of this endpoint: tells those whom the provider would not tell.
+  void say_goodbye();
   [[nodiscard]] bool quiet() const;
   // The endpoint is closed: nothing of a peer or of the provider reaches our memory.
   void abort(Errc why);
@@ -109,6 +111,7 @@ class Emulation final : public TxEvents, public RxEvents {
 
   [[nodiscard]] std::uint32_t sender(const PacketHeader& header);
   void restarted(std::uint32_t link, std::uint32_t incarnation);
+  void end_what_was_asked(std::uint32_t link);
   void on_message(std::uint32_t link, std::span<const std::byte> bytes);
   void on_record(std::uint32_t link, const Record& record);
   void on_delivered(std::uint32_t link, const Record& record);

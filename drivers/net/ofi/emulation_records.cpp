@@ -39,8 +39,13 @@ void Emulation::restarted(std::uint32_t link, std::uint32_t incarnation) {
   links_.at(link).incarnation = incarnation;
   if (first) return;
   context_.stats.add(Id::kRestarts);
-  // What the earlier process was asked, this one will not answer. Messages that still wait are
-  // sent to it: it may well be for them.
+  end_what_was_asked(link);
+  links_.refresh(link);
+}
+
+// What the earlier process was asked, this one will not answer. Messages that still wait are
+// sent to it: it may well be for them.
+void Emulation::end_what_was_asked(std::uint32_t link) {
   for (std::uint32_t i = 0; i < operations_.size(); ++i) {
     const Operation& operation = operations_[i];
     if (operation.state == Operation::State::kFree || operation.link != link) continue;
@@ -54,7 +59,6 @@ void Emulation::restarted(std::uint32_t link, std::uint32_t incarnation) {
                                entry.state == TaggedBuffer::State::kConfirming))
       end_tagged(i, FabricEvent::kTaggedFailed, std::unexpected(Errc::kReset));
   }
-  links_.refresh(link);
 }
 
 void Emulation::on_packet(std::span<const std::byte> bytes) {
@@ -105,6 +109,10 @@ void Emulation::on_record(std::uint32_t link, const Record& record) {
     case RecordKind::kFetched: return on_fetched(link, record);
     case RecordKind::kConfirm: return on_confirm(link, record);
     case RecordKind::kAnswer: return on_answer(link, record);
+    case RecordKind::kLeaving: {
+      end_what_was_asked(link);
+      return links_.leave(link);
+    }
     case RecordKind::kAnswered: {
       const std::uint32_t number = named(record.operation, link, Operation::State::kAnswering);
       if (number != kNone) finish(number, from_wire(record.status));

@@ -63,6 +63,7 @@ Outcome<void> Endpoint::open(const Device& device) {
 }
 
 Endpoint::~Endpoint() {
+  if (port_.endpoint != nullptr && has_begun_) emulation_.say_goodbye();
   port_.close_endpoint();
   memory_.close();
 }

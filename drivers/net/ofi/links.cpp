@@ -129,6 +129,21 @@ Result<std::uint32_t> Links::of(const kfilnd::Target& target) {
   return made;
 }
 
+bool Links::would_miss_us(std::uint32_t number) const {
+  const Link& link = links_[number];
+  return rule_.family == Family::kName && link.in_use && link.incarnation != 0 &&
+         link.address != FI_ADDR_NOTAVAIL && is_claimed(address_of(rule_, link.process).value());
+}
+
+void Links::leave(std::uint32_t number) {
+  Link& link = links_[number];
+  link.incarnation = 0;
+  if (link.in_provider > 0 || rule_.family != Family::kName || link.address == FI_ADDR_NOTAVAIL)
+    return;
+  (void)fi_av_remove(addresses_, &link.address, 1, 0);
+  link.address = FI_ADDR_NOTAVAIL;
+}
+
 void Links::refresh(std::uint32_t number) {
   Link& link = links_[number];
   // Over IP the provider finds a new process at the old address by itself.

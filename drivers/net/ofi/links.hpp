@@ -48,6 +48,11 @@ class Links {
   [[nodiscard]] bool reachable(std::uint32_t link) {
     return links_[link].address != FI_ADDR_NOTAVAIL || look_for(link);
   }
+  // Nobody has the address now; who comes next under it is found anew.
+  void leave(std::uint32_t link);
+  // Whether it would notice that we leave: it knows us, by name, and is still there itself.
+  [[nodiscard]] bool would_miss_us(std::uint32_t link) const;
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(links_.size()); }
   // The provider may have kept what was true of an earlier process there.
   void refresh(std::uint32_t link);
   [[nodiscard]] Link& at(std::uint32_t link) { return links_[link]; }

@@ -44,6 +44,7 @@ enum class RecordKind : std::uint8_t {
   kConfirm,        // ends what kFetched began
   kAnswer,         // 64 bits for a tagged buffer
   kAnswered,       // answers kAnswer
+  kLeaving,        // of an address by name: who comes next under it is somebody else
 };
 
 struct Record {
@@ -135,7 +136,7 @@ inline void encode(const Record& record, std::byte* at) {
   using wire_detail::get;
   const auto kind = get<std::uint8_t>(at);
   if (kind < static_cast<std::uint8_t>(RecordKind::kDelivered) ||
-      kind > static_cast<std::uint8_t>(RecordKind::kAnswered) || get<std::uint8_t>(at + 1) != 0)
+      kind > static_cast<std::uint8_t>(RecordKind::kLeaving) || get<std::uint8_t>(at + 1) != 0)
     return std::unexpected(Errc::kMalformed);
   return Record{.kind = static_cast<RecordKind>(kind),
                 .status = get<std::uint16_t>(at + 2),

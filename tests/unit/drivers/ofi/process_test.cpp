@@ -21,7 +21,7 @@ constexpr kfilnd::Tag kSink = 12;
 constexpr kfilnd::Tag kTheirs = 13;
 constexpr std::uint32_t kBytes = 100'000;
 
-enum class Fate : std::uint8_t { kStays, kDiesReading, kDiesHavingGranted, kLeaves };
+enum class Fate : std::uint8_t { kStays, kDiesReading, kDiesHavingGranted, kLeaves, kReturns };
 
 // Reads the parent's source for the first message that comes, then writes into its sink.
 class Child final : public kfilnd::EndpointEvents {
@@ -45,7 +45,7 @@ class Child final : public kfilnd::EndpointEvents {
 
 struct Plan {
   Fate fate = Fate::kStays;
-  unsigned turns = 0;    // kLeaves: after the first message
+  unsigned turns = 0;    // kLeaves, kReturns: after the first message
   bool in_step = false;  // a turn only when the parent says so
 };
 
@@ -59,19 +59,28 @@ struct Plan {
   (void)child.endpoint->post_tagged(child.peer, kTheirs, true, child.payload, 8);
   (void)!write(parent_end, "r", 1);
   Instant now{};
-  const Stats& stats = child.endpoint->stats();
   for (unsigned turn = 0; turn < 20'000'000; ++turn) {
     char byte = 0;
     if (plan.in_step && read(parent_end, &byte, 1) != 1) break;
     now += std::chrono::microseconds(1);
     (void)child.endpoint->poll(now);
     if ((plan.fate == Fate::kDiesReading && child.endpoint->reads() > 0) ||
-        (plan.fate == Fate::kDiesHavingGranted && stats.get(Id::kTaggedTaken) > 0))
+        (plan.fate == Fate::kDiesHavingGranted &&
+         child.endpoint->stats().get(Id::kTaggedTaken) > 0))
       (void)kill(getpid(), SIGKILL);
-    if (plan.fate == Fate::kLeaves && child.met && plan.turns-- == 0) {
+    if (plan.fate >= Fate::kLeaves && child.met && plan.turns-- == 0) {
       side.endpoint.reset();
-      for (;;)
+      while (plan.fate == Fate::kLeaves)
         (void)pause();
+      EndpointConfig config = endpoint_config(1);
+      config.seed += 1000;
+      side.endpoint = Endpoint::create(*side.device, config, child).value();
+      child.endpoint = side.endpoint.get();
+      child.peer = {child.endpoint->resolve(parent.nic_address, parent.service).value(), 0};
+      (void)child.endpoint->post_multi_receive({{0, 0}, 65536}, 9);
+      const std::array<std::byte, 8> header{};
+      (void)child.endpoint->send(child.peer, header, {}, 3);  // introduces itself first
+      plan.fate = Fate::kStays;
     }
     if (plan.in_step) (void)!write(parent_end, "s", 1);
     std::this_thread::yield();
@@ -211,6 +220,32 @@ TEST_P(OfiProcesses, PeerIsKilledHavingGranted) {
   EXPECT_TRUE(parent.bench.run([&] { return parent.user.driver->quiet(); }));
 }
 
+// Whether messages reach the peer, who is another than before, within some tries.
+bool reaches(Parent& parent) {
+  bool reached = false;
+  for (std::uint64_t cookie = 100; cookie < 120 && !reached; ++cookie) {
+    EXPECT_TRUE(parent.user.post(parent.bench, [&] {
+      return parent.user.driver->send(parent.peer, parent.header, {}, cookie);
+    }));
+    EXPECT_TRUE(parent.bench.run([&] { return parent.user.ended.contains(cookie); }));
+    reached = parent.user.ended[cookie].status.has_value();
+  }
+  return reached;
+}
+
+// Its address and the number of its process are the same as before.
+TEST_P(OfiProcesses, PeerLeavesAndComesBackInItsProcess) {
+  for (const unsigned turns : {0U, 3U, 50U}) {
+    const Site site = next_site();
+    const Partner partner(GetParam(), site, {Fate::kReturns, turns});
+    ASSERT_TRUE(partner.ready());
+    Parent parent(GetParam(), site);
+    parent.open();
+    ASSERT_TRUE(parent.bench.run([&] { return parent.user.ended.size() >= 20; }));
+    EXPECT_TRUE(reaches(parent)) << turns;
+  }
+}
+
 TEST_P(OfiProcesses, AnotherTakesThePlaceOfOneThatWasKilled) {
   const Site site = next_site();
   Partner first(GetParam(), site, {});
@@ -221,15 +256,7 @@ TEST_P(OfiProcesses, AnotherTakesThePlaceOfOneThatWasKilled) {
   first.end();
   const Partner second(GetParam(), site, {});
   ASSERT_TRUE(second.ready());
-  bool reached = false;
-  for (std::uint64_t cookie = 100; cookie < 120 && !reached; ++cookie) {
-    ASSERT_TRUE(parent.user.post(parent.bench, [&] {
-      return parent.user.driver->send(parent.peer, parent.header, {}, cookie);
-    }));
-    ASSERT_TRUE(parent.bench.run([&] { return parent.user.ended.contains(cookie); }));
-    reached = parent.user.ended[cookie].status.has_value();
-  }
-  EXPECT_TRUE(reached);
+  EXPECT_TRUE(reaches(parent));
 }
 
 TEST_P(OfiProcesses, PeerLeavesAtEveryTurn) {
