@@ -30,14 +30,18 @@ def rules(tally):
     builds.run_case(tally, "rules.missing_library", ["scripts/check_missing_library.sh"])
 
 
+# Several sources go through the compiler as one: most of its time goes into the headers that they share. That each of the
+# product compiles by itself the stage gcc sees.
+UNITY = ["-Dunity=on", "-Dunity_size=6"]
+
+
+GCC_OPTIONS = [*UNITY, "-Dunity_product=false"]
+
+
 def gcc(tally):
-    if builds.build(tally, "gcc", "g++", []):
+    if builds.build(tally, "gcc", "g++", GCC_OPTIONS):
         builds.run_tests(tally, "gcc", [])
 
-
-# Several sources of a library go through the compiler as one: most of its time goes into the headers that they share. That
-# each compiles by itself the stage gcc has seen.
-UNITY = ["-Dunity=on", "-Dunity_size=6"]
 
 # For clang's opinion, not for speed. Programs, libraries and tests are built with clang by the stage asan.
 CLANG_OPTIONS = ["-Doptimization=1", "-Dtests=false"]
@@ -83,7 +87,8 @@ def fuzz(tally):
 
 
 def e2e(tally):
-    builds.run_e2e(tally)
+    if builds.is_built("gcc") or builds.build(tally, "gcc", "g++", GCC_OPTIONS):
+        builds.run_e2e(tally, "gcc")
 
 
 STAGES = [

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lnet-sim/drain_watch.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "apps/lnet-sim/layout.hpp"
@@ -9,6 +11,36 @@
 namespace plnet::sim {
 
 using namespace lnet;
+
+void DrainWatch::begin(std::uint32_t router, std::uint64_t cookie, Instant now, Instant latest,
+                       std::uint64_t not_routing) {
+  drains_[router] = {.cookie = cookie, .latest = latest, .not_routing = not_routing, .excused = {}};
+  drains_[router].excused.resize(drains_.size());
+  const auto is_recent = [&](Instant when) { return when != kNever && now - when <= lasting_; };
+  for (std::uint32_t other = 0; other < drains_.size(); ++other) {
+    const auto pair = troubled_.find(std::minmax(router, other));
+    if (is_recent(failed_[router]) || is_recent(failed_[other]) ||
+        (pair != troubled_.end() && is_recent(pair->second))) {
+      drains_[router].excused[other] = true;
+    }
+  }
+}
+
+void DrainWatch::trouble(std::uint32_t a, std::uint32_t b, Instant now) {
+  troubled_[std::minmax(a, b)] = now;
+  excuse(a, b);
+}
+
+void DrainWatch::trouble(std::uint32_t node, Instant now) {
+  failed_[node] = now;
+  for (std::uint32_t other = 0; other < drains_.size(); ++other)
+    excuse(node, other);
+}
+
+void DrainWatch::excuse(std::uint32_t a, std::uint32_t b) {
+  if (drains_[a].cookie != 0) drains_[a].excused[b] = true;
+  if (drains_[b].cookie != 0) drains_[b].excused[a] = true;
+}
 
 // It is heard some time after it was given. Until then the router forwards, so that whatever it has
 // dropped for not routing came after its word.

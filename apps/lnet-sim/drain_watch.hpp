@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routers that are taken out of service, and what may not happen then: from the moment when one
 // says that it is drained until it is back, nothing that is sent through it may be lost on the way
-// there. Only senders are excused whose way to it something else befell meanwhile.
+// there. Only senders are excused whose way to it something else befell meanwhile, or so shortly
+// before that messages may still wait for it.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/clock.hpp"
@@ -16,15 +19,13 @@ namespace plnet::sim {
 
 class DrainWatch {
  public:
-  explicit DrainWatch(std::uint32_t nodes) : drains_(nodes) {}
+  // `lasting`: how long a message may wait for a way that was disturbed.
+  DrainWatch(std::uint32_t nodes, Duration lasting)
+      : lasting_(lasting), drains_(nodes), failed_(nodes, kNever) {}
 
   // `not_routing`: what it has dropped so far because it does not route.
-  void begin(std::uint32_t router, std::uint64_t cookie, Instant latest,
-             std::uint64_t not_routing) {
-    drains_[router] = {
-        .cookie = cookie, .latest = latest, .not_routing = not_routing, .excused = {}};
-    drains_[router].excused.resize(drains_.size());
-  }
+  void begin(std::uint32_t router, std::uint64_t cookie, Instant now, Instant latest,
+             std::uint64_t not_routing);
   // Of this incarnation of the router's.
   [[nodiscard]] bool is_draining(std::uint32_t router, std::uint64_t cookie) const {
     return cookie != 0 && drains_[router].cookie == cookie;
@@ -35,14 +36,9 @@ class DrainWatch {
   void end(std::uint32_t router) { drains_[router] = {}; }
 
   // What is on its way between the two may be lost, or come late. Either may be the router.
-  void trouble(std::uint32_t a, std::uint32_t b) {
-    excuse(a, b);
-    excuse(b, a);
-  }
-  void trouble(std::uint32_t node) {
-    for (std::uint32_t other = 0; other < drains_.size(); ++other)
-      trouble(node, other);
-  }
+  void trouble(std::uint32_t a, std::uint32_t b, Instant now);
+  // Between it and everybody.
+  void trouble(std::uint32_t node, Instant now);
 
   // A message did not get from `node` to its next hop.
   void lost_on_the_way(std::uint32_t node, const lnet::Nid& next_hop,
@@ -63,13 +59,17 @@ class DrainWatch {
     std::string refused;        // the first, before its word was heard here
   };
 
-  void excuse(std::uint32_t router, std::uint32_t sender) {
-    if (drains_[router].cookie != 0) drains_[router].excused[sender] = true;
-  }
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  static constexpr Instant kNever = Instant::min();
+
+  void excuse(std::uint32_t a, std::uint32_t b);
   void hold_against(std::uint32_t router, std::uint32_t sender, const char* what,
                     const lnet::MessageHeader& header);
 
-  std::vector<Drain> drains_;  // by node
+  const Duration lasting_;
+  std::vector<Drain> drains_;    // by node
+  std::vector<Instant> failed_;  // by node: the last trouble with everybody
+  std::map<Pair, Instant> troubled_;
   std::string wrong_;
 };
 

@@ -231,8 +231,16 @@ std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
   return device.make_rdma(config, world_.verbs, place);
 }
 
+// As a poller does: who has nothing to do may sleep for long, and holds up nobody meanwhile.
 unsigned Host::Turn::poll(Instant now) {
   if (host_.state_ == State::kOff) return 0;
+  host_.node_->online(shard_);
+  const unsigned work = work_on(now);
+  if (work == 0) host_.node_->offline(shard_);
+  return work;
+}
+
+unsigned Host::Turn::work_on(Instant now) {
   Shard& shard = host_.node_->shard(shard_);
   shard.begin_turn(now);
   unsigned work = 0;

@@ -116,6 +116,7 @@ class Host final : lnet::LndMaker {
     [[nodiscard]] Instant next_deadline() const override;
 
    private:
+    unsigned work_on(Instant now);
     Host& host_;
     const unsigned shard_;
   };

@@ -85,6 +85,14 @@ class Ledger {
     open_.for_each(visit);
   }
 
+  // PUTs that their initiator does not wait for any more, and that have not arrived.
+  template <class Visit>
+  void for_each_undelivered(Visit&& visit) {
+    operations_.for_each_lent([&](Operation& operation) {
+      if (operation.ended && operation.story != Story::kGet) visit(operation);
+    });
+  }
+
   // PUTs that were sent well, that nobody waits for any more, and that never arrived.
   [[nodiscard]] std::uint64_t never_delivered() const;
 

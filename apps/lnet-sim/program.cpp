@@ -60,10 +60,20 @@ void Program::start(Instant now) {
   for (unsigned i = 0; i < kWildcardEntries; ++i)
     (void)attach_wildcard();
   if (plan_.get > 0) attach_source();
+  if (shard_ == 0) attach_for_late_ones(now);
   if (left_ > 0) {
     begin_scheduled_ = true;
     later(now + drawn(random_, plan_.pause), Deed::kBegin, 0);
   }
+}
+
+// What was on its way here when this node lost power, and a router still has it: with nothing to
+// take it from the lazy portal, it would hold up its connection for ever.
+void Program::attach_for_late_ones(Instant now) {
+  ledger_.for_each_undelivered([&](const Operation& operation) {
+    if (operation.story == Story::kPutLazy && operation.target == host_.number())
+      later(now, Deed::kAttach, ledger_.id_of(operation));
+  });
 }
 
 // --- Timed things ---

@@ -97,6 +97,7 @@ class Program final : public lnet::EventHandler {
   void give_back(Record& record);
   [[nodiscard]] bool attach(Record& record, const lnet::MeSpec& me, lnet::MdSpec md);
   [[nodiscard]] bool attach_wildcard();
+  void attach_for_late_ones(Instant now);
   [[nodiscard]] bool attach_single(std::uint64_t id, lnet::PortalId portal, const lnet::Nid& from,
                                    std::uint32_t length, bool truncate);
   void attach_source();

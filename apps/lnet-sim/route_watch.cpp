@@ -2,6 +2,7 @@
 #include "apps/lnet-sim/route_watch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,7 +28,8 @@ RouteWatch::RouteWatch(World& world, const Cuts& cuts)
 
 // --- What is true ---
 
-// While connections break by themselves a check may fail for no reason that shows here.
+// While connections break by themselves a check may fail for no reason that shows here, and what is
+// wrong is so for that reason. Time counts from when that is over.
 bool RouteWatch::is_doubtful() const {
   if (world_.config.weather == Weather::kHostile) return true;
   return !world_.stopping && std::ranges::any_of(world_.config.nets, [](const NetPlan& net) {
@@ -108,17 +110,19 @@ void RouteWatch::look_at(const Host& host, Watched& watched, Instant now) {
   const Route* const route = find(host, watched.route);
   const bool up = route != nullptr && route->alive.get();
   const bool right = truth == RouteTruth::kUnknown || up == (truth == RouteTruth::kUp);
+  const Instant wrong_since = std::max(watched.wrong_since, doubtful_until_);
   if (truth == watched.truth && watched.wrong_since != Instant::max() && right) {
     Duration& longest = longest_[static_cast<std::size_t>(truth)];
-    longest = std::max(longest, now - watched.wrong_since);
+    longest = std::max(longest, now - wrong_since);
   }
   note_truth(watched, truth, now);
   if (right) watched.wrong_since = Instant::max();
   if (right && truth == RouteTruth::kUp) watched.away_since = Instant::max();
   if (right) return;
   if (watched.wrong_since == Instant::max()) watched.wrong_since = now;
-  const Duration wrong = now - watched.wrong_since;
-  const bool too_long = wrong > bounds_.of(truth, watched.away);
+  const Duration wrong = now - std::max(watched.wrong_since, doubtful_until_);
+  const Duration in_doubt = std::max(doubtful_until_ - watched.wrong_since, Duration{});
+  const bool too_long = wrong > bounds_.of(truth, std::max(watched.away, in_doubt));
   if (!wrong_.empty() && !too_long) return;
   std::string_view why = "not in the table";
   if (route != nullptr && route->history.kept() > 0) why = text_of(route->history.back(0).cause);
@@ -126,12 +130,14 @@ void RouteWatch::look_at(const Host& host, Watched& watched, Instant now) {
       "route of node {} to {} by {} is {} ({}), and its gateway is {}, for {:.1f} s", host.number(),
       text_of_net(watched.route.net), text_of(watched.route.gateway), up ? "up" : "down", why,
       up ? "not" : "well", std::chrono::duration<double>(wrong).count());
-  if (too_long && !is_doubtful()) world_.ledger.violate(wrong_);
+  if (too_long && !doubtful_) world_.ledger.violate(wrong_);
 }
 
 void RouteWatch::look(Instant now) {
   wrong_.clear();
   if (!world_.layout.has_routers()) return;
+  const bool was_doubtful = std::exchange(doubtful_, is_doubtful());
+  if (was_doubtful || doubtful_) doubtful_until_ = now;
   for (const auto& host : world_.hosts) {
     OfHost& of = hosts_[host->number()];
     if (host->state() != Host::State::kUp) {

@@ -56,6 +56,8 @@ class RouteWatch {
   World& world_;
   const Cuts& cuts_;
   const RouteBounds bounds_;
+  bool doubtful_ = false;
+  Instant doubtful_until_{};  // at the earliest
   std::array<Duration, kRouteTruths> longest_{};
   std::vector<OfHost> hosts_;
   std::string wrong_;

@@ -62,16 +62,17 @@ Site::Site(const SiteConfig& config)
       random_(Random(config.seed).fork("faults")),
       cuts_(network_, shape_.link) {
   network_.set_lazy_memory(*lazy_);
-  world_ = std::make_unique<World>(World{.config = config_,
-                                         .layout = layout_,
-                                         .loop = loop_,
-                                         .network = network_,
-                                         .streams = streams_,
-                                         .verbs = verbs_,
-                                         .lazy = *lazy_,
-                                         .ledger = ledger_,
-                                         .drains = DrainWatch(config.nodes),
-                                         .hosts = {}});
+  world_ = std::make_unique<World>(
+      World{.config = config_,
+            .layout = layout_,
+            .loop = loop_,
+            .network = network_,
+            .streams = streams_,
+            .verbs = verbs_,
+            .lazy = *lazy_,
+            .ledger = ledger_,
+            .drains = DrainWatch(config.nodes, std::chrono::seconds(config.lnd_timeout_s)),
+            .hosts = {}});
   world_->hosts.reserve(config.nodes);
   for (std::uint32_t i = 0; i < config.nodes; ++i)
     world_->hosts.push_back(std::make_unique<Host>(*world_, i));

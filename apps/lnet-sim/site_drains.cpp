@@ -59,13 +59,13 @@ void Site::begin_drain(Host& router, std::uint32_t b) {
   ++drains_.begun;
   seen_beside_[router.number()] = 0;
   const Instant latest = loop_.now() + router.drain();
-  world_->drains.begin(router.number(), router.cookie(), latest,
+  world_->drains.begin(router.number(), router.cookie(), loop_.now(), latest,
                        router.counted(Cause::kDroppedNotRouting));
   for (const auto& other : world_->hosts) {
     const bool reached = !cuts_.is_cut(other->id(), router.id()) &&
                          !cuts_.is_cut(router.id(), other->id()) &&
                          !cuts_.is_slow(other->id(), router.id());
-    if (!reached) world_->drains.trouble(other->number(), router.number());
+    if (!reached) world_->drains.trouble(other->number(), router.number(), loop_.now());
   }
   if (drains_.begun <= config_.faults.drains_in_trouble) make_trouble(router);
   schedule(loop_.now() + kStepEvery, Fault::kDrainStep, router.number(), b);

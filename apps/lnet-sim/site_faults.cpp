@@ -92,13 +92,14 @@ void Site::power(Fault fault, std::uint32_t number, std::uint32_t b) {
       ++kills_;
       if (world_->drains.is_draining(number, host.cookie())) note_beside(host, Beside::kCrash);
       world_->drains.end(number);
-      world_->drains.trouble(number);
+      world_->drains.trouble(number, loop_.now());
       host.kill();
       return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, number, 0);
     case Fault::kDestroy: return destroy(host);
     case Fault::kRestart:
       if (host.state() != Host::State::kOff) return;
       world_->drains.end(number);
+      world_->drains.trouble(number, loop_.now());
       network_.set_present(host.id(), true);
       return host.start();
     case Fault::kDrain: return begin_drain(host, b);
@@ -123,9 +124,9 @@ void Site::destroy(Host& host) {
 void Site::disturb(Fault fault, Host& host, std::uint32_t b) {
   const auto other = [&] { return world_->hosts[b]->id(); };
   if (fault < Fault::kLinkDown || fault == Fault::kDeletePeer) {
-    world_->drains.trouble(host.number(), b);
+    world_->drains.trouble(host.number(), b, loop_.now());
   } else {
-    world_->drains.trouble(host.number());
+    world_->drains.trouble(host.number(), loop_.now());
   }
   switch (fault) {
     case Fault::kPart: return cuts_.cut_both(host.id(), other());

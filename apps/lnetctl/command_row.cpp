@@ -80,7 +80,8 @@ int print_result(Session& session, const CommandRow& row, const Json& result) {
   if (session.json) {
     print_text(session.out, result.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
-    print_text(session.out, row.print != nullptr ? row.print(result) : runtime::print_yaml(result));
+    const auto text = row.print != nullptr ? row.print(result) : runtime::print_yaml(result);
+    print_text(session.out, session.names.annotate(text));
   }
   return 0;
 }

@@ -16,6 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/lnetctl/nic_names.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/control/protocol.hpp"
 
@@ -85,6 +86,7 @@ struct Session {
   std::FILE* out = stdout;
   std::FILE* err = stderr;
   bool json = false;  // print results as JSON
+  NicNames names;
   Ask ask;
   std::function<void(std::chrono::seconds)> pause;  // between two answers of the same command
 };

@@ -85,11 +85,19 @@ def run_tests(tally, name, arguments):
             tally.add(case, outcome, detail)
             if outcome == "skipped":  # it may pass in another build, so the tally does not tell
                 print(f"skip   {name}: {case}: {' '.join(detail.split())}", flush=True)
+            if outcome == "failed":  # all of it stands at the end, if the run gets there
+                print(f"FAILED {name}: {case}: {' '.join(detail.split())[:600]}", flush=True)
     if done.returncode != 0 and counts["failed"] == 0:  # a crash leaves no report of its own
         counts["failed"] += 1
         tally.add(f"run.{name}", "failed", tail(done.stdout + done.stderr))
+        print(f"FAILED run.{name}: {unfinished(done.stdout) or 'no report of a failed case'}", flush=True)
     print(f"{'ok    ' if counts['failed'] == 0 else 'FAILED'} tests of {name}: {counts['passed']} passed, "
           f"{counts['failed']} failed, {counts['skipped']} skipped", flush=True)
+
+
+def unfinished(output):
+    """What meson says of programs that ended without a report: killed, or out of time."""
+    return "; ".join(" ".join(line.split()) for line in output.splitlines() if " TIMEOUT " in line or " FAIL " in line)
 
 
 def junit_cases(log):
@@ -180,11 +188,9 @@ def tidy(tally, name, single_name):
     print(f"{'ok    ' if bad == 0 else 'FAILED'} clang-tidy: {len(found) - bad} of {len(found)} files clean", flush=True)
 
 
-def run_e2e(tally):
+def run_e2e(tally, name):
     """The end-to-end tests print one line `PASS|FAIL|SKIP name[: reason]` a case."""
-    if not is_built("gcc") and not build(tally, "gcc", "g++", []):
-        return
-    done = subprocess.run(["python3", "tests/e2e/run.py", "--build", str(ROOT / "build" / "check-gcc")], cwd=ROOT,
+    done = subprocess.run(["python3", "tests/e2e/run.py", "--build", str(ROOT / "build" / f"check-{name}")], cwd=ROOT,
                           capture_output=True, text=True)
     outcomes = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
     seen = 0

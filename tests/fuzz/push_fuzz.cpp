@@ -66,6 +66,7 @@ class Node final : public CoordinatorHost, public DataOperations {
   void wait_over(Parcel& /*parcel*/) override { ++over; }
   void release_peer_ni(PeerNi& ni) override { coordinator_->peer_ni_released(ni); }
   void release_ni(Ni& ni) override { coordinator_->ni_released(ni); }
+  void end_pushes() override {}
   void publish_faults(const FaultView* /*view*/) override {}
   void publish_routes(const RouteView& /*view*/) override {}
   void publish_access(const AccessView* /*view*/) override {}

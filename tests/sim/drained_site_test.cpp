@@ -46,6 +46,7 @@ TEST(DrainedSite, ACrashInItsPlaceLosesWhatTheRouterHeld) {
 constexpr std::uint32_t kNodes = 3;
 constexpr std::uint32_t kRouter = 2;
 constexpr Instant kBegin{};
+constexpr Duration kLasting = std::chrono::seconds(5);
 constexpr Instant kLatest = kBegin + std::chrono::seconds(36);
 
 lnet::Nid nid_of(std::uint32_t node) {
@@ -57,8 +58,8 @@ lnet::MessageHeader message_for(std::uint32_t node) {
 }
 
 TEST(DrainWatch, WhatIsLostAfterItsWordIsHeldAgainstARouter) {
-  DrainWatch watch(kNodes);
-  watch.begin(kRouter, 7, kLatest, 0);
+  DrainWatch watch(kNodes, kLasting);
+  watch.begin(kRouter, 7, kBegin, kLatest, 0);
   watch.lost_on_the_way(0, nid_of(kRouter), message_for(1));
   EXPECT_TRUE(watch.promise(kRouter, kBegin + std::chrono::seconds(2), 0, 0));
   watch.lost_on_the_way(0, nid_of(kRouter), message_for(kRouter));
@@ -69,8 +70,8 @@ TEST(DrainWatch, WhatIsLostAfterItsWordIsHeldAgainstARouter) {
 }
 
 TEST(DrainWatch, WhatItRefusesBeforeItsWordIsHeardCountsToo) {
-  DrainWatch watch(kNodes);
-  watch.begin(kRouter, 7, kLatest, 4);
+  DrainWatch watch(kNodes, kLasting);
+  watch.begin(kRouter, 7, kBegin, kLatest, 4);
   watch.refused(kRouter, nid_of(0), message_for(1));
   EXPECT_EQ(watch.wrong(), "");
   EXPECT_TRUE(watch.promise(kRouter, kBegin + std::chrono::seconds(2), 0, 5));
@@ -78,9 +79,9 @@ TEST(DrainWatch, WhatItRefusesBeforeItsWordIsHeardCountsToo) {
 }
 
 TEST(DrainWatch, WhoseWayWasInTroubleIsExcused) {
-  DrainWatch watch(kNodes);
-  watch.begin(kRouter, 7, kLatest, 0);
-  watch.trouble(0, kRouter);
+  DrainWatch watch(kNodes, kLasting);
+  watch.begin(kRouter, 7, kBegin, kLatest, 0);
+  watch.trouble(0, kRouter, kBegin);
   EXPECT_TRUE(watch.promise(kRouter, kBegin + std::chrono::seconds(2), 0, 0));
   watch.lost_on_the_way(0, nid_of(kRouter), message_for(1));
   watch.refused(kRouter, nid_of(0), message_for(1));
@@ -89,12 +90,28 @@ TEST(DrainWatch, WhoseWayWasInTroubleIsExcused) {
   EXPECT_NE(watch.wrong(), "") << "the other one's was not";
 }
 
+TEST(DrainWatch, TroubleShortlyBeforeExcusesToo) {
+  DrainWatch watch(kNodes, kLasting);
+  watch.trouble(0, kRouter, kBegin);
+  watch.trouble(1, kBegin + std::chrono::seconds(1));
+  const auto lose = [&](std::uint32_t sender, Instant begin) {
+    watch.begin(kRouter, 7, begin, begin + std::chrono::seconds(36), 0);
+    EXPECT_TRUE(watch.promise(kRouter, begin + std::chrono::seconds(1), 0, 0));
+    watch.lost_on_the_way(sender, nid_of(kRouter), message_for(1 - sender));
+  };
+  lose(0, kBegin + kLasting);
+  lose(1, kBegin + kLasting + std::chrono::seconds(1));
+  EXPECT_EQ(watch.wrong(), "");
+  lose(0, kBegin + kLasting + std::chrono::seconds(1));
+  EXPECT_NE(watch.wrong(), "");
+}
+
 TEST(DrainWatch, ARouterWhoseTimeWasOverPromisesNothing) {
-  DrainWatch watch(kNodes);
-  watch.begin(kRouter, 7, kLatest, 0);
+  DrainWatch watch(kNodes, kLasting);
+  watch.begin(kRouter, 7, kBegin, kLatest, 0);
   EXPECT_FALSE(watch.promise(kRouter, kLatest, 0, 0));
   watch.refused(kRouter, nid_of(0), message_for(1));
-  watch.begin(kRouter, 8, kLatest, 0);
+  watch.begin(kRouter, 8, kBegin, kLatest, 0);
   EXPECT_FALSE(watch.promise(kRouter, kBegin, 3, 0)) << "some were cut off";
   watch.refused(kRouter, nid_of(0), message_for(1));
   EXPECT_EQ(watch.wrong(), "");

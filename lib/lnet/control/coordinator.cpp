@@ -332,6 +332,7 @@ void Coordinator::shut_down() {
   discovery_.shut_down();
   node_ping_.shut_down();
   push_target_.close();
+  host_.end_pushes();
   ping_target_.close();
 }
 

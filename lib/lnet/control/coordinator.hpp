@@ -41,6 +41,8 @@ class CoordinatorHost {
   // No shard finds this NI any more: its Lnds are shut down, and when no message names it,
   // Coordinator::ni_released() is called.
   virtual void release_ni(Ni& ni) = 0;
+  // Pushes of others that wait are dropped, and those that come from now on: nobody will take one.
+  virtual void end_pushes() = 0;
   // On all shards together, as far as this one can see.
   [[nodiscard]] virtual RoutedLoad routed_load() const { return {}; }
   // Every shard shall look at these fault rules from now on; null: there are none.

@@ -299,6 +299,11 @@ void Node::set_lazy(PortalId portal, bool lazy) {
   shared_.doorbells[home]->ring();
 }
 
+// lustre-release lnet/lnet/api-ni.c: lnet_push_target_fini()
+void Node::end_pushes() {
+  set_lazy(kPingPortal, false);
+}
+
 unsigned Node::coordinate(Instant now) {
   if (shared_.ni_changed.load(std::memory_order_relaxed) &&
       shared_.ni_changed.exchange(false, std::memory_order_acquire)) {

@@ -103,6 +103,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   void wait_over(Parcel& parcel) override { shards_[0]->wait_over(parcel); }
   void release_peer_ni(PeerNi& ni) override;
   void release_ni(Ni& ni) override;
+  void end_pushes() override;
   [[nodiscard]] RoutedLoad routed_load() const override;
   void publish_faults(const FaultView* view) override;
   void publish_routes(const RouteView& view) override {

@@ -29,6 +29,17 @@ def case_net_show_has_the_kernels_names(site):
     assert ni["tunables"]["credits"] == 512 and ni["tunables"]["peer_credits"] == 16, ni["tunables"]
 
 
+def case_names_of_hosts_stand_behind_nids(site):
+    node = start(site, "server", "server", SERVER)
+    names = site.write("names", f"# NICs\n{SERVER} login1\n")
+    shown = node.lnetctl("--nic-names", names, "net", "show").stdout
+    assert f"nid: {nid(SERVER)}  # login1\n" in shown, shown
+    assert "login1" not in node.lnetctl("--nic-names", names, "--json", "net", "show").stdout
+    assert "login1" not in node.lnetctl("--nic-names", names, "export", "--backup").stdout
+    wrong = node.lnetctl("--nic-names", site.write("wrong", "x y\n"), "net", "show")
+    assert wrong.returncode != 0 and "wrong:1:" in wrong.stderr, wrong.stderr
+
+
 def case_a_network_goes_and_comes_by_hand(site):
     server, client = pair(site)
     works(client, "net", "del", "--net", "kfi")

@@ -38,6 +38,8 @@ class Fabric final : private Transport, private Nic::Carrier {
 
   // Returns how much was done. Skips its turn while somebody allocates.
   unsigned step(std::uint64_t now_ns);
+  // Of the last step that took place.
+  [[nodiscard]] std::uint64_t now_ns() const { return now_ns_; }
   // When something that is under way is due; UINT64_MAX: nothing is.
   [[nodiscard]] std::uint64_t next_due() const { return late_.next_due(); }
   [[nodiscard]] bool idle() const { return late_.empty(); }

@@ -54,8 +54,11 @@ World::~World() {
 }
 
 void World::run() {
-  for (std::uint64_t now = 0; !stop_.load(std::memory_order_relaxed); now += kNsPerStep) {
+  for (std::uint64_t now = 0; !stop_.load(std::memory_order_relaxed);) {
     if (fabric_.step(now) == 0) std::this_thread::yield();
+    if (fabric_.now_ns() != now) continue;  // somebody allocates: not a step
+    now += kNsPerStep;
+    now_ns_.store(now, std::memory_order_release);
   }
 }
 
@@ -76,4 +79,10 @@ void cxil_wait_obj::clear() {
   std::uint64_t count = 0;
   (void)!read(fd, &count, sizeof count);
   told.store(false, std::memory_order_release);
+}
+
+// Not libcxi's, for tests: stands still while the thread does.
+PLNET_EXPORT std::uint64_t plnet_cxi_soft_now_ns() {
+  plnet::cassini::soft::World* const world = plnet::cassini::soft::world();
+  return world == nullptr ? 0 : world->now_ns();
 }

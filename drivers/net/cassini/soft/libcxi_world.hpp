@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -39,6 +40,7 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   [[nodiscard]] SoftBackend& backend() { return *backend_; }
+  [[nodiscard]] std::uint64_t now_ns() const { return now_ns_.load(std::memory_order_acquire); }
 
  private:
   void run();
@@ -46,6 +48,7 @@ class World {
   std::vector<Nic*> nics_;
   std::unique_ptr<SoftBackend> backend_;
   std::atomic<bool> stop_{false};
+  std::atomic<std::uint64_t> now_ns_{0};
   std::thread thread_;
 };
 

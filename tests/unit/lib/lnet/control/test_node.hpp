@@ -78,6 +78,7 @@ class TestNode final : public CoordinatorHost {
       coordinator.peer_ni_released(*ni);
   }
   void release_ni(Ni& ni) override { coordinator.ni_released(ni); }
+  void end_pushes() override {}
   void publish_faults(const FaultView* /*view*/) override {}
   [[nodiscard]] RoutedLoad routed_load() const override { return load; }
   void publish_routes(const RouteView& /*view*/) override {}

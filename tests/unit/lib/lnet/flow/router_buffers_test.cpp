@@ -178,8 +178,8 @@ TEST(RouterBuffers, GrowOnlyWhereNobodyHasSetThemAndOnlyInTheirMemory) {
 
 TEST(RouterBuffers, KeepWhatTheyHaveGrownToWhenAnotherClassIsSet) {
   RouterBuffers buffers(growing());
-  constexpr PoolFlags kAll{{true, true, true}};
-  ASSERT_TRUE(buffers.resize({{1, 2, 2}}, kAll));
+  constexpr PoolFlags kEach{{true, true, true}};
+  ASSERT_TRUE(buffers.resize({{1, 2, 2}}, kEach));
   ASSERT_TRUE(buffers.grow({{false, false, true}}));
   EXPECT_EQ(buffers.total(BufferClass::kLarge), 3U);
   ASSERT_TRUE(buffers.resize({{1, 4, 2}}, {{true, false, true}}));
@@ -187,7 +187,7 @@ TEST(RouterBuffers, KeepWhatTheyHaveGrownToWhenAnotherClassIsSet) {
   EXPECT_EQ(buffers.total(BufferClass::kSmall), 4U);
   ASSERT_TRUE(buffers.resize({{1, 4, 1}}, {{true, false, false}}));
   EXPECT_EQ(buffers.total(BufferClass::kLarge), 1U) << "what is set is that";
-  ASSERT_TRUE(buffers.resize({{1, 2, 2}}, kAll));
+  ASSERT_TRUE(buffers.resize({{1, 2, 2}}, kEach));
   EXPECT_EQ(buffers.total(BufferClass::kLarge), 2U) << "and begins anew";
 }
 

@@ -132,6 +132,27 @@ TEST_F(Embedding, GetsWhatAnotherHasLaidOpen) {
   EXPECT_TRUE(node_->idle());
 }
 
+// Portal 0 keeps pushes until the node has time for them. A node that ends will have none.
+TEST_F(Embedding, WhatWaitsOnPortal0EndsWithTheNode) {
+  DataOperations& lnet = node_->shard(0);
+  const auto& receives = node_->shard(0).core().receives;
+  turn_until_idle();
+  Recorder client;
+  const auto bound = lnet.bind({.handler = &client});
+  const Nid self = Nid::of(NetType::kLoopback, 0, 0);
+  const PutSpec nobodys{.target = {self}, .portal = kPingPortal, .match_bits = kBits, .ack = false};
+  ASSERT_TRUE(lnet.put(*bound, nobodys));
+  turn_until_idle();
+  EXPECT_EQ(receives.free_count(), receives.capacity() - 1) << "it waits";
+  node_->coordinator().shut_down();
+  turn_until_idle();
+  EXPECT_EQ(receives.free_count(), receives.capacity());
+  ASSERT_TRUE(lnet.put(*bound, nobodys));
+  turn_until_idle();
+  EXPECT_EQ(receives.free_count(), receives.capacity()) << "nor does what comes later";
+  EXPECT_TRUE(lnet.unlink(*bound));
+}
+
 TEST_F(Embedding, IsToldWhenNobodyMatches) {
   DataOperations& lnet = node_->shard(0);
   Recorder client;
