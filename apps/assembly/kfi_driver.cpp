@@ -28,7 +28,10 @@ class KfiMaker final : public NetworkMaker {
     if (!options) return std::unexpected(options.error());
     options->tunables.credits = ni.tunables.credits;
     options->tunables.peer_credits = ni.tunables.peer_credits;
-    return nic_of(ni.interfaces).prepare(ni.nid, *options, *setup_.arenas);
+    const KfiLease::Start start{
+        .seed = static_cast<std::uint64_t>(setup_.clock->now().time_since_epoch().count()),
+        .lnd_timeout = kfilnd::lnd_timeout(options->tunables, setup_.lnet_lnd_timeout)};
+    return nic_of(ni.interfaces).prepare(ni.nid, *options, *setup_.arenas, start);
   }
   void not_added(const lnet::NiSetup& ni) override { nic_of(ni.interfaces).unprepare(); }
   void close(const lnet::NiSetup& ni) override { nic_of(ni.interfaces).set_leaving(); }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/check.hpp"
+#include "lib/kfilnd/wire.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::apps {
@@ -17,6 +18,7 @@ using runtime::KfiBackend;
 
 // Beyond this an endpoint's tables are larger than what any NIC has under way.
 constexpr unsigned kOperationsMax = 16384;
+constexpr unsigned kOfiOperationsMax = 4096;  // each has a packet of 4 KiB
 
 cassini::TrafficClass class_of(kfilnd::TrafficClass wanted) {
   switch (kfilnd::on_cassini(wanted)) {
@@ -43,11 +45,27 @@ KfiLease::~KfiLease() {
   // The NIC lets go of the endpoint's memory before anybody else may have it.
   endpoint_.reset();
   device_.reset();
+  ofi_.reset();
   nic_.leaving_.store(false, std::memory_order_relaxed);
   nic_.taken_.store(false, std::memory_order_release);
 }
 
-Outcome<void> KfiLease::open(const lnet::Nid& nid, const ArenaTable& arenas) {
+Outcome<void> KfiLease::open(const lnet::Nid& nid, const ArenaTable& arenas, const Start& start) {
+  if (nic_.settings().backend != KfiBackend::kOfi) return open_cassini(nid, arenas);
+  const KfiOfiRequest request{
+      .process = kfilnd::service_of(nid),
+      .operations_max = std::min(operations_max(options_.tunables), kOfiOperationsMax),
+      .seed = start.seed,
+      .lnd_timeout = start.lnd_timeout};
+  auto opened = open_ofi(nic_.settings(), request, arenas, relay_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  ofi_ = std::move(*opened);
+  driver_ = &ofi_->driver();
+  pollable_ = &ofi_->pollable();
+  return {};
+}
+
+Outcome<void> KfiLease::open_cassini(const lnet::Nid& nid, const ArenaTable& arenas) {
   auto device = cassini::Device::open(nic_.backend(),
                                       {.id = nic_.device_id(),
                                        .service = nic_.settings().service,
@@ -62,6 +80,8 @@ Outcome<void> KfiLease::open(const lnet::Nid& nid, const ArenaTable& arenas) {
       cassini::Endpoint::create(*device_, {.limits = {.operations_max = operations}}, relay_);
   if (!endpoint) return std::unexpected(std::move(endpoint.error()));
   endpoint_ = std::move(*endpoint);
+  driver_ = endpoint_.get();
+  pollable_ = endpoint_.get();
   return {};
 }
 
@@ -71,6 +91,10 @@ Outcome<std::unique_ptr<KfiNic>> KfiNic::open(const runtime::KfiInterface& setti
   std::unique_ptr<KfiNic> nic(new KfiNic(settings, receive_memory));
   if (settings.backend == KfiBackend::kSoft) {
     if (auto opened = nic->open_port(eal); !opened) return at(settings, opened.error());
+    return nic;
+  }
+  if (settings.backend == KfiBackend::kOfi) {
+    if (auto there = try_ofi(settings); !there) return at(settings, there.error());
     return nic;
   }
   PLNET_CHECK(vendor != nullptr, "the library was loaded before");
@@ -118,20 +142,21 @@ Outcome<cassini::DeviceInfo> KfiNic::find_device() {
 
 Outcome<std::uint32_t> KfiNic::address() {
   if (soft_ != nullptr) return soft_address_;
+  if (settings_.backend == KfiBackend::kOfi) return ofi_address(settings_);
   const auto device = find_device();
   if (!device) return at(settings_, device.error());
   return device->nic_address;
 }
 
 Outcome<void> KfiNic::prepare(const lnet::Nid& nid, const KfiOptions& options,
-                              const ArenaTable& arenas) {
+                              const ArenaTable& arenas, const KfiLease::Start& start) {
   if (taken_.load(std::memory_order_acquire)) {
     return failure(leaving_.load(std::memory_order_relaxed) ? Errc::kAgain : Errc::kBusy,
                    fmt::format("interface {} serves another NI, expected one at a time", name()));
   }
   taken_.store(true, std::memory_order_relaxed);
   auto lease = std::make_unique<KfiLease>(*this, options);
-  if (auto opened = lease->open(nid, arenas); !opened) return at(settings_, opened.error());
+  if (auto opened = lease->open(nid, arenas, start); !opened) return at(settings_, opened.error());
   prepared_.store(lease.release(), std::memory_order_release);
   return {};
 }

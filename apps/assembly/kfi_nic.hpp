@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One NIC that kfi networks can use, from the start of the node to its end: in hardware by the
-// vendor's library, or in software on a port of DPDK. One NI at a time has it.
+// vendor's library, in software on a port of DPDK, or what a provider of libfabric is to us. One NI
+// at a time has it.
 #pragma once
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "apps/assembly/kfi_ofi.hpp"
 #include "apps/assembly/kfi_options.hpp"
 #include "drivers/net/cassini/endpoint.hpp"
 #include "drivers/net/cassini/soft/link/node_on_ethdev.hpp"
@@ -30,19 +32,33 @@ class KfiLease {
   KfiLease(const KfiLease&) = delete;
   KfiLease& operator=(const KfiLease&) = delete;
 
-  [[nodiscard]] Outcome<void> open(const lnet::Nid& nid, const ArenaTable& arenas);
+  // What an endpoint on libfabric needs besides: see KfiOfiRequest.
+  struct Start {
+    std::uint64_t seed = 0;
+    Duration lnd_timeout{};
+  };
+  [[nodiscard]] Outcome<void> open(const lnet::Nid& nid, const ArenaTable& arenas,
+                                   const Start& start);
   [[nodiscard]] const KfiOptions& options() const { return options_; }
   [[nodiscard]] KfiNic& nic() { return nic_; }
   [[nodiscard]] kfilnd::EndpointRelay& relay() { return relay_; }
+  [[nodiscard]] kfilnd::EndpointDriver& driver() { return *driver_; }
+  [[nodiscard]] Pollable& pollable() { return *pollable_; }
+  // Of a Cassini alone.
+  [[nodiscard]] bool is_cassini() const { return endpoint_ != nullptr; }
   [[nodiscard]] cassini::Device& device() { return *device_; }
   [[nodiscard]] cassini::Endpoint& endpoint() { return *endpoint_; }
 
  private:
+  [[nodiscard]] Outcome<void> open_cassini(const lnet::Nid& nid, const ArenaTable& arenas);
   const KfiOptions options_;
   KfiNic& nic_;
   kfilnd::EndpointRelay relay_;
   std::unique_ptr<cassini::Device> device_;
   std::unique_ptr<cassini::Endpoint> endpoint_;
+  std::unique_ptr<KfiOfi> ofi_;  // or this
+  kfilnd::EndpointDriver* driver_ = nullptr;
+  Pollable* pollable_ = nullptr;
 };
 
 class KfiNic {
@@ -60,14 +76,14 @@ class KfiNic {
   [[nodiscard]] const std::string& name() const { return settings_.name; }
   [[nodiscard]] const runtime::KfiInterface& settings() const { return settings_; }
   [[nodiscard]] const Fragment& receive_memory() const { return receive_memory_; }
-  [[nodiscard]] cassini::Backend& backend() { return *backend_; }
+  [[nodiscard]] cassini::Backend& backend() { return *backend_; }  // of a Cassini
   [[nodiscard]] unsigned device_id() const { return device_id_; }
   // The admin thread. The NIC's on the fabric: by hardware, where a cable leads to just now.
   [[nodiscard]] Outcome<std::uint32_t> address();
 
   // Shard 0. kAgain: an NI that goes still has it; kBusy: another NI does.
   [[nodiscard]] Outcome<void> prepare(const lnet::Nid& nid, const KfiOptions& options,
-                                      const ArenaTable& arenas);
+                                      const ArenaTable& arenas, const KfiLease::Start& start);
   // What was prepared was not needed, or the NI begins to go.
   void unprepare() { delete prepared_.exchange(nullptr, std::memory_order_acquire); }
   void set_leaving() { leaving_.store(true, std::memory_order_relaxed); }

@@ -9,7 +9,7 @@ namespace plnet::apps {
 KfiNi::KfiNi(KfiPlace& place, std::unique_ptr<KfiLease> lease, const kfilnd::KfiLndConfig& config,
              lnet::LndUpcalls& core)
     : KfiGround{std::move(lease)},
-      KfiLnd(config, core, KfiGround::lease->endpoint()),
+      KfiLnd(config, core, KfiGround::lease->driver()),
       nid_(config.nid),
       place_(place) {
   KfiGround::lease->relay().attach(*this);
@@ -23,7 +23,7 @@ KfiNi::~KfiNi() {
 Instant KfiPlace::next_deadline() const {
   Instant next = Instant::max();
   for (KfiNi* const ni : nis_)
-    next = std::min(next, ni->lease().endpoint().next_deadline());
+    next = std::min(next, ni->lease().pollable().next_deadline());
   return next;
 }
 

@@ -27,7 +27,7 @@ class KfiNi final : private KfiGround, public kfilnd::KfiLnd {
   ~KfiNi() override;
 
   unsigned poll(Instant now) {
-    return KfiGround::lease->nic().poll(now) + KfiGround::lease->endpoint().poll(now);
+    return KfiGround::lease->nic().poll(now) + KfiGround::lease->pollable().poll(now);
   }
   [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
   [[nodiscard]] KfiLease& lease() { return *KfiGround::lease; }

@@ -16,6 +16,7 @@ using runtime::VerbToken;
 // What is asked of an NI on its shard; what becomes of it is put together on the admin thread.
 struct OfCassini {
   using Seen = CassiniSeen;
+  static bool has(KfiNi& ni) { return ni.lease().is_cassini(); }
   static constexpr const char* kKey = "cassini";
   static Seen look(KfiNi& ni, Instant /*now*/) { return look_at_cassini(ni); }
   static KfiJson tell(const Seen& seen) { return report_of(seen); }
@@ -23,6 +24,7 @@ struct OfCassini {
 struct OfKfiPeers {
   using Seen = std::vector<kfilnd::PeerFacts>;
   static constexpr const char* kKey = "kfi peers";
+  static bool has(const KfiNi& /*ni*/) { return true; }
   static Seen look(KfiNi& ni, Instant now) { return look_at_peers(ni, now); }
   static KfiJson tell(const Seen& seen) {
     KfiJson list = KfiJson::array();
@@ -34,6 +36,7 @@ struct OfKfiPeers {
 struct OfStatistics {
   using Seen = kfilnd::Statistics;
   static constexpr const char* kKey = "kfi stats";
+  static bool has(const KfiNi& /*ni*/) { return true; }
   static Seen look(KfiNi& ni, Instant /*now*/) { return ni.statistics(); }
   static KfiJson tell(const Seen& seen) { return {{"text", tables_of(seen)}}; }
 };
@@ -56,8 +59,9 @@ struct KfiRound : std::enable_shared_from_this<KfiRound<Of>> {
         shard,
         [self](lnet::Node& node) {
           const Instant now = node.shard(self->shard).core().now;
-          for (KfiNi* const ni : self->kfi.place(self->shard).nis())
-            self->found.push_back({ni->nid(), self->shard, Of::look(*ni, now)});
+          for (KfiNi* const ni : self->kfi.place(self->shard).nis()) {
+            if (Of::has(*ni)) self->found.push_back({ni->nid(), self->shard, Of::look(*ni, now)});
+          }
         },
         [self] {
           ++self->shard;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include "lib/base/interface_name.hpp"
@@ -34,6 +36,20 @@ inline Outcome<void> check_port(std::string_view text) {
                  "expected DRIVER[,KEY=VALUE...] such as net_memif0,role=server, or a PCI address");
 }
 
+// "shm", "net", "tcp;ofi_rxm".
+inline Outcome<void> check_provider(std::string_view text) {
+  constexpr std::size_t kProviderMax = 64;
+  const bool plain = std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
+  if (plain && text.size() <= kProviderMax) return {};
+  return failure(Errc::kInvalid, "expected a provider of libfabric such as shm or net");
+}
+
+inline Outcome<void> check_kfi_ip(std::string_view text) {
+  in_addr ignored{};
+  if (text.empty() || ::inet_pton(AF_INET, std::string(text).c_str(), &ignored) == 1) return {};
+  return failure(Errc::kInvalid, "expected an IPv4 address such as 10.0.0.7");
+}
+
 inline constexpr std::array kKfiInterfaceKeys{
     Key{.name = "name",
         .kind = KeyKind::kText,
@@ -44,7 +60,8 @@ inline constexpr std::array kKfiInterfaceKeys{
         .binding = PLNET_FIELD(KfiInterface, name)},
     Key{.name = "backend",
         .kind = KeyKind::kWord,
-        .help = "libcxi: a Slingshot NIC; soft: a NIC in software on a port of DPDK.",
+        .help = "libcxi: a Slingshot NIC; soft: a NIC in software on a port of DPDK; ofi: a "
+                "provider of libfabric, among plnet nodes.",
         .words = kKfiBackendNames,
         .binding = PLNET_FIELD(KfiInterface, backend)},
     Key{.name = "service",
@@ -60,7 +77,8 @@ inline constexpr std::array kKfiInterfaceKeys{
         .binding = PLNET_FIELD(KfiInterface, port)},
     Key{.name = "address",
         .kind = KeyKind::kInteger,
-        .help = "With soft the NIC's address; the lowest 20 bits of the port's MAC if left out.",
+        .help = "With soft the NIC's address; the lowest 20 bits of the port's MAC if left out. "
+                "With ofi on shm the number in the NID, another for each node of the host.",
         .low = 0,
         .high = 0xffffe,  // the highest of 20 bits means everybody
         .optional = true,
@@ -72,6 +90,16 @@ inline constexpr std::array kKfiInterfaceKeys{
         .high = 9600,
         .unit = "bytes",
         .binding = PLNET_FIELD(KfiInterface, mtu)},
+    Key{.name = "provider",
+        .kind = KeyKind::kText,
+        .help = "With ofi the provider: shm (one host), or one over IPv4 such as net.",
+        .check = check_provider,
+        .binding = PLNET_FIELD(KfiInterface, provider)},
+    Key{.name = "ip",
+        .kind = KeyKind::kText,
+        .help = "With ofi over IPv4 the address that peers reach; the NID has it as a number.",
+        .check = check_kfi_ip,
+        .binding = PLNET_FIELD(KfiInterface, ip)},
 };
 
 inline constexpr std::array kKfiKeys{

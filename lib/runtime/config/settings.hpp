@@ -60,8 +60,9 @@ struct TcpSocketSettings {
 enum class KfiBackend : std::uint8_t {
   kLibcxi,  // a Slingshot NIC, by the vendor's library
   kSoft,    // the NIC in software, on a port of DPDK
+  kOfi,     // a provider of libfabric
 };
-inline constexpr std::array<std::string_view, 2> kKfiBackendNames{"libcxi", "soft"};
+inline constexpr std::array<std::string_view, 3> kKfiBackendNames{"libcxi", "soft", "ofi"};
 [[nodiscard]] constexpr std::string_view name_of(KfiBackend backend) {
   const auto number = static_cast<std::size_t>(backend);
   return number < kKfiBackendNames.size() ? kKfiBackendNames[number] : std::string_view{};
@@ -75,8 +76,10 @@ struct KfiInterface {
   KfiBackend backend = KfiBackend::kLibcxi;
   std::uint32_t service = 1;  // kLibcxi: the service whose resources it takes
   std::string port;           // kSoft: as DPDK's --vdev has it, or a PCI address
-  std::int32_t address = -1;  // kSoft: of the NIC; -1: the lowest 20 bits of the port's MAC
+  std::int32_t address = -1;  // kSoft: of the NIC; -1: the lowest 20 bits of the port's MAC. kOfi
   std::uint32_t mtu = 0;      // kSoft: 0 is the port's own
+  std::string provider;       // kOfi: shm, which has addresses of its own, or one over IPv4
+  std::string ip;             // kOfi: of this node, for a provider over IPv4
   Origin origin{};
 
   bool operator==(const KfiInterface&) const = default;

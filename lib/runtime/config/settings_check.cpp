@@ -38,13 +38,29 @@ void check_cpt_list(const std::vector<CptRequest>& list, Issues& issues) {
     issues.push_back({base, base, sound.error().what});
 }
 
+std::string wrong_with_ofi(const KfiInterface& interface) {
+  if (!interface.port.empty() || interface.mtu != 0) return "port and mtu go with `backend: soft`";
+  if (interface.provider.empty()) return "backend ofi without a provider, expected shm or net";
+  const bool by_name = interface.provider == "shm";
+  if (by_name != (interface.address >= 0) || by_name != interface.ip.empty()) {
+    return by_name ? "provider shm needs an address, another one for each node of the host, and "
+                     "has no ip"
+                   : "a provider over IPv4 needs an ip, and has no address";
+  }
+  return "";
+}
+
 std::string wrong_with(const KfiInterface& interface) {
   if (interface.name.empty()) return "no name, expected one such as cxi0";
+  if (interface.backend != KfiBackend::kOfi &&
+      (!interface.provider.empty() || !interface.ip.empty()))
+    return "provider and ip go with `backend: ofi`";
   if (interface.backend == KfiBackend::kSoft) {
     return interface.port.empty() ? "backend soft without a port, expected one such as "
                                     "\"net_memif0,role=server,id=0,socket=/run/x.sock\""
                                   : "";
   }
+  if (interface.backend == KfiBackend::kOfi) return wrong_with_ofi(interface);
   const bool has_soft = !interface.port.empty() || interface.address >= 0 || interface.mtu != 0;
   return has_soft ? "port, address and mtu go with `backend: soft`" : "";
 }

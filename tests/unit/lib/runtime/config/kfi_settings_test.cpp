@@ -23,6 +23,14 @@ constexpr std::string_view kBoth = R"(plnet:
               port: "net_memif0,role=server,id=0,socket=/run/x.sock"
               address: 0x1a2
               mtu: 9000
+            - name: shm0
+              backend: ofi
+              provider: shm
+              address: 7
+            - name: net0
+              backend: ofi
+              provider: net
+              ip: 10.0.0.7
 )";
 
 std::string wrong(const std::string& interfaces) {
@@ -35,7 +43,7 @@ TEST(KfiSettings, SayWhichNicsThereAreAndWhereThatStands) {
   const auto read = read_settings(kBoth, "f");
   ASSERT_TRUE(read.has_value()) << read.error().text();
   EXPECT_EQ(read->kfi.library, "/opt/libcxi.so.1");
-  ASSERT_EQ(read->kfi.interfaces.size(), 2U);
+  ASSERT_EQ(read->kfi.interfaces.size(), 4U);
   const KfiInterface& hardware = read->kfi.interfaces[0];
   EXPECT_EQ(hardware.backend, KfiBackend::kLibcxi);
   EXPECT_EQ(hardware.service, 3U);
@@ -46,6 +54,10 @@ TEST(KfiSettings, SayWhichNicsThereAreAndWhereThatStands) {
   EXPECT_EQ(soft.address, 0x1a2);
   EXPECT_EQ(soft.mtu, 9000U);
   EXPECT_EQ(soft.origin.place, "f:7:15");
+  EXPECT_EQ(read->kfi.interfaces[2].backend, KfiBackend::kOfi);
+  EXPECT_EQ(read->kfi.interfaces[2].provider, "shm");
+  EXPECT_EQ(read->kfi.interfaces[2].address, 7);
+  EXPECT_EQ(read->kfi.interfaces[3].ip, "10.0.0.7");
 }
 
 TEST(KfiSettings, AreExportedAsTheyAreRead) {
@@ -71,6 +83,21 @@ TEST(KfiSettings, ThatCannotBeAreToldWithTheirPlace) {
   EXPECT_NE(wrong("{name: a, backend: soft, port: 'p0 --file-prefix=x'}").find("expected DRIVER"),
             std::string::npos);
   EXPECT_NE(wrong("{name: '../cxi0'}").find("name"), std::string::npos);
+}
+
+TEST(KfiSettings, OfLibfabricThatCannotBeAreToldWithTheirPlace) {
+  EXPECT_NE(wrong("{name: a, backend: ofi}").find("without a provider"), std::string::npos);
+  EXPECT_NE(wrong("{name: a, backend: ofi, provider: shm}").find("needs an address"),
+            std::string::npos);
+  EXPECT_NE(wrong("{name: a, backend: ofi, provider: shm, address: 1, ip: 1.2.3.4}").find("no ip"),
+            std::string::npos);
+  EXPECT_NE(wrong("{name: a, backend: ofi, provider: net, address: 1}").find("needs an ip"),
+            std::string::npos);
+  EXPECT_NE(wrong("{name: a, backend: ofi, provider: net, ip: here}").find("10.0.0.7"),
+            std::string::npos);
+  EXPECT_NE(wrong("{name: a, backend: ofi, provider: shm, address: 1, port: p0}").find("soft"),
+            std::string::npos);
+  EXPECT_NE(wrong("{name: a, provider: shm}").find("backend: ofi"), std::string::npos);
 }
 
 TEST(KfiSettings, OptionsOfTheKernelsModuleAreKept) {

@@ -89,6 +89,10 @@ TEST(SampleFiles, AreValidAndSayWhatTheyPromise) {
   ASSERT_EQ(any_nic.kfi.interfaces.size(), 1U);
   EXPECT_EQ(any_nic.kfi.interfaces[0].backend, KfiBackend::kSoft);
   EXPECT_EQ(any_nic.kfi.interfaces[0].address, 418);
+  const Settings shm = read_sample("config/kfi-shm.yaml");
+  ASSERT_EQ(shm.kfi.interfaces.size(), 1U);
+  EXPECT_EQ(shm.kfi.interfaces[0].backend, KfiBackend::kOfi);
+  EXPECT_EQ(shm.kfi.interfaces[0].provider, "shm");
 }
 
 }  // namespace

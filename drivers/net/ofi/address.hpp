@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where an endpoint is, and how a provider is told: the one place that knows the rule, which every
+// node of a site has to share. {NIC address, service, context} becomes
+//   - by name (providers whose addresses are strings, such as shm, on one host):
+//     fi_shm://plnet-<NIC address in hex>-<service>-<context>
+//   - over IP (providers whose addresses are IPv4 sockets, such as net): the NIC address is the
+//     IPv4 address as a number, the port is port_base + service * contexts_max + context.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "lib/base/result.hpp"
+
+namespace plnet::ofi {
+
+struct Process {
+  std::uint64_t nic = 0;
+  std::uint32_t service = 0;
+  std::uint8_t context = 0;
+
+  friend bool operator==(const Process&, const Process&) = default;
+};
+
+enum class Family : std::uint8_t { kName, kInet };
+
+inline constexpr unsigned kContextsMax = 16;  // receive contexts, and so shards, of one process
+
+struct AddressRule {
+  Family family = Family::kName;
+  std::uint32_t port_base = 20480;
+};
+
+struct ProviderAddress {
+  std::array<char, 64> bytes{};
+  std::size_t length = 0;
+};
+
+[[nodiscard]] inline Result<ProviderAddress> address_of(const AddressRule& rule,
+                                                        const Process& process) {
+  ProviderAddress made;
+  if (process.context >= kContextsMax) return std::unexpected(Errc::kOutOfRange);
+  if (rule.family == Family::kName) {
+    const int length = std::snprintf(
+        made.bytes.data(), made.bytes.size(), "fi_shm://plnet-%llx-%u-%u",
+        static_cast<unsigned long long>(process.nic), process.service, unsigned{process.context});
+    made.length = static_cast<std::size_t>(length) + 1;  // with its end
+    return made;
+  }
+  const std::uint64_t port =
+      rule.port_base + std::uint64_t{process.service} * kContextsMax + process.context;
+  if (process.nic > UINT32_MAX || port > UINT16_MAX) return std::unexpected(Errc::kOutOfRange);
+  sockaddr_in inet{};
+  inet.sin_family = AF_INET;
+  inet.sin_addr.s_addr = htonl(static_cast<std::uint32_t>(process.nic));
+  inet.sin_port = htons(static_cast<std::uint16_t>(port));
+  static_assert(sizeof inet <= sizeof made.bytes);
+  std::memcpy(made.bytes.data(), &inet, sizeof inet);
+  made.length = sizeof inet;
+  return made;
+}
+
+}  // namespace plnet::ofi

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/ofi/device.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include <rdma/fi_errno.h>
+
+namespace plnet::ofi {
+
+namespace {
+
+template <class Object>
+void close_object(Object*& object) {
+  if (object != nullptr) (void)fi_close(&object->fid);
+  object = nullptr;
+}
+
+// What we cannot do without, and what we are ready for.
+Info wanted(const DeviceConfig& config) {
+  Info hints(fi_allocinfo());
+  if (!hints) return hints;
+  hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_REMOTE_READ;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  hints->addr_format = config.addresses.family == Family::kName ? FI_ADDR_STR : FI_SOCKADDR_IN;
+  if (!config.provider.empty()) hints->fabric_attr->prov_name = strdup(config.provider.c_str());
+  return hints;
+}
+
+}  // namespace
+
+Errc errc_of(int returned) {
+  const int number = std::abs(returned);
+  // libfabric's own numbers begin where the system's end.
+  if (number == FI_ETRUNC || number == FI_ETOOSMALL) return Errc::kTooBig;
+  if (number >= FI_ERRNO_OFFSET) return Errc::kIo;
+  return errc_of_errno(number);
+}
+
+std::unexpected<Error> fabric_failure(const char* call, int returned) {
+  return failure(errc_of(returned), std::string(call) + ": " + fi_strerror(std::abs(returned)));
+}
+
+Outcome<std::unique_ptr<Device>> Device::open(const DeviceConfig& config,
+                                              const ArenaTable& arenas) {
+  std::unique_ptr<Device> made(new Device(config, arenas));
+  Outcome<Info> info = made->ask(0);
+  if (!info) return std::unexpected(std::move(info.error()));
+  made->info_ = std::move(*info);
+  if (const int failed = fi_fabric(made->info_->fabric_attr, &made->fabric_, nullptr); failed != 0)
+    return fabric_failure("fi_fabric", failed);
+  return made;
+}
+
+Device::~Device() {
+  close_object(fabric_);
+}
+
+Outcome<Info> Device::ask(std::uint8_t context) const {
+  const Result<ProviderAddress> own =
+      address_of(config_.addresses, {config_.nic_address, config_.service, context});
+  if (!own) return failure(own.error(), "no provider address for this NIC address and service");
+  const Info hints = wanted(config_);
+  if (!hints) return failure(Errc::kNoMemory, "fi_allocinfo: out of memory");
+  hints->src_addr = std::malloc(own->length);  // fi_freeinfo() frees it
+  if (hints->src_addr == nullptr) return failure(Errc::kNoMemory, "out of memory");
+  std::memcpy(hints->src_addr, own->bytes.data(), own->length);
+  hints->src_addrlen = own->length;
+  fi_info* found = nullptr;
+  const int failed = fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints.get(), &found);
+  if (failed != 0)
+    return fabric_failure("fi_getinfo: reliable datagrams with remote reads", failed);
+  return Info(found);
+}
+
+Outcome<void> Device::open_port(Port& port, std::uint8_t context, std::size_t tx_events,
+                                std::size_t rx_events) const {
+  Outcome<Info> info = ask(context);
+  if (!info) return std::unexpected(std::move(info.error()));
+  const auto own =
+      address_of(config_.addresses, {config_.nic_address, config_.service, context}).value();
+  return port.open(fabric_, std::move(*info), own, config_.addresses.family, tx_events, rx_events);
+}
+
+Outcome<void> Port::open(fid_fabric* fabric, Info the_info, const ProviderAddress& own,
+                         Family family, std::size_t tx_events, std::size_t rx_events) {
+  info = std::move(the_info);
+  if (family == Family::kName) {
+    if (const Result<void> free = Claim::prepare(own); !free)
+      return failure(free.error(), std::string(own.bytes.data()) + ": the name cannot be had");
+  }
+  if (const int failed = fi_domain(fabric, info.get(), &domain, nullptr); failed != 0)
+    return fabric_failure("fi_domain", failed);
+  if (const int failed = fi_endpoint(domain, info.get(), &endpoint, nullptr); failed != 0)
+    return fabric_failure("fi_endpoint", failed);
+  // shm adds a number to the name that it was asked for, unless it is set.
+  if (family == Family::kName) {
+    ProviderAddress name = own;
+    if (const int failed = fi_setname(&endpoint->fid, name.bytes.data(), name.length); failed != 0)
+      return fabric_failure("fi_setname", failed);
+  }
+  if (Outcome<void> opened = open_queues(tx_events, rx_events); !opened) return opened;
+  if (const int failed = fi_enable(endpoint); failed != 0)
+    return fabric_failure("fi_enable", failed);
+  if (family != Family::kName) return {};
+  if (const Result<void> taken = claim_.take(own); !taken)
+    return failure(taken.error(), std::string(own.bytes.data()) + ": the name cannot be locked");
+  return {};
+}
+
+Outcome<void> Port::open_queues(std::size_t tx_events, std::size_t rx_events) {
+  fi_av_attr av{};
+  av.type = FI_AV_TABLE;
+  if (const int failed = fi_av_open(domain, &av, &addresses, nullptr); failed != 0)
+    return fabric_failure("fi_av_open", failed);
+  fi_cq_attr cq{};
+  cq.format = FI_CQ_FORMAT_MSG;
+  cq.wait_obj = FI_WAIT_NONE;
+  cq.size = tx_events;
+  if (const int failed = fi_cq_open(domain, &cq, &tx_queue, nullptr); failed != 0)
+    return fabric_failure("fi_cq_open", failed);
+  cq.size = rx_events;
+  if (const int failed = fi_cq_open(domain, &cq, &rx_queue, nullptr); failed != 0)
+    return fabric_failure("fi_cq_open", failed);
+  int failed = fi_ep_bind(endpoint, &addresses->fid, 0);
+  if (failed == 0) failed = fi_ep_bind(endpoint, &tx_queue->fid, FI_TRANSMIT);
+  if (failed == 0) failed = fi_ep_bind(endpoint, &rx_queue->fid, FI_RECV);
+  if (failed != 0) return fabric_failure("fi_ep_bind", failed);
+  return {};
+}
+
+void Port::close_endpoint() {
+  claim_.release();
+  close_object(endpoint);
+}
+
+void Port::close() {
+  close_endpoint();
+  close_object(tx_queue);
+  close_object(rx_queue);
+  close_object(addresses);
+  close_object(domain);
+}
+
+}  // namespace plnet::ofi

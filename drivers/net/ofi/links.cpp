@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/ofi/links.hpp"
+
+#include <bit>
+
+#include "drivers/net/ofi/claim.hpp"
+
+namespace plnet::ofi {
+
+Links::Links(Context& context, const AddressRule& rule)
+    : context_(context),
+      rule_(rule),
+      links_(context.config.links_max),
+      buckets_(std::bit_ceil(std::size_t{context.config.links_max} * 2), kNone) {
+  free_.reserve(links_.size());
+  for (auto i = static_cast<std::uint32_t>(links_.size()); i-- > 0;)
+    free_.push_back(i);
+}
+
+std::size_t Links::bucket(const Process& process) const {
+  std::uint64_t mixed = process.nic * 0x9e3779b97f4a7c15;
+  mixed ^= (std::uint64_t{process.service} << 8U | process.context) * 0xc2b2ae3d27d4eb4f;
+  return (mixed >> 32U ^ mixed) & (buckets_.size() - 1);
+}
+
+std::uint32_t Links::find(const Process& process) const {
+  std::uint32_t link = buckets_[bucket(process)];
+  while (link != kNone && links_[link].process != process)
+    link = links_[link].next;
+  return link;
+}
+
+Result<std::uint32_t> Links::add(const Process& process) {
+  if (free_.empty()) return std::unexpected(Errc::kNoMemory);
+  const Result<ProviderAddress> address = address_of(rule_, process);
+  if (!address) return std::unexpected(address.error());
+  const std::uint32_t number = free_.back();
+  Link& link = links_[number];
+  const fi_addr_t made = insert(*address);
+  if (made == FI_ADDR_NOTAVAIL && rule_.family != Family::kName)
+    return std::unexpected(Errc::kNoMemory);
+  free_.pop_back();
+  link = {.process = process, .address = made, .generation = link.generation + 1, .in_use = true};
+  std::uint32_t& head = buckets_[bucket(process)];
+  link.next = head;
+  head = number;
+  return number;
+}
+
+fi_addr_t Links::insert(const ProviderAddress& address) {
+  if (rule_.family == Family::kName && !is_claimed(address)) return FI_ADDR_NOTAVAIL;
+  fi_addr_t made = FI_ADDR_NOTAVAIL;
+  if (fi_av_insert(addresses_, address.bytes.data(), 1, &made, 0, nullptr) != 1)
+    return FI_ADDR_NOTAVAIL;
+  return made;
+}
+
+bool Links::look_for(std::uint32_t number) {
+  Link& link = links_[number];
+  link.address = insert(address_of(rule_, link.process).value());
+  return link.address != FI_ADDR_NOTAVAIL;
+}
+
+std::uint32_t Links::learn(const Process& process) {
+  if (strangers_ >= context_.config.strangers_max) return kNone;
+  const Result<std::uint32_t> made = add(process);
+  if (!made) return kNone;
+  ++strangers_;
+  return *made;
+}
+
+Result<kfilnd::PeerAddress> Links::resolve(const Process& process) {
+  std::uint32_t number = find(process);
+  if (number == kNone) {
+    const Result<std::uint32_t> made = add(process);
+    if (!made) return std::unexpected(made.error());
+    number = *made;
+  } else if (!links_[number].resolved) {
+    --strangers_;
+  }
+  Link& link = links_[number];
+  link.resolved = true;
+  return std::uint64_t{link.generation} << 32U | number;
+}
+
+void Links::forget(kfilnd::PeerAddress address) {
+  const auto number = static_cast<std::uint32_t>(address);
+  if (number >= links_.size() || !links_[number].in_use ||
+      links_[number].generation != address >> 32U)
+    return;
+  // Its other contexts have been made by of(), as strangers.
+  Process process = links_[number].process;
+  links_[number].resolved = false;
+  links_[number].generation += 1;
+  ++strangers_;
+  for (unsigned context = 0; context < kContextsMax; ++context) {
+    process.context = static_cast<std::uint8_t>(context);
+    const std::uint32_t other = find(process);
+    if (other != kNone) drop(other);
+  }
+}
+
+// What is still on its way keeps its place until a later forget(), or for good as a stranger.
+void Links::drop(std::uint32_t number) {
+  Link& link = links_[number];
+  if (link.first != kNone || link.open != kNone || link.in_provider + link.users > 0) return;
+  if (!link.resolved) --strangers_;
+  if (link.address != FI_ADDR_NOTAVAIL) (void)fi_av_remove(addresses_, &link.address, 1, 0);
+  std::uint32_t* at = &buckets_[bucket(link.process)];
+  while (*at != number)
+    at = &links_[*at].next;
+  *at = link.next;
+  link.in_use = false;
+  free_.push_back(number);
+}
+
+Result<std::uint32_t> Links::of(const kfilnd::Target& target) {
+  const auto number = static_cast<std::uint32_t>(target.address);
+  if (number >= links_.size() || !links_[number].in_use ||
+      links_[number].generation != target.address >> 32U)
+    return std::unexpected(Errc::kNotFound);
+  Process process = links_[number].process;
+  if (process.context == target.receive_context) return number;
+  process.context = target.receive_context;
+  const std::uint32_t known = find(process);
+  if (known != kNone) return known;
+  Result<std::uint32_t> made = add(process);
+  if (made) ++strangers_;
+  return made;
+}
+
+bool Links::would_miss_us(std::uint32_t number) const {
+  const Link& link = links_[number];
+  return rule_.family == Family::kName && link.in_use && link.incarnation != 0 &&
+         link.address != FI_ADDR_NOTAVAIL && is_claimed(address_of(rule_, link.process).value());
+}
+
+void Links::leave(std::uint32_t number) {
+  Link& link = links_[number];
+  link.incarnation = 0;
+  if (link.in_provider > 0 || rule_.family != Family::kName || link.address == FI_ADDR_NOTAVAIL)
+    return;
+  (void)fi_av_remove(addresses_, &link.address, 1, 0);
+  link.address = FI_ADDR_NOTAVAIL;
+}
+
+void Links::refresh(std::uint32_t number) {
+  Link& link = links_[number];
+  // Over IP the provider finds a new process at the old address by itself.
+  if (link.in_provider > 0 || rule_.family != Family::kName) return;
+  if (link.address != FI_ADDR_NOTAVAIL) (void)fi_av_remove(addresses_, &link.address, 1, 0);
+  link.address = insert(address_of(rule_, link.process).value());
+}
+
+}  // namespace plnet::ofi

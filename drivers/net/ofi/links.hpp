@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The directory: which remote contexts are known, how the provider calls them, and what waits for
+// the provider on the way to each.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <rdma/fi_domain.h>
+
+#include "drivers/net/ofi/address.hpp"
+#include "drivers/net/ofi/context.hpp"
+#include "lib/base/result.hpp"
+
+namespace plnet::ofi {
+
+struct Link {
+  Process process;
+  fi_addr_t address = FI_ADDR_NOTAVAIL;  // by name: also while nobody has the name
+  Instant due{};                         // when to offer the provider the next packet again
+  std::uint32_t incarnation = 0;         // 0: it has told us nothing yet
+  std::uint32_t generation = 0;          // of the handle that resolve() gave
+  std::uint32_t next = kNone;            // in its bucket
+  // Packets, by number: what the provider has not taken yet, and records being gathered.
+  std::uint32_t first = kNone;
+  std::uint32_t last = kNone;
+  std::uint32_t open = kNone;
+  std::uint32_t in_provider = 0;
+  std::uint32_t users = 0;  // operations and tagged buffers
+  bool in_use = false;
+  bool resolved = false;  // by the LND; else it has only written to us
+};
+
+// Cold but for find(), at() and of().
+class Links {
+ public:
+  Links(Context& context, const AddressRule& rule);
+  void attach(fid_av* addresses) { addresses_ = addresses; }
+
+  [[nodiscard]] std::uint32_t find(const Process& process) const;  // kNone: unknown
+  // Of somebody who has written to us.
+  [[nodiscard]] std::uint32_t learn(const Process& process);
+  [[nodiscard]] Result<kfilnd::PeerAddress> resolve(const Process& process);
+  void forget(kfilnd::PeerAddress address);
+  // The context that a target names: made when it is used first.
+  [[nodiscard]] Result<std::uint32_t> of(const kfilnd::Target& target);
+  // Whether the provider can be given packets for it.
+  [[nodiscard]] bool reachable(std::uint32_t link) {
+    return links_[link].address != FI_ADDR_NOTAVAIL || look_for(link);
+  }
+  // Nobody has the address now; who comes next under it is found anew.
+  void leave(std::uint32_t link);
+  // Whether it would notice that we leave: it knows us, by name, and is still there itself.
+  [[nodiscard]] bool would_miss_us(std::uint32_t link) const;
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(links_.size()); }
+  // The provider may have kept what was true of an earlier process there.
+  void refresh(std::uint32_t link);
+  [[nodiscard]] Link& at(std::uint32_t link) { return links_[link]; }
+
+ private:
+  [[nodiscard]] Result<std::uint32_t> add(const Process& process);
+  [[nodiscard]] std::size_t bucket(const Process& process) const;
+  void drop(std::uint32_t link);
+  [[nodiscard]] fi_addr_t insert(const ProviderAddress& address);
+  [[nodiscard]] bool look_for(std::uint32_t link);
+
+  Context& context_;
+  AddressRule rule_;
+  fid_av* addresses_ = nullptr;
+  std::vector<Link> links_;
+  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> buckets_;
+  unsigned strangers_ = 0;
+};
+
+}  // namespace plnet::ofi

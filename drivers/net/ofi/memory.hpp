@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory as a provider names it: arenas registered once for each endpoint, and blocks of our own
+// for what is in none. Peers may read what is registered and never write it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <rdma/fi_domain.h>
+
+#include "lib/base/arena.hpp"
+#include "lib/lnet/payload.hpp"
+
+namespace plnet::ofi {
+
+struct Region {
+  fid_mr* mr = nullptr;
+  std::byte* base = nullptr;
+  std::uint64_t remote_base = 0;  // what a peer adds an offset to
+  std::uint64_t key = 0;
+  void* descriptor = nullptr;
+};
+
+// One contiguous piece of registered memory.
+struct Place {
+  std::byte* at = nullptr;
+  const Region* region = nullptr;
+
+  [[nodiscard]] std::uint64_t remote() const {
+    return region == nullptr ? 0
+                             : region->remote_base + static_cast<std::uint64_t>(at - region->base);
+  }
+  [[nodiscard]] std::uint64_t key() const { return region == nullptr ? 0 : region->key; }
+};
+
+class Memory {
+ public:
+  Memory(const ArenaTable& arenas, unsigned blocks, std::uint32_t block_bytes);
+  ~Memory() { close(); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  // Start-up only. An arena that the provider refuses is bounced; false: our own was refused.
+  [[nodiscard]] bool add(fid_domain* domain, const fi_info& info);
+  // Our own, which must be registered; null on failure.
+  [[nodiscard]] const Region* add(fid_domain* domain, const fi_info& info,
+                                  std::span<std::byte> bytes);
+  void close();
+
+  // Of a payload that is one piece to the provider. Nothing: it must be bounced.
+  [[nodiscard]] std::optional<Place> contiguous(const lnet::Payload& payload) const;
+  void gather(const lnet::Payload& from, std::byte* to) const;
+  void scatter(const std::byte* from, const lnet::Payload& to, std::uint32_t length) const;
+  [[nodiscard]] std::span<std::byte> bytes(const Fragment& fragment) const {
+    return arenas_.bytes(fragment);
+  }
+
+  [[nodiscard]] std::uint32_t take_block();  // kNone: all are lent
+  void give_block(std::uint32_t block);
+  [[nodiscard]] Place block(std::uint32_t block) const;
+  [[nodiscard]] std::uint32_t block_bytes() const { return block_bytes_; }
+
+ private:
+  [[nodiscard]] bool open(fid_domain* domain, const fi_info& info, std::span<std::byte> bytes,
+                          std::uint64_t wanted_key, Region& region);
+
+  static constexpr std::size_t kOwnMax = 3;  // blocks, packets out, packets in
+
+  const ArenaTable& arenas_;
+  std::uint32_t block_bytes_;
+  std::vector<std::byte> blocks_;
+  std::vector<std::uint32_t> free_;  // never grows beyond what it starts with
+  std::array<Region, kArenasMax> regions_{};
+  std::array<Region, kOwnMax> own_{};
+  std::size_t own_count_ = 0;
+};
+
+}  // namespace plnet::ofi

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""kfi networks on providers of libfabric: two nodes on shm and on net, one that is killed, a router to TCP, what is wrong."""
+import os
+import signal
+
+from kfi_nodes import IMPATIENT, KFI_NET, answers, nid, plan
+from site_under_test import Skip, eventually
+from tcp_nodes import counted, works
+
+# Names of shm, and ports of net, are the host's: another run may go on beside this one.
+SERVER = os.getpid() % 400_000 * 2 + 2
+CLIENT = SERVER + 1
+NUMBER = os.getpid() % 500 + 1
+
+
+def shm(address):
+    return f"    kfi: {{interfaces: [{{name: cxi0, backend: ofi, provider: shm, address: {address}}}]}}\n"
+
+
+def net(ip):
+    return f"    kfi: {{interfaces: [{{name: cxi0, backend: ofi, provider: net, ip: {ip}}}]}}\n"
+
+
+def needs(site, interface):
+    """Skips a case whose provider is missing. The program ends in any case: there is no cxi7."""
+    path = site.write("try.yaml", KFI_NET.replace("cxi0", "cxi7") + plan() + interface)
+    done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("try.sock")))
+    assert done.returncode == 1, done.stderr
+    if "fi_getinfo" in done.stderr or "without libfabric" in done.stderr:
+        raise Skip(done.stderr.strip())
+
+
+def start(site, name, interface, *arguments, nets=KFI_NET, cpu=0, life="", **how):
+    path = site.write(f"{name}{life}.yaml", nets + plan(cpu) + interface)
+    return site.node("--config", path, "--options", site.write("kfi.conf", IMPATIENT), "--idle", "sleep", *arguments, name=name + life, **how)
+
+
+def pair(site):
+    needs(site, shm(SERVER))
+    server = start(site, "server", shm(SERVER))
+    client = start(site, "client", shm(CLIENT), cpu=1)
+    answers(client, nid(SERVER))
+    answers(server, nid(CLIENT))
+    return server, client
+
+
+def case_two_nodes_on_shm(site):
+    server, client = pair(site)
+    for node, target in ((client, SERVER), (server, CLIENT)):
+        report = node.json("ping", nid(target))["ping"][0]
+        assert report["primary nid"] == nid(target), report
+    objects = {each["object"] for each in client.json("counters", "show")["counters"]}
+    assert {"lnd_kfi", "ofi"} <= objects, objects
+    assert counted(client, "ofi", "garbage") == 0, client.json("counters", "show")
+    assert client.json("cassini", "show")["cassini"] == []
+    peer = client.json("kfi", "peers")["kfi peers"][0]["peers"][0]
+    assert peer["nid"] == nid(SERVER) and peer["state"] == "UPTODATE", peer
+    before = works(client, "export", "--backup")
+    assert "backend: ofi" in before and "provider: shm" in before, before
+
+
+def case_a_network_on_shm_goes_and_comes_by_hand(site):
+    server, client = pair(site)
+    works(client, "net", "del", "--net", "kfi")
+    works(client, "net", "add", "--net", "kfi", "--if", "cxi0")
+    answers(client, nid(SERVER))
+    answers(server, nid(CLIENT))
+
+
+def case_one_on_shm_is_killed_and_comes_back(site):
+    server, client = pair(site)
+    server.stop(signal.SIGKILL)
+    server = start(site, "server", shm(SERVER), life="-again")
+    answers(client, nid(SERVER), 90)
+    answers(server, nid(CLIENT), 90)
+
+
+def case_two_nodes_on_net(site):
+    needs(site, net("127.0.0.1"))
+    network = KFI_NET.replace("kfi", f"kfi{NUMBER}")
+    server = start(site, "server", net("127.0.0.1"), nets=network)
+    client = start(site, "client", net("127.0.0.2"), nets=network, cpu=1)
+    answers(client, nid(0x7f000001, f"kfi{NUMBER}"))
+    answers(server, nid(0x7f000002, f"kfi{NUMBER}"))
+
+
+ROUTER_NETS = """net:
+    - {net type: tcp, local NI(s): [{nid: 127.78.0.1@tcp}]}
+    - {net type: kfi, local NI(s): [{interfaces: {0: cxi0}}]}
+routing: {enable: 1}
+buffers: {tiny: 256, small: 256, large: 32}
+"""
+TCP_SIDE = "net: [{net type: tcp, local NI(s): [{nid: 127.78.0.2@tcp}]}]\nroute: [{net: kfi, gateway: 127.78.0.1@tcp}]\n"
+KFI_SIDE = KFI_NET + f"route: [{{net: tcp, gateway: {CLIENT}@kfi}}]\n"
+
+
+def case_traffic_through_a_router_between_tcp_and_shm_is_whole(site):
+    needs(site, shm(SERVER))
+    words = {"program": site.program("lnet-traffic")}
+    server = start(site, "server", shm(SERVER), "--window", "4", "--stay", nets=KFI_SIDE, **words)
+    start(site, "router", shm(CLIENT), nets=ROUTER_NETS, cpu=1)
+    client = start(site, "client", "", "--window", "4", "--stay", "--to", nid(SERVER), nets=TCP_SIDE, cpu=1, **words)
+    eventually("the server has answered", lambda: counted(client, "traffic", "answered") >= 300, 90)
+    for node in (client, server):
+        assert not any(counted(node, "traffic", row) for row in ("wrong_replies", "delivered_twice", "delivered_corrupt"))
+    assert counted(client, "traffic", "failed") == 0, client.json("counters", "show")
+    assert client.stop() == 0, client.output()
+
+
+def case_a_provider_that_is_not_there_is_told_with_its_place(site):
+    path = site.write("wrong.yaml", KFI_NET + plan() + shm(5).replace("provider: shm, address: 5", "provider: nowhere, ip: 127.0.0.1"))
+    done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("x.sock")))
+    assert done.returncode == 1 and "wrong.yaml:" in done.stderr, done.stderr
+    assert "fi_getinfo" in done.stderr or "without libfabric" in done.stderr, done.stderr

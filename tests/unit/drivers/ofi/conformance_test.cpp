@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lib/kfilnd/fabric_endpoint.hpp promises, kept over real providers; and what a stranger may
+// not do.
+#include <array>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "lib/base/random.hpp"
+#include "tests/unit/drivers/ofi/rig.hpp"
+
+namespace plnet::ofi {
+namespace {
+
+using kfilnd::FabricEvent;
+using Id = OfiCounters::Id;
+using OfiConformance = OfiTest;
+
+TEST_P(OfiConformance, Messages) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    OfiBench bench(GetParam());
+    conformance::check_messages(bench, seed, 200);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(OfiConformance, Tagged) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    OfiBench bench(GetParam());
+    conformance::check_tagged(bench, seed, 60);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(OfiConformance, CancelAgainstArrival) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    OfiBench bench(GetParam());
+    (void)conformance::check_cancel_race(bench, seed);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(OfiConformance, Failures) {
+  OfiBench bench(GetParam());
+  conformance::check_failures(bench);
+}
+
+TEST_P(OfiConformance, ScatteredBulkIsBounced) {
+  OfiBench bench(GetParam());
+  conformance::EndpointPair pair(bench);
+  auto& [near, far] = pair.users;
+  const std::array<Fragment, 2> holes{{{{0, 100}, 3000}, {{0, 8000}, 5000}}};
+  const lnet::Payload scattered{holes, 0, 8000};
+  const Fragment whole{{0, 30'000}, 8000};
+  for (std::uint32_t i = 0; i < 8000; ++i)
+    bench.memory(1)[30'000 + i] = static_cast<std::byte>(i * 7);
+  ASSERT_TRUE(near.driver->post_tagged(pair.peers[0], 1, false, scattered, 1));
+  ASSERT_TRUE(far.driver->write_tagged(pair.peers[1], 1, conformance::payload_of(whole), 1));
+  ASSERT_TRUE(bench.run([&] { return near.ended.contains(1) && far.ended.contains(1); }));
+  EXPECT_TRUE(std::ranges::equal(bench.memory(0).subspan(100, 3000),
+                                 bench.memory(1).subspan(30'000, 3000)));
+  EXPECT_TRUE(std::ranges::equal(bench.memory(0).subspan(8000, 5000),
+                                 bench.memory(1).subspan(33'000, 5000)));
+  std::ranges::fill(bench.memory(1).subspan(30'000, 8000), std::byte{});
+  ASSERT_TRUE(near.driver->post_tagged(pair.peers[0], 2, true, scattered, 2));
+  ASSERT_TRUE(far.driver->read_tagged(pair.peers[1], 2, conformance::payload_of(whole), 2));
+  ASSERT_TRUE(bench.run([&] { return near.ended.contains(2) && far.ended.contains(2); }));
+  EXPECT_EQ(near.ended[2].event, FabricEvent::kTaggedRead);
+  EXPECT_EQ(bench.memory(1)[30'100], static_cast<std::byte>(700 & 0xff));
+  EXPECT_EQ(bench.sides[0].endpoint->stats().get(Id::kBounces), 2U);
+}
+
+TEST_P(OfiConformance, DestructionAtEveryTurn) {
+  if (GetParam().family == Family::kName)
+    GTEST_SKIP() << "libfabric 1.17's shm gives two endpoints of one process one mapping, and the "
+                    "first that goes takes it along; PeerLeavesAtEveryTurn has them in two";
+  for (unsigned turns = 0; turns < 12; ++turns) {
+    SCOPED_TRACE(turns);
+    OfiBench bench(GetParam());
+    conformance::EndpointPair pair(bench);
+    auto& [near, far] = pair.users;
+    const Fragment buffer{{0, 0}, 65536};
+    const lnet::Payload payload{{&buffer, 1}, 0, 5000};
+    const std::array<std::byte, 8> header{};
+    ASSERT_TRUE(far.driver->post_multi_receive(buffer, 1));
+    ASSERT_TRUE(near.driver->post_tagged(pair.peers[0], 7, false, payload, 2));
+    ASSERT_TRUE(near.driver->send(pair.peers[0], header, {}, 3));
+    ASSERT_TRUE(far.driver->write_tagged(pair.peers[1], 7, payload, 4));
+    unsigned left = turns;
+    ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
+    bench.sides[turns % 2].endpoint.reset();
+    left = 20;
+    ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
+  }
+}
+
+// Peers who are not there yet are not mixed up, and those who come are found.
+TEST_P(OfiConformance, PeersComeLate) {
+  OfiBench bench(GetParam());
+  conformance::EndpointUser near;
+  conformance::EndpointUser far;
+  near.driver = &bench.make(0, near);
+  const auto [nic, service] = bench.process(1);
+  const kfilnd::Target nobody{near.driver->resolve(nic, service + 2).value(), 0};
+  const kfilnd::Target late{near.driver->resolve(nic, service).value(), 0};
+  const kfilnd::Target neither{near.driver->resolve(nic, service + 1).value(), 0};
+  const std::array<std::byte, 8> header{};
+  ASSERT_TRUE(near.driver->send(nobody, header, {}, 1));
+  ASSERT_TRUE(near.driver->send(late, header, {}, 2));
+  ASSERT_TRUE(near.driver->send(neither, header, {}, 3));
+  unsigned left = 10;
+  ASSERT_TRUE(bench.run([&] { return left-- == 0; }));
+  EXPECT_TRUE(near.ended.empty());
+  far.driver = &bench.make(1, far);
+  const Fragment buffer{{0, 0}, 65536};
+  ASSERT_TRUE(far.driver->post_multi_receive(buffer, 1));
+  ASSERT_TRUE(bench.run([&] { return near.ended.size() == 3; }));
+  EXPECT_TRUE(near.ended[2].status.has_value());
+  EXPECT_FALSE(near.ended[1].status.has_value());
+  EXPECT_FALSE(near.ended[3].status.has_value());
+  EXPECT_EQ(bench.sides[1].endpoint->stats().get(Id::kMessages), 1U);
+}
+
+// Our endpoint and one of a stranger, who knows the provider and not the protocol.
+class Stranger {
+ public:
+  Stranger(const Provider& provider, const Site& site, const Process& victim) {
+    const ArenaTable none;
+    device_ = Device::open(device_config(provider, 2, site), none).value();
+    EXPECT_TRUE(device_->open_port(port_, 0, 64, 64).has_value());
+    const auto address = address_of(device_config(provider, 0, site).addresses, victim).value();
+    EXPECT_EQ(fi_av_insert(port_.addresses, address.bytes.data(), 1, &to_, 0, nullptr), 1);
+  }
+  bool send(std::span<const std::byte> bytes) {
+    fi_cq_msg_entry entry{};
+    (void)fi_cq_read(port_.tx_queue, &entry, 1);
+    return fi_inject(port_.endpoint, bytes.data(), bytes.size(), to_) == 0;
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  Port port_;
+  fi_addr_t to_ = FI_ADDR_NOTAVAIL;
+};
+
+TEST_P(OfiConformance, GarbageIsCountedAndRefused) {
+  OfiBench bench(GetParam());
+  conformance::EndpointPair pair(bench);
+  auto& user = pair.users[0];
+  const auto [nic, service] = bench.process(0);
+  const Fragment buffer{{0, 0}, 65536};
+  ASSERT_TRUE(user.driver->post_multi_receive(buffer, 1));
+  ASSERT_TRUE(user.driver->post_tagged(pair.peers[0], 7, true, conformance::payload_of(buffer), 2));
+  Stranger stranger(GetParam(), bench.addresses(), {nic, service, 0});
+  const Stats& stats = bench.sides[0].endpoint->stats();
+  Random random(5);
+  for (unsigned i = 0; i < 300; ++i) {
+    std::array<std::byte, 124> bytes{};  // as long as two records, and what the providers inject
+    for (std::byte& byte : bytes)
+      byte = static_cast<std::byte>(random.next());
+    std::size_t length = bytes.size();
+    const bool noise = i % 3 == 0;
+    if (noise) {
+      length = 1 + random.below(bytes.size());
+    } else {
+      // Well formed, from somebody unknown, about what never was.
+      encode(PacketHeader{.records = 2, .incarnation = 9, .from = {nic, service + 2, 0}},
+             std::span(bytes).first<PacketHeader::kBytes>());
+      for (std::size_t at = PacketHeader::kBytes; at < bytes.size(); at += Record::kBytes) {
+        bytes[at] = static_cast<std::byte>(1 + random.below(9));
+        bytes[at + 1] = std::byte{0};
+        bytes[at + 4] = std::byte{7};  // the very tag, were it meant for this peer
+        bytes[at + 5] = bytes[at + 6] = bytes[at + 7] = std::byte{0};
+      }
+    }
+    const std::uint64_t before =
+        stats.get(Id::kGarbage) + stats.get(Id::kStale) + stats.get(Id::kNoMatch);
+    ASSERT_TRUE(bench.run([&] { return stranger.send(std::span(bytes).first(length)); }));
+    ASSERT_TRUE(bench.run([&] {
+      return stats.get(Id::kGarbage) + stats.get(Id::kStale) + stats.get(Id::kNoMatch) > before;
+    })) << "packet "
+        << i << " was neither counted nor refused";
+  }
+  EXPECT_GE(stats.get(Id::kGarbage), 100U);
+  EXPECT_GT(stats.get(Id::kStale), 50U);
+  EXPECT_GT(stats.get(Id::kNoMatch), 50U);
+  EXPECT_TRUE(user.log.empty()) << "nothing of it reached the LND";
+  EXPECT_TRUE(user.driver->cancel_tagged(7).has_value()) << "the tag is still open";
+}
+
+INSTANTIATE_TEST_SUITE_P(, OfiConformance, testing::Values(kShm, kNet), provider_name);
+
+}  // namespace
+}  // namespace plnet::ofi
