@@ -24,9 +24,10 @@ namespace {
 
 constexpr unsigned kBurst = 32;
 constexpr unsigned kBurstsPerPoll = 2;
-constexpr std::uint64_t kLookNs = 10'000'000;  // between looks at the port's link and MTU
-constexpr std::uint64_t kDialNs = 200'000'000;
-constexpr unsigned kMtuMin = 256;  // below that there is hardly room for a packet
+constexpr std::uint64_t kLookNs = 10'000'000;    // between looks at the port's link and MTU
+constexpr std::uint64_t kDialNs = 200'000'000;   // a call that nobody has taken
+constexpr std::uint64_t kHungUpNs = 50'000'000;  // between two
+constexpr unsigned kMtuMin = 256;                // below that there is hardly room for a packet
 constexpr unsigned kMtuMax = 9600;
 constexpr std::size_t kVlanAndCheckBytes = 8;
 
@@ -250,10 +251,23 @@ void WireEthdev::State::look_at_port(std::uint64_t now_ns, WireEvents& events) {
   events.on_link(is_up, layer->address());
 }
 
+// Patiently: net_memif of DPDK 22.11 panics at the other end if a call ends while it is being
+// taken. And not in one go: it ends a connection in a thread of its own, which may still be at it,
+// and takes what a start has made meanwhile for what it is to end.
 void WireEthdev::State::dial(std::uint64_t now_ns) {
-  dial_at_ns = now_ns + kDialNs;
-  if (is_started) (void)rte_eth_dev_stop(port);
+  const bool is_first_look = dial_at_ns == 0;
+  if (is_started && is_first_look) {
+    dial_at_ns = now_ns + kDialNs;
+    return;
+  }
+  if (is_started) {
+    (void)rte_eth_dev_stop(port);
+    is_started = false;
+    dial_at_ns = now_ns + kHungUpNs;
+    return;
+  }
   is_started = rte_eth_dev_start(port) == 0;
+  dial_at_ns = now_ns + kDialNs;
 }
 
 unsigned WireEthdev::State::take_in(std::uint64_t now_ns, WireEvents& events) {
