@@ -89,11 +89,6 @@ Outcome<void> KfiDriver::complete(const lnet::NiConfig& ni, const NetworkOptions
                    "a kfi network needs one interface of `plnet: kfi: "
                    "interfaces`, such as cxi0");
   }
-  constexpr std::uint16_t kProcessMax = 510;  // what a NIC has, less the one that means any
-  if (setup.nid.number() > kProcessMax) {
-    return failure(Errc::kInvalid, fmt::format("network kfi{}: expected a number up to {}",
-                                               setup.nid.number(), kProcessMax));
-  }
   constexpr std::int32_t kCreditsMax = 65535;  // the kernel's
   if (setup.tunables.credits > kCreditsMax) {
     return failure(Errc::kInvalid, fmt::format("credits: {}, expected at most {}",

@@ -70,7 +70,7 @@ Outcome<void> KfiLease::open_cassini(const lnet::Nid& nid, const ArenaTable& are
                                       {.id = nic_.device_id(),
                                        .service = nic_.settings().service,
                                        .vni = static_cast<unsigned>(options_.tunables.auth_key),
-                                       .pid = nid.number(),
+                                       .pid = kfilnd::service_of(nid),
                                        .traffic_class = class_of(options_.traffic_class)},
                                       arenas);
   if (!device) return std::unexpected(std::move(device.error()));

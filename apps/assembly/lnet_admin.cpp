@@ -13,7 +13,6 @@
 
 namespace plnet::apps {
 
-using lnet::Node;
 using Progress = LnetDesk::Progress;
 
 LnetAdmin::LnetAdmin(runtime::Log& log) : log_(log) {}
@@ -65,7 +64,7 @@ void LnetAdmin::wait_for_gateways() {
       [this, bound](lnet::Reply<void> ended) {
         desk_->attempt(
             0,
-            [](Node& node) -> Outcome<Progress> {
+            [](lnet::Node& node) -> Outcome<Progress> {
               return node.coordinator().gateway_checks().all_known() ? Progress::kDone
                                                                      : Progress::kAgain;
             },
@@ -148,7 +147,7 @@ void LnetAdmin::go_up(lnet::Reply<void> done) {
   }
   lnet::Parameters checked;
   if (auto taken = take_router_options(config_, checked); !taken) return done(std::move(taken));
-  Node& node = host_->build();
+  lnet::Node& node = host_->build();
   (void)take_router_options(config_, node.parameters());
   apps::set_parameters(node, config_.parameters);
   if (auto begun = begin_routing(node, config_); !begun) {
@@ -183,7 +182,7 @@ void LnetAdmin::go_down(lnet::Reply<void> done) {
   lnd_metrics_->let_go();
   load_metrics_->let_go();
   auto attempt = [begun = !first, clock = &host_->clock(),
-                  tcp = &host_->tcp()](Node& node) mutable -> Outcome<Progress> {
+                  tcp = &host_->tcp()](lnet::Node& node) mutable -> Outcome<Progress> {
     lnet::Coordinator& coordinator = node.coordinator();
     if (!begun) {
       begun = true;
@@ -212,7 +211,7 @@ void LnetAdmin::wait_for_idle(unsigned shard, lnet::Reply<void> done) {
   if (shard < host_->shards()) {
     return desk_->attempt(
         shard,
-        [shard](Node& node) -> Outcome<Progress> {
+        [shard](lnet::Node& node) -> Outcome<Progress> {
           return node.shard(shard).idle() ? Progress::kDone : Progress::kAgain;
         },
         kChangeMax,

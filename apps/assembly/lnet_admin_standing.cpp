@@ -15,7 +15,6 @@ namespace plnet::apps {
 namespace {
 
 using lnet::Nid;
-using lnet::Node;
 using lnet::NodeConfig;
 using lnet::Reply;
 using lnet::RoutingState;
@@ -35,7 +34,7 @@ constexpr Duration kLookAtDrain = std::chrono::milliseconds(100);
 // A node whose pollers do not answer is not waited for longer than this.
 constexpr Duration kLeaveSlack = std::chrono::seconds(2);
 
-Instant now_of(Node& node) {
+Instant now_of(lnet::Node& node) {
   return node.shard(0).core().now;
 }
 
@@ -105,7 +104,7 @@ void LnetAdmin::drain_routing(std::optional<Duration> bound, Reply<void> done) {
         if (auto up = check_up(); !up) return ended(std::move(up));
         desk_->attempt(
             0,
-            [bound](Node& node) -> Outcome<Progress> {
+            [bound](lnet::Node& node) -> Outcome<Progress> {
               const Duration longest =
                   lnet::RoutingStateMachine::kStopPatience * node.parameters().router_notice();
               const auto begun =
@@ -126,7 +125,7 @@ void LnetAdmin::undrain_routing(Reply<void> done) {
         if (auto up = check_up(); !up) return ended(std::move(up));
         desk_->attempt(
             0,
-            [](Node& node) -> Outcome<Progress> {
+            [](lnet::Node& node) -> Outcome<Progress> {
               if (node.coordinator().standing().undrain(now_of(node))) return Progress::kDone;
               return failure(Errc::kInvalid, "this node is not drained");
             },
@@ -180,7 +179,7 @@ void LnetAdmin::keep_leaving(const std::shared_ptr<Leave>& leave, bool first) {
   auto seen = std::make_shared<lnet::StandingReport>();
   auto sent = desk_->order(
       0,
-      [seen, first, bound = leave->bound](Node& node) {
+      [seen, first, bound = leave->bound](lnet::Node& node) {
         lnet::NodeStanding& standing = node.coordinator().standing();
         // What is being stopped already goes on with that; who does not route is done.
         if (first) (void)standing.drain(now_of(node), bound);

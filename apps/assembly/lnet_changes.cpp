@@ -18,7 +18,6 @@ using lnet::NetConfig;
 using lnet::NetId;
 using lnet::NiConfig;
 using lnet::Nid;
-using lnet::Node;
 using lnet::NodeConfig;
 using lnet::PeerConfig;
 using lnet::RouteConfig;
@@ -35,7 +34,7 @@ Outcome<Progress> judged(const lnet::PeerResult<void>& result, const Nid& nid) {
 }
 
 // Whoever can be called is there: calls are taken once all shards know the NI.
-Outcome<Progress> add_ni(Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
+Outcome<Progress> add_ni(lnet::Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
   if (auto open = maker.open(ni.setup); !open) {
     if (open.error().code == Errc::kAgain) return Progress::kAgain;
     return std::unexpected(open.error());
@@ -47,21 +46,21 @@ Outcome<Progress> add_ni(Node& node, const ResolvedNi& ni, NetworkMaker& maker) 
   return Progress::kDone;
 }
 
-Outcome<Progress> remove_ni(Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
+Outcome<Progress> remove_ni(lnet::Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
   maker.close(ni.setup);
   if (auto removed = node.remove_ni(ni.setup.nid); !removed)
     return std::unexpected(removed.error());
   return Progress::kDone;
 }
 
-Outcome<Progress> add_nid(Node& node, const PeerConfig& peer, const Nid& nid) {
+Outcome<Progress> add_nid(lnet::Node& node, const PeerConfig& peer, const Nid& nid) {
   return judged(
       node.coordinator().add_peer(peer.primary, nid == peer.primary ? Nid::any() : nid,
                                   peer.multi_rail, nid == peer.primary && peer.lock_primary),
       nid);
 }
 
-Outcome<Progress> delete_nid(Node& node, const Nid& primary, const Nid& nid) {
+Outcome<Progress> delete_nid(lnet::Node& node, const Nid& primary, const Nid& nid) {
   const auto deleted = node.coordinator().delete_peer(primary, nid, true);
   // Discovery may have made it part of another.
   if (!deleted && deleted.error() == lnet::PeerError::kNoSuchPeer) return Progress::kDone;
@@ -70,7 +69,7 @@ Outcome<Progress> delete_nid(Node& node, const Nid& primary, const Nid& nid) {
 }
 
 // Again after kAgain: NIDs that are there already are fine.
-Outcome<Progress> add_peer(Node& node, const PeerConfig& peer) {
+Outcome<Progress> add_peer(lnet::Node& node, const PeerConfig& peer) {
   for (const Nid& nid : peer.nids) {
     auto made = add_nid(node, peer, nid);
     if (!made && nid != peer.primary) (void)delete_nid(node, peer.primary, Nid::any());
@@ -84,8 +83,8 @@ Outcome<LnetStep> add_ni_step(NetId net, const NiConfig& ni, LnetHost& host) {
   if (!resolved) return std::unexpected(resolved.error());
   auto& maker = host.maker(static_cast<lnet::NetType>(lnet::type_of_net(net)), *resolved->driver);
   return LnetStep{
-      .act = [ni = *resolved, &maker](Node& node) { return add_ni(node, ni, maker); },
-      .undo = [ni = *resolved, &maker](Node& node) { return remove_ni(node, ni, maker); }};
+      .act = [ni = *resolved, &maker](lnet::Node& node) { return add_ni(node, ni, maker); },
+      .undo = [ni = *resolved, &maker](lnet::Node& node) { return remove_ni(node, ni, maker); }};
 }
 
 Outcome<LnetStep> remove_ni_step(NetId net, const NiConfig& ni, LnetHost& host) {
@@ -96,24 +95,24 @@ Outcome<LnetStep> remove_ni_step(NetId net, const NiConfig& ni, LnetHost& host) 
 
 // So that what was told to be there answers.
 LnetStep await_ni_step(const Nid& nid) {
-  return {.act = [nid](Node& node) -> Outcome<Progress> {
+  return {.act = [nid](lnet::Node& node) -> Outcome<Progress> {
             const lnet::Ni* const there = node.coordinator().local().ni(nid);
             return there == nullptr || there->plugged.get() ? Progress::kDone : Progress::kAgain;
           },
-          .undo = [](Node&) -> Outcome<Progress> { return Progress::kDone; }};
+          .undo = [](lnet::Node&) -> Outcome<Progress> { return Progress::kDone; }};
 }
 
 LnetStep add_peer_step(const PeerConfig& peer) {
-  return {.act = [peer](Node& node) { return add_peer(node, peer); },
-          .undo = [primary =
-                       peer.primary](Node& node) { return delete_nid(node, primary, Nid::any()); }};
+  return {.act = [peer](lnet::Node& node) { return add_peer(node, peer); },
+          .undo = [primary = peer.primary](
+                      lnet::Node& node) { return delete_nid(node, primary, Nid::any()); }};
 }
 
 // Of a peer that stays.
 LnetStep add_nid_step(const PeerConfig& peer, const Nid& nid) {
-  return {
-      .act = [peer, nid](Node& node) { return add_nid(node, peer, nid); },
-      .undo = [primary = peer.primary, nid](Node& node) { return delete_nid(node, primary, nid); }};
+  return {.act = [peer, nid](lnet::Node& node) { return add_nid(node, peer, nid); },
+          .undo = [primary = peer.primary,
+                   nid](lnet::Node& node) { return delete_nid(node, primary, nid); }};
 }
 
 LnetStep delete_nid_step(const PeerConfig& peer, const Nid& nid) {
@@ -122,7 +121,7 @@ LnetStep delete_nid_step(const PeerConfig& peer, const Nid& nid) {
   return step;
 }
 
-Outcome<Progress> add_route(Node& node, const RouteConfig& route) {
+Outcome<Progress> add_route(lnet::Node& node, const RouteConfig& route) {
   const std::uint32_t hops = route.hops == lnet::kHopsUndefined
                                  ? lnet::kRouteHopsUndefined
                                  : static_cast<std::uint32_t>(route.hops);
@@ -134,14 +133,14 @@ Outcome<Progress> add_route(Node& node, const RouteConfig& route) {
 }
 
 // One that another has taken the place of, when two gateways turned out to be one node, is gone.
-Outcome<Progress> delete_route(Node& node, const RouteConfig& route) {
+Outcome<Progress> delete_route(lnet::Node& node, const RouteConfig& route) {
   (void)node.coordinator().delete_route(route.net, route.gateway);
   return Progress::kDone;
 }
 
 LnetStep add_route_step(const RouteConfig& route) {
-  return {.act = [route](Node& node) { return add_route(node, route); },
-          .undo = [route](Node& node) { return delete_route(node, route); }};
+  return {.act = [route](lnet::Node& node) { return add_route(node, route); },
+          .undo = [route](lnet::Node& node) { return delete_route(node, route); }};
 }
 
 LnetStep delete_route_step(const RouteConfig& route) {
@@ -265,11 +264,11 @@ LnetStep delete_peer_step(const PeerConfig& peer) {
 
 LnetStep forget_peer_step(const Nid& primary, const Nid& nid, bool force) {
   return {.act =
-              [primary, nid, force](Node& node) {
+              [primary, nid, force](lnet::Node& node) {
                 return judged(node.coordinator().delete_peer(primary, nid, force),
                               nid.is_any() ? primary : nid);
               },
-          .undo = [](Node&) -> Outcome<Progress> { return Progress::kDone; }};
+          .undo = [](lnet::Node&) -> Outcome<Progress> { return Progress::kDone; }};
 }
 
 Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeConfig& wanted,
@@ -317,7 +316,7 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
   }
   if (now.parameters != wanted.parameters) {
     const auto set = [](const lnet::ParameterValues& values) {
-      return [values](Node& node) -> Outcome<Progress> {
+      return [values](lnet::Node& node) -> Outcome<Progress> {
         set_parameters(node, values);
         return Progress::kDone;
       };
@@ -344,7 +343,7 @@ void drop_peers_on(std::vector<PeerConfig>& peers, const std::vector<NetId>& net
 
 LnetDesk::Attempt carry_out(std::vector<LnetStep> steps, const Clock& clock, Duration bound) {
   return [steps = std::move(steps), next = std::size_t{0}, back = false, why = Error{}, &clock,
-          deadline = clock.now() + bound](Node& node) mutable -> Outcome<Progress> {
+          deadline = clock.now() + bound](lnet::Node& node) mutable -> Outcome<Progress> {
     for (std::size_t count = 0; count < kStepsAtOnce; ++count) {
       if (back && next == 0) return std::unexpected(why);
       if (!back && next == steps.size()) return Progress::kDone;
@@ -365,7 +364,7 @@ LnetDesk::Attempt carry_out(std::vector<LnetStep> steps, const Clock& clock, Dur
 }
 
 // With what else changes on that account. Stores are relaxed: nothing is ordered by them.
-void set_parameters(Node& node, const lnet::ParameterValues& values) {
+void set_parameters(lnet::Node& node, const lnet::ParameterValues& values) {
   lnet::Parameters& live = node.parameters();
   live.numa_range.set(values.numa_range);
   live.max_interfaces.set(values.max_interfaces);

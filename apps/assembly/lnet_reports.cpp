@@ -10,7 +10,6 @@ namespace {
 
 using lnet::LnetFailures;
 using lnet::LnetTraffic;
-using lnet::Node;
 using lnet::PeerNiReport;
 using lnet::PeerReport;
 using lnet::Reply;
@@ -100,7 +99,7 @@ lnet::NiReport report_of(const lnet::Ni& ni, std::size_t cpts) {
 }
 
 // Of a router, whole seconds: the network was alive when the latest of its NIs was.
-std::int64_t since_alive_s(const lnet::Net& net, Node& node) {
+std::int64_t since_alive_s(const lnet::Net& net, lnet::Node& node) {
   std::int64_t latest = INT64_MIN;
   for (const lnet::Ni* const ni : net.nis)
     latest = std::max(latest, ni->pinged_ns.get());
@@ -110,7 +109,7 @@ std::int64_t since_alive_s(const lnet::Net& net, Node& node) {
 }
 
 // Shard 0, where views stay as they are for the moment.
-void list_nets(Node& node, NetsJob& job) {
+void list_nets(lnet::Node& node, NetsJob& job) {
   const lnet::LocalView& local = node.coordinator().local();
   const auto wanted = [&job](lnet::NetId net) { return !job.only || *job.only == net; };
   if (wanted(local.loopback->net)) {
@@ -160,7 +159,7 @@ void count_nets(lnet::Shard& shard, NetsJob& job) {
 void count_nets_from(LnetDesk& desk, const NetsJobRef& job, unsigned shard) {
   if (shard == job->shards) return job->reply(std::move(job->nets));
   auto sent = desk.order(
-      shard, [job, shard](Node& node) { count_nets(node.shard(shard), *job); },
+      shard, [job, shard](lnet::Node& node) { count_nets(node.shard(shard), *job); },
       [&desk, job, shard] { count_nets_from(desk, job, shard + 1); });
   if (!sent) job->reply(std::unexpected(sent.error()));
 }
@@ -196,7 +195,7 @@ PeerNiReport report_of(const lnet::PeerNi& ni, const lnet::LocalView& local) {
   return report;
 }
 
-void list_peer(Node& node, const lnet::PeerRecord& peer, PeersJob& job) {
+void list_peer(lnet::Node& node, const lnet::PeerRecord& peer, PeersJob& job) {
   PeerReport report;
   report.primary = peer.primary;
   report.multi_rail = peer.multi_rail();
@@ -206,7 +205,7 @@ void list_peer(Node& node, const lnet::PeerRecord& peer, PeersJob& job) {
   job.peers.push_back(std::move(report));
 }
 
-void list_peers(Node& node, PeersJob& job) {
+void list_peers(lnet::Node& node, PeersJob& job) {
   lnet::PeerDirectory& directory = node.coordinator().directory();
   if (job.only) {
     if (const auto* const peer = directory.peer_of(*job.only)) list_peer(node, *peer, job);
@@ -220,7 +219,7 @@ void list_peers(Node& node, PeersJob& job) {
   job.more = job.next < directory.numbers();
 }
 
-void count_peer_ni(Node& node, unsigned number, PeerNiReport& report) {
+void count_peer_ni(lnet::Node& node, unsigned number, PeerNiReport& report) {
   lnet::ShardCore& core = node.shard(number).core();
   const lnet::PeerNi* const ni = core.shared.directory->find(report.nid);
   if (ni == nullptr) return;
@@ -241,7 +240,7 @@ void count_peer_ni(Node& node, unsigned number, PeerNiReport& report) {
   report.refcount += static_cast<std::int32_t>(port->outstanding);
 }
 
-void count_peers(Node& node, unsigned shard, PeersJob& job) {
+void count_peers(lnet::Node& node, unsigned shard, PeersJob& job) {
   const std::size_t end = std::min<std::size_t>(job.next + kPeersAtOnce, job.peers.size());
   for (; job.next < end; ++job.next) {
     for (PeerNiReport& ni : job.peers[job.next].nis)
@@ -254,7 +253,7 @@ void count_peers_from(LnetDesk& desk, const PeersJobRef& job, unsigned shard) {
   if (shard == job->shards) return job->reply(std::move(job->peers));
   job->more = false;  // if LNet goes down meanwhile
   auto sent = desk.order(
-      shard, [job, shard](Node& node) { count_peers(node, shard, *job); },
+      shard, [job, shard](lnet::Node& node) { count_peers(node, shard, *job); },
       [&desk, job, shard] {
         if (job->more) return count_peers_from(desk, job, shard);
         job->next = 0;
@@ -267,7 +266,7 @@ void list_peers_from(LnetDesk& desk, const PeersJobRef& job) {
   job->ran = false;
   auto sent = desk.order(
       0,
-      [job](Node& node) {
+      [job](lnet::Node& node) {
         job->ran = true;
         list_peers(node, *job);
       },
@@ -294,7 +293,7 @@ void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId
   job->cpts = host.cpts();
   auto sent = desk.order(
       0,
-      [job](Node& node) {
+      [job](lnet::Node& node) {
         job->ran = true;
         list_nets(node, *job);
       },
@@ -310,7 +309,7 @@ void report_standing(LnetDesk& desk, Reply<lnet::RoutingReport> reply) {
   auto answer = std::make_shared<Reply<lnet::RoutingReport>>(std::move(reply));
   auto sent = desk.order(
       0,
-      [report](Node& node) {
+      [report](lnet::Node& node) {
         const auto told = node.coordinator().standing().report(node.shard(0).core().now);
         report->state = told.state;
         const bool settled = told.state == lnet::RoutingState::kEnabled ||
@@ -338,7 +337,7 @@ void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid>
   list_peers_from(desk, job);
 }
 
-lnet::StatisticsReport report_statistics(const Node& node) {
+lnet::StatisticsReport report_statistics(const lnet::Node& node) {
   lnet::StatisticsReport report;
   for (unsigned i = 0; i < node.shards(); ++i) {
     const CounterView view = node.shard(i).core().statistics.view();
@@ -378,7 +377,7 @@ void reset_statistics(LnetDesk& desk, const LnetHost& host, Reply<void> done) {
     };
     auto sent = desk.order(
         shard,
-        [shard](Node& node) {
+        [shard](lnet::Node& node) {
           lnet::ShardCore& core = node.shard(shard).core();
           auto& statistics = core.statistics;
           for (std::size_t row = 0; row < lnet::LnetStatistics::kInfo.size(); ++row) {

@@ -14,7 +14,6 @@ namespace plnet::apps {
 namespace {
 
 using lnet::BufferClass;
-using lnet::Node;
 using lnet::RoutingReport;
 using Progress = LnetDesk::Progress;
 
@@ -30,7 +29,7 @@ Outcome<std::int32_t> peer_buffer_credits_of(const lnet::NodeConfig& config) {
 }
 
 LnetStep::Act sets_buffers(const lnet::BuffersConfig& buffers) {
-  return [buffers](Node& node) -> Outcome<Progress> {
+  return [buffers](lnet::Node& node) -> Outcome<Progress> {
     auto set = node.set_router_buffers(router_buffers_of(buffers));
     if (set) return Progress::kDone;
     if (set.error().code == Errc::kBusy) return Progress::kAgain;
@@ -40,7 +39,7 @@ LnetStep::Act sets_buffers(const lnet::BuffersConfig& buffers) {
 
 // `at_once`: as at the start of a node, else with the time that peers need.
 LnetStep::Act sets_routing(bool on, bool at_once) {
-  return [on, at_once](Node& node) -> Outcome<Progress> {
+  return [on, at_once](lnet::Node& node) -> Outcome<Progress> {
     if (on) {
       if (auto there = node.check_router_memory(); !there) return std::unexpected(there.error());
     }
@@ -78,7 +77,7 @@ void report_from(LnetDesk& desk, const std::shared_ptr<RoutingJob>& job, unsigne
   if (shard == job->shards) return job->reply(std::move(job->report));
   auto sent = desk.order(
       shard,
-      [job, shard](Node& node) {
+      [job, shard](lnet::Node& node) {
         const lnet::ShardCore& core = node.shard(shard).core();
         RoutingReport::OfCpt& cpt = job->report.cpts.at(core.cpt);
         add(cpt.tiny, BufferClass::kTiny, core.buffers.view(BufferClass::kTiny));
@@ -91,7 +90,7 @@ void report_from(LnetDesk& desk, const std::shared_ptr<RoutingJob>& job, unsigne
 
 }  // namespace
 
-Outcome<void> begin_routing(Node& node, const lnet::NodeConfig& config) {
+Outcome<void> begin_routing(lnet::Node& node, const lnet::NodeConfig& config) {
   const auto credits = peer_buffer_credits_of(config);
   if (!credits) return std::unexpected(credits.error());
   node.parameters().peer_buffer_credits.set(*credits);

@@ -17,7 +17,6 @@ using lnet::LndTunable;
 using lnet::NetConfig;
 using lnet::NiConfig;
 using lnet::Nid;
-using lnet::Node;
 using lnet::NodeConfig;
 using lnet::Reply;
 
@@ -55,7 +54,7 @@ struct TuningJob {
   Reply<void> after;
 };
 
-void tune_on(Node& node, TcpPlace& place, unsigned shard, const TuningJob& job) {
+void tune_on(lnet::Node& node, TcpPlace& place, unsigned shard, const TuningJob& job) {
   for (const Tuned& tuned : job.nis) {
     if (auto* const lnd = place.inbox().lnd(tuned.nid)) lnd->set_tunables(tuned.tunables);
     // Where the coordinator is.
@@ -71,7 +70,9 @@ void tune_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<TuningJob>&
   if (shard == host.shards()) return job->after({});
   auto sent = desk.order(
       shard,
-      [&host, job, shard](Node& node) { tune_on(node, host.tcp().place(shard), shard, *job); },
+      [&host, job, shard](lnet::Node& node) {
+        tune_on(node, host.tcp().place(shard), shard, *job);
+      },
       [&desk, &host, job, shard] { tune_from(desk, host, job, shard + 1); });
   if (!sent) job->after(std::move(sent));
 }

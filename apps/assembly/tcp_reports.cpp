@@ -13,7 +13,6 @@ namespace {
 using lnet::ConnectionPeerReport;
 using lnet::ConnectionReport;
 using lnet::Nid;
-using lnet::Node;
 using lnet::Reply;
 using socklnd::Connection;
 using socklnd::ConnectionFacts;
@@ -69,7 +68,7 @@ struct OfConnections {
     StreamDetails details;
   };
   static std::uint32_t slots(const SockLnd& lnd) { return lnd.connection_slots(); }
-  static std::optional<Seen> look(Node& node, TcpPlace& place, unsigned shard, SockLnd& lnd,
+  static std::optional<Seen> look(lnet::Node& node, TcpPlace& place, unsigned shard, SockLnd& lnd,
                                   std::uint32_t slot, const std::optional<Nid>& only) {
     const auto facts = lnd.connection_facts(slot, node.shard(shard).core().now);
     if (!facts || (only && facts->peer.nid != *only)) return std::nullopt;
@@ -88,8 +87,9 @@ struct OfPeers {
     std::int32_t tx_credits_max = 0;
   };
   static std::uint32_t slots(const SockLnd& lnd) { return lnd.peer_slots(); }
-  static std::optional<Seen> look(Node& node, TcpPlace& /*place*/, unsigned shard, SockLnd& lnd,
-                                  std::uint32_t slot, const std::optional<Nid>& only) {
+  static std::optional<Seen> look(lnet::Node& node, TcpPlace& /*place*/, unsigned shard,
+                                  SockLnd& lnd, std::uint32_t slot,
+                                  const std::optional<Nid>& only) {
     const lnet::ShardCore& core = node.shard(shard).core();
     const auto facts = lnd.peer_facts(slot, core.now);
     if (!facts || (only && facts->id.nid != *only)) return std::nullopt;
@@ -123,7 +123,7 @@ class Walk : public std::enable_shared_from_this<Walk<Of>> {
 
   void begin() {
     order(
-        0, [this](Node& node) { list_nis(node); },
+        0, [this](lnet::Node& node) { list_nis(node); },
         [this] {
           if (!listed_) return reply_(failure(Errc::kNetworkDown, "Network is down"));
           go_on();
@@ -133,12 +133,12 @@ class Walk : public std::enable_shared_from_this<Walk<Of>> {
  private:
   void order(unsigned shard, auto work, auto after) {
     const auto self = this->shared_from_this();
-    auto sent =
-        desk_.order(shard, [self, work](Node& node) { work(node); }, [self, after] { after(); });
+    auto sent = desk_.order(
+        shard, [self, work](lnet::Node& node) { work(node); }, [self, after] { after(); });
     if (!sent) reply_(std::unexpected(sent.error()));
   }
 
-  void list_nis(Node& node) {
+  void list_nis(lnet::Node& node) {
     listed_ = true;
     for (const lnet::Ni* const ni : node.coordinator().local().nis) {
       if (!query_.net || *query_.net == ni->net) nids_.push_back(ni->nid);
@@ -148,10 +148,10 @@ class Walk : public std::enable_shared_from_this<Walk<Of>> {
   void go_on() {
     if (shard_ == host_.shards()) return reply_(std::move(reports_));
     more_ = false;  // if LNet goes down meanwhile
-    order(shard_, [this](Node& node) { look(node); }, [this] { turn_page(); });
+    order(shard_, [this](lnet::Node& node) { look(node); }, [this] { turn_page(); });
   }
 
-  void look(Node& node) {
+  void look(lnet::Node& node) {
     TcpPlace& place = host_.tcp().place(shard_);
     unsigned passed = 0;
     for (; ni_ < nids_.size(); ++ni_, slot_ = 0) {
