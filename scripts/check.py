@@ -94,7 +94,7 @@ def e2e(tally):
 STAGES = [
     Stage("rules", 3, "layers, bans, format, headers alone", rules, True),
     Stage("gcc", 10, "build with gcc, unit and simulation tests", gcc, True),
-    Stage("e2e", 4, "the programs as a user runs them", e2e, True),
+    Stage("e2e", 5, "the programs as a user runs them", e2e, True),
     Stage("clang", 2, "benchmarks compiled with clang", clang, False),
     Stage("asan", 14, "all else built with clang, the same tests under ASan and UBSan", asan, False),
     Stage("tsan", 3, "what is concurrent under TSan", tsan, False),
