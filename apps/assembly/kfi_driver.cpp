@@ -2,6 +2,7 @@
 #include "apps/assembly/kfi_driver.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,11 +13,15 @@
 namespace plnet::apps {
 namespace {
 
-// Of every life of a node another one, so that what peers still do for the last one matches
-// nothing.
-std::uint32_t first_session_key(std::uint64_t incarnation) {
+// Of every life of a node another one, far from the last, so that what peers still do for that one
+// matches nothing and they see that it is over; and of each receive context, for a peer whose home
+// moves from one to another.
+std::uint32_t first_session_key(std::uint64_t incarnation, std::uint8_t context) {
   constexpr std::uint64_t kNsecOfMsec = 1'000'000;
-  return static_cast<std::uint32_t>(incarnation / kNsecOfMsec) | 1U;
+  constexpr std::uint32_t kScatter = 0x9E3779B1;  // odd: of two milliseconds never the same
+  constexpr std::uint32_t kKeysOfContext = 512;
+  const auto life = static_cast<std::uint32_t>(incarnation / kNsecOfMsec) * kScatter;
+  return (life + context * kKeysOfContext) | 1U;
 }
 
 class KfiMaker final : public NetworkMaker {
@@ -28,10 +33,14 @@ class KfiMaker final : public NetworkMaker {
     if (!options) return std::unexpected(options.error());
     options->tunables.credits = ni.tunables.credits;
     options->tunables.peer_credits = ni.tunables.peer_credits;
+    const lnet::ShardSet shards = kfi_.shards_of(ni.cpts);
     const KfiLease::Start start{
         .seed = static_cast<std::uint64_t>(setup_.clock->now().time_since_epoch().count()),
-        .lnd_timeout = kfilnd::lnd_timeout(options->tunables, setup_.lnet_lnd_timeout)};
-    return nic_of(ni.interfaces).prepare(ni.nid, *options, *setup_.arenas, start);
+        .lnd_timeout = kfilnd::lnd_timeout(options->tunables, setup_.lnet_lnd_timeout),
+        .contexts = static_cast<unsigned>(shards.count())};
+    const auto first = static_cast<unsigned>(std::countr_zero(shards.to_ullong()));
+    return nic_of(ni.interfaces)
+        .prepare(ni.nid, *options, *setup_.arenas, start, kfi_.place(first));
   }
   void not_added(const lnet::NiSetup& ni) override { nic_of(ni.interfaces).unprepare(); }
   void close(const lnet::NiSetup& ni) override { nic_of(ni.interfaces).set_leaving(); }
@@ -39,20 +48,25 @@ class KfiMaker final : public NetworkMaker {
   std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override {
     const lnet::Ni& ni = port.ni();
     KfiNic& nic = nic_of(ni.interfaces);
-    auto lease = nic.take();
-    const KfiOptions& options = lease->options();
+    KfiGround ground{nic.take(kfilnd::context_of(ni.shards, shard)), nullptr};
+    KfiContext& context = *ground.context;
+    if (context.mail() != nullptr)
+      ground.homes = std::make_unique<kfilnd::NodeHomes>(*setup_.node, shard, ni);
+    const KfiOptions& options = context.options();
     const kfilnd::KfiLndConfig config{
         .nid = ni.nid,
         .arenas = setup_.arenas,
         .tunables = options.tunables,
         .traffic_class = options.traffic_class,
         .lnet_lnd_timeout = setup_.lnet_lnd_timeout,
-        .receive_memory = nic.receive_memory(),
+        .receive_memory = context.receive_memory(),
         .peers_max = std::min(setup_.peers, kfilnd::PeerCache::kPeersMax),
         .receives_max = setup_.messages,
-        .first_session_key = first_session_key(ni.incarnation),
+        .first_session_key = first_session_key(ni.incarnation, context.number()),
+        .mail = context.mail(),
+        .homes = ground.homes.get(),
         .start = setup_.clock->now()};
-    return std::make_unique<KfiNi>(kfi_.place(shard), std::move(lease), config, port);
+    return std::make_unique<KfiNi>(kfi_.place(shard), std::move(ground), config, port);
   }
 
  private:

@@ -67,6 +67,8 @@ Outcome<std::unique_ptr<KfiHost>> KfiHost::create(const runtime::Settings& setti
     if (!nic) return std::unexpected(nic.error());
     host->nics_.push_back(std::move(*nic));
   }
+  for (const auto& place : host->places_)
+    place->set_nics(host->nics_);
   return host;
 }
 
@@ -76,11 +78,16 @@ KfiNic* KfiHost::nic(std::string_view name) const {
   return found == nics_.end() ? nullptr : found->get();
 }
 
+lnet::ShardSet KfiHost::shards_of(const std::vector<std::uint16_t>& cpts) const {
+  lnet::ShardSet shards;
+  for (std::size_t i = 0; i < cpt_of_shard_.size(); ++i)
+    shards[i] = cpts.empty() || std::ranges::find(cpts, cpt_of_shard_[i]) != cpts.end();
+  return shards;
+}
+
 Outcome<void> KfiHost::check_cpts(const NiConfig& ni) const {
-  const auto serves = [&ni](std::uint16_t cpt) {
-    return ni.cpts.empty() || std::ranges::find(ni.cpts, cpt) != ni.cpts.end();
-  };
-  const auto shards = std::ranges::count_if(cpt_of_shard_, serves);
+  if (nic(ni.interfaces.front())->settings().backend != runtime::KfiBackend::kOfi) return {};
+  const auto shards = shards_of(ni.cpts).count();
   if (shards == 1) return {};
   const auto alone = std::ranges::find_if(cpt_of_shard_, [this](std::uint16_t cpt) {
     return std::ranges::count(cpt_of_shard_, cpt) == 1;
@@ -88,7 +95,8 @@ Outcome<void> KfiHost::check_cpts(const NiConfig& ni) const {
   return failure(
       Errc::kInvalid,
       fmt::format(
-          "interface {}: {} shards would serve it, expected one: {}", ni.interfaces.front(), shards,
+          "interface {}: {} shards would serve it, expected one with libfabric: {}",
+          ni.interfaces.front(), shards,
           alone == cpt_of_shard_.end()
               ? std::string("`plnet: cpts: shards_per_cpt: 1` makes CPTs of one shard, and "
                             "`CPT: \"[0]\"` of the NI takes one")

@@ -32,9 +32,10 @@ class KfiHost {
   // Null: not configured.
   [[nodiscard]] KfiNic* nic(std::string_view name) const;
 
-  // An NI on these CPTs is served by one shard: kInvalid, with what to write instead, if they have
-  // more of them.
+  // kInvalid, with what to write instead: an interface on libfabric is served by one shard.
   [[nodiscard]] Outcome<void> check_cpts(const lnet::NiConfig& ni) const;
+  // Which shards serve an NI on these CPTs; empty: on all.
+  [[nodiscard]] lnet::ShardSet shards_of(const std::vector<std::uint16_t>& cpts) const;
   // Gives NIs of kfi networks the NIDs of their interfaces. The admin thread.
   [[nodiscard]] Outcome<void> assign_nids(lnet::NodeConfig& config) const;
 

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "lib/base/check.hpp"
-#include "lib/kfilnd/wire.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::apps {
@@ -15,19 +14,6 @@ namespace {
 
 using cassini::soft::NodeOnEthdev;
 using runtime::KfiBackend;
-
-// Beyond this an endpoint's tables are larger than what any NIC has under way.
-constexpr unsigned kOperationsMax = 16384;
-constexpr unsigned kOfiOperationsMax = 4096;  // each has a packet of 4 KiB
-
-cassini::TrafficClass class_of(kfilnd::TrafficClass wanted) {
-  switch (kfilnd::on_cassini(wanted)) {
-    case kfilnd::TrafficClass::kLowLatency: return cassini::TrafficClass::kLowLatency;
-    case kfilnd::TrafficClass::kDedicatedAccess: return cassini::TrafficClass::kDedicated;
-    case kfilnd::TrafficClass::kBulkData: return cassini::TrafficClass::kBulkData;
-    default: return cassini::TrafficClass::kBestEffort;
-  }
-}
 
 std::string port_name(const std::string& device) {
   return device.substr(0, device.find(','));
@@ -40,50 +26,6 @@ std::unexpected<Error> at(const runtime::KfiInterface& interface, Error error) {
 }
 
 }  // namespace
-
-KfiLease::~KfiLease() {
-  // The NIC lets go of the endpoint's memory before anybody else may have it.
-  endpoint_.reset();
-  device_.reset();
-  ofi_.reset();
-  nic_.leaving_.store(false, std::memory_order_relaxed);
-  nic_.taken_.store(false, std::memory_order_release);
-}
-
-Outcome<void> KfiLease::open(const lnet::Nid& nid, const ArenaTable& arenas, const Start& start) {
-  if (nic_.settings().backend != KfiBackend::kOfi) return open_cassini(nid, arenas);
-  const KfiOfiRequest request{
-      .process = kfilnd::service_of(nid),
-      .operations_max = std::min(operations_max(options_.tunables), kOfiOperationsMax),
-      .seed = start.seed,
-      .lnd_timeout = start.lnd_timeout};
-  auto opened = open_ofi(nic_.settings(), request, arenas, relay_);
-  if (!opened) return std::unexpected(std::move(opened.error()));
-  ofi_ = std::move(*opened);
-  driver_ = &ofi_->driver();
-  pollable_ = &ofi_->pollable();
-  return {};
-}
-
-Outcome<void> KfiLease::open_cassini(const lnet::Nid& nid, const ArenaTable& arenas) {
-  auto device = cassini::Device::open(nic_.backend(),
-                                      {.id = nic_.device_id(),
-                                       .service = nic_.settings().service,
-                                       .vni = static_cast<unsigned>(options_.tunables.auth_key),
-                                       .pid = kfilnd::service_of(nid),
-                                       .traffic_class = class_of(options_.traffic_class)},
-                                      arenas);
-  if (!device) return std::unexpected(std::move(device.error()));
-  device_ = std::move(*device);
-  const unsigned operations = std::min(operations_max(options_.tunables), kOperationsMax);
-  auto endpoint =
-      cassini::Endpoint::create(*device_, {.limits = {.operations_max = operations}}, relay_);
-  if (!endpoint) return std::unexpected(std::move(endpoint.error()));
-  endpoint_ = std::move(*endpoint);
-  driver_ = endpoint_.get();
-  pollable_ = endpoint_.get();
-  return {};
-}
 
 Outcome<std::unique_ptr<KfiNic>> KfiNic::open(const runtime::KfiInterface& settings,
                                               const Fragment& receive_memory,
@@ -107,7 +49,8 @@ Outcome<std::unique_ptr<KfiNic>> KfiNic::open(const runtime::KfiInterface& setti
 
 KfiNic::~KfiNic() {
   unprepare();
-  PLNET_CHECK(!taken_.load(std::memory_order_acquire), "NIs go before their NICs");
+  PLNET_CHECK(!taken_.load(std::memory_order_acquire) || returned_.load(std::memory_order_acquire),
+              "NIs go before their NICs");
 }
 
 Outcome<void> KfiNic::open_port(runtime::Eal& eal) {
@@ -149,22 +92,55 @@ Outcome<std::uint32_t> KfiNic::address() {
 }
 
 Outcome<void> KfiNic::prepare(const lnet::Nid& nid, const KfiOptions& options,
-                              const ArenaTable& arenas, const KfiLease::Start& start) {
+                              const ArenaTable& arenas, const KfiLease::Start& start,
+                              const KfiPlace& keeper) {
   if (taken_.load(std::memory_order_acquire)) {
     return failure(leaving_.load(std::memory_order_relaxed) ? Errc::kAgain : Errc::kBusy,
                    fmt::format("interface {} serves another NI, expected one at a time", name()));
   }
+  if (auto fits = check_receive_memory(*this, options, start.contexts); !fits)
+    return at(settings_, fits.error());
   taken_.store(true, std::memory_order_relaxed);
-  auto lease = std::make_unique<KfiLease>(*this, options);
-  if (auto opened = lease->open(nid, arenas, start); !opened) return at(settings_, opened.error());
-  prepared_.store(lease.release(), std::memory_order_release);
+  if (auto opened = open_contexts(nid, options, arenas, start); !opened) {
+    prepared_.clear();
+    set_free();
+    return at(settings_, std::move(opened.error()));
+  }
+  keeper_.store(&keeper, std::memory_order_release);
   return {};
 }
 
-std::unique_ptr<KfiLease> KfiNic::take() {
-  std::unique_ptr<KfiLease> lease(prepared_.exchange(nullptr, std::memory_order_acquire));
-  PLNET_CHECK(lease != nullptr, "an NI is prepared before its shard makes it");
-  return lease;
+Outcome<void> KfiNic::open_contexts(const lnet::Nid& nid, const KfiOptions& options,
+                                    const ArenaTable& arenas, const KfiLease::Start& start) {
+  const auto lease = std::make_shared<KfiLease>(*this, options, start.contexts);
+  prepared_.clear();
+  for (unsigned i = 0; i < start.contexts; ++i) {
+    prepared_.push_back(std::make_unique<KfiContext>(lease, i));
+    if (auto opened = prepared_.back()->open(nid, arenas, start); !opened) return opened;
+  }
+  return {};
+}
+
+std::unique_ptr<KfiContext> KfiNic::take(unsigned context) {
+  PLNET_CHECK(context < prepared_.size() && prepared_[context] != nullptr,
+              "an NI is prepared before its shards make it");
+  return std::move(prepared_[context]);
+}
+
+unsigned KfiNic::keep(Instant now) {
+  if (returned_.load(std::memory_order_acquire)) {
+    set_free();
+    return 1;
+  }
+  return soft_ == nullptr ? 0 : soft_->poll(now);
+}
+
+// Nobody has it; whoever takes it next sees all that was done with it.
+void KfiNic::set_free() {
+  returned_.store(false, std::memory_order_relaxed);
+  leaving_.store(false, std::memory_order_relaxed);
+  keeper_.store(nullptr, std::memory_order_relaxed);
+  taken_.store(false, std::memory_order_release);
 }
 
 }  // namespace plnet::apps

@@ -8,58 +8,20 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "apps/assembly/kfi_ofi.hpp"
+#include "apps/assembly/kfi_lease.hpp"
 #include "apps/assembly/kfi_options.hpp"
-#include "drivers/net/cassini/endpoint.hpp"
 #include "drivers/net/cassini/soft/link/node_on_ethdev.hpp"
 #include "lib/base/arena.hpp"
 #include "lib/base/result.hpp"
-#include "lib/kfilnd/endpoint_relay.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/runtime/config/settings.hpp"
 #include "lib/runtime/host/eal.hpp"
 
 namespace plnet::apps {
 
-class KfiNic;
-
-// What an NI has of its NIC: made where NIs are added, used by the shard that serves it.
-class KfiLease {
- public:
-  KfiLease(KfiNic& nic, const KfiOptions& options) : options_(options), nic_(nic) {}
-  ~KfiLease();
-  KfiLease(const KfiLease&) = delete;
-  KfiLease& operator=(const KfiLease&) = delete;
-
-  // What an endpoint on libfabric needs besides: see KfiOfiRequest.
-  struct Start {
-    std::uint64_t seed = 0;
-    Duration lnd_timeout{};
-  };
-  [[nodiscard]] Outcome<void> open(const lnet::Nid& nid, const ArenaTable& arenas,
-                                   const Start& start);
-  [[nodiscard]] const KfiOptions& options() const { return options_; }
-  [[nodiscard]] KfiNic& nic() { return nic_; }
-  [[nodiscard]] kfilnd::EndpointRelay& relay() { return relay_; }
-  [[nodiscard]] kfilnd::EndpointDriver& driver() { return *driver_; }
-  [[nodiscard]] Pollable& pollable() { return *pollable_; }
-  // Of a Cassini alone.
-  [[nodiscard]] bool is_cassini() const { return endpoint_ != nullptr; }
-  [[nodiscard]] cassini::Device& device() { return *device_; }
-  [[nodiscard]] cassini::Endpoint& endpoint() { return *endpoint_; }
-
- private:
-  [[nodiscard]] Outcome<void> open_cassini(const lnet::Nid& nid, const ArenaTable& arenas);
-  const KfiOptions options_;
-  KfiNic& nic_;
-  kfilnd::EndpointRelay relay_;
-  std::unique_ptr<cassini::Device> device_;
-  std::unique_ptr<cassini::Endpoint> endpoint_;
-  std::unique_ptr<KfiOfi> ofi_;  // or this
-  kfilnd::EndpointDriver* driver_ = nullptr;
-  Pollable* pollable_ = nullptr;
-};
+class KfiPlace;
 
 class KfiNic {
  public:
@@ -81,17 +43,22 @@ class KfiNic {
   // The admin thread. The NIC's on the fabric: by hardware, where a cable leads to just now.
   [[nodiscard]] Outcome<std::uint32_t> address();
 
-  // Shard 0. kAgain: an NI that goes still has it; kBusy: another NI does.
+  // Shard 0. kAgain: an NI that goes still has it; kBusy: another NI does. From now on `keeper` has
+  // the NIC in its care until the NI has gone.
   [[nodiscard]] Outcome<void> prepare(const lnet::Nid& nid, const KfiOptions& options,
-                                      const ArenaTable& arenas, const KfiLease::Start& start);
-  // What was prepared was not needed, or the NI begins to go.
-  void unprepare() { delete prepared_.exchange(nullptr, std::memory_order_acquire); }
+                                      const ArenaTable& arenas, const KfiLease::Start& start,
+                                      const KfiPlace& keeper);
+  // Shard 0: what was prepared was not needed.
+  void unprepare() { prepared_.clear(); }
   void set_leaving() { leaving_.store(true, std::memory_order_relaxed); }
-  // The shard that serves it, once for each prepare().
-  [[nodiscard]] std::unique_ptr<KfiLease> take();
+  // The shards that serve it, each its own, once for each prepare().
+  [[nodiscard]] std::unique_ptr<KfiContext> take(unsigned context);
 
-  // That shard, on each turn: what there is of the NIC in this process.
-  unsigned poll(Instant now) { return soft_ == nullptr ? 0 : soft_->poll(now); }
+  [[nodiscard]] bool is_kept_by(const KfiPlace& place) const {
+    return keeper_.load(std::memory_order_acquire) == &place;
+  }
+  // The keeper, on each turn: what there is of the NIC in this process.
+  unsigned keep(Instant now);
   // Null: it is hardware.
   [[nodiscard]] cassini::soft::NodeOnEthdev* soft() { return soft_.get(); }
 
@@ -101,6 +68,12 @@ class KfiNic {
       : settings_(settings), receive_memory_(receive_memory) {}
   [[nodiscard]] Outcome<void> open_port(runtime::Eal& eal);
   [[nodiscard]] Outcome<cassini::DeviceInfo> find_device();
+  [[nodiscard]] Outcome<void> open_contexts(const lnet::Nid& nid, const KfiOptions& options,
+                                            const ArenaTable& arenas, const KfiLease::Start& start);
+
+  // Any shard: the lease is gone.
+  void take_back() { returned_.store(true, std::memory_order_release); }
+  void set_free();
 
   const runtime::KfiInterface settings_;
   const Fragment receive_memory_;
@@ -108,9 +81,11 @@ class KfiNic {
   unsigned device_id_ = 0;
   std::uint32_t soft_address_ = 0;
   std::unique_ptr<cassini::soft::NodeOnEthdev> soft_;
+  std::vector<std::unique_ptr<KfiContext>> prepared_;  // by number; null: its shard has it
   std::atomic<bool> taken_{false};
   std::atomic<bool> leaving_{false};
-  std::atomic<KfiLease*> prepared_{nullptr};
+  std::atomic<bool> returned_{false};
+  std::atomic<const KfiPlace*> keeper_{nullptr};
 };
 
 }  // namespace plnet::apps

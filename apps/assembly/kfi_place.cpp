@@ -6,13 +6,13 @@
 
 namespace plnet::apps {
 
-KfiNi::KfiNi(KfiPlace& place, std::unique_ptr<KfiLease> lease, const kfilnd::KfiLndConfig& config,
+KfiNi::KfiNi(KfiPlace& place, KfiGround ground, const kfilnd::KfiLndConfig& config,
              lnet::LndUpcalls& core)
-    : KfiGround{std::move(lease)},
-      KfiLnd(config, core, KfiGround::lease->driver()),
+    : KfiGround(std::move(ground)),
+      KfiLnd(config, core, KfiGround::context->driver()),
       nid_(config.nid),
       place_(place) {
-  KfiGround::lease->relay().attach(*this);
+  KfiGround::context->relay().attach(*this);
   place_.nis_.push_back(this);
 }
 
@@ -23,7 +23,7 @@ KfiNi::~KfiNi() {
 Instant KfiPlace::next_deadline() const {
   Instant next = Instant::max();
   for (KfiNi* const ni : nis_)
-    next = std::min(next, ni->lease().pollable().next_deadline());
+    next = std::min(next, ni->context().pollable().next_deadline());
   return next;
 }
 

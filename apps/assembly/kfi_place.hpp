@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The place of kfi networks on a poller: the NIs that this shard serves, and under them their NICs
-// as far as they are software. Always in the poller's list; without an NI it does nothing.
+// The place of kfi networks on a poller: what this shard has of NIs, and the NICs that are in its
+// care, as far as they are software. Always in the poller's list; without either it does nothing.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "apps/assembly/kfi_nic.hpp"
 #include "lib/base/pollable.hpp"
 #include "lib/kfilnd/lnd.hpp"
+#include "lib/kfilnd/node_homes.hpp"
 
 namespace plnet::apps {
 
@@ -16,21 +19,24 @@ class KfiPlace;
 
 // What stands under an LND, made before it and gone after it.
 struct KfiGround {
-  std::unique_ptr<KfiLease> lease;
+  std::unique_ptr<KfiContext> context;
+  std::unique_ptr<kfilnd::NodeHomes> homes;  // null: all peers live here
 };
 
-// The LND of an NI with everything that it needs, enrolled where it is polled. Its shard's.
+// The LND of an NI on a shard with everything that it needs, enrolled where it is polled. Its
+// shard's.
 class KfiNi final : private KfiGround, public kfilnd::KfiLnd {
  public:
-  KfiNi(KfiPlace& place, std::unique_ptr<KfiLease> lease, const kfilnd::KfiLndConfig& config,
+  KfiNi(KfiPlace& place, KfiGround ground, const kfilnd::KfiLndConfig& config,
         lnet::LndUpcalls& core);
   ~KfiNi() override;
 
-  unsigned poll(Instant now) {
-    return KfiGround::lease->nic().poll(now) + KfiGround::lease->pollable().poll(now);
+  unsigned poll(Instant now) { return KfiGround::context->pollable().poll(now); }
+  [[nodiscard]] bool idle() const override {
+    return KfiLnd::idle() && (homes == nullptr || homes->idle());
   }
   [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
-  [[nodiscard]] KfiLease& lease() { return *KfiGround::lease; }
+  [[nodiscard]] KfiContext& context() { return *KfiGround::context; }
 
  private:
   const lnet::Nid nid_;
@@ -40,16 +46,24 @@ class KfiNi final : private KfiGround, public kfilnd::KfiLnd {
 class KfiPlace final : public Pollable {
  public:
   KfiPlace() { nis_.reserve(runtime::kKfiInterfacesMax); }
+  // Those of the node, of which some are in its care at times. Before it is polled.
+  void set_nics(std::span<const std::unique_ptr<KfiNic>> nics) { nics_ = nics; }
 
   unsigned poll(Instant now) override {
     unsigned work = 0;
+    for (const auto& nic : nics_) {
+      if (nic->is_kept_by(*this)) work += nic->keep(now);
+    }
     for (KfiNi* const ni : nis_)
       work += ni->poll(now);
     return work;
   }
   [[nodiscard]] std::string_view name() const override { return "kfi"; }
   // A NIC wakes nobody: with one a shard naps.
-  [[nodiscard]] bool woken_by_doorbell() const override { return nis_.empty(); }
+  [[nodiscard]] bool woken_by_doorbell() const override {
+    return nis_.empty() &&
+           std::ranges::none_of(nics_, [this](const auto& nic) { return nic->is_kept_by(*this); });
+  }
   [[nodiscard]] Instant next_deadline() const override;
 
   // The shard's own.
@@ -59,6 +73,7 @@ class KfiPlace final : public Pollable {
 
  private:
   friend class KfiNi;
+  std::span<const std::unique_ptr<KfiNic>> nics_;
   std::vector<KfiNi*> nis_;
 };
 

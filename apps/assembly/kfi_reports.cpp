@@ -67,20 +67,21 @@ KfiJson report_of_nic(const cassini::NicView& nic) {
 }  // namespace
 
 CassiniSeen look_at_cassini(KfiNi& ni) {
-  KfiLease& lease = ni.lease();
-  CassiniSeen seen{.interface = lease.nic().name(),
-                   .is_soft = lease.nic().soft() != nullptr,
-                   .endpoint = cassini::inspect(lease.endpoint()),
+  KfiContext& context = ni.context();
+  CassiniSeen seen{.interface = context.nic().name(),
+                   .is_soft = context.nic().soft() != nullptr,
+                   .receive_context = context.number(),
+                   .endpoint = cassini::inspect(context.endpoint()),
                    .counts = {},
                    .nic = std::nullopt,
-                   .arenas_refused = lease.device().arenas_refused()};
+                   .arenas_refused = context.device().arenas_refused()};
   const CounterView counters = seen.endpoint.counters;
   for (std::size_t i = 0; i < counters.info.size(); ++i)
     seen.counts.emplace_back(counters.info[i].name, counters.value(i));
   seen.endpoint.counters = {};  // goes with the endpoint
-  if (auto info = lease.device().ask()) {
+  if (auto info = context.device().ask()) {
     seen.nic =
-        cassini::NicView{.info = std::move(*info), .statistics = lease.device().statistics()};
+        cassini::NicView{.info = std::move(*info), .statistics = context.device().statistics()};
   }
   return seen;
 }
@@ -99,6 +100,7 @@ KfiJson report_of(const CassiniSeen& seen) {
                  {"backend", seen.is_soft ? "soft" : "libcxi"},
                  {"nic address", endpoint.own.nic},
                  {"process", endpoint.own.pid},
+                 {"receive context", seen.receive_context},
                  {"state", endpoint.running ? "running" : "being made anew"},
                  {"link", endpoint.link_up ? "up" : "down"},
                  {"operations", endpoint.operations},

@@ -21,6 +21,7 @@ using KfiJson = nlohmann::ordered_json;
 struct CassiniSeen {
   std::string interface;
   bool is_soft = false;
+  unsigned receive_context = 0;
   cassini::EndpointView endpoint;
   std::vector<std::pair<std::string_view, std::uint64_t>> counts;  // of the endpoint
   std::optional<cassini::NicView> nic;                             // nothing: it did not answer

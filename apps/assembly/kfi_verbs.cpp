@@ -16,7 +16,7 @@ using runtime::VerbToken;
 // What is asked of an NI on its shard; what becomes of it is put together on the admin thread.
 struct OfCassini {
   using Seen = CassiniSeen;
-  static bool has(KfiNi& ni) { return ni.lease().is_cassini(); }
+  static bool has(KfiNi& ni) { return ni.context().is_cassini(); }
   static constexpr const char* kKey = "cassini";
   static Seen look(KfiNi& ni, Instant /*now*/) { return look_at_cassini(ni); }
   static KfiJson tell(const Seen& seen) { return report_of(seen); }

@@ -20,9 +20,9 @@ void find_under(KfiHost& kfi, unsigned shard, const lnet::Ni& ni,
                 std::vector<runtime::MetricSet>& found) {
   KfiNi* const there = kfi.place(shard).ni(ni.nid);
   if (there == nullptr) return;
-  found.push_back({.object = there->lease().is_cassini() ? "cassini" : "ofi",
+  found.push_back({.object = there->context().is_cassini() ? "cassini" : "ofi",
                    .labels = {{"nid", text_of(ni.nid)}, {"shard", std::to_string(shard)}},
-                   .view = there->lease().driver().counters()});
+                   .view = there->context().driver().counters()});
 }
 
 // On the shard. An NI that was removed is in no view any more, though its LND may still be there.

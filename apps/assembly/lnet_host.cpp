@@ -232,6 +232,7 @@ NetworkMaker& LnetHost::maker(lnet::NetType type, const NetworkDriver& driver) {
                                 .peers = setup_.shard_limits.peer_ports,
                                 .clock = &clock_,
                                 .lnet_lnd_timeout = lnet_lnd_timeout(),
+                                .node = node_.get(),
                                 .tcp = tcp_.get(),
                                 .kfi = kfi_});
   }

@@ -35,6 +35,7 @@ struct DriverSetup {
   std::size_t peers = 0;     // that a shard may talk to
   const Clock* clock = nullptr;
   Duration lnet_lnd_timeout = std::chrono::seconds(50);  // where a driver has none of its own
+  lnet::Node* node = nullptr;
   TcpHost* tcp = nullptr;
   KfiHost* kfi = nullptr;
 };

@@ -23,9 +23,11 @@ def memif(site, role):
     return f"net_memif0,role={role},id=0,socket-abstract=no,socket={socket}"
 
 
-def plan(cpu=0, arena_mib=16):
+def plan(cpu=0, arena_mib=16, cpts=1):
+    """So many CPTs of one shard each, from that CPU on."""
     cpus = sorted(os.sched_getaffinity(0))
-    return PLAN.format(cpts=CPT.format(cpu=cpus[cpu % len(cpus)])).replace("arena_mib: 4", f"arena_mib: {arena_mib}")
+    shards = "".join(CPT.format(cpu=cpus[(cpu + i) % len(cpus)]) for i in range(cpts))
+    return PLAN.format(cpts=shards).replace("arena_mib: 4", f"arena_mib: {arena_mib * cpts}")
 
 
 def soft(port, address, name="cxi0"):
@@ -42,8 +44,8 @@ def soft(port, address, name="cxi0"):
 KFI_NET = "net: [{net type: kfi, local NI(s): [{interfaces: {0: cxi0}}]}]\n"
 
 
-def start(site, name, role, address, *arguments, nets=KFI_NET, cpu=0, life="", more="", options=IMPATIENT, **how):
-    text = nets + plan(cpu) + soft(memif(site, role), address) + more
+def start(site, name, role, address, *arguments, nets=KFI_NET, cpu=0, cpts=1, life="", more="", options=IMPATIENT, **how):
+    text = nets + plan(cpu, cpts=cpts) + soft(memif(site, role), address) + more
     return site.node("--config", site.write(f"{name}{life}.yaml", text), "--options", site.write("kfi.conf", options), "--idle", "sleep",
                      *arguments, name=name + life, **how)
 

@@ -121,11 +121,37 @@ def case_a_network_of_any_number(site):
     answers(server, nid(CLIENT, "kfi300"))
 
 
-def case_more_shards_than_one_are_told_with_what_to_write(site):
-    two = plan().replace("            - shards:\n", "            - shards:\n                - cpu: 0\n")
-    path = site.write("two.yaml", KFI_NET + two + soft(memif(site, "server"), SERVER))
-    done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("x.sock")))
-    assert done.returncode == 1 and "shards would serve it" in done.stderr, done.stderr
+def homes_of(node, address):
+    """The receive contexts that have this peer, and no others that know it but as a guest."""
+    return [each["shard"] for each in node.json("kfi", "peers")["kfi peers"] for peer in each["peers"]
+            if peer["nid"] == nid(address) and peer["version"] == 2]
+
+
+def case_several_shards_serve_an_interface(site):
+    """Each has a receive context of its own, and what goes to a peer does so where the peer has its home."""
+    words = {"program": site.program("lnet-traffic")}
+    server = start(site, "server", "server", SERVER, "--window", "4", "--stay", cpts=3, **words)
+    client = start(site, "client", "client", CLIENT, "--window", "4", "--stay", "--to", nid(SERVER), cpts=2, **words)
+    eventually("the server has answered", lambda: counted(client, "traffic", "answered") >= 300, 90)
+    for node, other, shards in ((server, CLIENT, 3), (client, SERVER, 2)):
+        shown = node.json("cassini", "show")["cassini"]
+        assert [(each["shard"], each["receive context"]) for each in shown] == [(i, i) for i in range(shards)], shown
+        assert all(each["state"] == "running" and each["portal"]["state"] == "ENABLED" for each in shown), shown
+        homes = homes_of(node, other)
+        assert len(homes) == 1, node.json("kfi", "peers")
+        assert not any(counted(node, "traffic", row) for row in ("failed", "wrong_replies", "delivered_twice", "delivered_corrupt"))
+        assert counted(node, "lnd_kfi", "unexpected_events") == 0, node.json("counters", "show")
+    contexts = {peer["receive context"] for each in client.json("kfi", "peers")["kfi peers"] for peer in each["peers"]}
+    assert contexts == set(homes_of(server, CLIENT)), contexts
+    client.stop()  # what is out then fails
+    works(server, "net", "del", "--net", "kfi")
+    eventually("the interface is free", lambda: server.lnetctl("net", "add", "--net", "kfi", "--if", "cxi0", "--cpt", "[1,2]").returncode == 0,
+               60)
+    shown = server.json("cassini", "show")["cassini"]
+    assert [(each["shard"], each["receive context"]) for each in shown] == [(1, 0), (2, 1)], shown
+    client = start(site, "client", "client", CLIENT, cpts=2, life="-again")
+    answers(client, nid(SERVER), 90)
+    answers(server, nid(CLIENT), 90)
 
 
 def case_a_router_between_tcp_and_kfi(site):

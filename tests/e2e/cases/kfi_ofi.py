@@ -112,3 +112,10 @@ def case_a_provider_that_is_not_there_is_told_with_its_place(site):
     done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("x.sock")))
     assert done.returncode == 1 and "wrong.yaml:" in done.stderr, done.stderr
     assert "fi_getinfo" in done.stderr or "without libfabric" in done.stderr, done.stderr
+
+
+def case_more_shards_than_one_are_told_with_what_to_write(site):
+    needs(site, shm(SERVER))
+    path = site.write("two.yaml", KFI_NET + plan(cpts=2) + shm(SERVER))
+    done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("x.sock")))
+    assert done.returncode == 1 and "2 shards would serve it" in done.stderr and "--cpt 0" in done.stderr, done.stderr

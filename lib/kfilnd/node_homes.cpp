@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/kfilnd/node_homes.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "lib/base/check.hpp"
+
+namespace plnet::kfilnd {
+
+std::uint8_t context_of(const lnet::ShardSet& serving, lnet::ShardId shard) {
+  PLNET_CHECK(serving[shard], "a shard of the interface");
+  const std::uint64_t before = serving.to_ullong() & ((std::uint64_t{1} << shard) - 1);
+  return static_cast<std::uint8_t>(std::popcount(before));
+}
+
+NodeHomes::NodeHomes(lnet::Node& node, lnet::ShardId shard, const lnet::Ni& ni)
+    : node_(node), shard_(shard), ni_(ni), question_(*this) {}
+
+Result<std::uint8_t> NodeHomes::home_of(const lnet::Nid& peer) {
+  const lnet::NodeShared& shared = node_.shared();
+  if (const lnet::PeerNi* const known = shared.directory->find(peer)) {
+    return context_of(ni_.shards,
+                      lnet::lane_shard(ni_.shards, known->home, known->number, shared.shards));
+  }
+  const auto refused = std::ranges::find_if(
+      refusals_, [&](const Refusal& each) { return each.waits && each.peer == peer; });
+  if (refused != refusals_.end()) {
+    refused->waits = false;
+    return std::unexpected(refused->cause);
+  }
+  if (!question_.under_way) ask(peer);
+  return std::unexpected(Errc::kAgain);
+}
+
+void NodeHomes::ask(const lnet::Nid& peer) {
+  question_.peer = peer;
+  question_.answered = false;
+  question_.under_way = true;
+  node_.shard(shard_).call(question_, 0);
+}
+
+bool NodeHomes::Question::run(lnet::Shard& shard) {
+  if (answered) {
+    homes.note_answer();
+    return true;
+  }
+  answer = homes.make_peer(peer);
+  answered = true;
+  shard.call(*this, homes.shard_);
+  return true;
+}
+
+// The coordinator's shard.
+Result<void> NodeHomes::make_peer(const lnet::Nid& peer) {
+  lnet::Coordinator& coordinator = node_.coordinator();
+  if (coordinator.local().ni(ni_.nid) != &ni_) return std::unexpected(Errc::kShutdown);
+  const auto made =
+      coordinator.directory().create_by_traffic(peer, &ni_, node_.shard(0).core().now);
+  if (!made) return std::unexpected(made.error());
+  return {};
+}
+
+// Too many strangers this second, or no room before somebody has gone: that is not refused for
+// good, and is asked for again.
+void NodeHomes::note_answer() {
+  question_.under_way = false;
+  if (question_.answer) return;
+  const Errc cause = question_.answer.error();
+  if (cause == Errc::kAgain || cause == Errc::kNoSpace) return;
+  refusals_[next_refusal_] = {.peer = question_.peer, .cause = cause, .waits = true};
+  next_refusal_ = (next_refusal_ + 1) % refusals_.size();
+}
+
+}  // namespace plnet::kfilnd
