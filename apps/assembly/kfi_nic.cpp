@@ -84,11 +84,44 @@ Outcome<cassini::DeviceInfo> KfiNic::find_device() {
 }
 
 Outcome<std::uint32_t> KfiNic::address() {
-  if (soft_ != nullptr) return soft_address_;
+  if (soft_ != nullptr) return soft_address_.load(std::memory_order_relaxed);
   if (settings_.backend == KfiBackend::kOfi) return ofi_address(settings_);
   const auto device = find_device();
   if (!device) return at(settings_, device.error());
   return device->nic_address;
+}
+
+std::optional<std::uint32_t> KfiNic::settled_address() {
+  if (settings_.backend != KfiBackend::kLibcxi) {
+    const auto address = this->address();
+    return address ? std::optional(*address) : std::nullopt;
+  }
+  const auto device = find_device();
+  return device && device->link_up ? std::optional(device->nic_address) : std::nullopt;
+}
+
+Outcome<void> KfiNic::set_address(std::uint32_t address, Instant now) {
+  if (soft_ == nullptr) {
+    return failure(Errc::kNotSupported,
+                   fmt::format("interface {}: only a NIC in software takes an address", name()));
+  }
+  constexpr std::uint32_t kAddressMost = cassini::kNicAddressMax - 1;
+  if (address > kAddressMost) {
+    return failure(Errc::kInvalid,
+                   fmt::format("address {}: expected at most {}", address, kAddressMost));
+  }
+  if (!is_free()) {
+    next_address_.store(address, std::memory_order_relaxed);
+    return {};
+  }
+  move_to(address);  // nobody else looks at it
+  (void)soft_->poll(now);
+  return {};
+}
+
+void KfiNic::move_to(std::uint32_t address) {
+  soft_->wire().set_address(static_cast<cassini::soft::NicAddress>(address));
+  soft_address_.store(address, std::memory_order_relaxed);
 }
 
 Outcome<void> KfiNic::prepare(const lnet::Nid& nid, const KfiOptions& options,
@@ -128,11 +161,11 @@ std::unique_ptr<KfiContext> KfiNic::take(unsigned context) {
 }
 
 unsigned KfiNic::keep(Instant now) {
-  if (returned_.load(std::memory_order_acquire)) {
-    set_free();
-    return 1;
-  }
-  return soft_ == nullptr ? 0 : soft_->poll(now);
+  if (next_address_.load(std::memory_order_relaxed) != kStays)
+    move_to(next_address_.exchange(kStays, std::memory_order_relaxed));
+  const unsigned work = soft_ == nullptr ? 0 : soft_->poll(now);
+  if (returned_.load(std::memory_order_acquire)) set_free();
+  return work;
 }
 
 // Nobody has it; whoever takes it next sees all that was done with it.

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,13 @@ class KfiNic {
   [[nodiscard]] unsigned device_id() const { return device_id_; }
   // The admin thread. The NIC's on the fabric: by hardware, where a cable leads to just now.
   [[nodiscard]] Outcome<std::uint32_t> address();
+  // The same, but nothing while no cable leads anywhere.
+  [[nodiscard]] std::optional<std::uint32_t> settled_address();
+  // No NI has it, nor one that goes.
+  [[nodiscard]] bool is_free() const { return !taken_.load(std::memory_order_acquire); }
+  // Shard 0. Of a NIC in software: as if its cable led to this address now. kNotSupported: it is
+  // none; kInvalid.
+  [[nodiscard]] Outcome<void> set_address(std::uint32_t address, Instant now);
 
   // Shard 0. kAgain: an NI that goes still has it; kBusy: another NI does. From now on `keeper` has
   // the NIC in its care until the NI has gone.
@@ -74,18 +82,21 @@ class KfiNic {
   // Any shard: the lease is gone.
   void take_back() { returned_.store(true, std::memory_order_release); }
   void set_free();
+  void move_to(std::uint32_t address);
 
   const runtime::KfiInterface settings_;
   const Fragment receive_memory_;
   cassini::Backend* backend_ = nullptr;
   unsigned device_id_ = 0;
-  std::uint32_t soft_address_ = 0;
+  std::atomic<std::uint32_t> soft_address_{0};
   std::unique_ptr<cassini::soft::NodeOnEthdev> soft_;
   std::vector<std::unique_ptr<KfiContext>> prepared_;  // by number; null: its shard has it
   std::atomic<bool> taken_{false};
   std::atomic<bool> leaving_{false};
   std::atomic<bool> returned_{false};
   std::atomic<const KfiPlace*> keeper_{nullptr};
+  static constexpr std::uint32_t kStays = ~0U;
+  std::atomic<std::uint32_t> next_address_{kStays};  // the keeper's to do
 };
 
 }  // namespace plnet::apps

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/assembly/kfi_verbs.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -104,10 +106,46 @@ void add_kfi_verb(runtime::VerbTable& verbs, LnetAdmin& lnet, const char* verb, 
              }});
 }
 
+// The answer of shard 0, which has the NICs that no NI has.
+struct AddressChange {
+  VerbToken token;
+  Outcome<void> done = failure(Errc::kNetworkDown, "LNet is not configured");
+};
+
+void set_address(LnetAdmin& lnet, const nlohmann::json& args, VerbToken token) {
+  const auto name = args.at("if").get<std::string>();
+  const auto address = args.at("address").get<std::int64_t>();
+  KfiNic* const nic = lnet.kfi() == nullptr ? nullptr : lnet.kfi()->nic(name);
+  if (nic == nullptr) {
+    return token.finish(
+        std::unexpected(VerbError(Error{Errc::kNotFound, "no interface of that name: " + name})));
+  }
+  auto change = std::make_shared<AddressChange>(AddressChange{.token = std::move(token)});
+  auto sent = lnet.desk().order(
+      0,
+      [change, nic, address](lnet::Node& node) {
+        const auto wanted = static_cast<std::uint32_t>(
+            std::clamp<std::int64_t>(address, -1, std::numeric_limits<std::uint32_t>::max()));
+        change->done = nic->set_address(wanted, node.shard(0).core().now);
+      },
+      [change] {
+        if (change->done) return change->token.finish(nlohmann::json::object());
+        change->token.finish(std::unexpected(VerbError(change->done.error())));
+      });
+  if (!sent) change->token.finish(std::unexpected(VerbError(sent.error())));
+}
+
 }  // namespace
 
 void add_kfi_verbs(runtime::VerbTable& verbs, LnetAdmin& lnet) {
   add_kfi_verb<OfCassini>(verbs, lnet, "cassini show", "queues and NICs of kfi networks");
+  verbs.add({.verb = "cassini set",
+             .access = runtime::VerbAccess::kChanges,
+             .help = "another address for a NIC in software",
+             .args = {runtime::text_arg("if"), runtime::number_arg("address")},
+             .async_handler = [&lnet](const auto& args, const auto&, VerbToken token) {
+               set_address(lnet, args, std::move(token));
+             }});
   add_kfi_verb<OfKfiPeers>(verbs, lnet, "kfi peers", "whom kfi networks have greeted");
   add_kfi_verb<OfStatistics>(verbs, lnet, "kfi stats", "how long transactions take, by size");
 }

@@ -26,6 +26,8 @@ Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
   pings_ = std::make_unique<LnetPings>(*desk_);
   lnd_metrics_ = std::make_unique<LndMetrics>(*desk_, *host_, host_->metrics());
   load_metrics_ = std::make_unique<LoadMetrics>(host_->metrics());
+  if (host_->kfi() != nullptr && !host_->kfi()->nics().empty())
+    (void)host_->metrics().add("kfi_moves", {}, moves_.counters.view());
   boot_ = wanted;
   // Nobody turns yet: all of it happens during the call.
   Outcome<void> outcome = failure(Errc::kTimedOut, "LNet has not started");
@@ -181,6 +183,7 @@ void LnetAdmin::go_down(lnet::Reply<void> done) {
   pings_->shut_down();
   lnd_metrics_->let_go();
   load_metrics_->let_go();
+  moves_.forget();
   auto attempt = [begun = !first, clock = &host_->clock(),
                   tcp = &host_->tcp()](lnet::Node& node) mutable -> Outcome<Progress> {
     lnet::Coordinator& coordinator = node.coordinator();

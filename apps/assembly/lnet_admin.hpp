@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "apps/assembly/kfi_moves.hpp"
 #include "apps/assembly/lnd_metrics.hpp"
 #include "apps/assembly/lnet_changes.hpp"
 #include "apps/assembly/lnet_desk.hpp"
@@ -54,6 +55,8 @@ class LnetAdmin final : public lnet::LnetControl {
   void close();
   // Every now and then: what has become of routes goes into the log.
   void tell_of_routes(runtime::Log& log);
+  // Every now and then: NIs whose NICs have another address get the NIDs that go with it.
+  void look_at_nics();
 
   // LnetControl.
   void configure(const lnet::ConfigureRequest& request, lnet::Reply<void> done) override;
@@ -124,6 +127,9 @@ class LnetAdmin final : public lnet::LnetControl {
   void tune_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void set_health(lnet::NiChange change, lnet::Reply<void> done);
   void look_at_links();
+  void take_out_moved(const MovedNi& moved, lnet::Reply<void> done);
+  void bring_back_moved(const lnet::Nid& was, lnet::Reply<void> done);
+  [[nodiscard]] bool forget_moved(const lnet::NetSelection& selection);
   void wait_for_gateways();
   void renew_load_metrics();
   void add_causes(std::vector<lnet::NetReport>& nets) const;
@@ -142,6 +148,7 @@ class LnetAdmin final : public lnet::LnetControl {
   std::unique_ptr<LnetPings> pings_;
   std::unique_ptr<LndMetrics> lnd_metrics_;
   std::unique_ptr<LoadMetrics> load_metrics_;
+  KfiMoves moves_;
   runtime::EventLoop::TimerId load_timer_ = runtime::EventLoop::TimerId::kNone;
   bool asking_for_load_ = false;
   lnet::NodeConfig config_;

@@ -191,7 +191,9 @@ void LnetAdmin::del_net(lnet::NetSelection selection, Reply<void> done) {
   enqueue(
       [this, selection = std::move(selection)](Reply<void> ended) {
         NodeConfig wanted = config_;
-        if (auto gone = remove_from(wanted, selection); !gone) return ended(std::move(gone));
+        const bool was_moving = forget_moved(selection);
+        if (auto gone = remove_from(wanted, selection); !gone)
+          return ended(was_moving ? Outcome<void>{} : std::move(gone));
         change_to(std::move(wanted), std::move(ended));
       },
       std::move(done));

@@ -52,6 +52,7 @@ constexpr rlim_t kOpenFilesWanted = 65536;
 // How often pollers' records are printed and finished commands collected.
 constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
 constexpr Duration kSumPeriod = std::chrono::seconds(1);
+constexpr Duration kNicPeriod = std::chrono::seconds(1);
 // A shard ends its turn in microseconds; tokens are home a few turns later.
 constexpr Duration kExchangeDrainMax = std::chrono::seconds(5);
 // The same for LNet, whose change may have to wait for another.
@@ -135,6 +136,9 @@ Outcome<void> Node::open_admin() {
   bad_input_ = std::make_unique<runtime::OnceLog>(
       *log_, runtime::OnceLog::Sites{kBadInput, kBadInputGoesOn}, system_clock_);
   loop_->add_timer(kSumPeriod, kSumPeriod, [this] { bad_input_->sum_up(); });
+  loop_->add_timer(kNicPeriod, kNicPeriod, [this] {
+    if (lnet_) lnet_->look_at_nics();
+  });
   loop_->add_timer(kDrainPeriod, kDrainPeriod, [this] {
     log_->drain();
     if (lnet_host_) lnet_host_->tcp().say_complaints(*bad_input_);

@@ -52,6 +52,14 @@ constexpr auto kExchangeOptions = std::to_array<OptionRow>({
      .help = "pretended work for each token, in nanoseconds"},
 });
 
+constexpr auto kCassiniOptions = std::to_array<OptionRow>({
+    {.name = "if", .value_name = "NAME", .help = "interface of `plnet: kfi: interfaces`"},
+    {.name = "address",
+     .kind = OptionKind::kNumber,
+     .value_name = "N",
+     .help = "where its cable is to lead from now on"},
+});
+
 constexpr auto kImportOptions = std::to_array<OptionRow>({
     {.name = "add", .short_name = 'a', .kind = OptionKind::kFlag, .help = "add (the default)"},
     {.name = "del", .short_name = 'd', .kind = OptionKind::kFlag, .help = "delete what is named"},
@@ -98,6 +106,12 @@ std::span<const CommandRow> own_commands() {
       {.words = "cassini show",
        .help = "queues, list entries and NICs under kfi networks",
        .entity = "cassini"},
+      {.words = "cassini set",
+       .help = "give a NIC in software another address, as a cable that is moved does",
+       .options = kCassiniOptions,
+       .operation = "set",
+       .entity = "cassini",
+       .print = print_nothing},
       {.words = "kfi peers", .help = "whom kfi networks have greeted", .entity = "kfi"},
       {.words = "kfi stats",
        .help = "how long transactions take, by size and state",

@@ -239,3 +239,46 @@ def case_the_vendors_library_is_asked_for_its_devices(site):
     other = site.write("other.yaml", plan() + f"    kfi: {{library: {library}, interfaces: [{{name: cxi9}}]}}\n")
     done = site.router("--config", other, "--idle", "sleep", "--socket", str(site.path("x.sock")))
     assert done.returncode == 1 and "expected cxi0, cxi1" in done.stderr and "other.yaml:" in done.stderr, done.stderr
+
+
+ON_TWO = """net:
+    - {net type: kfi, local NI(s): [{interfaces: {0: cxi0}}]}
+    - {net type: tcp, local NI(s): [{nid: %s@tcp}]}
+"""
+MOVED = 0x1a3
+
+
+def case_a_cable_is_moved_while_the_node_runs(site):
+    """The NI comes back under the NID of its new address, with its routes; who knows the node by TCP is told."""
+    words = {"program": site.program("lnet-traffic")}
+    routes = f"route: [{{net: o2ib, gateway: {CLIENT}@kfi}}]\n"
+    server = start(site, "server", "server", SERVER, "--window", "4", "--stay", nets=ON_TWO % "127.77.0.1" + routes, **words)
+    client = start(site, "client", "client", CLIENT, "--window", "4", "--stay", "--to", "127.77.0.1@tcp", nets=ON_TWO % "127.77.0.2", cpu=1,
+                   **words)
+    answers(client, nid(SERVER))
+    works(client, "discover", nid(SERVER))
+    eventually("the server has answered", lambda: counted(client, "traffic", "answered") >= 100, 90)
+    assert "expected at most" in fails(server, "cassini", "set", "--if", "cxi0", "--address", str(1 << 20))
+    assert "no interface" in fails(server, "cassini", "set", "--if", "cxi1", "--address", "5")
+    works(server, "cassini", "set", "--if", "cxi0", "--address", str(MOVED))
+    eventually("the NI has its new NID", lambda: nid(MOVED) in server.lnetctl("net", "show").stdout, 60)
+    shown = works(server, "net", "show")
+    assert nid(SERVER) not in shown, shown
+    assert f"{CLIENT}@kfi" in works(server, "route", "show"), server.lnetctl("route", "show").stdout
+    answers(client, nid(MOVED), 60)
+    eventually("the client knows the new NID", lambda: nid(MOVED) in peer_with(client, "127.77.0.1@tcp"), 60)
+    eventually("and not the old one", lambda: nid(SERVER) not in peer_with(client, "127.77.0.1@tcp"), 60)
+    assert counted(server, "kfi_moves", "nis_moved") == 1 and counted(server, "kfi_moves", "nis_moving") == 0
+    before = counted(client, "traffic", "answered")
+    eventually("traffic goes on", lambda: counted(client, "traffic", "answered") >= before + 100, 60)
+    assert not any(counted(client, "traffic", row) for row in ("wrong_replies", "delivered_twice", "delivered_corrupt"))
+    assert f"event=ni_moved nid={nid(MOVED)} was={nid(SERVER)}" in server.output(), server.output()
+    works(server, "cassini", "set", "--if", "cxi0", "--address", str(SERVER))
+    eventually("the NI has its first NID again", lambda: nid(SERVER) in server.lnetctl("net", "show").stdout, 60)
+    answers(client, nid(SERVER), 60)
+
+
+def peer_with(node, address):
+    """Its NIDs."""
+    peers = node.json("peer", "show", "-v")["peer"]
+    return [each["nid"] for peer in peers for each in peer["peer ni"] if address in [ni["nid"] for ni in peer["peer ni"]]]

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/kfi_moves.hpp"
+
+#include <algorithm>
+
+#include "apps/assembly/lnet_changes.hpp"
+#include "lib/base/check.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using lnet::NetConfig;
+using lnet::NiConfig;
+using lnet::Nid;
+using lnet::NodeConfig;
+using lnet::PeerConfig;
+using lnet::RouteConfig;
+
+bool is_on(const PeerConfig& peer, lnet::NetId net) {
+  return std::ranges::any_of(peer.nids, [net](const Nid& nid) { return nid.net() == net; });
+}
+
+void add_missing(PeerConfig& peer, const std::vector<Nid>& nids) {
+  for (const Nid& nid : nids) {
+    if (std::ranges::find(peer.nids, nid) == peer.nids.end()) peer.nids.push_back(nid);
+  }
+}
+
+}  // namespace
+
+std::vector<MovedNi> moved_nis(const NodeConfig& config, const AddressOfNic& address_of) {
+  std::vector<MovedNi> moved;
+  for (const NetConfig& net : config.nets) {
+    if (lnet::type_of_net(net.net) != static_cast<unsigned>(lnet::NetType::kKfi)) continue;
+    for (const NiConfig& ni : net.nis) {
+      if (!ni.nid || ni.interfaces.size() != 1) continue;
+      const auto address = address_of(ni.interfaces.front());
+      if (!address) continue;
+      const Nid now = Nid::of(lnet::NetType::kKfi, lnet::number_of_net(net.net), *address);
+      if (now != *ni.nid) moved.push_back({net.net, ni.interfaces.front(), *ni.nid, now});
+    }
+  }
+  return moved;
+}
+
+TakenOut take_out(NodeConfig& config, const Nid& nid) {
+  const auto net = std::ranges::find_if(
+      config.nets, [&nid](const NetConfig& each) { return each.net == nid.net(); });
+  PLNET_CHECK(net != config.nets.end(), "the network is there");
+  const auto ni =
+      std::ranges::find_if(net->nis, [&nid](const NiConfig& each) { return each.nid == nid; });
+  PLNET_CHECK(ni != net->nis.end(), "the NI is there");
+  TakenOut out{.net = net->net, .ni = *ni};
+  out.ni.nid.reset();
+  net->nis.erase(ni);
+  if (!net->nis.empty()) return out;
+  config.nets.erase(net);
+  std::ranges::copy_if(config.routes, std::back_inserter(out.routes),
+                       [&out](const auto& route) { return route.gateway.net() == out.net; });
+  std::ranges::copy_if(config.peers, std::back_inserter(out.peers),
+                       [&out](const PeerConfig& peer) { return is_on(peer, out.net); });
+  drop_routes_on(config.routes, {out.net});
+  drop_peers_on(config.peers, {out.net});
+  return out;
+}
+
+bool bring_back(NodeConfig& config, const TakenOut& out) {
+  const std::string& interface = out.ni.interfaces.front();
+  const bool taken = std::ranges::any_of(config.nets, [&interface](const NetConfig& net) {
+    return std::ranges::any_of(net.nis, [&interface](const NiConfig& ni) {
+      return std::ranges::find(ni.interfaces, interface) != ni.interfaces.end();
+    });
+  });
+  if (taken) return false;
+  auto net = std::ranges::find(config.nets, out.net, &NetConfig::net);
+  if (net == config.nets.end()) {
+    config.nets.push_back({.net = out.net});
+    net = config.nets.end() - 1;
+  }
+  net->nis.push_back(out.ni);
+  for (const RouteConfig& route : out.routes) {
+    if (config.route(route.net, route.gateway) == nullptr) config.routes.push_back(route);
+  }
+  for (const PeerConfig& peer : out.peers) {
+    const auto there = std::ranges::find(config.peers, peer.primary, &PeerConfig::primary);
+    if (there == config.peers.end()) {
+      config.peers.push_back(peer);
+    } else {
+      add_missing(*there, peer.nids);
+    }
+  }
+  return true;
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/kfi_moves.hpp"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace plnet::apps {
+namespace {
+
+using lnet::Nid;
+using lnet::NodeConfig;
+
+Nid on_kfi(std::uint32_t address, std::uint16_t number = 0) {
+  return Nid::of(lnet::NetType::kKfi, number, address);
+}
+Nid on_tcp(std::uint32_t address) {
+  return Nid::of(lnet::NetType::kTcp, 0, address);
+}
+
+// kfi on cxi0 and cxi1, tcp, a route and peers by each.
+NodeConfig config_of(bool second) {
+  NodeConfig config;
+  config.nets.push_back({.net = on_kfi(1).net()});
+  config.nets[0].nis.push_back({.nid = on_kfi(1), .interfaces = {"cxi0"}});
+  if (second) config.nets[0].nis.push_back({.nid = on_kfi(2), .interfaces = {"cxi1"}});
+  config.nets.push_back({.net = on_tcp(1).net()});
+  config.nets[1].nis.push_back({.nid = on_tcp(1), .interfaces = {"eth0"}});
+  config.routes.push_back({.net = 0x60000, .gateway = on_kfi(7)});
+  config.routes.push_back({.net = 0x70000, .gateway = on_tcp(7)});
+  config.peers.push_back({.primary = on_kfi(8), .nids = {on_kfi(8), on_tcp(8)}});
+  config.peers.push_back({.primary = on_tcp(9), .nids = {on_tcp(9), on_kfi(9)}});
+  return config;
+}
+
+TEST(KfiMoves, AreThoseWhoseNicsHaveAnotherAddress) {
+  const std::map<std::string, std::uint32_t> now{{"cxi0", 5}, {"cxi1", 2}, {"eth0", 3}};
+  const auto address_of = [&now](const std::string& name) -> std::optional<std::uint32_t> {
+    const auto found = now.find(name);
+    return found == now.end() ? std::nullopt : std::optional(found->second);
+  };
+  const NodeConfig config = config_of(true);
+  const std::vector<MovedNi> expected{
+      {.net = on_kfi(1).net(), .interface = "cxi0", .was = on_kfi(1), .now = on_kfi(5)}};
+  EXPECT_EQ(moved_nis(config, address_of), expected);
+  EXPECT_TRUE(moved_nis(config, [](const std::string&) { return std::nullopt; }).empty());
+}
+
+TEST(KfiMoves, TakeRoutesAndPeersOfANetworkAlongAndBack) {
+  const NodeConfig before = config_of(false);
+  NodeConfig config = before;
+  TakenOut out = take_out(config, on_kfi(1));
+  EXPECT_EQ(config.net(on_kfi(1).net()), nullptr);
+  ASSERT_EQ(config.routes.size(), 1U);
+  EXPECT_EQ(config.routes[0].gateway, on_tcp(7));
+  ASSERT_EQ(config.peers.size(), 1U);
+  EXPECT_EQ(config.peers[0].nids, std::vector{on_tcp(9)});
+  EXPECT_FALSE(out.ni.nid) << "the interface says";
+
+  ASSERT_TRUE(bring_back(config, out));
+  ASSERT_NE(config.net(on_kfi(1).net()), nullptr);
+  EXPECT_EQ(config.net(on_kfi(1).net())->nis.front().interfaces, before.nets[0].nis[0].interfaces);
+  EXPECT_NE(config.route(0x60000, on_kfi(7)), nullptr);
+  ASSERT_EQ(config.peers.size(), 2U);
+  EXPECT_EQ(config.peers[0].nids, (std::vector{on_tcp(9), on_kfi(9)}));
+  EXPECT_EQ(config.peers[1].nids, (std::vector{on_kfi(8), on_tcp(8)}));
+}
+
+TEST(KfiMoves, LeaveTheRestOfANetworkAlone) {
+  NodeConfig config = config_of(true);
+  const TakenOut out = take_out(config, on_kfi(1));
+  EXPECT_EQ(config.routes.size(), 2U);
+  EXPECT_EQ(config.peers.size(), 2U);
+  ASSERT_EQ(config.net(on_kfi(1).net())->nis.size(), 1U);
+  ASSERT_TRUE(bring_back(config, out));
+  EXPECT_EQ(config.net(on_kfi(1).net())->nis.size(), 2U);
+}
+
+TEST(KfiMoves, DoNotTakeWhatSomebodyElseHasTaken) {
+  NodeConfig config = config_of(false);
+  const TakenOut out = take_out(config, on_kfi(1));
+  config.nets.push_back({.net = on_kfi(1, 3).net()});
+  config.nets.back().nis.push_back({.nid = on_kfi(5, 3), .interfaces = {"cxi0"}});
+  const NodeConfig other = config;
+  EXPECT_FALSE(bring_back(config, out));
+  EXPECT_EQ(config, other);
+}
+
+}  // namespace
+}  // namespace plnet::apps
