@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "bench/harness/harness.hpp"
-#include "bench/harness/line_distance.hpp"
 #include "bench/harness/partner.hpp"
 #include "bench/selftest/cable.hpp"
-#include "bench/selftest/load.hpp"
+#include "bench/selftest/run_load.hpp"
 #include "bench/tcp/bare_pair.hpp"
 #include "bench/tcp/node.hpp"
 
@@ -19,9 +18,6 @@ namespace plnet::bench {
 namespace {
 
 using selftest::BulkOperation;
-using selftest::Check;
-using selftest::Service;
-using selftest::WorkMemory;
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr std::size_t kCableFrames = 1024;
@@ -79,7 +75,7 @@ struct CableSite {
     near.turn();
     far.turn();
   }
-  [[nodiscard]] static bool ready() { return true; }
+  [[nodiscard]] static const char* trouble() { return nullptr; }
   [[nodiscard]] static lnet::Nid server() { return kServer; }
 
   CableLane there{kCableFrames};
@@ -96,7 +92,7 @@ struct TcpSite {
               .memory_bytes = kLoadMemoryBytes,
               .descriptors = kLoadDescriptors,
               .match_entries = kLoadDescriptors}) {}
-  [[nodiscard]] bool ready() const { return pair.ready(); }
+  [[nodiscard]] const char* trouble() const { return pair.ready() ? nullptr : kNotReady; }
   [[nodiscard]] lnet::Nid server() const { return far.nid(); }
 
   TcpNodePair pair;
@@ -105,58 +101,6 @@ struct TcpSite {
 };
 
 // --- The measurement ---
-
-WorkMemory memory_of(std::span<std::byte> bytes) {
-  return {.at = {0, 0}, .bytes = bytes};
-}
-
-// RPCs a second, or GiB of their data.
-template <class Site>
-void run_load(benchmark::State& state, Site& site, const LoadShape& shape) {
-  if (!site.ready()) return state.SkipWithError(kNotReady);
-  auto& near = site.near;
-  auto& far = site.far;
-  WorkMemory far_memory = memory_of(far.memory());
-  WorkMemory near_memory = memory_of(near.memory());
-  ServerLoad load(far.shard(), far_memory);
-  ClientLoad client(near.shard(), {site.server()}, shape, near_memory, near.shard().core().now);
-  far.set_resident(&load.server);
-  near.set_resident(&client);
-  std::atomic<bool> stop{false};
-  LineDistance distance;
-  std::uint64_t done = 0;
-  {
-    const Partner partner(state, [&] {
-      distance.answer();
-      while (!stop.load(std::memory_order_relaxed))
-        far.turn();
-    });
-    if (!partner.ready()) return;
-    state.counters["line_ns"] = distance.measure();
-    client.begin(near.shard().core().now);
-    for (const std::uint64_t warm = 4ULL * shape.concurrency; client.sent() < warm;)
-      near.turn();
-    const std::uint64_t first = client.sent();
-    for ([[maybe_unused]] auto _ : state)
-      near.turn();
-    done = client.sent() - first;
-    client.stop();
-    while (!client.idle())
-      near.turn();
-    stop.store(true);
-  }
-  load.server.close();
-  while (!load.server.closed())
-    far.turn();
-  near.set_resident(nullptr);
-  far.set_resident(nullptr);
-  const bool bulk = shape.bulk.length >= (1U << 20U);
-  const double each = bulk ? shape.bulk.length / kGib : 1.0;
-  state.counters["value"] =
-      benchmark::Counter(static_cast<double>(done) * each, benchmark::Counter::kIsRate);
-  state.counters["concurrency"] = shape.concurrency;
-  if (client.failed()) state.SkipWithError("an RPC failed");
-}
 
 // A stream without end from one core to the other.
 void bare_stream(benchmark::State& state, bool towards_near) {
@@ -184,12 +128,6 @@ void bare_stream(benchmark::State& state, bool towards_near) {
         static_cast<double>(pieces.load() - first) * kPiece / kGib, benchmark::Counter::kIsRate);
     stop.store(true);
   }
-}
-
-LoadShape brw(BulkOperation operation, std::uint32_t length, std::uint32_t concurrency) {
-  return {.service = Service::kBrw,
-          .bulk = {.operation = operation, .check = Check::kNone, .length = length},
-          .concurrency = concurrency};
 }
 
 Bar at_least(double limit) {

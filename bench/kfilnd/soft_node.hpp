@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A node on a software Cassini: the core, the kfi LND and the driver's endpoint on one shard,
+// turned as a poller turns them; several in one process, whose NICs a fabric joins. Only the
+// coordinator is missing: peers are known from the start.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "drivers/net/cassini/endpoint.hpp"
+#include "drivers/net/cassini/soft/backend_soft.hpp"
+#include "lib/base/pollable.hpp"
+#include "lib/kfilnd/endpoint_relay.hpp"
+#include "lib/kfilnd/lnd.hpp"
+#include "lib/runtime/poll/tsc_clock.hpp"
+#include "tests/mocks/core_node.hpp"
+
+namespace plnet::bench {
+
+// NICs, and the time that stepping them takes.
+class SoftFabric {
+ public:
+  static constexpr std::uint32_t kFirstNic = 0x1a0;
+  explicit SoftFabric(unsigned nics);
+
+  [[nodiscard]] cassini::Backend& backend() { return *backend_; }
+  // One thread's.
+  void step() {
+    const std::uint64_t before = clock_.cycles();
+    const unsigned done = fabric_.step(++steps_);
+    if (done > 0) busy_ += clock_.cycles() - before;
+  }
+  // Of steps that did something.
+  [[nodiscard]] double busy_seconds() const {
+    return static_cast<double>(busy_) / clock_.cycles_per_second();
+  }
+
+ private:
+  cassini::soft::Fabric fabric_;  // without freedom it does everything as soon as it can
+  std::unique_ptr<cassini::soft::SoftBackend> backend_;
+  runtime::TscClock clock_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t busy_ = 0;
+};
+
+struct SoftNodeSetup {
+  unsigned nic = 0;
+  std::size_t memory_bytes = std::size_t{1} << 20U;
+  std::size_t descriptors = 2048;
+  std::int32_t peer_credits = 16;  // the kernel's
+};
+
+class SoftNode final {
+ public:
+  SoftNode(SoftFabric& fabric, const SoftNodeSetup& setup);
+  SoftNode(const SoftNode&) = delete;
+  SoftNode& operator=(const SoftNode&) = delete;
+
+  // One turn of the poller. The NIC is somebody else's.
+  void turn();
+  // What lives on its shard, polled before LNet sends. Null: nobody.
+  void set_resident(Pollable* resident) { resident_ = resident; }
+  [[nodiscard]] lnet::Nid nid() const { return nid_; }
+  [[nodiscard]] lnet::Shard& shard() { return core_->shard(0); }
+  [[nodiscard]] std::span<std::byte> memory() { return memory_; }
+  void know(const lnet::Nid& peer) { (void)core_->add_peer(peer); }
+  [[nodiscard]] const kfilnd::KfiLnd& lnd() const { return *lnd_; }
+  [[nodiscard]] const cassini::Endpoint& endpoint() const { return *endpoint_; }
+
+ private:
+  const lnet::Nid nid_;
+  runtime::TscClock clock_;
+  std::vector<std::byte> memory_;
+  std::vector<std::byte> receive_memory_;
+  ArenaTable arenas_;
+  kfilnd::EndpointRelay relay_;
+  std::unique_ptr<cassini::Device> device_;
+  std::unique_ptr<cassini::Endpoint> endpoint_;
+  kfilnd::KfiLnd* lnd_ = nullptr;  // the core's
+  std::unique_ptr<mocks::CoreNode> core_;
+  Pollable* resident_ = nullptr;
+};
+
+}  // namespace plnet::bench
