@@ -13,56 +13,72 @@ SoftFabric::SoftFabric(unsigned nics) {
   backend_ = std::make_unique<cassini::soft::SoftBackend>(fabric_, std::move(made));
 }
 
-SoftNode::SoftNode(SoftFabric& fabric, const SoftNodeSetup& setup)
-    : nid_(lnet::Nid::of(lnet::NetType::kKfi, 0, SoftFabric::kFirstNic + setup.nic)),
-      memory_(setup.memory_bytes) {
+SoftLeg::SoftLeg(SoftFabric& fabric, unsigned nic)
+    : fabric_(fabric),
+      nic_(nic),
+      nid_(lnet::Nid::of(lnet::NetType::kKfi, 0, SoftFabric::kFirstNic + nic)) {
   const kfilnd::Tunables tunables;
-  const auto buffers = static_cast<std::uint32_t>(tunables.immediate_rx_buf_count);
-  receive_memory_.resize(std::size_t{kfilnd::receive_buffer_bytes(tunables)} * buffers);
-  const auto arena = arenas_.add({.base = memory_.data(), .size = memory_.size()});
+  receive_memory_.resize(std::size_t{kfilnd::receive_buffer_bytes(tunables)} *
+                         static_cast<std::size_t>(tunables.immediate_rx_buf_count));
+}
+
+std::unique_ptr<kfilnd::KfiLnd> SoftLeg::make_lnd(lnet::NiPort& port, ArenaTable& arenas) {
   const auto receives =
-      arenas_.add({.base = receive_memory_.data(), .size = receive_memory_.size()});
-  PLNET_CHECK(arena && receives, "two arenas fit");
-  device_ = cassini::Device::open(fabric.backend(),
-                                  {.id = setup.nic, .pid = kfilnd::service_of(nid_)}, arenas_)
+      arenas.add({.base = receive_memory_.data(), .size = receive_memory_.size()});
+  PLNET_CHECK(receives.has_value(), "one more arena fits");
+  device_ = cassini::Device::open(fabric_.backend(), {.id = nic_, .pid = kfilnd::service_of(nid_)},
+                                  arenas)
                 .value();
-  endpoint_ =
-      cassini::Endpoint::create(
-          *device_, {.limits = {.operations_max = kfilnd::operations_max(tunables)}}, relay_)
-          .value();
+  endpoint_ = cassini::Endpoint::create(
+                  *device_, {.limits = {.operations_max = kfilnd::operations_max({})}}, relay_)
+                  .value();
+  auto lnd = std::make_unique<kfilnd::KfiLnd>(
+      kfilnd::KfiLndConfig{
+          .nid = nid_,
+          .arenas = &arenas,
+          .receive_memory = {{*receives, 0}, static_cast<std::uint32_t>(receive_memory_.size())},
+          .start = clock_.now()},
+      port, *endpoint_);
+  relay_.attach(*lnd);
+  return lnd;
+}
+
+SoftNode::SoftNode(SoftFabric& fabric, const SoftNodeSetup& setup)
+    : memory_(setup.memory_bytes), leg_(fabric, setup.nic) {
+  PLNET_CHECK(arenas_.add({.base = memory_.data(), .size = memory_.size()}).has_value(), "room");
   core_ = std::make_unique<mocks::CoreNode>(
-      mocks::CoreNodeSetup{.nids = {nid_},
-                           .limits = {.peer_ports = 16,
-                                      .extra_links = 16,
-                                      .messages = 2048,
-                                      .receives = 2048,
-                                      .descriptors = setup.descriptors,
-                                      .match_entries = setup.descriptors},
-                           .peers = 16,
-                           .tunables = {.peer_credits = setup.peer_credits,
-                                        .credits = static_cast<std::int32_t>(tunables.credits)},
-                           .arenas = &arenas_},
-      [&](lnet::NiPort& port, lnet::ShardId /*shard*/) {
-        auto lnd = std::make_unique<kfilnd::KfiLnd>(
-            kfilnd::KfiLndConfig{
-                .nid = nid_,
-                .arenas = &arenas_,
-                .receive_memory = {{*receives, 0},
-                                   static_cast<std::uint32_t>(receive_memory_.size())},
-                .start = clock_.now()},
-            port, *endpoint_);
-        relay_.attach(*lnd);
-        lnd_ = lnd.get();
-        return lnd;
-      });
+      mocks::CoreNodeSetup{
+          .nids = {leg_.nid()},
+          .limits = {.peer_ports = 16,
+                     .extra_links = 16,
+                     .messages = 2048,
+                     .receives = 2048,
+                     .descriptors = setup.descriptors,
+                     .match_entries = setup.descriptors},
+          .peers = 16,
+          .tunables = {.peer_credits = setup.peer_credits,
+                       .credits = static_cast<std::int32_t>(kfilnd::Tunables{}.credits)},
+          .arenas = &arenas_},
+      [this](lnet::NiPort& port, lnet::ShardId /*shard*/) { return leg_.make_lnd(port, arenas_); });
 }
 
 void SoftNode::turn() {
   const Instant now = clock_.now();
   core_->shard(0).begin_turn(now);
-  (void)endpoint_->poll(now);
+  (void)leg_.poll(now);
   if (resident_ != nullptr) (void)resident_->poll(now);
   (void)core_->turn_shard(0, now);
+}
+
+// The offset comes with the request, so that each PUT lands at the same place.
+void SoftNode::lay_open(lnet::PortalId portal, std::uint32_t length) {
+  target_ = {{.at = {0, 0}, .length = length}};
+  const auto attached = core_->shard(0).attach({.portal = portal, .ignore_bits = ~0ULL},
+                                               {.fragments = target_,
+                                                .length = length,
+                                                .options = lnet::kMdPut | lnet::kMdManageRemote,
+                                                .handler = this});
+  PLNET_CHECK(attached.has_value(), "there is room for one match entry");
 }
 
 }  // namespace plnet::bench

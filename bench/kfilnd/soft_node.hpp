@@ -46,6 +46,27 @@ class SoftFabric {
   std::uint64_t busy_ = 0;
 };
 
+// What a node has of one of the NICs: the driver's endpoint, and the LND on it.
+class SoftLeg {
+ public:
+  SoftLeg(SoftFabric& fabric, unsigned nic);
+
+  [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
+  // Once. Everything that is to be sent from or received into is in `arenas`; they outlive it.
+  [[nodiscard]] std::unique_ptr<kfilnd::KfiLnd> make_lnd(lnet::NiPort& port, ArenaTable& arenas);
+  unsigned poll(Instant now) { return endpoint_->poll(now); }
+
+ private:
+  SoftFabric& fabric_;
+  const unsigned nic_;
+  const lnet::Nid nid_;
+  runtime::TscClock clock_;
+  std::vector<std::byte> receive_memory_;
+  kfilnd::EndpointRelay relay_;
+  std::unique_ptr<cassini::Device> device_;
+  std::unique_ptr<cassini::Endpoint> endpoint_;
+};
+
 struct SoftNodeSetup {
   unsigned nic = 0;
   std::size_t memory_bytes = std::size_t{1} << 20U;
@@ -53,7 +74,7 @@ struct SoftNodeSetup {
   std::int32_t peer_credits = 16;  // the kernel's
 };
 
-class SoftNode final {
+class SoftNode final : lnet::EventHandler {
  public:
   SoftNode(SoftFabric& fabric, const SoftNodeSetup& setup);
   SoftNode(const SoftNode&) = delete;
@@ -63,25 +84,27 @@ class SoftNode final {
   void turn();
   // What lives on its shard, polled before LNet sends. Null: nobody.
   void set_resident(Pollable* resident) { resident_ = resident; }
-  [[nodiscard]] lnet::Nid nid() const { return nid_; }
+  [[nodiscard]] lnet::Nid nid() const { return leg_.nid(); }
   [[nodiscard]] lnet::Shard& shard() { return core_->shard(0); }
   [[nodiscard]] std::span<std::byte> memory() { return memory_; }
   void know(const lnet::Nid& peer) { (void)core_->add_peer(peer); }
-  [[nodiscard]] const kfilnd::KfiLnd& lnd() const { return *lnd_; }
-  [[nodiscard]] const cassini::Endpoint& endpoint() const { return *endpoint_; }
+  // The first `length` bytes of its memory, for others to put into, and how often they have.
+  void lay_open(lnet::PortalId portal, std::uint32_t length);
+  [[nodiscard]] std::uint64_t puts() const { return puts_; }
 
  private:
-  const lnet::Nid nid_;
+  void on_event(const lnet::Event& event) override {
+    if (event.kind == lnet::EventKind::kPut && event.status) ++puts_;
+  }
+
   runtime::TscClock clock_;
   std::vector<std::byte> memory_;
-  std::vector<std::byte> receive_memory_;
   ArenaTable arenas_;
-  kfilnd::EndpointRelay relay_;
-  std::unique_ptr<cassini::Device> device_;
-  std::unique_ptr<cassini::Endpoint> endpoint_;
-  kfilnd::KfiLnd* lnd_ = nullptr;  // the core's
+  SoftLeg leg_;
   std::unique_ptr<mocks::CoreNode> core_;
   Pollable* resident_ = nullptr;
+  std::vector<Fragment> target_;
+  std::uint64_t puts_ = 0;
 };
 
 }  // namespace plnet::bench

@@ -42,6 +42,9 @@ class Flow {
   // Everything that was begun is there.
   [[nodiscard]] bool settled() const { return sent_bytes_ == arrived_bytes_; }
   [[nodiscard]] bool broken() const { return broken_; }
+  // Of a flow whose far end is not a socket.
+  [[nodiscard]] bool has_source() const { return ends_.source.valid(); }
+  [[nodiscard]] bool at_boundary() const { return sent_bytes_ % wire_bytes() == 0; }
   [[nodiscard]] std::size_t wire_bytes() const { return message_.size(); }
 
  private:

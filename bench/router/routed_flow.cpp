@@ -39,7 +39,16 @@ TcpSocket bound(std::uint32_t address) {
 }  // namespace
 
 RoutedFlow::RoutedFlow() {
-  if (start_router()) ends = connect();
+  if (start_router(kNets, nullptr)) ends = connect();
+}
+
+RoutedFlow::RoutedFlow(const OtherNet& other, const Nid& to) {
+  if (!start_router(1, &other)) return;
+  ends = {.from = nid_of(kClient, 0), .to = to, .source = {}, .sink = {}};
+  router->know(ends.from);
+  router->know(ends.to);
+  router->turn();
+  ends.source = dial(kClient, 0, socklnd::ConnectionType::kBulkOut);
 }
 
 FlowEnds RoutedFlow::connect() {
@@ -55,9 +64,13 @@ FlowEnds RoutedFlow::connect() {
   return fresh;
 }
 
-bool RoutedFlow::start_router() {
-  TcpNodeSetup setup{
-      .address = kRouter, .nets = kNets, .reserved_ports = false, .routing = true, .clock = &clock};
+bool RoutedFlow::start_router(std::uint16_t nets, const OtherNet* other) {
+  TcpNodeSetup setup{.address = kRouter,
+                     .nets = nets,
+                     .reserved_ports = false,
+                     .routing = true,
+                     .other = other,
+                     .clock = &clock};
   for (setup.port = 21'100; setup.port < 21'200; ++setup.port) {
     router = std::make_unique<TcpNode>(setup);
     if (router->listen()) return true;

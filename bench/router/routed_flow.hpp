@@ -14,6 +14,8 @@ namespace plnet::bench {
 struct RoutedFlow {
   // Both ends have met the router when it returns; ends.valid() says whether that worked.
   RoutedFlow();
+  // To `to` on another network of the router's, in whose hands the far end is.
+  RoutedFlow(const OtherNet& other, const lnet::Nid& to);
   // Those of one more flow, between a client and a server of its own.
   [[nodiscard]] FlowEnds connect();
 
@@ -22,7 +24,7 @@ struct RoutedFlow {
   FlowEnds ends;
 
  private:
-  [[nodiscard]] bool start_router();
+  [[nodiscard]] bool start_router(std::uint16_t nets, const OtherNet* other);
   // One connection of `address`, for what is large; `type` as the one who dials sees it.
   [[nodiscard]] drivers::TcpSocket dial(std::uint32_t address, std::uint16_t net,
                                         socklnd::ConnectionType type);

@@ -22,6 +22,7 @@ std::vector<Nid> nids_of(const TcpNodeSetup& setup) {
   std::vector<Nid> out;
   for (std::uint16_t net = 0; net < setup.nets; ++net)
     out.push_back(nid_of(setup.address, net));
+  if (setup.other != nullptr) out.push_back(setup.other->nid);
   return out;
 }
 
@@ -58,7 +59,10 @@ TcpNode::TcpNode(const TcpNodeSetup& setup)
       setup.reserved_ports ? socklnd::AcceptPolicy::kSecure : socklnd::AcceptPolicy::kAll;
   acceptor_ = std::make_unique<socklnd::Acceptor>(socklnd::AcceptorConfig{.policy = policy},
                                                   streams_, *this);
-  const auto make_lnd = [&](lnet::NiPort& port, lnet::ShardId /*shard*/) {
+  const auto make_lnd = [&](lnet::NiPort& port,
+                            lnet::ShardId /*shard*/) -> std::unique_ptr<lnet::Lnd> {
+    if (setup.other != nullptr && port.ni().nid == setup.other->nid)
+      return setup.other->make_lnd(port, arenas_);
     socklnd::SockLndConfig config{.nid = port.ni().nid,
                                   .incarnation = setup.address,
                                   .arenas = &arenas_,
@@ -104,6 +108,7 @@ unsigned TcpNode::turn() {
   }
   unsigned work = device_->poll(now);
   work += acceptor_->flush(now);
+  if (setup_.other != nullptr) work += setup_.other->poll(now);
   if (resident_ != nullptr) work += resident_->poll(now);
   work += core_->turn_shard(0, now);
   (void)core_->step_directory(now);

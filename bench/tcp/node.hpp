@@ -38,6 +38,14 @@ struct CountEvents final : lnet::EventHandler {
   std::uint64_t failures = 0;
 };
 
+// One more network of the node, of another kind.
+struct OtherNet {
+  lnet::Nid nid;
+  // Memory that the LND needs it adds to the node's.
+  std::function<std::unique_ptr<lnet::Lnd>(lnet::NiPort& port, ArenaTable& arenas)> make_lnd;
+  std::function<unsigned(Instant now)> poll;
+};
+
 struct TcpNodeSetup {
   std::uint32_t address = 0x7f000001;  // 127.0.0.1: also its NIDs
   std::uint16_t nets = 1;              // tcp, tcp1, …
@@ -49,6 +57,7 @@ struct TcpNodeSetup {
   std::size_t match_entries = 64;
   bool reserved_ports = true;  // else one connection for each peer, from any port
   bool routing = false;        // forwards between its nets
+  const OtherNet* other = nullptr;
   const runtime::TscClock* clock = nullptr;
 };
 
