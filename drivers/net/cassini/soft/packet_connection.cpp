@@ -26,8 +26,8 @@ std::vector<std::uint16_t> numbers(unsigned count) {
   return all;
 }
 
-std::size_t room(const Wire& wire) {
-  return wire.packet_bytes_max() - std::min(wire.packet_bytes_max(), kPacketHeaderBytes);
+std::size_t without_header(std::size_t packet_bytes) {
+  return packet_bytes - std::min(packet_bytes, kPacketHeaderBytes);
 }
 
 }  // namespace
@@ -36,8 +36,8 @@ PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLo
     : nic_(nic),
       wire_(wire),
       options_(options),
-      payload_max_(std::min({options.payload_max, kPayloadMax, room(wire)})),
-      payload_now_(payload_max_),
+      payload_max_(
+          std::min({options.payload_max, kPayloadMax, without_header(wire.packet_bytes_max())})),
       retry_(options.retry, Random(options.seed).fork("retry"), log),
       next_epoch_(options.incarnation << 16),
       messages_(options.messages_max),
@@ -70,8 +70,6 @@ unsigned PacketPort::step(std::uint64_t now_ns) {
   if (!gate_.try_lock()) return 0;
   const Gate::Held held(gate_, Gate::Held::Already{});
   now_ns_ = now_ns;
-  // Another MTU while we run: what is cut from now on fits it.
-  payload_now_ = std::clamp<std::size_t>(room(wire_), 1, payload_max_);
   unsigned done = nic_.step(now_ns);
   for (unsigned burst = 0; burst < kWireBursts; ++burst) {
     const unsigned came = wire_.poll(now_ns, *this);
@@ -101,6 +99,11 @@ unsigned PacketPort::step(std::uint64_t now_ns) {
 void PacketPort::on_link(bool up, NicAddress own) {
   nic_.tables().link_up = up;
   nic_.set_address(own);
+}
+
+// Asked anew each time: MTUs change while we run, and peers begin anew behind other ports.
+std::size_t PacketPort::payload_room(NicAddress peer) const {
+  return std::clamp<std::size_t>(without_header(wire_.packet_bytes_max_to(peer)), 1, payload_max_);
 }
 
 bool PacketPort::ready(NicAddress /*from*/) {

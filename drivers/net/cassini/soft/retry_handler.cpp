@@ -91,6 +91,10 @@ RetryHandler::Decision RetryHandler::timed_out(const PacketName& packet, PacketH
   return {.again = true, .after_ns = options_.retry_intervals_ns[at] / options_.time_divisor};
 }
 
+RetryHandler::Decision RetryHandler::too_long(const PacketName& packet) {
+  return end(packet, ReturnCode::kUndeliverable, ReturnCode::kUndeliverable);
+}
+
 RetryHandler::Decision RetryHandler::refused(const PacketName& packet, PacketHistory& history,
                                              ReturnCode code, bool established) {
   stats_.add(Id::kNacks);

@@ -117,6 +117,45 @@ TEST(SoftPacketLife, AnotherMtuIsFollowed) {
   EXPECT_EQ(rig.cable.longest, 2048U + kPacketHeaderBytes) << "buffers are as long as at the start";
 }
 
+TEST(SoftPacketLife, PacketsFitBothEnds) {
+  for (const bool near : {true, false}) {
+    SCOPED_TRACE(near);
+    Rig rig({.packet_bytes_max = 9000});
+    (near ? rig.one : rig.two).wire.set_packet_bytes_max(700);
+    rig.b->append(rig.b->arena.data(), 1U << 20, 5, 1);
+    rig.a->put(*rig.b, rig.a->arena.data(), 20'000, 1, 1);
+    EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+    rig.b->expect(EventType::kPut);
+    EXPECT_EQ(std::memcmp(rig.b->arena.data(), rig.a->arena.data(), 20'000), 0);
+    rig.b->append(rig.b->arena.data(), 20'000, 6, 2);
+    std::byte* const to = rig.a->arena.data() + (2U << 20);
+    rig.a->get(*rig.b, to, 20'000, 2);
+    EXPECT_EQ(rig.a->expect(EventType::kReply).code, ReturnCode::kOk);
+    EXPECT_EQ(std::memcmp(to, rig.b->arena.data(), 20'000), 0);
+    EXPECT_EQ(rig.cable.longest, 700U);
+    EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kTimeouts), 0U);
+  }
+}
+
+// What is out already and too long now ends as what is lost does; the next message fits.
+TEST(SoftPacketLife, AReceiverThatGetsLessRoomUnderWay) {
+  Rig rig;
+  append_lasting(*rig.b, 1U << 20);
+  rig.two.wire.set_link(false);
+  rig.a->put(*rig.b, rig.a->arena.data(), 20'000, 1, 1);
+  while (rig.one.port.count(PortCounters::Id::kSent) == 0)
+    rig.run(1);
+  rig.two.wire.set_packet_bytes_max(700);
+  rig.two.wire.set_link(true);
+  std::optional<testing::Event> ack;
+  for (int tries = 0; tries < 50 && !ack; ++tries)
+    ack = rig.a->wait();
+  ASSERT_TRUE(ack);
+  EXPECT_EQ(ack->code, ReturnCode::kUndeliverable);
+  rig.a->put(*rig.b, rig.a->arena.data(), 20'000, 1, 2);
+  EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+}
+
 TEST(SoftPacketLife, AnswersOfManyRequestsAreOne) {
   Rig rig({.delay_ns = 10'000});
   append_lasting(*rig.b, 1U << 20);
