@@ -76,8 +76,10 @@ Outcome<void> KfiLease::open_cassini(const lnet::Nid& nid, const ArenaTable& are
   if (!device) return std::unexpected(std::move(device.error()));
   device_ = std::move(*device);
   const unsigned operations = std::min(operations_max(options_.tunables), kOperationsMax);
-  auto endpoint =
-      cassini::Endpoint::create(*device_, {.limits = {.operations_max = operations}}, relay_);
+  auto endpoint = cassini::Endpoint::create(
+      *device_,
+      {.limits = {.operations_max = operations}, .receive_bytes_max = nic_.receive_memory().length},
+      relay_);
   if (!endpoint) return std::unexpected(std::move(endpoint.error()));
   endpoint_ = std::move(*endpoint);
   driver_ = endpoint_.get();

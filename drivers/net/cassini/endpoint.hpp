@@ -26,11 +26,17 @@ namespace plnet::cassini {
 struct EndpointConfig {
   kfilnd::EndpointLimits limits{.operations_max = 1024};
   unsigned buffers_max = 64;  // multi-receive; kfilnd posts 8
+  // Of multi-receive buffers posted at a time, together: kfilnd's own default.
+  std::uint64_t receive_bytes_max = 16U << 20U;
+  // The smallest message that comes in any number: kfilnd's with an LNet header and no data. A
+  // HELLO is smaller, but there is one of a peer at a time.
+  std::uint32_t message_bytes_min = 100;
   // Bulk that is scattered, or in memory that the NIC does not know, is copied through these.
   unsigned bulk_blocks = 8;
   std::uint32_t bulk_bytes_max = 1U << 20U;
-  // Of incoming events. Must hold all that can come between two turns: the NIC drops the rest.
-  std::size_t receive_event_bytes = 1U << 20U;
+  // Of incoming events. 0: room for all that can come to what is posted, however long the poller
+  // stands still. With less the NIC drops events when it stands still for too long.
+  std::size_t receive_event_bytes = 0;
   Duration not_ready_time = TxLimits{}.not_ready_time;
   Duration link_period = std::chrono::seconds(1);  // how often the device is asked about its link
   // How long the NIC has for what it had begun before its transmit queue failed. The retry handler
@@ -107,6 +113,7 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
 
   Endpoint(Device& device, const EndpointConfig& config, kfilnd::EndpointEvents& events,
            Tracer* tracer);
+  [[nodiscard]] static bool is_possible(const EndpointConfig& config, const DeviceInfo& device);
   [[nodiscard]] static Layout layout_of(const EndpointConfig& config);
   [[nodiscard]] Outcome<void> register_memory();
   // Make the queues of a direction; to receive, the portal too.

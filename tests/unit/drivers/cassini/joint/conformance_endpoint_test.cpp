@@ -66,6 +66,67 @@ TEST_P(CassiniEndpointList, NoBufferIsRefusedAfterAWhile) {
   EXPECT_GT(bench.sides[0].endpoint->stats().get(CassiniCounters::Id::kReposts), 1U);
 }
 
+// As many of the smallest messages as fit what is posted, and all tagged buffers written, while the
+// receiver does not read a single event.
+unsigned long long dropped_while_standing_still(GroundBench& bench) {
+  constexpr std::uint32_t kBuffer = 65536;
+  constexpr std::uint32_t kTags = 60;
+  bench.config.receive_bytes_max = std::uint64_t{2} * kBuffer;
+  conformance::EndpointPair pair(bench);
+  auto& [near, far] = pair.users;
+  for (std::uint64_t i = 0; i < 2; ++i)
+    EXPECT_TRUE(far.driver->post_multi_receive({{0, i * kBuffer}, kBuffer}, i + 1));
+  EXPECT_EQ(far.driver->post_multi_receive({{0, 0}, 4096}, 3), std::unexpected(Errc::kAgain))
+      << "more than there is room for events of";
+  const Fragment place{{0, 3ULL * kBuffer}, 64};
+  for (kfilnd::Tag tag = 1; tag <= kTags; ++tag) {
+    EXPECT_TRUE(far.driver->post_tagged(pair.peers[1], tag, false, conformance::payload_of(place),
+                                        1000 + tag));
+  }
+  unsigned turns = 100;  // until all of it is laid open
+  EXPECT_TRUE(bench.run([&] { return turns-- == 0; }));
+  bench.sides[1].stands_still = true;
+  const std::array<std::byte, 100> header{};
+  std::uint64_t sent = 0, delivered = 0;
+  std::size_t told = 0;
+  bool is_full = false;
+  EXPECT_TRUE(bench.run([&] {
+    for (; told < near.log.size(); ++told) {
+      delivered += near.log[told].status ? 1U : 0U;
+      is_full = is_full || !near.log[told].status;
+    }
+    while (!is_full && sent - told < 32 && near.driver->send(pair.peers[0], header, {}, sent + 1))
+      ++sent;
+    return is_full && told == sent;
+  }));
+  EXPECT_GE(delivered, 2 * ((kBuffer - 4096) / 100));
+  for (kfilnd::Tag tag = 1; tag <= kTags; ++tag) {
+    EXPECT_TRUE(near.post(bench, [&] {
+      return near.driver->write_tagged(pair.peers[0], tag, conformance::payload_of(place),
+                                       1'000'000 + tag);
+    }));
+  }
+  EXPECT_TRUE(bench.run([&] { return near.ended.contains(1'000'000 + kTags); }));
+  bench.sides[1].stands_still = false;
+  const auto& stats = bench.sides[1].endpoint->stats();
+  const auto dropped = [&] { return stats.get(CassiniCounters::Id::kEventsDropped); };
+  EXPECT_TRUE(bench.run([&] {
+    return dropped() > 0 || (stats.get(CassiniCounters::Id::kMessages) == delivered &&
+                             far.ended.contains(1000 + kTags));
+  }));
+  return dropped();
+}
+
+TEST_P(CassiniEndpointList, AReaderThatStandsStillLosesNothing) {
+  {
+    GroundBench bench(*ground());
+    EXPECT_EQ(dropped_while_standing_still(bench), 0U);
+  }
+  GroundBench bench(*ground());
+  bench.config.receive_event_bytes = 65536;
+  EXPECT_GT(dropped_while_standing_still(bench), 0U) << "there is more than that";
+}
+
 // Everything is under way when one end goes, and then the other.
 TEST_P(CassiniEndpointList, TeardownUnderLoad) {
   for (unsigned turns = 0; turns < 20; ++turns) {

@@ -88,6 +88,9 @@ class LibcxiGround final : public Ground {
 class GroundBench final : public conformance::EndpointBench {
  public:
   explicit GroundBench(Ground& on) : ground(on) {
+    config.limits.operations_max = 64;
+    config.bulk_blocks = 2;
+    config.not_ready_time = std::chrono::milliseconds(20);
     for (unsigned number = 0; number < 2; ++number) {
       Side& side = sides[number];
       side.memory.resize(conformance::kEndpointArenaBytes);
@@ -107,10 +110,6 @@ class GroundBench final : public conformance::EndpointBench {
                                {.id = ground.device(number), .vni = vni[number], .pid = 3 + number},
                                side.arenas)
                       .value();
-    EndpointConfig config;
-    config.limits.operations_max = 64;
-    config.bulk_blocks = 2;
-    config.not_ready_time = std::chrono::milliseconds(20);
     side.endpoint = Endpoint::create(*side.device, config, events).value();
     return *side.endpoint;
   }
@@ -119,7 +118,7 @@ class GroundBench final : public conformance::EndpointBench {
     for (Instant now = begin; now < begin + std::chrono::seconds(2); now = ground.turn()) {
       if (done()) return true;
       for (Side& side : sides) {
-        if (side.endpoint) (void)side.endpoint->poll(now);
+        if (side.endpoint && !side.stands_still) (void)side.endpoint->poll(now);
       }
     }
     return done();
@@ -131,12 +130,14 @@ class GroundBench final : public conformance::EndpointBench {
 
   struct Side {
     std::uint32_t nic = 0;
+    bool stands_still = false;  // is not polled
     std::vector<std::byte> memory;
     ArenaTable arenas;
     std::unique_ptr<Device> device;
     std::unique_ptr<Endpoint> endpoint;
   };
   Ground& ground;
+  EndpointConfig config;
   std::array<unsigned, 2> vni{255, 255};
   std::array<Side, 2> sides;
 };
