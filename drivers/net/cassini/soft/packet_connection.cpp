@@ -98,7 +98,26 @@ unsigned PacketPort::step(std::uint64_t now_ns) {
 
 void PacketPort::on_link(bool up, NicAddress own) {
   nic_.tables().link_up = up;
+  if (own == nic_.address()) return;
   nic_.set_address(own);
+  leave_address();
+}
+
+// Whom we have sent to under the old address cannot answer us any more, and what he has done of it
+// must not be done again under the new one. Who has sent to us will hear nothing either.
+void PacketPort::leave_address() {
+  for (const std::uint16_t number : used_connections_) {
+    Connection& connection = connections_[number];
+    if (connection.count == 0) {
+      renew(connection);
+      continue;
+    }
+    const PacketName name{
+        .sct = number, .spt = connection.at(0).sequence, .nid = connection.to.destination};
+    give_up(number, retry_.undeliverable(name).code);
+  }
+  while (!used_targets_.empty())
+    free_target(used_targets_.back());
 }
 
 // Asked anew each time: MTUs change while we run, and peers begin anew behind other ports.

@@ -149,6 +149,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
 
   // packet_connection.cpp
   [[nodiscard]] std::uint16_t connection_for(const Message& message);
+  void leave_address();
   void close_idle();
   void close_further(std::uint16_t number);
   void free_connection(std::uint16_t number);

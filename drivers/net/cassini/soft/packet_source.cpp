@@ -301,7 +301,7 @@ void PacketPort::refused(const Packet& packet) {
   // packet of the receiver's has just come, so that its room is known.
   if (connection.at(at).length > payload_room(connection.to.destination) &&
       messages_[connection.at(at).message].message.operation == Operation::kPut)
-    return retry(packet.connection, at, retry_.too_long(name));
+    return retry(packet.connection, at, retry_.undeliverable(name));
   retry(packet.connection, at,
         retry_.refused(name, connection.at(at).history, packet.code, connection.established));
 }

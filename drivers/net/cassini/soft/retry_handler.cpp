@@ -91,7 +91,7 @@ RetryHandler::Decision RetryHandler::timed_out(const PacketName& packet, PacketH
   return {.again = true, .after_ns = options_.retry_intervals_ns[at] / options_.time_divisor};
 }
 
-RetryHandler::Decision RetryHandler::too_long(const PacketName& packet) {
+RetryHandler::Decision RetryHandler::undeliverable(const PacketName& packet) {
   return end(packet, ReturnCode::kUndeliverable, ReturnCode::kUndeliverable);
 }
 

@@ -81,8 +81,8 @@ class RetryHandler {
                                    std::uint64_t now_ns);
   [[nodiscard]] Decision refused(const PacketName& packet, PacketHistory& history, ReturnCode code,
                                  bool established);
-  // The wire has not the room for it any more, so it will never arrive.
-  [[nodiscard]] Decision too_long(const PacketName& packet);
+  // It is known that it, or its answer, will never arrive. Says nothing against the NID.
+  [[nodiscard]] Decision undeliverable(const PacketName& packet);
   // Nothing goes to this NID now: what is asked for ends at once.
   [[nodiscard]] bool parked(NicAddress nid, std::uint64_t now_ns) const;
 

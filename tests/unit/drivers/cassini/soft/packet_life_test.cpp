@@ -156,6 +156,45 @@ TEST(SoftPacketLife, AReceiverThatGetsLessRoomUnderWay) {
   EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
 }
 
+// Whichever end moves in the middle, at any moment: the operation ends, once, and if it was
+// executed then once. What follows goes through.
+TEST(SoftPacketLife, AnAddressThatChangesUnderWay) {
+  unsigned undeliverable = 0;
+  for (const bool is_initiator : {true, false}) {
+    for (unsigned steps = 0; steps < 40; ++steps) {
+      SCOPED_TRACE(std::to_string(steps) + (is_initiator ? " initiator" : " target"));
+      Rig rig({.delay_ns = 3000});
+      append_lasting(*rig.b, 1U << 20);
+      rig.a->put(*rig.b, rig.a->arena.data(), 200'000, 1, 1);
+      rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
+      rig.run(steps);
+      (is_initiator ? rig.one : rig.two).wire.change_address(5);
+      for (std::uint64_t user = 1; user <= 2; ++user) {
+        std::optional<testing::Event> ack;
+        for (int tries = 0; tries < 200 && !ack; ++tries)
+          ack = rig.a->wait();
+        ASSERT_TRUE(ack);
+        EXPECT_EQ(ack->get<LifeAck::UserPtr>(), user);
+        if (ack->code != ReturnCode::kOk) {
+          EXPECT_EQ(ack->code, ReturnCode::kUndeliverable);
+          ++undeliverable;
+        }
+      }
+      rig.a->expect_silence();
+      // Parked perhaps; and the target gives up what it has half of.
+      Host::now_ns += 96'000'000'000 / 10000;
+      rig.run(10);
+      while (rig.b->events.next()) {
+      }
+      rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 3);
+      EXPECT_EQ(rig.a->expect(EventType::kAck).get<LifeAck::UserPtr>(), 3U);
+      rig.b->expect(EventType::kPut);
+      rig.b->expect_silence();
+    }
+  }
+  EXPECT_GT(undeliverable, 20U);
+}
+
 TEST(SoftPacketLife, AnswersOfManyRequestsAreOne) {
   Rig rig({.delay_ns = 10'000});
   append_lasting(*rig.b, 1U << 20);
