@@ -68,20 +68,17 @@ KfiJson report_of_nic(const cassini::NicView& nic) {
 
 CassiniSeen look_at_cassini(KfiNi& ni) {
   KfiLease& lease = ni.lease();
-  CassiniSeen seen{.interface = lease.nic().name(),
-                   .is_soft = lease.nic().soft() != nullptr,
-                   .endpoint = cassini::inspect(lease.endpoint()),
-                   .counts = {},
-                   .nic = std::nullopt,
-                   .arenas_refused = lease.device().arenas_refused()};
+  CassiniSeen seen{
+      .interface = lease.nic().name(),
+      .is_soft = lease.nic().soft() != nullptr,
+      .endpoint = cassini::inspect(lease.endpoint()),
+      .counts = {},
+      .nic = {.info = lease.device().seen(), .statistics = lease.device().statistics()},
+      .arenas_refused = lease.device().arenas_refused()};
   const CounterView counters = seen.endpoint.counters;
   for (std::size_t i = 0; i < counters.info.size(); ++i)
     seen.counts.emplace_back(counters.info[i].name, counters.value(i));
   seen.endpoint.counters = {};  // goes with the endpoint
-  if (auto info = lease.device().ask()) {
-    seen.nic =
-        cassini::NicView{.info = std::move(*info), .statistics = lease.device().statistics()};
-  }
   return seen;
 }
 
@@ -118,7 +115,7 @@ KfiJson report_of(const CassiniSeen& seen) {
   for (const auto& [name, value] : seen.counts)
     counts[std::string(name)] = value;
   report["counters"] = std::move(counts);
-  if (seen.nic) report["nic"] = report_of_nic(*seen.nic);
+  report["nic"] = report_of_nic(seen.nic);
   return report;
 }
 

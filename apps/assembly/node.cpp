@@ -52,6 +52,7 @@ constexpr rlim_t kOpenFilesWanted = 65536;
 // How often pollers' records are printed and finished commands collected.
 constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
 constexpr Duration kSumPeriod = std::chrono::seconds(1);
+constexpr Duration kLinkPeriod = std::chrono::seconds(1);  // of NICs that say nothing by themselves
 // A shard ends its turn in microseconds; tokens are home a few turns later.
 constexpr Duration kExchangeDrainMax = std::chrono::seconds(5);
 // The same for LNet, whose change may have to wait for another.
@@ -134,6 +135,9 @@ Outcome<void> Node::open_admin() {
   if (!watched) return watched;
   bad_input_ = std::make_unique<runtime::OnceLog>(
       *log_, runtime::OnceLog::Sites{kBadInput, kBadInputGoesOn}, system_clock_);
+  loop_->add_timer(kLinkPeriod, kLinkPeriod, [this] {
+    if (kfi_host_) kfi_host_->look_at_links();
+  });
   loop_->add_timer(kSumPeriod, kSumPeriod, [this] { bad_input_->sum_up(); });
   loop_->add_timer(kDrainPeriod, kDrainPeriod, [this] {
     log_->drain();

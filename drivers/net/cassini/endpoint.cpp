@@ -215,14 +215,14 @@ Instant Endpoint::next_deadline() const {
 
 void Endpoint::look_at_link() {
   link_due_ = context_.now + config_.link_period;
-  const auto info = device_.ask();
-  if (!info) {
+  const auto seen = device_.link();
+  if (!seen) {
     context_.stats.add(Id::kBackendFailures);
     link_up_ = false;
     return;
   }
-  link_up_ = info->link_up;
-  context_.own.nic = info->nic_address;
+  link_up_ = seen->up;
+  context_.own.nic = seen->nic_address;
 }
 
 bool Endpoint::rebuilt(bool done, Instant& due) {

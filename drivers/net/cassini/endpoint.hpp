@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kfilnd's endpoint on a Cassini: one set of queues and one receive context for one shard.
 //
-// The message path is memory only. The backend is called at start and end, about once a second to
-// see the link and the NIC's address, and where something went wrong: a cancelled buffer is cut off
+// The message path is memory only. The backend is called at start and end, and where something went
+// wrong (its link(), which is memory too, about once a second): a cancelled buffer is cut off
 // before it is given back, a disabled portal is asked for its drop count. After a failure that the
 // queues of a direction do not survive (a refused command, lost events) they are made anew, and the
 // other direction goes on. What peers may reach ends with kAborted once the portal is gone. Of our
@@ -38,7 +38,7 @@ struct EndpointConfig {
   // stands still. With less the NIC drops events when it stands still for too long.
   std::size_t receive_event_bytes = 0;
   Duration not_ready_time = TxLimits{}.not_ready_time;
-  Duration link_period = std::chrono::seconds(1);  // how often the device is asked about its link
+  Duration link_period = std::chrono::seconds(1);  // how often its link is looked at
   // How long the NIC has for what it had begun before its transmit queue failed. The retry handler
   // gives up after some tens of seconds; what has not ended then is kept out of use for good.
   Duration drain_time = std::chrono::seconds(60);
