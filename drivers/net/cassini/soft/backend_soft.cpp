@@ -91,7 +91,7 @@ DeviceInfo SoftBackend::info_of(unsigned id) const {
           .pid_granule = kPidGranule,
           .min_free_shift = tables.min_free_shift,
           .version = devices_[id]->version(),
-          .retry_handler = true,
+          .retry_handler = tables.retry_handler,
           .link_up = tables.link_up,
           .virtual_function = false,
           .link_mtu = kLinkMtu,

@@ -12,10 +12,11 @@ namespace {
 constexpr unsigned kWireBursts = 4;
 constexpr unsigned kLooksPerStep = 8;  // at connections that may be idle
 
-std::uint64_t key_of(const Message& message) {
+std::uint64_t key_of(const Message& message, unsigned lane) {
   const std::uint64_t to =
       std::uint64_t{message.destination} << 20 | std::uint64_t{message.pid} << 8 | message.index;
-  return to << 20 | std::uint64_t{message.vni} << 4 | message.traffic_class;
+  return std::uint64_t{lane} << 60 | to << 20 | std::uint64_t{message.vni} << 4 |
+         message.traffic_class;
 }
 
 // Numbers from 0 on, the lowest first.
@@ -39,6 +40,7 @@ PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLo
       payload_max_(
           std::min({options.payload_max, kPayloadMax, without_header(wire.packet_bytes_max())})),
       retry_(options.retry, Random(options.seed).fork("retry"), log),
+      random_(Random(options.seed).fork("lanes")),
       next_epoch_(options.incarnation << 16),
       messages_(options.messages_max),
       free_messages_(numbers(options.messages_max)),
@@ -59,6 +61,7 @@ PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLo
   used_connections_.reserve(options.source_connections);
   used_targets_.reserve(options.target_connections);
   owing_.reserve(options.target_connections);
+  nic_.tables().retry_handler = retry_.running();
   nic_.attach(this, this);
 }
 
@@ -129,14 +132,17 @@ bool PacketPort::ready(NicAddress /*from*/) {
   return !free_messages_.empty();
 }
 
+// What is restricted keeps no order: any of some connections of its own may take it.
 std::uint16_t PacketPort::connection_for(const Message& message) {
-  const std::uint64_t key = key_of(message);
+  const unsigned lane = message.restricted ? 1 + static_cast<unsigned>(random_.below(kLanes)) : 0;
+  const std::uint64_t key = key_of(message, lane);
   if (const std::uint16_t known = by_destination_.find(key); known != kNone) return known;
   if (free_connections_.empty()) return kNone;
   const std::uint16_t number = free_connections_.back();
   free_connections_.pop_back();
   Connection& connection = connections_[number];
   connection.to = message;
+  connection.lane = lane;
   connection.in_use = static_cast<std::uint16_t>(used_connections_.size());
   used_connections_.push_back(number);
   by_destination_.add(key, number);
@@ -147,7 +153,7 @@ std::uint16_t PacketPort::connection_for(const Message& message) {
 void PacketPort::free_connection(std::uint16_t number) {
   Connection& connection = connections_[number];
   PLNET_CHECK(!connection.active && connection.head == kNone, "closed with something to send");
-  by_destination_.remove(key_of(connection.to));
+  by_destination_.remove(key_of(connection.to, connection.lane));
   const std::uint16_t last = used_connections_.back();
   used_connections_[connection.in_use] = last;
   connections_[last].in_use = connection.in_use;

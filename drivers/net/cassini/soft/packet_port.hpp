@@ -68,6 +68,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr unsigned kLanes = 4;  // of restricted messages; 0 is the ordered one
 
   struct Outgoing {  // a message
     Message message;
@@ -97,6 +98,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::uint8_t close_tries = 0;
     std::uint16_t in_use = 0;  // where in used_
     Message to;                // destination, VNI and traffic class of all its messages
+    unsigned lane = 0;
     std::uint32_t epoch = 0;
     std::uint16_t next_sequence = 1;
     std::uint16_t cleared = 0;
@@ -201,6 +203,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   Counters<PortCounters> stats_;
   std::uint64_t now_ns_ = 0;
   std::uint64_t expiry_ns_ = 0;
+  Random random_;
   std::uint32_t next_epoch_;
 
   std::vector<Outgoing> messages_;

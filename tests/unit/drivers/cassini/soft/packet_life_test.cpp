@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The life of a connection, wires that change, and what stands between a port and its wire.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
 #include <optional>
 
+#include "drivers/net/cassini/soft/backend_soft.hpp"
 #include "drivers/net/cassini/soft/fault_wire.hpp"
 #include "drivers/net/cassini/soft/key_table.hpp"
 #include "tests/unit/drivers/cassini/soft/packet_rig.hpp"
@@ -193,6 +195,68 @@ TEST(SoftPacketLife, AnAddressThatChangesUnderWay) {
     }
   }
   EXPECT_GT(undeliverable, 20U);
+}
+
+TEST(SoftPacketLife, WithoutARetryHandlerNothingIsSentAgain) {
+  PortOptions options = quick();
+  options.retry.running = false;
+  Rig rig({}, options);
+  SoftBackend backend(rig.one.port.gate(), {&rig.one.nic});
+  EXPECT_FALSE(backend.devices().value()[0].retry_handler);
+  append_lasting(*rig.b, 100);
+  rig.two.wire.set_link(false);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.a->expect(EventType::kAck, ReturnCode::kUndeliverable);
+  EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kTimeouts), 1U);
+  rig.two.wire.set_link(true);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, i);
+    rig.a->expect(EventType::kAck);
+  }
+  EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kNidsParked), 0U);
+  EXPECT_EQ(rig.one.port.count(PortCounters::Id::kResent), 0U);
+}
+
+// Whoever is refused for want of room at the target hears of it, too.
+TEST(SoftPacketLife, WithoutARetryHandlerARefusalIsTheEnd) {
+  PortOptions options = quick();
+  options.retry.running = false;
+  options.remembered_responses = 0;
+  Rig rig({}, options);
+  append_lasting(*rig.b, 100);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.a->expect(EventType::kAck, ReturnCode::kCanceled);
+  EXPECT_EQ(rig.one.port.count(PortCounters::Id::kResent), 0U);
+}
+
+// Restricted operations are of no connection to software: each ends once, in any order.
+TEST(SoftPacketLife, RestrictedOperationsOvertakeOneAnother) {
+  constexpr std::uint64_t kPuts = 40;
+  Rig rig({.seed = 5, .drop = 0.1, .reorder = 0.3, .delay_ns = 3000});
+  Host plain(rig.two.nic, [&](std::uint64_t now) { rig.step(now); },
+             {.address = 2, .pid = 10, .portal = {.matching = false}});
+  append_lasting(plain, 1U << 20);
+  for (std::uint64_t i = 0; i < kPuts; ++i) {
+    rig.a->dma(DmaOpcode::kPut, plain, rig.a->arena.data() + i * 100, 100, 0, i,
+               [&](std::byte* at) {
+                 layout::FullDma::Restricted::set(at, 1);
+                 layout::FullDma::RemoteOffset::set(at, i * 100);
+               });
+  }
+  std::vector<std::uint64_t> ended;
+  for (int tries = 0; tries < 200 && ended.size() < kPuts; ++tries) {
+    const auto ack = rig.a->wait();
+    if (!ack) continue;
+    EXPECT_EQ(ack->code, ReturnCode::kOk);
+    ended.push_back(ack->get<LifeAck::UserPtr>());
+  }
+  EXPECT_FALSE(std::ranges::is_sorted(ended));
+  std::ranges::sort(ended);
+  ASSERT_EQ(ended.size(), kPuts);
+  for (std::uint64_t i = 0; i < kPuts; ++i)
+    EXPECT_EQ(ended[i], i);
+  EXPECT_EQ(std::memcmp(plain.arena.data(), rig.a->arena.data(), kPuts * 100), 0);
+  EXPECT_LE(rig.one.port.connections(), 4U);
 }
 
 TEST(SoftPacketLife, AnswersOfManyRequestsAreOne) {
