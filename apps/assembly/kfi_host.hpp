@@ -39,6 +39,12 @@ class KfiHost {
   // Gives NIs of kfi networks the NIDs of their interfaces. The admin thread.
   [[nodiscard]] Outcome<void> assign_nids(lnet::NodeConfig& config) const;
 
+  // The admin thread, every second or so, as it may read files of the system: what the links of the
+  // NICs are now, and their addresses.
+  void look_at_links() const {
+    if (vendor_ != nullptr) vendor_->refresh();
+  }
+
   // What the NICs in software and their ports count, until `metrics` are gone.
   void add_metrics(runtime::Metrics& metrics) const;
 

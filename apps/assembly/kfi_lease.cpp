@@ -76,7 +76,8 @@ Outcome<void> KfiContext::open_cassini(const lnet::Nid& nid, const ArenaTable& a
   const cassini::EndpointConfig config{
       .limits = {.receive_contexts = static_cast<std::uint8_t>(lease_->contexts()),
                  .receive_context = number_,
-                 .operations_max = operations}};
+                 .operations_max = operations},
+      .receive_bytes_max = receive_memory().length};
   auto endpoint = cassini::Endpoint::create(**device, config, relay_);
   if (!endpoint) return std::unexpected(std::move(endpoint.error()));
   endpoint_ = std::move(*endpoint);

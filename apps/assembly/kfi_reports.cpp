@@ -68,21 +68,18 @@ KfiJson report_of_nic(const cassini::NicView& nic) {
 
 CassiniSeen look_at_cassini(KfiNi& ni) {
   KfiContext& context = ni.context();
-  CassiniSeen seen{.interface = context.nic().name(),
-                   .is_soft = context.nic().soft() != nullptr,
-                   .receive_context = context.number(),
-                   .endpoint = cassini::inspect(context.endpoint()),
-                   .counts = {},
-                   .nic = std::nullopt,
-                   .arenas_refused = context.device().arenas_refused()};
+  CassiniSeen seen{
+      .interface = context.nic().name(),
+      .is_soft = context.nic().soft() != nullptr,
+      .receive_context = context.number(),
+      .endpoint = cassini::inspect(context.endpoint()),
+      .counts = {},
+      .nic = {.info = context.device().seen(), .statistics = context.device().statistics()},
+      .arenas_refused = context.device().arenas_refused()};
   const CounterView counters = seen.endpoint.counters;
   for (std::size_t i = 0; i < counters.info.size(); ++i)
     seen.counts.emplace_back(counters.info[i].name, counters.value(i));
   seen.endpoint.counters = {};  // goes with the endpoint
-  if (auto info = context.device().ask()) {
-    seen.nic =
-        cassini::NicView{.info = std::move(*info), .statistics = context.device().statistics()};
-  }
   return seen;
 }
 
@@ -120,7 +117,7 @@ KfiJson report_of(const CassiniSeen& seen) {
   for (const auto& [name, value] : seen.counts)
     counts[std::string(name)] = value;
   report["counters"] = std::move(counts);
-  if (seen.nic) report["nic"] = report_of_nic(*seen.nic);
+  report["nic"] = report_of_nic(seen.nic);
   return report;
 }
 

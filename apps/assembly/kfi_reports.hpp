@@ -2,7 +2,6 @@
 // What the shard of a kfi NI sees of it, by value, and how that is told.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +23,7 @@ struct CassiniSeen {
   unsigned receive_context = 0;
   cassini::EndpointView endpoint;
   std::vector<std::pair<std::string_view, std::uint64_t>> counts;  // of the endpoint
-  std::optional<cassini::NicView> nic;                             // nothing: it did not answer
+  cassini::NicView nic;
   unsigned arenas_refused = 0;
 };
 

@@ -52,7 +52,7 @@ constexpr rlim_t kOpenFilesWanted = 65536;
 // How often pollers' records are printed and finished commands collected.
 constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
 constexpr Duration kSumPeriod = std::chrono::seconds(1);
-constexpr Duration kNicPeriod = std::chrono::seconds(1);
+constexpr Duration kNicPeriod = std::chrono::seconds(1);  // they say nothing by themselves
 // A shard ends its turn in microseconds; tokens are home a few turns later.
 constexpr Duration kExchangeDrainMax = std::chrono::seconds(5);
 // The same for LNet, whose change may have to wait for another.
@@ -137,6 +137,7 @@ Outcome<void> Node::open_admin() {
       *log_, runtime::OnceLog::Sites{kBadInput, kBadInputGoesOn}, system_clock_);
   loop_->add_timer(kSumPeriod, kSumPeriod, [this] { bad_input_->sum_up(); });
   loop_->add_timer(kNicPeriod, kNicPeriod, [this] {
+    if (kfi_host_) kfi_host_->look_at_links();
     if (lnet_) lnet_->look_at_nics();
   });
   loop_->add_timer(kDrainPeriod, kDrainPeriod, [this] {

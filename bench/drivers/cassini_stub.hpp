@@ -52,6 +52,9 @@ class CassiniStub final : public cassini::Backend {
   cassini::Allocated<cassini::DeviceInfo> device_info(cassini::DeviceHandle /*device*/) override {
     return info_;
   }
+  cassini::Allocated<cassini::LinkSeen> link(cassini::DeviceHandle /*device*/) override {
+    return cassini::LinkSeen{.up = true, .nic_address = info_.nic_address};
+  }
   cassini::Allocated<cassini::LniHandle> alloc_lni(cassini::DeviceHandle, unsigned) override {
     return cassini::LniHandle{1};
   }

@@ -3,7 +3,9 @@
 // and argument by argument. Two backends: backend_libcxi asks the vendor's library, backend_soft
 // the software Cassini. The driver cannot tell which it has.
 //
-// Every call is cold and may block; none is made from the message path. What fails says the errno
+// Every call but link() is cold and may block; none is made from the message path. devices(),
+// device_info(), statistics() and refresh() may be called by any thread while others open, use and
+// close devices; the rest is for whoever has the object. What fails says the errno
 // that libcxi would give. Handles are the backend's; a destroyed one may not be used again. Objects
 // go in the reverse order of their making, and a backend that is destroyed lets go of the rest.
 //
@@ -58,6 +60,12 @@ struct DeviceInfo {
   std::size_t link_mbps = 0;
   unsigned portals = 0, transmit_queues = 0, target_queues = 0, event_queues = 0;
   unsigned counters = 0, address_contexts = 0, list_entries = 0;
+};
+
+// What of it changes by itself: with its cable.
+struct LinkSeen {
+  bool up = false;
+  std::uint32_t nic_address = 0;
 };
 
 enum class TrafficClass : std::uint8_t { kDedicated, kLowLatency, kBulkData, kBestEffort };
@@ -145,8 +153,12 @@ class Backend {
   [[nodiscard]] virtual Allocated<std::vector<DeviceInfo>> devices() = 0;
   [[nodiscard]] virtual Allocated<DeviceHandle> open_device(unsigned id) = 0;
   virtual void close_device(DeviceHandle device) = 0;
-  // As it is now: the NIC's address changes with its cable.
+  // As it is now. EINVAL: that device is not open (any more).
   [[nodiscard]] virtual Allocated<DeviceInfo> device_info(DeviceHandle device) = 0;
+  // Asks the devices anew, so that link() can tell: to be called every second or so.
+  virtual void refresh() {}
+  // Memory only. As of the last refresh(), or as it is now where that is to be had.
+  [[nodiscard]] virtual Allocated<LinkSeen> link(DeviceHandle device) = 0;
 
   // What the NIC and its retry handler count; empty where that cannot be asked.
   [[nodiscard]] virtual std::vector<Statistic> statistics(DeviceHandle /*device*/) { return {}; }

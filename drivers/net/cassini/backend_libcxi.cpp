@@ -32,6 +32,10 @@ std::string text(const char (&field)[Size]) {
   return {field, strnlen(field, Size)};
 }
 
+// Of links_.
+constexpr std::uint64_t kThere = 1ULL << 63U;
+constexpr std::uint64_t kUp = 1ULL << 62U;
+
 DeviceInfo info_of(const libcxi::DeviceInfo& from) {
   DeviceInfo info;
   info.id = from.id;
@@ -96,24 +100,74 @@ Allocated<std::vector<DeviceInfo>> LibcxiBackend::devices() {
     found.push_back(info_of(one));
   }
   call_.free_device_list(list);
+  for (unsigned id = 0; id < kDevicesMax; ++id) {
+    if (std::ranges::find(found, id, &DeviceInfo::id) == found.end())
+      links_[id].store(0, std::memory_order_relaxed);
+  }
+  for (const DeviceInfo& info : found)
+    note(info);
   return found;
 }
 
+void LibcxiBackend::note(const DeviceInfo& info) {
+  if (info.id >= kDevicesMax) return;
+  links_[info.id].store(kThere | (info.link_up ? kUp : 0) | info.nic_address,
+                        std::memory_order_relaxed);
+}
+
+LibcxiBackend::Open* LibcxiBackend::find(std::uintptr_t handle) {
+  if (handle <= kClaimed) return nullptr;
+  const auto found = std::ranges::find_if(open_, [handle](const Open& one) {
+    return one.handle.load(std::memory_order_acquire) == handle;
+  });
+  return found == open_.end() ? nullptr : &*found;
+}
+
+LibcxiBackend::Open* LibcxiBackend::claim() {
+  for (Open& one : open_) {
+    std::uintptr_t free = 0;
+    if (one.handle.compare_exchange_strong(free, kClaimed, std::memory_order_relaxed)) return &one;
+  }
+  return nullptr;
+}
+
+Allocated<LinkSeen> LibcxiBackend::link(DeviceHandle device) {
+  const Open* const open = find(device.value);
+  if (open == nullptr) return std::unexpected(Errno{EINVAL});
+  const unsigned id = open->id.load(std::memory_order_relaxed);
+  const std::uint64_t seen = id < kDevicesMax ? links_[id].load(std::memory_order_relaxed) : 0;
+  if ((seen & kThere) == 0) return std::unexpected(Errno{ENODEV});
+  return LinkSeen{.up = (seen & kUp) != 0, .nic_address = static_cast<std::uint32_t>(seen)};
+}
+
 Allocated<DeviceHandle> LibcxiBackend::open_device(unsigned id) {
+  Open* const open = claim();
+  if (open == nullptr) return std::unexpected(Errno{ENOSPC});
   libcxi::Device* device = nullptr;
-  if (const int result = call_.open_device(id, &device); result != 0) return failed(result);
-  return handle_of<DeviceHandle>(device);
+  if (const int result = call_.open_device(id, &device); result != 0) {
+    open->handle.store(0, std::memory_order_relaxed);
+    return failed(result);
+  }
+  note(info_of(device->info));
+  const auto handle = handle_of<DeviceHandle>(device);
+  open->id.store(device->info.id, std::memory_order_relaxed);
+  open->handle.store(handle.value, std::memory_order_release);
+  return handle;
 }
 
 void LibcxiBackend::close_device(DeviceHandle device) {
+  if (Open* const open = find(device.value); open != nullptr)
+    open->handle.store(0, std::memory_order_release);
   call_.close_device(object<libcxi::Device>(device));
 }
 
 // What an open device says of itself is as old as its opening; the list is read anew.
 Allocated<DeviceInfo> LibcxiBackend::device_info(DeviceHandle device) {
+  const Open* const open = find(device.value);
+  if (open == nullptr) return std::unexpected(Errno{EINVAL});
+  const unsigned id = open->id.load(std::memory_order_relaxed);
   auto all = devices();
   if (!all) return std::unexpected(all.error());
-  const unsigned id = object<libcxi::Device>(device)->info.id;
   const auto found = std::ranges::find(*all, id, &DeviceInfo::id);
   if (found == all->end()) return std::unexpected(Errno{ENODEV});
   return std::move(*found);

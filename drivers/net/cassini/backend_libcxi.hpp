@@ -3,6 +3,8 @@
 // nothing of it.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -26,6 +28,9 @@ class LibcxiBackend final : public Backend {
   [[nodiscard]] Allocated<DeviceHandle> open_device(unsigned id) override;
   void close_device(DeviceHandle device) override;
   [[nodiscard]] Allocated<DeviceInfo> device_info(DeviceHandle device) override;
+  // Reads files of the system.
+  void refresh() override { (void)devices(); }
+  [[nodiscard]] Allocated<LinkSeen> link(DeviceHandle device) override;
   [[nodiscard]] Allocated<LniHandle> alloc_lni(DeviceHandle device, unsigned service) override;
   [[nodiscard]] Allocated<void> destroy_lni(LniHandle lni) override;
   [[nodiscard]] Allocated<Profile> alloc_profile(LniHandle lni, unsigned vni,
@@ -56,10 +61,25 @@ class LibcxiBackend final : public Backend {
                                                             unsigned drop_count) override;
 
  private:
+  static constexpr unsigned kDevicesMax = 64;  // of a host, by their ids
+  static constexpr unsigned kOpenMax = 256;    // at a time; each NI has one
+  static constexpr std::uintptr_t kClaimed = 1;
+  struct Open {
+    std::atomic<std::uintptr_t> handle{0};  // 0: free; kClaimed: not yet told
+    std::atomic<unsigned> id{0};
+  };
+
   LibcxiBackend() = default;
+  void note(const DeviceInfo& info);
+  [[nodiscard]] Open* claim();
+  [[nodiscard]] Open* find(std::uintptr_t handle);
 
   void* library_ = nullptr;
   libcxi::Functions call_;
+  // Who asks may be any thread, and a poller among them: no lock.
+  std::array<Open, kOpenMax> open_{};
+  // Of each id: whether there is such a device, whether its link is up, its address.
+  std::array<std::atomic<std::uint64_t>, kDevicesMax> links_{};
 };
 
 }  // namespace plnet::cassini

@@ -66,6 +66,14 @@ void Device::map_arenas() {
   }
 }
 
+DeviceInfo Device::seen() const {
+  DeviceInfo info = info_;
+  const auto now = link();
+  info.link_up = now && now->up;
+  if (now) info.nic_address = now->nic_address;
+  return info;
+}
+
 // In reverse. What the backend says about it changes nothing any more.
 Device::~Device() {
   for (std::size_t i = mappings_.size(); i-- > 0;)

@@ -33,10 +33,12 @@ class Device {
 
   [[nodiscard]] Backend& backend() const { return backend_; }
   [[nodiscard]] const DeviceConfig& config() const { return config_; }
-  // As it was when last asked.
+  // As it was when opened.
   [[nodiscard]] const DeviceInfo& info() const { return info_; }
-  // As it is now; nothing if the device does not answer.
-  [[nodiscard]] Allocated<DeviceInfo> ask() const { return backend_.device_info(handle_); }
+  // Its link as the backend last saw it; an error if the device is not there any more.
+  [[nodiscard]] Allocated<LinkSeen> link() const { return backend_.link(handle_); }
+  // As it was when opened, but for its link. Memory only.
+  [[nodiscard]] DeviceInfo seen() const;
   [[nodiscard]] std::vector<Statistic> statistics() const { return backend_.statistics(handle_); }
   [[nodiscard]] LniHandle lni() const { return lni_; }
   [[nodiscard]] DomainHandle domain() const { return domain_.handle; }

@@ -9,17 +9,6 @@ using Id = CassiniCounters::Id;
 using kfilnd::FabricCompletion;
 using kfilnd::PeerAddress;
 
-Endpoint::Layout Endpoint::layout_of(const EndpointConfig& config) {
-  const std::size_t operations = config.limits.operations_max;
-  return {.receive_events = page_bytes(std::max<std::size_t>(config.receive_event_bytes, 4096)),
-          // One event ends each operation. One that comes alone takes a whole line, as the NIC does
-          // not wait for others; twice that, so that a slow turn loses none.
-          .transmit_events = page_bytes(operations * 128 + 4096),
-          .spare = page_bytes(1),
-          .messages = page_bytes(operations * config.limits.message_bytes_max),
-          .bulk = page_bytes(std::size_t{config.bulk_blocks} * config.bulk_bytes_max)};
-}
-
 Endpoint::Endpoint(Device& device, const EndpointConfig& config, kfilnd::EndpointEvents& events,
                    Tracer* tracer)
     : device_(device),
@@ -39,6 +28,7 @@ Endpoint::Endpoint(Device& device, const EndpointConfig& config, kfilnd::Endpoin
       rx_(context_, blocks_, device.backend(),
           {.tagged_max = config.limits.operations_max,
            .buffers_max = config.buffers_max,
+           .bytes_max = config.receive_bytes_max,
            .message_bytes_max = config.limits.message_bytes_max,
            .min_free_shift = device.info().min_free_shift}),
       link_up_(device.info().link_up),
@@ -55,12 +45,7 @@ std::span<std::byte> Endpoint::region(std::size_t begin, std::size_t length) con
 Outcome<std::unique_ptr<Endpoint>> Endpoint::create(Device& device, const EndpointConfig& config,
                                                     kfilnd::EndpointEvents& events,
                                                     Tracer* tracer) {
-  const kfilnd::EndpointLimits& limits = config.limits;
-  if (limits.operations_max == 0 || limits.operations_max > kBufferIdMax / 2 ||
-      config.buffers_max == 0 || config.buffers_max > kBufferIdMax / 2 ||
-      limits.message_bytes_max == 0 || limits.receive_contexts > kContextsMax ||
-      limits.receive_context >= limits.receive_contexts ||
-      limits.message_bytes_max >> device.info().min_free_shift > kMinFreeMax)
+  if (!is_possible(config, device.info()))
     return failure(Errc::kInvalid, "limits that no Cassini endpoint can have");
   std::unique_ptr<Endpoint> endpoint(new Endpoint(device, config, events, tracer));
   if (auto done = endpoint->register_memory(); !done)
@@ -230,14 +215,14 @@ Instant Endpoint::next_deadline() const {
 
 void Endpoint::look_at_link() {
   link_due_ = context_.now + config_.link_period;
-  const auto info = device_.ask();
-  if (!info) {
+  const auto seen = device_.link();
+  if (!seen) {
     context_.stats.add(Id::kBackendFailures);
     link_up_ = false;
     return;
   }
-  link_up_ = info->link_up;
-  context_.own.nic = info->nic_address;
+  link_up_ = seen->up;
+  context_.own.nic = seen->nic_address;
 }
 
 bool Endpoint::rebuilt(bool done, Instant& due) {

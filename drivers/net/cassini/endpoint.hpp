@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kfilnd's endpoint on a Cassini: one set of queues and one receive context for one shard.
 //
-// The message path is memory only. The backend is called at start and end, about once a second to
-// see the link and the NIC's address, and where something went wrong: a cancelled buffer is cut off
+// The message path is memory only. The backend is called at start and end, and where something went
+// wrong (its link(), which is memory too, about once a second): a cancelled buffer is cut off
 // before it is given back, a disabled portal is asked for its drop count. After a failure that the
 // queues of a direction do not survive (a refused command, lost events) they are made anew, and the
 // other direction goes on. What peers may reach ends with kAborted once the portal is gone. Of our
@@ -26,13 +26,19 @@ namespace plnet::cassini {
 struct EndpointConfig {
   kfilnd::EndpointLimits limits{.operations_max = 1024};
   unsigned buffers_max = 64;  // multi-receive; kfilnd posts 8
+  // Of multi-receive buffers posted at a time, together: kfilnd's own default.
+  std::uint64_t receive_bytes_max = 16U << 20U;
+  // The smallest message that comes in any number: kfilnd's with an LNet header and no data. A
+  // HELLO is smaller, but there is one of a peer at a time.
+  std::uint32_t message_bytes_min = 100;
   // Bulk that is scattered, or in memory that the NIC does not know, is copied through these.
   unsigned bulk_blocks = 8;
   std::uint32_t bulk_bytes_max = 1U << 20U;
-  // Of incoming events. Must hold all that can come between two turns: the NIC drops the rest.
-  std::size_t receive_event_bytes = 1U << 20U;
+  // Of incoming events. 0: room for all that can come to what is posted, however long the poller
+  // stands still. With less the NIC drops events when it stands still for too long.
+  std::size_t receive_event_bytes = 0;
   Duration not_ready_time = TxLimits{}.not_ready_time;
-  Duration link_period = std::chrono::seconds(1);  // how often the device is asked about its link
+  Duration link_period = std::chrono::seconds(1);  // how often its link is looked at
   // How long the NIC has for what it had begun before its transmit queue failed. The retry handler
   // gives up after some tens of seconds; what has not ended then is kept out of use for good.
   Duration drain_time = std::chrono::seconds(60);
@@ -107,6 +113,7 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
 
   Endpoint(Device& device, const EndpointConfig& config, kfilnd::EndpointEvents& events,
            Tracer* tracer);
+  [[nodiscard]] static bool is_possible(const EndpointConfig& config, const DeviceInfo& device);
   [[nodiscard]] static Layout layout_of(const EndpointConfig& config);
   [[nodiscard]] Outcome<void> register_memory();
   // Make the queues of a direction; to receive, the portal too.

@@ -10,12 +10,51 @@ namespace plnet::cassini {
 namespace {
 constexpr unsigned kSlotsMin = 256;
 constexpr unsigned kSlotsMax = 65536;
+constexpr std::uint64_t kEventBytesMax = 1ULL << 32U;  // less than this, in whole pages
+
+// Each event that a peer or a command of ours can bring while none is taken away has a line of its
+// own, as events may come one by one and the NIC fills the rest of a line:
+// - a message, of which so many fit what is posted,
+// - the operation of a peer on a tagged buffer, or its failure to be linked, and its UNLINK,
+// - the same two of a multi-receive buffer,
+// - what the portal and the queue say of themselves.
+// The NIC keeps two lines, and we one that is not all read.
+std::uint64_t receive_event_bytes(const EndpointConfig& config) {
+  if (config.receive_event_bytes != 0)
+    return std::max<std::uint64_t>(config.receive_event_bytes, 4096);
+  constexpr std::uint64_t kOfItself = 16;
+  constexpr std::uint64_t kKept = 3;
+  const std::uint64_t messages = config.receive_bytes_max / config.message_bytes_min;
+  const std::uint64_t buffers = std::uint64_t{config.limits.operations_max} + config.buffers_max;
+  return (messages + 2 * buffers + kOfItself + kKept) * kEventLine;
+}
 
 // Room for as many 64-byte commands, the status block and the slot that stays unused.
 unsigned slots_for(unsigned commands) {
   return std::clamp(std::bit_ceil(commands + 8), kSlotsMin, kSlotsMax);
 }
 }  // namespace
+
+bool Endpoint::is_possible(const EndpointConfig& config, const DeviceInfo& device) {
+  const kfilnd::EndpointLimits& limits = config.limits;
+  return limits.operations_max != 0 && limits.operations_max <= kBufferIdMax / 2 &&
+         config.buffers_max != 0 && config.buffers_max <= kBufferIdMax / 2 &&
+         limits.message_bytes_max != 0 && limits.receive_contexts <= kContextsMax &&
+         limits.receive_context < limits.receive_contexts &&
+         limits.message_bytes_max >> device.min_free_shift <= kMinFreeMax &&
+         config.message_bytes_min != 0 && page_bytes(receive_event_bytes(config)) < kEventBytesMax;
+}
+
+Endpoint::Layout Endpoint::layout_of(const EndpointConfig& config) {
+  const std::size_t operations = config.limits.operations_max;
+  return {.receive_events = page_bytes(receive_event_bytes(config)),
+          // One event ends each operation. One that comes alone takes a whole line, as the NIC does
+          // not wait for others; twice that, so that a slow turn loses none.
+          .transmit_events = page_bytes(operations * 128 + 4096),
+          .spare = page_bytes(1),
+          .messages = page_bytes(operations * config.limits.message_bytes_max),
+          .bulk = page_bytes(std::size_t{config.bulk_blocks} * config.bulk_bytes_max)};
+}
 
 Outcome<void> Endpoint::build_receive() {
   if (!tear_down_receive()) return failure(Errc::kAgain, "the NIC does not give back what it had");

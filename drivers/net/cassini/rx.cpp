@@ -104,8 +104,10 @@ Result<void> Receiver::post_multi_receive(const Fragment& buffer, std::uint64_t 
   const auto at = context_.map.find(buffer.at);
   // What a buffer takes in is told in place: there is nothing to bounce through.
   if (!at) return std::unexpected(Errc::kInvalid);
-  const unsigned id =
-      context_.receive_failed || buffers_ >= limits_.buffers_max ? 0 : entries_.take();
+  if (buffer.length > limits_.bytes_max) return std::unexpected(Errc::kTooBig);
+  const bool has_room =
+      buffers_ < limits_.buffers_max && bytes_ + buffer.length <= limits_.bytes_max;
+  const unsigned id = context_.receive_failed || !has_room ? 0 : entries_.take();
   if (id == 0) {
     context_.stats.add(Id::kRefused);
     return std::unexpected(Errc::kAgain);
@@ -117,6 +119,7 @@ Result<void> Receiver::post_multi_receive(const Fragment& buffer, std::uint64_t 
   entry.match_id = kMatchAny;
   entry.cookie = cookie;
   ++buffers_;
+  bytes_ += buffer.length;
   if (!work_on(id, entry)) add_work(id, entry, context_.now);
   return {};
 }
@@ -174,7 +177,12 @@ void Receiver::work() {
 }
 
 void Receiver::release(unsigned id, ListEntry& entry) {
-  --(entry.tagged ? tagged_ : buffers_);
+  if (entry.tagged) {
+    --tagged_;
+  } else {
+    --buffers_;
+    bytes_ -= entry.length;
+  }
   if (entry.queued) {
     work_.erase(std::ranges::find(work_, static_cast<std::uint16_t>(id)));
   }

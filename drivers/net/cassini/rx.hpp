@@ -16,7 +16,8 @@ namespace plnet::cassini {
 
 struct RxLimits {
   unsigned tagged_max = 1024;
-  unsigned buffers_max = 64;  // multi-receive
+  unsigned buffers_max = 64;    // multi-receive
+  std::uint64_t bytes_max = 0;  // of these together: there is room for as many events
   std::uint32_t message_bytes_max = 4096;
   unsigned min_free_shift = 0;  // the device's
 };
@@ -92,6 +93,7 @@ class Receiver {
   ListEntries entries_;
   unsigned tagged_ = 0;
   unsigned buffers_ = 0;
+  std::uint64_t bytes_ = 0;  // of them
   // Ids of entries to append or unlink. Each stands here once, so it never holds more than exist.
   std::vector<std::uint16_t> work_;
   Instant next_due_ = Instant::max();

@@ -80,33 +80,36 @@ SoftBackend::~SoftBackend() {
   }
 }
 
+DeviceInfo SoftBackend::info_of(unsigned id) const {
+  const Tables& tables = devices_[id]->tables();
+  const Limits& limits = tables.limits;
+  return {.id = id,
+          .name = "cxi" + std::to_string(id),
+          .description = "software Cassini",
+          .nic_address = devices_[id]->address(),
+          .pid_bits = kPidBits,
+          .pid_granule = kPidGranule,
+          .min_free_shift = tables.min_free_shift,
+          .version = devices_[id]->version(),
+          .retry_handler = tables.retry_handler,
+          .link_up = tables.link_up,
+          .virtual_function = false,
+          .link_mtu = kLinkMtu,
+          .link_mbps = kLinkMbps,
+          .portals = limits.portals,
+          .transmit_queues = limits.transmit_queues,
+          .target_queues = limits.target_queues,
+          .event_queues = limits.event_queues,
+          .counters = limits.counters,
+          .address_contexts = limits.address_contexts,
+          .list_entries = limits.list_entries};
+}
+
 Allocated<std::vector<DeviceInfo>> SoftBackend::devices() {
   const Gate::Held held(gate_);
   std::vector<DeviceInfo> all;
-  for (unsigned id = 0; id < devices_.size(); ++id) {
-    const Tables& tables = devices_[id]->tables();
-    const Limits& limits = tables.limits;
-    all.push_back({.id = id,
-                   .name = "cxi" + std::to_string(id),
-                   .description = "software Cassini",
-                   .nic_address = devices_[id]->address(),
-                   .pid_bits = kPidBits,
-                   .pid_granule = kPidGranule,
-                   .min_free_shift = tables.min_free_shift,
-                   .version = devices_[id]->version(),
-                   .retry_handler = true,
-                   .link_up = tables.link_up,
-                   .virtual_function = false,
-                   .link_mtu = kLinkMtu,
-                   .link_mbps = kLinkMbps,
-                   .portals = limits.portals,
-                   .transmit_queues = limits.transmit_queues,
-                   .target_queues = limits.target_queues,
-                   .event_queues = limits.event_queues,
-                   .counters = limits.counters,
-                   .address_contexts = limits.address_contexts,
-                   .list_entries = limits.list_entries});
-  }
+  for (unsigned id = 0; id < devices_.size(); ++id)
+    all.push_back(info_of(id));
   return all;
 }
 
@@ -119,13 +122,22 @@ Allocated<DeviceHandle> SoftBackend::open_device(unsigned id) {
 }
 
 void SoftBackend::close_device(DeviceHandle device) {
+  const Gate::Held held(gate_);
   std::erase(live_, device.value);
 }
 
 Allocated<DeviceInfo> SoftBackend::device_info(DeviceHandle device) {
+  const Gate::Held held(gate_);
   const Named named = find(Kind::kDevice, device.value);
   if (named.nic == nullptr) return refuse(EINVAL);
-  return devices().value()[named.device];
+  return info_of(named.device);
+}
+
+Allocated<LinkSeen> SoftBackend::link(DeviceHandle device) {
+  const Gate::Held held(gate_);
+  const Named named = find(Kind::kDevice, device.value);
+  if (named.nic == nullptr) return refuse(EINVAL);
+  return LinkSeen{.up = named.nic->tables().link_up, .nic_address = named.nic->address()};
 }
 
 Allocated<LniHandle> SoftBackend::alloc_lni(DeviceHandle device, unsigned service) {

@@ -27,6 +27,7 @@ class SoftBackend final : public Backend {
   [[nodiscard]] Allocated<DeviceHandle> open_device(unsigned id) override;
   void close_device(DeviceHandle device) override;
   [[nodiscard]] Allocated<DeviceInfo> device_info(DeviceHandle device) override;
+  [[nodiscard]] Allocated<LinkSeen> link(DeviceHandle device) override;
 
   [[nodiscard]] std::vector<Statistic> statistics(DeviceHandle device) override;
   // More that is counted beside a device and outlives this: by its retry handler, its wire, …
@@ -101,6 +102,7 @@ class SoftBackend final : public Backend {
     std::uint64_t number = 0;
   };
   [[nodiscard]] Named find(Kind kind, std::uintptr_t handle) const;
+  [[nodiscard]] DeviceInfo info_of(unsigned id) const;
   std::uintptr_t add(Kind kind, unsigned device, std::uint64_t number);
   Allocated<void> drop(std::uintptr_t handle);
   Made<void> destroy(std::uintptr_t handle);

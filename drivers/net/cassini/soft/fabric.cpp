@@ -50,11 +50,16 @@ Nic* Fabric::find(NicAddress address) {
   return last_nic_;
 }
 
-Nic* Fabric::reachable(NicAddress from, NicAddress to) {
-  Nic* const source = find(from);
-  Nic* const target = find(to);
-  if (source == nullptr || target == nullptr) return nullptr;
-  return source->tables().link_up && target->tables().link_up ? target : nullptr;
+Nic* Fabric::reachable(Nic& source, const Message& message) {
+  Nic* const target = find(message.destination);
+  return target != nullptr && are_joined(source, *target, message) ? target : nullptr;
+}
+
+// By the addresses that the message names: a NIC that was given another one meanwhile is not there
+// any more, whoever has its old one.
+bool Fabric::are_joined(Nic& source, Nic& target, const Message& message) {
+  return source.tables().link_up && target.tables().link_up && source.address() == message.source &&
+         target.address() == message.destination;
 }
 
 unsigned Fabric::step(std::uint64_t now_ns) {
@@ -106,17 +111,16 @@ bool Fabric::move(Nic& source, const LocalBuffer& local, Nic& target, const Mess
 
 bool Fabric::move(Flight& flight) {
   if (flight.all_moved) return true;
-  Nic* const source = find(flight.message.source);
-  Nic* const target = find(flight.message.destination);
+  Nic& source = *flight.source;
+  Nic& target = *flight.target;
   const std::uint32_t before = flight.moved;
-  if (source == nullptr || target == nullptr || !source->tables().link_up ||
-      !target->tables().link_up) {
-    // The cable was pulled in the middle: neither end has all of it.
+  if (!are_joined(source, target, flight.message)) {
+    // Cut off in the middle: neither end has all of it.
     flight.delivery.outcome.code = ReturnCode::kUncor;
     flight.outcome = {.code = ReturnCode::kUndeliverable};
     flight.all_moved = true;
   } else {
-    flight.all_moved = move(*source, flight.local, *target, flight.message, flight.delivery,
+    flight.all_moved = move(source, flight.local, target, flight.message, flight.delivery,
                             flight.moved, flight.outcome);
   }
   budget_ -= flight.moved - before;
@@ -125,11 +129,13 @@ bool Fabric::move(Flight& flight) {
 
 void Fabric::start(NicAddress from, const Message& message, const LocalBuffer& local,
                    const Completion& completion) {
+  Nic& source = *find(from);
   if (freedom_.any()) {
     const unsigned number = late_.take();
     Flight& flight = late_[number];
     flight.message = message;
     flight.completion = completion;
+    flight.source = &source;
     flight.local = local;
     if (!local.immediate.empty()) {
       std::ranges::copy(local.immediate, flight.bytes.begin());
@@ -139,7 +145,6 @@ void Fabric::start(NicAddress from, const Message& message, const LocalBuffer& l
     late_.schedule(number, Flight::Stage::kArrives, late_.in_order(message, now_ns_ + delay));
     return;
   }
-  Nic& source = *find(from);
   // A PUT that cannot read its own memory never leaves.
   if (local.immediate.empty()) {
     const Translated here = source.local_memory(local, message.operation, 0, message.length);
@@ -148,7 +153,7 @@ void Fabric::start(NicAddress from, const Message& message, const LocalBuffer& l
       return;
     }
   }
-  Nic* const target = reachable(from, message.destination);
+  Nic* const target = reachable(source, message);
   if (target == nullptr) {
     source.completed(message, completion, {.code = ReturnCode::kUndeliverable});
     return;
@@ -162,6 +167,8 @@ void Fabric::start(NicAddress from, const Message& message, const LocalBuffer& l
       Flight& flight = late_[number];
       flight.message = message;
       flight.completion = completion;
+      flight.source = &source;
+      flight.target = target;
       flight.local = local;
       flight.delivery = delivery;
       late_.schedule(number, Flight::Stage::kMoves, now_ns_);
@@ -207,48 +214,45 @@ unsigned Fabric::run_late(std::uint64_t now_ns) {
 }
 
 void Fabric::arrive(Flight& flight) {
-  Nic* const source = find(flight.message.source);
-  Nic* const target = reachable(flight.message.source, flight.message.destination);
-  if (source == nullptr || target == nullptr) {
+  Nic* const target = reachable(*flight.source, flight.message);
+  if (target == nullptr) {
     flight.delivery.outcome.code = ReturnCode::kUndeliverable;
     return;
   }
   const LocalBuffer& local = flight.local;
   if (local.immediate.empty()) {
     const Translated here =
-        source->local_memory(local, flight.message.operation, 0, flight.message.length);
+        flight.source->local_memory(local, flight.message.operation, 0, flight.message.length);
     if (here.code != ReturnCode::kOk) {
       flight.delivery.outcome.code = here.code;
       return;
     }
   }
+  flight.target = target;
   flight.delivery = target->portals().begin(flight.message);
 }
 
 // The bytes move when the target is told: until then the entry may be invalidated.
 bool Fabric::conclude(Flight& flight) {
-  Nic* const source = find(flight.message.source);
-  Nic* const target = find(flight.message.destination);
-  if (source == nullptr) return true;
   if (flight.delivery.outcome.code == ReturnCode::kOk && flight.delivery.portal != 0 &&
       !move(flight))
     return false;
-  if (flight.stage != Flight::Stage::kTellsInitiator && target != nullptr)
-    target->portals().finish(flight.message, flight.delivery);
+  if (flight.stage != Flight::Stage::kTellsInitiator && flight.target != nullptr)
+    flight.target->portals().finish(flight.message, flight.delivery);
   if (flight.stage == Flight::Stage::kTellsTarget) return true;
   Outcome outcome = flight.all_moved ? flight.outcome : flight.delivery.outcome;
   if (flight.delivery.cut) outcome = {.code = ReturnCode::kMstCancelled, .target_error = true};
   if (outcome.code == ReturnCode::kOk && random_.chance(freedom_.acknowledgement_lost)) {
     outcome = {.code = random_.chance(0.5) ? ReturnCode::kUndeliverable : ReturnCode::kCanceled};
   }
-  source->completed(flight.message, flight.completion, outcome);
+  flight.source->completed(flight.message, flight.completion, outcome);
   return true;
 }
 
 void Fabric::cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) {
   if (late_.empty()) return;
   for (Flight& flight : late_.flights()) {
-    if (flight.used && flight.message.destination == nic.address() &&
+    if (flight.used && flight.target == &nic &&
         Portals::uses(flight.delivery, portal, buffer_id, list))
       flight.delivery.cut = true;
   }

@@ -33,7 +33,8 @@ class Fabric final : private Transport, private Nic::Carrier {
   Nic& add(NicOptions options);
   // A cable: nothing reaches a NIC whose link is down, nor one that was pulled.
   void set_link(Nic& nic, bool up);
-  // The fabric calls this NIC by another address from now on.
+  // The fabric calls this NIC by another address from now on. What is under way to or from the old
+  // one ends as if nobody were there.
   void change_address(Nic& nic, NicAddress address);
 
   // Returns how much was done. Skips its turn while somebody allocates.
@@ -53,7 +54,8 @@ class Fabric final : private Transport, private Nic::Carrier {
   void cut(Nic& nic, unsigned portal, unsigned buffer_id, ListKind list) override;
 
   [[nodiscard]] Nic* find(NicAddress address);
-  [[nodiscard]] Nic* reachable(NicAddress from, NicAddress to);
+  [[nodiscard]] Nic* reachable(Nic& source, const Message& message);
+  [[nodiscard]] static bool are_joined(Nic& source, Nic& target, const Message& message);
   // One slice of it. True: all has moved, or it cannot; `outcome` is then the initiator's.
   bool move(Flight& flight);
   static bool move(Nic& source, const LocalBuffer& local, Nic& target, const Message& message,

@@ -35,6 +35,9 @@ class FaultWire final : public Wire {
   FaultWire(Wire& below, const FaultWireOptions& options);
 
   [[nodiscard]] std::size_t packet_bytes_max() const override { return below_.packet_bytes_max(); }
+  [[nodiscard]] std::size_t packet_bytes_max_to(NicAddress to) const override {
+    return below_.packet_bytes_max_to(to);
+  }
   [[nodiscard]] bool send(NicAddress to, std::span<const std::byte> header,
                           std::span<const std::byte> payload) override;
   unsigned poll(std::uint64_t now_ns, WireEvents& events) override;

@@ -15,6 +15,8 @@ namespace plnet::cassini::soft {
 
 inline constexpr unsigned kImmediateMax = 224;
 
+class Nic;
+
 // One operation between its command and its last event.
 struct Flight {
   enum class Stage : std::uint8_t {
@@ -25,6 +27,9 @@ struct Flight {
   };
   Message message;
   Completion completion;
+  // Whose it is, whatever their addresses are by now.
+  Nic* source = nullptr;
+  Nic* target = nullptr;  // once it has arrived
   LocalBuffer local;
   Delivery delivery;
   Outcome outcome;          // for the initiator, once the bytes have moved

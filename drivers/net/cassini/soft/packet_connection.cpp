@@ -12,10 +12,11 @@ namespace {
 constexpr unsigned kWireBursts = 4;
 constexpr unsigned kLooksPerStep = 8;  // at connections that may be idle
 
-std::uint64_t key_of(const Message& message) {
+std::uint64_t key_of(const Message& message, unsigned lane) {
   const std::uint64_t to =
       std::uint64_t{message.destination} << 20 | std::uint64_t{message.pid} << 8 | message.index;
-  return to << 20 | std::uint64_t{message.vni} << 4 | message.traffic_class;
+  return std::uint64_t{lane} << 60 | to << 20 | std::uint64_t{message.vni} << 4 |
+         message.traffic_class;
 }
 
 // Numbers from 0 on, the lowest first.
@@ -26,8 +27,8 @@ std::vector<std::uint16_t> numbers(unsigned count) {
   return all;
 }
 
-std::size_t room(const Wire& wire) {
-  return wire.packet_bytes_max() - std::min(wire.packet_bytes_max(), kPacketHeaderBytes);
+std::size_t without_header(std::size_t packet_bytes) {
+  return packet_bytes - std::min(packet_bytes, kPacketHeaderBytes);
 }
 
 }  // namespace
@@ -36,9 +37,10 @@ PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLo
     : nic_(nic),
       wire_(wire),
       options_(options),
-      payload_max_(std::min({options.payload_max, kPayloadMax, room(wire)})),
-      payload_now_(payload_max_),
+      payload_max_(
+          std::min({options.payload_max, kPayloadMax, without_header(wire.packet_bytes_max())})),
       retry_(options.retry, Random(options.seed).fork("retry"), log),
+      random_(Random(options.seed).fork("lanes")),
       next_epoch_(options.incarnation << 16),
       messages_(options.messages_max),
       free_messages_(numbers(options.messages_max)),
@@ -59,6 +61,7 @@ PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLo
   used_connections_.reserve(options.source_connections);
   used_targets_.reserve(options.target_connections);
   owing_.reserve(options.target_connections);
+  nic_.tables().retry_handler = retry_.running();
   nic_.attach(this, this);
 }
 
@@ -70,8 +73,6 @@ unsigned PacketPort::step(std::uint64_t now_ns) {
   if (!gate_.try_lock()) return 0;
   const Gate::Held held(gate_, Gate::Held::Already{});
   now_ns_ = now_ns;
-  // Another MTU while we run: what is cut from now on fits it.
-  payload_now_ = std::clamp<std::size_t>(room(wire_), 1, payload_max_);
   unsigned done = nic_.step(now_ns);
   for (unsigned burst = 0; burst < kWireBursts; ++burst) {
     const unsigned came = wire_.poll(now_ns, *this);
@@ -100,21 +101,48 @@ unsigned PacketPort::step(std::uint64_t now_ns) {
 
 void PacketPort::on_link(bool up, NicAddress own) {
   nic_.tables().link_up = up;
+  if (own == nic_.address()) return;
   nic_.set_address(own);
+  leave_address();
+}
+
+// Whom we have sent to under the old address cannot answer us any more, and what he has done of it
+// must not be done again under the new one. Who has sent to us will hear nothing either.
+void PacketPort::leave_address() {
+  for (const std::uint16_t number : used_connections_) {
+    Connection& connection = connections_[number];
+    if (connection.count == 0) {
+      renew(connection);
+      continue;
+    }
+    const PacketName name{
+        .sct = number, .spt = connection.at(0).sequence, .nid = connection.to.destination};
+    give_up(number, retry_.undeliverable(name).code);
+  }
+  while (!used_targets_.empty())
+    free_target(used_targets_.back());
+}
+
+// Asked anew each time: MTUs change while we run, and peers begin anew behind other ports.
+std::size_t PacketPort::payload_room(NicAddress peer) const {
+  return std::clamp<std::size_t>(without_header(wire_.packet_bytes_max_to(peer)), 1, payload_max_);
 }
 
 bool PacketPort::ready(NicAddress /*from*/) {
   return !free_messages_.empty();
 }
 
+// What is restricted keeps no order: any of some connections of its own may take it.
 std::uint16_t PacketPort::connection_for(const Message& message) {
-  const std::uint64_t key = key_of(message);
+  const unsigned lane = message.restricted ? 1 + static_cast<unsigned>(random_.below(kLanes)) : 0;
+  const std::uint64_t key = key_of(message, lane);
   if (const std::uint16_t known = by_destination_.find(key); known != kNone) return known;
   if (free_connections_.empty()) return kNone;
   const std::uint16_t number = free_connections_.back();
   free_connections_.pop_back();
   Connection& connection = connections_[number];
   connection.to = message;
+  connection.lane = lane;
   connection.in_use = static_cast<std::uint16_t>(used_connections_.size());
   used_connections_.push_back(number);
   by_destination_.add(key, number);
@@ -125,7 +153,7 @@ std::uint16_t PacketPort::connection_for(const Message& message) {
 void PacketPort::free_connection(std::uint16_t number) {
   Connection& connection = connections_[number];
   PLNET_CHECK(!connection.active && connection.head == kNone, "closed with something to send");
-  by_destination_.remove(key_of(connection.to));
+  by_destination_.remove(key_of(connection.to, connection.lane));
   const std::uint16_t last = used_connections_.back();
   used_connections_[connection.in_use] = last;
   connections_[last].in_use = connection.in_use;

@@ -23,7 +23,7 @@ namespace plnet::cassini::soft {
 inline constexpr unsigned kPacketWindow = 64;  // unanswered on one connection
 
 struct PortOptions {
-  std::size_t payload_max = 2048;  // less on a wire with less room, as long as it has less
+  std::size_t payload_max = 2048;  // less to whom the wire has less room, as long as it has less
   RetryOptions retry;
   // A NIC that starts again says a higher one: connections of its earlier life are not taken up.
   std::uint32_t incarnation = 0;
@@ -68,6 +68,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
 
  private:
   static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr unsigned kLanes = 4;  // of restricted messages; 0 is the ordered one
 
   struct Outgoing {  // a message
     Message message;
@@ -97,6 +98,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::uint8_t close_tries = 0;
     std::uint16_t in_use = 0;  // where in used_
     Message to;                // destination, VNI and traffic class of all its messages
+    unsigned lane = 0;
     std::uint32_t epoch = 0;
     std::uint16_t next_sequence = 1;
     std::uint16_t cleared = 0;
@@ -138,6 +140,8 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::array<Remembered, std::size_t{2} * kPacketWindow> remembered{};
   };
 
+  // Payload of one packet to or from that NIC, as the wire and both ends are now.
+  [[nodiscard]] std::size_t payload_room(NicAddress peer) const;
   [[nodiscard]] bool ready(NicAddress from) override;
   void start(NicAddress from, const Message& message, const LocalBuffer& local,
              const Completion& completion) override;
@@ -147,6 +151,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
 
   // packet_connection.cpp
   [[nodiscard]] std::uint16_t connection_for(const Message& message);
+  void leave_address();
   void close_idle();
   void close_further(std::uint16_t number);
   void free_connection(std::uint16_t number);
@@ -159,8 +164,8 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
 
   // packet_source.cpp
   bool pump(std::uint16_t number);
-  bool prepare(Connection& connection);
-  void shorten(Connection& connection, Sent& sent);
+  bool prepare(Connection& connection, std::size_t room);
+  void shorten(Connection& connection, Sent& sent, std::size_t room);
   bool send(std::uint16_t number, Sent& sent);
   void check_timer(std::uint16_t number);
   void answered(NicAddress from, const Packet& packet, std::span<const std::byte> payload);
@@ -193,12 +198,12 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   Wire& wire_;
   PortOptions options_;
   const std::size_t payload_max_;
-  std::size_t payload_now_;  // as the wire is now
   Gate gate_;
   RetryHandler retry_;
   Counters<PortCounters> stats_;
   std::uint64_t now_ns_ = 0;
   std::uint64_t expiry_ns_ = 0;
+  Random random_;
   std::uint32_t next_epoch_;
 
   std::vector<Outgoing> messages_;

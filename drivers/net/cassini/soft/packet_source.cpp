@@ -53,7 +53,7 @@ void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalB
 }
 
 // The next packet of the oldest message that has some left. False: nothing to send.
-bool PacketPort::prepare(Connection& connection) {
+bool PacketPort::prepare(Connection& connection, std::size_t room) {
   if (connection.count == kPacketWindow) return false;
   std::uint16_t number = connection.head;
   while (number != kNone && messages_[number].all_sent)
@@ -66,8 +66,8 @@ bool PacketPort::prepare(Connection& connection) {
   sent.sequence = connection.next_sequence;
   sent.first = !out.started;
   sent.offset = out.sent;
-  sent.length = static_cast<std::uint32_t>(
-      std::min<std::size_t>(payload_now_, out.message.length - out.sent));
+  sent.length =
+      static_cast<std::uint32_t>(std::min<std::size_t>(room, out.message.length - out.sent));
   sent.sent_ns = now_ns_;  // the clock runs while it waits for the wire, too
   out.started = true;
   out.sent += sent.length;
@@ -80,12 +80,12 @@ bool PacketPort::prepare(Connection& connection) {
 }
 
 // The wire has less room than when it was cut, and nobody has seen it yet.
-void PacketPort::shorten(Connection& connection, Sent& sent) {
-  if (sent.length <= payload_now_ || sent.tries > 0) return;
+void PacketPort::shorten(Connection& connection, Sent& sent, std::size_t room) {
+  if (sent.length <= room || sent.tries > 0) return;
   if (connection.to_send + 1 != connection.count) return;  // others are numbered behind it
   Outgoing& out = messages_[sent.message];
   if (out.outcome.code != ReturnCode::kOk) return;  // it has ended already
-  sent.length = static_cast<std::uint32_t>(payload_now_);
+  sent.length = static_cast<std::uint32_t>(room);
   sent.eom = out.all_sent = false;
   out.sent = sent.offset + sent.length;
 }
@@ -93,11 +93,12 @@ void PacketPort::shorten(Connection& connection, Sent& sent) {
 bool PacketPort::pump(std::uint16_t number) {
   Connection& connection = connections_[number];
   if (now_ns_ < connection.hold_until_ns) return false;
+  const std::size_t room = payload_room(connection.to.destination);
   bool sent_any = false;
   for (unsigned i = 0; i < connection.batch; ++i) {
-    if (connection.to_send == connection.count && !prepare(connection)) break;
+    if (connection.to_send == connection.count && !prepare(connection, room)) break;
     Sent& sent = connection.at(connection.to_send);
-    shorten(connection, sent);
+    shorten(connection, sent, room);
     if (!sent.done && !send(number, sent)) break;
     ++connection.to_send;
     sent_any = true;
@@ -296,6 +297,11 @@ void PacketPort::refused(const Packet& packet) {
   }
   const PacketName name{
       .sct = packet.connection, .spt = packet.sequence, .nid = connection.to.destination};
+  // Those behind it are refused for ever, and each refusal would put its time-out off. Here a
+  // packet of the receiver's has just come, so that its room is known.
+  if (connection.at(at).length > payload_room(connection.to.destination) &&
+      messages_[connection.at(at).message].message.operation == Operation::kPut)
+    return retry(packet.connection, at, retry_.undeliverable(name));
   retry(packet.connection, at,
         retry_.refused(name, connection.at(at).history, packet.code, connection.established));
 }

@@ -115,13 +115,14 @@ void PacketPort::move(TargetConnection& target, const Packet& packet,
       packet.offset < delivery.outcome.mlength ? delivery.outcome.mlength - packet.offset : 0;
   const bool put = target.message.operation == Operation::kPut;
   const auto asked = std::min<std::uint64_t>(room, packet.length);
-  const auto wanted = std::min<std::uint64_t>(asked, put ? payload.size() : payload_now_);
+  const auto wanted =
+      std::min<std::uint64_t>(asked, put ? payload.size() : payload_room(target.from));
   const Translated there =
       nic_.portals().memory(delivery, target.message.operation, packet.offset, wanted);
   if (packet.code != ReturnCode::kOk) delivery.outcome.code = packet.code;  // of the source
   if (there.code != ReturnCode::kOk) delivery.outcome.code = there.code;
   if (wanted < asked && delivery.outcome.code == ReturnCode::kOk) {
-    // Its wire is wider than ours: better an error than a hole in its buffer.
+    // There is less room than the initiator knew: better an error than a hole in its buffer.
     stats_.add(PortCounters::Id::kTooLong);
     delivery.outcome.code = ReturnCode::kUncor;
   }

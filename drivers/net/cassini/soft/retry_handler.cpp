@@ -81,6 +81,7 @@ void RetryHandler::gave_up(NicAddress nid, std::uint64_t now_ns) {
 RetryHandler::Decision RetryHandler::timed_out(const PacketName& packet, PacketHistory& history,
                                                std::uint64_t now_ns) {
   stats_.add(Id::kTimeouts);
+  if (!options_.running) return undeliverable(packet);
   if (++history.timeouts >= options_.timeouts_max) {
     gave_up(packet.nid, now_ns);
     return end(packet, ReturnCode::kUndeliverable, ReturnCode::kUndeliverable);
@@ -91,9 +92,14 @@ RetryHandler::Decision RetryHandler::timed_out(const PacketName& packet, PacketH
   return {.again = true, .after_ns = options_.retry_intervals_ns[at] / options_.time_divisor};
 }
 
+RetryHandler::Decision RetryHandler::undeliverable(const PacketName& packet) {
+  return end(packet, ReturnCode::kUndeliverable, ReturnCode::kUndeliverable);
+}
+
 RetryHandler::Decision RetryHandler::refused(const PacketName& packet, PacketHistory& history,
                                              ReturnCode code, bool established) {
   stats_.add(Id::kNacks);
+  if (!options_.running) return end(packet, ReturnCode::kCanceled, code);
   if (history.nacks < UINT8_MAX) ++history.nacks;
   bool small_batch = false;
   switch (code) {

@@ -15,6 +15,9 @@
 namespace plnet::cassini::soft {
 
 struct RetryOptions {
+  // False: nobody decides, and nothing is sent again. What got lost ends when its time is over,
+  // what was refused at once.
+  bool running = true;
   std::uint64_t packet_timeout_ns = std::uint64_t{1} << 30;
   std::uint64_t target_timeout_ns = std::uint64_t{1} << 35;
   std::array<std::uint64_t, 4> retry_intervals_ns{0, 4'000'000'000, 8'000'000'000, 12'000'000'000};
@@ -81,11 +84,16 @@ class RetryHandler {
                                    std::uint64_t now_ns);
   [[nodiscard]] Decision refused(const PacketName& packet, PacketHistory& history, ReturnCode code,
                                  bool established);
+  // It is known that it, or its answer, will never arrive. Says nothing against the NID.
+  [[nodiscard]] Decision undeliverable(const PacketName& packet);
   // Nothing goes to this NID now: what is asked for ends at once.
   [[nodiscard]] bool parked(NicAddress nid, std::uint64_t now_ns) const;
 
   [[nodiscard]] std::uint64_t idle_ns() const { return options_.idle_ns / options_.time_divisor; }
-  [[nodiscard]] unsigned close_tries_max() const { return options_.close_tries_max; }
+  [[nodiscard]] bool running() const { return options_.running; }
+  [[nodiscard]] unsigned close_tries_max() const {
+    return options_.running ? options_.close_tries_max : 1;
+  }
   [[nodiscard]] std::uint64_t packet_timeout_ns() const {
     return options_.packet_timeout_ns / options_.time_divisor;
   }

@@ -96,6 +96,7 @@ struct Tables {
   Random random;
   std::uint64_t now_ns = 0;
   bool link_up = true;
+  bool retry_handler = true;  // as the NIC's description says
   unsigned min_free_shift = 0;
   // Unrestricted PUTs go to the lower half of the portal indices, GETs to the upper one.
   bool strict_index = true;

@@ -32,6 +32,9 @@ class Wire {
 
   // Largest header and payload together. A wire that carries whole messages says SIZE_MAX.
   [[nodiscard]] virtual std::size_t packet_bytes_max() const = 0;
+  // The same for one receiver, which may have less room. As long as it has not said how much, what
+  // every one has.
+  [[nodiscard]] virtual std::size_t packet_bytes_max_to(NicAddress to) const = 0;
   // Copies both before it returns. False: no room now, ask again after poll().
   [[nodiscard]] virtual bool send(NicAddress to, std::span<const std::byte> header,
                                   std::span<const std::byte> payload) = 0;

@@ -34,7 +34,12 @@ InprocWire::~InprocWire() {
 }
 
 std::size_t InprocWire::packet_bytes_max() const {
-  return cable_.faults.packet_bytes_max;
+  return std::min(cable_.faults.packet_bytes_max, packet_bytes_max_);
+}
+
+std::size_t InprocWire::packet_bytes_max_to(NicAddress to) const {
+  const InprocWire* const end = cable_.find(to);
+  return std::min(packet_bytes_max(), end == nullptr ? SIZE_MAX : end->packet_bytes_max());
 }
 
 bool InprocWire::send(NicAddress to, std::span<const std::byte> header,
@@ -48,7 +53,8 @@ bool InprocWire::send(NicAddress to, std::span<const std::byte> header,
   }
   stats_.add(InprocCounters::Id::kSent);
   cable_.longest = std::max(cable_.longest, header.size() + payload.size());
-  if (end == nullptr || !up_ || !end->up_ || random.chance(faults.drop)) {
+  const bool fits = header.size() + payload.size() <= packet_bytes_max_to(to);
+  if (end == nullptr || !up_ || !end->up_ || !fits || random.chance(faults.drop)) {
     stats_.add(InprocCounters::Id::kDropped);
     return true;
   }

@@ -22,11 +22,11 @@ struct WireFaults {
   unsigned packets_max = 1024;  // on their way to one end
 };
 
-#define PLNET_CASSINI_INPROC_COUNTERS(X)                                                  \
-  X(kSent, "sent", "packets", kCount, "given to the wire")                                \
-  X(kReceived, "received", "packets", kCount, "handed up")                                \
-  X(kDropped, "dropped", "packets", kCount, "lost on purpose, or nobody was at that end") \
-  X(kDuplicated, "duplicated", "packets", kCount, "handed up twice")                      \
+#define PLNET_CASSINI_INPROC_COUNTERS(X)                                                      \
+  X(kSent, "sent", "packets", kCount, "given to the wire")                                    \
+  X(kReceived, "received", "packets", kCount, "handed up")                                    \
+  X(kDropped, "dropped", "packets", kCount, "lost on purpose, too long, or nobody was there") \
+  X(kDuplicated, "duplicated", "packets", kCount, "handed up twice")                          \
   X(kFull, "full", "packets", kCount, "turned away for want of room")
 PLNET_COUNTERS(InprocCounters, PLNET_CASSINI_INPROC_COUNTERS);
 
@@ -40,6 +40,7 @@ class InprocWire final : public Wire {
   InprocWire& operator=(const InprocWire&) = delete;
 
   [[nodiscard]] std::size_t packet_bytes_max() const override;
+  [[nodiscard]] std::size_t packet_bytes_max_to(NicAddress to) const override;
   [[nodiscard]] bool send(NicAddress to, std::span<const std::byte> header,
                           std::span<const std::byte> payload) override;
   unsigned poll(std::uint64_t now_ns, WireEvents& events) override;
@@ -47,6 +48,8 @@ class InprocWire final : public Wire {
 
   void set_link(bool up);
   void change_address(NicAddress address);
+  // This end has less room than the cable; what is longer is lost.
+  void set_packet_bytes_max(std::size_t bytes) { packet_bytes_max_ = bytes; }
   [[nodiscard]] bool empty() const { return coming_.empty(); }
 
  private:
@@ -64,6 +67,7 @@ class InprocWire final : public Wire {
 
   InprocCable& cable_;
   NicAddress address_;
+  std::size_t packet_bytes_max_ = SIZE_MAX;
   bool up_ = true;
   bool changed_ = true;
   std::uint64_t now_ns_ = 0;

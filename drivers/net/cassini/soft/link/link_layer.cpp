@@ -84,7 +84,17 @@ void LinkLayer::set_address(NicAddress own) {
 }
 
 void LinkLayer::set_packet_bytes_max(std::size_t bytes) {
-  packet_bytes_max_ = std::min(bytes, options_.packet_bytes);
+  bytes = std::min(bytes, options_.packet_bytes);
+  if (bytes == packet_bytes_max_) return;
+  packet_bytes_max_ = bytes;
+  for (std::size_t i = 0; i < used_end_; ++i) {
+    if (peers_[i].state != Peer::State::kFree) reopen(peers_[i], now_ns_);
+  }
+}
+
+std::size_t LinkLayer::packet_bytes_max_to(NicAddress to) const {
+  const Peer* const peer = find_peer(to);
+  return std::min(packet_bytes_max_, peer == nullptr ? kPacketBytesFloor : peer->packet_bytes_max);
 }
 
 const Peer* LinkLayer::find_peer(NicAddress address) const {
@@ -120,7 +130,7 @@ Peer* LinkLayer::new_peer(NicAddress address, std::uint64_t now_ns) {
   Peer& peer = peers_[index];
   peer.address = address;
   peer.has_mac = false;
-  peer.packet_bytes_max = options_.packet_bytes;
+  peer.packet_bytes_max = kPacketBytesFloor;
   peer.send.reset();
   peer.heard_at_ns = peer.used_at_ns = now_ns;
   reopen(peer, now_ns);

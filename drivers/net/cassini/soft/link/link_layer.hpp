@@ -55,11 +55,14 @@ class LinkLayer {
   void set_link(bool up, std::uint64_t now_ns);
   // Another address: all sessions end; the new one is announced.
   void set_address(NicAddress own);
-  // Another MTU: longer packets that wait are dropped. No more than the options' packet_bytes.
+  // Another MTU: longer packets that wait are dropped, and all peers are greeted again, which tells
+  // them. No more than the options' packet_bytes.
   void set_packet_bytes_max(std::size_t bytes);
 
   [[nodiscard]] NicAddress address() const { return own_; }
   [[nodiscard]] std::size_t packet_bytes_max() const { return packet_bytes_max_; }
+  // What both ends have room for; kPacketBytesFloor before the other one has said.
+  [[nodiscard]] std::size_t packet_bytes_max_to(NicAddress to) const;
   [[nodiscard]] bool link_up() const { return is_up_; }
   [[nodiscard]] const LinkStats& stats() const { return stats_; }
   // Who else says that our address is his, if anybody ever did.

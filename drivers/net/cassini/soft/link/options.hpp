@@ -7,6 +7,9 @@
 
 namespace plnet::cassini::soft::link {
 
+// Room that every port has: its MTU is 256 at least, of which a frame's own header takes 48.
+inline constexpr std::size_t kPacketBytesFloor = 208;
+
 inline constexpr unsigned kWindowMax = 512;  // packets; so many bits a peer may acknowledge
 
 struct LinkOptions {

@@ -30,9 +30,9 @@ struct Peer : ListNode<> {  // in the list of those that may have something to s
   bool is_doubted = false;  // frames of another session came, and none of this one since
   NicAddress address = 0;
   Mac mac;
-  std::uint32_t own_epoch = 0;   // of the session, chosen by us
-  std::uint32_t peer_epoch = 0;  // chosen by the peer; 0: not known
-  std::size_t packet_bytes_max = 0;
+  std::uint32_t own_epoch = 0;       // of the session, chosen by us
+  std::uint32_t peer_epoch = 0;      // chosen by the peer; 0: not known
+  std::size_t packet_bytes_max = 0;  // as it said last
 
   // A session that a greeting offers while another is proven. It counts once a frame shows that
   // the greeter hears us: an old greeting that is sent again leads nowhere.

@@ -27,7 +27,7 @@ constexpr unsigned kBurstsPerPoll = 2;
 constexpr std::uint64_t kLookNs = 10'000'000;    // between looks at the port's link and MTU
 constexpr std::uint64_t kDialNs = 200'000'000;   // a call that nobody has taken
 constexpr std::uint64_t kHungUpNs = 50'000'000;  // between two
-constexpr unsigned kMtuMin = 256;                // below that there is hardly room for a packet
+constexpr unsigned kMtuMin = link::kPacketBytesFloor + link::kLinkHeaderBytes;
 constexpr unsigned kMtuMax = 9600;
 constexpr std::size_t kVlanAndCheckBytes = 8;
 
@@ -215,6 +215,10 @@ WireEthdev::~WireEthdev() = default;
 
 std::size_t WireEthdev::packet_bytes_max() const {
   return state_->layer->packet_bytes_max();
+}
+
+std::size_t WireEthdev::packet_bytes_max_to(NicAddress to) const {
+  return state_->layer->packet_bytes_max_to(to);
 }
 
 bool WireEthdev::send(NicAddress to, std::span<const std::byte> header,

@@ -54,6 +54,7 @@ class WireEthdev final : public Wire {
   WireEthdev& operator=(const WireEthdev&) = delete;
 
   [[nodiscard]] std::size_t packet_bytes_max() const override;
+  [[nodiscard]] std::size_t packet_bytes_max_to(NicAddress to) const override;
   [[nodiscard]] bool send(NicAddress to, std::span<const std::byte> header,
                           std::span<const std::byte> payload) override;
   unsigned poll(std::uint64_t now_ns, WireEvents& events) override;

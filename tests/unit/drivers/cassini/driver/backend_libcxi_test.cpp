@@ -20,7 +20,10 @@ class CassiniLibcxi : public testing::Test {
     ASSERT_NE(fake_, nullptr);
     said_ = reinterpret_cast<const char* (*)()>(dlsym(fake_, "fake_libcxi_said"));
     fail = reinterpret_cast<void (*)(int)>(dlsym(fake_, "fake_libcxi_fail"));
+    change = reinterpret_cast<void (*)(unsigned, unsigned, std::uint32_t)>(
+        dlsym(fake_, "fake_libcxi_change"));
     fail(0);
+    change(1, 1, 0x1a2);
     device = backend->open_device(2).value();
     lni = backend->alloc_lni(device, 1).value();
   }
@@ -29,6 +32,7 @@ class CassiniLibcxi : public testing::Test {
 
   std::unique_ptr<LibcxiBackend> backend;
   void (*fail)(int) = nullptr;
+  void (*change)(unsigned devices, unsigned link_state, std::uint32_t nic_address) = nullptr;
   DeviceHandle device;
   LniHandle lni;
 
@@ -67,6 +71,30 @@ TEST_F(CassiniLibcxi, DeviceAndWhatItSaysOfItself) {
   EXPECT_EQ(backend->devices().value().size(), 1U);
   backend->close_device(device);
   EXPECT_EQ(said(), "close_device");
+}
+
+TEST_F(CassiniLibcxi, AClosedDeviceSaysNothing) {
+  backend->close_device(device);
+  EXPECT_EQ(backend->device_info(device).error(), Errno{EINVAL});
+}
+
+// Who looks at a link reads no file: it is as it was when somebody asked for that last.
+TEST_F(CassiniLibcxi, LinkIsAsOfTheLastRefresh) {
+  EXPECT_TRUE(backend->link(device).value().up);
+  EXPECT_EQ(backend->link(device).value().nic_address, 0x1a2U);
+  change(1, 0, 0x1a3);
+  EXPECT_TRUE(backend->link(device).value().up);
+  backend->refresh();
+  EXPECT_FALSE(backend->link(device).value().up);
+  EXPECT_EQ(backend->link(device).value().nic_address, 0x1a3U);
+  change(1, 1, 0x1a4);
+  fail(-EIO);
+  backend->refresh();
+  EXPECT_EQ(backend->link(device).value().nic_address, 0x1a3U) << "nothing new was heard";
+  fail(0);
+  change(0, 1, 0);
+  backend->refresh();
+  EXPECT_EQ(backend->link(device).error(), Errno{ENODEV});
 }
 
 TEST_F(CassiniLibcxi, LniProfileDomain) {

@@ -254,7 +254,7 @@ TEST_F(CassiniTx, LinkAndNicAddressChange) {
             (std::vector<std::pair<bool, std::uint64_t>>{{false, 0x1a2}, {true, 0x1b0}}));
   ASSERT_TRUE(endpoint->send(peer, kHeader, {}, 1));
   EXPECT_EQ(only_sent().initiator, 1U << 23U | 0x1b0U) << "we are another now";
-  nic.failing = "device_info";
+  nic.failing = "link";
   poll(std::chrono::seconds(2));
   EXPECT_FALSE(upper.links.back().first);
 }

@@ -28,16 +28,20 @@ int give(Object** out, Object* object) {
   return failing;
 }
 
+unsigned devices = 1;
+std::uint8_t link_state = 1;
+std::uint32_t nic_address = 0x1a2;
+
 DeviceInfo info() {
   DeviceInfo one{};
   one.id = 2;
-  one.nic_address = 0x1a2;
+  one.nic_address = nic_address;
   one.pid_bits = 9;
   one.pid_granule = 256;
   one.min_free_shift = 4;
   std::memcpy(one.device_name, "cxi2", 5);
   std::memcpy(one.description, "sixteen letters!", 16);  // no end mark
-  one.link_state = 1;
+  one.link_state = link_state;
   one.pct_eq = 7;
   one.version = 0x21;
   one.is_vf = true;
@@ -63,6 +67,11 @@ extern "C" {
 const char* fake_libcxi_said() {
   return said.c_str();
 }
+void fake_libcxi_change(unsigned count, unsigned state, std::uint32_t address) {
+  devices = count;
+  link_state = static_cast<std::uint8_t>(state);
+  nic_address = address;
+}
 void fake_libcxi_fail(int result) {
   failing = result;
 }
@@ -70,7 +79,7 @@ void fake_libcxi_fail(int result) {
 int cxil_get_device_list(DeviceList** out) {
   if (failing != 0) return failing;
   auto* const list = static_cast<std::byte*>(std::calloc(1, 8 + sizeof(DeviceInfo)));
-  const unsigned count = 1;
+  const unsigned count = devices;
   const DeviceInfo one = info();
   std::memcpy(list, &count, sizeof count);
   std::memcpy(list + 8, &one, sizeof one);

@@ -45,6 +45,10 @@ class ScriptedNic final : public Backend {
     if (failing == "device_info") return std::unexpected(Errno{EIO});
     return info;
   }
+  Allocated<LinkSeen> link(DeviceHandle /*device*/) override {
+    if (failing == "link") return std::unexpected(Errno{EIO});
+    return LinkSeen{.up = info.link_up, .nic_address = info.nic_address};
+  }
   Allocated<LniHandle> alloc_lni(DeviceHandle /*device*/, unsigned /*service*/) override {
     return make<LniHandle>("lni");
   }

@@ -42,11 +42,17 @@ class CableBench final : public conformance::EndpointBench {
       stop(number);
   }
 
+  // Another port: the longest packet that it carries.
+  void set_packet_bytes(unsigned number, std::size_t bytes) {
+    sides[number].packet_bytes = bytes;
+    stop(number);
+    start(number);
+  }
   void start(unsigned number) {
     Side& side = sides[number];
     side.nic_address = kFirstNic + number + 16U * side.moves;
     const soft::link::LinkOptions link{
-        .packet_bytes = 1452,
+        .packet_bytes = side.packet_bytes,
         .peers = 8,
         .window = 128,
         .send_packets = 512,
@@ -56,6 +62,7 @@ class CableBench final : public conformance::EndpointBench {
         link, side.nic_address, soft::link::mac_of(number + 1),
         [this, plug = side.plug](std::span<const std::byte> frame) { cable.put(plug, frame); });
     soft::NodeOptions options{.nic = {.address = side.nic_address}, .port = {}};
+    if (side.packet_bytes > 2048) options.port.payload_max = soft::kPayloadMax;
     options.port.seed = seed + number;
     options.port.incarnation = ++side.lives;
     options.port.source_connections = options.port.target_connections = 16;
@@ -116,6 +123,7 @@ class CableBench final : public conformance::EndpointBench {
     unsigned lives = 0;
     unsigned moves = 0;  // to other NIC addresses
     std::uint32_t nic_address = 0;
+    std::size_t packet_bytes = 1452;
     std::vector<std::byte> memory;
     ArenaTable arenas;
     std::unique_ptr<soft::LinkWire> wire;

@@ -56,6 +56,25 @@ TEST(CassiniCable, Tagged) {
   });
 }
 
+// MTUs of 1500 and 9000, and the other way round: packets are as long as both ports have room for.
+TEST(CassiniCable, PortsOfDifferentMtus) {
+  for_seeds([](std::uint64_t seed) {
+    const unsigned narrow = seed % 2;
+    {
+      CableBench bench(seed, faults_of(seed));
+      bench.set_packet_bytes(1 - narrow, 8952);
+      conformance::check_messages(bench, seed, 20, conformance::BufferOrder::kAny);
+    }
+    CableBench bench(seed, faults_of(seed));
+    bench.set_packet_bytes(1 - narrow, 8952);
+    conformance::check_tagged(bench, seed, 6);
+    for (const CableBench::Side& side : bench.sides) {
+      EXPECT_EQ(side.wire->layer().stats().get(soft::link::LinkCount::kTooLong), 0U);
+      EXPECT_EQ(side.node->port().count(soft::PortCounters::Id::kTooLong), 0U);
+    }
+  });
+}
+
 // Counts how often each operation ended. No more is promised while peers die.
 class Ledger final : public kfilnd::EndpointEvents {
  public:
@@ -78,14 +97,21 @@ class Ledger final : public kfilnd::EndpointEvents {
   std::uint64_t nic_address = 0;
 };
 
-enum class Mishap : std::uint8_t { kCableOut, kPeerRestarts, kPeerMoves, kSilence, kKinds };
+enum class Mishap : std::uint8_t {
+  kCableOut,
+  kPeerRestarts,
+  kPeerMoves,
+  kSilence,
+  kMtuShrinks,
+  kKinds
+};
 
 class Misfortune {
  public:
   explicit Misfortune(std::uint64_t seed)
       : random_(seed),
         bench_(seed, faults_of(seed)),
-        mishap_(static_cast<Mishap>(random_.below(4))) {
+        mishap_(static_cast<Mishap>(random_.below(static_cast<std::uint64_t>(Mishap::kKinds)))) {
     for (unsigned side = 0; side < 2; ++side)
       (void)bench_.make(side, ledgers_[side]);
     open_buffers();
@@ -146,6 +172,7 @@ class Misfortune {
     switch (mishap_) {
       case Mishap::kCableOut: bench_.sides[0].wire->set_link(false); break;
       case Mishap::kSilence: bench_.cable.silent[far.plug] = true; break;
+      case Mishap::kMtuShrinks: far.wire->layer().set_packet_bytes_max(600); break;
       case Mishap::kPeerMoves:
         ++far.moves;
         far.nic_address += 16;

@@ -25,6 +25,9 @@ class LinkWire final : public Wire, private link::FramePort {
       : layer_(options, own, mac), put_(std::move(put)) {}
 
   [[nodiscard]] std::size_t packet_bytes_max() const override { return layer_.packet_bytes_max(); }
+  [[nodiscard]] std::size_t packet_bytes_max_to(NicAddress to) const override {
+    return layer_.packet_bytes_max_to(to);
+  }
   [[nodiscard]] bool send(NicAddress to, std::span<const std::byte> header,
                           std::span<const std::byte> payload) override {
     return layer_.send(to, header, payload);
@@ -43,9 +46,11 @@ class LinkWire final : public Wire, private link::FramePort {
   }
   [[nodiscard]] CounterView counters() const override { return layer_.stats().view(); }
 
-  // A frame that the cable brings. No room: it is lost.
+  // A frame that the cable brings. No room, or longer than this port's MTU: it is lost.
   void hear(std::span<const std::byte> frame) {
-    if (!up_ || written_ - read_ == kSlots || frame.size() > kFrameMax) return;
+    if (!up_ || written_ - read_ == kSlots ||
+        frame.size() > link::kFrameHeaderBytes + layer_.packet_bytes_max())
+      return;
     Slot& slot = ring_[written_++ % kSlots];
     std::ranges::copy(frame, slot.bytes.begin());
     slot.length = frame.size();
@@ -61,7 +66,7 @@ class LinkWire final : public Wire, private link::FramePort {
   [[nodiscard]] link::LinkLayer& layer() { return layer_; }
 
  private:
-  static constexpr std::size_t kFrameMax = 2048;
+  static constexpr std::size_t kFrameMax = 9216;
   static constexpr std::size_t kSlots = 256;
   struct Slot {
     std::array<std::byte, kFrameMax> bytes{};

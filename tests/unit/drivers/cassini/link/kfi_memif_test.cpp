@@ -71,6 +71,16 @@ TEST_F(KfiMemif, PacketsAreAsLongAsTheMtu) {
   EXPECT_NE(said_.find("mtu=9000"), std::string::npos) << said_;
 }
 
+TEST_F(KfiMemif, PortsOfDifferentMtus) {
+  for (const bool is_server_wide : {true, false}) {
+    std::filesystem::remove(folder_ + "/memif.sock");  // of the server before, which was killed
+    const auto peer = server({is_server_wide ? "mtu=9000" : "mtu=1500", "divisor=1"});
+    drive(patient({"count=300", is_server_wide ? "mtu=1500" : "mtu=9000"}),
+          "done good=300 failed=0 twice=0 damaged=0 left=0");
+    if (IsSkipped()) return;
+  }
+}
+
 TEST_F(KfiMemif, LossChangesNothing) {
   const auto peer = server({"per_mille=10", "divisor=1"});
   drive(patient({"count=600", "per_mille=10"}), "done good=600 failed=0 twice=0 damaged=0 left=0");

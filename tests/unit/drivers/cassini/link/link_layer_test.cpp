@@ -224,6 +224,28 @@ TEST(LinkLayer, PacketsTooLongForThePeerAreDroppedAndCounted) {
   EXPECT_EQ(rig[0].count(LinkCount::kTooLong), 1U);
 }
 
+// Before a session is open nobody knows; and a change is told in a session of its own.
+TEST(LinkLayer, BothEndsKnowWhatBothHaveRoomFor) {
+  Rig rig(15);
+  const auto room = [&](std::size_t from) {
+    return rig[from].layer->packet_bytes_max_to(static_cast<NicAddress>(2 - from));
+  };
+  const std::size_t own = rig[0].layer->packet_bytes_max();
+  ASSERT_GT(own, 500U);
+  EXPECT_EQ(room(0), kPacketBytesFloor);
+  ASSERT_TRUE(rig.stream(1, 10, 100 * kMs));
+  EXPECT_EQ(room(0), own);
+  EXPECT_EQ(room(1), own);
+  for (const std::size_t bytes : {std::size_t{500}, std::size_t{300}, own}) {
+    SCOPED_TRACE(bytes);
+    rig[1].layer->set_packet_bytes_max(bytes);
+    EXPECT_EQ(room(1), bytes);
+    ASSERT_TRUE(rig.run_until(100 * kMs, [&] { return room(0) == bytes; }));
+  }
+  EXPECT_EQ(rig[0].count(LinkCount::kTooLong), 0U);
+  EXPECT_EQ(rig[0].count(LinkCount::kPeersDead), 0U);
+}
+
 // The same seed, the same run: nothing is left to chance that does not come from it.
 TEST(LinkLayer, TheSeedDecides) {
   drivers::expect_seed_decides([](std::uint64_t seed) {

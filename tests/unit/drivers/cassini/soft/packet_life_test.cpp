@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The life of a connection, wires that change, and what stands between a port and its wire.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
 #include <optional>
 
+#include "drivers/net/cassini/soft/backend_soft.hpp"
 #include "drivers/net/cassini/soft/fault_wire.hpp"
 #include "drivers/net/cassini/soft/key_table.hpp"
 #include "tests/unit/drivers/cassini/soft/packet_rig.hpp"
@@ -115,6 +117,146 @@ TEST(SoftPacketLife, AnotherMtuIsFollowed) {
     rig.b->append(rig.a->arena.data(), 20'000, 6, 2);
   }
   EXPECT_EQ(rig.cable.longest, 2048U + kPacketHeaderBytes) << "buffers are as long as at the start";
+}
+
+TEST(SoftPacketLife, PacketsFitBothEnds) {
+  for (const bool near : {true, false}) {
+    SCOPED_TRACE(near);
+    Rig rig({.packet_bytes_max = 9000});
+    (near ? rig.one : rig.two).wire.set_packet_bytes_max(700);
+    rig.b->append(rig.b->arena.data(), 1U << 20, 5, 1);
+    rig.a->put(*rig.b, rig.a->arena.data(), 20'000, 1, 1);
+    EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+    rig.b->expect(EventType::kPut);
+    EXPECT_EQ(std::memcmp(rig.b->arena.data(), rig.a->arena.data(), 20'000), 0);
+    rig.b->append(rig.b->arena.data(), 20'000, 6, 2);
+    std::byte* const to = rig.a->arena.data() + (2U << 20);
+    rig.a->get(*rig.b, to, 20'000, 2);
+    EXPECT_EQ(rig.a->expect(EventType::kReply).code, ReturnCode::kOk);
+    EXPECT_EQ(std::memcmp(to, rig.b->arena.data(), 20'000), 0);
+    EXPECT_EQ(rig.cable.longest, 700U);
+    EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kTimeouts), 0U);
+  }
+}
+
+// What is out already and too long now ends as what is lost does; the next message fits.
+TEST(SoftPacketLife, AReceiverThatGetsLessRoomUnderWay) {
+  Rig rig;
+  append_lasting(*rig.b, 1U << 20);
+  rig.two.wire.set_link(false);
+  rig.a->put(*rig.b, rig.a->arena.data(), 20'000, 1, 1);
+  while (rig.one.port.count(PortCounters::Id::kSent) == 0)
+    rig.run(1);
+  rig.two.wire.set_packet_bytes_max(700);
+  rig.two.wire.set_link(true);
+  std::optional<testing::Event> ack;
+  for (int tries = 0; tries < 50 && !ack; ++tries)
+    ack = rig.a->wait();
+  ASSERT_TRUE(ack);
+  EXPECT_EQ(ack->code, ReturnCode::kUndeliverable);
+  rig.a->put(*rig.b, rig.a->arena.data(), 20'000, 1, 2);
+  EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+}
+
+// Whichever end moves in the middle, at any moment: the operation ends, once, and if it was
+// executed then once. What follows goes through.
+TEST(SoftPacketLife, AnAddressThatChangesUnderWay) {
+  unsigned undeliverable = 0;
+  for (const bool is_initiator : {true, false}) {
+    for (unsigned steps = 0; steps < 40; ++steps) {
+      SCOPED_TRACE(std::to_string(steps) + (is_initiator ? " initiator" : " target"));
+      Rig rig({.delay_ns = 3000});
+      append_lasting(*rig.b, 1U << 20);
+      rig.a->put(*rig.b, rig.a->arena.data(), 200'000, 1, 1);
+      rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
+      rig.run(steps);
+      (is_initiator ? rig.one : rig.two).wire.change_address(5);
+      for (std::uint64_t user = 1; user <= 2; ++user) {
+        std::optional<testing::Event> ack;
+        for (int tries = 0; tries < 200 && !ack; ++tries)
+          ack = rig.a->wait();
+        ASSERT_TRUE(ack);
+        EXPECT_EQ(ack->get<LifeAck::UserPtr>(), user);
+        if (ack->code != ReturnCode::kOk) {
+          EXPECT_EQ(ack->code, ReturnCode::kUndeliverable);
+          ++undeliverable;
+        }
+      }
+      rig.a->expect_silence();
+      // Parked perhaps; and the target gives up what it has half of.
+      Host::now_ns += 96'000'000'000 / 10000;
+      rig.run(10);
+      while (rig.b->events.next()) {
+      }
+      rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 3);
+      EXPECT_EQ(rig.a->expect(EventType::kAck).get<LifeAck::UserPtr>(), 3U);
+      rig.b->expect(EventType::kPut);
+      rig.b->expect_silence();
+    }
+  }
+  EXPECT_GT(undeliverable, 20U);
+}
+
+TEST(SoftPacketLife, WithoutARetryHandlerNothingIsSentAgain) {
+  PortOptions options = quick();
+  options.retry.running = false;
+  Rig rig({}, options);
+  SoftBackend backend(rig.one.port.gate(), {&rig.one.nic});
+  EXPECT_FALSE(backend.devices().value()[0].retry_handler);
+  append_lasting(*rig.b, 100);
+  rig.two.wire.set_link(false);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.a->expect(EventType::kAck, ReturnCode::kUndeliverable);
+  EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kTimeouts), 1U);
+  rig.two.wire.set_link(true);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, i);
+    rig.a->expect(EventType::kAck);
+  }
+  EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kNidsParked), 0U);
+  EXPECT_EQ(rig.one.port.count(PortCounters::Id::kResent), 0U);
+}
+
+// Whoever is refused for want of room at the target hears of it, too.
+TEST(SoftPacketLife, WithoutARetryHandlerARefusalIsTheEnd) {
+  PortOptions options = quick();
+  options.retry.running = false;
+  options.remembered_responses = 0;
+  Rig rig({}, options);
+  append_lasting(*rig.b, 100);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.a->expect(EventType::kAck, ReturnCode::kCanceled);
+  EXPECT_EQ(rig.one.port.count(PortCounters::Id::kResent), 0U);
+}
+
+// Restricted operations are of no connection to software: each ends once, in any order.
+TEST(SoftPacketLife, RestrictedOperationsOvertakeOneAnother) {
+  constexpr std::uint64_t kPuts = 40;
+  Rig rig({.seed = 5, .drop = 0.1, .reorder = 0.3, .delay_ns = 3000});
+  Host plain(rig.two.nic, [&](std::uint64_t now) { rig.step(now); },
+             {.address = 2, .pid = 10, .portal = {.matching = false}});
+  append_lasting(plain, 1U << 20);
+  for (std::uint64_t i = 0; i < kPuts; ++i) {
+    rig.a->dma(DmaOpcode::kPut, plain, rig.a->arena.data() + i * 100, 100, 0, i,
+               [&](std::byte* at) {
+                 layout::FullDma::Restricted::set(at, 1);
+                 layout::FullDma::RemoteOffset::set(at, i * 100);
+               });
+  }
+  std::vector<std::uint64_t> ended;
+  for (int tries = 0; tries < 200 && ended.size() < kPuts; ++tries) {
+    const auto ack = rig.a->wait();
+    if (!ack) continue;
+    EXPECT_EQ(ack->code, ReturnCode::kOk);
+    ended.push_back(ack->get<LifeAck::UserPtr>());
+  }
+  EXPECT_FALSE(std::ranges::is_sorted(ended));
+  std::ranges::sort(ended);
+  ASSERT_EQ(ended.size(), kPuts);
+  for (std::uint64_t i = 0; i < kPuts; ++i)
+    EXPECT_EQ(ended[i], i);
+  EXPECT_EQ(std::memcmp(plain.arena.data(), rig.a->arena.data(), kPuts * 100), 0);
+  EXPECT_LE(rig.one.port.connections(), 4U);
 }
 
 TEST(SoftPacketLife, AnswersOfManyRequestsAreOne) {

@@ -126,6 +126,35 @@ TEST(Slices, CablePulledInTheMiddle) {
   EXPECT_LT(two.arrived(), kLongBytes);
 }
 
+// Whichever end moves, and even if another NIC comes to have its old address.
+TEST(Slices, AddressChangedInTheMiddle) {
+  for (const bool is_initiator : {true, false}) {
+    for (const bool is_rough : {true, false}) {
+      SCOPED_TRACE(std::to_string(is_initiator) + std::to_string(is_rough));
+      Two two(is_rough ? Freedom{.seed = 3, .event_after_answer = 0.5, .delay_ns_max = 2000}
+                       : Freedom{});
+      two.b.append(two.b.arena.data(), kLongBytes, 5, 0x77);
+      two.a.put(two.b, two.a.arena.data(), kLongBytes, 0x77, 42);
+      for (int i = 0; i < 100 && two.arrived() == 0; ++i)
+        two.step();
+      ASSERT_LT(two.arrived(), kLongBytes);
+      two.fabric.change_address(is_initiator ? two.a.nic : two.b.nic, 7);
+      Host other(two.fabric, Two::host(is_initiator ? 1 : 2, 11));
+      const auto ack = two.a.expect(EventType::kAck, ReturnCode::kUndeliverable);
+      EXPECT_EQ(ack.get<Ack::UserPtr>(), 42U);
+      (void)two.b.expect(EventType::kPut, ReturnCode::kUncor);
+      EXPECT_LT(two.arrived(), kLongBytes);
+      two.a.expect_silence();
+      // The next one finds its way.
+      two.b.append(two.b.arena.data(), kLongBytes, 6, 0x77);
+      two.a.put(two.b, two.a.arena.data(), 100, 0x77, 43);
+      (void)two.a.expect(EventType::kAck);
+      (void)two.b.expect(EventType::kPut);
+      other.expect_silence();
+    }
+  }
+}
+
 TEST(Slices, MemoryUnmappedInTheMiddle) {
   Two two;
   const unsigned spare =

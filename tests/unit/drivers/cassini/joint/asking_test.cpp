@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Devices are opened and closed while others ask about them, and their NICs run: a report from
+// another thread than the one that an NI goes with.
+#include <atomic>
+#include <cerrno>
+#include <thread>
+
+#include "tests/unit/drivers/cassini/joint/ground.hpp"
+
+namespace plnet::cassini {
+namespace {
+
+void check_asking(Ground& ground) {
+  constexpr unsigned kRounds = 300;
+  Backend& backend = ground.backend(0);
+  const unsigned id = ground.device(0);
+  std::atomic<std::uintptr_t> open{0};
+  std::atomic<bool> is_over{false};
+  std::thread asker([&] {
+    for (unsigned i = 0; !is_over.load(std::memory_order_relaxed); ++i) {
+      const DeviceHandle device{open.load(std::memory_order_relaxed)};
+      if (const auto info = backend.device_info(device); info) {
+        EXPECT_EQ(info->id, id);
+      } else {
+        EXPECT_EQ(info.error(), Errno{EINVAL});
+      }
+      (void)backend.statistics(device);
+      backend.refresh();
+      std::this_thread::yield();
+    }
+  });
+  for (unsigned round = 0; round < kRounds; ++round) {
+    const DeviceHandle device = backend.open_device(id).value();
+    open.store(device.value, std::memory_order_relaxed);
+    (void)ground.turn();
+    EXPECT_TRUE(backend.link(device).value().up);
+    backend.close_device(device);
+  }
+  is_over.store(true, std::memory_order_relaxed);
+  asker.join();
+}
+
+TEST(CassiniAsking, WhileTheModelsDeviceCloses) {
+  SoftGround ground({});
+  check_asking(ground);
+}
+
+TEST(CassiniAsking, WhileLibcxisDeviceCloses) {
+  const auto ground = LibcxiGround::load(PLNET_CXI_SOFT);
+  ASSERT_NE(ground, nullptr);
+  check_asking(*ground);
+}
+
+}  // namespace
+}  // namespace plnet::cassini
