@@ -108,6 +108,7 @@ DeviceInfo SoftBackend::info_of(unsigned id) const {
 Allocated<std::vector<DeviceInfo>> SoftBackend::devices() {
   const Gate::Held held(gate_);
   std::vector<DeviceInfo> all;
+  all.reserve(devices_.size());
   for (unsigned id = 0; id < devices_.size(); ++id)
     all.push_back(info_of(id));
   return all;

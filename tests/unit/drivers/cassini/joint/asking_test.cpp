@@ -17,7 +17,7 @@ void check_asking(Ground& ground) {
   std::atomic<std::uintptr_t> open{0};
   std::atomic<bool> is_over{false};
   std::thread asker([&] {
-    for (unsigned i = 0; !is_over.load(std::memory_order_relaxed); ++i) {
+    while (!is_over.load(std::memory_order_relaxed)) {
       const DeviceHandle device{open.load(std::memory_order_relaxed)};
       if (const auto info = backend.device_info(device); info) {
         EXPECT_EQ(info->id, id);
