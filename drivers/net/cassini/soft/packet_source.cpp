@@ -162,7 +162,8 @@ void PacketPort::retry(std::uint16_t number, unsigned at, const RetryHandler::De
   }
   connection.to_send = std::min(connection.to_send, at);
   connection.hold_until_ns = now_ns_ + decision.after_ns;
-  connection.at(0).sent_ns = connection.hold_until_ns;
+  // Of those before it the time runs on: their answers may be lost.
+  if (at == 0) connection.at(0).sent_ns = connection.hold_until_ns;
   connection.batch = decision.small_batch ? retry_.batch() : kPacketWindow;
 }
 

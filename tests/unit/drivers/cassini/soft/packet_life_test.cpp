@@ -71,6 +71,29 @@ TEST(SoftPacketLife, ASilentTargetIsAskedFourTimesThenForced) {
   EXPECT_EQ(rig.two.port.targets(), 1U);
 }
 
+// The answers are lost, so the target goes on remembering them and has no room for the next
+// request. While that is turned away again and again, the time of those before it runs on.
+TEST(SoftPacketLife, LostAnswersAreAskedForThoughALaterRequestIsTurnedAway) {
+  PortOptions options = quick();
+  options.remembered_responses = 2;
+  Rig rig({}, options);
+  append_lasting(*rig.b, 100);
+  for (unsigned i = 1; i <= 2; ++i)
+    rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, i);
+  rig.one.port.step(Host::now_ns += 2000);
+  rig.cable.faults.drop = 1;
+  rig.two.port.step(Host::now_ns += 2000);
+  rig.cable.faults.drop = 0;
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 3);
+  rig.run(5000);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 3U);
+  EXPECT_GT(rig.one.port.retry_handler().count(RetryCounters::Id::kNoTarget), 0U);
+  EXPECT_GT(rig.one.port.retry_handler().count(RetryCounters::Id::kTimeouts), 0U);
+  for (unsigned i = 1; i <= 3; ++i)
+    EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+}
+
 TEST(SoftPacketLife, AMessageMayComeAtEveryStepOfTheClose) {
   for (unsigned steps = 0; steps < 12; ++steps) {
     SCOPED_TRACE(steps);
