@@ -52,12 +52,18 @@ void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalB
   }
 }
 
-// The next packet of the oldest message that has some left. False: nothing to send.
-bool PacketPort::prepare(Connection& connection) {
-  if (connection.count == kPacketWindow) return false;
+// The oldest message that has packets left.
+std::uint16_t PacketPort::first_unsent(const Connection& connection) const {
   std::uint16_t number = connection.head;
   while (number != kNone && messages_[number].all_sent)
     number = messages_[number].next;
+  return number;
+}
+
+// Its next packet. False: nothing to send.
+bool PacketPort::prepare(Connection& connection) {
+  if (connection.count == kPacketWindow) return false;
+  const std::uint16_t number = first_unsent(connection);
   if (number == kNone) return false;
   Outgoing& out = messages_[number];
   Sent& sent = connection.at(connection.count);

@@ -71,6 +71,42 @@ TEST(SoftPacketLife, ASilentTargetIsAskedFourTimesThenForced) {
   EXPECT_EQ(rig.two.port.targets(), 1U);
 }
 
+// As a poller that sleeps does it: nobody is stepped but when he says, or a packet has come.
+TEST(SoftPacketLife, WhoIsSteppedWhenSomethingIsDueMissesNothing) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Rig rig({.seed = seed, .drop = 0.1}, short_lived());
+    append_lasting(*rig.b, 50'000);
+    rig.a->put(*rig.b, rig.a->arena.data(), 50'000, 1, 1);
+    rig.run(1);  // the command
+    unsigned steps = 0;
+    for (bool any = true; any && steps < 10'000; ++steps) {
+      const std::uint64_t due = std::min(rig.one.port.next_due(), rig.two.port.next_due());
+      const bool came = !rig.one.wire.empty() || !rig.two.wire.empty();
+      any = came || due != UINT64_MAX;
+      if (!came && any) Host::now_ns = std::max(Host::now_ns + 1, due);
+      if (any) rig.step(Host::now_ns);
+    }
+    EXPECT_LT(steps, 2'000U) << "and is not stepped for nothing";
+    EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+    EXPECT_EQ(rig.one.port.connections() + rig.two.port.targets(), 0U) << "closed, and at rest";
+  }
+}
+
+TEST(SoftPacketLife, ATargetWithoutRoomForAnswersTurnsAway) {
+  Rig rig({}, quick());
+  append_lasting(*rig.b, 100);
+  rig.two.port.set_responses_max(0);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.run(20);
+  const RetryHandler& retry = rig.one.port.retry_handler();
+  EXPECT_GT(retry.count(RetryCounters::Id::kNoTarget), 3U);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 0U);
+  rig.two.port.set_responses_max(8);
+  EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 1U);
+}
+
 // The answers are lost, so the target goes on remembering them and has no room for the next
 // request. While that is turned away again and again, the time of those before it runs on.
 TEST(SoftPacketLife, LostAnswersAreAskedForThoughALaterRequestIsTurnedAway) {
