@@ -101,7 +101,11 @@ unsigned PacketPort::step(std::uint64_t now_ns) {
 
 void PacketPort::on_link(bool up, NicAddress own) {
   nic_.tables().link_up = up;
+  if (own == nic_.address()) return;
   nic_.set_address(own);
+  // To targets we are somebody else now: what was sent again would be done again.
+  for (const std::uint16_t number : used_connections_)
+    give_up(number, ReturnCode::kUndeliverable);
 }
 
 bool PacketPort::ready(NicAddress /*from*/) {

@@ -130,6 +130,24 @@ TEST(SoftPacketLife, LostAnswersAreAskedForThoughALaterRequestIsTurnedAway) {
     EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
 }
 
+// Under another address the target would take it for a message of somebody else.
+TEST(SoftPacketLife, WhoseAddressChangesSendsNothingAgain) {
+  Rig rig({}, quick());
+  append_lasting(*rig.b, 100);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.one.port.step(Host::now_ns += 2000);
+  rig.cable.faults.drop = 1;
+  rig.two.port.step(Host::now_ns += 2000);
+  rig.cable.faults.drop = 0;
+  rig.one.wire.change_address(3);
+  rig.run(1000);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 1U);
+  rig.a->expect(EventType::kAck, ReturnCode::kUndeliverable);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
+  rig.a->expect(EventType::kAck);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
+}
+
 TEST(SoftPacketLife, AMessageMayComeAtEveryStepOfTheClose) {
   for (unsigned steps = 0; steps < 12; ++steps) {
     SCOPED_TRACE(steps);
