@@ -8,16 +8,10 @@
 
 #include "apps/assembly/kfi_host.hpp"
 #include "lib/base/check.hpp"
+#include "lib/kfilnd/keys.hpp"
 
 namespace plnet::apps {
 namespace {
-
-// Of every life of a node another one, so that what peers still do for the last one matches
-// nothing.
-std::uint32_t first_session_key(std::uint64_t incarnation) {
-  constexpr std::uint64_t kNsecOfMsec = 1'000'000;
-  return static_cast<std::uint32_t>(incarnation / kNsecOfMsec) | 1U;
-}
 
 class KfiMaker final : public NetworkMaker {
  public:
@@ -50,7 +44,7 @@ class KfiMaker final : public NetworkMaker {
         .receive_memory = nic.receive_memory(),
         .peers_max = std::min(setup_.peers, kfilnd::PeerCache::kPeersMax),
         .receives_max = setup_.messages,
-        .first_session_key = first_session_key(ni.incarnation),
+        .first_session_key = kfilnd::first_session_key_of(ni.incarnation),
         .start = setup_.clock->now()};
     return std::make_unique<KfiNi>(kfi_.place(shard), std::move(lease), config, port);
   }
