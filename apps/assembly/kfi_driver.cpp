@@ -9,20 +9,10 @@
 
 #include "apps/assembly/kfi_host.hpp"
 #include "lib/base/check.hpp"
+#include "lib/kfilnd/keys.hpp"
 
 namespace plnet::apps {
 namespace {
-
-// Of every life of a node another one, far from the last, so that what peers still do for that one
-// matches nothing and they see that it is over; and of each receive context, for a peer whose home
-// moves from one to another.
-std::uint32_t first_session_key(std::uint64_t incarnation, std::uint8_t context) {
-  constexpr std::uint64_t kNsecOfMsec = 1'000'000;
-  constexpr std::uint32_t kScatter = 0x9E3779B1;  // odd: of two milliseconds never the same
-  constexpr std::uint32_t kKeysOfContext = 512;
-  const auto life = static_cast<std::uint32_t>(incarnation / kNsecOfMsec) * kScatter;
-  return (life + context * kKeysOfContext) | 1U;
-}
 
 class KfiMaker final : public NetworkMaker {
  public:
@@ -62,7 +52,8 @@ class KfiMaker final : public NetworkMaker {
         .receive_memory = context.receive_memory(),
         .peers_max = std::min(setup_.peers, kfilnd::PeerCache::kPeersMax),
         .receives_max = setup_.messages,
-        .first_session_key = first_session_key(ni.incarnation, context.number()),
+        // Another one of each context, for a peer whose home moves from one to another.
+        .first_session_key = kfilnd::first_session_key_of(ni.incarnation + context.number()),
         .mail = context.mail(),
         .homes = ground.homes.get(),
         .start = setup_.clock->now()};

@@ -197,6 +197,8 @@ std::string json_of(const SiteConfig& config, const SiteReport& report) {
         {"link_down", seconds_of(report.routes_wrong, RouteTruth::kLinkDown)},
         {"not_routing", seconds_of(report.routes_wrong, RouteTruth::kNotRouting)}}},
       {"peers_deleted", report.peers_deleted},
+      {"moves", report.moves},
+      {"nack_storms", report.nack_storms},
       {"coverage",
        {{"sender_not_home", report.crossed_home},
         {"matched_elsewhere", report.crossed_match},
@@ -207,6 +209,8 @@ std::string json_of(const SiteConfig& config, const SiteReport& report) {
     json["drains"]["beside"][std::string(kBesideNames[i])] = report.drains.beside[i];
   for (const auto& [name, count] : report.causes)
     json["causes"][std::string(name)] = count;
+  for (const auto& [name, count] : report.kfi)
+    json["kfi"][name] = count;
   return json.dump();
 }
 

@@ -58,6 +58,13 @@ std::unique_ptr<socklnd::SockLnd> Device::make_tcp(const socklnd::SockLndConfig&
   return streams.make(config, *tap_, shard);
 }
 
+std::unique_ptr<kfilnd::KfiLnd> Device::make_kfi(KfiFabric& fabric, const KfiNic::Setup& setup,
+                                                 lnet::ShardId shard) {
+  shard_ = shard;
+  kfi_ = std::make_unique<KfiNic>(fabric, setup);
+  return kfi_->make_lnd(*tap_);
+}
+
 // Faults first: what they held back is older than what the device has.
 unsigned Device::poll(Instant now) {
   unsigned work = 0;
@@ -65,10 +72,12 @@ unsigned Device::poll(Instant now) {
   if (verbs_faults_) work += verbs_faults_->poll(now);
   if (stream_driver_) work += stream_driver_->poll(now);
   if (verbs_driver_) work += verbs_driver_->poll(now);
+  if (kfi_) work += kfi_->poll(now);
   return work;
 }
 
 Instant Device::next_deadline() const {
+  if (kfi_) return kfi_->next_deadline();
   if (stream_faults_) return stream_faults_->next_deadline();
   return verbs_faults_ ? verbs_faults_->next_deadline() : Instant::max();
 }
@@ -76,8 +85,10 @@ Instant Device::next_deadline() const {
 void Device::calm() {
   if (stream_faults_) PLNET_CHECK(stream_faults_->set_plan({}).has_value(), "nothing is allowed");
   if (verbs_faults_) PLNET_CHECK(verbs_faults_->set_plan({}).has_value(), "nothing is allowed");
+  if (kfi_) kfi_->calm();
 }
 
+// A NIC of kfi stays until it is taken away with the LND's node: it answers peers until then.
 void Device::close() {
   stream_driver_.reset();
   verbs_driver_.reset();
@@ -89,6 +100,7 @@ std::uint64_t Device::connections_lost() const {
 }
 
 std::uint64_t Device::faults() const {
+  if (kfi_) return kfi_->faults();
   if (stream_faults_) return stream_faults_->judge().applied();
   return verbs_faults_ ? verbs_faults_->judge().applied() : 0;
 }

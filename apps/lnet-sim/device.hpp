@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "apps/lnet-sim/kfi_nic.hpp"
 #include "apps/lnet-sim/rdma_lnd.hpp"
 #include "apps/lnet-sim/stream_lnd.hpp"
 #include "apps/lnet-sim/tap.hpp"
@@ -28,7 +29,8 @@ class Device {
     Random random;  // of the faults
   };
 
-  explicit Device(std::unique_ptr<Tap> tap) : tap_(std::move(tap)) {}
+  Device(std::unique_ptr<Tap> tap, std::size_t interface)
+      : tap_(std::move(tap)), interface_(interface) {}
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
@@ -43,6 +45,9 @@ class Device {
   [[nodiscard]] std::unique_ptr<socklnd::SockLnd> make_tcp(const socklnd::SockLndConfig& config,
                                                            TcpStreams& streams,
                                                            lnet::ShardId shard);
+  [[nodiscard]] std::unique_ptr<kfilnd::KfiLnd> make_kfi(KfiFabric& fabric,
+                                                         const KfiNic::Setup& setup,
+                                                         lnet::ShardId shard);
 
   unsigned poll(Instant now);
   // Of its faults; what arrives rings.
@@ -57,14 +62,20 @@ class Device {
   // The simulated device goes. The LND must be idle.
   void close();
   // The core above goes on being told things: after a violation nothing is taken apart.
-  void abandon() { (void)tap_.release(); }
+  void abandon() {
+    (void)tap_.release();
+    (void)kfi_.release();
+  }
 
   [[nodiscard]] unsigned shard() const { return shard_; }
+  [[nodiscard]] std::size_t interface() const { return interface_; }  // which NID of the node's
+  [[nodiscard]] KfiNic* kfi() const { return kfi_.get(); }            // null: of another kind
   [[nodiscard]] std::uint64_t connections_lost() const;
   [[nodiscard]] std::uint64_t faults() const;  // that happened
 
  private:
   std::unique_ptr<Tap> tap_;
+  const std::size_t interface_;
   unsigned shard_ = 0;
   StreamLnd* stream_ = nullptr;
   RdmaLnd* rdma_ = nullptr;
@@ -72,6 +83,7 @@ class Device {
   std::unique_ptr<drivers::FaultVerbsDriver> verbs_faults_;
   std::unique_ptr<drivers::SimStreamDriver> stream_driver_;
   std::unique_ptr<drivers::SimVerbsDriver> verbs_driver_;
+  std::unique_ptr<KfiNic> kfi_;
 };
 
 }  // namespace plnet::sim

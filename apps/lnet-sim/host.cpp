@@ -16,11 +16,11 @@ constexpr std::uint32_t kSlotAlign = 64;
 // Control, bulk in and bulk out, and as many that come while those go.
 constexpr std::size_t kStreamsPerPeer = 10;
 
+}  // namespace
+
 std::uint32_t slot_bytes_of(const TrafficPlan& plan) {
   return (plan.size_max + kSlotAlign) / kSlotAlign * kSlotAlign;
 }
-
-}  // namespace
 
 Host::Host(World& world, std::uint32_t number)
     : world_(world),
@@ -34,6 +34,7 @@ Host::Host(World& world, std::uint32_t number)
     for (unsigned i = 0; i < plan.interfaces; ++i) {
       nids_.push_back(world.layout.nid(net, i, number));
       nets_.push_back(&plan);
+      if (plan.kind == NetKind::kKfi) continue;
       (void)world.network.add_address(id_, drivers::mapped_ipv4(nids_.back().address32()));
     }
   }
@@ -80,6 +81,8 @@ void Host::make_memory() {
   lnd_bytes_ = (RdmaLnd::memory_bytes(rdma_config()) + 4095) / 4096 * 4096;
   std::uint64_t bytes = ping_bytes_ + rdma_nets() * shards_count_ * lnd_bytes_ + 4096 +
                         slot_count() * slot_bytes_of(world_.config.traffic);
+  kfi_memory_ = (bytes + 4095) / 4096 * 4096;
+  bytes = kfi_memory_ + kfi_bytes();
   const BufferCounts buffers = buffers_of_shard(group_.buffers, shards_count_);
   for (unsigned shard = 0; is_router() && shard < shards_count_; ++shard) {
     router_memory_.push_back({.at = {0, bytes}, .most = buffers});
@@ -90,8 +93,9 @@ void Host::make_memory() {
     PLNET_CHECK(arena.has_value(), "address space was reserved for all hosts");
     (void)arenas_.add(*arena);
   } else {
-    plain_.resize(bytes);
-    (void)arenas_.add({.base = plain_.data(), .size = plain_.size()});
+    plain_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));
+    PLNET_CHECK(plain_ != nullptr, "there is memory for all hosts");
+    (void)arenas_.add({.base = plain_.get(), .size = bytes});
   }
 }
 
@@ -140,13 +144,13 @@ void Host::start() {
   begin_routing();
   start_tcp();
   for (const Nid& nid : nids_) {
-    NiSetup ni{.nid = nid};
+    const auto interface = static_cast<std::size_t>(&nid - nids_.data());
+    NiSetup ni{.nid = nid, .cpts = cpts_of(interface)};
     ni.tunables.peer_credits = kPeerCredits;
     ni.tunables.credits = 64;
     ni.lnd_timeout = std::chrono::seconds(config.lnd_timeout_s);
     PLNET_CHECK(node_->add_ni(ni, *this).has_value(), "NIDs of a site differ");
-    if (nets_[static_cast<std::size_t>(&nid - nids_.data())]->kind == NetKind::kTcp)
-      tcp_->listen(nid);
+    if (nets_[interface]->kind == NetKind::kTcp) tcp_->listen(nid);
   }
   node_->set_running();
   add_routes();
@@ -200,9 +204,12 @@ socklnd::SockLndConfig Host::tcp_config(const Ni& ni) const {
 std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
   const Nid& nid = port.ni().nid;
   const auto which = static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin());
-  Device& device = *devices_.emplace_back(std::make_unique<Device>(std::make_unique<Tap>(
-      port, world_.wire, relays_, world_.drains, Tap::Place{number_, shard, cookie_, which > 0})));
+  Device& device = *devices_.emplace_back(std::make_unique<Device>(
+      std::make_unique<Tap>(port, world_.wire, relays_, world_.drains,
+                            Tap::Place{number_, shard, cookie_, which > 0}),
+      which));
   const NetPlan& net = *nets_[which];
+  if (net.kind == NetKind::kKfi) return make_kfi(device, port, shard);
   if (net.kind == NetKind::kTcp) {
     return device.make_tcp(tcp_config(port.ni()), *tcp_, shard);
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,9 @@ namespace plnet::sim {
 
 class Host;
 
+// Room for one payload.
+[[nodiscard]] std::uint32_t slot_bytes_of(const TrafficPlan& plan);
+
 // What all hosts share.
 struct World {
   const SiteConfig& config;
@@ -29,6 +33,7 @@ struct World {
   drivers::SimNetwork& network;
   drivers::SimStreamFabric& streams;
   drivers::SimVerbsFabric& verbs;
+  std::vector<std::unique_ptr<KfiFabric>> kfi;  // by network; null: of another kind
   drivers::LazyMemory& lazy;
   Ledger& ledger;
   DrainWatch drains;
@@ -36,6 +41,8 @@ struct World {
   std::uint64_t next_cookie = 1000;
   bool stopping = false;  // nothing new is begun
   WireTally wire;
+  KfiCounts kfi_counts;       // of NICs that are gone
+  unsigned kfi_troubles = 0;  // cables moved and storms going on
 };
 
 class Host final : lnet::LndMaker {
@@ -72,6 +79,13 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] bool is_exhausted() const;
   // It is there, and peers are told that they may send through it.
   [[nodiscard]] bool is_forwarding() const;
+  // Which of its interfaces are kfi's, and what they lie on.
+  [[nodiscard]] std::vector<std::uint32_t> kfi_interfaces() const;
+  [[nodiscard]] KfiFabric& kfi_fabric(std::uint32_t interface) const;
+  // The NIC turns every request away. False: it has no power.
+  bool set_nack_storm(std::uint32_t interface, bool on);
+  // What its NICs have counted in this life.
+  void count_kfi(KfiCounts& counts) const;
   // Leaves everything as it is for ever: after a violation nothing may be asserted on.
   void abandon();
 
@@ -134,6 +148,10 @@ class Host final : lnet::LndMaker {
   void add_routes();
   void keep_counters();
   [[nodiscard]] std::size_t rdma_nets() const;
+  [[nodiscard]] std::uint64_t kfi_bytes() const;
+  [[nodiscard]] std::vector<std::uint16_t> cpts_of(std::size_t interface) const;
+  [[nodiscard]] std::unique_ptr<lnet::Lnd> make_kfi(Device& device, const lnet::NiPort& port,
+                                                    lnet::ShardId shard);
 
   World& world_;
   const std::uint32_t number_;
@@ -142,10 +160,14 @@ class Host final : lnet::LndMaker {
   const drivers::HostId id_;
   std::vector<lnet::Nid> nids_;
   std::vector<const NetPlan*> nets_;  // of them
-  std::vector<std::byte> plain_;
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> plain_;  // zeros, which cost nothing until they are touched
   ArenaTable arenas_;
   std::uint64_t ping_bytes_ = 0;
   std::uint64_t lnd_bytes_ = 0;                    // of one RDMA LND
+  std::uint64_t kfi_memory_ = 0;                   // where receive buffers of kfi begin
   std::vector<lnet::RouterMemory> router_memory_;  // of each shard; empty: it does not route
   RelayMemory relays_{group_.router};
   const std::vector<lnet::RouteSetup> routes_;

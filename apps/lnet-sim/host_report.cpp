@@ -13,6 +13,7 @@ void Host::keep_counters() {
   connections_lost_ = connections_lost();
   wire_faults_ = wire_faults();
   routes_changed_ = routes_changed();
+  count_kfi(world_.kfi_counts);
   for (unsigned shard = 0; shard < shards_count_; ++shard) {
     const ShardCore& core = node_->shard(shard).core();
     for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {

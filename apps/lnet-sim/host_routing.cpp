@@ -54,9 +54,10 @@ void Host::set_link(const Nid& nid, bool up) {
 
 void Host::tell_of_link(const Nid& nid, bool up) {
   const auto which = static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin());
-  for (unsigned shard = 0; shard < shards_count_; ++shard) {
-    devices_[which * shards_count_ + shard]->set_link(up);
-    ring(shard);
+  for (const auto& device : devices_) {
+    if (device->interface() != which) continue;
+    device->set_link(up);
+    ring(device->shard());
   }
 }
 
@@ -68,6 +69,8 @@ void Host::calm() {
   for (const auto& device : devices_)
     device->calm();
   if (tcp_) tcp_->calm();
+  for (const std::uint32_t interface : kfi_interfaces())
+    kfi_fabric(interface).put_back(nids_[interface].address32());
   for (const Nid& nid : nids_)
     set_link(nid, true);
   if (state_ == State::kUp && standing().is_drain()) undrain();

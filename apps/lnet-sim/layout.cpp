@@ -63,9 +63,12 @@ std::vector<std::uint32_t> Layout::routers() const {
 // --- Networks ---
 
 Nid Layout::nid(unsigned net, unsigned interface, std::uint32_t node) const {
+  const auto number = static_cast<std::uint16_t>(net);
+  const NetKind kind = config_.nets[net].kind;
+  // A NIC's address has 20 bits, and may be another one while its cable is moved (KfiFabric).
+  if (kind == NetKind::kKfi) return Nid::of(NetType::kKfi, number, interface << 16 | (node + 1));
   const std::uint32_t address = 10U << 24 | (net * 8 + interface) << 16 | (node + 1);
-  return Nid::of(config_.nets[net].kind == NetKind::kRdma ? NetType::kO2ib : NetType::kTcp,
-                 static_cast<std::uint16_t>(net), address);
+  return Nid::of(kind == NetKind::kRdma ? NetType::kO2ib : NetType::kTcp, number, address);
 }
 
 bool Layout::is_on(std::uint32_t node, NetId net) const {

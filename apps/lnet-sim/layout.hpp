@@ -26,7 +26,7 @@ class Layout {
   [[nodiscard]] std::vector<std::uint32_t> nodes_of(unsigned group) const;
   [[nodiscard]] std::vector<std::uint32_t> routers() const;
 
-  // 10.NET.HIGH.LOW; the network says which of its interfaces.
+  // 10.NET.HIGH.LOW; the network says which of its interfaces. Of kfi: INTERFACE.HIGH.LOW.
   [[nodiscard]] lnet::Nid nid(unsigned net, unsigned interface, std::uint32_t node) const;
   [[nodiscard]] lnet::NetId net_id(unsigned net) const { return nid(net, 0, 0).net(); }
   [[nodiscard]] static std::uint32_t node_of(const lnet::Nid& nid) {

@@ -31,7 +31,7 @@ RouteWatch::RouteWatch(World& world, const Cuts& cuts)
 // While connections break by themselves a check may fail for no reason that shows here, and what is
 // wrong is so for that reason. Time counts from when that is over.
 bool RouteWatch::is_doubtful() const {
-  if (world_.config.weather == Weather::kHostile) return true;
+  if (world_.config.weather == Weather::kHostile || world_.kfi_troubles > 0) return true;
   return !world_.stopping && std::ranges::any_of(world_.config.nets, [](const NetPlan& net) {
     return net.faults.count > 0;
   });

@@ -69,10 +69,16 @@ Site::Site(const SiteConfig& config)
             .network = network_,
             .streams = streams_,
             .verbs = verbs_,
+            .kfi = {},
             .lazy = *lazy_,
             .ledger = ledger_,
             .drains = DrainWatch(config.nodes, std::chrono::seconds(config.lnd_timeout_s)),
-            .hosts = {}});
+            .hosts = {},
+            .kfi_counts = {}});
+  for (const NetPlan& net : config_.nets) {
+    const bool is_kfi = net.kind == NetKind::kKfi;
+    world_->kfi.push_back(is_kfi ? std::make_unique<KfiFabric>(network_) : nullptr);
+  }
   world_->hosts.reserve(config.nodes);
   for (std::uint32_t i = 0; i < config.nodes; ++i)
     world_->hosts.push_back(std::make_unique<Host>(*world_, i));
@@ -223,6 +229,11 @@ void Site::check_balance() {
       dropped += count;
     }
   }
+  for (const auto& [name, count] : now.kfi)
+    dropped += name.starts_with("lnd_kfi.dropped") ? count : 0;
+  if (now.kfi.contains("lnd_kfi.unexpected_events")) {
+    return ledger_.violate("an event of a kfi NIC that the state does not know");
+  }
   if (now.operations.silent > dropped && now.connections_lost == 0 && now.kills == 0) {
     ledger_.violate(
         fmt::format("{} PUTs were lost, {} messages have a cause", now.operations.silent, dropped));
@@ -242,6 +253,9 @@ SiteReport Site::report() const {
   report.flaps = flaps_;
   report.drains = drains_;
   report.peers_deleted = peers_deleted_;
+  report.moves = moves_;
+  report.nack_storms = storms_;
+  report.kfi = world_->kfi_counts;
   for (std::size_t i = 0; i < kRouteTruths; ++i)
     report.routes_wrong[i] = routes_->longest(static_cast<RouteTruth>(i));
   for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
@@ -253,6 +267,7 @@ SiteReport Site::report() const {
     if (static_cast<Cause>(i) == Cause::kCrossedMatch) report.crossed_match = sum;
   }
   for (const auto& host : world_->hosts) {
+    host->count_kfi(report.kfi);
     report.other_nid += host->matched_by_other_nid();
     report.connections_lost += host->connections_lost();
     report.wire_faults += host->wire_faults();

@@ -50,6 +50,9 @@ struct SiteReport {
   std::uint64_t routes_changed = 0;
   std::array<Duration, kRouteTruths> routes_wrong{};  // for how long at most, by what was true
   std::uint64_t peers_deleted = 0;
+  std::uint64_t moves = 0;
+  std::uint64_t nack_storms = 0;
+  KfiCounts kfi;
   std::vector<std::pair<std::string_view, std::uint64_t>> causes;  // that are not 0
 };
 
@@ -87,6 +90,10 @@ class Site final : drivers::EventSink {
     kFast,
     kLinkDown,
     kLinkUp,
+    kMove,  // of a kfi interface, its number behind the other node's
+    kPutBack,
+    kStorm,
+    kStormOver,
     kDeletePeer,
     kLook,
   };
@@ -111,6 +118,9 @@ class Site final : drivers::EventSink {
   void note_beside(const Host& router, Beside what);
   void disturb(Fault fault, Host& host, std::uint32_t b);
   void set_link(Host& host, std::uint32_t which, bool up);
+  void schedule_kfi();
+  void disturb_kfi(Fault fault, Host& host, std::uint32_t b);
+  void move_cable(Host& host, std::uint32_t interface, std::uint32_t other);
   void begin_looking();
   void look();
   [[nodiscard]] bool run_until(const std::function<bool()>& done, Duration limit);
@@ -133,6 +143,8 @@ class Site final : drivers::EventSink {
   std::optional<RouteWatch> routes_;  // of a world
   std::uint64_t kills_ = 0;
   std::uint64_t flaps_ = 0;
+  std::uint64_t moves_ = 0;
+  std::uint64_t storms_ = 0;
   DrainTally drains_;
   std::vector<unsigned> seen_beside_;  // by router, of its last drain: a bit for each
   Instant faults_end_{};               // none begins later

@@ -5,19 +5,29 @@
 #include <array>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "apps/lnet-sim/seeded_routers.hpp"
 #include "lib/base/random.hpp"
 
 namespace plnet::sim {
 
 drivers::Seam seam_of(NetKind kind) {
+  if (kind == NetKind::kKfi) return drivers::Seam::kEndpoint;
   return kind == NetKind::kRdma ? drivers::Seam::kVerbs : drivers::Seam::kStream;
 }
 
 Outcome<void> check_faults(const NetPlan& net) {
   for (const drivers::FaultRule& rule : net.faults.view()) {
-    if (net.kind != NetKind::kRdma && rule.fault == drivers::Fault::kCorrupt) {
+    using drivers::Fault;
+    const bool is_stream = net.kind == NetKind::kStream || net.kind == NetKind::kTcp;
+    if (is_stream && rule.fault == Fault::kCorrupt) {
       return failure(Errc::kInvalid, "corrupt: TCP's checksum would catch it");
+    }
+    const bool spoils = rule.fault == Fault::kCorrupt || rule.fault == Fault::kTruncate;
+    if (net.kind == NetKind::kKfi && spoils) {
+      return failure(Errc::kInvalid,
+                     fmt::format("{}: the NIC's CRC would catch it", drivers::name_of(rule.fault)));
     }
   }
   return drivers::check_plan(net.faults, seam_of(net.kind));
@@ -33,7 +43,11 @@ drivers::SimShape SiteConfig::shape() const {
 }
 
 bool SiteConfig::is_lazy() const {
-  return lazy_memory && std::ranges::find(nets, NetKind::kTcp, &NetPlan::kind) == nets.end();
+  return lazy_memory && !has_kind(NetKind::kTcp) && !has_kind(NetKind::kKfi);
+}
+
+bool SiteConfig::has_kind(NetKind kind) const {
+  return std::ranges::find(nets, kind, &NetPlan::kind) != nets.end();
 }
 
 SiteConfig SiteConfig::with_seed(std::uint64_t another) const {

@@ -15,15 +15,28 @@
 
 namespace plnet::sim {
 
-// Streams and queue pairs under LNDs that are the simulator's own; TCP under socklnd as it is.
-enum class NetKind : std::uint8_t { kStream, kRdma, kTcp };
+// Streams and queue pairs under LNDs that are the simulator's own; TCP under socklnd as it is; NICs
+// of Slingshot in software under kfilnd as it is.
+enum class NetKind : std::uint8_t { kStream, kRdma, kTcp, kKfi };
 enum class Weather : std::uint8_t { kCalm, kRough, kHostile };
+
+// What a kfi interface and its NIC have. Little of it is a fault: peers are told to wait.
+struct KfiPlan {
+  unsigned receive_buffers = 4;
+  std::uint32_t receive_buffer_bytes = 16384;
+  unsigned copies = 64;             // messages that wait outside of them
+  unsigned source_connections = 0;  // 0: enough
+  unsigned target_connections = 0;  // 0: enough
+  unsigned message_states = 64;     // messages of several packets that are coming
+  unsigned answers = 256;           // requests that are not known to be answered
+};
 
 struct NetPlan {
   std::string name{};  // empty: its number
   NetKind kind = NetKind::kStream;
   unsigned interfaces = 1;      // of each node
   drivers::FaultPlan faults{};  // of the device of each shard, until the site is healed
+  KfiPlan kfi{};
 };
 
 [[nodiscard]] drivers::Seam seam_of(NetKind kind);
@@ -60,6 +73,10 @@ struct FaultPlan {
   unsigned partitions = 0;    // pairs that lose sight of each other for a while
   unsigned one_way = 0;       // of them, one alone loses sight of the other
   unsigned peer_deletes = 0;  // a peer is deleted while traffic runs
+  // Of a kfi interface: its cable goes to another port, in turn where nobody was or into that of
+  // another node, whose cable comes here; and back.
+  unsigned moves = 0;
+  unsigned nack_storms = 0;   // its NIC turns every request away
   unsigned router_kills = 0;  // nodes that route lose power and come back
   unsigned flaps = 0;         // an interface of a node that routes goes down and up again
   unsigned slow = 0;          // pairs between which everything takes long for a while
@@ -116,10 +133,12 @@ struct SiteConfig {
   bool discovery = true;
   unsigned transaction_timeout_s = 20;
   unsigned lnd_timeout_s = 5;
-  bool lazy_memory = true;  // unless a network is TCP: socklnd copies what is small
+  // Unless a network is TCP, since socklnd copies what is small, or kfi, since the NIC does.
+  bool lazy_memory = true;
 
   [[nodiscard]] drivers::SimShape shape() const;
   [[nodiscard]] bool is_lazy() const;
+  [[nodiscard]] bool has_kind(NetKind kind) const;
   // What another seed makes of this site: the same site with that seed.
   [[nodiscard]] SiteConfig with_seed(std::uint64_t another) const;
 };

@@ -54,6 +54,7 @@ void Site::schedule_faults() {
     schedule(sometime(), Fault::kDeletePeer, some_host(), some_host());
   schedule_pairs(plan.one_way, Fault::kCut, Fault::kJoin);
   schedule_pairs(plan.slow, Fault::kSlow, Fault::kFast);
+  schedule_kfi();
   faults_end_ = loop_.now() + config_.time;
   const std::vector<std::uint32_t> routers = layout_.routers();
   if (routers.empty()) return;
@@ -137,6 +138,10 @@ void Site::disturb(Fault fault, Host& host, std::uint32_t b) {
     case Fault::kFast: return cuts_.speed_up(host.id(), other());
     case Fault::kLinkDown: return set_link(host, b, false);
     case Fault::kLinkUp: return set_link(host, b, true);
+    case Fault::kMove:
+    case Fault::kPutBack:
+    case Fault::kStorm:
+    case Fault::kStormOver: return disturb_kfi(fault, host, b);
     case Fault::kDeletePeer: peers_deleted_ += host.forget(*world_->hosts[b]) ? 1 : 0; return;
     default: PLNET_CHECK(false, "the others are of the power, or looks");
   }
@@ -176,6 +181,7 @@ void Site::look() {
 
 void Site::heal() {
   cuts_.heal();
+  world_->kfi_troubles = 0;
   for (const auto& host : world_->hosts)
     host->calm();
 }

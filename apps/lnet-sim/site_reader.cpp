@@ -53,6 +53,8 @@ void read_faults(KeyReader& reader, const YamlNode& node, FaultPlan& plan) {
       reader.number("drains", plan.drains, 0, 1000),
       reader.number("drains_in_trouble", plan.drains_in_trouble, 0, 1000),
       reader.number("peer_deletes", plan.peer_deletes, 0, 100'000),
+      reader.number("moves", plan.moves, 0, 1000),
+      reader.number("nack_storms", plan.nack_storms, 0, 1000),
       reader.duration("outage", plan.outage),
   };
   reader.mapping(node, keys);
@@ -97,22 +99,46 @@ void read_fault_rule(KeyReader& reader, const YamlNode& node, ConfigErrors& erro
   }
 }
 
+void read_kfi(KeyReader& reader, const YamlNode& node, KfiPlan& plan) {
+  constexpr std::uint64_t kMany = 8192;
+  const std::array keys{
+      reader.number("receive_buffers", plan.receive_buffers, 2, 64),
+      reader.number("receive_buffer_bytes", plan.receive_buffer_bytes, 4096, 2U << 20U),
+      reader.number("copies", plan.copies, 0, kMany),
+      reader.number("source_connections", plan.source_connections, 1, kMany),
+      reader.number("target_connections", plan.target_connections, 1, kMany),
+      reader.number("message_states", plan.message_states, 1, kMany),
+      reader.number("answers", plan.answers, 1, kMany),
+  };
+  reader.mapping(node, keys);
+}
+
 void read_net(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, NetPlan& plan) {
   const YamlNode* faults = nullptr;
+  const YamlNode* kfi = nullptr;
   const std::array keys{
       Key{"name", [&](const YamlNode& value) { plan.name = value.text; }},
       reader.word("kind", plan.kind,
                   std::array{std::pair{std::string_view("stream"), NetKind::kStream},
                              std::pair{std::string_view("rdma"), NetKind::kRdma},
-                             std::pair{std::string_view("tcp"), NetKind::kTcp}}),
+                             std::pair{std::string_view("tcp"), NetKind::kTcp},
+                             std::pair{std::string_view("kfi"), NetKind::kKfi}}),
       reader.number("interfaces", plan.interfaces, 1, 8),
       reader.list("faults",
                   [&](const YamlNode& rule) {
                     faults = &rule;
                     read_fault_rule(reader, rule, errors, plan);
                   }),
+      Key{"kfi",
+          [&](const YamlNode& value) {
+            kfi = &value;
+            read_kfi(reader, value, plan.kfi);
+          }},
   };
   reader.mapping(node, keys);
+  if (kfi != nullptr && plan.kind != NetKind::kKfi) {
+    errors.add(kfi->at, "kfi: only of a net of `kind: kfi`");
+  }
   if (faults == nullptr) return;
   if (const auto sound = check_faults(plan); !sound) errors.add(faults->at, sound.error().what);
 }
@@ -121,6 +147,9 @@ void read_net(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, Net
 void check_pairs(const SiteConfig& site, const YamlNode& document, ConfigErrors& errors) {
   if (site.traffic.size_min > site.traffic.size_max) {
     errors.add(document.at, "traffic: size_min is greater than size_max");
+  }
+  if (site.faults.moves + site.faults.nack_storms > 0 && !site.has_kind(NetKind::kKfi)) {
+    errors.add(document.at, "faults: moves and nack_storms need a net of `kind: kfi`");
   }
   // RouteBounds
   const auto has_routes = [](const GroupPlan& group) { return !group.routes.empty(); };

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The 16-bit keys of bulk transfers under way on one endpoint.
+// The 16-bit keys of bulk transfers under way on one endpoint, and where session keys begin.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 #include "lib/base/check.hpp"
+#include "lib/base/random.hpp"
 #include "lib/kfilnd/wire.hpp"
 
 namespace plnet::kfilnd {
+
+// For KfiLndConfig::first_session_key, from what differs between all lives of all nodes, if only by
+// a little: the time of their start. Mixed, so that a life that soon follows another is far away,
+// and since the lower half alone goes into tags: where two cables are swapped, tags are all that
+// keeps a peer from the buffer of another node.
+[[nodiscard]] constexpr std::uint32_t first_session_key_of(std::uint64_t life) {
+  return static_cast<std::uint32_t>(SplitMix64(life).next()) | 1U;
+}
 
 // First in, first out: a key that has come back rests as long as possible.
 class KeyAllocator {

@@ -11,7 +11,6 @@ namespace {
 
 // A cookie: index, generation, and which of the transaction's operations.
 constexpr unsigned kGenerationShift = 32;
-constexpr unsigned kOperationShift = 56;
 constexpr std::uint32_t kGenerationMask = 0xffffff;
 
 }  // namespace

@@ -131,6 +131,7 @@ Result<void> FaultEndpointDriver::cancel_tagged(Tag tag) {
 }
 
 Result<void> FaultEndpointDriver::post_multi_receive(const Fragment& buffer, std::uint64_t cookie) {
+  if (now_ < no_buffers_until_ && !shut_down_) return std::unexpected(Errc::kAgain);
   Result<void> posted = lower_->post_multi_receive(buffer, cookie);
   const auto slot = std::ranges::find(buffers_, false, &Buffer::live);
   if (posted && slot != buffers_.end()) *slot = {buffer, cookie, true};
@@ -156,6 +157,10 @@ void FaultEndpointDriver::receive(const FabricCompletion& completion) {
 void FaultEndpointDriver::decide(const FabricCompletion& completion, bool last) {
   const FaultRule* const rule = judge_.draw(Direction::kRx, {}, now_);
   if (rule == nullptr) return deliver(completion);
+  if (rule->fault == Fault::kStall) {
+    no_buffers_until_ = now_ + rule->delay;
+    return deliver(completion);
+  }
   if (rule->fault == Fault::kDelay || rule->fault == Fault::kReorder) {
     const bool reorder = rule->fault == Fault::kReorder;
     if (last || !hold(completion, now_ + rule->delay, rule->span, reorder)) {

@@ -96,6 +96,7 @@ class FaultEndpointDriver final : public kfilnd::EndpointDriver,
   std::size_t held_count_ = 0;
   Buffers buffers_{};
   Instant stalled_until_ = Instant::min();  // min: not stalled
+  Instant no_buffers_until_ = Instant::min();
   Instant now_{};
   bool shut_down_ = false;
 };

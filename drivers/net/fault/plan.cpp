@@ -17,7 +17,7 @@ constexpr std::uint8_t kAllowed[4][kFaultCount] = {
     {3, 3, 3, 3, 2, 2, 1, 2, 1, 0},  // lnd
     {0, 3, 0, 0, 1, 3, 3, 3, 0, 1},  // stream
     {0, 2, 0, 0, 0, 0, 1, 3, 2, 0},  // verbs
-    {3, 2, 2, 2, 2, 2, 1, 0, 1, 0},  // endpoint
+    {3, 2, 2, 2, 2, 2, 3, 0, 1, 0},  // endpoint
 };
 
 std::unexpected<Error> refuse(std::size_t index, const FaultRule& rule, const std::string& why) {

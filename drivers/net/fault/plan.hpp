@@ -19,8 +19,8 @@
 //            then `error`           then reset            the NIC as well       cut to half
 // corrupt    rx: one byte flipped   tx, rx: one byte      refused: the NIC's    rx: one byte of a
 //                                   flipped               CRC catches it        message flipped
-// stall      tx: back-pressure      tx: writes refused;   tx: posts refused     tx: kAgain
-//                                   rx: reading paused
+// stall      tx: back-pressure      tx: writes refused;   tx: posts refused     tx: kAgain; rx: no
+//                                   rx: reading paused                          receive buffers
 // reset      rx: rejected, so that  tx, rx: closed with   tx, rx: to_error()    refused: there is
 // no
 //            the connection closes  `error`                                     connection

@@ -335,6 +335,9 @@ Discovery::Step Discovery::push_failed(PeerDiscovery& state) {
 Discovery::Step Discovery::discovered(PeerDiscovery& state) {
   PeerRecord& peer = *state.peer;
   if (!peer.multi_rail()) peer.drop_state(kPeerForcePush);
+  // Another push is wanted while one is under way. Whoever were told now that all is well would ask
+  // again at once, and so on; the end of the push leads back here.
+  if (peer.has(kPeerForcePush) && state.push != nullptr) return {Verdict::kWait, {}};
   peer.add_state(kPeerDiscovered);
   peer.drop_state(kPeerRediscover);
   state.error = {};

@@ -142,6 +142,19 @@ TEST_F(FaultEndpoint, AReadCannotVanishButItCanFail) {
   EXPECT_EQ(above.log, "d4!Io ");
 }
 
+TEST_F(FaultEndpoint, AReceiveStallTakesNoBuffersForAWhile) {
+  plan({.fault = Fault::kStall, .direction = Direction::kRx});
+  EXPECT_TRUE(fault.post_multi_receive({{id, 0}, 64}, 7));
+  message(10);
+  EXPECT_EQ(above.log, "m7:10 ") << "what has come is told";
+  EXPECT_FALSE(fault.post_multi_receive({{id, 0}, 64}, 7));
+  EXPECT_TRUE(fault.send({}, {}, {}, 3)) << "what goes out is not held up";
+  fault.poll(at(9));
+  EXPECT_FALSE(fault.post_multi_receive({{id, 0}, 64}, 7));
+  fault.poll(at(10));
+  EXPECT_TRUE(fault.post_multi_receive({{id, 0}, 64}, 7));
+}
+
 TEST_F(FaultEndpoint, AStallAsksToTryAgain) {
   plan({.fault = Fault::kStall});
   EXPECT_EQ(fault.send({}, {}, {}, 3).error(), Errc::kAgain);

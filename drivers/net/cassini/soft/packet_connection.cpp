@@ -50,6 +50,7 @@ PacketPort::PacketPort(Nic& nic, Wire& wire, const PortOptions& options, RetryLo
       targets_(options.target_connections),
       free_targets_(numbers(options.target_connections)),
       by_source_(options.target_connections),
+      responses_max_(options.remembered_responses),
       slabs_(
           std::make_unique_for_overwrite<std::byte[]>(options.remembered_responses * payload_max_)),
       free_slabs_(numbers(options.remembered_responses)) {
@@ -163,6 +164,30 @@ void PacketPort::free_connection(std::uint16_t number) {
   free_connections_.push_back(number);
 }
 
+std::uint64_t PacketPort::due_of(const Connection& connection) const {
+  if (!connection.active) {
+    return connection.idle_since_ns + idle_wait_of(connection);
+  }
+  if (connection.hold_until_ns > now_ns_) return connection.hold_until_ns;
+  const bool more = connection.to_send < connection.count ||
+                    (connection.count < kPacketWindow && first_unsent(connection) != kNone);
+  if (more || connection.count == 0) return now_ns_;
+  return connection.at(0).sent_ns + retry_.packet_timeout_ns();
+}
+
+std::uint64_t PacketPort::next_due() const {
+  std::uint64_t due = owing_.empty() ? UINT64_MAX : now_ns_;
+  for (const std::uint16_t number : used_connections_)
+    due = std::min(due, due_of(connections_[number]));
+  return used_targets_.empty() ? due : std::min(due, expiry_ns_);
+}
+
+// Until an idle one is closed further.
+std::uint64_t PacketPort::idle_wait_of(const Connection& connection) const {
+  const bool first = connection.state == State::kNormal || connection.close_tries == 0;
+  return first ? retry_.idle_ns() : retry_.packet_timeout_ns();
+}
+
 // A few of them at each step: each gets its turn in time.
 void PacketPort::close_idle() {
   for (unsigned i = 0; i < kLooksPerStep && i < used_connections_.size(); ++i) {
@@ -170,10 +195,7 @@ void PacketPort::close_idle() {
     const std::uint16_t number = used_connections_[close_at_++];
     const Connection& connection = connections_[number];
     if (connection.active) continue;
-    const std::uint64_t wait = connection.state == State::kNormal || connection.close_tries == 0
-                                   ? retry_.idle_ns()
-                                   : retry_.packet_timeout_ns();
-    if (now_ns_ - connection.idle_since_ns >= wait) close_further(number);
+    if (now_ns_ - connection.idle_since_ns >= idle_wait_of(connection)) close_further(number);
   }
 }
 

@@ -63,6 +63,11 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   [[nodiscard]] CounterView counters() const { return stats_.view(); }
   [[nodiscard]] std::uint64_t count(PortCounters::Id id) const { return stats_.get(id); }
   [[nodiscard]] bool idle() const { return active_.empty(); }
+  // When it has to be stepped though nothing comes and no queue has new commands; UINT64_MAX:
+  // never.
+  [[nodiscard]] std::uint64_t next_due() const;
+  // As if so many requests were unanswered at most: what comes beyond is turned away (NACKs).
+  void set_responses_max(unsigned most) { responses_max_ = most; }
   [[nodiscard]] std::size_t connections() const { return used_connections_.size(); }
   [[nodiscard]] std::size_t targets() const { return used_targets_.size(); }
 
@@ -111,6 +116,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     bool established = false, active = false, gap_seen = false;
     std::array<Sent, kPacketWindow> window;
     Sent& at(unsigned i) { return window[(first + i) % kPacketWindow]; }
+    [[nodiscard]] const Sent& at(unsigned i) const { return window[(first + i) % kPacketWindow]; }
   };
   struct Remembered {            // TRS: an answer
     std::uint16_t sequence = 0;  // 0: none
@@ -152,6 +158,8 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   // packet_connection.cpp
   [[nodiscard]] std::uint16_t connection_for(const Message& message);
   void leave_address();
+  [[nodiscard]] std::uint64_t due_of(const Connection& connection) const;
+  [[nodiscard]] std::uint64_t idle_wait_of(const Connection& connection) const;
   void close_idle();
   void close_further(std::uint16_t number);
   void free_connection(std::uint16_t number);
@@ -165,6 +173,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   // packet_source.cpp
   bool pump(std::uint16_t number);
   bool prepare(Connection& connection, std::size_t room);
+  [[nodiscard]] std::uint16_t first_unsent(const Connection& connection) const;
   void shorten(Connection& connection, Sent& sent, std::size_t room);
   bool send(std::uint16_t number, Sent& sent);
   void check_timer(std::uint16_t number);
@@ -222,6 +231,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   std::vector<std::uint16_t> owing_;
   unsigned partial_messages_ = 0;
   unsigned remembered_ = 0;
+  unsigned responses_max_;
   std::unique_ptr<std::byte[]> slabs_;
   std::vector<std::uint16_t> free_slabs_;
 };

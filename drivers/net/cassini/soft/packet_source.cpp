@@ -52,12 +52,18 @@ void PacketPort::start(NicAddress /*from*/, const Message& message, const LocalB
   }
 }
 
-// The next packet of the oldest message that has some left. False: nothing to send.
-bool PacketPort::prepare(Connection& connection, std::size_t room) {
-  if (connection.count == kPacketWindow) return false;
+// The oldest message that has packets left.
+std::uint16_t PacketPort::first_unsent(const Connection& connection) const {
   std::uint16_t number = connection.head;
   while (number != kNone && messages_[number].all_sent)
     number = messages_[number].next;
+  return number;
+}
+
+// Its next packet. False: nothing to send.
+bool PacketPort::prepare(Connection& connection, std::size_t room) {
+  if (connection.count == kPacketWindow) return false;
+  const std::uint16_t number = first_unsent(connection);
   if (number == kNone) return false;
   Outgoing& out = messages_[number];
   Sent& sent = connection.at(connection.count);
@@ -163,7 +169,8 @@ void PacketPort::retry(std::uint16_t number, unsigned at, const RetryHandler::De
   }
   connection.to_send = std::min(connection.to_send, at);
   connection.hold_until_ns = now_ns_ + decision.after_ns;
-  connection.at(0).sent_ns = connection.hold_until_ns;
+  // Of those before it the time runs on: their answers may be lost.
+  if (at == 0) connection.at(0).sent_ns = connection.hold_until_ns;
   connection.batch = decision.small_batch ? retry_.batch() : kPacketWindow;
 }
 

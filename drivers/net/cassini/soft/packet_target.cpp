@@ -57,8 +57,7 @@ void PacketPort::request(NicAddress from, const Packet& packet,
     return;
   }
   const bool get = packet.message.operation == Operation::kGet;
-  if (remembered_ >= options_.remembered_responses || place.sequence != 0 ||
-      (get && free_slabs_.empty())) {
+  if (remembered_ >= responses_max_ || place.sequence != 0 || (get && free_slabs_.empty())) {
     nack(from, packet, ReturnCode::kNoTargetTrs, 0);
     return;
   }

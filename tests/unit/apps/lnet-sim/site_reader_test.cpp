@@ -73,6 +73,46 @@ TEST(SiteReader, AFaultThatTheWireCannotShowIsRefused) {
   EXPECT_NE(refused("rdma", "corrupt", "rx").find("means nothing"), std::string::npos);
   EXPECT_NE(refused("rdma", "rot", "rx").find("expected one of drop"), std::string::npos);
   EXPECT_EQ(refused("rdma", "reset", "rx"), "");
+  EXPECT_NE(refused("kfi", "corrupt", "rx").find("CRC"), std::string::npos);
+  EXPECT_NE(refused("kfi", "truncate", "rx").find("CRC"), std::string::npos);
+  EXPECT_NE(refused("kfi", "reset", "tx").find("means nothing"), std::string::npos);
+  EXPECT_NE(refused("kfi", "reorder", "tx").find("expected rx"), std::string::npos);
+  EXPECT_EQ(refused("kfi", "drop", "tx"), "");
+}
+
+TEST(SiteReader, ReadsWhatANetOfKfiHas) {
+  const auto site = read_site(
+      "nets:\n  - kind: kfi\n    kfi: {receive_buffers: 3, receive_buffer_bytes: 8192, copies: 0, "
+      "source_connections: 5, target_connections: 6, message_states: 7, answers: 8}\n"
+      "    faults: [{fault: duplicate, direction: rx}, {fault: stall, direction: rx}]\n"
+      "faults: {moves: 2, nack_storms: 3}\n",
+      "site.yaml");
+  ASSERT_TRUE(site.has_value()) << site.error().text();
+  ASSERT_EQ(site->nets[0].kind, NetKind::kKfi);
+  const KfiPlan& kfi = site->nets[0].kfi;
+  EXPECT_EQ(kfi.receive_buffers, 3U);
+  EXPECT_EQ(kfi.receive_buffer_bytes, 8192U);
+  EXPECT_EQ(kfi.copies, 0U);
+  EXPECT_EQ(kfi.source_connections, 5U);
+  EXPECT_EQ(kfi.target_connections, 6U);
+  EXPECT_EQ(kfi.message_states, 7U);
+  EXPECT_EQ(kfi.answers, 8U);
+  EXPECT_EQ(site->faults.moves, 2U);
+  EXPECT_EQ(site->faults.nack_storms, 3U);
+  EXPECT_FALSE(site->is_lazy());
+}
+
+TEST(SiteReader, WhatIsOfKfiAloneIsRefusedElsewhere) {
+  const auto refused = [](const std::string& text) {
+    const auto site = read_site(text, "s");
+    return site ? std::string() : site.error().text();
+  };
+  EXPECT_NE(refused("nets: [{kind: tcp, kfi: {copies: 1}}]\n").find("only of a net"),
+            std::string::npos);
+  EXPECT_NE(refused("faults: {moves: 1}\n").find("need a net"), std::string::npos);
+  EXPECT_NE(refused("faults: {nack_storms: 1}\n").find("need a net"), std::string::npos);
+  EXPECT_NE(refused("nets: [{kind: kfi, kfi: {receive_buffers: 1}}]\n").find("receive_buffers"),
+            std::string::npos);
 }
 
 TEST(SiteReader, ReadsGroupsThatNameNetworksAndEachOther) {

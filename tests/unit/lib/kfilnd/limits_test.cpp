@@ -101,6 +101,23 @@ TEST(KfilndKeys, AllInUseIsAnErrorAndNotAHang) {
   EXPECT_EQ(keys.take(), 7);
 }
 
+// Also if they begin a second or a millisecond one after the other: no peer takes the later one for
+// the same, and hardly any two have a tag in common.
+TEST(KfilndKeys, LivesOfNodesBeginFarFromEachOther) {
+  constexpr std::uint32_t kForgotten = 1U << 16U;  // KfiLnd::kForgottenMax
+  constexpr std::uint64_t kStart = 1'700'000'000'000'000'000;
+  for (const std::uint64_t apart : {1ULL, 1'000'000ULL, 1'000'000'000ULL, 30'000'000'000ULL}) {
+    std::set<std::uint16_t> of_tags;
+    for (std::uint64_t life = 0; life < 100; ++life) {
+      const std::uint32_t first = first_session_key_of(kStart + life * apart);
+      const std::uint32_t next = first_session_key_of(kStart + (life + 1) * apart);
+      EXPECT_GT(next - first, kForgotten);
+      of_tags.insert(static_cast<std::uint16_t>(first));
+    }
+    EXPECT_GT(of_tags.size(), 95U);
+  }
+}
+
 TEST(KfilndKeys, SixtyFiveThousandTransfers) {
   KfiLndConfig config;
   config.tunables.credits = 65535;

@@ -100,6 +100,21 @@ TEST_F(Rows, ImmediatePostIsRefusedThenTaken) {
   expect_end({}, Health::kOk);
 }
 
+// Else a poller that may sleep never does.
+TEST_F(Rows, ToFindNoRoomOnceMoreIsNoWork) {
+  node.endpoint.fail_next(Call::kSend, Errc::kAgain, 3);
+  node.put(100);
+  for (std::uint64_t replays = 2; replays <= 3; ++replays) {
+    EXPECT_EQ(node.lnd->flush(node.now), 0U);
+    EXPECT_EQ(node.count(LndId::kReplays), replays);
+    EXPECT_GT(node.lnd->next_deadline(), node.now);
+    EXPECT_LE(node.lnd->next_deadline(), node.now + std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(node.lnd->flush(node.now), 1U);
+  node.done(kSent, node.endpoint.take(Call::kSend));
+  expect_end({}, Health::kOk);
+}
+
 TEST_F(Rows, PostsThatFail) {
   node.endpoint.fail_next(Call::kSend, Errc::kTooBig);
   node.put(100);

@@ -73,6 +73,83 @@ TEST(SoftPacketLife, ASilentTargetIsAskedFourTimesThenForced) {
   EXPECT_EQ(rig.two.port.targets(), 1U);
 }
 
+// As a poller that sleeps does it: nobody is stepped but when he says, or a packet has come.
+TEST(SoftPacketLife, WhoIsSteppedWhenSomethingIsDueMissesNothing) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Rig rig({.seed = seed, .drop = 0.1}, short_lived());
+    append_lasting(*rig.b, 50'000);
+    rig.a->put(*rig.b, rig.a->arena.data(), 50'000, 1, 1);
+    rig.run(1);  // the command
+    unsigned steps = 0;
+    for (bool any = true; any && steps < 10'000; ++steps) {
+      const std::uint64_t due = std::min(rig.one.port.next_due(), rig.two.port.next_due());
+      const bool came = !rig.one.wire.empty() || !rig.two.wire.empty();
+      any = came || due != UINT64_MAX;
+      if (!came && any) Host::now_ns = std::max(Host::now_ns + 1, due);
+      if (any) rig.step(Host::now_ns);
+    }
+    EXPECT_LT(steps, 2'000U) << "and is not stepped for nothing";
+    EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+    EXPECT_EQ(rig.one.port.connections() + rig.two.port.targets(), 0U) << "closed, and at rest";
+  }
+}
+
+TEST(SoftPacketLife, ATargetWithoutRoomForAnswersTurnsAway) {
+  Rig rig({}, quick());
+  append_lasting(*rig.b, 100);
+  rig.two.port.set_responses_max(0);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.run(20);
+  const RetryHandler& retry = rig.one.port.retry_handler();
+  EXPECT_GT(retry.count(RetryCounters::Id::kNoTarget), 3U);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 0U);
+  rig.two.port.set_responses_max(8);
+  EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 1U);
+}
+
+// The answers are lost, so the target goes on remembering them and has no room for the next
+// request. While that is turned away again and again, the time of those before it runs on.
+TEST(SoftPacketLife, LostAnswersAreAskedForThoughALaterRequestIsTurnedAway) {
+  PortOptions options = quick();
+  options.remembered_responses = 2;
+  Rig rig({}, options);
+  append_lasting(*rig.b, 100);
+  for (unsigned i = 1; i <= 2; ++i)
+    rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, i);
+  rig.one.port.step(Host::now_ns += 2000);
+  rig.cable.faults.drop = 1;
+  rig.two.port.step(Host::now_ns += 2000);
+  rig.cable.faults.drop = 0;
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 3);
+  rig.run(5000);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 3U);
+  EXPECT_GT(rig.one.port.retry_handler().count(RetryCounters::Id::kNoTarget), 0U);
+  EXPECT_GT(rig.one.port.retry_handler().count(RetryCounters::Id::kTimeouts), 0U);
+  for (unsigned i = 1; i <= 3; ++i)
+    EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+}
+
+// Under another address the target would take it for a message of somebody else.
+TEST(SoftPacketLife, WhoseAddressChangesSendsNothingAgain) {
+  Rig rig({}, quick());
+  append_lasting(*rig.b, 100);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.one.port.step(Host::now_ns += 2000);
+  rig.cable.faults.drop = 1;
+  rig.two.port.step(Host::now_ns += 2000);
+  rig.cable.faults.drop = 0;
+  rig.one.wire.change_address(3);
+  rig.run(1000);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 1U);
+  rig.a->expect(EventType::kAck, ReturnCode::kUndeliverable);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
+  rig.a->expect(EventType::kAck);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
+}
+
 TEST(SoftPacketLife, AMessageMayComeAtEveryStepOfTheClose) {
   for (unsigned steps = 0; steps < 12; ++steps) {
     SCOPED_TRACE(steps);

@@ -51,6 +51,31 @@ TEST_F(DiscoveryPushTest, AStatusIsPushedOnDemandWithTheSameSequence) {
   EXPECT_EQ(pushed->walk().next()->status, kNiDown);
 }
 
+// Done at once, it would ask again, and so on until the push ends: that may take a transaction
+// timeout.
+TEST_F(DiscoveryPushTest, WhoNeedsAnotherPushWaitsForTheOneUnderWay) {
+  ASSERT_TRUE(discover(kTheirs));
+  far_.acknowledges = false;
+  node_.coordinator.set_ni_status(*node_.coordinator.local().nis[0], kNiDown, true);
+  settle();
+  far_.push(kTheirs, kOurs);  // which ends the discovery, not our push
+  settle();
+  node_.coordinator.set_ni_status(*node_.coordinator.local().nis[0], kNiUp, true);
+  settle();
+  EXPECT_EQ(far_.pushes, 2);
+  TestParcel parcel;
+  node_.send(parcel, kTheirs);
+  settle();
+  EXPECT_FALSE(parcel.over);
+  far_.acknowledges = true;
+  node_.coordinator.directory().find(kTheirs)->losses.set(1);  // and it is pushed again
+  settle(std::chrono::seconds(2));
+  settle();
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_TRUE(is_up_to_date(state(kTheirs)));
+  EXPECT_EQ(node_.operations.mds(), 2U);
+}
+
 // Pushes received.
 
 TEST_F(DiscoveryPushTest, APushOfAKnownPeerIsMerged) {
