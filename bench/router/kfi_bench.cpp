@@ -70,6 +70,13 @@ class FlowToKfi {
   std::uint64_t idle_turns_ = 0;
 };
 
+double nic_seconds(const FlowToKfi& flow) {
+  return flow.nic_seconds();
+}
+double nic_seconds(const Flow& /*without NICs*/) {
+  return 0;
+}
+
 template <class SomeFlow>
 void measure(benchmark::State& state, SomeFlow& flow, TcpNode& router, const Shape& shape,
              Figure figure) {
@@ -78,13 +85,9 @@ void measure(benchmark::State& state, SomeFlow& flow, TcpNode& router, const Sha
   const auto turn = [&] { flow.turn(flow.arrived() + shape.under_way); };
   for (const std::uint64_t warm = flow.arrived() + 16; flow.arrived() < warm && !flow.broken();)
     turn();
-  const auto nic_seconds = [&flow] {
-    if constexpr (requires { flow.nic_seconds(); }) return flow.nic_seconds();
-    return 0.0;
-  };
   const std::uint64_t first = flow.arrived();
   const double cpu = thread.cpu_seconds();
-  const double nics = nic_seconds();
+  const double nics = nic_seconds(flow);
   for ([[maybe_unused]] auto _ : state)
     turn();
   const auto count = static_cast<double>(flow.arrived() - first);
@@ -93,7 +96,7 @@ void measure(benchmark::State& state, SomeFlow& flow, TcpNode& router, const Sha
   state.counters["value"] =
       figure == Figure::kRate ? Counter(count, Counter::kIsRate) : Counter(cpu_ns);
   state.counters["relay_cpu_ns"] = cpu_ns;
-  state.counters["nic_ns"] = (nic_seconds() - nics) * 1e9 / count;
+  state.counters["nic_ns"] = (nic_seconds(flow) - nics) * 1e9 / count;
   while (!flow.settled() && !flow.broken())
     flow.turn(flow.begun());
   if (flow.broken()) state.SkipWithError("a connection broke");
