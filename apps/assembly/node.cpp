@@ -119,7 +119,12 @@ Outcome<void> Node::check_limits() {
 }
 
 Outcome<void> Node::open_admin() {
-  auto log = runtime::Log::open({.level = settings_.log.level}, system_clock_, wall_clock_);
+  runtime::LogOptions logs{.level = settings_.log.level};
+  logs.annotate = [names = options_.nic_names](std::string_view line) {
+    const std::string hosts = names.names_in(line);
+    return hosts.empty() ? hosts : " hosts=" + runtime::log_value_text(hosts);
+  };
+  auto log = runtime::Log::open(logs, system_clock_, wall_clock_);
   if (!log) return std::unexpected(log.error());
   log_ = std::move(*log);
   log_->write(kStarting, {options_.instance, PLNET_VERSION, options_.socket.path});

@@ -15,6 +15,7 @@
 #include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/machine.hpp"
 #include "apps/assembly/residents.hpp"
+#include "apps/files/nic_names.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/admin/event_loop.hpp"
@@ -40,6 +41,7 @@ struct NodeOptions {
   Residents* residents = nullptr;  // outlives the node
   // How long SIGTERM lets a router drain; 0: not at all.
   Duration drain_max{};
+  NicNames nic_names{};  // stand behind lines of the log that have their NIDs
 };
 
 class Node {

@@ -53,6 +53,9 @@ NodeFlags::NodeFlags(CLI::App& app, std::string program, std::string instance)
   app.add_option("--socket-group", socket_group_, "its group, a name or a number");
   app.add_option("--admin-group", admin_group_,
                  "group whose members may change things, besides root and our own user");
+  app.add_option("--nic-names", nic_names_,
+                 "hosts of NIC addresses, shown behind NIDs on kfi in the log "
+                 "(/etc/plnet/nic_names)");
   app.add_option("--lock-dir", lock_dir_, "folder of the CPU claims, shared by all instances")
       ->capture_default_str();
 }
@@ -72,6 +75,9 @@ Outcome<NodeLine> NodeFlags::read() const {
                 .ip2nets = ip2nets_};
   line.node.instance = instance_;
   line.node.lock_directory = lock_dir_;
+  auto names = NicNames::look_up(nic_names_);
+  if (!names) return std::unexpected(std::move(names.error()));
+  line.node.nic_names = std::move(*names);
   if (auto read = read_words(line); !read) return std::unexpected(std::move(read.error()));
   if (auto read = read_socket(line); !read) return std::unexpected(std::move(read.error()));
   return line;

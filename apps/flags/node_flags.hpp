@@ -54,6 +54,7 @@ class NodeFlags {
   std::string socket_owner_;
   std::string socket_group_;
   std::string admin_group_;
+  std::string nic_names_;
   std::string lock_dir_{runtime::kClaimDirectory};
 };
 

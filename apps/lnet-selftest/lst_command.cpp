@@ -64,6 +64,7 @@ class Program {
     if (start_.config.empty() && std::filesystem::exists(kDefaultConfig))
       start_.config = kDefaultConfig;
     shell_.default_name = default_name();
+    show_names();
     shell_.ask = [this](std::string_view verb, const Shell::Args& args) {
       return consoles_.ask_session(verb, args);
     };
@@ -83,6 +84,16 @@ class Program {
   }
 
  private:
+  // To people. Scripts that read what lst prints see what they have always seen.
+  void show_names() {
+    if (::isatty(STDOUT_FILENO) == 0) return;
+    auto names = apps::NicNames::look_up("");
+    if (names) {
+      shell_.names = std::move(*names);
+    } else {
+      std::fprintf(stderr, "lst: %s\n", names.error().what.c_str());
+    }
+  }
   Shell::Asked begin_session(const Shell::Args& args) {
     return lst::begin_session(consoles_, start_, instance_, args, started_);
   }

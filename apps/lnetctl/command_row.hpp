@@ -16,7 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "apps/lnetctl/nic_names.hpp"
+#include "apps/files/nic_names.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/control/protocol.hpp"
 

@@ -8,8 +8,8 @@
 
 #include <sys/stat.h>
 
+#include "apps/files/text_file.hpp"
 #include "apps/lnetctl/commands.hpp"
-#include "apps/lnetctl/text_file.hpp"
 
 namespace plnet::apps {
 namespace {

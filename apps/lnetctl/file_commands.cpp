@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/files/text_file.hpp"
 #include "apps/lnetctl/commands.hpp"
-#include "apps/lnetctl/text_file.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
 namespace plnet::apps {

@@ -65,12 +65,6 @@ Outcome<Duration> timeout_of(const Arguments& options) {
   return std::chrono::seconds(*seconds);
 }
 
-Outcome<NicNames> nic_names(const Arguments& options) {
-  if (options.has("nic-names")) return NicNames::read(options.text("nic-names"));
-  if (!std::filesystem::exists(kNicNamesPath)) return NicNames();
-  return NicNames::read(kNicNamesPath);
-}
-
 // Options that print something and are done; nothing if none of them is given.
 std::optional<int> run_informative(const Arguments& options, const CommandTable& table,
                                    Session& session) {
@@ -113,7 +107,7 @@ int run_lnetctl(std::span<const std::string> words, Session& session, bool inter
   if (!path) return print_error(session, kProgramRow, std::move(path.error()));
   const auto timeout = timeout_of(*options);
   if (!timeout) return print_error(session, kProgramRow, timeout.error());
-  auto names = nic_names(*options);
+  auto names = NicNames::look_up(options->text("nic-names"));
   if (!names) return print_error(session, kProgramRow, std::move(names.error()));
   session.names = std::move(*names);
   // Users write it behind the command as often as before it.

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/files/text_file.hpp"
 #include "apps/lnetctl/commands.hpp"
-#include "apps/lnetctl/text_file.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/cpt/cpt_plan.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using runtime::CptPlanRequest;
 
-constexpr auto kOptions = std::to_array<OptionRow>({
+constexpr auto kPlanOptions = std::to_array<OptionRow>({
     {.name = "synthetic",
      .value_name = "TEXT",
      .help = "of this machine instead: hwloc's \"pack:2 [numa] l3:2 core:4 pu:2\""},
@@ -116,7 +116,7 @@ Request request_from(const Arguments& arguments) {
 }  // namespace
 
 std::span<const OptionRow> plan_options() {
-  return kOptions;
+  return kPlanOptions;
 }
 
 int run_cpt_plan(const Arguments& arguments, const CommandRow& row, Session& session) {

@@ -16,7 +16,7 @@ using namespace row_makers;
 
 constexpr std::int64_t kIntervalMax = 86400;
 
-constexpr std::array kOptions{
+constexpr std::array kTopOptions{
     text("by", 'b', "WHAT", "nid (whom messages are from), net, portal, or hop (nid)"),
     number("rows", 'r', "N", "at most so many, 1 to 256 (10)"),
     number("interval", 'i', "SECONDS", "again after so long, until interrupted"),
@@ -34,7 +34,7 @@ Outcome<std::int64_t> at_least_one(const Arguments& arguments, std::string_view 
 }  // namespace
 
 std::span<const OptionRow> top_options() {
-  return kOptions;
+  return kTopOptions;
 }
 
 int run_top(const Arguments& arguments, const CommandRow& row, Session& session) {

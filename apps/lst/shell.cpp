@@ -14,11 +14,11 @@
 namespace plnet::lst {
 
 void say(const Shell& shell, std::string_view text) {
-  apps::print_text(shell.out, text);
+  apps::print_text(shell.out, shell.names.annotate(text));
 }
 
 void complain(const Shell& shell, std::string_view text) {
-  apps::print_text(shell.err, text);
+  apps::print_text(shell.err, shell.names.annotate(text));
 }
 
 std::expected<void, Refusal> ask(const Shell& shell, std::string_view verb, Shell::Args args) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "apps/files/nic_names.hpp"
 #include "apps/lnetctl/command_row.hpp"
 #include "apps/lst/console_json.hpp"
 
@@ -30,6 +31,7 @@ struct Shell {
   std::FILE* in = stdin;
   std::FILE* out = stdout;
   std::FILE* err = stderr;
+  apps::NicNames names{};    // stand behind lines that have their NIDs
   std::uint32_t key = 0;     // LST_SESSION; 0: none
   std::uint32_t parent = 0;  // of this process: the key that new_session takes without one
   std::uint32_t features = selftest::kFeaturesKnown;

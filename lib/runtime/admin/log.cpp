@@ -148,6 +148,7 @@ void LogPort::post(const LogSite& site, std::initializer_list<LogValue> values) 
 Log::Log(const LogOptions& options, const Clock& clock, const WallClock& wall_clock)
     : burst_(std::max(1U, options.burst)),
       window_(options.window),
+      annotate_(options.annotate),
       clock_(clock),
       wall_clock_(wall_clock),
       level_(options.level) {}
@@ -217,7 +218,9 @@ void Log::print_sums(Instant now) {
   }
 }
 
-void Log::emit(LogLevel level, std::string_view line) {
+void Log::emit(LogLevel level, std::string_view text) {
+  std::string line(text);
+  if (annotate_) line += annotate_(text);
   sinks_->logger.log(wall_clock_.now(), spdlog::source_loc{}, spdlog_level(level),
                      spdlog::string_view_t(line.data(), line.size()));
 }

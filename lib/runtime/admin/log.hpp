@@ -101,6 +101,8 @@ struct LogOptions {
   bool journal = false;  // stderr is systemd's journal: "<4>" in front, no time of our own
   std::string file;      // also append to this file; "" = none
   std::function<void(std::string_view line)> capture;  // also hand each line to this; for tests
+  // What is to stand behind a line, with a blank in front; "": nothing. Any thread that logs.
+  std::function<std::string(std::string_view line)> annotate{};
   // A site may say this much in each window; the rest of the window is counted.
   unsigned burst = 10;
   Duration window = std::chrono::seconds(1);
@@ -148,10 +150,11 @@ class Log {
   Log(const LogOptions& options, const Clock& clock, const WallClock& wall_clock);
   void print(const LogSite& site, std::string line);
   void print_sums(Instant now);
-  void emit(LogLevel level, std::string_view line);
+  void emit(LogLevel level, std::string_view text);
 
   const unsigned burst_;
   const Duration window_;
+  const std::function<std::string(std::string_view line)> annotate_;
   const Clock& clock_;
   const WallClock& wall_clock_;
   std::atomic<LogLevel> level_;

@@ -30,14 +30,17 @@ def case_net_show_has_the_kernels_names(site):
 
 
 def case_names_of_hosts_stand_behind_nids(site):
-    node = start(site, "server", "server", SERVER)
     names = site.write("names", f"# NICs\n{SERVER} login1\n")
+    node = start(site, "server", "server", SERVER, "--nic-names", names)
     shown = node.lnetctl("--nic-names", names, "net", "show").stdout
     assert f"nid: {nid(SERVER)}  # login1\n" in shown, shown
     assert "login1" not in node.lnetctl("--nic-names", names, "--json", "net", "show").stdout
     assert "login1" not in node.lnetctl("--nic-names", names, "export", "--backup").stdout
     wrong = node.lnetctl("--nic-names", site.write("wrong", "x y\n"), "net", "show")
     assert wrong.returncode != 0 and "wrong:1:" in wrong.stderr, wrong.stderr
+    works(node, "cassini", "set", "--if", "cxi0", "--address", str(MOVED))
+    moves = f"event=ni_moves nid={nid(SERVER)} to={nid(MOVED)} interface=cxi0 hosts=login1"
+    eventually("the log has names", lambda: moves in node.output(), 30)
 
 
 def case_a_network_goes_and_comes_by_hand(site):

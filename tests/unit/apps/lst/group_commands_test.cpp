@@ -20,6 +20,14 @@ TEST_F(GroupCommands, AddGroup) {
                        R"(lst add_nodes {"group":"g","key":7,"nodes":["12345-10.0.0.9@tcp"]})"}));
 }
 
+TEST_F(GroupCommands, NamesStandBehindNidsOnKfi) {
+  shell.names = apps::NicNames::parse("2 login1\n", "names").value();
+  answer("add_group", Json::object());
+  answer("add_nodes", transaction({good(1)}));
+  EXPECT_EQ(run({"add_group", "g", "2@kfi"}), 0);
+  EXPECT_EQ(out.take(), "2@kfi are added to session  # login1\n");
+}
+
 TEST_F(GroupCommands, OldNodesMakeTheSessionCompatible) {
   answer("add_group", Json::object());
   auto result = result_of({good(1)});

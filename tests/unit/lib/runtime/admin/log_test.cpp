@@ -28,6 +28,9 @@ class LogTest : public testing::Test {
     options.to_stderr = false;
     options.burst = 3;
     options.capture = [this](std::string_view line) { lines_.emplace_back(line); };
+    options.annotate = [](std::string_view line) {
+      return std::string(line.contains("18@kfi") ? " hosts=login1" : "");
+    };
     auto opened = Log::open(options, clock_, wall_clock_);
     ASSERT_TRUE(opened) << opened.error().what;
     log_ = std::move(*opened);
@@ -45,6 +48,12 @@ TEST_F(LogTest, OneLineOfKeysAndValuesWithIsoTime) {
   EXPECT_EQ(lines_[0],
             "time=2026-09-21T14:13:20.250Z level=warning event=peer_down nid=10.0.0.1@tcp "
             "reason=\"no reply to ping\"\n");
+}
+
+TEST_F(LogTest, LinesMayBeAnnotated) {
+  log_->write(kPeerDown, {"18@kfi", "gone"});
+  ASSERT_EQ(lines_.size(), 1U);
+  EXPECT_TRUE(lines_[0].ends_with(" nid=18@kfi reason=gone hosts=login1\n")) << lines_[0];
 }
 
 TEST_F(LogTest, TheLevelIsLive) {

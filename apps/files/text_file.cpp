@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/lnetctl/text_file.hpp"
+#include "apps/files/text_file.hpp"
 
 #include <array>
 #include <cerrno>

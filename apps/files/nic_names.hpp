@@ -18,6 +18,8 @@ inline constexpr const char* kNicNamesPath = "/etc/plnet/nic_names";
 
 class NicNames {
  public:
+  // Of `path`; "": of the usual file, if it is there.
+  [[nodiscard]] static Outcome<NicNames> look_up(const std::string& path);
   // A line each: ADDRESS NAME, the address as in a NID or with 0x; # begins a comment. A file that
   // may be executed is run, and what it prints is read. Errors name the file and the line.
   [[nodiscard]] static Outcome<NicNames> read(const std::string& path);
@@ -25,12 +27,12 @@ class NicNames {
 
   // "" for one that has none.
   [[nodiscard]] std::string_view name_of(std::uint32_t address) const;
+  // "login1, n2": of the NIDs in a line, in their order.
+  [[nodiscard]] std::string names_in(std::string_view line) const;
   // The text with names behind its lines.
   [[nodiscard]] std::string annotate(std::string_view text) const;
 
  private:
-  [[nodiscard]] std::string names_in(std::string_view line) const;
-
   std::map<std::uint32_t, std::string> names_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of hosts behind NIDs that are addresses of NICs.
-#include "apps/lnetctl/nic_names.hpp"
+#include "apps/files/nic_names.hpp"
 
 #include <array>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/lnetctl/nic_names.hpp"
+#include "apps/files/nic_names.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "apps/lnetctl/text_file.hpp"
+#include "apps/files/text_file.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -82,6 +82,11 @@ Outcome<NicNames> NicNames::read(const std::string& path) {
   return parse(*text, path);
 }
 
+Outcome<NicNames> NicNames::look_up(const std::string& path) {
+  if (!path.empty()) return read(path);
+  return std::filesystem::exists(kNicNamesPath) ? read(kNicNamesPath) : Outcome<NicNames>();
+}
+
 Outcome<NicNames> NicNames::parse(std::string_view text, std::string_view path) {
   NicNames names;
   for (unsigned number = 1; !text.empty(); ++number) {
@@ -125,7 +130,7 @@ std::string NicNames::names_in(std::string_view line) const {
     const auto address = number_of(line.substr(begin, at - begin));
     if (is_part || !address) continue;
     const std::string_view name = name_of(*address);
-    if (!name.empty()) all += (all.empty() ? "  # " : ", ") + std::string(name);
+    if (!name.empty()) all += (all.empty() ? "" : ", ") + std::string(name);
   }
   return all;
 }
@@ -137,7 +142,7 @@ std::string NicNames::annotate(std::string_view text) const {
     const bool ends = text.contains('\n');
     const std::string_view line = take_line(text);
     out += line;
-    out += names_in(line);
+    if (const std::string names = names_in(line); !names.empty()) out += "  # " + names;
     if (ends) out += '\n';
   }
   return out;
