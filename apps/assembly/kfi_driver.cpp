@@ -99,7 +99,7 @@ Outcome<void> KfiDriver::complete(const lnet::NiConfig& ni, const NetworkOptions
     return failure(Errc::kInvalid, fmt::format("credits: {}, expected at most {}",
                                                setup.tunables.credits, kCreditsMax));
   }
-  if (auto alone = options.kfi->check_cpts(ni); !alone) return alone;
+  if (auto enough = options.kfi->check_cpts(ni); !enough) return enough;
   const auto own = options_of_ni(options.kfi->options(), ni.lnd_tunables);
   if (!own) return std::unexpected(own.error());
   setup.lnd_tunables = lnd_tunables_of(*own, lnet_timeout);

@@ -88,19 +88,11 @@ lnet::ShardSet KfiHost::shards_of(const std::vector<std::uint16_t>& cpts) const 
 Outcome<void> KfiHost::check_cpts(const NiConfig& ni) const {
   if (nic(ni.interfaces.front())->settings().backend != runtime::KfiBackend::kOfi) return {};
   const auto shards = shards_of(ni.cpts).count();
-  if (shards == 1) return {};
-  const auto alone = std::ranges::find_if(cpt_of_shard_, [this](std::uint16_t cpt) {
-    return std::ranges::count(cpt_of_shard_, cpt) == 1;
-  });
-  return failure(
-      Errc::kInvalid,
-      fmt::format(
-          "interface {}: {} shards would serve it, expected one with libfabric: {}",
-          ni.interfaces.front(), shards,
-          alone == cpt_of_shard_.end()
-              ? std::string("`plnet: cpts: shards_per_cpt: 1` makes CPTs of one shard, and "
-                            "`CPT: \"[0]\"` of the NI takes one")
-              : fmt::format("`CPT: \"[{}]\"` of the NI (`net add --cpt {}`)", *alone, *alone)));
+  if (shards <= ofi_contexts_max()) return {};
+  return failure(Errc::kInvalid,
+                 fmt::format("interface {}: {} shards would serve it, expected at most {} with "
+                             "libfabric: `CPT: \"[…]\"` of the NI (`net add --cpt …`) takes fewer",
+                             ni.interfaces.front(), shards, ofi_contexts_max()));
 }
 
 Outcome<void> KfiHost::assign_nids(lnet::NodeConfig& config) const {

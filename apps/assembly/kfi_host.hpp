@@ -32,7 +32,7 @@ class KfiHost {
   // Null: not configured.
   [[nodiscard]] KfiNic* nic(std::string_view name) const;
 
-  // kInvalid, with what to write instead: an interface on libfabric is served by one shard.
+  // kInvalid, with what to write instead: libfabric has fewer receive contexts than a Cassini.
   [[nodiscard]] Outcome<void> check_cpts(const lnet::NiConfig& ni) const;
   // Which shards serve an NI on these CPTs; empty: on all.
   [[nodiscard]] lnet::ShardSet shards_of(const std::vector<std::uint16_t>& cpts) const;

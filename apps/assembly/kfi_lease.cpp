@@ -58,6 +58,8 @@ Outcome<void> KfiContext::open(const lnet::Nid& nid, const ArenaTable& arenas,
   if (nic().settings().backend != runtime::KfiBackend::kOfi) return open_cassini(nid, arenas);
   const KfiOfiRequest request{
       .process = kfilnd::service_of(nid),
+      .contexts = lease_->contexts(),
+      .context = number_,
       .operations_max = std::min(operations_max(options().tunables), kOfiOperationsMax),
       .seed = start.seed,
       .lnd_timeout = start.lnd_timeout};

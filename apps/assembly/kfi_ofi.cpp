@@ -39,6 +39,10 @@ std::uint32_t ofi_address(const runtime::KfiInterface& interface) {
   return ntohl(at.s_addr);
 }
 
+unsigned ofi_contexts_max() {
+  return ofi::kContextsMax;
+}
+
 Outcome<void> try_ofi(const runtime::KfiInterface& interface) {
   const ArenaTable none;
   auto device = ofi::Device::open(config_of(interface, 0), none);
@@ -51,8 +55,11 @@ Outcome<std::unique_ptr<KfiOfi>> open_ofi(const runtime::KfiInterface& interface
                                           kfilnd::EndpointEvents& events) {
   auto device = ofi::Device::open(config_of(interface, request.process), arenas);
   if (!device) return std::unexpected(std::move(device.error()));
-  ofi::EndpointConfig config{.limits = {.operations_max = request.operations_max},
-                             .seed = request.seed};
+  ofi::EndpointConfig config{
+      .limits = {.receive_contexts = static_cast<std::uint8_t>(request.contexts),
+                 .receive_context = request.context,
+                 .operations_max = request.operations_max},
+      .seed = request.seed};
   config.operation_time = std::min(config.operation_time, request.lnd_timeout / 4);
   config.connect_time = std::min(config.connect_time, request.lnd_timeout / 4);
   config.not_ready_time = std::min(config.not_ready_time, request.lnd_timeout / 8);

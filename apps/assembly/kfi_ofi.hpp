@@ -25,6 +25,8 @@ class KfiOfi {
 
 struct KfiOfiRequest {
   std::uint32_t process = 0;  // as kfilnd asks for it: service_of()
+  unsigned contexts = 1;      // of the process, each with an endpoint of its own
+  std::uint8_t context = 0;   // which of them this one is
   unsigned operations_max = 0;
   std::uint64_t seed = 0;  // another at each start
   // After which kfilnd ends a transaction: a peer that is not there has to be told well before, or
@@ -34,6 +36,8 @@ struct KfiOfiRequest {
 
 // What peers reach it by, and the number in its NID.
 [[nodiscard]] std::uint32_t ofi_address(const runtime::KfiInterface& interface);
+// How many shards can serve an interface.
+[[nodiscard]] unsigned ofi_contexts_max();
 // Whether the provider is there.
 [[nodiscard]] Outcome<void> try_ofi(const runtime::KfiInterface& interface);
 [[nodiscard]] Outcome<std::unique_ptr<KfiOfi>> open_ofi(const runtime::KfiInterface& interface,

@@ -15,6 +15,10 @@ std::uint32_t ofi_address(const runtime::KfiInterface& interface) {
   return static_cast<std::uint32_t>(interface.address);
 }
 
+unsigned ofi_contexts_max() {
+  return 1;
+}
+
 Outcome<void> try_ofi(const runtime::KfiInterface& /*interface*/) {
   return missing();
 }

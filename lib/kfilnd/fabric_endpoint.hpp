@@ -82,8 +82,8 @@ class EndpointDriver {
   // Hot. `header` is copied before this returns; `payload` is gathered behind it.
   [[nodiscard]] virtual Result<void> send(const Target& to, std::span<const std::byte> header,
                                           const lnet::Payload& payload, std::uint64_t cookie) = 0;
-  // Hot. Lays `buffer` open for one operation by `from` that names `tag`: a read of a PUT's source
-  // or a write into a GET's sink. Ends in kTagged…
+  // Hot. Lays `buffer` open for one operation by the process of `from`, whichever of its contexts,
+  // that names `tag`: a read of a PUT's source or a write into a GET's sink. Ends in kTagged…
   [[nodiscard]] virtual Result<void> post_tagged(const Target& from, Tag tag, bool peer_reads,
                                                  const lnet::Payload& buffer,
                                                  std::uint64_t cookie) = 0;

@@ -61,3 +61,9 @@ def pair(site, **how):
 
 def answers(node, target, timeout_s=60):
     eventually(f"{target} answers {node.name}", lambda: node.lnetctl("ping", "--timeout", "3", target).returncode == 0, timeout_s)
+
+
+def homes_of(node, address):
+    """The receive contexts that have this peer, and no others that know it but as a guest."""
+    return [each["shard"] for each in node.json("kfi", "peers")["kfi peers"] for peer in each["peers"]
+            if peer["nid"] == nid(address) and peer["version"] == 2]

@@ -26,6 +26,9 @@ struct Process {
   std::uint8_t context = 0;
 
   friend bool operator==(const Process&, const Process&) = default;
+  [[nodiscard]] bool is_same_but_for_context(const Process& other) const {
+    return nic == other.nic && service == other.service;
+  }
 };
 
 enum class Family : std::uint8_t { kName, kInet };

@@ -122,7 +122,8 @@ class Emulation final : public TxEvents, public RxEvents {
   void on_fetched(std::uint32_t link, const Record& record);
   void on_confirm(std::uint32_t link, const Record& record);
   void on_answer(std::uint32_t link, const Record& record);
-  [[nodiscard]] Result<std::uint32_t> match(std::uint32_t link, kfilnd::Tag tag) const;
+  // A buffer is for a process, whichever of its contexts asks; from then on it is that one's.
+  [[nodiscard]] Result<std::uint32_t> match(std::uint32_t link, kfilnd::Tag tag);
   void fetched(std::uint32_t entry, Result<void> status);
   void own_read_done(std::uint32_t operation, Result<void> status);
   void expire();

@@ -154,12 +154,16 @@ void Emulation::on_delivered(std::uint32_t link, const Record& record) {
   next_scan_ = std::min(next_scan_, operation.due);
 }
 
-Result<std::uint32_t> Emulation::match(std::uint32_t link, kfilnd::Tag tag) const {
+Result<std::uint32_t> Emulation::match(std::uint32_t link, kfilnd::Tag tag) {
   const std::uint32_t number = tagged_.find(tag);
   if (number == kNone) return std::unexpected(Errc::kNotFound);
-  const TaggedBuffer& entry = tagged_.at(number);
-  if (entry.state != TaggedBuffer::State::kOpen || entry.link != link)
+  TaggedBuffer& entry = tagged_.at(number);
+  if (entry.state != TaggedBuffer::State::kOpen ||
+      !links_.at(entry.link).process.is_same_but_for_context(links_.at(link).process))
     return std::unexpected(Errc::kNotFound);
+  --links_.at(entry.link).users;
+  ++links_.at(link).users;
+  entry.link = link;
   return number;
 }
 

@@ -19,7 +19,7 @@ struct TaggedBuffer {
   bool peer_reads = false;
   kfilnd::Tag tag = 0;
   std::uint32_t generation = 0;
-  std::uint32_t link = kNone;  // of the one whom it is for
+  std::uint32_t link = kNone;  // of the one whom it is for, then of the one who has taken it
   std::uint32_t block = kNone;
   std::uint32_t next = kNone;  // in its bucket
   std::uint32_t length = 0;    // that was asked for

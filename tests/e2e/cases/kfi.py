@@ -3,7 +3,7 @@
 import json
 import signal
 
-from kfi_nodes import CLIENT, IMPATIENT, KFI_NET, SERVER, answers, memif, nid, pair, plan, soft, start
+from kfi_nodes import CLIENT, IMPATIENT, KFI_NET, SERVER, answers, homes_of, memif, nid, pair, plan, soft, start
 from site_under_test import eventually
 from tcp_nodes import counted, fails, works
 
@@ -122,12 +122,6 @@ def case_a_network_of_any_number(site):
     client = start(site, "client", "client", CLIENT, cpu=1, nets=nets)
     answers(client, nid(SERVER, "kfi300"))
     answers(server, nid(CLIENT, "kfi300"))
-
-
-def homes_of(node, address):
-    """The receive contexts that have this peer, and no others that know it but as a guest."""
-    return [each["shard"] for each in node.json("kfi", "peers")["kfi peers"] for peer in each["peers"]
-            if peer["nid"] == nid(address) and peer["version"] == 2]
 
 
 def case_several_shards_serve_an_interface(site):

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from kfi_nodes import IMPATIENT, KFI_NET, answers, nid, plan
+from kfi_nodes import IMPATIENT, KFI_NET, answers, homes_of, nid, plan
 from site_under_test import Skip, eventually
 from tcp_nodes import counted, works
 
@@ -30,8 +30,8 @@ def needs(site, interface):
         raise Skip(done.stderr.strip())
 
 
-def start(site, name, interface, *arguments, nets=KFI_NET, cpu=0, life="", **how):
-    path = site.write(f"{name}{life}.yaml", nets + plan(cpu) + interface)
+def start(site, name, interface, *arguments, nets=KFI_NET, cpu=0, cpts=1, life="", **how):
+    path = site.write(f"{name}{life}.yaml", nets + plan(cpu, cpts=cpts) + interface)
     return site.node("--config", path, "--options", site.write("kfi.conf", IMPATIENT), "--idle", "sleep", *arguments, name=name + life, **how)
 
 
@@ -114,8 +114,30 @@ def case_a_provider_that_is_not_there_is_told_with_its_place(site):
     assert "fi_getinfo" in done.stderr or "without libfabric" in done.stderr, done.stderr
 
 
-def case_more_shards_than_one_are_told_with_what_to_write(site):
+def case_several_shards_serve_an_interface(site):
+    """Each has an endpoint of its own, and what goes to a peer does so where the peer has its home."""
     needs(site, shm(SERVER))
-    path = site.write("two.yaml", KFI_NET + plan(cpts=2) + shm(SERVER))
+    words = {"program": site.program("lnet-traffic")}
+    server = start(site, "server", shm(SERVER), "--window", "4", "--stay", cpts=3, **words)
+    client = start(site, "client", shm(CLIENT), "--window", "4", "--stay", "--to", nid(SERVER), cpts=2, **words)
+    eventually("the server has answered", lambda: counted(client, "traffic", "answered") >= 300, 90)
+    for node, other, shards in ((server, CLIENT, 3), (client, SERVER, 2)):
+        known = node.json("kfi", "peers")["kfi peers"]
+        assert sorted(each["shard"] for each in known) == list(range(shards)), known
+        assert len(homes_of(node, other)) == 1, known
+        assert not any(counted(node, "traffic", row) for row in ("failed", "wrong_replies", "delivered_twice", "delivered_corrupt"))
+        assert counted(node, "ofi", "garbage") == 0, node.json("counters", "show")
+    client.stop()  # what is out then fails
+    works(server, "net", "del", "--net", "kfi")
+    eventually("the interface is free", lambda: server.lnetctl("net", "add", "--net", "kfi", "--if", "cxi0", "--cpt", "[1,2]").returncode == 0,
+               60)
+    client = start(site, "client", shm(CLIENT), cpts=2, life="-again")
+    answers(client, nid(SERVER), 90)
+    answers(server, nid(CLIENT), 90)
+
+
+def case_more_shards_than_libfabric_has_contexts_for_are_told_with_what_to_write(site):
+    needs(site, shm(SERVER))
+    path = site.write("many.yaml", KFI_NET + plan(cpts=17) + shm(SERVER))
     done = site.router("--config", path, "--idle", "sleep", "--socket", str(site.path("x.sock")))
-    assert done.returncode == 1 and "2 shards would serve it" in done.stderr and "--cpt 0" in done.stderr, done.stderr
+    assert done.returncode == 1 and "17 shards would serve it, expected at most 16" in done.stderr and "--cpt" in done.stderr, done.stderr

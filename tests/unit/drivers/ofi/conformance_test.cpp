@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lib/kfilnd/fabric_endpoint.hpp promises, kept over real providers; and what a stranger may
 // not do.
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -69,6 +70,47 @@ TEST_P(OfiConformance, ScatteredBulkIsBounced) {
   EXPECT_EQ(near.ended[2].event, FabricEvent::kTaggedRead);
   EXPECT_EQ(bench.memory(1)[30'100], static_cast<std::byte>(700 & 0xff));
   EXPECT_EQ(bench.sides[0].endpoint->stats().get(Id::kBounces), 2U);
+}
+
+// A peer of several contexts answers from the one where it has our node at home.
+TEST_P(OfiConformance, AnyContextOfAPeerTakesWhatIsLaidOpenForIt) {
+  OfiBench bench(GetParam());
+  conformance::EndpointPair pair(bench);
+  auto& near = pair.users[0];
+  Side other;
+  conformance::EndpointUser there;
+  EndpointConfig config = endpoint_config(1);
+  config.limits.receive_contexts = 4;
+  config.limits.receive_context = 3;
+  other.device =
+      Device::open(device_config(GetParam(), 1, bench.addresses()), other.arenas).value();
+  other.endpoint = Endpoint::create(*other.device, config, there).value();
+  const auto [nic, service] = bench.process(0);
+  const kfilnd::Target to{other.endpoint->resolve(nic, service).value(), 0};
+  const Fragment buffer{{0, 0}, 4096};
+  const lnet::Payload payload = conformance::payload_of(buffer);
+  std::ranges::fill(std::span(other.memory).first(4096), std::byte{5});
+  ASSERT_TRUE(near.driver->post_tagged(pair.peers[0], 1, false, payload, 1));
+  ASSERT_TRUE(near.driver->post_tagged(pair.peers[0], 2, true, payload, 2));
+  ASSERT_TRUE(near.driver->post_tagged(pair.peers[0], 3, true, payload, 3));
+  const auto both = [&](std::uint64_t cookie) {
+    return bench.run([&] {
+      (void)other.endpoint->poll(bench.now);
+      return near.ended.contains(cookie) && there.ended.contains(cookie);
+    });
+  };
+  ASSERT_TRUE(other.endpoint->write_tagged(to, 1, payload, 1));
+  ASSERT_TRUE(both(1));
+  EXPECT_EQ(near.ended[1].event, FabricEvent::kTaggedWritten);
+  EXPECT_EQ(bench.memory(0)[4095], std::byte{5});
+  ASSERT_TRUE(other.endpoint->read_tagged(to, 2, payload, 2));
+  ASSERT_TRUE(both(2));
+  EXPECT_EQ(near.ended[2].event, FabricEvent::kTaggedRead);
+  ASSERT_TRUE(other.endpoint->answer_tagged(to, 3, 9, 3));
+  ASSERT_TRUE(both(3));
+  EXPECT_EQ(near.ended[3].event, FabricEvent::kTaggedMessage);
+  EXPECT_TRUE(std::ranges::all_of(there.ended,
+                                  [](const auto& each) { return each.second.status.has_value(); }));
 }
 
 TEST_P(OfiConformance, DestructionAtEveryTurn) {
