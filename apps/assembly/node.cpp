@@ -155,6 +155,8 @@ Outcome<void> Node::open_admin() {
     for (auto& poller : pollers_)
       poller->commands().drain();
   });
+  metrics_.name_hosts(
+      [names = options_.nic_names](std::string_view nid) { return names.names_in(nid); });
   metrics_http_ = std::make_unique<runtime::MetricsHttp>(metrics_);
   lnet_ = std::make_unique<LnetAdmin>(*log_);
   return {};

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/selftest-run/report_hosts.hpp"
+
 namespace plnet::run {
 namespace {
 
@@ -55,8 +57,9 @@ Outcome<void> write_report(const Report& report, const std::string& folder) {
   if (auto done = write_file(at / "report.json", json_of(report).dump(kIndent) + '\n'); !done)
     return done;
   if (auto done = write_file(at / "report.csv", csv_of(report)); !done) return done;
-  if (auto done = write_file(at / "report.html", html_of(report)); !done) return done;
-  return write_file(at / "report.txt", text_of(report));
+  const Report named = with_hosts(report);
+  if (auto done = write_file(at / "report.html", html_of(named)); !done) return done;
+  return write_file(at / "report.txt", text_of(named));
 }
 
 }  // namespace plnet::run

@@ -28,6 +28,7 @@
 #include "apps/selftest-run/environment.hpp"
 #include "apps/selftest-run/live_table.hpp"
 #include "apps/selftest-run/plan_line.hpp"
+#include "apps/selftest-run/report_hosts.hpp"
 #include "lib/runtime/control/access.hpp"
 #include "lib/runtime/host/cpu_claims.hpp"
 
@@ -51,6 +52,7 @@ constexpr auto kOwnOptions = std::to_array<OptionRow>({
     row_makers::text("instance", 0, "NAME", "the node that is to be the console, of several"),
     row_makers::text("run-dir", 0, "FOLDER", "with the control sockets; LST_RUN_DIR, /run/plnet"),
     row_makers::text("lock-dir", 0, "FOLDER", "of the CPU claims"),
+    row_makers::text("nic-names", 0, "FILE", "hosts of NIDs on kfi; /etc/plnet/nic_names"),
     row_makers::flag("help", 'h', "and nothing else"),
 });
 
@@ -169,7 +171,8 @@ Outcome<run::Report> measure(const run::Plan& plan, const run::Loopback* loopbac
   return report;
 }
 
-int leave(run::Report report, const Arguments& arguments) {
+int leave(run::Report report, const Arguments& arguments, const NicNames& names) {
+  run::learn_hosts(report, names);
   report.missed = run::missed_limits(report.plan.limits, run::figures_of(report.measurements));
   const std::string folder = option_or(
       arguments, "report", fmt::format("lnet-selftest-{}-{}", report.plan.name, ::getpid()));
@@ -184,13 +187,13 @@ int leave(run::Report report, const Arguments& arguments) {
 }
 
 int run_plan(const run::Plan& plan, const std::optional<sim::SimulatedRun>& simulation,
-             const Arguments& arguments) {
+             const Arguments& arguments, const NicNames& names) {
   const runtime::SystemClock clock;
   hear_signals();
   if (simulation) {
     run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
     const auto stop = [] { return stop_asked != 0; };
-    return leave(sim::simulate(plan, *simulation, table, clock, stop), arguments);
+    return leave(sim::simulate(plan, *simulation, table, clock, stop), arguments, names);
   }
   std::unique_ptr<run::Loopback> loopback;
   if (arguments.has("loopback")) {
@@ -201,7 +204,7 @@ int run_plan(const run::Plan& plan, const std::optional<sim::SimulatedRun>& simu
   }
   auto report = measure(plan, loopback.get(), arguments, clock);
   if (!report) return complain(kRunProgram, kUsage, report.error().what);
-  return leave(std::move(*report), arguments);
+  return leave(std::move(*report), arguments, names);
 }
 
 // Nodes that a run brings along are all that it measures.
@@ -253,7 +256,9 @@ int run_benchmark(int count, const char* const* words) {
     return complain(kRunProgram, kUsage, fits.error().what);
   const auto simulation = simulation_of(*arguments, *plan);
   if (!simulation) return complain(kRunProgram, kUsage, simulation.error().what);
-  return run_plan(*plan, *simulation, *arguments);
+  const auto names = NicNames::look_up(arguments->text("nic-names"));
+  if (!names) return complain(kRunProgram, kUsage, names.error().what);
+  return run_plan(*plan, *simulation, *arguments, *names);
 }
 
 int run_compare(int count, const char* const* words) {

@@ -2,6 +2,7 @@
 // What a run leaves: the same figures as text, JSON, CSV and a page that needs nothing else.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ struct Report {
   Plan plan{};
   std::vector<Measurement> measurements{};
   Json environment = Json::object();
-  std::vector<NodeCpt> cpts{};  // of nodes of this machine that tell
-  std::string simulated{};      // what with, if no machine was measured
+  std::vector<NodeCpt> cpts{};                 // of nodes of this machine that tell
+  std::map<std::string, std::string> hosts{};  // of nodes whose NIDs do not tell: report_hosts.hpp
+  std::string simulated{};                     // what with, if no machine was measured
   bool complete = false;
   bool interrupted = false;
   std::string failure{};

@@ -166,6 +166,7 @@ Json json_of(const Report& report) {
   json["thresholds_missed"] = report.missed;
   json["plan"] = json_of(report.plan);
   json["environment"] = report.environment;
+  if (!report.hosts.empty()) json["hosts"] = report.hosts;
   json["latency"] = report.latency_note;
   if (!report.floor_note.empty()) json["floor"] = report.floor_note;
   Json points = Json::array();

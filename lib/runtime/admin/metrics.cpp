@@ -117,12 +117,24 @@ namespace {
 constexpr unsigned kFirstBound = 10;
 constexpr unsigned kLastBound = 36;
 
-prometheus::ClientMetric client_metric(const HistogramMetric& metric, double scale) {
+std::vector<prometheus::ClientMetric::Label> labels_of(const Metrics& metrics,
+                                                       const std::vector<MetricLabel>& labels) {
+  std::vector<prometheus::ClientMetric::Label> told;
+  std::string host;
+  for (const MetricLabel& label : labels) {
+    told.push_back({label.name, label.value});
+    if (host.empty()) host = metrics.host_of(label.value);
+  }
+  if (!host.empty()) told.push_back({"host", std::move(host)});
+  return told;
+}
+
+prometheus::ClientMetric client_metric(const Metrics& metrics, const HistogramMetric& metric,
+                                       double scale) {
   const auto now = std::make_unique<HistogramSnapshot>();
   metric.histogram->snapshot(*now);
   prometheus::ClientMetric told;
-  for (const MetricLabel& label : metric.labels)
-    told.label.push_back({label.name, label.value});
+  told.label = labels_of(metrics, metric.labels);
   std::uint64_t below = 0;
   std::size_t at = 0;
   for (unsigned bits = kFirstBound; bits <= kLastBound; ++bits) {
@@ -147,7 +159,7 @@ void add_histograms(const Metrics& metrics, std::vector<prometheus::MetricFamily
       families.push_back(
           {name.name, std::string(metric.info.help), prometheus::MetricType::Histogram, {}});
     }
-    families[found->second].metric.push_back(client_metric(metric, name.scale));
+    families[found->second].metric.push_back(client_metric(metrics, metric, name.scale));
   });
 }
 
@@ -170,8 +182,7 @@ std::vector<prometheus::MetricFamily> metric_families(const Metrics& metrics) {
              {}});
       }
       prometheus::ClientMetric metric;
-      for (const MetricLabel& label : set.labels)
-        metric.label.push_back({label.name, label.value});
+      metric.label = labels_of(metrics, set.labels);
       const double value = static_cast<double>(set.view.value(i)) * name.scale;
       (counts ? metric.counter.value : metric.gauge.value) = value;
       families[found->second].metric.push_back(std::move(metric));

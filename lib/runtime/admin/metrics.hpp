@@ -45,6 +45,14 @@ struct HistogramMetric {
 class Metrics {
  public:
   enum class Id : std::uint64_t {};
+  // Who is behind a label's value, "" for nobody: Prometheus gets it as a label `host`.
+  using HostOf = std::function<std::string(std::string_view value)>;
+
+  // Before the first reader.
+  void name_hosts(HostOf host_of) { host_of_ = std::move(host_of); }
+  [[nodiscard]] std::string host_of(std::string_view value) const {
+    return host_of_ ? host_of_(value) : std::string();
+  }
 
   // Any thread but pollers. What `view` points to must live until remove() has returned.
   Id add(std::string object, std::vector<MetricLabel> labels, CounterView view);
@@ -61,6 +69,7 @@ class Metrics {
   [[nodiscard]] std::string prometheus_text() const;
 
  private:
+  HostOf host_of_;
   mutable std::mutex mutex_;
   std::map<Id, MetricSet> sets_;
   std::map<Id, HistogramMetric> histograms_;

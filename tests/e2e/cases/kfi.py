@@ -38,6 +38,7 @@ def case_names_of_hosts_stand_behind_nids(site):
     assert "login1" not in node.lnetctl("--nic-names", names, "export", "--backup").stdout
     wrong = node.lnetctl("--nic-names", site.write("wrong", "x y\n"), "net", "show")
     assert wrong.returncode != 0 and "wrong:1:" in wrong.stderr, wrong.stderr
+    eventually("metrics have names", lambda: f'nid="{nid(SERVER)}",shard="0",host="login1"' in works(node, "metrics", "show"), 30)
     works(node, "cassini", "set", "--if", "cxi0", "--address", str(MOVED))
     moves = f"event=ni_moves nid={nid(SERVER)} to={nid(MOVED)} interface=cxi0 hosts=login1"
     eventually("the log has names", lambda: moves in node.output(), 30)

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/selftest-run/compare.hpp"
+#include "apps/selftest-run/report_hosts.hpp"
 #include "apps/selftest-run/svg_plot.hpp"
 
 namespace plnet::run {
@@ -128,6 +129,25 @@ TEST(SelftestReport, TextAndCsv) {
   const std::string_view head = all.substr(0, all.find('\n'));
   const std::string_view first = all.substr(head.size() + 1, all.find('\n', head.size() + 1));
   EXPECT_EQ(commas(head), commas(first.substr(0, first.find('\n'))));
+}
+
+TEST(SelftestReport, SaysWhichHostsNodesAre) {
+  Report report = report_of(100);
+  for (Measurement& each : report.measurements) {
+    each.from.nodes.push_back({.node = "12345-18@kfi"});
+    each.latency_by_node = {{"12345-18@kfi", {.count = 1}}, {"12345-19@kfi", {.count = 1}}};
+    each.errors.by_node = {{"12345-18@kfi", 3}};
+  }
+  report.cpts = {{.node = "12345-18@kfi", .cpt = 0, .cpus = {3}}};
+  learn_hosts(report, apps::NicNames::parse("18 login1\n", "names").value());
+  const Json json = json_of(report);
+  EXPECT_EQ(json["hosts"], (Json{{"12345-18@kfi", "login1"}}));
+  EXPECT_EQ(json["points"][0]["repeats"][0]["from"]["nodes"][1]["node"], "12345-18@kfi");
+  const std::string text = text_of(with_hosts(report));
+  EXPECT_NE(text.find("  12345-18@kfi (login1)"), std::string::npos) << text;
+  EXPECT_NE(text.find("12345-18@kfi (login1) counted 3 errors"), std::string::npos) << text;
+  EXPECT_EQ(text.find("12345-19@kfi ("), std::string::npos);
+  EXPECT_GE(times(html_of(with_hosts(report)), "12345-18@kfi (login1)"), 3U);
 }
 
 TEST(SelftestReport, ThePageNeedsNothingElse) {

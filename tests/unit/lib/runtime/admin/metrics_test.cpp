@@ -67,6 +67,17 @@ TEST(Metrics, PrintsPrometheusTextFromTheTable) {
   EXPECT_EQ(metrics.prometheus_text().find("shard=\"1\""), std::string::npos);
 }
 
+TEST(Metrics, NamesHostsToPrometheus) {
+  const Counters<TestTable> counters;
+  Metrics metrics;
+  metrics.name_hosts([](std::string_view value) { return value == "7@kfi" ? "n7" : ""; });
+  metrics.add("ni", {{"nid", "7@kfi"}, {"shard", "0"}}, counters.view());
+  metrics.add("ni", {{"nid", "8@kfi"}, {"shard", "0"}}, counters.view());
+  const std::string text = metrics.prometheus_text();
+  EXPECT_NE(text.find("{nid=\"7@kfi\",shard=\"0\",host=\"n7\"} 0"), std::string::npos) << text;
+  EXPECT_NE(text.find("{nid=\"8@kfi\",shard=\"0\"} 0"), std::string::npos) << text;
+}
+
 TEST(Metrics, VisitsSetsInTheOrderInWhichTheyCame) {
   const Counters<TestTable> counters;
   Metrics metrics;
