@@ -64,7 +64,7 @@ TEST_P(KfiSite, IsSurvived) {
   EXPECT_GT(report.operations.begun, 19U * kNodes);
   EXPECT_GT(report.operations.delivered + report.operations.replies, 8U * kNodes);
   for (const char* const what : GetParam().seen)
-    EXPECT_GT(counted(report, what), kNodes / 20) << what;
+    EXPECT_GT(counted(report, what), kNodes / 30) << what;
 }
 
 void lose_packets(SiteConfig& site) {
