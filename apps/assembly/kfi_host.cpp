@@ -121,6 +121,11 @@ Outcome<void> KfiHost::assign_nids(lnet::NodeConfig& config) const {
   return {};
 }
 
+void KfiHost::say_retries(runtime::Log& log) const {
+  for (const auto& nic : nics_)
+    nic->retry_lines().say(nic->name(), log);
+}
+
 void KfiHost::add_metrics(runtime::Metrics& metrics) const {
   for (const auto& nic : nics_) {
     auto* const soft = nic->soft();
@@ -129,6 +134,8 @@ void KfiHost::add_metrics(runtime::Metrics& metrics) const {
     (void)metrics.add("cassini_soft", labels, soft->node().nic().counters());
     (void)metrics.add("cassini_packets", labels, soft->node().port().counters());
     (void)metrics.add("cassini_link", labels, soft->wire().counters());
+    (void)metrics.add("cassini_retry", labels, soft->node().port().retry_handler().counters());
+    (void)metrics.add("cassini_retry_lines", labels, nic->retry_lines().counters());
   }
 }
 

@@ -45,6 +45,8 @@ class KfiHost {
     if (vendor_ != nullptr) vendor_->refresh();
   }
 
+  // The admin thread: what the retry handlers of NICs in software have given up.
+  void say_retries(runtime::Log& log) const;
   // What the NICs in software and their ports count, until `metrics` are gone.
   void add_metrics(runtime::Metrics& metrics) const;
 

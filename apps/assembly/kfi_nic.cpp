@@ -63,7 +63,7 @@ Outcome<void> KfiNic::open_port(runtime::Eal& eal) {
   options.wire.mtu = settings_.mtu;
   if (settings_.address >= 0)
     options.wire.address = static_cast<cassini::soft::NicAddress>(settings_.address);
-  auto soft = NodeOnEthdev::open(options);
+  auto soft = NodeOnEthdev::open(options, &retry_lines_);
   if (!soft) return std::unexpected(std::move(soft.error()));
   soft_ = std::move(*soft);
   soft_address_ = soft_->wire().status().address;

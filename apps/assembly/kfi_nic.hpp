@@ -13,6 +13,7 @@
 
 #include "apps/assembly/kfi_lease.hpp"
 #include "apps/assembly/kfi_options.hpp"
+#include "apps/assembly/kfi_retry_lines.hpp"
 #include "drivers/net/cassini/soft/link/node_on_ethdev.hpp"
 #include "lib/base/arena.hpp"
 #include "lib/base/result.hpp"
@@ -69,6 +70,7 @@ class KfiNic {
   unsigned keep(Instant now);
   // Null: it is hardware.
   [[nodiscard]] cassini::soft::NodeOnEthdev* soft() { return soft_.get(); }
+  [[nodiscard]] KfiRetryLines& retry_lines() { return retry_lines_; }
 
  private:
   friend class KfiLease;
@@ -89,6 +91,7 @@ class KfiNic {
   cassini::Backend* backend_ = nullptr;
   unsigned device_id_ = 0;
   std::atomic<std::uint32_t> soft_address_{0};
+  KfiRetryLines retry_lines_;
   std::unique_ptr<cassini::soft::NodeOnEthdev> soft_;
   std::vector<std::unique_ptr<KfiContext>> prepared_;  // by number; null: its shard has it
   std::atomic<bool> taken_{false};

@@ -148,6 +148,7 @@ Outcome<void> Node::open_admin() {
   loop_->add_timer(kDrainPeriod, kDrainPeriod, [this] {
     log_->drain();
     if (lnet_host_) lnet_host_->tcp().say_complaints(*bad_input_);
+    if (kfi_host_) kfi_host_->say_retries(*log_);
     if (lnet_) {
       lnet_->tell_of_routes(*log_);
       lnet_->say_standing();

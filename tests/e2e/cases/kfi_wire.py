@@ -64,3 +64,15 @@ def case_one_is_killed_under_loss_and_comes_back(site):
             b = start(hosts, "b", life=life)
             has_answered(a, 100)
         is_whole(a, b)
+
+
+def case_a_wire_that_is_cut_for_a_while(site):
+    """Longer than the retry handlers hold out: they give NICs up, say so, and come back to them when they answer."""
+    with pair(site) as (hosts, a, b):
+        has_answered(a, 100)
+        hosts.bad_wire.is_cut = True
+        eventually("a's NIC gives b's up", lambda: counted(a, "cassini_retry", "undeliverable") > 0, 60)
+        eventually("the log says so", lambda: "undeliverable sct=" in a.output() and f" nid={SERVER} rc=UNDELIVERABLE" in a.output(), 10)
+        hosts.bad_wire.is_cut = False
+        has_answered(a, 100)
+        is_whole(a, b)

@@ -20,11 +20,16 @@
 
 namespace plnet::cassini::soft {
 
+// How long a NIC that does not answer is not spoken to. On Slingshot it is 96 s, in which the
+// fabric finds other ways; behind a port it is a cable or a process, back at any moment.
+inline constexpr std::uint64_t kDownNidNs = 4'000'000'000;
+
 struct NodeOnEthdevOptions {
   WireEthdevOptions wire;
   // Its address is the wire's; its packets are as large as the port carries; its incarnation is
   // made from the machine's clock, so that peers tell this life from the last one.
-  NodeOptions node{.nic = {}, .port = {.payload_max = kPayloadMax}};
+  NodeOptions node{.nic = {},
+                   .port = {.payload_max = kPayloadMax, .retry = {.down_nid_ns = kDownNidNs}}};
   std::optional<FaultWireOptions> faults;  // for tests: between the NIC and the link layer
 };
 
