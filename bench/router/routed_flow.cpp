@@ -23,6 +23,8 @@ constexpr std::uint32_t kRouter = 0x7f000001;  // 127.0.0.1
 constexpr std::uint32_t kClient = 0x7f000002;  // of the first flow; the next has the next two
 constexpr std::uint32_t kServer = 0x7f000003;
 constexpr std::uint16_t kNets = 2;
+constexpr std::int32_t kCreditsOfTcp = 8;  // the kernel's defaults
+constexpr std::int32_t kCreditsOfKfi = 16;
 constexpr unsigned kTurnsToMeet = 2'000'000;
 
 // From a reserved port, else the router would take it for a user's program.
@@ -39,11 +41,18 @@ TcpSocket bound(std::uint32_t address) {
 }  // namespace
 
 RoutedFlow::RoutedFlow() {
-  if (start_router(kNets, nullptr)) ends = connect();
+  if (start_router(kNets, nullptr, kCreditsOfTcp)) ends = connect();
 }
 
 RoutedFlow::RoutedFlow(const OtherNet& other, const Nid& to) {
-  if (!start_router(1, &other)) return;
+  if (start_router(1, &other, kCreditsOfKfi)) connect_to(to);
+}
+
+RoutedFlow::RoutedFlow(const Nid& to) {
+  if (start_router(kNets, nullptr, kCreditsOfKfi)) connect_to(to);
+}
+
+void RoutedFlow::connect_to(const Nid& to) {
   ends = {.from = nid_of(kClient, 0), .to = to, .source = {}, .sink = {}};
   router->know(ends.from);
   router->know(ends.to);
@@ -64,9 +73,11 @@ FlowEnds RoutedFlow::connect() {
   return fresh;
 }
 
-bool RoutedFlow::start_router(std::uint16_t nets, const OtherNet* other) {
+bool RoutedFlow::start_router(std::uint16_t nets, const OtherNet* other,
+                              std::int32_t peer_credits) {
   TcpNodeSetup setup{.address = kRouter,
                      .nets = nets,
+                     .peer_credits = peer_credits,
                      .reserved_ports = false,
                      .routing = true,
                      .other = other,

@@ -14,8 +14,10 @@ namespace plnet::bench {
 struct RoutedFlow {
   // Both ends have met the router when it returns; ends.valid() says whether that worked.
   RoutedFlow();
-  // To `to` on another network of the router's, in whose hands the far end is.
+  // To a node at `to`, in other hands: on another network of the router's, or on its second one.
+  // With kfi's credits on either, so that both have as much under way.
   RoutedFlow(const OtherNet& other, const lnet::Nid& to);
+  explicit RoutedFlow(const lnet::Nid& to);
   // Those of one more flow, between a client and a server of its own.
   [[nodiscard]] FlowEnds connect();
 
@@ -24,7 +26,9 @@ struct RoutedFlow {
   FlowEnds ends;
 
  private:
-  [[nodiscard]] bool start_router(std::uint16_t nets, const OtherNet* other);
+  void connect_to(const lnet::Nid& to);
+  [[nodiscard]] bool start_router(std::uint16_t nets, const OtherNet* other,
+                                  std::int32_t peer_credits);
   // One connection of `address`, for what is large; `type` as the one who dials sees it.
   [[nodiscard]] drivers::TcpSocket dial(std::uint32_t address, std::uint16_t net,
                                         socklnd::ConnectionType type);

@@ -21,7 +21,7 @@ constexpr lnet::BufferCounts kRouterBuffers{{64, 256, 64}};
 std::vector<Nid> nids_of(const TcpNodeSetup& setup) {
   std::vector<Nid> out;
   for (std::uint16_t net = 0; net < setup.nets; ++net)
-    out.push_back(nid_of(setup.address, net));
+    out.push_back(nid_of(setup.address, static_cast<std::uint16_t>(setup.first_net + net)));
   if (setup.other != nullptr) out.push_back(setup.other->nid);
   return out;
 }

@@ -49,6 +49,7 @@ struct OtherNet {
 struct TcpNodeSetup {
   std::uint32_t address = 0x7f000001;  // 127.0.0.1: also its NIDs
   std::uint16_t nets = 1;              // tcp, tcp1, …
+  std::uint16_t first_net = 0;         // or from tcp<first_net> on
   std::uint16_t port = 0;
   std::size_t peers = 4;  // each with three connections
   std::int32_t peer_credits = 8;
