@@ -3,7 +3,7 @@
 import os
 import signal
 
-from kfi_nodes import IMPATIENT, KFI_NET, answers, homes_of, nid, plan
+from kfi_nodes import IMPATIENT, KFI_NET, answers, homes_of, memif, nid, plan, soft
 from site_under_test import Skip, eventually
 from tcp_nodes import counted, works
 
@@ -105,6 +105,34 @@ def case_traffic_through_a_router_between_tcp_and_shm_is_whole(site):
         assert not any(counted(node, "traffic", row) for row in ("wrong_replies", "delivered_twice", "delivered_corrupt"))
     assert counted(client, "traffic", "failed") == 0, client.json("counters", "show")
     assert client.stop() == 0, client.output()
+
+
+ON_SHM = f"kfi{NUMBER}"
+SOFT, ROUTER_SOFT = 0x1a2, 0x2b3
+BOTH_NETS = f"""net:
+    - {{net type: kfi, local NI(s): [{{interfaces: {{0: cxi0}}}}]}}
+    - {{net type: {ON_SHM}, local NI(s): [{{interfaces: {{0: shm0}}}}]}}
+routing: {{enable: 1}}
+buffers: {{tiny: 256, small: 256, large: 32}}
+"""
+
+
+def case_a_router_between_kfi_on_a_cassini_and_kfi_on_libfabric(site):
+    """The two do not understand each other, but each understands the router."""
+    needs(site, shm(SERVER))
+    words = {"program": site.program("lnet-traffic")}
+    on_shm = KFI_NET.replace("type: kfi", f"type: {ON_SHM}") + f"route: [{{net: kfi, gateway: {nid(CLIENT, ON_SHM)}}}]\n"
+    server = start(site, "server", shm(SERVER), "--window", "4", "--stay", nets=on_shm, **words)
+    on_cassini = KFI_NET + f"route: [{{net: {ON_SHM}, gateway: {nid(ROUTER_SOFT)}}}]\n"
+    client = start(site, "client", soft(memif(site, "server"), SOFT), "--window", "4", "--stay", "--to", nid(SERVER, ON_SHM), nets=on_cassini,
+                   cpu=1, **words)
+    both = soft(memif(site, "client"), ROUTER_SOFT) + f"            - {{name: shm0, backend: ofi, provider: shm, address: {CLIENT}}}\n"
+    router = start(site, "router", both, nets=BOTH_NETS)
+    eventually("the server has answered", lambda: counted(client, "traffic", "answered") >= 300, 90)
+    for node in (client, server):
+        assert not any(counted(node, "traffic", row) for row in ("wrong_replies", "delivered_twice", "delivered_corrupt"))
+    assert counted(router, "lnet", "route_count") >= 600, router.json("counters", "show")
+    assert {each["interfaces"]["0"] for net in router.json("net", "show")["net"] for each in net["local NI(s)"] if "interfaces" in each} == {"cxi0", "shm0"}
 
 
 def case_a_provider_that_is_not_there_is_told_with_its_place(site):

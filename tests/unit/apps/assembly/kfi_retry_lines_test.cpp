@@ -25,8 +25,9 @@ TEST(KfiRetryLines, StandInTheLogWithTheirInterface) {
   retries.line(std::string(1000, 'x'));
   retries.say("cxi0", *log);
   ASSERT_EQ(lines.size(), 2U);
-  EXPECT_TRUE(lines[0].contains("event=retry_handler interface=cxi0 text=\"packet undeliverable "
-                                "sct=1 spt=5 nid=691 rc=UNDELIVERABLE\""))
+  EXPECT_TRUE(
+      lines[0].contains("event=retry_handler interface=cxi0 text=\"packet undeliverable "
+                        "sct=1 spt=5 nid=691 rc=UNDELIVERABLE\""))
       << lines[0];
   EXPECT_LT(lines[1].size(), 256U);
   retries.say("cxi0", *log);
