@@ -226,7 +226,8 @@ inline void check_tagged(EndpointBench& bench, std::uint64_t seed, unsigned coun
     const FabricCompletion& done = near.ended.at(cookie);
     EXPECT_TRUE(done.status.has_value());
     EXPECT_EQ(far.ended.at(cookie).event, FabricEvent::kRemoteDone);
-    EXPECT_TRUE(far.ended.at(cookie).status.has_value());
+    EXPECT_TRUE(far.ended.at(cookie).status.has_value())
+        << name_of(far.ended.at(cookie).status.error());
     if (kind == 2) {
       EXPECT_EQ(done.event, FabricEvent::kTaggedMessage);
       EXPECT_EQ(done.data, 0x1122'3344'5566'7788 + i);

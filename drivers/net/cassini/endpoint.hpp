@@ -38,6 +38,7 @@ struct EndpointConfig {
   // stands still. With less the NIC drops events when it stands still for too long.
   std::size_t receive_event_bytes = 0;
   Duration not_ready_time = TxLimits{}.not_ready_time;
+  Duration remote_not_ready_time = TxLimits{}.remote_not_ready_time;
   Duration link_period = std::chrono::seconds(1);  // how often its link is looked at
   // How long the NIC has for what it had begun before its transmit queue failed. The retry handler
   // gives up after some tens of seconds; what has not ended then is kept out of use for good.

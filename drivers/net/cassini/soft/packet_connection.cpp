@@ -269,6 +269,12 @@ std::uint16_t PacketPort::target_for(NicAddress from, const Packet& packet) {
     }
     free_target(number);
   }
+  const Former& before = former(key);
+  if (packet.syn && before.key == key &&
+      static_cast<std::int32_t>(packet.epoch - before.epoch) <= 0) {
+    stats_.add(PortCounters::Id::kDuplicates);
+    return kNone;
+  }
   if (!packet.syn || free_targets_.empty()) {
     nack(from, packet, packet.syn ? ReturnCode::kNoTargetConn : ReturnCode::kNoMatchingConn, 0);
     return kNone;
@@ -290,6 +296,7 @@ std::uint16_t PacketPort::target_for(NicAddress from, const Packet& packet) {
 
 void PacketPort::free_target(std::uint16_t number) {
   TargetConnection& target = targets_[number];
+  former(target.key) = {.key = target.key, .epoch = target.epoch};
   abandon(target);
   clear(target, sequence_after(target.expected, kSequences - 1));
   by_source_.remove(target.key);

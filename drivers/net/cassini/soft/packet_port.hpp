@@ -146,6 +146,17 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::array<Remembered, std::size_t{2} * kPacketWindow> remembered{};
   };
 
+  // A connection that is no more: what the wire repeats of it late is not done a second time.
+  struct Former {
+    std::uint64_t key = ~std::uint64_t{0};
+    std::uint32_t epoch = 0;
+  };
+  static constexpr std::size_t kFormerMax =
+      1024;  // a power of two; newer ones take older ones' place
+  [[nodiscard]] Former& former(std::uint64_t key) {
+    return former_[(key >> 16U ^ key) & (kFormerMax - 1)];
+  }
+
   // Payload of one packet to or from that NIC, as the wire and both ends are now.
   [[nodiscard]] std::size_t payload_room(NicAddress peer) const;
   [[nodiscard]] bool ready(NicAddress from) override;
@@ -228,6 +239,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   std::vector<std::uint16_t> free_targets_;
   std::vector<std::uint16_t> used_targets_;
   KeyTable by_source_;
+  std::vector<Former> former_{kFormerMax};
   std::vector<std::uint16_t> owing_;
   unsigned partial_messages_ = 0;
   unsigned remembered_ = 0;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "drivers/net/cassini/soft/backend_soft.hpp"
 #include "drivers/net/cassini/soft/fault_wire.hpp"
@@ -47,6 +49,40 @@ TEST(SoftPacketLife, AnIdleConnectionIsClosedInThreeSteps) {
   }
   EXPECT_EQ(rig.one.port.count(PortCounters::Id::kForced), 0U);
   EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kNacks), 0U);
+}
+
+// The first packet of a connection, once more when it is closed: not the beginning of another.
+TEST(SoftPacketLife, WhatAClosedConnectionSentIsNotDoneAgain) {
+  Rig rig({}, short_lived());
+  append_lasting(*rig.b, 100);
+  class Tap final : public WireEvents {
+   public:
+    void on_packet(NicAddress, std::span<const std::byte> packet) override {
+      first.assign(packet.begin(), packet.end());
+    }
+    void on_link(bool, NicAddress) override {}
+    std::vector<std::byte> first;
+  } tap;
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  for (unsigned i = 0; i < 5 && tap.first.empty(); ++i) {
+    rig.one.port.step(Host::now_ns += 2000);
+    (void)rig.two.wire.poll(Host::now_ns, tap);
+  }
+  ASSERT_FALSE(tap.first.empty());
+  ASSERT_TRUE(rig.one.wire.send(2, tap.first, {}));
+  EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+  Host::now_ns += 2'000'000;
+  rig.run(10);
+  ASSERT_EQ(rig.two.port.targets(), 0U);
+  ASSERT_TRUE(rig.one.wire.send(2, tap.first, {}));
+  rig.run(10);
+  EXPECT_EQ(rig.two.port.targets(), 0U);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 1U);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kDuplicates), 1U);
+  // The next of that number is a new one.
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
+  EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
 }
 
 TEST(SoftPacketLife, ASilentTargetIsAskedFourTimesThenForced) {
