@@ -33,8 +33,10 @@ class ShmPair {
     if (child_ <= 0) return;
     (void)::kill(child_, SIGKILL);
     (void)::waitpid(child_, nullptr, 0);
-    for (const unsigned service : {kFar, kFarBare})
-      (void)ofi::Claim::prepare(ofi::address_of({}, {nic_, service, 0}).value());
+    for (const unsigned service : {kFar, kFarBare}) {
+      ofi::Claim left;
+      (void)left.take({nic_, service, 0}, 1);
+    }
   }
   ShmPair(const ShmPair&) = delete;
   ShmPair& operator=(const ShmPair&) = delete;

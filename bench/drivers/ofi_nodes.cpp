@@ -110,14 +110,14 @@ Outcome<void> BareNode::open(std::uint64_t nic, unsigned service) {
   auto device = ofi::Device::open(config_, memory_.arenas);
   if (!device) return std::unexpected(std::move(device.error()));
   device_ = std::move(*device);
-  if (auto opened = device_->open_port(port_, 0, std::size_t{2} * kSlots, std::size_t{2} * kSlots);
-      !opened)
+  constexpr std::size_t kEvents = std::size_t{2} * kSlots;
+  if (auto opened = device_->open_port(port_, 0, service + 1U, kEvents, kEvents); !opened)
     return opened;
   region_ = registered_.add(port_.domain, *port_.info, memory_.bytes);
   if (region_ == nullptr) return failure(Errc::kNoMemory, "fi_mr_reg: refused");
   for (Slot& slot : slots_)
     post(slot);
-  return {};
+  return port_.publish();
 }
 
 BareNode::~BareNode() {
@@ -133,8 +133,10 @@ void BareNode::post(Slot& slot) {
 
 bool BareNode::find_peer() {
   if (peer_ != FI_ADDR_NOTAVAIL) return true;
-  const auto name = ofi::address_of(config_.addresses, {config_.nic_address, other_, 0}).value();
-  return ofi::is_claimed(name) &&
+  const ofi::Process peer{config_.nic_address, other_, 0};
+  const ofi::Life life = ofi::life_at(peer);
+  const auto name = ofi::address_of(config_.addresses, peer, life).value();
+  return life != ofi::kNoLife &&
          fi_av_insert(port_.addresses, name.bytes.data(), 1, &peer_, 0, nullptr) == 1;
 }
 

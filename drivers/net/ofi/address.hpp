@@ -2,7 +2,8 @@
 // Where an endpoint is, and how a provider is told: the one place that knows the rule, which every
 // node of a site has to share. {NIC address, service, context} becomes
 //   - by name (providers whose addresses are strings, such as shm, on one host):
-//     fi_shm://plnet-<NIC address in hex>-<service>-<context>
+//     fi_shm://plnet-<NIC address in hex>-<service>-<context>-<life in hex>, where the life is the
+//     number of one endpoint's time at that place, from its making to its end (claim.hpp)
 //   - over IP (providers whose addresses are IPv4 sockets, such as net): the NIC address is the
 //     IPv4 address as a number, the port is port_base + service * contexts_max + context.
 #pragma once
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -33,6 +35,9 @@ struct Process {
 
 enum class Family : std::uint8_t { kName, kInet };
 
+using Life = std::uint64_t;
+inline constexpr Life kNoLife = 0;
+
 inline constexpr unsigned kContextsMax = 16;  // receive contexts, and so shards, of one process
 
 struct AddressRule {
@@ -45,15 +50,24 @@ struct ProviderAddress {
   std::size_t length = 0;
 };
 
+// By name without a life: the place, which is nobody's address.
 [[nodiscard]] inline Result<ProviderAddress> address_of(const AddressRule& rule,
-                                                        const Process& process) {
+                                                        const Process& process,
+                                                        Life life = kNoLife) {
   ProviderAddress made;
   if (process.context >= kContextsMax) return std::unexpected(Errc::kOutOfRange);
   if (rule.family == Family::kName) {
-    const int length = std::snprintf(
-        made.bytes.data(), made.bytes.size(), "fi_shm://plnet-%llx-%u-%u",
-        static_cast<unsigned long long>(process.nic), process.service, unsigned{process.context});
+    using Hex = unsigned long long;
+    char* const at = made.bytes.data();
+    int length = std::snprintf(at, made.bytes.size(), "fi_shm://plnet-%llx-%u-%u", Hex{process.nic},
+                               process.service, unsigned{process.context});
+    if (life != kNoLife)
+      length += std::snprintf(at + length, made.bytes.size() - static_cast<std::size_t>(length),
+                              "-%llx", Hex{life});
     made.length = static_cast<std::size_t>(length) + 1;  // with its end
+    static_assert(
+        std::string_view("fi_shm://plnet-0123456789abcdef-4294967295-15-0123456789abcdef").size() <
+        sizeof made.bytes);
     return made;
   }
   const std::uint64_t port =

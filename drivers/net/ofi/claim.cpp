@@ -2,78 +2,120 @@
 #include "drivers/net/ofi/claim.hpp"
 
 #include <cerrno>
-#include <string>
 #include <string_view>
+#include <utility>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace plnet::ofi {
 
 namespace {
 
+// Bytes of the file that are locked; it holds the life alone.
+enum class Lock : std::uint8_t { kOwned, kPublished };
+
 // libfabric v1.17.0 prov/util/src/util_shm.c: smr_create(), include/ofi_shm.h: smr_no_prefix(): the
 // shared memory object has the name behind the scheme.
-std::string object_of(const ProviderAddress& name) {
-  const std::string_view whole(name.bytes.data());
-  const std::size_t scheme = whole.find("://");
-  std::string object(1, '/');
-  object += scheme == std::string_view::npos ? whole : whole.substr(scheme + 3);
-  return object;
+std::string object_of(const Process& process, Life life) {
+  const auto name = address_of({.family = Family::kName}, process, life);
+  if (!name) return {};
+  const std::string_view whole(name->bytes.data());
+  return std::string(1, '/').append(whole.substr(whole.find("://") + 3));
 }
 
-int open_object(const std::string& object) {
-  return shm_open(object.c_str(), O_RDWR | O_CLOEXEC, 0);
+struct flock range(Lock lock, short type) {
+  struct flock wanted{};
+  wanted.l_type = type;
+  wanted.l_whence = SEEK_SET;
+  wanted.l_start = static_cast<off_t>(lock);
+  wanted.l_len = 1;
+  return wanted;
 }
 
-// Those who ask share the lock, so that none of them looks like an owner to another.
-bool is_free(int file) {
-  return flock(file, LOCK_SH | LOCK_NB) == 0;
+// Of the open file, not of the process: two endpoints of one process are strangers, too.
+bool set(int file, Lock lock, short type) {
+  struct flock wanted = range(lock, type);
+  return fcntl(file, F_OFD_SETLK, &wanted) == 0;
+}
+
+bool is_held(int file, Lock lock) {
+  struct flock asked = range(lock, F_WRLCK);
+  return fcntl(file, F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK;
+}
+
+Life written_in(int file) {
+  Life life = kNoLife;
+  return pread(file, &life, sizeof life, 0) == sizeof life ? life : kNoLife;
+}
+
+// Whether it is what the place's name stands for: its last owner may have removed it just now.
+bool is_linked(int file) {
+  struct stat found{};
+  return fstat(file, &found) == 0 && found.st_nlink > 0;
+}
+
+Result<int> open_as_owner(const std::string& place) {
+  constexpr unsigned kTriesMax = 100;  // each fails only if an owner has gone in that moment
+  for (unsigned tries = 0; tries < kTriesMax; ++tries) {
+    const int file = shm_open(place.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (file < 0) return std::unexpected(errc_of_errno(errno));
+    const bool locked = set(file, Lock::kOwned, F_WRLCK);
+    const int why = errno;
+    if (locked && is_linked(file)) return file;
+    (void)close(file);
+    if (!locked)
+      return std::unexpected(why == EAGAIN || why == EACCES ? Errc::kExists : errc_of_errno(why));
+  }
+  return std::unexpected(Errc::kExists);
 }
 
 }  // namespace
 
-Result<void> Claim::prepare(const ProviderAddress& name) {
-  const std::string object = object_of(name);
-  const int file = open_object(object);
-  if (file < 0) {
-    if (errno == ENOENT) return {};
+Result<void> Claim::take(const Process& process, Life life) {
+  release();
+  std::string place = object_of(process, kNoLife);
+  if (place.empty() || life == kNoLife) return std::unexpected(Errc::kOutOfRange);
+  const Result<int> file = open_as_owner(place);
+  if (!file) return std::unexpected(file.error());
+  file_ = *file;
+  place_ = std::move(place);
+  if (const Life left = written_in(file_); left != kNoLife)
+    (void)shm_unlink(object_of(process, left).c_str());
+  if (pwrite(file_, &life, sizeof life, 0) == sizeof life) return {};
+  const int why = errno;
+  release();
+  return std::unexpected(errc_of_errno(why));
+}
+
+Result<void> Claim::publish() {
+  if (file_ >= 0 && !set(file_, Lock::kPublished, F_WRLCK))
     return std::unexpected(errc_of_errno(errno));
-  }
-  const bool left_over = is_free(file);
-  if (left_over) (void)shm_unlink(object.c_str());
-  (void)close(file);
-  if (!left_over) return std::unexpected(Errc::kExists);
   return {};
 }
 
-Result<void> Claim::take(const ProviderAddress& name) {
-  release();
-  file_ = open_object(object_of(name));
-  if (file_ < 0) return std::unexpected(errc_of_errno(errno));
-  // Somebody may be asking; nobody keeps it.
-  while (flock(file_, LOCK_EX) != 0) {
-    if (errno == EINTR) continue;
-    const int why = errno;
-    release();
-    return std::unexpected(errc_of_errno(why));
-  }
-  return {};
+void Claim::hide() {
+  if (file_ >= 0) (void)set(file_, Lock::kPublished, F_UNLCK);
 }
 
 void Claim::release() {
-  if (file_ >= 0) (void)close(file_);
+  if (file_ < 0) return;
+  hide();
+  (void)shm_unlink(place_.c_str());
+  (void)close(file_);
   file_ = -1;
 }
 
-bool is_claimed(const ProviderAddress& name) {
-  const int file = open_object(object_of(name));
-  if (file < 0) return false;
-  const bool claimed = !is_free(file);
+Life life_at(const Process& process) {
+  const int file = shm_open(object_of(process, kNoLife).c_str(), O_RDONLY | O_CLOEXEC, 0);
+  if (file < 0) return kNoLife;
+  const Life life = written_in(file);
+  // Read once more: the lock may be that of the next owner.
+  const bool reachable = is_held(file, Lock::kPublished) && written_in(file) == life;
   (void)close(file);
-  return claimed;
+  return reachable ? life : kNoLife;
 }
 
 }  // namespace plnet::ofi

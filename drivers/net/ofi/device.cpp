@@ -16,6 +16,8 @@ void close_object(Object*& object) {
   object = nullptr;
 }
 
+constexpr const char* kNoAddress = "no provider address for this NIC address and service";
+
 // What we cannot do without, and what we are ready for.
 Info wanted(const DeviceConfig& config) {
   Info hints(fi_allocinfo());
@@ -49,7 +51,9 @@ std::unexpected<Error> fabric_failure(const char* call, int returned) {
 Outcome<std::unique_ptr<Device>> Device::open(const DeviceConfig& config,
                                               const ArenaTable& arenas) {
   std::unique_ptr<Device> made(new Device(config, arenas));
-  Outcome<Info> info = made->ask(0);
+  const Result<Identity> own = made->identity(0, kNoLife);
+  if (!own) return failure(own.error(), kNoAddress);
+  Outcome<Info> info = made->ask(own->address);
   if (!info) return std::unexpected(std::move(info.error()));
   made->info_ = std::move(*info);
   if (const int failed = fi_fabric(made->info_->fabric_attr, &made->fabric_, nullptr); failed != 0)
@@ -61,16 +65,24 @@ Device::~Device() {
   close_object(fabric_);
 }
 
-Outcome<Info> Device::ask(std::uint8_t context) const {
-  const Result<ProviderAddress> own =
-      address_of(config_.addresses, {config_.nic_address, config_.service, context});
-  if (!own) return failure(own.error(), "no provider address for this NIC address and service");
+Result<Identity> Device::identity(std::uint8_t context, Life life) const {
+  Identity own{.process = {config_.nic_address, config_.service, context},
+               .life = life,
+               .family = config_.addresses.family,
+               .address = {}};
+  const Result<ProviderAddress> address = address_of(config_.addresses, own.process, life);
+  if (!address) return std::unexpected(address.error());
+  own.address = *address;
+  return own;
+}
+
+Outcome<Info> Device::ask(const ProviderAddress& own) const {
   const Info hints = wanted(config_);
   if (!hints) return failure(Errc::kNoMemory, "fi_allocinfo: out of memory");
-  hints->src_addr = std::malloc(own->length);  // fi_freeinfo() frees it
+  hints->src_addr = std::malloc(own.length);  // fi_freeinfo() frees it
   if (hints->src_addr == nullptr) return failure(Errc::kNoMemory, "out of memory");
-  std::memcpy(hints->src_addr, own->bytes.data(), own->length);
-  hints->src_addrlen = own->length;
+  std::memcpy(hints->src_addr, own.bytes.data(), own.length);
+  hints->src_addrlen = own.length;
   fi_info* found = nullptr;
   const int failed = fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints.get(), &found);
   if (failed != 0)
@@ -78,38 +90,41 @@ Outcome<Info> Device::ask(std::uint8_t context) const {
   return Info(found);
 }
 
-Outcome<void> Device::open_port(Port& port, std::uint8_t context, std::size_t tx_events,
+Outcome<void> Device::open_port(Port& port, std::uint8_t context, Life life, std::size_t tx_events,
                                 std::size_t rx_events) const {
-  Outcome<Info> info = ask(context);
+  const Result<Identity> own = identity(context, life);
+  if (!own) return failure(own.error(), kNoAddress);
+  Outcome<Info> info = ask(own->address);
   if (!info) return std::unexpected(std::move(info.error()));
-  const auto own =
-      address_of(config_.addresses, {config_.nic_address, config_.service, context}).value();
-  return port.open(fabric_, std::move(*info), own, config_.addresses.family, tx_events, rx_events);
+  return port.open(fabric_, std::move(*info), *own, tx_events, rx_events);
 }
 
-Outcome<void> Port::open(fid_fabric* fabric, Info the_info, const ProviderAddress& own,
-                         Family family, std::size_t tx_events, std::size_t rx_events) {
+Outcome<void> Port::open(fid_fabric* fabric, Info the_info, const Identity& own,
+                         std::size_t tx_events, std::size_t rx_events) {
   info = std::move(the_info);
-  if (family == Family::kName) {
-    if (const Result<void> free = Claim::prepare(own); !free)
-      return failure(free.error(), std::string(own.bytes.data()) + ": the name cannot be had");
+  ProviderAddress name = own.address;
+  if (own.family == Family::kName) {
+    if (const Result<void> taken = claim_.take(own.process, own.life); !taken)
+      return failure(taken.error(), std::string(name.bytes.data()) + ": the place cannot be had");
   }
   if (const int failed = fi_domain(fabric, info.get(), &domain, nullptr); failed != 0)
     return fabric_failure("fi_domain", failed);
   if (const int failed = fi_endpoint(domain, info.get(), &endpoint, nullptr); failed != 0)
     return fabric_failure("fi_endpoint", failed);
   // shm adds a number to the name that it was asked for, unless it is set.
-  if (family == Family::kName) {
-    ProviderAddress name = own;
+  if (own.family == Family::kName) {
     if (const int failed = fi_setname(&endpoint->fid, name.bytes.data(), name.length); failed != 0)
       return fabric_failure("fi_setname", failed);
   }
   if (Outcome<void> opened = open_queues(tx_events, rx_events); !opened) return opened;
   if (const int failed = fi_enable(endpoint); failed != 0)
     return fabric_failure("fi_enable", failed);
-  if (family != Family::kName) return {};
-  if (const Result<void> taken = claim_.take(own); !taken)
-    return failure(taken.error(), std::string(own.bytes.data()) + ": the name cannot be locked");
+  return {};
+}
+
+Outcome<void> Port::publish() {
+  if (const Result<void> published = claim_.publish(); !published)
+    return failure(published.error(), "an endpoint's place in shared memory cannot be locked");
   return {};
 }
 
@@ -135,8 +150,9 @@ Outcome<void> Port::open_queues(std::size_t tx_events, std::size_t rx_events) {
 }
 
 void Port::close_endpoint() {
-  claim_.release();
+  claim_.hide();
   close_object(endpoint);
+  claim_.release();
 }
 
 void Port::close() {

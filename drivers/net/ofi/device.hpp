@@ -30,6 +30,14 @@ struct InfoFree {
 };
 using Info = std::unique_ptr<fi_info, InfoFree>;
 
+// Who a port is.
+struct Identity {
+  Process process;
+  Life life = kNoLife;
+  Family family = Family::kName;
+  ProviderAddress address;
+};
+
 // One reliable-datagram endpoint in a domain of its own, which one thread uses: closed in the
 // reverse order. Registered memory must be closed before the domain, after close_endpoint().
 class Port {
@@ -39,8 +47,11 @@ class Port {
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  [[nodiscard]] Outcome<void> open(fid_fabric* fabric, Info info, const ProviderAddress& own,
-                                   Family family, std::size_t tx_events, std::size_t rx_events);
+  [[nodiscard]] Outcome<void> open(fid_fabric* fabric, Info info, const Identity& own,
+                                   std::size_t tx_events, std::size_t rx_events);
+  // Once all that peers may ask for is there: by name nobody finds it before, nor after hide().
+  [[nodiscard]] Outcome<void> publish();
+  void hide() { claim_.hide(); }
   // From here on the provider touches no memory of ours.
   void close_endpoint();
   void close();
@@ -67,15 +78,17 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  [[nodiscard]] Outcome<void> open_port(Port& port, std::uint8_t context, std::size_t tx_events,
-                                        std::size_t rx_events) const;
+  // `life`: another for each port that is opened, by whatever process. It is to be published.
+  [[nodiscard]] Outcome<void> open_port(Port& port, std::uint8_t context, Life life,
+                                        std::size_t tx_events, std::size_t rx_events) const;
   [[nodiscard]] const DeviceConfig& config() const { return config_; }
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
   [[nodiscard]] const fi_info& info() const { return *info_; }
 
  private:
   Device(const DeviceConfig& config, const ArenaTable& arenas) : config_(config), arenas_(arenas) {}
-  [[nodiscard]] Outcome<Info> ask(std::uint8_t context) const;
+  [[nodiscard]] Result<Identity> identity(std::uint8_t context, Life life) const;
+  [[nodiscard]] Outcome<Info> ask(const ProviderAddress& own) const;
 
   DeviceConfig config_;
   const ArenaTable& arenas_;

@@ -83,9 +83,8 @@ void Emulation::finish(std::uint32_t number, Result<void> status) {
   give(number);
   if (status) return;
   context_.stats.add(Id::kFailures);
-  if (status.error() != Errc::kTimedOut) return;
-  context_.stats.add(Id::kTimeouts);
-  links_.refresh(link);
+  if (status.error() == Errc::kTimedOut) context_.stats.add(Id::kTimeouts);
+  if (status.error() == Errc::kTimedOut || status.error() == Errc::kNoRoute) links_.refresh(link);
 }
 
 Result<Place> Emulation::local(const lnet::Payload& payload, std::uint32_t& block) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/random.hpp"
+
 namespace plnet::ofi {
 
 namespace {
@@ -13,6 +15,11 @@ EndpointConfig fitted(EndpointConfig config, const fi_info& info) {
   config.receive_slots = std::min<unsigned>(
       config.receive_slots, static_cast<unsigned>(std::max<std::size_t>(info.rx_attr->size, 1)));
   return config;
+}
+
+// The place is in the name, too: it is enough that each start has another seed.
+Life life_of(std::uint64_t seed) {
+  return SplitMix64(seed + 2).next() | 1U;
 }
 
 }  // namespace
@@ -47,8 +54,8 @@ Outcome<void> Endpoint::open(const Device& device) {
   Transmitter& tx = emulation_.transmitter();
   const std::size_t reads = config.limits.operations_max + config.tagged_max;
   Outcome<void> opened =
-      device.open_port(port_, config.limits.receive_context, tx.packets() + reads,
-                       std::size_t{2} * config.receive_slots);
+      device.open_port(port_, config.limits.receive_context, life_of(config.seed),
+                       tx.packets() + reads, std::size_t{2} * config.receive_slots);
   if (!opened) return opened;
   if (!memory_.add(port_.domain, *port_.info))
     return failure(Errc::kNoMemory, "fi_mr_reg: the bounce blocks were refused");
@@ -59,10 +66,11 @@ Outcome<void> Endpoint::open(const Device& device) {
   emulation_.links().attach(port_.addresses);
   tx.attach(port_, *out);
   emulation_.receiver().attach(port_, *in);
-  return {};
+  return port_.publish();
 }
 
 Endpoint::~Endpoint() {
+  port_.hide();  // so that who is told does not find it again
   if (port_.endpoint != nullptr && has_begun_) emulation_.say_goodbye();
   port_.close_endpoint();
   memory_.close();

@@ -2,6 +2,7 @@
 #include "drivers/net/ofi/links.hpp"
 
 #include <bit>
+#include <utility>
 
 #include "drivers/net/ofi/claim.hpp"
 
@@ -34,13 +35,17 @@ Result<std::uint32_t> Links::add(const Process& process) {
   if (free_.empty()) return std::unexpected(Errc::kNoMemory);
   const Result<ProviderAddress> address = address_of(rule_, process);
   if (!address) return std::unexpected(address.error());
+  const bool by_name = rule_.family == Family::kName;
+  const fi_addr_t made = by_name ? FI_ADDR_NOTAVAIL : insert(*address);
+  if (made == FI_ADDR_NOTAVAIL && !by_name) return std::unexpected(Errc::kNoMemory);
   const std::uint32_t number = free_.back();
-  Link& link = links_[number];
-  const fi_addr_t made = insert(*address);
-  if (made == FI_ADDR_NOTAVAIL && rule_.family != Family::kName)
-    return std::unexpected(Errc::kNoMemory);
   free_.pop_back();
-  link = {.process = process, .address = made, .generation = link.generation + 1, .in_use = true};
+  Link& link = links_[number];
+  link = {.process = process,
+          .address = made,
+          .epoch = link.epoch,
+          .generation = link.generation + 1,
+          .in_use = true};
   std::uint32_t& head = buckets_[bucket(process)];
   link.next = head;
   head = number;
@@ -48,17 +53,54 @@ Result<std::uint32_t> Links::add(const Process& process) {
 }
 
 fi_addr_t Links::insert(const ProviderAddress& address) {
-  if (rule_.family == Family::kName && !is_claimed(address)) return FI_ADDR_NOTAVAIL;
   fi_addr_t made = FI_ADDR_NOTAVAIL;
   if (fi_av_insert(addresses_, address.bytes.data(), 1, &made, 0, nullptr) != 1)
     return FI_ADDR_NOTAVAIL;
   return made;
 }
 
+void Links::remove(fi_addr_t& address) {
+  if (address != FI_ADDR_NOTAVAIL) (void)fi_av_remove(addresses_, &address, 1, 0);
+  address = FI_ADDR_NOTAVAIL;
+}
+
 bool Links::look_for(std::uint32_t number) {
   Link& link = links_[number];
-  link.address = insert(address_of(rule_, link.process).value());
-  return link.address != FI_ADDR_NOTAVAIL;
+  const Life life = life_at(link.process);
+  if (life == kNoLife) return false;
+  if (life == link.life && link.former != FI_ADDR_NOTAVAIL) {
+    link.address = std::exchange(link.former, FI_ADDR_NOTAVAIL);
+    return true;
+  }
+  const ProviderAddress address = address_of(rule_, link.process, life).value();
+  link.address = insert(address);
+  if (link.address == FI_ADDR_NOTAVAIL && make_room(number)) link.address = insert(address);
+  if (link.address == FI_ADDR_NOTAVAIL) return false;
+  link.life = life;
+  return true;
+}
+
+// The provider's directory is small (256 with shm). Of the lives that are over, this one's own is
+// the likeliest to have nothing left to say.
+bool Links::make_room(std::uint32_t number) {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    Link& link = links_[(number + i) % links_.size()];
+    if (link.former == FI_ADDR_NOTAVAIL) continue;
+    remove(link.former);
+    return true;
+  }
+  return false;
+}
+
+void Links::set_aside(std::uint32_t number) {
+  Link& link = links_[number];
+  if (link.address == FI_ADDR_NOTAVAIL) return;
+  remove(link.former);
+  // What the provider still has for it would be for an address that is not there.
+  if (link.in_provider == 0) link.former = link.address;
+  link.address = FI_ADDR_NOTAVAIL;
+  link.in_provider = 0;
+  ++link.epoch;
 }
 
 std::uint32_t Links::learn(const Process& process) {
@@ -105,7 +147,8 @@ void Links::drop(std::uint32_t number) {
   Link& link = links_[number];
   if (link.first != kNone || link.open != kNone || link.in_provider + link.users > 0) return;
   if (!link.resolved) --strangers_;
-  if (link.address != FI_ADDR_NOTAVAIL) (void)fi_av_remove(addresses_, &link.address, 1, 0);
+  remove(link.address);
+  remove(link.former);
   std::uint32_t* at = &buckets_[bucket(link.process)];
   while (*at != number)
     at = &links_[*at].next;
@@ -132,24 +175,21 @@ Result<std::uint32_t> Links::of(const kfilnd::Target& target) {
 bool Links::would_miss_us(std::uint32_t number) const {
   const Link& link = links_[number];
   return rule_.family == Family::kName && link.in_use && link.incarnation != 0 &&
-         link.address != FI_ADDR_NOTAVAIL && is_claimed(address_of(rule_, link.process).value());
+         link.address != FI_ADDR_NOTAVAIL && life_at(link.process) == link.life;
 }
 
 void Links::leave(std::uint32_t number) {
-  Link& link = links_[number];
-  link.incarnation = 0;
-  if (link.in_provider > 0 || rule_.family != Family::kName || link.address == FI_ADDR_NOTAVAIL)
-    return;
-  (void)fi_av_remove(addresses_, &link.address, 1, 0);
-  link.address = FI_ADDR_NOTAVAIL;
+  links_[number].incarnation = 0;
+  if (rule_.family == Family::kName) set_aside(number);
 }
 
 void Links::refresh(std::uint32_t number) {
   Link& link = links_[number];
   // Over IP the provider finds a new process at the old address by itself.
-  if (link.in_provider > 0 || rule_.family != Family::kName) return;
-  if (link.address != FI_ADDR_NOTAVAIL) (void)fi_av_remove(addresses_, &link.address, 1, 0);
-  link.address = insert(address_of(rule_, link.process).value());
+  if (rule_.family != Family::kName || link.address == FI_ADDR_NOTAVAIL) return;
+  if (life_at(link.process) == link.life) return;
+  set_aside(number);
+  (void)look_for(number);
 }
 
 }  // namespace plnet::ofi

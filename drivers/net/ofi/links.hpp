@@ -16,17 +16,22 @@ namespace plnet::ofi {
 
 struct Link {
   Process process;
-  fi_addr_t address = FI_ADDR_NOTAVAIL;  // by name: also while nobody has the name
-  Instant due{};                         // when to offer the provider the next packet again
-  std::uint32_t incarnation = 0;         // 0: it has told us nothing yet
-  std::uint32_t generation = 0;          // of the handle that resolve() gave
-  std::uint32_t next = kNone;            // in its bucket
+  fi_addr_t address = FI_ADDR_NOTAVAIL;  // by name: also while nobody can be reached there
+  // By name: of the life before, which the provider needs for what that one has sent and we have
+  // not read yet.
+  fi_addr_t former = FI_ADDR_NOTAVAIL;
+  Life life = kNoLife;            // the latest that was found
+  std::uint32_t epoch = 0;        // of what the provider holds: another for each life
+  Instant due{};                  // when to offer the provider the next packet again
+  std::uint32_t incarnation = 0;  // 0: it has told us nothing yet
+  std::uint32_t generation = 0;   // of the handle that resolve() gave
+  std::uint32_t next = kNone;     // in its bucket
   // Packets, by number: what the provider has not taken yet, and records being gathered.
   std::uint32_t first = kNone;
   std::uint32_t last = kNone;
   std::uint32_t open = kNone;
-  std::uint32_t in_provider = 0;
-  std::uint32_t users = 0;  // operations and tagged buffers
+  std::uint32_t in_provider = 0;  // of this epoch
+  std::uint32_t users = 0;        // operations and tagged buffers
   bool in_use = false;
   bool resolved = false;  // by the LND; else it has only written to us
 };
@@ -48,13 +53,22 @@ class Links {
   [[nodiscard]] bool reachable(std::uint32_t link) {
     return links_[link].address != FI_ADDR_NOTAVAIL || look_for(link);
   }
-  // Nobody has the address now; who comes next under it is found anew.
+  // It says that it goes; who comes next to its place is found anew.
   void leave(std::uint32_t link);
   // Whether it would notice that we leave: it knows us, by name, and is still there itself.
   [[nodiscard]] bool would_miss_us(std::uint32_t link) const;
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(links_.size()); }
-  // The provider may have kept what was true of an earlier process there.
+  // Something was not answered, or somebody else was: whose place is it now?
   void refresh(std::uint32_t link);
+  // The provider has a packet or a read for it. The epoch is to be told when it comes back: what
+  // it holds for a life that has ended, it may hold for good.
+  [[nodiscard]] std::uint32_t lend(std::uint32_t link) {
+    ++links_[link].in_provider;
+    return links_[link].epoch;
+  }
+  void take_back(std::uint32_t link, std::uint32_t epoch) {
+    if (links_[link].epoch == epoch) --links_[link].in_provider;
+  }
   [[nodiscard]] Link& at(std::uint32_t link) { return links_[link]; }
 
  private:
@@ -63,6 +77,9 @@ class Links {
   void drop(std::uint32_t link);
   [[nodiscard]] fi_addr_t insert(const ProviderAddress& address);
   [[nodiscard]] bool look_for(std::uint32_t link);
+  void set_aside(std::uint32_t link);
+  [[nodiscard]] bool make_room(std::uint32_t link);
+  void remove(fi_addr_t& address);
 
   Context& context_;
   AddressRule rule_;

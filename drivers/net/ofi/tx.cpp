@@ -87,12 +87,12 @@ bool Transmitter::offer(std::uint32_t number) {
                     &handles_[number].space);
     if (taken == 0) {
       packet.in_provider = true;
-      ++link.in_provider;
+      packet.epoch = links_.lend(packet.link);
       return true;
     }
   }
   context_.stats.add(OfiCounters::Id::kProviderBusy);
-  // Whatever the reason: a peer that comes up makes it good, and the deadline ends it.
+  // A peer that comes up or empties its queue makes it good; the deadline ends it.
   return false;
 }
 
@@ -128,7 +128,7 @@ bool Transmitter::offer_read(std::uint32_t number) {
               link.address, request.address, request.key, &handle.space);
   if (taken == 0) {
     request.in_provider = true;
-    ++link.in_provider;
+    request.epoch = links_.lend(request.link);
     return true;
   }
   context_.stats.add(OfiCounters::Id::kProviderBusy);
@@ -171,19 +171,19 @@ void Transmitter::on_lost_read() {
   }
   for (std::uint32_t i = 0; i < reads_.size(); ++i) {
     if (!reads_[i].in_provider) continue;
-    --links_.at(reads_[i].link).in_provider;
+    links_.take_back(reads_[i].link, reads_[i].epoch);
     finish_read(i, std::unexpected(Errc::kIo));
   }
 }
 
 void Transmitter::on_done(const Handle& handle, Result<void> status) {
   if (handle.is_read) {
-    --links_.at(reads_[handle.index].link).in_provider;
+    links_.take_back(reads_[handle.index].link, reads_[handle.index].epoch);
     finish_read(handle.index, status);
     return;
   }
   Packet& packet = packets_[handle.index];
-  --links_.at(packet.link).in_provider;
+  links_.take_back(packet.link, packet.epoch);
   packet.in_provider = false;
   const bool released = packet.released;
   if (!status) events_.on_packet_failed(handle.index, status.error());
@@ -230,6 +230,8 @@ void Transmitter::flush_link(std::uint32_t link_number) {
     if (!late && context_.now < link.due) return;
     if (!late && !offer(number)) {
       link.due = again(packet.posted);
+      // Its queue may be full because nobody empties it any more.
+      if (context_.now - packet.posted > kRetryMax) links_.refresh(link_number);
       return;
     }
     link.first = packet.next;
@@ -243,7 +245,7 @@ void Transmitter::flush_link(std::uint32_t link_number) {
 void Transmitter::abort() {
   for (std::uint32_t i = 0; i < packets_.size(); ++i) {
     if (!packets_[i].in_provider) continue;
-    --links_.at(packets_[i].link).in_provider;
+    links_.take_back(packets_[i].link, packets_[i].epoch);
     packets_[i].in_provider = false;
     if (packets_[i].released) give(i);
   }

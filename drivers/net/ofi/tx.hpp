@@ -35,6 +35,7 @@ struct ReadRequest {
   Instant posted{};
   Instant due{};  // when to offer it again
   bool in_provider = false;
+  std::uint32_t epoch = 0;  // of its link, when the provider took it
 };
 
 class Transmitter {
@@ -88,6 +89,7 @@ class Transmitter {
     bool queued = false;
     bool in_provider = false;
     bool released = true;
+    std::uint32_t epoch = 0;  // of its link, when the provider took it
   };
 
   static constexpr Duration kRetryMax = std::chrono::milliseconds(10);

@@ -170,8 +170,9 @@ class Stranger {
   Stranger(const Provider& provider, const Site& site, const Process& victim) {
     const ArenaTable none;
     device_ = Device::open(device_config(provider, 2, site), none).value();
-    EXPECT_TRUE(device_->open_port(port_, 0, 64, 64).has_value());
-    const auto address = address_of(device_config(provider, 0, site).addresses, victim).value();
+    EXPECT_TRUE(device_->open_port(port_, 0, 1, 64, 64).has_value());
+    const AddressRule rule = device_config(provider, 0, site).addresses;
+    const auto address = address_of(rule, victim, life_at(victim)).value();
     EXPECT_EQ(fi_av_insert(port_.addresses, address.bytes.data(), 1, &to_, 0, nullptr), 1);
   }
   bool send(std::span<const std::byte> bytes) {

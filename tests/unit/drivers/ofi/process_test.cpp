@@ -21,7 +21,15 @@ constexpr kfilnd::Tag kSink = 12;
 constexpr kfilnd::Tag kTheirs = 13;
 constexpr std::uint32_t kBytes = 100'000;
 
-enum class Fate : std::uint8_t { kStays, kDiesReading, kDiesHavingGranted, kLeaves, kReturns };
+enum class Fate : std::uint8_t {
+  kStays,
+  kDiesBeforeItsFirstTurn,
+  kDiesReading,
+  kDiesHavingGranted,
+  kLeaves,
+  kReturns,  // and introduces itself
+  kReturnsSilently
+};
 
 // Reads the parent's source for the first message that comes, then writes into its sink.
 class Child final : public kfilnd::EndpointEvents {
@@ -58,6 +66,10 @@ struct Plan {
   (void)child.endpoint->post_multi_receive({{0, 0}, 65536}, 9);
   (void)child.endpoint->post_tagged(child.peer, kTheirs, true, child.payload, 8);
   (void)!write(parent_end, "r", 1);
+  if (plan.fate == Fate::kDiesBeforeItsFirstTurn) {
+    (void)pause();
+    std::_Exit(1);
+  }
   Instant now{};
   for (unsigned turn = 0; turn < 20'000'000; ++turn) {
     char byte = 0;
@@ -73,13 +85,13 @@ struct Plan {
       while (plan.fate == Fate::kLeaves)
         (void)pause();
       EndpointConfig config = endpoint_config(1);
-      config.seed += 1000;
+      config.seed += 1'000'000'000;
       side.endpoint = Endpoint::create(*side.device, config, child).value();
       child.endpoint = side.endpoint.get();
       child.peer = {child.endpoint->resolve(parent.nic_address, parent.service).value(), 0};
       (void)child.endpoint->post_multi_receive({{0, 0}, 65536}, 9);
       const std::array<std::byte, 8> header{};
-      (void)child.endpoint->send(child.peer, header, {}, 3);  // introduces itself first
+      if (plan.fate == Fate::kReturns) (void)child.endpoint->send(child.peer, header, {}, 3);
       plan.fate = Fate::kStays;
     }
     if (plan.in_step) (void)!write(parent_end, "s", 1);
@@ -109,8 +121,8 @@ class Partner {
     end();
     (void)close(end_);
     if (config_.addresses.family == Family::kInet) return;
-    const auto name = address_of(config_.addresses, {config_.nic_address, config_.service, 0});
-    (void)Claim::prepare(name.value());  // what the killed one has left in memory
+    Claim claim;  // removes what the killed one has left in memory
+    (void)claim.take({config_.nic_address, config_.service, 0}, 1);
   }
   Partner(const Partner&) = delete;
   Partner& operator=(const Partner&) = delete;
@@ -235,17 +247,33 @@ bool reaches(Parent& parent) {
 
 // Its address and the number of its process are the same as before.
 TEST_P(OfiProcesses, PeerLeavesAndComesBackInItsProcess) {
-  if (GetParam().family == Family::kName)
-    GTEST_SKIP() << "on shm one in fifteen of those that leave at once is not found again";
-  for (const unsigned turns : {0U, 3U, 50U}) {
-    const Site site = next_site();
-    const Partner partner(GetParam(), site, {Fate::kReturns, turns});
-    ASSERT_TRUE(partner.ready());
-    Parent parent(GetParam(), site);
-    parent.open();
-    ASSERT_TRUE(parent.bench.run([&] { return parent.user.ended.size() >= 20; }));
-    EXPECT_TRUE(reaches(parent)) << turns;
+  for (const Fate fate : {Fate::kReturns, Fate::kReturnsSilently}) {
+    for (const unsigned turns : {0U, 3U, 50U}) {
+      SCOPED_TRACE(turns);
+      const Site site = next_site();
+      const Partner partner(GetParam(), site, {fate, turns});
+      ASSERT_TRUE(partner.ready());
+      Parent parent(GetParam(), site);
+      parent.open();
+      ASSERT_TRUE(parent.bench.run([&] { return parent.user.ended.size() >= 20; }));
+      EXPECT_TRUE(reaches(parent));
+    }
   }
+}
+
+// It has what we sent, and will never read it.
+TEST_P(OfiProcesses, AnotherTakesThePlaceOfOneThatDiedBeforeItsFirstTurn) {
+  const Site site = next_site();
+  Partner first(GetParam(), site, {Fate::kDiesBeforeItsFirstTurn});
+  ASSERT_TRUE(first.ready());
+  Parent parent(GetParam(), site);
+  parent.open();
+  for (unsigned turn = 0; turn < 100; ++turn)
+    (void)parent.bench.run([] { return true; });
+  first.end();
+  const Partner second(GetParam(), site, {});
+  ASSERT_TRUE(second.ready());
+  EXPECT_TRUE(reaches(parent));
 }
 
 TEST_P(OfiProcesses, AnotherTakesThePlaceOfOneThatWasKilled) {

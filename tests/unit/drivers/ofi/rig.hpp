@@ -22,8 +22,7 @@ struct Provider {
 inline constexpr Provider kShm{"shm", Family::kName};
 inline constexpr Provider kNet{"net", Family::kInet};
 
-// Addresses of one test alone: others may run beside it. By name they are never used again either:
-// in one process libfabric 1.17 keeps a name for good (see doc/ofi.md).
+// Addresses of one test alone: others may run beside it.
 struct Site {
   std::uint32_t process = static_cast<std::uint32_t>(getpid());
   std::uint32_t serial = 0;
@@ -48,7 +47,7 @@ inline EndpointConfig endpoint_config(unsigned side) {
   config.connect_time = std::chrono::milliseconds(200);  // of a clock that each turn moves by 1 us
   config.operation_time = std::chrono::milliseconds(300);
   config.not_ready_time = std::chrono::milliseconds(5);
-  config.seed = 77 + side;
+  config.seed = (static_cast<std::uint64_t>(getpid()) << 8U) + 77 + side;  // of each start its own
   return config;
 }
 
