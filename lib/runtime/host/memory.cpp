@@ -45,6 +45,8 @@ int bind_to_node(void* base, std::size_t size, int node) {
 
 // Faults everything in. An error where a touch would be a SIGBUS: no hugepage left on the node.
 int populate(void* base, std::size_t size, bool huge) {
+  // Where the system makes huge pages for those who ask, none need be set aside beforehand.
+  if (!huge) (void)::madvise(base, size, MADV_HUGEPAGE);
   if (::madvise(base, size, MADV_POPULATE_WRITE) == 0) return 0;
   if (errno != EINVAL || huge) return errno;
   auto* const bytes = static_cast<volatile std::byte*>(base);  // a kernel before 5.14
