@@ -319,6 +319,7 @@ void Emulation::expire() {
 }
 
 Instant Emulation::next_deadline() const {
+  if (!dirty_.empty()) return context_.now;
   const bool idle = free_.size() == operations_.size() && tagged_.in_use() == 0;
   return idle && !tx_.waiting() ? Instant::max() : next_scan_;
 }

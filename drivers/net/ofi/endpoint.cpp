@@ -89,9 +89,11 @@ unsigned Endpoint::poll(Instant now) {
   has_begun_ = true;
   unsigned work = 0;
   if (port_.endpoint != nullptr) {
+    // First what has gathered since the last turn: what we owed a peer by then and what the upper
+    // layer has asked of it meanwhile travel in one packet.
+    emulation_.flush();
     work += emulation_.transmitter().poll(kBurst);
     work += emulation_.receiver().poll(kBurst);
-    emulation_.flush();
     if (now >= abort_due_ && !quiet()) {
       port_.close_endpoint();
       emulation_.abort(Errc::kAborted);

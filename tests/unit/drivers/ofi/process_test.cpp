@@ -75,10 +75,10 @@ struct Plan {
     char byte = 0;
     if (plan.in_step && read(parent_end, &byte, 1) != 1) break;
     now += std::chrono::microseconds(1);
-    (void)child.endpoint->poll(now);
+    const bool granted = child.endpoint->stats().get(Id::kTaggedTaken) > 0;
+    (void)child.endpoint->poll(now);  // in which what was granted by then goes out
     if ((plan.fate == Fate::kDiesReading && child.endpoint->reads() > 0) ||
-        (plan.fate == Fate::kDiesHavingGranted &&
-         child.endpoint->stats().get(Id::kTaggedTaken) > 0))
+        (plan.fate == Fate::kDiesHavingGranted && granted))
       (void)kill(getpid(), SIGKILL);
     if (plan.fate >= Fate::kLeaves && child.met && plan.turns-- == 0) {
       side.endpoint.reset();
