@@ -32,13 +32,13 @@ class KfiMaker final : public NetworkMaker {
     return nic_of(ni.interfaces)
         .prepare(ni.nid, *options, *setup_.arenas, start, kfi_.place(first));
   }
-  void not_added(const lnet::NiSetup& ni) override { nic_of(ni.interfaces).unprepare(); }
-  void close(const lnet::NiSetup& ni) override { nic_of(ni.interfaces).set_leaving(); }
+  void not_added(const lnet::NiSetup& ni) override { nic_of(ni.interfaces).unprepare(ni.nid); }
+  void close(const lnet::NiSetup& ni) override { nic_of(ni.interfaces).set_leaving(ni.nid); }
 
   std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override {
     const lnet::Ni& ni = port.ni();
     KfiNic& nic = nic_of(ni.interfaces);
-    KfiGround ground{nic.take(kfilnd::context_of(ni.shards, shard)), nullptr};
+    KfiGround ground{nic.take(ni.nid, kfilnd::context_of(ni.shards, shard)), nullptr};
     KfiContext& context = *ground.context;
     if (context.mail() != nullptr)
       ground.homes = std::make_unique<kfilnd::NodeHomes>(*setup_.node, shard, ni);

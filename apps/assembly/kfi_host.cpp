@@ -18,13 +18,6 @@ using lnet::NiConfig;
 using lnet::Nid;
 using runtime::KfiInterface;
 
-bool is_kfi(const NetConfig& net, const NiConfig& ni) {
-  if (lnet::type_of_net(net.net) != static_cast<unsigned>(lnet::NetType::kKfi)) return false;
-  const auto driver =
-      std::ranges::find(ni.lnd_tunables, lnet::kDriverTunable, &lnet::LndTunable::name);
-  return driver == ni.lnd_tunables.end() || driver->value == decltype(driver->value)("kfi");
-}
-
 Outcome<std::unique_ptr<cassini::Backend>> load_vendor(const runtime::KfiSettings& settings) {
   const auto needs =
       std::ranges::find(settings.interfaces, runtime::KfiBackend::kLibcxi, &KfiInterface::backend);
@@ -118,7 +111,10 @@ Outcome<void> KfiHost::assign_nids(lnet::NodeConfig& config) const {
       ni.nid = Nid::of(lnet::NetType::kKfi, lnet::number_of_net(net.net), *address);
     }
   }
-  return {};
+  return check_kfi_sharing(config, [this](const std::string& interface) {
+    const KfiNic* const there = nic(interface);
+    return there == nullptr ? 0 : there->memory().nis;
+  });
 }
 
 void KfiHost::say_retries(runtime::Log& log) const {

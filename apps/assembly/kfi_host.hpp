@@ -36,7 +36,8 @@ class KfiHost {
   [[nodiscard]] Outcome<void> check_cpts(const lnet::NiConfig& ni) const;
   // Which shards serve an NI on these CPTs; empty: on all.
   [[nodiscard]] lnet::ShardSet shards_of(const std::vector<std::uint16_t>& cpts) const;
-  // Gives NIs of kfi networks the NIDs of their interfaces. The admin thread.
+  // Gives NIs of kfi networks the NIDs of their interfaces. The admin thread. Fails where one has
+  // none, or cannot share it with others.
   [[nodiscard]] Outcome<void> assign_nids(lnet::NodeConfig& config) const;
 
   // The admin thread, every second or so, as it may read files of the system: what the links of the

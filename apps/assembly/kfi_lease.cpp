@@ -25,18 +25,22 @@ cassini::TrafficClass class_of(kfilnd::TrafficClass wanted) {
   }
 }
 
-std::uint64_t bytes_of_each(const Fragment& all, unsigned contexts) {
-  return all.length / contexts / kPageBytes * kPageBytes;
+std::uint64_t bytes_of_each(std::uint64_t all, unsigned contexts) {
+  return all / contexts / kPageBytes * kPageBytes;
 }
 
 }  // namespace
 
-KfiLease::KfiLease(KfiNic& nic, const KfiOptions& options, unsigned contexts)
-    : options_(options), nic_(nic), contexts_(contexts), mail_(contexts) {}
+KfiLease::KfiLease(KfiNic& nic, unsigned seat, const KfiOptions& options, unsigned contexts)
+    : options_(options), nic_(nic), seat_(seat), contexts_(contexts), mail_(contexts) {}
 
 KfiLease::~KfiLease() {
   device_.reset();
-  nic_.take_back();
+  nic_.take_back(seat_);
+}
+
+Fragment KfiLease::receive_memory() const {
+  return nic_.memory().of(seat_);
 }
 
 Outcome<cassini::Device*> KfiLease::open_device(const lnet::Nid& nid, const ArenaTable& arenas) {
@@ -89,21 +93,21 @@ Outcome<void> KfiContext::open_cassini(const lnet::Nid& nid, const ArenaTable& a
 }
 
 Fragment KfiContext::receive_memory() const {
-  const Fragment& all = lease_->nic().receive_memory();
-  const std::uint64_t each = bytes_of_each(all, lease_->contexts());
+  const Fragment all = lease_->receive_memory();
+  const std::uint64_t each = bytes_of_each(all.length, lease_->contexts());
   return {{all.at.arena, all.at.offset + number_ * each}, static_cast<std::uint32_t>(each)};
 }
 
 Outcome<void> check_receive_memory(const KfiNic& nic, const KfiOptions& options,
                                    unsigned contexts) {
   const auto buffers = static_cast<std::uint64_t>(options.tunables.immediate_rx_buf_count);
-  const std::uint64_t each = bytes_of_each(nic.receive_memory(), contexts) / buffers;
+  const std::uint64_t each = bytes_of_each(nic.memory().bytes_each, contexts) / buffers;
   if (each >= kfilnd::kMessageBytesMax) return {};
   return failure(
       Errc::kNoSpace,
       fmt::format("{} KiB of receive buffers for {} shards come to less than a message in each of "
                   "{} buffers: expected larger `options kkfilnd credits=` or fewer CPTs",
-                  nic.receive_memory().length >> 10U, contexts, buffers));
+                  nic.memory().bytes_each >> 10U, contexts, buffers));
 }
 
 }  // namespace plnet::apps

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an NI has of its NIC: one for the NI, and of it a receive context with queues of its own for
-// each shard that serves it. Made where NIs are added.
+// What an NI has of its NIC, which others may have too: one for the NI, and of it a receive context
+// with queues of its own for each shard that serves it. Made where NIs are added.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class KfiLease {
     unsigned contexts = 1;
   };
 
-  KfiLease(KfiNic& nic, const KfiOptions& options, unsigned contexts);
+  // `seat`: of the NIC, and free again when the lease goes.
+  KfiLease(KfiNic& nic, unsigned seat, const KfiOptions& options, unsigned contexts);
   ~KfiLease();
   KfiLease(const KfiLease&) = delete;
   KfiLease& operator=(const KfiLease&) = delete;
@@ -37,6 +38,8 @@ class KfiLease {
   [[nodiscard]] const KfiOptions& options() const { return options_; }
   [[nodiscard]] KfiNic& nic() { return nic_; }
   [[nodiscard]] unsigned contexts() const { return contexts_; }
+  // Of all contexts.
+  [[nodiscard]] Fragment receive_memory() const;
   [[nodiscard]] kfilnd::ContextMail& mail() { return mail_; }
   // Opened by the first who asks.
   [[nodiscard]] Outcome<cassini::Device*> open_device(const lnet::Nid& nid,
@@ -46,6 +49,7 @@ class KfiLease {
  private:
   const KfiOptions options_;
   KfiNic& nic_;
+  const unsigned seat_;
   const unsigned contexts_;
   kfilnd::ContextMail mail_;
   std::unique_ptr<cassini::Device> device_;
@@ -68,7 +72,7 @@ class KfiContext {
   [[nodiscard]] kfilnd::ContextEnd* mail() {
     return lease_->contexts() == 1 ? nullptr : &lease_->mail().end(number_);
   }
-  // What it has of the NIC's receive buffers.
+  // What it has of the NI's receive buffers.
   [[nodiscard]] Fragment receive_memory() const;
   [[nodiscard]] kfilnd::EndpointRelay& relay() { return relay_; }
   [[nodiscard]] kfilnd::EndpointDriver& driver() { return *driver_; }
@@ -81,7 +85,7 @@ class KfiContext {
  private:
   [[nodiscard]] Outcome<void> open_cassini(const lnet::Nid& nid, const ArenaTable& arenas);
 
-  // The NIC lets go of the endpoint's memory before anybody else may have the NIC: first in, last
+  // The NIC lets go of the endpoint's memory before anybody else may have the seat: first in, last
   // out.
   const std::shared_ptr<KfiLease> lease_;
   const std::uint8_t number_;

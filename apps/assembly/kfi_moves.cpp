@@ -3,8 +3,12 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "apps/assembly/kfi_room.hpp"
 #include "apps/assembly/lnet_changes.hpp"
 #include "lib/base/check.hpp"
+#include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -31,9 +35,8 @@ void add_missing(PeerConfig& peer, const std::vector<Nid>& nids) {
 std::vector<MovedNi> moved_nis(const NodeConfig& config, const AddressOfNic& address_of) {
   std::vector<MovedNi> moved;
   for (const NetConfig& net : config.nets) {
-    if (lnet::type_of_net(net.net) != static_cast<unsigned>(lnet::NetType::kKfi)) continue;
     for (const NiConfig& ni : net.nis) {
-      if (!ni.nid || ni.interfaces.size() != 1) continue;
+      if (!is_kfi(net, ni) || !ni.nid || ni.interfaces.size() != 1) continue;
       const auto address = address_of(ni.interfaces.front());
       if (!address) continue;
       const Nid now = Nid::of(lnet::NetType::kKfi, lnet::number_of_net(net.net), *address);
@@ -64,14 +67,20 @@ TakenOut take_out(NodeConfig& config, const Nid& nid) {
   return out;
 }
 
-bool bring_back(NodeConfig& config, const TakenOut& out) {
+Outcome<void> bring_back(NodeConfig& config, const TakenOut& out) {
   const std::string& interface = out.ni.interfaces.front();
-  const bool taken = std::ranges::any_of(config.nets, [&interface](const NetConfig& net) {
-    return std::ranges::any_of(net.nis, [&interface](const NiConfig& ni) {
-      return std::ranges::find(ni.interfaces, interface) != ni.interfaces.end();
-    });
+  const unsigned process = kfi_process_of(out.net);
+  const auto owner = std::ranges::find_if(config.nets, [&](const NetConfig& net) {
+    return kfi_process_of(net.net) == process &&
+           std::ranges::any_of(net.nis, [&](const NiConfig& ni) {
+             return is_kfi(net, ni) &&
+                    std::ranges::find(ni.interfaces, interface) != ni.interfaces.end();
+           });
   });
-  if (taken) return false;
+  if (owner != config.nets.end()) {
+    return failure(Errc::kExists, fmt::format("process {} of interface {} is network {} by now",
+                                              process, interface, lnet::text_of_net(owner->net)));
+  }
   auto net = std::ranges::find(config.nets, out.net, &NetConfig::net);
   if (net == config.nets.end()) {
     config.nets.push_back({.net = out.net});
@@ -89,7 +98,18 @@ bool bring_back(NodeConfig& config, const TakenOut& out) {
       add_missing(*there, peer.nids);
     }
   }
-  return true;
+  return {};
+}
+
+void KfiMoves::put_last(const Nid& was) {
+  const auto there = std::ranges::find(out, was, &Out::was);
+  if (there != out.end()) std::rotate(there, there + 1, out.end());
+}
+
+bool KfiMoves::is_turn_to_bring_back(bool some_ready, bool some_moved) {
+  if (!some_ready && !some_moved) return false;
+  brought_back_last = some_ready && !(some_moved && brought_back_last);
+  return brought_back_last;
 }
 
 }  // namespace plnet::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cable leads elsewhere: the NIC has another address, and the NI of a kfi network on it goes, to
+// A cable leads elsewhere: the NIC has another address, and each NI of a kfi network on it goes, to
 // come back under the NID that is then right, with the routes and peers that had to go with it.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/base/counters.hpp"
+#include "lib/base/result.hpp"
 #include "lib/lnet/node/node_config.hpp"
 
 namespace plnet::apps {
@@ -39,8 +40,9 @@ struct TakenOut {
 // The NI is there.
 [[nodiscard]] TakenOut take_out(lnet::NodeConfig& config, const lnet::Nid& nid);
 // As the NI's interface, which may have another NID by now: `ni.nid` is left to whoever assigns
-// them. What somebody else has configured meanwhile stays as it is. False: that is the interface.
-[[nodiscard]] bool bring_back(lnet::NodeConfig& config, const TakenOut& out);
+// them. What somebody else has configured meanwhile stays as it is. kExists: that is its process on
+// the interface.
+[[nodiscard]] Outcome<void> bring_back(lnet::NodeConfig& config, const TakenOut& out);
 
 #define PLNET_KFI_MOVE_COUNTERS(X)                                                     \
   X(kMoved, "nis_moved", "interfaces", kCount, "NIs that came back under another NID") \
@@ -60,10 +62,16 @@ struct KfiMoves {
     count();
   }
   void count() { counters.set(KfiMoveCounters::Id::kMoving, out.size()); }
+  // What could not come back: others are tried before it.
+  void put_last(const lnet::Nid& was);
+  // Of the two things that can be done next, if both can: by turns, so that neither holds up the
+  // other for good.
+  [[nodiscard]] bool is_turn_to_bring_back(bool some_ready, bool some_moved);
 
   std::vector<MovedNi> seen;  // by the last look: one is believed when it is seen twice
   std::vector<Out> out;
   bool changing = false;  // one of them, just now
+  bool brought_back_last = false;
   Counters<KfiMoveCounters> counters;
 };
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/check.hpp"
+#include "lib/kfilnd/wire.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::apps {
@@ -28,9 +29,9 @@ std::unexpected<Error> at(const runtime::KfiInterface& interface, Error error) {
 }  // namespace
 
 Outcome<std::unique_ptr<KfiNic>> KfiNic::open(const runtime::KfiInterface& settings,
-                                              const Fragment& receive_memory,
-                                              cassini::Backend* vendor, runtime::Eal& eal) {
-  std::unique_ptr<KfiNic> nic(new KfiNic(settings, receive_memory));
+                                              const KfiMemory& memory, cassini::Backend* vendor,
+                                              runtime::Eal& eal) {
+  std::unique_ptr<KfiNic> nic(new KfiNic(settings, memory));
   if (settings.backend == KfiBackend::kSoft) {
     if (auto opened = nic->open_port(eal); !opened) return at(settings, opened.error());
     return nic;
@@ -47,10 +48,16 @@ Outcome<std::unique_ptr<KfiNic>> KfiNic::open(const runtime::KfiInterface& setti
   return nic;
 }
 
+KfiNic::KfiNic(const runtime::KfiInterface& settings, const KfiMemory& memory)
+    : settings_(settings), memory_(memory) {
+  for (unsigned i = 0; i < memory.nis; ++i)
+    seats_.push_back(std::make_unique<Seat>());
+}
+
 KfiNic::~KfiNic() {
-  unprepare();
-  PLNET_CHECK(!taken_.load(std::memory_order_acquire) || returned_.load(std::memory_order_acquire),
-              "NIs go before their NICs");
+  for (const auto& seat : seats_)
+    seat->prepared.clear();
+  PLNET_CHECK(users_.load(std::memory_order_acquire) <= kKeeperOnly, "NIs go before their NICs");
 }
 
 Outcome<void> KfiNic::open_port(runtime::Eal& eal) {
@@ -59,6 +66,7 @@ Outcome<void> KfiNic::open_port(runtime::Eal& eal) {
     if (auto attached = eal.attach(settings_.port); !attached) return attached;
   }
   cassini::soft::NodeOnEthdevOptions options;
+  options.node = with_room(options.node, memory_.nis);
   options.wire.port = port_name(settings_.port);
   options.wire.mtu = settings_.mtu;
   if (settings_.address >= 0)
@@ -110,7 +118,7 @@ Outcome<void> KfiNic::set_address(std::uint32_t address, Instant now) {
     return failure(Errc::kInvalid,
                    fmt::format("address {}: expected at most {}", address, kAddressMost));
   }
-  if (!is_free()) {
+  if (users_.load(std::memory_order_acquire) != kFree) {
     next_address_.store(address, std::memory_order_relaxed);
     return {};
   }
@@ -124,56 +132,114 @@ void KfiNic::move_to(std::uint32_t address) {
   soft_address_.store(address, std::memory_order_relaxed);
 }
 
+KfiNic::Seat* KfiNic::seat_of(unsigned process) const {
+  const auto found = std::ranges::find_if(seats_, [process](const auto& seat) {
+    return seat->process.load(std::memory_order_acquire) == process;
+  });
+  return found == seats_.end() ? nullptr : found->get();
+}
+
+Outcome<unsigned> KfiNic::find_seat(unsigned process) const {
+  std::optional<unsigned> free;
+  bool some_leave = false;
+  for (unsigned i = 0; i < seats_.size(); ++i) {
+    const Seat& seat = *seats_[i];
+    const unsigned there = seat.process.load(std::memory_order_acquire);
+    const bool leaves = seat.leaving.load(std::memory_order_relaxed);
+    if (there == process) {
+      return failure(leaves ? Errc::kAgain : Errc::kBusy,
+                     fmt::format("interface {}: another NI is process {}", name(), process));
+    }
+    if (there == kNobody && !free) free = i;
+    some_leave = some_leave || (there != kNobody && leaves);
+  }
+  if (free) return *free;
+  return failure(some_leave ? Errc::kAgain : Errc::kBusy,
+                 fmt::format("interface {} was made for {} NIs", name(), seats_.size()));
+}
+
+bool KfiNic::join() {
+  unsigned users = users_.load(std::memory_order_acquire);
+  if (users == kFree) {
+    users_.store(kKeeperOnly + 1, std::memory_order_relaxed);
+    return true;
+  }
+  while (users != kKeeperOnly) {
+    if (users_.compare_exchange_weak(users, users + 1, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
 Outcome<void> KfiNic::prepare(const lnet::Nid& nid, const KfiOptions& options,
                               const ArenaTable& arenas, const KfiLease::Start& start,
                               const KfiPlace& keeper) {
-  if (taken_.load(std::memory_order_acquire)) {
-    return failure(leaving_.load(std::memory_order_relaxed) ? Errc::kAgain : Errc::kBusy,
-                   fmt::format("interface {} serves another NI, expected one at a time", name()));
-  }
+  const unsigned process = kfilnd::service_of(nid);
+  const auto seat = find_seat(process);
+  if (!seat) return std::unexpected(seat.error());
   if (auto fits = check_receive_memory(*this, options, start.contexts); !fits)
     return at(settings_, fits.error());
-  taken_.store(true, std::memory_order_relaxed);
-  if (auto opened = open_contexts(nid, options, arenas, start); !opened) {
-    prepared_.clear();
-    set_free();
+  if (!join()) return failure(Errc::kAgain, fmt::format("interface {}: an NI leaves it", name()));
+  seats_[*seat]->leaving.store(false, std::memory_order_relaxed);
+  seats_[*seat]->process.store(process, std::memory_order_relaxed);
+  const bool is_kept = keeper_.load(std::memory_order_relaxed) != nullptr;
+  if (auto opened = open_contexts(*seat, nid, options, arenas, start); !opened) {
+    seats_[*seat]->prepared.clear();
+    if (!is_kept) users_.store(kFree, std::memory_order_relaxed);
     return at(settings_, std::move(opened.error()));
   }
-  keeper_.store(&keeper, std::memory_order_release);
+  if (!is_kept) keeper_.store(&keeper, std::memory_order_release);
   return {};
 }
 
-Outcome<void> KfiNic::open_contexts(const lnet::Nid& nid, const KfiOptions& options,
+Outcome<void> KfiNic::open_contexts(unsigned seat, const lnet::Nid& nid, const KfiOptions& options,
                                     const ArenaTable& arenas, const KfiLease::Start& start) {
-  const auto lease = std::make_shared<KfiLease>(*this, options, start.contexts);
-  prepared_.clear();
+  const auto lease = std::make_shared<KfiLease>(*this, seat, options, start.contexts);
+  auto& prepared = seats_[seat]->prepared;
+  prepared.clear();
   for (unsigned i = 0; i < start.contexts; ++i) {
-    prepared_.push_back(std::make_unique<KfiContext>(lease, i));
-    if (auto opened = prepared_.back()->open(nid, arenas, start); !opened) return opened;
+    prepared.push_back(std::make_unique<KfiContext>(lease, i));
+    if (auto opened = prepared.back()->open(nid, arenas, start); !opened) return opened;
   }
   return {};
 }
 
-std::unique_ptr<KfiContext> KfiNic::take(unsigned context) {
-  PLNET_CHECK(context < prepared_.size() && prepared_[context] != nullptr,
-              "an NI is prepared before its shards make it");
-  return std::move(prepared_[context]);
+void KfiNic::unprepare(const lnet::Nid& nid) {
+  Seat* const seat = seat_of(kfilnd::service_of(nid));
+  if (seat == nullptr) return;
+  // Until the shards that have taken theirs already, and the keeper, have let go.
+  seat->leaving.store(true, std::memory_order_relaxed);
+  seat->prepared.clear();
+}
+
+void KfiNic::set_leaving(const lnet::Nid& nid) {
+  Seat* const seat = seat_of(kfilnd::service_of(nid));
+  if (seat != nullptr) seat->leaving.store(true, std::memory_order_relaxed);
+}
+
+std::unique_ptr<KfiContext> KfiNic::take(const lnet::Nid& nid, unsigned context) {
+  Seat* const seat = seat_of(kfilnd::service_of(nid));
+  PLNET_CHECK(
+      seat != nullptr && context < seat->prepared.size() && seat->prepared[context] != nullptr,
+      "an NI is prepared before its shards make it");
+  return std::move(seat->prepared[context]);
+}
+
+// Whoever takes the seat next sees all that was done with it.
+void KfiNic::take_back(unsigned seat) {
+  seats_[seat]->leaving.store(false, std::memory_order_relaxed);
+  seats_[seat]->process.store(kNobody, std::memory_order_release);
+  users_.fetch_sub(1, std::memory_order_release);
 }
 
 unsigned KfiNic::keep(Instant now) {
   if (next_address_.load(std::memory_order_relaxed) != kStays)
     move_to(next_address_.exchange(kStays, std::memory_order_relaxed));
   const unsigned work = soft_ == nullptr ? 0 : soft_->poll(now);
-  if (returned_.load(std::memory_order_acquire)) set_free();
+  if (users_.load(std::memory_order_acquire) == kKeeperOnly) {
+    keeper_.store(nullptr, std::memory_order_relaxed);
+    users_.store(kFree, std::memory_order_release);
+  }
   return work;
-}
-
-// Nobody has it; whoever takes it next sees all that was done with it.
-void KfiNic::set_free() {
-  returned_.store(false, std::memory_order_relaxed);
-  leaving_.store(false, std::memory_order_relaxed);
-  keeper_.store(nullptr, std::memory_order_relaxed);
-  taken_.store(false, std::memory_order_release);
 }
 
 }  // namespace plnet::apps

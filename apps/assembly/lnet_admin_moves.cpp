@@ -39,18 +39,16 @@ void LnetAdmin::look_at_nics() {
   const auto ended = [this](Outcome<void>&& /*said where it failed*/) { moves_.changing = false; };
   const auto ready = std::ranges::find_if(moves_.out, [this](const KfiMoves::Out& out) {
     const KfiNic* const nic = host_->kfi()->nic(out.what.ni.interfaces.front());
-    return nic != nullptr && nic->is_free();
+    return nic != nullptr && nic->is_free(kfi_process_of(out.what.net));
   });
-  if (ready != moves_.out.end()) {
-    moves_.changing = true;
-    return enqueue(
-        [this, was = ready->was](Reply<void> done) { bring_back_moved(was, std::move(done)); },
-        ended);
-  }
   auto moved = moved_nis(config_, address_of(*host_->kfi()));
   const auto certain = std::ranges::find_if(
       moved, [this](const MovedNi& each) { return is_among(moves_.seen, each); });
-  if (certain != moved.end()) {
+  if (moves_.is_turn_to_bring_back(ready != moves_.out.end(), certain != moved.end())) {
+    moves_.changing = true;
+    enqueue([this, was = ready->was](Reply<void> done) { bring_back_moved(was, std::move(done)); },
+            ended);
+  } else if (certain != moved.end()) {
     moves_.changing = true;
     enqueue([this, each = *certain](Reply<void> done) { take_out_moved(each, std::move(done)); },
             ended);
@@ -82,8 +80,8 @@ void LnetAdmin::bring_back_moved(const Nid& was, Reply<void> done) {
   if (record == moves_.out.end() || state_ != State::kUp) return done({});
   const std::string interface = record->what.ni.interfaces.front();
   NodeConfig wanted = config_;
-  if (!bring_back(wanted, record->what)) {
-    log_.write(kNotMoved, {text_of(was), "somebody has given " + interface + " to another NI"});
+  if (const auto back = bring_back(wanted, record->what); !back) {
+    log_.write(kNotMoved, {text_of(was), back.error().what});
     moves_.out.erase(record);
     moves_.count();
     return done({});
@@ -95,6 +93,7 @@ void LnetAdmin::bring_back_moved(const Nid& was, Reply<void> done) {
               if (!out) {
                 if (std::exchange(there->complaint, out.error().what) != out.error().what)
                   log_.write(kNotMoved, {text_of(was), out.error().what});
+                moves_.put_last(was);
                 return done(std::move(out));
               }
               moves_.out.erase(there);

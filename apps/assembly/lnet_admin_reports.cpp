@@ -34,9 +34,9 @@ void LnetAdmin::add_parameters(std::vector<lnet::NetReport>& nets) const {
   const KfiHost* const kfi = host_->kfi();
   for (lnet::NetReport& net : nets) {
     for (lnet::NiReport& ni : net.nis) {
-      const bool is_kfi = !ni.interfaces.empty() && ni.nid.is_of(lnet::NetType::kKfi) &&
-                          kfi != nullptr && kfi->nic(ni.interfaces.front()) != nullptr;
-      if (is_kfi) {
+      const bool by_kfilnd = !ni.interfaces.empty() && ni.nid.is_of(lnet::NetType::kKfi) &&
+                             kfi != nullptr && kfi->nic(ni.interfaces.front()) != nullptr;
+      if (by_kfilnd) {
         const auto own = options_of_ni(kfi->options(), ni.lnd_tunables);
         ni.driver = "kkfilnd";
         if (own) ni.parameters = parameters_of(*own);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "apps/assembly/kfi_options.hpp"
+#include "apps/assembly/lnet_changes.hpp"
 #include "apps/assembly/residents.hpp"
 #include "apps/assembly/router_memory.hpp"
 
@@ -157,11 +158,16 @@ Outcome<void> Machine::add_kfi_memory(const runtime::Settings& settings) {
   if (!options) return std::unexpected(options.error());
   const auto bytes = receive_bytes(*options);
   if (!bytes) return std::unexpected(bytes.error());
-  for (std::size_t i = 0; i < settings.kfi.interfaces.size(); ++i) {
-    const auto added = memory_.add(
-        arenas_, {.bytes = *bytes, .numa_node = static_cast<int>(cpts().cpts[0].memory_node)});
+  lnet::NodeConfig settled = settings.lnet;
+  // What does not settle is told when the networks are made.
+  if (!settle_on_machine(settled, {})) settled = settings.lnet;
+  for (const runtime::KfiInterface& interface : settings.kfi.interfaces) {
+    const unsigned nis = kfi_nis_of(interface, settled);
+    const auto added =
+        memory_.add(arenas_, {.bytes = std::uint64_t{*bytes} * nis,
+                              .numa_node = static_cast<int>(cpts().cpts[0].memory_node)});
     if (!added) return std::unexpected(added.error());
-    kfi_memory_.push_back({{*added, 0}, *bytes});
+    kfi_memory_.push_back({.arena = *added, .bytes_each = *bytes, .nis = nis});
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/assembly/kfi_room.hpp"
 #include "lib/base/arena.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
@@ -63,7 +64,7 @@ class Machine {
     return router_memory_;
   }
   // For the receive buffers of each kfi interface, in the order of the configuration.
-  [[nodiscard]] const std::vector<Fragment>& kfi_memory() const { return kfi_memory_; }
+  [[nodiscard]] const std::vector<KfiMemory>& kfi_memory() const { return kfi_memory_; }
   [[nodiscard]] runtime::Eal& eal() { return *eal_; }
   // One line each, for the log and lnetctl.
   [[nodiscard]] std::vector<std::string> memory_lines() const;
@@ -82,7 +83,7 @@ class Machine {
   runtime::ArenaMemory memory_;
   ArenaTable arenas_;
   std::vector<lnet::RouterMemory> router_memory_;
-  std::vector<Fragment> kfi_memory_;
+  std::vector<KfiMemory> kfi_memory_;
 };
 
 }  // namespace plnet::apps

@@ -100,6 +100,13 @@ inline constexpr std::array kKfiInterfaceKeys{
         .help = "With ofi over IPv4 the address that peers reach; the NID has it as a number.",
         .check = check_kfi_ip,
         .binding = PLNET_FIELD(KfiInterface, ip)},
+    Key{.name = "nis",
+        .kind = KeyKind::kInteger,
+        .help = "How many networks can share it; 0 = those that are configured at start, at least "
+                "2.",
+        .low = 0,
+        .high = kKfiNisMax,
+        .binding = PLNET_FIELD(KfiInterface, nis)},
 };
 
 inline constexpr std::array kKfiKeys{

@@ -69,6 +69,7 @@ inline constexpr std::array<std::string_view, 3> kKfiBackendNames{"libcxi", "sof
 }
 
 inline constexpr std::size_t kKfiInterfacesMax = 8;  // NICs of the largest Slingshot nodes
+inline constexpr unsigned kKfiNisMax = 16;           // on one of them
 
 // A NIC that kfi networks can use.
 struct KfiInterface {
@@ -80,6 +81,7 @@ struct KfiInterface {
   std::uint32_t mtu = 0;      // kSoft: 0 is the port's own
   std::string provider;       // kOfi: shm, which has addresses of its own, or one over IPv4
   std::string ip;             // kOfi: of this node, for a provider over IPv4
+  std::uint32_t nis = 0;      // that it has room for; 0: for those that are configured at start
   Origin origin{};
 
   bool operator==(const KfiInterface&) const = default;

@@ -111,7 +111,6 @@ def case_a_network_on_what_is_not_there_changes_nothing(site):
     node = start(site, "server", "server", SERVER)
     before = works(node, "export", "--backup")
     assert "cxi0" in fails(node, "net", "add", "--net", "kfi1", "--if", "cxi7")  # says which there are
-    assert "one at a time" in fails(node, "net", "add", "--net", "kfi1", "--if", "cxi0")
     assert "restart" in fails(node, "import", site.write("other.yaml", "plnet: {kfi: {interfaces: []}}\n"))
     assert works(node, "export", "--backup") == before
 
@@ -234,6 +233,11 @@ def case_the_vendors_library_is_asked_for_its_devices(site):
     works(node, "net", "del", "--net", "kfi")
     works(node, "net", "add", "--net", "kfi3", "--if", "cxi0")
     assert node.json("cassini", "show")["cassini"][0]["process"] == 3
+    works(node, "net", "add", "--net", "kfi4", "--if", "cxi0")
+    assert sorted(each["process"] for each in node.json("cassini", "show")["cassini"]) == [3, 4]
+    works(node, "net", "del", "--net", "kfi3")
+    left = node.json("cassini", "show")["cassini"]
+    assert [(each["process"], each["nic"]["link"]) for each in left] == [(4, "up")], left
     other = site.write("other.yaml", plan() + f"    kfi: {{library: {library}, interfaces: [{{name: cxi9}}]}}\n")
     done = site.router("--config", other, "--idle", "sleep", "--socket", str(site.path("x.sock")))
     assert done.returncode == 1 and "expected cxi0, cxi1" in done.stderr and "other.yaml:" in done.stderr, done.stderr

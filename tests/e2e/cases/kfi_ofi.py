@@ -5,7 +5,7 @@ import signal
 
 from kfi_nodes import IMPATIENT, KFI_NET, answers, homes_of, memif, nid, plan, soft
 from site_under_test import Skip, eventually
-from tcp_nodes import counted, works
+from tcp_nodes import counted, fails, works
 
 # Names of shm, and ports of net, are the host's: another run may go on beside this one.
 SERVER = os.getpid() % 400_000 * 2 + 2
@@ -65,6 +65,28 @@ def case_a_network_on_shm_goes_and_comes_by_hand(site):
     works(client, "net", "add", "--net", "kfi", "--if", "cxi0")
     answers(client, nid(SERVER))
     answers(server, nid(CLIENT))
+
+
+def case_two_networks_share_an_interface_on_shm(site):
+    """None of them comes again under a name that it had."""
+    needs(site, shm(SERVER))
+    numbers = sorted({NUMBER, NUMBER % 500 + 2})
+    first, second = (f"kfi{number}" for number in numbers)
+    nets = KFI_NET.replace("type: kfi", f"type: {first}")
+    server = start(site, "server", shm(SERVER), nets=nets)
+    client = start(site, "client", shm(CLIENT), nets=nets, cpu=1)
+    answers(client, nid(SERVER, first))
+    for node in (server, client):
+        works(node, "net", "add", "--net", second, "--if", "cxi0")
+    assert f"process {numbers[0] % 256}, which network {first} is" in fails(
+        client, "net", "add", "--net", f"kfi{numbers[0] + 256}", "--if", "cxi0")
+    for net in (second, first):
+        answers(client, nid(SERVER, net))
+        answers(server, nid(CLIENT, net))
+    for node in (client, server):
+        works(node, "net", "del", "--net", first)
+    answers(client, nid(SERVER, second))
+    answers(server, nid(CLIENT, second))
 
 
 def case_one_on_shm_is_killed_and_comes_back(site):

@@ -117,14 +117,13 @@ Allocated<std::vector<DeviceInfo>> SoftBackend::devices() {
 Allocated<DeviceHandle> SoftBackend::open_device(unsigned id) {
   const Gate::Held held(gate_);
   if (id >= devices_.size()) return refuse(ENODEV);
-  const std::uintptr_t handle = name(Kind::kDevice, id, 0);
-  if (std::ranges::find(live_, handle) == live_.end()) add(Kind::kDevice, id, 0);
-  return DeviceHandle{handle};
+  return DeviceHandle{add(Kind::kDevice, id, 0)};  // once for each who opens it
 }
 
 void SoftBackend::close_device(DeviceHandle device) {
   const Gate::Held held(gate_);
-  std::erase(live_, device.value);
+  const auto one = std::ranges::find(live_, device.value);
+  if (one != live_.end()) live_.erase(one);
 }
 
 Allocated<DeviceInfo> SoftBackend::device_info(DeviceHandle device) {

@@ -98,8 +98,9 @@ PLNET_EXPORT int cxil_open_device(std::uint32_t id, cxil_dev** device) {
 }
 
 PLNET_EXPORT void cxil_close_device(cxil_dev* device) {
-  // The handle is shared by all who have it open: the backend keeps it.
-  delete static_cast<Device*>(device);
+  if (device == nullptr) return;
+  const std::unique_ptr<Device> gone(static_cast<Device*>(device));
+  if (soft::world() != nullptr) backend().close_device(gone->handle);
 }
 
 PLNET_EXPORT int cxil_alloc_lni(cxil_dev* device, cxil_lni** lni, unsigned service) {

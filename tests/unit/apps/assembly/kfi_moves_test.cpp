@@ -46,6 +46,25 @@ TEST(KfiMoves, AreThoseWhoseNicsHaveAnotherAddress) {
   EXPECT_TRUE(moved_nis(config, [](const std::string&) { return std::nullopt; }).empty());
 }
 
+TEST(KfiMoves, AreAllNisOnOneInterface) {
+  NodeConfig config = config_of(false);
+  config.nets.push_back({.net = on_kfi(1, 3).net()});
+  config.nets.back().nis.push_back({.nid = on_kfi(1, 3), .interfaces = {"cxi0"}});
+  const auto moved = moved_nis(config, [](const std::string& name) -> std::optional<std::uint32_t> {
+    return name == "cxi0" ? std::optional(5U) : std::nullopt;
+  });
+  ASSERT_EQ(moved.size(), 2U);
+  EXPECT_EQ(moved[0].now, on_kfi(5));
+  EXPECT_EQ(moved[1].now, on_kfi(5, 3));
+
+  const NodeConfig before = config;
+  const TakenOut first = take_out(config, on_kfi(1));
+  const TakenOut second = take_out(config, on_kfi(1, 3));
+  ASSERT_TRUE(bring_back(config, second));
+  ASSERT_TRUE(bring_back(config, first)) << "the other one has another process";
+  EXPECT_EQ(config.nets.size(), before.nets.size());
+}
+
 TEST(KfiMoves, TakeRoutesAndPeersOfANetworkAlongAndBack) {
   const NodeConfig before = config_of(false);
   NodeConfig config = before;
@@ -81,9 +100,36 @@ TEST(KfiMoves, DoNotTakeWhatSomebodyElseHasTaken) {
   const TakenOut out = take_out(config, on_kfi(1));
   config.nets.push_back({.net = on_kfi(1, 3).net()});
   config.nets.back().nis.push_back({.nid = on_kfi(5, 3), .interfaces = {"cxi0"}});
+  EXPECT_TRUE(bring_back(config, out)) << "another process";
+
+  config = config_of(false);
+  (void)take_out(config, on_kfi(1));
+  config.nets.push_back({.net = on_kfi(1, 256).net()});
+  config.nets.back().nis.push_back({.nid = on_kfi(5, 256), .interfaces = {"cxi0"}});
   const NodeConfig other = config;
-  EXPECT_FALSE(bring_back(config, out));
+  const auto back = bring_back(config, out);
+  ASSERT_FALSE(back);
+  EXPECT_EQ(back.error().what, "process 0 of interface cxi0 is network kfi256 by now");
   EXPECT_EQ(config, other);
+}
+
+TEST(KfiMoves, OneThatDoesNotComeBackHoldsUpNoOther) {
+  KfiMoves moves;
+  for (const std::uint32_t address : {1U, 2U, 3U})
+    moves.out.push_back({.was = on_kfi(address), .what = {}});
+  moves.put_last(on_kfi(1));
+  EXPECT_EQ(moves.out[0].was, on_kfi(2));
+  EXPECT_EQ(moves.out[2].was, on_kfi(1));
+  moves.put_last(on_kfi(9));
+  EXPECT_EQ(moves.out.size(), 3U) << "somebody has deleted it";
+
+  EXPECT_TRUE(moves.is_turn_to_bring_back(true, true));
+  EXPECT_FALSE(moves.is_turn_to_bring_back(true, true)) << "now one that has moved";
+  EXPECT_TRUE(moves.is_turn_to_bring_back(true, true));
+  EXPECT_FALSE(moves.is_turn_to_bring_back(false, true));
+  EXPECT_TRUE(moves.is_turn_to_bring_back(true, false));
+  EXPECT_TRUE(moves.is_turn_to_bring_back(true, false));
+  EXPECT_FALSE(moves.is_turn_to_bring_back(false, false));
 }
 
 }  // namespace

@@ -40,15 +40,31 @@ void check_asking(Ground& ground) {
   asker.join();
 }
 
+// Of two who have a device open.
+void check_other(Ground& ground) {
+  Backend& backend = ground.backend(0);
+  const DeviceHandle first = backend.open_device(ground.device(0)).value();
+  const DeviceHandle second = backend.open_device(ground.device(0)).value();
+  backend.close_device(first);
+  EXPECT_TRUE(backend.link(second).value().up);
+  const auto lni = backend.alloc_lni(second, 1);
+  ASSERT_TRUE(lni.has_value());
+  EXPECT_TRUE(backend.destroy_lni(*lni).has_value());
+  backend.close_device(second);
+  EXPECT_EQ(backend.link(second).error(), Errno{EINVAL});
+}
+
 TEST(CassiniAsking, WhileTheModelsDeviceCloses) {
   SoftGround ground({});
   check_asking(ground);
+  check_other(ground);
 }
 
 TEST(CassiniAsking, WhileLibcxisDeviceCloses) {
   const auto ground = LibcxiGround::load(PLNET_CXI_SOFT);
   ASSERT_NE(ground, nullptr);
   check_asking(*ground);
+  check_other(*ground);
 }
 
 }  // namespace

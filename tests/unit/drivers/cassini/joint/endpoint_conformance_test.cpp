@@ -243,6 +243,7 @@ TEST(CassiniConformance, InspectShowsWhatTheNicCounts) {
   EXPECT_EQ(value("retry_handler.sends"), 5U);
   EXPECT_EQ(value("another.sends"), ~0ULL);
   EXPECT_EQ(inspect(*bench.sides[0].endpoint).not_ready, 1U);
+  bench.sides[0].backend->close_device(device);
 }
 
 TEST(CassiniConformance, LinkAndNicAddressChange) {

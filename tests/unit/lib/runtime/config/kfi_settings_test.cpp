@@ -31,6 +31,7 @@ constexpr std::string_view kBoth = R"(plnet:
               backend: ofi
               provider: net
               ip: 10.0.0.7
+              nis: 4
 )";
 
 std::string wrong(const std::string& interfaces) {
@@ -58,6 +59,8 @@ TEST(KfiSettings, SayWhichNicsThereAreAndWhereThatStands) {
   EXPECT_EQ(read->kfi.interfaces[2].provider, "shm");
   EXPECT_EQ(read->kfi.interfaces[2].address, 7);
   EXPECT_EQ(read->kfi.interfaces[3].ip, "10.0.0.7");
+  EXPECT_EQ(read->kfi.interfaces[3].nis, 4U);
+  EXPECT_EQ(hardware.nis, 0U);
 }
 
 TEST(KfiSettings, AreExportedAsTheyAreRead) {
@@ -83,6 +86,7 @@ TEST(KfiSettings, ThatCannotBeAreToldWithTheirPlace) {
   EXPECT_NE(wrong("{name: a, backend: soft, port: 'p0 --file-prefix=x'}").find("expected DRIVER"),
             std::string::npos);
   EXPECT_NE(wrong("{name: '../cxi0'}").find("name"), std::string::npos);
+  EXPECT_NE(wrong("{name: a, nis: 17}").find("16"), std::string::npos);
 }
 
 TEST(KfiSettings, OfLibfabricThatCannotBeAreToldWithTheirPlace) {
