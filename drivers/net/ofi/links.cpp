@@ -184,7 +184,7 @@ void Links::leave(std::uint32_t number) {
 }
 
 void Links::refresh(std::uint32_t number) {
-  Link& link = links_[number];
+  const Link& link = links_[number];
   // Over IP the provider finds a new process at the old address by itself.
   if (rule_.family != Family::kName || link.address == FI_ADDR_NOTAVAIL) return;
   if (life_at(link.process) == link.life) return;

@@ -73,7 +73,7 @@ void Transmitter::post(std::uint32_t number, std::uint32_t link_number, std::siz
 bool Transmitter::offer(std::uint32_t number) {
   Packet& packet = packets_[number];
   if (!links_.reachable(packet.link)) return false;
-  Link& link = links_.at(packet.link);
+  const Link& link = links_.at(packet.link);
   const std::byte* const at = memory_.data() + number * packet_bytes_;
   ssize_t taken = 0;
   if (packet.length <= port_->info->tx_attr->inject_size) {
@@ -121,7 +121,7 @@ void Transmitter::read(const ReadRequest& request) {
 bool Transmitter::offer_read(std::uint32_t number) {
   ReadRequest& request = reads_[number];
   if (!links_.reachable(request.link)) return false;
-  Link& link = links_.at(request.link);
+  const Link& link = links_.at(request.link);
   Handle& handle = handles_[packets_.size() + number];
   const ssize_t taken =
       fi_read(port_->endpoint, request.into.at, request.length, request.into.region->descriptor,
