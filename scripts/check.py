@@ -30,12 +30,12 @@ def rules(tally):
     builds.run_case(tally, "rules.missing_library", ["scripts/check_missing_library.sh"])
 
 
-# Several sources go through the compiler as one: most of its time goes into the headers that they share. That each of the
-# product compiles by itself the stage gcc sees.
+# Several sources go through the compiler as one: most of its time goes into the headers that they share. That each of lib
+# and drivers compiles by itself the stage gcc sees; of the programs whoever builds without unity.
 UNITY = ["-Dunity=on", "-Dunity_size=6"]
 
 
-GCC_OPTIONS = [*UNITY, "-Dunity_product=false"]
+GCC_OPTIONS = [*UNITY, "-Dunity_layers=false"]
 
 
 def gcc(tally):
