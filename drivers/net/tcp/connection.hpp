@@ -8,6 +8,7 @@
 
 #include "drivers/net/tcp/memory.hpp"
 #include "drivers/net/tcp/socket.hpp"
+#include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/socklnd/byte_stream.hpp"
@@ -33,8 +34,9 @@ struct TcpConnection : ListNode<> {
   std::uint32_t kept_buffer = TcpMemory::kNone;
   std::uint32_t kept_from = 0;
   std::uint32_t kept_to = 0;
-  std::uint64_t unacknowledged = 0;         // as of its end
-  std::uint32_t burst_bytes = kUsualBurst;  // burst_of() the socket, as of the last look
+  Instant acks_shared_until = Instant::min();  // when to tell TCP again
+  std::uint64_t unacknowledged = 0;            // as of its end
+  std::uint32_t burst_bytes = kUsualBurst;     // burst_of() the socket, as of the last look
   std::uint32_t large_calls = 0;
 
   [[nodiscard]] bool has_remainder() const { return kept_buffer != TcpMemory::kNone; }

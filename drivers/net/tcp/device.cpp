@@ -33,7 +33,7 @@ unsigned TcpDevice::poll(Instant now) {
 
 unsigned TcpDevice::serve_ready(Instant now) {
   const bool alone = ready_count_ == 0 && pending_listeners_ == 0;
-  if (hot_left_ > 0 && hot_polls_left_ > 0 && alone) return serve_hot();
+  if (hot_left_ > 0 && hot_polls_left_ > 0 && alone) return serve_hot(now);
   hot_polls_left_ = kHotPolls;
   if (ready_count_ < kServedPerPoll) harvest();
   // Those that become ready meanwhile wait for the next poll.
@@ -47,7 +47,7 @@ unsigned TcpDevice::serve_ready(Instant now) {
     TcpConnection& next = *ready_.pop_front();
     last = next.id;
     ++work;
-    serve(next);
+    serve(next, now);
     bytes = stats_.get(Id::kBytesRead) - before;
   }
   if (work > 1) {
@@ -62,7 +62,7 @@ unsigned TcpDevice::serve_ready(Instant now) {
 }
 
 // What the readiness set has to say of it meanwhile costs a read that finds nothing, no more.
-unsigned TcpDevice::serve_hot() {
+unsigned TcpDevice::serve_hot(Instant now) {
   --hot_polls_left_;
   TcpConnection* const connection = connections_.find(hot_);
   if (connection == nullptr || !connection->open() || connection->paused) {
@@ -71,7 +71,7 @@ unsigned TcpDevice::serve_hot() {
   }
   const std::uint64_t bytes = stats_.get(Id::kBytesRead);
   connection->readable = true;
-  serve(*connection);
+  serve(*connection, now);
   if (stats_.get(Id::kBytesRead) == bytes) {
     --hot_left_;
     return 0;
@@ -163,7 +163,7 @@ void TcpDevice::note_connection(StreamId id, std::uint32_t events) {
   if (connection->wants_service()) make_ready(*connection);
 }
 
-void TcpDevice::serve(TcpConnection& connection) {
+void TcpDevice::serve(TcpConnection& connection, Instant now) {
   const StreamId id = connection.id;
   if (connection.closing) return report_closed(connection);
   if (connection.connecting) return finish_connect(connection);
@@ -178,7 +178,7 @@ void TcpDevice::serve(TcpConnection& connection) {
     return report_closed(connection);
   }
   if (!connection.paused) {
-    rx_.serve(connection);
+    rx_.serve(connection, now);
     if (!live(connection, id)) return;
     if (connection.finished) return report_closed(connection);
   }

@@ -96,11 +96,11 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
 
   // device.cpp: the turn.
   [[nodiscard]] unsigned serve_ready(Instant now);
-  [[nodiscard]] unsigned serve_hot();
+  [[nodiscard]] unsigned serve_hot(Instant now);
   void harvest();
   void note_listener(StreamId id);
   void note_connection(StreamId id, std::uint32_t events);
-  void serve(TcpConnection& connection);
+  void serve(TcpConnection& connection, Instant now);
   void finish_connect(TcpConnection& connection);
   void report_closed(TcpConnection& connection);
   [[nodiscard]] bool live(const TcpConnection& connection, StreamId id) const;

@@ -40,6 +40,8 @@ namespace plnet::drivers {
   X(kSends, "sends", "calls", kCount, "system calls: sends")                                       \
   X(kPiecesSent, "pieces_sent", "pieces", kCount, "pieces handed to these sends")                  \
   X(kQuickAcks, "quick_acks", "calls", kCount, "system calls: acknowledge what was read, now")     \
+  X(kSharedAcks, "shared_acks", "calls", kCount,                                                   \
+    "system calls: let acknowledgements wait for one another")                                     \
   X(kAcceptCalls, "accept_calls", "calls", kCount, "system calls: accepts")
 
 PLNET_COUNTERS(TcpTable, PLNET_TCP_COUNTERS);

@@ -281,6 +281,28 @@ TEST_F(TcpDevicePlain, WhatWasReadIsAcknowledgedAtOnceOnDemand) {
   EXPECT_EQ(count_of(*far, Id::kQuickAcks), 1U) << "not of one that closes";
 }
 
+TEST_F(TcpDevicePlain, AcknowledgementsOfWhoOnlyListensWaitForOneAnother) {
+  establish();
+  const auto receive_one = [this] {
+    const std::uint64_t before = far_events.bytes;
+    EXPECT_EQ(write_some(*near, stream, 96), 96U);
+    EXPECT_TRUE(bench.run([&] { return far_events.bytes == before + 96; }));
+  };
+  receive_one();
+  EXPECT_EQ(count_of(*far, Id::kSharedAcks), 1U);
+  receive_one();
+  EXPECT_EQ(count_of(*far, Id::kSharedAcks), 1U) << "it is told now and then, not each time";
+  bench.now += TcpRx::kAcksSharedEvery;
+  receive_one();
+  EXPECT_EQ(count_of(*far, Id::kSharedAcks), 2U);
+  EXPECT_EQ(count_of(*far, Id::kOptionFailures), 0U);
+
+  const auto detached = far->detach(far_events.last);
+  ASSERT_TRUE(detached.has_value());
+  const TcpSocket socket(static_cast<int>(detached->descriptor));
+  EXPECT_EQ(value_of(socket.get(), IPPROTO_TCP, TCP_QUICKACK), 0) << "interactive";
+}
+
 TEST_F(TcpDevicePlain, AnAddressIsOursWhileTheSystemHasIt) {
   EXPECT_TRUE(near->is_local(bench.address(0)));
   EXPECT_TRUE(near->is_local({.ip = socklnd::SocketAddress{}.ip, .port = 988}));
