@@ -103,14 +103,36 @@ RxDecision Forwarder::take_buffer(Receive& receive, std::uint32_t length) {
   return wait_for_buffer(receive, queue);
 }
 
-inline bool Forwarder::may_hold(const HopQueue& queue) const {
-  return queue.held < core_.buffers.free_count(queue.of);
+inline bool Forwarder::may_hold(const HopQueue& queue) {
+  if (queue.held >= core_.buffers.free_count(queue.of)) return false;
+  if (has_records(queue.port->hop)) [[likely]]
+    return true;
+  wants_records_ = true;
+  return false;
+}
+
+// A message to leave with, and, unless it is the hop's only one, records for what comes next.
+inline bool Forwarder::has_records(const HopShare& hop) const {
+  return hop.held < core_.messages.free_count() - promised_ &&
+         hop.held <= core_.receives.free_count();
+}
+
+void Forwarder::look_for_records() {
+  wants_records_ = false;
+  look_again();
+}
+
+void Forwarder::keep_promise(Receive& receive) {
+  receive.forwarding.has_promise = false;
+  --promised_;
 }
 
 RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t length) {
   Forwarding& forwarding = receive.forwarding;
   forwarding.buffer = core_.buffers.take(queue.of);
   forwarding.has_buffer = true;
+  forwarding.has_promise = true;
+  ++promised_;
   charge(receive, *queue.port);
   return {.verdict = RxVerdict::kReceive,
           .target = core_.buffers.payload(forwarding.buffer, length),
@@ -119,7 +141,9 @@ RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t leng
 }
 
 RxDecision Forwarder::wait_for_buffer(Receive& receive, HopQueue& queue) {
-  core_.causes.add(Cause::kHeldHopShare);
+  const bool records_short =
+      queue.held < core_.buffers.free_count(queue.of) && !has_records(queue.port->hop);
+  core_.causes.add(records_short ? Cause::kHeldRecords : Cause::kHeldHopShare);
   receive.forwarding.hop = queue.port;
   receive.forwarding.waits_for_buffer = true;
   queue.waiting.push_back(receive);
@@ -166,6 +190,7 @@ void Forwarder::give_buffer(Receive& receive) {
   Forwarding& forwarding = receive.forwarding;
   if (!forwarding.has_buffer) return;
   forwarding.has_buffer = false;
+  if (forwarding.has_promise) keep_promise(receive);  // it never left
   const BufferClass of = forwarding.buffer.of;
   core_.buffers.give(forwarding.buffer);
   discharge(receive);

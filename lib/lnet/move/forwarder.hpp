@@ -9,6 +9,10 @@
 // that takes nothing gets half of them, ten such get a tenth each and leave a tenth, and what is
 // for them waits in queues of their own. Hops with something to wait for are served in turn.
 //
+// The same holds for the records that messages are made of, of which there may be fewer than
+// buffers: with its buffer a message is promised the record with which it leaves, so that no
+// message that was received ever waits for one behind those that a dead hop holds.
+//
 // A hop to which nothing moves for kHopStall while somebody waits on its account is stalled: what
 // is for it is dropped, and clients get back the credits that their messages to it hold, so that
 // they are heard again. The first message that ends there, however it ends, gives it another try.
@@ -51,6 +55,16 @@ class Forwarder {
   // It cannot; false: there is no other.
   [[nodiscard]] bool find_other_way(Receive& receive, PeerNi& destination);
 
+  // Messages that nobody else may take: they are for what has a buffer and has not left it yet.
+  [[nodiscard]] std::size_t promised() const { return promised_; }
+  // It has its message.
+  void keep_promise(Receive& receive);
+  // Hot. A message or receive record is free again, whoever had it.
+  void record_came_home() {
+    if (wants_records_) [[unlikely]]
+      look_for_records();
+  }
+
   // Its connection has gone. True: it waited here, and is the caller's.
   [[nodiscard]] bool leave(Receive& receive);
   // Its sender's link goes. True: it waited for a credit there, and is the caller's.
@@ -81,7 +95,9 @@ class Forwarder {
   Decision hold(Receive& receive, HopQueue& queue, std::uint32_t length);
   Decision wait_for_buffer(Receive& receive, HopQueue& queue);
   Decision refuse_down(Receive& receive);
-  [[nodiscard]] bool may_hold(const HopQueue& queue) const;
+  [[nodiscard]] bool may_hold(const HopQueue& queue);
+  [[nodiscard]] bool has_records(const HopShare& hop) const;
+  void look_for_records();
   void give_buffer(Receive& receive);
   void charge(Receive& receive, PeerPort& hop);
   void discharge(Receive& receive);
@@ -99,6 +115,8 @@ class Forwarder {
   std::uint32_t clients_ = 0;  // that have something under way or waiting
   std::size_t waits_for_buffer_ = 0;
   std::size_t waits_for_credit_ = 0;
+  std::size_t promised_ = 0;
+  bool wants_records_ = false;  // some hop waits because they are short
 };
 
 }  // namespace plnet::lnet

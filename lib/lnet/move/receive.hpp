@@ -28,6 +28,7 @@ struct Forwarding {
   bool waits_for_credit = false;
   bool waits_for_buffer = false;
   bool has_buffer = false;
+  bool has_promise = false;  // of the message with which it leaves
   BufferRef buffer;
 
   // The path that was chosen when its header came.

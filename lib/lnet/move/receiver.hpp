@@ -56,6 +56,7 @@ class Receiver {
     core_.shares.give_back(receive);
     core_.message_ends();
     core_.receives.give(&receive);
+    core_.forwarder.record_came_home();
   }
 
   void tell_of_lost_hop();

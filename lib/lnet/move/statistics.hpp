@@ -73,6 +73,8 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
     "to be forwarded, waited: its sender has all its peer-router credits in use")                  \
   X(kHeldHopShare, "held_hop_share", "messages", kCount,                                           \
     "to be forwarded, waited for a router buffer: all are in use, or its next hop has its share")  \
+  X(kHeldRecords, "held_records", "messages", kCount,                                              \
+    "to be forwarded, waited though buffers are free: messages or receive records are short")      \
   X(kDroppedNoBuffers, "dropped_no_buffers", "messages", kCount,                                   \
     "to be forwarded, and there are no router buffers for its size")                               \
   X(kDroppedForwardNoPeer, "dropped_forward_no_peer", "messages", kCount,                          \
