@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers that are taken away, and routing that ends, while messages of others wait here.
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/lnet/move/forward_rig.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+const Nid kClient = ForwardRig::client(10);
+const Nid kServer = ForwardRig::server(20);
+
+// The LND has not been told of the link, so the message does not end with it.
+TEST(ForwardRelease, AMessageThatARuleHoldsOutlivesItsSender) {
+  for (const bool known : {false, true}) {
+    ForwardRig rig;
+    rig.settle();
+    if (known) rig.node.add_peer(kClient, ShardId{0});
+    ASSERT_TRUE(
+        rig.node.faults().add({.kind = FaultKind::kDelay, .rate = 1, .latency_s = 3}, rig.now));
+    rig.node.publish_faults();
+    EXPECT_EQ(rig.forward(kClient, kServer, 10, {1, 1}), RxVerdict::kPark);
+    EXPECT_EQ(rig.cause(Cause::kDelayedByRule), 1U);
+    ASSERT_NE(rig.peer(kClient), nullptr);
+    rig.node.delete_peer(kClient);
+    for (unsigned i = 0; i < 10; ++i)
+      rig.settle();
+    ASSERT_EQ(rig.peer(kClient), nullptr);
+    rig.pass(std::chrono::seconds(4));
+    EXPECT_NE(rig.peer(kClient), nullptr) << "it meets its sender anew";
+    EXPECT_EQ(rig.go_on(), std::vector{RxVerdict::kReceive});
+    EXPECT_EQ(rig.cause(Cause::kDelayedByRule), 2U) << "once as it came, once as it leaves";
+    rig.pass(std::chrono::seconds(4));
+    rig.end_all();
+    EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 1U);
+    rig.expect_conserved();
+  }
+}
+
+}  // namespace
+}  // namespace plnet::lnet
