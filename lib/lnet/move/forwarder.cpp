@@ -95,11 +95,11 @@ RxDecision Forwarder::take_buffer(Receive& receive, std::uint32_t length) {
   PeerPort* const hop = core_.peers.get(*way.next_hop);
   if (hop == nullptr) return core_.drop(receive, Cause::kDroppedForwardNoPeer);
   if (ShardCore::is_down(*way.ni, *way.next_hop)) return refuse_down(receive);
-  if (hop->hop.stalled) return core_.drop(receive, Cause::kDroppedHopStalled);
   const BufferClass of = buffer_class_of(length);
   if (core_.buffers.total(of) == 0) return core_.drop(receive, Cause::kDroppedNoBuffers);
   HopQueue& queue = hop->hop.queues[of];
   if (!queue.linked() && may_hold(queue)) return hold(receive, queue, length);
+  if (hop->hop.stalled) return core_.drop(receive, Cause::kDroppedHopStalled);
   return wait_for_buffer(receive, queue);
 }
 
@@ -134,6 +134,7 @@ RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t leng
   forwarding.has_promise = true;
   ++promised_;
   charge(receive, *queue.port);
+  if (queue.port->hop.stalled) give_credit(receive);
   return {.verdict = RxVerdict::kReceive,
           .target = core_.buffers.payload(forwarding.buffer, length),
           .length = length,

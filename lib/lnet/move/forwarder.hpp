@@ -13,9 +13,11 @@
 // buffers: with its buffer a message is promised the record with which it leaves, so that no
 // message that was received ever waits for one behind those that a dead hop holds.
 //
-// A hop to which nothing moves for kHopStall while somebody waits on its account is stalled: what
-// is for it is dropped, and clients get back the credits that their messages to it hold, so that
-// they are heard again. The first message that ends there, however it ends, gives it another try.
+// A hop to which nothing moves for kHopStall while somebody waits on its account is stalled:
+// clients get back the credits that their messages to it hold, at once when more come, so that they
+// are heard again; and what would have to wait is dropped. What has its place within the hop's
+// share has it as before, for as long as the hop's LND does not give up. The first message that
+// ends there, however it ends, gives it another try.
 #pragma once
 
 #include <cstddef>

@@ -84,7 +84,7 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kDroppedHopDown, "dropped_hop_down", "messages", kCount,                                       \
     "to be forwarded, and its next hop is down")                                                   \
   X(kDroppedHopStalled, "dropped_hop_stalled", "messages", kCount,                                 \
-    "to be forwarded, and its next hop has taken nothing for too long")                            \
+    "to be forwarded, and would have waited for a next hop that has taken nothing for too long")   \
   X(kDroppedNoPeer, "dropped_no_peer", "messages", kCount, "the sender could not be made a peer")  \
   X(kDroppedAsymRoute, "dropped_asym_route", "messages", kCount,                                   \
     "came through a gateway that we would not use (drop_asym_route)")                              \
