@@ -97,6 +97,7 @@ class Sender {
   [[nodiscard]] bool still_wanted(Message& message);
   void drop_late(Message& message);
   void drop_for_hop(Message& message);
+  void end_down(NiPort& port);
   void count_drop(const Message& message, Cause cause);
   void to_lane(PeerPort& peer, Message& message);
   void end_at_home(Message& message);

@@ -82,6 +82,14 @@ struct NodeShared {
     std::atomic<bool> set{false};
   };
   std::unique_ptr<Notice[]> lazy_attached;
+
+  // The status of some peer NI has become down: every shard ends what it has to forward there.
+  void tell_of_lost_hop() {
+    if (!parameters.routes()) return;
+    hops_lost.fetch_add(1, std::memory_order_release);
+    for (Doorbell* const doorbell : doorbells)
+      doorbell->ring();
+  }
 };
 
 struct ShardCore {

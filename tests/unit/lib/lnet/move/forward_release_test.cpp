@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that are taken away, and routing that ends, while messages of others wait here.
+// Peers that are taken away or go down, and routing that ends, while messages of others wait here.
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
@@ -9,6 +9,7 @@ namespace {
 
 const Nid kClient = ForwardRig::client(10);
 const Nid kServer = ForwardRig::server(20);
+const Nid kBackup = ForwardRig::server(21);
 
 // The LND has not been told of the link, so the message does not end with it.
 TEST(ForwardRelease, AMessageThatARuleHoldsOutlivesItsSender) {
@@ -33,6 +34,36 @@ TEST(ForwardRelease, AMessageThatARuleHoldsOutlivesItsSender) {
     rig.pass(std::chrono::seconds(4));
     rig.end_all();
     EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 1U);
+    rig.expect_conserved();
+  }
+}
+
+TEST(ForwardRelease, WhatWaitsForACreditOfTheInterfaceToAHopThatGoesDownEnds) {
+  for (const unsigned shards : {1U, 2U}) {
+    ForwardRig rig({.shards = shards,
+                    .buffers = {{16, 16, 16}},
+                    .tunables = {.peer_buffer_credits = 32, .credits = 2}});
+    for (const Nid& nid : {kClient, kServer, kBackup})
+      rig.node.add_peer(nid, static_cast<ShardId>(shards - 1));
+    rig.settle();
+    HeldLnd& out = rig.out(shards - 1);
+    std::uint32_t index = 0;
+    for (const Nid& to : {kServer, kBackup, kServer, kBackup, kServer})
+      EXPECT_EQ(rig.forward(kClient, to, 10, {++index, 1}), RxVerdict::kReceive);
+    ASSERT_EQ(out.held.size(), 2U);
+    rig.port(kServer, shards - 1).on_peer(kServer, PeerNotice::kDown, rig.now);
+    rig.settle();
+    EXPECT_EQ(rig.cause(Cause::kTxHopDown), 2U);
+    EXPECT_EQ(rig.cause(Cause::kForwardFailed), 2U);
+    EXPECT_EQ(rig.core().buffers.held(), 3U);
+    EXPECT_EQ(rig.port(kServer, shards - 1).tx_credits(), -1) << "the other hop's waits";
+    rig.end(0, {.status = std::unexpected(Errc::kReset), .health = Health::kRemoteDropped},
+            shards - 1);
+    EXPECT_EQ(out.held.size(), 2U);
+    for (const Transmit* const each : out.held)
+      EXPECT_EQ(each->next_hop->nid, kBackup);
+    rig.end_all();
+    EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 2U);
     rig.expect_conserved();
   }
 }
