@@ -8,6 +8,11 @@
 
 namespace plnet::lnet {
 
+void Forwarder::begin(Receive& receive) {
+  receive.forwarding = {};
+  ++under_way_;
+}
+
 RxDecision Forwarder::admit(Receive& receive, const MessageHeader& header) {
   if (!receive.forwarding.has_credit && !take_credit(receive)) {
     return {.verdict = RxVerdict::kPark};
@@ -16,6 +21,11 @@ RxDecision Forwarder::admit(Receive& receive, const MessageHeader& header) {
 }
 
 void Forwarder::give_back(Receive& receive) {
+  give_all(receive);
+  --under_way_;
+}
+
+void Forwarder::give_all(Receive& receive) {
   if (receive.forwarding.waits_for_buffer) leave_queue(receive);
   give_buffer(receive);
   give_credit(receive);
@@ -307,7 +317,7 @@ void Forwarder::stall(PeerPort& hop) {
 bool Forwarder::leave(Receive& receive) {
   if (!receive.forwarded) return false;
   const bool waited = receive.forwarding.waits_for_credit || receive.forwarding.waits_for_buffer;
-  if (waited) give_back(receive);
+  if (waited) give_all(receive);
   return waited;
 }
 

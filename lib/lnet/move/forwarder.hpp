@@ -46,6 +46,11 @@ class Forwarder {
 
   explicit Forwarder(ShardCore& core) : core_(core) {}
 
+  // Hot. Its header has come and nothing has been done about it.
+  void begin(Receive& receive);
+  // Messages that have begun and have not ended, whatever they have or wait for.
+  [[nodiscard]] std::uint32_t under_way() const { return under_way_; }
+
   // Hot. Of a sender that is known. kPark: it comes again as ParcelStep::kWaitOver, or its decision
   // is among those of the shard. `header` as in Receiver: what was offered, or the record's own.
   [[nodiscard]] RxDecision admit(Receive& receive, const MessageHeader& header);
@@ -89,6 +94,7 @@ class Forwarder {
 
   [[nodiscard]] bool take_credit(Receive& receive);
   void give_credit(Receive& receive);
+  void give_all(Receive& receive);
   [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;
   void start_clients(ClientCredits& client);
   [[nodiscard]] bool choose_way(Receive& receive, PeerNi& destination);
@@ -115,6 +121,7 @@ class Forwarder {
   BufferCounts hops_waiting_;
   BufferCounts to_look_at_;    // of those, since something came home
   std::uint32_t clients_ = 0;  // that have something under way or waiting
+  std::uint32_t under_way_ = 0;
   std::size_t waits_for_buffer_ = 0;
   std::size_t waits_for_credit_ = 0;
   std::size_t promised_ = 0;

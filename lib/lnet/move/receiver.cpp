@@ -36,7 +36,7 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
     return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedNoReceive});
   }
   receive->forwarded = forward;
-  if (forward) receive->forwarding = {};
+  if (forward) core_.forwarder.begin(*receive);
   return begin_receive(port, offer, *receive);
 }
 

@@ -129,7 +129,7 @@ struct ShardCore {
   LookedAhead looked_ahead;
   // One of a single shard has nobody to write to.
   Pool<AckNote> ack_notes{shared.shards == 1 ? 1 : shared.limits.receives};
-  Relaxed<std::uint32_t> routed_held;  // buffers that are lent, for whoever waits for them
+  Relaxed<std::uint32_t> routed_held;  // messages of others, for whoever waits for their end
   Forwarder forwarder{*this};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;

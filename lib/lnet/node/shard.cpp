@@ -109,7 +109,8 @@ unsigned Shard::poll(Instant now) {
     sender_.end_down();
   }
   work += core_.forwarder.step();
-  if (node_.parameters.routes()) core_.routed_held.set(core_.buffers.held());
+  if (core_.forwarder.under_way() != core_.routed_held.get())
+    core_.routed_held.set(core_.forwarder.under_way());
   work += receiver_.resume_decided();
   work += sender_.launch_all();
   for (const auto& port : ports_)

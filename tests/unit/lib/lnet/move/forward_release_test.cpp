@@ -68,5 +68,30 @@ TEST(ForwardRelease, WhatWaitsForACreditOfTheInterfaceToAHopThatGoesDownEnds) {
   }
 }
 
+// A drain waits for all of them.
+TEST(ForwardRelease, WhatWaitsForWhateverIsHeldAsMuchAsWhatHasABuffer) {
+  ForwardRig rig({.buffers = {{8, 2, 8}}, .tunables = {.peer_buffer_credits = 2}});
+  for (const Nid& nid : {kClient, kServer})
+    rig.node.add_peer(nid, ShardId{0});
+  rig.settle();
+  const auto held = [&] {
+    rig.settle();
+    return rig.core().routed_held.get();
+  };
+  EXPECT_EQ(rig.forward(kClient, kServer, 10, {1, 1}), RxVerdict::kReceive);
+  EXPECT_EQ(held(), 1U);
+  EXPECT_EQ(rig.forward(kClient, kServer, 10, {2, 1}), RxVerdict::kPark);
+  EXPECT_EQ(rig.cause(Cause::kHeldHopShare), 1U);
+  EXPECT_EQ(held(), 2U);
+  EXPECT_EQ(rig.forward(kClient, kServer, 10, {3, 1}), RxVerdict::kPark);
+  EXPECT_EQ(rig.cause(Cause::kHeldClientCredit), 1U);
+  EXPECT_EQ(held(), 3U);
+  rig.port(kClient).on_parked_gone({3, 1}, Errc::kReset);
+  EXPECT_EQ(held(), 2U);
+  rig.end_all();
+  EXPECT_EQ(held(), 0U);
+  rig.expect_conserved();
+}
+
 }  // namespace
 }  // namespace plnet::lnet
