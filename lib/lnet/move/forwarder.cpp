@@ -14,6 +14,8 @@ void Forwarder::begin(Receive& receive) {
 }
 
 RxDecision Forwarder::admit(Receive& receive, const MessageHeader& header) {
+  if (!core_.shared.parameters.routes()) [[unlikely]]
+    return core_.drop(receive, Cause::kDroppedNotRouting);
   if (!receive.forwarding.has_credit && !take_credit(receive)) {
     return {.verdict = RxVerdict::kPark};
   }
@@ -276,6 +278,23 @@ void Forwarder::end_down() {
       });
     });
   }
+}
+
+// What comes back later finds out in admit().
+// lustre-release lnet/lnet/router.c: lnet_rtrpool_free_bufs(), lnet_drop_routed_msgs_locked()
+void Forwarder::end_waiting() {
+  if (waits_for_buffer_ + waits_for_credit_ == 0) return;
+  core_.receives.for_each_lent([&](Receive& receive) {
+    if (!receive.forwarded) return;
+    if (receive.forwarding.waits_for_buffer) {
+      leave_queue(receive);
+    } else if (receive.forwarding.waits_for_credit) {
+      give_credit(receive);
+    } else {
+      return;
+    }
+    decide(receive, core_.drop(receive, Cause::kDroppedNotRouting));
+  });
 }
 
 void Forwarder::sweep() {

@@ -86,6 +86,8 @@ class Forwarder {
   void look_again() { to_look_at_ = hops_waiting_; }
   // Some next hop went down: what waits for a buffer to go there ends.
   void end_down();
+  // Routing is off: what waits ends. What has a buffer goes on.
+  void end_waiting();
   // Looks for hops that have stalled. Now and then, while something waits.
   void sweep();
 

@@ -59,7 +59,7 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kRejectedRoutedRdmaGet, "rejected_routed_rdma_get", "messages", kCount,                        \
     "a GET with an open buffer that is not for us")                                                \
   X(kDroppedNotRouting, "dropped_not_routing", "messages", kCount,                                 \
-    "to be forwarded, not a router")                                                               \
+    "to be forwarded, not a router, or no longer when its turn came")                              \
   X(kDroppedAccess, "dropped_access", "messages", kCount,                                          \
     "to be forwarded, an access rule forbids it")                                                  \
   X(kDroppedFailNid, "dropped_fail_nid", "messages", kCount, "from a NID that was told to fail")   \

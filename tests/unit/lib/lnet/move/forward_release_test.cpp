@@ -93,5 +93,45 @@ TEST(ForwardRelease, WhatWaitsForWhateverIsHeldAsMuchAsWhatHasABuffer) {
   rig.expect_conserved();
 }
 
+// Else it would go on as buffers come home, for as long as hops take.
+TEST(ForwardRelease, WhatWaitsWhenRoutingEndsIsDroppedAndWhatHasABufferGoesOn) {
+  ForwardRig rig({.buffers = {{8, 2, 8}}, .tunables = {.peer_buffer_credits = 2}});
+  for (const Nid& nid : {kClient, kServer})
+    rig.node.add_peer(nid, ShardId{0});
+  rig.settle();
+  for (std::uint32_t i = 1; i <= 5; ++i)
+    (void)rig.forward(kClient, kServer, 10, {i, 1});
+  EXPECT_EQ(rig.cause(Cause::kHeldHopShare), 1U);
+  EXPECT_EQ(rig.cause(Cause::kHeldClientCredit), 3U);
+  const auto set = [&](RoutingState state) {
+    rig.node.shared().parameters.routing.set(static_cast<std::int32_t>(state));
+    rig.settle();
+  };
+  set(RoutingState::kStopping);
+  EXPECT_TRUE(rig.in().resumed.empty()) << "it is served to its end";
+  set(RoutingState::kDisabled);
+  EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>(4, RxVerdict::kDrop)));
+  EXPECT_EQ(rig.cause(Cause::kDroppedNotRouting), 4U);
+  EXPECT_EQ(rig.statistic(Statistic::kDropCount), 4U);
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 1U);
+  EXPECT_EQ(rig.core().routed_held.get(), 0U);
+  rig.expect_conserved();
+}
+
+TEST(ForwardRelease, WhatIsHeldByARuleWhenRoutingEndsIsDroppedAfterIt) {
+  ForwardRig rig;
+  rig.settle();
+  ASSERT_TRUE(
+      rig.node.faults().add({.kind = FaultKind::kDelay, .rate = 1, .latency_s = 3}, rig.now));
+  rig.node.publish_faults();
+  EXPECT_EQ(rig.forward(kClient, kServer, 10, {1, 1}), RxVerdict::kPark);
+  rig.node.shared().parameters.routing.set(static_cast<std::int32_t>(RoutingState::kDisabled));
+  rig.pass(std::chrono::seconds(4));
+  EXPECT_EQ(rig.go_on(), std::vector{RxVerdict::kDrop});
+  EXPECT_EQ(rig.cause(Cause::kDroppedNotRouting), 1U);
+  rig.expect_conserved();
+}
+
 }  // namespace
 }  // namespace plnet::lnet
