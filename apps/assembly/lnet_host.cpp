@@ -7,32 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "apps/assembly/router_memory.hpp"
-
 namespace plnet::apps {
 namespace {
 
-// Without a wish: a mailbox between two shards has room for all messages of all shards, so many
-// shards get few each, and the mailboxes of the largest node stay within some gigabytes.
-constexpr std::size_t kMessagesOfAll = 16384;
-constexpr std::size_t kMessagesLeast = 256;
-constexpr std::size_t kMessagesMost = 4096;
 // Fewer are no use to anybody.
-constexpr std::size_t kMessagesMin = 64;
-
-std::size_t messages_for(std::uint32_t asked, std::size_t shards) {
-  if (asked != 0) return std::max<std::size_t>(asked, kMessagesMin);
-  return std::clamp(kMessagesOfAll / shards, kMessagesLeast, kMessagesMost);
-}
-
-// A router has one for each message in its buffers, and for one connection of each peer that waits
-// for its turn.
-std::size_t receives_for(const LnetHost::Parts& parts, std::size_t shards) {
-  const std::size_t usual = messages_for(parts.limits.receives, shards);
-  if (parts.limits.receives != 0 || !parts.configured.routing) return usual;
-  return usual + forwards_of_shard(parts.configured.buffers, static_cast<unsigned>(shards)) +
-         parts.limits.peers;
-}
+constexpr std::size_t kDescriptorsMin = 128;
 
 // Of the kinds of peers as in PeerLimits' own proportions.
 lnet::PeerLimits peer_limits(std::size_t peers) {
@@ -53,7 +32,7 @@ std::size_t resident_descriptors(const Residents* residents, std::size_t shards)
   return most;
 }
 
-lnet::NodeSetup setup_of(const LnetHost::Parts& parts) {
+lnet::NodeSetup setup_of(const LnetHost::Parts& parts, const RecordCounts& records) {
   lnet::NodeSetup setup;
   setup.cpt_of_shard.clear();
   const auto& cpts = parts.machine.cpts().cpts;
@@ -65,19 +44,19 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts) {
   setup.coordinator.peers = peer_limits(parts.limits.peers);
   auto& limits = setup.shard_limits;
   limits.peer_ports = setup.coordinator.peers.peer_nis;
-  limits.messages = messages_for(parts.limits.messages, shards);
-  limits.receives = receives_for(parts, shards);
+  limits.messages = records.messages;
+  limits.receives = records.receives;
   limits.descriptors = limits.match_entries =
       parts.limits.descriptors != 0
-          ? std::max<std::size_t>(parts.limits.descriptors, 2 * kMessagesMin)
-          : 2 * limits.messages;
+          ? std::max<std::size_t>(parts.limits.descriptors, kDescriptorsMin)
+          : 2 * records.own;
   limits.descriptors += resident_descriptors(parts.residents, shards);
   limits.match_entries = limits.descriptors;
   setup.arenas = &parts.machine.arenas();
   setup.router_memory = parts.machine.router_memory();
+  const std::size_t forwards = std::min(limits.messages, limits.receives);
   for (lnet::RouterMemory& each : setup.router_memory)
-    each.budget.records =
-        std::min(each.budget.records, static_cast<std::uint32_t>(limits.receives));
+    each.budget.records = std::min(each.budget.records, static_cast<std::uint32_t>(forwards));
   return setup;
 }
 
@@ -128,7 +107,8 @@ LnetHost::LnetHost(const Parts& parts)
       clock_(parts.clock),
       wall_clock_(parts.wall_clock),
       metrics_(parts.metrics),
-      setup_(setup_of(parts)),
+      records_(record_counts(parts.limits, parts.configured, parts.machine.cpts().shard_count)),
+      setup_(setup_of(parts, records_)),
       distances_(distances_of(parts.machine.cpts())) {
   setup_.distances = &distances_;
   for (unsigned i = 0; i < setup_.cpt_of_shard.size(); ++i)
@@ -228,7 +208,7 @@ NetworkMaker& LnetHost::maker(lnet::NetType type, const NetworkDriver& driver) {
   auto& maker = makers_[{&driver, type}];
   if (maker == nullptr) {
     maker = driver.maker(type, {.arenas = setup_.arenas,
-                                .messages = setup_.shard_limits.messages,
+                                .messages = records_.own,
                                 .peers = setup_.shard_limits.peer_ports,
                                 .clock = &clock_,
                                 .lnet_lnd_timeout = lnet_lnd_timeout(),

@@ -11,6 +11,7 @@
 #include "apps/assembly/lnet_networks.hpp"
 #include "apps/assembly/lnet_shard.hpp"
 #include "apps/assembly/machine.hpp"
+#include "apps/assembly/record_counts.hpp"
 #include "apps/assembly/residents.hpp"
 #include "apps/assembly/tcp_host.hpp"
 #include "lib/base/clock.hpp"
@@ -83,6 +84,7 @@ class LnetHost {
   const Clock& clock_;
   const runtime::WallClock& wall_clock_;
   runtime::Metrics& metrics_;
+  const RecordCounts records_;  // of each shard
   lnet::NodeSetup setup_;
   lnet::CptDistances distances_;
   std::vector<Doorbell*> doorbells_;

@@ -31,7 +31,7 @@ struct NetworkOptions {
 // What drivers need of the node that their devices belong to.
 struct DriverSetup {
   const ArenaTable* arenas = nullptr;
-  std::size_t messages = 0;  // that may be under way on a shard
+  std::size_t messages = 0;  // that an LND may have under way on a shard; more wait
   std::size_t peers = 0;     // that a shard may talk to
   const Clock* clock = nullptr;
   Duration lnet_lnd_timeout = std::chrono::seconds(50);  // where a driver has none of its own

@@ -57,7 +57,7 @@ std::string bound_text(BufferClass of, PoolBound bound) {
       return fmt::format("as many as grow by themselves; `lnetctl set {}_buffers N` makes more",
                          name);
     case PoolBound::kRecords:
-      return "receive records are used up; `plnet: lnet: receives` and a restart make more";
+      return "records are used up; `plnet: lnet: messages` and `receives` and a restart make more";
   }
   return "";
 }

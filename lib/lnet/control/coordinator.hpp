@@ -43,6 +43,8 @@ class CoordinatorHost {
   virtual void release_ni(Ni& ni) = 0;
   // Pushes of others that wait are dropped, and those that come from now on: nobody will take one.
   virtual void end_pushes() = 0;
+  // The status of some peer NI has become down.
+  virtual void hop_lost() {}
   // On all shards together, as far as this one can see.
   [[nodiscard]] virtual RoutedLoad routed_load() const { return {}; }
   // Every shard shall look at these fault rules from now on; null: there are none.
@@ -180,6 +182,7 @@ class Coordinator final : private PeerDirectoryHooks,
   void on_route_added(Route& route) override { checks_.route_added(route, host_.now()); }
   void on_gateway_added(PeerRecord& gateway) override {
     checks_.gateway_added(gateway, host_.now());
+    host_.hop_lost();  // it may begin as down
   }
   void on_gateway_removed(PeerRecord& gateway) override { checks_.gateway_removed(gateway); }
   // Of discovery.
@@ -188,7 +191,9 @@ class Coordinator final : private PeerDirectoryHooks,
   }
   void on_gateway_discovered(Peer& gateway, Result<void> outcome) override {
     checks_.discovered(gateway, outcome, host_.now());
+    if (!outcome) host_.hop_lost();
   }
+  void on_peer_ni_down(PeerNi& /*ni*/) override { host_.hop_lost(); }
 
   void answer(Parcel& parcel, Result<void> outcome);
   void ask_again_for_peers();

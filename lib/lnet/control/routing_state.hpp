@@ -21,7 +21,7 @@ namespace plnet::lnet {
 
 // Messages of others.
 struct RoutedLoad {
-  std::size_t held = 0;     // that are here now, with a buffer or waiting for one
+  std::size_t held = 0;     // that are here now, in a buffer or waiting for whatever they need
   std::uint64_t taken = 0;  // that ever came
 };
 

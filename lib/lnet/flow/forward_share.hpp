@@ -45,7 +45,7 @@ struct HopQueue : ListNode<> {
 struct HopShare {
   ByBufferClass<HopQueue> queues;
   std::uint32_t held = 0;  // of all classes
-  bool stalled = false;    // for too long none came back: what is for it is dropped
+  bool stalled = false;    // for too long none came back: what would wait for it is dropped
   Instant moved{};         // when one came back, or the first was taken
 
   [[nodiscard]] bool waits() const {

@@ -8,7 +8,14 @@
 
 namespace plnet::lnet {
 
+void Forwarder::begin(Receive& receive) {
+  receive.forwarding = {};
+  ++under_way_;
+}
+
 RxDecision Forwarder::admit(Receive& receive, const MessageHeader& header) {
+  if (!core_.shared.parameters.routes()) [[unlikely]]
+    return core_.drop(receive, Cause::kDroppedNotRouting);
   if (!receive.forwarding.has_credit && !take_credit(receive)) {
     return {.verdict = RxVerdict::kPark};
   }
@@ -16,6 +23,11 @@ RxDecision Forwarder::admit(Receive& receive, const MessageHeader& header) {
 }
 
 void Forwarder::give_back(Receive& receive) {
+  give_all(receive);
+  --under_way_;
+}
+
+void Forwarder::give_all(Receive& receive) {
   if (receive.forwarding.waits_for_buffer) leave_queue(receive);
   give_buffer(receive);
   give_credit(receive);
@@ -95,23 +107,46 @@ RxDecision Forwarder::take_buffer(Receive& receive, std::uint32_t length) {
   PeerPort* const hop = core_.peers.get(*way.next_hop);
   if (hop == nullptr) return core_.drop(receive, Cause::kDroppedForwardNoPeer);
   if (ShardCore::is_down(*way.ni, *way.next_hop)) return refuse_down(receive);
-  if (hop->hop.stalled) return core_.drop(receive, Cause::kDroppedHopStalled);
   const BufferClass of = buffer_class_of(length);
   if (core_.buffers.total(of) == 0) return core_.drop(receive, Cause::kDroppedNoBuffers);
   HopQueue& queue = hop->hop.queues[of];
   if (!queue.linked() && may_hold(queue)) return hold(receive, queue, length);
+  if (hop->hop.stalled) return core_.drop(receive, Cause::kDroppedHopStalled);
   return wait_for_buffer(receive, queue);
 }
 
-inline bool Forwarder::may_hold(const HopQueue& queue) const {
-  return queue.held < core_.buffers.free_count(queue.of);
+inline bool Forwarder::may_hold(const HopQueue& queue) {
+  if (queue.held >= core_.buffers.free_count(queue.of)) return false;
+  if (has_records(queue.port->hop)) [[likely]]
+    return true;
+  wants_records_ = true;
+  return false;
+}
+
+// A message to leave with, and, unless it is the hop's only one, records for what comes next.
+inline bool Forwarder::has_records(const HopShare& hop) const {
+  return hop.held < core_.messages.free_count() - promised_ &&
+         hop.held <= core_.receives.free_count();
+}
+
+void Forwarder::look_for_records() {
+  wants_records_ = false;
+  look_again();
+}
+
+void Forwarder::keep_promise(Receive& receive) {
+  receive.forwarding.has_promise = false;
+  --promised_;
 }
 
 RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t length) {
   Forwarding& forwarding = receive.forwarding;
   forwarding.buffer = core_.buffers.take(queue.of);
   forwarding.has_buffer = true;
+  forwarding.has_promise = true;
+  ++promised_;
   charge(receive, *queue.port);
+  if (queue.port->hop.stalled) give_credit(receive);
   return {.verdict = RxVerdict::kReceive,
           .target = core_.buffers.payload(forwarding.buffer, length),
           .length = length,
@@ -119,7 +154,9 @@ RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t leng
 }
 
 RxDecision Forwarder::wait_for_buffer(Receive& receive, HopQueue& queue) {
-  core_.causes.add(Cause::kHeldHopShare);
+  const bool records_short =
+      queue.held < core_.buffers.free_count(queue.of) && !has_records(queue.port->hop);
+  core_.causes.add(records_short ? Cause::kHeldRecords : Cause::kHeldHopShare);
   receive.forwarding.hop = queue.port;
   receive.forwarding.waits_for_buffer = true;
   queue.waiting.push_back(receive);
@@ -166,6 +203,7 @@ void Forwarder::give_buffer(Receive& receive) {
   Forwarding& forwarding = receive.forwarding;
   if (!forwarding.has_buffer) return;
   forwarding.has_buffer = false;
+  if (forwarding.has_promise) keep_promise(receive);  // it never left
   const BufferClass of = forwarding.buffer.of;
   core_.buffers.give(forwarding.buffer);
   discharge(receive);
@@ -242,6 +280,23 @@ void Forwarder::end_down() {
   }
 }
 
+// What comes back later finds out in admit().
+// lustre-release lnet/lnet/router.c: lnet_rtrpool_free_bufs(), lnet_drop_routed_msgs_locked()
+void Forwarder::end_waiting() {
+  if (waits_for_buffer_ + waits_for_credit_ == 0) return;
+  core_.receives.for_each_lent([&](Receive& receive) {
+    if (!receive.forwarded) return;
+    if (receive.forwarding.waits_for_buffer) {
+      leave_queue(receive);
+    } else if (receive.forwarding.waits_for_credit) {
+      give_credit(receive);
+    } else {
+      return;
+    }
+    decide(receive, core_.drop(receive, Cause::kDroppedNotRouting));
+  });
+}
+
 void Forwarder::sweep() {
   if (waits_for_buffer_ + waits_for_credit_ == 0) return;
   core_.sweep_wanted = true;
@@ -281,7 +336,7 @@ void Forwarder::stall(PeerPort& hop) {
 bool Forwarder::leave(Receive& receive) {
   if (!receive.forwarded) return false;
   const bool waited = receive.forwarding.waits_for_credit || receive.forwarding.waits_for_buffer;
-  if (waited) give_back(receive);
+  if (waited) give_all(receive);
   return waited;
 }
 

@@ -9,9 +9,15 @@
 // that takes nothing gets half of them, ten such get a tenth each and leave a tenth, and what is
 // for them waits in queues of their own. Hops with something to wait for are served in turn.
 //
-// A hop to which nothing moves for kHopStall while somebody waits on its account is stalled: what
-// is for it is dropped, and clients get back the credits that their messages to it hold, so that
-// they are heard again. The first message that ends there, however it ends, gives it another try.
+// The same holds for the records that messages are made of, of which there may be fewer than
+// buffers: with its buffer a message is promised the record with which it leaves, so that no
+// message that was received ever waits for one behind those that a dead hop holds.
+//
+// A hop to which nothing moves for kHopStall while somebody waits on its account is stalled:
+// clients get back the credits that their messages to it hold, at once when more come, so that they
+// are heard again; and what would have to wait is dropped. What has its place within the hop's
+// share has it as before, for as long as the hop's LND does not give up. The first message that
+// ends there, however it ends, gives it another try.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +46,11 @@ class Forwarder {
 
   explicit Forwarder(ShardCore& core) : core_(core) {}
 
+  // Hot. Its header has come and nothing has been done about it.
+  void begin(Receive& receive);
+  // Messages that have begun and have not ended, whatever they have or wait for.
+  [[nodiscard]] std::uint32_t under_way() const { return under_way_; }
+
   // Hot. Of a sender that is known. kPark: it comes again as ParcelStep::kWaitOver, or its decision
   // is among those of the shard. `header` as in Receiver: what was offered, or the record's own.
   [[nodiscard]] RxDecision admit(Receive& receive, const MessageHeader& header);
@@ -50,6 +61,16 @@ class Forwarder {
   [[nodiscard]] bool has_way(const Receive& receive) const;
   // It cannot; false: there is no other.
   [[nodiscard]] bool find_other_way(Receive& receive, PeerNi& destination);
+
+  // Messages that nobody else may take: they are for what has a buffer and has not left it yet.
+  [[nodiscard]] std::size_t promised() const { return promised_; }
+  // It has its message.
+  void keep_promise(Receive& receive);
+  // Hot. A message or receive record is free again, whoever had it.
+  void record_came_home() {
+    if (wants_records_) [[unlikely]]
+      look_for_records();
+  }
 
   // Its connection has gone. True: it waited here, and is the caller's.
   [[nodiscard]] bool leave(Receive& receive);
@@ -65,6 +86,8 @@ class Forwarder {
   void look_again() { to_look_at_ = hops_waiting_; }
   // Some next hop went down: what waits for a buffer to go there ends.
   void end_down();
+  // Routing is off: what waits ends. What has a buffer goes on.
+  void end_waiting();
   // Looks for hops that have stalled. Now and then, while something waits.
   void sweep();
 
@@ -73,6 +96,7 @@ class Forwarder {
 
   [[nodiscard]] bool take_credit(Receive& receive);
   void give_credit(Receive& receive);
+  void give_all(Receive& receive);
   [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;
   void start_clients(ClientCredits& client);
   [[nodiscard]] bool choose_way(Receive& receive, PeerNi& destination);
@@ -81,7 +105,9 @@ class Forwarder {
   Decision hold(Receive& receive, HopQueue& queue, std::uint32_t length);
   Decision wait_for_buffer(Receive& receive, HopQueue& queue);
   Decision refuse_down(Receive& receive);
-  [[nodiscard]] bool may_hold(const HopQueue& queue) const;
+  [[nodiscard]] bool may_hold(const HopQueue& queue);
+  [[nodiscard]] bool has_records(const HopShare& hop) const;
+  void look_for_records();
   void give_buffer(Receive& receive);
   void charge(Receive& receive, PeerPort& hop);
   void discharge(Receive& receive);
@@ -97,8 +123,11 @@ class Forwarder {
   BufferCounts hops_waiting_;
   BufferCounts to_look_at_;    // of those, since something came home
   std::uint32_t clients_ = 0;  // that have something under way or waiting
+  std::uint32_t under_way_ = 0;
   std::size_t waits_for_buffer_ = 0;
   std::size_t waits_for_credit_ = 0;
+  std::size_t promised_ = 0;
+  bool wants_records_ = false;  // some hop waits because they are short
 };
 
 }  // namespace plnet::lnet

@@ -55,6 +55,18 @@ class NiPort final : public LndUpcalls {
     return static_cast<Message*>(waiting_.pop_front());
   }
 
+  // Those that wait for one; the visit may leave() it.
+  template <class Visit>
+  void for_each_waiting(Visit&& visit) {
+    waiting_.for_each([&](Parcel& parcel) { visit(static_cast<Message&>(parcel)); });
+  }
+  // It waits no more.
+  void leave(Message& message) {
+    message.unlink();
+    message.has_ni_credit = false;
+    credit_view_.set(++credits_);
+  }
+
   // Goes to the LND at the end of the turn.
   void hand_over(Message& message) {
     PLNET_CHECK(out_tail_ - out_head_ <= out_mask_, "the ring holds every message there is");

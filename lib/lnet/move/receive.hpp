@@ -28,6 +28,7 @@ struct Forwarding {
   bool waits_for_credit = false;
   bool waits_for_buffer = false;
   bool has_buffer = false;
+  bool has_promise = false;  // of the message with which it leaves
   BufferRef buffer;
 
   // The path that was chosen when its header came.
@@ -58,6 +59,7 @@ struct alignas(kNoSharing) Receive : Parcel {
   bool told = false;               // an ACK whose event its owner has told: nothing is granted
   bool passed_on = false;          // or will tell, without an answer (ack_note.hpp)
   bool delayed = false;            // waits on a lazy portal
+  bool was_held = false;           // by a delay rule: none holds it again
   bool wants_destination = false;  // with the coordinator: a peer NI not of its sender, but of whom
                                    // it goes to
   std::uint32_t attach_epoch = 0;  // of its portal's home, when the turn began

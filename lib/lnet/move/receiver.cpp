@@ -36,7 +36,7 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
     return refuse(port, offer, {HeaderVerdict::kDrop, Cause::kDroppedNoReceive});
   }
   receive->forwarded = forward;
-  if (forward) receive->forwarding = {};
+  if (forward) core_.forwarder.begin(*receive);
   return begin_receive(port, offer, *receive);
 }
 
@@ -85,7 +85,7 @@ inline Receive* Receiver::make(NiPort& port, const RxOffer& offer) {
   receive->from = offer.from;
   receive->reply_by_lnd = offer.reply_by_lnd;
   receive->matched = receive->told = receive->passed_on = false;
-  receive->delayed = receive->wants_destination = false;
+  receive->delayed = receive->was_held = receive->wants_destination = false;
   receive->status = {};
   receive->rx = offer.rx;
   receive->port = &port;
@@ -181,9 +181,10 @@ inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader&
     const Peer* const peer = source->peer.load(std::memory_order_acquire);
     if (peer != nullptr) receive.initiator = peer->seen().primary;
   }
-  const bool delayed = core_.faults.rules() != nullptr && core_.faults.delays(receive, core_.now);
-  if (delayed) [[unlikely]]
-    return {.verdict = RxVerdict::kPark};
+  if (core_.faults.rules() != nullptr && !receive.was_held) [[unlikely]] {
+    receive.was_held = core_.faults.delays(receive, core_.now);
+    if (receive.was_held) return {.verdict = RxVerdict::kPark};
+  }
   if (receive.forwarded) return core_.forwarder.admit(receive, header);
   return take_share(receive, header);
 }
@@ -326,6 +327,8 @@ void Receiver::delay_over(Receive& receive, bool dropped) {
   if (receive.gone.get()) return end_gone(receive);
   if (!dropped) {
     return settle(receive, [&] {
+      // Its sender's link has gone meanwhile.
+      if (receive.forwarded && receive.peer == nullptr) return meet_sender(receive, receive.header);
       if (receive.forwarded) return core_.forwarder.admit(receive, receive.header);
       return find_match(receive, receive.header);
     });

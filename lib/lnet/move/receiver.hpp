@@ -56,9 +56,8 @@ class Receiver {
     core_.shares.give_back(receive);
     core_.message_ends();
     core_.receives.give(&receive);
+    core_.forwarder.record_came_home();
   }
-
-  void tell_of_lost_hop();
 
   // Where it arrived. Each returns the decision; kPark if it has to be waited for. It is made where
   // the LND wants it and handed through without a copy.

@@ -255,12 +255,6 @@ void Receiver::on_answered(Receive& receive, Result<void> status) {
   conclude(receive);
 }
 
-void Receiver::tell_of_lost_hop() {
-  core_.shared.hops_lost.fetch_add(1, std::memory_order_release);
-  for (Doorbell* const doorbell : core_.shared.doorbells)
-    doorbell->ring();
-}
-
 // lustre-release lnet/lnet/router.c: lnet_notify()
 void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when) {
   PeerNi* const peer_ni = core_.shared.directory->find(nid);
@@ -269,7 +263,7 @@ void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant 
   if (notice == PeerNotice::kDown) {
     if (core_.shared.parameters.auto_down.get() == 0) return;
     peer_ni->status.set(kNiDown);
-    if (core_.shared.parameters.routes()) tell_of_lost_hop();
+    core_.shared.tell_of_lost_hop();
     return core_.tell_of(*peer_ni);
   }
   if (when.time_since_epoch().count() < peer_ni->last_alive_ns.get()) return;

@@ -24,8 +24,10 @@ PeerNi* hop_to_fetch(const Forwarding& way) {
 }  // namespace
 
 inline Message* Sender::make(MessageType type) {
-  Message* const message = core_.messages.take();
-  if (message == nullptr) return nullptr;
+  return has_spare() ? &prepare(core_.messages.take(), type) : nullptr;
+}
+
+inline Message& Sender::prepare(Message* message, MessageType type) {
   message->origin = core_.id;
   message->outcome = {};
   message->since = core_.now;
@@ -48,7 +50,7 @@ inline Message* Sender::make(MessageType type) {
   message->has_peer_credit = message->has_ni_credit = false;
   message->quarantine_over.store(false, std::memory_order_relaxed);
   core_.message_begins();
-  return message;
+  return *message;
 }
 
 inline void Sender::give_back(Message& message) {
@@ -56,6 +58,7 @@ inline void Sender::give_back(Message& message) {
   core_.message_ends();
   core_.messages.give(&message);
   if (!answers_.empty()) answer_waiting();
+  core_.forwarder.record_came_home();
 }
 
 inline Result<void> Sender::begin(Message& message, MdHandle md, bool ack) {
@@ -123,19 +126,23 @@ Result<void> Sender::get(MdHandle md, const GetSpec& get) {
 // The answer goes from the NI that received to exactly who asked (lustre-release
 // lnet/lnet/lib-move.c: lnet_parse_get(), lib-msg.c: lnet_complete_msg_locked()).
 void Sender::answer(Receive& receive) {
+  if (receive.forwarded) return forward(receive);
   const bool is_put = receive.header.type == MessageType::kPut;
-  const MessageType answer = is_put ? MessageType::kAck : MessageType::kReply;
-  Message* const message = make(receive.forwarded ? receive.header.type : answer);
+  Message* const message = make(is_put ? MessageType::kAck : MessageType::kReply);
   if (message == nullptr) {
     core_.causes.add(Cause::kAnswersWaited);
     answers_.push_back(receive);
     return;
   }
-  if (receive.forwarded) {
-    make_forward(*message, receive);
-  } else {
-    make_answer(*message, receive);
-  }
+  make_answer(*message, receive);
+  made_.push_back(*message);
+}
+
+void Sender::forward(Receive& receive) {
+  core_.forwarder.keep_promise(receive);
+  Message* const message = core_.messages.take();
+  PLNET_CHECK(message != nullptr, "what has a router buffer was promised a message");
+  make_forward(prepare(message, receive.header.type), receive);
   made_.push_back(*message);
 }
 
@@ -159,7 +166,7 @@ void Sender::make_answer(Message& message, Receive& receive) {
 }
 
 void Sender::answer_waiting() {
-  while (!answers_.empty() && core_.messages.free_count() > 0) {
+  while (may_answer()) {
     answer(static_cast<Receive&>(*answers_.pop_front()));
   }
 }
@@ -167,6 +174,8 @@ void Sender::answer_waiting() {
 // A lone message is in a hurry: it goes as it is, without what a burst gains from.
 unsigned Sender::launch_all() {
   unsigned launched = 0;
+  if (!answers_.empty()) [[unlikely]]
+    answer_waiting();  // a promise may have become void
   while (!made_.empty()) {
     auto& first = static_cast<Message&>(*made_.pop_front());
     if (!made_.empty()) {

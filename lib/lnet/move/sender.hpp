@@ -20,13 +20,14 @@ class Sender {
   [[nodiscard]] Result<void> put(MdHandle md, const PutSpec& put);
   [[nodiscard]] Result<void> get(MdHandle md, const GetSpec& get);
   // Answers `receive` with an ACK or REPLY, or forwards it; ends in Receiver::on_answered().
-  // Nothing is lost when all messages are in use: the answer waits for one.
+  // Nothing is lost when all messages are in use: the answer waits for one. What is forwarded was
+  // promised one.
   void answer(Receive& receive);
 
   // Sends off what put(), get() and answer() have made. Once a turn, and early enough for it to
   // leave in the same turn; returns how many.
   unsigned launch_all();
-  [[nodiscard]] bool has_made() const { return !made_.empty(); }
+  [[nodiscard]] bool has_made() const { return !made_.empty() || may_answer(); }
 
   // A message that came out of a mailbox, or out of this shard's own inbox.
   void take(Message& message);
@@ -52,7 +53,14 @@ class Sender {
   void fail_waiting(const Ni& ni, Errc cause);
 
  private:
+  // Some message is free and promised to nobody.
+  [[nodiscard]] bool has_spare() const {
+    return core_.messages.free_count() > core_.forwarder.promised();
+  }
+  [[nodiscard]] bool may_answer() const { return !answers_.empty() && has_spare(); }
+  // Null: there is no spare one.
   Message* make(MessageType type);
+  Message& prepare(Message* message, MessageType type);
   void give_back(Message& message);
 
   // On the shard of the originator.
@@ -60,6 +68,7 @@ class Sender {
   [[nodiscard]] Result<void> begin(Message& message, MdHandle md, bool ack);
   void make_answer(Message& message, Receive& receive);
   void make_forward(Message& message, Receive& receive);
+  void forward(Receive& receive);
   void answer_waiting();
   void launch(Message& message);
   void launch(Message& message, PeerNi* target);
@@ -88,6 +97,7 @@ class Sender {
   [[nodiscard]] bool still_wanted(Message& message);
   void drop_late(Message& message);
   void drop_for_hop(Message& message);
+  void end_down(NiPort& port);
   void count_drop(const Message& message, Cause cause);
   void to_lane(PeerPort& peer, Message& message);
   void end_at_home(Message& message);

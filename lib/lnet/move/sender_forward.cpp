@@ -52,6 +52,9 @@ void Sender::end_down() {
     });
     publish(peer);
   });
+  for (NiPort* const port : core_.ports) {
+    if (port != nullptr) end_down(*port);
+  }
 }
 
 }  // namespace plnet::lnet

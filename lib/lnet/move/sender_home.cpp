@@ -352,4 +352,13 @@ void Sender::fail_waiting(NiPort& port, Errc cause) {
   }
 }
 
+void Sender::end_down(NiPort& port) {
+  port.for_each_waiting([&](Message& message) {
+    if (!message.routed || !ShardCore::is_down(*message.ni, *message.hop)) return;
+    port.leave(message);
+    drop_for_hop(message);
+    leave_lane(message);
+  });
+}
+
 }  // namespace plnet::lnet

@@ -82,6 +82,14 @@ struct NodeShared {
     std::atomic<bool> set{false};
   };
   std::unique_ptr<Notice[]> lazy_attached;
+
+  // The status of some peer NI has become down: every shard ends what it has to forward there.
+  void tell_of_lost_hop() {
+    if (!parameters.routes()) return;
+    hops_lost.fetch_add(1, std::memory_order_release);
+    for (Doorbell* const doorbell : doorbells)
+      doorbell->ring();
+  }
 };
 
 struct ShardCore {
@@ -121,7 +129,7 @@ struct ShardCore {
   LookedAhead looked_ahead;
   // One of a single shard has nobody to write to.
   Pool<AckNote> ack_notes{shared.shards == 1 ? 1 : shared.limits.receives};
-  Relaxed<std::uint32_t> routed_held;  // buffers that are lent, for whoever waits for them
+  Relaxed<std::uint32_t> routed_held;  // messages of others, for whoever waits for their end
   Forwarder forwarder{*this};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;

@@ -59,7 +59,7 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kRejectedRoutedRdmaGet, "rejected_routed_rdma_get", "messages", kCount,                        \
     "a GET with an open buffer that is not for us")                                                \
   X(kDroppedNotRouting, "dropped_not_routing", "messages", kCount,                                 \
-    "to be forwarded, not a router")                                                               \
+    "to be forwarded, not a router, or no longer when its turn came")                              \
   X(kDroppedAccess, "dropped_access", "messages", kCount,                                          \
     "to be forwarded, an access rule forbids it")                                                  \
   X(kDroppedFailNid, "dropped_fail_nid", "messages", kCount, "from a NID that was told to fail")   \
@@ -73,6 +73,8 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
     "to be forwarded, waited: its sender has all its peer-router credits in use")                  \
   X(kHeldHopShare, "held_hop_share", "messages", kCount,                                           \
     "to be forwarded, waited for a router buffer: all are in use, or its next hop has its share")  \
+  X(kHeldRecords, "held_records", "messages", kCount,                                              \
+    "to be forwarded, waited though buffers are free: messages or receive records are short")      \
   X(kDroppedNoBuffers, "dropped_no_buffers", "messages", kCount,                                   \
     "to be forwarded, and there are no router buffers for its size")                               \
   X(kDroppedForwardNoPeer, "dropped_forward_no_peer", "messages", kCount,                          \
@@ -82,7 +84,7 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kDroppedHopDown, "dropped_hop_down", "messages", kCount,                                       \
     "to be forwarded, and its next hop is down")                                                   \
   X(kDroppedHopStalled, "dropped_hop_stalled", "messages", kCount,                                 \
-    "to be forwarded, and its next hop has taken nothing for too long")                            \
+    "to be forwarded, and would have waited for a next hop that has taken nothing for too long")   \
   X(kDroppedNoPeer, "dropped_no_peer", "messages", kCount, "the sender could not be made a peer")  \
   X(kDroppedAsymRoute, "dropped_asym_route", "messages", kCount,                                   \
     "came through a gateway that we would not use (drop_asym_route)")                              \

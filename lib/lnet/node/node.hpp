@@ -104,6 +104,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   void release_peer_ni(PeerNi& ni) override;
   void release_ni(Ni& ni) override;
   void end_pushes() override;
+  void hop_lost() override { shared_.tell_of_lost_hop(); }
   [[nodiscard]] RoutedLoad routed_load() const override;
   void publish_faults(const FaultView* view) override;
   void publish_routes(const RouteView& view) override {

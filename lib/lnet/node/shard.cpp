@@ -108,8 +108,13 @@ unsigned Shard::poll(Instant now) {
     core_.forwarder.end_down();
     sender_.end_down();
   }
+  const bool routes = node_.parameters.routes();
+  if (routed_ && !routes) [[unlikely]]
+    core_.forwarder.end_waiting();
+  routed_ = routes;
   work += core_.forwarder.step();
-  if (node_.parameters.routes()) core_.routed_held.set(core_.buffers.held());
+  if (core_.forwarder.under_way() != core_.routed_held.get())
+    core_.routed_held.set(core_.forwarder.under_way());
   work += receiver_.resume_decided();
   work += sender_.launch_all();
   for (const auto& port : ports_)

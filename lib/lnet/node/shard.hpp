@@ -131,6 +131,7 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   IntrusiveList<Parcel> calls_;  // not yet
   PeerRequests* requests_ = nullptr;
   std::uint32_t hops_lost_seen_ = 0;
+  bool routed_ = false;  // in the turn before
 };
 
 }  // namespace plnet::lnet

@@ -103,6 +103,30 @@ TEST_F(GatewayChecksTest, AGatewayThatIsSilentIsDownWithinItsIntervalAndTimeout)
   EXPECT_GE(count(Id::kTimedOut), 1U);
 }
 
+// What is to be forwarded there ends, on whichever shard it waits.
+TEST_F(GatewayChecksTest, ShardsHearOfEveryWayInWhichAGatewayIsFoundDown) {
+  add(kFar);
+  pass(2);
+  int told = node_.hops_lost;
+  gateway_.say(nids_, kRoutes, 2);
+  pass(12);
+  ASSERT_EQ(node_.coordinator.peers().find(kFarSide)->status.get(), kNiDown);
+  EXPECT_GT(node_.hops_lost, told) << "it says so of one of its interfaces";
+  told = node_.hops_lost;
+  gateway_.answers = false;
+  pass(10 + 3 + 2);
+  ASSERT_EQ(node_.coordinator.peers().find(kGateway)->status.get(), kNiDown);
+  EXPECT_GT(node_.hops_lost, told) << "it does not answer";
+}
+
+TEST_F(GatewayChecksTest, ShardsHearOfAGatewayThatIsDownUntilItIsChecked) {
+  node_.parameters.check_routers_before_use.set(1);
+  node_.make_peer(kGateway);
+  add(kFar);
+  ASSERT_EQ(node_.coordinator.peers().find(kGateway)->status.get(), kNiDown);
+  EXPECT_GT(node_.hops_lost, 0);
+}
+
 TEST_F(GatewayChecksTest, AGatewayThatCannotBeSentToIsDownAtOnce) {
   add(kFar);
   pass(2);

@@ -80,6 +80,7 @@ class TestNode final : public CoordinatorHost {
   void release_ni(Ni& ni) override { coordinator.ni_released(ni); }
   void end_pushes() override {}
   void publish_faults(const FaultView* /*view*/) override {}
+  void hop_lost() override { ++hops_lost; }
   [[nodiscard]] RoutedLoad routed_load() const override { return load; }
   void publish_routes(const RouteView& /*view*/) override {}
   void publish_access(const AccessView* /*view*/) override {}
@@ -137,6 +138,7 @@ class TestNode final : public CoordinatorHost {
   int releases = 0;
   std::vector<PeerNi*> held;
   RoutedLoad load;
+  int hops_lost = 0;
   Parameters parameters;
 
  private:

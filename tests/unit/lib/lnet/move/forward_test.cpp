@@ -314,12 +314,36 @@ TEST(Forward, AClientIsHeardAgainThoughAllItsCreditsAreWithAHopThatTakesNothing)
   EXPECT_TRUE(rig.in().resumed.empty());
   rig.pass(std::chrono::seconds(3));
   EXPECT_EQ(rig.go_on(), std::vector{RxVerdict::kReceive}) << "to the other";
-  EXPECT_EQ(rig.forward(kClient, kServer, 10, {6, 1}), RxVerdict::kDrop);
-  EXPECT_EQ(rig.cause(Cause::kDroppedHopStalled), 1U);
-  EXPECT_EQ(rig.forward(kClient, kBackup, 10, {7, 1}), RxVerdict::kReceive);
+  std::uint32_t index = 5;
+  while (rig.forward(kClient, kServer, 10, {++index, 1}) == RxVerdict::kReceive) {
+  }
+  EXPECT_EQ(index, 18U) << "it has its share, beyond its client's credits";
+  EXPECT_EQ(rig.cause(Cause::kDroppedHopStalled), 1U) << "and nothing waits";
+  EXPECT_EQ(rig.forward(kClient, kBackup, 10, {++index, 1}), RxVerdict::kReceive);
   rig.end(0);  // something moves again
-  EXPECT_EQ(rig.forward(kClient, kServer, 10, {8, 1}), RxVerdict::kReceive);
+  rig.end(0);
+  EXPECT_EQ(rig.forward(kClient, kServer, 10, {++index, 1}), RxVerdict::kReceive);
   rig.end_all();
+  rig.expect_conserved();
+}
+
+// A peer restarts, a server is slow: nobody else lacks anything, so nothing is lost.
+TEST(Forward, AHopThatIsSilentForLongWithinItsShareTakesAllInTheEnd) {
+  Rig rig({.buffers = {{32, 32, 32}}, .tunables = {.peer_buffer_credits = 4}});
+  std::uint32_t index = 0;
+  bool parked = false;  // so is its connection
+  for (const Instant begun = rig.now; rig.now - begun < std::chrono::seconds(20);) {
+    if (!parked && index < 12)
+      parked = rig.forward(kClient, kServer, 10, {++index, 1}) == RxVerdict::kPark;
+    rig.pass(std::chrono::seconds(1));
+    if (!rig.go_on().empty()) parked = false;
+  }
+  ASSERT_EQ(index, 12U);
+  EXPECT_EQ(rig.core().buffers.held(), 12U);
+  EXPECT_EQ(rig.forward(kClient, kBackup, 10, {++index, 1}), RxVerdict::kReceive);
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 13U);
+  EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
   rig.expect_conserved();
 }
 
@@ -375,10 +399,12 @@ TEST(Forward, WhosePayloadFailsIsNotSent) {
 
 TEST(Forward, WaitsForAMessageAndIsNotLost) {
   Rig rig({.buffers = {{32, 32, 32}}, .tunables = {.peer_buffer_credits = 32}, .messages = 2});
-  for (std::uint32_t i = 1; i <= 6; ++i)
-    EXPECT_EQ(rig.forward(kClient, kServer, 10, {i, 1}), RxVerdict::kReceive);
-  EXPECT_EQ(rig.out().held.size(), 2U);
-  EXPECT_EQ(rig.cause(Cause::kAnswersWaited), 4U);
+  EXPECT_EQ(rig.forward(kClient, kServer, 10, {1, 1}), RxVerdict::kReceive);
+  for (std::uint32_t i = 2; i <= 6; ++i)
+    EXPECT_EQ(rig.forward(kClient, kServer, 10, {i, 1}), RxVerdict::kPark);
+  EXPECT_EQ(rig.out().held.size(), 1U) << "the other one is for another hop";
+  EXPECT_EQ(rig.cause(Cause::kHeldRecords), 5U);
+  EXPECT_EQ(rig.cause(Cause::kAnswersWaited), 0U);
   rig.end_all();
   EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 6U);
   rig.expect_conserved();

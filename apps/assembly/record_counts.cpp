@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/record_counts.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "apps/assembly/router_memory.hpp"
+
+namespace plnet::apps {
+namespace {
+
+// Without a wish: a mailbox between two shards has room for all messages of all shards, so many
+// shards get few each, and the mailboxes of the largest node stay within some gigabytes.
+constexpr std::size_t kMessagesOfAll = 16384;
+constexpr std::size_t kMessagesLeast = 256;
+constexpr std::size_t kMessagesMost = 4096;
+// Fewer are no use to anybody.
+constexpr std::size_t kMessagesMin = 64;
+
+std::size_t usual(std::uint32_t asked, std::size_t shards) {
+  if (asked != 0) return std::max<std::size_t>(asked, kMessagesMin);
+  return std::clamp(kMessagesOfAll / shards, kMessagesLeast, kMessagesMost);
+}
+
+}  // namespace
+
+// A receive also for one connection of each peer that waits for its turn.
+RecordCounts record_counts(const runtime::LnetLimits& limits, const lnet::NodeConfig& configured,
+                           std::size_t shards) {
+  RecordCounts counts{.own = usual(limits.messages, shards),
+                      .messages = usual(limits.messages, shards),
+                      .receives = usual(limits.receives, shards)};
+  if (!configured.routing) return counts;
+  const std::size_t forwards = forwards_of_shard(configured.buffers, static_cast<unsigned>(shards));
+  if (limits.messages == 0) counts.messages += forwards;
+  if (limits.receives == 0) counts.receives += forwards + limits.peers;
+  return counts;
+}
+
+}  // namespace plnet::apps
