@@ -156,9 +156,9 @@ struct RouteReport {
 // A node that routes lead through.
 struct GatewayReport {
   Nid primary;
-  std::uint32_t references = 0;  // of the peer
+  std::uint32_t references = 0;  // of the peer: its networks, and that it is a gateway
   std::uint32_t routes = 0;
-  bool up = false;  // an NI on each of its networks
+  bool up = false;  // it answers, and an NI is up on each of its networks
   bool checking = false;
   std::optional<Duration> since_checked{};
 };
