@@ -38,7 +38,8 @@ class KfiMaker final : public NetworkMaker {
   std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override {
     const lnet::Ni& ni = port.ni();
     KfiNic& nic = nic_of(ni.interfaces);
-    KfiGround ground{nic.take(ni.nid, kfilnd::context_of(ni.shards, shard)), nullptr};
+    KfiGround ground{nic.take(ni.nid, kfilnd::context_of(ni.shards, shard)), nullptr,
+                     std::make_unique<kfilnd::NodeGate>(*setup_.node, shard, ni)};
     KfiContext& context = *ground.context;
     if (context.mail() != nullptr)
       ground.homes = std::make_unique<kfilnd::NodeHomes>(*setup_.node, shard, ni);
@@ -56,6 +57,7 @@ class KfiMaker final : public NetworkMaker {
         .first_session_key = kfilnd::first_session_key_of(ni.incarnation + context.number()),
         .mail = context.mail(),
         .homes = ground.homes.get(),
+        .gate = ground.gate.get(),
         .start = setup_.clock->now()};
     return std::make_unique<KfiNi>(kfi_.place(shard), std::move(ground), config, port);
   }

@@ -11,6 +11,7 @@
 #include "apps/assembly/kfi_nic.hpp"
 #include "lib/base/pollable.hpp"
 #include "lib/kfilnd/lnd.hpp"
+#include "lib/kfilnd/node_gate.hpp"
 #include "lib/kfilnd/node_homes.hpp"
 
 namespace plnet::apps {
@@ -21,6 +22,7 @@ class KfiPlace;
 struct KfiGround {
   std::unique_ptr<KfiContext> context;
   std::unique_ptr<kfilnd::NodeHomes> homes;  // null: all peers live here
+  std::unique_ptr<kfilnd::NodeGate> gate;
 };
 
 // The LND of an NI on a shard with everything that it needs, enrolled where it is polled. Its

@@ -183,6 +183,8 @@ void LnetAdmin::go_down(lnet::Reply<void> done) {
   pings_->shut_down();
   lnd_metrics_->let_go();
   load_metrics_->let_go();
+  scarce_.clear();
+  starving_.clear();
   moves_.forget();
   auto attempt = [begun = !first, clock = &host_->clock(),
                   tcp = &host_->tcp()](lnet::Node& node) mutable -> Outcome<Progress> {

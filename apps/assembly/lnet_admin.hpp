@@ -16,6 +16,8 @@
 #include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_pings.hpp"
 #include "apps/assembly/load_metrics.hpp"
+#include "apps/assembly/scarce_watch.hpp"
+#include "apps/assembly/starving_board.hpp"
 #include "apps/assembly/tcp_links.hpp"
 #include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/admin/log.hpp"
@@ -45,6 +47,8 @@ class LnetAdmin final : public lnet::LnetControl {
   void leave(Duration bound, Told told, Told done);
   // What has become of NIs, of routing and of router buffers since the last call, a line for each.
   void say_standing();
+  // What messages wait for at this time.
+  [[nodiscard]] std::vector<lnet::StarvingReport> starving() const { return starving_.list(); }
   // Takes LNet down as unconfigure() does; the loop turns meanwhile. `done` in bounded time.
   void shut_down(lnet::Reply<void> done);
   // For others who live on the shards. After start().
@@ -132,6 +136,7 @@ class LnetAdmin final : public lnet::LnetControl {
   [[nodiscard]] bool forget_moved(const lnet::NetSelection& selection);
   void wait_for_gateways();
   void renew_load_metrics();
+  void look_for_scarce();
   void add_causes(std::vector<lnet::NetReport>& nets) const;
   struct Leave;
   void keep_leaving(const std::shared_ptr<Leave>& leave, bool first);
@@ -151,6 +156,8 @@ class LnetAdmin final : public lnet::LnetControl {
   KfiMoves moves_;
   runtime::EventLoop::TimerId load_timer_ = runtime::EventLoop::TimerId::kNone;
   bool asking_for_load_ = false;
+  std::vector<ScarceWatch> scarce_;  // by shard
+  StarvingBoard starving_;
   lnet::NodeConfig config_;
   lnet::NodeConfig boot_;  // what the node was started with: `lnet configure --all`
   State state_ = State::kDown;

@@ -140,6 +140,7 @@ void LnetAdmin::routing(Reply<lnet::RoutingReport> reply) {
                     if (!report) return reply(std::move(report));
                     report->configured = config_.routing;
                     report->buffers = config_.buffers;
+                    report->starving = starving_.list();
                     if (check_up())
                       return report_routing(*desk_, *host_, std::move(*report), std::move(reply));
                     report->cpts.resize(host_->cpts());
@@ -215,7 +216,28 @@ void LnetAdmin::say_standing() {
   for (unsigned shard = 0; shard < host_->shards(); ++shard) {
     lnet::StarvingNote starving;
     while (host_->node()->shard(shard).core().keeper.take_note(starving))
-      say_starving(starving, log_);
+      say_starving(starving, log_, starving_);
+  }
+  look_for_scarce();
+}
+
+// Counters may be read from here; who has most of something only its shard knows.
+void LnetAdmin::look_for_scarce() {
+  if (!running_ || state_ != State::kUp) return;
+  scarce_.resize(host_->shards());
+  for (unsigned shard = 0; shard < host_->shards(); ++shard) {
+    const lnet::ShardCore& core = host_->node()->shard(shard).core();
+    for (const ScarceNews& news : scarce_[shard].look(scarce_counts(core.causes), loop_->now())) {
+      auto note = std::make_shared<ScarceNote>(news, core.cpt, shard, "");
+      (void)desk_->order(
+          shard,
+          [note](lnet::Node& node) {
+            note->most = holder_of(note->news.of, node.shard(note->shard).core());
+          },
+          [this, note] {
+            if (state_ == State::kUp) say_scarce(*note, log_, starving_);
+          });
+    }
   }
 }
 

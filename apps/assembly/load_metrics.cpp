@@ -16,22 +16,43 @@ constexpr auto kInfo = std::to_array<CounterInfo>({
     {"p99", "ns", CounterKind::kGauge, "99 % were with the network driver no longer"},
 });
 constexpr std::size_t kRates = 2;
+constexpr runtime::HistogramInfo kTimes{
+    "duration", "ns", "how long messages were with the network driver, estimated"};
 
 std::uint64_t ns_of(Duration duration) {
   return static_cast<std::uint64_t>(duration.count());
+}
+
+// One message in kSampleMean was looked at.
+runtime::HistogramFigures figures_of(const lnet::HopTimes& times) {
+  constexpr std::uint64_t kEach = lnet::LoadTally::kSampleMean;
+  runtime::HistogramFigures figures{
+      .buckets = {}, .count = times.count() * kEach, .sum = ns_of(times.sum()) * kEach};
+  std::uint64_t below = 0;
+  std::size_t at = 0;
+  for (unsigned bits = LoadMetrics::kFirstBound; bits <= LoadMetrics::kLastBound; ++bits) {
+    const Duration bound = std::chrono::microseconds(std::uint64_t{1} << bits);
+    for (const std::size_t end = lnet::HopTimes::bucket_of(bound); at < end; ++at)
+      below += times.in_bucket(at);
+    figures.buckets.push_back({.bound = ns_of(bound), .below = below * kEach});
+  }
+  return figures;
 }
 
 }  // namespace
 
 void LoadMetrics::show(const lnet::LoadSnapshot& snapshot) {
   let_go();
+  const auto times = times_of_all_hops(snapshot);
   for (const lnet::LoadBy by : lnet::kLoadBys) {
-    for (const lnet::LoadRow& row : heaviest(snapshot, by, kRows))
-      show(row, by);
+    for (const lnet::LoadRow& row : heaviest(snapshot, by, kRows)) {
+      const auto its = by == lnet::LoadBy::kHop ? times.find(row.name) : times.end();
+      show(row, by, its == times.end() ? nullptr : &its->second);
+    }
   }
 }
 
-void LoadMetrics::show(const lnet::LoadRow& row, lnet::LoadBy by) {
+void LoadMetrics::show(const lnet::LoadRow& row, lnet::LoadBy by, const lnet::HopTimes* times) {
   auto shown = std::make_unique<Row>();
   shown->values[0] = row.messages;
   shown->values[1] = row.bytes;
@@ -44,12 +65,16 @@ void LoadMetrics::show(const lnet::LoadRow& row, lnet::LoadBy by) {
   shown->id = metrics_.add(
       "top_" + name, {{name, row.name}},
       {.info = std::span(kInfo).first(count), .values = std::span(shown->values).first(count)});
+  if (times != nullptr)
+    shown->times = metrics_.add("top_" + name, {{name, row.name}}, kTimes, figures_of(*times));
   rows_.push_back(std::move(shown));
 }
 
 void LoadMetrics::let_go() {
-  for (const auto& row : rows_)
+  for (const auto& row : rows_) {
     metrics_.remove(row->id);
+    if (row->times) metrics_.remove(*row->times);
+  }
   rows_.clear();
 }
 

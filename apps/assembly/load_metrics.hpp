@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who makes the load, among the node's metrics: the heaviest few of each kind, looked up anew now
-// and then, so that there are never more series than kRows of each.
+// and then, so that there are never more series than kRows of each. How long the heaviest next hops
+// took goes on counting while others are shown.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "lib/lnet/load/load_ranking.hpp"
@@ -16,6 +18,9 @@ namespace plnet::apps {
 class LoadMetrics {
  public:
   static constexpr std::size_t kRows = 10;
+  // Bounds of the times of next hops: 8 microseconds to 8 seconds, each twice the one before.
+  static constexpr unsigned kFirstBound = 3;
+  static constexpr unsigned kLastBound = 23;
   // A window of the tally.
   static constexpr Duration kPeriod = lnet::LoadTally::kWindow;
 
@@ -32,10 +37,12 @@ class LoadMetrics {
  private:
   struct Row {
     runtime::Metrics::Id id{};
+    std::optional<runtime::Metrics::Id> times;
     std::array<std::atomic<std::uint64_t>, 4> values{};
   };
 
-  void show(const lnet::LoadRow& row, lnet::LoadBy by);
+  // Null `times`: there are none of its kind.
+  void show(const lnet::LoadRow& row, lnet::LoadBy by, const lnet::HopTimes* times);
 
   runtime::Metrics& metrics_;
   std::vector<std::unique_ptr<Row>> rows_;

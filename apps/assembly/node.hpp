@@ -76,6 +76,7 @@ class Node {
   [[nodiscard]] const runtime::Metrics& metrics() const { return metrics_; }
   [[nodiscard]] const runtime::MetricsHttp& metrics_http() const { return *metrics_http_; }
   [[nodiscard]] const runtime::Log& log() const { return *log_; }
+  [[nodiscard]] const LnetAdmin& lnet() const { return *lnet_; }
   [[nodiscard]] Instant started_at() const { return started_at_; }
 
  private:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "lib/runtime/cpt/plan_report.hpp"
@@ -57,6 +58,16 @@ Json shard_detail(const runtime::PlannedShard& shard, runtime::Poller& poller,
   return out;
 }
 
+void add_starving(const Node& node, Json& all) {
+  for (const lnet::StarvingReport& each : node.lnet().starving()) {
+    all.push_back({{"severity", "warning"},
+                   {"what", fmt::format("{} starve on shard {}", each.of, each.shard)},
+                   {"why", fmt::format("{} messages had to wait or were dropped{}{}", each.waited,
+                                       each.most.empty() ? "" : "; most: ", each.most)},
+                   {"fix", each.more}});
+  }
+}
+
 Json warnings(const Node& node) {
   Json all = Json::array();
   for (const auto& warning : node.machine().cpts().warnings) {
@@ -78,6 +89,7 @@ Json warnings(const Node& node) {
          {"why", "whatever waited for this shard waited longer"},
          {"fix", "lnetctl cpt show -v 1 tells more; lnetctl counters reset starts anew"}});
   }
+  add_starving(node, all);
   return all;
 }
 

@@ -24,7 +24,10 @@ void look(lnet::Node& node, PathJob& job) {
                          .sequences = core.sequences,
                          .parameters = core.shared.parameters,
                          .shards = core.shared.shards,
-                         .access = core.shared.access.load(std::memory_order_acquire)});
+                         .access = core.shared.access.load(std::memory_order_acquire),
+                         .cpt = core.cpt,
+                         .distances = core.shared.distances,
+                         .peers = &core.peers});
 }
 
 void ask(LnetDesk& desk, const std::shared_ptr<PathJob>& job) {

@@ -43,10 +43,11 @@ bool is_alive(const lnet::Peer& gateway) {
          });
 }
 
+// lustre-release lnet/lnet/peer.c: lnet_peer_attach_peer_ni(), router.c: lnet_rtr_addref_locked()
 lnet::GatewayReport report_of(const lnet::Gateway& gateway, Instant now) {
   const lnet::PeerRecord& peer = *gateway.peer;
   lnet::GatewayReport report{.primary = peer.primary,
-                             .references = peer.ni_count + peer.gateway_refs,
+                             .references = static_cast<std::uint32_t>(peer.seen().nets.size()) + 1,
                              .routes = peer.gateway_refs,
                              .up = is_alive(peer),
                              .checking = gateway.checking};

@@ -25,6 +25,12 @@ constexpr LogSite kGoesOn{LogLevel::kWarning,
 constexpr LogSite kSuffice{
     LogLevel::kInfo, "router_buffers_suffice", {"class", "cpt", "shard", "waited", "buffers"}};
 
+constexpr LogSite kScarce{
+    LogLevel::kWarning, "lnet_starves", {"of", "cpt", "shard", "waited", "most", "more"}};
+constexpr LogSite kStillScarce{
+    LogLevel::kWarning, "lnet_still_starves", {"of", "cpt", "shard", "waited", "most", "more"}};
+constexpr LogSite kEnough{LogLevel::kInfo, "lnet_suffices", {"of", "cpt", "shard", "waited"}};
+
 std::string_view name_of(BufferClass of) {
   switch (of) {
     case BufferClass::kTiny: return "tiny";
@@ -62,14 +68,56 @@ std::string bound_text(BufferClass of, PoolBound bound) {
   return "";
 }
 
-void say_starving(const lnet::StarvingNote& note, runtime::Log& log) {
+std::string more_text(Scarce of) {
+  switch (of) {
+    case Scarce::kClientCredits:
+      return "more peer_buffer_credits: `net add --peer-buffer-credits N`, or `options lnet "
+             "peer_buffer_credits=N` and a restart; without either they are borrowed while buffers "
+             "are free, and `lnetctl set large_buffers N` makes more of those";
+    case Scarce::kNiCredits: return "more credits of the NI: `net del`, `net add --credits N`";
+    case Scarce::kMessages: return "`plnet: lnet: messages` and a restart make more";
+    case Scarce::kReceives: return "`plnet: lnet: receives` and a restart make more";
+  }
+  return "";
+}
+
+void say_scarce(const ScarceNote& note, runtime::Log& log, StarvingBoard& board) {
+  const std::string of(name_of(note.news.of));
+  const std::string cpt = std::to_string(note.cpt);
+  const std::string shard = std::to_string(note.shard);
+  const std::string waited = std::to_string(note.news.waited);
+  if (note.news.what == What::kOver) {
+    board.erase(note.shard, of);
+    log.write(kEnough, {of, cpt, shard, waited});
+    return;
+  }
+  const std::string more = more_text(note.news.of);
+  board.set({.of = of,
+             .cpt = note.cpt,
+             .shard = note.shard,
+             .waited = note.news.waited,
+             .most = note.most,
+             .more = more});
+  log.write(note.news.what == What::kBegins ? kScarce : kStillScarce,
+            {of, cpt, shard, waited, note.most.empty() ? "nobody" : note.most, more});
+}
+
+void say_starving(const lnet::StarvingNote& note, runtime::Log& log, StarvingBoard& board) {
+  const std::string of = fmt::format("{}_buffers", name_of(note.of));
   const std::string cpt = std::to_string(note.cpt);
   const std::string shard = std::to_string(note.shard);
   const std::string waited = std::to_string(note.waited);
   if (note.what == What::kOver) {
+    board.erase(note.shard, of);
     log.write(kSuffice, {name_of(note.of), cpt, shard, waited, std::to_string(note.buffers)});
     return;
   }
+  board.set({.of = of,
+             .cpt = note.cpt,
+             .shard = note.shard,
+             .waited = note.waited,
+             .most = note.hop_holds == 0 ? "" : holder_text(note),
+             .more = bound_text(note.of, note.bound)});
   log.write(
       note.what == What::kBegins ? kStarve : kGoesOn,
       {name_of(note.of), cpt, shard, waited, holder_text(note), bound_text(note.of, note.bound)});

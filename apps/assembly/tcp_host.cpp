@@ -10,6 +10,7 @@
 #include "drivers/net/tcp/listener.hpp"
 #include "drivers/net/tcp/socket.hpp"
 #include "lib/base/check.hpp"
+#include "lib/lnet/node/introductions.hpp"
 #include "lib/socklnd/arrival_home.hpp"
 
 namespace plnet::apps {
@@ -132,12 +133,8 @@ std::optional<socklnd::LocalInterface> TcpHost::local(const Nid& nid) const {
 
 bool TcpHost::admits(const Arrival& arrival) {
   lnet::Node* const node = parts_.first->node_owner();
-  if (node == nullptr) return true;  // then it comes no further, either
-  const lnet::AccessView* const rules = node->shared().access.load(std::memory_order_acquire);
-  return rules == nullptr || !rules->forbids_owner(0, {.use = lnet::AccessUse::kConnect,
-                                                       .source = arrival.peer.nid,
-                                                       .destination = arrival.local,
-                                                       .from = arrival.local.net()});
+  return node == nullptr ||  // then it comes no further, either
+         lnet::admits_owner(node->shared(), 0, {arrival.peer.nid, arrival.local});
 }
 
 bool TcpHost::has_room(const Arrival& arrival) {

@@ -23,6 +23,7 @@
 #include "lib/kfilnd/lnd_counters.hpp"
 #include "lib/kfilnd/multi_receive.hpp"
 #include "lib/kfilnd/peer_cache.hpp"
+#include "lib/kfilnd/peer_gate.hpp"
 #include "lib/kfilnd/peer_homes.hpp"
 #include "lib/kfilnd/statistics.hpp"
 #include "lib/kfilnd/transaction.hpp"
@@ -54,6 +55,7 @@ struct KfiLndConfig {
   // neither. They outlive the LND.
   ContextEnd* mail = nullptr;
   PeerHomes* homes = nullptr;
+  PeerGate* gate = nullptr;  // null: whoever comes is heard. Outlives the LND
   Instant start{};
 };
 
@@ -208,6 +210,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   // lnd_contexts.cpp
   [[nodiscard]] Result<std::uint8_t> home_of(const lnet::Nid& nid);
   [[nodiscard]] Result<Peer*> sender_of(const Message& message);
+  [[nodiscard]] Result<Peer*> heard_of(const Message& message, Peer& known);
   [[nodiscard]] Result<Peer*> stranger(const lnet::Nid& nid, std::uint64_t nid64);
   [[nodiscard]] Result<Peer*> of_another_home(const Message& message, Peer* known,
                                               std::uint8_t home);
@@ -230,6 +233,9 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void send_hello(Transaction& transaction, const EventStatus& what);
   void take_hello(Transaction& transaction, const EventStatus& what);
   void take_hello_response(Transaction& transaction);
+  [[nodiscard]] bool admits(const lnet::Nid& nid);
+  [[nodiscard]] static bool introduces_itself(const Peer& peer, const Message& message);
+  [[nodiscard]] static bool has_begun_anew(const Peer& peer, const Hello& hello);
   [[nodiscard]] Hello own_hello(const Peer& peer, std::uint16_t version) const;
 
   static const std::array<Handler, kTransactionActions> kHandlers;

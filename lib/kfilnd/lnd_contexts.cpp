@@ -17,17 +17,20 @@ Result<std::uint8_t> KfiLnd::home_of(const lnet::Nid& nid) {
 Result<Peer*> KfiLnd::sender_of(const Message& message) {
   Peer* const known = peers_.find(message.source_nid);
   // Greetings are rare: then we look again whether this is still its home.
-  if (known != nullptr && (config_.mail == nullptr || !message.is_hello())) return known;
+  if (known != nullptr && (config_.mail == nullptr || !message.is_hello()))
+    return heard_of(message, *known);
   const lnet::Nid nid = lnet::from_nid64(message.source_nid);
   const auto home = home_of(nid);
   if (!home) {
-    if (home.error() != Errc::kAgain) counters_.add(Id::kPeersRefused);
+    if (home.error() != Errc::kAgain)
+      counters_.add(home.error() == Errc::kNotPermitted ? Id::kRefusedAccess : Id::kPeersRefused);
     return std::unexpected(home.error());
   }
   if (*home != driver_.limits().receive_context) return of_another_home(message, known, *home);
   if (known != nullptr) {
-    if (known->guest) settle(*known);
-    return known;
+    const auto heard = heard_of(message, *known);
+    if (heard && known->guest) settle(*known);
+    return heard;
   }
   if (message.kind == Kind::kHelloResponse) {
     counters_.add(Id::kStrayHellos);  // to a HELLO of a life or a peer that is over
@@ -36,10 +39,18 @@ Result<Peer*> KfiLnd::sender_of(const Message& message) {
   return stranger(nid, message.source_nid);
 }
 
+// Of somebody who is known here, and may have to introduce itself all the same.
+Result<Peer*> KfiLnd::heard_of(const Message& message, Peer& known) {
+  if (introduces_itself(known, message) && !admits(known.nid))
+    return std::unexpected(Errc::kNotPermitted);
+  return &known;
+}
+
 // So many in a turn, however many write: the rest waits in the receive buffers.
 Result<Peer*> KfiLnd::stranger(const lnet::Nid& nid, std::uint64_t nid64) {
   if (strangers_left_ == 0) return std::unexpected(Errc::kAgain);
   --strangers_left_;
+  if (!admits(nid)) return std::unexpected(Errc::kNotPermitted);
   return find_or_make(nid, nid64);
 }
 
@@ -105,11 +116,17 @@ bool KfiLnd::take_letter(const Letter& letter) {
   if (letter.matter != Letter::Matter::kMisdirected &&
       used(Quota::kReceives) == config_.receives_max)
     return false;
-  if (peer == nullptr) {
-    const auto made = stranger(lnet::from_nid64(letter.nid64), letter.nid64);
-    if (!made) return made.error() != Errc::kAgain;
-    peer = *made;
-  }
+  Message hello;
+  hello.kind =
+      letter.matter == Letter::Matter::kHelloRequest ? Kind::kHelloRequest : Kind::kHelloResponse;
+  hello.version = kHelloVersion;
+  hello.source_nid = letter.nid64;
+  hello.destination_nid = nid64_;
+  hello.hello = letter.hello;
+  const auto heard = peer == nullptr ? stranger(lnet::from_nid64(letter.nid64), letter.nid64)
+                                     : heard_of(hello, *peer);
+  if (!heard) return heard.error() != Errc::kAgain;
+  peer = *heard;
   if (peer->guest) settle(*peer);
   if (letter.matter == Letter::Matter::kMisdirected) {
     if (peer->hello_state == HelloState::kNone) (void)greet(*peer);
@@ -117,13 +134,8 @@ bool KfiLnd::take_letter(const Letter& letter) {
   }
   Transaction* const one = take(Quota::kReceives);
   PLNET_CHECK(one != nullptr, "there is room for it");
-  one->kind =
-      letter.matter == Letter::Matter::kHelloRequest ? Kind::kHelloRequest : Kind::kHelloResponse;
-  one->message.kind = one->kind;
-  one->message.version = kHelloVersion;
-  one->message.source_nid = letter.nid64;
-  one->message.destination_nid = nid64_;
-  one->message.hello = letter.hello;
+  one->kind = hello.kind;
+  one->message = hello;
   one->peer = peer;
   peers_.use(*peer);
   run(*one, Event::kRxHello);

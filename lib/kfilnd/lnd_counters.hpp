@@ -27,6 +27,8 @@ namespace plnet::kfilnd {
   X(kPeersMade, "peers_made", "peers", kCount, "peers made")                                       \
   X(kPeersDeleted, "peers_deleted", "peers", kCount, "deleted after a failure")                    \
   X(kPeersRefused, "peers_refused", "messages", kCount, "no peer could be made for them")          \
+  X(kRefusedAccess, "refused_access", "messages", kCount,                                          \
+    "introduced a peer that a rule of access forbids")                                             \
   X(kPeerRestarts, "peer_restarts", "peers", kCount, "greeted us with a key of another life")      \
   X(kPeerForgot, "peer_forgot", "peers", kCount, "greeted us again, with a key that comes later")  \
   X(kEarly, "early_receives", "messages", kCount, "came before the HELLO of their sender")         \

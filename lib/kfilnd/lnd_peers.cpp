@@ -133,16 +133,33 @@ void KfiLnd::send_hello(Transaction& one, const EventStatus& /*what*/) {
   fail_at_once(one, posted.error(), Health::kLocalError);
 }
 
+bool KfiLnd::admits(const lnet::Nid& nid) {
+  const bool admitted = config_.gate == nullptr || config_.gate->admits(nid);
+  if (!admitted) counters_.add(Id::kRefusedAccess);
+  return admitted;
+}
+
+// Nothing connects us with the peer, or with this life of it, and it is not us who has greeted:
+// whom we have greeted has to greet us before it can answer.
+bool KfiLnd::introduces_itself(const Peer& peer, const Message& message) {
+  if (message.kind == Kind::kHelloResponse || peer.hello_state != HelloState::kNone) return false;
+  if (peer.state == PeerState::kNew || peer.state == PeerState::kDown) return true;
+  return message.is_hello() && has_begun_anew(peer, message.hello);
+}
+
+// Its keys count up, one for each peer that it makes: a few more and it has made another of us.
+bool KfiLnd::has_begun_anew(const Peer& peer, const Hello& hello) {
+  return peer.version != 0 && hello.session_key - peer.remote_session_key > kForgottenMax;
+}
+
 void KfiLnd::take_hello(Transaction& one, const EventStatus& what) {
   if (one.kind == Kind::kHelloResponse) return take_hello_response(one);
   Peer& peer = *one.peer;
   const Hello& hello = one.message.hello;
   counters_.add(Id::kHellosReceived);
   heard(peer);
-  // Its keys count up, one for each peer that it makes: a few more and it has made another of us.
-  const std::uint32_t further = hello.session_key - peer.remote_session_key;
-  const bool other = peer.version != 0 && further != 0;
-  const bool restarted = other && further > kForgottenMax;
+  const bool other = peer.version != 0 && hello.session_key != peer.remote_session_key;
+  const bool restarted = has_begun_anew(peer, hello);
   peer.rx_base = static_cast<std::uint8_t>(hello.rx_base);
   peer.remote_session_key = hello.session_key;
   peer.version = std::min(kVersionMax, hello.version);

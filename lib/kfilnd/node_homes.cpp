@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "lib/base/check.hpp"
+#include "lib/lnet/node/introductions.hpp"
 
 namespace plnet::kfilnd {
 
@@ -23,6 +24,9 @@ Result<std::uint8_t> NodeHomes::home_of(const lnet::Nid& peer) {
     return context_of(ni_.shards,
                       lnet::lane_shard(ni_.shards, known->home, known->number, shared.shards));
   }
+  // Its home judges again, and counts; nobody has to ask the coordinator for a place first.
+  if (lnet::refuses_owner(shared, shard_, {peer, ni_.nid}))
+    return std::unexpected(Errc::kNotPermitted);
   const auto refused = std::ranges::find_if(
       refusals_, [&](const Refusal& each) { return each.waits && each.peer == peer; });
   if (refused != refusals_.end()) {

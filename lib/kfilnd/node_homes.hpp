@@ -21,8 +21,8 @@ class NodeHomes final : public PeerHomes {
   // The node outlives it, the interface is not removed from the shard before.
   NodeHomes(lnet::Node& node, lnet::ShardId shard, const lnet::Ni& ni);
 
-  // kInvalid: nobody can have this NID; kNoMemory: there is no room for more peers; kShutdown: the
-  // interface goes.
+  // kInvalid: nobody can have this NID; kNoMemory: there is no room for more peers; kNotPermitted:
+  // a rule of access forbids it; kShutdown: the interface goes.
   [[nodiscard]] Result<std::uint8_t> home_of(const lnet::Nid& peer) override;
   // Nothing is being asked: it may go.
   [[nodiscard]] bool idle() const { return !question_.under_way; }

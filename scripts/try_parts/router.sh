@@ -25,16 +25,21 @@ ctl client ping 10.89.1.1@tcp1
 # Free buffers of all CPTs, and the fewest that there were.
 buffers() { lnetctl --socket "$scratch/router.sock" routing show | awk -v row="$1:" -v of="$2:" '
   $1 ~ /^(tiny|small|large):$/ { pool = $1 } pool == of && $1 == row { sum += $2 } END { print sum + 0 }'; }
-say "Data passes through: each second what the router has forwarded, and its buffers of 1 MiB"
-printf '%8s %12s %12s %14s %14s %14s\n' second messages MiB/s 'large, free' 'fewest free' 'client credits'
+# How long messages to a next hop take, half of them and 99 % of them, in microseconds of the last 10 to 20 seconds.
+hop_times() { lnetctl --socket "$scratch/router.sock" top --by hop | awk -v nid="$1" '
+  $2 == "hop:" { hop = $3 } hop == nid && $2 == "usec:" { took[$1] = $3 }
+  END { print ("p50" in took ? took["p50"] : "-"), ("p99" in took ? took["p99"] : "-") }'; }
+say "Data passes through: each second what the router has forwarded, its buffers of 1 MiB, and how long the server takes (usec)"
+printf '%8s %12s %12s %12s %12s %15s %9s %9s\n' second messages MiB/s 'large, free' 'fewest free' 'client credits' p50 p99
 before=0
 for second in $(seq 60); do
   sleep 1
   kill -0 "$node_client" 2>/dev/null || break
   bytes=$(ask router route_length stats show)
-  printf '%8d %12d %12d %14d %14d %14s\n' "$second" "$(ask router route_count stats show)" $(((bytes - before) >> 20)) \
+  # shellcheck disable=SC2046
+  printf '%8d %12d %12d %12d %12d %15s %9s %9s\n' "$second" "$(ask router route_count stats show)" $(((bytes - before) >> 20)) \
     "$(buffers credits large)" "$(buffers mincredits large)" \
-    "$(ask router available_rtr_credits peer show -v --nid 10.89.0.1@tcp)"
+    "$(ask router available_rtr_credits peer show -v --nid 10.89.0.1@tcp)" $(hop_times 10.89.1.1@tcp1)
   before=$bytes
 done
 if wait "$node_client"; then

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "lib/base/clock.hpp"
 
@@ -30,17 +31,25 @@ class HopTimes {
     return std::chrono::microseconds(us);
   }
 
-  void record(Duration took) { ++counts_[bucket_of(took)]; }
+  void record(Duration took) {
+    const Duration known = std::max(took, Duration{});
+    ++counts_[bucket_of(known)];
+    sum_ += known;
+  }
   void merge(const HopTimes& other) {
     for (std::size_t i = 0; i < kBuckets; ++i)
       counts_[i] += other.counts_[i];
+    sum_ += other.sum_;
   }
+  [[nodiscard]] std::uint64_t in_bucket(std::size_t bucket) const { return counts_[bucket]; }
+  [[nodiscard]] std::uint64_t count() const {
+    return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+  }
+  [[nodiscard]] Duration sum() const { return sum_; }
   // So long `percent` percent took at most, rounded up to the end of a bucket; 0: none was
   // recorded.
   [[nodiscard]] Duration percentile(unsigned percent) const {
-    std::uint64_t all = 0;
-    for (const std::uint32_t count : counts_)
-      all += count;
+    const std::uint64_t all = count();
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < kBuckets; ++i) {
       seen += counts_[i];
@@ -50,7 +59,8 @@ class HopTimes {
   }
 
  private:
-  std::array<std::uint32_t, kBuckets> counts_{};
+  std::array<std::uint64_t, kBuckets> counts_{};  // of months
+  Duration sum_{};
 };
 
 }  // namespace plnet::lnet

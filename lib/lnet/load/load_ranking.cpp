@@ -44,7 +44,10 @@ std::optional<HopDelay> delay_of(const NothingMore& /*nothing*/) {
   return std::nullopt;
 }
 std::optional<HopDelay> delay_of(const HopTimes& times) {
-  return HopDelay{.p50 = times.percentile(50), .p99 = times.percentile(99)};
+  return HopDelay{.p50 = times.percentile(50),
+                  .p90 = times.percentile(90),
+                  .p99 = times.percentile(99),
+                  .max = times.percentile(100)};
 }
 
 template <class More>
@@ -93,6 +96,13 @@ std::vector<LoadRow> heaviest(const LoadSnapshot& snapshot, LoadBy by, std::size
     case LoadBy::kHop: return rows_of(added_up(snapshot.hops), snapshot.covered, rows);
   }
   return {};
+}
+
+std::map<std::string, HopTimes> times_of_all_hops(const LoadSnapshot& snapshot) {
+  std::map<std::string, HopTimes> times;
+  for (const auto& [name, sum] : added_up(snapshot.hops_of_all_time))
+    times.emplace(name, sum.more);
+  return times;
 }
 
 }  // namespace plnet::lnet

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +22,9 @@ inline constexpr std::array kLoadBys{LoadBy::kNid, LoadBy::kNet, LoadBy::kPortal
 
 struct HopDelay {
   Duration p50{};
+  Duration p90{};
   Duration p99{};
+  Duration max{};  // of those that were looked at
 };
 
 // Rates per second, estimated.
@@ -36,5 +39,8 @@ struct LoadRow {
 // At most `rows`. What is surely theirs decides: who only inherited a place comes last.
 [[nodiscard]] std::vector<LoadRow> heaviest(const LoadSnapshot& snapshot, LoadBy by,
                                             std::size_t rows);
+
+// How long next hops took since the beginning, by name; of one message in kSampleMean.
+[[nodiscard]] std::map<std::string, HopTimes> times_of_all_hops(const LoadSnapshot& snapshot);
 
 }  // namespace plnet::lnet

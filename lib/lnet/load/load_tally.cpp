@@ -2,15 +2,24 @@
 #include "lib/lnet/load/load_tally.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace plnet::lnet {
 
 namespace {
 
+std::uint64_t scaled(std::uint64_t count, double scale) {
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * scale));
+}
+
 template <class Table>
-void append(const Table& table, std::vector<typename Table::Entry>& to) {
+void append(const Table& table, double scale, std::vector<typename Table::Entry>& to) {
   for (const auto& talker : table.entries()) {
-    if (talker.messages != 0) to.push_back(talker);
+    if (talker.messages == 0) continue;
+    to.push_back(talker);
+    to.back().messages = scaled(talker.messages, scale);
+    to.back().bytes = scaled(talker.bytes, scale);
+    to.back().error = scaled(talker.error, scale);
   }
 }
 
@@ -46,26 +55,38 @@ void LoadTally::sample_sent(const Nid& hop, std::uint32_t payload, Instant since
 
 // A window ends when somebody looks at it after its time; two that are over are both empty.
 void LoadTally::turn_windows(Instant now) {
-  const Duration age = now - window_begin_;
-  if (age < kWindow) return;
+  const Instant begin = window_of(now);
+  if (begin <= window_begin_) return;
+  const bool both_over = begin - window_begin_ > kWindow;
+  window_begin_ = begin;
   current_ ^= 1U;
-  windows_[current_].clear();
-  former_covered_ = age;
-  window_begin_ = now;
-  if (age < 2 * kWindow) return;
-  windows_[current_ ^ 1U].clear();
-  former_covered_ = kWindow;
+  end(windows_[current_]);
+  if (both_over) end(windows_[current_ ^ 1U]);
 }
 
+void LoadTally::end(Window& window) {
+  for (const auto& hop : window.hops.entries()) {
+    if (hop.messages != 0) former_hops_.add(hop.key, hop.messages, hop.bytes).merge(hop.more);
+  }
+  window.clear();
+}
+
+// One shard may be asked just before a window ends and the next one just after it.
 void LoadTally::copy_owner(LoadSnapshot& snapshot, Instant now) {
   turn_windows(now);
+  const Duration covered = now - std::max(start_, window_begin_ - kWindow);
+  if (snapshot.covered == Duration{}) snapshot.covered = covered;
+  const double scale = covered <= Duration{} ? 1.0
+                                             : std::chrono::duration<double>(snapshot.covered) /
+                                                   std::chrono::duration<double>(covered);
   for (const Window& window : windows_) {
-    append(window.nids, snapshot.nids);
-    append(window.nets, snapshot.nets);
-    append(window.portals, snapshot.portals);
-    append(window.hops, snapshot.hops);
+    append(window.nids, scale, snapshot.nids);
+    append(window.nets, scale, snapshot.nets);
+    append(window.portals, scale, snapshot.portals);
+    append(window.hops, scale, snapshot.hops);
+    append(window.hops, 1, snapshot.hops_of_all_time);
   }
-  snapshot.covered = std::max(snapshot.covered, former_covered_ + (now - window_begin_));
+  append(former_hops_, 1, snapshot.hops_of_all_time);
 }
 
 }  // namespace plnet::lnet

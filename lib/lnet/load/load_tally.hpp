@@ -2,7 +2,8 @@
 // Who makes the load of a shard: by NID, by pair of networks, by portal; and how long the LNDs keep
 // what goes to each next hop. Always on: one message in kSampleMean is looked at, at random
 // distances, and stands for as many; all others cost a decrement. What is older than two windows is
-// forgotten.
+// forgotten, but for how long next hops took. Windows begin at the same moments on all shards, so
+// that what they say can be added up.
 #pragma once
 
 #include <array>
@@ -31,11 +32,14 @@ inline constexpr std::uint32_t kNoPortal = 0xffffffff;
 
 // Copies of what there is; talkers in no order, those of several shards and windows side by side.
 struct LoadSnapshot {
+  // By the first shard in it; what others have is brought to the same length.
   Duration covered{};
   std::vector<Talker<Nid>> nids;
   std::vector<Talker<NetPair>> nets;
   std::vector<Talker<std::uint32_t>> portals;
   std::vector<Talker<Nid, HopTimes>> hops;
+  // Since the beginning, but for hops that others have displaced: those begin anew.
+  std::vector<Talker<Nid, HopTimes>> hops_of_all_time;
 };
 
 class LoadTally {
@@ -47,10 +51,12 @@ class LoadTally {
   // of pairs of networks.
   LoadTally(std::uint64_t seed, Instant start, std::size_t talkers)
       : random_(seed),
-        window_begin_(start),
+        start_(start),
+        window_begin_(window_of(start)),
         left_(distance()),
         left_sent_(distance()),
-        windows_{Window(talkers), Window(talkers)} {}
+        windows_{Window(talkers), Window(talkers)},
+        former_hops_(talkers / 2) {}
 
   // A message that has come in by the network `from`, whoever it is for.
   void saw(const MessageHeader& header, NetId from, Instant now) {
@@ -86,15 +92,20 @@ class LoadTally {
   }
   void sample(const MessageHeader& header, NetId from, Instant now);
   void sample_sent(const Nid& hop, std::uint32_t payload, Instant since, Instant now);
+  [[nodiscard]] static Instant window_of(Instant now) {
+    return now - now.time_since_epoch() % kWindow;
+  }
   void turn_windows(Instant now);
+  void end(Window& window);
 
   Random random_;
+  const Instant start_;
   Instant window_begin_;
-  Duration former_covered_{};
   std::uint32_t left_;
   std::uint32_t left_sent_;
   unsigned current_ = 0;
   std::array<Window, 2> windows_;
+  TalkerTable<Nid, HopTimes> former_hops_;  // of windows that are over
 };
 
 }  // namespace plnet::lnet

@@ -11,15 +11,21 @@ constexpr HeaderRuling reject(Cause cause) {
 
 HeaderRuling rule_on_destination(const RxOffer& offer, const Ni& ours, const LocalView& local,
                                  bool routing) {
-  const Nid& destination = offer.header.destination;
-  if (destination.net() == ours.net) return reject(Cause::kRejectedNotDirect);
-  if (local.ni(destination) != nullptr) return reject(Cause::kRejectedOtherNid);
+  if (const auto cause = rejection_of(offer.header.destination, ours.net, local))
+    return reject(*cause);
   if (offer.reply_by_lnd) return reject(Cause::kRejectedRoutedRdmaGet);
   if (!routing) return {HeaderVerdict::kDrop, Cause::kDroppedNotRouting};
   return {HeaderVerdict::kForward, {}};
 }
 
 }  // namespace
+
+std::optional<Cause> rejection_of(const Nid& destination, NetId came_in_by,
+                                  const LocalView& local) {
+  if (destination.net() == came_in_by) return Cause::kRejectedNotDirect;
+  if (local.ni(destination) != nullptr) return Cause::kRejectedOtherNid;
+  return std::nullopt;
+}
 
 HeaderRuling rule_on_header(const RxOffer& offer, const Ni& ours, const LocalView& local,
                             bool routing) {

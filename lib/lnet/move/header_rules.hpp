@@ -4,6 +4,8 @@
 // lnet_parse().
 #pragma once
 
+#include <optional>
+
 #include "lib/lnet/lnd.hpp"
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
@@ -25,6 +27,11 @@ struct HeaderRuling {
 // `ours`: the NI that received it. `local`: all that we have.
 [[nodiscard]] HeaderRuling rule_on_header(const RxOffer& offer, const Ni& ours,
                                           const LocalView& local, bool routing);
+
+// Of a message that is not for the NI that it comes in by: why nobody may send it so. Its network
+// decides, whoever asks what would happen need have no NI.
+[[nodiscard]] std::optional<Cause> rejection_of(const Nid& destination, NetId came_in_by,
+                                                const LocalView& local);
 
 // A ping or discovery of another node, for whomever: to a router its network is alive. Of what
 // passed the rules about types and lengths.

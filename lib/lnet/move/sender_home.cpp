@@ -100,7 +100,8 @@ inline void Sender::at_lane(Message& message, PeerPort* peer) {
     if (link->lanes != 0 && goes_by_other_lane(*link, *port, message)) return;
     message.next_hop = link;
   }
-  if (port->take_credit(message)) hand_over(*port, message);
+  if (port->take_credit(message)) return hand_over(*port, message);
+  core_.causes.add(Cause::kHeldNiCredit);
 }
 
 void Sender::on_bulk_lane(PeerLink& link, LaneId lane, bool up) {

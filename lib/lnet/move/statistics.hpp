@@ -120,6 +120,8 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kDelayedByRule, "delayed_by_rule", "messages", kCount, "a delay rule held it back")            \
   X(kFaultsFull, "faults_full", "messages", kCount,                                                \
     "spared by a rule: as many are held back as can be")                                           \
+  X(kHeldNiCredit, "held_ni_credit", "messages", kCount,                                           \
+    "to be sent, waited: all tx credits of the interface on this shard are in use")                \
   X(kAnswersWaited, "answers_waited", "messages", kCount,                                          \
     "an ACK or REPLY waited for a free message")                                                   \
   X(kCrossedMatch, "crossed_match", "messages", kCount, "matched on another shard")                \

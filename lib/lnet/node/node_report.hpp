@@ -156,9 +156,9 @@ struct RouteReport {
 // A node that routes lead through.
 struct GatewayReport {
   Nid primary;
-  std::uint32_t references = 0;  // of the peer
+  std::uint32_t references = 0;  // of the peer: its networks, and that it is a gateway
   std::uint32_t routes = 0;
-  bool up = false;  // an NI on each of its networks
+  bool up = false;  // it answers, and an NI is up on each of its networks
   bool checking = false;
   std::optional<Duration> since_checked{};
 };
@@ -185,6 +185,16 @@ struct RoutingChangeReport {
   std::uint64_t cut_off = 0;  // of them, when time was over
 };
 
+// Something that messages wait for since there is too little of it.
+struct StarvingReport {
+  std::string of;  // as the log names it
+  unsigned cpt = 0;
+  unsigned shard = 0;
+  std::uint64_t waited = 0;  // messages, when the log told of it last
+  std::string most;          // who has most of it, or waits most; "" if nobody stands out
+  std::string more;          // why there is no more, and the command that changes it
+};
+
 struct RoutingReport {
   struct OfCpt {
     BufferPoolReport tiny;
@@ -195,6 +205,7 @@ struct RoutingReport {
   bool configured = false;  // that it routes, whatever has become of it since
   RoutingState state = RoutingState::kDisabled;
   std::optional<RoutingChangeReport> change;
+  std::vector<StarvingReport> starving;
   BuffersConfig buffers;  // of the whole node
 };
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/lnet/move/header_rules.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
@@ -99,6 +100,8 @@ PathStep step_of(const Path& path, const PathViews& views, const PeerNi& strange
   if (path.next_hop == &stranger) return step;
   const PeerNi& hop = *path.next_hop;
   step.hop_down = ShardCore::is_down(*path.ni, hop);
+  const PeerPort* const port = views.peers == nullptr ? nullptr : views.peers->find(hop);
+  step.hop_stalled = port != nullptr && port->hop.stalled;
   step.place = {.cpt = hop.cpt,
                 .shard = hop.home,
                 .lane_shard = lane_shard(path.ni->shards, hop.home, hop.number, views.shards),
@@ -143,6 +146,22 @@ std::vector<PathDenial> denied_by_rules(const PathQuestion& question, const Path
   return denied;
 }
 
+// Of which networks nothing is known, nothing is said.
+std::vector<PathRejection> rejected_by_rules(const PathQuestion& question, const PathViews& views) {
+  std::vector<PathRejection> rejected;
+  const Nid& destination = question.destination;
+  const std::vector<NetId> nets = networks_in(question.source, views);
+  for (const NetId net : nets) {
+    const bool for_us = destination.net() == net && views.local.ni(destination) != nullptr;
+    if (for_us || net == kNetAny) continue;
+    if (const auto cause = rejection_of(destination, net, views.local))
+      rejected.push_back({.cause = *cause, .from = net});
+  }
+  if (!rejected.empty() && rejected.size() == nets.size())
+    return {{.cause = rejected.front().cause}};
+  return rejected;
+}
+
 }  // namespace
 
 PathReport report_path(const PathQuestion& question, PeerNi* known, const PathViews& views) {
@@ -153,7 +172,10 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
   Stranger stranger(question.destination, views.local);
   report.known = known != nullptr;
   PathRequest request{.destination = known != nullptr ? known : &stranger.ni(),
-                      .forwarded = report.forwarded};
+                      .forwarded = report.forwarded,
+                      .memory_cpt = views.cpt,
+                      .distances = views.distances,
+                      .device_priorities = {}};
   if (views.local.ni(question.destination) != nullptr) request.destination = nullptr;  // ourselves
   if (!report.forwarded) request.source = source;
   Notes notes(report.alternatives);
@@ -164,6 +186,7 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
   } else {
     report.step = std::unexpected(path.error());
   }
+  if (report.forwarded) report.rejected = rejected_by_rules(question, views);
   const bool for_us = path && path->loopback;
   if (report.forwarded && !for_us) report.denied = denied_by_rules(question, views);
   return report;

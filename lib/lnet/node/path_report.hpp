@@ -10,10 +10,13 @@
 
 #include "lib/base/result.hpp"
 #include "lib/lnet/access/access_table.hpp"
+#include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/paths/path_selection.hpp"
 
 namespace plnet::lnet {
+
+class PeerPorts;
 
 // A NID of ours as source: a message of ours. Any other: one that this node forwards. Any: one of
 // ours that may leave by whichever NI is the best.
@@ -26,6 +29,12 @@ struct PathQuestion {
 struct PathDenial {
   std::size_t rule = 0;
   NetId from = kNetAny;  // if it comes in by this network of ours; any: by whichever it comes
+};
+
+// Nobody may send it so: the connection is closed, too.
+struct PathRejection {
+  Cause cause = Cause::kRejectedNotDirect;
+  NetId from = kNetAny;  // as in a denial
 };
 
 // Something that was looked at and not taken.
@@ -53,17 +62,26 @@ struct PathStep {
   };
   std::optional<Place> place;
   std::int32_t ni_tx_credits = 0;
-  bool hop_down = false;  // what is forwarded is dropped then
+  // What is forwarded is dropped then.
+  bool hop_down = false;
+  bool hop_stalled = false;  // it takes nothing of what this shard has for it
 };
 
 struct PathReport {
   PathQuestion question;
   bool forwarded = false;
-  bool known = true;               // the destination is a peer already
-  bool routing = true;             // forwarded: and this node does that
-  std::vector<PathDenial> denied;  // forwarded: by rules of access
+  bool known = true;                    // the destination is a peer already
+  bool routing = true;                  // forwarded: and this node does that
+  std::vector<PathRejection> rejected;  // forwarded: before anything else is looked at
+  std::vector<PathDenial> denied;       // forwarded: by rules of access
   Result<PathStep> step = std::unexpected(Errc::kNoRoute);
   std::vector<PathAlternative> alternatives;
+
+  // However it comes in.
+  [[nodiscard]] bool is_rejected() const {
+    return !rejected.empty() && rejected.front().from == kNetAny;
+  }
+  [[nodiscard]] bool is_reachable() const { return step.has_value() && !is_rejected(); }
 };
 
 // What a shard sees.
@@ -74,6 +92,10 @@ struct PathViews {
   const Parameters& parameters;
   unsigned shards = 1;
   const AccessView* access = nullptr;  // null: no rules
+  // Where a message's memory is that this shard sends, and how far that is from others.
+  std::uint16_t cpt = 0;
+  const CptDistances* distances = nullptr;  // null: all is equally near
+  const PeerPorts* peers = nullptr;         // null: nothing is known of next hops
 };
 
 // On the shard whose `sequences` they are. `known`: the destination's, null if there is none yet.

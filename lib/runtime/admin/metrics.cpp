@@ -2,6 +2,7 @@
 #include "lib/runtime/admin/metrics.hpp"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -88,7 +89,17 @@ Metrics::Id Metrics::add(std::string object, std::vector<MetricLabel> labels,
                          const HistogramInfo& info, const Histogram& histogram) {
   const std::lock_guard lock(mutex_);
   const Id id{next_++};
-  histograms_.emplace(id, HistogramMetric{std::move(object), std::move(labels), info, &histogram});
+  histograms_.emplace(id,
+                      HistogramMetric{std::move(object), std::move(labels), info, &histogram, {}});
+  return id;
+}
+
+Metrics::Id Metrics::add(std::string object, std::vector<MetricLabel> labels,
+                         const HistogramInfo& info, HistogramFigures figures) {
+  const std::lock_guard lock(mutex_);
+  const Id id{next_++};
+  histograms_.emplace(
+      id, HistogramMetric{std::move(object), std::move(labels), info, nullptr, std::move(figures)});
   return id;
 }
 
@@ -129,23 +140,38 @@ std::vector<prometheus::ClientMetric::Label> labels_of(const Metrics& metrics,
   return told;
 }
 
-prometheus::ClientMetric client_metric(const Metrics& metrics, const HistogramMetric& metric,
-                                       double scale) {
+HistogramFigures figures_of(const Histogram& histogram) {
   const auto now = std::make_unique<HistogramSnapshot>();
-  metric.histogram->snapshot(*now);
-  prometheus::ClientMetric told;
-  told.label = labels_of(metrics, metric.labels);
+  histogram.snapshot(*now);
+  HistogramFigures figures{.buckets = {}, .count = now->count(), .sum = now->sum()};
   std::uint64_t below = 0;
   std::size_t at = 0;
   for (unsigned bits = kFirstBound; bits <= kLastBound; ++bits) {
     const std::uint64_t bound = std::uint64_t{1} << bits;
     for (const std::size_t end = HistogramSnapshot::bucket_of(bound); at < end; ++at)
       below += now->in_bucket(at);
-    told.histogram.bucket.push_back({below, static_cast<double>(bound) * scale});
+    figures.buckets.push_back({.bound = bound, .below = below});
   }
-  told.histogram.bucket.push_back({now->count(), std::numeric_limits<double>::infinity()});
-  told.histogram.sample_count = now->count();
-  told.histogram.sample_sum = static_cast<double>(now->sum()) * scale;
+  return figures;
+}
+
+// To divide by a power of ten is exact where to multiply with its inverse is not: 6.4e-05.
+double scaled(std::uint64_t value, double scale) {
+  const auto exact = static_cast<double>(value);
+  return scale < 1 ? exact / std::round(1 / scale) : exact * scale;
+}
+
+prometheus::ClientMetric client_metric(const Metrics& metrics, const HistogramMetric& metric,
+                                       double scale) {
+  const HistogramFigures figures =
+      metric.histogram == nullptr ? metric.figures : figures_of(*metric.histogram);
+  prometheus::ClientMetric told;
+  told.label = labels_of(metrics, metric.labels);
+  for (const HistogramFigures::Bucket& bucket : figures.buckets)
+    told.histogram.bucket.push_back({bucket.below, scaled(bucket.bound, scale)});
+  told.histogram.bucket.push_back({figures.count, std::numeric_limits<double>::infinity()});
+  told.histogram.sample_count = figures.count;
+  told.histogram.sample_sum = scaled(figures.sum, scale);
   return told;
 }
 

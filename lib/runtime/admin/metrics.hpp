@@ -35,11 +35,22 @@ struct HistogramInfo {
   std::string_view unit;
   std::string_view help;
 };
+// The same as it was counted elsewhere, at one moment.
+struct HistogramFigures {
+  struct Bucket {
+    std::uint64_t bound = 0;  // of sizes
+    std::uint64_t below = 0;  // so many were smaller
+  };
+  std::vector<Bucket> buckets;  // by their bounds
+  std::uint64_t count = 0;
+  std::uint64_t sum = 0;
+};
 struct HistogramMetric {
   std::string object;
   std::vector<MetricLabel> labels;
   HistogramInfo info;
-  const Histogram* histogram = nullptr;
+  const Histogram* histogram = nullptr;  // null: `figures`
+  HistogramFigures figures;
 };
 
 class Metrics {
@@ -58,6 +69,8 @@ class Metrics {
   Id add(std::string object, std::vector<MetricLabel> labels, CounterView view);
   Id add(std::string object, std::vector<MetricLabel> labels, const HistogramInfo& info,
          const Histogram& histogram);
+  Id add(std::string object, std::vector<MetricLabel> labels, const HistogramInfo& info,
+         HistogramFigures figures);
   void remove(Id id);
 
   // Calls `visit` for each set in the order in which they came, with the register locked: `visit`

@@ -56,7 +56,8 @@ constexpr std::array kIgnoredKeys{
     IgnoredKey{"route[]", "detail"},
     IgnoredKey{"routing[]", "cpt[]"},
     IgnoredKey{"routing[]", "seq_no"},
-    IgnoredKey{"routing[]", "change"},  // ours
+    IgnoredKey{"routing[]", "change"},    // ours
+    IgnoredKey{"routing[]", "starving"},  // ours
     IgnoredKey{"routing", "cpt[]"},
     IgnoredKey{"peer[]", "detail"},
     IgnoredKey{"peer[].peer ni[]", "seq_no"},

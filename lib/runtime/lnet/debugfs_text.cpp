@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/lnet/debugfs_text.hpp"
 
-#include <algorithm>
-#include <array>
-#include <vector>
-
 #include <fmt/format.h>
 
 #include "lib/lnet/names/nid_text.hpp"
@@ -20,24 +16,14 @@ const char* name_of(lnet::Aliveness state) {
   return state == lnet::Aliveness::kUnknown ? "NA" : up_or_down(state == lnet::Aliveness::kUp);
 }
 
-struct Router {
-  lnet::Nid nid;
-  unsigned routes = 0;
-  bool alive = true;
-};
-
-bool has_nid(const lnet::PeerReport& peer, const lnet::Nid& nid) {
-  return std::ranges::any_of(peer.nis, [&nid](const auto& ni) { return ni.nid == nid; });
-}
-
-std::int32_t references_of(const Router& router, std::span<const lnet::PeerReport> peers) {
-  std::int32_t sum = 0;
-  for (const lnet::PeerReport& peer : peers) {
-    if (!has_nid(peer, router.nid)) continue;
-    for (const lnet::PeerNiReport& ni : peer.nis)
-      sum += ni.refcount;
+const char* name_of(lnet::RoutingState state) {
+  switch (state) {
+    case lnet::RoutingState::kDisabled: return "disabled";
+    case lnet::RoutingState::kEnabled: return "enabled";
+    case lnet::RoutingState::kStopping: return "stopping";
+    case lnet::RoutingState::kStarting: return "starting";
   }
-  return sum;
+  return "unknown";
 }
 
 }  // namespace
@@ -99,8 +85,7 @@ std::string debugfs_buffers(const lnet::RoutingReport& routing) {
 
 std::string debugfs_routes(const lnet::RoutingReport& routing,
                            std::span<const lnet::RouteReport> routes) {
-  std::string text = fmt::format(
-      "Routing {}\n", routing.state == lnet::RoutingState::kDisabled ? "disabled" : "enabled");
+  std::string text = fmt::format("Routing {}\n", name_of(routing.state));
   text += fmt::format("{:<8} {:>4} {:>8} {:>7} {}\n", "net", "hops", "priority", "state", "router");
   for (const lnet::RouteReport& report : routes) {
     text += fmt::format("{:<8} {:>4} {:>8} {:>7} {}\n", lnet::text_of_net(report.route.net),
@@ -110,19 +95,11 @@ std::string debugfs_routes(const lnet::RoutingReport& routing,
   return text;
 }
 
-std::string debugfs_routers(std::span<const lnet::RouteReport> routes,
-                            std::span<const lnet::PeerReport> peers) {
-  std::vector<Router> routers;
-  for (const lnet::RouteReport& report : routes) {
-    auto there = std::ranges::find(routers, report.route.gateway, &Router::nid);
-    if (there == routers.end()) there = routers.insert(there, {.nid = report.route.gateway});
-    ++there->routes;
-    there->alive = there->alive && report.up;
-  }
+std::string debugfs_routers(std::span<const lnet::GatewayReport> routers) {
   std::string text = fmt::format("{:<4} {:>7} {:>5} {}\n", "ref", "rtr_ref", "alive", "router");
-  for (const Router& router : routers) {
-    text += fmt::format("{:<4} {:>7} {:>5} {}\n", references_of(router, peers), router.routes,
-                        up_or_down(router.alive), text_of(router.nid));
+  for (const lnet::GatewayReport& router : routers) {
+    text += fmt::format("{:<4} {:>7} {:>5} {}\n", router.references, router.routes,
+                        up_or_down(router.up), text_of(router.primary));
   }
   return text;
 }

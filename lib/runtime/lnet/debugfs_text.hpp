@@ -19,8 +19,8 @@ namespace plnet::runtime {
 [[nodiscard]] std::string debugfs_buffers(const lnet::RoutingReport& routing);
 [[nodiscard]] std::string debugfs_routes(const lnet::RoutingReport& routing,
                                          std::span<const lnet::RouteReport> routes);
-// A gateway counts as alive if all routes by it are up.
-[[nodiscard]] std::string debugfs_routers(std::span<const lnet::RouteReport> routes,
-                                          std::span<const lnet::PeerReport> peers);
+// One that is alive answers, and has an NI up on each of its networks; whether it routes, and so
+// whether its routes are up, says debugfs_routes().
+[[nodiscard]] std::string debugfs_routers(std::span<const lnet::GatewayReport> routers);
 
 }  // namespace plnet::runtime

@@ -63,15 +63,8 @@ void routes(LnetControl& control, VerbToken token) {
 }
 
 void routers(LnetControl& control, VerbToken token) {
-  control.routes([&control, token = std::move(token)](
-                     Outcome<std::vector<lnet::RouteReport>>&& all_routes) mutable {
-    if (!all_routes) return fail(token, std::move(all_routes.error()));
-    control.peers({}, kLevel,
-                  as_text<std::vector<lnet::PeerReport>>(
-                      std::move(token), [all_routes = std::move(*all_routes)](const auto& all) {
-                        return debugfs_routers(all_routes, all);
-                      }));
-  });
+  control.gateways(as_text<std::vector<lnet::GatewayReport>>(
+      std::move(token), [](const auto& all) { return debugfs_routers(all); }));
 }
 
 void lnd_timeout(LnetControl& control, VerbToken token) {

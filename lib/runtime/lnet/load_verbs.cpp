@@ -36,7 +36,9 @@ Json load_to_json(const lnet::LoadSnapshot& snapshot, const LoadQuestion& questi
     Json row{{by, each.name}, {"messages per sec", each.messages}, {"bytes per sec", each.bytes}};
     if (each.delay) {
       row["p50 usec"] = usec(each.delay->p50);
+      row["p90 usec"] = usec(each.delay->p90);
       row["p99 usec"] = usec(each.delay->p99);
+      row["max usec"] = usec(each.delay->max);
     }
     if (each.doubtful != 0) row["perhaps of others"] = each.doubtful;
     list.push_back(std::move(row));

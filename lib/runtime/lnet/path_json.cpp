@@ -37,10 +37,27 @@ void add_step(Json& item, const lnet::PathStep& step) {
   item["peer queued bytes"] = step.place->queued_bytes;
 }
 
+std::string words_of(const lnet::PathRejection& rejection) {
+  const bool other_nid = rejection.cause == lnet::Cause::kRejectedOtherNid;
+  const auto row = static_cast<std::size_t>(rejection.cause);
+  return fmt::format(
+      "{}{}: this node rejects the message ({}) and closes the connection",
+      other_nid ? "the destination is a NID of this node on another network than the message comes "
+                  "in by"
+                : "the destination is on the network that the message comes in by, and has to be "
+                  "sent to directly",
+      rejection.from == lnet::kNetAny ? "" : " if that is " + lnet::text_of_net(rejection.from),
+      lnet::LnetCauses::kInfo[row].name);
+}
+
 void add_notes(Json& item, const lnet::PathReport& report) {
   Json notes = Json::array();
   if (report.forwarded && !report.routing) {
     notes.push_back("routing is off: this node drops messages for others");
+  }
+  if (!report.is_rejected()) {
+    for (const lnet::PathRejection& rejection : report.rejected)
+      notes.push_back(words_of(rejection));
   }
   for (const lnet::PathDenial& denial : report.denied) {
     const bool whichever = denial.from == lnet::kNetAny;
@@ -51,12 +68,17 @@ void add_notes(Json& item, const lnet::PathReport& report) {
   if (report.forwarded && report.step && report.step->hop_down) {
     notes.push_back("the next hop is down: what is to be forwarded there is dropped");
   }
-  if (!report.known && !(report.step && report.step->loopback)) {
+  if (report.forwarded && report.step && report.step->hop_stalled) {
+    notes.push_back(
+        "the next hop takes nothing: what is to be forwarded there is dropped "
+        "(dropped_hop_stalled)");
+  }
+  if (!report.known && !report.is_rejected() && !(report.step && report.step->loopback)) {
     notes.push_back(
         "the destination is no peer yet; the first message makes it one, and discovery may change "
         "what is said here");
   }
-  if (report.step && !report.step->loopback && !report.step->place) {
+  if (report.is_reachable() && !report.step->loopback && !report.step->place) {
     notes.push_back("the next hop has no CPT and no shard yet");
   }
   if (!notes.empty()) item["notes"] = std::move(notes);
@@ -69,8 +91,10 @@ Json path_to_json(const lnet::PathReport& report) {
   Json item{{"src", source.is_any() ? "*" : text_of(source)},
             {"dst", text_of(report.question.destination)},
             {"forwarded", report.forwarded},
-            {"reachable", report.step.has_value()}};
-  if (report.step) {
+            {"reachable", report.is_reachable()}};
+  if (report.is_rejected()) {
+    item["why"] = words_of(report.rejected.front());
+  } else if (report.step) {
     add_step(item, *report.step);
   } else {
     item["why"] = std::string(text_of(report.step.error()));

@@ -242,6 +242,16 @@ Json change_to_json(const lnet::RoutingChangeReport& change) {
   return item;
 }
 
+Json starving_to_json(const lnet::StarvingReport& report) {
+  Json item{{"of", report.of},
+            {"cpt", report.cpt},
+            {"shard", report.shard},
+            {"messages waited", report.waited}};
+  if (!report.most.empty()) item["most"] = report.most;
+  item["more"] = report.more;
+  return item;
+}
+
 Json routing_to_json(const lnet::RoutingReport& routing) {
   Json list = Json::array();
   for (std::size_t i = 0; i < routing.cpts.size(); ++i) {
@@ -252,6 +262,8 @@ Json routing_to_json(const lnet::RoutingReport& routing) {
   }
   list.push_back({{"enable", static_cast<int>(routing.state)}});
   if (routing.change) list.push_back({{"change", change_to_json(*routing.change)}});
+  for (const lnet::StarvingReport& each : routing.starving)
+    list.push_back({{"starving", starving_to_json(each)}});
   return {{"routing", std::move(list)},
           {"buffers",
            {{"tiny", routing.buffers.tiny},

@@ -102,6 +102,7 @@ void show_routing_as_configured(lnet::LnetControl& control, VerbToken token) {
     using enum lnet::RoutingState;
     report.state = report.configured ? kEnabled : kDisabled;
     report.change.reset();
+    report.starving.clear();
     return routing_to_json(report);
   }));
 }

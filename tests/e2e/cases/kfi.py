@@ -20,6 +20,18 @@ def case_two_nodes_ping_and_discover_each_other(site):
     assert {"lnd_kfi", "cassini", "cassini_soft", "cassini_packets", "cassini_link"} <= objects, objects
 
 
+def case_an_access_rule_says_who_may_introduce_itself(site):
+    server = start(site, "server", "server", SERVER)
+    works(server, "access", "add", "--action", "deny", "--for", "connect", "--source", nid(CLIENT))
+    client = start(site, "client", "client", CLIENT, cpu=1)
+    eventually("it is refused", lambda: client.lnetctl("ping", "--timeout", "1", nid(SERVER)).returncode != 0
+               and counted(server, "lnd_kfi", "refused_access") > 0, 60)
+    assert server.json("access", "show")["access"][0]["matched"] > 0, server.json("access", "show")
+    assert server.lnetctl("peer", "show", "--nid", nid(CLIENT)).returncode != 0, works(server, "peer", "show")
+    works(server, "access", "del", "--all")
+    answers(client, nid(SERVER))
+
+
 def case_net_show_has_the_kernels_names(site):
     node = start(site, "server", "server", SERVER)
     ni = next(net for net in node.json("net", "show", "-v", "2")["net"] if net["net type"] == "kfi")["local NI(s)"][0]

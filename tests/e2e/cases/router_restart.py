@@ -84,6 +84,9 @@ def case_a_router_is_drained_by_hand_and_comes_back_under_traffic(site):
         assert change["peers told"] == change["peers acknowledged"] and change["peers that have to ask"] == 0, change
         assert buffers_home(r0)
         all_use(hosts, client, server, "r1")
+        routes = [line.split()[3] for line in works(client, "debugfs", "routes").splitlines()[2:]]
+        routers = [line.split()[2] for line in works(client, "debugfs", "routers").splitlines()[1:]]
+        assert sorted(routes) == ["down", "up"] and routers == ["up", "up"], "it answers, and routes no longer"
         goes_on(client, server)
         works(r0, "routing", "undrain")
         all_use(hosts, client, server, *hosts.routers)

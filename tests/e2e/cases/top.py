@@ -35,9 +35,11 @@ def case_a_router_tells_who_makes_the_load(site):
         assert set(nets) >= {"tcp -> tcp1", "tcp1 -> tcp"}, nets
         hops = top(router, "hop")
         for name in ("client", "server"):
-            assert 0 < hops[hosts.nid(name)]["p50 usec"] <= hops[hosts.nid(name)]["p99 usec"], hops
+            times = [hops[hosts.nid(name)][f"{what} usec"] for what in ("p50", "p90", "p99", "max")]
+            assert 0 < times[0] and times == sorted(times), hops
         assert "none" in top(router, "portal"), "answers have no portal"
         eventually("Prometheus has it as well", lambda: "plnet_top_hop_p99_seconds{" in works(router, "metrics", "show"), 30)
+        assert f'plnet_top_hop_duration_seconds_count{{hop="{hosts.nid("server")}"}}' in works(router, "metrics", "show")
         last_words(client)
 
 
@@ -54,6 +56,8 @@ def case_a_router_tells_why_it_does_not_forward(site):
             return path
 
         assert "notes" not in explained(), explained()
+        misled = router.json("route", "explain", hosts.nid("client"), "10.99.99.99@tcp")["path"]
+        assert not misled["reachable"] and "rejected_not_direct" in misled["why"], misled
         works(router, "access", "add", "--action", "deny", "--for", "forward", "--from", "tcp", "--to", "tcp1")
         assert explained()["notes"] == ["access rule 0 forbids it: this node drops the message"]
         eventually("messages are refused", lambda: counted(router, "lnet_cause", "dropped_access") > 0)

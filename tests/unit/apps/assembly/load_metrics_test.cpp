@@ -64,5 +64,34 @@ TEST_F(LoadMetricsOf, NextHopsHaveTheirDelaysInSeconds) {
   EXPECT_EQ(lines(), 4);
 }
 
+TEST_F(LoadMetricsOf, NextHopsHaveTheirTimesAsAHistogram) {
+  lnet::LoadSnapshot snapshot;
+  snapshot.covered = std::chrono::seconds(10);
+  for (std::uint32_t i = 1; i <= 20; ++i) {
+    lnet::Talker<lnet::Nid, lnet::HopTimes> hop{.key = tcp(i), .messages = 1000 * i};
+    snapshot.hops.push_back(hop);
+    for (const int us : {3, 100, 100'000'000})
+      hop.more.record(std::chrono::microseconds(us));
+    snapshot.hops_of_all_time.push_back(hop);
+    snapshot.hops_of_all_time.push_back(hop);  // of another shard
+  }
+  load.show(snapshot);
+  const std::string text = metrics.prometheus_text();
+  for (const std::string_view line :
+       {"# TYPE plnet_top_hop_duration_seconds histogram\n",
+        "plnet_top_hop_duration_seconds_bucket{hop=\"10.0.0.20@tcp\",le=\"8e-06\"} 32\n",
+        "plnet_top_hop_duration_seconds_bucket{hop=\"10.0.0.20@tcp\",le=\"6.4e-05\"} 32\n",
+        "plnet_top_hop_duration_seconds_bucket{hop=\"10.0.0.20@tcp\",le=\"0.000128\"} 64\n",
+        "plnet_top_hop_duration_seconds_bucket{hop=\"10.0.0.20@tcp\",le=\"8.388608\"} 64\n",
+        "plnet_top_hop_duration_seconds_bucket{hop=\"10.0.0.20@tcp\",le=\"+Inf\"} 96\n",
+        "plnet_top_hop_duration_seconds_count{hop=\"10.0.0.20@tcp\"} 96\n",
+        "plnet_top_hop_duration_seconds_sum{hop=\"10.0.0.20@tcp\"} 3200.0032"})
+    EXPECT_TRUE(text.contains(line)) << line << text;
+  EXPECT_FALSE(text.contains("10.0.0.10@tcp")) << "no more than the heaviest";
+  EXPECT_EQ(lines(), 10 * (4 + 22 + 2));
+  load.let_go();
+  EXPECT_EQ(lines(), 0);
+}
+
 }  // namespace
 }  // namespace plnet::apps

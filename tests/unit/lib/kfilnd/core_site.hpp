@@ -16,6 +16,7 @@
 #include "lib/kfilnd/context_mail.hpp"
 #include "lib/kfilnd/endpoint_relay.hpp"
 #include "lib/kfilnd/lnd.hpp"
+#include "lib/kfilnd/node_gate.hpp"
 #include "lib/kfilnd/node_homes.hpp"
 #include "lib/lnet/node/node.hpp"
 #include "tests/unit/drivers/seeds.hpp"
@@ -172,7 +173,8 @@ class CoreOnKfi final : public Pollable, public EventHandler, LndMaker {
     EndpointRelay relay;
     std::unique_ptr<drivers::SimEndpointDriver> driver;
     std::unique_ptr<NodeHomes> homes;  // null: it is the only one
-    KfiLnd* lnd = nullptr;             // the node's
+    std::unique_ptr<NodeGate> gate;
+    KfiLnd* lnd = nullptr;  // the node's
   };
 
   std::unique_ptr<Lnd> make(NiPort& port, ShardId shard) override {
@@ -183,6 +185,8 @@ class CoreOnKfi final : public Pollable, public EventHandler, LndMaker {
         .arenas = &arenas_,
         .receive_memory = {{0, kControlBytes + shard * each}, static_cast<std::uint32_t>(each)}};
     config.tunables.kfi_timeout = kfi_timeout_;
+    context.gate = std::make_unique<NodeGate>(*node_, shard, port.ni());
+    config.gate = context.gate.get();
     if (contexts_.size() > 1) {
       context.homes = std::make_unique<NodeHomes>(*node_, shard, port.ni());
       config.mail = &mail_.end(context_of(port.ni().shards, shard));

@@ -51,5 +51,42 @@ TEST_F(KfilndCore, NobodyWantsThem) {
   ASSERT_TRUE(run([&] { return a().lnd().idle() && b().lnd().idle(); }));
 }
 
+constexpr auto kRefused = KfiLndCounters::Id::kRefusedAccess;
+
+AccessRule no_connections_of_a() {
+  return {.use = AccessUse::kConnect, .source = NidRangeList::parse("416@kfi").value()};
+}
+
+// However many receive contexts there are, and wherever it would have its home.
+TEST_F(KfilndCore, ARuleOfAccessKeepsAStrangerOut) {
+  for (const unsigned contexts : {1U, 2U, 3U}) {
+    build(5, SimShape::calm(), {{.kfi_timeout = 5}, {.contexts = contexts}});
+    b().node().coordinator().set_access({{no_connections_of_a()}});
+    b().attach(1, 100, kMdPut);
+    a().put(b().nid, 1, 100, false);
+    ASSERT_TRUE(run([&] { return b().count(kRefused) > 0; })) << contexts;
+    EXPECT_EQ(b().events(EventKind::kPut), 0U);
+    EXPECT_EQ(b().count(KfiLndCounters::Id::kHellosSent), 0U);
+    EXPECT_EQ(b().node().shared().directory->find(a().nid), nullptr) << "takes no place";
+    EXPECT_GT(b().node().coordinator().access()[0].matched, 0U);
+    ASSERT_TRUE(run([&] { return a().events(EventKind::kSend) == 1; })) << "in vain";
+    EXPECT_EQ(a().failures, 1U);
+    ASSERT_TRUE(run([&] { return a().idle() && b().idle(); }));
+  }
+}
+
+TEST_F(KfilndCore, WhomANodeSeeksOutItselfNoRuleJudges) {
+  for (const unsigned contexts : {1U, 2U, 3U}) {
+    build(6, SimShape::calm(), {{}, {.contexts = contexts}});
+    b().node().coordinator().set_access({{no_connections_of_a()}});
+    a().attach(2, 100, kMdPut);
+    b().put(a().nid, 2, 100, true);
+    ASSERT_TRUE(run([&] { return b().events(EventKind::kAck) == 1; })) << contexts;
+    EXPECT_EQ(a().events(EventKind::kPut), 1U);
+    EXPECT_EQ(b().count(kRefused), 0U);
+    EXPECT_EQ(b().node().coordinator().access()[0].matched, 0U);
+  }
+}
+
 }  // namespace
 }  // namespace plnet::kfilnd

@@ -33,6 +33,9 @@ TEST(HopTimes, APercentileIsTheEndOfItsBucket) {
   EXPECT_EQ(times.percentile(98), microseconds(6));
   EXPECT_EQ(times.percentile(99), microseconds(64));
   EXPECT_EQ(times.percentile(100), microseconds(512));
+  EXPECT_EQ(times.count(), 100U);
+  EXPECT_EQ(times.in_bucket(HopTimes::bucket_of(microseconds(5))), 98U);
+  EXPECT_EQ(times.sum(), microseconds(98 * 5 + 550));
 }
 
 TEST(HopTimes, SumsAreTimesAgain) {
@@ -45,6 +48,7 @@ TEST(HopTimes, SumsAreTimesAgain) {
   fast.merge(slow);
   EXPECT_EQ(fast.percentile(50), microseconds(2));
   EXPECT_EQ(fast.percentile(51), microseconds(128));
+  EXPECT_EQ(fast.sum(), microseconds(303));
 }
 
 }  // namespace

@@ -61,7 +61,9 @@ TEST(LoadRanking, AHopHasTheDelaysOfAllShards) {
   EXPECT_EQ(rows[0].messages, 32U);
   ASSERT_TRUE(rows[0].delay.has_value());
   EXPECT_EQ(rows[0].delay->p50, std::chrono::microseconds(6));
+  EXPECT_EQ(rows[0].delay->p90, std::chrono::microseconds(128));
   EXPECT_EQ(rows[0].delay->p99, std::chrono::microseconds(128));
+  EXPECT_EQ(rows[0].delay->max, std::chrono::microseconds(128));
 }
 
 TEST(LoadRanking, LessThanASecondIsTakenForOne) {

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/lnet/load/load_ranking.hpp"
+
 namespace plnet::lnet {
 namespace {
 
@@ -131,6 +133,82 @@ TEST_F(LoadTallyOf, TellsHowLongEachNextHopTakes) {
   EXPECT_EQ(first.bytes, first.messages * 1000);
   EXPECT_EQ(first.more.percentile(50), std::chrono::microseconds(12)) << "9 is in 8 … 11";
   EXPECT_EQ(first.more.percentile(99), std::chrono::microseconds(1024)) << "900 is in 768 … 1023";
+}
+
+// Two shards with the same load, of which one is older: 1000 messages a second each.
+struct TwoTallies : testing::Test {
+  LoadTally first{3, kStart, 128};
+  LoadTally second{4, kStart + std::chrono::seconds(5), 128};
+
+  void run_until(Instant end) {
+    for (; now_ < end; now_ += std::chrono::milliseconds(1)) {
+      first.saw(put_from(1, 10), kTcp0, now_);
+      if (now_ >= kStart + std::chrono::seconds(5)) second.saw(put_from(2, 10), kTcp0, now_);
+    }
+  }
+  static void expect_alike(const LoadSnapshot& snapshot) {
+    const auto rows = heaviest(snapshot, LoadBy::kNid, 10);
+    ASSERT_EQ(rows.size(), 2U);
+    for (const LoadRow& row : rows) {
+      EXPECT_NEAR(static_cast<double>(row.messages), 1000, 120) << row.name;
+      EXPECT_NEAR(static_cast<double>(row.bytes), 10'000, 1200) << row.name;
+    }
+  }
+
+ private:
+  Instant now_ = kStart;
+};
+
+TEST_F(TwoTallies, CountOverTheSameTimeWheneverTheyBegan) {
+  const Instant end = kStart + std::chrono::milliseconds(24'900);
+  run_until(end);
+  LoadSnapshot both;
+  first.copy_owner(both, end);
+  second.copy_owner(both, end);
+  EXPECT_EQ(both.covered, std::chrono::milliseconds(14'900));
+  expect_alike(both);
+}
+
+TEST_F(TwoTallies, AreBroughtToTheSameLengthIfAWindowEndsBetweenThem) {
+  const Instant end = kStart + 3 * LoadTally::kWindow;
+  run_until(end);
+  LoadSnapshot both;
+  first.copy_owner(both, end - Duration(1));
+  second.copy_owner(both, end);
+  expect_alike(both);
+  LoadSnapshot other_way;
+  second.copy_owner(other_way, end);
+  first.copy_owner(other_way, end - Duration(1));
+  expect_alike(other_way);
+}
+
+TEST_F(LoadTallyOf, AnIdleShardHasTurnedItsWindows) {
+  see(put_from(1), 1000);
+  EXPECT_GT(messages_of(snapshot(kStart + std::chrono::seconds(15)), tcp(1)), 0U);
+  EXPECT_TRUE(snapshot(kStart + std::chrono::seconds(25)).nids.empty());
+}
+
+TEST_F(LoadTallyOf, HowLongNextHopsTookIsNotForgottenWithTheWindows) {
+  const auto send = [&](Instant now) {
+    for (int i = 0; i < 1600; ++i)
+      tally.sent(tcp(1), 0, now, now + std::chrono::microseconds(9));
+  };
+  const auto counted = [&](Instant now) {
+    const auto times = times_of_all_hops(snapshot(now));
+    const auto its = times.find("0.0.0.1@tcp");
+    return its == times.end() ? 0 : its->second.count();
+  };
+  send(kStart);
+  const std::uint64_t once = counted(kStart);
+  EXPECT_NEAR(static_cast<double>(once), 100, 25);
+  const Instant later = kStart + 5 * LoadTally::kWindow;
+  EXPECT_EQ(counted(later), once);
+  EXPECT_TRUE(snapshot(later).hops.empty());
+  send(later);
+  const std::uint64_t twice = counted(later);
+  EXPECT_GT(twice, once);
+  EXPECT_EQ(counted(later + LoadTally::kWindow), twice) << "counted once";
+  EXPECT_EQ(counted(later + 2 * LoadTally::kWindow), twice);
 }
 
 }  // namespace

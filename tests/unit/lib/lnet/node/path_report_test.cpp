@@ -2,9 +2,11 @@
 #include "lib/lnet/node/path_report.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <gtest/gtest.h>
 
+#include "lib/lnet/move/shard_core.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "tests/unit/lib/lnet/paths/site.hpp"
 
@@ -142,6 +144,85 @@ TEST_F(PathReportOf, AClientBehindGatewaysIsDeniedByTheNetworksThatLeadBackToIt)
   table.set({{deny_all}});
   ASSERT_EQ(denied().size(), 1U);
   EXPECT_EQ(denied()[0].from, kNetAny) << "however it comes";
+}
+
+// Two NIs on one network, each near another CPT: what messages take, from either.
+TEST_F(PathReportOf, TheNearerNiIsNamedAsMessagesTakeIt) {
+  site.add_net(kTcp0, 2);
+  SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
+  const CptDistances distances(2, {10, 40, 40, 10});
+  site.parameters.numa_range.set(0);
+  site.ni(1).device_cpt = 1;
+  for (const std::uint16_t cpt : std::to_array<std::uint16_t>({1, 0, 1, 0})) {
+    const PathReport told = report_path({Nid::any(), peer.ni().nid}, &peer.ni(),
+                                        {.local = site.local,
+                                         .routes = site.routes,
+                                         .sequences = site.sequences,
+                                         .parameters = site.parameters,
+                                         .shards = 8,
+                                         .cpt = cpt,
+                                         .distances = &distances});
+    const auto taken = site.select({.destination = &peer.ni(),
+                                    .memory_cpt = cpt,
+                                    .distances = &distances,
+                                    .device_priorities = {}});
+    ASSERT_TRUE(told.step.has_value() && taken.has_value());
+    EXPECT_EQ(told.step->ni, taken->ni->nid);
+    EXPECT_EQ(told.step->ni, site.ni(cpt).nid);
+    EXPECT_TRUE(has(told, "NI", text_of(site.ni(1U - cpt).nid), text_of(Criterion::kDistance)));
+  }
+}
+
+// lnet-core.md 5, rows 6 and 7.
+TEST_F(PathReportOf, WhatTheRulesForHeadersRejectIsNotReachable) {
+  site.add_net(kTcp0, 2);
+  site.add_net(kTcp1, 1);
+  SitePeer& server = site.add_peer(true, {{kTcp0, 1}});
+  const auto told = [&](const Nid& source, const Nid& destination) {
+    return report(source, destination, destination == server.ni().nid ? &server.ni() : nullptr);
+  };
+  const Nid client = nid_on(kTcp0, 99);
+  const PathReport direct = told(client, server.ni().nid);
+  EXPECT_FALSE(direct.is_reachable()) << "the client should send to it directly";
+  ASSERT_EQ(direct.rejected.size(), 1U);
+  EXPECT_EQ(direct.rejected[0].cause, Cause::kRejectedNotDirect);
+  const PathReport other = told(client, site.ni(2).nid);
+  EXPECT_FALSE(other.is_reachable()) << "a NID of ours on another network";
+  ASSERT_EQ(other.rejected.size(), 1U);
+  EXPECT_EQ(other.rejected[0].cause, Cause::kRejectedOtherNid);
+  EXPECT_TRUE(told(client, site.ni(1).nid).is_reachable()) << "it sends to that NI";
+  EXPECT_TRUE(told(nid_on(kTcp1, 9), server.ni().nid).is_reachable());
+  EXPECT_TRUE(told(site.ni(0).nid, server.ni().nid).is_reachable()) << "of our own";
+  EXPECT_TRUE(told(nid_on(kIb0, 9), server.ni().nid).is_reachable()) << "however that comes here";
+
+  SitePeer& near = site.add_peer(true, {{kTcp0, 1}});
+  SitePeer& far = site.add_peer(true, {{kTcp1, 1}});
+  site.add_route(kIb0, near);
+  site.add_route(kIb0, far);
+  const PathReport either = told(nid_on(kIb0, 9), server.ni().nid);
+  EXPECT_TRUE(either.is_reachable()) << "by the other network";
+  ASSERT_EQ(either.rejected.size(), 1U);
+  EXPECT_EQ(either.rejected[0].from, kTcp0);
+}
+
+TEST_F(PathReportOf, AStalledNextHopIsTold) {
+  site.add_net(kTcp0, 1);
+  SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
+  PeerPorts ports(16, 16, 16, 16);
+  const auto told = [&] {
+    return report_path({nid_on(kIb0, 9), peer.ni().nid}, &peer.ni(),
+                       {.local = site.local,
+                        .routes = site.routes,
+                        .sequences = site.sequences,
+                        .parameters = site.parameters,
+                        .peers = &ports});
+  };
+  EXPECT_FALSE(told().step->hop_stalled) << "nothing was forwarded there";
+  PeerPort* const port = ports.get(peer.ni());
+  ASSERT_NE(port, nullptr);
+  EXPECT_FALSE(told().step->hop_stalled);
+  port->hop.stalled = true;
+  EXPECT_TRUE(told().step->hop_stalled);
 }
 
 TEST_F(PathReportOf, AStrangerOnOurNetHasNoPlaceYet) {

@@ -2,6 +2,11 @@
 // To the letter: expected texts are what the kernel's format strings make of these values.
 #include "lib/runtime/lnet/debugfs_text.hpp"
 
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
@@ -97,13 +102,24 @@ TEST(DebugfsText, RoutesAndRouters) {
             "o2ib        1        0      up 10.0.0.9@tcp\n"
             "o2ib12345   -1        7    down 10.0.0.9@tcp\n"
             "o2ib        1        0      up 10.0.0.8@tcp\n");
-  lnet::PeerReport gateway;
-  gateway.nis = {{.nid = nid("10.0.0.9@tcp"), .refcount = 5}};
-  EXPECT_EQ(debugfs_routers(routes, {{gateway}}),
+  const std::string_view columns = "net      hops priority   state router\n";
+  using enum lnet::RoutingState;
+  for (const auto& [state, word] : {std::pair{kDisabled, "disabled"},
+                                    {kEnabled, "enabled"},
+                                    {kStarting, "starting"},
+                                    {kStopping, "stopping"}})
+    EXPECT_EQ(debugfs_routes({.state = state}, {}), fmt::format("Routing {}\n{}", word, columns));
+}
+
+// One for each gateway, by its primary NID. That its routes are down says nothing of itself.
+TEST(DebugfsText, RoutersAreGateways) {
+  const std::vector<lnet::GatewayReport> routers{
+      {.primary = nid("10.0.0.9@tcp"), .references = 3, .routes = 2, .up = true},
+      {.primary = nid("10.1.0.8@o2ib"), .references = 2, .routes = 1}};
+  EXPECT_EQ(debugfs_routers(routers),
             "ref  rtr_ref alive router\n"
-            "5          2  down 10.0.0.9@tcp\n"
-            "0          1    up 10.0.0.8@tcp\n");
-  EXPECT_EQ(debugfs_routes({}, {}), "Routing disabled\nnet      hops priority   state router\n");
+            "3          2    up 10.0.0.9@tcp\n"
+            "2          1  down 10.1.0.8@o2ib\n");
 }
 
 }  // namespace

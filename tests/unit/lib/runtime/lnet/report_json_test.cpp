@@ -220,5 +220,16 @@ TEST(PingReport, ListsWhoAnswered) {
             "        - nid: 192.168.1.12@tcp\n");
 }
 
+TEST(RoutingReport, SaysWhatStarves) {
+  lnet::RoutingReport routing;
+  EXPECT_EQ(routing_to_json(routing)["routing"].size(), 1U);
+  routing.starving = {{.of = "ni_credits", .shard = 2, .waited = 7, .most = "", .more = "more"}};
+  EXPECT_EQ(print_yaml({{"starving", routing_to_json(routing)["routing"][1]["starving"]}}),
+            "starving:\n    of: ni_credits\n    cpt: 0\n    shard: 2\n"
+            "    messages waited: 7\n    more: more\n");
+  routing.starving[0].most = "10.0.0.1@tcp (3 wait, 8 credits)";
+  EXPECT_EQ(routing_to_json(routing)["routing"][1]["starving"]["most"], routing.starving[0].most);
+}
+
 }  // namespace
 }  // namespace plnet::runtime
