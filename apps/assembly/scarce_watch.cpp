@@ -84,7 +84,7 @@ std::string_view name_of(Scarce of) {
 
 ScarceCounts scarce_counts(const Counters<lnet::LnetCauses>& causes) {
   return {causes.get(Cause::kHeldClientCredit), causes.get(Cause::kHeldNiCredit),
-          causes.get(Cause::kAnswersWaited),
+          causes.get(Cause::kAnswersWaited) + causes.get(Cause::kHeldRecords),
           causes.get(Cause::kHeldPeerShare) + causes.get(Cause::kDroppedNoReceive)};
 }
 
