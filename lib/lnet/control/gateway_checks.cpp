@@ -12,8 +12,29 @@ constexpr Duration kLookInterval = std::chrono::seconds(1);
 // Networks in common with a gateway; for more of them room is made once.
 constexpr std::size_t kTurnsUsual = 8;
 
-bool discovery_off(const Gateway& gateway, const Parameters& parameters) {
-  return discovery_is_off(*gateway.peer, parameters);
+// Who stops routing means it, and who was not asked yet has not failed.
+bool is_failure(RouteCause cause) {
+  return cause != RouteCause::kNone && cause != RouteCause::kNotRouting &&
+         cause != RouteCause::kUnchecked;
+}
+
+// Of a gateway that is dead the one or the other: it changes from check to check.
+bool is_failed_check(RouteCause cause) {
+  return cause == RouteCause::kPingTimedOut || cause == RouteCause::kPingFailed;
+}
+
+// Something else keeps a route down that was down before.
+bool is_news(RouteCause before, RouteCause now) {
+  if (now == before) return false;
+  return !is_failed_check(before) || (!is_failed_check(now) && now != RouteCause::kToldDown);
+}
+
+// Of a change that nothing else explains.
+RouteCause why_up(const Gateway& gateway) {
+  if (gateway.answered) return RouteCause::kAnswered;
+  if ((gateway.news & kGatewayHeard) != 0) return RouteCause::kRevived;
+  if ((gateway.news & kGatewayTold) != 0) return RouteCause::kToldUp;
+  return (gateway.news & kGatewaySetting) != 0 ? RouteCause::kSettings : RouteCause::kAnswered;
 }
 
 }  // namespace
@@ -64,7 +85,6 @@ void GatewayChecks::gateway_removed(PeerRecord& peer) {
   if (gateways_.erase(&peer) == 0) return;
   counters_.subtract(GatewayCounter::kGateways);
   peer.drop_state(kPeerRouterDiscovery | kPeerRouterDiscovered);
-  peer.held_back.set(false);
 }
 
 void GatewayChecks::routes_published() {
@@ -122,16 +142,13 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   gateway->dirty = true;
   if (outcome) {
     if (asked) counters_.add(GatewayCounter::kAnswered);
-    if (!asked || gateway->answers_wanted == 0) return;
-    --gateway->answers_wanted;
-    if (gateway->answers_wanted > 0) return;
-    gateway->failure_count = 0;
-    return hold_back(*gateway, false);
+    gateway->answered = asked;
+    return;
   }
+  gateway->answered = false;
   const bool late = outcome.error() == Errc::kTimedOut;
   if (asked) counters_.add(late ? GatewayCounter::kTimedOut : GatewayCounter::kFailed);
   gateway->why_dead = late ? RouteCause::kPingTimedOut : RouteCause::kPingFailed;
-  if (gateway->answers_wanted > 0) gateway->answers_wanted = Gateway::kAnswersInARow;
   for (PeerNi* const ni : peer.seen().nis)
     ni->status.set(kNiDown);
   for (Route* const route : gateway->routes) {
@@ -148,10 +165,11 @@ bool GatewayChecks::note_ni(Route& route) {
   return std::exchange(route.gateway_ni_up, up) != up;
 }
 
-void GatewayChecks::look_again() {
-  told_ = true;
-  for (const auto& [peer, gateway] : gateways_)
+void GatewayChecks::look_again(std::uint32_t news) {
+  for (const auto& [peer, gateway] : gateways_) {
     gateway->dirty = true;
+    gateway->news |= news;
+  }
 }
 
 // --- Checks ---
@@ -213,11 +231,8 @@ void GatewayChecks::step(const LocalView& local, Instant now) {
       }
     }
   }
-  const bool told = std::exchange(told_, false);
   for (const auto& [peer, gateway] : gateways_) {
-    if (!look && !gateway->dirty) continue;
-    refresh(*gateway, now, told ? RouteCause::kRevived : RouteCause::kAnswered,
-            told ? RouteCause::kToldDown : RouteCause::kLocalNetDown);
+    if (look || gateway->dirty) refresh(*gateway, now);
   }
 }
 
@@ -228,59 +243,65 @@ Instant GatewayChecks::next_deadline() const {
 
 // --- What follows ---
 
-// `risen`, `fallen`: what a change means that nothing else explains.
-void GatewayChecks::refresh(Gateway& gateway, Instant now, RouteCause risen, RouteCause fallen) {
+void GatewayChecks::refresh(Gateway& gateway, Instant now) {
   // In the middle of merging: half of what it says would be taken for all.
   if (gateway.peer->has(kPeerDataPresent)) return;
   gateway.dirty = false;
   const GatewayEvidence evidence{
       .alive = gateway.peer->alive.get(),
-      .discovery_disabled = discovery_off(gateway, parameters_),
+      .discovery_disabled = discovery_is_off(*gateway.peer, parameters_),
       .avoid_asym_router_failure = parameters_.avoid_asym_router_failure.get() != 0};
-  bool some_failed = false;
   for (Route* const route : gateway.routes) {
-    if (evidence.discovery_disabled && note_ni(*route)) {
-      route->replied_alive.set(route->gateway_ni_up);
-      route->replied_cause = RouteCause::kToldDown;
-    }
-    RouteCause cause = why_route_down(*route, evidence);
-    if (cause == RouteCause::kPingFailed && !evidence.alive) cause = gateway.why_dead;
-    if (cause == RouteCause::kLocalNetDown && route->told_up) cause = fallen;
-    // Who stops routing means it.
-    some_failed = some_failed || (cause != RouteCause::kNone && cause != RouteCause::kNotRouting &&
-                                  cause != RouteCause::kUnchecked);
-    if (cause == RouteCause::kNone && gateway.answers_wanted > 0) cause = RouteCause::kHeldBack;
+    RouteCause cause = judge(*route, gateway, evidence);
+    count_flaps(*route, cause, gateway.answered, now);
+    if (cause == RouteCause::kNone && route->flaps.held()) cause = RouteCause::kHeldBack;
     const bool up = cause == RouteCause::kNone;
     route->alive.set(up);
-    if (up != route->told_up) record(*route, up, up ? risen : cause, now);
+    record(*route, up, up ? why_up(gateway) : cause, now);
   }
-  if (some_failed && !gateway.failing) count_failure(gateway, now);
-  gateway.failing = some_failed;
+  gateway.answered = false;
+  gateway.news = 0;
 }
 
+// kNone: nothing that is known of it keeps it from being used.
+RouteCause GatewayChecks::judge(Route& route, const Gateway& gateway,
+                                const GatewayEvidence& evidence) {
+  if (evidence.discovery_disabled && note_ni(route)) {
+    route.replied_alive.set(route.gateway_ni_up);
+    route.replied_cause = RouteCause::kToldDown;
+  }
+  const RouteCause cause = why_route_down(route, evidence);
+  if (cause == RouteCause::kPingFailed && !evidence.alive) return gateway.why_dead;
+  if (cause != RouteCause::kLocalNetDown) return cause;
+  const bool told = (gateway.news & kGatewayTold) != 0 ||
+                    (!route.told_up && route.told_cause == RouteCause::kToldDown);
+  return told ? RouteCause::kToldDown : cause;
+}
+
+// While nobody asks by itself nobody's answers would end it.
+void GatewayChecks::count_flaps(Route& route, RouteCause cause, bool answered, Instant now) {
+  RouteFlaps& flaps = route.flaps;
+  if (is_failure(cause)) {
+    if (flaps.fail(now) && checks_by_itself()) counters_.add(GatewayCounter::kHeldBack);
+  } else {
+    flaps.recover();
+    if (cause == RouteCause::kNone && answered) flaps.answer();
+  }
+  if (!checks_by_itself()) flaps.forget();
+  route.held_back.set(flaps.held());
+}
+
+// Also of one that stays down, for another reason.
 void GatewayChecks::record(Route& route, bool up, RouteCause cause, Instant now) {
+  if (up == route.told_up && (up || !is_news(route.told_cause, cause))) return;
+  if (up != route.told_up)
+    counters_.add(up ? GatewayCounter::kRoutesUp : GatewayCounter::kRoutesDown);
   route.told_up = up;
+  route.told_cause = cause;
   route.history.record({now, up, cause});
-  counters_.add(up ? GatewayCounter::kRoutesUp : GatewayCounter::kRoutesDown);
   if (news_.size() == kNewsMax) return counters_.add(GatewayCounter::kUntold);
   news_.push_back({route.spec.net, route.spec.gateway, route.history.back(0)});
   has_news_.set(true);
-}
-
-void GatewayChecks::count_failure(Gateway& gateway, Instant now) {
-  gateway.failures[gateway.failure_count++ % Gateway::kFlaps] = now;
-  if (!checks_by_itself()) return;  // nothing would end it
-  if (gateway.failure_count < Gateway::kFlaps || gateway.answers_wanted > 0) return;
-  const Instant oldest = gateway.failures[gateway.failure_count % Gateway::kFlaps];
-  if (now - oldest > Gateway::kFlapWindow) return;
-  counters_.add(GatewayCounter::kHeldBack);
-  gateway.answers_wanted = Gateway::kAnswersInARow;
-  hold_back(gateway, true);
-}
-
-void GatewayChecks::hold_back(Gateway& gateway, bool held) {
-  gateway.peer->held_back.set(held);
-  gateway.dirty = true;
 }
 
 bool GatewayChecks::all_known() const {

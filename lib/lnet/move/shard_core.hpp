@@ -32,6 +32,7 @@
 #include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/paths/path_selection.hpp"
+#include "lib/lnet/paths/route_aliveness.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 
 namespace plnet::lnet {
@@ -75,8 +76,8 @@ struct NodeShared {
   std::atomic<std::uint32_t> hops_lost{0};
   // Some NI was revived, its LND told that it is up or down, or its health came to an end.
   std::atomic<bool> ni_changed{false};
-  // A gateway, or a peer NI of one, was found up or down.
-  std::atomic<bool> gateways_changed{false};
+  // A gateway, or a peer NI of one, was found up or down: how (GatewayNews).
+  std::atomic<std::uint32_t> gateways_changed{0};
   // By home: a match entry was attached to one of its lazy portals.
   struct alignas(kNoSharing) Notice {
     std::atomic<bool> set{false};
@@ -156,12 +157,12 @@ struct ShardCore {
   void post(Parcel& parcel, ShardId to, ParcelStep step);
 
   // Its status has changed: routes may depend on it.
-  void tell_of(const PeerNi& changed) {
+  void tell_of(const PeerNi& changed, GatewayNews news) {
     const Peer* const peer = changed.peer.load(std::memory_order_acquire);
-    if (peer != nullptr && routes().is_gateway(*peer)) tell_of_gateway();
+    if (peer != nullptr && routes().is_gateway(*peer)) tell_of_gateway(news);
   }
-  void tell_of_gateway() {
-    shared.gateways_changed.store(true, std::memory_order_release);
+  void tell_of_gateway(GatewayNews news) {
+    shared.gateways_changed.fetch_or(news, std::memory_order_release);
     shared.doorbells[shared.coordinator]->ring();
   }
 

@@ -85,8 +85,6 @@ struct alignas(kCacheLine) Peer {
   Relaxed<bool> single{false};      // its view lists one NI
   // As a gateway: its last check did not fail, or a message has come through it since.
   Relaxed<bool> alive{true};
-  // As a gateway: it flapped, and has to answer some checks in a row before it is used again.
-  Relaxed<bool> held_back{false};
 
   void publish(const PeerView& fresh) {
     view.store(&fresh, std::memory_order_release);

@@ -169,7 +169,6 @@ PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
   peer->number = peers_.index_of(peer);
   peer->state.set(nid.is_loopback() ? kPeerNoDiscovery : 0U);
   peer->alive.set(true);
-  peer->held_back.set(false);
   peer->primary = nid;
   peer->view_class = view_class;
   peer->dead = false;
