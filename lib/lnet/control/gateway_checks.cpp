@@ -9,6 +9,8 @@ namespace {
 
 // How often gateways are gone through: the kernel's monitor does it as often.
 constexpr Duration kLookInterval = std::chrono::seconds(1);
+// How often a gateway is asked that nobody checks, until it has answered.
+constexpr Duration kAskAgain = std::chrono::seconds(10);
 // Networks in common with a gateway; for more of them room is made once.
 constexpr std::size_t kTurnsUsual = 8;
 
@@ -52,6 +54,18 @@ Gateway* GatewayChecks::find(const Peer& peer) {
 
 bool GatewayChecks::checks_by_itself() const {
   return parameters_.alive_router_check_interval_s.get() > 0;
+}
+
+// lustre-release lnet/lnet/lib-move.c: lnet_handle_find_routed_path()
+bool GatewayChecks::wants_check(const Gateway& gateway) const {
+  if (checks_by_itself()) return true;
+  const bool discovers = parameters_.discovery.get() != 0 && !gateway.peer->is(kPeerNoDiscovery);
+  return !gateway.known && parameters_.routes() && discovers;
+}
+
+Duration GatewayChecks::interval() const {
+  return checks_by_itself() ? std::chrono::seconds(parameters_.alive_router_check_interval_s.get())
+                            : kAskAgain;
 }
 
 // --- Which there are ---
@@ -143,6 +157,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   if (outcome) {
     if (asked) counters_.add(GatewayCounter::kAnswered);
     gateway->answered = asked;
+    gateway->known = true;
     return;
   }
   gateway->answered = false;
@@ -180,7 +195,9 @@ Gateway::Turn* GatewayChecks::next_turn(Gateway& gateway, const LocalView& local
   for (const PeerNetView& net : gateway.peer->seen().nets) {
     if (local.net(net.net) == nullptr) continue;
     const auto known = std::ranges::find(gateway.turns, net.net, &Gateway::Turn::net);
-    turns_.push_back({net.net, known == gateway.turns.end() ? now : known->next});
+    // The interval may have become shorter since.
+    turns_.push_back(
+        {net.net, known == gateway.turns.end() ? now : std::min(known->next, now + interval())});
   }
   gateway.turns.assign(turns_.begin(), turns_.end());
   const auto last = std::ranges::find(gateway.turns, gateway.net, &Gateway::Turn::net);
@@ -209,7 +226,7 @@ void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instan
   const auto well = std::ranges::find_if(ours, [](const Ni* ni) { return !ni->fatal.get(); });
   const Nid from = (well == ours.end() ? ours.front() : *well)->nid;
   gateway.net = turn->net;
-  turn->next = now + std::chrono::seconds(parameters_.alive_router_check_interval_s.get());
+  turn->next = now + interval();
   gateway.checking = true;
   gateway.deadline = now + std::chrono::seconds(parameters_.router_ping_timeout_s.get());
   counters_.add(GatewayCounter::kChecks);
@@ -223,7 +240,7 @@ void GatewayChecks::step(const LocalView& local, Instant now) {
     next_look_ = now + kLookInterval;
     for (const auto& [peer, gateway] : gateways_) {
       if (!gateway->checking) {
-        if (checks_by_itself()) begin_check(*gateway, local, now);
+        if (wants_check(*gateway)) begin_check(*gateway, local, now);
       } else if (discovery_.waits_for_turn(*gateway->peer)) {
         gateway->deadline = now + std::chrono::seconds(parameters_.router_ping_timeout_s.get());
       } else if (now >= gateway->deadline) {

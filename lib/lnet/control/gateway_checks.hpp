@@ -8,7 +8,8 @@
 //
 // Where it departs from the kernel: a check ends after router_ping_timeout, rather than with the
 // transaction timeout of its messages; it asks an NI of the gateway on the network whose turn it
-// is; and a route that has flapped is held back.
+// is; a route that has flapped is held back; and where nobody checks, a node that routes asks each
+// gateway until it has answered once, rather than let the messages of others wait for that.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,7 @@ struct Gateway {
   PeerRecord* peer = nullptr;
   std::uint64_t order = 0;  // of coming
   bool checking = false;
+  bool known = false;      // has answered at least once
   bool answered = false;   // a check of ours, and its routes were not judged since
   bool dirty = true;       // something that its routes depend on has changed
   std::uint32_t news = 0;  // what (GatewayNews)
@@ -116,6 +118,8 @@ class GatewayChecks {
  private:
   [[nodiscard]] Gateway* find(const Peer& peer);
   [[nodiscard]] bool checks_by_itself() const;
+  [[nodiscard]] bool wants_check(const Gateway& gateway) const;
+  [[nodiscard]] Duration interval() const;
   void begin_check(Gateway& gateway, const LocalView& local, Instant now);
   [[nodiscard]] Gateway::Turn* next_turn(Gateway& gateway, const LocalView& local, Instant now);
   bool note_ni(Route& route);

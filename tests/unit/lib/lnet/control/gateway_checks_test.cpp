@@ -244,6 +244,40 @@ TEST_F(GatewayChecksTest, WithoutAnIntervalNobodyIsAsked) {
   EXPECT_TRUE(up(kFar));
 }
 
+TEST_F(GatewayChecksTest, WithoutAnIntervalANodeThatRoutesAsksUntilItHasBeenAnsweredOnce) {
+  node_.parameters.alive_router_check_interval_s.set(0);
+  node_.coordinator.set_routing(true, false);
+  gateway_.answers = false;
+  add(kFar);
+  pass(25);
+  EXPECT_GE(gateway_.pings, 2);
+  EXPECT_FALSE(up(kFar));
+  gateway_.answers = true;
+  pass(10);
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(node_.nids_of(kGateway), nids_) << "messages of others may go to any of them";
+  const int pings = gateway_.pings;
+  pass(100);
+  EXPECT_EQ(gateway_.pings, pings);
+}
+
+TEST_F(GatewayChecksTest, TheIntervalMayChangeWhileItRuns) {
+  add(kFar);
+  pass(2);
+  node_.parameters.alive_router_check_interval_s.set(1000);
+  pass(11);
+  const auto checks_within = [&](int time) {
+    const std::uint64_t before = count(Id::kChecks);
+    pass(time);
+    return count(Id::kChecks) - before;
+  };
+  EXPECT_EQ(checks_within(60), 0U);
+  node_.parameters.alive_router_check_interval_s.set(5);
+  EXPECT_GE(checks_within(60), 2U * 60 / 5 - 2) << "not after the old interval first";
+  node_.parameters.alive_router_check_interval_s.set(0);
+  EXPECT_EQ(checks_within(60), 0U);
+}
+
 TEST_F(GatewayChecksTest, EachChangeIsTold) {
   add(kFar);
   pass(2);
