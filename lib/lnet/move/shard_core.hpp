@@ -11,6 +11,7 @@
 #include "lib/base/arena.hpp"
 #include "lib/base/mailbox.hpp"
 #include "lib/base/pool.hpp"
+#include "lib/base/ring.hpp"
 #include "lib/base/timer_wheel.hpp"
 #include "lib/lnet/access/access_table.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
@@ -78,6 +79,8 @@ struct NodeShared {
   std::atomic<bool> ni_changed{false};
   // A gateway, or a peer NI of one, was found up or down: how (GatewayNews).
   std::atomic<std::uint32_t> gateways_changed{0};
+  // Some shard has something in ShardCore::wanted_back.
+  std::atomic<bool> hops_wanted{false};
   // By home: a match entry was attached to one of its lazy portals.
   struct alignas(kNoSharing) Notice {
     std::atomic<bool> set{false};
@@ -123,6 +126,10 @@ struct ShardCore {
   // One of a single shard has nobody to write to.
   Pool<AckNote> ack_notes{shared.shards == 1 ? 1 : shared.limits.receives};
   Relaxed<std::uint32_t> routed_held;  // buffers that are lent, for whoever waits for them
+  // Next hops that are down and were to be forwarded to: the coordinator pings them. Those that
+  // find no room are told of with the next message.
+  static constexpr std::size_t kWantedBackMax = 64;
+  SpscRing<Nid> wanted_back{kWantedBackMax};
   Forwarder forwarder{*this};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;
@@ -191,6 +198,8 @@ struct ShardCore {
   }
   // What was to be forwarded there is not sent.
   void judge_down(Ni& ni, PeerNi& hop);
+  // A forwarded message was refused for it: it is to be found out when it is back.
+  void want_back(PeerNi& hop);
 
   // What the end of a message says about the two interfaces that it used. Nothing happens to those
   // that are well and do well: that is nearly always.

@@ -313,6 +313,14 @@ unsigned Node::coordinate(Instant now) {
     coordinator_->gateway_checks().look_again(
         shared_.gateways_changed.exchange(0, std::memory_order_acquire));
   }
+  if (shared_.hops_wanted.load(std::memory_order_relaxed) &&
+      shared_.hops_wanted.exchange(false, std::memory_order_acquire)) {
+    Nid hop;
+    for (const auto& shard : shards_) {
+      while (shard->core().wanted_back.pop(hop))
+        coordinator_->want_back(hop);
+    }
+  }
   unsigned work = coordinator_->step(now);
   while (!to_release_.empty()) {
     Errand* const errand = errands_.take();

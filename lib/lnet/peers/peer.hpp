@@ -34,6 +34,9 @@ struct alignas(kCacheLine) PeerNi {
   Relaxed<bool> leaving{false};
   // What its peer last said of itself; PeerTrait. Spares most messages the look at it.
   Relaxed<std::uint8_t> traits{0};
+  // The second, without its upper bits, in which the coordinator was last told that a forwarded
+  // message was refused for it: any shard.
+  Relaxed<std::uint16_t> wanted_back_s{0};
   // Discovery may hand it to another peer.
   std::atomic<Peer*> peer{nullptr};
   // A peer that is not multi-rail is always sent to from one NI: recorded with the first request.
