@@ -15,6 +15,12 @@ namespace plnet::apps {
 
 using Progress = LnetDesk::Progress;
 
+namespace {
+// NIs stay as they were at first.
+constexpr runtime::LogSite kLinksUnwatched{
+    runtime::LogLevel::kWarning, "links_unwatched", {"cause"}};
+}  // namespace
+
 LnetAdmin::LnetAdmin(runtime::Log& log) : log_(log) {}
 LnetAdmin::~LnetAdmin() = default;
 
@@ -47,7 +53,11 @@ Outcome<void> LnetAdmin::set_running(std::vector<runtime::Poller*> pollers) {
   wait_for_gateways();
   load_timer_ = loop_->add_timer(LoadMetrics::kPeriod, LoadMetrics::kPeriod,
                                  [this] { renew_load_metrics(); });
-  if (!link_watch_.open()) return {};  // then NIs stay as they were at first
+  if (auto opened = link_watch_.open(); !opened) {
+    links_unwatched_ = opened.error().what;
+    log_.write(kLinksUnwatched, {links_unwatched_});
+    return {};
+  }
   return loop_->add(link_watch_.descriptor(), EPOLLIN, [this](std::uint32_t) {
     link_watch_.drain();
     look_at_links();
@@ -87,7 +97,7 @@ void LnetAdmin::tell_of_routes(runtime::Log& log) {
 void LnetAdmin::close() {
   if (desk_ == nullptr) return;
   loop_->cancel_timer(load_timer_);
-  if (running_ && link_watch_.descriptor() >= 0) loop_->remove(link_watch_.descriptor());
+  if (running_ && links_unwatched_.empty()) loop_->remove(link_watch_.descriptor());
   desk_->close();
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "apps/assembly/kfi_moves.hpp"
@@ -57,6 +58,8 @@ class LnetAdmin final : public lnet::LnetControl {
   [[nodiscard]] KfiHost* kfi() const { return host_->kfi(); }
   // Pollers turn no longer.
   void close();
+  // Why NIs do not go up and down with their interfaces. "": they do.
+  [[nodiscard]] const std::string& links_unwatched() const { return links_unwatched_; }
   // Every now and then: what has become of routes goes into the log.
   void tell_of_routes(runtime::Log& log);
   // Every now and then: NIs whose NICs have another address get the NIDs that go with it.
@@ -146,6 +149,7 @@ class LnetAdmin final : public lnet::LnetControl {
   LnetHost* host_ = nullptr;
   runtime::EventLoop* loop_ = nullptr;
   runtime::LinkWatch link_watch_;
+  std::string links_unwatched_;
   TcpLinks links_;
   runtime::EventLoop::TimerId link_timer_ = runtime::EventLoop::TimerId::kNone;
   runtime::Log& log_;

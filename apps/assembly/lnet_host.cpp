@@ -250,6 +250,7 @@ void LnetHost::add_metrics() {
   add("lnet_coordinator", {}, coordinator.counters().view());
   add("lnet_discovery", {}, coordinator.discovery().counters().view());
   add("lnet_gateways", {}, coordinator.gateway_checks().counters().view());
+  add("lnet_recovery", {}, coordinator.recovery().counters().view());
   add("lnet_ping_target", {}, coordinator.ping_target().counters().view());
 }
 

@@ -77,6 +77,8 @@ class Node {
   [[nodiscard]] const runtime::MetricsHttp& metrics_http() const { return *metrics_http_; }
   [[nodiscard]] const runtime::Log& log() const { return *log_; }
   [[nodiscard]] const LnetAdmin& lnet() const { return *lnet_; }
+  // Why NIs do not follow the links of their interfaces. "": they do.
+  [[nodiscard]] const std::string& links_unwatched() const { return lnet_->links_unwatched(); }
   [[nodiscard]] Instant started_at() const { return started_at_; }
 
  private:

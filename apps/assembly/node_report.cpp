@@ -79,6 +79,13 @@ Json warnings(const Node& node) {
                    {"why", finding.why},
                    {"fix", finding.fix}});
   }
+  if (!node.links_unwatched().empty()) {
+    all.push_back(
+        {{"severity", "warning"},
+         {"what", node.links_unwatched()},
+         {"why", "an NI stays up when the link of its interface is lost, and down when it is back"},
+         {"fix", "let the process hear netlink (multicast groups of NETLINK_ROUTE)"}});
+  }
   for (const auto* poller : node.pollers()) {
     const auto late = poller->counters().get(PollerCounter::kLongTurns);
     if (late == 0) continue;

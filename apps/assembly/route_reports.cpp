@@ -25,7 +25,8 @@ lnet::RouteReport report_of(const lnet::Route& route, Instant now) {
                 .priority = route.spec.priority},
       .up = route.alive.get(),
       .single_hop = route.single_hop.get(),
-      .changes = route.history.count()};
+      .changes = route.history.count(),
+      .answers_wanted = route.flaps.answers_wanted()};
   for (std::size_t i = 0; i < route.history.kept(); ++i) {
     const lnet::RouteTransition& change = route.history.back(i);
     report.last_changes.push_back({.ago = now - change.when,
@@ -79,8 +80,6 @@ void report_routes(LnetDesk& desk, lnet::Reply<std::vector<lnet::RouteReport>> r
     for (const lnet::RemoteNet& net : coordinator.routes().view().nets()) {
       for (const lnet::Route* const route : net.routes) {
         routes.push_back(report_of(*route, now));
-        const lnet::Peer* const gateway = route->gateway.load(std::memory_order_relaxed);
-        routes.back().answers_wanted = coordinator.gateway_checks().answers_wanted(*gateway);
       }
     }
   });

@@ -34,7 +34,7 @@ LnetStep::Act sets_live_options(const lnet::NodeConfig& config) {
     for (const lnet::RouterOption& option : lnet::kRouterOptions) {
       if (option.live) (node.parameters().*option.member).set((*values.*option.member).get());
     }
-    node.coordinator().gateway_checks().look_again();
+    node.coordinator().gateway_checks().look_again(lnet::kGatewaySetting);
     return LnetDesk::Progress::kDone;
   };
 }

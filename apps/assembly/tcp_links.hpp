@@ -9,7 +9,7 @@
 
 #include "apps/assembly/lnet_desk.hpp"
 #include "apps/assembly/lnet_host.hpp"
-#include "lib/runtime/host/link_hold.hpp"
+#include "lib/base/link_hold.hpp"
 
 namespace plnet::apps {
 
@@ -29,7 +29,7 @@ class TcpLinks {
  private:
   struct Link {
     lnet::Nid nid;
-    runtime::LinkHold hold{};
+    LinkHold hold{};
     std::string_view cause{};
   };
 

@@ -41,12 +41,12 @@ class RouteBounds {
   [[nodiscard]] Duration told_down() const { return gone(); }
 
   // A check that began before, in vain, ends: T + K, unless the next one is due later. That one
-  // begins at the look after: K. If the gateway has flapped it must answer two more: I + K each. In
-  // the same time the answer on its other network, which it waits for to be up there, is checked
-  // and told here by the check after. Before all that a connection comes about again: TCP, and
+  // begins at the look after: K. On its other network the gateway waits to be asked in the same
+  // way, before it is up there and the answer here says so: I + K. If the route has flapped two
+  // more have to say so: I + K each. Before all that a connection comes about again: TCP, and
   // socklnd, try after as long again as they have tried in vain, so that is `away` at most.
   [[nodiscard]] Duration up(Duration away) const {
-    return std::max(timeout_ + kLook, interval_) + kLook + 2 * (interval_ + kLook) + away + kTurns;
+    return std::max(timeout_ + kLook, interval_) + kLook + 3 * (interval_ + kLook) + away + kTurns;
   }
 
   [[nodiscard]] Duration of(RouteTruth truth, Duration away) const {

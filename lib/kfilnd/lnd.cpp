@@ -158,7 +158,8 @@ Instant KfiLnd::next_deadline() const {
       used_[static_cast<std::size_t>(Quota::kReceives)] < config_.receives_max)
     return Instant::min();
   if (config_.mail != nullptr && !config_.mail->empty()) return Instant::min();
-  Instant next = timers_.next_deadline();
+  if (link_rises_) return Instant::min();
+  Instant next = std::min(timers_.next_deadline(), link_hold_.release_at());
   if (!blocked_.empty()) next = std::min(next, now_ + kReplayInterval);
   if (receive_.missing() > 0 && !shutting_down_) next = std::min(next, repost_at_);
   return peers_.size() > 0 ? std::min(next, now_ + kLookInterval) : next;
@@ -168,6 +169,7 @@ unsigned KfiLnd::flush(Instant now) {
   now_ = now;
   while (Peer* const peer = heard_.pop_front())
     peer->last_alive = now;
+  if (link_rises_ || now >= link_hold_.release_at()) look_at_held_link();
   unsigned work = timers_.advance(now);
   if (receive_.missing() > 0 && now >= repost_at_) repost();
   strangers_left_ = kStrangersPerTurn;

@@ -13,6 +13,7 @@
 #include "lib/base/arena.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/intrusive_list.hpp"
+#include "lib/base/link_hold.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/base/timer_wheel.hpp"
@@ -150,7 +151,8 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void block(Transaction& transaction, Event again);
   void unexpected(Transaction& transaction, const EventStatus& what);
   [[nodiscard]] bool has_moved() const { return nic_address_.get() != nic_address_of(config_.nid); }
-  [[nodiscard]] lnet::InterfaceState state_of_link() const;
+  void tell_link();
+  void look_at_held_link();
 
   // lnd_initiator.cpp
   void start(Transaction& transaction);
@@ -248,6 +250,8 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   EndpointDriver& driver_;
   Relaxed<std::uint64_t> nic_address_;  // as the driver has said last; others ask
   Instant now_;
+  LinkHold link_hold_;
+  bool link_rises_ = false;  // the next flush sees to it
 
   Pool<Transaction> transactions_;  // before those that list them: lists go first
   PeerCache peers_;

@@ -50,6 +50,7 @@ namespace plnet::kfilnd {
   X(kStrayHellos, "dropped_stray_hello", "messages", kCount, "a HELLO_RSP of a peer unknown")      \
   X(kRejected, "rejected", "messages", kCount, "the core did not understand them")                 \
   X(kLinkDown, "link_down", "times", kCount, "the NIC could not be used")                          \
+  X(kLinkHeld, "link_held", "times", kCount, "the link was back, but had bounced before")          \
   X(kAddressChanged, "address_changed", "times", kCount, "the NIC has another address now")        \
   X(kShort, "dropped_short", "messages", kCount, "shorter than a header")                          \
   X(kWrongMagic, "dropped_magic", "messages", kCount, "not kfilnd's, or of another byte order")    \

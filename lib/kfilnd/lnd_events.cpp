@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the driver says, which action that means, and how a transaction ends.
 #include <algorithm>
+#include <utility>
 
 #include "lib/kfilnd/lnd.hpp"
 #include "lib/lnet/names/nid64.hpp"
@@ -186,9 +187,16 @@ void KfiLnd::finalize(Transaction& transaction) {
 void KfiLnd::on_link(bool usable, std::uint64_t nic_address) {
   if (!usable) {
     counters_.add(Id::kLinkDown);
+    if (std::exchange(link_rises_, false)) (void)link_hold_.see(true, now_);
+    (void)link_hold_.see(false, now_);
     return core_.on_interface(lnet::InterfaceState::kDown, Errc::kNetworkDown);
   }
-  if (nic_address == nic_address_.get()) return core_.on_interface(state_of_link(), Errc::kStale);
+  if (!link_hold_.bounces()) {
+    (void)link_hold_.see(true, now_);
+  } else if (!std::exchange(link_rises_, true)) {
+    counters_.add(Id::kLinkHeld);
+  }
+  if (nic_address == nic_address_.get()) return tell_link();
   const bool first = !has_moved();
   nic_address_.set(nic_address);
   if (has_moved()) {
@@ -197,11 +205,20 @@ void KfiLnd::on_link(bool usable, std::uint64_t nic_address) {
     counters_.add(Id::kAddressChanged);
     peers_.for_each([this](Peer& peer) { wake(peer); });
   }
-  if (first || !has_moved()) core_.on_interface(state_of_link(), Errc::kStale);
+  if (first || !has_moved()) tell_link();
 }
 
-lnet::InterfaceState KfiLnd::state_of_link() const {
-  return has_moved() ? lnet::InterfaceState::kFatal : lnet::InterfaceState::kUp;
+// One that bounces would have all our peers told each time. An interface that ends does so whatever
+// its link is.
+void KfiLnd::tell_link() {
+  if (has_moved()) return core_.on_interface(lnet::InterfaceState::kFatal, Errc::kStale);
+  if (!link_hold_.bounces()) core_.on_interface(lnet::InterfaceState::kUp, Errc::kStale);
+}
+
+// It is back and had bounced: it is up when it has stayed so.
+void KfiLnd::look_at_held_link() {
+  link_rises_ = false;
+  if (link_hold_.see(true, now_)) tell_link();
 }
 
 std::optional<lnet::Nid> KfiLnd::moved_to() const {

@@ -176,5 +176,34 @@ TEST(RoutedSite, AServerThatIsDeadOrSlowTakesLessThanATwentiethFromAnother) {
   RecordProperty("beside_slow", std::to_string(beside_slow / alone));
 }
 
+// A server that says nothing by itself, away for longer than it takes to notice.
+TEST(RoutedSite, ARouterFindsByItselfThatAServerIsBack) {
+  SiteConfig plan = two_servers();
+  plan.traffic.pause = std::chrono::milliseconds(500);
+  Site site(plan);
+  site.start();
+  site.run_for(std::chrono::seconds(1));
+  World& world = site.world();
+  world.hosts[kLame]->node().parameters().alive_router_check_interval_s.set(0);
+  lnet::Node& router = world.hosts[kRouter]->node();
+  const lnet::Nid lame = world.hosts[kLame]->node().coordinator().local().nis.front()->nid;
+  const auto is_down = [&] {
+    return router.coordinator().peers().find(lame)->status.get() != lnet::kNiUp;
+  };
+  world.network.block_both(world.hosts[kRouter]->id(), world.hosts[kLame]->id());
+  for (int second = 0; second < 300 && !is_down(); ++second)
+    site.run_for(std::chrono::seconds(1));
+  ASSERT_TRUE(is_down());
+  site.run_for(std::chrono::seconds(60));
+  EXPECT_TRUE(is_down());
+  world.network.unblock_both(world.hosts[kRouter]->id(), world.hosts[kLame]->id());
+  site.run_for(lnet::PeerRecovery::kIntervalMax + std::chrono::seconds(2));
+  EXPECT_FALSE(is_down());
+  using Id = lnet::RecoveryTable::Id;
+  EXPECT_GE(router.coordinator().recovery().counters().get(Id::kRecovered), 1U);
+  site.quiesce();
+  EXPECT_EQ(site.report().violation, "");
+}
+
 }  // namespace
 }  // namespace plnet::sim

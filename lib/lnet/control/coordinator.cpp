@@ -59,6 +59,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
                .parameters = parameters}),
       push_target_(host.data(), discovery_, memory.split(1)),
       node_ping_(host.data(), exchanges_),
+      recovery_(directory_, parameters, node_ping_),
       standing_({.parameters = parameters,
                  .networks = networks_,
                  .directory = directory_,
@@ -164,6 +165,7 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
     next_look_ = now + kWaitingInterval;
   }
   if (!shut_) checks_.step(local(), now);
+  if (!shut_) done += recovery_.step(now);
   node_ping_.step(now);
   if (!shut_ && now >= standing_.next_deadline()) done += standing_.step(now, host_.routed_load());
   while (Parcel* parcel = discovery_.take_ended()) {
@@ -179,7 +181,10 @@ Instant Coordinator::next_deadline(Instant now) {
   if (discovery_.has_work() || (!shut_ && !push_target_.posted())) return now;
   const bool waiting = directory_.waiting() || !wanted_.empty() || !removed_.empty();
   Instant next = std::min(waiting ? now + kLookAgain : Instant::max(), node_ping_.next_deadline());
-  if (!shut_) next = std::min(next, std::max(now, standing_.next_deadline()));
+  if (!shut_) {
+    next = std::min(
+        {next, std::max(now, standing_.next_deadline()), std::max(now, recovery_.next_deadline())});
+  }
   next = std::min({next, routes_.next_deadline(now), shut_ ? next : checks_.next_deadline()});
   if (discovery_.waiting()) next = std::min(next, std::max(now, next_look_));
   return next;

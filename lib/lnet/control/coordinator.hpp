@@ -2,7 +2,7 @@
 // The part of a node that makes and changes what all shards read: local NIs, peers, and through
 // discovery what peers consist of. It has no thread: a shard of its own choice hosts it, hands it
 // parcels and events, and steps it once a turn. Nothing here blocks.
-// Places for what comes later: DiscoveryObserver (router aliveness, recovery pings), and
+// Places for what comes later: DiscoveryObserver (router aliveness), and
 // PeerDirectoryHooks::on_peer_ni_added() (UDSP), both implemented here.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "lib/lnet/control/local_networks.hpp"
 #include "lib/lnet/control/node_ping.hpp"
 #include "lib/lnet/control/node_standing.hpp"
+#include "lib/lnet/control/peer_recovery.hpp"
 #include "lib/lnet/control/ping_target.hpp"
 #include "lib/lnet/control/push_target.hpp"
 #include "lib/lnet/control/routes.hpp"
@@ -107,6 +108,10 @@ class Coordinator final : private PeerDirectoryHooks,
   // A message whose peer needs_discovery(). Back with an error: it fails with that. The interface
   // is what the hosting shard has just found: a pointer from another shard's look-up may be stale.
   void discover(Message& message, PeerNi& ni);
+  // A shard has refused to forward to this next hop, since it is down: it is pinged until it is up.
+  void want_back(const Nid& hop) {
+    if (!shut_) recovery_.want(hop, host_.now());
+  }
   void peer_ni_released(PeerNi& ni);
   void ni_released(Ni& ni);
 
@@ -163,6 +168,7 @@ class Coordinator final : private PeerDirectoryHooks,
   [[nodiscard]] const Routes& routes() const { return routes_; }
   [[nodiscard]] GatewayChecks& gateway_checks() { return checks_; }
   [[nodiscard]] const GatewayChecks& gateway_checks() const { return checks_; }
+  [[nodiscard]] const PeerRecovery& recovery() const { return recovery_; }
   [[nodiscard]] const PingTarget& ping_target() const { return ping_target_; }
   [[nodiscard]] const CoordinatorCounters& counters() const { return counters_; }
 
@@ -215,6 +221,7 @@ class Coordinator final : private PeerDirectoryHooks,
   GatewayChecks checks_;
   PushTarget push_target_;
   NodePing node_ping_;
+  PeerRecovery recovery_;
   NodeStanding standing_;
   std::vector<Wanted> wanted_;  // has its full capacity from the start
   const std::size_t wanted_max_;

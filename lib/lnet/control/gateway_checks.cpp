@@ -9,11 +9,34 @@ namespace {
 
 // How often gateways are gone through: the kernel's monitor does it as often.
 constexpr Duration kLookInterval = std::chrono::seconds(1);
+// How often a gateway is asked that nobody checks, until it has answered.
+constexpr Duration kAskAgain = std::chrono::seconds(10);
 // Networks in common with a gateway; for more of them room is made once.
 constexpr std::size_t kTurnsUsual = 8;
 
-bool discovery_off(const Gateway& gateway, const Parameters& parameters) {
-  return discovery_is_off(*gateway.peer, parameters);
+// Who stops routing means it, and who was not asked yet has not failed.
+bool is_failure(RouteCause cause) {
+  return cause != RouteCause::kNone && cause != RouteCause::kNotRouting &&
+         cause != RouteCause::kUnchecked;
+}
+
+// Of a gateway that is dead the one or the other: it changes from check to check.
+bool is_failed_check(RouteCause cause) {
+  return cause == RouteCause::kPingTimedOut || cause == RouteCause::kPingFailed;
+}
+
+// Something else keeps a route down that was down before.
+bool is_news(RouteCause before, RouteCause now) {
+  if (now == before) return false;
+  return !is_failed_check(before) || (!is_failed_check(now) && now != RouteCause::kToldDown);
+}
+
+// Of a change that nothing else explains.
+RouteCause why_up(const Gateway& gateway) {
+  if (gateway.answered) return RouteCause::kAnswered;
+  if ((gateway.news & kGatewayHeard) != 0) return RouteCause::kRevived;
+  if ((gateway.news & kGatewayTold) != 0) return RouteCause::kToldUp;
+  return (gateway.news & kGatewaySetting) != 0 ? RouteCause::kSettings : RouteCause::kAnswered;
 }
 
 }  // namespace
@@ -31,6 +54,18 @@ Gateway* GatewayChecks::find(const Peer& peer) {
 
 bool GatewayChecks::checks_by_itself() const {
   return parameters_.alive_router_check_interval_s.get() > 0;
+}
+
+// lustre-release lnet/lnet/lib-move.c: lnet_handle_find_routed_path()
+bool GatewayChecks::wants_check(const Gateway& gateway) const {
+  if (checks_by_itself()) return true;
+  const bool discovers = parameters_.discovery.get() != 0 && !gateway.peer->is(kPeerNoDiscovery);
+  return !gateway.known && parameters_.routes() && discovers;
+}
+
+Duration GatewayChecks::interval() const {
+  return checks_by_itself() ? std::chrono::seconds(parameters_.alive_router_check_interval_s.get())
+                            : kAskAgain;
 }
 
 // --- Which there are ---
@@ -64,7 +99,6 @@ void GatewayChecks::gateway_removed(PeerRecord& peer) {
   if (gateways_.erase(&peer) == 0) return;
   counters_.subtract(GatewayCounter::kGateways);
   peer.drop_state(kPeerRouterDiscovery | kPeerRouterDiscovered);
-  peer.held_back.set(false);
 }
 
 void GatewayChecks::routes_published() {
@@ -122,16 +156,14 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   gateway->dirty = true;
   if (outcome) {
     if (asked) counters_.add(GatewayCounter::kAnswered);
-    if (!asked || gateway->answers_wanted == 0) return;
-    --gateway->answers_wanted;
-    if (gateway->answers_wanted > 0) return;
-    gateway->failure_count = 0;
-    return hold_back(*gateway, false);
+    gateway->answered = asked;
+    gateway->known = true;
+    return;
   }
+  gateway->answered = false;
   const bool late = outcome.error() == Errc::kTimedOut;
   if (asked) counters_.add(late ? GatewayCounter::kTimedOut : GatewayCounter::kFailed);
   gateway->why_dead = late ? RouteCause::kPingTimedOut : RouteCause::kPingFailed;
-  if (gateway->answers_wanted > 0) gateway->answers_wanted = Gateway::kAnswersInARow;
   for (PeerNi* const ni : peer.seen().nis)
     ni->status.set(kNiDown);
   for (Route* const route : gateway->routes) {
@@ -148,10 +180,11 @@ bool GatewayChecks::note_ni(Route& route) {
   return std::exchange(route.gateway_ni_up, up) != up;
 }
 
-void GatewayChecks::look_again() {
-  told_ = true;
-  for (const auto& [peer, gateway] : gateways_)
+void GatewayChecks::look_again(std::uint32_t news) {
+  for (const auto& [peer, gateway] : gateways_) {
     gateway->dirty = true;
+    gateway->news |= news;
+  }
 }
 
 // --- Checks ---
@@ -162,7 +195,9 @@ Gateway::Turn* GatewayChecks::next_turn(Gateway& gateway, const LocalView& local
   for (const PeerNetView& net : gateway.peer->seen().nets) {
     if (local.net(net.net) == nullptr) continue;
     const auto known = std::ranges::find(gateway.turns, net.net, &Gateway::Turn::net);
-    turns_.push_back({net.net, known == gateway.turns.end() ? now : known->next});
+    // The interval may have become shorter since.
+    turns_.push_back(
+        {net.net, known == gateway.turns.end() ? now : std::min(known->next, now + interval())});
   }
   gateway.turns.assign(turns_.begin(), turns_.end());
   const auto last = std::ranges::find(gateway.turns, gateway.net, &Gateway::Turn::net);
@@ -191,7 +226,7 @@ void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instan
   const auto well = std::ranges::find_if(ours, [](const Ni* ni) { return !ni->fatal.get(); });
   const Nid from = (well == ours.end() ? ours.front() : *well)->nid;
   gateway.net = turn->net;
-  turn->next = now + std::chrono::seconds(parameters_.alive_router_check_interval_s.get());
+  turn->next = now + interval();
   gateway.checking = true;
   gateway.deadline = now + std::chrono::seconds(parameters_.router_ping_timeout_s.get());
   counters_.add(GatewayCounter::kChecks);
@@ -205,7 +240,7 @@ void GatewayChecks::step(const LocalView& local, Instant now) {
     next_look_ = now + kLookInterval;
     for (const auto& [peer, gateway] : gateways_) {
       if (!gateway->checking) {
-        if (checks_by_itself()) begin_check(*gateway, local, now);
+        if (wants_check(*gateway)) begin_check(*gateway, local, now);
       } else if (discovery_.waits_for_turn(*gateway->peer)) {
         gateway->deadline = now + std::chrono::seconds(parameters_.router_ping_timeout_s.get());
       } else if (now >= gateway->deadline) {
@@ -213,11 +248,8 @@ void GatewayChecks::step(const LocalView& local, Instant now) {
       }
     }
   }
-  const bool told = std::exchange(told_, false);
   for (const auto& [peer, gateway] : gateways_) {
-    if (!look && !gateway->dirty) continue;
-    refresh(*gateway, now, told ? RouteCause::kRevived : RouteCause::kAnswered,
-            told ? RouteCause::kToldDown : RouteCause::kLocalNetDown);
+    if (look || gateway->dirty) refresh(*gateway, now);
   }
 }
 
@@ -228,59 +260,65 @@ Instant GatewayChecks::next_deadline() const {
 
 // --- What follows ---
 
-// `risen`, `fallen`: what a change means that nothing else explains.
-void GatewayChecks::refresh(Gateway& gateway, Instant now, RouteCause risen, RouteCause fallen) {
+void GatewayChecks::refresh(Gateway& gateway, Instant now) {
   // In the middle of merging: half of what it says would be taken for all.
   if (gateway.peer->has(kPeerDataPresent)) return;
   gateway.dirty = false;
   const GatewayEvidence evidence{
       .alive = gateway.peer->alive.get(),
-      .discovery_disabled = discovery_off(gateway, parameters_),
+      .discovery_disabled = discovery_is_off(*gateway.peer, parameters_),
       .avoid_asym_router_failure = parameters_.avoid_asym_router_failure.get() != 0};
-  bool some_failed = false;
   for (Route* const route : gateway.routes) {
-    if (evidence.discovery_disabled && note_ni(*route)) {
-      route->replied_alive.set(route->gateway_ni_up);
-      route->replied_cause = RouteCause::kToldDown;
-    }
-    RouteCause cause = why_route_down(*route, evidence);
-    if (cause == RouteCause::kPingFailed && !evidence.alive) cause = gateway.why_dead;
-    if (cause == RouteCause::kLocalNetDown && route->told_up) cause = fallen;
-    // Who stops routing means it.
-    some_failed = some_failed || (cause != RouteCause::kNone && cause != RouteCause::kNotRouting &&
-                                  cause != RouteCause::kUnchecked);
-    if (cause == RouteCause::kNone && gateway.answers_wanted > 0) cause = RouteCause::kHeldBack;
+    RouteCause cause = judge(*route, gateway, evidence);
+    count_flaps(*route, cause, gateway.answered, now);
+    if (cause == RouteCause::kNone && route->flaps.held()) cause = RouteCause::kHeldBack;
     const bool up = cause == RouteCause::kNone;
     route->alive.set(up);
-    if (up != route->told_up) record(*route, up, up ? risen : cause, now);
+    record(*route, up, up ? why_up(gateway) : cause, now);
   }
-  if (some_failed && !gateway.failing) count_failure(gateway, now);
-  gateway.failing = some_failed;
+  gateway.answered = false;
+  gateway.news = 0;
 }
 
+// kNone: nothing that is known of it keeps it from being used.
+RouteCause GatewayChecks::judge(Route& route, const Gateway& gateway,
+                                const GatewayEvidence& evidence) {
+  if (evidence.discovery_disabled && note_ni(route)) {
+    route.replied_alive.set(route.gateway_ni_up);
+    route.replied_cause = RouteCause::kToldDown;
+  }
+  const RouteCause cause = why_route_down(route, evidence);
+  if (cause == RouteCause::kPingFailed && !evidence.alive) return gateway.why_dead;
+  if (cause != RouteCause::kLocalNetDown) return cause;
+  const bool told = (gateway.news & kGatewayTold) != 0 ||
+                    (!route.told_up && route.told_cause == RouteCause::kToldDown);
+  return told ? RouteCause::kToldDown : cause;
+}
+
+// While nobody asks by itself nobody's answers would end it.
+void GatewayChecks::count_flaps(Route& route, RouteCause cause, bool answered, Instant now) {
+  RouteFlaps& flaps = route.flaps;
+  if (is_failure(cause)) {
+    if (flaps.fail(now) && checks_by_itself()) counters_.add(GatewayCounter::kHeldBack);
+  } else {
+    flaps.recover();
+    if (cause == RouteCause::kNone && answered) flaps.answer();
+  }
+  if (!checks_by_itself()) flaps.forget();
+  route.held_back.set(flaps.held());
+}
+
+// Also of one that stays down, for another reason.
 void GatewayChecks::record(Route& route, bool up, RouteCause cause, Instant now) {
+  if (up == route.told_up && (up || !is_news(route.told_cause, cause))) return;
+  if (up != route.told_up)
+    counters_.add(up ? GatewayCounter::kRoutesUp : GatewayCounter::kRoutesDown);
   route.told_up = up;
+  route.told_cause = cause;
   route.history.record({now, up, cause});
-  counters_.add(up ? GatewayCounter::kRoutesUp : GatewayCounter::kRoutesDown);
   if (news_.size() == kNewsMax) return counters_.add(GatewayCounter::kUntold);
   news_.push_back({route.spec.net, route.spec.gateway, route.history.back(0)});
   has_news_.set(true);
-}
-
-void GatewayChecks::count_failure(Gateway& gateway, Instant now) {
-  gateway.failures[gateway.failure_count++ % Gateway::kFlaps] = now;
-  if (!checks_by_itself()) return;  // nothing would end it
-  if (gateway.failure_count < Gateway::kFlaps || gateway.answers_wanted > 0) return;
-  const Instant oldest = gateway.failures[gateway.failure_count % Gateway::kFlaps];
-  if (now - oldest > Gateway::kFlapWindow) return;
-  counters_.add(GatewayCounter::kHeldBack);
-  gateway.answers_wanted = Gateway::kAnswersInARow;
-  hold_back(gateway, true);
-}
-
-void GatewayChecks::hold_back(Gateway& gateway, bool held) {
-  gateway.peer->held_back.set(held);
-  gateway.dirty = true;
 }
 
 bool GatewayChecks::all_known() const {

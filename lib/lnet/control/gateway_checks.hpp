@@ -8,10 +8,10 @@
 //
 // Where it departs from the kernel: a check ends after router_ping_timeout, rather than with the
 // transaction timeout of its messages; it asks an NI of the gateway on the network whose turn it
-// is; and a gateway that has flapped is held back.
+// is; a route that has flapped is held back; and where nobody checks, a node that routes asks each
+// gateway until it has answered once, rather than let the messages of others wait for that.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,7 +36,7 @@ namespace plnet::lnet {
   X(kRoutesUp, "routes_went_up", "routes", kCount, "routes that could be used again")         \
   X(kRoutesDown, "routes_went_down", "routes", kCount, "routes that could be used no longer") \
   X(kUntold, "changes_untold", "changes", kCount, "changes of routes too many for the log")   \
-  X(kHeldBack, "gateways_held_back", "times", kCount, "gateways held back for having flapped")
+  X(kHeldBack, "routes_held_back", "times", kCount, "routes held back for having flapped")
 
 PLNET_COUNTERS(GatewayTable, PLNET_GATEWAY_COUNTERS);
 using GatewayCounters = Counters<GatewayTable>;
@@ -44,12 +44,6 @@ using GatewayCounter = GatewayTable::Id;
 
 // Of one gateway, as others may look at it.
 struct Gateway {
-  // A gateway that failed so often within the window is held back until it has answered so many
-  // checks in a row. One failure, or two, are the kernel's business alone.
-  static constexpr std::size_t kFlaps = 3;
-  static constexpr Duration kFlapWindow = std::chrono::minutes(10);
-  static constexpr std::uint32_t kAnswersInARow = 3;
-
   struct Turn {
     NetId net = 0;
     Instant next{};
@@ -58,17 +52,16 @@ struct Gateway {
   PeerRecord* peer = nullptr;
   std::uint64_t order = 0;  // of coming
   bool checking = false;
-  bool dirty = true;     // something that its routes depend on has changed
-  bool failing = false;  // some route of its is down, and the failure was counted
-  NetId net = 0;         // checked last (lp_disc_net_id)
-  Instant deadline{};    // of the check under way
-  Instant checked{};     // when the last one ended
+  bool known = false;      // has answered at least once
+  bool answered = false;   // a check of ours, and its routes were not judged since
+  bool dirty = true;       // something that its routes depend on has changed
+  std::uint32_t news = 0;  // what (GatewayNews)
+  NetId net = 0;           // checked last (lp_disc_net_id)
+  Instant deadline{};      // of the check under way
+  Instant checked{};       // when the last one ended
   RouteCause why_dead = RouteCause::kUnchecked;
   std::vector<Turn> turns;
   std::vector<Route*> routes;
-  std::array<Instant, kFlaps> failures{};
-  std::uint64_t failure_count = 0;
-  std::uint32_t answers_wanted = 0;  // 0: not held back
 };
 
 // A change of a route, for the log.
@@ -98,8 +91,9 @@ class GatewayChecks {
   void heard(Peer& peer, const PingView& buffer);
   void discovered(Peer& peer, Result<void> outcome, Instant now);
 
-  // A shard has marked some peer NI up or down, or some gateway alive.
-  void look_again();
+  // A shard has marked some peer NI up or down, or some gateway alive; or a parameter was set. Why
+  // (GatewayNews).
+  void look_again(std::uint32_t news);
   // Checks that are due begin, those that are late end, and routes become what they are.
   void step(const LocalView& local, Instant now);
   [[nodiscard]] Instant next_deadline() const;
@@ -108,11 +102,6 @@ class GatewayChecks {
   [[nodiscard]] bool all_known() const;
   // In the order of their coming.
   [[nodiscard]] std::vector<const Gateway*> gateways() const;
-  // 0: it is not held back.
-  [[nodiscard]] std::uint32_t answers_wanted(const Peer& gateway) const {
-    const auto at = gateways_.find(&gateway);
-    return at == gateways_.end() ? 0 : at->second->answers_wanted;
-  }
   [[nodiscard]] const GatewayCounters& counters() const { return counters_; }
 
   // What has changed since, oldest first; at most kNewsMax are kept.
@@ -129,13 +118,16 @@ class GatewayChecks {
  private:
   [[nodiscard]] Gateway* find(const Peer& peer);
   [[nodiscard]] bool checks_by_itself() const;
+  [[nodiscard]] bool wants_check(const Gateway& gateway) const;
+  [[nodiscard]] Duration interval() const;
   void begin_check(Gateway& gateway, const LocalView& local, Instant now);
   [[nodiscard]] Gateway::Turn* next_turn(Gateway& gateway, const LocalView& local, Instant now);
   bool note_ni(Route& route);
-  void refresh(Gateway& gateway, Instant now, RouteCause risen, RouteCause fallen);
+  void refresh(Gateway& gateway, Instant now);
+  [[nodiscard]] RouteCause judge(Route& route, const Gateway& gateway,
+                                 const GatewayEvidence& evidence);
+  void count_flaps(Route& route, RouteCause cause, bool answered, Instant now);
   void record(Route& route, bool up, RouteCause cause, Instant now);
-  void count_failure(Gateway& gateway, Instant now);
-  void hold_back(Gateway& gateway, bool held);
 
   GatewayCounters counters_;  // first: lies on lines of its own
   PeerDirectory& directory_;
@@ -148,7 +140,6 @@ class GatewayChecks {
   std::uint64_t last_order_ = 0;
   Instant next_look_{};
   Relaxed<bool> has_news_{false};
-  bool told_ = false;  // look_again() was called
 };
 
 }  // namespace plnet::lnet

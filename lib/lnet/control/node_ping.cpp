@@ -35,7 +35,8 @@ void NodePing::start(PingRequest& request, Instant now, std::uint32_t interfaces
   const auto sent = operations_.get(*bound, {.target = request.target,
                                              .from = request.from,
                                              .portal = kPingPortal,
-                                             .match_bits = kPingMatchBits});
+                                             .match_bits = kPingMatchBits,
+                                             .recovery = request.recovery});
   if (sent || request.exchange != &exchange) return;
   request.unlink();
   refused_.push_back(request);

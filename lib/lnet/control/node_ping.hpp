@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pings that people ask for (`lnetctl ping`): a GET of the ping buffer with a time limit of its
-// own. Checked against lustre-release lnet/lnet/api-ni.c: lnet_ping().
+// Pings that people ask for (`lnetctl ping`), and those of recovery: a GET of the ping buffer with
+// a time limit of its own. Checked against lustre-release lnet/lnet/api-ni.c: lnet_ping().
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@ class PingRequest : public ListNode<> {
   Nid from = Nid::any();
   Duration timeout = std::chrono::seconds(1);
   std::uint32_t interfaces = 16;  // how many there is room for
+  bool recovery = false;          // to exactly this NID
   Instant deadline{};
   PingExchange* exchange = nullptr;
 };

@@ -150,7 +150,7 @@ bool Receiver::came_by_a_good_way(const Receive& receive) const {
                    {.net = source_net,
                     .discovery_disabled = undiscovered,
                     .avoid_asym_router_failure = parameters.avoid_asym_router_failure.get() != 0});
-    core_.tell_of_gateway();
+    core_.tell_of_gateway(kGatewayHeard);
   }
   return true;
 }
@@ -168,7 +168,7 @@ inline Receiver::Decision Receiver::begin(Receive& receive, const MessageHeader&
     source->last_alive_ns.set(core_.now.time_since_epoch().count());
     if (source->status.get() != kNiUp) [[unlikely]] {
       source->status.set(kNiUp);
-      core_.tell_of(*source);
+      core_.tell_of(*source, kGatewayHeard);
     }
     if (receive.forwarded) {
       source = nullptr;  // who made it does not matter here

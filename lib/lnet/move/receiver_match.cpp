@@ -264,11 +264,11 @@ void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant 
     if (core_.shared.parameters.auto_down.get() == 0) return;
     peer_ni->status.set(kNiDown);
     core_.shared.tell_of_lost_hop();
-    return core_.tell_of(*peer_ni);
+    return core_.tell_of(*peer_ni, kGatewayTold);
   }
   if (when.time_since_epoch().count() < peer_ni->last_alive_ns.get()) return;
   peer_ni->last_alive_ns.set(when.time_since_epoch().count());
-  if (peer_ni->status.exchange(kNiUp) != kNiUp) core_.tell_of(*peer_ni);
+  if (peer_ni->status.exchange(kNiUp) != kNiUp) core_.tell_of(*peer_ni, kGatewayTold);
   if (notice == PeerNotice::kAliveAfterRestart) peer_ni->health.set(kHealthMax);
 }
 

@@ -66,6 +66,16 @@ void ShardCore::judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> stat
 void ShardCore::judge_down(Ni& ni, PeerNi& hop) {
   MessageEnd end{.health = Health::kRemoteDropped, .failed = true, .sent = true};
   judge(end, ni, hop);
+  want_back(hop);
+}
+
+// Once a second for each is enough: as often as it would be pinged at most.
+void ShardCore::want_back(PeerNi& hop) {
+  const auto second = static_cast<std::uint16_t>(now.time_since_epoch() / std::chrono::seconds(1));
+  if (hop.wanted_back_s.get() == second || !wanted_back.push(hop.nid)) return;
+  hop.wanted_back_s.set(second);
+  if (shared.hops_wanted.exchange(true, std::memory_order_release)) return;
+  shared.doorbells[shared.coordinator]->ring();
 }
 
 void ShardCore::count_failure(Health health, const Ni& ni, const PeerNi& peer_ni) {

@@ -11,6 +11,7 @@
 #include "lib/base/arena.hpp"
 #include "lib/base/mailbox.hpp"
 #include "lib/base/pool.hpp"
+#include "lib/base/ring.hpp"
 #include "lib/base/timer_wheel.hpp"
 #include "lib/lnet/access/access_table.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
@@ -32,6 +33,7 @@
 #include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/paths/path_selection.hpp"
+#include "lib/lnet/paths/route_aliveness.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 
 namespace plnet::lnet {
@@ -75,8 +77,10 @@ struct NodeShared {
   std::atomic<std::uint32_t> hops_lost{0};
   // Some NI was revived, its LND told that it is up or down, or its health came to an end.
   std::atomic<bool> ni_changed{false};
-  // A gateway, or a peer NI of one, was found up or down.
-  std::atomic<bool> gateways_changed{false};
+  // A gateway, or a peer NI of one, was found up or down: how (GatewayNews).
+  std::atomic<std::uint32_t> gateways_changed{0};
+  // Some shard has something in ShardCore::wanted_back.
+  std::atomic<bool> hops_wanted{false};
   // By home: a match entry was attached to one of its lazy portals.
   struct alignas(kNoSharing) Notice {
     std::atomic<bool> set{false};
@@ -130,6 +134,10 @@ struct ShardCore {
   // One of a single shard has nobody to write to.
   Pool<AckNote> ack_notes{shared.shards == 1 ? 1 : shared.limits.receives};
   Relaxed<std::uint32_t> routed_held;  // messages of others, for whoever waits for their end
+  // Next hops that are down and were to be forwarded to: the coordinator pings them. Those that
+  // find no room are told of with the next message.
+  static constexpr std::size_t kWantedBackMax = 64;
+  SpscRing<Nid> wanted_back{kWantedBackMax};
   Forwarder forwarder{*this};
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;
@@ -164,12 +172,12 @@ struct ShardCore {
   void post(Parcel& parcel, ShardId to, ParcelStep step);
 
   // Its status has changed: routes may depend on it.
-  void tell_of(const PeerNi& changed) {
+  void tell_of(const PeerNi& changed, GatewayNews news) {
     const Peer* const peer = changed.peer.load(std::memory_order_acquire);
-    if (peer != nullptr && routes().is_gateway(*peer)) tell_of_gateway();
+    if (peer != nullptr && routes().is_gateway(*peer)) tell_of_gateway(news);
   }
-  void tell_of_gateway() {
-    shared.gateways_changed.store(true, std::memory_order_release);
+  void tell_of_gateway(GatewayNews news) {
+    shared.gateways_changed.fetch_or(news, std::memory_order_release);
     shared.doorbells[shared.coordinator]->ring();
   }
 
@@ -198,6 +206,8 @@ struct ShardCore {
   }
   // What was to be forwarded there is not sent.
   void judge_down(Ni& ni, PeerNi& hop);
+  // A forwarded message was refused for it: it is to be found out when it is back.
+  void want_back(PeerNi& hop);
 
   // What the end of a message says about the two interfaces that it used. Nothing happens to those
   // that are well and do well: that is nearly always.

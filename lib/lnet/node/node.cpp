@@ -309,9 +309,17 @@ unsigned Node::coordinate(Instant now) {
       shared_.ni_changed.exchange(false, std::memory_order_acquire)) {
     coordinator_->tell_of_changed();
   }
-  if (shared_.gateways_changed.load(std::memory_order_relaxed) &&
-      shared_.gateways_changed.exchange(false, std::memory_order_acquire)) {
-    coordinator_->gateway_checks().look_again();
+  if (shared_.gateways_changed.load(std::memory_order_relaxed) != 0) {
+    coordinator_->gateway_checks().look_again(
+        shared_.gateways_changed.exchange(0, std::memory_order_acquire));
+  }
+  if (shared_.hops_wanted.load(std::memory_order_relaxed) &&
+      shared_.hops_wanted.exchange(false, std::memory_order_acquire)) {
+    Nid hop;
+    for (const auto& shard : shards_) {
+      while (shard->core().wanted_back.pop(hop))
+        coordinator_->want_back(hop);
+    }
   }
   unsigned work = coordinator_->step(now);
   while (!to_release_.empty()) {

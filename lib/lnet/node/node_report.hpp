@@ -150,7 +150,7 @@ struct RouteReport {
   bool single_hop = true;
   std::uint64_t changes = 0;  // ever
   std::vector<RouteChangeReport> last_changes;
-  std::uint32_t answers_wanted = 0;  // before its gateway, which flapped, is used again
+  std::uint32_t answers_wanted = 0;  // before it, which flapped, is used again
 };
 
 // A node that routes lead through.

@@ -36,10 +36,10 @@ void revive_gateway(Peer& gateway, const RouteView& routes, const GatewaySign& s
       ni->status.set(kNiUp);
   }
   const GatewayEvidence evidence{.avoid_asym_router_failure = sign.avoid_asym_router_failure};
-  const bool held_back = gateway.held_back.get();
   for (const RemoteNet& net : routes.nets()) {
     for (Route* const route : net.routes) {
       if (route->gateway.load(std::memory_order_acquire) != &gateway) continue;
+      const bool held_back = route->held_back.get();
       if (!sign.discovery_disabled) {
         route->alive.set(!held_back && is_route_alive(*route, evidence));
       } else if (net.id == sign.net) {

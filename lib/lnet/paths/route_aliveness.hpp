@@ -36,8 +36,15 @@ struct ReplyVerdict {
 [[nodiscard]] ReplyVerdict judge_reply(const Route& route, const PingView& reply,
                                        bool avoid_asym_router_failure);
 
+// Why routes are to be judged again, beside what their gateways answer. Bits.
+enum GatewayNews : std::uint32_t {
+  kGatewayHeard = 1U << 0U,    // a message came from it, or through it
+  kGatewayTold = 1U << 1U,     // an LND said that it is there, or is not
+  kGatewaySetting = 1U << 2U,  // something that routes are judged by was set
+};
+
 // A message from `net` has come through a gateway that was thought dead: it is alive, and so are
-// its NIs there. One that is held back, because it flapped, stays so. Any shard. lustre-release
+// its NIs there. A route that is held back, because it flapped, stays so. Any shard. lustre-release
 // lnet/lnet/lib-move.c: lnet_parse()
 struct GatewaySign {
   NetId net = 0;

@@ -18,6 +18,8 @@ namespace plnet::lnet {
   X(kAdded, "administratively added")                               \
   X(kAnswered, "the gateway answered")                              \
   X(kRevived, "revived by a message")                               \
+  X(kToldUp, "LND said up")                                         \
+  X(kSettings, "a setting was changed")                             \
   X(kUnchecked, "not checked yet")                                  \
   X(kPingTimedOut, "ping timed out")                                \
   X(kPingFailed, "ping failed")                                     \

@@ -75,7 +75,7 @@ Result<Route*> RouteTable::add(const RouteSetup& spec, Peer& gateway, const Loca
   route->alive.set(alive);
   route->replied_alive.set(alive);
   route->told_up = alive;
-  if (!alive) route->replied_cause = RouteCause::kUnchecked;
+  if (!alive) route->replied_cause = route->told_cause = RouteCause::kUnchecked;
   const std::size_t chosen = random_.below(places.size() + 1);
   const std::size_t place = chosen < places.size() ? places[chosen] : routes_.size();
   const auto where = routes_.begin() + static_cast<std::ptrdiff_t>(place);

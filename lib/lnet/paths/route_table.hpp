@@ -17,6 +17,7 @@
 #include "lib/base/result.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/names/routes_text.hpp"
+#include "lib/lnet/paths/route_flaps.hpp"
 #include "lib/lnet/paths/route_history.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 #include "lib/lnet/peers/peer.hpp"
@@ -47,10 +48,14 @@ struct Route {
   // What its last ping reply said, or its LND: all that counts while discovery is off, here or
   // there.
   Relaxed<bool> replied_alive{true};
+  // It flapped: down whatever is known of it.
+  Relaxed<bool> held_back{false};
   // The coordinator's.
+  RouteFlaps flaps;
   RouteCause replied_cause = RouteCause::kNone;  // why not
   bool told_up = true;                           // as the history has it
-  bool gateway_ni_up = true;                     // the NI that the route names
+  RouteCause told_cause = RouteCause::kAdded;
+  bool gateway_ni_up = true;  // the NI that the route names
   RouteHistory history;
 
   [[nodiscard]] NetId local_net() const { return spec.gateway.net(); }

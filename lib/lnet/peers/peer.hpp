@@ -34,6 +34,9 @@ struct alignas(kCacheLine) PeerNi {
   Relaxed<bool> leaving{false};
   // What its peer last said of itself; PeerTrait. Spares most messages the look at it.
   Relaxed<std::uint8_t> traits{0};
+  // The second, without its upper bits, in which the coordinator was last told that a forwarded
+  // message was refused for it: any shard.
+  Relaxed<std::uint16_t> wanted_back_s{0};
   // Discovery may hand it to another peer.
   std::atomic<Peer*> peer{nullptr};
   // A peer that is not multi-rail is always sent to from one NI: recorded with the first request.
@@ -85,8 +88,6 @@ struct alignas(kCacheLine) Peer {
   Relaxed<bool> single{false};      // its view lists one NI
   // As a gateway: its last check did not fail, or a message has come through it since.
   Relaxed<bool> alive{true};
-  // As a gateway: it flapped, and has to answer some checks in a row before it is used again.
-  Relaxed<bool> held_back{false};
 
   void publish(const PeerView& fresh) {
     view.store(&fresh, std::memory_order_release);

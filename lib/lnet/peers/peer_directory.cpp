@@ -169,7 +169,6 @@ PeerResult<PeerRecord*> PeerDirectory::create(const Nid& nid, Instant now) {
   peer->number = peers_.index_of(peer);
   peer->state.set(nid.is_loopback() ? kPeerNoDiscovery : 0U);
   peer->alive.set(true);
-  peer->held_back.set(false);
   peer->primary = nid;
   peer->view_class = view_class;
   peer->dead = false;
@@ -207,6 +206,7 @@ PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
   ni->tx_credits.set(ni->tx_credits_max.get());
   ni->queued_bytes.set(0);
   ni->last_alive_ns.set(INT64_MIN);
+  ni->wanted_back_s.set(0);
   ni->preferred_ni.set(nullptr);
   ni->preferences.store(nullptr, std::memory_order_relaxed);
   ni->leaving.set(false);

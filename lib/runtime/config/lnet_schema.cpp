@@ -219,7 +219,8 @@ constexpr std::array kGlobalKeys{
     PLNET_GLOBAL("recovery_limit", recovery_limit_s, 0, kNumberMax,
                  "Seconds for which a silent peer is pinged for recovery; 0 = for ever."),
     PLNET_GLOBAL("max_recovery_ping_interval", max_recovery_ping_interval_s, 1, kNumberMax,
-                 "Seconds up to which recovery pings back off."),
+                 "Seconds up to which recovery pings back off; those of a router to next hops that "
+                 "are down: at most 60."),
 };
 #undef PLNET_GLOBAL
 

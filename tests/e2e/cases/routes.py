@@ -61,6 +61,17 @@ def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_
         eventually("both are told", lambda: "route_down" in a.output() and "route_up" in a.output())
 
 
+def case_a_node_that_checks_before_use_lets_changes_wait_until_its_gateways_have_been_asked(site):
+    with two_hosts(site) as hosts:
+        # Nobody is there: it has been asked when the check is given up.
+        options = site.write("before.conf", f'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.9@tcp" check_routers_before_use=1 '
+                             f"alive_router_check_interval=60 router_ping_timeout={TIMEOUT_S}\n")
+        a = hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
+        works(a, "peer", "add", "--prim_nid", "10.88.0.7@tcp")
+        assert state(a) == "down" and causes(a)[-1] == "not checked yet", causes(a)
+        assert causes(a)[0] in ("ping timed out", "ping failed"), causes(a)
+
+
 def case_routes_come_by_file_by_options_and_live_and_go_out_as_they_came(site):
     with two_hosts(site) as hosts:
         a = start(hosts, "a", one_shard(site))

@@ -359,6 +359,44 @@ TEST(KfilndLink, AnAddressThatIsNotOursIsFatal) {
   EXPECT_EQ(node.core->interface_states(), (std::vector{kUp, kDown, kFatal}));
 }
 
+TEST(KfilndLink, OneThatBouncesHasToStayUpBeforeItCounts) {
+  ScriptedNode node;
+  using enum lnet::InterfaceState;
+  const auto told = [&] { return node.core->interface_states().size(); };
+  node.turn(seconds(1));
+  for (std::size_t fall = 1; fall <= LinkHold::kFalls; ++fall) {
+    node.lnd->on_link(false, kFirstNic);
+    node.turn(seconds(1));
+    node.lnd->on_link(true, kFirstNic);
+    node.turn(seconds(1));
+    EXPECT_EQ(told(), fall < LinkHold::kFalls ? 2 * fall : 2 * fall - 1);
+  }
+  EXPECT_EQ(node.core->interface_states().back(), kDown);
+  EXPECT_EQ(node.count(LndId::kLinkHeld), 1U);
+  EXPECT_LE(node.lnd->next_deadline(), node.now + LinkHold::kHold);
+  node.turn(LinkHold::kHold - seconds(2));
+  EXPECT_EQ(node.core->interface_states().back(), kDown);
+  node.turn(seconds(2));
+  EXPECT_EQ(node.core->interface_states().back(), kUp);
+  EXPECT_EQ(told(), 2 * LinkHold::kFalls);
+  node.lnd->on_link(false, kFirstNic);
+  node.turn(seconds(1));
+  EXPECT_EQ(node.core->interface_states().back(), kDown) << "that is told at once";
+}
+
+TEST(KfilndLink, OneThatBouncesToAnotherAddressIsFatalAtOnce) {
+  ScriptedNode node;
+  node.turn(seconds(1));
+  for (std::size_t fall = 0; fall < LinkHold::kFalls; ++fall) {
+    node.lnd->on_link(false, kFirstNic);
+    node.turn(seconds(1));
+    node.lnd->on_link(true, fall + 1 < LinkHold::kFalls ? kFirstNic : kFirstNic + 9);
+    node.turn();
+  }
+  EXPECT_EQ(node.core->interface_states().back(), lnet::InterfaceState::kFatal);
+  EXPECT_EQ(node.lnd->moved_to(), nid_of(9));
+}
+
 // Down, and up again elsewhere; another place; and back.
 TEST(KfilndLink, TheNidThatGoesWithAnotherAddress) {
   ScriptedNode node;

@@ -1,61 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/control/gateway_checks.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/lib/lnet/control/test_node.hpp"
+#include "tests/unit/lib/lnet/control/gateway_fixture.hpp"
 
 namespace plnet::lnet {
 namespace {
 
 using std::chrono::seconds;
-
-const Nid kOurs = nid("10.0.0.1@tcp");
-const Nid kOursToo = nid("10.1.0.1@tcp1");
-const Nid kGateway = nid("10.0.0.9@tcp");
-const Nid kGatewayToo = nid("10.1.0.9@tcp1");
-const Nid kFarSide = nid("10.7.0.9@o2ib7");
-const NetId kFar = make_net(NetType::kO2ib, 7);
-const NetId kFarther = make_net(NetType::kO2ib, 8);
-constexpr std::uint32_t kRoutes = 0x1a;    // a node that routes
-constexpr std::uint32_t kNoRoutes = 0x1e;  // RTE_DISABLED
-
-class GatewayChecksTest : public ::testing::Test {
- protected:
-  GatewayChecksTest() {
-    node_.parameters.alive_router_check_interval_s.set(10);
-    node_.parameters.router_ping_timeout_s.set(3);
-    gateway_.say(nids_, kRoutes);
-  }
-  void add(NetId net, std::uint32_t hops = kRouteHopsUndefined) {
-    ASSERT_TRUE(
-        node_.coordinator.add_route({.net = net, .gateway = kGateway, .hops = hops}).has_value());
-  }
-  // As time goes by: shards turn at least once a second.
-  void pass(int count) {
-    for (int i = 0; i < count; ++i)
-      run(network_, {&node_}, seconds(1));
-  }
-  const Route& route(NetId net) {
-    return *node_.coordinator.routes().view().net(net)->routes.front();
-  }
-  bool up(NetId net) { return route(net).alive.get(); }
-  RouteCause last_cause(NetId net) { return route(net).history.back(0).cause; }
-  std::uint64_t count(GatewayTable::Id id) {
-    return node_.coordinator.gateway_checks().counters().get(id);
-  }
-
-  using Id = GatewayTable::Id;
-  const std::vector<Nid> nids_{kGateway, kGatewayToo, kFarSide};
-  FakeNetwork network_;
-  TestNode node_{network_, {kOurs, kOursToo}};
-  RawPeer gateway_{network_, nids_, kRoutes};
-};
 
 TEST_F(GatewayChecksTest, ANewRouteIsUpAndItsGatewayIsAskedAtOnce) {
   add(kFar);
@@ -195,15 +151,71 @@ TEST_F(GatewayChecksTest, WhatAShardTellsIsFollowedInTheNextTurn) {
   add(kFar);
   pass(2);
   node_.coordinator.peers().find(kGateway)->status.set(kNiDown);
-  node_.coordinator.gateway_checks().look_again();
+  node_.coordinator.gateway_checks().look_again(kGatewayTold);
   (void)node_.turn();
   EXPECT_FALSE(up(kFar));
   EXPECT_EQ(last_cause(kFar), RouteCause::kToldDown);
   node_.coordinator.peers().find(kGateway)->status.set(kNiUp);
-  node_.coordinator.gateway_checks().look_again();
+  node_.coordinator.gateway_checks().look_again(kGatewayHeard);
   (void)node_.turn();
   EXPECT_TRUE(up(kFar));
   EXPECT_EQ(last_cause(kFar), RouteCause::kRevived);
+}
+
+TEST_F(GatewayChecksTest, WhyARouteIsUpAgainIsWhatMadeItSo) {
+  add(kFar);
+  pass(2);
+  const auto lower = [&] {
+    node_.coordinator.peers().find(kGateway)->status.set(kNiDown);
+    node_.coordinator.gateway_checks().look_again(kGatewayTold);
+    (void)node_.turn();
+    EXPECT_FALSE(up(kFar));
+  };
+  lower();
+  node_.coordinator.peers().find(kGateway)->status.set(kNiUp);
+  node_.coordinator.gateway_checks().look_again(kGatewayTold);
+  (void)node_.turn();
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kToldUp) << "no message came";
+  lower();
+  pass(10);
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kAnswered);
+
+  pass(700);  // a third time now would be once too often
+  gateway_.say(nids_, kRoutes, 2);
+  gateway_.push(kGateway, kOurs);
+  pass(1);
+  EXPECT_FALSE(up(kFar));
+  node_.parameters.avoid_asym_router_failure.set(0);
+  node_.coordinator.gateway_checks().look_again(kGatewaySetting);
+  (void)node_.turn();
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kSettings);
+}
+
+TEST_F(GatewayChecksTest, AnotherCauseOfOneThatStaysDownIsTold) {
+  add(kFar);
+  pass(2);
+  gateway_.say(nids_, kRoutes, 2);
+  pass(11);
+  EXPECT_EQ(last_cause(kFar), RouteCause::kRemoteNetDown);
+  gateway_.say(nids_, kNoRoutes, 2);
+  pass(11);
+  EXPECT_FALSE(up(kFar));
+  gateway_.say(nids_, kNoRoutes);
+  pass(11);
+  EXPECT_EQ(last_cause(kFar), RouteCause::kNotRouting);
+  const std::uint64_t told = route(kFar).history.count();
+  gateway_.answers = false;
+  pass(20);
+  EXPECT_EQ(last_cause(kFar), RouteCause::kPingTimedOut);
+  network_.send_failure = 1;
+  pass(20);
+  network_.send_failure = 0;
+  pass(20);
+  EXPECT_EQ(route(kFar).history.count(), told + 1) << "how a check fails is no news";
+  EXPECT_EQ(count(Id::kRoutesDown), 1U);
 }
 
 TEST_F(GatewayChecksTest, WithDiscoveryOffTheLastReplyAndTheLndCount) {
@@ -220,7 +232,7 @@ TEST_F(GatewayChecksTest, WithDiscoveryOffTheLastReplyAndTheLndCount) {
   pass(11);
   EXPECT_TRUE(up(kFar));
   node_.coordinator.peers().find(kGateway)->status.set(kNiDown);
-  node_.coordinator.gateway_checks().look_again();
+  node_.coordinator.gateway_checks().look_again(kGatewayTold);
   (void)node_.turn();
   EXPECT_FALSE(up(kFar));
   EXPECT_EQ(last_cause(kFar), RouteCause::kToldDown);
@@ -256,39 +268,38 @@ TEST_F(GatewayChecksTest, WithoutAnIntervalNobodyIsAsked) {
   EXPECT_TRUE(up(kFar));
 }
 
-TEST_F(GatewayChecksTest, AGatewayThatFlapsMustAnswerSeveralChecksInARow) {
-  add(kFarther);
-  pass(2);
-  for (std::size_t flap = 0; flap < Gateway::kFlaps; ++flap) {
-    ASSERT_TRUE(up(kFarther)) << "as with the kernel, after failure " << flap;
-    gateway_.answers = false;
-    pass(20);
-    ASSERT_FALSE(up(kFarther));
-    gateway_.answers = true;
-    pass(1);
-    if (flap + 1 < Gateway::kFlaps) pass(12);
-  }
-  EXPECT_EQ(count(Id::kHeldBack), 1U);
-  const std::uint64_t before = count(Id::kAnswered);
-  while (!up(kFarther) && count(Id::kAnswered) < before + 100)
-    pass(1);
-  EXPECT_TRUE(up(kFarther));
-  EXPECT_LE(count(Id::kAnswered) - before, Gateway::kAnswersInARow);
-  EXPECT_GE(count(Id::kAnswered) - before + 1, Gateway::kAnswersInARow);
+TEST_F(GatewayChecksTest, WithoutAnIntervalANodeThatRoutesAsksUntilItHasBeenAnsweredOnce) {
+  node_.parameters.alive_router_check_interval_s.set(0);
+  node_.coordinator.set_routing(true, false);
+  gateway_.answers = false;
+  add(kFar);
+  pass(25);
+  EXPECT_GE(gateway_.pings, 2);
+  EXPECT_FALSE(up(kFar));
+  gateway_.answers = true;
+  pass(10);
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(node_.nids_of(kGateway), nids_) << "messages of others may go to any of them";
+  const int pings = gateway_.pings;
+  pass(100);
+  EXPECT_EQ(gateway_.pings, pings);
 }
 
-TEST_F(GatewayChecksTest, OneThatFailsNowAndThenIsTheKernelsBusinessAlone) {
-  add(kFarther);
+TEST_F(GatewayChecksTest, TheIntervalMayChangeWhileItRuns) {
+  add(kFar);
   pass(2);
-  for (int i = 0; i < 6; ++i) {
-    gateway_.answers = false;
-    pass(20);
-    gateway_.answers = true;
-    pass(12);
-    ASSERT_TRUE(up(kFarther));
-    pass(400);
-  }
-  EXPECT_EQ(count(Id::kHeldBack), 0U);
+  node_.parameters.alive_router_check_interval_s.set(1000);
+  pass(11);
+  const auto checks_within = [&](int time) {
+    const std::uint64_t before = count(Id::kChecks);
+    pass(time);
+    return count(Id::kChecks) - before;
+  };
+  EXPECT_EQ(checks_within(60), 0U);
+  node_.parameters.alive_router_check_interval_s.set(5);
+  EXPECT_GE(checks_within(60), 2U * 60 / 5 - 2) << "not after the old interval first";
+  node_.parameters.alive_router_check_interval_s.set(0);
+  EXPECT_EQ(checks_within(60), 0U);
 }
 
 TEST_F(GatewayChecksTest, EachChangeIsTold) {
@@ -323,7 +334,7 @@ TEST_F(GatewayChecksTest, RoutesAreTheTruthWithinTheirInterval) {
       const bool far_down = random.below(3) == 0;
       gateway.answers = gateway.acknowledges = answers;
       gateway.say(nids_, routing ? kRoutes : kNoRoutes, far_down ? 2 : UINT32_MAX);
-      const int owed = static_cast<int>(Gateway::kAnswersInARow) * 10;
+      const int owed = static_cast<int>(RouteFlaps::kAnswersInARow) * 10;
       for (int second = 0; second < 10 + 3 + 2 + owed; ++second)
         run(network, {&node}, seconds(1));
       for (const NetId net : {kFar, kFarther}) {

@@ -110,7 +110,22 @@ TEST(Arrival, ThroughADeadGatewayRevivesIt) {
   EXPECT_TRUE(gateway.peer->alive.get());
   EXPECT_EQ(gateway.far->status.get(), kNiUp);
   EXPECT_TRUE(gateway.routes[0]->alive.get());
+  EXPECT_EQ(rig.node.shared().gateways_changed.load(), kGatewayHeard);
   rig.port().on_received({1, 1}, {}, Health::kOk);
+}
+
+TEST(Arrival, IsNotWhatAnLndTellsOfAGateway) {
+  HeldNode rig({});
+  Gateway gateway(rig);
+  rig.settle();  // now it is now
+  const auto told = [&](PeerNotice notice) {
+    rig.node.shared().gateways_changed.store(0);
+    rig.port().on_peer(HeldNode::nid(2), notice, rig.now);
+    return rig.node.shared().gateways_changed.load();
+  };
+  EXPECT_EQ(told(PeerNotice::kDown), kGatewayTold);
+  EXPECT_EQ(told(PeerNotice::kAlive), kGatewayTold);
+  EXPECT_EQ(told(PeerNotice::kAlive), 0U) << "nothing has changed";
 }
 
 TEST(Arrival, FromADeadGatewayItselfIsNoSignOfItsRoutes) {

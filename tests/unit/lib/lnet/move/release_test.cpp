@@ -236,5 +236,19 @@ TEST(Release, NoticesOfAnLndReachThePeer) {
   rig.port().on_peer(Nid::of(NetType::kTcp, 8, 9), PeerNotice::kDown, then);
 }
 
+TEST(Release, WithoutAutoDownAnLndThatFailsSaysNothingOfAPeer) {
+  HeldNode rig({});
+  rig.settle();
+  PeerNi& peer = rig.node.add_peer(HeldNode::nid(9));
+  rig.node.shared().parameters.auto_down.set(0);
+  rig.port().on_peer(HeldNode::nid(9), PeerNotice::kDown, rig.now);
+  EXPECT_EQ(peer.status.get(), kNiUp);
+  rig.port().on_peer(HeldNode::nid(9), PeerNotice::kLost, rig.now);
+  EXPECT_EQ(peer.losses.get(), 1U) << "that is another matter";
+  rig.node.shared().parameters.auto_down.set(1);
+  rig.port().on_peer(HeldNode::nid(9), PeerNotice::kDown, rig.now);
+  EXPECT_EQ(peer.status.get(), kNiDown);
+}
+
 }  // namespace
 }  // namespace plnet::lnet

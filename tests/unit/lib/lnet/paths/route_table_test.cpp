@@ -285,10 +285,11 @@ TEST_F(RouteAliveness, a_message_through_a_dead_gateway_revives_what_depends_on_
 
   die();
   gateway->ni(0).status.set(kNiUp);
-  gateway->peer.held_back.set(true);
+  route->held_back.set(true);
   revive_gateway(gateway->peer, site.routes, {.net = kIb0});
   EXPECT_FALSE(route->alive.get()) << "it flapped";
-  gateway->peer.held_back.set(false);
+  EXPECT_TRUE(multi_hop->alive.get()) << "that one did not";
+  route->held_back.set(false);
 
   die();
   revive_gateway(gateway->peer, site.routes, {.net = kIb0, .discovery_disabled = true});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "lib/runtime/host/link_hold.hpp"
+#include "lib/base/link_hold.hpp"
 
 #include <gtest/gtest.h>
 
-namespace plnet::runtime {
+namespace plnet {
 namespace {
 
 using std::chrono::seconds;
@@ -75,4 +75,4 @@ TEST_F(LinkHolds, FallsThatAreFarApartAreSingleOnes) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet

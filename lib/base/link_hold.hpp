@@ -8,7 +8,7 @@
 
 #include "lib/base/clock.hpp"
 
-namespace plnet::runtime {
+namespace plnet {
 
 class LinkHold {
  public:
@@ -20,6 +20,8 @@ class LinkHold {
 
   // The link is so now. Returns whether it counts as up.
   bool see(bool up, Instant now);
+  // It has fallen too often: up again, it counts as down.
+  [[nodiscard]] bool bounces() const { return held_; }
   // It is up and counts as down.
   [[nodiscard]] bool held() const { return held_ && up_; }
   // When to look again; Instant::max(): when something changes.
@@ -34,4 +36,4 @@ class LinkHold {
   std::size_t count_ = 0;
 };
 
-}  // namespace plnet::runtime
+}  // namespace plnet

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "lib/runtime/host/link_hold.hpp"
+#include "lib/base/link_hold.hpp"
 
 #include <algorithm>
 
-namespace plnet::runtime {
+namespace plnet {
 
 bool LinkHold::see(bool up, Instant now) {
   if (up_ && !up) {
@@ -19,4 +19,4 @@ bool LinkHold::see(bool up, Instant now) {
   return up_ && !held_;
 }
 
-}  // namespace plnet::runtime
+}  // namespace plnet

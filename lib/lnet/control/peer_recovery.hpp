@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Next hops that forwarded messages were refused for, because they are down: each is pinged until
+// it answers, so that a router finds by itself that a peer is back. A message that it makes goes to
+// a peer that is down, those that it forwards do not. The coordinator's.
+// Checked against lustre-release lnet/lnet/lib-move.c: lnet_recover_peer_nis();
+// lnet/include/lnet/lib-lnet.h: lnet_get_next_recovery_ping().
+//
+// Where it departs from the kernel: only NIs that somebody wants to reach are pinged, and those
+// that were never heard of, too; and pings are at most kIntervalMax apart, where the kernel goes up
+// to 900 s, since all that is to be forwarded there is dropped until one is answered.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/lnet/control/node_ping.hpp"
+#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
+
+namespace plnet::lnet {
+
+#define PLNET_RECOVERY_COUNTERS(X)                                                         \
+  X(kPeerNis, "peer_nis", "interfaces", kGauge, "next hops that are down and are pinged")  \
+  X(kBegun, "begun", "interfaces", kCount, "next hops that were found down")               \
+  X(kNoRoom, "no_room", "requests", kCount, "not pinged: too many are down; asked again")  \
+  X(kPings, "pings", "pings", kCount, "pings to them")                                     \
+  X(kAnswered, "pings_answered", "pings", kCount, "of them, answered")                     \
+  X(kFailed, "pings_failed", "pings", kCount, "of them, not answered in time or not sent") \
+  X(kRecovered, "recovered", "interfaces", kCount, "next hops that are up again")          \
+  X(kLetGo, "let_go", "interfaces", kCount, "pinged no more: gone, wanted by nobody, or aged")
+
+PLNET_COUNTERS(RecoveryTable, PLNET_RECOVERY_COUNTERS);
+using RecoveryCounters = Counters<RecoveryTable>;
+using RecoveryCounter = RecoveryTable::Id;
+
+class PeerRecovery {
+ public:
+  // A router serves some hundred servers, or its clients come back one by one; whoever finds no
+  // room asks again with the next message that is refused.
+  static constexpr std::size_t kPeerNisMax = 256;
+  // Of all slots for pings: discovery and `lnetctl ping` are to have theirs.
+  static constexpr std::size_t kUnderWayMax = 8;
+  static constexpr Duration kFirst = std::chrono::seconds(1);
+  static constexpr Duration kIntervalMax = std::chrono::seconds(60);
+  // TCP asks for a connection four times until then.
+  static constexpr Duration kPingTimeout = std::chrono::seconds(10);
+  // One that nothing was to be forwarded to for so long is nobody's next hop any more.
+  static constexpr Duration kWantedFor = std::chrono::minutes(5);
+
+  PeerRecovery(const PeerDirectory& directory, const Parameters& parameters, NodePing& pings)
+      : directory_(directory), parameters_(parameters), pings_(pings) {
+    for (Entry& entry : entries_)
+      entry.owner = this;
+  }
+  PeerRecovery(const PeerRecovery&) = delete;
+  PeerRecovery& operator=(const PeerRecovery&) = delete;
+
+  // A message for this next hop was refused, since it is down.
+  void want(const Nid& nid, Instant now);
+  // Pings that are due begin; who is up, or wanted by nobody, is let go. Returns how many began.
+  unsigned step(Instant now);
+  [[nodiscard]] Instant next_deadline() const { return next_look_; }
+
+  [[nodiscard]] const RecoveryCounters& counters() const { return counters_; }
+
+ private:
+  struct Entry final : PingRequest {
+    void done(Result<void> outcome, const PingView* buffer) override {
+      owner->answered(*this, outcome, buffer);
+    }
+
+    PeerRecovery* owner = nullptr;
+    bool used = false;
+    bool under_way = false;
+    unsigned pings = 0;  // so far (lpni_ping_count)
+    Instant next{};      // the next one
+    Instant wanted{};    // last
+  };
+
+  [[nodiscard]] Duration interval_after(unsigned pings) const;
+  [[nodiscard]] bool is_over(const Entry& entry, Instant now);
+  void begin_ping(Entry& entry, Instant now);
+  void answered(Entry& entry, Result<void> outcome, const PingView* buffer);
+
+  RecoveryCounters counters_;  // first: lies on lines of its own
+  const PeerDirectory& directory_;
+  const Parameters& parameters_;
+  NodePing& pings_;
+  std::array<Entry, kPeerNisMax> entries_{};
+  std::size_t under_way_ = 0;
+  Instant next_look_ = Instant::max();
+};
+
+}  // namespace plnet::lnet

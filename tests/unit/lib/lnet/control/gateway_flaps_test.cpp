@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Routes that go down again and again are held back, each by itself.
+#include "tests/unit/lib/lnet/control/gateway_fixture.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+class RoutesThatFlap : public GatewayChecksTest {
+ protected:
+  // kFar leads to where the gateway itself is, with kFarSide; kFarther is behind that.
+  void tell_far_side(bool up) {
+    gateway_.say(nids_, kRoutes, up ? UINT32_MAX : 2);
+    gateway_.push(kGateway, kOurs);
+    pass(1);
+  }
+  void flap_far_side() {
+    for (std::size_t flap = 0; flap < RouteFlaps::kFailures; ++flap) {
+      tell_far_side(false);
+      EXPECT_FALSE(up(kFar));
+      tell_far_side(true);
+    }
+  }
+  void pass_answers(std::uint64_t wanted) {
+    const std::uint64_t before = count(Id::kAnswered);
+    for (int second = 0; second < 100 && count(Id::kAnswered) < before + wanted; ++second)
+      pass(1);
+  }
+};
+
+TEST_F(RoutesThatFlap, AGatewayThatFlapsMustAnswerSeveralChecksInARow) {
+  add(kFarther);
+  pass(2);
+  for (std::size_t flap = 0; flap < RouteFlaps::kFailures; ++flap) {
+    ASSERT_TRUE(up(kFarther)) << "as with the kernel, after failure " << flap;
+    gateway_.answers = false;
+    pass(20);
+    ASSERT_FALSE(up(kFarther));
+    gateway_.answers = true;
+    pass(1);
+    if (flap + 1 < RouteFlaps::kFailures) pass(12);
+  }
+  EXPECT_EQ(count(Id::kHeldBack), 1U);
+  const std::uint64_t before = count(Id::kAnswered);
+  while (count(Id::kAnswered) == before)
+    pass(1);
+  EXPECT_EQ(last_cause(kFarther), RouteCause::kHeldBack) << "it answers, and is down";
+  while (!up(kFarther) && count(Id::kAnswered) < before + 100)
+    pass(1);
+  EXPECT_TRUE(up(kFarther));
+  EXPECT_LE(count(Id::kAnswered) - before, RouteFlaps::kAnswersInARow);
+  EXPECT_GE(count(Id::kAnswered) - before + 1, RouteFlaps::kAnswersInARow);
+}
+
+TEST_F(RoutesThatFlap, OneThatFailsNowAndThenIsTheKernelsBusinessAlone) {
+  add(kFarther);
+  pass(2);
+  for (int i = 0; i < 6; ++i) {
+    gateway_.answers = false;
+    pass(20);
+    gateway_.answers = true;
+    pass(12);
+    ASSERT_TRUE(up(kFarther));
+    pass(400);
+  }
+  EXPECT_EQ(count(Id::kHeldBack), 0U);
+}
+
+TEST_F(RoutesThatFlap, TakeNoOthersOfTheirGatewayAlong) {
+  add(kFar);
+  add(kFarther);
+  pass(2);
+  flap_far_side();
+  EXPECT_FALSE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kHeldBack);
+  EXPECT_TRUE(up(kFarther));
+  EXPECT_EQ(route(kFarther).history.count(), 1U) << "never was down";
+  EXPECT_EQ(route(kFarther).flaps.answers_wanted(), 0U);
+  EXPECT_EQ(count(Id::kHeldBack), 1U);
+}
+
+TEST_F(RoutesThatFlap, AreHeldBackThoughAnotherIsDownForGood) {
+  add(kFar);
+  add(kFarther, 1);  // the gateway is not there
+  pass(2);
+  EXPECT_FALSE(up(kFarther));
+  flap_far_side();
+  EXPECT_FALSE(up(kFar));
+  EXPECT_EQ(count(Id::kHeldBack), 1U);
+}
+
+TEST_F(RoutesThatFlap, AreNotOwedLessByAnAnswerThatSaysTheyAreDown) {
+  add(kFar);
+  pass(2);
+  flap_far_side();
+  ASSERT_EQ(route(kFar).flaps.answers_wanted(), RouteFlaps::kAnswersInARow);
+  tell_far_side(false);
+  pass_answers(RouteFlaps::kAnswersInARow + 1);
+  EXPECT_EQ(route(kFar).flaps.answers_wanted(), RouteFlaps::kAnswersInARow);
+  tell_far_side(true);
+  EXPECT_FALSE(up(kFar));
+  pass_answers(RouteFlaps::kAnswersInARow);
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kAnswered);
+}
+
+TEST_F(RoutesThatFlap, BeginAnewWithAFailureThatIsPushed) {
+  add(kFar);
+  pass(2);
+  flap_far_side();
+  pass_answers(1);
+  ASSERT_EQ(route(kFar).flaps.answers_wanted(), RouteFlaps::kAnswersInARow - 1);
+  tell_far_side(false);
+  tell_far_side(true);
+  EXPECT_EQ(route(kFar).flaps.answers_wanted(), RouteFlaps::kAnswersInARow);
+}
+
+TEST_F(RoutesThatFlap, AreFreeOnceNobodyAsksByItself) {
+  add(kFar);
+  pass(2);
+  flap_far_side();
+  ASSERT_FALSE(up(kFar));
+  node_.parameters.alive_router_check_interval_s.set(0);
+  node_.coordinator.gateway_checks().look_again(kGatewaySetting);
+  (void)node_.turn();
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(last_cause(kFar), RouteCause::kSettings);
+  flap_far_side();
+  EXPECT_TRUE(up(kFar));
+}
+
+}  // namespace
+}  // namespace plnet::lnet

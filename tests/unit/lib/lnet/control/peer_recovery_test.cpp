@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Next hops that are down and wanted are pinged until they answer.
+#include "lib/lnet/control/peer_recovery.hpp"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/lnet/control/test_node.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+using std::chrono::seconds;
+
+const Nid kRouter = nid("10.0.0.1@tcp");
+const Nid kServer = nid("10.0.0.9@tcp");
+const Nid kServerToo = nid("10.1.0.9@tcp");
+
+class Recovery : public ::testing::Test {
+ protected:
+  using Id = RecoveryTable::Id;
+
+  Recovery() { (void)node_.make_peer(kServer); }
+  PeerNi& server() { return *node_.coordinator.peers().find(kServer); }
+  [[nodiscard]] bool up() { return server().status.get() == kNiUp; }
+  void lose() {
+    server().status.set(kNiDown);
+    node_.coordinator.want_back(kServer);
+  }
+  void pass(int count) {
+    for (int i = 0; i < count; ++i)
+      run(network_, {&node_}, seconds(1));
+  }
+  std::uint64_t count(Id id) { return node_.coordinator.recovery().counters().get(id); }
+
+  FakeNetwork network_;
+  TestNode node_{network_, {kRouter}};
+  RawPeer peer_{network_, {kServer, kServerToo}};
+};
+
+TEST_F(Recovery, NobodyIsPingedWhomNobodyWants) {
+  server().status.set(kNiDown);
+  pass(100);
+  EXPECT_EQ(peer_.pings, 0);
+}
+
+TEST_F(Recovery, OneThatAnswersIsUpWithinASecond) {
+  lose();
+  (void)node_.turn();
+  EXPECT_FALSE(up());
+  pass(2);
+  EXPECT_TRUE(up());
+  EXPECT_EQ(peer_.pings, 1);
+  EXPECT_EQ(peer_.sink, 272U) << "LNET_PING_INFO_MIN_SIZE";
+  EXPECT_EQ(count(Id::kRecovered), 1U);
+  EXPECT_EQ(count(Id::kPeerNis), 0U);
+  pass(100);
+  EXPECT_EQ(peer_.pings, 1) << "that is all";
+}
+
+TEST_F(Recovery, PingsGoFurtherAndFurtherApartUpToAMinute) {
+  network_.send_failure = 1;
+  lose();
+  std::uint64_t seen = 0;
+  std::vector<int> when;
+  for (int second = 1; second < 250; ++second) {
+    pass(1);
+    (void)node_.turn();
+    node_.coordinator.want_back(kServer);  // messages go on coming
+    if (count(Id::kPings) > seen) when.push_back(second);
+    seen = count(Id::kPings);
+  }
+  EXPECT_EQ(when, (std::vector{1, 3, 7, 15, 31, 63, 123, 183, 243}));
+  EXPECT_EQ(count(Id::kBegun), 1U);
+  network_.send_failure = 0;
+  pass(61);
+  EXPECT_TRUE(up());
+}
+
+TEST_F(Recovery, TheSettingMayKeepPingsCloser) {
+  node_.parameters.max_recovery_ping_interval_s.set(4);
+  network_.send_failure = 1;
+  lose();
+  pass(30);
+  EXPECT_GE(count(Id::kPings), 7U);
+}
+
+TEST_F(Recovery, OneThatIsSilentIsPingedUntilItIsBack) {
+  peer_.answers = false;
+  lose();
+  pass(60);
+  EXPECT_GE(count(Id::kPings), 3U);
+  EXPECT_FALSE(up());
+  peer_.answers = true;
+  pass(61);
+  EXPECT_TRUE(up());
+}
+
+TEST_F(Recovery, OneThatWasHeardOfMeanwhileIsNotPinged) {
+  lose();
+  server().status.set(kNiUp);
+  pass(3);
+  EXPECT_EQ(peer_.pings, 0);
+  EXPECT_EQ(count(Id::kRecovered), 1U);
+}
+
+TEST_F(Recovery, OneThatNobodyWantsAnyMoreIsLeftAlone) {
+  network_.send_failure = 1;
+  lose();
+  pass(400);
+  EXPECT_EQ(count(Id::kPeerNis), 0U);
+  EXPECT_EQ(count(Id::kLetGo), 1U);
+  const std::uint64_t pings = count(Id::kPings);
+  pass(200);
+  EXPECT_EQ(count(Id::kPings), pings);
+  network_.send_failure = 0;
+  lose();
+  pass(2);
+  EXPECT_TRUE(up()) << "but with the next message at once";
+}
+
+TEST_F(Recovery, OneThatWasSilentForTheLimitIsLeftAlone) {
+  node_.parameters.recovery_limit_s.set(20);
+  server().last_alive_ns.set(node_.now().time_since_epoch().count());
+  network_.send_failure = 1;
+  lose();
+  for (int second = 0; second < 60; ++second) {
+    pass(1);
+    if (count(Id::kPeerNis) > 0) node_.coordinator.want_back(kServer);
+  }
+  EXPECT_EQ(count(Id::kPings), 4U) << "after 1, 3, 7 and 15 s";
+  EXPECT_EQ(count(Id::kLetGo), 1U);
+}
+
+TEST_F(Recovery, OneThatGoesIsForgotten) {
+  peer_.answers = false;
+  lose();
+  pass(2);
+  ASSERT_TRUE(node_.coordinator.delete_peer(kServer, Nid::any(), true));
+  pass(120);
+  EXPECT_EQ(count(Id::kPeerNis), 0U);
+}
+
+TEST_F(Recovery, ManyTakeTurnsAndMoreThanThatAreRefused) {
+  constexpr std::size_t kMany = PeerRecovery::kPeerNisMax + 10;
+  network_.response_timeout = seconds(600);
+  for (std::uint32_t i = 0; i < kMany; ++i)
+    node_.coordinator.want_back(Nid::of(NetType::kTcp, 0, 0x0a050000 + i));
+  EXPECT_EQ(count(Id::kPeerNis), PeerRecovery::kPeerNisMax);
+  EXPECT_EQ(count(Id::kNoRoom), 10U);
+  pass(3);
+  EXPECT_EQ(count(Id::kPeerNis), 0U) << "none of them is a peer";
+
+  peer_.answers = false;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const Nid each = Nid::of(NetType::kTcp, 0, 0x0a060000 + i);
+    (void)node_.make_peer(each);
+    node_.coordinator.peers().find(each)->status.set(kNiDown);
+    node_.coordinator.want_back(each);
+  }
+  pass(2);
+  EXPECT_EQ(count(Id::kPings), PeerRecovery::kUnderWayMax);
+  pass(30);
+  EXPECT_GE(count(Id::kPings), 20U);
+}
+
+TEST_F(Recovery, EndsWithTheNode) {
+  peer_.answers = false;
+  lose();
+  pass(2);
+  node_.coordinator.shut_down();
+  pass(2);
+  EXPECT_TRUE(node_.coordinator.quiet());
+  node_.coordinator.want_back(kServer);
+  EXPECT_EQ(count(Id::kBegun), 1U);
+}
+
+}  // namespace
+}  // namespace plnet::lnet
