@@ -43,9 +43,9 @@ class LnetAdmin final : public lnet::LnetControl {
                                     const lnet::NodeConfig& wanted);
   [[nodiscard]] Outcome<void> set_running(std::vector<runtime::Poller*> pollers);
   // Before the process ends: drains it if it routes, and says how far that is from time to time.
-  // `done` after `bound` at the latest, with what was left then.
+  // `done` after the order's bound at the latest, with what was left then.
   using Told = std::function<void(const lnet::StandingReport& report)>;
-  void leave(Duration bound, Told told, Told done);
+  void leave(const lnet::DrainOrder& order, Told told, Told done);
   // What has become of NIs, of routing and of router buffers since the last call, a line for each.
   void say_standing();
   // What messages wait for at this time.
@@ -81,7 +81,7 @@ class LnetAdmin final : public lnet::LnetControl {
   void set_routing(bool enabled, lnet::Reply<void> done) override;
   void set_buffers(lnet::BuffersConfig buffers, lnet::Reply<void> done) override;
   [[nodiscard]] lnet::ParameterValues parameters() const override { return config_.parameters; }
-  void drain_routing(std::optional<Duration> bound, lnet::Reply<void> done) override;
+  void drain_routing(lnet::DrainOrder order, lnet::Reply<void> done) override;
   void undrain_routing(lnet::Reply<void> done) override;
   void set_parameters(lnet::ParameterValues values, lnet::Reply<void> done) override;
   void add_fault(lnet::FaultSpec fault, lnet::Reply<void> done) override;

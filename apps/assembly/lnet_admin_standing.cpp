@@ -38,6 +38,12 @@ Instant now_of(lnet::Node& node) {
   return node.shard(0).core().now;
 }
 
+Result<void> begin_drain(lnet::Node& node, const lnet::DrainOrder& order) {
+  const Duration longest = lnet::RoutingStateMachine::patience(node.parameters().router_notice());
+  return node.coordinator().standing().drain(now_of(node), order.bound.value_or(longest),
+                                             order.full_notice);
+}
+
 }  // namespace
 
 // --- Links ---
@@ -98,17 +104,14 @@ void LnetAdmin::set_buffers(lnet::BuffersConfig buffers, Reply<void> done) {
       std::move(done));
 }
 
-void LnetAdmin::drain_routing(std::optional<Duration> bound, Reply<void> done) {
+void LnetAdmin::drain_routing(lnet::DrainOrder order, Reply<void> done) {
   enqueue(
-      [this, bound](Reply<void> ended) {
+      [this, order](Reply<void> ended) {
         if (auto up = check_up(); !up) return ended(std::move(up));
         desk_->attempt(
             0,
-            [bound](lnet::Node& node) -> Outcome<Progress> {
-              const Duration longest =
-                  lnet::RoutingStateMachine::kStopPatience * node.parameters().router_notice();
-              const auto begun =
-                  node.coordinator().standing().drain(now_of(node), bound.value_or(longest));
+            [order](lnet::Node& node) -> Outcome<Progress> {
+              const auto begun = begin_drain(node, order);
               if (begun) return Progress::kDone;
               if (begun.error() == Errc::kBusy)
                 return failure(Errc::kBusy, "routing is being stopped already");
@@ -153,7 +156,7 @@ void LnetAdmin::routing(Reply<lnet::RoutingReport> reply) {
 struct LnetAdmin::Leave {
   Told told;
   Told done;
-  Duration bound{};
+  lnet::DrainOrder order;
   lnet::StandingReport report;
   bool over = false;
 
@@ -162,12 +165,14 @@ struct LnetAdmin::Leave {
   }
 };
 
-void LnetAdmin::leave(Duration bound, Told told, Told done) {
+void LnetAdmin::leave(const lnet::DrainOrder& order, Told told, Told done) {
   auto leave = std::make_shared<Leave>();
   leave->told = std::move(told);
   leave->done = std::move(done);
-  leave->bound = bound;
+  leave->order = order;
   if (state_ != State::kUp) return leave->end();
+  const Duration bound = order.bound.value_or(
+      lnet::RoutingStateMachine::patience(host_->node()->parameters().router_notice()));
   loop_->add_timer(bound + kLeaveSlack, Duration::zero(), [leave] {
     leave->report.cut_off = leave->report.load.held;
     leave->end();
@@ -180,10 +185,10 @@ void LnetAdmin::keep_leaving(const std::shared_ptr<Leave>& leave, bool first) {
   auto seen = std::make_shared<lnet::StandingReport>();
   auto sent = desk_->order(
       0,
-      [seen, first, bound = leave->bound](lnet::Node& node) {
+      [seen, first, order = leave->order](lnet::Node& node) {
         lnet::NodeStanding& standing = node.coordinator().standing();
         // What is being stopped already goes on with that; who does not route is done.
-        if (first) (void)standing.drain(now_of(node), bound);
+        if (first) (void)begin_drain(node, order);
         *seen = standing.report(now_of(node));
       },
       [this, leave, seen] {

@@ -322,7 +322,8 @@ void report_standing(LnetDesk& desk, Reply<lnet::RoutingReport> reply) {
                                                    .acknowledged = told.told.acknowledged,
                                                    .by_ping = told.told.by_ping,
                                                    .held = told.load.held,
-                                                   .cut_off = told.cut_off};
+                                                   .cut_off = told.cut_off,
+                                                   .unsent = told.load.unsent};
       },
       [report, answer] { (*answer)(std::move(*report)); });
   if (!sent) (*answer)(std::unexpected(sent.error()));

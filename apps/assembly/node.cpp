@@ -32,10 +32,11 @@ constexpr LogSite kEalDetail{LogLevel::kDebug, "eal", {"line"}};
 constexpr LogSite kChanged{LogLevel::kInfo, "changed", {"what", "from", "to", "uid", "pid"}};
 constexpr LogSite kReady{LogLevel::kInfo, "ready", {"pid"}};
 constexpr LogSite kSignal{LogLevel::kInfo, "signal", {"number"}};
-constexpr LogSite kDraining{LogLevel::kInfo,
-                            "draining",
-                            {"phase", "acknowledged", "peers", "by_ping", "held", "seconds_left"}};
-constexpr LogSite kDrained{LogLevel::kInfo, "drained", {"cut_off", "not_acknowledged"}};
+constexpr LogSite kDraining{
+    LogLevel::kInfo,
+    "draining",
+    {"phase", "acknowledged", "peers", "by_ping", "held", "unsent", "seconds_left"}};
+constexpr LogSite kDrained{LogLevel::kInfo, "drained", {"cut_off", "not_acknowledged", "unsent"}};
 constexpr LogSite kBrokenOff{LogLevel::kWarning, "drain_broken_off", {"held", "not_acknowledged"}};
 constexpr LogSite kStuck{LogLevel::kError, "exchange_not_drained", {"waited_ms"}};
 constexpr LogSite kLnetStuck{LogLevel::kError, "lnet_not_down", {"why"}};
@@ -351,7 +352,7 @@ void Node::run() {
 }
 
 void Node::on_signal(int number) {
-  const bool drains = number == SIGTERM && launched_ && options_.drain_max > Duration::zero();
+  const bool drains = number == SIGTERM && launched_ && options_.drain;
   if (drains && !draining_) return drain();
   if (draining_ && forwards(*draining_) && !std::exchange(broken_off_, true))
     log_->write(kBrokenOff, {std::to_string(draining_->load.held), unsure(*draining_)});
@@ -362,7 +363,7 @@ void Node::drain() {
   draining_.emplace();
   const auto told_at = std::make_shared<Instant>(system_clock_.now() - kSumPeriod);
   lnet_->leave(
-      options_.drain_max,
+      *options_.drain,
       [this, told_at](const lnet::StandingReport& report) {
         if (broken_off_) return;
         draining_ = report;
@@ -371,12 +372,14 @@ void Node::drain() {
         log_->write(kDraining,
                     {report.text(), std::to_string(report.told.acknowledged),
                      std::to_string(report.told.pushed), std::to_string(report.told.by_ping),
-                     std::to_string(report.load.held), std::to_string(report.seconds_left)});
+                     std::to_string(report.load.held), std::to_string(report.load.unsent),
+                     std::to_string(report.seconds_left)});
       },
       [this](const lnet::StandingReport& report) {
         if (broken_off_) return;
         if (forwards(*draining_) || report.is_drain())
-          log_->write(kDrained, {std::to_string(report.cut_off), unsure(report)});
+          log_->write(kDrained, {std::to_string(report.cut_off), unsure(report),
+                                 std::to_string(report.load.unsent)});
         loop_->stop();
       });
 }

@@ -39,8 +39,8 @@ struct NodeOptions {
   std::optional<gid_t> admin_group{};
   std::string lock_directory{runtime::kClaimDirectory};
   Residents* residents = nullptr;  // outlives the node
-  // How long SIGTERM lets a router drain; 0: not at all.
-  Duration drain_max{};
+  // Of a router that is told to end by SIGTERM; none: it does not drain.
+  std::optional<lnet::DrainOrder> drain{};
   NicNames nic_names{};  // stand behind lines of the log that have their NIDs
 };
 

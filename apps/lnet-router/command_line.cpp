@@ -17,22 +17,27 @@ std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* c
                "lnet-router");
   app.set_version_flag("--version", std::string("lnet-router ") + PLNET_VERSION);
   CommandLine line;
-  unsigned drain_timeout_s = 60;
+  std::optional<unsigned> drain_timeout_s;
+  lnet::DrainOrder drain;
   const NodeFlags flags(app, "lnet-router", "control");
   app.add_flag("--check", line.check_only,
                "read the file, make the plan, check the host; start nothing");
   app.add_flag("--selftest", line.selftest,
                "be a test node of LNet selftest, too, and a console for lst");
   app.add_option("--drain-timeout", drain_timeout_s,
-                 "seconds that SIGTERM gives a router to drain; 0 = ends at once")
-      ->check(CLI::Range(0U, kDrainSecondsMax))
-      ->capture_default_str();
+                 "seconds that SIGTERM gives a router to drain; 0 = ends at once; without: three "
+                 "times alive_router_check_interval + router_ping_timeout (330)")
+      ->check(CLI::Range(0U, kDrainSecondsMax));
+  app.add_flag("--drain-full-notice", drain.full_notice,
+               "such a drain gives peers all of alive_router_check_interval + "
+               "router_ping_timeout, also if all have acknowledged");
   if (auto end = take_flags(app, count, words)) return std::unexpected(std::move(*end));
   if (auto end = flags.informative()) return std::unexpected(std::move(*end));
   auto node = flags.read();
   if (!node) return std::unexpected(wrong_flags(app, node.error()));
   line.node = std::move(*node);
-  line.node.node.drain_max = std::chrono::seconds(drain_timeout_s);
+  if (drain_timeout_s) drain.bound = std::chrono::seconds(*drain_timeout_s);
+  if (drain_timeout_s != 0U) line.node.node.drain = drain;
   return line;
 }
 

@@ -77,7 +77,7 @@ void Host::calm() {
 }
 
 Duration Host::drain() {
-  const Duration bound = RoutingStateMachine::kStopPatience * node_->parameters().router_notice();
+  const Duration bound = RoutingStateMachine::patience(node_->parameters().router_notice());
   PLNET_CHECK(node_->coordinator().standing().drain(world_.loop.now(), bound).has_value(),
               "who forwards can be drained");
   ring(0);

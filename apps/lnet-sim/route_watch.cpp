@@ -44,7 +44,13 @@ bool RouteWatch::meet(const Host& a, const Host& b) const {
 }
 
 // Somebody there checks the gateway: it would else not know whether its network is alive.
-bool RouteWatch::is_asked(const Host& gateway, NetId net) const {
+bool RouteWatch::is_asked(const Host& gateway, NetId net) {
+  const auto [at, is_new] = asked_.try_emplace({gateway.number(), net}, false);
+  if (is_new) at->second = somebody_asks(gateway, net);
+  return at->second;
+}
+
+bool RouteWatch::somebody_asks(const Host& gateway, NetId net) const {
   return std::ranges::any_of(world_.hosts, [&](const auto& host) {
     return meet(*host, gateway) && std::ranges::any_of(host->routes(), [&](const RouteSetup& one) {
              return one.gateway.net() == net && gateway.has(one.gateway);
@@ -52,7 +58,7 @@ bool RouteWatch::is_asked(const Host& gateway, NetId net) const {
   });
 }
 
-RouteTruth RouteWatch::far_side(const Host& gateway, const RouteSetup& route) const {
+RouteTruth RouteWatch::far_side(const Host& gateway, const RouteSetup& route) {
   bool is_on = false;
   bool has_link = false;
   for (const Nid& nid : gateway.nids()) {
@@ -65,11 +71,15 @@ RouteTruth RouteWatch::far_side(const Host& gateway, const RouteSetup& route) co
   return is_asked(gateway, route.net) ? RouteTruth::kUp : RouteTruth::kUnknown;
 }
 
-RouteTruth RouteWatch::truth_of(const Host& host, const RouteSetup& route) const {
+// Whoever cannot hear its gateway has no answer and no other sign of life from it. What comes from
+// one that does not hear may be a sign of life to this node, or not: that is left open.
+RouteTruth RouteWatch::truth_of(const Host& host, const RouteSetup& route) {
   const Host& gateway = *world_.hosts[Layout::node_of(route.gateway)];
   const bool there = !cuts_.is_cut(host.id(), gateway.id());
   const bool back = !cuts_.is_cut(gateway.id(), host.id());
-  if (gateway.state() != Host::State::kUp || (!there && !back)) return RouteTruth::kGone;
+  // What was under way when a slow link was cut comes late.
+  const bool unheard = !back && (!there || !cuts_.is_slow(host.id(), gateway.id()));
+  if (gateway.state() != Host::State::kUp || unheard) return RouteTruth::kGone;
   if (!gateway.has_link(route.gateway)) return RouteTruth::kGone;
   if (!meet(host, gateway)) return RouteTruth::kUnknown;
   if (!gateway.is_forwarding()) return RouteTruth::kNotRouting;
@@ -85,15 +95,22 @@ void RouteWatch::note_truth(Watched& watched, RouteTruth truth, Instant now) {
   watched.wrong_since = Instant::max();
   const bool no_way = truth != RouteTruth::kUp && truth != RouteTruth::kNotRouting;
   if (no_way && watched.away_since == Instant::max()) watched.away_since = now;
-  if (truth == RouteTruth::kUp) watched.away = longest_away(watched.route.gateway, now);
+  if (truth == RouteTruth::kUp)
+    watched.away = away_longest(Layout::node_of(watched.route.gateway), now);
 }
 
 // Also of those on the other side: a gateway's network is up when somebody there has asked it.
-Duration RouteWatch::longest_away(const Nid& gateway, Instant now) const {
+Duration RouteWatch::away_longest(std::uint32_t gateway, Instant now) {
+  const auto [at, is_new] = away_.try_emplace(gateway, Duration{});
+  if (is_new) at->second = longest_away(gateway, now);
+  return at->second;
+}
+
+Duration RouteWatch::longest_away(std::uint32_t gateway, Instant now) const {
   Duration longest{};
   for (const OfHost& of : hosts_) {
     for (const Watched& each : of.routes) {
-      if (Layout::node_of(each.route.gateway) != Layout::node_of(gateway)) continue;
+      if (Layout::node_of(each.route.gateway) != gateway) continue;
       if (each.away_since < now) longest = std::max(longest, now - each.away_since);
     }
   }
@@ -135,6 +152,8 @@ void RouteWatch::look_at(const Host& host, Watched& watched, Instant now) {
 
 void RouteWatch::look(Instant now) {
   wrong_.clear();
+  asked_.clear();
+  away_.clear();
   if (!world_.layout.has_routers()) return;
   const bool was_doubtful = std::exchange(doubtful_, is_doubtful());
   if (was_doubtful || doubtful_) doubtful_until_ = now;

@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/lnet-sim/cuts.hpp"
@@ -44,12 +46,14 @@ class RouteWatch {
     std::vector<Watched> routes;
   };
 
-  [[nodiscard]] RouteTruth truth_of(const Host& host, const lnet::RouteSetup& route) const;
-  [[nodiscard]] RouteTruth far_side(const Host& gateway, const lnet::RouteSetup& route) const;
-  [[nodiscard]] bool is_asked(const Host& gateway, lnet::NetId net) const;
+  [[nodiscard]] RouteTruth truth_of(const Host& host, const lnet::RouteSetup& route);
+  [[nodiscard]] RouteTruth far_side(const Host& gateway, const lnet::RouteSetup& route);
+  [[nodiscard]] bool is_asked(const Host& gateway, lnet::NetId net);
+  [[nodiscard]] bool somebody_asks(const Host& gateway, lnet::NetId net) const;
   [[nodiscard]] bool meet(const Host& a, const Host& b) const;
   [[nodiscard]] bool is_doubtful() const;
-  [[nodiscard]] Duration longest_away(const lnet::Nid& gateway, Instant now) const;
+  [[nodiscard]] Duration away_longest(std::uint32_t gateway, Instant now);
+  [[nodiscard]] Duration longest_away(std::uint32_t gateway, Instant now) const;
   void note_truth(Watched& watched, RouteTruth truth, Instant now);
   void look_at(const Host& host, Watched& watched, Instant now);
 
@@ -60,6 +64,9 @@ class RouteWatch {
   Instant doubtful_until_{};  // at the earliest
   std::array<Duration, kRouteTruths> longest_{};
   std::vector<OfHost> hosts_;
+  // Of one look: each is asked for by every node that goes by the gateway.
+  std::map<std::pair<std::uint32_t, lnet::NetId>, bool> asked_;
+  std::map<std::uint32_t, Duration> away_;
   std::string wrong_;
 };
 

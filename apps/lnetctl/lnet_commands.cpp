@@ -80,9 +80,11 @@ constexpr std::array kRouteShowOptions{
     OptionRow{"verbose", 'v', OptionKind::kLevel, "N",
               "with hop, priority, state, type; 3: also what has become of it"}};
 
-constexpr std::array kDrainOptions{number("timeout", 't', "SECONDS",
-                                          "end it then whatever is left (three times "
-                                          "alive_router_check_interval + router_ping_timeout)")};
+constexpr std::array kDrainOptions{
+    number("timeout", 't', "SECONDS",
+           "end it then whatever is left (three times "
+           "alive_router_check_interval + router_ping_timeout)"),
+    flag("full-notice", 0, "peers have all that time once, also if all have acknowledged")};
 
 constexpr std::array kPingOptions{
     number("timeout", 't', "SECONDS", "for each ping (1)"),

@@ -194,6 +194,11 @@ class Lnd {
   // quiet when idle() says so.
   virtual void shut_down() = 0;
   [[nodiscard]] virtual bool idle() const = 0;
+  // Cold. Between two turns, now and then: bytes of messages that have ended in on_sent() and would
+  // yet be lost if this process ended now, since the transport still has them. The first call with
+  // a later `since` looks at what the transport has then; those that repeat it tell what is left of
+  // that, whatever has come after.
+  [[nodiscard]] virtual std::uint64_t unsent_bytes(Instant /*since*/) { return 0; }
   [[nodiscard]] virtual Instant next_deadline() const = 0;
   [[nodiscard]] virtual CounterView counters() const = 0;
 };

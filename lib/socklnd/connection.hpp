@@ -86,6 +86,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
   std::array<std::uint64_t, kNoopsWaitingMax> noop_cookies{};
   std::uint64_t written = 0;       // bytes that TCP has taken, ever
   std::uint64_t acknowledged = 0;  // by the peer's TCP, when last asked
+  std::uint64_t owed_to = 0;       // of written, that unsent_bytes() waits for
   std::array<std::uint64_t, kEndsRemembered> ends{};
   std::uint64_t messages_sent = 0;
   Instant tx_progress{};

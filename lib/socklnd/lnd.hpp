@@ -61,6 +61,7 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void release_peer(lnet::PeerLink& link) override;
   void shut_down() override;
   [[nodiscard]] bool idle() const override;
+  [[nodiscard]] std::uint64_t unsent_bytes(Instant since) override;
   [[nodiscard]] Instant next_deadline() const override;
   [[nodiscard]] CounterView counters() const override { return counters_.view(); }
 
@@ -99,6 +100,8 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   using Rx = Connection::Rx;
 
   static constexpr std::size_t kReportedAtOnce = 32;
+  // Sockets that unsent_bytes() asks in a call: some microseconds each.
+  static constexpr unsigned kAskedAtOnce = 256;
   // Timers are in whole quarters of timeouts; this is fine enough.
   static constexpr Duration kTick = std::chrono::milliseconds(5);
   static constexpr Duration kKeepaliveAgain = std::chrono::seconds(10);
@@ -140,6 +143,7 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void check_progress(Peer& peer, Instant now);
   void check_connection(Connection& connection, Instant now);
   void check_transfer(Connection& connection, Instant now);
+  bool ask_acknowledged(Connection& connection);
   void send_keepalive(Peer& peer, Instant now);
   void arm(Peer& peer, Instant now);
   void on_peer_timer(Peer& peer);
@@ -234,7 +238,8 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   std::size_t releases_ = 0;
   std::uint64_t posts_ = 0;
   bool shutting_down_ = false;
-  bool spoil_checksum_;  // of the next message that has one: inject_csum_error
+  Instant unsent_since_ = Instant::min();  // what unsent_bytes() looks at
+  bool spoil_checksum_;                    // of the next message that has one: inject_csum_error
   struct Interface {
     bool usable = true;      // as we were told: set_usable()
     bool suspected = false;  // something has failed since the last look

@@ -289,15 +289,44 @@ void SockLnd::check_connection(Connection& connection, Instant now) {
   }
 }
 
-void SockLnd::check_transfer(Connection& connection, Instant now) {
-  if (connection.written > connection.acknowledged) {
-    const std::uint64_t under_way = streams_.driver().facts(connection.stream).unacknowledged_bytes;
-    const std::uint64_t acknowledged = connection.written - std::min(under_way, connection.written);
-    if (acknowledged > connection.acknowledged) {
-      connection.tx_progress = now;
-      connection.peer->heard = now;  // its TCP at least (ksnp_last_alive)
+// Whether its TCP has acknowledged more since.
+bool SockLnd::ask_acknowledged(Connection& connection) {
+  const std::uint64_t under_way = streams_.driver().facts(connection.stream).unacknowledged_bytes;
+  const std::uint64_t acknowledged = connection.written - std::min(under_way, connection.written);
+  const bool more = acknowledged > connection.acknowledged;
+  if (more) connection.acknowledged = acknowledged;
+  return more;
+}
+
+// What was acknowledged when last asked costs nothing to know; sockets beyond so many are asked
+// when those before them are done.
+std::uint64_t SockLnd::unsent_bytes(Instant since) {
+  const bool first = since > unsent_since_;
+  unsent_since_ = std::max(unsent_since_, since);
+  unsigned asked = 0;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t slot = 0; slot < connections_.capacity(); ++slot) {
+    if (!connections_.is_lent(slot)) continue;
+    Connection& connection = connections_.at(slot);
+    if (connection.state != State::kOpen || connection.away) continue;
+    if (first) connection.owed_to = connection.written;
+    if (connection.owed_to <= connection.acknowledged) continue;
+    if (asked < kAskedAtOnce) {
+      ++asked;
+      // That is progress, of which check_transfer() will not hear any more.
+      connection.sent_since |= ask_acknowledged(connection);
+      look_at(connection);
     }
-    connection.acknowledged = std::max(connection.acknowledged, acknowledged);
+    if (connection.owed_to > connection.acknowledged)
+      bytes += connection.owed_to - connection.acknowledged;
+  }
+  return bytes;
+}
+
+void SockLnd::check_transfer(Connection& connection, Instant now) {
+  if (connection.written > connection.acknowledged && ask_acknowledged(connection)) {
+    connection.tx_progress = now;
+    connection.peer->heard = now;  // its TCP at least (ksnp_last_alive)
   }
   const bool sending = connection.has_to_send() || connection.written > connection.acknowledged;
   if (sending && now - connection.tx_progress >= timeout_) {

@@ -18,11 +18,11 @@ MTU = 9000
 FRAMES_HELD = 20_000  # as a switch has, more are lost
 
 
-def open_tap():
-    """eth0 of the host that we are inside of."""
+def open_tap(name="eth0"):
+    """A device of the host that we are inside of."""
     try:
         end = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-        fcntl.ioctl(end, TUNSETIFF, struct.pack("16sH14x", b"eth0", IFF_TAP | IFF_NO_PI))
+        fcntl.ioctl(end, TUNSETIFF, struct.pack("16sH14x", name.encode(), IFF_TAP | IFF_NO_PI))
     except OSError as error:
         raise Skip(f"no TAP devices here: {error}") from error
     return end

@@ -7,9 +7,10 @@ import contextlib
 import itertools
 import os
 
+from bad_wire import MTU, BadWire, open_tap
 from site_under_test import Skip
 from traffic_nodes import plan
-from two_hosts import ip
+from two_hosts import inside, ip
 
 WINDOW = 4  # operations that a traffic node has under way
 SITES = itertools.count()
@@ -21,12 +22,14 @@ def address(net, number):
 
 
 class RoutedHosts:
-    """`hosts[name]` is its namespace. Routers have a leg in each network, under one number."""
+    """Routers have a leg in each network, under one number. `bad_wire`: on the leg that was asked for."""
 
     CLIENT, SERVER, ROUTERS = 1, 2, (10, 11, 12, 13)
 
-    def __init__(self, site, routers):
+    def __init__(self, site, routers, bad_leg=None):
         self.site = site
+        self.bad_leg = bad_leg  # (name, network)
+        self.bad_wire = None
         self.tag = f"{os.getpid()}-{next(SITES)}"
         self.routers = [f"r{i}" for i in range(routers)]
         self.names = {name: f"plnet-{self.tag}-{name}" for name in ["client", "server", "wire", *self.routers]}
@@ -59,12 +62,27 @@ class RoutedHosts:
 
     def lay(self, name, net, number):
         there, plug = self.names[name], f"{name[:6]}{net}"
-        ip("-n", there, "link", "add", f"eth{net}", "type", "veth", "peer", "name", plug, "netns", self.names["wire"])
+        if self.bad_leg == (name, net):
+            self.lay_bad_wire(there, f"eth{net}", plug)
+        else:
+            ip("-n", there, "link", "add", f"eth{net}", "type", "veth", "peer", "name", plug, "netns", self.names["wire"])
+        if self.bad_leg and self.bad_leg[1] == net:  # all of that network alike
+            ip("-n", there, "link", "set", f"eth{net}", "mtu", str(MTU))
+            ip("-n", self.names["wire"], "link", "set", plug, "mtu", str(MTU))
         ip("-n", self.names["wire"], "link", "set", plug, "master", f"net{net}", "up")
         ip("-n", there, "address", "add", f"{address(net, number)}/24", "dev", f"eth{net}")
         ip("-n", there, "link", "set", f"eth{net}", "up")
 
+    def lay_bad_wire(self, there, device, plug):
+        ends = []
+        for namespace, name in ((there, device), (self.names["wire"], plug)):
+            with inside(namespace):
+                ends.append(open_tap(name))
+        self.bad_wire = BadWire(ends)
+
     def unwire(self):
+        if self.bad_wire:
+            self.bad_wire.close()
         for name in self.names.values():
             ip("netns", "delete", name, may_fail=True)
 
@@ -106,10 +124,11 @@ def buffers_home(router):
 
 
 @contextlib.contextmanager
-def routed_hosts(site, routers=1):
+def routed_hosts(site, routers=1, bad_leg=None):
+    """`bad_leg`: (name, network) of the one whose wire can be made bad, and is slower than the others."""
     if os.geteuid() != 0:
         raise Skip("needs root for network namespaces")
-    hosts = RoutedHosts(site, routers)
+    hosts = RoutedHosts(site, routers, bad_leg)
     try:
         hosts.wire()
         yield hosts

@@ -94,10 +94,12 @@ def is_closed(link):
 class ScriptPeer:
     """One connection of a peer, introduced."""
 
-    def __init__(self, to, source, kind=CONTROL):
-        self.target, self.nid = nid_of(to), nid_of(source)
+    def __init__(self, to, source, kind=CONTROL, number=0, incarnation=None):
+        """`incarnation`: of another connection of the same life. `number`: of the network."""
+        self.target, self.nid = nid_of(to, number), nid_of(source, number)
+        self.incarnation = incarnation or next(INCARNATIONS)
         self.link = connect(to, source)
-        self.link.sendall(request(self.target) + hello(self.nid, self.target, kind, incarnation=next(INCARNATIONS)))
+        self.link.sendall(request(self.target) + hello(self.nid, self.target, kind, incarnation=self.incarnation))
 
     def introduced(self):
         """What was answered to our HELLO, as a connection type; None: nothing."""

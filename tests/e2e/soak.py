@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A client, a server and two routers under traffic for minutes, with a fault every few seconds. Not part of ./check.
 
-Every operation is accounted for and every byte is right, or it fails. r1 and the client live from beginning to end: their
-resident memory is what it was after the first third. What routers drop has a cause with a name. Ends with its figures.
+Every operation is accounted for and every byte is right, or it fails. So it does, too, if a node that was not killed drops
+something for a cause that no fault so far explains; if more operations fail than were under way while something was wrong; if
+one fails across a drained restart; or if a process grows. r1 lives from beginning to end. Ends with its figures.
 
   tests/e2e/soak.py --build build/check-gcc [--minutes 10] [--seed 1]
 """
@@ -11,59 +12,172 @@ import argparse
 import collections
 import pathlib
 import random
+import re
 import signal
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from process_watch import descriptors, resident_kib  # noqa: E402
-from routed_hosts import buffers_home, routed_hosts, start  # noqa: E402
+from routed_hosts import WINDOW, buffers_home, routed_hosts, start  # noqa: E402
 from run import copy_programs  # noqa: E402
 from site_under_test import Site, eventually  # noqa: E402
-from tcp_nodes import counted  # noqa: E402
 from traffic_nodes import IMPATIENT, count, has_answered, is_clean, last_words  # noqa: E402
 
 OPTIONS = IMPATIENT + "options lnet alive_router_check_interval=1 router_ping_timeout=4\n"
+TRANSACTION_S = 8  # of these options: how long an operation may be without an answer
+SHARDS = 2
+UNDER_WAY = WINDOW * SHARDS  # of a node
 BETWEEN_FAULTS_S = 3
 HEALS_WITHIN_S = 90
 GROWTH_MAX = 1.05
-DROPS_OF_SENDER = ("tx_deadline", "tx_hop_down")
+LIFE_MIN_S = 60  # shorter lives are still growing to their size
+RUN_KIB = 640  # what lnet-traffic keeps of each run that puts to it: one for each shard of each life of the other
+DROPS_OF_SENDER = ("tx_deadline", "tx_hop_down", "tx_no_path", "tx_no_peer", "tx_released")
+
+# Causes of drops, by the kind of node, that a fault explains; a node of its own that was killed begins anew.
+HOP_AWAY = {"dropped_hop_down", "dropped_hop_stalled", "tx_hop_down", "tx_deadline", "tx_released", "dropped_connection_lost"}
+LATE = {"dropped_ack_no_md", "dropped_reply_no_md"}  # answers to what has been given up
+ROUTER_AWAY = {"tx_deadline", "tx_released", "tx_no_path", "dropped_connection_lost"} | LATE
+OTHER_AWAY = LATE | {"dropped_connection_lost"}
+NOT_YET_OPEN = {"dropped_put_no_match", "dropped_get_no_match"}  # it answers before its program has said what it takes
+EXPLAINS = {
+    "r0_is_killed": {"router": set(), "end": ROUTER_AWAY},
+    "r0_is_drained_and_restarted": {"router": set(), "end": set()},
+    "server_is_killed": {"router": HOP_AWAY, "end": OTHER_AWAY},
+    "server_is_restarted": {"router": HOP_AWAY, "end": OTHER_AWAY},
+    "client_is_killed": {"router": HOP_AWAY, "end": OTHER_AWAY},
+    "a_link_of_a_router_is_cut": {"router": HOP_AWAY, "end": ROUTER_AWAY},
+    "a_router_is_frozen": {"router": HOP_AWAY, "end": ROUTER_AWAY},
+}
+
+
+class Standstill:
+    """Whether the machine has stood still for longer than nodes take one another for dead: then nothing follows from what failed."""
+
+    LONGEST_S = 2
+
+    def __init__(self):
+        self.longest = 0.0
+        threading.Thread(target=self.watch, daemon=True).start()
+
+    def watch(self):
+        before = time.monotonic()
+        while True:
+            time.sleep(0.1)
+            now = time.monotonic()
+            self.longest = max(self.longest, now - before)
+            before = now
+
+    def take(self):
+        longest, self.longest = self.longest, 0.0
+        return longest if longest > self.LONGEST_S else 0.0
+
+
+class Life:
+    """One process of a node."""
+
+    def __init__(self, node, kind, began):
+        self.node, self.kind, self.began = node, kind, began
+        self.explained = set(NOT_YET_OPEN) if kind == "end" else set()
+        self.has_begun = False
+        self.failed_before = 0  # until then: not all were there
+        self.sizes = []  # (when, KiB, what it may have come to need)
+
+    def drops(self):
+        """(drop_count, causes by name)"""
+        causes = collections.Counter()
+        for each in self.node.json("counters", "show")["counters"]:
+            if each["object"] == "lnet_cause":
+                causes.update({row: n for row, n in each.items() if n and (row.startswith("dropped_") or row in DROPS_OF_SENDER)})
+        return self.node.json("stats", "show")["statistics"]["drop_count"], causes
+
+    def drops_are_explained(self):
+        total, causes = self.drops()
+        unexplained = {row: n for row, n in causes.items() if row not in self.explained}
+        assert not unexplained, f"{self.node.name}: nothing explains {unexplained}"
+        if self.kind == "router":
+            assert total == sum(causes.values()), f"{self.node.name}: every drop has a cause: {total}, {dict(causes)}"
+
+    def has_not_grown(self):
+        now = self.sizes[-1][0] if self.sizes else 0
+        if now - self.began < LIFE_MIN_S:
+            return
+        warm = next(size for size in self.sizes if size[0] - self.began >= (now - self.began) / 3)
+        before, after = warm[1] + self.sizes[-1][2] - warm[2], self.sizes[-1][1]
+        assert after <= before * GROWTH_MAX, f"{self.node.name} has grown: {before} KiB, then {after} KiB"
 
 
 class Soak:
     def __init__(self, hosts, seed):
         self.hosts, self.random = hosts, random.Random(seed)
         self.lives = collections.Counter()
-        self.nodes = {}
+        self.alive = {}
         self.faults = collections.Counter()
+        self.failed = collections.Counter()  # of lives that are over
+        self.allowed = collections.Counter()
         self.ended = collections.Counter()  # what servers that were restarted had counted
+        self.dropped = collections.Counter()  # of routers that were drained
+        self.standstill, self.stood_still = Standstill(), 0
+        self.healed = time.monotonic()
         for name in [*hosts.routers, "server", "client"]:
             self.begin(name)
+        self.is_whole()
+
+    def node(self, name):
+        return self.alive[name].node
 
     def begin(self, name):
         other = {"client": "server", "server": "client"}.get(name)
         more = ("--to", self.hosts.nid(other)) if other else ("--drain-timeout", "15")
         self.lives[name] += 1
-        self.nodes[name] = start(self.hosts, name, *more, shards=2, options=OPTIONS, life=f"-{self.lives[name]}")
+        node = start(self.hosts, name, *more, shards=SHARDS, options=OPTIONS, life=f"-{self.lives[name]}")
+        self.alive[name] = Life(node, "end" if other else "router", time.monotonic())
+
+    def end(self, name):
+        """What it has come to until now; the next life of its begins with nothing."""
+        life = self.alive[name]
+        life.drops_are_explained()
+        life.has_not_grown()
+        if life.kind == "end":
+            self.failed[name] += count(life.node, "failed") - life.failed_before
+        return life.node
+
+    def kill(self, name):
+        self.end(name).stop(signal.SIGKILL)
+        time.sleep(self.random.random() * 2)
+        self.begin(name)
 
     def r0_is_killed(self):
-        self.nodes["r0"].stop(signal.SIGKILL)
-        time.sleep(self.random.random() * 2)
-        self.begin("r0")
-
-    def r0_is_drained_and_restarted(self):
-        assert self.nodes["r0"].stop(signal.SIGTERM) == 0, self.nodes["r0"].output()
-        self.begin("r0")
+        self.kill("r0")
 
     def server_is_killed(self):
-        self.nodes["server"].stop(signal.SIGKILL)
-        time.sleep(self.random.random() * 2)
-        self.begin("server")
+        self.kill("server")
+
+    def client_is_killed(self):
+        self.kill("client")
+
+    def r0_is_drained_and_restarted(self):
+        """It alone: nothing that was wrong before may still come to light, and nothing may come to light afterwards."""
+        self.rests()
+        before = self.failures()
+        router = self.end("r0")
+        self.dropped.update(self.alive["r0"].drops()[1])
+        assert router.stop(signal.SIGTERM) == 0, router.output()
+        assert re.search("event=drained cut_off=0 not_acknowledged=0 unsent=0", router.output()), router.output()
+        self.begin("r0")
+        self.is_whole()
+        self.rests()
+        if self.standstill.longest > Standstill.LONGEST_S:
+            return  # fault() says so
+        assert self.failures() == before, f"a drained restart has cost something: {before}, then {self.failures()}"
 
     def server_is_restarted(self):
-        self.ended.update(last_words(self.nodes["server"]))
+        server = self.end("server")
+        self.ended.update(last_words(server))
         self.begin("server")
 
     def a_link_of_a_router_is_cut(self):
@@ -73,70 +187,97 @@ class Soak:
         self.hosts.link(name, net, "up")
 
     def a_router_is_frozen(self):
-        process = self.nodes[self.random.choice(self.hosts.routers)].process
+        process = self.node(self.random.choice(self.hosts.routers)).process
         process.send_signal(signal.SIGSTOP)
         time.sleep(self.random.random() * 6)
         process.send_signal(signal.SIGCONT)
 
-    FAULTS = (r0_is_killed, r0_is_drained_and_restarted, server_is_killed, server_is_restarted, a_link_of_a_router_is_cut,
-              a_router_is_frozen)
+    FAULTS = (r0_is_killed, r0_is_drained_and_restarted, server_is_killed, server_is_restarted, client_is_killed,
+              a_link_of_a_router_is_cut, a_router_is_frozen)
 
     def fault(self):
         which = self.random.choice(self.FAULTS)
-        self.faults[which.__name__] += 1
-        which(self)
+        name = which.__name__
+        self.faults[name] += 1
+        for life in self.alive.values():
+            life.explained |= EXPLAINS[name][life.kind]
         began = time.monotonic()
-        client = self.nodes["client"]
-        has_answered(client, count(client, "answered") + 50, HEALS_WITHIN_S)
-        took = time.monotonic() - began
-        for name in ("client", "server"):
-            is_clean(self.nodes[name])
-        return which.__name__, took
+        which(self)
+        for life in self.alive.values():  # also those that came with it
+            life.explained |= EXPLAINS[name][life.kind]
+        self.is_whole()
+        took = self.healed - began
+        # Each that was under way may be lost, and so may what took its place, once in a transaction's time.
+        for end in ("client", "server"):
+            self.allowed[end] += 0 if "drained" in name else UNDER_WAY * (1 + int(took // TRANSACTION_S))
+        if stood := self.standstill.take():
+            print(f"the machine stood still for {stood:.1f} s: what failed meanwhile is not held against anybody", flush=True)
+            self.stood_still += 1
+            self.allowed.update({end: max(0, failed - self.allowed[end]) for end, failed in self.failures().items()})
+        self.look()
+        return name, took
 
-    def both_ways(self):
-        def all_up():
-            rows = self.nodes["client"].json("route", "show", "-v")["route"]
+    def failures(self):
+        return {name: self.failed[name] + count(self.node(name), "failed") - self.alive[name].failed_before
+                for name in ("client", "server")}
+
+    def rests(self):
+        """Whatever was wrong has come to light."""
+        time.sleep(max(0.0, self.healed + TRANSACTION_S + 3 - time.monotonic()))
+
+    def is_whole(self):
+        """Both ends go by both routers, and get answers."""
+        def all_up(node):
+            rows = node.json("route", "show", "-v")["route"]
             return len(rows) == 2 and all(row["state"] == "up" for row in rows)
-        eventually("the client goes by both routers", all_up, HEALS_WITHIN_S)
+        for name in ("client", "server"):
+            life = self.alive[name]
+            eventually(f"{name} goes by both routers", lambda: all_up(life.node), HEALS_WITHIN_S)
+            has_answered(life.node, count(life.node, "answered") + 50, HEALS_WITHIN_S)
+            if not life.has_begun:
+                life.has_begun, life.failed_before = True, count(life.node, "failed")
+        self.healed = time.monotonic()
+
+    def look(self):
+        for name, life in self.alive.items():
+            life.drops_are_explained()
+            others = self.lives[{"client": "server", "server": "client"}.get(name)] if life.kind == "end" else 0
+            life.sizes.append((time.monotonic(), resident_kib(life.node), others * SHARDS * RUN_KIB))
+            if life.kind == "end":
+                is_clean(life.node)
+        for name, failed in self.failures().items():
+            assert failed <= self.allowed[name], f"{name}: {failed} operations failed, {self.allowed[name]} may have"
 
     def resident(self):
-        return {name: resident_kib(self.nodes[name]) for name in ("r1", "client")}
-
-
-def drops(router):
-    """(drop_count, causes by name)"""
-    causes = collections.Counter()
-    for each in router.json("counters", "show")["counters"]:
-        if each["object"] == "lnet_cause":
-            causes.update({row: n for row, n in each.items() if n and (row.startswith("dropped_") or row in DROPS_OF_SENDER)})
-    return router.json("stats", "show")["statistics"]["drop_count"], causes
+        return {name: resident_kib(life.node) for name, life in self.alive.items()}
 
 
 def run(site, minutes, seed):
     with routed_hosts(site, routers=2) as hosts:
         soak = Soak(hosts, seed)
-        has_answered(soak.nodes["client"], 1)
         began, warm = time.monotonic(), None
         while (passed := time.monotonic() - began) < minutes * 60:
-            if warm is None and passed >= minutes * 20:
+            if warm is None and passed >= minutes * 60 * 0.3:
                 warm = soak.resident()
             time.sleep(BETWEEN_FAULTS_S * (0.5 + soak.random.random()))
             which, took = soak.fault()
-            print(f"{passed:6.0f} s  {which}: traffic went on after {took:.1f} s; resident {soak.resident()} KiB", flush=True)
-        soak.both_ways()
-        now = soak.resident()
-        warm = warm or now  # too short to have had a third of its own
-        r1 = soak.nodes["r1"]
-        print(f"descriptors of r1: {descriptors(r1)}")
-        words = {name: last_words(soak.nodes[name]) for name in ("client", "server")}
-        eventually("all buffers of r1 are home", lambda: buffers_home(r1))
-        total, causes = drops(r1)
-        print(f"faults: {dict(soak.faults)}\nclient: {words['client']}")
-        print(f"server: {words['server']}, restarted ones before it: {dict(soak.ended)}\nr1 dropped {total}: {dict(causes)}")
-        print(f"resident, KiB: {warm} after a third, {now} at the end")
-        assert total == sum(causes.values()), "every drop has a cause"
-        for name, before in warm.items():
-            assert now[name] <= before * GROWTH_MAX, f"{name} has grown"
+            print(f"{passed:6.0f} s  {which}: whole after {took:.1f} s; failed {soak.failures()}; resident {soak.resident()} KiB", flush=True)
+        now, failures = soak.resident(), soak.failures()
+        r1 = soak.alive["r1"]
+        print(f"descriptors of r1: {descriptors(r1.node)}")
+        soak.look()
+        for life in soak.alive.values():
+            life.has_not_grown()
+        words = {name: last_words(soak.node(name)) for name in ("client", "server")}
+        eventually("all buffers of r1 are home", lambda: buffers_home(r1.node))
+        total, causes = r1.drops()
+        print(f"seed {seed}, faults: {dict(soak.faults)}, {sum(soak.faults.values())} in all\nlast client: {words['client']}")
+        print(f"last server: {words['server']}, restarted ones before it: {dict(soak.ended)}")
+        print(f"failed, all lives: {failures}, allowed {dict(soak.allowed)}; the machine stood still {soak.stood_still} times")
+        print(f"r1 dropped {total}: {dict(causes)}; forwarded {r1.node.json('stats', 'show')['statistics']['route_count']}")
+        print(f"drained r0 had dropped: {dict(soak.dropped)}")
+        print(f"resident, KiB: {warm} after three tenths, {now} at the end")
+        r1.drops_are_explained()
 
 
 def main():

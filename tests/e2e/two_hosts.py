@@ -19,6 +19,26 @@ def ip(*words, may_fail=False):
 
 
 CLONE_NEWNET = 0x40000000
+
+
+@contextlib.contextmanager
+def inside(name):
+    """Sockets and devices made meanwhile are in that network namespace, and stay there."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def enter(path):
+        with open(path, "rb") as space:
+            if libc.setns(space.fileno(), CLONE_NEWNET) != 0:
+                raise Skip(f"cannot enter {path}: {os.strerror(ctypes.get_errno())}")
+
+    with open("/proc/thread-self/ns/net", "rb") as home:
+        enter(f"/run/netns/{name}")
+        try:
+            yield
+        finally:
+            assert libc.setns(home.fileno(), CLONE_NEWNET) == 0, "cannot go home"
+
+
 PAIRS = itertools.count()
 
 
@@ -77,22 +97,8 @@ class Hosts:
     def link(self, side, state):
         ip("-n", self.names[side], "link", "set", "eth0", state)
 
-    @contextlib.contextmanager
     def inside(self, side):
-        """Sockets made meanwhile are on that host, and stay there."""
-        libc = ctypes.CDLL(None, use_errno=True)
-
-        def enter(path):
-            with open(path, "rb") as space:
-                if libc.setns(space.fileno(), CLONE_NEWNET) != 0:
-                    raise Skip(f"cannot enter {path}: {os.strerror(ctypes.get_errno())}")
-
-        with open("/proc/thread-self/ns/net", "rb") as home:
-            enter(f"/run/netns/{self.names[side]}")
-            try:
-                yield
-            finally:
-                assert libc.setns(home.fileno(), CLONE_NEWNET) == 0, "cannot go home"
+        return inside(self.names[side])
 
     def sockets(self, side):
         """Established TCP connections of LNet, one line each."""

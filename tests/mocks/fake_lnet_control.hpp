@@ -80,9 +80,9 @@ class FakeLnetControl final : public LnetControl {
     node.buffers = buffers;
     answer(std::move(done));
   }
-  void drain_routing(std::optional<Duration> bound, Reply<void> done) override {
+  void drain_routing(DrainOrder order, Reply<void> done) override {
     if (!node.routing) return done(failure(Errc::kInvalid, "this node does not route"));
-    drain = DrainAsked{bound};
+    drain = order;
     done({});
   }
   void undrain_routing(Reply<void> done) override {
@@ -234,12 +234,8 @@ class FakeLnetControl final : public LnetControl {
       late();
   }
 
-  struct DrainAsked {
-    std::optional<Duration> bound;
-  };
-
   NodeConfig node;
-  std::optional<DrainAsked> drain;
+  std::optional<DrainOrder> drain;
   bool configured = false;
   unsigned applied = 0;
   bool hold = false;

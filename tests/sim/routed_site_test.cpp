@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/lnet-sim/site.hpp"
+#include "tests/mocks/sanitized.hpp"
 #include "tests/sim/site_file.hpp"
 
 namespace plnet::sim {
@@ -44,6 +45,25 @@ TEST(RoutedSite, ABadDayIsSurvived) {
     EXPECT_GT(beside[i], 0U) << "a drain together with: " << kBesideNames[i];
 }
 
+// The whole site with less traffic; `lnet-sim run` has all of it.
+TEST(RoutedSite, ABadDayOfAThousandNodesIsSurvived) {
+  if (mocks::kUnderAsan) GTEST_SKIP() << "takes minutes with sanitizers";
+  SiteConfig site = site_of("routed-thousand");
+  site.traffic.operations = 2;
+  const SiteReport report = run_site(site);
+  ASSERT_EQ(report.violation, "") << "replay: lnet-sim run config/sim/routed-thousand.yaml";
+  EXPECT_GT(report.kills, site.faults.router_kills) << "clients and servers, too";
+  EXPECT_GT(report.flaps, 0U);
+  EXPECT_GT(report.drains.in_time, 0U);
+  EXPECT_GT(report.drains.restarts, 0U);
+  for (const Beside beside : {Beside::kCrash, Beside::kPartition, Beside::kOneWay, Beside::kSlow}) {
+    const auto number = static_cast<std::size_t>(beside);
+    EXPECT_GT(report.drains.beside[number], 0U)
+        << "a drain together with: " << kBesideNames[number];
+  }
+  EXPECT_GT(report.wire.relayed, report.operations.begun) << "requests, and answers to most";
+}
+
 TEST(RoutedSite, AChainOfRoutersIsSurvived) {
   const SiteReport report = run_site(site_of("routed-chain"));
   ASSERT_EQ(report.violation, "") << "replay: lnet-sim run config/sim/routed-chain.yaml";
@@ -69,6 +89,21 @@ TEST(RoutedSite, RoutesByRoutersThatAreGoneGoDownAndUpAgain) {
   };
   EXPECT_GE(wrong(RouteTruth::kGone), std::chrono::seconds(site.gateways.ping_timeout_s));
   EXPECT_GT(wrong(RouteTruth::kUp), Duration{});
+}
+
+// Each in one direction, for longer than it takes to notice: who does not hear its gateway knows
+// that it is gone, whatever still gets there.
+TEST(RoutedSite, ARouteByAGatewayThatIsNoLongerHeardGoesDown) {
+  SiteConfig site = site_of("routed");
+  site.weather = Weather::kCalm;
+  site.traffic.operations = 20;
+  site.traffic.size_max = 4096;
+  site.gateways.ping_timeout_s = 3;
+  site.faults = {.one_way = 12, .outage = std::chrono::seconds(40)};
+  const SiteReport report = run_site(site);
+  EXPECT_EQ(report.violation, "");
+  EXPECT_GT(report.routes_changed, 2U);
+  EXPECT_GT(report.routes_wrong[static_cast<std::size_t>(RouteTruth::kGone)], Duration{});
 }
 
 TEST(RoutedSite, TheSameSeedIsTheSameRun) {

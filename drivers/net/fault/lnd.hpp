@@ -32,6 +32,9 @@ class FaultLnd final : public lnet::Lnd, public lnet::LndUpcalls {
   void release_peer(lnet::PeerLink& link) override;
   void shut_down() override;
   [[nodiscard]] bool idle() const override;
+  [[nodiscard]] std::uint64_t unsent_bytes(Instant since) override {
+    return lower_->unsent_bytes(since);
+  }
   [[nodiscard]] Instant next_deadline() const override;
   [[nodiscard]] CounterView counters() const override { return judge_.counters(); }
 

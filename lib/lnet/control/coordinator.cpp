@@ -167,7 +167,11 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
   if (!shut_) checks_.step(local(), now);
   if (!shut_) done += recovery_.step(now);
   node_ping_.step(now);
-  if (!shut_ && now >= standing_.next_deadline()) done += standing_.step(now, host_.routed_load());
+  if (!shut_ && now >= standing_.next_deadline()) {
+    done += standing_.step(now, host_.routed_load());
+    if (const Instant quiet = standing_.quiet_since(); quiet != Instant::max())
+      host_.count_unsent(quiet);
+  }
   while (Parcel* parcel = discovery_.take_ended()) {
     host_.wait_over(*parcel);
     ++done;

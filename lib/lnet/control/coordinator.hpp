@@ -48,6 +48,9 @@ class CoordinatorHost {
   virtual void hop_lost() {}
   // On all shards together, as far as this one can see.
   [[nodiscard]] virtual RoutedLoad routed_load() const { return {}; }
+  // Transports are asked for what they still have (Lnd::unsent_bytes()), unless they just are;
+  // later routed_load() tells.
+  virtual void count_unsent(Instant /*since*/) {}
   // Every shard shall look at these fault rules from now on; null: there are none.
   virtual void publish_faults(const FaultView* view) = 0;
   virtual void publish_routes(const RouteView& view) = 0;

@@ -59,10 +59,10 @@ void NodeStanding::disable(Instant now) {
 }
 
 // A buffer of its own, so that whoever acknowledges its number knows.
-Result<void> NodeStanding::drain(Instant now, Duration bound) {
+Result<void> NodeStanding::drain(Instant now, Duration bound, bool full_notice) {
   const bool asked_before = routing_.asks_peers();
   const bool advertised = routing_.advertised();
-  if (auto drained = routing_.drain(now, notice(), bound); !drained) return drained;
+  if (auto drained = routing_.drain(now, notice(), bound, full_notice); !drained) return drained;
   if (asked_before || !routing_.asks_peers()) return {};
   publish(now);
   tell(advertised);
@@ -183,6 +183,7 @@ void NodeStanding::heal(Instant now) {
 unsigned NodeStanding::step(Instant now, const RoutedLoad& load) {
   if (!watching() || now < next_look_) return 0;
   load_ = load;
+  if (load.unsent_since < routing_.quiet_since()) load_.unsent = 0;  // counted for another drain
   if (routing_.asks_peers()) count_peers(now);
   const bool draining = routing_.phase() != DrainPhase::kNone;
   next_look_ = now + (draining ? kLookDraining : kLook);

@@ -68,7 +68,7 @@ class NodeStanding {
   void set_routing(bool on, bool push, Instant now);
   [[nodiscard]] Result<void> enable(Instant now);
   void disable(Instant now);
-  [[nodiscard]] Result<void> drain(Instant now, Duration bound);
+  [[nodiscard]] Result<void> drain(Instant now, Duration bound, bool full_notice = false);
   [[nodiscard]] Result<void> undrain(Instant now);
 
   // In the ping buffer; `push`: and to all peers at once.
@@ -81,6 +81,8 @@ class NodeStanding {
   unsigned step(Instant now, const RoutedLoad& load);
   [[nodiscard]] Instant next_deadline() const { return watching() ? next_look_ : Instant::max(); }
 
+  // See RoutingStateMachine.
+  [[nodiscard]] Instant quiet_since() const { return routing_.quiet_since(); }
   [[nodiscard]] StandingReport report(Instant now) const;
   [[nodiscard]] NiCause cause_of(const Ni& ni) const { return nis_[ni.number].cause; }
   [[nodiscard]] std::uint32_t changes_of(const Ni& ni) const { return nis_[ni.number].changes; }

@@ -33,7 +33,7 @@ void RoutingStateMachine::begin(RoutingState state, Instant now, Duration notice
   phase_ = DrainPhase::kNone;
   cut_off_ = 0;
   noticed_ = now + notice;
-  latest_ = state == RoutingState::kStopping ? now + kStopPatience * notice : noticed_;
+  latest_ = state == RoutingState::kStopping ? now + patience(notice) : noticed_;
 }
 
 void RoutingStateMachine::set(bool on, Instant now) {
@@ -59,10 +59,12 @@ void RoutingStateMachine::disable(Instant now, Duration notice) {
   begin(RoutingState::kStopping, now, notice);
 }
 
-Result<void> RoutingStateMachine::drain(Instant now, Duration notice, Duration bound) {
+Result<void> RoutingStateMachine::drain(Instant now, Duration notice, Duration bound,
+                                        bool full_notice) {
   if (phase_ == DrainPhase::kDrained) return {};
   if (phase_ != DrainPhase::kNone) {
     latest_ = now + bound;
+    full_notice_ = full_notice;
     return {};
   }
   if (state_ == RoutingState::kDisabled) return std::unexpected(Errc::kInvalid);
@@ -70,6 +72,7 @@ Result<void> RoutingStateMachine::drain(Instant now, Duration notice, Duration b
   was_starting_ = state_ == RoutingState::kStarting;
   begin(RoutingState::kStopping, now, notice);
   phase_ = DrainPhase::kNoticing;
+  full_notice_ = full_notice;
   latest_ = now + bound;
   return {};
 }
@@ -101,7 +104,7 @@ bool RoutingStateMachine::step(Instant now, const RoutedLoad& load, const PeersT
 bool RoutingStateMachine::has_emptied(Instant now, const RoutedLoad& load, const PeersTold& told) {
   if (phase_ == DrainPhase::kNone) return now >= noticed_ && load.held == 0;
   if (phase_ == DrainPhase::kNoticing) {
-    if (now < noticed_ && !told.all()) return false;
+    if (now < noticed_ && (full_notice_ || !told.all())) return false;
     phase_ = DrainPhase::kEmptying;
     quiet_since_ = now;
     taken_ = load.taken;
@@ -110,7 +113,7 @@ bool RoutingStateMachine::has_emptied(Instant now, const RoutedLoad& load, const
     taken_ = load.taken;
     quiet_since_ = now;
   }
-  return now >= quiet_since_ + kQuiet;
+  return now >= quiet_since_ + kQuiet && load.unsent_since >= quiet_since_ && load.unsent == 0;
 }
 
 }  // namespace plnet::lnet

@@ -23,6 +23,9 @@ namespace plnet::lnet {
 struct RoutedLoad {
   std::size_t held = 0;     // that are here now, in a buffer or waiting for whatever they need
   std::uint64_t taken = 0;  // that ever came
+  // Bytes that were sent and that transports still had, of all that they were given by `since`.
+  std::uint64_t unsent = 0;
+  Instant unsent_since = Instant::max();  // nobody counts: transports keep nothing back
 };
 
 // Of the peers that may be sending through this node.
@@ -49,6 +52,10 @@ enum class DrainPhase : std::uint8_t {
 
 class RoutingStateMachine {
  public:
+  // The bound of a drain that has none of its own.
+  [[nodiscard]] static constexpr Duration patience(Duration notice) {
+    return kStopPatience * notice;
+  }
   // Of a drain, once peers know: so long nothing more may come. A peer acknowledges before it has
   // looked, and what it had sent by then is on its way.
   static constexpr Duration kQuiet = std::chrono::seconds(1);
@@ -65,6 +72,11 @@ class RoutingStateMachine {
   [[nodiscard]] Instant latest() const { return latest_; }
   // What was here when a stop or drain ended by time; 0: nothing.
   [[nodiscard]] std::size_t cut_off() const { return cut_off_; }
+  // Of a drain that empties: when the last message of others left. What transports had then has to
+  // leave, too; Instant::max(): it does not matter now.
+  [[nodiscard]] Instant quiet_since() const {
+    return phase_ == DrainPhase::kEmptying ? quiet_since_ : Instant::max();
+  }
   // The PeersTold of step() matter.
   [[nodiscard]] bool asks_peers() const { return phase_ == DrainPhase::kNoticing; }
 
@@ -74,9 +86,11 @@ class RoutingStateMachine {
   // it is undrain().
   [[nodiscard]] Result<void> enable(Instant now, Duration notice);
   void disable(Instant now, Duration notice);
-  // Ends after `bound` at the latest, which may be set anew meanwhile. kInvalid: it does not route;
+  // Ends after `bound` at the latest, which may be set anew meanwhile. `full_notice`: nobody is
+  // believed to know before `notice` is over, acknowledgements or not. kInvalid: it does not route;
   // kBusy: it is being stopped for good.
-  [[nodiscard]] Result<void> drain(Instant now, Duration notice, Duration bound);
+  [[nodiscard]] Result<void> drain(Instant now, Duration notice, Duration bound,
+                                   bool full_notice = false);
   // Back to what was before the drain: at once while it still forwards, else as a start.
   // kInvalid: it is not drained.
   [[nodiscard]] Result<void> undrain(Instant now, Duration notice);
@@ -92,6 +106,7 @@ class RoutingStateMachine {
   RoutingState state_ = RoutingState::kDisabled;
   DrainPhase phase_ = DrainPhase::kNone;
   bool was_starting_ = false;  // when the drain began
+  bool full_notice_ = false;
   Instant began_{};
   Instant noticed_{};  // by then all peers know
   Instant latest_{};

@@ -79,6 +79,15 @@ struct DiscoverOrder {
   bool force = false;  // also if what is known is fresh
 };
 
+// How a router is taken out of service.
+struct DrainOrder {
+  // Then it ends whatever is left. Without: RoutingStateMachine::patience().
+  std::optional<Duration> bound{};
+  // Peers have the whole time that they need to find out by themselves, also if all have
+  // acknowledged that they were told: a kernel of 2.12 acknowledges and goes by its own pings.
+  bool full_notice = false;
+};
+
 class LnetControl {
  public:
   virtual ~LnetControl() = default;
@@ -111,9 +120,8 @@ class LnetControl {
   virtual void set_routing(bool enabled, Reply<void> done) = 0;
   virtual void set_buffers(BuffersConfig buffers, Reply<void> done) = 0;
   // Stops routing without losing anything: `done` when it has begun, routing() tells how far it is.
-  // At the end of `bound` it ends whatever is left; without one, when nobody would wait longer.
   // kInvalid: the node does not route.
-  virtual void drain_routing(std::optional<Duration> bound, Reply<void> done) = 0;
+  virtual void drain_routing(DrainOrder order, Reply<void> done) = 0;
   // kInvalid: it is not drained.
   virtual void undrain_routing(Reply<void> done) = 0;
 

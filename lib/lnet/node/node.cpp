@@ -14,6 +14,8 @@ namespace {
 
 // Peer NIs being taken away at a time; the others wait their turn.
 constexpr std::size_t kErrands = 64;
+// Calls of which there is one: ResizeBuffers, CountUnsent.
+constexpr std::size_t kTours = 2;
 // Nothing here is retired by callback: all that goes waits for a grace period of its own.
 constexpr std::size_t kRetired = 1;
 
@@ -29,7 +31,7 @@ std::size_t parcels_of(const NodeSetup& setup) {
   if (setup.cpt_of_shard.size() == 1) return 1;
   const ShardLimits& limits = setup.shard_limits;
   const std::size_t of_shard = limits.messages + limits.receives + limits.receives;  // ACK notes
-  return of_shard * setup.cpt_of_shard.size() + kErrands + kNisMax;
+  return of_shard * setup.cpt_of_shard.size() + kErrands + kNisMax + kTours;
 }
 
 class LoopbackMaker final : public LndMaker {
@@ -128,13 +130,34 @@ struct Node::ResizeBuffers final : Call {
   std::atomic<bool> done{true};
 };
 
+// Visits every shard.
+struct Node::CountUnsent final : Call {
+  bool run(Shard& shard) override {
+    for (const auto& port : shard.ports())
+      bytes += port->lnd().unsent_bytes(since);
+    const unsigned next = shard.shard() + 1U;
+    if (next < shards) {
+      shard.call(*this, static_cast<ShardId>(next));
+      return true;
+    }
+    done.store(true, std::memory_order_release);
+    return true;
+  }
+
+  Instant since = Instant::min();
+  std::uint64_t bytes = 0;
+  unsigned shards = 0;
+  std::atomic<bool> done{true};
+};
+
 Node::Node(const NodeSetup& setup)
     : setup_(setup),
       qsbr_(setup.cpt_of_shard.size(), kRetired),
       placement_(make_placement(setup.placement, by_cpt(setup.cpt_of_shard))),
       portals_(static_cast<unsigned>(setup.cpt_of_shard.size())),
       mail_(parcels_of(setup), setup.doorbells),
-      errands_(kErrands) {
+      errands_(kErrands),
+      count_unsent_(std::make_unique<CountUnsent>()) {
   const auto count = static_cast<unsigned>(setup.cpt_of_shard.size());
   PLNET_CHECK(count <= kShardsMax && setup.doorbells.size() == count, "a doorbell for each shard");
   for (unsigned i = 0; i < count; ++i) {
@@ -285,7 +308,20 @@ RoutedLoad Node::routed_load() const {
     load.held += shard->core().routed_held.get();
     load.taken += shard->core().statistics.get(Statistic::kRouteCount);
   }
+  load.unsent_since = Instant::min();
+  if (count_unsent_->done.load(std::memory_order_acquire)) {
+    load.unsent = count_unsent_->bytes;
+    load.unsent_since = count_unsent_->since;
+  }
   return load;
+}
+
+void Node::count_unsent(Instant since) {
+  if (!count_unsent_->done.exchange(false, std::memory_order_acquire)) return;
+  count_unsent_->since = since;
+  count_unsent_->bytes = 0;
+  count_unsent_->shards = shards();
+  shards_[0]->call(*count_unsent_, 0);
 }
 
 void Node::publish_access(const AccessView* view) {

@@ -87,6 +87,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   struct PlugNi;
   struct UnplugNi;
   struct ResizeBuffers;
+  struct CountUnsent;
 
   void plug_loopback();
   void plug_here(Shard& shard, Ni& ni, LndMaker& maker);
@@ -106,6 +107,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   void end_pushes() override;
   void hop_lost() override { shared_.tell_of_lost_hop(); }
   [[nodiscard]] RoutedLoad routed_load() const override;
+  void count_unsent(Instant since) override;
   void publish_faults(const FaultView* view) override;
   void publish_routes(const RouteView& view) override {
     shared_.routes.store(&view, std::memory_order_release);
@@ -129,6 +131,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   std::vector<std::unique_ptr<PlugNi>> plugs_;
   std::vector<std::unique_ptr<UnplugNi>> unplugs_;
   std::unique_ptr<ResizeBuffers> resize_;  // null: none was needed yet
+  const std::unique_ptr<CountUnsent> count_unsent_;
   bool running_ = false;
 };
 

@@ -183,6 +183,7 @@ struct RoutingChangeReport {
   std::uint32_t by_ping = 0;  // peers that have to ask
   std::uint64_t held = 0;     // messages of others that are here
   std::uint64_t cut_off = 0;  // of them, when time was over
+  std::uint64_t unsent = 0;   // bytes that have left LNet, and not this machine
 };
 
 // Something that messages wait for since there is too little of it.

@@ -33,7 +33,7 @@ enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug };
 [[nodiscard]] Result<LogLevel> parse_log_level(std::string_view text);
 
 // Values that one line may carry; more is a table, not a line.
-inline constexpr std::size_t kLogFieldsMax = 6;
+inline constexpr std::size_t kLogFieldsMax = 7;
 
 // One place that logs. Must have static storage: its address is its identity. Not a temporary.
 struct LogSite {

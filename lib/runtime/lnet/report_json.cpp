@@ -238,7 +238,10 @@ Json change_to_json(const lnet::RoutingChangeReport& change) {
     item["peers that have to ask"] = change.by_ping;
   }
   item["messages held"] = change.held;
-  if (change.is_drain) item["messages cut off"] = change.cut_off;
+  if (change.is_drain) {
+    item["messages cut off"] = change.cut_off;
+    item["bytes unsent"] = change.unsent;
+  }
   return item;
 }
 

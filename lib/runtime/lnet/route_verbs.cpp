@@ -48,16 +48,16 @@ void change_routes(LnetControl& control, const std::vector<lnet::RouteConfig>& r
 constexpr std::int64_t kDrainSecondsMax = 86'400;
 
 void drain_routing(LnetControl& control, const VerbArgs& args, VerbToken token) {
-  std::optional<Duration> bound;
+  lnet::DrainOrder order{.full_notice = flag_arg(args, "full_notice")};
   if (args.contains("timeout")) {
     const auto seconds = args.at("timeout").get<std::int64_t>();
     if (seconds < 0 || seconds > kDrainSecondsMax) {
       return fail(token, {Errc::kOutOfRange, fmt::format("timeout: {}, expected 0 to {} seconds",
                                                          seconds, kDrainSecondsMax)});
     }
-    bound = std::chrono::seconds(seconds);
+    order.bound = std::chrono::seconds(seconds);
   }
-  control.drain_routing(bound, silent(std::move(token)));
+  control.drain_routing(order, silent(std::move(token)));
 }
 
 // Filters as lnetctl has them: each that is given must fit.
@@ -168,7 +168,7 @@ void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control) {
              }});
   verbs.add({.verb = "routing drain",
              .help = "stop routing without losing anything",
-             .args = {{"timeout", kNumber}},
+             .args = {{"timeout", kNumber}, {"full_notice", kFlag}},
              .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
                drain_routing(control, args, std::move(token));
              }});

@@ -14,6 +14,11 @@ def statistic(node, row):
     return node.json("stats", "show")["statistics"][row]
 
 
+def rests(node):
+    """It holds no message of anybody, and a router has all its buffers."""
+    return statistic(node, "msgs_alloc") == 0 and (not node.name.startswith("r") or buffers_home(node))
+
+
 def both_ways(site, shards, operations=600):
     with routed_hosts(site) as hosts:
         router = start(hosts, "r0", shards=shards)
@@ -53,6 +58,23 @@ def case_the_server_is_killed_and_comes_back(site):
         is_clean(server)
         last_words(client)
         eventually("all buffers are home", lambda: buffers_home(router))
+
+
+def case_the_client_is_killed_and_comes_back(site):
+    with routed_hosts(site) as hosts:
+        router = start(hosts, "r0", options=IMPATIENT)
+        server = start(hosts, "server", options=IMPATIENT)
+        for life in range(2):
+            client = start(hosts, "client", "--to", hosts.nid("server"), options=IMPATIENT, life=f"-{life}")
+            has_answered(client, 100)
+            client.stop(signal.SIGKILL)
+            eventually("nothing is left of what was for it or its own", lambda: rests(router) and rests(server))
+            is_clean(server)
+        client = start(hosts, "client", "--to", hosts.nid("server"), options=IMPATIENT, life="-last")
+        has_answered(client, 100)
+        last_words(client)
+        last_words(server)
+        eventually("all buffers are home", lambda: rests(router))
 
 
 def case_buffers_change_under_traffic(site):

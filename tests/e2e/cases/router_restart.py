@@ -3,12 +3,16 @@
 import re
 import signal
 
-from routed_hosts import WINDOW, buffers_home, routed_hosts, start
+import script_peer
+from routed_hosts import WINDOW, address, buffers_home, routed_hosts, start
+from script_peer import ScriptPeer
 from site_under_test import eventually
 from tcp_nodes import counted, works
 from traffic_nodes import IMPATIENT, count, has_answered, is_clean, last_words
+from two_hosts import inside
 
 SIDE_BY_SIDE = True
+UNREAD_BYTES = 200_000  # more than a socket takes that nobody reads, less than one takes to be sent
 # Peers find out about a router by themselves within five seconds.
 OPTIONS = IMPATIENT + "options lnet alive_router_check_interval=1 router_ping_timeout=4\n"
 
@@ -70,6 +74,38 @@ def case_routers_that_are_drained_and_restarted_lose_nothing(site):
         assert lost(client, before) == lost(server, before) == 0, (client.json("counters", "show"), server.json("counters", "show"))
         last_words(client)
         last_words(server)
+
+
+def connected(hosts, name, net, *kinds):
+    """That host, played by the case: a connection of each kind, all of one life."""
+    to, source = (address(net, hosts.legs(each)[-1][1]) for each in ("r0", name))
+    peers = []
+    with inside(hosts.names[name]):
+        for kind in kinds:
+            peers.append(ScriptPeer(to, source, kind, net, peers[0].incarnation if peers else None))
+            assert peers[-1].introduced() is not None
+    return peers
+
+
+def case_what_a_slow_reader_has_not_read_is_not_lost_with_the_router(site):
+    """TCP has taken a message whole, and its receiver's window is closed: a process that ends now would take it along."""
+    with routed_hosts(site) as hosts:
+        router = start(hosts, "r0", "--drain-timeout", "120", options="options lnet alive_router_check_interval=1 router_ping_timeout=1\n"
+                                                                     f"options ksocklnd tx_buffer_size={2 * UNREAD_BYTES}\n")
+        reader, *others = connected(hosts, "server", 1, script_peer.BULK_IN, script_peer.CONTROL, script_peer.BULK_OUT)
+        client, = connected(hosts, "client", 0, script_peer.CONTROL)
+        payload = bytes(i % 251 for i in range(UNREAD_BYTES))
+        client.link.sendall(script_peer.put(client.nid, reader.nid, 60, 1, len(payload)) + payload)
+        eventually("TCP has it", lambda: router.json("stats", "show")["statistics"]["route_count"] == 1 and buffers_home(router))
+        router.process.send_signal(signal.SIGTERM)
+        waits = re.compile("event=draining phase=emptying .* held=0 unsent=[1-9]")
+        eventually("it waits for its socket", lambda: router.process.poll() is not None or len(waits.findall(router.output())) > 2)
+        assert router.process.poll() is None, router.output()
+        assert reader.message()[2] == payload
+        assert router.process.wait(20) == 0
+        assert re.search(r"event=drained cut_off=0 not_acknowledged=\d unsent=0", router.output()), router.output()
+        for peer in (client, reader, *others):
+            peer.close()
 
 
 def case_a_router_is_drained_by_hand_and_comes_back_under_traffic(site):

@@ -174,7 +174,7 @@ def case_a_router_that_is_told_to_end_drains_first(site):
         eventually("the peer knows", lambda: says_it_routes(b, nid("a")))
         assert a.stop(signal.SIGTERM) == 0
         log = a.output()
-        assert "event=draining " in log and re.search(r"event=drained cut_off=0 not_acknowledged=0", log), log
+        assert "event=draining " in log and re.search(r"event=drained cut_off=0 not_acknowledged=0 unsent=0", log), log
         assert not says_it_routes(b, nid("a"))
 
 

@@ -181,6 +181,9 @@ TEST_F(LnetCommands, ARouterIsDrainedAndBroughtBack) {
   EXPECT_FALSE(lnet_.drain->bound);
   EXPECT_EQ(run("routing drain --timeout 90"), 0) << err;
   EXPECT_EQ(lnet_.drain->bound, Duration(std::chrono::seconds(90)));
+  EXPECT_FALSE(lnet_.drain->full_notice);
+  EXPECT_EQ(run("routing drain --full-notice"), 0) << err;
+  EXPECT_TRUE(lnet_.drain->full_notice);
   EXPECT_EQ(run("routing drain --timeout -1"), 256 - ERANGE);
   EXPECT_EQ(run("routing drain --timeout 86401"), 256 - ERANGE);
   EXPECT_EQ(run("routing show"), 0);

@@ -72,6 +72,32 @@ TEST(SockLndFacts, BothSidesTellOfTheSameConnections) {
   EXPECT_EQ(sent_bytes, received_bytes + ours.size() * (kAcceptorV1Bytes + kHelloNid4Bytes));
 }
 
+TEST(SockLndFacts, WhatASocketHasIsUnsentUntilThePeersTcpHasIt) {
+  TcpSite site(1, SimShape::calm(), 2);
+  const auto now = [&] { return site.cluster.loop.now(); };
+  const auto unsent = [&](Instant since) { return site[0].lnd().unsent_bytes(since); };
+  site[0].core().put(nid_of(1), 1000, false);
+  ASSERT_TRUE(site.settle());
+  site.run_for(seconds(1));
+  EXPECT_EQ(unsent(now()), 0U);
+  const auto a = site.cluster.shards[0]->host();
+  const auto b = site.cluster.shards[1]->host();
+  site.cluster.network.block_both(a, b);
+  site[0].core().put(nid_of(1), 1000, false);
+  site.run_for(seconds(1));
+  ASSERT_TRUE(site[0].core().settled()) << "TCP has taken it";
+  const Instant since = now();
+  const std::uint64_t bytes = unsent(since);
+  EXPECT_GT(bytes, 1000U);
+  site[0].core().put(nid_of(1), 1000, false);
+  site.run_for(seconds(1));
+  EXPECT_EQ(unsent(since), bytes) << "what has come after is another matter";
+  EXPECT_GT(unsent(now()), bytes);
+  site.cluster.network.unblock_both(a, b);
+  ASSERT_TRUE(site.run([&] { return unsent(now()) == 0; }));
+  site.expect_no_breach();
+}
+
 TEST(SockLndFacts, APeerThatIsNotThereIsBackedOffFrom) {
   TcpSite site(1, SimShape::calm(), 2);
   site[1].driver().stop_listening(address_of(1));

@@ -162,6 +162,41 @@ TEST_F(RoutingStates, NobodyIsTakenToKnowBeforePeersWereCounted) {
   EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing);
 }
 
+TEST_F(RoutingStates, ADrainWithFullNoticeBelievesNoAcknowledgement) {
+  machine_.set(true, now_);
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600), true));
+  told_ = {.pushed = 4, .acknowledged = 4, .counted = true};
+  pass(kNotice);
+  EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing);
+  pass(seconds(1));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying);
+  ASSERT_TRUE(machine_.undrain(now_, kNotice));
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  pass(seconds(1));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying) << "of that drain only";
+}
+
+TEST_F(RoutingStates, ADrainWaitsUntilTransportsHaveLetGoOfWhatWasForwarded) {
+  machine_.set(true, now_);
+  EXPECT_EQ(machine_.quiet_since(), Instant::max()) << "it does not matter yet";
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  told_ = kNobody;
+  load_ = {.unsent = 0, .unsent_since = kStart};
+  pass(seconds(5));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained) << "counted since the last message left";
+  machine_.set(true, now_);
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  pass(seconds(5));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying) << "that was before this drain";
+  load_ = {.unsent = 7, .unsent_since = machine_.quiet_since()};
+  pass(seconds(20));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying);
+  load_.unsent = 0;
+  pass(seconds(1));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
+  EXPECT_EQ(machine_.quiet_since(), Instant::max());
+}
+
 TEST_F(RoutingStates, ADrainEndsInTimeAndSaysWhatItCutOff) {
   machine_.set(true, now_);
   load_.held = 5;
