@@ -52,7 +52,9 @@ void Discovery::place(PeerDiscovery& state, DiscoveryPlace where, bool front) {
       front ? requested_.push_front(state) : requested_.push_back(state);
       break;
     case DiscoveryPlace::kWorking: working_.push_back(state); break;
-    case DiscoveryPlace::kStarved: starved_.push_back(state); break;
+    case DiscoveryPlace::kStarved:
+      state.is_check() ? starved_.push_front(state) : starved_.push_back(state);
+      break;
   }
   if (was_in) return;
   counters_.add(DiscoveryCounter::kStarted);
@@ -105,6 +107,8 @@ void Discovery::check(PeerRecord& peer, const Nid& from, const Nid& target) {
   PeerDiscovery& state = state_of(peer);
   state.check_from = from;
   state.check_target = target;
+  // It may have waited as one of many.
+  if (state.place == DiscoveryPlace::kStarved) place(state, DiscoveryPlace::kRequested);
 }
 
 void Discovery::give_up(PeerRecord& peer, Result<void> why) {

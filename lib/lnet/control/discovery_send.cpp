@@ -9,9 +9,12 @@ namespace plnet::lnet {
 
 namespace {
 
-// Of all slots, those that stay free for pushes that others send.
-std::size_t kept_for_heard(std::size_t slots) {
-  return std::max(slots / 8, std::size_t{1});
+// Of all slots, those that stay free for others: for pushes that are sent to us, and for checks of
+// gateways. What goes to a peer that does not answer has its slot for as long as a transaction may
+// take, and routes cannot wait for a hundred clients without power.
+std::size_t kept_from(const PeerDiscovery& state, std::size_t slots) {
+  const std::size_t for_heard = std::max(slots / 8, std::size_t{1});
+  return state.is_check() ? for_heard : for_heard + slots / 4;
 }
 
 }  // namespace
@@ -72,7 +75,7 @@ void Discovery::drop_data(PeerDiscovery& state) {
 }
 
 PingExchange* Discovery::slot_to_send(PeerDiscovery& state, ExchangeKind kind) {
-  if (exchanges_.free_count() > kept_for_heard(exchanges_.capacity())) {
+  if (exchanges_.free_count() > kept_from(state, exchanges_.capacity())) {
     if (PingExchange* const slot = exchanges_.take(kind, &state)) return slot;
   }
   counters_.add(DiscoveryCounter::kStarved);

@@ -50,6 +50,9 @@ struct PeerDiscovery : ListNode<> {
   PingExchange* data = nullptr;   // received, to be merged (lp_data)
   IntrusiveList<Parcel> parcels;  // messages that wait (lp_dc_pendq)
   IntrusiveList<DiscoverRequest> waiters;
+
+  // Of a gateway, whose turn it is.
+  [[nodiscard]] bool is_check() const { return !check_target.is_any(); }
 };
 
 }  // namespace plnet::lnet
