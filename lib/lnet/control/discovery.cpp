@@ -55,6 +55,7 @@ void Discovery::place(PeerDiscovery& state, DiscoveryPlace where, bool front) {
     case DiscoveryPlace::kStarved:
       state.is_check() ? starved_.push_front(state) : starved_.push_back(state);
       break;
+    case DiscoveryPlace::kShort: short_.push_back(state); break;
   }
   if (was_in) return;
   counters_.add(DiscoveryCounter::kStarted);
@@ -123,7 +124,8 @@ void Discovery::give_up(PeerRecord& peer, Result<void> why) {
 
 bool Discovery::waits_for_turn(const PeerRecord& peer) const {
   const PeerDiscovery& state = states_[peer.number];
-  return state.place == DiscoveryPlace::kStarved || state.place == DiscoveryPlace::kRequested;
+  return state.place == DiscoveryPlace::kStarved || state.place == DiscoveryPlace::kShort ||
+         state.place == DiscoveryPlace::kRequested;
 }
 
 void Discovery::discover(DiscoverRequest& request) {
@@ -177,10 +179,12 @@ void Discovery::look_after_waiting(Instant before) {
     counters_.add(given_up ? DiscoveryCounter::kGivenUp : DiscoveryCounter::kExpired);
     end(parcel);
   };
-  for (IntrusiveList<PeerDiscovery>* const peers : {&requested_, &working_, &starved_}) {
+  for (IntrusiveList<PeerDiscovery>* const peers : {&requested_, &working_, &starved_, &short_}) {
     peers->for_each([&](PeerDiscovery& state) { state.parcels.for_each(look_at_parcel); });
   }
   working_.for_each([this](PeerDiscovery& state) { ask_again_if_lost(state); });
+  while (PeerDiscovery* const state = short_.front())
+    place(*state, DiscoveryPlace::kRequested);
 }
 
 void Discovery::settle_waiters(PeerDiscovery& state) {

@@ -54,10 +54,11 @@ class Discovery final : public EventHandler, public PushReader {
   void discover(DiscoverRequest& request);
   // Messages that nobody wants any more end with kCancelled, those that were made before then with
   // kTimedOut: a peer that has gone may be asked by a ping, then by a push, and many such may be
-  // before it. Whom the question may not have reached is asked again.
+  // before it. Whom the question may not have reached is asked again, and so is who could not be
+  // asked for want of a message record.
   void look_after_waiting(Instant before);
   // There is something for look_after_waiting() to do.
-  [[nodiscard]] bool waiting() const { return parked_ > 0 || !working_.empty(); }
+  [[nodiscard]] bool waiting() const { return parked_ > 0 || !working_.empty() || !short_.empty(); }
   // It has taken this buffer of ours, or a later one.
   [[nodiscard]] bool has_acknowledged(const PeerRecord& peer, std::uint32_t sequence) const {
     const PeerDiscovery& state = states_[peer.number];
@@ -126,6 +127,7 @@ class Discovery final : public EventHandler, public PushReader {
   [[nodiscard]] Step take_data(PeerDiscovery& state);
   [[nodiscard]] Step ping_failed(PeerDiscovery& state);
   [[nodiscard]] Step push_failed(PeerDiscovery& state);
+  [[nodiscard]] Step wait_for_record(PeerDiscovery& state, std::uint32_t to_send);
   [[nodiscard]] Step send_ping(PeerDiscovery& state);
   [[nodiscard]] Step send_push(PeerDiscovery& state);
   [[nodiscard]] Step discovered(PeerDiscovery& state);
@@ -167,6 +169,7 @@ class Discovery final : public EventHandler, public PushReader {
   IntrusiveList<PeerDiscovery> requested_;
   IntrusiveList<PeerDiscovery> working_;
   IntrusiveList<PeerDiscovery> starved_;
+  IntrusiveList<PeerDiscovery> short_;
   IntrusiveList<Parcel> ended_;
   std::size_t parked_ = 0;                  // messages with peers
   IntrusiveList<DiscoverRequest> resumed_;  // to be looked at by step()

@@ -13,6 +13,7 @@ namespace plnet::lnet {
   X(kQueued, "discoveries_queued", "peers", kGauge, "peers being discovered, or waiting for it")  \
   X(kQueuedMax, "discoveries_queued_max", "peers", kHighWater, "most of them at once")            \
   X(kStarved, "discoveries_starved", "peers", kCount, "peers that waited for a slot")             \
+  X(kShort, "discoveries_short", "times", kCount, "no message record was left to ask a peer")     \
   X(kParked, "messages_parked", "messages", kCount, "messages that waited for discovery")         \
   X(kExpired, "messages_expired", "messages", kCount,                                             \
     "of them, that waited for the transaction timeout")                                           \

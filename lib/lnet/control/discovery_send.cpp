@@ -83,6 +83,15 @@ PingExchange* Discovery::slot_to_send(PeerDiscovery& state, ExchangeKind kind) {
   return nullptr;
 }
 
+// This node has too much to send just now: that says nothing of the peer, and a gateway must not go
+// down for it.
+Discovery::Step Discovery::wait_for_record(PeerDiscovery& state, std::uint32_t to_send) {
+  counters_.add(DiscoveryCounter::kShort);
+  state.peer->add_state(to_send);
+  place(state, DiscoveryPlace::kShort);
+  return {Verdict::kWait, {}};
+}
+
 Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
   PeerRecord& peer = *state.peer;
   if (state.ping != nullptr) return {Verdict::kWait, {}};  // its answer is as good
@@ -114,8 +123,9 @@ Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
                                                .match_bits = kPingMatchBits});
   if (!sent) {
     peer.drop_state(kPeerPingSent | kPeerPingFailed);
-    counters_.add(DiscoveryCounter::kPingsFailed);
     abandon(state.ping);
+    if (sent.error() == Errc::kNoMemory) return wait_for_record(state, kPeerForcePing);
+    counters_.add(DiscoveryCounter::kPingsFailed);
     return {Verdict::kEnd, sent};
   }
   counters_.add(DiscoveryCounter::kPingsSent);
@@ -161,8 +171,9 @@ Discovery::Step Discovery::send_push(PeerDiscovery& state) {
                                                .ack = true});
   if (!sent) {
     peer.drop_state(kPeerPushSent | kPeerPushFailed);
-    counters_.add(DiscoveryCounter::kPushesFailed);
     abandon(state.push);
+    if (sent.error() == Errc::kNoMemory) return wait_for_record(state, kPeerForcePush);
+    counters_.add(DiscoveryCounter::kPushesFailed);
     return {Verdict::kEnd, sent};
   }
   counters_.add(DiscoveryCounter::kPushesSent);

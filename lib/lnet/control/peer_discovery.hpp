@@ -28,6 +28,7 @@ enum class DiscoveryPlace : std::uint8_t {
   kRequested,  // to be looked at
   kWorking,    // an event will come
   kStarved,    // waits for a slot
+  kShort,      // waits for a message record, until the next look at those that wait
 };
 
 struct PeerDiscovery : ListNode<> {

@@ -101,6 +101,8 @@ Result<void> FakeOperations::start(MdHandle handle, FakeMessage message, const N
   PLNET_CHECK(md != nullptr && !md->passive && md->threshold != 0, "an MD that can be used");
   const auto source = source_for(from, message.target);
   if (!source) return std::unexpected(Errc::kNoRoute);
+  if (messages_left == 0) return std::unexpected(Errc::kNoMemory);
+  --messages_left;
   message.source = *source;
   message.origin = handle;
   if (md->threshold > 0) --md->threshold;

@@ -82,6 +82,7 @@ class FakeOperations final : public DataOperations, public FakeNode {
   std::vector<std::byte> memory;  // arena 0
   std::vector<Nid> nids;          // ours, in order
   std::uint32_t mds_max = 1000;
+  std::uint32_t messages_left = ~0U;  // that may still be sent
   // Makes a peer of whoever a message comes from, as the core does. False: the message is dropped.
   std::function<bool(const Nid&)> know_sender;
 

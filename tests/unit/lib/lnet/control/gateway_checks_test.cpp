@@ -61,6 +61,22 @@ TEST_F(GatewayChecksTest, AGatewayThatIsSilentIsDownWithinItsIntervalAndTimeout)
   EXPECT_GE(count(Id::kTimedOut), 1U);
 }
 
+// Its own trouble is no trouble of the gateway's.
+TEST_F(GatewayChecksTest, ANodeWithoutMessagesDoesNotTakeItsGatewaysForDead) {
+  add(kFar);
+  pass(2);
+  node_.operations.messages_left = 0;
+  pass(11);
+  EXPECT_TRUE(up(kFar));
+  EXPECT_GT(node_.coordinator.discovery().counters().get(DiscoveryCounter::kShort), 0U);
+  const int pings = gateway_.pings;
+  node_.operations.messages_left = 1000;
+  pass(2);
+  EXPECT_GT(gateway_.pings, pings) << "as soon as there is one";
+  EXPECT_TRUE(up(kFar));
+  EXPECT_EQ(route(kFar).history.count(), 1U);
+}
+
 TEST_F(GatewayChecksTest, PeersThatDoNotAnswerDoNotKeepAGatewayWaiting) {
   add(kFar);
   pass(2);
