@@ -223,8 +223,8 @@ class Coordinator final : private PeerDirectoryHooks,
   Routes routes_;
   GatewayChecks checks_;
   PushTarget push_target_;
+  PeerRecovery recovery_;  // its requests are in node_ping_'s lists: those go first
   NodePing node_ping_;
-  PeerRecovery recovery_;
   NodeStanding standing_;
   std::vector<Wanted> wanted_;  // has its full capacity from the start
   const std::size_t wanted_max_;
