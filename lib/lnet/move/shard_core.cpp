@@ -72,7 +72,7 @@ void ShardCore::judge_down(Ni& ni, PeerNi& hop) {
 // Once a second for each is enough: as often as it would be pinged at most.
 void ShardCore::want_back(PeerNi& hop) {
   const auto second = static_cast<std::uint16_t>(now.time_since_epoch() / std::chrono::seconds(1));
-  if (hop.wanted_back_s.get() == second || !wanted_back.push(hop.nid)) return;
+  if (hop.wanted_back_s.get() == second || !wanted_back->push(hop.nid)) return;
   hop.wanted_back_s.set(second);
   if (shared.hops_wanted.exchange(true, std::memory_order_release)) return;
   shared.doorbells[shared.coordinator]->ring();

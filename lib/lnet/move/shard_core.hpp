@@ -115,8 +115,16 @@ struct ShardCore {
   std::array<NiPort*, kNisMax + 1> ports{};  // by number of the NI; null: not on this shard
   // Messages of this shard that were given a path through the NI and have not ended.
   std::array<std::uint32_t, kNisMax + 1> ni_users{};
+  Relaxed<std::uint32_t> routed_held;  // messages of others, for whoever waits for their end
   // What this shard sends to itself: done by its next step.
   IntrusiveList<Parcel> inbox;
+  // Parked messages that were decided about; LNDs are told outside of their upcalls.
+  IntrusiveList<Parcel> decided;
+  // Next hops that are down and were to be forwarded to: the coordinator pings them. Those that
+  // find no room are told of with the next message.
+  static constexpr std::size_t kWantedBackMax = 64;
+  const std::unique_ptr<SpscRing<Nid>> wanted_back =
+      std::make_unique<SpscRing<Nid>>(kWantedBackMax);
   Outbox outbox;                           // to others
   PeerLink loopback{.nid = kLoopbackNid};  // the one that is no LndLink
 
@@ -133,14 +141,7 @@ struct ShardCore {
   LookedAhead looked_ahead;
   // One of a single shard has nobody to write to.
   Pool<AckNote> ack_notes{shared.shards == 1 ? 1 : shared.limits.receives};
-  Relaxed<std::uint32_t> routed_held;  // messages of others, for whoever waits for their end
-  // Next hops that are down and were to be forwarded to: the coordinator pings them. Those that
-  // find no room are told of with the next message.
-  static constexpr std::size_t kWantedBackMax = 64;
-  SpscRing<Nid> wanted_back{kWantedBackMax};
   Forwarder forwarder{*this};
-  // Parked messages that were decided about; LNDs are told outside of their upcalls.
-  IntrusiveList<Parcel> decided;
 
   static constexpr Nid kLoopbackNid = Nid::of(NetType::kLoopback, 0, 0);
 

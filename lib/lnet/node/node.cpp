@@ -353,7 +353,7 @@ unsigned Node::coordinate(Instant now) {
       shared_.hops_wanted.exchange(false, std::memory_order_acquire)) {
     Nid hop;
     for (const auto& shard : shards_) {
-      while (shard->core().wanted_back.pop(hop))
+      while (shard->core().wanted_back->pop(hop))
         coordinator_->want_back(hop);
     }
   }
