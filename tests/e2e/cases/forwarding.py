@@ -88,6 +88,8 @@ def case_buffers_change_under_traffic(site):
         assert count(client, "failed") == 0
         eventually("the log says what starves", lambda: "event=router_buffers_starve class=large" in router.output())
         assert "large_buffers is set; `lnetctl set large_buffers N` makes more" in router.output()
+        said = router.json("status")["status"]["warnings"]
+        assert any(each["what"].startswith("large_buffers starve on shard") for each in said), said
         last_words(client)
         pools = router.json("routing", "show")["routing"][0]["cpt[0]"]
         eventually("all buffers are home", lambda: buffers_home(router))
