@@ -104,6 +104,9 @@ class StreamEvents {
 
   // Hot. A write() that came up short may go on.
   virtual void on_writable(StreamId stream) = 0;
+  // What await() asked for is there: it lies in the socket and cannot be lost any more. Who wants
+  // it to stay there calls pause_reading() in here; the stream's end is not told before it goes on.
+  virtual void on_awaited(StreamId /*stream*/) {}
 
   // Cold.
   virtual void on_connected(StreamId stream, const StreamAddresses& addresses) = 0;
@@ -129,6 +132,24 @@ class StreamDriver {
   // bytes that on_bytes() left over come again inside a later poll, not inside this call.
   virtual void pause_reading(StreamId stream) = 0;
   virtual void resume_reading(StreamId stream) = 0;
+
+  // A payload that goes on to another stream need not come by here. A driver that cannot do that
+  // says false to await(), and the rest is not called.
+  //
+  // Nothing of the stream is read until `bytes` of it are there: then on_awaited(). If the system
+  // cannot hold as many, or they take long, reading goes on as ever and nothing is told.
+  [[nodiscard]] virtual bool await(StreamId /*stream*/, std::size_t /*bytes*/) { return false; }
+  // Writes `head` to `to`, then up to `bytes` of what waits in `from`, past our memory. Returns the
+  // bytes taken, those of `head` first. If they are not all, `to` is blocked as by write(), or
+  // broken, and what is left of `from` is to be fetched before anything else is relayed.
+  [[nodiscard]] virtual std::size_t relay(StreamId /*from*/, StreamId /*to*/,
+                                          std::span<const std::span<const std::byte>> /*head*/,
+                                          std::size_t /*bytes*/) {
+    return 0;
+  }
+  // Fills `target` with what comes next of a stream that was awaited and is paused.
+  virtual void fetch(StreamId /*stream*/, std::span<std::byte> /*target*/) {}
+
   // The peer's TCP learns at once of what we have read, not with what we send next. A system call.
   virtual void acknowledge_now(StreamId stream) = 0;
 

@@ -20,6 +20,7 @@ class StreamUser {
   virtual std::size_t on_bytes(std::uint32_t slot, std::size_t direct,
                                std::span<const std::byte> staged) = 0;
   virtual void on_writable(std::uint32_t slot) = 0;
+  virtual void on_awaited(std::uint32_t /*slot*/) {}
   virtual void on_connected(std::uint32_t slot, const StreamAddresses& addresses) = 0;
   virtual void on_closed(std::uint32_t slot, Errc cause, std::uint64_t unacknowledged_bytes) = 0;
 
@@ -69,6 +70,10 @@ class StreamSwitch final : public StreamEvents {
   void on_writable(StreamId stream) override {
     const Entry* const entry = find(stream);
     if (entry != nullptr) entry->user->on_writable(entry->slot);
+  }
+  void on_awaited(StreamId stream) override {
+    const Entry* const entry = find(stream);
+    if (entry != nullptr) entry->user->on_awaited(entry->slot);
   }
   void on_connected(StreamId stream, const StreamAddresses& addresses) override {
     const Entry* const entry = find(stream);

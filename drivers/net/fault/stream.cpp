@@ -67,27 +67,64 @@ void FaultStreamDriver::kill(Stream& stream, Errc cause) {
 
 std::size_t FaultStreamDriver::write(StreamId id, Pieces pieces) {
   Stream* const stream = find(id);
-  if (stream == nullptr) return lower_->write(id, pieces);
+  if (stream == nullptr || stream->held) return lower_->write(id, pieces);
   if (stream->doomed) return 0;
   // Nothing is never cut short, and on_writable() would come unasked.
   if (std::ranges::all_of(pieces, [](const auto& piece) { return piece.empty(); })) return 0;
-  if (stream->tx_stalled || stream->writable_due) {
-    stream->writable_due = true;
-    return 0;
-  }
+  if (stalls(*stream)) return 0;
   const FaultRule* const rule = judge_.draw(Direction::kTx, {.stream = id.index}, now_);
   if (rule == nullptr) return lower_->write(id, pieces);
   switch (rule->fault) {
     case Fault::kReset: kill(*stream, rule->error); return 0;
     case Fault::kStall:
-    case Fault::kDelay:
-      stream->tx_stalled = true;
-      stream->tx_until = now_ + rule->delay;
-      stream->writable_due = true;
-      return 0;
+    case Fault::kDelay: stall(*stream, *rule); return 0;
     case Fault::kCorrupt: return write_spoilt(*stream, pieces, *rule);
     default: return write_half(*stream, pieces, *rule);
   }
+}
+
+bool FaultStreamDriver::stalls(Stream& stream) const {
+  if (stream.tx_stalled || stream.writable_due) stream.writable_due = true;
+  return stream.writable_due;
+}
+
+void FaultStreamDriver::stall(Stream& stream, const FaultRule& rule) const {
+  stream.tx_stalled = stream.writable_due = true;
+  stream.tx_until = now_ + rule.delay;
+}
+
+bool FaultStreamDriver::await(StreamId id, std::size_t bytes) {
+  const Stream* const stream = find(id);
+  const bool meddling = stream != nullptr && (stream->doomed || stream->paused_here);
+  return !meddling && lower_->await(id, bytes);
+}
+
+// What goes past us cannot be spoilt, but it can be late, or come short: then only the head goes.
+std::size_t FaultStreamDriver::relay(StreamId from, StreamId to, Pieces head, std::size_t bytes) {
+  Stream* const stream = find(to);
+  if (stream == nullptr || stream->held) return lower_->relay(from, to, head, bytes);
+  if (stream->doomed || stalls(*stream)) return 0;
+  const FaultRule* const rule = judge_.draw(Direction::kTx, {.stream = to.index}, now_);
+  if (rule == nullptr) return lower_->relay(from, to, head, bytes);
+  const Errc error = rule->error;
+  switch (rule->fault) {
+    case Fault::kReset: kill(*stream, error); return 0;
+    case Fault::kStall:
+    case Fault::kDelay: stall(*stream, *rule); return 0;
+    case Fault::kCorrupt: judge_.skip(*rule); return lower_->relay(from, to, head, bytes);
+    default: break;
+  }
+  const bool truncate = rule->fault == Fault::kTruncate;
+  std::size_t head_bytes = 0;
+  for (const auto piece : head)
+    head_bytes += piece.size();
+  const std::size_t taken = lower_->relay(from, to, head, 0);
+  if (truncate) {
+    kill(*stream, error);
+  } else if (taken == head_bytes) {
+    stream->writable_due = true;  // cut short here: the real driver will not say so
+  }
+  return taken;
 }
 
 // Truncate, split: half of the write goes out.
@@ -146,7 +183,7 @@ void FaultStreamDriver::pause_reading(StreamId id) {
 
 void FaultStreamDriver::resume_reading(StreamId id) {
   Stream* const stream = find(id);
-  if (stream != nullptr) stream->paused_above = false;
+  if (stream != nullptr) stream->paused_above = stream->held = false;
   if (stream == nullptr || !stream->paused_here) lower_->resume_reading(id);
 }
 
@@ -213,6 +250,16 @@ void FaultStreamDriver::on_writable(StreamId id) {
     return;
   }
   up_.on_writable(id);
+}
+
+// Nobody pauses what is doomed: it is read, and what comes of that is lost.
+void FaultStreamDriver::on_awaited(StreamId id) {
+  Stream* const stream = find(id);
+  if (stream == nullptr) return up_.on_awaited(id);
+  if (stream->doomed) return;
+  stream->held = true;
+  up_.on_awaited(id);
+  if (!stream->paused_above) stream->held = false;
 }
 
 void FaultStreamDriver::on_connected(StreamId stream, const StreamAddresses& addresses) {

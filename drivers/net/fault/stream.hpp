@@ -42,6 +42,13 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
   void pause_reading(StreamId stream) override;
   void resume_reading(StreamId stream) override;
   void acknowledge_now(StreamId stream) override { lower_->acknowledge_now(stream); }
+  [[nodiscard]] bool await(StreamId stream, std::size_t bytes) override;
+  [[nodiscard]] std::size_t relay(StreamId from, StreamId to,
+                                  std::span<const std::span<const std::byte>> head,
+                                  std::size_t bytes) override;
+  void fetch(StreamId stream, std::span<std::byte> target) override {
+    lower_->fetch(stream, target);
+  }
   [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
   [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
                                     const socklnd::StreamOptions& accepted) override;
@@ -65,6 +72,7 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
   [[nodiscard]] std::size_t on_bytes(StreamId stream, std::size_t direct,
                                      std::span<const std::byte> staged) override;
   void on_writable(StreamId stream) override;
+  void on_awaited(StreamId stream) override;
   void on_connected(StreamId stream, const socklnd::StreamAddresses& addresses) override;
   void on_accepted(StreamId stream, const socklnd::StreamAddresses& addresses) override;
   void on_closed(StreamId stream, Errc cause, std::uint64_t unacknowledged_bytes) override;
@@ -76,6 +84,7 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
     bool doomed = false;        // closed by a fault: on_closed() is on its way
     bool paused_above = false;  // socklnd paused it
     bool paused_here = false;   // a stall did
+    bool held = false;          // a payload lies in it: it is left alone until that is taken
     bool writable_due = false;  // a write was cut short here, so on_writable() is ours to give
     bool tx_stalled = false;
     Instant tx_until;
@@ -85,6 +94,8 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
 
   Stream* find(StreamId stream);
   void begin(StreamId stream);
+  [[nodiscard]] bool stalls(Stream& stream) const;
+  void stall(Stream& stream, const FaultRule& rule) const;
   std::size_t write_half(Stream& stream, std::span<const std::span<const std::byte>> pieces,
                          const FaultRule& rule);
   std::size_t write_spoilt(Stream& stream, std::span<const std::span<const std::byte>> pieces,

@@ -88,6 +88,16 @@ void ByteQueue::move_out(BlockPool& pool, LazyMemory* lazy, std::span<std::byte>
   });
 }
 
+void ByteQueue::move_to(BlockPool& pool, ByteQueue& other, std::size_t count) {
+  consume(pool, count, [&](Piece* piece, std::uint32_t skip, std::uint32_t here) {
+    if (piece->described) {
+      other.push(pool, run_of(piece)->behind(skip).first(here));
+    } else {
+      other.push(pool, std::span<const std::byte>{bytes_of(piece) + skip, here});
+    }
+  });
+}
+
 void ByteQueue::drop(BlockPool& pool, std::size_t count) {
   consume(pool, count, [](Piece*, std::uint32_t, std::uint32_t) {});
 }
@@ -96,13 +106,7 @@ void ByteQueue::keep_first(BlockPool& pool, std::size_t count) {
   PLNET_CHECK(count <= size_, "fewer bytes are there than shall be kept");
   if (count == size_) return;
   ByteQueue kept;
-  consume(pool, count, [&](Piece* piece, std::uint32_t skip, std::uint32_t here) {
-    if (piece->described) {
-      kept.push(pool, run_of(piece)->behind(skip).first(here));
-    } else {
-      kept.push(pool, std::span<const std::byte>{bytes_of(piece) + skip, here});
-    }
-  });
+  move_to(pool, kept, count);
   clear(pool);
   *this = kept;
 }

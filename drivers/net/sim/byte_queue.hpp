@@ -22,6 +22,8 @@ class ByteQueue {
   void push(BlockPool& pool, const PatternRun& run);
   // Moves from the front to `out`, which may be lazy; that much must be there.
   void move_out(BlockPool& pool, LazyMemory* lazy, std::span<std::byte> out);
+  // Moves from the front to the end of `other`; that much must be there.
+  void move_to(BlockPool& pool, ByteQueue& other, std::size_t count);
   void drop(BlockPool& pool, std::size_t count);
   // Cuts off the end.
   void keep_first(BlockPool& pool, std::size_t count);

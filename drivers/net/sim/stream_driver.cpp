@@ -85,8 +85,45 @@ void SimStreamDriver::resume_reading(StreamId id) {
     counters_.add(Id::kStaleCalls);
     return;
   }
-  stream->paused = false;
+  stream->paused = stream->holding = false;
   make_ready(id.index);
+}
+
+bool SimStreamDriver::await(StreamId id, std::size_t bytes) {
+  Stream* const stream = find(id);
+  const bool can = stream != nullptr && !stream->closing && !stream->ended && stream->reported;
+  if (!can || stream->awaited > 0 || !stream->remainder.empty()) return false;
+  fabric_.make_room(stream->end, bytes);
+  stream->awaited = static_cast<std::uint32_t>(bytes);
+  make_ready(id.index);
+  return true;
+}
+
+std::size_t SimStreamDriver::relay(StreamId from, StreamId to,
+                                   std::span<const std::span<const std::byte>> head,
+                                   std::size_t bytes) {
+  const Stream* const source = find(from);
+  const Stream* const target = find(to);
+  if (source == nullptr || target == nullptr) return 0;
+  PLNET_CHECK(source->holding, "only of a stream that was awaited");
+  std::size_t head_bytes = 0;
+  for (const auto& piece : head)
+    head_bytes += piece.size();
+  const std::size_t taken = write(to, head);
+  if (taken < head_bytes || target->closing || target->ended) return taken;
+  std::size_t limit = bytes;
+  if (happens(fabric_.random(), fabric_.shape().short_write))
+    limit = drawn_between(fabric_.random(), 0, bytes);
+  const std::size_t moved = fabric_.hand_on(source->end, target->end, bytes, limit);
+  counters_.add(Id::kBytesRelayed, moved);
+  return taken + moved;
+}
+
+void SimStreamDriver::fetch(StreamId id, std::span<std::byte> target) {
+  const Stream* const stream = find(id);
+  PLNET_CHECK(stream != nullptr && stream->holding, "only of a stream that was awaited");
+  fabric_.read(stream->end, target, {});
+  counters_.add(Id::kBytesRead, target.size());
 }
 
 void SimStreamDriver::acknowledge_now(StreamId id) {
@@ -130,7 +167,8 @@ void SimStreamDriver::close(StreamId id, Errc cause) {
 Result<DetachedStream> SimStreamDriver::detach(StreamId id) {
   Stream* stream = find(id);
   if (stream == nullptr || stream->closing || stream->ended) return std::unexpected(Errc::kClosed);
-  if (!stream->reported || !stream->remainder.empty() || stream->writable)
+  const bool waits = stream->awaited > 0 || stream->holding;
+  if (!stream->reported || !stream->remainder.empty() || stream->writable || waits)
     return std::unexpected(Errc::kBusy);
   const auto done = fabric_.detach(stream->end);
   if (!done) return std::unexpected(done.error());

@@ -23,6 +23,7 @@ namespace plnet::drivers {
   X(kFailedConnects, "failed_connects", "connections", kCount, "attempts that failed")          \
   X(kOpen, "open", "connections", kGauge, "streams that have an id now")                        \
   X(kBytesWritten, "bytes_written", "bytes", kCount, "bytes taken by write()")                  \
+  X(kBytesRelayed, "bytes_relayed", "bytes", kCount, "handed on from stream to stream")         \
   X(kBytesRead, "bytes_read", "bytes", kCount, "bytes handed to the LND")                       \
   X(kWrites, "writes", "calls", kCount, "calls of write()")                                     \
   X(kShortWrites, "short_writes", "calls", kCount, "writes that took less than offered")        \
@@ -50,6 +51,11 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   void pause_reading(StreamId stream) override;
   void resume_reading(StreamId stream) override;
   void acknowledge_now(StreamId stream) override;
+  [[nodiscard]] bool await(StreamId stream, std::size_t bytes) override;
+  [[nodiscard]] std::size_t relay(StreamId from, StreamId to,
+                                  std::span<const std::span<const std::byte>> head,
+                                  std::size_t bytes) override;
+  void fetch(StreamId stream, std::span<std::byte> target) override;
   [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
   [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
                                     const socklnd::StreamOptions& accepted) override;
@@ -73,7 +79,7 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   // What follows is for SimStreamFabric.
 
   // Brings what a note on this stream will look at into the cache, in two steps.
-  void fetch(std::uint32_t index, unsigned step) const {
+  void prefetch(std::uint32_t index, unsigned step) const {
     if (step == 0) {
       fetch_lines(this, 2);
     } else {
@@ -113,6 +119,8 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
     bool ended : 1 = false;        // the fabric has ended it
     bool unread_lost : 1 = false;  // and what is unread with it
     bool closing : 1 = false;      // close() was called
+    bool holding : 1 = false;      // what was awaited is there, and waits to be taken
+    std::uint32_t awaited = 0;     // nothing is read before so many bytes are there
     Errc cause = Errc::kClosed;
     std::uint64_t unacknowledged = 0;
     // Staged bytes that the LND left when it paused: they left the socket already.
@@ -127,6 +135,7 @@ class SimStreamDriver final : public socklnd::StreamDriver, public Pollable {
   // stream_poll.cpp
   void serve(std::uint32_t index);
   [[nodiscard]] bool report_open(std::uint32_t index, StreamId id);
+  [[nodiscard]] bool wait_is_over(StreamId id);
   void finish_turn(std::uint32_t index, StreamId id);
   bool read_once(StreamId id);
   bool present_remainder(StreamId id);

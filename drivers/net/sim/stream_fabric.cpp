@@ -67,7 +67,7 @@ void SimStreamFabric::on_event_soon(std::uint64_t word, unsigned step) const {
     __builtin_prefetch(&pipe.flying);
   } else if (receiver.driver != nullptr) {
     if (step == 1) pipe.flying.fetch();
-    receiver.driver->fetch(receiver.stream, step - 1);
+    receiver.driver->prefetch(receiver.stream, step - 1);
   }
 }
 
@@ -134,6 +134,37 @@ void SimStreamFabric::read(StreamEndId id, std::span<std::byte> direct,
   pipe.read += direct.size() + staged.size();
   loop_.note(pipe.read);
   open_window(id.connection, sender);
+}
+
+std::size_t SimStreamFabric::hand_on(StreamEndId from, StreamEndId to, std::size_t offered,
+                                     std::size_t limit) {
+  StreamConnection* const source = find(from);
+  StreamConnection* const target = find(to);
+  if (target == nullptr || target->ends[to.end].state != StreamEnd::State::kOpen) return 0;
+  const unsigned sender = 1U - from.end;
+  StreamPipe& in = source->pipes[sender];
+  StreamPipe& out = target->pipes[to.end];
+  const std::size_t moved = std::min(limit, send_room(*target, to.end));
+  in.bytes.move_to(network_.pool(), out.bytes, moved);
+  in.read += moved;
+  bytes_handed_on_ += moved;
+  loop_.note(in.read);
+  out.written += moved;
+  pump(to.connection, to.end);
+  if (moved < offered) {
+    out.wants_writable = true;
+    arm_writable(to.connection, to.end);
+  }
+  open_window(from.connection, sender);
+  return moved;
+}
+
+void SimStreamFabric::make_room(StreamEndId id, std::size_t bytes) {
+  StreamConnection* const connection = find(id);
+  StreamEnd& end = connection->ends[id.end];
+  if (end.receive_buffer >= bytes) return;
+  end.receive_buffer = static_cast<std::uint32_t>(bytes);
+  open_window(id.connection, 1U - id.end);
 }
 
 std::uint64_t SimStreamFabric::unacknowledged(const StreamConnection& connection,

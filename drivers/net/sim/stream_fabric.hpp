@@ -28,6 +28,8 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] const StreamShape& shape() const { return shape_; }
   [[nodiscard]] std::size_t connections() const { return live_; }
+  // Bytes that went from one stream to another without coming by an LND's memory.
+  [[nodiscard]] std::uint64_t bytes_handed_on() const { return bytes_handed_on_; }
 
   // Breaks a connection as a middlebox would: both ends are reset, now.
   void break_connection(const socklnd::StreamAddresses& addresses);
@@ -63,6 +65,11 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   // Lent to one driver at a time, for the length of a read.
   [[nodiscard]] std::span<std::byte> staging() { return staging_; }
   void read(StreamEndId id, std::span<std::byte> direct, std::span<std::byte> staged);
+  // From one end's input, where that much must have arrived, to another's output. Takes up to
+  // `limit` bytes; asks for kWritable if fewer than offered were taken.
+  std::size_t hand_on(StreamEndId from, StreamEndId to, std::size_t offered, std::size_t limit);
+  // The receive buffer holds so much from now on, if it did not.
+  void make_room(StreamEndId id, std::size_t bytes);
   // Returns what was written and never acknowledged. The end is finished: no more events for it.
   std::uint64_t close(StreamEndId id);
   [[nodiscard]] std::uint64_t unacknowledged(const StreamConnection& connection,
@@ -151,6 +158,7 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   StableArray<StreamConnection> connections_;
   std::uint32_t first_free_ = ~0U;
   std::size_t live_ = 0;
+  std::uint64_t bytes_handed_on_ = 0;
   Listeners listeners_;
   std::unordered_set<std::uint64_t> ports_in_use_;  // by hash of both addresses
   // So that a connection that takes the place of another allocates nothing.

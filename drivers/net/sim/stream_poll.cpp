@@ -35,11 +35,16 @@ void SimStreamDriver::serve(std::uint32_t index) {
 
   Stream* stream = find(id);
   if (stream == nullptr) return;
-  if (stream->closing || (stream->ended && (stream->unread_lost || stream->paused))) {
+  const bool over = stream->ended && (stream->unread_lost || stream->paused);
+  if (stream->closing || (over && !stream->holding)) {
     report_closed(index, id);
     return;
   }
-  if (!stream->paused && (!stream->remainder.empty() ? present_remainder(id) : read_once(id))) {
+  if (stream->awaited > 0 && !wait_is_over(id)) {
+    stream = find(id);
+    if (stream == nullptr) return;
+  } else if (!stream->paused &&
+             (!stream->remainder.empty() ? present_remainder(id) : read_once(id))) {
     stream = find(id);
     if (stream == nullptr) return;
   }
@@ -51,6 +56,27 @@ void SimStreamDriver::serve(std::uint32_t index) {
     if (stream == nullptr || stream->closing) return;
   }
   finish_turn(index, id);
+}
+
+// False: nothing is to be read now.
+bool SimStreamDriver::wait_is_over(StreamId id) {
+  Stream* stream = find(id);
+  const StreamConnection& connection = *fabric_.find(stream->end);
+  const unsigned end = stream->end.end;
+  if (SimStreamFabric::readable(connection, end) < stream->awaited) {
+    const bool last = stream->ended || connection.pipes[1U - end].end_arrived;
+    // Systems have reasons of their own to want to be read.
+    if (!last && !happens(fabric_.random(), fabric_.shape().split_read)) return false;
+    stream->awaited = 0;
+    return true;
+  }
+  stream->awaited = 0;
+  stream->holding = true;
+  events_.on_awaited(id);
+  stream = find(id);
+  if (stream == nullptr) return false;
+  stream->holding = stream->holding && stream->paused;
+  return !stream->paused && !stream->closing;
 }
 
 // True if the stream can be served further in this poll.
@@ -86,6 +112,7 @@ void SimStreamDriver::finish_turn(std::uint32_t index, StreamId id) {
     if (stream.ended) make_ready(index);
     return;
   }
+  if (stream.awaited > 0) return;  // what arrives makes it ready, and the end does
   const StreamConnection& connection = *fabric_.find(stream.end);
   const bool more =
       SimStreamFabric::readable(connection, stream.end.end) > 0 || !stream.remainder.empty();

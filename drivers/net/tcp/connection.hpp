@@ -15,8 +15,10 @@
 
 namespace plnet::drivers {
 
+struct Awaiting;  // its place among those that wait for the rest of a payload
+
 // In the list of those that poll() has something to do for.
-struct TcpConnection : ListNode<> {
+struct TcpConnection : ListNode<>, ListNode<Awaiting> {
   TcpSocket socket;
   socklnd::StreamId id;
   bool connecting : 1 = false;  // on_connected() is not out
@@ -29,21 +31,30 @@ struct TcpConnection : ListNode<> {
   bool broken : 1 = false;      // reset or timed out; what has arrived can still be read
   bool finished : 1 = false;    // nothing is left to read: `cause` says why
   bool closing : 1 = false;     // close() was called, the socket is gone
+  bool pressed : 1 = false;     // the system wants to be read although what is awaited is not there
+  bool holding : 1 = false;     // what was awaited lies in the socket: its end can wait
+  bool roomy : 1 = false;       // the receive buffer has been told how large payloads are
   Errc cause = Errc::kClosed;
   // Staged bytes that a handler left when it paused.
   std::uint32_t kept_buffer = TcpMemory::kNone;
   std::uint32_t kept_from = 0;
   std::uint32_t kept_to = 0;
   Instant acks_shared_until = Instant::min();  // when to tell TCP again
-  std::uint64_t unacknowledged = 0;            // as of its end
-  std::uint32_t burst_bytes = kUsualBurst;     // burst_of() the socket, as of the last look
+  std::size_t awaited = 0;                     // nothing is read before so many bytes are there
+  Instant await_until{};
+  std::uint64_t unacknowledged = 0;         // as of its end
+  std::uint32_t burst_bytes = kUsualBurst;  // burst_of() the socket, as of the last look
   std::uint32_t large_calls = 0;
+
+  using ListNode<>::linked;
+  using ListNode<>::unlink;
 
   [[nodiscard]] bool has_remainder() const { return kept_buffer != TcpMemory::kNone; }
   [[nodiscard]] bool open() const { return !connecting && !closing; }
   // Whether poll() has something to do for it.
   [[nodiscard]] bool wants_service() const {
-    if (closing || writable || broken) return true;
+    if (closing || writable) return true;
+    if (broken) return !holding;
     return !connecting && !paused && (readable || has_remainder());
   }
   // While the socket is there. A SYN is no byte of anybody's.

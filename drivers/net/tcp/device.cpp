@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 
 #include "drivers/net/tcp/token.hpp"
+#include "lib/base/check.hpp"
 
 namespace plnet::drivers {
 
@@ -18,7 +19,9 @@ using Id = TcpTable::Id;
 using socklnd::StreamAddresses;
 
 unsigned TcpDevice::poll(Instant now) {
+  now_ = now;
   if (coalescer_.holds(now)) return 0;
+  end_overdue_waits(now);
   const std::uint64_t reads = stats_.get(Id::kReads) - stats_.get(Id::kEmptyReads);
   const std::uint64_t bytes = stats_.get(Id::kBytesRead);
   const unsigned work = serve_ready(now);
@@ -65,7 +68,10 @@ unsigned TcpDevice::serve_ready(Instant now) {
 unsigned TcpDevice::serve_hot(Instant now) {
   --hot_polls_left_;
   TcpConnection* const connection = connections_.find(hot_);
-  if (connection == nullptr || !connection->open() || connection->paused) {
+  // Who waits for the rest of a payload is told of it by the readiness set.
+  const bool direct = connection != nullptr && connection->open() && !connection->paused &&
+                      connection->awaited == 0;
+  if (!direct) {
     hot_left_ = 0;
     return 0;
   }
@@ -101,8 +107,61 @@ void TcpDevice::pause_reading(StreamId id) {
 void TcpDevice::resume_reading(StreamId id) {
   TcpConnection* const connection = find_or_count(id);
   if (connection == nullptr) return;
-  connection->paused = false;
+  PLNET_CHECK(!relay_.has_of(*connection), "what could not be handed on is fetched first");
+  connection->paused = connection->holding = false;
   if (connection->wants_service()) make_ready(*connection);
+}
+
+bool TcpDevice::await(StreamId id, std::size_t bytes) {
+  TcpConnection* const connection = find_or_count(id);
+  if (connection == nullptr || !connection->open() || connection->broken) return false;
+  if (connection->awaited > 0 || !relay_.await(*connection, bytes, now_)) return false;
+  connection->readable = true;  // they may be there already
+  make_ready(*connection);
+  return true;
+}
+
+std::size_t TcpDevice::relay(StreamId from, StreamId to,
+                             std::span<const std::span<const std::byte>> head, std::size_t bytes) {
+  TcpConnection* const source = find_or_count(from);
+  TcpConnection* const target = find_or_count(to);
+  if (source == nullptr || target == nullptr) return 0;
+  PLNET_CHECK(source->holding, "only of a stream that was awaited");
+  stats_.add(Id::kWrites);
+  if (!target->open() || target->broken || target->blocked) return 0;
+  const std::size_t taken = relay_.relay(*source, *target, head, bytes);
+  if (target->broken || target->writable) make_ready(*target);
+  return taken;
+}
+
+void TcpDevice::fetch(StreamId id, std::span<std::byte> target) {
+  TcpConnection* const connection = find_or_count(id);
+  PLNET_CHECK(connection != nullptr && connection->holding, "only of a stream that was awaited");
+  relay_.fetch(*connection, target);
+}
+
+// False: nothing of it is to be read yet, or in this turn.
+bool TcpDevice::wait_is_over(TcpConnection& connection) {
+  const StreamId id = connection.id;
+  switch (relay_.look(connection)) {
+    case TcpRelay::Found::kNotYet: connection.readable = false; return false;
+    case TcpRelay::Found::kNoMore: relay_.end_wait(connection); return true;
+    case TcpRelay::Found::kAll: break;
+  }
+  relay_.end_wait(connection);
+  connection.holding = true;
+  events_.on_awaited(id);
+  if (!live(connection, id)) return false;
+  connection.holding = connection.holding && connection.paused;
+  return !connection.paused;
+}
+
+void TcpDevice::end_overdue_waits(Instant now) {
+  while (TcpConnection* const connection = relay_.overdue(now)) {
+    relay_.end_wait(*connection);
+    connection->readable = true;
+    make_ready(*connection);
+  }
 }
 
 void TcpDevice::acknowledge_now(StreamId id) {
@@ -154,7 +213,7 @@ void TcpDevice::note_connection(StreamId id, std::uint32_t events) {
   } else if (connection->blocked && (events & EPOLLOUT) != 0) {
     connection->writable = true;
   }
-  if ((events & EPOLLIN) != 0) connection->readable = true;
+  if ((events & EPOLLIN) != 0) connection->readable = connection->pressed = true;
   if (broken || (events & EPOLLRDHUP) != 0) {
     connection->readable = true;
     connection->to_the_end = true;
@@ -172,12 +231,14 @@ void TcpDevice::serve(TcpConnection& connection, Instant now) {
     events_.on_writable(id);
     if (!live(connection, id)) return;
   }
+  if (connection.holding) return;
   if (connection.paused && connection.broken) {
     const int error = take_error(connection.socket.get());
     connection.fail(error != 0 ? errc_of_errno(error) : Errc::kReset);
     return report_closed(connection);
   }
   if (!connection.paused) {
+    if (connection.awaited > 0 && !wait_is_over(connection)) return;
     rx_.serve(connection, now);
     if (!live(connection, id)) return;
     if (connection.finished) return report_closed(connection);
@@ -230,6 +291,7 @@ void TcpDevice::forget(TcpConnection& connection) {
     --ready_count_;
   }
   rx_.forget_remainder(connection);
+  relay_.forget(connection);
   connections_.give(connection);
   stats_.subtract(Id::kOpen);
   // One descriptor less: somebody may wait for it.

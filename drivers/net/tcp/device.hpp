@@ -19,6 +19,7 @@
 #include "drivers/net/tcp/listener.hpp"
 #include "drivers/net/tcp/memory.hpp"
 #include "drivers/net/tcp/ports.hpp"
+#include "drivers/net/tcp/relay.hpp"
 #include "drivers/net/tcp/rx.hpp"
 #include "drivers/net/tcp/stats.hpp"
 #include "drivers/net/tcp/tx.hpp"
@@ -44,6 +45,8 @@ struct TcpConfig {
   BusyPoll busy_poll;
   // A shard without time to spare lets small messages come together where that costs nothing.
   bool coalesce = true;
+  // Large payloads go from socket to socket where the LND asks for it and SIGPIPE is ignored.
+  bool relay = true;
 };
 
 class TcpDevice final : public socklnd::StreamDriver, public Pollable {
@@ -72,6 +75,13 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   void pause_reading(StreamId stream) override;
   void resume_reading(StreamId stream) override;
   void acknowledge_now(StreamId stream) override;
+  // Whether await() may ever say yes.
+  [[nodiscard]] bool relays() const { return relay_.possible(); }
+  [[nodiscard]] bool await(StreamId stream, std::size_t bytes) override;
+  [[nodiscard]] std::size_t relay(StreamId from, StreamId to,
+                                  std::span<const std::span<const std::byte>> head,
+                                  std::size_t bytes) override;
+  void fetch(StreamId stream, std::span<std::byte> target) override;
   [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
   [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
                                     const socklnd::StreamOptions& accepted) override;
@@ -89,7 +99,9 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   unsigned poll(Instant now) override;
   [[nodiscard]] std::string_view name() const override { return "tcp"; }
   [[nodiscard]] int wake_descriptor() const override { return epoll_.get(); }
-  [[nodiscard]] Instant next_deadline() const override { return accept_retry_at_; }
+  [[nodiscard]] Instant next_deadline() const override {
+    return std::min(accept_retry_at_, relay_.next_deadline());
+  }
 
  private:
   TcpDevice(const TcpConfig& config, socklnd::StreamEvents& events, TcpSocket epoll);
@@ -101,6 +113,8 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   void note_listener(StreamId id);
   void note_connection(StreamId id, std::uint32_t events);
   void serve(TcpConnection& connection, Instant now);
+  [[nodiscard]] bool wait_is_over(TcpConnection& connection);
+  void end_overdue_waits(Instant now);
   void finish_connect(TcpConnection& connection);
   void report_closed(TcpConnection& connection);
   [[nodiscard]] bool live(const TcpConnection& connection, StreamId id) const;
@@ -129,6 +143,8 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   TcpMemory memory_;
   TcpRx rx_;
   TcpTx tx_;
+  TcpRelay relay_;
+  Instant now_{};  // of the last poll
   TcpPorts ports_;
   TcpListeners listeners_;
   std::uint64_t pending_listeners_ = 0;       // those that are readable, a bit each

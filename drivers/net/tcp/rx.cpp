@@ -28,7 +28,7 @@ void TcpRx::serve(TcpConnection& connection, Instant now) {
   if (now >= connection.acks_shared_until) share_acks(connection, now);
   std::size_t bytes = 0;
   for (unsigned reads = 0; reads < kReadsPerTurn && bytes < kBytesPerTurn; ++reads) {
-    if (connection.paused || !connection.readable) return;
+    if (connection.paused || connection.awaited > 0 || !connection.readable) return;
     if (!read_once(connection, bytes)) return;
   }
 }
@@ -122,6 +122,8 @@ std::size_t TcpRx::deliver(TcpConnection& connection, std::size_t direct,
   const bool detached = connections_.find(id) == nullptr;
   alive = !detached && !connection.closing;
   PLNET_CHECK(!detached || used == staged.size(), "a handler detached a stream with bytes left");
+  PLNET_CHECK(!alive || used == staged.size() || connection.awaited == 0,
+              "a handler awaits what comes behind bytes that it left");
   PLNET_CHECK(!alive || used == staged.size() || connection.was_paused,
               "a handler left bytes over without pause_reading()");
   return used;

@@ -45,6 +45,7 @@ TcpDevice::TcpDevice(const TcpConfig& config, socklnd::StreamEvents& events, Tcp
       memory_(config.connections_max, config.staging_bytes),
       rx_(events, connections_, memory_, stats_),
       tx_(stats_),
+      relay_(config.relay, tx_, stats_),
       ports_(stats_),
       listeners_(config.share_listeners, stats_) {}
 
@@ -89,6 +90,8 @@ void TcpDevice::stop_listening(const SocketAddress& local) {
 void TcpDevice::close(StreamId id, Errc cause) {
   TcpConnection* const connection = find_or_count(id);
   if (connection == nullptr || connection->closing) return;
+  relay_.forget(*connection);
+  connection->holding = false;
   connection->closing = true;
   connection->cause = cause;
   connection->note_unacknowledged();
@@ -100,7 +103,8 @@ Result<DetachedStream> TcpDevice::detach(StreamId id) {
   TcpConnection* const connection = find_or_count(id);
   if (connection == nullptr || connection->closing || connection->broken)
     return std::unexpected(Errc::kClosed);
-  if (!connection->open() || connection->has_remainder() || connection->blocked)
+  const bool waits = connection->awaited > 0 || connection->holding;
+  if (!connection->open() || connection->has_remainder() || connection->blocked || waits)
     return std::unexpected(Errc::kBusy);
   const int descriptor = connection->socket.get();
   const auto addresses = addresses_of(descriptor);

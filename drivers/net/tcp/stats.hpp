@@ -40,6 +40,9 @@ namespace plnet::drivers {
   X(kSends, "sends", "calls", kCount, "system calls: sends")                                       \
   X(kPiecesSent, "pieces_sent", "pieces", kCount, "pieces handed to these sends")                  \
   X(kQuickAcks, "quick_acks", "calls", kCount, "system calls: acknowledge what was read, now")     \
+  X(kAwaits, "awaits", "payloads", kCount, "that were let come together in their socket")          \
+  X(kBytesRelayed, "bytes_relayed", "bytes", kCount, "from socket to socket, past our memory")     \
+  X(kSplices, "splices", "calls", kCount, "system calls: handed on from socket to socket")         \
   X(kSharedAcks, "shared_acks", "calls", kCount,                                                   \
     "system calls: let acknowledgements wait for one another")                                     \
   X(kAcceptCalls, "accept_calls", "calls", kCount, "system calls: accepts")

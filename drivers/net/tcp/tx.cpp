@@ -11,7 +11,7 @@ namespace plnet::drivers {
 using Id = TcpTable::Id;
 
 std::size_t TcpTx::write(TcpConnection& connection,
-                         std::span<const std::span<const std::byte>> pieces) {
+                         std::span<const std::span<const std::byte>> pieces, bool more) {
   const std::size_t most = kBurstsPerCall * connection.burst_bytes;
   std::size_t taken = 0;
   Place at;
@@ -21,7 +21,7 @@ std::size_t TcpTx::write(TcpConnection& connection,
     if (count == 0) break;
     if (offered == most && connection.large_calls++ % kCallsBetweenLooks == 0) [[unlikely]]
       connection.burst_bytes = burst_of(connection.socket.get());
-    const std::size_t sent = send(connection, count, at.piece < pieces.size());
+    const std::size_t sent = send(connection, count, more || at.piece < pieces.size());
     taken += sent;
     if (sent == offered) continue;
     stats_.add(Id::kShortWrites);

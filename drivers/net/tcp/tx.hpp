@@ -18,8 +18,10 @@ class TcpTx {
   explicit TcpTx(TcpStats& stats) : stats_(stats) {}
 
   // Returns the bytes taken. Notes in the connection whether it is blocked or broken.
+  // `more`: these are not worth a segment, something follows.
   [[nodiscard]] std::size_t write(TcpConnection& connection,
-                                  std::span<const std::span<const std::byte>> pieces);
+                                  std::span<const std::span<const std::byte>> pieces,
+                                  bool more = false);
 
  private:
   static constexpr std::size_t kPiecesPerCall = 1024;  // the system's own limit, UIO_MAXIOV

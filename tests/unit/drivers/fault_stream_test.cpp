@@ -20,6 +20,7 @@ using drivers::Trigger;
 using socklnd::StreamId;
 
 constexpr StreamId kStream{.index = 3, .generation = 1};
+constexpr StreamId kOther{.index = 5, .generation = 1};
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -41,6 +42,19 @@ class Below final : public socklnd::StreamDriver {
   void pause_reading(StreamId) override { log += "pause "; }
   void resume_reading(StreamId) override { log += "resume "; }
   void acknowledge_now(StreamId) override { log += "acknowledge "; }
+  bool await(StreamId, std::size_t bytes) override {
+    log += "await:" + std::to_string(bytes) + " ";
+    return true;
+  }
+  std::size_t relay(StreamId, StreamId to, std::span<const std::span<const std::byte>> head,
+                    std::size_t bytes) override {
+    const std::size_t taken = write(to, head);
+    wire.append(bytes, '.');
+    return taken + bytes;
+  }
+  void fetch(StreamId, std::span<std::byte> target) override {
+    log += "fetch:" + std::to_string(target.size()) + " ";
+  }
   Result<StreamId> connect(const socklnd::ConnectRequest&) override { return kStream; }
   Result<void> listen(const socklnd::SocketAddress&, unsigned,
                       const socklnd::StreamOptions&) override {
@@ -78,6 +92,10 @@ class Above final : public socklnd::StreamEvents {
     return staged.size();
   }
   void on_writable(StreamId) override { ++writable; }
+  void on_awaited(StreamId id) override {
+    ++awaited;
+    if (keeper != nullptr) keeper->pause_reading(id);
+  }
   void on_connected(StreamId, const socklnd::StreamAddresses&) override {}
   void on_accepted(StreamId, const socklnd::StreamAddresses&) override {}
   void on_closed(StreamId, Errc, std::uint64_t) override { ++closed; }
@@ -85,7 +103,9 @@ class Above final : public socklnd::StreamEvents {
   std::array<std::byte, 8> target{};
   std::string heard;
   socklnd::StreamDriver* driver = nullptr;  // if there: moves the stream away when bytes come
+  socklnd::StreamDriver* keeper = nullptr;  // if there: keeps what was awaited
   unsigned writable = 0;
+  unsigned awaited = 0;
   unsigned closed = 0;
 };
 
@@ -102,6 +122,10 @@ struct FaultStream : testing::Test {
   std::size_t write(const std::string& text) {
     const auto piece = bytes_of(text);
     return fault.write(kStream, {&piece, 1});
+  }
+  std::size_t relay(const std::string& head, std::size_t bytes) {
+    const auto piece = bytes_of(head);
+    return fault.relay(kOther, kStream, {&piece, 1}, bytes);
   }
   std::size_t hear(const std::string& text) {
     (void)fault.destination(kStream);
@@ -271,6 +295,57 @@ TEST_F(FaultStream, RulesForAnotherStreamDoNotApply) {
   plan(rule);
   EXPECT_EQ(write("abc"), 3U);
   EXPECT_EQ(below.log, "");
+}
+
+TEST_F(FaultStream, WithoutRulesWhatGoesPastGoesPast) {
+  EXPECT_TRUE(fault.await(kStream, 7));
+  fault.on_awaited(kStream);
+  EXPECT_EQ(above.awaited, 1U);
+  EXPECT_EQ(relay("head", 3), 7U);
+  EXPECT_EQ(below.wire, "head...");
+  std::array<std::byte, 4> rest{};
+  fault.fetch(kStream, rest);
+  EXPECT_EQ(below.log, "await:7 fetch:4 ");
+}
+
+TEST_F(FaultStream, ASplitRelayGivesTheHeadAndGoesOnWhenItIsTold) {
+  plan(first(Fault::kSplit, Direction::kTx));
+  EXPECT_EQ(relay("head", 3), 4U);
+  EXPECT_EQ(below.wire, "head");
+  (void)fault.poll(at(1));
+  EXPECT_EQ(above.writable, 1U);
+  EXPECT_EQ(applied(), 1U);
+}
+
+TEST_F(FaultStream, ARelayIsStalledOrBrokenAsAWriteIs) {
+  plan(first(Fault::kStall, Direction::kTx));
+  EXPECT_EQ(relay("head", 3), 0U);
+  (void)fault.poll(at(5));
+  EXPECT_EQ(relay("head", 3), 0U);
+  (void)fault.poll(at(11));
+  EXPECT_EQ(above.writable, 1U);
+  EXPECT_EQ(relay("head", 3), 7U);
+  plan(first(Fault::kReset, Direction::kTx));
+  EXPECT_EQ(relay("head", 3), 0U);
+  EXPECT_EQ(below.log, "close:" + std::string(name_of(Errc::kReset)) + " ");
+  EXPECT_EQ(relay("head", 3), 0U) << "it is doomed";
+  EXPECT_FALSE(fault.await(kStream, 7));
+}
+
+TEST_F(FaultStream, ACorruptionCannotReachWhatGoesPast) {
+  plan(first(Fault::kCorrupt, Direction::kTx));
+  EXPECT_EQ(relay("head", 3), 7U);
+  EXPECT_EQ(below.wire, "head...");
+  EXPECT_EQ(applied(), 0U);
+}
+
+TEST_F(FaultStream, AStreamThatHoldsAPayloadIsLeftAlone) {
+  plan({.fault = Fault::kReset, .direction = Direction::kTx, .error = Errc::kReset});
+  above.keeper = &fault;
+  fault.on_awaited(kStream);
+  EXPECT_EQ(write("noop"), 4U);
+  fault.resume_reading(kStream);
+  EXPECT_EQ(write("noop"), 0U);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "drivers/net/sim/stream_driver.hpp"
+#include "tests/conformance/relay_conformance.hpp"
 #include "tests/conformance/stream_conformance.hpp"
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
@@ -93,6 +94,19 @@ TEST(SimStreamConformance, Move) {
     EXPECT_EQ(bench.fabric.connections(), 0U);
     if (HasFailure()) return;
   }
+}
+
+TEST(SimStreamConformance, Relay) {
+  conformance::RelayTally all;
+  for_each_seed(kSeeds, [&](std::uint64_t seed) {
+    SimStreamBench bench(seed, seed % 2 == 0 ? SimShape::rough() : SimShape::calm());
+    const auto tally = conformance::check_relay(bench, seed, 20, 60'000);
+    all.awaited += tally.awaited;
+    all.relayed_whole += tally.relayed_whole;
+  });
+  EXPECT_GT(all.awaited, 5 * kSeeds);
+  EXPECT_GT(all.relayed_whole, kSeeds);
+  EXPECT_LT(all.relayed_whole, all.awaited) << "some have to be fetched";
 }
 
 TEST(SimStream, SameSeedSameRunOtherSeedOtherRun) {

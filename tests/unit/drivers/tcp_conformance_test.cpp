@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the simulator's streams are held to, over real sockets.
 #include <array>
+#include <csignal>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "drivers/net/tcp/socket.hpp"
+#include "tests/conformance/relay_conformance.hpp"
 #include "tests/unit/drivers/tcp_rig.hpp"
 
 namespace plnet::drivers {
@@ -46,6 +48,23 @@ TEST(TcpConformance, TransferOverIpv6) {
   if (!has_ipv6()) GTEST_SKIP() << "no IPv6 on this machine";
   TcpBench bench({.connections_max = 8}, true);
   conformance::check_transfer(bench, 5, 50'000, 50'000);
+}
+
+// Unlike send() a splice into a broken socket cannot be told to spare us the signal.
+TEST(TcpConformance, Relay) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  conformance::RelayTally all;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    TcpBench bench({.connections_max = 8});
+    const auto tally = conformance::check_relay(bench, seed, 20, 400'000);
+    all.awaited += tally.awaited;
+    all.relayed_whole += tally.relayed_whole;
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(all.awaited, 0U);
+  EXPECT_GT(all.relayed_whole, 0U);
+  (void)std::signal(SIGPIPE, before);
 }
 
 TEST(TcpConformance, Refused) {

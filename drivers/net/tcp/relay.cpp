@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/tcp/relay.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/base/check.hpp"
+
+namespace plnet::drivers {
+
+using Id = TcpTable::Id;
+
+namespace {
+
+constexpr unsigned kFlags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
+
+// Unlike send() a splice into a broken socket cannot be told to spare us the signal.
+bool pipe_signal_is_ignored() {
+  struct sigaction now{};
+  return ::sigaction(SIGPIPE, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+         now.sa_handler == SIG_IGN;
+}
+
+// Something else than that it has to wait.
+bool is_broken(ssize_t moved) {
+  return moved < 0 && errno != EAGAIN && errno != EINTR;
+}
+
+}  // namespace
+
+TcpRelay::TcpRelay(bool wanted, TcpTx& tx, TcpStats& stats) : tx_(tx), stats_(stats) {
+  if (!wanted || !pipe_signal_is_ignored()) return;
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC) != 0) return;
+  pipe_out_ = TcpSocket(ends[0]);
+  pipe_in_ = TcpSocket(ends[1]);
+  // A slot for each page, should it come in pages.
+  if (::fcntl(ends[1], F_SETPIPE_SZ, 2 * static_cast<int>(kBytesPerCall)) < 0) pipe_in_.reset();
+}
+
+bool TcpRelay::await(TcpConnection& connection, std::size_t bytes, Instant now) {
+  if (!possible() || bytes == 0 || connection.has_remainder()) return false;
+  const int descriptor = connection.socket.get();
+  // The system makes room for what it shall wait for, and keeps it when less is asked for later.
+  if (!connection.roomy) {
+    connection.roomy = true;
+    (void)set_option(descriptor, SOL_SOCKET, SO_RCVLOWAT, kRoomBytes);
+  }
+  if (!set_option(descriptor, SOL_SOCKET, SO_RCVLOWAT, static_cast<int>(bytes))) return false;
+  connection.awaited = bytes;
+  connection.pressed = false;
+  connection.await_until = now + kPatience;
+  waiting_.push_back(connection);
+  note_first();
+  stats_.add(Id::kAwaits);
+  return true;
+}
+
+TcpRelay::Found TcpRelay::look(TcpConnection& connection) {
+  int there = 0;
+  const bool told = ::ioctl(connection.socket.get(), SIOCINQ, &there) == 0;
+  if (told && static_cast<std::size_t>(there) >= connection.awaited) return Found::kAll;
+  return connection.pressed || connection.broken || connection.to_the_end ? Found::kNoMore
+                                                                          : Found::kNotYet;
+}
+
+void TcpRelay::end_wait(TcpConnection& connection) {
+  if (connection.awaited == 0) return;
+  connection.ListNode<Awaiting>::unlink();
+  note_first();
+  connection.awaited = 0;
+  if (connection.socket.valid())
+    (void)set_option(connection.socket.get(), SOL_SOCKET, SO_RCVLOWAT, 1);
+}
+
+void TcpRelay::forget(TcpConnection& connection) {
+  end_wait(connection);
+  std::array<std::byte, 4096> nowhere;
+  while (has_of(connection))
+    (void)take_out(nowhere);
+}
+
+void TcpRelay::note_first() {
+  const TcpConnection* const first = waiting_.front();
+  first_until_ = first == nullptr ? Instant::max() : first->await_until;
+}
+
+TcpConnection* TcpRelay::overdue(Instant now) {
+  TcpConnection* const first = waiting_.front();
+  return first != nullptr && first->await_until <= now ? first : nullptr;
+}
+
+std::size_t TcpRelay::relay(TcpConnection& from, TcpConnection& to,
+                            std::span<const std::span<const std::byte>> head, std::size_t bytes) {
+  PLNET_CHECK(held_ == 0, "what could not be handed on was fetched");
+  std::size_t head_bytes = 0;
+  for (const auto& piece : head)
+    head_bytes += piece.size();
+  std::size_t taken = tx_.write(to, head, true);
+  if (taken < head_bytes) return taken;
+  while (bytes > 0 && !to.broken) {
+    const std::size_t moved = hand_on(from, to, bytes);
+    taken += moved;
+    bytes -= moved;
+    if (held_ > 0 || moved == 0) break;
+  }
+  if (bytes == 0) return taken;
+  stats_.add(Id::kShortWrites);
+  // The system says when the other one has room. If it was not for want of that, there is room.
+  if (held_ == 0) to.writable = true;
+  to.blocked = true;
+  return taken;
+}
+
+// As many bytes as went into `to`; what has come out of `from` beyond these is in the pipe.
+std::size_t TcpRelay::hand_on(TcpConnection& from, TcpConnection& to, std::size_t bytes) {
+  const std::size_t wanted = std::min(bytes, kBytesPerCall);
+  const ssize_t in = ::splice(from.socket.get(), nullptr, pipe_in_.get(), nullptr, wanted, kFlags);
+  stats_.add(Id::kSplices);
+  if (in <= 0) return 0;
+  held_ = static_cast<std::size_t>(in);
+  held_of_ = &from;
+  const std::size_t all = held_;
+  const unsigned more = all < bytes ? SPLICE_F_MORE : 0U;
+  while (held_ > 0) {
+    const ssize_t out =
+        ::splice(pipe_out_.get(), nullptr, to.socket.get(), nullptr, held_, kFlags | more);
+    stats_.add(Id::kSplices);
+    if (out < 0 && errno == EINTR) continue;
+    if (out <= 0) {
+      if (is_broken(out)) to.fail(errc_of_errno(errno));
+      break;
+    }
+    held_ -= static_cast<std::size_t>(out);
+  }
+  stats_.add(Id::kBytesRead, all - held_);
+  stats_.add(Id::kBytesWritten, all - held_);
+  stats_.add(Id::kBytesRelayed, all - held_);
+  return all - held_;
+}
+
+void TcpRelay::fetch(TcpConnection& connection, std::span<std::byte> target) {
+  while (!target.empty()) {
+    std::size_t got = 0;
+    if (has_of(connection)) {
+      got = take_out(target);
+    } else {
+      const ssize_t read =
+          ::recv(connection.socket.get(), target.data(), target.size(), MSG_DONTWAIT);
+      stats_.add(Id::kReads);
+      PLNET_CHECK(read > 0 || (read < 0 && errno == EINTR), "what was awaited is there to be read");
+      if (read > 0) got = static_cast<std::size_t>(read);
+    }
+    stats_.add(Id::kBytesRead, got);
+    target = target.subspan(got);
+  }
+}
+
+// Of what is in the pipe. Possibly nothing.
+std::size_t TcpRelay::take_out(std::span<std::byte> target) {
+  const ssize_t got = ::read(pipe_out_.get(), target.data(), std::min(held_, target.size()));
+  PLNET_CHECK(got > 0 || (got < 0 && errno == EINTR), "what is in the pipe is there to be read");
+  if (got < 0) return 0;
+  held_ -= static_cast<std::size_t>(got);
+  return static_cast<std::size_t>(got);
+}
+
+}  // namespace plnet::drivers

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How streams end, or stay, that wait for a payload, keep one, or are to take one.
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "tests/unit/drivers/tcp_relay_rig.hpp"
+
+namespace plnet::drivers {
+namespace {
+
+using Id = TcpTable::Id;
+
+TEST_F(TcpRelays, ThePeersEndIsToldOnlyAfterWhatIsHeld) {
+  establish();
+  const Bytes payload = pattern(200'000);
+  hold(payload);
+  send(source, std::span(payload).first(10));
+  source.socket.reset();
+  settle();
+  EXPECT_EQ(seen(source).closed, 0U);
+  EXPECT_EQ(fetched(source, payload.size()), payload);
+  settle();
+  EXPECT_EQ(seen(source).closed, 0U);
+  device->resume_reading(source.id);
+  ASSERT_TRUE(bench.run([&] { return seen(source).closed == 1; }));
+  EXPECT_EQ(seen(source).bytes.size(), 10U);
+  EXPECT_EQ(seen(source).cause, Errc::kClosed);
+}
+
+TEST_F(TcpRelays, AnEndRightBehindWhatIsAwaitedDoesNotHideIt) {
+  establish({.send_buffer_bytes = 200'000});
+  const Bytes payload = pattern(100'000);
+  ASSERT_TRUE(device->await(source.id, payload.size()));
+  send(source, payload);
+  source.socket.reset();
+  ASSERT_TRUE(bench.run([&] { return seen(source).awaited == 1; }));
+  EXPECT_EQ(relay(source, target, {}, payload.size()), payload.size());
+  receive(target, payload.size());
+  EXPECT_EQ(target.received, payload);
+  EXPECT_EQ(seen(source).closed, 0U);
+  device->resume_reading(source.id);
+  ASSERT_TRUE(bench.run([&] { return seen(source).closed == 1; }));
+  EXPECT_EQ(seen(source).cause, Errc::kClosed);
+}
+
+TEST_F(TcpRelays, NotEvenAResetTakesWhatIsHeld) {
+  establish({.send_buffer_bytes = 200'000});
+  const Bytes payload = pattern(100'000);
+  for (const bool relayed : {true, false}) {
+    if (!relayed) source = connect();
+    hold(payload);
+    reset(source);
+    settle();
+    EXPECT_EQ(seen(source).closed, 0U);
+    if (relayed) {
+      EXPECT_EQ(relay(source, target, {}, payload.size()), payload.size());
+      receive(target, payload.size());
+      EXPECT_EQ(target.received, payload);
+    } else {
+      EXPECT_EQ(fetched(source, payload.size()), payload);
+    }
+    EXPECT_EQ(seen(source).closed, 0U);
+    device->resume_reading(source.id);
+    ASSERT_TRUE(bench.run([&] { return seen(source).closed == 1; }));
+    EXPECT_EQ(seen(source).cause, Errc::kReset);
+  }
+}
+
+TEST_F(TcpRelays, AnEndBeforeAllIsThereEndsTheWait) {
+  for (const bool orderly : {true, false}) {
+    if (orderly) {
+      establish();
+    } else {
+      source = connect();
+    }
+    const Bytes payload = pattern(50'000);
+    ASSERT_TRUE(device->await(source.id, payload.size() + 1));
+    send(source, payload);
+    ASSERT_TRUE(bench.run([&] { return unread(source) == payload.size(); }));
+    settle();
+    EXPECT_TRUE(seen(source).bytes.empty());
+    if (orderly) {
+      source.socket.reset();
+    } else {
+      reset(source);
+    }
+    ASSERT_TRUE(bench.run([&] { return seen(source).closed == 1; }));
+    EXPECT_EQ(seen(source).awaited, 0U);
+    EXPECT_EQ(seen(source).bytes, payload);
+    EXPECT_EQ(seen(source).cause, orderly ? Errc::kClosed : Errc::kReset);
+    EXPECT_EQ(device->next_deadline(), Instant::max());
+  }
+}
+
+// A reset that the device has not heard of yet, as one that comes in the middle. After a FIN the
+// system's word for it is the one that comes with a signal.
+TEST_F(TcpRelays, ATargetThatIsResetLeavesTheRestToBeFetched) {
+  for (const bool after_end : {false, true}) {
+    if (after_end) {
+      source = connect();
+      target = connect();
+    } else {
+      establish();
+    }
+    const Bytes payload = pattern(200'000);
+    hold(payload);
+    ASSERT_TRUE(!after_end || ::shutdown(target.socket.get(), SHUT_WR) == 0);
+    reset(target);
+    const std::size_t taken = relay(source, target, {}, payload.size());
+    EXPECT_EQ(taken, 0U);
+    EXPECT_EQ(write(target, payload), 0U);
+    EXPECT_EQ(relay(source, target, {}, payload.size()), 0U);
+    EXPECT_EQ(fetched(source, payload.size()), payload);
+    device->resume_reading(source.id);
+    ASSERT_TRUE(bench.run([&] { return seen(target).closed == 1; }));
+    EXPECT_EQ(seen(target).cause, Errc::kReset);
+    EXPECT_EQ(seen(target).writable, 0U);
+    EXPECT_EQ(seen(source).closed, 0U);
+    // The pipe is empty for the next ones.
+    target = connect();
+    const Bytes next = pattern(1000, 2);
+    hold(next);
+    EXPECT_EQ(relay(source, target, {}, next.size()), next.size());
+    device->resume_reading(source.id);
+    receive(target, next.size());
+    EXPECT_EQ(target.received, next);
+  }
+}
+
+TEST_F(TcpRelays, ATargetThatTookSomeAndIsResetLeavesTheRestToBeFetched) {
+  listen({.send_buffer_bytes = 16'384});
+  source = connect();
+  target = connect(4096);
+  const Bytes payload = pattern(500'000);
+  hold(payload);
+  const std::size_t taken = relay(source, target, {}, payload.size());
+  ASSERT_GT(taken, 0U);
+  ASSERT_LT(taken, payload.size());
+  reset(target);
+  settle();
+  EXPECT_EQ(seen(target).closed, 1U);
+  EXPECT_EQ(seen(target).cause, Errc::kReset);
+  EXPECT_EQ(seen(target).writable, 0U);
+  const Bytes rest = fetched(source, payload.size() - taken);
+  EXPECT_TRUE(std::ranges::equal(rest, std::span(payload).subspan(taken)));
+}
+
+TEST_F(TcpRelays, AStreamThatWaitsCanBeClosed) {
+  establish();
+  ASSERT_TRUE(device->await(source.id, 100'000));
+  bench.now += std::chrono::microseconds(10);
+  bench.turn_once();
+  ASSERT_TRUE(device->await(target.id, 100'000));
+  send(source, pattern(50'000));
+  device->close(source.id, Errc::kShutdown);
+  EXPECT_EQ(device->next_deadline(), bench.now + TcpRelay::kPatience) << "the other's";
+  EXPECT_FALSE(device->await(source.id, 10));
+  ASSERT_TRUE(bench.run([&] { return seen(source).closed == 1; }));
+  EXPECT_EQ(seen(source).cause, Errc::kShutdown);
+  EXPECT_EQ(seen(source).awaited, 0U);
+  EXPECT_TRUE(seen(source).bytes.empty());
+  EXPECT_FALSE(device->await(source.id, 10));
+  const Peer next = connect();
+  EXPECT_EQ(next.id.index, source.id.index) << "in the same record";
+  bench.now += TcpRelay::kPatience;
+  settle();
+  EXPECT_EQ(device->next_deadline(), Instant::max());
+  send(next, pattern(10));
+  ASSERT_TRUE(bench.run([&] { return seen(next).bytes.size() == 10; }));
+}
+
+TEST_F(TcpRelays, AStreamThatIsHeldCanBeClosed) {
+  establish();
+  hold(pattern(100'000));
+  device->close(source.id, Errc::kShutdown);
+  EXPECT_EQ(seen(source).closed, 0U);
+  settle();
+  EXPECT_EQ(seen(source).closed, 1U);
+  EXPECT_EQ(seen(source).cause, Errc::kShutdown);
+  // Also from within.
+  source = connect();
+  events.at_awaited = [&](StreamId id) { device->close(id, Errc::kProtocol); };
+  ASSERT_TRUE(device->await(source.id, 1000));
+  send(source, pattern(2000));
+  ASSERT_TRUE(bench.run([&] { return seen(source).closed == 1; }));
+  EXPECT_EQ(seen(source).awaited, 1U);
+  EXPECT_EQ(seen(source).cause, Errc::kProtocol);
+  EXPECT_TRUE(seen(source).bytes.empty());
+}
+
+TEST_F(TcpRelays, WhatAClosedStreamHasLeftInThePipeGoesToNobody) {
+  listen({.send_buffer_bytes = 16'384});
+  source = connect();
+  target = connect(4096);
+  const Bytes payload = pattern(500'000);
+  hold(payload);
+  ASSERT_LT(relay(source, target, {}, payload.size()), payload.size());
+  device->close(source.id, Errc::kShutdown);
+  settle();
+  source = connect();
+  target = connect();
+  const Bytes next = pattern(1000, 2);
+  hold(next);
+  EXPECT_EQ(relay(source, target, {}, next.size()), next.size());
+  device->resume_reading(source.id);
+  receive(target, next.size());
+  EXPECT_EQ(target.received, next);
+}
+
+TEST_F(TcpRelays, AStreamThatWaitsOrIsHeldStaysHere) {
+  establish();
+  const Bytes payload = pattern(100'000);
+  ASSERT_TRUE(device->await(source.id, payload.size()));
+  EXPECT_EQ(device->detach(source.id).error(), Errc::kBusy);
+  send(source, payload);
+  ASSERT_TRUE(bench.run([&] { return seen(source).awaited == 1; }));
+  EXPECT_EQ(device->detach(source.id).error(), Errc::kBusy);
+  EXPECT_EQ(fetched(source, payload.size()), payload);
+  device->resume_reading(source.id);
+  EXPECT_EQ(low_water(source), 1) << "now it can move";
+  send(source, payload);
+  ASSERT_TRUE(bench.run([&] { return seen(source).bytes.size() == payload.size(); }));
+}
+
+TEST_F(TcpRelays, ADeviceMayEndWhileSomebodyWaits) {
+  establish();
+  hold(pattern(1000));
+  ASSERT_TRUE(device->await(target.id, 1000));
+  bench.devices.clear();
+}
+
+}  // namespace
+}  // namespace plnet::drivers
