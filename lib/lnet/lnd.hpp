@@ -43,9 +43,10 @@ using LaneId = std::uint16_t;
 struct Transmit {
   MessageHeader header;  // ready for the wire
   PeerLink* next_hop = nullptr;
-  LaneId lane = 0;      // 0 also for the shard's own, where lane 0 is
-  bool routed = false;  // forwarded, not ours: a GET among these never gets a sink
-  bool next_hop_is_router = false;
+  LaneId lane = 0;          // 0 also for the shard's own, where lane 0 is
+  bool routed : 1 = false;  // forwarded, not ours: a GET among these never gets a sink
+  bool next_hop_is_router : 1 = false;
+  bool kept : 1 = false;         // `source` is not all there: see kept_payload(). The LND clears it
   std::uint32_t core_state = 0;  // the core's; opaque to the LND
   Payload source;                // PUT and REPLY: the bytes to send. They stay put until on_sent()
   Payload sink;  // GET: where its data shall land. An LND whose wire can write there may do so
@@ -76,6 +77,26 @@ struct RxHandle {
   std::uint32_t generation = 0;
 
   friend bool operator==(const RxHandle&, const RxHandle&) = default;
+};
+
+// A payload that has arrived on this machine and that its LND has not put into its target yet: it
+// may hand it on to where it goes next without doing so. Nobody but an LND of its own family can
+// use it like that; who is to read the target, or give it away, has it brought there before.
+class PayloadKeeper {
+ public:
+  // Hot. It is all in its target when this returns, as it is if it was not kept any more. No upcall
+  // is made from here, so the core may call this from within one.
+  virtual void bring(RxHandle rx) = 0;
+  // What can take from it: the same for two LNDs that can.
+  [[nodiscard]] virtual const void* family() const = 0;
+
+ protected:
+  ~PayloadKeeper() = default;
+};
+
+struct KeptPayload {
+  PayloadKeeper* keeper = nullptr;  // null: none is kept
+  RxHandle rx{};
 };
 
 // A message whose header has arrived. Valid during the upcall only; the core copies what it keeps.
@@ -109,6 +130,7 @@ struct RxDecision {
   RxVerdict verdict = RxVerdict::kDrop;
   Payload target{};
   std::uint32_t length = 0;
+  bool may_keep = false;  // kReceive: on_kept() may take the place of on_received()
   Errc reason =
       Errc::kNoData;  // kDrop: what to tell a requester that waits for an answer; kReject: why
   PeerLink* link = nullptr;  // if not null, the LND keeps it with the sender
@@ -135,6 +157,14 @@ class LndUpcalls {
   // The kReceive ended: payload in place (or sent, for reply_by_lnd), or failed.
   virtual void on_received(RxHandle rx, Result<void> status, Health health) = 0;
   virtual void on_sent(std::span<const Completion> burst) = 0;
+  // Hot. Of a decision that said may_keep: the whole payload has arrived, and is kept by the LND.
+  // For the core it is as good as received; on_received() does not follow.
+  virtual void on_kept(RxHandle rx, PayloadKeeper& keeper) {
+    keeper.bring(rx);
+    on_received(rx, {}, Health::kOk);
+  }
+  // Hot. Of a message that the core has lent to this LND with `kept` set.
+  [[nodiscard]] virtual KeptPayload kept_payload(const Transmit& /*transmit*/) const { return {}; }
 
   // Cold.
   // A parked message is gone with its connection before a resume() came. No resume() for it,
@@ -158,7 +188,8 @@ struct LndTraits {
   NetType net_type = NetType::kTcp;
   bool places_replies = false;    // may use Transmit::sink
   bool reports_timeouts = false;  // the core derives message deadlines from lnd_timeout (10.5)
-  bool aborts_messages = false;   // a message under way can be taken back without killing its lane
+  bool takes_kept = false;       // asks for kept_payload() of what it sends; others find it brought
+  bool aborts_messages = false;  // a message under way can be taken back without killing its lane
   std::uint32_t inline_bytes_max = 0;  // payloads up to this travel with their header
   std::uint32_t bulk_bytes_min = ~0U;  // payloads from this on take bulk lanes
   Duration lnd_timeout{};

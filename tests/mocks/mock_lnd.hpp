@@ -15,7 +15,7 @@ namespace plnet::mocks {
 
 // One sender's messages on their way in.
 struct MockConnection {
-  enum class State { kIdle, kParked, kReceiving };
+  enum class State { kIdle, kParked, kReceiving, kKept };
   lnet::Nid from;
   lnet::PeerLink* link = nullptr;
   State state = State::kIdle;

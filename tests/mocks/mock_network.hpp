@@ -15,9 +15,12 @@ namespace plnet::mocks {
 struct MockLndConfig {
   lnet::Nid nid;
   const ArenaTable* arenas = nullptr;
-  std::size_t in_flight_max = 32;       // further sends are back-pressure
-  std::size_t window = 4;               // stream: messages on the wire per connection
-  std::uint32_t piece_bytes = 1000;     // stream: payload bytes per flush and connection
+  std::size_t in_flight_max = 32;    // further sends are back-pressure
+  std::size_t window = 4;            // stream: messages on the wire per connection
+  std::uint32_t piece_bytes = 1000;  // stream: payload bytes per flush and connection
+  // Stream: of LNDs that can take from each other what one has kept. Null: it keeps nothing.
+  const void* family = nullptr;
+  unsigned kept_flushes = 2;            // stream: after so many what is kept is brought
   std::uint32_t inline_bytes_max = 64;  // RDMA: payloads up to this travel with their header
   Duration lnd_timeout = std::chrono::seconds(50);
 };

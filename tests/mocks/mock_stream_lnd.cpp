@@ -9,7 +9,10 @@ using namespace lnet;
 
 MockStreamLnd::MockStreamLnd(const MockLndConfig& config, Network& network, LndUpcalls& core)
     : MockLnd(config,
-              {.name = "mock-stream", .net_type = NetType::kTcp, .lnd_timeout = config.lnd_timeout},
+              {.name = "mock-stream",
+               .net_type = NetType::kTcp,
+               .takes_kept = config.family != nullptr,
+               .lnd_timeout = config.lnd_timeout},
               network, core) {
   network_.add(config.nid, *this);
 }
@@ -74,7 +77,7 @@ bool MockStreamLnd::transmit(Transmit& message, Instant now, std::vector<Complet
   if (peer == nullptr) return fail(Errc::kRefused, Health::kRemoteDropped);
   Connection& connection = peer->connection_from(config_.nid);
   if (connection.wire.size() >= config_.window) return false;
-  connection.wire.push_back({message.header, gather(*config_.arenas, message.source)});
+  connection.wire.push_back({message.header, bytes_of(message)});
   ended.push_back({.transmit = &message});
   return true;
 }
@@ -85,6 +88,10 @@ void MockStreamLnd::receive(Connection& connection) {
     if (!connection.resumed) return;
     connection.resumed = false;
     return act(connection);
+  }
+  if (connection.state == Connection::State::kKept) {
+    if (++connection.kept_for >= config_.kept_flushes) bring(connection.rx);
+    return;
   }
   if (connection.wire.empty()) return;
   const Connection::Message& message = connection.wire.front();
@@ -101,7 +108,10 @@ void MockStreamLnd::receive(Connection& connection) {
   scatter(*config_.arenas, connection.decision.target, connection.done,
           std::span(message.bytes).subspan(connection.done, take));
   connection.done += take;
-  if (connection.done < connection.decision.length) return;
+  if (connection.done < connection.decision.length) {
+    if (connection.decision.may_keep && config_.family != nullptr) keep(connection);
+    return;
+  }
   connection.done = 0;
   connection.wire.pop_front();
   connection.state = Connection::State::kIdle;
@@ -128,7 +138,64 @@ void MockStreamLnd::act(Connection& connection) {
   }
 }
 
+// What is still in its target is not what has arrived: whoever reads it is found out.
+void MockStreamLnd::keep(Connection& connection) {
+  constexpr std::byte kStale{0xee};
+  const std::uint32_t rest = connection.decision.length - connection.done;
+  scatter(*config_.arenas, connection.decision.target, connection.done,
+          std::vector<std::byte>(rest, kStale));
+  connection.state = Connection::State::kKept;
+  connection.kept_for = 0;
+  ++tally_.kept;
+  core_.on_kept(connection.rx, *this);
+}
+
+MockStreamConnection* MockStreamLnd::keeps(RxHandle rx) const {
+  Connection& connection = *connections_.at(rx.index);
+  const bool kept = connection.rx == rx && connection.state == Connection::State::kKept;
+  return kept ? &connection : nullptr;
+}
+
+void MockStreamLnd::bring(RxHandle rx) {
+  Connection* const connection = keeps(rx);
+  if (connection == nullptr) return;
+  const std::uint32_t rest = connection->decision.length - connection->done;
+  scatter(*config_.arenas, connection->decision.target, connection->done,
+          std::span(connection->wire.front().bytes).subspan(connection->done, rest));
+  ++tally_.brought;
+  finish_kept(*connection);
+}
+
+void MockStreamLnd::finish_kept(Connection& connection) {
+  connection.done = 0;
+  connection.wire.pop_front();
+  connection.state = Connection::State::kIdle;
+}
+
+std::vector<std::byte> MockStreamLnd::bytes_of(Transmit& message) {
+  std::vector<std::byte> bytes;
+  if (message.kept) {
+    message.kept = false;
+    const KeptPayload kept = core_.kept_payload(message);
+    PLNET_CHECK(kept.keeper != nullptr, "the core knows who keeps it");
+    if (kept.keeper->family() != config_.family) {
+      kept.keeper->bring(kept.rx);
+    } else if (auto& holder = *static_cast<MockStreamLnd*>(kept.keeper);
+               Connection* const from = holder.keeps(kept.rx)) {
+      bytes =
+          gather(*config_.arenas, {message.source.fragments, message.source.offset, from->done});
+      const std::vector<std::byte>& whole = from->wire.front().bytes;
+      bytes.insert(bytes.end(), whole.begin() + from->done, whole.begin() + from->decision.length);
+      ++holder.tally_.taken;
+      holder.finish_kept(*from);
+      return bytes;
+    }
+  }
+  return gather(*config_.arenas, message.source);
+}
+
 void MockStreamLnd::lose(Connection& connection, Errc cause) {
+  bring(connection.rx);
   const Connection::State was = connection.state;
   // A decision that has come already is carried out on nothing: a receive fails, a drop is done.
   const bool decided = connection.resumed;

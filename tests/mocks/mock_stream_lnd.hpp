@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An LND of the stream kind without a protocol: one connection per pair, in order; the header comes
 // first, the payload in pieces; a parked message holds its connection and, through the window, the
-// sender. A GET's sink is left alone.
+// sender. A GET's sink is left alone. One of a family keeps what it may: the first piece is in its
+// target, the rest stays here until somebody of the family takes it or it has to be brought; till
+// then the target holds what nobody may read.
 #pragma once
 
 #include <deque>
@@ -18,9 +20,17 @@ struct MockStreamConnection : MockConnection {
   };
   std::deque<Message> wire;
   std::uint32_t done = 0;
+  unsigned kept_for = 0;  // flushes
 };
 
-class MockStreamLnd final : public MockLnd<MockStreamLnd, MockStreamConnection> {
+struct MockKept {
+  std::uint64_t kept = 0;
+  std::uint64_t brought = 0;
+  std::uint64_t taken = 0;  // by another of the family
+};
+
+class MockStreamLnd final : public MockLnd<MockStreamLnd, MockStreamConnection>,
+                            private lnet::PayloadKeeper {
  public:
   MockStreamLnd(const MockLndConfig& config, Network& network, lnet::LndUpcalls& core);
 
@@ -28,8 +38,9 @@ class MockStreamLnd final : public MockLnd<MockStreamLnd, MockStreamConnection> 
   unsigned flush(Instant now) override;
   [[nodiscard]] bool idle() const override;
 
-  // The connection breaks: what is on it is lost.
+  // The connection breaks: what is on it is lost, but for what is kept, which has arrived.
   void break_connection(const lnet::Nid& peer);
+  [[nodiscard]] const MockKept& tally() const { return tally_; }
 
  private:
   using Connection = MockStreamConnection;
@@ -39,6 +50,16 @@ class MockStreamLnd final : public MockLnd<MockStreamLnd, MockStreamConnection> 
   void receive(Connection& connection);
   void act(Connection& connection);
   void lose(Connection& connection, Errc cause);
+
+  void keep(Connection& connection);
+  void bring(lnet::RxHandle rx) override;
+  [[nodiscard]] const void* family() const override { return config_.family; }
+  [[nodiscard]] Connection* keeps(lnet::RxHandle rx) const;
+  void finish_kept(Connection& connection);
+  // The payload of a message that is sent now, whoever has it.
+  [[nodiscard]] std::vector<std::byte> bytes_of(lnet::Transmit& message);
+
+  MockKept tally_;
 };
 
 }  // namespace plnet::mocks

@@ -45,6 +45,9 @@ class FaultLnd final : public lnet::Lnd, public lnet::LndUpcalls {
   lnet::RxDecision on_header(const lnet::RxOffer& offer) override;
   void on_received(lnet::RxHandle rx, Result<void> status, Health health) override;
   void on_sent(std::span<const lnet::Completion> burst) override;
+  [[nodiscard]] lnet::KeptPayload kept_payload(const lnet::Transmit& transmit) const override {
+    return core_.kept_payload(transmit);
+  }
   void on_parked_gone(lnet::RxHandle rx, Errc cause) override;
   void on_quarantine_over(lnet::Transmit& transmit) override;
   void on_lane(lnet::PeerLink& link, lnet::LaneId lane, bool up, bool bulk) override;

@@ -73,7 +73,12 @@ void FaultLndTx::passed_one() {
 bool FaultLndTx::duplicate(Transmit& transmit) {
   const auto slot = std::ranges::find(copies_, CopyState::kFree, &Copy::state);
   if (slot == copies_.end()) return false;
+  if (transmit.kept) {  // of the copy the core knows nothing
+    const lnet::KeptPayload kept = core_.kept_payload(transmit);
+    kept.keeper->bring(kept.rx);
+  }
   slot->transmit = transmit;
+  slot->transmit.kept = false;
   slot->transmit.sink = {};  // one writer per sink: the copy of a GET asks for a REPLY message
   slot->transmit.lnd_next = nullptr;
   slot->transmit.lnd_state = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "lib/lnet/move/shard_core.hpp"
 
@@ -28,6 +29,7 @@ void Forwarder::give_back(Receive& receive) {
 }
 
 void Forwarder::give_all(Receive& receive) {
+  bring(receive);
   if (receive.forwarding.waits_for_buffer) leave_queue(receive);
   give_buffer(receive);
   give_credit(receive);
@@ -150,7 +152,19 @@ RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t leng
   return {.verdict = RxVerdict::kReceive,
           .target = core_.buffers.payload(forwarding.buffer, length),
           .length = length,
+          .may_keep = length > 0 && leaves_from_here(forwarding, length),
           .link = receive.link};
+}
+
+// On this shard, by an LND that may know how to hand a payload on that nobody has unpacked. What
+// may take a lane on another one most likely will.
+bool Forwarder::leaves_from_here(const Forwarding& way, std::uint32_t length) {
+  const NiPort* const port = core_.ports[way.ni->number];
+  if (way.next_hop->home != core_.id || port == nullptr) return false;
+  const LndTraits& traits = port->lnd().traits();
+  if (!traits.takes_kept || length < traits.bulk_bytes_min) return traits.takes_kept;
+  const LndLink* const link = core_.peers.find_link(*way.next_hop, way.ni->number);
+  return link == nullptr || link->lanes == 0 || !core_.peers.lanes(*link).any_but(core_.id);
 }
 
 RxDecision Forwarder::wait_for_buffer(Receive& receive, HopQueue& queue) {
@@ -197,6 +211,12 @@ void Forwarder::discharge(Receive& receive) {
   --hop->hop.queues[receive.forwarding.buffer.of].held;
   hop->hop.moved = core_.now;
   hop->hop.stalled = false;
+}
+
+// Into the buffer, with what its LND has kept of it.
+void Forwarder::bring(Receive& receive) {
+  PayloadKeeper* const keeper = std::exchange(receive.forwarding.keeper, nullptr);
+  if (keeper != nullptr) keeper->bring(receive.rx);
 }
 
 void Forwarder::give_buffer(Receive& receive) {

@@ -30,6 +30,7 @@
 
 namespace plnet::lnet {
 
+struct Forwarding;
 struct PeerNi;
 struct Receive;
 struct ShardCore;
@@ -56,6 +57,9 @@ class Forwarder {
   [[nodiscard]] RxDecision admit(Receive& receive, const MessageHeader& header);
   // Hot. It has ended, one way or another: all that it has goes home.
   void give_back(Receive& receive);
+
+  // Hot. Nothing of its payload is kept elsewhere any more.
+  static void bring(Receive& receive);
 
   // Hot. Its path can still be taken.
   [[nodiscard]] bool has_way(const Receive& receive) const;
@@ -108,6 +112,7 @@ class Forwarder {
   [[nodiscard]] bool may_hold(const HopQueue& queue);
   [[nodiscard]] bool has_records(const HopShare& hop) const;
   void look_for_records();
+  [[nodiscard]] bool leaves_from_here(const Forwarding& way, std::uint32_t length);
   void give_buffer(Receive& receive);
   void charge(Receive& receive, PeerPort& hop);
   void discharge(Receive& receive);

@@ -22,6 +22,10 @@ class LaneSet {
     up_ = up ? up_ | bit : up_ & ~bit;
   }
 
+  [[nodiscard]] bool any_but(ShardId shard) const {
+    return (up_ & ~(std::uint64_t{1} << shard)) != 0;
+  }
+
   // The one with the least under way, in turn among equals; none: no lane is up. As the kernel
   // chooses among connections (lustre-release socklnd_cb.c: ksocknal_find_conn_locked()).
   [[nodiscard]] std::optional<ShardId> choose() {

@@ -82,6 +82,19 @@ void NiPort::on_sent(std::span<const Completion> burst) {
     sender_.on_sent(*this, completion);
 }
 
+void NiPort::on_kept(RxHandle rx, PayloadKeeper& keeper) {
+  Receive* const receive = find(rx);
+  PLNET_CHECK(receive != nullptr && receive->forwarded, "only what goes on may be kept");
+  receive->forwarding.keeper = &keeper;
+  receiver_.on_received(*this, rx, {}, Health::kOk);
+}
+
+KeptPayload NiPort::kept_payload(const Transmit& transmit) const {
+  const auto& message = static_cast<const Message&>(transmit);
+  PLNET_CHECK(message.routed, "only what is forwarded is kept");
+  return message.answers->kept();
+}
+
 void NiPort::on_parked_gone(RxHandle rx, Errc cause) {
   receiver_.on_parked_gone(*this, rx, cause);
 }

@@ -116,6 +116,8 @@ class NiPort final : public LndUpcalls {
   RxDecision on_header(const RxOffer& offer) override;
   void on_received(RxHandle rx, Result<void> status, Health health) override;
   void on_sent(std::span<const Completion> burst) override;
+  void on_kept(RxHandle rx, PayloadKeeper& keeper) override;
+  [[nodiscard]] KeptPayload kept_payload(const Transmit& transmit) const override;
   void on_parked_gone(RxHandle rx, Errc cause) override;
   void on_quarantine_over(Transmit& transmit) override;
   void on_lane(PeerLink& link, LaneId lane, bool up, bool bulk) override;

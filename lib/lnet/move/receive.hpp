@@ -29,6 +29,7 @@ struct Forwarding {
   bool waits_for_buffer = false;
   bool has_buffer = false;
   bool has_promise = false;  // of the message with which it leaves
+  bool via_router = false;   // see `next_hop`
   BufferRef buffer;
 
   // The path that was chosen when its header came.
@@ -36,7 +37,7 @@ struct Forwarding {
   PeerNi* next_hop = nullptr;  // null: none is, or not any more
   PeerPort* hop = nullptr;     // of that one: whose share of the buffers this is
   Nid destination;
-  bool via_router = false;
+  PayloadKeeper* keeper = nullptr;  // the LND that it came by, until all is in the buffer or gone
 };
 
 // Two of them may be with two shards.
@@ -77,8 +78,11 @@ struct alignas(kNoSharing) Receive : Parcel {
   RxDecision decision;           // until the LND is told
   bool parked = false;           // the LND waits for a decision
   bool waits_for_share = false;  // its peer has all that it may have
-  Forwarding forwarding;
   Relaxed<bool> gone;  // was parked when its connection went; the home of a lazy portal looks too
+  Forwarding forwarding;
+
+  // Its port, and with it who keeps the payload, is there as long as this is.
+  [[nodiscard]] KeptPayload kept() const { return {forwarding.keeper, rx}; }
 };
 
 }  // namespace plnet::lnet

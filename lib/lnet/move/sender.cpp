@@ -36,7 +36,7 @@ inline Message& Sender::prepare(Message* message, MessageType type) {
   message->header.payload_length = 0;
   message->next_hop = nullptr;
   message->lane = 0;
-  message->routed = message->next_hop_is_router = false;
+  message->routed = message->next_hop_is_router = message->kept = false;
   message->source = {};
   message->sink = {};
   message->deadline = Instant::max();

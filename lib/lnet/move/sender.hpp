@@ -96,6 +96,8 @@ class Sender {
   void at_home(Message& message);
   [[nodiscard]] bool still_wanted(Message& message);
   void drop_late(Message& message);
+  static void bring_source(Message& message);
+  void send_away(Message& message, ShardId to, ParcelStep step);
   void drop_for_hop(Message& message);
   void end_down(NiPort& port);
   void count_drop(const Message& message, Cause cause);

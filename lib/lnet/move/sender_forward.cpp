@@ -12,6 +12,7 @@ void Sender::make_forward(Message& message, Receive& receive) {
   message.header = receive.header;
   message.target = {receive.header.destination, receive.header.destination_pid};
   message.source = core_.buffers.payload(receive.forwarding.buffer, receive.header.payload_length);
+  message.kept = receive.forwarding.keeper != nullptr;
 }
 
 // Its path was chosen when its header came. No deadline: what its users can wait for only they
@@ -21,7 +22,7 @@ void Sender::launch_forward(Message& message) {
   if (!core_.forwarder.has_way(receive)) {
     PeerNi* const target = core_.shared.directory->find(message.target.nid);
     if (target == nullptr)
-      return core_.post(message, core_.shared.coordinator, ParcelStep::kWantPeer);
+      return send_away(message, core_.shared.coordinator, ParcelStep::kWantPeer);
     if (!core_.forwarder.find_other_way(receive, *target)) {
       return refuse(message, Errc::kNoRoute, health_of_no_path(Errc::kNoRoute), Cause::kTxNoPath);
     }
@@ -33,6 +34,18 @@ void Sender::launch_forward(Message& message) {
   message.next_hop_is_router = way.via_router;
   message.header.destination = way.destination;
   to_home(message);
+}
+
+void Sender::bring_source(Message& message) {
+  if (!message.kept) return;
+  message.kept = false;
+  Forwarder::bring(*message.answers);
+}
+
+// What another shard sends it has to find in the buffer.
+void Sender::send_away(Message& message, ShardId to, ParcelStep step) {
+  bring_source(message);
+  core_.post(message, to, step);
 }
 
 void Sender::drop_for_hop(Message& message) {

@@ -17,7 +17,7 @@ void Sender::to_home(Message& message) {
   const ShardId home = message.hop->home;
   if (home == core_.id) return at_home(message);
   core_.causes.add(Cause::kCrossedHome);
-  core_.post(message, home, ParcelStep::kToHome);
+  send_away(message, home, ParcelStep::kToHome);
 }
 
 // lustre-release lnet/lnet/lib-move.c: lnet_post_send_locked()
@@ -78,7 +78,7 @@ inline void Sender::to_lane(PeerPort& peer, Message& message) {
   if (shards[core_.id]) return at_lane(message, &peer);
   const ShardId lane = lane_shard(shards, core_.id, message.hop->number, core_.shared.shards);
   core_.causes.add(Cause::kCrossedLane);
-  core_.post(message, lane, ParcelStep::kToLane);
+  send_away(message, lane, ParcelStep::kToLane);
 }
 
 void Sender::at_lane(Message& message) {
@@ -89,7 +89,7 @@ void Sender::at_lane(Message& message) {
 inline void Sender::at_lane(Message& message, PeerPort* peer) {
   NiPort* const port = core_.ports[message.ni->number];
   if (port == nullptr && !message.ni->plugged.get()) {
-    return core_.post(message, core_.id, ParcelStep::kToLane);  // a new NI: soon
+    return send_away(message, core_.id, ParcelStep::kToLane);  // a new NI: soon
   }
   if (port == nullptr || port->closing()) return fail_released(message);
   if (message.hop == nullptr) {
@@ -123,12 +123,13 @@ inline bool Sender::goes_by_other_lane(const LndLink& link, NiPort& port, Messag
   if (*shard == core_.id) return false;
   message.lane = message.booked();
   core_.causes.add(Cause::kCrossedLane);
-  core_.post(message, *shard, ParcelStep::kToLane);
+  send_away(message, *shard, ParcelStep::kToLane);
   return true;
 }
 
 inline void Sender::hand_over(NiPort& port, Message& message) {
   message.since = core_.now;
+  if (message.kept && !port.lnd().traits().takes_kept) bring_source(message);
   const bool held = core_.faults.rules() != nullptr && is_held_back(message);
   if (!held) [[likely]]
     port.hand_over(message);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <chrono>
+#include <utility>
+#include <vector>
+
 #include "drivers/net/fault/lnd.hpp"
 #include "tests/unit/drivers/lnd_rigs.hpp"
 
@@ -153,6 +157,78 @@ TEST(FaultLnd, ADuplicateArrivesTwiceAndEndsOnce) {
   EXPECT_EQ(rig.a().tally().acks, 2U);
   EXPECT_EQ(rig.b()->tally().wrong_bytes, 0U);
   rig.expect_no_breach();
+}
+
+// Lends one message, of which somebody else has the payload still.
+class KeepingCore final : public lnet::LndUpcalls, private lnet::PayloadKeeper {
+ public:
+  KeepingCore(const lnet::Transmit& like, const ArenaTable& arenas)
+      : transmit(like), arenas_(arenas) {
+    transmit.kept = true;
+    lnet::for_each_piece(transmit.source, [this](const Fragment& piece) {
+      for (std::byte& byte : arenas_.bytes(piece))
+        bytes_.push_back(std::exchange(byte, std::byte{0xee}));
+    });
+  }
+  lnet::KeptPayload kept_payload(const lnet::Transmit& lent) const override {
+    EXPECT_EQ(&lent, &transmit) << "no other is known";
+    return {const_cast<KeepingCore*>(this), {}};
+  }
+  void on_sent(std::span<const lnet::Completion> burst) override { ended += burst.size(); }
+  lnet::RxDecision on_header(const lnet::RxOffer& /*offer*/) override { return {}; }
+  void on_received(lnet::RxHandle /*rx*/, Result<void> /*status*/, Health /*health*/) override {}
+  void on_parked_gone(lnet::RxHandle /*rx*/, Errc /*cause*/) override {}
+  void on_quarantine_over(lnet::Transmit& /*transmit*/) override {}
+  void on_lane(lnet::PeerLink& /*link*/, lnet::LaneId /*lane*/, bool /*up*/,
+               bool /*bulk*/) override {}
+  void on_peer(const lnet::Nid& /*nid*/, lnet::PeerNotice /*notice*/, Instant /*when*/) override {}
+  void on_peer_released(lnet::PeerLink& /*link*/) override {}
+  void on_interface(lnet::InterfaceState /*state*/, Errc /*cause*/) override {}
+
+  lnet::Transmit transmit;
+  std::size_t ended = 0;
+
+ private:
+  void bring(lnet::RxHandle /*rx*/) override {
+    auto byte = bytes_.begin();
+    lnet::for_each_piece(transmit.source, [&](const Fragment& piece) {
+      for (std::byte& to : arenas_.bytes(piece))
+        to = *byte++;
+    });
+  }
+  [[nodiscard]] const void* family() const override { return this; }
+
+  const ArenaTable& arenas_;
+  std::vector<std::byte> bytes_;
+};
+
+TEST(FaultLnd, ADuplicateOfAMessageWhosePayloadIsKeptHasIt) {
+  const LndRigOptions options;
+  Memory memory;
+  const lnet::Nid us = testrig::nid(lnet::NetType::kTcp, 1);
+  const lnet::Nid they = testrig::nid(lnet::NetType::kTcp, 2);
+  mocks::MockStreamLnd::Network network;
+  mocks::FakeCore maker(testrig::core_config(options, memory, us, 0));
+  mocks::FakeCore target(testrig::core_config(options, memory, they, 1));
+  KeepingCore core(maker.put(they, 5000, false), memory.arenas);
+  FaultLnd fault(core, Random(1), &memory.arenas);
+  const char family{};
+  mocks::MockStreamLnd lower({.nid = us, .arenas = &memory.arenas, .family = &family}, network,
+                             fault);
+  mocks::MockStreamLnd end({.nid = they, .arenas = &memory.arenas}, network, target);
+  fault.attach(lower);
+  target.attach(end);
+  ASSERT_TRUE(fault.set_plan(plan_of({at(1, Fault::kDuplicate, Direction::kTx)})));
+  lnet::Transmit* const message = &core.transmit;
+  ASSERT_EQ(fault.send({&message, 1}), 1U);
+  Instant now{};
+  for (unsigned i = 0; i < 20; ++i) {
+    (void)fault.flush(now += std::chrono::microseconds(1));
+    (void)target.turn(now);
+  }
+  EXPECT_EQ(target.tally().puts, 2U);
+  EXPECT_EQ(target.tally().wrong_bytes, 0U);
+  EXPECT_EQ(core.ended, 1U);
 }
 
 TEST(FaultLnd, AnAckIsDuplicatedOnReceiveAndAPayloadIsNot) {

@@ -47,6 +47,7 @@ class ForwardRig {
     return Nid::of(NetType::kTcp, 1, address);
   }
   [[nodiscard]] ShardCore& core(unsigned shard = 0) { return node.shard(shard).core(); }
+  [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
   // Of the clients' network, and of the servers'.
   [[nodiscard]] HeldLnd& in(unsigned shard = 0) { return *lnds_[0][shard]; }
   [[nodiscard]] HeldLnd& out(unsigned shard = 0) { return *lnds_[1][shard]; }
@@ -104,6 +105,15 @@ class ForwardRig {
         go_on(i);
       }
     }
+  }
+  // The whole NI goes: false while somebody still names it.
+  bool unplug(const Nid& nid, unsigned shard = 0) {
+    Ni& ni = port(nid, shard).ni();
+    node.shard(shard).close_port(ni);
+    settle();
+    if (!node.shard(shard).port_idle(ni)) return false;
+    node.shard(shard).remove_port(ni);
+    return true;
   }
   void settle() { node.settle(now += std::chrono::microseconds(1), 300); }
   void pass(Duration time) {

@@ -47,6 +47,7 @@ class HeldLnd final : public Lnd {
   [[nodiscard]] Instant next_deadline() const override { return Instant::max(); }
   [[nodiscard]] CounterView counters() const override { return {}; }
 
+  void take_kept(bool does) { traits_.takes_kept = does; }
   // In the next flush.
   void end(std::size_t index, Completion how = {}) {
     how.transmit = held.at(index);
