@@ -22,6 +22,7 @@ struct Lane;
 struct Peer;
 struct OfPeer;    // its place among the connections of its peer
 struct ForFlush;  // its place among those that the next flush looks at
+struct Keeping;   // its place among those that keep a payload
 
 // NOOPs, nearly all of which acknowledge: so many may wait on a connection, then we stop reading
 // from it.
@@ -29,7 +30,7 @@ inline constexpr std::uint8_t kNoopsWaitingMax = 32;
 // The ends of the last messages that TCP took, to tell which were lost with a connection.
 inline constexpr std::uint8_t kEndsRemembered = 16;
 
-struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
+struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
   enum class State : std::uint8_t {
     kDialing,   // TCP is at it
     kGreeting,  // our HELLO is on its way, or theirs
@@ -44,6 +45,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
     kParked,
     kDecided,    // resume() has come, flush() carries it out
     kReceiving,  // ends in on_received()
+    kKept,       // has ended for the core: the rest lies in the socket
     kSkipping,   // ends silently
   };
 
@@ -94,6 +96,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
 
   Framing framing;
   Rx rx = Rx::kNone;
+  bool awaited = false;          // its rest, or that was tried
   std::uint32_t generation = 0;  // of the message
   std::uint64_t read = 0;        // bytes, ever
   std::uint64_t messages_received = 0;
@@ -114,7 +117,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush> {
     return greeting_sent < greeting_bytes || noops > 0 || !queue.empty();
   }
   [[nodiscard]] bool paused() const {
-    return noops_full || rx == Rx::kParked || rx == Rx::kDecided;
+    return noops_full || rx == Rx::kParked || rx == Rx::kDecided || rx == Rx::kKept;
   }
 };
 

@@ -49,6 +49,18 @@ class Framing {
   // So many bytes have been put there. next() goes on, with what came behind them or nothing.
   void took(std::size_t count, const ArenaTable& arenas);
 
+  // Of the payload that is wanted: so many bytes are still to come, and nobody has to look at them
+  // but who gets them. 0: they do have to go by here.
+  [[nodiscard]] std::uint32_t left_unseen() const {
+    const bool plain = state_ == State::kPayload && slop_ == 0 && frame_.checksum == 0;
+    return plain ? cursor_.left() : 0;
+  }
+  // So many of these have gone elsewhere. next() goes on once none is left.
+  void passed_by(std::uint32_t count) {
+    PLNET_CHECK(count <= left_unseen(), "no more passes by than there is");
+    cursor_.advance(count);
+  }
+
   // After kHeader. The first `wanted` bytes of the payload go to `target`, the rest nowhere.
   void decide(const lnet::Payload& target, std::uint32_t wanted);
 

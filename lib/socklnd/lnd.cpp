@@ -35,6 +35,7 @@ SockLnd::SockLnd(const SockLndConfig& config, LndUpcalls& core, StreamSwitch& st
       timeout_(lnd_timeout(config.tunables, config.lnet_lnd_timeout)),
       traits_{.name = "tcp",
               .net_type = NetType::kTcp,
+              .takes_kept = config.relay_bytes_min > 0,
               .bulk_bytes_min = bulk_bytes_min(config),
               .lnd_timeout = timeout_},
       quota_(quota_of(config)),
@@ -148,6 +149,7 @@ std::size_t SockLnd::send(std::span<Transmit* const> burst) {
     } else if (peer->releasing) {
       end(*transmit, std::unexpected(Errc::kShutdown), Health::kLocalAborted);
     } else if (connection != nullptr) {
+      if (transmit->kept && !may_relay(*connection, *transmit)) bring_source(*transmit);
       enqueue(*connection, *transmit);
     } else if (transmit->lane != 0) {
       peer->elsewhere = true;
@@ -155,6 +157,7 @@ std::size_t SockLnd::send(std::span<Transmit* const> burst) {
       end(*transmit, std::unexpected(Errc::kIo), Health::kLocalError);
     } else {
       peer->elsewhere = false;
+      bring_source(*transmit);
       peer->waiting.push(*transmit);
       look_at(*peer);
     }
@@ -234,6 +237,7 @@ bool SockLnd::idle() const {
 
 unsigned SockLnd::flush(Instant now) {
   unsigned work = timers_.advance(now);
+  bring_old();
   // What a connection brings (an attempt that has opened, a decision) its peer acts on below, and
   // what that puts on connections goes out in the second round.
   for (unsigned round = 0; round < 2; ++round) {
@@ -277,7 +281,7 @@ void SockLnd::tell_interface(Errc cause) {
 }
 
 Instant SockLnd::next_deadline() const {
-  if (!fresh_.empty() || !busy_.empty()) return Instant::min();
+  if (!fresh_.empty() || !busy_.empty() || !kept_before_.empty()) return Instant::min();
   const bool look = interface_.suspected || interface_.gone;
   return look ? std::min(timers_.next_deadline(), interface_.again_at) : timers_.next_deadline();
 }

@@ -44,11 +44,14 @@ struct SockLndConfig {
   LaneEnd* lanes = nullptr;  // of this shard, if it has any
   std::size_t peers_max = 64;
   std::size_t connections_max = 256;
+  // A payload that is forwarded and of which so much is still to come may go from socket to socket;
+  // 0: none does. For less than this a copy is cheaper than waiting, two options and a pipe.
+  std::uint32_t relay_bytes_min = std::uint32_t{128} << 10U;
   Instant start{};
   Complaints* complaints = nullptr;  // null: nobody wants to hear
 };
 
-class SockLnd : public lnet::Lnd, public StreamUser {
+class SockLnd : public lnet::Lnd, public StreamUser, private lnet::PayloadKeeper {
  public:
   SockLnd(const SockLndConfig& config, lnet::LndUpcalls& core, StreamSwitch& streams);
   ~SockLnd() override;
@@ -80,6 +83,7 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   std::size_t on_bytes(std::uint32_t slot, std::size_t direct,
                        std::span<const std::byte> staged) override;
   void on_writable(std::uint32_t slot) override;
+  void on_awaited(std::uint32_t slot) override;
   void on_connected(std::uint32_t slot, const StreamAddresses& addresses) override;
   void on_closed(std::uint32_t slot, Errc cause, std::uint64_t unacknowledged_bytes) override;
 
@@ -207,6 +211,18 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   void count_taken(Connection& connection, std::size_t taken);
   void noops_have_room(Connection& connection);
 
+  // lnd_kept.cpp: large payloads that go from socket to socket
+  void wait_for_rest(Connection& connection);
+  void bring(lnet::RxHandle rx) override;
+  [[nodiscard]] const void* family() const override { return &streams_; }
+  [[nodiscard]] Connection* keeps(lnet::RxHandle rx);
+  void finish_kept(Connection& connection);
+  void bring_old();
+  void passed_by(Connection& connection, std::size_t bytes);
+  [[nodiscard]] bool may_relay(const Connection& connection, const lnet::Transmit& transmit) const;
+  void bring_source(lnet::Transmit& transmit);
+  void relay_front(Connection& connection);
+
   // lnd_rx.cpp
   std::size_t receive(Connection& connection, std::span<const std::byte> staged);
   void on_header(Connection& connection);
@@ -233,6 +249,9 @@ class SockLnd : public lnet::Lnd, public StreamUser {
   IntrusiveList<Peer> busy_;  // the next flush serves these
   IntrusiveList<Connection, ForFlush> fresh_;
 
+  // What keeps a payload: since this turn, and what nobody has taken it from in the one before.
+  IntrusiveList<Connection, Keeping> kept_;
+  IntrusiveList<Connection, Keeping> kept_before_;
   std::size_t messages_ = 0;  // that the core has lent us
   std::size_t receiving_ = 0;
   std::size_t releases_ = 0;

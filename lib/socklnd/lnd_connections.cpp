@@ -273,6 +273,7 @@ void SockLnd::complain(const Peer& peer, Id why) {
 
 void SockLnd::close_connection(Connection& connection, Id why, Errc cause, bool siblings) {
   if (connection.state == State::kClosing) return;
+  if (connection.rx == Rx::kKept) bring(handle_of(connection));  // it goes with the socket
   Peer& peer = *connection.peer;
   if (!connection.away) counters_.add(why);
   if (cause == Errc::kProtocol && why != Id::kClosedSibling) complain(peer, why);
@@ -376,6 +377,7 @@ void SockLnd::end_transmits(Connection& connection, Errc cause) {
 void SockLnd::end_receive(Connection& connection, Errc cause) {
   const Rx was = std::exchange(connection.rx, Rx::kNone);
   if (was == Rx::kNone) return;
+  PLNET_CHECK(was != Rx::kKept, "a stream that keeps a payload does not end");
   --receiving_;
   if (was == Rx::kParked) return core_.on_parked_gone(handle_of(connection), cause);
   const bool wanted = was == Rx::kReceiving || connection.decision.verdict == RxVerdict::kReceive;

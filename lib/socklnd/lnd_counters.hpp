@@ -11,6 +11,8 @@ namespace plnet::socklnd {
   X(kSent, "sent", "messages", kCount, "messages that TCP has taken whole")                        \
   X(kReceived, "received", "messages", kCount, "headers handed to the core")                       \
   X(kWrites, "writes", "calls", kCount, "writes, each of as many messages as fit")                 \
+  X(kRelayed, "relayed", "messages", kCount, "of those sent: forwarded from socket to socket")     \
+  X(kBrought, "brought", "messages", kCount, "kept in their socket, then read after all")          \
   X(kFailed, "failed", "messages", kCount, "messages that ended with an error")                    \
   X(kExpired, "expired", "messages", kCount, "messages not begun before their deadline")           \
   X(kParked, "parked", "messages", kCount, "messages that waited for a decision")                  \

@@ -35,6 +35,7 @@ std::size_t SockLnd::on_bytes(std::uint32_t slot, std::size_t direct,
   connection.framing.took(direct, *config_.arenas);
   used += receive(connection, staged.subspan(used));
   connection.read += direct + used;
+  wait_for_rest(connection);
   return used;
 }
 
@@ -75,6 +76,7 @@ void SockLnd::on_header(Connection& connection) {
     header.source_pid = peer.id.pid;
   }
   ++connection.generation;
+  connection.awaited = false;
   ++receiving_;
   counters_.add(Id::kReceived);
   ++connection.messages_received;

@@ -127,6 +127,7 @@ void SockLnd::write_greeting(Connection& connection) {
 }
 
 void SockLnd::write_some(Connection& connection) {
+  if (!connection.queue.empty() && connection.queue.front()->kept) return relay_front(connection);
   gather(connection);
   counters_.add(Id::kWrites);
   const std::size_t taken = streams_.driver().write(connection.stream, outgoing_.pieces());

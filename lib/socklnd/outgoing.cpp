@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "lib/lnet/payload_cursor.hpp"
 #include "lib/socklnd/checksum.hpp"
 
 namespace plnet::socklnd {
@@ -71,7 +70,8 @@ void Outgoing::add_noop(std::uint64_t cookie) {
   add_piece(frame.subspan(std::exchange(skip_, 0)));
 }
 
-bool Outgoing::add(const lnet::Transmit& transmit, Protocol protocol, const ArenaTable& arenas) {
+// Frame and header of a new item, in the buffer from `used_` on. Returns their size.
+std::size_t Outgoing::lay_head(const lnet::Transmit& transmit, Protocol protocol) {
   const std::span<std::byte> out = room();
   encode_frame({.type = kFrameLnet}, out.first<kFrameBytes>());
   if (protocol == Protocol::kV4) {
@@ -80,9 +80,33 @@ bool Outgoing::add(const lnet::Transmit& transmit, Protocol protocol, const Aren
     encode_header_nid4_truncating(transmit.header,
                                   out.subspan<kFrameBytes, lnet::kHeaderNid4Bytes>());
   }
+  const std::size_t laid = kFrameBytes + lnet_header_bytes(protocol);
+  items_[item_count_++] = {.bytes = laid + transmit.header.payload_length, .noop = false};
+  return laid;
+}
+
+void Outgoing::begin_with(const lnet::Transmit& transmit, Protocol protocol,
+                          std::uint32_t payload_bytes, const ArenaTable& arenas) {
+  begin(0);
+  const std::size_t laid = lay_head(transmit, protocol);
+  add_piece(room().first(laid));
+  used_ += laid;
+  lnet::PayloadCursor cursor(transmit.source, payload_bytes);
+  add_pieces(cursor, arenas);
+  PLNET_CHECK(cursor.left() == 0, "a router's buffer is of few pieces");
+}
+
+void Outgoing::add_pieces(lnet::PayloadCursor& cursor, const ArenaTable& arenas) {
+  while (cursor.left() > 0 && piece_count_ < kPiecesMax) {
+    add_piece(arenas.bytes(cursor.piece()));
+    cursor.advance(cursor.piece().length);
+  }
+}
+
+bool Outgoing::add(const lnet::Transmit& transmit, Protocol protocol, const ArenaTable& arenas) {
+  const std::span<std::byte> out = room();
+  std::size_t laid = lay_head(transmit, protocol);
   const std::uint32_t length = transmit.header.payload_length;
-  std::size_t laid = kFrameBytes + lnet_header_bytes(protocol);
-  items_[item_count_++] = {.bytes = laid + length, .noop = false};
   lnet::PayloadCursor cursor(transmit.source, length);
   if (length <= kCopiedPayloadMax) {
     while (cursor.left() > 0) {
@@ -97,10 +121,7 @@ bool Outgoing::add(const lnet::Transmit& transmit, Protocol protocol, const Aren
   const std::size_t skip = std::exchange(skip_, 0);
   add_piece(out.first(laid).subspan(std::min(skip, laid)));
   if (skip > laid) cursor.advance(static_cast<std::uint32_t>(skip - laid));
-  while (cursor.left() > 0 && piece_count_ < kPiecesMax) {
-    add_piece(arenas.bytes(cursor.piece()));
-    cursor.advance(cursor.piece().length);
-  }
+  add_pieces(cursor, arenas);
   return cursor.left() == 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "lib/base/arena.hpp"
 #include "lib/lnet/lnd.hpp"
+#include "lib/lnet/payload_cursor.hpp"
 #include "lib/socklnd/wire.hpp"
 
 namespace plnet::socklnd {
@@ -47,6 +48,10 @@ class Outgoing {
   [[nodiscard]] bool add(const lnet::Transmit& transmit, Protocol protocol,
                          const ArenaTable& arenas);
 
+  // The first item, with so much of its payload: what follows does not come by here. Not sealed.
+  void begin_with(const lnet::Transmit& transmit, Protocol protocol, std::uint32_t payload_bytes,
+                  const ArenaTable& arenas);
+
   [[nodiscard]] std::span<const std::span<const std::byte>> pieces() const {
     return std::span(pieces_).first(piece_count_);
   }
@@ -58,7 +63,9 @@ class Outgoing {
   static constexpr std::size_t kBufferBytes = std::size_t{32} * 1024;
   static_assert(kBufferBytes >= kHeadMax + kCopiedPayloadMax);
 
+  [[nodiscard]] std::size_t lay_head(const lnet::Transmit& transmit, Protocol protocol);
   void add_piece(std::span<const std::byte> piece);
+  void add_pieces(lnet::PayloadCursor& cursor, const ArenaTable& arenas);
   // The item added last, which begins with this frame; `sum` makes its checksum.
   template <class Sum>
   void seal(std::span<std::byte, kFrameBytes> frame, Sum&& sum);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages in and out, connections that come and go, parked messages and acknowledgements cost no
-// heap.
+// Messages in and out, connections that come and go, parked messages, acknowledgements and payloads
+// that are kept cost no heap.
 #include <array>
 #include <memory>
 
@@ -33,7 +33,14 @@ class PlainCore final : public lnet::LndUpcalls {
     return receive(offer.header.payload_length);
   }
   [[nodiscard]] lnet::RxDecision receive(std::uint32_t length) const {
-    return {.verdict = lnet::RxVerdict::kReceive, .target = target_, .length = length};
+    return {.verdict = lnet::RxVerdict::kReceive,
+            .target = target_,
+            .length = length,
+            .may_keep = may_keep};
+  }
+  // Brings the first, and leaves the others to the LND.
+  void on_kept(lnet::RxHandle rx, lnet::PayloadKeeper& keeper) override {
+    if (kept++ == 0) keeper.bring(rx);
   }
   void on_received(lnet::RxHandle, Result<void>, Health) override { ++received; }
   void on_sent(std::span<const lnet::Completion> burst) override { sent += burst.size(); }
@@ -50,6 +57,8 @@ class PlainCore final : public lnet::LndUpcalls {
   lnet::RxHandle parked;
   std::uint32_t parked_length = 0;
   bool has_parked = false;
+  bool may_keep = false;
+  std::uint64_t kept = 0;
 
  private:
   const lnet::Payload target_;
@@ -66,7 +75,7 @@ class SocklndNoAllocation : public testing::Test {
     switch_.set_driver(driver);
     core = std::make_unique<PlainCore>(
         lnet::Payload{.fragments = std::span(fragments_).first(1), .length = kLength});
-    SockLndConfig config{.nid = ours, .arenas = &arenas_};
+    SockLndConfig config{.nid = ours, .arenas = &arenas_, .relay_bytes_min = 1};
     config.tunables.enable_csum = 1;
     lnd = std::make_unique<SockLnd>(config, *core, switch_);
     link.nid = peer;
@@ -162,6 +171,30 @@ TEST_F(SocklndNoAllocation, MessagesBothWaysCostNoHeap) {
     turn();
   }
   EXPECT_EQ(core->sent, 2U * 300 * 8);
+}
+
+TEST_F(SocklndNoAllocation, PayloadsThatAreKeptCostNoHeap) {
+  const auto stream = arrive(ConnectionType::kBulkIn, Protocol::kV3);
+  driver.relays = true;
+  driver.read_bytes_max = 0;  // staged by the script, which would cost heap
+  driver.at(stream).written.reserve(1U << 20U);
+  driver.at(stream).inbox.reserve(2 * in.size());
+  constexpr std::size_t kHead = kFrameBytes + lnet::kHeaderNid4Bytes;
+  core->may_keep = true;
+  const HeapCalls calls = heap_calls_of([&] {
+    for (unsigned i = 0; i < 1000; ++i) {  // fewer in a turn than acknowledgements may wait
+      core->offered = 0;                   // neither parked nor dropped
+      driver.say(stream, std::span(in).first(kHead));
+      core->kept = i % 20 == 0 ? 1 : 0;
+      driver.bring(stream, std::span(in).subspan(kHead));
+      if (i % 20 > 0) continue;
+      turn();
+      turn();
+    }
+  });
+  EXPECT_EQ(calls, HeapCalls{});
+  EXPECT_EQ(lnd->count(SockLndCounters::Id::kBrought), 1000U);
+  EXPECT_TRUE(lnd->idle());
 }
 
 TEST_F(SocklndNoAllocation, ConnectionsThatComeAndGoCostNoHeap) {

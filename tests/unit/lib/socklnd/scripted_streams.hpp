@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stream driver that does what a test says, and one LND on it: what was written and with which
 // options, writes that take so many bytes and no more, bytes that come when the test wants them.
+// With `relays` it also has what await(), relay() and fetch() need: bytes that lie in their stream
+// until they are read.
 #pragma once
 
 #include <string>
@@ -28,6 +30,11 @@ class ScriptedStreams final : public StreamDriver {
     bool ended = false;
     Errc cause = Errc::kClosed;
     unsigned acknowledged_now = 0;
+    // With `relays`.
+    Bytes inbox;  // arrived and not read
+    std::size_t awaited = 0;
+    bool holding = false;
+    std::optional<Errc> broken;  // the network has ended it: told when that may be told
   };
 
   explicit ScriptedStreams(StreamEvents& events) : events_(events) {}
@@ -56,6 +63,53 @@ class ScriptedStreams final : public StreamDriver {
     }
   }
 
+  // Arrives, and is read as far as it is wanted now.
+  void bring(std::uint32_t index, std::span<const std::byte> bytes) {
+    Bytes& inbox = streams[index].inbox;
+    inbox.insert(inbox.end(), bytes.begin(), bytes.end());
+    serve(index);
+  }
+  // As a poll does.
+  void serve_all() {
+    for (std::uint32_t i = 0; i < streams.size(); ++i)
+      serve(i);
+    report_closed();
+  }
+  // The system can or will not wait for what is awaited.
+  void lose_patience(std::uint32_t index) {
+    streams[index].awaited = 0;
+    serve(index);
+  }
+  void tell_awaited(std::uint32_t index) { events_.on_awaited(id(index)); }
+
+  bool await(StreamId stream, std::size_t bytes) override {
+    if (!relays) return false;
+    ++awaits;
+    streams[stream.index].awaited = bytes;
+    return true;
+  }
+  std::size_t relay(StreamId from, StreamId to, std::span<const std::span<const std::byte>> head,
+                    std::size_t bytes) override {
+    Stream& source = streams[from.index];
+    EXPECT_TRUE(source.holding && source.inbox.size() >= bytes);
+    std::size_t head_bytes = 0;
+    for (const auto piece : head)
+      head_bytes += piece.size();
+    const std::size_t taken = write(to, head);
+    if (taken < head_bytes) return taken;
+    const Bytes rest(source.inbox.begin(), at_of(source.inbox, bytes));
+    const std::array<std::span<const std::byte>, 1> piece{rest};
+    const std::size_t moved = write(to, piece);
+    source.inbox.erase(source.inbox.begin(), at_of(source.inbox, moved));
+    return taken + moved;
+  }
+  void fetch(StreamId stream, std::span<std::byte> target) override {
+    Stream& from = streams[stream.index];
+    ASSERT_TRUE(from.holding && from.inbox.size() >= target.size());
+    std::copy_n(from.inbox.begin(), target.size(), target.begin());
+    from.inbox.erase(from.inbox.begin(), at_of(from.inbox, target.size()));
+  }
+
   std::size_t write(StreamId stream, std::span<const std::span<const std::byte>> pieces) override {
     Stream& to = streams[stream.index];
     std::size_t taken = 0;
@@ -72,7 +126,9 @@ class ScriptedStreams final : public StreamDriver {
     return taken;
   }
   void pause_reading(StreamId stream) override { streams[stream.index].paused = true; }
-  void resume_reading(StreamId stream) override { streams[stream.index].paused = false; }
+  void resume_reading(StreamId stream) override {
+    streams[stream.index].paused = streams[stream.index].holding = false;
+  }
   void acknowledge_now(StreamId stream) override { ++streams[stream.index].acknowledged_now; }
   Result<StreamId> connect(const ConnectRequest& request) override {
     ++connects;
@@ -104,8 +160,50 @@ class ScriptedStreams final : public StreamDriver {
   unsigned discarded = 0;
   bool local = true;
   bool keep_nothing = false;
+  bool relays = false;
+  unsigned awaits = 0;
+  std::size_t read_bytes_max = SIZE_MAX;  // by one read, of those that come by bring()
 
  private:
+  static Bytes::iterator at_of(Bytes& bytes, std::size_t at) {
+    return bytes.begin() + static_cast<std::ptrdiff_t>(at);
+  }
+  void serve(std::uint32_t index) {
+    while (can_go_on(index)) {
+      if (streams[index].awaited == 0) {
+        read_once(index);
+      } else if (streams[index].inbox.size() < streams[index].awaited) {
+        return;
+      } else {
+        streams[index].awaited = 0;
+        streams[index].holding = true;
+        events_.on_awaited(id(index));
+        streams[index].holding &= streams[index].paused;
+      }
+    }
+    const Stream& stream = streams[index];
+    if (stream.broken && !stream.holding && (stream.paused || stream.inbox.empty()))
+      end(index, *stream.broken);
+  }
+  [[nodiscard]] bool can_go_on(std::uint32_t index) const {
+    const Stream& stream = streams[index];
+    return !stream.paused && !stream.closing && !stream.ended && !stream.inbox.empty();
+  }
+  void read_once(std::uint32_t index) {
+    Bytes& inbox = streams[index].inbox;
+    const std::span<std::byte> to = events_.destination(id(index));
+    const std::size_t count = std::min(inbox.size(), read_bytes_max);
+    const std::size_t direct = std::min(to.size(), count);
+    std::copy_n(inbox.begin(), direct, to.begin());
+    const Bytes staged(at_of(inbox, direct), at_of(inbox, count));
+    inbox.erase(inbox.begin(), at_of(inbox, count));
+    const std::size_t used = events_.on_bytes(id(index), direct, staged);
+    Bytes& left_in = streams[index].inbox;
+    EXPECT_TRUE(used == staged.size() || streams[index].awaited == 0) << "it is not in the socket";
+    left_in.insert(left_in.begin(), staged.begin() + static_cast<std::ptrdiff_t>(used),
+                   staged.end());
+  }
+
   StreamEvents& events_;
 };
 

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Payloads that were kept in their socket and could not go on from there, or whose connection, peer
+// or message ended meanwhile.
+#include <gtest/gtest.h>
+
+#include "lib/socklnd/checksum.hpp"
+#include "tests/unit/lib/socklnd/keeping_site.hpp"
+
+namespace plnet::socklnd {
+namespace {
+
+using KeptBrought = KeepingSite;
+using KeptEnd = KeepingSite;
+
+// --- Brought ---
+
+TEST_F(KeptBrought, IfTheNextHopsConnectionHasOtherThingsToSend) {
+  from = arrive(*near, ConnectionType::kBulkIn);
+  to = arrive(*far, ConnectionType::kBulkOut);
+  driver.bring(from, message(0, 500));
+  keep_one();
+  (void)forward(0);
+  const KeepingCore::Out& sent = forward(1);
+  EXPECT_FALSE(sent.transmit.kept);
+  EXPECT_TRUE(is_there(1));
+  flush();
+  Bytes expected = message(0, 500);
+  const Bytes second = message(1, kLength);
+  expected.insert(expected.end(), second.begin(), second.end());
+  EXPECT_EQ(driver.at(to).written, expected);
+  expect_goes_on();
+  expect_counts(0, 1);
+}
+
+TEST_F(KeptBrought, IfTheNextHopsConnectionIsBlocked) {
+  from = arrive(*near, ConnectionType::kBulkIn);
+  to = arrive(*far, ConnectionType::kBulkOut);
+  driver.bring(from, message(0, 500));
+  driver.at(to).room = 100;
+  (void)forward(0);
+  flush();
+  keep_one();
+  (void)forward(1);
+  EXPECT_TRUE(is_there(1));
+  turn();
+  driver.give_room(to, SIZE_MAX);
+  turn();
+  Bytes expected = message(0, 500);
+  const Bytes second = message(1, kLength);
+  expected.insert(expected.end(), second.begin(), second.end());
+  EXPECT_EQ(driver.at(to).written, expected);
+  expect_goes_on();
+  expect_counts(0, 1);
+}
+
+TEST_F(KeptBrought, IfThereIsNoConnectionYet) {
+  from = arrive(*near, ConnectionType::kBulkIn);
+  to = 1;
+  keep_one(kCookie);
+  const KeepingCore::Out& sent = forward(0);
+  EXPECT_TRUE(is_there(0));
+  EXPECT_FALSE(sent.transmit.kept);
+  flush();
+  ASSERT_EQ(driver.streams.size(), 2U);
+  EXPECT_EQ(driver.connects, 1U);
+  EXPECT_EQ(near->count(Id::kAcksSent), 1U);
+  expect_counts(0, 1);
+  driver.end(to, Errc::kRefused);
+  turn();
+  EXPECT_EQ(sent.ended, 1U);
+  EXPECT_FALSE(sent.status.has_value());
+  expect_goes_on();
+}
+
+TEST_F(KeptBrought, IfTheNextHopIsToGetAChecksum) {
+  far = make_lnd(far_nid, kLeast, {.enable_csum = 1});
+  from = arrive(*near, ConnectionType::kBulkIn);
+  to = arrive(*far, ConnectionType::kBulkOut, Protocol::kV2);
+  keep_one();
+  (void)forward(0);
+  EXPECT_TRUE(is_there(0));
+  flush();
+  Bytes expected = message(0, kLength);
+  set_frame_checksum(add_to_checksum(kChecksumStart, expected),
+                     std::span(expected).first<kFrameBytes>());
+  EXPECT_EQ(driver.at(to).written, expected);
+  expect_goes_on();
+  expect_counts(0, 1);
+}
+
+TEST_F(KeptBrought, IfAnAcknowledgementGoesFirst) {
+  from = arrive(*near, ConnectionType::kBulkIn);
+  to = arrive(*far, ConnectionType::kControl);
+  driver.bring(to, message(0, kLength, kCookie));  // kept by the next hop's connection itself
+  ASSERT_EQ(core.in[0].kept, 1U);
+  flush();
+  keep_one();
+  (void)forward(1);
+  flush();  // brings the first, which wants to be acknowledged
+  Bytes expected = noop(kCookie);
+  const Bytes second = message(1, kLength);
+  expected.insert(expected.end(), second.begin(), second.end());
+  EXPECT_EQ(driver.at(to).written, expected);
+  EXPECT_TRUE(is_there(0));
+  EXPECT_TRUE(is_there(1));
+  EXPECT_EQ(far->count(Id::kRelayed), 0U);
+  EXPECT_EQ(far->count(Id::kBrought), 1U);
+  EXPECT_EQ(near->count(Id::kBrought), 1U);
+  expect_goes_on();
+}
+
+TEST_F(KeptBrought, IfNobodyHasTakenItByTheTurnThatFollows) {
+  keep_one(kCookie);
+  flush();
+  EXPECT_TRUE(is_still_away(0));
+  EXPECT_EQ(near->next_deadline(), Instant::min()) << "there will be a turn that follows";
+  flush();
+  EXPECT_TRUE(is_there(0));
+  EXPECT_TRUE(near->idle());
+  EXPECT_EQ(driver.at(from).written, noop(kCookie));
+  expect_counts(0, 1);
+  (void)forward(0);  // late
+  flush();
+  EXPECT_EQ(driver.at(to).written, message(0, kLength));
+  expect_goes_on();
+  expect_counts(0, 1);
+}
+
+// It is handed over, but in this turn its keeper is served first.
+TEST_F(KeptBrought, IfItIsHandedOverATurnLate) {
+  for (const bool order : {false, true}) {
+    far_first = order;
+    const std::size_t number = core.in.size();
+    keep_one(kCookie);
+    driver.at(to).written.clear();
+    flush();
+    const KeepingCore::Out& sent = forward(number);
+    flush();
+    EXPECT_EQ(sent.ended, 1U);
+    EXPECT_EQ(is_there(number), !order);
+    EXPECT_EQ(driver.at(to).written, message(number, kLength));
+    turn();
+    expect_goes_on();
+  }
+  expect_counts(1, 1);
+}
+
+TEST_F(KeptBrought, IfTheCoreSaysSo) {
+  core.bring_at_once = true;
+  keep_one();
+  EXPECT_TRUE(is_there(0));
+  EXPECT_FALSE(driver.at(from).paused);
+  turn();
+  expect_goes_on();
+  expect_counts(0, 1);
+}
+
+TEST_F(KeptBrought, AsOftenAsItComesInOneTurn) {
+  core.bring_at_once = true;
+  from = arrive(*near, ConnectionType::kBulkIn);
+  for (std::size_t i = 0; i < 100; ++i) {
+    driver.bring(from, message(i, kLength, kCookie));
+    EXPECT_TRUE(is_there(i));
+    if (i % 10 == 9) flush();
+  }
+  flush();
+  EXPECT_EQ(near->count(Id::kBrought), 100U);
+  EXPECT_EQ(near->count(Id::kAcksSent), 100U);
+  expect_goes_on();
+}
+
+struct Stranger final : lnet::PayloadKeeper {
+  void bring(lnet::RxHandle rx) override { asked = rx; }
+  [[nodiscard]] const void* family() const override { return this; }
+  lnet::RxHandle asked{~0U, 0};
+};
+
+TEST_F(KeptBrought, IfWhoKeepsItIsOfAnotherFamily) {
+  keep_one();
+  Stranger stranger;
+  core.stranger = &stranger;
+  core.in[0].keeper->bring(core.in[0].rx);
+  (void)forward(0);
+  EXPECT_EQ(stranger.asked, core.in[0].rx);
+  flush();
+  EXPECT_EQ(driver.at(to).written, message(0, kLength));
+  EXPECT_EQ(far->count(Id::kRelayed), 0U);
+  expect_goes_on();
+}
+
+TEST_F(KeptBrought, OnlyByTheHandleOfWhatIsKept) {
+  keep_one();
+  lnet::PayloadKeeper& keeper = *core.in[0].keeper;
+  keeper.bring({.index = 3, .generation = core.in[0].rx.generation});
+  keeper.bring({.index = core.in[0].rx.index, .generation = core.in[0].rx.generation + 1});
+  EXPECT_TRUE(is_still_away(0));
+  keeper.bring(core.in[0].rx);
+  EXPECT_TRUE(is_there(0));
+  keep_one();
+  keeper.bring(core.in[0].rx);
+  EXPECT_TRUE(is_still_away(1));
+  expect_counts(0, 1);
+}
+
+// --- Ends while it is kept ---
+
+TEST_F(KeptEnd, BySomebodyWhoReleasesThePeer) {
+  keep_one(kCookie);
+  const auto bind = [&] {  // a link comes with what is sent to the peer
+    lnet::Transmit* const transmit = &core.make_forward(0, sender_link).transmit;
+    transmit->kept = false;
+    transmit->header.payload_length = 0;
+    transmit->source = {};
+    EXPECT_EQ(near->send({&transmit, 1}), 1U);
+  };
+  const auto control = arrive(*near, ConnectionType::kControl);
+  bind();
+  near->release_peer(sender_link);
+  flush();
+  EXPECT_TRUE(is_there(0));
+  EXPECT_TRUE(driver.at(from).closing);
+  EXPECT_TRUE(driver.at(control).closing);
+  driver.report_closed();
+  flush();
+  EXPECT_EQ(core.released, 1U);
+  EXPECT_EQ(core.in[0].received, 0U) << "it has been told of already";
+  EXPECT_TRUE(near->idle());
+  (void)forward(0);
+  flush();
+  EXPECT_EQ(driver.at(to).written, message(0, kLength));
+  expect_counts(0, 1);
+}
+
+TEST_F(KeptEnd, OfTheWholeInterface) {
+  keep_one(kCookie);
+  (void)forward(0);
+  near->shut_down();
+  flush();
+  EXPECT_TRUE(is_there(0));
+  driver.report_closed();
+  EXPECT_TRUE(near->idle());
+  flush();
+  EXPECT_EQ(driver.at(to).written, message(0, kLength));
+}
+
+TEST_F(KeptEnd, OfASibling) {
+  const auto control = arrive(*near, ConnectionType::kControl);
+  from = arrive(*near, ConnectionType::kBulkIn);
+  to = arrive(*far, ConnectionType::kBulkOut);
+  keep_one();
+  driver.end(control, Errc::kReset);
+  flush();
+  EXPECT_TRUE(driver.at(from).closing);
+  EXPECT_TRUE(is_there(0));
+  driver.report_closed();
+  EXPECT_TRUE(near->idle());
+  (void)forward(0);
+  flush();
+  EXPECT_EQ(driver.at(to).written, message(0, kLength));
+  expect_counts(0, 1);
+}
+
+TEST_F(KeptEnd, OfItsStreamIsToldWhenItIsOut) {
+  for (const bool relay : {true, false}) {
+    const std::size_t number = core.in.size();
+    if (!relay) from = arrive(*near, ConnectionType::kBulkIn);
+    keep_one();
+    driver.at(to).written.clear();
+    driver.at(from).broken = Errc::kReset;
+    driver.serve_all();
+    EXPECT_FALSE(driver.at(from).ended);
+    if (relay) (void)forward(number);
+    flush();
+    turn();
+    if (!relay) (void)forward(number);
+    turn();
+    EXPECT_EQ(driver.at(to).written, message(number, kLength));
+    EXPECT_TRUE(driver.at(from).ended);
+    EXPECT_EQ(core.in[number].received, 0U);
+    EXPECT_TRUE(near->idle());
+    EXPECT_EQ(near->count(Id::kOpen), 0U);
+  }
+  expect_counts(1, 1);
+}
+
+// Acknowledgements that do not get out keep us from reading on; not from learning of the end.
+TEST_F(KeptEnd, OfItsStreamIsToldThoughTooManyAcknowledgementsWait) {
+  for (const bool ends : {false, true}) {
+    connect();
+    driver.at(from).room = 0;
+    for (unsigned i = 1; i < kNoopsWaitingMax; ++i)
+      driver.bring(from, message(core.in.size(), 0, i));
+    EXPECT_FALSE(driver.at(from).paused);
+    const std::size_t number = core.in.size();
+    keep_one(kCookie);
+    (void)forward(number);
+    flush();
+    EXPECT_EQ(near->count(Id::kAckStops), ends ? 2U : 1U);
+    EXPECT_TRUE(driver.at(from).paused);
+    EXPECT_FALSE(driver.at(from).holding);
+    if (ends) {
+      driver.at(from).broken = Errc::kReset;
+      turn();
+      EXPECT_TRUE(driver.at(from).ended);
+    } else {
+      driver.give_room(from, SIZE_MAX);
+      turn();
+      EXPECT_FALSE(driver.at(from).paused);
+      expect_goes_on();
+    }
+  }
+  expect_counts(2, 0);
+}
+
+TEST_F(KeptEnd, OfTheNextHopsConnectionBetweenHandingOverAndFlush) {
+  keep_one(kCookie);
+  const KeepingCore::Out& sent = forward(0);
+  driver.end(to, Errc::kReset);
+  EXPECT_TRUE(is_still_away(0));
+  flush();
+  EXPECT_EQ(sent.ended, 1U);
+  EXPECT_FALSE(sent.status.has_value());
+  EXPECT_TRUE(is_there(0));
+  flush();
+  EXPECT_EQ(driver.at(from).written, noop(kCookie));
+  expect_goes_on();
+  expect_counts(0, 1);
+}
+
+TEST_F(KeptEnd, OfTheMessageIfItWasCancelledOrIsLate) {
+  for (const bool late : {false, true}) {
+    const std::size_t number = core.in.size();
+    keep_one(kCookie);
+    driver.at(to).written.clear();
+    KeepingCore::Out& made = core.make_forward(number, hop_link);
+    lnet::Transmit* const transmit = &made.transmit;
+    if (late) transmit->deadline = now;
+    EXPECT_EQ(far->send({&transmit, 1}), 1U);
+    if (!late) far->cancel(*transmit);
+    flush();
+    turn();
+    EXPECT_EQ(made.ended, 1U);
+    const Bytes& written = driver.at(to).written;
+    EXPECT_TRUE(made.status ? written == message(number, kLength) : written.empty());
+    expect_goes_on();
+  }
+}
+
+TEST_F(KeptEnd, OfTheMessageThatWasCancelledAfterItCameShort) {
+  keep_one();
+  driver.at(to).room = 0;
+  const KeepingCore::Out& sent = forward(0);
+  flush();
+  EXPECT_TRUE(is_there(0));
+  far->cancel(core.out[0].transmit);
+  flush();
+  EXPECT_EQ(sent.ended, 1U);
+  EXPECT_FALSE(sent.status.has_value());
+  driver.give_room(to, SIZE_MAX);
+  turn();
+  EXPECT_TRUE(driver.at(to).written.empty());
+  expect_goes_on();
+  expect_counts(0, 1);
+}
+
+TEST_F(KeptEnd, OfTheMessageToAPeerOnItsWayOut) {
+  keep_one();
+  (void)forward(0);
+  flush();
+  turn();
+  keep_one();
+  far->release_peer(hop_link);
+  const KeepingCore::Out& sent = forward(1);
+  flush();
+  EXPECT_EQ(sent.ended, 1U);
+  EXPECT_FALSE(sent.status.has_value());
+  EXPECT_TRUE(is_there(1)) << "the core has it brought";
+  turn();
+  EXPECT_EQ(core.released, 1U);
+  expect_goes_on();
+}
+
+}  // namespace
+}  // namespace plnet::socklnd
