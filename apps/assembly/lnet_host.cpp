@@ -92,6 +92,7 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
                        .cpt_of_shard = host->setup_.cpt_of_shard,
                        .options = *options,
                        .busy_poll = {parts.sockets.busy_poll_usec, parts.sockets.busy_poll_budget},
+                       .relay_bytes_min = parts.sockets.relay_bytes_min,
                        .first = host->places_[0].get()});
   if (!tcp) return std::unexpected(tcp.error());
   host->tcp_ = std::move(*tcp);

@@ -24,6 +24,7 @@ class TcpMaker final : public NetworkMaker {
         .privileged = tcp_.privileged(),
         .peers_max = setup_.peers,
         .connections_max = tcp_.streams_max(),
+        .relay_bytes_min = tcp_.relay_bytes_min(),
         .start = setup_.clock->now(),
         .complaints = &tcp_.place(shard).complaints()};
     return std::make_unique<socklnd::EnrolledLnd>(config, port, tcp_.place(shard).inbox());

@@ -54,8 +54,9 @@ SocketAddress socket_address(const Nid& nid) {
 Outcome<std::unique_ptr<TcpHost>> TcpHost::create(const Parts& parts) {
   std::vector<std::unique_ptr<TcpPlace>> places;
   for (unsigned shard = 0; shard < parts.shards; ++shard) {
-    auto place =
-        TcpPlace::open({.connections_max = parts.streams_max, .busy_poll = parts.busy_poll});
+    auto place = TcpPlace::open({.connections_max = parts.streams_max,
+                                 .busy_poll = parts.busy_poll,
+                                 .relay = parts.relay_bytes_min > 0});
     if (!place) return std::unexpected(place.error());
     places.push_back(std::move(*place));
   }

@@ -28,6 +28,7 @@ class TcpHost final : private socklnd::PeerHomes {
     // Of each shard; the memory of those that are never used is never touched.
     std::size_t streams_max = 4096;
     drivers::BusyPoll busy_poll{};
+    std::uint32_t relay_bytes_min = 0;
     // Shard 0's, where the node is while there is one.
     const LnetShard* first = nullptr;
   };
@@ -43,6 +44,7 @@ class TcpHost final : private socklnd::PeerHomes {
   // The admin thread, while no NI is being made or opened: shards look at them then.
   void set_options(const TcpOptions& options) { parts_.options = options; }
   [[nodiscard]] std::size_t streams_max() const { return parts_.streams_max; }
+  [[nodiscard]] std::uint32_t relay_bytes_min() const { return parts_.relay_bytes_min; }
   // May we use ports below 1024?
   [[nodiscard]] bool privileged() const { return privileged_; }
   // What the system says to the busy polling that is wanted; "": nothing. Nothing fails for it.

@@ -179,6 +179,8 @@ std::string json_of(const SiteConfig& config, const SiteReport& report) {
       {"bytes", ops.bytes},
       {"messages", report.wire.offered},
       {"parked", report.wire.parked},
+      {"kept", report.wire.kept},
+      {"bytes_handed_on", report.bytes_handed_on},
       {"quarantined", report.wire.quarantined},
       {"connections_lost", report.connections_lost},
       {"wire_faults", report.wire_faults},

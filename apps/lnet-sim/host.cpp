@@ -195,6 +195,7 @@ socklnd::SockLndConfig Host::tcp_config(const Ni& ni) const {
                              .lnet_lnd_timeout = std::chrono::seconds(config.lnd_timeout_s),
                              .peers_max = remote_nis() + 16,
                              .connections_max = remote_nis() * kStreamsPerPeer + 64,
+                             .relay_bytes_min = std::uint32_t{4096} << config.seed % 6,
                              .start = world_.loop.now()};
   out.tunables.sock_timeout = 0;  // LNet's
   out.tunables.conns_per_peer = 1 + static_cast<std::int64_t>(config.seed % 2);

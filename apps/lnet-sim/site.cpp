@@ -249,6 +249,7 @@ SiteReport Site::report() const {
   report.operations = ledger_.tally();
   report.operations.silent = ledger_.never_delivered();
   report.wire = world_->wire;
+  report.bytes_handed_on = world_->streams.bytes_handed_on();
   report.kills = kills_;
   report.flaps = flaps_;
   report.drains = drains_;

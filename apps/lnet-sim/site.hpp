@@ -43,6 +43,7 @@ struct SiteReport {
   std::uint64_t crossed_match = 0;  // what arrived was matched on another shard
   std::uint64_t other_nid = 0;      // an entry named another NID of the sender
   std::uint64_t connections_lost = 0;
+  std::uint64_t bytes_handed_on = 0;  // from stream to stream, past a router's memory
   std::uint64_t wire_faults = 0;
   std::uint64_t kills = 0;
   std::uint64_t flaps = 0;

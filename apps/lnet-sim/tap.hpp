@@ -17,6 +17,7 @@ struct WireTally {
   std::uint64_t offered = 0;
   std::uint64_t received = 0;  // well
   std::uint64_t receive_failed = 0;
+  std::uint64_t kept = 0;  // of those received: left in the network's hands at first
   std::uint64_t dropped = 0;
   std::uint64_t rejected = 0;
   std::uint64_t parked = 0;
@@ -64,6 +65,14 @@ class Tap final : public lnet::LndUpcalls {
   void on_received(lnet::RxHandle rx, Result<void> status, Health health) override {
     ++(status ? tally_.received : tally_.receive_failed);
     above_.on_received(rx, status, health);
+  }
+  void on_kept(lnet::RxHandle rx, lnet::PayloadKeeper& keeper) override {
+    ++tally_.received;
+    ++tally_.kept;
+    above_.on_kept(rx, keeper);
+  }
+  [[nodiscard]] lnet::KeptPayload kept_payload(const lnet::Transmit& transmit) const override {
+    return above_.kept_payload(transmit);
   }
   void on_sent(std::span<const lnet::Completion> burst) override {
     for (const lnet::Completion& completion : burst) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -332,5 +333,6 @@ bool pin_to_nth_cpu(unsigned nth) {
 }  // namespace plnet::bench
 
 int main(int argc, char** argv) {
+  (void)std::signal(SIGPIPE, SIG_IGN);  // as nodes do
   return plnet::bench::run(argc, argv);
 }

@@ -64,6 +64,19 @@ TEST(RoutedSite, ABadDayOfAThousandNodesIsSurvived) {
   EXPECT_GT(report.wire.relayed, report.operations.begun) << "requests, and answers to most";
 }
 
+TEST(RoutedSite, PayloadsThatGoFromSocketToSocketAreRightOnABadDay) {
+  const std::uint64_t seeds = mocks::kUnderAsan ? 1 : 3;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const SiteReport report = run_site(site_of("routed-tcp").with_seed(seed));
+    ASSERT_EQ(report.violation, "")
+        << "replay: lnet-sim run config/sim/routed-tcp.yaml --seed " << seed;
+    EXPECT_GT(report.kills, 0U);
+    EXPECT_GT(report.wire_faults, 0U);
+    EXPECT_GT(report.wire.kept, 300U);
+    EXPECT_GT(report.bytes_handed_on, std::uint64_t{30} << 20U) << "past the routers' memory";
+  }
+}
+
 TEST(RoutedSite, AChainOfRoutersIsSurvived) {
   const SiteReport report = run_site(site_of("routed-chain"));
   ASSERT_EQ(report.violation, "") << "replay: lnet-sim run config/sim/routed-chain.yaml";

@@ -247,6 +247,14 @@ constexpr std::array kTcpKeys{
         .high = 65535,  // what the system's 16 bits hold
         .unit = "packets",
         .binding = PLNET_FIELD(Document, settings.tcp.busy_poll_budget)},
+    Key{.name = "relay_bytes_min",
+        .kind = KeyKind::kInteger,
+        .help = "Routed payloads of so many bytes or more go from socket to socket by splice where "
+                "both ends are on one shard, past the router's memory; 0 = all are copied.",
+        .low = 0,
+        .high = 1'048'576,  // LNet's largest payload
+        .unit = "bytes",
+        .binding = PLNET_FIELD(Document, settings.tcp.relay_bytes_min)},
 };
 
 constexpr std::array kSelftestKeys{

@@ -32,6 +32,9 @@ def both_ways(site, shards, operations=600):
         assert count(client, "failed") == 0, client.json("counters", "show")
         assert statistic(router, "route_count") >= 4 * operations, "each is a request and its answer"
         assert counted(router, "lnet_cause", "forward_failed") == failed
+        if shards == 1:
+            assert counted(router, "lnd_tcp", "relayed") > 0, "large payloads go from socket to socket"
+            assert counted(router, "tcp", "bytes_relayed") > 0
         last_words(client)
         last_words(server)
         eventually("all buffers are home", lambda: buffers_home(router))
