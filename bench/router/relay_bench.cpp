@@ -23,8 +23,11 @@ constexpr double kGib = 1024.0 * 1024 * 1024;
 struct Shape {
   std::uint32_t payload_bytes = 0;
   std::uint64_t under_way = 1;
+  std::uint32_t relay_bytes_min = 0;  // the router's
 };
 constexpr Shape kBulk{.payload_bytes = kBulkBytes, .under_way = 4};
+constexpr Shape kRelayed{
+    .payload_bytes = kBulkBytes, .under_way = 4, .relay_bytes_min = kBulkBytes / 8};
 constexpr Shape kOnePage{.payload_bytes = kPageBytes, .under_way = 1};
 constexpr Shape kManyPages{.payload_bytes = kPageBytes, .under_way = 64};
 
@@ -62,7 +65,7 @@ void measure(benchmark::State& state, Flow& flow, const Relay& relay, const Shap
 }
 
 void by_router(benchmark::State& state, const Shape& shape, Figure figure) {
-  RoutedFlow routed;
+  RoutedFlow routed(shape.relay_bytes_min);
   if (!routed.ends.valid()) return state.SkipWithError(kNotReady);
   Flow flow(std::move(routed.ends), shape.payload_bytes);
   measure(state, flow, relay_of(*routed.router), shape, figure);
@@ -122,6 +125,20 @@ void add_benchmarks(Suite& suite) {
               .figure = Figure::kCpuPerGib,
               .beside = RelayKind::kSplice,
               .bar = ratio_at_most(1.1)});
+  add(suite, {.name = "router.tcp.relay",
+              .what = "the same, and the router splices, too (relay_bytes_min 131072)",
+              .unit = "GiB/s",
+              .shape = kRelayed,
+              .figure = Figure::kGibRate,
+              .beside = RelayKind::kSplice,
+              .bar = {}});
+  add(suite, {.name = "router.tcp.relay.cpu",
+              .what = "the same: CPU seconds of the relay for each GiB",
+              .unit = "s/GiB",
+              .shape = kRelayed,
+              .figure = Figure::kCpuPerGib,
+              .beside = RelayKind::kSplice,
+              .bar = {}});
   add(suite, {.name = "router.tcp.4k",
               .what = "PUTs of 4 KiB one by one through a router; floor: a relay that sleeps",
               .unit = "msg/s",

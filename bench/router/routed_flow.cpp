@@ -40,8 +40,8 @@ TcpSocket bound(std::uint32_t address) {
 
 }  // namespace
 
-RoutedFlow::RoutedFlow() {
-  if (start_router(kNets, nullptr, kCreditsOfTcp)) ends = connect();
+RoutedFlow::RoutedFlow(std::uint32_t relay_bytes_min) {
+  if (start_router(kNets, nullptr, kCreditsOfTcp, relay_bytes_min)) ends = connect();
 }
 
 RoutedFlow::RoutedFlow(const OtherNet& other, const Nid& to) {
@@ -73,13 +73,14 @@ FlowEnds RoutedFlow::connect() {
   return fresh;
 }
 
-bool RoutedFlow::start_router(std::uint16_t nets, const OtherNet* other,
-                              std::int32_t peer_credits) {
+bool RoutedFlow::start_router(std::uint16_t nets, const OtherNet* other, std::int32_t peer_credits,
+                              std::uint32_t relay_bytes_min) {
   TcpNodeSetup setup{.address = kRouter,
                      .nets = nets,
                      .peer_credits = peer_credits,
                      .reserved_ports = false,
                      .routing = true,
+                     .relay_bytes_min = relay_bytes_min,
                      .other = other,
                      .clock = &clock};
   for (setup.port = 21'100; setup.port < 21'200; ++setup.port) {

@@ -13,7 +13,9 @@ namespace plnet::bench {
 
 struct RoutedFlow {
   // Both ends have met the router when it returns; ends.valid() says whether that worked.
-  RoutedFlow();
+  RoutedFlow() : RoutedFlow(0) {}
+  // Payloads of so many bytes go from socket to socket; 0: none do.
+  explicit RoutedFlow(std::uint32_t relay_bytes_min);
   // To a node at `to`, in other hands: on another network of the router's, or on its second one.
   // With kfi's credits on either, so that both have as much under way.
   RoutedFlow(const OtherNet& other, const lnet::Nid& to);
@@ -28,7 +30,7 @@ struct RoutedFlow {
  private:
   void connect_to(const lnet::Nid& to);
   [[nodiscard]] bool start_router(std::uint16_t nets, const OtherNet* other,
-                                  std::int32_t peer_credits);
+                                  std::int32_t peer_credits, std::uint32_t relay_bytes_min = 0);
   // One connection of `address`, for what is large; `type` as the one who dials sees it.
   [[nodiscard]] drivers::TcpSocket dial(std::uint32_t address, std::uint16_t net,
                                         socklnd::ConnectionType type);

@@ -69,6 +69,7 @@ TcpNode::TcpNode(const TcpNodeSetup& setup)
                                   .privileged = setup.reserved_ports,
                                   .peers_max = setup.peers,
                                   .connections_max = connections,
+                                  .relay_bytes_min = setup.relay_bytes_min,
                                   .start = setup.clock->now()};
     config.tunables.accept_port = config.tunables.accept_port_bulk = setup.port;
     auto lnd = std::make_unique<socklnd::SockLnd>(config, port, streams_);

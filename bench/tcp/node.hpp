@@ -56,8 +56,9 @@ struct TcpNodeSetup {
   std::size_t memory_bytes = std::size_t{1} << 20U;
   std::size_t descriptors = 2048;
   std::size_t match_entries = 64;
-  bool reserved_ports = true;  // else one connection for each peer, from any port
-  bool routing = false;        // forwards between its nets
+  bool reserved_ports = true;         // else one connection for each peer, from any port
+  bool routing = false;               // forwards between its nets
+  std::uint32_t relay_bytes_min = 0;  // of what it forwards: from socket to socket
   const OtherNet* other = nullptr;
   const runtime::TscClock* clock = nullptr;
 };

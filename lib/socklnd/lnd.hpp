@@ -45,8 +45,8 @@ struct SockLndConfig {
   std::size_t peers_max = 64;
   std::size_t connections_max = 256;
   // A payload that is forwarded and of which so much is still to come may go from socket to socket;
-  // 0: none does. For less than this a copy is cheaper than waiting, two options and a pipe.
-  std::uint32_t relay_bytes_min = std::uint32_t{128} << 10U;
+  // 0: none does. For less than 128 KiB a copy is cheaper than waiting, two options and a pipe.
+  std::uint32_t relay_bytes_min = 0;
   Instant start{};
   Complaints* complaints = nullptr;  // null: nobody wants to hear
 };

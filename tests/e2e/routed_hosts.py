@@ -103,10 +103,10 @@ class RoutedHosts:
         return f"net: [{nets}]\nroute: [{routes}]\n"
 
 
-def start(hosts, name, *arguments, shards=1, options="", life=""):
-    """Routers run lnet-router, the others lnet-traffic. `life`: tells the logs of one node's processes apart."""
+def start(hosts, name, *arguments, shards=1, options="", life="", settings=""):
+    """Routers run lnet-router, the others lnet-traffic. `life`: tells the logs of one node's processes apart. `settings`: more of `plnet`."""
     site = hosts.site
-    config = site.write(f"{name}.yaml", hosts.networks(name) + plan(shards))
+    config = site.write(f"{name}.yaml", hosts.networks(name) + plan(shards) + settings)
     words = ["--config", config, "--idle", "sleep"]
     if options:
         words += ["--options", site.write("routed.conf", options)]
