@@ -40,11 +40,11 @@ void SimStreamDriver::serve(std::uint32_t index) {
     report_closed(index, id);
     return;
   }
-  if (stream->awaited > 0 && !wait_is_over(id)) {
-    stream = find(id);
-    if (stream == nullptr) return;
-  } else if (!stream->paused &&
-             (!stream->remainder.empty() ? present_remainder(id) : read_once(id))) {
+  const bool waits = stream->awaited > 0 && !wait_is_over(id);
+  stream = find(id);
+  if (stream == nullptr) return;
+  const bool reads = !waits && !stream->paused;
+  if (reads && (!stream->remainder.empty() ? present_remainder(id) : read_once(id))) {
     stream = find(id);
     if (stream == nullptr) return;
   }

@@ -83,7 +83,7 @@ void TcpRelay::end_wait(TcpConnection& connection) {
 
 void TcpRelay::forget(TcpConnection& connection) {
   end_wait(connection);
-  std::array<std::byte, 4096> nowhere;
+  std::array<std::byte, 4096> nowhere{};
   while (has_of(connection))
     (void)take_out(nowhere);
 }
