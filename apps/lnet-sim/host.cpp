@@ -114,20 +114,23 @@ void Host::start() {
     setup.cpt_of_shard[i] = static_cast<std::uint16_t>(i);
   const std::size_t traffic = (config.traffic.window + 8U) * 4;
   const std::size_t forwarded = forwarded_max();
+  // What is pinged, each exchange of ours, and some to spare.
+  const std::size_t own_descriptors = 12 + kExchanges + routes_.size();
   const bool has_tcp = std::ranges::find(nets_, NetKind::kTcp, &NetPlan::kind) != nets_.end();
   setup.shard_limits = {.peer_ports = remote_nis() + 4,
                         .extra_links = remote_nis() * nids_.size() + 4,
                         .lane_sets = has_tcp ? remote_nis() * nids_.size() : 0,
                         .messages = traffic + forwarded,
                         .receives = traffic + forwarded + neighbour_credits(),
-                        .descriptors = slot_count() + 32,
-                        .match_entries = slot_count() + 32,
+                        .descriptors = slot_count() + own_descriptors,
+                        .match_entries = slot_count() + own_descriptors,
                         .routes = 16 + routes_.size(),
-                        .talkers = 16};
+                        .talkers = forwarded > 0 ? 16U : 8U};
   setup.coordinator = coordinator_limits(remote_nis() + 4, kExchanges + routes_.size());
   // As many as there can be.
   setup.coordinator.waiting_for_peers =
       shards_count_ * (setup.shard_limits.messages + setup.shard_limits.receives);
+  if (forwarded == 0) setup.coordinator.recovering = 0;
   setup.coordinator.route_seed = config.seed * 65'537 + number_;
   setup.router_memory = router_memory_;
   setup.interface_cookie = cookie_;

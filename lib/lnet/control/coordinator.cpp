@@ -58,7 +58,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
                .routes = routes_,
                .parameters = parameters}),
       push_target_(host.data(), discovery_, memory.split(1)),
-      recovery_(directory_, parameters, node_ping_),
+      recovery_(directory_, parameters, node_ping_, limits.recovering),
       node_ping_(host.data(), exchanges_),
       standing_({.parameters = parameters,
                  .networks = networks_,

@@ -66,6 +66,8 @@ struct CoordinatorLimits {
   std::size_t exchanges = 64;
   // Messages that wait until a peer can be made.
   std::size_t waiting_for_peers = 1024;
+  // Next hops that are down and pinged at a time: whoever never routes needs none.
+  std::size_t recovering = PeerRecovery::kPeerNisMax;
   // Of the node's standing, that nobody has read yet.
   std::size_t notes = 256;
   // Of what fault rules draw.

@@ -10,9 +10,9 @@
 // to 900 s, since all that is to be forwarded there is dropped until one is answered.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "lib/base/clock.hpp"
 #include "lib/base/counters.hpp"
@@ -50,8 +50,10 @@ class PeerRecovery {
   // One that nothing was to be forwarded to for so long is nobody's next hop any more.
   static constexpr Duration kWantedFor = std::chrono::minutes(5);
 
-  PeerRecovery(const PeerDirectory& directory, const Parameters& parameters, NodePing& pings)
-      : directory_(directory), parameters_(parameters), pings_(pings) {
+  // Allocates; start-up only.
+  PeerRecovery(const PeerDirectory& directory, const Parameters& parameters, NodePing& pings,
+               std::size_t peer_nis = kPeerNisMax)
+      : directory_(directory), parameters_(parameters), pings_(pings), entries_(peer_nis) {
     for (Entry& entry : entries_)
       entry.owner = this;
   }
@@ -89,7 +91,7 @@ class PeerRecovery {
   const PeerDirectory& directory_;
   const Parameters& parameters_;
   NodePing& pings_;
-  std::array<Entry, kPeerNisMax> entries_{};
+  std::vector<Entry> entries_;
   std::size_t under_way_ = 0;
   Instant next_look_ = Instant::max();
 };
