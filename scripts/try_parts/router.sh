@@ -15,7 +15,8 @@ say "A router: client (tcp) - router (tcp, tcp1) - server (tcp1), three hosts"
 begin router router lnet-router --config router.yaml
 node_router=${nodes[-1]}
 begin server server lnet-traffic --config server.yaml
-begin client client lnet-traffic --config client.yaml --to 10.89.1.1@tcp1 --count 60000 --window 8
+operations=60000
+begin client client lnet-traffic --config client.yaml --to 10.89.1.1@tcp1 --count $operations --window 8 --stay
 node_client=${nodes[-1]}
 
 say "How the client gets to the server"
@@ -29,33 +30,37 @@ buffers() { lnetctl --socket "$scratch/router.sock" routing show | awk -v row="$
 hop_times() { lnetctl --socket "$scratch/router.sock" top --by hop | awk -v nid="$1" '
   $2 == "hop:" { hop = $3 } hop == nid && $2 == "usec:" { took[$1] = $3 }
   END { print ("p50" in took ? took["p50"] : "-"), ("p99" in took ? took["p99"] : "-") }'; }
+# By the shards of the client together.
+answered() { lnetctl --socket "$scratch/client.sock" counters show | awk '$1 == "answered:" { sum += $2 } END { print sum + 0 }'; }
 say "Data passes through: each second what the router has forwarded, its buffers of 1 MiB, and how long the server takes (usec)"
 printf '%8s %12s %12s %12s %12s %15s %9s %9s\n' second messages MiB/s 'large, free' 'fewest free' 'client credits' p50 p99
 before=0
 for second in $(seq 60); do
   sleep 1
-  kill -0 "$node_client" 2>/dev/null || break
   bytes=$(ask router route_length stats show)
   # shellcheck disable=SC2046
   printf '%8d %12d %12d %12d %12d %15s %9s %9s\n' "$second" "$(ask router route_count stats show)" $(((bytes - before) >> 20)) \
     "$(buffers credits large)" "$(buffers mincredits large)" \
     "$(ask router available_rtr_credits peer show -v --nid 10.89.0.1@tcp)" $(hop_times 10.89.1.1@tcp1)
   before=$bytes
+  [ "$(answered)" -lt $operations ] || break
 done
-if wait "$node_client"; then
-  say "The client has done its work: every operation answered, every byte right, and how long they took"
-else
-  say "The client has ended with status $?"
-fi
-grep -A 30 '^traffic:' client.log
 
 say "What the router has to say of it"
 ctl router routing show
 ctl router stats show | grep -E 'lnetctl|statistics|route_|drop_'
 ctl router peer show --nid 10.89.1.1@tcp1 -v | grep -E 'lnetctl|nid:|state|credits|_count: [1-9]'
 
-say "A clean stop: it goes on until its peers know, which the client that has ended never will; 60 seconds at most"
+say "A clean stop of the router: it goes on until its peers know"
 kill -TERM "$node_router"
 tail -n +1 -f --pid="$node_router" router.log | grep --line-buffered 'event=drain' |
-  awk 'NR % 10 == 1 { sub(/^.*event=/, "event="); print; fflush() }'
+  awk 'NR % 10 == 1 || /event=drained/ { sub(/^.*event=/, "event="); print; fflush() }'
 wait "$node_router" && echo "the router ended with status 0"
+
+kill -TERM "$node_client"
+if wait "$node_client"; then
+  say "The client has done its work: every operation answered, every byte right, and how long they took"
+else
+  say "The client has ended with status $?"
+fi
+grep -A 30 '^traffic:' client.log
