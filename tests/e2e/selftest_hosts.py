@@ -97,8 +97,8 @@ def has_session(node, wanted=1):
     return counted(node, "selftest_session", "active") == wanted
 
 
-def loses_session(node):
-    eventually(f"{node.name} has no session any more", lambda: has_session(node, 0))
+def loses_session(node, timeout_s=20):
+    eventually(f"{node.name} has no session any more", lambda: has_session(node, 0), timeout_s)
 
 
 def nid_on(net, number):

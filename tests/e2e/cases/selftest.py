@@ -112,8 +112,8 @@ def case_a_node_is_killed_while_tests_run(site):
 
 def case_the_console_is_killed_while_tests_run(site):
     with selftest_hosts(site) as hosts:
-        # Longer than consoles are silent (they ping every 8 s), or the second session ends by itself on a slow machine.
-        nodes = pair(hosts, selftest=", session_timeout_sec: 10")
+        # Longer than consoles are ever silent, half of it and 8 s, or the second session ends by itself on a slow machine.
+        nodes = pair(hosts, selftest=", session_timeout_sec: 17")
         lst = Lst(hosts)
         begin(hosts, lst)
         lst.test("batch", "brw", "read", "check=simple", "size=16K")
@@ -122,7 +122,7 @@ def case_the_console_is_killed_while_tests_run(site):
         pid = int(re.search(r'"pid": *(\d+)', console.stdout).group(1))
         site.run("kill", "-KILL", str(pid))
         for node in nodes:
-            loses_session(node)
+            loses_session(node, timeout_s=60)
         assert lst.fails("list_group") == "No session exists\n"
         assert counted(nodes[0], "selftest_session", "active_batches") == 0
         begin(hosts, lst)
