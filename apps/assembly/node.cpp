@@ -238,8 +238,8 @@ Outcome<void> Node::build_pollers() {
   lnet_host_ = std::move(*host);
   if (const auto why = lnet_host_->tcp().busy_poll_refusal(); !why.empty())
     log_->write(kBusyPollRefused, {why, "CAP_NET_ADMIN, and a kernel of 5.11 or later"});
-  if (settings_.tcp.relay_bytes_min > 0 && !lnet_host_->tcp().place(0).device().relays())
-    log_->write(kRelayRefused, {"no pipe of 256 KiB is to be had", "large payloads are copied"});
+  if (const auto why = lnet_host_->tcp().place(0).device().relay_refusal(); !why.empty())
+    log_->write(kRelayRefused, {why, "large payloads are copied"});
   std::vector<runtime::ExchangePlace> places;
   for (std::size_t cpt = 0; cpt < machine_->cpts().cpts.size(); ++cpt) {
     for (const auto& shard : machine_->cpts().cpts[cpt].shards) {

@@ -22,8 +22,8 @@ constexpr double kLoad = 0.7;
 constexpr std::uint64_t kUnderWay = 64;  // enough for as many as go through
 constexpr auto kWarmUp = std::chrono::milliseconds(25);
 constexpr auto kCalibration = std::chrono::milliseconds(40);
-constexpr std::size_t kCalibrations =
-    9;  // all rounds hang on it: a machine that stalls shall not decide
+// All rounds hang on their median: a machine that stalls for one shall not decide.
+constexpr std::size_t kCalibrations = 9;
 
 struct Percentiles {
   double p50_us = 0;

@@ -75,8 +75,8 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   void pause_reading(StreamId stream) override;
   void resume_reading(StreamId stream) override;
   void acknowledge_now(StreamId stream) override;
-  // Whether await() may ever say yes.
-  [[nodiscard]] bool relays() const { return relay_.possible(); }
+  // Why await() never says yes though it is wanted; "": nothing stands against it.
+  [[nodiscard]] std::string_view relay_refusal() const { return relay_.refusal(); }
   [[nodiscard]] bool await(StreamId stream, std::size_t bytes) override;
   [[nodiscard]] std::size_t relay(StreamId from, StreamId to,
                                   std::span<const std::span<const std::byte>> head,

@@ -37,13 +37,19 @@ bool is_broken(ssize_t moved) {
 }  // namespace
 
 TcpRelay::TcpRelay(bool wanted, TcpTx& tx, TcpStats& stats) : tx_(tx), stats_(stats) {
-  if (!wanted || !pipe_signal_is_ignored()) return;
+  if (wanted) refusal_ = make_pipe();
+}
+
+std::string_view TcpRelay::make_pipe() {
+  if (!pipe_signal_is_ignored()) return "the process does not ignore SIGPIPE";
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC) != 0) return;
+  if (::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC) != 0) return "no pipe is to be had";
   pipe_out_ = TcpSocket(ends[0]);
   pipe_in_ = TcpSocket(ends[1]);
   // A slot for each page, should it come in pages.
-  if (::fcntl(ends[1], F_SETPIPE_SZ, 2 * static_cast<int>(kBytesPerCall)) < 0) pipe_in_.reset();
+  if (::fcntl(ends[1], F_SETPIPE_SZ, 2 * static_cast<int>(kBytesPerCall)) >= 0) return {};
+  pipe_in_.reset();
+  return "no pipe may hold 256 KiB";
 }
 
 bool TcpRelay::await(TcpConnection& connection, std::size_t bytes, Instant now) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "drivers/net/tcp/connection.hpp"
 #include "drivers/net/tcp/socket.hpp"
@@ -30,7 +31,8 @@ class TcpRelay {
 
   // Not wanted, or not to be had: then await() is never true.
   TcpRelay(bool wanted, TcpTx& tx, TcpStats& stats);
-  [[nodiscard]] bool possible() const { return pipe_in_.valid(); }
+  // Why it is not to be had though it is wanted; "": it is.
+  [[nodiscard]] std::string_view refusal() const { return refusal_; }
 
   [[nodiscard]] bool await(TcpConnection& connection, std::size_t bytes, Instant now);
   // As many are there. Else, unless the system has said that it has something to read although they
@@ -57,12 +59,17 @@ class TcpRelay {
   [[nodiscard]] std::size_t hand_on(TcpConnection& from, TcpConnection& to, std::size_t bytes);
   [[nodiscard]] std::size_t take_out(std::span<std::byte> target);
 
+  [[nodiscard]] bool possible() const { return pipe_in_.valid(); }
+  // The pipe, or why there is none.
+  [[nodiscard]] std::string_view make_pipe();
+
   TcpTx& tx_;
   TcpStats& stats_;
   IntrusiveList<TcpConnection, Awaiting> waiting_;
   Instant first_until_ = Instant::max();  // of these
   TcpSocket pipe_out_;
   TcpSocket pipe_in_;
+  std::string_view refusal_;
   std::size_t held_ = 0;  // in the pipe: taken from its socket, and not given to the other
   const TcpConnection* held_of_ = nullptr;
 };

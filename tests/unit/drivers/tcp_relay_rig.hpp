@@ -186,6 +186,15 @@ class TcpRelays : public ::testing::Test {
         std::span(head).first(head.size() / 2), std::span(head).subspan(head.size() / 2)};
     return device->relay(from.id, to.id, pieces, bytes);
   }
+  // Of the one before nothing comes up with what goes from `source` to `target` next.
+  void expect_empty_pipe() {
+    const Bytes next = pattern(1000, 2);
+    hold(next);
+    EXPECT_EQ(relay(source, target, {}, next.size()), next.size());
+    device->resume_reading(source.id);
+    receive(target, next.size());
+    EXPECT_EQ(target.received, next);
+  }
   Bytes fetched(const Peer& peer, std::size_t bytes) {
     Bytes all(bytes);
     device->fetch(peer.id, std::span(all).first(bytes / 3));

@@ -383,6 +383,7 @@ class TcpWithoutRelay : public TcpRelays {
 };
 
 TEST_F(TcpWithoutRelay, NothingIsAwaited) {
+  EXPECT_EQ(device->relay_refusal(), "") << "it is not wanted";
   establish();
   EXPECT_FALSE(device->await(source.id, 1000));
   EXPECT_EQ(count_of(*device, Id::kAwaits), 0U);
@@ -402,6 +403,7 @@ class TcpWithPipeSignal : public TcpRelays {
 };
 
 TEST_F(TcpWithPipeSignal, NothingIsAwaited) {
+  EXPECT_EQ(device->relay_refusal(), "the process does not ignore SIGPIPE");
   establish();
   EXPECT_FALSE(device->await(source.id, 1000));
 }

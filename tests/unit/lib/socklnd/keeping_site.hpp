@@ -275,6 +275,14 @@ class KeepingSite : public testing::Test {
     EXPECT_TRUE(near->idle());
     EXPECT_NE(near->next_deadline(), Instant::min());
   }
+  // What was kept, the second message, has gone out behind these bytes, from its buffer.
+  void expect_brought_behind(Bytes expected) {
+    const Bytes second = message(1, kLength);
+    expected.insert(expected.end(), second.begin(), second.end());
+    EXPECT_EQ(driver.at(to).written, expected);
+    expect_goes_on();
+    expect_counts(0, 1);
+  }
   void expect_counts(std::uint64_t relayed, std::uint64_t brought) const {
     EXPECT_EQ(far->count(Id::kRelayed), relayed);
     EXPECT_EQ(near->count(Id::kBrought), brought);

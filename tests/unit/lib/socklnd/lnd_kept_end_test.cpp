@@ -24,12 +24,7 @@ TEST_F(KeptBrought, IfTheNextHopsConnectionHasOtherThingsToSend) {
   EXPECT_FALSE(sent.transmit.kept);
   EXPECT_TRUE(is_there(1));
   flush();
-  Bytes expected = message(0, 500);
-  const Bytes second = message(1, kLength);
-  expected.insert(expected.end(), second.begin(), second.end());
-  EXPECT_EQ(driver.at(to).written, expected);
-  expect_goes_on();
-  expect_counts(0, 1);
+  expect_brought_behind(message(0, 500));
 }
 
 TEST_F(KeptBrought, IfTheNextHopsConnectionIsBlocked) {
@@ -45,12 +40,7 @@ TEST_F(KeptBrought, IfTheNextHopsConnectionIsBlocked) {
   turn();
   driver.give_room(to, SIZE_MAX);
   turn();
-  Bytes expected = message(0, 500);
-  const Bytes second = message(1, kLength);
-  expected.insert(expected.end(), second.begin(), second.end());
-  EXPECT_EQ(driver.at(to).written, expected);
-  expect_goes_on();
-  expect_counts(0, 1);
+  expect_brought_behind(message(0, 500));
 }
 
 TEST_F(KeptBrought, IfThereIsNoConnectionYet) {
