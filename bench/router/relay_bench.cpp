@@ -2,6 +2,7 @@
 // A router of ours beside relays that know nothing but bytes. Both ends of the flow are in one
 // thread on the first CPU, the relay has the second to itself; the bytes are the same each time.
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::uint32_t kBulkBytes = std::uint32_t{1} << 20U;
 constexpr std::uint32_t kPageBytes = 4096;
+// Windows of TCP and pauses of the router (drivers/net/tcp/coalescer.hpp) have settled by then.
+constexpr auto kWarmUp = std::chrono::milliseconds(50);
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
 struct Shape {
@@ -52,12 +55,19 @@ void measure(benchmark::State& state, Flow& flow, const Relay& relay, const Shap
   RelayThread thread(state, relay);
   if (!thread.ready()) return;
   const auto turn = [&] { flow.turn(flow.arrived() + shape.under_way); };
-  for (const std::uint64_t warm = flow.arrived() + 16; flow.arrived() < warm && !flow.broken();)
+  const auto until = [&](std::uint64_t arrived) {
+    while (flow.arrived() < arrived && !flow.broken())
+      turn();
+  };
+  const runtime::TscClock clock;
+  for (const Instant end = clock.now() + kWarmUp; clock.now() < end && !flow.broken();)
     turn();
   const std::uint64_t first = flow.arrived();
   const double cpu = thread.cpu_seconds();
+  // Messages, not turns: those that find nothing take no time to speak of.
+  std::uint64_t wanted = first;
   for ([[maybe_unused]] auto _ : state)
-    turn();
+    until(wanted += shape.under_way);
   tell(state, figure, shape, flow.arrived() - first, thread.cpu_seconds() - cpu);
   while (!flow.settled() && !flow.broken())
     flow.turn(flow.begun());
