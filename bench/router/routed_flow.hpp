@@ -11,9 +11,12 @@
 
 namespace plnet::bench {
 
+// As plnet.tcp.relay_bytes_min has it unless that is set.
+inline constexpr std::uint32_t kRelayBytesMin = std::uint32_t{128} << 10U;
+
 struct RoutedFlow {
   // Both ends have met the router when it returns; ends.valid() says whether that worked.
-  RoutedFlow() : RoutedFlow(0) {}
+  RoutedFlow() : RoutedFlow(kRelayBytesMin) {}
   // Payloads of so many bytes go from socket to socket; 0: none do.
   explicit RoutedFlow(std::uint32_t relay_bytes_min);
   // To a node at `to`, in other hands: on another network of the router's, or on its second one.

@@ -54,7 +54,7 @@ struct TcpSocketSettings {
   std::uint32_t busy_poll_usec = 0;    // 0: not at all
   std::uint32_t busy_poll_budget = 0;  // 0: the system's
   // A routed payload of so many bytes goes from socket to socket; 0: none does.
-  std::uint32_t relay_bytes_min = 0;
+  std::uint32_t relay_bytes_min = 131072;
 
   bool operator==(const TcpSocketSettings&) const = default;
 };

@@ -123,7 +123,7 @@ TEST(SettingsExport, LooksLikeTheFile) {
             R"("exchange":{"enable":0,"in_flight":32,"work_nsec":0},)"
             R"("lnet":{"peers":4096,"messages":0,"receives":0,"descriptors":0,)"
             R"("placement":"lustre-2.17"},)"
-            R"("tcp":{"busy_poll_usec":0,"busy_poll_budget":0,"relay_bytes_min":0},)"
+            R"("tcp":{"busy_poll_usec":0,"busy_poll_budget":0,"relay_bytes_min":131072},)"
             R"("kfi":{"library":"libcxi.so.1","interfaces":[]},)"
             R"("selftest":{"enable":0,"session_timeout_sec":100,"client_mib":64,"server_mib":32},)"
             R"("log":{"level":"info"},)"
