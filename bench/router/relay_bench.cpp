@@ -51,7 +51,7 @@ void tell(benchmark::State& state, Figure figure, const Shape& shape, std::uint6
 
 void measure(benchmark::State& state, Flow& flow, const Relay& relay, const Shape& shape,
              Figure figure) {
-  RelayThread thread(state, relay);
+  const RelayThread thread(state, relay);
   if (!thread.ready()) return;
   const auto turn = [&] { flow.turn(flow.arrived() + shape.under_way); };
   const auto until = [&](std::uint64_t arrived) {

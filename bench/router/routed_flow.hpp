@@ -8,11 +8,12 @@
 
 #include "bench/router/flow.hpp"
 #include "bench/tcp/node.hpp"
+#include "lib/runtime/config/settings.hpp"
 
 namespace plnet::bench {
 
-// As plnet.tcp.relay_bytes_min has it unless that is set.
-inline constexpr std::uint32_t kRelayBytesMin = std::uint32_t{128} << 10U;
+// What a router does whose configuration does not say otherwise.
+inline constexpr std::uint32_t kRelayBytesMin = runtime::TcpSocketSettings{}.relay_bytes_min;
 
 struct RoutedFlow {
   // Both ends have met the router when it returns; ends.valid() says whether that worked.
