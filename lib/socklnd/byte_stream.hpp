@@ -149,6 +149,9 @@ class StreamDriver {
   }
   // Fills `target` with what comes next of a stream that was awaited and is paused.
   virtual void fetch(StreamId /*stream*/, std::span<std::byte> /*target*/) {}
+  // A hint: the next bytes of the stream are best read without more than so many, since what comes
+  // behind them may be awaited, too, and need not be read then. Good for one read.
+  virtual void limit_next_read(StreamId /*stream*/, std::size_t /*bytes*/) {}
 
   // The peer's TCP learns at once of what we have read, not with what we send next. A system call.
   virtual void acknowledge_now(StreamId stream) = 0;

@@ -49,6 +49,9 @@ class FaultStreamDriver final : public socklnd::StreamDriver,
   void fetch(StreamId stream, std::span<std::byte> target) override {
     lower_->fetch(stream, target);
   }
+  void limit_next_read(StreamId stream, std::size_t bytes) override {
+    lower_->limit_next_read(stream, bytes);
+  }
   [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
   [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
                                     const socklnd::StreamOptions& accepted) override;

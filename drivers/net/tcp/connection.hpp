@@ -41,6 +41,8 @@ struct TcpConnection : ListNode<>, ListNode<Awaiting> {
   std::uint32_t kept_to = 0;
   Instant acks_shared_until = Instant::min();  // when to tell TCP again
   std::size_t awaited = 0;                     // nothing is read before so many bytes are there
+  std::uint32_t low_water = 1;                 // the system is silent about less
+  std::uint32_t next_read_max = 0;             // beyond the destination; 0: what the staging holds
   Instant await_until{};
   std::uint64_t unacknowledged = 0;         // as of its end
   std::uint32_t burst_bytes = kUsualBurst;  // burst_of() the socket, as of the last look

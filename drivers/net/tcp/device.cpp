@@ -140,6 +140,11 @@ void TcpDevice::fetch(StreamId id, std::span<std::byte> target) {
   relay_.fetch(*connection, target);
 }
 
+void TcpDevice::limit_next_read(StreamId id, std::size_t bytes) {
+  TcpConnection* const connection = find_or_count(id);
+  if (connection != nullptr) connection->next_read_max = static_cast<std::uint32_t>(bytes);
+}
+
 // False: nothing of it is to be read yet, or in this turn.
 bool TcpDevice::wait_is_over(TcpConnection& connection) {
   const StreamId id = connection.id;
@@ -242,6 +247,7 @@ void TcpDevice::serve(TcpConnection& connection, Instant now) {
     rx_.serve(connection, now);
     if (!live(connection, id)) return;
     if (connection.finished) return report_closed(connection);
+    relay_.note_read(connection);
   }
   if (connection.wants_service()) make_ready(connection);
 }

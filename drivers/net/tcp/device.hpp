@@ -82,6 +82,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
                                   std::span<const std::span<const std::byte>> head,
                                   std::size_t bytes) override;
   void fetch(StreamId stream, std::span<std::byte> target) override;
+  void limit_next_read(StreamId id, std::size_t bytes) override;
   [[nodiscard]] Result<StreamId> connect(const socklnd::ConnectRequest& request) override;
   [[nodiscard]] Result<void> listen(const socklnd::SocketAddress& local, unsigned backlog,
                                     const socklnd::StreamOptions& accepted) override;

@@ -54,13 +54,12 @@ std::string_view TcpRelay::make_pipe() {
 
 bool TcpRelay::await(TcpConnection& connection, std::size_t bytes, Instant now) {
   if (!possible() || bytes == 0 || connection.has_remainder()) return false;
-  const int descriptor = connection.socket.get();
   // The system makes room for what it shall wait for, and keeps it when less is asked for later.
   if (!connection.roomy) {
     connection.roomy = true;
-    (void)set_option(descriptor, SOL_SOCKET, SO_RCVLOWAT, kRoomBytes);
+    (void)set_low_water(connection, kRoomBytes);
   }
-  if (!set_option(descriptor, SOL_SOCKET, SO_RCVLOWAT, static_cast<int>(bytes))) return false;
+  if (!set_low_water(connection, bytes)) return false;
   connection.awaited = bytes;
   connection.pressed = false;
   connection.await_until = now + kPatience;
@@ -83,8 +82,19 @@ void TcpRelay::end_wait(TcpConnection& connection) {
   connection.ListNode<Awaiting>::unlink();
   note_first();
   connection.awaited = 0;
-  if (connection.socket.valid())
-    (void)set_option(connection.socket.get(), SOL_SOCKET, SO_RCVLOWAT, 1);
+}
+
+void TcpRelay::listen_for_anything(TcpConnection& connection) {
+  (void)set_low_water(connection, 1);
+}
+
+bool TcpRelay::set_low_water(TcpConnection& connection, std::size_t bytes) {
+  if (connection.low_water == bytes) return true;
+  stats_.add(Id::kLowWaters);
+  if (!set_option(connection.socket.get(), SOL_SOCKET, SO_RCVLOWAT, static_cast<int>(bytes)))
+    return false;
+  connection.low_water = static_cast<std::uint32_t>(bytes);
+  return true;
 }
 
 void TcpRelay::forget(TcpConnection& connection) {

@@ -24,7 +24,7 @@ class TcpRelay {
   static constexpr Duration kPatience = std::chrono::milliseconds(2);
   // For the receive buffer: a payload and what the system adds for its own records, with which it
   // is generous.
-  static constexpr int kRoomBytes = 3 << 20;
+  static constexpr std::size_t kRoomBytes = std::size_t{3} << 20U;
   // In one call: little enough that what was just taken is handed on while the records of it are in
   // the cache. By measurement a third cheaper than 256 KiB.
   static constexpr std::size_t kBytesPerCall = std::size_t{128} << 10U;
@@ -40,6 +40,14 @@ class TcpRelay {
   enum class Found : std::uint8_t { kAll, kNotYet, kNoMore };
   [[nodiscard]] Found look(TcpConnection& connection);
   void end_wait(TcpConnection& connection);
+  // After a read. Payloads of one size that come one after the other cost one word to the system
+  // about how much is awaited: it stays silent about less until there is nothing to read.
+  void note_read(TcpConnection& connection) {
+    const bool idle = connection.awaited == 0 && !connection.readable;
+    if (idle && connection.low_water != 1) listen_for_anything(connection);
+  }
+  // It shall say whatever comes.
+  void listen_for_anything(TcpConnection& connection);
   // It ends: nobody fetches what is left of it.
   void forget(TcpConnection& connection);
   // One that has waited for too long; null: none.
@@ -56,6 +64,7 @@ class TcpRelay {
 
  private:
   void note_first();
+  [[nodiscard]] bool set_low_water(TcpConnection& connection, std::size_t bytes);
   [[nodiscard]] std::size_t hand_on(TcpConnection& from, TcpConnection& to, std::size_t bytes);
   [[nodiscard]] std::size_t take_out(std::span<std::byte> target);
 

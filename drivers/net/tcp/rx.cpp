@@ -37,7 +37,9 @@ bool TcpRx::read_once(TcpConnection& connection, std::size_t& bytes) {
   const StreamId id = connection.id;
   const std::span<std::byte> destination = events_.destination(id);
   if (connections_.find(id) == nullptr || connection.closing || connection.paused) return false;
-  const std::span<std::byte> staging = memory_.staging();
+  std::span<std::byte> staging = memory_.staging();
+  if (connection.next_read_max > 0 && connection.next_read_max < staging.size())
+    staging = staging.first(connection.next_read_max);
   ssize_t result = 0;
   if (destination.empty()) {
     result = ::recv(connection.socket.get(), staging.data(), staging.size(), MSG_DONTWAIT);
@@ -53,6 +55,7 @@ bool TcpRx::read_once(TcpConnection& connection, std::size_t& bytes) {
   }
   const auto count = static_cast<std::size_t>(result);
   bytes += count;
+  connection.next_read_max = 0;
   // A short read has emptied the socket: what comes later makes the readiness set speak again.
   if (count < destination.size() + staging.size() && !connection.to_the_end)
     connection.readable = false;

@@ -111,6 +111,7 @@ Result<DetachedStream> TcpDevice::detach(StreamId id) {
   if (!addresses) return std::unexpected(Errc::kClosed);  // reset, and not known here yet
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr) != 0)
     return std::unexpected(errc_of_errno(errno));
+  relay_.listen_for_anything(*connection);
   (void)connection->socket.release();
   forget(*connection);
   return DetachedStream{.descriptor = descriptor, .addresses = *addresses};

@@ -42,6 +42,7 @@ namespace plnet::drivers {
   X(kQuickAcks, "quick_acks", "calls", kCount, "system calls: acknowledge what was read, now")     \
   X(kAwaits, "awaits", "payloads", kCount, "that were let come together in their socket")          \
   X(kBytesRelayed, "bytes_relayed", "bytes", kCount, "from socket to socket, past our memory")     \
+  X(kLowWaters, "low_waters", "calls", kCount, "system calls: told how many bytes are awaited")    \
   X(kSplices, "splices", "calls", kCount, "system calls: handed on from socket to socket")         \
   X(kSharedAcks, "shared_acks", "calls", kCount,                                                   \
     "system calls: let acknowledgements wait for one another")                                     \

@@ -55,6 +55,9 @@ class Below final : public socklnd::StreamDriver {
   void fetch(StreamId, std::span<std::byte> target) override {
     log += "fetch:" + std::to_string(target.size()) + " ";
   }
+  void limit_next_read(StreamId, std::size_t bytes) override {
+    log += "limit:" + std::to_string(bytes) + " ";
+  }
   Result<StreamId> connect(const socklnd::ConnectRequest&) override { return kStream; }
   Result<void> listen(const socklnd::SocketAddress&, unsigned,
                       const socklnd::StreamOptions&) override {
@@ -305,7 +308,8 @@ TEST_F(FaultStream, WithoutRulesWhatGoesPastGoesPast) {
   EXPECT_EQ(below.wire, "head...");
   std::array<std::byte, 4> rest{};
   fault.fetch(kStream, rest);
-  EXPECT_EQ(below.log, "await:7 fetch:4 ");
+  fault.limit_next_read(kStream, 9);
+  EXPECT_EQ(below.log, "await:7 fetch:4 limit:9 ");
 }
 
 TEST_F(FaultStream, ASplitRelayGivesTheHeadAndGoesOnWhenItIsTold) {

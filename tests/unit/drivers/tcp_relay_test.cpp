@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -124,6 +125,74 @@ TEST_F(TcpRelays, APayloadIsRelayedWholeBehindItsHead) {
   EXPECT_EQ(count_of(*device, Id::kBytesRead), 1'000'015U + 500);
   EXPECT_EQ(count_of(*device, Id::kBytesWritten), expected.size());
   EXPECT_EQ(low_water(source), 1);
+}
+
+TEST_F(TcpRelays, PayloadsOfOneSizeCostOneWordToTheSystem) {
+  establish();
+  // All of them are in the socket before the first one goes, so it never runs empty; and they are
+  // so few bytes that the system has no reason of its own to want it read.
+  const Bytes head = pattern(96, 1);
+  const Bytes payload = pattern(8000);
+  const Bytes message = joined(head, payload);
+  unsigned relayed = 0;
+  events.at_awaited = [&](StreamId id) {
+    device->pause_reading(id);
+    EXPECT_EQ(relay(source, target, head, payload.size()), message.size());
+    device->limit_next_read(id, head.size());
+    device->resume_reading(id);
+    ++relayed;
+  };
+  const auto await_payload = [&](StreamId id) { ASSERT_TRUE(device->await(id, payload.size())); };
+  events.at_bytes = await_payload;
+  device->pause_reading(source.id);
+  for (unsigned i = 0; i < 4; ++i)
+    send(source, message);
+  ASSERT_TRUE(bench.run([&] { return unread(source) == 4 * message.size(); }));
+  device->limit_next_read(source.id, head.size());
+  device->resume_reading(source.id);
+  receive(target, 4 * message.size());
+  EXPECT_EQ(relayed, 4U);
+  settle();
+  // Room, so many bytes, and anything once it was empty.
+  EXPECT_EQ(count_of(*device, Id::kLowWaters), 3U);
+  events.at_bytes = nullptr;
+  seen(source).bytes.clear();
+  send(source, std::span(head).first(1));
+  ASSERT_TRUE(bench.run([&] { return seen(source).bytes.size() == 1; })) << "however little";
+}
+
+TEST_F(TcpRelays, WhoLeavesWithMoreToReadIsHeardElsewhere) {
+  establish();
+  const Bytes payload = pattern(10'000);
+  hold(payload);
+  send(source, std::span(payload).first(1));
+  EXPECT_EQ(fetched(source, payload.size()), payload);
+  ASSERT_TRUE(bench.run([&] { return unread(source) == 1; }));
+  device->resume_reading(source.id);
+  EXPECT_EQ(low_water(source), 1) << "not read since";
+  ASSERT_TRUE(bench.run([&] { return seen(source).bytes.size() == 1; }));
+}
+
+TEST_F(TcpRelays, OnlyTheNextReadIsLimited) {
+  establish();
+  const Bytes payload = pattern(5000);
+  std::vector<std::size_t> after;
+  events.at_bytes = [&](StreamId) { after.push_back(seen(source).bytes.size()); };
+  device->pause_reading(source.id);
+  send(source, payload);
+  device->limit_next_read(source.id, 100);
+  device->resume_reading(source.id);
+  ASSERT_TRUE(bench.run([&] { return seen(source).bytes.size() == payload.size(); }));
+  EXPECT_EQ(seen(source).bytes, payload);
+  ASSERT_EQ(after.size(), 2U);
+  EXPECT_EQ(after[0], 100U);
+  after.clear();
+  seen(source).bytes.clear();
+  device->limit_next_read(source.id, 1'000'000);
+  send(source, payload);
+  ASSERT_TRUE(bench.run([&] { return seen(source).bytes.size() == payload.size(); }));
+  EXPECT_EQ(seen(source).bytes, payload) << "more than is ever staged is no limit";
+  device->limit_next_read({}, 100);
 }
 
 TEST_F(TcpRelays, APayloadIsRelayedWithinOnAwaitedToo) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Payloads that are kept in their socket: what is awaited, and what is relayed to the next hop. All
 // bytes are right, and the connection that they came by goes on at the right one.
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "lib/socklnd/checksum.hpp"
@@ -202,6 +204,7 @@ TEST_F(KeptRelay, GoesToTheNextHopAsItIs) {
   EXPECT_EQ(driver.at(to).written, message(0, kLength));
   EXPECT_TRUE(is_still_away(0)) << "nothing came by its buffer";
   EXPECT_FALSE(driver.at(from).paused);
+  EXPECT_EQ(driver.at(from).next_read_max, 4096U) << "the next one may be relayed, too";
   turn();
   EXPECT_EQ(driver.at(from).written, noop(kCookie));
   EXPECT_EQ(near->count(Id::kAcksSent), 1U);
@@ -317,6 +320,7 @@ TEST_F(KeptRelay, ThatComesShortIsEndedFromTheBuffer) {
     expect_counts(relayed, brought);
     EXPECT_EQ(is_still_away(number), cut == kAll);
     EXPECT_FALSE(driver.at(from).holding || driver.at(from).paused);
+    EXPECT_EQ(std::exchange(driver.at(from).next_read_max, 0), cut == kAll ? 4096U : 0U);
     if (cut < kAll) {  // what of it has gone already nobody needs any more
       const Bytes rest = core.target_of(number);
       const std::size_t gone = cut > kRead ? cut - kHead : 0;

@@ -33,6 +33,7 @@ class ScriptedStreams final : public StreamDriver {
     // With `relays`.
     Bytes inbox;  // arrived and not read
     std::size_t awaited = 0;
+    std::size_t next_read_max = 0;
     bool holding = false;
     std::optional<Errc> broken;  // the network has ended it: told when that may be told
   };
@@ -108,6 +109,9 @@ class ScriptedStreams final : public StreamDriver {
     ASSERT_TRUE(from.holding && from.inbox.size() >= target.size());
     std::copy_n(from.inbox.begin(), target.size(), target.begin());
     from.inbox.erase(from.inbox.begin(), at_of(from.inbox, target.size()));
+  }
+  void limit_next_read(StreamId stream, std::size_t bytes) override {
+    streams[stream.index].next_read_max = bytes;
   }
 
   std::size_t write(StreamId stream, std::span<const std::span<const std::byte>> pieces) override {
