@@ -12,6 +12,7 @@ from traffic_nodes import IMPATIENT, count, has_answered, is_clean, last_words
 from two_hosts import inside
 
 SIDE_BY_SIDE = True
+LARGEST_BYTES = 1 << 20  # a socket that nobody reads takes some of it
 UNREAD_BYTES = 200_000  # more than a socket takes that nobody reads, less than one takes to be sent
 # Peers find out about a router by themselves within five seconds.
 OPTIONS = IMPATIENT + "options lnet alive_router_check_interval=1 router_ping_timeout=4\n"
@@ -104,6 +105,24 @@ def case_what_a_slow_reader_has_not_read_is_not_lost_with_the_router(site):
         assert reader.message()[2] == payload
         assert router.process.wait(20) == 0
         assert re.search(r"event=drained cut_off=0 not_acknowledged=\d unsent=0", router.output()), router.output()
+        for peer in (client, reader, *others):
+            peer.close()
+
+
+def case_what_is_left_when_the_drain_has_to_end_is_told(site):
+    """Without --drain-timeout the bound follows from the intervals: three times their two seconds, not the usual 330."""
+    with routed_hosts(site) as hosts:
+        router = start(hosts, "r0", options="options lnet alive_router_check_interval=1 router_ping_timeout=1\n"
+                                            f"options ksocklnd sock_timeout=120 tx_buffer_size={UNREAD_BYTES // 2}\n")
+        reader, *others = connected(hosts, "server", 1, script_peer.BULK_IN, script_peer.CONTROL, script_peer.BULK_OUT)
+        client, = connected(hosts, "client", 0, script_peer.CONTROL)
+        client.link.sendall(script_peer.put(client.nid, reader.nid, 60, 1, LARGEST_BYTES) + bytes(LARGEST_BYTES))
+        stays = re.compile("event=draining phase=emptying .* held=1 ")
+        router.process.send_signal(signal.SIGTERM)
+        assert router.process.wait(60) == 0, router.output()
+        told = router.output()
+        assert stays.search(told), told
+        assert re.search(r"event=drained cut_off=1 not_acknowledged=\d unsent=[1-9]", told), told
         for peer in (client, reader, *others):
             peer.close()
 
