@@ -11,8 +11,8 @@ namespace plnet::socklnd {
 using namespace lnet;
 
 // Whoever has sent a large one sends another, most likely, and what is read of that before it is
-// awaited is copied twice. By measurement (doc/performance.md): a relay of which little more than
-// the header is read costs a fifth more, of which 16 KiB are a twentieth.
+// awaited is copied twice. By measurement (doc/performance.md) less than this makes a relay dearer
+// by up to a fifth, four times as much by a twentieth.
 constexpr std::size_t kReadOfNext = 4096;
 
 // --- As who receives ---

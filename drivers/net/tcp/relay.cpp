@@ -59,7 +59,10 @@ bool TcpRelay::await(TcpConnection& connection, std::size_t bytes, Instant now) 
     connection.roomy = true;
     (void)set_low_water(connection, kRoomBytes);
   }
-  if (!set_low_water(connection, bytes)) return false;
+  if (!set_low_water(connection, bytes)) {
+    listen_for_anything(connection);
+    return false;
+  }
   connection.awaited = bytes;
   connection.pressed = false;
   connection.await_until = now + kPatience;

@@ -117,6 +117,7 @@ def case_what_is_left_when_the_drain_has_to_end_is_told(site):
         reader, *others = connected(hosts, "server", 1, script_peer.BULK_IN, script_peer.CONTROL, script_peer.BULK_OUT)
         client, = connected(hosts, "client", 0, script_peer.CONTROL)
         client.link.sendall(script_peer.put(client.nid, reader.nid, 60, 1, LARGEST_BYTES) + bytes(LARGEST_BYTES))
+        eventually("it holds the message", lambda: not buffers_home(router))
         stays = re.compile("event=draining phase=emptying .* held=1 ")
         router.process.send_signal(signal.SIGTERM)
         assert router.process.wait(60) == 0, router.output()
