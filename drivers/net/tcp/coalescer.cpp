@@ -9,30 +9,39 @@ namespace plnet::drivers {
 void Coalescer::change(std::size_t step) {
   step_ = step;
   settling_ = true;
-  steady_windows_ = 0;
+  steady_windows_ = busy_windows_ = 0;
 }
 
-void Coalescer::begin_trial(Trial trial, std::uint64_t rate) {
+void Coalescer::begin_trial(Trial trial, std::uint64_t rate, std::size_t step) {
   trial_ = trial;
   rate_before_ = rate;
-  change(trial == Trial::kLonger ? step_ + 1 : step_ - 1);
+  step_before_ = step_;
+  change(step);
 }
 
-void Coalescer::end_trial(std::uint64_t rate) {
-  const bool less = rate < rate_before_ / 100 * kRateKept;
-  const bool more = rate_before_ < rate / 100 * kRateKept;
-  const Trial trial = std::exchange(trial_, Trial::kNone);
-  if (trial == Trial::kLonger && less) {
-    wait_windows_ = patience_;
-    patience_ = std::min(patience_ * 2, kPatienceMax);
-    change(step_ - 1);
-  } else if (trial == Trial::kLonger) {
+void Coalescer::judge_longer(std::uint64_t rate) {
+  trial_ = Trial::kNone;
+  if (rate >= rate_before_ / 100 * kRateKept) {
     patience_ = kPatienceMin;
-  } else if (!more) {
-    change(step_ + 1);
-  } else {
-    wait_windows_ = patience_;
+    return;
   }
+  wait_windows_ = patience_;
+  patience_ = std::min(patience_ * 2, kPatienceMax);
+  change(step_before_);
+}
+
+void Coalescer::judge_without(std::uint64_t rate, std::uint64_t busy) {
+  const bool more = rate_before_ < rate / 100 * kRateKept;
+  const bool spare = busy < kBusyWithout;
+  if (spare && !more && steady_windows_ + 1 < kSpareWindows) return;
+  trial_ = Trial::kNone;
+  if (spare || more) {
+    look_back_ = kLookBackMin;
+    if (more) wait_windows_ = patience_;
+    return;
+  }
+  look_back_ = std::min(look_back_ * 2, kLookBackMax);
+  change(step_before_);
 }
 
 void Coalescer::judge() {
@@ -45,13 +54,17 @@ void Coalescer::judge() {
   reads_ = bytes_ = 0;
   if (wait_windows_ > 0) --wait_windows_;
   if (std::exchange(settling_, false)) return;
-  if (trial_ != Trial::kNone) end_trial(rate);
+  if (trial_ == Trial::kLonger) judge_longer(rate);
+  if (trial_ == Trial::kWithout) judge_without(rate, busy);
   if (settling_) return;
   ++steady_windows_;
+  if (trial_ != Trial::kNone) return;
   if (step_ > 0 && (busy < kBusyToEnd || large)) return change(step_ - 1);
-  if (step_ > 0 && steady_windows_ >= kLookBack) return begin_trial(Trial::kShorter, rate);
-  const bool wanted = busy >= (step_ == 0 ? kBusyToBegin : kBusyToGoOn) && !large;
-  if (wanted && step_ < longest_ && wait_windows_ == 0) begin_trial(Trial::kLonger, rate);
+  if (step_ > 0 && steady_windows_ >= look_back_) return begin_trial(Trial::kWithout, rate, 0);
+  busy_windows_ = busy >= kBusyToBegin ? busy_windows_ + 1 : 0;
+  const bool wanted = step_ == 0 ? busy_windows_ >= kBusyWindows : busy >= kBusyToGoOn;
+  if (wanted && !large && step_ < longest_ && wait_windows_ == 0)
+    begin_trial(Trial::kLonger, rate, step_ + 1);
 }
 
 }  // namespace plnet::drivers

@@ -7,7 +7,9 @@
 // So it is tried, and kept if it is free: when hardly any time is left the pause goes up a step,
 // and if less then comes through than before it goes down again and is not tried for a while. A
 // conversation of few messages, each of which waits for the last, gives less at once; a crowd does
-// not. Now and then a shorter one is tried, too. When there is time again the pause goes away.
+// not. With a pause there is always time to spare, so that does not tell whether it is needed: for
+// that it is left out now and then, and it stays away if there is time without it or if more comes
+// through.
 #pragma once
 
 #include <array>
@@ -29,15 +31,21 @@ class Coalescer {
   static constexpr std::uint64_t kBusyToBegin = 90;
   static constexpr std::uint64_t kBusyToGoOn = 60;
   static constexpr std::uint64_t kBusyToEnd = 40;
+  // With less work than this in the windows without a pause, none is needed.
+  static constexpr std::uint64_t kBusyWithout = 85;
+  // So many windows in a row must be of one opinion: a machine that stood still for one looks busy.
+  static constexpr std::uint32_t kBusyWindows = 3;
+  static constexpr std::uint32_t kSpareWindows = 2;
   // What must still come through for a longer pause to be kept, in per cent.
   static constexpr std::uint64_t kRateKept = 92;
-  // Reads that bring more than this on average are large enough.
-  static constexpr std::uint64_t kReadIsLarge = std::uint64_t{16} * 1024;
+  // Reads that bring more than this on average are large enough: three quarters of what is staged.
+  static constexpr std::uint64_t kReadIsLarge = std::uint64_t{48} * 1024;
   // Windows until a pause that was not free is tried again; doubled each time up to the latter.
   static constexpr std::uint32_t kPatienceMin = 32;
   static constexpr std::uint32_t kPatienceMax = 1024;
-  // Windows until a pause that was free is put to the test again.
-  static constexpr std::uint32_t kLookBack = 256;
+  // Windows until a pause is left out to see; doubled each time that it was needed.
+  static constexpr std::uint32_t kLookBackMin = 16;
+  static constexpr std::uint32_t kLookBackMax = 256;
 
   // `longest_step` of kPauses is as far as it goes; 0: never a pause.
   explicit Coalescer(std::size_t longest_step = kPauses.size() - 1) : longest_(longest_step) {}
@@ -73,12 +81,13 @@ class Coalescer {
     if (window_ >= kWindow) [[unlikely]]
       judge();
   }
-  enum class Trial : std::uint8_t { kNone, kLonger, kShorter };
+  enum class Trial : std::uint8_t { kNone, kLonger, kWithout };
 
   void judge();
-  void end_trial(std::uint64_t rate);
+  void judge_longer(std::uint64_t rate);
+  void judge_without(std::uint64_t rate, std::uint64_t busy);
   void change(std::size_t step);
-  void begin_trial(Trial trial, std::uint64_t rate);
+  void begin_trial(Trial trial, std::uint64_t rate, std::size_t step);
 
   const std::size_t longest_;
   std::size_t step_ = 0;
@@ -92,10 +101,13 @@ class Coalescer {
   std::uint64_t bytes_ = 0;
   bool settling_ = false;  // the window in which it changed tells nothing
   Trial trial_ = Trial::kNone;
-  std::uint64_t rate_before_ = 0;     // what came through before it
+  std::uint64_t rate_before_ = 0;  // what came through before it
+  std::size_t step_before_ = 0;
   std::uint32_t wait_windows_ = 0;    // until a longer one is tried
   std::uint32_t steady_windows_ = 0;  // since the last change
+  std::uint32_t busy_windows_ = 0;    // in a row
   std::uint32_t patience_ = kPatienceMin;
+  std::uint32_t look_back_ = kLookBackMin;
 };
 
 }  // namespace plnet::drivers

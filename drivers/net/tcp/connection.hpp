@@ -33,6 +33,7 @@ struct TcpConnection : ListNode<>, ListNode<Awaiting> {
   bool closing : 1 = false;     // close() was called, the socket is gone
   bool pressed : 1 = false;     // the system wants to be read although what is awaited is not there
   bool holding : 1 = false;     // what was awaited lies in the socket: its end can wait
+  bool bulk : 1 = false;        // the last payload that had a destination was large
   bool roomy : 1 = false;       // the receive buffer has been told how large payloads are
   Errc cause = Errc::kClosed;
   // Staged bytes that a handler left when it paused.

@@ -31,9 +31,9 @@ namespace plnet::drivers {
 struct TcpConfig {
   // Streams with an id at a time, of one shard; more are refused. Three for each peer, say.
   std::size_t connections_max = 4096;
-  // What is read beyond a payload: enough for a hundred small messages, little enough that the
-  // beginning of the next payload, which is copied, does not matter.
-  std::size_t staging_bytes = std::size_t{16} * 1024;
+  // What is read beyond a payload: several hundred small messages, or a dozen of 4 KiB, in one
+  // call. Where payloads are large it is less (TcpRx::kStagedOfBulk).
+  std::size_t staging_bytes = std::size_t{64} * 1024;
   // Several shards listen on the same address and the system spreads connections over them. Then
   // nobody notices if a second node does so, too.
   bool share_listeners = false;

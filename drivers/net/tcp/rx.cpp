@@ -37,9 +37,7 @@ bool TcpRx::read_once(TcpConnection& connection, std::size_t& bytes) {
   const StreamId id = connection.id;
   const std::span<std::byte> destination = events_.destination(id);
   if (connections_.find(id) == nullptr || connection.closing || connection.paused) return false;
-  std::span<std::byte> staging = memory_.staging();
-  if (connection.next_read_max > 0 && connection.next_read_max < staging.size())
-    staging = staging.first(connection.next_read_max);
+  const std::span<std::byte> staging = staging_of(connection, destination.size());
   ssize_t result = 0;
   if (destination.empty()) {
     result = ::recv(connection.socket.get(), staging.data(), staging.size(), MSG_DONTWAIT);
@@ -73,6 +71,17 @@ bool TcpRx::read_once(TcpConnection& connection, std::size_t& bytes) {
     stats_.add(Id::kRemainders);
   }
   return true;
+}
+
+// As much as can be had of small messages. Of a large payload little: that is copied once more, and
+// one large payload tends to follow another.
+std::span<std::byte> TcpRx::staging_of(TcpConnection& connection, std::size_t destination_bytes) {
+  if (destination_bytes >= kBulkBytes) connection.bulk = true;
+  std::size_t most = memory_.staging().size();
+  if (connection.bulk) most = std::min(most, kStagedOfBulk);
+  if (connection.next_read_max > 0) most = std::min<std::size_t>(most, connection.next_read_max);
+  if (destination_bytes == 0) connection.bulk = false;
+  return memory_.staging().first(most);
 }
 
 // Whoever only listens is taken for somebody who does not answer, and so TCP acknowledges each read

@@ -23,6 +23,9 @@ class TcpRx {
   // waiting: about a tenth of a millisecond of copying.
   static constexpr std::size_t kBytesPerTurn = std::size_t{512} * 1024;
   static constexpr unsigned kReadsPerTurn = 16;
+  // A payload of which so much is outstanding is large, and so little is staged behind it.
+  static constexpr std::size_t kBulkBytes = std::size_t{64} * 1024;
+  static constexpr std::size_t kStagedOfBulk = std::size_t{16} * 1024;
 
   TcpRx(socklnd::StreamEvents& events, TcpConnections& connections, TcpMemory& memory,
         TcpStats& stats)
@@ -38,6 +41,8 @@ class TcpRx {
   // True if the connection may be read further in this turn.
   [[nodiscard]] bool read_once(TcpConnection& connection, std::size_t& bytes);
   void present_remainder(TcpConnection& connection);
+  [[nodiscard]] std::span<std::byte> staging_of(TcpConnection& connection,
+                                                std::size_t destination_bytes);
   void share_acks(TcpConnection& connection, Instant now);
   void note_end(TcpConnection& connection, long result);
   [[nodiscard]] std::size_t deliver(TcpConnection& connection, std::size_t direct,

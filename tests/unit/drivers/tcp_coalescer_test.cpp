@@ -18,10 +18,15 @@ constexpr Duration kCall = nanoseconds(3000);
 constexpr Duration kEach = nanoseconds(1000);
 constexpr Duration kIdleTurn = nanoseconds(200);
 
+struct Price {
+  Duration call = kCall;
+  Duration each = kEach;
+};
+
 class Load {
  public:
-  Load(Coalescer& coalescer, std::uint64_t message_bytes)
-      : coalescer_(coalescer), message_bytes_(message_bytes) {}
+  Load(Coalescer& coalescer, std::uint64_t message_bytes, const Price& price = {})
+      : coalescer_(coalescer), message_bytes_(message_bytes), price_(price) {}
 
   // `come` tells how many messages are there by a time; those served so far are known to it.
   template <class Come>
@@ -41,17 +46,24 @@ class Load {
       }
       served_ += there;
       const Instant begun = now_;
-      now_ += kCall + kEach * static_cast<Duration::rep>(there);
+      now_ += price_.call + price_.each * static_cast<Duration::rep>(there);
       coalescer_.note(begun, 1, there * message_bytes_);
       longest_ = std::max(longest_, coalescer_.pause());
     }
     return served_ - before;
   }
   [[nodiscard]] Duration longest() const { return longest_; }
+  // A turn that reads a message and takes so long: somebody else has had the CPU.
+  void stand_still(Duration long_) {
+    coalescer_.note(now_, 1, message_bytes_);
+    now_ += long_;
+    (void)coalescer_.holds(now_);
+  }
 
  private:
   Coalescer& coalescer_;
   const std::uint64_t message_bytes_;
+  const Price price_;
   Instant now_{milliseconds(1)};
   std::uint64_t served_ = 0;
   Duration longest_{};
@@ -98,6 +110,41 @@ TEST(Coalescer, EndsWhenThereIsTimeAgain) {
   ASSERT_GT(coalescer.pause(), Duration{});
   load.run(milliseconds(100), open_loop(microseconds(50)));
   EXPECT_EQ(coalescer.pause(), Duration{});
+}
+
+TEST(Coalescer, IsNotMissedWhereThereWouldBeTimeWithoutIt) {
+  Coalescer coalescer;
+  // Dear messages: with the longest pause, too, more than half of the time is work.
+  const Price price{.call = nanoseconds(1000), .each = nanoseconds(4000)};
+  Load load(coalescer, 4096, price);
+  load.run(milliseconds(100), open_loop(price.call + price.each));
+  ASSERT_GT(coalescer.pause(), Duration{});
+  load.run(milliseconds(200), open_loop(nanoseconds(6500)));  // 5 of 6.5: three quarters
+  EXPECT_EQ(coalescer.pause(), Duration{});
+  load.run(milliseconds(200), open_loop(nanoseconds(6500)));
+  EXPECT_EQ(coalescer.pause(), Duration{}) << "and does not come back";
+}
+
+TEST(Coalescer, IsKeptWhereThereWouldBeNoTimeWithoutIt) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096);
+  load.run(milliseconds(200), open_loop(kCall + kEach));
+  Duration paused{};
+  for (unsigned i = 0; i < 1000; ++i) {
+    load.run(milliseconds(2), open_loop(kCall + kEach));
+    if (coalescer.pause() > Duration{}) paused += milliseconds(2);
+  }
+  EXPECT_GE(paused, milliseconds(1900)) << "of 2 s: to look whether it is needed costs little";
+}
+
+TEST(Coalescer, AMachineThatStandsStillIsNotBusy) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096);
+  for (unsigned i = 0; i < 20; ++i) {
+    load.run(milliseconds(20), open_loop(microseconds(8)));
+    load.stand_still(milliseconds(30));
+  }
+  EXPECT_EQ(load.longest(), Duration{});
 }
 
 TEST(Coalescer, LargeReadsAreLeftAlone) {
