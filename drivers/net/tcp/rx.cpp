@@ -54,6 +54,7 @@ bool TcpRx::read_once(TcpConnection& connection, std::size_t& bytes) {
   const auto count = static_cast<std::size_t>(result);
   bytes += count;
   connection.next_read_max = 0;
+  if (destination.empty()) connection.bulk = false;
   // A short read has emptied the socket: what comes later makes the readiness set speak again.
   if (count < destination.size() + staging.size() && !connection.to_the_end)
     connection.readable = false;
@@ -80,7 +81,6 @@ std::span<std::byte> TcpRx::staging_of(TcpConnection& connection, std::size_t de
   std::size_t most = memory_.staging().size();
   if (connection.bulk) most = std::min(most, kStagedOfBulk);
   if (connection.next_read_max > 0) most = std::min<std::size_t>(most, connection.next_read_max);
-  if (destination_bytes == 0) connection.bulk = false;
   return memory_.staging().first(most);
 }
 
