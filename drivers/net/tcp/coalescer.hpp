@@ -44,7 +44,7 @@ class Coalescer {
   static constexpr std::uint32_t kPatienceMin = 32;
   static constexpr std::uint32_t kPatienceMax = 1024;
   // Windows until a pause is left out to see; doubled each time that it was needed.
-  static constexpr std::uint32_t kLookBackMin = 16;
+  static constexpr std::uint32_t kLookBackMin = 64;
   static constexpr std::uint32_t kLookBackMax = 256;
 
   // `longest_step` of kPauses is as far as it goes; 0: never a pause.

@@ -119,7 +119,7 @@ TEST(Coalescer, IsNotMissedWhereThereWouldBeTimeWithoutIt) {
   Load load(coalescer, 4096, price);
   load.run(milliseconds(100), open_loop(price.call + price.each));
   ASSERT_GT(coalescer.pause(), Duration{});
-  load.run(milliseconds(200), open_loop(nanoseconds(6500)));  // 5 of 6.5: three quarters
+  load.run(milliseconds(400), open_loop(nanoseconds(6500)));  // 5 of 6.5: three quarters
   EXPECT_EQ(coalescer.pause(), Duration{});
   load.run(milliseconds(200), open_loop(nanoseconds(6500)));
   EXPECT_EQ(coalescer.pause(), Duration{}) << "and does not come back";
