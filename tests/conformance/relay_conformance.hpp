@@ -51,7 +51,7 @@ class RelayEnds final : public socklnd::StreamEvents {
   std::size_t on_bytes(StreamId, std::size_t, std::span<const std::byte> staged) override {
     // In one call: with sanitizers a look at each byte takes longer than all else.
     const bool right = heard_ + staged.size() <= expected_.size() &&
-                       std::memcmp(staged.data(), &expected_[heard_], staged.size()) == 0;
+                       std::memcmp(staged.data(), expected_.data() + heard_, staged.size()) == 0;
     EXPECT_TRUE(right) << "among " << staged.size() << " bytes from " << heard_;
     heard_ += staged.size();
     return staged.size();

@@ -41,6 +41,7 @@ class TcpRx {
   // True if the connection may be read further in this turn.
   [[nodiscard]] bool read_once(TcpConnection& connection, std::size_t& bytes);
   void present_remainder(TcpConnection& connection);
+  // What may be staged beyond so large a destination.
   [[nodiscard]] std::span<std::byte> staging_of(TcpConnection& connection,
                                                 std::size_t destination_bytes);
   void share_acks(TcpConnection& connection, Instant now);
