@@ -2,41 +2,18 @@
 // Lists, matching and delivery between two NICs of one fabric.
 #include <cstring>
 
-#include "tests/unit/drivers/cassini/soft/host.hpp"
+#include "tests/unit/drivers/cassini/soft/match_rig.hpp"
 
 namespace plnet::cassini::soft {
 namespace {
 
 using testing::Event;
 using testing::head;
-using testing::Host;
-using testing::HostOptions;
 using testing::Slots;
 using Le = layout::Target;
 using Long = layout::TargetLong;
 using Short = layout::TargetShort;
 using Ack = layout::InitiatorShort;
-
-class SoftMatch : public ::testing::Test {
- protected:
-  SoftMatch() { std::memset(a.arena.data(), 0xa5, 4096); }
-  static HostOptions second(HostOptions options) {
-    options.address = 2;
-    options.pid = 9;
-    return options;
-  }
-  void with(const HostOptions& options) { other = std::make_unique<Host>(fabric, options); }
-  void ack(ReturnCode code, std::uint32_t length = 0) {
-    const Event event = a.expect(EventType::kAck, code);
-    EXPECT_EQ(event.get<Ack::TgtError>(), code == ReturnCode::kOk ? 0U : 1U);
-    EXPECT_EQ(event.get<Ack::MLength>(), length);
-  }
-
-  Fabric fabric;
-  Host a{fabric, {}};
-  Host b{fabric, second({})};
-  std::unique_ptr<Host> other;
-};
 
 TEST_F(SoftMatch, PutLandsAndBothAreTold) {
   b.append(b.arena.data() + 100, 500, 3, 0x77);
@@ -305,158 +282,6 @@ TEST_F(SoftMatch, MemoryThatIsNotThere) {
   const Event event = a.wait().value();
   EXPECT_TRUE(event.code == ReturnCode::kNoTranslation || event.code == ReturnCode::kInvalidAc);
   EXPECT_EQ(event.get<Ack::TgtError>(), 1U);
-}
-
-TEST_F(SoftMatch, OverflowAndUnexpected) {
-  b.append(b.arena.data(), 4096, 20, 0, [](std::byte* at) {
-    Le::PtlList::set(at, 1);
-    Le::ManageLocal::set(at, 1);
-    Le::UseOnce::set(at, 0);
-    Le::IgnoreBits::set(at, ~std::uint64_t{0});
-  });
-  for (std::uint64_t bits = 1; bits <= 3; ++bits) {
-    a.put(b, a.arena.data(), 100, bits);
-    const Event event = a.expect(EventType::kAck);
-    EXPECT_EQ(event.get<Ack::PtlList>(), 1U);
-    const Event put = b.expect(EventType::kPut);
-    EXPECT_EQ(put.size, 64U);
-    EXPECT_EQ(put.get<Long::PtlList>(), 1U);
-    EXPECT_EQ(put.get<Long::Start>(), b.iova(b.arena.data() + (bits - 1) * 100));
-  }
-  // Found by a search, without being taken.
-  Slots slot;
-  head(slot.data(), 1, CqOpcode::kSearch);
-  Le::PtlteIndex::set(slot.data(), b.portal);
-  Le::BufferId::set(slot.data(), 30);
-  Le::MatchId::set(slot.data(), 0xffffffff);
-  Le::IgnoreBits::set(slot.data(), 1);
-  Le::MatchBits::set(slot.data(), 2);
-  b.target.push(slot.data(), 1);
-  b.target.ring();
-  EXPECT_EQ(b.expect(EventType::kSearch).get<Long::MatchBits>(), 2U);
-  EXPECT_EQ(b.expect(EventType::kSearch).get<Long::MatchBits>(), 3U);
-  b.expect(EventType::kSearch, ReturnCode::kNoMatch);
-  // An entry that comes later takes its header.
-  b.append(b.arena.data() + 8192, 100, 31, 2);
-  const Event late = b.expect(EventType::kPutOverflow);
-  EXPECT_EQ(late.get<Long::BufferId>(), 31U);
-  EXPECT_EQ(late.get<Long::Start>(), b.iova(b.arena.data() + 100));
-  EXPECT_EQ(late.get<Long::MLength>(), 100U);
-  EXPECT_EQ(late.get<Long::Initiator>(), a.id());
-  EXPECT_EQ(late.get<Long::AutoUnlinked>(), 1U);
-  b.unlink(31);
-  b.expect(EventType::kUnlink, ReturnCode::kEntryNotFound);
-  // The rest is searched and deleted.
-  head(slot.data(), 1, CqOpcode::kSearchAndDelete);
-  Le::IgnoreBits::set(slot.data(), ~std::uint64_t{0});
-  b.target.push(slot.data(), 1);
-  b.target.ring();
-  EXPECT_EQ(b.expect(EventType::kPutOverflow).get<Long::MatchBits>(), 1U);
-  EXPECT_EQ(b.expect(EventType::kPutOverflow).get<Long::MatchBits>(), 3U);
-  b.expect(EventType::kSearch, ReturnCode::kNoMatch);
-  EXPECT_EQ(b.nic.tables().pool.used(), 1U) << "the overflow buffer";
-}
-
-TEST_F(SoftMatch, DisabledPortalsCountWhatTheyDrop) {
-  b.set_state(PortalState::kDisabled);
-  b.expect(EventType::kStateChange);
-  for (int i = 0; i < 3; ++i) {
-    a.put(b, a.arena.data(), 8, 1);
-    ack(ReturnCode::kPtDisabled);
-  }
-  EXPECT_EQ(b.nic.tables().portals[b.portal].dropped, 3U);
-  b.set_state(PortalState::kEnabled, 2);
-  EXPECT_EQ(b.expect(EventType::kStateChange).get<layout::StateChange::PtlteState>(), 1U);
-  b.set_state(PortalState::kEnabled, 3);
-  EXPECT_EQ(b.expect(EventType::kStateChange).get<layout::StateChange::PtlteState>(), 2U);
-}
-
-TEST_F(SoftMatch, FlowControlDisablesAPortal) {
-  with({.address = 3, .pid = 9, .portal = {.matching = true, .flow_control = true}});
-  a.put(*other, a.arena.data(), 8, 1);
-  ack(ReturnCode::kPtDisabled);
-  const Event change = other->expect(EventType::kStateChange);
-  EXPECT_EQ(change.get<layout::StateChange::PtlteState>(), 1U);
-  EXPECT_EQ(change.get<layout::StateChange::Reason>(), 1U);
-  EXPECT_EQ(change.get<layout::StateChange::NicAuto>(), 1U);
-  other->set_state(PortalState::kEnabled, 1);
-  EXPECT_EQ(other->expect(EventType::kStateChange).get<layout::StateChange::PtlteState>(), 2U);
-}
-
-TEST_F(SoftMatch, FlowControlKeepsEventsFromBeingLost) {
-  with({.address = 3,
-        .pid = 9,
-        .eq_bytes = 4096,
-        .portal = {.matching = true, .flow_control = true}});
-  ASSERT_TRUE(other->nic.adjust_reserved(other->eq, 10));
-  other->append(other->arena.data(), 4096, 5, 1, [](std::byte* at) { Le::UseOnce::set(at, 0); });
-  other->events.acknowledge = false;
-  unsigned told = 0;
-  for (unsigned i = 0; i < 200; ++i) {
-    a.put(*other, a.arena.data(), 8, 1);
-    if (a.wait()->code == ReturnCode::kOk) ++told;
-  }
-  Event event;
-  for (unsigned i = 0; i < told; ++i)
-    event = other->expect(EventType::kPut);
-  event = other->expect(EventType::kStateChange);
-  EXPECT_EQ(event.get<layout::StateChange::Reason>(), 0U);
-  EXPECT_EQ(other->nic.tables().stats.get(NicStats::Id::kEventsDropped), 0U);
-}
-
-TEST_F(SoftMatch, EntriesRunOut) {
-  with({.address = 3, .pid = 9, .limits = {.list_entries = 2}});
-  other->append(other->arena.data(), 64, 1, 1);
-  other->append(other->arena.data(), 64, 2, 1);
-  other->append(other->arena.data(), 64, 3, 1);
-  const Event failed = other->expect(EventType::kLink, ReturnCode::kNoSpace);
-  EXPECT_EQ(failed.get<Long::BufferId>(), 3U);
-  a.put(*other, a.arena.data(), 8, 1);
-  ack(ReturnCode::kOk, 8);
-  other->expect(EventType::kPut);
-  other->append(other->arena.data(), 64, 3, 1);
-  other->expect_silence();
-  EXPECT_EQ(other->nic.tables().pool.used(), 2U);
-}
-
-TEST_F(SoftMatch, SoftwareManagedTakesOnlyRequests) {
-  b.append(b.arena.data(), 4096, 20, 0, [](std::byte* at) {
-    Le::PtlList::set(at, 2);
-    Le::ManageLocal::set(at, 1);
-    Le::UseOnce::set(at, 0);
-    Le::IgnoreBits::set(at, ~std::uint64_t{0});
-  });
-  b.append(b.arena.data(), 4096, 21, 1);
-  b.set_state(PortalState::kSoftwareManaged);
-  b.expect(EventType::kStateChange);
-  a.put(b, a.arena.data(), 8, 1);
-  a.expect(EventType::kAck);
-  EXPECT_EQ(b.expect(EventType::kPut).get<Long::PtlList>(), 2U);
-  b.append(b.arena.data(), 4096, 22, 1);
-  b.expect(EventType::kLink, ReturnCode::kPtlteSwManaged);
-  b.unlink(20, ListKind::kRequest);
-  b.expect(EventType::kUnlink);
-  a.put(b, a.arena.data(), 8, 1);
-  ack(ReturnCode::kPtDisabled);
-  EXPECT_EQ(b.expect(EventType::kStateChange).get<layout::StateChange::Reason>(), 3U);
-}
-
-TEST_F(SoftMatch, HybridPortalsGoOverToSoftware) {
-  with({.address = 3,
-        .pid = 9,
-        .portal = {.matching = true, .flow_control = true, .hybrid = true},
-        .limits = {.list_entries = 1}});
-  other->append(other->arena.data(), 4096, 20, 0, [](std::byte* at) {
-    Le::PtlList::set(at, 1);
-    Le::ManageLocal::set(at, 1);
-    Le::UseOnce::set(at, 0);
-    Le::IgnoreBits::set(at, ~std::uint64_t{0});
-  });
-  a.put(*other, a.arena.data(), 8, 1);
-  ack(ReturnCode::kPtDisabled);
-  const Event change = other->expect(EventType::kStateChange);
-  EXPECT_EQ(change.get<layout::StateChange::PtlteState>(), 3U);
-  EXPECT_EQ(change.get<layout::StateChange::Reason>(), 4U);
 }
 
 TEST_F(SoftMatch, ImmediateMessagesAndRestrictedPuts) {
