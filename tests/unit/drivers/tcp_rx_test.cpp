@@ -101,7 +101,7 @@ TEST(TcpRx, SmallPayloadsAreStagedByTheDozen) {
 }
 
 TEST(TcpRx, OfLargePayloadsLittleIsStaged) {
-  EXPECT_EQ(staged_of(150'000, 3), TcpRx::kStagedOfBulk);
+  EXPECT_EQ(staged_of(150'000, 2), TcpRx::kStagedOfBulk);
 }
 
 }  // namespace
