@@ -93,6 +93,7 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
                        .options = *options,
                        .busy_poll = {parts.sockets.busy_poll_usec, parts.sockets.busy_poll_budget},
                        .relay_bytes_min = parts.sockets.relay_bytes_min,
+                       .congestion_control = parts.sockets.congestion_control,
                        .first = host->places_[0].get()});
   if (!tcp) return std::unexpected(tcp.error());
   host->tcp_ = std::move(*tcp);

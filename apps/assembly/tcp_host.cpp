@@ -56,6 +56,7 @@ Outcome<std::unique_ptr<TcpHost>> TcpHost::create(const Parts& parts) {
   for (unsigned shard = 0; shard < parts.shards; ++shard) {
     auto place = TcpPlace::open({.connections_max = parts.streams_max,
                                  .busy_poll = parts.busy_poll,
+                                 .congestion_control = parts.congestion_control,
                                  .relay = parts.relay_bytes_min > 0});
     if (!place) return std::unexpected(place.error());
     places.push_back(std::move(*place));

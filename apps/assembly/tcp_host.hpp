@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "apps/assembly/lnet_shard.hpp"
@@ -29,6 +30,7 @@ class TcpHost final : private socklnd::PeerHomes {
     std::size_t streams_max = 4096;
     drivers::BusyPoll busy_poll{};
     std::uint32_t relay_bytes_min = 0;
+    std::string congestion_control{drivers::TcpCongestion::kAuto};
     // Shard 0's, where the node is while there is one.
     const LnetShard* first = nullptr;
   };

@@ -223,6 +223,7 @@ ConnectionReport connection_report(const ConnectionFacts& facts, const StreamDet
                         .retransmits = details.retransmits,
                         .round_trip_usec = details.round_trip_usec,
                         .round_trip_variance_usec = details.round_trip_variance_usec,
+                        .congestion_control = details.congestion_control,
                         .congestion_window = details.congestion_window,
                         .segment_bytes = details.segment_bytes,
                         .napi_id = details.napi_id}};

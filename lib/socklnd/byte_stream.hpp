@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "lib/base/counters.hpp"
 #include "lib/base/result.hpp"
@@ -76,6 +77,7 @@ struct StreamDetails {
   std::uint64_t retransmits = 0;
   std::uint32_t round_trip_usec = 0;
   std::uint32_t round_trip_variance_usec = 0;
+  std::string congestion_control{};     // as the system calls it
   std::uint32_t congestion_window = 0;  // segments
   std::uint32_t segment_bytes = 0;      // the largest that we send
   std::uint32_t napi_id = 0;

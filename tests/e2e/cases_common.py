@@ -20,8 +20,8 @@ def plan_on(cpus):
     return PLAN.format(cpts="".join(CPT.format(cpu=cpu) for cpu in cpus))
 
 
-def one_shard(site):
-    return site.write("one.yaml", plan_on(sorted(os.sched_getaffinity(0))[:1]))
+def one_shard(site, extra=""):
+    return site.write("one.yaml", plan_on(sorted(os.sched_getaffinity(0))[:1]) + extra)
 
 
 def two_shards(site, extra=""):

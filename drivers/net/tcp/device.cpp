@@ -258,6 +258,7 @@ void TcpDevice::finish_connect(TcpConnection& connection) {
   const auto addresses = addresses_of(connection.socket.get());
   if (error == 0 && connection.cause == Errc::kClosed && addresses) {
     connection.connecting = connection.writable = false;
+    congestion_.settle(connection.socket.get());
     events_.on_connected(id, *addresses);
     // Data may have come with it.
     if (live(connection, id) && connection.wants_service()) make_ready(connection);
@@ -335,6 +336,7 @@ bool TcpDevice::accept_one(TcpListener& listener, Instant now) {
     case TcpListeners::Accept::kNoResource: accept_retry_at_ = now + kAcceptRetry; return false;
   }
   stats_.add(Id::kAccepts);
+  congestion_.settle(socket.get());
   const auto added = add(socket.get());
   if (!added) {
     // A reset tells the peer at once; it tries again later.

@@ -9,12 +9,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include <sys/epoll.h>
 
 #include "drivers/net/tcp/busy_poll.hpp"
 #include "drivers/net/tcp/coalescer.hpp"
+#include "drivers/net/tcp/congestion.hpp"
 #include "drivers/net/tcp/connection.hpp"
 #include "drivers/net/tcp/listener.hpp"
 #include "drivers/net/tcp/memory.hpp"
@@ -43,6 +45,8 @@ struct TcpConfig {
   unsigned hot_reads = 64;
   // On every stream, until the system refuses it once.
   BusyPoll busy_poll;
+  // TcpCongestion::kAuto, kSystem, or a name of the system's.
+  std::string congestion_control{TcpCongestion::kAuto};
   // A shard without time to spare lets small messages come together where that costs nothing.
   bool coalesce = true;
   // Large payloads go from socket to socket where the LND asks for it and SIGPIPE is ignored.
@@ -146,6 +150,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   TcpTx tx_;
   TcpRelay relay_;
   Instant now_{};  // of the last poll
+  TcpCongestion congestion_;
   TcpPorts ports_;
   TcpListeners listeners_;
   std::uint64_t pending_listeners_ = 0;       // those that are readable, a bit each

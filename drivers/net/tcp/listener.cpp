@@ -30,7 +30,8 @@ Result<std::size_t> TcpListeners::open(const SocketAddress& local, unsigned back
     return std::unexpected(Errc::kNotSupported);
   // An IPv4 NI may listen on the same port beside an IPv6 one; :: is for both.
   if (!is_ipv4(local) && !is_any(local)) (void)set_option(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  // What is accepted here inherits these.
+  // What is accepted here inherits this and these.
+  congestion_.choose(descriptor);
   stats_.add(Id::kOptionFailures, set_options(descriptor, is_ipv4(local), accepted));
   const SystemAddress at(local);
   const int limit = static_cast<int>(std::min<unsigned>(backlog, std::numeric_limits<int>::max()));

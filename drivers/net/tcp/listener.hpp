@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "drivers/net/tcp/congestion.hpp"
 #include "drivers/net/tcp/socket.hpp"
 #include "drivers/net/tcp/stats.hpp"
 #include "lib/base/result.hpp"
@@ -25,7 +26,8 @@ class TcpListeners {
   // One for each interface, address family and port: a site has a handful.
   static constexpr std::size_t kMax = 64;
 
-  TcpListeners(bool shared, TcpStats& stats) : shared_(shared), stats_(stats) {}
+  TcpListeners(bool shared, TcpCongestion& congestion, TcpStats& stats)
+      : shared_(shared), congestion_(congestion), stats_(stats) {}
 
   // kBusy if somebody listens there, kNotPermitted without the right to a port below 1024,
   // kNotFound if the address is not ours, kNoSpace when there are kMax.
@@ -50,6 +52,7 @@ class TcpListeners {
   [[nodiscard]] TcpListener* find(const socklnd::SocketAddress& local);
 
   const bool shared_;
+  TcpCongestion& congestion_;
   TcpStats& stats_;
   std::array<TcpListener, kMax> listeners_;
 };

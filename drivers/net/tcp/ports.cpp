@@ -62,6 +62,7 @@ Result<TcpPorts::Try> TcpPorts::try_port(const ConnectRequest& request, std::uin
     auto opened = open_socket(remote);
     if (!opened) return std::unexpected(opened.error());
     started.socket = std::move(*opened);
+    congestion_.choose(started.socket.get());
     // With the address alone, leave the port to connect(), which looks at the destination, too.
     if (port == 0) (void)set_option(started.socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 
+#include "drivers/net/tcp/congestion.hpp"
 #include "drivers/net/tcp/socket.hpp"
 #include "drivers/net/tcp/stats.hpp"
 #include "lib/base/result.hpp"
@@ -31,11 +32,11 @@ class TcpPorts {
     int error = 0;
   };
 
-  explicit TcpPorts(TcpStats& stats) : stats_(stats) {}
+  TcpPorts(TcpCongestion& congestion, TcpStats& stats) : congestion_(congestion), stats_(stats) {}
 
-  // Cold: two to twelve system calls, and three more for each port that is taken; never more than
-  // kTriesPerCall ports. kAgain when all of these were; kBusy when so many calls in turn for one
-  // address have seen all ports; kNotPermitted without the right to use them, kNotFound if the
+  // Cold: three to fourteen system calls, and three more for each port that is taken; never more
+  // than kTriesPerCall ports. kAgain when all of these were; kBusy when so many calls in turn for
+  // one address have seen all ports; kNotPermitted without the right to use them, kNotFound if the
   // local address is not ours.
   [[nodiscard]] Result<Started> connect(const socklnd::ConnectRequest& request);
 
@@ -46,6 +47,7 @@ class TcpPorts {
   [[nodiscard]] Result<Try> try_port(const socklnd::ConnectRequest& request, std::uint16_t port,
                                      Started& started);
 
+  TcpCongestion& congestion_;
   TcpStats& stats_;
   // Goes round, so that a new connection does not meet what is left of the last one to that peer.
   std::uint16_t next_ = kHighest;

@@ -29,6 +29,8 @@ Outcome<std::unique_ptr<TcpDevice>> TcpDevice::open(const TcpConfig& config,
     return failure(Errc::kOutOfRange, "tcp: connections_max must be 1 to 2^31-1");
   if (config.staging_bytes == 0 || config.staging_bytes > kStagingMax)
     return failure(Errc::kOutOfRange, "tcp: staging_bytes must be 1 to 2^30");
+  if (auto known = try_congestion_control(config.congestion_control); !known)
+    return std::unexpected(std::move(known.error()));
   TcpSocket epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid())
     return failure(errc_of_errno(errno), "tcp: no readiness set: too many descriptors are open");
@@ -46,8 +48,9 @@ TcpDevice::TcpDevice(const TcpConfig& config, socklnd::StreamEvents& events, Tcp
       rx_(events, connections_, memory_, stats_),
       tx_(stats_),
       relay_(config.relay, tx_, stats_),
-      ports_(stats_),
-      listeners_(config.share_listeners, stats_) {}
+      congestion_(config.congestion_control, stats_),
+      ports_(congestion_, stats_),
+      listeners_(config.share_listeners, congestion_, stats_) {}
 
 Result<TcpDevice::StreamId> TcpDevice::connect(const socklnd::ConnectRequest& request) {
   if (connections_.full()) return std::unexpected(Errc::kNoMemory);

@@ -15,6 +15,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "drivers/net/tcp/congestion.hpp"
+
 namespace plnet::drivers {
 
 using socklnd::SocketAddress;
@@ -213,6 +215,10 @@ std::uint32_t burst_of(int descriptor) {
   return static_cast<std::uint32_t>(std::max(kBurstMax / segment, 1) * segment);
 }
 
+Duration round_trip_of(int descriptor) {
+  return std::chrono::microseconds(tcp_info_of(descriptor).tcpi_rtt);
+}
+
 StreamFacts facts_of(int descriptor) {
   const tcp_info info = tcp_info_of(descriptor);
   return {.unsent_bytes = queue_of(descriptor, SIOCOUTQNSD),
@@ -235,6 +241,7 @@ StreamDetails details_of(int descriptor) {
           .retransmits = facts.retransmits,
           .round_trip_usec = facts.round_trip_usec,
           .round_trip_variance_usec = info.tcpi_rttvar,
+          .congestion_control = congestion_control_of(descriptor),
           .congestion_window = info.tcpi_snd_cwnd,
           .segment_bytes = info.tcpi_snd_mss,
           .napi_id = facts.napi_id};

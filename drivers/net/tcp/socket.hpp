@@ -7,6 +7,7 @@
 
 #include <sys/socket.h>
 
+#include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/socklnd/byte_stream.hpp"
 
@@ -71,6 +72,8 @@ struct SystemAddress {
 // acknowledgement.
 inline constexpr std::uint32_t kUsualBurst = 45 * 1448;
 [[nodiscard]] std::uint32_t burst_of(int descriptor);
+// As TCP has measured it, at first between SYN and its answer.
+[[nodiscard]] Duration round_trip_of(int descriptor);
 [[nodiscard]] socklnd::StreamFacts facts_of(int descriptor);
 [[nodiscard]] socklnd::StreamDetails details_of(int descriptor);
 

@@ -30,6 +30,7 @@ struct TransportReport {
   std::uint64_t retransmits = 0;
   std::uint32_t round_trip_usec = 0;
   std::uint32_t round_trip_variance_usec = 0;
+  std::string congestion_control{};     // as the system calls it; "" where there is none
   std::uint32_t congestion_window = 0;  // segments
   std::uint32_t segment_bytes = 0;
   std::uint32_t napi_id = 0;

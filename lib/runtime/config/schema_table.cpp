@@ -48,6 +48,19 @@ Outcome<void> check_module_option(std::string_view name) {
   return failure(Errc::kInvalid, "expected MODULE.OPTION, such as ksocklnd.nagle");
 }
 
+// What the system has under this name shows when a socket asks for it.
+Outcome<void> check_congestion_control(std::string_view text) {
+  constexpr std::size_t kBytesMax = 15;  // linux net/tcp.h: TCP_CA_NAME_MAX, less the end
+  constexpr std::string_view kBytes = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+  if (!text.empty() && text.size() <= kBytesMax &&
+      text.find_first_not_of(kBytes) == std::string_view::npos)
+    return {};
+  return failure(Errc::kInvalid,
+                 fmt::format("'{}' is no congestion control, expected auto, system or a name that "
+                             "`sysctl net.ipv4.tcp_available_congestion_control` lists",
+                             text));
+}
+
 Outcome<void> accept_any_text(std::string_view text) {
   if (text.size() <= lnet::kNamesTextMax) return {};
   return failure(Errc::kTooBig,
@@ -255,6 +268,12 @@ constexpr std::array kTcpKeys{
         .high = 1'048'576,  // LNet's largest payload
         .unit = "bytes",
         .binding = PLNET_FIELD(Document, settings.tcp.relay_bytes_min)},
+    Key{.name = "congestion_control",
+        .kind = KeyKind::kText,
+        .help = "Of connections: a name of the system's; system = the one it has by default; auto "
+                "= that, but cubic where it paces (bbr) and the peer is within a millisecond.",
+        .check = check_congestion_control,
+        .binding = PLNET_FIELD(Document, settings.tcp.congestion_control)},
 };
 
 constexpr std::array kSelftestKeys{

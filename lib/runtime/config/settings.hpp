@@ -55,6 +55,8 @@ struct TcpSocketSettings {
   std::uint32_t busy_poll_budget = 0;  // 0: the system's
   // A routed payload of so many bytes goes from socket to socket; 0: none does.
   std::uint32_t relay_bytes_min = 131072;
+  // "auto": the system's unless it paces and the peer is near; "system", or the name of one.
+  std::string congestion_control = "auto";
 
   bool operator==(const TcpSocketSettings&) const = default;
 };

@@ -34,6 +34,7 @@ Json transport(const lnet::TransportReport& report) {
           {"retransmits", report.retransmits},
           {"rtt_usec", report.round_trip_usec},
           {"rttvar_usec", report.round_trip_variance_usec},
+          {"congestion_control", report.congestion_control},
           {"cwnd", report.congestion_window},
           {"mss", report.segment_bytes},
           {"napi_id", report.napi_id}};

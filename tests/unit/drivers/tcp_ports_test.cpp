@@ -201,7 +201,8 @@ TEST(TcpPorts, WithoutTheRightToThemItSaysSo) {
 
 TEST(TcpPorts, RequestsThatMakeNoSenseAreRefused) {
   TcpStats stats;
-  TcpPorts ports(stats);
+  TcpCongestion congestion{std::string(TcpCongestion::kSystem), stats};
+  TcpPorts ports(congestion, stats);
   ConnectRequest request;
   EXPECT_EQ(ports.connect(request).error(), Errc::kInvalid) << "no destination";
   request.addresses.remote = own_loopback(1);

@@ -195,6 +195,10 @@ TEST(ReadSettings, WrongScalarsAreNamed) {
   EXPECT_EQ(read_bad("plnet: {pollers: {idle: bsy}}"),
             "f:1:25: plnet.pollers.idle: 'bsy' is not known, expected auto, busy, pause, yield or "
             "sleep; did you mean 'busy'?\n");
+  EXPECT_EQ(read_bad("plnet: {tcp: {congestion_control: New Reno}}"),
+            "f:1:35: plnet.tcp.congestion_control: 'New Reno' is no congestion control, expected "
+            "auto, system or a name that `sysctl net.ipv4.tcp_available_congestion_control` "
+            "lists\n");
   EXPECT_EQ(read_bad("plnet: {metrics: {listen: here}}"),
             "f:1:27: plnet.metrics.listen: metrics address 'here': no port; expected ADDRESS:PORT "
             "such as 127.0.0.1:9100 or [::1]:9100, or \"\" for off\n");

@@ -59,6 +59,7 @@ Settings some_settings(Dice& dice) {
                                                         " 0[*] "};
   static constexpr std::array<const char*, 4> kListen{"", "127.0.0.1:9417", "[::1]:0",
                                                       "0.0.0.0:65535"};
+  static constexpr std::array<const char*, 3> kControls{"auto", "system", "bbr2"};
   Settings settings;
   settings.cpts.by = static_cast<CptPlanRequest::By>(dice.below(6));
   settings.cpts.partitions = dice.below(257);
@@ -73,7 +74,10 @@ Settings some_settings(Dice& dice) {
   settings.memory = {.arena_mib = 1 + dice.below(1U << 20U)};
   settings.exchange = {
       .enable = dice.coin(), .in_flight = 1 + dice.below(4096), .work_nsec = dice.below(1'000'001)};
-  settings.tcp = {.busy_poll_usec = dice.below(10'001), .busy_poll_budget = dice.below(65'536)};
+  settings.tcp = {.busy_poll_usec = dice.below(10'001),
+                  .busy_poll_budget = dice.below(65'536),
+                  .relay_bytes_min = dice.below(1'048'577),
+                  .congestion_control = kControls[dice.below(kControls.size())]};
   settings.selftest = {.enable = dice.coin(),
                        .session_timeout_sec = dice.below(86'401),
                        .client_mib = 1 + dice.below(1024),
@@ -123,7 +127,8 @@ TEST(SettingsExport, LooksLikeTheFile) {
             R"("exchange":{"enable":0,"in_flight":32,"work_nsec":0},)"
             R"("lnet":{"peers":4096,"messages":0,"receives":0,"descriptors":0,)"
             R"("placement":"lustre-2.17"},)"
-            R"("tcp":{"busy_poll_usec":0,"busy_poll_budget":0,"relay_bytes_min":131072},)"
+            R"("tcp":{"busy_poll_usec":0,"busy_poll_budget":0,"relay_bytes_min":131072,)"
+            R"("congestion_control":"auto"},)"
             R"("kfi":{"library":"libcxi.so.1","interfaces":[]},)"
             R"("selftest":{"enable":0,"session_timeout_sec":100,"client_mib":64,"server_mib":32},)"
             R"("log":{"level":"info"},)"
