@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <netinet/in.h>
@@ -14,6 +15,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "drivers/net/tcp/congestion.hpp"
 #include "drivers/net/tcp/socket.hpp"
 
 namespace plnet::baseline {
@@ -35,6 +37,11 @@ struct BarePair {
     const auto listener = drivers::open_socket(loopback(0));
     auto dialed = drivers::open_socket(loopback(0));
     if (!listener || !dialed) return;
+    // As the driver's sockets have it: they shall differ in nothing that the system does.
+    drivers::TcpStats unread;
+    drivers::TcpCongestion congestion{std::string(drivers::TcpCongestion::kAuto), unread};
+    congestion.choose(listener->get());
+    congestion.choose(dialed->get());
     sockaddr_in at{};
     at.sin_family = AF_INET;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

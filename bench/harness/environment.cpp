@@ -66,6 +66,8 @@ nlohmann::ordered_json environment() {
   out["cpus_online"] = sysconf(_SC_NPROCESSORS_ONLN);
   out["kernel"] = std::string(system.release) + " " + system.machine;
   out["governor"] = or_unknown(first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+  out["tcp_congestion_control"] =
+      or_unknown(first_line("/proc/sys/net/ipv4/tcp_congestion_control"));
   out["compiler"] = compiler();
   out["hugepages"] = field_of("/proc/meminfo", "HugePages_Total") + " of " +
                      field_of("/proc/meminfo", "Hugepagesize") + ", transparent " +

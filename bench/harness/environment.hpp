@@ -9,7 +9,7 @@
 namespace plnet::bench {
 
 // The parts that do not change during a run: CPU, cores online, kernel, governor if the machine
-// tells, compiler, huge pages, date.
+// tells, how TCP is paced, compiler, huge pages, date.
 [[nodiscard]] nlohmann::ordered_json environment();
 
 // Time of all CPUs since boot, in the kernel's ticks.

@@ -4,11 +4,13 @@
 #include <array>
 #include <cerrno>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <sys/socket.h>
 
 #include "bench/tcp/bare_pair.hpp"
+#include "drivers/net/tcp/congestion.hpp"
 #include "lib/socklnd/hello_reader.hpp"
 #include "lib/socklnd/wire.hpp"
 
@@ -94,6 +96,8 @@ TcpSocket RoutedFlow::dial(std::uint32_t address, std::uint16_t net, socklnd::Co
   TcpSocket socket = bound(address);
   if (!socket.valid()) return {};
   (void)drivers::set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+  drivers::TcpStats unread;
+  drivers::TcpCongestion(std::string(drivers::TcpCongestion::kAuto), unread).choose(socket.get());
   const drivers::SystemAddress to(socket_address(kRouter, router->port()));
   if (::connect(socket.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) return {};
   const bool met = introduce(socket, nid_of(address, net), router->nids()[net], type);
