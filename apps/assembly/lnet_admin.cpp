@@ -88,7 +88,7 @@ void LnetAdmin::wait_for_gateways() {
 void LnetAdmin::tell_of_routes(runtime::Log& log) {
   if (state_ != State::kUp || !running_ || asking_for_news_) return;
   asking_for_news_ = true;
-  take_route_news(*desk_, *host_->node(), [this, &log](std::vector<lnet::RouteNews> news) {
+  take_route_news(*desk_, *host_->node(), [this, &log](const std::vector<lnet::RouteNews>& news) {
     asking_for_news_ = false;
     log_route_news(news, log);
   });

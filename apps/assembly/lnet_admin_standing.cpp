@@ -186,7 +186,7 @@ void LnetAdmin::keep_leaving(const std::shared_ptr<Leave>& leave, bool first) {
   auto sent = desk_->order(
       0,
       [seen, first, order = leave->order](lnet::Node& node) {
-        lnet::NodeStanding& standing = node.coordinator().standing();
+        const lnet::NodeStanding& standing = node.coordinator().standing();
         // What is being stopped already goes on with that; who does not route is done.
         if (first) (void)begin_drain(node, order);
         *seen = standing.report(now_of(node));

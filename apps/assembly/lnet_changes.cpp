@@ -201,7 +201,7 @@ Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost
       auto step = add_ni_step(net.net, ni, host);
       if (!step) return std::unexpected(step.error());
       steps.push_back(std::move(*step));
-      steps.push_back(await_ni_step(*ni.nid));
+      if (ni.nid) steps.push_back(await_ni_step(*ni.nid));
     }
   }
   return {};

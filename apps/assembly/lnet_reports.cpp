@@ -220,7 +220,7 @@ void list_peers(lnet::Node& node, PeersJob& job) {
 }
 
 void count_peer_ni(lnet::Node& node, unsigned number, PeerNiReport& report) {
-  lnet::ShardCore& core = node.shard(number).core();
+  const lnet::ShardCore& core = node.shard(number).core();
   const lnet::PeerNi* const ni = core.shared.directory->find(report.nid);
   if (ni == nullptr) return;
   lnet::PeerPort* const port = core.peers.find(*ni);

@@ -73,7 +73,7 @@ void LoadMetrics::show(const lnet::LoadRow& row, lnet::LoadBy by, const lnet::Ho
 void LoadMetrics::let_go() {
   for (const auto& row : rows_) {
     metrics_.remove(row->id);
-    if (row->times) metrics_.remove(*row->times);
+    if (const auto& times = row->times) metrics_.remove(*times);
   }
   rows_.clear();
 }

@@ -355,18 +355,18 @@ void Node::run() {
 }
 
 void Node::on_signal(int number) {
-  const bool drains = number == SIGTERM && launched_ && options_.drain;
-  if (drains && !draining_) return drain();
+  const bool may_drain = number == SIGTERM && launched_ && !draining_;
+  if (may_drain && options_.drain) return drain(*options_.drain);
   if (draining_ && forwards(*draining_) && !std::exchange(broken_off_, true))
     log_->write(kBrokenOff, {std::to_string(draining_->load.held), unsure(*draining_)});
   loop_->stop();
 }
 
-void Node::drain() {
+void Node::drain(const lnet::DrainOrder& order) {
   draining_.emplace();
   const auto told_at = std::make_shared<Instant>(system_clock_.now() - kSumPeriod);
   lnet_->leave(
-      *options_.drain,
+      order,
       [this, told_at](const lnet::StandingReport& report) {
         if (broken_off_) return;
         draining_ = report;
@@ -411,12 +411,13 @@ void Node::end_lnet() {
   const auto down = std::make_shared<std::optional<Outcome<void>>>();
   lnet_->shut_down([down](Outcome<void> outcome) { *down = std::move(outcome); });
   const Instant begun = system_clock_.now();
-  while (!*down && system_clock_.now() - begun < kLnetDownMax)
+  const std::optional<Outcome<void>>& ended = *down;
+  while (!ended && system_clock_.now() - begun < kLnetDownMax)
     loop_->run_once(std::chrono::milliseconds(1));
-  if (!*down) {
+  if (!ended) {
     log_->write(kLnetStuck, {"no answer"});
-  } else if (!**down) {
-    log_->write(kLnetStuck, {(**down).error().what});
+  } else if (!*ended) {
+    log_->write(kLnetStuck, {ended->error().what});
   }
 }
 

@@ -93,7 +93,7 @@ class Node {
   [[nodiscard]] Outcome<void> open_control();
   [[nodiscard]] Outcome<void> launch();
   void on_signal(int number);
-  void drain();
+  void drain(const lnet::DrainOrder& order);
   void end_lnet();
   void end_exchange();
   void end_pollers();

@@ -75,7 +75,7 @@ void ask(LnetDesk& desk, lnet::Reply<std::vector<T>> reply, Take take) {
 
 void report_routes(LnetDesk& desk, lnet::Reply<std::vector<lnet::RouteReport>> reply) {
   ask(desk, std::move(reply), [](lnet::Node& node, std::vector<lnet::RouteReport>& routes) {
-    lnet::Coordinator& coordinator = node.coordinator();
+    const lnet::Coordinator& coordinator = node.coordinator();
     const Instant now = node.shard(0).core().now;
     for (const lnet::RemoteNet& net : coordinator.routes().view().nets()) {
       for (const lnet::Route* const route : net.routes) {

@@ -22,6 +22,7 @@ class StarvingBoard {
   void clear() { lines_.clear(); }
   [[nodiscard]] std::vector<lnet::StarvingReport> list() const {
     std::vector<lnet::StarvingReport> list;
+    list.reserve(lines_.size());
     for (const auto& [key, report] : lines_)
       list.push_back(report);
     return list;

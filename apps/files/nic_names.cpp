@@ -32,8 +32,8 @@ std::optional<std::uint32_t> number_of(std::string_view word) {
   const bool hexadecimal = word.starts_with("0x") || word.starts_with("0X");
   if (hexadecimal) word.remove_prefix(2);
   std::uint32_t number = 0;
-  const char* const end = word.data() + word.size();
-  const auto [at, error] = std::from_chars(word.data(), end, number, hexadecimal ? 16 : 10);
+  const char* const end = word.end();
+  const auto [at, error] = std::from_chars(word.begin(), end, number, hexadecimal ? 16 : 10);
   if (error != std::errc{} || at != end) return std::nullopt;
   return number;
 }

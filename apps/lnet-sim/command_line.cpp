@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <dirent.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -37,7 +38,7 @@ std::optional<std::string> read_file(const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "r");
   if (file == nullptr) return std::nullopt;
   std::string text;
-  std::array<char, 4096> block;
+  std::array<char, 4096> block{};
   for (std::size_t got = 1; got > 0 && text.size() < kFileBytesMax;) {
     got = std::fread(block.data(), 1, block.size(), file);
     text.append(block.data(), got);
@@ -121,17 +122,17 @@ int run_sites(const Arguments& arguments, std::FILE* out, std::FILE* error) {
 }
 
 int list_sites(const Arguments& arguments, std::FILE* out, std::FILE* error) {
-  DIR* const folder = ::opendir(arguments.folder.c_str());
-  if (folder == nullptr) {
+  std::error_code failed;
+  const std::filesystem::directory_iterator folder(arguments.folder, failed);
+  if (failed) {
     fmt::print(error, "lnet-sim: cannot read the folder {}\n", arguments.folder);
     return kWrong;
   }
   std::vector<std::string> names;
-  while (const dirent* const entry = ::readdir(folder)) {
-    const std::string name = entry->d_name;
+  for (const auto& entry : folder) {
+    const std::string name = entry.path().filename();
     if (name.ends_with(".yaml")) names.push_back(arguments.folder + "/" + name);
   }
-  (void)::closedir(folder);
   std::ranges::sort(names);
   int status = 0;
   for (const std::string& name : names) {

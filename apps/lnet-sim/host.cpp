@@ -72,8 +72,10 @@ std::size_t Host::rdma_nets() const {
 std::size_t Host::slot_count() const {
   const TrafficPlan& plan = world_.config.traffic;
   const bool for_others = plan.put_unique + plan.put_lazy + plan.put_managed > 0;
-  return shards_count_ * (plan.window + 3 * Program::kWildcardEntries + 2U) +
-         (for_others ? std::min<std::size_t>(world_.config.nodes * plan.operations, 1024) : 0U);
+  return std::size_t{shards_count_} * (plan.window + 3 * Program::kWildcardEntries + 2U) +
+         (for_others
+              ? std::min(std::size_t{world_.config.nodes} * plan.operations, std::size_t{1024})
+              : 0U);
 }
 
 void Host::make_memory() {
@@ -112,7 +114,7 @@ void Host::start() {
   setup.cpt_of_shard.assign(shards_count_, 0);
   for (unsigned i = 0; i < shards_count_; ++i)
     setup.cpt_of_shard[i] = static_cast<std::uint16_t>(i);
-  const std::size_t traffic = (config.traffic.window + 8U) * 4;
+  const std::size_t traffic = (std::size_t{config.traffic.window} + 8) * 4;
   const std::size_t forwarded = forwarded_max();
   // What is pinged, each exchange of ours, and some to spare.
   const std::size_t own_descriptors = 12 + kExchanges + routes_.size();
@@ -186,7 +188,7 @@ void Host::start_tcp() {
                         .lcores = lcores_,
                         .streams_max = remote_nis() * kStreamsPerPeer * nids_.size() + 64,
                         .faults = world_.stopping ? drivers::FaultPlan{} : (*first)->faults,
-                        .random = Random(config.seed + number_ * 64).fork("tcp")});
+                        .random = Random(config.seed + std::uint64_t{number_} * 64).fork("tcp")});
   tcp_->set_node(*node_);
 }
 
@@ -223,7 +225,8 @@ std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
       .shard = shard,
       .lcore = *lcores_[shard],
       .faults = world_.stopping ? none : net.faults,
-      .random = Random(world_.config.seed + which * 4096 + number_ * 64 + shard).fork("wire")};
+      .random = Random(world_.config.seed + which * 4096 + std::uint64_t{number_} * 64 + shard)
+                    .fork("wire")};
   if (net.kind == NetKind::kStream) {
     return device.make_stream({.nid = nid,
                                .arenas = &arenas_,

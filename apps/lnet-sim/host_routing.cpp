@@ -129,7 +129,7 @@ const Nid& Host::nid_for(const Host& from, Random& random) const {
 std::string Host::what_routing_holds() const {
   if (node_ == nullptr) return {};
   for (unsigned i = 0; i < shards_count_; ++i) {
-    ShardCore& core = const_cast<ShardCore&>(node_->shard(i).core());
+    ShardCore& core = node_->shard(i).core();
     const auto held = [&](const char* what, auto is, auto should) {
       return fmt::format("node {} shard {}: {}: {} of {}", number_, i, what, is, should);
     };

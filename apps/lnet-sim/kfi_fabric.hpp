@@ -18,6 +18,7 @@ namespace plnet::sim {
 
 using cassini::soft::NicAddress;
 
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): it is final, which does not show here
 class KfiFabric;
 
 #define PLNET_SIM_KFI_WIRE_COUNTERS(X)                                   \

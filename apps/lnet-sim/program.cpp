@@ -112,7 +112,7 @@ void Program::carry_out(const Due& due, Instant now) {
       return;
     case Deed::kAbandon:
       for (std::uint32_t i = 0; i < records_.capacity(); ++i) {
-        Record& record = records_.at(i);
+        const Record& record = records_.at(i);
         if (!records_.is_lent(i) || !record.live || record.id != due.id ||
             record.kind != Record::Kind::kInitiator) {
           continue;
@@ -281,7 +281,7 @@ bool Program::begin_one(Instant now) {
   const bool loopback = random_.below(100) < plan_.loopback_percent && !world.config.lazy_memory;
   const std::uint32_t number =
       loopback ? host_.number() : world.layout.partner(host_.number(), random_);
-  Host& target = *world.hosts[number];
+  const Host& target = *world.hosts[number];
   const Nid& nid = target.nid_for(host_, random_);
   const auto bound =
       std::chrono::seconds(2 * world.config.transaction_timeout_s + 4 * world.config.lnd_timeout_s);

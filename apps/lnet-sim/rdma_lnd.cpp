@@ -62,7 +62,8 @@ RdmaLnd::Pair* RdmaLnd::open_pair(QueuePairId id, bool active) {
 }
 
 Fragment RdmaLnd::slot_memory(const Pair& pair, std::size_t slot, bool receive) const {
-  const std::size_t number = pairs_.index_of(&pair) * 2 * kSlots + (receive ? kSlots : 0) + slot;
+  const std::size_t number =
+      std::size_t{pairs_.index_of(&pair)} * 2 * kSlots + (receive ? kSlots : 0) + slot;
   return {{config_.memory.arena, config_.memory.offset + number * slot_bytes_}, slot_bytes_};
 }
 
@@ -74,7 +75,7 @@ void RdmaLnd::post_receive(const Pair& pair, std::size_t slot) {
 
 void RdmaLnd::connect(Peer& peer) {
   RdmaHello hello{.nid = config_.nid};
-  std::array<std::byte, sizeof hello> data;
+  std::array<std::byte, sizeof hello> data{};
   std::memcpy(data.data(), &hello, sizeof hello);
   const auto port = static_cast<std::uint16_t>(
       config_.port + (config_.nid.address32() * 7 + config_.shard) % kPorts);

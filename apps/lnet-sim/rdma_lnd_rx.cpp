@@ -285,7 +285,8 @@ void RdmaLnd::release(Pair& pair, Inbound& inbound) {
 // In halves, so that there is not one message for each.
 void RdmaLnd::return_credits(Pair& pair) {
   if (pair.owed < kDepth / 2) return;
-  RdmaFrame frame{.kind = RdmaKind::kCredit, .credits = static_cast<std::uint16_t>(pair.owed)};
+  const RdmaFrame frame{.kind = RdmaKind::kCredit,
+                        .credits = static_cast<std::uint16_t>(pair.owed)};
   if (post(pair, frame, 0, nullptr, cookie_of(CookieKind::kFrame, 0, 0))) {
     pair.owed = 0;
   } else if (pair.state == Pair::State::kOpen) {

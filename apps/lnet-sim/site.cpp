@@ -195,7 +195,7 @@ void Site::await_routers() {
     routes_->look(loop_.now());
     return routes_->wrong().empty();
   };
-  if (looking_ && !run_until(are_right, routes_->patience())) {
+  if (looking_ && routes_ && !run_until(are_right, routes_->patience())) {
     ledger_.violate("not right though all is calm: " + routes_->wrong());
   }
   watching_routes_ = false;
@@ -257,7 +257,7 @@ SiteReport Site::report() const {
   report.moves = moves_;
   report.nack_storms = storms_;
   report.kfi = world_->kfi_counts;
-  for (std::size_t i = 0; i < kRouteTruths; ++i)
+  for (std::size_t i = 0; routes_ && i < kRouteTruths; ++i)
     report.routes_wrong[i] = routes_->longest(static_cast<RouteTruth>(i));
   for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
     std::uint64_t sum = 0;

@@ -82,7 +82,7 @@ void Site::on_event(std::uint64_t word) {
   } else if (!world_->stopping) {
     disturb(fault, *world_->hosts[a], b);
   }
-  if (watching_routes_) routes_->look(loop_.now());
+  if (watching_routes_ && routes_) routes_->look(loop_.now());
 }
 
 void Site::power(Fault fault, std::uint32_t number, std::uint32_t b) {
@@ -175,7 +175,7 @@ void Site::look() {
     return ledger_.violate("a message went through a router twice");
   }
   if (!world_->drains.wrong().empty()) return ledger_.violate(world_->drains.wrong());
-  if (watching_routes_) routes_->look(loop_.now());
+  if (watching_routes_ && routes_) routes_->look(loop_.now());
   schedule(loop_.now() + kLookEvery, Fault::kLook, 0, 0);
 }
 

@@ -93,7 +93,7 @@ class StreamLnd final : public SimLnd<StreamPeer, StreamLndCounters>, public soc
     Instant progress{};
     lnet::RxDecision decision;
     std::uint32_t payload_length = 0;
-    Frame frame;
+    Frame frame{};
   };
 
   void serve(Peer& peer) override;
@@ -135,7 +135,7 @@ class StreamLnd final : public SimLnd<StreamPeer, StreamLndCounters>, public soc
   Pool<Incoming> incoming_;
   std::vector<std::uint32_t> owners_;  // by index of the stream: peer, or kIncoming | connection
   static constexpr std::uint32_t kIncoming = 1U << 31U;
-  std::array<Frame, kFramesPerWrite> frames_;
+  std::array<Frame, kFramesPerWrite> frames_{};
 };
 
 }  // namespace plnet::sim

@@ -113,7 +113,7 @@ std::size_t StreamLnd::take_payload(Incoming& connection, std::span<const std::b
 
 void StreamLnd::on_frame(Incoming& connection) {
   connection.have = 0;
-  std::array<std::uint32_t, 2> words;
+  std::array<std::uint32_t, 2> words{};
   std::memcpy(words.data(), connection.frame.data(), sizeof words);
   const auto header = decode_header_nid16(std::span(connection.frame).subspan(8));
   if (words[0] != kMagic || !header || words[1] != header->payload_length) {

@@ -54,7 +54,7 @@ int run(int count, const char* const* words) {
   if (!line) return apps::say(kProgram, line.error());
   auto settings = apps::read_settings_files(line->files);
   if (!settings) return apps::complain(kProgram, settings.error());
-  if (line->idle) settings->pollers.idle = *line->idle;
+  if (const auto& idle = line->idle) settings->pollers.idle = *idle;
 
   Traffic traffic(line->traffic);
   line->node.residents = &traffic;

@@ -52,6 +52,7 @@ class Traffic::OnShard final : public Pollable {
  private:
   static std::vector<Fragment> rooms(const ResidentPlace& place, unsigned window) {
     std::vector<Fragment> all;
+    all.reserve(rooms_needed(window));
     for (std::uint64_t i = 0; i < rooms_needed(window); ++i)
       all.push_back({{place.memory.at.arena, place.memory.at.offset + i * kBytesMax}, kBytesMax});
     return all;

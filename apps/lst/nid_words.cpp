@@ -31,7 +31,7 @@ Outcome<Range> read_range(std::string_view text) {
   const auto high = whole_number<std::uint32_t>(text.substr(dash + 1, slash - dash - 1));
   const auto stride =
       slash == std::string_view::npos ? 1 : whole_number<std::uint32_t>(text.substr(slash + 1));
-  if (!high || *low >= *high || stride.value_or(0) == 0) return bad();
+  if (!high || !stride || *low >= *high || *stride == 0) return bad();
   return Range{.low = *low, .high = *high, .stride = *stride};
 }
 

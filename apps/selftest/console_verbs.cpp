@@ -12,7 +12,6 @@
 namespace plnet::apps {
 namespace {
 
-using lst::Refusal;
 using runtime::ArgKind;
 using runtime::ArgRow;
 using runtime::flag_arg;
@@ -253,7 +252,7 @@ void add_tests(Verbs& verbs, ConsoleDesk& desk) {
 
 }  // namespace
 
-void add_console_verbs(runtime::VerbTable& table, ConsoleDesk& desk, lst::ConsoleHost host) {
+void add_console_verbs(runtime::VerbTable& table, ConsoleDesk& desk, const lst::ConsoleHost& host) {
   Verbs verbs(table, desk);
   add_sessions(verbs, desk, host);
   add_groups(verbs);

@@ -9,6 +9,6 @@
 namespace plnet::apps {
 
 // The desk outlives the table. Of `host` the name counts, and whether it is there for one session.
-void add_console_verbs(runtime::VerbTable& verbs, ConsoleDesk& desk, lst::ConsoleHost host);
+void add_console_verbs(runtime::VerbTable& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host);
 
 }  // namespace plnet::apps

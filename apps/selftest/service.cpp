@@ -21,7 +21,7 @@ constexpr std::size_t kJoinRpcs = 64;
 constexpr std::uint64_t kConsoleSeconds = 0x8000;
 constexpr Duration kLookPeriod = std::chrono::milliseconds(200);
 // A cache line for each piece that is cut off, and the start of the place.
-constexpr std::size_t kSlackBytes = 64 * 1024;
+constexpr std::size_t kSlackBytes = std::size_t{64} * 1024;
 
 selftest::FrameworkSetup framework_of(const runtime::SelftestSettings& settings) {
   return {.session_timeout_s = settings.session_timeout_sec,
@@ -87,9 +87,9 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
   unsigned poll(Instant now) override {
     lnet::Node* const node = place_.lnet->node_owner();
     if (node != node_) meet(node, now);
-    if (node_ == nullptr) return 0;
+    if (node_ == nullptr || !server_) return 0;
     unsigned work = server_->poll(now);
-    if (!framework_) return work;
+    if (!framework_ || !console_) return work;
     work += framework_->poll(now) + console_->poll(now);
     show(framework_->framework(), service_.session_);
     if (service_.host_.when_over && now >= look_at_) look(now);
@@ -98,9 +98,9 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
   [[nodiscard]] std::string_view name() const override { return "selftest"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
   [[nodiscard]] Instant next_deadline() const override {
-    if (node_ == nullptr) return Instant::max();
+    if (node_ == nullptr || !server_) return Instant::max();
     const Instant served = server_->next_deadline();
-    if (!framework_) return served;
+    if (!framework_ || !console_) return served;
     return std::min({served, framework_->next_deadline(), console_->next_deadline(),
                      service_.host_.when_over ? look_at_ : Instant::max()});
   }
@@ -119,7 +119,8 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
  private:
   void look(Instant now) {
     look_at_ = now + kLookPeriod;
-    if (watch_.is_over(console_->session().has_value(), now)) service_.host_.when_over();
+    const bool has_session = console_ && console_->session();
+    if (watch_.is_over(has_session, now)) service_.host_.when_over();
   }
 
   // LNet has come, or gone with all that was under way. All of it is made here and anew: what
@@ -132,7 +133,7 @@ class SelftestService::OnShard final : public Pollable, public selftest::LnetCou
       return;
     }
     lnet::Shard& shard = node->shard(place_.shard);
-    selftest::SelftestShared& shared = *service_.shared_;
+    const selftest::SelftestShared& shared = *service_.shared_;
     selftest::WorkMemory memory = memory_;
     node->set_lazy(selftest::kTestPortal, true);
     node->set_lazy(selftest::kFrameworkPortal, true);

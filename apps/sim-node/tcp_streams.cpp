@@ -27,6 +27,7 @@ SocketAddress address_of(const Nid& nid) {
 TcpStreams::TcpStreams(const Parts& parts)
     : lanes_(std::vector<std::uint16_t>(parts.lcores.size(), 0)) {
   std::vector<Doorbell*> doorbells;
+  doorbells.reserve(parts.lcores.size());
   for (const auto& lcore : parts.lcores)
     doorbells.push_back(lcore.get());
   lanes_.set_doorbells(doorbells);

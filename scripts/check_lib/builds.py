@@ -156,19 +156,19 @@ def members_of(unit):
             for line in lines if line.startswith("#include<")]
 
 
-def tidy(tally, name, single_name):
+def tidy(tally, name, single_name, rooms):
     """clang-tidy over the product's sources as a unity tree compiles them. One test case a file.
 
     Several sources at a time: nearly all of the time goes into the headers that they share. What does not go together, or
-    is not clean, is looked at file by file, as the other tree compiles it. Programs, tests and benchmarks are left to the
+    is not clean, is looked at file by file, as the other tree compiles it. Tests and benchmarks are left to the
     compilers.
     """
     tree = ROOT / "build" / f"check-{name}"
     database = json.loads((tree / "compile_commands.json").read_text())
-    units = sorted({tree / entry["file"] for entry in database if entry["output"].startswith(("lib/", "drivers/"))})
+    units = sorted({tree / entry["file"] for entry in database if entry["output"].startswith(rooms)})
     single = ROOT / "build" / f"check-{single_name}"
     # The sources are headers of their unit, and it includes them as no source should.
-    together = ["--header-filter=/(lib|drivers)/.*[.](hpp|cpp)$", "--checks=-bugprone-suspicious-include"]
+    together = ["--header-filter=/(lib|drivers|apps)/.*[.](hpp|cpp)$", "--checks=-bugprone-suspicious-include"]
 
     def run(commands, arguments):
         done = subprocess.run(["clang-tidy-19", "--quiet", "-p", str(commands), *arguments], cwd=ROOT,
