@@ -13,7 +13,7 @@
 namespace plnet::bench {
 
 // What a router does whose configuration does not say otherwise.
-inline constexpr std::uint32_t kRelayBytesMin = runtime::TcpSocketSettings{}.relay_bytes_min;
+inline const std::uint32_t kRelayBytesMin = runtime::TcpSocketSettings{}.relay_bytes_min;
 
 struct RoutedFlow {
   // Both ends have met the router when it returns; ends.valid() says whether that worked.

@@ -96,7 +96,7 @@ class TcpRelays : public ::testing::Test {
     Bytes received;
   };
 
-  static constexpr TcpConfig kConfig{.connections_max = 16, .coalesce = false};
+  static inline const TcpConfig kConfig{.connections_max = 16, .coalesce = false};
 
   explicit TcpRelays(const TcpConfig& config = kConfig) : bench(config) {
     device = static_cast<TcpDevice*>(&bench.make(0, events));
