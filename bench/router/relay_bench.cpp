@@ -28,10 +28,10 @@ struct Shape {
   std::uint64_t under_way = 1;
   std::uint32_t relay_bytes_min = kRelayBytesMin;  // the router's
 };
-constexpr Shape kBulk{.payload_bytes = kBulkBytes, .under_way = 4};
-constexpr Shape kCopied{.payload_bytes = kBulkBytes, .under_way = 4, .relay_bytes_min = 0};
-constexpr Shape kOnePage{.payload_bytes = kPageBytes, .under_way = 1};
-constexpr Shape kManyPages{.payload_bytes = kPageBytes, .under_way = 64};
+const Shape kBulk{.payload_bytes = kBulkBytes, .under_way = 4};
+const Shape kCopied{.payload_bytes = kBulkBytes, .under_way = 4, .relay_bytes_min = 0};
+const Shape kOnePage{.payload_bytes = kPageBytes, .under_way = 1};
+const Shape kManyPages{.payload_bytes = kPageBytes, .under_way = 64};
 
 enum class Figure : std::uint8_t { kGibRate, kRate, kCpuPerGib, kCpuPerMessage };
 
