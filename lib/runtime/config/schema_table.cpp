@@ -7,6 +7,7 @@
 
 #include "lib/base/interface_name.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
+#include "lib/runtime/config/config_error.hpp"
 #include "lib/runtime/config/kfi_schema.hpp"
 #include "lib/runtime/config/lnet_schema.hpp"
 #include "lib/runtime/config/schema.hpp"
@@ -58,7 +59,7 @@ Outcome<void> check_congestion_control(std::string_view text) {
   return failure(Errc::kInvalid,
                  fmt::format("'{}' is no congestion control, expected auto, system or a name that "
                              "`sysctl net.ipv4.tcp_available_congestion_control` lists",
-                             text));
+                             shown(text)));
 }
 
 Outcome<void> accept_any_text(std::string_view text) {
