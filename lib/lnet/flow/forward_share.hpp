@@ -43,10 +43,10 @@ struct HopQueue : ListNode<> {
 };
 
 struct HopShare {
-  ByBufferClass<HopQueue> queues;
   std::uint32_t held = 0;  // of all classes
   bool stalled = false;    // for too long none came back: what would wait for it is dropped
   Instant moved{};         // when one came back, or the first was taken
+  ByBufferClass<HopQueue> queues;
 
   [[nodiscard]] bool waits() const {
     for (const BufferClass each : kAllBufferClasses) {

@@ -38,13 +38,13 @@ void Forwarder::give_all(Receive& receive) {
 // --- The path ---
 
 RxDecision Forwarder::find_way(Receive& receive, const MessageHeader& header) {
-  PeerNi* const destination = core_.destination_ni(header.destination);
-  if (destination == nullptr) {
+  const LookedAhead::Destination destination = core_.destination_of(header.destination);
+  if (destination.peer_ni == nullptr) {
     receive.wants_destination = true;
     core_.post(receive, core_.shared.coordinator, ParcelStep::kWantPeer);
     return {.verdict = RxVerdict::kPark};
   }
-  if (!choose_way(receive, *destination)) {
+  if (!choose_way(receive, *destination.peer_ni, destination.gateway)) {
     return core_.drop(receive, Cause::kDroppedForwardNoPath);
   }
   return take_buffer(receive, header.payload_length);
@@ -52,23 +52,26 @@ RxDecision Forwarder::find_way(Receive& receive, const MessageHeader& header) {
 
 // Discovery of the destination is not waited for, as it is in the kernel: who made the message has
 // chosen the NID, and that is where it goes.
-bool Forwarder::choose_way(Receive& receive, PeerNi& destination) {
+bool Forwarder::choose_way(Receive& receive, PeerNi& destination, const OnlyHop& ahead) {
   Forwarding& forwarding = receive.forwarding;
   const LocalView& local = core_.local();
-  if (Ni* const ni = only_way(destination, false, local, core_.sequences)) {
-    forwarding.ni = ni;
-    forwarding.next_hop = &destination;
+  const auto go = [&](Ni& ni, PeerNi& next_hop, bool via_router) {
+    forwarding.ni = &ni;
+    forwarding.next_hop = &next_hop;
     forwarding.destination = destination.nid;
-    forwarding.via_router = false;
+    forwarding.via_router = via_router;
     return true;
+  };
+  if (ahead.ni != nullptr) {
+    take_only_hop(ahead, local, core_.sequences);
+    return go(*ahead.ni, *ahead.next_hop, true);
+  }
+  if (Ni* const ni = only_way(destination, false, local, core_.sequences)) {
+    return go(*ni, destination, false);
   }
   if (const OnlyHop only = only_gateway(destination, local, core_.routes(), core_.sequences);
       only.ni != nullptr) {
-    forwarding.ni = only.ni;
-    forwarding.next_hop = only.next_hop;
-    forwarding.destination = destination.nid;
-    forwarding.via_router = true;
-    return true;
+    return go(*only.ni, *only.next_hop, true);
   }
   const PathRequest request{.destination = &destination,
                             .forwarded = true,
@@ -94,7 +97,7 @@ bool Forwarder::has_way(const Receive& receive) const {
 }
 
 bool Forwarder::find_other_way(Receive& receive, PeerNi& destination) {
-  if (!choose_way(receive, destination)) return false;
+  if (!choose_way(receive, destination, {})) return false;
   PeerPort* const hop = core_.peers.get(*receive.forwarding.next_hop);
   if (hop == receive.forwarding.hop) return true;
   discharge(receive);

@@ -31,6 +31,7 @@
 namespace plnet::lnet {
 
 struct Forwarding;
+struct OnlyHop;
 struct PeerNi;
 struct Receive;
 struct ShardCore;
@@ -103,7 +104,7 @@ class Forwarder {
   void give_all(Receive& receive);
   [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;
   void start_clients(ClientCredits& client);
-  [[nodiscard]] bool choose_way(Receive& receive, PeerNi& destination);
+  [[nodiscard]] bool choose_way(Receive& receive, PeerNi& destination, const OnlyHop& ahead);
   Decision find_way(Receive& receive, const MessageHeader& header);
   Decision take_buffer(Receive& receive, std::uint32_t length);
   Decision hold(Receive& receive, HopQueue& queue, std::uint32_t length);

@@ -63,8 +63,9 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   // What it sends here to be forwarded: each such message looks at all of it.
   alignas(kCacheLine) ClientCredits client;
   IntrusiveList<Parcel> waiting;  // the home's
+  // What is forwarded to it: a message without payload looks at the first line of it alone.
+  alignas(kCacheLine) HopShare hop;
   ReceiveShare share;
-  HopShare hop;  // what is forwarded to it
 
   // The home's, before it looks at credits: its network may have come with others than before.
   void follow_credits() {

@@ -28,6 +28,20 @@ void fetch_sender(const PeerLink* link, std::size_t step) {
   }
 }
 
+// What it has of the buffers is this shard's, whoever its home is. What another home writes is not
+// for us to take away.
+template <std::size_t kStep>
+void fetch_hop(const ShardCore& core, const PeerNi& hop, PipelineStep<kStep> /*step*/) {
+  if (hop.home == core.id) {
+    approach(hop, core.peers, PipelineStep<kStep - 2>{});
+  } else if constexpr (kStep == 3) {
+    core.peers.prefetch(hop);
+  }
+  if constexpr (kStep == 4) {
+    if (const PeerPort* const port = core.peers.find(hop)) prefetch_to_write(&port->hop);
+  }
+}
+
 }  // namespace
 
 void Receiver::fetch_ahead(std::span<const HeaderAhead> next) {
@@ -38,7 +52,8 @@ void Receiver::fetch_ahead(std::span<const HeaderAhead> next) {
   const LocalView& ours = core_.local();
   const bool routes = core_.shared.parameters.routes();
   std::array<std::uint64_t, kMost> hashes{};
-  std::array<PeerNi*, kMost> targets{};
+  std::array<LookedAhead::Destination*, kMost> found{};
+  std::array<PeerNi*, kMost> hops{};
   std::array<bool, kMost> passes{};
   pipeline<kAheadSteps, kAheadDistance>(
       next.size(),
@@ -51,14 +66,14 @@ void Receiver::fetch_ahead(std::span<const HeaderAhead> next) {
         } else if constexpr (step == 1) {
           if (passes[i]) directory.approach(hashes[i]);
         } else if constexpr (step == 2) {
-          if (passes[i]) targets[i] = directory.reach(one.header->destination, hashes[i]);
-          if (targets[i] != nullptr) core_.looked_ahead.add(*targets[i]);
-        } else if (targets[i] != nullptr) {
-          if (step == 3 && ours.net(targets[i]->net) == nullptr) {
-            targets[i] = nullptr;  // gateways lead there, and of those there are few
-          } else {
-            approach(*targets[i], core_.peers, PipelineStep<step - 2>{});
+          if (passes[i]) hops[i] = directory.reach(one.header->destination, hashes[i]);
+          if (hops[i] != nullptr) found[i] = &core_.looked_ahead.add(*hops[i]);
+        } else {
+          if (step == 3 && hops[i] != nullptr && ours.net(hops[i]->net) == nullptr) {
+            found[i]->gateway = find_only_gateway(*hops[i], ours, core_.routes());
+            hops[i] = found[i]->gateway.next_hop;
           }
+          if (hops[i] != nullptr) fetch_hop(core_, *hops[i], step);
         }
       },
       [](std::size_t) {});

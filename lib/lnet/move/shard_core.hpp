@@ -152,10 +152,12 @@ struct ShardCore {
     return *shared.routes.load(std::memory_order_acquire);
   }
 
-  // Null: there is none, or it is leaving.
-  [[nodiscard]] PeerNi* destination_ni(const Nid& nid) {
-    PeerNi* const known = looked_ahead.take(nid);
-    return known != nullptr ? PeerDirectory::unless_leaving(known) : shared.directory->find(nid);
+  // Without a peer NI: there is none, or it is leaving.
+  [[nodiscard]] LookedAhead::Destination destination_of(const Nid& nid) {
+    LookedAhead::Destination known = looked_ahead.take(nid);
+    known.peer_ni = known.peer_ni != nullptr ? PeerDirectory::unless_leaving(known.peer_ni)
+                                             : shared.directory->find(nid);
+    return known;
   }
 
   // An access rule forbids to forward what came in on `from`.

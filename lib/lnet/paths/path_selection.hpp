@@ -90,9 +90,12 @@ struct Path {
 struct OnlyHop {
   Ni* ni = nullptr;
   PeerNi* next_hop = nullptr;
+  const Net* net = nullptr;  // the NI's
 };
-[[nodiscard]] inline OnlyHop only_gateway(const PeerNi& destination, const LocalView& local,
-                                          const RouteView& routes, PathSequences& sequences) {
+// Without a trace: who then takes it says so. Each line that it reads leads to the next, eight of
+// them; they are warm where few gateways are, but not near.
+[[nodiscard]] inline OnlyHop find_only_gateway(const PeerNi& destination, const LocalView& local,
+                                               const RouteView& routes) {
   const RemoteNet* const remote = routes.net(destination.net);
   if (remote == nullptr || remote->routes.size() != 1) return {};
   const Route& route = *remote->routes.front();
@@ -108,8 +111,16 @@ struct OnlyHop {
   Ni* const ni = net->nis.front();
   // Who is not multi-rail has an NI of ours that it prefers, or gets one.
   if ((traits & kTraitMultiRail) == 0 && destination.preferred_ni.get() != ni) return {};
-  if (local.nis.size() > 1) sequences.use(*net, *ni);
-  return {ni, next_hop};
+  return {ni, next_hop, net};
+}
+inline void take_only_hop(const OnlyHop& hop, const LocalView& local, PathSequences& sequences) {
+  if (local.nis.size() > 1) sequences.use(*hop.net, *hop.ni);
+}
+[[nodiscard]] inline OnlyHop only_gateway(const PeerNi& destination, const LocalView& local,
+                                          const RouteView& routes, PathSequences& sequences) {
+  const OnlyHop hop = find_only_gateway(destination, local, routes);
+  if (hop.ni != nullptr) take_only_hop(hop, local, sequences);
+  return hop;
 }
 
 // kInvalid: the source is no NID of ours. kNoRoute: nothing leads there. kNetworkDown: this node

@@ -102,6 +102,46 @@ TEST(Forward, HeadersThatComeInAnotherOrderThanAnnouncedGoWhereTheySay) {
   rig.expect_conserved();
 }
 
+TEST(Forward, AnnouncedMessagesGoByTheGatewayThatLeadsThere) {
+  const Nid far = Nid::of(NetType::kTcp, 5, 30);
+  const Nid farther = Nid::of(NetType::kTcp, 6, 30);
+  std::vector<std::unique_ptr<Route>> routes;
+  RouteView view;
+  Rig rig;
+  for (const auto& [to, gateway] : {std::pair(far, kServer), std::pair(farther, kBackup)}) {
+    rig.node.add_peer(to);
+    Route& route = *routes.emplace_back(std::make_unique<Route>());
+    route.spec = {.net = to.net(), .gateway = gateway};
+    route.number = static_cast<std::uint32_t>(routes.size() - 1);
+    route.gateway.store(rig.node.directory().find(gateway)->peer.load());
+  }
+  view = RouteView(routes);
+  rig.node.shared().routes.store(&view);
+  const MessageHeader first{.destination = far, .source = kClient, .type = MessageType::kPut};
+  const MessageHeader second{.destination = farther, .source = kClient, .type = MessageType::kPut};
+  rig.port(kClient).on_headers_ahead({{{&first, nullptr}, {&second, nullptr}}});
+  const std::vector<Nid> offered{farther, far, farther, far};  // the middle two as announced
+  std::uint64_t used = 0;
+  for (std::uint32_t i = 0; i < offered.size(); ++i) {
+    const RxHandle rx{i + 1, 1};
+    ASSERT_EQ(rig.offer(kClient, offered[i], 100, rx).verdict, RxVerdict::kReceive);
+    const std::uint64_t now = rig.core().sequences.of(rig.port(kServer).ni());
+    EXPECT_GT(now, used) << "round robin knows of each";
+    used = now;
+    rig.received(kClient, rx);
+  }
+  rig.settle();
+  ASSERT_EQ(rig.out().held.size(), offered.size());
+  for (std::size_t i = 0; i < offered.size(); ++i) {
+    const Transmit& sent = *rig.out().held[i];
+    EXPECT_EQ(sent.next_hop->nid, offered[i] == far ? kServer : kBackup);
+    EXPECT_EQ(sent.header.destination, offered[i]);
+    EXPECT_TRUE(sent.next_hop_is_router);
+  }
+  rig.end_all();
+  rig.expect_conserved();
+}
+
 TEST(Forward, WhatWasAnnouncedInAnEarlierTurnIsLookedUpAnew) {
   Rig rig;
   const MessageHeader header{.destination = kServer, .source = kClient, .type = MessageType::kPut};
