@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/prefetch.hpp"
+
 namespace plnet::drivers {
 namespace {
 
@@ -51,16 +53,18 @@ unsigned NullSource::run(NullRx& rx) {
 
 unsigned NullSource::run_together(NullRx& rx, unsigned count) {
   std::array<NullPeer*, kTogether> peers{};
+  std::array<const lnet::Nid*, kTogether> destinations{};
   std::array<lnet::HeaderAhead, kTogether> ahead;
   for (unsigned i = 0; i < count; ++i) {
     peers[i] = &peers_.at(random_.below(count_));
-    __builtin_prefetch(peers[i]);
-    if (!destinations_.empty()) {
-      headers_[i].destination = destinations_[random_.below(destinations_.size())];
-    }
+    prefetch(peers[i]);
+    if (destinations_.empty()) continue;
+    destinations[i] = &destinations_[random_.below(destinations_.size())];
+    prefetch(destinations[i]);
   }
   for (unsigned i = 0; i < count; ++i) {
     headers_[i].source = peers[i]->nid;
+    if (destinations[i] != nullptr) headers_[i].destination = *destinations[i];
     ahead[i] = {&headers_[i], peers[i]->link};
   }
   rx.announce(std::span(ahead).first(count));

@@ -10,6 +10,12 @@
 
 namespace plnet::lnet {
 
+namespace {
+// If all are in use at once, which they hardly ever are. Each message looks at a bucket, anywhere
+// among those of all connections: they should lie in a near cache.
+constexpr std::size_t kReceivesOfBucket = 4;
+}  // namespace
+
 NiPort::NiPort(Ni& ni, ShardId shard, std::int32_t credits, std::size_t messages,
                std::size_t receives, Sender& sender, Receiver& receiver, Releaser& releaser)
     : ni_(ni),
@@ -23,7 +29,7 @@ NiPort::NiPort(Ni& ni, ShardId shard, std::int32_t credits, std::size_t messages
       credits_min_(credits),
       out_mask_(std::bit_ceil(std::max<std::size_t>(messages, 1)) - 1),
       out_(std::make_unique<Transmit*[]>(out_mask_ + 1)),
-      bucket_mask_(std::bit_ceil(std::max<std::size_t>(receives, 1)) - 1),
+      bucket_mask_(std::bit_ceil(std::max<std::size_t>(receives / kReceivesOfBucket, 1)) - 1),
       buckets_(std::make_unique<Receive*[]>(bucket_mask_ + 1)) {
   credit_view_.set(credits);
 }
@@ -78,6 +84,7 @@ void NiPort::on_received(RxHandle rx, Result<void> status, Health health) {
 }
 
 void NiPort::on_sent(std::span<const Completion> burst) {
+  sender_.fetch_ended(burst);
   for (const Completion& completion : burst)
     sender_.on_sent(*this, completion);
 }

@@ -33,6 +33,8 @@ class Sender {
   void take(Message& message);
 
   // Upcalls of the LNDs.
+  // What the end of each of them will look at.
+  void fetch_ended(std::span<const Completion> burst) const;
   void on_sent(NiPort& port, const Completion& completion);
   void on_quarantine_over(Message& message);
   void on_bulk_lane(PeerLink& link, LaneId lane, bool up);

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is other about a message that is not ours: made of what was received, on the path that was
 // chosen then, and not sent to a next hop that is down.
+#include "lib/base/pipeline.hpp"
+#include "lib/base/prefetch.hpp"
 #include "lib/lnet/move/sender.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
 
 namespace plnet::lnet {
+
+namespace {
+constexpr std::size_t kEndedDistance = 4;
+}
 
 void Sender::make_forward(Message& message, Receive& receive) {
   message.routed = true;
@@ -46,6 +52,24 @@ void Sender::bring_source(Message& message) {
 void Sender::send_away(Message& message, ShardId to, ParcelStep step) {
   bring_source(message);
   core_.post(message, to, step);
+}
+
+// Its client has a credit to get back. Many other messages have come by since it was looked at.
+void Sender::fetch_ended(std::span<const Completion> burst) const {
+  if (burst.size() == 1) return;
+  pipeline<2, kEndedDistance>(
+      burst.size(),
+      [&](std::size_t i, auto step) {
+        const auto& message = static_cast<const Message&>(*burst[i].transmit);
+        if (!message.routed || message.origin != core_.id) return;
+        const Forwarding& forwarding = message.answers->forwarding;
+        if constexpr (step == 0) {
+          prefetch(&forwarding);
+        } else if (forwarding.client != nullptr) {
+          prefetch_to_write(&forwarding.client->client);
+        }
+      },
+      [](std::size_t) {});
 }
 
 void Sender::drop_for_hop(Message& message) {
