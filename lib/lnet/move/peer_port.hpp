@@ -82,6 +82,8 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   }
 };
 static_assert(sizeof(PeerPort) == 5 * kNoSharing);
+static_assert(sizeof(HopShare) - sizeof(HopShare::queues) + sizeof(HopQueue) <= kCacheLine,
+              "the queue of messages without payload, the first, ends on the first line");
 
 class PeerPorts {
  public:

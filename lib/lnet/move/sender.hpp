@@ -32,8 +32,7 @@ class Sender {
   // A message that came out of a mailbox, or out of this shard's own inbox.
   void take(Message& message);
 
-  // Upcalls of the LNDs.
-  // What the end of each of them will look at.
+  // Upcalls of the LNDs. What the end of each of a burst looks at is fetched before the first.
   void fetch_ended(std::span<const Completion> burst) const;
   void on_sent(NiPort& port, const Completion& completion);
   void on_quarantine_over(Message& message);

@@ -40,10 +40,10 @@ class ForwardRig {
       EXPECT_TRUE(core(i).buffers.resize(setup.buffers, setup.automatic));
   }
 
-  [[nodiscard]] static Nid client(std::uint32_t address) {
+  [[nodiscard]] static constexpr Nid client(std::uint32_t address) {
     return Nid::of(NetType::kTcp, 0, address);
   }
-  [[nodiscard]] static Nid server(std::uint32_t address) {
+  [[nodiscard]] static constexpr Nid server(std::uint32_t address) {
     return Nid::of(NetType::kTcp, 1, address);
   }
   [[nodiscard]] ShardCore& core(unsigned shard = 0) { return node.shard(shard).core(); }
@@ -173,6 +173,20 @@ class ForwardRig {
  public:
   Instant now{std::chrono::seconds(1)};
   mocks::CoreNode node;
+};
+
+// Two clients and two servers, of whom it has heard.
+struct AcquaintedRig : ForwardRig {
+  static constexpr Nid kClient = client(10);
+  static constexpr Nid kOther = client(11);
+  static constexpr Nid kServer = server(20);
+  static constexpr Nid kBackup = server(21);
+
+  explicit AcquaintedRig(const ForwardSetup& setup = {}, ShardId home = 0) : ForwardRig(setup) {
+    for (const Nid& nid : {kClient, kOther, kServer, kBackup})
+      node.add_peer(nid, home);
+    settle();  // now it is now
+  }
 };
 
 }  // namespace plnet::lnet

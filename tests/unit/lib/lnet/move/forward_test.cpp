@@ -8,19 +8,11 @@ namespace plnet::lnet {
 namespace {
 
 constexpr std::uint32_t kPage = 4096;
-const Nid kClient = ForwardRig::client(10);
-const Nid kOther = ForwardRig::client(11);
-const Nid kServer = ForwardRig::server(20);
-const Nid kBackup = ForwardRig::server(21);
-
-// Rigs in which everybody is known.
-struct Rig : ForwardRig {
-  explicit Rig(const ForwardSetup& setup = {}, ShardId home = 0) : ForwardRig(setup) {
-    for (const Nid& nid : {kClient, kOther, kServer, kBackup})
-      node.add_peer(nid, home);
-    settle();  // now it is now
-  }
-};
+using Rig = AcquaintedRig;
+constexpr Nid kClient = Rig::kClient;
+constexpr Nid kOther = Rig::kOther;
+constexpr Nid kServer = Rig::kServer;
+constexpr Nid kBackup = Rig::kBackup;
 
 TEST(Forward, LeavesAsItCameFromTheBufferThatItWasReceivedInto) {
   Rig rig;
@@ -54,105 +46,6 @@ TEST(Forward, LeavesAsItCameFromTheBufferThatItWasReceivedInto) {
   EXPECT_EQ(rig.port(kServer).traffic.get(LnetTraffic::Id::kSentPut), 1U);
   EXPECT_EQ(rig.peer(kClient)->traffic.get(LnetTraffic::Id::kReceivedPut), 1U);
   EXPECT_EQ(rig.peer(kServer)->traffic.get(LnetTraffic::Id::kSentPut), 1U);
-  rig.expect_conserved();
-}
-
-TEST(Forward, HeadersThatWereAnnouncedAreDecidedAboutAsIfTheyHadNotBeen) {
-  Rig rig;
-  PeerLink* const known = rig.offer(kClient, kServer, 100, {1, 1}).link;
-  ASSERT_NE(known, nullptr);
-  std::vector<MessageHeader> headers;
-  for (std::uint32_t i = 0; i < 40; ++i) {  // more than are looked at together
-    const Nid to = i % 3 == 0   ? kServer
-                   : i % 3 == 1 ? ForwardRig::server(99)
-                                : ForwardRig::client(ForwardRig::kRouter);
-    headers.push_back({.destination = to, .source = kClient, .type = MessageType::kPut});
-  }
-  std::vector<HeaderAhead> ahead;
-  for (std::size_t i = 0; i < headers.size(); ++i)
-    ahead.push_back({&headers[i], i % 2 == 0 ? known : nullptr});
-  rig.port(kClient).on_headers_ahead(ahead);
-  rig.port(kClient).on_headers_ahead({});
-  EXPECT_EQ(rig.node.directory().find(ForwardRig::server(99)), nullptr) << "nobody was made a peer";
-  EXPECT_EQ(rig.forward(kClient, kServer, 100, {2, 1}), RxVerdict::kReceive);
-  rig.received(kClient, {1, 1});
-  rig.settle();
-  rig.end_all();
-  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 2U);
-  rig.expect_conserved();
-}
-
-TEST(Forward, HeadersThatComeInAnotherOrderThanAnnouncedGoWhereTheySay) {
-  Rig rig;
-  const MessageHeader first{.destination = kServer, .source = kClient, .type = MessageType::kPut};
-  const MessageHeader second{.destination = kBackup, .source = kClient, .type = MessageType::kPut};
-  rig.port(kClient).on_headers_ahead({{{&first, nullptr}, {&second, nullptr}}});
-  std::uint32_t index = 0;
-  for (const Nid& to : {kBackup, kServer, kServer, kBackup, kBackup}) {
-    const RxHandle rx{++index, 1};
-    ASSERT_EQ(rig.offer(kClient, to, 100, rx).verdict, RxVerdict::kReceive);
-    rig.received(kClient, rx);
-  }
-  rig.settle();
-  ASSERT_EQ(rig.out().held.size(), 5U);
-  index = 0;
-  for (const Nid& to : {kBackup, kServer, kServer, kBackup, kBackup})
-    EXPECT_EQ(rig.out().held[index++]->next_hop->nid, to);
-  rig.end_all();
-  rig.expect_conserved();
-}
-
-TEST(Forward, AnnouncedMessagesGoByTheGatewayThatLeadsThere) {
-  const Nid far = Nid::of(NetType::kTcp, 5, 30);
-  const Nid farther = Nid::of(NetType::kTcp, 6, 30);
-  std::vector<std::unique_ptr<Route>> routes;
-  RouteView view;
-  Rig rig;
-  for (const auto& [to, gateway] : {std::pair(far, kServer), std::pair(farther, kBackup)}) {
-    rig.node.add_peer(to);
-    Route& route = *routes.emplace_back(std::make_unique<Route>());
-    route.spec = {.net = to.net(), .gateway = gateway};
-    route.number = static_cast<std::uint32_t>(routes.size() - 1);
-    route.gateway.store(rig.node.directory().find(gateway)->peer.load());
-  }
-  view = RouteView(routes);
-  rig.node.shared().routes.store(&view);
-  const MessageHeader first{.destination = far, .source = kClient, .type = MessageType::kPut};
-  const MessageHeader second{.destination = farther, .source = kClient, .type = MessageType::kPut};
-  rig.port(kClient).on_headers_ahead({{{&first, nullptr}, {&second, nullptr}}});
-  const std::vector<Nid> offered{farther, far, farther, far};  // the middle two as announced
-  std::uint64_t used = 0;
-  for (std::uint32_t i = 0; i < offered.size(); ++i) {
-    const RxHandle rx{i + 1, 1};
-    ASSERT_EQ(rig.offer(kClient, offered[i], 100, rx).verdict, RxVerdict::kReceive);
-    const std::uint64_t now = rig.core().sequences.of(rig.port(kServer).ni());
-    EXPECT_GT(now, used) << "round robin knows of each";
-    used = now;
-    rig.received(kClient, rx);
-  }
-  rig.settle();
-  ASSERT_EQ(rig.out().held.size(), offered.size());
-  for (std::size_t i = 0; i < offered.size(); ++i) {
-    const Transmit& sent = *rig.out().held[i];
-    EXPECT_EQ(sent.next_hop->nid, offered[i] == far ? kServer : kBackup);
-    EXPECT_EQ(sent.header.destination, offered[i]);
-    EXPECT_TRUE(sent.next_hop_is_router);
-  }
-  rig.end_all();
-  rig.expect_conserved();
-}
-
-TEST(Forward, WhatWasAnnouncedInAnEarlierTurnIsLookedUpAnew) {
-  Rig rig;
-  const MessageHeader header{.destination = kServer, .source = kClient, .type = MessageType::kPut};
-  rig.port(kClient).on_headers_ahead({{{&header, nullptr}}});
-  rig.node.delete_peer(kServer);
-  rig.settle();
-  EXPECT_EQ(rig.offer(kClient, kServer, 100, {1, 1}).verdict, RxVerdict::kPark)
-      << "a peer is made first";
-  rig.settle();
-  EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kReceive}));
-  rig.end_all();
   rig.expect_conserved();
 }
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages that an LND announces before it offers them: what is looked up ahead changes nothing
+// about where they go.
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/lnet/move/forward_rig.hpp"
+
+namespace plnet::lnet {
+namespace {
+
+using Rig = AcquaintedRig;
+constexpr Nid kClient = Rig::kClient;
+constexpr Nid kServer = Rig::kServer;
+constexpr Nid kBackup = Rig::kBackup;
+
+TEST(ForwardAhead, HeadersThatWereAnnouncedAreDecidedAboutAsIfTheyHadNotBeen) {
+  Rig rig;
+  PeerLink* const known = rig.offer(kClient, kServer, 100, {1, 1}).link;
+  ASSERT_NE(known, nullptr);
+  std::vector<MessageHeader> headers;
+  for (std::uint32_t i = 0; i < 40; ++i) {  // more than are looked at together
+    const Nid to = i % 3 == 0   ? kServer
+                   : i % 3 == 1 ? ForwardRig::server(99)
+                                : ForwardRig::client(ForwardRig::kRouter);
+    headers.push_back({.destination = to, .source = kClient, .type = MessageType::kPut});
+  }
+  std::vector<HeaderAhead> ahead;
+  for (std::size_t i = 0; i < headers.size(); ++i)
+    ahead.push_back({&headers[i], i % 2 == 0 ? known : nullptr});
+  rig.port(kClient).on_headers_ahead(ahead);
+  rig.port(kClient).on_headers_ahead({});
+  EXPECT_EQ(rig.node.directory().find(ForwardRig::server(99)), nullptr) << "nobody was made a peer";
+  EXPECT_EQ(rig.forward(kClient, kServer, 100, {2, 1}), RxVerdict::kReceive);
+  rig.received(kClient, {1, 1});
+  rig.settle();
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 2U);
+  rig.expect_conserved();
+}
+
+TEST(ForwardAhead, HeadersThatComeInAnotherOrderThanAnnouncedGoWhereTheySay) {
+  Rig rig;
+  const MessageHeader first{.destination = kServer, .source = kClient, .type = MessageType::kPut};
+  const MessageHeader second{.destination = kBackup, .source = kClient, .type = MessageType::kPut};
+  rig.port(kClient).on_headers_ahead({{{&first, nullptr}, {&second, nullptr}}});
+  std::uint32_t index = 0;
+  for (const Nid& to : {kBackup, kServer, kServer, kBackup, kBackup}) {
+    const RxHandle rx{++index, 1};
+    ASSERT_EQ(rig.offer(kClient, to, 100, rx).verdict, RxVerdict::kReceive);
+    rig.received(kClient, rx);
+  }
+  rig.settle();
+  ASSERT_EQ(rig.out().held.size(), 5U);
+  index = 0;
+  for (const Nid& to : {kBackup, kServer, kServer, kBackup, kBackup})
+    EXPECT_EQ(rig.out().held[index++]->next_hop->nid, to);
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+// A net behind each server.
+struct GatewayRig : AcquaintedRig {
+  static constexpr Nid kFar = Nid::of(NetType::kTcp, 5, 30);
+  static constexpr Nid kFarther = Nid::of(NetType::kTcp, 6, 30);
+
+  GatewayRig() {
+    for (const auto& [to, gateway] : {std::pair(kFar, kServer), std::pair(kFarther, kBackup)}) {
+      node.add_peer(to).preferred_ni.set(&port(kServer).ni());  // as after a first message
+      Route& route = *routes.emplace_back(std::make_unique<Route>());
+      route.spec = {.net = to.net(), .gateway = gateway};
+      route.number = static_cast<std::uint32_t>(routes.size() - 1);
+      route.gateway.store(node.directory().find(gateway)->peer.load());
+    }
+    view = RouteView(routes);
+    node.shared().routes.store(&view);
+  }
+  ~GatewayRig() {
+    static const RouteView kNone;
+    node.shared().routes.store(&kNone);
+  }
+  void announce() { port(kClient).on_headers_ahead({{{&first, nullptr}, {&second, nullptr}}}); }
+
+  const MessageHeader first{.destination = kFar, .source = kClient, .type = MessageType::kPut};
+  const MessageHeader second{.destination = kFarther, .source = kClient, .type = MessageType::kPut};
+  std::vector<std::unique_ptr<Route>> routes;
+  RouteView view;
+};
+
+TEST(ForwardAhead, TheGatewayThatLeadsThereIsFoundBeforeTheMessageComes) {
+  GatewayRig rig;
+  rig.announce();
+  for (const auto& [to, gateway] :
+       {std::pair(rig.kFar, rig.kServer), std::pair(rig.kFarther, rig.kBackup)}) {
+    const LookedAhead::Destination found = rig.core().looked_ahead.take(to);
+    EXPECT_EQ(found.peer_ni, rig.node.directory().find(to));
+    EXPECT_EQ(found.gateway.next_hop, rig.node.directory().find(gateway));
+    EXPECT_EQ(found.gateway.ni, &rig.port(kServer).ni());
+  }
+  EXPECT_EQ(rig.core().sequences.of(rig.port(kServer).ni()), 0U) << "nothing was sent yet";
+}
+
+TEST(ForwardAhead, AnnouncedMessagesGoByTheGatewayThatLeadsThere) {
+  GatewayRig rig;
+  rig.announce();
+  const std::vector<Nid> offered{rig.kFarther, rig.kFar, rig.kFarther,
+                                 rig.kFar};  // the middle two as announced
+  std::uint64_t used = 0;
+  for (std::uint32_t i = 0; i < offered.size(); ++i) {
+    const RxHandle rx{i + 1, 1};
+    ASSERT_EQ(rig.offer(kClient, offered[i], 100, rx).verdict, RxVerdict::kReceive);
+    const std::uint64_t now = rig.core().sequences.of(rig.port(kServer).ni());
+    EXPECT_GT(now, used) << "round robin knows of each";
+    used = now;
+    rig.received(kClient, rx);
+  }
+  rig.settle();
+  ASSERT_EQ(rig.out().held.size(), offered.size());
+  for (std::size_t i = 0; i < offered.size(); ++i) {
+    const Transmit& sent = *rig.out().held[i];
+    EXPECT_EQ(sent.next_hop->nid, offered[i] == rig.kFar ? kServer : kBackup);
+    EXPECT_EQ(sent.header.destination, offered[i]);
+    EXPECT_TRUE(sent.next_hop_is_router);
+  }
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+TEST(ForwardAhead, WhatWasAnnouncedInAnEarlierTurnIsLookedUpAnew) {
+  Rig rig;
+  const MessageHeader header{.destination = kServer, .source = kClient, .type = MessageType::kPut};
+  rig.port(kClient).on_headers_ahead({{{&header, nullptr}}});
+  rig.node.delete_peer(kServer);
+  rig.settle();
+  EXPECT_EQ(rig.offer(kClient, kServer, 100, {1, 1}).verdict, RxVerdict::kPark)
+      << "a peer is made first";
+  rig.settle();
+  EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kReceive}));
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+}  // namespace
+}  // namespace plnet::lnet
