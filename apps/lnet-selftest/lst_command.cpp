@@ -2,6 +2,7 @@
 #include "apps/lnet-selftest/lst_command.hpp"
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -80,7 +81,9 @@ class Program {
   [[nodiscard]] Shell& shell() { return shell_; }
   // It started a console, whose session nobody has ended yet.
   [[nodiscard]] bool leaves_session() const {
-    return started_ && console_of(consoles_.look(), shell_.key).has_value();
+    if (!started_) return false;
+    const auto console = console_of(consoles_.look(), shell_.key);
+    return console || console.error().number == ETIMEDOUT;
   }
 
  private:

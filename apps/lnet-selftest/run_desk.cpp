@@ -129,6 +129,7 @@ Outcome<void> ConsoleDesk::meet(const Plan& plan) {
     know(plan, node, socket);
   }
   for (const lst::FoundConsole& here : consoles_.look()) {
+    if (here.silent) continue;  // a client that is paced by it will be missed
     const auto nodes = nodes_at(here.socket);
     if (!nodes) continue;  // of another version: it tells nothing
     for (const std::string& node : *nodes)

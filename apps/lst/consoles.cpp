@@ -11,8 +11,6 @@
 namespace plnet::lst {
 namespace {
 
-// A node that is alive answers this within some turns.
-constexpr Duration kLookTimeout = std::chrono::seconds(5);
 // Two phases of add_test, and what the console takes beside them.
 constexpr Duration kAnswerTimeout = std::chrono::seconds(100);
 
@@ -20,6 +18,16 @@ Refusal refusal_from(const runtime::VerbError& error) {
   const runtime::VerbFault& fault = error.faults.front();
   if (fault.code == Errc::kNotPermitted) return {EACCES, fault.what};
   return {errno_of(fault.code), fault.what};
+}
+
+// Of those for which nothing else speaks.
+std::optional<Refusal> silence_of(const std::vector<FoundConsole>& found) {
+  const auto silent = std::ranges::find(found, true, &FoundConsole::silent);
+  if (silent == found.end()) return std::nullopt;
+  return Refusal{ETIMEDOUT,
+                 fmt::format("the node at '{}' is there and does not answer; whether it has the "
+                             "session is not known",
+                             silent->socket)};
 }
 
 }  // namespace
@@ -32,6 +40,7 @@ std::expected<FoundConsole, Refusal> console_of(const std::vector<FoundConsole>&
     if (key == 0 || console.host.key == key) return console;
     any = true;
   }
+  if (auto silence = silence_of(found)) return std::unexpected(std::move(*silence));
   return std::unexpected(Refusal{any ? EACCES : ESRCH, {}});
 }
 
@@ -40,6 +49,7 @@ std::expected<std::optional<FoundConsole>, Refusal> console_for(
   std::vector<FoundConsole> standing;
   std::optional<FoundConsole> background;
   for (const FoundConsole& console : found) {
+    if (console.silent) continue;
     if (!instance.empty() && console.host.instance != instance) continue;
     if (console.host.has_session && console.host.key == key) return console;
     if (console.host.background) {
@@ -58,11 +68,13 @@ std::expected<std::optional<FoundConsole>, Refusal> console_for(
         fmt::format("several nodes here can be the console: {}; lst --instance NAME says which",
                     names)});
   }
-  if (!instance.empty() && !background) {
+  if (background) return background;
+  if (auto silence = silence_of(found)) return std::unexpected(std::move(*silence));
+  if (!instance.empty()) {
     return std::unexpected(
         Refusal{ENODEV, fmt::format("no node '{}' with selftest runs here", instance)});
   }
-  return background;
+  return std::nullopt;
 }
 
 std::vector<FoundConsole> Consoles::look() const {
@@ -83,11 +95,13 @@ std::vector<FoundConsole> Consoles::look() const {
 std::optional<FoundConsole> Consoles::look_at(const std::string& socket) const {
   auto client = runtime::ControlClient::connect(socket, clock_);
   if (!client) return std::nullopt;
-  const auto answer = client->call("lst host", nlohmann::json::object(), kLookTimeout);
+  const auto answer = client->call("lst host", nlohmann::json::object(), look_timeout_);
+  if (!answer && answer.error().faults.front().code == Errc::kTimedOut)
+    return FoundConsole{.socket = socket, .host = {}, .silent = true};
   if (!answer || refusal_of(*answer)) return std::nullopt;
   auto host = from_json<ConsoleHost>(*answer);
   if (!host) return std::nullopt;
-  return FoundConsole{socket, std::move(*host)};
+  return FoundConsole{.socket = socket, .host = std::move(*host)};
 }
 
 Shell::Asked Consoles::ask(const std::string& socket, std::string_view verb,

@@ -2,10 +2,13 @@
 #include "apps/lst/consoles.hpp"
 
 #include <cerrno>
+#include <chrono>
 
 #include <gtest/gtest.h>
 
 #include "lib/runtime/admin/system_clock.hpp"
+#include "lib/runtime/control/socket.hpp"
+#include "tests/unit/lib/runtime/host/temp_dir.hpp"
 
 namespace plnet::lst {
 namespace {
@@ -18,6 +21,10 @@ FoundConsole idle(const std::string& name) {
 FoundConsole with_session(const std::string& name, std::uint32_t key, bool background = false) {
   return {name + ".sock",
           {.instance = name, .key = key, .has_session = true, .background = background}};
+}
+
+FoundConsole silent(const std::string& name) {
+  return {.socket = name + ".sock", .host = {}, .silent = true};
 }
 
 std::string socket_of(const std::expected<FoundConsole, Refusal>& found) {
@@ -49,6 +56,24 @@ TEST(Consoles, APlaceForASession) {
   EXPECT_EQ(place_of(console_for({idle("a"), with_session("lst-8", 8, true)}, 7, "")), "a.sock");
 }
 
+TEST(Consoles, WhoIsSilentMayHaveTheSession) {
+  const All found{silent("a"), with_session("b", 7)};
+  EXPECT_EQ(socket_of(console_of(found, 7)), "b.sock");
+  EXPECT_EQ(socket_of(console_of(found, 8)), text_of_errno(ETIMEDOUT));
+  const auto refused = console_of({silent("a")}, 7);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().number, ETIMEDOUT) << "it would be a lie that there is none";
+  EXPECT_NE(refused.error().why.find("a.sock"), std::string::npos) << refused.error().why;
+}
+
+TEST(Consoles, BesideOneThatIsSilentNoneIsStarted) {
+  EXPECT_EQ(place_of(console_for({silent("a")}, 7, "")), text_of_errno(ETIMEDOUT));
+  EXPECT_EQ(place_of(console_for({silent("a")}, 7, "b")), text_of_errno(ETIMEDOUT));
+  EXPECT_EQ(place_of(console_for({silent("a"), idle("b")}, 7, "")), "b.sock");
+  EXPECT_EQ(place_of(console_for({silent("a"), with_session("lst-8", 8, true)}, 7, "")),
+            "lst-8.sock");
+}
+
 TEST(Consoles, SeveralNodesNeedAName) {
   const All found{idle("a"), idle("b")};
   EXPECT_EQ(place_of(console_for(found, 7, "")), text_of_errno(ENOTUNIQ));
@@ -63,6 +88,19 @@ TEST(Consoles, AFolderWithoutAny) {
   const auto asked = consoles.ask_session("lst run", {{"key", 7}});
   ASSERT_FALSE(asked.has_value());
   EXPECT_EQ(asked.error().number, ESRCH);
+}
+
+TEST(Consoles, WhoTakesCallersAndSaysNothingIsSilent) {
+  const runtime::SystemClock clock;
+  const runtime::TempDir folder;
+  const auto listening = runtime::ListeningSocket::open({.path = folder.path() + "/lst-7.sock"});
+  ASSERT_TRUE(listening.has_value()) << listening.error().what;
+  Consoles consoles(folder.path(), clock, std::chrono::milliseconds(1));
+  ASSERT_EQ(consoles.look().size(), 1U);
+  EXPECT_TRUE(consoles.look().front().silent);
+  const auto asked = consoles.ask_session("lst run", {{"key", 7}});
+  ASSERT_FALSE(asked.has_value());
+  EXPECT_EQ(asked.error().number, ETIMEDOUT);
 }
 
 }  // namespace
