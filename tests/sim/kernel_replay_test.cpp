@@ -16,7 +16,7 @@
 #include "tests/sim/tcp_node.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::kernel_replay_test {
 namespace {
 
 using namespace lnet;
@@ -302,4 +302,4 @@ TEST_F(KernelReplay, NoByteCanDifferUnnoticed) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::kernel_replay_test

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/sim/accepting.hpp"
+
 namespace plnet::sim {
 
 using namespace lnet;
 
 namespace {
-
-constexpr std::uint16_t kAcceptPort = 988;
 
 // A PUT or GET shows the cookie of its maker.
 void learn(KernelScript::Side& side, const WireItem& item) {

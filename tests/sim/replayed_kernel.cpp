@@ -5,15 +5,14 @@
 #include <array>
 
 #include "lib/base/check.hpp"
+#include "tests/sim/accepting.hpp"
 
 namespace plnet::sim {
 
 namespace {
 
-constexpr std::uint16_t kAcceptPort = 988;
 constexpr std::uint16_t kReservedPortMin = 512;
 constexpr std::uint16_t kReservedPortMax = 1023;
-constexpr unsigned kBacklog = 127;
 
 socklnd::SocketAddress address_of(const lnet::Nid& nid, std::uint16_t port) {
   return {drivers::mapped_ipv4(nid.address32()), port};

@@ -18,7 +18,7 @@
 #include "tests/sim/kernel_script.hpp"
 #include "tests/sim/tcp_node.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::selftest_replay_test {
 namespace {
 
 using namespace lnet;
@@ -169,4 +169,4 @@ TEST_P(SelftestReplayTest, OurNodeAnswersAsTheKernelsDid) {
 INSTANTIATE_TEST_SUITE_P(Some, SelftestReplayTest, testing::Range<std::uint64_t>(1, 5));
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::selftest_replay_test

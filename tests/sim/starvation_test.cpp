@@ -14,7 +14,7 @@
 #include "tests/sim/tcp_node.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::starvation_test {
 namespace {
 
 using namespace lnet;
@@ -143,4 +143,4 @@ TEST_F(Starvation, WhatItHeldComesBackWhenItsConnectionIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::starvation_test

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/sim/accepting.hpp"
+
 namespace plnet::sim {
 
 using namespace lnet;
@@ -15,8 +17,6 @@ constexpr std::size_t kStreams = 256;
 constexpr std::uint64_t kControlBytes = 1U << 20U;
 constexpr std::uint64_t kProgramBytes = 4U << 20U;
 constexpr std::uint32_t kTakenMax = 512U << 10U;  // in all
-constexpr std::uint16_t kAcceptPort = 988;
-constexpr unsigned kBacklog = 127;
 
 socklnd::SocketAddress address_of(const Nid& nid) {
   return {drivers::mapped_ipv4(nid.address32()), kAcceptPort};

@@ -6,7 +6,7 @@
 
 #include "drivers/net/fault/endpoint.hpp"
 
-namespace plnet {
+namespace plnet::fault_endpoint_test {
 namespace {
 
 using drivers::Direction;
@@ -266,4 +266,4 @@ TEST(FaultEndpointPlan, CorruptNeedsArenas) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::fault_endpoint_test

@@ -6,7 +6,7 @@
 #include "drivers/net/fault/lnd.hpp"
 #include "tests/unit/drivers/lnd_rigs.hpp"
 
-namespace plnet {
+namespace plnet::fault_lnd_test {
 namespace {
 
 using conformance::LndCase;
@@ -458,4 +458,4 @@ TEST(FaultLndStorm, TheSameSeedGivesTheSameRun) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::fault_lnd_test

@@ -4,7 +4,7 @@
 #include "drivers/net/fault/judge.hpp"
 #include "drivers/net/fault/plan.hpp"
 
-namespace plnet::drivers {
+namespace plnet::drivers::fault_plan_test {
 namespace {
 
 std::string refusal(const FaultRule& rule, Seam seam) {
@@ -93,4 +93,4 @@ TEST(FaultJudge, ChanceFollowsTheSeed) {
 }
 
 }  // namespace
-}  // namespace plnet::drivers
+}  // namespace plnet::drivers::fault_plan_test

@@ -8,7 +8,7 @@
 
 #include "drivers/net/fault/stream.hpp"
 
-namespace plnet {
+namespace plnet::fault_stream_test {
 namespace {
 
 using drivers::Direction;
@@ -353,4 +353,4 @@ TEST_F(FaultStream, AStreamThatHoldsAPayloadIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::fault_stream_test

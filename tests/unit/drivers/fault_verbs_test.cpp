@@ -5,7 +5,7 @@
 
 #include "drivers/net/fault/verbs.hpp"
 
-namespace plnet {
+namespace plnet::fault_verbs_test {
 namespace {
 
 using drivers::Direction;
@@ -182,4 +182,4 @@ TEST_F(FaultVerbs, AFlushedRequestIsNotDrawn) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::fault_verbs_test

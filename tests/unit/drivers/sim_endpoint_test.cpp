@@ -8,7 +8,7 @@
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
-namespace plnet::drivers {
+namespace plnet::drivers::sim_endpoint_test {
 namespace {
 
 using conformance::EndpointPair;
@@ -166,4 +166,4 @@ TEST(SimEndpoint, PartitionTimesOutAndDeadPeerHasNoRoute) {
 }
 
 }  // namespace
-}  // namespace plnet::drivers
+}  // namespace plnet::drivers::sim_endpoint_test

@@ -7,7 +7,7 @@
 #include "drivers/net/sim/event_loop.hpp"
 #include "drivers/net/sim/network.hpp"
 
-namespace plnet::drivers {
+namespace plnet::drivers::sim_event_loop_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -149,4 +149,4 @@ TEST(SimNetwork, BandwidthIsSharedByWhatLeavesAHost) {
 }
 
 }  // namespace
-}  // namespace plnet::drivers
+}  // namespace plnet::drivers::sim_event_loop_test

@@ -9,7 +9,7 @@
 
 #include "drivers/net/sim/event_loop.hpp"
 
-namespace plnet::drivers {
+namespace plnet::drivers::sim_event_order_test {
 namespace {
 
 // Schedules and cancels from within events, and knows what must come next.
@@ -120,4 +120,4 @@ TEST(EventOrder, ManyEventsAtOneInstantAreCheap) {
 }
 
 }  // namespace
-}  // namespace plnet::drivers
+}  // namespace plnet::drivers::sim_event_order_test

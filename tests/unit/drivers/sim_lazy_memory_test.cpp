@@ -11,7 +11,7 @@
 #include "drivers/net/sim/lazy_memory.hpp"
 #include "lib/base/random.hpp"
 
-namespace plnet::drivers {
+namespace plnet::drivers::sim_lazy_memory_test {
 namespace {
 
 constexpr std::uint64_t kMegabyte = 1U << 20U;
@@ -209,4 +209,4 @@ TEST_F(Lazy, AByteQueueCarriesBoth) {
 }
 
 }  // namespace
-}  // namespace plnet::drivers
+}  // namespace plnet::drivers::sim_lazy_memory_test

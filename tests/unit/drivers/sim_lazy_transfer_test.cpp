@@ -16,7 +16,7 @@
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
-namespace plnet::drivers {
+namespace plnet::drivers::sim_lazy_transfer_test {
 namespace {
 
 constexpr std::uint32_t kMegabyte = 1U << 20U;
@@ -341,4 +341,4 @@ TEST(SimLazyTransfer, ATornOperationOfAnEndpointIsFound) {
 }
 
 }  // namespace
-}  // namespace plnet::drivers
+}  // namespace plnet::drivers::sim_lazy_transfer_test

@@ -11,7 +11,7 @@
 #include "tests/unit/drivers/sim_cluster.hpp"
 #include "tests/unit/drivers/stream_counter.hpp"
 
-namespace plnet::drivers {
+namespace plnet::drivers::sim_stream_test {
 namespace {
 
 using conformance::StreamPair;
@@ -333,4 +333,4 @@ TEST_F(SimStreamPlain, WritesStopAtTheBuffersWhenThePeerDoesNotRead) {
 }
 
 }  // namespace
-}  // namespace plnet::drivers
+}  // namespace plnet::drivers::sim_stream_test

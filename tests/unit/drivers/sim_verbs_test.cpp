@@ -9,7 +9,7 @@
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
-namespace plnet::drivers {
+namespace plnet::drivers::sim_verbs_test {
 namespace {
 
 using conformance::VerbsPair;
@@ -135,4 +135,4 @@ TEST(SimVerbs, LateWritesLandUntilDrainedAndNotAfter) {
 }
 
 }  // namespace
-}  // namespace plnet::drivers
+}  // namespace plnet::drivers::sim_verbs_test

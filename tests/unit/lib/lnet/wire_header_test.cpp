@@ -9,7 +9,7 @@
 #include "lib/lnet/wire/header_codec.hpp"
 #include "lib/lnet/wire/process_id_codec.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::wire_header_test {
 namespace {
 
 Nid nid(std::string_view text) {
@@ -105,4 +105,4 @@ TEST(ProcessIdCodec, SaysWhenANidWasCut) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::wire_header_test

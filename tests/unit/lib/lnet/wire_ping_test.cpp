@@ -12,7 +12,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::wire_ping_test {
 namespace {
 
 using Buffer = std::vector<std::byte>;
@@ -206,4 +206,4 @@ TEST(PingBuffer, RandomListsSurvive) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::wire_ping_test

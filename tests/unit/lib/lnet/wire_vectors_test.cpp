@@ -8,7 +8,7 @@
 #include "lib/lnet/wire/process_id_codec.hpp"
 #include "tests/unit/lib/lnet/vectors.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::wire_vectors_test {
 namespace {
 
 using vectors::Json;
@@ -354,4 +354,4 @@ TEST(WireVectors, PingInfo) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::wire_vectors_test

@@ -10,7 +10,7 @@
 
 #include "tests/unit/lib/lnet/vectors.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::data_pattern_test {
 namespace {
 
 namespace vectors = lnet::vectors;
@@ -127,4 +127,4 @@ TEST(DataPattern, FullyFilledPassesEveryCheck) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::data_pattern_test

@@ -11,7 +11,7 @@
 #include "tests/unit/drivers/counting_new.hpp"
 #include "tests/unit/lib/selftest/lone_core.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::no_allocation_test {
 namespace {
 
 using testrig::heap_calls_of;
@@ -106,4 +106,4 @@ TEST(SelftestNoAllocation, OnTheWayOfAnRpcWhateverBecomesOfIt) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::no_allocation_test

@@ -12,7 +12,7 @@
 #include "tests/unit/drivers/counting_new.hpp"
 #include "tests/unit/lib/selftest/lone_core.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::node_no_allocation_test {
 namespace {
 
 using testrig::heap_calls_of;
@@ -133,4 +133,4 @@ TEST(SelftestNoAllocation, InALifeOfSessions) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::node_no_allocation_test

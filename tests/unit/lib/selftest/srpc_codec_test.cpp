@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::selftest {
+namespace plnet::selftest::srpc_codec_test {
 namespace {
 
 using Bytes = std::array<std::byte, kMessageBytes>;
@@ -84,4 +84,4 @@ TEST(SrpcCodec, RequestsRepliesAndPortals) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::srpc_codec_test

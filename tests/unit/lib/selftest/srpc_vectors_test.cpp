@@ -15,7 +15,7 @@
 #include "lib/selftest/srpc_codec.hpp"
 #include "tests/unit/lib/lnet/vectors.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::srpc_vectors_test {
 namespace {
 
 namespace vectors = lnet::vectors;
@@ -204,4 +204,4 @@ TEST(SrpcVectors, ListsOfDestinations) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::srpc_vectors_test

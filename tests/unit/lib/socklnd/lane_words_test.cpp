@@ -2,7 +2,7 @@
 // What a home and another shard say to one another when a connection cannot be had there.
 #include "tests/unit/lib/socklnd/scripted_streams.hpp"
 
-namespace plnet::socklnd {
+namespace plnet::socklnd::lane_words_test {
 namespace {
 
 using Id = SockLndCounters::Id;
@@ -132,4 +132,4 @@ TEST_F(LaneWords, AnEndAndAWelcomeMayCross) {
 }
 
 }  // namespace
-}  // namespace plnet::socklnd
+}  // namespace plnet::socklnd::lane_words_test

@@ -6,7 +6,7 @@
 #include "lib/socklnd/checksum.hpp"
 #include "tests/unit/lib/socklnd/scripted_streams.hpp"
 
-namespace plnet::socklnd {
+namespace plnet::socklnd::lnd_every_byte_test {
 namespace {
 
 using std::chrono::seconds;
@@ -162,4 +162,4 @@ TEST(SocklndEveryByte, WithAChecksumIsAsItWasSent) {
 }
 
 }  // namespace
-}  // namespace plnet::socklnd
+}  // namespace plnet::socklnd::lnd_every_byte_test

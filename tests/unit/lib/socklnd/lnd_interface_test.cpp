@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/socklnd/scripted_streams.hpp"
 
-namespace plnet::socklnd {
+namespace plnet::socklnd::lnd_interface_test {
 namespace {
 
 using lnet::InterfaceState;
@@ -109,4 +109,4 @@ TEST(SocklndInterface, ALinkThatIsBackHasTheAddressLookedForAtOnce) {
 }
 
 }  // namespace
-}  // namespace plnet::socklnd
+}  // namespace plnet::socklnd::lnd_interface_test

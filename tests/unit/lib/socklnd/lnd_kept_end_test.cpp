@@ -6,7 +6,7 @@
 #include "lib/socklnd/checksum.hpp"
 #include "tests/unit/lib/socklnd/keeping_site.hpp"
 
-namespace plnet::socklnd {
+namespace plnet::socklnd::lnd_kept_end_test {
 namespace {
 
 using KeptBrought = KeepingSite;
@@ -371,4 +371,4 @@ TEST_F(KeptEnd, OfTheMessageToAPeerOnItsWayOut) {
 }
 
 }  // namespace
-}  // namespace plnet::socklnd
+}  // namespace plnet::socklnd::lnd_kept_end_test

@@ -8,7 +8,7 @@
 #include "lib/socklnd/checksum.hpp"
 #include "tests/unit/lib/socklnd/keeping_site.hpp"
 
-namespace plnet::socklnd {
+namespace plnet::socklnd::lnd_kept_test {
 namespace {
 
 using KeptAwait = KeepingSite;
@@ -342,4 +342,4 @@ TEST_F(KeptRelay, ThatComesShortIsEndedFromTheBuffer) {
 }
 
 }  // namespace
-}  // namespace plnet::socklnd
+}  // namespace plnet::socklnd::lnd_kept_test

@@ -6,7 +6,7 @@
 #include "tests/unit/lib/socklnd/framed_stream.hpp"
 #include "tests/unit/lib/socklnd/scripted_streams.hpp"
 
-namespace plnet::socklnd {
+namespace plnet::socklnd::lnd_tunables_test {
 namespace {
 
 using std::chrono::seconds;
@@ -288,4 +288,4 @@ TEST(SocklndTunableEffects, SockTimeoutIsHowLongASendMayStandStill) {
 }
 
 }  // namespace
-}  // namespace plnet::socklnd
+}  // namespace plnet::socklnd::lnd_tunables_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/socklnd/scripted_streams.hpp"
 
-namespace plnet::socklnd {
+namespace plnet::socklnd::noop_test {
 namespace {
 
 using std::chrono::seconds;
@@ -61,4 +61,4 @@ TEST(SocklndNoops, AnAcknowledgementThatWasBegunIsEndedBeforeTheNext) {
 }
 
 }  // namespace
-}  // namespace plnet::socklnd
+}  // namespace plnet::socklnd::noop_test

@@ -6,7 +6,7 @@
 #include "tests/unit/drivers/cassini/joint/grounds.hpp"
 #include "tests/unit/drivers/cassini/joint/seed_count.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::conformance_endpoint_test {
 namespace {
 
 using conformance::BufferOrder;
@@ -171,4 +171,4 @@ TEST_P(CassiniEndpointList, LengthsAroundTwentyBits) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::conformance_endpoint_test

@@ -15,7 +15,7 @@
 #include "tests/unit/drivers/cassini/driver/word_log.hpp"
 #include "tests/unit/drivers/cassini/joint/seed_count.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::endpoint_conformance_test {
 namespace {
 
 using conformance::BufferOrder;
@@ -259,4 +259,4 @@ TEST(CassiniConformance, LinkAndNicAddressChange) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::endpoint_conformance_test

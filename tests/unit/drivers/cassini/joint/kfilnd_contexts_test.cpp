@@ -13,7 +13,7 @@
 #include "lib/kfilnd/lnd.hpp"
 #include "tests/mocks/fake_core.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::kfilnd_contexts_test {
 namespace {
 
 constexpr std::uint32_t kFirstAddress = 0x1a0;
@@ -140,4 +140,4 @@ TEST(KfiContextsOnCassini, EachPeerIsServedByItsHome) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::kfilnd_contexts_test

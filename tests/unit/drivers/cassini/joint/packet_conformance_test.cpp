@@ -12,7 +12,7 @@
 #include "tests/conformance/endpoint_conformance.hpp"
 #include "tests/unit/drivers/cassini/joint/seed_count.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::packet_conformance_test {
 namespace {
 
 using conformance::BufferOrder;
@@ -147,4 +147,4 @@ TEST(CassiniPackets, EveryLimitRunsOutAtStart) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::packet_conformance_test

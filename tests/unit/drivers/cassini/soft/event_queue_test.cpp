@@ -4,7 +4,7 @@
 
 #include "tests/unit/drivers/cassini/soft/host.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::event_queue_test {
 namespace {
 
 using Status = layout::EqStatus;
@@ -81,4 +81,4 @@ TEST(SoftEventQueue, ReaderIsWokenUnlessItSaysNo) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::event_queue_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/drivers/cassini/soft/host.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::event_write_test {
 namespace {
 
 using testing::Arena;
@@ -151,4 +151,4 @@ TEST(SoftEvents, SecondBuffer) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::event_write_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/drivers/cassini/soft/host.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::freedom_test {
 namespace {
 
 using testing::Event;
@@ -261,4 +261,4 @@ TEST(SoftFreedom, TeardownAtEveryStep) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::freedom_test

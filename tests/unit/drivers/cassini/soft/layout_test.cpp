@@ -13,7 +13,7 @@
 #include "drivers/net/cassini/soft/layout_packet.hpp"
 #include "tests/unit/drivers/cassini/golden.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::layout_test {
 namespace {
 
 namespace golden = plnet::cassini::golden;
@@ -140,4 +140,4 @@ TEST(SoftLayouts, ReservedBitsAreWhatNoFieldOwns) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::layout_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/drivers/cassini/soft/match_rig.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::match_test {
 namespace {
 
 using testing::Event;
@@ -426,4 +426,4 @@ TEST_F(SoftMatch, MatchEventComesFirst) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::match_test

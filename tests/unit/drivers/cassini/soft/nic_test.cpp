@@ -4,7 +4,7 @@
 
 #include "tests/unit/drivers/cassini/soft/host.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::nic_test {
 namespace {
 
 using testing::Arena;
@@ -178,4 +178,4 @@ TEST(SoftMemory, ManyMappingsFindTheirOwn) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::nic_test

@@ -13,7 +13,7 @@
 #include "drivers/net/cassini/soft/key_table.hpp"
 #include "tests/unit/drivers/cassini/soft/packet_rig.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::packet_life_test {
 namespace {
 
 using testing::Host;
@@ -441,4 +441,4 @@ TEST(SoftKeyTable, AgainstAMap) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::packet_life_test

@@ -9,7 +9,7 @@
 #include "tests/mocks/sanitized.hpp"
 #include "tests/unit/drivers/cassini/soft/packet_rig.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::packet_test {
 namespace {
 
 using testing::Event;
@@ -340,4 +340,4 @@ TEST(SoftRetry, ThreeParkedNidsParkTheirSwitch) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::packet_test

@@ -3,7 +3,7 @@
 // software.
 #include "tests/unit/drivers/cassini/soft/match_rig.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::portal_state_test {
 namespace {
 
 using testing::Event;
@@ -166,4 +166,4 @@ TEST_F(SoftMatch, HybridPortalsGoOverToSoftware) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::portal_state_test

@@ -2,7 +2,7 @@
 // Command queues: every size at each alignment, wrap, full ring, windows, bad commands.
 #include "tests/unit/drivers/cassini/soft/host.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::queue_test {
 namespace {
 
 using testing::head;
@@ -435,4 +435,4 @@ TEST(SoftQueue, FencePasses) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::queue_test

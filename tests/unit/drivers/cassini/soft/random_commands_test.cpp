@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::random_commands_test {
 namespace {
 
 // Random bytes stop nearly every queue at once; with a plausible first byte commands run.
@@ -32,4 +32,4 @@ TEST(SoftRandomCommands, NeverACrash) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::random_commands_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/drivers/cassini/soft/host.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::resources_test {
 namespace {
 
 using testing::Arena;
@@ -244,4 +244,4 @@ TEST(SoftNic, MappingIsGivenOtherMemory) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::resources_test

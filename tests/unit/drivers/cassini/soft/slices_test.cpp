@@ -5,7 +5,7 @@
 
 #include "tests/unit/drivers/cassini/soft/host.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::slices_test {
 namespace {
 
 using testing::Host;
@@ -175,4 +175,4 @@ TEST(Slices, MemoryUnmappedInTheMiddle) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::slices_test

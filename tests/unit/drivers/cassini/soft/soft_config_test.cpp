@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::soft_config_test {
 namespace {
 
 TEST(SoftConfigFile, NothingIsTwoDevices) {
@@ -51,4 +51,4 @@ TEST(SoftConfigFile, WhatIsWrongIsSaidWithItsLine) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::soft_config_test

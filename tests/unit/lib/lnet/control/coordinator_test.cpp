@@ -5,7 +5,7 @@
 
 #include "tests/unit/lib/lnet/control/test_node.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::coordinator_test {
 namespace {
 
 const Nid kFirst = nid("10.0.0.1@tcp");
@@ -259,4 +259,4 @@ TEST_F(CoordinatorTest, WithNothingToDoItNeedsNoTime) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::coordinator_test

@@ -12,14 +12,13 @@
 
 namespace plnet::lnet {
 
-inline const Nid kOurs = nid("10.0.0.1@tcp");
-inline const Nid kTheirs = nid("10.0.0.2@tcp");
-inline const Nid kSecond = nid("10.0.0.3@tcp");
-inline const Nid kThird = nid("10.0.1.2@tcp1");
-
 class DiscoveryTest : public ::testing::Test {
  protected:
   using Id = DiscoveryTable::Id;
+  static inline const Nid kOurs = nid("10.0.0.1@tcp");
+  static inline const Nid kTheirs = nid("10.0.0.2@tcp");
+  static inline const Nid kSecond = nid("10.0.0.3@tcp");
+  static inline const Nid kThird = nid("10.0.1.2@tcp1");
 
   Result<void> discover(const Nid& of, bool force = false) {
     TestDiscover request;

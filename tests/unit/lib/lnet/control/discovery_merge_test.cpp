@@ -5,7 +5,7 @@
 
 #include "tests/unit/lib/lnet/control/discovery_fixture.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::discovery_merge_test {
 namespace {
 
 using DiscoveryMergeTest = DiscoveryTest;
@@ -111,4 +111,4 @@ TEST_F(DiscoveryMergeTest, ANidWhoseFormerInterfaceStillGoesIsMergedLater) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::discovery_merge_test

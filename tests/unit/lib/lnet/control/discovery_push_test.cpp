@@ -5,7 +5,7 @@
 
 #include "tests/unit/lib/lnet/control/discovery_fixture.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::discovery_push_test {
 namespace {
 
 using DiscoveryPushTest = DiscoveryTest;
@@ -172,4 +172,4 @@ TEST_F(DiscoveryPushTest, TheNewerOfTwoPushesCounts) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::discovery_push_test

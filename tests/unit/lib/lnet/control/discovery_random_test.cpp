@@ -9,7 +9,7 @@
 #include "lib/lnet/control/discovery.hpp"
 #include "tests/unit/lib/lnet/control/test_node.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::discovery_random_test {
 namespace {
 
 constexpr std::uint32_t kNodes = 4;
@@ -150,4 +150,4 @@ TEST_P(DiscoveryRandom, WhenLossesStopEverybodyKnowsTheTruth) {
 INSTANTIATE_TEST_SUITE_P(Seeds, DiscoveryRandom, ::testing::Range<std::uint64_t>(1, 101));
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::discovery_random_test

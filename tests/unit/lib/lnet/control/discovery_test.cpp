@@ -6,7 +6,7 @@
 
 #include "tests/unit/lib/lnet/control/discovery_fixture.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::discovery_test {
 namespace {
 
 TEST_F(DiscoveryTest, AMessageWaitsForPingAndPush) {
@@ -393,4 +393,4 @@ TEST_F(DiscoveryTest, AtTheEndWhoeverWaitsIsToldAndAllDescriptorsComeBack) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::discovery_test

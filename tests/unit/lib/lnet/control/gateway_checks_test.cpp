@@ -10,7 +10,7 @@
 
 #include "tests/unit/lib/lnet/control/gateway_fixture.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::gateway_checks_test {
 namespace {
 
 using std::chrono::seconds;
@@ -390,4 +390,4 @@ TEST_F(GatewayChecksTest, RoutesAreTheTruthWithinTheirInterval) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::gateway_checks_test

@@ -2,7 +2,7 @@
 // Routes that go down again and again are held back, each by itself.
 #include "tests/unit/lib/lnet/control/gateway_fixture.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::gateway_flaps_test {
 namespace {
 
 class RoutesThatFlap : public GatewayChecksTest {
@@ -129,4 +129,4 @@ TEST_F(RoutesThatFlap, AreFreeOnceNobodyAsksByItself) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::gateway_flaps_test

@@ -7,7 +7,7 @@
 #include "lib/lnet/control/gateway_checks.hpp"
 #include "tests/unit/lib/lnet/control/test_node.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::gateway_nodes_test {
 namespace {
 
 using std::chrono::seconds;
@@ -120,4 +120,4 @@ TEST_F(GatewayNodesTest, WhenAllAreDeadAllRoutesAreDown) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::gateway_nodes_test

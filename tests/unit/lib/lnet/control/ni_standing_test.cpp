@@ -8,7 +8,7 @@
 
 #include "lib/lnet/peers/health.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::ni_standing_test {
 namespace {
 
 constexpr NiFacts kWell{.health = kHealthMax};
@@ -72,4 +72,4 @@ TEST(NiStanding, EveryCauseHasWordsOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::ni_standing_test

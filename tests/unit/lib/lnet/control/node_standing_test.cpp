@@ -5,7 +5,7 @@
 
 #include "tests/unit/lib/lnet/control/test_node.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::node_standing_test {
 namespace {
 
 using std::chrono::seconds;
@@ -275,4 +275,4 @@ TEST_F(NodeStandings, AfterTheEndNothingIsSaidAnyMore) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::node_standing_test

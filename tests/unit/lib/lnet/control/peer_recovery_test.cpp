@@ -8,7 +8,7 @@
 
 #include "tests/unit/lib/lnet/control/test_node.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::peer_recovery_test {
 namespace {
 
 using std::chrono::seconds;
@@ -177,4 +177,4 @@ TEST_F(Recovery, EndsWithTheNode) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::peer_recovery_test

@@ -6,7 +6,7 @@
 #include "lib/lnet/control/push_target.hpp"
 #include "tests/unit/lib/lnet/control/test_node.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::ping_target_test {
 namespace {
 
 using Id = PingTargetTable::Id;
@@ -244,4 +244,4 @@ TEST_F(PushTargetTest, IsTriedAgainWhenThereWasNoDescriptor) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::ping_target_test

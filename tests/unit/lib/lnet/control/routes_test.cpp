@@ -13,7 +13,7 @@
 
 #include "tests/unit/lib/lnet/control/test_node.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::routes_test {
 namespace {
 
 const Nid kOurs = nid("10.0.0.1@tcp");
@@ -229,4 +229,4 @@ TEST_F(RoutesTest, RoutesAreWhatASlowModelSaysWhateverHappensToTheirGateways) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::routes_test

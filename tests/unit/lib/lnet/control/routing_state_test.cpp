@@ -5,7 +5,7 @@
 
 #include "lib/base/random.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::routing_state_test {
 namespace {
 
 using std::chrono::seconds;
@@ -302,4 +302,4 @@ TEST_F(RoutingStates, AnyOrderOfWishesEndsInTime) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::routing_state_test

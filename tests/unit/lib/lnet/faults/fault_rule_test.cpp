@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lnet {
+namespace plnet::lnet::fault_rule_test {
 namespace {
 
 constexpr Instant kStart{std::chrono::seconds(1000)};
@@ -198,4 +198,4 @@ TEST(FaultRule, ResetBeginsAnotherWindow) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::fault_rule_test

@@ -5,7 +5,7 @@
 
 #include "lib/lnet/names/nid_text.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::fault_spec_test {
 namespace {
 
 TEST(FaultSpec, NeedsEitherARateOrAnInterval) {
@@ -85,4 +85,4 @@ TEST(FaultText, IsReadBackAsItIsPrinted) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::fault_spec_test

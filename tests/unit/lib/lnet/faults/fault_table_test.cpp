@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lnet {
+namespace plnet::lnet::fault_table_test {
 namespace {
 
 constexpr Instant kStart{std::chrono::seconds(1000)};
@@ -121,4 +121,4 @@ TEST_F(FaultTableOf, EachViewHasAVersionOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::fault_table_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lnet {
+namespace plnet::lnet::hop_times_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -52,4 +52,4 @@ TEST(HopTimes, SumsAreTimesAgain) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::hop_times_test

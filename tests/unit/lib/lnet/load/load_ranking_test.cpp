@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lnet {
+namespace plnet::lnet::load_ranking_test {
 namespace {
 
 Nid tcp(std::uint32_t address) {
@@ -74,4 +74,4 @@ TEST(LoadRanking, LessThanASecondIsTakenForOne) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::load_ranking_test

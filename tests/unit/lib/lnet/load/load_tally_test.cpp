@@ -8,7 +8,7 @@
 
 #include "lib/lnet/load/load_ranking.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::load_tally_test {
 namespace {
 
 constexpr Instant kStart{std::chrono::seconds(1000)};
@@ -212,4 +212,4 @@ TEST_F(LoadTallyOf, HowLongNextHopsTookIsNotForgottenWithTheWindows) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::load_tally_test

@@ -2,7 +2,7 @@
 // ACKs for descriptors of another shard: told of there, while the connection goes on here.
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::ack_note_test {
 namespace {
 
 constexpr std::uint32_t kSender = 2;
@@ -120,4 +120,4 @@ TEST_F(AckNotes, OthersAreAskedFor) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::ack_note_test

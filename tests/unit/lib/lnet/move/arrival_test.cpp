@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::arrival_test {
 namespace {
 
 struct Deaf final : EventHandler {
@@ -150,4 +150,4 @@ TEST(Arrival, ThroughADeadGatewayThatIsNoneOfOursRevivesNothingIfAsked) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::arrival_test

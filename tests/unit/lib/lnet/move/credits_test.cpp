@@ -2,7 +2,7 @@
 // What waits for credits, in which order, what it shows, and how it ends.
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::credits_test {
 namespace {
 
 TEST(Credits, WhatIsOverThePeersCreditsWaitsInOrder) {
@@ -413,4 +413,4 @@ TEST(Credits, FewerOfThemHoldBackWhatComesNext) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::credits_test

@@ -5,7 +5,7 @@
 
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::faults_test {
 namespace {
 
 constexpr std::uint32_t kTypePut = 1U << static_cast<unsigned>(MessageType::kPut);
@@ -229,4 +229,4 @@ TEST(FaultRulesInNumbers, HoldSoManyAndNoMore) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::faults_test

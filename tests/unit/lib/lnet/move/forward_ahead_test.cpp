@@ -5,7 +5,7 @@
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_ahead_test {
 namespace {
 
 using Rig = AcquaintedRig;
@@ -140,4 +140,4 @@ TEST(ForwardAhead, WhatWasAnnouncedInAnEarlierTurnIsLookedUpAnew) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_ahead_test

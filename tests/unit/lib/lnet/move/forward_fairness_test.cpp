@@ -8,7 +8,7 @@
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_fairness_test {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(20);
@@ -135,4 +135,4 @@ TEST(ForwardFairness, AServerThatIsDeadTakesLessThanATwentiethFromItsOwnClients)
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_fairness_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/lib/lnet/move/kept_rig.hpp"
 
-namespace plnet::lnet::kept {
+namespace plnet::lnet::kept::forward_kept_end_test {
 namespace {
 
 // --- What ends ---
@@ -203,4 +203,4 @@ TEST(ForwardKept, GoesOnWhenRoutingEndsAndIsWaitedFor) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet::kept
+}  // namespace plnet::lnet::kept::forward_kept_end_test

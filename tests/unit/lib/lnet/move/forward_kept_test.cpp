@@ -8,7 +8,7 @@
 
 #include "tests/unit/lib/lnet/move/kept_rig.hpp"
 
-namespace plnet::lnet::kept {
+namespace plnet::lnet::kept::forward_kept_test {
 namespace {
 
 // --- Who may ---
@@ -222,4 +222,4 @@ TEST(ForwardKept, IsBroughtBeforeItsNextHopIsLookedFor) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet::kept
+}  // namespace plnet::lnet::kept::forward_kept_test

@@ -14,7 +14,7 @@
 #include "tests/mocks/mock_stream_lnd.hpp"
 #include "tests/unit/lib/lnet/move/site.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_kept_wire_test {
 namespace {
 
 using Network = mocks::MockStreamLnd::Network;
@@ -350,4 +350,4 @@ TEST_P(KeptChaos, DeliversWhatWasSent) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_kept_wire_test

@@ -12,7 +12,7 @@
 #include "tests/mocks/core_node.hpp"
 #include "tests/unit/drivers/counting_new.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_no_allocation_test {
 namespace {
 
 using testrig::heap_calls_of;
@@ -117,4 +117,4 @@ TEST(NoAllocation, OnTheWayThroughARouter) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_no_allocation_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_pools_test {
 namespace {
 
 using What = StarvingNote::What;
@@ -224,4 +224,4 @@ TEST(ForwardPools, AClientAlwaysHasItsCreditsWhoeverBorrows) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_pools_test

@@ -11,7 +11,7 @@
 #include "lib/base/random.hpp"
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_random_test {
 namespace {
 
 constexpr std::uint32_t kClients = 3;
@@ -215,4 +215,4 @@ TEST(ForwardRandom, EachMessageEndsOnceAndAllComesHome) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_random_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_records_test {
 namespace {
 
 const Nid kClient = ForwardRig::client(10);
@@ -163,4 +163,4 @@ TEST(ForwardRecords, WhatWaitsGoesOnWithAMessageOfThisNodesOwnThatComesHome) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_records_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_release_test {
 namespace {
 
 const Nid kClient = ForwardRig::client(10);
@@ -134,4 +134,4 @@ TEST(ForwardRelease, WhatIsHeldByARuleWhenRoutingEndsIsDroppedAfterIt) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_release_test

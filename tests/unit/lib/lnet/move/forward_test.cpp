@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_test {
 namespace {
 
 constexpr std::uint32_t kPage = 4096;
@@ -421,4 +421,4 @@ TEST(Forward, OfQuarantinedMemoryTheBufferComesHomeLater) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_test

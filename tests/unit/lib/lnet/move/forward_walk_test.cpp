@@ -14,7 +14,7 @@
 #include "tests/mocks/mock_stream_lnd.hpp"
 #include "tests/unit/lib/lnet/move/site.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_walk_test {
 namespace {
 
 constexpr std::uint32_t kBytes = kPayloadBytesMax;
@@ -167,4 +167,4 @@ TEST(ForwardWalk, EveryByteOfAPutAndOfAGetArrivesFromAStreamByQueuePairs) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_walk_test

@@ -5,7 +5,7 @@
 #include "lib/lnet/peers/peer_records.hpp"
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::gateway_discovery_test {
 namespace {
 
 constexpr std::uint32_t kGateway = 9;
@@ -86,4 +86,4 @@ TEST(GatewayDiscovery, IsLeftToTheChecksIfThereAreSome) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::gateway_discovery_test

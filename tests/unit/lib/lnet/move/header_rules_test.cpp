@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lnet {
+namespace plnet::lnet::header_rules_test {
 namespace {
 
 Nid tcp(std::uint32_t address, std::uint16_t net = 0) {
@@ -140,4 +140,4 @@ TEST_F(HeaderRules, APingOfAnotherIsAGetOnThePingPortalFromNoNidOfOurs) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::header_rules_test

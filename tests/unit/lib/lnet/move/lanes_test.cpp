@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::lanes_test {
 namespace {
 
 constexpr std::uint32_t kLarge = 1000;
@@ -211,4 +211,4 @@ TEST(Lanes, WhoFindsNoRoomForThemGoesByLaneZero) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::lanes_test

@@ -3,7 +3,7 @@
 
 #include "tests/conformance/lnd_conformance.hpp"
 
-namespace plnet::conformance {
+namespace plnet::conformance::loopback_lnd_test {
 namespace {
 
 constexpr lnet::Nid kLo = lnet::Nid::of(lnet::NetType::kLoopback, 0, 0);
@@ -95,4 +95,4 @@ TEST(LoopbackLnd, WhatIsParkedEndsWhenItIsCancelled) {
 }
 
 }  // namespace
-}  // namespace plnet::conformance
+}  // namespace plnet::conformance::loopback_lnd_test

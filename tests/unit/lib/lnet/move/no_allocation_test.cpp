@@ -11,7 +11,7 @@
 #include "tests/mocks/core_node.hpp"
 #include "tests/unit/drivers/counting_new.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::no_allocation_test {
 namespace {
 
 using testrig::heap_calls_of;
@@ -151,4 +151,4 @@ TEST(NoAllocation, WhenMessagesTimeOutInTheirQueues) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::no_allocation_test

@@ -9,7 +9,7 @@
 
 #include "lib/base/doorbell.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::outbox_test {
 namespace {
 
 struct Post {
@@ -71,4 +71,4 @@ TEST(Outbox, AFullBatchGoesAtOnce) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::outbox_test

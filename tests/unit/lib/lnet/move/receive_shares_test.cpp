@@ -6,7 +6,7 @@
 
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::receive_shares_test {
 namespace {
 
 constexpr std::uint32_t kReceives = 64;
@@ -205,4 +205,4 @@ TEST(ReceiveShares, HoldWhereMessagesArriveWhereverTheHomeIs) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::receive_shares_test

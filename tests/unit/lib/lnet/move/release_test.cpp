@@ -2,7 +2,7 @@
 // Peers and interfaces that are taken away while messages to and from them are under way.
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::release_test {
 namespace {
 
 TEST(Release, WhatWaitsForAPeerEndsWithIt) {
@@ -251,4 +251,4 @@ TEST(Release, WithoutAutoDownAnLndThatFailsSaysNothingOfAPeer) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::release_test

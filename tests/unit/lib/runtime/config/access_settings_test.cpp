@@ -8,7 +8,7 @@
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::access_settings_test {
 namespace {
 
 constexpr std::string_view kTwo =
@@ -61,4 +61,4 @@ TEST(AccessSettings, SayWhatIsWrongAndWhere) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::access_settings_test

@@ -9,7 +9,7 @@
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::fault_settings_test {
 namespace {
 
 constexpr std::string_view kTwo =
@@ -66,4 +66,4 @@ TEST(FaultSettings, SayWhatIsWrongAndWhere) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::fault_settings_test

@@ -9,7 +9,7 @@
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::kfi_settings_test {
 namespace {
 
 constexpr std::string_view kBoth = R"(plnet:
@@ -115,4 +115,4 @@ TEST(KfiSettings, OptionsOfTheKernelsModuleAreKept) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::kfi_settings_test

@@ -15,7 +15,7 @@
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::lnet_settings_test {
 namespace {
 
 Settings add(std::string_view text, const Settings& base = {}) {
@@ -355,4 +355,4 @@ INSTANTIATE_TEST_SUITE_P(Files, PrintedByLnetctl, testing::ValuesIn(fixtures()),
                          });
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::lnet_settings_test

@@ -8,7 +8,7 @@
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::module_options_test {
 namespace {
 
 ModuleOptions good(std::string_view text, const lnet::NodeConfig& base = {}) {
@@ -170,4 +170,4 @@ TEST(ModuleOptions, LeaveWhatTheyDoNotNameAsItWas) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::module_options_test

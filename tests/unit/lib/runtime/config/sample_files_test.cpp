@@ -12,7 +12,7 @@
 #include "lib/runtime/config/schema_rendering.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::sample_files_test {
 namespace {
 
 std::string contents_of(const std::string& name) {
@@ -96,4 +96,4 @@ TEST(SampleFiles, AreValidAndSayWhatTheyPromise) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::sample_files_test

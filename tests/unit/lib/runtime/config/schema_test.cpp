@@ -10,7 +10,7 @@
 #include "lib/runtime/config/settings.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::schema_test {
 namespace {
 
 TEST(Schema, EveryRowIsComplete) {
@@ -151,4 +151,4 @@ TEST(Rendering, DefaultFileHoldsTheDefaults) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::schema_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::runtime {
+namespace plnet::runtime::settings_diff_test {
 namespace {
 
 TEST(SettingsDiff, NothingChangedIsEmpty) {
@@ -49,4 +49,4 @@ TEST(SettingsDiff, AChangeThatNeedsARestartIsAnError) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::settings_diff_test

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace plnet::runtime {
+namespace plnet::runtime::settings_reader_test {
 namespace {
 
 Settings read_good(std::string_view text, const Settings& base = {}) {
@@ -290,4 +290,4 @@ TEST(ReadSettings, ErrorsForPeopleShowTheLine) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::settings_reader_test

@@ -11,7 +11,7 @@
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::settings_round_trip_test {
 namespace {
 
 class Dice {
@@ -139,4 +139,4 @@ TEST(SettingsExport, LooksLikeTheFile) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::settings_round_trip_test

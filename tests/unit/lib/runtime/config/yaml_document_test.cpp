@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace plnet::runtime {
+namespace plnet::runtime::yaml_document_test {
 namespace {
 
 Node parse_good(std::string_view text) {
@@ -199,4 +199,4 @@ TEST(ConfigErrors, AreBoundedAndCounted) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::yaml_document_test

@@ -8,7 +8,7 @@
 
 #include "lib/runtime/config/yaml_document.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::yaml_text_test {
 namespace {
 
 TEST(ParseInteger, TakesTheThreePrefixesOfC) {
@@ -69,4 +69,4 @@ TEST(UnfitText, NamesThePlace) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::yaml_text_test

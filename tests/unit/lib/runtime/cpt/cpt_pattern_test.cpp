@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::runtime {
+namespace plnet::runtime::cpt_pattern_test {
 namespace {
 
 using Kind = CptPattern::Kind;
@@ -86,4 +86,4 @@ TEST(CptPattern, IsBounded) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::cpt_pattern_test

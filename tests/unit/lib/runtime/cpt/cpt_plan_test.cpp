@@ -6,7 +6,7 @@
 
 #include "tests/unit/lib/runtime/cpt/machines.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::cpt_plan_test {
 namespace {
 
 using testing::machine;
@@ -416,4 +416,4 @@ TEST(PlanMachine, ReadsAndPlans) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::cpt_plan_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/lib/runtime/cpt/machines.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::kernel_layout_test {
 namespace {
 
 using testing::machine;
@@ -231,4 +231,4 @@ TEST(KernelLayout, SaysWhereTheKernelWouldDoOtherwise) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::kernel_layout_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::runtime {
+namespace plnet::runtime::number_list_test {
 namespace {
 
 using Numbers = std::vector<unsigned>;
@@ -43,4 +43,4 @@ TEST(NumberList, WritesTheShortestForm) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::number_list_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/lib/runtime/cpt/machines.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::plan_report_test {
 namespace {
 
 using By = CptPlanRequest::By;
@@ -102,4 +102,4 @@ TEST(PlanReport, ConfigurationToPaste) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::plan_report_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/lib/runtime/cpt/machines.hpp"
 
-namespace plnet::runtime {
+namespace plnet::runtime::topology_test {
 namespace {
 
 using testing::asymmetric_machine;
@@ -128,4 +128,4 @@ TEST(Topology, RefusalsSayWhatWasExpected) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime
+}  // namespace plnet::runtime::topology_test
