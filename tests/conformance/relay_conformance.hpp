@@ -23,9 +23,9 @@ class RelayEnds final : public socklnd::StreamEvents {
  public:
   explicit RelayEnds(const std::vector<std::size_t>& sizes) {
     said_.resize(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
-    std::uint64_t offset = 0;
-    for (std::byte& byte : said_)
-      byte = stream_byte(kRelayKey, offset++);
+    std::byte* const at = said_.data();
+    for (std::size_t i = 0, count = said_.size(); i < count; ++i)
+      at[i] = stream_byte(kRelayKey, i);
     const std::byte* from = said_.data();
     for (const std::size_t size : sizes) {
       expected_.push_back(kRelayMark);
