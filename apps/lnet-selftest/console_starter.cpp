@@ -62,7 +62,8 @@ std::expected<FoundConsole, Refusal> await_console(const Consoles& consoles,
                                                    const std::string& log_path) {
   for (unsigned looks = 0; looks < kLooksMax; ++looks) {
     auto found = consoles.look_at(socket);
-    if (found && !found->silent) return std::move(*found);
+    if (found && found->silent) break;  // it was asked for long enough
+    if (found) return std::move(*found);
     int status = 0;
     if (::waitpid(child, &status, WNOHANG) == child) {
       const std::string why = last_line(log_path);
