@@ -16,12 +16,15 @@ void Coalescer::begin_trial(Trial trial, std::uint64_t rate, std::size_t step) {
   trial_ = trial;
   rate_before_ = rate;
   step_before_ = step_;
+  doubted_ = false;
   change(step);
 }
 
 void Coalescer::judge_longer(std::uint64_t rate) {
+  const bool kept = rate >= rate_before_ / 100 * kRateKept;
+  if (!kept && !std::exchange(doubted_, true)) return;
   trial_ = Trial::kNone;
-  if (rate >= rate_before_ / 100 * kRateKept) {
+  if (kept) {
     patience_ = kPatienceMin;
     return;
   }

@@ -36,7 +36,8 @@ class Coalescer {
   // So many windows in a row must be of one opinion: a machine that stood still for one looks busy.
   static constexpr std::uint32_t kBusyWindows = 3;
   static constexpr std::uint32_t kSpareWindows = 2;
-  // What must still come through for a longer pause to be kept, in per cent.
+  // What must still come through for a longer pause to be kept, in per cent, in one of two windows:
+  // in the other the machine may have stood still.
   static constexpr std::uint64_t kRateKept = 92;
   // Reads that bring more than this on average are large enough: three quarters of what is staged.
   static constexpr std::uint64_t kReadIsLarge = std::uint64_t{48} * 1024;
@@ -103,6 +104,7 @@ class Coalescer {
   Trial trial_ = Trial::kNone;
   std::uint64_t rate_before_ = 0;  // what came through before it
   std::size_t step_before_ = 0;
+  bool doubted_ = false;              // less came through in a window of this trial
   std::uint32_t wait_windows_ = 0;    // until a longer one is tried
   std::uint32_t steady_windows_ = 0;  // since the last change
   std::uint32_t busy_windows_ = 0;    // in a row

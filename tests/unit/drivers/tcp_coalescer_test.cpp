@@ -103,6 +103,21 @@ TEST(Coalescer, APauseThatCostsMessagesIsNotKept) {
   EXPECT_GE(served, 2 * turns * 97 / 100);  // and cost next to nothing
 }
 
+TEST(Coalescer, AMachineThatStandsStillDuringATrialDoesNotEndIt) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096);
+  // Eight under way: a turn with all of them takes longer than the shortest pause.
+  const auto crowd = [](Instant, std::uint64_t served) { return served + 8; };
+  for (unsigned i = 0; coalescer.pause() == Duration{} && i < 1000; ++i)
+    load.run(microseconds(100), crowd);
+  ASSERT_GT(coalescer.pause(), Duration{});
+  load.run(Coalescer::kWindow, crowd);  // tells nothing, it has just begun
+  load.stand_still(milliseconds(5));    // the next one has one message
+  EXPECT_GT(coalescer.pause(), Duration{});
+  load.run(milliseconds(10), crowd);
+  EXPECT_GT(coalescer.pause(), Duration{});
+}
+
 TEST(Coalescer, EndsWhenThereIsTimeAgain) {
   Coalescer coalescer;
   Load load(coalescer, 4096);
