@@ -28,6 +28,7 @@ constexpr std::size_t kCalibrations = 9;
 struct Percentiles {
   double p50_us = 0;
   double p99_us = 0;
+  double generator_busy = 0;  // of its time
 };
 
 using Rates = std::shared_ptr<double>;  // messages a second; 0: not known yet
@@ -58,7 +59,7 @@ Percentiles open_loop(Flow& flow, const Clock& clock, double rate,
   OpenLoop open(flow, clock, rate);
   loop([&] { open.turn(); });
   open.settle();
-  return {open.percentile_us(50), open.percentile_us(99)};
+  return {open.percentile_us(50), open.percentile_us(99), open.busy()};
 }
 
 void for_state(benchmark::State& state, const std::function<void()>& turn) {
@@ -70,6 +71,7 @@ void tell(benchmark::State& state, const Percentiles& seen, double value) {
   state.counters["value"] = value;
   state.counters["p50_us"] = seen.p50_us;
   state.counters["p99_us"] = seen.p99_us;
+  state.counters["generator_busy"] = seen.generator_busy;
 }
 
 Percentiles through_router(benchmark::State& state, const Rates& rate) {

@@ -12,8 +12,17 @@ void OpenLoop::turn() {
     ++begun_;
     due_ += Duration(static_cast<std::int64_t>(random_.exponential(mean_ns_)));
   }
+  const bool sends = flow_.begun() < begun_;
   flow_.turn(begun_);
-  if (flow_.arrived() > arrived_) note_arrivals(clock_.now());
+  const bool received = flow_.arrived() > arrived_;
+  const Instant end = clock_.now();
+  if (received) note_arrivals(end);
+  note_turn(end, sends || received);
+}
+
+void OpenLoop::note_turn(Instant end, bool worked) {
+  (worked ? busy_ : idle_) += end - turn_ended_;
+  turn_ended_ = end;
 }
 
 void OpenLoop::settle() {
@@ -29,6 +38,11 @@ void OpenLoop::note_arrivals(Instant now) {
     latency_ns_.record(static_cast<std::uint64_t>(late.count()));
     waiting_for_.pop_front();
   }
+}
+
+double OpenLoop::busy() const {
+  const auto all = static_cast<double>((busy_ + idle_).count());
+  return all > 0 ? static_cast<double>(busy_.count()) / all : 0;
 }
 
 double OpenLoop::percentile_us(double percent) const {

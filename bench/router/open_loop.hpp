@@ -22,16 +22,21 @@ class OpenLoop {
         mean_ns_(1e9 / messages_per_second),
         due_(clock.now()),
         begun_(flow.begun()),
-        arrived_(flow.arrived()) {}
+        arrived_(flow.arrived()),
+        turn_ended_(due_) {}
 
   void turn();
   // What is under way arrives.
   void settle();
 
   [[nodiscard]] double percentile_us(double percent) const;
+  // Of its time, what went into turns that sent or received something: near 1 messages wait for
+  // this thread, whatever the relay does.
+  [[nodiscard]] double busy() const;
 
  private:
   void note_arrivals(Instant now);
+  void note_turn(Instant end, bool worked);
 
   Flow& flow_;
   const Clock& clock_;
@@ -42,6 +47,9 @@ class OpenLoop {
   std::uint64_t begun_;
   std::uint64_t arrived_;
   Histogram latency_ns_;
+  Instant turn_ended_;
+  Duration busy_{};
+  Duration idle_{};
 };
 
 }  // namespace plnet::bench
