@@ -79,13 +79,13 @@ std::byte pattern(unsigned seed, std::uint32_t at) {
 }  // namespace
 
 void Site::fill(const Buffer& buffer, unsigned seed) {
-  std::byte* const at = &memory_[buffer.pieces[0].at.offset];
+  std::byte* const at = memory_.data() + buffer.pieces[0].at.offset;
   for (std::uint32_t i = 0; i < buffer.length; ++i)
     at[i] = pattern(seed, i);
 }
 
 bool Site::holds(const Buffer& buffer, std::uint32_t offset, std::uint32_t length, unsigned seed) {
-  const std::byte* const at = &memory_[buffer.pieces[0].at.offset];
+  const std::byte* const at = memory_.data() + buffer.pieces[0].at.offset;
   for (std::uint32_t i = 0; i < buffer.length; ++i) {
     const bool written = i >= offset && i - offset < length;
     const std::byte expected = written ? pattern(seed, i - offset) : std::byte{0};
