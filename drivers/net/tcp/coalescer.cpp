@@ -17,6 +17,7 @@ void Coalescer::begin_trial(Trial trial, std::uint64_t rate, std::size_t step) {
   rate_before_ = rate;
   step_before_ = step_;
   doubted_ = false;
+  needed_votes_ = spare_votes_ = 0;
   change(step);
 }
 
@@ -35,16 +36,25 @@ void Coalescer::judge_longer(std::uint64_t rate) {
 
 void Coalescer::judge_without(std::uint64_t rate, std::uint64_t busy) {
   const bool more = rate_before_ < rate / 100 * kRateKept;
-  const bool spare = busy < kBusyWithout;
-  if (spare && !more && steady_windows_ + 1 < kSpareWindows) return;
+  const bool spare = busy < (step_ == 0 ? kBusyWithout : kBusyToBeginLong);
+  ++(spare ? spare_votes_ : needed_votes_);
+  const bool needed = needed_votes_ == kVotes;
+  if (!more && !needed && spare_votes_ < kVotes) return;
   trial_ = Trial::kNone;
-  if (spare || more) {
+  if (more || !needed) {
     look_back_ = kLookBackMin;
     if (more) wait_windows_ = patience_;
     return;
   }
   look_back_ = std::min(look_back_ * 2, kLookBackMax);
   change(step_before_);
+}
+
+bool Coalescer::wants_longer(std::uint64_t busy) {
+  const bool first = step_ == 0;
+  if (!first && step_ != kLongestShort) return busy >= kBusyToGoOn;
+  busy_windows_ = busy >= (first ? kBusyToBegin : kBusyToBeginLong) ? busy_windows_ + 1 : 0;
+  return busy_windows_ >= (first ? kBusyWindows : kBusyWindowsToBeginLong);
 }
 
 void Coalescer::judge() {
@@ -63,10 +73,9 @@ void Coalescer::judge() {
   ++steady_windows_;
   if (trial_ != Trial::kNone) return;
   if (step_ > 0 && (busy < kBusyToEnd || large)) return change(step_ - 1);
-  if (step_ > 0 && steady_windows_ >= look_back_) return begin_trial(Trial::kWithout, rate, 0);
-  busy_windows_ = busy >= kBusyToBegin ? busy_windows_ + 1 : 0;
-  const bool wanted = step_ == 0 ? busy_windows_ >= kBusyWindows : busy >= kBusyToGoOn;
-  if (wanted && !large && step_ < longest_ && wait_windows_ == 0)
+  if (step_ > 0 && steady_windows_ >= look_back_)
+    return begin_trial(Trial::kWithout, rate, step_ > kLongestShort ? kLongestShort : 0);
+  if (wants_longer(busy) && !large && step_ < longest_ && wait_windows_ == 0)
     begin_trial(Trial::kLonger, rate, step_ + 1);
 }
 

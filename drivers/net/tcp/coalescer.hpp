@@ -10,6 +10,11 @@
 // not. With a pause there is always time to spare, so that does not tell whether it is needed: for
 // that it is left out now and then, and it stays away if there is time without it or if more comes
 // through.
+//
+// A poller that reads one by one has little time left at three quarters of what it can do, and a
+// long pause is not free then: each message waits for it. So there are two kinds. A short pause
+// hardly shows in the time that a message takes. A long one is for pollers which have no time left
+// with the longest of the short ones either, and that takes its place to see whether it is needed.
 #pragma once
 
 #include <array>
@@ -27,15 +32,21 @@ class Coalescer {
   static constexpr std::array<Duration, 5> kPauses{
       std::chrono::microseconds(0), std::chrono::microseconds(5), std::chrono::microseconds(10),
       std::chrono::microseconds(20), std::chrono::microseconds(40)};
-  // Of a window, in per cent: with so much work a first pause is tried, a longer one, a shorter.
+  static constexpr std::size_t kLongestShort = 2;  // of those
+  // Of a window, in per cent: with so much work a first pause is tried, a first long one, another
+  // of the same kind, a shorter one.
   static constexpr std::uint64_t kBusyToBegin = 90;
+  static constexpr std::uint64_t kBusyToBeginLong = 91;
   static constexpr std::uint64_t kBusyToGoOn = 60;
   static constexpr std::uint64_t kBusyToEnd = 40;
   // With less work than this in the windows without a pause, none is needed.
   static constexpr std::uint64_t kBusyWithout = 85;
-  // So many windows in a row must be of one opinion: a machine that stood still for one looks busy.
+  // So many windows in a row must be of one opinion: a machine that stood still for one looks busy,
+  // and at three quarters of what a poller can do one of five is as busy as a long pause asks for.
   static constexpr std::uint32_t kBusyWindows = 3;
-  static constexpr std::uint32_t kSpareWindows = 2;
+  static constexpr std::uint32_t kBusyWindowsToBeginLong = 5;
+  // Of the windows without it so many must agree whether a pause is needed.
+  static constexpr std::uint32_t kVotes = 2;
   // What must still come through for a longer pause to be kept, in per cent, in one of two windows:
   // in the other the machine may have stood still.
   static constexpr std::uint64_t kRateKept = 92;
@@ -87,6 +98,7 @@ class Coalescer {
   void judge();
   void judge_longer(std::uint64_t rate);
   void judge_without(std::uint64_t rate, std::uint64_t busy);
+  [[nodiscard]] bool wants_longer(std::uint64_t busy);
   void change(std::size_t step);
   void begin_trial(Trial trial, std::uint64_t rate, std::size_t step);
 
@@ -104,7 +116,9 @@ class Coalescer {
   Trial trial_ = Trial::kNone;
   std::uint64_t rate_before_ = 0;  // what came through before it
   std::size_t step_before_ = 0;
-  bool doubted_ = false;              // less came through in a window of this trial
+  bool doubted_ = false;            // less came through in a window of this trial
+  std::uint32_t needed_votes_ = 0;  // of the windows without it
+  std::uint32_t spare_votes_ = 0;
   std::uint32_t wait_windows_ = 0;    // until a longer one is tried
   std::uint32_t steady_windows_ = 0;  // since the last change
   std::uint32_t busy_windows_ = 0;    // in a row

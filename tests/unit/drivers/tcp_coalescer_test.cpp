@@ -23,6 +23,10 @@ struct Price {
   Duration each = kEach;
 };
 
+// Dear messages: what comes together saves little, so time stays short with a short pause.
+constexpr Price kDear{.call = nanoseconds(1000), .each = nanoseconds(4000)};
+constexpr Duration kLongestShort = Coalescer::kPauses[Coalescer::kLongestShort];
+
 class Load {
  public:
   Load(Coalescer& coalescer, std::uint64_t message_bytes, const Price& price = {})
@@ -129,15 +133,48 @@ TEST(Coalescer, EndsWhenThereIsTimeAgain) {
 
 TEST(Coalescer, IsNotMissedWhereThereWouldBeTimeWithoutIt) {
   Coalescer coalescer;
-  // Dear messages: with the longest pause, too, more than half of the time is work.
-  const Price price{.call = nanoseconds(1000), .each = nanoseconds(4000)};
-  Load load(coalescer, 4096, price);
-  load.run(milliseconds(100), open_loop(price.call + price.each));
+  // With the longest pause, too, more than half of the time is work.
+  Load load(coalescer, 4096, kDear);
+  load.run(milliseconds(100), open_loop(kDear.call + kDear.each));
   ASSERT_GT(coalescer.pause(), Duration{});
   load.run(milliseconds(400), open_loop(nanoseconds(6500)));  // 5 of 6.5: three quarters
   EXPECT_EQ(coalescer.pause(), Duration{});
   load.run(milliseconds(200), open_loop(nanoseconds(6500)));
   EXPECT_EQ(coalescer.pause(), Duration{}) << "and does not come back";
+}
+
+TEST(Coalescer, AShortPauseIsAllForAPollerThatHasTimeWithIt) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096, kDear);
+  load.run(milliseconds(1000), open_loop(nanoseconds(5300)));  // one by one 94 %, four fifths else
+  EXPECT_GT(load.longest(), Duration{});
+  EXPECT_LE(load.longest(), kLongestShort);
+}
+
+TEST(Coalescer, ALongPauseIsForAPollerThatHasNoTimeWithAShortOne) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096, kDear);
+  const auto more_than_one_by_one = open_loop(nanoseconds(4200));
+  load.run(milliseconds(100), more_than_one_by_one);
+  EXPECT_EQ(coalescer.pause(), Coalescer::kPauses.back());
+  Duration paused{};
+  for (unsigned i = 0; i < 1000; ++i) {
+    load.run(milliseconds(2), more_than_one_by_one);
+    if (coalescer.pause() == Coalescer::kPauses.back()) paused += milliseconds(2);
+  }
+  EXPECT_GE(paused, milliseconds(1900)) << "of 2 s";
+}
+
+TEST(Coalescer, ALongPauseBecomesAShortOneWhenThatIsEnough) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096, kDear);
+  load.run(milliseconds(100), open_loop(nanoseconds(4200)));
+  ASSERT_GT(coalescer.pause(), kLongestShort);
+  load.run(milliseconds(400), open_loop(nanoseconds(5300)));
+  for (unsigned i = 0; i < 500; ++i) {
+    load.run(milliseconds(2), open_loop(nanoseconds(5300)));
+    ASSERT_LE(coalescer.pause(), kLongestShort) << "and it does not come back";
+  }
 }
 
 TEST(Coalescer, IsKeptWhereThereWouldBeNoTimeWithoutIt) {
