@@ -12,9 +12,9 @@ void Coalescer::change(std::size_t step) {
   steady_windows_ = busy_windows_ = 0;
 }
 
-void Coalescer::begin_trial(Trial trial, std::uint64_t rate, std::size_t step) {
+void Coalescer::begin_trial(Trial trial, std::size_t step) {
   trial_ = trial;
-  rate_before_ = rate;
+  rate_before_ = rate_mean_;
   step_before_ = step_;
   doubted_ = false;
   needed_votes_ = spare_votes_ = 0;
@@ -37,11 +37,10 @@ void Coalescer::judge_longer(std::uint64_t rate) {
 void Coalescer::judge_without(std::uint64_t rate, std::uint64_t busy) {
   const bool more = rate_before_ < rate / 100 * kRateKept;
   const bool spare = busy < (step_ == 0 ? kBusyWithout : kBusyToBeginLong);
-  ++(spare ? spare_votes_ : needed_votes_);
-  const bool needed = needed_votes_ == kVotes;
-  if (!more && !needed && spare_votes_ < kVotes) return;
+  std::uint32_t& votes = spare || more ? spare_votes_ : needed_votes_;
+  if (++votes < kVotes) return;
   trial_ = Trial::kNone;
-  if (more || !needed) {
+  if (spare || more) {
     look_back_ = kLookBackMin;
     if (more) wait_windows_ = patience_;
     return;
@@ -71,12 +70,13 @@ void Coalescer::judge() {
   if (trial_ == Trial::kWithout) judge_without(rate, busy);
   if (settling_) return;
   ++steady_windows_;
+  rate_mean_ = rate_mean_ == 0 ? rate : (rate_mean_ * 3 + rate) / 4;
   if (trial_ != Trial::kNone) return;
   if (step_ > 0 && (busy < kBusyToEnd || large)) return change(step_ - 1);
   if (step_ > 0 && steady_windows_ >= look_back_)
-    return begin_trial(Trial::kWithout, rate, step_ > kLongestShort ? kLongestShort : 0);
+    return begin_trial(Trial::kWithout, step_ > kLongestShort ? kLongestShort : 0);
   if (wants_longer(busy) && !large && step_ < longest_ && wait_windows_ == 0)
-    begin_trial(Trial::kLonger, rate, step_ + 1);
+    begin_trial(Trial::kLonger, step_ + 1);
 }
 
 }  // namespace plnet::drivers

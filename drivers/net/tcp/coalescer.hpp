@@ -100,7 +100,7 @@ class Coalescer {
   void judge_without(std::uint64_t rate, std::uint64_t busy);
   [[nodiscard]] bool wants_longer(std::uint64_t busy);
   void change(std::size_t step);
-  void begin_trial(Trial trial, std::uint64_t rate, std::size_t step);
+  void begin_trial(Trial trial, std::size_t step);
 
   const std::size_t longest_;
   std::size_t step_ = 0;
@@ -112,7 +112,8 @@ class Coalescer {
   Duration busy_{};
   std::uint64_t reads_ = 0;
   std::uint64_t bytes_ = 0;
-  bool settling_ = false;  // the window in which it changed tells nothing
+  bool settling_ = false;        // the window in which it changed tells nothing
+  std::uint64_t rate_mean_ = 0;  // of the others, the last four above all: one alone may be lucky
   Trial trial_ = Trial::kNone;
   std::uint64_t rate_before_ = 0;  // what came through before it
   std::size_t step_before_ = 0;

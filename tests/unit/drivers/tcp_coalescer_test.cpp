@@ -57,6 +57,7 @@ class Load {
     return served_ - before;
   }
   [[nodiscard]] Duration longest() const { return longest_; }
+  void becomes(const Price& price) { price_ = price; }
   // A turn that reads a message and takes so long: somebody else has had the CPU.
   void stand_still(Duration long_) {
     coalescer_.note(now_, 1, message_bytes_);
@@ -67,7 +68,7 @@ class Load {
  private:
   Coalescer& coalescer_;
   const std::uint64_t message_bytes_;
-  const Price price_;
+  Price price_;
   Instant now_{milliseconds(1)};
   std::uint64_t served_ = 0;
   Duration longest_{};
@@ -119,6 +120,19 @@ TEST(Coalescer, AMachineThatStandsStillDuringATrialDoesNotEndIt) {
   load.stand_still(milliseconds(5));    // the next one has one message
   EXPECT_GT(coalescer.pause(), Duration{});
   load.run(milliseconds(10), crowd);
+  EXPECT_GT(coalescer.pause(), Duration{});
+}
+
+TEST(Coalescer, OneLuckyWindowBeforeATrialDoesNotEndIt) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096);
+  const auto crowd = [](Instant, std::uint64_t served) { return served + 8; };
+  load.run(2 * Coalescer::kWindow, crowd);
+  load.becomes({.call = kCall, .each = nanoseconds(800)});  // a sixth more comes through
+  for (unsigned i = 0; coalescer.pause() == Duration{} && i < 1000; ++i)
+    load.run(microseconds(100), crowd);
+  load.becomes({});
+  load.run(5 * Coalescer::kWindow, crowd);
   EXPECT_GT(coalescer.pause(), Duration{});
 }
 
