@@ -20,7 +20,8 @@ constexpr OptionRow kRate = number("rate", 'r', "N", "one in so many that match;
 constexpr OptionRow kInterval = number("interval", 'i', "SECONDS", "one in so many seconds");
 constexpr OptionRow kPortal = texts("portal", 'p', "N", "only PUTs and GETs for these portals");
 constexpr OptionRow kMessage = texts("message", 'm', "TYPE", "only PUT, ACK, GET or REPLY");
-constexpr OptionRow kLocal = text("local_nid", 'o', "NID", "only what this NI of ours receives");
+constexpr OptionRow kLocal =
+    text("local_nid", 'o', "NID", "only what this NI of ours receives; of silent drops");
 constexpr OptionRow kRuleType =
     text("rule_type", 't', "TYPE", "for the kernel's tool; what the command says already");
 

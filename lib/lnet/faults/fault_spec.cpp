@@ -67,8 +67,9 @@ std::string_view name_of(FaultKind kind) {
 }
 
 // lustre-release lnet/lnet/net_fault.c: lnet_drop_rule_add(), lnet_delay_rule_add(),
-// lnet_fault_attr_validate(). Beyond what those ask: no bits without a meaning, and an interval
-// for `random`, which the kernel's division by it would need as well.
+// lnet_fault_attr_validate(). Beyond what those ask: no bits without a meaning, an interval for
+// `random`, which the kernel's division by it would need as well, and no local NID where the
+// kernel's rule would never match, since only what is dropped as it arrives knows one.
 Outcome<FaultSpec> complete(FaultSpec spec) {
   const auto wrong = [](const char* what) { return failure(Errc::kInvalid, what); };
   if ((spec.rate == 0) == (spec.interval_s == 0)) return wrong("a rate or an interval, not both");
@@ -82,6 +83,9 @@ Outcome<FaultSpec> complete(FaultSpec spec) {
   if (!drops && (spec.health_errors != 0 || spec.random || spec.all)) {
     return wrong("a delay has no health error, random or drop_all");
   }
+  const bool fails_sends = spec.health_errors != 0 && !spec.all;
+  if (!spec.local.is_any() && (!drops || fails_sends))
+    return wrong("only a drop of what arrives has a local NID");
   if (spec.random && spec.interval_s == 0) return wrong("random needs an interval");
   const bool known =
       spec.health_errors == kFaultHealthRandom || (spec.health_errors & ~kFaultHealthAll) == 0;

@@ -65,8 +65,8 @@ inline constexpr std::array kFaultKeys{
     fault_rows::text("health_error", "Sending fails with one of these, instead of a silent drop.",
                      fault_rows::check_health, "local_timeout,network_timeout",
                      PLNET_FIELD(FaultItem, health_errors)),
-    fault_rows::text("local_nid", "Only what this NI of ours receives.", fault_rows::check_nid, "",
-                     PLNET_FIELD(FaultItem, local_nid)),
+    fault_rows::text("local_nid", "Only what this NI of ours receives; of silent drops.",
+                     fault_rows::check_nid, "", PLNET_FIELD(FaultItem, local_nid)),
     fault_rows::optional(fault_rows::truth("random", "About every other one; needs an interval.",
                                            PLNET_TRUTH(FaultItem, random))),
     fault_rows::optional(

@@ -11,13 +11,12 @@ class FaultCommands : public LnetCommands {};
 
 TEST_F(FaultCommands, DropAddTakesEveryOption) {
   EXPECT_EQ(run("fault drop add -s *@tcp -d 10.0.0.7@tcp -r 4 -p 1 -p 0x1a -m put --message GET "
-                "-e local_timeout -e remote_dropped -o 10.0.0.1@tcp -t drop"),
+                "-e local_timeout -e remote_dropped -t drop"),
             0)
       << err;
   EXPECT_EQ(out, "") << "silent, as all that adds";
   const lnet::FaultSpec expected{.source = lnet::parse_nid_or_any("*@tcp").value(),
                                  .destination = nid("10.0.0.7@tcp"),
-                                 .local = nid("10.0.0.1@tcp"),
                                  .portals = 1ULL << 1 | 1ULL << 26,
                                  .types = 0b0110,
                                  .rate = 4,
@@ -25,14 +24,18 @@ TEST_F(FaultCommands, DropAddTakesEveryOption) {
   EXPECT_EQ(lnet_.node.faults, std::vector{expected});
   EXPECT_EQ(run("fault drop add --source * --dest * --interval 3 --random --drop_all"), 0) << err;
   EXPECT_TRUE(lnet_.node.faults[1].random && lnet_.node.faults[1].all);
+  EXPECT_EQ(run("fault drop add -s * -d * -r 4 -o 10.0.0.1@tcp"), 0) << err;
+  EXPECT_EQ(lnet_.node.faults[2].local, nid("10.0.0.1@tcp"));
   EXPECT_EQ(run("fault delay add -s * -d * -i 2 -l 5 -m REPLY"), 0) << err;
-  EXPECT_EQ(lnet_.node.faults[2].kind, lnet::FaultKind::kDelay);
-  EXPECT_EQ(lnet_.node.faults[2].latency_s, 5U);
+  EXPECT_EQ(lnet_.node.faults[3].kind, lnet::FaultKind::kDelay);
+  EXPECT_EQ(lnet_.node.faults[3].latency_s, 5U);
 }
 
 TEST_F(FaultCommands, AddSaysWhatIsWrong) {
   EXPECT_EQ(run("fault drop add -s * -r 1"), kMissingStatus);
   EXPECT_TRUE(err.contains("a rule needs both source and dest")) << err;
+  EXPECT_EQ(run("fault delay add -s * -d * -r 1 -l 1 -o 10.0.0.1@tcp"), kInvalidStatus);
+  EXPECT_TRUE(err.contains("only a drop of what arrives has a local NID")) << err;
   EXPECT_EQ(run("fault drop add -s * -d *"), kInvalidStatus);
   EXPECT_TRUE(err.starts_with("add:\n    - fault:\n          errno: -22\n")) << err;
   EXPECT_TRUE(err.contains("a rate or an interval, not both")) << err;

@@ -37,6 +37,16 @@ TEST(FaultSpec, WithBitsThatMeanNothingIsRefused) {
   EXPECT_FALSE(complete({.rate = 1, .random = true}).has_value());
 }
 
+TEST(FaultSpec, OfWhatHasNoLocalNidIsRefusedWithOne) {
+  const Nid local = Nid::of(NetType::kTcp, 0, 1);
+  EXPECT_TRUE(complete({.local = local, .rate = 1}).has_value());
+  EXPECT_FALSE(
+      complete({.kind = FaultKind::kDelay, .local = local, .rate = 1, .latency_s = 1}).has_value());
+  EXPECT_FALSE(complete({.local = local, .rate = 1, .health_errors = kFaultHealthRandom}));
+  EXPECT_TRUE(
+      complete({.local = local, .rate = 1, .health_errors = kFaultHealthRandom, .all = true}));
+}
+
 TEST(FaultSpec, IsNamedByItsKindAndNids) {
   const Nid one = Nid::of(NetType::kTcp, 0, 1);
   const Nid two = Nid::of(NetType::kTcp, 0, 2);
