@@ -36,10 +36,8 @@ struct Parameters {
   Relaxed<std::int32_t> response_tracking{3};
   Relaxed<std::int32_t> recovery_limit_s{0};
   Relaxed<std::int32_t> max_recovery_ping_interval_s{900};
-  Relaxed<std::int32_t> lock_primary_nid{1};
   Relaxed<std::int32_t> peer_buffer_credits{0};
-  Relaxed<std::int32_t> routing{0};       // RoutingState
-  Relaxed<std::int32_t> portal_rotor{3};  // 0 off, 1 on, 2 round robin, 3 hash; routed messages
+  Relaxed<std::int32_t> routing{0};  // RoutingState
 
   // How gateways are looked after. None of the kernel's parameters of 2.17 but these counts; live_-
   // and dead_router_check_interval are ignored there, too.

@@ -48,11 +48,11 @@ constexpr auto kKeptOfLnet = std::to_array<std::string_view>(
     {"accept", "accept_port", "accept_port_bulk", "accept_backlog", "accept_timeout",
      "peer_buffer_credits", "auto_down", "check_routers_before_use", "avoid_asym_router_failure",
      "alive_router_check_interval", "live_router_check_interval", "dead_router_check_interval",
-     "router_ping_timeout", "lock_prim_nid", "portal_rotor"});
+     "router_ping_timeout"});
 
 constexpr auto kUselessOfLnet = std::to_array<std::string_view>(
     {"config_on_load", "enable_sysctl_setup", "rnet_htable_size", "use_tcp_bonding",
-     "local_nid_dist_zero", "cpu_npartitions", "cpu_pattern"});
+     "local_nid_dist_zero", "cpu_npartitions", "cpu_pattern", "lock_prim_nid", "portal_rotor"});
 
 template <class Names>
 bool is_in(const Names& names, std::string_view name) {
@@ -177,6 +177,7 @@ class Reader {
       note(given.at,
            fmt::format("option '{}' has no effect: alive_router_check_interval has", name));
     }
+    if (name == "peer_buffer_credits" && !number_of(name, given, 0, INT32_MAX)) return;
     const bool fits = option == lnet::kRouterOptions.end() ||
                       number_of(name, given, option->least, option->most).has_value();
     if (fits) keep("lnet", name, given);

@@ -98,7 +98,7 @@ TEST(ModuleOptions, SayWhatHasNoEffect) {
   const ModuleOptions options = good(
       "alias lnet foo\n"
       "options ptlrpc x=1\n"
-      "options lnet cpu_npartitions=4 config_on_load=1\n"
+      "options lnet cpu_npartitions=4 config_on_load=1 portal_rotor=3 lock_prim_nid=0\n"
       "options ksocklnd frobnicate=1\n"
       "options lnet networks=tcp routes=\"tcp 10.0.0.1@o2ib; o2ib 10.1.0.1@tcp 10.1.0.1@tcp\"\n");
   EXPECT_EQ(options.notes,
@@ -107,6 +107,8 @@ TEST(ModuleOptions, SayWhatHasNoEffect) {
                 "lnet.conf:2:9: options of module 'ptlrpc' are passed over",
                 "lnet.conf:3:14: option 'cpu_npartitions' has no effect here: see plnet.cpts",
                 "lnet.conf:3:32: option 'config_on_load' has no effect here",
+                "lnet.conf:3:49: option 'portal_rotor' has no effect here",
+                "lnet.conf:3:64: option 'lock_prim_nid' has no effect here",
                 "lnet.conf:4:18: option 'frobnicate' of ksocklnd is not supported",
                 "lnet.conf:5:27: route to tcp by 10.0.0.1@o2ib is left out: a network of this "
                 "node"}));
@@ -120,6 +122,8 @@ TEST(ModuleOptions, OfRouterChecksAreNumbersAndOldOnesHaveNoEffect) {
   EXPECT_EQ(options.notes, (std::vector<std::string>{"lnet.conf:1:14: option "
                                                      "'dead_router_check_interval' has no effect: "
                                                      "alive_router_check_interval has"}));
+  EXPECT_EQ(bad("options lnet peer_buffer_credits=abc"),
+            "lnet.conf:1:14: peer_buffer_credits: 'abc', expected a number from 0 to 2147483647");
   EXPECT_EQ(bad("options lnet router_ping_timeout=soon"),
             "lnet.conf:1:14: router_ping_timeout: 'soon', expected a number from 1 to 86400");
   EXPECT_EQ(bad("options lnet auto_down=2"),
