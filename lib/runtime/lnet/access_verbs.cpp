@@ -40,7 +40,18 @@ Outcome<Word> word_arg(const VerbArgs& args, const char* name, std::span<const W
                  fmt::format("--{}: expected one of {}", name, known));
 }
 
+// Left out it means everyone; empty it is a variable of a script that was not set.
+Outcome<void> check_not_empty(const VerbArgs& args) {
+  for (const char* const name : {"source", "dest", "from", "to"}) {
+    if (!args.contains(name) || !text_arg(args, name).empty()) continue;
+    return failure(Errc::kInvalid,
+                   fmt::format("--{}: nothing, expected a list; leave it out for all", name));
+  }
+  return {};
+}
+
 Outcome<AccessToAdd> access_to_add(const VerbArgs& args) {
+  if (auto given = check_not_empty(args); !given) return std::unexpected(std::move(given.error()));
   static constexpr std::array kActions{AccessAction::kAllow, AccessAction::kDeny};
   static constexpr std::array kUses{AccessUse::kAll, AccessUse::kConnect, AccessUse::kForward};
   const auto action = word_arg<AccessAction>(args, "action", kActions, std::nullopt);

@@ -38,6 +38,9 @@ TEST_F(RuleCommands, AccessSaysWhatIsWrong) {
   EXPECT_TRUE(err.contains("--for: expected one of all, connect, forward")) << err;
   EXPECT_EQ(run("access add --action deny --source 10.0.0.1"), kInvalidStatus);
   EXPECT_EQ(run("access add --action deny --from nowhere"), kInvalidStatus);
+  EXPECT_EQ(run("access add --action deny --source="), kInvalidStatus) << "not everyone";
+  EXPECT_TRUE(err.contains("--source: nothing, expected a list; leave it out for all")) << err;
+  EXPECT_EQ(run("access add --action deny --for forward --to="), kInvalidStatus);
   EXPECT_EQ(run("access del"), kMissingStatus);
   EXPECT_EQ(run("access del --idx 0 --all"), kMissingStatus);
   EXPECT_TRUE(lnet_.node.access.empty());
