@@ -41,7 +41,8 @@ Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
   config_.module_options = wanted.module_options;
   go_up(keep);
   if (!outcome) return outcome;
-  apply(wanted, keep);
+  enqueue([this, &wanted](lnet::Reply<void> ended) { bring_about(wanted, std::move(ended)); },
+          keep);
   return outcome;
 }
 
@@ -134,6 +135,7 @@ Outcome<void> LnetAdmin::check_up() const {
 void LnetAdmin::configure(const lnet::ConfigureRequest& request, lnet::Reply<void> done) {
   enqueue(
       [this, request](lnet::Reply<void> ended) {
+        if (state_ == State::kUp) return ended({});
         go_up([this, request, ended = std::move(ended)](Outcome<void> up) mutable {
           if (!up || !request.networks) return ended(std::move(up));
           lnet::NodeConfig wanted = config_;
@@ -238,6 +240,8 @@ void LnetAdmin::wait_for_idle(unsigned shard, lnet::Reply<void> done) {
   desk_->place_everywhere(nullptr, [this, done = std::move(done)]() mutable {
     host_->discard();
     config_.nets.clear();
+    config_.ip2nets.clear();
+    config_.ip2nets_text.clear();
     config_.peers.clear();
     config_.routes.clear();
     config_.faults.clear();

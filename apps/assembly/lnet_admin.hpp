@@ -32,6 +32,9 @@ class LnetAdmin final : public lnet::LnetControl {
   static constexpr std::size_t kChangesWaiting = 256;
   // Whatever a change waits for happens within some turns; this long means that something is stuck.
   static constexpr Duration kChangeMax = std::chrono::seconds(5);
+  // Except for one that is taken back, which must not end half way: a NIC takes some 20 seconds to
+  // let go of a peer that is gone, and buffers of a router wait for a slow one's timeout.
+  static constexpr Duration kGoBackMax = std::chrono::seconds(90);
 
   // The log outlives this.
   explicit LnetAdmin(runtime::Log& log);
@@ -69,7 +72,7 @@ class LnetAdmin final : public lnet::LnetControl {
   void configure(const lnet::ConfigureRequest& request, lnet::Reply<void> done) override;
   void unconfigure(lnet::Reply<void> done) override;
   [[nodiscard]] const lnet::NodeConfig& config() const override { return config_; }
-  void apply(lnet::NodeConfig wanted, lnet::Reply<void> done) override;
+  void edit(lnet::ConfigEdit edit, lnet::Reply<void> done) override;
   void add_net(lnet::NetConfig net, lnet::Reply<void> done) override;
   void del_net(lnet::NetSelection selection, lnet::Reply<void> done) override;
   void set_ni(lnet::NiChange change, lnet::Reply<void> done) override;
@@ -79,11 +82,9 @@ class LnetAdmin final : public lnet::LnetControl {
   void add_route(lnet::RouteConfig route, lnet::Reply<void> done) override;
   void del_route(lnet::NetId net, lnet::Nid gateway, lnet::Reply<void> done) override;
   void set_routing(bool enabled, lnet::Reply<void> done) override;
-  void set_buffers(lnet::BuffersConfig buffers, lnet::Reply<void> done) override;
   [[nodiscard]] lnet::ParameterValues parameters() const override { return config_.parameters; }
   void drain_routing(lnet::DrainOrder order, lnet::Reply<void> done) override;
   void undrain_routing(lnet::Reply<void> done) override;
-  void set_parameters(lnet::ParameterValues values, lnet::Reply<void> done) override;
   void add_fault(lnet::FaultSpec fault, lnet::Reply<void> done) override;
   void del_faults(lnet::FaultKind kind, lnet::Nid source, lnet::Nid destination,
                   lnet::Reply<std::size_t> done) override;
@@ -124,12 +125,15 @@ class LnetAdmin final : public lnet::LnetControl {
   void enqueue(Change change, lnet::Reply<void> done);
   void next_change();
   [[nodiscard]] Outcome<void> check_up() const;
+  // Once leave() has begun a router does not come back.
+  [[nodiscard]] Outcome<void> check_stays() const;
 
   // Within a change.
   void go_up(lnet::Reply<void> done);
   void go_down(lnet::Reply<void> done);
   void wait_for_idle(unsigned shard, lnet::Reply<void> done);
-  // Makes the node be as `wanted`, then keeps that.
+  // Makes the node be as `wanted`, then keeps that; LNet comes up first if there are networks.
+  void bring_about(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void change_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void tune_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void set_health(lnet::NiChange change, lnet::Reply<void> done);
@@ -166,6 +170,7 @@ class LnetAdmin final : public lnet::LnetControl {
   lnet::NodeConfig boot_;  // what the node was started with: `lnet configure --all`
   State state_ = State::kDown;
   bool running_ = false;
+  bool leaving_ = false;
   bool asking_for_news_ = false;
   std::deque<std::pair<Change, lnet::Reply<void>>> changes_;
   bool changing_ = false;

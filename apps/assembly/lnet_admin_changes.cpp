@@ -109,7 +109,8 @@ void remove_from(NodeConfig& config, const lnet::PeerSelection& selection, bool 
 void LnetAdmin::run_steps(std::vector<LnetStep> steps, NodeConfig after, Reply<void> done) {
   const bool other_nis = config_.nets != after.nets;
   if (other_nis) lnd_metrics_->let_go();
-  desk_->attempt(0, carry_out(std::move(steps), host_->clock(), kChangeMax), 2 * kChangeMax,
+  desk_->attempt(0, carry_out(std::move(steps), host_->clock(), kChangeMax),
+                 kChangeMax + kGoBackMax,
                  [this, other_nis, after = std::move(after),
                   done = std::move(done)](Outcome<void> out) mutable {
                    if (out) config_ = std::move(after);
@@ -121,6 +122,9 @@ void LnetAdmin::run_steps(std::vector<LnetStep> steps, NodeConfig after, Reply<v
 }
 
 void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
+  if (wanted.routing && !config_.routing) {
+    if (auto stays = check_stays(); !stays) return done(std::move(stays));
+  }
   if (auto settled = settle_on_machine(wanted, config_); !settled) return done(std::move(settled));
   if (host_->kfi() != nullptr) {
     if (auto assigned = host_->kfi()->assign_nids(wanted); !assigned)
@@ -160,19 +164,22 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
       });
 }
 
-void LnetAdmin::apply(NodeConfig wanted, Reply<void> done) {
+void LnetAdmin::bring_about(NodeConfig wanted, Reply<void> done) {
+  const bool no_nets = wanted.nets.empty() && wanted.ip2nets.empty() && wanted.ip2nets_text.empty();
+  if (no_nets || state_ == State::kUp) return change_to(std::move(wanted), std::move(done));
+  go_up([this, wanted = std::move(wanted), done = std::move(done)](Outcome<void> up) mutable {
+    if (!up) return done(std::move(up));
+    change_to(std::move(wanted), std::move(done));
+  });
+}
+
+void LnetAdmin::edit(lnet::ConfigEdit edit, Reply<void> done) {
   enqueue(
-      [this, wanted = std::move(wanted)](Reply<void> ended) mutable {
-        const bool no_nets =
-            wanted.nets.empty() && wanted.ip2nets.empty() && wanted.ip2nets_text.empty();
-        if (no_nets || state_ == State::kUp) {
-          return change_to(std::move(wanted), std::move(ended));
-        }
-        go_up(
-            [this, wanted = std::move(wanted), ended = std::move(ended)](Outcome<void> up) mutable {
-              if (!up) return ended(std::move(up));
-              change_to(std::move(wanted), std::move(ended));
-            });
+      [this, edit = std::move(edit)](Reply<void> ended) mutable {
+        NodeConfig wanted = config_;
+        if (auto edited = edit(wanted); !edited) return ended(std::move(edited));
+        if (wanted == config_) return ended({});
+        bring_about(std::move(wanted), std::move(ended));
       },
       std::move(done));
 }
@@ -331,16 +338,6 @@ void LnetAdmin::del_route(lnet::NetId net, Nid gateway, Reply<void> done) {
               Errc::kNotFound,
               fmt::format("no route to {} by {}", lnet::text_of_net(net), text_of(gateway))));
         }
-        change_to(std::move(wanted), std::move(ended));
-      },
-      std::move(done));
-}
-
-void LnetAdmin::set_parameters(lnet::ParameterValues values, Reply<void> done) {
-  enqueue(
-      [this, values](Reply<void> ended) {
-        NodeConfig wanted = config_;
-        wanted.parameters = values;
         change_to(std::move(wanted), std::move(ended));
       },
       std::move(done));

@@ -78,9 +78,15 @@ void LnetAdmin::add_causes(std::vector<lnet::NetReport>& nets) const {
 
 // --- Routing ---
 
+Outcome<void> LnetAdmin::check_stays() const {
+  if (!leaving_) return {};
+  return failure(Errc::kBusy, "this process is draining to its end, which nothing takes back");
+}
+
 void LnetAdmin::set_routing(bool enabled, Reply<void> done) {
   enqueue(
       [this, enabled](Reply<void> ended) {
+        if (auto stays = check_stays(); enabled && !stays) return ended(std::move(stays));
         NodeConfig wanted = config_;
         wanted.routing = enabled;
         if (state_ != State::kUp || wanted != config_) {
@@ -94,20 +100,11 @@ void LnetAdmin::set_routing(bool enabled, Reply<void> done) {
       std::move(done));
 }
 
-void LnetAdmin::set_buffers(lnet::BuffersConfig buffers, Reply<void> done) {
-  enqueue(
-      [this, buffers](Reply<void> ended) {
-        NodeConfig wanted = config_;
-        wanted.buffers = buffers;
-        change_to(std::move(wanted), std::move(ended));
-      },
-      std::move(done));
-}
-
 void LnetAdmin::drain_routing(lnet::DrainOrder order, Reply<void> done) {
   enqueue(
       [this, order](Reply<void> ended) {
         if (auto up = check_up(); !up) return ended(std::move(up));
+        if (auto stays = check_stays(); !stays) return ended(std::move(stays));
         desk_->attempt(
             0,
             [order](lnet::Node& node) -> Outcome<Progress> {
@@ -126,6 +123,7 @@ void LnetAdmin::undrain_routing(Reply<void> done) {
   enqueue(
       [this](Reply<void> ended) {
         if (auto up = check_up(); !up) return ended(std::move(up));
+        if (auto stays = check_stays(); !stays) return ended(std::move(stays));
         desk_->attempt(
             0,
             [](lnet::Node& node) -> Outcome<Progress> {
@@ -171,6 +169,7 @@ void LnetAdmin::leave(const lnet::DrainOrder& order, Told told, Told done) {
   leave->done = std::move(done);
   leave->order = order;
   if (state_ != State::kUp) return leave->end();
+  leaving_ = true;
   const Duration bound = order.bound.value_or(
       lnet::RoutingStateMachine::patience(host_->node()->parameters().router_notice()));
   loop_->add_timer(bound + kLeaveSlack, Duration::zero(), [leave] {

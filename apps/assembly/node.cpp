@@ -446,18 +446,35 @@ Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller
                         .exchange = *exchange_,
                         .log = *log_,
                         .metrics_http = *metrics_http_};
-  runtime::Settings now = settings_;
-  now.lnet = lnet_->config();               // changed by its own verbs, too
+  const runtime::Settings now = settings();
   runtime::Settings but_for_options = now;  // those that LNet applies while it runs
   if (differ_live_only(now.lnet, wanted.lnet))
     but_for_options.lnet.module_options = wanted.lnet.module_options;
   if (auto applied = apply_live(but_for_options, wanted, parts); !applied) return applied;
-  for (const auto& change : runtime::diff_settings(now, wanted)) {
+  settings_ = wanted;
+  say_changed(now, settings(), caller);
+  return {};
+}
+
+runtime::Settings Node::settings() const {
+  runtime::Settings now = settings_;
+  now.lnet = lnet_->config();
+  return now;
+}
+
+void Node::say_lnet_changed(const lnet::NodeConfig& before, const runtime::Caller& caller) {
+  const runtime::Settings now = settings();
+  runtime::Settings then = now;
+  then.lnet = before;
+  say_changed(then, now, caller);
+}
+
+void Node::say_changed(const runtime::Settings& before, const runtime::Settings& after,
+                       const runtime::Caller& caller) {
+  for (const auto& change : runtime::diff_settings(before, after)) {
     log_->write(kChanged, {change.path, change.before, change.after, std::to_string(caller.uid),
                            std::to_string(caller.pid)});
   }
-  settings_ = wanted;
-  return {};
 }
 
 Outcome<void> Node::reset_counters() {

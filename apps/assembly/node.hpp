@@ -61,10 +61,13 @@ class Node {
 
   // What follows is for the admin thread, which is where verbs run.
 
-  // All of `wanted` or nothing: refused if one change needs a restart or cannot be had. Who asked
-  // goes into the log.
+  // What is there now, LNet's part by whatever way it came.
+  [[nodiscard]] runtime::Settings settings() const;
+  // All of `wanted` but LNet's part, or nothing: refused if one change needs a restart, be it one
+  // of LNet's, or cannot be had. Who asked goes into the log.
   [[nodiscard]] Outcome<void> apply(const runtime::Settings& wanted, const runtime::Caller& caller);
-  [[nodiscard]] const runtime::Settings& settings() const { return settings_; }
+  // LNet's part is what it was asked to be, and was `before`.
+  void say_lnet_changed(const lnet::NodeConfig& before, const runtime::Caller& caller);
   // On every shard or on none (kAgain).
   [[nodiscard]] Outcome<void> reset_counters();
 
@@ -98,6 +101,8 @@ class Node {
   void end_exchange();
   void end_pollers();
   void log_start() const;
+  void say_changed(const runtime::Settings& before, const runtime::Settings& after,
+                   const runtime::Caller& caller);
 
   runtime::Settings settings_;
   const NodeOptions options_;

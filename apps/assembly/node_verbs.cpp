@@ -92,10 +92,13 @@ void set_variable(Node& node, lnet::LnetControl* lnet, const Args& args, const C
     const Args& value = args.at("value");
     const auto text = value.is_string() ? value.get<std::string>() : value.dump();
     for (const auto set_option : {&set_tcp_option, &set_router_option}) {
-      lnet::NodeConfig wanted = lnet->config();
-      auto set = set_option(wanted, name, text);
-      if (set) return lnet->apply(std::move(wanted), answer_of(std::move(token)));
-      if (set.error().code != Errc::kNotFound) return token.finish(reply_of(std::move(set)));
+      lnet::NodeConfig tried = lnet->config();
+      auto set = set_option(tried, name, text);
+      if (!set && set.error().code == Errc::kNotFound) continue;
+      if (!set) return token.finish(reply_of(std::move(set)));
+      return lnet->edit([set_option, name,
+                         text](lnet::NodeConfig& config) { return set_option(config, name, text); },
+                        answer_of(std::move(token)));
     }
   }
   std::string known = lnet != nullptr ? runtime::lnet_variable_names() : std::string{};
@@ -114,7 +117,7 @@ void set_variable(Node& node, lnet::LnetControl* lnet, const Args& args, const C
 
 VerbReply change_exchange(Node& node, const Args& args, std::optional<bool> enable,
                           const Caller& caller) {
-  const Settings& now = node.settings();
+  const Settings now = node.settings();
   Args section = Args::object();
   if (enable) section["enable"] = *enable ? 1 : 0;
   for (const auto* key : {"in_flight", "work_nsec"}) {
@@ -126,44 +129,75 @@ VerbReply change_exchange(Node& node, const Args& args, std::optional<bool> enab
   return reply_of(node.apply(*read, caller));
 }
 
-// What the node has now: its own settings, and what LNet was told by whatever way.
-Settings current_settings(const Node& node, const lnet::LnetControl* lnet) {
-  Settings now = node.settings();
-  if (lnet != nullptr) now.lnet = lnet->config();
-  return now;
-}
+// A document, or options of kernel modules. What it asks for depends on what is there.
+struct ImportText {
+  std::string text;
+  std::string name;
+  bool options = false;
+  bool del = false;
+};
+struct Wanted {
+  Settings settings;
+  std::vector<std::string> notes;  // what has no effect
+};
 
-// LNet's part first, since it may be refused late; the node's own part goes back with it.
-void apply_settings(Node& node, lnet::LnetControl* lnet, const Settings& wanted,
-                    const Caller& caller, runtime::VerbToken token) {
-  if (lnet == nullptr || wanted.lnet == lnet->config()) {
-    return token.finish(reply_of(node.apply(wanted, caller)));
+std::expected<Wanted, runtime::ConfigErrors> wanted_settings(const ImportText& asked,
+                                                             const Settings& now) {
+  if (asked.options) {
+    auto read = runtime::read_module_options(asked.text, asked.name, now.lnet);
+    if (!read) return std::unexpected(std::move(read.error()));
+    Wanted wanted{.settings = now, .notes = std::move(read->notes)};
+    wanted.settings.lnet = std::move(read->config);
+    return wanted;
   }
-  const Settings before = node.settings();
-  if (auto own = node.apply(wanted, caller); !own) return token.finish(reply_of(std::move(own)));
-  lnet->apply(wanted.lnet,
-              [&node, before, caller, token = std::move(token)](Outcome<void>&& done) mutable {
-                if (!done) (void)node.apply(before, caller);
-                token.finish(reply_of(std::move(done)));
-              });
-}
-
-// The settings that a text asks for: a document, or options of kernel modules, of which some may
-// have no effect: `notes` say which.
-std::expected<Settings, runtime::ConfigErrors> wanted_settings(const std::string& text,
-                                                               const std::string& name,
-                                                               bool options, bool del,
-                                                               const Settings& now,
-                                                               std::vector<std::string>& notes) {
-  if (!options) {
-    return del ? runtime::reset_settings(text, name, now) : runtime::read_settings(text, name, now);
-  }
-  auto read = runtime::read_module_options(text, name, now.lnet);
+  auto read = asked.del ? runtime::reset_settings(asked.text, asked.name, now)
+                        : runtime::read_settings(asked.text, asked.name, now);
   if (!read) return std::unexpected(std::move(read.error()));
-  Settings wanted = now;
-  wanted.lnet = std::move(read->config);
-  notes = std::move(read->notes);
-  return wanted;
+  return Wanted{.settings = std::move(*read), .notes = {}};
+}
+
+struct Import {
+  ImportText asked;
+  Caller caller;
+  std::optional<Settings> before{};  // from when its turn has come and its own part is done
+  Settings wanted{};
+};
+
+// Its turn has come, and changes of LNet that were asked for before have been carried out.
+Outcome<void> begin_import(Node& node, Import& import, lnet::NodeConfig& config) {
+  const Settings now = node.settings();
+  auto wanted = wanted_settings(import.asked, now);
+  if (!wanted) return failure(Errc::kInvalid, wanted.error().list().front().text());
+  import.wanted = std::move(wanted->settings);
+  if (auto own = node.apply(import.wanted, import.caller); !own) return own;
+  import.before = now;
+  config = import.wanted.lnet;
+  return {};
+}
+
+// LNet's part may be refused late: the node's own part goes back with it, unless somebody else has
+// changed that meanwhile.
+void end_import(Node& node, Import& import, bool done) {
+  if (!import.before) return;
+  if (done) return node.say_lnet_changed(import.before->lnet, import.caller);
+  Settings now = node.settings();
+  now.lnet = import.wanted.lnet;
+  if (now == import.wanted) (void)node.apply(*import.before, import.caller);
+}
+
+void carry_out_import(Node& node, lnet::LnetControl* lnet, ImportText asked, const Caller& caller,
+                      runtime::VerbToken token) {
+  const auto import = std::make_shared<Import>(std::move(asked), caller);
+  if (lnet == nullptr) {
+    lnet::NodeConfig none;
+    return token.finish(reply_of(begin_import(node, *import, none)));
+  }
+  lnet->edit(
+      [&node, import](lnet::NodeConfig& config) { return begin_import(node, *import, config); },
+      [&node, import, token = std::move(token)](Outcome<void>&& done) mutable {
+        end_import(node, *import, done.has_value());
+        token.finish(reply_of(std::move(done)));
+      });
 }
 
 // What would change, and how.
@@ -216,22 +250,22 @@ void import_document(Node& node, lnet::LnetControl* lnet, const Args& args, cons
   if (lnet != nullptr && looks) {
     return look_at_named(*lnet, text, name, action == "exec", std::move(token));
   }
-  const Settings now = current_settings(node, lnet);
-  std::vector<std::string> notes;
-  const auto wanted = wanted_settings(text, name, options, action == "del", now, notes);
+  const Settings now = node.settings();
+  const ImportText asked{.text = text, .name = name, .options = options, .del = action == "del"};
+  const auto wanted = wanted_settings(asked, now);
   if (!wanted) return token.finish(refuse(wanted.error(), true));
   if (looks) return token.finish(export_settings(now, runtime::ExportForm::kFull));
   if (args.value("plan", false)) {
-    return with_notes(std::move(token), notes).finish(plan_of(now, *wanted));
+    return with_notes(std::move(token), wanted->notes).finish(plan_of(now, wanted->settings));
   }
-  apply_settings(node, lnet, *wanted, caller, with_notes(std::move(token), notes));
+  carry_out_import(node, lnet, asked, caller, with_notes(std::move(token), wanted->notes));
 }
 
 void export_document(const Node& node, lnet::LnetControl* lnet, bool backup,
                      runtime::VerbToken token) {
   if (lnet == nullptr || backup) {
     const auto form = backup ? runtime::ExportForm::kBackup : runtime::ExportForm::kFull;
-    return token.finish(export_settings(current_settings(node, lnet), form));
+    return token.finish(export_settings(node.settings(), form));
   }
   Settings own = node.settings();
   own.lnet = {.module_options = lnet->config().module_options};

@@ -27,8 +27,10 @@ class FakeLnetControl final : public LnetControl {
     answer(std::move(done));
   }
   [[nodiscard]] const NodeConfig& config() const override { return node; }
-  void apply(NodeConfig wanted, Reply<void> done) override {
-    ++applied;
+  void edit(ConfigEdit edit, Reply<void> done) override {
+    ++edits;
+    NodeConfig wanted = node;
+    if (auto edited = edit(wanted); !edited) return done(std::move(edited));
     if (!refusal) node = std::move(wanted);
     answer(std::move(done));
   }
@@ -76,10 +78,6 @@ class FakeLnetControl final : public LnetControl {
     drain.reset();
     answer(std::move(done));
   }
-  void set_buffers(BuffersConfig buffers, Reply<void> done) override {
-    node.buffers = buffers;
-    answer(std::move(done));
-  }
   void drain_routing(DrainOrder order, Reply<void> done) override {
     if (!node.routing) return done(failure(Errc::kInvalid, "this node does not route"));
     drain = order;
@@ -91,10 +89,6 @@ class FakeLnetControl final : public LnetControl {
     done({});
   }
   [[nodiscard]] ParameterValues parameters() const override { return node.parameters; }
-  void set_parameters(ParameterValues values, Reply<void> done) override {
-    node.parameters = values;
-    answer(std::move(done));
-  }
 
   void add_fault(FaultSpec fault, Reply<void> done) override {
     node.faults.push_back(fault);
@@ -237,7 +231,7 @@ class FakeLnetControl final : public LnetControl {
   NodeConfig node;
   std::optional<DrainOrder> drain;
   bool configured = false;
-  unsigned applied = 0;
+  unsigned edits = 0;
   bool hold = false;
   std::optional<Error> refusal;  // of everything that answers nothing
   ConfigureRequest configure_request;

@@ -26,6 +26,9 @@ namespace plnet::lnet {
 template <class T>
 using Reply = std::move_only_function<void(Outcome<T>&&)>;
 
+// What is to become of what is configured; with an error, nothing. Called once at most.
+using ConfigEdit = std::move_only_function<Outcome<void>(NodeConfig& config)>;
+
 struct ConfigureRequest {
   bool networks = false;    // also what module options and `ip2nets` say
   bool large_nids = false;  // take IPv6 addresses where an interface has both
@@ -94,7 +97,7 @@ class LnetControl {
   LnetControl(const LnetControl&) = delete;
   LnetControl& operator=(const LnetControl&) = delete;
 
-  // Again while configured is fine.
+  // Again while configured is fine, and changes nothing.
   virtual void configure(const ConfigureRequest& request, Reply<void> done) = 0;
   // Networks, routes and peers go; variables stay. kBusy while somebody uses LNet.
   virtual void unconfigure(Reply<void> done) = 0;
@@ -102,9 +105,10 @@ class LnetControl {
   // What was configured, by whatever way, and not taken back; peers that discovery found are not in
   // it. This is what `export --backup` writes.
   [[nodiscard]] virtual const NodeConfig& config() const = 0;
-  // Makes what is configured be `wanted`, which has passed check_node_config(): all of it or, with
-  // an error, nothing. Configures LNet first if there are networks in it.
-  virtual void apply(NodeConfig wanted, Reply<void> done) = 0;
+  // Makes what is configured be what `edit` makes of it: all of it or, with an error, nothing. It
+  // is called when the changes that were asked for before have been carried out, so none of them is
+  // taken back unseen. Configures LNet first if there are networks in it.
+  virtual void edit(ConfigEdit edit, Reply<void> done) = 0;
 
   // kExists: the NI is there. kNotFound: no such interface on this machine.
   virtual void add_net(NetConfig net, Reply<void> done) = 0;
@@ -115,19 +119,16 @@ class LnetControl {
   virtual void set_peer_ni(PeerNiChange change, Reply<void> done) = 0;
   virtual void add_route(RouteConfig route, Reply<void> done) = 0;
   virtual void del_route(NetId net, Nid gateway, Reply<void> done) = 0;
-  // Also of a node that is drained. kBusy: routing is being stopped, which takes its time;
-  // kNoMemory: there are no buffers.
+  // Also of a node that is drained. kBusy: routing is being stopped, which takes its time, or the
+  // process ends; kNoMemory: there are no buffers.
   virtual void set_routing(bool enabled, Reply<void> done) = 0;
-  virtual void set_buffers(BuffersConfig buffers, Reply<void> done) = 0;
   // Stops routing without losing anything: `done` when it has begun, routing() tells how far it is.
   // kInvalid: the node does not route.
   virtual void drain_routing(DrainOrder order, Reply<void> done) = 0;
-  // kInvalid: it is not drained.
+  // kInvalid: it is not drained. kBusy: the process ends.
   virtual void undrain_routing(Reply<void> done) = 0;
 
   [[nodiscard]] virtual ParameterValues parameters() const = 0;
-  // The values have passed set_global_variable().
-  virtual void set_parameters(ParameterValues values, Reply<void> done) = 0;
 
   // Fault rules. `fault` is complete(). kInvalid: the same rule is there.
   virtual void add_fault(FaultSpec fault, Reply<void> done) = 0;

@@ -56,20 +56,23 @@ void set_lnet_variable(lnet::LnetControl& control, std::string_view name, const 
   const auto number = value_of(name, value);
   if (!number) return fail(token, number.error());
   if (const lnet::GlobalVariable* const variable = lnet::find_global_variable(name)) {
-    lnet::ParameterValues values = control.parameters();
-    if (auto set = set_global_variable(values, *variable, *number); !set) {
-      return fail(token, std::move(set.error()));
-    }
-    return control.set_parameters(values, silent(std::move(token)));
+    return control.edit(
+        [variable, number = *number](lnet::NodeConfig& config) {
+          return set_global_variable(config.parameters, *variable, number);
+        },
+        silent(std::move(token)));
   }
   if (const BufferVariable* const variable = find_buffer_variable(name)) {
     if (*number < 0 || *number > INT32_MAX) {
       return fail(token,
                   {Errc::kOutOfRange, fmt::format("{}: {}, expected 0 or more", name, *number)});
     }
-    lnet::BuffersConfig buffers = control.config().buffers;
-    buffers.*variable->member = static_cast<std::int32_t>(*number);
-    return control.set_buffers(buffers, silent(std::move(token)));
+    return control.edit(
+        [variable, number = *number](lnet::NodeConfig& config) -> Outcome<void> {
+          config.buffers.*variable->member = static_cast<std::int32_t>(number);
+          return {};
+        },
+        silent(std::move(token)));
   }
   if (*number != 0 && *number != 1) {
     return fail(token, {Errc::kOutOfRange, fmt::format("{}: {}, expected 0 or 1", name, *number)});

@@ -15,13 +15,15 @@ using lnet::LnetControl;
 using enum ArgKind;
 
 void add_ip2net(LnetControl& control, const std::string& rules, VerbToken token) {
-  lnet::NodeConfig wanted = control.config();
-  wanted.ip2nets_text += wanted.ip2nets_text.empty() ? "" : "; ";
-  wanted.ip2nets_text += rules;
-  if (auto parsed = lnet::parse_ip2nets(wanted.ip2nets_text); !parsed) {
-    return fail(token, std::move(parsed.error()));
-  }
-  control.apply(std::move(wanted), silent(std::move(token)));
+  control.edit(
+      [rules](lnet::NodeConfig& config) -> Outcome<void> {
+        config.ip2nets_text += config.ip2nets_text.empty() ? "" : "; ";
+        config.ip2nets_text += rules;
+        if (auto parsed = lnet::parse_ip2nets(config.ip2nets_text); !parsed)
+          return std::unexpected(std::move(parsed.error()));
+        return {};
+      },
+      silent(std::move(token)));
 }
 
 void add_net(LnetControl& control, const VerbArgs& args, VerbToken token) {

@@ -17,6 +17,25 @@ namespace {
 using lnet::LnetControl;
 using enum ArgKind;
 
+Outcome<void> change_all(lnet::NodeConfig& config, const std::vector<lnet::RouteConfig>& routes,
+                         bool add) {
+  for (const lnet::RouteConfig& route : routes) {
+    const auto gone = std::erase_if(config.routes, [&route](const auto& other) {
+      return other.net == route.net && other.gateway == route.gateway;
+    });
+    if (add) {
+      config.routes.push_back(route);
+    } else if (gone == 0) {
+      return failure(Errc::kNotFound,
+                     fmt::format("no route to {} by {}", lnet::text_of_net(route.net),
+                                 text_of(route.gateway)));
+    }
+  }
+  if (const auto issues = check_node_config(config); !issues.empty())
+    return failure(Errc::kInvalid, issues.front().what);
+  return {};
+}
+
 // Several gateways come all or none.
 void change_routes(LnetControl& control, const std::vector<lnet::RouteConfig>& routes, bool add,
                    VerbToken token) {
@@ -25,23 +44,8 @@ void change_routes(LnetControl& control, const std::vector<lnet::RouteConfig>& r
     return add ? control.add_route(routes[0], std::move(done))
                : control.del_route(routes[0].net, routes[0].gateway, std::move(done));
   }
-  lnet::NodeConfig wanted = control.config();
-  for (const lnet::RouteConfig& route : routes) {
-    const auto gone = std::erase_if(wanted.routes, [&route](const auto& other) {
-      return other.net == route.net && other.gateway == route.gateway;
-    });
-    if (add) {
-      wanted.routes.push_back(route);
-    } else if (gone == 0) {
-      return fail(
-          token, {Errc::kNotFound, fmt::format("no route to {} by {}", lnet::text_of_net(route.net),
-                                               text_of(route.gateway))});
-    }
-  }
-  if (const auto issues = check_node_config(wanted); !issues.empty()) {
-    return fail(token, {Errc::kInvalid, issues.front().what});
-  }
-  control.apply(std::move(wanted), silent(std::move(token)));
+  control.edit([routes, add](lnet::NodeConfig& config) { return change_all(config, routes, add); },
+               silent(std::move(token)));
 }
 
 // More than anybody waits for; and seconds that fit into a duration.

@@ -94,6 +94,20 @@ def case_one_is_killed_and_comes_back(site):
     answers(server, nid(CLIENT), 90)
 
 
+def case_a_change_that_a_nic_does_not_let_happen_in_time_is_taken_back_whole(site):
+    server, client = pair(site, options="")
+    works(client, "peer", "add", "--prim_nid", nid(0x3c4))
+    server.stop(signal.SIGKILL)
+    fails(client, "ping", "--timeout", "1", nid(SERVER))  # what is under way holds the NIC for some seconds more than a change has
+    before = works(client, "export", "--backup")
+    other = KFI_NET.replace("interfaces:", "lnd tunables: {traffic_class: low_latency}, interfaces:")
+    assert "has not let go" in fails(client, "import", site.write("other.yaml", other))
+    shown = next(each for each in client.json("net", "show", "-v")["net"] if each["net type"] == "kfi")["local NI(s)"][0]
+    assert (shown["nid"], shown["lnd tunables"]["traffic_class"]) == (nid(CLIENT), "best_effort"), shown
+    assert [each["primary nid"] for each in client.json("peer", "show")["peer"]].count(nid(0x3c4)) == 1
+    assert works(client, "export", "--backup") == before
+
+
 WRONG = {
     "no_such_driver": (soft("net_nothing0", 5), "net_nothing0"),
     "wrong_devargs": (soft("net_memif0,role=emperor", 5), "net_memif0"),

@@ -265,6 +265,9 @@ def case_unconfigure_takes_all_down_and_configure_brings_lo_back(site):
         assert nids(node) == ["0@lo"] and peers(node) == {}
         assert node.json("global", "show")["global"]["retry_count"] == 1, "variables stay"
         null_net(site, node)
+        there = nids(node)
+        works(node, "lnet", "configure", "--all")
+        assert nids(node) == there, "what is up already stays as it is"
         works(node, "ping", "10.0.0.2@tcp")
         assert node.stop() == 0, node.output()
 

@@ -2,6 +2,7 @@
 """Routes: by file, by options and live; and what becomes of them when their gateway comes and goes."""
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from cases_common import one_shard
 from site_under_test import eventually
@@ -70,6 +71,24 @@ def case_a_node_that_checks_before_use_lets_changes_wait_until_its_gateways_have
         works(a, "peer", "add", "--prim_nid", "10.88.0.7@tcp")
         assert state(a) == "down" and causes(a)[-1] == "not checked yet", causes(a)
         assert causes(a)[0] in ("ping timed out", "ping failed"), causes(a)
+
+
+def case_changes_that_wait_for_one_another_all_take_effect(site):
+    with two_hosts(site) as hosts:
+        # Until its gateway, who is not there, has been asked changes wait.
+        options = site.write("before.conf", f'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.9@tcp" check_routers_before_use=1 '
+                             f"alive_router_check_interval=60 router_ping_timeout={TIMEOUT_S}\n")
+        a = hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
+        document = site.write("peer.yaml", "peer:\n    - primary nid: 10.88.0.6@tcp\n")
+        wishes = (("net", "add", "--nid", "10.9.0.1@tcp7", "--driver", "null"), ("set", "retry_count", "3"),
+                  ("set", "lnet.router_ping_timeout", str(TIMEOUT_S + 1)), ("set", "small_buffers", "512"), ("set", "large_buffers", "64"),
+                  ("route", "add", "--net", "o2ib1", "--gateway", "10.88.0.[7-8]@tcp"), ("import", document))
+        with ThreadPoolExecutor(len(wishes)) as pool:
+            for told in pool.map(lambda wish: works(a, *wish), wishes):
+                assert told == "", told
+        backup = works(a, "export", "--backup")
+        for there in ("10.9.0.1@tcp7", "retry_count: 3", f'router_ping_timeout: "{TIMEOUT_S + 1}"', "small: 512", "large: 64", "10.88.0.7@tcp", "10.88.0.6@tcp"):
+            assert there in backup, (there, backup)
 
 
 def case_routes_come_by_file_by_options_and_live_and_go_out_as_they_came(site):

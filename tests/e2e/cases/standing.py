@@ -179,6 +179,21 @@ def case_a_router_that_is_told_to_end_drains_first(site):
         assert not says_it_routes(b, nid("a"))
 
 
+def case_a_router_that_is_told_to_end_does_not_come_back(site):
+    with two_hosts(site) as hosts:
+        a = hosts.node("a", "--config", one_shard(site), "--idle", "sleep", "--drain-timeout", "3600")
+        b = start(hosts, "b", one_shard(site))
+        known_to_each_other(a, b)
+        turn_on(a)
+        b.stop(signal.SIGKILL)
+        a.process.send_signal(signal.SIGTERM)
+        eventually("it waits for the peer", lambda: re.search("event=draining .* peers=1 ", a.output()))
+        for wish in (("routing", "undrain"), ("set", "routing", "1"), ("routing", "drain", "--timeout", "3600")):
+            assert "draining to its end" in fails(a, *wish)
+        assert routing(a)["enable"] == 2 and routing(a)["change"]["phase"] == "peers notice", routing(a)
+        assert a.stop(signal.SIGTERM) == 0
+
+
 def case_a_second_signal_ends_a_drain(site):
     with two_hosts(site) as hosts:
         # Peers take 110 seconds to notice, and the one that there is has gone.

@@ -157,7 +157,7 @@ TEST_F(LnetCommands, Routes) {
   EXPECT_EQ(run("route add --net o2ib --gateway 10.0.0.1@tcp --hop-count 2 --priority 1"), 0)
       << err;
   EXPECT_EQ(run("route add --net o2ib --gateway 10.0.0.[2-3]@tcp"), 0) << err;
-  EXPECT_EQ(lnet_.applied, 1U) << "several come all or none";
+  EXPECT_EQ(lnet_.edits, 1U) << "several come all or none";
   EXPECT_EQ(run("route show --gateway 10.0.0.1@tcp -v"), 0);
   EXPECT_EQ(
       out,
