@@ -159,7 +159,7 @@ Json report_counters(const Node& node) {
 
 Json report_exchange(const Node& node, const std::vector<runtime::HopSummary>& hops,
                      const std::vector<double>& rates) {
-  const auto& settings = node.settings().exchange;
+  const auto settings = node.settings().exchange;
   Json pairs = Json::array();
   for (std::size_t i = 0; i < hops.size(); ++i) {
     Json pair{{"from", hops[i].from},         {"to", hops[i].to},

@@ -48,9 +48,11 @@ void report_path_of(LnetDesk& desk, const lnet::PathQuestion& question,
   auto sent = desk.order(
       0,
       [job](lnet::Node& node) {
-        const lnet::PeerNi* const source =
-            node.shard(0).core().shared.directory->find(job->question.source);
-        if (source != nullptr) job->shard = source->home;
+        const lnet::ShardCore& core = node.shard(0).core();
+        const lnet::Nid& source = job->question.source;
+        const lnet::PeerNi* const bringer =
+            lnet::bringer_of(source, core.shared.directory->find(source), core.routes());
+        if (bringer != nullptr) job->shard = bringer->home;
       },
       [&desk, job] { ask(desk, job); });
   if (!sent) job->reply(std::unexpected(sent.error()));

@@ -164,6 +164,21 @@ std::vector<PathRejection> rejected_by_rules(const PathQuestion& question, const
 
 }  // namespace
 
+const PeerNi* bringer_of(const Nid& source, const PeerNi* known, const RouteView& routes) {
+  const RemoteNet* const remote = routes.net(source.net());
+  if (known != nullptr || remote == nullptr) return known;
+  const PeerNi* bringer = nullptr;
+  for (const Route* const route : remote->routes) {
+    const Peer& gateway = *route->gateway.load(std::memory_order_acquire);
+    const auto& nis = gateway.seen().nis;
+    const auto named = std::ranges::find(nis, route->spec.gateway, &PeerNi::nid);
+    if (named == nis.end()) continue;
+    if (route->alive.get()) return *named;
+    if (bringer == nullptr) bringer = *named;
+  }
+  return bringer;
+}
+
 PathReport report_path(const PathQuestion& question, PeerNi* known, const PathViews& views) {
   PathReport report{.question = question};
   const Nid& source = question.source;

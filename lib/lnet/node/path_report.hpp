@@ -98,6 +98,12 @@ struct PathViews {
   const PeerPorts* peers = nullptr;         // null: nothing is known of next hops
 };
 
+// Who brings what comes from there, so that the shard that is its home chooses: the source, if it
+// is a peer (`known`), else one of the gateways that lead back to it, the first that is up. Null:
+// nobody that this node knows.
+[[nodiscard]] const PeerNi* bringer_of(const Nid& source, const PeerNi* known,
+                                       const RouteView& routes);
+
 // On the shard whose `sequences` they are. `known`: the destination's, null if there is none yet.
 // Changes nothing.
 [[nodiscard]] PathReport report_path(const PathQuestion& question, PeerNi* known,

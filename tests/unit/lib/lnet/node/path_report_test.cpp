@@ -79,6 +79,21 @@ TEST_F(PathReportOf, OfSomebodyElseItIsForwardedByARoute) {
       has(told, "route", "o2ib by " + text_of(down.ni().nid), text_of(Exclusion::kRouteDown)));
 }
 
+TEST_F(PathReportOf, TheGatewayOfAClientChoosesUnlessTheClientIsAPeer) {
+  site.add_net(kTcp0, 1);
+  SitePeer& down = site.add_peer(true, {{kTcp0, 1}});
+  SitePeer& up = site.add_peer(true, {{kTcp0, 1}});
+  Route& first = site.add_route(kIb0, down);
+  Route& second = site.add_route(kIb0, up);
+  first.alive.set(false);
+  const Nid client = nid_on(kIb0, 77);
+  EXPECT_EQ(bringer_of(client, nullptr, site.routes), &up.ni());
+  second.alive.set(false);
+  EXPECT_EQ(bringer_of(client, nullptr, site.routes), &down.ni()) << "none is up";
+  EXPECT_EQ(bringer_of(client, &up.ni(), site.routes), &up.ni());
+  EXPECT_EQ(bringer_of(nid_on(kTcp0, 99), nullptr, site.routes), nullptr);
+}
+
 TEST_F(PathReportOf, AnAccessRuleOrALostNextHopIsToldOfWhatIsForwarded) {
   site.add_net(kTcp0, 1);
   SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
