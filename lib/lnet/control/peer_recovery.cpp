@@ -59,7 +59,10 @@ unsigned PeerRecovery::step(Instant now) {
   if (now < next_look_) return 0;
   next_look_ = Instant::max();
   unsigned begun = 0;
-  for (Entry& entry : entries_) {
+  const std::size_t first = turn_;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const std::size_t at = (first + i) % entries_.size();
+    Entry& entry = entries_[at];
     if (!entry.used || entry.under_way) continue;
     if (entry.next <= now) {
       if (is_over(entry, now)) {
@@ -70,6 +73,7 @@ unsigned PeerRecovery::step(Instant now) {
       // Who has no turn now has one when a ping of these is over.
       if (under_way_ == kUnderWayMax) continue;
       begin_ping(entry, now);
+      turn_ = at + 1;
       ++begun;
       continue;
     }

@@ -92,6 +92,9 @@ class PeerRecovery {
   const Parameters& parameters_;
   NodePing& pings_;
   std::vector<Entry> entries_;
+  // Where turns are taken from: behind the entry that was pinged last. Those that are silent are
+  // due again before all have had theirs.
+  std::size_t turn_ = 0;
   std::size_t under_way_ = 0;
   Instant next_look_ = Instant::max();
 };

@@ -2,6 +2,7 @@
 // Next hops that are down and wanted are pinged until they answer.
 #include "lib/lnet/control/peer_recovery.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -163,6 +164,10 @@ TEST_F(Recovery, ManyTakeTurnsAndMoreThanThatAreRefused) {
   EXPECT_EQ(count(Id::kPings), PeerRecovery::kUnderWayMax);
   pass(30);
   EXPECT_GE(count(Id::kPings), 20U);
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const Nid each = Nid::of(NetType::kTcp, 0, 0x0a060000 + i);
+    EXPECT_GE(std::ranges::count(network_.log, each, &FakeMessage::target), 1) << i;
+  }
 }
 
 TEST_F(Recovery, EndsWithTheNode) {
