@@ -39,6 +39,18 @@ RouteCause why_up(const Gateway& gateway) {
   return (gateway.news & kGatewaySetting) != 0 ? RouteCause::kSettings : RouteCause::kAnswered;
 }
 
+// While discovery is off. That the NI is back says nothing of what is behind the gateway, which its
+// last reply does. What a message that came through it has revived stays.
+void follow_ni(Route& route) {
+  if (!route.gateway_ni_up) {
+    route.replied_alive.set(false);
+    route.replied_cause = RouteCause::kToldDown;
+  } else if (!route.replied_alive.get()) {
+    route.replied_alive.set(route.last_reply == RouteCause::kNone);
+    route.replied_cause = route.last_reply;
+  }
+}
+
 }  // namespace
 
 GatewayChecks::GatewayChecks(const Parts& parts)
@@ -136,11 +148,14 @@ void GatewayChecks::heard(Peer& peer, const PingView& buffer) {
     note_ni(*route);
     route->replied_alive.set(verdict.alive);
     route->single_hop.set(verdict.single_hop);
+    route->last_reply = RouteCause::kNone;
     if (verdict.alive) continue;
     const bool here = has_ni_up(peer.seen(), route->local_net());
     route->replied_cause = !buffer.routes() ? RouteCause::kNotRouting
                            : here           ? RouteCause::kRemoteNetDown
                                             : RouteCause::kLocalNetDown;
+    // The last is seen by us, not said by the gateway, and over when its NI is up again.
+    if (route->replied_cause != RouteCause::kLocalNetDown) route->last_reply = route->replied_cause;
   }
 }
 
@@ -169,7 +184,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   for (Route* const route : gateway->routes) {
     note_ni(*route);
     route->replied_alive.set(false);
-    route->replied_cause = gateway->why_dead;
+    route->replied_cause = route->last_reply = gateway->why_dead;
   }
 }
 
@@ -283,10 +298,7 @@ void GatewayChecks::refresh(Gateway& gateway, Instant now) {
 // kNone: nothing that is known of it keeps it from being used.
 RouteCause GatewayChecks::judge(Route& route, const Gateway& gateway,
                                 const GatewayEvidence& evidence) {
-  if (evidence.discovery_disabled && note_ni(route)) {
-    route.replied_alive.set(route.gateway_ni_up);
-    route.replied_cause = RouteCause::kToldDown;
-  }
+  if (evidence.discovery_disabled && note_ni(route)) follow_ni(route);
   const RouteCause cause = why_route_down(route, evidence);
   if (cause == RouteCause::kPingFailed && !evidence.alive) return gateway.why_dead;
   if (cause != RouteCause::kLocalNetDown) return cause;

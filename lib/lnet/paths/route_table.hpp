@@ -53,6 +53,7 @@ struct Route {
   // The coordinator's.
   RouteFlaps flaps;
   RouteCause replied_cause = RouteCause::kNone;  // why not
+  RouteCause last_reply = RouteCause::kNone;     // what it had against it; kNone: nothing
   bool told_up = true;                           // as the history has it
   RouteCause told_cause = RouteCause::kAdded;
   bool gateway_ni_up = true;  // the NI that the route names

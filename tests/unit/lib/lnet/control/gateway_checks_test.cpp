@@ -259,26 +259,6 @@ TEST_F(GatewayChecksTest, AnotherCauseOfOneThatStaysDownIsTold) {
   EXPECT_EQ(count(Id::kRoutesDown), 1U);
 }
 
-TEST_F(GatewayChecksTest, WithDiscoveryOffTheLastReplyAndTheLndCount) {
-  node_.coordinator.set_discovery(false);
-  add(kFar);
-  pass(2);
-  EXPECT_TRUE(up(kFar));
-  EXPECT_EQ(node_.nids_of(kGateway), std::vector{kGateway}) << "its other NIDs are left alone";
-  gateway_.say(nids_, kRoutes, 2);
-  pass(11);
-  EXPECT_FALSE(up(kFar));
-  EXPECT_EQ(last_cause(kFar), RouteCause::kRemoteNetDown);
-  gateway_.say(nids_, kRoutes);
-  pass(11);
-  EXPECT_TRUE(up(kFar));
-  node_.coordinator.peers().find(kGateway)->status.set(kNiDown);
-  node_.coordinator.gateway_checks().look_again(kGatewayTold);
-  (void)node_.turn();
-  EXPECT_FALSE(up(kFar));
-  EXPECT_EQ(last_cause(kFar), RouteCause::kToldDown);
-}
-
 TEST_F(GatewayChecksTest, CheckedBeforeUseRoutesStartDown) {
   node_.parameters.check_routers_before_use.set(1);
   add(kFar);
