@@ -259,13 +259,15 @@ void Discovery::shut_down() {
 
 // The state machine.
 
-bool Discovery::has_work() const {
-  return (!shut_ && !requested_.empty()) || !resumed_.empty() || !ended_.empty() ||
+bool Discovery::has_work() {
+  const bool wakes = !starved_.empty() && may_take(*starved_.front(), exchanges_.free_count());
+  return (!shut_ && (wakes || !requested_.empty())) || !resumed_.empty() || !ended_.empty() ||
          sweep_at_ != UINT32_MAX;
 }
 
 unsigned Discovery::step(unsigned budget) {
   unsigned done = 0;
+  wake_starved();
   for (; done < budget && sweep_at_ != UINT32_MAX; ++done) {
     if (PeerRecord* peer = directory_.by_number(sweep_at_)) {
       if (sweep_force_ && peer->multi_rail()) peer->add_state(kPeerForcePush);

@@ -84,7 +84,7 @@ class Discovery final : public EventHandler, public PushReader {
 
   // Looks at so many peers at most. Returns the work done.
   unsigned step(unsigned budget);
-  [[nodiscard]] bool has_work() const;
+  [[nodiscard]] bool has_work();
   // The next message that has waited long enough, its outcome set; nullptr: none.
   [[nodiscard]] Parcel* take_ended() { return ended_.pop_front(); }
   // All waiting ends with kShutdown; nothing new is sent.
@@ -147,12 +147,15 @@ class Discovery final : public EventHandler, public PushReader {
   void keep_push(PeerDiscovery& state, const PingView& buffer, std::span<const std::byte> bytes);
   void fail_ping(PeerDiscovery& state, Result<void> why);
 
+  // It has a slot if so many are free.
+  [[nodiscard]] bool may_take(const PeerDiscovery& state, std::size_t free) const;
+  // As many as there are slots for look whether they have one.
+  void wake_starved();
   // To ask with. Without one the peer waits its turn.
   [[nodiscard]] PingExchange* slot_to_send(PeerDiscovery& state, ExchangeKind kind);
   [[nodiscard]] static std::uint32_t losses_of(const PeerRecord& peer);
   void ask_again_if_lost(PeerDiscovery& state);
   void abandon(PingExchange*& exchange);
-  void let_go(PingExchange& exchange);
   void drop_data(PeerDiscovery& state);
 
   PeerDirectory& directory_;

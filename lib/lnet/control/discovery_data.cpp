@@ -39,7 +39,7 @@ void Discovery::on_event(const Event& event) {
     const bool news = event.kind != EventKind::kSend || !event.status;
     if (news && !up_to_date(*state)) attend(*state, false);
   }
-  let_go(exchange);
+  exchanges_.let_go(exchange);
 }
 
 void Discovery::fail_ping(PeerDiscovery& state, Result<void> why) {
@@ -231,7 +231,7 @@ Discovery::Step Discovery::take_data(PeerDiscovery& state) {
     step = merge_by_primary(state, *buffer, *primary);
   directory_.commit();
   data.held = false;
-  let_go(data);
+  exchanges_.let_go(data);
   return state.peer == nullptr ? Step{Verdict::kGone, {}} : step;
 }
 

@@ -19,9 +19,15 @@ std::size_t kept_from(const PeerDiscovery& state, std::size_t slots) {
 
 }  // namespace
 
-void Discovery::let_go(PingExchange& exchange) {
-  if (!exchanges_.let_go(exchange) || starved_.empty()) return;
-  place(*starved_.front(), DiscoveryPlace::kRequested);
+bool Discovery::may_take(const PeerDiscovery& state, std::size_t free) const {
+  return free > kept_from(state, exchanges_.capacity());
+}
+
+// Others give slots back, too: pings of people and of recovery, which know nothing of who waits.
+void Discovery::wake_starved() {
+  std::size_t free = exchanges_.free_count();
+  for (; !starved_.empty() && may_take(*starved_.front(), free); --free)
+    place(*starved_.front(), DiscoveryPlace::kRequested);
 }
 
 // Of a peer behind a gateway there are none: it is the gateway that is lost, and the timeout ends
@@ -61,7 +67,7 @@ void Discovery::abandon(PingExchange*& exchange) {
   if (left.linked && !left.md.is_none()) {
     (void)operations_.unlink(left.md);  // may end it inside the call
   } else {
-    let_go(left);
+    exchanges_.let_go(left);
   }
 }
 
@@ -71,11 +77,11 @@ void Discovery::drop_data(PeerDiscovery& state) {
   state.data = nullptr;
   data.owner = nullptr;  // its descriptor may have an event to come
   data.held = false;
-  let_go(data);
+  exchanges_.let_go(data);
 }
 
 PingExchange* Discovery::slot_to_send(PeerDiscovery& state, ExchangeKind kind) {
-  if (exchanges_.free_count() > kept_from(state, exchanges_.capacity())) {
+  if (may_take(state, exchanges_.free_count())) {
     if (PingExchange* const slot = exchanges_.take(kind, &state)) return slot;
   }
   counters_.add(DiscoveryCounter::kStarved);

@@ -53,7 +53,7 @@ void NodePing::end(PingRequest& request, Result<void> outcome, const PingView* b
   request.done(outcome, buffer);
   if (exchange == nullptr) return;
   exchange->held = false;
-  (void)exchanges_.let_go(*exchange);
+  exchanges_.let_go(*exchange);
 }
 
 void NodePing::step(Instant now) {
@@ -86,7 +86,7 @@ void NodePing::on_event(const Event& event) {
   }
   auto* request = static_cast<PingRequest*>(exchange.owner);
   if (request == nullptr) {
-    (void)exchanges_.let_go(exchange);
+    exchanges_.let_go(exchange);
     return;
   }
   if (event.kind == EventKind::kReply && event.status) {

@@ -72,12 +72,11 @@ class PingExchanges {
     exchange->md = {};
     return exchange;
   }
-  // Gives it back if nothing uses it any more. Returns whether it did.
-  bool let_go(PingExchange& exchange) {
-    if (exchange.linked || exchange.held) return false;
+  // Gives it back if nothing uses it any more.
+  void let_go(PingExchange& exchange) {
+    if (exchange.linked || exchange.held) return;
     exchange.owner = nullptr;
     pool_.give(&exchange);
-    return true;
   }
 
   [[nodiscard]] std::size_t free_count() const { return pool_.free_count(); }

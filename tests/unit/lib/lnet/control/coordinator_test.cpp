@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/control/coordinator.hpp"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/control/test_node.hpp"
@@ -191,6 +193,27 @@ TEST_F(CoordinatorTest, APingEndsInTime) {
   EXPECT_EQ(ping.times, 1);
   EXPECT_EQ(ping.result.error(), Errc::kTimedOut);
   EXPECT_EQ(a_.operations.mds(), 2U);
+}
+
+// They take slots of which discovery leaves some free.
+TEST_F(CoordinatorTest, ADiscoveryThatFoundNoSlotGoesOnWhenPingsHaveEnded) {
+  std::array<TestPing, 10> pings;
+  for (TestPing& ping : pings) {
+    ping.target = {nid("10.0.0.77@tcp"), kLustrePid};
+    a_.coordinator.ping(ping);
+  }
+  b_.make_peer(kFirst);
+  TestParcel parcel;
+  a_.send(parcel, kSecond);
+  settle(std::chrono::milliseconds(500));
+  ASSERT_EQ(a_.count(DiscoveryTable::Id::kStarved), 1U);
+  EXPECT_FALSE(parcel.over);
+  settle(std::chrono::milliseconds(500));
+  (void)a_.turn();
+  EXPECT_EQ(pings.back().times, 1);
+  EXPECT_EQ(a_.coordinator.next_deadline(network_.now()), network_.now()) << "it is not forgotten";
+  settle(std::chrono::seconds(5));
+  EXPECT_TRUE(parcel.over && parcel.outcome);
 }
 
 TEST_F(CoordinatorTest, APingWithoutAWayFails) {
