@@ -49,8 +49,8 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   std::int32_t tx_credits = 0;
   std::int32_t tx_credits_max = 0;
   std::int32_t tx_credits_min = 0;
-  std::uint32_t queued_bytes = 0;  // with 72 for each message, as LNet shows it
   std::uint32_t outstanding = 0;   // messages that have a credit or wait for one
+  std::uint64_t queued_bytes = 0;  // with 72 for each message, as LNet shows it
   std::uint32_t waiting_count = 0;
   bool starting = false;
   bool releasing = false;

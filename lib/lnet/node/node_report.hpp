@@ -120,7 +120,7 @@ struct PeerNiReport {
   std::int32_t max_ni_tx_credits = 0;
   std::int32_t available_tx_credits = 0;
   std::int32_t min_tx_credits = 0;
-  std::uint32_t tx_q_num_of_buf = 0;
+  std::uint64_t tx_q_num_of_buf = 0;
   std::int32_t available_rtr_credits = 0;
   std::int32_t min_rtr_credits = 0;
   std::int32_t refcount = 0;

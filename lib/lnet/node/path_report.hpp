@@ -58,7 +58,7 @@ struct PathStep {
     ShardId lane_shard = 0;  // which has its connections through the NI
     std::int32_t tx_credits = 0;
     std::int32_t tx_credits_max = 0;
-    std::uint32_t queued_bytes = 0;
+    std::uint64_t queued_bytes = 0;
   };
   std::optional<Place> place;
   std::int32_t ni_tx_credits = 0;

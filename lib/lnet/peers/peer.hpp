@@ -48,11 +48,11 @@ struct alignas(kCacheLine) PeerNi {
   Relaxed<std::uint32_t> status{kNiUp};              // coordinator, home
   Relaxed<std::uint32_t> priority{kPriorityLowest};  // coordinator: UDSP
   Relaxed<std::int32_t> tx_credits{0};               // home
-  Relaxed<std::uint32_t> queued_bytes{0};            // home: tx_q_num_of_buf
-  Relaxed<std::uint32_t> losses{0};                // home: its connections have all ended so often
-  Relaxed<std::int64_t> last_alive_ns{INT64_MIN};  // who receives from it
+  Relaxed<std::uint64_t> queued_bytes{0};            // home: tx_q_num_of_buf
+  Relaxed<std::int64_t> last_alive_ns{INT64_MIN};    // who receives from it
   // What UDSP rules prefer for it: coordinator. Null: nothing. An old one goes through QSBR.
   std::atomic<const Preferences*> preferences{nullptr};
+  Relaxed<std::uint32_t> losses{0};  // home: its connections have all ended so often
 };
 
 // The interfaces of a peer on one network.

@@ -29,9 +29,13 @@ enum class PeerNiStage : std::uint8_t {
   kGone,       // messages that ended may still name it
 };
 
-// In one list at a time: of its peer net while it lives, then of a stage.
-struct PeerNiRecord : PeerNi, ListNode<> {
+// A base, so that it lies in what PeerNi leaves of its last word: a record is two lines.
+struct PeerNiStaged {
   PeerNiStage stage = PeerNiStage::kFree;
+};
+
+// In one list at a time: of its peer net while it lives, then of a stage.
+struct PeerNiRecord : PeerNi, PeerNiStaged, ListNode<> {
   union {
     PeerNetRecord* in_net = nullptr;  // kLive
     Qsbr::Grace grace;                // kLeaving, kGone

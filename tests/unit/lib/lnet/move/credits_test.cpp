@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What waits for credits, in which order, what it shows, and how it ends.
+#include <array>
+#include <cstdint>
+
 #include "tests/unit/lib/lnet/move/held_lnd.hpp"
 
 namespace plnet::lnet::credits_test {
@@ -28,6 +31,41 @@ TEST(Credits, WhatIsOverThePeersCreditsWaitsInOrder) {
   }
   EXPECT_EQ(peer.peer_ni->queued_bytes.get(), 0U);
   EXPECT_EQ(peer.tx_credits_min, -3);
+  rig.expect_conserved();
+}
+
+TEST(Credits, MoreThanFourGibibytesMayWaitForAPeer) {
+  constexpr std::uint32_t kCount = 4097;
+  constexpr std::uint32_t kLength = 1U << 20;
+  HeldNode rig({.limits = {.peer_ports = 4,
+                           .extra_links = 1,
+                           .messages = kCount,
+                           .receives = 4,
+                           .descriptors = 4,
+                           .match_entries = 4},
+                .tunables = {.peer_credits = 1}});
+  Recorder user;
+  std::array<Fragment, 16> pieces;
+  pieces.fill({{0, 0}, kLength / 16});  // the same bytes, which nobody looks at
+  const MdHandle md = rig.node.shard(0)
+                          .bind({.fragments = pieces,
+                                 .length = kLength,
+                                 .threshold = kThresholdInfinite,
+                                 .handler = &user})
+                          .value();
+  for (std::uint32_t i = 0; i < kCount; ++i)
+    ASSERT_TRUE(rig.put(md, 9, i));
+  rig.settle();
+  const PeerPort& peer = rig.peer_port(9);
+  EXPECT_EQ(peer.waiting_count, kCount - 1);
+  constexpr std::uint64_t kSum = std::uint64_t{kCount} * (kLength + 72);
+  EXPECT_EQ(peer.queued_bytes, kSum);
+  EXPECT_EQ(peer.peer_ni->queued_bytes.get(), kSum) << "of two gateways this is the busier one";
+  while (!rig.lnds[0]->held.empty()) {
+    rig.lnds[0]->end(0);
+    rig.settle();
+  }
+  EXPECT_EQ(peer.peer_ni->queued_bytes.get(), 0U);
   rig.expect_conserved();
 }
 
