@@ -204,6 +204,7 @@ class Coordinator final : private PeerDirectoryHooks,
     checks_.discovered(gateway, outcome, host_.now());
     if (!outcome) host_.hop_lost();
   }
+  void on_handed_over(PeerRecord& from, PeerRecord& to) override { routes_.nids_moved(from, to); }
   void on_peer_ni_down(PeerNi& /*ni*/) override { host_.hop_lost(); }
 
   void answer(Parcel& parcel, Result<void> outcome);

@@ -304,7 +304,7 @@ Discovery::Step Discovery::hand_over(PeerDiscovery& state, PeerRecord& to, const
   to.add_state(kPeerNidsUpToDate);
   Step step{Verdict::kAgain, {}};
   if (!newer_is_there) step = merge(owner, buffer);  // else its own turn merges that
-  if (state.peer != nullptr && owner.peer != nullptr) directory_.transfer_gateway(from, to);
+  if (state.peer != nullptr && owner.peer != nullptr) observer_.on_handed_over(from, to);
   return step;
 }
 

@@ -22,6 +22,8 @@ class DiscoveryObserver {
   // Place for router aliveness.
   virtual void on_gateway_heard(Peer& /*gateway*/, const PingView& /*buffer*/) {}
   virtual void on_gateway_discovered(Peer& /*gateway*/, Result<void> /*outcome*/) {}
+  // What `from` said was the other's: interfaces of it may be that one's now. Both stay.
+  virtual void on_handed_over(PeerRecord& /*from*/, PeerRecord& /*to*/) {}
 };
 
 // Whether discovery leaves the NIDs of a peer alone (lnet_is_discovery_disabled()).

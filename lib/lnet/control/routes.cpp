@@ -112,7 +112,10 @@ void Routes::remove_all() {
   (void)take_out([](const Route& /*route*/) { return true; });
 }
 
-void Routes::gateway_moved(PeerRecord& from, PeerRecord& to) {
+// Those routes through `from` that `goes` names; of two to one net the better one stays. The
+// references of `to` have been summed up before.
+template <class Predicate>
+void Routes::lead_through(PeerRecord& from, PeerRecord& to, Predicate&& goes) {
   const auto twin = [this](const Route& route, const PeerRecord& through) -> const Route* {
     for (const auto& other : table_.routes()) {
       if (other->spec.net == route.spec.net && &gateway_of(*other) == &through) return other.get();
@@ -121,23 +124,43 @@ void Routes::gateway_moved(PeerRecord& from, PeerRecord& to) {
   };
   auto worse = table_.take_if([&](const Route& route) {
     if (&gateway_of(route) == &from) {
-      const Route* const there = twin(route, to);
+      const Route* const there = goes(route) ? twin(route, to) : nullptr;
       return there != nullptr && is_no_better(route, *there);
     }
     const Route* const comes = &gateway_of(route) == &to ? twin(route, from) : nullptr;
-    return comes != nullptr && !is_no_better(*comes, route);
+    return comes != nullptr && goes(*comes) && !is_no_better(*comes, route);
   });
   for (const auto& route : table_.routes()) {
-    if (&gateway_of(*route) == &from) route->gateway.store(&to, std::memory_order_release);
+    if (&gateway_of(*route) == &from && goes(*route))
+      route->gateway.store(&to, std::memory_order_release);
   }
-  to.gateway_refs -= static_cast<std::uint32_t>(worse.size());  // summed up already
+  to.gateway_refs -= static_cast<std::uint32_t>(worse.size());
   for (auto& route : worse) {
     shadowed_.push_back({route->spec, route->alive.get(), route->history});
     retire(std::move(route));
   }
-  observer_.on_gateway_removed(from);
+  if (from.gateway_refs == 0) observer_.on_gateway_removed(from);
   observer_.on_gateway_added(to);
   publish();
+}
+
+void Routes::gateway_moved(PeerRecord& from, PeerRecord& to) {
+  lead_through(from, to, [](const Route& /*route*/) { return true; });
+}
+
+// lustre-release lnet/lnet/router.c: lnet_consolidate_routes_locked()
+void Routes::nids_moved(PeerRecord& from, PeerRecord& to) {
+  if (from.gateway_refs == 0) return;
+  const auto goes = [&](const Route& route) {
+    return directory_.peer_of(route.spec.gateway) != &from;
+  };
+  const auto count = std::ranges::count_if(table_.routes(), [&](const auto& route) {
+    return &gateway_of(*route) == &from && goes(*route);
+  });
+  if (count == 0) return;
+  from.gateway_refs -= static_cast<std::uint32_t>(count);
+  to.gateway_refs += static_cast<std::uint32_t>(count);
+  lead_through(from, to, goes);
 }
 
 void Routes::gateway_gone(PeerRecord& gateway) {

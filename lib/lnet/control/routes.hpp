@@ -3,7 +3,8 @@
 // shard reads. A gateway is a peer that stays for as long as a route leads through it; when
 // discovery finds that two gateways are one node, the routes of both lead through that. Control
 // path: allocates. Checked against lustre-release lnet/lnet/router.c: lnet_add_route(),
-// lnet_del_route(), lnet_rtr_transfer_to_peer(); lnet/lnet/peer.c: lnet_peer_deletion().
+// lnet_del_route(), lnet_rtr_transfer_to_peer(), lnet_consolidate_routes_locked();
+// lnet/lnet/peer.c: lnet_peer_deletion().
 #pragma once
 
 #include <cstddef>
@@ -51,6 +52,8 @@ class Routes {
 
   // PeerDirectoryHooks. References to peers have followed, or go with the peer.
   void gateway_moved(PeerRecord& from, PeerRecord& to);
+  // `from` stays, and keeps the routes by those NIDs that it still has. References follow here.
+  void nids_moved(PeerRecord& from, PeerRecord& to);
   // Its routes are added anew by step().
   void gateway_gone(PeerRecord& gateway);
 
@@ -82,6 +85,8 @@ class Routes {
   std::size_t take_out(Predicate&& wanted);
   template <class Predicate>
   std::size_t forget(Predicate&& wanted);
+  template <class Predicate>
+  void lead_through(PeerRecord& from, PeerRecord& to, Predicate&& goes);
 
   PeerDirectory& directory_;
   Qsbr& qsbr_;

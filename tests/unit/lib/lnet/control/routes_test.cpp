@@ -20,6 +20,7 @@ const Nid kOurs = nid("10.0.0.1@tcp");
 const Nid kOther = nid("10.1.0.1@tcp1");
 const Nid kGateway = nid("10.0.0.9@tcp");
 const Nid kGatewayToo = nid("10.1.0.9@tcp1");
+const Nid kThird = nid("10.0.0.8@tcp");
 const NetId kFar = make_net(NetType::kO2ib, 7);
 const NetId kFarther = make_net(NetType::kO2ib, 8);
 
@@ -107,6 +108,50 @@ TEST_F(RoutesTest, TwoGatewaysThatTurnOutToBeOneNodeLeaveTheBetterRoute) {
       EXPECT_EQ(route->gateway.load(), node_.peer(kGateway));
   }
   EXPECT_EQ(record(kGateway).gateway_refs, 2U);
+}
+
+// The NID that moves has no route, so what leads through either node goes on doing so.
+TEST_F(RoutesTest, AGatewayThatLosesANidToAnotherKeepsTheRoutesByThoseThatItHas) {
+  RawPeer one(network_, {kGateway, kGatewayToo});
+  RawPeer other(network_, {kThird});
+  ASSERT_TRUE(add(kFar, kGateway));
+  ASSERT_TRUE(add(kFar, kThird));
+  ASSERT_TRUE(discover(kGateway));
+  ASSERT_TRUE(discover(kThird));
+  network_.own(kGatewayToo, &other);
+  one.say({kGateway});
+  other.say({kThird, kGatewayToo});
+  other.push(kGatewayToo, kOther);
+  settle();
+  ASSERT_EQ(node_.peer(kGatewayToo), node_.peer(kThird));
+  EXPECT_EQ(gateways(kFar), (Nids{text_of(kGateway), text_of(kThird)}));
+  EXPECT_EQ(record(kGateway).gateway_refs, 1U);
+  EXPECT_EQ(record(kThird).gateway_refs, 1U);
+  EXPECT_TRUE(view().is_gateway(*node_.peer(kGateway)));
+}
+
+TEST_F(RoutesTest, ARouteFollowsItsNidToAnotherNode) {
+  RawPeer one(network_, {kGateway, kGatewayToo});
+  RawPeer other(network_, {kThird});
+  ASSERT_TRUE(add(kFar, kThird));
+  ASSERT_TRUE(add(kFar, kGatewayToo, 1));
+  ASSERT_TRUE(add(kFarther, kGatewayToo));
+  ASSERT_TRUE(discover(kGateway));
+  ASSERT_TRUE(discover(kThird));
+  network_.own(kGatewayToo, &other);
+  one.say({kGateway});
+  other.say({kThird, kGatewayToo});
+  other.push(kGatewayToo, kOther);
+  settle();
+  EXPECT_EQ(gateways(kFar), Nids{text_of(kThird)}) << "one node, the better route";
+  EXPECT_EQ(gateways(kFarther), Nids{text_of(kGatewayToo)});
+  EXPECT_EQ(record(kGateway).gateway_refs, 0U);
+  EXPECT_EQ(record(kThird).gateway_refs, 2U);
+  EXPECT_FALSE(view().is_gateway(*node_.peer(kGateway)));
+  ASSERT_TRUE(remove(kFar, kThird));
+  settle();
+  EXPECT_EQ(gateways(kFar), Nids{text_of(kGatewayToo)}) << "stood behind it";
+  EXPECT_EQ(record(kThird).gateway_refs, 2U);
 }
 
 TEST_F(RoutesTest, WhatStoodBehindAnotherComesForwardWhenThatGoes) {
