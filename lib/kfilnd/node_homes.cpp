@@ -59,8 +59,9 @@ bool NodeHomes::Question::run(lnet::Shard& shard) {
 Result<void> NodeHomes::make_peer(const lnet::Nid& peer) {
   lnet::Coordinator& coordinator = node_.coordinator();
   if (coordinator.local().ni(ni_.nid) != &ni_) return std::unexpected(Errc::kShutdown);
-  const auto made =
-      coordinator.directory().create_by_traffic(peer, &ni_, node_.shard(0).core().now);
+  const lnet::WantedPeer wanted{
+      .nid = peer, .demand = lnet::PeerDemand::kStranger, .received_on = &ni_};
+  const auto made = coordinator.directory().create_by_traffic(wanted, node_.shard(0).core().now);
   if (!made) return std::unexpected(made.error());
   return {};
 }

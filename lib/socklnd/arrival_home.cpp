@@ -12,8 +12,10 @@ std::optional<LocalInterface> interface_of(const lnet::Node& node, const lnet::N
 std::optional<lnet::ShardId> home_of(lnet::Node& node, const Arrival& arrival) {
   const lnet::Ni* const ni = node.coordinator().local().ni(arrival.local);
   if (ni == nullptr) return std::nullopt;
-  const auto peer = node.coordinator().directory().create_by_traffic(arrival.peer.nid, ni,
-                                                                     node.shard(0).core().now);
+  const lnet::WantedPeer wanted{
+      .nid = arrival.peer.nid, .demand = lnet::PeerDemand::kStranger, .received_on = ni};
+  const auto peer =
+      node.coordinator().directory().create_by_traffic(wanted, node.shard(0).core().now);
   if (!peer) return std::nullopt;
   return lnet::lane_shard(ni->shards, (*peer)->home, (*peer)->number, node.shards());
 }

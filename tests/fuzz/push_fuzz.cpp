@@ -160,7 +160,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint8_t setup = data[0];
   if ((setup & 1) != 0) (void)coordinator.add_peer(theirs(0), Nid::any(), (setup & 2) != 0);
   for (std::uint32_t n = 0; n < 3; ++n)
-    coordinator.want_peer(message, theirs(n), nullptr);
+    coordinator.want_peer(message, {theirs(n)});
   if ((setup & 4) != 0) coordinator.set_discovery(false);
   coordinator.discover(message, *coordinator.peers().find(theirs((setup >> 4) % 3)));
   std::span<const std::uint8_t> rest(data + 1, size - 1);

@@ -82,7 +82,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
   directory_ = std::make_unique<PeerDirectory>(PeerLimits{.peers = setup.peers,
                                                           .peer_nis = setup.peers,
                                                           .strangers_per_second = 1'000'000'000,
-                                                          .kept_for_own = 0},
+                                                          .kept_for_own = setup.kept_for_own},
                                                qsbr_, *placement_, *this);
   directory_->set_local(local_);
   shared_.directory = directory_.get();
@@ -109,7 +109,7 @@ CoreNode::~CoreNode() = default;
 
 PeerNi& CoreNode::add_peer(const Nid& nid, std::optional<ShardId> home) {
   placement_->forced = home;
-  const auto made = directory_->create_by_traffic(nid, nullptr, now_);
+  const auto made = directory_->create_by_traffic({nid}, now_);
   placement_->forced.reset();
   PLNET_CHECK(made.has_value(), "there is room for the peers of a test");
   directory_->commit();
@@ -163,13 +163,12 @@ bool CoreNode::quiet() const {
   return wanting_.empty() && free_errands_.size() == errands_.size() && !directory_->waiting();
 }
 
-void CoreNode::want_peer(Parcel& parcel, const Nid& /*nid*/, const Ni* /*received_on*/) {
+void CoreNode::want_peer(Parcel& parcel, const WantedPeer& /*wanted*/) {
   answer_want(parcel);
 }
 
 void CoreNode::answer_want(Parcel& parcel) {
-  const WantedPeer wanted = wanted_peer(parcel);
-  const auto made = directory_->create_by_traffic(wanted.nid, wanted.received_on, now_);
+  const auto made = directory_->create_by_traffic(wanted_peer(parcel), now_);
   if (!made && made.error() == Errc::kAgain) return wanting_.push_back(&parcel);
   parcel.outcome = {};
   if (made) {

@@ -27,6 +27,7 @@ struct CoreNodeSetup {
                            .descriptors = 64,
                            .match_entries = 64};
   std::size_t peers = 256;
+  std::size_t kept_for_own = 0;  // of those
   std::uint64_t interface_cookie = 1;
   lnet::NiTunables tunables{};
   const ArenaTable* arenas = nullptr;
@@ -76,7 +77,7 @@ class CoreNode final : public lnet::PeerRequests,
   // A message that discover() has held up goes on, or ends with what its outcome says.
   void end_discovery(lnet::Message& message) { shards_[0]->wait_over(message); }
 
-  void want_peer(lnet::Parcel& parcel, const lnet::Nid& nid, const lnet::Ni* received_on) override;
+  void want_peer(lnet::Parcel& parcel, const lnet::WantedPeer& wanted) override;
   void discover(lnet::Message& message, const lnet::Nid& nid) override;
   void released(lnet::Errand& errand) override;
   void release_peer_ni(lnet::PeerNi& ni) override;

@@ -81,14 +81,14 @@ void Coordinator::answer(Parcel& parcel, Result<void> outcome) {
   host_.wait_over(parcel);
 }
 
-void Coordinator::want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) {
+void Coordinator::want_peer(Parcel& parcel, const WantedPeer& wanted) {
   counters_.add(CoordinatorCounter::kWanted);
   if (shut_) return answer(parcel, std::unexpected(Errc::kShutdown));
-  const auto made = directory_.create_by_traffic(nid, received_on, host_.now());
+  const auto made = directory_.create_by_traffic(wanted, host_.now());
   if (made) return answer(parcel, {});
   if (made.error() == Errc::kAgain && wanted_.size() < wanted_max_) {
     counters_.add(CoordinatorCounter::kWantedWaited);
-    wanted_.push_back({&parcel, nid, received_on});
+    wanted_.push_back({&parcel, wanted});
     return;
   }
   counters_.add(CoordinatorCounter::kWantedRefused);
@@ -99,7 +99,7 @@ void Coordinator::ask_again_for_peers() {
   room_has_come_ = false;
   std::size_t kept = 0;
   for (const Wanted wanted : wanted_) {
-    const auto made = directory_.create_by_traffic(wanted.nid, wanted.received_on, host_.now());
+    const auto made = directory_.create_by_traffic(wanted.peer, host_.now());
     if (!made && made.error() == Errc::kAgain) {
       wanted_[kept++] = wanted;
       continue;
@@ -224,7 +224,7 @@ Outcome<void> Coordinator::remove_ni(const Nid& nid) {
   if (!removed) return std::unexpected(removed.error());
   Ni& ni = **removed;
   for (Wanted& wanted : wanted_) {
-    if (wanted.received_on == &ni) wanted.received_on = nullptr;
+    if (wanted.peer.received_on == &ni) wanted.peer.received_on = nullptr;
   }
   directory_.set_local(networks_.view());
   directory_.forget_local(ni);
@@ -283,7 +283,7 @@ Outcome<void> Coordinator::delete_route(NetId net, const Nid& gateway) {
 }
 
 void Coordinator::discover(DiscoverRequest& request, bool force) {
-  const auto made = directory_.create_by_traffic(request.nid, nullptr, host_.now());
+  const auto made = directory_.create_by_traffic({request.nid}, host_.now());
   if (made) Discovery::make_stale(PeerDirectory::peer_of(record_of(**made)), force);
   discovery_.discover(request);
 }

@@ -107,9 +107,9 @@ class Coordinator final : private PeerDirectoryHooks,
 
   // The rest is for the hosting shard.
 
-  // A shard has looked in vain for the peer NI of a NID that a message came from (received_on) or
-  // goes to (nullptr). It looks again when the parcel is back.
-  void want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on);
+  // A shard has looked in vain for the peer NI of a NID that a message came from or goes to. It
+  // looks again when the parcel is back.
+  void want_peer(Parcel& parcel, const WantedPeer& wanted);
   // A message whose peer needs_discovery(). Back with an error: it fails with that. The interface
   // is what the hosting shard has just found: a pointer from another shard's look-up may be stale.
   void discover(Message& message, PeerNi& ni);
@@ -180,8 +180,7 @@ class Coordinator final : private PeerDirectoryHooks,
  private:
   struct Wanted {
     Parcel* parcel = nullptr;
-    Nid nid;
-    const Ni* received_on = nullptr;
+    WantedPeer peer;
   };
 
   void release_peer_ni(PeerNi& ni) override { host_.release_peer_ni(ni); }

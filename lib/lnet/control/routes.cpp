@@ -52,7 +52,7 @@ Result<Route*> Routes::add(const RouteSetup& setup, const LocalView& local, bool
   if (const auto good = RouteTable::check(setup, local); !good) {
     return std::unexpected(good.error());
   }
-  const auto made = directory_.create_by_traffic(setup.gateway, nullptr, now);
+  const auto made = directory_.create_by_traffic({setup.gateway}, now);
   if (!made) return std::unexpected(made.error());
   PeerRecord& gateway = PeerDirectory::peer_of(record_of(**made));
   const auto added = table_.add(setup, gateway, local, alive);

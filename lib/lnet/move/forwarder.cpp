@@ -40,6 +40,9 @@ void Forwarder::give_all(Receive& receive) {
 RxDecision Forwarder::find_way(Receive& receive, const MessageHeader& header) {
   const LookedAhead::Destination destination = core_.destination_of(header.destination);
   if (destination.peer_ni == nullptr) {
+    // Whatever NID the header names would become a peer, though it is of no use.
+    if (!leads_anywhere(header.destination.net()))
+      return core_.drop(receive, Cause::kDroppedForwardNoPath);
     receive.wants_destination = true;
     core_.post(receive, core_.shared.coordinator, ParcelStep::kWantPeer);
     return {.verdict = RxVerdict::kPark};
@@ -48,6 +51,11 @@ RxDecision Forwarder::find_way(Receive& receive, const MessageHeader& header) {
     return core_.drop(receive, Cause::kDroppedForwardNoPath);
   }
   return take_buffer(receive, header.payload_length);
+}
+
+// Of a peer with this one NID, which is all that is known of a stranger.
+bool Forwarder::leads_anywhere(NetId net) const {
+  return core_.local().net(net) != nullptr || core_.routes().net(net) != nullptr;
 }
 
 // Discovery of the destination is not waited for, as it is in the kernel: who made the message has

@@ -104,6 +104,7 @@ class Forwarder {
   void give_all(Receive& receive);
   [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;
   void start_clients(ClientCredits& client);
+  [[nodiscard]] bool leads_anywhere(NetId net) const;
   [[nodiscard]] bool choose_way(Receive& receive, PeerNi& destination, const OnlyHop& ahead);
   Decision find_way(Receive& receive, const MessageHeader& header);
   Decision take_buffer(Receive& receive, std::uint32_t length);

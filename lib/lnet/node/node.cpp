@@ -369,13 +369,15 @@ unsigned Node::coordinate(Instant now) {
   return work;
 }
 
-void Node::want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) {
-  coordinator_->want_peer(parcel, nid, received_on);
+void Node::want_peer(Parcel& parcel, const WantedPeer& wanted) {
+  coordinator_->want_peer(parcel, wanted);
 }
 
 void Node::discover(Message& message, const Nid& nid) {
   PeerNi* const peer_ni = coordinator_->peers().find(nid);
-  if (peer_ni == nullptr) return coordinator_->want_peer(message, nid, nullptr);
+  if (peer_ni == nullptr) {
+    return coordinator_->want_peer(message, {.nid = nid, .demand = wanted_peer(message).demand});
+  }
   coordinator_->discover(message, *peer_ni);
 }
 

@@ -95,7 +95,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   [[nodiscard]] std::int32_t credits_of(const Ni& ni) const;
 
   // PeerRequests.
-  void want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) override;
+  void want_peer(Parcel& parcel, const WantedPeer& wanted) override;
   void discover(Message& message, const Nid& nid) override;
   // ReleaseDone.
   void released(Errand& errand) override;

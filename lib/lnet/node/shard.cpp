@@ -30,11 +30,14 @@ void fetch(const Parcel& parcel) {
 
 WantedPeer wanted_peer(const Parcel& parcel) {
   if (parcel.kind == ParcelKind::kMessage) {
-    return {.nid = static_cast<const Message&>(parcel).target.nid};
+    const auto& message = static_cast<const Message&>(parcel);
+    return {.nid = message.target.nid,
+            .demand = message.is_request() ? PeerDemand::kOwn : PeerDemand::kOthers};
   }
   const auto& receive = static_cast<const Receive&>(parcel);
-  if (receive.wants_destination) return {.nid = receive.header.destination};
-  return {.nid = receive.from, .received_on = &receive.port->ni()};
+  if (receive.wants_destination)
+    return {.nid = receive.header.destination, .demand = PeerDemand::kOthers};
+  return {.nid = receive.from, .demand = PeerDemand::kStranger, .received_on = &receive.port->ni()};
 }
 
 Shard::Shard(NodeShared& node, ShardId number, std::uint16_t cpt, Instant start)
@@ -212,8 +215,7 @@ void Shard::coordinate(Parcel& parcel) {
     auto& message = static_cast<Message&>(parcel);
     return requests_->discover(message, message.header.destination);
   }
-  const WantedPeer wanted = wanted_peer(parcel);
-  requests_->want_peer(parcel, wanted.nid, wanted.received_on);
+  requests_->want_peer(parcel, wanted_peer(parcel));
 }
 
 void Shard::sweep(Timer& /*timer*/, Instant now) {

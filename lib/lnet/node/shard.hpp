@@ -16,10 +16,6 @@
 namespace plnet::lnet {
 
 // What a parcel on its way with ParcelStep::kWantPeer wants.
-struct WantedPeer {
-  Nid nid;
-  const Ni* received_on = nullptr;  // a message came from it there
-};
 [[nodiscard]] WantedPeer wanted_peer(const Parcel& parcel);
 
 // What the coordinator does for shards; only the shard that hosts it has one. Each call ends in
@@ -27,8 +23,8 @@ struct WantedPeer {
 class PeerRequests {
  public:
   virtual ~PeerRequests() = default;
-  // The peer NI of this NID, made if need be. `received_on`: a message came from it there.
-  virtual void want_peer(Parcel& parcel, const Nid& nid, const Ni* received_on) = 0;
+  // The peer NI of this NID, made if need be.
+  virtual void want_peer(Parcel& parcel, const WantedPeer& wanted) = 0;
   // Until the peer is up to date, or cannot be.
   virtual void discover(Message& message, const Nid& nid) = 0;
 };

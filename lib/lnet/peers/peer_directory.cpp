@@ -116,16 +116,15 @@ bool PeerDirectory::evict_one(Instant now) {
   return false;
 }
 
-Result<PeerNi*> PeerDirectory::create_by_traffic(const Nid& nid, const Ni* received_on,
-                                                 Instant now) {
+Result<PeerNi*> PeerDirectory::create_by_traffic(const WantedPeer& wanted, Instant now) {
+  const Nid& nid = wanted.nid;
   if (PeerNiRecord* there = lookup(nid)) return there;
   if (!may_be_peer(nid)) {
     counters_.add(Id::kRefused);
     return std::unexpected(Errc::kInvalid);
   }
-  const bool stranger = received_on != nullptr;
-  const bool full =
-      nis_.free_count() == 0 || peers_.free_count() <= (stranger ? limits_.kept_for_own : 0);
+  const std::size_t kept = wanted.demand == PeerDemand::kOwn ? 0 : limits_.kept_for_own;
+  const bool full = nis_.free_count() == 0 || peers_.free_count() <= kept;
   if (full) {
     const bool room_is_made = dead_count_ > 0;
     if (room_is_made || evict_one(now)) {
@@ -135,7 +134,7 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const Nid& nid, const Ni* recei
     counters_.add(Id::kFull);
     return std::unexpected(Errc::kNoMemory);
   }
-  if (stranger && !stranger_in_time(now)) {
+  if (wanted.demand == PeerDemand::kStranger && !stranger_in_time(now)) {
     counters_.add(Id::kLimited);
     return std::unexpected(Errc::kNoSpace);
   }
@@ -145,7 +144,7 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const Nid& nid, const Ni* recei
     return std::unexpected(info_of(peer.error()).code);
   }
   PeerNi* made = lookup(nid);
-  made->preferred_ni.set(received_on);
+  made->preferred_ni.set(wanted.received_on);
   commit();
   return made;
 }

@@ -34,11 +34,27 @@ struct PeerLimits {
   std::size_t peers_over_2 = 512;
   std::size_t peers_over_8 = 64;
   std::size_t peers_over_40 = 8;
-  // What strangers may make: so many peers a second, and never the last ones.
+  // What others may make: strangers so many peers a second, and nobody the last ones.
   std::uint32_t strangers_per_second = 1000;
   std::size_t kept_for_own = 64;
   // A peer made by traffic, unheard of for so long, makes room for another when there is none.
   Duration idle_before_eviction = std::chrono::seconds(180);
+};
+
+// On whose account traffic makes a peer, which decides what it may take of the places.
+enum class PeerDemand : std::uint8_t {
+  kOwn,  // this node turns to it by itself: any place
+  // Others have named it, who can name whomever they like: where a message of theirs is forwarded
+  // to, or its answer goes. Never the last places; but as many a second as there are, since a
+  // router that has just started meets them all at once.
+  kOthers,
+  kStranger,  // a message or connection came from it: not the last places, and not all at once
+};
+
+struct WantedPeer {
+  Nid nid;
+  PeerDemand demand = PeerDemand::kOwn;
+  const Ni* received_on = nullptr;  // kStranger: here, unless that has gone meanwhile
 };
 
 #define PLNET_PEER_COUNTERS(X)                                                                  \
@@ -118,12 +134,10 @@ class PeerDirectory {
   // Nobody prefers it any more.
   void forget_local(const Ni& ni);
 
-  // The peer NI of a NID that a message came from (`received_on`) or shall go to (nullptr), made
-  // with a peer of its own if need be. kInvalid: not a NID that a peer can have; kNoSpace: a
-  // stranger too many this second; kNoMemory: full; kAgain: room is being made, try again after
-  // peer_ni_released().
-  [[nodiscard]] Result<PeerNi*> create_by_traffic(const Nid& nid, const Ni* received_on,
-                                                  Instant now);
+  // The peer NI of a NID that a message came from or shall go to, made with a peer of its own if
+  // need be. kInvalid: not a NID that a peer can have; kNoSpace: a stranger too many this second;
+  // kNoMemory: full; kAgain: room is being made, try again after peer_ni_released().
+  [[nodiscard]] Result<PeerNi*> create_by_traffic(const WantedPeer& wanted, Instant now);
 
   // A new peer of this one NID, whoever had it before.
   [[nodiscard]] PeerResult<PeerRecord*> create(const Nid& nid, Instant now);

@@ -118,12 +118,12 @@ TEST_F(CoordinatorTest, WithItsLastNiANetworksPeersGo) {
 
 TEST_F(CoordinatorTest, APeerIsMadeForWhoeverWantsIt) {
   TestParcel parcel;
-  a_.coordinator.want_peer(parcel, kSecond, a_.coordinator.local().nis[0]);
+  a_.coordinator.want_peer(parcel, {kSecond, PeerDemand::kStranger, a_.coordinator.local().nis[0]});
   EXPECT_TRUE(parcel.over && parcel.outcome);
   EXPECT_EQ(a_.coordinator.peers().find(kSecond)->preferred_ni.get(),
             a_.coordinator.local().nis[0]);
   TestParcel bad;
-  a_.coordinator.want_peer(bad, Nid::any(), nullptr);
+  a_.coordinator.want_peer(bad, {Nid::any()});
   EXPECT_EQ(bad.outcome.error(), Errc::kInvalid);
 }
 
@@ -132,7 +132,7 @@ TEST_F(CoordinatorTest, ANidOnItsWayOutIsWaitedFor) {
   a_.homes_answer = false;
   ASSERT_TRUE(a_.coordinator.delete_peer(kSecond, Nid::any()));
   TestParcel parcel;
-  a_.coordinator.want_peer(parcel, kSecond, nullptr);
+  a_.coordinator.want_peer(parcel, {kSecond});
   settle();
   EXPECT_FALSE(parcel.over);
   ASSERT_EQ(a_.held.size(), 1U);
@@ -146,11 +146,11 @@ TEST_F(CoordinatorTest, WhenAllArePeersTheIdleMakeRoomAndTheRestIsRefused) {
   for (std::uint32_t n = 0; n < 64; ++n)
     a_.make_peer(Nid::of(NetType::kTcp, 0, 0x0a020000 + n));
   TestParcel refused;
-  a_.coordinator.want_peer(refused, kSecond, nullptr);
+  a_.coordinator.want_peer(refused, {kSecond});
   EXPECT_EQ(refused.outcome.error(), Errc::kNoMemory);
   network_.run_to(network_.now() + std::chrono::seconds(200));
   TestParcel parcel;
-  a_.coordinator.want_peer(parcel, kSecond, nullptr);
+  a_.coordinator.want_peer(parcel, {kSecond});
   EXPECT_FALSE(parcel.over) << "first somebody has to go";
   settle();
   EXPECT_TRUE(parcel.over && parcel.outcome);

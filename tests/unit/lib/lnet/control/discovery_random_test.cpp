@@ -39,7 +39,8 @@ class Site {
       node->homes_answer = false;
       node->operations.know_sender = [&node = *node](const Nid& sender) {
         return node.coordinator.directory()
-            .create_by_traffic(sender, node.coordinator.local().nis[0], node.now())
+            .create_by_traffic({sender, PeerDemand::kStranger, node.coordinator.local().nis[0]},
+                               node.now())
             .has_value();
       };
     }

@@ -106,7 +106,7 @@ class TestNode final : public CoordinatorHost {
     return ni == nullptr ? nullptr : ni->peer.load();
   }
   Peer& make_peer(const Nid& of) {
-    EXPECT_TRUE(coordinator.directory().create_by_traffic(of, nullptr, now()));
+    EXPECT_TRUE(coordinator.directory().create_by_traffic({of}, now()));
     return *peer(of);
   }
   std::vector<Nid> nids_of(const Nid& of) {
@@ -122,7 +122,7 @@ class TestNode final : public CoordinatorHost {
     parcel.over = false;
     parcel.since = now();
     PeerNi* ni = coordinator.peers().find(to);
-    if (ni == nullptr) coordinator.want_peer(parcel, to, nullptr);
+    if (ni == nullptr) coordinator.want_peer(parcel, {to});
     ni = coordinator.peers().find(to);
     if (ni == nullptr) return;
     parcel.over = false;

@@ -21,12 +21,14 @@ struct ForwardSetup {
   NiTunables tunables{};
   std::size_t messages = 64;
   std::size_t receives = 128;
+  std::size_t kept_for_own = 0;
   std::vector<ShardSet> served{};
 };
 
 class ForwardRig {
  public:
   static constexpr std::uint32_t kRouter = 1;
+  static constexpr std::size_t kPeers = 64;
 
   explicit ForwardRig(const ForwardSetup& setup = {})
       : memory_(setup.shards * RouterMemory::bytes(place_of(setup))),
@@ -155,7 +157,8 @@ class ForwardRig {
                                          .receives = setup.receives,
                                          .descriptors = 8,
                                          .match_entries = 8},
-                              .peers = 64,
+                              .peers = kPeers,
+                              .kept_for_own = setup.kept_for_own,
                               .tunables = setup.tunables,
                               .arenas = &arenas_};
     for (unsigned i = 0; i < setup.shards; ++i) {

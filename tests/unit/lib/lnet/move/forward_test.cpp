@@ -98,8 +98,7 @@ TEST(Forward, WhoIsNotKnownYetIsMadeAPeer) {
 TEST(Forward, ToNowhereIsDroppedAndCounted) {
   Rig rig;
   const Nid nowhere = Nid::of(NetType::kTcp, 9, 1);
-  EXPECT_EQ(rig.forward(kClient, nowhere, 10, {1, 1}), RxVerdict::kPark);
-  EXPECT_EQ(rig.go_on(), std::vector{RxVerdict::kDrop});
+  EXPECT_EQ(rig.forward(kClient, nowhere, 10, {1, 1}), RxVerdict::kDrop);
   EXPECT_EQ(rig.cause(Cause::kDroppedForwardNoPath), 1U);
   EXPECT_EQ(rig.statistic(Statistic::kDropCount), 1U);
   EXPECT_EQ(rig.port(kClient).traffic.get(LnetTraffic::Id::kDroppedPut), 1U);

@@ -33,7 +33,7 @@ TEST_F(PeerDirectoryTest, TrafficMakesAPeerOfOneInterface) {
 
 TEST_F(PeerDirectoryTest, AStrangersPeerPrefersTheInterfaceThatHeardIt) {
   const Ni* heard = local_.view().nis[0];
-  const auto made = directory_.create_by_traffic(tcp(1), heard, now_);
+  const auto made = directory_.create_by_traffic({tcp(1), PeerDemand::kStranger, heard}, now_);
   ASSERT_TRUE(made);
   EXPECT_EQ((*made)->preferred_ni.get(), heard);
   directory_.forget_local(*heard);
@@ -50,10 +50,10 @@ TEST_F(PeerDirectoryTest, InterfacesOnNetworksThatAreNotOursHaveNoCreditsUntilTh
 }
 
 TEST_F(PeerDirectoryTest, NotEveryNidIsAPeers) {
-  EXPECT_EQ(directory_.create_by_traffic(Nid::any(), nullptr, now_).error(), Errc::kInvalid);
+  EXPECT_EQ(directory_.create_by_traffic({Nid::any()}, now_).error(), Errc::kInvalid);
   Nid odd = tcp(1);
   odd.address_be[9] = 1;
-  EXPECT_EQ(directory_.create_by_traffic(odd, nullptr, now_).error(), Errc::kInvalid);
+  EXPECT_EQ(directory_.create_by_traffic({odd}, now_).error(), Errc::kInvalid);
   EXPECT_EQ(count(Id::kRefused), 2U);
 }
 
@@ -144,10 +144,10 @@ TEST_F(PeerDirectoryTest, ANumberComesBackOnlyWhenReadersAndHomeHaveLetGo) {
   EXPECT_EQ(directory_.find(tcp(1)), nullptr);
   directory_.step(100);
   EXPECT_TRUE(asked_.empty()) << "a reader may still hold it";
-  EXPECT_EQ(directory_.create_by_traffic(tcp(1), nullptr, now_).error(), Errc::kAgain);
+  EXPECT_EQ(directory_.create_by_traffic({tcp(1)}, now_).error(), Errc::kAgain);
   settle();
   ASSERT_EQ(asked_, std::vector{ni});
-  EXPECT_EQ(directory_.create_by_traffic(tcp(1), nullptr, now_).error(), Errc::kAgain);
+  EXPECT_EQ(directory_.create_by_traffic({tcp(1)}, now_).error(), Errc::kAgain);
   directory_.peer_ni_released(*ni);
   EXPECT_TRUE(directory_.waiting());
   PeerNi* again = traffic(tcp(1));
@@ -190,23 +190,38 @@ TEST_F(PeerDirectoryTest, StrangersAreLimitedByTheSecondAndLeaveSomeRoom) {
   PeerDirectory directory(limits, qsbr_, placement_, *this);
   std::uint32_t made = 0;
   for (std::uint32_t n = 0; n < 50; ++n)
-    made += directory.create_by_traffic(tcp(n), heard, now_) ? 1 : 0;
+    made += directory.create_by_traffic({tcp(n), PeerDemand::kStranger, heard}, now_) ? 1 : 0;
   EXPECT_EQ(made, 10U);
   EXPECT_EQ(directory.counters().get(Id::kLimited), 40U);
-  EXPECT_TRUE(directory.create_by_traffic(tcp(900), nullptr, now_)) << "own sends are not limited";
+  EXPECT_TRUE(directory.create_by_traffic({tcp(900)}, now_)) << "own sends are not limited";
   now_ += std::chrono::milliseconds(500);
   made = 0;
   for (std::uint32_t n = 100; n < 150; ++n)
-    made += directory.create_by_traffic(tcp(n), heard, now_) ? 1 : 0;
+    made += directory.create_by_traffic({tcp(n), PeerDemand::kStranger, heard}, now_) ? 1 : 0;
   EXPECT_EQ(made, 5U);
   for (std::uint32_t n = 200; n < 1000 && directory.counters().get(Id::kFull) == 0; ++n) {
     now_ += std::chrono::milliseconds(100);
-    (void)directory.create_by_traffic(tcp(n), heard, now_);
+    (void)directory.create_by_traffic({tcp(n), PeerDemand::kStranger, heard}, now_);
   }
   EXPECT_EQ(directory.counters().get(Id::kPeers), limits.peers - limits.kept_for_own);
+  EXPECT_EQ(directory.create_by_traffic({tcp(1999), PeerDemand::kOthers}, now_).error(),
+            Errc::kNoMemory);
   for (std::uint32_t n = 0; n < limits.kept_for_own; ++n)
-    EXPECT_TRUE(directory.create_by_traffic(tcp(2000 + n), nullptr, now_));
-  EXPECT_EQ(directory.create_by_traffic(tcp(3000), nullptr, now_).error(), Errc::kNoMemory);
+    EXPECT_TRUE(directory.create_by_traffic({tcp(2000 + n)}, now_));
+  EXPECT_EQ(directory.create_by_traffic({tcp(3000)}, now_).error(), Errc::kNoMemory);
+}
+
+TEST_F(PeerDirectoryTest, WhomOthersNameIsNotLimitedByTheSecondButLeavesRoom) {
+  PeerLimits limits = small_limits();
+  limits.strangers_per_second = 10;
+  PeerDirectory directory(limits, qsbr_, placement_, *this);
+  std::size_t made = 0;
+  for (std::uint32_t n = 0; n < 100; ++n)
+    made += directory.create_by_traffic({tcp(n), PeerDemand::kOthers}, now_) ? 1 : 0;
+  EXPECT_EQ(made, limits.peers - limits.kept_for_own);
+  EXPECT_EQ(directory.counters().get(Id::kLimited), 0U);
+  for (std::uint32_t n = 0; n < limits.kept_for_own; ++n)
+    EXPECT_TRUE(directory.create_by_traffic({tcp(2000 + n)}, now_));
 }
 
 TEST_F(PeerDirectoryTest, AnIdlePeerMakesRoomABusyOneDoesNot) {
@@ -222,14 +237,14 @@ TEST_F(PeerDirectoryTest, AnIdlePeerMakesRoomABusyOneDoesNot) {
     if (of != tcp(7)) directory_.lookup(of)->last_alive_ns.set(now_.time_since_epoch().count());
     if (of.address32() < tcp(4).address32()) directory_.lookup(of)->last_alive_ns.set(INT64_MIN);
   });
-  EXPECT_EQ(directory_.create_by_traffic(tcp(100), nullptr, now_).error(), Errc::kAgain);
+  EXPECT_EQ(directory_.create_by_traffic({tcp(100)}, now_).error(), Errc::kAgain);
   EXPECT_EQ(directory_.find(tcp(7)), nullptr);
   EXPECT_EQ(count(Id::kEvicted), 1U);
-  EXPECT_EQ(directory_.create_by_traffic(tcp(100), nullptr, now_).error(), Errc::kAgain);
+  EXPECT_EQ(directory_.create_by_traffic({tcp(100)}, now_).error(), Errc::kAgain);
   EXPECT_EQ(count(Id::kEvicted), 1U) << "one is enough for the time being";
   settle();
-  EXPECT_TRUE(directory_.create_by_traffic(tcp(100), nullptr, now_));
-  EXPECT_EQ(directory_.create_by_traffic(tcp(101), nullptr, now_).error(), Errc::kNoMemory);
+  EXPECT_TRUE(directory_.create_by_traffic({tcp(100)}, now_));
+  EXPECT_EQ(directory_.create_by_traffic({tcp(101)}, now_).error(), Errc::kNoMemory);
 }
 
 TEST_F(PeerDirectoryTest, HomesAreSharedOutOverTheShardsOfTheCpt) {

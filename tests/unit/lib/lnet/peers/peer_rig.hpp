@@ -94,7 +94,7 @@ class PeerRig : public ::testing::Test, public PeerDirectoryHooks {
     }
   }
   PeerNi* traffic(const Nid& of) {
-    const auto made = directory_.create_by_traffic(of, nullptr, now_);
+    const auto made = directory_.create_by_traffic({of}, now_);
     EXPECT_TRUE(made.has_value());
     return made.value_or(nullptr);
   }

@@ -173,7 +173,8 @@ TEST_F(PeerRulesTest, TwoLockedPeersThatClaimOneNidAreABadConfiguration) {
 }
 
 TEST_F(PeerRulesTest, BecomingMultiRailForgetsThePreferredInterface) {
-  const auto ni = directory_.create_by_traffic(tcp(1), local_.view().nis[0], now_);
+  const auto ni =
+      directory_.create_by_traffic({tcp(1), PeerDemand::kStranger, local_.view().nis[0]}, now_);
   ASSERT_TRUE(ni);
   ASSERT_TRUE(rules_.add_nid(peer_of(tcp(1)), tcp(2), kPeerMultiRail));
   EXPECT_EQ((*ni)->preferred_ni.get(), nullptr);

@@ -85,7 +85,7 @@ TEST(PeerDirectory, ReadersSeeWholePeersWhileTheyChange) {
     const Nid nid = nid_of(random.below(kNids));
     PeerRecord* peer = directory.peer_of(nid);
     switch (random.below(4)) {
-      case 0: (void)directory.create_by_traffic(nid, nullptr, now); break;
+      case 0: (void)directory.create_by_traffic({nid}, now); break;
       case 1:
         if (peer != nullptr)
           (void)rules.add_nid(*peer, nid_of(random.below(kNids)), kPeerMultiRail);
