@@ -136,18 +136,16 @@ void LnetAdmin::configure(const lnet::ConfigureRequest& request, lnet::Reply<voi
   enqueue(
       [this, request](lnet::Reply<void> ended) {
         if (state_ == State::kUp) return ended({});
-        go_up([this, request, ended = std::move(ended)](Outcome<void> up) mutable {
-          if (!up || !request.networks) return ended(std::move(up));
-          lnet::NodeConfig wanted = config_;
-          wanted.nets = boot_.nets;
-          wanted.ip2nets = boot_.ip2nets;
-          wanted.ip2nets_text = boot_.ip2nets_text;
-          wanted.peers = boot_.peers;
-          wanted.routes = boot_.routes;
-          wanted.faults = boot_.faults;
-          wanted.access = boot_.access;
-          change_to(std::move(wanted), std::move(ended));
-        });
+        if (!request.networks) return go_up(std::move(ended));
+        lnet::NodeConfig wanted = config_;
+        wanted.nets = boot_.nets;
+        wanted.ip2nets = boot_.ip2nets;
+        wanted.ip2nets_text = boot_.ip2nets_text;
+        wanted.peers = boot_.peers;
+        wanted.routes = boot_.routes;
+        wanted.faults = boot_.faults;
+        wanted.access = boot_.access;
+        go_up_with(std::move(wanted), std::move(ended));
       },
       std::move(done));
 }
@@ -175,6 +173,18 @@ void LnetAdmin::go_up(lnet::Reply<void> done) {
   });
 }
 
+void LnetAdmin::go_up_with(lnet::NodeConfig wanted, lnet::Reply<void> done) {
+  go_up([this, wanted = std::move(wanted), done = std::move(done)](Outcome<void> up) mutable {
+    if (!up) return done(std::move(up));
+    change_to(std::move(wanted), [this, done = std::move(done)](Outcome<void> changed) mutable {
+      if (changed) return done({});
+      go_down([why = std::move(changed), done = std::move(done)](Outcome<void> /*down*/) mutable {
+        done(std::move(why));
+      });
+    });
+  });
+}
+
 // --- Down ---
 
 void LnetAdmin::unconfigure(lnet::Reply<void> done) {
@@ -183,6 +193,8 @@ void LnetAdmin::unconfigure(lnet::Reply<void> done) {
 
 void LnetAdmin::shut_down(lnet::Reply<void> done) {
   if (desk_ == nullptr) return done({});
+  for (auto& waiting : std::exchange(changes_, {}))
+    waiting.second(failure(Errc::kShutdown, "this process is ending"));
   unconfigure(std::move(done));
 }
 

@@ -54,6 +54,7 @@ class LnetAdmin final : public lnet::LnetControl {
   // What messages wait for at this time.
   [[nodiscard]] std::vector<lnet::StarvingReport> starving() const { return starving_.list(); }
   // Takes LNet down as unconfigure() does; the loop turns meanwhile. `done` in bounded time.
+  // Changes that wait are refused.
   void shut_down(lnet::Reply<void> done);
   // For others who live on the shards. After start().
   [[nodiscard]] LnetDesk& desk() { return *desk_; }
@@ -130,6 +131,8 @@ class LnetAdmin final : public lnet::LnetControl {
 
   // Within a change.
   void go_up(lnet::Reply<void> done);
+  // Up with what is `wanted`, or not at all.
+  void go_up_with(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void go_down(lnet::Reply<void> done);
   void wait_for_idle(unsigned shard, lnet::Reply<void> done);
   // Makes the node be as `wanted`, then keeps that; LNet comes up first if there are networks.

@@ -50,6 +50,32 @@ bool is_selected(const NiConfig& ni, const lnet::NetSelection& selection) {
   });
 }
 
+bool has_selected(const NodeConfig& config, const lnet::NetSelection& selection) {
+  return std::ranges::any_of(config.nets, [&selection](const NetConfig& net) {
+    if (selection.net != lnet::kNetAny && net.net != selection.net) return false;
+    return std::ranges::any_of(
+        net.nis, [&selection](const NiConfig& ni) { return is_selected(ni, selection); });
+  });
+}
+
+// Each that is named is there, or nothing goes.
+Outcome<void> check_named(const NodeConfig& config, const lnet::NetSelection& selection) {
+  const lnet::NetId id = selection.net;
+  if (id != lnet::kNetAny && config.net(id) == nullptr) {
+    return failure(Errc::kNetworkDown,
+                   fmt::format("network {} is not there", lnet::text_of_net(id)));
+  }
+  for (const std::string& name : selection.interfaces) {
+    if (!has_selected(config, {.net = id, .interfaces = {name}, .nids = {}}))
+      return failure(Errc::kNotFound, fmt::format("no NI on interface {}", name));
+  }
+  for (const Nid& nid : selection.nids) {
+    if (!has_selected(config, {.net = id, .interfaces = {}, .nids = {nid}}))
+      return failure(Errc::kNotFound, fmt::format("no NI {}", text_of(nid)));
+  }
+  return {};
+}
+
 Outcome<void> remove_from(NodeConfig& config, const lnet::NetSelection& selection) {
   std::size_t removed = 0;
   std::vector<lnet::NetId> gone;
@@ -60,12 +86,7 @@ Outcome<void> remove_from(NodeConfig& config, const lnet::NetSelection& selectio
         std::erase_if(net.nis, [&](const NiConfig& ni) { return is_selected(ni, selection); });
     if (net.nis.empty()) gone.push_back(net.net);
   }
-  if (removed == 0) {
-    const bool no_net = selection.net != lnet::kNetAny && config.net(selection.net) == nullptr;
-    return failure(no_net ? Errc::kNetworkDown : Errc::kNotFound,
-                   no_net ? fmt::format("network {} is not there", lnet::text_of_net(selection.net))
-                          : std::string("no such NI"));
-  }
+  if (removed == 0) return failure(Errc::kNotFound, "no such NI");
   std::erase_if(config.nets, [](const NetConfig& net) { return net.nis.empty(); });
   drop_routes_on(config.routes, gone);
   drop_peers_on(config.peers, gone);
@@ -167,10 +188,7 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
 void LnetAdmin::bring_about(NodeConfig wanted, Reply<void> done) {
   const bool no_nets = wanted.nets.empty() && wanted.ip2nets.empty() && wanted.ip2nets_text.empty();
   if (no_nets || state_ == State::kUp) return change_to(std::move(wanted), std::move(done));
-  go_up([this, wanted = std::move(wanted), done = std::move(done)](Outcome<void> up) mutable {
-    if (!up) return done(std::move(up));
-    change_to(std::move(wanted), std::move(done));
-  });
+  go_up_with(std::move(wanted), std::move(done));
 }
 
 void LnetAdmin::edit(lnet::ConfigEdit edit, Reply<void> done) {
@@ -178,7 +196,7 @@ void LnetAdmin::edit(lnet::ConfigEdit edit, Reply<void> done) {
       [this, edit = std::move(edit)](Reply<void> ended) mutable {
         NodeConfig wanted = config_;
         if (auto edited = edit(wanted); !edited) return ended(std::move(edited));
-        if (wanted == config_) return ended({});
+        if (wanted == config_ && state_ != State::kGoing) return ended({});
         bring_about(std::move(wanted), std::move(ended));
       },
       std::move(done));
@@ -199,6 +217,8 @@ void LnetAdmin::del_net(lnet::NetSelection selection, Reply<void> done) {
       [this, selection = std::move(selection)](Reply<void> ended) {
         NodeConfig wanted = config_;
         const bool was_moving = forget_moved(selection);
+        if (auto there = check_named(wanted, selection); !there && !was_moving)
+          return ended(std::move(there));
         if (auto gone = remove_from(wanted, selection); !gone)
           return ended(was_moving ? Outcome<void>{} : std::move(gone));
         change_to(std::move(wanted), std::move(ended));
@@ -272,7 +292,12 @@ void LnetAdmin::del_peer(lnet::PeerSelection selection, Reply<void> done) {
         if (whole) {
           steps.push_back(forget_peer_step(selection.primary, Nid::any(), selection.force));
         } else {
-          for (const Nid& nid : selection.nids)
+          std::vector<Nid> nids;
+          for (const Nid& nid : selection.nids) {
+            if (std::ranges::find(nids, nid) == nids.end()) nids.push_back(nid);
+          }
+          steps.push_back(has_nids_step(selection.primary, nids));
+          for (const Nid& nid : nids)
             steps.push_back(forget_peer_step(selection.primary, nid, selection.force));
         }
         NodeConfig after = config_;

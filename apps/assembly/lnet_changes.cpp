@@ -271,6 +271,19 @@ LnetStep forget_peer_step(const Nid& primary, const Nid& nid, bool force) {
           .undo = [](lnet::Node&) -> Outcome<Progress> { return Progress::kDone; }};
 }
 
+LnetStep has_nids_step(const Nid& primary, std::vector<Nid> nids) {
+  return {.act = [primary, nids = std::move(nids)](lnet::Node& node) -> Outcome<Progress> {
+            lnet::PeerDirectory& directory = node.coordinator().directory();
+            const lnet::PeerRecord* const peer = directory.peer_of(primary);
+            for (const Nid& nid : nids) {
+              if (peer == nullptr || directory.peer_of(nid) == peer) continue;
+              return judged(std::unexpected(lnet::PeerError::kNoSuchNid), nid);
+            }
+            return Progress::kDone;
+          },
+          .undo = [](lnet::Node&) -> Outcome<Progress> { return Progress::kDone; }};
+}
+
 Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeConfig& wanted,
                                              LnetHost& host) {
   const auto lost = nets_lost(now, wanted);

@@ -441,6 +441,7 @@ std::vector<runtime::Poller*> Node::pollers() const {
 }
 
 Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller& caller) {
+  if (metrics_http_ == nullptr) return failure(Errc::kShutdown, "this process is ending");
   const LiveParts parts{.machine = *machine_,
                         .pollers = pollers(),
                         .exchange = *exchange_,

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/files/nic_names.hpp"
+#include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/control/protocol.hpp"
 
@@ -88,6 +89,7 @@ struct Session {
   bool json = false;  // print results as JSON
   NicNames names;
   Ask ask;
+  Duration patience{};  // of the next question, if the node may take longer than others do
   std::function<void(std::chrono::seconds)> pause;  // between two answers of the same command
 };
 

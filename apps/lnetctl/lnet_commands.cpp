@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rows of LNet's own commands: net, peer, route, ping, …, with the options of lnetctl 2.17
 // (lustre-release lnet/utils/lnetctl.c: the command and option tables).
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 
 #include "apps/lnetctl/commands.hpp"
 #include "apps/lnetctl/row_makers.hpp"
@@ -14,7 +17,7 @@ using namespace row_makers;
 
 constexpr std::array kConfigureOptions{
     flag("all", 'a', "also the networks of module options and ip2nets"),
-    flag("large", 'l', "prefer IPv6 addresses")};
+    flag("large", 'l', "for the kernel's tool; has no effect")};
 
 constexpr std::array kNetAddOptions{
     text("net", 'n', "NET", "the network, such as tcp or o2ib1"),
@@ -111,6 +114,19 @@ constexpr std::array kAccessDelOptions{number("idx", 0, "N", "the rule of that i
 
 constexpr std::size_t kNidsMax = 128;
 
+// What the node may take for pings, and some seconds: so many are asked at a time, and there are
+// limits to the timeout of each and to a burst.
+Duration patience_of(const Arguments& arguments) {
+  constexpr Duration kMore = std::chrono::seconds(15);
+  constexpr std::size_t kAskedAtOnce = 16;
+  constexpr std::int64_t kPingTimeoutMax = 120;
+  if (arguments.has("count")) return std::chrono::minutes(10) + kMore;
+  const auto timeout = arguments.number("timeout").value_or(1);
+  const auto rounds = static_cast<std::int64_t>(arguments.positional.size() / kAskedAtOnce + 1);
+  return std::chrono::seconds(std::clamp<std::int64_t>(timeout, 1, kPingTimeoutMax) * rounds) +
+         kMore;
+}
+
 // Those who answered go to standard output, what is said of the others to standard error. One
 // answer is a success.
 int run_manage(const Arguments& arguments, const CommandRow& row, Session& session) {
@@ -120,7 +136,9 @@ int run_manage(const Arguments& arguments, const CommandRow& row, Session& sessi
   }
   if (arguments.has("source")) args["source"] = arguments.text("source");
   if (arguments.has("force")) args["force"] = true;
+  session.patience = patience_of(arguments);
   auto reply = session.ask(row.words, args);
+  session.patience = {};
   if (!reply) return print_error(session, row, reply.error());
   if (!session.json && reply->is_object() && reply->contains("manage")) {
     print_text(session.err, runtime::print_yaml({{"manage", (*reply)["manage"]}}));

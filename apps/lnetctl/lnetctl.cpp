@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lnetctl/lnetctl.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -27,13 +28,13 @@ class Node {
  public:
   Node(std::string path, Duration timeout) : path_(std::move(path)), timeout_(timeout) {}
 
-  runtime::VerbReply ask(std::string_view verb, const nlohmann::json& args) {
+  runtime::VerbReply ask(std::string_view verb, const nlohmann::json& args, Duration patience) {
     if (!client_) {
       auto connected = runtime::ControlClient::connect(path_, clock_);
       if (!connected) return std::unexpected(runtime::VerbError(std::move(connected.error())));
       client_.emplace(std::move(*connected));
     }
-    auto reply = client_->call(verb, args, timeout_);
+    auto reply = client_->call(verb, args, std::max(timeout_, patience));
     // At the prompt a node may come back: try anew for the next command.
     if (!reply && reply.error().faults.front().code == Errc::kReset) client_.reset();
     return reply;
@@ -116,8 +117,9 @@ int run_lnetctl(std::span<const std::string> words, Session& session, bool inter
   session.json = options->has("json") || json_behind > 0;
   Node node(std::move(*path), *timeout);
   if (!session.ask) {
-    session.ask = [&node](std::string_view verb, const nlohmann::json& args) {
-      return node.ask(verb, args);
+    session.ask = [&node, &session, told = options->has("timeout")](std::string_view verb,
+                                                                    const nlohmann::json& args) {
+      return node.ask(verb, args, told ? Duration{} : session.patience);
     };
   }
   return command.empty() ? run_prompt(table, session, interactive) : table.run(command, session);

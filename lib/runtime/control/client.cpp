@@ -89,10 +89,10 @@ Outcome<void> ControlClient::wait_for(short events, Instant deadline, Duration t
         ::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(wait.count(), 1000)));
     if (ready > 0) return {};
     if (left <= Duration::zero()) {
-      return failure(
-          Errc::kTimedOut,
-          fmt::format("the node at '{}' did not answer within {} s; --timeout SECONDS waits longer",
-                      path_, std::chrono::duration<double>(timeout).count()));
+      return failure(Errc::kTimedOut,
+                     fmt::format("the node at '{}' did not answer within {} s; --timeout SECONDS "
+                                 "before the command waits longer",
+                                 path_, std::chrono::duration<double>(timeout).count()));
     }
   }
 }

@@ -23,6 +23,11 @@ Outcome<void> change_all(lnet::NodeConfig& config, const std::vector<lnet::Route
     const auto gone = std::erase_if(config.routes, [&route](const auto& other) {
       return other.net == route.net && other.gateway == route.gateway;
     });
+    if (add && gone > 0) {
+      return failure(Errc::kExists,
+                     fmt::format("there is a route to {} by {}", lnet::text_of_net(route.net),
+                                 text_of(route.gateway)));
+    }
     if (add) {
       config.routes.push_back(route);
     } else if (gone == 0) {

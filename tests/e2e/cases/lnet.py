@@ -155,9 +155,12 @@ def case_peers_are_added_shown_changed_and_deleted(site):
         works(node, "peer", "add", "--prim_nid", "10.0.0.5@tcp", "--nid", "10.0.0.7@tcp")
         peer = peers(node)["10.0.0.5@tcp"]
         assert [ni["nid"] for ni in peer["peer ni"]] == ["10.0.0.5@tcp", "10.0.0.6@tcp", "10.0.0.7@tcp"], peer
+        before = peers(node), works(node, "export", "--backup")
+        assert "no peer has this NID" in fails(node, "peer", "del", "--prim_nid", "10.0.0.5@tcp", "--nid", "10.0.0.6@tcp,10.0.0.9@tcp")
+        assert (peers(node), works(node, "export", "--backup")) == before, "all or nothing"
         works(node, "peer", "set", "--nid", "10.0.0.6@tcp", "--health", "300")
         assert peers(node)["10.0.0.5@tcp"]["peer ni"][1]["health stats"]["health value"] == 300
-        works(node, "peer", "del", "--prim_nid", "10.0.0.5@tcp", "--nid", "10.0.0.6@tcp")
+        works(node, "peer", "del", "--prim_nid", "10.0.0.5@tcp", "--nid", "10.0.0.6@tcp,10.0.0.6@tcp")
         assert len(peers(node)["10.0.0.5@tcp"]["peer ni"]) == 2
         works(node, "peer", "del", "--prim_nid", "10.0.0.5@tcp")
         assert peers(node) == {}
@@ -266,6 +269,7 @@ def case_unconfigure_takes_all_down_and_configure_brings_lo_back(site):
         assert node.json("global", "show")["global"]["retry_count"] == 1, "variables stay"
         null_net(site, node)
         there = nids(node)
+        assert "errno: -2" in fails(node, "net", "del", "--nid", "10.0.0.1@tcp,10.0.0.9@tcp")
         works(node, "lnet", "configure", "--all")
         assert nids(node) == there, "what is up already stays as it is"
         works(node, "ping", "10.0.0.2@tcp")

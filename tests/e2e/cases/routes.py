@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from cases_common import one_shard
 from site_under_test import eventually
 from tcp_nodes import fails, nid, start, works
-from two_hosts import two_hosts
+from two_hosts import ip, two_hosts
 
 INTERVAL_S, TIMEOUT_S = 1, 2
 OPTIONS = f"options lnet alive_router_check_interval={INTERVAL_S} router_ping_timeout={TIMEOUT_S}\n"
 ROUTE = "route:\n    - net: o2ib\n      gateway: {gateway}\n"
 # The far side of the gateway; nothing needs to be there.
 FAR = "net:\n    - net type: o2ib\n      local NI(s):\n        - nid: 10.9.0.2@o2ib\n          lnd tunables:\n              driver: 'null'\n"
+NET = "net:\n    - net type: tcp\n      local NI(s):\n        - interfaces:\n              0: eth0\n"
 # From the start: later it would give its peers two minutes.
 ROUTES = "routing:\n    - enable: 1\n"
 
@@ -91,6 +92,34 @@ def case_changes_that_wait_for_one_another_all_take_effect(site):
             assert there in backup, (there, backup)
 
 
+def case_changes_that_wait_when_a_node_ends_are_refused(site):
+    with two_hosts(site) as hosts:
+        options = site.write("before.conf", f'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.9@tcp" check_routers_before_use=1 '
+                             f"alive_router_check_interval=60 router_ping_timeout={10 * TIMEOUT_S}\n")
+        a = hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
+        document = site.write("peer.yaml", "peer:\n    - primary nid: 10.88.0.6@tcp\n")
+        with ThreadPoolExecutor(1) as pool:
+            told = pool.submit(a.lnetctl, "import", document)
+            a.lnetctl("status")  # it is behind the one before
+            time.sleep(0.5)
+            assert a.stop(signal.SIGINT) == 0, a.output()
+            assert told.result().returncode != 0, told.result()
+
+
+def case_lnet_is_up_with_all_that_it_was_asked_for_or_down(site):
+    with two_hosts(site) as hosts:
+        a = start(hosts, "a", one_shard(site, NET))
+        works(a, "lnet", "unconfigure")
+        ip("-n", hosts.names["a"], "link", "set", "eth0", "down")
+        fails(a, "lnet", "configure", "--all")
+        assert "errno: -100" in fails(a, "net", "show")
+        fails(a, "import", site.write("net.yaml", NET))
+        assert "errno: -100" in fails(a, "net", "show")
+        ip("-n", hosts.names["a"], "link", "set", "eth0", "up")
+        works(a, "lnet", "configure", "--all")
+        assert nid("a") in works(a, "net", "show")
+
+
 def case_routes_come_by_file_by_options_and_live_and_go_out_as_they_came(site):
     with two_hosts(site) as hosts:
         a = start(hosts, "a", one_shard(site))
@@ -121,7 +150,7 @@ def case_routes_that_cannot_be_are_told_with_the_kernels_errno_and_change_nothin
         works(a, "net", "add", "--net", "tcp", "--if", "eth0")
         works(a, "route", "add", "--net", "o2ib", "--gateway", "10.88.0.2@tcp")
         before = works(a, "export", "--backup")
-        for words, number in ((("o2ib", "10.88.0.2@tcp"), -17), (("tcp", "10.88.0.2@tcp"), -22), (("o2ib", "10.88.0.2@tcp7"), -113),
+        for words, number in ((("o2ib", "10.88.0.2@tcp"), -17), (("o2ib", "10.88.0.[2-3]@tcp"), -17), (("tcp", "10.88.0.2@tcp"), -22), (("o2ib", "10.88.0.2@tcp7"), -113),
                               (("tcp", "10.9.0.2@o2ib"), -17)):
             told = fails(a, "route", "add", "--net", words[0], "--gateway", words[1])
             assert f"errno: {number}" in told, (words, told)

@@ -27,6 +27,7 @@ struct Ran {
   std::string err;
   std::string verb;
   nlohmann::json args;
+  Duration patience{};
 };
 
 // Runs words against a node that answers `reply` to everything.
@@ -43,6 +44,7 @@ Ran run(const std::vector<std::string>& words, const runtime::VerbReply& reply =
   session.ask = [&](std::string_view verb, const nlohmann::json& args) {
     ran.verb = verb;
     ran.args = args;
+    ran.patience = session.patience;
     return reply;
   };
   ran.status = run_lnetctl(words, session, false);
@@ -57,6 +59,13 @@ bool has(const std::string& text, std::string_view piece) {
 }
 
 constexpr int kInvalidStatus = 256 - EINVAL;
+
+TEST(Commands, HaveAsMuchPatienceAsPingsMayTake) {
+  EXPECT_GT(run({"ping", "--timeout", "60", "10.0.0.1@tcp"}).patience, std::chrono::seconds(60));
+  EXPECT_GT(run({"ping", "--count", "100000", "10.0.0.1@tcp"}).patience, std::chrono::minutes(10));
+  EXPECT_LT(run({"ping", "10.0.0.1@tcp"}).patience, std::chrono::seconds(30));
+  EXPECT_EQ(run({"net", "show"}).patience, Duration{}) << "of other commands none of their own";
+}
 
 TEST(Commands, AUniqueBeginningOfEachWordIsEnough) {
   EXPECT_EQ(run({"cpt", "show"}).verb, "cpt show");

@@ -222,6 +222,11 @@ TEST(LnetSettings, SayWhereAndWhatIsWrong) {
   EXPECT_EQ(bad("net: [{net type: tcp, local NI(s): [{lnd tunables: {ntx: 5}}]}]"),
             "f:1:58: net[0].local NI(s)[0].lnd tunables.ntx: network tcp has no lnd tunable 'ntx', "
             "expected conns_per_peer, timeout, tos");
+  for (const char* const seconds : {"-5", "2147484", "9999999999"}) {
+    EXPECT_TRUE(bad("net: [{net type: tcp, local NI(s): [{lnd tunables: {timeout: " +
+                    std::string(seconds) + "}}]}]")
+                    .contains("expected -1 to 2147483 seconds"));
+  }
   EXPECT_EQ(bad("route: [{net: o2ib, gateway: 1.1.1.1@tcp, hop: 0}]"),
             "f:1:48: route[0].hop: invalid hop count 0, must be between 1 and 255");
   EXPECT_EQ(bad("route: [{net: tcp, gateway: 1.1.1.1@tcp}]"),
