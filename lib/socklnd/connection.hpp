@@ -27,6 +27,10 @@ struct Keeping;   // its place among those that keep a payload
 // NOOPs, nearly all of which acknowledge: so many may wait on a connection, then we stop reading
 // from it.
 inline constexpr std::uint8_t kNoopsWaitingMax = 32;
+// One more has a place: what a connection keeps completes without being read from, and others may
+// have filled it up meanwhile. It keeps one payload at a time, and whatever else comes there,
+// parked or not, goes on only when reading does.
+inline constexpr std::uint8_t kNoopPlaces = kNoopsWaitingMax + 1;
 // The ends of the last messages that TCP took, to tell which were lost with a connection.
 inline constexpr std::uint8_t kEndsRemembered = 16;
 
@@ -85,7 +89,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
   // Acknowledgements and keepalives in one line, so that none is ended by the tail of another.
   std::uint8_t noops = 0;
   std::uint8_t noops_first = 0;
-  std::array<std::uint64_t, kNoopsWaitingMax> noop_cookies{};
+  std::array<std::uint64_t, kNoopPlaces> noop_cookies{};
   std::uint64_t written = 0;       // bytes that TCP has taken, ever
   std::uint64_t acknowledged = 0;  // by the peer's TCP, when last asked
   std::uint64_t owed_to = 0;       // of written, that unsent_bytes() waits for
@@ -104,13 +108,13 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
   Instant rx_progress{};
 
   void push_noop(std::uint64_t cookie) {
-    PLNET_CHECK(noops < kNoopsWaitingMax, "reading stops before there are too many");
+    PLNET_CHECK(noops < kNoopPlaces, "reading stops before there are too many");
     if (!has_to_send()) sent_since = true;
-    noop_cookies[static_cast<std::size_t>(noops_first + noops) % kNoopsWaitingMax] = cookie;
+    noop_cookies[static_cast<std::size_t>(noops_first + noops) % kNoopPlaces] = cookie;
     ++noops;
   }
   void pop_noop() {
-    noops_first = static_cast<std::uint8_t>((noops_first + 1) % kNoopsWaitingMax);
+    noops_first = static_cast<std::uint8_t>((noops_first + 1) % kNoopPlaces);
     --noops;
   }
   [[nodiscard]] bool has_to_send() const {

@@ -118,7 +118,8 @@ void SockLnd::on_wanted(Connection& connection) {
 
 // A peer takes it on any connection; which one the kernel takes says socklnd_proto.c:
 // ksocknal_handle_zcreq(). Where that is not to be had or has too many already it goes where the
-// request came from, and whoever is full reads no more until some are out.
+// request came from, and whoever is full reads no more until some are out. That one may be full
+// itself if it kept the request's payload meanwhile: for this it has a place more.
 void SockLnd::acknowledge(Connection& from, std::uint64_t cookie) {
   const bool routed = from.framing.header().source != from.peer->id.nid;
   const bool nonblocking = config_.tunables.nonblk_zcack != 0 || routed;
@@ -126,7 +127,7 @@ void SockLnd::acknowledge(Connection& from, std::uint64_t cookie) {
   if (to == nullptr || to->noops_full) to = &from;
   to->push_noop(cookie);
   look_at(*to);
-  if (to->noops < kNoopsWaitingMax) return;
+  if (to->noops < kNoopsWaitingMax || to->noops_full) return;
   counters_.add(Id::kAckStops);
   to->noops_full = true;
   streams_.driver().pause_reading(to->stream);

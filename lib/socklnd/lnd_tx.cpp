@@ -151,7 +151,7 @@ void SockLnd::gather(const Connection& connection) {
   };
   if (connection.front_sent > 0 && !connection.front_is_noop && !add_message()) return;
   for (std::uint8_t i = 0; i < connection.noops && !outgoing_.full(); ++i)
-    outgoing_.add_noop(connection.noop_cookies[(connection.noops_first + i) % kNoopsWaitingMax]);
+    outgoing_.add_noop(connection.noop_cookies[(connection.noops_first + i) % kNoopPlaces]);
   while (next != nullptr && !outgoing_.full()) {
     if (!add_message()) return;
   }

@@ -302,6 +302,56 @@ TEST_F(KeptEnd, OfItsStreamIsToldThoughTooManyAcknowledgementsWait) {
   expect_counts(2, 0);
 }
 
+// Those of a sibling fill it up meanwhile, though nothing is read from it; its own finds room
+// still.
+TEST_F(KeptEnd, OfThePayloadWhoseConnectionHasAllAcknowledgementsOfASibling) {
+  connect();
+  const std::uint32_t control = arrive(*near, ConnectionType::kControl);
+  // What is kept has its buffer for itself until the core has used all others.
+  constexpr unsigned kSince = KeepingCore::kSlots - 1;
+  for (const bool relay : {false, true}) {
+    driver.bring(control, message(core.in.size(), 0, 1));  // the ring begins elsewhere
+    turn();
+    driver.at(from).written.clear();
+    driver.at(to).written.clear();
+    driver.at(from).room = 0;
+    Bytes expected;
+    const auto acknowledge_to_sibling = [&](std::uint64_t cookie) {
+      driver.bring(control, message(core.in.size(), 0, cookie));
+      const Bytes one = noop(cookie);
+      expected.insert(expected.end(), one.begin(), one.end());
+    };
+    for (unsigned i = kSince; i < kNoopsWaitingMax; ++i)
+      acknowledge_to_sibling(100 + i);
+    const std::size_t number = core.in.size();
+    keep_one(kCookie);
+    for (unsigned i = 0; i < kSince; ++i)
+      acknowledge_to_sibling(200 + i);
+    EXPECT_EQ(near->count(Id::kAckStops), relay ? 2U : 1U);
+    if (relay) {
+      (void)forward(number);
+    } else {
+      core.in[number].keeper->bring(core.in[number].rx);
+    }
+    flush();
+    EXPECT_EQ(is_there(number), !relay);
+    EXPECT_EQ(driver.at(to).written, relay ? message(number, kLength) : Bytes{});
+    EXPECT_TRUE(driver.at(from).written.empty());
+    EXPECT_TRUE(driver.at(from).paused);
+    EXPECT_FALSE(driver.at(from).holding);
+    EXPECT_FALSE(driver.at(control).paused);
+    driver.give_room(from, SIZE_MAX);
+    turn();
+    const Bytes own = noop(kCookie);
+    expected.insert(expected.end(), own.begin(), own.end());
+    EXPECT_EQ(driver.at(from).written, expected);
+    EXPECT_FALSE(driver.at(from).paused);
+    EXPECT_EQ(near->count(Id::kAckStops), relay ? 2U : 1U) << "one stop is counted once";
+    expect_goes_on();
+  }
+  expect_counts(1, 1);
+}
+
 TEST_F(KeptEnd, OfTheNextHopsConnectionBetweenHandingOverAndFlush) {
   keep_one(kCookie);
   const KeepingCore::Out& sent = forward(0);
