@@ -116,6 +116,9 @@ void SockLnd::judge_reply(Connection& connection, const Hello& reply) {
   const bool refused = reply.type == static_cast<std::int32_t>(ConnectionType::kNone);
   if (!refused && inverted(reply.type) != connection.type) return fatal(Id::kAttemptType);
   if (reply.protocol == Protocol::kV1) return fatal(Id::kAttemptVersion);
+  // Our NID, or theirs, does not fit into what they speak: there is nothing to try again with.
+  const bool needs_v4 = usual_protocol(peer) == Protocol::kV4;
+  if (needs_v4 && reply.protocol != Protocol::kV4) return fatal(Id::kAttemptVersion);
   const bool other_version = reply.protocol != connection.protocol;
   if (!accept_identity(peer, reply)) {
     return give_up(connection, Id::kAttemptStale, Outcome::kAtOnce, Errc::kStale);

@@ -195,5 +195,45 @@ TEST(SocklndLargeNids, AnIpv4InterfaceCallsALargeNidInV4) {
   EXPECT_EQ(site[0].core().tally().failed + site[0].core().tally().sent, 1U);
 }
 
+// Ours does not fit into what they speak, so there is no version to meet in.
+TEST(SocklndLargeNids, APeerOfTheOtherFamilyThatAnswersInAnOlderVersionHasFailed) {
+  for (const Protocol protocol : {Protocol::kV2, Protocol::kV3}) {
+    for (const bool refuses : {true, false}) {
+      SCOPED_TRACE(refuses);
+      TcpSite site(1, SimShape::calm(), 2, {.ipv6 = true});
+      site.take_away(1);
+      ScriptedPeer peer(site, 1, [&](const Hello& theirs) {
+        Hello hello = refuses ? peer.refusing(theirs, protocol) : peer.accepting(theirs, protocol);
+        hello.destination = nid_of(0);  // whatever they make of it
+        return hello;
+      });
+      site[0].core().put(nid_of(1), 10, false);
+      ASSERT_TRUE(site.settle());
+      EXPECT_EQ(site[0].count(LndId::kAttemptVersion), 1U);
+      EXPECT_EQ(site[0].count(LndId::kOpenedByUs), 0U);
+      EXPECT_EQ(site[0].core().tally().failed, 1U);
+      ASSERT_EQ(peer.hellos.size(), 1U);
+      site.run_for(seconds(100));  // it may have been given another system meanwhile
+      site[0].core().put(nid_of(1), 10, false);
+      ASSERT_TRUE(site.settle());
+      ASSERT_EQ(peer.hellos.size(), 2U);
+      EXPECT_EQ(peer.hellos.back().protocol, Protocol::kV4) << "nothing was learnt from it";
+      EXPECT_EQ(site[0].core().tally().failed, 2U);
+      site.expect_no_breach();
+    }
+  }
+}
+
+TEST(SocklndLargeNids, APeerOfTheOtherFamilyThatSpeaksOurVersionIsMet) {
+  TcpSite site(1, SimShape::calm(), 2, {.ipv6 = true});
+  site.take_away(1);
+  ScriptedPeer peer(site, 1,
+                    [&](const Hello& theirs) { return peer.accepting(theirs, Protocol::kV4); });
+  site[0].core().put(nid_of(1), 10, false);
+  ASSERT_TRUE(site.settle());
+  EXPECT_EQ(site[0].core().tally().sent, 1U);
+  EXPECT_EQ(site[0].count(LndId::kAttemptVersion), 0U);
+}
+
 }  // namespace
 }  // namespace plnet::socklnd
