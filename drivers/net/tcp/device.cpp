@@ -155,6 +155,9 @@ bool TcpDevice::wait_is_over(TcpConnection& connection) {
   }
   relay_.end_wait(connection);
   connection.holding = true;
+  // It may have been looked at for its room to write; the edge that says that all is there then
+  // finds less than the low water, and is lost. A read that finds nothing lowers that.
+  connection.readable = true;
   events_.on_awaited(id);
   if (!live(connection, id)) return false;
   connection.holding = connection.holding && connection.paused;

@@ -87,6 +87,62 @@ TEST_F(TcpRelays, WhatIsThereAlreadyIsToldOfInTheNextPoll) {
   EXPECT_EQ(seen(source).bytes, Bytes(payload.begin() + payload.size() / 2, payload.end()));
 }
 
+// The last of it comes after the readiness set has said that there is room to write, and before
+// that is served. What it says of the bytes then is forgotten: they have been fetched.
+TEST_F(TcpRelays, WhatIsFoundWhenThereIsRoomToWriteLeavesTheStreamHeard) {
+  listen({.send_buffer_bytes = 16'384});
+  source = connect(65'536);
+  target = connect();
+  const Bytes payload = pattern(1000);
+  ASSERT_TRUE(device->await(source.id, payload.size()));
+  send(source, std::span(payload).first(payload.size() - 1));
+  ASSERT_TRUE(bench.run([&] { return unread(source) == payload.size() - 1; }));
+  settle();
+  ASSERT_EQ(seen(source).awaited, 0U);
+  const Bytes much = pattern(1'000'000);
+  std::size_t taken = 0;
+  for (unsigned before = 0;; before = seen(source).writable) {
+    taken += write(source, much);
+    settle();
+    if (seen(source).writable == before) break;
+  }
+  const unsigned writable = seen(source).writable;
+  // Without a poll.
+  const auto until = [](const auto& done) {
+    for (unsigned i = 0; i < TcpBench::kTurnsMax; ++i) {
+      if (done()) return true;
+    }
+    return false;
+  };
+  events.at_bytes = [&](StreamId) {
+    EXPECT_EQ(seen(source).writable, writable) << "not served yet";
+    ASSERT_EQ(::send(source.socket.get(), &payload.back(), 1, MSG_DONTWAIT), 1);
+    EXPECT_TRUE(until([&] { return unread(source) == payload.size(); }));
+  };
+  // In this order the readiness set has them, and one poll serves them.
+  ASSERT_EQ(::send(target.socket.get(), payload.data(), 1, MSG_DONTWAIT), 1);
+  ASSERT_TRUE(until([&] { return unread(target) == 1; }));
+  Bytes some(65'536);
+  ASSERT_TRUE(until([&] {
+    const ssize_t got = ::recv(source.socket.get(), some.data(), some.size(), MSG_DONTWAIT);
+    if (got > 0) taken -= static_cast<std::size_t>(got);
+    return taken == 0 && device->details(source.id).unacknowledged_bytes == 0;
+  }));
+  bench.turn_once();
+  ASSERT_EQ(seen(target).bytes.size(), 1U);
+  ASSERT_EQ(seen(source).writable, writable + 1);
+  ASSERT_EQ(seen(source).awaited, 1U);
+  events.at_bytes = nullptr;
+  EXPECT_EQ(fetched(source, payload.size()), payload);
+  device->resume_reading(source.id);
+  settle();
+  const Bytes next = pattern(10, 2);
+  send(source, next);
+  bench.run_for(1000);
+  EXPECT_EQ(seen(source).bytes, next);
+  EXPECT_EQ(low_water(source), 1);
+}
+
 TEST_F(TcpRelays, WhoDoesNotPauseReadsOnAsEver) {
   establish();
   events.at_awaited = nullptr;
