@@ -38,7 +38,7 @@ unsigned TcpDevice::serve_ready(Instant now) {
   const bool alone = ready_count_ == 0 && pending_listeners_ == 0;
   if (hot_left_ > 0 && hot_polls_left_ > 0 && alone) return serve_hot(now);
   hot_polls_left_ = kHotPolls;
-  if (ready_count_ < kServedPerPoll) harvest();
+  if (ready_count_ < kServedPerPoll || ++polls_unlooked_ >= kPollsUnlooked) harvest();
   // Those that become ready meanwhile wait for the next poll.
   const std::size_t count = std::min(ready_count_, kServedPerPoll);
   const std::uint64_t before = stats_.get(Id::kBytesRead);
@@ -187,6 +187,7 @@ TcpConnection* TcpDevice::find_or_count(StreamId id) {
 }
 
 void TcpDevice::harvest() {
+  polls_unlooked_ = 0;
   stats_.add(Id::kEpollWaits);
   const int count =
       ::epoll_wait(epoll_.get(), harvest_.data(), static_cast<int>(harvest_.size()), 0);

@@ -61,6 +61,10 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   static constexpr std::size_t kServedPerPoll = 64;
   // And no more after so many bytes, some tenths of a millisecond of copying.
   static constexpr std::size_t kBytesPerPoll = std::size_t{1} << 20U;
+  // When as many are ready already the readiness set is looked at in every so manyth poll only. A
+  // crowd that is never done is no reason not to hear who else speaks, comes, leaves or has room
+  // again; a call for some hundred streams served, or some megabytes, is little.
+  static constexpr unsigned kPollsUnlooked = 4;
   static constexpr unsigned kAcceptsPerPoll = 16;
   // Direct reads of the hot connection between two looks at the readiness set: others wait for no
   // longer than a few microseconds.
@@ -144,6 +148,7 @@ class TcpDevice final : public socklnd::StreamDriver, public Pollable {
   StreamId hot_;
   unsigned hot_left_ = 0;        // reads that may find nothing until it is one of many again
   unsigned hot_polls_left_ = 0;  // until the next look at the readiness set
+  unsigned polls_unlooked_ = 0;  // since the last one, with enough to do without
   Coalescer coalescer_;
   TcpMemory memory_;
   TcpRx rx_;

@@ -408,5 +408,64 @@ TEST(TcpDevice, ATurnEndsAfterAMegabyteWhoeverElseHasSent) {
   EXPECT_LT(most, TcpDevice::kBytesPerPoll + TcpRx::kBytesPerTurn + 65'536);
 }
 
+// Byte by byte, so that little keeps a stream busy for many turns.
+struct Sipper final : socklnd::StreamEvents {
+  std::span<std::byte> destination(StreamId) override { return {}; }
+  std::size_t on_bytes(StreamId id, std::size_t, std::span<const std::byte> staged) override {
+    bytes[id.index] += staged.size();
+    device->limit_next_read(id, 1);
+    return staged.size();
+  }
+  void on_writable(StreamId) override {}
+  void on_connected(StreamId, const socklnd::StreamAddresses&) override {}
+  void on_accepted(StreamId id, const socklnd::StreamAddresses&) override {
+    device->limit_next_read(id, 1);
+    bytes.resize(std::max<std::size_t>(bytes.size(), id.index + 1));
+    last = id;
+    ++accepted;
+  }
+  void on_closed(StreamId, Errc, std::uint64_t) override {}
+
+  TcpDevice* device = nullptr;
+  std::vector<std::uint64_t> bytes;  // of each stream
+  StreamId last;
+  unsigned accepted = 0;
+};
+
+TEST(TcpDevice, ACrowdThatIsNeverDoneDoesNotHideTheOthers) {
+  constexpr unsigned kCrowd = TcpDevice::kServedPerPoll + 6;
+  constexpr unsigned kTurns = 100;
+  const TcpConfig config{.connections_max = kCrowd + 2, .coalesce = false};
+  TcpBench bench;
+  StreamCounter near_events;
+  Sipper far_events;
+  bench.devices.push_back(open_device(config, near_events));
+  bench.devices.push_back(open_device(config, far_events));
+  TcpDevice& near = *bench.devices[0];
+  far_events.device = bench.devices[1].get();
+  ASSERT_TRUE(far_events.device->listen(bench.address(1), 127, {}).has_value());
+  ConnectRequest request;
+  request.addresses.remote = bench.address(1);
+  request.privileged_port = false;
+  std::vector<StreamId> streams;
+  for (unsigned i = 1; i <= kCrowd + 1; ++i) {
+    streams.push_back(near.connect(request).value());
+    ASSERT_TRUE(bench.run([&] { return near_events.connected == i && far_events.accepted == i; }));
+  }
+  const std::uint32_t late = far_events.last.index;
+  // Twice what can be read of each in all the turns, so the crowd stays one.
+  constexpr std::size_t kEach = std::size_t{2} * kTurns * TcpRx::kReadsPerTurn;
+  for (unsigned i = 0; i < kCrowd; ++i)
+    ASSERT_EQ(write_some(near, streams[i], kEach), kEach);
+  bench.run_for(kTurns / 2);
+  EXPECT_EQ(write_some(near, streams.back(), 10), 10U);
+  ASSERT_TRUE(near.connect(request).has_value());
+  bench.run_for(kTurns / 2);
+  EXPECT_EQ(far_events.bytes[late], 10U);
+  EXPECT_EQ(far_events.accepted, kCrowd + 2);
+  for (std::uint32_t i = 0; i < kCrowd + 1; ++i)
+    EXPECT_TRUE(i == late || (far_events.bytes[i] > 0 && far_events.bytes[i] < kEach)) << i;
+}
+
 }  // namespace
 }  // namespace plnet::drivers
