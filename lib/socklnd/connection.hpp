@@ -63,7 +63,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
   bool was_open = false;
   bool blocked = false;      // on_writable() is to come
   bool fresh = false;        // something has happened since the last flush
-  bool sent_since = false;   // TCP has taken bytes since then, or the queue was empty
+  bool sent_since = false;   // the peer's TCP has more since then, or had everything
   bool heard_since = false;  // bytes have come since then
   bool stuck = false;        // closed for want of progress
   bool ours = false;         // closed because we wanted it
@@ -109,7 +109,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
 
   void push_noop(std::uint64_t cookie) {
     PLNET_CHECK(noops < kNoopPlaces, "reading stops before there are too many");
-    if (!has_to_send()) sent_since = true;
+    if (is_settled()) sent_since = true;
     noop_cookies[static_cast<std::size_t>(noops_first + noops) % kNoopPlaces] = cookie;
     ++noops;
   }
@@ -117,6 +117,11 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
     noops_first = static_cast<std::uint8_t>((noops_first + 1) % kNoopPlaces);
     --noops;
   }
+  // The peer's TCP has everything: what comes now has all the time that a send has. That ours takes
+  // bytes is no progress, else a trickle to one that is gone would never be late (lustre-release
+  // lnet/klnds/socklnd/socklnd_cb.c: ksocknal_queue_tx_locked(), ksocknal_transmit()). Known as of
+  // the last look; the next one finds what has been acknowledged since.
+  [[nodiscard]] bool is_settled() const { return !has_to_send() && written == acknowledged; }
   [[nodiscard]] bool has_to_send() const {
     return greeting_sent < greeting_bytes || noops > 0 || !queue.empty();
   }

@@ -129,7 +129,6 @@ void SockLnd::relay_front(Connection& connection) {
     holder.bring(kept.rx);
   }
   connection.written += taken;
-  connection.sent_since |= taken > 0;
   count_taken(connection, taken);
 }
 

@@ -73,7 +73,7 @@ Connection* SockLnd::choose_for_noop(Peer& peer, bool nonblocking) {
 }
 
 void SockLnd::enqueue(Connection& connection, Transmit& transmit) {
-  if (!connection.has_to_send()) connection.sent_since = true;
+  if (connection.is_settled()) connection.sent_since = true;
   connection.queue.push(transmit);
   connection.queued_bytes += wire_bytes(connection.protocol, transmit);
   connection.last_post = ++posts_;
@@ -122,7 +122,6 @@ void SockLnd::write_greeting(Connection& connection) {
   const std::size_t taken = streams_.driver().write(connection.stream, piece);
   connection.greeting_sent = static_cast<std::uint8_t>(connection.greeting_sent + taken);
   connection.written += taken;
-  connection.sent_since |= taken > 0;
   connection.blocked = connection.greeting_sent < connection.greeting_bytes;
 }
 
@@ -132,7 +131,6 @@ void SockLnd::write_some(Connection& connection) {
   counters_.add(Id::kWrites);
   const std::size_t taken = streams_.driver().write(connection.stream, outgoing_.pieces());
   connection.written += taken;
-  connection.sent_since |= taken > 0;
   connection.blocked = taken < outgoing_.bytes();
   count_taken(connection, taken);
 }

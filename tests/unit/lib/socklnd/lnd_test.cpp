@@ -178,6 +178,25 @@ TEST(SockLnd, AHalfOpenPeerIsFoundOutByWhoSends) {
   site.expect_no_breach();
 }
 
+// Our own TCP takes each of them, and nobody acknowledges one.
+TEST(SockLnd, ATrickleToAHalfOpenPeerFindsItOutToo) {
+  SimShape patient = SimShape::calm();
+  patient.stream.retransmits_max = 1'000'000;
+  NodeOptions no_keepalive;
+  no_keepalive.lnd.tunables.keepalive = no_keepalive.lnd.tunables.keepalive_idle = 0;
+  TcpSite site(1, patient, 2, no_keepalive);
+  exchange(site, 0, 1, 5);
+  ASSERT_TRUE(site.settle());
+  site.run_for(seconds(2));
+  site.cluster.network.block_both(0, 1);
+  for (unsigned i = 0; i < 14 && site[0].count(LndId::kClosedTxStuck) == 0; ++i) {
+    site[0].core().put(nid_of(1), 10, false);
+    site.run_for(seconds(5));
+  }
+  EXPECT_EQ(site[0].count(LndId::kClosedTxStuck), 1U);
+  site.expect_no_breach();
+}
+
 TEST(SockLnd, OneThatEndsTakesItsSiblingsWithIt) {
   TcpSite site(1, SimShape::calm(), 2);
   exchange(site, 0, 1, 5);
