@@ -34,6 +34,14 @@ class RoutesTest : public ::testing::Test {
   Outcome<void> remove(NetId net, const Nid& gateway) {
     return node_.coordinator.delete_route(net, gateway);
   }
+  // A NID of the one node is from now on the other's, and both say so.
+  void hand_over(RawPeer& one, RawPeer& other, const Nid& moved) {
+    network_.own(moved, &other);
+    one.say({kGateway});
+    other.say({kThird, moved});
+    other.push(moved, kOther);
+    settle();
+  }
   void settle() { run(network_, {&node_}, std::chrono::seconds(1)); }
   const RouteView& view() { return node_.coordinator.routes().view(); }
   // The NIDs by which the routes to a net were configured.
@@ -118,11 +126,7 @@ TEST_F(RoutesTest, AGatewayThatLosesANidToAnotherKeepsTheRoutesByThoseThatItHas)
   ASSERT_TRUE(add(kFar, kThird));
   ASSERT_TRUE(discover(kGateway));
   ASSERT_TRUE(discover(kThird));
-  network_.own(kGatewayToo, &other);
-  one.say({kGateway});
-  other.say({kThird, kGatewayToo});
-  other.push(kGatewayToo, kOther);
-  settle();
+  hand_over(one, other, kGatewayToo);
   ASSERT_EQ(node_.peer(kGatewayToo), node_.peer(kThird));
   EXPECT_EQ(gateways(kFar), (Nids{text_of(kGateway), text_of(kThird)}));
   EXPECT_EQ(record(kGateway).gateway_refs, 1U);
@@ -138,11 +142,7 @@ TEST_F(RoutesTest, ARouteFollowsItsNidToAnotherNode) {
   ASSERT_TRUE(add(kFarther, kGatewayToo));
   ASSERT_TRUE(discover(kGateway));
   ASSERT_TRUE(discover(kThird));
-  network_.own(kGatewayToo, &other);
-  one.say({kGateway});
-  other.say({kThird, kGatewayToo});
-  other.push(kGatewayToo, kOther);
-  settle();
+  hand_over(one, other, kGatewayToo);
   EXPECT_EQ(gateways(kFar), Nids{text_of(kThird)}) << "one node, the better route";
   EXPECT_EQ(gateways(kFarther), Nids{text_of(kGatewayToo)});
   EXPECT_EQ(record(kGateway).gateway_refs, 0U);
