@@ -10,6 +10,7 @@ import concurrent.futures
 import importlib.util
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import traceback
@@ -55,6 +56,8 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path, help="build tree whose programs to run")
     parser.add_argument("pattern", nargs="?", default="", help="only cases whose name contains this")
     arguments = parser.parse_args()
+    # Nodes have sessions of their own: who ends this one must not leave them behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="plnet-programs-") as folder:
         copy_programs(arguments.build.resolve(), pathlib.Path(folder))
         return run_cases(arguments.pattern, pathlib.Path(folder))

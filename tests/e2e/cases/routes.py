@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Routes: by file, by options and live; and what becomes of them when their gateway comes and goes."""
+import json
 import signal
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -63,12 +65,16 @@ def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_
         eventually("both are told", lambda: "route_down" in a.output() and "route_up" in a.output())
 
 
+def node_that_checks_before_use(hosts, site):
+    """Changes wait until its gateway has been asked, who is not there."""
+    options = site.write("before.conf", f'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.9@tcp" check_routers_before_use=1 '
+                         f"alive_router_check_interval=60 router_ping_timeout={TIMEOUT_S}\n")
+    return hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
+
+
 def case_a_node_that_checks_before_use_lets_changes_wait_until_its_gateways_have_been_asked(site):
     with two_hosts(site) as hosts:
-        # Nobody is there: it has been asked when the check is given up.
-        options = site.write("before.conf", f'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.9@tcp" check_routers_before_use=1 '
-                             f"alive_router_check_interval=60 router_ping_timeout={TIMEOUT_S}\n")
-        a = hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
+        a = node_that_checks_before_use(hosts, site)
         works(a, "peer", "add", "--prim_nid", "10.88.0.7@tcp")
         assert state(a) == "down" and causes(a)[-1] == "not checked yet", causes(a)
         assert causes(a)[0] in ("ping timed out", "ping failed"), causes(a)
@@ -76,10 +82,7 @@ def case_a_node_that_checks_before_use_lets_changes_wait_until_its_gateways_have
 
 def case_changes_that_wait_for_one_another_all_take_effect(site):
     with two_hosts(site) as hosts:
-        # Until its gateway, who is not there, has been asked changes wait.
-        options = site.write("before.conf", f'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.9@tcp" check_routers_before_use=1 '
-                             f"alive_router_check_interval=60 router_ping_timeout={TIMEOUT_S}\n")
-        a = hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
+        a = node_that_checks_before_use(hosts, site)
         document = site.write("peer.yaml", "peer:\n    - primary nid: 10.88.0.6@tcp\n")
         wishes = (("net", "add", "--nid", "10.9.0.1@tcp7", "--driver", "null"), ("set", "retry_count", "3"),
                   ("set", "lnet.router_ping_timeout", str(TIMEOUT_S + 1)), ("set", "small_buffers", "512"), ("set", "large_buffers", "64"),
@@ -94,16 +97,14 @@ def case_changes_that_wait_for_one_another_all_take_effect(site):
 
 def case_changes_that_wait_when_a_node_ends_are_refused(site):
     with two_hosts(site) as hosts:
-        options = site.write("before.conf", f'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.9@tcp" check_routers_before_use=1 '
-                             f"alive_router_check_interval=60 router_ping_timeout={10 * TIMEOUT_S}\n")
-        a = hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
-        document = site.write("peer.yaml", "peer:\n    - primary nid: 10.88.0.6@tcp\n")
-        with ThreadPoolExecutor(1) as pool:
-            told = pool.submit(a.lnetctl, "import", document)
-            a.lnetctl("status")  # it is behind the one before
-            time.sleep(0.5)
-            assert a.stop(signal.SIGINT) == 0, a.output()
-            assert told.result().returncode != 0, told.result()
+        a = node_that_checks_before_use(hosts, site)
+        document = "peer: [{primary nid: 10.88.0.6@tcp}]\n"
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(a.socket))
+            client.sendall(json.dumps({"v": 1, "id": 1, "verb": "import", "args": {"text": document}}).encode() + b"\n")
+            works(a, "status")  # read behind it
+            assert a.stop(signal.SIGINT) == 0, a.output()  # its gateway is given up meanwhile
+            assert b'"id":1' not in client.recv(4096), "nobody is told that it worked"
 
 
 def case_lnet_is_up_with_all_that_it_was_asked_for_or_down(site):

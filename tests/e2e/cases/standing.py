@@ -179,15 +179,21 @@ def case_a_router_that_is_told_to_end_drains_first(site):
         assert not says_it_routes(b, nid("a"))
 
 
+def router_told_to_end(hosts, site):
+    """It is still there: peers take 110 seconds to notice, and the one that there is has gone."""
+    a = hosts.node("a", "--config", one_shard(site), "--idle", "sleep", "--drain-timeout", "3600")
+    b = start(hosts, "b", one_shard(site))
+    known_to_each_other(a, b)
+    turn_on(a)
+    b.stop(signal.SIGKILL)
+    a.process.send_signal(signal.SIGTERM)
+    eventually("it waits for the peer", lambda: re.search("event=draining .* peers=1 ", a.output()))
+    return a
+
+
 def case_a_router_that_is_told_to_end_does_not_come_back(site):
     with two_hosts(site) as hosts:
-        a = hosts.node("a", "--config", one_shard(site), "--idle", "sleep", "--drain-timeout", "3600")
-        b = start(hosts, "b", one_shard(site))
-        known_to_each_other(a, b)
-        turn_on(a)
-        b.stop(signal.SIGKILL)
-        a.process.send_signal(signal.SIGTERM)
-        eventually("it waits for the peer", lambda: re.search("event=draining .* peers=1 ", a.output()))
+        a = router_told_to_end(hosts, site)
         for wish in (("routing", "undrain"), ("set", "routing", "1"), ("routing", "drain", "--timeout", "3600")):
             assert "draining to its end" in fails(a, *wish)
         assert routing(a)["enable"] == 2 and routing(a)["change"]["phase"] == "peers notice", routing(a)
@@ -196,14 +202,7 @@ def case_a_router_that_is_told_to_end_does_not_come_back(site):
 
 def case_a_second_signal_ends_a_drain(site):
     with two_hosts(site) as hosts:
-        # Peers take 110 seconds to notice, and the one that there is has gone.
-        a = hosts.node("a", "--config", one_shard(site), "--idle", "sleep", "--drain-timeout", "3600")
-        b = start(hosts, "b", one_shard(site))
-        known_to_each_other(a, b)
-        turn_on(a)
-        b.stop(signal.SIGKILL)
-        a.process.send_signal(signal.SIGTERM)
-        eventually("it waits for the peer", lambda: re.search("event=draining .* peers=1 ", a.output()))
+        a = router_told_to_end(hosts, site)
         assert a.stop(signal.SIGTERM) == 0
         log = a.output()
         assert "event=drained " not in log and re.search("event=drain_broken_off held=0 not_acknowledged=1", log), log
