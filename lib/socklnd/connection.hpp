@@ -106,6 +106,7 @@ struct Connection : ListNode<OfPeer>, ListNode<ForFlush>, ListNode<Keeping> {
   std::uint64_t messages_received = 0;
   lnet::RxDecision decision;
   Instant rx_progress{};
+  Instant rx_paused{};  // as of the last look: what we did not read is not late
 
   void push_noop(std::uint64_t cookie) {
     PLNET_CHECK(noops < kNoopPlaces, "reading stops before there are too many");

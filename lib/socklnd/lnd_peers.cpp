@@ -333,8 +333,10 @@ void SockLnd::check_transfer(Connection& connection, Instant now) {
     connection.stuck = true;
     return close_connection(connection, Id::kClosedTxStuck, Errc::kTimedOut);
   }
+  if (connection.paused()) connection.rx_paused = now;
   const bool receiving = !connection.framing.at_boundary() && !connection.paused();
-  if (receiving && now - connection.rx_progress >= timeout_) {
+  const Instant expected_since = std::max(connection.rx_progress, connection.rx_paused);
+  if (receiving && now - expected_since >= timeout_) {
     close_connection(connection, Id::kClosedRxStuck, Errc::kTimedOut);
   }
 }

@@ -115,6 +115,28 @@ TEST_F(KeptAwait, WhatWasParkedOnceItIsDecided) {
   EXPECT_EQ(core.in[0].kept, 1U);
 }
 
+TEST_F(KeptAwait, WhatWasParkedForLongIsNotLateAsSoonAsItIsDecided) {
+  const auto a_second_later = [this] {
+    now += std::chrono::seconds(1);
+    flush();
+  };
+  core.park = true;
+  core.may_keep = false;
+  from = arrive(*near, ConnectionType::kBulkIn);
+  const Bytes whole = message(0, kLength);
+  driver.bring(from, std::span(whole).first(kHead));
+  for (unsigned i = 0; i < 120; ++i)
+    a_second_later();
+  near->resume(core.in[0].rx, core.decision_of(0));
+  for (unsigned i = 0; i < 10; ++i)
+    a_second_later();
+  EXPECT_EQ(near->count(Id::kClosedRxStuck), 0U);
+  core.park = false;
+  driver.bring(from, std::span(whole).subspan(kHead));
+  EXPECT_TRUE(is_there(0));
+  expect_goes_on();
+}
+
 TEST_F(KeptAwait, OfWhatTheDriverDoesNotWaitForAnyLonger) {
   from = arrive(*near, ConnectionType::kBulkIn);
   to = arrive(*far, ConnectionType::kBulkOut);
