@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,24 +23,35 @@ namespace {
 
 using lnet::LnetControl;
 
-// Gathers the documents of several questions, asked one after the other, into one.
+// Gathers the documents of several questions, asked one after the other, into one. A question that
+// fails ends it, or if there is a list to say so in, stands there, and the others are asked still.
 class Gathering : public std::enable_shared_from_this<Gathering> {
  public:
-  using Ask = std::function<void(VerbToken)>;
+  struct Ask {
+    std::string entity;  // "net"
+    std::function<void(VerbToken)> ask;
+  };
 
-  Gathering(std::vector<Ask> asks, VerbToken token)
-      : asks_(std::move(asks)), token_(std::move(token)) {}
+  Gathering(std::vector<Ask> asks, std::string fault_list, VerbToken token)
+      : asks_(std::move(asks)), fault_list_(std::move(fault_list)), token_(std::move(token)) {}
 
   void go_on() {
-    if (next_ == asks_.size()) return token_.finish(document_);
+    if (next_ == asks_.size()) return finish();
     const Ask& ask = asks_[next_++];
-    ask(VerbToken([self = shared_from_this()](const VerbReply& reply) {
-      if (!reply) return self->token_.finish(std::unexpected(reply.error()));
-      self->join(*reply);
+    ask.ask(VerbToken([self = shared_from_this(), &ask](const VerbReply& reply) {
+      if (reply) {
+        self->answered_ = true;
+        self->join(*reply);
+      } else if (self->fault_list_.empty()) {
+        return self->token_.finish(std::unexpected(reply.error()));
+      } else {
+        self->note(ask.entity, reply.error().faults);
+      }
       self->go_on();
     }));
   }
 
+ private:
   void join(const Json& part) {
     for (const auto& [key, value] : part.items()) {
       Json& place = document_[key];
@@ -50,40 +62,60 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
       }
     }
   }
+  void note(const std::string& entity, const std::vector<VerbFault>& faults) {
+    for (const VerbFault& fault : faults) {
+      faults_.push_back(fault);
+      if (fault.entity.empty()) faults_.back().entity = entity;
+    }
+  }
+  // As when some of several NIDs do not answer: it has failed if nothing came of it.
+  void finish() {
+    if (!faults_.empty() && !answered_) {
+      return token_.finish(std::unexpected(VerbError(std::move(faults_))));
+    }
+    for (const VerbFault& fault : faults_)
+      document_[fault_list_].push_back(fault_item(fault));
+    token_.finish(document_);
+  }
 
- private:
   std::vector<Ask> asks_;
+  std::string fault_list_;
   std::size_t next_ = 0;
+  bool answered_ = false;
   Json document_ = Json::object();
+  std::vector<VerbFault> faults_;
   VerbToken token_;
 };
 
-void gather(std::vector<Gathering::Ask> asks, VerbToken token) {
-  std::make_shared<Gathering>(std::move(asks), std::move(token))->go_on();
+void gather(std::vector<Gathering::Ask> asks, std::string fault_list, VerbToken token) {
+  std::make_shared<Gathering>(std::move(asks), std::move(fault_list), std::move(token))->go_on();
 }
 
 Gathering::Ask ask_nets(LnetControl& control, const VerbArgs& args) {
-  return [&control, args](VerbToken token) { show_nets(control, args, std::move(token)); };
+  return {"net", [&control, args](VerbToken token) { show_nets(control, args, std::move(token)); }};
 }
 
 Gathering::Ask ask_peers(LnetControl& control, const VerbArgs& args) {
-  return [&control, args](VerbToken token) { show_peers(control, args, std::move(token)); };
+  return {"peer",
+          [&control, args](VerbToken token) { show_peers(control, args, std::move(token)); }};
 }
 
 Gathering::Ask ask_routes(LnetControl& control, const VerbArgs& args) {
-  return [&control, args](VerbToken token) { show_routes(control, args, std::move(token)); };
+  return {"route",
+          [&control, args](VerbToken token) { show_routes(control, args, std::move(token)); }};
 }
 
 Gathering::Ask ask_routing(LnetControl& control) {
-  return [&control](VerbToken token) { show_routing(control, std::move(token)); };
+  return {"routing", [&control](VerbToken token) { show_routing(control, std::move(token)); }};
 }
 
 Gathering::Ask ask_routing_as_configured(LnetControl& control) {
-  return [&control](VerbToken token) { show_routing_as_configured(control, std::move(token)); };
+  return {"routing",
+          [&control](VerbToken token) { show_routing_as_configured(control, std::move(token)); }};
 }
 
 Gathering::Ask answer(Json document) {
-  return [document = std::move(document)](VerbToken token) { token.finish(document); };
+  return {{}, [document = std::move(document)](VerbToken token) { token.finish(document); }};
 }
 
 // Rules are the same in every kind of export.
@@ -123,26 +155,28 @@ void show_named(lnet::LnetControl& control, const NamedItems& named, VerbToken t
   if (has("global") || has("numa")) asks.push_back(answer(globals_to_json(control.parameters())));
   if (has("fault") || has("access")) asks.push_back(answer(rules_of(control)));
   if (has("statistics")) {
-    asks.push_back([&control](VerbToken next) { show_statistics(control, std::move(next)); });
+    asks.push_back(
+        {"statistics", [&control](VerbToken next) { show_statistics(control, std::move(next)); }});
   }
-  gather(std::move(asks), std::move(token));
+  gather(std::move(asks), "show", std::move(token));
 }
 
 void exec_named(lnet::LnetControl& control, const NamedItems& named, VerbToken token) {
   std::vector<Gathering::Ask> asks;
   asks.reserve(named.pings.size());
   for (const ExecRequest& request : named.pings) {
-    asks.push_back([&control, request](VerbToken next) {
-      control.ping({{request.nid}, request.timeout, request.source},
-                   pinged(std::move(next), "ping"));
-    });
+    asks.push_back({"ping", [&control, request](VerbToken next) {
+                      control.ping({{request.nid}, request.timeout, request.source},
+                                   pinged(std::move(next), "ping"));
+                    }});
   }
   for (const ExecRequest& request : named.discovers) {
-    asks.push_back([&control, request](VerbToken next) {
-      control.discover({{request.nid}, request.force}, pinged(std::move(next), "discover"));
-    });
+    asks.push_back({"discover", [&control, request](VerbToken next) {
+                      control.discover({{request.nid}, request.force},
+                                       pinged(std::move(next), "discover"));
+                    }});
   }
-  gather(std::move(asks), std::move(token));
+  gather(std::move(asks), "manage", std::move(token));
 }
 
 void export_running(lnet::LnetControl& control, Json tail, VerbToken token) {
@@ -152,7 +186,7 @@ void export_running(lnet::LnetControl& control, Json tail, VerbToken token) {
           ask_routing_as_configured(control), ask_peers(control, {{"verbose", kPeerLevel}}),
           answer(globals_to_json(control.parameters())), answer(rules_of(control)),
           answer(std::move(tail))},
-         std::move(token));
+         {}, std::move(token));
 }
 
 }  // namespace plnet::runtime

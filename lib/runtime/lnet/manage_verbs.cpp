@@ -66,10 +66,8 @@ lnet::Reply<std::vector<lnet::PingReport>> pinged(VerbToken token, std::string e
       return token.finish(std::unexpected(VerbError(std::move(faults))));
     }
     Json document = pings_to_json(*reports, entity);
-    for (const VerbFault& fault : faults) {
-      document["manage"].push_back(
-          {{entity, {{"errno", wire_errno(fault.code)}, {"descr", fault.what}}}});
-    }
+    for (const VerbFault& fault : faults)
+      document["manage"].push_back(fault_item(fault));
     token.finish(document.is_null() ? Json::object() : std::move(document));
   };
 }

@@ -19,6 +19,11 @@ inline void fail(VerbToken& token, Error error) {
   token.finish(std::unexpected(VerbError(std::move(error))));
 }
 
+// One that stands beside what went well.
+inline Json fault_item(const VerbFault& fault) {
+  return {{fault.entity, {{"errno", wire_errno(fault.code)}, {"descr", fault.what}}}};
+}
+
 // What answers a request whose success has nothing to say.
 inline lnet::Reply<void> silent(VerbToken token) {
   return [token = std::move(token)](Outcome<void>&& done) mutable {
