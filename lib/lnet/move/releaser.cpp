@@ -109,6 +109,8 @@ void Releaser::on_link_released(PeerLink& link) {
   LndLink& gone = core_.peers.of(link);
   // A parked message whose LND has not been told of the link does not end with it.
   core_.receives.for_each_lent([&](Receive& receive) {
+    // Decided, and its LND hears of it after this.
+    if (receive.decision.link == &gone) receive.decision.link = nullptr;
     if (receive.link != &gone) return;
     // It meets its sender anew.
     if (core_.shares.leave(receive) || core_.forwarder.leave_client(receive)) {

@@ -23,6 +23,8 @@ class HeldLnd final : public Lnd {
     return count;
   }
   void resume(RxHandle rx, const RxDecision& decision) override {
+    EXPECT_TRUE(decision.link == nullptr || PeerPorts::of(*decision.link).port != nullptr)
+        << "a link that has gone";
     resumed.emplace_back(rx, decision);
   }
   unsigned flush(Instant /*now*/) override {

@@ -81,6 +81,29 @@ TEST(Release, AParkedMessageOutlivesALinkOfWhichTheLndWasNotTold) {
   rig.expect_conserved();
 }
 
+// Decided on another shard in the same turn as its sender's peer went; the held LND looks whether a
+// link that it is given is anybody's.
+TEST(Release, ADecisionThatIsOnItsWayNamesNoLinkThatHasGone) {
+  for (unsigned delay = 0; delay < 16; ++delay) {
+    HeldNode rig({.shards = 2});
+    Recorder target;
+    rig.node.set_lazy(5, true);
+    rig.node.add_peer(HeldNode::nid(9), 1);
+    ASSERT_EQ(rig.offer_put(9, {3, 1}).verdict, RxVerdict::kPark);
+    rig.settle();
+    rig.node.delete_peer(HeldNode::nid(9));
+    for (unsigned i = 0; i < delay; ++i)
+      rig.node.turn(rig.now);
+    rig.attach(target, 1);
+    rig.settle();
+    ASSERT_EQ(rig.lnds[0]->resumed.size(), 1U);
+    rig.port().on_received({3, 1}, {}, Health::kOk);
+    rig.settle();
+    EXPECT_EQ(target.count(EventKind::kPut), 1U);
+    rig.expect_conserved();
+  }
+}
+
 TEST(Release, AParkedMessageThatGoesIsDroppedOnceWhereverItsConversationIs) {
   for (unsigned turns = 0; turns < 8; ++turns) {
     HeldNode rig({.shards = 3});
