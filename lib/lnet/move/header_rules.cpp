@@ -5,6 +5,8 @@ namespace plnet::lnet {
 
 namespace {
 
+constexpr HeaderRuling kNidOfNobody{HeaderVerdict::kDrop, Cause::kDroppedNid};
+
 constexpr HeaderRuling reject(Cause cause) {
   return {HeaderVerdict::kReject, cause};
 }
@@ -46,12 +48,11 @@ HeaderRuling rule_on_header(const RxOffer& offer, const Ni& ours, const LocalVie
     case MessageType::kHello:
     default: return reject(Cause::kRejectedType);
   }
-  // The kernel would look such a NID up and print it; a table of ours must not hold it as a key.
-  if (!header.source.is_well_formed() || header.source.is_any()) {
-    return reject(Cause::kRejectedNid);
-  }
+  // A kernel router passes it on unseen, so whoever brings it is not to blame for it, nor are those
+  // whose messages come by the same connection. A table of ours must not hold it as a key.
+  if (!header.source.is_well_formed() || header.source.is_any()) return kNidOfNobody;
   if (header.destination == ours.nid) return {HeaderVerdict::kForUs, {}};
-  if (!header.destination.is_well_formed()) return reject(Cause::kRejectedNid);
+  if (!header.destination.is_well_formed()) return kNidOfNobody;
   return rule_on_destination(offer, ours, local, routing);
 }
 

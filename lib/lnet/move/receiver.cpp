@@ -18,7 +18,7 @@ RxDecision Receiver::on_header(NiPort& port, const RxOffer& offer) {
   const bool routes = core_.shared.parameters.routes();
   const HeaderRuling ruling = rule_on_header(offer, port.ni(), core_.local(), routes);
   if (routes) hear_ping(port, offer);
-  if (ruling.verdict != HeaderVerdict::kReject) {
+  if (ruling.verdict != HeaderVerdict::kReject && ruling.cause != Cause::kDroppedNid) {
     core_.load.saw(offer.header, port.ni().net, core_.now);
   }
   const bool forward = ruling.verdict == HeaderVerdict::kForward;

@@ -51,13 +51,13 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kRejectedPutLength, "rejected_put_length", "messages", kCount, "a PUT over 1 MiB")             \
   X(kRejectedReplyLength, "rejected_reply_length", "messages", kCount, "a REPLY over 1 MiB")       \
   X(kRejectedType, "rejected_type", "messages", kCount, "a type that is no message's")             \
-  X(kRejectedNid, "rejected_nid", "messages", kCount, "a NID that nobody can have")                \
   X(kRejectedNotDirect, "rejected_not_direct", "messages", kCount,                                 \
     "for another node of the network it came from")                                                \
   X(kRejectedOtherNid, "rejected_other_nid", "messages", kCount,                                   \
     "for our NID on another network than it came from")                                            \
   X(kRejectedRoutedRdmaGet, "rejected_routed_rdma_get", "messages", kCount,                        \
     "a GET with an open buffer that is not for us")                                                \
+  X(kDroppedNid, "dropped_nid", "messages", kCount, "a NID that nobody can have")                  \
   X(kDroppedNotRouting, "dropped_not_routing", "messages", kCount,                                 \
     "to be forwarded, not a router, or no longer when its turn came")                              \
   X(kDroppedAccess, "dropped_access", "messages", kCount,                                          \

@@ -115,9 +115,18 @@ TEST_F(HeaderRules, WhatIsForAnotherNetworkIsForwardedByRoutersOnly) {
   EXPECT_EQ(ruling(true).verdict, HeaderVerdict::kForward);
 }
 
-TEST_F(HeaderRules, ASenderThatNobodyCanBeIsRefused) {
-  header.source = Nid::any();
-  expect(HeaderVerdict::kReject, Cause::kRejectedNid);
+// And no more than that: a router that brought it could not know.
+TEST_F(HeaderRules, WhatIsFromNobodyOrForNobodyIsDropped) {
+  Nid impossible = tcp(3, 8);
+  impossible.address_be.back() = 1;
+  ASSERT_FALSE(impossible.is_well_formed());
+  header.destination = impossible;
+  expect(HeaderVerdict::kDrop, Cause::kDroppedNid);
+  header.destination = tcp(3, 8);
+  for (const Nid& source : {Nid::any(), impossible}) {
+    header.source = source;
+    expect(HeaderVerdict::kDrop, Cause::kDroppedNid);
+  }
 }
 
 TEST_F(HeaderRules, APingOfAnotherIsAGetOnThePingPortalFromNoNidOfOurs) {
