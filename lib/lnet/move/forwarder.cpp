@@ -50,6 +50,7 @@ RxDecision Forwarder::find_way(Receive& receive, const MessageHeader& header) {
   if (!choose_way(receive, *destination.peer_ni, destination.gateway)) {
     return core_.drop(receive, Cause::kDroppedForwardNoPath);
   }
+  if (is_forbidden_elsewhere(receive)) return core_.drop(receive, Cause::kDroppedAccess);
   return take_buffer(receive, header.payload_length);
 }
 
@@ -96,6 +97,16 @@ bool Forwarder::choose_way(Receive& receive, PeerNi& destination, const OnlyHop&
   return true;
 }
 
+// A peer of several NIDs may be sent to by another one than was asked for, of which the rules have
+// not been asked.
+bool Forwarder::is_forbidden_elsewhere(const Receive& receive) const {
+  if (receive.forwarding.destination == receive.header.destination) [[likely]]
+    return false;
+  MessageHeader header = receive.header;
+  header.destination = receive.forwarding.destination;
+  return core_.forbids_to_forward(header, receive.port->ni());
+}
+
 // The pointer to the NI is looked for before it is followed: nothing keeps the NI there.
 bool Forwarder::has_way(const Receive& receive) const {
   const Forwarding& way = receive.forwarding;
@@ -105,7 +116,7 @@ bool Forwarder::has_way(const Receive& receive) const {
 }
 
 bool Forwarder::find_other_way(Receive& receive, PeerNi& destination) {
-  if (!choose_way(receive, destination, {})) return false;
+  if (!choose_way(receive, destination, {}) || is_forbidden_elsewhere(receive)) return false;
   PeerPort* const hop = core_.peers.get(*receive.forwarding.next_hop);
   if (hop == receive.forwarding.hop) return true;
   discharge(receive);
@@ -119,7 +130,7 @@ RxDecision Forwarder::take_buffer(Receive& receive, std::uint32_t length) {
   const Forwarding& way = receive.forwarding;
   PeerPort* const hop = core_.peers.get(*way.next_hop);
   if (hop == nullptr) return core_.drop(receive, Cause::kDroppedForwardNoPeer);
-  if (ShardCore::is_down(*way.ni, *way.next_hop)) return refuse_down(receive);
+  if (is_down(receive)) return refuse_down(receive);
   const BufferClass of = buffer_class_of(length);
   if (core_.buffers.total(of) == 0) return core_.drop(receive, Cause::kDroppedNoBuffers);
   HopQueue& queue = hop->hop.queues[of];
@@ -150,6 +161,11 @@ void Forwarder::look_for_records() {
 void Forwarder::keep_promise(Receive& receive) {
   receive.forwarding.has_promise = false;
   --promised_;
+}
+
+void Forwarder::let_go(Receive& receive) {
+  keep_promise(receive);
+  if (PeerPort* const hop = receive.forwarding.hop) hop->hop.moved = core_.now;
 }
 
 RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t length) {
@@ -241,6 +257,11 @@ void Forwarder::give_buffer(Receive& receive) {
   to_look_at_[of] = hops_waiting_[of];
 }
 
+bool Forwarder::is_down(const Receive& receive) {
+  const Forwarding& way = receive.forwarding;
+  return ShardCore::is_down_for(receive.header, *way.ni, *way.next_hop, way.via_router);
+}
+
 // Kernel: counted where it would have left, and at the expense of the next hop's health.
 // lustre-release lnet/lnet/lib-move.c: lnet_post_send_locked()
 RxDecision Forwarder::refuse_down(Receive& receive) {
@@ -291,109 +312,8 @@ void Forwarder::start(Receive& receive) {
   HopQueue& queue = receive.forwarding.hop->hop.queues[of];
   leave_queue(receive);
   if (!has_way(receive)) return ask_again(receive);
-  const bool down = ShardCore::is_down(*receive.forwarding.ni, *receive.forwarding.next_hop);
-  decide(receive,
-         down ? refuse_down(receive) : hold(receive, queue, receive.header.payload_length));
-}
-
-void Forwarder::end_down() {
-  if (waits_for_buffer_ == 0) return;
-  for (const BufferClass each : kAllBufferClasses) {
-    in_turn_[each].for_each([&](HopQueue& queue) {
-      queue.waiting.for_each([&](Parcel& parcel) {
-        auto& receive = static_cast<Receive&>(parcel);
-        if (!has_way(receive)) return;
-        if (!ShardCore::is_down(*receive.forwarding.ni, *receive.forwarding.next_hop)) return;
-        leave_queue(receive);
-        decide(receive, refuse_down(receive));
-      });
-    });
-  }
-}
-
-// What comes back later finds out in admit().
-// lustre-release lnet/lnet/router.c: lnet_rtrpool_free_bufs(), lnet_drop_routed_msgs_locked()
-void Forwarder::end_waiting() {
-  if (waits_for_buffer_ + waits_for_credit_ == 0) return;
-  core_.receives.for_each_lent([&](Receive& receive) {
-    if (!receive.forwarded) return;
-    if (receive.forwarding.waits_for_buffer) {
-      leave_queue(receive);
-    } else if (receive.forwarding.waits_for_credit) {
-      give_credit(receive);
-    } else {
-      return;
-    }
-    decide(receive, core_.drop(receive, Cause::kDroppedNotRouting));
-  });
-}
-
-void Forwarder::sweep() {
-  if (waits_for_buffer_ + waits_for_credit_ == 0) return;
-  core_.sweep_wanted = true;
-  bool stalled = false;
-  core_.receives.for_each_lent([&](Receive& receive) {
-    const Forwarding& forwarding = receive.forwarding;
-    if (!receive.forwarded || !forwarding.has_buffer || forwarding.hop == nullptr) return;
-    PeerPort& hop = *forwarding.hop;
-    if (hop.hop.stalled || core_.now - hop.hop.moved < kHopStall) return;
-    const bool holds_up_client =
-        forwarding.has_credit && forwarding.client->client.waiting_count > 0;
-    if (!holds_up_client && !hop.hop.waits()) return;
-    stall(hop);
-    stalled = true;
-  });
-  if (!stalled) return;
-  core_.receives.for_each_lent([&](Receive& receive) {
-    const Forwarding& forwarding = receive.forwarding;
-    if (!receive.forwarded || !forwarding.has_buffer || forwarding.hop == nullptr) return;
-    if (forwarding.hop->hop.stalled) give_credit(receive);
-  });
-}
-
-void Forwarder::stall(PeerPort& hop) {
-  hop.hop.stalled = true;
-  for (HopQueue& queue : hop.hop.queues) {
-    while (Parcel* const parcel = queue.waiting.front()) {
-      auto& receive = static_cast<Receive&>(*parcel);
-      leave_queue(receive);
-      decide(receive, core_.drop(receive, Cause::kDroppedHopStalled));
-    }
-  }
-}
-
-// --- What goes ---
-
-bool Forwarder::leave(Receive& receive) {
-  if (!receive.forwarded) return false;
-  const bool waited = receive.forwarding.waits_for_credit || receive.forwarding.waits_for_buffer;
-  if (waited) give_all(receive);
-  return waited;
-}
-
-bool Forwarder::leave_client(Receive& receive) {
-  if (!receive.forwarded || !receive.forwarding.waits_for_credit) return false;
-  give_credit(receive);
-  return true;
-}
-
-void Forwarder::forget(PeerPort& peer) {
-  const bool used =
-      peer.client.credits != peer.client.credits_max || peer.hop.held > 0 || peer.hop.waits();
-  if (!used) return;
-  core_.receives.for_each_lent([&](Receive& receive) {
-    if (!receive.forwarded) return;
-    Forwarding& forwarding = receive.forwarding;
-    if (forwarding.client == &peer) {
-      give_credit(receive);
-      forwarding.client = nullptr;
-    }
-    if (forwarding.hop != &peer) return;
-    forwarding.next_hop = nullptr;
-    if (!forwarding.waits_for_buffer) return discharge(receive);
-    leave_queue(receive);
-    ask_again(receive);
-  });
+  decide(receive, is_down(receive) ? refuse_down(receive)
+                                   : hold(receive, queue, receive.header.payload_length));
 }
 
 void Forwarder::decide(Receive& receive, const Decision& decision) {

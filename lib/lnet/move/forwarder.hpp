@@ -69,8 +69,8 @@ class Forwarder {
 
   // Messages that nobody else may take: they are for what has a buffer and has not left it yet.
   [[nodiscard]] std::size_t promised() const { return promised_; }
-  // It has its message.
-  void keep_promise(Receive& receive);
+  // Hot. It is whole and gets its message; what comes now is its next hop's time.
+  void let_go(Receive& receive);
   // Hot. A message or receive record is free again, whoever had it.
   void record_came_home() {
     if (wants_records_) [[unlikely]]
@@ -102,6 +102,9 @@ class Forwarder {
   [[nodiscard]] bool take_credit(Receive& receive);
   void give_credit(Receive& receive);
   void give_all(Receive& receive);
+  void keep_promise(Receive& receive);
+  [[nodiscard]] static bool is_down(const Receive& receive);
+  [[nodiscard]] bool is_forbidden_elsewhere(const Receive& receive) const;
   [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;
   void start_clients(ClientCredits& client);
   [[nodiscard]] bool leads_anywhere(NetId net) const;

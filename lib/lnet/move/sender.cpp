@@ -139,7 +139,7 @@ void Sender::answer(Receive& receive) {
 }
 
 void Sender::forward(Receive& receive) {
-  core_.forwarder.keep_promise(receive);
+  core_.forwarder.let_go(receive);
   Message* const message = core_.messages.take();
   PLNET_CHECK(message != nullptr, "what has a router buffer was promised a message");
   make_forward(prepare(message, receive.header.type), receive);
@@ -151,7 +151,6 @@ void Sender::make_answer(Message& message, Receive& receive) {
   message.target = {receive.header.source, receive.header.source_pid};
   message.from = receive.header.destination;
   if (receive.from.net() != receive.header.source.net()) message.router = receive.from;
-  message.header.source_pid = receive.header.destination_pid;
   message.header.destination_pid = receive.header.source_pid;
   if (message.header.type == MessageType::kAck) {
     const auto put = receive.header.area<PutArea>();
@@ -368,7 +367,9 @@ inline void Sender::request_ended(Message& message) {
   if (reply.matched()) {
     finish_placed_reply(message, reply.grant);
   } else if (placed) {
-    core_.drop(Cause::kDroppedReplyTooLong, message.result.reply_length);
+    core_.drop(reply.cause == MatchCause::kTooLong ? Cause::kDroppedReplyTooLong
+                                                   : Cause::kDroppedReplyNoMd,
+               message.result.reply_length);
   }
 }
 

@@ -99,6 +99,7 @@ class Sender {
   void drop_late(Message& message);
   static void bring_source(Message& message);
   void send_away(Message& message, ShardId to, ParcelStep step);
+  [[nodiscard]] static bool is_routed_down(const Message& message);
   void drop_for_hop(Message& message);
   void end_down(NiPort& port);
   void count_drop(const Message& message, Cause cause);

@@ -72,6 +72,11 @@ void Sender::fetch_ended(std::span<const Completion> burst) const {
       [](std::size_t) {});
 }
 
+bool Sender::is_routed_down(const Message& message) {
+  return message.routed && ShardCore::is_down_for(message.header, *message.ni, *message.hop,
+                                                  message.next_hop_is_router);
+}
+
 void Sender::drop_for_hop(Message& message) {
   count_drop(message, Cause::kTxHopDown);
   end_with(message, Errc::kNoRoute, Health::kRemoteDropped);
@@ -84,7 +89,7 @@ void Sender::end_down() {
     if (peer.peer_ni->status.get() == kNiUp) return;
     peer.waiting.for_each([&](Parcel& parcel) {
       auto& message = static_cast<Message&>(parcel);
-      if (!message.routed || !ShardCore::is_down(*message.ni, *message.hop)) return;
+      if (!is_routed_down(message)) return;
       drop_for_hop(message);
       remove(peer, message);
     });

@@ -46,7 +46,7 @@ inline bool Sender::still_wanted(Message& message) {
     drop_late(message);
     return false;
   }
-  if (message.routed && ShardCore::is_down(*message.ni, *message.hop)) {
+  if (is_routed_down(message)) {
     drop_for_hop(message);
     return false;
   }
@@ -267,17 +267,19 @@ void Sender::publish(PeerPort& peer) {
   peer.peer_ni->queued_bytes.set(peer.queued_bytes);
 }
 
-// The network has done the work of a REPLY; its header is the one that would have come.
+// The network has done the work of a REPLY; its header is the one that would have come. Only how
+// much was asked for is its descriptor's, as in the kernel (lustre-release lnet/lnet/lib-move.c:
+// lnet_create_reply_msg(), lnet_set_reply_msg_len()).
 void Sender::finish_placed_reply(const Message& message, const Grant& grant) {
   MessageHeader header = message.header;
   std::swap(header.source, header.destination);
   std::swap(header.source_pid, header.destination_pid);
   header.type = MessageType::kReply;
-  header.payload_length = message.result.reply_length;
+  header.payload_length = message.header.area<GetArea>().sink_length;
   const Peer* const peer = message.hop->peer.load(std::memory_order_acquire);
   const Nid initiator = peer == nullptr ? header.source : peer->seen().primary;
   core_.statistics.add(Statistic::kReceiveCount);
-  core_.statistics.add(Statistic::kReceiveLength, header.payload_length);
+  core_.statistics.add(Statistic::kReceiveLength, message.result.reply_length);
   (void)core_.match.finish(grant, ReceivedMessage{header, initiator, header.source}, {});
 }
 
@@ -356,7 +358,7 @@ void Sender::fail_waiting(NiPort& port, Errc cause) {
 
 void Sender::end_down(NiPort& port) {
   port.for_each_waiting([&](Message& message) {
-    if (!message.routed || !ShardCore::is_down(*message.ni, *message.hop)) return;
+    if (!is_routed_down(message)) return;
     port.leave(message);
     drop_for_hop(message);
     leave_lane(message);

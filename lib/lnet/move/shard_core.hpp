@@ -207,6 +207,13 @@ struct ShardCore {
   [[nodiscard]] static bool is_down(const Ni& ni, const PeerNi& hop) {
     return hop.status.get() != kNiUp && ni.tunables.peer_timeout_s > 0;
   }
+  // Nor is it said of a process without privilege that it is down: it called us and cannot be
+  // called, so whatever its NID answers says nothing of it.
+  [[nodiscard]] static bool is_down_for(const MessageHeader& header, const Ni& ni,
+                                        const PeerNi& hop, bool hop_is_router) {
+    const bool plain_process = !hop_is_router && (header.destination_pid & kPidUserFlag) != 0;
+    return is_down(ni, hop) && !plain_process;
+  }
   // What was to be forwarded there is not sent.
   void judge_down(Ni& ni, PeerNi& hop);
   // A forwarded message was refused for it: it is to be found out when it is back.

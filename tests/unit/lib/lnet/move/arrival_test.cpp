@@ -19,6 +19,31 @@ RxDecision offer_from_elsewhere(HeldNode& rig, RxHandle rx) {
   return rig.port().on_header({.header = header, .from = HeldNode::nid(2), .rx = rx});
 }
 
+// lustre-release lnet/lnet/lib-move.c: lnet_prep_send()
+TEST(Arrival, WhateverProcessWasAskedTheAnswerIsFromThisNodes) {
+  HeldNode rig({});
+  Recorder target;
+  rig.attach(target);
+  rig.node.add_peer(HeldNode::nid(9));
+  rig.settle();
+  MessageHeader header{.destination = HeldNode::nid(1), .source = HeldNode::nid(9)};
+  header.type = MessageType::kPut;
+  header.destination_pid = 555;
+  header.source_pid = 88;
+  header.payload_length = 10;
+  header.set_area(PutArea{.ack_handle = {7, 7}, .match_bits = 1, .portal = 5});
+  const RxOffer offer{.header = header, .from = HeldNode::nid(9), .rx = {3, 1}};
+  ASSERT_EQ(rig.port().on_header(offer).verdict, RxVerdict::kReceive);
+  rig.port().on_received({3, 1}, {}, Health::kOk);
+  rig.settle();
+  ASSERT_EQ(rig.lnds[0]->held.size(), 1U);
+  EXPECT_EQ(rig.lnds[0]->held[0]->header.source_pid, kLustrePid);
+  EXPECT_EQ(rig.lnds[0]->held[0]->header.destination_pid, 88U);
+  rig.lnds[0]->end(0);
+  rig.settle();
+  rig.expect_conserved();
+}
+
 TEST(Arrival, ThroughAGatewayThatIsNoneOfOursIsDroppedIfAsked) {
   HeldNode rig({});
   rig.node.add_peer(HeldNode::nid(2), ShardId{0});

@@ -48,6 +48,26 @@ TEST_F(ForwardAccess, OfWhomItForbidsNothingGoesOnAndEachIsCounted) {
   rig.expect_conserved();
 }
 
+// The client names a NID of the server on a network that this router is not on.
+TEST_F(ForwardAccess, TheNidThatItLeavesForIsJudgedToo) {
+  const Nid elsewhere = Nid::of(NetType::kTcp, 2, 20);
+  auto& server = static_cast<PeerRecord&>(*rig.node.directory().find(kServer)->peer.load());
+  server.add_state(kPeerMultiRail | kPeerDiscovered | kPeerNidsUpToDate);
+  ASSERT_TRUE(rig.node.directory().attach(server, elsewhere));
+  rig.node.directory().commit();
+  rig.settle();
+  EXPECT_EQ(rig.forward(kClient, elsewhere, 100, {1, 1}), RxVerdict::kReceive);
+  ASSERT_EQ(rig.out().held.size(), 1U);
+  EXPECT_EQ(rig.out().held[0]->header.destination, kServer);
+  rig.end_all();
+  AccessRule rule{.use = AccessUse::kForward};
+  rule.to = kServer.net();
+  set(rule);
+  EXPECT_EQ(rig.forward(kClient, elsewhere, 100, {2, 1}), RxVerdict::kDrop);
+  EXPECT_EQ(rig.cause(Cause::kDroppedAccess), 1U);
+  rig.expect_conserved();
+}
+
 TEST_F(ForwardAccess, ARuleForConnectionsForbidsNoMessage) {
   set({.use = AccessUse::kConnect});
   EXPECT_EQ(rig.forward(kClient, kServer, 100, {1, 1}), RxVerdict::kReceive);

@@ -184,6 +184,37 @@ TEST(Forward, HopsThatWaitAreServedInTurn) {
   rig.expect_conserved();
 }
 
+// It has called us, and nobody can call it: that its host does not answer says nothing of it.
+TEST(Forward, WhatIsForAPlainProcessGoesThoughItsNidIsDown) {
+  for (const bool waits : {false, true}) {
+    Rig rig({.buffers = {{8, 2, 8}}});
+    const auto offer = [&rig](std::uint32_t pid, RxHandle rx) {
+      MessageHeader header{.destination = kServer, .source = kClient, .type = MessageType::kPut};
+      header.destination_pid = pid;
+      header.payload_length = 10;
+      header.set_area(PutArea{.match_bits = rx.index, .portal = 5});
+      return rig.port(kClient).on_header({.header = header, .from = kClient, .rx = rx}).verdict;
+    };
+    const auto goes_down = [&rig] {
+      rig.port(kServer).on_peer(kServer, PeerNotice::kDown, rig.now);
+    };
+    if (!waits) goes_down();
+    if (waits) {
+      EXPECT_EQ(rig.forward(kOther, kServer, 10, {9, 1}), RxVerdict::kReceive);
+    }
+    EXPECT_EQ(offer(77 | kPidUserFlag, {1, 1}), waits ? RxVerdict::kPark : RxVerdict::kReceive);
+    if (waits) goes_down();
+    rig.settle();
+    if (!waits) rig.received(kClient, {1, 1});
+    rig.settle();
+    rig.end_all();
+    EXPECT_EQ(rig.statistic(Statistic::kRouteCount), waits ? 2U : 1U);
+    EXPECT_EQ(rig.cause(Cause::kDroppedHopDown) + rig.cause(Cause::kTxHopDown), 0U);
+    EXPECT_EQ(offer(77, {2, 1}), RxVerdict::kDrop);
+    rig.expect_conserved();
+  }
+}
+
 TEST(Forward, ToAHopThatIsDownIsDroppedAtTheExpenseOfItsHealth) {
   Rig rig;
   rig.port(kServer).on_peer(kServer, PeerNotice::kDown, rig.now);
@@ -255,73 +286,6 @@ TEST(Forward, AllThatWaitsForAHopEndsAtOnceWhenItGoesDown) {
     EXPECT_EQ(rig.statistic(Statistic::kRemoteDropped), 5U);
     rig.expect_conserved();
   }
-}
-
-TEST(Forward, AClientIsHeardAgainThoughAllItsCreditsAreWithAHopThatTakesNothing) {
-  Rig rig({.buffers = {{32, 32, 32}}, .tunables = {.peer_buffer_credits = 4}});
-  for (std::uint32_t i = 1; i <= 4; ++i)
-    EXPECT_EQ(rig.forward(kClient, kServer, 10, {i, 1}), RxVerdict::kReceive);
-  EXPECT_EQ(rig.forward(kClient, kBackup, 10, {5, 1}), RxVerdict::kPark);
-  rig.pass(kHopStall - std::chrono::seconds(1));
-  EXPECT_TRUE(rig.in().resumed.empty());
-  rig.pass(std::chrono::seconds(3));
-  EXPECT_EQ(rig.go_on(), std::vector{RxVerdict::kReceive}) << "to the other";
-  std::uint32_t index = 5;
-  while (rig.forward(kClient, kServer, 10, {++index, 1}) == RxVerdict::kReceive) {
-  }
-  EXPECT_EQ(index, 18U) << "it has its share, beyond its client's credits";
-  EXPECT_EQ(rig.cause(Cause::kDroppedHopStalled), 1U) << "and nothing waits";
-  EXPECT_EQ(rig.forward(kClient, kBackup, 10, {++index, 1}), RxVerdict::kReceive);
-  rig.end(0);  // something moves again
-  rig.end(0);
-  EXPECT_EQ(rig.forward(kClient, kServer, 10, {++index, 1}), RxVerdict::kReceive);
-  rig.end_all();
-  rig.expect_conserved();
-}
-
-// A peer restarts, a server is slow: nobody else lacks anything, so nothing is lost.
-TEST(Forward, AHopThatIsSilentForLongWithinItsShareTakesAllInTheEnd) {
-  Rig rig({.buffers = {{32, 32, 32}}, .tunables = {.peer_buffer_credits = 4}});
-  std::uint32_t index = 0;
-  bool parked = false;  // so is its connection
-  for (const Instant begun = rig.now; rig.now - begun < std::chrono::seconds(20);) {
-    if (!parked && index < 12)
-      parked = rig.forward(kClient, kServer, 10, {++index, 1}) == RxVerdict::kPark;
-    rig.pass(std::chrono::seconds(1));
-    if (!rig.go_on().empty()) parked = false;
-  }
-  ASSERT_EQ(index, 12U);
-  EXPECT_EQ(rig.core().buffers.held(), 12U);
-  EXPECT_EQ(rig.forward(kClient, kBackup, 10, {++index, 1}), RxVerdict::kReceive);
-  rig.end_all();
-  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 13U);
-  EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
-  rig.expect_conserved();
-}
-
-TEST(Forward, WhatWaitsForAHopThatStallsIsDropped) {
-  Rig rig({.buffers = {{8, 8, 8}}, .tunables = {.peer_buffer_credits = 32}});
-  for (std::uint32_t i = 1; i <= 6; ++i)
-    (void)rig.forward(kClient, kServer, 10, {i, 1});
-  rig.pass(kHopStall + std::chrono::seconds(2));
-  EXPECT_EQ(rig.go_on(), (std::vector{RxVerdict::kDrop, RxVerdict::kDrop}));
-  EXPECT_EQ(rig.cause(Cause::kDroppedHopStalled), 2U);
-  rig.end_all();
-  rig.expect_conserved();
-}
-
-TEST(Forward, ASlowHopIsNotStalledWhileAnythingMoves) {
-  Rig rig({.buffers = {{8, 8, 8}}, .tunables = {.peer_buffer_credits = 32}});
-  for (std::uint32_t i = 1; i <= 8; ++i)
-    (void)rig.forward(kClient, kServer, 10, {i, 1});
-  while (!rig.out().held.empty()) {
-    rig.pass(kHopStall - std::chrono::seconds(1));
-    rig.end(0);
-    rig.go_on();
-  }
-  EXPECT_EQ(rig.cause(Cause::kDroppedHopStalled), 0U);
-  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 8U);
-  rig.expect_conserved();
 }
 
 TEST(Forward, WhoseConnectionGoesWhileItWaitsLeavesNothingBehind) {

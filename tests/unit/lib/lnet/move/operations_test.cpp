@@ -181,6 +181,23 @@ TEST_P(Operations, AGetBringsWhatTheTargetHas) {
   }
 }
 
+// Placed by the network or not: asked for is what the descriptor has, and the answer comes from us.
+TEST_P(Operations, AGetOfWhatIsShorterSaysHowMuchWasAskedFor) {
+  for_each_share([&](Site& site, const Parts& parts) {
+    Recorder asker, target;
+    const Buffer& sink = site.buffer(100);
+    const Buffer& source = site.buffer(60);
+    site.attach(1, parts.owner, anyone(), source, target, kMdGet | kMdTruncate);
+    const MdHandle md = site.bind(0, parts.caller, sink, asker);
+    ASSERT_TRUE(site.shard(0, parts.caller).get(md, get_from(site)));
+    site.settle();
+    const Event reply = asker.only(EventKind::kReply);
+    EXPECT_EQ(reply.requested_length, rdma() ? 100U : 60U);
+    EXPECT_EQ(reply.accepted_length, 60U);
+    EXPECT_EQ(site.sum(0, Statistic::kReceiveLength), 60U);
+  });
+}
+
 TEST_P(Operations, OneMebibyteGoesBothWays) {
   constexpr std::uint32_t kLength = 1U << 20;
   SiteSetup large = setup();

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is to be forwarded and does not get there: its next hop is down or takes nothing, routing
+// ends, its client or its hop goes.
+#include "lib/lnet/move/forwarder.hpp"
+#include "lib/lnet/move/shard_core.hpp"
+
+namespace plnet::lnet {
+
+void Forwarder::end_down() {
+  if (waits_for_buffer_ == 0) return;
+  for (const BufferClass each : kAllBufferClasses) {
+    in_turn_[each].for_each([&](HopQueue& queue) {
+      queue.waiting.for_each([&](Parcel& parcel) {
+        auto& receive = static_cast<Receive&>(parcel);
+        if (!has_way(receive) || !is_down(receive)) return;
+        leave_queue(receive);
+        decide(receive, refuse_down(receive));
+      });
+    });
+  }
+}
+
+// What comes back later finds out in admit().
+// lustre-release lnet/lnet/router.c: lnet_rtrpool_free_bufs(), lnet_drop_routed_msgs_locked()
+void Forwarder::end_waiting() {
+  if (waits_for_buffer_ + waits_for_credit_ == 0) return;
+  core_.receives.for_each_lent([&](Receive& receive) {
+    if (!receive.forwarded) return;
+    if (receive.forwarding.waits_for_buffer) {
+      leave_queue(receive);
+    } else if (receive.forwarding.waits_for_credit) {
+      give_credit(receive);
+    } else {
+      return;
+    }
+    decide(receive, core_.drop(receive, Cause::kDroppedNotRouting));
+  });
+}
+
+void Forwarder::sweep() {
+  if (waits_for_buffer_ + waits_for_credit_ == 0) return;
+  core_.sweep_wanted = true;
+  bool stalled = false;
+  core_.receives.for_each_lent([&](Receive& receive) {
+    const Forwarding& forwarding = receive.forwarding;
+    if (!receive.forwarded || !forwarding.has_buffer || forwarding.hop == nullptr) return;
+    // One that is not whole yet waits for its client, not for the hop.
+    if (forwarding.has_promise) return;
+    PeerPort& hop = *forwarding.hop;
+    if (hop.hop.stalled || core_.now - hop.hop.moved < kHopStall) return;
+    const bool holds_up_client =
+        forwarding.has_credit && forwarding.client->client.waiting_count > 0;
+    if (!holds_up_client && !hop.hop.waits()) return;
+    stall(hop);
+    stalled = true;
+  });
+  if (!stalled) return;
+  core_.receives.for_each_lent([&](Receive& receive) {
+    const Forwarding& forwarding = receive.forwarding;
+    if (!receive.forwarded || !forwarding.has_buffer || forwarding.hop == nullptr) return;
+    if (forwarding.hop->hop.stalled) give_credit(receive);
+  });
+}
+
+void Forwarder::stall(PeerPort& hop) {
+  hop.hop.stalled = true;
+  for (HopQueue& queue : hop.hop.queues) {
+    while (Parcel* const parcel = queue.waiting.front()) {
+      auto& receive = static_cast<Receive&>(*parcel);
+      leave_queue(receive);
+      decide(receive, core_.drop(receive, Cause::kDroppedHopStalled));
+    }
+  }
+}
+
+bool Forwarder::leave(Receive& receive) {
+  if (!receive.forwarded) return false;
+  const bool waited = receive.forwarding.waits_for_credit || receive.forwarding.waits_for_buffer;
+  if (waited) give_all(receive);
+  return waited;
+}
+
+bool Forwarder::leave_client(Receive& receive) {
+  if (!receive.forwarded || !receive.forwarding.waits_for_credit) return false;
+  give_credit(receive);
+  return true;
+}
+
+void Forwarder::forget(PeerPort& peer) {
+  const bool used =
+      peer.client.credits != peer.client.credits_max || peer.hop.held > 0 || peer.hop.waits();
+  if (!used) return;
+  core_.receives.for_each_lent([&](Receive& receive) {
+    if (!receive.forwarded) return;
+    Forwarding& forwarding = receive.forwarding;
+    if (forwarding.client == &peer) {
+      give_credit(receive);
+      forwarding.client = nullptr;
+    }
+    if (forwarding.hop != &peer) return;
+    forwarding.next_hop = nullptr;
+    if (!forwarding.waits_for_buffer) return discharge(receive);
+    leave_queue(receive);
+    ask_again(receive);
+  });
+}
+
+}  // namespace plnet::lnet
