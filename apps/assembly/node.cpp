@@ -30,6 +30,7 @@ constexpr LogSite kEalError{LogLevel::kError, "eal", {"line"}};
 constexpr LogSite kEalWarning{LogLevel::kWarning, "eal", {"line"}};
 constexpr LogSite kEalDetail{LogLevel::kDebug, "eal", {"line"}};
 constexpr LogSite kChanged{LogLevel::kInfo, "changed", {"what", "from", "to", "uid", "pid"}};
+constexpr LogSite kNoDescriptors{LogLevel::kError, "out_of_descriptors", {}};
 constexpr LogSite kReady{LogLevel::kInfo, "ready", {"pid"}};
 constexpr LogSite kSignal{LogLevel::kInfo, "signal", {"number"}};
 constexpr LogSite kDraining{
@@ -175,6 +176,7 @@ Outcome<void> Node::open_control() {
   server.socket = options_.socket;
   server.access.own_uid = ::geteuid();
   server.access.group = options_.admin_group;
+  server.out_of_descriptors = [this] { log_->write(kNoDescriptors, {}); };
   auto control = runtime::ControlServer::start(*loop_, verbs_, std::move(server));
   if (!control) return std::unexpected(control.error());
   control_ = std::move(*control);

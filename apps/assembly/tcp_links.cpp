@@ -40,6 +40,9 @@ struct Told {
 };
 using LinkJob = std::vector<Told>;
 
+// After a look that failed: the process was out of file descriptors, or the system of memory.
+constexpr Duration kLookAgain = std::chrono::seconds(1);
+
 // Each shard's LND, and what has not changed, too: one that finds its address back of its own must
 // know what else is amiss. What does not get through is told when the next change is looked at.
 void tell_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<const LinkJob>& job,
@@ -61,6 +64,8 @@ void tell_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<const LinkJ
 void TcpLinks::look(LnetDesk& desk, LnetHost& host, const std::vector<Nid>& nis, Instant now,
                     const Said& said) {
   const auto known = runtime::local_addresses(true);
+  // What the system has told of is not told again.
+  looks_again_at_ = known ? Instant::max() : now + kLookAgain;
   if (!known) return;
   auto job = std::make_shared<LinkJob>();
   std::vector<Link> links;
@@ -82,7 +87,7 @@ void TcpLinks::look(LnetDesk& desk, LnetHost& host, const std::vector<Nid>& nis,
 }
 
 Instant TcpLinks::look_again_at() const {
-  Instant next = Instant::max();
+  Instant next = looks_again_at_;
   for (const Link& link : links_)
     next = std::min(next, link.hold.release_at());
   return next;

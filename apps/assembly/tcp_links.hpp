@@ -34,6 +34,7 @@ class TcpLinks {
   };
 
   std::vector<Link> links_;  // in the order of the last look
+  Instant looks_again_at_ = Instant::max();
 };
 
 }  // namespace plnet::apps

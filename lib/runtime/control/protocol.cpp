@@ -44,25 +44,39 @@ unsigned depth_of(std::string_view text) {
   return deepest;
 }
 
-// Notices a key that an object has twice: readers disagree on which one counts.
-class DuplicateKeys {
+// Notices a key that an object has twice, since readers disagree on which one counts, and leaves
+// out those beyond so many: an object in its order looks through all that it has for each new one.
+class KeyWatch {
  public:
+  explicit KeyWatch(std::size_t keys_max) : keys_max_(keys_max) {}
+
   bool operator()(Json::parse_event_t event, const Json& parsed) {
     if (event == Json::parse_event_t::object_start) {
       open_.emplace_back();
     } else if (event == Json::parse_event_t::object_end) {
       open_.pop_back();
     } else if (event == Json::parse_event_t::key && !open_.empty()) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!open_.back().insert(key).second && first_.empty()) first_ = "'" + echo(key) + "'";
+      return note(parsed.get_ref<const std::string&>());
     }
     return true;
   }
-  [[nodiscard]] const std::string& first() const { return first_; }
+  [[nodiscard]] const std::string& twice() const { return twice_; }
+  [[nodiscard]] bool too_many() const { return too_many_; }
 
  private:
+  [[nodiscard]] bool note(const std::string& key) {
+    if (open_.back().size() == keys_max_) {
+      too_many_ = true;
+      return false;
+    }
+    if (!open_.back().insert(key).second && twice_.empty()) twice_ = "'" + echo(key) + "'";
+    return true;
+  }
+
+  const std::size_t keys_max_;
   std::vector<std::set<std::string>> open_;
-  std::string first_;
+  std::string twice_;
+  bool too_many_ = false;
 };
 
 Json fault_json(const VerbFault& fault) {
@@ -145,20 +159,24 @@ std::string take_request(Json& json, ControlRequest& request, std::optional<std:
 
 }  // namespace
 
-Outcome<Json> parse_bounded_json(std::string_view text, std::string_view what) {
+Outcome<Json> parse_bounded_json(std::string_view text, std::string_view what,
+                                 std::size_t keys_max) {
   if (const unsigned depth = depth_of(text); depth > kDepthMax) {
     return failure(Errc::kTooBig, fmt::format("{}: nested {} deep, allowed are {} levels", what,
                                               depth, kDepthMax));
   }
   try {
-    DuplicateKeys duplicates;
-    Json json =
-        Json::parse(text, [&duplicates](int, Json::parse_event_t event, const Json& parsed) {
-          return duplicates(event, parsed);
-        });
-    if (!duplicates.first().empty()) {
+    KeyWatch keys(keys_max);
+    Json json = Json::parse(text, [&keys](int, Json::parse_event_t event, const Json& parsed) {
+      return keys(event, parsed);
+    });
+    if (keys.too_many()) {
+      return failure(Errc::kTooBig,
+                     fmt::format("{}: an object has more than {} fields", what, keys_max));
+    }
+    if (!keys.twice().empty()) {
       return failure(Errc::kMalformed,
-                     fmt::format("{}: field {} is given twice", what, duplicates.first()));
+                     fmt::format("{}: field {} is given twice", what, keys.twice()));
     }
     return json;
   } catch (const Json::parse_error& error) {
@@ -175,7 +193,7 @@ std::expected<ControlRequest, RequestRefused> parse_request(std::string_view lin
     return std::unexpected(RequestRefused{{code, fmt::format("{}; {}", why, kRequestForm)}, id});
   };
   if (line.empty()) return refuse(Errc::kMalformed, "empty line");
-  auto json = parse_bounded_json(line, "request");
+  auto json = parse_bounded_json(line, "request", kFieldsMax);
   if (!json) return refuse(json.error().code, json.error().what);
   ControlRequest request;
   const std::string wrong = take_request(*json, request, id);

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ inline constexpr std::size_t kReadPiece = std::size_t{64} << 10;
 // Nesting of braces and brackets. The deepest document of lnetctl has 8 levels.
 inline constexpr unsigned kDepthMax = 32;
 inline constexpr std::size_t kVerbLengthMax = 64;
+// Of one object in a request; the verb with the most arguments has some dozen.
+inline constexpr std::size_t kFieldsMax = 64;
 // Errors that one reply lists: more than anybody fixes in one go.
 inline constexpr std::size_t kFaultsMax = 100;
 
@@ -88,9 +91,11 @@ struct ControlReply {
 // newer server added.
 [[nodiscard]] Outcome<ControlReply> parse_reply(std::string_view line);
 
-// Text that is JSON, no deeper than kDepthMax and with no key given twice. `what` names it in
-// errors.
-[[nodiscard]] Outcome<Json> parse_bounded_json(std::string_view text, std::string_view what);
+// Text that is JSON, no deeper than kDepthMax, with no key given twice and no more than so many in
+// an object. `what` names it in errors.
+[[nodiscard]] Outcome<Json> parse_bounded_json(
+    std::string_view text, std::string_view what,
+    std::size_t keys_max = std::numeric_limits<std::size_t>::max());
 
 // The errno that stands in replies: negative.
 [[nodiscard]] inline int wire_errno(Errc code) {

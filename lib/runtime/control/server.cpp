@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/control/server.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 
@@ -16,6 +18,15 @@ namespace {
 // Pieces read from one client before others get their turn.
 constexpr unsigned kReadsPerTurn = 16;
 constexpr Duration kIdleCheckPeriod = std::chrono::seconds(1);
+
+Descriptor accept_from(const ListeningSocket& socket) {
+  return Descriptor(::accept4(socket.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+// Given up for a moment to tell a client that there are none.
+Descriptor open_spare() {
+  return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
 
 }  // namespace
 
@@ -63,6 +74,7 @@ ControlServer::ControlServer(EventLoop& loop, const VerbTable& verbs, ServerOpti
       verbs_(verbs),
       options_(std::move(options)),
       socket_(std::move(socket)),
+      spare_(open_spare()),
       self_(std::make_shared<ControlServer*>(this)) {}
 
 ControlServer::~ControlServer() {
@@ -76,33 +88,56 @@ ControlServer::~ControlServer() {
 void ControlServer::accept_clients() {
   // As many as fit into the backlog, so that a flood of them does not hold the loop.
   for (unsigned i = 0; i < options_.clients_max; ++i) {
-    Descriptor descriptor(
-        ::accept4(socket_.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!descriptor.valid()) {
-      // Who waits stays there to be seen, round after round: look away until the next idle check.
-      const bool exhausted =
-          errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-      if (exhausted) (void)loop_.modify(socket_.descriptor(), 0);
-      return;
+    Descriptor descriptor = accept_from(socket_);
+    if (descriptor.valid()) {
+      admit(std::move(descriptor));
+      continue;
     }
-    admit(std::move(descriptor));
+    const bool exhausted =
+        errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+    if (!exhausted) return;
+    // Who waits stays there to be seen, round after round: look away until the next idle check.
+    if (!refuse_without_descriptor()) return (void)loop_.modify(socket_.descriptor(), 0);
   }
+}
+
+// Whoever calls then wants to know why the node is not well, and is not left to wait in silence.
+bool ControlServer::refuse_without_descriptor() {
+  if (options_.out_of_descriptors) options_.out_of_descriptors();
+  spare_.reset();
+  Descriptor descriptor = accept_from(socket_);
+  const bool accepted = descriptor.valid();
+  if (accepted) refuse(descriptor, Errc::kNoMemory, "the node is out of file descriptors");
+  descriptor.reset();
+  spare_ = open_spare();
+  return accepted;
+}
+
+bool ControlServer::has_place_for(const Caller& caller) const {
+  if (caller.may_change) return clients_.size() < options_.clients_max;
+  const unsigned places =
+      options_.clients_max - std::min(options_.reserved, options_.clients_max - 1);
+  const auto readers = std::ranges::count_if(
+      clients_, [](const auto& client) { return !client.second->caller.may_change; });
+  return clients_.size() < options_.clients_max && readers < static_cast<std::ptrdiff_t>(places);
+}
+
+void ControlServer::refuse(const Descriptor& descriptor, Errc code, std::string why) {
+  ++stats_.refused;
+  const std::string line =
+      encode_reply(std::nullopt, std::unexpected(VerbError(Error{code, std::move(why)})));
+  ::send(descriptor.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void ControlServer::admit(Descriptor descriptor) {
   auto caller = caller_of(descriptor.get());
   if (!caller) return;
-  if (clients_.size() >= options_.clients_max) {
-    ++stats_.refused;
-    const std::string line = encode_reply(
-        std::nullopt, std::unexpected(VerbError(Error{
-                          Errc::kBusy, fmt::format("the node serves {} clients already; try again",
-                                                   options_.clients_max)})));
-    ::send(descriptor.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    return;
-  }
   if (options_.adjust_caller) options_.adjust_caller(*caller);
   caller->may_change = may_change(options_.access, *caller);
+  if (!has_place_for(*caller)) {
+    return refuse(descriptor, Errc::kBusy,
+                  fmt::format("the node serves {} clients already; try again", clients_.size()));
+  }
   const std::size_t line_max = caller->may_change ? kRequestBytesMax : kReaderRequestBytesMax;
   const int number = descriptor.get();
   auto client = std::make_shared<Client>(std::move(descriptor), std::move(*caller), line_max);

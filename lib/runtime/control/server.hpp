@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "lib/base/clock.hpp"
+#include "lib/runtime/admin/descriptor.hpp"
 #include "lib/runtime/admin/event_loop.hpp"
 #include "lib/runtime/control/access.hpp"
 #include "lib/runtime/control/protocol.hpp"
@@ -21,6 +23,9 @@ struct ServerOptions {
   SocketOptions socket;
   AccessRule access;
   unsigned clients_max = 16;  // a few people, a few scripts
+  // Of those, for who may change something: whoever only looks keeps no administrator out.
+  unsigned reserved = 4;
+  std::function<void()> out_of_descriptors{};  // told each time that one is missing for a client
   Duration idle_timeout = std::chrono::minutes(10);
   // For tests: what the kernel says of a client, changed as they like.
   std::function<void(Caller&)> adjust_caller{};
@@ -28,7 +33,7 @@ struct ServerOptions {
 
 struct ServerStats {
   std::uint64_t accepted = 0;
-  std::uint64_t refused = 0;  // too many clients
+  std::uint64_t refused = 0;  // too many clients, or no descriptor for one more
   std::uint64_t requests = 0;
   std::uint64_t malformed = 0;
   std::uint64_t timed_out = 0;
@@ -62,7 +67,10 @@ class ControlServer {
   ControlServer(EventLoop& loop, const VerbTable& verbs, ServerOptions options,
                 ListeningSocket socket);
   void accept_clients();
+  [[nodiscard]] bool refuse_without_descriptor();
   void admit(Descriptor descriptor);
+  void refuse(const Descriptor& descriptor, Errc code, std::string why);
+  [[nodiscard]] bool has_place_for(const Caller& caller) const;
   void on_event(const std::shared_ptr<Client>& client, std::uint32_t events);
   void read_from(Client& client);
   void run_requests(const std::shared_ptr<Client>& client);
@@ -77,6 +85,7 @@ class ControlServer {
   const VerbTable& verbs_;
   const ServerOptions options_;
   ListeningSocket socket_;
+  Descriptor spare_;
   std::map<int, std::shared_ptr<Client>> clients_;
   EventLoop::TimerId idle_timer_{};
   ServerStats stats_;

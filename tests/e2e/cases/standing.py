@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How a node stands towards its peers: interfaces that come and go, routing on and off, drain."""
+import os
 import re
+import resource
 import signal
 
 from cases_common import one_shard, two_shards
@@ -89,6 +91,26 @@ def case_a_link_that_bounces_is_held_down(site):
         assert ni_of(a)["status"] == "down" and "bounced" in ni_of(a)["status cause"], ni_of(a)
         eventually("after a while it is up", lambda: ni_of(a)["status"] == "up", 60)
         pings(a, nid("b"))
+
+
+def case_a_node_without_descriptors_says_so_and_misses_no_link(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        add_v4(a, b)
+        pid, limits = a.process.pid, resource.prlimit(a.process.pid, resource.RLIMIT_NOFILE)
+        open_now = max(int(each) for each in os.listdir(f"/proc/{pid}/fd"))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now + 1, limits[1]))
+        refused = []
+
+        def is_refused():
+            refused[:] = [a.lnetctl("status")]
+            return refused[0].returncode != 0
+        eventually("descriptors run out", is_refused)
+        assert "out of file descriptors" in refused[0].stderr, refused[0]
+        hosts.link("a", "down")
+        eventually("it is in the log", lambda: "event=out_of_descriptors" in a.output())
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        eventually("the NI is down", lambda: ni_of(a)["status"] == "down")
 
 
 def router(hosts, site, side="a", *more, name=None):

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/control/protocol.hpp"
 
+#include <string>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace plnet::runtime {
@@ -99,6 +102,16 @@ TEST(Reply, CarriesAResultOrFaults) {
   EXPECT_EQ(faults[0].seq_no, 5);
   EXPECT_EQ(faults[1].code, Errc::kNotFound);
   EXPECT_EQ(faults[1].what, "gone");
+}
+
+TEST(ParseRequest, FieldsOfAnObjectAreBounded) {
+  std::string args;
+  for (std::size_t i = 0; i < 200'000; ++i)
+    args += (i > 0 ? "," : "") + fmt::format(R"("key{}":1)", i);
+  const auto refused = parse_request(R"({"v":1,"id":7,"verb":"x","args":{)" + args + "}}");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, Errc::kTooBig);
+  EXPECT_TRUE(refused.error().error.what.contains("more than 64 fields"));
 }
 
 TEST(Reply, ThatIsTooBigOrNotTextStillIsALine) {

@@ -227,6 +227,52 @@ TEST_F(ServerTest, WithoutDescriptorsItWaitsRatherThanSpins) {
   EXPECT_EQ(server_->clients(), 1U);
 }
 
+// Unlike the one above it has a number that may be given up for a moment.
+TEST_F(ServerTest, OneThatNoDescriptorIsLeftForIsToldSo) {
+  start();
+  const auto waiting = connect_to_socket(options_.socket.path);
+  ASSERT_TRUE(waiting);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{.rlim_cur = 64, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<Descriptor> all;
+  do
+    all.emplace_back(::dup(waiting->get()));
+  while (all.back().valid());
+  turn();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  const std::string reply = take(*waiting);
+  EXPECT_NE(reply.find("out of file descriptors"), std::string::npos) << reply;
+  all.clear();
+  const auto next = connect();
+  EXPECT_EQ(ask(next, kEcho), kEchoed);
+}
+
+TEST_F(ServerTest, WhoOnlyLooksKeepsNoAdministratorOut) {
+  bool stranger = true;
+  options_.adjust_caller = [&stranger](Caller& caller) {
+    if (!stranger) return;
+    caller.uid = caller.gid = 4'000'000;
+    caller.groups = {};
+  };
+  options_.clients_max = 6;
+  options_.reserved = 2;
+  start();
+  std::vector<Descriptor> readers;
+  for (unsigned i = 0; i < 5; ++i)
+    readers.push_back(connect());
+  EXPECT_EQ(server_->clients(), 4U);
+  EXPECT_NE(take(readers.back()).find("serves 4 clients already"), std::string::npos);
+  stranger = false;
+  const auto first = connect();
+  const auto second = connect();
+  const auto third = connect();
+  EXPECT_EQ(ask(first, kEcho), kEchoed);
+  EXPECT_EQ(ask(second, kEcho), kEchoed);
+  EXPECT_NE(take(third).find("serves 6 clients already"), std::string::npos);
+}
+
 TEST_F(ServerTest, AnIdleClientIsDropped) {
   options_.idle_timeout = 10s;
   start();
