@@ -29,8 +29,9 @@ class Homecoming {
 
 class LnetDesk {
  public:
-  // Errands under way at a time: the way home has room for all.
-  static constexpr std::size_t kErrandsMax = 64;
+  // Errands under way at a time, for which the way home has room: of everybody together. Each sort
+  // has a bound of its own, so that none is in the way of another.
+  static constexpr std::size_t kErrandsMax = 128;
   // Of the orders that a poller's channel has room for; the rest is for others.
   static constexpr std::size_t kOrdersOut = 16;
   // Orders that wait for that. One per request of a client, so this many clients would have to ask.

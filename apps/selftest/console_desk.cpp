@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <string>
 
+#include "apps/assembly/lnet_pings.hpp"
 #include "apps/lst/console_calls.hpp"
+#include "lib/selftest/console/limits.hpp"
 
 namespace plnet::apps {
 
@@ -13,11 +15,17 @@ using selftest::TransactionResult;
 // One transaction, from the admin thread to shard 0 and back. It is the console's, by way of what
 // it calls when done, until that is called or dropped.
 struct ConsoleDesk::Errand final : Homecoming {
-  Errand(LnetDesk& desk, Begin begins, Done tells)
-      : lnet_desk(desk), begin(std::move(begins)), done(std::move(tells)) {}
+  Errand(LnetDesk& desk, std::shared_ptr<std::size_t> all, Begin begins, Done tells)
+      : lnet_desk(desk),
+        under_way(std::move(all)),
+        begin(std::move(begins)),
+        done(std::move(tells)) {
+    ++*under_way;
+  }
 
   void came_home() override {
     const std::unique_ptr<Errand> self(this);
+    --*under_way;
     done(std::move(told));
   }
   void send_home_owner(Told<TransactionResult> what) {
@@ -26,6 +34,7 @@ struct ConsoleDesk::Errand final : Homecoming {
   }
 
   LnetDesk& lnet_desk;
+  std::shared_ptr<std::size_t> under_way;
   Begin begin;
   Done done;
   Told<TransactionResult> told;
@@ -68,10 +77,12 @@ std::optional<lst::Refusal> ConsoleDesk::check_key(const selftest::Console& cons
 }
 
 void ConsoleDesk::transact(std::optional<std::uint32_t> key, Begin begin, Done done) {
+  static_assert(kUnderWayMax == selftest::kConsoleTransactionsMax);
+  static_assert(LnetPings::kAtATime + kUnderWayMax <= LnetDesk::kErrandsMax);
   LnetDesk& desk = lnet_.desk();
-  if (!desk.begin_errand())
+  if (*under_way_ == kUnderWayMax || !desk.begin_errand())
     return done(std::unexpected(lst::Refusal{EAGAIN, "too many commands are under way"}));
-  auto* const errand = new Errand(desk, std::move(begin), std::move(done));
+  auto* const errand = new Errand(desk, under_way_, std::move(begin), std::move(done));
   // By the shard, from where it may come home before anybody here looks.
   const auto taken = std::make_shared<bool>(false);
   const auto sent = desk.order(

@@ -3,6 +3,7 @@
 // admin thread never waits; who asked is answered when the shard is done.
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -26,6 +27,9 @@ class ConsolePlace {
 
 class ConsoleDesk {
  public:
+  // Transactions under way at a time; not more than a console has.
+  static constexpr std::size_t kUnderWayMax = 64;
+
   template <class T>
   using Told = std::expected<T, lst::Refusal>;
 
@@ -55,6 +59,7 @@ class ConsoleDesk {
 
   ConsolePlace& place_;
   LnetAdmin& lnet_;
+  std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);
 };
 
 template <class T>
