@@ -2,6 +2,7 @@
 #include "apps/assembly/lnet_changes.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -184,6 +185,30 @@ bool keeps_route(const NodeConfig& config, const RouteConfig& route,
          std::ranges::find(lost, route.gateway.net()) == lost.end();
 }
 
+// A site may have thousands, and every change compares them all.
+class PeersByPrimary {
+ public:
+  PeersByPrimary(const std::vector<PeerConfig>& peers, const std::vector<NetId>& lost)
+      : lost_(lost) {
+    for (const PeerConfig& peer : peers)
+      by_primary_.emplace(peer.primary, &peer);
+  }
+  // The same peer, before or after, though perhaps with other NIDs.
+  [[nodiscard]] const PeerConfig* same_as(const PeerConfig& peer) const {
+    const auto found = by_primary_.find(peer.primary);
+    if (found == by_primary_.end()) return nullptr;
+    const PeerConfig& other = *found->second;
+    const bool same = other.multi_rail == peer.multi_rail &&
+                      other.lock_primary == peer.lock_primary && !is_on(other, lost_) &&
+                      !is_on(peer, lost_);
+    return same ? &other : nullptr;
+  }
+
+ private:
+  const std::vector<NetId>& lost_;
+  std::unordered_map<Nid, const PeerConfig*, lnet::NidHash> by_primary_;
+};
+
 // Peers go before their networks, NIs go before others come, peers come after them.
 Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost& host,
                        std::vector<LnetStep>& steps) {
@@ -293,16 +318,10 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
   for (const RouteConfig& route : now.routes) {
     if (!keeps_route(wanted, route, lost)) steps.push_back(delete_route_step(route));
   }
-  // The same peer before and after, though perhaps with other NIDs.
-  const auto same_in = [&lost](const std::vector<PeerConfig>& peers, const PeerConfig& peer) {
-    const auto same = std::ranges::find_if(peers, [&](const PeerConfig& other) {
-      return other.primary == peer.primary && other.multi_rail == peer.multi_rail &&
-             other.lock_primary == peer.lock_primary && !is_on(other, lost) && !is_on(peer, lost);
-    });
-    return same == peers.end() ? nullptr : &*same;
-  };
+  const PeersByPrimary before_all(now.peers, lost);
+  const PeersByPrimary after_all(wanted.peers, lost);
   for (const PeerConfig& peer : now.peers) {
-    const PeerConfig* const after = same_in(wanted.peers, peer);
+    const PeerConfig* const after = after_all.same_as(peer);
     if (after == nullptr) {
       steps.push_back(delete_peer_step(peer));
       continue;
@@ -315,7 +334,7 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
     return std::unexpected(planned.error());
   }
   for (const PeerConfig& peer : wanted.peers) {
-    const PeerConfig* const before = same_in(now.peers, peer);
+    const PeerConfig* const before = before_all.same_as(peer);
     if (before == nullptr) {
       steps.push_back(add_peer_step(peer));
       continue;
