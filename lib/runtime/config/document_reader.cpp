@@ -92,6 +92,8 @@ void DocumentReader::read_key(const Node& node, const Key& key, void* record, co
     mode_ = mode;
     return;
   }
+  if (key.by_name && !(mode_ == ReadMode::kReset && node.items.empty()))
+    return read_by_name(node, key, record, path);
   if (mode_ == ReadMode::kReset) return reset({&key, 1}, record, defaults);
   if (key.kind == KeyKind::kRecords) return read_records(node, key, record, path);
   const std::optional<Value> value = key.kind == KeyKind::kDictionary
@@ -143,6 +145,24 @@ std::optional<Value> DocumentReader::read_dictionary(const Node& node, const Key
     }
   }
   return sound ? std::optional(std::move(object)) : std::nullopt;
+}
+
+// What the document does not name stays: other files, or `lnetctl set`, have brought it.
+void DocumentReader::read_by_name(const Node& node, const Key& key, void* record,
+                                  const std::string& path) {
+  Value values = key.binding.get(record);
+  if (mode_ == ReadMode::kSet) {
+    const auto named = read_dictionary(node, key, path);
+    if (!named) return;
+    values.update(*named);
+    return key.binding.set(record, values);
+  }
+  for (const Node& item : node.items) {
+    if (values.erase(item.key) != 0) continue;
+    if (const auto known = key.check(item.key); !known)
+      complain(item.key_at, path, fmt::format("'{}': {}", shown(item.key), known.error().what));
+  }
+  key.binding.set(record, values);
 }
 
 std::optional<Value> DocumentReader::read_scalar(const Node& node, const Key& key,

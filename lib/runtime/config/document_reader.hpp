@@ -44,6 +44,7 @@ class DocumentReader {
                 const std::string& path);
   void read_records(const Node& node, const Key& key, void* record, const std::string& path);
   std::optional<Value> read_dictionary(const Node& node, const Key& key, const std::string& path);
+  void read_by_name(const Node& node, const Key& key, void* record, const std::string& path);
   std::optional<Value> read_scalar(const Node& node, const Key& key, const std::string& path);
   // A YAML list where lnetctl writes a text that looks like one.
   std::optional<Value> read_cpts(const Node& node, const Key& key, const std::string& path);

@@ -69,6 +69,8 @@ struct Key {
   bool output_only = false;
   // kRecords: a set. Items of a document are added to those that are there, or taken away.
   bool additive = false;
+  // kDictionary: each name is a value of its own, of which a document changes those that it names.
+  bool by_name = false;
   // kMapping: may stand as a list of mappings, each with some of the keys.
   bool also_list = false;
   Binding binding{};

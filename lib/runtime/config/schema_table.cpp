@@ -358,6 +358,7 @@ constexpr std::array kPlnetKeys{
         .check = check_module_option,
         .children = kModuleOptionKeys,
         .example = "ksocklnd.nagle: 0",
+        .by_name = true,
         .binding = PLNET_FIELD(Document, settings.lnet.module_options)},
 };
 

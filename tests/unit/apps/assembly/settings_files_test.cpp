@@ -47,6 +47,18 @@ TEST_F(SettingsFilesTest, NetworksOfTheCommandLineTakeThePlaceOfThoseOfFiles) {
   EXPECT_EQ(by_ip2nets->lnet.ip2nets_text, "tcp3(eth1) 10.1.*.*");
 }
 
+TEST_F(SettingsFilesTest, TheConfigurationAddsToTheOptions) {
+  const std::string options =
+      write("plnet-options", "options lnet accept_port=7988\noptions ksocklnd sock_timeout=20\n");
+  const std::string config =
+      write("plnet-config", "plnet: {module_options: {ksocklnd.conns_per_peer: 2}}\n");
+  const auto read = read_settings_files({.program = "test", .config = config, .options = options});
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->lnet.module_option("lnet", "accept_port"), "7988");
+  EXPECT_EQ(read->lnet.module_option("ksocklnd", "sock_timeout"), "20");
+  EXPECT_EQ(read->lnet.module_option("ksocklnd", "conns_per_peer"), "2");
+}
+
 TEST_F(SettingsFilesTest, BothAtATimeOrNonsenseIsRefused) {
   const auto both =
       read_settings_files({.program = "test", .networks = "tcp(lo)", .ip2nets = "tcp 10.*.*.*"});

@@ -146,6 +146,27 @@ TEST(ResetSettings, GivesDefaultsBack) {
             "one");
 }
 
+TEST(ReadSettings, OptionsOfModulesAreAddedAndTakenAwayByName) {
+  Settings base;
+  base.lnet.module_options = {{"ksocklnd", "nagle", "1"}, {"lnet", "accept_port", "7988"}};
+  const auto read =
+      read_good("plnet: {module_options: {ksocklnd.tos: 8, ksocklnd.nagle: 0}}", base);
+  const std::vector<lnet::ModuleOption> all{
+      {"ksocklnd", "nagle", "0"}, {"lnet", "accept_port", "7988"}, {"ksocklnd", "tos", "8"}};
+  EXPECT_EQ(read.lnet.module_options, all) << "what other files have brought stays";
+  EXPECT_EQ(read_good("plnet: {module_options: {}}", read), read);
+  const auto one = reset_settings("plnet: {module_options: {ksocklnd.nagle: 0}}", "f", read);
+  ASSERT_TRUE(one.has_value()) << one.error().text();
+  const std::vector<lnet::ModuleOption> others{all[1], all[2]};
+  EXPECT_EQ(one->lnet.module_options, others);
+  for (const char* const text : {"plnet: {module_options: }", "plnet: {module_options: {}}"}) {
+    const auto none = reset_settings(text, "f", read);
+    ASSERT_TRUE(none.has_value()) << none.error().text();
+    EXPECT_TRUE(none->lnet.module_options.empty()) << text;
+  }
+  EXPECT_FALSE(reset_settings("plnet: {module_options: {nagle.: 0}}", "f", read).has_value());
+}
+
 TEST(ReadSettings, UnknownKeysSayWhatWasMeant) {
   EXPECT_EQ(read_bad("plnet:\n    polers:\n        idle: busy\n"),
             "f:2:5: unknown key 'polers' in plnet, expected cpts, pollers, memory, exchange, lnet, "
