@@ -2,7 +2,6 @@
 #include "lib/runtime/config/module_options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,49 +14,14 @@
 #include "lib/lnet/names/routes_text.hpp"
 #include "lib/lnet/names/text_part.hpp"
 #include "lib/lnet/node/router_options.hpp"
-#include "lib/runtime/config/driver_option_names.hpp"
 #include "lib/runtime/config/modprobe_lines.hpp"
+#include "lib/runtime/config/module_option_names.hpp"
 #include "lib/runtime/config/yaml_text.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 constexpr std::size_t kOptionsMax = 1024;  // in one file; all modules together have about 120
-
-struct VariableOption {
-  std::string_view name;
-  std::string_view variable;
-};
-// lnet_peer_discovery_disabled is the other way round and stands by itself.
-constexpr auto kVariables = std::to_array<VariableOption>({
-    {"lnet_numa_range", "numa_range"},
-    {"lnet_interfaces_max", "max_interfaces"},
-    {"lnet_drop_asym_route", "drop_asym_route"},
-    {"lnet_retry_count", "retry_count"},
-    {"lnet_transaction_timeout", "transaction_timeout"},
-    {"lnet_health_sensitivity", "health_sensitivity"},
-    {"lnet_recovery_interval", "recovery_interval"},
-    {"router_sensitivity_percentage", "router_sensitivity"},
-    {"lnet_response_tracking", "response_tracking"},
-    {"lnet_recovery_limit", "recovery_limit"},
-    {"lnet_max_recovery_ping_interval", "max_recovery_ping_interval"},
-});
-
-// Kept for those parts that look them up.
-constexpr auto kKeptOfLnet = std::to_array<std::string_view>(
-    {"accept", "accept_port", "accept_port_bulk", "accept_backlog", "accept_timeout",
-     "peer_buffer_credits", "auto_down", "check_routers_before_use", "avoid_asym_router_failure",
-     "alive_router_check_interval", "live_router_check_interval", "dead_router_check_interval",
-     "router_ping_timeout"});
-
-constexpr auto kUselessOfLnet = std::to_array<std::string_view>(
-    {"config_on_load", "enable_sysctl_setup", "rnet_htable_size", "use_tcp_bonding",
-     "local_nid_dist_zero", "cpu_npartitions", "cpu_pattern", "lock_prim_nid", "portal_rotor"});
-
-template <class Names>
-bool is_in(const Names& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
 
 // `options MODULE` once the words of it are taken apart.
 class Reader {
@@ -93,9 +57,7 @@ class Reader {
     }
     if (words.size() < 2) return errors_.add(words[0].at, "'options' without a module");
     const std::string& module = words[1].text;
-    const bool ours =
-        module == "lnet" || module == "ksocklnd" || module == "ko2iblnd" || module == "kkfilnd";
-    if (!ours) {
+    if (!is_in(kModules, module)) {
       return note(words[1].at,
                   fmt::format("options of module '{}' are passed over", shown(module)));
     }
@@ -127,10 +89,7 @@ class Reader {
   }
 
   void take_of_driver(const std::string& module, const std::string& name, const Given& given) {
-    const bool known = module == "ksocklnd"   ? is_in(kOfSocklnd, name)
-                       : module == "ko2iblnd" ? is_in(kOfO2iblnd, name)
-                                              : is_in(kOfKfilnd, name);
-    if (!known) {
+    if (!is_in(kept_of(module), name)) {
       return note(given.at, fmt::format("option '{}' of {} is not supported", shown(name), module));
     }
     keep(module, name, given);
@@ -159,7 +118,7 @@ class Reader {
       if (const auto number = number_of(name, given, 0, 1)) {
         result_.config.parameters.discovery = *number == 0 ? 1 : 0;
       }
-    } else if (is_in(kKeptOfLnet, name)) {
+    } else if (is_in(kept_of("lnet"), name)) {
       take_kept(name, given);
     } else if (is_in(kUselessOfLnet, name)) {
       note(given.at, fmt::format("option '{}' has no effect here{}", name,

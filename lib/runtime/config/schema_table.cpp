@@ -10,6 +10,7 @@
 #include "lib/runtime/config/config_error.hpp"
 #include "lib/runtime/config/kfi_schema.hpp"
 #include "lib/runtime/config/lnet_schema.hpp"
+#include "lib/runtime/config/module_option_names.hpp"
 #include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/schema_binding.hpp"
 #include "lib/runtime/cpt/cpt_pattern.hpp"
@@ -40,13 +41,6 @@ Outcome<void> check_listen(std::string_view text) {
 Outcome<void> check_interface(std::string_view name) {
   if (is_interface_name(name)) return {};
   return failure(Errc::kInvalid, fmt::format("expected {}", kInterfaceNameExpected));
-}
-
-Outcome<void> check_module_option(std::string_view name) {
-  constexpr std::size_t kNameMax = 64;  // the longest option has 36 letters
-  const std::size_t dot = name.find('.');
-  if (name.size() <= kNameMax && dot != 0 && dot < name.size() - 1) return {};
-  return failure(Errc::kInvalid, "expected MODULE.OPTION, such as ksocklnd.nagle");
 }
 
 // What the system has under this name shows when a socket asks for it.

@@ -167,6 +167,33 @@ TEST(ReadSettings, OptionsOfModulesAreAddedAndTakenAwayByName) {
   EXPECT_FALSE(reset_settings("plnet: {module_options: {nagle.: 0}}", "f", read).has_value());
 }
 
+TEST(ReadSettings, OptionsThatModulesDoNotHaveAreMistakes) {
+  const auto of = [](std::string_view option) {
+    return read_bad(fmt::format("plnet: {{module_options: {{{}: 1}}}}", option));
+  };
+  constexpr std::string_view kPlace = "f:1:26: plnet.module_options: ";
+  const auto said = [&](std::string_view option, std::string_view what) {
+    return fmt::format("{}'{}': {}\n", kPlace, option, what);
+  };
+  EXPECT_EQ(of("ksocklnd.sock_timout"),
+            said("ksocklnd.sock_timout",
+                 "module ksocklnd has no such option; did you mean 'sock_timeout'?"));
+  EXPECT_EQ(of("lnet.acept_port"),
+            said("lnet.acept_port", "module lnet has no such option; did you mean 'accept_port'?"));
+  EXPECT_EQ(of("lnet.networks"), said("lnet.networks", "has a key of its own: net"));
+  EXPECT_EQ(of("lnet.lnet_retry_count"),
+            said("lnet.lnet_retry_count", "has a key of its own: global.retry_count"));
+  EXPECT_EQ(of("lnet.config_on_load"),
+            said("lnet.config_on_load", "has no effect here, expected the line without it"));
+  EXPECT_EQ(of("ksoclnd.nagle"),
+            said("ksoclnd.nagle",
+                 "expected an option of lnet, ksocklnd, ko2iblnd or kkfilnd; did "
+                 "you mean 'ksocklnd'?"));
+  EXPECT_EQ(of("nagle"), said("nagle", "expected MODULE.OPTION, such as ksocklnd.nagle"));
+  const auto old = read_good("plnet: {module_options: {lnet.portal_rotor: 3, kkfilnd.cksum: 1}}");
+  EXPECT_EQ(old.lnet.module_options.size(), 2U) << "as backups of earlier versions have it";
+}
+
 TEST(ReadSettings, UnknownKeysSayWhatWasMeant) {
   EXPECT_EQ(read_bad("plnet:\n    polers:\n        idle: busy\n"),
             "f:2:5: unknown key 'polers' in plnet, expected cpts, pollers, memory, exchange, lnet, "

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/runtime/config/module_option_names.hpp"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lib/runtime/config/config_error.hpp"
+#include "lib/runtime/config/driver_option_names.hpp"
+#include "lib/runtime/config/schema.hpp"
+#include "lib/runtime/config/value_text.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+constexpr auto kKeptOfLnet = std::to_array<std::string_view>(
+    {"accept", "accept_port", "accept_port_bulk", "accept_backlog", "accept_timeout",
+     "peer_buffer_credits", "auto_down", "check_routers_before_use", "avoid_asym_router_failure",
+     "alive_router_check_interval", "live_router_check_interval", "dead_router_check_interval",
+     "router_ping_timeout"});
+
+// Without effect, but earlier versions kept them, so backups of theirs have them.
+constexpr auto kOnceKeptOfLnet = std::to_array<std::string_view>({"lock_prim_nid", "portal_rotor"});
+
+struct KeyOfOption {
+  std::string_view option;
+  std::string_view key;
+};
+// Of the module lnet, besides kVariables.
+constexpr auto kKeys = std::to_array<KeyOfOption>({
+    {"networks", "net"},
+    {"ip2nets", "net[].ip2net"},
+    {"routes", "route"},
+    {"forwarding", "routing.enable"},
+    {"tiny_router_buffers", "buffers.tiny"},
+    {"small_router_buffers", "buffers.small"},
+    {"large_router_buffers", "buffers.large"},
+    {"lnet_peer_discovery_disabled", "global.discovery"},
+    {"cpu_npartitions", "plnet.cpts.partitions"},
+    {"cpu_pattern", "plnet.cpts.pattern"},
+});
+
+// "" if it has none.
+std::string key_of(std::string_view option) {
+  const auto* const key = std::ranges::find(kKeys, option, &KeyOfOption::option);
+  if (key != kKeys.end()) return std::string(key->key);
+  const auto* const variable = std::ranges::find(kVariables, option, &VariableOption::name);
+  return variable == kVariables.end() ? "" : fmt::format("global.{}", variable->variable);
+}
+
+Outcome<void> unknown_option(std::string_view module, std::string_view option) {
+  const auto kept = kept_of(module);
+  std::vector<std::string_view> known(kept.begin(), kept.end());
+  if (module == "lnet") {
+    for (const KeyOfOption& each : kKeys)
+      known.push_back(each.option);
+    for (const VariableOption& each : kVariables)
+      known.push_back(each.name);
+  }
+  return failure(Errc::kInvalid, fmt::format("module {} has no such option{}", module,
+                                             did_you_mean(option, known)));
+}
+
+}  // namespace
+
+std::span<const std::string_view> kept_of(std::string_view module) {
+  if (module == "lnet") return kKeptOfLnet;
+  if (module == "ksocklnd") return kOfSocklnd;
+  if (module == "ko2iblnd") return kOfO2iblnd;
+  if (module == "kkfilnd") return kOfKfilnd;
+  return {};
+}
+
+Outcome<void> check_module_option(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) {
+    return failure(Errc::kInvalid, "expected MODULE.OPTION, such as ksocklnd.nagle");
+  }
+  const std::string_view module = name.substr(0, dot);
+  const std::string_view option = name.substr(dot + 1);
+  if (!is_in(kModules, module)) {
+    return failure(Errc::kInvalid, fmt::format("expected an option of {}{}", any_of(kModules),
+                                               did_you_mean(module, kModules)));
+  }
+  if (is_in(kept_of(module), option)) return {};
+  if (module != "lnet") return unknown_option(module, option);
+  if (is_in(kOnceKeptOfLnet, option)) return {};
+  if (const std::string key = key_of(option); !key.empty()) {
+    return failure(Errc::kInvalid, fmt::format("has a key of its own: {}", key));
+  }
+  if (is_in(kUselessOfLnet, option)) {
+    return failure(Errc::kInvalid, "has no effect here, expected the line without it");
+  }
+  return unknown_option(module, option);
+}
+
+}  // namespace plnet::runtime
