@@ -76,6 +76,13 @@ PeerResult<void> PeerRules::add_peer(const Nid& nid, PeerFlags flags, Instant no
       return refused(same_primary ? PeerError::kExists : PeerError::kAlready);
     if ((flags & (kPeerLockPrimary | kPeerConfigured)) == 0 && same_primary)
       return refused(PeerError::kExists);
+    // A gateway cannot go and come back, but exports list it like any other: it becomes a
+    // configured one as it stands, where the kernel refuses.
+    const bool fits = (flags & kPeerMultiRail) != 0 || !there->multi_rail();
+    if (same_primary && there->gateway_refs > 0 && fits) {
+      apply(*there, flags);
+      return {};
+    }
     if (const auto deleted = delete_peer(*there); !deleted) return deleted;
   }
   const auto made = directory_.create(nid, now);

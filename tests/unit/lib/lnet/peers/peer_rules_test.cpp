@@ -104,6 +104,19 @@ TEST_F(PeerRulesTest, AGatewayIsNotDeleted) {
   peer_of(tcp(2)).gateway_refs = 0;
 }
 
+TEST_F(PeerRulesTest, AGatewayThatWasFoundIsConfiguredAsItStands) {
+  const PeerFlags found = kPeerMultiRail;
+  ASSERT_EQ(code(rules_.add_peer(tcp(1), found, Instant{})), 0);
+  PeerRecord& peer = peer_of(tcp(1));
+  peer.gateway_refs = 1;
+  EXPECT_EQ(configure(tcp(1), Nid::any(), false), -EBUSY) << "it would be another";
+  EXPECT_EQ(configure(tcp(1)), 0);
+  EXPECT_EQ(&peer_of(tcp(1)), &peer);
+  EXPECT_TRUE(peer.is(kPeerConfigured));
+  EXPECT_EQ(configure(tcp(1), tcp(2)), 0);
+  peer.gateway_refs = 0;
+}
+
 TEST_F(PeerRulesTest, ALockedPrimarySurvivesDeletionUnlessForced) {
   ASSERT_EQ(configure(tcp(1), Nid::any(), true, true), 0);
   ASSERT_EQ(configure(tcp(1), tcp(2)), 0);
