@@ -242,7 +242,7 @@ Outcome<void> check_supported(const NodeConfig& config) {
 }
 
 Outcome<void> settle_on_machine(NodeConfig& wanted, const NodeConfig& now) {
-  if (!lnet::needs_addresses(wanted)) {
+  if (!lnet::needs_addresses(wanted, now)) {
     lnet::settle_site_routes(wanted);
     return {};
   }

@@ -2,6 +2,7 @@
 #include "lib/lnet/node/nets_by_address.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,12 +21,6 @@ using Local = std::span<const InterfaceAddress>;
 AddressStyle style_of(NetId net) {
   const NetTypeInfo* const type = find_net_type(type_of_net(net));
   return type == nullptr ? AddressStyle::kNone : type->addresses;
-}
-
-// Its interfaces are those that have addresses; of others (cxi0) only their driver knows.
-bool is_internet(NetId net) {
-  const AddressStyle style = style_of(net);
-  return style == AddressStyle::kIpv4 || style == AddressStyle::kIpv4Ipv6;
 }
 
 bool has_interface(Local local, const std::string& name) {
@@ -124,12 +119,35 @@ std::vector<std::string> interfaces_of(const Ip2NetsConfig& rule, Local local) {
   return fitting;
 }
 
+// It names both, and nobody has seen yet whether they go together.
+bool is_to_be_seen(NetId net, const NiConfig& ni, const NodeConfig& before) {
+  if (!ni.nid || ni.interfaces.empty() || !is_internet(net)) return false;
+  const NetConfig* const earlier = before.net(net);
+  return earlier == nullptr || std::ranges::none_of(earlier->nis, [&ni](const NiConfig& other) {
+           return other.nid == ni.nid && other.interfaces == ni.interfaces;
+         });
+}
+
+bool has_its_nid(NetId net, const NiConfig& ni, Local local) {
+  return std::ranges::any_of(local, [&](const InterfaceAddress& each) {
+    return nid_of(net, each.address) == ni.nid &&
+           std::ranges::find(ni.interfaces, each.interface) != ni.interfaces.end();
+  });
+}
+
 }  // namespace
 
-bool needs_addresses(const NodeConfig& config) {
+// Its interfaces are those that have addresses; of others (cxi0) only their driver knows.
+bool is_internet(NetId net) {
+  const AddressStyle style = style_of(net);
+  return style == AddressStyle::kIpv4 || style == AddressStyle::kIpv4Ipv6;
+}
+
+bool needs_addresses(const NodeConfig& config, const NodeConfig& before) {
   if (!config.ip2nets.empty() || !config.ip2nets_text.empty()) return true;
-  return std::ranges::any_of(config.nets, [](const NetConfig& net) {
-    return std::ranges::any_of(net.nis, [](const NiConfig& ni) { return !ni.nid; });
+  return std::ranges::any_of(config.nets, [&before](const NetConfig& net) {
+    return std::ranges::any_of(
+        net.nis, [&](const NiConfig& ni) { return !ni.nid || is_to_be_seen(net.net, ni, before); });
   });
 }
 
@@ -147,12 +165,16 @@ Outcome<void> apply_ip2nets(NodeConfig& config, Local local) {
   return {};
 }
 
-void assign_nids(NodeConfig& config, const NodeConfig& before, Local local) {
+std::vector<std::string> assign_nids(NodeConfig& config, const NodeConfig& before, Local local) {
+  std::vector<std::string> notes;
   for (NetConfig& net : config.nets) {
     if (!is_internet(net.net)) continue;
     const AddressStyle style = style_of(net.net);
     const NetConfig* const earlier = before.net(net.net);
     for (NiConfig& ni : net.nis) {
+      std::optional<Nid> named;
+      if (is_to_be_seen(net.net, ni, before) && !has_its_nid(net.net, ni, local))
+        named = std::exchange(ni.nid, std::nullopt);
       if (ni.nid) continue;
       const auto same = [&ni](const NiConfig& other) {
         return !ni.interfaces.empty() && other.interfaces == ni.interfaces;
@@ -167,8 +189,14 @@ void assign_nids(NodeConfig& config, const NodeConfig& before, Local local) {
       const IpAddress* const address =
           ni.nid || name == nullptr ? nullptr : address_of(local, *name, style);
       if (address != nullptr) ni.nid = nid_of(net.net, *address);
+      if (named && ni.nid) {
+        notes.push_back(
+            fmt::format("interface {} does not have the address of NID {}: the NI is {}",
+                        ni.interfaces.front(), text_of(*named), text_of(*ni.nid)));
+      }
     }
   }
+  return notes;
 }
 
 bool settle_site_routes(NodeConfig& config) {

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lib/base/result.hpp"
 #include "lib/lnet/names/address_text.hpp"
@@ -18,8 +19,11 @@ struct InterfaceAddress {
   IpAddress address;
 };
 
-// There is something that cannot be told without addresses.
-[[nodiscard]] bool needs_addresses(const NodeConfig& config);
+// NIDs of this network are Internet addresses, so that its interfaces have them.
+[[nodiscard]] bool is_internet(NetId net);
+
+// There is something that cannot be told without addresses, and is not in `before` already.
+[[nodiscard]] bool needs_addresses(const NodeConfig& config, const NodeConfig& before = {});
 
 // Takes the rules out and puts the networks in that they give here.
 // - Of the module option: those of every entry that matches an address. None at all: kNotFound, as
@@ -34,9 +38,11 @@ struct InterfaceAddress {
 
 // On networks whose NIDs are Internet addresses, an NI without one gets that of its first
 // interface, or of the machine's first. It keeps what it has in `before`. One whose interface is
-// not there stays without.
-void assign_nids(NodeConfig& config, const NodeConfig& before,
-                 std::span<const InterfaceAddress> local);
+// not there stays without. Of one that names both, the NID counts if an interface of it has that
+// address, so that what was exported comes back; else the interfaces do, as a kernel's lnetctl
+// looks at nothing else. Returns which these are, for people.
+std::vector<std::string> assign_nids(NodeConfig& config, const NodeConfig& before,
+                                     std::span<const InterfaceAddress> local);
 
 // Takes those routes of the whole site out that are for other nodes: to a network of this one, or
 // by a gateway that is this node or on no network of it. Returns whether this node is a gateway in

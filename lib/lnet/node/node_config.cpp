@@ -60,7 +60,9 @@ void check_parameters(const Values& values, Issues& issues) {
   }
 }
 
+// An interface with several addresses may have an NI for each, once they say which.
 bool share_interface(const NiConfig& a, const NiConfig& b) {
+  if (a.nid && b.nid) return false;
   return std::ranges::any_of(a.interfaces, [&b](const std::string& name) {
     return std::ranges::find(b.interfaces, name) != b.interfaces.end();
   });

@@ -105,8 +105,8 @@ constexpr Key kInterfacesKey =
                kInterfaceKeys, "0: eth0", PLNET_FIELD(Record, interfaces));
 
 constexpr std::array kNiKeys{
-    text("nid", "Its NID; only looked at if there are no interfaces.", check_nid, "",
-         PLNET_FIELD(NiItem, nid)),
+    text("nid", "Its NID; beside interfaces it counts if one of them has its address.", check_nid,
+         "", PLNET_FIELD(NiItem, nid)),
     kInterfacesKey<NiItem>,
     kTunablesKey<NiItem>,
     kLndTunablesKey<NiItem>,

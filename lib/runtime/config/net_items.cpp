@@ -7,6 +7,7 @@
 
 #include "lib/lnet/names/ip2nets_text.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/node/nets_by_address.hpp"
 #include "lib/runtime/config/lnet_items.hpp"
 
 namespace plnet::runtime {
@@ -16,7 +17,9 @@ bool is_loopback(const std::string& net) {
   return net == "lo";
 }
 
+// Two NIs of an interface with several addresses are told apart by their NIDs.
 bool share_interface(const lnet::NiConfig& a, const lnet::NiConfig& b) {
+  if (a.nid && b.nid) return *a.nid == *b.nid;
   return is_same_ni(a, b) || std::ranges::any_of(a.interfaces, [&b](const std::string& name) {
            return std::ranges::find(b.interfaces, name) != b.interfaces.end();
          });
@@ -46,6 +49,8 @@ class NetItems : private Items {
       const std::string here = fmt::format("{}.local NI(s)[{}]", path, i);
       lnet::NiConfig ni = ni_of(item.nis[i], item);
       check_tunables(*id, ni.lnd_tunables, here);
+      const auto meant = meant_by(ni, net->nis, item);
+      if (meant != net->nis.end()) take_names(ni, *meant);
       const auto shared = [&ni](const lnet::NiConfig& other) { return share_interface(ni, other); };
       if (std::ranges::any_of(fresh, shared)) {
         complain(here, fmt::format("duplicate NI: network {} has this interface or NID already",
@@ -53,10 +58,8 @@ class NetItems : private Items {
         continue;
       }
       fresh.push_back(ni);
-      const auto same = std::ranges::find_if(
-          net->nis, [&ni](const auto& other) { return is_same_ni(ni, other); });
-      if (same != net->nis.end()) {
-        *same = std::move(ni);
+      if (meant != net->nis.end()) {
+        *meant = std::move(ni);
       } else if (std::ranges::any_of(net->nis, shared)) {
         complain(here,
                  fmt::format("an interface of it is in another NI of network {}", item.net_type));
@@ -80,10 +83,10 @@ class NetItems : private Items {
       return complain(path, fmt::format("network {} is not configured", item.net_type));
     }
     for (std::size_t i = 0; i < item.nis.size(); ++i) {
-      const lnet::NiConfig ni = ni_of(item.nis[i], item);
-      const auto gone =
-          std::erase_if(net->nis, [&ni](const auto& other) { return is_same_ni(ni, other); });
-      if (gone == 0) {
+      const auto meant = meant_by(ni_of(item.nis[i], item), net->nis, item);
+      if (meant != net->nis.end()) {
+        net->nis.erase(meant);
+      } else {
         complain(fmt::format("{}.local NI(s)[{}]", path, i),
                  fmt::format("network {} has no such NI", item.net_type));
       }
@@ -110,11 +113,44 @@ class NetItems : private Items {
   }
 
  private:
+  // With interfaces whose NIDs no address tells, the driver does: exports only repeat it.
+  static std::optional<lnet::Nid> nid_of(const NiItem& item) {
+    if (item.nid.empty()) return std::nullopt;
+    const auto nid = sound(lnet::parse_nid(item.nid));
+    const bool tells = nid && (item.interfaces.empty() || lnet::is_internet(nid->net()));
+    return tells ? nid : std::nullopt;
+  }
+
+  // That of `nis` which the document means: by its NID, else by its interfaces, unless the document
+  // has that one by its own NID.
+  static std::vector<lnet::NiConfig>::iterator meant_by(const lnet::NiConfig& ni,
+                                                        std::vector<lnet::NiConfig>& nis,
+                                                        const NetItem& item) {
+    const auto by_nid = std::ranges::find_if(
+        nis, [&ni](const auto& other) { return ni.nid && other.nid == ni.nid; });
+    if (by_nid != nis.end()) return by_nid;
+    return std::ranges::find_if(nis, [&](const lnet::NiConfig& other) {
+      if (!ni.nid || !other.nid) return is_same_ni(ni, other);
+      return !ni.interfaces.empty() && ni.interfaces == other.interfaces &&
+             std::ranges::none_of(
+                 item.nis, [&other](const NiItem& each) { return nid_of(each) == other.nid; });
+    });
+  }
+
+  // One that was told by its NID alone stays so, though exports show its interface; one that has
+  // got a NID keeps it.
+  static void take_names(lnet::NiConfig& ni, const lnet::NiConfig& there) {
+    const bool same_nid = ni.nid && ni.nid == there.nid;
+    if (same_nid && there.interfaces.empty()) ni.interfaces.clear();
+    if (!ni.interfaces.empty() && ni.interfaces == there.interfaces && there.nid)
+      ni.nid = there.nid;
+  }
+
   template <class Item>
   lnet::NiConfig ni_of(const NiItem& item, const Item& defaults) {
     lnet::NiConfig ni;
     ni.interfaces = item.interfaces;
-    if (ni.interfaces.empty() && !item.nid.empty()) ni.nid = sound(lnet::parse_nid(item.nid));
+    ni.nid = nid_of(item);
     ni.cpts = item.cpts.empty() ? defaults.cpts : item.cpts;
     const auto given = [](std::int32_t own, std::int32_t inherited) {
       return own == lnet::kDriverDefault ? inherited : own;

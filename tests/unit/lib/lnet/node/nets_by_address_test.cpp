@@ -170,6 +170,25 @@ TEST(InterfaceNids, StayWhatTheyWereWhenTheAddressChanges) {
   EXPECT_EQ(after, before);
 }
 
+TEST(InterfaceNids, ThatStandBesideAnInterfaceCountIfItHasThem) {
+  const Addresses local =
+      machine({{"eth0", "192.168.0.4"}, {"eth0", "192.168.0.5"}, {"eth1", "2001:db8::4"}});
+  NodeConfig config;
+  config.nets = {{.net = net("tcp"),
+                  .nis = {{.nid = parse_nid("192.168.0.5@tcp").value(), .interfaces = {"eth0"}},
+                          {.nid = parse_nid("2001:db8::4@tcp").value(), .interfaces = {"eth1"}},
+                          {.nid = parse_nid("10.0.0.1@tcp").value(), .interfaces = {"eth0"}}}}};
+  EXPECT_TRUE(needs_addresses(config));
+  const auto notes = assign_nids(config, {}, local);
+  EXPECT_EQ(drawn(config), "tcp: 192.168.0.5@tcp eth0 2001:db8::4@tcp eth1 192.168.0.4@tcp eth0");
+  EXPECT_EQ(notes, std::vector<std::string>{"interface eth0 does not have the address of NID "
+                                            "10.0.0.1@tcp: the NI is 192.168.0.4@tcp"});
+  const NodeConfig before = config;
+  EXPECT_FALSE(needs_addresses(config, before));
+  EXPECT_TRUE(assign_nids(config, before, {}).empty());
+  EXPECT_EQ(config, before) << "what was seen once stays when the address goes";
+}
+
 TEST(InterfaceNids, MakeNoOtherNiOfIt) {
   const NiConfig named{.interfaces = {"eth0"}};
   const NiConfig told{.nid = parse_nid("1.2.3.4@tcp").value(), .interfaces = {"eth0"}};

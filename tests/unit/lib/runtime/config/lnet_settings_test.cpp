@@ -187,6 +187,45 @@ TEST(LnetSettings, TakeAwayWhatIsNamed) {
             "f:2:5: net[0]: network o2ib is not configured");
 }
 
+TEST(LnetSettings, KnowNisOfExportsByTheirNids) {
+  constexpr std::string_view kExported =
+      "net:\n"
+      "    - net type: tcp\n"
+      "      local NI(s):\n"
+      "        - nid: 10.0.0.1@tcp\n"
+      "          interfaces:\n"
+      "              0: eth0\n"
+      "        - nid: 10.0.0.2@tcp\n"
+      "          interfaces:\n"
+      "              0: eth0\n";
+  const Settings by_nid =
+      add("net: [{net type: tcp, local NI(s): [{nid: 10.0.0.1@tcp}, {nid: 10.0.0.2@tcp}]}]");
+  EXPECT_EQ(add(kExported, by_nid), by_nid) << "an interface that was not configured is not now";
+  EXPECT_EQ(del(kExported, by_nid), lnet::NodeConfig{});
+  const Settings fresh = add(kExported);
+  ASSERT_EQ(fresh.lnet.nets[0].nis.size(), 2U);
+  EXPECT_EQ(fresh.lnet.nets[0].nis[1].nid, lnet::parse_nid("10.0.0.2@tcp").value());
+  EXPECT_EQ(fresh.lnet.nets[0].nis[1].interfaces, std::vector<std::string>{"eth0"});
+  EXPECT_EQ(add(backup(fresh)), fresh);
+  const Settings kfi =
+      add("net: [{net type: kfi, local NI(s): [{nid: 77@kfi, interfaces: {0: cxi0}}]}]");
+  EXPECT_FALSE(kfi.lnet.nets[0].nis[0].nid.has_value()) << "its NIC tells";
+}
+
+TEST(LnetSettings, KeepTheNidThatAnInterfaceHasGot) {
+  Settings node = add("net: [{net type: tcp, local NI(s): [{interfaces: {0: eth0}}]}]");
+  node.lnet.nets[0].nis[0].nid = lnet::parse_nid("10.0.0.1@tcp").value();
+  constexpr std::string_view kOther =
+      "net: [{net type: tcp, local NI(s): [{nid: 10.0.0.2@tcp, interfaces: {0: eth0}}]}]";
+  EXPECT_EQ(add(kOther, node), node) << "a file of another node, or of another day";
+  EXPECT_EQ(del(kOther, node), lnet::NodeConfig{});
+  const Settings both =
+      add("net: [{net type: tcp, local NI(s): [{nid: 10.0.0.2@tcp, interfaces: {0: eth0}}, "
+          "{nid: 10.0.0.1@tcp, interfaces: {0: eth0}}]}]",
+          node);
+  EXPECT_EQ(both.lnet.nets[0].nis.size(), 2U) << "of which the document has each";
+}
+
 TEST(LnetSettings, FindWhatStandsTwice) {
   EXPECT_EQ(bad("net:\n"
                 "  - net type: tcp\n"
@@ -343,7 +382,7 @@ TEST_P(PrintedByLnetctl, ImportsAndSurvivesAnExport) {
   if (!config.nets.empty()) {
     EXPECT_EQ(config.nets[0].net, lnet::parse_net("tcp").value()) << "lo is left out";
     EXPECT_EQ(config.nets[0].nis.size(), 2U);
-    EXPECT_FALSE(config.nets[0].nis[0].nid.has_value()) << "the interface tells";
+    EXPECT_EQ(config.nets[0].nis[0].nid.has_value(), has("nid: 192.168.1.10@tcp"));
   }
   const std::string exported = backup(read);
   EXPECT_EQ(add(exported), read);
