@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "apps/assembly/lnet_desk.hpp"
 #include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_pings.hpp"
+#include "apps/assembly/lnet_wanted.hpp"
 #include "apps/assembly/load_metrics.hpp"
 #include "apps/assembly/scarce_watch.hpp"
 #include "apps/assembly/starving_board.hpp"
@@ -68,6 +70,8 @@ class LnetAdmin final : public lnet::LnetControl {
   void tell_of_routes(runtime::Log& log);
   // Every now and then: NIs whose NICs have another address get the NIDs that go with it.
   void look_at_nics();
+  // What a change to this would come to, or why it would be refused. Once start() was called.
+  [[nodiscard]] std::expected<Judged, Misfit> judge_change(lnet::NodeConfig wanted) const;
 
   // LnetControl.
   void configure(const lnet::ConfigureRequest& request, lnet::Reply<void> done) override;

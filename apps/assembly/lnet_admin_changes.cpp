@@ -23,6 +23,8 @@ using lnet::PeerConfig;
 using lnet::Reply;
 using Progress = LnetDesk::Progress;
 
+constexpr runtime::LogSite kNidNotThere{runtime::LogLevel::kWarning, "nid_not_there", {"what"}};
+
 Outcome<void> add_to(NodeConfig& config, const NetConfig& net) {
   auto there = std::ranges::find(config.nets, net.net, &NetConfig::net);
   if (there == config.nets.end()) {
@@ -142,27 +144,27 @@ void LnetAdmin::run_steps(std::vector<LnetStep> steps, NodeConfig after, Reply<v
                  });
 }
 
+std::expected<Judged, Misfit> LnetAdmin::judge_change(NodeConfig wanted) const {
+  return judge(std::move(wanted), config_, {.cpts = host_->cpts(), .kfi = host_->kfi()});
+}
+
 void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   if (wanted.routing && !config_.routing) {
     if (auto stays = check_stays(); !stays) return done(std::move(stays));
   }
-  if (auto settled = settle_on_machine(wanted, config_); !settled) return done(std::move(settled));
-  if (host_->kfi() != nullptr) {
-    if (auto assigned = host_->kfi()->assign_nids(wanted); !assigned)
-      return done(std::move(assigned));
-  }
-  settle_forwarding(wanted);
-  if (auto sound = check_sound(wanted); !sound) return done(std::move(sound));
-  if (auto able = check_supported(wanted); !able) return done(std::move(able));
-  const auto options = tcp_options_of(wanted);
-  if (!options) return done(std::unexpected(options.error()));
+  auto judged = judge_change(std::move(wanted));
+  if (!judged) return done(std::unexpected(std::move(judged.error().error)));
+  wanted = std::move(judged->config);
+  const TcpOptions options = judged->tcp;
+  for (const std::string& note : judged->notes)
+    log_.write(kNidNotThere, {note});
   if (!differ_live_only(config_, wanted)) {
     return done(failure(Errc::kBusy, "other options of kernel modules: needs a restart"));
   }
   const bool needs_node = !wanted.nets.empty() || !wanted.peers.empty() || !wanted.routes.empty() ||
                           !wanted.faults.empty() || !wanted.access.empty();
   if (state_ != State::kUp && !needs_node) {
-    host_->tcp().set_options(*options);
+    host_->tcp().set_options(options);
     config_ = std::move(wanted);
     return done({});
   }
@@ -174,15 +176,14 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   }
   add_routing_steps(config_, wanted, !running_, *steps);
   plan_faults(config_, wanted, *steps);
-  const bool other_options = host_->tcp().options() != *options;
-  run_steps(
-      std::move(*steps), std::move(wanted),
-      [this, other_options, options = *options, done = std::move(done)](Outcome<void> out) mutable {
-        look_at_links();
-        if (!out || !other_options) return done(std::move(out));
-        host_->tcp().set_options(options);
-        retune(*desk_, *host_, config_, std::move(done));
-      });
+  const bool other_options = host_->tcp().options() != options;
+  run_steps(std::move(*steps), std::move(wanted),
+            [this, other_options, options, done = std::move(done)](Outcome<void> out) mutable {
+              look_at_links();
+              if (!out || !other_options) return done(std::move(out));
+              host_->tcp().set_options(options);
+              retune(*desk_, *host_, config_, std::move(done));
+            });
 }
 
 void LnetAdmin::bring_about(NodeConfig wanted, Reply<void> done) {

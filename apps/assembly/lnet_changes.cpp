@@ -8,9 +8,8 @@
 #include <fmt/format.h>
 
 #include "apps/assembly/access_changes.hpp"
+#include "apps/assembly/lnet_wanted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
-#include "lib/lnet/node/nets_by_address.hpp"
-#include "lib/runtime/host/local_addresses.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -150,11 +149,6 @@ LnetStep delete_route_step(const RouteConfig& route) {
   return step;
 }
 
-bool has_ni(const NodeConfig& config, NetId net, const NiConfig& ni) {
-  const NetConfig* const there = config.net(net);
-  return there != nullptr && std::ranges::find(there->nis, ni) != there->nis.end();
-}
-
 // Networks of which no NI stays what it is: for a moment at least they are gone, and the core lets
 // go of all peers there.
 std::vector<NetId> nets_lost(const NodeConfig& now, const NodeConfig& wanted) {
@@ -233,53 +227,6 @@ Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost
 }
 
 }  // namespace
-
-Outcome<void> check_supported(const NodeConfig& config) {
-  if (!config.udsps.empty()) {
-    return failure(Errc::kNotSupported, "udsp: selection policies are not there yet");
-  }
-  return {};
-}
-
-Outcome<void> settle_on_machine(NodeConfig& wanted, const NodeConfig& now) {
-  if (!lnet::needs_addresses(wanted, now)) {
-    lnet::settle_site_routes(wanted);
-    return {};
-  }
-  const auto known = runtime::local_addresses();
-  if (!known) return std::unexpected(known.error());
-  std::vector<lnet::InterfaceAddress> local;
-  for (const runtime::LocalAddress& each : *known) {
-    local.push_back({.interface = each.interface,
-                     .address = {.size = each.is_v6 ? std::uint8_t{16} : std::uint8_t{4},
-                                 .bytes_be = each.bytes_be}});
-  }
-  if (auto applied = lnet::apply_ip2nets(wanted, local); !applied) return applied;
-  lnet::assign_nids(wanted, now, local);
-  lnet::settle_site_routes(wanted);
-  return {};
-}
-
-void settle_forwarding(NodeConfig& wanted) {
-  const auto is_ours = [&wanted](const Nid& gateway) {
-    return std::ranges::any_of(wanted.nets, [&gateway](const NetConfig& net) {
-      return std::ranges::any_of(net.nis, [&](const NiConfig& ni) { return ni.nid == gateway; });
-    });
-  };
-  if (std::ranges::any_of(wanted.routes_if_ours, is_ours)) wanted.routing = true;
-  wanted.routes_if_ours.clear();
-}
-
-bool will_route(NodeConfig config) {
-  if (settle_on_machine(config, {})) settle_forwarding(config);
-  return config.routing;
-}
-
-Outcome<void> check_sound(const NodeConfig& config) {
-  const auto issues = check_node_config(config);
-  if (issues.empty()) return {};
-  return failure(Errc::kInvalid, issues.front().path + ": " + issues.front().what);
-}
 
 LnetStep delete_peer_step(const PeerConfig& peer) {
   LnetStep step = add_peer_step(peer);

@@ -18,19 +18,6 @@ struct LnetStep {
   Act undo;
 };
 
-// What is asked for and cannot be had yet: kNotSupported.
-[[nodiscard]] Outcome<void> check_supported(const lnet::NodeConfig& config);
-// Rules about addresses become networks, and interfaces NIDs, as this machine has them now. What
-// `now` has already stays.
-[[nodiscard]] Outcome<void> settle_on_machine(lnet::NodeConfig& wanted,
-                                              const lnet::NodeConfig& now);
-// Whether it routes because it is a gateway of its own module option `routes`; its NIDs are known.
-void settle_forwarding(lnet::NodeConfig& wanted);
-// Whether a node that is started with this will, as far as the machine tells now.
-[[nodiscard]] bool will_route(lnet::NodeConfig config);
-// check_node_config() as one error.
-[[nodiscard]] Outcome<void> check_sound(const lnet::NodeConfig& config);
-
 [[nodiscard]] LnetStep delete_peer_step(const lnet::PeerConfig& peer);
 // Of a peer that nobody may have configured; not to be taken back.
 [[nodiscard]] LnetStep forget_peer_step(const lnet::Nid& primary, const lnet::Nid& nid, bool force);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "apps/assembly/kfi_options.hpp"
-#include "apps/assembly/lnet_changes.hpp"
+#include "apps/assembly/lnet_wanted.hpp"
 #include "apps/assembly/residents.hpp"
 #include "apps/assembly/router_memory.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "apps/assembly/kfi_verbs.hpp"
 #include "apps/assembly/live_settings.hpp"
-#include "apps/assembly/lnet_changes.hpp"
+#include "apps/assembly/lnet_wanted.hpp"
 #include "apps/assembly/node_verbs.hpp"
 #include "lib/runtime/poll/orders.hpp"
 

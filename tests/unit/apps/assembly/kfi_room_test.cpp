@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/assembly/lnet_changes.hpp"
+#include "apps/assembly/lnet_wanted.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/nets_by_address.hpp"
 

@@ -6,9 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/assembly/lnet_networks.hpp"
 #include "lib/lnet/names/nid_text.hpp"
-#include "lib/runtime/host/local_addresses.hpp"
 #include "tests/unit/apps/assembly/small_node.hpp"
 
 namespace plnet::apps {
@@ -129,17 +127,6 @@ TEST(LnetChanges, PeersGoWithTheNetworkOfTheirPrimary) {
   EXPECT_EQ(peers[0].nids, std::vector{nid("2.2.2.2@o2ib")});
 }
 
-TEST(LnetChanges, WhatNobodyCarriesOutIsRefused) {
-  const auto code = [](auto change) {
-    lnet::NodeConfig config;
-    change(config);
-    const auto able = check_supported(config);
-    return able ? Errc::kExists : able.error().code;
-  };
-  EXPECT_EQ(code([](auto& config) { config.udsps.push_back({}); }), Errc::kNotSupported);
-  EXPECT_TRUE(check_supported({}));
-}
-
 TEST(LnetChanges, RoutesGoWithTheNetworkOfTheirGateway) {
   std::vector<lnet::RouteConfig> routes{
       {.net = lnet::make_net(lnet::NetType::kO2ib), .gateway = nid("1.1.1.1@tcp")},
@@ -147,48 +134,6 @@ TEST(LnetChanges, RoutesGoWithTheNetworkOfTheirGateway) {
   drop_routes_on(routes, {lnet::make_net(lnet::NetType::kTcp)});
   ASSERT_EQ(routes.size(), 1U);
   EXPECT_EQ(routes[0].gateway, nid("1.1.1.1@tcp1"));
-}
-
-TEST(LnetChanges, AGatewayOfItsOwnRoutesForwards) {
-  lnet::NodeConfig config;
-  config.nets = {
-      {.net = lnet::make_net(lnet::NetType::kTcp), .nis = {{.nid = nid("1.1.1.1@tcp")}}}};
-  config.routes_if_ours = {nid("1.1.1.2@tcp")};
-  settle_forwarding(config);
-  EXPECT_FALSE(config.routing);
-  EXPECT_TRUE(config.routes_if_ours.empty());
-  config.routes_if_ours = {nid("1.1.1.2@tcp"), nid("1.1.1.1@tcp")};
-  settle_forwarding(config);
-  EXPECT_TRUE(config.routing);
-}
-
-TEST(LnetChanges, RulesBecomeTheNetworksOfThisMachine) {
-  const auto addresses = runtime::local_addresses();
-  ASSERT_TRUE(addresses.has_value());
-  lnet::NodeConfig config;
-  config.ip2nets.push_back({.net = lnet::make_net(lnet::NetType::kTcp),
-                            .ranges = {{.kind = lnet::AddressPattern::Kind::kAll}},
-                            .lnd_tunables = {{"driver", "null"}}});
-  ASSERT_TRUE(settle_on_machine(config, {}).has_value());
-  EXPECT_TRUE(config.ip2nets.empty());
-  ASSERT_EQ(config.nets.empty(), addresses->empty());
-  if (addresses->empty()) GTEST_SKIP() << "this machine has no addresses";
-  const lnet::NiConfig& ni = config.nets[0].nis[0];
-  EXPECT_EQ(ni.interfaces, std::vector{addresses->front().interface});
-  ASSERT_TRUE(ni.nid.has_value());
-  EXPECT_TRUE(resolve_ni(config.nets[0].net, ni, 1).has_value());
-}
-
-TEST(LnetChanges, ARuleForANicThatIsNotThereIsRefusedAsTheNetworkIs) {
-  lnet::NodeConfig config;
-  config.ip2nets.push_back({.net = lnet::make_net(lnet::NetType::kKfi), .interfaces = {"cxi0"}});
-  ASSERT_TRUE(settle_on_machine(config, {}).has_value());
-  ASSERT_EQ(config.nets.size(), 1U);
-  const auto resolved = resolve_ni(config.nets[0].net, config.nets[0].nis[0], 1);
-  ASSERT_FALSE(resolved.has_value());
-  EXPECT_EQ(resolved.error().code, Errc::kInvalid);
-  EXPECT_NE(resolved.error().what.find("interface cxi0 is not there"), std::string::npos)
-      << resolved.error().what;
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A node's own exports, taken in again: by the node itself, and by one that is started with them."""
+from tcp_nodes import add_v4, nid, pair, pings, start, works
+from two_hosts import ip, two_hosts
+
+
+def sockets(node):
+    return {(each["local"], each["remote"]) for each in node.json("conn", "show", "-v")["conn"]}
+
+
+def closed(node):
+    rows = [each for each in node.json("counters", "show")["counters"] if each["object"] == "lnd_tcp"]
+    return {name: sum(row[name] for row in rows) for name in rows[0] if name.startswith("closed_") or name.startswith("opened_")}
+
+
+def case_an_export_taken_in_again_disturbs_nothing(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        add_v4(a, b)
+        works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"))
+        pings(a, nid("b"))
+        connections, ended, backup = sockets(a), closed(a), works(a, "export", "--backup")
+        exported = site.write("exported.yaml", works(a, "export"))
+        assert "conns_per_peer" in open(exported).read() and "conns_per_peer" not in backup
+        works(a, "import", exported)
+        pings(a, nid("b"))
+        assert sockets(a) == connections and closed(a) == ended, (closed(a), ended)
+        kept = works(a, "export", "--backup")
+        assert kept.split("peer:")[0] == backup.split("global:")[0], "what nobody has set follows its default"
+
+
+def case_an_export_brings_nis_back_under_their_nids(site):
+    with two_hosts(site) as hosts:
+        alias = "10.88.0.77"
+        ip("-n", hosts.names["a"], "address", "add", f"{alias}/24", "dev", "eth0")
+        a, b = pair(hosts, site)
+        add_v4(b)
+        works(a, "net", "add", "--nid", f"{alias}@tcp")
+        works(a, "net", "add", "--nid", nid("a", family=1))
+        exported = site.write("exported.yaml", works(a, "export"))
+        backup = works(a, "export", "--backup")
+        works(a, "import", exported)
+        assert works(a, "export", "--backup").split("peer:")[0] == backup.split("peer:")[0]
+        assert a.stop() == 0
+        again = start(hosts, "a", exported, name="again")
+        nis = {each["nid"] for net in again.json("net", "show")["net"] for each in net["local NI(s)"]}
+        assert {f"{alias}@tcp", nid("a", family=1)} <= nis, nis
+        pings(again, nid("b"))

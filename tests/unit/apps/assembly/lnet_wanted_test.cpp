@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/lnet_wanted.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/host/local_addresses.hpp"
+
+namespace plnet::apps::lnet_wanted_test {
+namespace {
+
+lnet::Nid nid(const char* text) {
+  return lnet::parse_nid(text).value();
+}
+
+lnet::NodeConfig with(const lnet::NiConfig& ni) {
+  return {.nets = {{.net = lnet::make_net(lnet::NetType::kTcp), .nis = {ni}}}};
+}
+
+// No machine has this address.
+lnet::NiConfig tcp_ni() {
+  return {.nid = nid("192.0.2.1@tcp")};
+}
+
+// As an export of the running node has it: what is in force.
+lnet::NiConfig exported(const lnet::NodeConfig& running, std::size_t cpts) {
+  lnet::NiConfig ni = running.nets[0].nis[0];
+  const auto in_force = resolve_ni(running.nets[0].net, ni, cpts, {},
+                                   std::chrono::seconds(running.parameters.lnd_timeout_s()));
+  EXPECT_TRUE(in_force.has_value()) << in_force.error().what;
+  const lnet::NiTunables& tunables = in_force->setup.tunables;
+  ni.tunables = {.peer_timeout_s = tunables.peer_timeout_s,
+                 .peer_credits = tunables.peer_credits,
+                 .peer_buffer_credits = tunables.peer_buffer_credits,
+                 .credits = tunables.credits};
+  ni.lnd_tunables = in_force->setup.lnd_tunables;
+  for (std::uint16_t cpt = 0; cpt < cpts; ++cpt)
+    ni.cpts.push_back(cpt);
+  return ni;
+}
+
+TEST(LnetWanted, AnNiThatComesToWhatIsThereStaysAsItWasWritten) {
+  const lnet::NodeConfig now = with(tcp_ni());
+  const lnet::NodeConfig wanted = with(exported(now, 2));
+  ASSERT_NE(wanted, now);
+  const auto judged = judge(wanted, now, {.cpts = 2});
+  ASSERT_TRUE(judged.has_value()) << judged.error().error.what;
+  EXPECT_EQ(judged->config, now);
+}
+
+TEST(LnetWanted, AnNiThatComesToSomethingElseIsAnother) {
+  const lnet::NodeConfig now = with(tcp_ni());
+  const auto differs = [&now](auto change) {
+    lnet::NodeConfig wanted = with(exported(now, 2));
+    change(wanted);
+    const auto judged = judge(wanted, now, {.cpts = 2});
+    EXPECT_TRUE(judged.has_value());
+    return judged.has_value() && judged->config.nets != now.nets;
+  };
+  EXPECT_TRUE(differs([](auto& wanted) { ++wanted.nets[0].nis[0].tunables.credits; }));
+  EXPECT_TRUE(differs([](auto& wanted) { wanted.nets[0].nis[0].cpts = {0}; }));
+  EXPECT_TRUE(differs([](auto& wanted) {
+    wanted.nets[0].nis[0].lnd_tunables = {{"conns_per_peer", std::int64_t{7}}};
+  }));
+  EXPECT_TRUE(differs([](auto& wanted) {
+    wanted.nets[0].nis[0].lnd_tunables.emplace_back("driver", std::string("null"));
+  }));
+  EXPECT_TRUE(differs([](auto& wanted) {
+    wanted.module_options = {{"ksocklnd", "sock_timeout", "20"}};
+  })) << "its timeout is that of before, while the NI's own follows the option";
+}
+
+TEST(LnetWanted, WhatNobodyCarriesOutIsRefused) {
+  const auto code = [](auto change) {
+    lnet::NodeConfig config;
+    change(config);
+    const auto able = check_supported(config);
+    return able ? Errc::kExists : able.error().code;
+  };
+  EXPECT_EQ(code([](auto& config) { config.udsps.push_back({}); }), Errc::kNotSupported);
+  EXPECT_TRUE(check_supported({}));
+}
+
+TEST(LnetWanted, AGatewayOfItsOwnRoutesForwards) {
+  lnet::NodeConfig config;
+  config.nets = {
+      {.net = lnet::make_net(lnet::NetType::kTcp), .nis = {{.nid = nid("1.1.1.1@tcp")}}}};
+  config.routes_if_ours = {nid("1.1.1.2@tcp")};
+  settle_forwarding(config);
+  EXPECT_FALSE(config.routing);
+  EXPECT_TRUE(config.routes_if_ours.empty());
+  config.routes_if_ours = {nid("1.1.1.2@tcp"), nid("1.1.1.1@tcp")};
+  settle_forwarding(config);
+  EXPECT_TRUE(config.routing);
+}
+
+TEST(LnetWanted, RulesBecomeTheNetworksOfThisMachine) {
+  const auto addresses = runtime::local_addresses();
+  ASSERT_TRUE(addresses.has_value());
+  lnet::NodeConfig config;
+  config.ip2nets.push_back({.net = lnet::make_net(lnet::NetType::kTcp),
+                            .ranges = {{.kind = lnet::AddressPattern::Kind::kAll}},
+                            .lnd_tunables = {{"driver", "null"}}});
+  ASSERT_TRUE(settle_on_machine(config, {}).has_value());
+  EXPECT_TRUE(config.ip2nets.empty());
+  ASSERT_EQ(config.nets.empty(), addresses->empty());
+  if (addresses->empty()) GTEST_SKIP() << "this machine has no addresses";
+  const lnet::NiConfig& ni = config.nets[0].nis[0];
+  EXPECT_EQ(ni.interfaces, std::vector{addresses->front().interface});
+  ASSERT_TRUE(ni.nid.has_value());
+  EXPECT_TRUE(resolve_ni(config.nets[0].net, ni, 1).has_value());
+}
+
+TEST(LnetWanted, ARuleForANicThatIsNotThereIsRefusedAsTheNetworkIs) {
+  lnet::NodeConfig config;
+  config.ip2nets.push_back({.net = lnet::make_net(lnet::NetType::kKfi), .interfaces = {"cxi0"}});
+  ASSERT_TRUE(settle_on_machine(config, {}).has_value());
+  ASSERT_EQ(config.nets.size(), 1U);
+  const auto resolved = resolve_ni(config.nets[0].net, config.nets[0].nis[0], 1);
+  ASSERT_FALSE(resolved.has_value());
+  EXPECT_EQ(resolved.error().code, Errc::kInvalid);
+  EXPECT_NE(resolved.error().what.find("interface cxi0 is not there"), std::string::npos)
+      << resolved.error().what;
+}
+
+}  // namespace
+}  // namespace plnet::apps::lnet_wanted_test
