@@ -178,6 +178,23 @@ bool come_to_same(const ResolvedNi& a, const ResolvedNi& b, std::size_t cpts) {
          a.setup.lnd_tunables == b.setup.lnd_tunables && shown(a.setup) == shown(b.setup);
 }
 
+Error located(const Misfit& misfit, const runtime::SourceText& text, bool options) {
+  std::string place;
+  if (!misfit.option.empty()) {
+    place = options ? place_of_modprobe_option(text, misfit.option)
+                    : place_of_option(text, misfit.option);
+  } else if (misfit.net && options) {
+    for (const char* const name : {"lnet.networks", "lnet.ip2nets"})
+      place = place.empty() ? place_of_modprobe_option(text, name) : place;
+  } else if (misfit.net) {
+    place = place_of_ni(text, misfit.net->net, misfit.net->nis.front());
+  } else if (!misfit.key.empty() && !options) {
+    place = place_of_key(text, misfit.key);
+  }
+  if (place.empty()) return misfit.error;
+  return {misfit.error.code, fmt::format("{}: {}", place, misfit.error.what)};
+}
+
 std::expected<Judged, Misfit> judge(NodeConfig wanted, const NodeConfig& now,
                                     const Ground& ground) {
   Judged judged;

@@ -14,6 +14,7 @@
 #include "apps/assembly/lnet_networks.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/node/node_config.hpp"
+#include "lib/runtime/config/document_places.hpp"
 #include "lib/runtime/config/settings.hpp"
 
 namespace plnet::apps {
@@ -57,6 +58,10 @@ struct Misfit {
   std::string option{};                  // of a module: "ksocklnd.credits"
   std::optional<lnet::NetConfig> net{};  // with the one NI
 };
+
+// Its error, behind the place in the text that is to blame if that has it. `options`: the text is a
+// file of modprobe.d.
+[[nodiscard]] Error located(const Misfit& misfit, const runtime::SourceText& text, bool options);
 
 // Takes nothing and changes nothing, but may look at the machine. An NI that comes to the same as
 // one of `now` becomes that one: exports say what is in force where a configuration may have said

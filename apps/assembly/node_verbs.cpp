@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/assembly/node_verbs.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -223,6 +225,21 @@ runtime::VerbToken with_notes(runtime::VerbToken token, std::vector<std::string>
   });
 }
 
+// Or why it would be refused, as carrying it out would tell.
+void tell_plan(const Node& node, bool with_lnet, const ImportText& asked, Wanted wanted,
+               runtime::VerbToken token) {
+  if (with_lnet) {
+    auto judged = node.lnet().judge_change(wanted.settings.lnet);
+    if (!judged) {
+      const runtime::SourceText text{.text = asked.text, .file = asked.name};
+      return token.finish(std::unexpected(VerbError(located(judged.error(), text, asked.options))));
+    }
+    wanted.settings.lnet = std::move(judged->config);
+    std::ranges::move(judged->notes, std::back_inserter(wanted.notes));
+  }
+  with_notes(std::move(token), wanted.notes).finish(plan_of(node.settings(), wanted.settings));
+}
+
 // --show and --exec look at what a document names.
 void look_at_named(lnet::LnetControl& lnet, const std::string& text, const std::string& name,
                    bool exec, runtime::VerbToken token) {
@@ -256,7 +273,7 @@ void import_document(Node& node, lnet::LnetControl* lnet, const Args& args, cons
   if (!wanted) return token.finish(refuse(wanted.error(), true));
   if (looks) return token.finish(export_settings(now, runtime::ExportForm::kFull));
   if (args.value("plan", false)) {
-    return with_notes(std::move(token), wanted->notes).finish(plan_of(now, wanted->settings));
+    return tell_plan(node, lnet != nullptr, asked, *wanted, std::move(token));
   }
   carry_out_import(node, lnet, asked, caller, with_notes(std::move(token), wanted->notes));
 }

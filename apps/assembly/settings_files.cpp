@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "apps/assembly/lnet_wanted.hpp"
 #include "lib/runtime/config/module_options.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/protocol.hpp"
@@ -92,6 +93,26 @@ Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files) {
   if (auto read = read_flag("ip2nets", files.ip2nets, settings); !read)
     return std::unexpected(read.error());
   return settings;
+}
+
+// The configuration has the last word, so it is looked at first.
+Outcome<void> check_startable(const SettingsFiles& files, const runtime::Settings& settings,
+                              std::size_t cpts) {
+  const auto judged =
+      judge(settings.lnet, {}, {.cpts = cpts, .kfi_interfaces = settings.kfi.interfaces});
+  if (judged) {
+    for (const std::string& note : judged->notes)
+      std::fprintf(stderr, "%s: %s\n", files.program.c_str(), note.c_str());
+    return {};
+  }
+  for (const bool options : {false, true}) {
+    const std::string& path = options ? files.options : files.config;
+    const auto text = path.empty() ? std::string{} : read_file(path);
+    if (!text || text->empty()) continue;
+    const Error error = located(judged.error(), {.text = *text, .file = path}, options);
+    if (error.what != judged.error().error.what) return std::unexpected(error);
+  }
+  return std::unexpected(judged.error().error);
 }
 
 }  // namespace plnet::apps

@@ -2,6 +2,7 @@
 // The files that a node is started with.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "lib/base/result.hpp"
@@ -21,6 +22,12 @@ struct SettingsFiles {
 
 // Without files: every default.
 [[nodiscard]] Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files);
+
+// Whether a node that is started with these settings of the files gets past what it decides before
+// it takes anything, on so many CPTs. What came out otherwise than it was written is said on
+// standard error.
+[[nodiscard]] Outcome<void> check_startable(const SettingsFiles& files,
+                                            const runtime::Settings& settings, std::size_t cpts);
 
 // What `--idle` says, over the files.
 [[nodiscard]] Outcome<runtime::IdlePolicy> parse_idle_flag(const std::string& text);

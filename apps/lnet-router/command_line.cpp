@@ -20,8 +20,9 @@ std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* c
   std::optional<unsigned> drain_timeout_s;
   lnet::DrainOrder drain;
   const NodeFlags flags(app, "lnet-router", "control");
-  app.add_flag("--check", line.check_only,
-               "read the file, make the plan, check the host; start nothing");
+  app.add_flag(
+      "--check", line.check_only,
+      "read the file, make the plan, check the host and what a start would refuse; start nothing");
   app.add_flag("--selftest", line.selftest,
                "be a test node of LNet selftest, too, and a console for lst");
   app.add_option("--drain-timeout", drain_timeout_s,

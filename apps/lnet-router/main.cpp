@@ -16,7 +16,8 @@ constexpr int kFailedStatus = 1;
 constexpr const char* kProgram = "lnet-router";
 
 // --check: everything that a start decides, and nothing that it takes.
-int check(const runtime::Settings& settings, const Residents* residents) {
+int check(const runtime::Settings& settings, const SettingsFiles& files,
+          const Residents* residents) {
   const auto plan = Machine::plan(settings, residents);
   if (!plan) return complain(kProgram, plan.error());
   std::fputs(plan_text(plan->planned.plan, plan->planned.topology).c_str(), stdout);
@@ -26,6 +27,8 @@ int check(const runtime::Settings& settings, const Residents* residents) {
     std::printf("%s\n", text_of(finding).c_str());
     fatal = fatal || finding.severity == runtime::Severity::kError;
   }
+  const auto able = check_startable(files, settings, plan->planned.plan.cpts.size());
+  if (!able) return complain(kProgram, able.error());
   return fatal ? kFailedStatus : 0;
 }
 
@@ -38,7 +41,8 @@ int run(int count, const char* const* words) {
   const SelftestHost host{.instance = line->node.node.instance};
   if (line->check_only) {
     const SelftestService selftest(settings->selftest, host);
-    return flushed(kProgram, check(*settings, settings->selftest.enable ? &selftest : nullptr));
+    return flushed(kProgram, check(*settings, line->node.files,
+                                   settings->selftest.enable ? &selftest : nullptr));
   }
   const auto ended = run_node(*settings, line->node.node, host);
   return ended ? 0 : complain(kProgram, ended.error());

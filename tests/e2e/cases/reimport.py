@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A node's own exports, taken in again: by the node itself, and by one that is started with them."""
-from tcp_nodes import add_v4, nid, pair, pings, start, works
+from cases_common import one_shard
+from tcp_nodes import add_v4, fails, nid, pair, pings, start, works
 from two_hosts import ip, two_hosts
 
 
@@ -22,6 +23,8 @@ def case_an_export_taken_in_again_disturbs_nothing(site):
         connections, ended, backup = sockets(a), closed(a), works(a, "export", "--backup")
         exported = site.write("exported.yaml", works(a, "export"))
         assert "conns_per_peer" in open(exported).read() and "conns_per_peer" not in backup
+        nets = [each for each in a.json("import", "--plan", exported)["changes"] if each["path"] == "net"]
+        assert nets == [], nets
         works(a, "import", exported)
         pings(a, nid("b"))
         assert sockets(a) == connections and closed(a) == ended, (closed(a), ended)
@@ -46,3 +49,17 @@ def case_an_export_brings_nis_back_under_their_nids(site):
         nis = {each["nid"] for net in again.json("net", "show")["net"] for each in net["local NI(s)"]}
         assert {f"{alias}@tcp", nid("a", family=1)} <= nis, nis
         pings(again, nid("b"))
+
+
+def case_what_an_import_would_refuse_its_plan_refuses(site):
+    with two_hosts(site) as hosts:
+        node = start(hosts, "a", one_shard(site))
+        for text, says in (("udsp:\n  - {src: tcp, priority: 1}\n", "f.yaml:1:1: udsp"),
+                           ("net:\n  - net type: o2ib\n    local NI(s):\n      - interfaces: {0: eth0}\n", "f.yaml:4:9: network o2ib"),
+                           ("plnet: {module_options: {ksocklnd.credits: lots}}\n", "f.yaml:1:26: options ksocklnd credits=lots")):
+            path = site.write("f.yaml", text)
+            said = fails(node, "import", "--plan", path)
+            assert says in said, said
+            fails(node, "import", path)
+            done = site.router("--config", path, "--check")
+            assert done.returncode == 1 and says in done.stderr, done

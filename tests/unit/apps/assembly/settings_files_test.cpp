@@ -59,6 +59,45 @@ TEST_F(SettingsFilesTest, TheConfigurationAddsToTheOptions) {
   EXPECT_EQ(read->lnet.module_option("ksocklnd", "conns_per_peer"), "2");
 }
 
+TEST_F(SettingsFilesTest, WhatIsRefusedAtStartIsToldWithItsPlace) {
+  const auto refused = [this](const std::string& config, const std::string& options = {}) {
+    const SettingsFiles files{.program = "test",
+                              .config = write("plnet-config", config),
+                              .options = write("plnet-options", options)};
+    const auto read = read_settings_files(files);
+    EXPECT_TRUE(read) << read.error().what;
+    const auto able = check_startable(files, read.value_or(runtime::Settings{}), 2);
+    return able ? std::string("it starts") : able.error().what.substr(::testing::TempDir().size());
+  };
+  EXPECT_EQ(refused("udsp:\n    - {src: tcp, priority: 1}\n"),
+            "plnet-config:1:1: udsp: selection policies are not there yet");
+  const std::string credits =
+      refused("plnet:\n  module_options:\n    ksocklnd.nagle: 0\n    ksocklnd.credits: lots\n");
+  EXPECT_TRUE(credits.starts_with("plnet-config:4:5: options ksocklnd credits=lots: expected a "))
+      << credits;
+  EXPECT_EQ(refused("plnet: {module_options: {kkfilnd.traffic_class: x}}").substr(0, 18),
+            "plnet-config:1:26:");
+  EXPECT_EQ(refused("plnet: {module_options: {lnet.auto_down: 2}}").substr(0, 18),
+            "plnet-config:1:26:");
+  EXPECT_EQ(refused("", "options lnet accept=all\noptions ksocklnd tos=1 nagle=x\n").substr(0, 19),
+            "plnet-options:2:24:");
+  const std::string o2ib =
+      refused("net:\n  - net type: o2ib\n    local NI(s):\n      - interfaces: {0: nosuch0}\n");
+  EXPECT_TRUE(o2ib.starts_with("plnet-config:4:9: network o2ib: o2iblnd")) << o2ib;
+  const std::string tcp =
+      refused("net: [{net type: tcp, local NI(s): [{interfaces: {0: nosuch0}}]}]");
+  EXPECT_EQ(tcp.substr(0, 18), "plnet-config:1:37:") << tcp;
+  EXPECT_NE(tcp.find("interface nosuch0 is not there"), std::string::npos) << tcp;
+  EXPECT_NE(refused("net: [{net type: kfi, local NI(s): [{interfaces: {0: cxi7}}]}]")
+                .find("interface cxi7 is not among those of `plnet: kfi: interfaces`"),
+            std::string::npos);
+  EXPECT_EQ(refused("net: [{net type: kfi, local NI(s): [{interfaces: {0: cxi0}}]}]\n"
+                    "plnet: {kfi: {interfaces: [{name: cxi0}]}}\n"),
+            "it starts")
+      << "as far as can be told before the NIC is open";
+  EXPECT_EQ(refused(""), "it starts");
+}
+
 TEST_F(SettingsFilesTest, BothAtATimeOrNonsenseIsRefused) {
   const auto both =
       read_settings_files({.program = "test", .networks = "tcp(lo)", .ip2nets = "tcp 10.*.*.*"});
