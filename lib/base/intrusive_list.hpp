@@ -49,6 +49,7 @@ class IntrusiveList {
 
   [[nodiscard]] bool empty() const { return head_.next_ == &head_; }
   [[nodiscard]] T* front() { return empty() ? nullptr : element(head_.next_); }
+  [[nodiscard]] const T* front() const { return empty() ? nullptr : element(head_.next_); }
 
   void push_back(T& object) { insert(object, *head_.previous_, head_); }
   void push_front(T& object) { insert(object, head_, *head_.next_); }

@@ -98,7 +98,10 @@ bool Framework::closed() const {
 unsigned Framework::poll(Instant now) {
   now_ = now;
   client_.begin_turn(now);
-  const unsigned work = requester_.poll() + responder_.poll() + client_.poll();
+  // In this order: what has ended makes room for what is due.
+  unsigned work = requester_.poll();
+  work += responder_.poll(now);
+  work += client_.poll();
   reap();
   return work;
 }

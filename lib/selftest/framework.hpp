@@ -11,6 +11,7 @@
 // sfw_handle_server_rpc() and what it calls.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -69,8 +70,10 @@ class Framework final : RequestHandler, TestEvents {
   [[nodiscard]] bool closed() const;
   unsigned poll(Instant now);
   [[nodiscard]] bool has_work() const;
-  // Of requests that are due at a pace.
-  [[nodiscard]] Instant next_deadline() const { return client_.next_deadline(); }
+  // Of requests that are due at a pace, and of those of consoles.
+  [[nodiscard]] Instant next_deadline() const {
+    return std::min(client_.next_deadline(), responder_.next_deadline());
+  }
 
   // Of tests that start from now on, until the session ends. False: there is none.
   [[nodiscard]] bool set_pace(const Pace& pace);

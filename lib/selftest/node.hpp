@@ -66,7 +66,10 @@ class SelftestNode final : public Pollable {
   [[nodiscard]] const Framework& framework() const { return framework_; }
   [[nodiscard]] bool set_pace(const Pace& pace) { return framework_.set_pace(pace); }
 
-  unsigned poll(Instant now) override { return timers_.advance(now) + framework_.poll(now); }
+  unsigned poll(Instant now) override {
+    const unsigned timed = timers_.advance(now);
+    return timed + framework_.poll(now);
+  }
   [[nodiscard]] std::string_view name() const override { return "selftest"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
   [[nodiscard]] Instant next_deadline() const override {

@@ -20,8 +20,6 @@
 
 namespace plnet::selftest {
 
-inline constexpr Duration kRpcTimeout = std::chrono::seconds(64);  // the kernel's default
-
 class ClientRpc;
 class Requester;
 

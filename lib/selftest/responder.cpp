@@ -33,6 +33,10 @@ struct ReplyStart {
   }
 };
 
+ListNode<ByAge>& place_by_age(ServerRpc& rpc) {
+  return rpc;
+}
+
 }  // namespace
 
 struct Responder::Buffer : ListNode<> {
@@ -180,8 +184,9 @@ void Responder::to_turn(ServerRpc& rpc) {
   if (!rpc.linked()) turn_.push_back(rpc);
 }
 
-unsigned Responder::poll() {
-  unsigned work = 0;
+unsigned Responder::poll(Instant now) {
+  now_ = now;
+  unsigned work = expire();
   for (; work < kTurnBurst; ++work) {
     ServerRpc* const rpc = turn_.pop_front();
     if (rpc == nullptr) break;
@@ -196,13 +201,27 @@ unsigned Responder::poll() {
   return work;
 }
 
+// A reply that is on its way ends by itself, and soon.
+unsigned Responder::expire() {
+  using State = ServerRpc::State;
+  unsigned expired = 0;
+  for (ServerRpc* oldest = by_age_.front(); oldest != nullptr && oldest->deadline_ <= now_;
+       oldest = by_age_.front()) {
+    place_by_age(*oldest).unlink();
+    if (oldest->state_ != State::kHandled && oldest->state_ != State::kBulk) continue;
+    end(*oldest, false);
+    ++expired;
+  }
+  return expired;
+}
+
 void Responder::look_at(ServerRpc& rpc) {
   using State = ServerRpc::State;
   switch (rpc.state_) {
     case State::kFresh: return hand_over(rpc);
     case State::kHandled: return;
     case State::kBulk:
-      if (rpc.bulk_.happened && !rpc.bulk_.posted) finish_bulk(rpc);
+      if (rpc.bulk_.happened && (!rpc.bulk_.posted || !rpc.bulk_.status)) finish_bulk(rpc);
       return;
     case State::kReply:
       if (rpc.reply_.happened && !rpc.reply_.posted) end(rpc, rpc.reply_.status.has_value());
@@ -221,6 +240,9 @@ void Responder::hand_over(ServerRpc& rpc) {
   }
   rpc.header_ = *header;
   rpc.state_ = ServerRpc::State::kHandled;
+  // Counted from here, since messages may come before a turn knows what time it is.
+  rpc.deadline_ = now_ + kRpcTimeout;
+  by_age_.push_back(rpc);
   rpc.reply_id_ = rpc.request<RequestStart>().reply_id;
   if (header->header.version == kVersion) return rpc.handler_->on_request(rpc);
   encode(Header{.type = reply_to(header->header.type), .features = kFeaturesKnown},
@@ -295,7 +317,9 @@ void Responder::on_rpc_event(const lnet::Event& event) {
   auto& leg = *static_cast<ServerRpc::Leg*>(event.user);
   leg.take(event);
   if (!event.status && event.status.error() != Errc::kCancelled) statistics_.add(RpcCount::kErrors);
-  if (leg.happened && !leg.posted) to_turn(*leg.rpc);
+  // Of a GET that was never sent nothing more comes until its response is late, which is far longer
+  // than anybody waits.
+  if (leg.happened && (!leg.posted || !leg.status)) to_turn(*leg.rpc);
 }
 
 void Responder::drop(ServerRpc& rpc) {
@@ -321,6 +345,7 @@ void Responder::end(ServerRpc& rpc, bool answered) {
 }
 
 void Responder::release(ServerRpc& rpc) {
+  if (place_by_age(rpc).linked()) place_by_age(rpc).unlink();
   rpc.handler_->on_end(rpc);
   rpcs_.give(&rpc);
   if (Buffer* const buffer = full_.pop_front()) accept(*buffer, *rpcs_.take());

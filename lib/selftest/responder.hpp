@@ -4,8 +4,9 @@
 // has the reply), and the service's handler says what becomes of the RPC: a reply, bulk data first,
 // or nothing. When all RPCs are in use, full buffers wait; when all buffers are full, requests wait
 // in the portal, which must be lazy: whoever puts the node together sees to that
-// (Node::set_lazy()). One object for each shard that serves; all is on that shard, handlers are
-// called in poll(). Behaviour checked against lustre-release v2_17_0 lnet/selftest/rpc.c:
+// (Node::set_lazy()). What its client has given up by now ends as well: many clients share what a
+// server has. One object for each shard that serves; all is on that shard, handlers are called in
+// poll(). Behaviour checked against lustre-release v2_17_0 lnet/selftest/rpc.c:
 // srpc_handle_rpc(), srpc_server_rpc_done(), srpc_lnet_ev_handler().
 #pragma once
 
@@ -46,9 +47,14 @@ struct ServedService {
   std::size_t buffers = 0;
 };
 
-class ServerRpc : public ListNode<> {
+struct ByAge {};  // the list of RPCs as they came
+
+class ServerRpc : public ListNode<>, public ListNode<ByAge> {
  public:
   void* context = nullptr;  // the handler's; null when a request comes
+
+  using ListNode<>::linked;
+  using ListNode<>::unlink;
 
   [[nodiscard]] Service service() const { return service_; }
   [[nodiscard]] const lnet::ProcessId& peer() const { return peer_; }
@@ -78,6 +84,7 @@ class ServerRpc : public ListNode<> {
   lnet::ProcessId peer_;
   lnet::Nid self_;  // the NID of ours that was asked
   State state_ = State::kOver;
+  Instant deadline_;
   bool pulls_ = false;
   bool bad_ = false;  // the buffer did not hold a whole message
   ReceivedHeader header_;
@@ -125,8 +132,14 @@ class Responder final : public lnet::EventHandler {
   void abort_all(Service service);
 
   // Calls handlers. Returns how many.
-  unsigned poll();
+  unsigned poll(Instant now);
   [[nodiscard]] bool has_work() const { return !turn_.empty() || !unposted_.empty(); }
+  // When poll() next has something to do, if nothing comes before.
+  [[nodiscard]] Instant next_deadline() const {
+    if (has_work()) return Instant::min();
+    const ServerRpc* const oldest = by_age_.front();
+    return oldest == nullptr ? Instant::max() : oldest->deadline_;
+  }
   [[nodiscard]] bool idle() const { return rpcs_.free_count() == rpcs_.capacity(); }
   [[nodiscard]] std::size_t posted_buffers() const { return posted_; }
 
@@ -144,6 +157,7 @@ class Responder final : public lnet::EventHandler {
   void filled(Buffer& buffer);
   void accept(Buffer& buffer, ServerRpc& rpc);
   void on_rpc_event(const lnet::Event& event);
+  unsigned expire();
   void look_at(ServerRpc& rpc);
   void hand_over(ServerRpc& rpc);
   void move_bulk(ServerRpc& rpc, std::uint64_t bulk_id, const Fragment& memory, bool pulls);
@@ -160,7 +174,10 @@ class Responder final : public lnet::EventHandler {
   const std::size_t buffer_count_;
   const std::unique_ptr<Buffer[]> buffers_;
   RpcEvents rpc_events_;
-  IntrusiveList<ServerRpc> turn_;   // for poll() to look at
+  Instant now_;
+  IntrusiveList<ServerRpc> turn_;  // for poll() to look at
+  // Handed over. All have as long, so that the oldest is the next whose time runs out.
+  IntrusiveList<ServerRpc, ByAge> by_age_;
   IntrusiveList<Buffer> full_;      // wait for an RPC
   IntrusiveList<Buffer> unposted_;  // wait for a descriptor
   std::size_t posted_ = 0;

@@ -2,11 +2,16 @@
 // One of the memory descriptors (MD) of an RPC: a request, a reply, bulk data. And what names RPCs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
+#include "lib/base/clock.hpp"
 #include "lib/lnet/node/data_operations.hpp"
 
 namespace plnet::selftest {
+
+// The kernel's default: so long a client waits, and nobody needs what a server does for it longer.
+inline constexpr Duration kRpcTimeout = std::chrono::seconds(64);
 
 struct RpcPart {
   Fragment fragment;  // stays in place while `posted`

@@ -44,14 +44,14 @@ std::size_t TestServer::memory_bytes(const TestServerSetup& setup) {
   return (2 * setup.buffers + setup.rpcs) * kMessageSlotBytes + setup.sinks * kBulkBytesMax;
 }
 
-unsigned TestServer::poll(Instant /*now*/) {
+unsigned TestServer::poll(Instant now) {
   const std::uint32_t ended = ended_.count.load(std::memory_order_acquire);
   if (ended != ended_seen_) {
     ended_seen_ = ended;
     responder_.abort_all(Service::kBrw);
     responder_.abort_all(Service::kPing);
   }
-  return responder_.poll();
+  return responder_.poll(now);
 }
 
 void TestServer::on_request(ServerRpc& rpc) {

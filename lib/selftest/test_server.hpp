@@ -66,9 +66,7 @@ class TestServer final : public Pollable, RequestHandler {
   unsigned poll(Instant now) override;
   [[nodiscard]] std::string_view name() const override { return "selftest_server"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
-  [[nodiscard]] Instant next_deadline() const override {
-    return responder_.has_work() ? Instant::min() : Instant::max();
-  }
+  [[nodiscard]] Instant next_deadline() const override { return responder_.next_deadline(); }
 
  private:
   void on_request(ServerRpc& rpc) override;

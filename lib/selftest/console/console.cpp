@@ -65,7 +65,7 @@ unsigned Console::poll(Instant now) {
   now_ = now;
   if (std::exchange(used_, false)) last_command_ = now;
   unsigned work = runner_.take_replies(now);
-  work += joins_.poll();
+  work += joins_.poll(now);
   work += timers_.advance(now);
   return work + runner_.turn();
 }

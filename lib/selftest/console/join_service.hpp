@@ -37,7 +37,7 @@ class JoinService final : RequestHandler {
   void open() { responder_.open(); }
   void close() { responder_.close(); }
   [[nodiscard]] bool closed() const { return responder_.closed(); }
-  unsigned poll() { return responder_.poll(); }
+  unsigned poll(Instant now) { return responder_.poll(now); }
   [[nodiscard]] bool has_work() const { return responder_.has_work(); }
 
  private:

@@ -189,6 +189,30 @@ TEST_F(HostileTest, BadBulkRequestsGetAnError) {
   expect_clean(2);
 }
 
+TEST_F(HostileTest, WritesOfNothingDoNotKeepOthersOutForLong) {
+  RawPeer liar(nodes, 1);
+  for (std::uint64_t i = 0; i < 2; ++i) {  // as many as there are sinks
+    encode(features,
+           BrwRequest{.reply_id = 70 + i,
+                      .bulk_id = 80 + i,
+                      .operation = BulkOperation::kWrite,
+                      .length = 4096,
+                      .check = Check::kNone},
+           liar.out());
+    liar.put(nodes.id(2), kTestPortal, static_cast<std::uint64_t>(Service::kBrw));
+    settle();
+  }
+  pass(seconds(30));
+  list_bytes = kListPageBytes;
+  const auto reply = call<BrwReply>(
+      2, Service::kBrw,
+      BrwRequest{.operation = BulkOperation::kWrite, .length = 4096, .check = Check::kNone},
+      BulkUse::kSource);
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(reply->status, Status::kOk);
+  expect_clean(2);
+}
+
 TEST_F(HostileTest, BadPingsGetAnErrorOrNothing) {
   const auto answer_to = [&](std::uint32_t magic, std::uint32_t with_features) {
     features = with_features;

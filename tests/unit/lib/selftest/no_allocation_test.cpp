@@ -66,7 +66,7 @@ class Rig final : public RpcUser, public RequestHandler {
     node.turn(now += std::chrono::milliseconds(1));
     timers.advance(now);
     requester.poll();
-    responder.poll();
+    responder.poll(now);
   }
 
   unsigned good = 0;

@@ -85,7 +85,7 @@ class RpcTest : public testing::TestWithParam<Wire>, public RpcUser {
     nodes.turn(step);
     timers.advance(nodes.now());
     requester.poll();
-    server.responder.poll();
+    server.responder.poll(nodes.now());
   }
   void settle() {
     for (unsigned i = 0; i < 300; ++i)

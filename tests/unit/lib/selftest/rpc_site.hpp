@@ -62,6 +62,14 @@ class Nodes {
     return shard(node, number).core().match.counters().get(lnet::MatchCounters::Id::kMdsInUse);
   }
 
+  // Whoever sends to it from now on is refused.
+  void vanish(unsigned node) {
+    for (auto& network : streams_)
+      network.remove(nid(node));
+    for (auto& network : fabrics_)
+      network.remove(nid(node));
+  }
+
   [[nodiscard]] Instant now() const { return now_; }
   unsigned turn(Duration step = std::chrono::microseconds(1)) {
     now_ += step;

@@ -160,6 +160,45 @@ TEST_P(RpcTest, AServerThatAbortsWhileDataMovesLeavesNothingBehind) {
   expect_clean();
 }
 
+TEST_P(RpcTest, AServerDoesNotWaitForDataThatItCouldNotAskFor) {
+  server.responder.open();
+  server.serve = Serve::kHold;
+  brw(BulkOperation::kWrite);
+  settle();
+  ASSERT_EQ(server.held.size(), 1U);
+  nodes.vanish(0);
+  ServerRpc& rpc = *server.held.front();
+  server.responder.pull(rpc, rpc.request<BrwRequest>().bulk_id, server.bulk.fragment());
+  for (unsigned i = 0; i < 1000 && server.statistics.get(RpcCount::kErrors) == 0; ++i)
+    turn(std::chrono::milliseconds(50));
+  EXPECT_EQ(server.statistics.get(RpcCount::kErrors), 1U);
+  pass(seconds(2));
+  EXPECT_TRUE(server.responder.idle());
+  EXPECT_EQ(server.statistics.get(RpcCount::kDropped), 1U);
+  EXPECT_EQ(nodes.descriptors(1), server.responder.posted_buffers());
+}
+
+TEST_P(RpcTest, WhatAClientHasGivenUpEndsWithTheServerAsWell) {
+  server.responder.open();
+  server.serve = Serve::kHold;
+  ping(1);
+  settle();
+  pass(seconds(30));
+  brw(BulkOperation::kWrite);
+  settle();
+  EXPECT_EQ(server.held.size(), 2U);
+  EXPECT_GT(server.responder.next_deadline(), nodes.now());
+  pass(seconds(35));
+  EXPECT_EQ(server.held.size(), 1U);
+  EXPECT_EQ(server.held[0]->service(), Service::kBrw);
+  pass(seconds(30));
+  EXPECT_EQ(outcomes.size(), 2U);
+  EXPECT_EQ(server.ends, 2U);
+  EXPECT_EQ(server.statistics.get(RpcCount::kDropped), 2U);
+  EXPECT_EQ(server.responder.next_deadline(), Instant::max());
+  expect_clean();
+}
+
 TEST_P(RpcTest, WhoIsNotThereIsReported) {
   ping(1, 7);
   settle();
