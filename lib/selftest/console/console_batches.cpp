@@ -202,6 +202,7 @@ Answer<TransactionId> Console::run(std::string_view name, std::uint32_t timeout_
   auto order = ask_batch(batch, TransactionKind::kRun, batch.clients.nodes(), timeout_s);
   batch.changing = true;
   batch.may_run = true;
+  ++batch.runs;
   order->settle = [&batch](const TransactionResult& result) {
     batch.changing = false;
     if (result.succeeded() > 0) batch.state = BatchState::kRunning;
@@ -249,7 +250,10 @@ Answer<TransactionId> Console::query(std::string_view name, std::uint32_t number
   question->timeout = std::clamp<Duration>(std::chrono::seconds(timeout_s), kTransactionTimeoutMin,
                                            kQueryTimeoutMax);
   if (number == 0) {
-    question->settle = [&batch](const TransactionResult& result) {
+    // What is answered before clients have been told to run says nothing about that.
+    const bool settled = !batch.changing;
+    question->settle = [&batch, settled, seen = batch.runs](const TransactionResult& result) {
+      if (!settled || batch.changing || batch.runs != seen) return nullptr;
       if (result.rpcs_failed != 0 || result.running != 0) return nullptr;
       batch.state = BatchState::kIdle;
       batch.may_run = false;

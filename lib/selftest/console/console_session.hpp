@@ -51,8 +51,9 @@ struct ConsoleBatch {
   const std::string name;
   const std::uint64_t id;
   BatchState state = BatchState::kIdle;
-  bool changing = false;  // a command that changes it is under way
-  bool may_run = false;   // clients were told to, and have not all said that they have ended
+  bool changing = false;   // a command that changes it is under way
+  bool may_run = false;    // clients were told to, and have not all said that they have ended
+  std::uint64_t runs = 0;  // how often they were told
   NodeSet clients;
   NodeSet servers;
   std::vector<std::unique_ptr<ConsoleTest>> tests;

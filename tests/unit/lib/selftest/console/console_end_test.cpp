@@ -71,6 +71,26 @@ TEST_F(EndTest, WhoHasEndedIsAskedNothing) {
   EXPECT_EQ(heard_by(1), (Steps{"stop", "query", "forget"}));
 }
 
+// Somebody asks, a node takes its time to answer, and meanwhile the tests are run again.
+TEST_F(EndTest, AnAnswerOfBeforeDoesNotSayThatNothingRuns) {
+  EXPECT_EQ(stop().succeeded(), 2U);
+  crowd.node(2).silent = true;
+  Told asked;
+  ASSERT_TRUE(console->query("batch", 0, false, 30, asked.listen()).has_value());
+  settle();
+  const MessageBytes question = crowd.node(2).heard_bytes.back();
+  crowd.node(2).silent = false;
+  EXPECT_EQ(run().succeeded(), 2U);
+  crowd.answer_late(Crowd::id(2), question,
+                    bytes_of(kFeaturesKnown, BatchReply{.session = crowd.node(2).session}));
+  settle();
+  ASSERT_EQ(asked.times(), 1U);
+  EXPECT_EQ(asked.result().idle, 2U);
+  EXPECT_EQ(console->batch_info("batch")->state, BatchState::kRunning);
+  EXPECT_EQ(end().succeeded(), 4U);
+  EXPECT_EQ(heard_by(2), (Steps{"stop", "query", "force", "query", "forget"}));
+}
+
 TEST_F(EndTest, TheyAreWaitedFor) {
   runs_on(2, 3);
   EXPECT_EQ(end().succeeded(), 4U);

@@ -108,6 +108,11 @@ void Crowd::arrive(const lnet::ProcessId& id, const MessageBytes& bytes) {
   if (reply) later_.push_back([=, this] { deliver(id, reply_id_of(bytes), *reply); });
 }
 
+void Crowd::answer_late(const lnet::ProcessId& from, const MessageBytes& request,
+                        const MessageBytes& reply) {
+  later_.push_back([this, from, id = reply_id_of(request), reply] { deliver(from, id, reply); });
+}
+
 bool Crowd::fetch_list(PretendedNode& node, const TestRequest& test, bool whole) {
   const auto found = by_bits_.find(test.bulk_id);
   if (found == by_bits_.end()) return false;  // it has been given up

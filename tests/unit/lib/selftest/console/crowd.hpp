@@ -69,6 +69,10 @@ class Crowd final : public lnet::DataOperations {
   std::optional<JoinReply> join(const lnet::ProcessId& from, const JoinRequest& request,
                                 std::uint32_t features, const std::function<void()>& turn_all);
 
+  // The answer of a node that was silent when it was asked.
+  void answer_late(const lnet::ProcessId& from, const MessageBytes& request,
+                   const MessageBytes& reply);
+
   // While set, what is unlinked comes back only when it is cleared.
   void hold_unlinks(bool hold) {
     holding_ = hold;
