@@ -86,14 +86,14 @@ Instant Conductor::step(Instant now) {
 void Conductor::interrupt() {
   if (interrupted_ || state_ == State::kOver) return;
   interrupted_ = true;
-  if (measuring_) keep_measurement(true);
+  if (interval_) keep_measurement(true);
   attempts_ = 0;
   state_ = session_open_ ? State::kClose : State::kOver;
 }
 
 void Conductor::fail(std::string what) {
   if (failure_.empty()) failure_ = fmt::format("{}: {}", text_of(points_[point_]), what);
-  if (measuring_) keep_measurement(true);
+  if (interval_) keep_measurement(true);
   attempts_ = 0;
   state_ = session_open_ ? State::kClose : State::kOver;
 }
@@ -194,23 +194,24 @@ Instant Conductor::sample(Instant now) {
     sample_at_ = std::min(now + kSamplePeriod, end_at_);
   }
   if (now < sample_at_) return sample_at_;
-  const bool begins = !measuring_ && now >= measure_at_;
+  const bool begins = !interval_ && now >= measure_at_;
   if (begins) desk_.begin_latency(points_[point_]);
   Sample sample;
   if (!take_stat(sample)) return now;
   const GroupFigures last = figures_between(last_.from, sample.from);
-  watcher_.on_sample(throughput_of(points_[point_], last), last.sum().rpc_rate, !measuring_);
-  last_ = sample;
-  if (begins) measuring_ = just_begun_ = true;
-  if (measuring_) samples_.push_back(std::move(sample));
+  watcher_.on_sample(throughput_of(points_[point_], last), last.sum().rpc_rate, !interval_);
+  if (interval_) interval_->add(last_, sample);
+  if (begins) interval_.emplace(points_[point_], sample);
+  last_ = std::move(sample);
+  just_begun_ = begins;
   if (begins) return now;
-  if (measuring_ && now >= end_at_) {
+  if (interval_ && now >= end_at_) {
     latencies_ = desk_.end_latency();
     state_ = State::kStop;
     return now;
   }
   // From the plan's times and not from when the last answer came, so that nothing drifts.
-  const Instant bound = measuring_ ? end_at_ : measure_at_;
+  const Instant bound = interval_ ? end_at_ : measure_at_;
   sample_at_ = std::min(std::max(sample_at_ + kSamplePeriod, now), bound);
   return sample_at_;
 }
@@ -245,12 +246,12 @@ void Conductor::look_after() {
 }
 
 void Conductor::keep_measurement(bool cut_short) {
-  measuring_ = just_begun_ = false;
-  auto samples = std::exchange(samples_, {});
+  just_begun_ = false;
+  const auto interval = std::exchange(interval_, std::nullopt);
   auto latencies = std::exchange(latencies_, std::nullopt);
-  if (samples.size() < 2) return;
+  if (!interval || interval->empty()) return;
   if (cut_short && !latencies) latencies = desk_.end_latency();
-  Measurement done = measure(points_[point_], repeat_, samples);
+  Measurement done = interval->measure(repeat_);
   done.cut_short = cut_short;
   if (latencies) {
     done.latency = latencies->all;

@@ -132,7 +132,6 @@ class Conductor {
   std::size_t point_ = 0;
   unsigned repeat_ = 0;
   bool session_open_ = false;
-  bool measuring_ = false;
   bool just_begun_ = false;  // the end is not known yet
   Instant measure_at_;       // the end of warming up
   Instant end_at_;
@@ -141,7 +140,7 @@ class Conductor {
   std::optional<Floor> floor_;
   Sample before_;
   Sample last_;
-  std::vector<Sample> samples_;
+  std::optional<Interval> interval_;  // while something is measured
   std::optional<Latencies> latencies_;
   std::vector<Measurement> measurements_;
   bool complete_ = false;

@@ -19,30 +19,45 @@ const StatSeen* stat_of(const NodeResult& node) {
   return node.rpc_errno == 0 && !node.refused ? std::get_if<StatSeen>(&node.seen) : nullptr;
 }
 
-// Both answers are of the same group, which nobody changes meanwhile: node by node.
+// Both answers are of the same group, which nobody changes meanwhile: node by node, with null for
+// what one has not told.
 template <class Visit>
-std::size_t for_both(const TransactionResult& before, const TransactionResult& after, Visit visit) {
-  const std::size_t both = std::min(before.nodes.size(), after.nodes.size());
-  std::size_t silent = after.nodes.size() - both;
-  for (std::size_t i = 0; i < both; ++i) {
-    const StatSeen* const then = stat_of(before.nodes[i]);
-    const StatSeen* const now = stat_of(after.nodes[i]);
-    const bool told = then != nullptr && now != nullptr && before.nodes[i].id == after.nodes[i].id;
-    if (!told || !visit(lnet::text_of(after.nodes[i].id), *then, *now)) ++silent;
+void for_both(const TransactionResult& before, const TransactionResult& after, Visit visit) {
+  for (std::size_t i = 0; i < after.nodes.size(); ++i) {
+    const bool both = i < before.nodes.size() && before.nodes[i].id == after.nodes[i].id;
+    visit(i, both ? stat_of(before.nodes[i]) : nullptr, stat_of(after.nodes[i]));
   }
-  return silent;
 }
 
 // Counters of nodes have 32 bits and wrap.
-double grown(std::uint32_t then, std::uint32_t now) {
-  return static_cast<double>(now - then);
+void grow(std::uint64_t& sum, std::uint32_t then, std::uint32_t now) {
+  sum += now - then;
 }
-double grown(std::uint64_t then, std::uint64_t now) {
-  return static_cast<double>(now - then);
+void grow(std::uint64_t& sum, std::uint64_t then, std::uint64_t now) {
+  sum += now - then;
+}
+void grow(Growth& sum, const StatSeen& then, const StatSeen& now) {
+  grow(sum.running_ms, then.framework.running_ms, now.framework.running_ms);
+  grow(sum.rpcs, then.rpc.sent, now.rpc.sent);
+  grow(sum.received, then.lnet.receive_count, now.lnet.receive_count);
+  grow(sum.sent, then.lnet.send_count, now.lnet.send_count);
+  grow(sum.received_bytes, then.lnet.receive_length, now.lnet.receive_length);
+  grow(sum.sent_bytes, then.lnet.send_length, now.lnet.send_length);
 }
 
-double seconds_between(const StatSeen& then, const StatSeen& now) {
-  return grown(then.framework.running_ms, now.framework.running_ms) / 1000.0;
+double seconds_of(const Growth& growth) {
+  return static_cast<double>(growth.running_ms) / 1000;
+}
+
+NodeFigures figures_of(const lnet::ProcessId& id, const Growth& growth) {
+  const double seconds = seconds_of(growth);
+  const auto rate = [seconds](std::uint64_t count) { return static_cast<double>(count) / seconds; };
+  return {.node = lnet::text_of(id),
+          .rpc_rate = rate(growth.rpcs),
+          .receive_rate = rate(growth.received),
+          .send_rate = rate(growth.sent),
+          .receive_mibps = rate(growth.received_bytes) / kMib,
+          .send_mibps = rate(growth.sent_bytes) / kMib};
 }
 
 }  // namespace
@@ -59,42 +74,60 @@ NodeFigures GroupFigures::sum() const {
   return all;
 }
 
-GroupFigures figures_between(const TransactionResult& before, const TransactionResult& after) {
+void GroupGrowth::add(const TransactionResult& before, const TransactionResult& after) {
+  nodes_.resize(std::max(nodes_.size(), after.nodes.size()));
+  for_both(before, after, [&](std::size_t i, const StatSeen* then, const StatSeen* now) {
+    Node& node = nodes_[i];
+    node.id = after.nodes[i].id;
+    if (then == nullptr || now == nullptr) {
+      node.silent = true;
+    } else {
+      grow(node.growth, *then, *now);
+    }
+  });
+}
+
+GroupFigures GroupGrowth::figures() const {
   GroupFigures group;
-  group.silent = for_both(
-      before, after, [&group](std::string name, const StatSeen& then, const StatSeen& now) {
-        const double seconds = seconds_between(then, now);
-        if (seconds <= 0) return false;
-        const auto& was = then.lnet;
-        const auto& is = now.lnet;
-        group.nodes.push_back(
-            {.node = std::move(name),
-             .rpc_rate = grown(then.rpc.sent, now.rpc.sent) / seconds,
-             .receive_rate = grown(was.receive_count, is.receive_count) / seconds,
-             .send_rate = grown(was.send_count, is.send_count) / seconds,
-             .receive_mibps = grown(was.receive_length, is.receive_length) / kMib / seconds,
-             .send_mibps = grown(was.send_length, is.send_length) / kMib / seconds});
-        return true;
-      });
+  for (const Node& node : nodes_) {
+    if (node.silent || node.growth.running_ms == 0) {
+      ++group.silent;
+    } else {
+      group.nodes.push_back(figures_of(node.id, node.growth));
+    }
+  }
   return group;
 }
 
+double GroupGrowth::seconds() const {
+  double longest = 0;
+  for (const Node& node : nodes_) {
+    if (!node.silent) longest = std::max(longest, seconds_of(node.growth));
+  }
+  return longest;
+}
+
+GroupFigures figures_between(const TransactionResult& before, const TransactionResult& after) {
+  GroupGrowth growth;
+  growth.add(before, after);
+  return growth.figures();
+}
+
 void add_errors(const TransactionResult& before, const TransactionResult& after, Errors& errors) {
-  (void)for_both(
-      before, after, [&errors](std::string name, const StatSeen& then, const StatSeen& now) {
-        const std::uint32_t brw = now.framework.brw_errors - then.framework.brw_errors;
-        const std::uint32_t ping = now.framework.ping_errors - then.framework.ping_errors;
-        const std::uint32_t rpc = now.rpc.errors - then.rpc.errors;
-        const std::uint32_t expired = now.rpc.expired - then.rpc.expired;
-        errors.brw += brw;
-        errors.ping += ping;
-        errors.rpc += rpc;
-        errors.expired += expired;
-        errors.dropped += now.rpc.dropped - then.rpc.dropped;
-        const std::uint64_t all = std::uint64_t{brw} + ping + rpc + expired;
-        if (all > 0) errors.by_node[std::move(name)] += all;
-        return true;
-      });
+  for_both(before, after, [&](std::size_t i, const StatSeen* then, const StatSeen* now) {
+    if (then == nullptr || now == nullptr) return;
+    const std::uint32_t brw = now->framework.brw_errors - then->framework.brw_errors;
+    const std::uint32_t ping = now->framework.ping_errors - then->framework.ping_errors;
+    const std::uint32_t rpc = now->rpc.errors - then->rpc.errors;
+    const std::uint32_t expired = now->rpc.expired - then->rpc.expired;
+    errors.brw += brw;
+    errors.ping += ping;
+    errors.rpc += rpc;
+    errors.expired += expired;
+    errors.dropped += now->rpc.dropped - then->rpc.dropped;
+    const std::uint64_t all = std::uint64_t{brw} + ping + rpc + expired;
+    if (all > 0) errors.by_node[lnet::text_of(after.nodes[i].id)] += all;
+  });
 }
 
 double throughput_of(const Point& point, const GroupFigures& from) {
@@ -102,25 +135,23 @@ double throughput_of(const Point& point, const GroupFigures& from) {
   return point.operation == Operation::kRead ? sum.receive_mibps : sum.send_mibps;
 }
 
-Measurement measure(const Point& point, unsigned repeat, const std::vector<Sample>& samples) {
-  PLNET_CHECK(samples.size() >= 2, "an interval has two ends");
-  const Sample& first = samples.front();
-  const Sample& last = samples.back();
-  Measurement result{.point = point, .repeat = repeat};
-  result.from = figures_between(first.from, last.from);
-  result.to = figures_between(first.to, last.to);
-  result.throughput_mibps = throughput_of(point, result.from);
+void Interval::add(const Sample& before, const Sample& now) {
+  from_.add(before.from, now.from);
+  to_.add(before.to, now.to);
+  last_cpus_ = now.cpus;
+  series_mibps_.push_back(throughput_of(point_, figures_between(before.from, now.from)));
+}
+
+Measurement Interval::measure(unsigned repeat) const {
+  PLNET_CHECK(!empty(), "an interval has two ends");
+  Measurement result{.point = point_, .repeat = repeat};
+  result.from = from_.figures();
+  result.to = to_.figures();
+  result.seconds = from_.seconds();
+  result.throughput_mibps = throughput_of(point_, result.from);
   result.rpc_rate = result.from.sum().rpc_rate;
-  result.cpus = use_between(first.cpus, last.cpus);
-  for (std::size_t i = 1; i < samples.size(); ++i) {
-    result.series_mibps.push_back(
-        throughput_of(point, figures_between(samples[i - 1].from, samples[i].from)));
-  }
-  (void)for_both(first.from, last.from,
-                 [&result](const std::string&, const StatSeen& then, const StatSeen& now) {
-                   result.seconds = std::max(result.seconds, seconds_between(then, now));
-                   return true;
-                 });
+  result.cpus = use_between(first_cpus_, last_cpus_);
+  result.series_mibps = series_mibps_;
   return result;
 }
 

@@ -32,7 +32,32 @@ struct GroupFigures {
   [[nodiscard]] NodeFigures sum() const;
 };
 
-// As `lst stat` has it: by the time that each node has counted itself.
+// By how much the counters of a node have grown. Theirs have 32 bits, these do not wrap.
+struct Growth {
+  std::uint64_t running_ms = 0;
+  std::uint64_t rpcs = 0;
+  std::uint64_t received = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t sent_bytes = 0;
+};
+class GroupGrowth {
+ public:
+  // From one answer of a group to the next, which must come before any counter has wrapped twice.
+  void add(const selftest::TransactionResult& before, const selftest::TransactionResult& after);
+  // As `lst stat` has it: by the time that each node has counted itself.
+  [[nodiscard]] GroupFigures figures() const;
+  // Of the node that has counted longest.
+  [[nodiscard]] double seconds() const;
+
+ private:
+  struct Node {
+    lnet::ProcessId id;
+    Growth growth;
+    bool silent = false;  // at any time
+  };
+  std::vector<Node> nodes_;
+};
 [[nodiscard]] GroupFigures figures_between(const selftest::TransactionResult& before,
                                            const selftest::TransactionResult& after);
 
@@ -96,10 +121,26 @@ struct Measurement {
   std::optional<Floor> floor{};
 };
 
-// `samples` in their order, at least two.
-[[nodiscard]] Measurement measure(const Point& point, unsigned repeat,
-                                  const std::vector<Sample>& samples);
 [[nodiscard]] double throughput_of(const Point& point, const GroupFigures& from);
+
+// Adds up one measurement, sample by sample, and keeps none of them.
+class Interval {
+ public:
+  Interval(const Point& point, const Sample& first) : point_(point), first_cpus_(first.cpus) {}
+  // What has come since `before`, the sample that was last.
+  void add(const Sample& before, const Sample& now);
+  [[nodiscard]] bool empty() const { return series_mibps_.empty(); }
+  // Not of an empty one.
+  [[nodiscard]] Measurement measure(unsigned repeat) const;
+
+ private:
+  Point point_;
+  CpuTimes first_cpus_;
+  CpuTimes last_cpus_;
+  GroupGrowth from_;
+  GroupGrowth to_;
+  std::vector<double> series_mibps_;
+};
 
 struct Spread {
   double median = 0;

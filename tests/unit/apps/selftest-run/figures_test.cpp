@@ -36,6 +36,35 @@ TEST(SelftestFigures, NodesThatDoNotTellAreCounted) {
   EXPECT_EQ(figures.silent, 2U);
 }
 
+// What a measurement comes to that has these samples.
+Measurement measured(const Point& point, const std::vector<Sample>& samples) {
+  Interval interval(point, samples.front());
+  for (std::size_t i = 1; i < samples.size(); ++i)
+    interval.add(samples[i - 1], samples[i]);
+  return interval.measure(0);
+}
+
+TEST(SelftestFigures, CountersMayWrapAsOftenAsTheyLikeInAMeasurement) {
+  std::vector<Sample> samples;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const auto wrapped = static_cast<std::uint32_t>(i * 3'000'000'000);
+    samples.push_back({.from = stat_of({{.running_ms = wrapped, .rpcs = wrapped}})});
+  }
+  const Measurement done = measured(kWrite, samples);
+  EXPECT_DOUBLE_EQ(done.seconds, 9'000'000);
+  EXPECT_DOUBLE_EQ(done.rpc_rate, 1000);
+}
+
+TEST(SelftestFigures, WhoIsSilentOnceIsNotMeasured) {
+  std::vector<Sample> samples;
+  for (std::uint32_t i = 0; i < 3; ++i)
+    samples.push_back({.from = stat_of({{.running_ms = i * 1000}, {.running_ms = i * 1000}})});
+  samples[1].from.nodes[0].rpc_errno = 110;
+  const Measurement done = measured(kWrite, samples);
+  ASSERT_EQ(done.from.nodes.size(), 1U);
+  EXPECT_EQ(done.from.silent, 1U);
+}
+
 TEST(SelftestFigures, AMeasurementIsFromItsFirstToItsLastSample) {
   std::vector<Sample> samples;
   for (std::uint32_t i = 0; i < 3; ++i) {
@@ -46,7 +75,7 @@ TEST(SelftestFigures, AMeasurementIsFromItsFirstToItsLastSample) {
          .to = stat_of({{.running_ms = 1000 * i}}),
          .cpus = {{.cpu = 0, .total = 200 * ticks, .idle = 50 * ticks, .steal = 10 * ticks}}});
   }
-  const Measurement done = measure(kWrite, 0, samples);
+  const Measurement done = measured(kWrite, samples);
   EXPECT_DOUBLE_EQ(done.seconds, 2);
   EXPECT_DOUBLE_EQ(done.throughput_mibps, 2);
   EXPECT_EQ(done.series_mibps, (std::vector<double>{1, 3}));
