@@ -288,7 +288,7 @@ void Conductor::search_on() {
     points_.insert(points_.begin() + static_cast<std::ptrdiff_t>(point_) + 1, next);
     return;
   }
-  highest_rates_.push_back({tried, search_.highest()});
+  highest_rates_.push_back({tried, search_.highest(), search_.at_top()});
   search_ = RateSearch(plan_.from.size());
 }
 

@@ -112,7 +112,7 @@ std::string text_of(const Point& point) {
 std::vector<Point> points_of(const Plan& plan) {
   std::vector<Point> points;
   std::vector<double> rates = plan.rates;
-  if (plan.highest_rate) rates = {RateSearch::kFirst};
+  if (plan.highest_rate) rates = {RateSearch(plan.from.size()).rate().value_or(RateSearch::kFirst)};
   if (rates.empty()) rates = {0};
   for (const Operation operation : plan.tests) {
     const std::vector<std::uint32_t> none{0};

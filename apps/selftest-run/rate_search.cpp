@@ -11,6 +11,7 @@
 namespace plnet::run {
 namespace {
 
+constexpr double kRounding = 1e-9;
 // The last few may still wait.
 constexpr double kBegunMin = 0.95;
 // Of random arrivals there are more or fewer: as many standard deviations are no news.
@@ -34,8 +35,12 @@ double percentile(const Latency& latency, Percentile which) {
 
 }  // namespace
 
+// Divided by the clients again, neither end may lie outside of what each can do.
 RateSearch::RateSearch(std::size_t clients)
-    : lowest_(std::max(kLowest, selftest::kPaceMin * static_cast<double>(clients))) {}
+    : lowest_(
+          std::max(kLowest, selftest::kPaceMin * static_cast<double>(clients) * (1 + kRounding))),
+      top_(selftest::kPaceMax * static_cast<double>(clients) * (1 - kRounding)),
+      rate_(std::clamp(kFirst, lowest_, top_)) {}
 
 void RateSearch::judge(bool kept) {
   PLNET_CHECK(rate_.has_value(), "there is a rate to judge");
@@ -50,9 +55,8 @@ std::optional<double> RateSearch::next() const {
     if (*bad_ / *good_ <= kEnough) return std::nullopt;
     return std::sqrt(*good_ * *bad_);
   }
-  if (good_ && *good_ * kFactor <= selftest::kPaceMax) return *good_ * kFactor;
-  if (bad_ && *bad_ / kFactor >= lowest_) return *bad_ / kFactor;
-  return std::nullopt;
+  if (good_) return *good_ < top_ ? std::optional(std::min(*good_ * kFactor, top_)) : std::nullopt;
+  return *bad_ > lowest_ ? std::optional(std::max(*bad_ / kFactor, lowest_)) : std::nullopt;
 }
 
 bool keeps(const RateGoal& goal, double rate, std::span<const Measurement> repeats) {

@@ -19,9 +19,10 @@ class RateSearch {
   static constexpr double kLowest = 10;  // of fewer a percentile says nothing
   static constexpr double kFactor = 4;
   static constexpr double kEnough = 1.05;  // between what keeps the limit and what does not
-  static constexpr unsigned kTriesMax = 16;
+  // To what thousands of clients can be asked for, and back.
+  static constexpr unsigned kTriesMax = 24;
 
-  // Of so many clients together, each of which has a least rate of its own.
+  // Of so many clients together, each of which has a least and a most of its own.
   explicit RateSearch(std::size_t clients = 1);
 
   // The rate to try; nothing: it is over.
@@ -30,12 +31,15 @@ class RateSearch {
   void judge(bool kept);
   // The highest that has; nothing: none.
   [[nodiscard]] std::optional<double> highest() const { return good_; }
+  // All that were tried have, up to what clients can be asked for: it may well be higher.
+  [[nodiscard]] bool at_top() const { return good_ && !bad_; }
 
  private:
   [[nodiscard]] std::optional<double> next() const;
 
-  double lowest_ = kLowest;
-  std::optional<double> rate_ = kFirst;
+  double lowest_;
+  double top_;
+  std::optional<double> rate_;
   std::optional<double> good_;
   std::optional<double> bad_;
   unsigned tries_ = 0;
@@ -49,6 +53,7 @@ class RateSearch {
 struct HighestRate {
   Point point{};  // its rate is of no meaning
   std::optional<double> rate{};
+  bool at_least = false;  // no rate has missed the limit, and clients cannot be asked for more
 };
 
 }  // namespace plnet::run

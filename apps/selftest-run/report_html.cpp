@@ -240,7 +240,8 @@ std::string html_of(const Report& report) {
     html += fmt::format("<p class='pale'>Bare TCP: {}</p>\n", html_escaped(report.floor_note));
   if (const auto& goal = report.plan.highest_rate) {
     for (const HighestRate& each : report.highest_rates)
-      html += fmt::format("<p>Highest rate: {}</p>\n", html_escaped(text_of(each, *goal)));
+      html += fmt::format("<p>Highest rate: {}</p>\n",
+                          html_escaped(text_of(each, *goal, report.plan.from.size())));
   }
   html += fmt::format("<p class='pale'>Latency: {}</p>\n", html_escaped(report.latency_note));
   html += "<h2>Groups and nodes</h2>\n";

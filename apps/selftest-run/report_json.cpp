@@ -180,7 +180,9 @@ Json json_of(const Report& report) {
                {"size", each.point.size},
                {"concurrency", each.point.concurrency},
                {"goal", text_of(*goal)},
-               {"rate", nullptr}};
+               {"rate", nullptr},
+               {"at_least", each.at_least},
+               {"text", text_of(each, *goal, report.plan.from.size())}};
       if (each.rate) one["rate"] = *each.rate;
       highest.push_back(std::move(one));
     }

@@ -83,11 +83,16 @@ std::string environment_text(const Json& environment) {
 
 }  // namespace
 
-std::string text_of(const HighestRate& highest, const RateGoal& goal) {
+std::string text_of(const HighestRate& highest, const RateGoal& goal, std::size_t clients) {
   Point point = highest.point;
   point.rate = 0;
   if (!highest.rate) return fmt::format("{}: no rate keeps {} us", text_of(point), text_of(goal));
-  return fmt::format("{}: {:.0f}/s keep {} us", text_of(point), *highest.rate, text_of(goal));
+  std::string text = fmt::format("{}: {}{:.0f}/s keep {} us", text_of(point),
+                                 highest.at_least ? "at least " : "", *highest.rate, text_of(goal));
+  if (highest.at_least)
+    text +=
+        fmt::format(" (no faster can be asked of {} client{})", clients, clients == 1 ? "" : "s");
+  return text;
 }
 
 std::string table_head(TableColumns columns) {
@@ -132,7 +137,7 @@ std::string text_of(const Report& report) {
   if (const auto& goal = report.plan.highest_rate) {
     text += "\nhighest rates:\n";
     for (const HighestRate& each : report.highest_rates)
-      text += "  " + text_of(each, *goal) + '\n';
+      text += "  " + text_of(each, *goal, report.plan.from.size()) + '\n';
   }
   text += "\nlatency: " + report.latency_note + "\n";
   if (!report.floor_note.empty()) text += "bare TCP: " + report.floor_note + "\n";

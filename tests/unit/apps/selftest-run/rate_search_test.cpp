@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/selftest-run/rate_search.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,8 +10,8 @@ namespace plnet::run {
 namespace {
 
 // What a search finds where every rate up to `capable` keeps the limit.
-std::optional<double> found(double capable, unsigned& tries) {
-  RateSearch search;
+std::optional<double> found(double capable, unsigned& tries, std::size_t clients = 1) {
+  RateSearch search(clients);
   for (tries = 0; search.rate() && tries < 100; ++tries)
     search.judge(*search.rate() <= capable);
   return search.highest();
@@ -33,6 +34,27 @@ TEST(SelftestRateSearch, HasAnEndWhereNothingOrEverythingKeeps) {
   EXPECT_LE(tries, RateSearch::kTriesMax);
   EXPECT_LE(found(1e12, tries).value_or(1e12), selftest::kPaceMax);
   EXPECT_LE(tries, RateSearch::kTriesMax);
+}
+
+TEST(SelftestRateSearch, AsManyClientsAsThereAreCanBeAskedForAllThatTheyCan) {
+  for (const std::size_t clients : {1U, 100U, 8000U, 16384U}) {
+    const auto all = static_cast<double>(clients);
+    for (const bool good : {false, true}) {
+      RateSearch search(clients);
+      double last = 0;
+      for (; search.rate(); search.judge(good)) {
+        last = *search.rate();
+        EXPECT_TRUE(selftest::is_pace(last / all)) << clients << ": " << last;
+      }
+      EXPECT_EQ(search.at_top(), good);
+      const double least = std::max(RateSearch::kLowest, selftest::kPaceMin * all);
+      EXPECT_NEAR(last, good ? selftest::kPaceMax * all : least, 1e-6 * last) << clients;
+    }
+    unsigned tries = 0;
+    const double capable = 0.9 * selftest::kPaceMax * all;
+    EXPECT_GE(found(capable, tries, clients).value_or(0), capable / RateSearch::kEnough);
+    EXPECT_LT(tries, RateSearch::kTriesMax);
+  }
 }
 
 TEST(SelftestRateSearch, ManyClientsShareNoLessThanEachCanDo) {

@@ -66,7 +66,10 @@ TEST(SelftestReport, WhatNotEveryRunHas) {
   Report report = report_of(100);
   report.plan.highest_rate = RateGoal{Percentile::kP99, 200};
   report.plan.control = {{"12345-10.0.0.1@tcp", "/run/a.sock"}};
-  report.highest_rates = {{{Operation::kWrite, 4096, 8, 7}, 41'000.0}, {{Operation::kPing}, {}}};
+  report.highest_rates = {{{Operation::kWrite, 4096, 8, 7}, 41'000.0},
+                          {{Operation::kPing}, {}},
+                          {{Operation::kRead, 4096, 8, 7}, 1e7, true}};
+  report.plan.from = {"12345-10.0.0.1@tcp"};
   report.floor_note = "between CPUs 0 and 1";
   report.cpts = {{.node = "12345-10.0.0.1@tcp", .cpt = 0, .cpus = {3}}};
   report.measurements[2].floor =
@@ -79,6 +82,8 @@ TEST(SelftestReport, WhatNotEveryRunHas) {
   const Json json = json_of(report);
   EXPECT_EQ(json["highest_rates"][0]["rate"], 41'000.0);
   EXPECT_TRUE(json["highest_rates"][1]["rate"].is_null());
+  EXPECT_FALSE(json["highest_rates"][0]["at_least"]);
+  EXPECT_TRUE(json["highest_rates"][2]["at_least"]);
   ASSERT_EQ(json["points"].size(), 3U);
   EXPECT_DOUBLE_EQ(json["points"][0]["percent_of_floor"]["median"], 50);
   EXPECT_EQ(json["points"][0]["repeats"][0]["cpts"][0]["busy_percent"], 50);
@@ -91,6 +96,9 @@ TEST(SelftestReport, WhatNotEveryRunHas) {
   EXPECT_NE(text.find("write 4k, concurrency 8: 41000/s keep p99:200 us"), std::string::npos)
       << text;
   EXPECT_NE(text.find("ping, concurrency 1: no rate keeps p99:200 us"), std::string::npos);
+  EXPECT_NE(text.find("read 4k, concurrency 8: at least 10000000/s keep p99:200 us (no faster can "
+                      "be asked of 1 client)"),
+            std::string::npos);
   EXPECT_NE(
       text.find(
           "70 requests were due and began, 8 of them late for want of a free one; 9 never began"),
