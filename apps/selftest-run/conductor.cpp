@@ -72,7 +72,7 @@ Instant Conductor::step(Instant now) {
     case State::kTest: add_test(); break;
     case State::kPace: set_pace(); break;
     case State::kBefore: look_before(now); break;
-    case State::kRun: run(now); break;
+    case State::kRun: run(); break;
     case State::kSample: return sample(now);
     case State::kStop: stop(); break;
     case State::kDrain: return drain(now);
@@ -180,14 +180,17 @@ void Conductor::look_before(Instant /*now*/) {
   state_ = State::kRun;
 }
 
-void Conductor::run(Instant now) {
+void Conductor::run() {
   if (!transact("lst run", {{"batch", kBatch}, {"timeout", 0}}, "running the test")) return;
-  measure_at_ = now + plan_.warm_up;
-  sample_at_ = std::min(now + kSamplePeriod, measure_at_);
+  just_run_ = true;
   state_ = State::kSample;
 }
 
 Instant Conductor::sample(Instant now) {
+  if (std::exchange(just_run_, false)) {  // all clients have answered, however long it took
+    measure_at_ = now + plan_.warm_up;
+    sample_at_ = std::min(now + kSamplePeriod, measure_at_);
+  }
   if (just_begun_) {  // the first sample is there only now, however long it took
     just_begun_ = false;
     end_at_ = now + plan_.duration;

@@ -102,7 +102,7 @@ class Conductor {
   void add_test();
   void set_pace();
   void look_before(Instant now);
-  void run(Instant now);
+  void run();
   [[nodiscard]] Instant sample(Instant now);
   void stop();
   [[nodiscard]] Instant drain(Instant now);
@@ -132,7 +132,8 @@ class Conductor {
   std::size_t point_ = 0;
   unsigned repeat_ = 0;
   bool session_open_ = false;
-  bool just_begun_ = false;  // the end is not known yet
+  bool just_run_ = false;    // the end of warming up is not known yet
+  bool just_begun_ = false;  // nor that of the measurement
   Instant measure_at_;       // the end of warming up
   Instant end_at_;
   Instant sample_at_;

@@ -20,7 +20,7 @@ using std::chrono::seconds;
 // A console whose clients write 10 MiB and 100 RPCs a second while they run.
 class FakeDesk final : public Desk {
  public:
-  explicit FakeDesk(const ManualClock& clock) : clock_(clock) {}
+  explicit FakeDesk(ManualClock& clock) : clock_(clock) {}
 
   Asked begin_session(const Args& args) override {
     asked.emplace_back("begin");
@@ -37,6 +37,10 @@ class FakeDesk final : public Desk {
     if (const auto found = refuse.find(verb); found != refuse.end())
       return std::unexpected(found->second);
     if (verb == "lst add_group") return lst::Json::object();
+    if (verb == "lst run") {
+      clock_.set(clock_.now() + run_takes);
+      running_since = clock_.now();
+    }
     TransactionResult result;
     if (verb == "lst stat") result = stat();
     if (verb == "lst query") result.running = drains > 0 ? drains-- : 0;
@@ -48,7 +52,10 @@ class FakeDesk final : public Desk {
     return lst::to_json(result);
   }
   CpuTimes cpu_times() override { return {}; }
-  void begin_latency(const Point& /*point*/) override { ++latencies_begun; }
+  void begin_latency(const Point& /*point*/) override {
+    ++latencies_begun;
+    warm_for = clock_.now() - running_since;
+  }
   Latencies end_latency() override {
     const double p99 = pace > capable ? 5000 : 50;
     return {.all = Latency{.count = 7, .p99_us = p99}, .nodes = {}, .pace = {}};
@@ -87,13 +94,16 @@ class FakeDesk final : public Desk {
   std::uint32_t key = 0;
   std::uint32_t brw_errors = 0;
   unsigned latencies_begun = 0;
+  Duration run_takes{};
+  Instant running_since;
+  Duration warm_for{};  // before the last measurement began
   unsigned floors = 0;
   double pace = 0;
   double capable = 41'000;  // requests a second
   bool refuse_pace = false;
 
  private:
-  const ManualClock& clock_;
+  ManualClock& clock_;
 };
 
 class Heard final : public Watcher {
@@ -130,9 +140,10 @@ class SelftestConductor : public ::testing::Test {
   template <class Until>
   void conduct(Conductor& conductor, Until until) {
     for (unsigned steps = 0; steps < 1000 && !conductor.over() && !until(); ++steps) {
-      const Instant next = conductor.step(clock_.now());
-      ASSERT_GE(next, clock_.now());
-      clock_.set(next);
+      const Instant before = clock_.now();
+      const Instant next = conductor.step(before);
+      ASSERT_GE(next, before);
+      clock_.set(std::max(next, clock_.now()));
     }
   }
   void conduct(Conductor& conductor) {
@@ -169,6 +180,16 @@ TEST_F(SelftestConductor, GoesThroughAllOfAPlan) {
   EXPECT_NEAR(last.rpc_rate, 100, 0.1);
   EXPECT_EQ(last.series_mibps.size(), 3U);
   EXPECT_DOUBLE_EQ(last.latency.value_or(Latency{}).p99_us, 50);
+}
+
+TEST_F(SelftestConductor, WarmingUpBeginsWhenAllClientsRun) {
+  plan_.warm_up = seconds(2);
+  desk_.run_takes = seconds(5);
+  Conductor conductor(plan_, {.key = 5}, desk_, heard_);
+  conduct(conductor);
+  EXPECT_TRUE(conductor.complete());
+  EXPECT_EQ(desk_.warm_for, seconds(2));
+  EXPECT_NEAR(conductor.measurements().back().seconds, 3, 0.001);
 }
 
 TEST_F(SelftestConductor, AnInterruptLeavesWhatWasMeasuredAndNoSession) {
