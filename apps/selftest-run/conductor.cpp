@@ -199,6 +199,9 @@ Instant Conductor::sample(Instant now) {
   if (now < sample_at_) return sample_at_;
   const bool begins = !interval_ && now >= measure_at_;
   if (begins) desk_.begin_latency(points_[point_]);
+  const bool ends = interval_ && now >= end_at_;
+  // Before the counters, as at the beginning: what both tell is of as long a time.
+  if (ends) latencies_ = desk_.end_latency();
   Sample sample;
   if (!take_stat(sample)) return now;
   const GroupFigures last = figures_between(last_.from, sample.from);
@@ -208,8 +211,7 @@ Instant Conductor::sample(Instant now) {
   last_ = std::move(sample);
   just_begun_ = begins;
   if (begins) return now;
-  if (interval_ && now >= end_at_) {
-    latencies_ = desk_.end_latency();
+  if (ends) {
     state_ = State::kStop;
     return now;
   }
@@ -260,6 +262,9 @@ void Conductor::keep_measurement(bool cut_short) {
     done.latency = latencies->all;
     done.latency_by_node = std::move(latencies->nodes);
     done.pace = latencies->pace;
+    // Counters of the nodes would have what a console on one of them sends as well.
+    if (done.point.rate > 0 && !cut_short && done.seconds > 0)
+      done.rpc_rate = static_cast<double>(done.pace.begun) / done.seconds;
   }
   done.floor = std::exchange(floor_, std::nullopt);
   add_errors(before_.from, last_.from, done.errors);

@@ -55,10 +55,13 @@ class FakeDesk final : public Desk {
   void begin_latency(const Point& /*point*/) override {
     ++latencies_begun;
     warm_for = clock_.now() - running_since;
+    latency_since = clock_.now();
   }
   Latencies end_latency() override {
     const double p99 = pace > capable ? 5000 : 50;
-    return {.all = Latency{.count = 7, .p99_us = p99}, .nodes = {}, .pace = {}};
+    const std::chrono::duration<double> past = clock_.now() - latency_since;
+    const auto begun = static_cast<std::uint64_t>(pace * past.count());
+    return {.all = Latency{.count = 7, .p99_us = p99}, .nodes = {}, .pace = {.begun = begun}};
   }
   std::optional<Floor> measure_floor(const Point& /*point*/) override {
     ++floors;
@@ -75,10 +78,12 @@ class FakeDesk final : public Desk {
     const auto ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now().time_since_epoch());
     const auto past = static_cast<std::uint32_t>(ms.count());
-    return stat_of({{.running_ms = past,
-                     .rpcs = pace > 0 ? static_cast<std::uint32_t>(pace * past / 1000) : past / 10,
-                     .sent_bytes = (std::uint64_t{past} * 10 << 20) / 1000,
-                     .brw_errors = brw_errors}});
+    return stat_of(
+        {{.running_ms = past,
+          // A console on the node sends some, too.
+          .rpcs = pace > 0 ? static_cast<std::uint32_t>(pace * past / 1000 + past / 50) : past / 10,
+          .sent_bytes = (std::uint64_t{past} * 10 << 20) / 1000,
+          .brw_errors = brw_errors}});
   }
   [[nodiscard]] std::ptrdiff_t times(std::string_view verb) const {
     return std::ranges::count(asked, verb);
@@ -96,6 +101,7 @@ class FakeDesk final : public Desk {
   unsigned latencies_begun = 0;
   Duration run_takes{};
   Instant running_since;
+  Instant latency_since;
   Duration warm_for{};  // before the last measurement began
   unsigned floors = 0;
   double pace = 0;
@@ -288,6 +294,7 @@ TEST_F(SelftestConductor, AnOpenLoopHasItsPaceSetInEverySession) {
   EXPECT_EQ(desk_.times("pace"), 2);
   ASSERT_EQ(conductor.measurements().size(), 4U);
   EXPECT_NEAR(conductor.measurements()[3].rpc_rate, 2000, 2);
+  EXPECT_NEAR(conductor.measurements()[3].from.sum().rpc_rate, 2020, 2);
   EXPECT_TRUE(conductor.highest_rates().empty());
 
   desk_.refuse_pace = true;
