@@ -22,13 +22,13 @@ constexpr std::array<Row, 4> kRows{{{"throughput_mibps", "MiB/s", true},
                                     {"p50_us", "p50 us", false},
                                     {"p99_us", "p99 us", false}}};
 
-struct ReadSpread {
-  Spread spread;
-  std::size_t repeats = 0;
-};
 struct ReadPoint {
   std::string name;
-  std::vector<std::optional<ReadSpread>> figures;  // by row
+  std::vector<std::optional<Spread>> figures;  // by row
+};
+struct ReadHighest {
+  std::string name;
+  double rate = 0;  // 0: none
 };
 
 double number_of(const Json& json, const char* key) {
@@ -39,44 +39,68 @@ double number_of(const Json& json, const char* key) {
   return found->get<double>();
 }
 
+// Reports of old have no count: a repeat that was cut short does not show what is usual.
+std::size_t count_of(const Json& spread, const Json& point) {
+  if (const auto found = spread.find("count"); found != spread.end())
+    return found->get<std::size_t>();
+  return static_cast<std::size_t>(std::ranges::count_if(
+      point.at("repeats"), [](const Json& each) { return !each.value("cut_short", false); }));
+}
+
+std::string name_of(const Json& point) {
+  const auto size = point.at("size").get<std::uint32_t>();
+  return fmt::format("{}{}, concurrency {}", point.at("test").get<std::string>(),
+                     size > 0 ? " " + text_of_size(size) : "",
+                     point.at("concurrency").get<std::uint32_t>());
+}
+
 // Throws what the library throws for whatever is not as reports are.
 std::vector<ReadPoint> read_points(const Json& report) {
   std::vector<ReadPoint> points;
   for (const Json& each : report.at("points")) {
     ReadPoint point;
-    const auto size = each.at("size").get<std::uint32_t>();
-    point.name = fmt::format("{}{}, concurrency {}", each.at("test").get<std::string>(),
-                             size > 0 ? " " + text_of_size(size) : "",
-                             each.at("concurrency").get<std::uint32_t>());
+    point.name = name_of(each);
     if (each.contains("rate")) point.name += fmt::format(", {:.8g}/s", number_of(each, "rate"));
     for (const Row& row : kRows) {
       point.figures.emplace_back();
       if (!each.contains(row.key)) continue;
       const Json& spread = each.at(row.key);
-      point.figures.back() = ReadSpread{{.median = number_of(spread, "median"),
-                                         .low = number_of(spread, "low"),
-                                         .high = number_of(spread, "high")},
-                                        each.at("repeats").size()};
+      point.figures.back() = Spread{.median = number_of(spread, "median"),
+                                    .low = number_of(spread, "low"),
+                                    .high = number_of(spread, "high"),
+                                    .count = count_of(spread, each)};
     }
     points.push_back(std::move(point));
   }
   return points;
 }
 
-Difference difference_of(const Row& row, const ReadSpread& before, const ReadSpread& after) {
+std::vector<ReadHighest> read_highest(const Json& report) {
+  std::vector<ReadHighest> all;
+  for (const Json& each : report.value("highest_rates", Json::array())) {
+    const bool none = each.at("rate").is_null();
+    all.push_back({name_of(each) + " " + each.at("goal").get<std::string>(),
+                   none ? 0 : number_of(each, "rate")});
+  }
+  return all;
+}
+
+double percent_between(double before, double after) {
+  return before > 0 ? (after - before) / before * 100 : 0;
+}
+
+Difference difference_of(const Row& row, const Spread& before, const Spread& after) {
   Difference difference;
   difference.figure = row.name;
-  difference.before = before.spread.median;
-  difference.after = after.spread.median;
-  difference.spread_percent = std::max(before.spread.percent(), after.spread.percent());
-  if (before.spread.median > 0) {
-    difference.percent = (after.spread.median - before.spread.median) / before.spread.median * 100;
-  }
-  if (before.repeats < 2 || after.repeats < 2) {
+  difference.before = before.median;
+  difference.after = after.median;
+  difference.spread_percent = std::max(before.percent(), after.percent());
+  difference.percent = percent_between(before.median, after.median);
+  if (before.count < 2 || after.count < 2) {
     difference.verdict = Verdict::kUnknown;
-  } else if (after.spread.low > before.spread.high) {
+  } else if (after.low > before.high) {
     difference.verdict = row.more_is_better ? Verdict::kBetter : Verdict::kWorse;
-  } else if (after.spread.high < before.spread.low) {
+  } else if (after.high < before.low) {
     difference.verdict = row.more_is_better ? Verdict::kWorse : Verdict::kBetter;
   }
   return difference;
@@ -107,6 +131,23 @@ Comparison compare_points(const std::vector<ReadPoint>& before,
       comparison.only_one.push_back(point.name + " (second)");
   }
   return comparison;
+}
+
+// Each is the end of one search, of which no spread is known.
+void compare_highest(const std::vector<ReadHighest>& before, const std::vector<ReadHighest>& after,
+                     Comparison& comparison) {
+  for (const ReadHighest& each : before) {
+    const auto other = std::ranges::find(after, each.name, &ReadHighest::name);
+    if (other == after.end()) continue;
+    Difference difference;
+    difference.point = each.name;
+    difference.figure = "highest /s";
+    difference.before = each.rate;
+    difference.after = other->rate;
+    difference.percent = percent_between(each.rate, other->rate);
+    difference.verdict = Verdict::kUnknown;
+    comparison.differences.push_back(std::move(difference));
+  }
 }
 
 void add_notes(const Json& before, const Json& after, Comparison& comparison) {
@@ -155,6 +196,7 @@ Outcome<Comparison> compare(const Json& before, const Json& after) {
     if (before.value("simulated", "").empty() != after.value("simulated", "").empty())
       return failure(Errc::kInvalid, "one report is of a simulation and the other of machines");
     Comparison comparison = compare_points(read_points(before), read_points(after));
+    compare_highest(read_highest(before), read_highest(after), comparison);
     add_notes(before, after, comparison);
     return comparison;
   } catch (const nlohmann::json::exception& error) {
@@ -163,10 +205,10 @@ Outcome<Comparison> compare(const Json& before, const Json& after) {
 }
 
 std::string text_of(const Comparison& comparison) {
-  std::string text = fmt::format("{:<32} {:<8} {:>12} {:>12} {:>8} {:>8}\n", "point", "", "first",
+  std::string text = fmt::format("{:<32} {:<10} {:>12} {:>12} {:>8} {:>8}\n", "point", "", "first",
                                  "second", "+%", "spread%");
   for (const Difference& each : comparison.differences) {
-    text += fmt::format("{:<32} {:<8} {:>12.2f} {:>12.2f} {:>+8.1f} {:>8.1f}  {}\n", each.point,
+    text += fmt::format("{:<32} {:<10} {:>12.2f} {:>12.2f} {:>+8.1f} {:>8.1f}  {}\n", each.point,
                         each.figure, each.before, each.after, each.percent, each.spread_percent,
                         text_of(each.verdict));
   }

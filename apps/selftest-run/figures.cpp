@@ -161,7 +161,7 @@ Spread spread_of(std::vector<double> values) {
   const std::size_t middle = values.size() / 2;
   const double median =
       values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-  return {median, values.front(), values.back()};
+  return {median, values.front(), values.back(), values.size()};
 }
 
 std::vector<PointFigures> figures_of(const std::vector<Measurement>& all) {
@@ -177,7 +177,8 @@ std::vector<PointFigures> figures_of(const std::vector<Measurement>& all) {
   }
   for (PointFigures& point : points) {
     const auto is_cut = [](const Measurement* each) { return each->cut_short; };
-    if (!std::ranges::all_of(point.repeats, is_cut)) std::erase_if(point.repeats, is_cut);
+    const bool cut_short = std::ranges::all_of(point.repeats, is_cut);
+    if (!cut_short) std::erase_if(point.repeats, is_cut);
     std::vector<double> throughput;
     std::vector<double> rate;
     std::vector<double> p50;
@@ -194,10 +195,12 @@ std::vector<PointFigures> figures_of(const std::vector<Measurement>& all) {
     }
     point.throughput_mibps = spread_of(std::move(throughput));
     point.rpc_rate = spread_of(std::move(rate));
+    if (cut_short) point.throughput_mibps.count = point.rpc_rate.count = 0;
     if (!floor.empty()) point.percent_of_floor = spread_of(std::move(floor));
     if (p99.empty()) continue;
     point.p50_us = spread_of(std::move(p50));
     point.p99_us = spread_of(std::move(p99));
+    if (cut_short) point.p50_us->count = point.p99_us->count = 0;
   }
   return points;
 }

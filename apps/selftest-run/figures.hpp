@@ -146,6 +146,7 @@ struct Spread {
   double median = 0;
   double low = 0;
   double high = 0;
+  std::size_t count = 0;  // of whole repeats that it is over
   // Per cent of the median, between the lowest and the highest.
   [[nodiscard]] double percent() const { return median > 0 ? (high - low) / median * 100 : 0; }
 };

@@ -48,6 +48,7 @@ Json json_of(const Spread& spread) {
   return {{"median", spread.median},
           {"low", spread.low},
           {"high", spread.high},
+          {"count", spread.count},
           {"spread_percent", spread.percent()}};
 }
 

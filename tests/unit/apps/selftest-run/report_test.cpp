@@ -2,7 +2,9 @@
 #include "apps/selftest-run/report.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -237,6 +239,43 @@ TEST(SelftestCompare, OneRepeatTellsNoSpread) {
   const auto comparison = compare(json_of(report_of(100)), json_of(one));
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison->differences.front().verdict, Verdict::kUnknown);
+  EXPECT_FALSE(comparison->any_worse());
+}
+
+TEST(SelftestCompare, RepeatsThatWereCutShortTellNoSpread) {
+  Report short_one = report_of(50);
+  short_one.measurements.resize(2);
+  short_one.measurements[1].cut_short = true;
+  Json json = json_of(short_one);
+  EXPECT_EQ(json["points"][0]["throughput_mibps"]["count"], 1);
+  const auto verdict = [&] {
+    return compare(json_of(report_of(100)), json)->differences.front().verdict;
+  };
+  EXPECT_EQ(verdict(), Verdict::kUnknown);
+  json["points"][0]["throughput_mibps"].erase("count");  // as reports of old
+  EXPECT_EQ(verdict(), Verdict::kUnknown);
+  short_one.measurements[0].cut_short = true;
+  json = json_of(short_one);
+  EXPECT_EQ(json["points"][0]["rpc_rate"]["count"], 0);
+  EXPECT_EQ(verdict(), Verdict::kUnknown);
+}
+
+TEST(SelftestCompare, HighestRatesStandSideBySide) {
+  Report before = report_of(100);
+  before.plan.highest_rate = RateGoal{Percentile::kP99, 200};
+  Report after = before;
+  before.highest_rates = {{{Operation::kPing}, 40'000.0}, {{Operation::kRead, 4096, 8}, {}}};
+  after.highest_rates = {{{Operation::kPing}, 30'000.0}, {{Operation::kRead, 4096, 8}, 10.0}};
+  const auto comparison = compare(json_of(before), json_of(after));
+  ASSERT_TRUE(comparison);
+  std::vector<Difference> rates;
+  std::ranges::copy_if(comparison->differences, std::back_inserter(rates),
+                       [](const Difference& each) { return each.figure == "highest /s"; });
+  ASSERT_EQ(rates.size(), 2U);
+  EXPECT_EQ(rates[0].point, "ping, concurrency 1 p99:200");
+  EXPECT_DOUBLE_EQ(rates[0].percent, -25);
+  EXPECT_EQ(rates[0].verdict, Verdict::kUnknown);
+  EXPECT_DOUBLE_EQ(rates[1].before, 0);
   EXPECT_FALSE(comparison->any_worse());
 }
 
