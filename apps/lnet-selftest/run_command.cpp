@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <expected>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -17,7 +18,6 @@
 #include <unistd.h>
 
 #include "apps/lnet-selftest/loopback.hpp"
-#include "apps/lnet-selftest/report_files.hpp"
 #include "apps/lnet-selftest/run_desk.hpp"
 #include "apps/lnet-selftest/sim_options.hpp"
 #include "apps/lnet-selftest/system_hosts.hpp"
@@ -28,6 +28,7 @@
 #include "apps/selftest-run/environment.hpp"
 #include "apps/selftest-run/live_table.hpp"
 #include "apps/selftest-run/plan_line.hpp"
+#include "apps/selftest-run/report_files.hpp"
 #include "apps/selftest-run/report_hosts.hpp"
 #include "lib/runtime/control/access.hpp"
 #include "lib/runtime/host/cpu_claims.hpp"
@@ -135,9 +136,20 @@ int status_of(const run::Report& report) {
   return report.missed.empty() ? kGood : kMissed;
 }
 
-// The error: nothing has begun, since the plan asks for what these nodes cannot do.
-Outcome<run::Report> measure(const run::Plan& plan, const run::Loopback* loopback,
-                             const Arguments& arguments, const runtime::SystemClock& clock) {
+std::string folder_of(const run::Plan& plan, const Arguments& arguments) {
+  return option_or(arguments, "report", fmt::format("lnet-selftest-{}-{}", plan.name, ::getpid()));
+}
+
+struct NotBegun {
+  int status = kFailed;
+  std::string what;
+};
+
+// The error: nothing has begun, since the plan asks for what these nodes cannot do, or there would
+// be no place for the report.
+std::expected<run::Report, NotBegun> measure(const run::Plan& plan, const run::Loopback* loopback,
+                                             const Arguments& arguments,
+                                             const runtime::SystemClock& clock) {
   const auto date = runtime::SystemWallClock().now();
   const std::string run_folder = option_or(
       arguments, "run-dir", lst::variable_or("LST_RUN_DIR", std::string(runtime::kControlFolder)));
@@ -146,7 +158,10 @@ Outcome<run::Report> measure(const run::Plan& plan, const run::Loopback* loopbac
       loopback != nullptr ? run::Loopback::kClientName : arguments.text("instance"),
       start_of(arguments), clock);
   if (loopback != nullptr) desk.use_cpus(loopback->cpus());
-  if (const auto met = desk.meet(plan); !met) return std::unexpected(met.error());
+  if (const auto met = desk.meet(plan); !met)
+    return std::unexpected(NotBegun{kUsage, met.error().what});
+  if (const auto room = run::prepare_report(folder_of(plan, arguments)); !room)
+    return std::unexpected(NotBegun{kFailed, room.error().what});
   run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
   run::Conductor conductor(plan, {.key = static_cast<std::uint32_t>(::getpid())}, desk, table);
   conduct(conductor, clock);
@@ -174,8 +189,7 @@ Outcome<run::Report> measure(const run::Plan& plan, const run::Loopback* loopbac
 int leave(run::Report report, const Arguments& arguments, const NicNames& names) {
   run::learn_hosts(report, names);
   report.missed = run::missed_limits(report.plan.limits, run::figures_of(report.measurements));
-  const std::string folder = option_or(
-      arguments, "report", fmt::format("lnet-selftest-{}-{}", report.plan.name, ::getpid()));
+  const std::string folder = folder_of(report.plan, arguments);
   const auto written = run::write_report(report, folder);
   for (const std::string& each : report.missed)
     std::printf("threshold missed: %s\n", each.c_str());
@@ -191,6 +205,8 @@ int run_plan(const run::Plan& plan, const std::optional<sim::SimulatedRun>& simu
   const runtime::SystemClock clock;
   hear_signals();
   if (simulation) {
+    if (const auto room = run::prepare_report(folder_of(plan, arguments)); !room)
+      return complain(kRunProgram, kFailed, room.error().what);
     run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
     const auto stop = [] { return stop_asked != 0; };
     return leave(sim::simulate(plan, *simulation, table, clock, stop), arguments, names);
@@ -203,7 +219,7 @@ int run_plan(const run::Plan& plan, const std::optional<sim::SimulatedRun>& simu
     loopback = std::move(*nodes);
   }
   auto report = measure(plan, loopback.get(), arguments, clock);
-  if (!report) return complain(kRunProgram, kUsage, report.error().what);
+  if (!report) return complain(kRunProgram, report.error().status, report.error().what);
   return leave(std::move(*report), arguments, names);
 }
 

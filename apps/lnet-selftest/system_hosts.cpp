@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "apps/lnet-selftest/report_files.hpp"
+#include "apps/selftest-run/report_files.hpp"
 
 namespace plnet::apps {
 namespace {

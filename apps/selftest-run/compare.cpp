@@ -155,7 +155,7 @@ void add_notes(const Json& before, const Json& after, Comparison& comparison) {
     const Json one = before.value(section, Json::object()).value(key, Json());
     const Json two = after.value(section, Json::object()).value(key, Json());
     if (one != two)
-      comparison.notes.push_back(fmt::format("{}: {} and {}", key, one.dump(), two.dump()));
+      comparison.notes.push_back(fmt::format("{}: {} and {}", key, dump_of(one), dump_of(two)));
   };
   for (const char* const key : {"version", "host", "cpu", "kernel", "governor"})
     note("environment", key);

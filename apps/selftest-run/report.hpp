@@ -38,6 +38,8 @@ struct Report {
 [[nodiscard]] std::string outcome_of(const Report& report);
 
 [[nodiscard]] Json json_of(const Report& report);
+// Whatever is in it: names of this machine may have bytes that are no UTF-8, which are replaced.
+[[nodiscard]] std::string dump_of(const Json& json, int indent = -1);
 [[nodiscard]] std::string text_of(const Report& report);
 // A line for each repeat of each point.
 [[nodiscard]] std::string csv_of(const Report& report);

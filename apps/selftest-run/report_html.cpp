@@ -199,12 +199,12 @@ std::string cpu_table(const std::vector<PointFigures>& points) {
 // Whatever it is, as a table of names and values.
 std::string json_table(const Json& json) {
   if (json.is_string()) return html_escaped(json.get<std::string>());
-  if (!json.is_structured()) return html_escaped(json.dump());
+  if (!json.is_structured()) return html_escaped(dump_of(json));
   if (json.is_array()) {
     std::string html;
     for (const Json& each : json)
       html += (html.empty() ? "" : "<br>") +
-              html_escaped(each.is_string() ? each.get<std::string>() : each.dump());
+              html_escaped(each.is_string() ? each.get<std::string>() : dump_of(each));
     return html.empty() ? "–" : html;
   }
   std::string html = "<table><tbody>";

@@ -155,6 +155,10 @@ std::string outcome_of(const Report& report) {
   return (report.complete ? "complete" : "not complete") + left;
 }
 
+std::string dump_of(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 Json json_of(const Report& report) {
   Json json;
   json["format"] = kReportFormat;

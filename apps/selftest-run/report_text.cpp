@@ -77,7 +77,7 @@ std::string environment_text(const Json& environment) {
   std::string text;
   for (const auto& [name, value] : environment.items())
     text += fmt::format("  {:<14}{}\n", name,
-                        value.is_string() ? value.get<std::string>() : value.dump());
+                        value.is_string() ? value.get<std::string>() : dump_of(value));
   return text;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/lnet-selftest/report_files.hpp"
+#include "apps/selftest-run/report_files.hpp"
 
 #include <cerrno>
 #include <filesystem>
@@ -46,7 +46,7 @@ Outcome<std::string> read_file(const std::string& path) {
   return text;
 }
 
-Outcome<void> write_report(const Report& report, const std::string& folder) {
+Outcome<void> prepare_report(const std::string& folder) {
   const std::filesystem::path at(folder);
   std::error_code error;
   std::filesystem::create_directories(at, error);
@@ -54,7 +54,16 @@ Outcome<void> write_report(const Report& report, const std::string& folder) {
     return failure(errc_of_errno(error.value()),
                    fmt::format("cannot make '{}': {}", folder, error.message()));
   }
-  if (auto done = write_file(at / "report.json", json_of(report).dump(kIndent) + '\n'); !done)
+  const std::filesystem::path trial = at / "report.part";
+  if (auto done = write_file(trial, "\n"); !done) return done;
+  std::filesystem::remove(trial, error);
+  return {};
+}
+
+Outcome<void> write_report(const Report& report, const std::string& folder) {
+  const std::filesystem::path at(folder);
+  if (auto done = prepare_report(folder); !done) return done;
+  if (auto done = write_file(at / "report.json", dump_of(json_of(report), kIndent) + '\n'); !done)
     return done;
   if (auto done = write_file(at / "report.csv", csv_of(report)); !done) return done;
   const Report named = with_hosts(report);

@@ -13,6 +13,8 @@ namespace plnet::run {
 inline constexpr std::size_t kFileBytesMax = std::size_t{256} << 20U;
 [[nodiscard]] Outcome<std::string> read_file(const std::string& path);
 
+// The folder is there and can be written to: to be known before something is measured for hours.
+[[nodiscard]] Outcome<void> prepare_report(const std::string& folder);
 // report.txt, .json, .csv and .html in `folder`, which is made if it is not there. Each is whole
 // or not there at all.
 [[nodiscard]] Outcome<void> write_report(const Report& report, const std::string& folder);
