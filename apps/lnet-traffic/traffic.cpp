@@ -97,6 +97,11 @@ Pollable& Traffic::on_shard(unsigned shard) {
   return *shards_[shard];
 }
 
+// A descriptor for each room. The rooms themselves are of the arena that the configuration sizes.
+apps::ResidentNeeds Traffic::needs(unsigned /*shard*/) const {
+  return {.descriptors = OnShard::rooms_needed(config_.window)};
+}
+
 // Whoever comes second, of the last shard and stop_when_done(), sees the other.
 void Traffic::one_done() {
   if (working_.fetch_sub(1) != 1) return;

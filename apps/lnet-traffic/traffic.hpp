@@ -32,6 +32,7 @@ class Traffic final : public apps::Residents {
   // Once the node has stopped.
   [[nodiscard]] Pace::Report pace() const;
 
+  [[nodiscard]] apps::ResidentNeeds needs(unsigned shard) const override;
   Outcome<void> move_in(std::span<const apps::ResidentPlace> places, std::uint64_t cookie,
                         runtime::Metrics& metrics) override;
   Pollable& on_shard(unsigned shard) override;
