@@ -34,7 +34,13 @@ class Node {
       if (!connected) return std::unexpected(runtime::VerbError(std::move(connected.error())));
       client_.emplace(std::move(*connected));
     }
-    auto reply = client_->call(verb, args, std::max(timeout_, patience));
+    const Duration wait = std::max(timeout_, patience);
+    const Instant begin = clock_.now();
+    auto reply = client_->call(verb, args, wait);
+    // A node may say in time that something else was late.
+    if (!reply && reply.error().faults.front().code == Errc::kTimedOut &&
+        clock_.now() - begin >= wait)
+      reply.error().faults.front().what += "; --timeout SECONDS before the command waits longer";
     // At the prompt a node may come back: try anew for the next command.
     if (!reply && reply.error().faults.front().code == Errc::kReset) client_.reset();
     return reply;

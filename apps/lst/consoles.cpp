@@ -14,6 +14,10 @@ namespace {
 // Two phases of add_test, and what the console takes beside them.
 constexpr Duration kAnswerTimeout = std::chrono::seconds(100);
 
+// What it takes beside the time that nodes are given.
+constexpr Duration kAnswerSlack = std::chrono::seconds(30);
+constexpr std::int64_t kQueryTimeoutMaxS = 86'400;  // the console's own limit
+
 Refusal refusal_from(const runtime::VerbError& error) {
   const runtime::VerbFault& fault = error.faults.front();
   if (fault.code == Errc::kNotPermitted) return {EACCES, fault.what};
@@ -31,6 +35,15 @@ std::optional<Refusal> silence_of(const std::vector<FoundConsole>& found) {
 }
 
 }  // namespace
+
+// Only a query may be given longer than the console would wait anyway.
+Duration answer_patience(std::string_view verb, const Shell::Args& args) {
+  const auto given = args.find("timeout");
+  if (verb != "lst query" || given == args.end() || !given->is_number_integer())
+    return kAnswerTimeout;
+  const auto seconds = std::clamp<std::int64_t>(given->get<std::int64_t>(), 0, kQueryTimeoutMaxS);
+  return std::max<Duration>(kAnswerTimeout, std::chrono::seconds(seconds) + kAnswerSlack);
+}
 
 std::expected<FoundConsole, Refusal> console_of(const std::vector<FoundConsole>& found,
                                                 std::uint32_t key) {
@@ -113,7 +126,7 @@ Shell::Asked Consoles::ask(const std::string& socket, std::string_view verb,
     client_.emplace(std::move(*client));
     connected_to_ = socket;
   }
-  const auto answer = client_->call(verb, args, kAnswerTimeout);
+  const auto answer = client_->call(verb, args, answer_patience(verb, args));
   if (!answer) {
     // Whatever it was, the next command looks for a console anew.
     client_.reset();

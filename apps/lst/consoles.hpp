@@ -38,6 +38,9 @@ struct FoundConsole {
 
 // --- The sockets ---
 
+// How long a console may take to answer, which has asked nodes and waited for them.
+[[nodiscard]] Duration answer_patience(std::string_view verb, const Shell::Args& args);
+
 class Consoles {
  public:
   // A node that is alive answers a look within some turns. But beside pollers that want every CPU

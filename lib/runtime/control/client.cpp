@@ -90,9 +90,8 @@ Outcome<void> ControlClient::wait_for(short events, Instant deadline, Duration t
     if (ready > 0) return {};
     if (left <= Duration::zero()) {
       return failure(Errc::kTimedOut,
-                     fmt::format("the node at '{}' did not answer within {} s; --timeout SECONDS "
-                                 "before the command waits longer",
-                                 path_, std::chrono::duration<double>(timeout).count()));
+                     fmt::format("the node at '{}' did not answer within {} s", path_,
+                                 std::chrono::duration<double>(timeout).count()));
     }
   }
 }

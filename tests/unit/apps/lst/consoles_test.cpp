@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 
 #include <gtest/gtest.h>
 
@@ -43,6 +44,20 @@ TEST(Consoles, TheSessionOfAKey) {
   EXPECT_EQ(socket_of(console_of(found, 0)), "b.sock");
   EXPECT_EQ(socket_of(console_of({idle("a")}, 7)), text_of_errno(ESRCH));
   EXPECT_EQ(socket_of(console_of({}, 7)), text_of_errno(ESRCH));
+}
+
+TEST(Consoles, AQueryIsWaitedForAsLongAsNodesAreGiven) {
+  using std::chrono::seconds;
+  const auto patience = [](std::string_view verb, std::int64_t timeout) {
+    return answer_patience(verb, {{"timeout", timeout}});
+  };
+  EXPECT_EQ(patience("lst query", 5), seconds(100));
+  EXPECT_EQ(patience("lst query", 300), seconds(330));
+  EXPECT_EQ(patience("lst query", -1), seconds(100));
+  EXPECT_EQ(patience("lst query", INT64_MAX), seconds(86'430)) << "the console waits a day";
+  EXPECT_EQ(patience("lst new_session", 300), seconds(100)) << "that is how long it may be idle";
+  EXPECT_EQ(answer_patience("lst query", {{"timeout", "soon"}}), seconds(100));
+  EXPECT_EQ(answer_patience("lst end_session", Shell::Args::object()), seconds(100));
 }
 
 TEST(Consoles, APlaceForASession) {
