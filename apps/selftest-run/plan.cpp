@@ -277,6 +277,11 @@ Outcome<double> read_amount(std::string_view text) {
   return *number;
 }
 
+Outcome<std::uint64_t> read_count(std::string_view text) {
+  if (const auto number = whole_number<std::uint64_t>(text)) return *number;
+  return wrong(text, "a whole number that is not negative");
+}
+
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> words(1);
   unsigned depth = 0;

@@ -140,6 +140,7 @@ struct Point {
 [[nodiscard]] Outcome<unsigned> read_repeats(std::string_view text);
 // Of a limit: not negative.
 [[nodiscard]] Outcome<double> read_amount(std::string_view text);
+[[nodiscard]] Outcome<std::uint64_t> read_count(std::string_view text);
 // At the commas outside of brackets.
 [[nodiscard]] std::vector<std::string> split_list(std::string_view text);
 

@@ -52,10 +52,9 @@ class LineReader {
     take(name, read(arguments_.text(name)), [&out](T value) { out = std::move(value); });
   }
   template <class T>
-  void limit(std::string_view name, std::optional<T>& out) {
+  void limit(std::string_view name, std::optional<T>& out, Outcome<T> (*read)(std::string_view)) {
     if (!arguments_.has(name)) return;
-    take(name, read_amount(arguments_.text(name)),
-         [&out](double value) { out = static_cast<T>(value); });
+    take(name, read(arguments_.text(name)), [&out](T value) { out = value; });
   }
   template <class T>
   void list(std::string_view name, std::vector<T>& out, Outcome<T> (*read)(std::string_view)) {
@@ -106,10 +105,10 @@ Outcome<void> read_line(const apps::Arguments& arguments, Plan& plan) {
   reader.one("warmup", plan.warm_up, read_duration);
   reader.one("duration", plan.duration, read_duration);
   reader.one("repeats", plan.repeats, read_repeats);
-  reader.limit("min-throughput", plan.limits.throughput_min_mibps);
-  reader.limit("min-rate", plan.limits.rate_min_rps);
-  reader.limit("max-p99", plan.limits.p99_max_us);
-  reader.limit("max-errors", plan.limits.errors_max);
+  reader.limit("min-throughput", plan.limits.throughput_min_mibps, read_amount);
+  reader.limit("min-rate", plan.limits.rate_min_rps, read_amount);
+  reader.limit("max-p99", plan.limits.p99_max_us, read_amount);
+  reader.limit("max-errors", plan.limits.errors_max, read_count);
   if (arguments.has("name")) plan.name = arguments.text("name");
   if (arguments.has("allow-discard")) plan.allow_discard = true;
   if (arguments.has("baseline")) plan.baseline = true;

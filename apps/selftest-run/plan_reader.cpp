@@ -72,10 +72,10 @@ class PlanReader {
     return {name, [this, name, &out, read](const YamlNode& node) { value(node, name, out, read); }};
   }
   template <class T>
-  Key limit(std::string_view name, std::optional<T>& out) {
-    return {name, [this, name, &out](const YamlNode& node) {
-              double amount = 0;
-              if (value(node, name, amount, read_amount)) out = static_cast<T>(amount);
+  Key limit(std::string_view name, std::optional<T>& out, Outcome<T> (*read)(std::string_view)) {
+    return {name, [this, name, &out, read](const YamlNode& node) {
+              T amount{};
+              if (value(node, name, amount, read)) out = amount;
             }};
   }
   template <class T>
@@ -154,10 +154,10 @@ class PlanReader {
   }
   void limits(const YamlNode& node) {
     const std::vector<Key> keys{
-        limit("throughput_min_mibps", plan_.limits.throughput_min_mibps),
-        limit("rate_min_rps", plan_.limits.rate_min_rps),
-        limit("p99_max_us", plan_.limits.p99_max_us),
-        limit("errors_max", plan_.limits.errors_max),
+        limit("throughput_min_mibps", plan_.limits.throughput_min_mibps, read_amount),
+        limit("rate_min_rps", plan_.limits.rate_min_rps, read_amount),
+        limit("p99_max_us", plan_.limits.p99_max_us, read_amount),
+        limit("errors_max", plan_.limits.errors_max, read_count),
     };
     runtime::read_mapping(node, keys, errors_);
   }

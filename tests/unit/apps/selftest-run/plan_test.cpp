@@ -105,6 +105,8 @@ TEST(SelftestPlan, FaultsOfAFileHaveTheirPlace) {
 TEST(SelftestPlan, WhatNoRunCouldDoIsRefused) {
   EXPECT_EQ(refusal({}), "");
   EXPECT_NE(refusal({"--size", "2M"}).find("--size: '2M'"), std::string::npos);
+  for (const char* const errors : {"0.5", "-1", "1e30", "18446744073709551616"})
+    EXPECT_NE(refusal({"--max-errors", errors}).find("--max-errors"), std::string::npos) << errors;
   EXPECT_NE(refusal({"--concurrency", "1025"}).find("--concurrency"), std::string::npos);
   EXPECT_NE(refusal({"--test", "erase"}).find("one of read, write, ping"), std::string::npos);
   EXPECT_NE(refusal({"--duration", "nan"}).find("--duration"), std::string::npos);
@@ -160,6 +162,9 @@ TEST(SelftestPlan, OpenLoopsOfAFile) {
   EXPECT_EQ(search.highest_rate, (RateGoal{Percentile::kP999, 150.5}));
   EXPECT_FALSE(read_plan("highest_rate: {latency: p99}\n", "a.yaml", search));
   EXPECT_FALSE(read_plan("control: [a]\n", "a.yaml", search));
+  EXPECT_FALSE(read_plan("thresholds: {errors_max: 0.5}\n", "a.yaml", search));
+  ASSERT_TRUE(read_plan("thresholds: {errors_max: 9007199254740993}\n", "a.yaml", search));
+  EXPECT_EQ(search.limits.errors_max, 9'007'199'254'740'993U) << "not as a double";
 }
 
 TEST(SelftestPlan, WhatTheConsoleIsAskedFor) {
