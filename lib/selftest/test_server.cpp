@@ -19,6 +19,16 @@ Status judge(const BrwRequest& request, std::uint32_t features) {
   return is_whole_words(request.length) ? Status::kOk : Status::kInvalid;
 }
 
+bool knows_features(const ServerRpc& rpc) {
+  return (rpc.header().header.features & ~kFeaturesKnown) == 0;
+}
+
+// The client's, or what it may use here (lustre-release lnet/selftest/ping_test.c:
+// ping_server_handle(), brw_test.c: brw_server_handle()).
+std::uint32_t features_told(const ServerRpc& rpc) {
+  return knows_features(rpc) ? rpc.header().header.features : kFeaturesKnown;
+}
+
 std::array<ServedService, 2> services(RequestHandler& handler, std::size_t buffers) {
   return {ServedService{Service::kBrw, &handler, buffers},
           ServedService{Service::kPing, &handler, buffers}};
@@ -62,10 +72,9 @@ void TestServer::on_request(ServerRpc& rpc) {
 void TestServer::answer_ping(ServerRpc& rpc) {
   const auto request = rpc.request<PingRequest>();
   if (request.magic != kPingMagic) return responder_.drop(rpc);
-  const std::uint32_t features = rpc.header().header.features;
   PingReply reply{.sequence = request.sequence};
-  if ((features & ~kFeaturesKnown) != 0) reply.status = Status::kProtocol;
-  responder_.reply(rpc, features, reply);
+  if (!knows_features(rpc)) reply.status = Status::kProtocol;
+  responder_.reply(rpc, features_told(rpc), reply);
 }
 
 void TestServer::begin_brw(ServerRpc& rpc) {
@@ -95,7 +104,7 @@ void TestServer::on_bulk(ServerRpc& rpc) {
 }
 
 void TestServer::answer_brw(ServerRpc& rpc, Status status) {
-  responder_.reply(rpc, rpc.header().header.features, BrwReply{status});
+  responder_.reply(rpc, features_told(rpc), BrwReply{status});
 }
 
 void TestServer::on_end(ServerRpc& rpc) {

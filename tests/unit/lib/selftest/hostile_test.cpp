@@ -181,6 +181,7 @@ TEST_F(HostileTest, BadBulkRequestsGetAnError) {
     EXPECT_EQ(answer_to(bad), Status::kInvalid);
   }
   EXPECT_EQ(answer_to(good, 2), Status::kProtocol);
+  EXPECT_EQ(features_told, kFeaturesKnown) << "so that the client can ask for less";
   BrwRequest bytes = good;
   bytes.length = 8;
   EXPECT_EQ(answer_to(bytes, 0), Status::kInvalid) << "only whole pages without the feature";
@@ -219,7 +220,11 @@ TEST_F(HostileTest, BadPingsGetAnErrorOrNothing) {
     return call<PingReply>(2, Service::kPing, PingRequest{.magic = magic, .sequence = 5});
   };
   EXPECT_EQ(answer_to(kPingMagic, 1)->sequence, 5U);
+  EXPECT_EQ(features_told, 1U);
   EXPECT_EQ(answer_to(kPingMagic, 4)->status, Status::kProtocol);
+  EXPECT_EQ(features_told, kFeaturesKnown);
+  EXPECT_EQ(answer_to(kPingMagic, 0)->status, Status::kOk);
+  EXPECT_EQ(features_told, 0U) << "as it was asked";
   EXPECT_EQ(answer_to(1, 1), std::nullopt);
 }
 
