@@ -54,6 +54,7 @@ struct TestInstance : ListNode<>, ListNode<PacedTest> {
   // While it runs at a pace: when requests are due, and the units that wait for them.
   bool paced = false;
   ArrivalTimes arrivals;
+  Instant starved = Instant::min();  // requests that were due by then had found no unit
   IntrusiveList<TestUnit, IdleUnit> idle;
 
   [[nodiscard]] bool counts_iterations() const { return static_cast<std::int32_t>(loop) > 0; }

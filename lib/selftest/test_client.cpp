@@ -40,6 +40,7 @@ void TestClient::start(TestInstance& test, Instant now) {
     Pace pace = pace_;
     pace.seed += kSeedStep * paced_starts_++;
     test.arrivals.begin(pace, now);
+    test.starved = Instant::min();
     test.units.for_each([&](TestUnit& unit) { test.idle.push_back(unit); });
     paced_.push_back(test);
     return;
@@ -73,7 +74,6 @@ unsigned TestClient::poll() {
     begun += serve(test);
     if (!test.idle.empty()) next_due_ = std::min(next_due_, test.arrivals.due());
   });
-  last_poll_ = now_;
   return begun;
 }
 
@@ -84,12 +84,15 @@ unsigned TestClient::serve(TestInstance& test) {
   unsigned begun = 0;
   while (begun < kBegunBurst && test.arrivals.due() <= now_) {
     TestUnit* const unit = test.idle.pop_front();
-    if (unit == nullptr) break;
+    if (unit == nullptr) {
+      test.starved = now_;
+      break;
+    }
     const Instant due = test.arrivals.due();
     test.arrivals.take();
     count(PaceCount::kBegun);
     // It would have begun in an earlier turn, had there been a unit.
-    if (due <= last_poll_) count(PaceCount::kWaited);
+    if (due <= test.starved) count(PaceCount::kWaited);
     send(*unit, due);
     ++begun;
   }

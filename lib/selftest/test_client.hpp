@@ -77,7 +77,6 @@ class TestClient final : public RpcUser {
   Pace pace_;
   std::uint64_t paced_starts_ = 0;
   IntrusiveList<TestInstance, PacedTest> paced_;
-  Instant last_poll_;
   Instant next_due_ = Instant::max();
 };
 

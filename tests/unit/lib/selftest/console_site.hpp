@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kUnits = 32;
 // A node of one shard with everything on it.
 class Host final : public LnetCounterSource {
  public:
-  Host(Nodes& nodes, unsigned number)
+  Host(Nodes& nodes, unsigned number, std::size_t units = kUnits)
       : shard_(nodes.shard(number)),
         shared(nodes.memory()),
         server(shard_, shared.ended, shared.source, served, {.rpcs = 16, .buffers = 16, .sinks = 2},
@@ -32,7 +32,7 @@ class Host final : public LnetCounterSource {
                             .sessions = 3,
                             .batches = 4,
                             .tests = 8,
-                            .units = kUnits,
+                            .units = units,
                             .sink_bytes = 4U << 20},
               .unix_seconds = 1'700'000'000 + number,
               .start = nodes.now()},
@@ -63,12 +63,13 @@ class Host final : public LnetCounterSource {
 // Node 0 is the console's, the others are test nodes.
 class ConsoleSite : public RpcUser {
  public:
-  explicit ConsoleSite(Wire wire, unsigned count = 2) : nodes(wire, count + 1, 40U << 20) {
+  explicit ConsoleSite(Wire wire, unsigned count = 2, std::size_t units = kUnits)
+      : nodes(wire, count + 1, 40U << 20) {
     list = nodes.memory().split(kListPageBytes);
     requester =
         std::make_unique<Requester>(nodes.shard(0), timers, ids, statistics, 8, nodes.memory());
     for (unsigned i = 1; i <= count; ++i) {
-      hosts.push_back(std::make_unique<Host>(nodes, i));
+      hosts.push_back(std::make_unique<Host>(nodes, i, units));
       hosts.back()->server.open();
       hosts.back()->node.open();
     }

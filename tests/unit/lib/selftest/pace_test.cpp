@@ -34,11 +34,13 @@ TEST(SelftestArrivals, AreAsManyAsTheRateSays) {
 
 class PaceTest : public TestsTest {
  protected:
+  explicit PaceTest(std::size_t units = kUnits) : TestsTest(Wire::kStream, units) {}
   void begin_paced(double rate, std::uint32_t concurrency) {
     begin();
     TestRequest test = ping_test();
     test.loop = ~0U;
     test.concurrency = concurrency;
+    test.stop_on_error = 0;
     EXPECT_EQ(add_client(1, test, {2}), Status::kOk);
     EXPECT_TRUE(
         hosts[0]->node.set_pace({.rate = rate, .arrivals = Arrivals::kConstant, .seed = 1}));
@@ -96,6 +98,26 @@ TEST_F(PaceTest, LatencyIsFromWhenARequestWasDue) {
   batch(1, BatchOperation::kStop);
   settle();
   end();
+}
+
+class PaceOfManyUnits : public PaceTest {
+ protected:
+  static constexpr std::uint32_t kMany = 300;
+  PaceOfManyUnits() : PaceTest(kMany) {}
+};
+
+// A turn begins no more than a burst of them, which is not for want of units.
+TEST_F(PaceOfManyUnits, WhatWaitsForTheNextTurnHasFoundAUnit) {
+  begin_paced(10'000, kMany);
+  settle(10'000);
+  const auto begun = counted(PaceCount::kBegun);
+  turn(milliseconds(28));
+  EXPECT_EQ(counted(PaceCount::kBegun), begun + 256);
+  turn();
+  EXPECT_GE(counted(PaceCount::kBegun), begun + 280);
+  EXPECT_EQ(counted(PaceCount::kWaited), 0U);
+  batch(1, BatchOperation::kStop);
+  settle(5000);
 }
 
 TEST_F(PaceTest, WhatFindsNoUnitForTooLongNeverBegins) {
