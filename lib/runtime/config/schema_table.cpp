@@ -290,6 +290,12 @@ constexpr std::array kSelftestKeys{
         .high = 1024,
         .unit = "MiB",
         .binding = PLNET_FIELD(Document, settings.selftest.client_mib)},
+    Key{.name = "client_requests",
+        .kind = KeyKind::kInteger,
+        .help = "Requests that all tests which run here as a client may have under way.",
+        .low = 1,
+        .high = 16'384,  // three descriptors each, of a shard's 131072
+        .binding = PLNET_FIELD(Document, settings.selftest.client_requests)},
     Key{.name = "server_mib",
         .kind = KeyKind::kInteger,
         .help = "What clients may write to a shard at a time; others wait.",

@@ -103,6 +103,7 @@ struct SelftestSettings {
   bool enable = false;
   std::uint32_t session_timeout_sec = 100;  // a session whose console is silent; 0: never
   std::uint32_t client_mib = 64;            // for the tests that run here as a client, together
+  std::uint32_t client_requests = 1024;     // the same: nodes x concurrency
   std::uint32_t server_mib = 32;            // for each shard: what clients write at a time
 
   bool operator==(const SelftestSettings&) const = default;

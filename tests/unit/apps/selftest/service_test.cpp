@@ -102,6 +102,11 @@ TEST_F(SelftestServiceTest, OnlyTheFirstShardHasAFramework) {
   const SelftestService larger({.client_mib = 3, .server_mib = 1}, {.instance = "a"});
   EXPECT_EQ(larger.needs(0).bytes - first.bytes, std::size_t{2} << 20U);
   EXPECT_EQ(larger.needs(1).bytes, other.bytes);
+  const SelftestService busier({.client_mib = 1, .client_requests = 1025, .server_mib = 1},
+                               {.instance = "a"});
+  EXPECT_EQ(busier.needs(0).descriptors - first.descriptors, 3U);
+  EXPECT_EQ(busier.needs(0).bytes - first.bytes, selftest::Requester::memory_bytes(1));
+  EXPECT_EQ(busier.needs(1).descriptors, other.descriptors);
 }
 
 TEST_F(SelftestServiceTest, LivesAsLongAsLnetIsUp) {

@@ -144,7 +144,11 @@ TEST(Rendering, DefaultFileHoldsTheDefaults) {
   other.memory = {.arena_mib = 1};
   other.exchange = {.enable = true, .in_flight = 1, .work_nsec = 1};
   other.tcp = {.busy_poll_usec = 1, .busy_poll_budget = 1, .congestion_control = "reno"};
-  other.selftest = {.enable = true, .session_timeout_sec = 1, .client_mib = 1, .server_mib = 1};
+  other.selftest = {.enable = true,
+                    .session_timeout_sec = 1,
+                    .client_mib = 1,
+                    .client_requests = 1,
+                    .server_mib = 1};
   other.log = {.level = LogLevel::kDebug};
   other.metrics = {.listen = "[::1]:1"};
   EXPECT_EQ(read_settings(render_default_file(), "default", other).value_or(other), Settings{});

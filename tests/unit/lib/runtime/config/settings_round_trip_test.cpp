@@ -81,6 +81,7 @@ Settings some_settings(Dice& dice) {
   settings.selftest = {.enable = dice.coin(),
                        .session_timeout_sec = dice.below(86'401),
                        .client_mib = 1 + dice.below(1024),
+                       .client_requests = 1 + dice.below(16'384),
                        .server_mib = 1 + dice.below(256)};
   settings.log = {.level = static_cast<LogLevel>(dice.below(4))};
   settings.metrics = {.listen = kListen[dice.below(kListen.size())]};
@@ -130,7 +131,8 @@ TEST(SettingsExport, LooksLikeTheFile) {
             R"("tcp":{"busy_poll_usec":0,"busy_poll_budget":0,"relay_bytes_min":131072,)"
             R"("congestion_control":"auto"},)"
             R"("kfi":{"library":"libcxi.so.1","interfaces":[]},)"
-            R"("selftest":{"enable":0,"session_timeout_sec":100,"client_mib":64,"server_mib":32},)"
+            R"("selftest":{"enable":0,"session_timeout_sec":100,"client_mib":64,)"
+            R"("client_requests":1024,"server_mib":32},)"
             R"("log":{"level":"info"},)"
             R"("metrics":{"listen":""}}})");
   const Value full = export_settings(settings, ExportForm::kFull);
