@@ -11,6 +11,16 @@ namespace {
 
 constexpr Duration kQueryTimeoutMax = std::chrono::hours(24);
 
+// Those that have not taken what the transaction asked of them.
+std::unordered_set<const ConsoleNode*> without(const TransactionResult& result,
+                                               const std::vector<ConsoleNodePtr>& asked) {
+  std::unordered_set<const ConsoleNode*> nodes;
+  for (std::size_t i = 0; i < result.nodes.size(); ++i) {
+    if (result.nodes[i].rpc_errno != 0 || result.nodes[i].refused) nodes.insert(asked[i].get());
+  }
+  return nodes;
+}
+
 }  // namespace
 
 // --- What there is ---
@@ -152,6 +162,7 @@ std::unique_ptr<Transaction> Console::ask_servers(ConsoleBatch& batch,
                          const TransactionResult& result) mutable -> std::unique_ptr<Transaction> {
     if (!session_->ending && result.rpcs_failed == 0 && result.refused == 0)
       return ask_clients(batch, std::move(test));
+    test->not_servers = without(result, test->to->nodes.nodes());
     batch.tests.push_back(std::move(test));
     batch.changing = false;
     return nullptr;
@@ -171,7 +182,8 @@ std::unique_ptr<Transaction> Console::ask_clients(ConsoleBatch& batch,
   lists.distribution = test->distribution();
   for (const ConsoleNodePtr& node : test->to->nodes.nodes())
     lists.servers.push_back(node->id);
-  question->settle = [&batch, test = std::move(test)](const TransactionResult& /*result*/) mutable {
+  question->settle = [&batch, test = std::move(test)](const TransactionResult& result) mutable {
+    test->not_clients = without(result, test->from->nodes.nodes());
     batch.tests.push_back(std::move(test));
     batch.changing = false;
     return nullptr;

@@ -27,10 +27,10 @@ std::uint32_t ConsoleBatch::number_on(const ConsoleNode& node, std::uint32_t num
   std::uint32_t parts = 0;
   for (std::uint32_t i = 0; i < number; ++i) {
     const ConsoleTest& test = *tests[i];
-    if (test.to->nodes.contains(node)) ++parts;
-    if (test.clients_asked && test.from->nodes.contains(node)) ++parts;
+    if (test.has_server(node)) ++parts;
+    if (test.has_client(node)) ++parts;
   }
-  return parts;
+  return tests[number - 1]->has_client(node) ? parts : kNoPart;
 }
 
 ConsoleGroup* ConsoleSession::group(std::string_view wanted) const {

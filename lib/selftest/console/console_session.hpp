@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "lib/selftest/console/console_node.hpp"
@@ -35,7 +36,16 @@ struct ConsoleTest {
   ConsoleGroup* from = nullptr;
   ConsoleGroup* to = nullptr;
   bool clients_asked = false;  // the servers had agreed
+  // Of those that were asked; few, if any.
+  std::unordered_set<const ConsoleNode*> not_servers;
+  std::unordered_set<const ConsoleNode*> not_clients;
 
+  [[nodiscard]] bool has_server(const ConsoleNode& node) const {
+    return to->nodes.contains(node) && !not_servers.contains(&node);
+  }
+  [[nodiscard]] bool has_client(const ConsoleNode& node) const {
+    return clients_asked && from->nodes.contains(node) && !not_clients.contains(&node);
+  }
   [[nodiscard]] Distribution distribution() const {
     return {.clients = from->nodes.size(),
             .servers = to->nodes.size(),
@@ -43,6 +53,9 @@ struct ConsoleTest {
             .span = spec.span};
   }
 };
+
+// No node has so many.
+inline constexpr std::uint32_t kNoPart = 0x7fff'ffff;
 
 struct ConsoleBatch {
   ConsoleBatch(std::string_view text, std::uint64_t number, NodeTable& table)
@@ -59,7 +72,8 @@ struct ConsoleBatch {
   std::vector<std::unique_ptr<ConsoleTest>> tests;
 
   // What a node calls the part as client in test `number`, both counted from 1: nodes number what
-  // they were told of, in the order in which they were, parts as server as well.
+  // they have taken, in the order in which they were told, parts as server as well. kNoPart if it
+  // has none in that test.
   [[nodiscard]] std::uint32_t number_on(const ConsoleNode& node, std::uint32_t number) const;
 };
 

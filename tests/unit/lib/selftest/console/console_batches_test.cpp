@@ -199,6 +199,34 @@ TEST_F(CommandsTest, TestsByTheNumberThatEachNodeKnows) {
   EXPECT_EQ(asked(3, 2), 3U);
 }
 
+// Who has refused a test does not count it, and is not asked about another one instead.
+TEST_F(CommandsTest, TestsThatANodeHasRefusedHaveNoNumberThere) {
+  two_groups();
+  const auto refuses = [this](unsigned node, bool shall) {
+    crowd.node(node).instead = nullptr;
+    if (!shall) return;
+    crowd.node(node).instead = [this, node](const Message&) {
+      return bytes_of(1, TestReply{Status::kNoMemory, crowd.node(node).session});
+    };
+  };
+  refuses(2, true);
+  EXPECT_EQ(add_test(brw()).refused, 1U);
+  refuses(2, false);
+  refuses(4, true);  // a server: no client hears of that one
+  EXPECT_EQ(add_test(brw()).kind, TransactionKind::kAddServers);
+  refuses(4, false);
+  EXPECT_EQ(add_test(brw()).succeeded(), 2U);
+  const auto asked = [&](std::uint32_t test, unsigned node) {
+    (void)query(test);
+    return std::get<BatchRequest>(crowd.node(node).heard.back().body).test;
+  };
+  EXPECT_EQ(asked(1, 1), 1U);
+  EXPECT_EQ(asked(1, 2), kNoPart);
+  EXPECT_EQ(asked(2, 1), kNoPart) << "0 would be the whole batch";
+  EXPECT_EQ(asked(3, 1), 2U);
+  EXPECT_EQ(asked(3, 2), 1U);
+}
+
 TEST_F(CommandsTest, MoreTestsThanASessionHolds) {
   (void)begin();
   (void)add("clients", 1, 1);
