@@ -10,7 +10,8 @@ from two_hosts import ADDRESSES
 
 V4, V6 = 0, 1
 # Seconds instead of minutes until somebody is given up.
-IMPATIENT = """options lnet lnet_transaction_timeout=8 lnet_retry_count=2
+TRANSACTION_S = 8  # that an operation may be without an answer
+IMPATIENT = f"""options lnet lnet_transaction_timeout={TRANSACTION_S} lnet_retry_count=2
 options ksocklnd sock_timeout=3 max_reconnectms=1000 keepalive_idle=2 keepalive_intvl=1 keepalive_count=2
 """
 BAD = ("wrong_replies", "delivered_twice", "delivered_corrupt")
