@@ -15,7 +15,7 @@ say "A router: client (tcp) - router (tcp, tcp1) - server (tcp1), three hosts"
 begin router router lnet-router --config router.yaml
 node_router=${nodes[-1]}
 begin server server lnet-traffic --config server.yaml
-operations=60000
+operations=${operations:-60000}  # fewer in its test
 begin client client lnet-traffic --config client.yaml --to 10.89.1.1@tcp1 --count $operations --window 8 --stay
 node_client=${nodes[-1]}
 

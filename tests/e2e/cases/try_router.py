@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part of ./try that shows a router, for as long as a few thousand messages take: it tells figures, not what is left of a
+command whose output has changed."""
+import pathlib
+import signal
+import subprocess
+
+from two_hosts import two_hosts
+
+SIDE_BY_SIDE = True
+PARTS = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "try_parts"
+PROGRAMS = ("lnet-router", "lnetctl", "lnet-traffic", "lnet-selftest")
+OPERATIONS = 3000
+SECONDS_MAX = 60  # that the script shows if need be
+ENDS_WITHIN_S = 120
+SCRIPT = f"""set -euo pipefail
+operations={OPERATIONS}
+source "$1/stage.sh"
+enter_stage "$2"
+source "$1/router.sh"
+"""
+COLUMNS = ("second", "messages", "MiB/s", "large, free", "fewest free", "client credits", "p50", "p99")
+
+
+def programs_by_folder(site):
+    """As they lie in a build tree."""
+    apps = site.path("apps")
+    for name in PROGRAMS:
+        (apps / name).mkdir(parents=True)
+        (apps / name / name).symlink_to(site.program(name))
+    return str(apps)
+
+
+def shown_by(*command):
+    # In a session of its own; told to end, it takes its nodes and namespaces along.
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=ENDS_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGTERM)
+        raise AssertionError(f"no end within {ENDS_WITHIN_S} s: {process.communicate(timeout=60)[0]}") from None
+    assert process.returncode == 0, output
+    return output
+
+
+def figures(output):
+    """The rows of the table, by second."""
+    lines = output.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.split() == " ".join(COLUMNS).split()) + 1
+    rows = []
+    while first + len(rows) < len(lines) and lines[first + len(rows)].strip():
+        rows.append(lines[first + len(rows)].split())
+    assert rows and all(len(row) == len(COLUMNS) for row in rows), output
+    return rows
+
+
+def case_the_router_of_try_is_shown_with_its_figures(site):
+    with two_hosts(site):
+        pass  # or it cannot run here
+    output = shown_by("bash", "-c", SCRIPT, "try", str(PARTS), programs_by_folder(site))
+    rows = figures(output)
+    assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1)), rows
+    # How long a next hop takes is known as soon as some hundred messages have gone there.
+    assert all(value.isdigit() or column >= 6 and value == "-" for row in rows[:-1] for column, value in enumerate(row)), rows
+    assert all(value.isdigit() for value in rows[-1]), rows
+    assert len(rows) < SECONDS_MAX, f"it did not see that the client was done: {output}"
+    _, messages, _, free, fewest, credits_left, p50, p99 = (int(value) for value in rows[-1])
+    assert messages > 0 and free >= fewest > 0 and credits_left > 0 and 0 < p50 <= p99, rows
+    assert "exit status" not in output, output
+    for words in ("- net: tcp1", "gateway: 10.89.0.10@tcp", "primary nid: 10.89.1.1@tcp1", "cpt[0]:", "route_count: ", "event=drained cut_off=0",
+                  "the router ended with status 0", "every operation answered, every byte right", f"answered: {OPERATIONS}\n", "failed: 0\n", "p99: "):
+        assert words in output, (words, output)
