@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Routes: by file, by options and live; and what becomes of them when their gateway comes and goes."""
 import json
+import select
 import signal
 import socket
 import time
@@ -18,6 +19,11 @@ ROUTE = "route:\n    - net: o2ib\n      gateway: {gateway}\n"
 # The far side of the gateway; nothing needs to be there.
 FAR = "net:\n    - net type: o2ib\n      local NI(s):\n        - nid: 10.9.0.2@o2ib\n          lnd tunables:\n              driver: 'null'\n"
 NET = "net:\n    - net type: tcp\n      local NI(s):\n        - interfaces:\n              0: eth0\n"
+MORE = """net: [{net type: tcp7, local NI(s): [{nid: 10.9.0.1@tcp7, lnd tunables: {driver: 'null'}}]}]
+route: [{net: o2ib1, gateway: 10.88.0.8@tcp}]
+peer: [{primary nid: 10.88.0.6@tcp}]
+plnet: {log: {level: warning}}
+"""
 # From the start: later it would give its peers two minutes.
 ROUTES = "routing:\n    - enable: 1\n"
 
@@ -106,13 +112,45 @@ def case_changes_that_wait_for_one_another_all_take_effect(site):
             assert there in backup, (there, backup)
 
 
+def ask_to_import(client, number, document):
+    client.sendall(json.dumps({"v": 1, "id": number, "verb": "import", "args": {"text": document}}).encode() + b"\n")
+
+
+def case_imports_wait_for_gateways_that_are_asked_first_and_lose_nothing(site):
+    with two_hosts(site) as hosts:
+        a = node_that_checks_before_use(hosts, site)
+        before = a.json("export", "--backup")
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(a.socket))
+            ask_to_import(client, 1, "peer: [{primary nid: 10.88.0.7@tcp}]\n")
+            ask_to_import(client, 2, MORE)
+            works(a, "set", "turn_limit_usec", "77")  # read behind them; no change of LNet, so it does not wait
+            while True:
+                answered = select.select([client], [], [], 0)[0]
+                if causes(a) != ["not checked yet"]:
+                    break
+                assert not answered, client.recv(4096)
+            client.settimeout(20)
+            with client.makefile("rb") as answers:
+                told = [json.loads(answers.readline()) for _ in range(2)]
+        assert [(each["id"], "result" in each) for each in told] == [(1, True), (2, True)], told
+        after = a.json("export", "--backup")
+        for section, more in (("net", ["tcp7"]), ("route", ["10.88.0.8@tcp"]), ("peer", ["10.88.0.7@tcp", "10.88.0.6@tcp"])):
+            had = before.pop(section, [])
+            assert after[section][:len(had)] == had and len(after[section]) == len(had) + len(more), (had, after)
+            assert all(name in str(entry) for name, entry in zip(more, after.pop(section)[len(had):])), after
+        own = before["plnet"]["pollers"], before["plnet"]["log"]
+        own[0]["turn_limit_usec"], own[1]["level"] = 77, "warning"
+        assert after == before, (after, before)
+
+
 def case_changes_that_wait_when_a_node_ends_are_refused(site):
     with two_hosts(site) as hosts:
         a = node_that_checks_before_use(hosts, site)
         document = "peer: [{primary nid: 10.88.0.6@tcp}]\n"
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(a.socket))
-            client.sendall(json.dumps({"v": 1, "id": 1, "verb": "import", "args": {"text": document}}).encode() + b"\n")
+            ask_to_import(client, 1, document)
             works(a, "status")  # read behind it
             assert a.stop(signal.SIGINT) == 0, a.output()  # its gateway is given up meanwhile
             assert b'"id":1' not in client.recv(4096), "nobody is told that it worked"
