@@ -51,6 +51,25 @@ TEST_F(PathReportOf, SaysWhereTheNextHopIsAndWhyNotTheOtherNi) {
   EXPECT_TRUE(has(told, "NI", text_of(site.ni(0).nid), text_of(Criterion::kHealth)));
 }
 
+// The next hop's home has no part in either NI: its connections are on a shard that has.
+TEST_F(PathReportOf, TheShardThatHasTheConnectionsDependsOnTheNi) {
+  site.add_net(kTcp0, 2);
+  site.ni(0).shards = ShardSet{}.set(2);
+  site.ni(1).shards = ShardSet{}.set(6);
+  SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
+  peer.ni().home = 3;
+  peer.ni().cpt = 1;
+  const std::array<ShardId, 2> lanes{2, 6};
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const PathReport told = report(site.ni(i).nid, peer.ni().nid, &peer.ni());
+    ASSERT_TRUE(told.step.has_value() && told.step->place.has_value());
+    EXPECT_EQ(told.step->ni, site.ni(i).nid);
+    EXPECT_EQ(told.step->place->cpt, 1);
+    EXPECT_EQ(told.step->place->shard, 3);
+    EXPECT_EQ(told.step->place->lane_shard, lanes[i]);
+  }
+}
+
 TEST_F(PathReportOf, ANidOfOursAsSourceIsTaken) {
   site.add_net(kTcp0, 2);
   SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
