@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Messages through lnet-router, one of whose networks loses, delays and mixes up frames, or is cut."""
-import time
+import threading
 
-from routed_hosts import buffers_home, routed_hosts, start
+import script_peer
+from routed_hosts import address, buffers_home, routed_hosts, start
+from script_peer import ScriptPeer
 from site_under_test import eventually
 from tcp_nodes import counted, works
-from traffic_nodes import IMPATIENT, count, has_answered, is_clean, last_words
+from traffic_nodes import count, has_answered, is_clean, last_words
+from two_hosts import inside, ip
 
 SIDE_BY_SIDE = True
 CLIENT_LEG, SERVER_LEG = ("client", 0), ("server", 1)
 HOP_STALL_S = 5  # the router's, after which nobody waits for a hop any more
+PATIENT_S = 20  # more than twice the time of a cut: TCP repeats itself ever more seldom
+OPERATIONS = 2000
+SENDER, PORTAL, LARGE_BYTES = 3, 9, 1 << 20  # nobody takes what comes to that portal
 
 
 def statistic(node, row):
@@ -42,26 +48,55 @@ def case_the_wire_of_the_server_loses_delays_and_mixes_up(site):
             assert words["delivered"] > 0
 
 
+class Sender:
+    """Somebody beside the server, played by the case, who puts large messages to the client and does not care what becomes of them."""
+
+    def __init__(self, hosts):
+        host, source = hosts.names["server"], address(1, SENDER)
+        ip("-n", host, "address", "add", f"{source}/24", "dev", "eth1")
+        with inside(host):
+            self.peer = ScriptPeer(address(1, hosts.ROUTERS[0]), source, number=1)
+        assert self.peer.introduced() is not None
+        self.peer.link.settimeout(60)  # the router does not read while a message waits
+        self.message = script_peer.put(self.peer.nid, script_peer.nid_of(address(0, hosts.CLIENT)), PORTAL, 1, LARGE_BYTES) + bytes(LARGE_BYTES)
+
+    def puts(self, messages):
+        """In the background; done once the router has taken all of them, or dropped them."""
+        putting = threading.Thread(target=self.peer.link.sendall, args=(self.message * messages,), daemon=True)
+        putting.start()
+        return putting
+
+
 def case_the_wire_of_the_client_is_cut_until_its_hop_has_stalled(site):
     """The router hears nothing of it: TCP is patient, so what others wait behind is dropped, and no more than that."""
+    options = f"options lnet lnet_transaction_timeout={PATIENT_S} lnet_retry_count=0\n"
     with routed_hosts(site, bad_leg=CLIENT_LEG) as hosts:
         router = start(hosts, "r0", options="options ksocklnd tx_buffer_size=16384\n")
         for of in ("tiny", "small", "large"):
             works(router, "set", f"{of}_buffers", "1")
-        server = start(hosts, "server", "--to", hosts.nid("client"), shards=2, options=IMPATIENT)
-        client = start(hosts, "client", "--to", hosts.nid("server"), options=IMPATIENT)
+        # All payloads go to the client. One of its own that was cut in the middle would have the buffer, and nobody would stall.
+        more = ("--count", str(OPERATIONS), "--gets")
+        server = start(hosts, "server", "--to", hosts.nid("client"), *more, "0", shards=2, options=options)
+        client = start(hosts, "client", "--to", hosts.nid("server"), *more, "100", options=options)
         for node in (client, server):
             has_answered(node, 100)
-        drops = counted(router, "lnet_cause", "dropped_hop_stalled")
-        failed = {node: count(node, "failed") for node in (client, server)}
+        sender = Sender(hosts)
+        failed = {node: count(node, "failed") for node in (client, server)}  # before all were there
+        assert counted(router, "lnet_cause", "dropped_hop_stalled") == 0
         hosts.bad_wire.is_cut = True
-        # Nothing is dropped if nobody happens to wait behind what is stuck: then it has been time enough.
-        until = time.monotonic() + 3 * HOP_STALL_S
-        eventually("the hop to the client has stalled",
-                   lambda: counted(router, "lnet_cause", "dropped_hop_stalled") > drops or time.monotonic() > until, 60)
+        putting = sender.puts(2)  # one has the only buffer, or waits for it, and the other waits behind that
+        eventually("the hop to the client has stalled", lambda: counted(router, "lnet_cause", "dropped_hop_stalled") > 0, 4 * HOP_STALL_S)
+        assert all(count(node, "begun") < OPERATIONS for node in (client, server))
         hosts.bad_wire.is_cut = False
-        for node, before in failed.items():
-            has_answered(node, count(node, "answered") + 100, 90)
+        for node in (client, server):
+            eventually(f"{node.name} has begun all", lambda: count(node, "begun") == OPERATIONS, 90)
+        for node in (client, server):
+            eventually(f"all of {node.name}'s end", lambda: count(node, "under_way") == 0, 2 * PATIENT_S)
             is_clean(node)
-            print(f"{node.name}: {count(node, 'failed') - before} lost")
+        putting.join(10)
+        assert not putting.is_alive(), "the router reads on"
+        lost = sum(count(node, "failed") - before for node, before in failed.items())
+        dropped = counted(router, "lnet_cause", "dropped_hop_stalled")
+        print(f"{lost} operations lost, {dropped} messages dropped")
+        assert lost <= dropped, router.json("counters", "show")
         comes_to_rest(router, client, server)
