@@ -232,6 +232,7 @@ bool PacketPort::say(PacketType type, std::uint16_t number) {
 void PacketPort::closing(NicAddress from, const Packet& packet) {
   const std::uint16_t number = by_source_.find(std::uint64_t{from} << 16 | packet.connection);
   const bool known = number != kNone && targets_[number].epoch == packet.epoch;
+  if (known) targets_[number].seen_ns = now_ns_;
   if (known && packet.cleared != 0) clear(targets_[number], packet.cleared);
   Packet answer = packet;
   answer.type =
@@ -270,7 +271,7 @@ std::uint16_t PacketPort::target_for(NicAddress from, const Packet& packet) {
     free_target(number);
   }
   const Former& before = former(key);
-  if (packet.syn && before.key == key &&
+  if (packet.syn && before.key == key && now_ns_ - before.seen_ns < retry_.target_timeout_ns() &&
       static_cast<std::int32_t>(packet.epoch - before.epoch) <= 0) {
     stats_.add(PortCounters::Id::kDuplicates);
     return kNone;
@@ -296,7 +297,7 @@ std::uint16_t PacketPort::target_for(NicAddress from, const Packet& packet) {
 
 void PacketPort::free_target(std::uint16_t number) {
   TargetConnection& target = targets_[number];
-  former(target.key) = {.key = target.key, .epoch = target.epoch};
+  former(target.key) = {.key = target.key, .epoch = target.epoch, .seen_ns = target.seen_ns};
   abandon(target);
   clear(target, sequence_after(target.expected, kSequences - 1));
   by_source_.remove(target.key);

@@ -25,7 +25,9 @@ inline constexpr unsigned kPacketWindow = 64;  // unanswered on one connection
 struct PortOptions {
   std::size_t payload_max = 2048;  // less to whom the wire has less room, as long as it has less
   RetryOptions retry;
-  // A NIC that starts again says a higher one: connections of its earlier life are not taken up.
+  // A NIC that starts again says another one: connections of its earlier life are not taken up. If
+  // it is not a higher one, who still knows that life does not hear it until target_timeout_ns
+  // later.
   std::uint32_t incarnation = 0;
   unsigned messages_max = 2048;
   unsigned source_connections = 4096;    // SCT
@@ -146,10 +148,13 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
     std::array<Remembered, std::size_t{2} * kPacketWindow> remembered{};
   };
 
-  // A connection that is no more: what the wire repeats of it late is not done a second time.
+  // A connection that is no more: what the wire repeats of it late is not done a second time. Only
+  // for as long as its source may still repeat something: a NIC that began anew, or another one
+  // that has this address now, may well count its epochs from below.
   struct Former {
     std::uint64_t key = ~std::uint64_t{0};
     std::uint32_t epoch = 0;
+    std::uint64_t seen_ns = 0;  // when something of it came for the last time
   };
   static constexpr std::size_t kFormerMax =
       1024;  // a power of two; newer ones take older ones' place

@@ -8,8 +8,9 @@
 namespace plnet::cassini::soft {
 namespace {
 
-// Sixteenths of a second: a process does not start twice in one, and 65536 of them go round in an
-// hour, when every peer has long forgotten.
+// Sixteenths of a second since the machine was started: a process does not start twice in one, and
+// 65536 of them go round in an hour, when every peer has long forgotten. A machine that was started
+// anew counts from 0, which its peers hear as soon as they have forgotten.
 std::uint32_t incarnation_now() {
   return static_cast<std::uint32_t>(rte_rdtsc() / (rte_get_tsc_hz() / 16)) & 0xffff;
 }

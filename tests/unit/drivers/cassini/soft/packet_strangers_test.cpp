@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whom a port hears, and whom not: NICs that begin anew or take over an address.
+#include <memory>
+
+#include "tests/unit/drivers/cassini/soft/packet_rig.hpp"
+
+namespace plnet::cassini::soft::packet_strangers_test {
+namespace {
+
+using testing::Host;
+using testing::quick;
+using testing::Rig;
+using StrangerLe = layout::Target;
+
+// What can be used again and again.
+void append_lasting(Host& host) {
+  host.append(host.arena.data(), 100, 5, 1, [](std::byte* at) { StrangerLe::UseOnce::set(at, 0); });
+}
+
+// After the machine was started anew its clock, from which incarnations are made, begins at 0; and
+// another machine that has the address now counts as it likes. For the peer the connection was
+// closed, or still open and then forgotten.
+TEST(SoftPacketStrangers, APeerWhoseIncarnationIsLowerIsHeardAgain) {
+  for (const bool closed : {true, false}) {
+    SCOPED_TRACE(closed);
+    PortOptions options = quick();
+    if (closed) options.retry.idle_ns = 1'000'000 * options.retry.time_divisor;  // 1 ms
+    options.incarnation = 40000;
+    Rig rig({}, options);
+    append_lasting(*rig.b);
+    rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+    rig.a->expect(EventType::kAck);
+    Host::now_ns += 2'000'000;
+    rig.run(10);
+    EXPECT_EQ(rig.two.port.targets(), closed ? 0U : 1U);
+    Host::now_ns += std::uint64_t{1} << 36;
+    std::destroy_at(&rig.one.port);
+    options.incarnation = 20000;
+    std::construct_at(&rig.one.port, rig.one.nic, rig.one.wire, options);
+    rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
+    rig.a->expect(EventType::kAck);
+    EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
+  }
+}
+
+}  // namespace
+}  // namespace plnet::cassini::soft::packet_strangers_test
