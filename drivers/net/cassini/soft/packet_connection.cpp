@@ -242,18 +242,17 @@ void PacketPort::closing(NicAddress from, const Packet& packet) {
   (void)wire_.send(from, encode(answer), {});
 }
 
-// At the source.
-void PacketPort::closing_answered(const Packet& packet) {
-  if (packet.connection >= connections_.size()) return;
-  Connection& connection = connections_[packet.connection];
-  if (connection.epoch != packet.epoch || connection.active) return;
-  if (connection.state == State::kClearPending && packet.type == PacketType::kCleared) {
-    connection.state = State::kClosePending;
-    connection.close_tries = 0;
-    close_further(packet.connection);
-  } else if (connection.state != State::kNormal && packet.type == PacketType::kClosed) {
+// At the source. Who was not asked has nothing to say.
+void PacketPort::closing_answered(NicAddress from, const Packet& packet) {
+  Connection* const connection = connection_of(from, packet);
+  if (connection == nullptr || connection->active || connection->state == State::kNormal) return;
+  if (packet.type == PacketType::kClosed) {
     stats_.add(PortCounters::Id::kClosed);
     free_connection(packet.connection);
+  } else if (connection->state == State::kClearPending) {
+    connection->state = State::kClosePending;
+    connection->close_tries = 0;
+    close_further(packet.connection);
   }
 }
 

@@ -181,7 +181,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   void free_connection(std::uint16_t number);
   [[nodiscard]] bool say(PacketType type, std::uint16_t number);
   void closing(NicAddress from, const Packet& packet);
-  void closing_answered(const Packet& packet);
+  void closing_answered(NicAddress from, const Packet& packet);
   [[nodiscard]] std::uint16_t target_for(NicAddress from, const Packet& packet);
   void free_target(std::uint16_t number);
   void expire_targets(std::uint64_t now_ns);
@@ -201,7 +201,9 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   void give_up(std::uint16_t number, ReturnCode code);
   void renew(Connection& connection);
   void end_message(Connection& connection, std::uint16_t number, const Outcome& outcome);
-  [[nodiscard]] Sent* find_sent(const Packet& packet, std::uint16_t sequence, unsigned& at);
+  // That an answer is for; nullptr: none, or not his to answer.
+  [[nodiscard]] Connection* connection_of(NicAddress from, const Packet& answer);
+  [[nodiscard]] static Sent* find_sent(Connection& connection, unsigned sequence, unsigned& at);
 
   // packet_target.cpp
   void request(NicAddress from, const Packet& packet, std::span<const std::byte> payload);

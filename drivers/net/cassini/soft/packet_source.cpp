@@ -174,11 +174,16 @@ void PacketPort::retry(std::uint16_t number, unsigned at, const RetryHandler::De
   connection.batch = decision.small_batch ? retry_.batch() : kPacketWindow;
 }
 
-PacketPort::Sent* PacketPort::find_sent(const Packet& packet, std::uint16_t sequence,
-                                        unsigned& at) {
-  if (packet.connection >= connections_.size()) return nullptr;
-  Connection& connection = connections_[packet.connection];
-  if (packet.epoch != connection.epoch || connection.count == 0) return nullptr;
+PacketPort::Connection* PacketPort::connection_of(NicAddress from, const Packet& answer) {
+  if (answer.connection >= connections_.size()) return nullptr;
+  Connection& connection = connections_[answer.connection];
+  const bool his = connection.state != State::kFree && connection.to.destination == from &&
+                   connection.epoch == answer.epoch;
+  return his ? &connection : nullptr;
+}
+
+PacketPort::Sent* PacketPort::find_sent(Connection& connection, unsigned sequence, unsigned& at) {
+  if (connection.count == 0) return nullptr;
   const int distance = sequence_distance(connection.at(0).sequence, sequence);
   if (distance < 0 || distance >= static_cast<int>(connection.count)) return nullptr;
   at = static_cast<unsigned>(distance);
@@ -188,24 +193,23 @@ PacketPort::Sent* PacketPort::find_sent(const Packet& packet, std::uint16_t sequ
 
 void PacketPort::answered(NicAddress from, const Packet& packet,
                           std::span<const std::byte> payload) {
-  if (packet.connection >= connections_.size()) return;
-  Connection& connection = connections_[packet.connection];
-  if (connection.to.destination != from) return;
+  Connection* const connection = connection_of(from, packet);
+  if (connection == nullptr) return;  // late, or of an earlier life
   unsigned at = 0;
   bool any = false;
   // A run ends with `sequence`; more than a window of it is a lie.
   unsigned sequence = packet.expected == 0 ? packet.sequence : packet.expected;
   for (unsigned i = 0; i < kPacketWindow; ++i) {
-    Sent* const sent = find_sent(packet, static_cast<std::uint16_t>(sequence), at);
+    Sent* const sent = find_sent(*connection, sequence, at);
     if (sent != nullptr) answered_one(*sent, packet, payload);
     any = any || sent != nullptr;
     if (sequence == packet.sequence) break;
     sequence = sequence_after(sequence);
   }
-  if (!any) return;  // late, or of an earlier life
-  connection.established = true;
-  connection.batch = kPacketWindow;
-  settle(connection);
+  if (!any) return;  // late
+  connection->established = true;
+  connection->batch = kPacketWindow;
+  settle(*connection);
 }
 
 void PacketPort::answered_one(Sent& sent, const Packet& packet,
@@ -291,10 +295,12 @@ void PacketPort::renew(Connection& connection) {
 }
 
 void PacketPort::refused(const Packet& packet) {
+  if (packet.connection >= connections_.size()) return;
+  Connection* const found = connection_of(connections_[packet.connection].to.destination, packet);
   unsigned at = 0;
-  Sent* const sent = find_sent(packet, packet.sequence, at);
+  Sent* const sent = found == nullptr ? nullptr : find_sent(*found, packet.sequence, at);
   if (sent == nullptr) return;
-  Connection& connection = connections_[packet.connection];
+  Connection& connection = *found;
   if (packet.code == ReturnCode::kSequenceError) {
     // Everything from the missing one on goes again, once for all the refusals of one gap.
     if (packet.attempt + 1 != sent->tries || connection.to_send <= at) return;

@@ -24,7 +24,7 @@ void PacketPort::on_packet(NicAddress from, std::span<const std::byte> bytes) {
     case PacketType::kAck: return answered(from, *packet, payload);
     case PacketType::kNack: return refused(*packet);
     case PacketType::kCleared:
-    case PacketType::kClosed: return closing_answered(*packet);
+    case PacketType::kClosed: return closing_answered(from, *packet);
     case PacketType::kClear:
     case PacketType::kClose: return closing(from, *packet);
     case PacketType::kFirst:

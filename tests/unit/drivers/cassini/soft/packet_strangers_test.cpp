@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom a port hears, and whom not: NICs that begin anew or take over an address.
+// Whom a port hears, and whom not: NICs that begin anew or take over an address, and packets that
+// somebody made up.
+#include <cstdint>
 #include <memory>
 
 #include "tests/unit/drivers/cassini/soft/packet_rig.hpp"
@@ -41,6 +43,50 @@ TEST(SoftPacketStrangers, APeerWhoseIncarnationIsLowerIsHeardAgain) {
     rig.a->expect(EventType::kAck);
     EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
   }
+}
+
+constexpr unsigned kEpochs = 8;  // a liar has no need to know the right one
+
+// As an answer from that wire to the first NIC of a rig.
+void answer(InprocWire& wire, NicAddress from, const Packet& packet) {
+  Packet lie = packet;
+  lie.message.source = 1;
+  lie.message.destination = from;
+  ASSERT_TRUE(wire.send(1, encode(lie), {}));
+}
+
+TEST(SoftPacketStrangers, WhatWasNeverOpenedIsNotClosed) {
+  PortOptions options = quick();
+  options.source_connections = 4096;
+  Rig rig({}, options);
+  InprocWire none(rig.cable, 0);  // a record that was never used names destination 0
+  for (const PacketType type : {PacketType::kCleared, PacketType::kClosed}) {
+    for (const unsigned number : {0U, 9U, 4000U}) {
+      const Packet lie{.type = type, .connection = static_cast<std::uint16_t>(number)};
+      answer(rig.two.wire, 2, lie);
+      answer(none, 0, lie);
+    }
+  }
+  rig.run(10);
+  EXPECT_EQ(rig.one.port.count(PortCounters::Id::kClosed), 0U);
+}
+
+TEST(SoftPacketStrangers, OnlyWhoWasAskedToCloseSaysThatItIsDone) {
+  PortOptions options = quick();
+  options.retry.idle_ns = 1'000'000 * options.retry.time_divisor;  // 1 ms
+  Rig rig({}, options);
+  InprocWire third(rig.cable, 3);
+  append_lasting(*rig.b);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.a->expect(EventType::kAck);
+  rig.two.wire.set_link(false);
+  Host::now_ns += 2'000'000;
+  rig.run(3);
+  for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch)
+    answer(third, 3, {.type = PacketType::kClosed, .epoch = epoch});
+  rig.run(3);
+  EXPECT_EQ(rig.one.port.connections(), 1U);
+  EXPECT_EQ(rig.one.port.count(PortCounters::Id::kClosed), 0U);
 }
 
 }  // namespace
