@@ -102,6 +102,7 @@ enum class ReturnCode : std::uint8_t {
   kResourceBusy = 60,
   kTrsPendRsp = 62,
 };
+inline constexpr unsigned kReturnCodeMax = 63;  // six bits wherever one is told
 
 enum class StateChangeReason : std::uint8_t {
   kEqFull = 0,

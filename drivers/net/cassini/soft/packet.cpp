@@ -58,8 +58,10 @@ std::optional<Packet> decode(std::span<const std::byte> bytes) {
   if (opcode == 0 || opcode > 2 || list >= kLists || sequence > kSequences) return {};
   if (Bits::Cleared::get(at) > kSequences || Bits::Expected::get(at) > kSequences) return {};
   if (sequence == 0 && type < static_cast<std::uint64_t>(PacketType::kClear)) return {};
-  // An event with code 0 would look half written to its reader, for ever.
-  if (Bits::Code::get(at) == 0) return {};
+  // An event has six bits for a code; one with code 0 would look half written to its reader, for
+  // ever.
+  const std::uint64_t code = Bits::Code::get(at);
+  if (code == 0 || code > kReturnCodeMax) return {};
   Packet packet;
   packet.type = static_cast<PacketType>(type);
   packet.syn = Bits::Syn::get(at) != 0;
@@ -73,7 +75,7 @@ std::optional<Packet> decode(std::span<const std::byte> bytes) {
   packet.message_id = static_cast<std::uint32_t>(Bits::MessageId::get(at));
   packet.length = static_cast<std::uint32_t>(Bits::Length::get(at));
   packet.offset = Bits::Offset::get(at);
-  packet.code = static_cast<ReturnCode>(Bits::Code::get(at) & 63);
+  packet.code = static_cast<ReturnCode>(code);
   packet.mlength = static_cast<std::uint32_t>(Bits::MLength::get(at));
   packet.list = static_cast<ListKind>(list);
   Message& message = packet.message;

@@ -3,6 +3,7 @@
 // somebody made up.
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "tests/unit/drivers/cassini/soft/packet_rig.hpp"
 
@@ -87,6 +88,33 @@ TEST(SoftPacketStrangers, OnlyWhoWasAskedToCloseSaysThatItIsDone) {
   rig.run(3);
   EXPECT_EQ(rig.one.port.connections(), 1U);
   EXPECT_EQ(rig.one.port.count(PortCounters::Id::kClosed), 0U);
+}
+
+// The low six bits of these are 0: an event that nobody can read, nor what comes behind it.
+TEST(SoftPacketStrangers, ACodeThatNoEventCanTellIsRefused) {
+  Rig rig;
+  InprocWire third(rig.cable, 3);
+  append_lasting(*rig.b);
+  for (const unsigned code : {0x40U, 0x80U, 0xc0U}) {
+    PacketHeader lie = encode({.syn = true,
+                               .eom = true,
+                               .sequence = 1,
+                               .epoch = code,
+                               .length = 100,
+                               .message = {.vni = testing::kVni,
+                                           .pid = 9,
+                                           .source = 3,
+                                           .destination = 2,
+                                           .length = 100,
+                                           .match_bits = 1}});
+    layout::WirePacket::Code::set(lie.data(), code);
+    ASSERT_TRUE(third.send(2, lie, std::vector<std::byte>(100)));
+  }
+  rig.run(3);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kBad), 3U);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.a->expect(EventType::kAck);
+  rig.b->expect(EventType::kPut);
 }
 
 }  // namespace

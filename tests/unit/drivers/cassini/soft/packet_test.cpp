@@ -67,6 +67,11 @@ TEST(SoftPacket, HeadersSurviveTheWire) {
   bad = encode(packet);
   bad[4] = std::byte{1};
   EXPECT_FALSE(decode(bad)) << "another version";
+  for (unsigned code = 0; code < 256; ++code) {
+    bad = encode(packet);
+    layout::WirePacket::Code::set(bad.data(), code);
+    EXPECT_EQ(decode(bad).has_value(), code != 0 && code < 64) << "events have six bits for it";
+  }
   const PacketHeader whole = encode(packet);
   EXPECT_FALSE(decode(std::span(whole).first(87)));
 }
