@@ -195,7 +195,7 @@ class PacketPort final : private Transport, private Nic::Carrier, private WireEv
   void check_timer(std::uint16_t number);
   void answered(NicAddress from, const Packet& packet, std::span<const std::byte> payload);
   void answered_one(Sent& sent, const Packet& packet, std::span<const std::byte> payload);
-  void refused(const Packet& packet);
+  void refused(NicAddress from, const Packet& packet);
   void retry(std::uint16_t number, unsigned at, const RetryHandler::Decision& decision);
   void settle(Connection& connection);
   void give_up(std::uint16_t number, ReturnCode code);

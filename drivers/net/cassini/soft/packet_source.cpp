@@ -294,9 +294,8 @@ void PacketPort::renew(Connection& connection) {
   connection.epoch = ++next_epoch_;
 }
 
-void PacketPort::refused(const Packet& packet) {
-  if (packet.connection >= connections_.size()) return;
-  Connection* const found = connection_of(connections_[packet.connection].to.destination, packet);
+void PacketPort::refused(NicAddress from, const Packet& packet) {
+  Connection* const found = connection_of(from, packet);
   unsigned at = 0;
   Sent* const sent = found == nullptr ? nullptr : find_sent(*found, packet.sequence, at);
   if (sent == nullptr) return;

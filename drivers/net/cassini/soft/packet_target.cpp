@@ -22,7 +22,7 @@ void PacketPort::on_packet(NicAddress from, std::span<const std::byte> bytes) {
   const std::span<const std::byte> payload = bytes.subspan(kPacketHeaderBytes);
   switch (packet->type) {
     case PacketType::kAck: return answered(from, *packet, payload);
-    case PacketType::kNack: return refused(*packet);
+    case PacketType::kNack: return refused(from, *packet);
     case PacketType::kCleared:
     case PacketType::kClosed: return closing_answered(from, *packet);
     case PacketType::kClear:

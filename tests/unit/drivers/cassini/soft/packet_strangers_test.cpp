@@ -90,6 +90,24 @@ TEST(SoftPacketStrangers, OnlyWhoWasAskedToCloseSaysThatItIsDone) {
   EXPECT_EQ(rig.one.port.count(PortCounters::Id::kClosed), 0U);
 }
 
+TEST(SoftPacketStrangers, NobodyElseRefusesWhatWasSentToAPeer) {
+  Rig rig;
+  InprocWire third(rig.cable, 3);
+  append_lasting(*rig.b);
+  rig.two.wire.set_link(false);
+  rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 1);
+  rig.run(3);
+  for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
+    answer(third, 3,
+           {.type = PacketType::kNack, .sequence = 1, .epoch = epoch, .code = ReturnCode::kUncor});
+  }
+  rig.run(3);
+  EXPECT_FALSE(rig.a->events.next());
+  EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kNacks), 0U);
+  rig.two.wire.set_link(true);
+  rig.a->expect(EventType::kAck);
+}
+
 // The low six bits of these are 0: an event that nobody can read, nor what comes behind it.
 TEST(SoftPacketStrangers, ACodeThatNoEventCanTellIsRefused) {
   Rig rig;
