@@ -10,7 +10,8 @@
 
 namespace plnet::cassini {
 
-// Flags as kfi_cxi sets them on its receives.
+// Flags as kfi_cxi sets them on its receives, but for op_get: kfilnd reads nobody's messages, so no
+// peer is let read what others have sent us.
 TargetCommand ListEntry::append(unsigned portal, unsigned buffer_id, unsigned min_free) const {
   TargetCommand command{
       .command = command_byte(CommandType::kQueue, SizeCode::k64, opcode::kAppend),
@@ -20,7 +21,7 @@ TargetCommand ListEntry::append(unsigned portal, unsigned buffer_id, unsigned mi
       .event_link_disable = 1,
       .unrestricted_end_ro = 1,
       .unrestricted_body_ro = 1,
-      .op_get = 1,
+      .op_get = static_cast<std::uint8_t>(tagged ? 1 : 0),
       .op_put = 1,
       .buffer_id = static_cast<std::uint16_t>(buffer_id),
       .lac = static_cast<std::uint8_t>(lac),

@@ -53,14 +53,15 @@ void Receiver::on_unlink(unsigned id, ListEntry& entry, const TargetLongEvent& e
 
 void Receiver::on_message(unsigned id, ListEntry& entry, const Arrival& arrival) {
   const std::uint64_t offset = arrival.start - entry.iova;
-  const bool sane = arrival.type == EventType::kPut && arrival.has_start &&
-                    arrival.start >= entry.iova && offset <= entry.length &&
-                    arrival.length <= entry.length - offset;
+  const bool in_range = arrival.has_start && arrival.start >= entry.iova &&
+                        offset <= entry.length && arrival.length <= entry.length - offset;
   entry.told += arrival.length;
   if (arrival.auto_unlinked) {
     entry.auto_unlinked = true;
-    entry.total = sane ? offset + arrival.length : entry.told;
+    // Whatever the operation was, it took this room; others before it may still be under way.
+    entry.total = in_range ? offset + arrival.length : entry.told;
   }
+  const bool sane = in_range && arrival.type == EventType::kPut;
   const bool whole = arrival.code == ReturnCode::kOk && arrival.length == arrival.wanted;
   // `told` beyond `total`: the NIC contradicts itself, and waiting for equality would never end.
   const bool last = entry.auto_unlinked && entry.told >= entry.total;
