@@ -191,8 +191,8 @@ unsigned Endpoint::poll(Instant now) {
   context_.now = now;
   unsigned work = 0;
   if (context_.completions.size() <= kBurst) {
-    if (receiving_) work += rx_.poll(kBurst);
-    if (transmitting_) work += tx_.poll(kBurst);
+    if (receives()) work += rx_.poll(kBurst);
+    if (transmits()) work += tx_.poll(kBurst);
   }
   if (context_.receive_failed) recover_receive();
   if (context_.transmit_failed) recover_transmit();
@@ -250,16 +250,20 @@ void Endpoint::recover_receive() {
   context_.receive_failed = !rebuilt(build_receive().has_value(), receive_due_);
 }
 
+bool Endpoint::end_operations() {
+  if (!draining_) {
+    draining_ = true;
+    drain_until_ = context_.now + config_.drain_time;
+  }
+  if (tx_.drain(why_aborted())) return true;
+  if (context_.now < drain_until_) return false;
+  tx_.quarantine(why_aborted());
+  return true;
+}
+
 void Endpoint::recover_transmit() {
   if (transmitting_) {
-    if (!draining_) {
-      draining_ = true;
-      drain_until_ = context_.now + config_.drain_time;
-    }
-    if (!tx_.drain(why_aborted())) {
-      if (context_.now < drain_until_) return;
-      tx_.quarantine(why_aborted());
-    }
+    if (transmits() && !end_operations()) return;
     if (context_.now < transmit_due_) return;
     if (!tear_down_transmit()) {
       transmit_due_ = context_.now + config_.link_period;

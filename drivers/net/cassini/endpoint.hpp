@@ -91,7 +91,7 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   [[nodiscard]] const Receiver& receiver() const { return rx_; }
   [[nodiscard]] const Transmitter& transmitter() const { return tx_; }
   [[nodiscard]] const Stats& stats() const { return context_.stats; }
-  [[nodiscard]] bool running() const { return receiving_ && transmitting_; }
+  [[nodiscard]] bool running() const { return receives() && transmits(); }
   [[nodiscard]] bool link_up() const { return link_up_; }
   [[nodiscard]] Process own() const { return context_.own; }
 
@@ -99,6 +99,8 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   static constexpr unsigned kBurst = 32;               // events of a queue in one turn
   static constexpr std::size_t kAddressesMax = 65536;  // more peers than a fabric has
   static constexpr Duration kRebuildPause = std::chrono::milliseconds(10);
+  static constexpr unsigned kReceiveObjects = 5;  // two queues, the portal and its two places
+  static constexpr unsigned kTransmitObjects = 2;
 
   struct Address {
     Process process;
@@ -127,8 +129,16 @@ class Endpoint final : public kfilnd::EndpointDriver, public Pollable {
   [[nodiscard]] bool tear_down_receive();
   [[nodiscard]] bool tear_down_transmit();
   [[nodiscard]] std::span<std::byte> region(std::size_t begin, std::size_t length) const;
+  // All that a direction needs is there. When taking it down has begun and cannot go on, what is
+  // gone must not be looked at, and what is left has nothing more to say.
+  [[nodiscard]] bool receives() const { return receiving_ && made_receive_ == kReceiveObjects; }
+  [[nodiscard]] bool transmits() const {
+    return transmitting_ && made_transmit_ == kTransmitObjects;
+  }
   void recover_receive();
   void recover_transmit();
+  // Of what was given to the transmit queue; false: the NIC may still have to do with some of it.
+  [[nodiscard]] bool end_operations();
   // After build…(): when it was not done, the next try is a while away.
   [[nodiscard]] bool rebuilt(bool done, Instant& due);
   [[nodiscard]] Errc why_aborted() const {

@@ -218,7 +218,8 @@ unsigned Receiver::poll(unsigned limit) {
     context_.receive_failed = true;
   }
   if (events_.broken() || events_.dropped()) {
-    context_.stats.add(Id::kEventsDropped);
+    if (!events_lost_) context_.stats.add(Id::kEventsDropped);
+    events_lost_ = true;
     context_.receive_failed = true;
   }
   return count;
@@ -254,6 +255,7 @@ void Receiver::abort(Errc why) {
   commands_ = {};
   events_ = {};
   portal_ = {};
+  events_lost_ = false;
 }
 
 }  // namespace plnet::cassini

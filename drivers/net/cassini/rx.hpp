@@ -97,6 +97,7 @@ class Receiver {
   // Ids of entries to append or unlink. Each stands here once, so it never holds more than exist.
   std::vector<std::uint16_t> work_;
   Instant next_due_ = Instant::max();
+  bool events_lost_ = false;  // told once
 };
 
 }  // namespace plnet::cassini

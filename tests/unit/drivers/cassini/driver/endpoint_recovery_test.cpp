@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a failure of one direction's queues ends, when, and what it leaves alone.
+#include "drivers/net/cassini/inspect.hpp"
 #include "tests/unit/drivers/cassini/driver/scripted_nic.hpp"
 
 namespace plnet::cassini {
@@ -72,6 +73,69 @@ TEST_F(CassiniRecovery, NothingOfPeersIsToldBeforeTheNicHasLetGo) {
   poll(std::chrono::seconds(2));
   EXPECT_EQ(next().status.error(), Errc::kAborted);
   EXPECT_EQ(nic.alive["portal"], 0U);
+  poll(std::chrono::seconds(2));
+  EXPECT_TRUE(endpoint->running());
+}
+
+// The portal and the command queue are gone, the event queue is not: nobody asks them any more.
+TEST_F(CassiniRecovery, AReceiveSideThatIsHalfGoneIsNotLookedAt) {
+  start();
+  ASSERT_TRUE(endpoint->post_multi_receive(buffer, 3));
+  const unsigned entry = only_target().buffer_id;
+  endpoint->shut_down();
+  EXPECT_EQ(nic.targets().size(), 0U);
+  poll();
+  EXPECT_EQ(only_target().buffer_id, entry) << "its UNLINK";
+  nic.failing = "destroy_event_queue";
+  refuse_target();
+  EXPECT_EQ(nic.alive["portal"], 0U);
+  EXPECT_EQ(nic.alive["event_queue"], 2U);
+  nic.event(nic.receive_queue(), TargetLongEvent{.buffer_id = static_cast<std::uint16_t>(entry)},
+            EventType::kUnlink);
+  nic.event(nic.receive_queue(), StateChangeEvent{.ptlte_index = 12}, EventType::kStateChange);
+  poll();
+  EXPECT_TRUE(nic.invalidated.empty()) << "of a portal that is gone";
+  EXPECT_EQ(counted(Id::kPortalDisabled), 0U);
+  EXPECT_FALSE(inspect(*endpoint).queues);
+  EXPECT_TRUE(upper.log.empty()) << "the NIC may still tell of it";
+  nic.failing.clear();
+  poll(std::chrono::seconds(2));
+  EXPECT_EQ(next().cookie, 3U);
+  EXPECT_TRUE(endpoint->quiet());
+}
+
+TEST_F(CassiniRecovery, ATransmitSideThatIsHalfGoneIsNotLookedAt) {
+  start();
+  ASSERT_TRUE(endpoint->write_tagged(peer, 9, payload, 1));
+  const DmaCommand put = only_sent();
+  lose_transmit_events();
+  nic.failing = "destroy_event_queue";
+  poll(config.drain_time);
+  EXPECT_EQ(counted(Id::kQuarantined), 1U);
+  EXPECT_EQ(nic.alive["command_queue"], 1U) << "to receive";
+  EXPECT_EQ(nic.alive["event_queue"], 2U);
+  nic.answer(put);
+  for (unsigned i = 0; i < 3; ++i)
+    poll(std::chrono::seconds(2));
+  EXPECT_EQ(counted(Id::kStaleEvents), 0U);
+  EXPECT_FALSE(inspect(*endpoint).queues);
+  EXPECT_EQ(counted(Id::kEventsDropped), 1U);
+  nic.failing.clear();
+  poll(std::chrono::seconds(2));
+  poll(std::chrono::seconds(2));
+  EXPECT_TRUE(endpoint->running());
+}
+
+TEST_F(CassiniRecovery, LostReceiveEventsAreToldOnce) {
+  start();
+  const EventQueueStatus dropped{.unackd_dropped_event = 1};
+  store_words({nic.event_queues[nic.receive_queue()].memory.queue, 64}, dropped.encode());
+  nic.failing = "unmap_portal";
+  for (unsigned i = 0; i < 3; ++i)
+    poll();
+  EXPECT_EQ(counted(Id::kEventsDropped), 1U);
+  nic.failing.clear();
+  poll(std::chrono::seconds(2));
   poll(std::chrono::seconds(2));
   EXPECT_TRUE(endpoint->running());
 }

@@ -31,6 +31,7 @@ class ScriptedNic final : public Backend {
   struct Commands {
     Commands(unsigned slots, bool is_transmit) : memory(slots), transmit(is_transmit) {}
     CommandMemory memory;
+    CommandQueueHandle handle;
     unsigned read = kFirstUnit;
     bool transmit;
   };
@@ -96,6 +97,7 @@ class ScriptedNic final : public Backend {
     return queue.memory;
   }
   Allocated<void> destroy_event_queue(EventQueueHandle queue) override {
+    if (failing == "destroy_event_queue") return std::unexpected(Errno{EBUSY});
     return drop("event_queue", queue.value);
   }
   Allocated<void> adjust_reserved(EventQueueHandle /*queue*/, int /*slots*/) override { return {}; }
@@ -109,12 +111,16 @@ class ScriptedNic final : public Backend {
         (options.transmit ? transmit_queue_ : receive_queue_) = number;
     }
     queue = std::make_unique<Commands>(options.slots, options.transmit);
+    queue->handle = *handle;
     CommandQueueMemory memory = queue->memory.queue();
     memory.handle = *handle;
     memory.hardware_index = options.transmit ? 5 : 1029;
     return memory;
   }
   Allocated<void> destroy_command_queue(CommandQueueHandle queue) override {
+    // Its memory goes with it: a sanitizer sees who still looks.
+    for (auto* const each : {&transmit, &target})
+      if (*each && (*each)->handle.value == queue.value) each->reset();
     return drop("command_queue", queue.value);
   }
   Allocated<Portal> alloc_portal(LniHandle /*lni*/, EventQueueHandle /*events*/,
@@ -135,6 +141,7 @@ class ScriptedNic final : public Backend {
     return handle;
   }
   Allocated<void> unmap_portal(PortalMapHandle map) override {
+    if (failing == "unmap_portal") return std::unexpected(Errno{EBUSY});
     return drop("portal_map", map.value);
   }
   Allocated<void> invalidate_entry(PortalHandle /*portal*/, unsigned buffer_id,
