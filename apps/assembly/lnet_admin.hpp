@@ -34,7 +34,7 @@ class LnetAdmin final : public lnet::LnetControl {
   static constexpr std::size_t kChangesWaiting = 256;
   // Whatever a change waits for happens within some turns; this long means that something is stuck.
   static constexpr Duration kChangeMax = std::chrono::seconds(5);
-  // Except for one that is taken back, which must not end half way: a NIC takes some 20 seconds to
+  // Except for one that is taken back, which must not end half way: a NIC takes some 30 seconds to
   // let go of a peer that is gone, and buffers of a router wait for a slow one's timeout.
   static constexpr Duration kGoBackMax = std::chrono::seconds(90);
 

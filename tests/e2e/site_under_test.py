@@ -12,7 +12,7 @@ import time
 
 START_TIMEOUT_S = 30
 STOP_TIMEOUT_S = 20
-CALL_TIMEOUT_S = 30
+CALL_TIMEOUT_S = 90  # a NIC takes some 30 to let go of a peer that is gone
 NOBODY = 65534
 
 

@@ -82,7 +82,9 @@ RetryHandler::Decision RetryHandler::timed_out(const PacketName& packet, PacketH
                                                std::uint64_t now_ns) {
   stats_.add(Id::kTimeouts);
   if (!options_.running) return undeliverable(packet);
-  if (++history.timeouts >= options_.timeouts_max) {
+  // As the vendor's handler counts: so many times it goes again, then one more time-out is the end
+  // (shs-libcxi retry_handler/ordered.c).
+  if (history.timeouts++ >= options_.timeouts_max) {
     gave_up(packet.nid, now_ns);
     return end(packet, ReturnCode::kUndeliverable, ReturnCode::kUndeliverable);
   }

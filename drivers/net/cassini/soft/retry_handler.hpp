@@ -21,7 +21,7 @@ struct RetryOptions {
   std::uint64_t packet_timeout_ns = std::uint64_t{1} << 30;
   std::uint64_t target_timeout_ns = std::uint64_t{1} << 35;
   std::array<std::uint64_t, 4> retry_intervals_ns{0, 4'000'000'000, 8'000'000'000, 12'000'000'000};
-  unsigned timeouts_max = 4;
+  unsigned timeouts_max = 4;                       // after which it is sent again
   std::uint64_t idle_ns = std::uint64_t{1} << 20;  // then a connection is closed; hardware: 2^15
   unsigned close_tries_max = 4;                    // unanswered, then it is closed by force
   unsigned resource_busy_max = 10;

@@ -211,11 +211,12 @@ TEST(SoftPacket, CableThatStaysPulled) {
   ASSERT_TRUE(ack);
   EXPECT_EQ(ack->code, ReturnCode::kUndeliverable);
   EXPECT_EQ(ack->get<Ack::TgtError>(), 0U);
-  // Four time-outs and the intervals between them: 0, 4, 8 s.
+  // Five time-outs and the intervals between them: 0, 4, 8, 12 s.
   const std::uint64_t took = (Host::now_ns - begin) * 10000;
-  EXPECT_GT(took, 12'000'000'000U);
-  EXPECT_LT(took, 30'000'000'000U);
-  EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kTimeouts), 4U);
+  EXPECT_GT(took, 29'000'000'000U);
+  EXPECT_LT(took, 31'000'000'000U);
+  EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kTimeouts), 5U);
+  EXPECT_EQ(rig.one.port.retry_handler().count(RetryCounters::Id::kRetries), 4U);
   ASSERT_FALSE(rig.lines.all.empty());
   EXPECT_EQ(rig.lines.all[0], "packet undeliverable sct=0 spt=1 nid=2 rc=UNDELIVERABLE");
   // A second one parks the NID, and then nothing waits any more.
@@ -331,8 +332,11 @@ TEST(SoftRetry, ThreeParkedNidsParkTheirSwitch) {
     EXPECT_FALSE(handler.parked(0x44, 1000));
     for (int packet = 0; packet < 2; ++packet) {
       PacketHistory history;
-      for (int i = 1; i < 4; ++i)
-        EXPECT_TRUE(handler.timed_out({.nid = nid}, history, 1000).again);
+      for (std::uint64_t seconds = 0; seconds <= 12; seconds += 4) {
+        const auto decision = handler.timed_out({.nid = nid}, history, 1000);
+        EXPECT_TRUE(decision.again);
+        EXPECT_EQ(decision.after_ns, seconds * 1'000'000'000);
+      }
       EXPECT_EQ(handler.timed_out({.nid = nid}, history, 1000).code, ReturnCode::kUndeliverable);
     }
     EXPECT_TRUE(handler.parked(nid, 1000));
