@@ -75,7 +75,8 @@ void LinkLayer::set_address(NicAddress own) {
   PLNET_CHECK(own < kEverybody, "an address has 20 bits and is not everybody's");
   if (own == own_) return;
   for (std::size_t i = 0; i < used_end_; ++i) {
-    if (peers_[i].state != Peer::State::kFree) release(peers_[i]);
+    if (peers_[i].state != Peer::State::kFree)
+      stats_.add(LinkCount::kPacketsDropped, release(peers_[i]));
   }
   own_ = own;
   clashing_.reset();
@@ -151,7 +152,7 @@ Peer* LinkLayer::new_stranger(NicAddress address, std::uint64_t now_ns) {
   }
   if (oldest != nullptr && (strangers >= strangers_max || free_.empty())) {
     stats_.add(LinkCount::kStrangersDropped);
-    release(*oldest);
+    (void)release(*oldest);  // of a stranger nothing waits
   }
   return new_peer(address, now_ns);
 }
@@ -169,7 +170,7 @@ bool LinkLayer::evict_one(std::uint64_t now_ns) {
     Peer& peer = peers_[i];
     if (is_stranger(peer)) {
       stats_.add(LinkCount::kStrangersDropped);
-      release(peer);
+      (void)release(peer);
       return true;
     }
     if (peer.state != Peer::State::kOpen || &peer == current_ || !peer.send.empty() ||
@@ -177,14 +178,14 @@ bool LinkLayer::evict_one(std::uint64_t now_ns) {
       continue;
     if (oldest == nullptr || peer.used_at_ns < oldest->used_at_ns) oldest = &peer;
   }
-  if (oldest != nullptr) release(*oldest);
+  if (oldest != nullptr) (void)release(*oldest);
   return oldest != nullptr;
 }
 
-void LinkLayer::release(Peer& peer) {
+unsigned LinkLayer::release(Peer& peer) {
   PLNET_CHECK(peer.state != Peer::State::kFree, "released twice");
   if (peer.linked()) peer.unlink();
-  (void)peer.send.drop_all(send_store_);
+  const unsigned dropped = peer.send.drop_all(send_store_);
   peer.receive.begin_session(0, receive_store_);
   peer.state = Peer::State::kFree;
   addresses_.remove(peer.address);
@@ -192,11 +193,14 @@ void LinkLayer::release(Peer& peer) {
   const std::size_t index = index_of(peer);
   deadlines_[index] = kNever;
   free_.push_back(static_cast<std::uint32_t>(index));
+  return dropped;
 }
 
 void LinkLayer::give_up(Peer& peer) {
-  stats_.add(peer.state == Peer::State::kOpen ? LinkCount::kPeersDead : LinkCount::kUnreachable);
-  release(peer);
+  const bool open = peer.state == Peer::State::kOpen;
+  if (open) stats_.add(LinkCount::kPeersDead);
+  const unsigned dropped = release(peer);
+  stats_.add(open ? LinkCount::kPacketsDropped : LinkCount::kUnreachable, dropped);
 }
 
 // A session of ours begins whenever we say hello; the peer's begins with its answer.

@@ -87,7 +87,8 @@ class LinkLayer {
   Peer* new_stranger(NicAddress address, std::uint64_t now_ns);
   [[nodiscard]] bool is_stranger(const Peer& peer) const;
   bool evict_one(std::uint64_t now_ns);
-  void release(Peer& peer);
+  // How many packets of ours went with it.
+  [[nodiscard]] unsigned release(Peer& peer);
   void give_up(Peer& peer);
   void reopen(Peer& peer, std::uint64_t now_ns);
   void open_session(Peer& peer, std::uint32_t epoch, const SessionOffer& offer,

@@ -93,7 +93,7 @@ bool LinkLayer::check_life(Peer& peer, std::uint64_t now_ns) {
     return false;
   }
   if (now_ns - peer.used_at_ns >= options_.idle_ns && peer.send.empty()) {
-    release(peer);
+    (void)release(peer);
     return false;
   }
   const bool is_silent = now_ns - peer.heard_at_ns >= options_.probe_ns;

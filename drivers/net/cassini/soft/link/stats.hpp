@@ -9,6 +9,8 @@ namespace plnet::cassini::soft::link {
 #define PLNET_CASSINI_LINK_COUNTERS(X)                                                             \
   X(kPacketsIn, "packets_in", "packets", kCount, "packets handed up")                              \
   X(kPacketsOut, "packets_out", "packets", kCount, "packets taken to be sent")                     \
+  X(kPacketsDropped, "packets_dropped", "packets", kCount,                                         \
+    "of these, not acknowledged: the peer went silent, or our address changed")                    \
   X(kBytesIn, "bytes_in", "bytes", kCount, "of packets handed up")                                 \
   X(kBytesOut, "bytes_out", "bytes", kCount, "of packets taken to be sent")                        \
   X(kFramesIn, "frames_in", "frames", kCount, "frames of this protocol that came and were whole")  \
