@@ -75,10 +75,14 @@ void cxil_wait_obj::wake() {
   (void)!write(fd, &kOne, sizeof kOne);
 }
 
+// In this order: what is told between the two needs no write, because whoever clears looks at the
+// queues afterwards. The other way round a write between the two would be read away with `told`
+// left set, and nobody would be woken any more. An exchange, not a store: that may become visible
+// only after the look at the queues, and an event between them would wake nobody.
 void cxil_wait_obj::clear() {
   std::uint64_t count = 0;
   (void)!read(fd, &count, sizeof count);
-  told.store(false, std::memory_order_release);
+  (void)told.exchange(false, std::memory_order_acq_rel);
 }
 
 // Not libcxi's, for tests: stands still while the thread does.
