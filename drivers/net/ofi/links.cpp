@@ -117,11 +117,11 @@ Result<kfilnd::PeerAddress> Links::resolve(const Process& process) {
     const Result<std::uint32_t> made = add(process);
     if (!made) return std::unexpected(made.error());
     number = *made;
-  } else if (!links_[number].resolved) {
+  } else if (links_[number].resolves == 0) {
     --strangers_;
   }
   Link& link = links_[number];
-  link.resolved = true;
+  ++link.resolves;
   return std::uint64_t{link.generation} << 32U | number;
 }
 
@@ -130,9 +130,10 @@ void Links::forget(kfilnd::PeerAddress address) {
   if (number >= links_.size() || !links_[number].in_use ||
       links_[number].generation != address >> 32U)
     return;
+  PLNET_CHECK(links_[number].resolves > 0, "a handle that was given and not forgotten");
+  if (--links_[number].resolves > 0) return;
   // Its other contexts have been made by of(), as strangers.
   Process process = links_[number].process;
-  links_[number].resolved = false;
   links_[number].generation += 1;
   ++strangers_;
   for (unsigned context = 0; context < kContextsMax; ++context) {
@@ -146,7 +147,7 @@ void Links::forget(kfilnd::PeerAddress address) {
 void Links::drop(std::uint32_t number) {
   Link& link = links_[number];
   if (link.first != kNone || link.open != kNone || link.in_provider + link.users > 0) return;
-  if (!link.resolved) --strangers_;
+  if (link.resolves == 0) --strangers_;
   remove(link.address);
   remove(link.former);
   std::uint32_t* at = &buckets_[bucket(link.process)];

@@ -32,8 +32,10 @@ struct Link {
   std::uint32_t open = kNone;
   std::uint32_t in_provider = 0;  // of this epoch
   std::uint32_t users = 0;        // operations and tagged buffers
+  // Calls of resolve() that were not forgotten yet: the LND may have two peers of one process, one
+  // of them deleted with transactions still on it. 0: it has only written to us.
+  std::uint32_t resolves = 0;
   bool in_use = false;
-  bool resolved = false;  // by the LND; else it has only written to us
 };
 
 // Cold but for find(), at() and of().
@@ -45,6 +47,7 @@ class Links {
   [[nodiscard]] std::uint32_t find(const Process& process) const;  // kNone: unknown
   // Of somebody who has written to us.
   [[nodiscard]] std::uint32_t learn(const Process& process);
+  // The same handle however often it is asked for; it is good until forgotten as often.
   [[nodiscard]] Result<kfilnd::PeerAddress> resolve(const Process& process);
   void forget(kfilnd::PeerAddress address);
   // The context that a target names: made when it is used first.
