@@ -5,10 +5,11 @@ namespace plnet::kfilnd {
 
 namespace {
 
-// The NIC says that nobody is there, or that nobody there listens on our VNI.
+// The fabric says that nobody is there, or that nobody there listens on our VNI. A peer whose NIC
+// refuses one message or one tag (kRefused) is there: lustre-release kfilnd_peer_tn_failed() takes
+// only EHOSTUNREACH and ENOTCONN for its end. kReset is a driver's word for another life.
 bool says_unreachable(Errc cause) {
-  return cause == Errc::kNoRoute || cause == Errc::kClosed || cause == Errc::kRefused ||
-         cause == Errc::kReset;
+  return cause == Errc::kNoRoute || cause == Errc::kClosed || cause == Errc::kReset;
 }
 
 }  // namespace

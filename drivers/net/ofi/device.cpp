@@ -41,6 +41,8 @@ Errc errc_of(int returned) {
   // libfabric's own numbers begin where the system's end.
   if (number == FI_ETRUNC || number == FI_ETOOSMALL) return Errc::kTooBig;
   if (number >= FI_ERRNO_OFFSET) return Errc::kIo;
+  // To the LND kRefused is the word of a peer that is there; here nobody has listened.
+  if (number == FI_ECONNREFUSED) return Errc::kNoRoute;
   return errc_of_errno(number);
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <gtest/gtest.h>
+#include <rdma/fi_errno.h>
 
 #include "lib/base/random.hpp"
 #include "tests/unit/drivers/ofi/rig.hpp"
@@ -230,6 +231,15 @@ TEST_P(OfiConformance, GarbageIsCountedAndRefused) {
   EXPECT_GT(stats.get(Id::kNoMatch), 50U);
   EXPECT_TRUE(user.log.empty()) << "nothing of it reached the LND";
   EXPECT_TRUE(user.driver->cancel_tagged(7).has_value()) << "the tag is still open";
+}
+
+// kfilnd.md 11.5: no data was matched, so the peer is as good as not there. A refusal of the peer's
+// own comes in a record.
+TEST(OfiErrors, WhereNobodyListensNobodyIs) {
+  EXPECT_EQ(errc_of(-FI_ECONNREFUSED), Errc::kNoRoute);
+  EXPECT_EQ(errc_of(FI_EHOSTUNREACH), Errc::kNoRoute);
+  EXPECT_EQ(errc_of(FI_ETIMEDOUT), Errc::kTimedOut);
+  EXPECT_EQ(errc_of(FI_EIO), Errc::kIo);
 }
 
 INSTANTIATE_TEST_SUITE_P(, OfiConformance, testing::Values(kShm, kNet), provider_name);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rows of the table for messages that come: what is read, written or answered at the peer.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
@@ -51,16 +53,17 @@ TEST_F(TargetRows, VersionOneTakesTheSessionKeyOfTheHello) {
 }
 
 TEST_F(TargetRows, OperationsThatFail) {
-  for (const Errc cause : {Errc::kTimedOut, Errc::kNoSpace}) {
+  for (const Errc cause : {Errc::kTimedOut, Errc::kNoSpace, Errc::kRefused}) {
     bulk_arrives(Kind::kBulkPut);
     node.done(kRemoteDone, node.endpoint.take(Call::kRead), std::unexpected(cause));
     EXPECT_EQ(node.state(), PeerState::kStale);
     node.meet();
   }
-  EXPECT_EQ(node.core->tally().receive_failures, 2U);
+  EXPECT_EQ(node.core->tally().receive_failures, 3U);
+  EXPECT_EQ(std::ranges::count(node.core->notices(), lnet::PeerNotice::kLost), 0);
   node.endpoint.fail_next(Call::kRead, Errc::kIo);
   bulk_arrives(Kind::kBulkPut);
-  EXPECT_EQ(node.core->tally().receive_failures, 3U);
+  EXPECT_EQ(node.core->tally().receive_failures, 4U);
 }
 
 TEST_F(TargetRows, OperationsThatAreRefusedFirst) {

@@ -80,6 +80,7 @@ TEST_F(Rows, ImmediateSendFails) {
   for (const Case& one : {Case{Errc::kTimedOut, Health::kNetworkTimeout, PeerState::kStale},
                           Case{Errc::kIo, Health::kNetworkTimeout, PeerState::kStale},
                           Case{Errc::kNoSpace, Health::kRemoteError, PeerState::kStale},
+                          Case{Errc::kRefused, Health::kRemoteError, PeerState::kStale},
                           Case{Errc::kNoRoute, Health::kRemoteError, PeerState::kDown}}) {
     node.put(100);
     node.done(kSent, node.endpoint.take(Call::kSend), std::unexpected(one.cause));
