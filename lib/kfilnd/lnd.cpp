@@ -81,6 +81,7 @@ Transaction* KfiLnd::take(Quota quota) {
   one->tag = 0;
   one->buffer = one->copy_slot = 0;
   one->answer = 0;
+  one->payload = {};  // of the message that it was before: a bulk request brings none
   one->transmit = nullptr;
   one->begun = one->entered = now_;
   one->deadline = now_ + timeout_;

@@ -66,6 +66,33 @@ TEST(KfilndBuffers, ParkedMessagesDoNotHoldThem) {
   node.expect_clean();
 }
 
+// It has no payload to keep, whatever its transaction was before.
+TEST(KfilndBuffers, ABulkRequestNeedsNoPlace) {
+  Message request = lnet_message(1, 0, Kind::kBulkPut, 2, lnet::MessageType::kPut, 65536);
+  request.header.set_area(lnet::PutArea{.ack_handle = {}, .match_bits = 1});
+  ScriptedNode node({.copies_max = 1}, 100);
+  node.meet();
+  node.arrive(inline_put(100));
+  EXPECT_EQ(node.count(LndId::kCopiedOut), 1U);
+  node.core->resume_all();
+  node.turn();
+  node.arrive(bytes_of(request));
+  EXPECT_EQ(node.core->tally().parked, 2U);
+  EXPECT_EQ(node.count(LndId::kCopiedOut), 1U);
+  node.expect_clean();
+
+  ScriptedNode crowded({.copies_max = 0});
+  crowded.meet();
+  crowded.arrive(inline_put(100));
+  request.source_nid = nid64_of(2);
+  request.header.source = nid_of(2);
+  crowded.arrive(bytes_of(request));
+  EXPECT_EQ(crowded.count(LndId::kEarly), 1U);
+  EXPECT_EQ(crowded.count(LndId::kEarlyDropped), 0U)
+      << "it waits for a HELLO outside of all places";
+  crowded.expect_clean();
+}
+
 TEST(KfilndBuffers, MoreMessagesThanTransactionsWait) {
   ScriptedNode node({.receives_max = 2, .backlog_max = 2}, 100);
   node.meet();
