@@ -14,6 +14,19 @@ Health network_or_remote(Errc cause) {
   return cause == Errc::kTimedOut ? Health::kNetworkTimeout : Health::kRemoteError;
 }
 
+// Of a buffer that we have laid open. On Cassini only our own NIC can fail there, and the kernel
+// says so of all failures; other drivers know of peers that go in the middle of it.
+Health blame_for_buffer(Errc cause) {
+  switch (cause) {
+    case Errc::kTimedOut: return Health::kNetworkTimeout;
+    case Errc::kReset:
+    case Errc::kNoRoute:
+    case Errc::kClosed:
+    case Errc::kRefused: return Health::kRemoteError;
+    default: return Health::kLocalError;
+  }
+}
+
 }  // namespace
 
 void KfiLnd::sent(Transaction& one, const EventStatus& /*what*/) {
@@ -65,7 +78,7 @@ void KfiLnd::request_is_late(Transaction& one, const EventStatus& what) {
 
 void KfiLnd::buffer_lost(Transaction& one, const EventStatus& what) {
   const Errc cause = cause_of(what);
-  one.update(std::unexpected(cause), Health::kLocalError);
+  one.update(std::unexpected(cause), blame_for_buffer(cause));
   failed(one, cause, true);
   end(one);
 }
@@ -90,8 +103,9 @@ void KfiLnd::transferred(Transaction& one, const EventStatus& what) {
 
 // The peer has the request, so it may use the tag yet.
 void KfiLnd::transfer_failed(Transaction& one, const EventStatus& what) {
-  one.update(std::unexpected(cause_of(what)), Health::kLocalError);
-  failed(one, cause_of(what), true);
+  const Errc cause = cause_of(what);
+  one.update(std::unexpected(cause), blame_for_buffer(cause));
+  failed(one, cause, true);
   end(one);
 }
 
@@ -114,7 +128,7 @@ void KfiLnd::timed_out(Transaction& one, const EventStatus& /*what*/) {
 
 void KfiLnd::late_failure(Transaction& one, const EventStatus& what) {
   const Errc cause = cause_of(what);
-  one.update(std::unexpected(cause), Health::kLocalError);
+  one.update(std::unexpected(cause), blame_for_buffer(cause));
   failed(one, cause, true);
   end(one);
 }

@@ -251,6 +251,37 @@ TEST_F(Rows, BufferFailsBeforeTheRequestIsSent) {
   }
 }
 
+// A Cassini says nothing of the peer here; other drivers know when it is the peer that has gone.
+TEST_F(Rows, WhoIsBlamedForABufferThatFails) {
+  struct Case {
+    Errc cause;
+    Health health;
+  };
+  for (const Case& one :
+       {Case{Errc::kTimedOut, Health::kNetworkTimeout}, Case{Errc::kReset, Health::kRemoteError},
+        Case{Errc::kNoRoute, Health::kRemoteError}, Case{Errc::kClosed, Health::kRemoteError},
+        Case{Errc::kRefused, Health::kRemoteError}, Case{Errc::kNoMemory, Health::kLocalError}}) {
+    const Bulk before = begin();
+    node.done(kTaggedFailed, before.tagged, std::unexpected(one.cause));
+    node.done(kSent, before.request);
+    EXPECT_EQ(node.last().health, one.health) << "before its request was sent";
+    node.meet();
+    const Bulk after = begin(false);
+    node.done(kSent, after.request);
+    node.done(kTaggedFailed, after.tagged, std::unexpected(one.cause));
+    EXPECT_EQ(node.last().health, one.health);
+    node.meet();
+    const Bulk late = begin();
+    node.done(kSent, late.request);
+    node.turn(std::chrono::seconds(126));
+    node.endpoint.take(Call::kCancel);
+    node.done(kTaggedFailed, late.tagged, std::unexpected(one.cause));
+    EXPECT_EQ(node.last().health, one.health) << "after the timeout";
+    EXPECT_EQ(node.last().status, Result<void>(std::unexpected(one.cause)));
+    node.meet();
+  }
+}
+
 TEST_F(Rows, BufferFailsAfterTheRequestWasSent) {
   const Bulk bulk = begin();
   node.done(kSent, bulk.request);
