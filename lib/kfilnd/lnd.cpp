@@ -26,12 +26,14 @@ KfiLnd::KfiLnd(const KfiLndConfig& config, lnet::LndUpcalls& core, EndpointDrive
       timeout_(lnd_timeout(config.tunables, config.lnet_lnd_timeout)),
       traits_(traits_of(config)),
       nid64_(lnet::to_nid64(config.nid).value),
+      hellos_max_(std::min<std::size_t>(config.hellos_max,
+                                        std::max(driver.limits().operations_max / 4, 1U))),
       core_(core),
       driver_(driver),
       nic_address_(nic_address_of(config.nid)),
       now_(config.start),
       transactions_(static_cast<std::size_t>(config.tunables.credits) + config.receives_max +
-                    config.hellos_max),
+                    hellos_max_),
       peers_(config.peers_max, config.first_session_key, driver),
       timers_(config.start, kTick),
       receive_(driver, *config.arenas, config.receive_memory,
@@ -59,7 +61,7 @@ std::size_t KfiLnd::limit(Quota quota) const {
     case Quota::kReceives: return config_.receives_max;
     case Quota::kHellos: break;
   }
-  return config_.hellos_max;
+  return hellos_max_;
 }
 
 Transaction* KfiLnd::take(Quota quota) {
@@ -159,7 +161,7 @@ Instant KfiLnd::next_deadline() const {
       used_[static_cast<std::size_t>(Quota::kReceives)] < config_.receives_max)
     return Instant::min();
   if (config_.mail != nullptr && !config_.mail->empty()) return Instant::min();
-  if (link_rises_) return Instant::min();
+  if (link_rises_ || can_greet()) return Instant::min();
   Instant next = std::min(timers_.next_deadline(), link_hold_.release_at());
   if (!blocked_.empty()) next = std::min(next, now_ + kReplayInterval);
   if (receive_.missing() > 0 && !shutting_down_) next = std::min(next, repost_at_);
@@ -178,6 +180,7 @@ unsigned KfiLnd::flush(Instant now) {
   work += run_turn();
   work += read_mail();
   work += run_backlog();
+  work += greet_waiting();
   if (!releasing_.empty()) serve_releases();
   if (shutting_down_ && !driver_down_) {
     sweep(nullptr);

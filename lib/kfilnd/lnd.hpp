@@ -44,7 +44,11 @@ struct KfiLndConfig {
   std::size_t peers_max = 1024;                          // up to PeerCache::kPeersMax
   std::size_t receives_max = 1024;                       // messages that have come and are not over
   std::size_t backlog_max = 16384;  // that have come beyond those, and wait in their buffers
-  std::size_t hellos_max = 256;     // HELLOs of ours under way
+  // HELLOs of ours under way, and at most a quarter of what the driver takes at once: a peer that
+  // is not there keeps one until the fabric gives up, and messages for others need operations too.
+  // Peers beyond wait for their turn, in a list through the peers: however many are gone, that
+  // takes no memory.
+  std::size_t hellos_max = 256;
   // Messages that wait outside the receive buffers. Fewer than receives_max: one that finds no
   // place keeps its buffer, 2 MiB, from the NIC for as long as it waits.
   std::size_t copies_max = 1024;
@@ -229,6 +233,16 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   void heard(Peer& peer);
   void wake(Peer& peer);
   [[nodiscard]] bool greet(Peer& peer);
+  [[nodiscard]] bool send_greeting(Peer& peer);
+  unsigned greet_waiting();
+  // Somebody waits, and there is room.
+  [[nodiscard]] bool can_greet() const {
+    const bool any = !greet_next_.empty() || !greet_later_.empty();
+    const bool room = used_[static_cast<std::size_t>(Quota::kHellos)] < hellos_max_;
+    return any && room && !shutting_down_ && !has_moved();
+  }
+  void greet_first(Peer& peer);
+  void end_greeting(Peer& peer);
   void hello_failed(Peer& peer, const Transaction* which);
   void failed(Transaction& transaction, Errc cause, bool tag_exposed);
   void delete_peer(Peer& peer, bool broken_off);
@@ -246,6 +260,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   const Duration timeout_;
   const lnet::LndTraits traits_;
   const std::uint64_t nid64_;
+  const std::size_t hellos_max_;
   lnet::LndUpcalls& core_;
   EndpointDriver& driver_;
   Relaxed<std::uint64_t> nic_address_;  // as the driver has said last; others ask
@@ -259,6 +274,9 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   IntrusiveList<Transaction, ForTurn> turn_;     // the next flush runs these
   IntrusiveList<Transaction, ForTurn> blocked_;  // until the NIC has room
   IntrusiveList<Peer, ForStamp> heard_;          // of whom something has come since the last flush
+  // Who waits to be greeted: those who may well answer, and those whose last HELLO has failed.
+  IntrusiveList<Peer, ForGreeting> greet_next_;
+  IntrusiveList<Peer, ForGreeting> greet_later_;
   KeyAllocator keys_;
   MultiReceive receive_;
   struct Arrival {

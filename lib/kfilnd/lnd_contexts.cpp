@@ -73,9 +73,8 @@ Result<Peer*> KfiLnd::of_another_home(const Message& message, Peer* known, std::
 void KfiLnd::become_guest(Peer& peer) {
   peer.guest = true;
   peer.state = PeerState::kUpToDate;
-  peer.hello_state = HelloState::kNone;
   peer.hello_at = now_ - 2 * timeout_;
-  wake(peer);
+  end_greeting(peer);
 }
 
 // The core sends to it from here, or says that this is its home: it starts anew.

@@ -18,6 +18,8 @@ namespace plnet::kfilnd {
   X(kHellosAnswered, "hello_responses_received", "messages", kCount, "HELLO_RSP that came")        \
   X(kHellosFailed, "hello_requests_failed", "messages", kCount,                                    \
     "HELLO_REQ that did not get there")                                                            \
+  X(kHellosPutOff, "hello_requests_put_off", "messages", kCount,                                   \
+    "HELLO_REQ that had to wait for others to end")                                                \
   X(kSkips, "skipped_transfers", "messages", kCount, "answered without touching their buffer")     \
   X(kThrottled, "throttled", "messages", kCount, "had to wait for a handshake")                    \
   X(kThrottleEnded, "throttle_ended", "messages", kCount, "and the handshake did not succeed")     \

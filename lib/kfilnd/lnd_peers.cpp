@@ -69,7 +69,8 @@ void KfiLnd::bind(Peer& peer, lnet::PeerLink* link) {
 // Its time is the end of this turn: events bring none of their own.
 void KfiLnd::heard(Peer& peer) {
   peer.last_alive = now_;
-  if (!peer.linked()) heard_.push_back(peer);
+  peer.greeted_in_vain = false;
+  if (!peer.ListNode<ForStamp>::linked()) heard_.push_back(peer);
 }
 
 // Whoever waited for a handshake looks again.
@@ -84,15 +85,49 @@ Hello KfiLnd::own_hello(const Peer& peer, std::uint16_t version) const {
           .rx_count = 1};
 }
 
-// One at a time. False: it could not even be begun.
+// One at a time. False: it could not even be begun. Where as many are under way as may be, perhaps
+// all to nodes that are gone, it is as good as under way, and goes as soon as one of them ends.
 bool KfiLnd::greet(Peer& peer) {
-  peer.hello_state = HelloState::kInit;
-  Transaction* const one = shutting_down_ ? nullptr : take(Quota::kHellos);
-  peer.hello = one;
-  if (one == nullptr) {
-    hello_failed(peer, one);
+  peer.hello = nullptr;
+  if (shutting_down_) {
+    end_greeting(peer);
     return false;
   }
+  if (used(Quota::kHellos) < hellos_max_) return send_greeting(peer);
+  peer.hello_state = HelloState::kInit;
+  counters_.add(Id::kHellosPutOff);
+  // Who did not answer last time keeps nobody else waiting.
+  (peer.greeted_in_vain ? greet_later_ : greet_next_).push_back(peer);
+  return true;
+}
+
+unsigned KfiLnd::greet_waiting() {
+  unsigned work = 0;
+  for (; work < kRetriedAtOnce && can_greet(); ++work) {
+    Peer* const next = greet_next_.pop_front();
+    (void)send_greeting(next != nullptr ? *next : *greet_later_.pop_front());
+  }
+  return work;
+}
+
+// It has just written to us, so it will answer.
+void KfiLnd::greet_first(Peer& peer) {
+  if (!peer.waits_for_greeting()) return;
+  peer.stop_waiting_for_greeting();
+  greet_next_.push_front(peer);
+}
+
+// Whoever waited for it looks again.
+void KfiLnd::end_greeting(Peer& peer) {
+  peer.stop_waiting_for_greeting();
+  peer.hello_state = HelloState::kNone;
+  wake(peer);
+}
+
+bool KfiLnd::send_greeting(Peer& peer) {
+  Transaction* const one = take(Quota::kHellos);
+  PLNET_CHECK(one != nullptr, "there is room for it");
+  peer.hello = one;
   one->kind = Kind::kHelloRequest;
   one->peer = &peer;
   peers_.use(peer);
@@ -107,8 +142,8 @@ bool KfiLnd::greet(Peer& peer) {
 void KfiLnd::hello_failed(Peer& peer, const Transaction* which) {
   if (which != peer.hello || peer.hello_state == HelloState::kNone) return;
   counters_.add(Id::kHellosFailed);
-  peer.hello_state = HelloState::kNone;
-  wake(peer);
+  peer.greeted_in_vain = true;
+  end_greeting(peer);
 }
 
 // A request of ours, or the answer to one: then the transaction is that of the request.
@@ -168,6 +203,7 @@ void KfiLnd::take_hello(Transaction& one, const EventStatus& what) {
     peer.state = PeerState::kWaitResponse;
     wake(peer);
   }
+  greet_first(peer);
   if (other && !restarted) counters_.add(Id::kPeerForgot);
   if (restarted) {
     // It has begun anew with us: what was under way may never have got there.
@@ -187,8 +223,7 @@ void KfiLnd::take_hello_response(Transaction& one) {
   peer.remote_session_key = hello.session_key;
   peer.version = hello.version;
   peer.state = PeerState::kUpToDate;
-  peer.hello_state = HelloState::kNone;
-  wake(peer);
+  end_greeting(peer);
   core_.on_peer(peer.nid, lnet::PeerNotice::kAlive, now_);
   end(one);
 }

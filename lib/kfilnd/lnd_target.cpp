@@ -111,6 +111,7 @@ bool KfiLnd::wait_for_hello(Transaction& one) {
   if (peer.state != PeerState::kNew) return false;
   const bool failed = one.early && (peer.removed || peer.needs_hello(now_, timeout_, false));
   if (!failed && peer.needs_hello(now_, timeout_, false)) (void)greet(peer);
+  greet_first(peer);
   if (one.message.is_bulk() && one.message.version == 1) {
     counters_.add(Id::kEarlyV1);  // nobody knows yet which tag it means
     fail_at_once(one, Errc::kProtocol, Health::kLocalDropped);

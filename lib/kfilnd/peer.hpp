@@ -26,13 +26,14 @@ enum class PeerState : std::uint8_t {
 
 enum class HelloState : std::uint8_t {
   kNone,
-  kInit,     // its transaction is being made
+  kInit,     // it is about to go, or waits for others to end
   kSending,  // until it is answered or has failed
 };
 
 struct ForStamp;
+struct ForGreeting;
 
-struct Peer : ListNode<ForStamp> {
+struct Peer : ListNode<ForStamp>, ListNode<ForGreeting> {
   lnet::Nid nid;
   std::uint64_t nid64 = 0;
   PeerAddress address = kNoAddress;
@@ -42,6 +43,7 @@ struct Peer : ListNode<ForStamp> {
   PeerState state = PeerState::kNew;
   HelloState hello_state = HelloState::kNone;
   const Transaction* hello = nullptr;  // the last HELLO that was sent; names it, no more
+  bool greeted_in_vain = false;        // nothing was heard of it since a HELLO failed
   bool removed = false;                // from the cache; transactions finish on it
   bool guest = false;  // it has its home on another receive context of the interface
   std::uint8_t rx_base = 0;
@@ -56,6 +58,11 @@ struct Peer : ListNode<ForStamp> {
   // Whether messages may go to it, or wait.
   [[nodiscard]] bool is_usable() const {
     return state == PeerState::kUpToDate || state == PeerState::kStale;
+  }
+  // There were too many HELLOs under way.
+  [[nodiscard]] bool waits_for_greeting() const { return ListNode<ForGreeting>::linked(); }
+  void stop_waiting_for_greeting() {
+    if (waits_for_greeting()) ListNode<ForGreeting>::unlink();
   }
   // Whether a HELLO has to go first. `proactive` also when nothing was heard for long; that is for
   // the path of what we send.

@@ -76,7 +76,9 @@ Result<Peer*> PeerCache::create(const lnet::Nid& nid, Instant now, Duration time
   const auto address = driver_.resolve(nic_address_of(nid), service_of(nid));
   if (!address) return std::unexpected(address.error());
   Peer* const peer = peers_.take();
-  PLNET_CHECK(peer != nullptr && !peer->linked() && peer->throttled.empty(), "a free peer is idle");
+  PLNET_CHECK(peer != nullptr && !peer->ListNode<ForStamp>::linked() &&
+                  !peer->waits_for_greeting() && peer->throttled.empty(),
+              "a free peer is idle");
   const std::uint64_t nid64 = lnet::to_nid64(nid).value;
   PLNET_CHECK(find(nid64) == nullptr, "one peer for each NID");
   peer->nid = nid;
@@ -86,7 +88,7 @@ Result<Peer*> PeerCache::create(const lnet::Nid& nid, Instant now, Duration time
   peer->state = PeerState::kNew;
   peer->hello_state = HelloState::kNone;
   peer->hello = nullptr;
-  peer->removed = peer->guest = false;
+  peer->greeted_in_vain = peer->removed = peer->guest = false;
   peer->rx_base = 0;
   peer->version = 0;
   peer->local_session_key = next_session_key(now);
@@ -104,6 +106,7 @@ Result<Peer*> PeerCache::create(const lnet::Nid& nid, Instant now, Duration time
 void PeerCache::remove(Peer& peer) {
   PLNET_CHECK(!peer.removed, "a peer is removed once");
   peer.removed = true;
+  peer.stop_waiting_for_greeting();
   Peer** at = &bucket(peer.nid64);
   while (*at != &peer)
     at = &(*at)->next_in_bucket;
@@ -120,7 +123,7 @@ void PeerCache::release(Peer& peer) {
 
 void PeerCache::dispose(Peer& peer) {
   PLNET_CHECK(peer.throttled.empty(), "who waits for a peer uses it");
-  if (peer.linked()) peer.unlink();
+  if (peer.ListNode<ForStamp>::linked()) peer.ListNode<ForStamp>::unlink();
   driver_.forget(peer.address);
   keys_in_use_.reset(low_half(peer.local_session_key));
   peers_.give(&peer);
