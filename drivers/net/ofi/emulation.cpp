@@ -87,11 +87,11 @@ void Emulation::finish(std::uint32_t number, Result<void> status) {
   if (status.error() == Errc::kTimedOut || status.error() == Errc::kNoRoute) links_.refresh(link);
 }
 
-Result<Place> Emulation::local(const lnet::Payload& payload, std::uint32_t& block) {
+Result<Place> Emulation::local(const lnet::Payload& payload, std::uint32_t& block, bool may_take) {
   if (payload.length == 0) return Place{};
   if (const std::optional<Place> place = memory_.contiguous(payload)) return *place;
   if (payload.length > memory_.block_bytes()) return std::unexpected(Errc::kTooBig);
-  block = memory_.take_block();
+  if (may_take) block = memory_.take_block();
   if (block == kNone) {
     context_.stats.add(Id::kRefused);
     return std::unexpected(Errc::kAgain);
@@ -197,7 +197,7 @@ Result<void> Emulation::post_tagged(const kfilnd::Target& from, kfilnd::Tag tag,
   const Result<std::uint32_t> link = links_.of(from);
   if (!link) return std::unexpected(link.error());
   std::uint32_t block = kNone;
-  const Result<Place> place = local(buffer, block);
+  const Result<Place> place = local(buffer, block, memory_.may_lay_open());
   if (!place) return std::unexpected(place.error());
   const std::uint32_t number = tagged_.take(tag);
   if (number == kNone) {

@@ -101,7 +101,9 @@ class Emulation final : public TxEvents, public RxEvents {
   [[nodiscard]] std::uint32_t named(std::uint64_t name, std::uint32_t link, Operation::State state);
   [[nodiscard]] std::uint32_t taken(std::uint64_t name, std::uint32_t link,
                                     TaggedBuffer::State state);
-  [[nodiscard]] Result<Place> local(const lnet::Payload& payload, std::uint32_t& block);
+  // Where it lies, or a block for it, if one may be taken; kAgain: none, or none that is free.
+  [[nodiscard]] Result<Place> local(const lnet::Payload& payload, std::uint32_t& block,
+                                    bool may_take = true);
   void end_tagged(std::uint32_t entry, kfilnd::FabricEvent event, Result<void> status,
                   std::uint32_t length = 0, std::uint64_t data = 0);
 

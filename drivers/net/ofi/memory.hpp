@@ -59,6 +59,9 @@ class Memory {
   }
 
   [[nodiscard]] std::uint32_t take_block();  // kNone: all are lent
+  // Half of them is for what peers ask of us: that ends by itself, a buffer laid open does not. Two
+  // nodes that had lent all theirs to such buffers would wait for each other's.
+  [[nodiscard]] bool may_lay_open() const { return free_.size() > free_.capacity() / 2; }
   void give_block(std::uint32_t block);
   [[nodiscard]] Place block(std::uint32_t block) const;
   [[nodiscard]] std::uint32_t block_bytes() const { return block_bytes_; }

@@ -73,6 +73,37 @@ TEST_P(OfiConformance, ScatteredBulkIsBounced) {
   EXPECT_EQ(bench.sides[0].endpoint->stats().get(Id::kBounces), 2U);
 }
 
+// What peers ask of us needs blocks, too: both sides lay open as much as they may, and both go on.
+TEST_P(OfiConformance, ScatteredBulkOfBothSidesEnds) {
+  OfiBench bench(GetParam());
+  conformance::EndpointPair pair(bench);
+  const std::array<Fragment, 2> holes{{{{0, 100}, 3000}, {{0, 8000}, 5000}}};
+  const lnet::Payload scattered{holes, 0, 8000};
+  ASSERT_EQ(endpoint_config(0).bulk_blocks, 2U);
+  std::array<kfilnd::Tag, 2> open{};
+  for (unsigned side = 0; side < 2; ++side) {
+    auto& driver = *pair.users[side].driver;
+    while (open[side] < 2 &&
+           driver.post_tagged(pair.peers[side], open[side], true, scattered, open[side]))
+      ++open[side];
+  }
+  EXPECT_EQ(open[0], 1U) << "the other block is for what the peer asks";
+  EXPECT_EQ(open[1], 1U);
+  for (unsigned side = 0; side < 2; ++side) {
+    auto& user = pair.users[side];
+    ASSERT_TRUE(user.driver->read_tagged(pair.peers[side], 0, scattered, 10));
+  }
+  ASSERT_TRUE(bench.run([&] {
+    return std::ranges::all_of(pair.users, [](const conformance::EndpointUser& user) {
+      return user.ended.contains(0) && user.ended.contains(10);
+    });
+  }));
+  for (conformance::EndpointUser& user : pair.users) {
+    EXPECT_EQ(user.ended[0].event, FabricEvent::kTaggedRead);
+    EXPECT_TRUE(user.ended[10].status.has_value());
+  }
+}
+
 // A peer of several contexts answers from the one where it has our node at home.
 TEST_P(OfiConformance, AnyContextOfAPeerTakesWhatIsLaidOpenForIt) {
   OfiBench bench(GetParam());
