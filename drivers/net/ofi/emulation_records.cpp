@@ -30,6 +30,7 @@ std::uint32_t Emulation::sender(const PacketHeader& header) {
     context_.stats.add(Id::kStrangersRefused);
     return kNone;
   }
+  links_.heard(link);
   if (links_.at(link).incarnation != header.incarnation) restarted(link, header.incarnation);
   return link;
 }

@@ -32,7 +32,7 @@ std::uint32_t Links::find(const Process& process) const {
 }
 
 Result<std::uint32_t> Links::add(const Process& process) {
-  if (free_.empty()) return std::unexpected(Errc::kNoMemory);
+  if (free_.empty() && !drop_a_stranger()) return std::unexpected(Errc::kNoMemory);
   const Result<ProviderAddress> address = address_of(rule_, process);
   if (!address) return std::unexpected(address.error());
   const bool by_name = rule_.family == Family::kName;
@@ -104,24 +104,65 @@ void Links::set_aside(std::uint32_t number) {
 }
 
 std::uint32_t Links::learn(const Process& process) {
-  if (strangers_ >= context_.config.strangers_max) return kNone;
+  const bool stranger = !is_of_a_peer(process);
+  if (stranger && strangers_ >= context_.config.strangers_max && !drop_a_stranger()) return kNone;
   const Result<std::uint32_t> made = add(process);
   if (!made) return kNone;
-  ++strangers_;
+  if (stranger) enlist(*made);
   return *made;
 }
 
+bool Links::is_of_a_peer(Process process) const {
+  process.context = 0;
+  const std::uint32_t first = find(process);
+  return first != kNone && links_[first].resolves > 0;
+}
+
+void Links::enlist(std::uint32_t number) {
+  Link& link = links_[number];
+  PLNET_CHECK(!link.stranger, "a stranger is listed once");
+  link.stranger = true;
+  link.older = newest_;
+  link.newer = kNone;
+  (newest_ == kNone ? oldest_ : links_[newest_].newer) = number;
+  newest_ = number;
+  ++strangers_;
+}
+
+void Links::delist(std::uint32_t number) {
+  Link& link = links_[number];
+  PLNET_CHECK(link.stranger, "strangers are listed");
+  link.stranger = false;
+  (link.older == kNone ? oldest_ : links_[link.older].newer) = link.newer;
+  (link.newer == kNone ? newest_ : links_[link.newer].older) = link.older;
+  --strangers_;
+}
+
+// One to whom nothing is on its way. If it writes again it is met anew.
+bool Links::drop_a_stranger() {
+  std::uint32_t number = oldest_;
+  for (unsigned looks = 0; looks < kLookedAtMax && number != kNone; ++looks) {
+    const std::uint32_t newer = links_[number].newer;
+    if (drop(number)) return true;
+    number = newer;
+  }
+  return false;
+}
+
 Result<kfilnd::PeerAddress> Links::resolve(const Process& process) {
+  PLNET_CHECK(process.context == 0, "a process is known by its first context");
   std::uint32_t number = find(process);
   if (number == kNone) {
     const Result<std::uint32_t> made = add(process);
     if (!made) return std::unexpected(made.error());
     number = *made;
-  } else if (links_[number].resolves == 0) {
-    --strangers_;
   }
   Link& link = links_[number];
-  ++link.resolves;
+  if (link.resolves++ == 0) {
+    for_each_context(process, [this](std::uint32_t context) {
+      if (links_[context].stranger) delist(context);
+    });
+  }
   return std::uint64_t{link.generation} << 32U | number;
 }
 
@@ -132,22 +173,17 @@ void Links::forget(kfilnd::PeerAddress address) {
     return;
   PLNET_CHECK(links_[number].resolves > 0, "a handle that was given and not forgotten");
   if (--links_[number].resolves > 0) return;
-  // Its other contexts have been made by of(), as strangers.
-  Process process = links_[number].process;
   links_[number].generation += 1;
-  ++strangers_;
-  for (unsigned context = 0; context < kContextsMax; ++context) {
-    process.context = static_cast<std::uint8_t>(context);
-    const std::uint32_t other = find(process);
-    if (other != kNone) drop(other);
-  }
+  // To whom something is on its way keeps its place, as a stranger.
+  for_each_context(links_[number].process, [this](std::uint32_t context) {
+    if (!drop(context)) enlist(context);
+  });
 }
 
-// What is still on its way keeps its place until a later forget(), or for good as a stranger.
-void Links::drop(std::uint32_t number) {
+bool Links::drop(std::uint32_t number) {
   Link& link = links_[number];
-  if (link.first != kNone || link.open != kNone || link.in_provider + link.users > 0) return;
-  if (link.resolves == 0) --strangers_;
+  if (link.first != kNone || link.open != kNone || link.in_provider + link.users > 0) return false;
+  if (link.stranger) delist(number);
   remove(link.address);
   remove(link.former);
   std::uint32_t* at = &buckets_[bucket(link.process)];
@@ -156,6 +192,7 @@ void Links::drop(std::uint32_t number) {
   *at = link.next;
   link.in_use = false;
   free_.push_back(number);
+  return true;
 }
 
 Result<std::uint32_t> Links::of(const kfilnd::Target& target) {
@@ -168,9 +205,7 @@ Result<std::uint32_t> Links::of(const kfilnd::Target& target) {
   process.context = target.receive_context;
   const std::uint32_t known = find(process);
   if (known != kNone) return known;
-  Result<std::uint32_t> made = add(process);
-  if (made) ++strangers_;
-  return made;
+  return add(process);
 }
 
 bool Links::would_miss_us(std::uint32_t number) const {

@@ -36,6 +36,10 @@ struct Link {
   // of them deleted with transactions still on it. 0: it has only written to us.
   std::uint32_t resolves = 0;
   bool in_use = false;
+  // No context of its process is resolved: it may be dropped, the one heard longest ago first.
+  bool stranger = false;
+  std::uint32_t older = kNone;
+  std::uint32_t newer = kNone;
 };
 
 // Cold but for find(), at() and of().
@@ -45,8 +49,13 @@ class Links {
   void attach(fid_av* addresses) { addresses_ = addresses; }
 
   [[nodiscard]] std::uint32_t find(const Process& process) const;  // kNone: unknown
-  // Of somebody who has written to us.
+  // Of somebody who has written to us. kNone: there is no place for it.
   [[nodiscard]] std::uint32_t learn(const Process& process);
+  void heard(std::uint32_t link) {
+    if (!links_[link].stranger || link == newest_) return;
+    delist(link);
+    enlist(link);
+  }
   // The same handle however often it is asked for; it is good until forgotten as often.
   [[nodiscard]] Result<kfilnd::PeerAddress> resolve(const Process& process);
   void forget(kfilnd::PeerAddress address);
@@ -77,7 +86,19 @@ class Links {
  private:
   [[nodiscard]] Result<std::uint32_t> add(const Process& process);
   [[nodiscard]] std::size_t bucket(const Process& process) const;
-  void drop(std::uint32_t link);
+  template <class Visit>
+  void for_each_context(Process process, Visit&& visit) {
+    for (unsigned context = 0; context < kContextsMax; ++context) {
+      process.context = static_cast<std::uint8_t>(context);
+      if (const std::uint32_t link = find(process); link != kNone) visit(link);
+    }
+  }
+  // The LND resolves processes, and means all their contexts.
+  [[nodiscard]] bool is_of_a_peer(Process process) const;
+  bool drop(std::uint32_t link);  // false: something is on its way
+  [[nodiscard]] bool drop_a_stranger();
+  void enlist(std::uint32_t link);
+  void delist(std::uint32_t link);
   [[nodiscard]] fi_addr_t insert(const ProviderAddress& address);
   [[nodiscard]] bool look_for(std::uint32_t link);
   void set_aside(std::uint32_t link);
@@ -91,6 +112,10 @@ class Links {
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> buckets_;
   unsigned strangers_ = 0;
+  std::uint32_t oldest_ = kNone;  // of the strangers
+  std::uint32_t newest_ = kNone;
+
+  static constexpr unsigned kLookedAtMax = 64;  // strangers, for one that is idle
 };
 
 }  // namespace plnet::ofi

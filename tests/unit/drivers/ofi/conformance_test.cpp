@@ -264,6 +264,41 @@ TEST_P(OfiConformance, GarbageIsCountedAndRefused) {
   EXPECT_TRUE(user.driver->cancel_tagged(7).has_value()) << "the tag is still open";
 }
 
+// There is place for one: who is heard last has it. A context of a peer that was resolved needs
+// none.
+TEST_P(OfiConformance, StrangersMakeRoomForEachOther) {
+  OfiBench bench(GetParam());
+  bench.strangers_max = 1;
+  conformance::EndpointPair pair(bench);
+  const auto [nic, service] = bench.process(0);
+  const auto [peer_nic, peer_service] = bench.process(1);
+  Stranger stranger(GetParam(), bench.addresses(), {nic, service, 0});
+  const Stats& stats = bench.sides[0].endpoint->stats();
+  const auto hear = [&](const Process& from, std::uint32_t incarnation) {
+    std::array<std::byte, PacketHeader::kBytes + Record::kBytes> bytes{};
+    encode(PacketHeader{.records = 1, .incarnation = incarnation, .from = from},
+           std::span(bytes).first<PacketHeader::kBytes>());
+    encode(Record{.kind = RecordKind::kDelivered}, bytes.data() + PacketHeader::kBytes);
+    const std::uint64_t before = stats.get(Id::kStale);
+    return bench.run([&] { return stranger.send(bytes); }) && bench.run([&] {
+      return stats.get(Id::kStale) > before || stats.get(Id::kStrangersRefused) > 0;
+    });
+  };
+  const Process first{nic, service + 2, 0};
+  const Process second{nic, service + 3, 0};
+  ASSERT_TRUE(hear(first, 1));
+  ASSERT_TRUE(hear(second, 1));
+  EXPECT_EQ(stats.get(Id::kStrangersRefused), 0U);
+  ASSERT_TRUE(hear(second, 2));
+  EXPECT_EQ(stats.get(Id::kRestarts), 1U) << "it is known";
+  ASSERT_TRUE(hear({peer_nic, peer_service, 3}, 1));
+  ASSERT_TRUE(hear(second, 3));
+  EXPECT_EQ(stats.get(Id::kRestarts), 2U) << "it still is";
+  ASSERT_TRUE(hear(first, 2));
+  EXPECT_EQ(stats.get(Id::kRestarts), 2U) << "it was met anew";
+  EXPECT_EQ(stats.get(Id::kStrangersRefused), 0U);
+}
+
 // kfilnd.md 11.5: no data was matched, so the peer is as good as not there. A refusal of the peer's
 // own comes in a record.
 TEST(OfiErrors, WhereNobodyListensNobodyIs) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -56,9 +57,9 @@ struct Side {
     (void)arenas.add({.base = memory.data(), .size = memory.size()}).value();
   }
   Endpoint& open(const Provider& provider, unsigned side, kfilnd::EndpointEvents& events,
-                 const Site& site) {
+                 const Site& site, const std::optional<EndpointConfig>& config = {}) {
     device = Device::open(device_config(provider, side, site), arenas).value();
-    endpoint = Endpoint::create(*device, endpoint_config(side), events).value();
+    endpoint = Endpoint::create(*device, config.value_or(endpoint_config(side)), events).value();
     return *endpoint;
   }
 
@@ -73,7 +74,9 @@ class OfiBench final : public conformance::EndpointBench {
   explicit OfiBench(const Provider& the_provider, const Site& the_site = next_site())
       : provider(the_provider), site_(the_site) {}
   kfilnd::EndpointDriver& make(unsigned number, kfilnd::EndpointEvents& events) override {
-    return sides[number].open(provider, number, events, site_);
+    EndpointConfig config = endpoint_config(number);
+    config.strangers_max = strangers_max;
+    return sides[number].open(provider, number, events, site_, config);
   }
   bool run(const std::function<bool()>& done) override {
     for (unsigned turn = 0; turn < 3'000'000; ++turn) {
@@ -94,6 +97,7 @@ class OfiBench final : public conformance::EndpointBench {
   [[nodiscard]] const Site& addresses() const { return site_; }
 
   Provider provider;
+  unsigned strangers_max = EndpointConfig{}.strangers_max;
   std::array<Side, 2> sides;
   Instant now{std::chrono::hours(1)};  // as far from the time before the first turn as it really is
 
