@@ -67,6 +67,7 @@ class EndpointEvents {
 struct EndpointLimits {
   std::uint8_t receive_contexts = 1;  // how many this node's process has; ours is one of them
   std::uint8_t receive_context = 0;   // this endpoint's own
+  unsigned peer_contexts = 256;       // that a peer's process can have; there is no target beyond
   unsigned fragments_max = 1;         // of one operation; the driver bounces or splits above
   unsigned operations_max = 0;        // in flight
   std::uint32_t message_bytes_max = 4096;

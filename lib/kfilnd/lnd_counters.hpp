@@ -50,6 +50,8 @@ namespace plnet::kfilnd {
   X(kStrayCompletions, "stray_completions", "operations", kCount, "of nothing that is under way")  \
   X(kUnexpected, "unexpected_events", "events", kCount, "that the state does not know")            \
   X(kStrayHellos, "dropped_stray_hello", "messages", kCount, "a HELLO_RSP of a peer unknown")      \
+  X(kNoContext, "dropped_context", "messages", kCount,                                             \
+    "want an answer where no process has a receive context")                                       \
   X(kRejected, "rejected", "messages", kCount, "the core did not understand them")                 \
   X(kLinkDown, "link_down", "times", kCount, "the NIC could not be used")                          \
   X(kLinkHeld, "link_held", "times", kCount, "the link was back, but had bounced before")          \

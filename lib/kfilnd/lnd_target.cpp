@@ -23,6 +23,12 @@ KfiLndCounters::Id counter_of(Refusal refusal) {
                                          static_cast<std::size_t>(refusal));
 }
 
+// Where the sender wants its answer, or whatever is sent to it.
+unsigned context_named_by(const Message& message) {
+  if (message.is_hello()) return message.hello.rx_base;
+  return message.is_bulk() ? message.response_rx : 0;
+}
+
 std::uint64_t number_of(Errc cause) {
   return static_cast<std::uint64_t>(errno_of(cause));
 }
@@ -36,6 +42,12 @@ bool KfiLnd::accept(std::uint32_t buffer, std::span<const std::byte> bytes) {
   const DecodeRules rules{.own_nid = nid64_, .verify_checksum = config_.tunables.cksum != 0};
   if (const auto refusal = decode(bytes, rules, one->message)) {
     counters_.add(counter_of(*refusal));
+    give(*one);
+    return true;
+  }
+  // Nothing can be sent there, and that is the sender's doing: our interface is well.
+  if (context_named_by(one->message) >= driver_.limits().peer_contexts) {
+    counters_.add(Id::kNoContext);
     give(*one);
     return true;
   }

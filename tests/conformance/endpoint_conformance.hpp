@@ -321,6 +321,13 @@ inline void check_failures(EndpointBench& bench) {
   EXPECT_FALSE(near.ended[2].status.has_value());
   ASSERT_FALSE(near.ended[3].status.has_value());
   EXPECT_EQ(near.ended[3].status.error(), Errc::kNoRoute);
+  if (const unsigned contexts = near.driver->limits().peer_contexts; contexts <= UINT8_MAX) {
+    const Target beyond{pair.peers[0].address, static_cast<std::uint8_t>(contexts)};
+    EXPECT_FALSE(near.driver->send(beyond, header, {}, 4).has_value()) << "no process has it";
+    const Target last{beyond.address, static_cast<std::uint8_t>(contexts - 1)};
+    EXPECT_TRUE(near.post(bench, [&] { return near.driver->send(last, header, {}, 8); }));
+    EXPECT_TRUE(bench.run([&] { return near.ended.contains(8); }));
+  }
   near.driver->forget(nobody.address);
   EXPECT_FALSE(near.driver->send(nobody, header, {}, 4).has_value());
 

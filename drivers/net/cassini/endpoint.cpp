@@ -34,6 +34,7 @@ Endpoint::Endpoint(Device& device, const EndpointConfig& config, kfilnd::Endpoin
            .min_free_shift = device.info().min_free_shift}),
       link_up_(device.info().link_up),
       told_nic_(device.info().nic_address) {
+  config_.limits.peer_contexts = kContextsMax;
   context_.tracer = tracer;
   context_.pid_bits = device.info().pid_bits;
   context_.own = device.own();

@@ -12,6 +12,7 @@ namespace {
 
 // A provider that takes fewer receives at a time gets fewer.
 EndpointConfig fitted(EndpointConfig config, const fi_info& info) {
+  config.limits.peer_contexts = kContextsMax;
   config.receive_slots = std::min<unsigned>(
       config.receive_slots, static_cast<unsigned>(std::max<std::size_t>(info.rx_attr->size, 1)));
   return config;

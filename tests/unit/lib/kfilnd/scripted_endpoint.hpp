@@ -134,7 +134,8 @@ class ScriptedEndpoint final : public EndpointDriver {
     return result;
   }
 
-  EndpointLimits limits_{.receive_contexts = 4, .receive_context = 2, .operations_max = 1024};
+  EndpointLimits limits_{
+      .receive_contexts = 4, .receive_context = 2, .peer_contexts = 16, .operations_max = 1024};
   std::map<Call, std::deque<Errc>> results_;
 };
 

@@ -66,6 +66,27 @@ TEST_F(TargetRows, OperationsThatFail) {
   EXPECT_EQ(node.core->tally().receive_failures, 4U);
 }
 
+// It cannot be answered, and nothing is wrong with our interface.
+TEST_F(TargetRows, AContextThatNoProcessHas) {
+  for (const Kind kind : {Kind::kBulkPut, Kind::kBulkGet}) {
+    const auto type = kind == Kind::kBulkPut ? lnet::MessageType::kPut : lnet::MessageType::kGet;
+    Message message = lnet_message(1, 0, kind, 2, type, kTransfer);
+    message.response_rx = 16;
+    node.arrive(bytes_of(message));
+  }
+  EXPECT_EQ(node.count(LndId::kNoContext), 2U);
+  node.hello(Kind::kHelloRequest, {.rx_base = 16, .session_key = 5});
+  node.hello(Kind::kHelloResponse, {.rx_base = 255, .session_key = 5});
+  EXPECT_EQ(node.count(LndId::kNoContext), 4U);
+  EXPECT_EQ(node.lnd->peer(nid_of(1))->rx_base, 3) << "as it was";
+  EXPECT_EQ(node.lnd->peer(nid_of(1))->remote_session_key, 77U);
+  EXPECT_TRUE(node.endpoint.posts.empty());
+  EXPECT_EQ(node.lnd->transactions(), 0U);
+  EXPECT_EQ(node.core->tally().receive_failures, 0U);
+  node.hello(Kind::kHelloRequest, {.rx_base = 15, .session_key = 77});
+  EXPECT_EQ(node.endpoint.take(Call::kSend).to.receive_context, 15) << "the last that there is";
+}
+
 TEST_F(TargetRows, OperationsThatAreRefusedFirst) {
   node.endpoint.fail_next(Call::kRead, Errc::kAgain, 2);
   bulk_arrives(Kind::kBulkPut);
