@@ -44,21 +44,19 @@ class KfiMaker final : public NetworkMaker {
     if (context.mail() != nullptr)
       ground.homes = std::make_unique<kfilnd::NodeHomes>(*setup_.node, shard, ni);
     const KfiOptions& options = context.options();
-    const kfilnd::KfiLndConfig config{
-        .nid = ni.nid,
-        .arenas = setup_.arenas,
-        .tunables = options.tunables,
-        .traffic_class = options.traffic_class,
-        .lnet_lnd_timeout = setup_.lnet_lnd_timeout,
-        .receive_memory = context.receive_memory(),
-        .peers_max = std::min(setup_.peers, kfilnd::PeerCache::kPeersMax),
-        .receives_max = setup_.messages,
-        // Another one of each context, for a peer whose home moves from one to another.
-        .first_session_key = kfilnd::first_session_key_of(ni.incarnation + context.number()),
-        .mail = context.mail(),
-        .homes = ground.homes.get(),
-        .gate = ground.gate.get(),
-        .start = setup_.clock->now()};
+    kfilnd::KfiLndConfig config = kfi_limits_of(setup_);
+    config.nid = ni.nid;
+    config.arenas = setup_.arenas;
+    config.tunables = options.tunables;
+    config.traffic_class = options.traffic_class;
+    config.lnet_lnd_timeout = setup_.lnet_lnd_timeout;
+    config.receive_memory = context.receive_memory();
+    // Another one of each context, for a peer whose home moves from one to another.
+    config.first_session_key = kfilnd::first_session_key_of(ni.incarnation + context.number());
+    config.mail = context.mail();
+    config.homes = ground.homes.get();
+    config.gate = ground.gate.get();
+    config.start = setup_.clock->now();
     return std::make_unique<KfiNi>(kfi_.place(shard), std::move(ground), config, port);
   }
 
@@ -74,6 +72,14 @@ class KfiMaker final : public NetworkMaker {
 };
 
 }  // namespace
+
+// A message that is parked without a place to be copied to keeps its receive buffer, 2 MiB, from
+// the NIC: there are as many places as messages.
+kfilnd::KfiLndConfig kfi_limits_of(const DriverSetup& setup) {
+  return {.peers_max = std::min(setup.peers, kfilnd::PeerCache::kPeersMax),
+          .receives_max = setup.messages,
+          .copies_max = setup.messages};
+}
 
 lnet::NiTunables KfiDriver::defaults(const NetworkOptions& options) const {
   if (options.kfi == nullptr) return {};

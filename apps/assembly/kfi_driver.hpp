@@ -3,8 +3,12 @@
 #pragma once
 
 #include "apps/assembly/network_driver.hpp"
+#include "lib/kfilnd/lnd.hpp"
 
 namespace plnet::apps {
+
+// How much the LND of a shard may have under way; the rest of its configuration is the NI's.
+[[nodiscard]] kfilnd::KfiLndConfig kfi_limits_of(const DriverSetup& setup);
 
 class KfiDriver final : public NetworkDriver {
  public:
