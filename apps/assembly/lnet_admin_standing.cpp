@@ -19,13 +19,15 @@ using lnet::NodeConfig;
 using lnet::Reply;
 using lnet::RoutingState;
 using runtime::LogLevel;
+using runtime::LogLimit;
 using runtime::LogSite;
 using Progress = LnetDesk::Progress;
 
-constexpr LogSite kLinkDown{LogLevel::kWarning, "link_down", {"nid", "cause"}};
-constexpr LogSite kLinkUp{LogLevel::kInfo, "link_up", {"nid"}};
-constexpr LogSite kNiDown{LogLevel::kWarning, "ni_down", {"nid", "cause", "changes"}};
-constexpr LogSite kNiUp{LogLevel::kInfo, "ni_up", {"nid", "changes"}};
+constexpr LogSite kLinkDown{LogLevel::kWarning, "link_down", {"nid", "cause"}, LogLimit::kCaller};
+constexpr LogSite kLinkUp{LogLevel::kInfo, "link_up", {"nid"}, LogLimit::kCaller};
+constexpr LogSite kNiDown{
+    LogLevel::kWarning, "ni_down", {"nid", "cause", "changes"}, LogLimit::kCaller};
+constexpr LogSite kNiUp{LogLevel::kInfo, "ni_up", {"nid", "changes"}, LogLimit::kCaller};
 constexpr LogSite kRouting{LogLevel::kInfo, "routing", {"state", "drain"}};
 constexpr LogSite kCutOff{LogLevel::kWarning, "routing_cut_off", {"messages"}};
 

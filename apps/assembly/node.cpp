@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "apps/assembly/audit_log.hpp"
 #include "apps/assembly/kfi_verbs.hpp"
 #include "apps/assembly/live_settings.hpp"
 #include "apps/assembly/lnet_wanted.hpp"
@@ -18,18 +19,20 @@ namespace plnet::apps {
 namespace {
 
 using runtime::LogLevel;
+using runtime::LogLimit;
 using runtime::LogSite;
 
 constexpr LogSite kStarting{LogLevel::kInfo, "starting", {"instance", "version", "socket"}};
 constexpr LogSite kPlan{LogLevel::kInfo, "plan", {"by", "cpts", "shards", "idle", "why"}};
-constexpr LogSite kPlanWarning{LogLevel::kWarning, "plan_warning", {"kind", "text"}};
-constexpr LogSite kMemory{LogLevel::kInfo, "memory", {"text"}};
-constexpr LogSite kHostNote{LogLevel::kInfo, "host_note", {"what", "fix"}};
-constexpr LogSite kHostWarning{LogLevel::kWarning, "host_warning", {"what", "why", "fix"}};
+constexpr LogSite kPlanWarning{
+    LogLevel::kWarning, "plan_warning", {"kind", "text"}, LogLimit::kCaller};
+constexpr LogSite kMemory{LogLevel::kInfo, "memory", {"text"}, LogLimit::kCaller};
+constexpr LogSite kHostNote{LogLevel::kInfo, "host_note", {"what", "fix"}, LogLimit::kCaller};
+constexpr LogSite kHostWarning{
+    LogLevel::kWarning, "host_warning", {"what", "why", "fix"}, LogLimit::kCaller};
 constexpr LogSite kEalError{LogLevel::kError, "eal", {"line"}};
 constexpr LogSite kEalWarning{LogLevel::kWarning, "eal", {"line"}};
 constexpr LogSite kEalDetail{LogLevel::kDebug, "eal", {"line"}};
-constexpr LogSite kChanged{LogLevel::kInfo, "changed", {"what", "from", "to", "uid", "pid"}};
 constexpr LogSite kNoDescriptors{LogLevel::kError, "out_of_descriptors", {}};
 constexpr LogSite kReady{LogLevel::kInfo, "ready", {"pid"}};
 constexpr LogSite kSignal{LogLevel::kInfo, "signal", {"number"}};
@@ -474,10 +477,7 @@ void Node::say_lnet_changed(const lnet::NodeConfig& before, const runtime::Calle
 
 void Node::say_changed(const runtime::Settings& before, const runtime::Settings& after,
                        const runtime::Caller& caller) {
-  for (const auto& change : runtime::diff_settings(before, after)) {
-    log_->write(kChanged, {change.path, change.before, change.after, std::to_string(caller.uid),
-                           std::to_string(caller.pid)});
-  }
+  log_changes(runtime::diff_settings(before, after), caller, *log_);
 }
 
 Outcome<void> Node::reset_counters() {

@@ -11,10 +11,16 @@
 namespace plnet::apps {
 namespace {
 
-constexpr runtime::LogSite kRouteUp{
-    runtime::LogLevel::kWarning, "route_up", {"net", "gateway", "cause"}};
-constexpr runtime::LogSite kRouteDown{
-    runtime::LogLevel::kWarning, "route_down", {"net", "gateway", "cause"}};
+// A gateway that dies takes all its routes with it, and each line names another one. GatewayChecks
+// bounds them: so many are kept as news, and a route that flaps is held down.
+constexpr runtime::LogSite kRouteUp{runtime::LogLevel::kWarning,
+                                    "route_up",
+                                    {"net", "gateway", "cause"},
+                                    runtime::LogLimit::kCaller};
+constexpr runtime::LogSite kRouteDown{runtime::LogLevel::kWarning,
+                                      "route_down",
+                                      {"net", "gateway", "cause"},
+                                      runtime::LogLimit::kCaller};
 
 lnet::RouteReport report_of(const lnet::Route& route, Instant now) {
   const bool undefined = route.spec.hops == lnet::kRouteHopsUndefined;

@@ -13,23 +13,34 @@ namespace {
 using lnet::BufferClass;
 using lnet::PoolBound;
 using runtime::LogLevel;
+using runtime::LogLimit;
 using runtime::LogSite;
 using What = lnet::StarvingNote::What;
 
+// Each tells of another shard and thing, once a minute at most: who notices sees to that.
 constexpr LogSite kStarve{LogLevel::kWarning,
                           "router_buffers_starve",
-                          {"class", "cpt", "shard", "waited", "most_held_by", "more"}};
+                          {"class", "cpt", "shard", "waited", "most_held_by", "more"},
+                          LogLimit::kCaller};
 constexpr LogSite kGoesOn{LogLevel::kWarning,
                           "router_buffers_still_starve",
-                          {"class", "cpt", "shard", "waited", "most_held_by", "more"}};
-constexpr LogSite kSuffice{
-    LogLevel::kInfo, "router_buffers_suffice", {"class", "cpt", "shard", "waited", "buffers"}};
+                          {"class", "cpt", "shard", "waited", "most_held_by", "more"},
+                          LogLimit::kCaller};
+constexpr LogSite kSuffice{LogLevel::kInfo,
+                           "router_buffers_suffice",
+                           {"class", "cpt", "shard", "waited", "buffers"},
+                           LogLimit::kCaller};
 
-constexpr LogSite kScarce{
-    LogLevel::kWarning, "lnet_starves", {"of", "cpt", "shard", "waited", "most", "more"}};
-constexpr LogSite kStillScarce{
-    LogLevel::kWarning, "lnet_still_starves", {"of", "cpt", "shard", "waited", "most", "more"}};
-constexpr LogSite kEnough{LogLevel::kInfo, "lnet_suffices", {"of", "cpt", "shard", "waited"}};
+constexpr LogSite kScarce{LogLevel::kWarning,
+                          "lnet_starves",
+                          {"of", "cpt", "shard", "waited", "most", "more"},
+                          LogLimit::kCaller};
+constexpr LogSite kStillScarce{LogLevel::kWarning,
+                               "lnet_still_starves",
+                               {"of", "cpt", "shard", "waited", "most", "more"},
+                               LogLimit::kCaller};
+constexpr LogSite kEnough{
+    LogLevel::kInfo, "lnet_suffices", {"of", "cpt", "shard", "waited"}, LogLimit::kCaller};
 
 std::string_view name_of(BufferClass of) {
   switch (of) {

@@ -182,39 +182,61 @@ Outcome<std::unique_ptr<Log>> Log::open(const LogOptions& options, const Clock& 
   return log;
 }
 
-void Log::write(const LogSite& site, std::initializer_list<std::string_view> values) {
-  if (!wants(site.level)) return;
+std::string Log::line_of(const LogSite& site, std::initializer_list<std::string_view> values) {
   PLNET_CHECK(values.size() <= kLogFieldsMax, "a log line has a bounded number of values");
   std::string line = fmt::format("event={}", site.event);
   const auto* key = site.keys.begin();
   for (const std::string_view value : values)
     append_field(line, *key++, value);
-  const std::lock_guard lock(mutex_);
-  print(site, std::move(line));
+  return line;
 }
 
-void Log::print(const LogSite& site, std::string line) {
+void Log::write(const LogSite& site, std::initializer_list<std::string_view> values) {
+  if (!wants(site.level)) return;
+  const std::string line = line_of(site, values);
+  const std::lock_guard lock(mutex_);
+  print(site, line);
+}
+
+bool Log::write_if_room(const LogSite& site, std::initializer_list<std::string_view> values) {
+  if (!wants(site.level)) return true;
+  const std::string line = line_of(site, values);
+  const std::lock_guard lock(mutex_);
+  return print_if_room(site, line);
+}
+
+void Log::print(const LogSite& site, std::string_view line) {
+  if (print_if_room(site, line)) return;
+  ++sites_[&site].suppressed;
+  ++suppressed_;
+}
+
+bool Log::print_if_room(const LogSite& site, std::string_view line) {
+  if (site.limit == LogLimit::kCaller) {
+    emit(site.level, line);
+    return true;
+  }
   const Instant now = clock_.now();
   auto [found, is_new] = sites_.try_emplace(&site);
   SiteState& state = found->second;
-  if (is_new || now - state.window_start >= window_) {
-    if (state.suppressed > 0) line += fmt::format(" repeated={}", state.suppressed);
-    state = {.window_start = now};
-  }
-  if (state.printed >= burst_) {
-    ++state.suppressed;
-    ++suppressed_;
-    return;
-  }
+  if (is_new || now - state.window_start >= window_) print_sum(site, state, now);
+  if (state.printed >= burst_) return false;
   ++state.printed;
   emit(site.level, line);
+  return true;
+}
+
+// A line of its own: behind another one it would seem to be about that one's values.
+void Log::print_sum(const LogSite& site, SiteState& state, Instant now) {
+  if (state.suppressed > 0) {
+    emit(site.level, fmt::format("event={} repeated={}", site.event, state.suppressed));
+  }
+  state = {.window_start = now};
 }
 
 void Log::print_sums(Instant now) {
   for (auto& [site, state] : sites_) {
-    if (state.suppressed == 0 || now - state.window_start < window_) continue;
-    emit(site->level, fmt::format("event={} repeated={}", site->event, state.suppressed));
-    state = {.window_start = now};
+    if (state.suppressed > 0 && now - state.window_start >= window_) print_sum(*site, state, now);
   }
 }
 
@@ -247,7 +269,7 @@ std::size_t Log::drain() {
         if (record.site->keys[field].empty()) break;
         append_field(line, record.site->keys[field], record.values[field].text());
       }
-      print(*record.site, std::move(line));
+      print(*record.site, line);
     }
     const std::uint64_t lost = port->lost_.load(std::memory_order_relaxed);
     if (lost != port->lost_reported_) {

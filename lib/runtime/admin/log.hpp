@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The log: one line per event, key=value, limited per site. A site that repeats itself is cut off
-// and summed up ("repeated=123"), so that a flood costs a few lines a second, never a disk.
+// and summed up in a line of its own ("event=noise repeated=123"), so that a flood costs a few
+// lines a second, never a disk. What a site says of many at a time, each once, is no repetition:
+// such a site is bounded by its callers.
 //
 //   inline constexpr LogSite kPeerDown{LogLevel::kWarning, "peer_down", {"nid", "reason"}};
 //   log.write(kPeerDown, {nid_text, "timeout"});             // the control path, any thread
@@ -35,11 +37,18 @@ enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug };
 // Values that one line may carry; more is a table, not a line.
 inline constexpr std::size_t kLogFieldsMax = 7;
 
+// Who sees to it that a site does not flood the log.
+enum class LogLimit : std::uint8_t {
+  kLog,     // the log, by LogOptions::burst
+  kCaller,  // what it tells is bounded where it comes from, and each line is news: none is left out
+};
+
 // One place that logs. Must have static storage: its address is its identity. Not a temporary.
 struct LogSite {
   LogLevel level = LogLevel::kInfo;
   std::string_view event;                              // snake_case, what happened
   std::array<std::string_view, kLogFieldsMax> keys{};  // of the values, in order
+  LogLimit limit = LogLimit::kLog;
 };
 
 // A value in a fixed place: a number or a short text. A longer text is cut, which is for pollers;
@@ -128,6 +137,10 @@ class Log {
 
   // Control path, any thread; may block on the disk or the terminal. Values of any length.
   void write(const LogSite& site, std::initializer_list<std::string_view> values);
+  // The same if the site's limit has room for it now; else nothing, not even a count: false, and
+  // the caller comes again. A line that the level leaves out counts as written.
+  [[nodiscard]] bool write_if_room(const LogSite& site,
+                                   std::initializer_list<std::string_view> values);
 
   // Start-up only; the port lives as long as the log.
   [[nodiscard]] LogPort& add_port(unsigned shard);
@@ -148,7 +161,11 @@ class Log {
   };
 
   Log(const LogOptions& options, const Clock& clock, const WallClock& wall_clock);
-  void print(const LogSite& site, std::string line);
+  [[nodiscard]] static std::string line_of(const LogSite& site,
+                                           std::initializer_list<std::string_view> values);
+  [[nodiscard]] bool print_if_room(const LogSite& site, std::string_view line);
+  void print(const LogSite& site, std::string_view line);
+  void print_sum(const LogSite& site, SiteState& state, Instant now);
   void print_sums(Instant now);
   void emit(LogLevel level, std::string_view text);
 

@@ -10,24 +10,49 @@ void OnceLog::tell(std::string_view who, std::string_view cause) {
     return;
   }
   const Instant now = clock_.now();
-  if (told_.size() == kToldMax) {
-    Told& oldest = told_.front();
-    if (oldest.repeated > 0) say_sum(oldest, now);
-    places_.erase({oldest.who, oldest.cause});
-    told_.pop_front();
-  }
-  log_.write(sites_.first, {who, cause});
-  const Told& told =
-      told_.emplace_back(Told{.who = std::string(who), .cause = std::string(cause), .said = now});
+  if (told_.size() == kToldMax) forget_oldest(now);
+  Told& told = told_.emplace_back(Told{.who = std::string(who), .cause = std::string(cause)});
   places_.emplace(std::pair<std::string_view, std::string_view>(told.who, told.cause),
                   std::prev(told_.end()));
+  ++waiting_;
+  // Behind those that wait already.
+  if (waiting_ == 1) (void)say_first(told, now);
+}
+
+bool OnceLog::say_first(Told& told, Instant now) {
+  if (!log_.write_if_room(sites_.first, {told.who, told.cause})) return false;
+  told.waits = false;
+  told.said = now;
+  --waiting_;
+  return true;
+}
+
+void OnceLog::say_waiting(Instant now) {
+  if (waiting_ == 0) return;
+  for (Told& told : told_) {
+    if (told.waits && !say_first(told, now)) return;
+  }
+}
+
+// Of one that never had its line the log keeps count: its own sum then says so.
+void OnceLog::forget_oldest(Instant now) {
+  Told& oldest = told_.front();
+  if (oldest.waits) {
+    log_.write(sites_.first, {oldest.who, oldest.cause});
+    --waiting_;
+  } else if (oldest.repeated > 0) {
+    say_sum(oldest, now);
+  }
+  places_.erase({oldest.who, oldest.cause});
+  told_.pop_front();
 }
 
 void OnceLog::sum_up() {
   const Instant now = clock_.now();
+  say_waiting(now);
   unsigned sums = 0;
   for (Told& told : told_) {
-    if (told.repeated == 0 || now - told.said < kSumInterval) continue;
+    if (told.waits || told.repeated == 0 || now - told.said < kSumInterval) continue;
     if (sums++ == kSumsAtOnce) return;
     say_sum(told, now);
   }

@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr LogSite kPeerDown{LogLevel::kWarning, "peer_down", {"nid", "reason"}};
+constexpr LogSite kRouteDown{LogLevel::kWarning, "route_down", {"net"}, LogLimit::kCaller};
 constexpr LogSite kNoise{LogLevel::kInfo, "noise", {"n"}};
 constexpr LogSite kDetail{LogLevel::kDebug, "detail", {}};
 
@@ -76,8 +77,29 @@ TEST_F(LogTest, ASiteThatRepeatsItselfIsCutOffAndSummedUp) {
   EXPECT_EQ(lines_.size(), 4U) << "other sites are not held back";
   clock_.advance(1s);
   log_->write(kNoise, {"2"});
-  ASSERT_EQ(lines_.size(), 5U);
-  EXPECT_NE(lines_[4].find("event=noise n=2 repeated=123"), std::string::npos) << lines_[4];
+  ASSERT_EQ(lines_.size(), 6U);
+  EXPECT_TRUE(lines_[4].ends_with("event=noise repeated=123\n")) << lines_[4];
+  EXPECT_TRUE(lines_[5].ends_with("event=noise n=2\n")) << "the sum is of others: " << lines_[5];
+}
+
+TEST_F(LogTest, NoLineIsLeftOutOfASiteThatItsCallersBound) {
+  for (int i = 0; i < 25; ++i)
+    log_->write(kRouteDown, {"tcp" + std::to_string(i)});
+  EXPECT_EQ(lines_.size(), 25U);
+  EXPECT_EQ(log_->suppressed(), 0U);
+}
+
+TEST_F(LogTest, WhatThereIsNoRoomForMayComeAgain) {
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(log_->write_if_room(kNoise, {"1"}));
+  EXPECT_FALSE(log_->write_if_room(kNoise, {"2"}));
+  EXPECT_EQ(lines_.size(), 3U);
+  EXPECT_EQ(log_->suppressed(), 0U) << "it is not lost";
+  EXPECT_TRUE(log_->write_if_room(kDetail, {})) << "nobody wants it";
+  clock_.advance(1s);
+  EXPECT_TRUE(log_->write_if_room(kNoise, {"2"}));
+  ASSERT_EQ(lines_.size(), 4U);
+  EXPECT_TRUE(lines_[3].ends_with("event=noise n=2\n")) << lines_[3];
 }
 
 TEST_F(LogTest, ASiteThatFellSilentIsSummedUpByDrain) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/admin/once_log.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,10 +23,10 @@ class Epoch final : public WallClock {
 
 class OnceLogTest : public testing::Test {
  protected:
-  OnceLogTest() {
+  explicit OnceLogTest(unsigned burst = 1'000'000) {
     LogOptions options;
     options.to_stderr = false;
-    options.burst = 1'000'000;
+    options.burst = burst;
     options.capture = [this](std::string_view line) {
       lines.emplace_back(line.substr(line.find("event=")));
       lines.back().pop_back();
@@ -109,6 +110,46 @@ TEST_F(OnceLogTest, ManySumsAreSpreadOut) {
   EXPECT_EQ(lines.size(), before + OnceLog::kSumsAtOnce);
   once->sum_up();
   EXPECT_EQ(lines.size(), before + 2 * OnceLog::kSumsAtOnce);
+}
+
+class LimitedOnceLogTest : public OnceLogTest {
+ protected:
+  static constexpr unsigned kBurst = 10;
+  LimitedOnceLogTest() : OnceLogTest(kBurst) {}
+};
+
+TEST_F(LimitedOnceLogTest, WhoComesWithinTheSameSecondHasALineAllTheSame) {
+  constexpr unsigned kClients = 30;
+  for (unsigned i = 0; i < kClients; ++i)
+    once->tell(std::to_string(i), "x");
+  EXPECT_EQ(lines.size(), kBurst);
+  once->tell("29", "x");  // while its line waits
+  for (unsigned second = 0; second < 3; ++second) {
+    clock.advance(1s);
+    once->sum_up();
+  }
+  ASSERT_EQ(lines.size(), kClients);
+  for (unsigned i = 0; i < kClients; ++i)
+    EXPECT_EQ(std::ranges::count(lines, "event=bad_input from=" + std::to_string(i) + " cause=x"),
+              1)
+        << i;
+  EXPECT_EQ(log->suppressed(), 0U);
+  clock.advance(OnceLog::kSumInterval);
+  once->sum_up();
+  ASSERT_EQ(lines.size(), kClients + 1);
+  EXPECT_EQ(lines.back(), "event=bad_input_goes_on from=29 cause=x repeated=1");
+}
+
+TEST_F(LimitedOnceLogTest, AFloodOfNamesIsCountedWithoutThem) {
+  constexpr std::size_t kMore = 500;
+  for (std::size_t i = 0; i < OnceLog::kToldMax + kMore; ++i)
+    once->tell(std::to_string(i), "x");
+  EXPECT_EQ(once->remembered(), OnceLog::kToldMax);
+  EXPECT_EQ(lines.size(), kBurst);
+  clock.advance(1s);
+  log->drain();
+  ASSERT_EQ(lines.size(), kBurst + 1);
+  EXPECT_EQ(lines.back(), "event=bad_input repeated=" + std::to_string(kMore - kBurst));
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/audit_log.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace plnet::apps {
+namespace {
+
+using runtime::LogLevel;
+using runtime::LogLimit;
+using runtime::LogSite;
+
+constexpr LogSite kChanged{
+    LogLevel::kInfo, "changed", {"what", "from", "to", "uid", "pid"}, LogLimit::kCaller};
+constexpr LogSite kChangedMore{
+    LogLevel::kInfo, "changed_more", {"count", "uid", "pid"}, LogLimit::kCaller};
+
+}  // namespace
+
+void log_changes(std::span<const runtime::SettingChange> changes, const runtime::Caller& caller,
+                 runtime::Log& log) {
+  const std::string uid = std::to_string(caller.uid);
+  const std::string pid = std::to_string(caller.pid);
+  const std::size_t said = std::min(changes.size(), kChangeLinesMax);
+  for (const runtime::SettingChange& change : changes.first(said))
+    log.write(kChanged, {change.path, change.before, change.after, uid, pid});
+  if (said < changes.size()) {
+    log.write(kChangedMore, {std::to_string(changes.size() - said), uid, pid});
+  }
+}
+
+}  // namespace plnet::apps

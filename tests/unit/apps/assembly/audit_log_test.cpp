@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/assembly/audit_log.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "apps/assembly/route_reports.hpp"
+#include "lib/base/clock.hpp"
+
+namespace plnet::apps::audit_log_test {
+namespace {
+
+class AuditLog : public testing::Test {
+ protected:
+  AuditLog() {
+    runtime::LogOptions options;
+    options.to_stderr = false;
+    options.capture = [this](std::string_view line) {
+      lines.emplace_back(line.substr(line.find("event=")));
+      lines.back().pop_back();
+    };
+    log = std::move(*runtime::Log::open(options, clock, wall_clock));
+  }
+
+  std::vector<std::string> lines;
+  ManualClock clock;
+  const runtime::SystemWallClock wall_clock;
+  std::unique_ptr<runtime::Log> log;
+  const runtime::Caller caller{.uid = 1000, .pid = 4711};
+};
+
+TEST_F(AuditLog, EachChangeOfADocumentHasALine) {
+  std::vector<runtime::SettingChange> changes;
+  for (int i = 0; i < 40; ++i)
+    changes.push_back({"route", "none", "route " + std::to_string(i), runtime::Applies::kLive});
+  log_changes(changes, caller, *log);
+  ASSERT_EQ(lines.size(), 40U);
+  EXPECT_EQ(lines[39], "event=changed what=route from=none to=\"route 39\" uid=1000 pid=4711");
+}
+
+TEST_F(AuditLog, ThousandsOfChangesAreCounted) {
+  const std::vector<runtime::SettingChange> changes(
+      1000, {"route", "none", "one", runtime::Applies::kLive});
+  log_changes(changes, caller, *log);
+  ASSERT_EQ(lines.size(), kChangeLinesMax + 1);
+  EXPECT_EQ(lines.back(), "event=changed_more count=744 uid=1000 pid=4711");
+}
+
+TEST_F(AuditLog, AGatewayThatDiesNamesAllItsRoutes) {
+  std::vector<lnet::RouteNews> news;
+  for (std::uint16_t i = 0; i < 25; ++i) {
+    news.push_back({.net = lnet::make_net(lnet::NetType::kTcp, i),
+                    .gateway = lnet::Nid::of(lnet::NetType::kKfi, 0, 9),
+                    .transition = {}});
+  }
+  log_route_news(news, *log);
+  ASSERT_EQ(lines.size(), 25U);
+  EXPECT_TRUE(lines[24].starts_with("event=route_down net=tcp24 gateway=")) << lines[24];
+}
+
+}  // namespace
+}  // namespace plnet::apps::audit_log_test
