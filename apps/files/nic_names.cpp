@@ -76,15 +76,24 @@ Outcome<std::string> output_of(const std::string& program) {
 }  // namespace
 
 Outcome<NicNames> NicNames::read(const std::string& path) {
-  const bool is_program = std::filesystem::is_regular_file(path) && access(path.c_str(), X_OK) == 0;
+  std::error_code closed;  // its folder may be; reading it says so
+  const bool is_program =
+      std::filesystem::is_regular_file(path, closed) && access(path.c_str(), X_OK) == 0;
   const auto text = is_program ? output_of(path) : read_file(path);
   if (!text) return std::unexpected(text.error());
   return parse(*text, path);
 }
 
-Outcome<NicNames> NicNames::look_up(const std::string& path) {
+Outcome<NicNames> NicNames::look_up(const std::string& path, std::FILE* warnings,
+                                    const std::string& usual) {
   if (!path.empty()) return read(path);
-  return std::filesystem::exists(kNicNamesPath) ? read(kNicNamesPath) : Outcome<NicNames>();
+  std::error_code closed;
+  if (!std::filesystem::exists(usual, closed)) return NicNames();
+  auto names = read(usual);
+  if (names) return names;
+  fmt::print(warnings, "warning: {}; NIDs are shown without the names of hosts\n",
+             names.error().what);
+  return NicNames();
 }
 
 Outcome<NicNames> NicNames::parse(std::string_view text, std::string_view path) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,8 +19,10 @@ inline constexpr const char* kNicNamesPath = "/etc/plnet/nic_names";
 
 class NicNames {
  public:
-  // Of `path`; "": of the usual file, if it is there.
-  [[nodiscard]] static Outcome<NicNames> look_up(const std::string& path);
+  // Of `path`; "": of the usual file, if it is there. Nobody has asked for that one, so what is
+  // wrong with it is said on `warnings`, and nobody has a name.
+  [[nodiscard]] static Outcome<NicNames> look_up(const std::string& path, std::FILE* warnings,
+                                                 const std::string& usual = kNicNamesPath);
   // A line each: ADDRESS NAME, the address as in a NID or with 0x; # begins a comment. A file that
   // may be executed is run, and what it prints is read. Errors name the file and the line.
   [[nodiscard]] static Outcome<NicNames> read(const std::string& path);

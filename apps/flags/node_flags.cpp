@@ -75,7 +75,7 @@ Outcome<NodeLine> NodeFlags::read() const {
                 .ip2nets = ip2nets_};
   line.node.instance = instance_;
   line.node.lock_directory = lock_dir_;
-  auto names = NicNames::look_up(nic_names_);
+  auto names = NicNames::look_up(nic_names_, stderr);
   if (!names) return std::unexpected(std::move(names.error()));
   line.node.nic_names = std::move(*names);
   if (auto read = read_words(line); !read) return std::unexpected(std::move(read.error()));

@@ -90,12 +90,7 @@ class Program {
   // To people. Scripts that read what lst prints see what they have always seen.
   void show_names() {
     if (::isatty(STDOUT_FILENO) == 0) return;
-    auto names = apps::NicNames::look_up("");
-    if (names) {
-      shell_.names = std::move(*names);
-    } else {
-      std::fprintf(stderr, "lst: %s\n", names.error().what.c_str());
-    }
+    if (auto names = apps::NicNames::look_up("", stderr)) shell_.names = std::move(*names);
   }
   Shell::Asked begin_session(const Shell::Args& args) {
     return lst::begin_session(consoles_, start_, instance_, args, started_);

@@ -272,7 +272,7 @@ int run_benchmark(int count, const char* const* words) {
     return complain(kRunProgram, kUsage, fits.error().what);
   const auto simulation = simulation_of(*arguments, *plan);
   if (!simulation) return complain(kRunProgram, kUsage, simulation.error().what);
-  const auto names = NicNames::look_up(arguments->text("nic-names"));
+  const auto names = NicNames::look_up(arguments->text("nic-names"), stderr);
   if (!names) return complain(kRunProgram, kUsage, names.error().what);
   return run_plan(*plan, *simulation, *arguments, *names);
 }

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/mocks/text_file.hpp"
+
 namespace plnet::apps {
 namespace {
 
@@ -79,6 +81,32 @@ TEST_F(NicNamesFile, ThatCannotBeReadIsNamed) {
   const auto failed = NicNames::read(path_);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().what, path_ + ": ended with status 3");
+}
+
+TEST_F(NicNamesFile, ThatNobodyNamedIsAWarningIfItIsWrong) {
+  TextFile warnings;
+  const auto look_up = [&](const std::string& named) {
+    return NicNames::look_up(named, warnings.file(), path_);
+  };
+  EXPECT_TRUE(look_up("")) << "it need not be there";
+  EXPECT_EQ(warnings.text(), "");
+  write("18 login1\nten b\n", false);
+  const auto usual = look_up("");
+  ASSERT_TRUE(usual) << "commands go on";
+  EXPECT_EQ(usual->name_of(18), "");
+  EXPECT_TRUE(warnings.take().starts_with("warning: " + path_ + ":2: 'ten'"));
+  EXPECT_FALSE(look_up(path_)) << "whoever names a file wants it";
+  EXPECT_EQ(warnings.take(), "");
+  write("18 login1\n", false);
+  EXPECT_EQ(look_up("").value().name_of(18), "login1");
+}
+
+// As with a folder that is closed to this user, which root has none of.
+TEST(NicNames, AFileThatTheSystemDoesNotTellOfIsMissedByNobody) {
+  const TextFile warnings;
+  const std::string beyond = "/" + std::string(300, 'x');
+  EXPECT_TRUE(NicNames::look_up("", warnings.file(), beyond));
+  EXPECT_FALSE(NicNames::read(beyond));
 }
 
 }  // namespace
