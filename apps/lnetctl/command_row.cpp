@@ -80,8 +80,11 @@ int print_result(Session& session, const CommandRow& row, const Json& result) {
   if (session.json) {
     print_text(session.out, result.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
-    const auto text = row.print != nullptr ? row.print(result) : runtime::print_yaml(result);
-    print_text(session.out, session.names.annotate(text));
+    // What is printed in a form of its own need not know comments: Prometheus has none behind a
+    // value.
+    print_text(session.out, row.print != nullptr
+                                ? row.print(result)
+                                : session.names.annotate(runtime::print_yaml(result)));
   }
   return 0;
 }

@@ -101,7 +101,7 @@ void print_text(std::FILE* file, std::string_view text);
 // Prints the errors as lnetctl does (operation → list → entity → [seq_no], errno, descr) and
 // returns the exit status: the negative errno of the first one, truncated to a byte.
 int print_error(Session& session, const CommandRow& row, const runtime::VerbError& error);
-// Prints what a success prints.
+// Prints what a success prints; YAML has the names of hosts behind NIDs of NICs.
 int print_result(Session& session, const CommandRow& row, const Json& result);
 
 }  // namespace plnet::apps

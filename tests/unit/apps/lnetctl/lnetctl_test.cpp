@@ -132,6 +132,17 @@ TEST(Commands, ResultsAreYamlOrJsonAndChangesAreSilent) {
   EXPECT_EQ(run({"metrics", "show"}, Json{{"text", "# HELP a\na 1\n"}}).out, "# HELP a\na 1\n");
 }
 
+TEST(Commands, NamesOfHostsStandBehindYamlOnly) {
+  const std::string path =
+      fs::path(testing::TempDir()) / ("lnetctl_names_" + std::to_string(::getpid()));
+  std::ofstream(path) << "18 login1\n";
+  EXPECT_EQ(run({"--nic-names", path, "net", "show"}, Json{{"nid", "18@kfi"}}).out,
+            "nid: 18@kfi  # login1\n");
+  const std::string metrics = "plnet_lnd_kfi_sent{nid=\"18@kfi\",host=\"login1\"} 1\n";
+  EXPECT_EQ(run({"--nic-names", path, "metrics", "show"}, Json{{"text", metrics}}).out, metrics);
+  fs::remove(path);
+}
+
 TEST(Commands, BuildTheArgumentsOfTheirVerb) {
   EXPECT_EQ(run({"exchange", "start", "--in-flight", "0x10", "--work-nsec=010"}).args,
             (nlohmann::json{{"in_flight", 16}, {"work_nsec", 8}}));
