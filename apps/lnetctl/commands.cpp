@@ -15,7 +15,7 @@ using row_makers::print_nothing;
 constexpr auto kGlobalOptions = std::to_array<OptionRow>({
     {.name = "socket", .value_name = "PATH", .help = "control socket of the node"},
     {.name = "instance", .value_name = "NAME", .help = "the node of that name on this host"},
-    {.name = "timeout", .value_name = "SECONDS", .help = "how long to wait for an answer (30)"},
+    {.name = "timeout", .value_name = "SECONDS", .help = "how long to wait for an answer (30; pings and discoveries: as long as they may take)"},
     {.name = "json", .kind = OptionKind::kFlag, .help = "print results as JSON"},
     {.name = "nic-names",
      .value_name = "FILE",

@@ -11,6 +11,8 @@
 namespace plnet::apps {
 namespace {
 
+constexpr Duration kExecPatience = std::chrono::hours(1);
+
 // JSON carries nothing else.
 bool is_utf8(const std::string& text) {
   try {
@@ -47,7 +49,10 @@ int run_import(const Arguments& arguments, const CommandRow& row, Session& sessi
                       {"action", said.operation},
                       {"plan", arguments.has("plan")}};
   if (arguments.has("options")) args["options"] = true;
+  // Pings and discoveries one after the other, each bounded by the node.
+  if (arguments.has("exec")) session.patience = kExecPatience;
   auto reply = session.ask("import", args);
+  session.patience = {};
   if (!reply) return print_error(session, said, reply.error());
   if (!session.json && reply->is_object() && reply->contains("notes")) {
     print_text(session.err, runtime::print_yaml({{"notes", (*reply)["notes"]}}));

@@ -14,6 +14,7 @@ namespace plnet::apps {
 namespace {
 
 using namespace row_makers;
+using namespace nlohmann::literals;
 
 constexpr std::array kConfigureOptions{
     flag("all", 'a', "also the networks of module options and ip2nets"),
@@ -127,6 +128,17 @@ Duration patience_of(const Arguments& arguments) {
          kMore;
 }
 
+// A discovery ends with the transactions of its messages, however many are asked: the node answers
+// some seconds after that.
+Duration patience_of_discovery(Session& session) {
+  constexpr Duration kMore = std::chrono::seconds(20);
+  constexpr std::int64_t kTransactionDefault = 150;  // seconds
+  const auto reply = session.ask("global show", nlohmann::json::object());
+  const auto known = reply.value_or(Json::object())
+                         .value("/global/transaction_timeout"_json_pointer, kTransactionDefault);
+  return std::chrono::seconds(known) + kMore;
+}
+
 // Those who answered go to standard output, what is said of the others to standard error. One
 // answer is a success.
 int run_manage(const Arguments& arguments, const CommandRow& row, Session& session) {
@@ -136,7 +148,8 @@ int run_manage(const Arguments& arguments, const CommandRow& row, Session& sessi
   }
   if (arguments.has("source")) args["source"] = arguments.text("source");
   if (arguments.has("force")) args["force"] = true;
-  session.patience = patience_of(arguments);
+  session.patience =
+      row.words == "discover" ? patience_of_discovery(session) : patience_of(arguments);
   auto reply = session.ask(row.words, args);
   session.patience = {};
   if (!reply) return print_error(session, row, reply.error());

@@ -20,7 +20,8 @@ namespace {
 
 constexpr CommandRow kProgramRow{
     .words = "lnetctl", .help = "", .operation = "lnetctl", .entity = "option"};
-constexpr std::int64_t kTimeoutDefault = 30;  // seconds; discovery of a slow peer takes that long
+// Seconds, unless a command knows that the node may take longer.
+constexpr std::int64_t kTimeoutDefault = 30;
 constexpr std::int64_t kTimeoutMax = 86400;   // a day
 
 // The node, connected to when first asked.

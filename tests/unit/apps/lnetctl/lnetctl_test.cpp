@@ -67,6 +67,18 @@ TEST(Commands, HaveAsMuchPatienceAsPingsMayTake) {
   EXPECT_EQ(run({"net", "show"}).patience, Duration{}) << "of other commands none of their own";
 }
 
+// The node answers when the last transaction is over, and five seconds later at most.
+TEST(Commands, HaveAsMuchPatienceAsADiscoveryMayTake) {
+  const Ran usual = run({"discover", "10.0.0.1@tcp"});
+  EXPECT_EQ(usual.verb, "discover");
+  EXPECT_GT(usual.patience, std::chrono::seconds(150 + 5));
+  EXPECT_LT(usual.patience, std::chrono::seconds(200));
+  const Json globals{{"global", {{"transaction_timeout", 300}}}};
+  EXPECT_GT(run({"discover", "10.0.0.1@tcp"}, globals).patience, std::chrono::seconds(300 + 5));
+  EXPECT_GT(run({"import", "--exec"}).patience, std::chrono::seconds(300 + 5));
+  EXPECT_EQ(run({"import"}).patience, Duration{});
+}
+
 TEST(Commands, AUniqueBeginningOfEachWordIsEnough) {
   EXPECT_EQ(run({"cpt", "show"}).verb, "cpt show");
   EXPECT_EQ(run({"cp", "sh"}).verb, "cpt show");
