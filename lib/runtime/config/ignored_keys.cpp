@@ -22,6 +22,7 @@ constexpr std::array kIgnoredKeys{
     IgnoredKey{"net[].local NI(s)[]", "health stats"},
     IgnoredKey{"net[].local NI(s)[]", "dev cpt"},
     IgnoredKey{"net[].local NI(s)[]", "ksocklnd parameters"},  // ours
+    IgnoredKey{"net[].local NI(s)[]", "kkfilnd parameters"},   // ours
     IgnoredKey{"net[].local NI(s)[]", "status cause"},         // ours
     IgnoredKey{"net[].local NI(s)[]", "status changes"},       // ours
     IgnoredKey{"route[]", "seq_no"},

@@ -14,6 +14,7 @@
 #include "lib/lnet/names/networks_text.hpp"
 #include "lib/lnet/names/nid_range.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/node/parameters.hpp"
 #include "lib/runtime/config/access_schema.hpp"
 #include "lib/runtime/config/fault_schema.hpp"
 #include "lib/runtime/config/lnet_schema_rows.hpp"
@@ -147,6 +148,11 @@ constexpr std::array kRouteKeys{
 
 constexpr std::array kRoutingKeys{[] {
   Key key = live("enable", KeyKind::kBoolean, "1 = forward messages between networks.");
+  // `routing show` has 2 while routing is being stopped, 3 while it is being started.
+  // lustre-release include/linux/lnet/lib-types.h: LNET_ROUTING_STOPPING, LNET_ROUTING_STARTING
+  static_assert(static_cast<int>(lnet::RoutingState::kStopping) % 2 == 0);
+  static_assert(static_cast<int>(lnet::RoutingState::kStarting) % 2 == 1);
+  key.high = static_cast<int>(lnet::RoutingState::kStarting);
   key.binding = PLNET_FIELD(Document, lnet.routing);
   return key;
 }()};

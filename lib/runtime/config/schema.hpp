@@ -24,7 +24,7 @@ using Value = nlohmann::ordered_json;
 enum class KeyKind : std::uint8_t {
   kMapping,     // a section; its children belong to the same record
   kInteger,     // low..high
-  kBoolean,     // written as 0 and 1, as lnetctl does
+  kBoolean,     // written as 0 and 1, as lnetctl does; up to `high`: on the way there, by parity
   kTruth,       // written as True and False, as lnetctl does elsewhere
   kWord,        // one of `words`
   kText,        // judged by `check`

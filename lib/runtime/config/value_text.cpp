@@ -35,6 +35,8 @@ std::expected<Value, std::string> parse_value(const std::string& text, const Key
       return Value(*number);
     }
     case KeyKind::kBoolean: {
+      const auto state = parse_integer(text);
+      if (state && *state > 1 && *state <= key.high) return Value(*state % 2);
       const auto truth = parse_boolean(text);
       if (!truth) return refuse("is neither true nor false");
       return Value(std::int64_t{*truth});

@@ -303,6 +303,15 @@ TEST(LnetSettings, TakeTheWaysInWhichFilesSayThings) {
   EXPECT_EQ(add("global: {max_interfaces: 3}").lnet.parameters.max_interfaces, 200);
   EXPECT_EQ(add("global: {health_sensitivity: 0}").lnet.parameters.retry_count, 0);
   EXPECT_TRUE(add("routing: [{'cpt[0]': {tiny: {npages: 0}}}, {enable: 1}]").lnet.routing);
+  EXPECT_FALSE(add("routing: [{enable: 2}]").lnet.routing) << "it was being stopped";
+  EXPECT_TRUE(add("routing: [{enable: 3}]").lnet.routing) << "it was being started";
+  for (const std::string driver : {"ksocklnd", "kkfilnd"}) {
+    EXPECT_EQ(add("net: [{net type: kfi, local NI(s): [{nid: 18@kfi, interfaces: {0: cxi0}, " +
+                  driver + " parameters: {credits: 256}}]}]")
+                  .lnet.nets.size(),
+              1U)
+        << "as `net show -v 3` prints it";
+  }
   const Settings rules =
       add("net: [{ip2net: 'tcp(eth0) 10.*.*.*'}]\n"
           "ip2nets:\n"
