@@ -175,6 +175,8 @@ Outcome<void> Node::open_control() {
   add_node_verbs(verbs_, *this, lnet_.get());
   add_kfi_verbs(verbs_, *lnet_);
   if (options_.residents != nullptr) options_.residents->add_verbs(verbs_, *lnet_);
+  verbs_.set_audit([this](const runtime::VerbRow& row, const runtime::Caller& caller,
+                          const std::string& args) { log_command(row, caller, args, *log_); });
   runtime::ServerOptions server;
   server.socket = options_.socket;
   server.access.own_uid = ::geteuid();

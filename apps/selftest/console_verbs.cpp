@@ -103,6 +103,7 @@ class Verbs {
                 .access = access,
                 .help = help,
                 .args = std::move(rows),
+                .frequent = true,
                 .async_handler = [handler = std::move(handler)](const Args& args, const auto&,
                                                                 VerbToken token) {
                   handler(args, std::move(token));

@@ -93,6 +93,7 @@ void add_test_verbs(runtime::VerbTable& verbs, TestPlace& place, LnetAdmin& lnet
              .args = {{"rate", ArgKind::kAny, true},
                       {"arrivals", ArgKind::kText},
                       {"seed", ArgKind::kNumber}},
+             .frequent = true,
              .async_handler = [&place, &lnet](const auto& args, const auto&, VerbToken token) {
                const auto pace = pace_of(args);
                if (!pace) return token.finish(lst::refusal_json(pace.error()));

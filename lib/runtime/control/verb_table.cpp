@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/check.hpp"
+#include "lib/runtime/control/args_text.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -89,13 +90,25 @@ Outcome<void> check_args(const VerbRow& row, const nlohmann::json& args) {
   return {};
 }
 
+// The answer may come when the request is gone. If the table is gone too, it is no success.
+VerbToken::Finish VerbTable::audited(const VerbRow& row, const Caller& caller,
+                                     const nlohmann::json& args, VerbToken::Finish finish) const {
+  return [this, &row, caller, text = args_text(args),
+          finish = std::move(finish)](const VerbReply& reply) {
+    if (reply) audit_(row, caller, text);
+    finish(reply);
+  };
+}
+
 void VerbTable::run(const ControlRequest& request, const Caller& caller,
                     VerbToken::Finish finish) const {
+  const VerbRow* const row = find(request.verb);
+  if (row != nullptr && row->access == VerbAccess::kChanges && audit_)
+    finish = audited(*row, caller, request.args, std::move(finish));
   VerbToken token(std::move(finish));
   const auto refuse = [&token](Error error) {
     token.finish(std::unexpected(VerbError(std::move(error))));
   };
-  const VerbRow* const row = find(request.verb);
   if (row == nullptr) {
     return refuse({Errc::kNotSupported,
                    fmt::format("verb '{}' is not known to this node; lnetctl and the node may be "

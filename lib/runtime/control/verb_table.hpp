@@ -82,6 +82,7 @@ struct VerbRow {
   VerbAccess access = VerbAccess::kChanges;
   std::string help;
   std::vector<ArgRow> args{};  // all that the handler understands; others are refused by name
+  bool frequent = false;       // programs ask for it all the time, and nothing is configured by it
   VerbHandler handler{};       // one of the two
   AsyncVerbHandler async_handler{};
 };
@@ -93,11 +94,22 @@ class VerbTable {
   [[nodiscard]] const VerbRow* find(std::string_view verb) const;
   [[nodiscard]] const std::map<std::string, VerbRow, std::less<>>& rows() const { return rows_; }
 
+  // Is told of each verb that may change something and went well, before the answer goes out;
+  // `args` is args_text(). Start-up only.
+  using Audit =
+      std::function<void(const VerbRow& row, const Caller& caller, const std::string& args)>;
+  void set_audit(Audit audit) { audit_ = std::move(audit); }
+
   // Checks who asks and what for, then runs the handler; `finish` is called once, now or later.
   void run(const ControlRequest& request, const Caller& caller, VerbToken::Finish finish) const;
 
  private:
+  [[nodiscard]] VerbToken::Finish audited(const VerbRow& row, const Caller& caller,
+                                          const nlohmann::json& args,
+                                          VerbToken::Finish finish) const;
+
   std::map<std::string, VerbRow, std::less<>> rows_;
+  Audit audit_;
 };
 
 // Checks `args` against the rows: each known, of the right kind, the required ones there.

@@ -86,12 +86,14 @@ void add_manage_verbs(VerbTable& verbs, lnet::LnetControl& control) {
                 {"source", kText},
                 {"count", kNumber},
                 {"window", kNumber}},
+       .frequent = true,
        .async_handler = judged(ping_request, [&control](lnet::PingOrder request, VerbToken token) {
          control.ping(std::move(request), pinged(std::move(token), "ping"));
        })});
   verbs.add({.verb = "discover",
              .help = "discover the NIs of peers",
              .args = {{"nid", kTexts, true}, {"force", kFlag}},
+             .frequent = true,
              .async_handler =
                  judged(discover_request, [&control](lnet::DiscoverOrder request, VerbToken token) {
                    control.discover(std::move(request), pinged(std::move(token), "discover"));

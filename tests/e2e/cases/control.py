@@ -51,6 +51,12 @@ def case_the_log_says_who_changed_what(site):
     assert node.lnetctl("set", "turn_limit_usec", "77").returncode == 0
     eventually("the change is in the log", lambda: f"what=plnet.pollers.turn_limit_usec from=1000 to=77 uid={os.getuid()}"
                in node.output())
+    assert node.lnetctl("net", "add", "--nid", "10.0.0.1@tcp", "--driver", "null").returncode == 0
+    assert node.lnetctl("net", "del", "--net", "tcp").returncode == 0
+    assert node.lnetctl("net", "del", "--net", "tcp").returncode != 0
+    said = f'event=command verb="net del" args="net=tcp" uid={os.getuid()} pid='
+    eventually("so is the command", lambda: said in node.output())
+    assert node.output().count(said) == 1, node.output()
 
 
 def case_the_log_says_what_changed_and_nothing_else(site):

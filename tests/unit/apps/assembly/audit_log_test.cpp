@@ -61,5 +61,20 @@ TEST_F(AuditLog, AGatewayThatDiesNamesAllItsRoutes) {
   EXPECT_TRUE(lines[24].starts_with("event=route_down net=tcp24 gateway=")) << lines[24];
 }
 
+TEST_F(AuditLog, EachCommandHasALineAndFrequentOnesAreSummedUp) {
+  const runtime::VerbRow route_del{.verb = "route del"};
+  for (int i = 0; i < 40; ++i)
+    log_command(route_del, caller, "net=tcp" + std::to_string(i), *log);
+  ASSERT_EQ(lines.size(), 40U);
+  EXPECT_EQ(lines[39], "event=command verb=\"route del\" args=\"net=tcp39\" uid=1000 pid=4711");
+  const runtime::VerbRow ping{.verb = "ping", .frequent = true};
+  for (int i = 0; i < 40; ++i)
+    log_command(ping, caller, "nid=10.0.0.1@tcp", *log);
+  EXPECT_LT(lines.size(), 60U);
+  clock.advance(std::chrono::seconds(1));
+  log->drain();
+  EXPECT_EQ(lines.back(), "event=command repeated=30");
+}
+
 }  // namespace
 }  // namespace plnet::apps::audit_log_test

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/runtime/control/access.hpp"
+#include "lib/runtime/control/args_text.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -125,6 +126,40 @@ TEST(FindUserAndGroup, ByNameOrNumber) {
   EXPECT_EQ(user_name(3'999'999), "3999999");
   EXPECT_FALSE(find_user("no such user"));
   EXPECT_FALSE(find_group("4294967295")) << "-1 means nobody to the kernel";
+}
+
+TEST_F(VerbTableTest, WhatMayChangeSomethingAndGoesWellIsAudited) {
+  std::vector<std::string> audited;
+  table_.add({.verb = "route del",
+              .args = {{"net", ArgKind::kText}},
+              .async_handler = [this](const nlohmann::json&, const Caller&, VerbToken token) {
+                kept_.push_back(std::move(token));
+              }});
+  table_.set_audit([&](const VerbRow& row, const Caller& caller, const std::string& args) {
+    audited.push_back(row.verb + " by " + std::to_string(caller.uid) + ": " + args);
+  });
+  EXPECT_TRUE(run("show", {{"name", "x"}}).has_value()) << "it reads only";
+  EXPECT_TRUE(run("set").has_value()) << "it fails";
+  EXPECT_FALSE(run("route del", {{"net", "tcp1"}}).has_value());
+  EXPECT_TRUE(run("route del", {{"net", "tcp2"}}, false).has_value()) << "not permitted";
+  EXPECT_TRUE(run("route del", {{"nte", "tcp2"}}).has_value()) << "no such argument";
+  EXPECT_TRUE(audited.empty()) << audited[0];
+  ASSERT_EQ(kept_.size(), 1U);
+  kept_[0].finish(Json::object());
+  EXPECT_EQ(audited, (std::vector<std::string>{"route del by 1000: net=tcp1"}));
+}
+
+TEST(ArgsText, IsOneLineWhateverTheArgumentsAre) {
+  EXPECT_EQ(args_text(nlohmann::json::object()), "");
+  EXPECT_EQ(args_text({{"all", true}, {"hop", 1}, {"net", "tcp1"}, {"nid", {"a@tcp", "b@tcp"}}}),
+            "all=true hop=1 net=tcp1 nid=a@tcp,b@tcp");
+  EXPECT_EQ(args_text({{"text", "net:\n  - x\n"}}), "text=(11 bytes)");
+  const std::string long_text(1000, 'x');
+  EXPECT_EQ(args_text({{"a", long_text}}), "a=" + std::string(kArgTextMax - 3, 'x') + "...");
+  nlohmann::json many;
+  for (int i = 0; i < 100; ++i)
+    many["n" + std::to_string(i)] = nlohmann::json::array({long_text, long_text});
+  EXPECT_EQ(args_text(many).size(), kArgsTextMax);
 }
 
 TEST_F(VerbTableTest, ATokenThatIsDroppedAnswersAborted) {
