@@ -106,6 +106,9 @@ class LnetAdmin final : public lnet::LnetControl {
   void routes(lnet::Reply<std::vector<lnet::RouteReport>> reply) override;
   void gateways(lnet::Reply<std::vector<lnet::GatewayReport>> reply) override;
   void routing(lnet::Reply<lnet::RoutingReport> reply) override;
+  void recovery(lnet::Reply<lnet::RecoveryReport> reply) override;
+  void cpts_of(std::vector<lnet::Nid> nids,
+               lnet::Reply<std::vector<std::optional<std::uint16_t>>> reply) override;
   void explain(lnet::PathQuestion question, lnet::Reply<lnet::PathReport> reply) override;
   void load(lnet::Reply<lnet::LoadSnapshot> reply) override;
   void statistics(lnet::Reply<lnet::StatisticsReport> reply) override;

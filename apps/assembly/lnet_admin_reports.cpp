@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/assembly/coordinator_question.hpp"
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_reports.hpp"
 #include "apps/assembly/lnet_routing.hpp"
@@ -63,6 +64,37 @@ void LnetAdmin::routes(Reply<std::vector<lnet::RouteReport>> reply) {
 void LnetAdmin::gateways(Reply<std::vector<lnet::GatewayReport>> reply) {
   if (state_ != State::kUp) return reply(std::vector<lnet::GatewayReport>{});
   report_gateways(*desk_, std::move(reply));
+}
+
+// lustre-release lnet/lnet/lib-move.c: lnet_recover_local_nis() keeps an NI until it has its full
+// health, too.
+void LnetAdmin::recovery(Reply<lnet::RecoveryReport> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  ask_coordinator<lnet::RecoveryReport>(
+      *desk_,
+      [](lnet::Coordinator& coordinator) {
+        lnet::RecoveryReport report{.local = {}, .peers = coordinator.recovery().targets()};
+        for (const lnet::Ni* const ni : coordinator.local().nis) {
+          const bool ill = ni->health.get() < lnet::kHealthMax;
+          if (ill && !ni->nid.is_loopback()) report.local.push_back(ni->nid);
+        }
+        return report;
+      },
+      std::move(reply));
+}
+
+void LnetAdmin::cpts_of(std::vector<lnet::Nid> nids,
+                        Reply<std::vector<std::optional<std::uint16_t>>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  ask_node<std::vector<std::optional<std::uint16_t>>>(
+      *desk_,
+      [nids = std::move(nids)](const lnet::Node& node) {
+        std::vector<std::optional<std::uint16_t>> cpts;
+        for (const lnet::Nid& nid : nids)
+          cpts.push_back(node.cpt_of(nid));
+        return cpts;
+      },
+      std::move(reply));
 }
 
 void LnetAdmin::explain(lnet::PathQuestion question, Reply<lnet::PathReport> reply) {

@@ -15,7 +15,10 @@ using row_makers::print_nothing;
 constexpr auto kGlobalOptions = std::to_array<OptionRow>({
     {.name = "socket", .value_name = "PATH", .help = "control socket of the node"},
     {.name = "instance", .value_name = "NAME", .help = "the node of that name on this host"},
-    {.name = "timeout", .value_name = "SECONDS", .help = "how long to wait for an answer (30; pings and discoveries: as long as they may take)"},
+    {.name = "timeout",
+     .value_name = "SECONDS",
+     .help =
+         "how long to wait for an answer (30; pings and discoveries: as long as they may take)"},
     {.name = "json", .kind = OptionKind::kFlag, .help = "print results as JSON"},
     {.name = "nic-names",
      .value_name = "FILE",
@@ -127,6 +130,7 @@ std::span<const CommandRow> own_commands() {
        .options = kDebugfsOptions,
        .positional = "[FILE …]",
        .positional_max = 16,
+       .whole_only = true,  // `debug` is another command
        .entity = "debugfs",
        .run = run_debugfs},
       {.words = "exchange show",

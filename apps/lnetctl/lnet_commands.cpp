@@ -113,6 +113,17 @@ constexpr std::array kAccessAddOptions{
 constexpr std::array kAccessDelOptions{number("idx", 0, "N", "the rule of that index"),
                                        flag("all", 0, "all rules")};
 
+constexpr std::array kRecoveryOptions{flag("local", 'l', "NIs of this node"),
+                                      flag("peer", 'p', "NIs of peers")};
+
+constexpr std::array kUdspAddOptions{
+    text("src", 's', "RANGE", "local NIDs or a network"), text("dst", 'd', "RANGE", "remote NIDs"),
+    text("rte", 'r', "RANGE", "routers"), number("priority", 'p', "N", "0 is the highest"),
+    number("idx", 'i', "N", "its place among the policies")};
+constexpr std::array kUdspDelOptions{flag("all", 'a', "all policies"),
+                                     number("idx", 'i', "N", "the policy of that index")};
+constexpr std::array kUdspShowOptions{kUdspDelOptions[1]};
+
 constexpr std::size_t kNidsMax = 128;
 
 // What the node may take for pings, and some seconds: so many are asked at a time, and there are
@@ -183,6 +194,26 @@ constexpr CommandRow explain() {
   return row;
 }
 
+constexpr CommandRow cpt_of_nid() {
+  CommandRow row = show("cpt-of-nid", "the CPTs where NIDs are at home", {}, "cpt-of-nid");
+  row.positional = "NID [NID …]";
+  row.positional_min = 1;
+  row.positional_max = kNidsMax;
+  row.whole_only = true;  // `cpt` has a meaning of its own
+  return row;
+}
+
+// A number in hexadecimal, which YAML would have in quotes.
+std::string print_service_id(const Json& result) {
+  return "service_id:\n    value: " + result["service_id"]["value"].get<std::string>() + "\n";
+}
+
+constexpr CommandRow service_id() {
+  CommandRow row = show("service-id", "the InfiniBand service ID of o2iblnd", {}, "service-id");
+  row.print = print_service_id;
+  return row;
+}
+
 constexpr std::array kRows{
     change("lnet configure", "start LNet", kConfigureOptions, "configure", "lnet"),
     change("lnet unconfigure", "stop LNet", {}, "unconfigure", "lnet"),
@@ -207,6 +238,14 @@ constexpr std::array kRows{
     show("conn peers", "peers of TCP networks (lctl peer_list)", kConnOptions, "conn"),
     manage("ping", "ask nodes for their NIs", kPingOptions),
     manage("discover", "discover the NIs of peers", kDiscoverOptions),
+    show("debug recovery", "interfaces that are not well and are seen to", kRecoveryOptions,
+         "recovery"),
+    cpt_of_nid(),
+    service_id(),
+    change("udsp add", "add a selection policy; not supported yet", kUdspAddOptions, "add", "udsp"),
+    change("udsp del", "delete selection policies; not supported yet", kUdspDelOptions, "del",
+           "udsp"),
+    show("udsp show", "selection policies", kUdspShowOptions, "udsp"),
     show("stats show", "what LNet counted", {}, "statistics"),
     change("stats reset", "count anew", {}, "set", "statistics"),
     change("access add", "who may connect and for whom is forwarded", kAccessAddOptions, "add",

@@ -189,6 +189,14 @@ class FakeLnetControl final : public LnetControl {
     report.buffers = node.buffers;
     reply(std::move(report));
   }
+  void recovery(Reply<RecoveryReport> reply) override { reply(recovering); }
+  void cpts_of(std::vector<Nid> nids,
+               Reply<std::vector<std::optional<std::uint16_t>>> reply) override {
+    std::vector<std::optional<std::uint16_t>> cpts;
+    for (const Nid& nid : nids)
+      cpts.push_back(cpt_of ? cpt_of(nid) : std::nullopt);
+    reply(std::move(cpts));
+  }
   void explain(PathQuestion question, Reply<PathReport> reply) override {
     PathReport report = path;
     report.question = question;
@@ -241,6 +249,8 @@ class FakeLnetControl final : public LnetControl {
   PeerNiChange peer_ni_change;
   PingOrder ping_request;
   DiscoverOrder discover_request;
+  RecoveryReport recovering;
+  std::function<std::optional<std::uint16_t>(const Nid&)> cpt_of;
   StatisticsReport counted;
   LoadSnapshot tallied;
   FaultCounts fault_counts;

@@ -39,6 +39,13 @@ void PeerRecovery::want(const Nid& nid, Instant now) {
   counters_.add(RecoveryCounter::kPeerNis);
 }
 
+std::vector<Nid> PeerRecovery::targets() const {
+  std::vector<Nid> nids;
+  for (const Entry& entry : entries_)
+    if (entry.used) nids.push_back(entry.target.nid);
+  return nids;
+}
+
 // lustre-release lnet/lnet/peer.c: lnet_peer_ni_add_to_recoveryq_locked()
 bool PeerRecovery::is_over(const Entry& entry, Instant now) {
   const PeerNi* const ni = directory_.find(entry.target.nid);

@@ -67,6 +67,8 @@ class PeerRecovery {
   [[nodiscard]] Instant next_deadline() const { return next_look_; }
 
   [[nodiscard]] const RecoveryCounters& counters() const { return counters_; }
+  // Whom it pings.
+  [[nodiscard]] std::vector<Nid> targets() const;
 
  private:
   struct Entry final : PingRequest {

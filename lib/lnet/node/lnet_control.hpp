@@ -154,6 +154,11 @@ class LnetControl {
   // In the order in which they were added.
   virtual void gateways(Reply<std::vector<GatewayReport>> reply) = 0;
   virtual void routing(Reply<RoutingReport> reply) = 0;
+  virtual void recovery(Reply<RecoveryReport> reply) = 0;
+  // One for each NID, in order: the CPT where it is at home, or will be. Absent: not known before
+  // its peer is there.
+  virtual void cpts_of(std::vector<Nid> nids,
+                       Reply<std::vector<std::optional<std::uint16_t>>> reply) = 0;
   virtual void explain(PathQuestion question, Reply<PathReport> reply) = 0;
   // Who makes the load.
   virtual void load(Reply<LoadSnapshot> reply) = 0;

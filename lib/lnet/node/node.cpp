@@ -328,6 +328,12 @@ void Node::publish_access(const AccessView* view) {
   shared_.access.store(view, std::memory_order_release);
 }
 
+std::optional<std::uint16_t> Node::cpt_of(const Nid& nid) const {
+  const PeerNi* const ni = coordinator_->directory().find(nid);
+  if (ni != nullptr) return setup_.cpt_of_shard[ni->home];
+  return placement_->foresee(nid, coordinator_->local());
+}
+
 void Node::set_lazy(PortalId portal, bool lazy) {
   portals_.set_lazy(portal, lazy);
   const ShardId home = portals_.home(portal);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -70,6 +71,9 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   // On the thread of shard 0. Ends what uses it; it is gone when releasing_nis() says so.
   [[nodiscard]] Outcome<void> remove_ni(const Nid& nid);
   [[nodiscard]] std::size_t releasing_nis() const { return unplugs_.size(); }
+  // On the thread of shard 0: the CPT where the peer NI with this NID is at home, or will be.
+  // Absent: not known before it is there.
+  [[nodiscard]] std::optional<std::uint16_t> cpt_of(const Nid& nid) const;
   // A portal on which PUTs wait for a match entry. Any thread.
   void set_lazy(PortalId portal, bool lazy);
   // Router buffers of the whole node, 0: as it needs them (flow/pool_sizing.hpp). On the thread of

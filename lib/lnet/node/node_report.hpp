@@ -154,6 +154,12 @@ struct RouteReport {
 };
 
 // A node that routes lead through.
+// Interfaces that something is done about until they are well again.
+struct RecoveryReport {
+  std::vector<Nid> local;  // ours, not at their full health
+  std::vector<Nid> peers;  // next hops that are down and are pinged
+};
+
 struct GatewayReport {
   Nid primary;
   std::uint32_t references = 0;  // of the peer: its networks, and that it is a gateway

@@ -46,13 +46,18 @@ LoadedPlacement::LoadedPlacement(ShardsOfCpts shards_of_cpt)
   }
 }
 
-HomePlace LoadedPlacement::choose(const Nid& nid, const LocalView& local) {
-  const Net* net = local.net(nid.net());
-  const ShardSet serving = shards_of(net);
+std::uint16_t LoadedPlacement::cpt_on(const Net* net, const Nid& nid) const {
   std::array<std::uint16_t, kCptsMax> room{};
   const std::uint16_t cpt =
       cpt_of(nid, net == nullptr ? std::span<const std::uint16_t>{} : cpts_of(*net, room));
   PLNET_CHECK(cpt < shards_of_cpt_.size(), "a NID is given to a CPT that there is");
+  return cpt;
+}
+
+HomePlace LoadedPlacement::choose(const Nid& nid, const LocalView& local) {
+  const Net* net = local.net(nid.net());
+  const ShardSet serving = shards_of(net);
+  const std::uint16_t cpt = cpt_on(net, nid);
   const auto least = [this](const auto& shards, const ShardSet& of) {
     ShardId best = kShardsMax;
     for (const ShardId shard : shards) {
@@ -84,6 +89,10 @@ HashPlacement::HashPlacement(CptHash hash, ShardsOfCpts shards_of_cpt)
 
 std::uint16_t HashPlacement::cpt_of(const Nid& nid, std::span<const std::uint16_t> allowed) const {
   return static_cast<std::uint16_t>(allowed.empty() ? hash_.of(nid) : hash_.of(nid, allowed));
+}
+
+std::optional<std::uint16_t> HashPlacement::foresee(const Nid& nid, const LocalView& local) const {
+  return cpt_on(local.net(nid.net()), nid);
 }
 
 BalancedPlacement::BalancedPlacement(const ShardsOfCpts& shards_of_cpt)

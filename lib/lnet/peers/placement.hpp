@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,11 @@ class Placement {
   [[nodiscard]] virtual HomePlace choose(const Nid& nid, const LocalView& local) = 0;
   // A peer NI that lived there is gone.
   virtual void leave(HomePlace place) = 0;
+  // The CPT that choose() would find. Absent: that depends on who lives where by then.
+  [[nodiscard]] virtual std::optional<std::uint16_t> foresee(const Nid& /*nid*/,
+                                                             const LocalView& /*local*/) const {
+    return std::nullopt;
+  }
 };
 
 // How a CPT is found. In it the shard takes the peer NI that is home to the fewest, of those that
@@ -60,6 +66,8 @@ class LoadedPlacement : public Placement {
 
  protected:
   explicit LoadedPlacement(ShardsOfCpts shards_of_cpt);
+  // That of a NID on a network of ours, or on none.
+  [[nodiscard]] std::uint16_t cpt_on(const Net* net, const Nid& nid) const;
   // One of the CPTs that a network is restricted to, or if it names none of all.
   [[nodiscard]] virtual std::uint16_t cpt_of(const Nid& nid,
                                              std::span<const std::uint16_t> allowed) const = 0;
@@ -75,6 +83,8 @@ class LoadedPlacement : public Placement {
 class HashPlacement final : public LoadedPlacement {
  public:
   HashPlacement(CptHash hash, ShardsOfCpts shards_of_cpt);
+  [[nodiscard]] std::optional<std::uint16_t> foresee(const Nid& nid,
+                                                     const LocalView& local) const override;
 
  private:
   [[nodiscard]] std::uint16_t cpt_of(const Nid& nid,

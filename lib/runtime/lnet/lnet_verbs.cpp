@@ -12,6 +12,7 @@ void add_lnet_verbs(VerbTable& verbs, lnet::LnetControl& control) {
   add_manage_verbs(verbs, control);
   add_connection_verbs(verbs, control);
   add_fault_verbs(verbs, control);
+  add_debug_verbs(verbs, control);
   add_debugfs_verbs(verbs, control);
   add_access_verbs(verbs, control);
   add_load_verbs(verbs, control);

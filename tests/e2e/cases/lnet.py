@@ -112,6 +112,23 @@ def case_net_add_names_the_driver(site):
     works(node, "net", "set", "--nid", "10.0.0.1@tcp", "--health", "500")
     health = node.json("net", "show", "-v", "2")["net"][1]["local NI(s)"][0]["health stats"]
     assert health["health value"] == 500, health
+    assert node.json("debug", "recovery", "-l") == {"Local NI recovery": {"nid-0": "10.0.0.1@tcp"}}
+    works(node, "net", "set", "--nid", "10.0.0.1@tcp", "--health", "1000")
+    assert works(node, "debug", "recovery", "-l") == works(node, "debug", "recovery", "-p") == ""
+    assert node.stop() == 0, node.output()
+
+
+def case_a_nid_has_a_cpt_before_its_peer_is_there_and_then_the_same(site):
+    node = site.node("--config", two_shards(site), "--idle", "sleep")
+    works(node, "net", "add", "--nid", "10.0.0.1@tcp", "--driver", "null")
+    asked = [f"10.0.0.{i}@tcp" for i in range(2, 12)]
+    before = node.json("cpt-of-nid", *asked)["cpt-of-nid"]
+    assert [each["nid"] for each in before] == asked and {each["cpt"] for each in before} == {0, 1}, before
+    works(node, "ping", *asked)
+    assert node.json("cpt-of-nid", *asked)["cpt-of-nid"] == before
+    works(node, "net", "del", "--net", "tcp")
+    works(node, "net", "add", "--nid", "10.0.0.1@tcp", "--driver", "null", "--cpt", "[1]")
+    assert {each["cpt"] for each in node.json("cpt-of-nid", "10.0.0.77@tcp", "10.0.0.78@tcp")["cpt-of-nid"]} == {1}
     assert node.stop() == 0, node.output()
 
 

@@ -48,6 +48,7 @@ TEST_F(Recovery, NobodyIsPingedWhomNobodyWants) {
 
 TEST_F(Recovery, OneThatAnswersIsUpWithinASecond) {
   lose();
+  EXPECT_EQ(node_.coordinator.recovery().targets(), std::vector<Nid>{kServer});
   (void)node_.turn();
   EXPECT_FALSE(up());
   pass(2);
@@ -56,6 +57,7 @@ TEST_F(Recovery, OneThatAnswersIsUpWithinASecond) {
   EXPECT_EQ(peer_.sink, 272U) << "LNET_PING_INFO_MIN_SIZE";
   EXPECT_EQ(count(Id::kRecovered), 1U);
   EXPECT_EQ(count(Id::kPeerNis), 0U);
+  EXPECT_TRUE(node_.coordinator.recovery().targets().empty());
   pass(100);
   EXPECT_EQ(peer_.pings, 1) << "that is all";
 }

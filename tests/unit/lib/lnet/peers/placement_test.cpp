@@ -34,6 +34,18 @@ TEST(Placement, TheCptIsTheKernelsAndRestrictionsCount) {
   EXPECT_EQ(placement.choose(nid("192.168.1.10@tcp"), local.view()), (HomePlace{2, 2}));
 }
 
+TEST(Placement, TheKernelsIsForeseenAndTheBalancedOneIsNot) {
+  HashPlacement placement(CptHash(4), one_shard_each(4));
+  LocalNets local;
+  Ni& ni = local.add(nid("192.168.1.1@tcp"));
+  EXPECT_EQ(placement.foresee(nid("192.168.1.10@tcp"), local.view()), 1);
+  EXPECT_EQ(placement.foresee(nid("192.168.1.10@tcp1"), local.view()), 1) << "no network of ours";
+  ni.cpts = {2};
+  EXPECT_EQ(placement.foresee(nid("192.168.1.10@tcp"), local.view()), 2);
+  EXPECT_EQ(placement.load_of(2), 0U) << "nobody came";
+  EXPECT_FALSE(BalancedPlacement(one_shard_each(4)).foresee(nid("1.1.1.1@tcp"), local.view()));
+}
+
 TEST(Placement, BalancedIsEvenForEveryPatternOfAddresses) {
   const LocalNets local;
   for (const unsigned cpts : {2U, 3U, 4U, 7U, 8U, 16U, 24U, 32U, 48U, 64U}) {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lnetctl has for a look behind the curtain: recovery queues, CPTs of NIDs, the service ID of
+// o2iblnd; and policies of selection, which nothing carries out yet.
+// Checked against lustre-release lnet/utils/lnetctl.c: jt_show_recovery(), jt_calc_cpt_of_nid(),
+// jt_show_udsp(); lnet/lnet/api-ni.c: lnet_debug_recovery_show_dump(), cpt_of_nid_props_list;
+// lnet/utils/lnetconfig/liblnetconfig.c: lustre_lnet_calc_service_id().
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lib/base/whole_number.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/lnet/verb_answers.hpp"
+#include "lib/runtime/lnet/verb_groups.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+using lnet::LnetControl;
+using enum ArgKind;
+using Cpts = std::vector<std::optional<std::uint16_t>>;
+
+// A queue without anybody in it is not there.
+void add_queue(Json& document, const char* name, const std::vector<lnet::Nid>& nids) {
+  for (std::size_t i = 0; i < nids.size(); ++i)
+    document[name][fmt::format("nid-{}", i)] = text_of(nids[i]);
+}
+
+void show_recovery(LnetControl& control, const VerbArgs& args, VerbToken token) {
+  const bool local = flag_arg(args, "local");
+  const bool peer = flag_arg(args, "peer");
+  if (!local && !peer) {
+    return fail(token, {Errc::kInvalid, "debug recovery: expected --local or --peer"});
+  }
+  control.recovery(printed<lnet::RecoveryReport>(std::move(token), [=](const auto& report) {
+    Json document;
+    if (local) add_queue(document, "Local NI recovery", report.local);
+    if (peer) add_queue(document, "Peer NI recovery", report.peers);
+    return document;
+  }));
+}
+
+void show_cpts(LnetControl& control, const std::vector<lnet::Nid>& nids, VerbToken token) {
+  control.cpts_of(nids, [nids, token = std::move(token)](Outcome<Cpts>&& cpts) mutable {
+    if (!cpts) return fail(token, std::move(cpts.error()));
+    Json list = Json::array();
+    for (std::size_t i = 0; i < nids.size(); ++i) {
+      const std::string nid = text_of(nids[i]);
+      if (!(*cpts)[i]) {
+        return fail(token,
+                    {Errc::kNotFound,
+                     fmt::format("{}: no such peer yet, and `plnet: lnet: placement: balanced` "
+                                 "gives it a CPT when it comes",
+                                 nid)});
+      }
+      list.push_back({{"nid", nid}, {"cpt", *(*cpts)[i]}});
+    }
+    token.finish(document_of("cpt-of-nid", std::move(list)));
+  });
+}
+
+// The port of o2iblnd's listener as the connection manager has it, in the order of the wire.
+std::uint64_t service_id(const lnet::NodeConfig& config) {
+  constexpr std::uint64_t kPortSpaceTcp = 0x0106;  // RDMA_PS_TCP
+  std::uint64_t port = 987;
+  for (const lnet::ModuleOption& option : config.module_options) {
+    if (option.module != "ko2iblnd" || option.name != "service") continue;
+    port = whole_number<std::uint16_t>(option.value, 10).value_or(987);
+  }
+  const std::uint64_t id = (kPortSpaceTcp << 16U) + port;
+  return std::endian::native == std::endian::big ? id : std::byteswap(id);
+}
+
+void add_udsp_verbs(VerbTable& verbs) {
+  verbs.add(
+      {.verb = "udsp show",
+       .access = VerbAccess::kReads,
+       .help = "policies of selection: there are none",
+       .args = {{"idx", kNumber}},
+       .handler = [](const VerbArgs&, const Caller&) -> VerbReply { return Json::object(); }});
+  const auto refuse = [](const VerbArgs&, const Caller&) -> VerbReply {
+    return std::unexpected(
+        VerbError(Error{Errc::kNotSupported, "udsp: selection policies are not supported yet"}));
+  };
+  verbs.add({.verb = "udsp add",
+             .help = "refused: selection policies are not supported yet",
+             .args = {{"src", kText},
+                      {"dst", kText},
+                      {"rte", kText},
+                      {"priority", kNumber},
+                      {"idx", kNumber}},
+             .handler = refuse});
+  verbs.add({.verb = "udsp del",
+             .help = "refused: selection policies are not supported yet",
+             .args = {{"idx", kNumber}, {"all", kFlag}},
+             .handler = refuse});
+}
+
+}  // namespace
+
+void add_debug_verbs(VerbTable& verbs, LnetControl& control) {
+  verbs.add({.verb = "debug recovery",
+             .access = VerbAccess::kReads,
+             .help = "interfaces that are not well and are seen to",
+             .args = {{"local", kFlag}, {"peer", kFlag}},
+             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
+               show_recovery(control, args, std::move(token));
+             }});
+  verbs.add(
+      {.verb = "cpt-of-nid",
+       .access = VerbAccess::kReads,
+       .help = "the CPTs where NIDs are at home",
+       .args = {{"nid", kTexts, true}},
+       .async_handler = judged([](const VerbArgs& args) { return nids_arg(args, "nid"); },
+                               [&control](const std::vector<lnet::Nid>& nids, VerbToken token) {
+                                 show_cpts(control, nids, std::move(token));
+                               })});
+  verbs.add({.verb = "service-id",
+             .access = VerbAccess::kReads,
+             .help = "the InfiniBand service ID of o2iblnd",
+             .handler = [&control](const VerbArgs&, const Caller&) -> VerbReply {
+               return Json{
+                   {"service_id", {{"value", fmt::format("{:#x}", service_id(control.config()))}}}};
+             }});
+  add_udsp_verbs(verbs);
+}
+
+}  // namespace plnet::runtime
