@@ -12,6 +12,8 @@ namespace plnet::apps {
 namespace {
 
 constexpr Duration kExecPatience = std::chrono::hours(1);
+// A change that takes an NI down may have to be taken back, for which a NIC has to let go of it.
+constexpr Duration kChangePatience = std::chrono::seconds(100);
 
 // JSON carries nothing else.
 bool is_utf8(const std::string& text) {
@@ -50,7 +52,7 @@ int run_import(const Arguments& arguments, const CommandRow& row, Session& sessi
                       {"plan", arguments.has("plan")}};
   if (arguments.has("options")) args["options"] = true;
   // Pings and discoveries one after the other, each bounded by the node.
-  if (arguments.has("exec")) session.patience = kExecPatience;
+  session.patience = arguments.has("exec") ? kExecPatience : kChangePatience;
   auto reply = session.ask("import", args);
   session.patience = {};
   if (!reply) return print_error(session, said, reply.error());

@@ -22,7 +22,7 @@ constexpr CommandRow kProgramRow{
     .words = "lnetctl", .help = "", .operation = "lnetctl", .entity = "option"};
 // Seconds, unless a command knows that the node may take longer.
 constexpr std::int64_t kTimeoutDefault = 30;
-constexpr std::int64_t kTimeoutMax = 86400;   // a day
+constexpr std::int64_t kTimeoutMax = 86400;  // a day
 
 // The node, connected to when first asked.
 class Node {

@@ -76,7 +76,7 @@ TEST(Commands, HaveAsMuchPatienceAsADiscoveryMayTake) {
   const Json globals{{"global", {{"transaction_timeout", 300}}}};
   EXPECT_GT(run({"discover", "10.0.0.1@tcp"}, globals).patience, std::chrono::seconds(300 + 5));
   EXPECT_GT(run({"import", "--exec"}).patience, std::chrono::seconds(300 + 5));
-  EXPECT_EQ(run({"import"}).patience, Duration{});
+  EXPECT_GT(run({"import"}).patience, std::chrono::seconds(5 + 90)) << "a change and its end";
 }
 
 TEST(Commands, AUniqueBeginningOfEachWordIsEnough) {
