@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fleets: nodes that Slurm starts, with flags alone; groups from a job, from the own allocation, from a file of hosts."""
+import contextlib
 import json
 import pathlib
 import signal
+import socket
 import subprocess
 
 from routed_hosts import address
-from selftest_hosts import CONSOLE, config, selftest_hosts
+from selftest_hosts import CONSOLE, config, selftest_hosts, start
 from site_under_test import eventually
 from slurm_cluster import SlurmCluster
 from traffic_nodes import plan
@@ -79,3 +81,35 @@ def case_one_command_line_for_all_hosts(site):
             nids = [ni["nid"] for net in node.json("net", "show")["net"] for ni in net["local NI(s)"]]
             assert hosts.nid(name) in nids, nids
         assert [node.stop(signal.SIGTERM) for node in nodes] == [0, 0]
+
+
+def talk(client, requests):
+    client.sendall("".join(json.dumps({"v": 1, "id": i, "verb": verb, "args": args}) + "\n" for i, (verb, args) in enumerate(requests)).encode())
+
+
+def answers(client, count):
+    lines = b""
+    while lines.count(b"\n") < count:
+        piece = client.recv(65536)
+        assert piece, lines
+        lines += piece
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+def case_commands_of_the_console_take_no_ping_its_place(site):
+    """Sixty-four of them at once, and a ping behind them."""
+    with selftest_hosts(site) as hosts:
+        node = start(hosts, "client")
+        with contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(5)]
+            for client in clients:
+                client.settimeout(60)
+                client.connect(str(node.socket))
+            node.process.send_signal(signal.SIGSTOP)
+            for client in clients[:4]:
+                talk(client, [("lst stat", {"key": 1, "nodes": [], "timeout": 1})] * 16)
+            talk(clients[4], [("ping", {"nid": [hosts.nid("client")]})])
+            node.process.send_signal(signal.SIGCONT)
+            for client in clients[:4]:
+                assert len(answers(client, 16)) == 16
+            assert "result" in answers(clients[4], 1)[0]
