@@ -96,20 +96,25 @@ void ControlServer::accept_clients() {
     const bool exhausted =
         errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
     if (!exhausted) return;
-    // Who waits stays there to be seen, round after round: look away until the next idle check.
-    if (!refuse_without_descriptor()) return (void)loop_.modify(socket_.descriptor(), 0);
+    if (!refuse_without_descriptor()) return;
   }
 }
 
 // Whoever calls then wants to know why the node is not well, and is not left to wait in silence.
+// False: nobody waits, of which the system says nothing as long as there is no descriptor, or that
+// cannot be done either.
 bool ControlServer::refuse_without_descriptor() {
-  if (options_.out_of_descriptors) options_.out_of_descriptors();
   spare_.reset();
   Descriptor descriptor = accept_from(socket_);
   const bool accepted = descriptor.valid();
+  const bool nobody_waits = !accepted && (errno == EAGAIN || errno == EWOULDBLOCK);
   if (accepted) refuse(descriptor, Errc::kNoMemory, "the node is out of file descriptors");
   descriptor.reset();
   spare_ = open_spare();
+  if (nobody_waits) return false;
+  if (options_.out_of_descriptors) options_.out_of_descriptors();
+  // Who waits stays there to be seen, round after round: look away until the next idle check.
+  if (!accepted) (void)loop_.modify(socket_.descriptor(), 0);
   return accepted;
 }
 
