@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How a node stands towards its peers: interfaces that come and go, routing on and off, drain."""
+import itertools
 import os
 import re
 import resource
@@ -98,8 +99,9 @@ def case_a_node_without_descriptors_says_so_and_misses_no_link(site):
         a, b = pair(hosts, site)
         add_v4(a, b)
         pid, limits = a.process.pid, resource.prlimit(a.process.pid, resource.RLIMIT_NOFILE)
-        open_now = max(int(each) for each in os.listdir(f"/proc/{pid}/fd"))
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now + 1, limits[1]))
+        taken = {int(each) for each in os.listdir(f"/proc/{pid}/fd")}
+        next_one = next(each for each in itertools.count() if each not in taken)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (next_one, limits[1]))
         refused = []
 
         def is_refused():
