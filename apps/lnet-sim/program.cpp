@@ -278,7 +278,7 @@ void Program::begin_some(Instant now) {
 bool Program::begin_one(Instant now) {
   World& world = host_.world();
   // What LNet copies by itself it copies by hand: lazy memory is none for that.
-  const bool loopback = random_.below(100) < plan_.loopback_percent && !world.config.lazy_memory;
+  const bool loopback = random_.below(100) < plan_.loopback_percent && !world.config.is_lazy();
   const std::uint32_t number =
       loopback ? host_.number() : world.layout.partner(host_.number(), random_);
   const Host& target = *world.hosts[number];

@@ -10,6 +10,7 @@
 
 #include "apps/lnet-sim/group_reader.hpp"
 #include "apps/lnet-sim/site_keys.hpp"
+#include "apps/lnet-sim/site_rules.hpp"
 #include "lib/lnet/wire/header.hpp"
 
 namespace plnet::sim {
@@ -90,6 +91,11 @@ void read_fault_rule(KeyReader& reader, const YamlNode& node, ConfigErrors& erro
       reader.duration("delay", rule.delay),
   };
   reader.mapping(node, keys);
+  const auto is_named = [&](std::string_view key) { return node.find(key) != nullptr ? 1 : 0; };
+  if (is_named("percent") + is_named("every") + is_named("at") > 1) {
+    errors.add(node.at,
+               "faults: expected one of percent, every and at: each says which it strikes");
+  }
   rule.probability = percent / 100.0;
   if (every > 0) rule.trigger = Trigger::kEveryNth;
   if (at > 0) rule.trigger = Trigger::kAtNth;
@@ -143,25 +149,6 @@ void read_net(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, Net
   if (const auto sound = check_faults(plan); !sound) errors.add(faults->at, sound.error().what);
 }
 
-// Two keys that are right alone and not together.
-void check_pairs(const SiteConfig& site, const YamlNode& document, ConfigErrors& errors) {
-  if (site.traffic.size_min > site.traffic.size_max) {
-    errors.add(document.at, "traffic: size_min is greater than size_max");
-  }
-  if (site.faults.moves + site.faults.nack_storms > 0 && !site.has_kind(NetKind::kKfi)) {
-    errors.add(document.at, "faults: moves and nack_storms need a net of `kind: kfi`");
-  }
-  // RouteBounds
-  const auto has_routes = [](const GroupPlan& group) { return !group.routes.empty(); };
-  if (site.gateways.ping_timeout_s <= site.lnd_timeout_s &&
-      std::ranges::any_of(site.groups, has_routes)) {
-    errors.add(document.at,
-               fmt::format("gateways: ping_timeout_s is {}, expected more than lnd_timeout_s ({}): "
-                           "pings wait that long behind a message that cannot be sent",
-                           site.gateways.ping_timeout_s, site.lnd_timeout_s));
-  }
-}
-
 }  // namespace
 
 std::expected<SiteConfig, ConfigErrors> read_site(std::string_view text,
@@ -207,7 +194,7 @@ std::expected<SiteConfig, ConfigErrors> read_site(std::string_view text,
   reader.mapping(*document, keys);
   if (site.nets.size() > 16) errors.add(document->at, "nets: more than 16");
   if (errors.empty()) groups.finish(site);
-  if (errors.empty()) check_pairs(site, *document, errors);
+  if (errors.empty()) check_site(site, *document, errors);
   if (!errors.empty()) return std::unexpected(errors);
   return site;
 }

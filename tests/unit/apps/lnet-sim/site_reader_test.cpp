@@ -201,5 +201,47 @@ TEST(SiteReader, SaysWhatIsWrongAndWhere) {
   }
 }
 
+// Whoever writes something down is to get it.
+TEST(SiteReader, WhatWouldHaveNoEffectIsRefused) {
+  const auto refused = [](const std::string& text) {
+    const auto site = read_site(text, "s");
+    return site ? std::string() : site.error().text();
+  };
+  const auto routed = [](unsigned routers, const std::string& more) {
+    return "nets: [{name: a}, {name: b}]\ngroups:\n"
+           "  - {name: c, nets: [a], talks_to: [s], routes: [{net: b, via: r}]}\n"
+           "  - {name: r, nets: [a, b], router: true, nodes: " +
+           std::to_string(routers) +
+           "}\n"
+           "  - {name: s, nets: [b], routes: [{net: a, via: r}]}\n" +
+           more;
+  };
+  EXPECT_EQ(refused(routed(2, "faults: {router_kills: 1, flaps: 1, drains: 1}\n")), "");
+  for (const char* const key : {"nodes: 5", "shards: [2]"}) {
+    const std::string wrong = refused(routed(2, std::string(key) + "\n"));
+    EXPECT_NE(wrong.find("s:6:1: "), std::string::npos) << wrong;
+    EXPECT_NE(wrong.find("in each of them"), std::string::npos) << wrong;
+  }
+  for (const char* const key : {"router_kills", "flaps", "drains"}) {
+    const std::string wrong = refused(std::string("faults:\n  ") + key + ": 1\n");
+    EXPECT_NE(wrong.find("s:2:3: "), std::string::npos) << wrong;
+    EXPECT_NE(wrong.find("expected a group with `router: true`"), std::string::npos) << wrong;
+  }
+  EXPECT_NE(refused(routed(1, "faults: {drains: 1}\n")).find("expected a second gateway"),
+            std::string::npos);
+  EXPECT_NE(refused(routed(2, "faults: {drains: 1, drains_in_trouble: 2}\n"))
+                .find("expected no more than the drains (1)"),
+            std::string::npos);
+  for (const char* const key : {"buffers: {tiny: 3}", "peer_buffer_credits: 3"}) {
+    const std::string wrong = refused(std::string("groups:\n  - {nets: [0], ") + key + "}\n");
+    EXPECT_NE(wrong.find("expected `router: true`"), std::string::npos) << wrong;
+  }
+  for (const char* const keys : {"percent: 5, every: 7", "percent: 5, at: 7", "every: 5, at: 7"}) {
+    const std::string wrong =
+        refused(std::string("nets: [{faults: [{fault: delay, ") + keys + "}]}]\n");
+    EXPECT_NE(wrong.find("expected one of percent, every and at"), std::string::npos) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace plnet::sim
