@@ -55,13 +55,17 @@ std::unique_ptr<RdmaLnd> Device::make_rdma(const RdmaLndConfig& config,
 std::unique_ptr<socklnd::SockLnd> Device::make_tcp(const socklnd::SockLndConfig& config,
                                                    TcpStreams& streams, lnet::ShardId shard) {
   shard_ = shard;
-  return streams.make(config, *tap_, shard);
+  auto lnd = streams.make(config, *tap_, shard);
+  tcp_ = lnd.get();
+  return lnd;
 }
 
 std::unique_ptr<kfilnd::KfiLnd> Device::make_kfi(KfiFabric& fabric, const KfiNic::Setup& setup,
                                                  lnet::ShardId shard) {
   shard_ = shard;
   kfi_ = std::make_unique<KfiNic>(fabric, setup);
+  fabric_ = &fabric;
+  home_ = setup.place.home;
   return kfi_->make_lnd(*tap_);
 }
 
@@ -88,6 +92,14 @@ void Device::calm() {
   if (kfi_) kfi_->calm();
 }
 
+void Device::set_link(bool up) {
+  if (tcp_ != nullptr) return tcp_->set_usable(up);
+  if (verbs_driver_) return verbs_driver_->set_device(up, Errc::kNetworkDown);
+  if (fabric_ != nullptr) return fabric_->set_link(home_, up);
+  tap_->on_interface(up ? lnet::InterfaceState::kUp : lnet::InterfaceState::kFatal,
+                     Errc::kNetworkDown);
+}
+
 // A NIC of kfi stays until it is taken away with the LND's node: it answers peers until then.
 void Device::close() {
   stream_driver_.reset();
@@ -97,6 +109,20 @@ void Device::close() {
 std::uint64_t Device::connections_lost() const {
   if (stream_ != nullptr) return stream_->count(StreamLndCounters::Id::kLost);
   return rdma_ != nullptr ? rdma_->count(RdmaLndCounters::Id::kLost) : 0;
+}
+
+std::uint64_t Device::protocol_errors() const {
+  if (stream_ != nullptr) return stream_->count(StreamLndCounters::Id::kProtocolErrors);
+  if (rdma_ != nullptr) return rdma_->count(RdmaLndCounters::Id::kProtocolErrors);
+  if (kfi_) return kfi_->protocol_errors();
+  using Id = socklnd::SockLndCounters::Id;
+  std::uint64_t sum = 0;
+  for (const Id id : {Id::kAttemptVersion, Id::kAttemptIdentity, Id::kAttemptType,
+                      Id::kAttemptGarbage, Id::kClosedFrame, Id::kClosedCookies, Id::kClosedNoopSum,
+                      Id::kClosedSum, Id::kClosedRejected}) {
+    sum += tcp_ != nullptr ? tcp_->count(id) : 0;
+  }
+  return sum;
 }
 
 std::uint64_t Device::faults() const {

@@ -54,11 +54,8 @@ class Device {
   [[nodiscard]] Instant next_deadline() const;
   // No new faults.
   void calm();
-  // As the kernel says when a link goes down or comes up.
-  void set_link(bool up) {
-    tap_->on_interface(up ? lnet::InterfaceState::kUp : lnet::InterfaceState::kFatal,
-                       Errc::kNetworkDown);
-  }
+  // As the kernel says, or the NIC, when a link goes down or comes up.
+  void set_link(bool up);
   // The simulated device goes. The LND must be idle.
   void close();
   // The core above goes on being told things: after a violation nothing is taken apart.
@@ -72,12 +69,17 @@ class Device {
   [[nodiscard]] KfiNic* kfi() const { return kfi_.get(); }            // null: of another kind
   [[nodiscard]] std::uint64_t connections_lost() const;
   [[nodiscard]] std::uint64_t faults() const;  // that happened
+  // What peers sent that no correct node sends.
+  [[nodiscard]] std::uint64_t protocol_errors() const;
 
  private:
   std::unique_ptr<Tap> tap_;
   const std::size_t interface_;
   unsigned shard_ = 0;
   StreamLnd* stream_ = nullptr;
+  socklnd::SockLnd* tcp_ = nullptr;
+  KfiFabric* fabric_ = nullptr;  // of kfi_
+  NicAddress home_ = 0;          // there
   RdmaLnd* rdma_ = nullptr;
   std::unique_ptr<drivers::FaultStreamDriver> stream_faults_;
   std::unique_ptr<drivers::FaultVerbsDriver> verbs_faults_;

@@ -42,37 +42,53 @@ void DrainWatch::excuse(std::uint32_t a, std::uint32_t b) {
   if (drains_[b].cookie != 0) drains_[b].excused[a] = true;
 }
 
-// It is heard some time after it was given. Until then the router forwards, so that whatever it has
-// dropped for not routing came after its word.
-bool DrainWatch::promise(std::uint32_t router, Instant now, std::size_t cut_off,
-                         std::uint64_t not_routing) {
+bool DrainWatch::promise(std::uint32_t router, Instant now, std::size_t cut_off) {
   Drain& drain = drains_[router];
   drain.promised = cut_off == 0 && now < drain.latest;
-  if (drain.promised && not_routing > drain.not_routing && wrong_.empty()) wrong_ = drain.refused;
   return drain.promised;
 }
 
-void DrainWatch::lost_on_the_way(std::uint32_t node, const Nid& next_hop,
-                                 const MessageHeader& header) {
-  const std::uint32_t router = Layout::node_of(next_hop);
-  if (router == Layout::node_of(header.destination)) return;
-  if (router >= drains_.size() || !drains_[router].promised) return;
-  hold_against(router, node, "was lost on its way", header);
+// Its word is heard some time after it was given. Until then the router forwards, so that whatever
+// it has dropped for not routing came after its word. What has waited there is dropped some time
+// before that is seen here, so all of it is counted at the end.
+void DrainWatch::end(std::uint32_t router, std::uint64_t not_routing) {
+  Drain& drain = drains_[router];
+  const std::uint64_t dropped = not_routing - drain.not_routing;
+  if (drain.promised && dropped > drain.refused_excused && wrong_.empty()) {
+    wrong_ = !drain.refused.empty()
+                 ? drain.refused
+                 : fmt::format(
+                       "router {} has said that it is drained, and has dropped {} messages "
+                       "of others for not routing, {} of excused senders",
+                       router, dropped, drain.refused_excused);
+  }
+  drain = {};
 }
 
-void DrainWatch::refused(std::uint32_t node, const Nid& from, const MessageHeader& header) {
-  if (node == Layout::node_of(header.destination)) return;
-  hold_against(node, Layout::node_of(from), "was refused", header);
+void DrainWatch::sent(std::uint32_t node, const Nid& next_hop, const MessageHeader& header) {
+  const std::uint32_t router = Layout::node_of(next_hop);
+  if (router >= drains_.size() || !drains_[router].promised) return;
+  if (router == Layout::node_of(header.destination)) return;
+  hold_against(router, node, "was sent there", header.destination);
+}
+
+void DrainWatch::refused(std::uint32_t node, const Nid& from, const Nid& destination) {
+  const std::uint32_t sender = Layout::node_of(from);
+  if (node == Layout::node_of(destination) || sender >= drains_.size()) return;
+  Drain& drain = drains_[node];
+  if (drain.cookie != 0 && drain.excused[sender]) ++drain.refused_excused;
+  hold_against(node, sender, "was refused", destination);
 }
 
 void DrainWatch::hold_against(std::uint32_t router, std::uint32_t sender, const char* what,
-                              const MessageHeader& header) {
+                              const Nid& destination) {
   if (sender >= drains_.size() || !wrong_.empty()) return;
   Drain& drain = drains_[router];
-  if (drain.cookie == 0 || drain.excused[sender]) return;
+  if (drain.cookie == 0) return;
+  if (drain.excused[sender]) return;
   (drain.promised ? wrong_ : drain.refused) =
       fmt::format("router {} has said that it is drained, and a message of node {} for {} {}",
-                  router, sender, text_of(header.destination), what);
+                  router, sender, text_of(destination), what);
 }
 
 }  // namespace plnet::sim

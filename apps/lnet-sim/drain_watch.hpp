@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routers that are taken out of service, and what may not happen then: from the moment when one
-// says that it is drained until it is back, nothing that is sent through it may be lost on the way
-// there. Only senders are excused whose way to it something else befell meanwhile, or so shortly
+// says that it is drained until it is back, nothing is sent to be forwarded by it. What is sent yet
+// is lost, whatever its sender is told: a transport takes it before anybody knows what becomes of
+// it. Only senders are excused whose way to it something else befell meanwhile, or so shortly
 // before that messages may still wait for it.
 #pragma once
 
@@ -31,20 +32,19 @@ class DrainWatch {
     return cookie != 0 && drains_[router].cookie == cookie;
   }
   // It is drained. False: its time was over, and it promises nothing.
-  bool promise(std::uint32_t router, Instant now, std::size_t cut_off, std::uint64_t not_routing);
-  // It forwards again, or has failed.
-  void end(std::uint32_t router) { drains_[router] = {}; }
+  bool promise(std::uint32_t router, Instant now, std::size_t cut_off);
+  // It forwards again, or has failed. `not_routing` as it is now.
+  void end(std::uint32_t router, std::uint64_t not_routing);
 
   // What is on its way between the two may be lost, or come late. Either may be the router.
   void trouble(std::uint32_t a, std::uint32_t b, Instant now);
   // Between it and everybody.
   void trouble(std::uint32_t node, Instant now);
 
-  // A message did not get from `node` to its next hop.
-  void lost_on_the_way(std::uint32_t node, const lnet::Nid& next_hop,
-                       const lnet::MessageHeader& header);
-  // One that `node` would have had to forward was dropped when it arrived.
-  void refused(std::uint32_t node, const lnet::Nid& from, const lnet::MessageHeader& header);
+  // A message has left `node` for its next hop, or could not.
+  void sent(std::uint32_t node, const lnet::Nid& next_hop, const lnet::MessageHeader& header);
+  // One that `node` would have had to forward was dropped when it arrived, or when it had waited.
+  void refused(std::uint32_t node, const lnet::Nid& from, const lnet::Nid& destination);
 
   // The first loss that nothing explains, or empty.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
@@ -55,8 +55,9 @@ class DrainWatch {
     Instant latest{};          // it promises nothing from then on
     std::uint64_t not_routing = 0;
     bool promised = false;
-    std::vector<bool> excused;  // by sender
-    std::string refused;        // the first, before its word was heard here
+    std::vector<bool> excused;          // by sender
+    std::string refused;                // the first, before its word was heard here
+    std::uint64_t refused_excused = 0;  // of excused senders
   };
 
   using Pair = std::pair<std::uint32_t, std::uint32_t>;
@@ -64,7 +65,7 @@ class DrainWatch {
 
   void excuse(std::uint32_t a, std::uint32_t b);
   void hold_against(std::uint32_t router, std::uint32_t sender, const char* what,
-                    const lnet::MessageHeader& header);
+                    const lnet::Nid& destination);
 
   const Duration lasting_;
   std::vector<Drain> drains_;    // by node

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "apps/lnet-sim/tapped_lnd.hpp"
 #include "apps/sim-node/peer_limits.hpp"
 
 namespace plnet::sim {
@@ -105,6 +106,9 @@ void Host::start() {
   PLNET_CHECK(state_ == State::kOff, "it is off before it is started");
   const SiteConfig& config = world_.config;
   cookie_ = world_.next_cookie++;
+  world_.trails.began(*this);
+  life_ = {};
+  link_holds_.assign(nids_.size(), {});
   const std::uint64_t slots_at =
       (ping_bytes_ + 63) / 64 * 64 + lnd_bytes_ * rdma_nets() * shards_count_;
   slots_ =
@@ -210,10 +214,28 @@ socklnd::SockLndConfig Host::tcp_config(const Ni& ni) const {
 std::unique_ptr<Lnd> Host::make(NiPort& port, ShardId shard) {
   const Nid& nid = port.ni().nid;
   const auto which = static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin());
-  Device& device = *devices_.emplace_back(std::make_unique<Device>(
-      std::make_unique<Tap>(port, world_.wire, relays_, world_.drains,
-                            Tap::Place{number_, shard, cookie_, which > 0}),
-      which));
+  auto tap = std::make_unique<Tap>(
+      port, Tap::Books{world_.wire, life_, relays_, world_.drains, world_.trails, world_.loop},
+      Tap::Place{number_, shard, cookie_, which > 0, receives_usual(nets_[which]->kind)});
+  Tap& beside = *tap;
+  Device& device = *devices_.emplace_back(std::make_unique<Device>(std::move(tap), which));
+  return std::make_unique<TappedLnd>(make_lnd(device, which, port, shard), beside);
+}
+
+// As many as there are connections, or records of them.
+std::size_t Host::receives_usual(NetKind kind) const {
+  switch (kind) {
+    case NetKind::kStream: return remote_nis() * (world_.layout.shards_max() + 1);
+    case NetKind::kRdma: return rdma_config().pairs_max * RdmaPair::kDepth;
+    case NetKind::kTcp: return remote_nis() * kStreamsPerPeer + 64;
+    case NetKind::kKfi: break;
+  }
+  return 0;
+}
+
+std::unique_ptr<Lnd> Host::make_lnd(Device& device, std::size_t which, NiPort& port,
+                                    ShardId shard) {
+  const Nid& nid = port.ni().nid;
   const NetPlan& net = *nets_[which];
   if (net.kind == NetKind::kKfi) return make_kfi(device, port, shard);
   if (net.kind == NetKind::kTcp) {
@@ -263,6 +285,7 @@ unsigned Host::Turn::work_on(Instant now) {
   }
   if (host_.tcp_) work += host_.tcp_->poll(static_cast<ShardId>(shard_), now);
   work += host_.programs_[shard_]->poll(now);
+  if (shard_ == 0) work += host_.look_at_held_links(now);
   work += shard.poll(now);
   host_.node_->quiescent(shard_);
   if (shard_ == 0) work += host_.node_->coordinate(now);
@@ -278,6 +301,7 @@ Instant Host::Turn::next_deadline() const {
   }
   if (host_.tcp_) next = std::min(next, host_.tcp_->next_deadline(static_cast<ShardId>(shard_)));
   if (shard_ == 0) {
+    next = std::min(next, host_.next_link_look());
     next = std::min(next, host_.node_->next_coordination(host_.world_.loop.now()));
   }
   return next;
@@ -295,7 +319,9 @@ void Host::retire() {
 
 void Host::kill() {
   PLNET_CHECK(state_ == State::kUp, "only what runs loses power");
+  protocol_errors_ = protocol_errors();
   state_ = State::kDying;
+  world_.trails.lost_power(number_, world_.loop.now());
   world_.network.set_present(id_, false);
   retire();
   if (tcp_) tcp_->shut_down();
@@ -337,6 +363,7 @@ bool Host::forget(const Host& peer) {
   const PeerNi* const ni = coordinator.peers().find(peer.nids()[0]);
   if (ni == nullptr || ni->peer.load() == nullptr) return false;
   const Nid primary = ni->peer.load()->seen().primary;
+  world_.trails.parted(number_, peer.number(), world_.loop.now());
   const bool deleted = coordinator.delete_peer(primary, primary, true).has_value();
   ring(0);
   return deleted;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "apps/lnet-sim/after.hpp"
 #include "apps/lnet-sim/device.hpp"
 #include "apps/lnet-sim/drain_watch.hpp"
 #include "apps/lnet-sim/layout.hpp"
@@ -16,6 +17,7 @@
 #include "apps/lnet-sim/site_config.hpp"
 #include "apps/sim-node/tcp_streams.hpp"
 #include "drivers/net/sim/lazy_memory.hpp"
+#include "lib/base/link_hold.hpp"
 #include "lib/lnet/node/node.hpp"
 
 namespace plnet::sim {
@@ -37,9 +39,11 @@ struct World {
   drivers::LazyMemory& lazy;
   Ledger& ledger;
   DrainWatch drains;
+  Trails trails;
   std::vector<std::unique_ptr<Host>> hosts;
   std::uint64_t next_cookie = 1000;
-  bool stopping = false;  // nothing new is begun
+  bool stopping = false;           // nothing new is begun
+  std::unique_ptr<After> after{};  // null: it is not healed yet
   WireTally wire;
   KfiCounts kfi_counts;       // of NICs that are gone
   unsigned kfi_troubles = 0;  // cables moved and storms going on
@@ -71,6 +75,8 @@ class Host final : lnet::LndMaker {
   // Of one of its interfaces: what its own node is told. The network is not touched.
   void set_link(const lnet::Nid& nid, bool up);
   [[nodiscard]] bool has_link(const lnet::Nid& nid) const;
+  // Its link is up but has bounced, and counts as down for a while (LinkHold).
+  [[nodiscard]] bool is_link_held(const lnet::Nid& nid) const;
   // `routing drain` of an operator who waits as long as that waits by itself, which it returns.
   Duration drain();
   void undrain();
@@ -116,6 +122,10 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] std::string what_routing_holds() const;
   [[nodiscard]] std::uint64_t counted(lnet::Cause cause) const;
   [[nodiscard]] std::uint64_t matched_by_other_nid() const;
+  // What peers have sent that no correct node sends, in all lives.
+  [[nodiscard]] std::uint64_t protocol_errors() const;
+  // What does not add up of this life, or empty. For a node that is gone().
+  [[nodiscard]] std::string what_is_unbalanced() const;
   [[nodiscard]] std::uint64_t connections_lost() const;
   [[nodiscard]] std::uint64_t wire_faults() const;
   [[nodiscard]] std::uint64_t routes_changed() const;
@@ -135,6 +145,9 @@ class Host final : lnet::LndMaker {
     const unsigned shard_;
   };
   [[nodiscard]] std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override;
+  [[nodiscard]] std::unique_ptr<lnet::Lnd> make_lnd(Device& device, std::size_t which,
+                                                    lnet::NiPort& port, lnet::ShardId shard);
+  [[nodiscard]] std::size_t receives_usual(NetKind kind) const;
   [[nodiscard]] std::size_t remote_nis() const;
   void start_tcp();
   [[nodiscard]] socklnd::SockLndConfig tcp_config(const lnet::Ni& ni) const;
@@ -144,6 +157,8 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] std::size_t neighbour_credits() const;
   [[nodiscard]] std::size_t forwarded_max() const;  // on a shard, at a time
   void tell_of_link(const lnet::Nid& nid, bool up);
+  unsigned look_at_held_links(Instant now);
+  [[nodiscard]] Instant next_link_look() const;
   void begin_routing();
   void add_routes();
   void keep_counters();
@@ -170,8 +185,10 @@ class Host final : lnet::LndMaker {
   std::uint64_t kfi_memory_ = 0;                   // where receive buffers of kfi begin
   std::vector<lnet::RouterMemory> router_memory_;  // of each shard; empty: it does not route
   RelayMemory relays_{group_.router};
+  RelayTally life_;
   const std::vector<lnet::RouteSetup> routes_;
   std::vector<lnet::Nid> links_down_;
+  std::vector<LinkHold> link_holds_;  // by interface, of this life
   std::vector<std::unique_ptr<drivers::SimShard>> lcores_;
   std::vector<Doorbell*> bells_;
   std::vector<std::unique_ptr<Turn>> turns_;
@@ -191,6 +208,7 @@ class Host final : lnet::LndMaker {
   std::uint64_t connections_lost_ = 0;
   std::uint64_t wire_faults_ = 0;
   std::uint64_t routes_changed_ = 0;
+  std::uint64_t protocol_errors_ = 0;
 };
 
 }  // namespace plnet::sim

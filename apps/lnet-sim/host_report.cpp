@@ -40,6 +40,33 @@ std::uint64_t Host::matched_by_other_nid() const {
   return sum;
 }
 
+std::uint64_t Host::protocol_errors() const {
+  std::uint64_t sum = protocol_errors_;
+  if (state_ != State::kUp) return sum;  // the LNDs may be gone
+  for (const auto& device : devices_)
+    sum += device->protocol_errors();
+  return sum + (tcp_ ? tcp_->strange_strangers() : 0);
+}
+
+std::string Host::what_is_unbalanced() const {
+  if (node_ == nullptr) return {};
+  RelayTally::Counted counted;
+  for (unsigned shard = 0; shard < shards_count_; ++shard) {
+    const auto& causes = node_->shard(shard).core().causes;
+    for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
+      const std::string_view name = LnetCauses::kInfo[i].name;
+      const std::uint64_t count = causes.get(static_cast<Cause>(i));
+      if (name.starts_with("dropped")) counted.dropped += count;
+      if (name.starts_with("rejected")) counted.rejected += count;
+    }
+    counted.acks += causes.get(Cause::kDroppedAckNoMd);
+    counted.receive_failed += causes.get(Cause::kReceiveFailed);
+    counted.forward_failed += causes.get(Cause::kForwardFailed);
+  }
+  const std::string wrong = life_.wrong(counted);
+  return wrong.empty() ? wrong : fmt::format("node {} {}", number_, wrong);
+}
+
 // What follows from the loss of power is not counted.
 std::uint64_t Host::connections_lost() const {
   std::uint64_t sum = connections_lost_;

@@ -52,13 +52,42 @@ void Host::set_link(const Nid& nid, bool up) {
   if (state_ == State::kUp) tell_of_link(nid, up);
 }
 
+// What watches links in lnet-router tells an LND of TCP; that of kfi sees for itself, and holds its
+// link in the same way: what is kept of it here is what it must have come to.
 void Host::tell_of_link(const Nid& nid, bool up) {
   const auto which = static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin());
+  const NetKind kind = nets_[which]->kind;
+  const bool is_watched = kind == NetKind::kTcp || kind == NetKind::kKfi;
+  const bool counts_as_up = !is_watched || link_holds_[which].see(up, world_.loop.now());
   for (const auto& device : devices_) {
     if (device->interface() != which) continue;
-    device->set_link(up);
+    device->set_link(kind == NetKind::kTcp ? up && counts_as_up : up);
     ring(device->shard());
   }
+}
+
+unsigned Host::look_at_held_links(Instant now) {
+  unsigned told = 0;
+  if (state_ != State::kUp) return told;
+  for (std::size_t i = 0; i < link_holds_.size(); ++i) {
+    if (link_holds_[i].release_at() > now) continue;
+    tell_of_link(nids_[i], true);
+    ++told;
+  }
+  return told;
+}
+
+Instant Host::next_link_look() const {
+  Instant next = Instant::max();
+  if (state_ != State::kUp) return next;
+  for (const LinkHold& hold : link_holds_)
+    next = std::min(next, hold.release_at());
+  return next;
+}
+
+bool Host::is_link_held(const Nid& nid) const {
+  const auto which = static_cast<std::size_t>(std::ranges::find(nids_, nid) - nids_.begin());
+  return which < link_holds_.size() && link_holds_[which].held();
 }
 
 bool Host::has_link(const Nid& nid) const {

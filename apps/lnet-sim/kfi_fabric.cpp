@@ -42,7 +42,7 @@ bool KfiWire::send(NicAddress to, std::span<const std::byte> header,
 unsigned KfiWire::poll(std::uint64_t /*now_ns*/, cassini::soft::WireEvents& events) {
   if (changed_) {
     changed_ = false;
-    events.on_link(true, address_);
+    events.on_link(link_up_, address_);
   }
   unsigned done = 0;
   for (; done < kBurst && !coming_.empty(); ++done) {
@@ -120,6 +120,14 @@ void KfiFabric::put_back(NicAddress home) {
   by_address_.erase(left);
   set_address(*wire, home);
   if (partner != nullptr) set_address(*partner, left);
+}
+
+void KfiFabric::set_link(NicAddress home, bool up) {
+  KfiWire* const wire = of_home(home);
+  if (wire == nullptr) return;
+  wire->link_up_ = up;
+  wire->changed_ = true;
+  wire->bell_.ring();
 }
 
 std::uint32_t KfiFabric::take() {

@@ -69,6 +69,7 @@ class KfiWire final : public cassini::soft::Wire {
   const NicAddress home_;
   NicAddress address_;  // just now
   bool changed_ = true;
+  bool link_up_ = true;
   drivers::FaultJudge judge_;
   std::unordered_map<NicAddress, Instant> last_arrival_;  // looked up by key only
   std::deque<std::uint32_t> coming_;
@@ -89,6 +90,8 @@ class KfiFabric final : drivers::EventSink {
   bool swap(NicAddress a, NicAddress b);
   // With whom it was swapped, too.
   void put_back(NicAddress home);
+  // Whether the cable carries anything, as its NIC sees it. The network is not touched.
+  void set_link(NicAddress home, bool up);
 
  private:
   friend class KfiWire;

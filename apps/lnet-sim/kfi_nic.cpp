@@ -197,6 +197,22 @@ std::uint64_t KfiNic::faults() const {
   return wire_.faults() + (faults_ ? faults_->judge().applied() : 0);
 }
 
+// What is for another NID comes with cables that are moved.
+std::uint64_t KfiNic::protocol_errors() const {
+  KfiCounts counts = of_lnd_;
+  if (lnd_ != nullptr) add(counts, "lnd_kfi", lnd_->counters());
+  std::uint64_t sum = 0;
+  for (const char* const name :
+       {"lnd_kfi.rejected", "lnd_kfi.dropped_short", "lnd_kfi.dropped_magic",
+        "lnd_kfi.dropped_version", "lnd_kfi.dropped_truncated", "lnd_kfi.dropped_checksum",
+        "lnd_kfi.dropped_no_source", "lnd_kfi.dropped_too_small", "lnd_kfi.dropped_type",
+        "lnd_kfi.dropped_hello", "lnd_kfi.dropped_length"}) {
+    const auto found = counts.find(std::string_view(name));
+    if (found != counts.end()) sum += found->second;
+  }
+  return sum;
+}
+
 void KfiNic::count_into(KfiCounts& counts) const {
   for (const auto& [name, count] : of_lnd_)
     counts[name] += count;

@@ -59,6 +59,8 @@ class KfiNic final : public kfilnd::EndpointEvents {
   void calm();
   [[nodiscard]] std::uint64_t faults() const;  // that happened
   void count_into(KfiCounts& counts) const;
+  // What peers sent that no correct node sends.
+  [[nodiscard]] std::uint64_t protocol_errors() const;
 
   void on_completions(std::span<const kfilnd::FabricCompletion> burst) override;
   void on_link(bool usable, std::uint64_t nic_address) override;

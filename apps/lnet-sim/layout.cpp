@@ -140,6 +140,16 @@ std::uint32_t Layout::partner(std::uint32_t node, Random& random) const {
   return node;
 }
 
+std::vector<std::uint32_t> Layout::partners(std::uint32_t node) const {
+  std::vector<std::uint32_t> all;
+  for (const unsigned target : group_of(node).talks_to) {
+    for (const std::uint32_t other : nodes_of(target)) {
+      if (other != node) all.push_back(other);
+    }
+  }
+  return all;
+}
+
 bool Layout::share_a_net(const GroupPlan& a, const GroupPlan& b) const {
   return std::ranges::any_of(a.nets, [&](unsigned net) { return contains(b.nets, net); });
 }

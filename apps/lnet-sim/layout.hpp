@@ -40,6 +40,8 @@ class Layout {
 
   // Whom the node begins an operation with; itself: with nobody.
   [[nodiscard]] std::uint32_t partner(std::uint32_t node, Random& random) const;
+  // All of those.
+  [[nodiscard]] std::vector<std::uint32_t> partners(std::uint32_t node) const;
   [[nodiscard]] bool begins_anything(std::uint32_t node) const;
   // Somebody with whom it has to do directly; itself: nobody was found.
   [[nodiscard]] std::uint32_t neighbour(std::uint32_t node, Random& random) const;

@@ -18,6 +18,22 @@ const char* name_of(Story story) {
     case Story::kPutLazy: return "put-lazy";
     case Story::kPutManaged: return "put-managed";
     case Story::kGet: return "get";
+    case Story::kPutAfter: return "put-after";
+    case Story::kGetAfter: return "get-after";
+  }
+  return "";
+}
+
+std::string trail_of(const Operation& operation) {
+  const Trail& trail = operation.trail;
+  switch (trail.state) {
+    case Trail::State::kNone: return "";
+    case Trail::State::kHanded:
+      return fmt::format(", waits at node {} for {}", trail.node, trail.hop);
+    case Trail::State::kSent:
+      return fmt::format(", last seen on its way from node {} to {}", trail.node, trail.hop);
+    case Trail::State::kThere: return fmt::format(", last seen at node {}", trail.node);
+    case Trail::State::kEnded: return fmt::format(", ended at node {}", trail.node);
   }
   return "";
 }
@@ -86,21 +102,20 @@ void Ledger::delivered(Operation& operation) {
 // What has not been delivered may yet be: its record stays.
 void Ledger::forget_if_over(Operation& operation) {
   if (!operation.ended) return;
-  if (operation.story != Story::kGet && !operation.delivered) return;
+  if (!is_get(operation.story) && !operation.delivered) return;
   operation.serial = 0;
   operations_.give(&operation);
 }
 
+bool Ledger::is_silent(const Operation& operation) {
+  const bool put = operation.serial != 0 && !is_get(operation.story);
+  return put && operation.ended && operation.sent_well && !operation.delivered &&
+         !operation.receive_failed && !operation.ack_wanted;
+}
+
 std::uint64_t Ledger::never_delivered() const {
   std::uint64_t count = 0;
-  for (std::uint32_t i = 0; i < operations_.capacity(); ++i) {
-    const Operation& operation = operations_.at(i);
-    const bool put = operation.serial != 0 && operation.story != Story::kGet;
-    if (put && operation.ended && operation.sent_well && !operation.delivered &&
-        !operation.receive_failed && !operation.ack_wanted) {
-      ++count;
-    }
-  }
+  for_each_silent([&](const Operation&) { ++count; });
   return count;
 }
 
@@ -109,12 +124,12 @@ void Ledger::violate(std::string what) {
 }
 
 std::string describe(const Ledger& ledger, const Operation& operation) {
-  return fmt::format("{} {:#x} node {} shard {} to node {}, {} bytes{}{}{}{}{}",
-                     name_of(operation.story), ledger.id_of(operation), operation.initiator,
-                     operation.shard, operation.target, operation.length,
-                     operation.ack_wanted ? ", ack" : "", operation.sent ? ", sent" : "",
-                     operation.delivered ? ", delivered" : "",
-                     operation.answered ? ", answered" : "", operation.ended ? ", ended" : "");
+  return fmt::format(
+      "{} {:#x} node {} shard {} to node {}, {} bytes{}{}{}{}{}{}", name_of(operation.story),
+      ledger.id_of(operation), operation.initiator, operation.shard, operation.target,
+      operation.length, operation.ack_wanted ? ", ack" : "", operation.sent ? ", sent" : "",
+      operation.delivered ? ", delivered" : "", operation.answered ? ", answered" : "",
+      operation.ended ? ", ended" : "", trail_of(operation));
 }
 
 }  // namespace plnet::sim

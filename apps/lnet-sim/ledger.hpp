@@ -22,6 +22,28 @@ enum class Story : std::uint8_t {
   kPutLazy,
   kPutManaged,  // the initiator says where in the target's memory
   kGet,
+  kPutAfter,  // all is healed: to memory that is there for that
+  kGetAfter,
+};
+
+[[nodiscard]] constexpr bool is_get(Story story) {
+  return story == Story::kGet || story == Story::kGetAfter;
+}
+
+// Where its message was last seen: see Trails.
+struct Trail {
+  enum class State : std::uint8_t {
+    kNone,
+    kHanded,  // to the LND of `node`, for `hop`
+    kSent,    // from there to there
+    kThere,   // at `node`
+    kEnded,   // there, and a counter says why
+  };
+  State state = State::kNone;
+  bool exposed = false;  // it was by way of a node that lost power
+  std::uint32_t node = 0;
+  std::uint32_t hop = 0;
+  Instant sent_at{};
 };
 
 // An operation. Its id travels in header data or match bits.
@@ -46,6 +68,7 @@ struct Operation : ListNode<> {
   bool ended = false;      // for the initiator
   bool delivered = false;
   bool receive_failed = false;
+  Trail trail{};
 };
 
 struct LedgerTally {
@@ -89,11 +112,17 @@ class Ledger {
   template <class Visit>
   void for_each_undelivered(Visit&& visit) {
     operations_.for_each_lent([&](Operation& operation) {
-      if (operation.ended && operation.story != Story::kGet) visit(operation);
+      if (operation.ended && !is_get(operation.story)) visit(operation);
     });
   }
 
   // PUTs that were sent well, that nobody waits for any more, and that never arrived.
+  template <class Visit>
+  void for_each_silent(Visit&& visit) const {
+    for (std::uint32_t i = 0; i < operations_.capacity(); ++i) {
+      if (is_silent(operations_.at(i))) visit(operations_.at(i));
+    }
+  }
   [[nodiscard]] std::uint64_t never_delivered() const;
 
   // Only the first counts.
@@ -105,6 +134,7 @@ class Ledger {
   void note(std::uint64_t fact) { note_(fact); }
 
  private:
+  [[nodiscard]] static bool is_silent(const Operation& operation);
   void forget_if_over(Operation& operation);
 
   Pool<Operation> operations_;

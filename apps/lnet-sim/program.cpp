@@ -16,6 +16,8 @@ constexpr Duration kRetry = std::chrono::milliseconds(1);
 constexpr Duration kLazyDelayMax = std::chrono::milliseconds(3);
 constexpr Duration kUnlinkDelayMax = std::chrono::microseconds(60);
 constexpr std::int32_t kWildcardUses = 5;
+// Of a shard, of those who ping and discover: usually no more.
+constexpr std::size_t kOtherDescriptors = 64;
 
 std::uint64_t content_of(std::uint32_t node, unsigned shard) {
   return 0xc0de'0000'0000ULL + node * 64ULL + shard;
@@ -27,6 +29,8 @@ PortalId portal_of(Story story) {
     case Story::kPutUnique: return Program::kUniquePortal;
     case Story::kPutLazy: return Program::kLazyPortal;
     case Story::kPutManaged: return Program::kManagedPortal;
+    case Story::kPutAfter:
+    case Story::kGetAfter: return Program::kAfterPortal;
     case Story::kGet: break;
   }
   return Program::kGetPortal;
@@ -51,6 +55,7 @@ Program::Program(Host& host, ShardId shard, unsigned operations, std::size_t rec
       records_(records),
       left_(operations) {
   due_.reserve(64);
+  bound_.resize(records + kOtherDescriptors);
 }
 
 Program::~Program() = default;
@@ -283,9 +288,7 @@ bool Program::begin_one(Instant now) {
       loopback ? host_.number() : world.layout.partner(host_.number(), random_);
   const Host& target = *world.hosts[number];
   const Nid& nid = target.nid_for(host_, random_);
-  const auto bound =
-      std::chrono::seconds(2 * world.config.transaction_timeout_s + 4 * world.config.lnd_timeout_s);
-  Operation* const operation = ledger_.begin(now + bound);
+  Operation* const operation = new_operation(now);
   if (operation == nullptr) return false;
   operation->story = draw_story();
   operation->initiator = host_.number();
@@ -306,6 +309,13 @@ bool Program::begin_one(Instant now) {
   return true;
 }
 
+Operation* Program::new_operation(Instant now) {
+  const SiteConfig& config = host_.world().config;
+  const auto bound =
+      std::chrono::seconds(2 * config.transaction_timeout_s + 4 * config.lnd_timeout_s);
+  return ledger_.begin(now + bound);
+}
+
 // The memory that an operation sends from or lands in. Null: no room.
 Program::Record* Program::bind_for(const Operation& operation, std::int32_t threshold) {
   Record* const record = take_record(Record::Kind::kInitiator, operation.length);
@@ -322,7 +332,14 @@ Program::Record* Program::bind_for(const Operation& operation, std::int32_t thre
     return nullptr;
   }
   record->md = *md;
+  if (md->index >= bound_.size()) bound_.resize(md->index + 1);
+  bound_[md->index] = {*md, record->id};
   return record;
+}
+
+std::uint64_t Program::operation_of(const MdHandle& md) const {
+  const bool known = md.index < bound_.size() && bound_[md.index].md == md;
+  return known ? bound_[md.index].id : 0;
 }
 
 bool Program::began(Record& record, const Result<void>& result) {

@@ -24,6 +24,7 @@ class Program final : public lnet::EventHandler {
   static constexpr lnet::PortalId kLazyPortal = 42;
   static constexpr lnet::PortalId kGetPortal = 43;
   static constexpr lnet::PortalId kManagedPortal = 44;
+  static constexpr lnet::PortalId kAfterPortal = 45;
   static constexpr unsigned kWildcardEntries = 3;  // kept attached
   static constexpr unsigned kStripes = 4;          // of a remotely managed descriptor
 
@@ -39,6 +40,12 @@ class Program final : public lnet::EventHandler {
   }
   // Everything that is attached or bound goes.
   void unlink_all();
+  // Of messages of programs.
+  [[nodiscard]] static bool is_portal(std::uint32_t portal) {
+    return portal >= kWildcardPortal && portal <= kAfterPortal;
+  }
+  // The operation that this descriptor is bound for; 0: none.
+  [[nodiscard]] std::uint64_t operation_of(const lnet::MdHandle& md) const;
   [[nodiscard]] bool empty() const { return records_.free_count() == records_.capacity(); }
   [[nodiscard]] unsigned left() const { return left_; }
 
@@ -53,6 +60,11 @@ class Program final : public lnet::EventHandler {
   void attach_later(std::uint64_t id, Instant at);
   void unlink_later(std::uint64_t id, Instant at);
 
+  // When all is healed: memory for the others to put into and to get from, and one such operation
+  // with `there`. False: no room.
+  [[nodiscard]] bool lay_open_after();
+  [[nodiscard]] bool begin_after(const Host& there, Story story, Instant now);
+
  private:
   // What has been delivered to a stripe.
   struct Landed {
@@ -62,7 +74,7 @@ class Program final : public lnet::EventHandler {
   };
   // A descriptor of this program; `user` of its events.
   struct Record {
-    enum class Kind : std::uint8_t { kInitiator, kWildcard, kSingle, kManaged, kSource };
+    enum class Kind : std::uint8_t { kInitiator, kWildcard, kSingle, kManaged, kSource, kAfter };
     Kind kind = Kind::kInitiator;
     bool live = false;
     bool refused = false;  // its operation never began
@@ -90,6 +102,7 @@ class Program final : public lnet::EventHandler {
   void prepare_target(Operation& operation, lnet::PutSpec& put, Instant now);
   [[nodiscard]] bool begin_put(Operation& operation, const lnet::Nid& target, Instant now);
   [[nodiscard]] bool begin_get(Operation& operation, const lnet::Nid& target);
+  [[nodiscard]] Operation* new_operation(Instant now);
   [[nodiscard]] Record* bind_for(const Operation& operation, std::int32_t threshold);
   [[nodiscard]] bool began(Record& record, const Result<void>& result);
   [[nodiscard]] Story draw_story();
@@ -118,6 +131,12 @@ class Program final : public lnet::EventHandler {
   const std::uint64_t content_;  // of the memory that others may get
   Random random_;
   Pool<Record> records_;
+  // By number of the descriptor.
+  struct Bound {
+    lnet::MdHandle md;
+    std::uint64_t id = 0;
+  };
+  std::vector<Bound> bound_;
   std::vector<Due> due_;  // a heap
   unsigned left_;
   unsigned under_way_ = 0;

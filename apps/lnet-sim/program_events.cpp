@@ -55,7 +55,7 @@ void Program::initiator_event(Record& record, const Event& event) {
       operation->sent_well = event.status.has_value();
       break;
     case EventKind::kAck:
-      if (operation->answered || !operation->ack_wanted || operation->story == Story::kGet) {
+      if (operation->answered || !operation->ack_wanted || is_get(operation->story)) {
         violate("an ACK that nobody waits for", operation, event);
       }
       operation->answered = event.status.has_value();
@@ -67,7 +67,7 @@ void Program::initiator_event(Record& record, const Event& event) {
       }
       break;
     case EventKind::kReply:
-      if (operation->answered || operation->story != Story::kGet) {
+      if (operation->answered || !is_get(operation->story)) {
         violate("a REPLY that nobody waits for", operation, event);
       }
       operation->answered = event.status.has_value();
@@ -97,8 +97,11 @@ void Program::operation_over(Record& record, Operation& operation) {
   --under_way_;
   World& world = host_.world();
   const bool well = operation.sent_well && (operation.answered || !operation.ack_wanted);
+  const bool after = operation.story == Story::kPutAfter || operation.story == Story::kGetAfter;
   if (!well) ++ledger_.tally().failed;
-  if (operation.story != Story::kGet && !operation.delivered) {
+  if (!well && !after) world.trails.failed(operation);
+  if (after) world.after->ended(operation, well);
+  if (!is_get(operation.story) && !after && !operation.delivered) {
     Host& there = *world.hosts[operation.target];
     if (there.state() == Host::State::kUp && operation.story == Story::kPutLazy) {
       there.program(0).attach_later(id, now_ + kEntryOutlives);
@@ -132,7 +135,9 @@ void Program::target_event(Record& record, const Event& event) {
       check_put(record, *operation, event);
     }
   } else if (event.kind == EventKind::kGet) {
-    if (record.kind != Record::Kind::kSource) violate("a GET from the wrong MD", nullptr, event);
+    if (record.kind != Record::Kind::kSource && record.kind != Record::Kind::kAfter) {
+      violate("a GET from the wrong MD", nullptr, event);
+    }
   } else if (event.kind != EventKind::kUnlink) {
     violate("an event of the wrong kind", nullptr, event);
   }
@@ -146,13 +151,16 @@ void Program::target_event(Record& record, const Event& event) {
 void Program::check_put(Record& record, Operation& operation, const Event& event) {
   const bool wildcard = record.kind == Record::Kind::kWildcard;
   const bool managed = record.kind == Record::Kind::kManaged;
+  const bool after = record.kind == Record::Kind::kAfter;
   const World& world = host_.world();
   if (operation.target != host_.number()) {
     violate("delivered to the wrong node", &operation, event);
   }
   if (wildcard != (operation.story == Story::kPutWildcard) ||
       managed != (operation.story == Story::kPutManaged) ||
-      (!wildcard && record.id != operation.entry) || event.match_bits != operation.entry) {
+      after != (operation.story == Story::kPutAfter) ||
+      (!wildcard && !after && record.id != operation.entry) ||
+      event.match_bits != operation.entry) {
     violate("delivered to the wrong MD", &operation, event);
   }
   // A wildcard's offset is its own affair: what lies there tells.
@@ -166,6 +174,8 @@ void Program::check_put(Record& record, Operation& operation, const Event& event
   const std::uint32_t length = std::min(operation.length, operation.room);
   if (event.requested_length != operation.length || event.accepted_length != length) {
     violate("delivered with another length", &operation, event);
+  } else if (after) {
+    // All of them land in the same place: what lies there may be another's already.
   } else if (!host_.slots().holds(record.slot, event.offset, {operation.content, 0, length})) {
     violate("delivered corrupted", &operation, event);
   }

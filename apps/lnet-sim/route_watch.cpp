@@ -64,7 +64,7 @@ RouteTruth RouteWatch::far_side(const Host& gateway, const RouteSetup& route) {
   for (const Nid& nid : gateway.nids()) {
     if (nid.net() != route.net) continue;
     is_on = true;
-    has_link = has_link || gateway.has_link(nid);
+    has_link = has_link || (gateway.has_link(nid) && !gateway.is_link_held(nid));
   }
   if (!is_on) return route.hops == 1 ? RouteTruth::kUnknown : RouteTruth::kUp;
   if (!has_link) return RouteTruth::kLinkDown;
@@ -81,7 +81,7 @@ RouteTruth RouteWatch::truth_of(const Host& host, const RouteSetup& route) {
   const bool unheard = !back && (!there || !cuts_.is_slow(host.id(), gateway.id()));
   if (gateway.state() != Host::State::kUp || unheard) return RouteTruth::kGone;
   if (!gateway.has_link(route.gateway)) return RouteTruth::kGone;
-  if (!meet(host, gateway)) return RouteTruth::kUnknown;
+  if (!meet(host, gateway) || gateway.is_link_held(route.gateway)) return RouteTruth::kUnknown;
   if (!gateway.is_forwarding()) return RouteTruth::kNotRouting;
   return far_side(gateway, route);
 }

@@ -41,9 +41,17 @@ bool loses_nothing(const SiteConfig& config) {
          std::ranges::all_of(config.nets, [](const NetPlan& net) { return net.faults.count == 0; });
 }
 
+// But for nodes that lose power.
+bool fails_only_by_kills(const SiteConfig& config) {
+  SiteConfig without = config;
+  without.faults.kills = without.faults.router_kills = 0;
+  return loses_nothing(without);
+}
+
 std::size_t ledger_size(const SiteConfig& config) {
   const std::uint64_t all =
-      std::uint64_t{config.nodes} * config.traffic.operations * (1 + config.faults.kills) + 16;
+      std::uint64_t{config.nodes} * config.traffic.operations * (1 + config.faults.kills) + 16 +
+      config.nodes;
   return static_cast<std::size_t>(std::min<std::uint64_t>(all, 1U << 20U));
 }
 
@@ -73,6 +81,7 @@ Site::Site(const SiteConfig& config)
             .lazy = *lazy_,
             .ledger = ledger_,
             .drains = DrainWatch(config.nodes, std::chrono::seconds(config.lnd_timeout_s)),
+            .trails = Trails(ledger_, config.nodes),
             .hosts = {},
             .kfi_counts = {}});
   for (const NetPlan& net : config_.nets) {
@@ -158,6 +167,7 @@ void Site::quiesce() {
   // Messages that are still on their way arrive.
   (void)run_until(all([](const Host& host) { return host.quiet(); }), std::chrono::seconds(10));
   if (layout_.has_routers()) await_routers();
+  if (!ledger_.violated()) await_traffic();
   if (ledger_.violated()) return;
   for (const auto& host : world_->hosts) {
     if (host->state() == Host::State::kUp) host->retire();
@@ -169,6 +179,8 @@ void Site::quiesce() {
   for (const auto& host : world_->hosts) {
     const std::string missing = host->what_is_missing();
     if (!missing.empty()) return ledger_.violate("not home at the end: " + missing);
+    const std::string wrong = host->what_is_unbalanced();
+    if (!wrong.empty()) return ledger_.violate("does not add up at the end: " + wrong);
     if (!host->gone()) return ledger_.violate(fmt::format("node {} is not quiet", host->number()));
   }
   if (!over) return ledger_.violate("the site does not come to rest");
@@ -182,6 +194,11 @@ void Site::await_routers() {
     for (const auto& host : world_->hosts) {
       held = host->state() == Host::State::kUp ? host->what_routing_holds() : "";
       if (!held.empty()) return false;
+      for (const Nid& nid : host->nids()) {
+        if (!host->is_link_held(nid)) continue;
+        held = fmt::format("node {} holds a link down that is up", host->number());
+        return false;
+      }
       if (host->is_router() && !host->is_forwarding()) {
         held = fmt::format("node {} does not route again", host->number());
         return false;
@@ -201,12 +218,35 @@ void Site::await_routers() {
   watching_routes_ = false;
 }
 
+// What was begun before has ended, and its figures are those of the run.
+void Site::await_traffic() {
+  traffic_ = ledger_.tally();
+  traffic_->silent = ledger_.never_delivered();
+  const auto all_up = [this] {
+    return std::ranges::all_of(world_->hosts,
+                               [](const auto& host) { return host->state() == Host::State::kUp; });
+  };
+  if (!run_until(all_up, config_.faults.outage + std::chrono::minutes(1)))
+    return ledger_.violate("not all nodes are up though all is calm");
+  world_->after = std::make_unique<After>(*world_, loses_nothing(config_));
+  After& after = *world_->after;
+  if (const std::string what = after.begin(loop_.now()); !what.empty()) {
+    return ledger_.violate("no traffic though all is calm: " + what);
+  }
+  const auto over = [&] {
+    after.step(loop_.now());
+    return after.over() || !after.wrong().empty();
+  };
+  if (!run_until(over, after.patience()))
+    return ledger_.violate("no traffic though all is calm: " + after.missing());
+  if (!after.wrong().empty()) ledger_.violate("failed though all is calm: " + after.wrong());
+}
+
 void Site::check_balance() {
   const WireTally& wire = world_->wire;
   const std::uint64_t ends =
       wire.received + wire.receive_failed + wire.dropped + wire.rejected + wire.gone;
-  // A parked message may be dropped by its decision: only the core counts those.
-  if (ends > wire.offered || ends + wire.parked < wire.offered) {
+  if (ends != wire.offered) {
     return ledger_.violate(fmt::format("{} messages arrived, {} ended", wire.offered, ends));
   }
   if (wire.quarantined != wire.released) {
@@ -217,27 +257,38 @@ void Site::check_balance() {
     return ledger_.violate("a message went through a router twice");
   }
   const SiteReport now = report();
-  const std::uint64_t lost = now.operations.failed + now.operations.silent;
-  if (loses_nothing(config_) && lost > 0) {
+  const std::uint64_t failed = now.operations.failed + now.operations.silent;
+  if (loses_nothing(config_) && failed > 0) {
     return ledger_.violate(fmt::format("{} operations failed, and all that happened was {} drains",
-                                       lost, now.drains.begun));
+                                       failed, now.drains.begun));
   }
-  std::uint64_t dropped = 0;
-  for (const auto& [name, count] : now.causes) {
-    if (name.starts_with("dropped") || name.starts_with("rejected") || name == "receive_failed" ||
-        name == "forward_failed") {
-      dropped += count;
-    }
-  }
-  for (const auto& [name, count] : now.kfi)
-    dropped += name.starts_with("lnd_kfi.dropped") ? count : 0;
   if (now.kfi.contains("lnd_kfi.unexpected_events")) {
     return ledger_.violate("an event of a kfi NIC that the state does not know");
   }
-  if (now.operations.silent > dropped && now.connections_lost == 0 && now.kills == 0) {
-    ledger_.violate(
-        fmt::format("{} PUTs were lost, {} messages have a cause", now.operations.silent, dropped));
+  if (const std::string broken = what_breaks_the_protocol(now); !broken.empty()) {
+    return ledger_.violate(broken);
   }
+  if (const std::string lost = world_->trails.without_cause(); !lost.empty()) {
+    return ledger_.violate("lost without a cause: " + lost);
+  }
+  const std::string& elsewhere = world_->trails.failed_elsewhere();
+  if (fails_only_by_kills(config_) && !elsewhere.empty()) {
+    return ledger_.violate("failed, and was not by way of a node that lost power: " + elsewhere);
+  }
+}
+
+// All nodes are correct and no fault spoils a byte, so nobody sends what an LND or the core refuses
+// to understand.
+std::string Site::what_breaks_the_protocol(const SiteReport& now) const {
+  for (const auto& host : world_->hosts) {
+    if (const std::uint64_t count = host->protocol_errors(); count > 0)
+      return fmt::format("{} protocol errors of correct peers at node {}", count, host->number());
+  }
+  for (const auto& [name, count] : now.causes) {
+    if (name.starts_with("rejected"))
+      return fmt::format("{} messages of correct nodes were rejected: {}", count, name);
+  }
+  return {};
 }
 
 SiteReport Site::report() const {
@@ -246,8 +297,9 @@ SiteReport Site::report() const {
   report.trace = loop_.digest();
   report.events = loop_.events_run();
   report.time = loop_.now().time_since_epoch();
-  report.operations = ledger_.tally();
-  report.operations.silent = ledger_.never_delivered();
+  report.operations = traffic_.value_or(ledger_.tally());
+  if (!traffic_) report.operations.silent = ledger_.never_delivered();
+  report.failed_after = world_->after ? world_->after->failed() : 0;
   report.wire = world_->wire;
   report.bytes_handed_on = world_->streams.bytes_handed_on();
   report.kills = kills_;

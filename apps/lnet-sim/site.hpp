@@ -25,9 +25,10 @@ inline constexpr std::array<std::string_view, 6> kBesideNames{"crash",   "flap",
 
 struct DrainTally {
   std::uint64_t begun = 0;
-  std::uint64_t in_time = 0;   // ended before their bound, and nothing was cut off
-  std::uint64_t restarts = 0;  // drained, then off and on again
-  std::uint64_t called_off = 0;
+  std::uint64_t in_time = 0;     // ended before their bound, and nothing was cut off
+  std::uint64_t restarts = 0;    // drained, then off and on again
+  std::uint64_t undrained = 0;   // drained, then it went on
+  std::uint64_t called_off = 0;  // before it was drained
   std::array<std::uint64_t, kBesideNames.size()> beside{};  // drains that overlapped with each
 };
 
@@ -38,6 +39,7 @@ struct SiteReport {
   std::uint64_t events = 0;
   Duration time{};  // simulated
   LedgerTally operations;
+  std::uint64_t failed_after = 0;  // operations that did not succeed at once when all was healed
   WireTally wire;
   std::uint64_t crossed_home = 0;   // the sender's shard was not the peer's home
   std::uint64_t crossed_match = 0;  // what arrived was matched on another shard
@@ -113,6 +115,7 @@ class Site final : drivers::EventSink {
   [[nodiscard]] bool has_second_way(const Host& router) const;
   void begin_drain(Host& router, std::uint32_t b);
   void step_drain(Host& router, std::uint32_t b);
+  void hear_promise(Host& router);
   void end_drain(Host& router);
   void make_trouble(const Host& router);
   void look_beside(const Host& router);
@@ -127,7 +130,9 @@ class Site final : drivers::EventSink {
   [[nodiscard]] bool run_until(const std::function<bool()>& done, Duration limit);
   void heal();
   void await_routers();
+  void await_traffic();
   void check_balance();
+  [[nodiscard]] std::string what_breaks_the_protocol(const SiteReport& now) const;
 
   const SiteConfig config_;
   const Layout layout_;
@@ -147,8 +152,9 @@ class Site final : drivers::EventSink {
   std::uint64_t moves_ = 0;
   std::uint64_t storms_ = 0;
   DrainTally drains_;
-  std::vector<unsigned> seen_beside_;  // by router, of its last drain: a bit for each
-  Instant faults_end_{};               // none begins later
+  std::optional<LedgerTally> traffic_;  // before what is begun when all is healed
+  std::vector<unsigned> seen_beside_;   // by router, of its last drain: a bit for each
+  Instant faults_end_{};                // none begins later
   std::uint64_t peers_deleted_ = 0;
   bool looking_ = false;
   bool watching_routes_ = true;

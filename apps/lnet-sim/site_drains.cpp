@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "apps/lnet-sim/site.hpp"
 
 namespace plnet::sim {
@@ -16,7 +18,12 @@ constexpr Duration kStepEvery = std::chrono::milliseconds(10);
 constexpr Duration kAskAgain = std::chrono::milliseconds(500);
 // Of steps: until an operator thinks better of it.
 constexpr std::uint64_t kPatience = 400;
+// Of steps: for how long it stays drained at most, while all goes on past it.
+constexpr std::uint64_t kLeisure = 300;
+// Of an event's second number: how it goes on, whether it has been drained, and steps.
 constexpr std::uint32_t kHowBits = 2;
+constexpr std::uint32_t kDrainedBit = 1U << kHowBits;
+constexpr std::uint32_t kStepsShift = kHowBits + 1;
 // While peers are told, or what is left leaves.
 constexpr std::uint64_t kTroubleSoonMs = 1000;
 
@@ -28,7 +35,7 @@ void Site::schedule_drains(std::span<const std::uint32_t> routers) {
     const std::uint32_t router = routers[random_.below(routers.size())];
     const auto how = static_cast<std::uint32_t>(random_.below(kDrainEnds));
     const auto steps = static_cast<std::uint32_t>(random_.below(kPatience));
-    schedule(sometime(), Fault::kDrain, router, steps << kHowBits | how);
+    schedule(sometime(), Fault::kDrain, router, steps << kStepsShift | how);
   }
 }
 
@@ -87,21 +94,40 @@ void Site::step_drain(Host& router, std::uint32_t b) {
   if (!world_->drains.is_draining(router.number(), router.cookie())) return;
   look_beside(router);
   const auto how = static_cast<DrainEnd>(b & ((1U << kHowBits) - 1));
-  const std::uint32_t steps = b >> kHowBits;
-  const StandingReport report = router.standing();
-  if (report.phase != DrainPhase::kDrained) {
-    if (how == DrainEnd::kCalledOff && steps == 0) return end_drain(router);
-    const std::uint32_t left = steps == 0 ? 0 : steps - 1;
-    return schedule(loop_.now() + kStepEvery, Fault::kDrainStep, router.number(),
-                    left << kHowBits | static_cast<std::uint32_t>(how));
+  const std::uint32_t steps = b >> kStepsShift;
+  const auto go_on = [&](std::uint32_t left, std::uint32_t drained) {
+    schedule(loop_.now() + kStepEvery, Fault::kDrainStep, router.number(),
+             left << kStepsShift | drained | static_cast<std::uint32_t>(how));
+  };
+  const bool over = steps == 0;
+  if (router.standing().phase != DrainPhase::kDrained) {
+    if (how == DrainEnd::kCalledOff && over) {
+      ++drains_.called_off;
+      return end_drain(router);
+    }
+    return go_on(over ? 0 : steps - 1, 0);
   }
-  const std::uint64_t refused = router.counted(Cause::kDroppedNotRouting);
-  if (world_->drains.promise(router.number(), loop_.now(), report.cut_off, refused))
-    ++drains_.in_time;
-  if (how != DrainEnd::kRestart) return end_drain(router);
+  if ((b & kDrainedBit) == 0) {
+    hear_promise(router);
+    return go_on(static_cast<std::uint32_t>(random_.below(kLeisure)), kDrainedBit);
+  }
+  if (!over) return go_on(steps - 1, kDrainedBit);
+  if (how != DrainEnd::kRestart) {
+    ++drains_.undrained;
+    return end_drain(router);
+  }
   ++drains_.restarts;
   router.kill();
   schedule(loop_.now() + kStepEvery, Fault::kDestroy, router.number(), 0);
+}
+
+// It says that it is drained. If it has cut nobody off, it has nothing of others any more.
+void Site::hear_promise(Host& router) {
+  const std::size_t cut_off = router.standing().cut_off;
+  if (world_->drains.promise(router.number(), loop_.now(), cut_off)) ++drains_.in_time;
+  const std::string held = router.what_routing_holds();
+  if (cut_off != 0 || held.empty()) return;
+  ledger_.violate(fmt::format("router {} has said that it is drained: {}", router.number(), held));
 }
 
 void Site::note_beside(const Host& router, Beside what) {
@@ -130,8 +156,7 @@ void Site::look_beside(const Host& router) {
 }
 
 void Site::end_drain(Host& router) {
-  ++drains_.called_off;
-  world_->drains.end(router.number());
+  world_->drains.end(router.number(), router.counted(Cause::kDroppedNotRouting));
   router.undrain();
 }
 

@@ -92,14 +92,14 @@ void Site::power(Fault fault, std::uint32_t number, std::uint32_t b) {
       if (host.state() != Host::State::kUp || world_->stopping) return;
       ++kills_;
       if (world_->drains.is_draining(number, host.cookie())) note_beside(host, Beside::kCrash);
-      world_->drains.end(number);
+      world_->drains.end(number, host.counted(Cause::kDroppedNotRouting));
       world_->drains.trouble(number, loop_.now());
       host.kill();
       return schedule(loop_.now() + kDestroyEvery, Fault::kDestroy, number, 0);
     case Fault::kDestroy: return destroy(host);
     case Fault::kRestart:
       if (host.state() != Host::State::kOff) return;
-      world_->drains.end(number);
+      world_->drains.end(number, host.counted(Cause::kDroppedNotRouting));
       world_->drains.trouble(number, loop_.now());
       network_.set_present(host.id(), true);
       return host.start();
@@ -116,6 +116,9 @@ void Site::destroy(Host& host) {
   }
   if (const std::string missing = host.what_is_missing(); !missing.empty()) {
     return ledger_.violate("not home after a kill: " + missing);
+  }
+  if (const std::string wrong = host.what_is_unbalanced(); !wrong.empty()) {
+    return ledger_.violate("does not add up after a kill: " + wrong);
   }
   host.destroy();
   schedule(loop_.now() + config_.faults.outage, Fault::kRestart, host.number(), 0);
@@ -182,8 +185,11 @@ void Site::look() {
 void Site::heal() {
   cuts_.heal();
   world_->kfi_troubles = 0;
-  for (const auto& host : world_->hosts)
+  for (const auto& host : world_->hosts) {
+    world_->drains.end(host->number(), host->counted(Cause::kDroppedNotRouting));
     host->calm();
+  }
+  if (!world_->drains.wrong().empty()) ledger_.violate(world_->drains.wrong());
 }
 
 }  // namespace plnet::sim

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between an LND and the core: sees every message that comes up and every end of one that went
-// down. Counts them, and notices which of the ways across shards a run has taken.
+// Between an LND and the core: sees every message that comes up, what is decided of it and how it
+// ends, and every message that goes down and its end. Counts them, and notices which of the ways
+// across shards a run has taken.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <span>
 
 #include "apps/lnet-sim/drain_watch.hpp"
+#include "apps/lnet-sim/open_receives.hpp"
 #include "apps/lnet-sim/relay_memory.hpp"
+#include "apps/lnet-sim/relay_tally.hpp"
+#include "apps/lnet-sim/trails.hpp"
+#include "drivers/net/sim/event_loop.hpp"
 #include "lib/lnet/lnd.hpp"
-#include "lib/lnet/match/wire_handle.hpp"
 
 namespace plnet::sim {
 
@@ -17,8 +21,8 @@ struct WireTally {
   std::uint64_t offered = 0;
   std::uint64_t received = 0;  // well
   std::uint64_t receive_failed = 0;
-  std::uint64_t kept = 0;  // of those received: left in the network's hands at first
-  std::uint64_t dropped = 0;
+  std::uint64_t kept = 0;     // of those received: left in the network's hands at first
+  std::uint64_t dropped = 0;  // at once, or after they were parked
   std::uint64_t rejected = 0;
   std::uint64_t parked = 0;
   std::uint64_t gone = 0;
@@ -39,94 +43,65 @@ class Tap final : public lnet::LndUpcalls {
     std::uint32_t node = 0;
     lnet::ShardId shard = 0;
     std::uint64_t cookie = 0;
-    bool second = false;  // not of its first NID
+    bool second = false;             // not of its first NID
+    std::size_t receives_usual = 0;  // open at a time
+  };
+  // What it tells, of the whole site and of the node's life.
+  struct Books {
+    WireTally& wire;
+    RelayTally& life;
+    RelayMemory& relays;
+    DrainWatch& drains;
+    Trails& trails;
+    const drivers::EventLoop& loop;
   };
 
-  Tap(lnet::LndUpcalls& above, WireTally& tally, RelayMemory& relays, DrainWatch& drains,
-      const Place& place)
-      : above_(above), tally_(tally), relays_(relays), drains_(drains), place_(place) {}
+  Tap(lnet::LndUpcalls& above, const Books& books, const Place& place)
+      : above_(above), books_(books), place_(place), open_(place.receives_usual) {}
 
-  lnet::RxDecision on_header(const lnet::RxOffer& offer) override {
-    ++tally_.offered;
-    if (place_.second) ++tally_.second_nid;
-    look_at_answer(offer.header);
-    const lnet::RxDecision decision = above_.on_header(offer);
-    switch (decision.verdict) {
-      case lnet::RxVerdict::kReceive: break;
-      case lnet::RxVerdict::kDrop:
-        ++tally_.dropped;
-        drains_.refused(place_.node, offer.from, offer.header);
-        break;
-      case lnet::RxVerdict::kReject: ++tally_.rejected; break;
-      case lnet::RxVerdict::kPark: ++tally_.parked; break;
-    }
-    return decision;
+  // --- Down ---
+  void handed(const lnet::Transmit& transmit);
+  void decided(lnet::RxHandle rx, const lnet::RxDecision& decision);
+
+  // --- Up ---
+  lnet::RxDecision on_header(const lnet::RxOffer& offer) override;
+  void on_headers_ahead(std::span<const lnet::HeaderAhead> next) override {
+    above_.on_headers_ahead(next);
   }
-  void on_received(lnet::RxHandle rx, Result<void> status, Health health) override {
-    ++(status ? tally_.received : tally_.receive_failed);
-    above_.on_received(rx, status, health);
-  }
-  void on_kept(lnet::RxHandle rx, lnet::PayloadKeeper& keeper) override {
-    ++tally_.received;
-    ++tally_.kept;
-    above_.on_kept(rx, keeper);
-  }
+  void on_received(lnet::RxHandle rx, Result<void> status, Health health) override;
+  void on_kept(lnet::RxHandle rx, lnet::PayloadKeeper& keeper) override;
   [[nodiscard]] lnet::KeptPayload kept_payload(const lnet::Transmit& transmit) const override {
     return above_.kept_payload(transmit);
   }
-  void on_sent(std::span<const lnet::Completion> burst) override {
-    for (const lnet::Completion& completion : burst) {
-      ++(completion.status ? tally_.sent : tally_.send_failed);
-      if (completion.quarantined) ++tally_.quarantined;
-      if (!completion.status) {
-        const lnet::Transmit& transmit = *completion.transmit;
-        drains_.lost_on_the_way(place_.node, transmit.next_hop->nid, transmit.header);
-      }
-      if (completion.status && completion.transmit->routed) {
-        ++tally_.relayed;
-        if (!relays_.note(completion.transmit->header)) ++tally_.relayed_twice;
-      }
-    }
-    above_.on_sent(burst);
-  }
-  void on_parked_gone(lnet::RxHandle rx, Errc cause) override {
-    ++tally_.gone;
-    above_.on_parked_gone(rx, cause);
-  }
+  void on_sent(std::span<const lnet::Completion> burst) override;
+  void on_parked_gone(lnet::RxHandle rx, Errc cause) override;
   void on_quarantine_over(lnet::Transmit& transmit) override {
-    ++tally_.released;
+    ++books_.wire.released;
     above_.on_quarantine_over(transmit);
   }
   void on_lane(lnet::PeerLink& link, lnet::LaneId lane, bool up, bool bulk) override {
     above_.on_lane(link, lane, up, bulk);
   }
-  void on_peer(const lnet::Nid& nid, lnet::PeerNotice notice, Instant when) override {
-    above_.on_peer(nid, notice, when);
-  }
+  void on_peer(const lnet::Nid& nid, lnet::PeerNotice notice, Instant when) override;
   void on_peer_released(lnet::PeerLink& link) override { above_.on_peer_released(link); }
   void on_interface(lnet::InterfaceState state, Errc cause) override {
     above_.on_interface(state, cause);
   }
 
  private:
-  void look_at_answer(const lnet::MessageHeader& header) {
-    lnet::WireHandle handle;
-    if (header.type == lnet::MessageType::kAck) {
-      handle = header.area<lnet::AckArea>().destination;
-    } else if (header.type == lnet::MessageType::kReply) {
-      handle = header.area<lnet::ReplyArea>().destination;
-    } else {
-      return;
-    }
-    const auto md = lnet::decode_handle(handle, place_.cookie);
-    if (md && md->shard != place_.shard) ++tally_.answer_away;
+  using Ends = std::uint64_t ReceiveTally::*;
+
+  void look_at_answer(const lnet::MessageHeader& header);
+  void end(OpenReceive& receive, Ends how);
+  void end(lnet::RxHandle rx, Ends how) {
+    if (OpenReceive* const receive = open_.find(rx)) end(*receive, how);
   }
+  void refuse(OpenReceive& receive, lnet::RxVerdict verdict);
 
   lnet::LndUpcalls& above_;
-  WireTally& tally_;
-  RelayMemory& relays_;
-  DrainWatch& drains_;
+  const Books books_;
   const Place place_;
+  OpenReceives open_;
 };
 
 }  // namespace plnet::sim

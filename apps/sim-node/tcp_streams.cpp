@@ -128,6 +128,17 @@ std::uint64_t TcpStreams::connections_lost() const {
   return sum;
 }
 
+std::uint64_t TcpStreams::strange_strangers() const {
+  using Id = socklnd::AcceptorCounters::Id;
+  std::uint64_t sum = 0;
+  for (const Id id : {Id::kRefusedLegacy, Id::kRefusedMagic, Id::kRefusedRequest,
+                      Id::kRefusedHelloMagic, Id::kRefusedHelloVersion, Id::kRefusedAddresses,
+                      Id::kRefusedSource, Id::kRefusedType, Id::kRefusedEager}) {
+    sum += acceptor_->count(id);
+  }
+  return sum;
+}
+
 std::optional<socklnd::LocalInterface> TcpStreams::local(const Nid& nid) const {
   const bool listens = std::ranges::find(listening_, nid) != listening_.end();
   return listens ? socklnd::interface_of(*node_, nid) : std::nullopt;

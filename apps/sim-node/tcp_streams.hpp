@@ -61,6 +61,8 @@ class TcpStreams final : public socklnd::PeerHomes {
 
   [[nodiscard]] std::uint64_t faults() const;  // that happened
   [[nodiscard]] std::uint64_t connections_lost() const;
+  // Strangers that no correct node is.
+  [[nodiscard]] std::uint64_t strange_strangers() const;
 
  private:
   // Few, so that some are turned away.

@@ -150,6 +150,7 @@ TEST(KfiRoutedSite, ABadDayBetweenTcpAndKfiIsSurvived) {
         << "replay: lnet-sim run config/sim/kfi-routed.yaml --seed " << seed;
     EXPECT_GT(report.wire.relayed, 1000U);
     EXPECT_GT(report.routes_changed, 10U);
+    EXPECT_GT(counted(report, "lnd_kfi.link_down"), 0U) << "kfilnd has seen a link that flaps";
   }
 }
 

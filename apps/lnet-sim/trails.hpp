@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the message of each operation was last seen, on its way there or back: what is lost must
+// have been lost by something that happened there. A message ends with a counter at some node, or
+// in a node that lost power, or on its way between two of which one has lost a connection since.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/lnet-sim/ledger.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/wire/header.hpp"
+
+namespace plnet::sim {
+
+class Host;
+
+class Trails {
+ public:
+  Trails(Ledger& ledger, std::uint32_t nodes)
+      : ledger_(ledger), parted_(nodes, kNever), off_(nodes) {}
+
+  // A node begins a life, whose cookies are given one after another.
+  void began(Host& host);
+  // Whose message it is: an id of the ledger's; 0: of no program's.
+  [[nodiscard]] std::uint64_t operation_of(const lnet::MessageHeader& header) const;
+
+  // The LND of `node` has got the message, and has sent it, or not.
+  void handed(std::uint64_t id, std::uint32_t node, const lnet::Nid& hop);
+  void sent(std::uint64_t id, std::uint32_t node, bool well, Instant now);
+  void arrived(std::uint64_t id, std::uint32_t node);
+  // It goes no further, and a counter says why.
+  void ended(std::uint64_t id, std::uint32_t node);
+
+  // A connection between the two is gone, or all of them.
+  void parted(std::uint32_t a, std::uint32_t b, Instant now);
+  // What was there or on its way there may be lost.
+  void lost_power(std::uint32_t node, Instant now);
+
+  // An operation has failed: held against those that were by way of a node that lost power.
+  void failed(const Operation& operation);
+  // The first that was not, or empty.
+  [[nodiscard]] const std::string& failed_elsewhere() const { return failed_elsewhere_; }
+  // The first PUT that was lost without a cause, or empty.
+  [[nodiscard]] std::string without_cause();
+
+ private:
+  static constexpr Instant kNever = Instant::min();
+
+  [[nodiscard]] bool is_explained(const Operation& operation) const;
+
+  Ledger& ledger_;
+  std::uint64_t first_cookie_ = 0;
+  std::vector<Host*> lives_;     // by cookie
+  std::vector<Instant> parted_;  // by node: the last time
+  std::vector<bool> off_;        // by node
+  std::string failed_elsewhere_;
+};
+
+}  // namespace plnet::sim
