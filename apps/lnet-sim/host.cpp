@@ -106,7 +106,7 @@ void Host::start() {
   PLNET_CHECK(state_ == State::kOff, "it is off before it is started");
   const SiteConfig& config = world_.config;
   cookie_ = world_.next_cookie++;
-  world_.trails.began(*this);
+  world_.trails.began(*this, world_.loop.now());
   life_ = {};
   link_holds_.assign(nids_.size(), {});
   const std::uint64_t slots_at =

@@ -48,6 +48,12 @@ bool fails_only_by_kills(const SiteConfig& config) {
   return loses_nothing(without);
 }
 
+// Who goes by a gateway asks it once in an interval, at looks a second apart; TCP has tried again
+// by then, after as long again as the node was off.
+Duration stale_for(const SiteConfig& config) {
+  return std::chrono::seconds(config.gateways.check_interval_s + 1) + config.faults.outage;
+}
+
 std::size_t ledger_size(const SiteConfig& config) {
   const std::uint64_t all =
       std::uint64_t{config.nodes} * config.traffic.operations * (1 + config.faults.kills) + 16 +
@@ -81,7 +87,7 @@ Site::Site(const SiteConfig& config)
             .lazy = *lazy_,
             .ledger = ledger_,
             .drains = DrainWatch(config.nodes, std::chrono::seconds(config.lnd_timeout_s)),
-            .trails = Trails(ledger_, config.nodes),
+            .trails = Trails(ledger_, config.nodes, stale_for(config)),
             .hosts = {},
             .kfi_counts = {}});
   for (const NetPlan& net : config_.nets) {
@@ -92,6 +98,7 @@ Site::Site(const SiteConfig& config)
   for (std::uint32_t i = 0; i < config.nodes; ++i)
     world_->hosts.push_back(std::make_unique<Host>(*world_, i));
   routes_.emplace(*world_, cuts_);
+  if (fails_only_by_kills(config_)) world_->trails.watch_failures();
   seen_beside_.resize(config.nodes);
 }
 
@@ -272,7 +279,7 @@ void Site::check_balance() {
     return ledger_.violate("lost without a cause: " + lost);
   }
   const std::string& elsewhere = world_->trails.failed_elsewhere();
-  if (fails_only_by_kills(config_) && !elsewhere.empty()) {
+  if (!elsewhere.empty()) {
     return ledger_.violate("failed, and was not by way of a node that lost power: " + elsewhere);
   }
 }

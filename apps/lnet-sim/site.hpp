@@ -116,6 +116,7 @@ class Site final : drivers::EventSink {
   void begin_drain(Host& router, std::uint32_t b);
   void step_drain(Host& router, std::uint32_t b);
   void hear_promise(Host& router);
+  [[nodiscard]] std::uint32_t leisure();
   void end_drain(Host& router);
   void make_trouble(const Host& router);
   void look_beside(const Host& router);

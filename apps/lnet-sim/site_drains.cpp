@@ -109,7 +109,7 @@ void Site::step_drain(Host& router, std::uint32_t b) {
   }
   if ((b & kDrainedBit) == 0) {
     hear_promise(router);
-    return go_on(static_cast<std::uint32_t>(random_.below(kLeisure)), kDrainedBit);
+    return go_on(leisure(), kDrainedBit);
   }
   if (!over) return go_on(steps - 1, kDrainedBit);
   if (how != DrainEnd::kRestart) {
@@ -119,6 +119,14 @@ void Site::step_drain(Host& router, std::uint32_t b) {
   ++drains_.restarts;
   router.kill();
   schedule(loop_.now() + kStepEvery, Fault::kDestroy, router.number(), 0);
+}
+
+// In steps; whatever is to come of it comes before the time of the faults is over.
+std::uint32_t Site::leisure() {
+  const std::uint64_t drawn = random_.below(kLeisure);
+  const Duration left = std::max(faults_end_ - loop_.now(), Duration{});
+  const auto most = static_cast<std::uint64_t>(left / kStepEvery);
+  return static_cast<std::uint32_t>(std::min(drawn, most > 0 ? most - 1 : 0));
 }
 
 // It says that it is drained. If it has cut nobody off, it has nothing of others any more.

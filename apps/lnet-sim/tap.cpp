@@ -90,7 +90,8 @@ void Tap::look_at_answer(const MessageHeader& header) {
 
 void Tap::handed(const Transmit& transmit) {
   const Nid& hop = transmit.next_hop->nid;
-  books_.trails.handed(books_.trails.operation_of(transmit.header), place_.node, hop);
+  books_.trails.handed(books_.trails.operation_of(transmit.header), place_.node, hop,
+                       books_.loop.now());
 }
 
 void Tap::on_sent(std::span<const Completion> burst) {

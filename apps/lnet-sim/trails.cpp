@@ -16,13 +16,14 @@ constexpr std::size_t kLivesUsual = 4096;
 
 }  // namespace
 
-void Trails::began(Host& host) {
+void Trails::began(Host& host, Instant now) {
   if (lives_.empty()) {
     first_cookie_ = host.cookie();
     lives_.reserve(kLivesUsual);
   }
   PLNET_CHECK(host.cookie() == first_cookie_ + lives_.size(), "lives are numbered in order");
   lives_.push_back(&host);
+  if (off_[host.number()]) back_[host.number()] = now;
   off_[host.number()] = false;
 }
 
@@ -49,14 +50,19 @@ std::uint64_t Trails::operation_of(const MessageHeader& header) const {
   return host.program(md->shard).operation_of(*md);
 }
 
-void Trails::handed(std::uint64_t id, std::uint32_t node, const Nid& hop) {
+void Trails::handed(std::uint64_t id, std::uint32_t node, const Nid& hop, Instant now) {
   Operation* const operation = id == 0 ? nullptr : ledger_.find(id);
   if (operation == nullptr) return;
   Trail& trail = operation->trail;
   trail.state = Trail::State::kHanded;
   trail.node = node;
   trail.hop = Layout::node_of(hop);
-  trail.exposed = trail.exposed || (trail.hop < off_.size() && off_[trail.hop]);
+  trail.exposed = trail.exposed || is_exposed(trail.hop, now);
+}
+
+bool Trails::is_exposed(std::uint32_t hop, Instant now) const {
+  if (hop >= off_.size()) return false;
+  return off_[hop] || (back_[hop] != kNever && now - back_[hop] <= stale_);
 }
 
 // Its arrival may have been seen before.
@@ -102,7 +108,7 @@ void Trails::lost_power(std::uint32_t node, Instant now) {
 }
 
 void Trails::failed(const Operation& operation) {
-  if (!operation.trail.exposed && failed_elsewhere_.empty())
+  if (watches_failures_ && !operation.trail.exposed && failed_elsewhere_.empty())
     failed_elsewhere_ = describe(ledger_, operation);
 }
 

@@ -19,16 +19,18 @@ class Host;
 
 class Trails {
  public:
-  Trails(Ledger& ledger, std::uint32_t nodes)
-      : ledger_(ledger), parted_(nodes, kNever), off_(nodes) {}
+  // `stale`: for how long after a node is back others may send over connections to its last life.
+  // They find out when they send something: TCP takes it, and a reset comes back.
+  Trails(Ledger& ledger, std::uint32_t nodes, Duration stale)
+      : ledger_(ledger), stale_(stale), parted_(nodes, kNever), off_(nodes), back_(nodes, kNever) {}
 
   // A node begins a life, whose cookies are given one after another.
-  void began(Host& host);
+  void began(Host& host, Instant now);
   // Whose message it is: an id of the ledger's; 0: of no program's.
   [[nodiscard]] std::uint64_t operation_of(const lnet::MessageHeader& header) const;
 
   // The LND of `node` has got the message, and has sent it, or not.
-  void handed(std::uint64_t id, std::uint32_t node, const lnet::Nid& hop);
+  void handed(std::uint64_t id, std::uint32_t node, const lnet::Nid& hop, Instant now);
   void sent(std::uint64_t id, std::uint32_t node, bool well, Instant now);
   void arrived(std::uint64_t id, std::uint32_t node);
   // It goes no further, and a counter says why.
@@ -39,6 +41,8 @@ class Trails {
   // What was there or on its way there may be lost.
   void lost_power(std::uint32_t node, Instant now);
 
+  // From now on operations that fail are looked at, which may cost the heap something.
+  void watch_failures() { watches_failures_ = true; }
   // An operation has failed: held against those that were by way of a node that lost power.
   void failed(const Operation& operation);
   // The first that was not, or empty.
@@ -51,11 +55,16 @@ class Trails {
 
   [[nodiscard]] bool is_explained(const Operation& operation) const;
 
+  [[nodiscard]] bool is_exposed(std::uint32_t hop, Instant now) const;
+
   Ledger& ledger_;
+  const Duration stale_;
   std::uint64_t first_cookie_ = 0;
   std::vector<Host*> lives_;     // by cookie
   std::vector<Instant> parted_;  // by node: the last time
   std::vector<bool> off_;        // by node
+  std::vector<Instant> back_;    // by node: since when, if it was off before
+  bool watches_failures_ = false;
   std::string failed_elsewhere_;
 };
 

@@ -144,14 +144,16 @@ INSTANTIATE_TEST_SUITE_P(Seeds, KfiBadDay, testing::Values(1, 2, 3));
 // Of these two each has once ended in a violation: with session keys that were alike, a router read
 // the memory of another node while cables were swapped; a NIC whose address had changed sent again.
 TEST(KfiRoutedSite, ABadDayBetweenTcpAndKfiIsSurvived) {
+  std::uint64_t links_down = 0;
   for (const std::uint64_t seed : {4U, 30U}) {
     const SiteReport report = run_site(site_of("kfi-routed").with_seed(seed));
     ASSERT_EQ(report.violation, "")
         << "replay: lnet-sim run config/sim/kfi-routed.yaml --seed " << seed;
     EXPECT_GT(report.wire.relayed, 1000U);
     EXPECT_GT(report.routes_changed, 10U);
-    EXPECT_GT(counted(report, "lnd_kfi.link_down"), 0U) << "kfilnd has seen a link that flaps";
+    links_down += counted(report, "lnd_kfi.link_down");
   }
+  EXPECT_GT(links_down, 0U) << "kfilnd has seen links that flap";
 }
 
 TEST(KfiRoutedSite, TheSameSeedIsTheSameRun) {

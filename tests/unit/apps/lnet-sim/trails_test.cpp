@@ -21,15 +21,16 @@ struct TrailsTest : testing::Test {
     operation->sent_well = true;
     id = ledger.id_of(*operation);
     ledger.ended(*operation);
+    trails.watch_failures();
   }
   void send(std::uint32_t from, std::uint32_t to) {
-    trails.handed(id, from, nid_of(to));
+    trails.handed(id, from, nid_of(to), kBegin);
     trails.sent(id, from, true, kBegin);
   }
   [[nodiscard]] bool has_cause() { return trails.without_cause().empty(); }
 
   Ledger ledger{4, [](std::uint64_t) {}};
-  Trails trails{ledger, 4};
+  Trails trails{ledger, 4, std::chrono::seconds(3)};
   Operation* operation = nullptr;
   std::uint64_t id = 0;
 };
@@ -45,7 +46,7 @@ TEST_F(TrailsTest, WhatIsLostOnItsWayWasBetweenTwoThatHaveParted) {
 
 TEST_F(TrailsTest, WhoPartedBeforeItWasSentHasNotLostIt) {
   trails.parted(0, 1, kBegin);
-  trails.handed(id, 0, nid_of(1));
+  trails.handed(id, 0, nid_of(1), kBegin);
   trails.sent(id, 0, true, kLater);
   EXPECT_FALSE(has_cause());
 }
@@ -82,7 +83,7 @@ TEST_F(TrailsTest, AFailureElsewhereIsSeen) {
 
 // A completion may come when the message has long been seen at the other end.
 TEST_F(TrailsTest, ALateCompletionDoesNotTakeItBack) {
-  trails.handed(id, 0, nid_of(1));
+  trails.handed(id, 0, nid_of(1), kBegin);
   trails.arrived(id, 1);
   trails.sent(id, 0, true, kBegin);
   trails.ended(id, 1);
