@@ -15,8 +15,7 @@ class Cuts {
  public:
   using HostId = drivers::HostId;
 
-  Cuts(drivers::SimNetwork& network, const drivers::LinkShape& usual)
-      : network_(network), usual_(usual) {}
+  explicit Cuts(drivers::SimNetwork& network) : network_(network) {}
 
   void cut(HostId from, HostId to) {
     if (cuts_[{from, to}]++ == 0) network_.block(from, to);
@@ -37,13 +36,15 @@ class Cuts {
   }
   // Both directions.
   void slow_down(HostId a, HostId b) {
-    if (slow_[ordered(a, b)]++ == 0) set_links(a, b, kSlow);
+    if (slow_[ordered(a, b)]++ > 0) return;
+    network_.set_link(a, b, kSlow);
+    network_.set_link(b, a, kSlow);
   }
   void speed_up(HostId a, HostId b) {
     const auto at = slow_.find(ordered(a, b));
     if (at == slow_.end() || --at->second > 0) return;
     slow_.erase(at);
-    set_links(a, b, usual_);
+    reset_links(a, b);
   }
   // All of them are over.
   void heal() {
@@ -51,7 +52,7 @@ class Cuts {
       network_.unblock(pair.first, pair.second);
     cuts_.clear();
     for (const auto& [pair, count] : slow_)
-      set_links(pair.first, pair.second, usual_);
+      reset_links(pair.first, pair.second);
     slow_.clear();
   }
 
@@ -66,13 +67,12 @@ class Cuts {
                                             .bytes_per_second = 300'000};
 
   [[nodiscard]] static Pair ordered(HostId a, HostId b) { return a < b ? Pair{a, b} : Pair{b, a}; }
-  void set_links(HostId a, HostId b, const drivers::LinkShape& shape) {
-    network_.set_link(a, b, shape);
-    network_.set_link(b, a, shape);
+  void reset_links(HostId a, HostId b) {
+    network_.reset_link(a, b);
+    network_.reset_link(b, a);
   }
 
   drivers::SimNetwork& network_;
-  const drivers::LinkShape usual_;
   std::map<Pair, unsigned> cuts_;
   std::map<Pair, unsigned> slow_;
 };

@@ -74,7 +74,7 @@ Site::Site(const SiteConfig& config)
       verbs_(network_, shape_.verbs, config.seed),
       ledger_(ledger_size(config), [this](std::uint64_t fact) { loop_.note(fact); }),
       random_(Random(config.seed).fork("faults")),
-      cuts_(network_, shape_.link) {
+      cuts_(network_) {
   network_.set_lazy_memory(*lazy_);
   world_ = std::make_unique<World>(
       World{.config = config_,

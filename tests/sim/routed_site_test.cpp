@@ -180,8 +180,9 @@ SiteConfig two_servers() {
   site.traffic.operations = 4000;
   site.traffic.size_min = site.traffic.size_max = 8192;
   site.traffic.pause = std::chrono::milliseconds(20);
+  // Payloads that need a large buffer, on their way to the servers (PUT) and back (GET).
   site.traffic.put_unique = site.traffic.put_lazy = site.traffic.put_managed = 0;
-  site.traffic.put_wildcard = 0;
+  site.traffic.put_wildcard = site.traffic.get = 50;
   return site;
 }
 

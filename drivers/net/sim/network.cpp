@@ -64,7 +64,11 @@ const IpBytes& SimNetwork::first_address(HostId host) const {
 }
 
 void SimNetwork::set_link(HostId from, HostId to, const LinkShape& shape) {
-  links_[pair_of(from, to)] = shape;
+  links_[pair_of(from, to)].shape = shape;
+}
+
+void SimNetwork::reset_link(HostId from, HostId to) {
+  links_.erase(pair_of(from, to));
 }
 
 void SimNetwork::block(HostId from, HostId to) {
@@ -104,10 +108,10 @@ bool SimNetwork::reaches_slowly(HostId from, HostId to) const {
   return blocked_.empty() || !blocked_.contains(pair_of(from, to));
 }
 
-const LinkShape& SimNetwork::link(HostId from, HostId to) const {
-  if (links_.empty()) return shape_;
+SimNetwork::Link* SimNetwork::own_link(HostId from, HostId to) {
+  if (links_.empty()) return nullptr;
   const auto found = links_.find(pair_of(from, to));
-  return found == links_.end() ? shape_ : found->second;
+  return found == links_.end() ? nullptr : &found->second;
 }
 
 Duration SimNetwork::draw_latency(const LinkShape& shape) {
@@ -117,25 +121,33 @@ Duration SimNetwork::draw_latency(const LinkShape& shape) {
 }
 
 Duration SimNetwork::latency(HostId from, HostId to) {
-  return from == to ? kLocalLatency : draw_latency(link(from, to));
+  if (from == to) return kLocalLatency;
+  const Link* const own = own_link(from, to);
+  return draw_latency(own == nullptr ? shape_ : own->shape);
 }
 
+// When the last of so many bytes is through, behind those before it.
+Instant SimNetwork::pass(Instant& free, Instant from, std::size_t bytes,
+                         std::uint64_t bytes_per_second) {
+  if (bytes_per_second == 0) return from;
+  // Split so that a 4 GiB message times a billion does not overflow.
+  const std::uint64_t whole = bytes / bytes_per_second;
+  const std::uint64_t rest = bytes % bytes_per_second;
+  const auto nanoseconds = static_cast<std::int64_t>(whole * 1'000'000'000ULL +
+                                                     rest * 1'000'000'000ULL / bytes_per_second);
+  free = std::max(free, from) + Duration{nanoseconds};
+  return free;
+}
+
+// A host sends at its own rate, whomever to. If it were charged for a slow link, all its neighbours
+// would be slow, and nobody could tell whether that is the network's doing or the program's.
 std::optional<Instant> SimNetwork::transit(HostId from, HostId to, std::size_t bytes) {
   if (!reaches(from, to)) return std::nullopt;
   if (from == to) return now() + kLocalLatency;
-  const LinkShape& shape = link(from, to);
-  Instant leaves = now();
-  if (shape.bytes_per_second != 0) {
-    Host& sender = hosts_[from];
-    // Split so that a 4 GiB message times a billion does not overflow.
-    const std::uint64_t whole = bytes / shape.bytes_per_second;
-    const std::uint64_t rest = bytes % shape.bytes_per_second;
-    const auto nanoseconds = static_cast<std::int64_t>(
-        whole * 1'000'000'000ULL + rest * 1'000'000'000ULL / shape.bytes_per_second);
-    sender.egress_free = std::max(sender.egress_free, leaves) + Duration{nanoseconds};
-    leaves = sender.egress_free;
-  }
-  return leaves + draw_latency(shape);
+  const Instant leaves = pass(hosts_[from].egress_free, now(), bytes, shape_.bytes_per_second);
+  Link* const own = own_link(from, to);
+  if (own == nullptr) return leaves + draw_latency(shape_);
+  return pass(own->free, leaves, bytes, own->shape.bytes_per_second) + draw_latency(own->shape);
 }
 
 }  // namespace plnet::drivers

@@ -56,8 +56,10 @@ class SimNetwork {
   [[nodiscard]] HostId host_of(const IpBytes& ip) const;
   [[nodiscard]] const IpBytes& first_address(HostId host) const;
 
-  // Links that differ from the rest; both directions are set apart.
+  // Links that differ from the rest; both directions are set apart. What waits for a slow one is
+  // in the network: its sender has sent it, and other links are as quick as before.
   void set_link(HostId from, HostId to, const LinkShape& shape);
+  void reset_link(HostId from, HostId to);  // it is as the rest again
 
   // A partition in one direction: what `from` sends never reaches `to`.
   void block(HostId from, HostId to);
@@ -84,6 +86,10 @@ class SimNetwork {
     Instant egress_free{};
     bool present = true;
   };
+  struct Link {  // one with a shape of its own
+    LinkShape shape;
+    Instant free{};
+  };
   struct IpHash {
     std::size_t operator()(const IpBytes& ip) const;
   };
@@ -91,7 +97,9 @@ class SimNetwork {
   [[nodiscard]] static std::uint64_t pair_of(HostId from, HostId to) {
     return static_cast<std::uint64_t>(from) << 32U | to;
   }
-  [[nodiscard]] const LinkShape& link(HostId from, HostId to) const;
+  [[nodiscard]] Link* own_link(HostId from, HostId to);
+  [[nodiscard]] static Instant pass(Instant& free, Instant from, std::size_t bytes,
+                                    std::uint64_t bytes_per_second);
   [[nodiscard]] Duration draw_latency(const LinkShape& shape);
   void tell_watchers();
   [[nodiscard]] bool reaches_slowly(HostId from, HostId to) const;
@@ -106,7 +114,7 @@ class SimNetwork {
   std::size_t absent_ = 0;
   std::unordered_map<IpBytes, HostId, IpHash> by_address_;
   // Looked up by key only, never walked: their order must not leak into a run.
-  std::unordered_map<std::uint64_t, LinkShape> links_;
+  std::unordered_map<std::uint64_t, Link> links_;
   std::unordered_set<std::uint64_t> blocked_;
   std::vector<ReachabilitySink*> watchers_;
 };

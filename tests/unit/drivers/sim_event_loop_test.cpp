@@ -148,5 +148,28 @@ TEST(SimNetwork, BandwidthIsSharedByWhatLeavesAHost) {
   EXPECT_EQ(network.transit(b, a, 0), Instant{microseconds(10)}) << "the other way is free";
 }
 
+// A host that sends to a slow one sends to others as quickly as ever.
+TEST(SimNetwork, ASlowLinkHoldsUpWhatGoesByItAndNothingElse) {
+  EventLoop loop(1);
+  LinkShape shape;
+  shape.latency_min = microseconds(10);
+  shape.latency_spread = {};
+  shape.bytes_per_second = 1'000'000'000;
+  SimNetwork network(loop, shape, 1);
+  const HostId a = network.add_host();
+  const HostId slow = network.add_host();
+  const HostId quick = network.add_host();
+  LinkShape crawl = shape;
+  crawl.latency_min = milliseconds(1);
+  crawl.bytes_per_second = 1'000'000;
+  network.set_link(a, slow, crawl);
+  EXPECT_EQ(network.transit(a, slow, 1000), Instant{microseconds(1 + 1000 + 1000)});
+  EXPECT_EQ(network.transit(a, slow, 1000), Instant{microseconds(1 + 2000 + 1000)});
+  EXPECT_EQ(network.transit(a, quick, 1000), Instant{microseconds(3 + 10)}) << "behind 3000 bytes";
+  EXPECT_EQ(network.transit(slow, a, 1000), Instant{microseconds(1 + 10)}) << "the way back";
+  network.reset_link(a, slow);
+  EXPECT_EQ(network.transit(a, slow, 1000), Instant{microseconds(4 + 10)});
+}
+
 }  // namespace
 }  // namespace plnet::drivers::sim_event_loop_test
