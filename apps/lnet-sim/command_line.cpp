@@ -65,6 +65,27 @@ double seconds_of(std::span<const Duration> all, RouteTruth truth) {
   return std::chrono::duration<double>(all[static_cast<std::size_t>(truth)]).count();
 }
 
+std::uint64_t count_of(std::span<const std::uint64_t> all, RouteTruth truth) {
+  return all[static_cast<std::size_t>(truth)];
+}
+
+// What there was.
+nlohmann::ordered_json json_of(const MishapTally& tally) {
+  nlohmann::ordered_json json{{"seen", nlohmann::ordered_json::object()},
+                              {"together", nlohmann::ordered_json::object()}};
+  for (std::size_t i = 0; i < kMishaps; ++i) {
+    const auto one = static_cast<Mishap>(i);
+    if (tally.seen(one) > 0) json["seen"][std::string(name_of(one))] = tally.seen(one);
+    for (std::size_t j = i + 1; j < kMishaps; ++j) {
+      const auto other = static_cast<Mishap>(j);
+      if (tally.together(one, other) == 0) continue;
+      json["together"][fmt::format("{}+{}", name_of(one), name_of(other))] =
+          tally.together(one, other);
+    }
+  }
+  return json;
+}
+
 std::string replay_of(const Arguments& arguments, std::uint64_t seed) {
   std::string line = "lnet-sim run";
   if (!arguments.file.empty()) line += fmt::format(" {}", arguments.file);
@@ -201,6 +222,11 @@ std::string json_of(const SiteConfig& config, const SiteReport& report) {
         {"gone", seconds_of(report.routes_wrong, RouteTruth::kGone)},
         {"link_down", seconds_of(report.routes_wrong, RouteTruth::kLinkDown)},
         {"not_routing", seconds_of(report.routes_wrong, RouteTruth::kNotRouting)}}},
+      {"routes_outlasted",
+       {{"up", count_of(report.routes_outlasted, RouteTruth::kUp)},
+        {"gone", count_of(report.routes_outlasted, RouteTruth::kGone)},
+        {"link_down", count_of(report.routes_outlasted, RouteTruth::kLinkDown)},
+        {"not_routing", count_of(report.routes_outlasted, RouteTruth::kNotRouting)}}},
       {"peers_deleted", report.peers_deleted},
       {"moves", report.moves},
       {"nack_storms", report.nack_storms},
@@ -210,8 +236,7 @@ std::string json_of(const SiteConfig& config, const SiteReport& report) {
         {"answer_not_at_md", report.wire.answer_away},
         {"second_nid", report.wire.second_nid},
         {"entry_named_other_nid", report.other_nid}}}};
-  for (std::size_t i = 0; i < kBesideNames.size(); ++i)
-    json["drains"]["beside"][std::string(kBesideNames[i])] = report.drains.beside[i];
+  json["mishaps"] = json_of(report.mishaps);
   for (const auto& [name, count] : report.causes)
     json["causes"][std::string(name)] = count;
   for (const auto& [name, count] : report.kfi)

@@ -81,8 +81,11 @@ class Host final : lnet::LndMaker {
   Duration drain();
   void undrain();
   [[nodiscard]] lnet::StandingReport standing() const;
-  // Of some kind of buffers it has none left.
-  [[nodiscard]] bool is_exhausted() const;
+  // Messages that had to wait for a buffer, in this life.
+  [[nodiscard]] std::uint64_t waited_for_buffers() const;
+  // Or for their sender's share of them, over all lives; and whether any does now.
+  [[nodiscard]] std::uint64_t held_up() const;
+  [[nodiscard]] bool holds_up_anybody() const;
   // It is there, and peers are told that they may send through it.
   [[nodiscard]] bool is_forwarding() const;
   // Which of its interfaces are kfi's, and what they lie on.

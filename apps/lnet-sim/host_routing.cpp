@@ -123,13 +123,27 @@ StandingReport Host::standing() const {
   return node_->coordinator().standing().report(world_.loop.now());
 }
 
-bool Host::is_exhausted() const {
+std::uint64_t Host::waited_for_buffers() const {
+  std::uint64_t sum = 0;
   for (unsigned i = 0; i < shards_count_; ++i) {
-    const RouterBuffers& buffers = node_->shard(i).core().buffers;
-    if (std::ranges::any_of(kAllBufferClasses,
-                            [&](BufferClass of) { return buffers.free_count(of) == 0; })) {
-      return true;
-    }
+    for (const BufferClass of : kAllBufferClasses)
+      sum += node_->shard(i).core().buffers.view(of).waited;
+  }
+  return sum;
+}
+
+std::uint64_t Host::held_up() const {
+  return counted(Cause::kHeldClientCredit) + counted(Cause::kHeldHopShare) +
+         counted(Cause::kHeldRecords) + counted(Cause::kHeldPeerShare);
+}
+
+bool Host::holds_up_anybody() const {
+  for (unsigned i = 0; i < shards_count_; ++i) {
+    ShardCore& core = node_->shard(i).core();
+    bool held = std::ranges::any_of(
+        kAllBufferClasses, [&](BufferClass of) { return core.buffers.view(of).credits < 0; });
+    core.peers.for_each([&](PeerPort& peer) { held = held || peer.client.waiting_count > 0; });
+    if (held) return true;
   }
   return false;
 }

@@ -159,12 +159,19 @@ bool Layout::deals_with(unsigned a, unsigned b) const {
          leads_by(groups_[a], b) || leads_by(groups_[b], a);
 }
 
+bool Layout::are_near(unsigned a, unsigned b) const {
+  return share_a_net(groups_[a], groups_[b]) && deals_with(a, b);
+}
+
+bool Layout::are_neighbours(std::uint32_t a, std::uint32_t b) const {
+  return a != b && are_near(group_numbers_[a], group_numbers_[b]);
+}
+
 std::uint32_t Layout::neighbour(std::uint32_t node, Random& random) const {
   const unsigned own = group_numbers_[node];
   std::vector<std::uint32_t> all;
   for (unsigned group = 0; group < groups_.size(); ++group) {
-    const bool near = share_a_net(groups_[own], groups_[group]) && deals_with(own, group);
-    if (!near) continue;
+    if (!are_near(own, group)) continue;
     const auto nodes = nodes_of(group);
     all.insert(all.end(), nodes.begin(), nodes.end());
   }

@@ -45,11 +45,14 @@ class Layout {
   [[nodiscard]] bool begins_anything(std::uint32_t node) const;
   // Somebody with whom it has to do directly; itself: nobody was found.
   [[nodiscard]] std::uint32_t neighbour(std::uint32_t node, Random& random) const;
+  // They have to do with each other directly.
+  [[nodiscard]] bool are_neighbours(std::uint32_t a, std::uint32_t b) const;
   // Interfaces of nodes that it may ever know of.
   [[nodiscard]] std::size_t peer_nis(std::uint32_t node) const;
 
  private:
   [[nodiscard]] bool share_a_net(const GroupPlan& a, const GroupPlan& b) const;
+  [[nodiscard]] bool are_near(unsigned a, unsigned b) const;  // groups
   [[nodiscard]] bool deals_with(unsigned a, unsigned b) const;
   [[nodiscard]] std::size_t nids_of(const GroupPlan& group) const;
 

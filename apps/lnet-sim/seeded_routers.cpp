@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "apps/lnet-sim/route_bounds.hpp"
+
 namespace plnet::sim {
 
 namespace {
@@ -75,9 +77,12 @@ void put_routers_into(SiteConfig& site, Random& random) {
   TrafficPlan& traffic = site.traffic;
   traffic.operations = drawn(random, 20, 60);
   traffic.pause = 2 * site.time / traffic.operations;
+  site.lnd_timeout_s = drawn(random, 2, 5);
   site.gateways = {.check_interval_s = drawn(random, 1, 3),
-                   .ping_timeout_s = drawn(random, 6, 10),
+                   .ping_timeout_s = site.lnd_timeout_s + drawn(random, 1, 5),
                    .check_before_use = random.chance(0.2)};
+  // An outage may be over before it is noticed, or last for twice as long as that takes.
+  if (random.chance(0.5)) faults.outage_max = 2 * RouteBounds(site.gateways).gone();
   if (random.chance(0.5)) faults.router_kills = drawn(random, 1, 2);
   if (random.chance(0.5)) faults.flaps = drawn(random, 1, 3);
   if (random.chance(0.3)) faults.one_way = drawn(random, 1, 2);

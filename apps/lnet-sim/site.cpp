@@ -35,6 +35,7 @@ bool loses_nothing(const SiteConfig& config) {
   FaultPlan others = config.faults;
   others.drains = 0;
   others.outage = FaultPlan{}.outage;
+  others.outage_max = FaultPlan{}.outage_max;
   return others == FaultPlan{} && config.weather != Weather::kHostile &&
          traffic.put_wildcard + traffic.put_unique + traffic.put_lazy == 0 &&
          traffic.abandon_percent + traffic.unlink_percent == 0 &&
@@ -51,7 +52,8 @@ bool fails_only_by_kills(const SiteConfig& config) {
 // Who goes by a gateway asks it once in an interval, at looks a second apart; TCP has tried again
 // by then, after as long again as the node was off.
 Duration stale_for(const SiteConfig& config) {
-  return std::chrono::seconds(config.gateways.check_interval_s + 1) + config.faults.outage;
+  return std::chrono::seconds(config.gateways.check_interval_s + 1) +
+         config.faults.longest_outage();
 }
 
 std::size_t ledger_size(const SiteConfig& config) {
@@ -99,7 +101,8 @@ Site::Site(const SiteConfig& config)
     world_->hosts.push_back(std::make_unique<Host>(*world_, i));
   routes_.emplace(*world_, cuts_);
   if (fails_only_by_kills(config_)) world_->trails.watch_failures();
-  seen_beside_.resize(config.nodes);
+  kfi_troubled_.resize(config.nodes);
+  if (layout_.has_routers()) mishaps_.emplace(*world_);
 }
 
 Site::~Site() {
@@ -122,12 +125,17 @@ void Site::run_for(Duration span) {
   if (result.end == drivers::RunEnd::kStuck || result.end == drivers::RunEnd::kEventLimit) {
     ledger_.violate("time does not move on: a livelock");
   }
+  if (mishaps_) mishaps_->look(loop_.now());
+}
+
+void Site::begin_faults() {
+  schedule_faults();
+  begin_looking();
 }
 
 SiteReport Site::run() {
   start();
-  schedule_faults();
-  begin_looking();
+  begin_faults();
   const auto traffic_over = [this] {
     return std::ranges::all_of(world_->hosts, [this](const auto& host) {
       if (host->state() != Host::State::kUp) return false;
@@ -138,7 +146,11 @@ SiteReport Site::run() {
     });
   };
   const Instant end = loop_.now() + config_.time;
-  while (!ledger_.violated() && (loop_.now() < end || !traffic_over()) &&
+  // Where there are gateways, whether they are missed is seen while they are away.
+  const auto outages_over = [this] {
+    return !layout_.has_routers() || loop_.now() >= outages_end_;
+  };
+  while (!ledger_.violated() && (loop_.now() < end || !traffic_over() || !outages_over()) &&
          loop_.now() < end + std::chrono::minutes(5)) {
     run_for(loop_.now() < end ? std::min(kStep, end - loop_.now()) : kStep);
   }
@@ -154,8 +166,6 @@ bool Site::run_until(const std::function<bool()>& done, Duration limit) {
   }
   return !ledger_.violated() && done();
 }
-
-// --- Faults ---
 
 // --- The end ---
 
@@ -215,14 +225,20 @@ void Site::await_routers() {
   };
   const Duration bound = std::chrono::seconds(2 * config_.transaction_timeout_s);
   if (!run_until(is_home, bound)) return ledger_.violate("not home though all is calm: " + held);
-  const auto are_right = [&] {
-    routes_->look(loop_.now());
-    return routes_->wrong().empty();
-  };
-  if (looking_ && routes_ && !run_until(are_right, routes_->patience())) {
+  if (looking_) await_routes();
+  watching_routes_ = false;
+}
+
+// Each is held to what is true until it is seen that it stays so. While connections break by
+// themselves there may never be such a moment: there has to be one at which all are right.
+void Site::await_routes() {
+  const auto are_right = [&] { return routes_->wrong().empty(); };
+  const auto stay_right = [&] { return are_right() && routes_->is_settled(); };
+  routes_->look(loop_.now());
+  if (run_until(stay_right, routes_->patience())) return;
+  if (!run_until(are_right, routes_->patience())) {
     ledger_.violate("not right though all is calm: " + routes_->wrong());
   }
-  watching_routes_ = false;
 }
 
 // What was begun before has ended, and its figures are those of the run.
@@ -233,7 +249,7 @@ void Site::await_traffic() {
     return std::ranges::all_of(world_->hosts,
                                [](const auto& host) { return host->state() == Host::State::kUp; });
   };
-  if (!run_until(all_up, config_.faults.outage + std::chrono::minutes(1)))
+  if (!run_until(all_up, config_.faults.longest_outage() + std::chrono::minutes(1)))
     return ledger_.violate("not all nodes are up though all is calm");
   world_->after = std::make_unique<After>(*world_, loses_nothing(config_));
   After& after = *world_->after;
@@ -312,12 +328,15 @@ SiteReport Site::report() const {
   report.kills = kills_;
   report.flaps = flaps_;
   report.drains = drains_;
+  if (mishaps_) report.mishaps = mishaps_->tally();
   report.peers_deleted = peers_deleted_;
   report.moves = moves_;
   report.nack_storms = storms_;
   report.kfi = world_->kfi_counts;
-  for (std::size_t i = 0; routes_ && i < kRouteTruths; ++i)
+  for (std::size_t i = 0; routes_ && i < kRouteTruths; ++i) {
     report.routes_wrong[i] = routes_->longest(static_cast<RouteTruth>(i));
+    report.routes_outlasted[i] = routes_->outlasted(static_cast<RouteTruth>(i));
+  }
   for (std::size_t i = 0; i < LnetCauses::kInfo.size(); ++i) {
     std::uint64_t sum = 0;
     for (const auto& host : world_->hosts)

@@ -14,14 +14,10 @@
 #include "apps/lnet-sim/cuts.hpp"
 #include "apps/lnet-sim/host.hpp"
 #include "apps/lnet-sim/layout.hpp"
+#include "apps/lnet-sim/mishap_watch.hpp"
 #include "apps/lnet-sim/route_watch.hpp"
 
 namespace plnet::sim {
-
-// What else is wrong while a router drains.
-enum class Beside : std::uint8_t { kCrash, kFlap, kPartition, kOneWay, kSlow, kExhaustion };
-inline constexpr std::array<std::string_view, 6> kBesideNames{"crash",   "flap", "partition",
-                                                              "one_way", "slow", "exhaustion"};
 
 struct DrainTally {
   std::uint64_t begun = 0;
@@ -29,7 +25,6 @@ struct DrainTally {
   std::uint64_t restarts = 0;    // drained, then off and on again
   std::uint64_t undrained = 0;   // drained, then it went on
   std::uint64_t called_off = 0;  // before it was drained
-  std::array<std::uint64_t, kBesideNames.size()> beside{};  // drains that overlapped with each
 };
 
 // Which of the ways across shards were taken, and what was lost by which cause.
@@ -50,8 +45,12 @@ struct SiteReport {
   std::uint64_t kills = 0;
   std::uint64_t flaps = 0;
   DrainTally drains;
+  MishapTally mishaps;
   std::uint64_t routes_changed = 0;
   std::array<Duration, kRouteTruths> routes_wrong{};  // for how long at most, by what was true
+  // What was true for longer than a route may be wrong, by what it was: so often it was held to it.
+  // Of kUp, only after it had been otherwise.
+  std::array<std::uint64_t, kRouteTruths> routes_outlasted{};
   std::uint64_t peers_deleted = 0;
   std::uint64_t moves = 0;
   std::uint64_t nack_storms = 0;
@@ -72,6 +71,7 @@ class Site final : drivers::EventSink {
 
   // The same in steps, for benchmarks and tests.
   void start();
+  void begin_faults();
   void run_for(Duration span);
   // No more traffic, no more faults: waits until all is over and home, and checks that it is.
   void quiesce();
@@ -109,29 +109,40 @@ class Site final : drivers::EventSink {
   void schedule_faults();
   void schedule_pairs(unsigned count, Fault begin, Fault end);
   [[nodiscard]] Instant sometime();
+  [[nodiscard]] Instant end_of_outage(Instant begin);
   void power(Fault fault, std::uint32_t number, std::uint32_t b);
   void destroy(Host& host);
   void schedule_drains(std::span<const std::uint32_t> routers);
+  void schedule_drain(std::uint32_t router, Instant when, std::span<const Mishap> beside);
   [[nodiscard]] bool has_second_way(const Host& router) const;
   void begin_drain(Host& router, std::uint32_t b);
   void step_drain(Host& router, std::uint32_t b);
   void hear_promise(Host& router);
-  [[nodiscard]] std::uint32_t leisure();
+  [[nodiscard]] std::uint32_t leisure(DrainEnd how);
   void end_drain(Host& router);
+  [[nodiscard]] Instant soon();
   void make_trouble(const Host& router);
-  void look_beside(const Host& router);
-  void note_beside(const Host& router, Beside what);
+  void schedule_episodes(std::span<const std::uint32_t> routers);
+  void befall(Mishap what, std::uint32_t router, Instant when);
+  void befall_pair(std::uint32_t router, Instant when, Fault begin, Fault end);
+  void befall_link(std::uint32_t router, Instant when);
+  void befall_peers(std::uint32_t router, Instant when);
+  void delete_peer(Host& host, std::uint32_t other);
+  void note_mishap(Fault fault, std::uint32_t a, std::uint32_t b);
   void disturb(Fault fault, Host& host, std::uint32_t b);
   void set_link(Host& host, std::uint32_t which, bool up);
   void schedule_kfi();
+  void note_kfi_trouble(std::uint32_t node, bool begins);
   void disturb_kfi(Fault fault, Host& host, std::uint32_t b);
   void move_cable(Host& host, std::uint32_t interface, std::uint32_t other);
   void begin_looking();
+  void look_at_routes();
   void look();
   [[nodiscard]] bool run_until(const std::function<bool()>& done, Duration limit);
   void heal();
   void await_routers();
   void await_traffic();
+  void await_routes();
   void check_balance();
   [[nodiscard]] std::string what_breaks_the_protocol(const SiteReport& now) const;
 
@@ -148,14 +159,16 @@ class Site final : drivers::EventSink {
   Cuts cuts_;
   std::unique_ptr<World> world_;
   std::optional<RouteWatch> routes_;  // of a world
+  std::optional<MishapWatch> mishaps_;
   std::uint64_t kills_ = 0;
   std::uint64_t flaps_ = 0;
   std::uint64_t moves_ = 0;
   std::uint64_t storms_ = 0;
   DrainTally drains_;
   std::optional<LedgerTally> traffic_;  // before what is begun when all is healed
-  std::vector<unsigned> seen_beside_;   // by router, of its last drain: a bit for each
+  std::vector<unsigned> kfi_troubled_;  // by node: of its cables and NICs, just now
   Instant faults_end_{};                // none begins later
+  Instant outages_end_{};               // what has begun so far
   std::uint64_t peers_deleted_ = 0;
   bool looking_ = false;
   bool watching_routes_ = true;

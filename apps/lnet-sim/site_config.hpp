@@ -3,10 +3,12 @@
 // from a seed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "apps/lnet-sim/mishap.hpp"
 #include "drivers/net/fault/plan.hpp"
 #include "drivers/net/sim/shape.hpp"
 #include "lib/base/clock.hpp"
@@ -68,6 +70,14 @@ struct TrafficPlan {
   bool scattered = true;  // descriptors of several fragments
 };
 
+// What befalls one router, all of it at about the same time.
+struct EpisodePlan {
+  std::vector<Mishap> mishaps{};  // not kExhaustion: that is a matter of buffers and traffic
+  unsigned count = 1;             // of such episodes, one after another, each of some router
+
+  friend bool operator==(const EpisodePlan&, const EpisodePlan&) = default;
+};
+
 struct FaultPlan {
   unsigned kills = 0;         // nodes that lose power and come back
   unsigned partitions = 0;    // pairs that lose sight of each other for a while
@@ -84,7 +94,12 @@ struct FaultPlan {
   // Of them: soon after their begin the router and a neighbour lose sight of each other, one of
   // them does, or what is between them is slow, in turn.
   unsigned drains_in_trouble = 0;
+  std::vector<EpisodePlan> episodes{};
+  // How long each lasts: from `outage` to `outage_max`, if that is longer.
   Duration outage = std::chrono::seconds(3);
+  Duration outage_max{};
+
+  [[nodiscard]] Duration longest_outage() const { return std::max(outage, outage_max); }
 
   friend bool operator==(const FaultPlan&, const FaultPlan&) = default;
 };

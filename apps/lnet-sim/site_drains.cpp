@@ -18,12 +18,12 @@ constexpr Duration kStepEvery = std::chrono::milliseconds(10);
 constexpr Duration kAskAgain = std::chrono::milliseconds(500);
 // Of steps: until an operator thinks better of it.
 constexpr std::uint64_t kPatience = 400;
-// Of steps: for how long it stays drained at most, while all goes on past it.
-constexpr std::uint64_t kLeisure = 300;
-// Of an event's second number: how it goes on, whether it has been drained, and steps.
+// Of an event's second number: how it goes on, whether it has been drained, and steps. Before it
+// begins, what befalls the router beside is in the midst.
 constexpr std::uint32_t kHowBits = 2;
 constexpr std::uint32_t kDrainedBit = 1U << kHowBits;
 constexpr std::uint32_t kStepsShift = kHowBits + 1;
+constexpr std::uint32_t kBesideBits = kMishaps;
 // While peers are told, or what is left leaves.
 constexpr std::uint64_t kTroubleSoonMs = 1000;
 
@@ -33,10 +33,17 @@ constexpr std::uint64_t kTroubleSoonMs = 1000;
 void Site::schedule_drains(std::span<const std::uint32_t> routers) {
   for (unsigned i = 0; i < config_.faults.drains; ++i) {
     const std::uint32_t router = routers[random_.below(routers.size())];
-    const auto how = static_cast<std::uint32_t>(random_.below(kDrainEnds));
-    const auto steps = static_cast<std::uint32_t>(random_.below(kPatience));
-    schedule(sometime(), Fault::kDrain, router, steps << kStepsShift | how);
+    schedule_drain(router, sometime(), {});
   }
+}
+
+void Site::schedule_drain(std::uint32_t router, Instant when, std::span<const Mishap> beside) {
+  std::uint32_t word = static_cast<std::uint32_t>(random_.below(kPatience)) << kBesideBits;
+  for (const Mishap mishap : beside) {
+    if (mishap != Mishap::kDrain) word |= 1U << static_cast<unsigned>(mishap);
+  }
+  schedule(when, Fault::kDrain, router,
+           word << kHowBits | static_cast<std::uint32_t>(random_.below(kDrainEnds)));
 }
 
 // As an operator sees it: whoever sends through it knows another router that is there and forwards.
@@ -64,7 +71,6 @@ void Site::begin_drain(Host& router, std::uint32_t b) {
     return;
   }
   ++drains_.begun;
-  seen_beside_[router.number()] = 0;
   const Instant latest = loop_.now() + router.drain();
   world_->drains.begin(router.number(), router.cookie(), loop_.now(), latest,
                        router.counted(Cause::kDroppedNotRouting));
@@ -73,26 +79,31 @@ void Site::begin_drain(Host& router, std::uint32_t b) {
                          !cuts_.is_cut(router.id(), other->id()) &&
                          !cuts_.is_slow(other->id(), router.id());
     if (!reached) world_->drains.trouble(other->number(), router.number(), loop_.now());
+    if (kfi_troubled_[other->number()] > 0) world_->drains.trouble(other->number(), loop_.now());
   }
   if (drains_.begun <= config_.faults.drains_in_trouble) make_trouble(router);
-  schedule(loop_.now() + kStepEvery, Fault::kDrainStep, router.number(), b);
+  const std::uint32_t beside = b >> kHowBits & ((1U << kBesideBits) - 1);
+  for (unsigned i = 0; i < kMishaps; ++i) {
+    if ((beside >> i & 1U) != 0) befall(static_cast<Mishap>(i), router.number(), soon());
+  }
+  const std::uint32_t steps = b >> (kHowBits + kBesideBits);
+  const std::uint32_t how = b & ((1U << kHowBits) - 1);
+  schedule(loop_.now() + kStepEvery, Fault::kDrainStep, router.number(),
+           steps << kStepsShift | how);
+}
+
+Instant Site::soon() {
+  return loop_.now() + std::chrono::milliseconds(random_.below(kTroubleSoonMs));
 }
 
 void Site::make_trouble(const Host& router) {
-  static constexpr std::array<std::pair<Fault, Fault>, 3> kTroubles{
-      {{Fault::kPart, Fault::kMeet}, {Fault::kCut, Fault::kJoin}, {Fault::kSlow, Fault::kFast}}};
-  const std::uint32_t other = layout_.neighbour(router.number(), random_);
-  if (other == router.number()) return;
-  const auto& [begin, end] = kTroubles[drains_.begun % kTroubles.size()];
-  const Instant when = loop_.now() + std::chrono::milliseconds(random_.below(kTroubleSoonMs));
-  schedule(when, begin, router.number(), other);
-  schedule(when + config_.faults.outage, end, router.number(), other);
+  static constexpr std::array kTroubles{Mishap::kPartition, Mishap::kOneWay, Mishap::kSlow};
+  befall(kTroubles[drains_.begun % kTroubles.size()], router.number(), soon());
 }
 
 void Site::step_drain(Host& router, std::uint32_t b) {
   if (world_->stopping || router.state() != Host::State::kUp) return;
   if (!world_->drains.is_draining(router.number(), router.cookie())) return;
-  look_beside(router);
   const auto how = static_cast<DrainEnd>(b & ((1U << kHowBits) - 1));
   const std::uint32_t steps = b >> kStepsShift;
   const auto go_on = [&](std::uint32_t left, std::uint32_t drained) {
@@ -109,7 +120,7 @@ void Site::step_drain(Host& router, std::uint32_t b) {
   }
   if ((b & kDrainedBit) == 0) {
     hear_promise(router);
-    return go_on(leisure(), kDrainedBit);
+    return go_on(leisure(how), kDrainedBit);
   }
   if (!over) return go_on(steps - 1, kDrainedBit);
   if (how != DrainEnd::kRestart) {
@@ -118,15 +129,15 @@ void Site::step_drain(Host& router, std::uint32_t b) {
   }
   ++drains_.restarts;
   router.kill();
+  look_at_routes();
   schedule(loop_.now() + kStepEvery, Fault::kDestroy, router.number(), 0);
 }
 
-// In steps; whatever is to come of it comes before the time of the faults is over.
-std::uint32_t Site::leisure() {
-  const std::uint64_t drawn = random_.below(kLeisure);
-  const Duration left = std::max(faults_end_ - loop_.now(), Duration{});
-  const auto most = static_cast<std::uint64_t>(left / kStepEvery);
-  return static_cast<std::uint32_t>(std::min(drawn, most > 0 ? most - 1 : 0));
+// In steps: an outage. Who restarts it may do so at once.
+std::uint32_t Site::leisure(DrainEnd how) {
+  const auto steps =
+      static_cast<std::uint32_t>((end_of_outage(loop_.now()) - loop_.now()) / kStepEvery);
+  return how == DrainEnd::kRestart ? static_cast<std::uint32_t>(random_.below(steps + 1)) : steps;
 }
 
 // It says that it is drained. If it has cut nobody off, it has nothing of others any more.
@@ -138,34 +149,10 @@ void Site::hear_promise(Host& router) {
   ledger_.violate(fmt::format("router {} has said that it is drained: {}", router.number(), held));
 }
 
-void Site::note_beside(const Host& router, Beside what) {
-  const auto number = static_cast<unsigned>(what);
-  unsigned& seen = seen_beside_[router.number()];
-  if ((seen >> number & 1U) == 0) ++drains_.beside[number];
-  seen |= 1U << number;
-}
-
-// Of the router itself and its neighbours. That it fails itself is seen where it does.
-void Site::look_beside(const Host& router) {
-  const auto has_links = [](const Host& host) {
-    return std::ranges::all_of(host.nids(), [&](const Nid& nid) { return host.has_link(nid); });
-  };
-  if (router.is_exhausted()) note_beside(router, Beside::kExhaustion);
-  for (const auto& other : world_->hosts) {
-    if (other->state() != Host::State::kUp) note_beside(router, Beside::kCrash);
-    if (!has_links(*other)) note_beside(router, Beside::kFlap);
-    if (cuts_.is_slow(router.id(), other->id())) note_beside(router, Beside::kSlow);
-    const bool there = cuts_.is_cut(router.id(), other->id());
-    const bool back = cuts_.is_cut(other->id(), router.id());
-    if (there != back) note_beside(router, Beside::kOneWay);
-    if (there && back && has_links(router) && has_links(*other))
-      note_beside(router, Beside::kPartition);
-  }
-}
-
 void Site::end_drain(Host& router) {
   world_->drains.end(router.number(), router.counted(Cause::kDroppedNotRouting));
   router.undrain();
+  look_at_routes();
 }
 
 }  // namespace plnet::sim

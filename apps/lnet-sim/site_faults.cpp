@@ -29,6 +29,17 @@ Instant Site::sometime() {
                            random_.below(static_cast<std::uint64_t>(config_.time.count()) + 1))};
 }
 
+Instant Site::end_of_outage(Instant begin) {
+  const FaultPlan& plan = config_.faults;
+  Duration lasting = plan.outage;
+  if (plan.outage_max > plan.outage) {
+    lasting += Duration{static_cast<std::int64_t>(
+        random_.below(static_cast<std::uint64_t>((plan.outage_max - plan.outage).count()) + 1))};
+  }
+  outages_end_ = std::max(outages_end_, begin + lasting);
+  return begin + lasting;
+}
+
 void Site::schedule_pairs(unsigned count, Fault begin, Fault end) {
   for (unsigned i = 0; i < count; ++i) {
     const auto a = static_cast<std::uint32_t>(random_.below(config_.nodes));
@@ -38,7 +49,7 @@ void Site::schedule_pairs(unsigned count, Fault begin, Fault end) {
     if (a == b) continue;
     const Instant when = sometime();
     schedule(when, begin, a, b);
-    schedule(when + config_.faults.outage, end, a, b);
+    schedule(end_of_outage(when), end, a, b);
   }
 }
 
@@ -60,16 +71,11 @@ void Site::schedule_faults() {
   if (routers.empty()) return;
   const auto some_router = [&] { return routers[random_.below(routers.size())]; };
   for (unsigned i = 0; i < plan.router_kills; ++i)
-    schedule(sometime(), Fault::kKill, some_router(), 0);
-  for (unsigned i = 0; i < plan.flaps; ++i) {
-    const std::uint32_t router = some_router();
-    const auto nid =
-        static_cast<std::uint32_t>(random_.below(world_->hosts[router]->nids().size()));
-    const Instant when = sometime();
-    schedule(when, Fault::kLinkDown, router, nid);
-    schedule(when + plan.outage, Fault::kLinkUp, router, nid);
-  }
+    befall(Mishap::kCrash, some_router(), sometime());
+  for (unsigned i = 0; i < plan.flaps; ++i)
+    befall(Mishap::kFlap, some_router(), sometime());
   schedule_drains(routers);
+  schedule_episodes(routers);
 }
 
 void Site::on_event(std::uint64_t word) {
@@ -77,11 +83,19 @@ void Site::on_event(std::uint64_t word) {
   const auto a = static_cast<std::uint32_t>(word >> 28 & 0xfffffff);
   const auto b = static_cast<std::uint32_t>(word & 0xfffffff);
   if (fault == Fault::kLook) return look();
+  // What changes by itself, as a router that begins to forward again, is seen before it is over.
+  const bool is_step = fault == Fault::kDestroy || fault == Fault::kDrainStep;
+  if (!is_step) look_at_routes();
   if (fault < Fault::kPart) {
     power(fault, a, b);
   } else if (!world_->stopping) {
     disturb(fault, *world_->hosts[a], b);
   }
+  if (mishaps_ && fault != Fault::kDestroy) mishaps_->look(loop_.now());
+  if (!is_step) look_at_routes();
+}
+
+void Site::look_at_routes() {
   if (watching_routes_ && routes_) routes_->look(loop_.now());
 }
 
@@ -91,7 +105,7 @@ void Site::power(Fault fault, std::uint32_t number, std::uint32_t b) {
     case Fault::kKill:
       if (host.state() != Host::State::kUp || world_->stopping) return;
       ++kills_;
-      if (world_->drains.is_draining(number, host.cookie())) note_beside(host, Beside::kCrash);
+      if (mishaps_) mishaps_->begin(Mishap::kCrash, number, number);
       world_->drains.end(number, host.counted(Cause::kDroppedNotRouting));
       world_->drains.trouble(number, loop_.now());
       host.kill();
@@ -99,6 +113,7 @@ void Site::power(Fault fault, std::uint32_t number, std::uint32_t b) {
     case Fault::kDestroy: return destroy(host);
     case Fault::kRestart:
       if (host.state() != Host::State::kOff) return;
+      if (mishaps_) mishaps_->end(Mishap::kCrash, number, number);
       world_->drains.end(number, host.counted(Cause::kDroppedNotRouting));
       world_->drains.trouble(number, loop_.now());
       network_.set_present(host.id(), true);
@@ -121,7 +136,7 @@ void Site::destroy(Host& host) {
     return ledger_.violate("does not add up after a kill: " + wrong);
   }
   host.destroy();
-  schedule(loop_.now() + config_.faults.outage, Fault::kRestart, host.number(), 0);
+  schedule(end_of_outage(loop_.now()), Fault::kRestart, host.number(), 0);
 }
 
 // When the site is healed what is over is over already.
@@ -132,6 +147,7 @@ void Site::disturb(Fault fault, Host& host, std::uint32_t b) {
   } else {
     world_->drains.trouble(host.number(), loop_.now());
   }
+  note_mishap(fault, host.number(), b);
   switch (fault) {
     case Fault::kPart: return cuts_.cut_both(host.id(), other());
     case Fault::kMeet: return cuts_.join_both(host.id(), other());
@@ -145,9 +161,32 @@ void Site::disturb(Fault fault, Host& host, std::uint32_t b) {
     case Fault::kPutBack:
     case Fault::kStorm:
     case Fault::kStormOver: return disturb_kfi(fault, host, b);
-    case Fault::kDeletePeer: peers_deleted_ += host.forget(*world_->hosts[b]) ? 1 : 0; return;
+    case Fault::kDeletePeer: return delete_peer(host, b);
     default: PLNET_CHECK(false, "the others are of the power, or looks");
   }
+}
+
+// Of what lies between two nodes.
+void Site::note_mishap(Fault fault, std::uint32_t a, std::uint32_t b) {
+  if (!mishaps_) return;
+  switch (fault) {
+    case Fault::kPart: return mishaps_->begin(Mishap::kPartition, a, b);
+    case Fault::kMeet: return mishaps_->end(Mishap::kPartition, a, b);
+    case Fault::kCut: return mishaps_->begin(Mishap::kOneWay, a, b);
+    case Fault::kJoin: return mishaps_->end(Mishap::kOneWay, a, b);
+    case Fault::kSlow: return mishaps_->begin(Mishap::kSlow, a, b);
+    case Fault::kFast: return mishaps_->end(Mishap::kSlow, a, b);
+    default: return;
+  }
+}
+
+// A gateway of the one, or who asks the other as one, may have been deleted: what is known of it
+// begins anew.
+void Site::delete_peer(Host& host, std::uint32_t other) {
+  if (!host.forget(*world_->hosts[other])) return;
+  ++peers_deleted_;
+  if (mishaps_) mishaps_->deleted(host.number(), other, loop_.now());
+  if (routes_) routes_->disturbed(host.number(), other, loop_.now());
 }
 
 // Of an interface: whom it reaches by no other network is out of reach, and who is also on another
@@ -157,6 +196,8 @@ void Site::set_link(Host& host, std::uint32_t which, bool up) {
   if (!up && !host.has_link(nid)) return;  // goes up with the first of them
   if (up && host.has_link(nid)) return;
   if (!up) ++flaps_;
+  if (mishaps_ && up) mishaps_->end(Mishap::kFlap, host.number(), host.number());
+  if (mishaps_ && !up) mishaps_->begin(Mishap::kFlap, host.number(), host.number());
   host.set_link(nid, up);
   for (const auto& other : world_->hosts) {
     if (other.get() == &host || !layout_.is_on(other->number(), nid.net())) continue;
@@ -178,12 +219,13 @@ void Site::look() {
     return ledger_.violate("a message went through a router twice");
   }
   if (!world_->drains.wrong().empty()) return ledger_.violate(world_->drains.wrong());
-  if (watching_routes_ && routes_) routes_->look(loop_.now());
+  look_at_routes();
   schedule(loop_.now() + kLookEvery, Fault::kLook, 0, 0);
 }
 
 void Site::heal() {
   cuts_.heal();
+  if (mishaps_) mishaps_->heal();
   world_->kfi_troubles = 0;
   for (const auto& host : world_->hosts) {
     world_->drains.end(host->number(), host->counted(Cause::kDroppedNotRouting));

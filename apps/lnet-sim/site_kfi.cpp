@@ -29,7 +29,7 @@ void Site::schedule_kfi() {
     const Instant when = sometime();
     const std::uint32_t b = which << kInterfaceShift | other;
     schedule(when, begin, node, b);
-    schedule(when + config_.faults.outage, end, node, b);
+    schedule(end_of_outage(when), end, node, b);
   };
   for (unsigned i = 0; i < config_.faults.moves; ++i)
     schedule_one(Fault::kMove, Fault::kPutBack, i % 2 == 0 ? kNobody : some_node());
@@ -50,12 +50,24 @@ void Site::move_cable(Host& host, std::uint32_t interface, std::uint32_t other) 
   if (found != theirs.end() && fabric.swap(nid.address32(), found->address32())) ++moves_;
 }
 
+void Site::note_kfi_trouble(std::uint32_t node, bool begins) {
+  world_->drains.trouble(node, loop_.now());
+  unsigned& troubles = kfi_troubled_[node];
+  if (begins) ++troubles;
+  if (!begins && troubles > 0) --troubles;
+}
+
 // An outage ends as often as it has begun, whatever became of the node meanwhile.
 void Site::disturb_kfi(Fault fault, Host& host, std::uint32_t b) {
   const std::uint32_t interface = b >> kInterfaceShift;
   const bool begins = fault == Fault::kMove || fault == Fault::kStorm;
   world_->kfi_troubles += begins ? 1U : 0U;
   if (!begins && world_->kfi_troubles > 0) --world_->kfi_troubles;
+  // When a cable is swapped another node's address moves, too.
+  const std::uint32_t other = b & kNodeMask;
+  const bool is_swap = (fault == Fault::kMove || fault == Fault::kPutBack) && other != kNobody;
+  note_kfi_trouble(host.number(), begins);
+  if (is_swap) note_kfi_trouble(other, begins);
   switch (fault) {
     case Fault::kMove: return move_cable(host, interface, b & kNodeMask);
     case Fault::kPutBack:

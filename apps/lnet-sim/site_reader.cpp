@@ -43,7 +43,27 @@ void read_traffic(KeyReader& reader, const YamlNode& node, TrafficPlan& plan) {
   reader.mapping(node, keys);
 }
 
-void read_faults(KeyReader& reader, const YamlNode& node, FaultPlan& plan) {
+void read_episode(KeyReader& reader, const YamlNode& node, ConfigErrors& errors,
+                  EpisodePlan& plan) {
+  std::array<std::pair<std::string_view, Mishap>, kMishaps> names;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    names[i] = {kMishapNames[i], static_cast<Mishap>(i)};
+  const std::array keys{
+      reader.list("of",
+                  [&](const YamlNode& item) {
+                    Mishap& mishap = plan.mishaps.emplace_back();
+                    reader.word("of", mishap, names).read(item);
+                    if (mishap == Mishap::kExhaustion) {
+                      errors.add(item.at, "of: exhaustion is a matter of buffers and traffic");
+                    }
+                  }),
+      reader.number("count", plan.count, 1, 1000),
+  };
+  reader.mapping(node, keys);
+  if (plan.mishaps.empty()) errors.add(node.at, "an episode is `of` something");
+}
+
+void read_faults(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, FaultPlan& plan) {
   const std::array keys{
       reader.number("kills", plan.kills, 0, 1000),
       reader.number("partitions", plan.partitions, 0, 1000),
@@ -56,7 +76,12 @@ void read_faults(KeyReader& reader, const YamlNode& node, FaultPlan& plan) {
       reader.number("peer_deletes", plan.peer_deletes, 0, 100'000),
       reader.number("moves", plan.moves, 0, 1000),
       reader.number("nack_storms", plan.nack_storms, 0, 1000),
+      reader.list("episodes",
+                  [&](const YamlNode& item) {
+                    read_episode(reader, item, errors, plan.episodes.emplace_back());
+                  }),
       reader.duration("outage", plan.outage),
+      reader.duration("outage_max", plan.outage_max),
   };
   reader.mapping(node, keys);
 }
@@ -189,7 +214,7 @@ std::expected<SiteConfig, ConfigErrors> read_site(std::string_view text,
       reader.number("lnd_timeout_s", site.lnd_timeout_s, 1, 1000),
       reader.flag("lazy_memory", site.lazy_memory),
       Key{"traffic", [&](const YamlNode& node) { read_traffic(reader, node, site.traffic); }},
-      Key{"faults", [&](const YamlNode& node) { read_faults(reader, node, site.faults); }},
+      Key{"faults", [&](const YamlNode& node) { read_faults(reader, node, errors, site.faults); }},
   };
   reader.mapping(*document, keys);
   if (site.nets.size() > 16) errors.add(document->at, "nets: more than 16");

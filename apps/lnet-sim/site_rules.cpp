@@ -38,12 +38,17 @@ bool can_be_spared(const SiteConfig& site, unsigned router) {
   });
 }
 
+bool has_drains(const EpisodePlan& episode) {
+  return std::ranges::find(episode.mishaps, Mishap::kDrain) != episode.mishaps.end();
+}
+
 void check_router_faults(const SiteConfig& site, const YamlNode& document, ConfigErrors& errors) {
   const FaultPlan& faults = site.faults;
   const bool routes = std::ranges::any_of(site.groups, &GroupPlan::router);
   for (const auto& [key, count] :
        {std::pair{"router_kills", faults.router_kills}, std::pair{"flaps", faults.flaps},
-        std::pair{"drains", faults.drains}}) {
+        std::pair{"drains", faults.drains},
+        std::pair{"episodes", static_cast<unsigned>(faults.episodes.size())}}) {
     if (count == 0 || routes) continue;
     errors.add(
         place_of(document, "faults", key),
@@ -55,13 +60,21 @@ void check_router_faults(const SiteConfig& site, const YamlNode& document, Confi
                            "of which they are some",
                            faults.drains_in_trouble, faults.drains));
   }
-  if (faults.drains == 0 || !routes) return;
+  const bool drains = faults.drains > 0 || std::ranges::any_of(faults.episodes, has_drains);
+  if (!drains || !routes) return;
   for (unsigned i = 0; i < site.groups.size(); ++i) {
     if (site.groups[i].router && can_be_spared(site, i)) return;
   }
-  errors.add(place_of(document, "faults", "drains"),
+  errors.add(place_of(document, "faults", faults.drains > 0 ? "drains" : "episodes"),
              "faults: no router is drained while somebody knows no other way, expected a second "
              "gateway for each route by one of them");
+}
+
+void check_outages(const SiteConfig& site, const YamlNode& document, ConfigErrors& errors) {
+  const FaultPlan& faults = site.faults;
+  if (faults.outage_max == Duration{} || faults.outage_max > faults.outage) return;
+  errors.add(place_of(document, "faults", "outage_max"),
+             "faults: outage_max is no longer than outage, expected more, or `outage` alone");
 }
 
 void check_group_keys(const SiteConfig& site, const YamlNode& document, ConfigErrors& errors) {
@@ -90,6 +103,7 @@ void check_group_keys(const SiteConfig& site, const YamlNode& document, ConfigEr
 void check_site(const SiteConfig& site, const YamlNode& document, ConfigErrors& errors) {
   check_group_keys(site, document, errors);
   check_router_faults(site, document, errors);
+  check_outages(site, document, errors);
   if (site.traffic.size_min > site.traffic.size_max) {
     errors.add(place_of(document, "traffic", "size_min"),
                "traffic: size_min is greater than size_max");

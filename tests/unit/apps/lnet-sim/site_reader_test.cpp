@@ -37,6 +37,23 @@ TEST(SiteReader, ReadsAllKindsOfValues) {
   EXPECT_EQ(site->faults.kills, 2U);
 }
 
+TEST(SiteReader, ReadsWhatComesTogether) {
+  const auto site = read_site(
+      "nets: [{name: a}, {name: b}]\ngroups: [{name: r, nets: [a, b], router: true}]\n"
+      "faults:\n  outage: 1s\n  outage_max: 16s\n  episodes:\n"
+      "    - {of: [drain, flap], count: 3}\n    - {of: [crash]}\n",
+      "site.yaml");
+  ASSERT_TRUE(site.has_value()) << site.error().text();
+  EXPECT_EQ(site->faults.outage_max, std::chrono::seconds(16));
+  ASSERT_EQ(site->faults.episodes.size(), 2U);
+  EXPECT_EQ(site->faults.episodes[0],
+            (EpisodePlan{.mishaps = {Mishap::kDrain, Mishap::kFlap}, .count = 3}));
+  EXPECT_EQ(site->faults.episodes[1], (EpisodePlan{.mishaps = {Mishap::kCrash}}));
+  const auto refused = read_site("faults:\n  episodes:\n    - {of: [exhaustion]}\n", "s");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().text().find("a matter of buffers"), std::string::npos);
+}
+
 TEST(SiteReader, ReadsTheFaultsOfANet) {
   const auto site = read_site(
       "nets:\n  - kind: stream\n    faults:\n"
@@ -222,12 +239,20 @@ TEST(SiteReader, WhatWouldHaveNoEffectIsRefused) {
     EXPECT_NE(wrong.find("s:6:1: "), std::string::npos) << wrong;
     EXPECT_NE(wrong.find("in each of them"), std::string::npos) << wrong;
   }
-  for (const char* const key : {"router_kills", "flaps", "drains"}) {
-    const std::string wrong = refused(std::string("faults:\n  ") + key + ": 1\n");
+  EXPECT_EQ(refused(routed(2, "faults: {episodes: [{of: [drain, crash]}]}\n")), "");
+  EXPECT_EQ(refused(routed(1, "faults: {episodes: [{of: [crash]}]}\n")), "");
+  EXPECT_EQ(refused("faults: {kills: 1, outage_max: 4s}\n"), "");
+  for (const char* const of_routers :
+       {"router_kills: 1", "flaps: 1", "drains: 1", "episodes: [{of: [crash]}]"}) {
+    const std::string wrong = refused(std::string("faults:\n  ") + of_routers + "\n");
     EXPECT_NE(wrong.find("s:2:3: "), std::string::npos) << wrong;
     EXPECT_NE(wrong.find("expected a group with `router: true`"), std::string::npos) << wrong;
   }
   EXPECT_NE(refused(routed(1, "faults: {drains: 1}\n")).find("expected a second gateway"),
+            std::string::npos);
+  EXPECT_NE(refused(routed(1, "faults:\n  episodes: [{of: [flap, drain]}]\n")).find("s:7:3: "),
+            std::string::npos);
+  EXPECT_NE(refused("faults: {kills: 1, outage: 4s, outage_max: 4s}\n").find("no longer than"),
             std::string::npos);
   EXPECT_NE(refused(routed(2, "faults: {drains: 1, drains_in_trouble: 2}\n"))
                 .find("expected no more than the drains (1)"),

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What befalls a router of a site, by kinds, and how often it did.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace plnet::sim {
+
+enum class Mishap : std::uint8_t {
+  kCrash,       // it, or a neighbour, loses power and comes back
+  kFlap,        // of a link of its own, or of a neighbour's
+  kPartition,   // it and a neighbour lose sight of each other
+  kOneWay,      // one of the two does
+  kSlow,        // what is between it and a neighbour takes long
+  kPeerDelete,  // it deletes a neighbour, or a neighbour deletes it
+  kExhaustion,  // messages wait because its buffers are all in use
+  kDrain,
+};
+inline constexpr std::size_t kMishaps = 8;
+inline constexpr std::array<std::string_view, kMishaps> kMishapNames{
+    "crash", "flap", "partition", "one_way", "slow", "peer_delete", "exhaustion", "drain"};
+
+[[nodiscard]] constexpr std::string_view name_of(Mishap mishap) {
+  return kMishapNames[static_cast<std::size_t>(mishap)];
+}
+
+// Of all routers, each for itself: a neighbour's crash is one of every router that it deals with.
+class MishapTally {
+ public:
+  void add(Mishap one) { ++seen_[at(one)]; }
+  void add(Mishap one, Mishap other) { ++pair_of(one, other); }
+
+  [[nodiscard]] std::uint64_t seen(Mishap one) const { return seen_[at(one)]; }
+  // How often the second of them began while the first one lasted.
+  [[nodiscard]] std::uint64_t together(Mishap one, Mishap other) const {
+    return together_[std::min(at(one), at(other))][std::max(at(one), at(other))];
+  }
+
+ private:
+  [[nodiscard]] static constexpr std::size_t at(Mishap one) {
+    return static_cast<std::size_t>(one);
+  }
+  std::uint64_t& pair_of(Mishap one, Mishap other) {
+    return together_[std::min(at(one), at(other))][std::max(at(one), at(other))];
+  }
+
+  std::array<std::uint64_t, kMishaps> seen_{};
+  std::array<std::array<std::uint64_t, kMishaps>, kMishaps> together_{};
+};
+
+}  // namespace plnet::sim
