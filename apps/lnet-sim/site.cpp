@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/lnet/paths/health_rules.hpp"
+
 namespace plnet::sim {
 
 using namespace lnet;
@@ -56,6 +58,12 @@ Duration stale_for(const SiteConfig& config) {
          config.faults.longest_outage();
 }
 
+// An LND has a message for all its tries at a way that was disturbed, and is given it no longer.
+Duration message_lasts(const SiteConfig& config) {
+  return message_deadline({}, std::chrono::seconds(config.lnd_timeout_s), Parameters{})
+      .time_since_epoch();
+}
+
 std::size_t ledger_size(const SiteConfig& config) {
   const std::uint64_t all =
       std::uint64_t{config.nodes} * config.traffic.operations * (1 + config.faults.kills) + 16 +
@@ -78,20 +86,19 @@ Site::Site(const SiteConfig& config)
       random_(Random(config.seed).fork("faults")),
       cuts_(network_) {
   network_.set_lazy_memory(*lazy_);
-  world_ = std::make_unique<World>(
-      World{.config = config_,
-            .layout = layout_,
-            .loop = loop_,
-            .network = network_,
-            .streams = streams_,
-            .verbs = verbs_,
-            .kfi = {},
-            .lazy = *lazy_,
-            .ledger = ledger_,
-            .drains = DrainWatch(config.nodes, std::chrono::seconds(config.lnd_timeout_s)),
-            .trails = Trails(ledger_, config.nodes, stale_for(config)),
-            .hosts = {},
-            .kfi_counts = {}});
+  world_ = std::make_unique<World>(World{.config = config_,
+                                         .layout = layout_,
+                                         .loop = loop_,
+                                         .network = network_,
+                                         .streams = streams_,
+                                         .verbs = verbs_,
+                                         .kfi = {},
+                                         .lazy = *lazy_,
+                                         .ledger = ledger_,
+                                         .drains = DrainWatch(config.nodes, message_lasts(config)),
+                                         .trails = Trails(ledger_, config.nodes, stale_for(config)),
+                                         .hosts = {},
+                                         .kfi_counts = {}});
   for (const NetPlan& net : config_.nets) {
     const bool is_kfi = net.kind == NetKind::kKfi;
     world_->kfi.push_back(is_kfi ? std::make_unique<KfiFabric>(network_) : nullptr);
@@ -291,7 +298,10 @@ void Site::check_balance() {
   if (const std::string broken = what_breaks_the_protocol(now); !broken.empty()) {
     return ledger_.violate(broken);
   }
-  if (const std::string lost = world_->trails.without_cause(); !lost.empty()) {
+  std::vector<std::uint64_t> forward_failed;
+  for (const auto& host : world_->hosts)
+    forward_failed.push_back(host->counted(Cause::kForwardFailed));
+  if (const std::string lost = world_->trails.without_cause(forward_failed); !lost.empty()) {
     return ledger_.violate("lost without a cause: " + lost);
   }
   const std::string& elsewhere = world_->trails.failed_elsewhere();

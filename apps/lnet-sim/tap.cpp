@@ -103,6 +103,7 @@ void Tap::on_sent(std::span<const Completion> burst) {
     books_.drains.sent(place_.node, transmit.next_hop->nid, transmit.header);
     books_.trails.sent(books_.trails.operation_of(transmit.header), place_.node,
                        completion.status.has_value(), books_.loop.now());
+    if (!completion.status && transmit.routed) books_.trails.relay_failed(place_.node);
     if (completion.status && transmit.routed) {
       ++wire.relayed;
       ++books_.life.relayed;

@@ -119,10 +119,21 @@ bool Trails::is_explained(const Operation& operation) const {
          std::max(parted_[trail.node], parted_[trail.hop]) >= trail.sent_at;
 }
 
-std::string Trails::without_cause() {
+std::string Trails::without_cause(std::span<const std::uint64_t> forward_failed) {
   std::string first;
+  std::vector<std::uint64_t> unseen(forward_failed.begin(), forward_failed.end());
+  unseen.resize(relays_failed_.size());
+  for (std::size_t node = 0; node < unseen.size(); ++node)
+    unseen[node] -= std::min(unseen[node], relays_failed_[node]);
   ledger_.for_each_silent([&](const Operation& operation) {
-    if (first.empty() && !is_explained(operation)) first = describe(ledger_, operation);
+    if (!first.empty() || is_explained(operation)) return;
+    const Trail& trail = operation.trail;
+    const bool in_router = trail.state == Trail::State::kThere && trail.node != operation.target;
+    if (in_router && unseen[trail.node] > 0) {
+      --unseen[trail.node];
+      return;
+    }
+    first = describe(ledger_, operation);
   });
   return first;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,12 @@ class Trails {
   // `stale`: for how long after a node is back others may send over connections to its last life.
   // They find out when they send something: TCP takes it, and a reset comes back.
   Trails(Ledger& ledger, std::uint32_t nodes, Duration stale)
-      : ledger_(ledger), stale_(stale), parted_(nodes, kNever), off_(nodes), back_(nodes, kNever) {}
+      : ledger_(ledger),
+        stale_(stale),
+        parted_(nodes, kNever),
+        off_(nodes),
+        back_(nodes, kNever),
+        relays_failed_(nodes) {}
 
   // A node begins a life, whose cookies are given one after another.
   void began(Host& host, Instant now);
@@ -33,6 +39,8 @@ class Trails {
   void handed(std::uint64_t id, std::uint32_t node, const lnet::Nid& hop, Instant now);
   void sent(std::uint64_t id, std::uint32_t node, bool well, Instant now);
   void arrived(std::uint64_t id, std::uint32_t node);
+  // The LND of a router has not sent on a message of others.
+  void relay_failed(std::uint32_t node) { ++relays_failed_[node]; }
   // It goes no further, and a counter says why.
   void ended(std::uint64_t id, std::uint32_t node);
 
@@ -47,8 +55,10 @@ class Trails {
   void failed(const Operation& operation);
   // The first that was not, or empty.
   [[nodiscard]] const std::string& failed_elsewhere() const { return failed_elsewhere_; }
-  // The first PUT that was lost without a cause, or empty.
-  [[nodiscard]] std::string without_cause();
+  // The first PUT that was lost without a cause, or empty. `forward_failed`: what the core of each
+  // node has counted of messages of others that it had received. What no LND was given of them,
+  // since the next hop was gone before its turn came, vanishes here in the router: so many may.
+  [[nodiscard]] std::string without_cause(std::span<const std::uint64_t> forward_failed);
 
  private:
   static constexpr Instant kNever = Instant::min();
@@ -60,10 +70,11 @@ class Trails {
   Ledger& ledger_;
   const Duration stale_;
   std::uint64_t first_cookie_ = 0;
-  std::vector<Host*> lives_;     // by cookie
-  std::vector<Instant> parted_;  // by node: the last time
-  std::vector<bool> off_;        // by node
-  std::vector<Instant> back_;    // by node: since when, if it was off before
+  std::vector<Host*> lives_;                  // by cookie
+  std::vector<Instant> parted_;               // by node: the last time
+  std::vector<bool> off_;                     // by node
+  std::vector<Instant> back_;                 // by node: since when, if it was off before
+  std::vector<std::uint64_t> relays_failed_;  // by node, in its LNDs
   bool watches_failures_ = false;
   std::string failed_elsewhere_;
 };

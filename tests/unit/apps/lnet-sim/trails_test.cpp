@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lnet-sim/trails.hpp"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace plnet::sim {
@@ -27,7 +29,9 @@ struct TrailsTest : testing::Test {
     trails.handed(id, from, nid_of(to), kBegin);
     trails.sent(id, from, true, kBegin);
   }
-  [[nodiscard]] bool has_cause() { return trails.without_cause().empty(); }
+  [[nodiscard]] bool has_cause(std::vector<std::uint64_t> forward_failed = {}) {
+    return trails.without_cause(forward_failed).empty();
+  }
 
   Ledger ledger{4, [](std::uint64_t) {}};
   Trails trails{ledger, 4, std::chrono::seconds(3)};
@@ -58,6 +62,19 @@ TEST_F(TrailsTest, WhatVanishesInANodeHasNoCause) {
   EXPECT_FALSE(has_cause());
   trails.ended(id, 1);
   EXPECT_TRUE(has_cause()) << "a counter says why";
+}
+
+TEST_F(TrailsTest, WhatARouterCouldNotForwardIsCountedThere) {
+  send(0, 1);
+  trails.arrived(id, 1);
+  EXPECT_FALSE(has_cause({1, 0, 1, 1})) << "elsewhere";
+  EXPECT_TRUE(has_cause({0, 1}));
+  trails.relay_failed(1);
+  EXPECT_FALSE(has_cause({0, 1})) << "that was one that its LND could not send";
+  EXPECT_TRUE(has_cause({0, 2}));
+  send(1, 2);
+  trails.arrived(id, 2);
+  EXPECT_FALSE(has_cause({0, 2, 9})) << "a target forwards nothing";
 }
 
 TEST_F(TrailsTest, WhatWasByWayOfANodeThatLostPowerMayBeLost) {
