@@ -104,8 +104,10 @@ bool KfiLnd::greet(Peer& peer) {
 unsigned KfiLnd::greet_waiting() {
   unsigned work = 0;
   for (; work < kRetriedAtOnce && can_greet(); ++work) {
-    Peer* const next = greet_next_.pop_front();
-    (void)send_greeting(next != nullptr ? *next : *greet_later_.pop_front());
+    Peer* next = greet_next_.pop_front();
+    if (next == nullptr) next = greet_later_.pop_front();
+    PLNET_CHECK(next != nullptr, "can_greet() says that somebody waits");
+    (void)send_greeting(*next);
   }
   return work;
 }
