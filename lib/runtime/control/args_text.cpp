@@ -42,7 +42,7 @@ std::string args_text(const nlohmann::json& args) {
     std::string text = value_text(value);
     cut(text, kArgTextMax);
     if (!all.empty()) all += ' ';
-    all += name + '=' + text;
+    all.append(name).append(1, '=').append(text);
   }
   cut(all, kArgsTextMax);
   return all;
