@@ -16,10 +16,16 @@ After::After(World& world, bool at_once)
     : world_(world), at_once_(at_once), visitor_of_(world.hosts.size()) {}
 
 // A router that thinks a next hop down pings it that seldom, and drops what is for it until that is
-// answered. Then a message that was begun before has to end, and the next one to arrive.
+// answered. Then a message that was begun before has to end, and the next one to arrive. A node
+// makes its visits one after the other, and where there is hardly any room for receives each may
+// have to be made again, since all visit at the same time.
 Duration After::patience() const {
-  return PeerRecovery::kIntervalMax + PeerRecovery::kPingTimeout +
-         std::chrono::seconds(2 * world_.config.transaction_timeout_s);
+  std::size_t most = 1;
+  for (const Visitor& visitor : visitors_)
+    most = std::max(most, visitor.visits.size());
+  const Duration each = PeerRecovery::kIntervalMax + PeerRecovery::kPingTimeout +
+                        std::chrono::seconds(2 * world_.config.transaction_timeout_s);
+  return static_cast<Duration::rep>(most) * each;
 }
 
 // Gateways are gone through in turn, so as many messages as there are meet them all.
