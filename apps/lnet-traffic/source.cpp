@@ -128,7 +128,9 @@ void Source::on_event(const Event& event) {
 void Source::end(Operation& operation) {
   counters_.subtract(TrafficId::kUnderWay);
   const std::span<const std::byte> bytes = arenas_.bytes(operation.used);
-  if (!operation.answered) {
+  if (!operation.answered && config_.is_cut_off && config_.is_cut_off()) {
+    counters_.add(TrafficId::kAbandoned);
+  } else if (!operation.answered) {
     counters_.add(TrafficId::kFailed);
     failed_lately_ = true;
   } else {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct SourceConfig {
   std::uint32_t bytes_max = 0;
   unsigned get_percent = 50;
   std::uint64_t run = 1;  // its name among those who send to the same target; not 0
+  // Asked when one has failed: LNet goes down, and that is why. None: it never does.
+  std::function<bool()> is_cut_off{};
 };
 
 class Source final : public lnet::EventHandler {

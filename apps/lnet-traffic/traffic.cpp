@@ -23,7 +23,7 @@ class Traffic::OnShard final : public Pollable {
         works_(!source.targets.empty()),
         target_(*place.arenas, std::span(rooms_).subspan(1, traffic.config_.window), rooms_[0],
                 traffic.seen_, counters_),
-        source_(std::move(source), *place.arenas,
+        source_(with_end(std::move(source)), *place.arenas,
                 std::span(rooms_).subspan(1 + traffic.config_.window),
                 place.arenas->bytes(rooms_[0]), counters_) {}
 
@@ -56,6 +56,12 @@ class Traffic::OnShard final : public Pollable {
     for (std::uint64_t i = 0; i < rooms_needed(window); ++i)
       all.push_back({{place.memory.at.arena, place.memory.at.offset + i * kBytesMax}, kBytesMax});
     return all;
+  }
+
+  // What fails when there is no network any more has no other reason.
+  [[nodiscard]] SourceConfig with_end(SourceConfig source) {
+    source.is_cut_off = [this] { return node_ == nullptr || !is_connected(); };
+    return source;
   }
 
   // LNet has come, or gone with all that was under way.

@@ -179,6 +179,31 @@ TEST_F(TrafficOnOneNode, WhatNobodyAnswersFailsWhenItsTimeIsOver) {
   EXPECT_EQ(count(TrafficId::kAnswered), 0U);
 }
 
+// The last network goes, and with it what had not left.
+TEST_F(TrafficOnOneNode, WhatFailsBecauseLnetGoesDownIsAbandoned) {
+  bool goes_down = false;
+  Source source({.targets = {self_},
+                 .operations = 4,
+                 .bytes_max = 4096,
+                 .get_percent = 100,
+                 .is_cut_off = [&goes_down] { return goes_down; }},
+                arenas_, std::span(rooms_).subspan(1 + kWindow), arenas_.bytes(rooms_[0]),
+                counters_);
+  const auto fail = [&] {
+    for (int turns = 0; turns < 100; ++turns)
+      turn(&source);
+    now_ += std::chrono::seconds(200);
+    turn();
+  };
+  fail();
+  EXPECT_EQ(count(TrafficId::kFailed), kWindow);
+  goes_down = true;
+  fail();
+  EXPECT_EQ(count(TrafficId::kFailed), kWindow);
+  EXPECT_EQ(count(TrafficId::kAbandoned), kWindow);
+  EXPECT_EQ(count(TrafficId::kUnderWay), 0U);
+}
+
 TEST_F(TrafficOnOneNode, WhatWasUnderWayWhenLnetWentIsAbandoned) {
   Source source = this->source(0, 100);
   for (int turns = 0; turns < 10; ++turns)
