@@ -43,9 +43,10 @@ struct HopQueue : ListNode<> {
 };
 
 struct HopShare {
-  std::uint32_t held = 0;  // of all classes
-  bool stalled = false;    // for too long none came back: what would wait for it is dropped
-  Instant moved{};         // when one came back, or the first was taken
+  std::uint32_t held = 0;         // of all classes
+  std::uint32_t handed : 31 = 0;  // of those, with all of their payload: it may take them
+  bool stalled : 1 = false;       // for too long it took none: what would wait for it is dropped
+  Instant moved{};                // when it took one, or was handed the first
   ByBufferClass<HopQueue> queues;
 
   [[nodiscard]] bool waits() const {

@@ -165,7 +165,13 @@ void Forwarder::keep_promise(Receive& receive) {
 
 void Forwarder::let_go(Receive& receive) {
   keep_promise(receive);
-  if (PeerPort* const hop = receive.forwarding.hop) hop->hop.moved = core_.now;
+  receive.forwarding.is_handed = true;
+  if (PeerPort* const hop = receive.forwarding.hop) hand(hop->hop);
+}
+
+// The first of them: what comes later is no sign of life.
+void Forwarder::hand(HopShare& hop) const {
+  if (hop.handed++ == 0) hop.moved = core_.now;
 }
 
 RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t length) {
@@ -226,7 +232,8 @@ void Forwarder::leave_queue(Receive& receive) {
 
 void Forwarder::charge(Receive& receive, PeerPort& hop) {
   receive.forwarding.hop = &hop;
-  if (hop.hop.held++ == 0) hop.hop.moved = core_.now;
+  ++hop.hop.held;
+  if (receive.forwarding.is_handed) hand(hop.hop);
   ++hop.hop.queues[receive.forwarding.buffer.of].held;
 }
 
@@ -236,6 +243,8 @@ void Forwarder::discharge(Receive& receive) {
   receive.forwarding.hop = nullptr;
   --hop->hop.held;
   --hop->hop.queues[receive.forwarding.buffer.of].held;
+  if (!receive.forwarding.is_handed) return;  // it had nothing to do with that
+  --hop->hop.handed;
   hop->hop.moved = core_.now;
   hop->hop.stalled = false;
 }

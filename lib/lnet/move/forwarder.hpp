@@ -103,6 +103,7 @@ class Forwarder {
   void give_credit(Receive& receive);
   void give_all(Receive& receive);
   void keep_promise(Receive& receive);
+  void hand(HopShare& hop) const;
   [[nodiscard]] static bool is_down(const Receive& receive);
   [[nodiscard]] bool is_forbidden_elsewhere(const Receive& receive) const;
   [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;

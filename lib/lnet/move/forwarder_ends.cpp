@@ -45,7 +45,7 @@ void Forwarder::sweep() {
     const Forwarding& forwarding = receive.forwarding;
     if (!receive.forwarded || !forwarding.has_buffer || forwarding.hop == nullptr) return;
     // One that is not whole yet waits for its client, not for the hop.
-    if (forwarding.has_promise) return;
+    if (!forwarding.is_handed) return;
     PeerPort& hop = *forwarding.hop;
     if (hop.hop.stalled || core_.now - hop.hop.moved < kHopStall) return;
     const bool holds_up_client =

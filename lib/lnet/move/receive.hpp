@@ -29,6 +29,7 @@ struct Forwarding {
   bool waits_for_buffer = false;
   bool has_buffer = false;
   bool has_promise = false;  // of the message with which it leaves
+  bool is_handed = false;    // it has that, and waits for its next hop alone
   bool via_router = false;   // see `next_hop`
   BufferRef buffer;
 

@@ -96,5 +96,21 @@ TEST(ForwardStall, AHopThatWaitsForPayloadsIsNotStalled) {
   rig.expect_conserved();
 }
 
+// Payloads become whole one after the other: that is no sign of life of the hop.
+TEST(ForwardStall, WhatIsHandedToASilentHopLaterDoesNotPutItOff) {
+  Rig rig({.buffers = {{8, 4, 8}}, .tunables = {.peer_buffer_credits = 32}});
+  for (std::uint32_t i = 1; i <= 2; ++i)
+    ASSERT_EQ(rig.offer(kClient, kServer, 10, {i, 1}).verdict, RxVerdict::kReceive);
+  EXPECT_EQ(rig.offer(kOther, kServer, 10, {9, 1}).verdict, RxVerdict::kPark);
+  rig.received(kClient, {1, 1});
+  rig.pass(kHopStall - std::chrono::seconds(1));
+  rig.received(kClient, {2, 1});
+  rig.pass(std::chrono::seconds(3));
+  EXPECT_EQ(rig.go_on(), std::vector{RxVerdict::kDrop});
+  EXPECT_EQ(rig.cause(Cause::kDroppedHopStalled), 1U);
+  rig.end_all();
+  rig.expect_conserved();
+}
+
 }  // namespace
 }  // namespace plnet::lnet::forward_stall_test

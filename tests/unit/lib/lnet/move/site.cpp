@@ -199,7 +199,7 @@ void expect_conserved(mocks::CoreNode& node, unsigned number) {
     core.peers.for_each([&](PeerPort& peer) {
       EXPECT_EQ(peer.client.credits, peer.client.credits_max);
       EXPECT_EQ(peer.client.waiting_count, 0U);
-      EXPECT_EQ(peer.hop.held, 0U);
+      EXPECT_EQ(peer.hop.held + peer.hop.handed, 0U);
       EXPECT_FALSE(peer.hop.waits() || peer.hop.stalled);
       EXPECT_EQ(peer.outstanding, 0U);
       EXPECT_EQ(peer.waiting_count, 0U);
