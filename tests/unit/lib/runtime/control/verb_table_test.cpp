@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/control/verb_table.hpp"
 
+#include <memory>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -47,13 +48,13 @@ class VerbTableTest : public testing::Test {
   // The reply, or nothing if it comes later.
   std::optional<VerbReply> run(std::string verb, nlohmann::json args = nlohmann::json::object(),
                                bool may_change = true) {
-    std::optional<VerbReply> got;
+    const auto got = std::make_shared<std::optional<VerbReply>>();  // a late one finds it, too
     Caller caller{1000, 1000, 1, {}, may_change};
-    table_.run({1, std::move(verb), std::move(args)}, caller, [&](const VerbReply& reply) {
-      EXPECT_FALSE(got) << "once";
-      got = reply;
+    table_.run({1, std::move(verb), std::move(args)}, caller, [got](const VerbReply& reply) {
+      EXPECT_FALSE(*got) << "once";
+      *got = reply;
     });
-    return got;
+    return *got;
   }
   std::string words(const std::optional<VerbReply>& reply) {
     return reply && !*reply ? reply->error().faults[0].what : "no error";
