@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "apps/lnet-sim/kfi_nic.hpp"
+#include "apps/lnet-sim/left_for_ever.hpp"
 #include "apps/lnet-sim/rdma_lnd.hpp"
 #include "apps/lnet-sim/stream_lnd.hpp"
 #include "apps/lnet-sim/tap.hpp"
@@ -60,8 +61,8 @@ class Device {
   void close();
   // The core above goes on being told things: after a violation nothing is taken apart.
   void abandon() {
-    (void)tap_.release();
-    (void)kfi_.release();
+    leave_for_ever(tap_);
+    leave_for_ever(kfi_);
   }
 
   [[nodiscard]] unsigned shard() const { return shard_; }

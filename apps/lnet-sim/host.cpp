@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "apps/lnet-sim/left_for_ever.hpp"
 #include "apps/lnet-sim/tapped_lnd.hpp"
 #include "apps/sim-node/peer_limits.hpp"
 
@@ -372,9 +373,9 @@ bool Host::forget(const Host& peer) {
 void Host::abandon() {
   for (const auto& lcore : lcores_)
     lcore->set_running(false);
-  (void)node_.release();
+  leave_for_ever(node_);
   for (auto& program : programs_)
-    (void)program.release();
+    leave_for_ever(program);
   for (const auto& device : devices_)
     device->abandon();
   state_ = State::kOff;
