@@ -80,6 +80,13 @@ class IntrusiveList {
       at = next;
     }
   }
+  template <class Test>
+  [[nodiscard]] bool any_of(Test&& test) const {
+    for (const Node* at = head_.next_; at != &head_; at = at->next_) {
+      if (test(static_cast<const T&>(*at))) return true;
+    }
+    return false;
+  }
 
  private:
   using Node = ListNode<Tag>;

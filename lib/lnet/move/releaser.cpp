@@ -74,34 +74,42 @@ void Releaser::release_links(const NiPort& port) {
 unsigned Releaser::step() {
   unsigned moved = 0;
   waiting_.for_each([&](Parcel& parcel) {
-    if (moved_on(static_cast<Errand&>(parcel))) ++moved;
+    auto& errand = static_cast<Errand&>(parcel);
+    if (!can_move_on(errand)) return;
+    move_on(errand);
+    ++moved;
   });
   return moved;
 }
 
-bool Releaser::moved_on(Errand& errand) {
-  PeerPort* const peer = core_.peers.find(*errand.peer_ni);
+bool Releaser::has_work() const {
+  return waiting_.any_of(
+      [&](const Parcel& parcel) { return can_move_on(static_cast<const Errand&>(parcel)); });
+}
+
+bool Releaser::can_move_on(const Errand& errand) const {
+  const PeerPort* const peer = core_.peers.find(*errand.peer_ni);
+  if (peer == nullptr) return true;
+  return errand.phase == Phase::kAtHome ? peer->outstanding == 0 : peer->links == nullptr;
+}
+
+void Releaser::move_on(Errand& errand) {
+  errand.unlink();
   if (errand.phase == Phase::kAtHome) {
-    if (peer != nullptr && peer->outstanding > 0) return false;
-    errand.unlink();
     errand.phase = Phase::kRelease;
     errand.visiting = 0;
-    core_.post(errand, 0, ParcelStep::kErrand);
-    return true;
+    return core_.post(errand, 0, ParcelStep::kErrand);
   }
-  if (peer != nullptr) {
-    if (peer->links != nullptr) return false;
+  if (PeerPort* const peer = core_.peers.find(*errand.peer_ni)) {
     core_.shares.forget(*peer);
     core_.forwarder.forget(*peer);
     core_.peers.give_back(*peer);
   }
-  errand.unlink();
   if (++errand.visiting < core_.shared.shards) {
     core_.post(errand, errand.visiting, ParcelStep::kErrand);
   } else {
     core_.post(errand, errand.origin, ParcelStep::kErrandDone);
   }
-  return true;
 }
 
 void Releaser::on_link_released(PeerLink& link) {

@@ -48,12 +48,15 @@ class Releaser {
   void release_links(const NiPort& port);
   void on_link_released(PeerLink& link);
   [[nodiscard]] bool busy() const { return !waiting_.empty(); }
+  // The next step() moves something on. What else waits is woken by the end of a message or a link.
+  [[nodiscard]] bool has_work() const;
 
  private:
   void at_home(Errand& errand);
   void release_here(Errand& errand);
   void release(LndLink& link);
-  [[nodiscard]] bool moved_on(Errand& errand);
+  [[nodiscard]] bool can_move_on(const Errand& errand) const;
+  void move_on(Errand& errand);
 
   ShardCore& core_;
   Sender& sender_;

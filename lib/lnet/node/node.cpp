@@ -89,7 +89,7 @@ struct Node::UnplugNi final : Call {
       shard.close_port(ni);
       shard.fail_waiting(ni);
     } else {
-      if (shard.uses(ni) || !shard.port_idle(ni)) return false;
+      if (!is_done_with(shard)) return false;
       shard.remove_port(ni);
     }
     if (++visited == node.shards()) {
@@ -98,6 +98,12 @@ struct Node::UnplugNi final : Call {
     }
     shard.call(*this, static_cast<ShardId>(visited));
     return true;
+  }
+  [[nodiscard]] bool can_run(const Shard& shard) const override {
+    return tour != 1 || is_done_with(shard);
+  }
+  [[nodiscard]] bool is_done_with(const Shard& shard) const {
+    return !shard.uses(ni) && shard.port_idle(ni);
   }
 
   Node& node;

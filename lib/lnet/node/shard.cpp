@@ -134,7 +134,11 @@ unsigned Shard::poll(Instant now) {
 unsigned Shard::collect_mail() {
   unsigned work = 0;
   IntrusiveList<Parcel> own;  // what it causes to be sent here waits for the next turn
-  own.splice_back(calls_);
+  calls_.for_each([&](Parcel& parcel) {
+    if (!static_cast<const Call&>(parcel).can_run(*this)) return;
+    parcel.unlink();
+    own.push_back(parcel);
+  });
   own.splice_back(core_.inbox);
   while (Parcel* const parcel = own.pop_front()) {
     deliver(*parcel);
@@ -228,9 +232,11 @@ void Shard::sweep(Timer& /*timer*/, Instant now) {
 }
 
 Instant Shard::next_deadline() const {
-  const bool has_work = sender_.has_made() || !calls_.empty() || !core_.inbox.empty() ||
-                        !core_.outbox.empty() || !core_.decided.empty() || releaser_.busy() ||
-                        core_.forwarder.has_work();
+  const bool has_work = sender_.has_made() || !core_.inbox.empty() || !core_.outbox.empty() ||
+                        !core_.decided.empty() || releaser_.has_work() ||
+                        core_.forwarder.has_work() || calls_.any_of([this](const Parcel& parcel) {
+                          return static_cast<const Call&>(parcel).can_run(*this);
+                        });
   if (has_work) return Instant::min();
   Instant next = std::min(core_.timers.next_deadline(), core_.faults.next_deadline());
   for (const auto& port : ports_)

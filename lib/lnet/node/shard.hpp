@@ -38,6 +38,8 @@ struct Call : Parcel {
   // False: not yet; the shard tries again in its next turn. True: the call may be gone, or under
   // way to another shard.
   [[nodiscard]] virtual bool run(Shard& shard) = 0;
+  // What it waits for on this shard has happened, so that the next try is not in vain.
+  [[nodiscard]] virtual bool can_run(const Shard& /*shard*/) const { return true; }
 };
 
 class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIdentity {

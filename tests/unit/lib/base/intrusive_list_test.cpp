@@ -19,6 +19,21 @@ std::vector<int> numbers(IntrusiveList<Item>& list) {
   return out;
 }
 
+TEST(IntrusiveList, SaysWhetherAnyIsAsAskedFor) {
+  Item one(1);
+  Item two(2);
+  IntrusiveList<Item> list;
+  const auto has = [&list](int number) {
+    return list.any_of([number](const Item& item) { return item.number == number; });
+  };
+  EXPECT_FALSE(has(1));
+  list.push_back(one);
+  list.push_back(two);
+  EXPECT_TRUE(has(1));
+  EXPECT_TRUE(has(2));
+  EXPECT_FALSE(has(3));
+}
+
 TEST(IntrusiveList, KeepsOrderAndLetsTheMiddleGo) {
   Item one(1);
   Item two(2);

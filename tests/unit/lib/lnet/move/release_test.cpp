@@ -24,6 +24,7 @@ TEST(Release, WhatWaitsForAPeerEndsWithIt) {
         EXPECT_EQ(event.status.error(), Errc::kShutdown);
       EXPECT_EQ(rig.cause(Cause::kTxReleased, home), 5U * shards - 2);
       EXPECT_TRUE(rig.node.directory().waiting()) << "two are under way";
+      EXPECT_NE(rig.node.shard(home).next_deadline(), Instant::min()) << "and cost no turns";
       while (!rig.lnds[home]->held.empty())
         rig.lnds[home]->end(0);
       rig.settle();
