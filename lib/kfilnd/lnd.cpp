@@ -96,6 +96,7 @@ void KfiLnd::give(Transaction& transaction) {
   transaction.state = State::kInvalid;
   ++transaction.generation;
   transactions_.give(&transaction);
+  releases_due_ = true;  // perhaps the last one of a peer that goes
 }
 
 std::size_t KfiLnd::send(std::span<lnet::Transmit* const> burst) {
@@ -140,7 +141,7 @@ bool KfiLnd::is_releasing(const lnet::PeerLink& link) const {
 void KfiLnd::release_peer(lnet::PeerLink& link) {
   PLNET_CHECK(!is_releasing(link), "a peer is released once");
   releasing_.push_back(&link);
-  release_asked_ = true;
+  release_asked_ = releases_due_ = true;
 }
 
 void KfiLnd::shut_down() {
@@ -155,7 +156,8 @@ bool KfiLnd::idle() const {
 }
 
 Instant KfiLnd::next_deadline() const {
-  if (!turn_.empty() || !releasing_.empty() || !heard_.empty()) return Instant::min();
+  if (!turn_.empty() || !heard_.empty()) return Instant::min();
+  if (releases_due_ && !releasing_.empty()) return Instant::min();
   if (shutting_down_ && !driver_down_) return Instant::min();
   if (backlog_count_ > 0 &&
       used_[static_cast<std::size_t>(Quota::kReceives)] < config_.receives_max)
@@ -181,7 +183,7 @@ unsigned KfiLnd::flush(Instant now) {
   work += read_mail();
   work += run_backlog();
   work += greet_waiting();
-  if (!releasing_.empty()) serve_releases();
+  if (releases_due_ && !releasing_.empty()) serve_releases();
   if (shutting_down_ && !driver_down_) {
     sweep(nullptr);
     driver_down_ = true;
@@ -269,8 +271,9 @@ void KfiLnd::serve_releases() {
     for (const lnet::PeerLink* const link : releasing_)
       sweep(link);
     (void)run_turn();
-    report();
   }
+  releases_due_ = false;
+  report();  // whoever is told that a peer is gone knows how its messages ended
   std::erase_if(releasing_, [this](lnet::PeerLink* link) {
     bool busy = false;
     transactions_.for_each_lent([&](const Transaction& one) {

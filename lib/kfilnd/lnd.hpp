@@ -295,6 +295,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
 
   std::vector<lnet::PeerLink*> releasing_;
   bool release_asked_ = false;
+  bool releases_due_ = false;  // something has ended that one of them may have waited for
   bool shutting_down_ = false;
   bool driver_down_ = false;
   Instant repost_at_ = Instant::min();
