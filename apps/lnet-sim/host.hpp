@@ -129,6 +129,8 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] std::uint64_t protocol_errors() const;
   // What does not add up of this life, or empty. For a node that is gone().
   [[nodiscard]] std::string what_is_unbalanced() const;
+  // The most turns in a row that a shard took though nothing was to be done, in all lives.
+  [[nodiscard]] std::uint64_t vain_turns_max() const;
   [[nodiscard]] std::uint64_t connections_lost() const;
   [[nodiscard]] std::uint64_t wire_faults() const;
   [[nodiscard]] std::uint64_t routes_changed() const;

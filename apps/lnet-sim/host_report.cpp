@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a node has counted, over all its incarnations, and what it still owes.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "apps/lnet-sim/host.hpp"
@@ -65,6 +67,13 @@ std::string Host::what_is_unbalanced() const {
   }
   const std::string wrong = life_.wrong(counted);
   return wrong.empty() ? wrong : fmt::format("node {} {}", number_, wrong);
+}
+
+std::uint64_t Host::vain_turns_max() const {
+  std::uint64_t most = 0;
+  for (const auto& lcore : lcores_)
+    most = std::max(most, lcore->vain_turns_max());
+  return most;
 }
 
 // What follows from the loss of power is not counted.

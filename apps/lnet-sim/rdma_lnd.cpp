@@ -14,6 +14,13 @@ using namespace lnet;
 using o2iblnd::Ipv4Endpoint;
 using o2iblnd::QueuePairId;
 
+namespace {
+
+// A refused chain is tried again so soon if no completion says when.
+constexpr Duration kPostAgain = std::chrono::microseconds(20);
+
+}  // namespace
+
 RdmaLnd::RdmaLnd(const RdmaLndConfig& config, LndUpcalls& core)
     : SimLnd({.name = "simib",
               .net_type = NetType::kO2ib,
@@ -212,9 +219,9 @@ void RdmaLnd::on_late_waiting(Peer& peer) {
 }
 
 // Something could not be posted.
-void RdmaLnd::try_again(Pair& pair, Duration after) {
+void RdmaLnd::try_again(Pair& pair) {
   if (!pair.linked()) again_.push_back(pair);
-  look_at(now_ + after);
+  look_at(now_ + kPostAgain);
 }
 
 void RdmaLnd::check_connections(Instant now) {

@@ -99,7 +99,7 @@ class RdmaLnd final : public SimLnd<RdmaPeer, RdmaLndCounters>, public o2iblnd::
   void break_pair(Pair& pair, Errc cause);
   void quarantine_open_sinks(Pair& pair);
   void end_requests(Pair& pair);
-  void try_again(Pair& pair, Duration after);
+  void try_again(Pair& pair);
   // rdma_lnd_tx.cpp
   void pump(Pair& pair);
   [[nodiscard]] bool begin(Pair& pair, lnet::Transmit& transmit);

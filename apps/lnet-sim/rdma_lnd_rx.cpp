@@ -223,7 +223,7 @@ void RdmaLnd::carry_out(Pair& pair, Inbound& inbound) {
         --receiving_;
       }
   }
-  if (!advance(pair, inbound)) try_again(pair, {});
+  if (!advance(pair, inbound)) try_again(pair);
 }
 
 void RdmaLnd::place_immediate(Pair& pair, Inbound& inbound, std::uint32_t length) {
@@ -290,7 +290,7 @@ void RdmaLnd::return_credits(Pair& pair) {
   if (post(pair, frame, 0, nullptr, cookie_of(CookieKind::kFrame, 0, 0))) {
     pair.owed = 0;
   } else if (pair.state == Pair::State::kOpen) {
-    try_again(pair, {});
+    try_again(pair);
   }
 }
 

@@ -15,8 +15,6 @@ using o2iblnd::WorkRequest;
 
 namespace {
 
-// A refused chain is tried again so soon if no completion says when.
-constexpr Duration kPostAgain = std::chrono::microseconds(20);
 constexpr std::size_t kChainMax = 2 * kRdmaPiecesMax + 1;
 
 }  // namespace
@@ -28,7 +26,7 @@ void RdmaLnd::pump(Pair& pair) {
          pair.free_slots > kDepth) {
     Transmit& transmit = *peer.first;
     Transmit* const next = transmit.lnd_next;
-    if (!begin(pair, transmit)) return try_again(pair, kPostAgain);
+    if (!begin(pair, transmit)) return try_again(pair);
     peer.first = next;
   }
 }
@@ -159,7 +157,7 @@ void RdmaLnd::go_on(Pair& pair) {
       all = advance(pair, inbound) && all;
     return_credits(pair);
   }
-  if (!all) try_again(pair, kPostAgain);
+  if (!all) try_again(pair);
 }
 
 void RdmaLnd::sent(Pair& pair, std::uint64_t cookie) {

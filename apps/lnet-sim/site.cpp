@@ -14,6 +14,9 @@ using namespace lnet;
 namespace {
 
 constexpr Duration kStep = std::chrono::milliseconds(10);
+// A shard that says that something is due, and then has nothing to do, again and again, would keep
+// a CPU from sleeping. A few are what deadlines cost that are set sooner than needed.
+constexpr std::uint64_t kVainTurnsMax = 100;
 // Address space of a host's arena begins on bounds of 16 MiB.
 constexpr std::uint64_t kArenaGranule = 1U << 24U;
 
@@ -206,6 +209,10 @@ void Site::quiesce() {
     const std::string wrong = host->what_is_unbalanced();
     if (!wrong.empty()) return ledger_.violate("does not add up at the end: " + wrong);
     if (!host->gone()) return ledger_.violate(fmt::format("node {} is not quiet", host->number()));
+    if (const std::uint64_t vain = host->vain_turns_max(); vain > kVainTurnsMax) {
+      return ledger_.violate(
+          fmt::format("node {} spins: {} turns in a row for nothing", host->number(), vain));
+    }
   }
   if (!over) return ledger_.violate("the site does not come to rest");
   check_balance();

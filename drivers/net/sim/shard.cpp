@@ -71,7 +71,6 @@ void SimShard::on_event_soon(std::uint64_t /*word*/, unsigned step) const {
 
 void SimShard::on_event(std::uint64_t /*word*/) {
   turn_at_ = Instant::max();
-  ++turns_;
   const Instant now = loop_.now();
   busy_until_ = now + turn_time();
   unsigned work = 0;
@@ -80,6 +79,8 @@ void SimShard::on_event(std::uint64_t /*word*/) {
     work += pollable->poll(now);
   for (const Pollable* pollable : pollables_)
     deadline = std::min(deadline, pollable->next_deadline());
+  vain_turns_ = work == 0 && deadline <= now ? vain_turns_ + 1 : 0;
+  vain_turns_max_ = std::max(vain_turns_max_, vain_turns_);
   if (work > 0) {
     schedule_turn(busy_until_);
   } else if (deadline != Instant::max()) {

@@ -31,7 +31,8 @@ class SimShard final : public Doorbell, private EventSink {
   void set_running(bool running);
 
   [[nodiscard]] HostId host() const { return host_; }
-  [[nodiscard]] std::uint64_t turns() const { return turns_; }
+  // The most turns in a row that were due and found nothing to do: a shard that could sleep spins.
+  [[nodiscard]] std::uint64_t vain_turns_max() const { return vain_turns_max_; }
 
  protected:
   void wake() override;
@@ -52,7 +53,8 @@ class SimShard final : public Doorbell, private EventSink {
   std::vector<Pollable*> pollables_;
   const ShardShape shape_;
   Random random_;
-  std::uint64_t turns_ = 0;
+  std::uint64_t vain_turns_ = 0;
+  std::uint64_t vain_turns_max_ = 0;
 };
 
 }  // namespace plnet::drivers
