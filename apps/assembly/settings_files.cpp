@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "apps/assembly/lnet_wanted.hpp"
+#include "apps/assembly/machine.hpp"
 #include "lib/runtime/config/module_options.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/protocol.hpp"
@@ -95,24 +96,41 @@ Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files) {
   return settings;
 }
 
+namespace {
+
 // The configuration has the last word, so it is looked at first.
-Outcome<void> check_startable(const SettingsFiles& files, const runtime::Settings& settings,
-                              std::size_t cpts) {
-  const auto judged =
-      judge(settings.lnet, {}, {.cpts = cpts, .kfi_interfaces = settings.kfi.interfaces});
-  if (judged) {
-    for (const std::string& note : judged->notes)
-      std::fprintf(stderr, "%s: %s\n", files.program.c_str(), note.c_str());
-    return {};
-  }
+Error located_in_files(const SettingsFiles& files, const Misfit& misfit) {
   for (const bool options : {false, true}) {
     const std::string& path = options ? files.options : files.config;
     const auto text = path.empty() ? std::string{} : read_file(path);
     if (!text || text->empty()) continue;
-    const Error error = located(judged.error(), {.text = *text, .file = path}, options);
-    if (error.what != judged.error().error.what) return std::unexpected(error);
+    Error error = located(misfit, {.text = *text, .file = path}, options);
+    if (error.what != misfit.error.what) return error;
   }
-  return std::unexpected(judged.error().error);
+  return misfit.error;
+}
+
+}  // namespace
+
+Outcome<void> check_startable(const SettingsFiles& files, const runtime::Settings& settings,
+                              std::size_t cpts) {
+  const auto judged =
+      judge(settings.lnet, {}, {.cpts = cpts, .kfi_interfaces = settings.kfi.interfaces});
+  if (!judged) return std::unexpected(located_in_files(files, judged.error()));
+  for (const std::string& note : judged->notes)
+    std::fprintf(stderr, "%s: %s\n", files.program.c_str(), note.c_str());
+  return {};
+}
+
+Error located_in_files(const SettingsFiles& files, const runtime::Settings& settings,
+                       const Error& error) {
+  const auto plan = Machine::plan(settings);
+  if (!plan) return error;
+  const auto judged =
+      judge(settings.lnet, {},
+            {.cpts = plan->planned.plan.cpts.size(), .kfi_interfaces = settings.kfi.interfaces});
+  const bool is_this = !judged && judged.error().error.what == error.what;
+  return is_this ? located_in_files(files, judged.error()) : error;
 }
 
 }  // namespace plnet::apps

@@ -29,6 +29,10 @@ struct SettingsFiles {
 [[nodiscard]] Outcome<void> check_startable(const SettingsFiles& files,
                                             const runtime::Settings& settings, std::size_t cpts);
 
+// Why a start ended, behind the place in the files that is to blame if it is one of these reasons.
+[[nodiscard]] Error located_in_files(const SettingsFiles& files, const runtime::Settings& settings,
+                                     const Error& error);
+
 // What `--idle` says, over the files.
 [[nodiscard]] Outcome<runtime::IdlePolicy> parse_idle_flag(const std::string& text);
 

@@ -45,7 +45,8 @@ int run(int count, const char* const* words) {
                                    settings->selftest.enable ? &selftest : nullptr));
   }
   const auto ended = run_node(*settings, line->node.node, host);
-  return ended ? 0 : complain(kProgram, ended.error());
+  if (ended) return 0;
+  return complain(kProgram, located_in_files(line->node.files, *settings, ended.error()));
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ int run_selftest_node(int count, const char* const* words) {
   if (!settings) return complain(kNodeProgram, settings.error());
   settings->selftest.enable = true;
   const auto ended = run_node(*settings, line->node, {.instance = line->node.instance});
-  return ended ? 0 : complain(kNodeProgram, ended.error());
+  if (ended) return 0;
+  return complain(kNodeProgram, located_in_files(line->files, *settings, ended.error()));
 }
 
 }  // namespace plnet::apps

@@ -51,15 +51,16 @@ def case_an_export_brings_nis_back_under_their_nids(site):
         pings(again, nid("b"))
 
 
-def case_what_an_import_would_refuse_its_plan_refuses(site):
+def case_what_is_refused_is_told_with_its_place(site):
     with two_hosts(site) as hosts:
         node = start(hosts, "a", one_shard(site))
         for text, says in (("udsp:\n  - {src: tcp, priority: 1}\n", "f.yaml:1:1: udsp"),
                            ("net:\n  - net type: o2ib\n    local NI(s):\n      - interfaces: {0: eth0}\n", "f.yaml:4:9: network o2ib"),
                            ("plnet: {module_options: {ksocklnd.credits: lots}}\n", "f.yaml:1:26: options ksocklnd credits=lots")):
             path = site.write("f.yaml", text)
-            said = fails(node, "import", "--plan", path)
-            assert says in said, said
-            fails(node, "import", path)
-            done = site.router("--config", path, "--check")
-            assert done.returncode == 1 and says in done.stderr, done
+            for how in (["--plan"], []):
+                said = fails(node, "import", *how, path)
+                assert says in said, said
+            for how in (["--check"], ["--socket", str(site.path("refused.sock")), "--instance", "refused", "--idle", "sleep"]):
+                done = site.router("--config", path, *how)
+                assert done.returncode == 1 and says in done.stderr, done

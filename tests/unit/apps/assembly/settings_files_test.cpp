@@ -98,6 +98,21 @@ TEST_F(SettingsFilesTest, WhatIsRefusedAtStartIsToldWithItsPlace) {
   EXPECT_EQ(refused(""), "it starts");
 }
 
+TEST_F(SettingsFilesTest, WhyAStartEndedIsToldWithItsPlaceIfTheFilesHaveIt) {
+  const SettingsFiles files{
+      .program = "test",
+      .config = write("plnet-config", "udsp:\n    - {src: tcp, priority: 1}\n"),
+  };
+  const auto read = read_settings_files(files);
+  ASSERT_TRUE(read) << read.error().what;
+  const auto said = [&](const std::string& what) {
+    return located_in_files(files, *read, {Errc::kNotSupported, what}).what;
+  };
+  EXPECT_EQ(said("udsp: selection policies are not there yet"),
+            files.config + ":1:1: udsp: selection policies are not there yet");
+  EXPECT_EQ(said("CPU 3 is another's"), "CPU 3 is another's");
+}
+
 TEST_F(SettingsFilesTest, BothAtATimeOrNonsenseIsRefused) {
   const auto both =
       read_settings_files({.program = "test", .networks = "tcp(lo)", .ip2nets = "tcp 10.*.*.*"});
