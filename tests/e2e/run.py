@@ -13,6 +13,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -54,23 +55,31 @@ def copy_programs(build, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", required=True, type=pathlib.Path, help="build tree whose programs to run")
+    parser.add_argument("--slowest", type=int, default=0, metavar="N", help="say at the end which cases took longest")
     parser.add_argument("pattern", nargs="?", default="", help="only cases whose name contains this")
     arguments = parser.parse_args()
     # Nodes have sessions of their own: who ends this one must not leave them behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="plnet-programs-") as folder:
         copy_programs(arguments.build.resolve(), pathlib.Path(folder))
-        return run_cases(arguments.pattern, pathlib.Path(folder))
+        return run_cases(arguments.pattern, pathlib.Path(folder), arguments.slowest)
 
 
-def run_cases(pattern, programs):
+def run_cases(pattern, programs, slowest):
+    took = []
+
     def run(each):
-        return run_case(each[0], each[1], programs)
+        begin = time.monotonic()
+        passed = run_case(each[0], each[1], programs)
+        took.append((time.monotonic() - begin, each[0]))
+        return passed
 
     chosen = list(cases(pattern))
     outcomes = [run(each) for each in chosen if not each[2]]
     with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         outcomes += pool.map(run, [each for each in chosen if each[2]])
+    for seconds, name in sorted(took, reverse=True)[:slowest]:
+        print(f"{seconds:6.1f} s {name}")
     return 0 if all(outcomes) else 1
 
 
