@@ -60,15 +60,21 @@ def case_the_log_says_who_changed_what(site):
 
 
 def case_the_log_says_what_changed_and_nothing_else(site):
-    node = site.node()
-    assert node.lnetctl("net", "add", "--nid", "10.0.0.1@tcp", "--driver", "null").returncode == 0
-    assert node.lnetctl("set", "turn_limit_usec", "77").returncode == 0
-    peer = "peer:\n    - primary nid: 10.0.0.2@tcp\nplnet:\n    pollers:\n        turn_limit_usec: 78\n"
-    assert node.lnetctl("import", stdin=peer).returncode == 0
-    # Refused late, when its interface is looked for: the node's own part goes back with it.
-    refused = peer.replace("78", "79") + "net:\n    - net type: tcp7\n      local NI(s):\n        - interfaces:\n              0: nowhere\n"
-    assert node.lnetctl("import", stdin=refused).returncode != 0
-    eventually("it went back", lambda: "what=plnet.pollers.turn_limit_usec from=79 to=78" in node.output())
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        options = site.write("taken.conf", f"options lnet accept_port={taken.getsockname()[1]}\n")
+        node = site.node("--options", options)
+        assert node.lnetctl("net", "add", "--nid", "10.0.0.1@tcp", "--driver", "null").returncode == 0
+        assert node.lnetctl("set", "turn_limit_usec", "77").returncode == 0
+        peer = "peer:\n    - primary nid: 10.0.0.2@tcp\nplnet:\n    pollers:\n        turn_limit_usec: 78\n"
+        assert node.lnetctl("import", stdin=peer).returncode == 0
+        # Refused at once, since its interface is not there; and late, when its port turns out to be taken: what it was for the
+        # node itself goes back with it.
+        for value, ni, says in ((79, "interfaces: {0: nowhere}", "nowhere"), (80, "nid: 127.0.0.1@tcp7", "cannot listen")):
+            net = f"net:\n    - net type: tcp7\n      local NI(s):\n        - {ni}\n"
+            done = node.lnetctl("import", stdin=peer.replace("78", str(value)) + net)
+            assert done.returncode != 0 and says in done.stderr, done
+    eventually("it went back", lambda: "what=plnet.pollers.turn_limit_usec from=80 to=78" in node.output())
+    assert "79" not in node.output(), "it has been carried out in part"
     said = [line.split("event=changed ")[1].split(" uid=")[0] for line in node.output().splitlines() if "event=changed " in line]
     assert [each.split()[0] for each in said].count("what=peer") == 1, said
     assert not any(each.startswith("what=net") for each in said), said
