@@ -20,7 +20,7 @@ using kfilnd::FabricCompletion;
 using kfilnd::FabricEvent;
 
 std::uint64_t seeds_first = 1;
-std::uint64_t seeds_count = mocks::kUnderAsan ? 8 : 100;  // with it, seconds for each
+std::uint64_t seeds_count = mocks::fewer_under_asan(100);
 
 soft::link::CableFaults faults_of(std::uint64_t seed) {
   Random random(seed);
