@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/assembly/node_documents.hpp"
 
+#include <algorithm>
+#include <expected>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -8,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/assembly/lnet_wanted.hpp"
 #include "apps/assembly/verb_replies.hpp"
 #include "lib/runtime/config/module_options.hpp"
 #include "lib/runtime/config/settings_diff.hpp"

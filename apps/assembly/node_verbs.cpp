@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,11 +14,7 @@
 #include "apps/assembly/router_options.hpp"
 #include "apps/assembly/tcp_options.hpp"
 #include "apps/assembly/verb_replies.hpp"
-#include "lib/runtime/config/module_options.hpp"
-#include "lib/runtime/config/settings_diff.hpp"
-#include "lib/runtime/config/settings_export.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
-#include "lib/runtime/lnet/lnet_documents.hpp"
 #include "lib/runtime/lnet/lnet_variables.hpp"
 #include "lib/runtime/lnet/lnet_verbs.hpp"
 
@@ -32,7 +27,6 @@ using runtime::Json;
 using runtime::Settings;
 using runtime::VerbAccess;
 using runtime::VerbError;
-using runtime::VerbFault;
 using runtime::VerbReply;
 using Args = nlohmann::json;
 
