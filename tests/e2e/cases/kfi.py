@@ -169,7 +169,7 @@ def case_several_shards_serve_an_interface(site):
     client.stop()  # what is out then fails
     works(server, "net", "del", "--net", "kfi")
     eventually("the interface is free", lambda: server.lnetctl("net", "add", "--net", "kfi", "--if", "cxi0", "--cpt", "[1,2]").returncode == 0,
-               120)  # what is out for who is gone the NIC gives up after 29 s, and then what waited behind it
+               60)
     shown = server.json("cassini", "show")["cassini"]
     assert [(each["shard"], each["receive context"]) for each in shown] == [(1, 0), (2, 1)], shown
     client = start(site, "client", "client", CLIENT, cpts=2, life="-again")

@@ -158,7 +158,14 @@ void PacketPort::check_timer(std::uint16_t number) {
   Sent& oldest = connection.at(0);
   if (now_ns_ < oldest.sent_ns + retry_.packet_timeout_ns()) return;
   const PacketName name{.sct = number, .spt = oldest.sequence, .nid = connection.to.destination};
-  retry(number, 0, retry_.timed_out(name, oldest.history, now_ns_));
+  // Those that have become too long for the receiver say nothing against its NID.
+  const std::size_t room = payload_room(connection.to.destination);
+  unsigned with_it = 0;
+  for (unsigned i = 1; i < connection.count; ++i) {
+    const Sent& sent = connection.at(i);
+    if (!sent.done && sent.tries > 0 && sent.length <= room) ++with_it;
+  }
+  retry(number, 0, retry_.timed_out(name, oldest.history, now_ns_, with_it));
 }
 
 void PacketPort::retry(std::uint16_t number, unsigned at, const RetryHandler::Decision& decision) {

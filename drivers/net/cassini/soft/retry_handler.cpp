@@ -55,7 +55,7 @@ bool RetryHandler::parked(NicAddress nid, std::uint64_t now_ns) const {
   return of_switch >= options_.down_switch_nids;
 }
 
-void RetryHandler::gave_up(NicAddress nid, std::uint64_t now_ns) {
+void RetryHandler::gave_up(NicAddress nid, unsigned packets, std::uint64_t now_ns) {
   auto found = std::ranges::find_if(
       down_, [&](const Down& one) { return one.seen_ns != 0 && one.nid == nid; });
   if (found == down_.end()) {
@@ -64,7 +64,8 @@ void RetryHandler::gave_up(NicAddress nid, std::uint64_t now_ns) {
   }
   found->seen_ns = std::max<std::uint64_t>(now_ns, 1);
   if (found->until_ns != 0 && found->until_ns <= now_ns) *found = {.nid = nid, .seen_ns = now_ns};
-  if (++found->packets < options_.down_nid_packets || found->until_ns != 0) return;
+  found->packets += packets;
+  if (found->packets < options_.down_nid_packets || found->until_ns != 0) return;
   found->until_ns = now_ns + options_.down_nid_ns / options_.time_divisor;
   stats_.add(Id::kNidsParked);
   say("nid parked", {.nid = nid}, ReturnCode::kUndeliverable);
@@ -79,13 +80,15 @@ void RetryHandler::gave_up(NicAddress nid, std::uint64_t now_ns) {
 }
 
 RetryHandler::Decision RetryHandler::timed_out(const PacketName& packet, PacketHistory& history,
-                                               std::uint64_t now_ns) {
+                                               std::uint64_t now_ns, unsigned with_it) {
   stats_.add(Id::kTimeouts);
   if (!options_.running) return undeliverable(packet);
   // As the vendor's handler counts: so many times it goes again, then one more time-out is the end
   // (shs-libcxi retry_handler/ordered.c).
   if (history.timeouts++ >= options_.timeouts_max) {
-    gave_up(packet.nid, now_ns);
+    // Each of the chain counts against the NID (main.c: schedule_cancel_spt()).
+    gave_up(packet.nid, 1 + with_it, now_ns);
+    stats_.add(Id::kUndeliverable, with_it);
     return end(packet, ReturnCode::kUndeliverable, ReturnCode::kUndeliverable);
   }
   stats_.add(Id::kRetries);

@@ -80,8 +80,9 @@ class RetryHandler {
   };
   RetryHandler(const RetryOptions& options, Random random, RetryLog* log = nullptr);
 
+  // `with_it`: others of its connection that are given up if it is.
   [[nodiscard]] Decision timed_out(const PacketName& packet, PacketHistory& history,
-                                   std::uint64_t now_ns);
+                                   std::uint64_t now_ns, unsigned with_it = 0);
   [[nodiscard]] Decision refused(const PacketName& packet, PacketHistory& history, ReturnCode code,
                                  bool established);
   // It is known that it, or its answer, will never arrive. Says nothing against the NID.
@@ -111,7 +112,7 @@ class RetryHandler {
     std::uint64_t until_ns = 0;  // 0: not parked
     std::uint64_t seen_ns = 0;
   };
-  void gave_up(NicAddress nid, std::uint64_t now_ns);
+  void gave_up(NicAddress nid, unsigned packets, std::uint64_t now_ns);
   Decision end(const PacketName& packet, ReturnCode code, ReturnCode why);
   void say(std::string_view what, const PacketName& packet, ReturnCode code);
 

@@ -236,6 +236,28 @@ TEST(SoftPacket, CableThatStaysPulled) {
   rig.a->expect(EventType::kAck);
 }
 
+// Each packet that was out counts, so that what waits behind them does not have a time of its own.
+TEST(SoftPacket, SeveralThatAreGivenUpTogetherParkTheNid) {
+  Rig rig;
+  rig.two.wire.set_link(false);
+  constexpr std::uint64_t kMessages = 200;  // more than a window
+  for (std::uint64_t i = 0; i < kMessages; ++i)
+    rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, i);
+  const std::uint64_t begin = Host::now_ns;
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    std::optional<Event> ack;
+    for (int tries = 0; tries < 50 && !ack; ++tries)
+      ack = rig.a->wait();
+    ASSERT_TRUE(ack) << i;
+    EXPECT_EQ(ack->code, ReturnCode::kUndeliverable);
+  }
+  EXPECT_LT((Host::now_ns - begin) * 10000, 31'000'000'000U);
+  const RetryHandler& handler = rig.one.port.retry_handler();
+  EXPECT_EQ(handler.count(RetryCounters::Id::kNidsParked), 1U);
+  EXPECT_GT(handler.count(RetryCounters::Id::kUndeliverable), 1U);
+  EXPECT_LT(handler.count(RetryCounters::Id::kUndeliverable), kMessages) << "that were out";
+}
+
 TEST(SoftPacket, PeerThatStartedAgain) {
   Rig rig;
   rig.b->append(rig.b->arena.data(), 100, 5, 1);
