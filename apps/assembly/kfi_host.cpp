@@ -13,7 +13,6 @@
 namespace plnet::apps {
 namespace {
 
-using lnet::NetConfig;
 using lnet::NiConfig;
 using lnet::Nid;
 using runtime::KfiInterface;
@@ -88,29 +87,28 @@ Outcome<void> KfiHost::check_cpts(const NiConfig& ni) const {
                              ni.interfaces.front(), shards, ofi_contexts_max()));
 }
 
-Outcome<void> KfiHost::assign_nids(lnet::NodeConfig& config) const {
-  for (NetConfig& net : config.nets) {
-    for (NiConfig& ni : net.nis) {
-      if (!is_kfi(net, ni)) continue;
-      const std::string name = lnet::text_of_net(net.net);
-      if (ni.interfaces.size() != 1) {
-        return failure(Errc::kInvalid,
-                       fmt::format("network {}: expected one interface, such as cxi0", name));
-      }
-      KfiNic* const there = nic(ni.interfaces.front());
-      if (there == nullptr) {
-        return failure(Errc::kNotFound,
-                       fmt::format("network {}: interface {} is not among those of `plnet: kfi: "
-                                   "interfaces`: {}",
-                                   name, ni.interfaces.front(),
-                                   nics_.empty() ? "there are none" : names_of(nics_)));
-      }
-      if (ni.nid) continue;  // it stays what it was, like that of an interface of IP
-      const auto address = there->address();
-      if (!address) return std::unexpected(address.error());
-      ni.nid = Nid::of(lnet::NetType::kKfi, lnet::number_of_net(net.net), *address);
-    }
+Outcome<void> KfiHost::assign_nid(lnet::NetId net, NiConfig& ni) const {
+  const std::string name = lnet::text_of_net(net);
+  if (ni.interfaces.size() != 1) {
+    return failure(Errc::kInvalid,
+                   fmt::format("network {}: expected one interface, such as cxi0", name));
   }
+  KfiNic* const there = nic(ni.interfaces.front());
+  if (there == nullptr) {
+    return failure(
+        Errc::kNotFound,
+        fmt::format("network {}: interface {} is not among those of `plnet: kfi: interfaces`: {}",
+                    name, ni.interfaces.front(),
+                    nics_.empty() ? "there are none" : names_of(nics_)));
+  }
+  if (ni.nid) return {};  // it stays what it was, like that of an interface of IP
+  const auto address = there->address();
+  if (!address) return std::unexpected(address.error());
+  ni.nid = Nid::of(lnet::NetType::kKfi, lnet::number_of_net(net), *address);
+  return {};
+}
+
+Outcome<void> KfiHost::check_sharing(const lnet::NodeConfig& config) const {
   return check_kfi_sharing(config, [this](const std::string& interface) {
     const KfiNic* const there = nic(interface);
     return there == nullptr ? 0 : there->memory().nis;

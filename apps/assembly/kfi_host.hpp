@@ -36,9 +36,10 @@ class KfiHost {
   [[nodiscard]] Outcome<void> check_cpts(const lnet::NiConfig& ni) const;
   // Which shards serve an NI on these CPTs; empty: on all.
   [[nodiscard]] lnet::ShardSet shards_of(const std::vector<std::uint16_t>& cpts) const;
-  // Gives NIs of kfi networks the NIDs of their interfaces. The admin thread. Fails where one has
-  // none, or cannot share it with others.
-  [[nodiscard]] Outcome<void> assign_nids(lnet::NodeConfig& config) const;
+  // Gives an NI of a kfi network the NID of its interface, which has to be there. The admin thread.
+  [[nodiscard]] Outcome<void> assign_nid(lnet::NetId net, lnet::NiConfig& ni) const;
+  // Whether NIs can share interfaces as is asked for.
+  [[nodiscard]] Outcome<void> check_sharing(const lnet::NodeConfig& config) const;
 
   // The admin thread, every second or so, as it may read files of the system: what the links of the
   // NICs are now, and their addresses.

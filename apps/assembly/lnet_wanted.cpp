@@ -81,6 +81,23 @@ const NiConfig* ni_of(const NodeConfig& config, NetId net, const std::optional<N
   return found == there->nis.end() ? nullptr : &*found;
 }
 
+Misfit misfit_of_ni(Error error, const NetConfig& net, const NiConfig& ni) {
+  return {.error = std::move(error), .net = NetConfig{.net = net.net, .nis = {ni}}};
+}
+
+std::expected<void, Misfit> assign_kfi_nids(NodeConfig& wanted, const KfiHost& kfi) {
+  for (NetConfig& net : wanted.nets) {
+    for (NiConfig& ni : net.nis) {
+      if (!is_kfi(net, ni)) continue;
+      if (auto assigned = kfi.assign_nid(net.net, ni); !assigned)
+        return std::unexpected(misfit_of_ni(assigned.error(), net, ni));
+    }
+  }
+  if (auto shared = kfi.check_sharing(wanted); !shared)
+    return std::unexpected(Misfit{.error = shared.error()});
+  return {};
+}
+
 // Both with the options of what is wanted, so that what follows them counts as it will be.
 std::expected<void, Misfit> judge_nis(Judged& judged, const NodeConfig& now, const Ground& ground,
                                       const KfiOptions& kfi) {
@@ -90,8 +107,7 @@ std::expected<void, Misfit> judge_nis(Judged& judged, const NodeConfig& now, con
     for (NiConfig& ni : net.nis) {
       if (has_ni(now, net.net, ni)) continue;
       const auto misfit = [&](Error error) {
-        return std::unexpected(
-            Misfit{.error = std::move(error), .net = NetConfig{.net = net.net, .nis = {ni}}});
+        return std::unexpected(misfit_of_ni(std::move(error), net, ni));
       };
       if (ground.kfi == nullptr && is_kfi(net, ni)) {
         if (auto able = check_unopened(judged.config, ground, kfi, net, ni); !able)
@@ -204,7 +220,8 @@ std::expected<Judged, Misfit> judge(NodeConfig wanted, const NodeConfig& now,
   if (auto settled = settle_on_machine(wanted, now, &judged.notes); !settled)
     return wrong(settled.error());
   if (ground.kfi != nullptr) {
-    if (auto assigned = ground.kfi->assign_nids(wanted); !assigned) return wrong(assigned.error());
+    if (auto assigned = assign_kfi_nids(wanted, *ground.kfi); !assigned)
+      return std::unexpected(std::move(assigned.error()));
   }
   settle_forwarding(wanted);
   if (auto sound = check_sound(wanted); !sound) return wrong(sound.error());

@@ -137,6 +137,9 @@ def case_a_network_on_what_is_not_there_changes_nothing(site):
     node = start(site, "server", "server", SERVER)
     before = works(node, "export", "--backup")
     assert "cxi0" in fails(node, "net", "add", "--net", "kfi1", "--if", "cxi7")  # says which there are
+    other = site.write("other.yaml", "net: [{net type: kfi1, local NI(s): [{interfaces: {0: cxi7}}]}]\n")
+    for how in (["--plan"], []):
+        assert "other.yaml:1:38: network kfi1: interface cxi7" in fails(node, "import", *how, other), fails(node, "import", *how, other)
     assert "restart" in fails(node, "import", site.write("other.yaml", "plnet: {kfi: {interfaces: []}}\n"))
     assert works(node, "export", "--backup") == before
 
