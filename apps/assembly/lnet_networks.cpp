@@ -114,6 +114,7 @@ lnet::NiTunables tunables_of(const lnet::RequestedTunables& asked,
   if (tunables.credits <= 0) tunables.credits = defaults.credits;
   if (tunables.peer_credits <= 0) tunables.peer_credits = defaults.peer_credits;
   tunables.peer_credits = std::min(tunables.peer_credits, tunables.credits);
+  tunables.lends_credits = defaults.lends_credits && tunables.peer_credits == defaults.peer_credits;
   return tunables;
 }
 

@@ -235,7 +235,7 @@ void count_peer_ni(lnet::Node& node, unsigned number, PeerNiReport& report) {
   if (ni->home != number) return;
   port->follow_credits();  // its network may have others since the last message
   report.max_ni_tx_credits = port->tx_credits_max;
-  report.available_tx_credits = port->tx_credits;
+  report.available_tx_credits = port->tx_credits();
   report.min_tx_credits = port->tx_credits_min;
   report.refcount += static_cast<std::int32_t>(port->outstanding);
 }

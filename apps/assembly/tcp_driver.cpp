@@ -52,10 +52,13 @@ std::string interface_of(const lnet::Nid& nid) {
 
 lnet::NiTunables TcpDriver::defaults(const NetworkOptions& options) const {
   const socklnd::Tunables& tunables = options.tcp.tunables;
+  // An export names the number that nobody has chosen, too.
+  const bool nobody_chose = tunables.peer_credits == socklnd::Tunables{}.peer_credits;
   return {.peer_timeout_s = static_cast<std::int32_t>(tunables.peer_timeout),
           .peer_credits = static_cast<std::int32_t>(tunables.peer_credits),
           .peer_buffer_credits = static_cast<std::int32_t>(tunables.peer_buffer_credits),
-          .credits = static_cast<std::int32_t>(tunables.credits)};
+          .credits = static_cast<std::int32_t>(tunables.credits),
+          .lends_credits = nobody_chose};
 }
 
 // As the kernel has it: what stands there afterwards is what is in force.

@@ -158,6 +158,7 @@ void Host::start() {
     NiSetup ni{.nid = nid, .cpts = cpts_of(interface)};
     ni.tunables.peer_credits = kPeerCredits;
     ni.tunables.credits = 64;
+    ni.tunables.lends_credits = nets_[interface]->kind == NetKind::kTcp;
     ni.lnd_timeout = std::chrono::seconds(config.lnd_timeout_s);
     PLNET_CHECK(node_->add_ni(ni, *this).has_value(), "NIDs of a site differ");
     if (nets_[interface]->kind == NetKind::kTcp) tcp_->listen(nid);

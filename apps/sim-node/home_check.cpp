@@ -37,8 +37,8 @@ std::string missing_on(const Shard& shard, unsigned number) {
   std::string wrong;
   core.peers.for_each([&](PeerPort& peer) {
     if (!wrong.empty()) return;
-    if (peer.tx_credits != peer.tx_credits_max) {
-      wrong = missing("peer credits home", peer.tx_credits, peer.tx_credits_max);
+    if (peer.tx_credits() != peer.tx_credits_max) {
+      wrong = missing("peer credits home", peer.tx_credits(), peer.tx_credits_max);
     } else if (peer.outstanding != 0 || peer.waiting_count != 0 || peer.queued_bytes != 0) {
       wrong = missing("queued for a peer", peer.outstanding + peer.waiting_count, 0);
     }

@@ -85,7 +85,9 @@ TcpNode::TcpNode(const TcpNodeSetup& setup)
                                       .descriptors = setup.descriptors,
                                       .match_entries = setup.match_entries},
                            .peers = setup.peers + 16,
-                           .tunables = {.peer_credits = setup.peer_credits, .credits = 256},
+                           .tunables = {.peer_credits = setup.peer_credits,
+                                        .credits = 256,
+                                        .lends_credits = setup.lends_credits},
                            .arenas = &arenas_,
                            .router_memory = router_memory},
       make_lnd);

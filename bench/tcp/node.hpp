@@ -53,6 +53,7 @@ struct TcpNodeSetup {
   std::uint16_t port = 0;
   std::size_t peers = 4;  // each with three connections
   std::int32_t peer_credits = 8;
+  bool lends_credits = true;  // as where nobody has set their number
   std::size_t memory_bytes = std::size_t{1} << 20U;
   std::size_t descriptors = 2048;
   std::size_t match_entries = 64;

@@ -18,7 +18,7 @@ PeerPort* PeerPorts::make(PeerNi& peer_ni) {
   port->peer_ni = &peer_ni;
   port->links = nullptr;
   port->queued_bytes = port->outstanding = port->waiting_count = 0;
-  port->releasing = false;
+  port->releasing = port->prompt = false;
   port->share.used = 0;
   port->share.stalled = false;
   port->client.credits = port->client.credits_max = port->client.credits_min = 0;
@@ -28,7 +28,7 @@ PeerPort* PeerPorts::make(PeerNi& peer_ni) {
     port->hop.queues[each].port = port;
     port->hop.queues[each].of = each;
   }
-  port->tx_credits = port->tx_credits_max = port->tx_credits_min = peer_ni.tx_credits_max.get();
+  port->tx_credits_max = port->tx_credits_min = peer_ni.tx_credits_max.get();
   port->traffic.reset();
   port->failures.reset();
   of_[peer_ni.number] = port;
@@ -93,10 +93,8 @@ void PeerPorts::give_back(LndLink& link) {
 
 // lustre-release lnet/lnet/peer.c: lnet_peer_net_added(), which would forget what is under way
 void PeerPort::change_credits() {
-  const std::int32_t fresh = peer_ni->tx_credits_max.get();
-  tx_credits += fresh - tx_credits_max;
-  tx_credits_max = fresh;
-  tx_credits_min = tx_credits;
+  tx_credits_max = peer_ni->tx_credits_max.get();
+  tx_credits_min = tx_credits();
 }
 
 void PeerPorts::give_back(PeerPort& port) {

@@ -46,14 +46,14 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   LndLink* links = nullptr;
 
   // The home's.
-  std::int32_t tx_credits = 0;
   std::int32_t tx_credits_max = 0;
   std::int32_t tx_credits_min = 0;
-  std::uint32_t outstanding = 0;   // messages that have a credit or wait for one
-  std::uint64_t queued_bytes = 0;  // with 72 for each message, as LNet shows it
+  std::uint32_t outstanding = 0;  // messages that have a credit, have borrowed one or wait for one
   std::uint32_t waiting_count = 0;
+  std::uint64_t queued_bytes = 0;  // with 72 for each message, as LNet shows it
   bool starting = false;
   bool releasing = false;
+  bool prompt = false;  // it took the last message that ended at once
 
   // Nearly all have one link: it lies here, and is found together with its port.
   alignas(kCacheLine) LndLink own_link;  // in use: names this port
@@ -67,6 +67,12 @@ struct alignas(kNoSharing) PeerPort : ListNode<> {
   alignas(kCacheLine) HopShare hop;
   ReceiveShare share;
 
+  // Below 0: borrowed, or waited for.
+  [[nodiscard]] std::int32_t tx_credits() const {
+    return tx_credits_max - static_cast<std::int32_t>(outstanding);
+  }
+  // Messages that do not wait here.
+  [[nodiscard]] std::uint32_t under_way() const { return outstanding - waiting_count; }
   // The home's, before it looks at credits: its network may have come with others than before.
   void follow_credits() {
     if (peer_ni->tx_credits_max.get() != tx_credits_max) [[unlikely]]

@@ -95,6 +95,9 @@ class Sender {
   // On the home shard of the next hop.
   void to_home(Message& message);
   void at_home(Message& message);
+  [[nodiscard]] bool may_borrow(const PeerPort& peer, const Message& message,
+                                std::uint32_t under_way) const;
+  [[nodiscard]] bool may_start(const PeerPort& peer) const;
   [[nodiscard]] bool still_wanted(Message& message);
   void drop_late(Message& message);
   static void bring_source(Message& message);

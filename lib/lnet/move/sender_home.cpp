@@ -10,6 +10,14 @@ namespace plnet::lnet {
 namespace {
 // The LND has written it where it belongs: no message came, but it was received.
 constexpr auto kPlacedReply = LnetTraffic::Id::kReceivedReply;
+
+// A peer has no more under way, borrowed or not, than one in so many of the credits that its
+// interface has left.
+constexpr std::int32_t kBorrowedPart = 4;
+// More in one send is what borrowing is good for, and large messages fill one by themselves.
+constexpr std::uint64_t kBorrowerBytes = std::uint64_t{16} * 1024;
+// Who takes no longer than this for what it is given has room for more. A poller's turn is shorter.
+constexpr Duration kPromptly = std::chrono::milliseconds(1);
 }  // namespace
 
 void Sender::to_home(Message& message) {
@@ -30,14 +38,34 @@ void Sender::at_home(Message& message) {
   message.has_peer_credit = true;
   ++peer->outstanding;
   peer->queued_bytes += message.queue_bytes();
-  --peer->tx_credits;
-  peer->tx_credits_min = std::min(peer->tx_credits_min, peer->tx_credits);
+  const std::int32_t credits = peer->tx_credits();
+  peer->tx_credits_min = std::min(peer->tx_credits_min, credits);
   publish(*peer);
-  if (peer->tx_credits >= 0) return to_lane(*peer, message);
+  if (credits >= 0 || (peer->waiting_count == 0 && may_borrow(*peer, message, peer->under_way())))
+    return to_lane(*peer, message);
   peer->waiting.push_back(message);
   ++peer->waiting_count;
   if (!peer->linked()) queued_.push_back(*peer);
   core_.sweep_wanted = true;
+}
+
+// Beyond its credits a peer borrows what its interface has to spare, where that lends and while it
+// takes at once what it is given. `under_way`: with this message.
+bool Sender::may_borrow(const PeerPort& peer, const Message& message,
+                        std::uint32_t under_way) const {
+  const Ni& ni = *message.ni;
+  if (!ni.tunables.lends_credits || !peer.prompt) return false;
+  if (message.queue_bytes() > kBorrowerBytes || !ni.shards[core_.id]) return false;
+  const NiPort* const port = core_.ports[ni.number];
+  if (port == nullptr) return false;
+  return static_cast<std::int32_t>(under_way) <= port->tx_credits() / kBorrowedPart;
+}
+
+bool Sender::may_start(const PeerPort& peer) const {
+  if (peer.waiting_count == 0) return false;
+  const std::uint32_t under_way = peer.under_way() + 1;
+  return static_cast<std::int32_t>(under_way) <= peer.tx_credits_max ||
+         may_borrow(peer, static_cast<const Message&>(*peer.waiting.front()), under_way);
 }
 
 // False: it has ended, with the reason in its result.
@@ -226,6 +254,7 @@ inline void Sender::end_at_home(Message& message, PeerPort* peer) {
       if (message.result.reply_placed) peer->traffic.add(kPlacedReply);
     }
     if (message.has_peer_credit) {
+      peer->prompt = message.result.status.has_value() && core_.now - message.since <= kPromptly;
       take_back_credit(*peer, message);
       start_waiting(*peer);
     }
@@ -237,17 +266,15 @@ inline void Sender::take_back_credit(PeerPort& peer, Message& message) {
   message.has_peer_credit = false;
   --peer.outstanding;
   peer.queued_bytes -= message.queue_bytes();
-  ++peer.tx_credits;
 }
 
-// As many wait as there are credits owed. A message may fail on its way from here, which brings its
-// credit back and us here again: only the outermost call works through the queue.
+// A message may fail on its way from here, which brings its credit back and us here again: only the
+// outermost call works through the queue.
 inline void Sender::start_waiting(PeerPort& peer) {
   peer.follow_credits();
   if (!peer.starting) {
     peer.starting = true;
-    while (peer.waiting_count > 0 &&
-           -peer.tx_credits < static_cast<std::int32_t>(peer.waiting_count)) {
+    while (may_start(peer)) {
       auto& next = static_cast<Message&>(*peer.waiting.pop_front());
       --peer.waiting_count;
       if (still_wanted(next)) {
@@ -263,7 +290,7 @@ inline void Sender::start_waiting(PeerPort& peer) {
 }
 
 void Sender::publish(PeerPort& peer) {
-  peer.peer_ni->tx_credits.set(peer.tx_credits);
+  peer.peer_ni->tx_credits.set(peer.tx_credits());
   peer.peer_ni->queued_bytes.set(peer.queued_bytes);
 }
 

@@ -35,6 +35,9 @@ struct NiTunables {
   std::int32_t peer_credits = 8;
   std::int32_t peer_buffer_credits = 0;
   std::int32_t credits = 256;
+  // Beyond peer_credits a peer borrows of these. Not where both sides count on the number, nor
+  // where somebody has set it.
+  bool lends_credits = false;
 
   friend bool operator==(const NiTunables&, const NiTunables&) = default;
 };

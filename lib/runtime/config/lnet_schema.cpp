@@ -69,8 +69,10 @@ constexpr std::array kTunables{
     optional(number("peer_timeout",
                     "Seconds after which a peer that was silent counts as dead; 0 = never.", 0,
                     kNumberMax, PLNET_FIELD(Record, tunables.peer_timeout_s))),
-    optional(number("peer_credits", "Messages under way to one peer.", 0, kNumberMax,
-                    PLNET_FIELD(Record, tunables.peer_credits))),
+    optional(number("peer_credits",
+                    "Messages under way to one peer; of TCP's 8, the default, a peer that takes "
+                    "them at once borrows more.",
+                    0, kNumberMax, PLNET_FIELD(Record, tunables.peer_credits))),
     optional(number("peer_buffer_credits", "Router buffers that one peer may hold.", 0, kNumberMax,
                     PLNET_FIELD(Record, tunables.peer_buffer_credits))),
     optional(number("credits", "Messages under way on the NI.", 0, kNumberMax,

@@ -163,7 +163,7 @@ class LaneNode final : public PeerHomes, public lnet::EventHandler {
       EXPECT_EQ(core.messages.free_count(), core.messages.capacity());
       EXPECT_EQ(core.ports[1]->tx_credits(), core.ports[1]->tx_credits_max());
       core.peers.for_each([&](lnet::PeerPort& peer) {
-        EXPECT_EQ(peer.tx_credits, peer.tx_credits_max);
+        EXPECT_EQ(peer.tx_credits(), peer.tx_credits_max);
         for (const lnet::LndLink* link = peer.links; link != nullptr; link = link->next) {
           for (unsigned lane = 0; link->lanes != 0 && lane < shards(); ++lane)
             EXPECT_EQ(core.peers.lanes(*link).bytes(static_cast<lnet::ShardId>(lane)), 0U);

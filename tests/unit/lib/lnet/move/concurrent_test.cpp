@@ -102,7 +102,7 @@ class ShardsWithThreads : public testing::Test {
       EXPECT_EQ(core.ports[1]->tx_credits(), core.ports[1]->tx_credits_max());
       core.peers.for_each([](const PeerPort& peer) {
         EXPECT_EQ(peer.outstanding, 0U);
-        EXPECT_EQ(peer.tx_credits, peer.tx_credits_max);
+        EXPECT_EQ(peer.tx_credits(), peer.tx_credits_max);
       });
     }
   }

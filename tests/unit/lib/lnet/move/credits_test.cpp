@@ -18,7 +18,7 @@ TEST(Credits, WhatIsOverThePeersCreditsWaitsInOrder) {
   HeldLnd& lnd = *rig.lnds[0];
   ASSERT_EQ(lnd.held.size(), 2U);
   const PeerPort& peer = rig.peer_port(9);
-  EXPECT_EQ(peer.tx_credits, -3);
+  EXPECT_EQ(peer.tx_credits(), -3);
   EXPECT_EQ(peer.tx_credits_min, -3);
   EXPECT_EQ(peer.peer_ni->tx_credits.get(), -3);
   EXPECT_EQ(peer.peer_ni->queued_bytes.get(), 5U * (100 + 72));
@@ -207,11 +207,11 @@ TEST(Credits, AnotherShardPostsForAHomeThatDoesNotServeTheInterface) {
   ASSERT_EQ(rig.lnds[1]->held.size(), 1U);
   EXPECT_EQ(rig.cause(Cause::kCrossedHome, 0), 1U);
   EXPECT_EQ(rig.cause(Cause::kCrossedLane, 2), 1U);
-  EXPECT_EQ(rig.peer_port(9, 2).tx_credits, 7);
+  EXPECT_EQ(rig.peer_port(9, 2).tx_credits(), 7);
   rig.lnds[1]->end(0);
   rig.settle();
   EXPECT_EQ(user.count(EventKind::kSend), 1U);
-  EXPECT_EQ(rig.peer_port(9, 2).tx_credits, 8);
+  EXPECT_EQ(rig.peer_port(9, 2).tx_credits(), 8);
   EXPECT_EQ(rig.port(1).traffic.get(LnetTraffic::Id::kSentPut), 1U);
   rig.expect_conserved();
 }
@@ -235,7 +235,7 @@ TEST(Credits, QuarantinedMemoryIsKeptUntilThePeerCannotWriteToIt) {
     rig.settle();
     EXPECT_EQ(user.events.size(), 1U) << "somebody may still write there";
     EXPECT_EQ(rig.statistic(Statistic::kMessagesAlloc), 1U);
-    EXPECT_EQ(rig.peer_port(9, home).tx_credits, 8) << "the credit is back";
+    EXPECT_EQ(rig.peer_port(9, home).tx_credits(), 8) << "the credit is back";
     rig.port(home).on_quarantine_over(get);
     rig.settle();
     EXPECT_TRUE(user.only(EventKind::kUnlink).unlinked);
@@ -414,7 +414,7 @@ TEST(Credits, MoreOfThemLetGoOfWhatWaited) {
   come_back_with(rig, 3);
   rig.pass(std::chrono::seconds(2));
   EXPECT_EQ(lnd.held.size(), 3U) << "though nothing has ended";
-  EXPECT_EQ(rig.peer_port(9).tx_credits, -2);
+  EXPECT_EQ(rig.peer_port(9).tx_credits(), -2);
   EXPECT_EQ(rig.peer_port(9).tx_credits_max, 3);
   while (!lnd.held.empty()) {
     lnd.end(0);

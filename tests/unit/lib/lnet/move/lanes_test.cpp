@@ -71,9 +71,9 @@ TEST(Lanes, LargeMessagesTakeTurnsAndSmallOnesStayAtHome) {
   for (const Transmit* const transmit : node.rig.lnds[1]->held)
     EXPECT_EQ(transmit->lane, 0U);
   const PeerPort& peer = node.rig.peer_port(9, 1);
-  EXPECT_EQ(peer.tx_credits, 64 - 11) << "credits are the home's";
+  EXPECT_EQ(peer.tx_credits(), 64 - 11) << "credits are the home's";
   node.end_all();
-  EXPECT_EQ(peer.tx_credits, 64);
+  EXPECT_EQ(peer.tx_credits(), 64);
   EXPECT_EQ(node.user.count(EventKind::kSend), 12U);
   for (unsigned shard = 0; shard < 4; ++shard)
     EXPECT_EQ(node.lanes().bytes(static_cast<ShardId>(shard)), 0U);
@@ -143,7 +143,7 @@ TEST(Lanes, AreChosenWhereLaneZeroIs) {
     EXPECT_EQ(node.lanes().bytes(static_cast<ShardId>(first)), 3U * (kLarge + 72));
     node.end_all();
     EXPECT_EQ(node.lanes().bytes(static_cast<ShardId>(first)), 0U);
-    EXPECT_EQ(node.rig.peer_port(9, 0).tx_credits, 64);
+    EXPECT_EQ(node.rig.peer_port(9, 0).tx_credits(), 64);
     node.rig.expect_conserved();
   }
 }

@@ -205,7 +205,7 @@ void expect_conserved(mocks::CoreNode& node, unsigned number) {
       EXPECT_EQ(peer.waiting_count, 0U);
       EXPECT_TRUE(peer.waiting.empty());
       EXPECT_EQ(peer.queued_bytes, 0U);
-      EXPECT_EQ(peer.tx_credits, peer.tx_credits_max);
+      EXPECT_EQ(peer.tx_credits(), peer.tx_credits_max);
       EXPECT_FALSE(peer.releasing);
       if (peer.peer_ni->home != i) return;
       EXPECT_EQ(peer.peer_ni->tx_credits.get(), peer.tx_credits_max);
