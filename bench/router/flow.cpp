@@ -43,22 +43,37 @@ bool is_over(ssize_t moved) {
 
 }  // namespace
 
-Flow::Flow(FlowEnds ends, std::uint32_t payload_bytes)
+Flow::Flow(FlowEnds ends, std::uint32_t payload_bytes, std::size_t together)
     : ends_(std::move(ends)),
       message_(message_of(ends_, payload_bytes)),
-      received_(std::max(kReadBytes, message_.size())) {}
+      together_(together),
+      received_(std::max(kReadBytes, message_.size())) {
+  pieces_.reserve(together_);
+}
+
+std::size_t Flow::gather(std::uint64_t limit_bytes) {
+  pieces_.clear();
+  std::size_t offered = 0;
+  while (pieces_.size() < together_ && sent_bytes_ + offered < limit_bytes) {
+    const auto rest = std::span(message_).subspan((sent_bytes_ + offered) % wire_bytes());
+    pieces_.push_back({rest.data(), rest.size()});
+    offered += rest.size();
+  }
+  return offered;
+}
 
 void Flow::send(std::uint64_t limit) {
-  const std::uint64_t limit_bytes = limit * wire_bytes();
-  while (sent_bytes_ < limit_bytes) {
-    const auto rest = std::span(message_).subspan(sent_bytes_ % wire_bytes());
-    const ssize_t sent = ::send(ends_.source.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+  while (const std::size_t offered = gather(limit * wire_bytes())) {
+    msghdr burst{};
+    burst.msg_iov = pieces_.data();
+    burst.msg_iovlen = pieces_.size();
+    const ssize_t sent = ::sendmsg(ends_.source.get(), &burst, MSG_NOSIGNAL);
     if (sent <= 0) {
       broken_ = broken_ || is_over(sent);
       return;
     }
     sent_bytes_ += static_cast<std::uint64_t>(sent);
-    if (static_cast<std::size_t>(sent) < rest.size()) return;
+    if (static_cast<std::size_t>(sent) < offered) return;
   }
 }
 

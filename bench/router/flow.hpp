@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <sys/uio.h>
+
 #include "drivers/net/tcp/socket.hpp"
 #include "lib/lnet/names/nid.hpp"
 
@@ -24,7 +26,8 @@ struct FlowEnds {
 
 class Flow {
  public:
-  Flow(FlowEnds ends, std::uint32_t payload_bytes);
+  // `together`: so many messages, if they may be begun, go with one system call.
+  Flow(FlowEnds ends, std::uint32_t payload_bytes, std::size_t together = 1);
 
   // One try at each end. Messages beyond `limit` are not begun.
   void turn(std::uint64_t limit) {
@@ -48,8 +51,13 @@ class Flow {
   [[nodiscard]] std::size_t wire_bytes() const { return message_.size(); }
 
  private:
+  // What the next call is offered; returns its bytes.
+  [[nodiscard]] std::size_t gather(std::uint64_t limit_bytes);
+
   FlowEnds ends_;
   std::vector<std::byte> message_;  // one after the other, all the same
+  const std::size_t together_;
+  std::vector<iovec> pieces_;
   std::vector<std::byte> received_;
   std::uint64_t sent_bytes_ = 0;
   std::uint64_t arrived_bytes_ = 0;

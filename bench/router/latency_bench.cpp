@@ -31,7 +31,12 @@ struct Percentiles {
   double generator_busy = 0;  // of its time
 };
 
-using Rates = std::shared_ptr<double>;  // messages a second; 0: not known yet
+// What all rounds of a bench have in common.
+struct Load {
+  double rate = 0;           // messages a second; 0: not known yet
+  std::size_t together = 1;  // messages that are due leave with one system call
+};
+using SharedLoad = std::shared_ptr<Load>;
 
 double saturated_rate(Flow& flow, const Clock& clock) {
   const auto until = [&](Instant end) {
@@ -74,53 +79,53 @@ void tell(benchmark::State& state, const Percentiles& seen, double value) {
   state.counters["generator_busy"] = seen.generator_busy;
 }
 
-Percentiles through_router(benchmark::State& state, const Rates& rate) {
+Percentiles through_router(benchmark::State& state, const SharedLoad& load) {
   RoutedFlow routed;
   if (!routed.ends.valid()) {
     state.SkipWithError(kNotReady);
     return {};
   }
-  Flow flow(std::move(routed.ends), kPayloadBytes);
+  Flow flow(std::move(routed.ends), kPayloadBytes, load->together);
   const RelayThread thread(state, relay_of(*routed.router));
   if (!thread.ready()) return {};
-  if (*rate == 0) *rate = kLoad * saturated_rate(flow, routed.clock);
-  state.counters["rate"] = *rate;
+  if (load->rate == 0) load->rate = kLoad * saturated_rate(flow, routed.clock);
+  state.counters["rate"] = load->rate;
   const auto seen =
-      open_loop(flow, routed.clock, *rate, [&](const auto& turn) { for_state(state, turn); });
+      open_loop(flow, routed.clock, load->rate, [&](const auto& turn) { for_state(state, turn); });
   if (flow.broken()) state.SkipWithError("a connection broke");
   return seen;
 }
 
 // As many turns as the other has made in the same time would be too many: half of them.
-Percentiles through_nothing(const Clock& clock, double rate, double seconds) {
+Percentiles through_nothing(const Clock& clock, const Load& load, double seconds) {
   SocketPair pair = connect_pair();
   Flow flow({.from = nid_of(0x7f000002),
              .to = nid_of(0x7f000003, 1),
              .source = std::move(pair.near),
              .sink = std::move(pair.far)},
-            kPayloadBytes);
+            kPayloadBytes, load.together);
   const Instant end = clock.now() + Duration(static_cast<std::int64_t>(seconds * 1e9));
-  return open_loop(flow, clock, rate, [&](const auto& turn) {
+  return open_loop(flow, clock, load.rate, [&](const auto& turn) {
     while (clock.now() < end && !flow.broken())
       turn();
   });
 }
 
 // What it adds to the median, beside no relay at all.
-void tell_added(benchmark::State& state, const Percentiles& seen, double rate) {
+void tell_added(benchmark::State& state, const Percentiles& seen, const Load& load) {
   const runtime::TscClock clock;
-  const Percentiles direct = through_nothing(clock, rate, 0.2);
+  const Percentiles direct = through_nothing(clock, load, 0.2);
   tell(state, seen, seen.p50_us - direct.p50_us);
   state.counters["direct_p50_us"] = direct.p50_us;
 }
 
-void added(benchmark::State& state, const Rates& rate) {
-  const Percentiles seen = through_router(state, rate);
-  if (*rate > 0) tell_added(state, seen, *rate);
+void added(benchmark::State& state, const SharedLoad& load) {
+  const Percentiles seen = through_router(state, load);
+  if (load->rate > 0) tell_added(state, seen, *load);
 }
 
-void tail(benchmark::State& state, const Rates& rate) {
-  const Percentiles seen = through_router(state, rate);
+void tail(benchmark::State& state, const SharedLoad& load) {
+  const Percentiles seen = through_router(state, load);
   tell(state, seen, seen.p99_us);
 }
 
@@ -128,47 +133,47 @@ double spread_of(const Percentiles& seen) {
   return seen.p50_us > 0 ? seen.p99_us / seen.p50_us : 0;
 }
 
-void spread(benchmark::State& state, const Rates& rate) {
-  const Percentiles seen = through_router(state, rate);
+void spread(benchmark::State& state, const SharedLoad& load) {
+  const Percentiles seen = through_router(state, load);
   tell(state, seen, spread_of(seen));
 }
 
 // At the rate that the router was given before.
-Percentiles through_splice(benchmark::State& state, const Rates& rate) {
+Percentiles through_splice(benchmark::State& state, const SharedLoad& load) {
   BareRelay bare(RelayKind::kSplice);
   if (!bare.ends.valid()) {
     state.SkipWithError("no port is free");
     return {};
   }
   const runtime::TscClock clock;
-  Flow flow(std::move(bare.ends), kPayloadBytes);
+  Flow flow(std::move(bare.ends), kPayloadBytes, load->together);
   const Relay relay = bare.relay();
   const RelayThread thread(state, relay);
   if (!thread.ready()) return {};
   const auto seen =
-      open_loop(flow, clock, *rate, [&](const auto& turn) { for_state(state, turn); });
+      open_loop(flow, clock, load->rate, [&](const auto& turn) { for_state(state, turn); });
   if (flow.broken()) state.SkipWithError("a connection broke");
   return seen;
 }
 
-void bare_added(benchmark::State& state, const Rates& rate) {
-  tell_added(state, through_splice(state, rate), *rate);
+void bare_added(benchmark::State& state, const SharedLoad& load) {
+  tell_added(state, through_splice(state, load), *load);
 }
 
-void bare_tail(benchmark::State& state, const Rates& rate) {
-  const Percentiles seen = through_splice(state, rate);
+void bare_tail(benchmark::State& state, const SharedLoad& load) {
+  const Percentiles seen = through_splice(state, load);
   tell(state, seen, seen.p99_us);
 }
 
-void bare_spread(benchmark::State& state, const Rates& rate) {
-  const Percentiles seen = through_splice(state, rate);
+void bare_spread(benchmark::State& state, const SharedLoad& load) {
+  const Percentiles seen = through_splice(state, load);
   tell(state, seen, spread_of(seen));
 }
 
 }  // namespace
 
 void add_latency_benchmarks(Suite& suite) {
-  const auto rate = std::make_shared<double>(0);
+  const auto load = std::make_shared<Load>();
   suite.push_back(
       {.name = "router.tcp.latency",
        .what = "4 KiB PUTs at random, 70 % load: added to the median; floor: by a splice",
@@ -176,24 +181,34 @@ void add_latency_benchmarks(Suite& suite) {
        .timing = Timing::kReal,
        .round_seconds = 0.2,
        .bar = Bar{.limit = 10},
-       .value = [rate](benchmark::State& state) { added(state, rate); },
-       .floor = [rate](benchmark::State& state) { bare_added(state, rate); }});
+       .value = [load](benchmark::State& state) { added(state, load); },
+       .floor = [load](benchmark::State& state) { bare_added(state, load); }});
+  const auto dense = std::make_shared<Load>(Load{.together = kUnderWay});
+  suite.push_back(
+      {.name = "router.tcp.latency.dense",
+       .what = "added to the median; all that is due leaves the source with one system call",
+       .unit = "us",
+       .timing = Timing::kReal,
+       .round_seconds = 0.2,
+       .bar = {},
+       .value = [dense](benchmark::State& state) { added(state, dense); },
+       .floor = [dense](benchmark::State& state) { bare_added(state, dense); }});
   suite.push_back({.name = "router.tcp.latency.tail",
                    .what = "the same: the 99th percentile; floor: spliced from socket to socket",
                    .unit = "us",
                    .timing = Timing::kReal,
                    .round_seconds = 0.2,
                    .bar = Bar{.of = Bar::Of::kRatio, .limit = 1.5},
-                   .value = [rate](benchmark::State& state) { tail(state, rate); },
-                   .floor = [rate](benchmark::State& state) { bare_tail(state, rate); }});
+                   .value = [load](benchmark::State& state) { tail(state, load); },
+                   .floor = [load](benchmark::State& state) { bare_tail(state, load); }});
   suite.push_back({.name = "router.tcp.latency.spread",
                    .what = "the same: the 99th percentile over the median; floor: by a splice",
                    .unit = "times",
                    .timing = Timing::kReal,
                    .round_seconds = 0.2,
                    .bar = Bar{.limit = 3},
-                   .value = [rate](benchmark::State& state) { spread(state, rate); },
-                   .floor = [rate](benchmark::State& state) { bare_spread(state, rate); }});
+                   .value = [load](benchmark::State& state) { spread(state, load); },
+                   .floor = [load](benchmark::State& state) { bare_spread(state, load); }});
 }
 
 }  // namespace plnet::bench

@@ -27,11 +27,13 @@ struct Shape {
   std::uint32_t payload_bytes = 0;
   std::uint64_t under_way = 1;
   std::uint32_t relay_bytes_min = kRelayBytesMin;  // the router's
+  std::size_t together = 1;                        // that leave their source with one system call
 };
 const Shape kBulk{.payload_bytes = kBulkBytes, .under_way = 4};
 const Shape kCopied{.payload_bytes = kBulkBytes, .under_way = 4, .relay_bytes_min = 0};
 const Shape kOnePage{.payload_bytes = kPageBytes, .under_way = 1};
 const Shape kManyPages{.payload_bytes = kPageBytes, .under_way = 64};
+const Shape kDensePages{.payload_bytes = kPageBytes, .under_way = 64, .together = 64};
 
 enum class Figure : std::uint8_t { kGibRate, kRate, kCpuPerGib, kCpuPerMessage };
 
@@ -76,14 +78,14 @@ void measure(benchmark::State& state, Flow& flow, const Relay& relay, const Shap
 void by_router(benchmark::State& state, const Shape& shape, Figure figure) {
   RoutedFlow routed(shape.relay_bytes_min);
   if (!routed.ends.valid()) return state.SkipWithError(kNotReady);
-  Flow flow(std::move(routed.ends), shape.payload_bytes);
+  Flow flow(std::move(routed.ends), shape.payload_bytes, shape.together);
   measure(state, flow, relay_of(*routed.router), shape, figure);
 }
 
 void by_bytes(benchmark::State& state, RelayKind kind, const Shape& shape, Figure figure) {
   BareRelay bare(kind);
   if (!bare.ends.valid()) return state.SkipWithError("no port is free");
-  Flow flow(std::move(bare.ends), shape.payload_bytes);
+  Flow flow(std::move(bare.ends), shape.payload_bytes, shape.together);
   measure(state, flow, bare.relay(), shape, figure);
 }
 
@@ -169,6 +171,20 @@ void add_benchmarks(Suite& suite) {
               .figure = Figure::kCpuPerMessage,
               .beside = RelayKind::kEpoll,
               .bar = ratio_at_most(0.6)});
+  add(suite, {.name = "router.tcp.4k.dense",
+              .what = "the same, all that may leave the source leaves with one system call",
+              .unit = "msg/s",
+              .shape = kDensePages,
+              .figure = Figure::kRate,
+              .beside = RelayKind::kEpoll,
+              .bar = {}});
+  add(suite, {.name = "router.tcp.4k.dense.cpu",
+              .what = "the same: CPU time of the relay for each message",
+              .unit = "ns",
+              .shape = kDensePages,
+              .figure = Figure::kCpuPerMessage,
+              .beside = RelayKind::kEpoll,
+              .bar = {}});
   add_fairness_benchmarks(suite);
   add_latency_benchmarks(suite);
 }

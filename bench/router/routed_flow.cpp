@@ -25,8 +25,7 @@ constexpr std::uint32_t kRouter = 0x7f000001;  // 127.0.0.1
 constexpr std::uint32_t kClient = 0x7f000002;  // of the first flow; the next has the next two
 constexpr std::uint32_t kServer = 0x7f000003;
 constexpr std::uint16_t kNets = 2;
-constexpr std::int32_t kCreditsOfTcp = 8;  // the kernel's defaults
-constexpr std::int32_t kCreditsOfKfi = 16;
+constexpr std::int32_t kCreditsOfKfi = 16;  // the kernel's default
 constexpr unsigned kTurnsToMeet = 2'000'000;
 
 // From a reserved port, else the router would take it for a user's program.
@@ -43,7 +42,7 @@ TcpSocket bound(std::uint32_t address) {
 }  // namespace
 
 RoutedFlow::RoutedFlow(std::uint32_t relay_bytes_min) {
-  if (start_router(kNets, nullptr, kCreditsOfTcp, relay_bytes_min)) ends = connect();
+  if (start_router(kNets, nullptr, kPeerCredits, relay_bytes_min)) ends = connect();
 }
 
 RoutedFlow::RoutedFlow(const OtherNet& other, const Nid& to) {

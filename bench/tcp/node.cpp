@@ -87,7 +87,7 @@ TcpNode::TcpNode(const TcpNodeSetup& setup)
                            .peers = setup.peers + 16,
                            .tunables = {.peer_credits = setup.peer_credits,
                                         .credits = 256,
-                                        .lends_credits = setup.lends_credits},
+                                        .lends_credits = setup.peer_credits == kPeerCredits},
                            .arenas = &arenas_,
                            .router_memory = router_memory},
       make_lnd);

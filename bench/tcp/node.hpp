@@ -46,14 +46,15 @@ struct OtherNet {
   std::function<unsigned(Instant now)> poll;
 };
 
+inline constexpr std::int32_t kPeerCredits = 8;  // the kernel's default
+
 struct TcpNodeSetup {
   std::uint32_t address = 0x7f000001;  // 127.0.0.1: also its NIDs
   std::uint16_t nets = 1;              // tcp, tcp1, …
   std::uint16_t first_net = 0;         // or from tcp<first_net> on
   std::uint16_t port = 0;
-  std::size_t peers = 4;  // each with three connections
-  std::int32_t peer_credits = 8;
-  bool lends_credits = true;  // as where nobody has set their number
+  std::size_t peers = 4;                     // each with three connections
+  std::int32_t peer_credits = kPeerCredits;  // another number is set: nobody borrows
   std::size_t memory_bytes = std::size_t{1} << 20U;
   std::size_t descriptors = 2048;
   std::size_t match_entries = 64;
