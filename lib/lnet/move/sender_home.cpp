@@ -14,8 +14,8 @@ constexpr auto kPlacedReply = LnetTraffic::Id::kReceivedReply;
 // A peer has no more under way, borrowed or not, than one in so many of the credits that its
 // interface has left.
 constexpr std::int32_t kBorrowedPart = 4;
-// More in one send is what borrowing is good for, and large messages fill one by themselves.
-constexpr std::uint64_t kBorrowerBytes = std::uint64_t{16} * 1024;
+// More in one send is what borrowing is good for, and large payloads fill one by themselves.
+constexpr std::uint32_t kBorrowerBytes = std::uint32_t{16} * 1024;
 // Who takes no longer than this for what it is given has room for more. A poller's turn is shorter.
 constexpr Duration kPromptly = std::chrono::milliseconds(1);
 }  // namespace
@@ -55,7 +55,7 @@ bool Sender::may_borrow(const PeerPort& peer, const Message& message,
                         std::uint32_t under_way) const {
   const Ni& ni = *message.ni;
   if (!ni.tunables.lends_credits || !peer.prompt) return false;
-  if (message.queue_bytes() > kBorrowerBytes || !ni.shards[core_.id]) return false;
+  if (message.header.payload_length > kBorrowerBytes || !ni.shards[core_.id]) return false;
   const NiPort* const port = core_.ports[ni.number];
   if (port == nullptr) return false;
   return static_cast<std::int32_t>(under_way) <= port->tx_credits() / kBorrowedPart;

@@ -99,5 +99,26 @@ TEST(LnetNetworks, APeerGetsNoMoreCreditsThanThereAre) {
   EXPECT_EQ(resolved->setup.tunables.peer_credits, 32);
 }
 
+TEST(LnetNetworks, TcpLendsCreditsUnlessTheirNumberIsSet) {
+  NiConfig ni;
+  ni.nid = lnet::parse_nid("192.0.2.1@tcp").value();
+  TcpOptions options;
+  const auto lends = [&] {
+    const auto resolved = resolve_ni(net("tcp"), ni, 1, options, std::chrono::seconds(11));
+    return resolved && resolved->setup.tunables.lends_credits;
+  };
+  EXPECT_TRUE(lends());
+  ni.tunables.peer_credits = 8;
+  EXPECT_TRUE(lends()) << "as an export has it of whoever set nothing";
+  ni.tunables.peer_credits = 4;
+  EXPECT_FALSE(lends());
+  ni.tunables.peer_credits = lnet::kDriverDefault;
+  options.tunables.peer_credits = 32;
+  EXPECT_FALSE(lends()) << "set as an option of ksocklnd";
+  const auto null = resolve_ni(net("tcp"), null_ni("10.0.0.1@tcp"), 1);
+  ASSERT_TRUE(null);
+  EXPECT_FALSE(null->setup.tunables.lends_credits);
+}
+
 }  // namespace
 }  // namespace plnet::apps

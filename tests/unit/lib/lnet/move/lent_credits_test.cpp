@@ -85,8 +85,21 @@ TEST(LentCredits, WhoBecomesSlowOrFailsBorrowsNoMore) {
   }
 }
 
+constexpr std::uint32_t kLarge = (1U << 14) + 1;
+
+TEST(LentCredits, OnlySmallMessagesBorrow) {
+  Lender rig({.peer_credits = 1, .credits = 64, .lends_credits = true});
+  rig.meet(9);
+  rig.put_some(3, 9, kLarge - 1);
+  EXPECT_EQ(rig.held(), 3U);
+  rig.end_all();
+  rig.put_some(3, 9, kLarge);
+  EXPECT_EQ(rig.held(), 1U);
+  rig.end_all();
+  rig.expect_conserved();
+}
+
 TEST(LentCredits, NothingOvertakesWhatWaits) {
-  constexpr std::uint32_t kLarge = 1U << 15;
   Lender rig({.peer_credits = 1, .credits = 64, .lends_credits = true});
   rig.meet(9);
   rig.put_some(2, 9, kLarge);
