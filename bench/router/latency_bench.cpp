@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "bench/harness/harness.hpp"
@@ -170,45 +171,63 @@ void bare_spread(benchmark::State& state, const SharedLoad& load) {
   tell(state, seen, spread_of(seen));
 }
 
+// A figure of the router, and the same of a splice at the same load.
+using Measure = void (*)(benchmark::State&, const SharedLoad&);
+
+struct Comparison {
+  std::string name;
+  std::string what;
+  std::string unit;
+  SharedLoad load;
+  Measure router;
+  Measure splice;
+  std::optional<Bar> bar;
+};
+
+void add(Suite& suite, const Comparison& one) {
+  suite.push_back({.name = one.name,
+                   .what = one.what,
+                   .unit = one.unit,
+                   .timing = Timing::kReal,
+                   .round_seconds = 0.2,
+                   .bar = one.bar,
+                   .value = [one](benchmark::State& state) { one.router(state, one.load); },
+                   .floor = [one](benchmark::State& state) { one.splice(state, one.load); }});
+}
+
 }  // namespace
 
 void add_latency_benchmarks(Suite& suite) {
   const auto load = std::make_shared<Load>();
-  suite.push_back(
-      {.name = "router.tcp.latency",
-       .what = "4 KiB PUTs at random, 70 % load: added to the median; floor: by a splice",
-       .unit = "us",
-       .timing = Timing::kReal,
-       .round_seconds = 0.2,
-       .bar = Bar{.limit = 10},
-       .value = [load](benchmark::State& state) { added(state, load); },
-       .floor = [load](benchmark::State& state) { bare_added(state, load); }});
   const auto dense = std::make_shared<Load>(Load{.together = kUnderWay});
-  suite.push_back(
-      {.name = "router.tcp.latency.dense",
-       .what = "added to the median; all that is due leaves the source with one system call",
-       .unit = "us",
-       .timing = Timing::kReal,
-       .round_seconds = 0.2,
-       .bar = {},
-       .value = [dense](benchmark::State& state) { added(state, dense); },
-       .floor = [dense](benchmark::State& state) { bare_added(state, dense); }});
-  suite.push_back({.name = "router.tcp.latency.tail",
-                   .what = "the same: the 99th percentile; floor: spliced from socket to socket",
-                   .unit = "us",
-                   .timing = Timing::kReal,
-                   .round_seconds = 0.2,
-                   .bar = Bar{.of = Bar::Of::kRatio, .limit = 1.5},
-                   .value = [load](benchmark::State& state) { tail(state, load); },
-                   .floor = [load](benchmark::State& state) { bare_tail(state, load); }});
-  suite.push_back({.name = "router.tcp.latency.spread",
-                   .what = "the same: the 99th percentile over the median; floor: by a splice",
-                   .unit = "times",
-                   .timing = Timing::kReal,
-                   .round_seconds = 0.2,
-                   .bar = Bar{.limit = 3},
-                   .value = [load](benchmark::State& state) { spread(state, load); },
-                   .floor = [load](benchmark::State& state) { bare_spread(state, load); }});
+  add(suite, {.name = "router.tcp.latency",
+              .what = "4 KiB PUTs at random, 70 % load: added to the median; floor: by a splice",
+              .unit = "us",
+              .load = load,
+              .router = added,
+              .splice = bare_added,
+              .bar = Bar{.limit = 10}});
+  add(suite, {.name = "router.tcp.latency.dense",
+              .what = "the same, all that is due leaves the source with one system call",
+              .unit = "us",
+              .load = dense,
+              .router = added,
+              .splice = bare_added,
+              .bar = {}});
+  add(suite, {.name = "router.tcp.latency.tail",
+              .what = "at the load of router.tcp.latency: the 99th percentile; floor: by a splice",
+              .unit = "us",
+              .load = load,
+              .router = tail,
+              .splice = bare_tail,
+              .bar = Bar{.of = Bar::Of::kRatio, .limit = 1.5}});
+  add(suite, {.name = "router.tcp.latency.spread",
+              .what = "at that load: the 99th percentile over the median; floor: by a splice",
+              .unit = "times",
+              .load = load,
+              .router = spread,
+              .splice = bare_spread,
+              .bar = Bar{.limit = 3}});
 }
 
 }  // namespace plnet::bench
