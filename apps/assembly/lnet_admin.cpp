@@ -145,6 +145,7 @@ void LnetAdmin::configure(const lnet::ConfigureRequest& request, lnet::Reply<voi
         wanted.routes = boot_.routes;
         wanted.faults = boot_.faults;
         wanted.access = boot_.access;
+        wanted.udsps = boot_.udsps;
         go_up_with(std::move(wanted), std::move(ended));
       },
       std::move(done));
@@ -258,6 +259,7 @@ void LnetAdmin::wait_for_idle(unsigned shard, lnet::Reply<void> done) {
     config_.routes.clear();
     config_.faults.clear();
     config_.access.clear();
+    config_.udsps.clear();
     state_ = State::kDown;
     done({});
   });

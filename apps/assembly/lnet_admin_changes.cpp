@@ -162,7 +162,7 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
     return done(failure(Errc::kBusy, "other options of kernel modules: needs a restart"));
   }
   const bool needs_node = !wanted.nets.empty() || !wanted.peers.empty() || !wanted.routes.empty() ||
-                          !wanted.faults.empty() || !wanted.access.empty();
+                          !wanted.faults.empty() || !wanted.access.empty() || !wanted.udsps.empty();
   if (state_ != State::kUp && !needs_node) {
     host_->tcp().set_options(options);
     config_ = std::move(wanted);

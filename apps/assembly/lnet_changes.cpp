@@ -226,6 +226,14 @@ Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost
   return {};
 }
 
+// Peers have what they say some turns later.
+LnetStep::Act set_policies(const std::vector<lnet::Udsp>& udsps) {
+  return [udsps](lnet::Node& node) -> Outcome<Progress> {
+    node.coordinator().set_policies(udsps);
+    return Progress::kDone;
+  };
+}
+
 }  // namespace
 
 LnetStep delete_peer_step(const PeerConfig& peer) {
@@ -260,7 +268,10 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
                                              LnetHost& host) {
   const auto lost = nets_lost(now, wanted);
   std::vector<LnetStep> steps;
-  plan_access(now, wanted, steps);  // first: no network comes up without the rules that go with it
+  // First: no network comes up without the rules that go with it.
+  plan_access(now, wanted, steps);
+  if (now.udsps != wanted.udsps)
+    steps.push_back({.act = set_policies(wanted.udsps), .undo = set_policies(now.udsps)});
   // Gateways stay while there are routes, so routes go first and come last.
   for (const RouteConfig& route : now.routes) {
     if (!keeps_route(wanted, route, lost)) steps.push_back(delete_route_step(route));

@@ -186,6 +186,10 @@ PeerNiReport report_of(const lnet::PeerNi& ni, const lnet::LocalView& local) {
   report.tx_q_num_of_buf = ni.queued_bytes.get();
   report.refcount = 1;
   report.policy.nid_priority = ni.priority.get();
+  if (const lnet::Preferences* const rules = ni.preferences.load(std::memory_order_relaxed)) {
+    report.policy.preferred_sources = rules->local_nids();
+    report.policy.preferred_gateways = rules->routers();
+  }
   report.health.health_value = ni.health.get();
   // lustre-release lnet/include/lnet/lib-lnet.h: lnet_peer_buffer_credits()
   const lnet::Net* const net = local.net(ni.net);
@@ -200,8 +204,13 @@ void list_peer(lnet::Node& node, const lnet::PeerRecord& peer, PeersJob& job) {
   report.primary = peer.primary;
   report.multi_rail = peer.multi_rail();
   report.state = peer.state.get();
-  for (const lnet::PeerNi* const ni : peer.seen().nis)
-    report.nis.push_back(report_of(*ni, node.coordinator().local()));
+  const lnet::PeerView& seen = peer.seen();
+  for (const lnet::PeerNetView& net : seen.nets) {
+    for (const lnet::PeerNi* const ni : seen.on(net)) {
+      report.nis.push_back(report_of(*ni, node.coordinator().local()));
+      report.nis.back().policy.net_priority = net.priority;
+    }
+  }
   job.peers.push_back(std::move(report));
 }
 

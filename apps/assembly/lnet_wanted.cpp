@@ -85,6 +85,19 @@ Misfit misfit_of_ni(Error error, const NetConfig& net, const NiConfig& ni) {
   return {.error = std::move(error), .net = NetConfig{.net = net.net, .nis = {ni}}};
 }
 
+Misfit misfit_of_key(Error error, std::string key) {
+  return {.error = std::move(error), .key = std::move(key)};
+}
+
+// The section that is at fault; its items may have others before them on this node.
+std::optional<Misfit> misfit_of_whole(const NodeConfig& config) {
+  const auto issues = check_node_config(config);
+  if (issues.empty()) return std::nullopt;
+  const auto& [path, what] = issues.front();
+  return misfit_of_key({Errc::kInvalid, fmt::format("{}: {}", path, what)},
+                       path.substr(0, path.find_first_of("[.")));
+}
+
 std::expected<void, Misfit> assign_kfi_nids(NodeConfig& wanted, const KfiHost& kfi) {
   for (NetConfig& net : wanted.nets) {
     for (NiConfig& ni : net.nis) {
@@ -94,7 +107,7 @@ std::expected<void, Misfit> assign_kfi_nids(NodeConfig& wanted, const KfiHost& k
     }
   }
   if (auto shared = kfi.check_sharing(wanted); !shared)
-    return std::unexpected(Misfit{.error = shared.error()});
+    return std::unexpected(misfit_of_key(shared.error(), "net"));
   return {};
 }
 
@@ -126,13 +139,6 @@ std::expected<void, Misfit> judge_nis(Judged& judged, const NodeConfig& now, con
 }
 
 }  // namespace
-
-Outcome<void> check_supported(const NodeConfig& config) {
-  if (!config.udsps.empty()) {
-    return failure(Errc::kNotSupported, "udsp: selection policies are not there yet");
-  }
-  return {};
-}
 
 Outcome<void> settle_on_machine(NodeConfig& wanted, const NodeConfig& now,
                                 std::vector<std::string>* notes) {
@@ -168,12 +174,6 @@ void settle_forwarding(NodeConfig& wanted) {
 bool will_route(NodeConfig config) {
   if (settle_on_machine(config, {})) settle_forwarding(config);
   return config.routing;
-}
-
-Outcome<void> check_sound(const NodeConfig& config) {
-  const auto issues = check_node_config(config);
-  if (issues.empty()) return {};
-  return failure(Errc::kInvalid, issues.front().path + ": " + issues.front().what);
 }
 
 bool has_ni(const NodeConfig& config, NetId net, const NiConfig& ni) {
@@ -214,18 +214,14 @@ Error located(const Misfit& misfit, const runtime::SourceText& text, bool option
 std::expected<Judged, Misfit> judge(NodeConfig wanted, const NodeConfig& now,
                                     const Ground& ground) {
   Judged judged;
-  const auto wrong = [](Error error, std::string key = {}) {
-    return std::unexpected(Misfit{.error = std::move(error), .key = std::move(key)});
-  };
   if (auto settled = settle_on_machine(wanted, now, &judged.notes); !settled)
-    return wrong(settled.error());
+    return std::unexpected(misfit_of_key(settled.error(), "net"));
   if (ground.kfi != nullptr) {
     if (auto assigned = assign_kfi_nids(wanted, *ground.kfi); !assigned)
       return std::unexpected(std::move(assigned.error()));
   }
   settle_forwarding(wanted);
-  if (auto sound = check_sound(wanted); !sound) return wrong(sound.error());
-  if (auto able = check_supported(wanted); !able) return wrong(able.error(), "udsp");
+  if (const auto misfit = misfit_of_whole(wanted)) return std::unexpected(*misfit);
   for (const auto& misfit :
        {misfit_of_options(wanted, tcp_options_of), misfit_of_options(wanted, kfi_options_of),
         misfit_of_options(wanted, check_router_options)}) {

@@ -19,8 +19,6 @@
 
 namespace plnet::apps {
 
-// What is asked for and cannot be had yet: kNotSupported.
-[[nodiscard]] Outcome<void> check_supported(const lnet::NodeConfig& config);
 // Rules about addresses become networks, and interfaces NIDs, as this machine has them now. What
 // `now` has already stays. What came out otherwise than it was written goes to `notes`.
 [[nodiscard]] Outcome<void> settle_on_machine(lnet::NodeConfig& wanted, const lnet::NodeConfig& now,
@@ -29,9 +27,6 @@ namespace plnet::apps {
 void settle_forwarding(lnet::NodeConfig& wanted);
 // Whether a node that is started with this will, as far as the machine tells now.
 [[nodiscard]] bool will_route(lnet::NodeConfig config);
-// check_node_config() as one error.
-[[nodiscard]] Outcome<void> check_sound(const lnet::NodeConfig& config);
-
 [[nodiscard]] bool has_ni(const lnet::NodeConfig& config, lnet::NetId net,
                           const lnet::NiConfig& ni);
 
@@ -54,7 +49,7 @@ struct Judged {
 // Why a configuration cannot be had, and what of it is to blame, if that is known.
 struct Misfit {
   Error error;
-  std::string key{};                     // "udsp"
+  std::string key{};                     // "route"
   std::string option{};                  // of a module: "ksocklnd.credits"
   std::optional<lnet::NetConfig> net{};  // with the one NI
 };

@@ -53,6 +53,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
                   .exchanges = exchanges_,
                   .observer = *this}),
       routes_(directory_, qsbr, *this, Random(limits.route_seed)),
+      policies_(directory_, routes_, qsbr),
       checks_({.directory = directory_,
                .discovery = discovery_,
                .routes = routes_,
@@ -150,6 +151,7 @@ void Coordinator::ni_released(Ni& ni) {
 unsigned Coordinator::step(Instant now, unsigned budget) {
   unsigned done = directory_.step(budget);
   if (routes_.step(local(), now)) ++done;
+  done += policies_.step();
   release_nis();
   faults_.step();
   access_.step();
@@ -182,8 +184,10 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
 }
 
 Instant Coordinator::next_deadline(Instant now) {
-  if (discovery_.has_work() || (!shut_ && !push_target_.posted())) return now;
-  const bool waiting = directory_.waiting() || !wanted_.empty() || !removed_.empty();
+  if (discovery_.has_work() || policies_.sweeping() || (!shut_ && !push_target_.posted()))
+    return now;
+  const bool waiting =
+      directory_.waiting() || policies_.waiting() || !wanted_.empty() || !removed_.empty();
   Instant next = std::min(waiting ? now + kLookAgain : Instant::max(), node_ping_.next_deadline());
   if (!shut_) {
     next = std::min(
@@ -199,6 +203,7 @@ Instant Coordinator::next_deadline(Instant now) {
 void Coordinator::local_changed() {
   const LocalView& view = networks_.view();
   directory_.set_local(view);
+  policies_.local_changed(view);
   if (shut_) return;
   std::array<PingEntry, kNisMax> entries{};
   std::size_t count = 0;
@@ -244,12 +249,14 @@ PeerResult<void> Coordinator::add_peer(const Nid& primary, const Nid& nid, bool 
                                        bool lock_primary) {
   const auto added = rules_.configure(primary, nid, multi_rail, lock_primary, host_.now());
   directory_.commit();
+  policies_.gateways_changed();
   return added;
 }
 
 PeerResult<void> Coordinator::delete_peer(const Nid& primary, const Nid& nid, bool force) {
   const auto deleted = rules_.unconfigure(primary, nid, force);
   directory_.commit();
+  policies_.gateways_changed();
   return deleted;
 }
 
@@ -262,6 +269,7 @@ void Coordinator::on_peer_gone(Peer& peer) {
 
 void Coordinator::on_routes_published(const RouteView& view) {
   checks_.routes_published();
+  policies_.gateways_changed();
   host_.publish_routes(view);
 }
 

@@ -2,8 +2,6 @@
 // The part of a node that makes and changes what all shards read: local NIs, peers, and through
 // discovery what peers consist of. It has no thread: a shard of its own choice hosts it, hands it
 // parcels and events, and steps it once a turn. Nothing here blocks.
-// Places for what comes later: DiscoveryObserver (router aliveness), and
-// PeerDirectoryHooks::on_peer_ni_added() (UDSP), both implemented here.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +18,7 @@
 #include "lib/lnet/control/ping_target.hpp"
 #include "lib/lnet/control/push_target.hpp"
 #include "lib/lnet/control/routes.hpp"
+#include "lib/lnet/control/selection_policies.hpp"
 #include "lib/lnet/faults/fault_table.hpp"
 #include "lib/lnet/node/data_operations.hpp"
 #include "lib/lnet/node/parameters.hpp"
@@ -159,6 +158,9 @@ class Coordinator final : private PeerDirectoryHooks,
   // Who may connect and for whom we forward (access/access_rule.hpp): these rules and no others.
   void set_access(std::span<const AccessRule> rules);
   [[nodiscard]] std::vector<AccessReport> access() const { return access_.list(); }
+  // User-defined selection policies: these and no others. Peers follow in the next steps, until
+  // when policies().sweeping().
+  void set_policies(std::span<const Udsp> policies) { policies_.set(policies, local()); }
   // To all multi-rail peers, whatever they have acknowledged.
   void push_to_peers() { discovery_.push_to_all(true); }
 
@@ -171,6 +173,7 @@ class Coordinator final : private PeerDirectoryHooks,
   [[nodiscard]] const NodeStanding& standing() const { return standing_; }
   [[nodiscard]] const Discovery& discovery() const { return discovery_; }
   [[nodiscard]] const Routes& routes() const { return routes_; }
+  [[nodiscard]] const SelectionPolicies& policies() const { return policies_; }
   [[nodiscard]] GatewayChecks& gateway_checks() { return checks_; }
   [[nodiscard]] const GatewayChecks& gateway_checks() const { return checks_; }
   [[nodiscard]] const PeerRecovery& recovery() const { return recovery_; }
@@ -186,6 +189,10 @@ class Coordinator final : private PeerDirectoryHooks,
   void release_peer_ni(PeerNi& ni) override { host_.release_peer_ni(ni); }
   void on_peer_gone(Peer& peer) override;
   void on_peer_lost_ni(Peer& peer) override { (void)discovery_.queue(record_of(peer)); }
+  void on_peer_ni_added(PeerNi& ni) override { policies_.apply(ni); }
+  [[nodiscard]] std::uint32_t priority_of_peer_net(NetId net) const override {
+    return policies_.priority_of_peer_net(net);
+  }
   void on_gateway_moved(Peer& from, Peer& to) override;
   // Of the routes.
   void on_routes_published(const RouteView& view) override;
@@ -201,6 +208,7 @@ class Coordinator final : private PeerDirectoryHooks,
   }
   void on_gateway_discovered(Peer& gateway, Result<void> outcome) override {
     checks_.discovered(gateway, outcome, host_.now());
+    policies_.gateways_changed();
     if (!outcome) host_.hop_lost();
   }
   void on_handed_over(PeerRecord& from, PeerRecord& to) override { routes_.nids_moved(from, to); }
@@ -223,6 +231,7 @@ class Coordinator final : private PeerDirectoryHooks,
   PingExchanges exchanges_;
   Discovery discovery_;
   Routes routes_;
+  SelectionPolicies policies_;
   GatewayChecks checks_;
   PushTarget push_target_;
   PeerRecovery recovery_;  // its requests are in node_ping_'s lists: those go first

@@ -160,6 +160,17 @@ void check_peers(const std::vector<PeerConfig>& peers, Issues& issues) {
   }
 }
 
+void check_udsps(const std::vector<Udsp>& udsps, Issues& issues) {
+  if (udsps.size() > kUdspsMax) {
+    issues.push_back(
+        {"udsp", fmt::format("{} policies, expected at most {}", udsps.size(), kUdspsMax)});
+  }
+  for (std::size_t i = 0; i < udsps.size(); ++i) {
+    const auto completed = complete_udsp(udsps[i]);
+    if (!completed) issues.push_back({fmt::format("udsp[{}]", i), completed.error().what});
+  }
+}
+
 void check_faults(const std::vector<FaultSpec>& faults, Issues& issues) {
   if (faults.size() > kFaultRulesMax) {
     issues.push_back({"fault", fmt::format("{} fault rules, expected at most {}", faults.size(),
@@ -262,6 +273,7 @@ std::vector<NodeConfigIssue> check_node_config(const NodeConfig& config) {
     issues.push_back({"access", fmt::format("{} access rules, expected at most {}",
                                             config.access.size(), kAccessRulesMax)});
   }
+  check_udsps(config.udsps, issues);
   check_parameters(config.parameters, issues);
   return issues;
 }

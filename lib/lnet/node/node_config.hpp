@@ -17,7 +17,7 @@
 #include "lib/lnet/names/address_pattern.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/names/routes_text.hpp"
-#include "lib/lnet/names/udsp_range.hpp"
+#include "lib/lnet/paths/udsp.hpp"
 #include "lib/lnet/peers/lnd_tunable.hpp"
 
 namespace plnet::lnet {
@@ -26,7 +26,6 @@ namespace plnet::lnet {
 inline constexpr std::size_t kConfiguredNetsMax = 256;
 inline constexpr std::size_t kConfiguredNisMax = 256;  // on one network; lnet_interfaces_max is 200
 inline constexpr std::size_t kConfiguredPeersMax = 65536;
-inline constexpr std::size_t kConfiguredUdspsMax = 1024;
 
 // The lnd tunable that every network has: the name of the driver that serves the NI instead of the
 // one that its kind of network has.
@@ -95,16 +94,6 @@ struct Ip2NetsConfig {
   friend bool operator==(const Ip2NetsConfig&, const Ip2NetsConfig&) = default;
 };
 
-// A user-defined selection policy. Its place in the list is its index.
-struct UdspConfig {
-  std::optional<UdspRange> source;
-  std::optional<UdspRange> destination;
-  std::optional<UdspRange> router;
-  std::optional<std::uint32_t> priority;  // absent: the preferred-list action
-
-  friend bool operator==(const UdspConfig&, const UdspConfig&) = default;
-};
-
 // An option of a kernel module that has no place of its own above: who needs it looks it up.
 struct ModuleOption {
   std::string module;  // lnet, ksocklnd, ko2iblnd, kkfilnd
@@ -167,7 +156,7 @@ struct NodeConfig {
   std::vector<PeerConfig> peers;
   std::vector<Ip2NetsConfig> ip2nets;
   std::string ip2nets_text;  // the module parameter, for parse_ip2nets(); "" = none
-  std::vector<UdspConfig> udsps;
+  std::vector<Udsp> udsps;
   std::vector<FaultSpec> faults;   // complete(), each once; the newest, which is asked first, last
   std::vector<AccessRule> access;  // in order: the first that matches decides
   ParameterValues parameters;

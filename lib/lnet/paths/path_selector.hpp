@@ -76,12 +76,29 @@ class PathSelector {
 
   // lustre-release lnet/lnet/lib-move.c: lnet_find_existing_preferred_best_ni(). A peer that is not
   // multi-rail has one NID on a net, so there is no other NID to ask. Null: none of those that
-  // there are, on `net` if that is not null.
+  // there are, on `net` if that is not null. The word of a policy counts for more than what was
+  // recorded.
   [[nodiscard]] Ni* preferred_ni(const Net* net) const {
-    if (preferred_ == nullptr) return nullptr;
     const std::span<Ni* const> nis = net != nullptr ? net->nis : std::span(local_.nis);
+    const Preferences* const rules = destination_->preferences.load(std::memory_order_acquire);
+    if (rules != nullptr) {
+      const auto meant = std::ranges::find_if(nis, [&](const Ni* ni) {
+        return rules->prefers(ni->nid) && (net != nullptr || leads_there(ni->net));
+      });
+      if (meant != nis.end()) return *meant;
+    }
+    if (preferred_ == nullptr) return nullptr;
     const auto found = std::ranges::find(nis, preferred_);
     return found != nis.end() ? *found : nullptr;
+  }
+  // Whether some gateway takes messages to the destination from this net of ours. The kernel does
+  // not ask, and has no route then.
+  [[nodiscard]] bool leads_there(NetId from) const {
+    const RemoteNet* const remote = routes_.net(destination_->net);
+    return remote != nullptr && std::ranges::any_of(remote->routes, [from](const Route* route) {
+             const PeerView& gateway = route->gateway.load(std::memory_order_acquire)->seen();
+             return route->alive.get() && gateway.net(from) != nullptr;
+           });
   }
   // lustre-release lnet/lnet/lib-move.c: lnet_set_non_mr_pref_nid()
   [[nodiscard]] bool wants_preference() const { return !peer_->multi_rail() && !request_.response; }

@@ -232,7 +232,7 @@ PeerNetRecord* PeerDirectory::net_of(PeerRecord& peer, NetId id) {
   PeerNetRecord* fresh = nets_.take();
   if (fresh == nullptr) return nullptr;
   fresh->net = id;
-  fresh->priority = kPriorityLowest;
+  fresh->priority = hooks_.priority_of_peer_net(id);
   fresh->count = 0;
   fresh->peer = &peer;
   return fresh;
@@ -298,6 +298,8 @@ void PeerDirectory::leave_net(PeerNiRecord& ni) {
   ni.unlink();
   ni.in_net = nullptr;
   ni.stage = PeerNiStage::kDetached;
+  // Whoever made them cannot find the interface any more.
+  ni.preferences.store(nullptr, std::memory_order_relaxed);
   detached_.push_back(ni);
   --peer.ni_count;
   if (--net.count == 0) {

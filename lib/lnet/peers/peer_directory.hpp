@@ -88,8 +88,12 @@ class PeerDirectoryHooks {
   virtual void on_peer_gone(Peer& peer) = 0;
   // A discovered peer has lost one of several: discovery takes another look.
   virtual void on_peer_lost_ni(Peer& /*peer*/) {}
-  // Place for user-defined selection policies.
+  // New, or handed to another peer: nothing of it is preferred any more.
   virtual void on_peer_ni_added(PeerNi& /*ni*/) {}
+  // Of a network that a peer has from now on.
+  [[nodiscard]] virtual std::uint32_t priority_of_peer_net(NetId /*net*/) const {
+    return kPriorityLowest;
+  }
   // Routes through `from` now lead through `to`; the references follow by themselves.
   virtual void on_gateway_moved(Peer& /*from*/, Peer& /*to*/) {}
 };

@@ -50,17 +50,6 @@ PeerItem item_of(const lnet::PeerConfig& peer) {
   return item;
 }
 
-UdspItem item_of(const lnet::UdspConfig& udsp, std::size_t index) {
-  const auto text = [](const std::optional<lnet::UdspRange>& range) {
-    return range ? range->text() : std::string{};
-  };
-  return {.idx = static_cast<std::int64_t>(index),
-          .source = text(udsp.source),
-          .destination = text(udsp.destination),
-          .router = text(udsp.router),
-          .priority = udsp.priority ? static_cast<std::int64_t>(*udsp.priority) : -1};
-}
-
 }  // namespace
 
 Document blank_document(const Settings& base) {
@@ -91,7 +80,7 @@ Document document_of(const Settings& settings) {
   for (const lnet::PeerConfig& peer : config.peers)
     lnet.peers.push_back(item_of(peer));
   for (std::size_t i = 0; i < config.udsps.size(); ++i)
-    lnet.udsps.push_back(item_of(config.udsps[i], i));
+    lnet.udsps.push_back(runtime::item_of(config.udsps[i], i));
   for (const lnet::FaultSpec& fault : config.faults)
     lnet.faults.push_back(runtime::item_of(fault));
   return document;

@@ -35,6 +35,10 @@ void remove_udsps(lnet::NodeConfig& config, const LnetDocument& document, Settin
 void add_faults(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues);
 void remove_faults(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues);
 void set_access(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues);
+// At this index of the node's policies.
+[[nodiscard]] UdspItem item_of(const lnet::Udsp& udsp, std::size_t index);
+// Errors are those of the ranges and of lnet::complete_udsp().
+[[nodiscard]] Outcome<lnet::Udsp> udsp_of(const UdspItem& item);
 [[nodiscard]] AccessItem item_of(const lnet::AccessRule& rule);
 [[nodiscard]] Outcome<lnet::AccessRule> access_rule_of(const AccessItem& item);
 

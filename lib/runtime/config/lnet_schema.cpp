@@ -239,7 +239,7 @@ constexpr std::array kActionKeys{
 
 constexpr std::array kUdspKeys{
     optional(number("idx", "Its place among the policies; at the end if left out.", 0,
-                    lnet::kConfiguredUdspsMax, PLNET_FIELD(UdspItem, idx))),
+                    lnet::kUdspsMax, PLNET_FIELD(UdspItem, idx))),
     text("src", "Local NIDs or networks.", check_udsp_range, "tcp", PLNET_FIELD(UdspItem, source)),
     text("dst", "Remote NIDs or networks.", check_udsp_range, "10.0.0.*@tcp",
          PLNET_FIELD(UdspItem, destination)),
@@ -281,7 +281,7 @@ constexpr std::array kLnetKeys{
     input_only(section("numa", "As old files have it.", kNumaKeys)),
     section("global", "The variables of `lnetctl global show`.", kGlobalKeys),
     items(list("udsp", "User-defined selection policies; the first that fits decides.",
-               lnet::kConfiguredUdspsMax, kUdspKeys, PLNET_RECORDS(Document, lnet.udsps))),
+               lnet::kUdspsMax, kUdspKeys, PLNET_RECORDS(Document, lnet.udsps))),
     items(list("fault",
                "Rules that drop or delay messages, for tests. Only plnet has them in files.",
                lnet::kFaultRulesMax, kFaultKeys, PLNET_RECORDS(Document, lnet.faults))),

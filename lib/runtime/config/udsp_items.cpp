@@ -18,18 +18,15 @@ class UdspItems : private Items {
     const auto udsp = udsp_of(item, path);
     if (!udsp) return;
     auto& udsps = config_.udsps;
-    const auto same = std::ranges::find_if(udsps, [&udsp](const lnet::UdspConfig& other) {
-      return other.source == udsp->source && other.destination == udsp->destination &&
-             other.router == udsp->router &&
-             other.priority.has_value() == udsp->priority.has_value();
-    });
+    const auto same = std::ranges::find_if(
+        udsps, [&udsp](const lnet::Udsp& other) { return other.is_about_same(*udsp); });
     if (same != udsps.end()) {
       const auto index = static_cast<std::size_t>(same - udsps.begin());
       if (!fresh_udsps_.insert(index).second) complain(path, "duplicate policy");
       same->priority = udsp->priority;
       return;
     }
-    if (udsps.size() >= lnet::kConfiguredUdspsMax) return complain(path, "too many policies");
+    if (udsps.size() >= lnet::kUdspsMax) return complain(path, "too many policies");
     const auto at =
         item.idx < 0 ? udsps.size() : std::min(static_cast<std::size_t>(item.idx), udsps.size());
     udsps.insert(udsps.begin() + static_cast<std::ptrdiff_t>(at), *udsp);
@@ -57,21 +54,11 @@ class UdspItems : private Items {
   }
 
  private:
-  std::optional<lnet::UdspConfig> udsp_of(const UdspItem& item, const std::string& path) {
-    const auto range = [](const std::string& text) -> std::optional<lnet::UdspRange> {
-      if (text.empty() || text == "NA") return std::nullopt;
-      return sound(lnet::UdspRange::parse(text));
-    };
-    lnet::UdspConfig udsp{.source = range(item.source),
-                          .destination = range(item.destination),
-                          .router = range(item.router),
-                          .priority = std::nullopt};
-    if (item.priority >= 0) udsp.priority = static_cast<std::uint32_t>(item.priority);
-    if (!udsp.source && !udsp.destination && !udsp.router) {
-      complain(path, "a policy without src, dst and rte, expected one of them");
-      return std::nullopt;
-    }
-    return udsp;
+  std::optional<lnet::Udsp> udsp_of(const UdspItem& item, const std::string& path) {
+    auto udsp = runtime::udsp_of(item);
+    if (udsp) return std::move(*udsp);
+    complain(path, udsp.error().what);
+    return std::nullopt;
   }
 
   // What the document itself brought, to find what stands there twice.
@@ -79,6 +66,31 @@ class UdspItems : private Items {
 };
 
 }  // namespace
+
+UdspItem item_of(const lnet::Udsp& udsp, std::size_t index) {
+  const auto text = [](const std::optional<lnet::UdspRange>& range) {
+    return range ? range->text() : std::string{};
+  };
+  return {.idx = static_cast<std::int64_t>(index),
+          .source = text(udsp.source),
+          .destination = text(udsp.destination),
+          .router = text(udsp.router),
+          .priority = udsp.priority ? static_cast<std::int64_t>(*udsp.priority) : -1};
+}
+
+Outcome<lnet::Udsp> udsp_of(const UdspItem& item) {
+  lnet::Udsp udsp;
+  for (const auto& [text, range] : {std::pair{&item.source, &udsp.source},
+                                    {&item.destination, &udsp.destination},
+                                    {&item.router, &udsp.router}}) {
+    if (text->empty() || *text == "NA") continue;
+    auto parsed = lnet::UdspRange::parse(*text);
+    if (!parsed) return std::unexpected(std::move(parsed.error()));
+    *range = std::move(*parsed);
+  }
+  if (item.priority >= 0) udsp.priority = static_cast<std::uint32_t>(item.priority);
+  return lnet::complete_udsp(std::move(udsp));
+}
 
 void add_udsps(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
   UdspItems items(config, issues);

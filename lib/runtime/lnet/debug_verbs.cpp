@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lnetctl has for a look behind the curtain: recovery queues, CPTs of NIDs, the service ID of
-// o2iblnd; and policies of selection, which nothing carries out yet.
+// o2iblnd.
 // Checked against lustre-release lnet/utils/lnetctl.c: jt_show_recovery(), jt_calc_cpt_of_nid(),
-// jt_show_udsp(); lnet/lnet/api-ni.c: lnet_debug_recovery_show_dump(), cpt_of_nid_props_list;
+// lnet/lnet/api-ni.c: lnet_debug_recovery_show_dump(), cpt_of_nid_props_list;
 // lnet/utils/lnetconfig/liblnetconfig.c: lustre_lnet_calc_service_id().
 #include <bit>
 #include <cstdint>
@@ -76,31 +76,6 @@ std::uint64_t service_id(const lnet::NodeConfig& config) {
   return std::endian::native == std::endian::big ? id : std::byteswap(id);
 }
 
-void add_udsp_verbs(VerbTable& verbs) {
-  verbs.add(
-      {.verb = "udsp show",
-       .access = VerbAccess::kReads,
-       .help = "policies of selection: there are none",
-       .args = {{"idx", kNumber}},
-       .handler = [](const VerbArgs&, const Caller&) -> VerbReply { return Json::object(); }});
-  const auto refuse = [](const VerbArgs&, const Caller&) -> VerbReply {
-    return std::unexpected(
-        VerbError(Error{Errc::kNotSupported, "udsp: selection policies are not supported yet"}));
-  };
-  verbs.add({.verb = "udsp add",
-             .help = "refused: selection policies are not supported yet",
-             .args = {{"src", kText},
-                      {"dst", kText},
-                      {"rte", kText},
-                      {"priority", kNumber},
-                      {"idx", kNumber}},
-             .handler = refuse});
-  verbs.add({.verb = "udsp del",
-             .help = "refused: selection policies are not supported yet",
-             .args = {{"idx", kNumber}, {"all", kFlag}},
-             .handler = refuse});
-}
-
 }  // namespace
 
 void add_debug_verbs(VerbTable& verbs, LnetControl& control) {
@@ -127,7 +102,6 @@ void add_debug_verbs(VerbTable& verbs, LnetControl& control) {
                return Json{
                    {"service_id", {{"value", fmt::format("{:#x}", service_id(control.config()))}}}};
              }});
-  add_udsp_verbs(verbs);
 }
 
 }  // namespace plnet::runtime

@@ -2,10 +2,12 @@
 #include "lib/runtime/lnet/lnet_documents.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -118,14 +120,17 @@ Gathering::Ask answer(Json document) {
   return {{}, [document = std::move(document)](VerbToken token) { token.finish(document); }};
 }
 
+constexpr std::array<const char*, 3> kRuleSections{"udsp", "fault", "access"};
+
 // Rules are the same in every kind of export.
-Json rules_of(const LnetControl& control) {
+Json rules_of(const LnetControl& control, std::span<const char* const> sections) {
   Settings rules;
+  rules.lnet.udsps = control.config().udsps;
   rules.lnet.faults = control.config().faults;
   rules.lnet.access = control.config().access;
   const Document document = document_of(rules);
   Json part = Json::object();
-  for (const char* const name : {"fault", "access"}) {
+  for (const char* const name : sections) {
     Json items = export_key(*find_key(schema(), name), &document, ExportForm::kBackup);
     if (!items.empty()) part[name] = std::move(items);
   }
@@ -153,7 +158,9 @@ void show_named(lnet::LnetControl& control, const NamedItems& named, VerbToken t
     asks.push_back(ask_peers(control, {{"nid", text_of(peer)}}));
   if (has("peer") && named.peers.empty()) asks.push_back(ask_peers(control, VerbArgs::object()));
   if (has("global") || has("numa")) asks.push_back(answer(globals_to_json(control.parameters())));
-  if (has("fault") || has("access")) asks.push_back(answer(rules_of(control)));
+  for (const char* const rules : kRuleSections) {
+    if (has(rules)) asks.push_back(answer(rules_of(control, std::span(&rules, 1))));
+  }
   if (has("statistics")) {
     asks.push_back(
         {"statistics", [&control](VerbToken next) { show_statistics(control, std::move(next)); }});
@@ -184,7 +191,7 @@ void export_running(lnet::LnetControl& control, Json tail, VerbToken token) {
   constexpr int kPeerLevel = 3;
   gather({ask_nets(control, {{"verbose", kNetLevel}}), ask_routes(control, {{"verbose", 1}}),
           ask_routing_as_configured(control), ask_peers(control, {{"verbose", kPeerLevel}}),
-          answer(globals_to_json(control.parameters())), answer(rules_of(control)),
+          answer(globals_to_json(control.parameters())), answer(rules_of(control, kRuleSections)),
           answer(std::move(tail))},
          {}, std::move(token));
 }

@@ -15,6 +15,7 @@ void add_lnet_verbs(VerbTable& verbs, lnet::LnetControl& control) {
   add_debug_verbs(verbs, control);
   add_debugfs_verbs(verbs, control);
   add_access_verbs(verbs, control);
+  add_udsp_verbs(verbs, control);
   add_load_verbs(verbs, control);
 }
 

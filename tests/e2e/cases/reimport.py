@@ -54,7 +54,7 @@ def case_an_export_brings_nis_back_under_their_nids(site):
 def case_what_is_refused_is_told_with_its_place(site):
     with two_hosts(site) as hosts:
         node = start(hosts, "a", one_shard(site))
-        for text, says in (("udsp:\n  - {src: tcp, priority: 1}\n", "f.yaml:1:1: udsp"),
+        for text, says in (("udsp:\n  - {src: tcp, rte: tcp1}\n", "f.yaml:2:5: udsp[0]: src and rte"),
                            ("net:\n  - net type: o2ib\n    local NI(s):\n      - interfaces: {0: eth0}\n", "f.yaml:4:9: network o2ib"),
                            ("plnet: {module_options: {ksocklnd.credits: lots}}\n", "f.yaml:1:26: options ksocklnd credits=lots")):
             path = site.write("f.yaml", text)
@@ -64,3 +64,7 @@ def case_what_is_refused_is_told_with_its_place(site):
             for how in (["--check"], ["--socket", str(site.path("refused.sock")), "--instance", "refused", "--idle", "sleep"]):
                 done = site.router("--config", path, *how)
                 assert done.returncode == 1 and says in done.stderr, done
+        twice = f"net:\n  - net type: tcp\n    local NI(s):\n      - interfaces: {{0: eth0}}\n      - nid: {nid('a')}\n"
+        for how in (["--plan"], []):
+            said = fails(node, "import", *how, site.write("f.yaml", twice))
+            assert "f.yaml:1:1: net[0].local NI(s)[1]: the same interface or NID as NI 0" in said, "which only this machine tells: " + said

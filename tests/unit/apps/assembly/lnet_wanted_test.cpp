@@ -73,17 +73,6 @@ TEST(LnetWanted, AnNiThatComesToSomethingElseIsAnother) {
   })) << "its timeout is that of before, while the NI's own follows the option";
 }
 
-TEST(LnetWanted, WhatNobodyCarriesOutIsRefused) {
-  const auto code = [](auto change) {
-    lnet::NodeConfig config;
-    change(config);
-    const auto able = check_supported(config);
-    return able ? Errc::kExists : able.error().code;
-  };
-  EXPECT_EQ(code([](auto& config) { config.udsps.push_back({}); }), Errc::kNotSupported);
-  EXPECT_TRUE(check_supported({}));
-}
-
 TEST(LnetWanted, AGatewayOfItsOwnRoutesForwards) {
   lnet::NodeConfig config;
   config.nets = {

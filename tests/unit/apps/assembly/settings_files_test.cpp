@@ -69,8 +69,6 @@ TEST_F(SettingsFilesTest, WhatIsRefusedAtStartIsToldWithItsPlace) {
     const auto able = check_startable(files, read.value_or(runtime::Settings{}), 2);
     return able ? std::string("it starts") : able.error().what.substr(::testing::TempDir().size());
   };
-  EXPECT_EQ(refused("udsp:\n    - {src: tcp, priority: 1}\n"),
-            "plnet-config:1:1: udsp: selection policies are not there yet");
   const std::string credits =
       refused("plnet:\n  module_options:\n    ksocklnd.nagle: 0\n    ksocklnd.credits: lots\n");
   EXPECT_TRUE(credits.starts_with("plnet-config:4:5: options ksocklnd credits=lots: expected a "))
@@ -101,15 +99,16 @@ TEST_F(SettingsFilesTest, WhatIsRefusedAtStartIsToldWithItsPlace) {
 TEST_F(SettingsFilesTest, WhyAStartEndedIsToldWithItsPlaceIfTheFilesHaveIt) {
   const SettingsFiles files{
       .program = "test",
-      .config = write("plnet-config", "udsp:\n    - {src: tcp, priority: 1}\n"),
+      .config = write("plnet-config", "plnet: {module_options: {lnet.auto_down: 2}}\n"),
   };
   const auto read = read_settings_files(files);
   ASSERT_TRUE(read) << read.error().what;
   const auto said = [&](const std::string& what) {
-    return located_in_files(files, *read, {Errc::kNotSupported, what}).what;
+    return located_in_files(files, *read, {Errc::kInvalid, what}).what;
   };
-  EXPECT_EQ(said("udsp: selection policies are not there yet"),
-            files.config + ":1:1: udsp: selection policies are not there yet");
+  const auto able = check_startable({.program = "test"}, *read, 2);
+  ASSERT_FALSE(able);
+  EXPECT_EQ(said(able.error().what), files.config + ":1:26: " + able.error().what);
   EXPECT_EQ(said("CPU 3 is another's"), "CPU 3 is another's");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// debug recovery, cpt-of-nid, service-id, udsp: as the kernel's lnetctl has them.
+// debug recovery, cpt-of-nid, service-id: as the kernel's lnetctl has them.
 #include <gtest/gtest.h>
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"
@@ -50,18 +50,6 @@ TEST_F(DebugCommands, ServiceIdOfO2iblnd) {
   lnet_.node.module_options = {{"ko2iblnd", "service", "1024"}};
   EXPECT_EQ(run("service-id"), 0) << err;
   EXPECT_EQ(out, "service_id:\n    value: 0x4060100000000\n");
-}
-
-TEST_F(DebugCommands, ThereAreNoSelectionPolicies) {
-  EXPECT_EQ(run("udsp show"), 0) << err;
-  EXPECT_EQ(run("udsp show --idx 3"), 0) << err;
-  EXPECT_EQ(out + err, "");
-  EXPECT_EQ(run("udsp add --src tcp --dst 10.0.0.[1-3]@tcp --rte 9@kfi --priority 0 --idx 1"),
-            256 - EOPNOTSUPP);
-  EXPECT_TRUE(err.starts_with("add:\n    - udsp:\n          errno: -95\n")) << err;
-  EXPECT_TRUE(err.contains("not supported")) << err;
-  EXPECT_EQ(run("udsp del --all"), 256 - EOPNOTSUPP);
-  EXPECT_EQ(run("udsp del --idx 0"), 256 - EOPNOTSUPP);
 }
 
 }  // namespace

@@ -170,6 +170,16 @@ TEST_F(PathCases, a_preferred_source_that_is_gone_is_passed_over) {
   expect_direct(site.select(peer.ni()), site.ni(1), peer.ni());
 }
 
+// The kernel has one list for both, which a policy clears.
+TEST_F(PathCases, a_policy_counts_for_more_than_the_source_that_was_recorded) {
+  SitePeer& peer = site.add_peer(false, {{kTcp0, 1}});
+  peer.ni().preferred_ni.set(&site.ni(0));
+  site.prefer(peer.ni(), {site.ni(1).nid}, {});
+  expect_direct(site.select(peer.ni()), site.ni(1), peer.ni());
+  site.prefer(peer.ni(), {site.ni(3).nid}, {});
+  expect_direct(site.select(peer.ni()), site.ni(0), peer.ni());  // which is on another net
+}
+
 TEST_F(PathCases, a_multi_rail_peer_is_reached_on_any_net_that_it_shares_with_us) {
   SitePeer& peer = site.add_peer(true, {{kIb0, 1}, {kTcp1, 2}});
   std::map<std::pair<Ni*, PeerNi*>, int> used;

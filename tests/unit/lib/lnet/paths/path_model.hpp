@@ -68,6 +68,18 @@ class PathModel {
     return found;
   }
 
+  // What a policy says, or what was recorded.
+  const Ni* preferred_ni(const PeerNi& to, std::span<Ni* const> among, bool directly) const {
+    const Preferences* const rules = to.preferences.load();
+    for (const Ni* const ni : among) {
+      if (rules == nullptr || !rules->prefers(ni->nid)) continue;
+      bool leads_there = directly;
+      for (const Route* const route : routes_to(to.net))
+        leads_there |= route->alive.get() && !nis_on(*route->gateway.load(), ni->net).empty();
+      if (leads_there) return ni;
+    }
+    return to.preferred_ni.get();
+  }
   const Ni* best_ni(const Net& net) {
     const auto key = [&](const Ni* ni) {
       std::uint32_t distance = 0;
@@ -126,14 +138,14 @@ class PathModel {
     const bool one_rail =
         !peer.multi_rail() || request_.recovery || (last_router && to->status.get() == kNiUp);
     if (one_rail && net != nullptr) {
-      const Ni* const preferred = to->preferred_ni.get();
+      const Ni* const preferred = preferred_ni(*to, net->nis, true);
       if (!request_.forwarded && !request_.reserved_portal && preferred != nullptr &&
           preferred->net == to->net) {
         return direct(preferred, to);
       }
       return direct(best_ni(*net), to);
     }
-    if (one_rail) return routed(to->preferred_ni.get());
+    if (one_rail) return routed(preferred_ni(*to, site_.local.nis, false));
     if (request_.response) return net != nullptr ? direct(best_ni(*net), to) : routed(nullptr);
     return any_multi_rail(peer);
   }

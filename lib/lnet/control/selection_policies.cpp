@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/selection_policies.hpp"
+
+#include <algorithm>
+
+namespace plnet::lnet {
+
+namespace {
+
+// Comparisons of a NID with a policy in one step: some ten microseconds.
+constexpr std::size_t kComparisonsAtOnce = 512;
+// Places without a peer cost a look each.
+constexpr std::uint32_t kNumbersAtOnce = 1024;
+
+void add_once(std::vector<Nid>& nids, const Nid& nid) {
+  if (std::ranges::find(nids, nid) == nids.end()) nids.push_back(nid);
+}
+
+// Of the first policy about priority whose range means it.
+template <class Means>
+std::uint32_t first_priority(std::span<const Udsp> policies, std::optional<UdspRange> Udsp::* range,
+                             const Means& means) {
+  for (const Udsp& policy : policies) {
+    const auto& about = policy.*range;
+    if (policy.is_priority() && about && means(*about)) return *policy.priority;
+  }
+  return kPriorityLowest;
+}
+
+}  // namespace
+
+void SelectionPolicies::set(std::span<const Udsp> policies, const LocalView& local) {
+  PLNET_CHECK(policies.size() <= kUdspsMax, "configurations are checked before");
+  if (std::ranges::equal(policies, policies_)) return;
+  policies_.assign(policies.begin(), policies.end());
+  apply(local);
+  replace(sources_meant(local), routers_meant());
+}
+
+void SelectionPolicies::local_changed(const LocalView& local) {
+  if (policies_.empty()) return;
+  apply(local);
+  auto sources = sources_meant(local);
+  if (sources != current_->sources) replace(std::move(sources), current_->routers);
+}
+
+void SelectionPolicies::gateways_changed() {
+  if (std::ranges::none_of(policies_, &Udsp::is_route)) return;
+  auto routers = routers_meant();
+  if (routers != current_->routers) replace(current_->sources, std::move(routers));
+}
+
+void SelectionPolicies::replace(std::vector<std::vector<Nid>> sources,
+                                std::vector<std::vector<Nid>> routers) {
+  if (!current_->made.empty()) old_.push_back(std::move(current_));
+  for (const auto& old : old_)
+    old->grace = 0;  // not before this sweep is over
+  current_ =
+      std::make_unique<Meant>(Meant{.sources = std::move(sources), .routers = std::move(routers)});
+  sweep_ = 0;
+}
+
+std::vector<std::vector<Nid>> SelectionPolicies::sources_meant(const LocalView& local) const {
+  std::vector<std::vector<Nid>> meant(policies_.size());
+  for (std::size_t i = 0; i < policies_.size(); ++i) {
+    if (!policies_[i].is_pair()) continue;
+    for (const Ni* const ni : local.nis) {
+      if (covers(*policies_[i].source, ni->nid)) add_once(meant[i], ni->nid);
+    }
+  }
+  return meant;
+}
+
+std::vector<std::vector<Nid>> SelectionPolicies::routers_meant() const {
+  std::vector<std::vector<Nid>> meant(policies_.size());
+  for (std::size_t i = 0; i < policies_.size(); ++i) {
+    if (!policies_[i].is_route()) continue;
+    for (const auto& route : routes_.routes()) {
+      const PeerView& gateway = route->gateway.load(std::memory_order_relaxed)->seen();
+      const bool fits = std::ranges::any_of(
+          gateway.nis, [&](const PeerNi* ni) { return covers(*policies_[i].router, ni->nid); });
+      if (fits) add_once(meant[i], gateway.primary);
+    }
+  }
+  return meant;
+}
+
+std::uint32_t SelectionPolicies::priority_by(RangeOf range, NetId net) const {
+  return first_priority(policies_, range, [net](const UdspRange& about) {
+    return about.is_net_only() && about.matches_net(net);
+  });
+}
+
+std::uint32_t SelectionPolicies::priority_by(RangeOf range, const Nid& nid) const {
+  return first_priority(policies_, range,
+                        [&nid](const UdspRange& about) { return about.matches(nid); });
+}
+
+void SelectionPolicies::apply(const LocalView& local) const {
+  for (const Net& net : local.nets)
+    net.priority->set(priority_by(&Udsp::source, net.id));
+  for (Ni* const ni : local.nis)
+    ni->priority.set(priority_by(&Udsp::source, ni->nid));
+}
+
+// A list that comes to nothing now is passed over, as in the kernel.
+const Preferences* SelectionPolicies::preferences_of(const Nid& peer_nid) {
+  const auto first = [&](const std::vector<std::vector<Nid>>& lists) {
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      if (!lists[i].empty() && covers(*policies_[i].destination, peer_nid)) return i;
+    }
+    return lists.size();
+  };
+  const std::size_t pair = first(current_->sources);
+  const std::size_t route = first(current_->routers);
+  const std::size_t none = policies_.size();
+  if (pair == none && route == none) return nullptr;
+  auto& made = current_->made[{pair, route}];
+  if (made == nullptr) {
+    made = std::make_unique<const Preferences>(
+        pair == none ? std::vector<Nid>{} : current_->sources[pair],
+        route == none ? std::vector<Nid>{} : current_->routers[route]);
+  }
+  return made.get();
+}
+
+void SelectionPolicies::apply(PeerNi& ni) {
+  ni.priority.set(priority_by(&Udsp::destination, ni.nid));
+  const Preferences* const before = ni.preferences.load(std::memory_order_relaxed);
+  const Preferences* const after = preferences_of(ni.nid);
+  if (before == after) return;
+  ni.preferences.store(after, std::memory_order_release);
+  const auto sources = [](const Preferences* preferences) {
+    return preferences == nullptr ? std::span<const Nid>{} : preferences->local_nids();
+  };
+  // What a peer that is not multi-rail got with its first request is the policy's to say.
+  if (!std::ranges::equal(sources(before), sources(after))) ni.preferred_ni.set(nullptr);
+}
+
+void SelectionPolicies::apply(PeerRecord& peer) {
+  peer.nets.for_each([this](PeerNetRecord& net) {
+    const std::uint32_t priority = priority_of_peer_net(net.net);
+    if (net.priority != priority) directory_.set_priority(net, priority);
+    net.nis.for_each([this](PeerNiRecord& ni) { apply(ni); });
+  });
+}
+
+unsigned SelectionPolicies::step() {
+  std::erase_if(old_,
+                [this](const auto& old) { return old->grace != 0 && qsbr_.passed(old->grace); });
+  if (!sweeping()) return 0;
+  std::size_t left = kComparisonsAtOnce;
+  const std::uint32_t end = std::min(directory_.numbers(), sweep_ + kNumbersAtOnce);
+  for (; sweep_ < end && left > 0; ++sweep_) {
+    PeerRecord* const peer = directory_.by_number(sweep_);
+    if (peer == nullptr) continue;
+    apply(*peer);
+    left -= std::min(left, peer->ni_count * std::max<std::size_t>(policies_.size(), 1));
+  }
+  directory_.commit();
+  if (!sweeping()) {
+    for (const auto& old : old_)
+      old->grace = qsbr_.begin_grace();
+  }
+  return 1;
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `lnetctl udsp`: selection policies in their order, by index. The words are those of a document.
+// Checked against lustre-release lnet/utils/lnetctl.c: jt_add_udsp(), jt_del_udsp(),
+// jt_show_udsp(); lnet/lnet/udsp.c: lnet_udsp_add_policy(), lnet_udsp_del_policy().
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lib/runtime/config/lnet_items.hpp"
+#include "lib/runtime/lnet/verb_answers.hpp"
+#include "lib/runtime/lnet/verb_groups.hpp"
+
+namespace plnet::runtime {
+namespace {
+
+using lnet::LnetControl;
+using lnet::NodeConfig;
+using lnet::Udsp;
+using enum ArgKind;
+
+constexpr std::int64_t kPriorityMax = INT32_MAX;
+
+struct UdspToAdd {
+  Udsp udsp;
+  std::size_t at = 0;  // or at the end, if there are not as many
+};
+
+Outcome<UdspToAdd> udsp_to_add(const VerbArgs& args) {
+  const auto priority = number_arg(args, "priority", 0, kPriorityMax);
+  if (!priority) return std::unexpected(priority.error());
+  const auto at = number_arg(args, "idx", 0, kPriorityMax);
+  if (!at) return std::unexpected(at.error());
+  // An empty one is a variable of a script that was not set.
+  for (const char* const name : {"src", "dst", "rte"}) {
+    if (args.contains(name) && text_arg(args, name).empty())
+      return failure(Errc::kInvalid, fmt::format("--{}: nothing, expected a range", name));
+  }
+  auto udsp = udsp_of({.source = text_arg(args, "src"),
+                       .destination = text_arg(args, "dst"),
+                       .router = text_arg(args, "rte"),
+                       .priority = priority->value_or(-1)});
+  if (!udsp) return std::unexpected(std::move(udsp.error()));
+  return UdspToAdd{.udsp = std::move(*udsp),
+                   .at = static_cast<std::size_t>(at->value_or(lnet::kUdspsMax))};
+}
+
+// About the same as one that is there: that one gets the other priority.
+Outcome<void> add(NodeConfig& config, UdspToAdd&& wanted) {
+  auto& udsps = config.udsps;
+  const auto same = std::ranges::find_if(
+      udsps, [&wanted](const Udsp& udsp) { return udsp.is_about_same(wanted.udsp); });
+  if (same != udsps.end()) {
+    if (*same == wanted.udsp)
+      return failure(Errc::kExists, fmt::format("policy {} says the same", same - udsps.begin()));
+    *same = std::move(wanted.udsp);
+    return {};
+  }
+  if (udsps.size() >= lnet::kUdspsMax)
+    return failure(Errc::kNoSpace, fmt::format("there are {} policies, the most", udsps.size()));
+  const std::size_t at = std::min(wanted.at, udsps.size());
+  udsps.insert(udsps.begin() + static_cast<std::ptrdiff_t>(at), std::move(wanted.udsp));
+  return {};
+}
+
+struct UdspsToDelete {
+  std::optional<std::size_t> at;  // absent: all
+};
+
+Outcome<UdspsToDelete> udsps_to_delete(const VerbArgs& args) {
+  const auto at = number_arg(args, "idx", 0, kPriorityMax);
+  if (!at) return std::unexpected(at.error());
+  const bool all = flag_arg(args, "all");
+  if (all == at->has_value()) return failure(Errc::kMissing, "expected --idx or --all");
+  if (all) return UdspsToDelete{};
+  return UdspsToDelete{.at = static_cast<std::size_t>(**at)};
+}
+
+Error no_policy(std::size_t at, const NodeConfig& config) {
+  return {Errc::kNotFound,
+          fmt::format("no policy {}: there are {}, counted from 0", at, config.udsps.size())};
+}
+
+Outcome<void> remove(NodeConfig& config, const UdspsToDelete& which) {
+  if (!which.at) {
+    config.udsps.clear();
+    return {};
+  }
+  if (*which.at >= config.udsps.size()) return std::unexpected(no_policy(*which.at, config));
+  config.udsps.erase(config.udsps.begin() + static_cast<std::ptrdiff_t>(*which.at));
+  return {};
+}
+
+Json udsp_to_json(const Udsp& udsp, std::size_t index) {
+  const UdspItem item = item_of(udsp, index);
+  Json line{{"idx", item.idx}};
+  if (!item.source.empty()) line["src"] = item.source;
+  if (!item.destination.empty()) line["dst"] = item.destination;
+  if (!item.router.empty()) line["rte"] = item.router;
+  if (item.priority >= 0) line["action"] = {{"priority", item.priority}};
+  return line;
+}
+
+VerbReply show(const LnetControl& control, const VerbArgs& args) {
+  const auto only = number_arg(args, "idx", 0, kPriorityMax);
+  if (!only) return std::unexpected(VerbError(only.error()));
+  const NodeConfig& config = control.config();
+  if (*only && std::cmp_greater_equal(**only, config.udsps.size()))
+    return std::unexpected(VerbError(no_policy(static_cast<std::size_t>(**only), config)));
+  Json list = Json::array();
+  for (std::size_t i = 0; i < config.udsps.size(); ++i) {
+    if (!*only || std::cmp_equal(**only, i)) list.push_back(udsp_to_json(config.udsps[i], i));
+  }
+  if (list.empty()) return Json::object();
+  return document_of("udsp", std::move(list));
+}
+
+}  // namespace
+
+void add_udsp_verbs(VerbTable& verbs, LnetControl& control) {
+  verbs.add({.verb = "udsp add",
+             .help = "add a selection policy",
+             .args = {{"src", kText},
+                      {"dst", kText},
+                      {"rte", kText},
+                      {"priority", kNumber},
+                      {"idx", kNumber}},
+             .async_handler = judged(udsp_to_add, [&control](UdspToAdd wanted, VerbToken token) {
+               control.edit(
+                   [wanted = std::move(wanted)](NodeConfig& config) mutable {
+                     return add(config, std::move(wanted));
+                   },
+                   silent(std::move(token)));
+             })});
+  verbs.add(
+      {.verb = "udsp del",
+       .help = "delete selection policies",
+       .args = {{"idx", kNumber}, {"all", kFlag}},
+       .async_handler = judged(udsps_to_delete, [&control](UdspsToDelete which, VerbToken token) {
+         control.edit([which](NodeConfig& config) { return remove(config, which); },
+                      silent(std::move(token)));
+       })});
+  verbs.add(
+      {.verb = "udsp show",
+       .access = VerbAccess::kReads,
+       .help = "selection policies",
+       .args = {{"idx", kNumber}},
+       .handler = [&control](const VerbArgs& args, const Caller&) { return show(control, args); }});
+}
+
+}  // namespace plnet::runtime
