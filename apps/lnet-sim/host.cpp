@@ -57,6 +57,14 @@ std::size_t Host::remote_nis() const {
   return world_.layout.peer_nis(number_);
 }
 
+// Where nobody routes, health decides only between several interfaces; thousands of nodes with one
+// each do without.
+std::size_t Host::recovering_max() const {
+  const auto& nets = world_.config.nets;
+  const bool several = nets.size() > 1 || nets.front().interfaces > 1;
+  return forwarded_max() > 0 || several ? remote_nis() : 0;
+}
+
 RdmaLndConfig Host::rdma_config() const {
   const std::size_t per_net = remote_nis();
   return {.shards = shards_count_,
@@ -137,7 +145,7 @@ void Host::start() {
   // As many as there can be.
   setup.coordinator.waiting_for_peers =
       shards_count_ * (setup.shard_limits.messages + setup.shard_limits.receives);
-  if (forwarded == 0) setup.coordinator.recovering = 0;
+  setup.coordinator.recovering = std::min(setup.coordinator.recovering, recovering_max());
   setup.coordinator.route_seed = config.seed * 65'537 + number_;
   setup.router_memory = router_memory_;
   setup.interface_cookie = cookie_;

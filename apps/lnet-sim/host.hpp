@@ -121,6 +121,9 @@ class Host final : lnet::LndMaker {
   [[nodiscard]] drivers::HostId id() const { return id_; }
   // The first thing that is not home, or empty. For a node that is gone().
   [[nodiscard]] std::string what_is_missing() const;
+  // The first interface, its own or a peer's, that should come to its full health and is not there,
+  // or empty.
+  [[nodiscard]] std::string who_is_ill() const;
   // Of buffers and credits for what is forwarded; also while it runs.
   [[nodiscard]] std::string what_routing_holds() const;
   [[nodiscard]] std::uint64_t counted(lnet::Cause cause) const;
@@ -154,6 +157,7 @@ class Host final : lnet::LndMaker {
                                                     lnet::NiPort& port, lnet::ShardId shard);
   [[nodiscard]] std::size_t receives_usual(NetKind kind) const;
   [[nodiscard]] std::size_t remote_nis() const;
+  [[nodiscard]] std::size_t recovering_max() const;
   void start_tcp();
   [[nodiscard]] socklnd::SockLndConfig tcp_config(const lnet::Ni& ni) const;
   [[nodiscard]] RdmaLndConfig rdma_config() const;

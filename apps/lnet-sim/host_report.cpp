@@ -6,6 +6,8 @@
 
 #include "apps/lnet-sim/host.hpp"
 #include "apps/sim-node/home_check.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/paths/health_rules.hpp"
 
 namespace plnet::sim {
 
@@ -109,6 +111,24 @@ std::string Host::what_is_missing() const {
                        slots_->capacity());
   }
   return {};
+}
+
+std::string Host::who_is_ill() const {
+  if (node_ == nullptr) return {};
+  const auto says = [this](const char* whose, const Nid& nid, std::int32_t health) {
+    return fmt::format("node {}: {} {} has health {}", number_, whose, text_of(nid), health);
+  };
+  for (const Ni* const ni : node_->coordinator().local().nis) {
+    if (ni->health.get() < kHealthMax) return says("its", ni->nid, ni->health.get());
+  }
+  std::string ill;
+  node_->coordinator().directory().for_each([&](const PeerRecord& peer) {
+    for (const PeerNi* const ni : peer.seen().nis) {
+      if (ill.empty() && wants_recovery(*ni, node_->parameters()))
+        ill = says("peer's", ni->nid, ni->health.get());
+    }
+  });
+  return ill;
 }
 
 }  // namespace plnet::sim

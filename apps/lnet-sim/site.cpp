@@ -195,6 +195,7 @@ void Site::quiesce() {
   (void)run_until(all([](const Host& host) { return host.quiet(); }), std::chrono::seconds(10));
   if (layout_.has_routers()) await_routers();
   if (!ledger_.violated()) await_traffic();
+  if (!ledger_.violated() && config_.weather != Weather::kHostile) await_health();
   if (ledger_.violated()) return;
   for (const auto& host : world_->hosts) {
     if (host->state() == Host::State::kUp) host->retire();
@@ -277,6 +278,22 @@ void Site::await_traffic() {
   if (!run_until(over, after.patience()))
     return ledger_.violate("no traffic though all is calm: " + after.missing());
   if (!after.wrong().empty()) ledger_.violate("failed though all is calm: " + after.wrong());
+}
+
+// All that went wrong is forgiven, without any messages but those that see to it. While connections
+// break by themselves some always are ill.
+void Site::await_health() {
+  std::string ill;
+  const auto all_well = [&] {
+    for (const auto& host : world_->hosts) {
+      ill = host->who_is_ill();
+      if (!ill.empty()) return false;
+    }
+    return true;
+  };
+  // The longest time between two pings, and each gives back a tenth.
+  const Duration bound = PeerRecovery::kIntervalMax + std::chrono::minutes(1);
+  if (!run_until(all_well, bound)) ledger_.violate("not well though all is calm: " + ill);
 }
 
 void Site::check_balance() {

@@ -142,6 +142,7 @@ class Site final : drivers::EventSink {
   void heal();
   void await_routers();
   void await_traffic();
+  void await_health();
   void await_routes();
   void check_balance();
   [[nodiscard]] std::string what_breaks_the_protocol(const SiteReport& now) const;

@@ -267,6 +267,16 @@ void Coordinator::on_peer_gone(Peer& peer) {
   discovery_.peer_gone(record_of(peer));
 }
 
+// Health that has decided nothing until now may do so between several.
+void Coordinator::on_peer_ni_added(PeerNi& ni) {
+  policies_.apply(ni);
+  PeerDirectory::peer_of(record_of(ni)).nets.for_each([this](PeerNetRecord& net) {
+    net.nis.for_each([this](const PeerNiRecord& each) {
+      if (each.health.get() != kHealthMax && each.tx_credits_max.get() > 0) want_back(each.nid);
+    });
+  });
+}
+
 void Coordinator::on_routes_published(const RouteView& view) {
   checks_.routes_published();
   policies_.gateways_changed();

@@ -22,6 +22,7 @@
 #include "lib/lnet/faults/fault_table.hpp"
 #include "lib/lnet/node/data_operations.hpp"
 #include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 #include "lib/lnet/peers/peer_rules.hpp"
 
@@ -189,7 +190,7 @@ class Coordinator final : private PeerDirectoryHooks,
   void release_peer_ni(PeerNi& ni) override { host_.release_peer_ni(ni); }
   void on_peer_gone(Peer& peer) override;
   void on_peer_lost_ni(Peer& peer) override { (void)discovery_.queue(record_of(peer)); }
-  void on_peer_ni_added(PeerNi& ni) override { policies_.apply(ni); }
+  void on_peer_ni_added(PeerNi& ni) override;
   [[nodiscard]] std::uint32_t priority_of_peer_net(NetId net) const override {
     return policies_.priority_of_peer_net(net);
   }
@@ -212,7 +213,10 @@ class Coordinator final : private PeerDirectoryHooks,
     if (!outcome) host_.hop_lost();
   }
   void on_handed_over(PeerRecord& from, PeerRecord& to) override { routes_.nids_moved(from, to); }
-  void on_peer_ni_down(PeerNi& /*ni*/) override { host_.hop_lost(); }
+  void on_peer_ni_down(PeerNi& ni) override {
+    if (wants_recovery(ni, parameters_)) want_back(ni.nid);
+    host_.hop_lost();
+  }
 
   void answer(Parcel& parcel, Result<void> outcome);
   void ask_again_for_peers();

@@ -127,6 +127,11 @@ bool NodeStanding::is_silent(const Net& net, Instant now) const {
   return latest <= ns_of(now - notice());
 }
 
+// A device that has failed gets nothing back by waiting.
+bool NodeStanding::may_heal(NiCause cause, const Ni& ni) {
+  return ni.health.get() < kHealthMax && cause != NiCause::kDevice && cause != NiCause::kDriver;
+}
+
 bool NodeStanding::judge(Ni& ni, bool silent) {
   NiRecord& record = nis_[ni.number];
   const bool pinged = ni.revived.exchange(false);
@@ -137,7 +142,7 @@ bool NodeStanding::judge(Ni& ni, bool silent) {
                                                 .routing = parts_.parameters.routes(),
                                                 .silent = silent,
                                                 .health = ni.health.get()});
-  some_ill_ = some_ill_ || cause == NiCause::kHealth;
+  some_ill_ = some_ill_ || may_heal(cause, ni);
   const bool device = cause == NiCause::kDevice || record.cause == NiCause::kDevice;
   const bool was_up = ni.status.get() == kNiUp;
   const bool other_cause = cause != record.cause;
@@ -154,8 +159,13 @@ bool NodeStanding::judge(Ni& ni, bool silent) {
   return true;
 }
 
+Duration NodeStanding::remedy_interval() const {
+  return std::chrono::seconds(std::max(parts_.parameters.recovery_interval_s.get(), 1));
+}
+
 void NodeStanding::look_at_nis(Instant now) {
   bool changed = false;
+  if (!some_ill_) next_remedy_ = now + remedy_interval();
   some_ill_ = false;
   const bool routes = parts_.parameters.routes();
   for (const Net& net : parts_.networks.view().nets) {
@@ -166,14 +176,15 @@ void NodeStanding::look_at_nis(Instant now) {
   if (changed) parts_.discovery.push_to_all(true);
 }
 
-// Peers and our own selection leave such an NI alone, so no message would ever bring it back. The
-// kernel pings it from itself; until there are recovery pings here it gets its health back by and
-// by and shows what it can do.
+// Where there are others, peers and our own selection leave such an NI alone, so no message would
+// ever bring it back. The kernel pings it from itself (lustre-release lnet/lnet/lib-move.c:
+// lnet_recover_local_nis()), which on most networks never leaves the machine and says no more than
+// that time has passed; here it gets its health back by and by, as fast as there.
 void NodeStanding::heal(Instant now) {
   const Parameters& parameters = parts_.parameters;
-  next_remedy_ = now + std::chrono::seconds(std::max(parameters.recovery_interval_s.get(), 1));
+  next_remedy_ = now + remedy_interval();
   for (Ni* const ni : parts_.networks.view().nis) {
-    if (nis_[ni->number].cause == NiCause::kHealth)
+    if (may_heal(nis_[ni->number].cause, *ni))
       (void)ni->health.raise(std::max(parameters.health_sensitivity.get(), 1));
   }
 }

@@ -105,6 +105,8 @@ class NodeStanding {
   [[nodiscard]] bool is_silent(const Net& net, Instant now) const;
   void heal(Instant now);
   // Whether its status has changed.
+  [[nodiscard]] Duration remedy_interval() const;
+  [[nodiscard]] static bool may_heal(NiCause cause, const Ni& ni);
   bool judge(Ni& ni, bool silent);
 
   const Parts parts_;
@@ -115,7 +117,7 @@ class NodeStanding {
   std::uint32_t count_at_ = 0;
   std::uint32_t drain_sequence_ = 0;
   Instant next_look_{};
-  bool some_ill_ = false;  // an NI is down for its health
+  bool some_ill_ = false;  // an NI is not at its full health, and may come to be
   Instant next_remedy_{};
   std::array<NiRecord, kNisMax + 1> nis_{};
   SpscRing<StandingNote> notes_;

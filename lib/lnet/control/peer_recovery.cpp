@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/lnet/paths/health_rules.hpp"
+
 namespace plnet::lnet {
 
 namespace {
@@ -31,6 +33,7 @@ void PeerRecovery::want(const Nid& nid, Instant now) {
   if (place == entries_.end()) return counters_.add(RecoveryCounter::kNoRoom);
   place->used = true;
   place->pings = 0;
+  place->heard = false;
   place->target = {nid, kLustrePid};
   place->wanted = now;
   place->next = now + interval_after(0);
@@ -46,20 +49,27 @@ std::vector<Nid> PeerRecovery::targets() const {
   return nids;
 }
 
-// lustre-release lnet/lnet/peer.c: lnet_peer_ni_add_to_recoveryq_locked()
 bool PeerRecovery::is_over(const Entry& entry, Instant now) {
   const PeerNi* const ni = directory_.find(entry.target.nid);
-  if (ni != nullptr && ni->status.get() == kNiUp) {
+  const bool ill = ni != nullptr && wants_recovery(*ni, parameters_);
+  if (ni != nullptr && ni->status.get() == kNiUp && !ill) {
     counters_.add(RecoveryCounter::kRecovered);
     return true;
   }
-  bool over = ni == nullptr || now - entry.wanted > kWantedFor;
+  bool over = ni == nullptr || (!ill && now - entry.wanted > kWantedFor);
   if (const auto limit = std::chrono::seconds(parameters_.recovery_limit_s.get());
       !over && limit.count() > 0) {
     over = ni->last_alive_ns.get() < (now - limit).time_since_epoch().count();
   }
   if (over) counters_.add(RecoveryCounter::kLetGo);
   return over;
+}
+
+// Whoever wants it from now on is heard, though somebody was in this very second.
+void PeerRecovery::let_go(Entry& entry) {
+  entry.used = false;
+  counters_.subtract(RecoveryCounter::kPeerNis);
+  if (PeerNi* const ni = directory_.find(entry.target.nid)) ni->wanted_back_s.set(0);
 }
 
 unsigned PeerRecovery::step(Instant now) {
@@ -73,8 +83,14 @@ unsigned PeerRecovery::step(Instant now) {
     if (!entry.used || entry.under_way) continue;
     if (entry.next <= now) {
       if (is_over(entry, now)) {
-        entry.used = false;
-        counters_.subtract(RecoveryCounter::kPeerNis);
+        let_go(entry);
+        continue;
+      }
+      if (entry.heard) {  // and not well yet
+        entry.heard = false;
+        entry.pings = 0;
+        entry.next = now + interval_after(0);
+        next_look_ = std::min(next_look_, entry.next);
         continue;
       }
       // Who has no turn now has one when a ping of these is over.
@@ -107,6 +123,7 @@ void PeerRecovery::answered(Entry& entry, Result<void> outcome, const PingView* 
   const bool there = outcome.has_value() || buffer != nullptr;
   counters_.add(there ? RecoveryCounter::kAnswered : RecoveryCounter::kFailed);
   if (there) {
+    entry.heard = true;
     if (PeerNi* const ni = directory_.find(entry.target.nid)) ni->status.set(kNiUp);
     entry.next = Instant::min();
   }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Next hops that forwarded messages were refused for, because they are down: each is pinged until
-// it answers, so that a router finds by itself that a peer is back. A message that it makes goes to
-// a peer that is down, those that it forwards do not. The coordinator's.
-// Checked against lustre-release lnet/lnet/lib-move.c: lnet_recover_peer_nis();
-// lnet/include/lnet/lib-lnet.h: lnet_get_next_recovery_ping().
+// Peer NIs that are not well, which messages avoid, so that none would find out that they are
+// again: each is pinged until it is.
+// - One of several of a peer that has lost health: whatever comes from it gives it some back.
+// - A next hop that forwarded messages were refused for, because it is down. A message that the
+//   node itself makes goes to a peer that is down, those that it forwards do not.
+// The coordinator's.
+// Checked against lustre-release lnet/lnet/lib-move.c: lnet_recover_peer_nis(), lnet/lnet/peer.c:
+// lnet_peer_ni_add_to_recoveryq_locked(); lnet/include/lnet/lib-lnet.h:
+// lnet_get_next_recovery_ping().
 //
-// Where it departs from the kernel: only NIs that somebody wants to reach are pinged, and those
-// that were never heard of, too; and pings are at most kIntervalMax apart, where the kernel goes up
-// to 900 s, since all that is to be forwarded there is dropped until one is answered.
+// Where it departs from the kernel: next hops that are down are pinged though they were never heard
+// of, and only for as long as somebody wants to reach them; and pings are at most kIntervalMax
+// apart, where the kernel goes up to 900 s, since until one is answered nothing goes there.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +27,13 @@
 namespace plnet::lnet {
 
 #define PLNET_RECOVERY_COUNTERS(X)                                                         \
-  X(kPeerNis, "peer_nis", "interfaces", kGauge, "next hops that are down and are pinged")  \
-  X(kBegun, "begun", "interfaces", kCount, "next hops that were found down")               \
-  X(kNoRoom, "no_room", "requests", kCount, "not pinged: too many are down; asked again")  \
+  X(kPeerNis, "peer_nis", "interfaces", kGauge, "down or not well, and are pinged")        \
+  X(kBegun, "begun", "interfaces", kCount, "found down or not well")                       \
+  X(kNoRoom, "no_room", "requests", kCount, "not pinged: too many are; asked again")       \
   X(kPings, "pings", "pings", kCount, "pings to them")                                     \
   X(kAnswered, "pings_answered", "pings", kCount, "of them, answered")                     \
   X(kFailed, "pings_failed", "pings", kCount, "of them, not answered in time or not sent") \
-  X(kRecovered, "recovered", "interfaces", kCount, "next hops that are up again")          \
+  X(kRecovered, "recovered", "interfaces", kCount, "up and well again")                    \
   X(kLetGo, "let_go", "interfaces", kCount, "pinged no more: gone, wanted by nobody, or aged")
 
 PLNET_COUNTERS(RecoveryTable, PLNET_RECOVERY_COUNTERS);
@@ -60,7 +64,7 @@ class PeerRecovery {
   PeerRecovery(const PeerRecovery&) = delete;
   PeerRecovery& operator=(const PeerRecovery&) = delete;
 
-  // A message for this next hop was refused, since it is down.
+  // It is not well, or a message for it was refused, since it is down.
   void want(const Nid& nid, Instant now);
   // Pings that are due begin; who is up, or wanted by nobody, is let go. Returns how many began.
   unsigned step(Instant now);
@@ -79,6 +83,7 @@ class PeerRecovery {
     PeerRecovery* owner = nullptr;
     bool used = false;
     bool under_way = false;
+    bool heard = false;  // the last ping was answered
     unsigned pings = 0;  // so far (lpni_ping_count)
     Instant next{};      // the next one
     Instant wanted{};    // last
@@ -86,6 +91,7 @@ class PeerRecovery {
 
   [[nodiscard]] Duration interval_after(unsigned pings) const;
   [[nodiscard]] bool is_over(const Entry& entry, Instant now);
+  void let_go(Entry& entry);
   void begin_ping(Entry& entry, Instant now);
   void answered(Entry& entry, Result<void> outcome, const PingView* buffer);
 

@@ -8,11 +8,12 @@ namespace {
 // Finer than any timeout of LNet's, coarser than a turn.
 constexpr Duration kTimerTick = std::chrono::milliseconds(10);
 
-// Whether it has come to an end of its range.
+// Whether it has left its maximum or has come to an end of its range.
 bool change(HealthValue& health, HealthChange what, std::int32_t step) {
+  const bool was_well = health.get() == kHealthMax;
   switch (what) {
     case HealthChange::kNone: return false;
-    case HealthChange::kDemerit: return health.lower(step) && health.get() == 0;
+    case HealthChange::kDemerit: return health.lower(step) && (was_well || health.get() == 0);
     case HealthChange::kMerit: return health.raise(step) && health.get() == kHealthMax;
     case HealthChange::kFull: health.set(kHealthMax); return false;
   }
@@ -98,6 +99,7 @@ void ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
   const std::int32_t step = shared.parameters.health_sensitivity.get();
   if (change(ni.health, verdict.local, step)) tell_of_ni();
   (void)change(peer_ni.health, verdict.peer, step);
+  if (verdict.recover_peer && wants_recovery(peer_ni, shared.parameters)) want_back(peer_ni);
 }
 
 void ShardCore::tell_of_ni() const {

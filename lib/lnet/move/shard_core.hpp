@@ -120,8 +120,8 @@ struct ShardCore {
   IntrusiveList<Parcel> inbox;
   // Parked messages that were decided about; LNDs are told outside of their upcalls.
   IntrusiveList<Parcel> decided;
-  // Next hops that are down and were to be forwarded to: the coordinator pings them. Those that
-  // find no room are told of with the next message.
+  // Peer NIs that are not well, or down and were to be forwarded to: the coordinator pings them.
+  // Those that find no room are told of with the next message.
   static constexpr std::size_t kWantedBackMax = 64;
   const std::unique_ptr<SpscRing<Nid>> wanted_back =
       std::make_unique<SpscRing<Nid>>(kWantedBackMax);
@@ -216,7 +216,8 @@ struct ShardCore {
   }
   // What was to be forwarded there is not sent.
   void judge_down(Ni& ni, PeerNi& hop);
-  // A forwarded message was refused for it: it is to be found out when it is back.
+  // It is to be found out when it is well again, or back: a forwarded message was refused for it,
+  // or it is not at its full health.
   void want_back(PeerNi& hop);
 
   // What the end of a message says about the two interfaces that it used. Nothing happens to those

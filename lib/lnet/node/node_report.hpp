@@ -157,7 +157,7 @@ struct RouteReport {
 // Interfaces that something is done about until they are well again.
 struct RecoveryReport {
   std::vector<Nid> local;  // ours, not at their full health
-  std::vector<Nid> peers;  // next hops that are down and are pinged
+  std::vector<Nid> peers;  // down or not at their full health, and are pinged
 };
 
 struct GatewayReport {

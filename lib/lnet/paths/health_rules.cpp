@@ -85,6 +85,13 @@ HealthVerdict judge(const MessageEnd& end) {
   return verdict;
 }
 
+bool wants_recovery(const PeerNi& ni, const Parameters& parameters) {
+  if (ni.health.get() == kHealthMax || parameters.health_sensitivity.get() == 0) return false;
+  const Peer* const peer = ni.peer.load(std::memory_order_acquire);
+  const bool is_direct = ni.tx_credits_max.get() > 0;
+  return is_direct && peer != nullptr && !peer->single.get() && ni.last_alive_ns.get() != INT64_MIN;
+}
+
 Health health_of_no_path(Errc code) {
   return code == Errc::kNoRoute ? Health::kRemoteError : Health::kLocalError;
 }

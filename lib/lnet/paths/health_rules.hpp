@@ -2,7 +2,8 @@
 // What the end of a message says about the interfaces that it used, and whether it may be sent
 // again. Pure: who applies the verdict reads the settings and touches the health values.
 // Checked against lustre-release 2.17 lnet/lnet/lib-msg.c: lnet_is_health_check(),
-// lnet_health_check(), lnet_attempt_msg_resend(), get_msg_deadline().
+// lnet_health_check(), lnet_attempt_msg_resend(), get_msg_deadline(); lnet/lnet/peer.c:
+// lnet_peer_ni_add_to_recoveryq_locked().
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/peers/peer.hpp"
 
 namespace plnet::lnet {
 
@@ -62,6 +64,11 @@ struct HealthVerdict {
 };
 
 [[nodiscard]] HealthVerdict judge(const MessageEnd& end);
+
+// Whether pings are to bring it back to its full health: not where health decides nothing, since
+// its peer has no other, no network of ours is its, or the sensitivity is 0; nor if it was never
+// heard of.
+[[nodiscard]] bool wants_recovery(const PeerNi& ni, const Parameters& parameters);
 
 // Of a message for which there is no path: lustre-release lnet/lnet/lib-move.c: lnet_send().
 [[nodiscard]] Health health_of_no_path(Errc code);

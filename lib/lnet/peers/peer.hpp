@@ -34,8 +34,8 @@ struct alignas(kCacheLine) PeerNi {
   Relaxed<bool> leaving{false};
   // What its peer last said of itself; PeerTrait. Spares most messages the look at it.
   Relaxed<std::uint8_t> traits{0};
-  // The second, without its upper bits, in which the coordinator was last told that a forwarded
-  // message was refused for it: any shard.
+  // The second, without its upper bits, in which the coordinator was last told that it is to be
+  // found out when it is well again: any shard. 0: since it last was, never.
   Relaxed<std::uint16_t> wanted_back_s{0};
   // Discovery may hand it to another peer.
   std::atomic<Peer*> peer{nullptr};

@@ -246,6 +246,22 @@ TEST_F(NodeStandings, AnNiWithoutHealthIsDownAndComesBackByAndBy) {
       << "a node that is well and does not route needs no time";
 }
 
+TEST_F(NodeStandings, AnNiThatLostSomeHealthGetsItBackUnlessItsDeviceHasFailed) {
+  Ni& ni = *router_.coordinator.local().ni(kOtherSide);
+  ni.health.set(700);
+  router_.coordinator.tell_of_changed();
+  EXPECT_EQ(status(kOtherSide), kNiUp);
+  run(network_, {&router_, &client_}, std::chrono::milliseconds(900));
+  EXPECT_EQ(ni.health.get(), 700) << "long enough for others to be chosen";
+  pass(seconds(4));
+  EXPECT_EQ(ni.health.get(), kHealthMax);
+  ni.fatal.set(true);
+  ni.health.set(700);
+  router_.coordinator.tell_of_changed();
+  pass(seconds(10));
+  EXPECT_EQ(ni.health.get(), 700);
+}
+
 TEST_F(NodeStandings, WhatHappensIsNotedOnce) {
   StandingNote note;
   while (standing().take_note(note)) {

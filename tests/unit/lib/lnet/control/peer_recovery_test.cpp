@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/lnet/paths/health_rules.hpp"
 #include "tests/unit/lib/lnet/control/test_node.hpp"
 
 namespace plnet::lnet::peer_recovery_test {
@@ -28,6 +29,11 @@ class Recovery : public ::testing::Test {
   void lose() {
     server().status.set(kNiDown);
     node_.coordinator.want_back(kServer);
+  }
+  void get_another_nid() {
+    PeerDirectory& directory = node_.coordinator.directory();
+    ASSERT_TRUE(directory.attach(*directory.peer_of(kServer), kServerToo));
+    directory.commit();
   }
   void pass(int count) {
     for (int i = 0; i < count; ++i)
@@ -170,6 +176,42 @@ TEST_F(Recovery, ManyTakeTurnsAndMoreThanThatAreRefused) {
     const Nid each = Nid::of(NetType::kTcp, 0, 0x0a060000 + i);
     EXPECT_GE(std::ranges::count(network_.log, each, &FakeMessage::target), 1) << i;
   }
+}
+
+// Whoever receives its answers gives the health back; here nobody does until the test does.
+TEST_F(Recovery, OneOfSeveralThatLostHealthIsPingedUntilItIsWell) {
+  get_another_nid();
+  ASSERT_EQ(node_.nids_of(kServer).size(), 2U);
+  server().last_alive_ns.set(node_.now().time_since_epoch().count());
+  server().health.set(700);
+  node_.coordinator.want_back(kServer);
+  pass(10);
+  EXPECT_EQ(peer_.pings, 9) << "each answered, so the next one second later";
+  peer_.answers = false;
+  pass(600);
+  EXPECT_EQ(count(Id::kPeerNis), 1U) << "though it is silent, and nothing asks for it any more";
+  const std::uint64_t pings = count(Id::kPings);
+  pass(60);
+  EXPECT_EQ(count(Id::kPings), pings + 1);
+  peer_.answers = true;
+  pass(61);
+  server().health.set(kHealthMax);
+  pass(2);
+  EXPECT_EQ(count(Id::kPeerNis), 0U);
+  EXPECT_EQ(count(Id::kRecovered), 1U);
+}
+
+TEST_F(Recovery, HealthThatDecidesNothingIsNobodysConcern) {
+  server().last_alive_ns.set(node_.now().time_since_epoch().count());
+  server().health.set(700);
+  EXPECT_FALSE(wants_recovery(server(), node_.parameters)) << "it has no other";
+  get_another_nid();
+  EXPECT_TRUE(wants_recovery(server(), node_.parameters));
+  node_.parameters.health_sensitivity.set(0);
+  EXPECT_FALSE(wants_recovery(server(), node_.parameters));
+  node_.parameters.health_sensitivity.set(100);
+  server().last_alive_ns.set(INT64_MIN);
+  EXPECT_FALSE(wants_recovery(server(), node_.parameters)) << "never heard of";
 }
 
 TEST_F(Recovery, EndsWithTheNode) {
