@@ -173,8 +173,9 @@ void RdmaLnd::end_requests(Pair& pair) {
       continue;
     }
     const bool late = pair.cause == Errc::kTimedOut;
+    // It may have arrived, so it is none of those that are sent again.
     end_request(pair, request, std::unexpected(pair.cause),
-                late ? Health::kNetworkTimeout : health_of(pair.cause));
+                late ? Health::kNetworkTimeout : Health::kRemoteError);
   }
   Peer& peer = *pair.peer;
   peer.pair = nullptr;

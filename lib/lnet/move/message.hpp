@@ -30,6 +30,7 @@ struct Ending {
   Health health = Health::kOk;
   bool reply_placed = false;
   bool quarantined = false;
+  bool again = false;  // failed, but may be sent again: judged where it failed
   std::uint32_t reply_length = 0;
 };
 

@@ -44,6 +44,7 @@ inline Message& Sender::prepare(Message* message, MessageType type) {
   message->router = Nid::any();
   message->answers = nullptr;
   message->recovery = false;
+  message->retries = 0;
   message->ni = nullptr;
   message->hop = nullptr;
   message->core_state = 0;
@@ -343,8 +344,26 @@ void Sender::take(Message& message) {
   }
 }
 
+// All that it had is home. Selection avoids the interfaces that have just lost health, if there are
+// others. lustre-release lnet/lnet/lib-msg.c: lnet_attempt_msg_resend(); lnet/lnet/lib-move.c:
+// lnet_resend_pending_msgs_locked()
+void Sender::send_again(Message& message) {
+  core_.statistics.add(Statistic::kResendCount);
+  --core_.ni_users[message.ni->number];
+  message.result = {};
+  ++message.retries;
+  message.ni = nullptr;
+  message.hop = nullptr;
+  message.next_hop = nullptr;
+  message.next_hop_is_router = false;
+  message.since = core_.now;
+  made_.push_back(message);
+}
+
 void Sender::ended(Message& message) {
   count_end(message);
+  if (message.result.again) [[unlikely]]
+    return send_again(message);
   if (message.result.quarantined) return quarantine(message);
   if (!message.is_request()) return answered(message);
   request_ended(message);
@@ -420,6 +439,7 @@ inline void Sender::count_end(const Message& message) {
     return;
   }
   core_.statistics.add(Statistic::kSendCount);
+  if (message.retries > 0) core_.statistics.add(Statistic::kSuccessfulResends);
   const bool carries =
       message.header.type == MessageType::kPut || message.header.type == MessageType::kReply;
   if (carries) core_.statistics.add(Statistic::kSendLength, message.header.payload_length);

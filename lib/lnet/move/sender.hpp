@@ -86,6 +86,7 @@ class Sender {
   void wait_over(Message& message);
   void refuse(Message& message, Errc code, Health health, Cause cause);
   void ended(Message& message);
+  void send_again(Message& message);
   void request_ended(Message& message);
   void finish_placed_reply(const Message& message, const Grant& grant);
   void answered(Message& message);

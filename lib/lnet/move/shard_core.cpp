@@ -50,29 +50,41 @@ void ShardCore::post(Parcel& parcel, ShardId to, ParcelStep step) {
   outbox.add(parcel, to);
 }
 
-void ShardCore::judge_sent_slowly(Ni& ni, const Message& message) {
+// The kernel also sends again what it forwards, and what ends because a peer or an interface is
+// taken away. Of both some may have left, and whoever gets it twice has no means to tell.
+bool ShardCore::may_go_again(const Message& message) {
+  if (message.routed || message.result.quarantined || message.result.status) return false;
+  return message.result.status.error() != Errc::kShutdown;
+}
+
+void ShardCore::judge_sent_slowly(Ni& ni, Message& message) {
   MessageEnd end{.health = message.result.health,
                  .failed = !message.result.status.has_value(),
                  .sent = true,
                  .late = now > message.deadline,
-                 .recovery = message.recovery};
-  judge(end, ni, *message.hop);
+                 .recovery = message.recovery,
+                 .no_resend = !may_go_again(message),
+                 .retries = message.retries};
+  const HealthVerdict verdict = judge(end, ni, *message.hop);
+  message.result.again = verdict.resend;
+  if (verdict.retries_exhausted) statistics.add(Statistic::kFailedResends);
 }
 
 void ShardCore::judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> status, Health health) {
   MessageEnd end{.health = health, .failed = !status.has_value(), .received = true};
-  judge(end, ni, peer_ni);
+  (void)judge(end, ni, peer_ni);
 }
 
 void ShardCore::judge_down(Ni& ni, PeerNi& hop) {
   MessageEnd end{.health = Health::kRemoteDropped, .failed = true, .sent = true};
-  judge(end, ni, hop);
+  (void)judge(end, ni, hop);
   want_back(hop);
 }
 
 // Once a second for each is enough: as often as it would be pinged at most.
 void ShardCore::want_back(PeerNi& hop) {
-  const auto second = static_cast<std::uint16_t>(now.time_since_epoch() / std::chrono::seconds(1));
+  const auto second = static_cast<std::uint16_t>(  // 0 is none
+      now.time_since_epoch() / std::chrono::seconds(1) % UINT16_MAX + 1);
   if (hop.wanted_back_s.get() == second || !wanted_back->push(hop.nid)) return;
   hop.wanted_back_s.set(second);
   if (shared.hops_wanted.exchange(true, std::memory_order_release)) return;
@@ -85,7 +97,7 @@ void ShardCore::count_failure(Health health, const Ni& ni, const PeerNi& peer_ni
   if (PeerPort* const port = peers.find(peer_ni)) port->failures.add(failure_id(health));
 }
 
-void ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
+HealthVerdict ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
   if (end.failed && !end.late) count_failure(end.health, ni, peer_ni);
   const LocalView& ours = local();
   const Peer* const peer = peer_ni.peer.load(std::memory_order_acquire);
@@ -100,6 +112,7 @@ void ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
   if (change(ni.health, verdict.local, step)) tell_of_ni();
   (void)change(peer_ni.health, verdict.peer, step);
   if (verdict.recover_peer && wants_recovery(peer_ni, shared.parameters)) want_back(peer_ni);
+  return verdict;
 }
 
 void ShardCore::tell_of_ni() const {

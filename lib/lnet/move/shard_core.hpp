@@ -220,9 +220,9 @@ struct ShardCore {
   // or it is not at its full health.
   void want_back(PeerNi& hop);
 
-  // What the end of a message says about the two interfaces that it used. Nothing happens to those
-  // that are well and do well: that is nearly always.
-  void judge_sent(Ni& ni, const Message& message) {
+  // What the end of a message says about the two interfaces that it used, and whether it is sent
+  // again. Nothing happens to those that are well and do well: that is nearly always.
+  void judge_sent(Ni& ni, Message& message) {
     const bool well = message.result.health == Health::kOk && ni.health.get() == kHealthMax;
     if (!well && message.hop != nullptr) judge_sent_slowly(ni, message);
   }
@@ -235,9 +235,10 @@ struct ShardCore {
   void tell_of_ni() const;
 
  private:
-  void judge_sent_slowly(Ni& ni, const Message& message);
+  [[nodiscard]] static bool may_go_again(const Message& message);
+  void judge_sent_slowly(Ni& ni, Message& message);
   void judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> status, Health health);
-  void judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni);
+  HealthVerdict judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni);
   void count_failure(Health health, const Ni& ni, const PeerNi& peer_ni);
 };
 

@@ -1,42 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Selection policies at work: two hosts with two addresses each, and what messages take of them."""
-from cases_common import one_shard
 from tcp_nodes import fails, nid, start, works
-from two_hosts import ip, two_hosts
-
-SECOND = {"a": "10.88.0.77@tcp", "b": "10.88.0.78@tcp"}
-PINGS = 10
-
-
-def both(hosts, site):
-    nodes = {}
-    for side in "ab":
-        ip("-n", hosts.names[side], "address", "add", SECOND[side].replace("@tcp", "/24"), "dev", "eth0")
-        nodes[side] = start(hosts, side, one_shard(site))
-        for each in (nid(side), SECOND[side]):
-            works(nodes[side], "net", "add", "--nid", each)
-    works(nodes["a"], "discover", nid("b"))
-    return nodes["a"], nodes["b"]
-
-
-def nis(node):
-    return {each["nid"]: each for net in node.json("net", "show", "-v", "4")["net"] for each in net["local NI(s)"]}
-
-
-def peer_nis(node):
-    return {each["nid"]: each for peer in node.json("peer", "show", "-v", "4")["peer"] for each in peer["peer ni"]}
-
-
-def sent(shown):
-    return {each: of["statistics"]["send_count"] for each, of in shown.items() if each != "0@lo"}
-
-
-def used(node, to):
-    """Which of our NIs and of the peer's so many pings went by."""
-    before = sent(nis(node)), sent(peer_nis(node))
-    works(node, "ping", "--count", str(PINGS), to)
-    after = sent(nis(node)), sent(peer_nis(node))
-    return tuple({each for each in now if now[each] - then[each] >= PINGS // 4} for then, now in zip(before, after))
+from two_hosts import two_hosts
+from two_rails import SECOND, both, nis, peer_nis, used
 
 
 def case_policies_decide_which_interfaces_messages_take(site):

@@ -84,8 +84,9 @@ class HeldNode {
   explicit HeldNode(mocks::CoreNodeSetup setup)
       : memory_(1U << 16), node(with_basics(setup), [this](NiPort& port, ShardId shard) {
           auto made = std::make_unique<HeldLnd>(port);
-          lnds.resize(std::max<std::size_t>(lnds.size(), shard + 1U));
-          lnds[shard] = made.get();
+          auto& of_ni = port.ni().number == 1 ? lnds : others;
+          of_ni.resize(std::max<std::size_t>(of_ni.size(), shard + 1U));
+          of_ni[shard] = made.get();
           return made;
         }) {}
 
@@ -146,7 +147,7 @@ class HeldNode {
  private:
   mocks::CoreNodeSetup with_basics(mocks::CoreNodeSetup& setup) {
     (void)arenas_.add({.base = memory_.data(), .size = memory_.size()}).value();
-    setup.nids = {nid(1)};
+    if (setup.nids.empty()) setup.nids = {nid(1)};
     setup.arenas = &arenas_;
     return setup;
   }
@@ -157,7 +158,8 @@ class HeldNode {
 
  public:
   Instant now{std::chrono::seconds(1)};
-  std::vector<HeldLnd*> lnds;
+  std::vector<HeldLnd*> lnds;    // of the first NI, by shard
+  std::vector<HeldLnd*> others;  // of the second
   mocks::CoreNode node;
 };
 

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Interfaces that fail: messages go again by others, and those that failed are found to be well again."""
+from site_under_test import eventually
+from tcp_nodes import nid, works
+from two_hosts import two_hosts
+from two_rails import PINGS, SECOND, both, nis, peer_nis, used
+
+SIDE_BY_SIDE = True
+FULL = 1000
+
+
+def resent(node):
+    health = node.json("stats", "show")["statistics"]
+    return health["resend_count"], health["failed_resends"]
+
+
+def case_what_a_peers_interface_drops_goes_to_another(site):
+    with two_hosts(site) as hosts:
+        a, b = both(hosts, site)
+        theirs = {nid("b"), SECOND["b"]}
+        assert used(a, nid("b"))[1] == theirs, "heard of"
+        works(a, "fault", "drop", "add", "--source", "*@tcp", "--dest", SECOND["b"], "--rate", "1", "--health_error", "remote_dropped")
+        works(a, "ping", "--count", str(PINGS), nid("b"))
+        again, in_vain = resent(a)
+        assert again > 0 and in_vain == 0, (again, in_vain)
+        assert peer_nis(a)[SECOND["b"]]["health stats"]["health value"] < FULL
+        recovering = a.json("debug", "recovery", "--peer")
+        assert list(recovering["Peer NI recovery"].values()) == [SECOND["b"]], recovering
+        works(a, "fault", "drop", "del", "--all")
+        eventually("it is well again", lambda: peer_nis(a)[SECOND["b"]]["health stats"]["health value"] == FULL)
+        eventually("nobody is pinged any more", lambda: not a.json("debug", "recovery", "--peer"))
+        assert used(a, nid("b"))[1] == theirs
+        assert a.stop() == 0 and b.stop() == 0
+
+
+def case_what_fails_at_one_of_our_interfaces_goes_by_the_other(site):
+    with two_hosts(site) as hosts:
+        a, b = both(hosts, site)
+        for to in (nid("b"), SECOND["b"]):
+            works(a, "fault", "drop", "add", "--source", SECOND["a"], "--dest", to, "--rate", "1", "--health_error", "local_dropped")
+        works(a, "ping", "--count", str(PINGS), nid("b"))
+        again, in_vain = resent(a)
+        assert again > 0 and in_vain == 0, (again, in_vain)
+        works(a, "fault", "drop", "del", "--all")
+        eventually("it is well again", lambda: nis(a)[SECOND["a"]]["health stats"]["health value"] == FULL)
+        assert used(a, nid("b"))[0] == {nid("a"), SECOND["a"]}
+        assert a.stop() == 0 and b.stop() == 0
