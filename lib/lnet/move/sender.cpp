@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first half of a message's way out, on the shard that makes it, and its end there.
+// The first half of a message's way out, on the shard that makes it. Its end there:
+// sender_ended.cpp.
 #include "lib/lnet/move/sender.hpp"
 
 #include <array>
-#include <utility>
 
 #include "lib/base/pipeline.hpp"
 #include "lib/lnet/move/approach.hpp"
-#include "lib/lnet/move/receiver.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/peers/peer_readiness.hpp"
 
@@ -52,14 +51,6 @@ inline Message& Sender::prepare(Message* message, MessageType type) {
   message->quarantine_over.store(false, std::memory_order_relaxed);
   core_.message_begins();
   return *message;
-}
-
-inline void Sender::give_back(Message& message) {
-  if (message.ni != nullptr) --core_.ni_users[message.ni->number];
-  core_.message_ends();
-  core_.messages.give(&message);
-  if (!answers_.empty()) answer_waiting();
-  core_.forwarder.record_came_home();
 }
 
 inline Result<void> Sender::begin(Message& message, MdHandle md, bool ack) {
@@ -342,107 +333,6 @@ void Sender::take(Message& message) {
     case ParcelStep::kEnded: return ended(message);
     default: PLNET_CHECK(false, "not a step of a message");
   }
-}
-
-// All that it had is home. Selection avoids the interfaces that have just lost health, if there are
-// others. lustre-release lnet/lnet/lib-msg.c: lnet_attempt_msg_resend(); lnet/lnet/lib-move.c:
-// lnet_resend_pending_msgs_locked()
-void Sender::send_again(Message& message) {
-  core_.statistics.add(Statistic::kResendCount);
-  --core_.ni_users[message.ni->number];
-  message.result = {};
-  ++message.retries;
-  message.ni = nullptr;
-  message.hop = nullptr;
-  message.next_hop = nullptr;
-  message.next_hop_is_router = false;
-  message.since = core_.now;
-  made_.push_back(message);
-}
-
-void Sender::ended(Message& message) {
-  count_end(message);
-  if (message.result.again) [[unlikely]]
-    return send_again(message);
-  if (message.result.quarantined) return quarantine(message);
-  if (!message.is_request()) return answered(message);
-  request_ended(message);
-  give_back(message);
-}
-
-inline void Sender::answered(Message& message) {
-  Receive& receive = *message.answers;
-  const Result<void> status = message.result.status;
-  give_back(message);
-  receiver_->on_answered(receive, status);
-}
-
-inline void Sender::request_ended(Message& message) {
-  const bool placed = message.result.reply_placed && message.result.status.has_value();
-  MatchResult reply;
-  if (placed) reply = core_.match.reply_placed(message.grant, message.result.reply_length);
-  (void)core_.match.finish(message.grant, SentMessage{message.header, message.target},
-                           message.result.status);
-  if (reply.matched()) {
-    finish_placed_reply(message, reply.grant);
-  } else if (placed) {
-    core_.drop(reply.cause == MatchCause::kTooLong ? Cause::kDroppedReplyTooLong
-                                                   : Cause::kDroppedReplyNoMd,
-               message.result.reply_length);
-  }
-}
-
-// A request's user is told at once; its memory and the message stay until nobody can write there
-// any more. An answer ends when it is over.
-void Sender::quarantine(Message& message) {
-  if (message.is_request()) {
-    core_.match.quarantine(message.grant, SentMessage{message.header, message.target},
-                           message.result.status ? Errc::kIo : message.result.status.error());
-  }
-  quarantined_.push_back(message);
-}
-
-// Comes on the shard that posted it, while the message may be on its way home.
-void Sender::on_quarantine_over(Message& message) {
-  const ShardId origin = message.origin;  // which may take it home from now on
-  message.quarantine_over.store(true, std::memory_order_release);
-  if (origin != core_.id) core_.shared.doorbells[origin]->ring();
-}
-
-unsigned Sender::end_quarantines() {
-  unsigned ended_now = 0;
-  quarantined_.for_each([&](Parcel& parcel) {
-    auto& message = static_cast<Message&>(parcel);
-    if (!message.quarantine_over.load(std::memory_order_acquire)) return;
-    parcel.unlink();
-    ++ended_now;
-    if (!message.is_request()) return answered(message);
-    core_.match.end_quarantine(message.grant);
-    give_back(message);
-  });
-  return ended_now;
-}
-
-// Failures count by class where health is looked at: not without a path, not by loopback, not past
-// the deadline (lustre-release lnet/lnet/lib-msg.c: lnet_is_health_check(), lnet_health_check()).
-inline void Sender::count_end(const Message& message) {
-  if (!message.result.status) {
-    const bool matters = message.hop != nullptr && core_.now <= message.deadline;
-    if (matters && message.result.health != Health::kOk) {
-      core_.statistics.add(statistic_of(message.result.health));
-    }
-    return;
-  }
-  if (message.routed) {
-    core_.statistics.add(Statistic::kRouteCount);
-    core_.statistics.add(Statistic::kRouteLength, message.header.payload_length);
-    return;
-  }
-  core_.statistics.add(Statistic::kSendCount);
-  if (message.retries > 0) core_.statistics.add(Statistic::kSuccessfulResends);
-  const bool carries =
-      message.header.type == MessageType::kPut || message.header.type == MessageType::kReply;
-  if (carries) core_.statistics.add(Statistic::kSendLength, message.header.payload_length);
 }
 
 }  // namespace plnet::lnet

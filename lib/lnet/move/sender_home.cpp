@@ -294,22 +294,6 @@ void Sender::publish(PeerPort& peer) {
   peer.peer_ni->queued_bytes.set(peer.queued_bytes);
 }
 
-// The network has done the work of a REPLY; its header is the one that would have come. Only how
-// much was asked for is its descriptor's, as in the kernel (lustre-release lnet/lnet/lib-move.c:
-// lnet_create_reply_msg(), lnet_set_reply_msg_len()).
-void Sender::finish_placed_reply(const Message& message, const Grant& grant) {
-  MessageHeader header = message.header;
-  std::swap(header.source, header.destination);
-  std::swap(header.source_pid, header.destination_pid);
-  header.type = MessageType::kReply;
-  header.payload_length = message.header.area<GetArea>().sink_length;
-  const Peer* const peer = message.hop->peer.load(std::memory_order_acquire);
-  const Nid initiator = peer == nullptr ? header.source : peer->seen().primary;
-  core_.statistics.add(Statistic::kReceiveCount);
-  core_.statistics.add(Statistic::kReceiveLength, message.result.reply_length);
-  (void)core_.match.finish(grant, ReceivedMessage{header, initiator, header.source}, {});
-}
-
 void Sender::end_with(Message& message, Errc code, Health health) {
   message.result = Completion{.status = std::unexpected(code), .health = health};
 }
