@@ -322,6 +322,7 @@ void LnetAdmin::set_peer_ni(lnet::PeerNiChange change, Reply<void> done) {
                   if (!change.all && (!change.nid || *change.nid != ni->nid)) continue;
                   found = true;
                   if (change.health) ni->health.set(*change.health);
+                  node.coordinator().want_well(*ni);
                   if (change.state) peer.set_state(*change.state);
                 }
               });

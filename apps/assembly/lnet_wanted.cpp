@@ -215,7 +215,7 @@ std::expected<Judged, Misfit> judge(NodeConfig wanted, const NodeConfig& now,
                                     const Ground& ground) {
   Judged judged;
   if (auto settled = settle_on_machine(wanted, now, &judged.notes); !settled)
-    return std::unexpected(misfit_of_key(settled.error(), "net"));
+    return std::unexpected(Misfit{.error = settled.error()});
   if (ground.kfi != nullptr) {
     if (auto assigned = assign_kfi_nids(wanted, *ground.kfi); !assigned)
       return std::unexpected(std::move(assigned.error()));

@@ -7,7 +7,6 @@
 #include "apps/lnet-sim/host.hpp"
 #include "apps/sim-node/home_check.hpp"
 #include "lib/lnet/names/nid_text.hpp"
-#include "lib/lnet/paths/health_rules.hpp"
 
 namespace plnet::sim {
 
@@ -124,7 +123,7 @@ std::string Host::who_is_ill() const {
   std::string ill;
   node_->coordinator().directory().for_each([&](const PeerRecord& peer) {
     for (const PeerNi* const ni : peer.seen().nis) {
-      if (ill.empty() && wants_recovery(*ni, node_->parameters()))
+      if (ill.empty() && node_->coordinator().recovery().is_ill(*ni))
         ill = says("peer's", ni->nid, ni->health.get());
     }
   });

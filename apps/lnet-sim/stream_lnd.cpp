@@ -172,7 +172,10 @@ void StreamLnd::out_closed(Peer& peer, Errc cause) {
   if (was_open && !ours && peer.head_sent > 0) {
     Transmit& broken = *peer.first;
     peer.first = broken.lnd_next;
-    complete({.transmit = &broken, .status = std::unexpected(cause), .health = health_of(cause)});
+    // Its head may have taken a descriptor there, so it is none of those that are sent again.
+    complete({.transmit = &broken,
+              .status = std::unexpected(cause),
+              .health = cause == Errc::kTimedOut ? Health::kNetworkTimeout : Health::kRemoteError});
   }
   peer.head_sent = 0;
   if (ours) {

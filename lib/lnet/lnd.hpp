@@ -47,7 +47,7 @@ struct Transmit {
   bool routed : 1 = false;  // forwarded, not ours: a GET among these never gets a sink
   bool next_hop_is_router : 1 = false;
   bool kept : 1 = false;         // `source` is not all there: see kept_payload(). The LND clears it
-  std::uint8_t retries = 0;      // the core's: so often it was sent again
+  std::uint8_t retries = 0;      // the core's: so often it was sent again, kRetriesMax at most
   std::uint32_t core_state = 0;  // the core's; opaque to the LND
   Payload source;                // PUT and REPLY: the bytes to send. They stay put until on_sent()
   Payload sink;  // GET: where its data shall land. An LND whose wire can write there may do so

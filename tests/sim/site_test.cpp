@@ -59,9 +59,12 @@ TEST_P(Seeds, HoldWhatMustAlwaysHold) {
 INSTANTIATE_TEST_SUITE_P(Site, Seeds, testing::Range<std::uint64_t>(1, kParts + 1));
 
 // Each of them has ended in a violation once: a shard that slept held up the coordinator, a push
-// waited when its node ended, a check that broken connections had spoilt was held against a route.
+// waited when its node ended, a check that broken connections had spoilt was held against a route,
+// an interface was not pinged whose health was lost in the same second as before, or when its peer
+// had no other yet, and one was that is behind a gateway.
 TEST(Site, SeedsThatWereBadOnce) {
-  for (const std::uint64_t seed : {298U, 736U, 804U, 934U, 1199U, 1535U, 2985U}) {
+  for (const std::uint64_t seed :
+       {298U, 323U, 371U, 736U, 804U, 865U, 934U, 1051U, 1199U, 1535U, 1966U, 2985U}) {
     const SiteReport report = run_site(site_of_seed(seed));
     EXPECT_EQ(report.violation, "") << "replay: lnet-sim run --seed " << seed;
   }
@@ -120,6 +123,24 @@ TEST(Site, OnACalmDayEverythingThatIsNotTakenAwayArrives) {
     for (const auto& [name, count] : report.causes)
       dropped += name.starts_with("dropped") ? count : 0;
     EXPECT_GE(tally.delivered + tally.replies + dropped, tally.begun);
+  }
+}
+
+TEST(Site, WhoLostHealthHasItBackOrThatIsAViolation) {
+  for (const bool heals : {true, false}) {
+    const SiteConfig config = four_shards(NetKind::kStream);
+    Site site(config);
+    site.start();
+    site.run_for(std::chrono::milliseconds(10));
+    lnet::Node& node = site.world().hosts[0]->node();
+    if (!heals) node.parameters().recovery_interval_s.set(1'000'000);
+    node.coordinator().local().nis[1]->health.set(300);
+    node.coordinator().tell_of_changed();
+    site.quiesce();
+    const std::string violation = site.report().violation;
+    const std::string expected = heals ? "" : "not well though all is calm: node 0: its ";
+    EXPECT_EQ(violation.substr(0, expected.size()), expected);
+    EXPECT_EQ(violation.empty(), heals) << violation;
   }
 }
 

@@ -184,7 +184,7 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
 }
 
 Instant Coordinator::next_deadline(Instant now) {
-  if (discovery_.has_work() || policies_.sweeping() || (!shut_ && !push_target_.posted()))
+  if (discovery_.has_work() || policies_.has_work() || (!shut_ && !push_target_.posted()))
     return now;
   const bool waiting =
       directory_.waiting() || policies_.waiting() || !wanted_.empty() || !removed_.empty();
@@ -237,6 +237,7 @@ Outcome<void> Coordinator::remove_ni(const Nid& nid) {
     routes_.net_removed(ni.net);
     rules_.net_removed(ni.net);
     directory_.commit();
+    policies_.gateways_changed();
   }
   removed_.push_back(&ni);
   local_changed();
@@ -267,13 +268,22 @@ void Coordinator::on_peer_gone(Peer& peer) {
   discovery_.peer_gone(record_of(peer));
 }
 
+void Coordinator::want_well(const PeerNi& ni) {
+  if (recovery_.is_ill(ni)) want_back(ni.nid);
+}
+
+// What it says itself of its only one is taken for true until it says otherwise.
+void Coordinator::on_peer_ni_down(PeerNi& ni) {
+  const PeerRecord& peer = PeerDirectory::peer_of(record_of(ni));
+  if (peer.ni_count > 1) want_well(ni);
+  host_.hop_lost();
+}
+
 // Health that has decided nothing until now may do so between several.
 void Coordinator::on_peer_ni_added(PeerNi& ni) {
   policies_.apply(ni);
   PeerDirectory::peer_of(record_of(ni)).nets.for_each([this](PeerNetRecord& net) {
-    net.nis.for_each([this](const PeerNiRecord& each) {
-      if (each.health.get() != kHealthMax && each.tx_credits_max.get() > 0) want_back(each.nid);
-    });
+    net.nis.for_each([this](const PeerNiRecord& each) { want_well(each); });
   });
 }
 

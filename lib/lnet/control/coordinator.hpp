@@ -22,7 +22,6 @@
 #include "lib/lnet/faults/fault_table.hpp"
 #include "lib/lnet/node/data_operations.hpp"
 #include "lib/lnet/node/parameters.hpp"
-#include "lib/lnet/paths/health_rules.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 #include "lib/lnet/peers/peer_rules.hpp"
 
@@ -117,6 +116,10 @@ class Coordinator final : private PeerDirectoryHooks,
   void want_back(const Nid& hop) {
     if (!shut_) recovery_.want(hop, host_.now());
   }
+  // It may have less health than it could have.
+  void want_well(const PeerNi& ni);
+  // Some peer NI has, and it was not said which.
+  void want_all_well() { recovery_.want_all(); }
   void peer_ni_released(PeerNi& ni);
   void ni_released(Ni& ni);
 
@@ -206,6 +209,7 @@ class Coordinator final : private PeerDirectoryHooks,
   // Of discovery.
   void on_gateway_heard(Peer& gateway, const PingView& buffer) override {
     checks_.heard(gateway, buffer);
+    policies_.gateways_changed();
   }
   void on_gateway_discovered(Peer& gateway, Result<void> outcome) override {
     checks_.discovered(gateway, outcome, host_.now());
@@ -213,10 +217,7 @@ class Coordinator final : private PeerDirectoryHooks,
     if (!outcome) host_.hop_lost();
   }
   void on_handed_over(PeerRecord& from, PeerRecord& to) override { routes_.nids_moved(from, to); }
-  void on_peer_ni_down(PeerNi& ni) override {
-    if (wants_recovery(ni, parameters_)) want_back(ni.nid);
-    host_.hop_lost();
-  }
+  void on_peer_ni_down(PeerNi& ni) override;
 
   void answer(Parcel& parcel, Result<void> outcome);
   void ask_again_for_peers();

@@ -48,6 +48,7 @@ void NodePing::end(PingRequest& request, Result<void> outcome, const PingView* b
   if (request.linked()) request.unlink();
   if (exchange != nullptr) {
     exchange->owner = nullptr;
+    exchange->left_by = &request;
     if (exchange->linked) (void)operations_.unlink(exchange->md);
   }
   request.done(outcome, buffer);

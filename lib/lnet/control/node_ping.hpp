@@ -41,6 +41,10 @@ class NodePing final : public EventHandler {
   void step(Instant now);
   void shut_down();
   [[nodiscard]] Instant next_deadline();
+  // What an earlier ping of this request has sent is under way yet, though it was over in time.
+  [[nodiscard]] bool has_left(const PingRequest& request) { return exchanges_.has_left(&request); }
+  // Descriptors that are out, those of earlier pings as well.
+  [[nodiscard]] std::uint32_t out() const { return out_; }
   // No descriptor of a ping is out.
   [[nodiscard]] bool quiet() const { return out_ == 0; }
 

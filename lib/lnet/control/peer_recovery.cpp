@@ -12,6 +12,8 @@ namespace {
 // What it says of its interfaces is not looked at: the least room that a ping has, which is what
 // the kernel's recovery pings have (LNET_PING_INFO_MIN_SIZE).
 constexpr std::uint32_t kPingInterfaces = 1;
+// Places of the directory that are looked at in one step.
+constexpr std::uint32_t kNumbersAtOnce = 256;
 
 }  // namespace
 
@@ -22,24 +24,78 @@ Duration PeerRecovery::interval_after(unsigned pings) const {
   return pings < 10 ? std::min(kFirst * (1U << pings), most) : most;
 }
 
+PeerRecovery::Entry* PeerRecovery::find(const Nid& nid) {
+  const auto known = std::ranges::find_if(
+      entries_, [&nid](const Entry& entry) { return entry.used && entry.target.nid == nid; });
+  return known == entries_.end() ? nullptr : &*known;
+}
+
 void PeerRecovery::want(const Nid& nid, Instant now) {
-  const auto is_it = [&nid](const Entry& entry) { return entry.used && entry.target.nid == nid; };
-  if (const auto known = std::ranges::find_if(entries_, is_it); known != entries_.end()) {
+  if (Entry* const known = find(nid)) {
     known->wanted = now;
-    return;
+  } else if (!begin(nid, now)) {
+    want_all();
+    counters_.add(RecoveryCounter::kNoRoom);
   }
-  const auto is_free = [](const Entry& entry) { return !entry.used && !entry.under_way; };
-  const auto place = std::ranges::find_if(entries_, is_free);
-  if (place == entries_.end()) return counters_.add(RecoveryCounter::kNoRoom);
-  place->used = true;
-  place->pings = 0;
-  place->heard = false;
-  place->target = {nid, kLustrePid};
-  place->wanted = now;
-  place->next = now + interval_after(0);
-  next_look_ = std::min(next_look_, place->next);
+}
+
+bool PeerRecovery::begin(const Nid& nid, Instant now) {
+  Entry* const entry = place(now);
+  if (entry == nullptr) return false;
+  entry->used = true;
+  entry->pings = 0;
+  entry->heard = false;
+  entry->target = {nid, kLustrePid};
+  entry->wanted = now;
+  entry->begun = Instant::min();
+  entry->next = now + interval_after(0);
+  next_look_ = std::min(next_look_, entry->next);
   counters_.add(RecoveryCounter::kBegun);
   counters_.add(RecoveryCounter::kPeerNis);
+  return true;
+}
+
+// Those that are kept only since they are not well, and are silent, give way to others; they have
+// another turn when all are looked at.
+PeerRecovery::Entry* PeerRecovery::place(Instant now) {
+  Entry* oldest = nullptr;
+  for (Entry& entry : entries_) {
+    if (entry.under_way) continue;
+    if (!entry.used) return &entry;
+    if (oldest == nullptr || entry.wanted < oldest->wanted) oldest = &entry;
+  }
+  if (oldest == nullptr || now - oldest->wanted <= kWantedFor) return nullptr;
+  counters_.add(RecoveryCounter::kLetGo);
+  let_go(*oldest);
+  want_all();
+  return oldest;
+}
+
+bool PeerRecovery::is_ill(const PeerNi& ni) const {
+  const auto* const peer = static_cast<const PeerRecord*>(ni.peer.load(std::memory_order_acquire));
+  const bool rivals = peer != nullptr && (peer->ni_count > 1 || peer->gateway_refs > 0);
+  return wants_recovery(ni, rivals, parameters_);
+}
+
+// False: there is no room for more.
+bool PeerRecovery::begin_ill_of(const PeerRecord& peer, Instant now) {
+  return std::ranges::all_of(peer.seen().nis, [&](const PeerNi* ni) {
+    return !is_ill(*ni) || find(ni->nid) != nullptr || begin(ni->nid, now);
+  });
+}
+
+void PeerRecovery::look_at_all(Instant now) {
+  const std::uint32_t end = std::min(directory_.numbers(), look_at_ + kNumbersAtOnce);
+  for (; look_at_ < end; ++look_at_) {
+    const PeerRecord* const peer = directory_.by_number(look_at_);
+    if (peer == nullptr || begin_ill_of(*peer, now)) continue;
+    next_look_at_all_ = now + kLookAtAll;
+    return;
+  }
+  if (end < directory_.numbers()) return;
+  look_at_ = 0;
+  look_at_all_ = false;
+  next_look_at_all_ = now + kLookAtAll;
 }
 
 std::vector<Nid> PeerRecovery::targets() const {
@@ -51,7 +107,7 @@ std::vector<Nid> PeerRecovery::targets() const {
 
 bool PeerRecovery::is_over(const Entry& entry, Instant now) {
   const PeerNi* const ni = directory_.find(entry.target.nid);
-  const bool ill = ni != nullptr && wants_recovery(*ni, parameters_);
+  const bool ill = ni != nullptr && is_ill(*ni);
   if (ni != nullptr && ni->status.get() == kNiUp && !ill) {
     counters_.add(RecoveryCounter::kRecovered);
     return true;
@@ -72,10 +128,26 @@ void PeerRecovery::let_go(Entry& entry) {
   if (PeerNi* const ni = directory_.find(entry.target.nid)) ni->wanted_back_s.set(0);
 }
 
+// One that is over in time may be with its LND yet, which is still trying: another one would only
+// wait behind it.
+bool PeerRecovery::may_begin(Entry& entry, Instant now) {
+  // Who has no turn now has one when a ping of these is over.
+  if (under_way_ == kUnderWayMax) return false;
+  const bool waits = now < entry.begun + kIntervalMax && pings_.has_left(entry);
+  if (!waits && pings_.out() < kOutMax) return true;
+  entry.next = now + kFirst;
+  next_look_ = std::min(next_look_, entry.next);
+  return false;
+}
+
 unsigned PeerRecovery::step(Instant now) {
-  if (now < next_look_) return 0;
-  next_look_ = Instant::max();
   unsigned begun = 0;
+  if (look_at_all_ && now >= next_look_at_all_) {
+    look_at_all(now);
+    ++begun;
+  }
+  if (now < next_look_) return begun;
+  next_look_ = Instant::max();
   const std::size_t first = turn_;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const std::size_t at = (first + i) % entries_.size();
@@ -93,8 +165,7 @@ unsigned PeerRecovery::step(Instant now) {
         next_look_ = std::min(next_look_, entry.next);
         continue;
       }
-      // Who has no turn now has one when a ping of these is over.
-      if (under_way_ == kUnderWayMax) continue;
+      if (!may_begin(entry, now)) continue;
       begin_ping(entry, now);
       turn_ = at + 1;
       ++begun;
@@ -109,6 +180,7 @@ void PeerRecovery::begin_ping(Entry& entry, Instant now) {
   entry.timeout = kPingTimeout;
   entry.interfaces = kPingInterfaces;
   entry.recovery = true;
+  entry.begun = now;
   entry.next = now + interval_after(++entry.pings);
   entry.under_way = true;
   ++under_way_;

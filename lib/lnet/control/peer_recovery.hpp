@@ -14,6 +14,7 @@
 // apart, where the kernel goes up to 900 s, since until one is answered nothing goes there.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -47,15 +48,18 @@ class PeerRecovery {
   static constexpr std::size_t kPeerNisMax = 256;
   // Of all slots for pings: discovery and `lnetctl ping` are to have theirs.
   static constexpr std::size_t kUnderWayMax = 8;
+  // Also of those that were given up: an LND may hold on to one for a minute.
+  static constexpr std::uint32_t kOutMax = 24;
   static constexpr Duration kFirst = std::chrono::seconds(1);
   static constexpr Duration kIntervalMax = std::chrono::seconds(60);
   // TCP asks for a connection four times until then.
   static constexpr Duration kPingTimeout = std::chrono::seconds(10);
   // One that nothing was to be forwarded to for so long is nobody's next hop any more.
   static constexpr Duration kWantedFor = std::chrono::minutes(5);
+  static constexpr Duration kLookAtAll = std::chrono::minutes(1);
 
   // Allocates; start-up only.
-  PeerRecovery(const PeerDirectory& directory, const Parameters& parameters, NodePing& pings,
+  PeerRecovery(PeerDirectory& directory, const Parameters& parameters, NodePing& pings,
                std::size_t peer_nis = kPeerNisMax)
       : directory_(directory), parameters_(parameters), pings_(pings), entries_(peer_nis) {
     for (Entry& entry : entries_)
@@ -64,11 +68,18 @@ class PeerRecovery {
   PeerRecovery(const PeerRecovery&) = delete;
   PeerRecovery& operator=(const PeerRecovery&) = delete;
 
-  // It is not well, or a message for it was refused, since it is down.
+  // It has less health than it could have, and that matters.
+  [[nodiscard]] bool is_ill(const PeerNi& ni) const;
+  // It is not well, or a message for it was refused, since it is down. Where there is no room one
+  // that nobody has asked for lately makes some.
   void want(const Nid& nid, Instant now);
-  // Pings that are due begin; who is up, or wanted by nobody, is let go. Returns how many began.
+  // Somebody who is not well may be none of these: all peers are looked at, once in kLookAtAll.
+  void want_all() { look_at_all_ = true; }
+  // Pings that are due begin; who is up, or wanted by nobody, is let go. Returns the work done.
   unsigned step(Instant now);
-  [[nodiscard]] Instant next_deadline() const { return next_look_; }
+  [[nodiscard]] Instant next_deadline() const {
+    return look_at_all_ ? std::min(next_look_, next_look_at_all_) : next_look_;
+  }
 
   [[nodiscard]] const RecoveryCounters& counters() const { return counters_; }
   // Whom it pings.
@@ -87,16 +98,23 @@ class PeerRecovery {
     unsigned pings = 0;  // so far (lpni_ping_count)
     Instant next{};      // the next one
     Instant wanted{};    // last
+    Instant begun{};     // the last ping
   };
 
   [[nodiscard]] Duration interval_after(unsigned pings) const;
   [[nodiscard]] bool is_over(const Entry& entry, Instant now);
+  [[nodiscard]] Entry* find(const Nid& nid);
+  [[nodiscard]] bool begin(const Nid& nid, Instant now);
+  [[nodiscard]] Entry* place(Instant now);
+  [[nodiscard]] bool begin_ill_of(const PeerRecord& peer, Instant now);
+  void look_at_all(Instant now);
+  [[nodiscard]] bool may_begin(Entry& entry, Instant now);
   void let_go(Entry& entry);
   void begin_ping(Entry& entry, Instant now);
   void answered(Entry& entry, Result<void> outcome, const PingView* buffer);
 
   RecoveryCounters counters_;  // first: lies on lines of its own
-  const PeerDirectory& directory_;
+  PeerDirectory& directory_;
   const Parameters& parameters_;
   NodePing& pings_;
   std::vector<Entry> entries_;
@@ -105,6 +123,9 @@ class PeerRecovery {
   std::size_t turn_ = 0;
   std::size_t under_way_ = 0;
   Instant next_look_ = Instant::max();
+  bool look_at_all_ = false;
+  std::uint32_t look_at_ = 0;  // the number of the peer that is next
+  Instant next_look_at_all_{};
 };
 
 }  // namespace plnet::lnet

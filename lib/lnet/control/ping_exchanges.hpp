@@ -39,6 +39,7 @@ struct PingExchange {
   bool linked = false;  // a descriptor lays it open
   bool held = false;    // somebody here reads it, or waits for it
   void* owner = nullptr;
+  const void* left_by = nullptr;  // its owner of before, which has given it up
   MdHandle md;
   std::uint32_t sequence = 0;  // of the buffer that is pushed
   std::uint32_t length = 0;    // of what has been received
@@ -66,6 +67,7 @@ class PingExchanges {
     if (exchange == nullptr) return nullptr;
     exchange->kind = kind;
     exchange->owner = owner;
+    exchange->left_by = nullptr;
     exchange->linked = false;
     exchange->held = true;
     exchange->length = 0;
@@ -77,6 +79,14 @@ class PingExchanges {
     if (exchange.linked || exchange.held) return;
     exchange.owner = nullptr;
     pool_.give(&exchange);
+  }
+
+  // The network has not done yet with one that this owner has given up.
+  [[nodiscard]] bool has_left(const void* owner) {
+    for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
+      if (pool_.is_lent(i) && pool_.at(i).linked && pool_.at(i).left_by == owner) return true;
+    }
+    return false;
   }
 
   [[nodiscard]] std::size_t free_count() const { return pool_.free_count(); }

@@ -7,8 +7,10 @@ namespace plnet::lnet {
 
 namespace {
 
-// Comparisons of a NID with a policy in one step: some ten microseconds.
-constexpr std::size_t kComparisonsAtOnce = 512;
+// In one step, in comparisons of a NID with a policy: some ten microseconds.
+constexpr std::size_t kWorkAtOnce = 512;
+// A view to be published. As many in one step as the directory takes back old ones.
+constexpr std::size_t kWorkOfView = 8;
 // Places without a peer cost a look each.
 constexpr std::uint32_t kNumbersAtOnce = 1024;
 
@@ -37,15 +39,20 @@ void SelectionPolicies::set(std::span<const Udsp> policies, const LocalView& loc
   replace(sources_meant(local), routers_meant());
 }
 
+// A network that comes back still has what it had, also if no policy says so any more.
 void SelectionPolicies::local_changed(const LocalView& local) {
-  if (policies_.empty()) return;
   apply(local);
+  if (policies_.empty()) return;
   auto sources = sources_meant(local);
   if (sources != current_->sources) replace(std::move(sources), current_->routers);
 }
 
 void SelectionPolicies::gateways_changed() {
-  if (std::ranges::none_of(policies_, &Udsp::is_route)) return;
+  look_at_gateways_ = std::ranges::any_of(policies_, &Udsp::is_route);
+}
+
+void SelectionPolicies::look_at_gateways() {
+  look_at_gateways_ = false;
   auto routers = routers_meant();
   if (routers != current_->routers) replace(current_->sources, std::move(routers));
 }
@@ -137,25 +144,34 @@ void SelectionPolicies::apply(PeerNi& ni) {
   if (!std::ranges::equal(sources(before), sources(after))) ni.preferred_ni.set(nullptr);
 }
 
-void SelectionPolicies::apply(PeerRecord& peer) {
-  peer.nets.for_each([this](PeerNetRecord& net) {
+// Returns what it has cost.
+std::size_t SelectionPolicies::apply(PeerRecord& peer) {
+  std::size_t work = peer.ni_count * std::max<std::size_t>(policies_.size(), 1);
+  peer.nets.for_each([&](PeerNetRecord& net) {
     const std::uint32_t priority = priority_of_peer_net(net.net);
-    if (net.priority != priority) directory_.set_priority(net, priority);
+    if (net.priority != priority) {
+      directory_.set_priority(net, priority);
+      work += kWorkOfView;
+    }
     net.nis.for_each([this](PeerNiRecord& ni) { apply(ni); });
   });
+  return work;
 }
 
 unsigned SelectionPolicies::step() {
   std::erase_if(old_,
                 [this](const auto& old) { return old->grace != 0 && qsbr_.passed(old->grace); });
+  // Views that wait for room would be looked at again with each that is added to them, and what
+  // gateways consist of is in them.
+  if (directory_.has_late_views()) return 0;
+  if (look_at_gateways_) look_at_gateways();
   if (!sweeping()) return 0;
-  std::size_t left = kComparisonsAtOnce;
+  std::size_t left = kWorkAtOnce;
   const std::uint32_t end = std::min(directory_.numbers(), sweep_ + kNumbersAtOnce);
   for (; sweep_ < end && left > 0; ++sweep_) {
     PeerRecord* const peer = directory_.by_number(sweep_);
     if (peer == nullptr) continue;
-    apply(*peer);
-    left -= std::min(left, peer->ni_count * std::max<std::size_t>(policies_.size(), 1));
+    left -= std::min(left, apply(*peer));
   }
   directory_.commit();
   if (!sweeping()) {

@@ -36,11 +36,12 @@ class SelectionPolicies {
   void set(std::span<const Udsp> policies, const LocalView& local);
   [[nodiscard]] std::span<const Udsp> list() const { return policies_; }
   // True until every peer has what the policies say.
-  [[nodiscard]] bool sweeping() const { return sweep_ < directory_.numbers(); }
+  [[nodiscard]] bool sweeping() const { return look_at_gateways_ || sweep_ < directory_.numbers(); }
 
   // After an NI or a network has come or gone.
   void local_changed(const LocalView& local);
-  // After a route has come or gone, or a gateway may have other NIDs than before.
+  // A route has come or gone, or a gateway may have other NIDs than before, or will when views are
+  // published. step() looks.
   void gateways_changed();
   void apply(PeerNi& ni);
   [[nodiscard]] std::uint32_t priority_of_peer_net(NetId net) const {
@@ -49,8 +50,10 @@ class SelectionPolicies {
 
   // A bounded piece. Returns the work done.
   unsigned step();
-  // Something waits for readers, so that step() should be called again soon.
-  [[nodiscard]] bool waiting() const { return !old_.empty(); }
+  // There is something to do now; something waits for readers, or for others' views, so that step()
+  // should be called again soon.
+  [[nodiscard]] bool has_work() const { return sweeping() && !directory_.has_late_views(); }
+  [[nodiscard]] bool waiting() const { return !old_.empty() || sweeping(); }
 
  private:
   // By policy, what its lists come to now, and the preferences that were made of them: of a policy
@@ -70,7 +73,8 @@ class SelectionPolicies {
   [[nodiscard]] std::vector<std::vector<Nid>> routers_meant() const;
   void replace(std::vector<std::vector<Nid>> sources, std::vector<std::vector<Nid>> routers);
   void apply(const LocalView& local) const;
-  void apply(PeerRecord& peer);
+  std::size_t apply(PeerRecord& peer);
+  void look_at_gateways();
   [[nodiscard]] const Preferences* preferences_of(const Nid& peer_nid);
 
   PeerDirectory& directory_;
@@ -80,6 +84,7 @@ class SelectionPolicies {
   std::unique_ptr<Meant> current_;
   std::vector<std::unique_ptr<Meant>> old_;  // peer NIs may still point into them, or readers
   std::uint32_t sweep_ = UINT32_MAX;         // the number of the peer that is next
+  bool look_at_gateways_ = false;
 };
 
 }  // namespace plnet::lnet

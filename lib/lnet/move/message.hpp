@@ -16,6 +16,9 @@ namespace plnet::lnet {
 
 struct Receive;
 
+// Whatever retry_count says.
+inline constexpr std::uint32_t kRetriesMax = UINT8_MAX;
+
 // A Completion, without what it is of.
 struct Ending {
   Ending() = default;

@@ -87,6 +87,7 @@ class Sender {
   void refuse(Message& message, Errc code, Health health, Cause cause);
   void ended(Message& message);
   void send_again(Message& message);
+  [[nodiscard]] bool is_given_up(const Message& message) const;
   void request_ended(Message& message);
   void finish_placed_reply(const Message& message, const Grant& grant);
   void answered(Message& message);

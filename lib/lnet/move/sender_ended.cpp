@@ -9,12 +9,17 @@ namespace plnet::lnet {
 
 void Sender::ended(Message& message) {
   count_end(message);
-  if (message.result.again) [[unlikely]]
+  if (message.result.again && !is_given_up(message)) [[unlikely]]
     return send_again(message);
   if (message.result.quarantined) return quarantine(message);
   if (!message.is_request()) return answered(message);
   request_ended(message);
   give_back(message);
+}
+
+// Its user waits for it to be over.
+bool Sender::is_given_up(const Message& message) const {
+  return message.is_request() && core_.match.aborted(message.grant);
 }
 
 void Sender::give_back(Message& message) {

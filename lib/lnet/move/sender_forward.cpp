@@ -81,7 +81,7 @@ void Sender::drop_for_hop(Message& message) {
   count_drop(message, Cause::kTxHopDown);
   end_with(message, Errc::kNoRoute, Health::kRemoteDropped);
   core_.judge_sent(*message.ni, message);
-  core_.want_back(*message.hop);
+  (void)core_.want_back(*message.hop);
 }
 
 void Sender::end_down() {

@@ -10,14 +10,15 @@ constexpr Duration kTimerTick = std::chrono::milliseconds(10);
 
 // Whether it has left its maximum or has come to an end of its range.
 bool change(HealthValue& health, HealthChange what, std::int32_t step) {
-  const bool was_well = health.get() == kHealthMax;
+  HealthValue::Change done{};
   switch (what) {
     case HealthChange::kNone: return false;
-    case HealthChange::kDemerit: return health.lower(step) && (was_well || health.get() == 0);
-    case HealthChange::kMerit: return health.raise(step) && health.get() == kHealthMax;
+    case HealthChange::kDemerit: done = health.lower(step); break;
+    case HealthChange::kMerit: done = health.raise(step); break;
     case HealthChange::kFull: health.set(kHealthMax); return false;
   }
-  return false;
+  const bool left_maximum = done.from == kHealthMax;
+  return done.from != done.to && (left_maximum || done.to == 0 || done.to == kHealthMax);
 }
 
 }  // namespace
@@ -78,17 +79,30 @@ void ShardCore::judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> stat
 void ShardCore::judge_down(Ni& ni, PeerNi& hop) {
   MessageEnd end{.health = Health::kRemoteDropped, .failed = true, .sent = true};
   (void)judge(end, ni, hop);
-  want_back(hop);
+  (void)want_back(hop);
+}
+
+void ShardCore::want_well(PeerNi& ni) {
+  const Peer* const peer = ni.peer.load(std::memory_order_acquire);
+  want_well(ni, peer != nullptr && (!peer->single.get() || routes().is_gateway(*peer)));
+}
+
+// No message goes there that would ask again, so what finds no room is found by a look at all.
+void ShardCore::want_well(PeerNi& ni, bool rivals) {
+  if (!wants_recovery(ni, rivals, shared.parameters)) return;
+  if (!want_back(ni)) shared.some_ill.store(true, std::memory_order_release);
 }
 
 // Once a second for each is enough: as often as it would be pinged at most.
-void ShardCore::want_back(PeerNi& hop) {
+bool ShardCore::want_back(PeerNi& hop) {
   const auto second = static_cast<std::uint16_t>(  // 0 is none
       now.time_since_epoch() / std::chrono::seconds(1) % UINT16_MAX + 1);
-  if (hop.wanted_back_s.get() == second || !wanted_back->push(hop.nid)) return;
+  if (hop.wanted_back_s.get() == second) return true;
+  if (!wanted_back->push(hop.nid)) return false;
   hop.wanted_back_s.set(second);
-  if (shared.hops_wanted.exchange(true, std::memory_order_release)) return;
-  shared.doorbells[shared.coordinator]->ring();
+  if (!shared.hops_wanted.exchange(true, std::memory_order_release))
+    shared.doorbells[shared.coordinator]->ring();
+  return true;
 }
 
 void ShardCore::count_failure(Health health, const Ni& ni, const PeerNi& peer_ni) {
@@ -106,12 +120,13 @@ HealthVerdict ShardCore::judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni) {
   end.peer_is_router = peer != nullptr && routes().is_gateway(*peer);
   end.peer_ni_is_ours = ours.ni(peer_ni.nid) != nullptr;
   end.peer_nis = peer == nullptr ? 0 : static_cast<std::uint32_t>(peer->seen().nis.size());
-  end.retries_max = static_cast<std::uint32_t>(shared.parameters.retry_count.get());
+  end.retries_max =
+      std::min(static_cast<std::uint32_t>(shared.parameters.retry_count.get()), kRetriesMax);
   const HealthVerdict verdict = lnet::judge(end);
   const std::int32_t step = shared.parameters.health_sensitivity.get();
   if (change(ni.health, verdict.local, step)) tell_of_ni();
   (void)change(peer_ni.health, verdict.peer, step);
-  if (verdict.recover_peer && wants_recovery(peer_ni, shared.parameters)) want_back(peer_ni);
+  if (verdict.recover_peer) want_well(peer_ni, end.peer_is_router || end.peer_nis > 1);
   return verdict;
 }
 

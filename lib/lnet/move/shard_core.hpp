@@ -81,6 +81,8 @@ struct NodeShared {
   std::atomic<std::uint32_t> gateways_changed{0};
   // Some shard has something in ShardCore::wanted_back.
   std::atomic<bool> hops_wanted{false};
+  // Some peer NI is not well that is in no ShardCore::wanted_back, which was full.
+  std::atomic<bool> some_ill{false};
   // By home: a match entry was attached to one of its lazy portals.
   struct alignas(kNoSharing) Notice {
     std::atomic<bool> set{false};
@@ -217,8 +219,10 @@ struct ShardCore {
   // What was to be forwarded there is not sent.
   void judge_down(Ni& ni, PeerNi& hop);
   // It is to be found out when it is well again, or back: a forwarded message was refused for it,
-  // or it is not at its full health.
-  void want_back(PeerNi& hop);
+  // or it is not at its full health. False: there is no room to say so now.
+  bool want_back(PeerNi& hop);
+  // It has less health than it could have.
+  void want_well(PeerNi& ni);
 
   // What the end of a message says about the two interfaces that it used, and whether it is sent
   // again. Nothing happens to those that are well and do well: that is nearly always.
@@ -236,6 +240,7 @@ struct ShardCore {
 
  private:
   [[nodiscard]] static bool may_go_again(const Message& message);
+  void want_well(PeerNi& ni, bool rivals);
   void judge_sent_slowly(Ni& ni, Message& message);
   void judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> status, Health health);
   HealthVerdict judge(MessageEnd& end, Ni& ni, PeerNi& peer_ni);

@@ -369,6 +369,10 @@ unsigned Node::coordinate(Instant now) {
         coordinator_->want_back(hop);
     }
   }
+  if (shared_.some_ill.load(std::memory_order_relaxed) &&
+      shared_.some_ill.exchange(false, std::memory_order_acquire)) {
+    coordinator_->want_all_well();
+  }
   unsigned work = coordinator_->step(now);
   while (!to_release_.empty()) {
     Errand* const errand = errands_.take();

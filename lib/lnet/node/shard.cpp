@@ -266,7 +266,7 @@ void Shard::on_response_timeout(const ResponseTimeout& timeout) {
   PeerNi* const peer_ni = node_.directory->find(timeout.next_hop.nid);
   if (peer_ni == nullptr) return;
   (void)peer_ni->health.lower(node_.parameters.health_sensitivity.get());
-  if (wants_recovery(*peer_ni, node_.parameters)) core_.want_back(*peer_ni);
+  core_.want_well(*peer_ni);
 }
 
 bool Shard::same_peer(const Nid& entry, const Nid& source) const {

@@ -72,7 +72,8 @@ HealthVerdict judge(const MessageEnd& end) {
   PLNET_CHECK(index < kRules.size(), "a class of health that there is");
   const Rule& rule = kRules[index];
   HealthVerdict verdict;
-  if (rule.blame != Blame::kPeer) verdict.local = HealthChange::kDemerit;
+  // That one who was silent before is silent still says nothing of ours; the kernel blames both.
+  if (rule.blame != Blame::kPeer && !end.recovery) verdict.local = HealthChange::kDemerit;
   const bool peer_matters = end.peer_nis > 1 || end.peer_is_router || end.node_routes;
   if (rule.blame != Blame::kLocal && peer_matters && !end.peer_ni_is_ours) {
     verdict.peer = HealthChange::kDemerit;
@@ -85,11 +86,11 @@ HealthVerdict judge(const MessageEnd& end) {
   return verdict;
 }
 
-bool wants_recovery(const PeerNi& ni, const Parameters& parameters) {
-  if (ni.health.get() == kHealthMax || parameters.health_sensitivity.get() == 0) return false;
-  const Peer* const peer = ni.peer.load(std::memory_order_acquire);
+bool wants_recovery(const PeerNi& ni, bool rivals, const Parameters& parameters) {
+  const bool decides = rivals && parameters.health_sensitivity.get() > 0;
   const bool is_direct = ni.tx_credits_max.get() > 0;
-  return is_direct && peer != nullptr && !peer->single.get() && ni.last_alive_ns.get() != INT64_MIN;
+  return decides && is_direct && ni.health.get() != kHealthMax &&
+         ni.last_alive_ns.get() != INT64_MIN;
 }
 
 Health health_of_no_path(Errc code) {

@@ -82,10 +82,14 @@ class PathSelector {
     const std::span<Ni* const> nis = net != nullptr ? net->nis : std::span(local_.nis);
     const Preferences* const rules = destination_->preferences.load(std::memory_order_acquire);
     if (rules != nullptr) {
-      const auto meant = std::ranges::find_if(nis, [&](const Ni* ni) {
-        return rules->prefers(ni->nid) && (net != nullptr || leads_there(ni->net));
-      });
-      if (meant != nis.end()) return *meant;
+      Ni* meant = nullptr;
+      for (Ni* const ni : nis) {
+        if (meant != nullptr && ni->fatal.get()) continue;
+        if (!rules->prefers(ni->nid) || (net == nullptr && !leads_there(ni->net))) continue;
+        if (!ni->fatal.get()) return ni;
+        meant = ni;
+      }
+      if (meant != nullptr) return meant;
     }
     if (preferred_ == nullptr) return nullptr;
     const auto found = std::ranges::find(nis, preferred_);

@@ -17,16 +17,20 @@ class HealthValue {
  public:
   [[nodiscard]] std::int32_t get() const { return value_.get(); }
   void set(std::int32_t value) { value_.set(std::clamp(value, 0, kHealthMax)); }
-  // Returns whether it changed.
-  bool raise(std::int32_t step) { return value_.get() != kHealthMax && change(step); }
-  bool lower(std::int32_t step) { return value_.get() != 0 && change(-step); }
+  // What it has come from, and to.
+  struct Change {
+    std::int32_t from = kHealthMax;
+    std::int32_t to = kHealthMax;
+  };
+  Change raise(std::int32_t step) { return change(step); }
+  Change lower(std::int32_t step) { return change(-step); }
 
  private:
-  bool change(std::int32_t step) {
+  Change change(std::int32_t step) {
     for (;;) {
       const std::int32_t old = value_.get();
       const std::int32_t fresh = std::clamp(old + step, 0, kHealthMax);
-      if (value_.compare_exchange(old, fresh)) return fresh != old;
+      if (fresh == old || value_.compare_exchange(old, fresh)) return {old, fresh};
     }
   }
 

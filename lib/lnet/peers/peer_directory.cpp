@@ -83,8 +83,12 @@ PeerRecord* PeerDirectory::by_number(std::uint32_t number) {
 
 // Strangers.
 
+Duration PeerDirectory::each_stranger() const {
+  return Duration(std::chrono::seconds(1)) / limits_.strangers_per_second;
+}
+
 bool PeerDirectory::stranger_in_time(Instant now) {
-  const Duration each = Duration(std::chrono::seconds(1)) / limits_.strangers_per_second;
+  const Duration each = each_stranger();
   next_stranger_ = std::max(next_stranger_, now);
   if (next_stranger_ - now > std::chrono::seconds(1) - each) return false;
   next_stranger_ += each;
@@ -140,6 +144,7 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const WantedPeer& wanted, Insta
   }
   const auto peer = create(nid, now);
   if (!peer) {
+    if (wanted.demand == PeerDemand::kStranger) next_stranger_ -= each_stranger();  // asks again
     counters_.add(peer.error() == PeerError::kAgain ? Id::kWaited : Id::kFull);
     return std::unexpected(info_of(peer.error()).code);
   }

@@ -160,6 +160,8 @@ class PeerDirectory {
   void commit();
   // A bounded piece of what waits for readers and homes. Returns what was done.
   unsigned step(unsigned budget);
+  // Some wait for room: old ones are still read.
+  [[nodiscard]] bool has_late_views() const { return !changed_.empty(); }
   // Something waits, so that step() should be called again soon.
   [[nodiscard]] bool waiting() const;
   void peer_ni_released(PeerNi& ni);
@@ -185,6 +187,7 @@ class PeerDirectory {
 
  private:
   [[nodiscard]] bool may_be_peer(const Nid& nid) const;
+  [[nodiscard]] Duration each_stranger() const;
   [[nodiscard]] bool stranger_in_time(Instant now);
   [[nodiscard]] bool evict_one(Instant now);
   [[nodiscard]] bool may_be_evicted(PeerRecord& peer, Instant now) const;

@@ -106,8 +106,6 @@ VerbReply show(const LnetControl& control, const VerbArgs& args) {
   const auto only = number_arg(args, "idx", 0, kPriorityMax);
   if (!only) return std::unexpected(VerbError(only.error()));
   const NodeConfig& config = control.config();
-  if (*only && std::cmp_greater_equal(**only, config.udsps.size()))
-    return std::unexpected(VerbError(no_policy(static_cast<std::size_t>(**only), config)));
   Json list = Json::array();
   for (std::size_t i = 0; i < config.udsps.size(); ++i) {
     if (!*only || std::cmp_equal(**only, i)) list.push_back(udsp_to_json(config.udsps[i], i));

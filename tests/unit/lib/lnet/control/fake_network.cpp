@@ -108,13 +108,18 @@ Result<void> FakeOperations::start(MdHandle handle, FakeMessage message, const N
   if (md->threshold > 0) --md->threshold;
   ++md->pending;
   const bool fails = network_.random().chance(network_.send_failure);
-  network_.later([this, handle, type = message.type, target = message.target, fails] {
+  const auto sent_event = [this, handle, type = message.type, target = message.target, fails] {
     Md* sent = find(handle);
     --sent->pending;
     Event event{.kind = EventKind::kSend, .message_type = type, .target = {target, kLustrePid}};
     if (fails) event.status = std::unexpected(Errc::kIo);
     tell(handle.index, event);
-  });
+  };
+  if (fails && network_.connect_time > Duration{}) {
+    network_.at(network_.now() + network_.connect_time, sent_event);
+  } else {
+    network_.later(sent_event);
+  }
   if (!fails) network_.send(message);
   network_.at(network_.now() + network_.response_timeout, [this, handle] { (void)unlink(handle); });
   return {};

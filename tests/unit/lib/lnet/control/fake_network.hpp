@@ -43,6 +43,7 @@ class FakeNetwork {
 
   double loss = 0;          // of a message
   double send_failure = 0;  // of a send: its SEND event says so
+  Duration connect_time{};  // how long an LND holds on to a message whose sending fails
   Duration delay_max{};     // each message and event takes up to so long, by chance
   Duration response_timeout = std::chrono::seconds(150);
 

@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/lnet/paths/health_rules.hpp"
 #include "tests/unit/lib/lnet/control/test_node.hpp"
 
 namespace plnet::lnet::peer_recovery_test {
@@ -106,6 +105,21 @@ TEST_F(Recovery, OneThatIsSilentIsPingedUntilItIsBack) {
   EXPECT_TRUE(up());
 }
 
+// A ping that is over in time may be with its LND yet, which goes on trying.
+TEST_F(Recovery, OnlyOnePingOfEachIsWithItsLnd) {
+  network_.send_failure = 1;
+  network_.connect_time = seconds(50);
+  lose();
+  pass(50);
+  EXPECT_EQ(count(Id::kPings), 1U);
+  EXPECT_EQ(count(Id::kFailed), 1U);
+  pass(3);
+  EXPECT_EQ(count(Id::kPings), 2U) << "the first has ended";
+  network_.connect_time = seconds(600);
+  pass(120);
+  EXPECT_EQ(count(Id::kPings), 4U) << "one that does not end for a minute is not waited for";
+}
+
 TEST_F(Recovery, OneThatWasHeardOfMeanwhileIsNotPinged) {
   lose();
   server().status.set(kNiUp);
@@ -202,16 +216,61 @@ TEST_F(Recovery, OneOfSeveralThatLostHealthIsPingedUntilItIsWell) {
 }
 
 TEST_F(Recovery, HealthThatDecidesNothingIsNobodysConcern) {
+  const PeerRecovery& recovery = node_.coordinator.recovery();
   server().last_alive_ns.set(node_.now().time_since_epoch().count());
   server().health.set(700);
-  EXPECT_FALSE(wants_recovery(server(), node_.parameters)) << "it has no other";
+  EXPECT_FALSE(recovery.is_ill(server())) << "it has no other";
+  ASSERT_TRUE(node_.coordinator.add_route({.net = make_net(NetType::kKfi, 7), .gateway = kServer}));
+  EXPECT_TRUE(recovery.is_ill(server())) << "but another gateway may be better";
+  ASSERT_TRUE(node_.coordinator.delete_route(make_net(NetType::kKfi, 7), kServer));
   get_another_nid();
-  EXPECT_TRUE(wants_recovery(server(), node_.parameters));
+  EXPECT_TRUE(recovery.is_ill(server()));
   node_.parameters.health_sensitivity.set(0);
-  EXPECT_FALSE(wants_recovery(server(), node_.parameters));
+  EXPECT_FALSE(recovery.is_ill(server()));
   node_.parameters.health_sensitivity.set(100);
   server().last_alive_ns.set(INT64_MIN);
-  EXPECT_FALSE(wants_recovery(server(), node_.parameters)) << "never heard of";
+  EXPECT_FALSE(recovery.is_ill(server())) << "never heard of";
+}
+
+// Those that nobody has asked for lately give way, and have another turn.
+TEST_F(Recovery, ThoseWhoFindNoRoomAreLookedForLater) {
+  get_another_nid();
+  peer_.answers = false;
+  server().last_alive_ns.set(node_.now().time_since_epoch().count());
+  server().health.set(700);
+  const auto lose_others = [this] {
+    for (std::uint32_t i = 0; i < PeerRecovery::kPeerNisMax; ++i) {
+      const Nid each = Nid::of(NetType::kTcp, 0, 0x0a070000 + i % 50);
+      if (node_.peer(each) == nullptr) (void)node_.make_peer(each);
+      node_.coordinator.peers().find(each)->status.set(kNiDown);
+      node_.coordinator.want_back(Nid::of(NetType::kTcp, 0, 0x0a070000 + i));
+    }
+  };
+  network_.send_failure = 1;
+  lose_others();
+  node_.coordinator.want_well(server());
+  EXPECT_EQ(count(Id::kNoRoom), 1U);
+  const auto is_pinged = [this] {
+    const auto targets = node_.coordinator.recovery().targets();
+    return std::ranges::find(targets, kServer) != targets.end();
+  };
+  EXPECT_FALSE(is_pinged());
+  pass(62);  // those that are no peers have gone meanwhile
+  EXPECT_TRUE(is_pinged());
+  EXPECT_EQ(count(Id::kPeerNis), 51U);
+}
+
+TEST_F(Recovery, OneThatNobodySaidIsIllIsFoundByALookAtAll) {
+  get_another_nid();
+  server().last_alive_ns.set(node_.now().time_since_epoch().count());
+  server().health.set(700);
+  node_.coordinator.want_all_well();
+  pass(3);
+  EXPECT_EQ(node_.coordinator.recovery().targets(), std::vector<Nid>{kServer});
+  server().health.set(kHealthMax);
+  pass(3);
+  EXPECT_TRUE(node_.coordinator.recovery().targets().empty());
+  EXPECT_EQ(node_.coordinator.recovery().next_deadline(), Instant::max());
 }
 
 TEST_F(Recovery, EndsWithTheNode) {

@@ -99,6 +99,15 @@ TEST_F(SelectionPoliciesTest, OurNetworksAndInterfacesFollowAtOnce) {
   EXPECT_EQ(priority(kOursToo), kPriorityLowest);
 }
 
+TEST_F(SelectionPoliciesTest, ANetworkThatComesBackHasNothingOfItsFormerLife) {
+  set({{.src = "tcp1", .priority = 3}});
+  node_.remove(kOther);
+  settle();
+  set({});
+  node_.add(kOther);
+  EXPECT_EQ(net_priority(kOther.net()), kPriorityLowest);
+}
+
 TEST_F(SelectionPoliciesTest, PeersFollowWhetherTheyAreThereOrCome) {
   node_.make_peer(kPeer);
   set({{.dst = "tcp", .priority = 4}, {.dst = "10.0.0.*@tcp", .priority = 2}});
@@ -299,7 +308,7 @@ TEST_F(SelectionPoliciesTest, SayWhatTheKernelsWouldWhateverChanges) {
     return nid(before + std::to_string(1 + random.below(9)) + behind);
   };
   for (int round = 0; round < 400; ++round) {
-    switch (random.below(7)) {
+    switch (random.below(8)) {
       case 0:
       case 1:
         policies.insert(
@@ -317,6 +326,9 @@ TEST_F(SelectionPoliciesTest, SayWhatTheKernelsWouldWhateverChanges) {
         node_.coordinator.local().ni(ours) == nullptr ? node_.add(ours) : node_.remove(ours);
         break;
       }
+      case 7:  // a whole network
+        node_.coordinator.local().ni(kOther) == nullptr ? node_.add(kOther) : node_.remove(kOther);
+        break;
       case 4: {
         const Nid gateway = random.below(2) == 0 ? kGateway : address("10.1.0.", "@tcp1");
         if (!node_.coordinator.delete_route(kFar, gateway))

@@ -128,6 +128,36 @@ TEST(Resending, AnAnswerGoesAgainFromWhereItMust) {
   rig.expect_conserved();
 }
 
+TEST(Resending, IsNotForWhatItsUserHasGivenUp) {
+  Rig rig(Rig::two());
+  rig.make_peer({kPeer});
+  Recorder user;
+  const MdHandle md = rig.bind(user);
+  ASSERT_TRUE(rig.put(md, kPeer, 1));
+  rig.settle();
+  ASSERT_TRUE(rig.node.shard(0).unlink(md));
+  rig.fail(Health::kLocalDropped);
+  EXPECT_EQ(rig.held().lnd, nullptr);
+  EXPECT_EQ(rig.statistic(Statistic::kResendCount), 0U);
+  EXPECT_FALSE(user.events.empty());
+  rig.expect_conserved();
+}
+
+TEST(Resending, HasALimitWhateverIsConfigured) {
+  Rig rig(Rig::two());
+  rig.node.shared().parameters.retry_count.set(1000);
+  rig.make_peer({kPeer});
+  Recorder user;
+  ASSERT_TRUE(rig.put(rig.bind(user), kPeer, 1));
+  rig.settle();
+  for (std::uint32_t attempt = 0; attempt <= kRetriesMax; ++attempt) {
+    ASSERT_TRUE(user.events.empty());
+    rig.fail(Health::kLocalTimeout);
+  }
+  EXPECT_EQ(user.only(EventKind::kSend).status.error(), Errc::kIo);
+  rig.expect_conserved();
+}
+
 TEST(Resending, IsForFailuresThatAnotherAttemptMayEscape) {
   const auto goes_again = [](std::vector<Nid> ours, Health health, Errc code, Duration after = {}) {
     Rig rig(std::move(ours));

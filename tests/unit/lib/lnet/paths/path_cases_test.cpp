@@ -178,6 +178,11 @@ TEST_F(PathCases, a_policy_counts_for_more_than_the_source_that_was_recorded) {
   expect_direct(site.select(peer.ni()), site.ni(1), peer.ni());
   site.prefer(peer.ni(), {site.ni(3).nid}, {});
   expect_direct(site.select(peer.ni()), site.ni(0), peer.ni());  // which is on another net
+  site.prefer(peer.ni(), {site.ni(0).nid, site.ni(1).nid}, {});
+  site.ni(0).fatal.set(true);
+  expect_direct(site.select(peer.ni()), site.ni(1), peer.ni());
+  site.ni(1).fatal.set(true);
+  expect_direct(site.select(peer.ni()), site.ni(0), peer.ni());  // there is no better one
 }
 
 TEST_F(PathCases, a_multi_rail_peer_is_reached_on_any_net_that_it_shares_with_us) {

@@ -71,14 +71,17 @@ class PathModel {
   // What a policy says, or what was recorded.
   const Ni* preferred_ni(const PeerNi& to, std::span<Ni* const> among, bool directly) const {
     const Preferences* const rules = to.preferences.load();
+    std::vector<const Ni*> meant;
     for (const Ni* const ni : among) {
       if (rules == nullptr || !rules->prefers(ni->nid)) continue;
       bool leads_there = directly;
       for (const Route* const route : routes_to(to.net))
         leads_there |= route->alive.get() && !nis_on(*route->gateway.load(), ni->net).empty();
-      if (leads_there) return ni;
+      if (leads_there) meant.push_back(ni);
     }
-    return to.preferred_ni.get();
+    if (meant.empty()) return to.preferred_ni.get();
+    const auto sound = std::ranges::find_if(meant, [](const Ni* ni) { return !ni->fatal.get(); });
+    return sound == meant.end() ? meant.front() : *sound;
   }
   const Ni* best_ni(const Net& net) {
     const auto key = [&](const Ni* ni) {
