@@ -253,7 +253,7 @@ LnetStep forget_peer_step(const Nid& primary, const Nid& nid, bool force) {
 
 LnetStep has_nids_step(const Nid& primary, std::vector<Nid> nids) {
   return {.act = [primary, nids = std::move(nids)](lnet::Node& node) -> Outcome<Progress> {
-            lnet::PeerDirectory& directory = node.coordinator().directory();
+            const lnet::PeerDirectory& directory = node.coordinator().directory();
             const lnet::PeerRecord* const peer = directory.peer_of(primary);
             for (const Nid& nid : nids) {
               if (peer == nullptr || directory.peer_of(nid) == peer) continue;

@@ -11,7 +11,6 @@
 namespace plnet::sim {
 
 using namespace lnet;
-using o2iblnd::Ipv4Endpoint;
 using o2iblnd::QueuePairId;
 
 namespace {

@@ -247,6 +247,7 @@ void Site::await_routers() {
 // Each is held to what is true until it is seen that it stays so. While connections break by
 // themselves there may never be such a moment: there has to be one at which all are right.
 void Site::await_routes() {
+  if (!routes_) return;
   const auto are_right = [&] { return routes_->wrong().empty(); };
   const auto stay_right = [&] { return are_right() && routes_->is_settled(); };
   routes_->look(loop_.now());

@@ -24,7 +24,7 @@ std::uint32_t first_priority(std::span<const Udsp> policies, std::optional<UdspR
                              const Means& means) {
   for (const Udsp& policy : policies) {
     const auto& about = policy.*range;
-    if (policy.is_priority() && about && means(*about)) return *policy.priority;
+    if (policy.is_priority() && policy.priority && about && means(*about)) return *policy.priority;
   }
   return kPriorityLowest;
 }
@@ -70,9 +70,10 @@ void SelectionPolicies::replace(std::vector<std::vector<Nid>> sources,
 std::vector<std::vector<Nid>> SelectionPolicies::sources_meant(const LocalView& local) const {
   std::vector<std::vector<Nid>> meant(policies_.size());
   for (std::size_t i = 0; i < policies_.size(); ++i) {
-    if (!policies_[i].is_pair()) continue;
+    const auto& source = policies_[i].source;
+    if (!policies_[i].is_pair() || !source) continue;
     for (const Ni* const ni : local.nis) {
-      if (covers(*policies_[i].source, ni->nid)) add_once(meant[i], ni->nid);
+      if (covers(*source, ni->nid)) add_once(meant[i], ni->nid);
     }
   }
   return meant;
@@ -81,11 +82,12 @@ std::vector<std::vector<Nid>> SelectionPolicies::sources_meant(const LocalView& 
 std::vector<std::vector<Nid>> SelectionPolicies::routers_meant() const {
   std::vector<std::vector<Nid>> meant(policies_.size());
   for (std::size_t i = 0; i < policies_.size(); ++i) {
-    if (!policies_[i].is_route()) continue;
+    const auto& router = policies_[i].router;
+    if (!router) continue;
     for (const auto& route : routes_.routes()) {
       const PeerView& gateway = route->gateway.load(std::memory_order_relaxed)->seen();
       const bool fits = std::ranges::any_of(
-          gateway.nis, [&](const PeerNi* ni) { return covers(*policies_[i].router, ni->nid); });
+          gateway.nis, [&](const PeerNi* ni) { return covers(*router, ni->nid); });
       if (fits) add_once(meant[i], gateway.primary);
     }
   }
@@ -114,7 +116,8 @@ void SelectionPolicies::apply(const LocalView& local) const {
 const Preferences* SelectionPolicies::preferences_of(const Nid& peer_nid) {
   const auto first = [&](const std::vector<std::vector<Nid>>& lists) {
     for (std::size_t i = 0; i < lists.size(); ++i) {
-      if (!lists[i].empty() && covers(*policies_[i].destination, peer_nid)) return i;
+      const auto& destination = policies_[i].destination;
+      if (!lists[i].empty() && destination && covers(*destination, peer_nid)) return i;
     }
     return lists.size();
   };

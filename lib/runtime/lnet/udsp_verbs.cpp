@@ -72,9 +72,10 @@ Outcome<UdspsToDelete> udsps_to_delete(const VerbArgs& args) {
   const auto at = number_arg(args, "idx", 0, kPriorityMax);
   if (!at) return std::unexpected(at.error());
   const bool all = flag_arg(args, "all");
-  if (all == at->has_value()) return failure(Errc::kMissing, "expected --idx or --all");
-  if (all) return UdspsToDelete{};
-  return UdspsToDelete{.at = static_cast<std::size_t>(**at)};
+  const auto& given = *at;
+  if (all == given.has_value()) return failure(Errc::kMissing, "expected --idx or --all");
+  if (!given) return UdspsToDelete{};
+  return UdspsToDelete{.at = static_cast<std::size_t>(*given)};
 }
 
 Error no_policy(std::size_t at, const NodeConfig& config) {
@@ -105,10 +106,11 @@ Json udsp_to_json(const Udsp& udsp, std::size_t index) {
 VerbReply show(const LnetControl& control, const VerbArgs& args) {
   const auto only = number_arg(args, "idx", 0, kPriorityMax);
   if (!only) return std::unexpected(VerbError(only.error()));
+  const auto& given = *only;
   const NodeConfig& config = control.config();
   Json list = Json::array();
   for (std::size_t i = 0; i < config.udsps.size(); ++i) {
-    if (!*only || std::cmp_equal(**only, i)) list.push_back(udsp_to_json(config.udsps[i], i));
+    if (!given || std::cmp_equal(*given, i)) list.push_back(udsp_to_json(config.udsps[i], i));
   }
   if (list.empty()) return Json::object();
   return document_of("udsp", std::move(list));
