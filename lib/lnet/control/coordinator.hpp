@@ -112,7 +112,8 @@ class Coordinator final : private PeerDirectoryHooks,
   // A message whose peer needs_discovery(). Back with an error: it fails with that. The interface
   // is what the hosting shard has just found: a pointer from another shard's look-up may be stale.
   void discover(Message& message, PeerNi& ni);
-  // A shard has refused to forward to this next hop, since it is down: it is pinged until it is up.
+  // A shard has refused to forward to this next hop, since it is down, or has found that it is not
+  // well: it is pinged until it is.
   void want_back(const Nid& hop) {
     if (!shut_) recovery_.want(hop, host_.now());
   }

@@ -104,9 +104,9 @@ class NodeStanding {
   void count_peers(Instant now);
   [[nodiscard]] bool is_silent(const Net& net, Instant now) const;
   void heal(Instant now);
-  // Whether its status has changed.
   [[nodiscard]] Duration remedy_interval() const;
   [[nodiscard]] static bool may_heal(NiCause cause, const Ni& ni);
+  // Whether its status has changed.
   bool judge(Ni& ni, bool silent);
 
   const Parts parts_;

@@ -74,7 +74,7 @@ class PeerRecovery {
   // that nobody has asked for lately makes some.
   void want(const Nid& nid, Instant now);
   // Somebody who is not well may be none of these: all peers are looked at, once in kLookAtAll.
-  void want_all() { look_at_all_ = true; }
+  void want_all() { look_at_all_ = !entries_.empty(); }
   // Pings that are due begin; who is up, or wanted by nobody, is let go. Returns the work done.
   unsigned step(Instant now);
   [[nodiscard]] Instant next_deadline() const {

@@ -73,7 +73,8 @@ HealthVerdict judge(const MessageEnd& end) {
   const Rule& rule = kRules[index];
   HealthVerdict verdict;
   // That one who was silent before is silent still says nothing of ours; the kernel blames both.
-  if (rule.blame != Blame::kPeer && !end.recovery) verdict.local = HealthChange::kDemerit;
+  const bool ours = rule.blame == Blame::kLocal || (rule.blame == Blame::kBoth && !end.recovery);
+  if (ours) verdict.local = HealthChange::kDemerit;
   const bool peer_matters = end.peer_nis > 1 || end.peer_is_router || end.node_routes;
   if (rule.blame != Blame::kLocal && peer_matters && !end.peer_ni_is_ours) {
     verdict.peer = HealthChange::kDemerit;

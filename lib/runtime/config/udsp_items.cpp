@@ -2,6 +2,7 @@
 // Policies of selection (UDSPs).
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -80,12 +81,13 @@ UdspItem item_of(const lnet::Udsp& udsp, std::size_t index) {
 
 Outcome<lnet::Udsp> udsp_of(const UdspItem& item) {
   lnet::Udsp udsp;
-  for (const auto& [text, range] : {std::pair{&item.source, &udsp.source},
-                                    {&item.destination, &udsp.destination},
-                                    {&item.router, &udsp.router}}) {
+  for (const auto& [name, text, range] : {std::tuple{"src", &item.source, &udsp.source},
+                                          {"dst", &item.destination, &udsp.destination},
+                                          {"rte", &item.router, &udsp.router}}) {
     if (text->empty() || *text == "NA") continue;
     auto parsed = lnet::UdspRange::parse(*text);
-    if (!parsed) return std::unexpected(std::move(parsed.error()));
+    if (!parsed)
+      return failure(parsed.error().code, fmt::format("{}: {}", name, parsed.error().what));
     *range = std::move(*parsed);
   }
   if (item.priority >= 0) udsp.priority = static_cast<std::uint32_t>(item.priority);

@@ -79,6 +79,7 @@ TEST_F(UdspCommands, WhatNoPolicyCanBeAboutIsRefused) {
   EXPECT_EQ(run("udsp add --rte 1@kfi"), kInvalidStatus);
   EXPECT_EQ(run("udsp add --src 10.0.0@tcp"), kInvalidStatus);
   EXPECT_EQ(run("udsp add --dst tpc"), kInvalidStatus);
+  EXPECT_TRUE(err.contains("dst: column 1 of")) << err;
   EXPECT_EQ(run("udsp add --dst tcp --priority -1"), 256 - ERANGE);
   EXPECT_TRUE(lnet_.node.udsps.empty());
 }

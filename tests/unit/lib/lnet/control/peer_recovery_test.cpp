@@ -232,32 +232,47 @@ TEST_F(Recovery, HealthThatDecidesNothingIsNobodysConcern) {
   EXPECT_FALSE(recovery.is_ill(server())) << "never heard of";
 }
 
-// Those that nobody has asked for lately give way, and have another turn.
-TEST_F(Recovery, ThoseWhoFindNoRoomAreLookedForLater) {
-  get_another_nid();
-  peer_.answers = false;
-  server().last_alive_ns.set(node_.now().time_since_epoch().count());
-  server().health.set(700);
-  const auto lose_others = [this] {
-    for (std::uint32_t i = 0; i < PeerRecovery::kPeerNisMax; ++i) {
-      const Nid each = Nid::of(NetType::kTcp, 0, 0x0a070000 + i % 50);
-      if (node_.peer(each) == nullptr) (void)node_.make_peer(each);
-      node_.coordinator.peers().find(each)->status.set(kNiDown);
-      node_.coordinator.want_back(Nid::of(NetType::kTcp, 0, 0x0a070000 + i));
-    }
+// With room for two, which two interfaces have that are not well and silent.
+TEST(RecoveryWithoutRoom, TheSilentGiveWayToANextHopAndAreLookedForLater) {
+  using Id = RecoveryTable::Id;
+  const Nid hop = nid("10.0.0.77@tcp");
+  CoordinatorLimits limits = small_limits();
+  limits.recovering = 2;
+  FakeNetwork network;
+  network.send_failure = 1;
+  TestNode node(network, {kRouter}, limits);
+  (void)node.make_peer(kServer);
+  (void)node.make_peer(hop);
+  PeerDirectory& directory = node.coordinator.directory();
+  ASSERT_TRUE(directory.attach(*directory.peer_of(kServer), kServerToo));
+  directory.commit();
+  for (const Nid& each : {kServer, kServerToo}) {
+    PeerNi& ni = *node.coordinator.peers().find(each);
+    ni.last_alive_ns.set(node.now().time_since_epoch().count());
+    ni.health.set(700);
+    node.coordinator.want_well(ni);
+  }
+  node.coordinator.peers().find(hop)->status.set(kNiDown);
+  const PeerRecovery& recovery = node.coordinator.recovery();
+  const auto pass = [&](int times) {
+    for (int i = 0; i < times; ++i)
+      run(network, {&node}, seconds(1));
   };
-  network_.send_failure = 1;
-  lose_others();
-  node_.coordinator.want_well(server());
-  EXPECT_EQ(count(Id::kNoRoom), 1U);
-  const auto is_pinged = [this] {
-    const auto targets = node_.coordinator.recovery().targets();
-    return std::ranges::find(targets, kServer) != targets.end();
+  const auto has = [&](const Nid& each) {
+    const auto targets = recovery.targets();
+    return std::ranges::find(targets, each) != targets.end();
   };
-  EXPECT_FALSE(is_pinged());
-  pass(62);  // those that are no peers have gone meanwhile
-  EXPECT_TRUE(is_pinged());
-  EXPECT_EQ(count(Id::kPeerNis), 51U);
+  pass(120);
+  node.coordinator.want_back(hop);
+  EXPECT_EQ(recovery.counters().get(Id::kNoRoom), 1U);
+  EXPECT_FALSE(has(hop)) << "they have not been there for long";
+  pass(300);
+  node.coordinator.want_back(hop);
+  EXPECT_TRUE(has(hop));
+  EXPECT_NE(has(kServer), has(kServerToo));
+  node.coordinator.peers().find(hop)->status.set(kNiUp);
+  pass(130);
+  EXPECT_TRUE(has(kServer) && has(kServerToo)) << "there is room again";
 }
 
 TEST_F(Recovery, OneThatNobodySaidIsIllIsFoundByALookAtAll) {

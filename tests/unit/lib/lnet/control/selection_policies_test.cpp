@@ -122,6 +122,25 @@ TEST_F(SelectionPoliciesTest, PeersFollowWhetherTheyAreThereOrCome) {
   EXPECT_EQ(peer_ni(kPeer).priority.get(), kPriorityLowest);
 }
 
+// Each has a view to be published, and of those that nobody needs there are few.
+TEST(SelectionPolicies, ASweepPublishesNoMoreThanTheDirectoryTakesBack) {
+  constexpr std::uint32_t kPeers = 1000;
+  CoordinatorLimits limits = small_limits();
+  limits.peers.peers = limits.peers.peer_nis = kPeers + limits.peers.kept_for_own;
+  FakeNetwork network;
+  TestNode node(network, {kOurs}, limits);
+  const auto peer = [](std::uint32_t n) { return Nid::of(NetType::kTcp, 0, 0x0a000100 + n); };
+  for (std::uint32_t n = 0; n < kPeers; ++n)
+    node.make_peer(peer(n));
+  const std::vector policies{udsp({.dst = "tcp", .priority = 4})};
+  node.coordinator.set_policies(policies);
+  run(network, {&node}, std::chrono::seconds(1));
+  EXPECT_FALSE(node.coordinator.policies().sweeping());
+  EXPECT_EQ(node.coordinator.directory().counters().get(PeerTable::Id::kViewsLate), 0U);
+  for (std::uint32_t n = 0; n < kPeers; ++n)
+    EXPECT_EQ(node.peer(peer(n))->seen().net(kTcp)->priority, 4U);
+}
+
 TEST_F(SelectionPoliciesTest, ThePolicyWithTheLowerIndexDecides) {
   node_.make_peer(kPeer);
   set({{.dst = "10.0.0.7@tcp", .priority = 9}, {.dst = "10.0.0.*@tcp"}, {.src = "10.0.0.*@tcp"}});

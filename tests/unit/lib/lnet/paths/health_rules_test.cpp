@@ -142,6 +142,17 @@ TEST(HealthRules, only_what_was_sent_is_resent_and_only_so_often) {
   EXPECT_EQ(judge(end).peer, kDemerit);
 }
 
+// Other than with the kernel: those that are pinged are silent often enough, and many at a time.
+TEST(HealthRules, a_recovery_ping_in_vain_costs_the_peer_alone) {
+  MessageEnd end = failed(Health::kNetworkTimeout);
+  EXPECT_EQ(judge(end).local, kDemerit);
+  end.recovery = true;
+  EXPECT_EQ(judge(end).local, kNone);
+  EXPECT_EQ(judge(end).peer, kDemerit);
+  end.health = Health::kLocalError;
+  EXPECT_EQ(judge(end).local, kDemerit) << "which is ours alone";
+}
+
 TEST(HealthRules, a_message_without_a_path_blames_the_other_side_only_if_nothing_leads_there) {
   EXPECT_EQ(health_of_no_path(Errc::kNoRoute), Health::kRemoteError);
   EXPECT_EQ(health_of_no_path(Errc::kInvalid), Health::kLocalError);

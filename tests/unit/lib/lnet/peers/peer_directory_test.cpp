@@ -211,6 +211,31 @@ TEST_F(PeerDirectoryTest, StrangersAreLimitedByTheSecondAndLeaveSomeRoom) {
   EXPECT_EQ(directory.create_by_traffic({tcp(3000)}, now_).error(), Errc::kNoMemory);
 }
 
+TEST_F(PeerDirectoryTest, AStrangerWhoWaitsForRoomKeepsItsTurn) {
+  const Ni* heard = local_.view().nis[0];
+  PeerLimits limits = small_limits();
+  limits.strangers_per_second = 10;
+  PeerDirectory directory(limits, qsbr_, placement_, *this);
+  ASSERT_TRUE(directory.create_by_traffic({tcp(1)}, now_));
+  PeerNetRecord& net = *directory.peer_of(tcp(1))->nets.front();
+  for (std::uint32_t priority = 0; !directory.has_late_views(); ++priority) {
+    directory.set_priority(net, priority);
+    directory.commit();
+  }
+  const auto ask = [&](std::uint32_t n) {
+    return directory.create_by_traffic({tcp(n), PeerDemand::kStranger, heard}, now_);
+  };
+  for (int times = 0; times < 50; ++times)
+    EXPECT_EQ(ask(100).error(), Errc::kAgain) << "readers hold all views that there are to spare";
+  EXPECT_EQ(directory.counters().get(Id::kLimited), 0U);
+  qsbr_.quiescent(reader_);
+  (void)directory.step(100);
+  EXPECT_FALSE(directory.has_late_views());
+  for (std::uint32_t n = 0; n < 10; ++n)
+    EXPECT_TRUE(ask(100 + n));
+  EXPECT_EQ(ask(200).error(), Errc::kNoSpace);
+}
+
 TEST_F(PeerDirectoryTest, WhomOthersNameIsNotLimitedByTheSecondButLeavesRoom) {
   PeerLimits limits = small_limits();
   limits.strangers_per_second = 10;

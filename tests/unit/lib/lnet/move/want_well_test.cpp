@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a shard tells the coordinator of interfaces that are not well.
+#include <gtest/gtest.h>
+
+#include "lib/lnet/peers/peer_records.hpp"
+#include "tests/unit/lib/lnet/move/held_lnd.hpp"
+
+namespace plnet::lnet::want_well_test {
+namespace {
+
+// The first of two NIs of a peer, which has lost health and was heard of.
+PeerNi& ill_peer(HeldNode& rig, std::uint32_t number) {
+  PeerDirectory& directory = rig.node.directory();
+  PeerRecord& peer = **directory.create(HeldNode::nid(1000 + 2 * number), rig.now);
+  EXPECT_TRUE(directory.attach(peer, HeldNode::nid(1001 + 2 * number)));
+  directory.commit();
+  PeerNi& ni = *directory.find(HeldNode::nid(1000 + 2 * number));
+  ni.last_alive_ns.set(0);
+  ni.health.set(900);
+  return ni;
+}
+
+TEST(WantWell, IsSaidOnceASecondOfEach) {
+  HeldNode rig({});
+  ShardCore& core = rig.core();
+  PeerNi& ni = ill_peer(rig, 1);
+  Nid told;
+  for (int times = 0; times < 3; ++times)
+    core.want_well(ni);
+  ASSERT_TRUE(core.wanted_back->pop(told));
+  EXPECT_EQ(told, ni.nid);
+  EXPECT_FALSE(core.wanted_back->pop(told));
+  rig.pass(std::chrono::seconds(1));
+  core.want_well(ni);
+  EXPECT_TRUE(core.wanted_back->pop(told));
+  EXPECT_FALSE(rig.node.shared().some_ill.load());
+}
+
+TEST(WantWell, IsNotSaidOfWhoHasNoOther) {
+  HeldNode rig({});
+  PeerNi& ni = rig.node.add_peer(HeldNode::nid(9));
+  ni.last_alive_ns.set(0);
+  ni.health.set(900);
+  rig.core().want_well(ni);
+  Nid told;
+  EXPECT_FALSE(rig.core().wanted_back->pop(told));
+}
+
+// Messages avoid such an interface, so none would ask again.
+TEST(WantWell, WhoCannotBeNamedIsNotForgotten) {
+  HeldNode rig({});
+  for (std::uint32_t number = 0; number < ShardCore::kWantedBackMax; ++number)
+    rig.core().want_well(ill_peer(rig, number));
+  EXPECT_FALSE(rig.node.shared().some_ill.load());
+  rig.core().want_well(ill_peer(rig, ShardCore::kWantedBackMax));
+  EXPECT_TRUE(rig.node.shared().some_ill.load());
+}
+
+}  // namespace
+}  // namespace plnet::lnet::want_well_test
