@@ -27,6 +27,7 @@ namespace plnet::apps {
 void settle_forwarding(lnet::NodeConfig& wanted);
 // Whether a node that is started with this will, as far as the machine tells now.
 [[nodiscard]] bool will_route(lnet::NodeConfig config);
+
 [[nodiscard]] bool has_ni(const lnet::NodeConfig& config, lnet::NetId net,
                           const lnet::NiConfig& ni);
 
