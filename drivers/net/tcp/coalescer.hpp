@@ -12,11 +12,13 @@
 // through.
 //
 // A poller that reads one by one has little time left at three quarters of what it can do, and a
-// long pause is not free then: each message waits for it. So there are two kinds. A short pause
-// hardly shows in the time that a message takes. A long one is for pollers which have no time left
-// with the longest of the short ones either, and that takes its place to see whether it is needed.
+// long pause is not free then: each message waits for it. So there are two kinds. Short ones hardly
+// show in the time that a message takes. The long one is kept only where more comes through with
+// it: then it is the ends of the flow that have no time, and they have less to do if they, too,
+// find several messages at once. Where messages come at their own pace nothing is gained by it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,42 +31,53 @@ class Coalescer {
  public:
   // Long enough to tell a rate, short enough to follow a load.
   static constexpr Duration kWindow = std::chrono::milliseconds(2);
-  static constexpr std::array<Duration, 5> kPauses{
+  static constexpr std::array<Duration, 4> kPauses{
       std::chrono::microseconds(0), std::chrono::microseconds(5), std::chrono::microseconds(10),
-      std::chrono::microseconds(20), std::chrono::microseconds(40)};
+      std::chrono::microseconds(40)};
   static constexpr std::size_t kLongestShort = 2;  // of those
-  // Of a window, in per cent: with so much work a first pause is tried, a first long one, another
-  // of the same kind, a shorter one.
+  static constexpr std::size_t kLong = 3;
+  // Of a window, in per cent: with so much work a first pause is tried, a longer one, a shorter
+  // one. The long one leaves much time to a router that is quick.
   static constexpr std::uint64_t kBusyToBegin = 90;
-  static constexpr std::uint64_t kBusyToBeginLong = 91;
   static constexpr std::uint64_t kBusyToGoOn = 60;
   static constexpr std::uint64_t kBusyToEnd = 40;
+  static constexpr std::uint64_t kBusyToEndLong = 15;
   // With less work than this in the windows without a pause, none is needed.
   static constexpr std::uint64_t kBusyWithout = 85;
-  // So many windows in a row must be of one opinion: a machine that stood still for one looks busy,
-  // and at three quarters of what a poller can do one of five is as busy as a long pause asks for.
+  // A rate is the mean of so many.
+  static constexpr std::uint32_t kMeanWindows = 16;
+  // So many windows in a row must be of one opinion: a machine that stood still for one looks busy.
   static constexpr std::uint32_t kBusyWindows = 3;
-  static constexpr std::uint32_t kBusyWindowsToBeginLong = 5;
   // Of the windows without it so many must agree whether a pause is needed.
   static constexpr std::uint32_t kVotes = 2;
   // What must still come through for a longer pause to be kept, in per cent, in one of two windows:
   // in the other the machine may have stood still.
   static constexpr std::uint64_t kRateKept = 92;
+  // What the long pause has to bring to be kept, in per cent of what came through with a short one,
+  // in a trial of so many windows. After half of it what is clear is not waited for, and after a
+  // quarter what does not look like it. Messages that come at random differ by 2 % in 8 windows.
+  static constexpr std::uint32_t kLongWindows = 16;
+  static constexpr std::uint64_t kGain = 5;
+  static constexpr std::uint64_t kGainCertain = 7;
+  static constexpr std::uint64_t kGainLikely = 2;
+  static constexpr std::uint64_t kGainGlimpsed = 1;
   // Reads that bring more than this on average are large enough: three quarters of what is staged.
+  // What a long pause brings is meant to be large; more than is staged are no small messages.
   static constexpr std::uint64_t kReadIsLarge = std::uint64_t{48} * 1024;
+  static constexpr std::uint64_t kReadIsBulk = std::uint64_t{96} * 1024;
   // Windows until a pause that was not free is tried again; doubled each time up to the latter.
   static constexpr std::uint32_t kPatienceMin = 32;
+  static constexpr std::uint32_t kLongPatienceMin = 64;
   static constexpr std::uint32_t kPatienceMax = 1024;
   // Windows until a pause is left out to see; doubled each time that it was needed.
   static constexpr std::uint32_t kLookBackMin = 64;
   static constexpr std::uint32_t kLookBackMax = 256;
 
-  // `longest_step` of kPauses is as far as it goes; 0: never a pause.
-  explicit Coalescer(std::size_t longest_step = kPauses.size() - 1) : longest_(longest_step) {}
+  explicit Coalescer(bool ever_pauses = true) : ever_pauses_(ever_pauses) {}
 
   // Once a turn, before the sockets are looked at. True: leave them alone.
   [[nodiscard]] bool holds(Instant now) {
-    if (longest_ == 0) return false;
+    if (!ever_pauses_) return false;
     note_time(now);
     return now < until_;
   }
@@ -93,16 +106,44 @@ class Coalescer {
     if (window_ >= kWindow) [[unlikely]]
       judge();
   }
-  enum class Trial : std::uint8_t { kNone, kLonger, kWithout };
+  // Of the windows of a trial.
+  struct Trial {
+    enum class Of : std::uint8_t { kNothing, kLongerShort, kNone, kLong, kShortForLong };
+    Of of = Of::kNothing;
+    std::size_t step_before = 0;
+    std::uint64_t rate_before = 0;
+    std::uint64_t rates = 0;  // their sum
+    std::uint32_t windows = 0;
+    std::uint32_t needed_votes = 0;
+    std::uint32_t spare_votes = 0;
+    bool doubted = false;  // less came through in one of them
+  };
+  // How long to leave something alone that was not good.
+  struct Patience {
+    std::uint32_t wait_windows = 0;
+    std::uint32_t next = 0;
+    void turn_down(std::uint32_t least) {
+      wait_windows = next = next == 0 ? least : std::min(next * 2, kPatienceMax);
+    }
+    void pass() {
+      if (wait_windows > 0) --wait_windows;
+    }
+  };
 
   void judge();
+  void judge_trial(std::uint64_t rate, std::uint64_t busy);
   void judge_longer(std::uint64_t rate);
-  void judge_without(std::uint64_t rate, std::uint64_t busy);
+  void judge_none(std::uint64_t rate, std::uint64_t busy);
+  void judge_long();
+  void give_up_long();
+  void judge_short_for_long();
   [[nodiscard]] bool wants_longer(std::uint64_t busy);
+  [[nodiscard]] bool wants_long(std::uint64_t busy) const;
   void change(std::size_t step);
-  void begin_trial(Trial trial, std::size_t step);
+  void begin_trial(Trial::Of of, std::size_t step);
+  void end_trial() { trial_ = {}; }
 
-  const std::size_t longest_;
+  const bool ever_pauses_;
   std::size_t step_ = 0;
   Instant last_{};
   Instant until_{};
@@ -113,17 +154,12 @@ class Coalescer {
   std::uint64_t reads_ = 0;
   std::uint64_t bytes_ = 0;
   bool settling_ = false;        // the window in which it changed tells nothing
-  std::uint64_t rate_mean_ = 0;  // of the others, the last four above all: one alone may be lucky
-  Trial trial_ = Trial::kNone;
-  std::uint64_t rate_before_ = 0;  // what came through before it
-  std::size_t step_before_ = 0;
-  bool doubted_ = false;            // less came through in a window of this trial
-  std::uint32_t needed_votes_ = 0;  // of the windows without it
-  std::uint32_t spare_votes_ = 0;
-  std::uint32_t wait_windows_ = 0;    // until a longer one is tried
+  std::uint64_t rate_mean_ = 0;  // of those since, the last ones above all: one alone may be lucky
+  Trial trial_;
+  Patience longer_;
+  Patience long_;
   std::uint32_t steady_windows_ = 0;  // since the last change
   std::uint32_t busy_windows_ = 0;    // in a row
-  std::uint32_t patience_ = kPatienceMin;
   std::uint32_t look_back_ = kLookBackMin;
 };
 

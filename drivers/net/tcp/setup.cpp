@@ -43,7 +43,7 @@ TcpDevice::TcpDevice(const TcpConfig& config, socklnd::StreamEvents& events, Tcp
       events_(events),
       epoll_(std::move(epoll)),
       connections_(config.connections_max),
-      coalescer_(config.coalesce ? Coalescer::kPauses.size() - 1 : 0),
+      coalescer_(config.coalesce),
       memory_(config.connections_max, config.staging_bytes),
       rx_(events, connections_, memory_, stats_),
       tx_(stats_),

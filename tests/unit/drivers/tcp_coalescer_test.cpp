@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "drivers/net/tcp/coalescer.hpp"
+#include "lib/base/random.hpp"
 
 namespace plnet::drivers {
 namespace {
@@ -35,9 +36,12 @@ class Load {
   // `come` tells how many messages are there by a time; those served so far are known to it.
   template <class Come>
   std::uint64_t run(Duration long_, Come&& come) {
+    Instant last = now_;
     const Instant end = now_ + long_;
     const std::uint64_t before = served_;
     while (now_ < end) {
+      if (coalescer_.pause() > kLongestShort) long_paused_ += now_ - last;
+      last = now_;
       if (coalescer_.holds(now_)) {
         now_ += kIdleTurn;
         continue;
@@ -57,7 +61,10 @@ class Load {
     return served_ - before;
   }
   [[nodiscard]] Duration longest() const { return longest_; }
+  // How much of the time so far the pause was a long one.
+  [[nodiscard]] Duration long_paused() const { return long_paused_; }
   void becomes(const Price& price) { price_ = price; }
+  void messages_become(std::uint64_t message_bytes) { message_bytes_ = message_bytes; }
   // A turn that reads a message and takes so long: somebody else has had the CPU.
   void stand_still(Duration long_) {
     coalescer_.note(now_, 1, message_bytes_);
@@ -67,11 +74,12 @@ class Load {
 
  private:
   Coalescer& coalescer_;
-  const std::uint64_t message_bytes_;
+  std::uint64_t message_bytes_;
   Price price_;
   Instant now_{milliseconds(1)};
   std::uint64_t served_ = 0;
   Duration longest_{};
+  Duration long_paused_{};
 };
 
 // One message in each so many nanoseconds, whatever becomes of the others.
@@ -80,6 +88,44 @@ auto open_loop(Duration apart) {
     return static_cast<std::uint64_t>(now.time_since_epoch() / apart);
   };
 }
+
+// At random moments, so many nanoseconds apart on average.
+class AtRandom {
+ public:
+  AtRandom(std::uint64_t seed, double apart_ns) : random_(seed), apart_ns_(apart_ns) {}
+  std::uint64_t operator()(Instant now, std::uint64_t /*served*/) {
+    for (; next_ <= now; ++come_)
+      next_ += Duration(static_cast<Duration::rep>(random_.exponential(apart_ns_)));
+    return come_;
+  }
+
+ private:
+  Random random_;
+  const double apart_ns_;
+  Instant next_{milliseconds(1)};
+  std::uint64_t come_ = 0;
+};
+
+// 64 under way of somebody who has no time: each message takes him some, and so does each batch
+// that has been served, which is why more comes of him where messages come together.
+class Crowd {
+ public:
+  std::uint64_t operator()(Instant now, std::uint64_t served) {
+    if (served != served_) free_at_ += kBatch;
+    served_ = served;
+    for (; free_at_ <= now && made_ < served + 64; ++made_)
+      free_at_ += kMessage;
+    if (made_ == served + 64) free_at_ = std::max(free_at_, now);
+    return made_;
+  }
+
+ private:
+  static constexpr Duration kBatch = nanoseconds(3800);
+  static constexpr Duration kMessage = nanoseconds(1800);
+  Instant free_at_{milliseconds(1)};
+  std::uint64_t served_ = 0;
+  std::uint64_t made_ = 0;
+};
 
 TEST(Coalescer, LetsAPollerWithTimeToSpareAlone) {
   Coalescer coalescer;
@@ -157,38 +203,49 @@ TEST(Coalescer, IsNotMissedWhereThereWouldBeTimeWithoutIt) {
   EXPECT_EQ(coalescer.pause(), Duration{}) << "and does not come back";
 }
 
-TEST(Coalescer, AShortPauseIsAllForAPollerThatHasTimeWithIt) {
+TEST(Coalescer, AShortPauseIsAllWhereNoMoreComesThroughWithALongOne) {
   Coalescer coalescer;
   Load load(coalescer, 4096, kDear);
-  load.run(milliseconds(1000), open_loop(nanoseconds(5300)));  // one by one 94 %, four fifths else
+  load.run(milliseconds(2000), open_loop(nanoseconds(5300)));  // one by one 94 %, four fifths else
   EXPECT_GT(load.longest(), Duration{});
-  EXPECT_LE(load.longest(), kLongestShort);
+  EXPECT_LE(load.long_paused(), milliseconds(60)) << "of 2 s: to try it";
 }
 
-TEST(Coalescer, ALongPauseIsForAPollerThatHasNoTimeWithAShortOne) {
-  Coalescer coalescer;
-  Load load(coalescer, 4096, kDear);
-  const auto more_than_one_by_one = open_loop(nanoseconds(4200));
-  load.run(milliseconds(100), more_than_one_by_one);
-  EXPECT_EQ(coalescer.pause(), Coalescer::kPauses.back());
-  Duration paused{};
-  for (unsigned i = 0; i < 1000; ++i) {
-    load.run(milliseconds(2), more_than_one_by_one);
-    if (coalescer.pause() == Coalescer::kPauses.back()) paused += milliseconds(2);
+TEST(Coalescer, ChanceIsNotTakenForGain) {
+  Duration long_paused{};
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Coalescer coalescer;
+    Load load(coalescer, 4096, kDear);
+    load.run(milliseconds(1000), AtRandom(seed, 5300));
+    long_paused += load.long_paused();
   }
-  EXPECT_GE(paused, milliseconds(1900)) << "of 2 s";
+  EXPECT_GT(long_paused, Duration{});
+  EXPECT_LE(long_paused, milliseconds(50'000 / 12)) << "of 50 s";
+}
+
+constexpr Price kQuick{.call = nanoseconds(4600), .each = nanoseconds(1000)};
+
+TEST(Coalescer, ALongPauseIsKeptWhereMoreComesThroughWithIt) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096, kQuick);
+  Crowd crowd;
+  load.run(milliseconds(200), crowd);
+  EXPECT_EQ(coalescer.pause(), Coalescer::kPauses.back());
+  const Duration before = load.long_paused();
+  load.run(milliseconds(2000), crowd);
+  EXPECT_GE(load.long_paused() - before, milliseconds(1850)) << "of 2 s: to look costs little";
 }
 
 TEST(Coalescer, ALongPauseBecomesAShortOneWhenThatIsEnough) {
   Coalescer coalescer;
-  Load load(coalescer, 4096, kDear);
-  load.run(milliseconds(100), open_loop(nanoseconds(4200)));
+  Load load(coalescer, 4096, kQuick);
+  load.run(milliseconds(200), Crowd{});
   ASSERT_GT(coalescer.pause(), kLongestShort);
+  load.becomes(kDear);
   load.run(milliseconds(400), open_loop(nanoseconds(5300)));
-  for (unsigned i = 0; i < 500; ++i) {
-    load.run(milliseconds(2), open_loop(nanoseconds(5300)));
-    ASSERT_LE(coalescer.pause(), kLongestShort) << "and it does not come back";
-  }
+  const Duration before = load.long_paused();
+  load.run(milliseconds(1000), open_loop(nanoseconds(5300)));
+  EXPECT_LE(load.long_paused() - before, milliseconds(30)) << "of 1 s: to try it again";
 }
 
 TEST(Coalescer, IsKeptWhereThereWouldBeNoTimeWithoutIt) {
@@ -220,8 +277,18 @@ TEST(Coalescer, LargeReadsAreLeftAlone) {
   EXPECT_EQ(load.longest(), Duration{});
 }
 
+TEST(Coalescer, BulkThatComesDuringALongPauseEndsIt) {
+  Coalescer coalescer;
+  Load load(coalescer, 4096, kQuick);
+  load.run(milliseconds(200), Crowd{});
+  ASSERT_GT(coalescer.pause(), kLongestShort);
+  load.messages_become(std::uint64_t{128} * 1024);
+  load.run(milliseconds(50), open_loop(microseconds(60)));
+  EXPECT_EQ(coalescer.pause(), Duration{});
+}
+
 TEST(Coalescer, NeverIsNever) {
-  Coalescer coalescer(0);
+  Coalescer coalescer(false);
   Load load(coalescer, 4096);
   load.run(milliseconds(100), open_loop(kCall + kEach));
   EXPECT_EQ(load.longest(), Duration{});
