@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Building trees with meson and turning what their tests, fuzzers and linters say into test cases."""
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
@@ -47,18 +49,42 @@ def objects_below(tree, folder):
     return [name for name in names if name.startswith(f"{folder}/") and name.endswith(".o")]
 
 
+def environment_of(compiler):
+    return dict(os.environ, CXX=f"ccache {compiler}", CXX_LD="lld" if "clang" in compiler else "bfd")
+
+
+def setup_of(tree, options):
+    # Linking each test with all of the optimiser would take longer than the tests.
+    again = ["--reconfigure"] if (tree / "build.ninja").exists() else []
+    return ["meson", "setup", str(tree), "-Db_lto=false", *options, *again]
+
+
+@contextlib.contextmanager
+def built_ahead(name, compiler, options):
+    """Compiles for build/check-NAME as far as it comes, with what others leave of the CPUs. build() does the rest and tells
+    of what does not compile."""
+    tree = ROOT / "build" / f"check-{name}"
+    common = {"cwd": ROOT, "env": environment_of(compiler), "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(setup_of(tree, options), check=False, **common)
+    # A session of its own, so that all of it can be ended.
+    ahead = subprocess.Popen(["ninja", "-C", str(tree), "-k", "0"], start_new_session=True, **common,
+                             preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(ahead.pid, signal.SIGTERM)
+        ahead.wait()
+
+
 def build(tally, name, compiler, options, targets=None):
     """Configures build/check-NAME if needed and builds it, or what targets(tree) names; a warning is an error. One test case."""
     tree = ROOT / "build" / f"check-{name}"
-    environment = dict(os.environ, CXX=f"ccache {compiler}", CXX_LD="lld" if "clang" in compiler else "bfd")
-    # Linking each test with all of the optimiser would take longer than the tests.
-    setup = ["meson", "setup", str(tree), "-Db_lto=false", *options]
-    if (tree / "build.ninja").exists():
-        setup.append("--reconfigure")
+    setup = setup_of(tree, options)
     for command in (setup, ["ninja", "-C", str(tree)]):
         if command is not setup and targets:
             command = command + targets(tree)
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=ROOT, env=environment_of(compiler), capture_output=True, text=True)
         if done.returncode != 0:
             print(f"FAILED build.{name}: {' '.join(command)}", flush=True)
             tally.add(f"build.{name}", "failed", tail(done.stdout + done.stderr))
