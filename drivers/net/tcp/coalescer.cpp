@@ -123,7 +123,7 @@ void Coalescer::judge() {
   if (std::exchange(settling_, false)) return;
   judge_trial(rate, busy);
   if (settling_) return;
-  ++steady_windows_;
+  steady_windows_ = std::min(steady_windows_ + 1, kLookBackMax);
   const std::uint64_t weight = std::min(steady_windows_, kMeanWindows);
   rate_mean_ = (rate_mean_ * (weight - 1) + rate) / weight;
   if (trial_.of != Trial::Of::kNothing) return;

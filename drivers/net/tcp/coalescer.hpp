@@ -90,6 +90,8 @@ class Coalescer {
     until_ = now + kPauses[step_];
   }
   [[nodiscard]] Duration pause() const { return kPauses[step_]; }
+  // Since it has changed; no more are counted than it ever asks for.
+  [[nodiscard]] std::uint32_t steady_windows() const { return steady_windows_; }
   // While it holds, when it ends.
   [[nodiscard]] Instant until() const { return until_; }
 
@@ -158,7 +160,7 @@ class Coalescer {
   Trial trial_;
   Patience longer_;
   Patience long_;
-  std::uint32_t steady_windows_ = 0;  // since the last change
+  std::uint32_t steady_windows_ = 0;  // since the last change; enough are enough
   std::uint32_t busy_windows_ = 0;    // in a row
   std::uint32_t look_back_ = kLookBackMin;
 };

@@ -36,7 +36,9 @@ unsigned TcpDevice::poll(Instant now) {
 
 unsigned TcpDevice::serve_ready(Instant now) {
   const bool alone = ready_count_ == 0 && pending_listeners_ == 0;
-  if (hot_left_ > 0 && hot_polls_left_ > 0 && alone) return serve_hot(now);
+  // Between two pauses others have waited already.
+  const bool paused = coalescer_.pause() != Duration{};
+  if (hot_left_ > 0 && hot_polls_left_ > 0 && alone && !paused) return serve_hot(now);
   hot_polls_left_ = kHotPolls;
   if (ready_count_ < kServedPerPoll || ++polls_unlooked_ >= kPollsUnlooked) harvest();
   // Those that become ready meanwhile wait for the next poll.

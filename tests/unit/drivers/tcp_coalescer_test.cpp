@@ -270,6 +270,15 @@ TEST(Coalescer, AMachineThatStandsStillIsNotBusy) {
   EXPECT_EQ(load.longest(), Duration{});
 }
 
+TEST(Coalescer, CountsNoFurtherThanItLooksBack) {
+  static_assert(Coalescer::kMeanWindows <= Coalescer::kLookBackMax);
+  Coalescer coalescer;
+  Load load(coalescer, 4096);
+  for (unsigned i = 0; i < 3 * Coalescer::kLookBackMax; ++i)
+    load.run(Coalescer::kWindow, open_loop(microseconds(50)));
+  EXPECT_EQ(coalescer.steady_windows(), Coalescer::kLookBackMax) << "a router runs for years";
+}
+
 TEST(Coalescer, LargeReadsAreLeftAlone) {
   Coalescer coalescer;
   Load load(coalescer, std::uint64_t{64} * 1024);
