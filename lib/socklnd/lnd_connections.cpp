@@ -245,6 +245,9 @@ void SockLnd::open(Connection& connection, bool swapped) {
     look_at(connection);
   }
   if (is_lane(connection)) return;  // what it says of the peer is its home's to tell
+  // lustre-release socklnd.c: ksocknal_associate_cb_conn_locked(). Whoever comes to us is there.
+  peer.interval = {};
+  peer.retry_at = Instant::min();
   peer.restarted |= peer.last_incarnation != 0 && peer.last_incarnation != peer.incarnation;
   peer.last_incarnation = peer.incarnation;
   peer.notice_alive = true;

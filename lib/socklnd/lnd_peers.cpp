@@ -169,7 +169,10 @@ void SockLnd::settle_outcome(Peer& peer, Instant now) {
       peer.interval = {};
       peer.retry_at = Instant::min();
       return;
-    case Outcome::kLater: peer.retry_at = now + reconnect_least(config_.tunables); break;
+    case Outcome::kLater:  // an answer: whoever waits is not kept from a peer that is silent
+      peer.interval = {};
+      peer.retry_at = now + reconnect_least(config_.tunables);
+      break;
     case Outcome::kAtOnce: break;
     case Outcome::kFailed: return attempt_failed(peer, peer.failure, now);
   }

@@ -115,6 +115,31 @@ TEST(SockLndFacts, APeerThatIsNotThereIsBackedOffFrom) {
   EXPECT_FALSE(peers[0].protocol || peers[0].attempt);
 }
 
+TEST(SockLndFacts, APeerThatComesByItselfIsNotBackedOffFrom) {
+  TcpSite site(1, SimShape::calm(), 2);
+  site[1].driver().stop_listening(address_of(1));
+  const auto seen = [&] { return peers_of(site[0].lnd(), site.cluster.loop.now()).front(); };
+  for (int i = 0; i < 10 && (i == 0 || seen().backoff < seconds(8)); ++i) {
+    site[0].core().put(nid_of(1), 100, false);
+    ASSERT_TRUE(site.settle());
+    site.run_for(seen().retry_in);
+  }
+  site[0].core().put(nid_of(1), 100, false);
+  ASSERT_TRUE(site.settle());
+  ASSERT_GE(seen().retry_in, seconds(4));
+  ASSERT_TRUE(site[1].driver().listen(address_of(1), 8, {}).has_value());
+  site[1].core().put(nid_of(0), 100, false);
+  ASSERT_TRUE(site.settle());
+  EXPECT_EQ(seen().state, PeerState::kOpen);
+  EXPECT_EQ(seen().backoff, Duration{});
+  EXPECT_EQ(seen().retry_in, Duration{});
+  const auto sent = site[0].core().tally().sent;
+  site[0].core().put(nid_of(1), 100, false);
+  ASSERT_TRUE(site.settle());
+  EXPECT_EQ(site[0].core().tally().sent, sent + 1);
+  site.expect_no_breach();
+}
+
 TEST(SockLndFacts, APeerWithConnectionsSaysWhoItIs) {
   NodeOptions options;
   options.lnd.incarnation = 77;

@@ -116,6 +116,31 @@ TEST_F(SocklndVersion, ARefusalThatTellsOfARestartEndsWhatWasBefore) {
   EXPECT_EQ(seen().incarnation, peer->incarnation);
 }
 
+// One that answers is there, whatever was before.
+TEST_F(SocklndVersion, AMessageWaitsForWhoSaysLater) {
+  bool silent = true;
+  bool refused = false;
+  answer([&, this](const Hello& theirs) {
+    if (silent || std::exchange(refused, true)) {
+      Hello hello = peer->accepting(theirs, Protocol::kV3);
+      if (silent) hello.type = static_cast<std::int32_t>(ConnectionType::kBulkIn);  // fatal
+      return hello;
+    }
+    return peer->refusing(theirs, Protocol::kV3);
+  });
+  put(100);
+  ASSERT_TRUE(site.settle());
+  ASSERT_EQ(site[0].core().tally().failed, 1U);
+  silent = false;
+  site.run_for(std::chrono::milliseconds(1100));
+  put(100);
+  ASSERT_TRUE(site.settle());
+  EXPECT_TRUE(refused);
+  EXPECT_EQ(site[0].core().tally().failed, 1U);
+  EXPECT_EQ(site[0].core().tally().sent, 1U);
+  EXPECT_EQ(peer->messages().size(), 1U);
+}
+
 TEST_F(SocklndVersion, AReplyOfAnotherTypeIsFatal) {
   answer([this](const Hello& theirs) {
     Hello hello = peer->accepting(theirs, Protocol::kV3);
