@@ -2,6 +2,7 @@
 #include "lib/socklnd/shard_inbox.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "lib/base/check.hpp"
 
@@ -28,6 +29,13 @@ EnrolledLnd::~EnrolledLnd() {
 }
 
 EnrolledLnd* ShardInbox::lnd(const lnet::Nid& nid) const {
+  const auto newest_first = lnds_ | std::views::reverse;
+  const auto found = std::ranges::find(newest_first, nid, &EnrolledLnd::nid);
+  return found == newest_first.end() ? nullptr : *found;
+}
+
+// The one that may still have some: while it has, it hears every word, and refuses new ones.
+EnrolledLnd* ShardInbox::lnd_of_lanes(const lnet::Nid& nid) const {
   const auto found = std::ranges::find(lnds_, nid, &EnrolledLnd::nid);
   return found == lnds_.end() ? nullptr : *found;
 }
@@ -67,7 +75,7 @@ unsigned ShardInbox::hear_of_lanes() {
   if (lanes_ == nullptr) return 0;
   return lanes_->collect([this](const LaneNote& note) {
     const Arrival& arrival = note.lane->arrival;
-    if (EnrolledLnd* const there = lnd(arrival.local)) return there->hear(note);
+    if (EnrolledLnd* const there = lnd_of_lanes(arrival.local)) return there->hear(note);
     if (note.word == LaneWord::kTake) refuse(arrival, Id::kHomeless);
     lanes_->answer_for_nobody(note);
   });

@@ -54,7 +54,8 @@ class ShardInbox {
   [[nodiscard]] StreamSwitch& streams() { return streams_; }
   [[nodiscard]] LaneEnd* lanes() const { return lanes_; }
   [[nodiscard]] const std::vector<EnrolledLnd*>& lnds() const { return lnds_; }
-  // Null: no such NI here.
+  // Null: no such NI here. Of one that is being replaced there are two for a while: this is the one
+  // that stays.
   [[nodiscard]] EnrolledLnd* lnd(const lnet::Nid& nid) const;
   [[nodiscard]] CounterView counters() const { return counters_.view(); }
 
@@ -62,6 +63,7 @@ class ShardInbox {
   friend class EnrolledLnd;
   using Id = ShardInboxTable::Id;
 
+  [[nodiscard]] EnrolledLnd* lnd_of_lanes(const lnet::Nid& nid) const;
   void refuse(const Arrival& arrival, Id why);
 
   Counters<ShardInboxTable> counters_;
@@ -69,7 +71,7 @@ class ShardInbox {
   StreamSwitch& streams_;
   Doorbell* doorbell_ = nullptr;
   LaneEnd* lanes_ = nullptr;
-  std::vector<EnrolledLnd*> lnds_;  // a handful
+  std::vector<EnrolledLnd*> lnds_;  // a handful, the oldest first
 };
 
 // The LND of one NI on one shard, which the inbox knows for as long as it is there.
