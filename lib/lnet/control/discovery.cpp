@@ -201,6 +201,8 @@ void Discovery::complete(PeerDiscovery& state, Result<void> outcome) {
   place(state, DiscoveryPlace::kNone);
   peer.drop_state(kPeerDiscovering);
   state.retries = 0;
+  // The way of the ping was for the push that might follow it.
+  state.source = state.target = Nid::any();
   state.check_from = state.check_target = Nid::any();
   if (!outcome) {
     state.error = outcome;

@@ -51,6 +51,41 @@ void follow_ni(Route& route) {
   }
 }
 
+// The primary NID first if it is there, then the others. One that is said to be up, if any is.
+Nid who_is_asked(const PeerRecord& peer, Gateway::Turn& turn) {
+  const PeerView& seen = peer.seen();
+  const auto there = seen.on(*seen.net(turn.net));
+  const auto count = static_cast<std::uint32_t>(there.size());
+  const auto primary = std::ranges::find(there, peer.primary, &PeerNi::nid);
+  const auto first = primary == there.end() ? std::uint32_t{0}
+                                            : static_cast<std::uint32_t>(primary - there.begin());
+  if (turn.asked >= count) {  // all have been asked: once more, by another one of ours
+    turn.asked = 0;
+    ++turn.by;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t at = (turn.asked + i) % count;
+    const PeerNi* const ni = there[(first + at) % count];
+    if (ni->status.get() != kNiUp) continue;
+    turn.asked = at;
+    return ni->nid;
+  }
+  return there[(first + turn.asked) % count]->nid;
+}
+
+// Those that work first.
+Nid who_asks(std::span<Ni* const> ours, Gateway::Turn& turn) {
+  const auto well = [](const Ni* ni) { return !ni->fatal.get(); };
+  const auto count = static_cast<std::uint32_t>(std::ranges::count_if(ours, well));
+  if (count == 0) return ours.front()->nid;
+  turn.by %= count;
+  auto left = turn.by;
+  for (const Ni* const ni : ours) {
+    if (well(ni) && left-- == 0) return ni->nid;
+  }
+  return ours.front()->nid;
+}
+
 }  // namespace
 
 GatewayChecks::GatewayChecks(const Parts& parts)
@@ -176,6 +211,8 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
     return;
   }
   gateway->answered = false;
+  const auto turn = std::ranges::find(gateway->turns, gateway->net, &Gateway::Turn::net);
+  if (asked && turn != gateway->turns.end()) ++turn->asked;
   const bool late = outcome.error() == Errc::kTimedOut;
   if (asked) counters_.add(late ? GatewayCounter::kTimedOut : GatewayCounter::kFailed);
   gateway->why_dead = late ? RouteCause::kPingTimedOut : RouteCause::kPingFailed;
@@ -210,9 +247,10 @@ Gateway::Turn* GatewayChecks::next_turn(Gateway& gateway, const LocalView& local
   for (const PeerNetView& net : gateway.peer->seen().nets) {
     if (local.net(net.net) == nullptr) continue;
     const auto known = std::ranges::find(gateway.turns, net.net, &Gateway::Turn::net);
+    turns_.push_back(known == gateway.turns.end() ? Gateway::Turn{.net = net.net, .next = now}
+                                                  : *known);
     // The interval may have become shorter since.
-    turns_.push_back(
-        {net.net, known == gateway.turns.end() ? now : std::min(known->next, now + interval())});
+    turns_.back().next = std::min(turns_.back().next, now + interval());
   }
   gateway.turns.assign(turns_.begin(), turns_.end());
   const auto last = std::ranges::find(gateway.turns, gateway.net, &Gateway::Turn::net);
@@ -232,14 +270,8 @@ void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instan
   if (gateway.turns.empty()) counters_.add(GatewayCounter::kNoNetwork);
   if (turn == nullptr) return;
   PeerRecord& peer = *gateway.peer;
-  Nid target = Nid::any();
-  const PeerView& seen = peer.seen();
-  for (const PeerNi* const ni : seen.on(*seen.net(turn->net))) {
-    if (target.is_any() || ni->nid == peer.primary) target = ni->nid;
-  }
-  const auto& ours = local.net(turn->net)->nis;
-  const auto well = std::ranges::find_if(ours, [](const Ni* ni) { return !ni->fatal.get(); });
-  const Nid from = (well == ours.end() ? ours.front() : *well)->nid;
+  const Nid target = who_is_asked(peer, *turn);
+  const Nid from = who_asks(local.net(turn->net)->nis, *turn);
   gateway.net = turn->net;
   turn->next = now + interval();
   gateway.checking = true;

@@ -44,9 +44,14 @@ using GatewayCounter = GatewayTable::Id;
 
 // Of one gateway, as others may look at it.
 struct Gateway {
+  // What is between us and it on one network.
   struct Turn {
     NetId net = 0;
     Instant next{};
+    // Which of its interfaces there is asked, and by which of ours: as long as there are answers
+    // the same, else others.
+    std::uint32_t asked = 0;
+    std::uint32_t by = 0;
   };
 
   PeerRecord* peer = nullptr;
