@@ -13,15 +13,24 @@ namespace {
 // Fewer are no use to anybody.
 constexpr std::size_t kDescriptorsMin = 128;
 
-// Of the kinds of peers as in PeerLimits' own proportions.
+// Half of them may have several rails: a site's nodes are mostly alike.
 lnet::PeerLimits peer_limits(std::size_t peers) {
   lnet::PeerLimits limits;
   limits.peers = peers;
-  limits.peer_nis = peers + peers / 2;
-  limits.peers_over_2 = std::max<std::size_t>(peers / 8, 16);
-  limits.peers_over_8 = std::max<std::size_t>(peers / 64, 8);
+  limits.peer_nis = 2 * peers;
+  limits.peers_over_2 = std::max<std::size_t>(peers / 2, 16);
+  limits.peers_over_8 = std::max<std::size_t>(peers / 32, 8);
   limits.peers_over_40 = std::max<std::size_t>(peers / 512, 4);
   return limits;
+}
+
+// A site whose nodes are to be told something is told it in turns of so many; what goes to one
+// without power keeps its place for as long as a transaction may take. An eighth of the arena.
+std::size_t exchanges(std::size_t peers, std::size_t arena_bytes) {
+  constexpr std::size_t kLeast = 64;
+  constexpr std::size_t kMost = 512;
+  const std::size_t room = arena_bytes / 8 / lnet::kPingSlotBytes;
+  return std::clamp(std::min(peers / 8, room), kLeast, kMost);
 }
 
 // All shards are alike: what the neediest of them needs.
@@ -42,6 +51,7 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts, const RecordCounts& recor
   const std::size_t shards = setup.cpt_of_shard.size();
   setup.placement = parts.placement;
   setup.coordinator.peers = peer_limits(parts.limits.peers);
+  setup.coordinator.exchanges = exchanges(parts.limits.peers, parts.machine.arenas().arena(0).size);
   auto& limits = setup.shard_limits;
   limits.peer_ports = setup.coordinator.peers.peer_nis;
   limits.messages = records.messages;

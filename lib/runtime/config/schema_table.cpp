@@ -208,7 +208,9 @@ constexpr std::array kExchangeKeys{
 constexpr std::array kLnetStartKeys{
     Key{.name = "peers",
         .kind = KeyKind::kInteger,
-        .help = "Remote nodes that are known at a time; idle ones make room for others.",
+        .help =
+            "Remote nodes that are known at a time; idle ones make room for others. At most half "
+            "of them may have more than two interfaces.",
         .low = 128,
         .high = 1'000'000,
         .binding = PLNET_FIELD(Document, settings.lnet_limits.peers)},
