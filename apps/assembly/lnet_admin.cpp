@@ -73,17 +73,24 @@ void LnetAdmin::wait_for_gateways() {
   if (parameters.check_routers_before_use.get() == 0) return;
   const Duration bound =
       2 * std::chrono::seconds(parameters.router_ping_timeout_s.get()) + std::chrono::seconds(5);
+  awaits_gateways_ = std::make_shared<std::atomic<bool>>(true);
   enqueue(
       [this, bound](lnet::Reply<void> ended) {
         desk_->attempt(
             0,
-            [](lnet::Node& node) -> Outcome<Progress> {
-              return node.coordinator().gateway_checks().all_known() ? Progress::kDone
-                                                                     : Progress::kAgain;
+            [awaited = awaits_gateways_](lnet::Node& node) -> Outcome<Progress> {
+              const bool over = !awaited->load(std::memory_order_relaxed) ||
+                                node.coordinator().gateway_checks().all_known();
+              return over ? Progress::kDone : Progress::kAgain;
             },
             bound, std::move(ended));
       },
       [](Outcome<void>&&) {});
+}
+
+// What takes LNet down need not know who answers.
+void LnetAdmin::stop_waiting_for_gateways() {
+  if (awaits_gateways_) awaits_gateways_->store(false, std::memory_order_relaxed);
 }
 
 void LnetAdmin::tell_of_routes(runtime::Log& log) {
@@ -189,6 +196,7 @@ void LnetAdmin::go_up_with(lnet::NodeConfig wanted, lnet::Reply<void> done) {
 // --- Down ---
 
 void LnetAdmin::unconfigure(lnet::Reply<void> done) {
+  stop_waiting_for_gateways();
   enqueue([this](lnet::Reply<void> ended) { go_down(std::move(ended)); }, std::move(done));
 }
 

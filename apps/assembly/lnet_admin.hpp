@@ -3,6 +3,7 @@
 // reports from them. Lives on the admin thread and never blocks it.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <expected>
 #include <functional>
@@ -152,6 +153,7 @@ class LnetAdmin final : public lnet::LnetControl {
   void bring_back_moved(const lnet::Nid& was, lnet::Reply<void> done);
   [[nodiscard]] bool forget_moved(const lnet::NetSelection& selection);
   void wait_for_gateways();
+  void stop_waiting_for_gateways();
   void renew_load_metrics();
   void look_for_scarce();
   void add_causes(std::vector<lnet::NetReport>& nets) const;
@@ -172,6 +174,7 @@ class LnetAdmin final : public lnet::LnetControl {
   std::unique_ptr<LndMetrics> lnd_metrics_;
   std::unique_ptr<LoadMetrics> load_metrics_;
   KfiMoves moves_;
+  std::shared_ptr<std::atomic<bool>> awaits_gateways_;  // the coordinator's shard looks at it
   runtime::EventLoop::TimerId load_timer_ = runtime::EventLoop::TimerId::kNone;
   bool asking_for_load_ = false;
   std::vector<ScarceWatch> scarce_;  // by shard

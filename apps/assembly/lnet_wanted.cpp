@@ -98,6 +98,20 @@ std::optional<Misfit> misfit_of_whole(const NodeConfig& config) {
                        path.substr(0, path.find_first_of("[.")));
 }
 
+// As adding the route would refuse it, but before anything is done.
+std::optional<Misfit> misfit_of_routes(const NodeConfig& config) {
+  for (const lnet::RouteConfig& route : config.routes) {
+    const NetId by = route.gateway.net();
+    if (config.net(by) != nullptr) continue;
+    return misfit_of_key(
+        {Errc::kNoRoute,
+         fmt::format("route to {} by {}: not on network {}", lnet::text_of_net(route.net),
+                     lnet::text_of(route.gateway), lnet::text_of_net(by))},
+        "route");
+  }
+  return std::nullopt;
+}
+
 std::expected<void, Misfit> assign_kfi_nids(NodeConfig& wanted, const KfiHost& kfi) {
   for (NetConfig& net : wanted.nets) {
     for (NiConfig& ni : net.nis) {
@@ -232,6 +246,7 @@ std::expected<Judged, Misfit> judge(NodeConfig wanted, const NodeConfig& now,
   const KfiOptions kfi = *kfi_options_of(judged.config);
   if (auto able = judge_nis(judged, now, ground, kfi); !able)
     return std::unexpected(std::move(able.error()));
+  if (const auto misfit = misfit_of_routes(judged.config)) return std::unexpected(*misfit);
   return judged;
 }
 

@@ -77,9 +77,10 @@ void TcpLinks::look(LnetDesk& desk, LnetHost& host, const std::vector<Nid>& nis,
     const bool up = link.hold.see(cause.empty(), now);
     if (link.hold.held()) cause = kBounces;
     const std::string_view earlier = std::exchange(link.cause, cause);
-    // One that comes up goes from cause to cause within a moment.
-    if (earlier.empty() != cause.empty() || (cause == kBounces && earlier != cause))
-      said(nid, cause);
+    // One that comes up goes from cause to cause within a moment. That it is held is told once.
+    const bool newly_held = cause == kBounces && !link.hold_told;
+    link.hold_told = !cause.empty() && (link.hold_told || newly_held);
+    if (earlier.empty() != cause.empty() || newly_held) said(nid, cause);
     job->push_back({.nid = nid, .up = up});
   }
   links_ = std::move(links);

@@ -31,6 +31,7 @@ class TcpLinks {
     lnet::Nid nid;
     LinkHold hold{};
     std::string_view cause{};
+    bool hold_told = false;  // that it is held
   };
 
   std::vector<Link> links_;  // in the order of the last look

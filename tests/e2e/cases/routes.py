@@ -82,10 +82,10 @@ def case_a_gateway_that_is_killed_is_down_within_its_interval_and_up_when_it_is_
         eventually("both are told", lambda: "route_down" in a.output() and "route_up" in a.output())
 
 
-def node_that_checks_before_use(hosts, site):
+def node_that_checks_before_use(hosts, site, timeout_s=TIMEOUT_S):
     """Changes wait until its gateway has been asked, who is not there."""
     options = site.write("before.conf", f'options lnet networks=tcp(eth0) routes="o2ib 1 10.88.0.9@tcp" check_routers_before_use=1 '
-                         f"alive_router_check_interval=60 router_ping_timeout={TIMEOUT_S}\n")
+                         f"alive_router_check_interval=60 router_ping_timeout={timeout_s}\n")
     return hosts.node("a", "--config", one_shard(site), "--options", options, "--idle", "sleep")
 
 
@@ -154,6 +154,14 @@ def case_changes_that_wait_when_a_node_ends_are_refused(site):
             works(a, "status")  # read behind it
             assert a.stop(signal.SIGINT) == 0, a.output()  # its gateway is given up meanwhile
             assert b'"id":1' not in client.recv(4096), "nobody is told that it worked"
+
+
+def case_a_node_that_waits_for_its_gateways_goes_down_in_order_when_it_is_told_to(site):
+    with two_hosts(site) as hosts:
+        a = node_that_checks_before_use(hosts, site, timeout_s=50)
+        assert causes(a) == ["not checked yet"], causes(a)
+        assert a.stop() == 0, a.output()
+        assert "lnet_not_down" not in a.output() and "event=stopped" in a.output(), a.output()
 
 
 def case_lnet_is_up_with_all_that_it_was_asked_for_or_down(site):

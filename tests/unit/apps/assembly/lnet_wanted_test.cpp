@@ -73,6 +73,20 @@ TEST(LnetWanted, AnNiThatComesToSomethingElseIsAnother) {
   })) << "its timeout is that of before, while the NI's own follows the option";
 }
 
+// Nothing of what is there goes down for what could not stay.
+TEST(LnetWanted, ARouteByANetworkThatIsNotThereIsRefusedBeforehand) {
+  lnet::NodeConfig wanted = with(tcp_ni());
+  const lnet::NetId far = lnet::make_net(lnet::NetType::kO2ib);
+  wanted.routes = {{.net = far, .gateway = nid("192.0.2.9@tcp")}};
+  EXPECT_TRUE(judge(wanted, {}, {.cpts = 1}).has_value());
+  wanted.routes.push_back({.net = far, .gateway = nid("192.0.2.9@tcp7")});
+  const auto refused = judge(wanted, {}, {.cpts = 1});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().error.code, Errc::kNoRoute);
+  EXPECT_EQ(refused.error().key, "route");
+  EXPECT_EQ(refused.error().error.what, "route to o2ib by 192.0.2.9@tcp7: not on network tcp7");
+}
+
 TEST(LnetWanted, AGatewayOfItsOwnRoutesForwards) {
   lnet::NodeConfig config;
   config.nets = {
