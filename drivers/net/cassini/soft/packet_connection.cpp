@@ -245,7 +245,8 @@ void PacketPort::closing(NicAddress from, const Packet& packet) {
 // At the source. Who was not asked has nothing to say.
 void PacketPort::closing_answered(NicAddress from, const Packet& packet) {
   Connection* const connection = connection_of(from, packet);
-  if (connection == nullptr || connection->active || connection->state == State::kNormal) return;
+  if (connection == nullptr || connection->active || connection->state == State::kNormal)
+    return stats_.add(PortCounters::Id::kLate);
   if (packet.type == PacketType::kClosed) {
     stats_.add(PortCounters::Id::kClosed);
     free_connection(packet.connection);
@@ -262,7 +263,10 @@ std::uint16_t PacketPort::target_for(NicAddress from, const Packet& packet) {
   if (number != kNone) {
     if (targets_[number].epoch == packet.epoch) return number;
     const auto newer = static_cast<std::int32_t>(packet.epoch - targets_[number].epoch) > 0;
-    if (!newer) return kNone;  // of an earlier life
+    if (!newer) {  // of an earlier life
+      stats_.add(PortCounters::Id::kLate);
+      return kNone;
+    }
     if (!packet.syn) {
       nack(from, packet, ReturnCode::kNoMatchingConn, 0);
       return kNone;

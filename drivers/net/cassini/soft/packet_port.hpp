@@ -42,6 +42,7 @@ struct PortOptions {
   X(kResent, "packets_resent", "packets", kCount, "requests, again")                            \
   X(kReceived, "packets_received", "packets", kCount, "requests that were executed")            \
   X(kDuplicates, "duplicates", "packets", kCount, "executed before: answered from memory")      \
+  X(kLate, "late_packets", "packets", kCount, "of a connection or to a request that is over")   \
   X(kGaps, "gaps", "packets", kCount, "refused because one before was missing")                 \
   X(kBad, "bad_packets", "packets", kCount, "not of this version, not for us, or not possible") \
   X(kWireFull, "wire_full", "packets", kCount, "had to wait for the wire")                      \

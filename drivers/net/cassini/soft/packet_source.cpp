@@ -201,7 +201,7 @@ PacketPort::Sent* PacketPort::find_sent(Connection& connection, unsigned sequenc
 void PacketPort::answered(NicAddress from, const Packet& packet,
                           std::span<const std::byte> payload) {
   Connection* const connection = connection_of(from, packet);
-  if (connection == nullptr) return;  // late, or of an earlier life
+  if (connection == nullptr) return stats_.add(PortCounters::Id::kLate);
   unsigned at = 0;
   bool any = false;
   // A run ends with `sequence`; more than a window of it is a lie.
@@ -213,7 +213,7 @@ void PacketPort::answered(NicAddress from, const Packet& packet,
     if (sequence == packet.sequence) break;
     sequence = sequence_after(sequence);
   }
-  if (!any) return;  // late
+  if (!any) return stats_.add(PortCounters::Id::kLate);
   connection->established = true;
   connection->batch = kPacketWindow;
   settle(*connection);
@@ -305,7 +305,7 @@ void PacketPort::refused(NicAddress from, const Packet& packet) {
   Connection* const found = connection_of(from, packet);
   unsigned at = 0;
   Sent* const sent = found == nullptr ? nullptr : find_sent(*found, packet.sequence, at);
-  if (sent == nullptr) return;
+  if (sent == nullptr) return stats_.add(PortCounters::Id::kLate);
   Connection& connection = *found;
   if (packet.code == ReturnCode::kSequenceError) {
     // Everything from the missing one on goes again, once for all the refusals of one gap.

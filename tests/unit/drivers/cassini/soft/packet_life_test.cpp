@@ -83,6 +83,20 @@ TEST(SoftPacketLife, WhatAClosedConnectionSentIsNotDoneAgain) {
   rig.a->put(*rig.b, rig.a->arena.data(), 100, 1, 2);
   EXPECT_EQ(rig.a->expect(EventType::kAck).code, ReturnCode::kOk);
   EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
+  // What the former says then, and what is answered to it, is neither taken up nor passed over.
+  ASSERT_TRUE(rig.one.wire.send(2, tap.first, {}));
+  std::optional<Packet> answer = decode(tap.first);
+  ASSERT_TRUE(answer.has_value());
+  answer->type = PacketType::kAck;
+  ASSERT_TRUE(rig.two.wire.send(1, encode(*answer), {}));
+  answer->type = PacketType::kNack;
+  ASSERT_TRUE(rig.two.wire.send(1, encode(*answer), {}));
+  answer->type = PacketType::kClosed;
+  ASSERT_TRUE(rig.two.wire.send(1, encode(*answer), {}));
+  rig.run(10);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kReceived), 2U);
+  EXPECT_EQ(rig.two.port.count(PortCounters::Id::kLate), 1U);
+  EXPECT_EQ(rig.one.port.count(PortCounters::Id::kLate), 3U);
 }
 
 TEST(SoftPacketLife, ASilentTargetIsAskedFourTimesThenForced) {
