@@ -216,8 +216,10 @@ std::span<const CommandRow> commands() {
   static const std::vector<CommandRow> rows = [] {
     const auto lnet = lnet_commands();
     const auto own = own_commands();
+    const auto debug = debug_commands();
     const auto fault = fault_commands();
     std::vector<CommandRow> all(lnet.begin(), lnet.end());
+    all.insert(all.end(), debug.begin(), debug.end());
     all.insert(all.end(), fault.begin(), fault.end());
     all.insert(all.end(), own.begin(), own.end());
     return all;

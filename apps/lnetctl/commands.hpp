@@ -18,6 +18,9 @@ namespace plnet::apps {
 // fault_commands.cpp: fault drop add, … and lctl's net_drop_add, …
 [[nodiscard]] std::span<const CommandRow> fault_commands();
 
+// debug_commands.cpp: debug peer, …, setup-sysctl
+[[nodiscard]] std::span<const CommandRow> debug_commands();
+
 // plan_command.cpp: no node needed.
 [[nodiscard]] std::span<const OptionRow> plan_options();
 int run_cpt_plan(const Arguments& arguments, const CommandRow& row, Session& session);

@@ -113,9 +113,6 @@ constexpr std::array kAccessAddOptions{
 constexpr std::array kAccessDelOptions{number("idx", 0, "N", "the rule of that index"),
                                        flag("all", 0, "all rules")};
 
-constexpr std::array kRecoveryOptions{flag("local", 'l', "NIs of this node"),
-                                      flag("peer", 'p', "NIs of peers")};
-
 constexpr std::array kUdspAddOptions{
     text("src", 's', "RANGE", "local NIDs or a network"), text("dst", 'd', "RANGE", "remote NIDs"),
     text("rte", 'r', "RANGE", "routers"), number("priority", 'p', "N", "0 is the highest"),
@@ -214,7 +211,7 @@ constexpr CommandRow service_id() {
   return row;
 }
 
-constexpr std::array kRows{
+constexpr std::array kLnetRows{
     change("lnet configure", "start LNet", kConfigureOptions, "configure", "lnet"),
     change("lnet unconfigure", "stop LNet", {}, "unconfigure", "lnet"),
     change("net add", "add a network, or NIs to it", kNetAddOptions, "add", "net"),
@@ -238,8 +235,6 @@ constexpr std::array kRows{
     show("conn peers", "peers of TCP networks (lctl peer_list)", kConnOptions, "conn"),
     manage("ping", "ask nodes for their NIs", kPingOptions),
     manage("discover", "discover the NIs of peers", kDiscoverOptions),
-    show("debug recovery", "interfaces that are not well and are seen to", kRecoveryOptions,
-         "recovery"),
     cpt_of_nid(),
     service_id(),
     change("udsp add", "prefer a network, interface or router", kUdspAddOptions, "add", "udsp"),
@@ -257,7 +252,7 @@ constexpr std::array kRows{
 }  // namespace
 
 std::span<const CommandRow> lnet_commands() {
-  return kRows;
+  return kLnetRows;
 }
 
 }  // namespace plnet::apps

@@ -161,8 +161,10 @@ class FakeLnetControl final : public LnetControl {
       PeerReport& report = reports.emplace_back();
       report.primary = peer.primary;
       report.multi_rail = peer.multi_rail;
-      for (const Nid& nid : peer.nids)
-        report.nis.emplace_back().nid = nid;
+      for (const Nid& nid : peer.nids) {
+        const auto known = std::ranges::find(peer_nis, nid, &PeerNiReport::nid);
+        report.nis.push_back(known != peer_nis.end() ? *known : PeerNiReport{.nid = nid});
+      }
     }
     reply(std::move(reports));
   }
@@ -258,6 +260,7 @@ class FakeLnetControl final : public LnetControl {
   std::optional<FaultKind> faults_reset;
   ConnectionQuery connection_query;
   std::vector<ConnectionReport> connected;
+  std::vector<PeerNiReport> peer_nis;  // of some that `node` has
   std::vector<ConnectionPeerReport> connected_peers;
   std::vector<std::move_only_function<void()>> held;
 

@@ -52,5 +52,52 @@ TEST_F(DebugCommands, ServiceIdOfO2iblnd) {
   EXPECT_EQ(out, "service_id:\n    value: 0x4060100000000\n");
 }
 
+TEST_F(DebugCommands, ALineAboutAPeer) {
+  lnet::PeerNiReport wanted{.nid = nid("10.0.0.7@tcp")};
+  wanted.max_ni_tx_credits = 8;
+  wanted.available_tx_credits = 6;
+  wanted.min_tx_credits = -12;
+  wanted.tx_q_num_of_buf = 4321;
+  wanted.available_rtr_credits = 7;
+  wanted.min_rtr_credits = 5;
+  wanted.refcount = 3;
+  lnet_.peer_nis = {wanted};
+  lnet_.node.peers = {
+      {.primary = nid("10.0.0.6@tcp"), .nids = {nid("10.0.0.6@tcp"), nid("10.0.0.7@tcp")}}};
+  EXPECT_EQ(run("debug peer --nid 10.0.0.7@tcp"), 0) << err;
+  EXPECT_EQ(out,
+            "nid                      refs state   max   rtr   min    tx   min queue\n"
+            "10.0.0.7@tcp                3    NA     8     7     5     6   -12 4321\n");
+  EXPECT_EQ(run("--json debug peer -k 10.0.0.7@tcp"), 0) << err;
+  EXPECT_TRUE(out.contains("\"tx_q_num_of_buf\":4321")) << out;
+  EXPECT_EQ(run("debug peer --nid 10.0.0.8@tcp"), 256 - ENOENT) << out;
+  EXPECT_TRUE(err.contains("10.0.0.8@tcp")) << err;
+  EXPECT_EQ(run("debug peer"), kInvalidStatus);
+  EXPECT_TRUE(err.contains("expected --nid NID")) << err;
+  EXPECT_EQ(run("debug peer --nid 10.0.0@tcp"), kInvalidStatus);
+  EXPECT_TRUE(err.contains("expected an IPv4 or IPv6 address")) << err;
+}
+
+TEST_F(DebugCommands, WhatAListOfNidsMeans) {
+  EXPECT_EQ(run("debug nidlist 10.0.0.[1-8/2]@tcp,*@o2ib1"), 0) << err;
+  EXPECT_EQ(out, "nidlist parsed to: 10.0.0.[1-8/2]@tcp *@o2ib1\n");
+  EXPECT_EQ(run("debug nidlist 10.0.0.[1-8/2]@tcp 10.0.0.3@tcp"), 0) << err;
+  EXPECT_TRUE(out.contains("\n10.0.0.3@tcp matches nidlist 10.0.0.[1-8/2]@tcp\n")) << out;
+  EXPECT_EQ(run("debug nidlist 10.0.0.[1-8/2]@tcp 10.0.0.4@tcp"), 0) << err;
+  EXPECT_TRUE(out.contains("\n10.0.0.4@tcp does not match nidlist")) << out;
+  EXPECT_EQ(run("debug nidlist 10.0.0.[8-1]@tcp"), kInvalidStatus);
+  EXPECT_TRUE(err.contains("debug nidlist: ")) << err;
+  EXPECT_EQ(run("debug nidlist *@tcp nobody"), kInvalidStatus);
+  EXPECT_EQ(run("debug nidlist"), kInvalidStatus);
+}
+
+TEST_F(DebugCommands, WhatTheKernelsToolDoesToLinuxIsLeftAlone) {
+  EXPECT_EQ(run("setup-mrrouting"), 0);
+  EXPECT_EQ(out, "");
+  EXPECT_TRUE(err.starts_with("setup-mrrouting: nothing is changed: ")) << err;
+  EXPECT_EQ(run("setup-sysctl"), 0);
+  EXPECT_TRUE(err.starts_with("setup-sysctl: nothing is changed: ")) << err;
+}
+
 }  // namespace
 }  // namespace plnet::apps

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `lnetctl debug …`, and what the kernel's tool does to the Linux that it runs on.
+// Checked against lustre-release lnet/utils/lnetctl.c: jt_show_peer_debug_info(),
+// jt_debug_nidlist(), jt_setup_mrrouting(), jt_setup_sysctl();
+// lnet/utils/lnetconfig/liblnetconfig.c: lustre_lnet_debug_nidlist(),
+// lustre_lnet_setup_mrrouting(); lnet/lnet/peer.c: lnet_debug_peer().
+#include <array>
+
+#include <fmt/format.h>
+
+#include "apps/lnetctl/commands.hpp"
+#include "apps/lnetctl/row_makers.hpp"
+#include "lib/lnet/names/nid_range.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using namespace row_makers;
+
+constexpr std::array kRecoveryOptions{flag("local", 'l', "NIs of this node"),
+                                      flag("peer", 'p', "NIs of peers")};
+constexpr std::array kDebugPeerOptions{text("nid", 'k', "NID", "of the peer's interface")};
+
+// The columns of the line that a kernel writes into its log.
+std::string peer_line(const Json& ni) {
+  const auto number = [&](const char* name) { return ni.value(name, std::int64_t{0}); };
+  std::string line = fmt::format("{:<24} {:>4} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {}\n", "nid",
+                                 "refs", "state", "max", "rtr", "min", "tx", "min", "queue");
+  return line + fmt::format("{:<24} {:4} {:>5} {:5} {:5} {:5} {:5} {:5} {}\n",
+                            ni.value("nid", std::string()), number("refcount"),
+                            ni.value("state", std::string()), number("max_ni_tx_credits"),
+                            number("available_rtr_credits"), number("min_rtr_credits"),
+                            number("available_tx_credits"), number("min_tx_credits"),
+                            number("tx_q_num_of_buf"));
+}
+
+// A kernel writes it into its log; here whoever asks is told.
+int run_debug_peer(const Arguments& arguments, const CommandRow& row, Session& session) {
+  const auto refuse = [&](Errc code, std::string what) {
+    return print_error(session, row, Error{code, std::move(what)});
+  };
+  if (!arguments.has("nid")) return refuse(Errc::kInvalid, "debug peer: expected --nid NID");
+  const auto nid = lnet::parse_nid(arguments.text("nid"));
+  if (!nid) return refuse(nid.error().code, "debug peer: " + nid.error().what);
+  const std::string name = lnet::text_of(*nid);
+  const auto reply = session.ask("peer show", {{"nid", name}, {"verbose", 1}});
+  if (!reply) return print_error(session, row, reply.error());
+  for (const Json& peer : reply->value("peer", Json::array())) {
+    for (const Json& ni : peer.value("peer ni", Json::array())) {
+      if (ni.value("nid", std::string()) != name) continue;
+      print_text(session.out, session.json ? ni.dump() + "\n" : peer_line(ni));
+      return 0;
+    }
+  }
+  return refuse(Errc::kNotFound, "debug peer: no peer " + name);
+}
+
+// What a list of NID ranges means, and whether it means this NID. Needs no node.
+int run_debug_nidlist(const Arguments& arguments, const CommandRow& row, Session& session) {
+  const std::string& list = arguments.positional[0];
+  const auto refuse = [&](const Error& error) {
+    return print_error(session, row, Error{error.code, "debug nidlist: " + error.what});
+  };
+  const auto ranges = lnet::NidRangeList::parse(list);
+  if (!ranges) return refuse(ranges.error());
+  std::string text = fmt::format("nidlist parsed to: {}\n", ranges->text());
+  if (arguments.positional.size() > 1) {
+    const auto nid = lnet::parse_nid(arguments.positional[1]);
+    if (!nid) return refuse(nid.error());
+    text += fmt::format("{} {} nidlist {}\n", lnet::text_of(*nid),
+                        ranges->matches(*nid) ? "matches" : "does not match", list);
+  }
+  print_text(session.out, text);
+  return 0;
+}
+
+// A script that prepares a kernel's node goes on. Who reads is told that nothing was done.
+int run_setup(const Arguments&, const CommandRow& row, Session& session) {
+  print_text(session.err, fmt::format("{}: nothing is changed: {}\n", row.words, row.help));
+  return 0;
+}
+
+constexpr CommandRow local(std::string_view words, std::string_view help, RunCommand run) {
+  CommandRow row = show(words, help, {}, words);
+  row.run = run;
+  row.operation = "manage";
+  return row;
+}
+
+constexpr CommandRow debug_peer() {
+  CommandRow row = show("debug peer", "the credits and the queue of a peer's interface",
+                        kDebugPeerOptions, "peer");
+  row.operation = "dbg";
+  row.run = run_debug_peer;
+  return row;
+}
+
+constexpr CommandRow debug_nidlist() {
+  CommandRow row =
+      local("debug nidlist", "what a list of NID ranges means; needs no node", run_debug_nidlist);
+  row.operation = "dbg";
+  row.entity = "nidlist";
+  row.positional = "LIST [NID]";
+  row.positional_min = 1;
+  row.positional_max = 2;
+  return row;
+}
+
+constexpr std::array kDebugRows{
+    show("debug recovery", "interfaces that are not well and are seen to", kRecoveryOptions,
+         "recovery"),
+    debug_peer(),
+    debug_nidlist(),
+    local("setup-mrrouting", "the routing tables of the system are left to its administrator",
+          run_setup),
+    local("setup-sysctl", "the variables of the system are left to its administrator", run_setup),
+};
+
+}  // namespace
+
+std::span<const CommandRow> debug_commands() {
+  return kDebugRows;
+}
+
+}  // namespace plnet::apps
