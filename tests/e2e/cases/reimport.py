@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A node's own exports, taken in again: by the node itself, and by one that is started with them."""
 from cases_common import one_shard
+from site_under_test import eventually
 from tcp_nodes import add_v4, fails, nid, pair, pings, start, works
 from two_hosts import ip, two_hosts
 
 
 def sockets(node):
     return {(each["local"], each["remote"]) for each in node.json("conn", "show", "-v")["conn"]}
+
+
+def has_all_it_wants(node):
+    """Connections to its peers: after the first message they come one by one."""
+    return all(peer["connections"] == peer["wanted"] for peer in node.json("conn", "peers", "-v")["conn peer"])
 
 
 def closed(node):
@@ -20,6 +26,7 @@ def case_an_export_taken_in_again_disturbs_nothing(site):
         add_v4(a, b)
         works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"))
         pings(a, nid("b"))
+        eventually("all its connections are open", lambda: has_all_it_wants(a))
         connections, ended, backup = sockets(a), closed(a), works(a, "export", "--backup")
         exported = site.write("exported.yaml", works(a, "export"))
         assert "conns_per_peer" in open(exported).read() and "conns_per_peer" not in backup
