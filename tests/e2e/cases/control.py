@@ -74,7 +74,7 @@ def case_the_log_says_what_changed_and_nothing_else(site):
             done = node.lnetctl("import", stdin=peer.replace("78", str(value)) + net)
             assert done.returncode != 0 and says in done.stderr, done
     eventually("it went back", lambda: "what=plnet.pollers.turn_limit_usec from=80 to=78" in node.output())
-    assert "79" not in node.output(), "it has been carried out in part"
+    assert " to=79 " not in node.output(), "it has been carried out in part"
     said = [line.split("event=changed ")[1].split(" uid=")[0] for line in node.output().splitlines() if "event=changed " in line]
     assert [each.split()[0] for each in said].count("what=peer") == 1, said
     assert not any(each.startswith("what=net") for each in said), said
