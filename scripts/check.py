@@ -108,9 +108,9 @@ def e2e(tally):
 STAGES = [
     Stage("rules", 3, "layers, bans, format, headers alone", rules, True),
     Stage("gcc", 10, "build with gcc, unit and simulation tests", gcc, True),
-    Stage("e2e", 7, "the programs as a user runs them", e2e, True, ahead="asan"),
+    Stage("e2e", 8, "the programs as a user runs them", e2e, True, ahead="asan"),
     Stage("clang", 2, "benchmarks compiled with clang", clang, False),
-    Stage("asan", 14, "all else built with clang, the same tests under ASan and UBSan", asan, False),
+    Stage("asan", 11, "all else built with clang, the same tests under ASan and UBSan", asan, False),
     Stage("tsan", 3, "what is concurrent under TSan", tsan, False),
     Stage("fuzz", 3, "each fuzz target for some thousand runs from its corpus", fuzz, False),
     Stage("tidy", 5, "clang-tidy over lib and drivers", tidy, False),
