@@ -51,7 +51,9 @@ unsigned ShardInbox::take_arrivals(std::size_t most, std::size_t room) {
   Arrival arrival;
   for (; taken < most && arrivals_.pop(arrival); ++taken) {
     counters_.add(Id::kArrived);
-    EnrolledLnd* const home = lnd(arrival.local);
+    // A lane is named by its place in the LND that made it, and who hears its words is the former
+    // one: while that is there nobody else may make some.
+    EnrolledLnd* const home = lanes_ == nullptr ? lnd(arrival.local) : lnd_of_lanes(arrival.local);
     if (home == nullptr) {
       refuse(arrival, Id::kHomeless);
     } else if (room == 0) {
