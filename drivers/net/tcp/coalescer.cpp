@@ -23,7 +23,7 @@ void Coalescer::judge_trial(std::uint64_t rate, std::uint64_t busy) {
   switch (trial_.of) {
     case Trial::Of::kNothing: return;
     case Trial::Of::kLongerShort: return judge_longer(rate);
-    case Trial::Of::kNone: return judge_none(rate, busy);
+    case Trial::Of::kNoPause: return judge_no_pause(rate, busy);
     case Trial::Of::kLong: return judge_long();
     case Trial::Of::kShortForLong: return judge_short_for_long();
   }
@@ -41,7 +41,7 @@ void Coalescer::judge_longer(std::uint64_t rate) {
   end_trial();
 }
 
-void Coalescer::judge_none(std::uint64_t rate, std::uint64_t busy) {
+void Coalescer::judge_no_pause(std::uint64_t rate, std::uint64_t busy) {
   const bool more = trial_.rate_before < rate / 100 * kRateKept;
   const bool spare = busy < kBusyWithout;
   std::uint32_t& votes = spare || more ? trial_.spare_votes : trial_.needed_votes;
@@ -131,7 +131,7 @@ void Coalescer::judge() {
   if (step_ > 0 && (idle || large)) return change(step_ - 1);
   if (step_ > 0 && steady_windows_ >= look_back_) {
     if (step_ == kLong) return begin_trial(Trial::Of::kShortForLong, kLongestShort);
-    return begin_trial(Trial::Of::kNone, 0);
+    return begin_trial(Trial::Of::kNoPause, 0);
   }
   if (large) return;
   if (wants_longer(busy)) return begin_trial(Trial::Of::kLongerShort, step_ + 1);

@@ -110,7 +110,7 @@ class Coalescer {
   }
   // Of the windows of a trial.
   struct Trial {
-    enum class Of : std::uint8_t { kNothing, kLongerShort, kNone, kLong, kShortForLong };
+    enum class Of : std::uint8_t { kNothing, kLongerShort, kNoPause, kLong, kShortForLong };
     Of of = Of::kNothing;
     std::size_t step_before = 0;
     std::uint64_t rate_before = 0;
@@ -135,7 +135,7 @@ class Coalescer {
   void judge();
   void judge_trial(std::uint64_t rate, std::uint64_t busy);
   void judge_longer(std::uint64_t rate);
-  void judge_none(std::uint64_t rate, std::uint64_t busy);
+  void judge_no_pause(std::uint64_t rate, std::uint64_t busy);
   void judge_long();
   void give_up_long();
   void judge_short_for_long();
