@@ -21,6 +21,7 @@ namespace plnet::socklnd {
 struct Lane {
   // The home's. Constant from the first word on, but for what only the home looks at.
   Arrival arrival;  // of theirs; of ours: whom to connect to, as what, in which version
+  std::uint64_t incarnation = 0;  // of the interface: of one that is replaced there are two
   lnet::ShardId home = 0;
   lnet::ShardId shard = 0;
   std::uint32_t at_home = 0;  // the connection that stands for it there

@@ -62,6 +62,7 @@ Connection* SockLnd::stand_in(Peer& peer, ConnectionType type) {
   begin(connection, peer, type);
   connection.away = true;
   connection.lane = lane;
+  lane->incarnation = config_.incarnation;
   lane->at_home = connections_.index_of(&connection);
   return &connection;
 }

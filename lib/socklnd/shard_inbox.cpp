@@ -20,6 +20,7 @@ SockLndConfig with_lanes(SockLndConfig config, LaneEnd* lanes) {
 EnrolledLnd::EnrolledLnd(const SockLndConfig& config, lnet::LndUpcalls& core, ShardInbox& inbox)
     : SockLnd(with_lanes(config, inbox.lanes()), core, inbox.streams()),
       nid_(config.nid),
+      incarnation_(config.incarnation),
       inbox_(inbox) {
   inbox_.lnds_.push_back(this);
 }
@@ -34,9 +35,11 @@ EnrolledLnd* ShardInbox::lnd(const lnet::Nid& nid) const {
   return found == newest_first.end() ? nullptr : *found;
 }
 
-// The one that may still have some: while it has, it hears every word, and refuses new ones.
-EnrolledLnd* ShardInbox::lnd_of_lanes(const lnet::Nid& nid) const {
-  const auto found = std::ranges::find(lnds_, nid, &EnrolledLnd::nid);
+// Both ends of a lane name it by its place in an LND: words go to the one that gave it that place.
+EnrolledLnd* ShardInbox::lnd_of(const Lane& lane) const {
+  const auto found = std::ranges::find_if(lnds_, [&](const EnrolledLnd* lnd) {
+    return lnd->nid() == lane.arrival.local && lnd->incarnation() == lane.incarnation;
+  });
   return found == lnds_.end() ? nullptr : *found;
 }
 
@@ -51,9 +54,7 @@ unsigned ShardInbox::take_arrivals(std::size_t most, std::size_t room) {
   Arrival arrival;
   for (; taken < most && arrivals_.pop(arrival); ++taken) {
     counters_.add(Id::kArrived);
-    // A lane is named by its place in the LND that made it, and who hears its words is the former
-    // one: while that is there nobody else may make some.
-    EnrolledLnd* const home = lanes_ == nullptr ? lnd(arrival.local) : lnd_of_lanes(arrival.local);
+    EnrolledLnd* const home = lnd(arrival.local);
     if (home == nullptr) {
       refuse(arrival, Id::kHomeless);
     } else if (room == 0) {
@@ -76,9 +77,8 @@ void ShardInbox::refuse(const Arrival& arrival, Id why) {
 unsigned ShardInbox::hear_of_lanes() {
   if (lanes_ == nullptr) return 0;
   return lanes_->collect([this](const LaneNote& note) {
-    const Arrival& arrival = note.lane->arrival;
-    if (EnrolledLnd* const there = lnd_of_lanes(arrival.local)) return there->hear(note);
-    if (note.word == LaneWord::kTake) refuse(arrival, Id::kHomeless);
+    if (EnrolledLnd* const there = lnd_of(*note.lane)) return there->hear(note);
+    if (note.word == LaneWord::kTake) refuse(note.lane->arrival, Id::kHomeless);
     lanes_->answer_for_nobody(note);
   });
 }

@@ -63,7 +63,7 @@ class ShardInbox {
   friend class EnrolledLnd;
   using Id = ShardInboxTable::Id;
 
-  [[nodiscard]] EnrolledLnd* lnd_of_lanes(const lnet::Nid& nid) const;
+  [[nodiscard]] EnrolledLnd* lnd_of(const Lane& lane) const;
   void refuse(const Arrival& arrival, Id why);
 
   Counters<ShardInboxTable> counters_;
@@ -81,9 +81,11 @@ class EnrolledLnd final : public SockLnd {
   ~EnrolledLnd() override;
 
   [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
+  [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
 
  private:
   const lnet::Nid nid_;
+  const std::uint64_t incarnation_;
   ShardInbox& inbox_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/socklnd/shard_inbox.hpp"
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -21,40 +22,103 @@ lnet::Nid nid_of(std::uint32_t number) {
 
 // While messages of an NI that is replaced are under way, its LND and that of the new one are
 // there, both by the same NID.
-TEST(ShardInbox, WhatComesToAnNiThatIsReplacedComesToTheOneThatStays) {
-  ArenaTable arenas;
-  std::vector<std::byte> bytes(4096);
-  ASSERT_TRUE(arenas.add({.base = bytes.data(), .size = bytes.size()}).has_value());
-  StreamSwitch streams(16);
-  ScriptedStreams driver(streams);
-  streams.set_driver(driver);
-  ShardInbox inbox(streams, 4);
-  NoBell bell;
-  inbox.set_doorbell(bell);
-  const lnet::Nid ours = nid_of(0);
-  const mocks::FakeCoreConfig core_config{.nid = ours,
-                                          .arenas = &arenas,
-                                          .memory = {0, 0},
-                                          .memory_bytes = 1024,
-                                          .payload_max = 100,
-                                          .check_bytes = false};
-  mocks::FakeCore former_core(core_config);
-  mocks::FakeCore core(core_config);
-  const SockLndConfig config{.nid = ours, .arenas = &arenas, .peers_max = 4, .connections_max = 4};
-  auto former = std::make_unique<EnrolledLnd>(config, former_core, inbox);
+class ShardInboxOfTwo : public ::testing::Test {
+ protected:
+  ShardInboxOfTwo() {
+    PLNET_CHECK(arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).has_value(), "room");
+    streams_.set_driver(driver_);
+    exchange_.set_doorbells(bells_);
+    inbox_.set_doorbell(bell_);
+  }
+  std::unique_ptr<EnrolledLnd> lnd(std::uint64_t incarnation, mocks::FakeCore& core) {
+    return std::make_unique<EnrolledLnd>(SockLndConfig{.nid = ours_,
+                                                       .incarnation = incarnation,
+                                                       .arenas = &arenas_,
+                                                       .peers_max = 4,
+                                                       .connections_max = 4},
+                                         core, inbox_);
+  }
+
+  const lnet::Nid ours_ = nid_of(0);
+  ArenaTable arenas_;
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(4096);
+  StreamSwitch streams_ = StreamSwitch(16);
+  ScriptedStreams driver_ = ScriptedStreams(streams_);
+  ShardInbox inbox_ = ShardInbox(streams_, 4);
+  NoBell bell_;
+  const std::array<Doorbell*, 2> bells_{&bell_, &bell_};
+  LaneExchange exchange_ = LaneExchange(std::vector<std::uint16_t>{0, 0});
+  const mocks::FakeCoreConfig core_config_{.nid = ours_,
+                                           .arenas = &arenas_,
+                                           .memory = {0, 0},
+                                           .memory_bytes = 1024,
+                                           .payload_max = 100,
+                                           .check_bytes = false};
+  mocks::FakeCore former_core_ = mocks::FakeCore(core_config_);
+  mocks::FakeCore core_ = mocks::FakeCore(core_config_);
+};
+
+TEST_F(ShardInboxOfTwo, WhatComesComesToTheOneThatStays) {
+  auto former = lnd(1, former_core_);
   former->shut_down();
-  auto stays = std::make_unique<EnrolledLnd>(config, core, inbox);
-  EXPECT_EQ(inbox.lnd(ours), stays.get());
-  EXPECT_EQ(inbox.lnd(nid_of(1)), nullptr);
-  driver.refuse_adopt = Errc::kNoMemory;  // it is only asked who would
-  inbox.bring({.local = ours, .peer = {nid_of(1)}});
-  EXPECT_EQ(inbox.take_arrivals(4, 4), 1U);
+  auto stays = lnd(2, core_);
+  EXPECT_EQ(inbox_.lnd(ours_), stays.get());
+  EXPECT_EQ(inbox_.lnd(nid_of(1)), nullptr);
+  driver_.refuse_adopt = Errc::kNoMemory;  // it is only asked who would
+  inbox_.bring({.local = ours_, .peer = {nid_of(1)}});
+  EXPECT_EQ(inbox_.take_arrivals(4, 4), 1U);
   EXPECT_EQ(stays->count(SockLndCounters::Id::kRefusedAdopt), 1U);
   EXPECT_EQ(former->count(SockLndCounters::Id::kClosedShutdown), 0U);
   former.reset();
-  EXPECT_EQ(inbox.lnd(ours), stays.get());
+  EXPECT_EQ(inbox_.lnd(ours_), stays.get());
   stays.reset();
-  EXPECT_EQ(inbox.lnd(ours), nullptr);
+  EXPECT_EQ(inbox_.lnd(ours_), nullptr);
+}
+
+// A lane names its connections by their places in one of the two.
+TEST_F(ShardInboxOfTwo, WordsAboutLanesGoToTheOneThatHasThem) {
+  LaneEnd& elsewhere = *exchange_.end(0);
+  inbox_.set_lanes(exchange_.end(1));
+  auto former = lnd(1, former_core_);
+  const auto lane_of = [&](std::uint64_t incarnation, std::uint32_t peer) {
+    Lane* const lane = elsewhere.take(1);
+    lane->incarnation = incarnation;
+    lane->arrival = {.hello = {.protocol = Protocol::kV3},
+                     .local = ours_,
+                     .peer = {nid_of(peer)},
+                     .type = ConnectionType::kBulkOut};
+    return lane;
+  };
+  Lane* const old_one = lane_of(1, 1);
+  elsewhere.say(*old_one, LaneWord::kDial);
+  EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
+  ASSERT_NE(former->peer({nid_of(1)}), nullptr);
+  auto stays = lnd(2, core_);
+  Lane* const new_one = lane_of(2, 2);
+  elsewhere.say(*new_one, LaneWord::kDial);
+  EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
+  ASSERT_NE(stays->peer({nid_of(2)}), nullptr);
+  EXPECT_EQ(former->peer({nid_of(2)}), nullptr);
+  ASSERT_EQ(driver_.streams.size(), 2U);
+  EXPECT_EQ(old_one->at_lane, new_one->at_lane);  // which is why it matters
+  elsewhere.say(*old_one, LaneWord::kClose, Errc::kShutdown);
+  EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
+  EXPECT_TRUE(driver_.at(0).closing);
+  EXPECT_FALSE(driver_.at(1).closing);
+  elsewhere.say(*new_one, LaneWord::kClose, Errc::kShutdown);
+  EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
+  EXPECT_TRUE(driver_.at(1).closing);
+  driver_.report_closed();
+  unsigned gone = 0;
+  (void)elsewhere.collect([&](const LaneNote& note) {
+    gone += note.word == LaneWord::kClosed ? 1U : 0U;
+    elsewhere.give(*note.lane);
+  });
+  EXPECT_EQ(gone, 2U);
+  // An interface that is not here yet.
+  elsewhere.say(*lane_of(3, 3), LaneWord::kDial);
+  EXPECT_EQ(inbox_.hear_of_lanes(), 1U);
+  EXPECT_EQ(driver_.streams.size(), 2U);
 }
 
 }  // namespace
