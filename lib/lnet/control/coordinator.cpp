@@ -57,6 +57,7 @@ Coordinator::Coordinator(const CoordinatorLimits& limits, Qsbr& qsbr, Placement&
       checks_({.directory = directory_,
                .discovery = discovery_,
                .routes = routes_,
+               .recovery = recovery_,
                .parameters = parameters}),
       push_target_(host.data(), discovery_, memory.split(1)),
       recovery_(directory_, parameters, node_ping_, limits.recovering),
@@ -167,6 +168,7 @@ unsigned Coordinator::step(Instant now, unsigned budget) {
     next_look_ = now + kWaitingInterval;
   }
   if (!shut_) checks_.step(local(), now);
+  if (checks_.take_lost()) host_.hop_lost();
   if (!shut_) done += recovery_.step(now);
   node_ping_.step(now);
   if (!shut_ && now >= standing_.next_deadline()) {
@@ -276,6 +278,11 @@ void Coordinator::want_well(const PeerNi& ni) {
 void Coordinator::on_peer_ni_down(PeerNi& ni) {
   const PeerRecord& peer = PeerDirectory::peer_of(record_of(ni));
   if (peer.ni_count > 1) want_well(ni);
+  // Of a gateway it is told when its routes are judged: else they would be taken again.
+  if (peer.gateway_refs > 0) {
+    mute_gateway(peer, routes_.view());
+    return checks_.lost_some();
+  }
   host_.hop_lost();
 }
 
@@ -291,6 +298,7 @@ void Coordinator::on_routes_published(const RouteView& view) {
   checks_.routes_published();
   policies_.gateways_changed();
   host_.publish_routes(view);
+  host_.hop_lost();  // some may have gone
 }
 
 void Coordinator::on_gateway_moved(Peer& from, Peer& to) {

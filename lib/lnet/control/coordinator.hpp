@@ -215,7 +215,6 @@ class Coordinator final : private PeerDirectoryHooks,
   void on_gateway_discovered(Peer& gateway, Result<void> outcome) override {
     checks_.discovered(gateway, outcome, host_.now());
     policies_.gateways_changed();
-    if (!outcome) host_.hop_lost();
   }
   void on_handed_over(PeerRecord& from, PeerRecord& to) override { routes_.nids_moved(from, to); }
   void on_peer_ni_down(PeerNi& ni) override;

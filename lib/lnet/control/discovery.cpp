@@ -108,22 +108,26 @@ void Discovery::check(PeerRecord& peer, const Nid& from, const Nid& target) {
   PeerDiscovery& state = state_of(peer);
   state.check_from = from;
   state.check_target = target;
-  // It may have waited as one of many.
-  if (state.place == DiscoveryPlace::kStarved) place(state, DiscoveryPlace::kRequested);
+  state.asked = false;
+  // What went another way says nothing of this one, and a push that was not acknowledged until now
+  // is made again after the ping, which would wait for it else, or need another slot.
+  abandon_all(state);
+  // It may have waited for those, or as one of many.
+  const bool waits =
+      state.place == DiscoveryPlace::kWorking || state.place == DiscoveryPlace::kStarved;
+  if (waits) place(state, DiscoveryPlace::kRequested);
 }
 
 void Discovery::give_up(PeerRecord& peer, Result<void> why) {
   PeerDiscovery& state = state_of(peer);
   if (shut_ || state.place == DiscoveryPlace::kNone) return;
-  abandon(state.ping);
-  abandon(state.push);
-  peer.drop_state(kPeerPingSent | kPeerPushSent | kPeerPingFailed | kPeerPushFailed);
-  state.ping_error = state.push_error = {};
+  abandon_all(state);
   complete(state, why);
 }
 
 bool Discovery::waits_for_turn(const PeerRecord& peer) const {
   const PeerDiscovery& state = states_[peer.number];
+  if (state.asked) return false;
   return state.place == DiscoveryPlace::kStarved || state.place == DiscoveryPlace::kShort ||
          state.place == DiscoveryPlace::kRequested;
 }
@@ -347,6 +351,8 @@ Discovery::Step Discovery::push_failed(PeerDiscovery& state) {
 Discovery::Step Discovery::discovered(PeerDiscovery& state) {
   PeerRecord& peer = *state.peer;
   if (!peer.multi_rail()) peer.drop_state(kPeerForcePush);
+  // What came by itself is no answer of whom a check asks.
+  if (state.is_check() && state.ping != nullptr) return {Verdict::kWait, {}};
   // Another push is wanted while one is under way. Whoever were told now that all is well would ask
   // again at once, and so on; the end of the push leads back here.
   if (peer.has(kPeerForcePush) && state.push != nullptr) return {Verdict::kWait, {}};

@@ -72,6 +72,12 @@ class Discovery final : public EventHandler, public PushReader {
   void give_up(PeerRecord& peer, Result<void> why);
   // It has not been asked yet: others come before it.
   [[nodiscard]] bool waits_for_turn(const PeerRecord& peer) const;
+  // The ping of its last check was sent: how that ended is what its target has to do with.
+  [[nodiscard]] bool was_asked(const PeerRecord& peer) const { return states_[peer.number].asked; }
+  // A check of this interface of its that was given up is with the LND yet.
+  [[nodiscard]] bool has_left_check(const PeerRecord& peer, const Nid& target) const {
+    return exchanges_.has_left(&states_[peer.number], target);
+  }
   // False: was queued already.
   bool queue(PeerRecord& peer);
   // To all multi-rail peers that have not acknowledged what we are now; `force`: to all of them,
@@ -156,6 +162,7 @@ class Discovery final : public EventHandler, public PushReader {
   [[nodiscard]] static std::uint32_t losses_of(const PeerRecord& peer);
   void ask_again_if_lost(PeerDiscovery& state);
   void abandon(PingExchange*& exchange);
+  void abandon_all(PeerDiscovery& state);
   void drop_data(PeerDiscovery& state);
 
   PeerDirectory& directory_;

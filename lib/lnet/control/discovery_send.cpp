@@ -62,6 +62,7 @@ void Discovery::abandon(PingExchange*& exchange) {
   if (exchange == nullptr) return;
   PingExchange& left = *exchange;
   exchange = nullptr;
+  left.left_by = left.owner;
   left.owner = nullptr;
   left.held = false;
   if (left.linked && !left.md.is_none()) {
@@ -69,6 +70,14 @@ void Discovery::abandon(PingExchange*& exchange) {
   } else {
     exchanges_.let_go(left);
   }
+}
+
+// And how they ended, if somebody was to be told yet.
+void Discovery::abandon_all(PeerDiscovery& state) {
+  abandon(state.ping);
+  abandon(state.push);
+  state.peer->drop_state(kPeerPingSent | kPeerPushSent | kPeerPingFailed | kPeerPushFailed);
+  state.ping_error = state.push_error = {};
 }
 
 void Discovery::drop_data(PeerDiscovery& state) {
@@ -122,6 +131,7 @@ Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
   ping->linked = true;
   ++out_;
   state.ping = ping;
+  ping->target = state.check_target;
   const Nid target = state.check_target.is_any() ? peer.primary : state.check_target;
   const auto sent = operations_.get(ping->md, {.target = {target, kLustrePid},
                                                .from = state.check_from,
@@ -134,6 +144,7 @@ Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
     counters_.add(DiscoveryCounter::kPingsFailed);
     return {Verdict::kEnd, sent};
   }
+  state.asked = true;
   counters_.add(DiscoveryCounter::kPingsSent);
   return {Verdict::kWait, {}};
 }

@@ -11,80 +11,12 @@ namespace {
 constexpr Duration kLookInterval = std::chrono::seconds(1);
 // How often a gateway is asked that nobody checks, until it has answered.
 constexpr Duration kAskAgain = std::chrono::seconds(10);
+// For so long a gateway is what it was before one of its interfaces became silent, while another
+// one is asked. Its answer takes a round trip. Without one in time, or if it cannot be asked just
+// now, all of the gateway is down, as with the kernel, until there is one.
+constexpr Duration kDoubt = std::chrono::seconds(1);
 // Networks in common with a gateway; for more of them room is made once.
 constexpr std::size_t kTurnsUsual = 8;
-
-// Who stops routing means it, and who was not asked yet has not failed.
-bool is_failure(RouteCause cause) {
-  return cause != RouteCause::kNone && cause != RouteCause::kNotRouting &&
-         cause != RouteCause::kUnchecked;
-}
-
-// Of a gateway that is dead the one or the other: it changes from check to check.
-bool is_failed_check(RouteCause cause) {
-  return cause == RouteCause::kPingTimedOut || cause == RouteCause::kPingFailed;
-}
-
-// Something else keeps a route down that was down before.
-bool is_news(RouteCause before, RouteCause now) {
-  if (now == before) return false;
-  return !is_failed_check(before) || (!is_failed_check(now) && now != RouteCause::kToldDown);
-}
-
-// Of a change that nothing else explains.
-RouteCause why_up(const Gateway& gateway) {
-  if (gateway.answered) return RouteCause::kAnswered;
-  if ((gateway.news & kGatewayHeard) != 0) return RouteCause::kRevived;
-  if ((gateway.news & kGatewayTold) != 0) return RouteCause::kToldUp;
-  return (gateway.news & kGatewaySetting) != 0 ? RouteCause::kSettings : RouteCause::kAnswered;
-}
-
-// While discovery is off. That the NI is back says nothing of what is behind the gateway, which its
-// last reply does. What a message that came through it has revived stays.
-void follow_ni(Route& route) {
-  if (!route.gateway_ni_up) {
-    route.replied_alive.set(false);
-    route.replied_cause = RouteCause::kToldDown;
-  } else if (!route.replied_alive.get()) {
-    route.replied_alive.set(route.last_reply == RouteCause::kNone);
-    route.replied_cause = route.last_reply;
-  }
-}
-
-// The primary NID first if it is there, then the others. One that is said to be up, if any is.
-Nid who_is_asked(const PeerRecord& peer, Gateway::Turn& turn) {
-  const PeerView& seen = peer.seen();
-  const auto there = seen.on(*seen.net(turn.net));
-  const auto count = static_cast<std::uint32_t>(there.size());
-  const auto primary = std::ranges::find(there, peer.primary, &PeerNi::nid);
-  const auto first = primary == there.end() ? std::uint32_t{0}
-                                            : static_cast<std::uint32_t>(primary - there.begin());
-  if (turn.asked >= count) {  // all have been asked: once more, by another one of ours
-    turn.asked = 0;
-    ++turn.by;
-  }
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t at = (turn.asked + i) % count;
-    const PeerNi* const ni = there[(first + at) % count];
-    if (ni->status.get() != kNiUp) continue;
-    turn.asked = at;
-    return ni->nid;
-  }
-  return there[(first + turn.asked) % count]->nid;
-}
-
-// Those that work first.
-Nid who_asks(std::span<Ni* const> ours, Gateway::Turn& turn) {
-  const auto well = [](const Ni* ni) { return !ni->fatal.get(); };
-  const auto count = static_cast<std::uint32_t>(std::ranges::count_if(ours, well));
-  if (count == 0) return ours.front()->nid;
-  turn.by %= count;
-  auto left = turn.by;
-  for (const Ni* const ni : ours) {
-    if (well(ni) && left-- == 0) return ni->nid;
-  }
-  return ours.front()->nid;
-}
 
 }  // namespace
 
@@ -92,6 +24,7 @@ GatewayChecks::GatewayChecks(const Parts& parts)
     : directory_(parts.directory),
       discovery_(parts.discovery),
       routes_(parts.routes),
+      recovery_(parts.recovery),
       parameters_(parts.parameters) {}
 
 Gateway* GatewayChecks::find(const Peer& peer) {
@@ -201,38 +134,35 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   const bool asked = std::exchange(gateway->checking, false);
   record.drop_state(kPeerRouterDiscovery);
   record.add_state(kPeerRouterDiscovered);
-  peer.alive.set(outcome.has_value());
   gateway->checked = now;
   gateway->dirty = true;
-  if (outcome) {
-    if (asked) counters_.add(GatewayCounter::kAnswered);
-    gateway->answered = asked;
-    gateway->known = true;
-    return;
+  gateway->answered = asked && outcome;
+  if (!outcome) {
+    const bool late = outcome.error() == Errc::kTimedOut;
+    if (asked) counters_.add(late ? GatewayCounter::kTimedOut : GatewayCounter::kFailed);
+    return check_failed(*gateway, asked && discovery_.was_asked(record),
+                        late ? RouteCause::kPingTimedOut : RouteCause::kPingFailed, now);
   }
-  gateway->answered = false;
-  const auto turn = std::ranges::find(gateway->turns, gateway->net, &Gateway::Turn::net);
-  if (asked && turn != gateway->turns.end()) ++turn->asked;
-  const bool late = outcome.error() == Errc::kTimedOut;
-  if (asked) counters_.add(late ? GatewayCounter::kTimedOut : GatewayCounter::kFailed);
-  gateway->why_dead = late ? RouteCause::kPingTimedOut : RouteCause::kPingFailed;
-  for (PeerNi* const ni : peer.seen().nis)
-    ni->status.set(kNiDown);
-  for (Route* const route : gateway->routes) {
-    note_ni(*route);
-    route->replied_alive.set(false);
-    route->replied_cause = route->last_reply = gateway->why_dead;
+  if (asked) counters_.add(GatewayCounter::kAnswered);
+  gateway->known = true;
+  gateway->doubted = Gateway::kNotDoubted;
+  if (PeerNi* const ni = asked ? directory_.find(gateway->target) : nullptr;
+      ni != nullptr && std::exchange(record_of(*ni).silent, false)) {
+    ni->status.set(kNiUp);
   }
-}
-
-// The NI by which the route was configured. True: it went up or down since.
-bool GatewayChecks::note_ni(Route& route) {
-  const PeerNi* const ni = directory_.find(route.spec.gateway);
-  const bool up = ni != nullptr && ni->status.get() == kNiUp;
-  return std::exchange(route.gateway_ni_up, up) != up;
+  peer.alive.set(true);
+  // That others are up it says, but of those that were silent they have to.
+  for (const PeerNi* const ni : peer.seen().nis) {
+    if (is_silent(*ni)) recovery_.want(ni->nid, now);
+  }
+  if (!std::exchange(gateway->was_down, false)) return;
+  for (Gateway::Turn& turn : gateway->turns) {
+    if (turn.net != gateway->net && turn.why != RouteCause::kNone) turn.next = now;
+  }
 }
 
 void GatewayChecks::look_again(std::uint32_t news) {
+  if ((news & kGatewayTold) != 0) lost_ = true;  // or found, which does no harm
   for (const auto& [peer, gateway] : gateways_) {
     gateway->dirty = true;
     gateway->news |= news;
@@ -246,23 +176,31 @@ Gateway::Turn* GatewayChecks::next_turn(Gateway& gateway, const LocalView& local
   turns_.clear();
   for (const PeerNetView& net : gateway.peer->seen().nets) {
     if (local.net(net.net) == nullptr) continue;
-    const auto known = std::ranges::find(gateway.turns, net.net, &Gateway::Turn::net);
-    turns_.push_back(known == gateway.turns.end() ? Gateway::Turn{.net = net.net, .next = now}
-                                                  : *known);
+    const Gateway::Turn* const known = gateway.turn_of(net.net);
+    turns_.push_back(known == nullptr ? Gateway::Turn{.net = net.net, .next = now} : *known);
     // The interval may have become shorter since.
     turns_.back().next = std::min(turns_.back().next, now + interval());
   }
   gateway.turns.assign(turns_.begin(), turns_.end());
-  const auto last = std::ranges::find(gateway.turns, gateway.net, &Gateway::Turn::net);
+  const Gateway::Turn* const last = gateway.turn_of(gateway.net);
+  // While it is doubted one is wanted that may answer.
+  const bool doubted = gateway.doubted != Gateway::kNotDoubted;
+  const bool is_better =
+      doubted && std::ranges::any_of(gateway.turns, [now](const Gateway::Turn& turn) {
+        return turn.why == RouteCause::kNone && turn.next <= now;
+      });
   const auto count = gateway.turns.size();
-  const auto from = last == gateway.turns.end()
-                        ? std::size_t{0}
-                        : static_cast<std::size_t>(last - gateway.turns.begin()) + 1;
+  const auto from =
+      last == nullptr ? std::size_t{0} : static_cast<std::size_t>(last - gateway.turns.data()) + 1;
   for (std::size_t i = 0; i < count; ++i) {
     Gateway::Turn& turn = gateway.turns[(from + i) % count];
-    if (turn.next <= now) return &turn;
+    if (turn.next <= now && (!is_better || turn.why == RouteCause::kNone)) return &turn;
   }
   return nullptr;
+}
+
+Duration GatewayChecks::patience() const {
+  return std::chrono::seconds(parameters_.router_ping_timeout_s.get());
 }
 
 void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instant now) {
@@ -270,99 +208,68 @@ void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instan
   if (gateway.turns.empty()) counters_.add(GatewayCounter::kNoNetwork);
   if (turn == nullptr) return;
   PeerRecord& peer = *gateway.peer;
-  const Nid target = who_is_asked(peer, *turn);
+  gateway.target = who_is_asked(peer, *turn);
+  // Its LND is trying yet: another one would only wait behind it, with a slot of its own.
+  const bool is_silent = turn->why != RouteCause::kNone;
+  if (is_silent && discovery_.has_left_check(peer, gateway.target)) return;
   const Nid from = who_asks(local.net(turn->net)->nis, *turn);
   gateway.net = turn->net;
   turn->next = now + interval();
   gateway.checking = true;
-  gateway.deadline = now + std::chrono::seconds(parameters_.router_ping_timeout_s.get());
+  gateway.deadline = now + patience();
   counters_.add(GatewayCounter::kChecks);
   peer.add_state(kPeerRouterDiscovery);
-  discovery_.check(peer, from, target);
+  discovery_.check(peer, from, gateway.target);
+}
+
+// A network that was silent before is asked while none that is not has its turn: that it is silent
+// yet is no news, and an answer that comes later is heard as well.
+bool GatewayChecks::has_better_turn(Gateway& gateway, Instant now) {
+  const Gateway::Turn* const asked = gateway.turn_of(gateway.net);
+  if (asked == nullptr || asked->why == RouteCause::kNone) return false;
+  return std::ranges::any_of(gateway.turns, [now](const Gateway::Turn& turn) {
+    return turn.why == RouteCause::kNone && turn.next <= now;
+  });
+}
+
+void GatewayChecks::check(Gateway& gateway, const LocalView& local, Instant now, bool look) {
+  const auto is_doubted = [&gateway] { return gateway.doubted != Gateway::kNotDoubted; };
+  if (gateway.checking) {
+    const bool may_change = look || is_doubted();
+    if (discovery_.waits_for_turn(*gateway.peer)) {
+      if (look || now >= gateway.deadline) gateway.deadline = now + patience();
+    } else if (now >= gateway.deadline || (may_change && has_better_turn(gateway, now))) {
+      discovery_.give_up(*gateway.peer, std::unexpected(Errc::kTimedOut));
+    }
+  }
+  const bool doubted = is_doubted();
+  if (!gateway.checking && (look || doubted) && wants_check(gateway))
+    begin_check(gateway, local, now);
+  if (doubted && now - gateway.doubted >= kDoubt) all_down(gateway, gateway.why_dead);
+  if (gateway.checking) next_end_ = std::min(next_end_, gateway.deadline);
+  if (is_doubted()) next_end_ = std::min(next_end_, gateway.doubted + kDoubt);
 }
 
 void GatewayChecks::step(const LocalView& local, Instant now) {
   const bool look = now >= next_look_;
-  if (look) {
-    next_look_ = now + kLookInterval;
-    for (const auto& [peer, gateway] : gateways_) {
-      if (!gateway->checking) {
-        if (wants_check(*gateway)) begin_check(*gateway, local, now);
-      } else if (discovery_.waits_for_turn(*gateway->peer)) {
-        gateway->deadline = now + std::chrono::seconds(parameters_.router_ping_timeout_s.get());
-      } else if (now >= gateway->deadline) {
-        discovery_.give_up(*gateway->peer, std::unexpected(Errc::kTimedOut));
-      }
-    }
+  if (look) next_look_ = now + kLookInterval;
+  if (look || now >= next_end_) {
+    next_end_ = Instant::max();
+    for (const auto& [peer, gateway] : gateways_)
+      check(*gateway, local, now, look);
   }
   for (const auto& [peer, gateway] : gateways_) {
     if (look || gateway->dirty) refresh(*gateway, now);
+  }
+  // Routes that were judged before the one that they have to stand back for, or no longer.
+  for (const auto& [peer, gateway] : gateways_) {
+    if (gateway->dirty) refresh(*gateway, now);
   }
 }
 
 Instant GatewayChecks::next_deadline() const {
   if (gateways_.empty()) return Instant::max();
-  return next_look_;
-}
-
-// --- What follows ---
-
-void GatewayChecks::refresh(Gateway& gateway, Instant now) {
-  // In the middle of merging: half of what it says would be taken for all.
-  if (gateway.peer->has(kPeerDataPresent)) return;
-  gateway.dirty = false;
-  const GatewayEvidence evidence{
-      .alive = gateway.peer->alive.get(),
-      .discovery_disabled = discovery_is_off(*gateway.peer, parameters_),
-      .avoid_asym_router_failure = parameters_.avoid_asym_router_failure.get() != 0};
-  for (Route* const route : gateway.routes) {
-    RouteCause cause = judge(*route, gateway, evidence);
-    count_flaps(*route, cause, gateway.answered, now);
-    if (cause == RouteCause::kNone && route->flaps.held()) cause = RouteCause::kHeldBack;
-    const bool up = cause == RouteCause::kNone;
-    route->alive.set(up);
-    record(*route, up, up ? why_up(gateway) : cause, now);
-  }
-  gateway.answered = false;
-  gateway.news = 0;
-}
-
-// kNone: nothing that is known of it keeps it from being used.
-RouteCause GatewayChecks::judge(Route& route, const Gateway& gateway,
-                                const GatewayEvidence& evidence) {
-  if (evidence.discovery_disabled && note_ni(route)) follow_ni(route);
-  const RouteCause cause = why_route_down(route, evidence);
-  if (cause == RouteCause::kPingFailed && !evidence.alive) return gateway.why_dead;
-  if (cause != RouteCause::kLocalNetDown) return cause;
-  const bool told = (gateway.news & kGatewayTold) != 0 ||
-                    (!route.told_up && route.told_cause == RouteCause::kToldDown);
-  return told ? RouteCause::kToldDown : cause;
-}
-
-// While nobody asks by itself nobody's answers would end it.
-void GatewayChecks::count_flaps(Route& route, RouteCause cause, bool answered, Instant now) {
-  RouteFlaps& flaps = route.flaps;
-  if (is_failure(cause)) {
-    if (flaps.fail(now) && checks_by_itself()) counters_.add(GatewayCounter::kHeldBack);
-  } else {
-    flaps.recover();
-    if (cause == RouteCause::kNone && answered) flaps.answer();
-  }
-  if (!checks_by_itself()) flaps.forget();
-  route.held_back.set(flaps.held());
-}
-
-// Also of one that stays down, for another reason.
-void GatewayChecks::record(Route& route, bool up, RouteCause cause, Instant now) {
-  if (up == route.told_up && (up || !is_news(route.told_cause, cause))) return;
-  if (up != route.told_up)
-    counters_.add(up ? GatewayCounter::kRoutesUp : GatewayCounter::kRoutesDown);
-  route.told_up = up;
-  route.told_cause = cause;
-  route.history.record({now, up, cause});
-  if (news_.size() == kNewsMax) return counters_.add(GatewayCounter::kUntold);
-  news_.push_back({route.spec.net, route.spec.gateway, route.history.back(0)});
-  has_news_.set(true);
+  return std::min(next_look_, next_end_);
 }
 
 bool GatewayChecks::all_known() const {

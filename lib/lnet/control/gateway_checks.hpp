@@ -8,8 +8,10 @@
 //
 // Where it departs from the kernel: a check ends after router_ping_timeout, rather than with the
 // transaction timeout of its messages; it asks an NI of the gateway on the network whose turn it
-// is; a route that has flapped is held back; and where nobody checks, a node that routes asks each
-// gateway until it has answered once, rather than let the messages of others wait for that.
+// is; an interface that does not answer speaks for itself, unless no other one answers, either; a
+// route that has flapped is held back where there is a steadier one; and where nobody checks, a
+// node that routes asks each gateway until it has answered once, rather than let the messages of
+// others wait for that.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +21,11 @@
 #include <vector>
 
 #include "lib/lnet/control/discovery.hpp"
+#include "lib/lnet/control/gateway.hpp"
+#include "lib/lnet/control/peer_recovery.hpp"
 #include "lib/lnet/control/routes.hpp"
 #include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/paths/route_aliveness.hpp"
-#include "lib/lnet/paths/route_history.hpp"
 
 namespace plnet::lnet {
 
@@ -42,46 +45,13 @@ PLNET_COUNTERS(GatewayTable, PLNET_GATEWAY_COUNTERS);
 using GatewayCounters = Counters<GatewayTable>;
 using GatewayCounter = GatewayTable::Id;
 
-// Of one gateway, as others may look at it.
-struct Gateway {
-  // What is between us and it on one network.
-  struct Turn {
-    NetId net = 0;
-    Instant next{};
-    // Which of its interfaces there is asked, and by which of ours: as long as there are answers
-    // the same, else others.
-    std::uint32_t asked = 0;
-    std::uint32_t by = 0;
-  };
-
-  PeerRecord* peer = nullptr;
-  std::uint64_t order = 0;  // of coming
-  bool checking = false;
-  bool known = false;      // has answered at least once
-  bool answered = false;   // a check of ours, and its routes were not judged since
-  bool dirty = true;       // something that its routes depend on has changed
-  std::uint32_t news = 0;  // what (GatewayNews)
-  NetId net = 0;           // checked last (lp_disc_net_id)
-  Instant deadline{};      // of the check under way
-  Instant checked{};       // when the last one ended
-  RouteCause why_dead = RouteCause::kUnchecked;
-  std::vector<Turn> turns;
-  std::vector<Route*> routes;
-};
-
-// A change of a route, for the log.
-struct RouteNews {
-  NetId net = 0;
-  Nid gateway;
-  RouteTransition transition;
-};
-
 class GatewayChecks {
  public:
   struct Parts {
     PeerDirectory& directory;
     Discovery& discovery;
     const Routes& routes;
+    PeerRecovery& recovery;
     const Parameters& parameters;
   };
   explicit GatewayChecks(const Parts& parts);
@@ -102,6 +72,9 @@ class GatewayChecks {
   // Checks that are due begin, those that are late end, and routes become what they are.
   void step(const LocalView& local, Instant now);
   [[nodiscard]] Instant next_deadline() const;
+  // Some next hop or route was lost until the last step: what waits for it has another way or ends.
+  [[nodiscard]] bool take_lost() { return std::exchange(lost_, false); }
+  void lost_some() { lost_ = true; }
 
   // Each gateway has been asked at least once.
   [[nodiscard]] bool all_known() const;
@@ -121,29 +94,44 @@ class GatewayChecks {
   [[nodiscard]] bool has_news() const { return has_news_.get(); }
 
  private:
+  // gateway_checks.cpp
   [[nodiscard]] Gateway* find(const Peer& peer);
   [[nodiscard]] bool checks_by_itself() const;
   [[nodiscard]] bool wants_check(const Gateway& gateway) const;
   [[nodiscard]] Duration interval() const;
+  [[nodiscard]] Duration patience() const;
+  void check(Gateway& gateway, const LocalView& local, Instant now, bool look);
   void begin_check(Gateway& gateway, const LocalView& local, Instant now);
   [[nodiscard]] Gateway::Turn* next_turn(Gateway& gateway, const LocalView& local, Instant now);
+  [[nodiscard]] static bool has_better_turn(Gateway& gateway, Instant now);
+
+  // gateway_verdicts.cpp
+  void check_failed(Gateway& gateway, bool asked, RouteCause why, Instant now);
+  void all_down(Gateway& gateway, RouteCause why);
+  void net_down(Gateway& gateway, NetId net, RouteCause why);
+  static void note_who_speaks(Gateway& gateway);
   bool note_ni(Route& route);
   void refresh(Gateway& gateway, Instant now);
   [[nodiscard]] RouteCause judge(Route& route, const Gateway& gateway,
                                  const GatewayEvidence& evidence);
   void count_flaps(Route& route, RouteCause cause, bool answered, Instant now);
+  void note_steady(Route& route, bool steady);
+  [[nodiscard]] bool is_held_back(const Route& route) const;
   void record(Route& route, bool up, RouteCause cause, Instant now);
 
   GatewayCounters counters_;  // first: lies on lines of its own
   PeerDirectory& directory_;
   Discovery& discovery_;
   const Routes& routes_;
+  PeerRecovery& recovery_;
   const Parameters& parameters_;
   std::map<const Peer*, std::unique_ptr<Gateway>> gateways_;
   std::vector<Gateway::Turn> turns_;  // of the gateway that is looked at
   std::vector<RouteNews> news_;
   std::uint64_t last_order_ = 0;
   Instant next_look_{};
+  Instant next_end_ = Instant::max();  // of a check, or of a doubt
+  bool lost_ = false;
   Relaxed<bool> has_news_{false};
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/lnet/control/gateway.hpp"
 namespace plnet::lnet {
 
 namespace {
@@ -30,6 +31,9 @@ std::span<const PingEntry> PeerMerge::read(const PingView& buffer) {
 void PeerMerge::update(const Nid& nid, std::uint32_t status) {
   PeerNiRecord* ni = directory_.lookup(nid);
   if (ni == nullptr) return;
+  // That its gateway says so over another network does not make it answer.
+  const bool is_checked = PeerDirectory::peer_of(*ni).gateway_refs > 0;
+  if (status == kNiUp && is_checked && is_silent(*ni)) return;
   const std::uint32_t old = ni->status.exchange(status);
   if (old != status) {
     if (status != kNiDown) return;

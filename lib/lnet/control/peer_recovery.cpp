@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/lnet/control/gateway.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
 
 namespace plnet::lnet {
@@ -73,8 +74,9 @@ PeerRecovery::Entry* PeerRecovery::place(Instant now) {
 
 bool PeerRecovery::is_ill(const PeerNi& ni) const {
   const auto* const peer = static_cast<const PeerRecord*>(ni.peer.load(std::memory_order_acquire));
-  const bool rivals = peer != nullptr && (peer->ni_count > 1 || peer->gateway_refs > 0);
-  return wants_recovery(ni, rivals, parameters_);
+  const bool is_gateway = peer != nullptr && peer->gateway_refs > 0;
+  const bool rivals = peer != nullptr && (peer->ni_count > 1 || is_gateway);
+  return (is_gateway && is_silent(ni)) || wants_recovery(ni, rivals, parameters_);
 }
 
 // False: there is no room for more.
@@ -105,6 +107,14 @@ std::vector<Nid> PeerRecovery::targets() const {
   return nids;
 }
 
+std::vector<PeerRecovery::Effort> PeerRecovery::efforts() const {
+  std::vector<Effort> all;
+  for (const Entry& entry : entries_)
+    if (entry.used)
+      all.push_back({.nid = entry.target.nid, .pings = entry.pings, .next = entry.next});
+  return all;
+}
+
 bool PeerRecovery::is_over(const Entry& entry, Instant now) {
   const PeerNi* const ni = directory_.find(entry.target.nid);
   const bool ill = ni != nullptr && is_ill(*ni);
@@ -114,7 +124,7 @@ bool PeerRecovery::is_over(const Entry& entry, Instant now) {
   }
   bool over = ni == nullptr || (!ill && now - entry.wanted > kWantedFor);
   if (const auto limit = std::chrono::seconds(parameters_.recovery_limit_s.get());
-      !over && limit.count() > 0) {
+      !over && limit.count() > 0 && !is_silent(*ni)) {
     over = ni->last_alive_ns.get() < (now - limit).time_since_epoch().count();
   }
   if (over) counters_.add(RecoveryCounter::kLetGo);

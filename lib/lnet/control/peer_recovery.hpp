@@ -84,6 +84,13 @@ class PeerRecovery {
   [[nodiscard]] const RecoveryCounters& counters() const { return counters_; }
   // Whom it pings.
   [[nodiscard]] std::vector<Nid> targets() const;
+  // What is done about one of them.
+  struct Effort {
+    Nid nid;
+    unsigned pings = 0;  // so far
+    Instant next{};      // the next one; Instant::min(): none, the last one was answered
+  };
+  [[nodiscard]] std::vector<Effort> efforts() const;
 
  private:
   struct Entry final : PingRequest {

@@ -40,6 +40,7 @@ struct PingExchange {
   bool held = false;    // somebody here reads it, or waits for it
   void* owner = nullptr;
   const void* left_by = nullptr;  // its owner of before, which has given it up
+  Nid target = Nid::any();        // of the check of a gateway
   MdHandle md;
   std::uint32_t sequence = 0;  // of the buffer that is pushed
   std::uint32_t length = 0;    // of what has been received
@@ -68,6 +69,7 @@ class PingExchanges {
     exchange->kind = kind;
     exchange->owner = owner;
     exchange->left_by = nullptr;
+    exchange->target = Nid::any();
     exchange->linked = false;
     exchange->held = true;
     exchange->length = 0;
@@ -81,10 +83,14 @@ class PingExchanges {
     pool_.give(&exchange);
   }
 
-  // The network has not done yet with one that this owner has given up.
-  [[nodiscard]] bool has_left(const void* owner) {
+  // The network has not done yet with one that this owner has given up: a check of this target, or
+  // any.
+  [[nodiscard]] bool has_left(const void* owner, const Nid& target = Nid::any()) {
     for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
-      if (pool_.is_lent(i) && pool_.at(i).linked && pool_.at(i).left_by == owner) return true;
+      if (!pool_.is_lent(i)) continue;
+      const PingExchange& left = pool_.at(i);
+      if (left.linked && left.left_by == owner && (target.is_any() || left.target == target))
+        return true;
     }
     return false;
   }

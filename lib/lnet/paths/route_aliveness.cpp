@@ -50,6 +50,16 @@ void revive_gateway(Peer& gateway, const RouteView& routes, const GatewaySign& s
   }
 }
 
+void mute_gateway(const Peer& gateway, const RouteView& routes) {
+  const PeerView& seen = gateway.seen();
+  for (const RemoteNet& net : routes.nets()) {
+    for (Route* const route : net.routes) {
+      if (route->gateway.load(std::memory_order_acquire) != &gateway) continue;
+      if (!has_ni_up(seen, route->local_net())) route->alive.set(false);
+    }
+  }
+}
+
 ReplyVerdict judge_reply(const Route& route, const PingView& reply,
                          bool avoid_asym_router_failure) {
   ReplyVerdict verdict{.alive = false, .single_hop = route.single_hop.get()};

@@ -48,10 +48,11 @@ struct Route {
   // What its last ping reply said, or its LND: all that counts while discovery is off, here or
   // there.
   Relaxed<bool> replied_alive{true};
-  // It flapped: down whatever is known of it.
+  // It flapped, and there is a steadier one: down whatever is known of it.
   Relaxed<bool> held_back{false};
   // The coordinator's.
   RouteFlaps flaps;
+  bool steady = false;  // by what is known of it, it may be used, and need not be held back
   RouteCause replied_cause = RouteCause::kNone;  // why not
   RouteCause last_reply = RouteCause::kNone;     // what it had against it; kNone: nothing
   bool told_up = true;                           // as the history has it

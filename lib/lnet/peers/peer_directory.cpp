@@ -216,6 +216,7 @@ PeerResult<PeerNiRecord*> PeerDirectory::make_ni(const Nid& nid) {
   ni->leaving.set(false);
   ni->traits.set(0);
   ni->stage = PeerNiStage::kLive;
+  ni->silent = false;
   ni->in_net = nullptr;
   counters_.add(Id::kPeerNis);
   return ni;

@@ -32,6 +32,9 @@ enum class PeerNiStage : std::uint8_t {
 // A base, so that it lies in what PeerNi leaves of its last word: a record is two lines.
 struct PeerNiStaged {
   PeerNiStage stage = PeerNiStage::kFree;
+  // A gateway's, which a check has had no answer from. While it is down what others say of it does
+  // not set it up, only what comes from it.
+  bool silent = false;
 };
 
 // In one list at a time: of its peer net while it lives, then of a stage.
@@ -82,6 +85,9 @@ static_assert(sizeof(PeerNiRecord) == 2 * kCacheLine && sizeof(PeerRecord) == 2 
 }
 [[nodiscard]] inline PeerNiRecord& record_of(PeerNi& ni) {
   return static_cast<PeerNiRecord&>(ni);
+}
+[[nodiscard]] inline const PeerNiRecord& record_of(const PeerNi& ni) {
+  return static_cast<const PeerNiRecord&>(ni);
 }
 
 }  // namespace plnet::lnet

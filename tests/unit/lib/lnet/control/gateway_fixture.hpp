@@ -2,6 +2,7 @@
 // A node with routes through one gateway, which says and does what a test wants.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
@@ -39,7 +40,9 @@ class GatewayChecksTest : public ::testing::Test {
       run(network_, {&node_}, std::chrono::seconds(1));
   }
   const Route& route(NetId net) {
-    return *node_.coordinator.routes().view().net(net)->routes.front();
+    const auto routes = node_.coordinator.routes().view().net(net)->routes;
+    return **std::ranges::find(routes, kGateway,
+                               [](const Route* route) { return route->spec.gateway; });
   }
   bool up(NetId net) { return route(net).alive.get(); }
   RouteCause last_cause(NetId net) { return route(net).history.back(0).cause; }

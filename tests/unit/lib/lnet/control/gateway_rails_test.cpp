@@ -12,6 +12,9 @@ const Nid kSecond = nid("10.0.0.10@tcp");
 
 class GatewaysOfSeveralRails : public GatewayChecksTest {
  protected:
+  [[nodiscard]] bool is_up(const Nid& nid) {
+    return node_.coordinator.peers().find(nid)->status.get() == kNiUp;
+  }
   [[nodiscard]] bool asked_since(std::size_t at, const Nid& target) const {
     return std::ranges::any_of(network_.log.begin() + static_cast<std::ptrdiff_t>(at),
                                network_.log.end(), [&](const FakeMessage& message) {
@@ -21,25 +24,86 @@ class GatewaysOfSeveralRails : public GatewayChecksTest {
   }
 };
 
-TEST_F(GatewaysOfSeveralRails, AnInterfaceThatIsLostIsNotAskedForEver) {
+TEST_F(GatewaysOfSeveralRails, AnInterfaceThatIsLostSpeaksForItself) {
   RawPeer gateway(network_, {kGateway, kSecond, kFarSide}, kRoutes);
   add(kFarther);
   pass(2);
   ASSERT_TRUE(up(kFarther));
   network_.disown(kGateway);
+  std::size_t at = network_.log.size();
   pass(10 + 3 + 2);
-  EXPECT_FALSE(up(kFarther)) << "as with the kernel, until the next check";
-  const std::size_t at = network_.log.size();
-  pass(10 + 2);
   EXPECT_TRUE(asked_since(at, kSecond));
-  EXPECT_TRUE(up(kFarther));
-  const std::uint64_t changes = route(kFarther).history.count();
+  EXPECT_FALSE(is_up(kGateway));
+  at = network_.log.size();
   pass(200);
-  EXPECT_EQ(route(kFarther).history.count(), changes) << "whoever answers is asked again";
+  EXPECT_TRUE(asked_since(at, kGateway)) << "until it is back";
+  EXPECT_FALSE(is_up(kGateway)) << "though the gateway says so";
+  EXPECT_EQ(route(kFarther).history.count(), 1U) << "never was down";
   network_.own(kGateway, &gateway);
+  pass(70);
+  EXPECT_TRUE(is_up(kGateway));
   network_.disown(kSecond);
-  pass(10 + 3 + 10 + 4);
+  pass(100);
   EXPECT_TRUE(up(kFarther)) << "the other way round";
+  network_.disown(kGateway);
+  pass(10 + 3 + 3);
+  EXPECT_FALSE(up(kFarther));
+  network_.own(kSecond, &gateway);
+  pass(2 * (10 + 3));
+  EXPECT_TRUE(up(kFarther));
+}
+
+// One network that this node cannot reach it over says nothing of the other.
+TEST_F(GatewaysOfSeveralRails, ANetworkThatIsLostTakesOnlyItsOwnRoutes) {
+  add(kFarther);
+  ASSERT_TRUE(node_.coordinator.add_route({.net = kFar, .gateway = kGatewayToo}).has_value());
+  pass(2);
+  const auto by_second = [this]() -> const Route& {
+    return *node_.coordinator.routes().view().net(kFar)->routes.front();
+  };
+  ASSERT_TRUE(by_second().alive.get());
+  network_.disown(kGatewayToo);
+  pass(10 + 3 + 2);
+  EXPECT_FALSE(by_second().alive.get());
+  EXPECT_EQ(by_second().history.back(0).cause, RouteCause::kPingTimedOut);
+  pass(300);
+  EXPECT_FALSE(by_second().alive.get());
+  EXPECT_EQ(by_second().history.count(), 2U);
+  EXPECT_EQ(route(kFarther).history.count(), 1U);
+  EXPECT_TRUE(up(kFarther));
+  gateway_.answers = false;
+  pass(10 + 3 + 2);
+  EXPECT_FALSE(up(kFarther)) << "as soon as if it had one network";
+  gateway_.answers = true;
+  pass(10 + 3 + 2);
+  EXPECT_TRUE(up(kFarther));
+  EXPECT_FALSE(by_second().alive.get());
+  network_.own(kGatewayToo, &gateway_);
+  pass(70);
+  EXPECT_TRUE(by_second().alive.get());
+}
+
+// The gateway says something by itself while another one of its interfaces is asked.
+TEST_F(GatewaysOfSeveralRails, APushIsNoAnswerOfTheInterfaceThatIsAsked) {
+  add(kFarther);
+  pass(2);
+  network_.disown(kGatewayToo);
+  pass(10 + 3 + 2);
+  ASSERT_FALSE(is_up(kGatewayToo));
+  for (int round = 0; round < 5; ++round) {
+    std::size_t at = network_.log.size();
+    for (int second = 0; second < 30 && !asked_since(at, kGatewayToo); ++second)
+      pass(1);
+    ASSERT_TRUE(asked_since(at, kGatewayToo));
+    at = network_.log.size();
+    gateway_.push(kGateway, kOurs);
+    pass(1);
+    EXPECT_FALSE(is_up(kGatewayToo)) << "it has said nothing";
+    pass(10 + 1);
+    EXPECT_TRUE(asked_since(at, kGateway)) << "though the other one was asked and is silent";
+  }
+  EXPECT_TRUE(is_up(kGateway));
+  EXPECT_EQ(route(kFarther).history.count(), 1U);
 }
 
 TEST_F(GatewaysOfSeveralRails, AnInterfaceThatIsSaidToBeDownIsNotAsked) {

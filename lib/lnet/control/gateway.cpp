@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/lnet/control/gateway.hpp"
+
+#include <ranges>
+
+namespace plnet::lnet {
+
+Nid who_is_asked(const PeerRecord& peer, Gateway::Turn& turn) {
+  const PeerView& seen = peer.seen();
+  const auto there = seen.on(*seen.net(turn.net));
+  const auto count = static_cast<std::uint32_t>(there.size());
+  const auto primary = std::ranges::find(there, peer.primary, &PeerNi::nid);
+  const auto first = primary == there.end() ? std::uint32_t{0}
+                                            : static_cast<std::uint32_t>(primary - there.begin());
+  if (turn.asked >= count) {  // all have been asked: once more, by another one of ours
+    turn.asked = 0;
+    ++turn.by;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t at = (turn.asked + i) % count;
+    const PeerNi* const ni = there[(first + at) % count];
+    if (ni->status.get() != kNiUp) continue;
+    turn.asked = at;
+    return ni->nid;
+  }
+  return there[(first + turn.asked) % count]->nid;
+}
+
+Nid who_asks(std::span<Ni* const> ours, Gateway::Turn& turn) {
+  const auto well = [](const Ni* ni) { return !ni->fatal.get(); };
+  const auto count = static_cast<std::uint32_t>(std::ranges::count_if(ours, well));
+  if (count == 0) return ours.front()->nid;
+  turn.by %= count;
+  auto left = turn.by;
+  for (const Ni* const ni : ours) {
+    if (well(ni) && left-- == 0) return ni->nid;
+  }
+  return ours.front()->nid;
+}
+
+bool is_silent(const PeerNi& ni) {
+  return record_of(ni).silent && ni.status.get() != kNiUp;
+}
+
+bool has_way(const Gateway& gateway) {
+  return std::ranges::any_of(gateway.peer->seen().nis, [&gateway](const PeerNi* ni) {
+    return ni->status.get() == kNiUp && gateway.turn_of(ni->net) != nullptr;
+  });
+}
+
+}  // namespace plnet::lnet

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gateway checks, the judging half: what follows for routes from what is known of their gateways.
+#include <algorithm>
+
+#include "lib/lnet/control/gateway_checks.hpp"
+
+namespace plnet::lnet {
+
+namespace {
+
+// Who stops routing means it, and who was not asked yet has not failed.
+bool is_failure(RouteCause cause) {
+  return cause != RouteCause::kNone && cause != RouteCause::kNotRouting &&
+         cause != RouteCause::kUnchecked;
+}
+
+// Of a gateway that is dead the one or the other: it changes from check to check.
+bool is_failed_check(RouteCause cause) {
+  return cause == RouteCause::kPingTimedOut || cause == RouteCause::kPingFailed;
+}
+
+// Something else keeps a route down that was down before.
+bool is_news(RouteCause before, RouteCause now) {
+  if (now == before) return false;
+  return !is_failed_check(before) || (!is_failed_check(now) && now != RouteCause::kToldDown);
+}
+
+// Of a change that nothing else explains.
+RouteCause why_up(const Gateway& gateway) {
+  if (gateway.answered) return RouteCause::kAnswered;
+  if ((gateway.news & kGatewayHeard) != 0) return RouteCause::kRevived;
+  if ((gateway.news & kGatewayTold) != 0) return RouteCause::kToldUp;
+  return (gateway.news & kGatewaySetting) != 0 ? RouteCause::kSettings : RouteCause::kAnswered;
+}
+
+// While discovery is off. That the NI is back says nothing of what is behind the gateway, which its
+// last reply does. What a message that came through it has revived stays.
+void follow_ni(Route& route) {
+  if (!route.gateway_ni_up) {
+    route.replied_alive.set(false);
+    route.replied_cause = RouteCause::kToldDown;
+  } else if (!route.replied_alive.get()) {
+    route.replied_alive.set(route.last_reply == RouteCause::kNone);
+    route.replied_cause = route.last_reply;
+  }
+}
+
+}  // namespace
+
+// Nobody has said what the others of its interfaces are worth: as with the kernel, all are down.
+void GatewayChecks::all_down(Gateway& gateway, RouteCause why) {
+  gateway.doubted = Gateway::kNotDoubted;
+  gateway.was_down = true;
+  gateway.why_dead = why;
+  gateway.dirty = true;
+  lost_ = true;
+  gateway.peer->alive.set(false);
+  for (PeerNi* const ni : gateway.peer->seen().nis)
+    ni->status.set(kNiDown);
+  mute_gateway(*gateway.peer, routes_.view());
+  for (Route* const route : gateway.routes) {
+    note_ni(*route);
+    route->replied_alive.set(false);
+    route->replied_cause = route->last_reply = why;
+  }
+}
+
+// Its others are not to be used for what one network says, nor the other way round.
+void GatewayChecks::net_down(Gateway& gateway, NetId net, RouteCause why) {
+  if (has_ni_up(gateway.peer->seen(), net)) return;
+  mute_gateway(*gateway.peer, routes_.view());
+  if (Gateway::Turn* const turn = gateway.turn_of(net)) turn->why = why;
+  for (Route* const route : gateway.routes) {
+    if (route->local_net() != net) continue;
+    note_ni(*route);
+    route->replied_alive.set(false);
+    route->replied_cause = route->last_reply = why;
+  }
+}
+
+// The interface that was asked is silent. What that means for the gateway another one has to say,
+// soon, if there is one that may; unless it was silent before, and nothing new has happened.
+void GatewayChecks::check_failed(Gateway& gateway, bool asked, RouteCause why, Instant now) {
+  gateway.why_dead = why;
+  lost_ = true;
+  bool is_news = true;
+  if (asked) {
+    if (Gateway::Turn* const turn = gateway.turn_of(gateway.net)) ++turn->asked;
+    if (PeerNi* const ni = directory_.find(gateway.target)) {
+      const bool was_up = ni->status.exchange(kNiDown) == kNiUp;
+      // So that messages which may choose take another one of its.
+      if (was_up) (void)ni->health.lower(parameters_.health_sensitivity.get());
+      is_news = was_up || !record_of(*ni).silent;
+      record_of(*ni).silent = true;
+    }
+    recovery_.want(gateway.target, now);
+    net_down(gateway, gateway.net, why);
+  }
+  if (!gateway.peer->alive.get() || !has_way(gateway)) return all_down(gateway, why);
+  if (!is_news) return;
+  if (gateway.doubted == Gateway::kNotDoubted) gateway.doubted = now;
+  next_end_ = now;
+  for (Gateway::Turn& turn : gateway.turns) {
+    if (!asked || turn.net != gateway.net || turn.why == RouteCause::kNone) turn.next = now;
+  }
+}
+
+// Of whom something has come since is not silent, whatever a check said.
+void GatewayChecks::note_who_speaks(Gateway& gateway) {
+  for (PeerNi* const ni : gateway.peer->seen().nis) {
+    if (ni->status.get() == kNiUp) record_of(*ni).silent = false;
+  }
+  for (Gateway::Turn& turn : gateway.turns) {
+    if (has_ni_up(gateway.peer->seen(), turn.net)) turn.why = RouteCause::kNone;
+  }
+}
+
+// The NI by which the route was configured. True: it went up or down since.
+bool GatewayChecks::note_ni(Route& route) {
+  const PeerNi* const ni = directory_.find(route.spec.gateway);
+  const bool up = ni != nullptr && ni->status.get() == kNiUp;
+  return std::exchange(route.gateway_ni_up, up) != up;
+}
+
+// --- What follows ---
+
+void GatewayChecks::refresh(Gateway& gateway, Instant now) {
+  // In the middle of merging: half of what it says would be taken for all.
+  if (gateway.peer->has(kPeerDataPresent)) return;
+  gateway.dirty = false;
+  note_who_speaks(gateway);
+  const GatewayEvidence evidence{
+      .alive = gateway.peer->alive.get(),
+      .discovery_disabled = discovery_is_off(*gateway.peer, parameters_),
+      .avoid_asym_router_failure = parameters_.avoid_asym_router_failure.get() != 0};
+  for (Route* const route : gateway.routes) {
+    RouteCause cause = judge(*route, gateway, evidence);
+    count_flaps(*route, cause, gateway.answered, now);
+    note_steady(*route, cause == RouteCause::kNone && !route->flaps.held());
+    const bool held_back = is_held_back(*route);
+    route->held_back.set(held_back);
+    if (cause == RouteCause::kNone && held_back) cause = RouteCause::kHeldBack;
+    const bool up = cause == RouteCause::kNone;
+    if (route->alive.exchange(up) && !up) lost_ = true;
+    record(*route, up, up ? why_up(gateway) : cause, now);
+  }
+  gateway.answered = false;
+  gateway.news = 0;
+}
+
+// kNone: nothing that is known of it keeps it from being used.
+RouteCause GatewayChecks::judge(Route& route, const Gateway& gateway,
+                                const GatewayEvidence& evidence) {
+  if (evidence.discovery_disabled && note_ni(route)) follow_ni(route);
+  const RouteCause cause = why_route_down(route, evidence);
+  if (cause == RouteCause::kPingFailed && !evidence.alive) return gateway.why_dead;
+  if (cause != RouteCause::kLocalNetDown) return cause;
+  const Gateway::Turn* const turn = gateway.turn_of(route.local_net());
+  if (turn != nullptr && turn->why != RouteCause::kNone) return turn->why;
+  const bool told = (gateway.news & kGatewayTold) != 0 ||
+                    (!route.told_up && route.told_cause == RouteCause::kToldDown);
+  return told ? RouteCause::kToldDown : cause;
+}
+
+// While nobody asks by itself nobody's answers would end it.
+void GatewayChecks::count_flaps(Route& route, RouteCause cause, bool answered, Instant now) {
+  RouteFlaps& flaps = route.flaps;
+  if (is_failure(cause)) {
+    if (flaps.fail(now) && checks_by_itself()) counters_.add(GatewayCounter::kHeldBack);
+  } else {
+    flaps.recover();
+    if (cause == RouteCause::kNone && answered) flaps.answer();
+  }
+  if (!checks_by_itself()) flaps.forget();
+}
+
+// Others to the same network that have flapped, too, stand back for it, or no longer.
+void GatewayChecks::note_steady(Route& route, bool steady) {
+  if (std::exchange(route.steady, steady) == steady) return;
+  const RemoteNet* const net = routes_.view().net(route.spec.net);
+  if (net == nullptr) return;
+  for (const Route* const other : net->routes) {
+    if (other == &route || !other->flaps.held()) continue;
+    if (Gateway* const gateway = find(*other->gateway.load(std::memory_order_relaxed)))
+      gateway->dirty = true;
+  }
+}
+
+// While it is the best that there is it is used: a bad way is better than none.
+bool GatewayChecks::is_held_back(const Route& route) const {
+  if (!route.flaps.held()) return false;
+  const RemoteNet* const net = routes_.view().net(route.spec.net);
+  return net != nullptr &&
+         std::ranges::any_of(net->routes, [](const Route* other) { return other->steady; });
+}
+
+// Also of one that stays down, for another reason.
+void GatewayChecks::record(Route& route, bool up, RouteCause cause, Instant now) {
+  if (up == route.told_up && (up || !is_news(route.told_cause, cause))) return;
+  if (up != route.told_up)
+    counters_.add(up ? GatewayCounter::kRoutesUp : GatewayCounter::kRoutesDown);
+  route.told_up = up;
+  route.told_cause = cause;
+  route.history.record({now, up, cause});
+  if (news_.size() == kNewsMax) return counters_.add(GatewayCounter::kUntold);
+  news_.push_back({route.spec.net, route.spec.gateway, route.history.back(0)});
+  has_news_.set(true);
+}
+
+}  // namespace plnet::lnet
