@@ -46,6 +46,7 @@ struct Transmit {
   LaneId lane = 0;          // 0 also for the shard's own, where lane 0 is
   bool routed : 1 = false;  // forwarded, not ours: a GET among these never gets a sink
   bool next_hop_is_router : 1 = false;
+  std::uint8_t detours : 3 = 0;  // the core's: so often its gateway was lost while it waited
   bool kept : 1 = false;         // `source` is not all there: see kept_payload(). The LND clears it
   std::uint8_t retries = 0;      // the core's: so often it was sent again, kRetriesMax at most
   std::uint32_t core_state = 0;  // the core's; opaque to the LND

@@ -64,6 +64,8 @@ class Forwarder {
 
   // Hot. Its path can still be taken.
   [[nodiscard]] bool has_way(const Receive& receive) const;
+  // Its next hop is not there.
+  [[nodiscard]] static bool is_down(const Receive& receive);
   // It cannot; false: there is no other.
   [[nodiscard]] bool find_other_way(Receive& receive, PeerNi& destination);
 
@@ -89,7 +91,7 @@ class Forwarder {
   [[nodiscard]] bool has_work() const;
   // There are more buffers than before.
   void look_again() { to_look_at_ = hops_waiting_; }
-  // Some next hop went down: what waits for a buffer to go there ends.
+  // Some next hop went down: what waits for a buffer to go there goes another way, or ends.
   void end_down();
   // Routing is off: what waits ends. What has a buffer goes on.
   void end_waiting();
@@ -104,7 +106,7 @@ class Forwarder {
   void give_all(Receive& receive);
   void keep_promise(Receive& receive);
   void hand(HopShare& hop) const;
-  [[nodiscard]] static bool is_down(const Receive& receive);
+  [[nodiscard]] bool leads_on(const Forwarding& way) const;
   [[nodiscard]] bool is_forbidden_elsewhere(const Receive& receive) const;
   [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;
   void start_clients(ClientCredits& client);

@@ -12,8 +12,10 @@ void Forwarder::end_down() {
     in_turn_[each].for_each([&](HopQueue& queue) {
       queue.waiting.for_each([&](Parcel& parcel) {
         auto& receive = static_cast<Receive&>(parcel);
-        if (!has_way(receive) || !is_down(receive)) return;
+        const bool has_one = has_way(receive);
+        if (has_one && !is_down(receive)) return;
         leave_queue(receive);
+        if (!has_one) return ask_again(receive);
         decide(receive, refuse_down(receive));
       });
     });

@@ -33,7 +33,8 @@ struct Ending {
   Health health = Health::kOk;
   bool reply_placed = false;
   bool quarantined = false;
-  bool again = false;  // failed, but may be sent again: judged where it failed
+  bool again = false;      // failed, but may be sent again: judged where it failed
+  bool other_way = false;  // without having been sent: its gateway was lost while it waited
   std::uint32_t reply_length = 0;
 };
 

@@ -33,7 +33,8 @@ struct Forwarding {
   bool via_router = false;   // see `next_hop`
   BufferRef buffer;
 
-  // The path that was chosen when its header came.
+  // The path that was chosen when its header came, or when that was lost.
+  std::uint32_t chosen_at = 0;  // ShardCore::hops_lost_seen of then
   Ni* ni = nullptr;
   PeerNi* next_hop = nullptr;  // null: none is, or not any more
   PeerPort* hop = nullptr;     // of that one: whose share of the buffers this is

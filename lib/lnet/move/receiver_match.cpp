@@ -263,8 +263,12 @@ void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant 
   if (notice == PeerNotice::kDown) {
     if (core_.shared.parameters.auto_down.get() == 0) return;
     peer_ni->status.set(kNiDown);
-    core_.shared.tell_of_lost_hop();
-    return core_.tell_of(*peer_ni, kGatewayTold);
+    // What waits for a gateway has another way when the coordinator has judged its routes.
+    const Peer* const peer = peer_ni->peer.load(std::memory_order_acquire);
+    if (peer == nullptr || !core_.routes().is_gateway(*peer))
+      return core_.shared.tell_of_lost_hop();
+    mute_gateway(*peer, core_.routes());
+    return core_.tell_of_gateway(kGatewayTold);
   }
   if (when.time_since_epoch().count() < peer_ni->last_alive_ns.get()) return;
   peer_ni->last_alive_ns.set(when.time_since_epoch().count());

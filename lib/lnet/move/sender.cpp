@@ -44,6 +44,7 @@ inline Message& Sender::prepare(Message* message, MessageType type) {
   message->answers = nullptr;
   message->recovery = false;
   message->retries = 0;
+  message->detours = 0;
   message->ni = nullptr;
   message->hop = nullptr;
   message->core_state = 0;

@@ -45,7 +45,7 @@ class Sender {
   unsigned end_quarantines();
   // Ends what waited for credits past its deadline. Now and then.
   void expire(Instant now);
-  // Some next hop went down: what was forwarded and waits for it ends.
+  // Some next hop went down: what waits for it goes another way, or ends if it was forwarded.
   void end_down();
   // Ends what waits for this peer NI or NI with an error: it is being taken away.
   void fail_waiting(PeerPort& peer, Errc cause);
@@ -106,6 +106,10 @@ class Sender {
   void send_away(Message& message, ShardId to, ParcelStep step);
   [[nodiscard]] static bool is_routed_down(const Message& message);
   void drop_for_hop(Message& message);
+  void send_back(Message& message);
+  void lose_hop(Message& message);
+  [[nodiscard]] bool has_lost_way(const Message& message) const;
+  [[nodiscard]] bool turn_back(Message& message);
   void end_down(NiPort& port);
   void count_drop(const Message& message, Cause cause);
   void to_lane(PeerPort& peer, Message& message);

@@ -34,10 +34,12 @@ void Sender::give_back(Message& message) {
 // lnet/lnet/lib-msg.c: lnet_attempt_msg_resend(); lnet/lnet/lib-move.c:
 // lnet_resend_pending_msgs_locked()
 void Sender::send_again(Message& message) {
-  core_.statistics.add(Statistic::kResendCount);
+  if (!message.result.other_way) {
+    core_.statistics.add(Statistic::kResendCount);
+    ++message.retries;
+  }
   --core_.ni_users[message.ni->number];
   message.result = {};
-  ++message.retries;
   message.ni = nullptr;
   message.hop = nullptr;
   message.next_hop = nullptr;

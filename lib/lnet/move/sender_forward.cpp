@@ -10,7 +10,9 @@ namespace plnet::lnet {
 
 namespace {
 constexpr std::size_t kEndedDistance = 4;
-}
+// So often a message is taken from a gateway that was lost and goes another way.
+constexpr std::uint8_t kDetoursMax = 3;
+}  // namespace
 
 void Sender::make_forward(Message& message, Receive& receive) {
   message.routed = true;
@@ -25,11 +27,15 @@ void Sender::make_forward(Message& message, Receive& receive) {
 // know (lustre-release lnet/lnet/lib-move.c: lnet_check_message_drop()).
 void Sender::launch_forward(Message& message) {
   Receive& receive = *message.answers;
-  if (!core_.forwarder.has_way(receive)) {
+  const bool has_way = core_.forwarder.has_way(receive);
+  if (!has_way || (message.detours > 0 && Forwarder::is_down(receive))) {
     PeerNi* const target = core_.shared.directory->find(message.target.nid);
     if (target == nullptr)
       return send_away(message, core_.shared.coordinator, ParcelStep::kWantPeer);
     if (!core_.forwarder.find_other_way(receive, *target)) {
+      core_.statistics.add(Statistic::kDropCount);
+      core_.statistics.add(Statistic::kDropLength, message.header.payload_length);
+      receive.port->traffic.add(traffic_id(TrafficWay::kDropped, message.header.type));
       return refuse(message, Errc::kNoRoute, health_of_no_path(Errc::kNoRoute), Cause::kTxNoPath);
     }
   }
@@ -84,14 +90,47 @@ void Sender::drop_for_hop(Message& message) {
   (void)core_.want_back(*message.hop);
 }
 
+// While it waited. Who made it knows of other ways.
+void Sender::send_back(Message& message) {
+  core_.causes.add(Cause::kTxOtherWay);
+  end_with(message, Errc::kNoRoute, Health::kOk);
+  message.result.again = message.result.other_way = true;
+  ++message.detours;
+}
+
+void Sender::lose_hop(Message& message) {
+  const bool may_go = message.next_hop_is_router && message.detours < kDetoursMax;
+  if (!may_go) return drop_for_hop(message);
+  core_.judge_down(*message.ni, *message.hop);
+  send_back(message);
+}
+
+// Its gateway is there, but leads no longer where the message goes. One of our own stays if there
+// is no other, or if it is to go by that gateway or from that interface and no other.
+bool Sender::has_lost_way(const Message& message) const {
+  if (!message.next_hop_is_router || message.detours == kDetoursMax) return false;
+  const ShardCore::Ways ways = core_.ways_to(message.header.destination.net(), *message.hop);
+  if (ways.by_hop || message.routed) return !ways.by_hop;
+  return ways.by_others && message.router.is_any() && message.from.is_any();
+}
+
+// False: it goes where it was to go.
+bool Sender::turn_back(Message& message) {
+  if (is_routed_down(message)) {
+    lose_hop(message);
+  } else if (has_lost_way(message)) {
+    send_back(message);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void Sender::end_down() {
   queued_.for_each([&](PeerPort& peer) {
-    if (peer.peer_ni->status.get() == kNiUp) return;
     peer.waiting.for_each([&](Parcel& parcel) {
       auto& message = static_cast<Message&>(parcel);
-      if (!is_routed_down(message)) return;
-      drop_for_hop(message);
-      remove(peer, message);
+      if (turn_back(message)) remove(peer, message);
     });
     publish(peer);
   });

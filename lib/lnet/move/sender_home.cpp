@@ -75,7 +75,7 @@ inline bool Sender::still_wanted(Message& message) {
     return false;
   }
   if (is_routed_down(message)) {
-    drop_for_hop(message);
+    lose_hop(message);
     return false;
   }
   if (message.origin == core_.id && message.is_request() && core_.match.aborted(message.grant)) {
@@ -185,6 +185,7 @@ void Sender::delay_over(Message& message, Health health, bool dropped) {
         port, {.transmit = &message, .status = std::unexpected(Errc::kInvalid), .health = health});
   }
   const bool fails = core_.faults.rules() != nullptr && core_.faults.fails(message, core_.now);
+  message.since = core_.now;  // how long a rule had it says nothing of its next hop
   if (!fails) port.hand_over(message);
 }
 
@@ -369,9 +370,8 @@ void Sender::fail_waiting(NiPort& port, Errc cause) {
 
 void Sender::end_down(NiPort& port) {
   port.for_each_waiting([&](Message& message) {
-    if (!is_routed_down(message)) return;
+    if (!turn_back(message)) return;
     port.leave(message);
-    drop_for_hop(message);
     leave_lane(message);
   });
 }

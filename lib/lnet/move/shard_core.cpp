@@ -76,6 +76,19 @@ void ShardCore::judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> stat
   (void)judge(end, ni, peer_ni);
 }
 
+ShardCore::Ways ShardCore::ways_to(NetId net, const PeerNi& hop) const {
+  Ways ways;
+  const RemoteNet* const remote = routes().net(net);
+  if (remote == nullptr) return ways;
+  const Peer* const gateway = hop.peer.load(std::memory_order_acquire);
+  for (const Route* const route : remote->routes) {
+    if (!route->alive.get()) continue;
+    const bool by_hop = route->gateway.load(std::memory_order_acquire) == gateway;
+    (by_hop ? ways.by_hop : ways.by_others) = true;
+  }
+  return ways;
+}
+
 void ShardCore::judge_down(Ni& ni, PeerNi& hop) {
   MessageEnd end{.health = Health::kRemoteDropped, .failed = true, .sent = true};
   (void)judge(end, ni, hop);

@@ -73,7 +73,7 @@ struct NodeShared {
   std::atomic<const AccessView*> access{nullptr};  // null: no rules
   // By shard: where its router buffers are. Empty: it has none.
   std::span<const RouterMemory> router_memory;
-  // Grows when the next hop of forwarded messages goes down: what waits for it is to end.
+  // Grows when a next hop goes down, or a route: what waits for it has another way, or none.
   std::atomic<std::uint32_t> hops_lost{0};
   // Some NI was revived, its LND told that it is up or down, or its health came to an end.
   std::atomic<bool> ni_changed{false};
@@ -89,7 +89,8 @@ struct NodeShared {
   };
   std::unique_ptr<Notice[]> lazy_attached;
 
-  // The status of some peer NI has become down: every shard ends what it has to forward there.
+  // The status of some peer NI has become down, or some route cannot be used any more: every shard
+  // looks at what it has to send there, which has another way or none.
   void tell_of_lost_hop() {
     if (!parameters.routes()) return;
     hops_lost.fetch_add(1, std::memory_order_release);
@@ -117,6 +118,7 @@ struct ShardCore {
   std::array<NiPort*, kNisMax + 1> ports{};  // by number of the NI; null: not on this shard
   // Messages of this shard that were given a path through the NI and have not ended.
   std::array<std::uint32_t, kNisMax + 1> ni_users{};
+  std::uint32_t hops_lost_seen = 0;    // of NodeShared::hops_lost: so many are acted upon
   Relaxed<std::uint32_t> routed_held;  // messages of others, for whoever waits for their end
   // What this shard sends to itself: done by its next step.
   IntrusiveList<Parcel> inbox;
@@ -216,6 +218,12 @@ struct ShardCore {
     const bool plain_process = !hop_is_router && (header.destination_pid & kPidUserFlag) != 0;
     return is_down(ni, hop) && !plain_process;
   }
+  // What routes there are to a network, as they are now: by the gateway of this hop, by others.
+  struct Ways {
+    bool by_hop = false;
+    bool by_others = false;
+  };
+  [[nodiscard]] Ways ways_to(NetId net, const PeerNi& hop) const;
   // What was to be forwarded there is not sent.
   void judge_down(Ni& ni, PeerNi& hop);
   // It is to be found out when it is well again, or back: a forwarded message was refused for it,

@@ -106,8 +106,8 @@ unsigned Shard::poll(Instant now) {
   if (!core_.faults.empty()) [[unlikely]]
     work += end_delays();
   const std::uint32_t hops_lost = node_.hops_lost.load(std::memory_order_acquire);
-  if (hops_lost != hops_lost_seen_) [[unlikely]] {
-    hops_lost_seen_ = hops_lost;
+  if (hops_lost != core_.hops_lost_seen) [[unlikely]] {
+    core_.hops_lost_seen = hops_lost;
     core_.forwarder.end_down();
     sender_.end_down();
   }

@@ -128,7 +128,6 @@ class Shard final : public DataOperations, public Pollable, MatchHooks, PeerIden
   std::vector<std::unique_ptr<NiPort>> ports_;
   IntrusiveList<Parcel> calls_;  // not yet
   PeerRequests* requests_ = nullptr;
-  std::uint32_t hops_lost_seen_ = 0;
   bool routed_ = false;  // in the turn before
 };
 

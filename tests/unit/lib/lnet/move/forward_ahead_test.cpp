@@ -3,7 +3,7 @@
 // about where they go.
 #include <gtest/gtest.h>
 
-#include "tests/unit/lib/lnet/move/forward_rig.hpp"
+#include "tests/unit/lib/lnet/move/gateway_rig.hpp"
 
 namespace plnet::lnet::forward_ahead_test {
 namespace {
@@ -57,34 +57,6 @@ TEST(ForwardAhead, HeadersThatComeInAnotherOrderThanAnnouncedGoWhereTheySay) {
   rig.end_all();
   rig.expect_conserved();
 }
-
-// A net behind each server.
-struct GatewayRig : AcquaintedRig {
-  static constexpr Nid kFar = Nid::of(NetType::kTcp, 5, 30);
-  static constexpr Nid kFarther = Nid::of(NetType::kTcp, 6, 30);
-
-  GatewayRig() {
-    for (const auto& [to, gateway] : {std::pair(kFar, kServer), std::pair(kFarther, kBackup)}) {
-      node.add_peer(to).preferred_ni.set(&port(kServer).ni());  // as after a first message
-      Route& route = *routes.emplace_back(std::make_unique<Route>());
-      route.spec = {.net = to.net(), .gateway = gateway};
-      route.number = static_cast<std::uint32_t>(routes.size() - 1);
-      route.gateway.store(node.directory().find(gateway)->peer.load());
-    }
-    view = RouteView(routes);
-    node.shared().routes.store(&view);
-  }
-  ~GatewayRig() {
-    static const RouteView kNone;
-    node.shared().routes.store(&kNone);
-  }
-  void announce() { port(kClient).on_headers_ahead({{{&first, nullptr}, {&second, nullptr}}}); }
-
-  const MessageHeader first{.destination = kFar, .source = kClient, .type = MessageType::kPut};
-  const MessageHeader second{.destination = kFarther, .source = kClient, .type = MessageType::kPut};
-  std::vector<std::unique_ptr<Route>> routes;
-  RouteView view;
-};
 
 TEST(ForwardAhead, TheGatewayThatLeadsThereIsFoundBeforeTheMessageComes) {
   GatewayRig rig;

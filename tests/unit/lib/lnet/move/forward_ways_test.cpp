@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Forwarded messages whose gateway is lost before they have left: they go another way, if there is
+// one.
+#include <gtest/gtest.h>
+
+#include "tests/unit/lib/lnet/move/gateway_rig.hpp"
+
+namespace plnet::lnet::forward_ways_test {
+namespace {
+
+constexpr Nid kClient = GatewayRig::kClient;
+constexpr Nid kServer = GatewayRig::kServer;
+constexpr Nid kBackup = GatewayRig::kBackup;
+constexpr Nid kFar = GatewayRig::kFar;
+constexpr std::size_t kByServer = 0;
+constexpr std::size_t kByBackup = 1;
+
+// The second way is there from when the test says so.
+struct TwoWays : GatewayRig {
+  explicit TwoWays(const ForwardSetup& setup, ShardId home = 0)
+      : GatewayRig(setup, {Way{kFar, kServer}, Way{kFar, kBackup}}, home) {
+    set_alive(kByBackup, false);
+    settle();
+  }
+  // The LND says it first, then the coordinator has looked at its routes.
+  void say_down(const Nid& hop, unsigned shard = 0) {
+    port(hop, shard).on_peer(hop, PeerNotice::kDown, now);
+    node.shared().tell_of_lost_hop();
+  }
+  void change_ways() {
+    set_alive(kByBackup, true);
+    set_alive(kByServer, false);
+    settle();
+  }
+  std::size_t held_for(const Nid& hop, unsigned shard = 0) {
+    return static_cast<std::size_t>(std::ranges::count(
+        out(shard).held, hop, [](const Transmit* t) { return t->next_hop->nid; }));
+  }
+};
+
+TEST(ForwardWays, WhatWaitsForABufferTakesTheOtherOne) {
+  TwoWays rig({.buffers = {{8, 2, 8}}});
+  EXPECT_EQ(rig.forward(kClient, kFar, 10, {1, 1}), RxVerdict::kReceive);
+  EXPECT_EQ(rig.forward(kClient, kFar, 10, {2, 1}), RxVerdict::kPark);
+  EXPECT_EQ(rig.cause(Cause::kHeldHopShare), 1U);
+  rig.change_ways();
+  EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kReceive}))
+      << "the other hop has a share of its own";
+  EXPECT_EQ(rig.held_for(kBackup), 1U);
+  EXPECT_EQ(rig.held_for(kServer), 1U) << "that one has left";
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 2U);
+  EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
+  rig.expect_conserved();
+}
+
+TEST(ForwardWays, WhatWaitsForABufferEndsWhereThereIsNoOther) {
+  TwoWays rig({.buffers = {{8, 2, 8}}});
+  EXPECT_EQ(rig.forward(kClient, kFar, 10, {1, 1}), RxVerdict::kReceive);
+  EXPECT_EQ(rig.forward(kClient, kFar, 10, {2, 1}), RxVerdict::kPark);
+  rig.set_alive(kByServer, false);
+  rig.settle();
+  EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kDrop}));
+  EXPECT_EQ(rig.cause(Cause::kDroppedForwardNoPath), 1U);
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+TEST(ForwardWays, WhatIsBeingReceivedTakesTheOtherOne) {
+  TwoWays rig({});
+  ASSERT_EQ(rig.offer(kClient, kFar, 5000, {1, 1}).verdict, RxVerdict::kReceive);
+  rig.change_ways();
+  rig.received(kClient, {1, 1});
+  rig.settle();
+  EXPECT_EQ(rig.held_for(kBackup), 1U);
+  ASSERT_EQ(rig.offer(kClient, kFar, 5000, {2, 1}).verdict, RxVerdict::kReceive);
+  rig.set_alive(kByBackup, false);
+  rig.received(kClient, {2, 1});
+  rig.settle();
+  EXPECT_EQ(rig.out().held.size(), 1U);
+  EXPECT_EQ(rig.cause(Cause::kTxNoPath), 1U);
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+// Of the hop's or of the interface's, on this shard or on another one.
+TEST(ForwardWays, WhatWaitsForACreditTakesTheOtherOne) {
+  for (const unsigned shards : {1U, 2U}) {
+    for (const bool of_ni : {false, true}) {
+      NiTunables tunables{.peer_credits = of_ni ? 8 : 1, .peer_buffer_credits = 32};
+      if (of_ni) tunables.credits = 1;
+      const auto home = static_cast<ShardId>(shards - 1);
+      TwoWays rig({.shards = shards, .buffers = {{16, 16, 16}}, .tunables = tunables}, home);
+      for (std::uint32_t i = 1; i <= 3; ++i)
+        EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);
+      ASSERT_EQ(rig.held_for(kServer, home), 1U);
+      rig.change_ways();
+      EXPECT_EQ(rig.held_for(kServer, home), 1U) << "what has left";
+      rig.end(0, {}, home);
+      EXPECT_EQ(rig.held_for(kServer, home), 0U);
+      EXPECT_EQ(rig.held_for(kBackup, home), 1U);
+      rig.end_all();
+      EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 3U);
+      EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
+      rig.expect_conserved();
+    }
+  }
+}
+
+// The LND knows it first. What was under way fails with it, as ever.
+TEST(ForwardWays, WhatWaitsForAGatewayThatIsSaidToBeDownTakesTheOtherOne) {
+  for (const unsigned shards : {1U, 2U}) {
+    const auto home = static_cast<ShardId>(shards - 1);
+    TwoWays rig({.shards = shards,
+                 .buffers = {{16, 4, 16}},
+                 .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}},
+                home);
+    for (std::uint32_t i = 1; i <= 2; ++i)
+      EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);
+    EXPECT_EQ(rig.forward(kClient, kFar, 10, {3, 1}), RxVerdict::kPark);
+    rig.set_alive(kByBackup, true);
+    rig.say_down(kServer, home);
+    EXPECT_FALSE(rig.routes[kByServer]->alive.get()) << "before the coordinator has heard of it";
+    rig.settle();
+    EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kReceive}));
+    EXPECT_EQ(rig.held_for(kBackup, home), 1U);
+    rig.end(0, {.status = std::unexpected(Errc::kReset), .health = Health::kRemoteDropped}, home);
+    rig.end_all();
+    EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 2U);
+    EXPECT_EQ(rig.cause(Cause::kForwardFailed), 1U);
+    EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
+    rig.expect_conserved();
+  }
+}
+
+// Each time from one that is lost to the next one that is: not for ever.
+TEST(ForwardWays, AMessageThatLosesEachOfThemEndsOnce) {
+  TwoWays rig({.tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
+  for (std::uint32_t i = 1; i <= 2; ++i)
+    EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);
+  rig.set_alive(kByBackup, true);
+  for (const Nid& hop : {kServer, kBackup})
+    rig.say_down(hop);
+  rig.settle();
+  EXPECT_EQ(rig.cause(Cause::kForwardFailed), 1U);
+  EXPECT_EQ(rig.core().buffers.held(), 1U);
+  // Routes that lead there though the hop is down: the coordinator has its own opinion.
+  EXPECT_EQ(rig.forward(kClient, kFar, 10, {3, 1}), RxVerdict::kDrop);
+  rig.set_alive(kByServer, true);
+  EXPECT_EQ(rig.forward(kClient, kFar, 10, {4, 1}), RxVerdict::kDrop);
+  EXPECT_EQ(rig.cause(Cause::kDroppedHopDown), 1U);
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+}  // namespace
+}  // namespace plnet::lnet::forward_ways_test
