@@ -14,6 +14,21 @@ using socklnd::SocketAddress;
 using socklnd::StreamAddresses;
 using socklnd::StreamOptions;
 
+namespace {
+
+// 0, or what is wrong. Where the address is ours and not in use yet, since its link is down, we
+// listen already: callers come when there is a way to us.
+int bind_to(int descriptor, const SocketAddress& local) {
+  const SystemAddress at(local);
+  if (::bind(descriptor, at.get(), at.size) == 0) return 0;
+  const int error = errno;
+  if (error != EADDRNOTAVAIL || is_ipv4(local) || !is_on_interface(local)) return error;
+  if (!set_option(descriptor, IPPROTO_IPV6, IPV6_FREEBIND, 1)) return error;
+  return ::bind(descriptor, at.get(), at.size) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
 Result<std::size_t> TcpListeners::open(const SocketAddress& local, unsigned backlog,
                                        const StreamOptions& accepted) {
   if (find(local) != nullptr) return std::unexpected(Errc::kBusy);
@@ -33,10 +48,10 @@ Result<std::size_t> TcpListeners::open(const SocketAddress& local, unsigned back
   // What is accepted here inherits this and these.
   congestion_.choose(descriptor);
   stats_.add(Id::kOptionFailures, set_options(descriptor, is_ipv4(local), accepted));
-  const SystemAddress at(local);
+  if (const int error = bind_to(descriptor, local); error != 0)
+    return std::unexpected(errc_of_errno(error));
   const int limit = static_cast<int>(std::min<unsigned>(backlog, std::numeric_limits<int>::max()));
-  if (::bind(descriptor, at.get(), at.size) != 0 || ::listen(descriptor, limit) != 0)
-    return std::unexpected(errc_of_errno(errno));
+  if (::listen(descriptor, limit) != 0) return std::unexpected(errc_of_errno(errno));
   free->socket = std::move(*socket);
   free->local = local;
   ++free->generation;

@@ -30,8 +30,8 @@ class TcpListeners {
       : shared_(shared), congestion_(congestion), stats_(stats) {}
 
   // kBusy if somebody listens there, kNotPermitted without the right to a port below 1024,
-  // kNotFound if the address is not ours, kNoSpace when there are kMax.
-  // The index, which close() tells again.
+  // kNotFound if no interface has the address, be its link down or not, kNoSpace when there are
+  // kMax. The index, which close() tells again.
   [[nodiscard]] Result<std::size_t> open(const socklnd::SocketAddress& local, unsigned backlog,
                                          const socklnd::StreamOptions& accepted);
   // kNotFound if nobody listens there.

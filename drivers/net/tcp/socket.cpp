@@ -5,9 +5,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <linux/in6.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -150,6 +152,22 @@ bool is_address_of_host(const SocketAddress& address) {
   any_port.port = 0;
   const SystemAddress at(any_port);
   return ::bind(socket->get(), at.get(), at.size) == 0 || errno != EADDRNOTAVAIL;
+}
+
+bool is_on_interface(const SocketAddress& address) {
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return false;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, &::freeifaddrs);
+  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr) continue;
+    const int family = each->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    sockaddr_storage storage{};
+    std::memcpy(&storage, each->ifa_addr,
+                family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    if (address_of(storage).ip == address.ip) return true;
+  }
+  return false;
 }
 
 bool set_option(int descriptor, int level, int name, int value) {

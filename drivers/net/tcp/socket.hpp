@@ -52,6 +52,10 @@ struct SystemAddress {
 
 // By trying to bind to it. True also if the system would not tell.
 [[nodiscard]] bool is_address_of_host(const socklnd::SocketAddress& address);
+// An interface has it, perhaps one whose link is down: the system keeps an IPv6 address of such a
+// one from use until it has seen on the link that nobody else has it. False also if the system does
+// not tell.
+[[nodiscard]] bool is_on_interface(const socklnd::SocketAddress& address);
 
 // A nonblocking TCP socket of the address's family that may share its port with others, as long as
 // none of them listens.

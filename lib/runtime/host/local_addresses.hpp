@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,16 +16,24 @@ namespace plnet::runtime {
 struct LocalAddress {
   std::string interface;
   bool is_v6 = false;
-  bool up = true;                           // it is switched on
-  bool running = true;                      // its link carries something
+  bool up = true;  // it is switched on
+  // Its link carries something, and the address is in use: not while the system looks whether
+  // somebody else has it (IPv6), which begins with the link.
+  bool running = true;
   std::array<std::uint8_t, 16> bytes_be{};  // four of them are used of an IPv4 address
 
   friend bool operator==(const LocalAddress&, const LocalAddress&) = default;
 };
 
-// Of interfaces that are up, in the system's order; without the loopback interface and without
-// link-local IPv6, by which nobody finds anybody; `also_down`: of the others, too. kIo: the system
-// does not tell.
-[[nodiscard]] Outcome<std::vector<LocalAddress>> local_addresses(bool also_down = false);
+// Those that this machine may be known by: of interfaces that are up, without the loopback
+// interface, link-local IPv6, by which nobody finds anybody, and temporary IPv6, which goes within
+// days. In the system's order, but deprecated IPv6 comes last. `all`: also temporary ones and those
+// of interfaces that are down, for who looks for one that is in use. Never those that somebody else
+// was found to have. kIo: the system does not tell.
+[[nodiscard]] Outcome<std::vector<LocalAddress>> local_addresses(bool all = false);
+
+// The same of what the system has answered to RTM_GETADDR and RTM_GETLINK, in whichever order.
+[[nodiscard]] std::vector<LocalAddress> local_addresses_in(std::span<const std::byte> answers,
+                                                           bool all);
 
 }  // namespace plnet::runtime

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
+#include <cstdlib>
 #include <string>
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include "tests/unit/drivers/stream_counter.hpp"
@@ -92,6 +96,63 @@ TEST(TcpDevice, MoreConnectionsThanStreamsAreReset) {
   EXPECT_EQ(near_events.cause, Errc::kReset);
   EXPECT_EQ(count_of(far, Id::kAcceptsRefused), 6U);
   EXPECT_EQ(far.connect(request).error(), Errc::kNoMemory);
+}
+
+// A machine with nothing on it, for as long as this lives.
+class EmptyMachine {
+ public:
+  EmptyMachine()
+      : home_(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)),
+        entered_(home_.valid() && ::unshare(CLONE_NEWNET) == 0) {}
+  ~EmptyMachine() {
+    if (entered_) {
+      EXPECT_EQ(::setns(home_.get(), CLONE_NEWNET), 0);
+    }
+  }
+  EmptyMachine(const EmptyMachine&) = delete;
+  EmptyMachine& operator=(const EmptyMachine&) = delete;
+
+  // False: not here.
+  [[nodiscard]] bool ip(const std::string& words) const {
+    return entered_ && std::system(("ip " + words + " 2>/dev/null").c_str()) == 0;
+  }
+
+ private:
+  TcpSocket home_;
+  bool entered_;
+};
+
+SocketAddress v6(const char* text) {
+  SocketAddress address;
+  EXPECT_EQ(::inet_pton(AF_INET6, text, address.ip.data()), 1);
+  address.port = kTcpTestPort;
+  return address;
+}
+
+// Until its link is there the system keeps an IPv6 address from use (it is tentative).
+TEST(TcpDevice, ListensOnAnAddressWhoseLinkIsDown) {
+  const EmptyMachine machine;
+  if (!machine.ip("link add eth0 type veth peer name far") || !machine.ip("link set eth0 up") ||
+      !machine.ip("address add fd88::1/64 dev eth0"))
+    GTEST_SKIP() << "no network namespaces, veth devices or IPv6 here";
+  const SocketAddress ours = v6("fd88::1");
+  if (is_address_of_host(ours)) GTEST_SKIP() << "this system looks for no duplicates";
+  StreamCounter events;
+  const auto device = open_device({.connections_max = 8}, events);
+  EXPECT_TRUE(is_on_interface(ours));
+  ASSERT_TRUE(device->listen(ours, 8, {}).has_value());
+  device->stop_listening(ours);
+  ASSERT_TRUE(device->listen(ours, 8, {}).has_value()) << "again";
+  const auto second = open_device({.connections_max = 8}, events);
+  EXPECT_EQ(second->listen(ours, 8, {}).error(), Errc::kBusy);
+  EXPECT_FALSE(is_on_interface(v6("fd88::2")));
+  EXPECT_EQ(device->listen(v6("fd88::2"), 8, {}).error(), Errc::kNotFound);
+  // Nothing goes out from it meanwhile.
+  ConnectRequest request;
+  request.addresses = {.local = ours, .remote = v6("fd88::3")};
+  request.addresses.local.port = 0;
+  request.privileged_port = false;
+  EXPECT_EQ(device->connect(request).error(), Errc::kNotFound);
 }
 
 // Takes all descriptors that the process may still have, and gives them back.
