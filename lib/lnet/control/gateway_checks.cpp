@@ -151,9 +151,10 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
     ni->status.set(kNiUp);
   }
   peer.alive.set(true);
-  // That others are up it says, but of those that were silent they have to.
+  // That others are up it says, but of those that were silent they have to, also where checks ask
+  // another one.
   for (const PeerNi* const ni : peer.seen().nis) {
-    if (is_silent(*ni)) recovery_.want(ni->nid, now);
+    if (is_silent(*ni) && has_ni_up(peer.seen(), ni->net)) recovery_.want(ni->nid, now);
   }
   if (!std::exchange(gateway->was_down, false)) return;
   for (Gateway::Turn& turn : gateway->turns) {

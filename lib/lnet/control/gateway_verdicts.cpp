@@ -88,12 +88,14 @@ void GatewayChecks::check_failed(Gateway& gateway, bool asked, RouteCause why, I
     if (Gateway::Turn* const turn = gateway.turn_of(gateway.net)) ++turn->asked;
     if (PeerNi* const ni = directory_.find(gateway.target)) {
       const bool was_up = ni->status.exchange(kNiDown) == kNiUp;
-      // So that messages which may choose take another one of its.
-      if (was_up) (void)ni->health.lower(parameters_.health_sensitivity.get());
       is_news = was_up || !record_of(*ni).silent;
       record_of(*ni).silent = true;
+      // Checks ask another one there from now on, and messages that may choose are to take that.
+      if (has_ni_up(gateway.peer->seen(), gateway.net)) {
+        if (was_up) (void)ni->health.lower(parameters_.health_sensitivity.get());
+        recovery_.want(gateway.target, now);
+      }
     }
-    recovery_.want(gateway.target, now);
     net_down(gateway, gateway.net, why);
   }
   if (!gateway.peer->alive.get() || !has_way(gateway)) return all_down(gateway, why);
