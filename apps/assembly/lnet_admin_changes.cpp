@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/coordinator_question.hpp"
 #include "apps/assembly/fault_changes.hpp"
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_routing.hpp"
+#include "apps/assembly/route_reports.hpp"
 #include "apps/assembly/router_options.hpp"
 #include "apps/assembly/tcp_changes.hpp"
 #include "lib/lnet/names/nid_text.hpp"
@@ -353,19 +355,31 @@ void LnetAdmin::add_route(lnet::RouteConfig route, Reply<void> done) {
       std::move(done));
 }
 
+// Also by a NID of the gateway that it was not configured with (lustre-release lnet/lnet/router.c:
+// lnet_del_route()): which those are the coordinator knows.
 void LnetAdmin::del_route(lnet::NetId net, Nid gateway, Reply<void> done) {
+  auto delete_those = [this, net, gateway](const std::vector<Nid>& named, Reply<void> ended) {
+    NodeConfig wanted = config_;
+    const auto gone = std::erase_if(wanted.routes, [&](const lnet::RouteConfig& route) {
+      return route.net == net && std::ranges::find(named, route.gateway) != named.end();
+    });
+    if (gone > 0) return change_to(std::move(wanted), std::move(ended));
+    ended(failure(Errc::kNotFound,
+                  fmt::format("no route to {} by {}", lnet::text_of_net(net), text_of(gateway))));
+  };
   enqueue(
-      [this, net, gateway](Reply<void> ended) {
-        NodeConfig wanted = config_;
-        const auto gone = std::erase_if(wanted.routes, [&](const lnet::RouteConfig& route) {
-          return route.net == net && route.gateway == gateway;
-        });
-        if (gone == 0) {
-          return ended(failure(
-              Errc::kNotFound,
-              fmt::format("no route to {} by {}", lnet::text_of_net(net), text_of(gateway))));
-        }
-        change_to(std::move(wanted), std::move(ended));
+      [this, net, gateway, delete_those](Reply<void> ended) {
+        if (config_.route(net, gateway) != nullptr || state_ != State::kUp)
+          return delete_those({gateway}, std::move(ended));
+        ask_coordinator<std::vector<Nid>>(
+            *desk_,
+            [gateway](lnet::Coordinator& coordinator) {
+              return nids_of_node(coordinator.directory(), gateway);
+            },
+            [delete_those, ended = std::move(ended)](Outcome<std::vector<Nid>>&& named) mutable {
+              if (!named) return ended(std::unexpected(named.error()));
+              delete_those(*named, std::move(ended));
+            });
       },
       std::move(done));
 }

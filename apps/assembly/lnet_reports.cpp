@@ -5,42 +5,18 @@
 #include <memory>
 #include <utility>
 
+#include "apps/assembly/peer_tally.hpp"
+
 namespace plnet::apps {
 namespace {
 
 using lnet::LnetFailures;
 using lnet::LnetTraffic;
-using lnet::PeerNiReport;
 using lnet::PeerReport;
 using lnet::Reply;
 
-// In one order, so that thousands of peers do not make a long turn.
-constexpr std::uint32_t kPeersAtOnce = 64;
-
 std::uint32_t narrow(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
-}
-
-void add(const lnet::Traffic& traffic, lnet::TrafficReport& sums, lnet::MessageReport& messages) {
-  using Id = LnetTraffic::Id;
-  const auto take = [&traffic](lnet::MessageCounts& to, std::uint32_t& sum, Id put, Id get,
-                               Id reply, Id ack, Id hello) {
-    const auto one = [&](std::uint32_t& row, Id id) {
-      row += narrow(traffic.get(id));
-      sum += narrow(traffic.get(id));
-    };
-    one(to.put, put);
-    one(to.get, get);
-    one(to.reply, reply);
-    one(to.ack, ack);
-    one(to.hello, hello);
-  };
-  take(messages.sent, sums.send_count, Id::kSentPut, Id::kSentGet, Id::kSentReply, Id::kSentAck,
-       Id::kSentHello);
-  take(messages.received, sums.recv_count, Id::kReceivedPut, Id::kReceivedGet, Id::kReceivedReply,
-       Id::kReceivedAck, Id::kReceivedHello);
-  take(messages.dropped, sums.drop_count, Id::kDroppedPut, Id::kDroppedGet, Id::kDroppedReply,
-       Id::kDroppedAck, Id::kDroppedHello);
 }
 
 void add(const lnet::Failures& failures, lnet::NiHealthReport& health) {
@@ -51,14 +27,6 @@ void add(const lnet::Failures& failures, lnet::NiHealthReport& health) {
   health.no_route += narrow(failures.get(Id::kLocalNoRoute));
   health.timeouts += narrow(failures.get(Id::kLocalTimeout));
   health.error += narrow(failures.get(Id::kLocalError));
-}
-
-void add(const lnet::Failures& failures, lnet::PeerNiHealthReport& health) {
-  using Id = LnetFailures::Id;
-  health.dropped += narrow(failures.get(Id::kRemoteDropped));
-  health.timeout += narrow(failures.get(Id::kRemoteTimeout));
-  health.error += narrow(failures.get(Id::kRemoteError));
-  health.network_timeout += narrow(failures.get(Id::kNetworkTimeout));
 }
 
 Error down() {
@@ -149,7 +117,7 @@ void count_nets(lnet::Shard& shard, NetsJob& job) {
       lnet::NiReport& report = job.nets[i].nis[k];
       // An NI that went meanwhile may have given its number to another.
       if (port == nullptr || port->ni().nid != report.nid) continue;
-      add(port->traffic, report.traffic, report.messages);
+      add_traffic(port->traffic, report.traffic, report.messages);
       add(port->failures, report.health);
       add(*port, shard.core(), report.tx_queues);
     }
@@ -167,107 +135,23 @@ void count_nets_from(LnetDesk& desk, const NetsJobRef& job, unsigned shard) {
 // --- Peers ---
 
 struct PeersJob {
-  std::vector<PeerReport> peers;
+  explicit PeersJob(std::optional<lnet::Nid> only) : tally(only), one(only.has_value()) {}
+
+  PeerTally tally;
+  const bool one;
   Reply<std::vector<PeerReport>> reply;
-  std::optional<lnet::Nid> only;
   unsigned shards = 0;
-  std::uint32_t next = 0;  // where the next piece begins
   bool more = false;
   bool ran = false;
 };
 using PeersJobRef = std::shared_ptr<PeersJob>;
 
-PeerNiReport report_of(const lnet::PeerNi& ni, const lnet::LocalView& local) {
-  PeerNiReport report;
-  report.nid = ni.nid;
-  report.max_ni_tx_credits = ni.tx_credits_max.get();
-  report.available_tx_credits = ni.tx_credits.get();
-  report.min_tx_credits = ni.tx_credits_max.get();
-  report.tx_q_num_of_buf = ni.queued_bytes.get();
-  report.refcount = 1;
-  report.policy.nid_priority = ni.priority.get();
-  if (const lnet::Preferences* const rules = ni.preferences.load(std::memory_order_relaxed)) {
-    report.policy.preferred_sources = rules->local_nids();
-    report.policy.preferred_gateways = rules->routers();
-  }
-  report.health.health_value = ni.health.get();
-  // lustre-release lnet/include/lnet/lib-lnet.h: lnet_peer_buffer_credits()
-  const lnet::Net* const net = local.net(ni.net);
-  const std::int32_t asked = net == nullptr ? 0 : net->nis.front()->tunables.peer_buffer_credits;
-  report.available_rtr_credits = asked > 0 ? asked : ni.tx_credits_max.get();
-  report.min_rtr_credits = report.available_rtr_credits;
-  return report;
-}
-
-void list_peer(lnet::Node& node, const lnet::PeerRecord& peer, PeersJob& job) {
-  PeerReport report;
-  report.primary = peer.primary;
-  report.multi_rail = peer.multi_rail();
-  report.state = peer.state.get();
-  const lnet::PeerView& seen = peer.seen();
-  for (const lnet::PeerNetView& net : seen.nets) {
-    for (const lnet::PeerNi* const ni : seen.on(net)) {
-      report.nis.push_back(report_of(*ni, node.coordinator().local()));
-      report.nis.back().policy.net_priority = net.priority;
-    }
-  }
-  job.peers.push_back(std::move(report));
-}
-
-void list_peers(lnet::Node& node, PeersJob& job) {
-  lnet::PeerDirectory& directory = node.coordinator().directory();
-  if (job.only) {
-    if (const auto* const peer = directory.peer_of(*job.only)) list_peer(node, *peer, job);
-    job.more = false;
-    return;
-  }
-  const std::uint32_t end = std::min(job.next + kPeersAtOnce, directory.numbers());
-  for (; job.next < end; ++job.next) {
-    if (const auto* const peer = directory.by_number(job.next)) list_peer(node, *peer, job);
-  }
-  job.more = job.next < directory.numbers();
-}
-
-void count_peer_ni(lnet::Node& node, unsigned number, PeerNiReport& report) {
-  const lnet::ShardCore& core = node.shard(number).core();
-  const lnet::PeerNi* const ni = core.shared.directory->find(report.nid);
-  if (ni == nullptr) return;
-  lnet::PeerPort* const port = core.peers.find(*ni);
-  if (port == nullptr) return;
-  add(port->traffic, report.traffic, report.messages);
-  add(port->failures, report.health);
-  // Each shard on which messages of its arrive gives it credits to forward them.
-  if (port->client.credits_max != 0) {
-    report.available_rtr_credits -= port->client.credits_max - port->client.available();
-    report.min_rtr_credits = std::min(report.min_rtr_credits, port->client.credits_min);
-  }
-  if (ni->home != number) return;
-  port->follow_credits();  // its network may have others since the last message
-  report.max_ni_tx_credits = port->tx_credits_max;
-  report.available_tx_credits = port->tx_credits();
-  report.min_tx_credits = port->tx_credits_min;
-  report.refcount += static_cast<std::int32_t>(port->outstanding);
-}
-
-void count_peers(lnet::Node& node, unsigned shard, PeersJob& job) {
-  const std::size_t end = std::min<std::size_t>(job.next + kPeersAtOnce, job.peers.size());
-  for (; job.next < end; ++job.next) {
-    for (PeerNiReport& ni : job.peers[job.next].nis)
-      count_peer_ni(node, shard, ni);
-  }
-  job.more = job.next < job.peers.size();
-}
-
 void count_peers_from(LnetDesk& desk, const PeersJobRef& job, unsigned shard) {
-  if (shard == job->shards) return job->reply(std::move(job->peers));
+  if (shard == job->shards) return job->reply(std::move(job->tally.peers()));
   job->more = false;  // if LNet goes down meanwhile
   auto sent = desk.order(
-      shard, [job, shard](lnet::Node& node) { count_peers(node, shard, *job); },
-      [&desk, job, shard] {
-        if (job->more) return count_peers_from(desk, job, shard);
-        job->next = 0;
-        count_peers_from(desk, job, shard + 1);
-      });
+      shard, [job, shard](lnet::Node& node) { job->more = job->tally.count(node, shard); },
+      [&desk, job, shard] { count_peers_from(desk, job, job->more ? shard : shard + 1); });
   if (!sent) job->reply(std::unexpected(sent.error()));
 }
 
@@ -277,21 +161,43 @@ void list_peers_from(LnetDesk& desk, const PeersJobRef& job) {
       0,
       [job](lnet::Node& node) {
         job->ran = true;
-        list_peers(node, *job);
+        job->more = job->tally.list(node);
       },
       [&desk, job] {
         if (!job->ran) return job->reply(std::unexpected(down()));
         if (job->more) return list_peers_from(desk, job);
-        if (job->only && job->peers.empty()) {
+        if (job->one && job->tally.peers().empty()) {
           return job->reply(failure(Errc::kNotFound, "no peer has this NID"));
         }
-        job->next = 0;
         count_peers_from(desk, job, 0);
       });
   if (!sent) job->reply(std::unexpected(sent.error()));
 }
 
 }  // namespace
+
+void add_traffic(const lnet::Traffic& traffic, lnet::TrafficReport& sums,
+                 lnet::MessageReport& messages) {
+  using Id = LnetTraffic::Id;
+  const auto take = [&traffic](lnet::MessageCounts& to, std::uint32_t& sum, Id put, Id get,
+                               Id reply, Id ack, Id hello) {
+    const auto one = [&](std::uint32_t& row, Id id) {
+      row += narrow(traffic.get(id));
+      sum += narrow(traffic.get(id));
+    };
+    one(to.put, put);
+    one(to.get, get);
+    one(to.reply, reply);
+    one(to.ack, ack);
+    one(to.hello, hello);
+  };
+  take(messages.sent, sums.send_count, Id::kSentPut, Id::kSentGet, Id::kSentReply, Id::kSentAck,
+       Id::kSentHello);
+  take(messages.received, sums.recv_count, Id::kReceivedPut, Id::kReceivedGet, Id::kReceivedReply,
+       Id::kReceivedAck, Id::kReceivedHello);
+  take(messages.dropped, sums.drop_count, Id::kDroppedPut, Id::kDroppedGet, Id::kDroppedReply,
+       Id::kDroppedAck, Id::kDroppedHello);
+}
 
 void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId> only,
                  Reply<std::vector<lnet::NetReport>> reply) {
@@ -340,9 +246,8 @@ void report_standing(LnetDesk& desk, Reply<lnet::RoutingReport> reply) {
 
 void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid> only,
                   Reply<std::vector<PeerReport>> reply) {
-  auto job = std::make_shared<PeersJob>();
+  auto job = std::make_shared<PeersJob>(only);
   job->reply = std::move(reply);
-  job->only = only;
   job->shards = host.shards();
   list_peers_from(desk, job);
 }

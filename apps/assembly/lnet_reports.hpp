@@ -19,6 +19,9 @@ void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid>
                   lnet::Reply<std::vector<lnet::PeerReport>> reply);
 // Of a node that is down: that it does not route.
 void report_standing(LnetDesk& desk, lnet::Reply<lnet::RoutingReport> reply);
+// Adds up what shards have counted.
+void add_traffic(const lnet::Traffic& traffic, lnet::TrafficReport& sums,
+                 lnet::MessageReport& messages);
 // At once: counters are read from here.
 [[nodiscard]] lnet::StatisticsReport report_statistics(const lnet::Node& node);
 // All but what says how much is under way; of router buffers their marks.

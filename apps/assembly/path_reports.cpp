@@ -12,7 +12,10 @@ struct PathJob {
   lnet::PathQuestion question;
   lnet::Reply<lnet::PathReport> reply;
   unsigned shard = 0;
-  std::optional<lnet::PathReport> report;
+  // The coordinator's words, for whichever shard that is.
+  lnet::RouteTroubles troubles{};
+  std::optional<lnet::PeerWelcome> welcome{};
+  std::optional<lnet::PathReport> report{};
 };
 
 void look(lnet::Node& node, PathJob& job) {
@@ -27,7 +30,21 @@ void look(lnet::Node& node, PathJob& job) {
                          .access = core.shared.access.load(std::memory_order_acquire),
                          .cpt = core.cpt,
                          .distances = core.shared.distances,
-                         .peers = &core.peers});
+                         .peers = &core.peers,
+                         .troubles = &job.troubles,
+                         .welcome = job.welcome ? &*job.welcome : nullptr});
+}
+
+// Shard 0.
+void prepare(lnet::Node& node, PathJob& job) {
+  const lnet::ShardCore& core = node.shard(0).core();
+  const lnet::PeerDirectory& directory = *core.shared.directory;
+  const auto& [source, destination] = job.question;
+  if (const auto* bringer = lnet::bringer_of(source, directory.find(source), core.routes()))
+    job.shard = bringer->home;
+  job.troubles = lnet::troubles_of(core.routes());
+  if (directory.find(destination) == nullptr)
+    job.welcome = node.coordinator().policies().welcome(destination);
 }
 
 void ask(LnetDesk& desk, const std::shared_ptr<PathJob>& job) {
@@ -46,15 +63,7 @@ void report_path_of(LnetDesk& desk, const lnet::PathQuestion& question,
                     lnet::Reply<lnet::PathReport> reply) {
   auto job = std::make_shared<PathJob>(question, std::move(reply));
   auto sent = desk.order(
-      0,
-      [job](lnet::Node& node) {
-        const lnet::ShardCore& core = node.shard(0).core();
-        const lnet::Nid& source = job->question.source;
-        const lnet::PeerNi* const bringer =
-            lnet::bringer_of(source, core.shared.directory->find(source), core.routes());
-        if (bringer != nullptr) job->shard = bringer->home;
-      },
-      [&desk, job] { ask(desk, job); });
+      0, [job](lnet::Node& node) { prepare(node, *job); }, [&desk, job] { ask(desk, job); });
   if (!sent) job->reply(std::unexpected(sent.error()));
 }
 

@@ -91,6 +91,15 @@ void report_routes(LnetDesk& desk, lnet::Reply<std::vector<lnet::RouteReport>> r
   });
 }
 
+std::vector<lnet::Nid> nids_of_node(const lnet::PeerDirectory& directory, const lnet::Nid& nid) {
+  std::vector<lnet::Nid> nids;
+  const lnet::PeerRecord* const peer = directory.peer_of(nid);
+  if (peer == nullptr) return nids;
+  for (const lnet::PeerNi* const ni : peer->seen().nis)
+    nids.push_back(ni->nid);
+  return nids;
+}
+
 void report_gateways(LnetDesk& desk, lnet::Reply<std::vector<lnet::GatewayReport>> reply) {
   ask(desk, std::move(reply), [](lnet::Node& node, std::vector<lnet::GatewayReport>& list) {
     for (const lnet::Gateway* const gateway : node.coordinator().gateway_checks().gateways())

@@ -14,6 +14,10 @@ namespace plnet::apps {
 // Network by network, in the order in which they are tried. Of a node that is up.
 void report_routes(LnetDesk& desk, lnet::Reply<std::vector<lnet::RouteReport>> reply);
 
+// On shard 0: all NIDs of the node that has this one. None: nobody has it.
+[[nodiscard]] std::vector<lnet::Nid> nids_of_node(const lnet::PeerDirectory& directory,
+                                                  const lnet::Nid& nid);
+
 // In the order of their coming.
 void report_gateways(LnetDesk& desk, lnet::Reply<std::vector<lnet::GatewayReport>> reply);
 

@@ -113,7 +113,7 @@ void SelectionPolicies::apply(const LocalView& local) const {
 }
 
 // A list that comes to nothing now is passed over, as in the kernel.
-const Preferences* SelectionPolicies::preferences_of(const Nid& peer_nid) {
+SelectionPolicies::Deciders SelectionPolicies::deciders_of(const Nid& peer_nid) const {
   const auto first = [&](const std::vector<std::vector<Nid>>& lists) {
     for (std::size_t i = 0; i < lists.size(); ++i) {
       const auto& destination = policies_[i].destination;
@@ -121,17 +121,30 @@ const Preferences* SelectionPolicies::preferences_of(const Nid& peer_nid) {
     }
     return lists.size();
   };
-  const std::size_t pair = first(current_->sources);
-  const std::size_t route = first(current_->routers);
-  const std::size_t none = policies_.size();
-  if (pair == none && route == none) return nullptr;
-  auto& made = current_->made[{pair, route}];
-  if (made == nullptr) {
-    made = std::make_unique<const Preferences>(
-        pair == none ? std::vector<Nid>{} : current_->sources[pair],
-        route == none ? std::vector<Nid>{} : current_->routers[route]);
-  }
+  return {first(current_->sources), first(current_->routers)};
+}
+
+Preferences SelectionPolicies::made_of(const Deciders& deciders) const {
+  const auto list = [](const std::vector<std::vector<Nid>>& lists, std::size_t index) {
+    return index < lists.size() ? lists[index] : std::vector<Nid>{};
+  };
+  return {list(current_->sources, deciders.first), list(current_->routers, deciders.second)};
+}
+
+const Preferences* SelectionPolicies::preferences_of(const Nid& peer_nid) {
+  const Deciders deciders = deciders_of(peer_nid);
+  if (deciders == nobody()) return nullptr;
+  auto& made = current_->made[deciders];
+  if (made == nullptr) made = std::make_unique<const Preferences>(made_of(deciders));
   return made.get();
+}
+
+PeerWelcome SelectionPolicies::welcome(const Nid& nid) const {
+  PeerWelcome told{.net_priority = priority_of_peer_net(nid.net()),
+                   .priority = priority_by(&Udsp::destination, nid)};
+  if (const Deciders deciders = deciders_of(nid); deciders != nobody())
+    told.preferences = made_of(deciders);
+  return told;
 }
 
 void SelectionPolicies::apply(PeerNi& ni) {

@@ -27,6 +27,13 @@
 
 namespace plnet::lnet {
 
+// What a peer NI gets that comes.
+struct PeerWelcome {
+  std::uint32_t net_priority = kPriorityLowest;
+  std::uint32_t priority = kPriorityLowest;
+  std::optional<Preferences> preferences{};  // absent: nothing is preferred
+};
+
 class SelectionPolicies {
  public:
   SelectionPolicies(PeerDirectory& directory, const Routes& routes, Qsbr& qsbr)
@@ -44,6 +51,7 @@ class SelectionPolicies {
   // published. step() looks.
   void gateways_changed();
   void apply(PeerNi& ni);
+  [[nodiscard]] PeerWelcome welcome(const Nid& nid) const;
   [[nodiscard]] std::uint32_t priority_of_peer_net(NetId net) const {
     return priority_by(&Udsp::destination, net);
   }
@@ -56,12 +64,15 @@ class SelectionPolicies {
   [[nodiscard]] bool waiting() const { return !old_.empty() || sweeping(); }
 
  private:
-  // By policy, what its lists come to now, and the preferences that were made of them: of a policy
-  // about NIs and one about routers. Peer NIs point into them.
+  // Of a policy about NIs and one about routers, those that decide.
+  using Deciders = std::pair<std::size_t, std::size_t>;
+
+  // By policy, what its lists come to now, and the preferences that were made of them. Peer NIs
+  // point into them.
   struct Meant {
     std::vector<std::vector<Nid>> sources;
     std::vector<std::vector<Nid>> routers;
-    std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<const Preferences>> made{};
+    std::map<Deciders, std::unique_ptr<const Preferences>> made{};
     Qsbr::Grace grace = 0;
   };
 
@@ -75,6 +86,9 @@ class SelectionPolicies {
   void apply(const LocalView& local) const;
   std::size_t apply(PeerRecord& peer);
   void look_at_gateways();
+  [[nodiscard]] Deciders nobody() const { return {policies_.size(), policies_.size()}; }
+  [[nodiscard]] Deciders deciders_of(const Nid& peer_nid) const;
+  [[nodiscard]] Preferences made_of(const Deciders& deciders) const;
   [[nodiscard]] const Preferences* preferences_of(const Nid& peer_nid);
 
   PeerDirectory& directory_;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/lnet/control/selection_policies.hpp"
 #include "lib/lnet/move/header_rules.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 #include "lib/lnet/names/nid_text.hpp"
@@ -29,7 +30,8 @@ std::string name_of(const PeerNetView& net) {
 
 class Notes final : public PathTrace {
  public:
-  explicit Notes(std::vector<PathAlternative>& notes) : notes_(notes) {}
+  Notes(std::vector<PathAlternative>& notes, const RouteTroubles* troubles)
+      : notes_(notes), troubles_(troubles) {}
 
   void lost(const Ni& loser, const Ni& winner, Criterion by) override {
     note("NI", loser, winner, by);
@@ -47,7 +49,9 @@ class Notes final : public PathTrace {
     notes_.push_back({"network", name_of(net), std::string(text_of(why)), std::nullopt});
   }
   void excluded(const Route& route, Exclusion why) override {
-    notes_.push_back({"route", name_of(route), std::string(text_of(why)), std::nullopt});
+    std::string words(text_of(why));
+    if (why == Exclusion::kRouteDown) words += words_of_trouble(route);
+    notes_.push_back({"route", name_of(route), std::move(words), std::nullopt});
   }
 
  private:
@@ -55,14 +59,27 @@ class Notes final : public PathTrace {
   void note(const char* kind, const Thing& loser, const Thing& winner, Criterion by) {
     notes_.push_back({kind, name_of(loser), std::string(text_of(by)), name_of(winner)});
   }
+  // Routes may have come and gone since the coordinator was asked.
+  [[nodiscard]] std::string words_of_trouble(const Route& route) const {
+    if (troubles_ == nullptr || route.number >= troubles_->size()) return {};
+    const RouteTrouble& trouble = (*troubles_)[route.number];
+    if (trouble.route.net != route.spec.net || trouble.route.gateway != route.spec.gateway)
+      return {};
+    std::string words;
+    if (trouble.cause != RouteCause::kNone) words = fmt::format(": {}", text_of(trouble.cause));
+    if (trouble.answers_wanted > 0)
+      words += fmt::format("; checks to answer: {}", trouble.answers_wanted);
+    return words;
+  }
 
   std::vector<PathAlternative>& notes_;
+  const RouteTroubles* const troubles_;
 };
 
 // A peer that nobody has made yet, as the first message to it would: one NI, not multi-rail.
 class Stranger {
  public:
-  Stranger(const Nid& nid, const LocalView& local) {
+  Stranger(const Nid& nid, const LocalView& local, const PeerWelcome* welcome) {
     ni_.nid = nid;
     ni_.net = nid.net();
     if (const Net* const net = local.net(ni_.net)) {
@@ -71,6 +88,12 @@ class Stranger {
     }
     ni_.peer.store(&peer_, std::memory_order_relaxed);
     nets_[0] = {.net = ni_.net, .count = 1};
+    if (welcome != nullptr) {
+      nets_[0].priority = welcome->net_priority;
+      ni_.priority.set(welcome->priority);
+      if (const auto& rules = welcome->preferences)
+        ni_.preferences.store(&*rules, std::memory_order_relaxed);
+    }
     view_ = {.primary = nid, .nets = nets_, .nis = nis_};
     peer_.publish(view_);
   }
@@ -179,12 +202,27 @@ const PeerNi* bringer_of(const Nid& source, const PeerNi* known, const RouteView
   return bringer;
 }
 
+RouteTroubles troubles_of(const RouteView& routes) {
+  RouteTroubles troubles;
+  for (const RemoteNet& net : routes.nets()) {
+    for (const Route* const route : net.routes) {
+      if (route->alive.get()) continue;
+      if (route->number >= troubles.size()) troubles.resize(route->number + 1);
+      // What its history has is of another time if that says that it is up.
+      troubles[route->number] = {.route = route->spec,
+                                 .cause = route->told_up ? RouteCause::kNone : route->told_cause,
+                                 .answers_wanted = route->flaps.answers_wanted()};
+    }
+  }
+  return troubles;
+}
+
 PathReport report_path(const PathQuestion& question, PeerNi* known, const PathViews& views) {
   PathReport report{.question = question};
   const Nid& source = question.source;
   report.forwarded = !source.is_any() && views.local.ni(source) == nullptr;
   report.routing = views.parameters.routes();
-  Stranger stranger(question.destination, views.local);
+  Stranger stranger(question.destination, views.local, views.welcome);
   report.known = known != nullptr;
   PathRequest request{.destination = known != nullptr ? known : &stranger.ni(),
                       .forwarded = report.forwarded,
@@ -193,7 +231,7 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
                       .device_priorities = {}};
   if (views.local.ni(question.destination) != nullptr) request.destination = nullptr;  // ourselves
   if (!report.forwarded) request.source = source;
-  Notes notes(report.alternatives);
+  Notes notes(report.alternatives, views.troubles);
   const auto path =
       explain_path(request, views.local, views.routes, views.sequences, views.parameters, notes);
   if (path) {

@@ -17,6 +17,7 @@
 namespace plnet::lnet {
 
 class PeerPorts;
+struct PeerWelcome;  // control/selection_policies.hpp
 
 // A NID of ours as source: a message of ours. Any other: one that this node forwards. Any: one of
 // ours that may leave by whichever NI is the best.
@@ -84,6 +85,17 @@ struct PathReport {
   [[nodiscard]] bool is_reachable() const { return step.has_value() && !is_rejected(); }
 };
 
+// What keeps a route down. The coordinator knows.
+struct RouteTrouble {
+  RouteSetup route;
+  RouteCause cause = RouteCause::kNone;  // kNone: nobody has judged it yet
+  std::uint32_t answers_wanted = 0;      // to checks, before it is used again: it flapped
+};
+// By number of the route; of one that is up it has nothing.
+using RouteTroubles = std::vector<RouteTrouble>;
+// On the coordinator's shard.
+[[nodiscard]] RouteTroubles troubles_of(const RouteView& routes);
+
 // What a shard sees.
 struct PathViews {
   const LocalView& local;
@@ -96,6 +108,9 @@ struct PathViews {
   std::uint16_t cpt = 0;
   const CptDistances* distances = nullptr;  // null: all is equally near
   const PeerPorts* peers = nullptr;         // null: nothing is known of next hops
+  // What the coordinator has told beforehand: a moment ago, on another shard.
+  const RouteTroubles* troubles = nullptr;  // null: nothing
+  const PeerWelcome* welcome = nullptr;     // of a destination that is no peer yet
 };
 
 // Who brings what comes from there, so that the shard that is its home chooses: the source, if it

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "lib/lnet/names/nid_range.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/lnet/path_json.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
@@ -69,12 +72,27 @@ void drain_routing(LnetControl& control, const VerbArgs& args, VerbToken token) 
   control.drain_routing(order, silent(std::move(token)));
 }
 
+// The gateways that a NID means, or a list of ranges however wide. All, if there is none.
+using GatewayFilter = std::function<bool(const lnet::Nid& gateway)>;
+Outcome<GatewayFilter> gateways_meant(const VerbArgs& args) {
+  const std::string text = text_arg(args, "gateway");
+  if (text.empty()) return [](const lnet::Nid& /*gateway*/) { return true; };
+  if (const auto nid = lnet::parse_nid(text))
+    return [one = *nid](const lnet::Nid& gateway) { return gateway == one; };
+  auto ranges = lnet::NidRangeList::parse(text);
+  if (!ranges) {
+    return failure(Errc::kInvalid,
+                   fmt::format("cannot parse gateway NID '{}': {}", text, ranges.error().what));
+  }
+  return [meant = std::move(*ranges)](const lnet::Nid& gateway) { return meant.matches(gateway); };
+}
+
 // Filters as lnetctl has them: each that is given must fit.
 Outcome<void> keep_fitting(std::vector<lnet::RouteReport>& routes, const VerbArgs& args) {
   const auto net = net_arg(args, "net");
   if (!net) return std::unexpected(net.error());
-  const auto gateway = nid_arg(args, "gateway");
-  if (!gateway) return std::unexpected(gateway.error());
+  const auto is_meant = gateways_meant(args);
+  if (!is_meant) return std::unexpected(is_meant.error());
   const auto number = [&args](const char* name) {
     return args.contains(name) ? std::optional(args.at(name).get<std::int64_t>()) : std::nullopt;
   };
@@ -82,7 +100,7 @@ Outcome<void> keep_fitting(std::vector<lnet::RouteReport>& routes, const VerbArg
   const auto priority = number("priority");
   std::erase_if(routes, [&](const lnet::RouteReport& report) {
     return (*net != lnet::kNetAny && report.route.net != *net) ||
-           (*gateway && report.route.gateway != **gateway) || (hop && report.route.hops != *hop) ||
+           !(*is_meant)(report.route.gateway) || (hop && report.route.hops != *hop) ||
            (priority && report.route.priority != *priority);
   });
   return {};

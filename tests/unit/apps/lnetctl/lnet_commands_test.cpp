@@ -163,6 +163,16 @@ TEST_F(LnetCommands, Routes) {
       out,
       "route:\n    - net: o2ib\n      gateway: 10.0.0.1@tcp\n      hop: 2\n      priority: 1\n"
       "      state: up\n      type: single-hop\n");
+  const std::string both =
+      "route:\n    - net: o2ib\n      gateway: 10.0.0.1@tcp\n"
+      "    - net: o2ib\n      gateway: 10.0.0.2@tcp\n";
+  EXPECT_EQ(run("route show --gateway 10.0.0.[1-2]@tcp"), 0) << err;
+  EXPECT_EQ(out, both);
+  EXPECT_EQ(run("route show --gateway 10.0.0.1@tcp,10.0.0.2@tcp"), 0) << err;
+  EXPECT_EQ(out, both);
+  EXPECT_EQ(run("route show --gateway 10.1.*.*@tcp"), 0) << err;
+  EXPECT_EQ(out, "");
+  EXPECT_EQ(run("route show --gateway 10.0.0.[1-@tcp"), 256 - EINVAL);
   EXPECT_EQ(run("route add --net o2ib --gateway 10.0.0.9@tcp --hop 0"), 256 - ERANGE);
   EXPECT_EQ(run("route del --net o2ib --gateway 10.0.0.[1-2]@tcp"), 0) << err;
   EXPECT_EQ(lnet_.node.routes.size(), 1U);

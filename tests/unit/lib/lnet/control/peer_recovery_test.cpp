@@ -86,6 +86,24 @@ TEST_F(Recovery, PingsGoFurtherAndFurtherApartUpToAMinute) {
   EXPECT_TRUE(up());
 }
 
+TEST_F(Recovery, WhatIsDoneAboutEachIsTold) {
+  peer_.answers = false;
+  EXPECT_TRUE(node_.coordinator.recovery().efforts().empty());
+  lose();
+  const Instant begun = network_.now();
+  const auto effort = [&] { return node_.coordinator.recovery().efforts().at(0); };
+  EXPECT_EQ(effort().nid, kServer);
+  EXPECT_EQ(effort().pings, 0U);
+  EXPECT_EQ(effort().next, begun + seconds(1));
+  pass(1);
+  (void)node_.turn();
+  EXPECT_EQ(effort().pings, 1U);
+  EXPECT_EQ(effort().next, begun + seconds(3));
+  peer_.answers = true;
+  pass(60);
+  EXPECT_TRUE(node_.coordinator.recovery().efforts().empty());
+}
+
 TEST_F(Recovery, TheSettingMayKeepPingsCloser) {
   node_.parameters.max_recovery_ping_interval_s.set(4);
   network_.send_failure = 1;

@@ -141,6 +141,32 @@ TEST(SelectionPolicies, ASweepPublishesNoMoreThanTheDirectoryTakesBack) {
     EXPECT_EQ(node.peer(peer(n))->seen().net(kTcp)->priority, 4U);
 }
 
+// `route explain` of somebody who is no peer yet.
+TEST_F(SelectionPoliciesTest, ItIsToldBeforehandWhatAPeerNiWillGet) {
+  add_route(kGateway);
+  const Nid far = Nid::of(NetType::kKfi, 7, 5);
+  const auto welcome = [&](const Nid& nid) { return node_.coordinator.policies().welcome(nid); };
+  EXPECT_FALSE(welcome(kPeer).preferences);
+  EXPECT_EQ(welcome(kPeer).priority, kPriorityLowest);
+  EXPECT_EQ(welcome(kPeer).net_priority, kPriorityLowest);
+  set({{.dst = "tcp", .priority = 4},
+       {.dst = "10.0.0.*@tcp", .priority = 2},
+       {.src = "10.0.0.2@tcp", .dst = "10.0.0.*@tcp"},
+       {.dst = "*@kfi7", .rte = "10.0.0.9@tcp"}});
+  for (const Nid& nid : {kPeer, far, kOther}) {
+    const PeerWelcome told = welcome(nid);
+    node_.make_peer(nid);
+    EXPECT_EQ(told.net_priority, peer_net_priority(nid, nid.net()));
+    EXPECT_EQ(told.priority, peer_ni(nid).priority.get());
+    EXPECT_EQ(told.preferences.has_value(), peer_ni(nid).preferences.load() != nullptr);
+    if (!told.preferences) continue;
+    EXPECT_EQ(told.preferences->local_nids(), sources(nid));
+    EXPECT_EQ(told.preferences->routers(), routers(nid));
+  }
+  EXPECT_EQ(welcome(kPeer).preferences->local_nids(), std::vector{kOursToo});
+  EXPECT_EQ(welcome(far).preferences->routers(), std::vector{kGateway});
+}
+
 TEST_F(SelectionPoliciesTest, ThePolicyWithTheLowerIndexDecides) {
   node_.make_peer(kPeer);
   set({{.dst = "10.0.0.7@tcp", .priority = 9}, {.dst = "10.0.0.*@tcp"}, {.src = "10.0.0.*@tcp"}});

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/lnet/control/selection_policies.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "tests/unit/lib/lnet/paths/site.hpp"
@@ -96,6 +97,44 @@ TEST_F(PathReportOf, OfSomebodyElseItIsForwardedByARoute) {
   ASSERT_TRUE(told.step->route.has_value());
   EXPECT_TRUE(
       has(told, "route", "o2ib by " + text_of(down.ni().nid), text_of(Exclusion::kRouteDown)));
+}
+
+TEST_F(PathReportOf, WhyARouteIsDownIsTold) {
+  site.add_net(kTcp0, 1);
+  Route& silent = site.add_route(kIb0, site.add_peer(true, {{kTcp0, 1}}));
+  Route& flapping = site.add_route(kIb0, site.add_peer(true, {{kTcp0, 1}}));
+  Route& muted = site.add_route(kIb0, site.add_peer(true, {{kTcp0, 1}}));
+  site.add_route(kIb0, site.add_peer(true, {{kTcp0, 1}}));
+  for (Route* const route : {&silent, &flapping, &muted})
+    route->alive.set(false);
+  silent.told_up = flapping.told_up = false;
+  silent.told_cause = RouteCause::kPingTimedOut;
+  flapping.told_cause = RouteCause::kHeldBack;
+  for (int i = 0; i < 3; ++i) {
+    flapping.flaps.recover();
+    (void)flapping.flaps.fail(Instant{});
+  }
+  muted.told_cause = RouteCause::kAnswered;  // nobody has judged it since
+  const auto told = [&](const RouteTroubles& troubles) {
+    return report_path({Nid::any(), nid_on(kIb0, 77)}, nullptr,
+                       {.local = site.local,
+                        .routes = site.routes,
+                        .sequences = site.sequences,
+                        .parameters = site.parameters,
+                        .troubles = &troubles});
+  };
+  const auto name = [](const Route& route) { return "o2ib by " + text_of(route.spec.gateway); };
+  RouteTroubles troubles = troubles_of(site.routes);
+  const PathReport report = told(troubles);
+  EXPECT_TRUE(has(report, "route", name(silent), "the route is down: ping timed out"));
+  EXPECT_TRUE(has(report, "route", name(flapping),
+                  "the route is down: flapped, must answer several checks in a row; checks to "
+                  "answer: 3"));
+  EXPECT_TRUE(has(report, "route", name(muted), "the route is down"));
+  std::swap(troubles[silent.number], troubles[flapping.number]);
+  EXPECT_TRUE(has(told(troubles), "route", name(silent), "the route is down"))
+      << "its number was another's when the coordinator was asked";
+  EXPECT_TRUE(has(told({}), "route", name(silent), "the route is down"));
 }
 
 TEST_F(PathReportOf, TheGatewayOfAClientChoosesUnlessTheClientIsAPeer) {
@@ -265,6 +304,31 @@ TEST_F(PathReportOf, AStrangerOnOurNetHasNoPlaceYet) {
   ASSERT_TRUE(told.step.has_value());
   EXPECT_EQ(told.step->next_hop, nid_on(kTcp0, 99));
   EXPECT_FALSE(told.step->place.has_value());
+}
+
+TEST_F(PathReportOf, AStrangerHasWhatPoliciesWillGiveIt) {
+  site.add_net(kTcp0, 2);
+  SitePeer& near = site.add_peer(true, {{kTcp0, 1}});
+  SitePeer& preferred = site.add_peer(true, {{kTcp0, 1}});
+  site.add_route(kIb0, near);
+  site.add_route(kIb0, preferred, 1);
+  const auto told = [&](const Nid& destination, const PeerWelcome* welcome) {
+    return report_path({Nid::any(), destination}, nullptr,
+                       {.local = site.local,
+                        .routes = site.routes,
+                        .sequences = site.sequences,
+                        .parameters = site.parameters,
+                        .welcome = welcome});
+  };
+  const PeerWelcome welcome{.preferences = Preferences({site.ni(1).nid}, {preferred.view.primary})};
+  const Nid direct = nid_on(kTcp0, 99);
+  const Nid far = nid_on(kIb0, 99);
+  EXPECT_EQ(told(direct, nullptr).step->ni, site.ni(0).nid);
+  EXPECT_EQ(told(direct, &welcome).step->ni, site.ni(1).nid);
+  EXPECT_EQ(told(far, nullptr).step->next_hop, near.ni().nid);
+  EXPECT_EQ(told(far, &welcome).step->next_hop, preferred.ni().nid);
+  EXPECT_TRUE(has(told(far, &welcome), "route", "o2ib by " + text_of(near.ni().nid),
+                  text_of(Criterion::kPreferred)));
 }
 
 TEST_F(PathReportOf, NoWayAndTheWayToOurselves) {
