@@ -21,6 +21,19 @@ constexpr runtime::LogSite kLinksUnwatched{
     runtime::LogLevel::kWarning, "links_unwatched", {"cause"}};
 }  // namespace
 
+Outcome<void> follow_links(runtime::LinkWatch& watch, runtime::EventLoop& loop,
+                           const std::function<void()>& look) {
+  auto told = watch.open();
+  if (told) {
+    told = loop.add(watch.descriptor(), EPOLLIN, [&watch, look](std::uint32_t) {
+      watch.drain();
+      look();
+    });
+  }
+  look();  // only now: nobody tells of what came before
+  return told;
+}
+
 LnetAdmin::LnetAdmin(runtime::Log& log) : log_(log) {}
 LnetAdmin::~LnetAdmin() = default;
 
@@ -50,19 +63,14 @@ Outcome<void> LnetAdmin::set_running(std::vector<runtime::Poller*> pollers) {
   if (auto opened = desk_->open(std::move(pollers)); !opened) return opened;
   running_ = true;
   host_->node()->set_running();
-  look_at_links();
+  if (auto told = follow_links(link_watch_, *loop_, [this] { look_at_links(); }); !told) {
+    links_unwatched_ = told.error().what;
+    log_.write(kLinksUnwatched, {links_unwatched_});
+  }
   wait_for_gateways();
   load_timer_ = loop_->add_timer(LoadMetrics::kPeriod, LoadMetrics::kPeriod,
                                  [this] { renew_load_metrics(); });
-  if (auto opened = link_watch_.open(); !opened) {
-    links_unwatched_ = opened.error().what;
-    log_.write(kLinksUnwatched, {links_unwatched_});
-    return {};
-  }
-  return loop_->add(link_watch_.descriptor(), EPOLLIN, [this](std::uint32_t) {
-    link_watch_.drain();
-    look_at_links();
-  });
+  return {};
 }
 
 // With check_routers_before_use whatever is asked for waits until each gateway has been asked once,
@@ -125,10 +133,25 @@ void LnetAdmin::next_change() {
   changes_.pop_front();
   changing_ = true;
   next.first([this, done = std::move(next.second)](Outcome<void> outcome) mutable {
-    changing_ = false;
-    done(std::move(outcome));
-    if (!changing_) next_change();
+    note_connections([this, outcome = std::move(outcome), done = std::move(done)]() mutable {
+      changing_ = false;
+      done(std::move(outcome));
+      if (!changing_) next_change();
+    });
   });
+}
+
+// What NIs have in force nothing but a change changes.
+void LnetAdmin::note_connections(LnetDesk::After after) {
+  const auto in_force = std::make_shared<std::vector<TunablesInForce>>();
+  const auto noted = std::make_shared<LnetDesk::After>(std::move(after));
+  auto sent = desk_->order(
+      0, [in_force](lnet::Node& node) { *in_force = tunables_in_force(node); },
+      [this, in_force, noted] {
+        by_link_.renew(config_, *in_force);
+        (*noted)();
+      });
+  if (!sent) (*noted)();
 }
 
 Outcome<void> LnetAdmin::check_up() const {

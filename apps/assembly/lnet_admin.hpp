@@ -22,12 +22,18 @@
 #include "apps/assembly/load_metrics.hpp"
 #include "apps/assembly/scarce_watch.hpp"
 #include "apps/assembly/starving_board.hpp"
+#include "apps/assembly/tcp_changes.hpp"
 #include "apps/assembly/tcp_links.hpp"
 #include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/host/link_watch.hpp"
 
 namespace plnet::apps {
+
+// Has `look` called now, and from now on whenever the system tells of links and addresses: what
+// changes while it looks is looked at again. If that fails it has been called once nevertheless.
+[[nodiscard]] Outcome<void> follow_links(runtime::LinkWatch& watch, runtime::EventLoop& loop,
+                                         const std::function<void()>& look);
 
 class LnetAdmin final : public lnet::LnetControl {
  public:
@@ -133,6 +139,7 @@ class LnetAdmin final : public lnet::LnetControl {
 
   void enqueue(Change change, lnet::Reply<void> done);
   void next_change();
+  void note_connections(LnetDesk::After after);
   [[nodiscard]] Outcome<void> check_up() const;
   // Once leave() has begun a router does not come back.
   [[nodiscard]] Outcome<void> check_stays() const;
@@ -148,6 +155,13 @@ class LnetAdmin final : public lnet::LnetControl {
   void change_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void tune_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void set_health(lnet::NiChange change, lnet::Reply<void> done);
+  // Before the functions of these names: the same, by what the links were when NIs were made.
+  [[nodiscard]] std::expected<Judged, Misfit> judge(lnet::NodeConfig wanted,
+                                                    const lnet::NodeConfig& now,
+                                                    Ground ground) const;
+  [[nodiscard]] Outcome<void> tune(lnet::NodeConfig& config, const lnet::NiChange& change);
+  void retune(LnetDesk& desk, LnetHost& host, const lnet::NodeConfig& config,
+              lnet::Reply<void> after);
   void look_at_links();
   void take_out_moved(const MovedNi& moved, lnet::Reply<void> done);
   void bring_back_moved(const lnet::Nid& was, lnet::Reply<void> done);
@@ -167,6 +181,7 @@ class LnetAdmin final : public lnet::LnetControl {
   runtime::LinkWatch link_watch_;
   std::string links_unwatched_;
   TcpLinks links_;
+  ConnectionsByLink by_link_;  // since the last change
   runtime::EventLoop::TimerId link_timer_ = runtime::EventLoop::TimerId::kNone;
   runtime::Log& log_;
   std::unique_ptr<LnetDesk> desk_;

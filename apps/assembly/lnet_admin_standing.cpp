@@ -2,6 +2,7 @@
 // How the node stands towards its peers: links of NIs, routing on and off, drain, and what is said
 // of it all.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "apps/assembly/lnet_admin.hpp"
@@ -40,15 +41,30 @@ Instant now_of(lnet::Node& node) {
   return node.shard(0).core().now;
 }
 
-Result<void> begin_drain(lnet::Node& node, const lnet::DrainOrder& order) {
-  const Duration longest = lnet::RoutingStateMachine::patience(node.parameters().router_notice());
-  return node.coordinator().standing().drain(now_of(node), order.bound.value_or(longest),
-                                             order.full_notice);
+Duration bound_of(const lnet::DrainOrder& order, lnet::Node& node) {
+  return order.bound.value_or(
+      lnet::RoutingStateMachine::patience(node.parameters().router_notice()));
 }
 
 }  // namespace
 
 // --- Links ---
+
+std::expected<Judged, Misfit> LnetAdmin::judge(NodeConfig wanted, const NodeConfig& now,
+                                               Ground ground) const {
+  ground.by_link = &by_link_;
+  return apps::judge(std::move(wanted), now, ground);
+}
+
+Outcome<void> LnetAdmin::tune(NodeConfig& config, const lnet::NiChange& change) {
+  by_link_.forget(config, change);
+  return apps::tune(config, change);
+}
+
+void LnetAdmin::retune(LnetDesk& desk, LnetHost& host, const NodeConfig& config,
+                       Reply<void> after) {
+  apps::retune(desk, host, config, by_link_, std::move(after));
+}
 
 // Of an interface that was down when its NI came, and whenever the system has told of a change.
 void LnetAdmin::look_at_links() {
@@ -110,7 +126,8 @@ void LnetAdmin::drain_routing(lnet::DrainOrder order, Reply<void> done) {
         desk_->attempt(
             0,
             [order](lnet::Node& node) -> Outcome<Progress> {
-              const auto begun = begin_drain(node, order);
+              const auto begun = node.coordinator().standing().drain(
+                  now_of(node), bound_of(order, node), order.full_notice);
               if (begun) return Progress::kDone;
               if (begun.error() == Errc::kBusy)
                 return failure(Errc::kBusy, "routing is being stopped already");
@@ -163,6 +180,11 @@ struct LnetAdmin::Leave {
   void end() {
     if (!std::exchange(over, true)) done(report);
   }
+  // Whatever was here when that was last seen goes with the process.
+  void cut_off() {
+    report.cut_off = report.load.held;
+    end();
+  }
 };
 
 void LnetAdmin::leave(const lnet::DrainOrder& order, Told told, Told done) {
@@ -172,35 +194,36 @@ void LnetAdmin::leave(const lnet::DrainOrder& order, Told told, Told done) {
   leave->order = order;
   if (state_ != State::kUp) return leave->end();
   leaving_ = true;
-  const Duration bound = order.bound.value_or(
-      lnet::RoutingStateMachine::patience(host_->node()->parameters().router_notice()));
-  loop_->add_timer(bound + kLeaveSlack, Duration::zero(), [leave] {
-    leave->report.cut_off = leave->report.load.held;
-    leave->end();
-  });
+  loop_->add_timer(bound_of(order, *host_->node()) + kLeaveSlack, Duration::zero(),
+                   [leave] { leave->cut_off(); });
   keep_leaving(leave, true);
 }
 
 void LnetAdmin::keep_leaving(const std::shared_ptr<Leave>& leave, bool first) {
-  // What the shard writes while we may be gone on.
-  auto seen = std::make_shared<lnet::StandingReport>();
+  if (leave->over) return;
+  const auto look_again = [this, leave](bool still_first) {
+    loop_->add_timer(kLookAtDrain, Duration::zero(),
+                     [this, leave, still_first] { keep_leaving(leave, still_first); });
+  };
+  // What the shard writes while we may be gone on; nothing if LNet has gone down meanwhile.
+  auto seen = std::make_shared<std::optional<lnet::StandingReport>>();
   auto sent = desk_->order(
       0,
       [seen, first, order = leave->order](lnet::Node& node) {
-        const lnet::NodeStanding& standing = node.coordinator().standing();
-        // What is being stopped already goes on with that; who does not route is done.
-        if (first) (void)begin_drain(node, order);
+        lnet::NodeStanding& standing = node.coordinator().standing();
+        // Fails if it does not route: then it is done, which the report says.
+        if (first) (void)standing.leave(now_of(node), bound_of(order, node), order.full_notice);
         *seen = standing.report(now_of(node));
       },
-      [this, leave, seen] {
+      [leave, seen, look_again] {
         if (leave->over) return;
-        leave->report = *seen;
-        if (seen->state == RoutingState::kDisabled) return leave->end();
-        leave->told(*seen);
-        loop_->add_timer(kLookAtDrain, Duration::zero(),
-                         [this, leave] { keep_leaving(leave, false); });
+        if (!*seen) return leave->cut_off();
+        leave->report = **seen;
+        if (leave->report.state == RoutingState::kDisabled) return leave->end();
+        leave->told(leave->report);
+        look_again(false);
       });
-  if (!sent) leave->end();
+  if (!sent) look_again(first);  // others ask too much; the bound ends it
 }
 
 // --- What is said ---

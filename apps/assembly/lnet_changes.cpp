@@ -48,8 +48,10 @@ Outcome<Progress> add_ni(lnet::Node& node, const ResolvedNi& ni, NetworkMaker& m
 
 Outcome<Progress> remove_ni(lnet::Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
   maker.close(ni.setup);
-  if (auto removed = node.remove_ni(ni.setup.nid); !removed)
-    return std::unexpected(removed.error());
+  auto removed = node.remove_ni(ni.setup.nid);
+  // A change that failed may have been unable to bring it back: then it is in the configuration
+  // alone, and can be deleted from there.
+  if (!removed && removed.error().code != Errc::kNotFound) return std::unexpected(removed.error());
   return Progress::kDone;
 }
 
@@ -203,6 +205,18 @@ class PeersByPrimary {
   std::unordered_map<Nid, const PeerConfig*, lnet::NidHash> by_primary_;
 };
 
+// Of the peers, those that are made anew or go. Their routes have to go before them.
+std::vector<Nid> nids_unsettled(const std::vector<PeerConfig>& peers,
+                                const PeersByPrimary& others) {
+  std::vector<Nid> nids;
+  for (const PeerConfig& peer : peers) {
+    if (others.same_as(peer) != nullptr) continue;
+    nids.push_back(peer.primary);
+    nids.insert(nids.end(), peer.nids.begin(), peer.nids.end());
+  }
+  return nids;
+}
+
 // Peers go before their networks, NIs go before others come, peers come after them.
 Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost& host,
                        std::vector<LnetStep>& steps) {
@@ -272,12 +286,17 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
   plan_access(now, wanted, steps);
   if (now.udsps != wanted.udsps)
     steps.push_back({.act = set_policies(wanted.udsps), .undo = set_policies(now.udsps)});
-  // Gateways stay while there are routes, so routes go first and come last.
-  for (const RouteConfig& route : now.routes) {
-    if (!keeps_route(wanted, route, lost)) steps.push_back(delete_route_step(route));
-  }
   const PeersByPrimary before_all(now.peers, lost);
   const PeersByPrimary after_all(wanted.peers, lost);
+  const std::vector<Nid> unsettled = nids_unsettled(now.peers, after_all);
+  const auto is_kept = [&](const NodeConfig& config, const RouteConfig& route) {
+    return keeps_route(config, route, lost) &&
+           std::ranges::find(unsettled, route.gateway) == unsettled.end();
+  };
+  // Gateways stay while there are routes, so routes go first and come last.
+  for (const RouteConfig& route : now.routes) {
+    if (!is_kept(wanted, route)) steps.push_back(delete_route_step(route));
+  }
   for (const PeerConfig& peer : now.peers) {
     const PeerConfig* const after = after_all.same_as(peer);
     if (after == nullptr) {
@@ -302,7 +321,7 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
     }
   }
   for (const RouteConfig& route : wanted.routes) {
-    if (!keeps_route(now, route, lost)) steps.push_back(add_route_step(route));
+    if (!is_kept(now, route)) steps.push_back(add_route_step(route));
   }
   if (now.parameters != wanted.parameters) {
     const auto set = [](const lnet::ParameterValues& values) {
@@ -347,6 +366,7 @@ LnetDesk::Attempt carry_out(std::vector<LnetStep> steps, const Clock& clock, Dur
         why = done.error();
         continue;
       }
+      if (!done) why.what += fmt::format("; and not as before again: {}", done.error().what);
       next = back ? next - 1 : next + 1;
     }
     return Progress::kAgain;

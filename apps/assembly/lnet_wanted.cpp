@@ -8,6 +8,7 @@
 
 #include "apps/assembly/kfi_host.hpp"
 #include "apps/assembly/router_options.hpp"
+#include "apps/assembly/tcp_changes.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/nets_by_address.hpp"
 #include "lib/runtime/host/local_addresses.hpp"
@@ -141,12 +142,17 @@ std::expected<void, Misfit> judge_nis(Judged& judged, const NodeConfig& now, con
           return misfit(able.error());
         continue;
       }
-      const auto resolved = resolve_ni(net.net, ni, ground.cpts, options, timeout);
+      auto resolved = resolve_ni(net.net, ni, ground.cpts, options, timeout);
       if (!resolved) return misfit(resolved.error());
       const NiConfig* const there = ni_of(now, net.net, ni.nid);
       if (there == nullptr) continue;
-      const auto was = resolve_ni(net.net, *there, ground.cpts, options, timeout);
-      if (was && come_to_same(*was, *resolved, ground.cpts)) ni = *there;
+      auto was = resolve_ni(net.net, *there, ground.cpts, options, timeout);
+      if (!was) continue;
+      if (ground.by_link != nullptr) {
+        ground.by_link->keep(*there, judged.tcp.tunables, was->setup);
+        ground.by_link->keep(ni, judged.tcp.tunables, resolved->setup);
+      }
+      if (come_to_same(*was, *resolved, ground.cpts)) ni = *there;
     }
   }
   return {};

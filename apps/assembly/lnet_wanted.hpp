@@ -34,11 +34,14 @@ void settle_forwarding(lnet::NodeConfig& wanted);
 // Of one NID and driver, with the same in force, on the same CPTs; a node has so many of these.
 [[nodiscard]] bool come_to_same(const ResolvedNi& a, const ResolvedNi& b, std::size_t cpts);
 
+class ConnectionsByLink;
+
 // What a node goes by.
 struct Ground {
   std::size_t cpts = 0;
   const KfiHost* kfi = nullptr;  // null: its NICs are not open, and these are to be
   std::span<const runtime::KfiInterface> kfi_interfaces{};
+  const ConnectionsByLink* by_link = nullptr;  // null: it has no NIs yet
 };
 
 struct Judged {

@@ -28,6 +28,7 @@ constexpr LogSite kStuck{LogLevel::kError, "exchange_not_drained", {"waited_ms"}
 constexpr LogSite kLnetStuck{LogLevel::kError, "lnet_not_down", {"why"}};
 constexpr LogSite kStopped{LogLevel::kInfo, "stopped", {"turns"}};
 
+constexpr const char* kUnknown = "unknown";              // nobody has counted, or not all
 constexpr Duration kToldEach = std::chrono::seconds(1);  // how a drain goes
 // A shard ends its turn in microseconds; tokens are home a few turns later.
 constexpr Duration kExchangeDrainMax = std::chrono::seconds(5);
@@ -40,10 +41,40 @@ bool forwards(const lnet::StandingReport& report) {
 
 // Peers that may not know that they are not to send any more.
 std::string unsure(const lnet::StandingReport& report) {
+  if (!report.told.counted) return kUnknown;
   return std::to_string(report.told.pushed - report.told.acknowledged + report.told.by_ping);
 }
 
+std::string unsent(const lnet::StandingReport& report) {
+  return report.unsent_known ? std::to_string(report.load.unsent) : kUnknown;
+}
+
 }  // namespace
+
+void DrainLog::say(const lnet::StandingReport& report) {
+  if (over_) return;
+  seen_ = report;
+  const Instant now = clock_.now();
+  if (said_at_ && now - *said_at_ < kToldEach) return;
+  said_at_ = now;
+  log_.write(kDraining, {report.text(), std::to_string(report.told.acknowledged),
+                         std::to_string(report.told.pushed), std::to_string(report.told.by_ping),
+                         std::to_string(report.load.held), std::to_string(report.load.unsent),
+                         std::to_string(report.seconds_left)});
+}
+
+bool DrainLog::end(const lnet::StandingReport& report) {
+  if (std::exchange(over_, true)) return false;
+  // Who did not route has not been drained.
+  if (forwards(seen_) || report.is_drain())
+    log_.write(kDrained, {std::to_string(report.cut_off), unsure(report), unsent(report)});
+  return true;
+}
+
+void DrainLog::break_off() {
+  if (!std::exchange(over_, true) && forwards(seen_))
+    log_.write(kBrokenOff, {std::to_string(seen_.load.held), unsure(seen_)});
+}
 
 void Node::run() {
   log_->write(kReady, {std::to_string(::getpid())});
@@ -54,33 +85,16 @@ void Node::run() {
 void Node::on_signal(int number) {
   const bool may_drain = number == SIGTERM && launched_ && !draining_;
   if (may_drain && options_.drain) return drain(*options_.drain);
-  if (draining_ && forwards(*draining_) && !std::exchange(broken_off_, true))
-    log_->write(kBrokenOff, {std::to_string(draining_->load.held), unsure(*draining_)});
+  if (draining_) draining_->break_off();
   loop_->stop();
 }
 
 void Node::drain(const lnet::DrainOrder& order) {
-  draining_.emplace();
-  const auto told_at = std::make_shared<Instant>(system_clock_.now() - kToldEach);
+  draining_.emplace(*log_, system_clock_);
   lnet_->leave(
-      order,
-      [this, told_at](const lnet::StandingReport& report) {
-        if (broken_off_) return;
-        draining_ = report;
-        if (system_clock_.now() - *told_at < kToldEach) return;
-        *told_at = system_clock_.now();
-        log_->write(kDraining,
-                    {report.text(), std::to_string(report.told.acknowledged),
-                     std::to_string(report.told.pushed), std::to_string(report.told.by_ping),
-                     std::to_string(report.load.held), std::to_string(report.load.unsent),
-                     std::to_string(report.seconds_left)});
-      },
+      order, [this](const lnet::StandingReport& report) { draining_->say(report); },
       [this](const lnet::StandingReport& report) {
-        if (broken_off_) return;
-        if (forwards(*draining_) || report.is_drain())
-          log_->write(kDrained, {std::to_string(report.cut_off), unsure(report),
-                                 std::to_string(report.load.unsent)});
-        loop_->stop();
+        if (draining_->end(report)) loop_->stop();
       });
 }
 

@@ -44,6 +44,27 @@ struct NodeOptions {
   NicNames nic_names{};  // stand behind lines of the log that have their NIDs
 };
 
+// What the log has of a drain that ends the process: how it goes, and once how it has ended.
+class DrainLog {
+ public:
+  // Both outlive this.
+  DrainLog(runtime::Log& log, const Clock& clock) : log_(log), clock_(clock) {}
+
+  // How far it is; a line now and then.
+  void say(const lnet::StandingReport& report);
+  // It is over. False: it was before, since a signal had ended it.
+  bool end(const lnet::StandingReport& report);
+  // A signal ends the process, drained or not.
+  void break_off();
+
+ private:
+  runtime::Log& log_;
+  const Clock& clock_;
+  lnet::StandingReport seen_;  // last
+  std::optional<Instant> said_at_;
+  bool over_ = false;
+};
+
 class Node {
  public:
   // Everything that can fail fails here, and then nothing is left behind.
@@ -128,8 +149,7 @@ class Node {
   std::unique_ptr<runtime::ControlServer> control_;
   std::atomic<bool> stopping_{false};
   bool launched_ = false;
-  std::optional<lnet::StandingReport> draining_;  // as it was seen last
-  bool broken_off_ = false;
+  std::optional<DrainLog> draining_;
 };
 
 }  // namespace plnet::apps

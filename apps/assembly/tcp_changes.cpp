@@ -26,6 +26,8 @@ bool is_tcp(const NetConfig& net, const NiConfig& ni) {
   return driver == ni.lnd_tunables.end() || driver->value == decltype(driver->value)("tcp");
 }
 
+constexpr const char* kConnections = "conns_per_peer";
+
 void set_tunable(NiConfig& ni, const char* name, std::int64_t value) {
   const auto there = std::ranges::find(ni.lnd_tunables, name, &LndTunable::name);
   if (there != ni.lnd_tunables.end()) {
@@ -35,6 +37,10 @@ void set_tunable(NiConfig& ni, const char* name, std::int64_t value) {
   }
 }
 
+bool follows_link(const NiConfig& ni, const socklnd::Tunables& of_all) {
+  return tunables_of_ni(of_all, ni.lnd_tunables).conns_per_peer == 0;
+}
+
 bool is_meant(const lnet::NiChange& change, const NetConfig& net, const NiConfig& ni) {
   return change.all || (change.nid && ni.nid == change.nid) ||
          (change.net != lnet::kNetAny && change.net == net.net);
@@ -42,20 +48,13 @@ bool is_meant(const lnet::NiChange& change, const NetConfig& net, const NiConfig
 
 // --- Tunables ---
 
-struct Tuned {
-  Nid nid;
-  socklnd::Tunables tunables;
-  std::vector<LndTunable> in_force;
-  Duration lnd_timeout{};
-};
-
 struct TuningJob {
-  std::vector<Tuned> nis;
+  std::vector<Retuned> nis;
   Reply<void> after;
 };
 
 void tune_on(lnet::Node& node, TcpPlace& place, unsigned shard, const TuningJob& job) {
-  for (const Tuned& tuned : job.nis) {
+  for (const Retuned& tuned : job.nis) {
     if (auto* const lnd = place.inbox().lnd(tuned.nid)) lnd->set_tunables(tuned.tunables);
     // Where the coordinator is.
     lnet::Ni* const ni = shard == 0 ? node.coordinator().local().ni(tuned.nid) : nullptr;
@@ -78,6 +77,50 @@ void tune_from(LnetDesk& desk, LnetHost& host, const std::shared_ptr<TuningJob>&
 }
 
 }  // namespace
+
+std::vector<TunablesInForce> tunables_in_force(lnet::Node& node) {
+  std::vector<TunablesInForce> all;
+  for (const lnet::Ni* const ni : node.coordinator().local().nis)
+    all.push_back({.nid = ni->nid, .values = ni->lnd_tunables});
+  return all;
+}
+
+// --- Connections ---
+
+void ConnectionsByLink::renew(const NodeConfig& config,
+                              const std::vector<TunablesInForce>& in_force) {
+  numbers_.clear();
+  const auto options = tcp_options_of(config);
+  if (!options) return;  // not that it could be: somebody has judged it
+  for (const NetConfig& net : config.nets) {
+    for (const NiConfig& ni : net.nis) {
+      if (!ni.nid || !is_tcp(net, ni) || !follows_link(ni, options->tunables)) continue;
+      const auto there = std::ranges::find(in_force, *ni.nid, &TunablesInForce::nid);
+      if (there == in_force.end()) continue;
+      const auto value = std::ranges::find(there->values, kConnections, &LndTunable::name);
+      if (value == there->values.end()) continue;
+      if (const auto* const number = std::get_if<std::int64_t>(&value->value))
+        numbers_.emplace(*ni.nid, *number);
+    }
+  }
+}
+
+void ConnectionsByLink::forget(const NodeConfig& config, const lnet::NiChange& change) {
+  if (!change.connections_per_peer) return;
+  for (const NetConfig& net : config.nets) {
+    for (const NiConfig& ni : net.nis) {
+      if (ni.nid && is_meant(change, net, ni)) numbers_.erase(*ni.nid);
+    }
+  }
+}
+
+void ConnectionsByLink::keep(const NiConfig& ni, const socklnd::Tunables& of_all,
+                             lnet::NiSetup& setup) const {
+  const auto known = numbers_.find(setup.nid);
+  if (known == numbers_.end() || !follows_link(ni, of_all)) return;
+  const auto value = std::ranges::find(setup.lnd_tunables, kConnections, &LndTunable::name);
+  if (value != setup.lnd_tunables.end()) value->value = known->second;
+}
 
 std::vector<Nid> tcp_nis(const NodeConfig& config) {
   std::vector<Nid> nids;
@@ -102,8 +145,7 @@ Outcome<void> tune(NodeConfig& config, const lnet::NiChange& change) {
                        fmt::format("network {}: its driver has no conns_per_peer and no timeout",
                                    lnet::text_of_net(net.net)));
       }
-      if (change.connections_per_peer)
-        set_tunable(ni, "conns_per_peer", *change.connections_per_peer);
+      if (change.connections_per_peer) set_tunable(ni, kConnections, *change.connections_per_peer);
       if (change.lnd_timeout_s) set_tunable(ni, "timeout", *change.lnd_timeout_s);
     }
   }
@@ -111,21 +153,31 @@ Outcome<void> tune(NodeConfig& config, const lnet::NiChange& change) {
   return failure(Errc::kNotFound, "no such NI");
 }
 
-void retune(LnetDesk& desk, LnetHost& host, const NodeConfig& config, Reply<void> after) {
-  auto job = std::make_shared<TuningJob>();
-  job->after = std::move(after);
+std::vector<Retuned> retuned_nis(const NodeConfig& config, const socklnd::Tunables& of_all,
+                                 const ConnectionsByLink& by_link, const ResolveNi& resolve) {
+  std::vector<Retuned> nis;
   for (const NetConfig& net : config.nets) {
     for (const NiConfig& ni : net.nis) {
       if (!ni.nid || !is_tcp(net, ni)) continue;
-      const auto resolved = host.resolve(net.net, ni);
+      auto resolved = resolve(net.net, ni);
       if (!resolved) continue;  // it was made once, so it is of this machine no more
-      job->nis.push_back(
-          {.nid = *ni.nid,
-           .tunables = tunables_of_ni(host.tcp().options().tunables, resolved->setup.lnd_tunables),
-           .in_force = resolved->setup.lnd_tunables,
-           .lnd_timeout = resolved->setup.lnd_timeout});
+      by_link.keep(ni, of_all, resolved->setup);
+      nis.push_back({.nid = *ni.nid,
+                     .tunables = tunables_of_ni(of_all, resolved->setup.lnd_tunables),
+                     .in_force = resolved->setup.lnd_tunables,
+                     .lnd_timeout = resolved->setup.lnd_timeout});
     }
   }
+  return nis;
+}
+
+void retune(LnetDesk& desk, LnetHost& host, const NodeConfig& config,
+            const ConnectionsByLink& by_link, Reply<void> after) {
+  auto job = std::make_shared<TuningJob>();
+  job->after = std::move(after);
+  job->nis =
+      retuned_nis(config, host.tcp().options().tunables, by_link,
+                  [&host](lnet::NetId net, const NiConfig& ni) { return host.resolve(net, ni); });
   tune_from(desk, host, job, 0);
 }
 

@@ -38,7 +38,8 @@ void NodeStanding::set_routing(bool on, bool push, Instant now) {
   const RoutingState before = routing_.state();
   routing_.set(on, now);
   if (routing_.state() != before) publish(now);
-  if (parts_.ping_target.set_routing(on) && push) parts_.discovery.push_to_all(true);
+  const bool told = parts_.ping_target.set_routing(routing_.advertised());
+  if (told && push) parts_.discovery.push_to_all(true);
 }
 
 Result<void> NodeStanding::enable(Instant now) {
@@ -54,24 +55,44 @@ void NodeStanding::disable(Instant now) {
   const RoutingState before = routing_.state();
   const bool advertised = routing_.advertised();
   routing_.disable(now, notice());
-  if (routing_.state() != before) publish(now);
+  if (routing_.state() == before) return;
+  publish(now);
   tell(advertised);
+  tell_of_end();
+}
+
+Result<void> NodeStanding::drain(Instant now, Duration bound, bool full_notice) {
+  const RoutingState before = routing_.state();
+  const bool asked = routing_.asks_peers();
+  if (auto drained = routing_.drain(now, notice(), bound, full_notice); !drained) return drained;
+  if (!asked) begin_asking(before, now);
+  return {};
+}
+
+Result<void> NodeStanding::leave(Instant now, Duration bound, bool full_notice) {
+  const RoutingState before = routing_.state();
+  const bool asked = routing_.asks_peers();
+  if (auto left = routing_.leave(now, notice(), bound, full_notice); !left) return left;
+  if (!asked) begin_asking(before, now);
+  return {};
+}
+
+// Who has been told of a stop may have acknowledged that by now.
+void NodeStanding::begin_asking(RoutingState before, Instant now) {
+  if (!routing_.asks_peers()) return;
+  publish(now);
+  tell(before == RoutingState::kEnabled);
+  if (before != RoutingState::kStopping) tell_of_end();
+  told_ = counting_ = {};
+  count_at_ = 0;
+  unsent_known_ = false;
 }
 
 // A buffer of its own, so that whoever acknowledges its number knows.
-Result<void> NodeStanding::drain(Instant now, Duration bound, bool full_notice) {
-  const bool asked_before = routing_.asks_peers();
-  const bool advertised = routing_.advertised();
-  if (auto drained = routing_.drain(now, notice(), bound, full_notice); !drained) return drained;
-  if (asked_before || !routing_.asks_peers()) return {};
-  publish(now);
-  tell(advertised);
-  drain_sequence_ = parts_.ping_target.sequence() + 1;
+void NodeStanding::tell_of_end() {
+  end_sequence_ = parts_.ping_target.sequence() + 1;
   parts_.ping_target.renew();
   parts_.discovery.push_to_all(true);
-  told_ = counting_ = {};
-  count_at_ = 0;
-  return {};
 }
 
 Result<void> NodeStanding::undrain(Instant now) {
@@ -99,7 +120,7 @@ void NodeStanding::count_peers(Instant now) {
       continue;
     }
     ++counting_.pushed;
-    if (parts_.discovery.has_acknowledged(*peer, drain_sequence_)) ++counting_.acknowledged;
+    if (parts_.discovery.has_acknowledged(*peer, end_sequence_)) ++counting_.acknowledged;
   }
   if (count_at_ < parts_.directory.numbers()) return;
   told_ = counting_;
@@ -193,10 +214,13 @@ void NodeStanding::heal(Instant now) {
 
 unsigned NodeStanding::step(Instant now, const RoutedLoad& load) {
   if (!watching() || now < next_look_) return 0;
-  load_ = load;
-  if (load.unsent_since < routing_.quiet_since()) load_.unsent = 0;  // counted for another drain
-  if (routing_.asks_peers()) count_peers(now);
+  if (routing_.phase() != DrainPhase::kDrained) {  // what was left then is what was left
+    load_ = load;
+    unsent_known_ = load.unsent_since >= routing_.quiet_since();
+    if (!unsent_known_) load_.unsent = 0;  // counted for another drain
+  }
   const bool draining = routing_.phase() != DrainPhase::kNone;
+  if (routing_.asks_peers() || (draining && !told_.counted)) count_peers(now);
   next_look_ = now + (draining ? kLookDraining : kLook);
   const bool advertised = routing_.advertised();
   if (routing_.step(now, load, told_)) {
@@ -213,6 +237,7 @@ StandingReport NodeStanding::report(Instant now) const {
                         .phase = routing_.phase(),
                         .told = routing_.phase() == DrainPhase::kNone ? PeersTold{} : told_,
                         .load = load_,
+                        .unsent_known = unsent_known_,
                         .cut_off = routing_.cut_off()};
   const bool ends =
       report.state == RoutingState::kStarting || report.state == RoutingState::kStopping;

@@ -34,6 +34,7 @@ struct StandingReport {
   DrainPhase phase{};
   PeersTold told;  // of a drain
   RoutedLoad load;
+  bool unsent_known = false;      // transports were asked since the last message left
   std::int64_t seconds_left = 0;  // until the state changes by time alone
   std::size_t cut_off = 0;
 
@@ -69,6 +70,7 @@ class NodeStanding {
   [[nodiscard]] Result<void> enable(Instant now);
   void disable(Instant now);
   [[nodiscard]] Result<void> drain(Instant now, Duration bound, bool full_notice = false);
+  [[nodiscard]] Result<void> leave(Instant now, Duration bound, bool full_notice);
   [[nodiscard]] Result<void> undrain(Instant now);
 
   // In the ping buffer; `push`: and to all peers at once.
@@ -101,6 +103,8 @@ class NodeStanding {
   }
   void publish(Instant now);
   void tell(bool advertised_before);
+  void begin_asking(RoutingState before, Instant now);
+  void tell_of_end();
   void count_peers(Instant now);
   [[nodiscard]] bool is_silent(const Net& net, Instant now) const;
   void heal(Instant now);
@@ -112,10 +116,11 @@ class NodeStanding {
   const Parts parts_;
   RoutingStateMachine routing_;
   RoutedLoad load_;
+  bool unsent_known_ = false;
   PeersTold told_;
   PeersTold counting_;
   std::uint32_t count_at_ = 0;
-  std::uint32_t drain_sequence_ = 0;
+  std::uint32_t end_sequence_ = 0;  // of the buffer by which peers hear of a stop or a drain
   Instant next_look_{};
   bool some_ill_ = false;  // an NI is not at its full health, and may come to be
   Instant next_remedy_{};

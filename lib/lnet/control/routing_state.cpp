@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/control/routing_state.hpp"
 
+#include <algorithm>
+
 namespace plnet::lnet {
 
 std::string_view text_of(RoutingState state) {
@@ -37,6 +39,7 @@ void RoutingStateMachine::begin(RoutingState state, Instant now, Duration notice
 }
 
 void RoutingStateMachine::set(bool on, Instant now) {
+  if (leaves_) return;
   phase_ = DrainPhase::kNone;
   cut_off_ = 0;
   go(on ? RoutingState::kEnabled : RoutingState::kDisabled, now);
@@ -50,13 +53,15 @@ Result<void> RoutingStateMachine::enable(Instant now, Duration notice) {
 }
 
 void RoutingStateMachine::disable(Instant now, Duration notice) {
+  if (leaves_) return;
   if (phase_ == DrainPhase::kDrained) phase_ = DrainPhase::kNone;
   if (state_ == RoutingState::kDisabled) return;
-  if (state_ == RoutingState::kStopping) {
-    phase_ = DrainPhase::kNone;  // what a drain has begun ends as a stop, no later
-    return;
-  }
-  begin(RoutingState::kStopping, now, notice);
+  if (state_ != RoutingState::kStopping) return begin(RoutingState::kStopping, now, notice);
+  if (phase_ == DrainPhase::kNone) return;
+  // The bound of a drain may be a day, and a stop cannot be taken back.
+  latest_ = std::min(latest_, now + patience(notice));
+  if (phase_ == DrainPhase::kEmptying) noticed_ = std::min(noticed_, now + kQuiet);
+  phase_ = DrainPhase::kNone;
 }
 
 Result<void> RoutingStateMachine::drain(Instant now, Duration notice, Duration bound,
@@ -77,7 +82,22 @@ Result<void> RoutingStateMachine::drain(Instant now, Duration notice, Duration b
   return {};
 }
 
+Result<void> RoutingStateMachine::leave(Instant now, Duration notice, Duration bound,
+                                        bool full_notice) {
+  const bool stops = state_ == RoutingState::kStopping && phase_ == DrainPhase::kNone;
+  if (stops) {
+    phase_ = DrainPhase::kNoticing;
+    full_notice_ = full_notice;
+    latest_ = std::min(latest_, now + bound);
+  } else if (auto drained = drain(now, notice, bound, full_notice); !drained) {
+    return drained;
+  }
+  leaves_ = true;
+  return {};
+}
+
 Result<void> RoutingStateMachine::undrain(Instant now, Duration notice) {
+  if (leaves_) return std::unexpected(Errc::kBusy);
   if (phase_ == DrainPhase::kNone) return std::unexpected(Errc::kInvalid);
   const bool forwards = state_ == RoutingState::kStopping;
   if (forwards && !was_starting_) {

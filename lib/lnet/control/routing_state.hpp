@@ -85,14 +85,18 @@ class RoutingStateMachine {
   // `notice`: how long peers need to find out by themselves. kBusy: it is being stopped. Of a drain
   // it is undrain().
   [[nodiscard]] Result<void> enable(Instant now, Duration notice);
+  // Of a drain: it ends as a stop would that begins now, unless its own end comes before that.
   void disable(Instant now, Duration notice);
   // Ends after `bound` at the latest, which may be set anew meanwhile. `full_notice`: nobody is
   // believed to know before `notice` is over, acknowledgements or not. kInvalid: it does not route;
   // kBusy: it is being stopped for good.
   [[nodiscard]] Result<void> drain(Instant now, Duration notice, Duration bound,
                                    bool full_notice = false);
+  // drain() before the process ends: from then on nothing makes a stop of it or takes it back. A
+  // stop becomes such a drain, so that what it loses is known; peers and buffers get no more time.
+  [[nodiscard]] Result<void> leave(Instant now, Duration notice, Duration bound, bool full_notice);
   // Back to what was before the drain: at once while it still forwards, else as a start.
-  // kInvalid: it is not drained.
+  // kInvalid: it is not drained; kBusy: it leaves.
   [[nodiscard]] Result<void> undrain(Instant now, Duration notice);
 
   // Whether the state has changed.
@@ -107,6 +111,7 @@ class RoutingStateMachine {
   DrainPhase phase_ = DrainPhase::kNone;
   bool was_starting_ = false;  // when the drain began
   bool full_notice_ = false;
+  bool leaves_ = false;
   Instant began_{};
   Instant noticed_{};  // by then all peers know
   Instant latest_{};

@@ -64,6 +64,23 @@ TEST(LnetChanges, WhatWasDoneIsTakenBackWhenALaterStepFails) {
   EXPECT_EQ(script.log, "abc-b-a");
 }
 
+TEST(LnetChanges, WhatCannotBeTakenBackIsTold) {
+  Still still;
+  Script script;
+  LnetStep lasting = script.step('b');
+  lasting.undo = [](lnet::Node&) -> Outcome<Progress> {
+    return failure(Errc::kNotFound, "the address is not there any more");
+  };
+  auto attempt = carry_out(
+      {script.step('a'), std::move(lasting), script.step('c', failure(Errc::kNoMemory, "full"))},
+      kStandsStill, kBound);
+  const auto done = attempt(*still.node);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::kNoMemory);
+  EXPECT_EQ(done.error().what, "full; and not as before again: the address is not there any more");
+  EXPECT_EQ(script.log, "abc-a") << "the others are taken back nevertheless";
+}
+
 TEST(LnetChanges, AStepThatMustWaitIsTriedAgainAndNoOtherBeforeIt) {
   Still still;
   Script script;

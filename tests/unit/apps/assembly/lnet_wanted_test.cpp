@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/assembly/lnet_wanted.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "apps/assembly/tcp_changes.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/host/local_addresses.hpp"
 
@@ -71,6 +73,45 @@ TEST(LnetWanted, AnNiThatComesToSomethingElseIsAnother) {
   EXPECT_TRUE(differs([](auto& wanted) {
     wanted.module_options = {{"ksocklnd", "sock_timeout", "20"}};
   })) << "its timeout is that of before, while the NI's own follows the option";
+}
+
+// The link was quicker when the NI was made: today an automatic number comes to one.
+class LnetWantedOfLinks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    by_link_.renew(
+        now_, {{.nid = nid("192.0.2.1@tcp"), .values = {{"conns_per_peer", std::int64_t{4}}}}});
+  }
+  // Its NI, as an export has it, with so many connections.
+  [[nodiscard]] bool stays_with(std::int64_t connections) const {
+    lnet::NodeConfig wanted = with(exported(now_, 1));
+    auto& tunables = wanted.nets[0].nis[0].lnd_tunables;
+    std::ranges::find(tunables, "conns_per_peer", &lnet::LndTunable::name)->value = connections;
+    return stays(wanted);
+  }
+  [[nodiscard]] bool stays(const lnet::NodeConfig& wanted) const {
+    const auto judged = judge(wanted, now_, {.cpts = 1, .by_link = &by_link_});
+    EXPECT_TRUE(judged.has_value()) << judged.error().error.what;
+    return judged.has_value() && judged->config.nets == now_.nets;
+  }
+
+  lnet::NodeConfig now_ = with(tcp_ni());
+  ConnectionsByLink by_link_;
+};
+
+TEST_F(LnetWantedOfLinks, AnExportDisturbsNothingWhateverTheLinkDoes) {
+  EXPECT_TRUE(stays_with(4)) << "as the export says";
+  EXPECT_FALSE(stays_with(1)) << "as nobody but the link of today says";
+  EXPECT_FALSE(stays_with(7));
+}
+
+TEST_F(LnetWantedOfLinks, WhoeverStillFollowsTheLinkStays) {
+  EXPECT_TRUE(stays_with(0));
+  lnet::NodeConfig wanted = now_;
+  wanted.nets[0].nis[0].cpts = {0};
+  EXPECT_TRUE(stays(wanted));
+  wanted.module_options = {{"ksocklnd", "conns_per_peer", "2"}};
+  EXPECT_TRUE(stays(wanted)) << "an option changes live";
 }
 
 // Nothing of what is there goes down for what could not stay.

@@ -168,6 +168,89 @@ TEST_F(NodeStandings, WhatWasToldInADrainIsNotSaidOfAStop) {
   EXPECT_EQ(report().text(), "stopping");
 }
 
+TEST_F(NodeStandings, WhoLeavesInTheMidstOfAStopKnowsWhoHasAcknowledgedThat) {
+  route();
+  standing().disable(network_.now());
+  pass(seconds(2));
+  EXPECT_FALSE(client_may_route());
+  EXPECT_FALSE(report().told.counted) << "a stop asks nobody";
+  const std::uint32_t sequence = router_.coordinator.ping_target().sequence();
+  ASSERT_TRUE(standing().leave(network_.now(), seconds(300), false));
+  EXPECT_EQ(router_.coordinator.ping_target().sequence(), sequence) << "they have been told";
+  pass(seconds(3));
+  EXPECT_EQ(report().phase, DrainPhase::kDrained);
+  EXPECT_TRUE(report().told.counted);
+  EXPECT_EQ(report().told.pushed, 1U);
+  EXPECT_EQ(report().told.acknowledged, 1U);
+  EXPECT_TRUE(report().unsent_known);
+}
+
+TEST_F(NodeStandings, WhoLeavesWhenAStopHasHadItsTimeCountsOnceMore) {
+  route();
+  router_.load.held = 1;
+  standing().disable(network_.now());
+  pass(seconds(115));
+  hear(kClient);
+  ASSERT_TRUE(standing().leave(network_.now(), seconds(1), false));
+  pass(seconds(2));
+  EXPECT_EQ(report().phase, DrainPhase::kDrained);
+  EXPECT_EQ(report().cut_off, 1U);
+  EXPECT_TRUE(report().told.counted);
+  EXPECT_EQ(report().told.pushed, 1U);
+}
+
+TEST_F(NodeStandings, WhoHasNotAcknowledgedAStopIsCountedWhenItLeaves) {
+  RawPeer deaf(network_, {nid("10.0.0.9@tcp")});
+  TestParcel parcel;
+  router_.send(parcel, nid("10.0.0.9@tcp"));
+  pass(seconds(2));
+  deaf.acknowledges = false;
+  route();
+  hear(nid("10.0.0.9@tcp"));
+  standing().disable(network_.now());
+  pass(seconds(2));
+  ASSERT_TRUE(standing().leave(network_.now(), seconds(300), false));
+  pass(seconds(5));
+  EXPECT_EQ(report().phase, DrainPhase::kNoticing);
+  EXPECT_EQ(report().told.pushed, 2U);
+  EXPECT_EQ(report().told.acknowledged, 1U);
+}
+
+TEST_F(NodeStandings, WhereThereMayBeManyPeersCountingGoesOnWhileItEmpties) {
+  CoordinatorLimits limits = small_limits();
+  limits.peers.peers = limits.peers.peer_nis = std::size_t{3} * NodeStanding::kPeersAtOnce;
+  TestNode large(network_, {nid("10.0.0.77@tcp")}, limits);
+  NodeStanding& standing = large.coordinator.standing();
+  large.coordinator.set_routing(true, true);
+  large.load.held = 1;
+  standing.disable(network_.now());
+  run(network_, {&large}, seconds(115));
+  ASSERT_TRUE(standing.leave(network_.now(), seconds(300), false));
+  for (int i = 0; i < 3; ++i)
+    run(network_, {&large}, seconds(1));
+  EXPECT_EQ(standing.report(network_.now()).phase, DrainPhase::kEmptying);
+  EXPECT_TRUE(standing.report(network_.now()).told.counted);
+}
+
+TEST_F(NodeStandings, WhatTransportsHaveIsKnownOnlyOnceTheyWereAsked) {
+  route();
+  router_.load = {.held = 1, .unsent = 5, .unsent_since = Instant::min()};
+  ASSERT_TRUE(standing().drain(network_.now(), seconds(20)));
+  pass(seconds(10));
+  EXPECT_EQ(report().phase, DrainPhase::kEmptying);
+  EXPECT_FALSE(report().unsent_known);
+  EXPECT_EQ(report().load.unsent, 0U) << "that was of another time";
+  router_.load.unsent_since = network_.now() + seconds(20);
+  pass(seconds(12));
+  EXPECT_EQ(report().phase, DrainPhase::kDrained);
+  EXPECT_TRUE(report().unsent_known);
+  EXPECT_EQ(report().load.unsent, 5U);
+  router_.coordinator.local().ni(kOtherSide)->health.set(700);
+  router_.coordinator.tell_of_changed();
+  pass(seconds(2));
+  EXPECT_TRUE(report().unsent_known) << "an NI that is looked at changes nothing of that";
+}
+
 TEST_F(NodeStandings, ANodeThatStartsWithoutRoutingHasNothingToSayOfIt) {
   StandingNote note;
   while (standing().take_note(note)) {

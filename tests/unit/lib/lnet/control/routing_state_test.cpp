@@ -268,6 +268,78 @@ TEST_F(RoutingStates, ADrainThatBecomesAStopEndsNoLater) {
   EXPECT_EQ(machine_.enable(now_, kNotice).has_value(), true);
 }
 
+TEST_F(RoutingStates, ADrainThatBecomesAStopHasNoMoreTimeThanAStop) {
+  machine_.set(true, now_);
+  load_.held = 1;
+  ASSERT_TRUE(machine_.drain(now_, kNotice, std::chrono::hours(24)));
+  pass(seconds(60));
+  machine_.disable(now_, kNotice);
+  EXPECT_EQ(machine_.latest(), now_ + 3 * kNotice);
+  pass(seconds(60));
+  machine_.disable(now_, kNotice);
+  pass(3 * kNotice - seconds(60));
+  EXPECT_EQ(state(), RoutingState::kStopping);
+  pass(seconds(1));
+  EXPECT_EQ(state(), RoutingState::kDisabled) << "said again it is the same stop";
+  EXPECT_EQ(machine_.cut_off(), 1U);
+}
+
+TEST_F(RoutingStates, WhatPeersHaveAcknowledgedAStopDoesNotWaitForAgain) {
+  machine_.set(true, now_);
+  load_.held = 1;
+  told_ = {.pushed = 2, .acknowledged = 2, .counted = true};
+  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
+  pass(seconds(5));
+  ASSERT_EQ(machine_.phase(), DrainPhase::kEmptying);
+  machine_.disable(now_, kNotice);
+  pass(seconds(5));
+  EXPECT_EQ(state(), RoutingState::kStopping) << "something is here";
+  load_.held = 0;
+  pass(seconds(1));
+  EXPECT_EQ(state(), RoutingState::kDisabled);
+}
+
+TEST_F(RoutingStates, WhoLeavesWhileItStopsCountsPeersAndGetsNoMoreTime) {
+  machine_.set(true, now_);
+  machine_.disable(now_, kNotice);
+  pass(seconds(60));
+  const Instant latest = machine_.latest();
+  ASSERT_TRUE(machine_.leave(now_, kNotice, std::chrono::hours(1), false));
+  EXPECT_TRUE(machine_.asks_peers());
+  EXPECT_EQ(machine_.latest(), latest);
+  told_ = {.pushed = 2, .acknowledged = 1, .counted = true};
+  pass(seconds(51));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying) << "110 s after the stop began";
+  pass(seconds(2));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
+}
+
+TEST_F(RoutingStates, WhoLeavesWhileItStopsNeedNotWaitForWhatIsAcknowledged) {
+  machine_.set(true, now_);
+  machine_.disable(now_, kNotice);
+  ASSERT_TRUE(machine_.leave(now_, kNotice, seconds(600), false));
+  told_ = {.pushed = 2, .acknowledged = 2, .counted = true};
+  pass(seconds(3));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
+}
+
+TEST_F(RoutingStates, NothingTakesBackWhatLeaves) {
+  EXPECT_EQ(machine_.leave(now_, kNotice, seconds(9), false).error(), Errc::kInvalid);
+  machine_.set(true, now_);
+  ASSERT_TRUE(machine_.leave(now_, kNotice, seconds(600), false)) << "it is a drain";
+  EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing);
+  machine_.disable(now_, kNotice);
+  machine_.set(true, now_);
+  EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing) << "a stop would not count";
+  EXPECT_EQ(machine_.enable(now_, kNotice).error(), Errc::kBusy);
+  EXPECT_EQ(machine_.undrain(now_, kNotice).error(), Errc::kBusy);
+  told_ = kNobody;
+  pass(seconds(3));
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
+  machine_.disable(now_, kNotice);
+  EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
+}
+
 // Whatever is asked in whatever order: it is advertised only while enabled, a drain ends by its
 // bound, and nothing that is held is let go before its time.
 TEST_F(RoutingStates, AnyOrderOfWishesEndsInTime) {
@@ -281,11 +353,14 @@ TEST_F(RoutingStates, AnyOrderOfWishesEndsInTime) {
                .acknowledged = static_cast<std::uint32_t>(random.below(3)),
                .by_ping = static_cast<std::uint32_t>(random.below(2)),
                .counted = random.below(4) != 0};
-      switch (random.below(12)) {
+      switch (random.below(16)) {
         case 0: (void)machine_.enable(now_, kNotice); break;
         case 1: machine_.disable(now_, kNotice); break;
         case 2: (void)machine_.drain(now_, kNotice, seconds(random.below(200))); break;
         case 3: (void)machine_.undrain(now_, kNotice); break;
+        case 4:
+          if (random.below(20) == 0) (void)machine_.leave(now_, kNotice, seconds(90), false);
+          break;
         default: break;
       }
       const bool stopping = state() == RoutingState::kStopping;
