@@ -16,6 +16,8 @@ begin router router lnet-router --config router.yaml
 node_router=${nodes[-1]}
 begin server server lnet-traffic --config server.yaml
 operations=${operations:-60000}  # fewer in its test
+stamp() { echo "${EPOCHREALTIME//[.,]/}"; }  # now, in microseconds
+begun=$(stamp)
 begin client client lnet-traffic --config client.yaml --to 10.89.1.1@tcp1 --count $operations --window 8 --stay
 node_client=${nodes[-1]}
 
@@ -23,27 +25,33 @@ say "How the client gets to the server"
 ctl client route show -v
 ctl client ping 10.89.1.1@tcp1
 
-# Free buffers of all CPTs, and the fewest that there were.
-buffers() { lnetctl --socket "$scratch/router.sock" routing show | awk -v row="$1:" -v of="$2:" '
-  $1 ~ /^(tiny|small|large):$/ { pool = $1 } pool == of && $1 == row { sum += $2 } END { print sum + 0 }'; }
-# How long messages to a next hop take, half of them and 99 % of them, in microseconds of the last 10 to 20 seconds.
+# What the router has forwarded: messages, and their bytes.
+forwarded() { lnetctl --socket "$scratch/router.sock" stats show | awk '
+  $1 ~ /^route_(count|length):$/ { of[$1] = $2 } END { print of["route_count:"], of["route_length:"] }'; }
+# Free buffers of 1 MiB, of all CPTs, and the fewest that there were.
+buffers() { lnetctl --socket "$scratch/router.sock" routing show | awk '
+  $1 ~ /^(tiny|small|large):$/ { pool = $1 } pool == "large:" { sum[$1] += $2 }
+  END { print sum["credits:"] + 0, sum["mincredits:"] + 0 }'; }
+# How long messages to a next hop take until TCP here has all of them: half of them and 99 % of them, of the last 10 to 20 seconds.
 hop_times() { lnetctl --socket "$scratch/router.sock" top --by hop | awk -v nid="$1" '
   $2 == "hop:" { hop = $3 } hop == nid && $2 == "usec:" { took[$1] = $3 }
   END { print ("p50" in took ? took["p50"] : "-"), ("p99" in took ? took["p99"] : "-") }'; }
 # By the shards of the client together.
 answered() { lnetctl --socket "$scratch/client.sock" counters show | awk '$1 == "answered:" { sum += $2 } END { print sum + 0 }'; }
-say "Data passes through: each second what the router has forwarded, its buffers of 1 MiB, and how long the server takes (usec)"
-printf '%8s %12s %12s %12s %12s %15s %9s %9s\n' second messages MiB/s 'large, free' 'fewest free' 'client credits' p50 p99
-before=0
-for second in $(seq 60); do
+say "Data passes through: what the router has forwarded since the row above, its buffers of 1 MiB, and how long its own TCP needs for a message to the server (usec; how long the client waits it says at its end)"
+printf '%8s %10s %10s %12s %12s %15s %9s %9s\n' seconds messages MiB/s 'large, free' 'fewest free' 'client credits' 'hop p50' 'hop p99'
+at=$begun row=(0 0)
+for _ in $(seq 60); do
   sleep 1
-  bytes=$(ask router route_length stats show)
-  # shellcheck disable=SC2046
-  printf '%8d %12d %12d %12d %12d %15s %9s %9s\n' "$second" "$(ask router route_count stats show)" $(((bytes - before) >> 20)) \
-    "$(buffers credits large)" "$(buffers mincredits large)" \
-    "$(ask router available_rtr_credits peer show -v --nid 10.89.0.1@tcp)" $(hop_times 10.89.1.1@tcp1)
-  before=$bytes
-  [ "$(answered)" -lt $operations ] || break
+  ended=$(answered)  # before the router is asked: what it is asked for then is all of it
+  above_at=$at above=("${row[@]}")
+  read -r -a row <<<"$(forwarded)"
+  at=$(stamp)
+  LC_ALL=C awk -v begun="$begun" -v above_at="$above_at" -v at="$at" -v messages=$((row[0] - above[0])) -v bytes=$((row[1] - above[1])) \
+    'BEGIN { printf "%8.2f %10d %10.1f", (at - begun) / 1e6, messages, bytes / 1048576 / ((at - above_at) / 1e6) }'
+  # shellcheck disable=SC2046,SC2183
+  printf ' %12d %12d %15s %9s %9s\n' $(buffers) "$(ask router available_rtr_credits peer show -v --nid 10.89.0.1@tcp)" $(hop_times 10.89.1.1@tcp1)
+  [ "$ended" -lt $operations ] || break
 done
 
 say "What the router has to say of it"

@@ -23,6 +23,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+from drops import HOP_AWAY, NOT_YET_OPEN, OTHER_AWAY, ROUTER_AWAY, drop_count, drops  # noqa: E402
 from process_watch import descriptors, resident_kib  # noqa: E402
 from routed_hosts import WINDOW, buffers_home, routed_hosts, start  # noqa: E402
 from run import copy_programs  # noqa: E402
@@ -37,14 +38,8 @@ HEALS_WITHIN_S = 90
 GROWTH_MAX = 1.05
 LIFE_MIN_S = 60  # shorter lives are still growing to their size
 RUN_KIB = 640  # what lnet-traffic keeps of each run that puts to it: one for each shard of each life of the other
-DROPS_OF_SENDER = ("tx_deadline", "tx_hop_down", "tx_no_path", "tx_no_peer", "tx_released")
 
 # Causes of drops that a fault explains: at the router that it is about, at other routers, at the ends.
-HOP_AWAY = {"dropped_hop_down", "dropped_hop_stalled", "tx_hop_down", "tx_deadline", "tx_released", "dropped_connection_lost"}
-LATE = {"dropped_ack_no_md", "dropped_reply_no_md"}  # answers to what has been given up
-ROUTER_AWAY = {"tx_deadline", "tx_released", "tx_no_path", "dropped_connection_lost"} | LATE
-OTHER_AWAY = LATE | {"dropped_connection_lost"}
-NOT_YET_OPEN = {"dropped_put_no_match", "dropped_get_no_match"}  # it answers before its program has said what it takes
 ALL_ROUTERS, ONE_ROUTER = {"hit": HOP_AWAY, "router": HOP_AWAY}, {"hit": HOP_AWAY, "router": set(), "end": ROUTER_AWAY}
 EXPLAINS = {
     "start": ALL_ROUTERS | {"end": ROUTER_AWAY},
@@ -93,11 +88,7 @@ class Life:
 
     def drops(self):
         """(drop_count, causes by name)"""
-        causes = collections.Counter()
-        for each in self.node.json("counters", "show")["counters"]:
-            if each["object"] == "lnet_cause":
-                causes.update({row: n for row, n in each.items() if n and (row.startswith("dropped_") or row in DROPS_OF_SENDER)})
-        return self.node.json("stats", "show")["statistics"]["drop_count"], causes
+        return drop_count(self.node), drops(self.node)
 
     def holds_to_account(self, by, hit=False, is_judged=True):
         """What it has dropped since the last time."""

@@ -2,6 +2,7 @@
 """Nodes that run lnet-traffic: PUTs and GETs of all sizes, each checked byte by byte and accounted for."""
 import os
 import re
+import time
 
 from cases_common import CPT, PLAN
 from site_under_test import eventually
@@ -14,6 +15,7 @@ TRANSACTION_S = 8  # that an operation may be without an answer
 IMPATIENT = f"""options lnet lnet_transaction_timeout={TRANSACTION_S} lnet_retry_count=2
 options ksocklnd sock_timeout=3 max_reconnectms=1000 keepalive_idle=2 keepalive_intvl=1 keepalive_count=2
 """
+GIVEN_UP_S = TRANSACTION_S + 4  # by then it has failed, and we have seen that
 BAD = ("wrong_replies", "delivered_twice", "delivered_corrupt")
 
 
@@ -52,15 +54,47 @@ def has_answered(node, operations, timeout_s=60):
     eventually(f"{node.name} has had {operations} answers", lambda: count(node, "answered") >= operations, timeout_s)
 
 
+def ended(node):
+    return count(node, "answered") + count(node, "failed")
+
+
+def answers_all(operations, *nodes):
+    """Those have `--count`, and nothing of theirs is lost: if something is, it is under way until its time is up, and then failed."""
+    for node in nodes:
+        eventually(f"all operations of {node.name} end", lambda: ended(node) == operations, 90)
+        assert count(node, "failed") == 0, (node.name, node.json("counters", "show"))
+
+
+def losses(operations, since, before, *nodes):
+    """Waits until all operations of those have ended, who have `--count`. By name: how many more than `before` have failed, and
+    how many seconds after `since` it was seen that another one had."""
+    lost = {node.name: (0, 0.0) for node in nodes}
+
+    def all_end():
+        has_ended = [ended(node) == operations for node in nodes]
+        for node in nodes:
+            failed = count(node, "failed") - before[node.name]
+            if failed != lost[node.name][0]:
+                lost[node.name] = failed, time.monotonic() - since
+        return all(has_ended)
+
+    eventually("all operations end", all_end, 90)
+    for node in nodes:
+        assert count(node, "begun") == operations and count(node, "under_way") == 0, (node.name, node.json("counters", "show"))
+        is_clean(node)
+    return lost
+
+
 def is_clean(node):
     assert not any(count(node, row) for row in BAD), node.json("counters", "show")["counters"]
 
 
-def last_words(node):
-    """Stops it; what it says at the end."""
+def last_words(node, abandoned_max=None):
+    """Stops it; what it says at the end. `abandoned_max`: operations that may be under way then, none if it has ended them all."""
     node.stop()
     words = {key: int(value) for key, value in re.findall(r"^    (\w+): (\d+)$", node.output(), re.MULTILINE)}
     assert words, f"{node.name} ended without a word"
     assert not any(words[row] for row in BAD), words
     assert words["begun"] == words["answered"] + words["failed"] + words["abandoned"] and words["under_way"] == 0, words
+    assert abandoned_max is None or words["abandoned"] <= abandoned_max, words
     return words

@@ -10,6 +10,7 @@ from bad_wire import MTU, BadWire, open_tap
 from site_under_test import Skip
 
 ADDRESSES = {"a": ("10.88.0.1", "fd88::1"), "b": ("10.88.0.2", "fd88::2")}
+NO_MAC = "02:00:00:00:00:99"  # nobody's
 
 
 def ip(*words, may_fail=False):
@@ -96,6 +97,16 @@ class Hosts:
 
     def link(self, side, state):
         ip("-n", self.names[side], "link", "set", "eth0", state)
+
+    @contextlib.contextmanager
+    def unanswered(self, side):
+        """What that host sends to the other is lost meanwhile: who dials is not refused, and waits."""
+        addresses = next(there for name, there in ADDRESSES.items() if name != side)
+        for address in addresses:
+            ip("-n", self.names[side], "neighbour", "replace", address, "lladdr", NO_MAC, "dev", "eth0", "nud", "permanent")
+        yield
+        for address in addresses:
+            ip("-n", self.names[side], "neighbour", "delete", address, "dev", "eth0")
 
     def inside(self, side):
         return inside(self.names[side])

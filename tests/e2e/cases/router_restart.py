@@ -2,13 +2,15 @@
 """Two routers under traffic, one of which is drained and restarted, or killed."""
 import re
 import signal
+import time
 
 import script_peer
+from drops import ROUTER_AWAY, drops, drops_only
 from routed_hosts import WINDOW, address, buffers_home, routed_hosts, start
 from script_peer import ScriptPeer
 from site_under_test import eventually
 from tcp_nodes import counted, works
-from traffic_nodes import IMPATIENT, TRANSACTION_S, count, has_answered, is_clean, last_words
+from traffic_nodes import GIVEN_UP_S, IMPATIENT, TRANSACTION_S, count, has_answered, last_words, losses
 from two_hosts import inside
 
 SIDE_BY_SIDE = True
@@ -26,6 +28,17 @@ def site_of_two(hosts, *more):
         has_answered(node, 1)
     # What was tried before all were there may have failed.
     return routers, client, server, {node.name: count(node, "failed") for node in (client, server)}
+
+
+def nothing_is_lost(client, server, failed, dropped, since):
+    """Whatever was lost until `since` has failed by now, while the rest goes on. Then they end. `dropped`: by node, until all was well."""
+    time.sleep(max(0.0, since + TRANSACTION_S + 2 - time.monotonic()))
+    for node in (client, server):
+        assert count(node, "failed") == failed[node.name], (node.name, node.json("counters", "show"))
+    for node, before in dropped.items():
+        assert drops(node) == before, (node.name, node.json("counters", "show"))
+    for node in (client, server):
+        last_words(node, abandoned_max=WINDOW)
 
 
 def ways(node):
@@ -48,10 +61,6 @@ def goes_on(*nodes, operations=100):
         has_answered(node, count(node, "answered") + operations, 90)
 
 
-def lost(node, before):
-    return count(node, "failed") - before[node.name]
-
-
 def has_work(router):
     """Others' messages pass through it."""
     before = router.json("stats", "show")["statistics"]["route_count"]
@@ -60,21 +69,23 @@ def has_work(router):
 
 def case_routers_that_are_drained_and_restarted_lose_nothing(site):
     with routed_hosts(site, routers=2) as hosts:
-        routers, client, server, before = site_of_two(hosts)
+        routers, client, server, failed = site_of_two(hosts)
         all_use(hosts, client, server, *hosts.routers)
+        dropped = {node: drops(node) for node in (client, server, *routers)}
         goes_on(client, server)
         for i, name in enumerate(hosts.routers):
             has_work(routers[i])
+            assert drops(routers[i]) == dropped.pop(routers[i]), routers[i].json("counters", "show")
             assert routers[i].stop(signal.SIGTERM) == 0
-            assert re.search("event=drained cut_off=0 not_acknowledged=0", routers[i].output()), routers[i].output()
+            drained = time.monotonic()
+            assert re.search("event=drained cut_off=0 not_acknowledged=0 unsent=0", routers[i].output()), routers[i].output()
             all_use(hosts, client, server, hosts.routers[1 - i])
             goes_on(client, server)
             routers[i] = start(hosts, name, options=OPTIONS, life="-again")
+            dropped[routers[i]] = drops(routers[i])
             all_use(hosts, client, server, *hosts.routers)
             goes_on(client, server)
-        assert lost(client, before) == lost(server, before) == 0, (client.json("counters", "show"), server.json("counters", "show"))
-        last_words(client)
-        last_words(server)
+        nothing_is_lost(client, server, failed, dropped, drained)
 
 
 def connected(hosts, name, net, *kinds):
@@ -130,9 +141,10 @@ def case_what_is_left_when_the_drain_has_to_end_is_told(site):
 
 def case_a_router_is_drained_by_hand_and_comes_back_under_traffic(site):
     with routed_hosts(site, routers=2) as hosts:
-        (r0, r1), client, server, before = site_of_two(hosts)
+        (r0, r1), client, server, failed = site_of_two(hosts)
         all_use(hosts, client, server, *hosts.routers)
         has_work(r0)
+        dropped = {node: drops(node) for node in (client, server, r0, r1)}
         works(r0, "routing", "drain", "--timeout", "60")
         eventually("it is drained", lambda: {"enable": 0} in r0.json("routing", "show")["routing"])
         change = next(row["change"] for row in r0.json("routing", "show")["routing"] if "change" in row)
@@ -145,41 +157,33 @@ def case_a_router_is_drained_by_hand_and_comes_back_under_traffic(site):
         assert sorted(routes) == ["down", "up"] and routers == ["up", "up"], "it answers, and routes no longer"
         goes_on(client, server)
         works(r0, "routing", "undrain")
+        undrained = time.monotonic()
         all_use(hosts, client, server, *hosts.routers)
         has_work(r0)
-        assert lost(client, before) == lost(server, before) == 0, (client.json("counters", "show"), server.json("counters", "show"))
-        assert counted(r0, "lnet_cause", "dropped_not_routing") == 0
-        last_words(client)
-        last_words(server)
+        nothing_is_lost(client, server, failed, dropped, undrained)
         eventually("all buffers are home", lambda: buffers_home(r0) and buffers_home(r1))
 
 
-def ended(node):
-    return count(node, "answered") + count(node, "failed")
-
-
-def all_end(node, operations):
-    """What was lost keeps its place in the window until its originator gives it up, and no longer; all may have been lost."""
-    while (before := ended(node)) < operations:
-        eventually(f"an operation of {node.name} ends", lambda: ended(node) > before, 3 * TRANSACTION_S)
-
-
 def case_a_router_that_is_killed_takes_along_what_it_held_and_no_more(site):
-    operations = 2000
+    operations = 6000  # some seconds' worth
     with routed_hosts(site, routers=2) as hosts:
-        (r0, _), client, server, before = site_of_two(hosts, "--count", str(operations))
+        (r0, r1), client, server, failed = site_of_two(hosts, "--count", str(operations))
         all_use(hosts, client, server, *hosts.routers)
         goes_on(client, server)
         has_work(r0)
-        assert count(client, "begun") < operations and count(server, "begun") < operations
+        dropped = {node: drops(node) for node in (client, server, r1)}
         r0.stop(signal.SIGKILL)
-        all_use(hosts, client, server, "r1")
+        killed = time.monotonic()
+        assert count(client, "begun") < operations and count(server, "begun") < operations
+        for name, (lost, last_s) in losses(operations, killed, failed, client, server).items():
+            print(f"{name}: {lost} lost, the last {last_s:.1f} s after the kill")
+            # At most what was under way at that moment. It keeps its place in the window until its originator gives it up, and no longer.
+            assert lost <= WINDOW and last_s <= GIVEN_UP_S, f"{name} lost {lost}, the last {last_s:.1f} s after the kill"
+        assert drops(r1) == dropped[r1], r1.json("counters", "show")
         for node in (client, server):
-            all_end(node, operations)
-            assert count(node, "begun") == ended(node) == operations and count(node, "under_way") == 0, node.json("counters", "show")
-            is_clean(node)
-            print(f"{node.name}: {lost(node, before)} lost")
-            # At most what was under way at that moment.
-            assert lost(node, before) <= WINDOW, node.json("counters", "show")
+            drops_only(node, ROUTER_AWAY, dropped[node])
+        all_use(hosts, client, server, "r1")
         start(hosts, "r0", options=OPTIONS, life="-again")
         all_use(hosts, client, server, *hosts.routers)
+        for node in (client, server):
+            last_words(node, abandoned_max=0)

@@ -4,26 +4,29 @@ and of the wire."""
 import signal
 
 from site_under_test import eventually
-from traffic_nodes import IMPATIENT, V4, V6, count, has_answered, is_clean, last_words, start, target_of
+from traffic_nodes import IMPATIENT, V4, V6, answers_all, count, has_answered, is_clean, last_words, start, target_of
 from two_hosts import two_hosts
 
 SIDE_BY_SIDE = True
 
 
 def both_ways(site, shards, families, operations=800, wire=None):
-    """Both sides begin at once, so that both dial."""
+    """Both sides dial, and have something to say before anybody is there."""
     with two_hosts(site, may_be_bad=wire is not None) as hosts:
         if wire:
             vars(hosts.bad_wire).update(wire)
-        to_b = [word for family in families for word in target_of("b", family)]
-        to_a = [word for family in families for word in target_of("a", family)]
-        b = start(hosts, "b", *to_a, shards=shards, families=families)  # in vain, until there is an a
-        a = start(hosts, "a", *to_b, shards=shards, families=families)
-        has_answered(a, operations, 90)
-        has_answered(b, operations, 90)
-        assert count(a, "failed") == 0, a.json("counters", "show")
-        last_words(a)
-        assert last_words(b)["delivered"] > 0
+
+        def begin(side, other):
+            targets = [word for family in families for word in target_of(other, family)]
+            return start(hosts, side, *targets, "--count", str(operations), shards=shards, families=families)
+
+        with hosts.unanswered("a"):
+            a = begin("a", "b")
+            b = begin("b", "a")
+        answers_all(operations, a, b)
+        for node in (a, b):
+            words = last_words(node, abandoned_max=0)
+            assert words["answered"] == words["delivered"] + words["served"] == operations, words
 
 
 def case_one_shard(site):

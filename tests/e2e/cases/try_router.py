@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The part of ./try that shows a router, for as long as a few thousand messages take: it tells figures, not what is left of a
-command whose output has changed."""
+command whose output has changed, and they fit to what client and router have counted at the end."""
 import pathlib
+import re
 import signal
 import subprocess
 
@@ -10,8 +11,9 @@ from two_hosts import two_hosts
 SIDE_BY_SIDE = True
 PARTS = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "try_parts"
 PROGRAMS = ("lnet-router", "lnetctl", "lnet-traffic", "lnet-selftest")
-OPERATIONS = 3000
-SECONDS_MAX = 60  # that the script shows if need be
+OPERATIONS = 12000  # takes a few rows
+ROWS_MAX = 60  # that the script shows if need be
+MIB = 1 << 20
 ENDS_WITHIN_S = 120
 SCRIPT = f"""set -euo pipefail
 operations={OPERATIONS}
@@ -19,7 +21,7 @@ source "$1/stage.sh"
 enter_stage "$2"
 source "$1/router.sh"
 """
-COLUMNS = ("second", "messages", "MiB/s", "large, free", "fewest free", "client credits", "p50", "p99")
+COLUMNS = ("seconds", "messages", "MiB/s", "large, free", "fewest free", "client credits", "hop p50", "hop p99")
 
 
 def programs_by_folder(site):
@@ -44,9 +46,9 @@ def shown_by(*command):
 
 
 def figures(output):
-    """The rows of the table, by second."""
+    """The rows of the table, as they are printed."""
     lines = output.splitlines()
-    first = next(i for i, line in enumerate(lines) if line.split() == " ".join(COLUMNS).split()) + 1
+    first = next((i for i, line in enumerate(lines) if line.split() == " ".join(COLUMNS).split()), len(lines)) + 1
     rows = []
     while first + len(rows) < len(lines) and lines[first + len(rows)].strip():
         rows.append(lines[first + len(rows)].split())
@@ -54,19 +56,42 @@ def figures(output):
     return rows
 
 
+def told(output, name):
+    """The one number of that name, which client or router has said when all was over."""
+    numbers = re.findall(rf"^\s*{name}: (\d+)$", output, re.MULTILINE)
+    assert len(numbers) == 1, (name, numbers, output)
+    return int(numbers[0])
+
+
+def check_sums(rows, output):
+    """Each row tells what came since the one above it, all of them together what came."""
+    ends = [float(row[0]) for row in rows]
+    took = [end - begin for begin, end in zip([0.0, *ends], ends)]
+    assert all(each > 0.9 for each in took), f"a row comes after a second: {ends}"
+    forwarded, forwarded_bytes = told(output, "route_count"), told(output, "route_length")
+    assert sum(int(row[1]) for row in rows) == forwarded, (rows, forwarded)
+    # A PUT and its ACK, or a GET and its REPLY; beside them nodes have said little to each other.
+    assert 2 * OPERATIONS <= forwarded <= 2 * OPERATIONS + 100, forwarded
+    mib = sum(float(row[2]) * seconds for row, seconds in zip(rows, took))
+    # Seconds are shown to a hundredth, MiB/s to a tenth.
+    assert abs(mib - forwarded_bytes / MIB) <= 0.02 * mib + 1, (rows, forwarded_bytes)
+    payload = told(output, "answered_bytes")
+    assert payload <= forwarded_bytes <= 1.02 * payload + MIB, (payload, forwarded_bytes)
+
+
 def case_the_router_of_try_is_shown_with_its_figures(site):
     with two_hosts(site):
         pass  # or it cannot run here
     output = shown_by("bash", "-c", SCRIPT, "try", str(PARTS), programs_by_folder(site))
     rows = figures(output)
-    assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1)), rows
+    assert len(rows) < ROWS_MAX, f"it did not see that the client was done: {output}"
+    check_sums(rows, output)
     # How long a next hop takes is known as soon as some hundred messages have gone there.
-    assert all(value.isdigit() or column >= 6 and value == "-" for row in rows[:-1] for column, value in enumerate(row)), rows
-    assert all(value.isdigit() for value in rows[-1]), rows
-    assert len(rows) < SECONDS_MAX, f"it did not see that the client was done: {output}"
-    _, messages, _, free, fewest, credits_left, p50, p99 = (int(value) for value in rows[-1])
-    assert messages > 0 and free >= fewest > 0 and credits_left > 0 and 0 < p50 <= p99, rows
+    assert all(value.isdigit() or column >= 6 and value == "-" for row in rows[:-1] for column, value in enumerate(row) if column >= 3), rows
+    assert all(value.isdigit() for value in rows[-1][3:]), rows
+    free, fewest, credits_left, p50, p99 = (int(value) for value in rows[-1][3:])
+    assert free >= fewest > 0 and credits_left > 0 and 0 < p50 <= p99, rows
     assert "exit status" not in output, output
-    for words in ("- net: tcp1", "gateway: 10.89.0.10@tcp", "primary nid: 10.89.1.1@tcp1", "cpt[0]:", "route_count: ", "event=drained cut_off=0",
+    for words in ("- net: tcp1", "gateway: 10.89.0.10@tcp", "primary nid: 10.89.1.1@tcp1", "cpt[0]:", "event=drained cut_off=0",
                   "the router ended with status 0", "every operation answered, every byte right", f"answered: {OPERATIONS}\n", "failed: 0\n", "p99: "):
         assert words in output, (words, output)
