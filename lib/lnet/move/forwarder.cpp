@@ -71,7 +71,7 @@ bool Forwarder::choose_way(Receive& receive, PeerNi& destination, const OnlyHop&
     forwarding.via_router = via_router;
     return true;
   };
-  forwarding.chosen_at = core_.hops_lost_seen;
+  forwarding.chosen_at = static_cast<std::uint8_t>(core_.hops_lost_seen);
   if (ahead.ni != nullptr) {
     take_only_hop(ahead, local, core_.sequences);
     return go(*ahead.ni, *ahead.next_hop, true);
@@ -114,7 +114,7 @@ bool Forwarder::has_way(const Receive& receive) const {
   if (way.next_hop == nullptr || way.next_hop->leaving.get()) return false;
   const std::vector<Ni*>& ours = core_.local().nis;
   return std::ranges::find(ours, way.ni) != ours.end() && way.ni->net == way.next_hop->net &&
-         (way.chosen_at == core_.hops_lost_seen || leads_on(way));
+         (way.chosen_at == static_cast<std::uint8_t>(core_.hops_lost_seen) || leads_on(way));
 }
 
 // Of what was chosen before some next hop was lost.

@@ -31,16 +31,20 @@ struct Forwarding {
   bool has_promise = false;  // of the message with which it leaves
   bool is_handed = false;    // it has that, and waits for its next hop alone
   bool via_router = false;   // see `next_hop`
+  // The lowest bits of ShardCore::hops_lost_seen when the path was chosen: nothing is under way
+  // while so many are lost that it would seem to be new, and with one byte more this would reach
+  // into another cache line.
+  std::uint8_t chosen_at = 0;
   BufferRef buffer;
 
   // The path that was chosen when its header came, or when that was lost.
-  std::uint32_t chosen_at = 0;  // ShardCore::hops_lost_seen of then
   Ni* ni = nullptr;
   PeerNi* next_hop = nullptr;  // null: none is, or not any more
   PeerPort* hop = nullptr;     // of that one: whose share of the buffers this is
   Nid destination;
   PayloadKeeper* keeper = nullptr;  // the LND that it came by, until all is in the buffer or gone
 };
+static_assert(sizeof(Forwarding) == 80);
 
 // Two of them may be with two shards.
 struct alignas(kNoSharing) Receive : Parcel {
