@@ -204,15 +204,23 @@ Duration GatewayChecks::patience() const {
   return std::chrono::seconds(parameters_.router_ping_timeout_s.get());
 }
 
+// Its LND is trying yet to reach one that was silent before: another ping would only wait behind
+// that, with a slot of its own. The others have their turn meanwhile.
+bool GatewayChecks::is_tried_yet(const Gateway& gateway, const Gateway::Turn& turn,
+                                 const Nid& target) const {
+  return turn.why != RouteCause::kNone && discovery_.has_left_check(*gateway.peer, target);
+}
+
 void GatewayChecks::begin_check(Gateway& gateway, const LocalView& local, Instant now) {
-  Gateway::Turn* const turn = next_turn(gateway, local, now);
+  Gateway::Turn* turn = next_turn(gateway, local, now);
   if (gateway.turns.empty()) counters_.add(GatewayCounter::kNoNetwork);
-  if (turn == nullptr) return;
   PeerRecord& peer = *gateway.peer;
-  gateway.target = who_is_asked(peer, *turn);
-  // Its LND is trying yet: another one would only wait behind it, with a slot of its own.
-  const bool is_silent = turn->why != RouteCause::kNone;
-  if (is_silent && discovery_.has_left_check(peer, gateway.target)) return;
+  for (; turn != nullptr; turn = next_turn(gateway, local, now)) {
+    gateway.target = who_is_asked(peer, *turn);
+    if (!is_tried_yet(gateway, *turn, gateway.target)) break;
+    turn->next = now + kLookInterval;
+  }
+  if (turn == nullptr) return;
   const Nid from = who_asks(local.net(turn->net)->nis, *turn);
   gateway.net = turn->net;
   turn->next = now + interval();

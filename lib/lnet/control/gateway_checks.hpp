@@ -103,6 +103,8 @@ class GatewayChecks {
   void check(Gateway& gateway, const LocalView& local, Instant now, bool look);
   void begin_check(Gateway& gateway, const LocalView& local, Instant now);
   [[nodiscard]] Gateway::Turn* next_turn(Gateway& gateway, const LocalView& local, Instant now);
+  [[nodiscard]] bool is_tried_yet(const Gateway& gateway, const Gateway::Turn& turn,
+                                  const Nid& target) const;
   [[nodiscard]] static bool has_better_turn(Gateway& gateway, Instant now);
 
   // gateway_verdicts.cpp

@@ -83,6 +83,26 @@ TEST_F(GatewaysOfSeveralRails, ANetworkThatIsLostTakesOnlyItsOwnRoutes) {
   EXPECT_TRUE(by_second().alive.get());
 }
 
+// As TCP does where nobody answers a SYN, far longer than checks are apart.
+TEST_F(GatewaysOfSeveralRails, AnLndThatTriesOneForLongKeepsNoOtherFromBeingAsked) {
+  node_.parameters.alive_router_check_interval_s.set(2);
+  network_.connect_time = std::chrono::seconds(50);
+  add(kFarther);
+  pass(2);
+  network_.disown(kGatewayToo);
+  pass(20);
+  ASSERT_FALSE(is_up(kGatewayToo));
+  for (int round = 0; round < 20; ++round) {
+    const std::size_t at = network_.log.size();
+    pass(4);
+    EXPECT_TRUE(asked_since(at, kGateway)) << "round " << round;
+  }
+  EXPECT_EQ(route(kFarther).history.count(), 1U);
+  gateway_.answers = false;
+  pass(2 + 3 + 2);
+  EXPECT_FALSE(up(kFarther)) << "as soon as ever";
+}
+
 // The gateway says something by itself while another one of its interfaces is asked.
 TEST_F(GatewaysOfSeveralRails, APushIsNoAnswerOfTheInterfaceThatIsAsked) {
   add(kFarther);
