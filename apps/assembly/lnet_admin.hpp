@@ -155,13 +155,6 @@ class LnetAdmin final : public lnet::LnetControl {
   void change_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void tune_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void set_health(lnet::NiChange change, lnet::Reply<void> done);
-  // Before the functions of these names: the same, by what the links were when NIs were made.
-  [[nodiscard]] std::expected<Judged, Misfit> judge(lnet::NodeConfig wanted,
-                                                    const lnet::NodeConfig& now,
-                                                    Ground ground) const;
-  [[nodiscard]] Outcome<void> tune(lnet::NodeConfig& config, const lnet::NiChange& change);
-  void retune(LnetDesk& desk, LnetHost& host, const lnet::NodeConfig& config,
-              lnet::Reply<void> after);
   void look_at_links();
   void take_out_moved(const MovedNi& moved, lnet::Reply<void> done);
   void bring_back_moved(const lnet::Nid& was, lnet::Reply<void> done);

@@ -147,7 +147,8 @@ void LnetAdmin::run_steps(std::vector<LnetStep> steps, NodeConfig after, Reply<v
 }
 
 std::expected<Judged, Misfit> LnetAdmin::judge_change(NodeConfig wanted) const {
-  return judge(std::move(wanted), config_, {.cpts = host_->cpts(), .kfi = host_->kfi()});
+  return judge(std::move(wanted), config_,
+               {.cpts = host_->cpts(), .kfi = host_->kfi(), .by_link = &by_link_});
 }
 
 void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
@@ -178,13 +179,14 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   }
   add_routing_steps(config_, wanted, !running_, *steps);
   plan_faults(config_, wanted, *steps);
-  const bool other_options = host_->tcp().options() != options;
+  // The timeout of an NI that has none of its own follows LNet's.
+  const bool tunes = host_->tcp().options() != options || config_.parameters != wanted.parameters;
   run_steps(std::move(*steps), std::move(wanted),
-            [this, other_options, options, done = std::move(done)](Outcome<void> out) mutable {
+            [this, tunes, options, done = std::move(done)](Outcome<void> out) mutable {
               look_at_links();
-              if (!out || !other_options) return done(std::move(out));
+              if (!out || !tunes) return done(std::move(out));
               host_->tcp().set_options(options);
-              retune(*desk_, *host_, config_, std::move(done));
+              retune(*desk_, *host_, config_, by_link_, std::move(done));
             });
 }
 
@@ -237,6 +239,7 @@ void LnetAdmin::set_ni(lnet::NiChange change, Reply<void> done) {
         const bool tunes = change.connections_per_peer || change.lnd_timeout_s;
         if (tunes) {
           if (auto tuned = tune(wanted, change); !tuned) return ended(std::move(tuned));
+          by_link_.forget(wanted, change);
         }
         if (!change.health) return tune_to(std::move(wanted), std::move(ended));
         set_health(change, [this, tunes, wanted = std::move(wanted),
@@ -251,7 +254,7 @@ void LnetAdmin::set_ni(lnet::NiChange change, Reply<void> done) {
 // Nothing but tunables that change live is other than before.
 void LnetAdmin::tune_to(NodeConfig wanted, Reply<void> done) {
   config_ = std::move(wanted);
-  retune(*desk_, *host_, config_, std::move(done));
+  retune(*desk_, *host_, config_, by_link_, std::move(done));
 }
 
 void LnetAdmin::set_health(lnet::NiChange change, Reply<void> done) {

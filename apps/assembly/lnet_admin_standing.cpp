@@ -50,22 +50,6 @@ Duration bound_of(const lnet::DrainOrder& order, lnet::Node& node) {
 
 // --- Links ---
 
-std::expected<Judged, Misfit> LnetAdmin::judge(NodeConfig wanted, const NodeConfig& now,
-                                               Ground ground) const {
-  ground.by_link = &by_link_;
-  return apps::judge(std::move(wanted), now, ground);
-}
-
-Outcome<void> LnetAdmin::tune(NodeConfig& config, const lnet::NiChange& change) {
-  by_link_.forget(config, change);
-  return apps::tune(config, change);
-}
-
-void LnetAdmin::retune(LnetDesk& desk, LnetHost& host, const NodeConfig& config,
-                       Reply<void> after) {
-  apps::retune(desk, host, config, by_link_, std::move(after));
-}
-
 // Of an interface that was down when its NI came, and whenever the system has told of a change.
 void LnetAdmin::look_at_links() {
   if (!running_ || state_ != State::kUp) return;

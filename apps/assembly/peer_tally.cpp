@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/assembly/lnet_reports.hpp"
+#include "lib/lnet/flow/client_allowance.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -29,15 +30,6 @@ lnet::Aliveness state_of(const lnet::PeerRecord& peer, const lnet::PeerNi& ni, c
       parameters.routes() && net != nullptr && net->nis.front()->tunables.peer_timeout_s > 0;
   if (peer.gateway_refs == 0 && !is_next_hop) return lnet::Aliveness::kUnknown;
   return ni.status.get() == lnet::kNiUp ? lnet::Aliveness::kUp : lnet::Aliveness::kDown;
-}
-
-// What a shard gives a client whose first message comes to be forwarded (move/forwarder_clients.cpp
-// does it). lustre-release include/linux/lnet/lib-lnet.h: lnet_peer_buffer_credits()
-std::int32_t rtr_credits_of(const lnet::Net& net, const lnet::Parameters& parameters) {
-  const lnet::NiTunables& tunables = net.nis.front()->tunables;
-  if (tunables.peer_buffer_credits > 0) return tunables.peer_buffer_credits;
-  const std::int32_t of_node = parameters.peer_buffer_credits.get();
-  return of_node > 0 ? of_node : tunables.peer_credits;
 }
 
 // Of the clock that the kernel takes its seconds from, too: since the machine has started.
@@ -69,7 +61,10 @@ PeerNiReport PeerTally::report_of(const lnet::Node& node, const lnet::PeerRecord
     report.health.ping_count = pinged->second.pings;
     report.health.next_ping = seconds_of(pinged->second.next);
   }
-  report.available_rtr_credits = net == nullptr ? 0 : rtr_credits_of(*net, parameters);
+  if (net != nullptr) {
+    const lnet::NiTunables& tunables = net->nis.front()->tunables;
+    report.available_rtr_credits = lnet::allowance_of(tunables, parameters).credits;
+  }
   report.min_rtr_credits = report.available_rtr_credits;
   return report;
 }

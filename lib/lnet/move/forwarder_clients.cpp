@@ -3,24 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lib/lnet/flow/client_allowance.hpp"
 #include "lib/lnet/move/forwarder.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 
 namespace plnet::lnet {
 
 namespace {
-
-struct Allowance {
-  std::int32_t credits = 0;
-  bool is_set = false;
-};
-
-// lustre-release lnet/include/lnet/lib-lnet.h: lnet_peer_buffer_credits()
-Allowance allowance_of(const NiTunables& tunables, const Parameters& parameters) {
-  if (tunables.peer_buffer_credits > 0) return {tunables.peer_buffer_credits, true};
-  const std::int32_t of_node = parameters.peer_buffer_credits.get();
-  return of_node > 0 ? Allowance{of_node, true} : Allowance{tunables.peer_credits, false};
-}
 
 BufferClass class_of(const Parcel& parcel) {
   return buffer_class_of(static_cast<const Receive&>(parcel).header.payload_length);
@@ -31,7 +20,7 @@ BufferClass class_of(const Parcel& parcel) {
 // Those that wait have taken theirs, too, as the kernel shows it.
 bool Forwarder::take_credit(Receive& receive) {
   ClientCredits& client = receive.peer->client;
-  const Allowance most = allowance_of(receive.port->ni().tunables, core_.shared.parameters);
+  const ClientAllowance most = allowance_of(receive.port->ni().tunables, core_.shared.parameters);
   client.may_borrow = !most.is_set;
   if (most.credits != client.credits_max) [[unlikely]] {
     client.credits += most.credits - client.credits_max;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much of what a client sends may be under way through this node at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/peers/net_interface.hpp"
+
+namespace plnet::lnet {
+
+struct ClientAllowance {
+  std::int32_t credits = 0;
+  bool is_set = false;  // somebody has: it borrows none
+};
+
+// lustre-release include/linux/lnet/lib-lnet.h: lnet_peer_buffer_credits()
+[[nodiscard]] inline ClientAllowance allowance_of(const NiTunables& tunables,
+                                                  const Parameters& parameters) {
+  if (tunables.peer_buffer_credits > 0) return {tunables.peer_buffer_credits, true};
+  const std::int32_t of_node = parameters.peer_buffer_credits.get();
+  return of_node > 0 ? ClientAllowance{of_node, true}
+                     : ClientAllowance{tunables.peer_credits, false};
+}
+
+}  // namespace plnet::lnet
