@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from check_lib import builds, results  # noqa: E402
+from check_lib import builds, fair_share, results  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -152,7 +152,7 @@ def main():
         print(f"\n== {stage.name}: {stage.what} (budget {stage.budget_min} min)", flush=True)
         begin = time.monotonic()
         before = tally.snapshot()
-        with beside(stage, stages):
+        with fair_share.between_all(), beside(stage, stages):
             stage.run(tally)
         minutes = (time.monotonic() - begin) / 60
         took.append((stage, minutes, tally.since(before)))

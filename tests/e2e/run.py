@@ -7,6 +7,7 @@ Cases of files that say SIDE_BY_SIDE = True spend most of their time waiting and
 """
 import argparse
 import concurrent.futures
+import contextlib
 import importlib.util
 import pathlib
 import shutil
@@ -17,7 +18,8 @@ import time
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts")]
+from check_lib import fair_share  # noqa: E402
 from site_under_test import Site, Skip  # noqa: E402
 
 
@@ -41,15 +43,20 @@ def cases(pattern):
                 yield full, getattr(module, name), getattr(module, "SIDE_BY_SIDE", False)
 
 
-def copy_programs(build, folder):
-    """Cases run programs as other users too, who may not be let into the build tree (below /root, say)."""
-    folder.chmod(0o755)
-    for program in (build / "apps").glob("*/*"):
-        if program.name == program.parent.name and program.is_file():
-            shutil.copy(program, folder / program.name)
-    library = build / "drivers/net/cassini/soft/libplnet_cxi_soft.so"
-    if library.exists():
-        shutil.copy(library, folder / library.name)
+@contextlib.contextmanager
+def programs_of(build):
+    """A folder with copies, while nodes run: cases run programs as other users too, who may not be let into the build tree
+    (below /root, say)."""
+    with fair_share.between_all(), tempfile.TemporaryDirectory(prefix="plnet-programs-") as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        for program in (build / "apps").glob("*/*"):
+            if program.name == program.parent.name and program.is_file():
+                shutil.copy(program, folder / program.name)
+        library = build / "drivers/net/cassini/soft/libplnet_cxi_soft.so"
+        if library.exists():
+            shutil.copy(library, folder / library.name)
+        yield folder
 
 
 def main():
@@ -60,9 +67,8 @@ def main():
     arguments = parser.parse_args()
     # Nodes have sessions of their own: who ends this one must not leave them behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with tempfile.TemporaryDirectory(prefix="plnet-programs-") as folder:
-        copy_programs(arguments.build.resolve(), pathlib.Path(folder))
-        return run_cases(arguments.pattern, pathlib.Path(folder), arguments.slowest)
+    with programs_of(arguments.build.resolve()) as folder:
+        return run_cases(arguments.pattern, folder, arguments.slowest)
 
 
 def run_cases(pattern, programs, slowest):

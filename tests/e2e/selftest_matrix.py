@@ -11,12 +11,11 @@ import json
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from routed_hosts import RoutedHosts  # noqa: E402
-from run import copy_programs  # noqa: E402
+from run import programs_of  # noqa: E402
 from selftest_hosts import CONSOLE, FlatHosts, config, loses_session, selftest_hosts, start  # noqa: E402
 from site_under_test import Site  # noqa: E402
 
@@ -81,10 +80,9 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path, help="build tree whose programs to run")
     parser.add_argument("--seconds", type=int, default=2, help="of each point")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="plnet-programs-") as folder:
-        copy_programs(arguments.build.resolve(), pathlib.Path(folder))
+    with programs_of(arguments.build.resolve()) as folder:
         for way, kind in WAYS.items():
-            site = Site(pathlib.Path(folder))
+            site = Site(folder)
             try:
                 report = run_matrix(site, kind, SIZES, CONCURRENCIES, arguments.seconds)
             except Exception:

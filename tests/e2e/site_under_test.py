@@ -40,8 +40,7 @@ class Node:
         command = [*prefix, program or site.program("lnet-router"), *([verb] if verb else []), "--socket", str(self.socket), "--lock-dir",
                    str(site.lock_dir), *arguments]
         self._log_file = open(self.log, "wb")
-        # In a session of its own, as whoever runs daemons does it. The system may share out CPU time by session: all nodes in
-        # one, and a console of `lst`, which is in its own, was seen to wait 18 s for a CPU.
+        # In a session of its own, as whoever runs daemons does it.
         self.process = subprocess.Popen(command, stdout=self._log_file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                         start_new_session=True, cwd=site.directory, user=user, group=user, extra_groups=[] if user else None)
 

@@ -17,7 +17,6 @@ import random
 import re
 import signal
 import sys
-import tempfile
 import threading
 import time
 
@@ -26,7 +25,7 @@ sys.path.insert(0, str(HERE))
 from drops import HOP_AWAY, NOT_YET_OPEN, OTHER_AWAY, ROUTER_AWAY, drop_count, drops  # noqa: E402
 from process_watch import descriptors, resident_kib  # noqa: E402
 from routed_hosts import WINDOW, buffers_home, routed_hosts, start  # noqa: E402
-from run import copy_programs  # noqa: E402
+from run import programs_of  # noqa: E402
 from site_under_test import Site, eventually  # noqa: E402
 from traffic_nodes import IMPATIENT, TRANSACTION_S, count, has_answered, is_clean, last_words  # noqa: E402
 
@@ -288,9 +287,8 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1, help="of the order of faults")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="plnet-programs-") as folder:
-        copy_programs(arguments.build.resolve(), pathlib.Path(folder))
-        site = Site(pathlib.Path(folder))
+    with programs_of(arguments.build.resolve()) as folder:
+        site = Site(folder)
         try:
             run(site, arguments.minutes, arguments.seed)
         except Exception:

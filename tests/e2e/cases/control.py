@@ -3,7 +3,6 @@
 import json
 import os
 import socket
-import statistics
 import subprocess
 import time
 import urllib.request
@@ -153,27 +152,34 @@ def case_metrics_that_cannot_listen_say_why(site):
     assert done.returncode == 0 or "IPv6" in done.stderr or "family" in done.stderr or "assign" in done.stderr, done.stderr
 
 
-SCRAPES_AT_A_TIME, CUT_OFF_S = 2, 3  # the node's
+SCRAPES_AT_A_TIME = 2  # the node's
+
+
+def is_kept_waiting(connection):
+    try:
+        connection.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    return False
 
 
 def case_a_scraper_that_hangs_delays_nobody(site):
+    """The node cuts them off after a while: whoever had to wait for them is answered only then."""
     node = site.node("--config", two_shards(site))
     port = free_port()
     assert node.lnetctl("set", "metrics_listen", f"127.0.0.1:{port}").returncode == 0
-    hung, took_s = [], []
-    for _ in range(5):  # each time there are some that have just begun to hang
-        for _ in range(SCRAPES_AT_A_TIME):
-            hung.append(socket.create_connection(("127.0.0.1", port)))
-            hung[-1].send(b"GET /metr")
-        began = time.monotonic()
+    for _ in range(5):  # the machine may be slower than that
+        hung = [socket.create_connection(("127.0.0.1", port)) for _ in range(SCRAPES_AT_A_TIME)]
+        for scraper in hung:
+            scraper.send(b"GET /metr")
         node.json("status")
-        took_s.append(time.monotonic() - began)
-    assert statistics.median(took_s) < CUT_OFF_S / 2, took_s
+        if all(is_kept_waiting(scraper) for scraper in hung):
+            break
+    else:
+        raise AssertionError("nobody was answered before scrapers were cut off")
     assert node.lnetctl("set", "metrics_listen", "").returncode == 0
     node.json("status")
     assert node.stop() == 0
-    for scraper in hung:
-        scraper.close()
 
 
 def case_a_stranger_may_look_only_if_the_mode_lets_him_and_change_nothing(site):
