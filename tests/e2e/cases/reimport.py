@@ -39,6 +39,28 @@ def case_an_export_taken_in_again_disturbs_nothing(site):
         assert kept.split("peer:")[0] == backup.split("global:")[0], "what nobody has set follows its default"
 
 
+def timeouts(node):
+    return {each["lnd tunables"]["timeout"] for net in node.json("net", "show", "-v")["net"] if net["net type"] == "tcp" for each in net["local NI(s)"]}
+
+
+def case_timeouts_that_follow_lnets_do_so_in_an_export_too(site):
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        add_v4(a, b)
+        pings(a, nid("b"))
+        eventually("all its connections are open", lambda: has_all_it_wants(a))
+        works(a, "set", "ksocklnd.sock_timeout", "0")
+        before, connections = timeouts(a), sockets(a)
+        works(a, "set", "transaction_timeout", "100")
+        assert timeouts(a) == {a.json("global", "show")["global"]["lnd_timeout"]} != before, timeouts(a)
+        exported = site.write("exported.yaml", works(a, "export"))
+        nets = [each for each in a.json("import", "--plan", exported)["changes"] if each["path"] == "net"]
+        assert nets == [], nets
+        works(a, "import", exported)
+        pings(a, nid("b"))
+        assert sockets(a) == connections
+
+
 def case_an_export_brings_nis_back_under_their_nids(site):
     with two_hosts(site) as hosts:
         alias = "10.88.0.77"
