@@ -107,7 +107,8 @@ Result<void> FakeOperations::start(MdHandle handle, FakeMessage message, const N
   message.origin = handle;
   if (md->threshold > 0) --md->threshold;
   ++md->pending;
-  const bool fails = network_.random().chance(network_.send_failure);
+  const bool unreachable = network_.connect_time > Duration{} && !network_.is_owned(message.target);
+  const bool fails = network_.random().chance(network_.send_failure) || unreachable;
   const auto sent_event = [this, handle, type = message.type, target = message.target, fails] {
     Md* sent = find(handle);
     --sent->pending;

@@ -43,12 +43,15 @@ class FakeNetwork {
 
   double loss = 0;          // of a message
   double send_failure = 0;  // of a send: its SEND event says so
-  Duration connect_time{};  // how long an LND holds on to a message whose sending fails
-  Duration delay_max{};     // each message and event takes up to so long, by chance
+  // How long an LND holds on to a message whose sending fails; what nobody owns cannot be reached
+  // then.
+  Duration connect_time{};
+  Duration delay_max{};  // each message and event takes up to so long, by chance
   Duration response_timeout = std::chrono::seconds(150);
 
   void own(const Nid& nid, FakeNode* node) { owners_[key(nid)] = node; }
   void disown(const Nid& nid) { owners_.erase(key(nid)); }
+  [[nodiscard]] bool is_owned(const Nid& nid) const { return owners_.contains(key(nid)); }
   void send(const FakeMessage& message);
   // Runs `call` in a moment.
   void later(std::function<void()> call) { at(now_ + delay(), std::move(call)); }
