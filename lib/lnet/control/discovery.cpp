@@ -108,7 +108,7 @@ void Discovery::check(PeerRecord& peer, const Nid& from, const Nid& target) {
   PeerDiscovery& state = state_of(peer);
   state.check_from = from;
   state.check_target = target;
-  state.asked = false;
+  state.asked = state.answered = false;
   // What went another way says nothing of this one, and a push that was not acknowledged until now
   // is made again after the ping, which would wait for it else, or need another slot.
   abandon_all(state);
@@ -127,7 +127,7 @@ void Discovery::give_up(PeerRecord& peer, Result<void> why) {
 
 bool Discovery::waits_for_turn(const PeerRecord& peer) const {
   const PeerDiscovery& state = states_[peer.number];
-  if (state.asked) return false;
+  if (state.asked && !state.answered) return false;
   return state.place == DiscoveryPlace::kStarved || state.place == DiscoveryPlace::kShort ||
          state.place == DiscoveryPlace::kRequested;
 }

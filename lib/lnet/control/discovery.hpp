@@ -70,10 +70,14 @@ class Discovery final : public EventHandler, public PushReader {
   void check(PeerRecord& peer, const Nid& from, const Nid& target);
   // Ends a discovery whose answer is not waited for any longer.
   void give_up(PeerRecord& peer, Result<void> why);
-  // It has not been asked yet: others come before it.
+  // It was not asked yet, or has answered and was not told yet: others come before it.
   [[nodiscard]] bool waits_for_turn(const PeerRecord& peer) const;
   // The ping of its last check was sent: how that ended is what its target has to do with.
   [[nodiscard]] bool was_asked(const PeerRecord& peer) const { return states_[peer.number].asked; }
+  // It has answered that: what the check waits for yet is a push of ours.
+  [[nodiscard]] bool has_answered(const PeerRecord& peer) const {
+    return states_[peer.number].answered;
+  }
   // A check of this interface of its that was given up is with the LND yet.
   [[nodiscard]] bool has_left_check(const PeerRecord& peer, const Nid& target) const {
     return exchanges_.has_left(&states_[peer.number], target);

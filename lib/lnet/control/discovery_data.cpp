@@ -101,6 +101,7 @@ void Discovery::reply_event(PeerDiscovery& state, PingExchange& exchange, const 
     counters_.add(DiscoveryCounter::kRepliesCorrupt);
     return fail_ping(state, {});
   }
+  state.answered = state.asked;
   learn_features_of_reply(peer, *buffer);
   const std::uint32_t said = bytes_said(*buffer);
   state.data_bytes = std::max(state.data_bytes, std::min(said, kPingSlotBytes));

@@ -65,7 +65,7 @@ void GatewayChecks::gateway_added(PeerRecord& peer, Instant now) {
   if (gateway.order == 0) gateway.order = ++last_order_;
   for (Gateway::Turn& turn : gateway.turns)
     turn.next = now;
-  gateway.dirty = true;
+  judge_anew(gateway);
   next_look_ = now;
   // lustre-release lnet/lnet/router.c: lnet_peers_start_down()
   if (parameters_.check_routers_before_use.get() == 0 || peer.is(kPeerRouterDiscovered)) return;
@@ -87,7 +87,7 @@ void GatewayChecks::routes_published() {
   for (const auto& route : routes_.routes()) {
     if (Gateway* const gateway = find(*route->gateway.load(std::memory_order_relaxed))) {
       gateway->routes.push_back(route.get());
-      gateway->dirty = true;
+      judge_anew(*gateway);
     }
   }
 }
@@ -109,7 +109,7 @@ void GatewayChecks::route_added(Route& route, Instant now) {
 void GatewayChecks::heard(Peer& peer, const PingView& buffer) {
   Gateway* const gateway = find(peer);
   if (gateway == nullptr) return;
-  gateway->dirty = true;
+  judge_anew(*gateway);
   for (Route* const route : gateway->routes) {
     const ReplyVerdict verdict =
         judge_reply(*route, buffer, parameters_.avoid_asym_router_failure.get() != 0);
@@ -135,18 +135,20 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   record.drop_state(kPeerRouterDiscovery);
   record.add_state(kPeerRouterDiscovered);
   gateway->checked = now;
-  gateway->dirty = true;
-  gateway->answered = asked && outcome;
+  judge_anew(*gateway);
+  // What it said by itself meanwhile ends a check as well.
+  const bool answered = asked && outcome && discovery_.was_asked(record);
+  gateway->answered = answered;
   if (!outcome) {
     const bool late = outcome.error() == Errc::kTimedOut;
     if (asked) counters_.add(late ? GatewayCounter::kTimedOut : GatewayCounter::kFailed);
     return check_failed(*gateway, asked && discovery_.was_asked(record),
                         late ? RouteCause::kPingTimedOut : RouteCause::kPingFailed, now);
   }
-  if (asked) counters_.add(GatewayCounter::kAnswered);
+  if (answered) counters_.add(GatewayCounter::kAnswered);
   gateway->known = true;
   gateway->doubted = Gateway::kNotDoubted;
-  if (PeerNi* const ni = asked ? directory_.find(gateway->target) : nullptr;
+  if (PeerNi* const ni = answered ? directory_.find(gateway->target) : nullptr;
       ni != nullptr && std::exchange(record_of(*ni).silent, false)) {
     ni->status.set(kNiUp);
   }
@@ -154,7 +156,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
   // That others are up it says, but of those that were silent they have to, also where checks ask
   // another one.
   for (const PeerNi* const ni : peer.seen().nis) {
-    if (is_silent(*ni) && has_ni_up(peer.seen(), ni->net)) recovery_.want(ni->nid, now);
+    if (is_silent(*ni) && has_ni_up(peer.seen(), ni->net)) recovery_.keep(ni->nid, now);
   }
   if (!std::exchange(gateway->was_down, false)) return;
   for (Gateway::Turn& turn : gateway->turns) {
@@ -165,7 +167,7 @@ void GatewayChecks::discovered(Peer& peer, Result<void> outcome, Instant now) {
 void GatewayChecks::look_again(std::uint32_t news) {
   if ((news & kGatewayTold) != 0) lost_ = true;  // or found, which does no harm
   for (const auto& [peer, gateway] : gateways_) {
-    gateway->dirty = true;
+    judge_anew(*gateway);
     gateway->news |= news;
   }
 }
@@ -251,6 +253,9 @@ void GatewayChecks::check(Gateway& gateway, const LocalView& local, Instant now,
       discovery_.give_up(*gateway.peer, std::unexpected(Errc::kTimedOut));
     }
   }
+  // It speaks, and only has to be told what we are.
+  if (gateway.checking && discovery_.has_answered(*gateway.peer))
+    gateway.doubted = Gateway::kNotDoubted;
   const bool doubted = is_doubted();
   if (!gateway.checking && (look || doubted) && wants_check(gateway))
     begin_check(gateway, local, now);
@@ -267,13 +272,9 @@ void GatewayChecks::step(const LocalView& local, Instant now) {
     for (const auto& [peer, gateway] : gateways_)
       check(*gateway, local, now, look);
   }
-  for (const auto& [peer, gateway] : gateways_) {
-    if (look || gateway->dirty) refresh(*gateway, now);
-  }
+  if (look || some_dirty_) refresh_all(now, look);
   // Routes that were judged before the one that they have to stand back for, or no longer.
-  for (const auto& [peer, gateway] : gateways_) {
-    if (gateway->dirty) refresh(*gateway, now);
-  }
+  if (some_dirty_) refresh_all(now, false);
 }
 
 Instant GatewayChecks::next_deadline() const {

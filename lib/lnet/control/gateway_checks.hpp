@@ -113,6 +113,8 @@ class GatewayChecks {
   void net_down(Gateway& gateway, NetId net, RouteCause why);
   static void note_who_speaks(Gateway& gateway);
   bool note_ni(Route& route);
+  void judge_anew(Gateway& gateway);
+  void refresh_all(Instant now, bool all);
   void refresh(Gateway& gateway, Instant now);
   [[nodiscard]] RouteCause judge(Route& route, const Gateway& gateway,
                                  const GatewayEvidence& evidence);
@@ -134,6 +136,7 @@ class GatewayChecks {
   Instant next_look_{};
   Instant next_end_ = Instant::max();  // of a check, or of a doubt
   bool lost_ = false;
+  bool some_dirty_ = false;
   Relaxed<bool> has_news_{false};
 };
 

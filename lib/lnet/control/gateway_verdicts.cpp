@@ -52,7 +52,7 @@ void GatewayChecks::all_down(Gateway& gateway, RouteCause why) {
   gateway.doubted = Gateway::kNotDoubted;
   gateway.was_down = true;
   gateway.why_dead = why;
-  gateway.dirty = true;
+  judge_anew(gateway);
   lost_ = true;
   gateway.peer->alive.set(false);
   for (PeerNi* const ni : gateway.peer->seen().nis)
@@ -90,11 +90,9 @@ void GatewayChecks::check_failed(Gateway& gateway, bool asked, RouteCause why, I
       const bool was_up = ni->status.exchange(kNiDown) == kNiUp;
       is_news = was_up || !record_of(*ni).silent;
       record_of(*ni).silent = true;
-      // Checks ask another one there from now on, and messages that may choose are to take that.
-      if (has_ni_up(gateway.peer->seen(), gateway.net)) {
-        if (was_up) (void)ni->health.lower(parameters_.health_sensitivity.get());
-        recovery_.want(gateway.target, now);
-      }
+      // Messages that may choose are to take another one, and on its network checks do.
+      if (was_up && has_way(gateway)) (void)ni->health.lower(parameters_.health_sensitivity.get());
+      if (has_ni_up(gateway.peer->seen(), gateway.net)) recovery_.want(gateway.target, now);
     }
     net_down(gateway, gateway.net, why);
   }
@@ -125,6 +123,19 @@ bool GatewayChecks::note_ni(Route& route) {
 }
 
 // --- What follows ---
+
+void GatewayChecks::judge_anew(Gateway& gateway) {
+  gateway.dirty = true;
+  some_dirty_ = true;
+}
+
+void GatewayChecks::refresh_all(Instant now, bool all) {
+  some_dirty_ = false;
+  for (const auto& [peer, gateway] : gateways_) {
+    if (all || gateway->dirty) refresh(*gateway, now);
+    some_dirty_ = some_dirty_ || gateway->dirty;
+  }
+}
 
 void GatewayChecks::refresh(Gateway& gateway, Instant now) {
   // In the middle of merging: half of what it says would be taken for all.
@@ -184,7 +195,7 @@ void GatewayChecks::note_steady(Route& route, bool steady) {
   for (const Route* const other : net->routes) {
     if (other == &route || !other->flaps.held()) continue;
     if (Gateway* const gateway = find(*other->gateway.load(std::memory_order_relaxed)))
-      gateway->dirty = true;
+      judge_anew(*gateway);
   }
 }
 

@@ -43,8 +43,9 @@ struct PeerDiscovery : ListNode<> {
   Nid target = Nid::any();           // its that answered (lp_disc_dst_nid)
   Nid check_from = Nid::any();       // the way that the next ping goes; any: the best
   Nid check_target = Nid::any();
-  bool asked = false;  // such a ping was sent, though its connection may be lost since
-  Result<void> error;  // of the last discovery (lp_dc_error)
+  bool asked = false;     // such a ping was sent, though its connection may be lost since
+  bool answered = false;  // and there was a reply
+  Result<void> error;     // of the last discovery (lp_dc_error)
   Result<void> ping_error;
   Result<void> push_error;
   PingExchange* ping = nullptr;

@@ -31,8 +31,9 @@ std::span<const PingEntry> PeerMerge::read(const PingView& buffer) {
 void PeerMerge::update(const Nid& nid, std::uint32_t status) {
   PeerNiRecord* ni = directory_.lookup(nid);
   if (ni == nullptr) return;
-  // That its gateway says so over another network does not make it answer.
-  const bool is_checked = PeerDirectory::peer_of(*ni).gateway_refs > 0;
+  // That its gateway says so over another network does not make it answer what checks ask it.
+  const bool is_checked = PeerDirectory::peer_of(*ni).gateway_refs > 0 &&
+                          parameters_.alive_router_check_interval_s.get() > 0;
   if (status == kNiUp && is_checked && is_silent(*ni)) return;
   const std::uint32_t old = ni->status.exchange(status);
   if (old != status) {

@@ -5,6 +5,7 @@
 
 #include "lib/lnet/control/gateway.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
+#include "lib/lnet/paths/route_aliveness.hpp"
 
 namespace plnet::lnet {
 
@@ -38,6 +39,10 @@ void PeerRecovery::want(const Nid& nid, Instant now) {
     want_all();
     counters_.add(RecoveryCounter::kNoRoom);
   }
+}
+
+void PeerRecovery::keep(const Nid& nid, Instant now) {
+  if (find(nid) == nullptr && !begin(nid, now)) want_all();
 }
 
 bool PeerRecovery::begin(const Nid& nid, Instant now) {
@@ -76,7 +81,9 @@ bool PeerRecovery::is_ill(const PeerNi& ni) const {
   const auto* const peer = static_cast<const PeerRecord*>(ni.peer.load(std::memory_order_acquire));
   const bool is_gateway = peer != nullptr && peer->gateway_refs > 0;
   const bool rivals = peer != nullptr && (peer->ni_count > 1 || is_gateway);
-  return (is_gateway && is_silent(ni)) || wants_recovery(ni, rivals, parameters_);
+  // Where nobody else of it is up checks ask it.
+  const bool is_left = is_gateway && is_silent(ni) && has_ni_up(peer->seen(), ni.net);
+  return is_left || wants_recovery(ni, rivals, parameters_);
 }
 
 // False: there is no room for more.

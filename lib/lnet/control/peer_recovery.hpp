@@ -73,6 +73,8 @@ class PeerRecovery {
   // It is not well, or a message for it was refused, since it is down. Where there is no room one
   // that nobody has asked for lately makes some.
   void want(const Nid& nid, Instant now);
+  // The same for one that is not well, if it is not pinged yet: nobody asks for it.
+  void keep(const Nid& nid, Instant now);
   // Somebody who is not well may be none of these: all peers are looked at, once in kLookAtAll.
   void want_all() { look_at_all_ = !entries_.empty(); }
   // Pings that are due begin; who is up, or wanted by nobody, is let go. Returns the work done.

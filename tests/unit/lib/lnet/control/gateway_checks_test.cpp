@@ -77,6 +77,22 @@ TEST_F(GatewayChecksTest, ANodeWithoutMessagesDoesNotTakeItsGatewaysForDead) {
   EXPECT_EQ(route(kFar).history.count(), 1U);
 }
 
+// It has answered, and only was not told yet what this node is.
+TEST_F(GatewayChecksTest, NorForWantOfOneForThePushThatFollows) {
+  add(kFar);
+  pass(2);
+  for (int left = 1; left < 4; ++left) {
+    node_.operations.messages_left = left;
+    pass(21);
+    EXPECT_TRUE(up(kFar)) << left;
+  }
+  EXPECT_GT(node_.coordinator.discovery().counters().get(DiscoveryCounter::kShort), 0U);
+  node_.operations.messages_left = 1000;
+  pass(15);
+  EXPECT_EQ(route(kFar).history.count(), 1U);
+  EXPECT_EQ(count(Id::kTimedOut), 0U);
+}
+
 TEST_F(GatewayChecksTest, PeersThatDoNotAnswerDoNotKeepAGatewayWaiting) {
   add(kFar);
   pass(2);

@@ -130,13 +130,48 @@ TEST_F(GatewaysOfSeveralRails, AnInterfaceThatIsSaidToBeDownIsNotAsked) {
   RawPeer gateway(network_, {kGateway, kSecond, kFarSide}, kRoutes);
   add(kFarther);
   pass(2);
-  gateway.say({kSecond, kFarSide, kGateway}, kRoutes, 2);
+  gateway.say({kFarSide, kSecond, kGateway}, kRoutes, 2);
   gateway.push(kSecond, kOurs);
+  pass(1);
   network_.disown(kGateway);
   const std::uint64_t changes = route(kFarther).history.count();
+  const std::size_t at = network_.log.size();
   pass(100);
+  EXPECT_FALSE(asked_since(at, kGateway));
+  EXPECT_TRUE(asked_since(at, kSecond));
+  EXPECT_EQ(count(Id::kTimedOut), 0U);
   EXPECT_EQ(route(kFarther).history.count(), changes);
   EXPECT_TRUE(up(kFarther));
+}
+
+// Paths compare interfaces of a gateway by health, whichever network they are on.
+TEST_F(GatewaysOfSeveralRails, MessagesThatMayChooseTakeAnotherThanASilentOne) {
+  const auto health = [this](const Nid& nid) {
+    return node_.coordinator.peers().find(nid)->health.get();
+  };
+  add(kFarther);
+  pass(2);
+  network_.disown(kGatewayToo);
+  pass(10 + 3 + 2);
+  ASSERT_FALSE(is_up(kGatewayToo));
+  EXPECT_LT(health(kGatewayToo), kHealthMax);
+  EXPECT_EQ(health(kGateway), kHealthMax);
+}
+
+TEST_F(GatewaysOfSeveralRails, WhatIsSaidOfASilentOneCountsOnceNobodyChecks) {
+  add(kFarther);
+  pass(2);
+  network_.disown(kGatewayToo);
+  pass(10 + 3 + 2);
+  gateway_.push(kGateway, kOurs);
+  pass(1);
+  ASSERT_FALSE(is_up(kGatewayToo)) << "it was asked and did not answer";
+  node_.parameters.alive_router_check_interval_s.set(0);
+  network_.own(kGatewayToo, &gateway_);
+  pass(30);
+  gateway_.push(kGateway, kOurs);
+  pass(1);
+  EXPECT_TRUE(is_up(kGatewayToo));
 }
 
 }  // namespace
