@@ -117,9 +117,20 @@ bool Forwarder::has_way(const Receive& receive) const {
          (way.chosen_at == static_cast<std::uint8_t>(core_.hops_lost_seen) || leads_on(way));
 }
 
-// Of what was chosen before some next hop was lost.
+// Of what was chosen before some next hop was lost. A gateway that is drained says that it does not
+// route, and does so yet: where there is no other it is as good as ever.
 bool Forwarder::leads_on(const Forwarding& way) const {
-  return !way.via_router || core_.ways_to(way.destination.net(), *way.next_hop).by_hop;
+  if (!way.via_router) return true;
+  const ShardCore::Ways ways = core_.ways_to(way.destination.net(), *way.next_hop);
+  return ways.by_hop || !ways.by_others;
+}
+
+// Another interface of the gateway may be up, or another gateway: the choice, made once more,
+// avoids this one.
+bool Forwarder::may_avoid(const Forwarding& way) const {
+  if (!way.via_router) return false;
+  core_.judge_down(*way.ni, *way.next_hop);
+  return true;
 }
 
 bool Forwarder::find_other_way(Receive& receive, PeerNi& destination) {
@@ -328,8 +339,9 @@ void Forwarder::start(Receive& receive) {
   HopQueue& queue = receive.forwarding.hop->hop.queues[of];
   leave_queue(receive);
   if (!has_way(receive)) return ask_again(receive);
-  decide(receive, is_down(receive) ? refuse_down(receive)
-                                   : hold(receive, queue, receive.header.payload_length));
+  if (!is_down(receive))
+    return decide(receive, hold(receive, queue, receive.header.payload_length));
+  end_for_hop(receive);
 }
 
 void Forwarder::decide(Receive& receive, const Decision& decision) {

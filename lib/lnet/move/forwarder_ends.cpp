@@ -16,10 +16,17 @@ void Forwarder::end_down() {
         if (has_one && !is_down(receive)) return;
         leave_queue(receive);
         if (!has_one) return ask_again(receive);
-        decide(receive, refuse_down(receive));
+        end_for_hop(receive);
       });
     });
   }
+}
+
+// Its hop is down. Where another one may lead there it is asked once more; if that is down as well
+// it ends.
+void Forwarder::end_for_hop(Receive& receive) {
+  if (may_avoid(receive.forwarding)) return ask_again(receive);
+  decide(receive, refuse_down(receive));
 }
 
 // What comes back later finds out in admit().

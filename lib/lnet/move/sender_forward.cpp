@@ -105,13 +105,13 @@ void Sender::lose_hop(Message& message) {
   send_back(message);
 }
 
-// Its gateway is there, but leads no longer where the message goes. One of our own stays if there
-// is no other, or if it is to go by that gateway or from that interface and no other.
+// Its gateway is there, but leads no longer where the message goes, and another one does. One of
+// our own stays if it is to go by that gateway or from that interface and no other.
 bool Sender::has_lost_way(const Message& message) const {
   if (!message.next_hop_is_router || message.detours == kDetoursMax) return false;
   const ShardCore::Ways ways = core_.ways_to(message.header.destination.net(), *message.hop);
-  if (ways.by_hop || message.routed) return !ways.by_hop;
-  return ways.by_others && message.router.is_any() && message.from.is_any();
+  if (ways.by_hop || !ways.by_others) return false;
+  return message.routed || (message.router.is_any() && message.from.is_any());
 }
 
 // False: it goes where it was to go.

@@ -54,11 +54,44 @@ TEST(ForwardWays, WhatWaitsForABufferTakesTheOtherOne) {
   rig.expect_conserved();
 }
 
+// Two interfaces of one gateway, of which one is down, look the same from here.
+TEST(ForwardWays, WhatWaitsForABufferTakesTheOtherOneThoughItsRouteIsAlive) {
+  TwoWays rig({.buffers = {{8, 2, 8}}});
+  EXPECT_EQ(rig.forward(kClient, kFar, 10, {1, 1}), RxVerdict::kReceive);
+  EXPECT_EQ(rig.forward(kClient, kFar, 10, {2, 1}), RxVerdict::kPark);
+  rig.set_alive(kByBackup, true);
+  rig.node.directory().find(kServer)->status.set(kNiDown);
+  rig.node.shared().tell_of_lost_hop();
+  rig.settle();
+  EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kReceive}));
+  EXPECT_EQ(rig.held_for(kBackup), 1U);
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
+  rig.expect_conserved();
+}
+
+// As one says of itself that is drained: it forwards yet.
+TEST(ForwardWays, WhereThereIsNoOtherAGatewayThatIsUpGetsAllThatWaits) {
+  TwoWays rig({.buffers = {{8, 3, 8}}, .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
+  std::uint32_t parked = 0;
+  for (std::uint32_t i = 1; i <= 4; ++i)
+    parked += rig.forward(kClient, kFar, 10, {i, 1}) == RxVerdict::kPark ? 1 : 0;
+  ASSERT_GT(parked, 0U);
+  ASSERT_EQ(rig.held_for(kServer), 1U) << "another one waits for a credit";
+  rig.set_alive(kByServer, false);
+  rig.settle();
+  EXPECT_EQ(rig.go_on().size(), 0U);
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 4U);
+  EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
+  rig.expect_conserved();
+}
+
 TEST(ForwardWays, WhatWaitsForABufferEndsWhereThereIsNoOther) {
   TwoWays rig({.buffers = {{8, 2, 8}}});
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {1, 1}), RxVerdict::kReceive);
   EXPECT_EQ(rig.forward(kClient, kFar, 10, {2, 1}), RxVerdict::kPark);
-  rig.set_alive(kByServer, false);
+  rig.say_down(kServer);
   rig.settle();
   EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kDrop}));
   EXPECT_EQ(rig.cause(Cause::kDroppedForwardNoPath), 1U);
@@ -77,8 +110,8 @@ TEST(ForwardWays, WhatIsBeingReceivedTakesTheOtherOne) {
   rig.set_alive(kByBackup, false);
   rig.received(kClient, {2, 1});
   rig.settle();
-  EXPECT_EQ(rig.out().held.size(), 1U);
-  EXPECT_EQ(rig.cause(Cause::kTxNoPath), 1U);
+  EXPECT_EQ(rig.held_for(kBackup), 2U) << "where there is no other";
+  EXPECT_EQ(rig.cause(Cause::kTxNoPath), 0U);
   rig.end_all();
   rig.expect_conserved();
 }
