@@ -44,7 +44,7 @@ TEST(Pattern, IsTheSameFromWhereverItIsWritten) {
     write_pattern({7, from, 500}, part);
     EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + static_cast<int>(from)));
     EXPECT_FALSE(first_wrong({7, from, 500}, part).has_value());
-    for (const std::size_t shift : {1, 7, 8, 9, 64})
+    for (const std::size_t shift : {1U, 7U, 8U, 9U, 64U})
       EXPECT_LT(first_wrong({7, from + shift, 500}, part), 5U) << "shifted by " << shift;
     EXPECT_TRUE(first_wrong({8, from, 500}, part).has_value()) << "another pattern";
     part[123 + from] ^= std::byte{1};

@@ -81,7 +81,7 @@ TEST_F(GatewayChecksTest, ANodeWithoutMessagesDoesNotTakeItsGatewaysForDead) {
 TEST_F(GatewayChecksTest, NorForWantOfOneForThePushThatFollows) {
   add(kFar);
   pass(2);
-  for (int left = 1; left < 4; ++left) {
+  for (std::uint32_t left = 1; left < 4; ++left) {
     node_.operations.messages_left = left;
     pass(21);
     EXPECT_TRUE(up(kFar)) << left;

@@ -75,7 +75,7 @@ TEST(ForwardWays, WhereThereIsNoOtherAGatewayThatIsUpGetsAllThatWaits) {
   TwoWays rig({.buffers = {{8, 3, 8}}, .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
   std::uint32_t parked = 0;
   for (std::uint32_t i = 1; i <= 4; ++i)
-    parked += rig.forward(kClient, kFar, 10, {i, 1}) == RxVerdict::kPark ? 1 : 0;
+    parked += rig.forward(kClient, kFar, 10, {i, 1}) == RxVerdict::kPark ? 1U : 0U;
   ASSERT_GT(parked, 0U);
   ASSERT_EQ(rig.held_for(kServer), 1U) << "another one waits for a credit";
   rig.set_alive(kByServer, false);
