@@ -125,14 +125,6 @@ bool Forwarder::leads_on(const Forwarding& way) const {
   return ways.by_hop || !ways.by_others;
 }
 
-// Another interface of the gateway may be up, or another gateway: the choice, made once more,
-// avoids this one.
-bool Forwarder::may_avoid(const Forwarding& way) const {
-  if (!way.via_router) return false;
-  core_.judge_down(*way.ni, *way.next_hop);
-  return true;
-}
-
 bool Forwarder::find_other_way(Receive& receive, PeerNi& destination) {
   if (!choose_way(receive, destination, {}) || is_forbidden_elsewhere(receive)) return false;
   PeerPort* const hop = core_.peers.get(*receive.forwarding.next_hop);
@@ -339,9 +331,8 @@ void Forwarder::start(Receive& receive) {
   HopQueue& queue = receive.forwarding.hop->hop.queues[of];
   leave_queue(receive);
   if (!has_way(receive)) return ask_again(receive);
-  if (!is_down(receive))
-    return decide(receive, hold(receive, queue, receive.header.payload_length));
-  end_for_hop(receive);
+  if (is_down(receive)) return lose_hop(receive);
+  decide(receive, hold(receive, queue, receive.header.payload_length));
 }
 
 void Forwarder::decide(Receive& receive, const Decision& decision) {

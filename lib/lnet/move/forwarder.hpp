@@ -107,8 +107,7 @@ class Forwarder {
   void keep_promise(Receive& receive);
   void hand(HopShare& hop) const;
   [[nodiscard]] bool leads_on(const Forwarding& way) const;
-  [[nodiscard]] bool may_avoid(const Forwarding& way) const;
-  void end_for_hop(Receive& receive);
+  void lose_hop(Receive& receive);
   [[nodiscard]] bool is_forbidden_elsewhere(const Receive& receive) const;
   [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;
   void start_clients(ClientCredits& client);

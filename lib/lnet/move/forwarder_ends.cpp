@@ -16,17 +16,19 @@ void Forwarder::end_down() {
         if (has_one && !is_down(receive)) return;
         leave_queue(receive);
         if (!has_one) return ask_again(receive);
-        end_for_hop(receive);
+        lose_hop(receive);
       });
     });
   }
 }
 
-// Its hop is down. Where another one may lead there it is asked once more; if that is down as well
-// it ends.
-void Forwarder::end_for_hop(Receive& receive) {
-  if (may_avoid(receive.forwarding)) return ask_again(receive);
-  decide(receive, refuse_down(receive));
+// Its hop is down. Another interface of the gateway may be up, or another gateway: the choice, made
+// once more, avoids this one, and what it finds is down or not.
+void Forwarder::lose_hop(Receive& receive) {
+  const Forwarding& way = receive.forwarding;
+  if (!way.via_router) return decide(receive, refuse_down(receive));
+  core_.judge_down(*way.ni, *way.next_hop);
+  ask_again(receive);
 }
 
 // What comes back later finds out in admit().

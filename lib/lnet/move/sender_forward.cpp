@@ -107,6 +107,7 @@ void Sender::lose_hop(Message& message) {
 
 // Its gateway is there, but leads no longer where the message goes, and another one does. One of
 // our own stays if it is to go by that gateway or from that interface and no other.
+// lustre-release lnet/lnet/lib-move.c: lnet_check_message_drop() looks at the hop alone
 bool Sender::has_lost_way(const Message& message) const {
   if (!message.next_hop_is_router || message.detours == kDetoursMax) return false;
   const ShardCore::Ways ways = core_.ways_to(message.header.destination.net(), *message.hop);
