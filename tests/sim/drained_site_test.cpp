@@ -6,7 +6,7 @@
 #include "apps/lnet-sim/site.hpp"
 #include "tests/sim/site_file.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::drained_site_test {
 namespace {
 
 SiteConfig site_of(const std::string& name) {
@@ -165,4 +165,4 @@ TEST(DrainWatch, ARouterWhoseTimeWasOverPromisesNothing) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::drained_site_test

@@ -10,7 +10,7 @@
 #include "tests/sim/broken_checks.hpp"
 #include "tests/sim/fault_benches.hpp"
 
-namespace plnet::testsim {
+namespace plnet::testsim::fault_over_sim_test {
 namespace {
 
 using conformance::BufferOrder;
@@ -287,4 +287,4 @@ TEST(FaultOverSim, SameSeedSameRunOtherSeedOtherRun) {
 }
 
 }  // namespace
-}  // namespace plnet::testsim
+}  // namespace plnet::testsim::fault_over_sim_test

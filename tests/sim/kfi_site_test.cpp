@@ -12,7 +12,7 @@
 #include "tests/mocks/sanitized.hpp"
 #include "tests/sim/site_file.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::kfi_site_test {
 namespace {
 
 using drivers::Direction;
@@ -183,4 +183,4 @@ TEST(KfiRoutedSite, SeveralInterfacesOnSeveralShards) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::kfi_site_test

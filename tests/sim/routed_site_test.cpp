@@ -11,7 +11,7 @@
 #include "tests/mocks/sanitized.hpp"
 #include "tests/sim/site_file.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::routed_site_test {
 namespace {
 
 SiteConfig site_of(const std::string& name) {
@@ -290,4 +290,4 @@ TEST(RoutedSite, ARouterFindsByItselfThatAServerIsBack) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::routed_site_test

@@ -17,7 +17,7 @@
 #include "tests/sim/selftest_session.hpp"
 #include "tests/sim/selftest_stranger.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::selftest_faults_test {
 namespace {
 
 using selftest::BrwTest;
@@ -238,4 +238,4 @@ TEST(SelftestFaultsTest, BadDaysEndAndGoodOnesFollow) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::selftest_faults_test

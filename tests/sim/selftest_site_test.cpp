@@ -10,7 +10,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "tests/sim/selftest_session.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::selftest_site_test {
 namespace {
 
 using selftest::BrwTest;
@@ -140,4 +140,4 @@ TEST(SimulatedRunTest, NodesKeepWhatThePlanAsksFor) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::selftest_site_test

@@ -10,7 +10,7 @@
 #include "apps/lnet-sim/site.hpp"
 #include "tests/unit/drivers/counting_new.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::site_no_allocation_test {
 namespace {
 
 using testrig::heap_calls_of;
@@ -145,4 +145,4 @@ INSTANTIATE_TEST_SUITE_P(Kind, SiteNoAllocation,
                          testing::Values(NetKind::kStream, NetKind::kRdma, NetKind::kTcp), name_of);
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::site_no_allocation_test

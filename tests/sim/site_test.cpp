@@ -9,7 +9,7 @@
 
 #include "tests/mocks/sanitized.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::site_test {
 namespace {
 
 constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(200);
@@ -220,4 +220,4 @@ INSTANTIATE_TEST_SUITE_P(Beside, AllFaults, testing::Values(NetKind::kStream, Ne
                          });
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::site_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::apps {
+namespace plnet::apps::kfi_driver_test {
 namespace {
 
 // Or a receive buffer of 2 MiB waits with a message.
@@ -17,4 +17,4 @@ TEST(KfiDriver, EveryMessageThatWaitsHasAPlaceOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::kfi_driver_test

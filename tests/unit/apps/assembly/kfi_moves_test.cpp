@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::apps {
+namespace plnet::apps::kfi_moves_test {
 namespace {
 
 using lnet::Nid;
@@ -133,4 +133,4 @@ TEST(KfiMoves, OneThatDoesNotComeBackHoldsUpNoOther) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::kfi_moves_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::apps {
+namespace plnet::apps::kfi_options_test {
 namespace {
 
 using kfilnd::TrafficClass;
@@ -88,4 +88,4 @@ TEST(KfiOptions, AreAllReportedUnderTheKernelsNames) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::kfi_options_test

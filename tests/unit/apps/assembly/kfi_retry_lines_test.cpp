@@ -9,7 +9,7 @@
 
 #include "lib/base/clock.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::kfi_retry_lines_test {
 namespace {
 
 TEST(KfiRetryLines, StandInTheLogWithTheirInterface) {
@@ -43,4 +43,4 @@ TEST(KfiRetryLines, ThatAreTooManyAtATimeAreCounted) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::kfi_retry_lines_test

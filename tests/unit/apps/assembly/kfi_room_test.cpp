@@ -7,7 +7,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/nets_by_address.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::kfi_room_test {
 namespace {
 
 using lnet::NodeConfig;
@@ -116,4 +116,4 @@ TEST(KfiRoom, IsNotForTwoOfOneProcess) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::kfi_room_test

@@ -9,7 +9,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "tests/unit/apps/assembly/small_node.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::lnet_changes_test {
 namespace {
 
 using Progress = LnetDesk::Progress;
@@ -154,4 +154,4 @@ TEST(LnetChanges, RoutesGoWithTheNetworkOfTheirGateway) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::lnet_changes_test

@@ -5,7 +5,7 @@
 
 #include "lib/lnet/names/nid_text.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::lnet_networks_test {
 namespace {
 
 using lnet::NiConfig;
@@ -121,4 +121,4 @@ TEST(LnetNetworks, TcpLendsCreditsUnlessTheirNumberIsSet) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::lnet_networks_test

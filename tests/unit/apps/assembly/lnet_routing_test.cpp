@@ -8,7 +8,7 @@
 
 #include "tests/unit/apps/assembly/small_node.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::lnet_routing_test {
 namespace {
 
 constexpr Duration kForever = std::chrono::hours(1);
@@ -92,4 +92,4 @@ TEST(LnetRouting, NothingIsDoneWhereNothingChanges) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::lnet_routing_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::apps {
+namespace plnet::apps::load_metrics_test {
 namespace {
 
 lnet::Nid tcp(std::uint32_t address) {
@@ -94,4 +94,4 @@ TEST_F(LoadMetricsOf, NextHopsHaveTheirTimesAsAHistogram) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::load_metrics_test

@@ -7,7 +7,7 @@
 
 #include "apps/assembly/router_memory.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::record_counts_test {
 namespace {
 
 lnet::NodeConfig router(const lnet::BuffersConfig& buffers = {}) {
@@ -48,4 +48,4 @@ TEST(RecordCounts, WhatSomebodyHasSetIsThatWhateverItIsFor) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::record_counts_test

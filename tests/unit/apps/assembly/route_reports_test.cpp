@@ -8,7 +8,7 @@
 
 #include "tests/unit/apps/assembly/small_node.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::route_reports_test {
 namespace {
 
 // `route del` takes any of them for the gateway.
@@ -31,4 +31,4 @@ TEST(RouteReports, ANodeHasAllOfItsNids) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::route_reports_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::apps {
+namespace plnet::apps::router_memory_test {
 namespace {
 
 constexpr std::uint64_t kGib = 1U << 30U;
@@ -86,4 +86,4 @@ TEST_F(RouterMemoryOf, ThereIsAPlaceAndARecordForAllThatTheyGrowTo) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::router_memory_test

@@ -9,7 +9,7 @@
 #include "apps/assembly/tcp_options.hpp"
 #include "tests/unit/apps/assembly/small_node.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::router_options_test {
 namespace {
 
 lnet::NodeConfig with(const char* name, const char* value) {
@@ -79,4 +79,4 @@ TEST(RouterOptions, ReachTheNodeAndGoBackToTheirDefaults) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::router_options_test

@@ -10,7 +10,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "tests/unit/apps/assembly/small_node.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::rule_changes_test {
 namespace {
 
 using lnet::FaultKind;
@@ -93,4 +93,4 @@ TEST_F(RuleChanges, AccessRulesArePublishedWhole) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::rule_changes_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::apps {
+namespace plnet::apps::settings_files_test {
 namespace {
 
 class SettingsFilesTest : public ::testing::Test {
@@ -122,4 +122,4 @@ TEST_F(SettingsFilesTest, BothAtATimeOrNonsenseIsRefused) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::settings_files_test

@@ -14,7 +14,7 @@
 #include "lib/base/clock.hpp"
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::starving_notes_test {
 namespace {
 
 using lnet::BufferClass;
@@ -206,4 +206,4 @@ TEST(StarvingNotes, NameTheCommandThatHelps) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::starving_notes_test

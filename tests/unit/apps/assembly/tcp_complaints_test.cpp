@@ -9,7 +9,7 @@
 
 #include "apps/assembly/tcp_host.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::tcp_complaints_test {
 namespace {
 
 using socklnd::Complaint;
@@ -58,4 +58,4 @@ TEST(TcpComplaints, ThatAreTooManyAtATimeAreCounted) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::tcp_complaints_test

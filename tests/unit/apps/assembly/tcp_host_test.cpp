@@ -7,7 +7,7 @@
 
 #include "tests/unit/apps/assembly/tcp_side.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::tcp_host_test {
 namespace {
 
 using lnet::Nid;
@@ -153,4 +153,4 @@ TEST(TcpHostSockets, AreAskedToBePolledAsTheNodeIsTold) {
 INSTANTIATE_TEST_SUITE_P(Shards, TcpNodes, ::testing::Values(1U, 2U));
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::tcp_host_test

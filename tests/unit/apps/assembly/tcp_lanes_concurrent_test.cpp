@@ -8,7 +8,7 @@
 
 #include "tests/unit/apps/assembly/tcp_side.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::tcp_lanes_concurrent_test {
 namespace {
 
 using LndId = socklnd::SockLndCounters::Id;
@@ -141,4 +141,4 @@ TEST_F(LanesWithThreads, OnePeerIsServedByAllShards) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::tcp_lanes_concurrent_test

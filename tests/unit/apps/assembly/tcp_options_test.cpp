@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::apps {
+namespace plnet::apps::tcp_options_test {
 namespace {
 
 using socklnd::AcceptPolicy;
@@ -84,4 +84,4 @@ TEST(TcpOptions, AreAllReportedUnderTheKernelsNames) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::tcp_options_test

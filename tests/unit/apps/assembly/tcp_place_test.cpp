@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace plnet::apps {
+namespace plnet::apps::tcp_place_test {
 namespace {
 
 class TcpPlaceAlone : public ::testing::Test {
@@ -72,4 +72,4 @@ TEST_F(TcpPlaceAlone, SaysWhenItHasNoRoom) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::tcp_place_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::sim {
+namespace plnet::sim::ledger_test {
 namespace {
 
 struct LedgerTest : testing::Test {
@@ -48,4 +48,4 @@ TEST_F(LedgerTest, WhatNeverArrivedIsCounted) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::ledger_test

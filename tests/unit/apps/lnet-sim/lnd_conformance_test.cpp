@@ -12,7 +12,7 @@
 #include "drivers/net/sim/verbs_driver.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
-namespace plnet::sim {
+namespace plnet::sim::lnd_conformance_test {
 namespace {
 
 using conformance::LndRigOptions;
@@ -133,16 +133,20 @@ SimShape rough() {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::lnd_conformance_test
 
 namespace plnet::conformance {
 
 INSTANTIATE_TEST_SUITE_P(
     Simulator, LndConformance,
-    testing::Values(sim::make_case<sim::StreamRig>("stream_calm", drivers::SimShape::calm()),
-                    sim::make_case<sim::StreamRig>("stream_rough", sim::rough()),
-                    sim::make_case<sim::RdmaRig>("rdma_calm", drivers::SimShape::calm()),
-                    sim::make_case<sim::RdmaRig>("rdma_rough", sim::rough())),
+    testing::Values(sim::lnd_conformance_test::make_case<sim::lnd_conformance_test::StreamRig>(
+                        "stream_calm", drivers::SimShape::calm()),
+                    sim::lnd_conformance_test::make_case<sim::lnd_conformance_test::StreamRig>(
+                        "stream_rough", sim::lnd_conformance_test::rough()),
+                    sim::lnd_conformance_test::make_case<sim::lnd_conformance_test::RdmaRig>(
+                        "rdma_calm", drivers::SimShape::calm()),
+                    sim::lnd_conformance_test::make_case<sim::lnd_conformance_test::RdmaRig>(
+                        "rdma_rough", sim::lnd_conformance_test::rough())),
     [](const auto& which) { return which.param.name; });
 
 }  // namespace plnet::conformance

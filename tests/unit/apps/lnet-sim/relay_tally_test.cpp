@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::sim {
+namespace plnet::sim::relay_tally_test {
 namespace {
 
 // Ten of others and five of its own, one of each lot dropped.
@@ -44,4 +44,4 @@ TEST(RelayTally, ADropHasACounter) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::relay_tally_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::sim {
+namespace plnet::sim::site_reader_test {
 namespace {
 
 TEST(SiteReader, WhatIsNotNamedHasItsDefault) {
@@ -269,4 +269,4 @@ TEST(SiteReader, WhatWouldHaveNoEffectIsRefused) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::site_reader_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::sim {
+namespace plnet::sim::trails_test {
 namespace {
 
 constexpr Instant kBegin{};
@@ -108,4 +108,4 @@ TEST_F(TrailsTest, ALateCompletionDoesNotTakeItBack) {
 }
 
 }  // namespace
-}  // namespace plnet::sim
+}  // namespace plnet::sim::trails_test

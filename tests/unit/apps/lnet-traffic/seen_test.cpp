@@ -7,7 +7,7 @@
 
 #include "apps/lnet-traffic/pattern.hpp"
 
-namespace plnet::traffic {
+namespace plnet::traffic::seen_test {
 namespace {
 
 TEST(Seen, KnowsWhatHasComeBefore) {
@@ -42,4 +42,4 @@ TEST(Pattern, IsBrokenByAnyByteAndByAnotherKey) {
 }
 
 }  // namespace
-}  // namespace plnet::traffic
+}  // namespace plnet::traffic::seen_test

@@ -14,7 +14,7 @@
 #include "lib/base/doorbell.hpp"
 #include "lib/lnet/node/node.hpp"
 
-namespace plnet::traffic {
+namespace plnet::traffic::traffic_test {
 namespace {
 
 using lnet::Nid;
@@ -215,4 +215,4 @@ TEST_F(TrafficOnOneNode, WhatWasUnderWayWhenLnetWentIsAbandoned) {
 }
 
 }  // namespace
-}  // namespace plnet::traffic
+}  // namespace plnet::traffic::traffic_test

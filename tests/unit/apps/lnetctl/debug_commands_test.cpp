@@ -4,7 +4,7 @@
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::debug_commands_test {
 namespace {
 
 class DebugCommands : public LnetCommands {};
@@ -100,4 +100,4 @@ TEST_F(DebugCommands, WhatTheKernelsToolDoesToLinuxIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::debug_commands_test

@@ -9,7 +9,7 @@
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::debugfs_command_test {
 namespace {
 
 class DebugfsCommand : public LnetCommands {};
@@ -43,4 +43,4 @@ TEST_F(DebugfsCommand, WritesThemToADirectory) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::debugfs_command_test

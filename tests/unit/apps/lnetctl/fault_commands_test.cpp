@@ -4,7 +4,7 @@
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::fault_commands_test {
 namespace {
 
 class FaultCommands : public LnetCommands {};
@@ -111,4 +111,4 @@ TEST_F(FaultCommands, NamesOfLctlMakeNoBeginningAmbiguous) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::fault_commands_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::lnet_commands_test {
 namespace {
 
 TEST_F(LnetCommands, ConfigureAndUnconfigure) {
@@ -316,4 +316,4 @@ TEST_F(LnetCommands, ShowAndExecOfADocumentLookAtWhatItNames) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::lnet_commands_test

@@ -16,7 +16,7 @@
 #include "lib/runtime/control/verb_table.hpp"
 #include "tests/mocks/text_file.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::lnetctl_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -400,4 +400,4 @@ TEST(CommandTable, NestedAndLongCommandLines) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::lnetctl_test

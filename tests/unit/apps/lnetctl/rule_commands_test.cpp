@@ -4,7 +4,7 @@
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::rule_commands_test {
 namespace {
 
 class RuleCommands : public LnetCommands {};
@@ -81,4 +81,4 @@ TEST_F(RuleCommands, ExplainTellsThePathAndWhyNotAnother) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::rule_commands_test

@@ -5,7 +5,7 @@
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::top_command_test {
 namespace {
 
 class TopCommand : public LnetCommands {
@@ -61,4 +61,4 @@ TEST_F(TopCommand, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::top_command_test

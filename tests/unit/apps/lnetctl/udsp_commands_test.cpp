@@ -4,7 +4,7 @@
 
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::udsp_commands_test {
 namespace {
 
 class UdspCommands : public LnetCommands {};
@@ -85,4 +85,4 @@ TEST_F(UdspCommands, WhatNoPolicyCanBeAboutIsRefused) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::udsp_commands_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/unit/apps/lst/shell_fixture.hpp"
 
-namespace plnet::lst {
+namespace plnet::lst::batch_commands_test {
 namespace {
 
 using selftest::NodeState;
@@ -189,4 +189,4 @@ TEST_F(BatchCommands, QueryLoopsAndNamesNodes) {
 }
 
 }  // namespace
-}  // namespace plnet::lst
+}  // namespace plnet::lst::batch_commands_test

@@ -7,7 +7,7 @@
 
 #include "lib/lnet/names/nid_text.hpp"
 
-namespace plnet::lst {
+namespace plnet::lst::console_json_test {
 namespace {
 
 // Over the socket and back: the same words again.
@@ -84,4 +84,4 @@ TEST(ConsoleJson, WhatDoesNotFitSaysWhere) {
 }
 
 }  // namespace
-}  // namespace plnet::lst
+}  // namespace plnet::lst::console_json_test

@@ -11,7 +11,7 @@
 #include "lib/runtime/control/socket.hpp"
 #include "tests/unit/lib/runtime/host/temp_dir.hpp"
 
-namespace plnet::lst {
+namespace plnet::lst::consoles_test {
 namespace {
 
 using All = std::vector<FoundConsole>;
@@ -119,4 +119,4 @@ TEST(Consoles, WhoTakesCallersAndSaysNothingIsSilent) {
 }
 
 }  // namespace
-}  // namespace plnet::lst
+}  // namespace plnet::lst::consoles_test

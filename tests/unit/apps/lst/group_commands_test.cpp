@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/unit/apps/lst/shell_fixture.hpp"
 
-namespace plnet::lst {
+namespace plnet::lst::group_commands_test {
 namespace {
 
 using selftest::NodeState;
@@ -140,4 +140,4 @@ TEST_F(GroupCommands, ListGroup) {
 }
 
 }  // namespace
-}  // namespace plnet::lst
+}  // namespace plnet::lst::group_commands_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/apps/lst/shell_fixture.hpp"
 
-namespace plnet::lst {
+namespace plnet::lst::lst_test {
 namespace {
 
 using LstTest = ShellTest;
@@ -94,4 +94,4 @@ TEST_F(LstTest, ErrnosHaveTheirWords) {
 }
 
 }  // namespace
-}  // namespace plnet::lst
+}  // namespace plnet::lst::lst_test

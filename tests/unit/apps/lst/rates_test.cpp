@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lst {
+namespace plnet::lst::rates_test {
 namespace {
 
 using selftest::NodeResult;
@@ -107,4 +107,4 @@ TEST(Rates, AsLstPrintsThem) {
 }
 
 }  // namespace
-}  // namespace plnet::lst
+}  // namespace plnet::lst::rates_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/unit/apps/lst/shell_fixture.hpp"
 
-namespace plnet::lst {
+namespace plnet::lst::session_commands_test {
 namespace {
 
 using SessionCommands = ShellTest;
@@ -124,4 +124,4 @@ TEST_F(SessionCommands, PingHasOneTarget) {
 }
 
 }  // namespace
-}  // namespace plnet::lst
+}  // namespace plnet::lst::session_commands_test

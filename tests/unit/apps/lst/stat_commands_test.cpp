@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/unit/apps/lst/shell_fixture.hpp"
 
-namespace plnet::lst {
+namespace plnet::lst::stat_commands_test {
 namespace {
 
 class StatCommands : public ShellTest {
@@ -94,4 +94,4 @@ TEST_F(StatCommands, ShowError) {
 }
 
 }  // namespace
-}  // namespace plnet::lst
+}  // namespace plnet::lst::stat_commands_test

@@ -4,7 +4,7 @@
 #include "apps/lst/nid_words.hpp"
 #include "apps/lst/test_words.hpp"
 
-namespace plnet::lst {
+namespace plnet::lst::words_test {
 namespace {
 
 using selftest::BrwTest;
@@ -113,4 +113,4 @@ TEST(TestWords, Distribution) {
 }
 
 }  // namespace
-}  // namespace plnet::lst
+}  // namespace plnet::lst::words_test

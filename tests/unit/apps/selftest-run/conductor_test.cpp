@@ -11,7 +11,7 @@
 
 #include "tests/unit/apps/selftest-run/stat_maker.hpp"
 
-namespace plnet::run {
+namespace plnet::run::conductor_test {
 namespace {
 
 using selftest::TransactionResult;
@@ -335,4 +335,4 @@ TEST_F(SelftestConductor, ASearchEndsCloseBelowWhatKeepsTheLimit) {
 }
 
 }  // namespace
-}  // namespace plnet::run
+}  // namespace plnet::run::conductor_test

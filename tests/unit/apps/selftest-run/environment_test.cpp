@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::run {
+namespace plnet::run::environment_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,4 +57,4 @@ TEST_F(SelftestEnvironment, InterruptsAreOfTheDevicesOfNis) {
 }
 
 }  // namespace
-}  // namespace plnet::run
+}  // namespace plnet::run::environment_test

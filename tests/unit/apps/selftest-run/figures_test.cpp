@@ -5,7 +5,7 @@
 
 #include "tests/unit/apps/selftest-run/stat_maker.hpp"
 
-namespace plnet::run {
+namespace plnet::run::figures_test {
 namespace {
 
 const Point kWrite{Operation::kWrite, 4096, 2};
@@ -123,4 +123,4 @@ TEST(SelftestFigures, CptsAreAsBusyAsTheirCpusOnAverage) {
 }
 
 }  // namespace
-}  // namespace plnet::run
+}  // namespace plnet::run::figures_test

@@ -7,7 +7,7 @@
 
 #include "apps/selftest-run/plan_line.hpp"
 
-namespace plnet::run {
+namespace plnet::run::host_words_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -98,4 +98,4 @@ TEST(HostWordsTest, PlansMayNameThem) {
 }
 
 }  // namespace
-}  // namespace plnet::run
+}  // namespace plnet::run::host_words_test

@@ -5,7 +5,7 @@
 
 #include "apps/lst/latency_json.hpp"
 
-namespace plnet::run {
+namespace plnet::run::latency_test {
 namespace {
 
 TEST(SelftestLatency, IsOfWhatCameInBetween) {
@@ -58,4 +58,4 @@ TEST(SelftestLatency, WhatIsNoAnswerIsRefused) {
 }
 
 }  // namespace
-}  // namespace plnet::run
+}  // namespace plnet::run::latency_test

@@ -9,7 +9,7 @@
 #include "apps/selftest-run/plan_line.hpp"
 #include "apps/selftest-run/plan_reader.hpp"
 
-namespace plnet::run {
+namespace plnet::run::plan_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -181,4 +181,4 @@ TEST(SelftestPlan, WhatTheConsoleIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace plnet::run
+}  // namespace plnet::run::plan_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::run {
+namespace plnet::run::rate_search_test {
 namespace {
 
 // What a search finds where every rate up to `capable` keeps the limit.
@@ -96,4 +96,4 @@ TEST(SelftestRateSearch, WhatCountsAsKept) {
 }
 
 }  // namespace
-}  // namespace plnet::run
+}  // namespace plnet::run::rate_search_test

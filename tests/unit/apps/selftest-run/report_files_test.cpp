@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace plnet::run {
+namespace plnet::run::report_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -49,4 +49,4 @@ TEST_F(SelftestReportFiles, NamesThatAreNoTextLoseNoReport) {
 }
 
 }  // namespace
-}  // namespace plnet::run
+}  // namespace plnet::run::report_files_test

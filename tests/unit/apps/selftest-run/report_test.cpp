@@ -12,7 +12,7 @@
 #include "apps/selftest-run/report_hosts.hpp"
 #include "apps/selftest-run/svg_plot.hpp"
 
-namespace plnet::run {
+namespace plnet::run::report_test {
 namespace {
 
 std::size_t times(std::string_view text, std::string_view what) {
@@ -297,4 +297,4 @@ TEST(SelftestCompare, OtherFilesAreRefused) {
 }
 
 }  // namespace
-}  // namespace plnet::run
+}  // namespace plnet::run::report_test

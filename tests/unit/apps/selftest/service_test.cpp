@@ -15,7 +15,7 @@
 #include "lib/runtime/admin/system_clock.hpp"
 #include "tests/unit/apps/assembly/small_node.hpp"
 
-namespace plnet::apps {
+namespace plnet::apps::service_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -260,4 +260,4 @@ TEST_F(SelftestVerbsTest, APaceThatNoneCanBeIsRefused) {
 }
 
 }  // namespace
-}  // namespace plnet::apps
+}  // namespace plnet::apps::service_test

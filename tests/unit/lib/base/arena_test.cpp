@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::arena_test {
 namespace {
 
 std::array<std::byte, 4096> first_memory;
@@ -54,4 +54,4 @@ TEST(ArenaTableDeathTest, AFragmentPastTheEndIsABug) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::arena_test

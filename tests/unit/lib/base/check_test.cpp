@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::check_test {
 namespace {
 
 TEST(Check, EvaluatesOnceAndGoesOn) {
@@ -29,4 +29,4 @@ TEST(DebugCheck, IsOnOnlyWhereAskedFor) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::check_test

@@ -17,7 +17,7 @@
 #include "lib/base/random.hpp"
 #include "lib/base/ring.hpp"
 
-namespace plnet {
+namespace plnet::concurrent_test {
 namespace {
 
 TEST(SpscRing, OrderSurvivesTwoThreads) {
@@ -289,4 +289,4 @@ TEST(Counters, AreReadWhileTheyGrow) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::concurrent_test

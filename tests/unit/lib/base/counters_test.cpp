@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::counters_test {
 namespace {
 
 #define TEST_LIST(X)                                                    \
@@ -48,4 +48,4 @@ TEST(Counters, SetsOfDifferentShardsShareNoLine) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::counters_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::doorbell_test {
 namespace {
 
 class CountingDoorbell final : public Doorbell {
@@ -78,4 +78,4 @@ TEST(Doorbell, WhoIsArmedForGoodNeedsNoFence) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::doorbell_test

@@ -10,7 +10,7 @@
 
 #include "lib/base/random.hpp"
 
-namespace plnet {
+namespace plnet::duplex_test {
 namespace {
 
 TEST(Duplex, RoundsUpAndFillsUpInEachDirection) {
@@ -123,4 +123,4 @@ TEST(DuplexDeathTest, ADuplexOfNothing) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::duplex_test

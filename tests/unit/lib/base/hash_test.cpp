@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::hash_test {
 namespace {
 
 using Key = std::array<std::uint8_t, 20>;
@@ -51,4 +51,4 @@ TEST(KeyHash, SeedsGiveDifferentFunctionsAndSizesDoNotMeet) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::hash_test

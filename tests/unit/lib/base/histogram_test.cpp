@@ -10,7 +10,7 @@
 
 #include "lib/base/random.hpp"
 
-namespace plnet {
+namespace plnet::histogram_test {
 namespace {
 
 using Snapshot = HistogramSnapshot;
@@ -103,4 +103,4 @@ TEST(Histogram, MergeIsAsIfRecordedTogether) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::histogram_test

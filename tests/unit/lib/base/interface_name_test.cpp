@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::interface_name_test {
 namespace {
 
 TEST(InterfaceName, IsWhatLinuxTakes) {
@@ -24,4 +24,4 @@ TEST(InterfaceName, IsNotWhatLinuxRefuses) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::interface_name_test

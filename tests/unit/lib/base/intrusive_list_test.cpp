@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::intrusive_list_test {
 namespace {
 
 struct Item : ListNode<> {
@@ -81,4 +81,4 @@ TEST(IntrusiveListDeathTest, TwoListsAtOnceAndNoneAreBugs) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::intrusive_list_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::link_hold_test {
 namespace {
 
 using std::chrono::seconds;
@@ -75,4 +75,4 @@ TEST_F(LinkHolds, FallsThatAreFarApartAreSingleOnes) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::link_hold_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::mailbox_test {
 namespace {
 
 class CountingDoorbell final : public Doorbell {
@@ -103,4 +103,4 @@ TEST_F(Grid, ALoudNeighbourGetsNoMoreThanItsBurstAndTurnsRotate) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::mailbox_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::pipeline_test {
 namespace {
 
 constexpr std::size_t kSteps = 3;
@@ -37,4 +37,4 @@ TEST(Pipeline, WhileOneIsFinishedThoseBehindItHaveTakenFewerSteps) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::pipeline_test

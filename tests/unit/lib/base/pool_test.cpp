@@ -8,7 +8,7 @@
 
 #include "lib/base/random.hpp"
 
-namespace plnet {
+namespace plnet::pool_test {
 namespace {
 
 struct Thing {
@@ -130,4 +130,4 @@ TEST(PoolDeathTest, WhatWasNotLentIsNotTakenBack) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::pool_test

@@ -8,7 +8,7 @@
 
 #include "lib/base/random.hpp"
 
-namespace plnet {
+namespace plnet::qsbr_table_test {
 namespace {
 
 using Key = std::array<std::uint8_t, 20>;
@@ -152,4 +152,4 @@ TEST(QsbrTable, EntriesComeBackOnlyAfterReadersWereQuiescent) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::qsbr_table_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::qsbr_test {
 namespace {
 
 void note(void* context, void* object) {
@@ -104,4 +104,4 @@ TEST_F(QsbrDeathTest, UnknownReadersAreABug) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::qsbr_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::random_test {
 namespace {
 
 TEST(SplitMix64, KnownAnswers) {
@@ -137,4 +137,4 @@ TEST(RandomDeathTest, EmptyRanges) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::random_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::result_test {
 namespace {
 
 constexpr Errc kAll[] = {
@@ -72,4 +72,4 @@ TEST(Outcome, CarriesWords) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::result_test

@@ -9,7 +9,7 @@
 
 #include "lib/base/random.hpp"
 
-namespace plnet {
+namespace plnet::ring_test {
 namespace {
 
 TEST(SpscRing, RoundsUpAndFillsUp) {
@@ -91,4 +91,4 @@ TEST(SpscRingDeathTest, ARingOfNothing) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::ring_test

@@ -10,7 +10,7 @@
 
 #include "lib/base/random.hpp"
 
-namespace plnet {
+namespace plnet::timer_wheel_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -292,4 +292,4 @@ TEST(TimerWheelDeathTest, TicksAreAsLongAsThereAreLevels) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::timer_wheel_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet {
+namespace plnet::whole_number_test {
 namespace {
 
 TEST(WholeNumber, IsDigitsFromTheFirstLetterToTheLast) {
@@ -35,4 +35,4 @@ TEST(WholeNumber, MayHaveAFraction) {
 }
 
 }  // namespace
-}  // namespace plnet
+}  // namespace plnet::whole_number_test

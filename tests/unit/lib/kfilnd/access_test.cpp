@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::access_test {
 namespace {
 
 using Call = ScriptedEndpoint::Call;
@@ -102,4 +102,4 @@ TEST(KfilndAccess, WhoHasToWaitIsJudgedOnce) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::access_test

@@ -2,7 +2,7 @@
 // Nodes with several shards on one kfi interface: homes are those of the peer directory.
 #include "tests/unit/lib/kfilnd/core_site.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::contexts_core_test {
 namespace {
 
 using drivers::SimShape;
@@ -89,4 +89,4 @@ TEST_F(KfilndContextsCore, StrangersWithoutRoomAreTurnedAway) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::contexts_core_test

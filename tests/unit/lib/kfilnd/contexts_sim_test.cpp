@@ -6,7 +6,7 @@
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/lib/kfilnd/contexts_site.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::contexts_sim_test {
 namespace {
 
 using drivers::for_each_seed;
@@ -161,4 +161,4 @@ TEST(KfilndContexts, ARestartWithOtherHomes) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::contexts_sim_test

@@ -8,7 +8,7 @@
 #include "tests/unit/lib/kfilnd/contexts_site.hpp"
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::contexts_test {
 namespace {
 
 using Call = ScriptedEndpoint::Call;
@@ -215,4 +215,4 @@ TEST(KfilndContext, LettersWaitForATransactionAndEndWithTheInterface) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::contexts_test

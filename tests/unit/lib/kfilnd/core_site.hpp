@@ -28,7 +28,7 @@ namespace plnet::kfilnd {
 using namespace lnet;
 
 inline constexpr std::uint64_t kControlBytes = 1U << 20U;
-inline constexpr std::uint64_t kReceiveBytes = 1U << 18U;
+inline constexpr std::uint64_t kCoreReceiveBytes = 1U << 18U;
 inline constexpr std::uint64_t kProgramBytes = 8U << 20U;
 inline constexpr PortalId kPortal = 50;
 
@@ -43,7 +43,7 @@ class CoreOnKfi final : public Pollable, public EventHandler, LndMaker {
   CoreOnKfi(drivers::SimEndpointFabric& fabric, drivers::SimShard& shard, unsigned index,
             Instant start, const CoreShape& shape)
       : nid(nid_of(index)),
-        memory_(kControlBytes + kReceiveBytes + kProgramBytes),
+        memory_(kControlBytes + kCoreReceiveBytes + kProgramBytes),
         bells_(shape.contexts, &shard),
         mail_(shape.contexts),
         kfi_timeout_(shape.kfi_timeout),
@@ -101,7 +101,7 @@ class CoreOnKfi final : public Pollable, public EventHandler, LndMaker {
   Fragment& room(std::size_t bytes) {
     PLNET_CHECK(used_ + bytes <= kProgramBytes, "the program's memory is large enough");
     fragments_.push_back(
-        {{0, kControlBytes + kReceiveBytes + used_}, static_cast<std::uint32_t>(bytes)});
+        {{0, kControlBytes + kCoreReceiveBytes + used_}, static_cast<std::uint32_t>(bytes)});
     used_ += bytes;
     return fragments_.back();
   }
@@ -179,7 +179,7 @@ class CoreOnKfi final : public Pollable, public EventHandler, LndMaker {
 
   std::unique_ptr<Lnd> make(NiPort& port, ShardId shard) override {
     Context& context = contexts_[shard];
-    const std::uint64_t each = kReceiveBytes / contexts_.size() / 4096 * 4096;
+    const std::uint64_t each = kCoreReceiveBytes / contexts_.size() / 4096 * 4096;
     KfiLndConfig config{
         .nid = nid,
         .arenas = &arenas_,

@@ -3,7 +3,7 @@
 // over seeds.
 #include "tests/unit/lib/kfilnd/core_site.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::core_test {
 namespace {
 
 using drivers::SimShape;
@@ -89,4 +89,4 @@ TEST_F(KfilndCore, WhomANodeSeeksOutItselfNoRuleJudges) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::core_test

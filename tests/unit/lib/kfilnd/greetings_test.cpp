@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::greetings_test {
 namespace {
 
 using Call = ScriptedEndpoint::Call;
@@ -116,4 +116,4 @@ TEST_F(KfilndGreetings, AreDueAsSoonAsThereIsRoom) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::greetings_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::handshake_test {
 namespace {
 
 using Call = ScriptedEndpoint::Call;
@@ -428,4 +428,4 @@ TEST(KfilndLink, TheNidThatGoesWithAnotherAddress) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::handshake_test

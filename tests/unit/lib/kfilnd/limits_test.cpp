@@ -7,7 +7,7 @@
 
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::limits_test {
 namespace {
 
 using Call = ScriptedEndpoint::Call;
@@ -393,4 +393,4 @@ TEST(KfilndFacts, OfPeers) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::limits_test

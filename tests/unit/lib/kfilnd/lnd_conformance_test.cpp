@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/kfilnd/kfi_site.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::lnd_conformance_test {
 namespace {
 
 class KfiRig final : public conformance::LndRig {
@@ -66,16 +66,19 @@ SimShape rough() {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::lnd_conformance_test
 
 namespace plnet::conformance {
 
 INSTANTIATE_TEST_SUITE_P(
     Kfi, LndConformance,
-    testing::Values(kfilnd::make_case("calm", drivers::SimShape::calm(), false),
-                    kfilnd::make_case("calm_bulk", drivers::SimShape::calm(), true),
-                    kfilnd::make_case("rough", kfilnd::rough(), false),
-                    kfilnd::make_case("rough_bulk", kfilnd::rough(), true)),
+    testing::Values(
+        kfilnd::lnd_conformance_test::make_case("calm", drivers::SimShape::calm(), false),
+        kfilnd::lnd_conformance_test::make_case("calm_bulk", drivers::SimShape::calm(), true),
+        kfilnd::lnd_conformance_test::make_case("rough", kfilnd::lnd_conformance_test::rough(),
+                                                false),
+        kfilnd::lnd_conformance_test::make_case("rough_bulk", kfilnd::lnd_conformance_test::rough(),
+                                                true)),
     [](const auto& which) { return which.param.name; });
 
 }  // namespace plnet::conformance

@@ -6,7 +6,7 @@
 #include "bench/kfilnd/null_pair.hpp"
 #include "tests/unit/drivers/counting_new.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::no_allocation_test {
 namespace {
 
 using lnet::MessageType;
@@ -50,4 +50,4 @@ TEST(KfilndNoAllocation, Messages) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::no_allocation_test

@@ -6,7 +6,7 @@
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/lib/kfilnd/kfi_site.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::site_test {
 namespace {
 
 using drivers::for_each_seed;
@@ -274,4 +274,4 @@ TEST(KfilndSite, TheSameSeedIsTheSameRun) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::site_test

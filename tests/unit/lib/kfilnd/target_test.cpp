@@ -6,7 +6,7 @@
 
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::target_test {
 namespace {
 
 using Call = ScriptedEndpoint::Call;
@@ -191,4 +191,4 @@ TEST(KfilndDropping, BulkIsAnsweredAndImmediateIsNot) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::target_test

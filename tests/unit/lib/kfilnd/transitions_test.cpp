@@ -7,7 +7,7 @@
 
 #include "tests/unit/lib/kfilnd/scripted_endpoint.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::transitions_test {
 namespace {
 
 using Call = ScriptedEndpoint::Call;
@@ -368,4 +368,4 @@ TEST_F(Rows, ASendThatNeverCompletesHangsNobody) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::transitions_test

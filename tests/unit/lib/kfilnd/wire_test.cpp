@@ -6,7 +6,7 @@
 
 #include "tests/unit/lib/kfilnd/messages.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::wire_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -159,4 +159,4 @@ TEST(KfilndWire, OfTheSessionKeyTheLowHalfIsLeft) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::wire_test

@@ -7,7 +7,7 @@
 #include "lib/lnet/names/nid64.hpp"
 #include "tests/unit/lib/lnet/vectors.hpp"
 
-namespace plnet::kfilnd {
+namespace plnet::kfilnd::wire_vectors_test {
 namespace {
 
 namespace vectors = lnet::vectors;
@@ -168,4 +168,4 @@ TEST(KfilndVectors, Addresses) {
 }
 
 }  // namespace
-}  // namespace plnet::kfilnd
+}  // namespace plnet::kfilnd::wire_vectors_test

@@ -8,7 +8,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/names/routes_text.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::names_networks_test {
 namespace {
 
 using Cpts = std::vector<std::uint16_t>;
@@ -187,4 +187,4 @@ TEST(Ip2Nets, Mistakes) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::names_networks_test

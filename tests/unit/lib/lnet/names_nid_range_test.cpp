@@ -10,7 +10,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/names/udsp_range.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::names_nid_range_test {
 namespace {
 
 NidRangeList ranges(std::string_view text) {
@@ -267,4 +267,4 @@ TEST(UdspRange, Nids) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::names_nid_range_test

@@ -9,15 +9,10 @@
 #include "lib/lnet/names/net_types.hpp"
 #include "lib/lnet/names/nid64.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "tests/unit/lib/lnet/nid.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::names_nid_text_test {
 namespace {
-
-Nid nid(std::string_view text) {
-  const auto parsed = parse_nid(text);
-  EXPECT_TRUE(parsed.has_value()) << (parsed ? "" : parsed.error().what);
-  return parsed.value_or(Nid{});
-}
 
 std::string mistake(std::string_view text) {
   const auto parsed = parse_nid(text);
@@ -211,4 +206,4 @@ TEST(AddressText, HostLocal) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::names_nid_text_test

@@ -7,7 +7,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "tests/unit/lib/lnet/vectors.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::names_vectors_test {
 namespace {
 
 using vectors::Json;
@@ -129,4 +129,4 @@ TEST(NamesVectors, CptHashRestrictedToAList) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::names_vectors_test

@@ -8,13 +8,10 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/wire/header_codec.hpp"
 #include "lib/lnet/wire/process_id_codec.hpp"
+#include "tests/unit/lib/lnet/nid.hpp"
 
 namespace plnet::lnet::wire_header_test {
 namespace {
-
-Nid nid(std::string_view text) {
-  return parse_nid(text).value();
-}
 
 MessageHeader random_header(Random& random) {
   MessageHeader header;

@@ -11,16 +11,13 @@
 #include "lib/lnet/names/nid64.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
+#include "tests/unit/lib/lnet/nid.hpp"
 
 namespace plnet::lnet::wire_ping_test {
 namespace {
 
 using Buffer = std::vector<std::byte>;
 using Entries = std::vector<PingEntry>;
-
-Nid nid(std::string_view text) {
-  return parse_nid(text).value();
-}
 
 Buffer build(const Entries& interfaces, bool routing = false) {
   Buffer buffer(kPingBytesMax);

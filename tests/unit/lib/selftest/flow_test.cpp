@@ -9,7 +9,7 @@
 #include "tests/unit/lib/lnet/vectors.hpp"
 #include "tests/unit/lib/selftest/console_site.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::flow_test {
 namespace {
 
 namespace vectors = lnet::vectors;
@@ -135,4 +135,4 @@ TEST_F(FlowTest, TestServices) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::flow_test

@@ -13,7 +13,7 @@
 
 #include "tests/unit/lib/selftest/tests_fixture.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::hostile_test {
 namespace {
 
 using std::chrono::seconds;
@@ -268,4 +268,4 @@ TEST_F(HostileTest, AListThatNeverComesIsNoTest) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::hostile_test

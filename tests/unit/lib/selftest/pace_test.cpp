@@ -8,7 +8,7 @@
 
 #include "tests/unit/lib/selftest/tests_fixture.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::pace_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -180,4 +180,4 @@ TEST_F(PaceTest, ANodeMayGoInTheMiddle) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::pace_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/lib/selftest/console_site.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::random_test {
 namespace {
 
 constexpr unsigned kHosts = 3;
@@ -106,4 +106,4 @@ INSTANTIATE_TEST_SUITE_P(Wires, RandomTest, testing::Values(Wire::kStream, Wire:
                          });
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::random_test

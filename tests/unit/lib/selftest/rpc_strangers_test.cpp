@@ -7,7 +7,7 @@
 
 #include "tests/unit/lib/selftest/rpc_fixture.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::rpc_strangers_test {
 namespace {
 
 class RpcStrangers : public RpcTest {};
@@ -95,4 +95,4 @@ INSTANTIATE_TEST_SUITE_P(Wires, RpcStrangers, testing::Values(Wire::kStream, Wir
                          });
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::rpc_strangers_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/lib/selftest/rpc_fixture.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::rpc_test {
 namespace {
 
 using std::chrono::seconds;
@@ -270,4 +270,4 @@ INSTANTIATE_TEST_SUITE_P(Wires, RpcTest, testing::Values(Wire::kStream, Wire::kR
                          });
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::rpc_test

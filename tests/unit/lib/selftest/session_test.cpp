@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/selftest/console_site.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::session_test {
 namespace {
 
 using std::chrono::seconds;
@@ -153,4 +153,4 @@ TEST_F(SessionTest, ANodeThatEndsAnswersNobody) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::session_test

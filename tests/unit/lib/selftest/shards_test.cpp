@@ -10,7 +10,7 @@
 #include "lib/selftest/test_server.hpp"
 #include "tests/unit/lib/selftest/rpc_site.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::shards_test {
 namespace {
 
 constexpr unsigned kShards = 2;
@@ -130,4 +130,4 @@ INSTANTIATE_TEST_SUITE_P(Wires, ShardsTest, testing::Values(Wire::kStream, Wire:
                          });
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::shards_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/lib/selftest/tests_fixture.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::tests_test {
 namespace {
 
 using std::chrono::seconds;
@@ -191,4 +191,4 @@ TEST_F(TestsTest, NoMoreThanThereIsRoomFor) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::tests_test

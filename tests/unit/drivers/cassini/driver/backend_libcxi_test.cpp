@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-namespace plnet::cassini {
+namespace plnet::cassini::backend_libcxi_test {
 namespace {
 
 class CassiniLibcxi : public testing::Test {
@@ -230,4 +230,4 @@ TEST_F(CassiniLibcxi, FailuresComeBackAsTheirErrno) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::backend_libcxi_test

@@ -6,7 +6,7 @@
 #include "tests/unit/drivers/cassini/driver/golden.hpp"
 #include "tests/unit/drivers/cassini/driver/queue_memory.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::command_queue_test {
 namespace {
 
 using golden::Json;
@@ -274,4 +274,4 @@ TEST(CassiniCommandQueue, ReaderFindsWhatWasWritten) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::command_queue_test

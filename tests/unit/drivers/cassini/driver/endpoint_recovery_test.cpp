@@ -3,7 +3,7 @@
 #include "drivers/net/cassini/inspect.hpp"
 #include "tests/unit/drivers/cassini/driver/scripted_nic.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::endpoint_recovery_test {
 namespace {
 
 using Id = CassiniCounters::Id;
@@ -246,4 +246,4 @@ TEST_F(CassiniRecovery, NothingIsQuietWhileTheNicHasOurMemory) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::endpoint_recovery_test

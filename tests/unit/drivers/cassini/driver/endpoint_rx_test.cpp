@@ -2,7 +2,7 @@
 // What peers do to our buffers, as the NIC tells it: in every order that it may.
 #include "tests/unit/drivers/cassini/driver/scripted_nic.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::endpoint_rx_test {
 namespace {
 
 using Id = CassiniCounters::Id;
@@ -405,4 +405,4 @@ TEST_F(CassiniRx, StrangeEventsAreCounted) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::endpoint_rx_test

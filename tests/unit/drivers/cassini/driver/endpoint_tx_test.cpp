@@ -2,7 +2,7 @@
 // What the driver asks of the NIC for what kfilnd asks of it: sends, reads, writes, answers.
 #include "tests/unit/drivers/cassini/driver/scripted_nic.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::endpoint_tx_test {
 namespace {
 
 using Id = CassiniCounters::Id;
@@ -260,4 +260,4 @@ TEST_F(CassiniTx, LinkAndNicAddressChange) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::endpoint_tx_test

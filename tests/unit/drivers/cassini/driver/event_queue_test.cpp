@@ -7,7 +7,7 @@
 #include "lib/base/random.hpp"
 #include "tests/unit/drivers/cassini/driver/queue_memory.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::event_queue_test {
 namespace {
 
 constexpr unsigned kSizes[] = {16, 32, 64};
@@ -168,4 +168,4 @@ TEST(CassiniEventQueue, ShortEventsAreNotDecodedAsLongOnes) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::event_queue_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/drivers/cassini/driver/scripted_nic.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::inspect_test {
 namespace {
 
 class InspectTest : public EndpointTest {};
@@ -93,4 +93,4 @@ TEST_F(InspectTest, NicWithoutStatistics) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::inspect_test

@@ -10,7 +10,7 @@
 #include "drivers/net/cassini/status.hpp"
 #include "tests/unit/drivers/cassini/driver/golden.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::layouts_test {
 namespace {
 
 using golden::Json;
@@ -228,4 +228,4 @@ TEST(CassiniMatchBits, AreTheKernels) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::layouts_test

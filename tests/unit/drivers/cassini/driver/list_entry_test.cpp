@@ -11,7 +11,7 @@
 #include "drivers/net/cassini/memory.hpp"
 #include "lib/base/random.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::list_entry_test {
 namespace {
 
 TEST(CassiniListEntries, IdsComeRoundInTurnAndAreNeverZero) {
@@ -97,4 +97,4 @@ TEST(CassiniMemory, GatherAndScatterAreInverse) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::list_entry_test

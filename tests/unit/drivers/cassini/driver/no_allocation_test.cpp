@@ -9,7 +9,7 @@
 #include "drivers/net/cassini/endpoint.hpp"
 #include "tests/unit/drivers/counting_new.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::no_allocation_test {
 namespace {
 
 using testrig::heap_calls_of;
@@ -87,4 +87,4 @@ TEST(CassiniNoAllocation, SendsTaggedBuffersMessagesAndCancels) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::no_allocation_test

@@ -7,7 +7,7 @@
 #include "lib/base/random.hpp"
 #include "tests/unit/drivers/cassini/driver/queue_memory.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::trace_test {
 namespace {
 
 TEST(CassiniTrace, CommandsInWords) {
@@ -70,4 +70,4 @@ TEST(CassiniTrace, EventsInWords) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::trace_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/drivers/cassini/joint/ground.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::asking_test {
 namespace {
 
 void check_asking(Ground& ground) {
@@ -68,4 +68,4 @@ TEST(CassiniAsking, WhileLibcxisDeviceCloses) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::asking_test

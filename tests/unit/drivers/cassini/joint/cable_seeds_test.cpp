@@ -13,7 +13,7 @@
 #include "tests/mocks/sanitized.hpp"
 #include "tests/unit/drivers/cassini/joint/cable_bench.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::cable_seeds_test {
 namespace {
 
 using kfilnd::FabricCompletion;
@@ -234,7 +234,7 @@ void set_seeds(std::uint64_t first, std::uint64_t count) {
   seeds_count = count;
 }
 
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::cable_seeds_test
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
@@ -251,6 +251,6 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  plnet::cassini::set_seeds(first, count);
+  plnet::cassini::cable_seeds_test::set_seeds(first, count);
   return RUN_ALL_TESTS();
 }

@@ -7,10 +7,9 @@
 #include "tests/unit/drivers/cassini/joint/grounds.hpp"
 #include "tests/unit/drivers/cassini/joint/raw_process.hpp"
 
-namespace plnet::cassini {
+const char* const plnet::cassini::kCxiSoft = PLNET_CXI_SOFT;
 
-const char* const kCxiSoft = PLNET_CXI_SOFT;
-
+namespace plnet::cassini::conformance_list_test {
 namespace {
 
 constexpr std::uint64_t kBits = match_bits::kMessage | 7;
@@ -394,4 +393,4 @@ TEST_P(CassiniCodes, OperationThatIsNotAllowed) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::conformance_list_test

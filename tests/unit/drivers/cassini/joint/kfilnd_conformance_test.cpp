@@ -12,7 +12,7 @@
 #include "lib/kfilnd/lnd.hpp"
 #include "tests/conformance/lnd_conformance.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::kfilnd_conformance_test {
 namespace {
 
 constexpr std::uint32_t kFirstAddress = 0x1a0;
@@ -127,15 +127,16 @@ conformance::LndCase make_case(const char* name, bool rough, bool always_bulk) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::kfilnd_conformance_test
 
 namespace plnet::conformance {
 
-INSTANTIATE_TEST_SUITE_P(KfiOnCassini, LndConformance,
-                         testing::Values(cassini::make_case("calm", false, false),
-                                         cassini::make_case("calm_bulk", false, true),
-                                         cassini::make_case("rough", true, false),
-                                         cassini::make_case("rough_bulk", true, true)),
-                         [](const auto& which) { return which.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    KfiOnCassini, LndConformance,
+    testing::Values(cassini::kfilnd_conformance_test::make_case("calm", false, false),
+                    cassini::kfilnd_conformance_test::make_case("calm_bulk", false, true),
+                    cassini::kfilnd_conformance_test::make_case("rough", true, false),
+                    cassini::kfilnd_conformance_test::make_case("rough_bulk", true, true)),
+    [](const auto& which) { return which.param.name; });
 
 }  // namespace plnet::conformance

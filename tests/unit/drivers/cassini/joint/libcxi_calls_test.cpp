@@ -17,7 +17,7 @@
 
 struct cxil_wait_obj;  // NOLINT(readability-identifier-naming): libcxi's
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::libcxi_calls_test {
 namespace {
 
 constexpr std::uint32_t kPinReadWrite = 1U << 0U | 1U << 2U | 1U << 3U;
@@ -233,4 +233,4 @@ TEST(LibcxiConfig, FileThatIsWrongLeavesNoDevices) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::libcxi_calls_test

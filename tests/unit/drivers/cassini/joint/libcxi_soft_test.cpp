@@ -8,7 +8,7 @@
 
 #include "drivers/net/cassini/backend_libcxi.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::libcxi_soft_test {
 namespace {
 
 std::unique_ptr<LibcxiBackend> load() {
@@ -41,4 +41,4 @@ TEST(LibcxiSoft, DevicesAndErrors) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::libcxi_soft_test

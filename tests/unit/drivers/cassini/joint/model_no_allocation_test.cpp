@@ -9,7 +9,7 @@
 #include "bench/drivers/cassini_soft_pair.hpp"
 #include "tests/unit/drivers/counting_new.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::model_no_allocation_test {
 namespace {
 
 using testrig::heap_calls_of;
@@ -94,4 +94,4 @@ TEST(CassiniModelNoAllocation, WithFreedom) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::model_no_allocation_test

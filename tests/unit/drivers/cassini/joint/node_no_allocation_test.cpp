@@ -12,7 +12,7 @@
 #include "tests/unit/drivers/cassini/joint/link_wire.hpp"
 #include "tests/unit/drivers/counting_new.hpp"
 
-namespace plnet::cassini {
+namespace plnet::cassini::node_no_allocation_test {
 namespace {
 
 class Sum final : public kfilnd::EndpointEvents {
@@ -113,4 +113,4 @@ TEST(CassiniNodeNoAllocation, MessagesBulkLossesAndConnections) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini
+}  // namespace plnet::cassini::node_no_allocation_test

@@ -11,7 +11,7 @@
 #include "drivers/net/cassini/soft/link/crc32c.hpp"
 #include "lib/base/random.hpp"
 
-namespace plnet::cassini::soft::link {
+namespace plnet::cassini::soft::link::frame_test {
 namespace {
 
 std::vector<std::byte> bytes_of(std::string_view text) {
@@ -143,4 +143,4 @@ TEST(LinkFrame, SaysWhyItIsRefused) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft::link
+}  // namespace plnet::cassini::soft::link::frame_test

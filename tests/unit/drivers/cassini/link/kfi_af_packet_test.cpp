@@ -9,7 +9,7 @@
 #include "tests/unit/drivers/cassini/link/bad_veth.hpp"
 #include "tests/unit/drivers/cassini/link/node_process.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::kfi_af_packet_test {
 namespace {
 
 class KfiAfPacket : public testing::Test {
@@ -83,4 +83,4 @@ TEST_F(KfiAfPacket, ThePeerRestartsUnderAnotherMac) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::kfi_af_packet_test

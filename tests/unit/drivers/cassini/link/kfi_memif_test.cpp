@@ -11,7 +11,7 @@
 
 #include "tests/unit/drivers/cassini/link/node_process.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::kfi_memif_test {
 namespace {
 
 class KfiMemif : public testing::Test {
@@ -120,4 +120,4 @@ TEST_F(KfiMemif, ThePeerGetsAnotherAddress) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::kfi_memif_test

@@ -11,7 +11,7 @@
 #include "tests/unit/drivers/cassini/link/link_rig.hpp"
 #include "tests/unit/drivers/seeds.hpp"
 
-namespace plnet::cassini::soft::link {
+namespace plnet::cassini::soft::link::link_layer_test {
 namespace {
 
 using drivers::for_each_seed;
@@ -257,4 +257,4 @@ TEST(LinkLayer, TheSeedDecides) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft::link
+}  // namespace plnet::cassini::soft::link::link_layer_test

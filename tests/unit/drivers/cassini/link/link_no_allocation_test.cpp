@@ -14,7 +14,7 @@
 #include "lib/base/random.hpp"
 #include "tests/unit/drivers/counting_new.hpp"
 
-namespace plnet::cassini::soft::link {
+namespace plnet::cassini::soft::link::link_no_allocation_test {
 namespace {
 
 // A cable of fixed size that loses frames: what does not fit is lost as well.
@@ -76,4 +76,4 @@ TEST(LinkNoAllocation, NeitherPacketsNorLossesNorPeersCostTheHeap) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft::link
+}  // namespace plnet::cassini::soft::link::link_no_allocation_test

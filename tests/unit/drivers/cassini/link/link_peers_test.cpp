@@ -12,7 +12,7 @@
 #include "tests/unit/drivers/cassini/link/link_rig.hpp"
 #include "tests/unit/drivers/seeds.hpp"
 
-namespace plnet::cassini::soft::link {
+namespace plnet::cassini::soft::link::link_peers_test {
 namespace {
 
 using drivers::for_each_seed;
@@ -335,4 +335,4 @@ TEST(LinkPeers, FramesOfStrangersNeverBreakAnything) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft::link
+}  // namespace plnet::cassini::soft::link::link_peers_test

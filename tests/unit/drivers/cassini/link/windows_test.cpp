@@ -13,7 +13,7 @@
 #include "lib/base/random.hpp"
 #include "tests/unit/drivers/seeds.hpp"
 
-namespace plnet::cassini::soft::link {
+namespace plnet::cassini::soft::link::windows_test {
 namespace {
 
 constexpr LinkOptions kOptions{.window = 256};
@@ -245,4 +245,4 @@ TEST(AddressTable, IsAMapOfBoundedSize) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft::link
+}  // namespace plnet::cassini::soft::link::windows_test

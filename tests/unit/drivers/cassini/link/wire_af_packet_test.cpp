@@ -10,7 +10,7 @@
 #include "tests/unit/drivers/cassini/link/bad_veth.hpp"
 #include "tests/unit/drivers/cassini/link/node_process.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::wire_af_packet_test {
 namespace {
 
 constexpr const char* kVdev =
@@ -108,4 +108,4 @@ TEST_F(AfPacket, AnAddressComesFromTheMac) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::wire_af_packet_test

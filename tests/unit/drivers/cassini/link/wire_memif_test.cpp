@@ -10,7 +10,7 @@
 
 #include "tests/unit/drivers/cassini/link/node_process.hpp"
 
-namespace plnet::cassini::soft {
+namespace plnet::cassini::soft::wire_memif_test {
 namespace {
 
 class Memif : public testing::Test {
@@ -81,4 +81,4 @@ TEST(WireEthdev, AnMtuThatCannotBeIsRefusedInWords) {
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft
+}  // namespace plnet::cassini::soft::wire_memif_test

@@ -8,13 +8,10 @@
 #include "lib/base/random.hpp"
 #include "lib/lnet/access/access_table.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "tests/unit/lib/lnet/nid.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::access_test {
 namespace {
-
-Nid nid(const char* text) {
-  return parse_nid(text).value();
-}
 
 NetId net(const char* text) {
   return parse_net(text).value();
@@ -195,4 +192,4 @@ TEST_F(AccessTableOf, AgreesWithAModelThatSpellsEverythingOut) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::access_test

@@ -11,16 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/control/coordinator.hpp"
-#include "lib/lnet/names/nid_text.hpp"
 #include "tests/unit/lib/lnet/control/fake_network.hpp"
+#include "tests/unit/lib/lnet/nid.hpp"
 
 namespace plnet::lnet {
-
-inline Nid nid(std::string_view text) {
-  const auto parsed = parse_nid(text);
-  EXPECT_TRUE(parsed.has_value()) << text;
-  return parsed.value_or(Nid{});
-}
 
 inline CoordinatorLimits small_limits() {
   return {.peers = {.peers = 64,

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lnet {
+namespace plnet::lnet::pool_sizing_test {
 namespace {
 
 constexpr PoolFlags kAll{{true, true, true}};
@@ -95,4 +95,4 @@ TEST(PoolSizing, AClassKeepsToItsPlaceAndAllToTheRecords) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::pool_sizing_test

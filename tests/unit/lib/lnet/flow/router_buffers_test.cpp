@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lnet {
+namespace plnet::lnet::router_buffers_test {
 namespace {
 
 constexpr RouterMemory kMemory{.at = {.arena = 3, .offset = 512}, .most = {{4, 5, 6}}};
@@ -204,4 +204,4 @@ TEST(RouterBuffers, ThatAreToGoAreNotKeptByTheGrowthOfOthers) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::router_buffers_test

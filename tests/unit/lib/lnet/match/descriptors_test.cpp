@@ -6,7 +6,7 @@
 
 #include "tests/unit/lib/lnet/match/fixture.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::descriptors_test {
 namespace {
 
 using Descriptors = MatchTest;
@@ -256,4 +256,4 @@ TEST_F(DescriptorsDeath, AGrantEndsOnce) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::descriptors_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/lnet/match/fixture.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::events_test {
 namespace {
 
 class Events : public MatchTest {
@@ -153,4 +153,4 @@ TEST_F(Events, SendOfAGetThatFailed) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::events_test

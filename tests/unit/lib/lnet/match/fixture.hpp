@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kMemoryBytes = 4U << 20;
   return Nid::of(NetType::kTcp, 0, address);
 }
 
-class Recorder final : public EventHandler {
+class MatchRecorder final : public EventHandler {
  public:
   void on_event(const Event& event) override {
     events.push_back(event);
@@ -125,7 +125,7 @@ class MatchTest : public testing::Test {
   [[nodiscard]] std::vector<Event>& events() { return recorder.events; }
 
   std::array<Fragment, 1> memory{Fragment{{0, 0}, kMemoryBytes}};
-  Recorder recorder;
+  MatchRecorder recorder;
   KnownPeers peers;
   RecordedHooks hooks;
   PortalDirectory portals{4};

@@ -4,7 +4,7 @@
 
 #include "tests/unit/lib/lnet/match/fixture.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::match_rules_test {
 namespace {
 
 using MatchRules = MatchTest;
@@ -303,4 +303,4 @@ TEST_F(MatchRules, AnExhaustedMdThatStaysIsPassedOver) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::match_rules_test

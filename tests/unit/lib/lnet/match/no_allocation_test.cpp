@@ -4,7 +4,7 @@
 #include "tests/unit/drivers/counting_new.hpp"
 #include "tests/unit/lib/lnet/match/fixture.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::match_no_allocation_test {
 namespace {
 
 class Deaf final : public EventHandler {
@@ -38,4 +38,4 @@ TEST_F(MatchTest, AfterConstructionNothingIsAllocated) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::match_no_allocation_test

@@ -6,7 +6,7 @@
 #include "lib/lnet/match/response_tracking.hpp"
 #include "tests/unit/lib/lnet/match/fixture.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::match_operations_test {
 namespace {
 
 using Operations = MatchTest;
@@ -322,4 +322,4 @@ TEST_F(Operations, OperationsThatOutlastAQuarantineSayUnlinked) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::match_operations_test

@@ -8,7 +8,7 @@
 
 #include "lib/lnet/match/portal_directory.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::portals_concurrent_test {
 namespace {
 
 TEST(PortalDirectoryConcurrently, OneKindWinsEachPortalAndNoShardIsForgotten) {
@@ -41,4 +41,4 @@ TEST(PortalDirectoryConcurrently, OneKindWinsEachPortalAndNoShardIsForgotten) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::portals_concurrent_test

@@ -4,7 +4,7 @@
 #include "lib/lnet/match/portal_directory.hpp"
 #include "lib/lnet/match/wire_handle.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::portals_test {
 namespace {
 
 TEST(PortalDirectory, TheFirstClaimDecides) {
@@ -75,4 +75,4 @@ TEST(WireHandleOfAnMd, WhatWeNeverMadeIsMalformed) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::portals_test

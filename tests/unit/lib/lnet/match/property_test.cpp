@@ -11,7 +11,7 @@
 #include "tests/unit/lib/lnet/match/fixture.hpp"
 #include "tests/unit/lib/lnet/match/slow_model.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::property_test {
 namespace {
 
 constexpr std::size_t kMds = 64;  // what the fixture's table has
@@ -26,7 +26,7 @@ bool same_peer(const Nid& entry, const Nid& source) {
 class PairedPeers final : public PeerIdentity {
  public:
   [[nodiscard]] bool same_peer(const Nid& entry, const Nid& source) const override {
-    return plnet::lnet::same_peer(entry, source);
+    return property_test::same_peer(entry, source);
   }
 };
 
@@ -273,7 +273,7 @@ class Life {
 
   Random random_;
   std::array<Fragment, 1> memory_{Fragment{{0, 0}, kMemoryBytes}};
-  Recorder recorder_;
+  MatchRecorder recorder_;
   PairedPeers peers_;
   RecordedHooks hooks_;
   PortalDirectory portals_{1};
@@ -301,4 +301,4 @@ TEST_P(MatchProperty, TableAndSlowModelAgree) {
 INSTANTIATE_TEST_SUITE_P(Seeds, MatchProperty, testing::Range<std::uint64_t>(1, 41));
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::property_test

@@ -12,7 +12,7 @@
 #include "lib/base/random.hpp"
 #include "tests/mocks/core_node.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::concurrent_test {
 namespace {
 
 constexpr unsigned kShards = 3;
@@ -135,4 +135,4 @@ TEST_F(ShardsWithThreads, EveryPutEndsThoughItsPeerIsDeleted) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::concurrent_test

@@ -5,7 +5,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::forward_access_test {
 namespace {
 
 const Nid kClient = ForwardRig::client(10);
@@ -76,4 +76,4 @@ TEST_F(ForwardAccess, ARuleForConnectionsForbidsNoMessage) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::forward_access_test

@@ -3,7 +3,7 @@
 #include "tests/unit/lib/lnet/move/site.hpp"
 #include "tests/unit/lib/lnet/move/wire_case.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::matching_test {
 namespace {
 
 constexpr std::uint64_t kBits = 42;
@@ -274,4 +274,4 @@ INSTANTIATE_TEST_SUITE_P(Wires, Matching, testing::ValuesIn(kEveryWire),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::matching_test

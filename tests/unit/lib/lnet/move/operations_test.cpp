@@ -7,7 +7,7 @@
 #include "tests/unit/lib/lnet/move/site.hpp"
 #include "tests/unit/lib/lnet/move/wire_case.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::operations_test {
 namespace {
 
 constexpr PortalId kPortal = 26;
@@ -397,4 +397,4 @@ INSTANTIATE_TEST_SUITE_P(Wires, Operations, testing::ValuesIn(kEveryWire),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::operations_test

@@ -9,7 +9,7 @@
 
 #include "tests/unit/lib/lnet/move/site.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::random_test {
 namespace {
 
 constexpr PortalId kPortals = 6;  // every other one is lazy at first
@@ -387,4 +387,4 @@ TEST(RandomTraffic, FaultRulesThatAreGoneOrForOthersChangeNothing) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::random_test

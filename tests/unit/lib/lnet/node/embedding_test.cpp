@@ -11,7 +11,7 @@
 #include "lib/base/doorbell.hpp"
 #include "lib/lnet/node/node.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::embedding_test {
 namespace {
 
 constexpr PortalId kPortal = 30;
@@ -171,4 +171,4 @@ TEST_F(Embedding, IsToldWhenNobodyMatches) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::embedding_test

@@ -9,7 +9,7 @@
 
 #include "lib/lnet/names/nid_text.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::nets_by_address_test {
 namespace {
 
 using Addresses = std::vector<InterfaceAddress>;
@@ -230,4 +230,4 @@ TEST(SiteRoutes, those_that_are_for_other_nodes_are_left_out) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::nets_by_address_test

@@ -6,7 +6,7 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/parameters.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::node_config_test {
 namespace {
 
 NiConfig ni_on(std::string interface) {
@@ -102,4 +102,4 @@ TEST(GlobalVariables, AreSetWithTheKernelsConditions) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::node_config_test

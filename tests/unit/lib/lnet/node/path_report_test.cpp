@@ -9,13 +9,13 @@
 #include "lib/lnet/control/selection_policies.hpp"
 #include "lib/lnet/move/shard_core.hpp"
 #include "lib/lnet/names/nid_text.hpp"
-#include "tests/unit/lib/lnet/paths/site.hpp"
+#include "tests/unit/lib/lnet/paths/path_site.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::path_report_test {
 namespace {
 
 struct PathReportOf : testing::Test {
-  Site site;
+  PathSite site;
 
   PathReport report(const Nid& source, const Nid& destination, PeerNi* known) {
     return report_path({source, destination}, known,
@@ -342,4 +342,4 @@ TEST_F(PathReportOf, NoWayAndTheWayToOurselves) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::path_report_test

@@ -12,7 +12,7 @@
 #include "lib/base/random.hpp"
 #include "lib/lnet/node/node.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::running_node_test {
 namespace {
 
 constexpr unsigned kShards = 3;
@@ -203,4 +203,4 @@ TEST_P(RunningNode, WhatAnLndTellsOfItsInterfaceIsToldToWhoPings) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RunningNode, testing::Range<std::uint64_t>(1, 21));
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::running_node_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lnet {
+namespace plnet::lnet::health_rules_test {
 namespace {
 
 using enum HealthChange;
@@ -173,4 +173,4 @@ TEST(HealthRules, deadlines_leave_room_for_all_retries) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::health_rules_test

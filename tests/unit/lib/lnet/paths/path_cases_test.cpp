@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/lib/lnet/paths/site.hpp"
+#include "tests/unit/lib/lnet/paths/path_site.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::path_cases_test {
 namespace {
 
 constexpr NetId kLoNet = make_net(NetType::kLoopback);
@@ -51,7 +51,7 @@ class PathCases : public testing::Test {
     return site.add_peer(multi_rail, {{kIb0, 2}});
   }
 
-  Site site;
+  PathSite site;
   SitePeer* gateway = nullptr;
 };
 
@@ -78,7 +78,7 @@ TEST_F(PathCases, a_message_to_ourselves_stays_here_once_we_are_known_as_0_at_lo
 }
 
 TEST_F(PathCases, without_a_network_of_ours_all_but_loopback_fails) {
-  Site bare;
+  PathSite bare;
   SitePeer& peer = bare.add_peer(true, {{kTcp0, 1}});
   EXPECT_EQ(bare.select(peer.ni()).error(), Errc::kNetworkDown);
   EXPECT_TRUE(bare.select(PathRequest{})->loopback);
@@ -149,7 +149,7 @@ TEST_F(PathCases, responses_and_forwarded_messages_set_no_preference) {
   EXPECT_TRUE(site.select({.destination = &peer.ni(), .forwarded = true}));
   EXPECT_EQ(peer.ni().preferred_ni.get(), nullptr);
 
-  Site small;
+  PathSite small;
   small.add_net(kTcp0, 1);
   SitePeer& only = small.add_peer(false, {{kTcp0, 1}});
   EXPECT_TRUE(small.select({.destination = &only.ni(), .response = true}));
@@ -256,7 +256,7 @@ TEST_F(PathCases, a_router_on_the_way_goes_by_the_net_of_the_destination) {
 }
 
 TEST(PathOfOthers, behind_one_gateway_there_is_one_way) {
-  Site site;
+  PathSite site;
   site.add_net(kTcp0, 1);
   site.add_net(kTcp1, 1);
   SitePeer& gateway = site.add_peer(true, {{kTcp1, 1}});
@@ -382,7 +382,7 @@ TEST_F(PathCases, routes_that_are_down_are_no_way) {
 }
 
 TEST(PathRotation, what_goes_the_only_way_counts_for_those_who_can_choose) {
-  Site site;
+  PathSite site;
   site.add_net(kTcp0, 1);
   site.add_net(kTcp1, 1);
   SitePeer& simple = site.add_peer(true, {{kTcp0, 1}});
@@ -392,7 +392,7 @@ TEST(PathRotation, what_goes_the_only_way_counts_for_those_who_can_choose) {
 }
 
 TEST(PathRotation, equal_interfaces_and_routes_are_used_evenly) {
-  Site site;
+  PathSite site;
   site.add_net(kTcp0, 3);
   site.add_net(kTcp1, 2);
   SitePeer& near = site.add_peer(true, {{kTcp0, 4}, {kTcp1, 1}});
@@ -423,4 +423,4 @@ TEST(PathRotation, equal_interfaces_and_routes_are_used_evenly) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::path_cases_test

@@ -8,16 +8,16 @@
 #include <gtest/gtest.h>
 
 #include "lib/base/random.hpp"
-#include "tests/unit/lib/lnet/paths/site.hpp"
+#include "tests/unit/lib/lnet/paths/path_site.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::path_concurrent_test {
 namespace {
 
 constexpr int kShards = 3;
 
 TEST(PathConcurrent, all_shards_agree_on_the_source_of_a_peer_that_is_not_multi_rail) {
   constexpr int kPeers = 2000;
-  Site site;
+  PathSite site;
   site.add_net(kTcp0, 3);
   std::vector<SitePeer*> peers;
   for (int i = 0; i < kPeers; ++i)
@@ -48,7 +48,7 @@ TEST(PathConcurrent, all_shards_agree_on_the_source_of_a_peer_that_is_not_multi_
 }
 
 TEST(PathConcurrent, a_path_is_valid_whatever_changes_meanwhile) {
-  Site site;
+  PathSite site;
   site.add_net(kTcp0, 2);
   site.add_net(kTcp1, 2);
   SitePeer& near = site.add_peer(true, {{kTcp0, 2}, {kTcp1, 2}});
@@ -94,4 +94,4 @@ TEST(PathConcurrent, a_path_is_valid_whatever_changes_meanwhile) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::path_concurrent_test

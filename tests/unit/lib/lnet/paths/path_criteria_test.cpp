@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/lib/lnet/paths/site.hpp"
+#include "tests/unit/lib/lnet/paths/path_site.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::path_criteria_test {
 namespace {
 
 struct Loss {
@@ -52,7 +52,7 @@ class Losses final : public PathTrace {
 
 // Two NIs on one net, one peer NI.
 struct Arena {
-  Site site;
+  PathSite site;
   SitePeer* peer = nullptr;
   std::vector<SitePeer*> gateways;
   std::array<std::uint32_t, 8> device_priorities{};
@@ -118,8 +118,8 @@ TEST(PathCriteria, local_interfaces_are_compared_in_the_kernels_order) {
        }},
       {Criterion::kDistance,
        [](Arena& a, std::size_t, std::size_t bad) { a.site.ni(bad).device_cpt = 1; }},
-      {Criterion::kCredits,
-       [](Arena& a, std::size_t good, std::size_t) { Site::set_credits(a.site.ni(good), 101); }},
+      {Criterion::kCredits, [](Arena& a, std::size_t good,
+                               std::size_t) { PathSite::set_credits(a.site.ni(good), 101); }},
       {Criterion::kSequence,
        [](Arena& a, std::size_t, std::size_t bad) {
          a.site.sequences.use(a.site.local.nets[0], a.site.ni(bad));
@@ -269,7 +269,7 @@ TEST(PathCriteria, routes_are_compared_in_the_kernels_order) {
 }
 
 TEST(PathCriteria, hops_that_nobody_defined_count_as_one) {
-  Site site;
+  PathSite site;
   site.add_net(kTcp0, 1);
   SitePeer& peer = site.add_peer(true, {{kIb0, 1}});
   Route& undefined = site.add_route(kIb0, site.add_peer(true, {{kTcp0, 1}}));
@@ -295,7 +295,7 @@ TEST(PathCriteria, of_equal_interfaces_the_first_wins_and_of_equal_routes_the_la
 }
 
 TEST(PathCriteria, distances_within_the_numa_range_are_one) {
-  Site site;
+  PathSite site;
   site.add_net(kTcp0, 2);
   SitePeer& peer = site.add_peer(true, {{kTcp0, 1}});
   const CptDistances distances(2, {10, 20, 20, 10});
@@ -346,7 +346,7 @@ TEST(PathCriteria, what_is_no_alternative_is_named_with_its_reason) {
 }
 
 TEST(PathCriteria, explaining_changes_nothing) {
-  Site site;
+  PathSite site;
   site.add_net(kTcp0, 2);
   SitePeer& peer = site.add_peer(false, {{kTcp0, 1}});
   Losses losses;
@@ -362,4 +362,4 @@ TEST(PathCriteria, explaining_changes_nothing) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::path_criteria_test

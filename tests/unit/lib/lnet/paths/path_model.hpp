@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tests/unit/lib/lnet/paths/site.hpp"
+#include "tests/unit/lib/lnet/paths/path_site.hpp"
 
 namespace plnet::lnet {
 
@@ -29,7 +29,7 @@ struct ExpectedPath {
 
 class PathModel {
  public:
-  explicit PathModel(Site& site) : site_(site) {}
+  explicit PathModel(PathSite& site) : site_(site) {}
 
   ExpectedPath select(const PathRequest& request) {
     request_ = request;
@@ -277,7 +277,7 @@ class PathModel {
     peer_ni_sequence_[&ni] = now;
   }
 
-  Site& site_;
+  PathSite& site_;
   PathRequest request_;
   std::uint64_t node_sequence_ = 0;
   std::map<NetId, std::uint64_t> net_sequence_;

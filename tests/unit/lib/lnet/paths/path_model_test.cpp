@@ -11,7 +11,7 @@
 #include "lib/base/random.hpp"
 #include "tests/unit/lib/lnet/paths/random_site.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::path_model_test {
 namespace {
 
 class NoWords final : public PathTrace {
@@ -69,7 +69,7 @@ void run_site(std::uint64_t seed, Tally& tally) {
   for (int message = 0; message < 20; ++message) {
     const PathRequest request = world.request();
     const ExpectedPath expected = model.select(request);
-    Site& site = world.site;
+    PathSite& site = world.site;
     const auto foreseen =
         explain_path(request, site.local, site.routes, site.sequences, site.parameters, trace);
     const auto path = site.select(request);
@@ -102,4 +102,4 @@ TEST(PathModel, chooses_what_the_model_chooses) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::path_model_test

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/base/random.hpp"
-#include "tests/unit/lib/lnet/paths/site.hpp"
+#include "tests/unit/lib/lnet/paths/path_site.hpp"
 
 namespace plnet::lnet {
 
@@ -59,7 +59,7 @@ class RandomSite {
       ni->fatal.set(chance(0.1));
       ni->priority.set(chance(0.8) ? kPriorityLowest : dice(0, 2));
       ni->device_cpt = static_cast<std::uint16_t>(dice(0, 2));
-      Site::set_credits(*ni, static_cast<std::int32_t>(dice(99, 100)));
+      PathSite::set_credits(*ni, static_cast<std::int32_t>(dice(99, 100)));
     }
     for (const Net& net : site.local.nets) {
       if (chance(probability)) net.priority->set(chance(0.8) ? kPriorityLowest : dice(0, 2));
@@ -108,7 +108,7 @@ class RandomSite {
     return request;
   }
 
-  Site site;
+  PathSite site;
 
  private:
   bool chance(double probability) { return random_.chance(probability); }

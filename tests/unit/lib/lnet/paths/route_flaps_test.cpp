@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lnet {
+namespace plnet::lnet::route_flaps_test {
 namespace {
 
 using std::chrono::minutes;
@@ -66,4 +66,4 @@ TEST_F(Flaps, MayBeForgotten) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::route_flaps_test

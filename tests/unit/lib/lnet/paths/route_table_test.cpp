@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/paths/route_aliveness.hpp"
-#include "tests/unit/lib/lnet/paths/site.hpp"
+#include "tests/unit/lib/lnet/paths/path_site.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::route_table_test {
 namespace {
 
 class RouteTables : public testing::Test {
@@ -26,7 +26,7 @@ class RouteTables : public testing::Test {
   }
   SitePeer& gateway() { return site.add_peer(true, {{kTcp0, 1}}); }
 
-  Site site;
+  PathSite site;
   RouteTable table{Random(7)};
 };
 
@@ -191,7 +191,7 @@ class RouteAliveness : public testing::Test {
   }
   void lower(std::size_t ni) const { gateway->ni(ni).status.set(kNiDown); }
 
-  Site site;
+  PathSite site;
   SitePeer* gateway = nullptr;
   Route* route = nullptr;
   Route* multi_hop = nullptr;
@@ -298,4 +298,4 @@ TEST_F(RouteAliveness, a_message_through_a_dead_gateway_revives_what_depends_on_
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::route_table_test

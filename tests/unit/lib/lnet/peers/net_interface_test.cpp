@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plnet::lnet {
+namespace plnet::lnet::net_interface_test {
 namespace {
 
 TEST(LaneShard, IsTheHomeIfThatServesTheInterface) {
@@ -22,4 +22,4 @@ TEST(LaneShard, IsElseTheNextOneThatDoesFromTheNumberOfThePeerOn) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::net_interface_test

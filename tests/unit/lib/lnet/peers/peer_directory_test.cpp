@@ -7,7 +7,7 @@
 #include "lib/lnet/peers/peer_readiness.hpp"
 #include "tests/unit/lib/lnet/peers/peer_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::peer_directory_test {
 namespace {
 
 using Id = PeerTable::Id;
@@ -335,4 +335,4 @@ TEST(PeerDirectoryMemory, APeerWithOneInterfaceTakesAtMost700Bytes) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::peer_directory_test

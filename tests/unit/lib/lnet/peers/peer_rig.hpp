@@ -9,17 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 #include "lib/lnet/peers/peer_rules.hpp"
+#include "tests/unit/lib/lnet/nid.hpp"
 
 namespace plnet::lnet {
-
-inline Nid nid(std::string_view text) {
-  const auto parsed = parse_nid(text);
-  EXPECT_TRUE(parsed.has_value()) << text;
-  return parsed.value_or(Nid{});
-}
 
 // The n-th NID of a tcp network.
 inline Nid tcp(std::uint32_t n, std::uint16_t number = 0) {

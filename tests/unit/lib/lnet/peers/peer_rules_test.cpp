@@ -5,7 +5,7 @@
 
 #include "tests/unit/lib/lnet/peers/peer_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::peer_rules_test {
 namespace {
 
 class PeerRulesTest : public PeerRig {
@@ -215,4 +215,4 @@ TEST_F(PeerRulesTest, ADiscoveredPeerThatLosesAnInterfaceIsLookedAt) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::peer_rules_test

@@ -11,7 +11,7 @@
 #include "lib/lnet/peers/peer_directory.hpp"
 #include "lib/lnet/peers/peer_rules.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::peers_concurrent_test {
 namespace {
 
 constexpr std::uint32_t kNids = 48;
@@ -124,4 +124,4 @@ TEST(PeerDirectory, ReadersSeeWholePeersWhileTheyChange) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::peers_concurrent_test

@@ -9,7 +9,7 @@
 #include "tests/mocks/fabric_addresses.hpp"
 #include "tests/unit/lib/lnet/peers/peer_rig.hpp"
 
-namespace plnet::lnet {
+namespace plnet::lnet::placement_test {
 namespace {
 
 using tests::AddressPattern;
@@ -113,4 +113,4 @@ TEST(Placement, EachRuleIsWhatItsNameSays) {
 }
 
 }  // namespace
-}  // namespace plnet::lnet
+}  // namespace plnet::lnet::placement_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/lib/selftest/console/commands_fixture.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::console_batches_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -305,4 +305,4 @@ TEST_F(CommandsTest, Statistics) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::console_batches_test

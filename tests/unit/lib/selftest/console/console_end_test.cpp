@@ -7,7 +7,7 @@
 
 #include "tests/unit/lib/selftest/console/commands_fixture.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::console_end_test {
 namespace {
 
 using Steps = std::vector<std::string>;
@@ -142,4 +142,4 @@ TEST_F(EndTest, AConsoleThatGoesDoesNotWait) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::console_end_test

@@ -8,7 +8,7 @@
 #include "tests/unit/lib/lnet/vectors.hpp"
 #include "tests/unit/lib/selftest/console/crowd_site.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::console_flow_test {
 namespace {
 
 namespace vectors = lnet::vectors;
@@ -130,4 +130,4 @@ TEST_F(ConsoleFlowTest, ByForce) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::console_flow_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/lib/selftest/console/commands_fixture.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::console_groups_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -291,4 +291,4 @@ TEST_F(CommandsTest, AGroupThatIsBeingChanged) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::console_groups_test

@@ -14,7 +14,7 @@
 #include "tests/unit/lib/selftest/console/crowd_site.hpp"
 #include "tests/unit/lib/selftest/console_site.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::console_nodes_test {
 namespace {
 
 using std::chrono::seconds;
@@ -297,4 +297,4 @@ TEST_P(ConsoleNodesTest, TwoConsoles) {
 INSTANTIATE_TEST_SUITE_P(Wires, ConsoleNodesTest, testing::Values(Wire::kStream, Wire::kRdma));
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::console_nodes_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/lib/selftest/console/crowd_site.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::console_pinger_test {
 namespace {
 
 using std::chrono::seconds;
@@ -221,4 +221,4 @@ TEST_F(JoinTest, GroupsHaveALimit) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::console_pinger_test

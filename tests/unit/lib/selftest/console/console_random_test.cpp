@@ -12,7 +12,7 @@
 #include "lib/base/random.hpp"
 #include "tests/unit/lib/selftest/console/crowd_site.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::console_random_test {
 namespace {
 
 constexpr unsigned kNodes = 12;
@@ -154,4 +154,4 @@ TEST(ConsoleRandom, CommandsInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::console_random_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/lib/selftest/console/crowd_site.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::console_transactions_test {
 namespace {
 
 using std::chrono::seconds;
@@ -302,4 +302,4 @@ TEST_F(ManyTest, AThousandNodes) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::console_transactions_test

@@ -11,7 +11,7 @@
 #include "lib/lnet/wire/process_id_codec.hpp"
 #include "lib/selftest/console/test_spec.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::distribution_test {
 namespace {
 
 using Row = std::vector<std::uint32_t>;
@@ -208,4 +208,4 @@ TEST(TestSpec, Parameters) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::distribution_test

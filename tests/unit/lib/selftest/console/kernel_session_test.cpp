@@ -12,7 +12,7 @@
 #include "tests/unit/lib/lnet/vectors.hpp"
 #include "tests/unit/lib/selftest/console/crowd_site.hpp"
 
-namespace plnet::selftest {
+namespace plnet::selftest::kernel_session_test {
 namespace {
 
 namespace vectors = lnet::vectors;
@@ -112,4 +112,4 @@ TEST_F(KernelSessionTest, WordForWord) {
 }
 
 }  // namespace
-}  // namespace plnet::selftest
+}  // namespace plnet::selftest::kernel_session_test

@@ -34,15 +34,15 @@ struct SitePeer {
   PeerNi& ni(std::size_t index = 0) { return *nis[index]; }
 };
 
-class Site {
+class PathSite {
  public:
-  Site() {
+  PathSite() {
     loopback_.nid = nid_on(make_net(NetType::kLoopback), 0);
     loopback_.net = loopback_.nid.net();
     local.loopback = &loopback_;
   }
-  Site(const Site&) = delete;
-  Site& operator=(const Site&) = delete;
+  PathSite(const PathSite&) = delete;
+  PathSite& operator=(const PathSite&) = delete;
 
   void add_net(NetId id, std::size_t nis, std::int32_t credits = 100) {
     auto& group = groups_.emplace_back();
