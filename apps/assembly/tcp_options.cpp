@@ -12,7 +12,7 @@
 namespace plnet::apps {
 namespace {
 
-constexpr std::string_view kModule = "ksocklnd";
+constexpr std::string_view kTcpModule = "ksocklnd";
 
 bool is_of_acceptor(std::string_view name) {
   return name.starts_with("accept");
@@ -42,7 +42,7 @@ Outcome<TcpOptions> tcp_options_of(const lnet::NodeConfig& config) {
   TcpOptions options;
   for (const lnet::ModuleOption& option : config.module_options) {
     const bool of_acceptor = option.module == "lnet" && is_of_acceptor(option.name);
-    if (!of_acceptor && option.module != kModule) continue;
+    if (!of_acceptor && option.module != kTcpModule) continue;
     if (of_acceptor && option.name == "accept") {
       const auto policy = socklnd::parse_accept_policy(option.value);
       if (!policy) {
@@ -62,7 +62,7 @@ bool differ_live_only(const lnet::NodeConfig& a, const lnet::NodeConfig& b) {
   const auto rest = [](const lnet::NodeConfig& config) {
     auto options = config.module_options;
     std::erase_if(options, [](const lnet::ModuleOption& option) {
-      return (option.module == kModule && socklnd::changes_live(option.name)) ||
+      return (option.module == kTcpModule && socklnd::changes_live(option.name)) ||
              is_live_router_option(option);
     });
     return options;
@@ -72,16 +72,16 @@ bool differ_live_only(const lnet::NodeConfig& a, const lnet::NodeConfig& b) {
 
 Outcome<void> set_tcp_option(lnet::NodeConfig& config, std::string_view name,
                              std::string_view value) {
-  const std::string prefix = fmt::format("{}.", kModule);
+  const std::string prefix = fmt::format("{}.", kTcpModule);
   if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   const auto known = std::ranges::find(socklnd::tunable_table(), name, &socklnd::TunableInfo::name);
   if (known == socklnd::tunable_table().end() || is_of_acceptor(name)) {
-    return failure(Errc::kNotFound, fmt::format("{} has no option '{}'", kModule, name));
+    return failure(Errc::kNotFound, fmt::format("{} has no option '{}'", kTcpModule, name));
   }
   lnet::NodeConfig wanted = config;
-  put_module_option(wanted, kModule, name, value);
+  put_module_option(wanted, kTcpModule, name, value);
   if (auto fits = tcp_options_of(wanted); !fits) return std::unexpected(fits.error());
-  if (!socklnd::changes_live(name)) return needs_restart(kModule, name, value);
+  if (!socklnd::changes_live(name)) return needs_restart(kTcpModule, name, value);
   config = std::move(wanted);
   return {};
 }

@@ -39,7 +39,7 @@ namespace {
 constexpr const char* kRunProgram = "lnet-selftest run";
 constexpr int kGood = 0;
 constexpr int kFailed = 1;
-constexpr int kUsage = 2;
+constexpr int kMisused = 2;
 constexpr int kMissed = 3;
 constexpr int kInterrupted = 130;
 // How soon an interrupt is seen.
@@ -159,7 +159,7 @@ std::expected<run::Report, NotBegun> measure(const run::Plan& plan, const run::L
       start_of(arguments), clock);
   if (loopback != nullptr) desk.use_cpus(loopback->cpus());
   if (const auto met = desk.meet(plan); !met)
-    return std::unexpected(NotBegun{kUsage, met.error().what});
+    return std::unexpected(NotBegun{kMisused, met.error().what});
   if (const auto room = run::prepare_report(folder_of(plan, arguments)); !room)
     return std::unexpected(NotBegun{kFailed, room.error().what});
   run::LiveTable table(stdout, ::isatty(STDOUT_FILENO) == 1);
@@ -257,7 +257,7 @@ int run_benchmark(int count, const char* const* words) {
   const auto arguments = parse_options(options, given, kRunProgram);
   if (!arguments) {
     std::fprintf(stderr, "%s\n", arguments.error().what.c_str());
-    return kUsage;
+    return kMisused;
   }
   if (arguments->has("help")) {
     print_text(stdout, help());
@@ -267,13 +267,13 @@ int run_benchmark(int count, const char* const* words) {
   run::Plan defaults;
   if (arguments->has("loopback")) defaults = run::loopback_plan();
   const auto plan = run::plan_of(*arguments, run::read_file, &hosts, defaults);
-  if (!plan) return complain(kRunProgram, kUsage, plan.error().what);
+  if (!plan) return complain(kRunProgram, kMisused, plan.error().what);
   if (const auto fits = check_own_nodes(*arguments, *plan, defaults); !fits)
-    return complain(kRunProgram, kUsage, fits.error().what);
+    return complain(kRunProgram, kMisused, fits.error().what);
   const auto simulation = simulation_of(*arguments, *plan);
-  if (!simulation) return complain(kRunProgram, kUsage, simulation.error().what);
+  if (!simulation) return complain(kRunProgram, kMisused, simulation.error().what);
   const auto names = NicNames::look_up(arguments->text("nic-names"), stderr);
-  if (!names) return complain(kRunProgram, kUsage, names.error().what);
+  if (!names) return complain(kRunProgram, kMisused, names.error().what);
   return run_plan(*plan, *simulation, *arguments, *names);
 }
 
@@ -281,7 +281,7 @@ int run_compare(int count, const char* const* words) {
   constexpr const char* kName = "lnet-selftest compare";
   if (count != 3) {
     std::fputs("usage: lnet-selftest compare A/report.json B/report.json\n", stderr);
-    return kUsage;
+    return kMisused;
   }
   const auto before = read_report(words[1]);
   if (!before) return complain(kName, kFailed, before.error().what);

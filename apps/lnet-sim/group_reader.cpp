@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "apps/lnet-sim/numbers.hpp"
+
 namespace plnet::sim {
 
 namespace {
@@ -18,10 +20,6 @@ constexpr std::uint64_t kNodesMax = 65'000;
 template <class Named>
 std::string name_of(const std::vector<Named>& all, std::size_t number) {
   return all[number].name.empty() ? fmt::format("{}", number) : all[number].name;
-}
-
-bool contains(const std::vector<unsigned>& numbers, unsigned wanted) {
-  return std::ranges::find(numbers, wanted) != numbers.end();
 }
 
 }  // namespace

@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "apps/lnet-sim/numbers.hpp"
+
 namespace plnet::sim {
 
 using namespace lnet;
 
 namespace {
-
-bool contains(const std::vector<unsigned>& numbers, unsigned wanted) {
-  return std::ranges::find(numbers, wanted) != numbers.end();
-}
 
 bool leads_by(const GroupPlan& from, unsigned by) {
   return std::ranges::find(from.routes, by, &RoutePlan::via) != from.routes.end();

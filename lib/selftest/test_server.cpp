@@ -29,7 +29,7 @@ std::uint32_t features_told(const ServerRpc& rpc) {
   return knows_features(rpc) ? rpc.header().header.features : kFeaturesKnown;
 }
 
-std::array<ServedService, 2> services(RequestHandler& handler, std::size_t buffers) {
+std::array<ServedService, 2> test_services(RequestHandler& handler, std::size_t buffers) {
   return {ServedService{Service::kBrw, &handler, buffers},
           ServedService{Service::kPing, &handler, buffers}};
 }
@@ -45,7 +45,7 @@ TestServer::TestServer(lnet::DataOperations& operations, const EndedSessions& en
       statistics_(statistics),
       sinks_(setup.sinks),
       responder_(operations, statistics,
-                 {.services = services(*this, setup.buffers), .rpcs = setup.rpcs}, memory) {
+                 {.services = test_services(*this, setup.buffers), .rpcs = setup.rpcs}, memory) {
   for (std::uint32_t i = 0; i < sinks_.capacity(); ++i)
     sinks_.at(i) = memory.split(kBulkBytesMax);
 }

@@ -12,7 +12,7 @@ constexpr std::size_t kWorkAtOnce = 512;
 // A view to be published. As many in one step as the directory takes back old ones.
 constexpr std::size_t kWorkOfView = 8;
 // Places without a peer cost a look each.
-constexpr std::uint32_t kNumbersAtOnce = 1024;
+constexpr std::uint32_t kPlacesAtOnce = 1024;
 
 void add_once(std::vector<Nid>& nids, const Nid& nid) {
   if (std::ranges::find(nids, nid) == nids.end()) nids.push_back(nid);
@@ -183,7 +183,7 @@ unsigned SelectionPolicies::step() {
   if (look_at_gateways_) look_at_gateways();
   if (!sweeping()) return 0;
   std::size_t left = kWorkAtOnce;
-  const std::uint32_t end = std::min(directory_.numbers(), sweep_ + kNumbersAtOnce);
+  const std::uint32_t end = std::min(directory_.numbers(), sweep_ + kPlacesAtOnce);
   for (; sweep_ < end && left > 0; ++sweep_) {
     PeerRecord* const peer = directory_.by_number(sweep_);
     if (peer == nullptr) continue;

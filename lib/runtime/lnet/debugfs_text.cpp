@@ -12,11 +12,11 @@ const char* up_or_down(bool up) {
   return up ? "up" : "down";
 }
 
-const char* name_of(lnet::Aliveness state) {
+const char* word_of(lnet::Aliveness state) {
   return state == lnet::Aliveness::kUnknown ? "NA" : up_or_down(state == lnet::Aliveness::kUp);
 }
 
-const char* name_of(lnet::RoutingState state) {
+const char* word_of(lnet::RoutingState state) {
   switch (state) {
     case lnet::RoutingState::kDisabled: return "disabled";
     case lnet::RoutingState::kEnabled: return "enabled";
@@ -61,7 +61,7 @@ std::string debugfs_peers(std::span<const lnet::PeerReport> peers) {
   for (const lnet::PeerReport& peer : peers) {
     for (const lnet::PeerNiReport& ni : peer.nis) {
       text += fmt::format("{:<24} {:>4} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {}\n",
-                          text_of(ni.nid), ni.refcount, name_of(ni.state), kLastAlive,
+                          text_of(ni.nid), ni.refcount, word_of(ni.state), kLastAlive,
                           ni.max_ni_tx_credits, ni.available_rtr_credits, ni.min_rtr_credits,
                           ni.available_tx_credits, ni.min_tx_credits, ni.tx_q_num_of_buf);
     }
@@ -85,7 +85,7 @@ std::string debugfs_buffers(const lnet::RoutingReport& routing) {
 
 std::string debugfs_routes(const lnet::RoutingReport& routing,
                            std::span<const lnet::RouteReport> routes) {
-  std::string text = fmt::format("Routing {}\n", name_of(routing.state));
+  std::string text = fmt::format("Routing {}\n", word_of(routing.state));
   text += fmt::format("{:<8} {:>4} {:>8} {:>7} {}\n", "net", "hops", "priority", "state", "router");
   for (const lnet::RouteReport& report : routes) {
     text += fmt::format("{:<8} {:>4} {:>8} {:>7} {}\n", lnet::text_of_net(report.route.net),

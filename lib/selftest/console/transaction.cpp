@@ -12,7 +12,7 @@ bool is(std::uint32_t status, Status wanted) {
 }
 
 // All replies of a framework begin so.
-struct ReplyStart {
+struct FrameworkReplyStart {
   Status status = Status::kOk;
   SessionId session;
   template <class Self, class Fields>
@@ -57,7 +57,7 @@ void Transaction::take_failure(std::size_t index, int error, Instant now) {
 void Transaction::take_reply(std::size_t index, const ClientRpc& rpc, Instant now) {
   NodeResult& one = result.nodes[index];
   ConsoleNode& node = *nodes[index];
-  const auto start = rpc.reply<ReplyStart>();
+  const auto start = rpc.reply<FrameworkReplyStart>();
   one.when = now;
   one.status = std::to_underlying(start.status);
   one.session = start.session;
