@@ -68,6 +68,8 @@ class Discovery final : public EventHandler, public PushReader {
   static void make_stale(PeerRecord& peer, bool force);
   // Of a gateway: anew, and from this NID of ours to this one of its.
   void check(PeerRecord& peer, const Nid& from, const Nid& target);
+  // There are so many of them to check.
+  void gateways_are(std::size_t count) { gateways_ = count; }
   // Ends a discovery whose answer is not waited for any longer.
   void give_up(PeerRecord& peer, Result<void> why);
   // It was not asked yet, or has answered and was not told yet: others come before it.
@@ -191,6 +193,7 @@ class Discovery final : public EventHandler, public PushReader {
   bool sweep_force_ = false;
   bool incomplete_ = false;  // of some peer
   bool shut_ = false;
+  std::size_t gateways_ = 0;
   std::uint32_t out_ = 0;
   std::uint32_t wanted_push_bytes_ = kPingBytesMin;
 };

@@ -9,18 +9,19 @@ namespace plnet::lnet {
 
 namespace {
 
-// Of all slots, those that stay free for others: for pushes that are sent to us, and for checks of
-// gateways. What goes to a peer that does not answer has its slot for as long as a transaction may
-// take, and routes cannot wait for a hundred clients without power.
-std::size_t kept_from(const PeerDiscovery& state, std::size_t slots) {
-  const std::size_t for_heard = std::max(slots / 8, std::size_t{1});
-  return state.is_check() ? for_heard : for_heard + slots / 4;
-}
+// A check takes one, and where it was given up its LND may have another one yet.
+constexpr std::size_t kSlotsOfGateway = 2;
 
 }  // namespace
 
+// Of all slots some stay free for others: for pushes that are sent to us, and for checks of
+// gateways. What goes to a peer that does not answer has its slot for as long as a transaction may
+// take, and routes cannot wait for a hundred clients without power, nor for each other.
 bool Discovery::may_take(const PeerDiscovery& state, std::size_t free) const {
-  return free > kept_from(state, exchanges_.capacity());
+  const std::size_t slots = exchanges_.capacity();
+  const std::size_t for_heard = std::max(slots / 8, std::size_t{1});
+  if (state.is_check()) return free > for_heard;
+  return free > for_heard + std::clamp(kSlotsOfGateway * gateways_, slots / 4, slots / 2);
 }
 
 // Others give slots back, too: pings of people and of recovery, which know nothing of who waits.

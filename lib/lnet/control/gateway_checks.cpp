@@ -59,6 +59,7 @@ void GatewayChecks::gateway_added(PeerRecord& peer, Instant now) {
     turns_.reserve(kTurnsUsual);
     news_.reserve(kNewsMax);
     counters_.add(GatewayCounter::kGateways);
+    discovery_.gateways_are(gateways_.size());
   }
   Gateway& gateway = *place;
   gateway.peer = &peer;
@@ -78,6 +79,7 @@ void GatewayChecks::gateway_added(PeerRecord& peer, Instant now) {
 void GatewayChecks::gateway_removed(PeerRecord& peer) {
   if (gateways_.erase(&peer) == 0) return;
   counters_.subtract(GatewayCounter::kGateways);
+  discovery_.gateways_are(gateways_.size());
   peer.drop_state(kPeerRouterDiscovery | kPeerRouterDiscovered);
 }
 

@@ -93,29 +93,6 @@ TEST_F(GatewayChecksTest, NorForWantOfOneForThePushThatFollows) {
   EXPECT_EQ(count(Id::kTimedOut), 0U);
 }
 
-TEST_F(GatewayChecksTest, PeersThatDoNotAnswerDoNotKeepAGatewayWaiting) {
-  add(kFar);
-  pass(2);
-  std::vector<TestDiscover> asked(40);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    asked[i].nid = nid("10.0.1." + std::to_string(i + 1) + "@tcp");
-    node_.make_peer(asked[i].nid);
-    node_.coordinator.discover(asked[i], true);
-  }
-  pass(2);
-  gateway_.answers = false;
-  pass(10 + 3 + 2);
-  EXPECT_FALSE(up(kFar));
-  gateway_.answers = true;
-  pass(10 + 2);
-  EXPECT_TRUE(up(kFar));
-  const auto over = [](const TestDiscover& each) { return each.times > 0; };
-  EXPECT_TRUE(std::ranges::none_of(asked, over)) << "all the while";
-  for (int i = 0; i < 20 && !std::ranges::all_of(asked, over); ++i)
-    pass(100);
-  EXPECT_TRUE(std::ranges::all_of(asked, over));
-}
-
 // What is to be forwarded there ends, on whichever shard it waits.
 TEST_F(GatewayChecksTest, ShardsHearOfEveryWayInWhichAGatewayIsFoundDown) {
   add(kFar);
