@@ -107,6 +107,7 @@ class Sender {
   [[nodiscard]] static bool is_routed_down(const Message& message);
   void drop_for_hop(Message& message);
   void send_back(Message& message);
+  [[nodiscard]] static bool may_go_elsewhere(const Message& message);
   void lose_hop(Message& message);
   [[nodiscard]] bool has_lost_way(const Message& message) const;
   [[nodiscard]] bool turn_back(Message& message);
@@ -134,6 +135,7 @@ class Sender {
 
   static void end_with(Message& message, Errc code, Health health);
   void fail(Message& message, Errc code, Health health);
+  void end_released(Message& message, Errc cause);
   void fail_released(Message& message);
 
   ShardCore& core_;

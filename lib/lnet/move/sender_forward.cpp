@@ -27,8 +27,7 @@ void Sender::make_forward(Message& message, Receive& receive) {
 // know (lustre-release lnet/lnet/lib-move.c: lnet_check_message_drop()).
 void Sender::launch_forward(Message& message) {
   Receive& receive = *message.answers;
-  const bool has_way = core_.forwarder.has_way(receive);
-  if (!has_way || (message.detours > 0 && Forwarder::is_down(receive))) {
+  if (message.detours > 0 || !core_.forwarder.has_way(receive)) {
     PeerNi* const target = core_.shared.directory->find(message.target.nid);
     if (target == nullptr)
       return send_away(message, core_.shared.coordinator, ParcelStep::kWantPeer);
@@ -98,9 +97,12 @@ void Sender::send_back(Message& message) {
   ++message.detours;
 }
 
+bool Sender::may_go_elsewhere(const Message& message) {
+  return message.routed && message.next_hop_is_router && message.detours < kDetoursMax;
+}
+
 void Sender::lose_hop(Message& message) {
-  const bool may_go = message.next_hop_is_router && message.detours < kDetoursMax;
-  if (!may_go) return drop_for_hop(message);
+  if (!may_go_elsewhere(message)) return drop_for_hop(message);
   core_.judge_down(*message.ni, *message.hop);
   send_back(message);
 }

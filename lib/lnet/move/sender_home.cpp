@@ -304,9 +304,16 @@ void Sender::fail(Message& message, Errc code, Health health) {
   leave_lane(message);
 }
 
-void Sender::fail_released(Message& message) {
+// The interface that it was to go to or from is taken away. A gateway may have others.
+void Sender::end_released(Message& message, Errc cause) {
+  if (may_go_elsewhere(message)) return send_back(message);
   core_.causes.add(Cause::kTxReleased);
-  fail(message, Errc::kShutdown, Health::kLocalAborted);
+  end_with(message, cause, Health::kLocalAborted);
+}
+
+void Sender::fail_released(Message& message) {
+  end_released(message, Errc::kShutdown);
+  leave_lane(message);
 }
 
 inline void Sender::home_to_originator(Message& message) {
@@ -341,8 +348,7 @@ void Sender::expire(Instant now) {
 
 void Sender::fail_waiting(PeerPort& peer, Errc cause) {
   while (auto* const head = static_cast<Message*>(peer.waiting.front())) {
-    core_.causes.add(Cause::kTxReleased);
-    end_with(*head, cause, Health::kLocalAborted);
+    end_released(*head, cause);
     remove(peer, *head);
   }
   publish(peer);
@@ -353,8 +359,7 @@ void Sender::fail_waiting(const Ni& ni, Errc cause) {
     peer.waiting.for_each([&](Parcel& parcel) {
       auto& message = static_cast<Message&>(parcel);
       if (message.ni != &ni) return;
-      core_.causes.add(Cause::kTxReleased);
-      end_with(message, cause, Health::kLocalAborted);
+      end_released(message, cause);
       remove(peer, message);
     });
     publish(peer);
@@ -363,8 +368,8 @@ void Sender::fail_waiting(const Ni& ni, Errc cause) {
 
 void Sender::fail_waiting(NiPort& port, Errc cause) {
   while (Message* const message = port.take_back()) {
-    core_.causes.add(Cause::kTxReleased);
-    fail(*message, cause, Health::kLocalAborted);
+    end_released(*message, cause);
+    leave_lane(*message);
   }
 }
 

@@ -166,6 +166,31 @@ TEST(ForwardWays, WhatWaitsForAGatewayThatIsSaidToBeDownTakesTheOtherOne) {
   }
 }
 
+TEST(ForwardWays, WhatWaitsForAnInterfaceThatItsGatewayLosesGoesByAnotherOfIts) {
+  constexpr Nid kServerToo = ForwardRig::server(22);
+  for (const unsigned shards : {1U, 2U}) {
+    const auto home = static_cast<ShardId>(shards - 1);
+    TwoWays rig({.shards = shards,
+                 .buffers = {{16, 16, 16}},
+                 .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}},
+                home);
+    for (std::uint32_t i = 1; i <= 3; ++i)
+      EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);
+    ASSERT_EQ(rig.held_for(kServer, home), 1U);
+    PeerDirectory& directory = rig.node.directory();
+    ASSERT_TRUE(directory.attach(*directory.peer_of(kServer), kServerToo));
+    directory.detach(*directory.lookup(kServer));
+    directory.commit();
+    for (unsigned i = 0; i < 10; ++i)
+      rig.settle();
+    EXPECT_EQ(rig.cause(Cause::kTxReleased), 0U);
+    rig.end_all();
+    EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 3U);
+    EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
+    rig.expect_conserved();
+  }
+}
+
 // Each time from one that is lost to the next one that is: not for ever.
 TEST(ForwardWays, AMessageThatLosesEachOfThemEndsOnce) {
   TwoWays rig({.tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
