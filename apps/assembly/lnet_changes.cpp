@@ -62,19 +62,27 @@ Outcome<Progress> add_nid(lnet::Node& node, const PeerConfig& peer, const Nid& n
       nid);
 }
 
+// Discovery may have made it part of another.
+Outcome<Progress> judged_gone(const lnet::PeerResult<void>& gone, const Nid& nid) {
+  if (!gone && gone.error() == lnet::PeerError::kNoSuchPeer) return Progress::kDone;
+  if (!gone && gone.error() == lnet::PeerError::kNoSuchNid) return Progress::kDone;
+  return judged(gone, nid);
+}
+
 Outcome<Progress> delete_nid(lnet::Node& node, const Nid& primary, const Nid& nid) {
-  const auto deleted = node.coordinator().delete_peer(primary, nid, true);
-  // Discovery may have made it part of another.
-  if (!deleted && deleted.error() == lnet::PeerError::kNoSuchPeer) return Progress::kDone;
-  if (!deleted && deleted.error() == lnet::PeerError::kNoSuchNid) return Progress::kDone;
-  return judged(deleted, nid.is_any() ? primary : nid);
+  return judged_gone(node.coordinator().delete_peer(primary, nid, true),
+                     nid.is_any() ? primary : nid);
+}
+
+Outcome<Progress> withdraw_nid(lnet::Node& node, const Nid& primary, const Nid& nid) {
+  return judged_gone(node.coordinator().withdraw_peer(primary, nid), nid.is_any() ? primary : nid);
 }
 
 // Again after kAgain: NIDs that are there already are fine.
 Outcome<Progress> add_peer(lnet::Node& node, const PeerConfig& peer) {
   for (const Nid& nid : peer.nids) {
     auto made = add_nid(node, peer, nid);
-    if (!made && nid != peer.primary) (void)delete_nid(node, peer.primary, Nid::any());
+    if (!made && nid != peer.primary) (void)withdraw_nid(node, peer.primary, Nid::any());
     if (!made || *made == Progress::kAgain) return made;
   }
   return Progress::kDone;
@@ -107,20 +115,20 @@ LnetStep await_ni_step(const Nid& nid) {
 LnetStep add_peer_step(const PeerConfig& peer) {
   return {.act = [peer](lnet::Node& node) { return add_peer(node, peer); },
           .undo = [primary = peer.primary](
-                      lnet::Node& node) { return delete_nid(node, primary, Nid::any()); }};
+                      lnet::Node& node) { return withdraw_nid(node, primary, Nid::any()); }};
 }
 
 // Of a peer that stays.
 LnetStep add_nid_step(const PeerConfig& peer, const Nid& nid) {
   return {.act = [peer, nid](lnet::Node& node) { return add_nid(node, peer, nid); },
           .undo = [primary = peer.primary,
-                   nid](lnet::Node& node) { return delete_nid(node, primary, nid); }};
+                   nid](lnet::Node& node) { return withdraw_nid(node, primary, nid); }};
 }
 
 LnetStep delete_nid_step(const PeerConfig& peer, const Nid& nid) {
-  LnetStep step = add_nid_step(peer, nid);
-  std::swap(step.act, step.undo);
-  return step;
+  return {.act = [primary = peer.primary,
+                  nid](lnet::Node& node) { return delete_nid(node, primary, nid); },
+          .undo = add_nid_step(peer, nid).act};
 }
 
 Outcome<Progress> add_route(lnet::Node& node, const RouteConfig& route) {
@@ -251,9 +259,9 @@ LnetStep::Act set_policies(const std::vector<lnet::Udsp>& udsps) {
 }  // namespace
 
 LnetStep delete_peer_step(const PeerConfig& peer) {
-  LnetStep step = add_peer_step(peer);
-  std::swap(step.act, step.undo);
-  return step;
+  return {.act = [primary = peer.primary](
+                     lnet::Node& node) { return delete_nid(node, primary, Nid::any()); },
+          .undo = add_peer_step(peer).act};
 }
 
 LnetStep forget_peer_step(const Nid& primary, const Nid& nid, bool force) {

@@ -263,6 +263,13 @@ PeerResult<void> Coordinator::delete_peer(const Nid& primary, const Nid& nid, bo
   return deleted;
 }
 
+PeerResult<void> Coordinator::withdraw_peer(const Nid& primary, const Nid& nid) {
+  const auto withdrawn = rules_.withdraw(primary, nid);
+  directory_.commit();
+  policies_.gateways_changed();
+  return withdrawn;
+}
+
 // Routes.
 
 void Coordinator::on_peer_gone(Peer& peer) {

@@ -143,6 +143,8 @@ class Coordinator final : private PeerDirectoryHooks,
   PeerResult<void> add_peer(const Nid& primary, const Nid& nid, bool multi_rail,
                             bool lock_primary = false);
   PeerResult<void> delete_peer(const Nid& primary, const Nid& nid, bool force = false);
+  // Undoes add_peer().
+  PeerResult<void> withdraw_peer(const Nid& primary, const Nid& nid);
   // Errc as Routes::add() has it. kAgain: room is being made, try again soon.
   [[nodiscard]] Outcome<void> add_route(const RouteSetup& setup);
   [[nodiscard]] Outcome<void> delete_route(NetId net, const Nid& gateway);

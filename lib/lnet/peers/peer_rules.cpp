@@ -194,6 +194,17 @@ PeerResult<void> PeerRules::unconfigure(const Nid& primary, const Nid& nid, bool
   return delete_nid(*peer, nid, kPeerConfigured | (peer->state.get() & kPeerMultiRail));
 }
 
+PeerResult<void> PeerRules::withdraw(const Nid& primary, const Nid& nid) {
+  PeerRecord* const peer = directory_.peer_of(primary);
+  if (peer == nullptr || peer->gateway_refs == 0) return unconfigure(primary, nid, true);
+  if (!nid.is_any() && nid != peer->primary) {
+    const PeerFlags flags = kPeerConfigured | (peer->state.get() & kPeerMultiRail);
+    return delete_nid(*peer, nid, flags | kPeerRouterNiForceDelete);
+  }
+  peer->drop_state(kPeerConfigured | kPeerLockPrimary | kPeerNidsUpToDate);
+  return {};
+}
+
 void PeerRules::net_removed(NetId id) {
   directory_.for_each([&](PeerRecord& peer) {
     if (peer.primary.net() == id) return directory_.destroy(peer);

@@ -19,6 +19,9 @@ class PeerRules {
   // `lnetctl peer del`; `nid` any: all of the peer: lnet_del_peer_ni(). A peer whose primary NID is
   // locked loses its other NIDs only, unless forced.
   PeerResult<void> unconfigure(const Nid& primary, const Nid& nid, bool force);
+  // As if configure() had not been asked. A gateway cannot go: what it has is then as it was found,
+  // until its next answer says otherwise.
+  PeerResult<void> withdraw(const Nid& primary, const Nid& nid);
 
   // lnet_peer_add()
   PeerResult<void> add_peer(const Nid& nid, PeerFlags flags, Instant now);

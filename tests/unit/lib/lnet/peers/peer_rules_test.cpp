@@ -117,6 +117,27 @@ TEST_F(PeerRulesTest, AGatewayThatWasFoundIsConfiguredAsItStands) {
   peer.gateway_refs = 0;
 }
 
+TEST_F(PeerRulesTest, WhatIsWithdrawnIsAsItWasFound) {
+  ASSERT_EQ(code(rules_.add_peer(tcp(1), kPeerMultiRail, Instant{})), 0);
+  PeerRecord& gateway = peer_of(tcp(1));
+  gateway.gateway_refs = 1;
+  ASSERT_EQ(configure(tcp(1)), 0);
+  ASSERT_EQ(configure(tcp(1), tcp(2)), 0);
+  EXPECT_EQ(code(rules_.withdraw(tcp(1), tcp(2))), 0);
+  settle();
+  EXPECT_EQ(directory_.peer_of(tcp(2)), nullptr);
+  EXPECT_TRUE(gateway.is(kPeerConfigured));
+  EXPECT_EQ(code(rules_.withdraw(tcp(1), Nid::any())), 0);
+  EXPECT_EQ(&peer_of(tcp(1)), &gateway);
+  EXPECT_FALSE(gateway.is(kPeerConfigured));
+  gateway.gateway_refs = 0;
+
+  ASSERT_EQ(configure(tcp(5)), 0);
+  EXPECT_EQ(code(rules_.withdraw(tcp(5), Nid::any())), 0);
+  EXPECT_EQ(directory_.peer_of(tcp(5)), nullptr) << "who is no gateway goes";
+  EXPECT_EQ(code(rules_.withdraw(tcp(5), Nid::any())), -ENOENT);
+}
+
 TEST_F(PeerRulesTest, ALockedPrimarySurvivesDeletionUnlessForced) {
   ASSERT_EQ(configure(tcp(1), Nid::any(), true, true), 0);
   ASSERT_EQ(configure(tcp(1), tcp(2)), 0);
