@@ -227,7 +227,8 @@ class BadDay {
 TEST(SelftestFaultsTest, BadDaysEndAndGoodOnesFollow) {
   const Seeds chosen = seeds();
   for (std::uint64_t seed = chosen.first; seed <= chosen.last; ++seed) {
-    SCOPED_TRACE(fmt::format("replay: PLNET_SELFTEST_SEEDS={} test_selftest_faults", seed));
+    SCOPED_TRACE(fmt::format(
+        "replay: PLNET_SELFTEST_SEEDS={} test_sim --gtest_filter=SelftestFaults*", seed));
     BadDay day(seed);
     day.play();
     EXPECT_GT(day.kills, 5U);
