@@ -21,7 +21,8 @@ bool Discovery::may_take(const PeerDiscovery& state, std::size_t free) const {
   const std::size_t slots = exchanges_.capacity();
   const std::size_t for_heard = std::max(slots / 8, std::size_t{1});
   if (state.is_check()) return free > for_heard;
-  return free > for_heard + std::clamp(kSlotsOfGateway * gateways_, slots / 4, slots / 2);
+  const std::size_t for_checks = std::clamp(kSlotsOfGateway * gateways_, slots / 4, slots / 2);
+  return free > for_heard + for_checks - std::min(for_checks, exchanges_.checks());
 }
 
 // Others give slots back, too: pings of people and of recovery, which know nothing of who waits.
@@ -132,7 +133,7 @@ Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
   ping->linked = true;
   ++out_;
   state.ping = ping;
-  ping->target = state.check_target;
+  if (state.is_check()) exchanges_.becomes_check(*ping, state.check_target);
   const Nid target = state.check_target.is_any() ? peer.primary : state.check_target;
   const auto sent = operations_.get(ping->md, {.target = {target, kLustrePid},
                                                .from = state.check_from,

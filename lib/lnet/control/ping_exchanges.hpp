@@ -79,8 +79,15 @@ class PingExchanges {
   // Gives it back if nothing uses it any more.
   void let_go(PingExchange& exchange) {
     if (exchange.linked || exchange.held) return;
+    if (!exchange.target.is_any()) --checks_;
     exchange.owner = nullptr;
     pool_.give(&exchange);
+  }
+
+  // Until it is let go.
+  void becomes_check(PingExchange& exchange, const Nid& target) {
+    exchange.target = target;
+    ++checks_;
   }
 
   // The network has not done yet with one that this owner has given up: a check of this target, or
@@ -96,10 +103,12 @@ class PingExchanges {
   }
 
   [[nodiscard]] std::size_t free_count() const { return pool_.free_count(); }
+  [[nodiscard]] std::size_t checks() const { return checks_; }
   [[nodiscard]] std::size_t capacity() const { return pool_.capacity(); }
 
  private:
   Pool<PingExchange> pool_;
+  std::size_t checks_ = 0;  // of those that are lent
 };
 
 }  // namespace plnet::lnet
