@@ -130,7 +130,12 @@ bool Forwarder::find_other_way(Receive& receive, PeerNi& destination) {
   PeerPort* const hop = core_.peers.get(*receive.forwarding.next_hop);
   if (hop == receive.forwarding.hop) return true;
   discharge(receive);
-  if (hop != nullptr) charge(receive, *hop);
+  // What waits for a buffer there has its turn.
+  const BufferClass of = receive.forwarding.buffer.of;
+  to_look_at_[of] = hops_waiting_[of];
+  if (hop == nullptr) return true;
+  charge(receive, *hop);
+  if (hop->hop.stalled) give_credit(receive);
   return true;
 }
 

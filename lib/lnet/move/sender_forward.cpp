@@ -27,7 +27,8 @@ void Sender::make_forward(Message& message, Receive& receive) {
 // know (lustre-release lnet/lnet/lib-move.c: lnet_check_message_drop()).
 void Sender::launch_forward(Message& message) {
   Receive& receive = *message.answers;
-  if (message.detours > 0 || !core_.forwarder.has_way(receive)) {
+  const bool has_way = core_.forwarder.has_way(receive);
+  if (!has_way || (message.detours > 0 && Forwarder::is_down(receive))) {
     PeerNi* const target = core_.shared.directory->find(message.target.nid);
     if (target == nullptr)
       return send_away(message, core_.shared.coordinator, ParcelStep::kWantPeer);
