@@ -41,8 +41,6 @@ def rules(tally):
 # Several sources go through the compiler as one: most of its time goes into the headers that they share. That each of lib
 # and drivers compiles by itself the stage gcc sees; of the programs whoever builds without unity.
 UNITY = ["-Dunity=on", "-Dunity_size=30"]
-
-
 GCC_OPTIONS = [*UNITY, "-Dunity_layers=false"]
 
 
