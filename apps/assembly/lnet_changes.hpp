@@ -16,6 +16,7 @@ struct LnetStep {
   using Act = std::function<Outcome<LnetDesk::Progress>(lnet::Node& node)>;
   Act act;
   Act undo;
+  bool in_parts = false;  // it may have to wait with some of it done, which its undo takes back
 };
 
 [[nodiscard]] LnetStep delete_peer_step(const lnet::PeerConfig& peer);

@@ -197,7 +197,7 @@ PeerResult<void> PeerRules::unconfigure(const Nid& primary, const Nid& nid, bool
 PeerResult<void> PeerRules::withdraw(const Nid& primary, const Nid& nid) {
   PeerRecord* const peer = directory_.peer_of(primary);
   if (peer == nullptr || peer->gateway_refs == 0) return unconfigure(primary, nid, true);
-  if (!nid.is_any() && nid != peer->primary) {
+  if (!nid.is_any() && nid != primary) {
     const PeerFlags flags = kPeerConfigured | (peer->state.get() & kPeerMultiRail);
     return delete_nid(*peer, nid, flags | kPeerRouterNiForceDelete);
   }

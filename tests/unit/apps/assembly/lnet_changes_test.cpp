@@ -105,6 +105,19 @@ TEST(LnetChanges, WhatWaitsForTooLongIsTakenBack) {
   EXPECT_EQ(script.log, "abb-a");
 }
 
+TEST(LnetChanges, WhatWaitsForTooLongInTheMiddleIsTakenBackWithTheRest) {
+  Still still;
+  Script script;
+  ManualClock clock;
+  LnetStep half = script.step('b', Progress::kAgain);
+  half.in_parts = true;
+  auto attempt = carry_out({script.step('a'), std::move(half), script.step('c')}, clock, kBound);
+  EXPECT_EQ(attempt(*still.node).value(), Progress::kAgain);
+  clock.advance(kBound);
+  ASSERT_FALSE(attempt(*still.node));
+  EXPECT_EQ(script.log, "abb-b-a");
+}
+
 TEST(LnetChanges, ManyStepsTakeSeveralTurns) {
   Still still;
   Script script;

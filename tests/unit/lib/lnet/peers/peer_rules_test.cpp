@@ -138,6 +138,20 @@ TEST_F(PeerRulesTest, WhatIsWithdrawnIsAsItWasFound) {
   EXPECT_EQ(code(rules_.withdraw(tcp(5), Nid::any())), -ENOENT);
 }
 
+TEST_F(PeerRulesTest, ANidThatHasMeanwhileBecomeThePrimaryIsWithdrawnAlone) {
+  ASSERT_EQ(configure(tcp(1)), 0);
+  ASSERT_EQ(configure(tcp(1), tcp(2)), 0);
+  PeerRecord& gateway = peer_of(tcp(1));
+  gateway.gateway_refs = 1;
+  directory_.rename(gateway, tcp(2));
+  EXPECT_EQ(code(rules_.withdraw(tcp(1), tcp(2))), 0);
+  settle();
+  EXPECT_EQ(directory_.peer_of(tcp(2)), nullptr);
+  EXPECT_EQ(peer_of(tcp(1)).primary, tcp(1));
+  EXPECT_TRUE(gateway.is(kPeerConfigured));
+  gateway.gateway_refs = 0;
+}
+
 TEST_F(PeerRulesTest, ALockedPrimarySurvivesDeletionUnlessForced) {
   ASSERT_EQ(configure(tcp(1), Nid::any(), true, true), 0);
   ASSERT_EQ(configure(tcp(1), tcp(2)), 0);
