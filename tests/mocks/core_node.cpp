@@ -107,6 +107,18 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
 
 CoreNode::~CoreNode() = default;
 
+void CoreNode::forget_ni(Ni& ni) {
+  std::erase(local_.nis, &ni);
+  for (Net& net : local_.nets) {
+    if (net.id != ni.net) continue;
+    const auto from = std::ranges::find(ni_pointers_, net.nis.front());
+    const auto to = from + static_cast<std::ptrdiff_t>(net.nis.size());
+    net.nis = {from, std::remove(from, to, &ni)};
+  }
+  directory_->set_local(local_);
+  directory_->forget_local(ni);
+}
+
 PeerNi& CoreNode::add_peer(const Nid& nid, std::optional<ShardId> home) {
   placement_->forced = home;
   const auto made = directory_->create_by_traffic({nid}, now_);

@@ -57,6 +57,9 @@ class CoreNode final : public lnet::PeerRequests,
   void publish_faults() { shared_.faults.store(faults_.view()); }
   [[nodiscard]] lnet::Ni& ni(unsigned number) { return *nis_[number]; }  // 0: lo
 
+  // Nothing chooses it any more. The rest, and when it may go, is up to whoever asks.
+  void forget_ni(lnet::Ni& ni);
+
   // Known from the start; `home` instead of where it would be placed.
   lnet::PeerNi& add_peer(const lnet::Nid& nid, std::optional<lnet::ShardId> home = {});
   // One turn of every shard, and of the directory.

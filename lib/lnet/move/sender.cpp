@@ -260,8 +260,9 @@ void Sender::wait_over(Message& message) {
     if (message.outcome.error() == Errc::kCancelled) {
       return refuse(message, Errc::kCancelled, Health::kOk, Cause::kTxMdAborted);
     }
-    return refuse(message, message.outcome.error(), Health::kLocalError,
-                  was_discovery ? Cause::kTxDiscovery : Cause::kTxNoPeer);
+    const Cause cause = was_discovery ? Cause::kTxDiscovery : Cause::kTxNoPeer;
+    if (message.routed) return drop_forward(message, message.outcome.error(), cause);
+    return refuse(message, message.outcome.error(), Health::kLocalError, cause);
   }
   launch(message);
 }

@@ -74,6 +74,7 @@ class Sender {
   void launch(Message& message);
   void launch(Message& message, PeerNi* target);
   void launch_forward(Message& message);
+  void drop_forward(Message& message, Errc code, Cause cause);
   unsigned launch_burst(Message& first);
   void launch_together(std::span<Message* const> burst);
   template <std::size_t kStep>
@@ -107,6 +108,7 @@ class Sender {
   [[nodiscard]] static bool is_routed_down(const Message& message);
   void drop_for_hop(Message& message);
   void send_back(Message& message);
+  [[nodiscard]] static bool may_turn_back(const Message& message);
   [[nodiscard]] static bool may_go_elsewhere(const Message& message);
   void lose_hop(Message& message);
   [[nodiscard]] bool has_lost_way(const Message& message) const;

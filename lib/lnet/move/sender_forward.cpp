@@ -32,12 +32,8 @@ void Sender::launch_forward(Message& message) {
     PeerNi* const target = core_.shared.directory->find(message.target.nid);
     if (target == nullptr)
       return send_away(message, core_.shared.coordinator, ParcelStep::kWantPeer);
-    if (!core_.forwarder.find_other_way(receive, *target)) {
-      core_.statistics.add(Statistic::kDropCount);
-      core_.statistics.add(Statistic::kDropLength, message.header.payload_length);
-      receive.port->traffic.add(traffic_id(TrafficWay::kDropped, message.header.type));
-      return refuse(message, Errc::kNoRoute, health_of_no_path(Errc::kNoRoute), Cause::kTxNoPath);
-    }
+    if (!core_.forwarder.find_other_way(receive, *target))
+      return drop_forward(message, Errc::kNoRoute, Cause::kTxNoPath);
   }
   const Forwarding& way = receive.forwarding;
   message.ni = way.ni;
@@ -46,6 +42,14 @@ void Sender::launch_forward(Message& message) {
   message.next_hop_is_router = way.via_router;
   message.header.destination = way.destination;
   to_home(message);
+}
+
+// Before it has a next hop.
+void Sender::drop_forward(Message& message, Errc code, Cause cause) {
+  core_.drop(cause, message.header.payload_length);
+  message.answers->port->traffic.add(traffic_id(TrafficWay::kDropped, message.header.type));
+  end_with(message, code, health_of_no_path(code));
+  ended(message);
 }
 
 void Sender::bring_source(Message& message) {
@@ -98,8 +102,12 @@ void Sender::send_back(Message& message) {
   ++message.detours;
 }
 
+bool Sender::may_turn_back(const Message& message) {
+  return message.routed && message.detours < kDetoursMax;
+}
+
 bool Sender::may_go_elsewhere(const Message& message) {
-  return message.routed && message.next_hop_is_router && message.detours < kDetoursMax;
+  return message.next_hop_is_router && may_turn_back(message);
 }
 
 void Sender::lose_hop(Message& message) {

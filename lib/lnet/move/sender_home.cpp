@@ -304,9 +304,11 @@ void Sender::fail(Message& message, Errc code, Health health) {
   leave_lane(message);
 }
 
-// The interface that it was to go to or from is taken away. A gateway may have others.
+// The interface that it was to go to or from is taken away. A gateway may have others, and so may
+// we if it is ours.
 void Sender::end_released(Message& message, Errc cause) {
-  if (may_go_elsewhere(message)) return send_back(message);
+  const bool hop_stays = message.hop != nullptr && !message.hop->leaving.get();
+  if (may_go_elsewhere(message) || (hop_stays && may_turn_back(message))) return send_back(message);
   core_.causes.add(Cause::kTxReleased);
   end_with(message, cause, Health::kLocalAborted);
 }

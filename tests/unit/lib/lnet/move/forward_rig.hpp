@@ -23,6 +23,7 @@ struct ForwardSetup {
   std::size_t receives = 128;
   std::size_t kept_for_own = 0;
   std::vector<ShardSet> served{};
+  std::vector<Nid> more_nis{};  // of the servers' network
 };
 
 class ForwardRig {
@@ -53,6 +54,9 @@ class ForwardRig {
   // Of the clients' network, and of the servers'.
   [[nodiscard]] HeldLnd& in(unsigned shard = 0) { return *lnds_[0][shard]; }
   [[nodiscard]] HeldLnd& out(unsigned shard = 0) { return *lnds_[1][shard]; }
+  [[nodiscard]] HeldLnd& lnd_of(const Ni& ni, unsigned shard) {
+    return *lnds_[ni.number - 1U][shard];
+  }
   [[nodiscard]] NiPort& port(const Nid& nid, unsigned shard = 0) {
     return *core(shard).ports[nid.net() == server(1).net() ? 2 : 1];
   }
@@ -146,10 +150,15 @@ class ForwardRig {
       place[each] = std::max(place[each], setup.budget.most[each]);
     return place;
   }
+  static std::vector<Nid> nids_of(const ForwardSetup& setup) {
+    std::vector<Nid> nids{client(kRouter), server(kRouter)};
+    nids.insert(nids.end(), setup.more_nis.begin(), setup.more_nis.end());
+    return nids;
+  }
   mocks::CoreNodeSetup setup_of(const ForwardSetup& setup) {
     (void)arenas_.add({.base = memory_.data(), .size = memory_.size()}).value();
     mocks::CoreNodeSetup made{.shards = setup.shards,
-                              .nids = {client(kRouter), server(kRouter)},
+                              .nids = nids_of(setup),
                               .served = setup.served,
                               .limits = {.peer_ports = 64,
                                          .extra_links = 4,
@@ -171,7 +180,7 @@ class ForwardRig {
 
   std::vector<std::byte> memory_;
   ArenaTable arenas_;
-  std::array<std::array<HeldLnd*, kShardsMax>, 2> lnds_{};
+  std::array<std::array<HeldLnd*, kShardsMax>, 3> lnds_{};
 
  public:
   Instant now{std::chrono::seconds(1)};

@@ -191,6 +191,105 @@ TEST(ForwardWays, WhatWaitsForAnInterfaceThatItsGatewayLosesGoesByAnotherOfIts) 
   }
 }
 
+// Of two on the network of whom it is for. For a credit of the peer's, or of the interface's.
+TEST(ForwardWays, WhatWaitsForAnInterfaceOfOursThatGoesLeavesByTheOther) {
+  for (const unsigned shards : {1U, 2U}) {
+    for (const bool of_ni : {false, true}) {
+      NiTunables tunables{.peer_credits = of_ni ? 8 : 1, .peer_buffer_credits = 32};
+      if (of_ni) tunables.credits = 1;
+      const auto home = static_cast<ShardId>(shards - 1);
+      AcquaintedRig rig({.shards = shards,
+                         .buffers = {{16, 16, 16}},
+                         .tunables = tunables,
+                         .more_nis = {ForwardRig::server(2)}},
+                        home);
+      for (std::uint32_t i = 1; i <= 3; ++i)
+        EXPECT_EQ(rig.forward(kClient, kServer, 10, {i, 1}), RxVerdict::kReceive);
+      const bool by_first = !rig.out(home).held.empty();
+      Ni& goes = rig.node.ni(by_first ? 2 : 3);
+      HeldLnd& before = rig.lnd_of(goes, home);
+      HeldLnd& after = rig.lnd_of(rig.node.ni(by_first ? 3 : 2), home);
+      ASSERT_EQ(before.held.size(), 1U);
+      ASSERT_EQ(after.held.size(), of_ni ? 1U : 0U) << "they take turns";
+      rig.node.forget_ni(goes);
+      for (unsigned i = 0; i < shards; ++i) {
+        rig.node.shard(i).close_port(goes);
+        rig.node.shard(i).fail_waiting(goes);
+      }
+      rig.settle();
+      EXPECT_EQ(rig.cause(Cause::kTxReleased), 0U);
+      EXPECT_EQ(rig.cause(Cause::kForwardFailed), 1U) << "what was under way ends with it";
+      EXPECT_TRUE(before.held.empty());
+      while (!after.held.empty()) {
+        after.end(0);
+        rig.settle();
+      }
+      EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 2U);
+      EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
+      rig.expect_conserved();
+    }
+  }
+}
+
+// Its target has been evicted, and all that is left is in use.
+TEST(ForwardWays, AMessageWhoseTargetCannotBeMadeAgainIsADrop) {
+  TwoWays rig({.buffers = {{4, 128, 4}},
+               .tunables = {.peer_credits = 1, .peer_buffer_credits = 256},
+               .messages = 256,
+               .receives = 512});
+  for (std::uint32_t i = 1; i <= 2; ++i)
+    EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);
+  rig.node.delete_peer(kFar);
+  rig.settle();
+  for (std::uint32_t i = 100; i < 100 + ForwardRig::kPeers; ++i)
+    (void)rig.forward(kClient, ForwardRig::server(i), 10, {i, 1});
+  ASSERT_GT(rig.cause(Cause::kDroppedForwardNoPeer), 0U);
+  const std::uint64_t before = rig.statistic(Statistic::kDropCount);
+  rig.change_ways();
+  EXPECT_EQ(rig.cause(Cause::kTxNoPeer), 1U);
+  EXPECT_EQ(rig.statistic(Statistic::kDropCount), before + 1);
+  rig.end_all();
+  rig.expect_conserved();
+}
+
+// For another network behind the same gateway, which has no other.
+TEST(ForwardWays, WhatTakesTheOtherOneLeavesItsBufferToWhoWaitsAtTheFirst) {
+  GatewayRig rig(
+      {.buffers = {{16, 4, 16}}, .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}},
+      {GatewayRig::Way{kFar, kServer}, GatewayRig::Way{kFar, kBackup},
+       GatewayRig::Way{GatewayRig::kFarther, kServer}});
+  rig.set_alive(kByBackup, false);
+  rig.settle();
+  for (std::uint32_t i = 1; i <= 2; ++i)
+    EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);
+  EXPECT_EQ(rig.forward(kClient, GatewayRig::kFarther, 10, {3, 1}), RxVerdict::kPark);
+  rig.set_alive(kByBackup, true);
+  rig.set_alive(kByServer, false);
+  rig.settle();
+  EXPECT_EQ(rig.go_on(), (std::vector<RxVerdict>{RxVerdict::kReceive}));
+  rig.end_all();
+  EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 3U);
+  rig.expect_conserved();
+}
+
+// Who does not take anything does not hold the credits of clients, however it came by theirs.
+TEST(ForwardWays, WhatTakesOneThatStallsGivesItsClientsCreditBack) {
+  TwoWays rig({.buffers = {{8, 8, 8}}, .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
+  std::uint32_t parked = 0;
+  for (std::uint32_t i = 1; i <= 5; ++i)
+    parked += rig.forward(TwoWays::kOther, kBackup, 10, {i, 1}) == RxVerdict::kPark ? 1U : 0U;
+  ASSERT_EQ(parked, 1U);
+  rig.pass(std::chrono::seconds(10));
+  ASSERT_EQ(rig.cause(Cause::kDroppedHopStalled), 1U);
+  for (std::uint32_t i = 6; i <= 7; ++i)
+    EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);
+  ASSERT_EQ(rig.peer(kClient)->client.used(), 2);
+  rig.change_ways();
+  EXPECT_EQ(rig.peer(kClient)->client.used(), 1) << "of what has left by the first";
+  rig.end_all();
+  rig.expect_conserved();
+}
+
 // Each time from one that is lost to the next one that is: not for ever.
 TEST(ForwardWays, AMessageThatLosesEachOfThemEndsOnce) {
   TwoWays rig({.tunables = {.peer_credits = 1, .peer_buffer_credits = 32}});
