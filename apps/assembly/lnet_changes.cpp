@@ -112,13 +112,6 @@ LnetStep await_ni_step(const Nid& nid) {
           .undo = [](lnet::Node&) -> Outcome<Progress> { return Progress::kDone; }};
 }
 
-LnetStep add_peer_step(const PeerConfig& peer) {
-  return {.act = [peer](lnet::Node& node) { return add_peer(node, peer); },
-          .undo = [primary = peer.primary](
-                      lnet::Node& node) { return withdraw_nid(node, primary, Nid::any()); },
-          .in_parts = true};
-}
-
 // Of a peer that stays.
 LnetStep add_nid_step(const PeerConfig& peer, const Nid& nid) {
   return {.act = [peer, nid](lnet::Node& node) { return add_nid(node, peer, nid); },
@@ -258,6 +251,13 @@ LnetStep::Act set_policies(const std::vector<lnet::Udsp>& udsps) {
 }
 
 }  // namespace
+
+LnetStep add_peer_step(const PeerConfig& peer) {
+  return {.act = [peer](lnet::Node& node) { return add_peer(node, peer); },
+          .undo = [primary = peer.primary](
+                      lnet::Node& node) { return withdraw_nid(node, primary, Nid::any()); },
+          .in_parts = true};
+}
 
 LnetStep delete_peer_step(const PeerConfig& peer) {
   return {.act = [primary = peer.primary](

@@ -19,6 +19,7 @@ struct LnetStep {
   bool in_parts = false;  // it may have to wait with some of it done, which its undo takes back
 };
 
+[[nodiscard]] LnetStep add_peer_step(const lnet::PeerConfig& peer);
 [[nodiscard]] LnetStep delete_peer_step(const lnet::PeerConfig& peer);
 // Of a peer that nobody may have configured; not to be taken back.
 [[nodiscard]] LnetStep forget_peer_step(const lnet::Nid& primary, const lnet::Nid& nid, bool force);
