@@ -113,7 +113,7 @@ PLNET_COUNTERS(LnetStatistics, PLNET_LNET_STATISTICS);
   X(kTxDiscovery, "tx_discovery", "messages", kCount, "discovery of the target failed")            \
   X(kTxHopDown, "tx_hop_down", "messages", kCount, "forwarded, and its next hop went down")        \
   X(kTxOtherWay, "tx_other_way", "messages", kCount,                                               \
-    "waited for a gateway that was lost, and look for another way")                                \
+    "waited for a gateway or an interface that was lost, and look for another way")                \
   X(kForwardFailed, "forward_failed", "messages", kCount,                                          \
     "received to be forwarded, and could not be sent; why, tx_... or the driver counts")           \
   X(kTxReleased, "tx_released", "messages", kCount, "its peer or interface was taken away")        \

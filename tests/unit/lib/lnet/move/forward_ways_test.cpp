@@ -279,7 +279,7 @@ TEST(ForwardWays, WhatTakesOneThatStallsGivesItsClientsCreditBack) {
   for (std::uint32_t i = 1; i <= 5; ++i)
     parked += rig.forward(TwoWays::kOther, kBackup, 10, {i, 1}) == RxVerdict::kPark ? 1U : 0U;
   ASSERT_EQ(parked, 1U);
-  rig.pass(std::chrono::seconds(10));
+  rig.pass(kHopStall + std::chrono::seconds(2));
   ASSERT_EQ(rig.cause(Cause::kDroppedHopStalled), 1U);
   for (std::uint32_t i = 6; i <= 7; ++i)
     EXPECT_EQ(rig.forward(kClient, kFar, 10, {i, 1}), RxVerdict::kReceive);
