@@ -50,7 +50,7 @@ def gcc(tally):
 
 
 # For clang's opinion, not for speed. Programs, libraries and tests are built with clang by the stage asan.
-CLANG_OPTIONS = ["-Doptimization=0", "-Dtests=false"]
+CLANG_OPTIONS = ["-Doptimization=1", "-Dtests=false"]
 
 
 def clang(tally):
