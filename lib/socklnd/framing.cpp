@@ -102,7 +102,8 @@ Framing::Step Framing::on_payload(std::span<const std::byte>& bytes, const Arena
   if (frame_.checksum != 0 && slop_ == 0 && frame_.checksum != checksum_) {
     return fail(Failure::kPayloadChecksum);
   }
-  state_ = State::kSlop;
+  // A message that is over is so at once: perhaps nothing comes for long.
+  state_ = slop_ > 0 ? State::kSlop : State::kFrame;
   return Step::kWanted;
 }
 

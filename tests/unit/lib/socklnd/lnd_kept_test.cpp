@@ -260,6 +260,28 @@ TEST_F(KeptRelay, OneAfterTheOther) {
   expect_goes_on();
 }
 
+// The message is over, however it was, and nothing is awaited on its connection.
+TEST_F(KeptRelay, AndSilenceForMinutesAfterThat) {
+  for (const bool relayed : {true, false}) {
+    SCOPED_TRACE(relayed);
+    keep_one(kCookie);
+    if (relayed) (void)forward(core.in.size() - 1);
+    turn();
+    turn();
+    EXPECT_EQ(near->count(Id::kBrought), relayed ? 0U : 1U);
+    for (unsigned i = 0; i < 120; ++i) {
+      now += std::chrono::seconds(1);
+      turn();
+    }
+    EXPECT_EQ(near->count(Id::kClosedRxStuck), 0U);
+    EXPECT_FALSE(driver.at(from).closing);
+  }
+  driver.end(from, Errc::kClosed);
+  turn();
+  EXPECT_EQ(near->count(Id::kClosedInMessage), 0U);
+  EXPECT_EQ(near->count(Id::kClosedByPeer), 1U);
+}
+
 TEST_F(KeptRelay, WhatFollowsOnTheWireWaitsInTheSocket) {
   keep_one();
   Bytes more = message(1, 500);
