@@ -12,8 +12,9 @@ namespace plnet::apps {
 namespace {
 
 constexpr Duration kExecPatience = std::chrono::hours(1);
-// A change that takes an NI down may have to be taken back, for which a NIC has to let go of it.
-constexpr Duration kChangePatience = std::chrono::seconds(100);
+// It may have to wait for a start that waits for its gateways (router_ping_timeout twice), or for
+// another change that is taken back, for which a NIC has to let go of an NI.
+constexpr Duration kChangePatience = std::chrono::seconds(240);
 
 // JSON carries nothing else.
 bool is_utf8(const std::string& text) {

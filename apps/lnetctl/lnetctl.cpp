@@ -41,7 +41,8 @@ class Node {
     // A node may say in time that something else was late.
     if (!reply && reply.error().faults.front().code == Errc::kTimedOut &&
         clock_.now() - begin >= wait)
-      reply.error().faults.front().what += "; --timeout SECONDS before the command waits longer";
+      reply.error().faults.front().what +=
+          "; what it asked for may happen yet; --timeout SECONDS before the command waits longer";
     // At the prompt a node may come back: try anew for the next command.
     if (!reply && reply.error().faults.front().code == Errc::kReset) client_.reset();
     return reply;

@@ -327,11 +327,9 @@ Outcome<void> check_lnd_tunable(NetId net, const LndTunable& tunable) {
   if (tunable.name == "conns_per_peer" && (*number < -1 || *number > kConnectionsMax)) {
     return failure(Errc::kInvalid, "invalid conns-per-peer value (valid range 0-127)");
   }
-  // Seconds of which a duration can count the nanoseconds; of each module's option the same.
-  constexpr std::int64_t kTimeoutMax = 2'147'483;
-  if (tunable.name == "timeout" && (*number < -1 || *number > kTimeoutMax)) {
+  if (tunable.name == "timeout" && (*number < -1 || *number > kLndTimeoutMaxS)) {
     return failure(Errc::kInvalid,
-                   fmt::format("timeout: {}, expected -1 to {} seconds", *number, kTimeoutMax));
+                   fmt::format("timeout: {}, expected -1 to {} seconds", *number, kLndTimeoutMaxS));
   }
   if (tunable.name == "tos" && (*number < -1 || *number > kTosMax)) {
     return failure(Errc::kInvalid, "Invalid ToS argument, expected -1 to 255");

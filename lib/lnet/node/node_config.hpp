@@ -26,6 +26,8 @@ namespace plnet::lnet {
 inline constexpr std::size_t kConfiguredNetsMax = 256;
 inline constexpr std::size_t kConfiguredNisMax = 256;  // on one network; lnet_interfaces_max is 200
 inline constexpr std::size_t kConfiguredPeersMax = 65536;
+// Seconds of which a duration can count the nanoseconds; of each module's option the same.
+inline constexpr std::int64_t kLndTimeoutMaxS = 2'147'483;
 
 // The lnd tunable that every network has: the name of the driver that serves the NI instead of the
 // one that its kind of network has.

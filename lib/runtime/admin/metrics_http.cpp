@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <exception>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -69,6 +70,11 @@ std::string why_not(const ListenAddress& wanted) {
   return "the HTTP library gave up; the port may just have become free";
 }
 
+std::unexpected<Error> cannot_listen(std::string_view address, const ListenAddress& parsed) {
+  return failure(Errc::kBusy,
+                 fmt::format("metrics address '{}': cannot listen: {}", address, why_not(parsed)));
+}
+
 }  // namespace
 
 struct MetricsHttp::Server {
@@ -115,6 +121,18 @@ Outcome<void> MetricsHttp::set_listen(std::string_view address) {
   }
   const auto parsed = parse_listen_address(address);
   if (!parsed) return std::unexpected(parsed.error());
+  if (serve(address)) return {};
+  // Perhaps what is in the way is our own, on another address of the same port.
+  if (!server_ || port() != parsed->port) return cannot_listen(address, *parsed);
+  const std::string before = std::exchange(listen_, {});
+  server_.reset();
+  if (serve(address)) return {};
+  auto refused = cannot_listen(address, *parsed);
+  if (!serve(before)) refused.error().what += "; nor on what it was any more";
+  return refused;
+}
+
+bool MetricsHttp::serve(std::string_view address) {
   try {
     std::vector<std::string> options{"listening_ports",    std::string(address),
                                      "num_threads",        kThreads,
@@ -124,10 +142,9 @@ Outcome<void> MetricsHttp::set_listen(std::string_view address) {
     server_ = std::make_unique<Server>(metrics_, std::move(options));
     listen_ = address;
   } catch (const std::exception&) {
-    return failure(Errc::kBusy, fmt::format("metrics address '{}': cannot listen: {}", address,
-                                            why_not(*parsed)));
+    return false;
   }
-  return {};
+  return true;
 }
 
 int MetricsHttp::port() const {

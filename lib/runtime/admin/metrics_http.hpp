@@ -42,6 +42,8 @@ class MetricsHttp {
 
  private:
   struct Server;
+  [[nodiscard]] bool serve(std::string_view address);
+
   const Metrics& metrics_;
   std::string listen_;
   std::unique_ptr<Server> server_;

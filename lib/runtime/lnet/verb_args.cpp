@@ -253,9 +253,10 @@ Outcome<lnet::NiChange> ni_change(const VerbArgs& args) {
   if (!net) return std::unexpected(net.error());
   change.net = *net;
   change.all = flag_arg(args, "all");
-  for (auto taken : {take_number(args, "health", 0, lnet::kHealthMax, change.health),
-                     take_number(args, "conns_per_peer", 0, 127, change.connections_per_peer),
-                     take_number(args, "lnd_timeout", 0, kTunableMax, change.lnd_timeout_s)}) {
+  for (auto taken :
+       {take_number(args, "health", 0, lnet::kHealthMax, change.health),
+        take_number(args, "conns_per_peer", 0, 127, change.connections_per_peer),
+        take_number(args, "lnd_timeout", 0, lnet::kLndTimeoutMaxS, change.lnd_timeout_s)}) {
     if (!taken) return std::unexpected(taken.error());
   }
   if (change.lnd_timeout_s && change.net == lnet::kNetAny) {

@@ -73,6 +73,20 @@ TEST(MetricsHttp, AnAddressThatCannotBeBoundLeavesTheOldOne) {
   EXPECT_EQ(http.port(), port);
 }
 
+TEST(MetricsHttp, MovesToAnotherAddressOfItsPort) {
+  const Metrics metrics;
+  MetricsHttp http(metrics);
+  ASSERT_TRUE(http.set_listen("127.0.0.1:0"));
+  const int port = http.port();
+  const std::string everywhere = "0.0.0.0:" + std::to_string(port);
+  ASSERT_TRUE(http.set_listen(everywhere)) << "only we were in the way";
+  EXPECT_EQ(http.port(), port);
+  EXPECT_NE(ask(port, "GET /metrics HTTP/1.0\r\n\r\n"), "");
+  ASSERT_FALSE(http.set_listen("192.0.2.1:" + std::to_string(port)));
+  EXPECT_EQ(http.listen(), everywhere);
+  EXPECT_NE(ask(port, "GET /metrics HTTP/1.0\r\n\r\n"), "");
+}
+
 TEST(ListenAddress, IsAnAddressAndAPort) {
   EXPECT_EQ(parse_listen_address("127.0.0.1:9100").value(), (ListenAddress{"127.0.0.1", 9100}));
   EXPECT_EQ(parse_listen_address("[::1]:65535").value(), (ListenAddress{"::1", 65535}));

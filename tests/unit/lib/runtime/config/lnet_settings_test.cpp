@@ -226,6 +226,17 @@ TEST(LnetSettings, KeepTheNidThatAnInterfaceHasGot) {
   EXPECT_EQ(both.lnet.nets[0].nis.size(), 2U) << "of which the document has each";
 }
 
+// Exports of lnetctl have it where a node has sent to itself.
+TEST(LnetSettings, PassOverTheirOwnLoopback) {
+  const std::string itself =
+      "peer: [{primary nid: 0@lo, peer ni: [{nid: 0@lo}]}, "
+      "{primary nid: 192.168.1.20@tcp}]";
+  const auto peers = add(itself).lnet.peers;
+  ASSERT_EQ(peers.size(), 1U);
+  EXPECT_EQ(text_of(peers[0].primary), "192.168.1.20@tcp");
+  EXPECT_TRUE(del(itself, add(itself)).peers.empty());
+}
+
 TEST(LnetSettings, FindWhatStandsTwice) {
   EXPECT_EQ(bad("net:\n"
                 "  - net type: tcp\n"
