@@ -8,6 +8,11 @@ namespace plnet::lnet {
 
 namespace {
 
+// Its gateway is on that network of ours, too: what has to leave from there can take it instead.
+bool serves(const Route& route, NetId from) {
+  return route.gateway.load(std::memory_order_relaxed)->seen().net(from) != nullptr;
+}
+
 // Who stops routing means it, and who was not asked yet has not failed.
 bool is_failure(RouteCause cause) {
   return cause != RouteCause::kNone && cause != RouteCause::kNotRouting &&
@@ -203,8 +208,9 @@ void GatewayChecks::note_steady(Route& route, bool steady) {
 bool GatewayChecks::is_held_back(const Route& route) const {
   if (!route.flaps.held()) return false;
   const RemoteNet* const net = routes_.view().net(route.spec.net);
-  return net != nullptr &&
-         std::ranges::any_of(net->routes, [](const Route* other) { return other->steady; });
+  return net != nullptr && std::ranges::any_of(net->routes, [&route](const Route* other) {
+           return other->steady && serves(*other, route.local_net());
+         });
 }
 
 // Also of one that stays down, for another reason.

@@ -76,6 +76,9 @@ Result<void> PeerMerge::remove(PeerRecord& peer, std::span<const PingEntry> entr
     if (nid.is_loopback() || lists(entries, nid)) continue;
     const auto deleted = rules_.delete_nid(peer, nid, flags);
     counters_.add(deleted ? DiscoveryCounter::kNidsDeleted : DiscoveryCounter::kNidsRefused);
+    // What is configured stays, but nobody is there. lustre-release, after 2.17, lnet/lnet/peer.c:
+    // lnet_peer_merge_data()
+    if (!deleted && deleted.error() == PeerError::kNotPermitted) update(nid, kNiDown);
     if (peer.dead) break;
   }
   return {};

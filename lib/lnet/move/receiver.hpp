@@ -49,6 +49,7 @@ class Receiver {
  private:
   [[nodiscard]] RxDecision refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling);
   void hear_ping(NiPort& port, const RxOffer& offer);
+  [[nodiscard]] bool is_said_by_the_worse(const Peer& gateway, const Ni& ni) const;
   Receive* make(NiPort& port, const RxOffer& offer);
   void give_back(Receive& receive) {
     if (receive.forwarded) core_.forwarder.give_back(receive);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The conversation about a message: who has a match for it, what waits on lazy portals, how it
 // ends.
+#include <algorithm>
+#include <utility>
+
 #include "lib/lnet/move/receiver.hpp"
 #include "lib/lnet/move/sender.hpp"
 
@@ -255,6 +258,17 @@ void Receiver::on_answered(Receive& receive, Result<void> status) {
   conclude(receive);
 }
 
+// While discovery does not tell which of its interfaces can be reached, the fault may be ours, and
+// messages leave by another of our interfaces anyway. lustre-release, after 2.17,
+// lnet/lnet/router.c: lnet_local_ni_superseded()
+bool Receiver::is_said_by_the_worse(const Peer& gateway, const Ni& ni) const {
+  const bool discovery = core_.shared.parameters.discovery.get() != 0;
+  const Net* const net = core_.local().net(ni.net);
+  if ((discovery && !gateway.is(kPeerNoDiscovery)) || net == nullptr) return false;
+  const auto worth = [](const Ni& each) { return std::pair(!each.fatal.get(), each.health.get()); };
+  return std::ranges::any_of(net->nis, [&](const Ni* other) { return worth(*other) > worth(ni); });
+}
+
 // lustre-release lnet/lnet/router.c: lnet_notify()
 void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant when) {
   PeerNi* const peer_ni = core_.shared.directory->find(nid);
@@ -262,11 +276,12 @@ void Receiver::on_peer(NiPort& port, const Nid& nid, PeerNotice notice, Instant 
   if (notice == PeerNotice::kLost) return peer_ni->losses.set(peer_ni->losses.get() + 1);
   if (notice == PeerNotice::kDown) {
     if (core_.shared.parameters.auto_down.get() == 0) return;
+    const Peer* const peer = peer_ni->peer.load(std::memory_order_acquire);
+    const bool is_gateway = peer != nullptr && core_.routes().is_gateway(*peer);
+    if (is_gateway && is_said_by_the_worse(*peer, port.ni())) return;
     peer_ni->status.set(kNiDown);
     // What waits for a gateway has another way when the coordinator has judged its routes.
-    const Peer* const peer = peer_ni->peer.load(std::memory_order_acquire);
-    if (peer == nullptr || !core_.routes().is_gateway(*peer))
-      return core_.shared.tell_of_lost_hop();
+    if (!is_gateway) return core_.shared.tell_of_lost_hop();
     mute_gateway(*peer, core_.routes());
     return core_.tell_of_gateway(kGatewayTold);
   }

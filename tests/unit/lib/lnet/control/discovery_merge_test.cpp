@@ -69,6 +69,21 @@ TEST_F(DiscoveryMergeTest, APrimaryThatMovesFirstInItsNetAndItsNetFirst) {
   EXPECT_EQ(node_.nids_of(kTheirs).front(), kThird);
 }
 
+TEST_F(DiscoveryMergeTest, WhatIsConfiguredAndNotThereIsDown) {
+  ASSERT_TRUE(node_.coordinator.add_peer(kTheirs, Nid::any(), true));
+  ASSERT_TRUE(node_.coordinator.add_peer(kTheirs, kSecond, true));
+  ASSERT_TRUE(discover(kTheirs));
+  const PeerNi& second = *node_.coordinator.peers().find(kSecond);
+  EXPECT_EQ(second.status.get(), kNiUp);
+  far_.say({kTheirs});
+  ASSERT_TRUE(discover(kTheirs));
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond}));
+  EXPECT_EQ(second.status.get(), kNiDown);
+  far_.say({kTheirs, kSecond});
+  ASSERT_TRUE(discover(kTheirs));
+  EXPECT_EQ(second.status.get(), kNiUp);
+}
+
 TEST_F(DiscoveryMergeTest, ALockedPrimaryStays) {
   ASSERT_TRUE(node_.coordinator.add_peer(kSecond, Nid::any(), true, true));
   auto& peer = static_cast<PeerRecord&>(*node_.peer(kSecond));

@@ -92,6 +92,17 @@ TEST_F(RoutesThatFlap, TakeNoOthersOfTheirGatewayAlong) {
   EXPECT_EQ(count(Id::kHeldBack), 1U);
 }
 
+// What has to leave from one network of ours cannot take it.
+TEST_F(RoutesThatFlap, AreNotHeldBackForOneThatOnlyAnotherNetworkOfOursReaches) {
+  const std::vector<Nid> nids{nid("10.1.0.8@tcp1"), nid("10.7.0.7@o2ib7")};
+  const RawPeer elsewhere{network_, nids, kRoutes};
+  add(kFar);
+  ASSERT_TRUE(node_.coordinator.add_route({.net = kFar, .gateway = nids[0]}).has_value());
+  pass(2);
+  flap_far_side();
+  EXPECT_TRUE(up(kFar));
+}
+
 TEST_F(RoutesThatFlap, AreHeldBackThoughAnotherIsDownForGood) {
   add(kFar);
   add(kFarther, 1);  // the gateway is not there
