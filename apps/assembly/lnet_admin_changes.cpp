@@ -9,6 +9,7 @@
 #include "apps/assembly/fault_changes.hpp"
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_routing.hpp"
+#include "apps/assembly/peer_changes.hpp"
 #include "apps/assembly/route_reports.hpp"
 #include "apps/assembly/router_options.hpp"
 #include "apps/assembly/tcp_changes.hpp"

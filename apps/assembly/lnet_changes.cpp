@@ -9,7 +9,7 @@
 
 #include "apps/assembly/access_changes.hpp"
 #include "apps/assembly/lnet_wanted.hpp"
-#include "lib/lnet/names/nid_text.hpp"
+#include "apps/assembly/peer_changes.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -25,13 +25,6 @@ using Progress = LnetDesk::Progress;
 
 // In one order, so that a long list does not make a long turn.
 constexpr std::size_t kStepsAtOnce = 16;
-
-Outcome<Progress> judged(const lnet::PeerResult<void>& result, const Nid& nid) {
-  if (result) return Progress::kDone;
-  if (result.error() == lnet::PeerError::kAgain) return Progress::kAgain;
-  const auto info = lnet::info_of(result.error());
-  return failure(info.code, fmt::format("{}: {}", text_of(nid), info.text));
-}
 
 // Whoever can be called is there: calls are taken once all shards know the NI.
 Outcome<Progress> add_ni(lnet::Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
@@ -52,39 +45,6 @@ Outcome<Progress> remove_ni(lnet::Node& node, const ResolvedNi& ni, NetworkMaker
   // A change that failed may have been unable to bring it back: then it is in the configuration
   // alone, and can be deleted from there.
   if (!removed && removed.error().code != Errc::kNotFound) return std::unexpected(removed.error());
-  return Progress::kDone;
-}
-
-Outcome<Progress> add_nid(lnet::Node& node, const PeerConfig& peer, const Nid& nid) {
-  return judged(
-      node.coordinator().add_peer(peer.primary, nid == peer.primary ? Nid::any() : nid,
-                                  peer.multi_rail, nid == peer.primary && peer.lock_primary),
-      nid);
-}
-
-// Discovery may have made it part of another.
-Outcome<Progress> judged_gone(const lnet::PeerResult<void>& gone, const Nid& nid) {
-  if (!gone && gone.error() == lnet::PeerError::kNoSuchPeer) return Progress::kDone;
-  if (!gone && gone.error() == lnet::PeerError::kNoSuchNid) return Progress::kDone;
-  return judged(gone, nid);
-}
-
-Outcome<Progress> delete_nid(lnet::Node& node, const Nid& primary, const Nid& nid) {
-  return judged_gone(node.coordinator().delete_peer(primary, nid, true),
-                     nid.is_any() ? primary : nid);
-}
-
-Outcome<Progress> withdraw_nid(lnet::Node& node, const Nid& primary, const Nid& nid) {
-  return judged_gone(node.coordinator().withdraw_peer(primary, nid), nid.is_any() ? primary : nid);
-}
-
-// Again after kAgain: NIDs that are there already are fine.
-Outcome<Progress> add_peer(lnet::Node& node, const PeerConfig& peer) {
-  for (const Nid& nid : peer.nids) {
-    auto made = add_nid(node, peer, nid);
-    if (!made && nid != peer.primary) (void)withdraw_nid(node, peer.primary, Nid::any());
-    if (!made || *made == Progress::kAgain) return made;
-  }
   return Progress::kDone;
 }
 
@@ -110,19 +70,6 @@ LnetStep await_ni_step(const Nid& nid) {
             return there == nullptr || there->plugged.get() ? Progress::kDone : Progress::kAgain;
           },
           .undo = [](lnet::Node&) -> Outcome<Progress> { return Progress::kDone; }};
-}
-
-// Of a peer that stays.
-LnetStep add_nid_step(const PeerConfig& peer, const Nid& nid) {
-  return {.act = [peer, nid](lnet::Node& node) { return add_nid(node, peer, nid); },
-          .undo = [primary = peer.primary,
-                   nid](lnet::Node& node) { return withdraw_nid(node, primary, nid); }};
-}
-
-LnetStep delete_nid_step(const PeerConfig& peer, const Nid& nid) {
-  return {.act = [primary = peer.primary,
-                  nid](lnet::Node& node) { return delete_nid(node, primary, nid); },
-          .undo = add_nid_step(peer, nid).act};
 }
 
 Outcome<Progress> add_route(lnet::Node& node, const RouteConfig& route) {
@@ -251,41 +198,6 @@ LnetStep::Act set_policies(const std::vector<lnet::Udsp>& udsps) {
 }
 
 }  // namespace
-
-LnetStep add_peer_step(const PeerConfig& peer) {
-  return {.act = [peer](lnet::Node& node) { return add_peer(node, peer); },
-          .undo = [primary = peer.primary](
-                      lnet::Node& node) { return withdraw_nid(node, primary, Nid::any()); },
-          .in_parts = true};
-}
-
-LnetStep delete_peer_step(const PeerConfig& peer) {
-  return {.act = [primary = peer.primary](
-                     lnet::Node& node) { return delete_nid(node, primary, Nid::any()); },
-          .undo = add_peer_step(peer).act};
-}
-
-LnetStep forget_peer_step(const Nid& primary, const Nid& nid, bool force) {
-  return {.act =
-              [primary, nid, force](lnet::Node& node) {
-                return judged(node.coordinator().delete_peer(primary, nid, force),
-                              nid.is_any() ? primary : nid);
-              },
-          .undo = [](lnet::Node&) -> Outcome<Progress> { return Progress::kDone; }};
-}
-
-LnetStep has_nids_step(const Nid& primary, std::vector<Nid> nids) {
-  return {.act = [primary, nids = std::move(nids)](lnet::Node& node) -> Outcome<Progress> {
-            const lnet::PeerDirectory& directory = node.coordinator().directory();
-            const lnet::PeerRecord* const peer = directory.peer_of(primary);
-            for (const Nid& nid : nids) {
-              if (peer == nullptr || directory.peer_of(nid) == peer) continue;
-              return judged(std::unexpected(lnet::PeerError::kNoSuchNid), nid);
-            }
-            return Progress::kDone;
-          },
-          .undo = [](lnet::Node&) -> Outcome<Progress> { return Progress::kDone; }};
-}
 
 Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeConfig& wanted,
                                              LnetHost& host) {

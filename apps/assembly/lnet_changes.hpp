@@ -19,13 +19,6 @@ struct LnetStep {
   bool in_parts = false;  // it may have to wait with some of it done, which its undo takes back
 };
 
-[[nodiscard]] LnetStep add_peer_step(const lnet::PeerConfig& peer);
-[[nodiscard]] LnetStep delete_peer_step(const lnet::PeerConfig& peer);
-// Of a peer that nobody may have configured; not to be taken back.
-[[nodiscard]] LnetStep forget_peer_step(const lnet::Nid& primary, const lnet::Nid& nid, bool force);
-// Before those: the peer, if there is one, has them all.
-[[nodiscard]] LnetStep has_nids_step(const lnet::Nid& primary, std::vector<lnet::Nid> nids);
-
 // From what there is to what is wanted. Fails if an NI of it cannot be had.
 [[nodiscard]] Outcome<std::vector<LnetStep>> steps_between(const lnet::NodeConfig& now,
                                                            const lnet::NodeConfig& wanted,

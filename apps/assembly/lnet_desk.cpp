@@ -107,13 +107,29 @@ void LnetDesk::attempt(unsigned shard, Attempt attempt, Duration bound, lnet::Re
   try_again(trial);
 }
 
+// Nobody turns the shards, so it is done here and now, with what their turns would have brought.
+void LnetDesk::try_alone(Trial& trial) {
+  do {
+    (void)order(
+        trial.shard,
+        [&trial](lnet::Node& node) {
+          trial.result = trial.attempt(node);
+          node.pass_unturned();
+        },
+        [] {});
+  } while (trial.result && *trial.result == Progress::kAgain && loop_.now() < trial.deadline);
+  if (!trial.result) return trial.done(std::unexpected(trial.result.error()));
+  if (*trial.result == Progress::kDone) return trial.done({});
+  trial.done(failure(Errc::kTimedOut, "LNet has not let go in time"));
+}
+
 void LnetDesk::try_again(const std::shared_ptr<Trial>& trial) {
+  if (pollers_.empty()) return try_alone(*trial);
   auto sent = order(
       trial->shard, [trial](lnet::Node& node) { trial->result = trial->attempt(node); },
       [this, trial] {
         if (!trial->result) return trial->done(std::unexpected(trial->result.error()));
         if (*trial->result == Progress::kDone) return trial->done({});
-        if (pollers_.empty()) return try_again(trial);  // nobody else turns: no use in waiting
         if (loop_.now() >= trial->deadline) {
           return trial->done(failure(Errc::kTimedOut, "LNet has not let go in time"));
         }

@@ -81,6 +81,7 @@ class LnetDesk {
   [[nodiscard]] Outcome<void> submit(unsigned shard, Order order);
   void send_waiting(unsigned shard);
   void try_again(const std::shared_ptr<Trial>& trial);
+  void try_alone(Trial& trial);
   void collect_home();
 
   SpscRing<Homecoming*> home_{kRing};

@@ -82,6 +82,7 @@ class CoreNode final : public lnet::PeerRequests,
 
   void want_peer(lnet::Parcel& parcel, const lnet::WantedPeer& wanted) override;
   void discover(lnet::Message& message, const lnet::Nid& nid) override;
+  void nis_changed() override {}
   void released(lnet::Errand& errand) override;
   void release_peer_ni(lnet::PeerNi& ni) override;
   void on_peer_gone(lnet::Peer& peer) override;

@@ -263,11 +263,18 @@ PeerResult<void> Coordinator::delete_peer(const Nid& primary, const Nid& nid, bo
   return deleted;
 }
 
-PeerResult<void> Coordinator::withdraw_peer(const Nid& primary, const Nid& nid) {
+PeerResult<void> Coordinator::withdraw_nid(const Nid& primary, const Nid& nid) {
   const auto withdrawn = rules_.withdraw(primary, nid);
   directory_.commit();
   policies_.gateways_changed();
   return withdrawn;
+}
+
+PeerResult<void> Coordinator::put_back_peer(const Nid& primary, const PeerFound& before) {
+  const auto done = rules_.put_back(primary, before);
+  directory_.commit();
+  policies_.gateways_changed();
+  return done;
 }
 
 // Routes.

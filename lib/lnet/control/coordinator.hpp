@@ -126,6 +126,8 @@ class Coordinator final : private PeerDirectoryHooks,
 
   // A bounded piece of what there is to do; `budget` peers. Returns the work done.
   unsigned step(Instant now, unsigned budget = 64);
+  // Of that only what makes room for more peers.
+  void reclaim(unsigned budget = 64) { (void)directory_.step(budget); }
   [[nodiscard]] Instant next_deadline(Instant now);
 
   // Administration; each publishes what it changes before it returns.
@@ -143,8 +145,10 @@ class Coordinator final : private PeerDirectoryHooks,
   PeerResult<void> add_peer(const Nid& primary, const Nid& nid, bool multi_rail,
                             bool lock_primary = false);
   PeerResult<void> delete_peer(const Nid& primary, const Nid& nid, bool force = false);
-  // Undoes add_peer().
-  PeerResult<void> withdraw_peer(const Nid& primary, const Nid& nid);
+  // These undo add_peer(): of one NID, or of all since the peer was found as it was.
+  PeerResult<void> withdraw_nid(const Nid& primary, const Nid& nid);
+  [[nodiscard]] PeerFound found_peer(const Nid& primary) { return rules_.found(primary); }
+  PeerResult<void> put_back_peer(const Nid& primary, const PeerFound& before);
   // Errc as Routes::add() has it. kAgain: room is being made, try again soon.
   [[nodiscard]] Outcome<void> add_route(const RouteSetup& setup);
   [[nodiscard]] Outcome<void> delete_route(NetId net, const Nid& gateway);

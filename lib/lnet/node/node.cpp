@@ -352,11 +352,13 @@ void Node::end_pushes() {
   set_lazy(kPingPortal, false);
 }
 
+void Node::pass_unturned() {
+  for (unsigned i = 0; i < shards_.size(); ++i)
+    online(i);  // as it is before its first turn
+  coordinator_->reclaim();
+}
+
 unsigned Node::coordinate(Instant now) {
-  if (shared_.ni_changed.load(std::memory_order_relaxed) &&
-      shared_.ni_changed.exchange(false, std::memory_order_acquire)) {
-    coordinator_->tell_of_changed();
-  }
   if (shared_.gateways_changed.load(std::memory_order_relaxed) != 0) {
     coordinator_->gateway_checks().look_again(
         shared_.gateways_changed.exchange(0, std::memory_order_acquire));

@@ -56,6 +56,8 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   // A thread that sleeps holds nothing.
   void offline(unsigned shard) { qsbr_.offline(readers_[shard]); }
   void online(unsigned shard) { qsbr_.online(readers_[shard]); }
+  // In place of turns, while nobody turns any shard: what was replaced can be used again.
+  void pass_unturned();
   // After the turn of shard 0, on its thread: peers, discovery, what is to be released.
   unsigned coordinate(Instant now);
   [[nodiscard]] Instant next_coordination(Instant now) { return coordinator_->next_deadline(now); }
@@ -101,6 +103,7 @@ class Node final : PeerRequests, ReleaseDone, CoordinatorHost {
   // PeerRequests.
   void want_peer(Parcel& parcel, const WantedPeer& wanted) override;
   void discover(Message& message, const Nid& nid) override;
+  void nis_changed() override { coordinator_->tell_of_changed(); }
   // ReleaseDone.
   void released(Errand& errand) override;
   // CoordinatorHost.

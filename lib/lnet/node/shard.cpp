@@ -101,6 +101,13 @@ unsigned Shard::poll(Instant now) {
     receiver_.retry_delayed();
     ++work;
   }
+  // Before anything leaves: the ping that finds an interface alive is told that it is up.
+  // lustre-release lnet/lnet/lib-move.c: lnet_parse()
+  if (requests_ != nullptr && node_.ni_changed.load(std::memory_order_relaxed) &&
+      node_.ni_changed.exchange(false, std::memory_order_acquire)) [[unlikely]] {
+    requests_->nis_changed();
+    ++work;
+  }
   work += sender_.end_quarantines();
   work += releaser_.step();
   if (!core_.faults.empty()) [[unlikely]]

@@ -18,8 +18,8 @@ namespace plnet::lnet {
 // What a parcel on its way with ParcelStep::kWantPeer wants.
 [[nodiscard]] WantedPeer wanted_peer(const Parcel& parcel);
 
-// What the coordinator does for shards; only the shard that hosts it has one. Each call ends in
-// Shard::wait_over(), from inside it or later.
+// What the coordinator does for shards; only the shard that hosts it has one. Each call for a
+// parcel ends in Shard::wait_over(), from inside it or later.
 class PeerRequests {
  public:
   virtual ~PeerRequests() = default;
@@ -27,6 +27,8 @@ class PeerRequests {
   virtual void want_peer(Parcel& parcel, const WantedPeer& wanted) = 0;
   // Until the peer is up to date, or cannot be.
   virtual void discover(Message& message, const Nid& nid) = 0;
+  // Something about our own interfaces is to be told; NodeShared::ni_changed says so.
+  virtual void nis_changed() = 0;
 };
 
 class Shard;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/peers/peer_rules.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
 namespace plnet::lnet {
 
 namespace {
+
+constexpr PeerFlags kWhatIsConfigured = kPeerConfigured | kPeerLockPrimary | kPeerMultiRail;
 
 std::unexpected<PeerError> refused(PeerError why) {
   return std::unexpected(why);
@@ -76,10 +79,11 @@ PeerResult<void> PeerRules::add_peer(const Nid& nid, PeerFlags flags, Instant no
       return refused(same_primary ? PeerError::kExists : PeerError::kAlready);
     if ((flags & (kPeerLockPrimary | kPeerConfigured)) == 0 && same_primary)
       return refused(PeerError::kExists);
-    // A gateway cannot go and come back, but exports list it like any other: it becomes a
-    // configured one as it stands, where the kernel refuses.
+    // It becomes a configured one as it stands. The kernel makes another one, which its
+    // connections outlive; here they would go. A gateway's it refuses, but exports list it like any
+    // other.
     const bool fits = (flags & kPeerMultiRail) != 0 || !there->multi_rail();
-    if (same_primary && there->gateway_refs > 0 && fits) {
+    if (same_primary && fits) {
       apply(*there, flags);
       return {};
     }
@@ -195,13 +199,38 @@ PeerResult<void> PeerRules::unconfigure(const Nid& primary, const Nid& nid, bool
 }
 
 PeerResult<void> PeerRules::withdraw(const Nid& primary, const Nid& nid) {
+  PLNET_CHECK(!nid.is_any(), "put_back() is for all of it");
   PeerRecord* const peer = directory_.peer_of(primary);
   if (peer == nullptr || peer->gateway_refs == 0) return unconfigure(primary, nid, true);
-  if (!nid.is_any() && nid != primary) {
-    const PeerFlags flags = kPeerConfigured | (peer->state.get() & kPeerMultiRail);
-    return delete_nid(*peer, nid, flags | kPeerRouterNiForceDelete);
+  return take_back(*peer, nid);
+}
+
+PeerResult<void> PeerRules::take_back(PeerRecord& peer, const Nid& nid) {
+  const PeerFlags flags = kPeerConfigured | (peer.state.get() & kPeerMultiRail);
+  return delete_nid(peer, nid, flags | kPeerRouterNiForceDelete);
+}
+
+PeerFound PeerRules::found(const Nid& primary) {
+  PeerRecord* const peer = directory_.peer_of(primary);
+  if (peer == nullptr || peer->primary != primary) return {};
+  std::array<Nid, kNisMax> room{};
+  const auto nids = nids_of(*peer, room);
+  return {.there = true,
+          .flags = peer->state.get() & kWhatIsConfigured,
+          .nids = {nids.begin(), nids.end()}};
+}
+
+PeerResult<void> PeerRules::put_back(const Nid& primary, const PeerFound& before) {
+  PeerRecord* const peer = directory_.peer_of(primary);
+  if (peer == nullptr) return refused(PeerError::kNoSuchPeer);
+  if (!before.there && peer->gateway_refs == 0) return unconfigure(primary, Nid::any(), true);
+  peer->drop_state((kWhatIsConfigured & ~before.flags) | kPeerNidsUpToDate);
+  if (!before.there) return {};
+  std::array<Nid, kNisMax> room{};
+  for (const Nid& nid : nids_of(*peer, room)) {
+    if (std::ranges::find(before.nids, nid) != before.nids.end()) continue;
+    if (const auto gone = take_back(*peer, nid); !gone) return gone;
   }
-  peer->drop_state(kPeerConfigured | kPeerLockPrimary | kPeerNidsUpToDate);
   return {};
 }
 

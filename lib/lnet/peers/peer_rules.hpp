@@ -4,9 +4,18 @@
 // Checked against lustre-release lnet/lnet/peer.c at v2_17_0; each function names its own there.
 #pragma once
 
+#include <vector>
+
 #include "lib/lnet/peers/peer_directory.hpp"
 
 namespace plnet::lnet {
+
+// A peer before it is configured.
+struct PeerFound {
+  bool there = false;
+  PeerFlags flags = 0;  // of kPeerConfigured, kPeerLockPrimary, kPeerMultiRail
+  std::vector<Nid> nids;
+};
 
 class PeerRules {
  public:
@@ -19,9 +28,13 @@ class PeerRules {
   // `lnetctl peer del`; `nid` any: all of the peer: lnet_del_peer_ni(). A peer whose primary NID is
   // locked loses its other NIDs only, unless forced.
   PeerResult<void> unconfigure(const Nid& primary, const Nid& nid, bool force);
-  // As if configure() had not been asked. A gateway cannot go: what it has is then as it was found,
-  // until its next answer says otherwise.
+  // As if configure() had not been asked for this NID, though it is a gateway's.
   PeerResult<void> withdraw(const Nid& primary, const Nid& nid);
+  // As if it had not been asked for the peer: it has no more than it had before, and goes if it was
+  // not there and is no gateway by now. What it was found to have and has lost its next answer
+  // brings.
+  [[nodiscard]] PeerFound found(const Nid& primary);
+  PeerResult<void> put_back(const Nid& primary, const PeerFound& before);
 
   // lnet_peer_add()
   PeerResult<void> add_peer(const Nid& nid, PeerFlags flags, Instant now);
@@ -43,6 +56,7 @@ class PeerRules {
 
  private:
   PeerResult<void> reset(PeerRecord& peer);
+  PeerResult<void> take_back(PeerRecord& peer, const Nid& nid);
   [[nodiscard]] bool dissolve_for(PeerRecord& peer, PeerNiRecord& ni);
   void apply(PeerRecord& peer, PeerFlags flags);
 

@@ -97,3 +97,31 @@ def case_what_is_refused_is_told_with_its_place(site):
         for how in (["--plan"], []):
             said = fails(node, "import", *how, site.write("f.yaml", twice))
             assert "f.yaml:1:1: net[0].local NI(s)[1]: the same interface or NID as NI 0" in said, "which only this machine tells: " + said
+
+
+def case_peers_that_were_discovered_keep_their_connections_when_they_are_imported(site):
+    with two_hosts(site) as hosts:
+        hosts.address("b", "10.88.0.67", 24)
+        a, b = pair(hosts, site)
+        add_v4(a, b)
+        works(b, "net", "add", "--nid", "10.88.0.67@tcp")
+        works(a, "discover", nid("b"))
+        pings(a, nid("b"))
+        eventually("all its connections are open", lambda: has_all_it_wants(a))
+        connections, ended = sockets(a), closed(a)
+        exported = site.write("exported.yaml", works(a, "export"))
+        assert "10.88.0.67@tcp" in open(exported).read()
+        works(a, "import", exported)
+        pings(a, nid("b"))
+        assert sockets(a) == connections and closed(a) == ended, (closed(a), ended)
+        assert a.json("peer", "show")["peer"][0]["Multi-Rail"] is True
+
+
+def case_a_node_starts_with_many_peers_of_two_interfaces(site):
+    """Each takes a place for a moment that only a node that turns gets back."""
+    peers = "".join(f"    - primary nid: 10.99.0.{n}@tcp\n      Multi-Rail: True\n      peer ni:\n"
+                    f"        - nid: 10.99.0.{n}@tcp\n        - nid: 10.99.1.{n}@tcp\n" for n in range(1, 101))
+    text = open(one_shard(site)).read() + "    lnet:\n        peers: 128\n" + "peer:\n" + peers
+    with two_hosts(site) as hosts:
+        a = start(hosts, "a", site.write("many.yaml", text))
+        assert len(a.json("peer", "show")["peer"]) == 100

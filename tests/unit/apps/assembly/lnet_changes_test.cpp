@@ -132,43 +132,6 @@ TEST(LnetChanges, ManyStepsTakeSeveralTurns) {
   EXPECT_EQ(script.log, std::string(100, 'x'));
 }
 
-TEST(LnetChanges, APeerThatCannotBeMadeWholeIsNotMadeAtAll) {
-  Still still;
-  const lnet::PeerConfig first{.primary = nid("10.0.0.5@tcp"),
-                               .nids = {nid("10.0.0.5@tcp"), nid("10.0.0.6@tcp")}};
-  const lnet::PeerConfig second{.primary = nid("10.0.0.7@tcp"),
-                                .nids = {nid("10.0.0.7@tcp"), nid("10.0.0.6@tcp")}};
-  LnetStep add_first = delete_peer_step(first);
-  LnetStep add_second = delete_peer_step(second);
-  EXPECT_EQ(add_first.undo(*still.node).value(), Progress::kDone);
-  EXPECT_FALSE(add_second.undo(*still.node));  // the NID is the first one's
-  auto& directory = still.node->coordinator().directory();
-  EXPECT_EQ(directory.peer_of(nid("10.0.0.7@tcp")), nullptr);
-  ASSERT_NE(directory.peer_of(nid("10.0.0.6@tcp")), nullptr);
-  EXPECT_EQ(directory.peer_of(nid("10.0.0.6@tcp"))->primary, nid("10.0.0.5@tcp"));
-}
-
-// Its second NID was another's, which nobody here lets go of.
-TEST(LnetChanges, APeerHalfMadeWhenTimeRunsOutIsTakenBack) {
-  Still still;
-  ManualClock clock;
-  const lnet::PeerConfig former{.primary = nid("10.0.0.6@tcp"), .nids = {nid("10.0.0.6@tcp")}};
-  ASSERT_EQ(add_peer_step(former).act(*still.node).value(), Progress::kDone);
-  ASSERT_EQ(delete_peer_step(former).act(*still.node).value(), Progress::kDone);
-  const lnet::PeerConfig peer{.primary = nid("10.0.0.5@tcp"),
-                              .nids = {nid("10.0.0.5@tcp"), nid("10.0.0.6@tcp")}};
-  auto attempt = carry_out({add_peer_step(peer)}, clock, kBound);
-  EXPECT_EQ(attempt(*still.node).value(), Progress::kAgain);
-  auto& directory = still.node->coordinator().directory();
-  ASSERT_NE(directory.peer_of(peer.primary), nullptr) << "half of it";
-  clock.advance(kBound);
-  const auto done = attempt(*still.node);
-  ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().code, Errc::kTimedOut);
-  EXPECT_EQ(done.error().what.find("not as before"), std::string::npos) << done.error().what;
-  EXPECT_EQ(directory.peer_of(peer.primary), nullptr);
-}
-
 TEST(LnetChanges, PeersGoWithTheNetworkOfTheirPrimary) {
   std::vector<lnet::PeerConfig> peers{
       {.primary = nid("1.1.1.1@tcp"), .nids = {nid("1.1.1.1@tcp"), nid("1.1.1.1@o2ib")}},

@@ -117,25 +117,57 @@ TEST_F(PeerRulesTest, AGatewayThatWasFoundIsConfiguredAsItStands) {
   peer.gateway_refs = 0;
 }
 
-TEST_F(PeerRulesTest, WhatIsWithdrawnIsAsItWasFound) {
+// Its interfaces, and with them its connections, stay.
+TEST_F(PeerRulesTest, WhoWasDiscoveredIsConfiguredAsItStands) {
   ASSERT_EQ(code(rules_.add_peer(tcp(1), kPeerMultiRail, Instant{})), 0);
+  ASSERT_EQ(code(rules_.add_nid(peer_of(tcp(1)), tcp(2), kPeerMultiRail)), 0);
+  settle();
+  const PeerNi* const first = directory_.find(tcp(1));
+  const PeerNi* const second = directory_.find(tcp(2));
+  EXPECT_EQ(configure(tcp(1)), 0);
+  EXPECT_EQ(configure(tcp(1), tcp(2)), 0);
+  settle();
+  EXPECT_TRUE(peer_of(tcp(1)).is(kPeerConfigured));
+  EXPECT_EQ(directory_.find(tcp(1)), first);
+  EXPECT_EQ(directory_.find(tcp(2)), second);
+}
+
+TEST_F(PeerRulesTest, ANidOfAGatewayIsWithdrawn) {
+  ASSERT_EQ(configure(tcp(1)), 0);
   PeerRecord& gateway = peer_of(tcp(1));
   gateway.gateway_refs = 1;
-  ASSERT_EQ(configure(tcp(1)), 0);
   ASSERT_EQ(configure(tcp(1), tcp(2)), 0);
   EXPECT_EQ(code(rules_.withdraw(tcp(1), tcp(2))), 0);
   settle();
   EXPECT_EQ(directory_.peer_of(tcp(2)), nullptr);
   EXPECT_TRUE(gateway.is(kPeerConfigured));
-  EXPECT_EQ(code(rules_.withdraw(tcp(1), Nid::any())), 0);
-  EXPECT_EQ(&peer_of(tcp(1)), &gateway);
-  EXPECT_FALSE(gateway.is(kPeerConfigured));
   gateway.gateway_refs = 0;
+}
 
+TEST_F(PeerRulesTest, WhatIsPutBackIsAsItWasFound) {
+  for (const std::uint32_t gateway_refs : {0U, 1U}) {
+    ASSERT_EQ(code(rules_.add_peer(tcp(1), 0, Instant{})), 0);
+    PeerRecord& peer = peer_of(tcp(1));
+    peer.gateway_refs = gateway_refs;
+    const PeerFound before = rules_.found(tcp(1));
+    EXPECT_TRUE(before.there);
+    ASSERT_EQ(configure(tcp(1)), 0);
+    ASSERT_EQ(configure(tcp(1), tcp(2)), 0);
+    EXPECT_EQ(code(rules_.put_back(tcp(1), before)), 0);
+    settle();
+    EXPECT_EQ(&peer_of(tcp(1)), &peer);
+    EXPECT_FALSE(peer.has(kPeerConfigured | kPeerMultiRail));
+    EXPECT_EQ(directory_.peer_of(tcp(2)), nullptr);
+    peer.gateway_refs = 0;
+    ASSERT_EQ(code(rules_.delete_peer(peer)), 0);
+    settle();
+  }
+  const PeerFound nobody = rules_.found(tcp(5));
+  EXPECT_FALSE(nobody.there);
   ASSERT_EQ(configure(tcp(5)), 0);
-  EXPECT_EQ(code(rules_.withdraw(tcp(5), Nid::any())), 0);
-  EXPECT_EQ(directory_.peer_of(tcp(5)), nullptr) << "who is no gateway goes";
-  EXPECT_EQ(code(rules_.withdraw(tcp(5), Nid::any())), -ENOENT);
+  EXPECT_EQ(code(rules_.put_back(tcp(5), nobody)), 0);
+  EXPECT_EQ(directory_.peer_of(tcp(5)), nullptr);
+  EXPECT_EQ(code(rules_.put_back(tcp(5), nobody)), -ENOENT);
 }
 
 TEST_F(PeerRulesTest, ANidThatHasMeanwhileBecomeThePrimaryIsWithdrawnAlone) {
