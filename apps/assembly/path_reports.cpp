@@ -28,6 +28,7 @@ void look(lnet::Node& node, PathJob& job) {
                          .parameters = core.shared.parameters,
                          .shards = core.shared.shards,
                          .access = core.shared.access.load(std::memory_order_acquire),
+                         .from = core.shared.directory->find(job.question.source),
                          .cpt = core.cpt,
                          .distances = core.shared.distances,
                          .peers = &core.peers,

@@ -85,6 +85,7 @@ bool Forwarder::choose_way(Receive& receive, PeerNi& destination, const OnlyHop&
   }
   const PathRequest request{.destination = &destination,
                             .forwarded = true,
+                            .takes_any_answer = is_ill(destination) && is_answered_by_any(receive),
                             .memory_cpt = core_.cpt,
                             .distances = core_.shared.distances,
                             .device_priorities = {}};
@@ -96,6 +97,11 @@ bool Forwarder::choose_way(Receive& receive, PeerNi& destination, const OnlyHop&
   forwarding.destination = path->destination_nid();
   forwarding.via_router = path->via_router;
   return true;
+}
+
+bool Forwarder::is_answered_by_any(const Receive& receive) const {
+  const Nid& source = receive.header.source;
+  return takes_any_answer(source, core_.shared.directory->find(source), core_.local());
 }
 
 // A peer of several NIDs may be sent to by another one than was asked for, of which the rules have

@@ -108,6 +108,7 @@ class Forwarder {
   void hand(HopShare& hop) const;
   [[nodiscard]] bool leads_on(const Forwarding& way) const;
   void lose_hop(Receive& receive);
+  [[nodiscard]] bool is_answered_by_any(const Receive& receive) const;
   [[nodiscard]] bool is_forbidden_elsewhere(const Receive& receive) const;
   [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;
   void start_clients(ClientCredits& client);

@@ -3,6 +3,7 @@
 // ends, its client or its hop goes.
 #include "lib/lnet/move/forwarder.hpp"
 #include "lib/lnet/move/shard_core.hpp"
+#include "lib/lnet/paths/path_selection.hpp"
 
 namespace plnet::lnet {
 
@@ -22,11 +23,11 @@ void Forwarder::end_down() {
   }
 }
 
-// Its hop is down. Another interface of the gateway may be up, or another gateway: the choice, made
+// Its hop is down. Another interface of its peer may be up, or another gateway: the choice, made
 // once more, avoids this one, and what it finds is down or not.
 void Forwarder::lose_hop(Receive& receive) {
   const Forwarding& way = receive.forwarding;
-  if (!way.via_router) return decide(receive, refuse_down(receive));
+  if (!way.via_router && !has_others(*way.next_hop)) return decide(receive, refuse_down(receive));
   core_.judge_down(*way.ni, *way.next_hop);
   ask_again(receive);
 }

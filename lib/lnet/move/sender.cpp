@@ -50,11 +50,11 @@ inline Message& Sender::prepare(Message* message, MessageType type) {
   message->core_state = 0;
   message->has_peer_credit = message->has_ni_credit = false;
   message->quarantine_over.store(false, std::memory_order_relaxed);
-  core_.message_begins();
   return *message;
 }
 
 inline Result<void> Sender::begin(Message& message, MdHandle md, bool ack) {
+  core_.message_begins();
   const Parameters& parameters = core_.shared.parameters;
   const auto started = core_.match.start(
       md,

@@ -112,6 +112,7 @@ class Sender {
   [[nodiscard]] static bool may_go_elsewhere(const Message& message);
   void lose_hop(Message& message);
   [[nodiscard]] bool has_lost_way(const Message& message) const;
+  [[nodiscard]] bool stays_on_ni(const Message& message) const;
   [[nodiscard]] bool turn_back(Message& message);
   void end_down(NiPort& port);
   void count_drop(const Message& message, Cause cause);

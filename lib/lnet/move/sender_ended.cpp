@@ -24,7 +24,7 @@ bool Sender::is_given_up(const Message& message) const {
 
 void Sender::give_back(Message& message) {
   if (message.ni != nullptr) --core_.ni_users[message.ni->number];
-  core_.message_ends();
+  if (message.is_request()) core_.message_ends();
   core_.messages.give(&message);
   if (!answers_.empty()) answer_waiting();
   core_.forwarder.record_came_home();

@@ -5,6 +5,7 @@
 #include "lib/base/prefetch.hpp"
 #include "lib/lnet/move/sender.hpp"
 #include "lib/lnet/paths/health_rules.hpp"
+#include "lib/lnet/paths/path_selection.hpp"
 
 namespace plnet::lnet {
 
@@ -32,8 +33,11 @@ void Sender::launch_forward(Message& message) {
     PeerNi* const target = core_.shared.directory->find(message.target.nid);
     if (target == nullptr)
       return send_away(message, core_.shared.coordinator, ParcelStep::kWantPeer);
+    const PeerNi* const lost = receive.forwarding.next_hop;
     if (!core_.forwarder.find_other_way(receive, *target))
       return drop_forward(message, Errc::kNoRoute, Cause::kTxNoPath);
+    if (receive.forwarding.next_hop == lost && Forwarder::is_down(receive))
+      return drop_forward(message, Errc::kNoRoute, Cause::kTxHopDown);
   }
   const Forwarding& way = receive.forwarding;
   message.ni = way.ni;
@@ -107,7 +111,7 @@ bool Sender::may_turn_back(const Message& message) {
 }
 
 bool Sender::may_go_elsewhere(const Message& message) {
-  return message.next_hop_is_router && may_turn_back(message);
+  return may_turn_back(message) && (message.next_hop_is_router || has_others(*message.hop));
 }
 
 void Sender::lose_hop(Message& message) {
@@ -121,9 +125,17 @@ void Sender::lose_hop(Message& message) {
 // lustre-release lnet/lnet/lib-move.c: lnet_check_message_drop() looks at the hop alone
 bool Sender::has_lost_way(const Message& message) const {
   if (!message.next_hop_is_router || message.detours == kDetoursMax) return false;
-  const ShardCore::Ways ways = core_.ways_to(message.header.destination.net(), *message.hop);
-  if (ways.by_hop || !ways.by_others) return false;
-  return message.routed || (message.router.is_any() && message.from.is_any());
+  if (!message.routed && !(message.router.is_any() && message.from.is_any())) return false;
+  const NetId from = stays_on_ni(message) ? message.ni->net : kNetAny;
+  const ShardCore::Ways ways = core_.ways_to(message.header.destination.net(), *message.hop, from);
+  return !ways.by_hop && ways.by_others;
+}
+
+// A peer that is not multi-rail hears us from one interface.
+bool Sender::stays_on_ni(const Message& message) const {
+  if (message.routed) return false;
+  const PeerNi* const target = core_.shared.directory->find(message.target.nid);
+  return target == nullptr || (target->traits.get() & kTraitMultiRail) == 0;
 }
 
 // False: it goes where it was to go.

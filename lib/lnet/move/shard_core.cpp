@@ -76,15 +76,25 @@ void ShardCore::judge_received_slowly(Ni& ni, PeerNi& peer_ni, Result<void> stat
   (void)judge(end, ni, peer_ni);
 }
 
-ShardCore::Ways ShardCore::ways_to(NetId net, const PeerNi& hop) const {
+bool ShardCore::reaches(const PeerView& gateway, NetId from) const {
+  if (from != kNetAny) return gateway.net(from) != nullptr;
+  return std::ranges::any_of(
+      gateway.nets, [this](const PeerNetView& on) { return local().net(on.net) != nullptr; });
+}
+
+ShardCore::Ways ShardCore::ways_to(NetId net, const PeerNi& hop, NetId from) const {
   Ways ways;
   const RemoteNet* const remote = routes().net(net);
   if (remote == nullptr) return ways;
   const Peer* const gateway = hop.peer.load(std::memory_order_acquire);
   for (const Route* const route : remote->routes) {
     if (!route->alive.get()) continue;
-    const bool by_hop = route->gateway.load(std::memory_order_acquire) == gateway;
-    (by_hop ? ways.by_hop : ways.by_others) = true;
+    const Peer* const by = route->gateway.load(std::memory_order_acquire);
+    if (by == gateway) {
+      ways.by_hop = true;
+    } else if (reaches(by->seen(), from)) {
+      ways.by_others = true;
+    }
   }
   return ways;
 }

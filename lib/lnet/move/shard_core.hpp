@@ -188,6 +188,8 @@ struct ShardCore {
     shared.doorbells[shared.coordinator]->ring();
   }
 
+  // Made here, or received. What answers or forwards a received one is that one yet (lustre-release
+  // lnet/lnet/lib-msg.c: lnet_msg_commit()).
   void message_begins() {
     statistics.add(Statistic::kMessagesAlloc);
     statistics.raise_to(Statistic::kMessagesMax, statistics.get(Statistic::kMessagesAlloc));
@@ -218,12 +220,14 @@ struct ShardCore {
     const bool plain_process = !hop_is_router && (header.destination_pid & kPidUserFlag) != 0;
     return is_down(ni, hop) && !plain_process;
   }
-  // What routes there are to a network, as they are now: by the gateway of this hop, by others.
+  // What routes there are to a network, as they are now: by the gateway of this hop, and by others
+  // that can be reached (`from`: from this network of ours).
   struct Ways {
     bool by_hop = false;
     bool by_others = false;
   };
-  [[nodiscard]] Ways ways_to(NetId net, const PeerNi& hop) const;
+  [[nodiscard]] Ways ways_to(NetId net, const PeerNi& hop, NetId from = kNetAny) const;
+  [[nodiscard]] bool reaches(const PeerView& gateway, NetId from) const;
   // What was to be forwarded there is not sent.
   void judge_down(Ni& ni, PeerNi& hop);
   // It is to be found out when it is well again, or back: a forwarded message was refused for it,

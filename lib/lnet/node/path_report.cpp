@@ -226,6 +226,7 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
   report.known = known != nullptr;
   PathRequest request{.destination = known != nullptr ? known : &stranger.ni(),
                       .forwarded = report.forwarded,
+                      .takes_any_answer = takes_any_answer(source, views.from, views.local),
                       .memory_cpt = views.cpt,
                       .distances = views.distances,
                       .device_priorities = {}};

@@ -104,6 +104,7 @@ struct PathViews {
   const Parameters& parameters;
   unsigned shards = 1;
   const AccessView* access = nullptr;  // null: no rules
+  const PeerNi* from = nullptr;        // the source, if it is known
   // Where a message's memory is that this shard sends, and how far that is from others.
   std::uint16_t cpt = 0;
   const CptDistances* distances = nullptr;  // null: all is equally near

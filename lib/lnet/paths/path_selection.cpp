@@ -47,7 +47,7 @@ void use(PathSequences& sequences, const LocalView& local, const RouteView& rout
 // Another shard may have recorded one meanwhile; then that one it is, unless the source was given
 // or the gateway goes with the NI.
 void record_preference(Path& path, const LocalView& local, bool ni_is_fixed) {
-  if (path.destination->preferred_ni.compare_exchange(nullptr, path.ni)) return;
+  if (path.destination->preferred_ni.compare_exchange(path.recorded, path.ni)) return;
   path.record_preference = false;
   if (ni_is_fixed || path.via_router) return;
   const Net* const net = local.net(path.destination->net);

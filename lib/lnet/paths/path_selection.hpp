@@ -21,6 +21,27 @@
 
 namespace plnet::lnet {
 
+// By what its peer says of it, or by what came of sending there.
+[[nodiscard]] inline bool is_ill(const PeerNi& ni) {
+  return ni.status.get() != kNiUp || ni.health.get() < kHealthMax;
+}
+
+// Its peer has others, which a message may be given to instead.
+[[nodiscard]] inline bool has_others(const PeerNi& ni) {
+  const unsigned traits = ni.traits.get();
+  return (traits & kTraitMultiRail) != 0 && (traits & kTraitAlone) == 0;
+}
+// Whether who made a message takes an answer from another NID than it asked. A neighbour has told
+// us so, if it does. Others we do not meet, and presume it of them unless they were asked. `known`:
+// its peer NI, if there is one.
+[[nodiscard]] inline bool takes_any_answer(const Nid& source, const PeerNi* known,
+                                           const LocalView& local) {
+  const bool is_neighbour = local.net(source.net()) != nullptr;
+  if (known == nullptr) return !is_neighbour;
+  const Peer& peer = *known->peer.load(std::memory_order_acquire);
+  return peer.multi_rail() || (!is_neighbour && !peer.is(kPeerDiscovered));
+}
+
 struct PathRequest {
   // The peer NI of the destination NID, discovered already if it has to be. Null: 0@lo.
   PeerNi* destination = nullptr;
@@ -29,10 +50,11 @@ struct PathRequest {
   // gateway (any more), another way is looked for and Path::hint_missed set.
   PeerNi* router = nullptr;
 
-  bool forwarded = false;        // routed for somebody else: the source NID stays as it is
-  bool response = false;         // ACK or REPLY
-  bool recovery = false;         // to exactly this NID
-  bool reserved_portal = false;  // PUT or GET on portal 0
+  bool forwarded = false;         // routed for somebody else: the source NID stays as it is
+  bool takes_any_answer = false;  // and so does who made it; asked only of what is for an ill NID
+  bool response = false;          // ACK or REPLY
+  bool recovery = false;          // to exactly this NID
+  bool reserved_portal = false;   // PUT or GET on portal 0
   // The discovery ping of a router: the net of its that is being checked. 0: none.
   NetId check_net = 0;
 
@@ -53,7 +75,8 @@ struct Path {
   bool loopback = false;
   bool keeps_source = false;       // forwarded: the header's source NID is not ours to set
   bool hint_missed = false;        // the router that the response should go through is no gateway
-  bool record_preference = false;  // this NI is now the destination's preferred one
+  bool record_preference = false;  // this NI is now the destination's preferred one …
+  const Ni* recorded = nullptr;    // … instead of this
 
   // Of the header, unless `keeps_source`.
   [[nodiscard]] const Nid& source_nid() const { return ni->nid; }
@@ -108,10 +131,7 @@ struct OnlyHop {
   PeerNi* const next_hop = gateway_nis.front();
   const Net* const net = local.net(next_hop->net);
   if (net == nullptr || net->nis.size() != 1 || local.net(destination.net) != nullptr) return {};
-  Ni* const ni = net->nis.front();
-  // Who is not multi-rail has an NI of ours that it prefers, or gets one.
-  if ((traits & kTraitMultiRail) == 0 && destination.preferred_ni.get() != ni) return {};
-  return {ni, next_hop, net};
+  return {net->nis.front(), next_hop, net};
 }
 inline void take_only_hop(const OnlyHop& hop, const LocalView& local, PathSequences& sequences) {
   if (local.nis.size() > 1) sequences.use(*hop.net, *hop.ni);
@@ -126,7 +146,8 @@ inline void take_only_hop(const OnlyHop& hop, const LocalView& local, PathSequen
 // kInvalid: the source is no NID of ours. kNoRoute: nothing leads there. kNetworkDown: this node
 // has no network. What they do to a message: health_of_no_path().
 //
-// A destination that is not multi-rail and has no preferred NI yet gets the path's
+// A destination that is not multi-rail and has no preferred NI yet, or one on another network
+// than the one that it is reached on now, gets the path's
 // (compare-exchange; with the first request, be it a ping, as in the kernel). Preferred NIs that
 // have gone from `local` are passed over; the coordinator clears them one grace period after
 // publishing a view without them, when no shard can record them any more.

@@ -30,7 +30,8 @@ class PathSelector {
     if (local_.nets.empty()) return std::unexpected(Errc::kNetworkDown);
     peer_ = destination_->peer.load(std::memory_order_acquire);
     PLNET_CHECK(peer_ != nullptr, "a published peer NI belongs to a peer");
-    preferred_ = destination_->preferred_ni.get();
+    // What is forwarded keeps its source, so no peer minds which NI it comes from.
+    if (!request_.forwarded) preferred_ = destination_->preferred_ni.get();
     return request_.source.is_any() ? from_any() : from_given();
   }
 
@@ -60,11 +61,12 @@ class PathSelector {
   }
 
   // The last router before the destination honours the NID that the originator chose, unless that
-  // NID is known to be down.
+  // NID is ill and an answer from another one is understood.
+  // lustre-release, after 2.17, lnet/lnet/lib-move.c: lnet_mr_forwarding_allowed()
   [[nodiscard]] bool as_multi_rail(bool local) const {
     if (!peer_->multi_rail() || request_.recovery) return false;
     const bool last_hop = request_.forwarded && local;
-    return !last_hop || destination_->status.get() != kNiUp;
+    return !last_hop || (request_.takes_any_answer && is_ill(*destination_));
   }
 
   Result<Path> local_single_rail(const Net& net) {
@@ -95,6 +97,11 @@ class PathSelector {
     const auto found = std::ranges::find(nis, preferred_);
     return found != nis.end() ? *found : nullptr;
   }
+  // Not asked of the NI itself, which may have gone.
+  [[nodiscard]] bool is_on(const Ni& ni, NetId id) const {
+    const Net* const net = local_.net(id);
+    return net != nullptr && std::ranges::find(net->nis, &ni) != net->nis.end();
+  }
   // Whether some gateway takes messages to the destination from this net of ours. The kernel does
   // not ask, and has no route then.
   [[nodiscard]] bool leads_there(NetId from) const {
@@ -105,7 +112,9 @@ class PathSelector {
            });
   }
   // lustre-release lnet/lnet/lib-move.c: lnet_set_non_mr_pref_nid()
-  [[nodiscard]] bool wants_preference() const { return !peer_->multi_rail() && !request_.response; }
+  [[nodiscard]] bool wants_preference() const {
+    return !peer_->multi_rail() && !request_.response && !request_.forwarded;
+  }
 
   // Our own peer, known through discovery of 0@lo.
   static bool knows_loopback(const PeerView& seen) {
@@ -126,7 +135,9 @@ class PathSelector {
     path.next_hop = next_hop;
     path.destination = next_hop;
     path.keeps_source = request_.forwarded;
-    path.record_preference = wants_preference && preferred_ == nullptr;
+    path.record_preference =
+        wants_preference && (preferred_ == nullptr || !is_on(*preferred_, ni->net));
+    path.recorded = preferred_;
     return path;
   }
 

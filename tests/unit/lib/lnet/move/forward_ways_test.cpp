@@ -3,6 +3,7 @@
 // one.
 #include <gtest/gtest.h>
 
+#include "lib/lnet/peers/peer_rules.hpp"
 #include "tests/unit/lib/lnet/move/gateway_rig.hpp"
 
 namespace plnet::lnet::forward_ways_test {
@@ -188,6 +189,61 @@ TEST(ForwardWays, WhatWaitsForAnInterfaceThatItsGatewayLosesGoesByAnotherOfIts) 
     EXPECT_EQ(rig.statistic(Statistic::kRouteCount), 3U);
     EXPECT_EQ(rig.statistic(Statistic::kDropCount), 0U);
     rig.expect_conserved();
+  }
+}
+
+// Of whom it is for. Not if who made it would not know who answers.
+TEST(ForwardWays, WhatWaitsForAnInterfaceThatIsDownGoesToAnotherOfItsPeer) {
+  constexpr Nid kServerToo = ForwardRig::server(22);
+  for (const unsigned shards : {1U, 2U}) {
+    for (const bool from_multi_rail : {true, false}) {
+      const auto home = static_cast<ShardId>(shards - 1);
+      AcquaintedRig rig({.shards = shards,
+                         .buffers = {{16, 4, 16}},
+                         .tunables = {.peer_credits = 1, .peer_buffer_credits = 32}},
+                        home);
+      PeerDirectory& directory = rig.node.directory();
+      PeerRecord& server = *directory.peer_of(kServer);
+      ASSERT_TRUE(directory.attach(server, kServerToo));
+      directory.commit();
+      PeerRules::become_multi_rail(server);
+      if (from_multi_rail) PeerRules::become_multi_rail(*directory.peer_of(kClient));
+      for (std::uint32_t i = 1; i <= 2; ++i)
+        EXPECT_EQ(rig.forward(kClient, kServer, 10, {i, 1}), RxVerdict::kReceive);
+      EXPECT_EQ(rig.forward(kClient, kServer, 10, {3, 1}), RxVerdict::kPark);
+      ASSERT_EQ(rig.offer(kClient, kServer, 5000, {4, 1}).verdict, RxVerdict::kReceive);
+      directory.find(kServer)->status.set(kNiDown);
+      rig.node.shared().tell_of_lost_hop();
+      rig.settle();
+      rig.received(kClient, {4, 1});
+      rig.settle();
+      (void)rig.go_on();
+      EXPECT_EQ(rig.cause(Cause::kTxOtherWay), 2U);
+      EXPECT_EQ(rig.cause(Cause::kTxHopDown), from_multi_rail ? 0U : 2U);
+      for (const Transmit* const each : rig.out(home).held)
+        EXPECT_EQ(each->header.destination, each->next_hop->nid);
+      rig.end_all();
+      EXPECT_EQ(rig.statistic(Statistic::kRouteCount), from_multi_rail ? 4U : 1U);
+      EXPECT_EQ(rig.statistic(Statistic::kDropCount), from_multi_rail ? 0U : 3U);
+      rig.expect_conserved();
+    }
+  }
+}
+
+// What leaves by the better one arrives.
+TEST(ForwardWays, OfAGatewayTheWorseOfOurInterfacesIsNotBelieved) {
+  for (const bool discovery : {false, true}) {
+    TwoWays rig({.more_nis = {ForwardRig::server(2)}});
+    rig.node.shared().parameters.discovery.set(discovery ? 1 : 0);
+    const PeerNi& gateway = *rig.node.directory().find(kServer);
+    Ni& says_so = rig.port(kServer).ni();
+    says_so.health.set(kHealthMax - 1);
+    rig.say_down(kServer);
+    EXPECT_EQ(gateway.status.get(), discovery ? kNiDown : kNiUp);
+    EXPECT_EQ(rig.routes[kByServer]->alive.get(), !discovery);
+    says_so.health.set(kHealthMax);
+    rig.say_down(kServer);
+    EXPECT_EQ(gateway.status.get(), kNiDown);
   }
 }
 

@@ -165,8 +165,10 @@ TEST_F(PathCases, a_preferred_source_that_is_gone_is_passed_over) {
   const Ni gone;
   peer.ni().preferred_ni.set(&gone);
   expect_direct(site.select(peer.ni()), site.ni(0), peer.ni());
-  // So is one on a net from which this NID cannot be reached.
+  // So is one on a net from which this NID cannot be reached, and another takes its place.
   peer.ni().preferred_ni.set(&site.ni(3));
+  expect_direct(site.select(peer.ni()), site.ni(1), peer.ni());
+  EXPECT_EQ(peer.ni().preferred_ni.get(), &site.ni(1));
   expect_direct(site.select(peer.ni()), site.ni(1), peer.ni());
 }
 
@@ -230,20 +232,48 @@ TEST_F(PathCases, a_router_in_check_is_pinged_on_the_net_in_question) {
 TEST_F(PathCases, the_last_router_keeps_the_nid_that_the_originator_chose) {
   SitePeer& peer = site.add_peer(true, {{kTcp0, 2}});
   peer.ni(1).health.set(0);
-  const PathRequest request{.destination = &peer.ni(1), .forwarded = true};
+  peer.ni(1).health.set(kHealthMax);
+  const PathRequest request{
+      .destination = &peer.ni(1), .forwarded = true, .takes_any_answer = true};
   auto path = site.select(request);
   expect_direct(path, site.ni(0), peer.ni(1));
   EXPECT_TRUE(path->keeps_source);
-  // But not into the void.
+  // But not into the void,
   peer.ni(1).status.set(kNiDown);
   path = site.select(request);
   expect_direct(path, site.ni(1), peer.ni(0));
   EXPECT_TRUE(path->keeps_source);
+  // nor where it would be lost.
+  peer.ni(1).status.set(kNiUp);
+  peer.ni(1).health.set(kHealthMax - 1);
+  expect_direct(site.select(request), site.ni(0), peer.ni(0));
+  // An old client would not know who answers it.
+  expect_direct(site.select({.destination = &peer.ni(1), .forwarded = true}), site.ni(1),
+                peer.ni(1));
   // A response has nowhere else to go, nor has a peer that is not multi-rail.
-  expect_direct(site.select({.destination = &peer.ni(1), .forwarded = true, .response = true}),
+  expect_direct(site.select({.destination = &peer.ni(1),
+                             .forwarded = true,
+                             .takes_any_answer = true,
+                             .response = true}),
                 site.ni(0), peer.ni(1));
   peer.peer.set_state(0);
   expect_direct(site.select(request), site.ni(1), peer.ni(1));
+}
+
+TEST_F(PathCases, who_takes_an_answer_from_any_nid) {
+  SitePeer& old_neighbour = site.add_peer(false, {{kTcp0, 1}});
+  SitePeer& neighbour = site.add_peer(true, {{kTcp0, 1}});
+  SitePeer& old = site.add_peer(false, {{kIb0, 1}});
+  const auto takes = [&](const Nid& source, const PeerNi* known) {
+    return takes_any_answer(source, known, site.local);
+  };
+  EXPECT_FALSE(takes(old_neighbour.ni().nid, &old_neighbour.ni()));
+  EXPECT_TRUE(takes(neighbour.ni().nid, &neighbour.ni()));
+  EXPECT_FALSE(takes(nid_on(kTcp0, 77), nullptr)) << "it would have told us";
+  EXPECT_TRUE(takes(nid_on(kIb0, 77), nullptr)) << "it knows only its own routers";
+  EXPECT_TRUE(takes(old.ni().nid, &old.ni()));
+  old.peer.set_state(kPeerDiscovered);
+  EXPECT_FALSE(takes(old.ni().nid, &old.ni()));
 }
 
 TEST_F(PathCases, a_router_on_the_way_goes_by_the_net_of_the_destination) {
@@ -275,14 +305,13 @@ TEST(PathOfOthers, behind_one_gateway_there_is_one_way) {
   EXPECT_EQ(hop_of(peer).next_hop, &gateway.ni());
   EXPECT_EQ(hop_of(peer).ni, &site.ni(1));
 
-  // Who is not multi-rail gets its preferred NI first.
-  EXPECT_EQ(hop_of(old).ni, nullptr);
-  expect_routed(forward_to(old), site.ni(1), gateway.ni(), old.ni());
-  EXPECT_EQ(old.ni().preferred_ni.get(), &site.ni(1));
+  // What is forwarded does not have our source: it leaves none behind, and none holds it up.
   EXPECT_EQ(hop_of(old).ni, &site.ni(1));
+  expect_routed(forward_to(old), site.ni(1), gateway.ni(), old.ni());
+  EXPECT_EQ(old.ni().preferred_ni.get(), nullptr);
   old.ni().preferred_ni.set(&site.ni(0));
-  EXPECT_EQ(hop_of(old).ni, nullptr);
-  EXPECT_FALSE(forward_to(old)) << "the gateway is not on that one's net";
+  EXPECT_EQ(hop_of(old).ni, &site.ni(1));
+  expect_routed(forward_to(old), site.ni(1), gateway.ni(), old.ni());
 
   site.route_list()[0]->alive.set(false);
   EXPECT_EQ(hop_of(peer).ni, nullptr);

@@ -38,11 +38,12 @@ class PathModel {
     count(result);
     const Peer& peer = *result.final_destination->peer;
     result.preferred_after = result.final_destination->preferred_ni.get();
-    const bool forwarded_to_end = request.forwarded && !result.via_router;
-    if (result.preferred_after == nullptr && !peer.multi_rail() && !request.response &&
-        !forwarded_to_end) {
-      result.preferred_after = result.ni;
-    }
+    if (peer.multi_rail() || request.response || request.forwarded) return result;
+    const Net* const direct = result.via_router ? nullptr : our_net(result.final_destination->net);
+    const bool elsewhere =
+        direct != nullptr &&
+        std::ranges::find(direct->nis, result.preferred_after) == direct->nis.end();
+    if (result.preferred_after == nullptr || elsewhere) result.preferred_after = result.ni;
     return result;
   }
 
@@ -79,7 +80,7 @@ class PathModel {
         leads_there |= route->alive.get() && !nis_on(*route->gateway.load(), ni->net).empty();
       if (leads_there) meant.push_back(ni);
     }
-    if (meant.empty()) return to.preferred_ni.get();
+    if (meant.empty()) return request_.forwarded ? nullptr : to.preferred_ni.get();
     const auto sound = std::ranges::find_if(meant, [](const Ni* ni) { return !ni->fatal.get(); });
     return sound == meant.end() ? meant.front() : *sound;
   }
@@ -138,8 +139,9 @@ class PathModel {
       return ours->net == to->net ? direct(ours, to) : routed(ours);
     }
     const bool last_router = request_.forwarded && net != nullptr;
-    const bool one_rail =
-        !peer.multi_rail() || request_.recovery || (last_router && to->status.get() == kNiUp);
+    const bool well = to->status.get() == kNiUp && to->health.get() == kHealthMax;
+    const bool as_named = last_router && (well || !request_.takes_any_answer);
+    const bool one_rail = !peer.multi_rail() || request_.recovery || as_named;
     if (one_rail && net != nullptr) {
       const Ni* const preferred = preferred_ni(*to, net->nis, true);
       if (!request_.forwarded && !request_.reserved_portal && preferred != nullptr &&
