@@ -79,6 +79,8 @@ lnet::CptDistances distances_of(const runtime::CptPlan& plan) {
 
 }  // namespace
 
+static_assert(runtime::kAutoShards <= lnet::kShardsMax, "what nobody asked for can be had");
+
 Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
   std::unique_ptr<LnetHost> host(new LnetHost(parts));
   if (host->shards() > lnet::kShardsMax) {

@@ -133,13 +133,14 @@ Outcome<void> Machine::start_eal(const runtime::KfiSettings& kfi, const MachineO
 }
 
 Outcome<void> Machine::add_arenas(const runtime::Settings& settings, const Residents* residents) {
-  for (const unsigned node : memory_nodes(cpts())) {
+  const auto nodes = memory_nodes(cpts());
+  for (const unsigned node : nodes) {
     const runtime::ArenaRequest request{.bytes = arena_bytes(settings, cpts(), node, residents),
                                         .numa_node = static_cast<int>(node)};
     if (auto added = memory_.add(arenas_, request); !added) return std::unexpected(added.error());
   }
   const auto available = [&](unsigned node) {
-    const std::uint64_t bytes = runtime::available_memory_on(plan_.facts, node);
+    const std::uint64_t bytes = runtime::available_memory_on(plan_.facts, node, nodes.size());
     if (bytes == 0) return bytes;
     // It was read before the arenas were taken.
     return std::max<std::uint64_t>(

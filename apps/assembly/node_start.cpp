@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <utility>
+#include <vector>
 
 #include <sys/resource.h>
 
@@ -46,6 +47,18 @@ constexpr rlim_t kOpenFilesWanted = 65536;
 constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
 constexpr Duration kSumPeriod = std::chrono::seconds(1);
 constexpr Duration kNicPeriod = std::chrono::seconds(1);  // they say nothing by themselves
+
+// Whoever started us may have said that a terminal that goes, or an interrupt for others, is
+// nothing to us (nohup, `&` of a script). Linux would tell of it nevertheless once it is watched.
+std::vector<int> ending_signals() {
+  std::vector<int> signals{SIGTERM};
+  for (const int number : {SIGINT, SIGHUP}) {
+    struct sigaction said{};
+    if (::sigaction(number, nullptr, &said) != 0 || said.sa_handler != SIG_IGN)
+      signals.push_back(number);
+  }
+  return signals;
+}
 
 const LogSite& eal_site(runtime::EalLevel level) {
   switch (level) {
@@ -113,7 +126,7 @@ Outcome<void> Node::open_admin() {
   if (!loop) return std::unexpected(loop.error());
   loop_ = std::move(*loop);
   // Before any thread exists, so that none of them is ever interrupted.
-  auto watched = loop_->watch_signals({SIGTERM, SIGINT, SIGHUP}, [this](int number) {
+  auto watched = loop_->watch_signals(ending_signals(), [this](int number) {
     log_->write(kSignal, {std::to_string(number)});
     on_signal(number);
   });

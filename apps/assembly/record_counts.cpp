@@ -22,6 +22,11 @@ std::size_t usual(std::uint32_t asked, std::size_t shards) {
   return std::clamp(kMessagesOfAll / shards, kMessagesLeast, kMessagesMost);
 }
 
+// Peers are spread over the shards; of some hundreds none has twice its part.
+std::size_t peers_of_shard(std::size_t peers, std::size_t shards) {
+  return std::min(peers, (2 * peers + shards - 1) / shards);
+}
+
 }  // namespace
 
 // A receive also for one connection of each peer that waits for its turn.
@@ -33,7 +38,7 @@ RecordCounts record_counts(const runtime::LnetLimits& limits, const lnet::NodeCo
   if (!configured.routing) return counts;
   const std::size_t forwards = forwards_of_shard(configured.buffers, static_cast<unsigned>(shards));
   if (limits.messages == 0) counts.messages += forwards;
-  if (limits.receives == 0) counts.receives += forwards + limits.peers;
+  if (limits.receives == 0) counts.receives += forwards + peers_of_shard(limits.peers, shards);
   return counts;
 }
 

@@ -92,7 +92,7 @@ void EventLoop::cancel_timer(TimerId id) {
   if (found != timers_.end()) timers_.erase(found);
 }
 
-Outcome<void> EventLoop::watch_signals(std::initializer_list<int> signals, SignalHandler handler) {
+Outcome<void> EventLoop::watch_signals(std::span<const int> signals, SignalHandler handler) {
   PLNET_CHECK(!signals_.valid(), "signals are watched once");
   sigset_t set;
   sigemptyset(&set);

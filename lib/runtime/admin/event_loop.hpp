@@ -6,10 +6,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include <sys/epoll.h>
@@ -53,8 +53,7 @@ class EventLoop {
 
   // Blocks the signals in the calling thread, so call it before other threads start: they inherit
   // this, and pollers are then never interrupted. May be called once.
-  [[nodiscard]] Outcome<void> watch_signals(std::initializer_list<int> signals,
-                                            SignalHandler handler);
+  [[nodiscard]] Outcome<void> watch_signals(std::span<const int> signals, SignalHandler handler);
 
   // Any thread. Runs `call` in the loop soon; false if too many wait already.
   [[nodiscard]] bool post(Call call);

@@ -163,7 +163,7 @@ Outcome<void> Planner::divide_auto() {
                   reserving);
   return take_partitions(nodes, {.asked = request_.shards_per_cpt,
                                  .every_sibling = false,
-                                 .at_most = std::max<std::size_t>(1, kMaxShards / nodes.size())});
+                                 .at_most = std::max<std::size_t>(1, kAutoShards / nodes.size())});
 }
 
 Outcome<void> Planner::divide_by_core() {

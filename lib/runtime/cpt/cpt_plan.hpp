@@ -15,6 +15,8 @@ namespace plnet::runtime {
 
 inline constexpr std::size_t kMaxCpts = 256;    // LNet's own limit
 inline constexpr std::size_t kMaxShards = 256;  // rings join every pair of shards: 65536 by then
+// Without a wish: as many as LNet has use for. Its mailboxes join every pair, too.
+inline constexpr std::size_t kAutoShards = 64;
 inline constexpr unsigned kMaxNicQueue = 4095;  // the largest NICs have 2048 to 4096 queues
 
 // One lcore and its poller.

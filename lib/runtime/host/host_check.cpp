@@ -99,12 +99,13 @@ void check_memory(const HostFacts& facts, const HostNeeds& needs, Findings& find
                      huge_free >> 20U),
          "with 4 KiB pages every copy pays for more page table entries",
          fmt::format("echo {} > /proc/sys/vm/nr_hugepages", std::max<std::uint64_t>(pages, 128))});
-    if (facts.available_memory > 0 && facts.available_memory + huge_free < needs.memory_bytes) {
-      findings.push_back(
-          {Severity::kError, "memory",
-           fmt::format("memory: {} MiB wanted, {} MiB available", needs.memory_bytes >> 20U,
-                       (facts.available_memory + huge_free) >> 20U),
-           "all of it is taken at start", "lower `plnet: memory: arena_mib`"});
+    const std::uint64_t available =
+        std::min(facts.available_memory, facts.group_memory_left.value_or(UINT64_MAX));
+    if (facts.available_memory > 0 && available + huge_free < needs.memory_bytes) {
+      findings.push_back({Severity::kError, "memory",
+                          fmt::format("memory: {} MiB wanted, {} MiB available",
+                                      needs.memory_bytes >> 20U, (available + huge_free) >> 20U),
+                          "all of it is taken at start", "lower `plnet: memory: arena_mib`"});
     }
   }
 }

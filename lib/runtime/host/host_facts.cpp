@@ -240,12 +240,13 @@ void read_network(const std::string& root, HostFacts& facts) {
 
 }  // namespace
 
-std::uint64_t available_memory_on(const HostFacts& facts, unsigned numa_node) {
+std::uint64_t available_memory_on(const HostFacts& facts, unsigned numa_node, std::size_t nodes) {
   std::uint64_t bytes = facts.available_memory;
   for (const NodeMemory& each : facts.node_memory) {
     if (each.numa_node == numa_node && bytes != 0) bytes = std::min(bytes, each.available);
   }
-  return std::min(bytes, facts.group_memory_left.value_or(bytes));
+  if (!facts.group_memory_left) return bytes;
+  return std::min(bytes, *facts.group_memory_left / std::max<std::size_t>(nodes, 1));
 }
 
 std::vector<unsigned> parse_cpu_list(std::string_view text) {

@@ -46,8 +46,10 @@ struct HostFacts {
 // Reads below `root` ("" for the real one). What cannot be read stays at its default.
 [[nodiscard]] HostFacts read_host_facts(const std::string& root = "");
 
-// Bytes that this process could have of the node's memory; 0: unknown.
-[[nodiscard]] std::uint64_t available_memory_on(const HostFacts& facts, unsigned numa_node);
+// Bytes that this process could have of the node's memory, if it takes as much of each of `nodes`:
+// a control group's limit is for all of them together. 0: unknown.
+[[nodiscard]] std::uint64_t available_memory_on(const HostFacts& facts, unsigned numa_node,
+                                                std::size_t nodes = 1);
 
 // "0-3,8" of the kernel; what does not parse ends the list. At most 4096 CPUs.
 [[nodiscard]] std::vector<unsigned> parse_cpu_list(std::string_view text);

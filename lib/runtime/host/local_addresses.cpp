@@ -113,7 +113,8 @@ bool is_link_local(const LocalAddress& address) {
 
 // lustre-release lnet/lnet/lib-socket.c: lnet_inet6_enumerate(), of temporary ones.
 bool is_wanted(const Told& told, unsigned link, bool all) {
-  if ((link & IFF_LOOPBACK) != 0 || is_link_local(told.address)) return false;
+  // Sites that route on their hosts have addresses there. They are used if somebody says so.
+  if (((link & IFF_LOOPBACK) != 0 && !all) || is_link_local(told.address)) return false;
   if ((told.flags & IFA_F_DADFAILED) != 0) return false;
   return all || ((link & IFF_UP) != 0 && (told.flags & IFA_F_TEMPORARY) == 0);
 }

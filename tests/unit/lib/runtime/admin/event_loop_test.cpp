@@ -144,7 +144,7 @@ TEST_F(EventLoopTest, StopEndsRun) {
 
 TEST_F(EventLoopTest, SignalsArriveAsEvents) {
   std::string seen;
-  ASSERT_TRUE(loop_->watch_signals({SIGHUP, SIGTERM}, [&](int signal) {
+  ASSERT_TRUE(loop_->watch_signals(std::array{SIGHUP, SIGTERM}, [&](int signal) {
     seen += signal == SIGHUP ? "hup " : signal == SIGTERM ? "term " : "? ";
   }));
   ASSERT_EQ(::raise(SIGHUP), 0);

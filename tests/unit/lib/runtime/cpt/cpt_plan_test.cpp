@@ -125,16 +125,16 @@ TEST(CptPlanAuto, ObeysReservedCpusAndShardsPerCpt) {
 
 TEST(CptPlanAuto, StaysWithinTheLimitOfShards) {
   const CptPlan plan = planned({}, machine("numa:4 core:128 pu:2"));
-  EXPECT_EQ(plan.shard_count, kMaxShards);
+  EXPECT_EQ(plan.shard_count, kAutoShards);
   for (const PlannedCpt& cpt : plan.cpts) {
-    EXPECT_EQ(cpt.shards.size(), 64U);
+    EXPECT_EQ(cpt.shards.size(), 16U);
   }
 }
 
 TEST(CptPlanAuto, MilanWithFourNodesPerPackage) {
   const CptPlan plan = planned({}, machine(testing::kMilanNps4));
   ASSERT_EQ(plan.cpts.size(), 8U);
-  EXPECT_EQ(plan.shard_count, 8U * 15);
+  EXPECT_EQ(plan.shard_count, 8U * 8);
   EXPECT_EQ(plan.cpts[7].memory_node, 7U);
   EXPECT_EQ(plan.cpts[7].shards[0].package, 1U);
   EXPECT_EQ(plan.cpts[7].shards[0].l3, 14);

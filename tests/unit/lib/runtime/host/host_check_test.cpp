@@ -203,6 +203,11 @@ TEST(HostFacts, TheControlGroupsAroundUsLimitWhatThereIs) {
   const HostFacts facts = read_host_facts(root.path());
   EXPECT_EQ(facts.group_memory_left, 600'000U);
   EXPECT_EQ(available_memory_on(facts, 0), 600'000U);
+  EXPECT_EQ(available_memory_on(facts, 0, 2), 300'000U) << "once for both";
+  const auto found = check_host(facts, {.memory_bytes = 700'000});
+  EXPECT_TRUE(std::ranges::any_of(found, [](const Finding& each) {
+    return each.severity == Severity::kError && each.id == "memory";
+  }));
 }
 
 TEST(HostFacts, TheRealMachineTells) {
