@@ -8,6 +8,9 @@ namespace plnet::lnet {
 
 namespace {
 
+// Of what all begin with: the automatic ones get so much however much others were set to.
+constexpr std::uint64_t kPartBesideSet = 8;
+
 // How many more it may have now, and what keeps it from a whole step.
 struct Step {
   std::uint32_t more = 0;
@@ -55,7 +58,8 @@ BufferCounts first_sizes(const BufferCounts& counts, const PoolFlags& automatic,
     own[each] = automatic[each] ? counts[each] : 0;
   const std::uint64_t wanted = bytes_of(own);
   const std::uint64_t set = bytes_of(counts) - wanted;
-  const std::uint64_t left = budget.first_bytes - std::min(budget.first_bytes, set);
+  const std::uint64_t left = std::max(budget.first_bytes - std::min(budget.first_bytes, set),
+                                      budget.first_bytes / kPartBesideSet);
   if (wanted <= left) return counts;
   BufferCounts sizes = counts;
   for (const BufferClass each : kAllBufferClasses) {

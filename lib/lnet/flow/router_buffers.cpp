@@ -24,6 +24,7 @@ bool RouterBuffers::resize(const BufferCounts& wanted, const PoolFlags& automati
   automatic_ = automatic;
   for (const BufferClass each : kAllBufferClasses) {
     Pool& pool = pools_[each];
+    if (pool.wanted == sizes[each]) continue;
     pool.wanted = sizes[each];
     add(each, pool.wanted);
     shrink(each);

@@ -59,7 +59,7 @@ struct RouterMemory {
 
 struct BufferPoolView {
   std::uint32_t buffers = 0;
-  std::int32_t credits = 0;  // free ones; negative: as many messages wait
+  std::int32_t credits = 0;  // free ones; negative: as many messages wait, be it for their hop's
   std::int32_t credits_min = 0;
   // Since the marks were reset.
   std::uint64_t used_max = 0;
@@ -155,9 +155,9 @@ class RouterBuffers {
     std::unique_ptr<Fragment[]> pieces;       // of those that were made
 
     [[nodiscard]] std::int32_t credits() const {
-      return static_cast<std::int32_t>(free) - static_cast<std::int32_t>(waiting);
+      return waiting > 0 ? -static_cast<std::int32_t>(waiting) : static_cast<std::int32_t>(free);
     }
-    [[nodiscard]] bool scarce() const { return free <= total / kScarce; }
+    [[nodiscard]] bool scarce() const { return free <= std::max(1U, total / kScarce); }
     void see_low() { credits_min = std::min(credits_min, credits()); }
   };
 

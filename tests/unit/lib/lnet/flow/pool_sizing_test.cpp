@@ -35,7 +35,10 @@ TEST(PoolSizing, BeginsWithLessInProportionWhereThereIsNot) {
 TEST(PoolSizing, WhatIsSetStaysAndTheOthersGetWhatItLeaves) {
   const PoolBudget little{.first_bytes = 104 * kMib};
   const BufferCounts asked{{2048, 16384, 100}};
-  EXPECT_EQ(first_sizes(asked, {{true, true, false}}, little), (BufferCounts{{2048, 1024, 100}}));
+  EXPECT_EQ(first_sizes(asked, {{true, true, false}}, {.first_bytes = 132 * kMib}),
+            (BufferCounts{{2048, 8192, 100}}));
+  EXPECT_EQ(first_sizes(asked, {{true, true, false}}, little), (BufferCounts{{2048, 3328, 100}}))
+      << "an eighth of all, however little is left";
   EXPECT_EQ(first_sizes(asked, kNone, {.first_bytes = 0}), asked);
   EXPECT_EQ(first_sizes(asked, {{true, true, false}}, {.first_bytes = 1}),
             (BufferCounts{{2048, 1, 100}}));

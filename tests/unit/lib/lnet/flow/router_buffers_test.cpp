@@ -107,9 +107,11 @@ TEST(RouterBuffers, ShowWhatIsFreeAndHowManyWaitAsTheKernelDoes) {
   const BufferRef b = buffers.take(BufferClass::kSmall);
   buffers.begin_wait(BufferClass::kSmall);
   EXPECT_EQ(buffers.view(BufferClass::kSmall).credits, -1);
-  buffers.end_wait(BufferClass::kSmall);
   buffers.give(a);
+  EXPECT_EQ(buffers.view(BufferClass::kSmall).credits, -1) << "its hop has its share";
+  buffers.end_wait(BufferClass::kSmall);
   buffers.give(b);
+  ASSERT_TRUE(buffers.resize({{4, 2, 0}}));
   const BufferPoolView view = buffers.view(BufferClass::kSmall);
   EXPECT_EQ(view.buffers, 2U);
   EXPECT_EQ(view.credits, 2);
