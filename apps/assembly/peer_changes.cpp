@@ -57,11 +57,8 @@ Outcome<Progress> put_back(lnet::Node& node, const Nid& primary, const Before& b
 Outcome<Progress> remove_unlisted(lnet::Node& node, const PeerConfig& peer) {
   const lnet::PeerRecord* const there = node.coordinator().directory().peer_of(peer.primary);
   if (there == nullptr || there->gateway_refs > 0) return Progress::kDone;
-  std::vector<Nid> others;
-  for (const lnet::PeerNi* const ni : there->seen().nis) {
-    if (std::ranges::find(peer.nids, ni->nid) == peer.nids.end()) others.push_back(ni->nid);
-  }
-  for (const Nid& nid : others) {
+  for (const Nid& nid : node.coordinator().found_peer(peer.primary).nids) {
+    if (std::ranges::find(peer.nids, nid) != peer.nids.end()) continue;
     if (auto gone = delete_nid(node, peer.primary, nid); !gone) return gone;
   }
   return Progress::kDone;
@@ -75,7 +72,9 @@ Outcome<Progress> add_peer(lnet::Node& node, const PeerConfig& peer, const Befor
     if (!made && nid != peer.primary) (void)put_back(node, peer.primary, before);
     if (!made || *made == Progress::kAgain) return made;
   }
-  return remove_unlisted(node, peer);
+  auto removed = remove_unlisted(node, peer);
+  if (!removed) (void)put_back(node, peer.primary, before);
+  return removed;
 }
 
 }  // namespace

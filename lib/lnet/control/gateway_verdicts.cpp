@@ -8,9 +8,9 @@ namespace plnet::lnet {
 
 namespace {
 
-// Its gateway is on that network of ours, too: what has to leave from there can take it instead.
+// Its gateway is up on that network of ours, too: what has to leave from there can take it instead.
 bool serves(const Route& route, NetId from) {
-  return route.gateway.load(std::memory_order_relaxed)->seen().net(from) != nullptr;
+  return has_ni_up(route.gateway.load(std::memory_order_relaxed)->seen(), from);
 }
 
 // Who stops routing means it, and who was not asked yet has not failed.

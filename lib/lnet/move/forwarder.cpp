@@ -9,6 +9,12 @@
 
 namespace plnet::lnet {
 
+namespace {
+bool is_response(const MessageHeader& header) {
+  return header.type == MessageType::kAck || header.type == MessageType::kReply;
+}
+}  // namespace
+
 void Forwarder::begin(Receive& receive) {
   receive.forwarding = {};
   ++under_way_;
@@ -50,7 +56,8 @@ RxDecision Forwarder::find_way(Receive& receive, const MessageHeader& header) {
   if (!choose_way(receive, *destination.peer_ni, destination.gateway)) {
     return core_.drop(receive, Cause::kDroppedForwardNoPath);
   }
-  if (is_forbidden_elsewhere(receive)) return core_.drop(receive, Cause::kDroppedAccess);
+  if (is_forbidden(receive, *destination.peer_ni))
+    return core_.drop(receive, Cause::kDroppedAccess);
   return take_buffer(receive, header.payload_length);
 }
 
@@ -83,14 +90,21 @@ bool Forwarder::choose_way(Receive& receive, PeerNi& destination, const OnlyHop&
       only.ni != nullptr) {
     return go(*only.ni, *only.next_hop, true);
   }
+  return compare_ways(receive, destination,
+                      is_ill(destination) && may_take_any_nid(receive.header));
+}
+
+bool Forwarder::compare_ways(Receive& receive, PeerNi& destination, bool any_nid) {
+  Forwarding& forwarding = receive.forwarding;
   const PathRequest request{.destination = &destination,
                             .forwarded = true,
-                            .takes_any_answer = is_ill(destination) && is_answered_by_any(receive),
+                            .takes_any_answer = any_nid,
+                            .response = is_response(receive.header),
                             .memory_cpt = core_.cpt,
                             .distances = core_.shared.distances,
                             .device_priorities = {}};
   const auto path =
-      select_path(request, local, core_.routes(), core_.sequences, core_.shared.parameters);
+      select_path(request, core_.local(), core_.routes(), core_.sequences, core_.shared.parameters);
   if (!path || path->loopback) return false;
   forwarding.ni = path->ni;
   forwarding.next_hop = path->next_hop;
@@ -99,9 +113,11 @@ bool Forwarder::choose_way(Receive& receive, PeerNi& destination, const OnlyHop&
   return true;
 }
 
-bool Forwarder::is_answered_by_any(const Receive& receive) const {
-  const Nid& source = receive.header.source;
-  return takes_any_answer(source, core_.shared.directory->find(source), core_.local());
+// Of an answer nobody knows whether its NID matters to who gets it.
+bool Forwarder::may_take_any_nid(const MessageHeader& header) const {
+  if (is_response(header)) return false;
+  const PeerNi* const known = core_.shared.directory->find(header.source);
+  return takes_any_answer(header.source, known, core_.local());
 }
 
 // A peer of several NIDs may be sent to by another one than was asked for, of which the rules have
@@ -112,6 +128,12 @@ bool Forwarder::is_forbidden_elsewhere(const Receive& receive) const {
   MessageHeader header = receive.header;
   header.destination = receive.forwarding.destination;
   return core_.forbids_to_forward(header, receive.port->ni());
+}
+
+// Then it goes where it was to go, however ill that is.
+bool Forwarder::is_forbidden(Receive& receive, PeerNi& destination) {
+  if (!is_forbidden_elsewhere(receive)) return false;
+  return !compare_ways(receive, destination, false) || is_forbidden_elsewhere(receive);
 }
 
 // The pointer to the NI is looked for before it is followed: nothing keeps the NI there.
@@ -132,7 +154,7 @@ bool Forwarder::leads_on(const Forwarding& way) const {
 }
 
 bool Forwarder::find_other_way(Receive& receive, PeerNi& destination) {
-  if (!choose_way(receive, destination, {}) || is_forbidden_elsewhere(receive)) return false;
+  if (!choose_way(receive, destination, {}) || is_forbidden(receive, destination)) return false;
   PeerPort* const hop = core_.peers.get(*receive.forwarding.next_hop);
   if (hop == receive.forwarding.hop) return true;
   discharge(receive);

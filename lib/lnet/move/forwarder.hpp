@@ -66,6 +66,8 @@ class Forwarder {
   [[nodiscard]] bool has_way(const Receive& receive) const;
   // Its next hop is not there.
   [[nodiscard]] static bool is_down(const Receive& receive);
+  // Whether who made it takes an answer from another NID of its destination's than it names.
+  [[nodiscard]] bool may_take_any_nid(const MessageHeader& header) const;
   // It cannot; false: there is no other.
   [[nodiscard]] bool find_other_way(Receive& receive, PeerNi& destination);
 
@@ -108,12 +110,13 @@ class Forwarder {
   void hand(HopShare& hop) const;
   [[nodiscard]] bool leads_on(const Forwarding& way) const;
   void lose_hop(Receive& receive);
-  [[nodiscard]] bool is_answered_by_any(const Receive& receive) const;
   [[nodiscard]] bool is_forbidden_elsewhere(const Receive& receive) const;
   [[nodiscard]] bool may_run(const ClientCredits& client, BufferClass of) const;
   void start_clients(ClientCredits& client);
   [[nodiscard]] bool leads_anywhere(NetId net) const;
   [[nodiscard]] bool choose_way(Receive& receive, PeerNi& destination, const OnlyHop& ahead);
+  [[nodiscard]] bool compare_ways(Receive& receive, PeerNi& destination, bool any_nid);
+  [[nodiscard]] bool is_forbidden(Receive& receive, PeerNi& destination);
   Decision find_way(Receive& receive, const MessageHeader& header);
   Decision take_buffer(Receive& receive, std::uint32_t length);
   Decision hold(Receive& receive, HopQueue& queue, std::uint32_t length);

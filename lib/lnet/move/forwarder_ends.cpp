@@ -27,7 +27,9 @@ void Forwarder::end_down() {
 // once more, avoids this one, and what it finds is down or not.
 void Forwarder::lose_hop(Receive& receive) {
   const Forwarding& way = receive.forwarding;
-  if (!way.via_router && !has_others(*way.next_hop)) return decide(receive, refuse_down(receive));
+  const bool may_go_elsewhere =
+      way.via_router || (has_others(*way.next_hop) && may_take_any_nid(receive.header));
+  if (!may_go_elsewhere) return decide(receive, refuse_down(receive));
   core_.judge_down(*way.ni, *way.next_hop);
   ask_again(receive);
 }

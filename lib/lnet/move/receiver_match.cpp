@@ -259,7 +259,7 @@ void Receiver::on_answered(Receive& receive, Result<void> status) {
 }
 
 // While discovery does not tell which of its interfaces can be reached, the fault may be ours, and
-// messages leave by another of our interfaces anyway. lustre-release, after 2.17,
+// nearly all messages leave by another of our interfaces. lustre-release, after 2.17,
 // lnet/lnet/router.c: lnet_local_ni_superseded()
 bool Receiver::is_said_by_the_worse(const Peer& gateway, const Ni& ni) const {
   const bool discovery = core_.shared.parameters.discovery.get() != 0;

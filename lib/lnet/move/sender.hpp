@@ -109,7 +109,7 @@ class Sender {
   void drop_for_hop(Message& message);
   void send_back(Message& message);
   [[nodiscard]] static bool may_turn_back(const Message& message);
-  [[nodiscard]] static bool may_go_elsewhere(const Message& message);
+  [[nodiscard]] bool may_go_elsewhere(const Message& message) const;
   void lose_hop(Message& message);
   [[nodiscard]] bool has_lost_way(const Message& message) const;
   [[nodiscard]] bool stays_on_ni(const Message& message) const;

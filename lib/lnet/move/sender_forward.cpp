@@ -33,11 +33,8 @@ void Sender::launch_forward(Message& message) {
     PeerNi* const target = core_.shared.directory->find(message.target.nid);
     if (target == nullptr)
       return send_away(message, core_.shared.coordinator, ParcelStep::kWantPeer);
-    const PeerNi* const lost = receive.forwarding.next_hop;
     if (!core_.forwarder.find_other_way(receive, *target))
       return drop_forward(message, Errc::kNoRoute, Cause::kTxNoPath);
-    if (receive.forwarding.next_hop == lost && Forwarder::is_down(receive))
-      return drop_forward(message, Errc::kNoRoute, Cause::kTxHopDown);
   }
   const Forwarding& way = receive.forwarding;
   message.ni = way.ni;
@@ -110,8 +107,10 @@ bool Sender::may_turn_back(const Message& message) {
   return message.routed && message.detours < kDetoursMax;
 }
 
-bool Sender::may_go_elsewhere(const Message& message) {
-  return may_turn_back(message) && (message.next_hop_is_router || has_others(*message.hop));
+bool Sender::may_go_elsewhere(const Message& message) const {
+  if (!may_turn_back(message)) return false;
+  return message.next_hop_is_router ||
+         (has_others(*message.hop) && core_.forwarder.may_take_any_nid(message.header));
 }
 
 void Sender::lose_hop(Message& message) {

@@ -308,7 +308,8 @@ void Sender::fail(Message& message, Errc code, Health health) {
 // we if it is ours.
 void Sender::end_released(Message& message, Errc cause) {
   const bool hop_stays = message.hop != nullptr && !message.hop->leaving.get();
-  if (may_go_elsewhere(message) || (hop_stays && may_turn_back(message))) return send_back(message);
+  if ((message.next_hop_is_router || hop_stays) && may_turn_back(message))
+    return send_back(message);
   core_.causes.add(Cause::kTxReleased);
   end_with(message, cause, Health::kLocalAborted);
 }

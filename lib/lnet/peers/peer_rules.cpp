@@ -223,6 +223,7 @@ PeerFound PeerRules::found(const Nid& primary) {
 PeerResult<void> PeerRules::put_back(const Nid& primary, const PeerFound& before) {
   PeerRecord* const peer = directory_.peer_of(primary);
   if (peer == nullptr) return refused(PeerError::kNoSuchPeer);
+  if (before.there && peer->primary != primary) return refused(PeerError::kNotPrimary);
   if (!before.there && peer->gateway_refs == 0) return unconfigure(primary, Nid::any(), true);
   peer->drop_state((kWhatIsConfigured & ~before.flags) | kPeerNidsUpToDate);
   if (!before.there) return {};

@@ -99,11 +99,19 @@ TEST(PeerChanges, AtAStartNobodyTurnsAndThereIsRoomYet) {
     steps.push_back(add_peer_step({.primary = one, .nids = {one, other}}));
   }
   auto attempt = carry_out(std::move(steps), clock, kBound);
-  unsigned attempts = 0;
-  for (auto done = attempt(*still.node); *done == Progress::kAgain; done = attempt(*still.node)) {
+  auto done = attempt(*still.node);
+  for (unsigned attempts = 0; done && *done == Progress::kAgain; done = attempt(*still.node)) {
     ASSERT_LT(++attempts, 100U);
     still.node->pass_unturned();
   }
+  ASSERT_TRUE(done) << done.error().what;
+  EXPECT_EQ(*done, Progress::kDone);
+  unsigned nids = 0;
+  for (std::uint32_t i = 2; i < 18; ++i) {
+    const auto each = lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a000000 + i);
+    nids += still.node->coordinator().peers().find(each) != nullptr ? 1U : 0U;
+  }
+  EXPECT_EQ(nids, 16U);
 }
 
 }  // namespace

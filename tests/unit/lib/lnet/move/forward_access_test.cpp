@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/peers/peer_rules.hpp"
 #include "tests/unit/lib/lnet/move/forward_rig.hpp"
 
 namespace plnet::lnet::forward_access_test {
@@ -65,6 +66,31 @@ TEST_F(ForwardAccess, TheNidThatItLeavesForIsJudgedToo) {
   set(rule);
   EXPECT_EQ(rig.forward(kClient, elsewhere, 100, {2, 1}), RxVerdict::kDrop);
   EXPECT_EQ(rig.cause(Cause::kDroppedAccess), 1U);
+  rig.expect_conserved();
+}
+
+// Of a peer whose other NID is well.
+TEST_F(ForwardAccess, WhereTheOtherNidIsForbiddenItGoesWhereItWasToGo) {
+  const Nid other = ForwardRig::server(22);
+  PeerDirectory& directory = rig.node.directory();
+  PeerRecord& server = *directory.peer_of(kServer);
+  ASSERT_TRUE(directory.attach(server, other));
+  directory.commit();
+  PeerRules::become_multi_rail(server);
+  PeerRules::become_multi_rail(*directory.peer_of(kClient));
+  directory.lookup(kServer)->health.set(500);
+  const auto goes_to = [&](std::uint32_t number) {
+    EXPECT_EQ(rig.forward(kClient, kServer, 100, {number, 1}), RxVerdict::kReceive);
+    const Nid to = rig.out().held.at(0)->header.destination;
+    rig.end_all();
+    return to;
+  };
+  EXPECT_EQ(goes_to(1), other);
+  AccessRule rule{.use = AccessUse::kForward};
+  rule.destination = NidRangeList::parse(text_of(other)).value();
+  set(rule);
+  EXPECT_EQ(goes_to(2), kServer);
+  EXPECT_EQ(rig.cause(Cause::kDroppedAccess), 0U);
   rig.expect_conserved();
 }
 

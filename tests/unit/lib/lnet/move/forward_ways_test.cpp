@@ -218,7 +218,7 @@ TEST(ForwardWays, WhatWaitsForAnInterfaceThatIsDownGoesToAnotherOfItsPeer) {
       rig.received(kClient, {4, 1});
       rig.settle();
       (void)rig.go_on();
-      EXPECT_EQ(rig.cause(Cause::kTxOtherWay), 2U);
+      EXPECT_EQ(rig.cause(Cause::kTxOtherWay), from_multi_rail ? 2U : 0U);
       EXPECT_EQ(rig.cause(Cause::kTxHopDown), from_multi_rail ? 0U : 2U);
       for (const Transmit* const each : rig.out(home).held)
         EXPECT_EQ(each->header.destination, each->next_hop->nid);

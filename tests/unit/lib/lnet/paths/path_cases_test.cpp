@@ -231,8 +231,6 @@ TEST_F(PathCases, a_router_in_check_is_pinged_on_the_net_in_question) {
 
 TEST_F(PathCases, the_last_router_keeps_the_nid_that_the_originator_chose) {
   SitePeer& peer = site.add_peer(true, {{kTcp0, 2}});
-  peer.ni(1).health.set(0);
-  peer.ni(1).health.set(kHealthMax);
   const PathRequest request{
       .destination = &peer.ni(1), .forwarded = true, .takes_any_answer = true};
   auto path = site.select(request);
