@@ -37,12 +37,13 @@ class TcpMaker final : public NetworkMaker {
   TcpHost& tcp_;
 };
 
-// "" if no interface that is up has it.
+// "" if no interface that is up has it, or only the loopback interface.
 std::string interface_of(const lnet::Nid& nid) {
   const auto known = runtime::local_addresses(true);
   if (!known) return {};
   const auto has_it = [&](const runtime::LocalAddress& each) {
-    return each.up && each.is_v6 == nid.is_large() && each.bytes_be == nid.address_be;
+    return each.up && !each.loopback && each.is_v6 == nid.is_large() &&
+           each.bytes_be == nid.address_be;
   };
   const auto found = std::ranges::find_if(*known, has_it);
   return found == known->end() ? std::string{} : found->interface;

@@ -17,7 +17,7 @@ constexpr std::string_view kSwitchedOff = "its interface is switched off";
 constexpr std::string_view kNoCarrier = "the link of its interface carries nothing";
 constexpr std::string_view kBounces = "its link has bounced and is to stay up for a while first";
 
-// The loopback interface, whose addresses are listed nowhere, does not go away.
+// The loopback interface does not go away, and of this network it has more than are listed.
 bool is_loopback(const Nid& nid) {
   return !nid.is_large() && nid.address_be[0] == 127;
 }

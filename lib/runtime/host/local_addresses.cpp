@@ -113,7 +113,7 @@ bool is_link_local(const LocalAddress& address) {
 
 // lustre-release lnet/lnet/lib-socket.c: lnet_inet6_enumerate(), of temporary ones.
 bool is_wanted(const Told& told, unsigned link, bool all) {
-  // Sites that route on their hosts have addresses there. They are used if somebody says so.
+  // Sites that route on their hosts have addresses on it.
   if (((link & IFF_LOOPBACK) != 0 && !all) || is_link_local(told.address)) return false;
   if ((told.flags & IFA_F_DADFAILED) != 0) return false;
   return all || ((link & IFF_UP) != 0 && (told.flags & IFA_F_TEMPORARY) == 0);
@@ -203,6 +203,7 @@ std::vector<LocalAddress> local_addresses_in(std::span<const std::byte> answers,
     if (on == interfaces.end() || !is_wanted(told, on->second.flags, all)) continue;
     if (told.address.interface.empty()) told.address.interface = on->second.name;
     told.address.up = (on->second.flags & IFF_UP) != 0;
+    told.address.loopback = (on->second.flags & IFF_LOOPBACK) != 0;
     told.address.running = (on->second.flags & IFF_RUNNING) != 0 && is_in_use(told);
     auto& list = (told.flags & IFA_F_DEPRECATED) == 0 ? found : deprecated;
     list.push_back(std::move(told.address));

@@ -16,7 +16,8 @@ namespace plnet::runtime {
 struct LocalAddress {
   std::string interface;
   bool is_v6 = false;
-  bool up = true;  // it is switched on
+  bool loopback = false;  // it is the loopback interface, of which nobody makes an NI by its name
+  bool up = true;         // it is switched on
   // Its link carries something, and the address is in use: not while the system looks whether
   // somebody else has it (IPv6), which begins with the link.
   bool running = true;
@@ -27,9 +28,9 @@ struct LocalAddress {
 
 // Those that this machine may be known by: of interfaces that are up, without the loopback
 // interface, link-local IPv6, by which nobody finds anybody, and temporary IPv6, which goes within
-// days. In the system's order, but deprecated IPv6 comes last. `all`: also temporary ones and those
-// of interfaces that are down, for who looks for one that is in use. Never those that somebody else
-// was found to have. kIo: the system does not tell.
+// days. In the system's order, but deprecated IPv6 comes last. `all`: also temporary ones, those of
+// interfaces that are down and the loopback interface's, for who looks for one that is in use.
+// Never those that somebody else was found to have. kIo: the system does not tell.
 [[nodiscard]] Outcome<std::vector<LocalAddress>> local_addresses(bool all = false);
 
 // The same of what the system has answered to RTM_GETADDR and RTM_GETLINK, in whichever order.

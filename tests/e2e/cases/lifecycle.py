@@ -28,6 +28,14 @@ def case_a_lost_terminal_stops_it_cleanly(site):
     assert not node.socket.exists(), "the control socket stays behind"
 
 
+def case_a_lost_terminal_is_nothing_to_who_was_started_with_nohup(site):
+    node = site.node("--config", two_shards(site), prefix=("nohup",))
+    node.process.send_signal(signal.SIGHUP)
+    assert node.json("status")
+    assert node.stop(signal.SIGTERM) == 0, node.output()
+    assert node.output().count("event=signal ") == 1, node.output()
+
+
 def case_kill_9_leaves_nothing_that_blocks_a_start(site):
     config = two_shards(site)
     for _ in range(3):

@@ -125,3 +125,23 @@ def case_a_node_starts_with_many_peers_of_two_interfaces(site):
     with two_hosts(site) as hosts:
         a = start(hosts, "a", site.write("many.yaml", text))
         assert len(a.json("peer", "show")["peer"]) == 100
+
+
+def case_an_address_of_the_loopback_interface_is_served_and_comes_back(site):
+    """Sites that route on their hosts have theirs there."""
+    with two_hosts(site) as hosts:
+        ip("-n", hosts.names["a"], "address", "add", "10.255.0.5/32", "dev", "lo")
+        wanted = {"10.255.0.5@tcp": "up", "127.0.0.1@tcp1": "up"}
+
+        def states(node):
+            return {each["nid"]: each["status"] for net in node.json("net", "show")["net"] for each in net["local NI(s)"] if each["nid"] != "0@lo"}
+
+        a = start(hosts, "a", one_shard(site))
+        for each in wanted:
+            works(a, "net", "add", "--nid", each)  # which looks at links before it ends
+        assert states(a) == wanted, states(a)
+        exported = site.write("exported.yaml", works(a, "export"))
+        assert a.stop() == 0
+        again = start(hosts, "a", exported, name="again")
+        assert states(again) == wanted, states(again)
+        pings(again, "10.255.0.5@tcp")

@@ -182,6 +182,7 @@ TEST(LocalAddresses, LoopbackLinkLocalAndWhatHasNoInterfaceAreLeftOut) {
   told.interface(2, "eth0", kRuns);
   EXPECT_EQ(seen(told, false), (Seen{{"eth0", 3}}));
   EXPECT_EQ(seen(told, true), (Seen{{"lo", 1}, {"eth0", 3}})) << "who uses one has said so";
+  EXPECT_TRUE(local_addresses_in(told.told(), true)[0].loopback);
 }
 
 TEST(LocalAddresses, WhatIsCutOffOrMadeUpIsNotRead) {
