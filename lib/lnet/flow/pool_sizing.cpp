@@ -8,7 +8,7 @@ namespace plnet::lnet {
 
 namespace {
 
-// Of what all begin with: the automatic ones get so much however much others were set to.
+// The automatic ones get one part in so many of what all begin with, however much is set.
 constexpr std::uint64_t kPartBesideSet = 8;
 
 // How many more it may have now, and what keeps it from a whole step.

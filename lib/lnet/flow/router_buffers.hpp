@@ -59,7 +59,8 @@ struct RouterMemory {
 
 struct BufferPoolView {
   std::uint32_t buffers = 0;
-  std::int32_t credits = 0;  // free ones; negative: as many messages wait, be it for their hop's
+  // Free ones; negative: as many messages wait, for one or until their hop holds fewer.
+  std::int32_t credits = 0;
   std::int32_t credits_min = 0;
   // Since the marks were reset.
   std::uint64_t used_max = 0;

@@ -66,8 +66,9 @@ class Forwarder {
   [[nodiscard]] bool has_way(const Receive& receive) const;
   // Its next hop is not there.
   [[nodiscard]] static bool is_down(const Receive& receive);
-  // Whether who made it takes an answer from another NID of its destination's than it names.
-  [[nodiscard]] bool may_take_any_nid(const MessageHeader& header) const;
+  // It is down: there may be another gateway, another interface of its or of the destination's.
+  [[nodiscard]] bool may_avoid(const PeerNi& hop, bool is_router,
+                               const MessageHeader& header) const;
   // It cannot; false: there is no other.
   [[nodiscard]] bool find_other_way(Receive& receive, PeerNi& destination);
 
@@ -116,6 +117,7 @@ class Forwarder {
   [[nodiscard]] bool leads_anywhere(NetId net) const;
   [[nodiscard]] bool choose_way(Receive& receive, PeerNi& destination, const OnlyHop& ahead);
   [[nodiscard]] bool compare_ways(Receive& receive, PeerNi& destination, bool any_nid);
+  [[nodiscard]] bool may_take_any_nid(const MessageHeader& header) const;
   [[nodiscard]] bool is_forbidden(Receive& receive, PeerNi& destination);
   Decision find_way(Receive& receive, const MessageHeader& header);
   Decision take_buffer(Receive& receive, std::uint32_t length);

@@ -23,13 +23,15 @@ void Forwarder::end_down() {
   }
 }
 
-// Its hop is down. Another interface of its peer may be up, or another gateway: the choice, made
-// once more, avoids this one, and what it finds is down or not.
+bool Forwarder::may_avoid(const PeerNi& hop, bool is_router, const MessageHeader& header) const {
+  return is_router || (has_others(hop) && may_take_any_nid(header));
+}
+
+// The choice, made once more, avoids this one, and what it finds is down or not.
 void Forwarder::lose_hop(Receive& receive) {
   const Forwarding& way = receive.forwarding;
-  const bool may_go_elsewhere =
-      way.via_router || (has_others(*way.next_hop) && may_take_any_nid(receive.header));
-  if (!may_go_elsewhere) return decide(receive, refuse_down(receive));
+  if (!may_avoid(*way.next_hop, way.via_router, receive.header))
+    return decide(receive, refuse_down(receive));
   core_.judge_down(*way.ni, *way.next_hop);
   ask_again(receive);
 }

@@ -108,9 +108,8 @@ bool Sender::may_turn_back(const Message& message) {
 }
 
 bool Sender::may_go_elsewhere(const Message& message) const {
-  if (!may_turn_back(message)) return false;
-  return message.next_hop_is_router ||
-         (has_others(*message.hop) && core_.forwarder.may_take_any_nid(message.header));
+  return may_turn_back(message) &&
+         core_.forwarder.may_avoid(*message.hop, message.next_hop_is_router, message.header);
 }
 
 void Sender::lose_hop(Message& message) {
