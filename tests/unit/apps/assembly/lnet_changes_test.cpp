@@ -6,23 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/lnet/names/nid_text.hpp"
 #include "tests/unit/apps/assembly/small_node.hpp"
 
 namespace plnet::apps::lnet_changes_test {
 namespace {
 
 using Progress = LnetDesk::Progress;
-
-lnet::Nid nid(const char* text) {
-  return lnet::parse_nid(text).value();
-}
-
-// A node that nobody turns: steps are called with it.
-struct Still {
-  SmallNode small{1, 8};
-  std::unique_ptr<lnet::Node> node = std::make_unique<lnet::Node>(small.setup);
-};
 
 const ManualClock kStandsStill;
 constexpr Duration kBound = std::chrono::seconds(1);
@@ -44,7 +33,7 @@ struct Script {
 };
 
 TEST(LnetChanges, StepsAreCarriedOutInOrder) {
-  Still still;
+  StillNode still;
   Script script;
   auto attempt =
       carry_out({script.step('a'), script.step('b'), script.step('c')}, kStandsStill, kBound);
@@ -53,7 +42,7 @@ TEST(LnetChanges, StepsAreCarriedOutInOrder) {
 }
 
 TEST(LnetChanges, WhatWasDoneIsTakenBackWhenALaterStepFails) {
-  Still still;
+  StillNode still;
   Script script;
   auto attempt = carry_out(
       {script.step('a'), script.step('b'), script.step('c', failure(Errc::kNoMemory, "full"))},
@@ -65,7 +54,7 @@ TEST(LnetChanges, WhatWasDoneIsTakenBackWhenALaterStepFails) {
 }
 
 TEST(LnetChanges, WhatCannotBeTakenBackIsTold) {
-  Still still;
+  StillNode still;
   Script script;
   LnetStep lasting = script.step('b');
   lasting.undo = [](lnet::Node&) -> Outcome<Progress> {
@@ -82,7 +71,7 @@ TEST(LnetChanges, WhatCannotBeTakenBackIsTold) {
 }
 
 TEST(LnetChanges, AStepThatMustWaitIsTriedAgainAndNoOtherBeforeIt) {
-  Still still;
+  StillNode still;
   Script script;
   auto attempt =
       carry_out({script.step('a', Progress::kDone, 2), script.step('b')}, kStandsStill, kBound);
@@ -93,7 +82,7 @@ TEST(LnetChanges, AStepThatMustWaitIsTriedAgainAndNoOtherBeforeIt) {
 }
 
 TEST(LnetChanges, WhatWaitsForTooLongIsTakenBack) {
-  Still still;
+  StillNode still;
   Script script;
   ManualClock clock;
   auto attempt = carry_out({script.step('a'), script.step('b', Progress::kAgain)}, clock, kBound);
@@ -106,7 +95,7 @@ TEST(LnetChanges, WhatWaitsForTooLongIsTakenBack) {
 }
 
 TEST(LnetChanges, WhatWaitsForTooLongInTheMiddleIsTakenBackWithTheRest) {
-  Still still;
+  StillNode still;
   Script script;
   ManualClock clock;
   LnetStep half = script.step('b', Progress::kAgain);
@@ -119,7 +108,7 @@ TEST(LnetChanges, WhatWaitsForTooLongInTheMiddleIsTakenBackWithTheRest) {
 }
 
 TEST(LnetChanges, ManyStepsTakeSeveralTurns) {
-  Still still;
+  StillNode still;
   Script script;
   std::vector<LnetStep> steps;
   for (int i = 0; i < 100; ++i)
@@ -134,20 +123,20 @@ TEST(LnetChanges, ManyStepsTakeSeveralTurns) {
 
 TEST(LnetChanges, PeersGoWithTheNetworkOfTheirPrimary) {
   std::vector<lnet::PeerConfig> peers{
-      {.primary = nid("1.1.1.1@tcp"), .nids = {nid("1.1.1.1@tcp"), nid("1.1.1.1@o2ib")}},
-      {.primary = nid("2.2.2.2@o2ib"), .nids = {nid("2.2.2.2@o2ib"), nid("2.2.2.2@tcp")}}};
+      {.primary = nid_of("1.1.1.1@tcp"), .nids = {nid_of("1.1.1.1@tcp"), nid_of("1.1.1.1@o2ib")}},
+      {.primary = nid_of("2.2.2.2@o2ib"), .nids = {nid_of("2.2.2.2@o2ib"), nid_of("2.2.2.2@tcp")}}};
   drop_peers_on(peers, {lnet::make_net(lnet::NetType::kTcp)});
   ASSERT_EQ(peers.size(), 1U);
-  EXPECT_EQ(peers[0].nids, std::vector{nid("2.2.2.2@o2ib")});
+  EXPECT_EQ(peers[0].nids, std::vector{nid_of("2.2.2.2@o2ib")});
 }
 
 TEST(LnetChanges, RoutesGoWithTheNetworkOfTheirGateway) {
   std::vector<lnet::RouteConfig> routes{
-      {.net = lnet::make_net(lnet::NetType::kO2ib), .gateway = nid("1.1.1.1@tcp")},
-      {.net = lnet::make_net(lnet::NetType::kO2ib), .gateway = nid("1.1.1.1@tcp1")}};
+      {.net = lnet::make_net(lnet::NetType::kO2ib), .gateway = nid_of("1.1.1.1@tcp")},
+      {.net = lnet::make_net(lnet::NetType::kO2ib), .gateway = nid_of("1.1.1.1@tcp1")}};
   drop_routes_on(routes, {lnet::make_net(lnet::NetType::kTcp)});
   ASSERT_EQ(routes.size(), 1U);
-  EXPECT_EQ(routes[0].gateway, nid("1.1.1.1@tcp1"));
+  EXPECT_EQ(routes[0].gateway, nid_of("1.1.1.1@tcp1"));
 }
 
 }  // namespace

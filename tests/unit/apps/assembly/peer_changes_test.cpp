@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/assembly/peer_changes.hpp"
 
-#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "lib/lnet/names/nid_text.hpp"
 #include "tests/unit/apps/assembly/small_node.hpp"
 
 namespace plnet::apps::peer_changes_test {
@@ -14,43 +12,34 @@ namespace {
 
 using Progress = LnetDesk::Progress;
 
-lnet::Nid nid(const char* text) {
-  return lnet::parse_nid(text).value();
-}
-
-// A node that nobody turns: steps are called with it.
-struct Still {
-  SmallNode small{1, 8};
-  std::unique_ptr<lnet::Node> node = std::make_unique<lnet::Node>(small.setup);
-};
-
 constexpr Duration kBound = std::chrono::seconds(1);
 
 TEST(PeerChanges, APeerThatCannotBeMadeWholeIsNotMadeAtAll) {
-  Still still;
-  const lnet::PeerConfig first{.primary = nid("10.0.0.5@tcp"),
-                               .nids = {nid("10.0.0.5@tcp"), nid("10.0.0.6@tcp")}};
-  const lnet::PeerConfig second{.primary = nid("10.0.0.7@tcp"),
-                                .nids = {nid("10.0.0.7@tcp"), nid("10.0.0.6@tcp")}};
+  StillNode still;
+  const lnet::PeerConfig first{.primary = nid_of("10.0.0.5@tcp"),
+                               .nids = {nid_of("10.0.0.5@tcp"), nid_of("10.0.0.6@tcp")}};
+  const lnet::PeerConfig second{.primary = nid_of("10.0.0.7@tcp"),
+                                .nids = {nid_of("10.0.0.7@tcp"), nid_of("10.0.0.6@tcp")}};
   LnetStep add_first = delete_peer_step(first);
   LnetStep add_second = delete_peer_step(second);
   EXPECT_EQ(add_first.undo(*still.node).value(), Progress::kDone);
   EXPECT_FALSE(add_second.undo(*still.node));  // the NID is the first one's
   auto& directory = still.node->coordinator().directory();
-  EXPECT_EQ(directory.peer_of(nid("10.0.0.7@tcp")), nullptr);
-  ASSERT_NE(directory.peer_of(nid("10.0.0.6@tcp")), nullptr);
-  EXPECT_EQ(directory.peer_of(nid("10.0.0.6@tcp"))->primary, nid("10.0.0.5@tcp"));
+  EXPECT_EQ(directory.peer_of(nid_of("10.0.0.7@tcp")), nullptr);
+  ASSERT_NE(directory.peer_of(nid_of("10.0.0.6@tcp")), nullptr);
+  EXPECT_EQ(directory.peer_of(nid_of("10.0.0.6@tcp"))->primary, nid_of("10.0.0.5@tcp"));
 }
 
 // Its second NID was another's, which nobody here lets go of.
 TEST(PeerChanges, APeerHalfMadeWhenTimeRunsOutIsTakenBack) {
-  Still still;
+  StillNode still;
   ManualClock clock;
-  const lnet::PeerConfig former{.primary = nid("10.0.0.6@tcp"), .nids = {nid("10.0.0.6@tcp")}};
+  const lnet::PeerConfig former{.primary = nid_of("10.0.0.6@tcp"),
+                                .nids = {nid_of("10.0.0.6@tcp")}};
   ASSERT_EQ(add_peer_step(former).act(*still.node).value(), Progress::kDone);
   ASSERT_EQ(delete_peer_step(former).act(*still.node).value(), Progress::kDone);
-  const lnet::PeerConfig peer{.primary = nid("10.0.0.5@tcp"),
-                              .nids = {nid("10.0.0.5@tcp"), nid("10.0.0.6@tcp")}};
+  const lnet::PeerConfig peer{.primary = nid_of("10.0.0.5@tcp"),
+                              .nids = {nid_of("10.0.0.5@tcp"), nid_of("10.0.0.6@tcp")}};
   auto attempt = carry_out({add_peer_step(peer)}, clock, kBound);
   EXPECT_EQ(attempt(*still.node).value(), Progress::kAgain);
   auto& directory = still.node->coordinator().directory();
@@ -65,10 +54,10 @@ TEST(PeerChanges, APeerHalfMadeWhenTimeRunsOutIsTakenBack) {
 
 // What it is known to have besides is not what was asked for.
 TEST(PeerChanges, APeerThatIsKnownHasWhatIsListed) {
-  Still still;
+  StillNode still;
   auto& coordinator = still.node->coordinator();
-  const auto at = [&](const char* text) { return coordinator.peers().find(nid(text)); };
-  const std::vector all{nid("10.0.0.5@tcp"), nid("10.0.0.6@tcp"), nid("10.0.0.7@tcp")};
+  const auto at = [&](const char* text) { return coordinator.peers().find(nid_of(text)); };
+  const std::vector all{nid_of("10.0.0.5@tcp"), nid_of("10.0.0.6@tcp"), nid_of("10.0.0.7@tcp")};
   ASSERT_EQ(add_peer_step({.primary = all[0], .nids = all}).act(*still.node).value(),
             Progress::kDone);
   // As if it had been discovered.
@@ -90,7 +79,7 @@ TEST(PeerChanges, APeerThatIsKnownHasWhatIsListed) {
 
 // More of them than there is room for what each step replaces.
 TEST(PeerChanges, AtAStartNobodyTurnsAndThereIsRoomYet) {
-  Still still;
+  StillNode still;
   ManualClock clock;
   std::vector<LnetStep> steps;
   for (std::uint32_t i = 0; i < 8; ++i) {

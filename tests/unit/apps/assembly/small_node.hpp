@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "lib/base/arena.hpp"
 #include "lib/base/doorbell.hpp"
+#include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/node.hpp"
 
 namespace plnet::apps {
@@ -47,5 +49,15 @@ struct SmallNode {
   std::vector<Doorbell*> doorbells;
   lnet::NodeSetup setup;
 };
+
+// A node that nobody turns: steps are called with it.
+struct StillNode {
+  SmallNode small{1, 8};
+  std::unique_ptr<lnet::Node> node = std::make_unique<lnet::Node>(small.setup);
+};
+
+inline lnet::Nid nid_of(const char* text) {
+  return lnet::parse_nid(text).value();
+}
 
 }  // namespace plnet::apps
