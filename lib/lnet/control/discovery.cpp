@@ -309,7 +309,7 @@ void Discovery::look_at(PeerDiscovery& state) {
 
 Discovery::Step Discovery::examine(PeerDiscovery& state) {
   const PeerRecord& peer = *state.peer;
-  if (peer.has(kPeerMarkDeletion)) return delete_peer(state);
+  if (peer.has(kPeerMarkDeletion)) return begin_anew(state);
   if (peer.has(kPeerDataPresent)) return take_data(state);
   if (peer.has(kPeerPingFailed)) return ping_failed(state);
   if (peer.has(kPeerPushFailed)) return push_failed(state);
@@ -318,12 +318,18 @@ Discovery::Step Discovery::examine(PeerDiscovery& state) {
   return discovered(state);
 }
 
-// Whoever waits finds the NID gone and has the peer made anew.
-Discovery::Step Discovery::delete_peer(PeerDiscovery& state) {
+// lustre-release lnet/lnet/peer.c: lnet_peer_deletion(). The kernel makes the peer anew when it is
+// next needed; here it stays, as a new one would be, and what came with the news is taken as its
+// first answer.
+Discovery::Step Discovery::begin_anew(PeerDiscovery& state) {
+  PeerRecord& peer = *state.peer;
   counters_.add(DiscoveryCounter::kDiscoveryLost);
-  directory_.destroy(*state.peer);
+  peer.drop_state(kPeerMarkDeletion | kPeerMultiRail | kPeerDiscovered | kPeerNidsUpToDate |
+                  kPeerForcePing | kPeerForcePush);
+  state.acked_sequence = 0;
+  rules_.take_apart(peer, [&](PeerRecord& part) { observer_.on_handed_over(peer, part); });
   directory_.commit();
-  return {Verdict::kGone, {}};
+  return {Verdict::kAgain, {}};
 }
 
 Discovery::Step Discovery::ping_failed(PeerDiscovery& state) {

@@ -135,7 +135,7 @@ class Discovery final : public EventHandler, public PushReader {
   void settle_waiters(PeerDiscovery& state);
   void resume(DiscoverRequest& request, Result<void> error);
 
-  [[nodiscard]] Step delete_peer(PeerDiscovery& state);
+  [[nodiscard]] Step begin_anew(PeerDiscovery& state);
   [[nodiscard]] Step take_data(PeerDiscovery& state);
   [[nodiscard]] Step ping_failed(PeerDiscovery& state);
   [[nodiscard]] Step push_failed(PeerDiscovery& state);

@@ -74,9 +74,13 @@ std::size_t Routes::take_out(Predicate&& wanted) {
   }
   if (count == 0) return 0;
   publish();
+  look_at_shadowed();
+  return count;
+}
+
+void Routes::look_at_shadowed() {
   orphans_.insert(orphans_.end(), shadowed_.begin(), shadowed_.end());
   shadowed_.clear();
-  return count;
 }
 
 Result<void> Routes::remove(NetId net, const Nid& gateway) {
@@ -151,6 +155,8 @@ void Routes::gateway_moved(PeerRecord& from, PeerRecord& to) {
 // lustre-release lnet/lnet/router.c: lnet_consolidate_routes_locked()
 void Routes::nids_moved(PeerRecord& from, PeerRecord& to) {
   if (from.gateway_refs == 0) return;
+  // What stood behind another one through the same node may stand by itself now.
+  look_at_shadowed();
   const auto goes = [&](const Route& route) {
     return directory_.peer_of(route.spec.gateway) != &from;
   };

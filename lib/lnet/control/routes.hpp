@@ -81,6 +81,8 @@ class Routes {
   void retire(std::unique_ptr<Route> route);
   void refer(PeerRecord& gateway);
   void let_go(PeerRecord& gateway);
+  // step() adds those that nothing stands before any more.
+  void look_at_shadowed();
   template <class Predicate>
   std::size_t take_out(Predicate&& wanted);
   template <class Predicate>

@@ -182,6 +182,13 @@ class PeerDirectory {
     }
   }
 
+  // Without a router.
+  [[nodiscard]] bool reaches(const Nid& nid) const { return local_->net(nid.net()) != nullptr; }
+  // The last places are for whom this node turns to by itself.
+  [[nodiscard]] bool has_peers_for_others() const {
+    return peers_.free_count() > limits_.kept_for_own;
+  }
+  [[nodiscard]] bool has_nis_for_others() const { return nis_.free_count() > limits_.kept_for_own; }
   [[nodiscard]] const PeerLimits& limits() const { return limits_; }
   [[nodiscard]] const PeerCounters& counters() const { return counters_; }
 

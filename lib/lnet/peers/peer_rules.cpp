@@ -2,8 +2,6 @@
 #include "lib/lnet/peers/peer_rules.hpp"
 
 #include <algorithm>
-#include <array>
-#include <span>
 
 namespace plnet::lnet {
 
@@ -23,16 +21,15 @@ PeerNetRecord* net_of(PeerRecord& peer, NetId id) {
   return found;
 }
 
-// The NIDs of a peer in order, so that it may change while they are gone through.
-std::span<const Nid> nids_of(PeerRecord& peer, std::array<Nid, kNisMax>& room) {
+}  // namespace
+
+std::span<const Nid> PeerRules::nids_of(PeerRecord& peer, NidRoom& room) {
   std::size_t count = 0;
   peer.nets.for_each([&](PeerNetRecord& net) {
     net.nis.for_each([&](PeerNiRecord& ni) { room[count++] = ni.nid; });
   });
   return std::span(room).first(count);
 }
-
-}  // namespace
 
 void PeerRules::become_multi_rail(PeerRecord& peer) {
   if (peer.is(kPeerMultiRail)) return;
@@ -162,7 +159,7 @@ PeerResult<void> PeerRules::delete_nid(PeerRecord& peer, const Nid& nid, PeerFla
   if (last_primary && !force) return refused(PeerError::kBusy);
   if (peer.gateway_refs > 0 && !force) return refused(PeerError::kBusy);
   if (last_primary) {
-    std::array<Nid, kNisMax> room{};
+    NidRoom room{};
     const auto nids = nids_of(peer, room);
     directory_.rename(peer, nids[0] == nid ? nids[1] : nids[0]);
   }
@@ -179,7 +176,7 @@ PeerResult<void> PeerRules::delete_peer(PeerRecord& peer) {
 // lustre-release lnet/lnet/peer.c: lnet_reset_peer()
 PeerResult<void> PeerRules::reset(PeerRecord& peer) {
   const PeerFlags flags = kPeerConfigured | (peer.state.get() & kPeerMultiRail);
-  std::array<Nid, kNisMax> room{};
+  NidRoom room{};
   for (const Nid& nid : nids_of(peer, room)) {
     if (nid != peer.primary) (void)delete_nid(peer, nid, flags);
   }
@@ -213,7 +210,7 @@ PeerResult<void> PeerRules::take_back(PeerRecord& peer, const Nid& nid) {
 PeerFound PeerRules::found(const Nid& primary) {
   PeerRecord* const peer = directory_.peer_of(primary);
   if (peer == nullptr || peer->primary != primary) return {};
-  std::array<Nid, kNisMax> room{};
+  NidRoom room{};
   const auto nids = nids_of(*peer, room);
   return {.there = true,
           .flags = peer->state.get() & kWhatIsConfigured,
@@ -227,7 +224,7 @@ PeerResult<void> PeerRules::put_back(const Nid& primary, const PeerFound& before
   if (!before.there && peer->gateway_refs == 0) return unconfigure(primary, Nid::any(), true);
   peer->drop_state((kWhatIsConfigured & ~before.flags) | kPeerNidsUpToDate);
   if (!before.there) return {};
-  std::array<Nid, kNisMax> room{};
+  NidRoom room{};
   for (const Nid& nid : nids_of(*peer, room)) {
     if (std::ranges::find(before.nids, nid) != before.nids.end()) continue;
     if (const auto gone = take_back(*peer, nid); !gone) return gone;
@@ -235,9 +232,33 @@ PeerResult<void> PeerRules::put_back(const Nid& primary, const PeerFound& before
   return {};
 }
 
+// Its first interface on another network of ours; nullptr: there is none.
+const PeerNiRecord* PeerRules::reached_without(PeerRecord& peer, NetId id) const {
+  const PeerNiRecord* found = nullptr;
+  peer.nets.for_each([&](PeerNetRecord& net) {
+    if (found == nullptr && net.net != id && directory_.reaches(net.nis.front()->nid))
+      found = net.nis.front();
+  });
+  return found;
+}
+
+void PeerRules::keep_reached_primary(PeerRecord& peer) {
+  if (directory_.reaches(peer.primary)) return;
+  const PeerNiRecord* const other = reached_without(peer, peer.primary.net());
+  if (other != nullptr) directory_.rename(peer, other->nid);
+}
+
+// A configuration goes with its primary NID. What leaves a discovered peer its next answer brings
+// back, as what a router may lead to.
 void PeerRules::net_removed(NetId id) {
   directory_.for_each([&](PeerRecord& peer) {
-    if (peer.primary.net() == id) return directory_.destroy(peer);
+    if (peer.primary.net() == id) {
+      const PeerNiRecord* const other = reached_without(peer, id);
+      if (other == nullptr || peer.is(kPeerLockPrimary)) return directory_.destroy(peer);
+      directory_.rename(peer, other->nid);
+      peer.drop_state(kPeerConfigured);
+    }
+    if (net_of(peer, id) != nullptr) peer.drop_state(kPeerNidsUpToDate);
     while (PeerNetRecord* net = net_of(peer, id)) {
       directory_.detach(*net->nis.front());
       if (peer.dead) return;

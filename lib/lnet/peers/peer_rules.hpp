@@ -4,6 +4,8 @@
 // Checked against lustre-release lnet/lnet/peer.c at v2_17_0; each function names its own there.
 #pragma once
 
+#include <array>
+#include <span>
 #include <vector>
 
 #include "lib/lnet/peers/peer_directory.hpp"
@@ -47,14 +49,25 @@ class PeerRules {
   PeerResult<void> delete_peer(PeerRecord& peer);
   // lnet_peer_set_primary_nid()
   PeerResult<void> set_primary(PeerRecord& peer, const Nid& nid, PeerFlags flags);
-  // The last local NI of the network goes: lnet_peer_table_cleanup_locked(). Routes over it have
-  // been deleted before.
+  // It has no other interfaces than its primary one any more: those that we reach live on as peers
+  // of their own, of which `apart` hears one by one, and the others go. A peer that is to be
+  // forgotten keeps its connections so, as the kernel's do: lnet_peer_deletion().
+  template <class Apart>
+  void take_apart(PeerRecord& peer, Apart&& apart);
+  // The last local NI of the network goes. Who is reached by another one stays, by a NID of that
+  // from now on: lnet_peer_table_cleanup_locked(), after 2.17. Routes over it have been deleted
+  // before.
   void net_removed(NetId net);
 
   // Sets what discovery or configuration found out: no preference for a local NI any more.
   static void become_multi_rail(PeerRecord& peer);
 
  private:
+  // Its NIDs in order, so that it may change while they are gone through.
+  using NidRoom = std::array<Nid, kNisMax>;
+  [[nodiscard]] static std::span<const Nid> nids_of(PeerRecord& peer, NidRoom& room);
+  [[nodiscard]] const PeerNiRecord* reached_without(PeerRecord& peer, NetId net) const;
+  void keep_reached_primary(PeerRecord& peer);
   PeerResult<void> reset(PeerRecord& peer);
   PeerResult<void> take_back(PeerRecord& peer, const Nid& nid);
   [[nodiscard]] bool dissolve_for(PeerRecord& peer, PeerNiRecord& ni);
@@ -63,5 +76,22 @@ class PeerRules {
   PeerDirectory& directory_;
   std::uint32_t locks_ = 0;  // primary NIDs locked so far
 };
+
+template <class Apart>
+void PeerRules::take_apart(PeerRecord& peer, Apart&& apart) {
+  keep_reached_primary(peer);
+  NidRoom room{};
+  for (const Nid& nid : nids_of(peer, room)) {
+    if (nid == peer.primary) continue;
+    const bool reached = directory_.reaches(nid) && directory_.has_peers_for_others();
+    const auto part = reached ? directory_.create(nid, peer.created)
+                              : PeerResult<PeerRecord*>(std::unexpected(PeerError::kNoMemory));
+    if (part) {
+      apart(**part);
+    } else {
+      directory_.detach(*directory_.lookup(nid));
+    }
+  }
+}
 
 }  // namespace plnet::lnet

@@ -144,13 +144,43 @@ TEST_F(DiscoveryPushTest, ATruncatedPushIsAnsweredByAPingAndTheNextOneComesWhole
   EXPECT_EQ(node_.nids_of(kTheirs).size(), 39U);
 }
 
-TEST_F(DiscoveryPushTest, APushWithDiscoveryOffForgetsADiscoveredPeer) {
+// They keep their connections: what the kernel forgets of a peer these outlive.
+TEST_F(DiscoveryPushTest, APushWithDiscoveryOffTakesADiscoveredPeerApart) {
   ASSERT_TRUE(discover(kTheirs));
+  const PeerNi* const first = node_.coordinator.directory().find(kTheirs);
+  const PeerNi* const second = node_.coordinator.directory().find(kSecond);
+  const int pings = far_.pings;
   far_.say({kTheirs, kSecond}, 0x0e);
   far_.push(kTheirs, kOurs);
   settle();
-  EXPECT_EQ(node_.peer(kTheirs), nullptr);
   EXPECT_EQ(node_.count(Id::kDiscoveryLost), 1U);
+  EXPECT_EQ(node_.coordinator.directory().find(kTheirs), first);
+  EXPECT_EQ(node_.coordinator.directory().find(kSecond), second);
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(node_.nids_of(kSecond), std::vector{kSecond});
+  EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
+  EXPECT_EQ(far_.pings, pings) << "it has just said what a ping would ask";
+  far_.say({kTheirs, kSecond});
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.nids_of(kTheirs), (std::vector{kTheirs, kSecond})) << "on again";
+}
+
+TEST_F(DiscoveryPushTest, ARouterThatTurnsDiscoveryOffStaysARouter) {
+  far_.say({kTheirs, kSecond}, 0x1a);
+  ASSERT_TRUE(node_.coordinator.add_route({.net = nid("10.0.7.1@tcp7").net(), .gateway = kTheirs}));
+  ASSERT_TRUE(node_.coordinator.add_route({.net = nid("10.0.7.1@tcp7").net(), .gateway = kSecond}));
+  ASSERT_TRUE(discover(kTheirs));
+  const Peer* const whole = node_.peer(kTheirs);
+  ASSERT_EQ(node_.peer(kSecond), whole);
+  far_.say({kTheirs, kSecond}, 0x0a);
+  far_.push(kTheirs, kOurs);
+  settle();
+  EXPECT_EQ(node_.peer(kTheirs), whole);
+  EXPECT_NE(node_.peer(kSecond), whole);
+  EXPECT_TRUE(node_.coordinator.routes().leads_through(*node_.peer(kTheirs)));
+  EXPECT_TRUE(node_.coordinator.routes().leads_through(*node_.peer(kSecond)))
+      << "each route goes by the NID that it was added with";
 }
 
 TEST_F(DiscoveryPushTest, WithDiscoveryOffHereAPushChangesNoNids) {

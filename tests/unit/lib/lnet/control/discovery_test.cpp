@@ -87,19 +87,17 @@ TEST_F(DiscoveryTest, TheRoutingFeatureIsRemembered) {
   EXPECT_FALSE(node_.peer(kTheirs)->is(kPeerRouterEnabled));
 }
 
-TEST_F(DiscoveryTest, APeerThatTurnsDiscoveryOffIsForgottenAndMadeAnew) {
+TEST_F(DiscoveryTest, APeerThatTurnsDiscoveryOffBeginsAnew) {
   ASSERT_TRUE(discover(kTheirs));
   far_.say({kTheirs, kSecond}, 0x0e);
-  (void)discover(kTheirs);
-  EXPECT_EQ(node_.peer(kTheirs), nullptr);
+  EXPECT_TRUE(discover(kTheirs));
+  EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
+  EXPECT_EQ(node_.nids_of(kTheirs), std::vector{kTheirs});
+  EXPECT_EQ(node_.nids_of(kSecond), std::vector{kSecond}) << "that is another one now";
   TestParcel parcel;
   node_.send(parcel, kTheirs);
   settle();
-  node_.send(parcel, kTheirs);
-  settle();
   EXPECT_TRUE(parcel.over && parcel.outcome);
-  EXPECT_EQ(state(kTheirs), kGood | kPeerNoDiscovery);
-  EXPECT_EQ(node_.peer(kSecond), nullptr);
 }
 
 TEST_F(DiscoveryTest, MultiRailThatVanishesIsLostUnlessConfigured) {

@@ -171,16 +171,18 @@ TEST_F(RoutesTest, WhatStoodBehindAnotherComesForwardWhenThatGoes) {
   EXPECT_EQ(record(kGateway).gateway_refs, 0U);
 }
 
-TEST_F(RoutesTest, AGatewayThatIsForgottenAndMadeAnewKeepsItsRoutes) {
+TEST_F(RoutesTest, AGatewayThatBeginsAnewKeepsItsRoutesAllTheTime) {
   RawPeer far(network_, {kGateway});
   ASSERT_TRUE(add(kFar, kGateway));
   ASSERT_TRUE(discover(kGateway));
   const Peer* const before = node_.peer(kGateway);
   far.say({kGateway}, kPingNiStatus | kPingMultiRail);  // has discovery off now
+  const int lost = node_.hops_lost;
   ASSERT_TRUE(discover(kGateway));
-  settle();
-  EXPECT_NE(node_.peer(kGateway), nullptr);
-  EXPECT_NE(node_.peer(kGateway), before);
+  EXPECT_EQ(node_.count(DiscoveryTable::Id::kDiscoveryLost), 1U);
+  EXPECT_EQ(node_.hops_lost, lost);
+  EXPECT_EQ(node_.peer(kGateway), before);
+  EXPECT_EQ(node_.releases, 0) << "with its connections";
   EXPECT_EQ(gateways(kFar), Nids{text_of(kGateway)});
   EXPECT_EQ(record(kGateway).gateway_refs, 1U);
   EXPECT_TRUE(view().is_gateway(*node_.peer(kGateway)));

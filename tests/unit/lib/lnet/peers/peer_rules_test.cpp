@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/peers/peer_rules.hpp"
 
+#include <array>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/lib/lnet/peers/peer_rig.hpp"
@@ -265,12 +268,54 @@ TEST_F(PeerRulesTest, WithItsNetworkGoWhatWasOnIt) {
   ASSERT_EQ(configure(tcp(1)), 0);
   ASSERT_EQ(configure(tcp(1), tcp(1, 5)), 0);
   ASSERT_EQ(configure(tcp(2, 5)), 0);
-  ASSERT_EQ(configure(tcp(2, 5), tcp(2)), 0);
+  ASSERT_EQ(configure(tcp(2, 5), tcp(2, 7)), 0);
   rules_.net_removed(tcp(0, 5).net());
   settle();
   EXPECT_EQ(nids_seen(tcp(1)), (std::vector{tcp(1)}));
-  EXPECT_EQ(directory_.find(tcp(2)), nullptr) << "with its primary NID";
+  EXPECT_EQ(directory_.find(tcp(2, 7)), nullptr) << "with its primary NID: nobody reaches it here";
   EXPECT_EQ(directory_.find(tcp(2, 5)), nullptr);
+}
+
+TEST_F(PeerRulesTest, WhoIsReachedByAnotherNetworkStaysByANidOfThat) {
+  ASSERT_EQ(configure(tcp(2, 5)), 0);
+  ASSERT_EQ(configure(tcp(2, 5), tcp(2, 7)), 0);
+  ASSERT_EQ(configure(tcp(2, 5), tcp(2)), 0);
+  PeerRecord& peer = peer_of(tcp(2));
+  PeerNi* const ni = directory_.find(tcp(2));
+  rules_.net_removed(tcp(0, 5).net());
+  settle();
+  EXPECT_EQ(directory_.find(tcp(2)), ni) << "with its connections";
+  EXPECT_EQ(&peer_of(tcp(2)), &peer);
+  EXPECT_EQ(peer.primary, tcp(2));
+  EXPECT_FALSE(peer.is(kPeerConfigured)) << "that was the other NID";
+  EXPECT_EQ(nids_seen(tcp(2)).size(), 2U) << "the one behind a router is its yet";
+  EXPECT_EQ(directory_.find(tcp(2, 5)), nullptr);
+}
+
+TEST_F(PeerRulesTest, APrimaryNidThatIsLockedTakesItsPeerAlong) {
+  ASSERT_TRUE(rules_.add_peer(tcp(2, 5), kPeerLockPrimary | kPeerMultiRail, now_));
+  ASSERT_TRUE(rules_.add_nid(peer_of(tcp(2, 5)), tcp(2), kPeerMultiRail));
+  rules_.net_removed(tcp(0, 5).net());
+  settle();
+  EXPECT_EQ(directory_.find(tcp(2)), nullptr);
+}
+
+TEST_F(PeerRulesTest, TakenApartEachInterfaceThatIsReachedIsAPeer) {
+  ASSERT_EQ(configure(tcp(2, 7)), 0);
+  for (const Nid& nid : {tcp(2), tcp(3), tcp(3, 7)})
+    ASSERT_EQ(configure(tcp(2, 7), nid), 0);
+  PeerRecord& whole = peer_of(tcp(2));
+  const std::array<PeerNi*, 2> nis{directory_.find(tcp(2)), directory_.find(tcp(3))};
+  std::vector<Nid> parts;
+  rules_.take_apart(whole, [&](PeerRecord& part) { parts.push_back(part.primary); });
+  settle();
+  EXPECT_EQ(parts, std::vector{tcp(3)});
+  EXPECT_EQ(whole.primary, tcp(2)) << "the first that is reached";
+  EXPECT_EQ(nids_seen(tcp(2)), std::vector{tcp(2)});
+  EXPECT_EQ(nids_seen(tcp(3)), std::vector{tcp(3)});
+  EXPECT_EQ(directory_.find(tcp(2)), nis[0]);
+  EXPECT_EQ(directory_.find(tcp(3)), nis[1]) << "each with its connections";
+  EXPECT_EQ(directory_.find(tcp(2, 7)), nullptr);
 }
 
 TEST_F(PeerRulesTest, ADiscoveredPeerThatLosesAnInterfaceIsLookedAt) {
