@@ -19,8 +19,8 @@ lnet::PeerLimits peer_limits(std::size_t peers) {
   limits.peers = peers;
   limits.peer_nis = 2 * peers;
   limits.peers_over_2 = std::max<std::size_t>(peers / 2, 16);
-  limits.peers_over_8 = std::max<std::size_t>(peers / 32, 8);
-  limits.peers_over_40 = std::max<std::size_t>(peers / 512, 4);
+  limits.peers_over_8 = std::max<std::size_t>(peers / 8, 16);
+  limits.peers_over_40 = std::max<std::size_t>(peers / 64, 8);
   return limits;
 }
 

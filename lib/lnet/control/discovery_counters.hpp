@@ -40,6 +40,8 @@ namespace plnet::lnet {
   X(kNidsDeleted, "nids_deleted", "interfaces", kCount, "NIDs that discovery took from a peer")   \
   X(kNidsRefused, "nids_refused", "interfaces", kCount, "NIDs not added or deleted: configured")  \
   X(kNidsBad, "nids_bad", "interfaces", kCount, "NIDs in a buffer that no interface can have")    \
+  X(kNidsNoRoom, "nids_no_room", "interfaces", kCount,                                            \
+    "NIDs left out: no room, see plnet.lnet.peers")                                               \
   X(kNidsLater, "nids_later", "interfaces", kCount, "NIDs whose former interface still goes")     \
   X(kPrimaryChanged, "primaries_changed", "peers", kCount, "peers that got another primary NID")  \
   X(kHandedOver, "buffers_handed_over", "buffers", kCount, "merged into another peer than asked") \

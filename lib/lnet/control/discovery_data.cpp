@@ -263,9 +263,8 @@ Discovery::Step Discovery::merge_by_primary(PeerDiscovery& state, const PingView
 }
 
 Discovery::Step Discovery::merge(PeerDiscovery& state, const PingView& buffer) {
-  const auto outcome = merge_.merge(*state.peer, buffer);
-  if (state.peer != nullptr && outcome.incomplete) state.incomplete = incomplete_ = true;
-  if (!outcome.status) return {Verdict::kEnd, outcome.status};
+  const bool later = merge_.merge(*state.peer, buffer);
+  if (state.peer != nullptr && later) state.incomplete = incomplete_ = true;
   return {Verdict::kAgain, {}};
 }
 

@@ -46,30 +46,39 @@ void PeerMerge::update(const Nid& nid, std::uint32_t status) {
   }
 }
 
-PeerMerge::Outcome PeerMerge::add(PeerRecord& peer, std::span<const PingEntry> entries,
-                                  std::span<const Nid> known, PeerFlags flags) {
-  Outcome outcome;
+// What a peer says of itself does not take the last places, unless somebody has configured it.
+PeerResult<void> PeerMerge::add(PeerRecord& peer, const Nid& nid, PeerFlags flags) {
+  const bool is_own = peer.gateway_refs > 0 || peer.is(kPeerConfigured);
+  if (!is_own && directory_.lookup(nid) == nullptr && !directory_.has_nis_for_others())
+    return std::unexpected(PeerError::kNoMemory);
+  return rules_.add_nid(peer, nid, flags);
+}
+
+bool PeerMerge::add_all(PeerRecord& peer, std::span<const PingEntry> entries,
+                        std::span<const Nid> known, PeerFlags flags) {
+  bool later = false;
   for (const PingEntry& entry : entries) {
     if (std::ranges::find(known, entry.nid) != known.end()) continue;
-    const auto added = rules_.add_nid(peer, entry.nid, flags);
+    const auto added = add(peer, entry.nid, flags);
     if (added) {
       counters_.add(DiscoveryCounter::kNidsAdded);
     } else if (added.error() == PeerError::kNoMemory) {
-      outcome.status = std::unexpected(Errc::kNoMemory);
-      return outcome;
+      // The kernel fails here, and has no such limit. A peer whose other interfaces are used is
+      // better off than one that is never done.
+      counters_.add(DiscoveryCounter::kNidsNoRoom);
     } else if (added.error() == PeerError::kAgain) {
       counters_.add(DiscoveryCounter::kNidsLater);
-      outcome.incomplete = true;
+      later = true;
     } else {
       counters_.add(DiscoveryCounter::kNidsRefused);
     }
     update(entry.nid, entry.status);
   }
-  return outcome;
+  return later;
 }
 
-Result<void> PeerMerge::remove(PeerRecord& peer, std::span<const PingEntry> entries,
-                               std::span<const Nid> known, PeerFlags flags) {
+void PeerMerge::remove(PeerRecord& peer, std::span<const PingEntry> entries,
+                       std::span<const Nid> known, PeerFlags flags) {
   // The upper layers do not rely on the primary NID of a router, so it may go.
   if (peer.gateway_refs > 0) flags |= kPeerRouterNiForceDelete;
   for (const Nid& nid : known) {
@@ -81,10 +90,9 @@ Result<void> PeerMerge::remove(PeerRecord& peer, std::span<const PingEntry> entr
     if (!deleted && deleted.error() == PeerError::kNotPermitted) update(nid, kNiDown);
     if (peer.dead) break;
   }
-  return {};
 }
 
-PeerMerge::Outcome PeerMerge::merge(PeerRecord& peer, const PingView& buffer) {
+bool PeerMerge::merge(PeerRecord& peer, const PingView& buffer) {
   PeerFlags flags = kPeerDiscovered;
   if (buffer.has(kPingMultiRail)) flags |= kPeerMultiRail;
   if (buffer.routes()) {
@@ -102,21 +110,16 @@ PeerMerge::Outcome PeerMerge::merge(PeerRecord& peer, const PingView& buffer) {
     if (entry != entries.end()) update(nid, entry->status);
   }
   counters_.add(DiscoveryCounter::kMerged);
-  Outcome outcome;
+  bool later = false;
   if (!discovery_is_off(peer, parameters_)) {
-    outcome = add(peer, entries, known_, flags);
-    if (outcome.status) outcome.status = remove(peer, entries, known_, flags);
+    later = add_all(peer, entries, known_, flags);
+    remove(peer, entries, known_, flags);
     const auto primary = buffer.primary();
     PeerNiRecord* ni = primary ? directory_.lookup(*primary) : nullptr;
-    if (outcome.status && ni != nullptr && &PeerDirectory::peer_of(*ni) == &peer)
-      directory_.bring_to_front(*ni);
+    if (ni != nullptr && &PeerDirectory::peer_of(*ni) == &peer) directory_.bring_to_front(*ni);
   }
   if (peer.gateway_refs > 0) observer_.on_gateway_heard(peer, buffer);
-  if (!outcome.status) {
-    peer.drop_state(kPeerNidsUpToDate);
-    peer.add_state(kPeerForcePing);
-  }
-  return outcome;
+  return later;
 }
 
 }  // namespace plnet::lnet

@@ -44,12 +44,9 @@ class PeerMerge {
     known_.reserve(kNisMax);
   }
 
-  struct Outcome {
-    Result<void> status;      // kNoMemory
-    bool incomplete = false;  // a NID is still on its way out elsewhere: merge again later
-  };
-  // May dissolve other peers. The caller commits.
-  Outcome merge(PeerRecord& peer, const PingView& buffer);
+  // What there is no room for is left out, and counted. True: a NID is still on its way out
+  // elsewhere, merge again later. May dissolve other peers. The caller commits.
+  [[nodiscard]] bool merge(PeerRecord& peer, const PingView& buffer);
 
  private:
   // Everything that can be in a slot.
@@ -57,10 +54,11 @@ class PeerMerge {
 
   [[nodiscard]] std::span<const PingEntry> read(const PingView& buffer);
   void update(const Nid& nid, std::uint32_t status);
-  [[nodiscard]] Outcome add(PeerRecord& peer, std::span<const PingEntry> entries,
-                            std::span<const Nid> known, PeerFlags flags);
-  [[nodiscard]] Result<void> remove(PeerRecord& peer, std::span<const PingEntry> entries,
-                                    std::span<const Nid> known, PeerFlags flags);
+  [[nodiscard]] PeerResult<void> add(PeerRecord& peer, const Nid& nid, PeerFlags flags);
+  [[nodiscard]] bool add_all(PeerRecord& peer, std::span<const PingEntry> entries,
+                             std::span<const Nid> known, PeerFlags flags);
+  void remove(PeerRecord& peer, std::span<const PingEntry> entries, std::span<const Nid> known,
+              PeerFlags flags);
 
   PeerDirectory& directory_;
   PeerRules& rules_;

@@ -128,7 +128,7 @@ Result<PeerNi*> PeerDirectory::create_by_traffic(const WantedPeer& wanted, Insta
     return std::unexpected(Errc::kInvalid);
   }
   const std::size_t kept = wanted.demand == PeerDemand::kOwn ? 0 : limits_.kept_for_own;
-  const bool full = nis_.free_count() == 0 || peers_.free_count() <= kept;
+  const bool full = nis_.free_count() <= kept || peers_.free_count() <= kept;
   if (full) {
     const bool room_is_made = dead_count_ > 0;
     if (room_is_made || evict_one(now)) {

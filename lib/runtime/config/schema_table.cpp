@@ -209,8 +209,9 @@ constexpr std::array kLnetStartKeys{
     Key{.name = "peers",
         .kind = KeyKind::kInteger,
         .help =
-            "Remote nodes that are known at a time; idle ones make room for others. At most half "
-            "of them may have more than two interfaces.",
+            "Remote nodes that are known at a time; idle ones make room for others. Two interfaces "
+            "each on average; at most half of them may have more than two, an eighth more than "
+            "eight. The NIDs for which there is no room are left out (`nids_no_room`).",
         .low = 128,
         .high = 1'000'000,
         .binding = PLNET_FIELD(Document, settings.lnet_limits.peers)},

@@ -364,6 +364,44 @@ TEST_F(DiscoveryTest, MorePeersThanSlotsTakeTurns) {
   EXPECT_EQ(node_.count(Id::kQueuedMax), 50U);
 }
 
+// small_limits(): 8 peers may have more than 8 interfaces, and 4 more.
+TEST_F(DiscoveryTest, WhatThereIsNoRoomForIsLeftOutAndThePeerIsDone) {
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  std::vector<Nid> first;
+  for (std::uint32_t peer = 0; peer < 13; ++peer) {
+    std::vector<Nid> nids;
+    for (std::uint32_t i = 0; i < 9; ++i)
+      nids.push_back(Nid::of(NetType::kTcp, 0, 0x0a010000 + 16 * peer + i));
+    first.push_back(nids.front());
+    peers.push_back(std::make_unique<RawPeer>(network_, nids));
+    EXPECT_TRUE(discover(nids.front()));
+    EXPECT_TRUE(is_up_to_date(state(nids.front())));
+  }
+  EXPECT_EQ(node_.nids_of(first[11]).size(), 9U);
+  EXPECT_EQ(node_.nids_of(first[12]).size(), 8U);
+  EXPECT_EQ(node_.count(Id::kNidsNoRoom), 1U);
+  EXPECT_GT(peers.back()->pushes, 0) << "it is told of us all the same";
+}
+
+TEST_F(DiscoveryTest, WhatPeersSayOfThemselvesLeavesTheLastPlaces) {
+  auto limits = small_limits();
+  limits.peers.peer_nis = 64;
+  TestNode node(network_, {nid("10.0.0.5@tcp")}, limits);
+  std::vector<Nid> nids;
+  for (std::uint32_t i = 0; i < 40; ++i)
+    nids.push_back(Nid::of(NetType::kTcp, 0, 0x0a010000 + i));
+  RawPeer rich(network_, nids);
+  for (std::uint32_t n = 0; n < 30; ++n)
+    node.make_peer(Nid::of(NetType::kTcp, 0, 0x0a020000 + n));
+  TestParcel parcel;
+  node.send(parcel, nids.front());
+  run(network_, {&node}, std::chrono::seconds(1));
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_EQ(node.nids_of(nids.front()).size(), 64U - 4 - 30);
+  node.make_peer(kThird);
+  EXPECT_NE(node.peer(kThird), nullptr);
+}
+
 TEST_F(DiscoveryTest, ADescriptorThatCannotBeHadFailsMessages) {
   node_.operations.mds_max = 2;
   settle();
