@@ -206,7 +206,8 @@ Node::~Node() = default;
 Outcome<void> Node::check_router_memory() const {
   if (!setup_.router_memory.empty()) return {};
   return failure(Errc::kNoMemory,
-                 "there is no memory for router buffers: see the log of the start");
+                 "this node has no router buffers: it was started with routing off, and the memory "
+                 "that they need was not there. Start it with routing on, or with more memory");
 }
 
 Outcome<void> Node::set_router_buffers(const BufferCounts& wanted) {

@@ -120,8 +120,16 @@ void show_routes(lnet::LnetControl& control, const VerbArgs& args, VerbToken tok
 }
 
 void show_routing(lnet::LnetControl& control, VerbToken token) {
-  control.routing(printed<lnet::RoutingReport>(
-      std::move(token), [](const auto& report) { return routing_to_json(report); }));
+  control.routing(printed<lnet::RoutingReport>(std::move(token), [](lnet::RoutingReport report) {
+    // All that there are, as the kernel adds them up, not what somebody has set.
+    report.buffers = {};
+    for (const lnet::RoutingReport::OfCpt& cpt : report.cpts) {
+      report.buffers.tiny += cpt.tiny.buffers;
+      report.buffers.small += cpt.small.buffers;
+      report.buffers.large += cpt.large.buffers;
+    }
+    return routing_to_json(report);
+  }));
 }
 
 void show_routing_as_configured(lnet::LnetControl& control, VerbToken token) {
