@@ -54,6 +54,8 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts, const RecordCounts& recor
   setup.coordinator.exchanges = exchanges(parts.limits.peers, parts.machine.arenas().arena(0).size);
   auto& limits = setup.shard_limits;
   limits.peer_ports = setup.coordinator.peers.peer_nis;
+  // Where a network has several NIs each peer may be met by each of them.
+  limits.extra_links = 3 * limits.peer_ports;
   limits.messages = records.messages;
   limits.receives = records.receives;
   limits.descriptors = limits.match_entries =

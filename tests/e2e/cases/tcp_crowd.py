@@ -42,10 +42,10 @@ def crowded_host(site):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def ping_all(node):
+def ping_all(node, *options):
     for first in range(0, PEERS, AT_ONCE):
         nids = ",".join(f"{each}@tcp" for each in addresses(PEERS)[first:first + AT_ONCE])
-        done = node.lnetctl("--json", "ping", "--timeout", "10", nids)
+        done = node.lnetctl("--json", "ping", "--timeout", "10", *options, nids)
         assert done.returncode == 0 and '"manage"' not in done.stdout, (first, done.stdout[-500:], done.stderr)
 
 
@@ -79,6 +79,21 @@ def case_a_thousand_peers_are_called(site):
             assert len(b.json("peer", "list")["peer list"]) >= PEERS
             works(b, "net", "del", "--net", "tcp")
             eventually("all sockets are closed", lambda: descriptors(b) <= files)
+        finally:
+            crowd.close()
+        assert b.stop() == 0
+
+
+def case_a_thousand_peers_are_called_by_two_interfaces(site):
+    """Of one network: each peer is met by each of them."""
+    with crowded_host(site) as (hosts, b):
+        hosts.address("b", "10.88.0.66", 24)
+        works(b, "net", "add", "--nid", "10.88.0.66@tcp")
+        with hosts.inside("a"):
+            crowd = Crowd()
+        try:
+            for each in (NODE, "10.88.0.66"):
+                ping_all(b, "--source", f"{each}@tcp")
         finally:
             crowd.close()
         assert b.stop() == 0
