@@ -237,7 +237,7 @@ Outcome<void> Coordinator::remove_ni(const Nid& nid) {
   directory_.forget_local(ni);
   if (!networks_.has_net(ni.net)) {
     routes_.net_removed(ni.net);
-    rules_.net_removed(ni.net);
+    rules_.net_removed(ni.net, [this](PeerRecord& peer) { discovery_.way_lost(peer); });
     directory_.commit();
     policies_.gateways_changed();
   }

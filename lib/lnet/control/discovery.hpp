@@ -90,6 +90,9 @@ class Discovery final : public EventHandler, public PushReader {
   // unless discovery is off. In bounded pieces, by step().
   void push_to_all(bool force);
 
+  // A network by which the peer was reached has gone: what was asked by it is asked anew.
+  void way_lost(PeerRecord& peer);
+
   // From the directory.
   void peer_gone(PeerRecord& peer);
   void peer_ni_released();
@@ -167,6 +170,7 @@ class Discovery final : public EventHandler, public PushReader {
   [[nodiscard]] PingExchange* slot_to_send(PeerDiscovery& state, ExchangeKind kind);
   [[nodiscard]] static std::uint32_t losses_of(const PeerRecord& peer);
   void ask_again_if_lost(PeerDiscovery& state);
+  void ask_again(PeerDiscovery& state);
   void abandon(PingExchange*& exchange);
   void abandon_all(PeerDiscovery& state);
   void drop_data(PeerDiscovery& state);

@@ -257,7 +257,12 @@ Discovery::Step Discovery::merge_by_primary(PeerDiscovery& state, const PingView
   if (owner != nullptr && owner != &peer && !peer.primary.is_loopback())
     return hand_over(state, *owner, buffer);
   const auto renamed = rules_.set_primary(peer, primary, flags);
-  if (!renamed) return {Verdict::kEnd, std::unexpected(info_of(renamed.error()).code)};
+  if (!renamed) {
+    const PeerError why = renamed.error();
+    // Later, or not at all for want of room: the rest is merged all the same.
+    if (why == PeerError::kAgain || why == PeerError::kNoMemory) return merge(state, buffer);
+    return {Verdict::kEnd, std::unexpected(info_of(why).code)};
+  }
   counters_.add(DiscoveryCounter::kPrimaryChanged);
   return merge(state, buffer);
 }

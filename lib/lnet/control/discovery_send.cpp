@@ -49,6 +49,16 @@ void Discovery::ask_again_if_lost(PeerDiscovery& state) {
   if (sent == nullptr || sent->losses == losses_of(*state.peer)) return;
   if (state.retries == kRetriesMax) return;
   ++state.retries;
+  ask_again(state);
+}
+
+void Discovery::way_lost(PeerRecord& peer) {
+  PeerDiscovery& state = state_of(peer);
+  const bool asked = state.peer == &peer && (state.ping != nullptr || state.push != nullptr);
+  if (asked && !shut_) ask_again(state);
+}
+
+void Discovery::ask_again(PeerDiscovery& state) {
   counters_.add(DiscoveryCounter::kAskedAgain);
   PeerRecord& peer = *state.peer;
   if (state.ping != nullptr) peer.add_state(kPeerForcePing);
@@ -125,6 +135,7 @@ Discovery::Step Discovery::send_ping(PeerDiscovery& state) {
   peer.drop_state(kPeerForcePing);
   if (!bound) {
     abandon(ping);
+    if (state.is_check()) return wait_for_record(state, kPeerForcePing);
     return {Verdict::kEnd, std::unexpected(bound.error())};
   }
   peer.add_state(kPeerPingSent);
@@ -171,6 +182,7 @@ Discovery::Step Discovery::send_push(PeerDiscovery& state) {
   peer.drop_state(kPeerForcePush);
   if (!bound) {
     abandon(push);
+    if (state.is_check()) return wait_for_record(state, kPeerForcePush);
     return {Verdict::kEnd, std::unexpected(bound.error())};
   }
   peer.add_state(kPeerPushSent);

@@ -59,6 +59,13 @@ void PeerDirectory::net_added(NetId id) {
   });
 }
 
+void PeerDirectory::net_lost(PeerNetRecord& net) {
+  net.nis.for_each([](PeerNiRecord& ni) {
+    ni.tx_credits_max.set(0);
+    ni.tx_credits.set(0);
+  });
+}
+
 void PeerDirectory::forget_local(const Ni& gone) {
   table_.for_each([&](const Nid& /*nid*/, PeerNi* ni) {
     if (ni->preferred_ni.get() == &gone) ni->preferred_ni.set(nullptr);
@@ -242,6 +249,13 @@ PeerNetRecord* PeerDirectory::net_of(PeerRecord& peer, NetId id) {
   fresh->count = 0;
   fresh->peer = &peer;
   return fresh;
+}
+
+bool PeerDirectory::has_room_in(PeerRecord& peer, NetId net) {
+  if (!views_.may_exchange(peer.view_class, peer.ni_count + 1U)) return false;
+  bool has_net = nets_.free_count() > 0;
+  peer.nets.for_each([&](const PeerNetRecord& each) { has_net = has_net || each.net == net; });
+  return has_net;
 }
 
 void PeerDirectory::link(PeerRecord& peer, PeerNetRecord& net, PeerNiRecord& ni) {

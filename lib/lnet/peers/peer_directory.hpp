@@ -135,6 +135,8 @@ class PeerDirectory {
   void set_local(const LocalView& local) { local_ = &local; }
   // A first NI of this network: peer NIs on it get their credits.
   void net_added(NetId net);
+  // The last one goes: whoever is there is reached by a router, if at all.
+  static void net_lost(PeerNetRecord& net);
   // Nobody prefers it any more.
   void forget_local(const Ni& ni);
 
@@ -182,6 +184,8 @@ class PeerDirectory {
     }
   }
 
+  // attach() of a NID that some peer has does not fail for want of room.
+  [[nodiscard]] bool has_room_in(PeerRecord& peer, NetId net);
   // Without a router.
   [[nodiscard]] bool reaches(const Nid& nid) const { return local_->net(nid.net()) != nullptr; }
   // The last places are for whom this node turns to by itself.

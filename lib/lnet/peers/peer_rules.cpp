@@ -13,15 +13,15 @@ std::unexpected<PeerError> refused(PeerError why) {
   return std::unexpected(why);
 }
 
-PeerNetRecord* net_of(PeerRecord& peer, NetId id) {
+}  // namespace
+
+PeerNetRecord* PeerRules::net_of(PeerRecord& peer, NetId id) {
   PeerNetRecord* found = nullptr;
   peer.nets.for_each([&](PeerNetRecord& net) {
     if (net.net == id) found = &net;
   });
   return found;
 }
-
-}  // namespace
 
 std::span<const Nid> PeerRules::nids_of(PeerRecord& peer, NidRoom& room) {
   std::size_t count = 0;
@@ -124,6 +124,8 @@ PeerResult<void> PeerRules::add_nid(PeerRecord& peer, const Nid& nid, PeerFlags 
     PeerRecord& other = PeerDirectory::peer_of(*there);
     if (&other == &peer) return {};
     if (other.is(kPeerConfigured)) return refused(PeerError::kExists);
+    // Nobody gives a peer up for one that cannot take its NID.
+    if (!directory_.has_room_in(peer, nid.net())) return refused(PeerError::kNoMemory);
     if (other.primary == nid && !dissolve_for(peer, *there)) return {};
   }
   if (!peer.multi_rail() && net_of(peer, nid.net()) != nullptr)
@@ -248,22 +250,26 @@ void PeerRules::keep_reached_primary(PeerRecord& peer) {
   if (other != nullptr) directory_.rename(peer, other->nid);
 }
 
-// A configuration goes with its primary NID. What leaves a discovered peer its next answer brings
-// back, as what a router may lead to.
-void PeerRules::net_removed(NetId id) {
-  directory_.for_each([&](PeerRecord& peer) {
-    if (peer.primary.net() == id) {
-      const PeerNiRecord* const other = reached_without(peer, id);
-      if (other == nullptr || peer.is(kPeerLockPrimary)) return directory_.destroy(peer);
-      directory_.rename(peer, other->nid);
-      peer.drop_state(kPeerConfigured);
+// A configuration goes with its primary NID, and with the network what it names there.
+bool PeerRules::leave_net(PeerRecord& peer, NetId id) {
+  const PeerNiRecord* const other = reached_without(peer, id);
+  if (peer.primary.net() == id) {
+    if (other == nullptr) {
+      directory_.destroy(peer);
+      return false;
     }
-    if (net_of(peer, id) != nullptr) peer.drop_state(kPeerNidsUpToDate);
-    while (PeerNetRecord* net = net_of(peer, id)) {
-      directory_.detach(*net->nis.front());
-      if (peer.dead) return;
-    }
-  });
+    directory_.rename(peer, other->nid);
+    peer.drop_state(kPeerConfigured | kPeerLockPrimary);
+  }
+  if (other != nullptr && !peer.is(kPeerConfigured)) {
+    PeerDirectory::net_lost(*net_of(peer, id));
+    return true;
+  }
+  while (PeerNetRecord* net = net_of(peer, id)) {
+    directory_.detach(*net->nis.front());
+    if (peer.dead) return false;
+  }
+  return true;
 }
 
 }  // namespace plnet::lnet

@@ -54,10 +54,11 @@ class PeerRules {
   // forgotten keeps its connections so, as the kernel's do: lnet_peer_deletion().
   template <class Apart>
   void take_apart(PeerRecord& peer, Apart&& apart);
-  // The last local NI of the network goes. Who is reached by another one stays, by a NID of that
-  // from now on: lnet_peer_table_cleanup_locked(), after 2.17. Routes over it have been deleted
-  // before.
-  void net_removed(NetId net);
+  // The last local NI of the network goes. Who is reached by another one stays with all its NIDs,
+  // by one of that from now on, and `stays` hears of it: lnet_peer_table_cleanup_locked(), after
+  // 2.17. Routes over it have been deleted before.
+  template <class Stays>
+  void net_removed(NetId net, Stays&& stays);
 
   // Sets what discovery or configuration found out: no preference for a local NI any more.
   static void become_multi_rail(PeerRecord& peer);
@@ -68,6 +69,9 @@ class PeerRules {
   [[nodiscard]] static std::span<const Nid> nids_of(PeerRecord& peer, NidRoom& room);
   [[nodiscard]] const PeerNiRecord* reached_without(PeerRecord& peer, NetId net) const;
   void keep_reached_primary(PeerRecord& peer);
+  [[nodiscard]] static PeerNetRecord* net_of(PeerRecord& peer, NetId net);
+  // False: it has gone.
+  [[nodiscard]] bool leave_net(PeerRecord& peer, NetId net);
   PeerResult<void> reset(PeerRecord& peer);
   PeerResult<void> take_back(PeerRecord& peer, const Nid& nid);
   [[nodiscard]] bool dissolve_for(PeerRecord& peer, PeerNiRecord& ni);
@@ -92,6 +96,13 @@ void PeerRules::take_apart(PeerRecord& peer, Apart&& apart) {
       directory_.detach(*directory_.lookup(nid));
     }
   }
+}
+
+template <class Stays>
+void PeerRules::net_removed(NetId net, Stays&& stays) {
+  directory_.for_each([&](PeerRecord& peer) {
+    if (net_of(peer, net) != nullptr && leave_net(peer, net)) stays(peer);
+  });
 }
 
 }  // namespace plnet::lnet

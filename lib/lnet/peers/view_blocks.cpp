@@ -45,6 +45,14 @@ bool ViewBlocks::exchange(std::uint8_t& held, std::size_t nis) {
   return nis <= kViewSizes[old];
 }
 
+bool ViewBlocks::may_exchange(std::uint8_t held, std::size_t nis) const {
+  if (nis <= kViewSizes[held]) return true;
+  for (std::size_t size = held + 1U; size < kViewSizes.size(); ++size) {
+    if (nis <= kViewSizes[size] && reserved_[size] < peers_[size]) return true;
+  }
+  return false;
+}
+
 template <class Block>
 ViewBlock* ViewBlocks::lay_out(Pool<Block>& pool, std::uint8_t size_class) {
   Block* block = pool.take();

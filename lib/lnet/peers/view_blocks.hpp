@@ -38,6 +38,8 @@ class ViewBlocks {
   // such block is left, and the one held stays. Never fails when fewer are wanted.
   [[nodiscard]] bool exchange(std::uint8_t& held, std::size_t nis);
   [[nodiscard]] bool reserve(std::uint8_t& held, std::size_t nis);
+  // exchange() would say so.
+  [[nodiscard]] bool may_exchange(std::uint8_t held, std::size_t nis) const;
   void cancel(std::uint8_t held) { --reserved_[held]; }
 
   // A block for whoever holds the right to it; nullptr while readers keep too many old ones.

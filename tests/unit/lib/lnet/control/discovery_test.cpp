@@ -402,6 +402,38 @@ TEST_F(DiscoveryTest, WhatPeersSayOfThemselvesLeavesTheLastPlaces) {
   EXPECT_NE(node.peer(kThird), nullptr);
 }
 
+TEST_F(DiscoveryTest, APrimaryNidThatIsOnItsWayOutComesLater) {
+  node_.make_peer(kTheirs);
+  node_.homes_answer = false;
+  ASSERT_TRUE(node_.coordinator.delete_peer(kTheirs, Nid::any()));
+  EXPECT_TRUE(discover(kSecond)) << "with what there is";
+  EXPECT_EQ(node_.nids_of(kSecond), std::vector{kSecond});
+  node_.homes_answer = true;
+  node_.release_held();
+  settle();
+  EXPECT_EQ(node_.nids_of(kSecond), (std::vector{kTheirs, kSecond}));
+}
+
+TEST_F(DiscoveryTest, WhatWasAskedByANetworkThatGoesIsAskedAnew) {
+  node_.add(nid("10.0.1.1@tcp1"));
+  RawPeer both(network_, {kThird, nid("10.0.0.7@tcp")});
+  ASSERT_TRUE(discover(kThird));
+  both.answers = false;
+  TestParcel parcel;
+  Discovery::make_stale(PeerDirectory::peer_of(record_of(*node_.coordinator.peers().find(kThird))),
+                        true);
+  node_.send(parcel, kThird);
+  settle(std::chrono::milliseconds(100));
+  both.answers = true;
+  const int pings = both.pings;
+  node_.remove(nid("10.0.1.1@tcp1"));
+  settle();
+  EXPECT_EQ(both.pings, pings + 1);
+  EXPECT_TRUE(parcel.over && parcel.outcome);
+  EXPECT_EQ(node_.nids_of(kThird).size(), 2U) << "its other one is reached by a router, if at all";
+  EXPECT_TRUE(is_up_to_date(state(nid("10.0.0.7@tcp"))));
+}
+
 TEST_F(DiscoveryTest, ADescriptorThatCannotBeHadFailsMessages) {
   node_.operations.mds_max = 2;
   settle();

@@ -29,6 +29,15 @@ class PeerRulesTest : public PeerRig {
     return result;
   }
 
+  // Primary NIDs of those that stay.
+  std::vector<Nid> without(NetId net) {
+    std::vector<Nid> stay;
+    rules_.net_removed(net, [&](const PeerRecord& peer) { stay.push_back(peer.primary); });
+    settle();
+    return stay;
+  }
+  bool views_free(const Nid& nid) { return directory_.has_room_in(peer_of(nid), nid.net()); }
+
   PeerRules rules_{directory_};
 };
 
@@ -269,35 +278,38 @@ TEST_F(PeerRulesTest, WithItsNetworkGoWhatWasOnIt) {
   ASSERT_EQ(configure(tcp(1), tcp(1, 5)), 0);
   ASSERT_EQ(configure(tcp(2, 5)), 0);
   ASSERT_EQ(configure(tcp(2, 5), tcp(2, 7)), 0);
-  rules_.net_removed(tcp(0, 5).net());
-  settle();
-  EXPECT_EQ(nids_seen(tcp(1)), (std::vector{tcp(1)}));
+  EXPECT_EQ(without(tcp(0, 5).net()), std::vector{tcp(1)});
+  EXPECT_EQ(nids_seen(tcp(1)), (std::vector{tcp(1)})) << "as configured";
   EXPECT_EQ(directory_.find(tcp(2, 7)), nullptr) << "with its primary NID: nobody reaches it here";
   EXPECT_EQ(directory_.find(tcp(2, 5)), nullptr);
 }
 
 TEST_F(PeerRulesTest, WhoIsReachedByAnotherNetworkStaysByANidOfThat) {
-  ASSERT_EQ(configure(tcp(2, 5)), 0);
-  ASSERT_EQ(configure(tcp(2, 5), tcp(2, 7)), 0);
-  ASSERT_EQ(configure(tcp(2, 5), tcp(2)), 0);
-  PeerRecord& peer = peer_of(tcp(2));
-  PeerNi* const ni = directory_.find(tcp(2));
-  rules_.net_removed(tcp(0, 5).net());
-  settle();
-  EXPECT_EQ(directory_.find(tcp(2)), ni) << "with its connections";
-  EXPECT_EQ(&peer_of(tcp(2)), &peer);
-  EXPECT_EQ(peer.primary, tcp(2));
-  EXPECT_FALSE(peer.is(kPeerConfigured)) << "that was the other NID";
-  EXPECT_EQ(nids_seen(tcp(2)).size(), 2U) << "the one behind a router is its yet";
-  EXPECT_EQ(directory_.find(tcp(2, 5)), nullptr);
+  for (const bool lock : {false, true}) {
+    ASSERT_EQ(configure(tcp(2, 5), Nid::any(), true, lock), 0);
+    ASSERT_EQ(configure(tcp(2, 5), tcp(2, 7)), 0);
+    ASSERT_EQ(configure(tcp(2, 5), tcp(2)), 0);
+    PeerRecord& peer = peer_of(tcp(2));
+    PeerNi* const ni = directory_.find(tcp(2));
+    EXPECT_EQ(without(tcp(0, 5).net()), std::vector{tcp(2)});
+    EXPECT_EQ(directory_.find(tcp(2)), ni) << "with its connections";
+    EXPECT_EQ(&peer_of(tcp(2)), &peer);
+    EXPECT_EQ(peer.primary, tcp(2));
+    EXPECT_FALSE(peer.has(kPeerConfigured | kPeerLockPrimary)) << "that was the other NID";
+    EXPECT_EQ(nids_seen(tcp(2)), (std::vector{tcp(2, 5), tcp(2, 7), tcp(2)}));
+    EXPECT_EQ(directory_.find(tcp(2, 5))->tx_credits_max.get(), 0) << "if at all by a router";
+    ASSERT_EQ(unconfigure(tcp(2), Nid::any(), true), 0);
+  }
 }
 
-TEST_F(PeerRulesTest, APrimaryNidThatIsLockedTakesItsPeerAlong) {
-  ASSERT_TRUE(rules_.add_peer(tcp(2, 5), kPeerLockPrimary | kPeerMultiRail, now_));
-  ASSERT_TRUE(rules_.add_nid(peer_of(tcp(2, 5)), tcp(2), kPeerMultiRail));
-  rules_.net_removed(tcp(0, 5).net());
-  settle();
-  EXPECT_EQ(directory_.find(tcp(2)), nullptr);
+TEST_F(PeerRulesTest, WhoCannotTakeANidLeavesItsPeerAlone) {
+  ASSERT_EQ(configure(tcp(100)), 0);
+  for (std::uint32_t n = 101; views_free(tcp(100)); ++n)
+    ASSERT_EQ(configure(tcp(100), tcp(n)), 0);
+  PeerNi* const other = traffic(tcp(1));
+  EXPECT_EQ(configure(tcp(100), tcp(1)), -ENOMEM);
+  EXPECT_EQ(directory_.find(tcp(1)), other);
+  EXPECT_EQ(peer_of(tcp(1)).primary, tcp(1));
 }
 
 TEST_F(PeerRulesTest, TakenApartEachInterfaceThatIsReachedIsAPeer) {
