@@ -50,6 +50,16 @@ LocalNetworks::Priority& LocalNetworks::priority_of(NetId net) {
   for (const auto& there : priorities_) {
     if (there->net == net) return *there;
   }
+  const auto is_used = [](const auto& places, NetId of) {
+    return std::ranges::any_of(places, [of](const auto& place) { return place->ni.net == of; });
+  };
+  // The number of one that has gone, since shards have tables by them.
+  for (const auto& there : priorities_) {
+    if (is_used(places_, there->net) || is_used(leaving_, there->net)) continue;
+    there->net = net;
+    there->value.set(kPriorityLowest);
+    return *there;
+  }
   priorities_.push_back(std::make_unique<Priority>());
   priorities_.back()->net = net;
   priorities_.back()->number = static_cast<std::uint16_t>(priorities_.size() - 1);
@@ -61,7 +71,8 @@ Outcome<Ni*> LocalNetworks::add(const NiSetup& config) {
   if (nid.is_any() || !nid.is_well_formed() || nid.is_of(NetType::kLoopback))
     return failure(Errc::kInvalid, "an NI needs a NID of its own, not " + text_of(nid));
   if (view().ni(nid) != nullptr) return failure(Errc::kExists, text_of(nid) + " is there");
-  if (places_.size() + 1 >= kNisMax) return failure(Errc::kTooBig, "no more NIs on one node");
+  if (places_.size() + leaving_.size() + 1 >= kNisMax)
+    return failure(Errc::kTooBig, "no more NIs on one node");
   auto place = std::make_unique<Place>();
   Ni& ni = place->ni;
   ni.nid = nid;

@@ -157,6 +157,17 @@ TEST_F(CoordinatorTest, WhenAllArePeersTheIdleMakeRoomAndTheRestIsRefused) {
   EXPECT_NE(a_.peer(kSecond), nullptr);
 }
 
+// Shards have tables by their numbers.
+TEST_F(CoordinatorTest, NetworksThatComeAndGoShareNumbers) {
+  for (std::uint16_t number = 100; number < 100 + 2 * kNisMax; ++number) {
+    const Nid each = Nid::of(NetType::kTcp, number, 0x0a020001);
+    a_.add(each);
+    ASSERT_LT(a_.coordinator.local().net(each.net())->number, 4U);
+    a_.remove(each);
+    settle();
+  }
+}
+
 TEST_F(CoordinatorTest, AMessageForAnInterfaceThatWentLooksAgain) {
   a_.make_peer(kSecond);
   PeerNi* ni = a_.coordinator.peers().find(kSecond);
