@@ -70,7 +70,7 @@ void FaultGate::look_at_rules() {
   for (Held& held : held_) {
     if (held.rule == 0 || (view != nullptr && view->has_delay(held.rule))) continue;
     held.due = kAtOnce;
-    held.dropped = view != nullptr && view->closing;
+    held.dropped = held.dropped || (view != nullptr && view->closing);
   }
 }
 

@@ -40,6 +40,11 @@ class LaneSet {
     return best;
   }
 
+  // No lane is up, and nothing is under way by any.
+  [[nodiscard]] bool idle() const {
+    return up_ == 0 && std::ranges::all_of(bytes_, [](std::uint64_t bytes) { return bytes == 0; });
+  }
+
   void book(ShardId shard, std::uint32_t bytes) { bytes_[shard] += bytes; }
   void unbook(ShardId shard, std::uint32_t bytes) {
     PLNET_CHECK(bytes_[shard] >= bytes, "what comes back from a lane was booked on it");

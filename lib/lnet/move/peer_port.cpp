@@ -74,7 +74,20 @@ bool PeerPorts::set_lane(LndLink& link, ShardId shard, bool up) {
     link.lanes = static_cast<std::uint16_t>(lane_sets_.index_of(fresh) + 1U);
   }
   lanes(link).set(shard, up);
+  if (!up) give_back_if_idle(link);
   return true;
+}
+
+void PeerPorts::unbook(LndLink& link, ShardId shard, std::uint32_t bytes) {
+  if (link.lanes == 0) return;
+  lanes(link).unbook(shard, bytes);
+  give_back_if_idle(link);
+}
+
+void PeerPorts::give_back_if_idle(LndLink& link) {
+  if (!lanes(link).idle()) return;
+  lane_sets_.give(&lanes(link));
+  link.lanes = 0;
 }
 
 void PeerPorts::give_back(LndLink& link) {

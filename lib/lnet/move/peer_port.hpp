@@ -118,6 +118,8 @@ class PeerPorts {
   [[nodiscard]] LndLink* find_link(const PeerNi& peer_ni, std::uint16_t ni);
   // A lane of the link's comes or goes. False: no room, and messages go as without it.
   [[nodiscard]] bool set_lane(LndLink& link, ShardId shard, bool up);
+  // What was booked on a lane has come back; nothing if the link has lost its lanes.
+  void unbook(LndLink& link, ShardId shard, std::uint32_t bytes);
   // Of a link that has some.
   [[nodiscard]] LaneSet& lanes(const LndLink& link) { return lane_sets_.at(link.lanes - 1U); }
 
@@ -140,6 +142,7 @@ class PeerPorts {
   }
 
  private:
+  void give_back_if_idle(LndLink& link);
   PeerPort* make(PeerNi& peer_ni);
   LndLink* take_link(PeerPort& port);
   LndLink* search_link(PeerPort& port, std::uint16_t ni);

@@ -130,7 +130,9 @@ void Receiver::delay(Receive& receive) {
   ask_all(receive);
 }
 
+// Who has lost its connection takes no entry from those who have theirs.
 void Receiver::ask_all(Receive& receive) {
+  if (receive.gone.get()) return leave_delayed(receive);
   receive.attach_epoch = attach_epoch_;
   match_here(receive);
   if (!ask_next(receive)) turn_over(receive);

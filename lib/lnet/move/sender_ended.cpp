@@ -79,8 +79,10 @@ void Sender::finish_placed_reply(const Message& message, const Grant& grant) {
   std::swap(header.source_pid, header.destination_pid);
   header.type = MessageType::kReply;
   header.payload_length = message.header.area<GetArea>().sink_length;
-  const Peer* const peer = message.hop->peer.load(std::memory_order_acquire);
-  const Nid initiator = peer == nullptr ? header.source : peer->seen().primary;
+  // Its credit has gone home, so that nothing keeps the hop any more.
+  const PeerNi* const from = core_.shared.directory->find(header.source);
+  const Nid initiator =
+      from == nullptr ? header.source : from->peer.load(std::memory_order_acquire)->seen().primary;
   core_.statistics.add(Statistic::kReceiveCount);
   core_.statistics.add(Statistic::kReceiveLength, message.result.reply_length);
   (void)core_.match.finish(grant, ReceivedMessage{header, initiator, header.source}, {});

@@ -174,7 +174,7 @@ bool Sender::is_held_back(Message& message) {
 
 void Sender::delay_over(Message& message, Health health, bool dropped) {
   NiPort& port = *core_.ports[message.ni->number];
-  if (dropped) {
+  if (dropped || port.closing()) {
     core_.causes.add(Cause::kTxReleased);
     return on_sent(port, {.transmit = &message,
                           .status = std::unexpected(Errc::kShutdown),
@@ -232,10 +232,9 @@ inline void Sender::leave_lane(Message& message) {
 // The link may have been released meanwhile, if its NI goes.
 void Sender::back_from_lane(Message& message) {
   if (message.booked() != 0) {
-    const LndLink* const link = core_.peers.find_link(*message.hop, message.ni->number);
-    if (link != nullptr && link->lanes != 0) {
-      core_.peers.lanes(*link).unbook(static_cast<ShardId>(message.booked() - 1U),
-                                      message.queue_bytes());
+    LndLink* const link = core_.peers.find_link(*message.hop, message.ni->number);
+    if (link != nullptr) {
+      core_.peers.unbook(*link, static_cast<ShardId>(message.booked() - 1U), message.queue_bytes());
     }
     message.book(0, 0);
     message.lane = 0;

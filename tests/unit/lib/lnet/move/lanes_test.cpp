@@ -189,13 +189,16 @@ TEST(Lanes, WhoFindsNoRoomForThemGoesByLaneZero) {
                            .match_entries = 8}});
   Recorder user;
   const MdHandle md = rig.bind(user, kLarge, 0);
+  PeerLink* to_nine = nullptr;
   for (const std::uint32_t peer : {9U, 10U}) {
     rig.node.add_peer(HeldNode::nid(peer), 0);
     ASSERT_TRUE(rig.put(md, peer, peer));
     rig.settle();
+    if (peer == 9) to_nine = rig.lnds[0]->held.back()->next_hop;
     rig.port(0).on_lane(*rig.lnds[0]->held.back()->next_hop, lane_of_shard(1), true, true);
   }
   EXPECT_EQ(rig.cause(Cause::kLanesFull), 1U);
+  auto& to_ten = *rig.lnds[0]->held.back()->next_hop;
   ASSERT_TRUE(rig.put(md, 9, 11));
   ASSERT_TRUE(rig.put(md, 10, 12));
   rig.settle();
@@ -207,6 +210,10 @@ TEST(Lanes, WhoFindsNoRoomForThemGoesByLaneZero) {
       lnd->end(0);
   }
   rig.settle();
+  // Whoever has none any more leaves them to others.
+  rig.port(0).on_lane(*to_nine, lane_of_shard(1), false, true);
+  rig.port(0).on_lane(to_ten, lane_of_shard(1), true, true);
+  EXPECT_EQ(rig.cause(Cause::kLanesFull), 1U);
   rig.expect_conserved();
 }
 
