@@ -82,6 +82,8 @@ Peer* SockLnd::new_peer(const ProcessId& id) {
   std::construct_at(peer);
   peer->lnd = this;
   peer->id = id;
+  const Peer* const bound = peers_by_id_.find({id.nid, kLustrePid});
+  peer->releasing = bound != nullptr && bound->releasing;
   peers_by_id_.insert(*peer);
   counters_.add(Id::kPeers);
   quiet_.push_back(*peer);
@@ -115,8 +117,12 @@ void SockLnd::drop_peer(Peer& peer) {
   timers_.cancel(peer.timer);
   peer.unlink();
   peers_by_id_.erase(peer);
+  const Nid nid = peer.id.nid;
   peers_.give(&peer);
   counters_.subtract(Id::kPeers);
+  // The one that stands for the NID goes behind all other processes of it.
+  Peer* const bound = peers_by_id_.find({nid, kLustrePid});
+  if (bound != nullptr && bound->releasing) look_at(*bound);
 }
 
 void SockLnd::look_at(Peer& peer) {
@@ -212,7 +218,15 @@ void SockLnd::cancel(Transmit& transmit) {
 }
 
 void SockLnd::release_peer(PeerLink& link) {
-  if (link.lnd_peer == nullptr) return core_.on_peer_released(link);
+  if (link.lnd_peer == nullptr) {
+    // Whose first message waits is not bound to it yet.
+    peers_by_id_.for_each(link.nid, [&](Peer& peer) {
+      peer.closing = true;
+      peer.close_cause = Errc::kShutdown;
+      look_at(peer);
+    });
+    return core_.on_peer_released(link);
+  }
   const Peer& bound = *static_cast<const Peer*>(link.lnd_peer);
   if (bound.releasing) return;
   ++releases_;

@@ -91,14 +91,10 @@ void SockLnd::finish(Peer& peer) {
   if (!peer.releasing || !peer.connections.empty()) return;
   PeerLink* const link = peer.link;
   Peer* const bound = link != nullptr ? static_cast<Peer*>(link->lnd_peer) : nullptr;
-  if (&peer != bound) {
-    drop_peer(peer);
-    if (bound != nullptr) look_at(*bound);
-    return;
-  }
+  if (&peer != bound) return drop_peer(peer);
   bool alone = true;
   peers_by_id_.for_each(peer.id.nid, [&](Peer& other) { alone &= &other == &peer; });
-  if (!alone) return;  // the last process of this NID brings us here again
+  if (!alone) return;  // drop_peer() of the last one brings us here again
   report();
   link->lnd_peer = nullptr;
   drop_peer(peer);

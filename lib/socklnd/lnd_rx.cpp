@@ -25,8 +25,10 @@ std::size_t SockLnd::on_bytes(std::uint32_t slot, std::size_t direct,
   look_at(connection);
   std::size_t used = 0;
   if (connection.state == State::kGreeting) {
+    const auto before = connection.reader.state();
     used = connection.reader.take(staged);
-    connection.deadline = Instant::max();  // each read has its own
+    if (connection.reader.state() != before)
+      connection.deadline = Instant::max();  // each part has its own
     if (connection.reader.reading()) return used;
     on_reply(connection);
     if (connection.state == State::kJudged) return used;  // reading is paused

@@ -58,7 +58,9 @@ Connection* SockLnd::choose_by(Peer& peer, FitOf&& fit_of) {
   return best;
 }
 
+// None while one of them is lost: in this turn the others go, too, with what they would have taken.
 Connection* SockLnd::choose(Peer& peer, const Transmit& transmit) {
+  if (peer.closing) return nullptr;
   return choose_by(peer, [&](const Connection& connection) {
     const std::uint64_t bytes = wire_bytes(connection.protocol, transmit);
     return fit_of(connection, Kind::kMessage, is_large(bytes, config_.tunables));

@@ -82,11 +82,19 @@ TcpListeners::Accept TcpListeners::accept(TcpListener& listener, TcpSocket& sock
   if (!socket.valid()) {
     switch (errno) {
       case EAGAIN: return Accept::kNobody;
-      case EMFILE:
-      case ENFILE:
-      case ENOBUFS:
-      case ENOMEM: stats_.add(Id::kAcceptFailures); return Accept::kNoResource;
-      default: stats_.add(Id::kAcceptsAborted); return Accept::kGone;
+      // accept(2): what is wrong with that caller only.
+      case ECONNABORTED:
+      case EINTR:
+      case EPROTO:
+      case ENETDOWN:
+      case ENOPROTOOPT:
+      case EHOSTDOWN:
+      case ENONET:
+      case EHOSTUNREACH:
+      case ENETUNREACH:
+      case ETIMEDOUT: stats_.add(Id::kAcceptsAborted); return Accept::kGone;
+      // Nothing was taken off the queue, and it may be the same for long.
+      default: stats_.add(Id::kAcceptFailures); return Accept::kNoResource;
     }
   }
   const auto both = addresses_of(socket.get());
