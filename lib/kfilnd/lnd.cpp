@@ -93,6 +93,7 @@ Transaction* KfiLnd::take(Quota quota) {
 
 void KfiLnd::give(Transaction& transaction) {
   --used(static_cast<Quota>(transaction.quota));
+  if (transaction.early) --early_;
   transaction.state = State::kInvalid;
   ++transaction.generation;
   transactions_.give(&transaction);

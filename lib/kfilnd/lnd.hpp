@@ -291,6 +291,7 @@ class KfiLnd : public lnet::Lnd, public EndpointEvents {
   std::vector<std::byte> copies_;
   std::vector<std::uint32_t> free_copies_;
   std::array<std::size_t, 3> used_{};
+  std::size_t early_ = 0;  // of kReceives: came before a HELLO
   unsigned strangers_left_ = kStrangersPerTurn;
 
   std::vector<lnet::PeerLink*> releasing_;

@@ -179,7 +179,7 @@ bool KfiLnd::admits(const lnet::Nid& nid) {
 // Nothing connects us with the peer, or with this life of it, and it is not us who has greeted:
 // whom we have greeted has to greet us before it can answer.
 bool KfiLnd::introduces_itself(const Peer& peer, const Message& message) {
-  if (message.kind == Kind::kHelloResponse || peer.hello_state != HelloState::kNone) return false;
+  if (peer.hello_state != HelloState::kNone) return false;
   if (peer.state == PeerState::kNew || peer.state == PeerState::kDown) return true;
   return message.is_hello() && has_begun_anew(peer, message.hello);
 }

@@ -130,12 +130,16 @@ bool KfiLnd::wait_for_hello(Transaction& one) {
     return true;
   }
   const bool first = !one.early;
+  // A HELLO, which ends the waiting, has to find a transaction, too.
+  const bool crowded = first && early_ >= (config_.receives_max + 1) / 2;
   if (first) {
     one.early = true;
+    ++early_;
     counters_.add(Id::kEarly);
   }
   // In its receive buffer it would keep others from sending to us.
-  if (failed || now_ >= one.replay_deadline || shutting_down_ || (first && !copy_out(one))) {
+  if (failed || crowded || now_ >= one.replay_deadline || shutting_down_ ||
+      (first && !copy_out(one))) {
     counters_.add(Id::kEarlyDropped);
     fail_at_once(one, Errc::kTimedOut, Health::kNetworkTimeout);
     return true;

@@ -182,7 +182,7 @@ MakeSessionReply Framework::make_session(const MakeSessionRequest& request,
   deactivate();
   made->id = request.session;
   made->features = features;
-  made->name = request.name;
+  made->name = name_from(text_of(request.name));  // whatever is behind its end
   made->timeout_s = setup_.session_timeout_s;
   made->references = 1;
   made->started = now_;

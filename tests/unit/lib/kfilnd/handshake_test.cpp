@@ -259,6 +259,22 @@ TEST(KfilndEarly, NoMoreThanThereArePlaces) {
   EXPECT_EQ(node.lnd->transactions(), 5U);
 }
 
+// Those that wait for a HELLO leave it a transaction.
+TEST(KfilndEarly, LeavesRoomForTheHello) {
+  ScriptedNode node({.receives_max = 4});
+  for (int i = 0; i < 6; ++i)
+    node.arrive(early_put(500));
+  EXPECT_EQ(node.count(LndId::kEarlyDropped), 4U);
+  EXPECT_EQ(node.count(LndId::kPutOff), 0U);
+  ASSERT_TRUE(is(node.endpoint.take(Call::kSend), Kind::kHelloRequest));
+  node.hello(Kind::kHelloRequest, {.rx_base = 3, .session_key = 77});
+  node.turn();
+  EXPECT_EQ(node.core->tally().puts, 2U);
+  node.arrive(early_put(500));
+  EXPECT_EQ(node.core->tally().puts, 3U);
+  node.expect_clean();
+}
+
 TEST(KfilndPeers, NoMoreThanThereArePlaces) {
   ScriptedNode node({.peers_max = 3});
   node.meet(1);
