@@ -2,6 +2,7 @@
 #include "apps/assembly/kfi_moves.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -62,8 +63,7 @@ TakenOut take_out(NodeConfig& config, const Nid& nid) {
                        [&out](const auto& route) { return route.gateway.net() == out.net; });
   std::ranges::copy_if(config.peers, std::back_inserter(out.peers),
                        [&out](const PeerConfig& peer) { return is_on(peer, out.net); });
-  drop_routes_on(config.routes, {out.net});
-  drop_peers_on(config.peers, {out.net});
+  lnet::drop_what_was_on(config, std::span(&out.net, 1));
   return out;
 }
 

@@ -93,8 +93,7 @@ Outcome<void> remove_from(NodeConfig& config, const lnet::NetSelection& selectio
   }
   if (removed == 0) return failure(Errc::kNotFound, "no such NI");
   std::erase_if(config.nets, [](const NetConfig& net) { return net.nis.empty(); });
-  drop_routes_on(config.routes, gone);
-  drop_peers_on(config.peers, gone);
+  lnet::drop_what_was_on(config, gone);
   return {};
 }
 
@@ -264,9 +263,7 @@ void LnetAdmin::set_health(lnet::NiChange change, Reply<void> done) {
       [change](lnet::Node& node) -> Outcome<Progress> {
         bool found = change.all;
         for (lnet::Ni* ni : node.coordinator().local().nis) {
-          const bool meant = change.all || (change.nid && *change.nid == ni->nid) ||
-                             (change.net != lnet::kNetAny && change.net == ni->net);
-          if (!meant) continue;
+          if (!change.is_for(ni->net, ni->nid)) continue;
           found = true;
           ni->health.set(*change.health);
         }

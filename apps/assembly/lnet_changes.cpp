@@ -256,21 +256,6 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
   return steps;
 }
 
-void drop_routes_on(std::vector<RouteConfig>& routes, const std::vector<NetId>& nets) {
-  std::erase_if(routes, [&nets](const RouteConfig& route) {
-    return std::ranges::find(nets, route.gateway.net()) != nets.end();
-  });
-}
-
-void drop_peers_on(std::vector<PeerConfig>& peers, const std::vector<NetId>& nets) {
-  const auto gone = [&nets](const Nid& nid) {
-    return std::ranges::find(nets, nid.net()) != nets.end();
-  };
-  std::erase_if(peers, [&](const PeerConfig& peer) { return gone(peer.primary); });
-  for (PeerConfig& peer : peers)
-    std::erase_if(peer.nids, gone);
-}
-
 LnetDesk::Attempt carry_out(std::vector<LnetStep> steps, const Clock& clock, Duration bound) {
   return [steps = std::move(steps), next = std::size_t{0}, back = false, why = Error{}, &clock,
           deadline = clock.now() + bound](lnet::Node& node) mutable -> Outcome<Progress> {

@@ -24,10 +24,6 @@ struct LnetStep {
                                                            const lnet::NodeConfig& wanted,
                                                            LnetHost& host);
 
-// The routes and the peers that are left when these networks have gone.
-void drop_routes_on(std::vector<lnet::RouteConfig>& routes, const std::vector<lnet::NetId>& nets);
-void drop_peers_on(std::vector<lnet::PeerConfig>& peers, const std::vector<lnet::NetId>& nets);
-
 // Carries them out, a few at a time; when one fails, or has to wait for longer than `bound`, takes
 // back those before it, then says why.
 [[nodiscard]] LnetDesk::Attempt carry_out(std::vector<LnetStep> steps, const Clock& clock,

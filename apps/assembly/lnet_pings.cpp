@@ -37,7 +37,7 @@ void look_up(lnet::Node& node, const Nid& nid, RemoteNode& remote) {
 // One NID of a batch.
 struct LnetPings::Course {
   std::uint32_t to_send = 1;  // in nobody's hands yet
-  std::uint32_t waiting = 0;  // for a place among kAtATime
+  std::uint32_t waiting = 0;  // for a place
   std::uint32_t out = 0;
   std::uint32_t silent = 0;  // in a row
   lnet::PingBurst burst;
@@ -66,6 +66,9 @@ struct LnetPings::Batch {
   std::vector<PingReport> reports;
   std::vector<Course> courses;
   std::size_t left = 0;
+  std::size_t out = 0;  // of all its NIDs
+  Duration bound{};     // from when the first of them is asked
+  bool begun = false;
   lnet::Reply<std::vector<PingReport>> reply;  // empty once it was called
 
   void finish() {
@@ -169,6 +172,7 @@ void LnetPings::discover(lnet::DiscoverOrder order, Duration bound,
 
 void LnetPings::begin(const std::shared_ptr<Batch>& batch, Duration bound) {
   batch->left = batch->order.nids.size();
+  batch->bound = bound;
   for (std::size_t i = 0; i < batch->order.nids.size(); ++i) {
     batch->reports.push_back({batch->order.nids[i], failed(Errc::kTimedOut), {}});
     const std::uint32_t count = batch->order.count.value_or(1);
@@ -177,19 +181,31 @@ void LnetPings::begin(const std::shared_ptr<Batch>& batch, Duration bound) {
     waiting_.insert(waiting_.end(), first, Next{batch, i});
   }
   if (batch->left == 0) return batch->finish();
-  desk_.loop().add_timer(bound, Duration::zero(), [weak = std::weak_ptr(batch)] {
-    if (const auto late = weak.lock()) late->finish();
-  });
   start_waiting();
 }
 
+// Whoever asks many that are silent leaves places for others: an order takes another one only while
+// it has fewer than are free.
+bool LnetPings::may_start(const Batch& batch) const {
+  return batch.out < kAtATime && batch.out < kAllAtATime - out_;
+}
+
+// One that cannot be sent comes home, and leads back here, before the next is looked for.
 void LnetPings::start_waiting() {
-  while (!waiting_.empty() && out_ < kAtATime) {
-    const Next next = std::move(waiting_.front());
-    waiting_.pop_front();
-    // Nobody is there to hear it: the bound has passed.
-    if (!next.batch->reply) continue;
-    Course& course = next.batch->courses[next.index];
+  std::erase_if(waiting_, [](const Next& next) { return !next.batch->reply; });
+  for (;;) {
+    const auto at =
+        std::ranges::find_if(waiting_, [this](const Next& next) { return may_start(*next.batch); });
+    if (at == waiting_.end()) return;
+    const Next next = std::move(*at);
+    waiting_.erase(at);
+    Batch& batch = *next.batch;
+    if (!std::exchange(batch.begun, true)) {
+      desk_.loop().add_timer(batch.bound, Duration::zero(), [weak = std::weak_ptr(next.batch)] {
+        if (const auto late = weak.lock()) late->finish();
+      });
+    }
+    Course& course = batch.courses[next.index];
     --course.waiting;
     ++course.out;
     ++course.burst.sent;
@@ -201,6 +217,7 @@ void LnetPings::start(const Next& next) {
   const bool begun = desk_.begin_errand();
   PLNET_CHECK(begun, "fewer pings at a time than errands");
   ++out_;
+  ++next.batch->out;
   const auto send = [this](auto* request, auto work) {
     // Without a node the order does nothing: the errand then comes home at once.
     const auto taken = std::make_shared<bool>(false);
@@ -236,6 +253,7 @@ void LnetPings::start(const Next& next) {
 
 void LnetPings::ended(const Next& next, Outcome<RemoteNode> answer, Duration round_trip) {
   --out_;
+  --next.batch->out;
   Course& course = next.batch->courses[next.index];
   course.count(answer.has_value(), round_trip);
   if (course.to_send > 0) {

@@ -14,8 +14,10 @@ namespace plnet::apps {
 
 class LnetPings {
  public:
-  // At a time; the coordinator has more slots than that, which discovery needs.
+  // Of one order at a time, and of all together; the coordinator has more slots than that, which
+  // discovery needs.
   static constexpr std::size_t kAtATime = lnet::PingOrder::kWindowMax;
+  static constexpr std::size_t kAllAtATime = 2 * kAtATime;
   // A burst ends early when so many in a row were not answered.
   static constexpr std::uint32_t kSilentMax = 8;
 
@@ -39,6 +41,7 @@ class LnetPings {
   };
 
   void begin(const std::shared_ptr<Batch>& batch, Duration bound);
+  [[nodiscard]] bool may_start(const Batch& batch) const;
   void start_waiting();
   void start(const Next& next);
   void ended(const Next& next, Outcome<lnet::RemoteNode> answer, Duration round_trip = {});

@@ -10,6 +10,7 @@
 #include "apps/assembly/lnet_wanted.hpp"
 #include "apps/assembly/residents.hpp"
 #include "apps/assembly/router_memory.hpp"
+#include "apps/assembly/tcp_options.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -82,6 +83,10 @@ Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings, const Resi
   for (const unsigned node : memory_nodes(planned->plan))
     needs.memory_bytes += arena_bytes(settings, planned->plan, node, residents);
   needs.listens_now = false;  // only TCP networks need it, and the first may come later
+  if (const auto tcp = tcp_options_of(settings.lnet)) {
+    const bool none = tcp->accept == socklnd::AcceptPolicy::kNone;
+    needs.accept_port = none ? 0 : static_cast<std::uint16_t>(tcp->tunables.accept_port);
+  }
   auto facts = runtime::read_host_facts();
   auto findings = runtime::check_host(facts, needs);
   return MachinePlan{std::move(facts), std::move(*planned), *idle, std::move(findings)};

@@ -92,6 +92,9 @@ class Node {
   // On every shard or on none (kAgain).
   [[nodiscard]] Outcome<void> reset_counters();
 
+  // Of this process; start() looks, too. Raises what may be raised.
+  [[nodiscard]] static Outcome<void> check_limits();
+
   [[nodiscard]] const NodeOptions& options() const { return options_; }
   [[nodiscard]] const Machine& machine() const { return *machine_; }
   [[nodiscard]] const runtime::TscClock& clock() const { return clock_; }
@@ -101,13 +104,14 @@ class Node {
   [[nodiscard]] const runtime::MetricsHttp& metrics_http() const { return *metrics_http_; }
   [[nodiscard]] const runtime::Log& log() const { return *log_; }
   [[nodiscard]] const LnetAdmin& lnet() const { return *lnet_; }
+  [[nodiscard]] LnetAdmin& lnet() { return *lnet_; }
+  [[nodiscard]] runtime::EventLoop& loop() { return *loop_; }
   // Why NIs do not follow the links of their interfaces. "": they do.
   [[nodiscard]] const std::string& links_unwatched() const { return lnet_->links_unwatched(); }
   [[nodiscard]] Instant started_at() const { return started_at_; }
 
  private:
   Node(const runtime::Settings& settings, const NodeOptions& options);
-  [[nodiscard]] Outcome<void> check_limits();
   [[nodiscard]] Outcome<void> open_admin();
   [[nodiscard]] Outcome<void> take_machine();
   [[nodiscard]] Outcome<void> build_pollers();

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@ Json shard_line(const runtime::PlannedShard& shard, const runtime::Poller& polle
           {"duty cycle percent", percent(duty_cycle(counters))},
           {"turns", counters.get(PollerCounter::kTurns)},
           {"longest turn nsec", counters.get(PollerCounter::kLongestTurnNsec)},
-          {"turns over limit", counters.get(PollerCounter::kLongTurns)}};
+          {"turns over limit", poller.long_turns()}};
 }
 
 Json shard_detail(const runtime::PlannedShard& shard, runtime::Poller& poller,
@@ -68,8 +69,7 @@ void add_starving(const Node& node, Json& all) {
   }
 }
 
-Json warnings(const Node& node) {
-  Json all = Json::array();
+Json warnings(const Node& node, Json all) {
   for (const auto& warning : node.machine().cpts().warnings) {
     all.push_back({{"severity", "warning"}, {"what", warning.text}});
   }
@@ -87,7 +87,7 @@ Json warnings(const Node& node) {
          {"fix", "let the process hear netlink (multicast groups of NETLINK_ROUTE)"}});
   }
   for (const auto* poller : node.pollers()) {
-    const auto late = poller->counters().get(PollerCounter::kLongTurns);
+    const auto late = poller->long_turns();
     if (late == 0) continue;
     all.push_back(
         {{"severity", "note"},
@@ -102,7 +102,7 @@ Json warnings(const Node& node) {
 
 }  // namespace
 
-Json report_status(const Node& node) {
+Json report_status(const Node& node, Json standing) {
   const auto uptime = node.clock().now() - node.started_at();
   Json shards = Json::array();
   for (const auto& cpt : node.machine().cpts().cpts) {
@@ -122,7 +122,7 @@ Json report_status(const Node& node) {
             {"memory", node.machine().memory_lines()},
             {"cpts", node.machine().cpts().cpts.size()},
             {"shards", std::move(shards)},
-            {"warnings", warnings(node)}}}};
+            {"warnings", warnings(node, std::move(standing))}}}};
 }
 
 Json report_cpts(const Node& node, int detail) {

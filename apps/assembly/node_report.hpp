@@ -10,8 +10,8 @@
 
 namespace plnet::apps {
 
-// `lnetctl status`: one screen for 3 a.m.
-[[nodiscard]] runtime::Json report_status(const Node& node);
+// `lnetctl status`: one screen for 3 a.m. `standing`: what else there is to warn of.
+[[nodiscard]] runtime::Json report_status(const Node& node, runtime::Json standing);
 
 // `lnetctl cpt show`: the plan as it runs. Detail 0: what one looks at first; 1: every counter.
 [[nodiscard]] runtime::Json report_cpts(const Node& node, int detail);

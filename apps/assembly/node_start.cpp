@@ -2,10 +2,14 @@
 // How a node comes to be, from its settings to pollers that run.
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "apps/assembly/audit_log.hpp"
 #include "apps/assembly/kfi_verbs.hpp"
@@ -77,14 +81,23 @@ void write_finding(runtime::Log& log, const runtime::Finding& finding) {
   }
 }
 
+// systemd says of which file its journal reads.
+bool stderr_is_journal() {
+  const char* const named = std::getenv("JOURNAL_STREAM");  // NOLINT(concurrency-mt-unsafe)
+  struct stat error{};
+  return named != nullptr && ::fstat(STDERR_FILENO, &error) == 0 &&
+         fmt::format("{}:{}", error.st_dev, error.st_ino) == named;
+}
+
 }  // namespace
 
 Outcome<std::unique_ptr<Node>> Node::start(const runtime::Settings& settings,
                                            const NodeOptions& options) {
   std::unique_ptr<Node> node(new Node(settings, options));
   using Step = Outcome<void> (Node::*)();
-  for (const Step step : {&Node::check_limits, &Node::open_admin, &Node::open_control,
-                          &Node::take_machine, &Node::build_pollers, &Node::launch}) {
+  if (auto able = check_limits(); !able) return std::unexpected(able.error());
+  for (const Step step : {&Node::open_admin, &Node::open_control, &Node::take_machine,
+                          &Node::build_pollers, &Node::launch}) {
     if (auto done = (node.get()->*step)(); !done) return std::unexpected(done.error());
   }
   return node;
@@ -112,7 +125,7 @@ Outcome<void> Node::check_limits() {
 }
 
 Outcome<void> Node::open_admin() {
-  runtime::LogOptions logs{.level = settings_.log.level};
+  runtime::LogOptions logs{.level = settings_.log.level, .journal = stderr_is_journal()};
   logs.annotate = [names = options_.nic_names](std::string_view line) {
     const std::string hosts = names.names_in(line);
     return hosts.empty() ? hosts : " hosts=" + runtime::log_value_text(hosts);

@@ -12,6 +12,7 @@
 #include "apps/assembly/node_documents.hpp"
 #include "apps/assembly/node_report.hpp"
 #include "apps/assembly/router_options.hpp"
+#include "apps/assembly/standing_warnings.hpp"
 #include "apps/assembly/tcp_options.hpp"
 #include "apps/assembly/verb_replies.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
@@ -121,11 +122,15 @@ struct ExchangeView {
 };
 
 void add_views(runtime::VerbTable& verbs, Node& node) {
-  verbs.add(
-      {.verb = "status",
-       .access = VerbAccess::kReads,
-       .help = "the node on one screen",
-       .handler = [&node](const Args&, const auto&) -> VerbReply { return report_status(node); }});
+  verbs.add({.verb = "status",
+             .access = VerbAccess::kReads,
+             .help = "the node on one screen",
+             .async_handler = [&node](const Args&, const auto&, runtime::VerbToken token) {
+               ask_standing(node.lnet(), node.loop(),
+                            [&node, token = std::move(token)](Json standing) mutable {
+                              token.finish(report_status(node, std::move(standing)));
+                            });
+             }});
   verbs.add({.verb = "cpt show",
              .access = VerbAccess::kReads,
              .help = "CPTs and shards with their counters",

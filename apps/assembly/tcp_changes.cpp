@@ -42,8 +42,7 @@ bool follows_link(const NiConfig& ni, const socklnd::Tunables& of_all) {
 }
 
 bool is_meant(const lnet::NiChange& change, const NetConfig& net, const NiConfig& ni) {
-  return change.all || (change.nid && ni.nid == change.nid) ||
-         (change.net != lnet::kNetAny && change.net == net.net);
+  return change.is_for(net.net, ni.nid.value_or(Nid::any()));
 }
 
 // --- Tunables ---

@@ -29,6 +29,7 @@ int check(const runtime::Settings& settings, const SettingsFiles& files,
   }
   const auto able = check_startable(files, settings, plan->planned.plan.cpts.size());
   if (!able) return complain(kProgram, able.error());
+  if (const auto limits = Node::check_limits(); !limits) return complain(kProgram, limits.error());
   return fatal ? kFailedStatus : 0;
 }
 

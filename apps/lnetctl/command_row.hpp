@@ -77,7 +77,12 @@ struct CommandRow {
   BuildArgs build = nullptr;            // null: every option under its name, '-' as '_'
   PrintResult print = nullptr;          // null: YAML
   RunCommand run = nullptr;             // null: ask the verb `words`
+  Duration patience{};                  // if the node may take longer than it does for others
 };
+
+// A change may have to wait for a start that waits for its gateways (router_ping_timeout twice), or
+// for another change that is taken back, for which a NIC has to let go of an NI.
+inline constexpr Duration kChangePatience = std::chrono::seconds(240);
 
 // The world of a command: where it prints, how it asks the node. Tests bring their own.
 struct Session {

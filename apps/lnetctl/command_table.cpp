@@ -151,7 +151,9 @@ int CommandTable::run_row(const CommandRow& row, std::span<const std::string> wo
   Outcome<nlohmann::json> args =
       row.build != nullptr ? row.build(*arguments, row) : args_by_name(*arguments, row);
   if (!args) return print_error(session, row, std::move(args.error()));
+  session.patience = row.patience;
   const auto reply = session.ask(row.words, *args);
+  session.patience = {};
   if (!reply) return print_error(session, row, reply.error());
   return print_result(session, row, *reply);
 }

@@ -12,9 +12,6 @@ namespace plnet::apps {
 namespace {
 
 constexpr Duration kExecPatience = std::chrono::hours(1);
-// It may have to wait for a start that waits for its gateways (router_ping_timeout twice), or for
-// another change that is taken back, for which a NIC has to let go of an NI.
-constexpr Duration kChangePatience = std::chrono::seconds(240);
 
 // JSON carries nothing else.
 bool is_utf8(const std::string& text) {

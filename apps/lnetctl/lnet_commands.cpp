@@ -124,14 +124,19 @@ constexpr std::array kUdspShowOptions{kUdspDelOptions[1]};
 constexpr std::size_t kNidsMax = 128;
 
 // What the node may take for pings, and some seconds: so many are asked at a time, and there are
-// limits to the timeout of each and to a burst.
+// limits to the timeout of each and to a burst. One word may name as many as the node takes.
 Duration patience_of(const Arguments& arguments) {
   constexpr Duration kMore = std::chrono::seconds(15);
   constexpr std::size_t kAskedAtOnce = 16;
   constexpr std::int64_t kPingTimeoutMax = 120;
   if (arguments.has("count")) return std::chrono::minutes(10) + kMore;
   const auto timeout = arguments.number("timeout").value_or(1);
-  const auto rounds = static_cast<std::int64_t>(arguments.positional.size() / kAskedAtOnce + 1);
+  const std::size_t most =
+      arguments.positional.size() == 1 &&
+              arguments.positional.front().find_first_of(",[*") == std::string::npos
+          ? 1
+          : kNidsMax;
+  const auto rounds = static_cast<std::int64_t>(most / kAskedAtOnce + 1);
   return std::chrono::seconds(std::clamp<std::int64_t>(timeout, 1, kPingTimeoutMax) * rounds) +
          kMore;
 }

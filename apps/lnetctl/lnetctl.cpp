@@ -30,6 +30,7 @@ class Node {
   Node(std::string path, Duration timeout) : path_(std::move(path)), timeout_(timeout) {}
 
   runtime::VerbReply ask(std::string_view verb, const nlohmann::json& args, Duration patience) {
+    if (client_ && client_->was_closed()) client_.reset();
     if (!client_) {
       auto connected = runtime::ControlClient::connect(path_, clock_);
       if (!connected) return std::unexpected(runtime::VerbError(std::move(connected.error())));

@@ -44,6 +44,7 @@ constexpr CommandRow change(std::string_view words, std::string_view help,
   row.operation = operation;
   row.entity = entity;
   row.print = print_nothing;
+  row.patience = kChangePatience;
   return row;
 }
 constexpr CommandRow show(std::string_view words, std::string_view help,

@@ -78,7 +78,7 @@ std::optional<lst::Refusal> ConsoleDesk::check_key(const selftest::Console& cons
 
 void ConsoleDesk::transact(std::optional<std::uint32_t> key, Begin begin, Done done) {
   static_assert(kUnderWayMax == selftest::kConsoleTransactionsMax);
-  static_assert(LnetPings::kAtATime + kUnderWayMax <= LnetDesk::kErrandsMax);
+  static_assert(LnetPings::kAllAtATime + kUnderWayMax <= LnetDesk::kErrandsMax);
   LnetDesk& desk = lnet_.desk();
   if (*under_way_ == kUnderWayMax || !desk.begin_errand())
     return done(std::unexpected(lst::Refusal{EAGAIN, "too many commands are under way"}));

@@ -45,10 +45,15 @@ struct NetSelection {
 struct NiChange {
   std::optional<Nid> nid;  // of this NI
   bool all = false;        // of every NI
-  NetId net = kNetAny;     // of every NI on this network
+  NetId net = kNetAny;     // of every NI on this network, or of the one with the NID
   std::optional<std::int32_t> health;
   std::optional<std::int32_t> connections_per_peer;
   std::optional<std::int32_t> lnd_timeout_s;
+
+  [[nodiscard]] bool is_for(NetId of, const Nid& ni) const {
+    if (net != kNetAny && net != of) return false;
+    return nid ? *nid == ni : all || net != kNetAny;
+  }
 };
 
 struct PeerSelection {

@@ -247,6 +247,16 @@ std::string_view NodeConfig::module_option(std::string_view module, std::string_
   return found == module_options.end() ? std::string_view{} : found->value;
 }
 
+void drop_what_was_on(NodeConfig& config, std::span<const NetId> nets) {
+  const auto gone = [nets](const Nid& nid) {
+    return std::ranges::find(nets, nid.net()) != nets.end();
+  };
+  std::erase_if(config.routes, [&](const RouteConfig& route) { return gone(route.gateway); });
+  std::erase_if(config.peers, [&](const PeerConfig& peer) { return gone(peer.primary); });
+  for (PeerConfig& peer : config.peers)
+    std::erase_if(peer.nids, gone);
+}
+
 bool is_same_ni(const NiConfig& a, const NiConfig& b) {
   if (a.nid && b.nid) return *a.nid == *b.nid;
   // One of the two may have been told the NID of its interface.

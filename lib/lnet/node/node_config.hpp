@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -176,6 +177,9 @@ struct NodeConfig {
 
 // Are these the same NI: the same NID if both have one, else the same interfaces?
 [[nodiscard]] bool is_same_ni(const NiConfig& a, const NiConfig& b);
+
+// These networks have gone, and with them routes by gateways there, and peers and NIDs of peers.
+void drop_what_was_on(NodeConfig& config, std::span<const NetId> nets);
 
 struct NodeConfigIssue {
   std::string path;  // "net[1].local NI(s)[0]", indices into NodeConfig

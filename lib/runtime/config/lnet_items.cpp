@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lib/lnet/wire/ping_buffer.hpp"
 
@@ -42,6 +43,15 @@ void check_whole(const NodeConfig& config, SettingsIssues& issues) {
   }
 }
 
+// As when a network is deleted by itself.
+void drop_what_leads_nowhere(NodeConfig& config, const NodeConfig& base) {
+  std::vector<lnet::NetId> gone;
+  for (const lnet::NetConfig& net : base.nets) {
+    if (config.net(net.net) == nullptr) gone.push_back(net.net);
+  }
+  lnet::drop_what_was_on(config, gone);
+}
+
 }  // namespace
 
 NodeConfig add_items(const NodeConfig& base, const LnetDocument& document, SettingsIssues& issues) {
@@ -62,6 +72,7 @@ NodeConfig remove_items(const NodeConfig& base, const LnetDocument& document,
   remove_nets(config, document, issues);
   remove_routes(config, document, issues);
   remove_peers(config, document, issues);
+  drop_what_leads_nowhere(config, base);
   remove_udsps(config, document, issues);
   remove_faults(config, document, issues);
   set_access(config, document, issues);

@@ -80,6 +80,14 @@ VerbReply ControlClient::call(std::string_view verb, const nlohmann::json& args,
   }
 }
 
+bool ControlClient::was_closed() const {
+  pollfd entry{socket_.get(), POLLIN, 0};
+  if (::poll(&entry, 1, 0) <= 0) return false;
+  char next = 0;
+  const ssize_t got = ::recv(socket_.get(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno == ECONNRESET);
+}
+
 Outcome<void> ControlClient::wait_for(short events, Instant deadline, Duration timeout) {
   while (true) {
     const Duration left = deadline - clock_.now();

@@ -20,6 +20,9 @@ class ControlClient {
   // Asks and waits for the answer. A failure of the connection comes back as an error too.
   [[nodiscard]] VerbReply call(std::string_view verb, const nlohmann::json& args, Duration timeout);
 
+  // Nothing is under way, and the node has closed: it keeps nobody who is silent for long.
+  [[nodiscard]] bool was_closed() const;
+
  private:
   ControlClient(std::string path, Descriptor socket, const Clock& clock)
       : path_(std::move(path)), socket_(std::move(socket)), clock_(clock) {}

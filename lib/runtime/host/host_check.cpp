@@ -46,14 +46,14 @@ void check_port(const HostFacts& facts, const HostNeeds& needs, Findings& findin
          fmt::format("TCP port {} is in use{}", port,
                      kernel ? ", most likely by LNet in the kernel (module lnet is loaded)" : ""),
          "peers connect to this port",
-         kernel ? "lnetctl lnet unconfigure && lustre_rmmod, or choose another accept_port"
+         kernel ? "lctl network down && lustre_rmmod, or choose another accept_port"
                 : fmt::format("ss -ltnp 'sport = :{}' names who has it; stop it or choose another "
                               "accept_port",
                               port)});
   } else if (facts.kernel_lnet) {
     findings.push_back({Severity::kWarning, "kernel_lnet", "LNet is loaded in the kernel",
                         fmt::format("it takes port {} as soon as it is configured", port),
-                        "lnetctl lnet unconfigure && lustre_rmmod, or choose another accept_port"});
+                        "lctl network down && lustre_rmmod, or choose another accept_port"});
   }
   if (port < facts.unprivileged_port_first && !has(facts, CAP_NET_BIND_SERVICE)) {
     findings.push_back(

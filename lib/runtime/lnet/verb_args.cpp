@@ -265,6 +265,7 @@ Outcome<lnet::NiChange> ni_change(const VerbArgs& args) {
   if (!change.nid && !change.all && change.net == lnet::kNetAny) {
     return missing("expected --nid, --net or --all");
   }
+  if (change.all && change.nid) return failure(Errc::kInvalid, "expected --all or --nid, not both");
   if (!change.health && !change.connections_per_peer && !change.lnd_timeout_s) {
     return missing("expected --health, --conns-per-peer or --lnd-timeout");
   }

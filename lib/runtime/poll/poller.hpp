@@ -14,6 +14,7 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/pollable.hpp"
+#include "lib/base/relaxed.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/poll/command.hpp"
 #include "lib/runtime/poll/event_doorbell.hpp"
@@ -101,7 +102,14 @@ class Poller {
 
   // For those who count on behalf of this shard (hops, messages), and to reset the high water.
   [[nodiscard]] PollerCounters& counters_owner() { return counters_; }
-  void reset_high_water_owner() { counters_.set(PollerCounter::kLongestTurnNsec, 0); }
+  void reset_high_water_owner() {
+    counters_.set(PollerCounter::kLongestTurnNsec, 0);
+    long_turns_before_.set(counters_.get(PollerCounter::kLongTurns));
+  }
+  // Over the limit since then; the counter itself never goes back.
+  [[nodiscard]] std::uint64_t long_turns() const {
+    return counters_.get(PollerCounter::kLongTurns) - long_turns_before_.get();
+  }
 
  private:
   void publish_names();
@@ -141,6 +149,7 @@ class Poller {
   Latest<std::vector<std::string>> names_;
 
   PollerCounters counters_;
+  Relaxed<std::uint64_t> long_turns_before_{0};
 };
 
 }  // namespace plnet::runtime

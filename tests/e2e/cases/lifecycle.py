@@ -210,3 +210,18 @@ def case_a_client_that_says_nothing_does_not_stop_the_node(site):
     node.json("status")
     assert node.stop() == 0
     eventually("socket gone", lambda: not node.socket.exists())
+
+
+def case_the_journal_gets_priorities(site):
+    read, write = os.pipe()
+    there = os.fstat(write)
+    environment = {**os.environ, "JOURNAL_STREAM": f"{there.st_dev}:{there.st_ino}"}
+    process = subprocess.Popen([site.program("lnet-router"), "--socket", str(site.path("j.sock")), "--lock-dir", str(site.lock_dir),
+                                "--config", two_shards(site)], stderr=write, stdout=subprocess.DEVNULL, env=environment)
+    os.close(write)
+    with open(read) as lines:
+        first = lines.readline()
+        assert first.startswith("<6>") and "event=starting" in first and "time=" not in first, first
+        process.send_signal(signal.SIGTERM)
+        lines.read()
+    assert process.wait(30) == 0

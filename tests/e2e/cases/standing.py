@@ -230,3 +230,22 @@ def case_a_second_signal_ends_a_drain(site):
         assert a.stop(signal.SIGTERM) == 0
         log = a.output()
         assert "event=drained " not in log and re.search("event=drain_broken_off held=0 not_acknowledged=1", log), log
+
+
+def case_status_warns_of_what_is_down(site):
+    def warns(node, what):
+        return any(what in each["what"] for each in node.json("status")["status"]["warnings"])
+
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        assert not any(warns(a, each) for each in ("is down", "are down", "does not run"))
+        add_v4(a, b)
+        works(a, "route", "add", "--net", "o2ib", "--gateway", nid("b"))
+        assert b.stop() == 0
+        eventually("the route is down", lambda: warns(a, "1 of 1 routes is down"), 30)
+        ip("-n", hosts.names["a"], "link", "set", "eth0", "down")
+        eventually("the interface is down", lambda: warns(a, f"{nid('a')} is down"))
+        ip("-n", hosts.names["a"], "link", "set", "eth0", "up")
+        eventually("and up", lambda: not warns(a, f"{nid('a')} is down"))
+        works(a, "lnet", "unconfigure")
+        assert warns(a, "LNet does not run")

@@ -121,23 +121,5 @@ TEST(LnetChanges, ManyStepsTakeSeveralTurns) {
   EXPECT_EQ(script.log, std::string(100, 'x'));
 }
 
-TEST(LnetChanges, PeersGoWithTheNetworkOfTheirPrimary) {
-  std::vector<lnet::PeerConfig> peers{
-      {.primary = nid_of("1.1.1.1@tcp"), .nids = {nid_of("1.1.1.1@tcp"), nid_of("1.1.1.1@o2ib")}},
-      {.primary = nid_of("2.2.2.2@o2ib"), .nids = {nid_of("2.2.2.2@o2ib"), nid_of("2.2.2.2@tcp")}}};
-  drop_peers_on(peers, {lnet::make_net(lnet::NetType::kTcp)});
-  ASSERT_EQ(peers.size(), 1U);
-  EXPECT_EQ(peers[0].nids, std::vector{nid_of("2.2.2.2@o2ib")});
-}
-
-TEST(LnetChanges, RoutesGoWithTheNetworkOfTheirGateway) {
-  std::vector<lnet::RouteConfig> routes{
-      {.net = lnet::make_net(lnet::NetType::kO2ib), .gateway = nid_of("1.1.1.1@tcp")},
-      {.net = lnet::make_net(lnet::NetType::kO2ib), .gateway = nid_of("1.1.1.1@tcp1")}};
-  drop_routes_on(routes, {lnet::make_net(lnet::NetType::kTcp)});
-  ASSERT_EQ(routes.size(), 1U);
-  EXPECT_EQ(routes[0].gateway, nid_of("1.1.1.1@tcp1"));
-}
-
 }  // namespace
 }  // namespace plnet::apps::lnet_changes_test

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/lnet/node/node_config.hpp"
 
+#include <array>
+#include <span>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/parameters.hpp"
+#include "tests/unit/lib/lnet/nid.hpp"
 
 namespace plnet::lnet::node_config_test {
 namespace {
@@ -99,6 +104,21 @@ TEST(GlobalVariables, AreSetWithTheKernelsConditions) {
   EXPECT_FALSE(set("response_tracking", 4));
   EXPECT_FALSE(set("max_recovery_ping_interval", 0));
   EXPECT_EQ(find_global_variable("lnd_timeout"), nullptr) << "derived";
+}
+
+TEST(NodeConfig, WithANetworkGoesWhatWasOnIt) {
+  const auto tcp = make_net(NetType::kTcp);
+  NodeConfig config;
+  config.peers = {
+      {.primary = nid("1.1.1.1@tcp"), .nids = {nid("1.1.1.1@tcp"), nid("1.1.1.1@o2ib")}},
+      {.primary = nid("2.2.2.2@o2ib"), .nids = {nid("2.2.2.2@o2ib"), nid("2.2.2.2@tcp")}}};
+  config.routes = {{.net = make_net(NetType::kO2ib), .gateway = nid("1.1.1.1@tcp")},
+                   {.net = make_net(NetType::kO2ib), .gateway = nid("1.1.1.1@tcp1")}};
+  drop_what_was_on(config, std::span(&tcp, 1));
+  ASSERT_EQ(config.peers.size(), 1U);
+  EXPECT_EQ(config.peers[0].nids, std::vector{nid("2.2.2.2@o2ib")});
+  ASSERT_EQ(config.routes.size(), 1U);
+  EXPECT_EQ(config.routes[0].gateway, nid("1.1.1.1@tcp1"));
 }
 
 }  // namespace

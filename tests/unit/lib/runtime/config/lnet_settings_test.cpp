@@ -170,7 +170,9 @@ TEST(LnetSettings, AddToWhatIsThere) {
 
 TEST(LnetSettings, TakeAwayWhatIsNamed) {
   const Settings site = add(site_text());
-  EXPECT_EQ(del("net: [{net type: tcp}]", site).nets.size(), 1U);
+  const auto without = del("net: [{net type: tcp}]", site);
+  EXPECT_EQ(without.nets.size(), 1U);
+  EXPECT_TRUE(without.routes.empty()) << "by a gateway there";
   const auto one = del("net: [{net type: tcp, local NI(s): [{interfaces: {0: eth0}}]}]", site);
   EXPECT_EQ(one.nets[0].nis.size(), 1U);
   EXPECT_TRUE(del("route: [{net: o2ib1, gateway: 192.168.1.1@tcp}]", site).routes.empty());

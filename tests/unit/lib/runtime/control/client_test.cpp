@@ -2,6 +2,7 @@
 // The client blocks, so that the node's end runs on a thread of its own here.
 #include "lib/runtime/control/client.hpp"
 
+#include <future>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -56,6 +57,20 @@ TEST_F(ClientTest, GivesUpAfterItsTimeAndTakesTheNextAnswer) {
   const auto reply = client->call("echo", {{"text", "x"}}, 60s);
   ASSERT_TRUE(reply) << reply.error().faults[0].what;
   EXPECT_EQ((*reply)["text"], "x");
+}
+
+TEST_F(ClientTest, KnowsThatItWasClosedMeanwhile) {
+  auto client = ControlClient::connect(options_.socket.path, clock_);
+  ASSERT_TRUE(client);
+  ASSERT_TRUE(client->call("echo", {{"text", "x"}}, 60s));
+  EXPECT_FALSE(client->was_closed());
+  std::promise<void> gone;
+  ASSERT_TRUE(loop_->post([&] {
+    server_.reset();
+    gone.set_value();
+  }));
+  gone.get_future().wait();
+  EXPECT_TRUE(client->was_closed());
 }
 
 TEST_F(ClientTest, SaysThatTheNodeHungUp) {

@@ -98,7 +98,7 @@ TEST(HostCheck, ThePortOfTheKernelsLNetNamesTheWayOut) {
   const auto findings = check_host(facts, needs());
   const Finding* port = find(findings, "port_taken");
   ASSERT_NE(port, nullptr);
-  EXPECT_NE(port->fix.find("lnetctl lnet unconfigure"), std::string::npos);
+  EXPECT_NE(port->fix.find("lctl network down"), std::string::npos);
   EXPECT_NE(port->fix.find("lustre_rmmod"), std::string::npos);
   EXPECT_NE(port->fix.find("accept_port"), std::string::npos);
   HostNeeds other = needs();
