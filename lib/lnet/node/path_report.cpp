@@ -240,6 +240,16 @@ PathReport report_path(const PathQuestion& question, PeerNi* known, const PathVi
   } else {
     report.step = std::unexpected(path.error());
   }
+  if (report.forwarded && path && request.takes_any_answer) {
+    request.takes_any_answer = false;
+    request.response = true;
+    std::vector<PathAlternative> untold;
+    Notes aside(untold, views.troubles);
+    const auto answers =
+        explain_path(request, views.local, views.routes, views.sequences, views.parameters, aside);
+    if (answers && answers->next_hop != path->next_hop)
+      report.of_answers = step_of(*answers, views, stranger.ni());
+  }
   if (report.forwarded) report.rejected = rejected_by_rules(question, views);
   const bool for_us = path && path->loopback;
   if (report.forwarded && !for_us) report.denied = denied_by_rules(question, views);

@@ -77,6 +77,8 @@ struct PathReport {
   std::vector<PathDenial> denied;       // forwarded: by rules of access
   Result<PathStep> step = std::unexpected(Errc::kNoRoute);
   std::vector<PathAlternative> alternatives;
+  // forwarded: an ACK or REPLY goes this way instead, since its NID stays as it is.
+  std::optional<PathStep> of_answers;
 
   // However it comes in.
   [[nodiscard]] bool is_rejected() const {

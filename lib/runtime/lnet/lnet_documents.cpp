@@ -120,6 +120,17 @@ Gathering::Ask answer(Json document) {
   return {{}, [document = std::move(document)](VerbToken token) { token.finish(document); }};
 }
 
+// Nothing instead of an error while LNet is down: the rest of a document is there.
+Gathering::Ask unless_down(Gathering::Ask ask) {
+  return {ask.entity, [ask = ask.ask](VerbToken token) {
+            auto answered = std::make_shared<VerbToken>(std::move(token));
+            ask(VerbToken([answered](const VerbReply& reply) {
+              const bool down = !reply && reply.error().faults.front().code == Errc::kNetworkDown;
+              answered->finish(down ? VerbReply(Json::object()) : reply);
+            }));
+          }};
+}
+
 constexpr std::array<const char*, 3> kRuleSections{"udsp", "fault", "access"};
 
 // Rules are the same in every kind of export.
@@ -189,8 +200,9 @@ void exec_named(lnet::LnetControl& control, const NamedItems& named, VerbToken t
 void export_running(lnet::LnetControl& control, Json tail, VerbToken token) {
   constexpr int kNetLevel = 2;  // lnetctl's own choice of detail
   constexpr int kPeerLevel = 3;
-  gather({ask_nets(control, {{"verbose", kNetLevel}}), ask_routes(control, {{"verbose", 1}}),
-          ask_routing_as_configured(control), ask_peers(control, {{"verbose", kPeerLevel}}),
+  gather({unless_down(ask_nets(control, {{"verbose", kNetLevel}})),
+          ask_routes(control, {{"verbose", 1}}), unless_down(ask_routing_as_configured(control)),
+          unless_down(ask_peers(control, {{"verbose", kPeerLevel}})),
           answer(globals_to_json(control.parameters())), answer(rules_of(control, kRuleSections)),
           answer(std::move(tail))},
          {}, std::move(token));

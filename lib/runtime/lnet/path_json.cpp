@@ -73,6 +73,11 @@ void add_notes(Json& item, const lnet::PathReport& report) {
         "the next hop takes nothing: what is to be forwarded there is dropped "
         "(dropped_hop_stalled)");
   }
+  if (report.of_answers) {
+    notes.push_back(fmt::format(
+        "ACKs and REPLYs go to {}, which was asked by{}", text_of(report.of_answers->next_hop),
+        report.of_answers->hop_down ? ", and is down: they are dropped (dropped_hop_down)" : ""));
+  }
   if (!report.known && !report.is_rejected() && !(report.step && report.step->loopback)) {
     notes.push_back(
         "the destination is no peer yet; the first message makes it one, and discovery may change "

@@ -249,3 +249,5 @@ def case_status_warns_of_what_is_down(site):
         eventually("and up", lambda: not warns(a, f"{nid('a')} is down"))
         works(a, "lnet", "unconfigure")
         assert warns(a, "LNet does not run")
+        exported = works(a, "export")
+        assert "global:" in exported and "local NI(s)" not in exported, "the rest is there"

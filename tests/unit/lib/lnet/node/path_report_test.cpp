@@ -184,6 +184,25 @@ TEST_F(PathReportOf, AnAccessRuleOrALostNextHopIsToldOfWhatIsForwarded) {
   EXPECT_TRUE(told(nid_on(kTcp0, 99), peer.ni().nid).step->hop_down);
 }
 
+// Who has asked by it waits for the answer there.
+TEST_F(PathReportOf, AnAnswerGoesToTheInterfaceThatAskedHoweverIll) {
+  site.add_net(kTcp0, 1);
+  SitePeer& client = site.add_peer(true, {{kTcp0, 2}});
+  SitePeer& server = site.add_peer(true, {{kTcp0, 1}});
+  PathViews views{.local = site.local,
+                  .routes = site.routes,
+                  .sequences = site.sequences,
+                  .parameters = site.parameters,
+                  .from = &server.ni(0)};
+  const PathQuestion question{server.ni(0).nid, client.ni(0).nid};
+  EXPECT_FALSE(report_path(question, &client.ni(0), views).of_answers);
+  client.ni(0).health.set(10);
+  const auto report = report_path(question, &client.ni(0), views);
+  ASSERT_TRUE(report.step && report.of_answers);
+  EXPECT_EQ(report.step->next_hop, client.ni(1).nid);
+  EXPECT_EQ(report.of_answers->next_hop, client.ni(0).nid);
+}
+
 TEST_F(PathReportOf, AClientBehindGatewaysIsDeniedByTheNetworksThatLeadBackToIt) {
   site.add_net(kTcp0, 1);
   site.add_net(kTcp1, 1);
