@@ -121,7 +121,7 @@ Gathering::Ask answer(Json document) {
 }
 
 // Nothing instead of an error while LNet is down: the rest of a document is there.
-Gathering::Ask unless_down(Gathering::Ask ask) {
+Gathering::Ask unless_down(const Gathering::Ask& ask) {
   return {ask.entity, [ask = ask.ask](VerbToken token) {
             auto answered = std::make_shared<VerbToken>(std::move(token));
             ask(VerbToken([answered](const VerbReply& reply) {
