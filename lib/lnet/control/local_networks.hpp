@@ -82,8 +82,8 @@ class LocalNetworks {
   const std::unique_ptr<Place> loopback_;
   std::vector<std::unique_ptr<Place>> places_;  // in the order of configuration
   std::vector<std::unique_ptr<Place>> leaving_;
-  std::vector<std::unique_ptr<Priority>>
-      priorities_;  // of nets that are there, and of some that were
+  // Of nets that are there, and of some that were.
+  std::vector<std::unique_ptr<Priority>> priorities_;
   std::unique_ptr<Published> current_;
   std::vector<std::unique_ptr<Published>> old_;
   std::atomic<const LocalView*> published_{nullptr};

@@ -87,14 +87,13 @@ void PeerRules::take_apart(PeerRecord& peer, Apart&& apart) {
   NidRoom room{};
   for (const Nid& nid : nids_of(peer, room)) {
     if (nid == peer.primary) continue;
-    const bool reached = directory_.reaches(nid) && directory_.has_peers_for_others();
-    const auto part = reached ? directory_.create(nid, peer.created)
-                              : PeerResult<PeerRecord*>(std::unexpected(PeerError::kNoMemory));
-    if (part) {
-      apart(**part);
-    } else {
-      directory_.detach(*directory_.lookup(nid));
+    if (directory_.reaches(nid) && directory_.has_peers_for_others()) {
+      if (const auto part = directory_.create(nid, peer.created)) {
+        apart(**part);
+        continue;
+      }
     }
+    directory_.detach(*directory_.lookup(nid));
   }
 }
 
