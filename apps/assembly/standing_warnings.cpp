@@ -52,9 +52,9 @@ class Standing : public std::enable_shared_from_this<Standing> {
   }
   void give_up() {
     if (!reply_) return;
-    all_.push_back(warning("the poller of shard 0 does not answer",
-                           "it is stuck, or has no CPU: nothing is sent, checked or changed",
-                           "lnetctl cpt show -v 1, and what else runs on that CPU"));
+    all_.push_back(warning(
+        "a poller does not answer", "it is stuck, or has no CPU: nothing of its shard moves",
+        "lnetctl cpt show twice: whose turns stand still; what else runs there"));
     finish();
   }
 

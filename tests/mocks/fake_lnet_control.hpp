@@ -14,7 +14,7 @@
 
 namespace plnet::lnet {
 
-class FakeLnetControl final : public LnetControl {
+class FakeLnetControl : public LnetControl {
  public:
   void configure(const ConfigureRequest& request, Reply<void> done) override {
     configured = true;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
+#include "tests/mocks/fake_lnet_control.hpp"
 
 namespace plnet::apps::standing_warnings_test {
 namespace {
@@ -51,6 +52,31 @@ TEST(StandingWarnings, RoutingThatIsDrainedIsANote) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0]["severity"], "note");
   EXPECT_EQ(all[0]["why"], "telling peers; 7 messages of others are here");
+}
+
+class StuckPoller final : public lnet::FakeLnetControl {
+ public:
+  void routes(lnet::Reply<std::vector<lnet::RouteReport>> reply) override {
+    late = std::move(reply);
+  }
+  lnet::Reply<std::vector<lnet::RouteReport>> late;
+};
+
+TEST(StandingWarnings, AnAnswerComesThoughAPollerIsStuck) {
+  ManualClock clock;
+  const auto loop = runtime::EventLoop::create(clock).value();
+  StuckPoller lnet;
+  std::vector<runtime::Json> answers;
+  ask_standing(lnet, *loop, [&](const runtime::Json& all) { answers.push_back(all); });
+  (void)loop->run_once(Duration::zero());
+  EXPECT_TRUE(answers.empty());
+  clock.advance(std::chrono::seconds(3));
+  (void)loop->run_once(Duration::zero());
+  ASSERT_EQ(answers.size(), 1U);
+  ASSERT_EQ(answers[0].size(), 1U);
+  EXPECT_EQ(answers[0][0]["what"], "a poller does not answer");
+  lnet.late(std::vector<lnet::RouteReport>(1));
+  EXPECT_EQ(answers.size(), 1U) << "told once";
 }
 
 }  // namespace
