@@ -41,6 +41,28 @@ def pings(node, *targets):
         assert report["primary nid"] == target, report
 
 
+def sockets(node, network="tcp"):
+    return {(each["local"], each["remote"]) for each in node.json("conn", "show", "-v")["conn"] if each["nid"].endswith("@" + network)}
+
+
+def has_all_it_wants(node):
+    """Connections to its peers: after the first message they come one by one."""
+    return all(peer["connections"] == peer["wanted"] for peer in node.json("conn", "peers", "-v")["conn peer"])
+
+
+SECOND = "10.88.0.67@tcp"
+
+
+def knows_both(hosts, a, b):
+    """Host b has a second NI on the network, and a knows of it and is connected."""
+    hosts.address("b", SECOND.partition("@")[0], 24)
+    add_v4(a, b)
+    works(b, "net", "add", "--nid", SECOND)
+    works(a, "discover", nid("b"))
+    pings(a, nid("b"))
+    eventually("all its connections are open", lambda: has_all_it_wants(a))
+
+
 def reaches(node, target):
     """Sooner or later: others may keep the machine busy."""
     eventually(f"{target} answers {node.name}", lambda: answers(node, target))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a node learns of a peer, and what goes beside it, leaves the connections to that peer alone."""
 from site_under_test import eventually
-from tcp_nodes import add_v4, nid, pair, pings, works
+from tcp_nodes import SECOND, add_v4, has_all_it_wants, knows_both, nid, pair, pings, sockets, works
 from two_hosts import two_hosts
 
 
@@ -9,35 +9,21 @@ def peers(node):
     return {each["primary nid"]: {ni["nid"] for ni in each["peer ni"]} for each in node.json("peer", "show")["peer"]}
 
 
-def sockets(node, network):
-    return {(each["local"], each["remote"]) for each in node.json("conn", "show", "-v")["conn"]
-            if each["nid"].endswith("@" + network)}
-
-
-def all_open(node):
-    return all(peer["connections"] == peer["wanted"] for peer in node.json("conn", "peers", "-v")["conn peer"])
-
-
 def case_a_peer_that_turns_discovery_off_keeps_them(site):
     with two_hosts(site) as hosts:
-        hosts.address("b", "10.88.0.67", 24)
         a, b = pair(hosts, site)
-        add_v4(a, b)
-        works(b, "net", "add", "--nid", "10.88.0.67@tcp")
-        works(a, "discover", nid("b"))
-        pings(a, nid("b"))
-        eventually("all connections are open", lambda: all_open(a))
-        assert peers(a) == {nid("b"): {nid("b"), "10.88.0.67@tcp"}}, peers(a)
-        before = sockets(a, "tcp")
+        knows_both(hosts, a, b)
+        assert peers(a) == {nid("b"): {nid("b"), SECOND}}, peers(a)
+        before = sockets(a)
         works(b, "set", "discovery", "0")
         eventually("both of its interfaces are peers of their own",
-                   lambda: peers(a) == {nid("b"): {nid("b")}, "10.88.0.67@tcp": {"10.88.0.67@tcp"}})
+                   lambda: peers(a) == {nid("b"): {nid("b")}, SECOND: {SECOND}})
         pings(a, nid("b"))
-        assert sockets(a, "tcp") >= before, (before, sockets(a, "tcp"))
+        assert sockets(a) >= before, (before, sockets(a))
         works(b, "set", "discovery", "1")
         works(a, "discover", "--force", nid("b"))
-        assert peers(a) == {nid("b"): {nid("b"), "10.88.0.67@tcp"}}, peers(a)
-        assert sockets(a, "tcp") >= before, (before, sockets(a, "tcp"))
+        assert peers(a) == {nid("b"): {nid("b"), SECOND}}, peers(a)
+        assert sockets(a) >= before, (before, sockets(a))
 
 
 def case_a_network_that_goes_leaves_those_of_the_others(site):
@@ -50,10 +36,10 @@ def case_a_network_that_goes_leaves_those_of_the_others(site):
         add_v4(a, b)
         works(a, "discover", nid("b"))
         works(a, "ping", nid("b"))
-        eventually("all connections are open", lambda: all_open(a))
+        eventually("all connections are open", lambda: has_all_it_wants(a))
         assert peers(a) == {"10.88.0.67@tcp1": {nid("b"), "10.88.0.67@tcp1"}}, peers(a)
-        before = sockets(a, "tcp")
+        before = sockets(a)
         works(a, "net", "del", "--net", "tcp1")
         assert nid("b") in set().union(*peers(a).values()), peers(a)
         works(a, "ping", nid("b"))
-        assert before and sockets(a, "tcp") == before, (before, sockets(a, "tcp"))
+        assert before and sockets(a) == before, (before, sockets(a))

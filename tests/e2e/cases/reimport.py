@@ -2,17 +2,8 @@
 """A node's own exports, taken in again: by the node itself, and by one that is started with them."""
 from cases_common import one_shard
 from site_under_test import eventually
-from tcp_nodes import add_v4, fails, nid, pair, pings, start, works
+from tcp_nodes import SECOND, add_v4, fails, has_all_it_wants, knows_both, nid, pair, pings, sockets, start, works
 from two_hosts import ip, two_hosts
-
-
-def sockets(node):
-    return {(each["local"], each["remote"]) for each in node.json("conn", "show", "-v")["conn"]}
-
-
-def has_all_it_wants(node):
-    """Connections to its peers: after the first message they come one by one."""
-    return all(peer["connections"] == peer["wanted"] for peer in node.json("conn", "peers", "-v")["conn peer"])
 
 
 def closed(node):
@@ -101,16 +92,11 @@ def case_what_is_refused_is_told_with_its_place(site):
 
 def case_peers_that_were_discovered_keep_their_connections_when_they_are_imported(site):
     with two_hosts(site) as hosts:
-        hosts.address("b", "10.88.0.67", 24)
         a, b = pair(hosts, site)
-        add_v4(a, b)
-        works(b, "net", "add", "--nid", "10.88.0.67@tcp")
-        works(a, "discover", nid("b"))
-        pings(a, nid("b"))
-        eventually("all its connections are open", lambda: has_all_it_wants(a))
+        knows_both(hosts, a, b)
         connections, ended = sockets(a), closed(a)
         exported = site.write("exported.yaml", works(a, "export"))
-        assert "10.88.0.67@tcp" in open(exported).read()
+        assert SECOND in open(exported).read()
         works(a, "import", exported)
         pings(a, nid("b"))
         assert sockets(a) == connections and closed(a) == ended, (closed(a), ended)
