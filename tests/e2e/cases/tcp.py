@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nodes on two hosts that talk to each other over TCP."""
+import concurrent.futures
 import signal
 import subprocess
 
 from cases_common import one_shard, two_shards
 from site_under_test import eventually
 from tcp_nodes import add_v4, answers, counted, fails, nid, pair, pings, start, works
-from two_hosts import two_hosts
+from two_hosts import NO_MAC, two_hosts
 
 
 def sleeps(node):
@@ -173,3 +174,17 @@ def case_a_burst_of_pings_tells_round_trips(site):
         b.stop(signal.SIGKILL)
         started = a.lnetctl("ping", "--count", "100000", "--timeout", "1", nid("b"))
         assert started.returncode != 0 and "failed to ping" in started.stderr, "gives up on who is silent"
+
+
+def case_pings_of_silent_nodes_leave_places_for_others(site):
+    silent = [f"10.88.0.{last}" for last in range(100, 116)]
+    with two_hosts(site) as hosts:
+        a, b = pair(hosts, site)
+        add_v4(a, b)
+        for each in silent:
+            hosts.command("a", "ip", "neigh", "add", each, "lladdr", NO_MAC, "dev", "eth0")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(a.lnetctl, "ping", "--timeout", "12", ",".join(f"{each}@tcp" for each in silent))
+            eventually("all of them are asked", lambda: len(a.json("peer", "list")["peer list"]) >= len(silent))
+            works(a, "ping", "--timeout", "2", nid("b"))
+            assert asked.result().returncode != 0

@@ -116,6 +116,7 @@ TEST_F(LnetCommands, NetShowDelAndSet) {
   EXPECT_EQ(lnet_.ni_change.lnd_timeout_s, 9);
   EXPECT_EQ(lnet_.ni_change.health, 500);
   EXPECT_NE(run("net set --net tcp --lnd-timeout 5000000"), 0) << "no configuration may have it";
+  EXPECT_EQ(run("net set --all --nid 10.0.0.1@tcp --health 5"), kInvalidStatus);
   EXPECT_EQ(run("net set --all --conns-per-peer 3"), 0) << err;
   EXPECT_EQ(run("net set --all --lnd-timeout 3"), kMissingStatus);
   EXPECT_TRUE(err.contains("Specified --lnd-timeout without --net option"));

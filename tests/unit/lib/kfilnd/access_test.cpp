@@ -11,16 +11,21 @@ using Call = ScriptedEndpoint::Call;
 
 class Gate final : public PeerGate {
  public:
-  explicit Gate(std::set<unsigned> forbidden) : forbidden_(std::move(forbidden)) {}
+  // `later`: forbidden by a rule that comes while the gate is in use.
+  explicit Gate(std::set<unsigned> forbidden, const std::set<unsigned>* later = nullptr)
+      : forbidden_(std::move(forbidden)), later_(later) {}
   bool admits(const lnet::Nid& peer) override {
     ++asked;
-    return std::ranges::none_of(forbidden_, [&](unsigned each) { return nid_of(each) == peer; });
+    const auto is_peer = [&](unsigned each) { return nid_of(each) == peer; };
+    if (later_ != nullptr && std::ranges::any_of(*later_, is_peer)) return false;
+    return std::ranges::none_of(forbidden_, is_peer);
   }
 
   unsigned asked = 0;
 
  private:
   const std::set<unsigned> forbidden_;
+  const std::set<unsigned>* const later_;
 };
 
 std::vector<std::byte> put_of(unsigned from) {
@@ -87,6 +92,22 @@ TEST(KfilndAccess, WhoBeginsAnewOrComesBackIntroducesItselfAgain) {
   node.arrive(put_of(1));
   node.arrive(put_of(1));
   EXPECT_EQ(gate.asked, 3U) << "once, by the first that comes";
+}
+
+TEST(KfilndAccess, AnAnswerThatNobodyAskedForIntroducesItsSender) {
+  std::set<unsigned> forbidden;
+  Gate gate({}, &forbidden);
+  ScriptedNode node({.gate = &gate});
+  node.meet(1, 2, 77);
+  while (node.endpoint.waiting(Call::kSend) > 0)
+    node.done(FabricEvent::kSent, node.endpoint.take(Call::kSend));
+  node.put(100);
+  node.done(FabricEvent::kSent, node.endpoint.take(Call::kSend), std::unexpected(Errc::kClosed));
+  ASSERT_EQ(node.state(), PeerState::kDown);
+  forbidden.insert(1);
+  node.hello(Kind::kHelloResponse, {.rx_base = 3, .session_key = 77});
+  EXPECT_EQ(node.state(), PeerState::kDown);
+  EXPECT_EQ(node.count(LndId::kRefusedAccess), 1U);
 }
 
 TEST(KfilndAccess, WhoHasToWaitIsJudgedOnce) {

@@ -110,6 +110,24 @@ TEST_F(FlowTest, ASessionFromItsBeginningToItsEnd) {
   expect_clean(1);
 }
 
+// A console that leaves out the end of a name makes no other console read beyond it.
+TEST_F(FlowTest, ANameWithoutAnEndGetsOne) {
+  constexpr std::size_t kLetters = std::tuple_size_v<Name> - 1;
+  const SessionId others{.nid = 0x0002'0000'c0a8'0114, .stamp = 0x18c'0000'0001};
+  std::string request =
+      hex_of(MakeSessionRequest{.session = others, .name = name_from(std::string(kLetters, 'x'))});
+  std::string letters;
+  for (std::size_t i = 0; i < kLetters; ++i)
+    letters += "78";
+  const std::size_t at = request.find(letters + "00");
+  ASSERT_NE(at, std::string::npos);
+  request.replace(at + letters.size(), 2, "78");
+  (void)answer_to(Service::kMakeSession, request);
+  const std::string busy = answer_to(Service::kMakeSession, "MAKE_SESSION_REQ/real/bulk-force0");
+  EXPECT_TRUE(busy.contains(letters)) << busy;
+  EXPECT_FALSE(busy.contains(letters + "78")) << busy;
+}
+
 TEST_F(FlowTest, Refusals) {
   EXPECT_EQ(answer_to(Service::kMakeSession, hex_of(MakeSessionRequest{.session = session}, 3)),
             golden("MAKE_SESSION_REPLY/real/eproto"));

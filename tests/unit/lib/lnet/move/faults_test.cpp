@@ -202,6 +202,28 @@ TEST(FaultRulesOnALostConnection, LeaveNothingBehind) {
   site.expect_conserved();
 }
 
+// In the turn in which the interface goes the rule goes, too.
+TEST(FaultRulesOnAnInterfaceThatGoes, LetNothingOutThatTheyHeld) {
+  HeldNode rig({});
+  rig.node.add_peer(HeldNode::nid(2), ShardId{0});
+  Recorder user;
+  const MdHandle md = rig.bind(user);
+  const FaultSpec rule{.kind = FaultKind::kDelay, .rate = 1, .latency_s = 100};
+  ASSERT_TRUE(rig.node.faults().add(rule, rig.now).has_value());
+  rig.node.publish_faults();
+  ASSERT_TRUE(rig.put(md, 2, 1));
+  rig.settle();
+  ASSERT_TRUE(rig.lnds[0]->held.empty());
+  EXPECT_EQ(rig.node.faults().remove(FaultKind::kDelay, Nid::any(), Nid::any()), 1U);
+  rig.node.publish_faults();
+  rig.node.shard(0).close_port(rig.node.ni(1));
+  rig.settle();
+  EXPECT_TRUE(rig.lnds[0]->held.empty());
+  ASSERT_EQ(user.count(EventKind::kSend), 1U);
+  EXPECT_FALSE(user.events.back().status);
+  EXPECT_TRUE(rig.node.shard(0).port_idle(rig.node.ni(1)));
+}
+
 TEST(FaultRulesInNumbers, HoldSoManyAndNoMore) {
   mocks::CoreNodeSetup setup;
   setup.limits.receives = FaultGate::kHeldMax + 10;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
 #include "lib/lnet/node/parameters.hpp"
 #include "tests/unit/lib/lnet/nid.hpp"
 
@@ -104,6 +105,19 @@ TEST(GlobalVariables, AreSetWithTheKernelsConditions) {
   EXPECT_FALSE(set("response_tracking", 4));
   EXPECT_FALSE(set("max_recovery_ping_interval", 0));
   EXPECT_EQ(find_global_variable("lnd_timeout"), nullptr) << "derived";
+}
+
+TEST(NiChange, IsForWhatIsNamed) {
+  const Nid first = nid("1.1.1.1@tcp");
+  const Nid second = nid("1.1.1.2@tcp");
+  EXPECT_TRUE(NiChange{.all = true}.is_for(first.net(), first));
+  EXPECT_TRUE(NiChange{.net = first.net()}.is_for(first.net(), first));
+  EXPECT_FALSE(NiChange{.net = nid("1.1.1.1@tcp1").net()}.is_for(first.net(), first));
+  EXPECT_TRUE(NiChange{.nid = first}.is_for(first.net(), first));
+  EXPECT_FALSE(NiChange{.nid = first}.is_for(second.net(), second));
+  const NiChange both{.nid = first, .net = first.net()};
+  EXPECT_TRUE(both.is_for(first.net(), first));
+  EXPECT_FALSE(both.is_for(second.net(), second)) << "not all of its network";
 }
 
 TEST(NodeConfig, WithANetworkGoesWhatWasOnIt) {
