@@ -222,6 +222,7 @@ def case_the_journal_gets_priorities(site):
     with open(read) as lines:
         first = lines.readline()
         assert first.startswith("<6>") and "event=starting" in first and "time=" not in first, first
+        assert any("event=ready" in line for line in lines), "it starts"
         process.send_signal(signal.SIGTERM)
         lines.read()
     assert process.wait(30) == 0
