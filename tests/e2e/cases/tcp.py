@@ -187,4 +187,5 @@ def case_pings_of_silent_nodes_leave_places_for_others(site):
             asked = pool.submit(a.lnetctl, "ping", "--timeout", "12", ",".join(f"{each}@tcp" for each in silent))
             eventually("all of them are asked", lambda: len(a.json("peer", "list").get("peer list", [])) >= len(silent))
             works(a, "ping", "--timeout", "2", nid("b"))
+            assert not asked.done(), "it has not waited for them"
             assert asked.result().returncode != 0
