@@ -2,10 +2,36 @@
 # What every part of ./try needs: words, hosts with wires, nodes on them, and an end that leaves
 # nothing behind.
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-show() {  # prints a command as one would type it, then runs it
-  printf '\033[32m$ %s\033[0m\n' "$*"
+bold='' green='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' green=$'\033[32m' plain=$'\033[0m'; fi
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+type_out() { printf '%s%s%s\n' "$green" "$*" "$plain"; }  # a command, as one would type it
+show() {  # prints a command, then runs it
+  type_out "\$ $*"
   "$@" || { echo "(exit status $?)"; return 0; }
+}
+
+progress() {  # of ninja: its status line every 10 seconds, and everything else that it says
+  local line state='' last=$SECONDS code
+  while true; do
+    code=0
+    IFS= read -r -t 1 line || code=$?
+    if ((code == 0)) && [[ $line == "["*/*"] "* ]]; then
+      state=$line
+    elif ((code == 0)); then
+      printf '%s\n' "$line"
+    elif ((code <= 128)); then  # ninja has ended; above 128 it said nothing for a second
+      return 0
+    fi
+    if ((SECONDS - last >= 10)); then printf '%s\n' "$state"; last=$SECONDS; fi
+  done
+}
+build() {  # build TREE PROGRAM ...
+  local tree=$1
+  shift
+  local targets=()
+  for program in "$@"; do targets+=("apps/$program/$program"); done
+  if [ -t 1 ]; then ninja -C "$tree" "${targets[@]}"; else ninja -C "$tree" "${targets[@]}" | progress; fi
 }
 
 hosts=() nodes=()
@@ -63,7 +89,7 @@ own_words() { echo --instance "$1" --socket "$scratch/$1.sock" --lock-dir "$scra
 begin() {  # begin HOST NAME PROGRAM FLAGS: a node in the background, as soon as it is ready
   local host=$1 name=$2
   shift 2
-  printf '\033[32m%s$ %s &\033[0m\n' "$name" "$*"
+  type_out "$name\$ $* &"
   # shellcheck disable=SC2046
   ip netns exec "$(host "$host")" "$@" $(own_words "$name") >"$name.log" 2>&1 &
   nodes+=($!)
@@ -78,7 +104,7 @@ begin() {  # begin HOST NAME PROGRAM FLAGS: a node in the background, as soon as
 ctl() {  # ctl NODE WORDS: lnetctl asks that node
   local name=$1
   shift
-  printf '\033[32m%s$ lnetctl %s\033[0m\n' "$name" "$*"
+  type_out "$name\$ lnetctl $*"
   lnetctl --socket "$scratch/$name.sock" "$@" || echo "(exit status $?)"
 }
 ask() {  # ask NODE ROW WORDS: one number out of what lnetctl says
