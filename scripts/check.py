@@ -11,127 +11,168 @@ import os
 import pathlib
 import signal
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from check_lib import builds, fair_share, results  # noqa: E402
+from check_lib import fair_share, machine, tidy  # noqa: E402
+from check_lib.results import Tally  # noqa: E402
+from check_lib.trees import ROOT, UNITY, Tree  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+# End-to-end cases mostly wait, each file of them in a network namespace of its own.
+E2E_PROCESSES = 2 * (os.cpu_count() or 2)
+
+# The product that the end-to-end cases run, and gcc's opinion of everything.
+GCC = Tree("gcc", "g++", *UNITY, "-Doptimization=1")
+# Unit tests, fuzz targets, and clang's opinion of everything.
+ASAN = Tree("asan", "clang++-19", *UNITY, "-Dfuzzers=true", "-Db_sanitize=address,undefined", "-Db_lundef=false",
+            "-Dbuildtype=debugoptimized", "-Doptimization=1",
+            "-Dcpp_args=-DPLNET_DEBUG_CHECKS -fno-sanitize-recover=all -g1")  # -g1: lines, not variables
+TSAN = Tree("tsan", "clang++-19", *UNITY, "-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
+            "-Doptimization=0", "-Dbenchmarks=false", "-Dcpp_args=-g1")  # runs for seconds, compiles for minutes
+# As users get it, and each source of lib, drivers and programs by itself.
+ALONE = Tree("alone", "g++", "-Dtests=false", "-Dbenchmarks=false")
+# Nothing is compiled here: clang-tidy reads the commands.
+TIDY = Tree("tidy", "clang++-19", *UNITY, "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
+TIDY_ALONE = Tree("tidy-alone", "clang++-19", "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
+
+PRODUCT = ("lib", "drivers", "apps")
 
 
 class Stage:
-    def __init__(self, name, budget_min, what, run, quick, ahead=None):
-        self.name, self.budget_min, self.what, self.run, self.quick = name, budget_min, what, run, quick
-        self.ahead = ahead  # a stage whose build begins beside this one, which mostly waits
+    def __init__(self, name, budget_min, what, run, gate=True, quick=False, ahead=()):
+        self.name, self.budget_min, self.what, self.run = name, budget_min, what, run
+        self.gate, self.quick = gate, quick
+        self.ahead = ahead  # trees whose build begins beside this stage, which mostly waits
 
 
-def beside(stage, stages):
-    """What runs while a stage does."""
-    return AHEAD[stage.ahead]() if stage.ahead in [s.name for s in stages] else contextlib.nullcontext()
+def programs(tally):
+    return GCC.run_suites(tally, "rules") and GCC.build(tally, "programs", GCC.targets(*PRODUCT))
 
 
-def rules(tally):
-    builds.run_case(tally, "rules.layers", ["scripts/check_layers.py"])
-    builds.run_case(tally, "rules.style", ["scripts/check_style.py"])
-    builds.run_case(tally, "rules.headers_compile_alone", ["scripts/check_headers.py", "g++"])
-    builds.run_case(tally, "rules.clang_format", ["scripts/check_format.sh"])
-    builds.run_case(tally, "rules.missing_library", ["scripts/check_missing_library.sh"])
-
-
-# Several sources go through the compiler as one: most of its time goes into the headers that they share. That each of lib
-# and drivers compiles by itself the stage gcc sees; of the programs whoever builds without unity.
-UNITY = ["-Dunity=on", "-Dunity_size=30"]
-GCC_OPTIONS = [*UNITY, "-Dunity_layers=false"]
-
-
-def gcc(tally):
-    if builds.build(tally, "gcc", "g++", GCC_OPTIONS):
-        builds.run_tests(tally, "gcc", [])
-
-
-# For clang's opinion, not for speed. Programs, libraries and tests are built with clang by the stage asan.
-CLANG_OPTIONS = ["-Doptimization=1", "-Dtests=false"]
-
-
-def clang(tally):
-    return builds.build(tally, "clang", "clang++-19", CLANG_OPTIONS, lambda tree: builds.objects_below(tree, "bench"))
-
-
-# The fuzz targets want the same instrumented libraries, so one tree serves both stages.
-ASAN_OPTIONS = [*UNITY, "-Dfuzzers=true", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
-                "-Doptimization=1", "-Dbenchmarks=false",
-                "-Dcpp_args=-DPLNET_DEBUG_CHECKS -fno-sanitize-recover=all -g1"]  # lines, not variables
-
-
-def asan_ahead():
-    return builds.built_ahead("asan", "clang++-19", ASAN_OPTIONS)
-
-
-def asan(tally):
-    if builds.build(tally, "asan", "clang++-19", ASAN_OPTIONS):
-        builds.run_tests(tally, "asan", [])
-
-
-def tsan(tally):
-    options = [*UNITY, "-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized", "-Doptimization=0",
-               "-Dbenchmarks=false", "-Dcpp_args=-g1"]  # runs for seconds, compiles for minutes
-    if builds.build(tally, "tsan", "clang++-19", options, lambda tree: builds.tests_of_suite(tree, "concurrent")):
-        builds.run_tests(tally, "tsan", ["--suite", "concurrent"])
-
-
-# Nothing is compiled here: what clang-tidy reads are the commands.
-# Programs on demand: they would more than double its time.
-TIDY_ROOMS = ("lib/", "drivers/", "apps/") if os.environ.get("PLNET_TIDY_APPS") else ("lib/", "drivers/")
-TIDY_OPTIONS = ["-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false", *UNITY]
-
-
-def tidy(tally):
-    def configured(name, options):
-        return builds.build(tally, name, "clang++-19", options, lambda tree: ["build.ninja"])
-    if configured("tidy", TIDY_OPTIONS) and (builds.is_built("clang") or configured("clang", CLANG_OPTIONS)):
-        builds.tidy(tally, "tidy", "clang", TIDY_ROOMS)
-
-
-def fuzz(tally):
-    if not builds.is_built("asan") and not builds.build(tally, "asan", "clang++-19", ASAN_OPTIONS):
-        return
-    builds.fuzz(tally, "asan", seconds_each=int(os.environ.get("PLNET_FUZZ_SECONDS", "0")))
+def run_programs(tally, suite):
+    if GCC.build(tally, "programs", GCC.targets(*PRODUCT)):
+        GCC.run_suites(tally, suite, processes=E2E_PROCESSES)
 
 
 def e2e(tally):
-    if builds.is_built("gcc") or builds.build(tally, "gcc", "g++", GCC_OPTIONS):
-        builds.run_e2e(tally, "gcc")
+    run_programs(tally, "e2e")
+
+
+def gcc(tally):
+    GCC.build(tally, "everything", GCC.targets(*PRODUCT, "tests", "bench", objects=True))
+
+
+def asan(tally):
+    if ASAN.build(tally, "everything", ASAN.targets(*PRODUCT, "tests") + ASAN.targets("bench", objects=True)):
+        ASAN.run_suites(tally, "unit", "concurrent", "fuzz")
+
+
+def tsan(tally):
+    if TSAN.build(tally, "concurrent", TSAN.programs_of_suite("concurrent")):
+        TSAN.run_suites(tally, "concurrent")
+
+
+def unit(tally):
+    if GCC.build(tally, "tests", GCC.targets(*PRODUCT, "tests")):
+        GCC.run_suites(tally, "unit", "concurrent")
+
+
+def smoke(tally):
+    run_programs(tally, "smoke")
+
+
+def alone(tally):
+    if ALONE.build(tally, "everything"):
+        ALONE.run_suites(tally, "alone")
+
+
+def tidied(tally):
+    words = TIDY.configure() or TIDY_ALONE.configure()
+    if words is not None:
+        tally.say("build.tidy", words)
+    else:
+        tidy.tidy(tally, TIDY.path, TIDY_ALONE.path)
+
+
+def search(tally):
+    if ASAN.build(tally, "fuzz targets", ASAN.programs_of_suite("search")):
+        ASAN.run_suites(tally, "search")
+
+
+def soak(tally):
+    run_programs(tally, "soak")
 
 
 STAGES = [
-    Stage("rules", 3, "layers, bans, format, headers alone", rules, True),
-    Stage("gcc", 10, "build with gcc, unit and simulation tests", gcc, True),
-    Stage("e2e", 8, "the programs as a user runs them", e2e, True, ahead="asan"),
-    Stage("clang", 2, "benchmarks compiled with clang", clang, False),
-    Stage("asan", 11, "all else built with clang, the same tests under ASan and UBSan", asan, False),
-    Stage("tsan", 3, "what is concurrent under TSan", tsan, False),
-    Stage("fuzz", 3, "each fuzz target for some thousand runs from its corpus", fuzz, False),
-    Stage("tidy", 5, "clang-tidy over lib and drivers", tidy, False),
+    Stage("programs", 4, "rules of the tree; programs built with gcc", programs, quick=True),
+    Stage("e2e", 5, "programs as a user runs them", e2e, ahead=(ASAN,)),
+    Stage("gcc", 3, "tests and benchmarks compiled with gcc", gcc),
+    Stage("asan", 7, "everything compiled with clang; unit and simulation tests under ASan and UBSan, fuzz corpora", asan),
+    Stage("tsan", 2, "concurrent tests under TSan", tsan),
+    Stage("unit", 6, "unit and simulation tests with gcc, all seeds", unit, gate=False, quick=True),
+    Stage("smoke", 1, "end-to-end cases of a few files", smoke, gate=False, quick=True),
+    Stage("alone", 12, "sources and headers each compiled alone, as users get them", alone, gate=False),
+    Stage("tidy", 10, "clang-tidy over lib, drivers and apps", tidied, gate=False),
+    Stage("search", 12, "fuzz targets search from their corpora", search, gate=False),
+    Stage("soak", 12, "two routers under traffic and faults, for minutes", soak, gate=False),
 ]
-AHEAD = {"asan": asan_ahead}
 
 
 def parse():
-    parser = argparse.ArgumentParser(prog="./check", description="Install, build and run every test of plnet.")
+    parser = argparse.ArgumentParser(prog="./check", description="Install, build and run the tests of plnet.")
     parser.add_argument("stages", nargs="*", help="only these stages (see --list)")
-    parser.add_argument("--quick", action="store_true", help="rules, gcc and e2e only: minutes, for daily work")
+    parser.add_argument("--quick", action="store_true", help="for daily work: " + names(s for s in STAGES if s.quick))
+    parser.add_argument("--all", action="store_true", help="also what repeats: " + names(s for s in STAGES if not s.gate))
     parser.add_argument("--list", action="store_true", help="name the stages with their budgets and stop")
     arguments = parser.parse_args()
     unknown = [s for s in arguments.stages if s not in {stage.name for stage in STAGES}]
     if unknown:
-        parser.error(f"no stage named {', '.join(unknown)}; there are: {', '.join(s.name for s in STAGES)}")
+        parser.error(f"no stage named {', '.join(unknown)}; there are: {names(STAGES)}")
     return arguments
+
+
+def names(stages):
+    return ", ".join(stage.name for stage in stages)
 
 
 def chosen(arguments):
     if arguments.stages:
         return [s for s in STAGES if s.name in arguments.stages]
-    return [s for s in STAGES if s.quick] if arguments.quick else STAGES
+    if arguments.all:
+        return STAGES
+    return [s for s in STAGES if (s.quick if arguments.quick else s.gate)]
+
+
+class Took:
+    """What a stage took, of its budget."""
+
+    def __init__(self, stage, watch, cases):
+        self.stage, self.cases = stage, cases
+        self.minutes, self.is_disturbed = watch.seconds / 60, watch.disturbance > machine.DISTURBED
+        self.is_over = self.minutes > stage.budget_min
+
+    def line(self):
+        remark = "  OVER BUDGET" if self.is_over else ""
+        remark += "  (others used the machine, too)" if self.is_disturbed else ""
+        return f"{self.stage.name:8} {self.minutes:6.1f} {self.stage.budget_min:6} min  {self.cases} cases{remark}"
+
+
+def run_stage(stage, tally):
+    print(f"\n== {stage.name}: {stage.what} (budget {stage.budget_min} min)", flush=True)
+    before = sum(tally.counts().values())
+    with machine.watched() as watch, fair_share.between_all(), contextlib.ExitStack() as beside:
+        for tree in stage.ahead:
+            beside.enter_context(tree.built_ahead())
+        stage.run(tally)
+    return Took(stage, watch, sum(tally.counts().values()) - before)
+
+
+def hold_to_budgets(took, tally):
+    """A stage that is late fails, if the machine was quiet. Budgets are stretched for machines that compile more slowly."""
+    slowness = machine.slowness()
+    print(f"this machine compiles {slowness:.2f} times as long as the one that budgets are for")
+    for each in took:
+        if each.minutes > each.stage.budget_min * slowness and not each.is_disturbed:
+            tally.say(f"budget.{each.stage.name}", f"{each.minutes:.1f} of {each.stage.budget_min * slowness:.1f} minutes")
 
 
 def main():
@@ -139,27 +180,18 @@ def main():
     arguments = parse()
     if arguments.list:
         for stage in STAGES:
-            print(f"{stage.name:6} {stage.budget_min:3} min  {stage.what}")
+            print(f"{stage.name:8} {stage.budget_min:3} min  {'gate' if stage.gate else '--all':5}  {stage.what}")
         return 0
-    # What runs beside a stage ends with this program.
+    # Builds beside a stage end with this program.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    tally = results.Tally()
-    took = []
-    stages = chosen(arguments)
-    for stage in stages:
-        print(f"\n== {stage.name}: {stage.what} (budget {stage.budget_min} min)", flush=True)
-        begin = time.monotonic()
-        before = tally.snapshot()
-        with fair_share.between_all(), beside(stage, stages):
-            stage.run(tally)
-        minutes = (time.monotonic() - begin) / 60
-        took.append((stage, minutes, tally.since(before)))
-    print("\nstage   took   budget  ran")
-    for stage, minutes, ran in took:
-        over = "  OVER BUDGET" if minutes > stage.budget_min else ""
-        print(f"{stage.name:6} {minutes:5.1f} {stage.budget_min:6} min  {ran}{over}")
-    total = sum(minutes for _, minutes, _ in took)
-    print(f"total  {total:5.1f} {sum(s.budget_min for s in stages):6} min\n")
+    tally = Tally()
+    took = [run_stage(stage, tally) for stage in chosen(arguments)]
+    print("\nstage      took  budget  ran")
+    for each in took:
+        print(each.line())
+    print(f"total    {sum(each.minutes for each in took):6.1f} {sum(each.stage.budget_min for each in took):6} min\n")
+    if arguments.all:
+        hold_to_budgets(took, tally)
     tally.print_details()
     print(tally.line(), flush=True)
     return 1 if tally.failed() or not tally.passed() else 0

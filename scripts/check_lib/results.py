@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What became of each test case, over all builds that it ran in."""
+"""Outcomes of test cases: read from meson's logs, and counted over all builds that a case ran in."""
+import json
+import xml.etree.ElementTree as ElementTree
+
+TAIL_LINES = 60
+
+
+def tail(text):
+    return "\n".join((text or "").splitlines()[-TAIL_LINES:])
 
 
 class Tally:
@@ -7,16 +15,25 @@ class Tally:
         self._cases = {}   # name -> set of outcomes
         self._failures = []
         self._reasons = {}
-        self._runs = 0
+        self._runs = {"passed": 0, "failed": 0, "skipped": 0}
 
     def add(self, name, outcome, detail=""):
-        assert outcome in ("passed", "failed", "skipped"), outcome
-        self._runs += 1
+        self._runs[outcome] += 1
         self._cases.setdefault(name, set()).add(outcome)
         if outcome == "failed":
             self._failures.append((name, detail))
         if outcome == "skipped":
             self._reasons[name] = detail.strip() or "no reason given"
+
+    def say(self, name, failure):
+        """Adds and prints one case that failed with these words, or passed with None. Returns whether it passed."""
+        self.add(name, "passed" if failure is None else "failed", tail(failure))
+        print(f"{'ok    ' if failure is None else 'FAILED'} {name}", flush=True)
+        return failure is None
+
+    def counts(self):
+        """Of runs: a case counts in each build that it ran in."""
+        return dict(self._runs)
 
     def failed(self):
         return [n for n, outcomes in self._cases.items() if "failed" in outcomes]
@@ -27,12 +44,6 @@ class Tally:
     def skipped(self):
         return [n for n, outcomes in self._cases.items() if outcomes == {"skipped"}]
 
-    def snapshot(self):
-        return self._runs
-
-    def since(self, snapshot):
-        return f"{self._runs - snapshot} cases"
-
     def print_details(self):
         for name, detail in self._failures:
             print(f"FAILED {name}\n{detail.rstrip()}\n")
@@ -41,3 +52,49 @@ class Tally:
 
     def line(self):
         return f"{len(self.passed())} passed, {len(self.failed())} failed, {len(self.skipped())} skipped"
+
+
+OUTCOMES = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}
+
+
+def cases_of(logs):
+    """(outcome, case, detail) of each case that a program reported, and of each program without a report or whose failure no
+    case explains: killed, out of time, or leaking."""
+    suites = {}
+    if (logs / "testlog.junit.xml").exists():
+        for suite in ElementTree.parse(logs / "testlog.junit.xml").getroot().iter("testsuite"):
+            # "plnet.plnet:unit / lib_1.Ring", or of a program that reports by TAP "plnet.plnet:e2e / kfi"
+            program, _, _ = suite.get("name").rpartition(" / ")[2].partition(".")
+            suites.setdefault(program, []).append(suite)
+    programs = (logs / "testlog.json").read_text().splitlines() if (logs / "testlog.json").exists() else []
+    for line in programs:
+        program = json.loads(line)
+        rooms, _, name = program["name"].rpartition(" / ")
+        kind = rooms.rpartition(":")[2].split("+")[0]
+        cases = [case for suite in suites.get(name, []) for case in junit_cases(suite, name, kind)]
+        yield from cases
+        outcome = OUTCOMES.get(program["result"], "failed")
+        if not cases or (outcome == "failed" and not any(c[0] == "failed" for c in cases)):
+            output = tail((program.get("stdout") or "") + (program.get("stderr") or ""))
+            yield outcome, f"{kind}.{name}", output if outcome != "failed" else f"{program['result']}\n{output}"
+
+
+def junit_cases(suite, program, kind):
+    output = tail((suite.findtext("system-out") or "") + (suite.findtext("system-err") or ""))
+    for case in suite.iter("testcase"):
+        if case.get("status") == "notrun":
+            continue
+        reported = case.get("classname")
+        if reported == suite.get("name"):  # meson's own, of what was reported as TAP: "3 name"
+            name = f"{kind}.{program}.{case.get('name').partition(' ')[2]}"
+        else:
+            name = f"{reported or suite.get('name')}.{case.get('name')}"
+        problem = case.find("failure") if case.find("failure") is not None else case.find("error")
+        skip = case.find("skipped")
+        if problem is not None:
+            yield "failed", name, f"{problem.get('message') or ''}{problem.text or ''}\n{output}"
+        elif skip is not None or case.get("result") == "skipped":
+            reason = (skip.get("message") or skip.text) if skip is not None else None
+            yield "skipped", name, reason or case.findtext("system-out") or ""
+        else:
+            yield "passed", name, ""

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the end-to-end cases: functions named case_* in tests/e2e/cases/*.py, each given a Site.
+"""Runs the end-to-end cases: functions named case_* in tests/e2e/cases/*.py, each given a Site, one after the other.
 
 Prints one line a case: PASS name | FAIL name | SKIP name: reason. Details of failures go to stderr.
-Cases of files that say SIDE_BY_SIDE = True spend most of their time waiting and run several at a time, after the others.
+All of it runs in a network namespace of its own, so that several runs do not meet.
 """
 import argparse
-import concurrent.futures
 import contextlib
+import ctypes
 import importlib.util
+import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,17 +32,27 @@ def load(path):
     return module
 
 
-SIDE_BY_SIDE = 3
+def case_files():
+    return sorted((HERE / "cases").glob("*.py"))
 
 
 def cases(pattern):
-    """(name, case, whether others may run beside it)"""
-    for path in sorted((HERE / "cases").glob("*.py")):
+    """(name, case)"""
+    for path in case_files():
         module = load(path)
         for name in [n for n in vars(module) if n.startswith("case_")]:
             full = f"{path.stem}.{name.removeprefix('case_')}"
             if pattern in full:
-                yield full, getattr(module, name), getattr(module, "SIDE_BY_SIDE", False)
+                yield full, getattr(module, name)
+
+
+CLONE_NEWNET = 0x40000000
+
+
+def enter_own_network():
+    """Where namespaces cannot be had, the cases say what they miss."""
+    if os.geteuid() == 0 and ctypes.CDLL(None).unshare(CLONE_NEWNET) == 0:
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
 @contextlib.contextmanager
@@ -61,50 +73,57 @@ def programs_of(build):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", required=True, type=pathlib.Path, help="build tree whose programs to run")
+    parser.add_argument("--build", type=pathlib.Path, help="build tree whose programs to run")
     parser.add_argument("--slowest", type=int, default=0, metavar="N", help="say at the end which cases took longest")
+    parser.add_argument("--tap", action="store_true", help="report for machines: the Test Anything Protocol")
+    parser.add_argument("--files", action="store_true", help="name the files with cases and stop")
     parser.add_argument("pattern", nargs="?", default="", help="only cases whose name contains this")
     arguments = parser.parse_args()
+    if arguments.files:
+        print("\n".join(path.stem for path in case_files()))
+        return 0
+    if not arguments.build:
+        parser.error("--build is missing: the build tree whose programs to run")
     # Nodes have sessions of their own: who ends this one must not leave them behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    enter_own_network()
     with programs_of(arguments.build.resolve()) as folder:
-        return run_cases(arguments.pattern, folder, arguments.slowest)
+        return run_cases(list(cases(arguments.pattern)), folder, arguments)
 
 
-def run_cases(pattern, programs, slowest):
-    took = []
-
-    def run(each):
+def run_cases(chosen, programs, arguments):
+    took, failed = [], 0
+    if arguments.tap:
+        print(f"1..{len(chosen)}", flush=True)
+    for name, case in chosen:
         begin = time.monotonic()
-        passed = run_case(each[0], each[1], programs)
-        took.append((time.monotonic() - begin, each[0]))
-        return passed
+        outcome, reason = run_case(name, case, programs)
+        took.append((time.monotonic() - begin, name))
+        failed += outcome == "FAIL"
+        print(as_tap(outcome, name, reason) if arguments.tap else f"{outcome} {name}{': ' + reason if reason else ''}", flush=True)
+    for seconds, name in sorted(took, reverse=True)[:arguments.slowest]:
+        print(f"{'# ' if arguments.tap else ''}{seconds:6.1f} s {name}", flush=True)
+    return 1 if failed else 0
 
-    chosen = list(cases(pattern))
-    outcomes = [run(each) for each in chosen if not each[2]]
-    with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        outcomes += pool.map(run, [each for each in chosen if each[2]])
-    for seconds, name in sorted(took, reverse=True)[:slowest]:
-        print(f"{seconds:6.1f} s {name}")
-    return 0 if all(outcomes) else 1
+
+def as_tap(outcome, name, reason):
+    name = name.partition(".")[2]
+    return f"not ok - {name}" if outcome == "FAIL" else f"ok - {name}" + (f" # SKIP {reason}" if reason else "")
 
 
 def run_case(name, case, programs):
-    """Whether it did not fail."""
+    """PASS, FAIL or SKIP, and the reason of a skip."""
     site = Site(programs)
-    outcome = f"PASS {name}"
     try:
         case(site)
     except Skip as reason:
-        outcome = f"SKIP {name}: {reason}"
+        return "SKIP", str(reason)
     except Exception:  # a case may fail in any way; the others still run
-        outcome = f"FAIL {name}"
-        print(f"--- {name}\n{traceback.format_exc()}{site.logs()}", file=sys.stderr)
+        print(f"--- {name}\n{traceback.format_exc()}{site.logs()}", file=sys.stderr, flush=True)
+        return "FAIL", ""
     finally:
         site.close()
-    sys.stdout.write(outcome + "\n")  # in one piece, whoever else says something
-    sys.stdout.flush()
-    return not outcome.startswith("FAIL")
+    return "PASS", ""
 
 
 if __name__ == "__main__":

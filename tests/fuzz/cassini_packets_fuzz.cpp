@@ -159,7 +159,7 @@ class World {
                   .offset = bytes[2] / 64U * 512U,
                   .message = {.operation = get ? Operation::kGet : Operation::kPut,
                               .index = static_cast<std::uint8_t>(get ? 128 : 0),
-                              .vni = testing::kVni,
+                              .vni = rigs::kVni,
                               .pid = kPid,
                               .length = length,
                               .match_bits = 1 + bytes[7] % 2U}};
@@ -219,9 +219,9 @@ class World {
   PacketPort port_{nic_, wire_, few()};
   std::uint64_t now_ns_ = 0;
   unsigned under_way_ = 0, state_changes_ = 0;
-  testing::Host host_{nic_,
-                      [this](std::uint64_t) { port_.step(++now_ns_); },
-                      {.address = kOwn, .pid = kPid, .arena = 16384, .eq_bytes = 16384}};
+  rigs::Host host_{nic_,
+                   [this](std::uint64_t) { port_.step(++now_ns_); },
+                   {.address = kOwn, .pid = kPid, .arena = 16384, .eq_bytes = 16384}};
 };
 
 }  // namespace

@@ -86,14 +86,14 @@ std::unexpected<Error> complain_expanded(const TextPart& word, const std::string
   return word.complain("this stands for \"" + text + "\": " + error.what);
 }
 
-struct Gateway {
+struct GatewayAtHop {
   Nid nid;
   std::uint32_t priority = 0;
 };
 
 // "10.0.0.1@tcp:2". The colons of IPv6 come before the "@".
-Outcome<Gateway> parse_gateway(const TextPart& word, const std::string& text) {
-  Gateway gateway;
+Outcome<GatewayAtHop> parse_gateway(const TextPart& word, const std::string& text) {
+  GatewayAtHop gateway;
   const std::size_t at = text.find('@');
   std::size_t colon = text.find(':', at == std::string::npos ? 0 : at);
   if (at == std::string::npos && std::ranges::count(text, ':') > 1) colon = std::string::npos;
@@ -139,7 +139,7 @@ Outcome<void> parse_entry(const TextPart& entry, std::vector<RouteSpec>& routes)
     }
   }
   if (next == words.size()) return entry.expected("a gateway such as 10.0.0.1@tcp", entry.size());
-  std::vector<Gateway> gateways;
+  std::vector<GatewayAtHop> gateways;
   for (; next < words.size(); ++next) {
     const auto texts = expand(words[next]);
     if (!texts) return std::unexpected(texts.error());
@@ -153,7 +153,7 @@ Outcome<void> parse_entry(const TextPart& entry, std::vector<RouteSpec>& routes)
     }
   }
   for (const NetId net : *nets) {
-    for (const Gateway& gateway : gateways)
+    for (const GatewayAtHop& gateway : gateways)
       routes.push_back(
           {.net = net, .gateway = gateway.nid, .hops = hops, .priority = gateway.priority});
   }

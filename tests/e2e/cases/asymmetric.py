@@ -5,7 +5,6 @@ from site_under_test import eventually
 from tcp_nodes import counted, works
 from traffic_nodes import IMPATIENT, count, has_answered, last_words
 
-SIDE_BY_SIDE = True
 CHECKED = IMPATIENT + "options lnet alive_router_check_interval=1 router_ping_timeout=2\n"
 
 

@@ -9,7 +9,6 @@ from tcp_nodes import works
 from traffic_nodes import has_answered, last_words
 from two_hosts import ip
 
-SIDE_BY_SIDE = True
 SECOND = 3  # the client's other address
 QUICK = "options lnet alive_router_check_interval=1 router_ping_timeout=4\n"
 PEER_CREDITS = 8

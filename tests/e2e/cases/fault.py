@@ -5,7 +5,6 @@ from tcp_nodes import counted, nid, works
 from traffic_nodes import IMPATIENT, count, is_clean, last_words, start, target_of
 from two_hosts import two_hosts
 
-SIDE_BY_SIDE = True
 OPERATIONS = 24
 
 

@@ -9,7 +9,6 @@ from site_under_test import eventually
 from tcp_nodes import counted, works
 from traffic_nodes import GIVEN_UP_S, IMPATIENT, TRANSACTION_S, answers_all, count, has_answered, is_clean, last_words, losses
 
-SIDE_BY_SIDE = True
 COPIED = "    tcp:\n        relay_bytes_min: 0\n"
 OPERATIONS = 4000  # a second or two of traffic, of which a tenth is over when something happens
 

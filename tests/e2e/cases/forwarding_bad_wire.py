@@ -10,7 +10,6 @@ from tcp_nodes import counted, works
 from traffic_nodes import count, has_answered, is_clean, last_words
 from two_hosts import inside, ip
 
-SIDE_BY_SIDE = True
 CLIENT_LEG, SERVER_LEG = ("client", 0), ("server", 1)
 HOP_STALL_S = 5  # the router's, after which nobody waits for a hop any more
 PATIENT_S = 20  # more than twice the time of a cut: TCP repeats itself ever more seldom

@@ -5,7 +5,6 @@ from tcp_nodes import nid, works
 from two_hosts import two_hosts
 from two_rails import PINGS, SECOND, both, nis, peer_nis, used
 
-SIDE_BY_SIDE = True
 FULL = 1000
 
 

@@ -5,7 +5,6 @@ from site_under_test import Skip, eventually
 from tcp_nodes import add_v4, fails, nid, pings, reaches, start, works
 from two_hosts import ADDRESSES, ip, two_hosts
 
-SIDE_BY_SIDE = True
 OURS, THEIRS = "fd89::1", "fd89::2"
 NETS = """
 net:

@@ -8,7 +8,6 @@ from site_under_test import eventually
 from tcp_nodes import counted
 from two_hosts import two_hosts
 
-SIDE_BY_SIDE = True
 ADDRESS = {"a": CLIENT, "b": SERVER}
 PORT = "net_af_packet0,iface=eth0,framesz=2048,blocksz=4096,framecnt=512"
 BAD = ("wrong_replies", "delivered_twice", "delivered_corrupt")

@@ -10,7 +10,6 @@ from tcp_nodes import start as start_on
 from traffic_nodes import IMPATIENT, count, has_answered, is_clean, last_words
 from two_hosts import two_hosts
 
-SIDE_BY_SIDE = True
 # Longer than an operation waits for its answer, and than two pings are apart by then.
 PATIENCE_S = 90
 

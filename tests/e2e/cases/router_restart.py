@@ -13,7 +13,6 @@ from tcp_nodes import counted, works
 from traffic_nodes import GIVEN_UP_S, IMPATIENT, TRANSACTION_S, count, has_answered, last_words, losses
 from two_hosts import inside
 
-SIDE_BY_SIDE = True
 LARGEST_BYTES = 1 << 20  # a socket that nobody reads takes some of it
 UNREAD_BYTES = 200_000  # more than a socket takes that nobody reads, less than one takes to be sent
 # Peers find out about a router by themselves within five seconds.

@@ -9,7 +9,6 @@ from selftest_hosts import CONSOLE, Lst, config, has_session, loses_session, sel
 from site_under_test import eventually
 from tcp_nodes import counted, reaches, works
 
-SIDE_BY_SIDE = True
 RATES = r"""\[LNet Rates of servers\]
 \[R\] Avg: \d+ +RPC/s Min: \d+ +RPC/s Max: \d+ +RPC/s
 \[W\] Avg: \d+ +RPC/s Min: \d+ +RPC/s Max: \d+ +RPC/s

@@ -13,7 +13,6 @@ from site_under_test import eventually
 from slurm_cluster import SlurmCluster
 from traffic_nodes import plan
 
-SIDE_BY_SIDE = True
 QUICK = ("--test", "ping", "--concurrency", "2", "--warmup", "0", "--duration", "0.3", "--repeats", "1")
 
 

@@ -2,7 +2,6 @@
 """A corner of tests/e2e/selftest_matrix.py: small and large, alone and many at a time, all bytes checked."""
 from selftest_matrix import WAYS, run_matrix
 
-SIDE_BY_SIDE = True
 SIZES = ("8k", "1M")
 CONCURRENCIES = (1, 8)
 

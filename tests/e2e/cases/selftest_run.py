@@ -12,7 +12,6 @@ from selftest_hosts import CONSOLE, config, loses_session, selftest_hosts, start
 from site_under_test import Skip, eventually
 from tcp_nodes import counted
 
-SIDE_BY_SIDE = True
 FILES = ("report.txt", "report.json", "report.csv", "report.html")
 
 

@@ -11,7 +11,6 @@ from site_under_test import eventually
 from tcp_nodes import add_v4, fails, nid, pair, pings, start, works
 from two_hosts import ADDRESSES, ip, two_hosts
 
-SIDE_BY_SIDE = True
 CHANGES = ("link_down", "link_up", "ni_down", "ni_up")
 # Peers take three seconds to notice.
 QUICK = "options lnet alive_router_check_interval=1 router_ping_timeout=2\n"

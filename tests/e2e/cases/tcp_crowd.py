@@ -13,7 +13,6 @@ from site_under_test import Skip, eventually
 from tcp_nodes import add_v4, counted, works
 from two_hosts import ADDRESSES, two_hosts
 
-SIDE_BY_SIDE = True
 
 PEERS = 1000
 AT_ONCE = 100  # NIDs in one ping; lnetctl takes 128

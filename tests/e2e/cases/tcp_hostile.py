@@ -14,7 +14,6 @@ from site_under_test import eventually
 from tcp_nodes import add_v4, answers, counted, nid, pair, reaches, start
 from two_hosts import ADDRESSES, two_hosts
 
-SIDE_BY_SIDE = True
 
 VICTIM = ADDRESSES["b"][0]
 ATTACKER = "10.88.0.66"

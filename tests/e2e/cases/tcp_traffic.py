@@ -7,7 +7,6 @@ from site_under_test import eventually
 from traffic_nodes import IMPATIENT, V4, V6, answers_all, count, has_answered, is_clean, last_words, start, target_of
 from two_hosts import two_hosts
 
-SIDE_BY_SIDE = True
 
 
 def both_ways(site, shards, families, operations=800, wire=None):

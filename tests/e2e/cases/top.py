@@ -8,7 +8,6 @@ from site_under_test import eventually
 from tcp_nodes import counted, works
 from traffic_nodes import IMPATIENT, count, has_answered, last_words, plan
 
-SIDE_BY_SIDE = True
 OPERATIONS = 400
 
 

@@ -8,7 +8,6 @@ import subprocess
 
 from two_hosts import two_hosts
 
-SIDE_BY_SIDE = True
 PARTS = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "try_parts"
 PROGRAMS = ("lnet-router", "lnetctl", "lnet-traffic", "lnet-selftest")
 OPERATIONS = 12000  # takes a few rows

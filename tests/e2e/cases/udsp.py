@@ -4,7 +4,6 @@ from tcp_nodes import fails, nid, start, works
 from two_hosts import two_hosts
 from two_rails import SECOND, both, nis, peer_nis, used
 
-SIDE_BY_SIDE = True
 
 
 def case_policies_decide_which_interfaces_messages_take(site):

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "drivers/net/fault/lnd.hpp"
+#include "tests/mocks/sanitized.hpp"
 #include "tests/unit/drivers/lnd_rigs.hpp"
 
 namespace plnet::fault_lnd_test {
@@ -444,7 +445,7 @@ mocks::FakeCoreTally storm(std::uint64_t seed, unsigned cancel_every, bool relea
 }
 
 TEST(FaultLndStorm, ConservationHoldsOverManySeeds) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(100); ++seed) {
     storm<StreamRig>(seed, seed % 4, seed % 5 == 0);
     storm<RdmaRig>(seed, seed % 4, seed % 5 == 0);
     if (testing::Test::HasFailure()) FAIL() << "seed " << seed;

@@ -2,37 +2,18 @@
 // The golden vectors of Cassini's structures as values for the driver's layouts.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "tests/unit/lib/lnet/vectors.hpp"
+#include "tests/unit/drivers/cassini/golden.hpp"
 
 namespace plnet::cassini::golden {
 
 namespace vectors = lnet::vectors;
-using vectors::Json;
 using Values = std::map<std::string, std::uint64_t>;
-
-[[nodiscard]] inline bool present() {
-  return std::filesystem::exists(PLNET_TEST_DATA "/vectors/cassini.json");
-}
-
-inline const Json& all() {
-  static const Json loaded = vectors::load("cassini");
-  return loaded;
-}
-
-inline std::vector<Json> group(std::string_view structure) {
-  std::vector<Json> found;
-  for (const Json& vector : all()) {
-    if (vector["struct"].get<std::string>() == structure) found.push_back(vector);
-  }
-  return found;
-}
 
 inline Json one(std::string_view name) {
   for (const Json& vector : all()) {
@@ -69,7 +50,7 @@ inline void add(Values& values, std::string name, std::uint64_t value) {
 inline Values values_of(const Json& vector) {
   Values values;
   for (const auto& [name, value] : vector["fields"].items()) {
-    if (name != "payload") add(values, name, vectors::number(vector, name));
+    if (name != "payload") add(values, name, number(vector, name));
   }
   return values;
 }

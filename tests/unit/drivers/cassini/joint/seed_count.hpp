@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many seeds a test of races runs: few in every check, PLNET_CASSINI_SEEDS of them if that is
-// set.
+// The number of seeds of a test of races: PLNET_CASSINI_SEEDS if that is set.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
+
+#include "tests/mocks/sanitized.hpp"
 
 namespace plnet::cassini {
 
 inline std::uint64_t seed_count(std::uint64_t usual) {
   const char* const given = std::getenv("PLNET_CASSINI_SEEDS");  // NOLINT(concurrency-mt-unsafe)
   const std::uint64_t wanted = given == nullptr ? 0 : std::strtoull(given, nullptr, 10);
-  return wanted != 0 ? wanted : usual;
+  return wanted != 0 ? wanted : mocks::fewer_under_asan(usual);
 }
 
 }  // namespace plnet::cassini

@@ -41,7 +41,7 @@ struct Rig {
   [[nodiscard]] std::uint64_t get() {
     return Field::get(memory.data());
   }
-  testing::Arena memory;
+  rigs::Arena memory;
   NicStats stats;
   Bell events, status;
   EventQueue queue;

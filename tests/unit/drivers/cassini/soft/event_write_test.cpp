@@ -7,8 +7,8 @@
 namespace plnet::cassini::soft::event_write_test {
 namespace {
 
-using testing::Arena;
-using testing::Consumer;
+using rigs::Arena;
+using rigs::Consumer;
 
 // Event queues by themselves.
 struct Eq {

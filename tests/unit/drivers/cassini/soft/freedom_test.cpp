@@ -11,8 +11,8 @@
 namespace plnet::cassini::soft::freedom_test {
 namespace {
 
-using testing::Event;
-using testing::Host;
+using rigs::Event;
+using rigs::Host;
 using Le = layout::Target;
 using Long = layout::TargetLong;
 using Ack = layout::InitiatorShort;
@@ -33,8 +33,8 @@ struct Two {
   explicit Two(const Freedom& freedom)
       : fabric(freedom, 64), a(fabric, host(1, 7)), b(fabric, host(2, 9)) {}
   // Small tables: thousands of these are made.
-  static testing::HostOptions host(NicAddress address, unsigned pid) {
-    testing::HostOptions options{.address = address, .pid = pid};
+  static rigs::HostOptions host(NicAddress address, unsigned pid) {
+    rigs::HostOptions options{.address = address, .pid = pid};
     options.arena = 1U << 16;
     options.eq_bytes = 16384;
     options.limits = {.event_queues = 8, .portals = 8, .counters = 8, .list_entries = 64};
@@ -215,8 +215,8 @@ TEST(SoftFreedom, FenceWaitsForWhatIsUnderWay) {
     std::vector<Event> a, b;
     gather(two, a, b);
     two.a.put(two.b, two.a.arena.data(), 8, 1, 1);
-    testing::Slots fence;
-    testing::head(fence.data(), 1, CqOpcode::kFence);
+    rigs::Slots fence;
+    rigs::head(fence.data(), 1, CqOpcode::kFence);
     two.a.tx.push(fence.data(), 1);
     two.a.get(two.b, two.a.arena.data(), 8, 2, 2);
     gather(two, a, b);

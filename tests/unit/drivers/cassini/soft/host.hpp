@@ -16,7 +16,7 @@
 #include "drivers/net/cassini/soft/layout_command.hpp"
 #include "drivers/net/cassini/soft/layout_event.hpp"
 
-namespace plnet::cassini::soft::testing {
+namespace plnet::cassini::soft::rigs {
 
 inline constexpr unsigned kVni = 255;
 
@@ -342,4 +342,4 @@ class Host {
   static inline std::uint64_t now_ns = 0;
 };
 
-}  // namespace plnet::cassini::soft::testing
+}  // namespace plnet::cassini::soft::rigs

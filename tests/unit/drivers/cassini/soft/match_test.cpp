@@ -7,9 +7,9 @@
 namespace plnet::cassini::soft::match_test {
 namespace {
 
-using testing::Event;
-using testing::head;
-using testing::Slots;
+using rigs::Event;
+using rigs::head;
+using rigs::Slots;
 using Le = layout::Target;
 using Long = layout::TargetLong;
 using Short = layout::TargetShort;
@@ -35,7 +35,7 @@ TEST_F(SoftMatch, PutLandsAndBothAreTold) {
   EXPECT_EQ(put.get<Short::AutoUnlinked>(), 1U);
   EXPECT_EQ(put.get<Short::MatchBits>(), 0x77U);
   EXPECT_EQ(put.get<Short::BufferId>(), 3U);
-  EXPECT_EQ(put.get<Short::Vni>(), testing::kVni);
+  EXPECT_EQ(put.get<Short::Vni>(), rigs::kVni);
   EXPECT_EQ(put.get<Short::Length>(), 300U);
   EXPECT_EQ(std::memcmp(b.arena.data() + 120, a.arena.data() + 1, 300), 0);
   EXPECT_EQ(b.arena.data()[119], std::byte{0});

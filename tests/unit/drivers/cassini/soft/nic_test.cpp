@@ -7,8 +7,8 @@
 namespace plnet::cassini::soft::nic_test {
 namespace {
 
-using testing::Arena;
-using testing::Host;
+using rigs::Arena;
+using rigs::Host;
 
 template <class T>
 int error_of(const Made<T>& made) {

@@ -16,9 +16,9 @@
 namespace plnet::cassini::soft::packet_life_test {
 namespace {
 
-using testing::Host;
-using testing::quick;
-using testing::Rig;
+using rigs::Host;
+using rigs::quick;
+using rigs::Rig;
 using LifeLe = layout::Target;
 using LifeAck = layout::InitiatorShort;
 
@@ -276,7 +276,7 @@ TEST(SoftPacketLife, AReceiverThatGetsLessRoomUnderWay) {
     rig.run(1);
   rig.two.wire.set_packet_bytes_max(700);
   rig.two.wire.set_link(true);
-  std::optional<testing::Event> ack;
+  std::optional<rigs::Event> ack;
   for (int tries = 0; tries < 50 && !ack; ++tries)
     ack = rig.a->wait();
   ASSERT_TRUE(ack);
@@ -299,7 +299,7 @@ TEST(SoftPacketLife, AnAddressThatChangesUnderWay) {
       rig.run(steps);
       (is_initiator ? rig.one : rig.two).wire.change_address(5);
       for (std::uint64_t user = 1; user <= 2; ++user) {
-        std::optional<testing::Event> ack;
+        std::optional<rigs::Event> ack;
         for (int tries = 0; tries < 200 && !ack; ++tries)
           ack = rig.a->wait();
         ASSERT_TRUE(ack);

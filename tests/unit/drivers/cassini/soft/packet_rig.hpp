@@ -15,7 +15,7 @@
 #include "drivers/net/cassini/soft/wire_inproc.hpp"
 #include "tests/unit/drivers/cassini/soft/host.hpp"
 
-namespace plnet::cassini::soft::testing {
+namespace plnet::cassini::soft::rigs {
 
 class Lines final : public RetryLog {
  public:
@@ -76,4 +76,4 @@ struct Rig {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::unique_ptr<Host> a, b;
 };
 
-}  // namespace plnet::cassini::soft::testing
+}  // namespace plnet::cassini::soft::rigs

@@ -10,9 +10,9 @@
 namespace plnet::cassini::soft::packet_strangers_test {
 namespace {
 
-using testing::Host;
-using testing::quick;
-using testing::Rig;
+using rigs::Host;
+using rigs::quick;
+using rigs::Rig;
 using StrangerLe = layout::Target;
 
 // What can be used again and again.
@@ -119,7 +119,7 @@ TEST(SoftPacketStrangers, ACodeThatNoEventCanTellIsRefused) {
                                .sequence = 1,
                                .epoch = code,
                                .length = 100,
-                               .message = {.vni = testing::kVni,
+                               .message = {.vni = rigs::kVni,
                                            .pid = 9,
                                            .source = 3,
                                            .destination = 2,

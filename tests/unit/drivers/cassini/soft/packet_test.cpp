@@ -12,11 +12,11 @@
 namespace plnet::cassini::soft::packet_test {
 namespace {
 
-using testing::Event;
-using testing::Host;
-using testing::Lines;
-using testing::quick;
-using testing::Rig;
+using rigs::Event;
+using rigs::Host;
+using rigs::Lines;
+using rigs::quick;
+using rigs::Rig;
 using Le = layout::Target;
 using Ack = layout::InitiatorShort;
 

@@ -6,9 +6,9 @@
 namespace plnet::cassini::soft::portal_state_test {
 namespace {
 
-using testing::Event;
-using testing::head;
-using testing::Slots;
+using rigs::Event;
+using rigs::head;
+using rigs::Slots;
 using Le = layout::Target;
 using Long = layout::TargetLong;
 using Ack = layout::InitiatorShort;

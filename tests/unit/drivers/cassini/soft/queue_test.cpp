@@ -5,10 +5,10 @@
 namespace plnet::cassini::soft::queue_test {
 namespace {
 
-using testing::head;
-using testing::Host;
-using testing::HostOptions;
-using testing::Slots;
+using rigs::head;
+using rigs::Host;
+using rigs::HostOptions;
+using rigs::Slots;
 
 struct Pair {
   explicit Pair(const HostOptions& options = {})
@@ -268,12 +268,12 @@ TEST(SoftQueue, AProducerThatLapsItsQueueIsCaught) {
     const std::uint64_t before = stats.get(NicStats::Id::kCommands);
     for (unsigned i = 0; i < 200; ++i)
       pair.a.put(pair.b, pair.a.arena.data(), 0, i, i);
-    (void)pair.fabric.step(testing::Host::now_ns += 1000);
+    (void)pair.fabric.step(rigs::Host::now_ns += 1000);
     ASSERT_EQ(stats.get(NicStats::Id::kCommands) - before, 64U);
     for (unsigned i = 0; i < more; ++i)
       pair.a.put(pair.b, pair.a.arena.data(), 0, i, i);
     for (unsigned i = 0; i < 10; ++i)
-      (void)pair.fabric.step(testing::Host::now_ns += 1000);
+      (void)pair.fabric.step(rigs::Host::now_ns += 1000);
     const unsigned failures = more == 115 ? 0 : 1;
     EXPECT_EQ(stats.get(NicStats::Id::kCommandFailures), failures);
     EXPECT_EQ(stats.get(NicStats::Id::kCommands) - before, failures == 0 ? 315U : 64U);

@@ -10,8 +10,8 @@
 namespace plnet::cassini::soft::resources_test {
 namespace {
 
-using testing::Arena;
-using testing::Host;
+using rigs::Arena;
+using rigs::Host;
 using Long = layout::TargetLong;
 
 constexpr unsigned kPages = 4096;

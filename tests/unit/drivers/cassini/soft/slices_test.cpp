@@ -8,7 +8,7 @@
 namespace plnet::cassini::soft::slices_test {
 namespace {
 
-using testing::Host;
+using rigs::Host;
 using Ack = layout::InitiatorShort;
 using Long = layout::TargetLong;
 
@@ -20,7 +20,7 @@ struct Two {
       : fabric(freedom), a(fabric, host(1, 7)), b(fabric, host(2, 9)) {
     std::fill_n(a.arena.data(), kLongBytes, std::byte{7});
   }
-  static testing::HostOptions host(NicAddress address, unsigned pid) {
+  static rigs::HostOptions host(NicAddress address, unsigned pid) {
     return {.address = address, .pid = pid};
   }
   [[nodiscard]] std::size_t arrived() {

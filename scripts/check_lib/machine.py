@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How fast this machine compiles, and whether it does so undisturbed: budgets of stages are those of a quiet machine."""
+import contextlib
+import os
+import pathlib
+import resource
+import subprocess
+import tempfile
+import time
+
+# A budget holds for a machine that compiles the source below in this time.
+REFERENCE_S = 2.0
+SOURCE = "#include <nlohmann/json.hpp>\n"
+DISTURBED = 0.05  # of all CPUs: taken by the hypervisor or used by processes that are not ours
+
+
+def slowness():
+    """How much longer than the reference this machine takes to compile; at least 1."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "json.cpp"
+        source.write_text(SOURCE)
+        took = []
+        for _ in range(3):
+            begin = time.monotonic()
+            subprocess.run(["g++", "-std=c++23", "-fsyntax-only", source], check=True)
+            took.append(time.monotonic() - begin)
+    return max(1.0, sorted(took)[1] / REFERENCE_S)
+
+
+def _cpu_seconds():
+    """(busy, steal) of all CPUs since the machine's start."""
+    fields = [int(field) for field in pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+    user, nice, system, _, _, irq, softirq, steal = fields
+    tick = os.sysconf("SC_CLK_TCK")
+    return (user + nice + system + irq + softirq) / tick, steal / tick
+
+
+def _ours():
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+class Watch:
+    """Of a stage: how long it took, and the share of the CPUs that others had meanwhile."""
+    seconds = 0.0
+    disturbance = 0.0
+
+
+@contextlib.contextmanager
+def watched():
+    watch = Watch()
+    begin, (busy, steal), ours = time.monotonic(), _cpu_seconds(), _ours()
+    yield watch
+    watch.seconds = time.monotonic() - begin
+    busy_now, steal_now = _cpu_seconds()
+    others = (busy_now - busy) - (_ours() - ours) + (steal_now - steal)
+    watch.disturbance = max(0.0, others / (watch.seconds * (os.cpu_count() or 1)))

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""clang-tidy over the sources of the product, several at a time."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+
+from check_lib.results import tail
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOMS = ("lib/", "drivers/", "apps/")
+# The sources are headers of their unit, and it includes them as no source should.
+TOGETHER = ["--header-filter=/(lib|drivers|apps)/.*[.](hpp|cpp)$", "--checks=-bugprone-suspicious-include"]
+
+
+def members_of(unit):
+    """The sources that one of meson's unity files puts together, below the root."""
+    lines = unit.read_text().splitlines()
+    return [os.path.relpath(pathlib.Path(line.removeprefix("#include<").removesuffix(">")).resolve(), ROOT)
+            for line in lines if line.startswith("#include<")]
+
+
+def tidy(tally, together, alone):
+    """One test case a file. Units of the tree `together` are tried first, since nearly all of the time goes into the headers that
+    their sources share. The sources of a unit that is not clean are looked at one by one, as the tree `alone` compiles them.
+    Tests and benchmarks are left to the compilers.
+    """
+    database = json.loads((together / "compile_commands.json").read_text())
+    units = sorted({together / entry["file"] for entry in database if entry["output"].startswith(ROOMS)})
+
+    def run(commands, arguments):
+        done = subprocess.run(["clang-tidy-19", "--quiet", "-p", str(commands), *arguments], cwd=ROOT,
+                              capture_output=True, text=True)
+        return done.returncode == 0, tail(done.stdout + done.stderr)
+
+    def one(unit):
+        members = members_of(unit)
+        if members and run(together, [*TOGETHER, str(unit)])[0]:
+            return {path: (True, "") for path in members}
+        return {path: run(alone, [path]) for path in members or [os.path.relpath(unit, ROOT)]}
+
+    found = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for outcome in pool.map(one, units):
+            found.update(outcome)
+    for path, (clean, text) in sorted(found.items()):
+        tally.add(f"tidy.{path}", "passed" if clean else "failed", text)
+    bad = sum(not clean for clean, _ in found.values())
+    print(f"{'ok    ' if bad == 0 else 'FAILED'} clang-tidy: {len(found) - bad} of {len(found)} files clean", flush=True)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Build trees of ./check: how each is configured, built, and how its tests are run."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+from check_lib import results
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+# A time limit ends a test that hangs. It is set for a plain build; sanitizers and busy machines take several times as long.
+TIME_LIMIT_FACTOR = 5
+# Sources of a target are compiled together: most of the time goes into the headers that they share.
+UNITY = ("-Dunity=on", "-Dunity_size=60")
+PROGRESS = re.compile(r"^\s*\d+/\d+ ")
+
+
+class Tree:
+    def __init__(self, name, compiler, *options):
+        self.name, self.compiler, self.options = name, compiler, options
+        self.path = ROOT / "build" / f"check-{name}"
+        self._is_configured = False
+
+    def environment(self):
+        # CCACHE_DEPEND: what is not in the cache is not preprocessed first.
+        return dict(os.environ, CXX=f"ccache {self.compiler}", CXX_LD="lld" if "clang" in self.compiler else "bfd",
+                    CCACHE_DEPEND="1")
+
+    def _run(self, command, **how):
+        return subprocess.run(command, cwd=ROOT, env=self.environment(), capture_output=True, text=True, **how)
+
+    def configure(self):
+        """Once in each run of ./check. Returns the words of a failure, or None."""
+        if self._is_configured:
+            return None
+        again = ["--reconfigure"] if (self.path / "build.ninja").exists() else []
+        done = self._run(["meson", "setup", str(self.path), "-Db_lto=false", *self.options, *again])
+        if done.returncode != 0:
+            return done.stdout + done.stderr
+        self._is_configured = True
+        for line in done.stdout.splitlines():
+            if "Skipped (reason)" in line or re.match(r"    (lib|apps|drivers|tests|fuzz)\b", line):
+                print(line)
+        return None
+
+    def build(self, tally, what="all", targets=()):
+        """Builds everything, or `targets`; a warning is an error. One test case."""
+        words = self.configure()
+        if words is None:
+            done = self._run(["ninja", "-C", str(self.path), *targets])
+            words = done.stdout + done.stderr if done.returncode != 0 else None
+        return tally.say(f"build.{self.name}.{what}", words)
+
+    @contextlib.contextmanager
+    def built_ahead(self, targets=()):
+        """Compiles as much as the CPUs allow while something else mostly waits. build() does the rest and reports errors."""
+        if self.configure() is not None:
+            yield
+            return
+        # A session of its own, so that all of it can be ended.
+        ahead = subprocess.Popen(["ninja", "-C", str(self.path), "-k", "0", *targets], cwd=ROOT, env=self.environment(),
+                                 start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)))
+        try:
+            yield
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(ahead.pid, signal.SIGTERM)
+            ahead.wait()
+
+    def targets(self, *folders, objects=False):
+        """Programs of these folders, or the objects that their sources are compiled to, as ninja names them."""
+        self.configure()
+        if objects:
+            listed = self._run(["ninja", "-C", str(self.path), "-t", "targets", "all"], check=True)
+            names = [line.split(":")[0] for line in listed.stdout.splitlines()]
+            return [name for name in names if name.startswith(folders) and name.endswith(".o")]
+        listed = self._run(["meson", "introspect", "--targets", str(self.path)], check=True)
+        return [os.path.relpath(target["filename"][0], self.path) for target in json.loads(listed.stdout)
+                if target["type"] != "static library" and os.path.relpath(target["defined_in"], ROOT).startswith(folders)]
+
+    def programs_of_suite(self, suite):
+        """The programs that the tests of a suite run."""
+        self.configure()
+        listed = self._run(["meson", "introspect", "--tests", str(self.path)], check=True)
+        return sorted({os.path.relpath(test["cmd"][0], self.path) for test in json.loads(listed.stdout)
+                       if any(s.endswith(f":{suite}") for s in test["suite"])})
+
+    def run_suites(self, tally, *suites, processes=None):
+        """Runs meson's tests and counts every case that they report."""
+        words = self.configure()
+        if words is not None:
+            return tally.say(f"run.{self.name}", words)
+        logs = self.path / "meson-logs"
+        for stale in [logs / "testlog.junit.xml", logs / "testlog.json", *self.path.glob("*.xml")]:
+            stale.unlink(missing_ok=True)  # a program that crashes leaves its report of the last time
+        command = ["meson", "test", "-C", str(self.path), "--no-rebuild", "--print-errorlogs",
+                   "--timeout-multiplier", str(TIME_LIMIT_FACTOR)]
+        command += [f"--suite={suite}" for suite in suites] + ([f"--num-processes={processes}"] if processes else [])
+        environment = dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1", TSAN_OPTIONS="halt_on_error=1")
+        running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        printed = []
+        for line in running.stdout:
+            printed.append(line)
+            if PROGRESS.match(line):
+                print(line.rstrip(), flush=True)
+        before = tally.counts()
+        for outcome, case, detail in results.cases_of(logs):
+            tally.add(case, outcome, detail)
+            if outcome != "passed":  # the details of failures stand at the end, if the run gets there
+                print(f"{outcome} {self.name}: {case}: {' '.join(detail.split())[:600]}", flush=True)
+        if running.wait() != 0 and tally.counts()["failed"] == before["failed"]:
+            return tally.say(f"run.{self.name}", "meson test failed without a report of a failed case\n" + "".join(printed))
+        ran = {outcome: count - before[outcome] for outcome, count in tally.counts().items()}
+        print(f"{', '.join(suites)} of {self.name}: " + ", ".join(f"{count} {outcome}" for outcome, count in ran.items()), flush=True)
+        return ran["failed"] == 0
