@@ -58,7 +58,9 @@ def e2e(tally):
 
 
 def gcc(tally):
-    GCC.build(tally, "everything", GCC.targets(*PRODUCT, "tests", "bench", objects=True))
+    objects = GCC.targets(*PRODUCT, "tests", "bench", objects=True)
+    if GCC.build(tally, "everything", objects + GCC.programs_of_suite("plain")):
+        GCC.run_suites(tally, "plain")
 
 
 def asan(tally):
@@ -105,7 +107,7 @@ def soak(tally):
 STAGES = [
     Stage("programs", 4, "rules of the tree; programs built with gcc", programs, quick=True),
     Stage("e2e", 5, "programs as a user runs them", e2e, ahead=(ASAN,)),
-    Stage("gcc", 3, "tests and benchmarks compiled with gcc", gcc),
+    Stage("gcc", 3, "tests and benchmarks compiled with gcc; cases that sanitizers leave out", gcc),
     Stage("asan", 7, "everything compiled with clang; unit and simulation tests under ASan and UBSan, fuzz corpora", asan),
     Stage("tsan", 2, "concurrent tests under TSan", tsan),
     Stage("unit", 6, "unit and simulation tests with gcc, all seeds", unit, gate=False, quick=True),
