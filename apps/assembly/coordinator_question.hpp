@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "apps/assembly/lnet_desk.hpp"
+#include "lib/lnet/control/coordinator.hpp"
+#include "lib/lnet/node/node.hpp"
 
 namespace plnet::apps {
 

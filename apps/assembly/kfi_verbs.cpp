@@ -6,7 +6,10 @@
 #include <memory>
 #include <utility>
 
+#include "apps/assembly/kfi_host.hpp"
 #include "apps/assembly/kfi_reports.hpp"
+#include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/lnet_desk.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::apps {

@@ -3,10 +3,11 @@
 // and kfilnd's statistics.
 #pragma once
 
-#include "apps/assembly/lnet_admin.hpp"
 #include "lib/runtime/control/verb_table.hpp"
 
 namespace plnet::apps {
+
+class LnetAdmin;
 
 // `lnet` outlives the verbs; none is called before it was started.
 void add_kfi_verbs(runtime::VerbTable& verbs, LnetAdmin& lnet);

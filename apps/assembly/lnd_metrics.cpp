@@ -4,7 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "apps/assembly/kfi_host.hpp"
+#include "apps/assembly/lnet_host.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/node/node.hpp"
 
 namespace plnet::apps {
 

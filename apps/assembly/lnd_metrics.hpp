@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "apps/assembly/lnet_desk.hpp"
-#include "apps/assembly/lnet_host.hpp"
 #include "lib/runtime/admin/metrics.hpp"
 
 namespace plnet::apps {
+
+class LnetHost;
 
 class LndMetrics {
  public:

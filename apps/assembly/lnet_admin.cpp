@@ -7,9 +7,12 @@
 
 #include <sys/epoll.h>
 
+#include "apps/assembly/kfi_host.hpp"
+#include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_routing.hpp"
 #include "apps/assembly/route_reports.hpp"
 #include "apps/assembly/router_options.hpp"
+#include "apps/assembly/tcp_host.hpp"
 
 namespace plnet::apps {
 
@@ -36,6 +39,10 @@ Outcome<void> follow_links(runtime::LinkWatch& watch, runtime::EventLoop& loop,
 
 LnetAdmin::LnetAdmin(runtime::Log& log) : log_(log) {}
 LnetAdmin::~LnetAdmin() = default;
+
+KfiHost* LnetAdmin::kfi() const {
+  return host_->kfi();
+}
 
 Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
                                const lnet::NodeConfig& wanted) {

@@ -16,7 +16,6 @@
 #include "apps/assembly/lnd_metrics.hpp"
 #include "apps/assembly/lnet_changes.hpp"
 #include "apps/assembly/lnet_desk.hpp"
-#include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_pings.hpp"
 #include "apps/assembly/lnet_wanted.hpp"
 #include "apps/assembly/load_metrics.hpp"
@@ -29,6 +28,9 @@
 #include "lib/runtime/host/link_watch.hpp"
 
 namespace plnet::apps {
+
+class KfiHost;
+class LnetHost;
 
 // Has `look` called now, and from now on whenever the system tells of links and addresses: what
 // changes while it looks is looked at again. If that fails it has been called once nevertheless.
@@ -68,7 +70,7 @@ class LnetAdmin final : public lnet::LnetControl {
   // For others who live on the shards. After start().
   [[nodiscard]] LnetDesk& desk() { return *desk_; }
   // Null: it has no NICs for kfi networks.
-  [[nodiscard]] KfiHost* kfi() const { return host_->kfi(); }
+  [[nodiscard]] KfiHost* kfi() const;
   // Pollers turn no longer.
   void close();
   // Why NIs do not go up and down with their interfaces. "": they do.

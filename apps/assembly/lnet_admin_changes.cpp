@@ -8,11 +8,13 @@
 #include "apps/assembly/coordinator_question.hpp"
 #include "apps/assembly/fault_changes.hpp"
 #include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_routing.hpp"
 #include "apps/assembly/peer_changes.hpp"
 #include "apps/assembly/route_reports.hpp"
 #include "apps/assembly/router_options.hpp"
 #include "apps/assembly/tcp_changes.hpp"
+#include "apps/assembly/tcp_host.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::apps {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/assembly/kfi_host.hpp"
 #include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/lnet_host.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::apps {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "apps/assembly/coordinator_question.hpp"
+#include "apps/assembly/kfi_host.hpp"
 #include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_reports.hpp"
 #include "apps/assembly/lnet_routing.hpp"
@@ -11,6 +12,7 @@
 #include "apps/assembly/path_reports.hpp"
 #include "apps/assembly/route_reports.hpp"
 #include "apps/assembly/tcp_changes.hpp"
+#include "apps/assembly/tcp_host.hpp"
 #include "apps/assembly/tcp_reports.hpp"
 
 namespace plnet::apps {

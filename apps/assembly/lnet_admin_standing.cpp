@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_reports.hpp"
 #include "apps/assembly/lnet_routing.hpp"
 #include "apps/assembly/starving_notes.hpp"

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/assembly/access_changes.hpp"
+#include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_wanted.hpp"
 #include "apps/assembly/peer_changes.hpp"
 

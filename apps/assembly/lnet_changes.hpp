@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "apps/assembly/lnet_desk.hpp"
-#include "apps/assembly/lnet_host.hpp"
 #include "lib/lnet/node/node_config.hpp"
 
 namespace plnet::apps {
+
+class LnetHost;
 
 struct LnetStep {
   using Act = std::function<Outcome<LnetDesk::Progress>(lnet::Node& node)>;

@@ -3,6 +3,11 @@
 
 #include <utility>
 
+#include "apps/assembly/lnet_host.hpp"
+#include "apps/assembly/lnet_shard.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/runtime/poll/poller.hpp"
+
 namespace plnet::apps {
 namespace {
 

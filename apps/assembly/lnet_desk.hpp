@@ -11,14 +11,23 @@
 #include <string>
 #include <vector>
 
-#include "apps/assembly/lnet_host.hpp"
 #include "lib/base/result.hpp"
 #include "lib/base/ring.hpp"
 #include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/admin/event_loop.hpp"
-#include "lib/runtime/poll/poller.hpp"
+#include "lib/runtime/poll/event_doorbell.hpp"
+
+namespace plnet::lnet {
+class Node;
+}
+
+namespace plnet::runtime {
+class Poller;
+}
 
 namespace plnet::apps {
+
+class LnetHost;
 
 // Something that ends on shard 0 and is then told of on the admin thread.
 class Homecoming {

@@ -7,6 +7,17 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/lnet_networks.hpp"
+#include "apps/assembly/lnet_shard.hpp"
+#include "apps/assembly/machine.hpp"
+#include "apps/assembly/network_driver.hpp"
+#include "apps/assembly/residents.hpp"
+#include "apps/assembly/tcp_host.hpp"
+#include "lib/lnet/control/coordinator.hpp"
+#include "lib/lnet/control/ping_exchanges.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
+
 namespace plnet::apps {
 namespace {
 
@@ -92,7 +103,7 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
                                host->shards(), lnet::kShardsMax));
   }
   // The front of the first arena, which is that of CPT 0, where the coordinator runs.
-  const std::size_t needed = lnet::Coordinator::memory_bytes(host->setup_.coordinator);
+  const std::size_t needed = lnet::Coordinator::memory_bytes(host->setup_->coordinator);
   const Arena& arena = parts.machine.arenas().arena(0);
   if (arena.size < needed) {
     return failure(Errc::kNoMemory, fmt::format("LNet needs {} bytes of the first arena, which "
@@ -103,7 +114,7 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
   if (!options) return std::unexpected(options.error());
   auto tcp =
       TcpHost::create({.shards = host->shards(),
-                       .cpt_of_shard = host->setup_.cpt_of_shard,
+                       .cpt_of_shard = host->setup_->cpt_of_shard,
                        .options = *options,
                        .busy_poll = {parts.sockets.busy_poll_usec, parts.sockets.busy_poll_budget},
                        .relay_bytes_min = parts.sockets.relay_bytes_min,
@@ -111,8 +122,8 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
                        .first = host->places_[0].get()});
   if (!tcp) return std::unexpected(tcp.error());
   host->tcp_ = std::move(*tcp);
-  host->setup_.control_memory = {.at = {.arena = 0, .offset = 0},
-                                 .bytes = std::span(arena.base, needed)};
+  host->setup_->control_memory = {.at = {.arena = 0, .offset = 0},
+                                  .bytes = std::span(arena.base, needed)};
   return host;
 }
 
@@ -124,10 +135,10 @@ LnetHost::LnetHost(const Parts& parts)
       wall_clock_(parts.wall_clock),
       metrics_(parts.metrics),
       records_(record_counts(parts.limits, parts.configured, parts.machine.cpts().shard_count)),
-      setup_(setup_of(parts, records_)),
+      setup_(std::make_unique<lnet::NodeSetup>(setup_of(parts, records_))),
       distances_(distances_of(parts.machine.cpts())) {
-  setup_.distances = &distances_;
-  for (unsigned i = 0; i < setup_.cpt_of_shard.size(); ++i)
+  setup_->distances = &distances_;
+  for (unsigned i = 0; i < setup_->cpt_of_shard.size(); ++i)
     places_.push_back(std::make_unique<LnetShard>(i));
 }
 
@@ -137,11 +148,15 @@ LnetHost::~LnetHost() {
     metrics_.remove(id);
 }
 
+std::size_t LnetHost::cpts() const {
+  return machine_.cpts().cpts.size();
+}
+
 ResidentPlace LnetHost::resident_place(unsigned shard) {
   constexpr std::uint64_t kAlign = 4096;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 31U;
   const auto node_of = [this](unsigned number) {
-    return machine_.cpts().cpts[setup_.cpt_of_shard[number]].memory_node;
+    return machine_.cpts().cpts[setup_->cpt_of_shard[number]].memory_node;
   };
   // Arenas are in the order in which their nodes first appear among the CPTs.
   std::vector<unsigned> nodes;
@@ -163,15 +178,15 @@ ResidentPlace LnetHost::resident_place(unsigned shard) {
     needed_before += needed_by(each);
   }
   const auto arena = static_cast<ArenaId>(std::ranges::find(nodes, node_of(shard)) - nodes.begin());
-  const std::uint64_t taken = arena == 0 ? setup_.control_memory.bytes.size() : 0;
+  const std::uint64_t taken = arena == 0 ? setup_->control_memory.bytes.size() : 0;
   const std::uint64_t first = (taken + kAlign - 1) / kAlign * kAlign;
   const std::uint64_t share =
-      (setup_.arenas->arena(arena).size - first - needed) / sharing / kAlign * kAlign;
+      (setup_->arenas->arena(arena).size - first - needed) / sharing / kAlign * kAlign;
   return {.shard = shard,
           .lnet = places_[shard].get(),
           .memory = {{arena, first + before * share + needed_before},
                      static_cast<std::uint32_t>(std::min(share + needed_by(shard), kMost))},
-          .arenas = setup_.arenas};
+          .arenas = setup_->arenas};
 }
 
 void LnetHost::set_doorbells(std::vector<Doorbell*> doorbells) {
@@ -183,13 +198,13 @@ void LnetHost::set_doorbells(std::vector<Doorbell*> doorbells) {
 lnet::Node& LnetHost::build() {
   PLNET_CHECK(node_ == nullptr, "one node at a time");
   PLNET_CHECK(doorbells_.size() == places_.size(), "a doorbell for each shard");
-  setup_.doorbells = doorbells_;
-  setup_.start = clock_.now();
-  setup_.interface_cookie = static_cast<std::uint64_t>(
+  setup_->doorbells = doorbells_;
+  setup_->start = clock_.now();
+  setup_->interface_cookie = static_cast<std::uint64_t>(
       std::chrono::nanoseconds(wall_clock_.now().time_since_epoch()).count());
-  setup_.coordinator.fault_seed = setup_.interface_cookie;
-  setup_.coordinator.route_seed = setup_.interface_cookie;
-  node_ = std::make_unique<lnet::Node>(setup_);
+  setup_->coordinator.fault_seed = setup_->interface_cookie;
+  setup_->coordinator.route_seed = setup_->interface_cookie;
+  node_ = std::make_unique<lnet::Node>(*setup_);
   add_metrics();
   return *node_;
 }
@@ -223,9 +238,9 @@ Outcome<ResolvedNi> LnetHost::resolve(lnet::NetId net, const lnet::NiConfig& ni)
 NetworkMaker& LnetHost::maker(lnet::NetType type, const NetworkDriver& driver) {
   auto& maker = makers_[{&driver, type}];
   if (maker == nullptr) {
-    maker = driver.maker(type, {.arenas = setup_.arenas,
+    maker = driver.maker(type, {.arenas = setup_->arenas,
                                 .messages = records_.own,
-                                .peers = setup_.shard_limits.peer_ports,
+                                .peers = setup_->shard_limits.peer_ports,
                                 .clock = &clock_,
                                 .lnet_lnd_timeout = lnet_lnd_timeout(),
                                 .node = node_.get(),

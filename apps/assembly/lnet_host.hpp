@@ -7,20 +7,36 @@
 #include <memory>
 #include <vector>
 
-#include "apps/assembly/kfi_host.hpp"
-#include "apps/assembly/lnet_networks.hpp"
-#include "apps/assembly/lnet_shard.hpp"
-#include "apps/assembly/machine.hpp"
 #include "apps/assembly/record_counts.hpp"
-#include "apps/assembly/residents.hpp"
-#include "apps/assembly/tcp_host.hpp"
 #include "lib/base/clock.hpp"
-#include "lib/lnet/node/node.hpp"
+#include "lib/base/result.hpp"
+#include "lib/lnet/node/node_config.hpp"
 #include "lib/lnet/paths/cpt_distances.hpp"
+#include "lib/lnet/peers/placement.hpp"
 #include "lib/runtime/admin/metrics.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
+#include "lib/runtime/config/settings.hpp"
+
+namespace plnet {
+class Doorbell;
+}
+
+namespace plnet::lnet {
+class Node;
+struct NodeSetup;
+}  // namespace plnet::lnet
 
 namespace plnet::apps {
+
+class KfiHost;
+class LnetShard;
+class Machine;
+class NetworkDriver;
+class NetworkMaker;
+class Residents;
+class TcpHost;
+struct ResidentPlace;
+struct ResolvedNi;
 
 class LnetHost {
  public:
@@ -60,7 +76,7 @@ class LnetHost {
   [[nodiscard]] lnet::Node* node() { return node_.get(); }
   [[nodiscard]] const lnet::Node* node() const { return node_.get(); }
 
-  [[nodiscard]] std::size_t cpts() const { return machine_.cpts().cpts.size(); }
+  [[nodiscard]] std::size_t cpts() const;
   [[nodiscard]] const Clock& clock() const { return clock_; }
   [[nodiscard]] runtime::Metrics& metrics() { return metrics_; }
   // The same for all NIs of a type and driver; lives as long as the node.
@@ -85,7 +101,7 @@ class LnetHost {
   const runtime::WallClock& wall_clock_;
   runtime::Metrics& metrics_;
   const RecordCounts records_;  // of each shard
-  lnet::NodeSetup setup_;
+  std::unique_ptr<lnet::NodeSetup> setup_;
   lnet::CptDistances distances_;
   std::vector<Doorbell*> doorbells_;
   std::vector<std::unique_ptr<LnetShard>> places_;

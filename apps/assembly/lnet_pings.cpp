@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "lib/lnet/node/node.hpp"
+#include "lib/lnet/peers/peer_records.hpp"
+
 namespace plnet::apps {
 namespace {
 

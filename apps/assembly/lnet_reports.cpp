@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/peer_tally.hpp"
 
 namespace plnet::apps {

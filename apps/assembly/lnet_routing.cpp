@@ -7,8 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/router_memory.hpp"
 #include "lib/base/whole_number.hpp"
+#include "lib/lnet/control/coordinator.hpp"
+#include "lib/lnet/node/node.hpp"
 
 namespace plnet::apps {
 namespace {

@@ -4,6 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "apps/assembly/lnet_host.hpp"
+#include "lib/lnet/node/node.hpp"
+
 namespace plnet::apps {
 namespace {
 

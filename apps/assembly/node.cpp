@@ -8,7 +8,11 @@
 #include <unistd.h>
 
 #include "apps/assembly/audit_log.hpp"
+#include "apps/assembly/drain_log.hpp"
 #include "apps/assembly/live_settings.hpp"
+#include "apps/assembly/lnet_admin.hpp"
+#include "lib/runtime/admin/event_loop.hpp"
+#include "lib/runtime/control/server.hpp"
 #include "lib/runtime/poll/orders.hpp"
 
 namespace plnet::apps {
@@ -18,68 +22,29 @@ using runtime::LogLevel;
 using runtime::LogSite;
 
 constexpr LogSite kReady{LogLevel::kInfo, "ready", {"pid"}};
-constexpr LogSite kDraining{
-    LogLevel::kInfo,
-    "draining",
-    {"phase", "acknowledged", "peers", "by_ping", "held", "unsent", "seconds_left"}};
-constexpr LogSite kDrained{LogLevel::kInfo, "drained", {"cut_off", "not_acknowledged", "unsent"}};
-constexpr LogSite kBrokenOff{LogLevel::kWarning, "drain_broken_off", {"held", "not_acknowledged"}};
 constexpr LogSite kStuck{LogLevel::kError, "exchange_not_drained", {"waited_ms"}};
 constexpr LogSite kLnetStuck{LogLevel::kError, "lnet_not_down", {"why"}};
 constexpr LogSite kStopped{LogLevel::kInfo, "stopped", {"turns"}};
 
-constexpr const char* kUnknown = "unknown";              // nobody has counted, or not all
-constexpr Duration kToldEach = std::chrono::seconds(1);  // how a drain goes
 // A shard ends its turn in microseconds; tokens are home a few turns later.
 constexpr Duration kExchangeDrainMax = std::chrono::seconds(5);
 // The same for LNet, whose change may have to wait for another.
 constexpr Duration kLnetDownMax = std::chrono::seconds(8);
 
-bool forwards(const lnet::StandingReport& report) {
-  return report.state != lnet::RoutingState::kDisabled;
-}
-
-// Peers that may not know that they are not to send any more.
-std::string unsure(const lnet::StandingReport& report) {
-  if (!report.told.counted) return kUnknown;
-  return std::to_string(report.told.pushed - report.told.acknowledged + report.told.by_ping);
-}
-
-std::string unsent(const lnet::StandingReport& report) {
-  return report.unsent_known ? std::to_string(report.load.unsent) : kUnknown;
-}
-
 }  // namespace
-
-void DrainLog::say(const lnet::StandingReport& report) {
-  if (over_) return;
-  seen_ = report;
-  const Instant now = clock_.now();
-  if (said_at_ && now - *said_at_ < kToldEach) return;
-  said_at_ = now;
-  log_.write(kDraining, {report.text(), std::to_string(report.told.acknowledged),
-                         std::to_string(report.told.pushed), std::to_string(report.told.by_ping),
-                         std::to_string(report.load.held), std::to_string(report.load.unsent),
-                         std::to_string(report.seconds_left)});
-}
-
-bool DrainLog::end(const lnet::StandingReport& report) {
-  if (std::exchange(over_, true)) return false;
-  // Who did not route has not been drained.
-  if (forwards(seen_) || report.is_drain())
-    log_.write(kDrained, {std::to_string(report.cut_off), unsure(report), unsent(report)});
-  return true;
-}
-
-void DrainLog::break_off() {
-  if (!std::exchange(over_, true) && forwards(seen_))
-    log_.write(kBrokenOff, {std::to_string(seen_.load.held), unsure(seen_)});
-}
 
 void Node::run() {
   log_->write(kReady, {std::to_string(::getpid())});
   loop_->run();
   end_pollers();
+}
+
+void Node::stop() {
+  loop_->stop();
+}
+
+const std::string& Node::links_unwatched() const {
+  return lnet_->links_unwatched();
 }
 
 void Node::on_signal(int number) {
@@ -90,7 +55,7 @@ void Node::on_signal(int number) {
 }
 
 void Node::drain(const lnet::DrainOrder& order) {
-  draining_.emplace(*log_, system_clock_);
+  draining_ = std::make_unique<DrainLog>(*log_, system_clock_);
   lnet_->leave(
       order, [this](const lnet::StandingReport& report) { draining_->say(report); },
       [this](const lnet::StandingReport& report) {

@@ -11,27 +11,38 @@
 #include <string>
 #include <vector>
 
-#include "apps/assembly/lnet_admin.hpp"
-#include "apps/assembly/lnet_host.hpp"
-#include "apps/assembly/machine.hpp"
-#include "apps/assembly/residents.hpp"
 #include "apps/files/nic_names.hpp"
+#include "lib/base/arena.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
-#include "lib/runtime/admin/event_loop.hpp"
-#include "lib/runtime/admin/log.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/admin/metrics.hpp"
-#include "lib/runtime/admin/metrics_http.hpp"
-#include "lib/runtime/admin/once_log.hpp"
+#include "lib/runtime/admin/system_clock.hpp"
 #include "lib/runtime/config/settings.hpp"
-#include "lib/runtime/config/settings_diff.hpp"
-#include "lib/runtime/control/server.hpp"
+#include "lib/runtime/control/socket.hpp"
 #include "lib/runtime/control/verb_table.hpp"
-#include "lib/runtime/poll/exchange.hpp"
-#include "lib/runtime/poll/poller.hpp"
+#include "lib/runtime/host/cpu_claims.hpp"
+#include "lib/runtime/host/memory.hpp"
 #include "lib/runtime/poll/tsc_clock.hpp"
 
+namespace plnet::runtime {
+class ControlServer;
+class EventLoop;
+class Exchange;
+class Log;
+class MetricsHttp;
+class OnceLog;
+class Poller;
+}  // namespace plnet::runtime
+
 namespace plnet::apps {
+
+class DrainLog;
+class KfiHost;
+class LnetAdmin;
+class LnetHost;
+class Machine;
+class Residents;
 
 struct NodeOptions {
   std::string instance = "control";
@@ -42,27 +53,6 @@ struct NodeOptions {
   // Of a router that is told to end by SIGTERM; none: it does not drain.
   std::optional<lnet::DrainOrder> drain{};
   NicNames nic_names{};  // stand behind lines of the log that have their NIDs
-};
-
-// What the log has of a drain that ends the process: how it goes, and once how it has ended.
-class DrainLog {
- public:
-  // Both outlive this.
-  DrainLog(runtime::Log& log, const Clock& clock) : log_(log), clock_(clock) {}
-
-  // How far it is; a line now and then.
-  void say(const lnet::StandingReport& report);
-  // It is over. False: it was before, since a signal had ended it.
-  bool end(const lnet::StandingReport& report);
-  // A signal ends the process, drained or not.
-  void break_off();
-
- private:
-  runtime::Log& log_;
-  const Clock& clock_;
-  lnet::StandingReport seen_;  // last
-  std::optional<Instant> said_at_;
-  bool over_ = false;
 };
 
 class Node {
@@ -78,7 +68,7 @@ class Node {
   // once with the next signal. Returns when every poller has ended.
   void run();
   // Any thread.
-  void stop() { loop_->stop(); }
+  void stop();
 
   // What follows is for the admin thread, which is where verbs run.
 
@@ -107,7 +97,7 @@ class Node {
   [[nodiscard]] LnetAdmin& lnet() { return *lnet_; }
   [[nodiscard]] runtime::EventLoop& loop() { return *loop_; }
   // Why NIs do not follow the links of their interfaces. "": they do.
-  [[nodiscard]] const std::string& links_unwatched() const { return lnet_->links_unwatched(); }
+  [[nodiscard]] const std::string& links_unwatched() const;
   [[nodiscard]] Instant started_at() const { return started_at_; }
 
  private:
@@ -153,7 +143,7 @@ class Node {
   std::unique_ptr<runtime::ControlServer> control_;
   std::atomic<bool> stopping_{false};
   bool launched_ = false;
-  std::optional<DrainLog> draining_;
+  std::unique_ptr<DrainLog> draining_;
 };
 
 }  // namespace plnet::apps

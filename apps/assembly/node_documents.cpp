@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/lnet_wanted.hpp"
 #include "apps/assembly/verb_replies.hpp"
 #include "lib/runtime/config/module_options.hpp"

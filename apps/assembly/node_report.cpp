@@ -8,6 +8,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/machine.hpp"
+#include "lib/runtime/admin/metrics_http.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
 
 namespace plnet::apps {

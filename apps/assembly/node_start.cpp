@@ -12,10 +12,20 @@
 #include <unistd.h>
 
 #include "apps/assembly/audit_log.hpp"
+#include "apps/assembly/drain_log.hpp"
+#include "apps/assembly/kfi_host.hpp"
 #include "apps/assembly/kfi_verbs.hpp"
 #include "apps/assembly/live_settings.hpp"
+#include "apps/assembly/lnet_admin.hpp"
+#include "apps/assembly/lnet_host.hpp"
+#include "apps/assembly/lnet_shard.hpp"
 #include "apps/assembly/node.hpp"
 #include "apps/assembly/node_verbs.hpp"
+#include "apps/assembly/residents.hpp"
+#include "apps/assembly/tcp_host.hpp"
+#include "lib/runtime/admin/event_loop.hpp"
+#include "lib/runtime/admin/once_log.hpp"
+#include "lib/runtime/control/server.hpp"
 
 namespace plnet::apps {
 namespace {

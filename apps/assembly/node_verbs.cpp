@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/assembly/lnet_admin.hpp"
 #include "apps/assembly/node_documents.hpp"
 #include "apps/assembly/node_report.hpp"
 #include "apps/assembly/router_options.hpp"

@@ -5,6 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "lib/lnet/control/selection_policies.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
+
 namespace plnet::apps {
 namespace {
 

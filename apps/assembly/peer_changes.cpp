@@ -10,6 +10,10 @@
 #include <fmt/format.h>
 
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
+#include "lib/lnet/peers/peer_error.hpp"
+#include "lib/lnet/peers/peer_records.hpp"
 
 namespace plnet::apps {
 namespace {

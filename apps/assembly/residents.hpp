@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 
-#include "apps/assembly/lnet_shard.hpp"
 #include "lib/base/arena.hpp"
 #include "lib/base/pollable.hpp"
 #include "lib/base/result.hpp"
@@ -15,6 +14,8 @@
 #include "lib/runtime/control/verb_table.hpp"
 
 namespace plnet::apps {
+
+class LnetShard;
 
 // Of one shard; all of it outlives the residents.
 struct ResidentPlace {

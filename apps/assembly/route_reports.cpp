@@ -6,7 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "lib/lnet/control/coordinator.hpp"
+#include "lib/lnet/control/gateway.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
+#include "lib/lnet/peers/peer_records.hpp"
 
 namespace plnet::apps {
 namespace {

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "apps/assembly/lnet_desk.hpp"
+#include "lib/lnet/control/gateway.hpp"
 #include "lib/lnet/node/lnet_control.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
 #include "lib/runtime/admin/log.hpp"
 
 namespace plnet::apps {

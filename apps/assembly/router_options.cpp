@@ -11,7 +11,9 @@
 
 #include "apps/assembly/module_option.hpp"
 #include "lib/base/check.hpp"
+#include "lib/lnet/node/node.hpp"
 #include "lib/lnet/node/router_options.hpp"
+#include "lib/lnet/paths/route_aliveness.hpp"
 #include "lib/runtime/config/yaml_text.hpp"
 
 namespace plnet::apps {

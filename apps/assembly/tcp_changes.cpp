@@ -7,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_networks.hpp"
+#include "apps/assembly/tcp_host.hpp"
+#include "apps/assembly/tcp_place.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::apps {

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "apps/assembly/lnet_desk.hpp"
-#include "apps/assembly/lnet_host.hpp"
 #include "apps/assembly/lnet_networks.hpp"
 #include "lib/lnet/node/lnet_control.hpp"
 #include "lib/lnet/node/node_config.hpp"
 #include "lib/socklnd/tunables.hpp"
 
 namespace plnet::apps {
+
+class LnetHost;
 
 // As the LND has them.
 struct TunablesInForce {

@@ -5,6 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "apps/assembly/lnet_host.hpp"
+#include "apps/assembly/tcp_host.hpp"
+#include "lib/lnet/node/node.hpp"
 #include "lib/runtime/host/local_addresses.hpp"
 
 namespace plnet::apps {

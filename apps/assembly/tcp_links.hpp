@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "apps/assembly/lnet_desk.hpp"
-#include "apps/assembly/lnet_host.hpp"
 #include "lib/base/link_hold.hpp"
 
 namespace plnet::apps {
+
+class LnetHost;
 
 class TcpLinks {
  public:

@@ -5,7 +5,11 @@
 #include <memory>
 #include <utility>
 
+#include "apps/assembly/tcp_host.hpp"
+#include "apps/assembly/tcp_place.hpp"
 #include "drivers/net/tcp/socket.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/socklnd/lnd.hpp"
 
 namespace plnet::apps {
 namespace {

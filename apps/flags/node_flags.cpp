@@ -5,6 +5,7 @@
 
 #include "lib/base/whole_number.hpp"
 #include "lib/runtime/config/schema_rendering.hpp"
+#include "lib/runtime/control/access.hpp"
 
 namespace plnet::apps {
 namespace {

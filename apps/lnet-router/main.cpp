@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <string>
 
+#include "apps/assembly/machine.hpp"
 #include "apps/assembly/node.hpp"
 #include "apps/flags/whole_program.hpp"
 #include "apps/lnet-router/command_line.hpp"
+#include "apps/selftest/service.hpp"
 #include "apps/selftest/whole_node.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
 

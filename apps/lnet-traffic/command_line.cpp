@@ -5,6 +5,7 @@
 
 #include "apps/lnet-traffic/protocol.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/control/access.hpp"
 
 namespace plnet::traffic {
 namespace {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apps/assembly/node.hpp"
+#include "apps/assembly/residents.hpp"
 #include "apps/flags/whole_program.hpp"
 #include "apps/lnet-traffic/command_line.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"

@@ -7,8 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/lnet_shard.hpp"
+#include "apps/assembly/residents.hpp"
 #include "apps/lnet-traffic/pattern.hpp"
 #include "apps/lnet-traffic/protocol.hpp"
+#include "lib/lnet/node/node.hpp"
 
 namespace plnet::traffic {
 

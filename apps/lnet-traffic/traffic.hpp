@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/assembly/node.hpp"
+#include "apps/assembly/residents.hpp"
 #include "apps/lnet-traffic/seen.hpp"
 #include "apps/lnet-traffic/source.hpp"
 #include "apps/lnet-traffic/target.hpp"

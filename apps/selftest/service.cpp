@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/assembly/lnet_shard.hpp"
 #include "apps/selftest/console_verbs.hpp"
 
 namespace plnet::apps {

@@ -5,26 +5,19 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "apps/assembly/residents.hpp"
 #include "apps/selftest/console_desk.hpp"
+#include "apps/selftest/host.hpp"
 #include "apps/selftest/session_counters.hpp"
 #include "apps/selftest/test_verbs.hpp"
 #include "lib/runtime/config/settings.hpp"
 #include "lib/selftest/node.hpp"
 
 namespace plnet::apps {
-
-struct SelftestHost {
-  std::string instance;  // of the node
-  // Of a node that is there for one session only: called, on any thread, when that has ended or has
-  // not begun within a minute.
-  std::function<void()> when_over{};
-};
 
 class SelftestService final : public Residents, public ConsolePlace, public TestPlace {
  public:

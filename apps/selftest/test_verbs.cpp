@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/assembly/lnet_admin.hpp"
 #include "apps/lst/console_json.hpp"
 #include "apps/lst/latency_json.hpp"
 #include "lib/lnet/names/nid_text.hpp"

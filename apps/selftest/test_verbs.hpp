@@ -3,11 +3,12 @@
 // how long its RPCs took, and at which pace its tests are to begin them.
 #pragma once
 
-#include "apps/assembly/lnet_admin.hpp"
 #include "lib/runtime/control/verb_table.hpp"
 #include "lib/selftest/node.hpp"
 
 namespace plnet::apps {
+
+class LnetAdmin;
 
 // The tests of now, which shard 0 may look at.
 class TestPlace {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "apps/selftest/service.hpp"
+
 namespace plnet::apps {
 
 Outcome<void> run_node(const runtime::Settings& settings, NodeOptions options, SelftestHost host) {

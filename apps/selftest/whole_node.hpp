@@ -3,7 +3,7 @@
 #pragma once
 
 #include "apps/assembly/node.hpp"
-#include "apps/selftest/service.hpp"
+#include "apps/selftest/host.hpp"
 
 namespace plnet::apps {
 

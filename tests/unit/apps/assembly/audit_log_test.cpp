@@ -9,6 +9,7 @@
 
 #include "apps/assembly/route_reports.hpp"
 #include "lib/base/clock.hpp"
+#include "lib/lnet/control/gateway.hpp"
 
 namespace plnet::apps::audit_log_test {
 namespace {

@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "apps/assembly/drain_log.hpp"
 #include "lib/base/clock.hpp"
+#include "lib/lnet/control/node_standing.hpp"
 
 namespace plnet::apps::node_test {
 namespace {

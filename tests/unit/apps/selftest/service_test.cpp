@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "apps/assembly/lnet_shard.hpp"
 #include "apps/lst/console_json.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
