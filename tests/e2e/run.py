@@ -92,6 +92,7 @@ def main():
 
 
 def run_cases(chosen, programs, arguments):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nodes inherit it, and nohup has it ignored
     took, failed = [], 0
     if arguments.tap:
         print(f"1..{len(chosen)}", flush=True)
