@@ -6,7 +6,7 @@ A test case counts once, however many builds it runs in: it failed if it failed 
 passed somewhere, and was skipped if it ran nowhere.
 """
 import argparse
-import contextlib
+import itertools
 import os
 import pathlib
 import signal
@@ -20,16 +20,20 @@ from check_lib.trees import ROOT, UNITY, Tree  # noqa: E402
 # End-to-end cases mostly wait, each file of them in a network namespace of its own.
 E2E_PROCESSES = 2 * (os.cpu_count() or 2)
 
-# The product that the end-to-end cases run, and gcc's opinion of everything.
+# The product that the end-to-end cases run, and tests that sanitizers disturb.
 GCC = Tree("gcc", "g++", *UNITY, "-Doptimization=1")
+# Tests are compiled without machine code: the gate runs them as clang compiles them.
+GCC_TESTS = Tree("gcc-tests", "g++", *UNITY, "-Doptimization=1", "-Dcpp_args=-flto -fno-fat-lto-objects")
 # Unit tests, fuzz targets, and clang's opinion of everything.
 ASAN = Tree("asan", "clang++-19", *UNITY, "-Dfuzzers=true", "-Db_sanitize=address,undefined", "-Db_lundef=false",
             "-Dbuildtype=debugoptimized", "-Doptimization=1",
-            "-Dcpp_args=-DPLNET_DEBUG_CHECKS -fno-sanitize-recover=all -g1")  # -g1: lines, not variables
+            "-Dcpp_args=-DPLNET_DEBUG_CHECKS -fno-sanitize-recover=all -g1 "  # -g1: lines, not variables
+            f"-fsanitize-ignorelist={ROOT}/scripts/check_lib/not_instrumented.txt")
 TSAN = Tree("tsan", "clang++-19", *UNITY, "-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
             "-Doptimization=0", "-Dbenchmarks=false", "-Dcpp_args=-g1")  # runs for seconds, compiles for minutes
-# As users get it, and each source of lib, drivers and programs by itself.
+# Each source by itself: the product as users get it, tests and benchmarks as quickly as can be.
 ALONE = Tree("alone", "g++", "-Dtests=false", "-Dbenchmarks=false")
+ALONE_TESTS = Tree("alone-tests", "g++", "-Doptimization=0")
 # Nothing is compiled here: clang-tidy reads the commands.
 TIDY = Tree("tidy", "clang++-19", *UNITY, "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
 TIDY_ALONE = Tree("tidy-alone", "clang++-19", "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
@@ -38,14 +42,20 @@ PRODUCT = ("lib", "drivers", "apps")
 
 
 class Stage:
-    def __init__(self, name, budget_min, what, run, gate=True, quick=False, ahead=()):
+    def __init__(self, name, budget_min, what, run, gate=True, quick=False, prepare=lambda: None):
         self.name, self.budget_min, self.what, self.run = name, budget_min, what, run
         self.gate, self.quick = gate, quick
-        self.ahead = ahead  # trees whose build begins beside this stage, which mostly waits
+        self.prepare = prepare  # begins to build what it needs, while the stage before it runs
+
+
+def prepare_programs():
+    GCC.build_ahead(GCC.targets(*PRODUCT))
 
 
 def programs(tally):
-    return GCC.run_suites(tally, "rules") and GCC.build(tally, "programs", GCC.targets(*PRODUCT))
+    prepare_programs()
+    GCC.run_suites(tally, "rules")
+    GCC.build(tally, "programs", GCC.targets(*PRODUCT))
 
 
 def run_programs(tally, suite):
@@ -57,15 +67,32 @@ def e2e(tally):
     run_programs(tally, "e2e")
 
 
-def gcc(tally):
-    objects = GCC.targets(*PRODUCT, "tests", "bench", objects=True)
-    if GCC.build(tally, "everything", objects + GCC.programs_of_suite("plain")):
-        GCC.run_suites(tally, "plain")
+def all_of_asan():
+    return ASAN.targets(*PRODUCT, "tests") + ASAN.targets("bench", objects=True)
+
+
+def prepare_asan():
+    ASAN.build_ahead(all_of_asan())
 
 
 def asan(tally):
-    if ASAN.build(tally, "everything", ASAN.targets(*PRODUCT, "tests") + ASAN.targets("bench", objects=True)):
+    if ASAN.build(tally, "everything", all_of_asan()):
         ASAN.run_suites(tally, "unit", "concurrent", "fuzz")
+
+
+def prepare_gcc():
+    GCC.build_ahead(GCC.programs_of_suite("plain"))
+
+
+def gcc(tally):
+    if GCC.build(tally, "plain tests", GCC.programs_of_suite("plain")):
+        GCC_TESTS.build_ahead(GCC_TESTS.targets("tests", "bench", objects=True))  # the longest case runs alone
+        GCC.run_suites(tally, "plain")
+    GCC_TESTS.build(tally, "tests and benchmarks", GCC_TESTS.targets("tests", "bench", objects=True))
+
+
+def prepare_tsan():
+    TSAN.build_ahead(TSAN.programs_of_suite("concurrent"))
 
 
 def tsan(tally):
@@ -85,6 +112,7 @@ def smoke(tally):
 def alone(tally):
     if ALONE.build(tally, "everything"):
         ALONE.run_suites(tally, "alone")
+    ALONE_TESTS.build(tally, "tests and benchmarks", ALONE_TESTS.targets("tests", "bench", objects=True))
 
 
 def tidied(tally):
@@ -106,10 +134,11 @@ def soak(tally):
 
 STAGES = [
     Stage("programs", 4, "rules of the tree; programs built with gcc", programs, quick=True),
-    Stage("e2e", 5, "programs as a user runs them", e2e, ahead=(ASAN,)),
-    Stage("gcc", 3, "tests and benchmarks compiled with gcc; cases that sanitizers leave out", gcc),
-    Stage("asan", 7, "everything compiled with clang; unit and simulation tests under ASan and UBSan, fuzz corpora", asan),
-    Stage("tsan", 2, "concurrent tests under TSan", tsan),
+    Stage("e2e", 5, "programs as a user runs them", e2e),
+    Stage("asan", 7, "everything compiled with clang; unit and simulation tests under ASan and UBSan, fuzz corpora", asan,
+          prepare=prepare_asan),
+    Stage("gcc", 3, "tests and benchmarks compiled with gcc; cases that sanitizers leave out", gcc, prepare=prepare_gcc),
+    Stage("tsan", 2, "concurrent tests under TSan", tsan, prepare=prepare_tsan),
     Stage("unit", 6, "unit and simulation tests with gcc, all seeds", unit, gate=False, quick=True),
     Stage("smoke", 1, "end-to-end cases of a few files", smoke, gate=False, quick=True),
     Stage("alone", 12, "sources and headers each compiled alone, as users get them", alone, gate=False),
@@ -158,12 +187,12 @@ class Took:
         return f"{self.stage.name:8} {self.minutes:6.1f} {self.stage.budget_min:6} min  {self.cases} cases{remark}"
 
 
-def run_stage(stage, tally):
+def run_stage(stage, then, tally):
     print(f"\n== {stage.name}: {stage.what} (budget {stage.budget_min} min)", flush=True)
     before = sum(tally.counts().values())
-    with machine.watched() as watch, fair_share.between_all(), contextlib.ExitStack() as beside:
-        for tree in stage.ahead:
-            beside.enter_context(tree.built_ahead())
+    with machine.watched() as watch, fair_share.between_all():
+        if then is not None:
+            then.prepare()
         stage.run(tally)
     return Took(stage, watch, sum(tally.counts().values()) - before)
 
@@ -187,7 +216,12 @@ def main():
     # Builds beside a stage end with this program.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     tally = Tally()
-    took = [run_stage(stage, tally) for stage in chosen(arguments)]
+    try:
+        stages = chosen(arguments)
+        took = [run_stage(stage, then, tally) for stage, then in itertools.zip_longest(stages, stages[1:])]
+    finally:
+        for tree in (GCC, GCC_TESTS, ASAN, TSAN):
+            tree.end_ahead()
     print("\nstage      took  budget  ran")
     for each in took:
         print(each.line())

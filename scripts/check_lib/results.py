@@ -79,20 +79,27 @@ def cases_of(logs):
             yield outcome, f"{kind}.{name}", output if outcome != "failed" else f"{program['result']}\n{output}"
 
 
+def words_of(output, program, case):
+    """The part that begins with "--- program.case", or all of it."""
+    before, marker, after = output.partition(f"--- {program}.{case}\n")
+    return after.partition(f"\n--- {program}.")[0] if marker else before
+
+
 def junit_cases(suite, program, kind):
-    output = tail((suite.findtext("system-out") or "") + (suite.findtext("system-err") or ""))
+    output = (suite.findtext("system-out") or "") + (suite.findtext("system-err") or "")
     for case in suite.iter("testcase"):
         if case.get("status") == "notrun":
             continue
         reported = case.get("classname")
-        if reported == suite.get("name"):  # meson's own, of what was reported as TAP: "3 name"
-            name = f"{kind}.{program}.{case.get('name').partition(' ')[2]}"
+        if reported == suite.get("name"):  # meson's own, of what was reported as TAP: "3 - name"
+            short = case.get("name").partition(" ")[2].removeprefix("- ")
+            name, words = f"{kind}.{program}.{short}", words_of(output, program, short)
         else:
-            name = f"{reported or suite.get('name')}.{case.get('name')}"
+            name, words = f"{reported or suite.get('name')}.{case.get('name')}", output
         problem = case.find("failure") if case.find("failure") is not None else case.find("error")
         skip = case.find("skipped")
         if problem is not None:
-            yield "failed", name, f"{problem.get('message') or ''}{problem.text or ''}\n{output}"
+            yield "failed", name, f"{problem.get('message') or ''}{problem.text or ''}\n{tail(words)}"
         elif skip is not None or case.get("result") == "skipped":
             reason = (skip.get("message") or skip.text) if skip is not None else None
             yield "skipped", name, reason or case.findtext("system-out") or ""

@@ -41,9 +41,12 @@ def tidy(tally, together, alone):
         return {path: run(alone, [path]) for path in members or [os.path.relpath(unit, ROOT)]}
 
     found = {}
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    try:
         for outcome in pool.map(one, units):
             found.update(outcome)
+    finally:
+        pool.shutdown(cancel_futures=True)  # ends soon after ./check is told to
     for path, (clean, text) in sorted(found.items()):
         tally.add(f"tidy.{path}", "passed" if clean else "failed", text)
     bad = sum(not clean for clean, _ in found.values())

@@ -18,11 +18,27 @@ UNITY = ("-Dunity=on", "-Dunity_size=60")
 PROGRESS = re.compile(r"^\s*\d+/\d+ ")
 
 
+def schedule(process, policy):
+    with contextlib.suppress(ProcessLookupError):
+        os.sched_setscheduler(process, policy, os.sched_param(0))
+
+
+def processes_of_session(session):
+    """The leader comes first: what it starts from then on is scheduled as it is."""
+    found = [session]
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(ProcessLookupError):
+            if entry.name.isdigit() and int(entry.name) != session and os.getsid(int(entry.name)) == session:
+                found.append(int(entry.name))
+    return found
+
+
 class Tree:
     def __init__(self, name, compiler, *options):
         self.name, self.compiler, self.options = name, compiler, options
         self.path = ROOT / "build" / f"check-{name}"
         self._is_configured = False
+        self._ahead = None
 
     def environment(self):
         # CCACHE_DEPEND: what is not in the cache is not preprocessed first.
@@ -50,26 +66,32 @@ class Tree:
         """Builds everything, or `targets`; a warning is an error. One test case."""
         words = self.configure()
         if words is None:
+            self._take_over()
             done = self._run(["ninja", "-C", str(self.path), *targets])
             words = done.stdout + done.stderr if done.returncode != 0 else None
         return tally.say(f"build.{self.name}.{what}", words)
 
-    @contextlib.contextmanager
-    def built_ahead(self, targets=()):
-        """Compiles as much as the CPUs allow while something else mostly waits. build() does the rest and reports errors."""
-        if self.configure() is not None:
-            yield
-            return
-        # A session of its own, so that all of it can be ended.
-        ahead = subprocess.Popen(["ninja", "-C", str(self.path), "-k", "0", *targets], cwd=ROOT, env=self.environment(),
-                                 start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                 preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)))
-        try:
-            yield
-        finally:
+    def build_ahead(self, targets=()):
+        """Compiles on what other work leaves of the CPUs, until build() takes over, which reports errors, too."""
+        if self._ahead is None and self.configure() is None:
+            # A session of its own, so that all of it can be found.
+            self._ahead = subprocess.Popen(["ninja", "-C", str(self.path), "-k", "0", *targets], cwd=ROOT,
+                                           env=self.environment(), start_new_session=True, stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL, preexec_fn=lambda: schedule(0, os.SCHED_IDLE))
+
+    def _take_over(self):
+        if self._ahead is not None:
+            for process in processes_of_session(self._ahead.pid):
+                schedule(process, os.SCHED_OTHER)
+            self._ahead.wait()
+            self._ahead = None
+
+    def end_ahead(self):
+        if self._ahead is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(ahead.pid, signal.SIGTERM)
-            ahead.wait()
+                os.killpg(self._ahead.pid, signal.SIGTERM)
+            self._ahead.wait()
+            self._ahead = None
 
     def targets(self, *folders, objects=False):
         """Programs of these folders, or the objects that their sources are compiled to, as ninja names them."""
@@ -103,10 +125,14 @@ class Tree:
         environment = dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1", TSAN_OPTIONS="halt_on_error=1")
         running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         printed = []
-        for line in running.stdout:
-            printed.append(line)
-            if PROGRESS.match(line):
-                print(line.rstrip(), flush=True)
+        try:
+            for line in running.stdout:
+                printed.append(line)
+                if PROGRESS.match(line):
+                    print(line.rstrip(), flush=True)
+        except BaseException:  # ./check is told to end
+            running.terminate()
+            raise
         before = tally.counts()
         for outcome, case, detail in results.cases_of(logs):
             tally.add(case, outcome, detail)

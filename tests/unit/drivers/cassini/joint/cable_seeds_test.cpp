@@ -20,7 +20,7 @@ using kfilnd::FabricCompletion;
 using kfilnd::FabricEvent;
 
 std::uint64_t seeds_first = 1;
-std::uint64_t seeds_count = mocks::fewer_under_asan(100);
+std::uint64_t seeds_count = 100;
 
 soft::link::CableFaults faults_of(std::uint64_t seed) {
   Random random(seed);
@@ -239,7 +239,7 @@ void set_seeds(std::uint64_t first, std::uint64_t count) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   std::uint64_t first = 1;
-  std::uint64_t count = 100;
+  std::uint64_t count = plnet::mocks::kUnderAsan ? 10 : 100;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word.starts_with("--seeds=")) {

@@ -150,35 +150,6 @@ TEST(YamlDocument, BoundsTheDepth) {
   EXPECT_FALSE(parse_yaml(nested(100'000), "f").has_value());
 }
 
-TEST(YamlDocument, BoundsTheNumberOfValues) {
-  std::string many = "[";
-  for (std::size_t i = 0; i + 1 < kMaxYamlNodes; ++i)
-    many += "1,";
-  EXPECT_TRUE(parse_yaml(many + "]", "f").has_value());
-  const auto parsed = parse_yaml(many + "1]", "f");
-  ASSERT_FALSE(parsed.has_value());
-  EXPECT_EQ(parsed.error().list().at(0).what, "too many values, expected at most 1000000");
-}
-
-TEST(YamlDocument, ASiteWithTenThousandPeersFits) {
-  std::string site = "peer:\n";
-  for (int i = 0; i < 10'000; ++i) {
-    site += fmt::format(
-        "    - primary nid: 10.{}.{}.1@tcp\n      Multi-Rail: True\n"
-        "      peer ni:\n",
-        i / 250, i % 250);
-    for (int k = 0; k < 2; ++k) {
-      site += fmt::format("        - nid: 10.{}.{}.{}@tcp\n          state: up\n", i / 250, i % 250,
-                          k + 1);
-      for (int n = 0; n < 20; ++n)
-        site += fmt::format("          counter_{}: {}\n", n, n * i);
-    }
-  }
-  ASSERT_LT(site.size(), kMaxYamlBytes);
-  const Node root = parse_good(site);
-  EXPECT_EQ(root.items.at(0).items.size(), 10'000U);
-}
-
 TEST(SourceExcerpt, CutsLongLinesAroundTheCaret) {
   const std::string line = std::string(300, 'a') + "X" + std::string(300, 'b');
   const std::string excerpt = source_excerpt(line, {1, 301});
