@@ -8,8 +8,8 @@
 
 #include "apps/assembly/lnet_changes.hpp"
 #include "lib/base/result.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/node/node_config.hpp"
-#include "lib/lnet/node/parameters.hpp"
 
 namespace plnet::apps {
 

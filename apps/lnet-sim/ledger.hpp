@@ -12,7 +12,7 @@
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
-#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
 
 namespace plnet::sim {
 

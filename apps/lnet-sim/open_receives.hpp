@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::sim {
 

@@ -11,7 +11,7 @@
 #include "apps/lnet-sim/site_config.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/random.hpp"
-#include "lib/lnet/node/data_operations.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 
 namespace plnet::sim {
 

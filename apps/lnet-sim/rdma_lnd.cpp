@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "apps/lnet-sim/rdma_cookie.hpp"
-#include "lib/lnet/payload_cursor.hpp"
+#include "lib/lnet/api/payload_cursor.hpp"
 
 namespace plnet::sim {
 

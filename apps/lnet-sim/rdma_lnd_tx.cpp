@@ -5,7 +5,7 @@
 
 #include "apps/lnet-sim/rdma_cookie.hpp"
 #include "apps/lnet-sim/rdma_lnd.hpp"
-#include "lib/lnet/payload_cursor.hpp"
+#include "lib/lnet/api/payload_cursor.hpp"
 
 namespace plnet::sim {
 

@@ -11,7 +11,7 @@
 
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::sim {
 

@@ -11,7 +11,7 @@
 
 #include "apps/lnet-sim/sim_lnd.hpp"
 #include "drivers/net/sim/lazy_memory.hpp"
-#include "lib/lnet/payload_cursor.hpp"
+#include "lib/lnet/api/payload_cursor.hpp"
 #include "lib/lnet/wire/header_codec.hpp"
 #include "lib/socklnd/byte_stream.hpp"
 

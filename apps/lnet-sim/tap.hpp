@@ -13,7 +13,7 @@
 #include "apps/lnet-sim/relay_tally.hpp"
 #include "apps/lnet-sim/trails.hpp"
 #include "drivers/net/sim/event_loop.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::sim {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "apps/lnet-sim/tap.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::sim {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
 
 namespace plnet::traffic {
 

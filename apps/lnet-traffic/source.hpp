@@ -13,7 +13,7 @@
 #include "lib/base/arena.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/random.hpp"
-#include "lib/lnet/node/data_operations.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 
 namespace plnet::traffic {
 

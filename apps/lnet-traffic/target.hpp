@@ -10,7 +10,7 @@
 #include "apps/lnet-traffic/seen.hpp"
 #include "apps/lnet-traffic/traffic_counters.hpp"
 #include "lib/base/arena.hpp"
-#include "lib/lnet/node/data_operations.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 
 namespace plnet::traffic {
 

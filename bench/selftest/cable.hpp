@@ -10,7 +10,7 @@
 
 #include "lib/base/arena.hpp"
 #include "lib/base/ring.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::bench {
 

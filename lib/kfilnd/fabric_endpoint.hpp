@@ -14,7 +14,7 @@
 #include "lib/base/arena.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/result.hpp"
-#include "lib/lnet/payload.hpp"
+#include "lib/lnet/api/payload.hpp"
 
 namespace plnet::kfilnd {
 

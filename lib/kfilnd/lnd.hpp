@@ -30,7 +30,7 @@
 #include "lib/kfilnd/transaction.hpp"
 #include "lib/kfilnd/transitions.hpp"
 #include "lib/kfilnd/tunables.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::kfilnd {
 

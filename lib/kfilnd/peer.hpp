@@ -10,7 +10,7 @@
 #include "lib/kfilnd/fabric_endpoint.hpp"
 #include "lib/kfilnd/transaction.hpp"
 #include "lib/kfilnd/wire.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::kfilnd {
 

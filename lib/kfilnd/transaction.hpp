@@ -12,7 +12,7 @@
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/timer_wheel.hpp"
 #include "lib/kfilnd/wire.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::kfilnd {
 

@@ -12,7 +12,7 @@
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/timer_wheel.hpp"
-#include "lib/lnet/node/data_operations.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 #include "lib/selftest/rpc_counters.hpp"
 #include "lib/selftest/rpc_part.hpp"
 #include "lib/selftest/srpc_codec.hpp"

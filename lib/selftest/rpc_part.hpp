@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "lib/base/clock.hpp"
-#include "lib/lnet/node/data_operations.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 
 namespace plnet::selftest {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
 #include "lib/lnet/names/nid64.hpp"
 
 namespace plnet::selftest {

@@ -9,7 +9,7 @@
 #include "lib/base/check.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 #include "lib/socklnd/byte_stream.hpp"
 #include "lib/socklnd/framing.hpp"
 #include "lib/socklnd/hello_reader.hpp"

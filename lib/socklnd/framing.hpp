@@ -13,7 +13,7 @@
 #include <span>
 
 #include "lib/base/arena.hpp"
-#include "lib/lnet/payload_cursor.hpp"
+#include "lib/lnet/api/payload_cursor.hpp"
 #include "lib/lnet/wire/header.hpp"
 #include "lib/socklnd/wire.hpp"
 

@@ -17,7 +17,7 @@
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/timer_wheel.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 #include "lib/socklnd/complaints.hpp"
 #include "lib/socklnd/connection.hpp"
 #include "lib/socklnd/facts.hpp"

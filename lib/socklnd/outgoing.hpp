@@ -11,8 +11,8 @@
 #include <span>
 
 #include "lib/base/arena.hpp"
-#include "lib/lnet/lnd.hpp"
-#include "lib/lnet/payload_cursor.hpp"
+#include "lib/lnet/api/lnd.hpp"
+#include "lib/lnet/api/payload_cursor.hpp"
 #include "lib/socklnd/wire.hpp"
 
 namespace plnet::socklnd {

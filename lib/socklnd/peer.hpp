@@ -10,7 +10,7 @@
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/timer_wheel.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 #include "lib/socklnd/connection.hpp"
 #include "lib/socklnd/tunables.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::socklnd {
 

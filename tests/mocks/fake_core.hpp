@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "lib/base/random.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::mocks {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::mocks {
 

@@ -11,7 +11,7 @@
 
 #include "drivers/net/cassini/backend.hpp"
 #include "lib/base/arena.hpp"
-#include "lib/lnet/payload.hpp"
+#include "lib/lnet/api/payload.hpp"
 
 namespace plnet::cassini {
 

@@ -5,7 +5,7 @@
 
 #include "drivers/net/fault/lnd_rx.hpp"
 #include "drivers/net/fault/lnd_tx.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::drivers {
 

@@ -9,7 +9,7 @@
 #include <cstddef>
 
 #include "drivers/net/fault/judge.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::drivers {
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "drivers/net/fault/judge.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::drivers {
 

@@ -19,7 +19,7 @@
 #include "drivers/net/null/source.hpp"
 #include "drivers/net/null/stats.hpp"
 #include "drivers/net/null/tx.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::drivers {
 

@@ -9,7 +9,7 @@
 
 #include "lib/base/arena.hpp"
 #include "lib/base/check.hpp"
-#include "lib/lnet/payload.hpp"
+#include "lib/lnet/api/payload.hpp"
 
 namespace plnet::drivers {
 

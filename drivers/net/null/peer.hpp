@@ -10,7 +10,7 @@
 
 #include "drivers/net/null/tx.hpp"
 #include "lib/base/cache_line.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
 
 namespace plnet::drivers {

@@ -8,7 +8,7 @@
 #include "drivers/net/null/memory.hpp"
 #include "drivers/net/null/peer.hpp"
 #include "drivers/net/null/stats.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::drivers {
 

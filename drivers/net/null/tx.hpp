@@ -9,7 +9,7 @@
 #include <span>
 
 #include "lib/base/check.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::drivers {
 

@@ -12,7 +12,7 @@
 #include <rdma/fi_domain.h>
 
 #include "lib/base/arena.hpp"
-#include "lib/lnet/payload.hpp"
+#include "lib/lnet/api/payload.hpp"
 
 namespace plnet::ofi {
 

@@ -8,7 +8,7 @@
 
 #include "drivers/net/ofi/context.hpp"
 #include "drivers/net/ofi/memory.hpp"
-#include "lib/lnet/payload.hpp"
+#include "lib/lnet/api/payload.hpp"
 
 namespace plnet::ofi {
 

@@ -14,7 +14,7 @@
 #include "lib/base/qsbr.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/lnet/access/access_rule.hpp"
-#include "lib/lnet/peers/net_interface.hpp"
+#include "lib/lnet/api/shard_id.hpp"
 
 namespace plnet::lnet {
 

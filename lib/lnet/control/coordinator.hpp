@@ -9,6 +9,8 @@
 
 #include "lib/base/qsbr.hpp"
 #include "lib/lnet/access/access_table.hpp"
+#include "lib/lnet/api/data_operations.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/control/discovery.hpp"
 #include "lib/lnet/control/gateway_checks.hpp"
 #include "lib/lnet/control/local_networks.hpp"
@@ -20,8 +22,6 @@
 #include "lib/lnet/control/routes.hpp"
 #include "lib/lnet/control/selection_policies.hpp"
 #include "lib/lnet/faults/fault_table.hpp"
-#include "lib/lnet/node/data_operations.hpp"
-#include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 #include "lib/lnet/peers/peer_rules.hpp"
 

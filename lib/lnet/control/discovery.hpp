@@ -13,13 +13,13 @@
 #include <memory>
 #include <span>
 
+#include "lib/lnet/api/data_operations.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/control/discovery_counters.hpp"
 #include "lib/lnet/control/peer_discovery.hpp"
 #include "lib/lnet/control/peer_merge.hpp"
 #include "lib/lnet/control/ping_target.hpp"
 #include "lib/lnet/control/push_target.hpp"
-#include "lib/lnet/node/data_operations.hpp"
-#include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/peers/peer_readiness.hpp"
 #include "lib/lnet/peers/peer_rules.hpp"
 

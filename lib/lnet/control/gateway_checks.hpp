@@ -20,11 +20,11 @@
 #include <utility>
 #include <vector>
 
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/control/discovery.hpp"
 #include "lib/lnet/control/gateway.hpp"
 #include "lib/lnet/control/peer_recovery.hpp"
 #include "lib/lnet/control/routes.hpp"
-#include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/paths/route_aliveness.hpp"
 
 namespace plnet::lnet {

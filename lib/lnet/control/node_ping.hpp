@@ -8,8 +8,8 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 #include "lib/lnet/control/ping_exchanges.hpp"
-#include "lib/lnet/node/data_operations.hpp"
 
 namespace plnet::lnet {
 

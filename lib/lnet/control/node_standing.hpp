@@ -9,12 +9,12 @@
 #include <string_view>
 
 #include "lib/base/ring.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/control/discovery.hpp"
 #include "lib/lnet/control/local_networks.hpp"
 #include "lib/lnet/control/ni_standing.hpp"
 #include "lib/lnet/control/ping_target.hpp"
 #include "lib/lnet/control/routing_state.hpp"
-#include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 
 namespace plnet::lnet {

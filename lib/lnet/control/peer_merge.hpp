@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/control/discovery_counters.hpp"
-#include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/peers/peer_rules.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
 

@@ -21,8 +21,8 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/counters.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/control/node_ping.hpp"
-#include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 
 namespace plnet::lnet {

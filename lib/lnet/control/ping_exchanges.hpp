@@ -9,7 +9,7 @@
 
 #include "lib/base/arena.hpp"
 #include "lib/base/pool.hpp"
-#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
 
 namespace plnet::lnet {

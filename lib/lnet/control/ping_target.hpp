@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "lib/base/counters.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 #include "lib/lnet/control/ping_exchanges.hpp"
-#include "lib/lnet/node/data_operations.hpp"
 
 namespace plnet::lnet {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
+#include "lib/lnet/api/data_operations.hpp"
 #include "lib/lnet/control/ping_exchanges.hpp"
-#include "lib/lnet/node/data_operations.hpp"
 
 namespace plnet::lnet {
 

@@ -15,7 +15,7 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
-#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/api/parameters.hpp"
 
 namespace plnet::lnet {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/names/number_list.hpp"
 #include "lib/lnet/wire/header.hpp"

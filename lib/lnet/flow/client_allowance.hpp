@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 
 namespace plnet::lnet {

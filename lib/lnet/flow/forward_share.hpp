@@ -8,8 +8,8 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/intrusive_list.hpp"
+#include "lib/lnet/flow/parcel.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
-#include "lib/lnet/move/parcel.hpp"
 
 namespace plnet::lnet {
 

@@ -12,9 +12,9 @@
 
 #include "lib/base/arena.hpp"
 #include "lib/base/counters.hpp"
+#include "lib/lnet/api/payload.hpp"
 #include "lib/lnet/flow/buffer_class.hpp"
 #include "lib/lnet/flow/pool_sizing.hpp"
-#include "lib/lnet/payload.hpp"
 
 namespace plnet::lnet {
 

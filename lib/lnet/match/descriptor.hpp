@@ -9,8 +9,8 @@
 #include "lib/base/cache_line.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/base/timer_wheel.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
 #include "lib/lnet/match/match_entries.hpp"
-#include "lib/lnet/match/memory_descriptor.hpp"
 
 namespace plnet::lnet {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
 #include "lib/lnet/wire/header.hpp"
 
 namespace plnet::lnet {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "lib/lnet/match/memory_descriptor.hpp"
-#include "lib/lnet/payload.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
+#include "lib/lnet/api/payload.hpp"
 #include "lib/lnet/wire/header.hpp"
 
 namespace plnet::lnet {

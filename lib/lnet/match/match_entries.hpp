@@ -11,7 +11,7 @@
 #include "lib/base/cache_line.hpp"
 #include "lib/base/hash.hpp"
 #include "lib/base/pool.hpp"
-#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
 
 namespace plnet::lnet {
 

@@ -17,15 +17,15 @@
 #include "lib/base/pool.hpp"
 #include "lib/base/result.hpp"
 #include "lib/base/timer_wheel.hpp"
+#include "lib/lnet/api/data_operations.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/match/descriptor.hpp"
 #include "lib/lnet/match/event.hpp"
 #include "lib/lnet/match/grant.hpp"
 #include "lib/lnet/match/match_entries.hpp"
-#include "lib/lnet/match/memory_descriptor.hpp"
 #include "lib/lnet/match/portal_directory.hpp"
 #include "lib/lnet/match/wire_handle.hpp"
-#include "lib/lnet/node/data_operations.hpp"
-#include "lib/lnet/node/parameters.hpp"
 
 namespace plnet::lnet {
 

@@ -11,8 +11,8 @@
 #include "lib/base/cache_line.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/base/result.hpp"
-#include "lib/lnet/match/memory_descriptor.hpp"
-#include "lib/lnet/peers/net_interface.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
+#include "lib/lnet/api/shard_id.hpp"
 
 namespace plnet::lnet {
 

@@ -2,8 +2,8 @@
 // Which operations are given up on when their ACK or REPLY does not come in time.
 #pragma once
 
-#include "lib/lnet/match/memory_descriptor.hpp"
-#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/wire/header.hpp"
 
 namespace plnet::lnet {

@@ -9,7 +9,7 @@
 
 #include "lib/base/check.hpp"
 #include "lib/base/result.hpp"
-#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
 #include "lib/lnet/wire/header.hpp"
 
 namespace plnet::lnet {

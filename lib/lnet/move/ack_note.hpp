@@ -6,7 +6,7 @@
 #pragma once
 
 #include "lib/base/cache_line.hpp"
-#include "lib/lnet/move/parcel.hpp"
+#include "lib/lnet/flow/parcel.hpp"
 #include "lib/lnet/wire/header.hpp"
 
 namespace plnet::lnet {

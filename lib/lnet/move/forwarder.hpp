@@ -24,8 +24,8 @@
 #include <cstdint>
 
 #include "lib/base/clock.hpp"
+#include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/flow/forward_share.hpp"
-#include "lib/lnet/lnd.hpp"
 #include "lib/lnet/move/statistics.hpp"
 
 namespace plnet::lnet {

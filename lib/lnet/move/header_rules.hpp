@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "lib/base/check.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 
 namespace plnet::lnet {

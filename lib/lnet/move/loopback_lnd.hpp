@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "lib/base/arena.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 
 namespace plnet::lnet {
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "lib/base/cache_line.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
+#include "lib/lnet/flow/parcel.hpp"
 #include "lib/lnet/match/grant.hpp"
-#include "lib/lnet/move/parcel.hpp"
 #include "lib/lnet/peers/peer.hpp"
 
 namespace plnet::lnet {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/receive.hpp"
 #include "lib/lnet/move/statistics.hpp"

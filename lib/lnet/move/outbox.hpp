@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "lib/base/mailbox.hpp"
-#include "lib/lnet/move/parcel.hpp"
+#include "lib/lnet/flow/parcel.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 
 namespace plnet::lnet {

@@ -11,10 +11,10 @@
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/pool.hpp"
 #include "lib/base/prefetch.hpp"
+#include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/flow/forward_share.hpp"
-#include "lib/lnet/lnd.hpp"
+#include "lib/lnet/flow/parcel.hpp"
 #include "lib/lnet/move/lane_set.hpp"
-#include "lib/lnet/move/parcel.hpp"
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/peers/peer.hpp"
 

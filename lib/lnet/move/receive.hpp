@@ -7,10 +7,10 @@
 
 #include "lib/base/cache_line.hpp"
 #include "lib/base/relaxed.hpp"
+#include "lib/lnet/api/lnd.hpp"
+#include "lib/lnet/flow/parcel.hpp"
 #include "lib/lnet/flow/router_buffers.hpp"
-#include "lib/lnet/lnd.hpp"
 #include "lib/lnet/match/grant.hpp"
-#include "lib/lnet/move/parcel.hpp"
 #include "lib/lnet/move/statistics.hpp"
 
 namespace plnet::lnet {

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "lib/base/pipeline.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 #include "lib/lnet/move/message.hpp"
 #include "lib/lnet/move/shard_core.hpp"
-#include "lib/lnet/node/data_operations.hpp"
 
 namespace plnet::lnet {
 

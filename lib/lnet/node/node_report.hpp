@@ -10,9 +10,9 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/node/node_config.hpp"
-#include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/peers/health.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/api/parameters.hpp"
 
 namespace plnet::lnet {
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "lib/base/pollable.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 #include "lib/lnet/move/receiver.hpp"
 #include "lib/lnet/move/releaser.hpp"
 #include "lib/lnet/move/sender.hpp"
 #include "lib/lnet/move/shard_core.hpp"
-#include "lib/lnet/node/data_operations.hpp"
 
 namespace plnet::lnet {
 

@@ -10,7 +10,7 @@
 
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
-#include "lib/lnet/node/parameters.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/peers/peer.hpp"
 
 namespace plnet::lnet {

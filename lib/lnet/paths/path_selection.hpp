@@ -10,8 +10,8 @@
 #include <span>
 
 #include "lib/base/result.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/names/nid.hpp"
-#include "lib/lnet/node/parameters.hpp"
 #include "lib/lnet/paths/cpt_distances.hpp"
 #include "lib/lnet/paths/path_sequences.hpp"
 #include "lib/lnet/paths/path_trace.hpp"

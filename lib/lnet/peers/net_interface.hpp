@@ -5,7 +5,6 @@
 
 #include <array>
 #include <bit>
-#include <bitset>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,6 +13,7 @@
 #include "lib/base/cache_line.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/relaxed.hpp"
+#include "lib/lnet/api/shard_id.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/peers/health.hpp"
 #include "lib/lnet/peers/lnd_tunable.hpp"
@@ -21,10 +21,7 @@
 
 namespace plnet::lnet {
 
-inline constexpr unsigned kShardsMax = 64;
 inline constexpr unsigned kNisMax = kInterfacesMax;
-using ShardId = std::uint16_t;
-using ShardSet = std::bitset<kShardsMax>;
 
 // UDSP priorities: 0 is the highest, this is what everything has that no rule names.
 inline constexpr std::uint32_t kPriorityLowest = 0xffffffff;

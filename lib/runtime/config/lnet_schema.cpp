@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 
 #include "lib/base/interface_name.hpp"
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/names/cpt_hash.hpp"
 #include "lib/lnet/names/ip2nets_text.hpp"
 #include "lib/lnet/names/networks_text.hpp"
 #include "lib/lnet/names/nid_range.hpp"
 #include "lib/lnet/names/nid_text.hpp"
-#include "lib/lnet/node/parameters.hpp"
 #include "lib/runtime/config/access_schema.hpp"
 #include "lib/runtime/config/fault_schema.hpp"
 #include "lib/runtime/config/lnet_schema_rows.hpp"

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "lib/base/pollable.hpp"
-#include "lib/lnet/node/data_operations.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 #include "lib/selftest/console/console_node.hpp"
 #include "lib/selftest/console/console_session.hpp"
 #include "lib/selftest/console/join_service.hpp"

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "lib/lnet/api/memory_descriptor.hpp"
 #include "lib/lnet/match/grant.hpp"
-#include "lib/lnet/match/memory_descriptor.hpp"
 
 namespace plnet::lnet {
 

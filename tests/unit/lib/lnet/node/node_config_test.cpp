@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/lnet_control.hpp"
-#include "lib/lnet/node/parameters.hpp"
 #include "tests/unit/lib/lnet/nid.hpp"
 
 namespace plnet::lnet::node_config_test {

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/base/hash.hpp"
-#include "lib/lnet/node/data_operations.hpp"
+#include "lib/lnet/api/data_operations.hpp"
 #include "lib/lnet/wire/process_id_codec.hpp"
 #include "lib/selftest/srpc_codec.hpp"
 #include "lib/selftest/work_memory.hpp"

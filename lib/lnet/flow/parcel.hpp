@@ -13,7 +13,7 @@
 #include "lib/base/intrusive_list.hpp"
 #include "lib/base/relaxed.hpp"
 #include "lib/base/result.hpp"
-#include "lib/lnet/peers/net_interface.hpp"
+#include "lib/lnet/api/shard_id.hpp"
 
 namespace plnet::lnet {
 

@@ -16,8 +16,8 @@
 #include "lib/base/clock.hpp"
 #include "lib/base/counters.hpp"
 #include "lib/base/result.hpp"
+#include "lib/lnet/api/payload.hpp"
 #include "lib/lnet/names/nid.hpp"
-#include "lib/lnet/payload.hpp"
 #include "lib/lnet/wire/header.hpp"
 
 namespace plnet::lnet {

@@ -9,8 +9,8 @@
 
 #include "lib/base/arena.hpp"
 #include "lib/base/result.hpp"
+#include "lib/lnet/api/shard_id.hpp"
 #include "lib/lnet/names/nid.hpp"
-#include "lib/lnet/peers/net_interface.hpp"
 #include "lib/lnet/wire/header.hpp"
 
 namespace plnet::lnet {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "lib/lnet/match/memory_descriptor.hpp"
+#include "lib/lnet/api/memory_descriptor.hpp"
 #include "lib/lnet/names/nid.hpp"
 
 namespace plnet::lnet {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "lib/lnet/payload.hpp"
+#include "lib/lnet/api/payload.hpp"
 
 namespace plnet::lnet {
 
