@@ -38,7 +38,7 @@ ALONE_TESTS = Tree("alone-tests", "g++", "-Doptimization=0")
 TIDY = Tree("tidy", "clang++-19", *UNITY, "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
 TIDY_ALONE = Tree("tidy-alone", "clang++-19", "-Doptimization=1", "-Dtests=false", "-Dbenchmarks=false")
 
-PRODUCT = ("lib", "drivers", "apps")
+PRODUCT = ("lib", "drivers", "node", "apps")
 
 
 class Stage:
@@ -142,7 +142,7 @@ STAGES = [
     Stage("unit", 6, "unit and simulation tests with gcc, all seeds", unit, gate=False, quick=True),
     Stage("smoke", 1, "end-to-end cases of a few files", smoke, gate=False, quick=True),
     Stage("alone", 12, "sources and headers each compiled alone, as users get them", alone, gate=False),
-    Stage("tidy", 10, "clang-tidy over lib, drivers and apps", tidied, gate=False),
+    Stage("tidy", 10, "clang-tidy over lib, drivers, node and apps", tidied, gate=False),
     Stage("search", 12, "fuzz targets search from their corpora", search, gate=False),
     Stage("soak", 12, "two routers under traffic and faults, for minutes", soak, gate=False),
 ]

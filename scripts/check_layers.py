@@ -23,6 +23,7 @@ RULES = {
                            "lib/base"],
     "lib/runtime/lnet": ["lib/lnet", "lib/runtime/config", "lib/runtime/control", "lib/base"],
     "lib/runtime/admin": ["lib/base"],
+    "lib/runtime/files": ["lib/runtime/control", "lib/base"],
     "lib/runtime/control": ["lib/runtime/admin", "lib/base"],
     "lib/runtime/host": ["lib/runtime/cpt", "lib/runtime/poll", "lib/base"],
     # A driver sees the interface of the LND that it serves, and lib/base.
@@ -37,22 +38,26 @@ RULES = {
     "drivers/net/cassini": ["lib/base", "lib/lnet/api/payload.hpp", "lib/kfilnd/fabric_endpoint.hpp"],
     # The software Cassini and its driver share the seam and nothing else: no layout in particular.
     "drivers/net/cassini/soft": ["lib/base", "drivers/net/cassini/backend.hpp"],
-    "apps": ["lib", "drivers"],
-    "tests": ["lib", "drivers", "apps", "bench"],
-    "bench": ["lib", "drivers", "apps", "tests/mocks"],
+    "node": ["lib", "drivers"],
+    "apps": ["lib", "drivers", "node"],
+    "tests": ["lib", "drivers", "node", "apps", "bench"],
+    "bench": ["lib", "drivers", "node", "apps", "tests/mocks"],
 }
 # Floors whose rooms point one way: each may include those before it. Every file is in a room.
 ROOMS = {
     "lib/lnet": ["names", "wire", "api", "access", "faults", "load", "match", "peers", "flow", "paths", "move", "control", "node"],
+    "node": ["host", "net", "watch", "admin", "run", "flags"],
 }
+# Below this folder is one folder for each network family. Only the table of families and tests know any of them.
+FAMILIES, TABLE = "node/net", "node/net/families.cpp"
 # System headers that only one room may know.
 SYSTEM_RULES = [
     (r"rte_", ["lib/runtime/host", "drivers/net/cassini"], "only lib/runtime/host knows DPDK"),
     (r"hwloc", ["lib/runtime/cpt"], "only lib/runtime/cpt knows hwloc"),
     (r"(sys/socket|netinet/|sys/epoll|sys/eventfd|sys/timerfd|pthread|thread|mutex|condition_variable)",
-     ["lib/runtime", "drivers/net/tcp", "drivers/net/mlx", "drivers/net/ofi", "drivers/net/cassini", "apps",
+     ["lib/runtime", "drivers/net/tcp", "drivers/net/mlx", "drivers/net/ofi", "drivers/net/cassini", "node", "apps",
       "tests", "bench"], "sans-IO: no sockets and no threads here"),
-    (r"(libfyaml|prometheus/|httplib|spdlog/)", ["lib/runtime", "apps", "tests", "bench"],
+    (r"(libfyaml|prometheus/|httplib|spdlog/)", ["lib/runtime", "node", "apps", "tests", "bench"],
      "control-path libraries stay in lib/runtime"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
@@ -85,6 +90,17 @@ def points_up(source, target):
     return False
 
 
+def family_of(path):
+    inside = path.removeprefix(FAMILIES + "/")
+    return inside.split("/")[0] if inside != path and "/" in inside else None
+
+
+def names_a_family(source, target):
+    """Whether a file includes one of a network family that it is not part of."""
+    family = family_of(target)
+    return family is not None and family_of(source) != family and source != TABLE and not source.startswith("tests/")
+
+
 def main():
     complaints = []
     sources = tracked_sources()
@@ -104,6 +120,8 @@ def main():
                     complaints.append(f"{where}: \"{target}\": include from the root of the tree")
                 elif not allowed(room, target):
                     complaints.append(f"{where}: {room} may not include {target}")
+                elif names_a_family(source, target):
+                    complaints.append(f"{where}: only {TABLE} may include {target}")
                 elif points_up(source, target):
                     complaints.append(f"{where}: rooms point one way (ROOMS in {pathlib.Path(__file__).name}), not to {target}")
                 continue

@@ -19,7 +19,7 @@ BANS = [
      ["lib/runtime/poll/tsc_clock", "lib/runtime/admin"], "time is handed in"),
     (r"\b(clock_gettime|gettimeofday)\s*\(", ["lib", "drivers"],
      ["lib/runtime/poll/tsc_clock", "lib/runtime/admin"], "time is handed in"),
-    (r"(?<![\w.>:])time\s*\(\s*(nullptr|NULL|0|&)", ["lib", "drivers", "apps"], ["lib/runtime/admin"], "time is handed in"),
+    (r"(?<![\w.>:])time\s*\(\s*(nullptr|NULL|0|&)", ["lib", "drivers", "node", "apps"], ["lib/runtime/admin"], "time is handed in"),
     (r"(?<![\w.>])(rand|srand|srandom|rand_r)\s*\(|std::random_device|std::mt19937", ["lib", "drivers"], [],
      "randomness is handed in: lib/base/random.hpp"),
     (r"\b(secure_)?getenv\s*\(", ["lib", "drivers"], [], "the environment belongs to programs"),
@@ -27,7 +27,7 @@ BANS = [
      "no iostream in lib/"),
     (r"#\s*include\s*<iostream>", ["lib", "drivers"], [], "no iostream in lib/"),
     (r"\b(dynamic_cast|typeid)\b", ["lib", "drivers"], [], "no RTTI"),
-    (r"\bco_(await|yield|return)\b", ["lib", "drivers", "apps"], [], "no coroutines"),
+    (r"\bco_(await|yield|return)\b", ["lib", "drivers", "node", "apps"], [], "no coroutines"),
     (r"\b(std::)?(recursive_|shared_|timed_)?mutex\b|\bstd::(lock_guard|unique_lock|scoped_lock|condition_variable)\b",
      ["lib/base", "lib/lnet", "lib/socklnd", "lib/o2iblnd", "lib/kfilnd", "lib/selftest", "lib/trace",
       "lib/runtime/poll", "drivers"], [], "no lock near the message path"),
@@ -37,7 +37,7 @@ BANS = [
      "no struct casts of wire bytes: decode takes a span"),
     (r"\b(usleep|nanosleep)\s*\(|::sleep\s*\(\s*\d|sleep_(for|until)\s*\(", ["lib", "drivers", "tests/unit", "tests/sim"], [],
      "nothing sleeps; a test that needs a sleep shows a wrong design"),
-    (r"\b(TODO|FIXME|XXX|HACK)\b", ["lib", "drivers", "apps", "tests", "bench", "scripts"], ["scripts/check_style.py"],
+    (r"\b(TODO|FIXME|XXX|HACK)\b", ["lib", "drivers", "node", "apps", "tests", "bench", "scripts"], ["scripts/check_style.py"],
      "unfinished work belongs in an issue"),
 ]
 STRING_OR_COMMENT = re.compile(r'"(\\.|[^"\\])*"|//.*$|/\*.*?\*/')

@@ -12,14 +12,14 @@ constexpr unsigned kDrainSecondsMax = 86'400;
 
 }  // namespace
 
-std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* const* words) {
+std::expected<CommandLine, node::EarlyEnd> parse_command_line(int count, const char* const* words) {
   CLI::App app("Runs an LNet node: plans its CPTs, starts its pollers, answers lnetctl.",
                "lnet-router");
   app.set_version_flag("--version", std::string("lnet-router ") + PLNET_VERSION);
   CommandLine line;
   std::optional<unsigned> drain_timeout_s;
   lnet::DrainOrder drain;
-  const NodeFlags flags(app, "lnet-router", "control");
+  const node::NodeFlags flags(app, "lnet-router", "control");
   app.add_flag(
       "--check", line.check_only,
       "read the file, make the plan, check the host and what a start would refuse; start nothing");
@@ -32,10 +32,10 @@ std::expected<CommandLine, EarlyEnd> parse_command_line(int count, const char* c
   app.add_flag("--drain-full-notice", drain.full_notice,
                "such a drain gives peers all of alive_router_check_interval + "
                "router_ping_timeout, also if all have acknowledged");
-  if (auto end = take_flags(app, count, words)) return std::unexpected(std::move(*end));
+  if (auto end = node::take_flags(app, count, words)) return std::unexpected(std::move(*end));
   if (auto end = flags.informative()) return std::unexpected(std::move(*end));
   auto node = flags.read();
-  if (!node) return std::unexpected(wrong_flags(app, node.error()));
+  if (!node) return std::unexpected(node::wrong_flags(app, node.error()));
   line.node = std::move(*node);
   if (drain_timeout_s) drain.bound = std::chrono::seconds(*drain_timeout_s);
   if (drain_timeout_s != 0U) line.node.node.drain = drain;

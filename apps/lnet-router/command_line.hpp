@@ -4,18 +4,18 @@
 
 #include <expected>
 
-#include "apps/flags/node_flags.hpp"
+#include "node/flags/node_flags.hpp"
 
 namespace plnet::apps {
 
 struct CommandLine {
-  NodeLine node;
+  node::NodeLine node;
   bool check_only = false;
   bool selftest = false;  // whatever the file says
 };
 
 // Or what the program is to end with instead.
-[[nodiscard]] std::expected<CommandLine, EarlyEnd> parse_command_line(int count,
-                                                                      const char* const* words);
+[[nodiscard]] std::expected<CommandLine, node::EarlyEnd> parse_command_line(
+    int count, const char* const* words);
 
 }  // namespace plnet::apps

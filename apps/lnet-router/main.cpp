@@ -3,13 +3,14 @@
 #include <cstdio>
 #include <string>
 
-#include "apps/assembly/machine.hpp"
-#include "apps/assembly/node.hpp"
-#include "apps/flags/whole_program.hpp"
 #include "apps/lnet-router/command_line.hpp"
-#include "apps/selftest/service.hpp"
-#include "apps/selftest/whole_node.hpp"
+#include "apps/lnet-selftest/service/service.hpp"
+#include "apps/lnet-selftest/service/whole_node.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
+#include "node/flags/whole_program.hpp"
+#include "node/host/machine.hpp"
+#include "node/net/families.hpp"
+#include "node/run/node.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -18,10 +19,10 @@ constexpr int kFailedStatus = 1;
 constexpr const char* kProgram = "lnet-router";
 
 // --check: everything that a start decides, and nothing that it takes.
-int check(const runtime::Settings& settings, const SettingsFiles& files,
-          const Residents* residents) {
-  const auto plan = Machine::plan(settings, residents);
-  if (!plan) return complain(kProgram, plan.error());
+int check(const runtime::Settings& settings, const node::SettingsFiles& files,
+          const node::Residents* residents) {
+  const auto plan = node::Machine::plan(settings, node::network_families(), residents);
+  if (!plan) return node::complain(kProgram, plan.error());
   std::fputs(plan_text(plan->planned.plan, plan->planned.topology).c_str(), stdout);
   std::printf("idle: %s\n", std::string(name_of(plan->idle)).c_str());
   bool fatal = false;
@@ -29,32 +30,34 @@ int check(const runtime::Settings& settings, const SettingsFiles& files,
     std::printf("%s\n", text_of(finding).c_str());
     fatal = fatal || finding.severity == runtime::Severity::kError;
   }
-  const auto able = check_startable(files, settings, plan->planned.plan.cpts.size());
-  if (!able) return complain(kProgram, able.error());
-  if (const auto limits = Node::check_limits(); !limits) return complain(kProgram, limits.error());
+  const auto able = node::check_startable(files, settings, plan->planned.plan.cpts.size());
+  if (!able) return node::complain(kProgram, able.error());
+  if (const auto limits = node::Node::check_limits(); !limits)
+    return node::complain(kProgram, limits.error());
   return fatal ? kFailedStatus : 0;
 }
 
 int run(int count, const char* const* words) {
   const auto line = parse_command_line(count, words);
-  if (!line) return say(kProgram, line.error());
-  auto settings = read_settings_of(line->node);
-  if (!settings) return complain(kProgram, settings.error());
+  if (!line) return node::say(kProgram, line.error());
+  auto settings = node::read_settings_of(line->node);
+  if (!settings) return node::complain(kProgram, settings.error());
   if (line->selftest) settings->selftest.enable = true;
   const SelftestHost host{.instance = line->node.node.instance};
   if (line->check_only) {
     const SelftestService selftest(settings->selftest, host);
-    return flushed(kProgram, check(*settings, line->node.files,
-                                   settings->selftest.enable ? &selftest : nullptr));
+    return node::flushed(kProgram, check(*settings, line->node.files,
+                                         settings->selftest.enable ? &selftest : nullptr));
   }
   const auto ended = run_node(*settings, line->node.node, host);
   if (ended) return 0;
-  return complain(kProgram, located_in_files(line->node.files, *settings, ended.error()));
+  return node::complain(kProgram,
+                        node::located_in_files(line->node.files, *settings, ended.error()));
 }
 
 }  // namespace
 }  // namespace plnet::apps
 
 int main(int argc, char** argv) {
-  return plnet::apps::whole_program("lnet-router", plnet::apps::run, argc, argv);
+  return plnet::node::whole_program("lnet-router", plnet::apps::run, argc, argv);
 }

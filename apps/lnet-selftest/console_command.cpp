@@ -9,9 +9,9 @@
 
 #include <unistd.h>
 
-#include "apps/flags/node_flags.hpp"
 #include "apps/lnet-selftest/lst_command.hpp"
-#include "apps/selftest/service.hpp"
+#include "apps/lnet-selftest/service/service.hpp"
+#include "node/flags/node_flags.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -32,25 +32,25 @@ void make_modest(runtime::Settings& settings, bool idle_asked) {
 
 int run_in_background(int count, const char* const* words) {
   CLI::App app("A console of LNet selftest that ends with its session.", kConsoleProgram);
-  const NodeFlags flags(app, kConsoleProgram, kConsoleInstance);
+  const node::NodeFlags flags(app, kConsoleProgram, kConsoleInstance);
   bool background = false;
   app.add_flag("--background", background, "what this is");
-  if (const auto end = take_flags(app, count, words)) return say(kConsoleProgram, *end);
+  if (const auto end = node::take_flags(app, count, words)) return node::say(kConsoleProgram, *end);
   auto line = flags.read();
-  if (!line) return say(kConsoleProgram, wrong_flags(app, line.error()));
-  auto settings = read_settings_of(*line);
-  if (!settings) return complain(kConsoleProgram, settings.error());
+  if (!line) return node::say(kConsoleProgram, node::wrong_flags(app, line.error()));
+  auto settings = node::read_settings_of(*line);
+  if (!settings) return node::complain(kConsoleProgram, settings.error());
   make_modest(*settings, line->idle.has_value());
   settings->selftest.enable = true;
 
-  std::atomic<Node*> running{nullptr};
+  std::atomic<node::Node*> running{nullptr};
   SelftestService selftest(settings->selftest,
                            {.instance = line->node.instance, .when_over = [&running] {
-                              if (Node* const node = running.load()) node->stop();
+                              if (node::Node* const node = running.load()) node->stop();
                             }});
   line->node.residents = &selftest;
-  auto node = Node::start(*settings, line->node);
-  if (!node) return complain(kConsoleProgram, node.error());
+  auto node = node::Node::start(*settings, line->node);
+  if (!node) return node::complain(kConsoleProgram, node.error());
   running.store(node->get());
   (*node)->run();
   selftest.move_out();

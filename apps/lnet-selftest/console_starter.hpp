@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "apps/lst/consoles.hpp"
+#include "apps/lnet-selftest/lst/consoles.hpp"
 
 namespace plnet::lst {
 

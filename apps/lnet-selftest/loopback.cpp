@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "apps/lnet-selftest/console_starter.hpp"
-#include "apps/selftest/whole_node.hpp"
+#include "apps/lnet-selftest/service/whole_node.hpp"
 #include "drivers/net/tcp/socket.hpp"
 #include "lib/runtime/admin/descriptor.hpp"
 #include "lib/runtime/config/module_options.hpp"
@@ -104,7 +104,7 @@ Outcome<runtime::Settings> settings_of(const char* nid, unsigned cpu, std::uint1
 
 struct NodePlan {
   runtime::Settings settings;
-  apps::NodeOptions options;
+  node::NodeOptions options;
   std::string log_path;
   pid_t parent = 0;
 };

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "apps/selftest-run/plan.hpp"
+#include "apps/lnet-selftest/run/plan.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/poll/idle.hpp"

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "apps/lnet-selftest/console_starter.hpp"
+#include "apps/lnet-selftest/lst/consoles.hpp"
+#include "apps/lnet-selftest/lst/lst.hpp"
 #include "apps/lnet-selftest/variables.hpp"
 #include "apps/lnetctl/option_parser.hpp"
 #include "apps/lnetctl/row_makers.hpp"
-#include "apps/lst/consoles.hpp"
-#include "apps/lst/lst.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
 #include "lib/runtime/control/access.hpp"
 #include "lib/runtime/host/cpu_claims.hpp"
@@ -90,7 +90,7 @@ class Program {
   // To people. Scripts that read what lst prints see what they have always seen.
   void show_names() {
     if (::isatty(STDOUT_FILENO) == 0) return;
-    if (auto names = apps::NicNames::look_up("", stderr)) shell_.names = std::move(*names);
+    if (auto names = runtime::NicNames::look_up("", stderr)) shell_.names = std::move(*names);
   }
   Shell::Asked begin_session(const Shell::Args& args) {
     return lst::begin_session(consoles_, start_, instance_, args, started_);

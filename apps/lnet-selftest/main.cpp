@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <string_view>
 
-#include "apps/flags/whole_program.hpp"
 #include "apps/lnet-selftest/console_command.hpp"
 #include "apps/lnet-selftest/lst_command.hpp"
 #include "apps/lnet-selftest/node_command.hpp"
 #include "apps/lnet-selftest/run_command.hpp"
+#include "node/flags/whole_program.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -46,5 +46,5 @@ int run(int count, const char* const* words) {
 }  // namespace plnet::apps
 
 int main(int argc, char** argv) {
-  return plnet::apps::whole_program("lnet-selftest", plnet::apps::run, argc, argv);
+  return plnet::node::whole_program("lnet-selftest", plnet::apps::run, argc, argv);
 }

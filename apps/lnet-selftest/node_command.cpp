@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <string>
 
-#include "apps/flags/node_flags.hpp"
-#include "apps/selftest/whole_node.hpp"
+#include "apps/lnet-selftest/service/whole_node.hpp"
+#include "node/flags/node_flags.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -21,17 +21,18 @@ int run_selftest_node(int count, const char* const* words) {
       "answer it.",
       kNodeProgram);
   app.set_version_flag("--version", std::string("lnet-selftest ") + PLNET_VERSION);
-  const NodeFlags flags(app, kNodeProgram, kNodeInstance);
-  if (const auto end = take_flags(app, count, words)) return say(kNodeProgram, *end);
-  if (const auto end = flags.informative()) return say(kNodeProgram, *end);
+  const node::NodeFlags flags(app, kNodeProgram, kNodeInstance);
+  if (const auto end = node::take_flags(app, count, words)) return node::say(kNodeProgram, *end);
+  if (const auto end = flags.informative()) return node::say(kNodeProgram, *end);
   auto line = flags.read();
-  if (!line) return say(kNodeProgram, wrong_flags(app, line.error()));
-  auto settings = read_settings_of(*line);
-  if (!settings) return complain(kNodeProgram, settings.error());
+  if (!line) return node::say(kNodeProgram, node::wrong_flags(app, line.error()));
+  auto settings = node::read_settings_of(*line);
+  if (!settings) return node::complain(kNodeProgram, settings.error());
   settings->selftest.enable = true;
   const auto ended = run_node(*settings, line->node, {.instance = line->node.instance});
   if (ended) return 0;
-  return complain(kNodeProgram, located_in_files(line->files, *settings, ended.error()));
+  return node::complain(kNodeProgram,
+                        node::located_in_files(line->files, *settings, ended.error()));
 }
 
 }  // namespace plnet::apps

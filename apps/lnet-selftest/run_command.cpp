@@ -18,18 +18,18 @@
 #include <unistd.h>
 
 #include "apps/lnet-selftest/loopback.hpp"
+#include "apps/lnet-selftest/run/compare.hpp"
+#include "apps/lnet-selftest/run/environment.hpp"
+#include "apps/lnet-selftest/run/live_table.hpp"
+#include "apps/lnet-selftest/run/plan_line.hpp"
+#include "apps/lnet-selftest/run/report_files.hpp"
+#include "apps/lnet-selftest/run/report_hosts.hpp"
 #include "apps/lnet-selftest/run_desk.hpp"
 #include "apps/lnet-selftest/sim_options.hpp"
 #include "apps/lnet-selftest/system_hosts.hpp"
 #include "apps/lnet-selftest/variables.hpp"
 #include "apps/lnetctl/option_parser.hpp"
 #include "apps/lnetctl/row_makers.hpp"
-#include "apps/selftest-run/compare.hpp"
-#include "apps/selftest-run/environment.hpp"
-#include "apps/selftest-run/live_table.hpp"
-#include "apps/selftest-run/plan_line.hpp"
-#include "apps/selftest-run/report_files.hpp"
-#include "apps/selftest-run/report_hosts.hpp"
 #include "lib/runtime/control/access.hpp"
 #include "lib/runtime/host/cpu_claims.hpp"
 
@@ -186,7 +186,7 @@ std::expected<run::Report, NotBegun> measure(const run::Plan& plan, const run::L
   return report;
 }
 
-int leave(run::Report report, const Arguments& arguments, const NicNames& names) {
+int leave(run::Report report, const Arguments& arguments, const runtime::NicNames& names) {
   run::learn_hosts(report, names);
   report.missed = run::missed_limits(report.plan.limits, run::figures_of(report.measurements));
   const std::string folder = folder_of(report.plan, arguments);
@@ -201,7 +201,7 @@ int leave(run::Report report, const Arguments& arguments, const NicNames& names)
 }
 
 int run_plan(const run::Plan& plan, const std::optional<sim::SimulatedRun>& simulation,
-             const Arguments& arguments, const NicNames& names) {
+             const Arguments& arguments, const runtime::NicNames& names) {
   const runtime::SystemClock clock;
   hear_signals();
   if (simulation) {
@@ -272,7 +272,7 @@ int run_benchmark(int count, const char* const* words) {
     return complain(kRunProgram, kMisused, fits.error().what);
   const auto simulation = simulation_of(*arguments, *plan);
   if (!simulation) return complain(kRunProgram, kMisused, simulation.error().what);
-  const auto names = NicNames::look_up(arguments->text("nic-names"), stderr);
+  const auto names = runtime::NicNames::look_up(arguments->text("nic-names"), stderr);
   if (!names) return complain(kRunProgram, kMisused, names.error().what);
   return run_plan(*plan, *simulation, *arguments, *names);
 }

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include "apps/baseline/bare_pair.hpp"
-#include "apps/baseline/exchange.hpp"
-#include "apps/baseline/memory_copy.hpp"
+#include "apps/lnet-selftest/baseline/bare_pair.hpp"
+#include "apps/lnet-selftest/baseline/exchange.hpp"
+#include "apps/lnet-selftest/baseline/memory_copy.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::run {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "apps/lnet-selftest/console_starter.hpp"
-#include "apps/selftest-run/conductor.hpp"
+#include "apps/lnet-selftest/run/conductor.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
 
 namespace plnet::run {

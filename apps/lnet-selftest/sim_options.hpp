@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
+#include "apps/lnet-selftest/sim/simulated_run.hpp"
 #include "apps/lnetctl/command_row.hpp"
-#include "apps/selftest-sim/simulated_run.hpp"
 
 namespace plnet::apps {
 

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "apps/selftest-run/report_files.hpp"
+#include "apps/lnet-selftest/run/report_files.hpp"
 
 namespace plnet::apps {
 namespace {

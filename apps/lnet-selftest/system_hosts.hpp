@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/selftest-run/host_words.hpp"
+#include "apps/lnet-selftest/run/host_words.hpp"
 
 namespace plnet::apps {
 

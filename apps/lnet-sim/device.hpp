@@ -8,10 +8,10 @@
 
 #include "apps/lnet-sim/kfi_nic.hpp"
 #include "apps/lnet-sim/left_for_ever.hpp"
+#include "apps/lnet-sim/node/tcp_streams.hpp"
 #include "apps/lnet-sim/rdma_lnd.hpp"
 #include "apps/lnet-sim/stream_lnd.hpp"
 #include "apps/lnet-sim/tap.hpp"
-#include "apps/sim-node/tcp_streams.hpp"
 #include "drivers/net/fault/stream.hpp"
 #include "drivers/net/fault/verbs.hpp"
 #include "drivers/net/sim/shard.hpp"

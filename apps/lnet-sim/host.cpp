@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "apps/lnet-sim/left_for_ever.hpp"
+#include "apps/lnet-sim/node/peer_limits.hpp"
 #include "apps/lnet-sim/tapped_lnd.hpp"
-#include "apps/sim-node/peer_limits.hpp"
 
 namespace plnet::sim {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-sim/host.hpp"
-#include "apps/sim-node/home_check.hpp"
+#include "apps/lnet-sim/node/home_check.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::sim {

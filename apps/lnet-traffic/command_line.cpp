@@ -54,7 +54,7 @@ Outcome<void> read_words(const Raw& raw, CommandLine& line) {
     line.traffic.targets.push_back(*nid);
   }
   if (!raw.idle.empty()) {
-    const auto idle = apps::parse_idle_flag(raw.idle);
+    const auto idle = node::parse_idle_flag(raw.idle);
     if (!idle) return std::unexpected(idle.error());
     line.idle = *idle;
   }
@@ -66,7 +66,7 @@ Outcome<void> read_words(const Raw& raw, CommandLine& line) {
 
 }  // namespace
 
-std::expected<CommandLine, apps::EarlyEnd> parse_command_line(int count, const char* const* words) {
+std::expected<CommandLine, node::EarlyEnd> parse_command_line(int count, const char* const* words) {
   CLI::App app(
       "An LNet node that puts to others and gets from them, payloads of all sizes, and answers "
       "those that do so with it. Every byte is checked, and every operation accounted for.",
@@ -75,9 +75,9 @@ std::expected<CommandLine, apps::EarlyEnd> parse_command_line(int count, const c
   line.node.instance = "traffic";
   Raw raw;
   declare(app, raw, line);
-  if (auto end = apps::take_flags(app, count, words)) return std::unexpected(std::move(*end));
+  if (auto end = node::take_flags(app, count, words)) return std::unexpected(std::move(*end));
   if (const auto read = read_words(raw, line); !read)
-    return std::unexpected(apps::wrong_flags(app, read.error()));
+    return std::unexpected(node::wrong_flags(app, read.error()));
   return line;
 }
 

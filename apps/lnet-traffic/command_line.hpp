@@ -6,23 +6,23 @@
 #include <optional>
 #include <string>
 
-#include "apps/assembly/node.hpp"
-#include "apps/assembly/settings_files.hpp"
-#include "apps/flags/flags.hpp"
 #include "apps/lnet-traffic/traffic.hpp"
+#include "node/flags/flags.hpp"
+#include "node/run/node.hpp"
+#include "node/run/settings_files.hpp"
 
 namespace plnet::traffic {
 
 struct CommandLine {
-  apps::SettingsFiles files{.program = "lnet-traffic"};
+  node::SettingsFiles files{.program = "lnet-traffic"};
   std::optional<runtime::IdlePolicy> idle;
-  apps::NodeOptions node;
+  node::NodeOptions node;
   TrafficConfig traffic;
   bool stay = false;
 };
 
 // Or what the program is to end with instead.
-[[nodiscard]] std::expected<CommandLine, apps::EarlyEnd> parse_command_line(
+[[nodiscard]] std::expected<CommandLine, node::EarlyEnd> parse_command_line(
     int count, const char* const* words);
 
 }  // namespace plnet::traffic

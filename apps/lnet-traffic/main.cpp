@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <string>
 
-#include "apps/assembly/node.hpp"
-#include "apps/assembly/residents.hpp"
-#include "apps/flags/whole_program.hpp"
 #include "apps/lnet-traffic/command_line.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
+#include "node/flags/whole_program.hpp"
+#include "node/host/residents.hpp"
+#include "node/run/node.hpp"
 
 namespace plnet::traffic {
 namespace {
@@ -52,24 +52,24 @@ int tell(const Traffic& traffic) {
 
 int run(int count, const char* const* words) {
   auto line = parse_command_line(count, words);
-  if (!line) return apps::say(kProgram, line.error());
-  auto settings = apps::read_settings_files(line->files);
-  if (!settings) return apps::complain(kProgram, settings.error());
+  if (!line) return node::say(kProgram, line.error());
+  auto settings = node::read_settings_files(line->files);
+  if (!settings) return node::complain(kProgram, settings.error());
   if (const auto& idle = line->idle) settings->pollers.idle = *idle;
 
   Traffic traffic(line->traffic);
   line->node.residents = &traffic;
-  auto node = apps::Node::start(*settings, line->node);
-  if (!node) return apps::complain(kProgram, node.error());
+  auto node = node::Node::start(*settings, line->node);
+  if (!node) return node::complain(kProgram, node.error());
   if (!line->stay) traffic.stop_when_done(**node);
   (*node)->run();
   traffic.move_out();
-  return apps::flushed(kProgram, tell(traffic));
+  return node::flushed(kProgram, tell(traffic));
 }
 
 }  // namespace
 }  // namespace plnet::traffic
 
 int main(int argc, char** argv) {
-  return plnet::apps::whole_program("lnet-traffic", plnet::traffic::run, argc, argv);
+  return plnet::node::whole_program("lnet-traffic", plnet::traffic::run, argc, argv);
 }

@@ -7,19 +7,19 @@
 
 #include <fmt/format.h>
 
-#include "apps/assembly/lnet_shard.hpp"
-#include "apps/assembly/residents.hpp"
 #include "apps/lnet-traffic/pattern.hpp"
 #include "apps/lnet-traffic/protocol.hpp"
 #include "lib/lnet/node/node.hpp"
+#include "node/host/lnet_shard.hpp"
+#include "node/host/residents.hpp"
 
 namespace plnet::traffic {
 
-using apps::ResidentPlace;
+using node::ResidentPlace;
 
 class Traffic::OnShard final : public Pollable {
  public:
-  OnShard(Traffic& traffic, const ResidentPlace& place, SourceConfig source)
+  OnShard(Traffic& traffic, const node::ResidentPlace& place, SourceConfig source)
       : traffic_(traffic),
         place_(place),
         rooms_(rooms(place, traffic.config_.window)),
@@ -53,7 +53,7 @@ class Traffic::OnShard final : public Pollable {
   [[nodiscard]] const Source& source() const { return source_; }
 
  private:
-  static std::vector<Fragment> rooms(const ResidentPlace& place, unsigned window) {
+  static std::vector<Fragment> rooms(const node::ResidentPlace& place, unsigned window) {
     std::vector<Fragment> all;
     all.reserve(rooms_needed(window));
     for (std::uint64_t i = 0; i < rooms_needed(window); ++i)
@@ -89,7 +89,7 @@ class Traffic::OnShard final : public Pollable {
   }
 
   Traffic& traffic_;
-  const ResidentPlace place_;
+  const node::ResidentPlace place_;
   const std::vector<Fragment> rooms_;
   const bool works_;
   TrafficCounters counters_;
@@ -107,7 +107,7 @@ Pollable& Traffic::on_shard(unsigned shard) {
 }
 
 // A descriptor for each room. The rooms themselves are of the arena that the configuration sizes.
-apps::ResidentNeeds Traffic::needs(unsigned /*shard*/) const {
+node::ResidentNeeds Traffic::needs(unsigned /*shard*/) const {
   return {.descriptors = OnShard::rooms_needed(config_.window)};
 }
 
@@ -115,19 +115,19 @@ apps::ResidentNeeds Traffic::needs(unsigned /*shard*/) const {
 void Traffic::one_done() {
   if (working_.fetch_sub(1) != 1) return;
   all_done_.store(true);
-  if (apps::Node* const node = to_stop_.load()) node->stop();
+  if (node::Node* const node = to_stop_.load()) node->stop();
 }
 
-void Traffic::stop_when_done(apps::Node& node) {
+void Traffic::stop_when_done(node::Node& node) {
   to_stop_.store(&node);
   if (all_done_.load()) node.stop();
 }
 
-Outcome<void> Traffic::move_in(std::span<const ResidentPlace> places, std::uint64_t cookie,
+Outcome<void> Traffic::move_in(std::span<const node::ResidentPlace> places, std::uint64_t cookie,
                                runtime::Metrics& metrics) {
   metrics_ = &metrics;
   Random names(cookie);
-  for (const ResidentPlace& place : places) {
+  for (const node::ResidentPlace& place : places) {
     const std::uint64_t needed = OnShard::rooms_needed(config_.window) * kBytesMax;
     if (place.memory.length < needed) {
       return failure(

@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "apps/assembly/node.hpp"
-#include "apps/assembly/residents.hpp"
 #include "apps/lnet-traffic/seen.hpp"
 #include "apps/lnet-traffic/source.hpp"
 #include "apps/lnet-traffic/target.hpp"
+#include "node/host/residents.hpp"
+#include "node/run/node.hpp"
 
 namespace plnet::traffic {
 
@@ -22,19 +22,19 @@ struct TrafficConfig {
   unsigned get_percent = 50;
 };
 
-class Traffic final : public apps::Residents {
+class Traffic final : public node::Residents {
  public:
   explicit Traffic(TrafficConfig config);
   ~Traffic() override;
 
   // The node ends when all operations have. Any thread; once.
-  void stop_when_done(apps::Node& node);
+  void stop_when_done(node::Node& node);
   [[nodiscard]] std::uint64_t count(TrafficId id) const;
   // Once the node has stopped.
   [[nodiscard]] Pace::Report pace() const;
 
-  [[nodiscard]] apps::ResidentNeeds needs(unsigned shard) const override;
-  Outcome<void> move_in(std::span<const apps::ResidentPlace> places, std::uint64_t cookie,
+  [[nodiscard]] node::ResidentNeeds needs(unsigned shard) const override;
+  Outcome<void> move_in(std::span<const node::ResidentPlace> places, std::uint64_t cookie,
                         runtime::Metrics& metrics) override;
   Pollable& on_shard(unsigned shard) override;
   // The node's, which goes before us.
@@ -46,7 +46,7 @@ class Traffic final : public apps::Residents {
   void one_done();
 
   const TrafficConfig config_;
-  std::atomic<apps::Node*> to_stop_{nullptr};
+  std::atomic<node::Node*> to_stop_{nullptr};
   Seen seen_;
   std::vector<std::unique_ptr<OnShard>> shards_;
   std::atomic<std::size_t> working_{0};  // shards whose Source is not done

@@ -16,10 +16,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "apps/files/nic_names.hpp"
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/runtime/control/protocol.hpp"
+#include "lib/runtime/files/nic_names.hpp"
 
 namespace plnet::apps {
 
@@ -92,7 +92,7 @@ struct Session {
   std::FILE* out = stdout;
   std::FILE* err = stderr;
   bool json = false;  // print results as JSON
-  NicNames names;
+  runtime::NicNames names;
   Ask ask;
   Duration patience{};  // of the next question, if the node may take longer than others do
   std::function<void(std::chrono::seconds)> pause;  // between two answers of the same command

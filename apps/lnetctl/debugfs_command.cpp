@@ -8,8 +8,8 @@
 
 #include <sys/stat.h>
 
-#include "apps/files/text_file.hpp"
 #include "apps/lnetctl/commands.hpp"
+#include "lib/runtime/files/text_file.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -21,7 +21,7 @@ constexpr mode_t kDirectoryMode = 0755;
 Outcome<void> write_to(const std::string& directory, const std::string& name,
                        const std::string& text) {
   (void)::mkdir(directory.c_str(), kDirectoryMode);  // if it cannot be had, writing says so
-  return write_file(directory + '/' + name, text);
+  return runtime::write_file(directory + '/' + name, text);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "apps/files/text_file.hpp"
 #include "apps/lnetctl/commands.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
+#include "lib/runtime/files/text_file.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -38,7 +38,7 @@ int run_import(const Arguments& arguments, const CommandRow& row, Session& sessi
   }
   const bool from_file = !arguments.positional.empty();
   const std::string name = from_file ? arguments.positional[0] : "<stdin>";
-  auto text = from_file ? read_file(name) : read_all(session.in, name);
+  auto text = from_file ? runtime::read_file(name) : runtime::read_all(session.in, name);
   if (!text) return print_error(session, said, std::move(text.error()));
   if (!is_utf8(*text)) {
     return print_error(session, said,
@@ -74,7 +74,7 @@ int run_export(const Arguments& arguments, const CommandRow& row, Session& sessi
     print_text(session.out, text);
     return 0;
   }
-  const auto written = write_file(arguments.positional[0], text);
+  const auto written = runtime::write_file(arguments.positional[0], text);
   return written ? 0 : print_error(session, row, written.error());
 }
 

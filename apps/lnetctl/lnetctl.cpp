@@ -117,7 +117,7 @@ int run_lnetctl(std::span<const std::string> words, Session& session, bool inter
   if (!path) return print_error(session, kProgramRow, std::move(path.error()));
   const auto timeout = timeout_of(*options);
   if (!timeout) return print_error(session, kProgramRow, timeout.error());
-  auto names = NicNames::look_up(options->text("nic-names"), session.err);
+  auto names = runtime::NicNames::look_up(options->text("nic-names"), session.err);
   if (!names) return print_error(session, kProgramRow, std::move(names.error()));
   session.names = std::move(*names);
   // Users write it behind the command as often as before it.

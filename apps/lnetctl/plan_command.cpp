@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "apps/files/text_file.hpp"
 #include "apps/lnetctl/commands.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/cpt/cpt_plan.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
+#include "lib/runtime/files/text_file.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -70,7 +70,7 @@ std::unexpected<runtime::VerbError> refuse(Error error) {
 }
 
 Request request_of_file(const std::string& path) {
-  auto text = read_file(path);
+  auto text = runtime::read_file(path);
   if (!text) return refuse(std::move(text.error()));
   const auto settings = runtime::read_settings(*text, path);
   if (settings) return settings->cpts;

@@ -4,7 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "apps/baseline/bare_pair.hpp"
+#include "apps/lnet-selftest/baseline/bare_pair.hpp"
 
 namespace plnet::bench {
 

@@ -9,9 +9,9 @@ import subprocess
 from check_lib.results import tail
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-ROOMS = ("lib/", "drivers/", "apps/")
+ROOMS = ("lib/", "drivers/", "node/", "apps/")
 # The sources are headers of their unit, and it includes them as no source should.
-TOGETHER = ["--header-filter=/(lib|drivers|apps)/.*[.](hpp|cpp)$", "--checks=-bugprone-suspicious-include"]
+TOGETHER = ["--header-filter=/(lib|drivers|node|apps)/.*[.](hpp|cpp)$", "--checks=-bugprone-suspicious-include"]
 
 
 def members_of(unit):

@@ -58,7 +58,7 @@ class Tree:
             return done.stdout + done.stderr
         self._is_configured = True
         for line in done.stdout.splitlines():
-            if "Skipped (reason)" in line or re.match(r"    (lib|apps|drivers|tests|fuzz)\b", line):
+            if "Skipped (reason)" in line or re.match(r"    (lib|node|apps|drivers|tests|fuzz)\b", line):
                 print(line)
         return None
 

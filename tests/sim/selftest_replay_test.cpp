@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/selftest-sim/selftest_site.hpp"
+#include "apps/lnet-selftest/sim/selftest_site.hpp"
 #include "lib/selftest/srpc_codec.hpp"
 #include "tests/sim/kernel_script.hpp"
 #include "tests/sim/tcp_node.hpp"

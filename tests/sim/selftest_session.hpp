@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/selftest-sim/selftest_site.hpp"
+#include "apps/lnet-selftest/sim/selftest_site.hpp"
 
 namespace plnet::sim {
 

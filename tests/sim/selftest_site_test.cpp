@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/selftest-sim/simulated_run.hpp"
+#include "apps/lnet-selftest/sim/simulated_run.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "tests/sim/selftest_session.hpp"
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-#include "apps/selftest-sim/selftest_site.hpp"
+#include "apps/lnet-selftest/sim/selftest_site.hpp"
 #include "tests/sim/tcp_node.hpp"
 
 namespace plnet::sim {

@@ -299,7 +299,7 @@ def case_a_cable_is_moved_while_the_node_runs(site):
     answers(client, nid(MOVED), 60)
     eventually("the client knows the new NID", lambda: nid(MOVED) in peer_with(client, "127.77.0.1@tcp"), 60)
     eventually("and not the old one", lambda: nid(SERVER) not in peer_with(client, "127.77.0.1@tcp"), 60)
-    assert counted(server, "kfi_moves", "nis_moved") == 1 and counted(server, "kfi_moves", "nis_moving") == 0
+    assert counted(server, "ni_moves", "nis_moved") == 1 and counted(server, "ni_moves", "nis_moving") == 0
     before = counted(client, "traffic", "answered")
     eventually("traffic goes on", lambda: counted(client, "traffic", "answered") >= before + 100, 60)
     assert not any(counted(client, "traffic", row) for row in ("wrong_replies", "delivered_twice", "delivered_corrupt"))

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-selftest/lst/console_calls.hpp"
+
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "lib/lnet/names/nid_text.hpp"
+
+namespace plnet::lst {
+
+using runtime::ArgKind;
+using runtime::flag_arg;
+using runtime::number_arg;
+using runtime::text_arg;
+using runtime::VerbAccess;
+using selftest::Console;
+using selftest::WhenDone;
+
+std::uint32_t number_of(const CallArgs& args, const char* name) {
+  const auto found = args.find(name);
+  if (found == args.end()) return 0;
+  const auto number = found->get<std::int64_t>();
+  // Out of range is as wrong as the largest.
+  return std::in_range<std::uint32_t>(number) ? static_cast<std::uint32_t>(number)
+                                              : std::numeric_limits<std::uint32_t>::max();
+}
+
+std::string text_of(const CallArgs& args, const char* name) {
+  return args.value(name, std::string());
+}
+
+std::expected<CallNodes, Refusal> nodes_of(const CallArgs& args) {
+  CallNodes nodes;
+  for (const auto& each : args.value("nodes", std::vector<std::string>())) {
+    const auto id = lnet::parse_process_id(each);
+    if (!id) return std::unexpected(Refusal{EINVAL, id.error().what});
+    nodes.push_back(*id);
+  }
+  return nodes;
+}
+
+Refusal refusal_of(const selftest::Refused& refused) {
+  const bool says_more = refused.why != selftest::text_of(refused.code);
+  return {selftest::errno_of(refused.code), says_more ? std::string(refused.why) : std::string()};
+}
+
+selftest::NewSession new_session_of(const CallArgs& args, const lnet::Nid& nid) {
+  return {.name = text_of(args, "name"),
+          .key = number_of(args, "key"),
+          .features = number_of(args, "features"),
+          .timeout_s = number_of(args, "timeout"),
+          .force = args.value("force", false),
+          .nid = nid};
+}
+
+namespace {
+
+using Args = CallArgs;
+using Nodes = CallNodes;
+
+selftest::PingTarget ping_target(const Args& args, const Nodes& nodes) {
+  const std::string kind = text_of(args, "target");
+  if (kind == "group") return selftest::OfGroup{text_of(args, "name")};
+  if (kind == "batch")
+    return selftest::OfBatch{text_of(args, "name"), args.value("servers", false)};
+  if (kind == "nodes") return nodes;
+  return selftest::WholeSession{};
+}
+
+std::vector<ConsoleCall> session_and_group_calls() {
+  return {
+      {"end_session",
+       "end it on all nodes",
+       {},
+       VerbAccess::kChanges,
+       [](Console& console, const Args&, const Nodes&, WhenDone when_done) {
+         return console.end_session(std::move(when_done));
+       }},
+      {"add_nodes",
+       "have nodes join",
+       {text_arg("group"), {"nodes", ArgKind::kTexts, true}},
+       VerbAccess::kChanges,
+       [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
+         return console.add_nodes(text_of(args, "group"), nodes, std::move(when_done));
+       }},
+      {"refresh_group",
+       "have the others join",
+       {text_arg("group")},
+       VerbAccess::kChanges,
+       [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
+         return console.refresh_group(text_of(args, "group"), std::move(when_done));
+       }},
+      {"remove_nodes",
+       "take nodes out of a group",
+       {text_arg("group"), {"nodes", ArgKind::kTexts, true}},
+       VerbAccess::kChanges,
+       [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
+         return console.remove_nodes(text_of(args, "group"), nodes, std::move(when_done));
+       }},
+      {"del_group",
+       "forget a group",
+       {text_arg("group")},
+       VerbAccess::kChanges,
+       [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
+         return console.del_group(text_of(args, "group"), std::move(when_done));
+       }},
+  };
+}
+
+std::vector<ConsoleCall> batch_and_node_calls() {
+  return {
+      {"run",
+       "run a batch",
+       {text_arg("batch"), number_arg("timeout")},
+       VerbAccess::kChanges,
+       [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
+         return console.run(text_of(args, "batch"), number_of(args, "timeout"),
+                            std::move(when_done));
+       }},
+      {"stop",
+       "stop it",
+       {text_arg("batch"), flag_arg("force")},
+       VerbAccess::kChanges,
+       [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
+         return console.stop(text_of(args, "batch"), args.value("force", false),
+                             std::move(when_done));
+       }},
+      {"query",
+       "whether it runs",
+       {text_arg("batch"), number_arg("test"), flag_arg("servers"), number_arg("timeout")},
+       VerbAccess::kReads,
+       [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
+         return console.query(text_of(args, "batch"), number_of(args, "test"),
+                              args.value("servers", false), number_of(args, "timeout"),
+                              std::move(when_done));
+       }},
+      {"ping",
+       "which session nodes have",
+       {text_arg("target"),
+        text_arg("name"),
+        flag_arg("servers"),
+        {"nodes", ArgKind::kTexts},
+        number_arg("timeout")},
+       VerbAccess::kReads,
+       [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
+         return console.ping(ping_target(args, nodes), number_of(args, "timeout"),
+                             std::move(when_done));
+       }},
+      {"stat",
+       "what nodes have counted",
+       {{"group", ArgKind::kText}, {"nodes", ArgKind::kTexts}, number_arg("timeout")},
+       VerbAccess::kReads,
+       [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
+         const bool by_group = args.contains("group");
+         return console.stat(by_group
+                                 ? selftest::StatTarget(selftest::OfGroup{text_of(args, "group")})
+                                 : selftest::StatTarget(nodes),
+                             number_of(args, "timeout"), std::move(when_done));
+       }},
+  };
+}
+
+}  // namespace
+
+std::vector<ConsoleCall> console_calls() {
+  std::vector<ConsoleCall> all = session_and_group_calls();
+  for (ConsoleCall& call : batch_and_node_calls())
+    all.push_back(std::move(call));
+  return all;
+}
+
+}  // namespace plnet::lst

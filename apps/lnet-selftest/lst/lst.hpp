@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program without its main(), so that tests can run it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "apps/lnet-selftest/lst/shell.hpp"
+
+namespace plnet::lst {
+
+// LST_SESSION and LST_FEATURES, null if they are not set. The error is what lst prints before it
+// ends.
+[[nodiscard]] Outcome<void> read_environment(const char* session, const char* features,
+                                             Shell& shell);
+
+// One command, or the prompt if there is none. `interactive`: commands are asked for. Returns what
+// is to be the exit status, negative or not.
+int run_lst(std::span<const std::string> words, const Shell& shell, bool interactive);
+
+[[nodiscard]] std::string overview();
+[[nodiscard]] std::string help_of(const Command& command);
+
+}  // namespace plnet::lst

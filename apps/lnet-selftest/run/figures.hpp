@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What samples of counters come to: figures of nodes and groups over one measurement, and of the
+// repeats of a point.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/lnet-selftest/lst/latency_json.hpp"
+#include "apps/lnet-selftest/run/cpu_times.hpp"
+#include "apps/lnet-selftest/run/plan.hpp"
+#include "lib/selftest/console/transaction_result.hpp"
+
+namespace plnet::run {
+
+struct NodeFigures {
+  std::string node;
+  double rpc_rate = 0;  // that it began as a client, a second
+  // Messages and bytes as LNet counts them, in both directions.
+  double receive_rate = 0;
+  double send_rate = 0;
+  double receive_mibps = 0;
+  double send_mibps = 0;
+};
+
+struct GroupFigures {
+  std::vector<NodeFigures> nodes{};
+  std::size_t silent = 0;  // nodes of which nothing is known
+  [[nodiscard]] NodeFigures sum() const;
+};
+
+// By how much the counters of a node have grown. Theirs have 32 bits, these do not wrap.
+struct Growth {
+  std::uint64_t running_ms = 0;
+  std::uint64_t rpcs = 0;
+  std::uint64_t received = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t sent_bytes = 0;
+};
+class GroupGrowth {
+ public:
+  // From one answer of a group to the next, which must come before any counter has wrapped twice.
+  void add(const selftest::TransactionResult& before, const selftest::TransactionResult& after);
+  // As `lst stat` has it: by the time that each node has counted itself.
+  [[nodiscard]] GroupFigures figures() const;
+  // Of the node that has counted longest.
+  [[nodiscard]] double seconds() const;
+
+ private:
+  struct Node {
+    lnet::ProcessId id;
+    Growth growth;
+    bool silent = false;  // at any time
+  };
+  std::vector<Node> nodes_;
+};
+[[nodiscard]] GroupFigures figures_between(const selftest::TransactionResult& before,
+                                           const selftest::TransactionResult& after);
+
+struct Errors {
+  std::uint64_t brw = 0;
+  std::uint64_t ping = 0;
+  std::uint64_t rpc = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t expired = 0;
+  std::map<std::string, std::uint64_t> by_node{};  // those with any but dropped
+
+  [[nodiscard]] std::uint64_t total() const { return brw + ping + rpc + expired; }
+};
+void add_errors(const selftest::TransactionResult& before, const selftest::TransactionResult& after,
+                Errors& errors);
+
+// Of RPCs whose client is a node that told.
+using Latency = lst::LatencyFigures;
+
+struct NodeLatency {
+  std::string node{};
+  Latency figures{};
+};
+// What those clients tell of a measurement that do.
+struct Latencies {
+  std::optional<Latency> all{};
+  std::vector<NodeLatency> nodes{};
+  lst::PaceFigures pace{};
+};
+
+// What this machine can do without LNet, between the same two CPUs: requests and replies of a
+// point's sizes over a bare TCP connection, as many under way; and copying memory.
+struct Floor {
+  double exchange_rate = 0;
+  double throughput_mibps = 0;
+  double copy_mibps = 0;
+};
+
+struct Sample {
+  selftest::TransactionResult from{};
+  selftest::TransactionResult to{};
+  CpuTimes cpus{};
+};
+
+// One repeat of one point.
+struct Measurement {
+  Point point{};
+  unsigned repeat = 0;  // from 0
+  bool cut_short = false;
+  double seconds = 0;
+  double throughput_mibps = 0;  // what clients receive of reads and send of anything else
+  double rpc_rate = 0;
+  GroupFigures from{};
+  GroupFigures to{};
+  Errors errors{};
+  std::vector<double> series_mibps{};  // sample by sample
+  std::vector<CpuUse> cpus{};
+  std::optional<Latency> latency{};
+  std::vector<NodeLatency> latency_by_node{};
+  lst::PaceFigures pace{};  // of an open loop
+  std::optional<Floor> floor{};
+};
+
+[[nodiscard]] double throughput_of(const Point& point, const GroupFigures& from);
+
+// Adds up one measurement, sample by sample, and keeps none of them.
+class Interval {
+ public:
+  Interval(const Point& point, const Sample& first) : point_(point), first_cpus_(first.cpus) {}
+  // What has come since `before`, the sample that was last.
+  void add(const Sample& before, const Sample& now);
+  [[nodiscard]] bool empty() const { return series_mibps_.empty(); }
+  // Not of an empty one.
+  [[nodiscard]] Measurement measure(unsigned repeat) const;
+
+ private:
+  Point point_;
+  CpuTimes first_cpus_;
+  CpuTimes last_cpus_;
+  GroupGrowth from_;
+  GroupGrowth to_;
+  std::vector<double> series_mibps_;
+};
+
+struct Spread {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+  std::size_t count = 0;  // of whole repeats that it is over
+  // Per cent of the median, between the lowest and the highest.
+  [[nodiscard]] double percent() const { return median > 0 ? (high - low) / median * 100 : 0; }
+};
+[[nodiscard]] Spread spread_of(std::vector<double> values);
+
+struct PointFigures {
+  Point point{};
+  std::vector<const Measurement*> repeats{};  // whole ones; if there are none, those cut short
+  Spread throughput_mibps{};
+  Spread rpc_rate{};
+  std::optional<Spread> p50_us{};
+  std::optional<Spread> p99_us{};
+  // Repeat by repeat against the floor that was measured just before.
+  std::optional<Spread> percent_of_floor{};
+  std::uint64_t errors = 0;
+};
+// In the order in which the points were measured. The measurements outlive it.
+[[nodiscard]] std::vector<PointFigures> figures_of(const std::vector<Measurement>& all);
+
+}  // namespace plnet::run

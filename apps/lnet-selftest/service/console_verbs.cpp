@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-selftest/service/console_verbs.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "apps/lnet-selftest/lst/console_calls.hpp"
+#include "lib/lnet/node/node.hpp"
+
+namespace plnet::apps {
+namespace {
+
+using runtime::ArgKind;
+using runtime::ArgRow;
+using runtime::flag_arg;
+using runtime::Json;
+using runtime::number_arg;
+using runtime::text_arg;
+using runtime::VerbAccess;
+using runtime::VerbToken;
+using selftest::Answer;
+using selftest::Console;
+using selftest::SessionInfo;
+using selftest::TransactionId;
+using selftest::TransactionResult;
+using selftest::WhenDone;
+using Args = nlohmann::json;
+template <class T>
+using Told = ConsoleDesk::Told<T>;
+using lst::number_of;
+using lst::text_of;
+
+// A refusal of the console is an answer: it has an errno that only users of lst know.
+template <class T>
+void finish(VerbToken& token, const Told<T>& told) {
+  if (!told) return token.finish(lst::refusal_json(told.error()));
+  token.finish(lst::to_json(*told));
+}
+void finish(VerbToken& token, const Told<void>& told) {
+  token.finish(told ? Json::object() : lst::refusal_json(told.error()));
+}
+
+template <class T>
+Told<T> told_of(Answer<T> answer) {
+  if (!answer) return std::unexpected(lst::refusal_of(answer.error()));
+  if constexpr (std::is_void_v<T>) {
+    return {};
+  } else {
+    return std::move(*answer);
+  }
+}
+
+// --- Rows ---
+
+const ArgRow kKey = number_arg("key");
+
+class Verbs {
+ public:
+  Verbs(runtime::VerbTable& table, ConsoleDesk& desk) : table_(table), desk_(desk) {}
+
+  // Answered as soon as the shard has looked: `call` is run there, on a copy of the arguments.
+  template <class T>
+  void ask(const char* verb, const char* help, std::vector<ArgRow> rows, VerbAccess access,
+           Answer<T> (*call)(Console& console, const Args& args)) {
+    rows.push_back(kKey);
+    add(verb, help, std::move(rows), access,
+        [desk = &desk_, call](const Args& args, VerbToken token) {
+          desk->ask<T>(
+              [args, call](Console& console, lnet::Node&) -> Told<T> {
+                if (auto refused = ConsoleDesk::check_key(console, number_of(args, "key")))
+                  return std::unexpected(std::move(*refused));
+                return told_of(call(console, args));
+              },
+              [token = std::move(token)](const Told<T>& told) mutable { finish(token, told); });
+        });
+  }
+
+  // Answered when every node has answered or been given up.
+  void transact(const lst::ConsoleCall& call) {
+    std::vector<ArgRow> rows = call.rows;
+    rows.push_back(kKey);
+    add(call.name, call.help, std::move(rows), call.access,
+        [desk = &desk_, begin = call.begin](const Args& args, VerbToken token) {
+          auto nodes = lst::nodes_of(args);
+          if (!nodes) return token.finish(lst::refusal_json(nodes.error()));
+          desk->transact(
+              number_of(args, "key"),
+              [args, begin, nodes = std::move(*nodes)](Console& console, lnet::Node&,
+                                                       WhenDone when_done) {
+                return begin(console, args, nodes, std::move(when_done));
+              },
+              [token = std::move(token)](const Told<TransactionResult>& told) mutable {
+                finish(token, told);
+              });
+        });
+  }
+
+  void add(const std::string& verb, const std::string& help, std::vector<ArgRow> rows,
+           VerbAccess access, std::function<void(const Args& args, VerbToken token)> handler) {
+    table_.add({.verb = "lst " + verb,
+                .access = access,
+                .help = help,
+                .args = std::move(rows),
+                .frequent = true,
+                .async_handler = [handler = std::move(handler)](const Args& args, const auto&,
+                                                                VerbToken token) {
+                  handler(args, std::move(token));
+                }});
+  }
+
+ private:
+  runtime::VerbTable& table_;
+  ConsoleDesk& desk_;
+};
+
+// --- Sessions ---
+
+// What a session is named after: the first NID that is not the loopback's, as the kernel does.
+std::optional<lnet::Nid> own_nid(lnet::Node& node) {
+  for (const lnet::Ni* const ni : node.coordinator().local().nis)
+    if (!ni->nid.is_loopback()) return ni->nid;
+  return std::nullopt;
+}
+
+Answer<TransactionId> new_session(Console& console, lnet::Node& node, const Args& args,
+                                  WhenDone when_done) {
+  const auto nid = own_nid(node);
+  if (!nid) {
+    return selftest::refuse(selftest::Refusal::kNodeInactive,
+                            "this node has no network that others could reach it by");
+  }
+  return console.new_session(lst::new_session_of(args, *nid), std::move(when_done));
+}
+
+void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host) {
+  verbs.add("host", "whether this node has a session of lst, and which", {}, VerbAccess::kReads,
+            [&desk, host](const Args&, VerbToken token) {
+              desk.ask<lst::ConsoleHost>(
+                  [host](const Console& console, lnet::Node&) -> Told<lst::ConsoleHost> {
+                    lst::ConsoleHost told = host;
+                    const auto session = console.session();
+                    told.has_session = session.has_value();
+                    if (session) told.key = session->key;
+                    return told;
+                  },
+                  [token = std::move(token)](const Told<lst::ConsoleHost>& told) mutable {
+                    finish(token, told);
+                  });
+            });
+  verbs.add(
+      "new_session", "begin a session",
+      {text_arg("name"), kKey, number_arg("features"), number_arg("timeout"), flag_arg("force")},
+      VerbAccess::kChanges, [&desk](const Args& args, VerbToken token) {
+        desk.transact(
+            std::nullopt,
+            [&desk, args](Console& console, lnet::Node& node, WhenDone when_done) {
+              auto begun = new_session(console, node, args, std::move(when_done));
+              if (begun) desk.place().session_began_owner();
+              return begun;
+            },
+            [token = std::move(token)](const Told<TransactionResult>& told) mutable {
+              finish(token, told);
+            });
+      });
+  verbs.add("show_session", "the session, whoever has it", {kKey}, VerbAccess::kReads,
+            [&desk](const Args&, VerbToken token) {
+              desk.ask<SessionInfo>(
+                  [](Console& console, lnet::Node&) { return told_of(console.show_session()); },
+                  [token = std::move(token)](const Told<SessionInfo>& told) mutable {
+                    finish(token, told);
+                  });
+            });
+}
+
+// --- Groups ---
+
+void add_groups(Verbs& verbs) {
+  verbs.ask<void>(
+      "add_group", "name a group", {text_arg("group")}, VerbAccess::kChanges,
+      +[](Console& console, const Args& args) {
+        return console.add_group(text_of(args, "group"));
+      });
+  verbs.ask<void>(
+      "clean_group", "forget nodes by their state", {text_arg("group"), number_arg("states")},
+      VerbAccess::kChanges, +[](Console& console, const Args& args) {
+        return console.clean_group(text_of(args, "group"),
+                                   static_cast<selftest::NodeStates>(number_of(args, "states")));
+      });
+  verbs.ask<std::vector<std::string>>(
+      "list_groups", "names of groups", {}, VerbAccess::kReads,
+      +[](Console& console, const Args&) { return console.list_groups(); });
+  verbs.ask<selftest::GroupInfo>(
+      "group_info", "how many nodes a group has", {text_arg("group")}, VerbAccess::kReads,
+      +[](Console& console, const Args& args) {
+        return console.group_info(text_of(args, "group"));
+      });
+  verbs.ask<std::vector<selftest::NodeInfo>>(
+      "group_nodes", "the nodes of a group", {text_arg("group"), number_arg("states")},
+      VerbAccess::kReads, +[](Console& console, const Args& args) {
+        return console.group_nodes(text_of(args, "group"),
+                                   static_cast<selftest::NodeStates>(number_of(args, "states")));
+      });
+}
+
+// --- Batches ---
+
+void add_batches(Verbs& verbs) {
+  verbs.ask<void>(
+      "add_batch", "name a batch", {text_arg("batch")}, VerbAccess::kChanges,
+      +[](Console& console, const Args& args) {
+        return console.add_batch(text_of(args, "batch"));
+      });
+  verbs.ask<std::vector<std::string>>(
+      "list_batches", "names of batches", {}, VerbAccess::kReads,
+      +[](Console& console, const Args&) { return console.list_batches(); });
+  verbs.ask<selftest::BatchInfo>(
+      "batch_info", "a batch", {text_arg("batch")}, VerbAccess::kReads,
+      +[](Console& console, const Args& args) {
+        return console.batch_info(text_of(args, "batch"));
+      });
+  verbs.ask<selftest::TestInfo>(
+      "test_info", "a test of it", {text_arg("batch"), number_arg("test")}, VerbAccess::kReads,
+      +[](Console& console, const Args& args) {
+        return console.test_info(text_of(args, "batch"), number_of(args, "test"));
+      });
+  verbs.ask<std::vector<selftest::NodeInfo>>(
+      "batch_nodes", "its nodes",
+      {text_arg("batch"), number_arg("test"), flag_arg("servers"), number_arg("states")},
+      VerbAccess::kReads, +[](Console& console, const Args& args) {
+        return console.batch_nodes(text_of(args, "batch"), number_of(args, "test"),
+                                   args.value("servers", false),
+                                   static_cast<selftest::NodeStates>(number_of(args, "states")));
+      });
+}
+
+void add_tests(Verbs& verbs, ConsoleDesk& desk) {
+  verbs.add("add_test", "describe a test", {kKey, {"test", ArgKind::kAny, true}},
+            VerbAccess::kChanges, [&desk](const Args& args, VerbToken token) {
+              auto test = lst::from_json<selftest::AddTest>(Json(args.at("test")));
+              if (!test) return token.finish(lst::refusal_json({EINVAL, test.error().what}));
+              desk.transact(
+                  number_of(args, "key"),
+                  [test = std::move(*test)](Console& console, lnet::Node&, WhenDone when_done) {
+                    return console.add_test(test, std::move(when_done));
+                  },
+                  [token = std::move(token)](const Told<TransactionResult>& told) mutable {
+                    finish(token, told);
+                  });
+            });
+}
+
+}  // namespace
+
+void add_console_verbs(runtime::VerbTable& table, ConsoleDesk& desk, const lst::ConsoleHost& host) {
+  Verbs verbs(table, desk);
+  add_sessions(verbs, desk, host);
+  add_groups(verbs);
+  add_batches(verbs);
+  add_tests(verbs, desk);
+  for (const lst::ConsoleCall& call : lst::console_calls())
+    verbs.transact(call);
+}
+
+}  // namespace plnet::apps

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-selftest/service/whole_node.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "apps/lnet-selftest/service/service.hpp"
+
+namespace plnet::apps {
+
+Outcome<void> run_node(const runtime::Settings& settings, node::NodeOptions options,
+                       SelftestHost host) {
+  std::optional<SelftestService> selftest;
+  if (settings.selftest.enable) {
+    selftest.emplace(settings.selftest, std::move(host));
+    options.residents = &*selftest;
+  }
+  auto node = node::Node::start(settings, options);
+  if (!node) return std::unexpected(std::move(node.error()));
+  (*node)->run();
+  if (selftest) selftest->move_out();
+  return {};
+}
+
+}  // namespace plnet::apps

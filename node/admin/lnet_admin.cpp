@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Up, down, and one change after the other. What the changes are: lnet_admin_changes.cpp; what is
+// told: lnet_admin_reports.cpp.
+#include "node/admin/lnet_admin.hpp"
+
+#include <utility>
+
+#include <sys/epoll.h>
+
+#include "node/admin/lnet_routing.hpp"
+#include "node/admin/retuning.hpp"
+#include "node/admin/route_reports.hpp"
+#include "node/admin/router_options.hpp"
+#include "node/host/lnet_host.hpp"
+#include "node/host/open_families.hpp"
+
+namespace plnet::node {
+
+using Progress = LnetDesk::Progress;
+
+namespace {
+// NIs stay as they were at first.
+constexpr runtime::LogSite kLinksUnwatched{
+    runtime::LogLevel::kWarning, "links_unwatched", {"cause"}};
+}  // namespace
+
+Outcome<void> follow_links(runtime::LinkWatch& watch, runtime::EventLoop& loop,
+                           const std::function<void()>& look) {
+  auto told = watch.open();
+  if (told) {
+    told = loop.add(watch.descriptor(), EPOLLIN, [&watch, look](std::uint32_t) {
+      watch.drain();
+      look();
+    });
+  }
+  look();  // only now: nobody tells of what came before
+  return told;
+}
+
+LnetAdmin::LnetAdmin(runtime::Log& log) : log_(log) {}
+LnetAdmin::~LnetAdmin() = default;
+
+FamilyHost* LnetAdmin::host_of(std::string_view family) {
+  return host_ == nullptr ? nullptr : host_->families().host_of(family);
+}
+
+Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
+                               const lnet::NodeConfig& wanted) {
+  host_ = &host;
+  loop_ = &loop;
+  desk_ = std::make_unique<LnetDesk>(host, loop);
+  pings_ = std::make_unique<LnetPings>(*desk_);
+  lnd_metrics_ = std::make_unique<LndMetrics>(*desk_, *host_, host_->metrics());
+  load_metrics_ = std::make_unique<LoadMetrics>(host_->metrics());
+  if (std::ranges::any_of(host_->families().hosts(), &FamilyHost::may_move))
+    (void)host_->metrics().add("ni_moves", {}, moves_.counters.view());
+  boot_ = wanted;
+  // Nobody turns yet: all of it happens during the call.
+  Outcome<void> outcome = failure(Errc::kTimedOut, "LNet has not started");
+  const auto keep = [&outcome](Outcome<void> done) { outcome = std::move(done); };
+  config_.module_options = wanted.module_options;
+  go_up(keep);
+  if (!outcome) return outcome;
+  enqueue([this, &wanted](lnet::Reply<void> ended) { bring_about(wanted, std::move(ended)); },
+          keep);
+  return outcome;
+}
+
+Outcome<void> LnetAdmin::set_running(std::vector<runtime::Poller*> pollers) {
+  if (auto opened = desk_->open(std::move(pollers)); !opened) return opened;
+  running_ = true;
+  host_->node()->set_running();
+  if (auto told = follow_links(link_watch_, *loop_, [this] { look_at_links(); }); !told) {
+    links_unwatched_ = told.error().what;
+    log_.write(kLinksUnwatched, {links_unwatched_});
+  }
+  wait_for_gateways();
+  load_timer_ = loop_->add_timer(LoadMetrics::kPeriod, LoadMetrics::kPeriod,
+                                 [this] { renew_load_metrics(); });
+  return {};
+}
+
+// With check_routers_before_use whatever is asked for waits until each gateway has been asked once,
+// as LNet's start does in the kernel; but not for longer than two of them that are silent may take.
+void LnetAdmin::wait_for_gateways() {
+  if (state_ != State::kUp || config_.routes.empty()) return;
+  const lnet::Parameters& parameters = host_->node()->parameters();
+  if (parameters.check_routers_before_use.get() == 0) return;
+  const Duration bound =
+      2 * std::chrono::seconds(parameters.router_ping_timeout_s.get()) + std::chrono::seconds(5);
+  awaits_gateways_ = std::make_shared<std::atomic<bool>>(true);
+  enqueue(
+      [this, bound](lnet::Reply<void> ended) {
+        desk_->attempt(
+            0,
+            [awaited = awaits_gateways_](lnet::Node& node) -> Outcome<Progress> {
+              const bool over = !awaited->load(std::memory_order_relaxed) ||
+                                node.coordinator().gateway_checks().all_known();
+              return over ? Progress::kDone : Progress::kAgain;
+            },
+            bound, std::move(ended));
+      },
+      [](Outcome<void>&&) {});
+}
+
+// What takes LNet down need not know who answers.
+void LnetAdmin::stop_waiting_for_gateways() {
+  if (awaits_gateways_) awaits_gateways_->store(false, std::memory_order_relaxed);
+}
+
+void LnetAdmin::tell_of_routes(runtime::Log& log) {
+  if (state_ != State::kUp || !running_ || asking_for_news_) return;
+  asking_for_news_ = true;
+  take_route_news(*desk_, *host_->node(), [this, &log](const std::vector<lnet::RouteNews>& news) {
+    asking_for_news_ = false;
+    log_route_news(news, log);
+  });
+}
+
+void LnetAdmin::close() {
+  if (desk_ == nullptr) return;
+  loop_->cancel_timer(load_timer_);
+  if (running_ && links_unwatched_.empty()) loop_->remove(link_watch_.descriptor());
+  desk_->close();
+}
+
+// --- One after the other ---
+
+void LnetAdmin::enqueue(Change change, lnet::Reply<void> done) {
+  if (changes_.size() == kChangesWaiting) {
+    return done(failure(Errc::kBusy, "too many changes of LNet wait already; try again"));
+  }
+  changes_.emplace_back(std::move(change), std::move(done));
+  if (!changing_) next_change();
+}
+
+void LnetAdmin::next_change() {
+  if (changes_.empty()) return;
+  auto next = std::move(changes_.front());
+  changes_.pop_front();
+  changing_ = true;
+  next.first([this, done = std::move(next.second)](Outcome<void> outcome) mutable {
+    note_connections([this, outcome = std::move(outcome), done = std::move(done)]() mutable {
+      changing_ = false;
+      done(std::move(outcome));
+      if (!changing_) next_change();
+    });
+  });
+}
+
+// What NIs have in force nothing but a change changes.
+void LnetAdmin::note_connections(LnetDesk::After after) {
+  const auto in_force = std::make_shared<std::vector<TunablesInForce>>();
+  const auto noted = std::make_shared<LnetDesk::After>(std::move(after));
+  auto sent = desk_->order(
+      0, [in_force](lnet::Node& node) { *in_force = tunables_in_force(node); },
+      [this, in_force, noted] {
+        note_in_force(host_->families(), config_, *in_force);
+        (*noted)();
+      });
+  if (!sent) (*noted)();
+}
+
+Outcome<void> LnetAdmin::check_up() const {
+  if (state_ == State::kUp) return {};
+  return failure(Errc::kNetworkDown,
+                 "Network is down: LNet is not configured; `lnetctl lnet configure` starts it");
+}
+
+// --- Up ---
+
+void LnetAdmin::configure(const lnet::ConfigureRequest& request, lnet::Reply<void> done) {
+  enqueue(
+      [this, request](lnet::Reply<void> ended) {
+        if (state_ == State::kUp) return ended({});
+        if (!request.networks) return go_up(std::move(ended));
+        lnet::NodeConfig wanted = config_;
+        wanted.nets = boot_.nets;
+        wanted.ip2nets = boot_.ip2nets;
+        wanted.ip2nets_text = boot_.ip2nets_text;
+        wanted.peers = boot_.peers;
+        wanted.routes = boot_.routes;
+        wanted.faults = boot_.faults;
+        wanted.access = boot_.access;
+        wanted.udsps = boot_.udsps;
+        go_up_with(std::move(wanted), std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::go_up(lnet::Reply<void> done) {
+  if (state_ == State::kUp) return done({});
+  if (state_ == State::kGoing) {
+    return done(failure(Errc::kBusy,
+                        "LNet is still going down; `lnetctl lnet unconfigure` ends "
+                        "it"));
+  }
+  lnet::Parameters checked;
+  if (auto taken = take_router_options(config_, checked); !taken) return done(std::move(taken));
+  lnet::Node& node = host_->build();
+  (void)take_router_options(config_, node.parameters());
+  node::set_parameters(node, config_.parameters);
+  if (auto begun = begin_routing(node, config_); !begun) {
+    host_->discard();
+    return done(std::move(begun));
+  }
+  if (running_) node.set_running();
+  desk_->place_everywhere(&node, [this, done = std::move(done)]() mutable {
+    state_ = State::kUp;
+    done({});
+  });
+}
+
+void LnetAdmin::go_up_with(lnet::NodeConfig wanted, lnet::Reply<void> done) {
+  go_up([this, wanted = std::move(wanted), done = std::move(done)](Outcome<void> up) mutable {
+    if (!up) return done(std::move(up));
+    change_to(std::move(wanted), [this, done = std::move(done)](Outcome<void> changed) mutable {
+      if (changed) return done({});
+      go_down([why = std::move(changed), done = std::move(done)](Outcome<void> /*down*/) mutable {
+        done(std::move(why));
+      });
+    });
+  });
+}
+
+// --- Down ---
+
+void LnetAdmin::unconfigure(lnet::Reply<void> done) {
+  stop_waiting_for_gateways();
+  enqueue([this](lnet::Reply<void> ended) { go_down(std::move(ended)); }, std::move(done));
+}
+
+void LnetAdmin::shut_down(lnet::Reply<void> done) {
+  if (desk_ == nullptr) return done({});
+  for (auto& waiting : std::exchange(changes_, {}))
+    waiting.second(failure(Errc::kShutdown, "this process is ending"));
+  unconfigure(std::move(done));
+}
+
+// Nothing new begins, NIs go, and what is under way ends; then no shard has anything of LNet left,
+// and the node can go.
+void LnetAdmin::go_down(lnet::Reply<void> done) {
+  if (state_ == State::kDown) return done({});
+  const bool first = state_ == State::kUp;
+  state_ = State::kGoing;
+  pings_->shut_down();
+  lnd_metrics_->let_go();
+  load_metrics_->let_go();
+  scarce_.clear();
+  starving_.clear();
+  moves_.forget();
+  auto attempt = [begun = !first, clock = &host_->clock(),
+                  families = &host_->families()](lnet::Node& node) mutable -> Outcome<Progress> {
+    lnet::Coordinator& coordinator = node.coordinator();
+    if (!begun) {
+      begun = true;
+      std::vector<lnet::Nid> nids;
+      for (const lnet::Ni* ni : coordinator.local().nis)
+        nids.push_back(ni->nid);
+      for (const lnet::Nid& nid : nids) {
+        for (const auto& host : families->hosts())
+          host->close_ni(nid);
+        (void)node.remove_ni(nid);
+      }
+      coordinator.shut_down();
+    }
+    const Instant now = clock->now();
+    const bool settled = coordinator.quiet() && node.releasing_nis() == 0 &&
+                         coordinator.next_deadline(now) > now + std::chrono::milliseconds(100);
+    return settled ? Progress::kDone : Progress::kAgain;
+  };
+  desk_->attempt(0, std::move(attempt), kChangeMax,
+                 [this, done = std::move(done)](Outcome<void> settled) mutable {
+                   if (!settled) return done(std::move(settled));
+                   wait_for_idle(0, std::move(done));
+                 });
+}
+
+void LnetAdmin::wait_for_idle(unsigned shard, lnet::Reply<void> done) {
+  if (shard < host_->shards()) {
+    return desk_->attempt(
+        shard,
+        [shard](lnet::Node& node) -> Outcome<Progress> {
+          return node.shard(shard).idle() ? Progress::kDone : Progress::kAgain;
+        },
+        kChangeMax,
+        [this, shard, done = std::move(done)](Outcome<void> idle) mutable {
+          if (!idle) return done(std::move(idle));
+          wait_for_idle(shard + 1, std::move(done));
+        });
+  }
+  desk_->place_everywhere(nullptr, [this, done = std::move(done)]() mutable {
+    host_->discard();
+    config_.nets.clear();
+    config_.ip2nets.clear();
+    config_.ip2nets_text.clear();
+    config_.peers.clear();
+    config_.routes.clear();
+    config_.faults.clear();
+    config_.access.clear();
+    config_.udsps.clear();
+    state_ = State::kDown;
+    done({});
+  });
+}
+
+}  // namespace plnet::node

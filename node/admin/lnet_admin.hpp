@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LNet as lnetctl sees it: keeps what was configured, has shards carry changes out, and gathers
+// reports from them. Lives on the admin thread and never blocks it.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/lnet/node/lnet_control.hpp"
+#include "lib/runtime/admin/log.hpp"
+#include "lib/runtime/host/link_watch.hpp"
+#include "node/admin/lnet_changes.hpp"
+#include "node/admin/lnet_pings.hpp"
+#include "node/admin/lnet_wanted.hpp"
+#include "node/admin/ni_moves.hpp"
+#include "node/host/lnet_desk.hpp"
+#include "node/host/network_family.hpp"
+#include "node/watch/lnd_metrics.hpp"
+#include "node/watch/load_metrics.hpp"
+#include "node/watch/scarce_watch.hpp"
+#include "node/watch/starving_board.hpp"
+
+namespace plnet::node {
+
+class LnetHost;
+
+// Has `look` called now, and from now on whenever the system tells of links and addresses: what
+// changes while it looks is looked at again. If that fails it has been called once nevertheless.
+[[nodiscard]] Outcome<void> follow_links(runtime::LinkWatch& watch, runtime::EventLoop& loop,
+                                         const std::function<void()>& look);
+
+class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
+ public:
+  // Changes that wait for the one that is being carried out.
+  static constexpr std::size_t kChangesWaiting = 256;
+  // Whatever a change waits for happens within some turns; this long means that something is stuck.
+  static constexpr Duration kChangeMax = std::chrono::seconds(5);
+  // Except for one that is taken back, which must not end half way: a NIC takes some 30 seconds to
+  // let go of a peer that is gone, and buffers of a router wait for a slow one's timeout.
+  static constexpr Duration kGoBackMax = std::chrono::seconds(90);
+
+  // The log outlives this.
+  explicit LnetAdmin(runtime::Log& log);
+  ~LnetAdmin() override;
+
+  // In this order, before and after the pollers begin to turn. LNet is up after start(), with what
+  // `wanted` says. Host and loop outlive this.
+  [[nodiscard]] Outcome<void> start(LnetHost& host, runtime::EventLoop& loop,
+                                    const lnet::NodeConfig& wanted);
+  [[nodiscard]] Outcome<void> set_running(std::vector<runtime::Poller*> pollers);
+  // Before the process ends: drains it if it routes, and says how far that is from time to time.
+  // `done` after the order's bound at the latest, with what was left then.
+  using Told = std::function<void(const lnet::StandingReport& report)>;
+  void leave(const lnet::DrainOrder& order, Told told, Told done);
+  // What has become of NIs, of routing and of router buffers since the last call, a line for each.
+  void say_standing();
+  // What messages wait for at this time.
+  [[nodiscard]] std::vector<lnet::StarvingReport> starving() const { return starving_.list(); }
+  // Takes LNet down as unconfigure() does; the loop turns meanwhile. `done` in bounded time.
+  // Changes that wait are refused.
+  void shut_down(lnet::Reply<void> done);
+  // For others who live on the shards. After start().
+  [[nodiscard]] LnetDesk& desk() override { return *desk_; }
+  [[nodiscard]] FamilyHost* host_of(std::string_view family) override;
+  // Pollers turn no longer.
+  void close();
+  // Why NIs do not go up and down with their interfaces. "": they do.
+  [[nodiscard]] const std::string& links_unwatched() const { return links_unwatched_; }
+  // Every now and then: what has become of routes goes into the log.
+  void tell_of_routes(runtime::Log& log);
+  // Every now and then: NIs whose NICs have another address get the NIDs that go with it.
+  void look_at_nics();
+  // What a change to this would come to, or why it would be refused. Once start() was called.
+  [[nodiscard]] std::expected<Judged, Misfit> judge_change(lnet::NodeConfig wanted) const;
+
+  // LnetControl.
+  void configure(const lnet::ConfigureRequest& request, lnet::Reply<void> done) override;
+  void unconfigure(lnet::Reply<void> done) override;
+  [[nodiscard]] const lnet::NodeConfig& config() const override { return config_; }
+  void edit(lnet::ConfigEdit edit, lnet::Reply<void> done) override;
+  void add_net(lnet::NetConfig net, lnet::Reply<void> done) override;
+  void del_net(lnet::NetSelection selection, lnet::Reply<void> done) override;
+  void set_ni(lnet::NiChange change, lnet::Reply<void> done) override;
+  void add_peer(lnet::PeerConfig peer, lnet::Reply<void> done) override;
+  void del_peer(lnet::PeerSelection selection, lnet::Reply<void> done) override;
+  void set_peer_ni(lnet::PeerNiChange change, lnet::Reply<void> done) override;
+  void add_route(lnet::RouteConfig route, lnet::Reply<void> done) override;
+  void del_route(lnet::NetId net, lnet::Nid gateway, lnet::Reply<void> done) override;
+  void set_routing(bool enabled, lnet::Reply<void> done) override;
+  [[nodiscard]] lnet::ParameterValues parameters() const override { return config_.parameters; }
+  void drain_routing(lnet::DrainOrder order, lnet::Reply<void> done) override;
+  void undrain_routing(lnet::Reply<void> done) override;
+  void add_fault(lnet::FaultSpec fault, lnet::Reply<void> done) override;
+  void del_faults(lnet::FaultKind kind, lnet::Nid source, lnet::Nid destination,
+                  lnet::Reply<std::size_t> done) override;
+  void reset_faults(lnet::FaultKind kind, lnet::Reply<void> done) override;
+  void faults(lnet::FaultKind kind, lnet::Reply<std::vector<lnet::FaultReport>> reply) override;
+  void add_access(lnet::AccessRule rule, std::optional<std::size_t> at,
+                  lnet::Reply<void> done) override;
+  void del_access(std::optional<std::size_t> at, lnet::Reply<void> done) override;
+  void access(lnet::Reply<std::vector<lnet::AccessReport>> reply) override;
+  void nets(std::optional<lnet::NetId> only, int level,
+            lnet::Reply<std::vector<lnet::NetReport>> reply) override;
+  void peers(std::optional<lnet::Nid> only, int level,
+             lnet::Reply<std::vector<lnet::PeerReport>> reply) override;
+  void routes(lnet::Reply<std::vector<lnet::RouteReport>> reply) override;
+  void gateways(lnet::Reply<std::vector<lnet::GatewayReport>> reply) override;
+  void routing(lnet::Reply<lnet::RoutingReport> reply) override;
+  void recovery(lnet::Reply<lnet::RecoveryReport> reply) override;
+  void cpts_of(std::vector<lnet::Nid> nids,
+               lnet::Reply<std::vector<std::optional<std::uint16_t>>> reply) override;
+  void explain(lnet::PathQuestion question, lnet::Reply<lnet::PathReport> reply) override;
+  void load(lnet::Reply<lnet::LoadSnapshot> reply) override;
+  void statistics(lnet::Reply<lnet::StatisticsReport> reply) override;
+  void reset_statistics(lnet::Reply<void> done) override;
+  void connections(lnet::ConnectionQuery query,
+                   lnet::Reply<std::vector<lnet::ConnectionReport>> reply) override;
+  void connection_peers(lnet::ConnectionQuery query,
+                        lnet::Reply<std::vector<lnet::ConnectionPeerReport>> reply) override;
+  void ping(lnet::PingOrder request, lnet::Reply<std::vector<lnet::PingReport>> reply) override;
+  void discover(lnet::DiscoverOrder request,
+                lnet::Reply<std::vector<lnet::PingReport>> reply) override;
+
+ private:
+  enum class State : std::uint8_t {
+    kDown,
+    kUp,
+    kGoing,  // on the way down; stays so if something did not let go in time
+  };
+  // One change, carried out while no other is. It looks at the configuration when its turn comes.
+  using Change = std::move_only_function<void(lnet::Reply<void> done)>;
+
+  void enqueue(Change change, lnet::Reply<void> done);
+  void next_change();
+  void note_connections(LnetDesk::After after);
+  [[nodiscard]] Outcome<void> check_up() const;
+  // Once leave() has begun a router does not come back.
+  [[nodiscard]] Outcome<void> check_stays() const;
+
+  // Within a change.
+  void go_up(lnet::Reply<void> done);
+  // Up with what is `wanted`, or not at all.
+  void go_up_with(lnet::NodeConfig wanted, lnet::Reply<void> done);
+  void go_down(lnet::Reply<void> done);
+  void wait_for_idle(unsigned shard, lnet::Reply<void> done);
+  // Makes the node be as `wanted`, then keeps that; LNet comes up first if there are networks.
+  void bring_about(lnet::NodeConfig wanted, lnet::Reply<void> done);
+  void change_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
+  void take_options(const lnet::NodeConfig& config);
+  void tune_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
+  void set_health(lnet::NiChange change, lnet::Reply<void> done);
+  void look_at_links();
+  [[nodiscard]] std::vector<lnet::Nid> nids_of(const FamilyHost& family) const;
+  [[nodiscard]] std::vector<MovedNi> moved_nis_now() const;
+  void take_out_moved(const MovedNi& moved, lnet::Reply<void> done);
+  void bring_back_moved(const lnet::Nid& was, lnet::Reply<void> done);
+  [[nodiscard]] bool forget_moved(const lnet::NetSelection& selection);
+  void wait_for_gateways();
+  void stop_waiting_for_gateways();
+  void renew_load_metrics();
+  void look_for_scarce();
+  void add_causes(std::vector<lnet::NetReport>& nets) const;
+  struct Leave;
+  void keep_leaving(const std::shared_ptr<Leave>& leave, bool first);
+  void add_parameters(std::vector<lnet::NetReport>& nets) const;
+  void run_steps(std::vector<LnetStep> steps, lnet::NodeConfig after, lnet::Reply<void> done);
+
+  LnetHost* host_ = nullptr;
+  runtime::EventLoop* loop_ = nullptr;
+  runtime::LinkWatch link_watch_;
+  std::string links_unwatched_;
+  runtime::EventLoop::TimerId link_timer_ = runtime::EventLoop::TimerId::kNone;
+  runtime::Log& log_;
+  std::unique_ptr<LnetDesk> desk_;
+  std::unique_ptr<LnetPings> pings_;
+  std::unique_ptr<LndMetrics> lnd_metrics_;
+  std::unique_ptr<LoadMetrics> load_metrics_;
+  NiMoves moves_;
+  std::shared_ptr<std::atomic<bool>> awaits_gateways_;  // the coordinator's shard looks at it
+  runtime::EventLoop::TimerId load_timer_ = runtime::EventLoop::TimerId::kNone;
+  bool asking_for_load_ = false;
+  std::vector<ScarceWatch> scarce_;  // by shard
+  StarvingBoard starving_;
+  lnet::NodeConfig config_;
+  lnet::NodeConfig boot_;  // what the node was started with: `lnet configure --all`
+  State state_ = State::kDown;
+  bool running_ = false;
+  bool leaving_ = false;
+  bool asking_for_news_ = false;
+  std::deque<std::pair<Change, lnet::Reply<void>>> changes_;
+  bool changing_ = false;
+};
+
+}  // namespace plnet::node

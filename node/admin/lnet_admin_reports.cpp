@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lnetctl asks.
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "node/admin/lnet_admin.hpp"
+#include "node/admin/lnet_reports.hpp"
+#include "node/admin/lnet_routing.hpp"
+#include "node/admin/load_reports.hpp"
+#include "node/admin/path_reports.hpp"
+#include "node/admin/route_reports.hpp"
+#include "node/host/coordinator_question.hpp"
+#include "node/host/lnet_host.hpp"
+#include "node/host/open_families.hpp"
+
+namespace plnet::node {
+
+using lnet::Reply;
+
+void LnetAdmin::nets(std::optional<lnet::NetId> only, int /*level*/,
+                     Reply<std::vector<lnet::NetReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_nets(
+      *desk_, *host_, only,
+      [this, reply = std::move(reply)](Outcome<std::vector<lnet::NetReport>>&& nets) mutable {
+        if (nets) add_parameters(*nets);
+        if (nets) add_causes(*nets);
+        reply(std::move(nets));
+      });
+}
+
+// The kernel's module of each NI, and its parameters.
+void LnetAdmin::add_parameters(std::vector<lnet::NetReport>& nets) const {
+  for (lnet::NetReport& net : nets) {
+    const lnet::NetConfig* const configured = config_.net(net.net);
+    for (lnet::NiReport& ni : net.nis) {
+      if (configured == nullptr) continue;
+      const auto there = std::ranges::find_if(
+          configured->nis, [&ni](const lnet::NiConfig& each) { return each.nid == ni.nid; });
+      if (there == configured->nis.end()) continue;
+      const FamilyHost* const host = host_->families().host_of(configured->net, *there);
+      if (host != nullptr) host->describe(ni);
+    }
+  }
+}
+
+void LnetAdmin::peers(std::optional<lnet::Nid> only, int /*level*/,
+                      Reply<std::vector<lnet::PeerReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_peers(*desk_, *host_, only, std::move(reply));
+}
+
+void LnetAdmin::routes(Reply<std::vector<lnet::RouteReport>> reply) {
+  if (state_ != State::kUp) return reply(std::vector<lnet::RouteReport>{});
+  report_routes(*desk_, std::move(reply));
+}
+
+void LnetAdmin::gateways(Reply<std::vector<lnet::GatewayReport>> reply) {
+  if (state_ != State::kUp) return reply(std::vector<lnet::GatewayReport>{});
+  report_gateways(*desk_, std::move(reply));
+}
+
+// lustre-release lnet/lnet/lib-move.c: lnet_recover_local_nis() keeps an NI until it has its full
+// health, too.
+void LnetAdmin::recovery(Reply<lnet::RecoveryReport> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  ask_coordinator<lnet::RecoveryReport>(
+      *desk_,
+      [](lnet::Coordinator& coordinator) {
+        lnet::RecoveryReport report{.local = {}, .peers = coordinator.recovery().targets()};
+        for (const lnet::Ni* const ni : coordinator.local().nis) {
+          const bool ill = ni->health.get() < lnet::kHealthMax;
+          if (ill && !ni->nid.is_loopback()) report.local.push_back(ni->nid);
+        }
+        return report;
+      },
+      std::move(reply));
+}
+
+void LnetAdmin::cpts_of(std::vector<lnet::Nid> nids,
+                        Reply<std::vector<std::optional<std::uint16_t>>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  ask_node<std::vector<std::optional<std::uint16_t>>>(
+      *desk_,
+      [nids = std::move(nids)](const lnet::Node& node) {
+        std::vector<std::optional<std::uint16_t>> cpts;
+        for (const lnet::Nid& nid : nids)
+          cpts.push_back(node.cpt_of(nid));
+        return cpts;
+      },
+      std::move(reply));
+}
+
+void LnetAdmin::explain(lnet::PathQuestion question, Reply<lnet::PathReport> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_path_of(*desk_, question, std::move(reply));
+}
+
+void LnetAdmin::load(Reply<lnet::LoadSnapshot> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  report_load(*desk_, *host_, std::move(reply));
+}
+
+void LnetAdmin::renew_load_metrics() {
+  if (state_ != State::kUp || asking_for_load_) return;
+  asking_for_load_ = true;
+  load([this](Outcome<lnet::LoadSnapshot>&& snapshot) {
+    asking_for_load_ = false;
+    if (snapshot && state_ == State::kUp) load_metrics_->show(*snapshot);
+  });
+}
+
+void LnetAdmin::statistics(Reply<lnet::StatisticsReport> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  reply(report_statistics(*host_->node()));
+}
+
+void LnetAdmin::reset_statistics(Reply<void> done) {
+  if (auto up = check_up(); !up) return done(std::move(up));
+  node::reset_statistics(*desk_, *host_, std::move(done));
+}
+
+namespace {
+
+// Asks one family after the other, and puts their answers together.
+template <class Report>
+struct FamilyRound : std::enable_shared_from_this<FamilyRound<Report>> {
+  using Ask = void (FamilyHost::*)(LnetDesk&, const lnet::ConnectionQuery&,
+                                   Reply<std::vector<Report>>);
+
+  FamilyRound(LnetDesk& desk_of, const OpenFamilies& families_of, Ask asks,
+              lnet::ConnectionQuery question, Reply<std::vector<Report>> to)
+      : desk(desk_of),
+        families(families_of),
+        ask(asks),
+        query(std::move(question)),
+        reply(std::move(to)) {}
+
+  void go_on() {
+    if (next == families.hosts().size()) return reply(std::move(all));
+    FamilyHost& host = *families.hosts()[next++];
+    (host.*ask)(desk, query, [self = this->shared_from_this()](auto&& part) {
+      if (!part) return self->reply(std::unexpected(part.error()));
+      std::ranges::move(*part, std::back_inserter(self->all));
+      self->go_on();
+    });
+  }
+
+  LnetDesk& desk;
+  const OpenFamilies& families;
+  const Ask ask;
+  const lnet::ConnectionQuery query;
+  Reply<std::vector<Report>> reply;
+  std::size_t next = 0;
+  std::vector<Report> all;
+};
+
+}  // namespace
+
+void LnetAdmin::connections(lnet::ConnectionQuery query,
+                            Reply<std::vector<lnet::ConnectionReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  std::make_shared<FamilyRound<lnet::ConnectionReport>>(
+      *desk_, host_->families(), &FamilyHost::connections, std::move(query), std::move(reply))
+      ->go_on();
+}
+
+void LnetAdmin::connection_peers(lnet::ConnectionQuery query,
+                                 Reply<std::vector<lnet::ConnectionPeerReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  std::make_shared<FamilyRound<lnet::ConnectionPeerReport>>(
+      *desk_, host_->families(), &FamilyHost::connection_peers, std::move(query), std::move(reply))
+      ->go_on();
+}
+
+void LnetAdmin::ping(lnet::PingOrder request, Reply<std::vector<lnet::PingReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  pings_->ping(std::move(request), std::move(reply));
+}
+
+// Each of its messages has the time of a transaction.
+void LnetAdmin::discover(lnet::DiscoverOrder request, Reply<std::vector<lnet::PingReport>> reply) {
+  if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
+  const Duration bound =
+      std::chrono::seconds(config_.parameters.transaction_timeout_s) + std::chrono::seconds(5);
+  pings_->discover(std::move(request), bound, std::move(reply));
+}
+
+}  // namespace plnet::node

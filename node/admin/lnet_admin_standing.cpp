@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the node stands towards its peers: links of NIs, routing on and off, drain, and what is said
+// of it all.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "lib/lnet/names/nid_text.hpp"
+#include "node/admin/lnet_admin.hpp"
+#include "node/admin/lnet_reports.hpp"
+#include "node/admin/lnet_routing.hpp"
+#include "node/host/lnet_host.hpp"
+#include "node/host/open_families.hpp"
+#include "node/watch/starving_notes.hpp"
+
+namespace plnet::node {
+namespace {
+
+using lnet::Nid;
+using lnet::NodeConfig;
+using lnet::Reply;
+using lnet::RoutingState;
+using runtime::LogLevel;
+using runtime::LogLimit;
+using runtime::LogSite;
+using Progress = LnetDesk::Progress;
+
+constexpr LogSite kLinkDown{LogLevel::kWarning, "link_down", {"nid", "cause"}, LogLimit::kCaller};
+constexpr LogSite kLinkUp{LogLevel::kInfo, "link_up", {"nid"}, LogLimit::kCaller};
+constexpr LogSite kNiDown{
+    LogLevel::kWarning, "ni_down", {"nid", "cause", "changes"}, LogLimit::kCaller};
+constexpr LogSite kNiUp{LogLevel::kInfo, "ni_up", {"nid", "changes"}, LogLimit::kCaller};
+constexpr LogSite kRouting{LogLevel::kInfo, "routing", {"state", "drain"}};
+constexpr LogSite kCutOff{LogLevel::kWarning, "routing_cut_off", {"messages"}};
+
+// Between two looks at a drain.
+constexpr Duration kLookAtDrain = std::chrono::milliseconds(100);
+// A node whose pollers do not answer is not waited for longer than this.
+constexpr Duration kLeaveSlack = std::chrono::seconds(2);
+
+Instant now_of(lnet::Node& node) {
+  return node.shard(0).core().now;
+}
+
+Duration bound_of(const lnet::DrainOrder& order, lnet::Node& node) {
+  return order.bound.value_or(
+      lnet::RoutingStateMachine::patience(node.parameters().router_notice()));
+}
+
+}  // namespace
+
+// --- Links ---
+
+// Of an interface that was down when its NI came, and whenever the system has told of a change.
+void LnetAdmin::look_at_links() {
+  if (!running_ || state_ != State::kUp) return;
+  const auto said = [this](const Nid& nid, std::string_view cause) {
+    if (cause.empty()) {
+      log_.write(kLinkUp, {text_of(nid)});
+    } else {
+      log_.write(kLinkDown, {text_of(nid), std::string(cause)});
+    }
+  };
+  loop_->cancel_timer(link_timer_);
+  Instant next = Instant::max();
+  for (const auto& host : host_->families().hosts()) {
+    host->look_at_links(*desk_, nids_of(*host), loop_->now(), said);
+    next = std::min(next, host->look_again_at());
+  }
+  if (next == Instant::max()) return;
+  link_timer_ = loop_->add_timer(std::max(next - loop_->now(), Duration::zero()), Duration::zero(),
+                                 [this] { look_at_links(); });
+}
+
+// Those of a family that are configured.
+std::vector<Nid> LnetAdmin::nids_of(const FamilyHost& family) const {
+  std::vector<Nid> nids;
+  for (const lnet::NetConfig& net : config_.nets) {
+    for (const lnet::NiConfig& ni : net.nis) {
+      if (ni.nid && host_->families().host_of(net.net, ni) == &family) nids.push_back(*ni.nid);
+    }
+  }
+  return nids;
+}
+
+// The system knows more than the LND has told.
+void LnetAdmin::add_causes(std::vector<lnet::NetReport>& nets) const {
+  for (lnet::NetReport& net : nets) {
+    for (lnet::NiReport& ni : net.nis) {
+      for (const auto& host : host_->families().hosts()) {
+        const std::string_view cause = host->link_trouble_of(ni.nid);
+        if (ni.health.fatal_error != 0 && !cause.empty()) ni.down_cause = cause;
+      }
+    }
+  }
+}
+
+// --- Routing ---
+
+Outcome<void> LnetAdmin::check_stays() const {
+  if (!leaving_) return {};
+  return failure(Errc::kBusy, "this process is draining to its end, which nothing takes back");
+}
+
+void LnetAdmin::set_routing(bool enabled, Reply<void> done) {
+  enqueue(
+      [this, enabled](Reply<void> ended) {
+        if (auto stays = check_stays(); enabled && !stays) return ended(std::move(stays));
+        NodeConfig wanted = config_;
+        wanted.routing = enabled;
+        if (state_ != State::kUp || wanted != config_) {
+          return change_to(std::move(wanted), std::move(ended));
+        }
+        // As before, but it may be drained.
+        std::vector<LnetStep> steps;
+        steps.push_back(routing_step(enabled, false));
+        run_steps(std::move(steps), std::move(wanted), std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::drain_routing(lnet::DrainOrder order, Reply<void> done) {
+  enqueue(
+      [this, order](Reply<void> ended) {
+        if (auto up = check_up(); !up) return ended(std::move(up));
+        if (auto stays = check_stays(); !stays) return ended(std::move(stays));
+        desk_->attempt(
+            0,
+            [order](lnet::Node& node) -> Outcome<Progress> {
+              const auto begun = node.coordinator().standing().drain(
+                  now_of(node), bound_of(order, node), order.full_notice);
+              if (begun) return Progress::kDone;
+              if (begun.error() == Errc::kBusy)
+                return failure(Errc::kBusy, "routing is being stopped already");
+              return failure(Errc::kInvalid, "this node does not route: nothing to drain");
+            },
+            kChangeMax, std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::undrain_routing(Reply<void> done) {
+  enqueue(
+      [this](Reply<void> ended) {
+        if (auto up = check_up(); !up) return ended(std::move(up));
+        if (auto stays = check_stays(); !stays) return ended(std::move(stays));
+        desk_->attempt(
+            0,
+            [](lnet::Node& node) -> Outcome<Progress> {
+              if (node.coordinator().standing().undrain(now_of(node))) return Progress::kDone;
+              return failure(Errc::kInvalid, "this node is not drained");
+            },
+            kChangeMax, std::move(ended));
+      },
+      std::move(done));
+}
+
+void LnetAdmin::routing(Reply<lnet::RoutingReport> reply) {
+  report_standing(*desk_,
+                  [this, reply = std::move(reply)](Outcome<lnet::RoutingReport>&& report) mutable {
+                    if (!report) return reply(std::move(report));
+                    report->configured = config_.routing;
+                    report->buffers = config_.buffers;
+                    report->starving = starving_.list();
+                    if (check_up())
+                      return report_routing(*desk_, *host_, std::move(*report), std::move(reply));
+                    report->cpts.resize(host_->cpts());
+                    reply(std::move(report));
+                  });
+}
+
+// --- The end of the process ---
+
+struct LnetAdmin::Leave {
+  Told told;
+  Told done;
+  lnet::DrainOrder order;
+  lnet::StandingReport report;
+  bool over = false;
+
+  void end() {
+    if (!std::exchange(over, true)) done(report);
+  }
+  // Whatever was here when that was last seen goes with the process.
+  void cut_off() {
+    report.cut_off = report.load.held;
+    end();
+  }
+};
+
+void LnetAdmin::leave(const lnet::DrainOrder& order, Told told, Told done) {
+  auto leave = std::make_shared<Leave>();
+  leave->told = std::move(told);
+  leave->done = std::move(done);
+  leave->order = order;
+  if (state_ != State::kUp) return leave->end();
+  leaving_ = true;
+  loop_->add_timer(bound_of(order, *host_->node()) + kLeaveSlack, Duration::zero(),
+                   [leave] { leave->cut_off(); });
+  keep_leaving(leave, true);
+}
+
+void LnetAdmin::keep_leaving(const std::shared_ptr<Leave>& leave, bool first) {
+  if (leave->over) return;
+  const auto look_again = [this, leave](bool still_first) {
+    loop_->add_timer(kLookAtDrain, Duration::zero(),
+                     [this, leave, still_first] { keep_leaving(leave, still_first); });
+  };
+  // What the shard writes while we may be gone on; nothing if LNet has gone down meanwhile.
+  auto seen = std::make_shared<std::optional<lnet::StandingReport>>();
+  auto sent = desk_->order(
+      0,
+      [seen, first, order = leave->order](lnet::Node& node) {
+        lnet::NodeStanding& standing = node.coordinator().standing();
+        // Fails if it does not route: then it is done, which the report says.
+        if (first) (void)standing.leave(now_of(node), bound_of(order, node), order.full_notice);
+        *seen = standing.report(now_of(node));
+      },
+      [leave, seen, look_again] {
+        if (leave->over) return;
+        if (!*seen) return leave->cut_off();
+        leave->report = **seen;
+        if (leave->report.state == RoutingState::kDisabled) return leave->end();
+        leave->told(leave->report);
+        look_again(false);
+      });
+  if (!sent) look_again(first);  // others ask too much; the bound ends it
+}
+
+// --- What is said ---
+
+void LnetAdmin::say_standing() {
+  if (host_ == nullptr || host_->node() == nullptr) return;
+  lnet::StandingNote note;
+  while (host_->node()->coordinator().standing().take_note(note)) {
+    if (!note.nid.is_loopback() && note.cause == lnet::NiCause::kNone) {
+      log_.write(kNiUp, {text_of(note.nid), std::to_string(note.number)});
+    } else if (!note.nid.is_loopback()) {
+      log_.write(kNiDown, {text_of(note.nid), std::string(text_of(note.cause)),
+                           std::to_string(note.number)});
+    } else {
+      log_.write(kRouting, {std::string(text_of(note.state)), std::string(text_of(note.phase))});
+      if (note.number > 0) log_.write(kCutOff, {std::to_string(note.number)});
+    }
+  }
+  for (unsigned shard = 0; shard < host_->shards(); ++shard) {
+    lnet::StarvingNote starving;
+    while (host_->node()->shard(shard).core().keeper.take_note(starving))
+      say_starving(starving, log_, starving_);
+  }
+  look_for_scarce();
+}
+
+// Counters may be read from here; who has most of something only its shard knows.
+void LnetAdmin::look_for_scarce() {
+  if (!running_ || state_ != State::kUp) return;
+  scarce_.resize(host_->shards());
+  for (unsigned shard = 0; shard < host_->shards(); ++shard) {
+    const lnet::ShardCore& core = host_->node()->shard(shard).core();
+    for (const ScarceNews& news : scarce_[shard].look(scarce_counts(core.causes), loop_->now())) {
+      auto note = std::make_shared<ScarceNote>(news, core.cpt, shard, "");
+      (void)desk_->order(
+          shard,
+          [note](lnet::Node& node) {
+            note->most = holder_of(note->news.of, node.shard(note->shard).core());
+          },
+          [this, note] {
+            if (state_ == State::kUp) say_scarce(*note, log_, starving_);
+          });
+    }
+  }
+}
+
+}  // namespace plnet::node

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who makes the load, of all shards.
+#pragma once
+
+#include "lib/lnet/load/load_tally.hpp"
+#include "node/host/lnet_desk.hpp"
+
+namespace plnet::node {
+
+// A shard only copies its tables; whoever asks adds them up.
+void report_load(LnetDesk& desk, const LnetHost& host, lnet::Reply<lnet::LoadSnapshot> reply);
+
+}  // namespace plnet::node

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LND tunables that change while an NI is there.
+#pragma once
+
+#include <vector>
+
+#include "lib/base/result.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/lnet/node/node_config.hpp"
+
+namespace plnet::node {
+
+class LnetDesk;
+class LnetHost;
+class OpenFamilies;
+
+// Sets what `change` says of LND tunables in `config`. kNotFound: it names no NI; kNotSupported:
+// the family of one that it names has no such tunables.
+[[nodiscard]] Outcome<void> tune(lnet::NodeConfig& config, const lnet::NiChange& change,
+                                 const OpenFamilies& families);
+
+// Has all shards go by `config` and the options in force, as far as they change live. `after` when
+// they do; it fails only for lack of room for orders.
+void retune(LnetDesk& desk, LnetHost& host, const lnet::NodeConfig& config,
+            lnet::Reply<void> after);
+
+struct TunablesInForce {
+  lnet::Nid nid;
+  std::vector<lnet::LndTunable> values;
+};
+// Of all NIs; shard 0.
+[[nodiscard]] std::vector<TunablesInForce> tunables_in_force(lnet::Node& node);
+// Tells families what their NIs have in force, which nothing but a change of `config` changes.
+void note_in_force(const OpenFamilies& families, const lnet::NodeConfig& config,
+                   const std::vector<TunablesInForce>& in_force);
+
+}  // namespace plnet::node

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/admin/route_reports.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "lib/lnet/control/coordinator.hpp"
+#include "lib/lnet/control/gateway.hpp"
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/lnet/peers/peer_directory.hpp"
+#include "lib/lnet/peers/peer_records.hpp"
+
+namespace plnet::node {
+namespace {
+
+// A gateway that dies takes all its routes with it, and each line names another one. GatewayChecks
+// bounds them: so many are kept as news, and a route that flaps is held down.
+constexpr runtime::LogSite kRouteUp{runtime::LogLevel::kWarning,
+                                    "route_up",
+                                    {"net", "gateway", "cause"},
+                                    runtime::LogLimit::kCaller};
+constexpr runtime::LogSite kRouteDown{runtime::LogLevel::kWarning,
+                                      "route_down",
+                                      {"net", "gateway", "cause"},
+                                      runtime::LogLimit::kCaller};
+
+lnet::RouteReport report_of(const lnet::Route& route, Instant now) {
+  const bool undefined = route.spec.hops == lnet::kRouteHopsUndefined;
+  lnet::RouteReport report{
+      .route = {.net = route.spec.net,
+                .gateway = route.spec.gateway,
+                .hops = undefined ? lnet::kHopsUndefined : static_cast<int>(route.spec.hops),
+                .priority = route.spec.priority},
+      .up = route.alive.get(),
+      .single_hop = route.single_hop.get(),
+      .changes = route.history.count(),
+      .answers_wanted = route.flaps.answers_wanted()};
+  for (std::size_t i = 0; i < route.history.kept(); ++i) {
+    const lnet::RouteTransition& change = route.history.back(i);
+    report.last_changes.push_back({.ago = now - change.when,
+                                   .up = change.up,
+                                   .cause = std::string(lnet::text_of(change.cause))});
+  }
+  return report;
+}
+
+// lustre-release lnet/lnet/router.c: lnet_is_gateway_alive()
+bool is_alive(const lnet::Peer& gateway) {
+  const lnet::PeerView& seen = gateway.seen();
+  return gateway.alive.get() && std::ranges::all_of(seen.nets, [&seen](const auto& net) {
+           return lnet::has_ni_up(seen, net.net);
+         });
+}
+
+// lustre-release lnet/lnet/peer.c: lnet_peer_attach_peer_ni(), router.c: lnet_rtr_addref_locked()
+lnet::GatewayReport report_of(const lnet::Gateway& gateway, Instant now) {
+  const lnet::PeerRecord& peer = *gateway.peer;
+  lnet::GatewayReport report{.primary = peer.primary,
+                             .references = static_cast<std::uint32_t>(peer.seen().nets.size()) + 1,
+                             .routes = peer.gateway_refs,
+                             .up = is_alive(peer),
+                             .checking = gateway.checking};
+  if (gateway.checked != Instant{}) report.since_checked = now - gateway.checked;
+  return report;
+}
+
+// `take` on shard 0, in one turn.
+template <class T, class Take>
+void ask(LnetDesk& desk, lnet::Reply<std::vector<T>> reply, Take take) {
+  struct Job {
+    lnet::Reply<std::vector<T>> reply;
+    std::vector<T> list;
+  };
+  auto job = std::make_shared<Job>();
+  job->reply = std::move(reply);
+  auto sent = desk.order(
+      0, [job, take](lnet::Node& node) { take(node, job->list); },
+      [job] { job->reply(std::move(job->list)); });
+  if (!sent) job->reply(std::unexpected(sent.error()));
+}
+
+}  // namespace
+
+void report_routes(LnetDesk& desk, lnet::Reply<std::vector<lnet::RouteReport>> reply) {
+  ask(desk, std::move(reply), [](lnet::Node& node, std::vector<lnet::RouteReport>& routes) {
+    const lnet::Coordinator& coordinator = node.coordinator();
+    const Instant now = node.shard(0).core().now;
+    for (const lnet::RemoteNet& net : coordinator.routes().view().nets()) {
+      for (const lnet::Route* const route : net.routes) {
+        routes.push_back(report_of(*route, now));
+      }
+    }
+  });
+}
+
+std::vector<lnet::Nid> nids_of_node(const lnet::PeerDirectory& directory, const lnet::Nid& nid) {
+  std::vector<lnet::Nid> nids;
+  const lnet::PeerRecord* const peer = directory.peer_of(nid);
+  if (peer == nullptr) return nids;
+  for (const lnet::PeerNi* const ni : peer->seen().nis)
+    nids.push_back(ni->nid);
+  return nids;
+}
+
+void report_gateways(LnetDesk& desk, lnet::Reply<std::vector<lnet::GatewayReport>> reply) {
+  ask(desk, std::move(reply), [](lnet::Node& node, std::vector<lnet::GatewayReport>& list) {
+    for (const lnet::Gateway* const gateway : node.coordinator().gateway_checks().gateways())
+      list.push_back(report_of(*gateway, node.shard(0).core().now));
+  });
+}
+
+void take_route_news(LnetDesk& desk, const lnet::Node& node, RouteNewsReply reply) {
+  if (!node.coordinator().gateway_checks().has_news()) return reply({});
+  ask<lnet::RouteNews>(
+      desk,
+      [reply = std::move(reply)](Outcome<std::vector<lnet::RouteNews>>&& news) mutable {
+        reply(news ? std::move(*news) : std::vector<lnet::RouteNews>{});
+      },
+      [](lnet::Node& there, std::vector<lnet::RouteNews>& news) {
+        news = there.coordinator().gateway_checks().take_news();
+      });
+}
+
+void log_route_news(const std::vector<lnet::RouteNews>& news, runtime::Log& log) {
+  for (const lnet::RouteNews& each : news) {
+    log.write(
+        each.transition.up ? kRouteUp : kRouteDown,
+        {lnet::text_of_net(each.net), text_of(each.gateway), lnet::text_of(each.transition.cause)});
+  }
+}
+
+}  // namespace plnet::node

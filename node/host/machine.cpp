@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/host/machine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "lib/base/check.hpp"
+#include "node/host/residents.hpp"
+#include "node/host/router_memory.hpp"
+
+namespace plnet::node {
+namespace {
+
+using runtime::ClaimMode;
+using runtime::IdlePolicy;
+
+std::vector<unsigned> cpus_of(const runtime::CptPlan& plan) {
+  std::vector<unsigned> cpus;
+  for (const auto& cpt : plan.cpts) {
+    for (const auto& shard : cpt.shards)
+      cpus.push_back(shard.cpu);
+  }
+  return cpus;
+}
+
+ClaimMode claim_for(IdlePolicy idle) {
+  return idle == IdlePolicy::kBusy || idle == IdlePolicy::kPause ? ClaimMode::kExclusive
+                                                                 : ClaimMode::kShared;
+}
+
+Outcome<IdlePolicy> choose_idle(IdlePolicy asked, const runtime::CptPlan& plan) {
+  const auto cpus = cpus_of(plan);
+  if (claim_for(asked) == ClaimMode::kExclusive && plan.any_shared_cpu()) {
+    return failure(Errc::kInvalid,
+                   "idle: " + std::string(name_of(asked)) +
+                       ": two shards of the plan share a CPU, and a poller that never leaves it "
+                       "would starve the other; expected auto, yield or sleep");
+  }
+  return choose_idle_policy(asked, {.poller_cpus = cpus, .usable_cpus = plan.usable_cpus});
+}
+
+// The nodes that some CPT takes its memory from, each once.
+std::vector<unsigned> memory_nodes(const runtime::CptPlan& plan) {
+  std::vector<unsigned> nodes;
+  for (const auto& cpt : plan.cpts) {
+    if (std::ranges::find(nodes, cpt.memory_node) == nodes.end()) nodes.push_back(cpt.memory_node);
+  }
+  return nodes;
+}
+
+// Of the arena of a NUMA node.
+std::uint64_t arena_bytes(const runtime::Settings& settings, const runtime::CptPlan& plan,
+                          unsigned node, const Residents* residents) {
+  std::uint64_t bytes = std::uint64_t{settings.memory.arena_mib} << 20U;
+  if (residents == nullptr) return bytes;
+  for (const auto& cpt : plan.cpts) {
+    if (cpt.memory_node != node) continue;
+    for (const auto& shard : cpt.shards)
+      bytes += residents->needs(shard.number).bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings, Families families,
+                                   const Residents* residents) {
+  auto planned = runtime::plan_machine(settings.cpts, {});
+  if (!planned) return std::unexpected(planned.error());
+  const auto idle = choose_idle(settings.pollers.idle, planned->plan);
+  if (!idle) return std::unexpected(idle.error());
+  runtime::HostNeeds needs;
+  needs.poller_cpus = cpus_of(planned->plan);
+  needs.idle = *idle;
+  for (const unsigned node : memory_nodes(planned->plan))
+    needs.memory_bytes += arena_bytes(settings, planned->plan, node, residents);
+  needs.listens_now = false;  // the first NI that needs it may come later
+  std::vector<Outcome<FamilyNeeds>> of_families;
+  for (const NetworkFamily* family : families) {
+    of_families.push_back(family->needs(settings));
+    if (of_families.back() && of_families.back()->accept_port != 0)
+      needs.accept_port = of_families.back()->accept_port;
+  }
+  auto facts = runtime::read_host_facts();
+  auto findings = runtime::check_host(facts, needs);
+  return MachinePlan{families, std::move(of_families), std::move(facts), std::move(*planned),
+                     *idle,    std::move(findings)};
+}
+
+Outcome<std::unique_ptr<Machine>> Machine::take(MachinePlan plan, const runtime::Settings& settings,
+                                                const MachineOptions& options) {
+  std::unique_ptr<Machine> machine(new Machine(std::move(plan), options));
+  // Minimal systems have no /run/lock; like there, everybody may claim and nobody remove.
+  if (options.lock_directory == runtime::kClaimDirectory &&
+      ::mkdir(options.lock_directory.c_str(), 0777) == 0) {
+    (void)::chmod(options.lock_directory.c_str(), 01777);
+  }
+  const auto cpus = cpus_of(machine->cpts());
+  auto claimed = machine->claims_->claim_all(cpus, claim_for(machine->idle()));
+  if (!claimed) return std::unexpected(claimed.error());
+  if (auto started = machine->start_eal(options); !started) {
+    return std::unexpected(started.error());
+  }
+  if (auto added = machine->add_arenas(settings, options.residents); !added)
+    return std::unexpected(added.error());
+  if (auto added = machine->add_family_arenas(); !added) return std::unexpected(added.error());
+  return machine;
+}
+
+Machine::Machine(MachinePlan plan, const MachineOptions& options)
+    : plan_(std::move(plan)),
+      claims_(std::make_unique<runtime::CpuClaims>(options.lock_directory, options.instance)) {}
+
+Outcome<void> Machine::start_eal(const MachineOptions& options) {
+  runtime::EalRequest request;
+  request.program = options.instance;
+  for (const auto& cpt : cpts().cpts) {
+    for (const auto& shard : cpt.shards)
+      request.lcores.push_back({shard.number, shard.cpu});
+  }
+  request.main_cpus = cpts().admin_cpus;
+  request.debug = options.eal_debug;
+  for (const Outcome<FamilyNeeds>& needs : plan_.needs) {
+    if (!needs) return std::unexpected(needs.error());
+    request.memory_mib += needs->eal_mib;
+    request.pci.insert(request.pci.end(), needs->pci.begin(), needs->pci.end());
+  }
+  request.log = options.eal_log;
+  auto eal = runtime::Eal::start(request, plan_.facts.hugepages);
+  if (!eal) return std::unexpected(eal.error());
+  eal_ = std::move(*eal);
+  return {};
+}
+
+Outcome<void> Machine::add_arenas(const runtime::Settings& settings, const Residents* residents) {
+  const auto nodes = memory_nodes(cpts());
+  for (const unsigned node : nodes) {
+    const runtime::ArenaRequest request{.bytes = arena_bytes(settings, cpts(), node, residents),
+                                        .numa_node = static_cast<int>(node)};
+    if (auto added = memory_.add(arenas_, request); !added) return std::unexpected(added.error());
+  }
+  const auto available = [&](unsigned node) {
+    const std::uint64_t bytes = runtime::available_memory_on(plan_.facts, node, nodes.size());
+    if (bytes == 0) return bytes;
+    // It was read before the arenas were taken.
+    return std::max<std::uint64_t>(
+        1, bytes - std::min(bytes, arena_bytes(settings, cpts(), node, residents)));
+  };
+  auto reserved = reserve_router_memory(memory_, arenas_, cpts(), settings.lnet, available);
+  if (!reserved) return std::unexpected(reserved.error());
+  router_memory_ = std::move(*reserved);
+  return {};
+}
+
+// On the node of the first CPT: which one will serve an interface is not known yet.
+Outcome<void> Machine::add_family_arenas() {
+  for (const Outcome<FamilyNeeds>& needs : plan_.needs) {
+    auto& ids = family_arenas_.emplace_back();
+    for (const std::uint64_t bytes : needs->arenas) {
+      const auto added = memory_.add(
+          arenas_, {.bytes = bytes, .numa_node = static_cast<int>(cpts().cpts[0].memory_node)});
+      if (!added) return std::unexpected(added.error());
+      ids.push_back(*added);
+    }
+  }
+  return {};
+}
+
+std::span<const ArenaId> Machine::arenas_of(const NetworkFamily& family) const {
+  const auto there = std::ranges::find(plan_.families, &family);
+  PLNET_CHECK(there != plan_.families.end(), "a family of the table");
+  return family_arenas_[static_cast<std::size_t>(there - plan_.families.begin())];
+}
+
+Outcome<IdlePolicy> Machine::change_idle(IdlePolicy asked) {
+  const auto idle = choose_idle(asked, cpts());
+  if (!idle) return std::unexpected(idle.error());
+  if (claim_for(*idle) != claim_for(plan_.idle)) {
+    auto changed = claims_->change_all(claim_for(*idle));
+    if (!changed) return std::unexpected(changed.error());
+  }
+  plan_.idle = *idle;
+  return *idle;
+}
+
+std::vector<std::uint16_t> Machine::cpt_of_shard() const {
+  std::vector<std::uint16_t> all;
+  for (std::size_t cpt = 0; cpt < cpts().cpts.size(); ++cpt)
+    all.insert(all.end(), cpts().cpts[cpt].shards.size(), static_cast<std::uint16_t>(cpt));
+  return all;
+}
+
+std::vector<std::string> Machine::memory_lines() const {
+  std::vector<std::string> lines{eal_->memory_line()};
+  lines.insert(lines.end(), memory_.lines().begin(), memory_.lines().end());
+  return lines;
+}
+
+}  // namespace plnet::node

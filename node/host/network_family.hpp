@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All that a node knows of a network type. A family is a folder below node/net and one row of
+// node/net/families.cpp; nothing else names it.
+//
+// A family itself has no state. What it has of a running node is a FamilyHost; how it judges the
+// interfaces of one configuration is FamilyRules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/arena.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/base/result.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/lnet/node/node_config.hpp"
+#include "lib/runtime/admin/metrics.hpp"
+#include "lib/runtime/config/settings.hpp"
+
+namespace plnet {
+class Pollable;
+}
+
+namespace plnet::runtime {
+class Log;
+class OnceLog;
+class VerbTable;
+}  // namespace plnet::runtime
+
+namespace plnet::node {
+
+class FamilyHost;
+class LnetDesk;
+class LnetShard;
+class Machine;
+
+// Needs of a family before a node starts.
+struct FamilyNeeds {
+  std::uint16_t accept_port = 0;   // where the first NI listens; 0: nowhere
+  std::size_t eal_mib = 0;         // DPDK's memory for packets
+  std::vector<std::string> pci{};  // devices for DPDK to probe
+  // Bytes of registered memory for peers to write to, an arena each, near the first CPT.
+  std::vector<std::uint64_t> arenas{};
+};
+
+// Facts about the node that a family's LNDs are made for.
+struct LndSetup {
+  const ArenaTable* arenas = nullptr;
+  std::size_t messages = 0;  // under way on a shard; more wait in the core
+  std::size_t peers = 0;     // of a shard
+  const Clock* clock = nullptr;
+  Duration lnet_lnd_timeout = std::chrono::seconds(50);  // of an NI without a timeout of its own
+  lnet::Node* node = nullptr;
+};
+
+// Makes the LNDs of all NIs of one network type while LNet is up.
+class NetworkMaker : public lnet::LndMaker {
+ public:
+  // Shard 0, before the NI is added: peers may connect from now on. The error says what to do.
+  [[nodiscard]] virtual Outcome<void> open(const lnet::NiSetup& /*ni*/) { return {}; }
+  // Shard 0: the NI could not be added after open().
+  virtual void not_added(const lnet::NiSetup& ni) { close(ni); }
+  // Shard 0: the NI is about to be removed.
+  virtual void close(const lnet::NiSetup& /*ni*/) {}
+};
+
+// Judges NIs by the options of one configuration.
+class FamilyRules {
+ public:
+  virtual ~FamilyRules() = default;
+  // Tunables of an NI that sets none.
+  [[nodiscard]] virtual lnet::NiTunables defaults() const { return {}; }
+  // Checks the NI and adds to `setup` what only the family knows. May ask the system. The admin
+  // thread.
+  [[nodiscard]] virtual Outcome<void> complete(const lnet::NiConfig& ni, Duration /*lnet_timeout*/,
+                                               lnet::NiSetup& setup) const {
+    setup.lnd_tunables = ni.lnd_tunables;
+    return {};
+  }
+  // Puts values that are in force, and that only a change of the configuration changes, in place of
+  // those that the system suggests now.
+  virtual void keep_in_force(const lnet::NiConfig& /*ni*/, lnet::NiSetup& /*setup*/) const {}
+  // False: NIDs are unknown until the family's devices are open; check_unopened() replaces
+  // complete().
+  [[nodiscard]] virtual bool is_opened() const { return true; }
+  [[nodiscard]] virtual Outcome<void> check_unopened(const lnet::NodeConfig& /*config*/,
+                                                     lnet::NetId /*net*/,
+                                                     const lnet::NiConfig& /*ni*/,
+                                                     std::size_t /*cpts*/) const {
+    return {};
+  }
+};
+
+// An NI whose NID is no longer that of its interface.
+struct MovedNi {
+  lnet::NetId net = 0;
+  std::string interface;
+  lnet::Nid was;
+  lnet::Nid now;
+  friend bool operator==(const MovedNi&, const MovedNi&) = default;
+};
+
+// Ways to the shards and hosts for the verbs of a family.
+class FamilyAccess {
+ public:
+  virtual ~FamilyAccess() = default;
+  // After the start of the node.
+  [[nodiscard]] virtual LnetDesk& desk() = 0;
+  // Null before the start of the node.
+  [[nodiscard]] virtual FamilyHost* host_of(std::string_view family) = 0;
+};
+
+struct FamilyParts {
+  const runtime::Settings& settings;
+  Machine& machine;
+  std::span<const ArenaId> arenas;  // those of FamilyNeeds, in the same order
+};
+
+class NetworkFamily {
+ public:
+  virtual ~NetworkFamily() = default;
+  // As in `lnd tunables: driver:`.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual bool serves(lnet::NetType /*type*/) const { return true; }
+  // The network type whose NIs are of this family if they name none.
+  [[nodiscard]] virtual std::optional<lnet::NetType> default_of() const { return std::nullopt; }
+
+  // --- Options of kernel modules ---
+  // kInvalid: a value that an option cannot have.
+  [[nodiscard]] virtual Outcome<void> check_options(const lnet::NodeConfig& /*config*/) const {
+    return {};
+  }
+  // Whether the option may change while the node runs.
+  [[nodiscard]] virtual bool is_live(const lnet::ModuleOption& /*option*/) const { return false; }
+  // Sets an option by name, perhaps with the module before it. kNotFound: none of this family's;
+  // kBusy: read at start only; kInvalid: a value that it cannot have.
+  [[nodiscard]] virtual Outcome<void> set_option(lnet::NodeConfig& /*config*/,
+                                                 std::string_view name,
+                                                 std::string_view /*value*/) const;
+  // The options of `config` are valid. Without a host: for the devices that `settings` names.
+  [[nodiscard]] virtual std::unique_ptr<FamilyRules> rules(const lnet::NodeConfig& config,
+                                                           const runtime::Settings* settings,
+                                                           const FamilyHost* host) const;
+
+  // --- The node ---
+  [[nodiscard]] virtual Outcome<FamilyNeeds> needs(const runtime::Settings& /*settings*/) const {
+    return FamilyNeeds{};
+  }
+  // Opens devices. The machine outlives the host.
+  [[nodiscard]] virtual Outcome<std::unique_ptr<FamilyHost>> open(
+      const FamilyParts& parts) const = 0;
+  // Verbs of the control socket. All outlive the table.
+  virtual void add_verbs(runtime::VerbTable& /*verbs*/, FamilyAccess& /*access*/) const {}
+};
+
+using Families = std::span<const NetworkFamily* const>;
+
+// Called with an NI's NID and the cause why its link is down, "" if it is up.
+using LinkSaid = std::function<void(const lnet::Nid& nid, std::string_view cause)>;
+
+// A family on a running node, from the start to the end of the process. The admin thread's, but for
+// what says otherwise.
+class FamilyHost {
+ public:
+  virtual ~FamilyHost() = default;
+
+  // --- Start ---
+  // The family's devices on a poller, from start to end. Null: none.
+  [[nodiscard]] virtual Pollable* on_shard(unsigned /*shard*/) { return nullptr; }
+  // Before anything is polled; `first` is shard 0's and has the node while LNet is up.
+  virtual void connect(const LnetShard& /*first*/, std::span<Doorbell* const> /*doorbells*/) {}
+  // For the life of the process.
+  virtual void add_metrics(runtime::Metrics& /*metrics*/) {}
+  // Writes what the system refused.
+  virtual void say_start(runtime::Log& /*log*/) {}
+
+  // --- Time ---
+  // Every 100 ms: writes what the shards complain of.
+  virtual void say(runtime::Log& /*log*/, runtime::OnceLog& /*bad_input*/) {}
+  // Every second: devices that say nothing by themselves.
+  virtual void look_at_devices() {}
+
+  // --- Configuration ---
+  // Gives an NI the NID of its interface. Keeps one that it has.
+  [[nodiscard]] virtual Outcome<void> assign_nid(lnet::NetId /*net*/,
+                                                 lnet::NiConfig& /*ni*/) const {
+    return {};
+  }
+  // Whether all NIs of the configuration can be there together.
+  [[nodiscard]] virtual Outcome<void> check_together(const lnet::NodeConfig& /*config*/) const {
+    return {};
+  }
+  // Of the options in force.
+  [[nodiscard]] virtual std::unique_ptr<FamilyRules> rules() const {
+    return std::make_unique<FamilyRules>();
+  }
+  [[nodiscard]] virtual std::unique_ptr<NetworkMaker> maker(lnet::NetType type,
+                                                            const LndSetup& setup) = 0;
+  // Shard 0: LNet goes down.
+  virtual void close_ni(const lnet::Nid& /*nid*/) {}
+
+  // --- Live changes ---
+  [[nodiscard]] virtual bool has_options_of(const lnet::NodeConfig& /*config*/) const {
+    return true;
+  }
+  // The live options of `config` are in force from now on, for NIs after tuning_of().
+  virtual void take_options(const lnet::NodeConfig& /*config*/) {}
+  // To be called on each shard with its number. Null: this family has no live tunables.
+  [[nodiscard]] virtual std::function<void(unsigned shard)> tuning_of(
+      const lnet::Nid& /*nid*/, std::span<const lnet::LndTunable> /*in_force*/) {
+    return nullptr;
+  }
+  // Sets what `change` says of LND tunables. kNotSupported: the family has none of them.
+  [[nodiscard]] virtual Outcome<void> tune(lnet::NetId net, lnet::NiConfig& ni,
+                                           const lnet::NiChange& change);
+  // After each change: what NIs of this family have in force.
+  virtual void forget_in_force() {}
+  virtual void note_in_force(const lnet::NiConfig& /*ni*/,
+                             std::span<const lnet::LndTunable> /*in_force*/) {}
+
+  // --- Links and addresses ---
+  // Tells all shards of the links of NIs; `said` of each that is up or down since the last time.
+  virtual void look_at_links(LnetDesk& /*desk*/, std::span<const lnet::Nid> /*nis*/,
+                             Instant /*now*/, const LinkSaid& /*said*/) {}
+  [[nodiscard]] virtual Instant look_again_at() const { return Instant::max(); }
+  // "": up, or unknown.
+  [[nodiscard]] virtual std::string_view link_trouble_of(const lnet::Nid& /*nid*/) const {
+    return {};
+  }
+  // Whether interfaces can get another address, and their NIs another NID with it.
+  [[nodiscard]] virtual bool may_move() const { return false; }
+  // The NID of an NI by its interface now. Nothing: unknown.
+  [[nodiscard]] virtual std::optional<lnet::Nid> nid_now(lnet::NetId /*net*/,
+                                                         const lnet::NiConfig& /*ni*/) const {
+    return std::nullopt;
+  }
+  // Whether an NI that was removed from the interface has let go of it.
+  [[nodiscard]] virtual bool is_free(lnet::NetId /*net*/, const std::string& /*interface*/) const {
+    return true;
+  }
+
+  // --- Reports ---
+  // The name of the kernel's module, and its parameters as they are for this NI.
+  virtual void describe(lnet::NiReport& /*ni*/) const {}
+  // On the shard: counters of the device under an LND.
+  virtual void find_counters(unsigned /*shard*/, const lnet::Nid& /*nid*/,
+                             std::vector<runtime::MetricSet>& /*found*/) {}
+  virtual void connections(LnetDesk& desk, const lnet::ConnectionQuery& query,
+                           lnet::Reply<std::vector<lnet::ConnectionReport>> reply);
+  virtual void connection_peers(LnetDesk& desk, const lnet::ConnectionQuery& query,
+                                lnet::Reply<std::vector<lnet::ConnectionPeerReport>> reply);
+};
+
+// The family of an NI: the one that its `driver` names, or the default of its network type.
+// kNotSupported, kInvalid: there is none.
+[[nodiscard]] Outcome<const NetworkFamily*> family_of(Families families, lnet::NetId net,
+                                                      const lnet::NiConfig& ni);
+
+}  // namespace plnet::node

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/host/record_counts.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "node/host/router_memory.hpp"
+
+namespace plnet::node {
+namespace {
+
+// Without a wish: a mailbox between two shards has room for all messages of all shards, so many
+// shards get few each, and the mailboxes of the largest node stay within some gigabytes.
+constexpr std::size_t kMessagesOfAll = 16384;
+constexpr std::size_t kMessagesLeast = 256;
+constexpr std::size_t kMessagesMost = 4096;
+// Fewer are no use to anybody.
+constexpr std::size_t kMessagesMin = 64;
+
+std::size_t usual(std::uint32_t asked, std::size_t shards) {
+  if (asked != 0) return std::max<std::size_t>(asked, kMessagesMin);
+  return std::clamp(kMessagesOfAll / shards, kMessagesLeast, kMessagesMost);
+}
+
+// Peers are spread over the shards; of some hundreds none has twice its part.
+std::size_t peers_of_shard(std::size_t peers, std::size_t shards) {
+  return std::min(peers, (2 * peers + shards - 1) / shards);
+}
+
+}  // namespace
+
+// A receive also for one connection of each peer that waits for its turn.
+RecordCounts record_counts(const runtime::LnetLimits& limits, const lnet::NodeConfig& configured,
+                           std::size_t shards) {
+  RecordCounts counts{.own = usual(limits.messages, shards),
+                      .messages = usual(limits.messages, shards),
+                      .receives = usual(limits.receives, shards)};
+  if (!configured.routing) return counts;
+  const std::size_t forwards = forwards_of_shard(configured.buffers, static_cast<unsigned>(shards));
+  if (limits.messages == 0) counts.messages += forwards;
+  if (limits.receives == 0) counts.receives += forwards + peers_of_shard(limits.peers, shards);
+  return counts;
+}
+
+}  // namespace plnet::node

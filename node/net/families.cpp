@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/net/families.hpp"
+
+#include <array>
+
+#include "node/net/kfi/family.hpp"
+#include "node/net/null/family.hpp"
+#include "node/net/tcp/family.hpp"
+
+namespace plnet::node {
+namespace {
+
+template <class Family>
+const Family kFamily{};
+
+constexpr std::array<const NetworkFamily*, 3> kFamilies{
+    &kFamily<NullFamily>,
+    &kFamily<TcpFamily>,
+    &kFamily<KfiFamily>,
+};
+
+}  // namespace
+
+Families network_families() {
+  return kFamilies;
+}
+
+}  // namespace plnet::node

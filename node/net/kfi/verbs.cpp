@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/net/kfi/verbs.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "lib/lnet/names/nid_text.hpp"
+#include "node/host/lnet_desk.hpp"
+#include "node/net/kfi/family.hpp"
+#include "node/net/kfi/host.hpp"
+#include "node/net/kfi/reports.hpp"
+
+namespace plnet::node {
+namespace {
+
+using runtime::VerbError;
+using runtime::VerbToken;
+
+// Null before the start of the node.
+KfiHost* kfi_of(FamilyAccess& access) {
+  return static_cast<KfiHost*>(access.host_of(KfiFamily::kName));
+}
+
+// What is asked of an NI on its shard; what becomes of it is put together on the admin thread.
+struct OfCassini {
+  using Seen = CassiniSeen;
+  static bool has(KfiNi& ni) { return ni.context().is_cassini(); }
+  static constexpr const char* kKey = "cassini";
+  static Seen look(KfiNi& ni, Instant /*now*/) { return look_at_cassini(ni); }
+  static KfiJson tell(const Seen& seen) { return report_of(seen); }
+};
+struct OfKfiPeers {
+  using Seen = std::vector<kfilnd::PeerFacts>;
+  static constexpr const char* kKey = "kfi peers";
+  static bool has(const KfiNi& /*ni*/) { return true; }
+  static Seen look(KfiNi& ni, Instant now) { return look_at_peers(ni, now); }
+  static KfiJson tell(const Seen& seen) {
+    KfiJson list = KfiJson::array();
+    for (const kfilnd::PeerFacts& peer : seen)
+      list.push_back(report_of(peer));
+    return {{"peers", std::move(list)}};
+  }
+};
+struct OfStatistics {
+  using Seen = kfilnd::Statistics;
+  static constexpr const char* kKey = "kfi stats";
+  static bool has(const KfiNi& /*ni*/) { return true; }
+  static Seen look(KfiNi& ni, Instant /*now*/) { return ni.statistics(); }
+  static KfiJson tell(const Seen& seen) { return {{"text", tables_of(seen)}}; }
+};
+
+template <class Of>
+struct KfiRound : std::enable_shared_from_this<KfiRound<Of>> {
+  struct Found {
+    lnet::Nid nid;
+    unsigned shard = 0;
+    typename Of::Seen seen;
+  };
+
+  KfiRound(LnetDesk& desk_of, KfiHost& kfi_of, VerbToken token_of)
+      : desk(desk_of), kfi(kfi_of), token(std::move(token_of)) {}
+
+  void go_on() {
+    if (shard == kfi.shards()) return token.finish(result());
+    const auto self = this->shared_from_this();
+    auto sent = desk.order(
+        shard,
+        [self](lnet::Node& node) {
+          const Instant now = node.shard(self->shard).core().now;
+          for (KfiNi* const ni : self->kfi.place(self->shard).nis()) {
+            if (Of::has(*ni)) self->found.push_back({ni->nid(), self->shard, Of::look(*ni, now)});
+          }
+        },
+        [self] {
+          ++self->shard;
+          self->go_on();
+        });
+    if (!sent) token.finish(std::unexpected(VerbError(sent.error())));
+  }
+
+  [[nodiscard]] KfiJson result() const {
+    KfiJson list = KfiJson::array();
+    std::string text;
+    for (const Found& each : found) {
+      KfiJson report{{"nid", text_of(each.nid)}, {"shard", each.shard}};
+      KfiJson told = Of::tell(each.seen);
+      if (told.contains("text"))
+        text += text_of(each.nid) + "\n" + told["text"].template get<std::string>();
+      report.update(told);
+      list.push_back(std::move(report));
+    }
+    if constexpr (std::is_same_v<Of, OfStatistics>) return {{"text", std::move(text)}};
+    return {{Of::kKey, std::move(list)}};
+  }
+
+  LnetDesk& desk;
+  KfiHost& kfi;
+  VerbToken token;
+  unsigned shard = 0;
+  std::vector<Found> found;
+};
+
+template <class Of>
+void add_kfi_verb(runtime::VerbTable& verbs, FamilyAccess& access, const char* verb,
+                  const char* help) {
+  verbs.add({.verb = verb,
+             .access = runtime::VerbAccess::kReads,
+             .help = help,
+             .async_handler = [&access](const auto&, const auto&, VerbToken token) {
+               KfiHost* const kfi = kfi_of(access);
+               if (kfi == nullptr) return token.finish(KfiJson{{Of::kKey, KfiJson::array()}});
+               std::make_shared<KfiRound<Of>>(access.desk(), *kfi, std::move(token))->go_on();
+             }});
+}
+
+// The answer of shard 0, which has the NICs that no NI has.
+struct AddressChange {
+  VerbToken token;
+  Outcome<void> done = failure(Errc::kNetworkDown, "LNet is not configured");
+};
+
+void set_address(FamilyAccess& access, const nlohmann::json& args, VerbToken token) {
+  const auto name = args.at("if").get<std::string>();
+  const auto address = args.at("address").get<std::int64_t>();
+  const KfiHost* const kfi = kfi_of(access);
+  KfiNic* const nic = kfi == nullptr ? nullptr : kfi->nic(name);
+  if (nic == nullptr) {
+    return token.finish(
+        std::unexpected(VerbError(Error{Errc::kNotFound, "no interface of that name: " + name})));
+  }
+  auto change = std::make_shared<AddressChange>(AddressChange{.token = std::move(token)});
+  auto sent = access.desk().order(
+      0,
+      [change, nic, address](lnet::Node& node) {
+        const auto wanted = static_cast<std::uint32_t>(
+            std::clamp<std::int64_t>(address, -1, std::numeric_limits<std::uint32_t>::max()));
+        change->done = nic->set_address(wanted, node.shard(0).core().now);
+      },
+      [change] {
+        if (change->done) return change->token.finish(nlohmann::json::object());
+        change->token.finish(std::unexpected(VerbError(change->done.error())));
+      });
+  if (!sent) change->token.finish(std::unexpected(VerbError(sent.error())));
+}
+
+}  // namespace
+
+void add_kfi_verbs(runtime::VerbTable& verbs, FamilyAccess& access) {
+  add_kfi_verb<OfCassini>(verbs, access, "cassini show", "queues and NICs of kfi networks");
+  verbs.add({.verb = "cassini set",
+             .access = runtime::VerbAccess::kChanges,
+             .help = "another address for a NIC in software",
+             .args = {runtime::text_arg("if"), runtime::number_arg("address")},
+             .async_handler = [&access](const auto& args, const auto&, VerbToken token) {
+               set_address(access, args, std::move(token));
+             }});
+  add_kfi_verb<OfKfiPeers>(verbs, access, "kfi peers", "whom kfi networks have greeted");
+  add_kfi_verb<OfStatistics>(verbs, access, "kfi stats", "how long transactions take, by size");
+}
+
+}  // namespace plnet::node

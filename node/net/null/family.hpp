@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The network for experiments, on which every NID is a perfect peer: PUTs are acknowledged, GETs
+// and pings answered, nothing leaves the node. The smallest family, to begin a new one from.
+#pragma once
+
+#include "node/host/network_family.hpp"
+
+namespace plnet::node {
+
+class NullFamily final : public NetworkFamily {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "null"; }
+  [[nodiscard]] Outcome<std::unique_ptr<FamilyHost>> open(const FamilyParts& parts) const override;
+};
+
+}  // namespace plnet::node

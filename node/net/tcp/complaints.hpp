@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a shard's TCP networks have to say of peers and strangers, on its way to the log.
+#pragma once
+
+#include <string>
+
+#include "lib/base/counters.hpp"
+#include "lib/base/ring.hpp"
+#include "lib/runtime/admin/once_log.hpp"
+#include "lib/socklnd/complaints.hpp"
+
+namespace plnet::node {
+
+#define PLNET_TCP_COMPLAINT_COUNTERS(X)                                                    \
+  X(kTold, "told", "complaints", kCount, "of peers and strangers that sent what is wrong") \
+  X(kUnheard, "unheard", "complaints", kCount, "too many at a time to be said")
+
+PLNET_COUNTERS(TcpComplaintTable, PLNET_TCP_COMPLAINT_COUNTERS);
+
+class TcpComplaints final : public socklnd::Complaints {
+ public:
+  // Between two looks of the admin thread, 100 ms: more than the log would say.
+  static constexpr std::size_t kWaitingMax = 256;
+
+  // The shard's.
+  void tell(const socklnd::Complaint& complaint) override {
+    counters_.add(Id::kTold);
+    if (!waiting_.push(complaint)) counters_.add(Id::kUnheard);
+  }
+  // The admin thread's.
+  void say(runtime::OnceLog& log);
+
+  [[nodiscard]] CounterView counters() const { return counters_.view(); }
+
+ private:
+  using Id = TcpComplaintTable::Id;
+
+  SpscRing<socklnd::Complaint> waiting_{kWaitingMax};
+  Counters<TcpComplaintTable> counters_;
+};
+
+// A NID, or of a stranger the address: where it calls from changes with each try.
+[[nodiscard]] std::string culprit_of(const socklnd::Complaint& complaint);
+
+}  // namespace plnet::node

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/net/tcp/family.hpp"
+
+#include "node/host/machine.hpp"
+#include "node/net/tcp/host.hpp"
+#include "node/net/tcp/options.hpp"
+#include "node/net/tcp/rules.hpp"
+
+namespace plnet::node {
+
+Outcome<void> TcpFamily::check_options(const lnet::NodeConfig& config) const {
+  const auto options = tcp_options_of(config);
+  return options ? Outcome<void>{} : std::unexpected(options.error());
+}
+
+bool TcpFamily::is_live(const lnet::ModuleOption& option) const {
+  return is_live_tcp_option(option);
+}
+
+Outcome<void> TcpFamily::set_option(lnet::NodeConfig& config, std::string_view option,
+                                    std::string_view value) const {
+  return set_tcp_option(config, option, value);
+}
+
+std::unique_ptr<FamilyRules> TcpFamily::rules(const lnet::NodeConfig& config,
+                                              const runtime::Settings* /*settings*/,
+                                              const FamilyHost* host) const {
+  const auto options = tcp_options_of(config);
+  const auto* const tcp = static_cast<const TcpHost*>(host);
+  return std::make_unique<TcpRules>(options.value_or(TcpOptions{}),
+                                    tcp == nullptr ? nullptr : &tcp->by_link());
+}
+
+Outcome<FamilyNeeds> TcpFamily::needs(const runtime::Settings& settings) const {
+  const auto options = tcp_options_of(settings.lnet);
+  if (!options) return std::unexpected(options.error());
+  const bool listens = options->accept != socklnd::AcceptPolicy::kNone;
+  return FamilyNeeds{.accept_port = listens
+                                        ? static_cast<std::uint16_t>(options->tunables.accept_port)
+                                        : std::uint16_t{0}};
+}
+
+Outcome<std::unique_ptr<FamilyHost>> TcpFamily::open(const FamilyParts& parts) const {
+  const auto options = tcp_options_of(parts.settings.lnet);
+  if (!options) return std::unexpected(options.error());
+  const runtime::TcpSocketSettings& sockets = parts.settings.tcp;
+  auto cpt_of_shard = parts.machine.cpt_of_shard();
+  return TcpHost::create({.shards = static_cast<unsigned>(cpt_of_shard.size()),
+                          .cpt_of_shard = std::move(cpt_of_shard),
+                          .options = *options,
+                          .busy_poll = {sockets.busy_poll_usec, sockets.busy_poll_budget},
+                          .relay_bytes_min = sockets.relay_bytes_min,
+                          .congestion_control = sockets.congestion_control});
+}
+
+}  // namespace plnet::node

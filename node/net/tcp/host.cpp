@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/net/tcp/host.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "drivers/net/tcp/listener.hpp"
+#include "drivers/net/tcp/socket.hpp"
+#include "lib/base/check.hpp"
+#include "lib/lnet/node/introductions.hpp"
+#include "lib/runtime/admin/log.hpp"
+#include "lib/runtime/admin/once_log.hpp"
+#include "lib/socklnd/arrival_home.hpp"
+#include "node/net/tcp/reports.hpp"
+#include "node/net/tcp/rules.hpp"
+
+namespace plnet::node {
+namespace {
+
+using lnet::Nid;
+using socklnd::Arrival;
+using socklnd::SocketAddress;
+
+constexpr runtime::LogSite kRelayRefused{
+    runtime::LogLevel::kWarning, "tcp_relay_refused", {"why", "then"}};
+constexpr runtime::LogSite kBusyPollRefused{
+    runtime::LogLevel::kWarning, "busy_poll_refused", {"why", "needs"}};
+
+// By trying: capabilities, user namespaces and sysctls all have a say in it.
+bool may_use_reserved_ports() {
+  const drivers::TcpSocket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(socklnd::kReservedPortMin);
+  return socket.valid() &&
+         (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+          errno == EADDRINUSE || errno == EADDRNOTAVAIL);
+}
+
+socklnd::AcceptorConfig acceptor_config(const TcpOptions& options, TcpPlace& place) {
+  return {.policy = options.accept,
+          .step_timeout = std::chrono::seconds(options.tunables.accept_timeout),
+          .complaints = &place.complaints()};
+}
+
+void set_tunable(lnet::NiConfig& ni, const char* name, std::int64_t value) {
+  const auto there = std::ranges::find(ni.lnd_tunables, name, &lnet::LndTunable::name);
+  if (there != ni.lnd_tunables.end()) {
+    there->value = value;
+  } else {
+    ni.lnd_tunables.push_back({name, value});
+  }
+}
+
+class TcpMaker final : public NetworkMaker {
+ public:
+  TcpMaker(const LndSetup& setup, TcpHost& tcp) : setup_(setup), tcp_(tcp) {}
+
+  std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override {
+    const lnet::Ni& ni = port.ni();
+    const socklnd::SockLndConfig config{
+        .nid = ni.nid,
+        .incarnation = ni.incarnation,
+        .arenas = setup_.arenas,
+        .tunables = tunables_of_ni(tcp_.options().tunables, ni.lnd_tunables),
+        .privileged = tcp_.privileged(),
+        .peers_max = setup_.peers,
+        .connections_max = tcp_.streams_max(),
+        .relay_bytes_min = tcp_.relay_bytes_min(),
+        .start = setup_.clock->now(),
+        .complaints = &tcp_.place(shard).complaints()};
+    return std::make_unique<socklnd::EnrolledLnd>(config, port, tcp_.place(shard).inbox());
+  }
+  Outcome<void> open(const lnet::NiSetup& ni) override { return tcp_.open_ni(ni.nid); }
+  void close(const lnet::NiSetup& ni) override { tcp_.close_ni(ni.nid); }
+
+ private:
+  const LndSetup setup_;
+  TcpHost& tcp_;
+};
+
+}  // namespace
+
+SocketAddress socket_address(const Nid& nid) {
+  SocketAddress address;
+  if (nid.is_large()) {
+    address.ip = nid.address_be;
+  } else {
+    address.ip[10] = address.ip[11] = 0xff;
+    std::copy_n(nid.address_be.begin(), 4, address.ip.begin() + 12);
+  }
+  return address;
+}
+
+Outcome<std::unique_ptr<TcpHost>> TcpHost::create(const Parts& parts) {
+  std::vector<std::unique_ptr<TcpPlace>> places;
+  for (unsigned shard = 0; shard < parts.shards; ++shard) {
+    auto place = TcpPlace::open({.connections_max = parts.streams_max,
+                                 .busy_poll = parts.busy_poll,
+                                 .congestion_control = parts.congestion_control,
+                                 .relay = parts.relay_bytes_min > 0});
+    if (!place) return std::unexpected(place.error());
+    places.push_back(std::move(*place));
+  }
+  return std::unique_ptr<TcpHost>(new TcpHost(parts, std::move(places)));
+}
+
+TcpHost::TcpHost(const Parts& parts, std::vector<std::unique_ptr<TcpPlace>> places)
+    : parts_(parts),
+      privileged_(may_use_reserved_ports()),
+      lanes_(parts.cpt_of_shard),
+      places_(std::move(places)),
+      acceptor_(acceptor_config(parts.options, *places_[0]), places_[0]->streams(), *this) {
+  places_[0]->set_acceptor(acceptor_);
+  for (unsigned shard = 0; shard < parts.cpt_of_shard.size(); ++shard)
+    places_[shard]->inbox().set_lanes(lanes_.end(shard));
+}
+
+TcpHost::~TcpHost() {
+  for (const auto id : metric_ids_)
+    metrics_->remove(id);
+}
+
+void TcpHost::connect(const LnetShard& first, std::span<Doorbell* const> doorbells) {
+  first_ = &first;
+  for (std::size_t shard = 0; shard < places_.size(); ++shard)
+    places_[shard]->inbox().set_doorbell(*doorbells[shard]);
+  lanes_.set_doorbells(doorbells);
+}
+
+void TcpHost::add_metrics(runtime::Metrics& metrics) {
+  metrics_ = &metrics;
+  for (unsigned i = 0; i < shards(); ++i) {
+    const std::vector<runtime::MetricLabel> labels{{"shard", std::to_string(i)}};
+    metric_ids_.push_back(metrics.add("tcp", labels, place(i).device().counters()));
+    metric_ids_.push_back(metrics.add("tcp_place", labels, place(i).inbox().counters()));
+    metric_ids_.push_back(metrics.add("tcp_complaint", labels, place(i).complaints().counters()));
+  }
+  metric_ids_.push_back(metrics.add("tcp_acceptor", {}, acceptor_.counters()));
+}
+
+void TcpHost::say_start(runtime::Log& log) {
+  if (const auto why = busy_poll_refusal(); !why.empty())
+    log.write(kBusyPollRefused, {why, "CAP_NET_ADMIN, and a kernel of 5.11 or later"});
+  if (const auto why = place(0).device().relay_refusal(); !why.empty())
+    log.write(kRelayRefused, {why, "large payloads are copied"});
+}
+
+void TcpHost::say(runtime::Log& /*log*/, runtime::OnceLog& bad_input) {
+  for (const auto& place : places_)
+    place->complaints().say(bad_input);
+}
+
+std::unique_ptr<FamilyRules> TcpHost::rules() const {
+  return std::make_unique<TcpRules>(parts_.options, &by_link_);
+}
+
+std::unique_ptr<NetworkMaker> TcpHost::maker(lnet::NetType /*type*/, const LndSetup& setup) {
+  return std::make_unique<TcpMaker>(setup, *this);
+}
+
+bool TcpHost::has_options_of(const lnet::NodeConfig& config) const {
+  const auto options = tcp_options_of(config);
+  return options && *options == parts_.options;
+}
+
+// While no NI is being made or opened: shards look at the options then.
+void TcpHost::take_options(const lnet::NodeConfig& config) {
+  if (const auto options = tcp_options_of(config)) parts_.options = *options;
+}
+
+std::function<void(unsigned shard)> TcpHost::tuning_of(const Nid& nid,
+                                                       std::span<const lnet::LndTunable> in_force) {
+  return [this, nid, tunables = tunables_of_ni(parts_.options.tunables, in_force)](unsigned shard) {
+    if (auto* const lnd = place(shard).inbox().lnd(nid)) lnd->set_tunables(tunables);
+  };
+}
+
+Outcome<void> TcpHost::tune(lnet::NetId /*net*/, lnet::NiConfig& ni, const lnet::NiChange& change) {
+  if (change.connections_per_peer) {
+    set_tunable(ni, "conns_per_peer", *change.connections_per_peer);
+    if (ni.nid) by_link_.forget(*ni.nid);
+  }
+  if (change.lnd_timeout_s) set_tunable(ni, "timeout", *change.lnd_timeout_s);
+  return {};
+}
+
+void TcpHost::describe(lnet::NiReport& ni) const {
+  ni.driver = "ksocklnd";
+  ni.parameters = parameters_of(tunables_of_ni(parts_.options.tunables, ni.lnd_tunables));
+}
+
+void TcpHost::connections(LnetDesk& desk, const lnet::ConnectionQuery& query,
+                          lnet::Reply<std::vector<lnet::ConnectionReport>> reply) {
+  report_connections(desk, *this, query, std::move(reply));
+}
+
+void TcpHost::connection_peers(LnetDesk& desk, const lnet::ConnectionQuery& query,
+                               lnet::Reply<std::vector<lnet::ConnectionPeerReport>> reply) {
+  report_connection_peers(desk, *this, query, std::move(reply));
+}
+
+bool TcpHost::is_open(const SocketAddress& address) const {
+  return std::ranges::any_of(doors_, [&](const Door& door) {
+    return std::ranges::find(door.addresses, address) != door.addresses.end();
+  });
+}
+
+Outcome<void> TcpHost::open_ni(const Nid& nid) {
+  const socklnd::Tunables& tunables = parts_.options.tunables;
+  doors_.push_back({.nid = nid, .addresses = {}});
+  if (parts_.options.accept == socklnd::AcceptPolicy::kNone) return {};
+  for (const std::int64_t port : {tunables.accept_port, tunables.accept_port_bulk}) {
+    SocketAddress address = socket_address(nid);
+    address.port = static_cast<std::uint16_t>(port);
+    const bool shared = is_open(address);
+    if (!shared) {
+      auto listens =
+          places_[0]->device().listen(address, listen_backlog(tunables), stream_options(tunables));
+      if (!listens) {
+        close_ni(nid);
+        return failure(listens.error(), drivers::explain_listen_failure(listens.error(), address));
+      }
+    }
+    auto& own = doors_.back().addresses;
+    if (std::ranges::find(own, address) == own.end()) own.push_back(address);
+    places_[0]->set_listening(true);
+  }
+  return {};
+}
+
+void TcpHost::close_ni(const Nid& nid) {
+  const auto door = std::ranges::find(doors_, nid, &Door::nid);
+  if (door == doors_.end()) return;
+  const auto addresses = std::move(door->addresses);
+  doors_.erase(door);
+  for (const SocketAddress& address : addresses) {
+    if (!is_open(address)) places_[0]->device().stop_listening(address);
+  }
+  places_[0]->set_listening(
+      std::ranges::any_of(doors_, [](const Door& each) { return !each.addresses.empty(); }));
+}
+
+std::optional<socklnd::LocalInterface> TcpHost::local(const Nid& nid) const {
+  if (std::ranges::find(doors_, nid, &Door::nid) == doors_.end()) return std::nullopt;
+  const lnet::Node* const node = first_->node_owner();
+  return node == nullptr ? std::nullopt : socklnd::interface_of(*node, nid);
+}
+
+bool TcpHost::admits(const Arrival& arrival) {
+  lnet::Node* const node = first_->node_owner();
+  return node == nullptr ||  // then it comes no further, either
+         lnet::admits_owner(node->shared(), 0, {arrival.peer.nid, arrival.local});
+}
+
+bool TcpHost::has_room(const Arrival& arrival) {
+  home_.reset();
+  if (local(arrival.local)) home_ = socklnd::home_of(*first_->node_owner(), arrival);
+  return home_ && places_[*home_]->inbox().has_room();
+}
+
+void TcpHost::hand_over(const Arrival& arrival) {
+  PLNET_CHECK(home_.has_value(), "who brings a connection has asked for room");
+  places_[*home_]->inbox().bring(arrival);
+}
+
+}  // namespace plnet::node

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/net/tcp/links.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "lib/lnet/node/node.hpp"
+#include "lib/runtime/host/local_addresses.hpp"
+#include "node/host/lnet_desk.hpp"
+#include "node/host/lnet_host.hpp"
+#include "node/net/tcp/host.hpp"
+
+namespace plnet::node {
+namespace {
+
+using lnet::Nid;
+
+constexpr std::string_view kNoAddress = "no interface has its address";
+constexpr std::string_view kSwitchedOff = "its interface is switched off";
+constexpr std::string_view kNoCarrier = "the link of its interface carries nothing";
+constexpr std::string_view kBounces = "its link has bounced and is to stay up for a while first";
+
+// The loopback interface does not go away, and of this network it has more than are listed.
+bool is_loopback(const Nid& nid) {
+  return !nid.is_large() && nid.address_be[0] == 127;
+}
+
+// Which of them all has it best: an address may be on two interfaces.
+std::string_view trouble_of(const Nid& nid, const std::vector<runtime::LocalAddress>& known) {
+  if (is_loopback(nid)) return {};
+  std::string_view trouble = kNoAddress;
+  for (const runtime::LocalAddress& each : known) {
+    if (each.is_v6 != nid.is_large() || each.bytes_be != nid.address_be) continue;
+    if (each.up && each.running) return {};
+    if (trouble != kNoCarrier) trouble = each.up ? kNoCarrier : kSwitchedOff;
+  }
+  return trouble;
+}
+
+struct Told {
+  Nid nid;
+  bool up = true;
+};
+using LinkJob = std::vector<Told>;
+
+// After a look that failed: the process was out of file descriptors, or the system of memory.
+constexpr Duration kLookAgain = std::chrono::seconds(1);
+
+// Each shard's LND, and what has not changed, too: one that finds its address back of its own must
+// know what else is amiss. What does not get through is told when the next change is looked at.
+void tell_from(LnetDesk& desk, TcpHost& host, const std::shared_ptr<const LinkJob>& job,
+               unsigned shard) {
+  if (shard == host.shards()) return;
+  (void)desk.order(
+      shard,
+      [&host, job, shard](lnet::Node&) {
+        for (const Told& told : *job) {
+          auto* const lnd = host.place(shard).inbox().lnd(told.nid);
+          if (lnd != nullptr) lnd->set_usable(told.up);
+        }
+      },
+      [&desk, &host, job, shard] { tell_from(desk, host, job, shard + 1); });
+}
+
+}  // namespace
+
+void TcpLinks::look(LnetDesk& desk, TcpHost& tcp, std::span<const Nid> nis, Instant now,
+                    const LinkSaid& said) {
+  const auto known = runtime::local_addresses(true);
+  // What the system has told of is not told again.
+  looks_again_at_ = known ? Instant::max() : now + kLookAgain;
+  if (!known) return;
+  auto job = std::make_shared<LinkJob>();
+  std::vector<Link> links;
+  links.reserve(nis.size());
+  for (const Nid& nid : nis) {
+    const auto before = std::ranges::find(links_, nid, &Link::nid);
+    Link& link = links.emplace_back(before == links_.end() ? Link{.nid = nid} : *before);
+    std::string_view cause = trouble_of(nid, *known);
+    const bool up = link.hold.see(cause.empty(), now);
+    if (link.hold.held()) cause = kBounces;
+    const std::string_view earlier = std::exchange(link.cause, cause);
+    // One that comes up goes from cause to cause within a moment. That it is held is told once.
+    const bool newly_held = cause == kBounces && !link.hold_told;
+    link.hold_told = !cause.empty() && (link.hold_told || newly_held);
+    if (earlier.empty() != cause.empty() || newly_held) said(nid, cause);
+    job->push_back({.nid = nid, .up = up});
+  }
+  links_ = std::move(links);
+  tell_from(desk, tcp, job, 0);
+}
+
+Instant TcpLinks::look_again_at() const {
+  Instant next = looks_again_at_;
+  for (const Link& link : links_)
+    next = std::min(next, link.hold.release_at());
+  return next;
+}
+
+std::string_view TcpLinks::cause_of(const Nid& nid) const {
+  const auto found = std::ranges::find(links_, nid, &Link::nid);
+  return found == links_.end() ? std::string_view{} : found->cause;
+}
+
+}  // namespace plnet::node

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A running node: pollers on their lcores, and on the calling thread the admin loop with the
+// control socket. The one place where parts that do not know each other are put together.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/base/arena.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/base/result.hpp"
+#include "lib/lnet/node/lnet_control.hpp"
+#include "lib/runtime/admin/metrics.hpp"
+#include "lib/runtime/admin/system_clock.hpp"
+#include "lib/runtime/config/settings.hpp"
+#include "lib/runtime/control/socket.hpp"
+#include "lib/runtime/control/verb_table.hpp"
+#include "lib/runtime/files/nic_names.hpp"
+#include "lib/runtime/host/cpu_claims.hpp"
+#include "lib/runtime/host/memory.hpp"
+#include "lib/runtime/poll/tsc_clock.hpp"
+
+namespace plnet::runtime {
+class ControlServer;
+class EventLoop;
+class Exchange;
+class Log;
+class MetricsHttp;
+class OnceLog;
+class Poller;
+}  // namespace plnet::runtime
+
+namespace plnet::node {
+
+class DrainLog;
+class FamilyHost;
+class LnetAdmin;
+class LnetHost;
+class Machine;
+class OpenFamilies;
+class Residents;
+
+struct NodeOptions {
+  std::string instance = "control";
+  runtime::SocketOptions socket;
+  std::optional<gid_t> admin_group{};
+  std::string lock_directory{runtime::kClaimDirectory};
+  Residents* residents = nullptr;  // outlives the node
+  // Of a router that is told to end by SIGTERM; none: it does not drain.
+  std::optional<lnet::DrainOrder> drain{};
+  runtime::NicNames nic_names{};  // stand behind lines of the log that have their NIDs
+};
+
+class Node {
+ public:
+  // Everything that can fail fails here, and then nothing is left behind.
+  [[nodiscard]] static Outcome<std::unique_ptr<Node>> start(const runtime::Settings& settings,
+                                                            const NodeOptions& options);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // Until SIGTERM, SIGINT, SIGHUP or stop(). A router drains first if it is SIGTERM, and goes at
+  // once with the next signal. Returns when every poller has ended.
+  void run();
+  // Any thread.
+  void stop();
+
+  // What follows is for the admin thread, which is where verbs run.
+
+  // What is there now, LNet's part by whatever way it came.
+  [[nodiscard]] runtime::Settings settings() const;
+  // All of `wanted` but LNet's part, or nothing: refused if one change needs a restart, be it one
+  // of LNet's, or cannot be had. Who asked goes into the log.
+  [[nodiscard]] Outcome<void> apply(const runtime::Settings& wanted, const runtime::Caller& caller);
+  // LNet's part is what it was asked to be, and was `before`.
+  void say_lnet_changed(const lnet::NodeConfig& before, const runtime::Caller& caller);
+  // On every shard or on none (kAgain).
+  [[nodiscard]] Outcome<void> reset_counters();
+
+  // Of this process; start() looks, too. Raises what may be raised.
+  [[nodiscard]] static Outcome<void> check_limits();
+
+  [[nodiscard]] const NodeOptions& options() const { return options_; }
+  [[nodiscard]] const Machine& machine() const { return *machine_; }
+  [[nodiscard]] const runtime::TscClock& clock() const { return clock_; }
+  [[nodiscard]] std::vector<runtime::Poller*> pollers() const;
+  [[nodiscard]] const runtime::Exchange& exchange() const { return *exchange_; }
+  [[nodiscard]] const runtime::Metrics& metrics() const { return metrics_; }
+  [[nodiscard]] const runtime::MetricsHttp& metrics_http() const { return *metrics_http_; }
+  [[nodiscard]] const runtime::Log& log() const { return *log_; }
+  [[nodiscard]] const LnetAdmin& lnet() const { return *lnet_; }
+  [[nodiscard]] LnetAdmin& lnet() { return *lnet_; }
+  [[nodiscard]] runtime::EventLoop& loop() { return *loop_; }
+  // Why NIs do not follow the links of their interfaces. "": they do.
+  [[nodiscard]] const std::string& links_unwatched() const;
+  [[nodiscard]] Instant started_at() const { return started_at_; }
+
+ private:
+  Node(const runtime::Settings& settings, const NodeOptions& options);
+  [[nodiscard]] Outcome<void> open_admin();
+  [[nodiscard]] Outcome<void> take_machine();
+  [[nodiscard]] Outcome<void> build_pollers();
+  [[nodiscard]] Outcome<void> connect_pollers();
+  [[nodiscard]] Outcome<void> house_residents();
+  [[nodiscard]] Outcome<std::map<unsigned, std::span<std::byte>>> token_regions();
+  [[nodiscard]] Outcome<void> open_control();
+  [[nodiscard]] Outcome<void> launch();
+  void on_signal(int number);
+  void drain(const lnet::DrainOrder& order);
+  void end_lnet();
+  void end_exchange();
+  void end_pollers();
+  void log_start() const;
+  void for_each_family(const std::function<void(FamilyHost&)>& what) const;
+  void say_changed(const runtime::Settings& before, const runtime::Settings& after,
+                   const runtime::Caller& caller);
+
+  runtime::Settings settings_;
+  const NodeOptions options_;
+  runtime::SystemClock system_clock_;
+  runtime::SystemWallClock wall_clock_;
+  runtime::TscClock clock_;
+  Instant started_at_{};
+  std::unique_ptr<runtime::Log> log_;
+  std::unique_ptr<runtime::OnceLog> bad_input_;
+  std::unique_ptr<runtime::EventLoop> loop_;
+  runtime::Metrics metrics_;
+  std::unique_ptr<runtime::MetricsHttp> metrics_http_;
+  std::unique_ptr<LnetAdmin> lnet_;
+  runtime::VerbTable verbs_;
+  // Before the machine: it gives CPUs and lcores back only after nobody runs on them.
+  std::vector<std::unique_ptr<runtime::Poller>> pollers_;
+  runtime::ArenaMemory token_memory_;
+  ArenaTable tokens_;
+  std::unique_ptr<runtime::Exchange> exchange_;
+  std::unique_ptr<Machine> machine_;
+  std::unique_ptr<OpenFamilies> families_;  // before the host, whose LNDs use their devices
+  std::unique_ptr<LnetHost> lnet_host_;
+  std::unique_ptr<runtime::ControlServer> control_;
+  std::atomic<bool> stopping_{false};
+  bool launched_ = false;
+  std::unique_ptr<DrainLog> draining_;
+};
+
+}  // namespace plnet::node

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/run/node_documents.hpp"
+
+#include <algorithm>
+#include <expected>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/runtime/config/module_options.hpp"
+#include "lib/runtime/config/settings_diff.hpp"
+#include "lib/runtime/config/settings_export.hpp"
+#include "lib/runtime/config/settings_reader.hpp"
+#include "lib/runtime/lnet/lnet_documents.hpp"
+#include "node/admin/lnet_admin.hpp"
+#include "node/admin/lnet_wanted.hpp"
+#include "node/admin/router_options.hpp"
+#include "node/admin/verb_replies.hpp"
+#include "node/net/families.hpp"
+
+namespace plnet::node {
+
+using runtime::Caller;
+using runtime::Json;
+using runtime::Settings;
+using runtime::VerbError;
+using runtime::VerbReply;
+
+namespace {
+
+// A document, or options of kernel modules. What it asks for depends on what is there.
+struct ImportText {
+  std::string text;
+  std::string name;
+  bool options = false;
+  bool del = false;
+};
+struct Wanted {
+  Settings settings;
+  std::vector<std::string> notes;  // what has no effect
+};
+
+std::expected<Wanted, runtime::ConfigErrors> wanted_settings(const ImportText& asked,
+                                                             const Settings& now) {
+  if (asked.options) {
+    auto read = runtime::read_module_options(asked.text, asked.name, now.lnet);
+    if (!read) return std::unexpected(std::move(read.error()));
+    Wanted wanted{.settings = now, .notes = std::move(read->notes)};
+    wanted.settings.lnet = std::move(read->config);
+    return wanted;
+  }
+  auto read = asked.del ? runtime::reset_settings(asked.text, asked.name, now)
+                        : runtime::read_settings(asked.text, asked.name, now);
+  if (!read) return std::unexpected(std::move(read.error()));
+  return Wanted{.settings = std::move(*read), .notes = {}};
+}
+
+// What LNet would refuse, with the place in the text that is to blame.
+Outcome<Judged> judge_lnet(const Node& node, const ImportText& asked,
+                           const lnet::NodeConfig& wanted) {
+  auto judged = node.lnet().judge_change(wanted);
+  if (judged) return std::move(*judged);
+  const runtime::SourceText text{.text = asked.text, .file = asked.name};
+  return std::unexpected(located(judged.error(), text, asked.options));
+}
+
+struct Import {
+  ImportText asked;
+  Caller caller;
+  std::optional<Settings> before{};  // from when its turn has come and its own part is done
+  Settings wanted{};
+};
+
+// Its turn has come, and changes of LNet that were asked for before have been carried out.
+Outcome<void> begin_import(Node& node, bool with_lnet, Import& import, lnet::NodeConfig& config) {
+  const Settings now = node.settings();
+  auto wanted = wanted_settings(import.asked, now);
+  if (!wanted) return failure(Errc::kInvalid, wanted.error().list().front().text());
+  import.wanted = std::move(wanted->settings);
+  if (with_lnet && import.wanted.lnet != now.lnet) {
+    const auto judged = judge_lnet(node, import.asked, import.wanted.lnet);
+    if (!judged) return std::unexpected(judged.error());
+  }
+  if (auto own = node.apply(import.wanted, import.caller); !own) return own;
+  import.before = now;
+  config = import.wanted.lnet;
+  return {};
+}
+
+// LNet's part may be refused late: the node's own part goes back with it, unless somebody else has
+// changed that meanwhile.
+void end_import(Node& node, Import& import, bool done) {
+  if (!import.before) return;
+  if (done) return node.say_lnet_changed(import.before->lnet, import.caller);
+  Settings now = node.settings();
+  now.lnet = import.wanted.lnet;
+  if (now == import.wanted) (void)node.apply(*import.before, import.caller);
+}
+
+void carry_out_import(Node& node, lnet::LnetControl* lnet, ImportText asked, const Caller& caller,
+                      runtime::VerbToken token) {
+  const auto import = std::make_shared<Import>(std::move(asked), caller);
+  if (lnet == nullptr) {
+    lnet::NodeConfig none;
+    return token.finish(reply_of(begin_import(node, false, *import, none)));
+  }
+  lnet->edit([&node, import](
+                 lnet::NodeConfig& config) { return begin_import(node, true, *import, config); },
+             [&node, import, token = std::move(token)](Outcome<void>&& done) mutable {
+               end_import(node, *import, done.has_value());
+               token.finish(reply_of(std::move(done)));
+             });
+}
+
+// What would change, and how.
+Json plan_of(const Settings& now, const Settings& wanted) {
+  auto changes = runtime::diff_settings(now, wanted);
+  for (runtime::SettingChange& change : changes) {
+    const bool live = change.path == "plnet.module_options" &&
+                      differ_live_only(now.lnet, wanted.lnet, network_families());
+    if (live) change.applies = runtime::Applies::kLive;
+  }
+  return {{"changes", runtime::changes_to_json(changes)}};
+}
+
+// A success says the notes as well.
+runtime::VerbToken with_notes(runtime::VerbToken token, std::vector<std::string> notes) {
+  if (notes.empty()) return token;
+  const auto told = std::make_shared<runtime::VerbToken>(std::move(token));
+  return runtime::VerbToken([told, notes = std::move(notes)](const VerbReply& reply) {
+    if (!reply) return told->finish(reply);
+    Json document = reply->is_object() ? *reply : Json::object();
+    document["notes"] = notes;
+    told->finish(document);
+  });
+}
+
+// Or why it would be refused, as carrying it out would tell.
+void tell_plan(const Node& node, bool with_lnet, const ImportText& asked, Wanted wanted,
+               runtime::VerbToken token) {
+  if (with_lnet) {
+    auto judged = judge_lnet(node, asked, wanted.settings.lnet);
+    if (!judged) return token.finish(std::unexpected(VerbError(std::move(judged.error()))));
+    wanted.settings.lnet = std::move(judged->config);
+    std::ranges::move(judged->notes, std::back_inserter(wanted.notes));
+  }
+  with_notes(std::move(token), wanted.notes).finish(plan_of(node.settings(), wanted.settings));
+}
+
+// --show and --exec look at what a document names.
+void look_at_named(lnet::LnetControl& lnet, const std::string& text, const std::string& name,
+                   bool exec, runtime::VerbToken token) {
+  const auto named = runtime::read_named(text, name);
+  if (!named) return token.finish(refuse(named.error(), true));
+  return exec ? runtime::exec_named(lnet, *named, std::move(token))
+              : runtime::show_named(lnet, *named, std::move(token));
+}
+
+}  // namespace
+
+void import_document(Node& node, lnet::LnetControl* lnet, const nlohmann::json& args,
+                     const Caller& caller, runtime::VerbToken token) {
+  const auto text = args.at("text").get<std::string>();
+  const auto name = args.value("name", std::string("<text>"));
+  const auto action = args.value("action", std::string("add"));
+  const bool options = args.value("options", false);
+  const auto wrong = [&token](std::string what) {
+    token.finish(std::unexpected(VerbError(Error{Errc::kInvalid, std::move(what)})));
+  };
+  if (action != "add" && action != "del" && action != "show" && action != "exec") {
+    return wrong("action '" + action + "': expected add, del, show or exec");
+  }
+  if (options && action != "add") return wrong("options of kernel modules can only be added");
+  if (lnet == nullptr && action == "exec") return wrong("this node has no LNet to ping with");
+  const bool looks = action == "show" || action == "exec";
+  if (lnet != nullptr && looks) {
+    return look_at_named(*lnet, text, name, action == "exec", std::move(token));
+  }
+  const Settings now = node.settings();
+  const ImportText asked{.text = text, .name = name, .options = options, .del = action == "del"};
+  const auto wanted = wanted_settings(asked, now);
+  if (!wanted) return token.finish(refuse(wanted.error(), true));
+  if (looks) return token.finish(export_settings(now, runtime::ExportForm::kFull));
+  if (args.value("plan", false)) {
+    return tell_plan(node, lnet != nullptr, asked, *wanted, std::move(token));
+  }
+  carry_out_import(node, lnet, asked, caller, with_notes(std::move(token), wanted->notes));
+}
+
+void export_document(const Node& node, lnet::LnetControl* lnet, bool backup,
+                     runtime::VerbToken token) {
+  if (lnet == nullptr || backup) {
+    const auto form = backup ? runtime::ExportForm::kBackup : runtime::ExportForm::kFull;
+    return token.finish(export_settings(node.settings(), form));
+  }
+  Settings own = node.settings();
+  own.lnet = {.module_options = lnet->config().module_options};
+  runtime::export_running(*lnet, export_settings(own, runtime::ExportForm::kFull),
+                          std::move(token));
+}
+
+}  // namespace plnet::node

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Documents that come and go over the control socket: `import` and `export`.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "lib/lnet/node/lnet_control.hpp"
+#include "lib/runtime/control/verb_table.hpp"
+#include "node/run/node.hpp"
+
+namespace plnet::node {
+
+// Without an LNet its parts of a document are taken as they are.
+void import_document(Node& node, lnet::LnetControl* lnet, const nlohmann::json& args,
+                     const runtime::Caller& caller, runtime::VerbToken token);
+void export_document(const Node& node, lnet::LnetControl* lnet, bool backup,
+                     runtime::VerbToken token);
+
+}  // namespace plnet::node

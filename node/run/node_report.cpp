@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/run/node_report.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "lib/runtime/admin/metrics_http.hpp"
+#include "lib/runtime/cpt/plan_report.hpp"
+#include "node/admin/lnet_admin.hpp"
+#include "node/host/machine.hpp"
+
+namespace plnet::node {
+namespace {
+
+using runtime::Json;
+using runtime::PollerCounter;
+
+// One digit behind the point is what a person reads.
+double to_tenths(double value) {
+  return std::round(value * 10) / 10;
+}
+
+double percent(double share) {
+  return to_tenths(share * 100);
+}
+
+void add_counters(Json& out, CounterView view) {
+  for (std::size_t i = 0; i < view.info.size(); ++i) {
+    out[std::string(view.info[i].name)] = view.value(i);
+  }
+}
+
+Json shard_line(const runtime::PlannedShard& shard, const runtime::Poller& poller) {
+  const auto& counters = poller.counters();
+  return {{"shard", shard.number},
+          {"cpu", shard.cpu},
+          {"idle", name_of(poller.idle_policy())},
+          {"duty cycle percent", percent(duty_cycle(counters))},
+          {"turns", counters.get(PollerCounter::kTurns)},
+          {"longest turn nsec", counters.get(PollerCounter::kLongestTurnNsec)},
+          {"turns over limit", poller.long_turns()}};
+}
+
+Json shard_detail(const runtime::PlannedShard& shard, runtime::Poller& poller,
+                  const runtime::TscClock& clock) {
+  Json out{{"shard", shard.number},
+           {"cpu", shard.cpu},
+           {"core", shard.core},
+           {"smt", shard.smt},
+           {"numa node", shard.numa_node},
+           {"idle", name_of(poller.idle_policy())},
+           {"turn_limit_usec", poller.turn_limit() / std::chrono::microseconds(1)},
+           {"duty cycle percent", percent(duty_cycle(poller.counters()))},
+           {"cycles per message",
+            to_tenths(cycles_per_message(poller.counters(), clock.cycles_per_second()))}};
+  add_counters(out, poller.counters().view());
+  out["devices"] = poller.pollable_names();
+  return out;
+}
+
+void add_starving(const Node& node, Json& all) {
+  for (const lnet::StarvingReport& each : node.lnet().starving()) {
+    all.push_back({{"severity", "warning"},
+                   {"what", fmt::format("{} starve on shard {}", each.of, each.shard)},
+                   {"why", fmt::format("{} messages had to wait or were dropped{}{}", each.waited,
+                                       each.most.empty() ? "" : "; most: ", each.most)},
+                   {"fix", each.more}});
+  }
+}
+
+Json warnings(const Node& node, Json all) {
+  for (const auto& warning : node.machine().cpts().warnings) {
+    all.push_back({{"severity", "warning"}, {"what", warning.text}});
+  }
+  for (const auto& finding : node.machine().findings()) {
+    all.push_back({{"severity", name_of(finding.severity)},
+                   {"what", finding.what},
+                   {"why", finding.why},
+                   {"fix", finding.fix}});
+  }
+  if (!node.links_unwatched().empty()) {
+    all.push_back(
+        {{"severity", "warning"},
+         {"what", node.links_unwatched()},
+         {"why", "an NI stays up when the link of its interface is lost, and down when it is back"},
+         {"fix", "let the process hear netlink (multicast groups of NETLINK_ROUTE)"}});
+  }
+  for (const auto* poller : node.pollers()) {
+    const auto late = poller->long_turns();
+    if (late == 0) continue;
+    all.push_back(
+        {{"severity", "note"},
+         {"what",
+          std::string(poller->name()) + ": " + std::to_string(late) + " turns over the limit"},
+         {"why", "whatever waited for this shard waited longer"},
+         {"fix", "lnetctl cpt show -v 1 tells more; lnetctl counters reset starts anew"}});
+  }
+  add_starving(node, all);
+  return all;
+}
+
+}  // namespace
+
+Json report_status(const Node& node, Json standing) {
+  const auto uptime = node.clock().now() - node.started_at();
+  Json shards = Json::array();
+  for (const auto& cpt : node.machine().cpts().cpts) {
+    for (const auto& shard : cpt.shards) {
+      shards.push_back(shard_line(shard, *node.pollers()[shard.number]));
+    }
+  }
+  return {{"status",
+           {{"instance", node.options().instance},
+            {"version", PLNET_VERSION},
+            {"pid", ::getpid()},
+            {"uptime sec", uptime / std::chrono::seconds(1)},
+            {"socket", node.options().socket.path},
+            {"clock", node.clock().description()},
+            {"idle", name_of(node.machine().idle())},
+            {"metrics", node.metrics_http().port() == 0 ? "off" : node.metrics_http().address()},
+            {"memory", node.machine().memory_lines()},
+            {"cpts", node.machine().cpts().cpts.size()},
+            {"shards", std::move(shards)},
+            {"warnings", warnings(node, std::move(standing))}}}};
+}
+
+Json report_cpts(const Node& node, int detail) {
+  const auto& cpts = node.machine().cpts().cpts;
+  const auto pollers = node.pollers();
+  Json list = Json::array();
+  for (std::size_t number = 0; number < cpts.size(); ++number) {
+    Json shards = Json::array();
+    for (const auto& shard : cpts[number].shards) {
+      auto& poller = *pollers[shard.number];
+      shards.push_back(detail > 0 ? shard_detail(shard, poller, node.clock())
+                                  : shard_line(shard, poller));
+    }
+    Json cpt{{"cpt", number}, {"memory node", cpts[number].memory_node}};
+    for (const auto& nic : cpts[number].nic_queues)
+      cpt["nic queues"][nic.interface] = nic.queues;
+    cpt["shards"] = std::move(shards);
+    list.push_back(std::move(cpt));
+  }
+  return {{"cpt", std::move(list)}};
+}
+
+Json report_counters(const Node& node) {
+  Json list = Json::array();
+  node.metrics().for_each([&](const runtime::MetricSet& set) {
+    Json entry{{"object", set.object}};
+    for (const auto& label : set.labels)
+      entry[label.name] = label.value;
+    add_counters(entry, set.view);
+    list.push_back(std::move(entry));
+  });
+  return {{"counters", std::move(list)}};
+}
+
+Json report_exchange(const Node& node, const std::vector<runtime::HopSummary>& hops,
+                     const std::vector<double>& rates) {
+  const auto settings = node.settings().exchange;
+  Json pairs = Json::array();
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    Json pair{{"from", hops[i].from},         {"to", hops[i].to},
+              {"hops", hops[i].hops},         {"p50_nsec", hops[i].p50_nsec},
+              {"p99_nsec", hops[i].p99_nsec}, {"max_nsec", hops[i].max_nsec}};
+    if (i < rates.size()) pair["hops per sec"] = static_cast<std::uint64_t>(rates[i]);
+    pairs.push_back(std::move(pair));
+  }
+  return {{"exchange",
+           {{"enable", settings.enable ? 1 : 0},
+            {"in_flight", settings.in_flight},
+            {"work_nsec", settings.work_nsec},
+            {"drained", node.exchange().drained()},
+            {"pairs", std::move(pairs)}}}};
+}
+
+}  // namespace plnet::node

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a running node says of itself, as documents for lnetctl. Reads counters only; stops nobody.
+#pragma once
+
+#include <vector>
+
+#include "lib/runtime/control/protocol.hpp"
+#include "lib/runtime/poll/exchange.hpp"
+#include "node/run/node.hpp"
+
+namespace plnet::node {
+
+// `lnetctl status`: one screen for 3 a.m. `standing`: what else there is to warn of.
+[[nodiscard]] runtime::Json report_status(const Node& node, runtime::Json standing);
+
+// `lnetctl cpt show`: the plan as it runs. Detail 0: what one looks at first; 1: every counter.
+[[nodiscard]] runtime::Json report_cpts(const Node& node, int detail);
+
+// `lnetctl counters show`: every table of the register.
+[[nodiscard]] runtime::Json report_counters(const Node& node);
+
+// `lnetctl exchange show`; `rates` go with the rows of `hops`, or are empty.
+[[nodiscard]] runtime::Json report_exchange(const Node& node,
+                                            const std::vector<runtime::HopSummary>& hops,
+                                            const std::vector<double>& rates);
+
+}  // namespace plnet::node

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/run/node_verbs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/runtime/config/settings_reader.hpp"
+#include "lib/runtime/lnet/lnet_variables.hpp"
+#include "lib/runtime/lnet/lnet_verbs.hpp"
+#include "node/admin/lnet_admin.hpp"
+#include "node/admin/router_options.hpp"
+#include "node/admin/verb_replies.hpp"
+#include "node/net/families.hpp"
+#include "node/run/node_documents.hpp"
+#include "node/run/node_report.hpp"
+#include "node/watch/standing_warnings.hpp"
+
+namespace plnet::node {
+namespace {
+
+using runtime::ArgKind;
+using runtime::Caller;
+using runtime::Json;
+using runtime::Settings;
+using runtime::VerbAccess;
+using runtime::VerbError;
+using runtime::VerbReply;
+using Args = nlohmann::json;
+
+// The variables of `lnetctl set` and where they stand in the document. Values are checked by the
+// document's own reader, so that both ways in accept the same.
+struct Variable {
+  std::string_view name;
+  std::string_view section;
+  std::string_view key;
+};
+constexpr std::array kVariables{
+    Variable{"idle", "pollers", "idle"},
+    Variable{"turn_limit_usec", "pollers", "turn_limit_usec"},
+    Variable{"exchange", "exchange", "enable"},
+    Variable{"exchange_in_flight", "exchange", "in_flight"},
+    Variable{"exchange_work_nsec", "exchange", "work_nsec"},
+    Variable{"log_level", "log", "level"},
+    Variable{"metrics_listen", "metrics", "listen"},
+};
+
+// One value of the document, changed on the running node.
+VerbReply set_value(Node& node, std::string_view section, std::string_view key, const Args& value,
+                    const Caller& caller) {
+  const Args document{{"plnet", {{section, {{key, value}}}}}};  // JSON is YAML
+  const auto wanted = runtime::read_settings(document.dump(), "set", node.settings());
+  if (!wanted) return refuse(wanted.error(), false);
+  return reply_of(node.apply(*wanted, caller));
+}
+
+using SetOption = std::function<Outcome<void>(lnet::NodeConfig& config, std::string_view name,
+                                              std::string_view value)>;
+
+void set_variable(Node& node, lnet::LnetControl* lnet, const Args& args, const Caller& caller,
+                  runtime::VerbToken token) {
+  const auto name = args.at("variable").get<std::string>();
+  if (lnet != nullptr && runtime::is_lnet_variable(name)) {
+    return runtime::set_lnet_variable(*lnet, name, args.at("value"), std::move(token));
+  }
+  if (lnet != nullptr) {
+    const Args& value = args.at("value");
+    const auto text = value.is_string() ? value.get<std::string>() : value.dump();
+    std::vector<SetOption> setters{&set_router_option};
+    for (const NetworkFamily* family : network_families())
+      setters.emplace_back(
+          [family](lnet::NodeConfig& config, std::string_view option, std::string_view to) {
+            return family->set_option(config, option, to);
+          });
+    for (const SetOption& set_option : setters) {
+      lnet::NodeConfig tried = lnet->config();
+      auto set = set_option(tried, name, text);
+      if (!set && set.error().code == Errc::kNotFound) continue;
+      if (!set) return token.finish(reply_of(std::move(set)));
+      return lnet->edit([set_option, name,
+                         text](lnet::NodeConfig& config) { return set_option(config, name, text); },
+                        answer_of(std::move(token)));
+    }
+  }
+  std::string known = lnet != nullptr ? runtime::lnet_variable_names() : std::string{};
+  for (const auto& variable : kVariables) {
+    if (variable.name == name) {
+      return token.finish(
+          set_value(node, variable.section, variable.key, args.at("value"), caller));
+    }
+    if (!known.empty()) known += ", ";
+    known += variable.name;
+  }
+  if (lnet != nullptr) known += ", or an option of a module such as ksocklnd.sock_timeout";
+  token.finish(std::unexpected(
+      VerbError(Error{Errc::kInvalid, "variable '" + name + "': expected one of " + known})));
+}
+
+VerbReply change_exchange(Node& node, const Args& args, std::optional<bool> enable,
+                          const Caller& caller) {
+  const Settings now = node.settings();
+  Args section = Args::object();
+  if (enable) section["enable"] = *enable ? 1 : 0;
+  for (const auto* key : {"in_flight", "work_nsec"}) {
+    if (args.contains(key)) section[key] = args.at(key);
+  }
+  const Args document{{"plnet", {{"exchange", section}}}};
+  const auto read = runtime::read_settings(document.dump(), "exchange", now);
+  if (!read) return refuse(read.error(), false);
+  return reply_of(node.apply(*read, caller));
+}
+
+// Rates are over the time since somebody last looked.
+struct ExchangeView {
+  std::vector<runtime::HopSummary> seen;
+  Instant at{};
+
+  Json show(Node& node) {
+    auto hops = node.exchange().summary();
+    const Instant now = node.clock().now();
+    const auto rates =
+        seen.empty() ? std::vector<double>{} : runtime::hop_rates(seen, hops, now - at);
+    auto report = report_exchange(node, hops, rates);
+    seen = std::move(hops);
+    at = now;
+    return report;
+  }
+};
+
+void add_views(runtime::VerbTable& verbs, Node& node) {
+  verbs.add({.verb = "status",
+             .access = VerbAccess::kReads,
+             .help = "the node on one screen",
+             .async_handler = [&node](const Args&, const auto&, runtime::VerbToken token) {
+               ask_standing(node.lnet(), node.loop(),
+                            [&node, token = std::move(token)](Json standing) mutable {
+                              token.finish(report_status(node, std::move(standing)));
+                            });
+             }});
+  verbs.add({.verb = "cpt show",
+             .access = VerbAccess::kReads,
+             .help = "CPTs and shards with their counters",
+             .args = {{"verbose", ArgKind::kNumber}},
+             .handler = [&node](const Args& args, const auto&) -> VerbReply {
+               return report_cpts(node, args.value("verbose", 0));
+             }});
+  verbs.add({.verb = "counters show",
+             .access = VerbAccess::kReads,
+             .help = "every counter",
+             .args = {{"verbose", ArgKind::kNumber}},
+             .handler = [&node](const Args&, const auto&) -> VerbReply {
+               return report_counters(node);
+             }});
+  verbs.add({.verb = "counters reset",
+             .help = "high-water marks and histograms start anew",
+             .handler = [&node](const Args&, const auto&) -> VerbReply {
+               return reply_of(node.reset_counters());
+             }});
+  verbs.add({.verb = "metrics show",
+             .access = VerbAccess::kReads,
+             .help = "what a scrape gets",
+             .handler = [&node](const Args&, const auto&) -> VerbReply {
+               return Json{{"text", node.metrics().prometheus_text()}};
+             }});
+  verbs.add({.verb = "log show",
+             .access = VerbAccess::kReads,
+             .help = "the level and what was left out",
+             .handler = [&node](const Args&, const auto&) -> VerbReply {
+               return Json{{"log",
+                            {{"level", name_of(node.log().level())},
+                             {"suppressed", node.log().suppressed()},
+                             {"lost", node.log().lost()}}}};
+             }});
+}
+
+void add_exchange(runtime::VerbTable& verbs, Node& node) {
+  verbs.add({.verb = "exchange show",
+             .access = VerbAccess::kReads,
+             .help = "what a hop between shards costs",
+             .args = {{"verbose", ArgKind::kNumber}},
+             .handler = [&node, view = std::make_shared<ExchangeView>()](
+                            const Args&, const auto&) -> VerbReply { return view->show(node); }});
+  const auto add = [&](std::string verb, std::string help, std::optional<bool> enable) {
+    verbs.add({.verb = std::move(verb),
+               .help = std::move(help),
+               .args = {{"in_flight", ArgKind::kNumber}, {"work_nsec", ArgKind::kNumber}},
+               .handler = [&node, enable](const Args& args, const Caller& caller) -> VerbReply {
+                 return change_exchange(node, args, enable, caller);
+               }});
+  };
+  add("exchange start", "let shards pass tokens to one another", true);
+  add("exchange stop", "draw the tokens in", false);
+  add("exchange set", "change how many tokens and how much work", std::nullopt);
+}
+
+void add_settings(runtime::VerbTable& verbs, Node& node, lnet::LnetControl* lnet) {
+  verbs.add({.verb = "set",
+             .help = "set a live variable",
+             .args = {{"variable", ArgKind::kText, true}, {"value", ArgKind::kAny, true}},
+             .async_handler = [&node, lnet](const Args& args, const Caller& caller,
+                                            runtime::VerbToken token) {
+               set_variable(node, lnet, args, caller, std::move(token));
+             }});
+  verbs.add({.verb = "log set",
+             .help = "set the log level",
+             .args = {{"level", ArgKind::kText, true}},
+             .handler = [&node](const Args& args, const Caller& caller) -> VerbReply {
+               return set_value(node, "log", "level", args.at("level"), caller);
+             }});
+  verbs.add({.verb = "import",
+             .help = "apply a document, or say what it would change",
+             .args = {{"text", ArgKind::kText, true},
+                      {"name", ArgKind::kText},
+                      {"action", ArgKind::kText},
+                      {"plan", ArgKind::kFlag},
+                      {"options", ArgKind::kFlag}},
+             .async_handler = [&node, lnet](const Args& args, const Caller& caller,
+                                            runtime::VerbToken token) {
+               import_document(node, lnet, args, caller, std::move(token));
+             }});
+  verbs.add(
+      {.verb = "export",
+       .access = VerbAccess::kReads,
+       .help = "the settings as a document",
+       .args = {{"backup", ArgKind::kFlag}},
+       .async_handler = [&node, lnet](const Args& args, const auto&, runtime::VerbToken token) {
+         export_document(node, lnet, args.value("backup", false), std::move(token));
+       }});
+}
+
+}  // namespace
+
+void add_node_verbs(runtime::VerbTable& verbs, Node& node, lnet::LnetControl* lnet) {
+  add_views(verbs, node);
+  add_exchange(verbs, node);
+  add_settings(verbs, node, lnet);
+  if (lnet != nullptr) runtime::add_lnet_verbs(verbs, *lnet);
+}
+
+}  // namespace plnet::node

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/admin/peer_changes.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/node/admin/small_node.hpp"
+
+namespace plnet::node::peer_changes_test {
+namespace {
+
+using Progress = LnetDesk::Progress;
+
+constexpr Duration kBound = std::chrono::seconds(1);
+
+TEST(PeerChanges, APeerThatCannotBeMadeWholeIsNotMadeAtAll) {
+  StillNode still;
+  const lnet::PeerConfig first{.primary = nid_of("10.0.0.5@tcp"),
+                               .nids = {nid_of("10.0.0.5@tcp"), nid_of("10.0.0.6@tcp")}};
+  const lnet::PeerConfig second{.primary = nid_of("10.0.0.7@tcp"),
+                                .nids = {nid_of("10.0.0.7@tcp"), nid_of("10.0.0.6@tcp")}};
+  LnetStep add_first = delete_peer_step(first);
+  LnetStep add_second = delete_peer_step(second);
+  EXPECT_EQ(add_first.undo(*still.node).value(), Progress::kDone);
+  EXPECT_FALSE(add_second.undo(*still.node));  // the NID is the first one's
+  auto& directory = still.node->coordinator().directory();
+  EXPECT_EQ(directory.peer_of(nid_of("10.0.0.7@tcp")), nullptr);
+  ASSERT_NE(directory.peer_of(nid_of("10.0.0.6@tcp")), nullptr);
+  EXPECT_EQ(directory.peer_of(nid_of("10.0.0.6@tcp"))->primary, nid_of("10.0.0.5@tcp"));
+}
+
+// Its second NID was another's, which nobody here lets go of.
+TEST(PeerChanges, APeerHalfMadeWhenTimeRunsOutIsTakenBack) {
+  StillNode still;
+  ManualClock clock;
+  const lnet::PeerConfig former{.primary = nid_of("10.0.0.6@tcp"),
+                                .nids = {nid_of("10.0.0.6@tcp")}};
+  ASSERT_EQ(add_peer_step(former).act(*still.node).value(), Progress::kDone);
+  ASSERT_EQ(delete_peer_step(former).act(*still.node).value(), Progress::kDone);
+  const lnet::PeerConfig peer{.primary = nid_of("10.0.0.5@tcp"),
+                              .nids = {nid_of("10.0.0.5@tcp"), nid_of("10.0.0.6@tcp")}};
+  auto attempt = carry_out({add_peer_step(peer)}, clock, kBound);
+  EXPECT_EQ(attempt(*still.node).value(), Progress::kAgain);
+  auto& directory = still.node->coordinator().directory();
+  ASSERT_NE(directory.peer_of(peer.primary), nullptr) << "half of it";
+  clock.advance(kBound);
+  const auto done = attempt(*still.node);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::kTimedOut);
+  EXPECT_EQ(done.error().what.find("not as before"), std::string::npos) << done.error().what;
+  EXPECT_EQ(directory.peer_of(peer.primary), nullptr);
+}
+
+// What it is known to have besides is not what was asked for.
+TEST(PeerChanges, APeerThatIsKnownHasWhatIsListed) {
+  StillNode still;
+  auto& coordinator = still.node->coordinator();
+  const auto at = [&](const char* text) { return coordinator.peers().find(nid_of(text)); };
+  const std::vector all{nid_of("10.0.0.5@tcp"), nid_of("10.0.0.6@tcp"), nid_of("10.0.0.7@tcp")};
+  ASSERT_EQ(add_peer_step({.primary = all[0], .nids = all}).act(*still.node).value(),
+            Progress::kDone);
+  // As if it had been discovered.
+  const lnet::PeerRecord& known = *coordinator.directory().peer_of(all[0]);
+  const_cast<lnet::PeerRecord&>(known).drop_state(lnet::kPeerConfigured);
+  const lnet::PeerNi* const first = at("10.0.0.5@tcp");
+  const lnet::PeerNi* const second = at("10.0.0.6@tcp");
+  LnetStep listed = add_peer_step({.primary = all[0], .nids = {all[0], all[1]}});
+  EXPECT_EQ(listed.act(*still.node).value(), Progress::kDone);
+  EXPECT_TRUE(known.is(lnet::kPeerConfigured));
+  EXPECT_EQ(at("10.0.0.5@tcp"), first) << "with its connections";
+  EXPECT_EQ(at("10.0.0.6@tcp"), second);
+  EXPECT_EQ(at("10.0.0.7@tcp"), nullptr);
+  EXPECT_EQ(listed.undo(*still.node).value(), Progress::kDone);
+  EXPECT_FALSE(known.is(lnet::kPeerConfigured));
+  EXPECT_EQ(at("10.0.0.5@tcp"), first);
+  EXPECT_EQ(at("10.0.0.6@tcp"), second);
+}
+
+// More of them than there is room for what each step replaces.
+TEST(PeerChanges, AtAStartNobodyTurnsAndThereIsRoomYet) {
+  StillNode still;
+  ManualClock clock;
+  std::vector<LnetStep> steps;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    const auto one = lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a000000 + 2 * i + 2);
+    const auto other = lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a000000 + 2 * i + 3);
+    steps.push_back(add_peer_step({.primary = one, .nids = {one, other}}));
+  }
+  auto attempt = carry_out(std::move(steps), clock, kBound);
+  auto done = attempt(*still.node);
+  for (unsigned attempts = 0; done && *done == Progress::kAgain; done = attempt(*still.node)) {
+    ASSERT_LT(++attempts, 100U);
+    still.node->pass_unturned();
+  }
+  ASSERT_TRUE(done) << done.error().what;
+  EXPECT_EQ(*done, Progress::kDone);
+  unsigned nids = 0;
+  for (std::uint32_t i = 2; i < 18; ++i) {
+    const auto each = lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a000000 + i);
+    nids += still.node->coordinator().peers().find(each) != nullptr ? 1U : 0U;
+  }
+  EXPECT_EQ(nids, 16U);
+}
+
+}  // namespace
+}  // namespace plnet::node::peer_changes_test

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The families of a node that has TCP and nothing else.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "node/host/open_families.hpp"
+#include "node/net/tcp/family.hpp"
+#include "node/net/tcp/host.hpp"
+
+namespace plnet::node {
+
+inline Families only_tcp() {
+  static const TcpFamily tcp;
+  static const std::array<const NetworkFamily*, 1> families{&tcp};
+  return families;
+}
+
+inline OpenFamilies opened(std::unique_ptr<TcpHost> tcp) {
+  std::vector<std::unique_ptr<FamilyHost>> hosts;
+  hosts.push_back(std::move(tcp));
+  return OpenFamilies(only_tcp(), std::move(hosts));
+}
+
+}  // namespace plnet::node
