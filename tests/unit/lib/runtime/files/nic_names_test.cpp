@@ -12,7 +12,7 @@
 
 #include "tests/mocks/text_file.hpp"
 
-namespace plnet::apps::nic_names_test {
+namespace plnet::runtime::nic_names_test {
 namespace {
 
 NicNames two() {
@@ -110,4 +110,4 @@ TEST(NicNames, AFileThatTheSystemDoesNotTellOfIsMissedByNobody) {
 }
 
 }  // namespace
-}  // namespace plnet::apps::nic_names_test
+}  // namespace plnet::runtime::nic_names_test
