@@ -134,15 +134,15 @@ def soak(tally):
 
 STAGES = [
     Stage("programs", 4, "rules of the tree; programs built with gcc", programs, quick=True),
-    Stage("e2e", 5, "programs as a user runs them", e2e),
-    Stage("asan", 7, "everything compiled with clang; unit and simulation tests under ASan and UBSan, fuzz corpora", asan,
+    Stage("e2e", 6, "programs as a user runs them", e2e),
+    Stage("asan", 12, "everything compiled with clang; unit and simulation tests under ASan and UBSan, fuzz corpora", asan,
           prepare=prepare_asan),
-    Stage("gcc", 3, "tests and benchmarks compiled with gcc; cases that sanitizers leave out", gcc, prepare=prepare_gcc),
-    Stage("tsan", 2, "concurrent tests under TSan", tsan, prepare=prepare_tsan),
-    Stage("unit", 6, "unit and simulation tests with gcc, all seeds", unit, gate=False, quick=True),
+    Stage("gcc", 6, "tests and benchmarks compiled with gcc; cases that sanitizers leave out", gcc, prepare=prepare_gcc),
+    Stage("tsan", 3, "concurrent tests under TSan", tsan, prepare=prepare_tsan),
+    Stage("unit", 14, "unit and simulation tests with gcc, all seeds", unit, gate=False, quick=True),
     Stage("smoke", 1, "end-to-end cases of a few files", smoke, gate=False, quick=True),
-    Stage("alone", 12, "sources and headers each compiled alone, as users get them", alone, gate=False),
-    Stage("tidy", 10, "clang-tidy over lib, drivers, node and apps", tidied, gate=False),
+    Stage("alone", 45, "sources and headers each compiled alone, as users get them", alone, gate=False),
+    Stage("tidy", 25, "clang-tidy over lib, drivers, node and apps", tidied, gate=False),
     Stage("search", 12, "fuzz targets search from their corpora", search, gate=False),
     Stage("soak", 12, "two routers under traffic and faults, for minutes", soak, gate=False),
 ]
