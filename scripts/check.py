@@ -105,6 +105,11 @@ def unit(tally):
         GCC.run_suites(tally, "unit", "concurrent")
 
 
+def sanitized(tally):
+    if ASAN.build(tally, "slow tests", ASAN.programs_of_suite("slow")):
+        ASAN.run_suites(tally, "slow")
+
+
 def smoke(tally):
     run_programs(tally, "smoke")
 
@@ -140,6 +145,7 @@ STAGES = [
     Stage("gcc", 6, "tests and benchmarks compiled with gcc; cases that sanitizers leave out", gcc, prepare=prepare_gcc),
     Stage("tsan", 3, "concurrent tests under TSan", tsan, prepare=prepare_tsan),
     Stage("unit", 14, "unit and simulation tests with gcc, all seeds", unit, gate=False, quick=True),
+    Stage("slow", 3, "tests that the gate runs without sanitizers, under ASan and UBSan", sanitized, gate=False),
     Stage("smoke", 1, "end-to-end cases of a few files", smoke, gate=False, quick=True),
     Stage("alone", 45, "sources and headers each compiled alone, as users get them", alone, gate=False),
     Stage("tidy", 25, "clang-tidy over lib, drivers, node and apps", tidied, gate=False),
