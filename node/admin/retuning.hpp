@@ -20,8 +20,8 @@ class OpenFamilies;
 [[nodiscard]] Outcome<void> tune(lnet::NodeConfig& config, const lnet::NiChange& change,
                                  const OpenFamilies& families);
 
-// Has all shards go by `config` and the options in force, as far as they change live. `after` when
-// they do; it fails only for lack of room for orders.
+// Applies live tunables of `config` and of the options in force to the NIs on all shards, then
+// calls `after`. Fails only for lack of room for orders.
 void retune(LnetDesk& desk, LnetHost& host, const lnet::NodeConfig& config,
             lnet::Reply<void> after);
 
@@ -29,7 +29,7 @@ struct TunablesInForce {
   lnet::Nid nid;
   std::vector<lnet::LndTunable> values;
 };
-// Of all NIs; shard 0.
+// The tunables of all NIs. Shard 0.
 [[nodiscard]] std::vector<TunablesInForce> tunables_in_force(lnet::Node& node);
 // Tells families what their NIs have in force, which nothing but a change of `config` changes.
 void note_in_force(const OpenFamilies& families, const lnet::NodeConfig& config,

@@ -198,7 +198,7 @@ class FamilyHost {
   [[nodiscard]] virtual Outcome<void> check_together(const lnet::NodeConfig& /*config*/) const {
     return {};
   }
-  // Of the options in force.
+  // Rules by the options in force.
   [[nodiscard]] virtual std::unique_ptr<FamilyRules> rules() const {
     return std::make_unique<FamilyRules>();
   }

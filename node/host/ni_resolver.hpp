@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a configured NI comes to on this node: its family, and its settings with their defaults.
+// Resolution of a configured NI on this node: its family, and its settings with their defaults.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,10 @@ struct ResolvedNi {
 // Resolves NIs by the options of one configuration.
 class NiResolver {
  public:
-  // The options of `config` are valid. Without `open`: before the devices that `settings` names are
-  // opened.
+  // The options of `config` are valid. `open` is null until the devices in `settings` are opened.
   NiResolver(Families families, const lnet::NodeConfig& config, const runtime::Settings* settings,
              const OpenFamilies* open);
-  // By the options in force.
+  // Resolves by the options in force.
   explicit NiResolver(const OpenFamilies& open);
 
   // kNotSupported: no family serves this network. kInvalid: a CPT that this node does not have, no

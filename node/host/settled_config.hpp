@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A configuration with what only this machine can say: networks by address, and NIDs of interfaces.
+// Settling of a configuration on this machine: networks by address, and NIDs of interfaces.
 #pragma once
 
 #include <string>
@@ -10,13 +10,15 @@
 
 namespace plnet::node {
 
-// Rules about addresses become networks, and interfaces NIDs, as this machine has them now. What
-// `now` has already stays. What came out otherwise than it was written goes to `notes`.
+// Turns rules about addresses into networks, and interfaces into NIDs, by the addresses of this
+// machine. NIs that `now` has keep their NIDs. A note is added for each NID that differs from the
+// one in the text.
 [[nodiscard]] Outcome<void> settle_on_machine(lnet::NodeConfig& wanted, const lnet::NodeConfig& now,
                                               std::vector<std::string>* notes = nullptr);
-// Whether it routes because it is a gateway of its own module option `routes`; its NIDs are known.
+// Enables routing if this node is a gateway of its own module option `routes`. Its NIDs are known.
 void settle_forwarding(lnet::NodeConfig& wanted);
-// Whether a node that is started with this will, as far as the machine tells now.
+// Whether a node that is started with `config` will route, by the addresses that the machine has
+// now.
 [[nodiscard]] bool will_route(lnet::NodeConfig config);
 
 }  // namespace plnet::node

@@ -50,7 +50,7 @@ void DrainLog::say(const lnet::StandingReport& report) {
 
 bool DrainLog::end(const lnet::StandingReport& report) {
   if (std::exchange(over_, true)) return false;
-  // Who did not route has not been drained.
+  // A node that did not route has no drain to report.
   if (forwards(seen_) || report.is_drain())
     log_.write(kDrained, {std::to_string(report.cut_off), unsure(report), unsent(report)});
   return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a selftest service is told of the node that it is on.
+// Facts about a node for the selftest service on it.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 namespace plnet::apps {
 
 struct SelftestHost {
-  std::string instance;  // of the node
-  // Of a node that is there for one session only: called, on any thread, when that has ended or has
-  // not begun within a minute.
+  std::string instance;  // the node's
+  // Set if the node exists for one session only: called, on any thread, when the session has ended
+  // or has not begun within a minute.
   std::function<void()> when_over{};
 };
 

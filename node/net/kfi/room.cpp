@@ -57,7 +57,7 @@ Outcome<std::vector<KfiMemory>> kfi_memory_of(const runtime::Settings& settings)
   const auto bytes = receive_bytes(*options);
   if (!bytes) return std::unexpected(bytes.error());
   NodeConfig settled = settings.lnet;
-  // What does not settle is told when the networks are made.
+  // Adding the networks reports a configuration that cannot be settled.
   if (!settle_on_machine(settled, {})) settled = settings.lnet;
   for (const runtime::KfiInterface& interface : settings.kfi.interfaces)
     all.push_back({.bytes_each = *bytes, .nis = kfi_nis_of(interface, settled)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kfi NIs come to by the options of one configuration.
+// Resolution of kfi NIs by the options of one configuration.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
  public:
   struct Parts {
     unsigned shards = 1;
-    // Whose shards may have connections of one peer; empty: each shard is alone.
+    // Shards of one CPT may share the connections of a peer. Empty: each shard is alone.
     std::vector<std::uint16_t> cpt_of_shard{};
     TcpOptions options;
     // Of each shard; the memory of those that are never used is never touched.
@@ -86,7 +86,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   [[nodiscard]] std::uint32_t relay_bytes_min() const { return parts_.relay_bytes_min; }
   // May we use ports below 1024?
   [[nodiscard]] bool privileged() const { return privileged_; }
-  // What the system says to the busy polling that is wanted; "": nothing. Nothing fails for it.
+  // The error of the system if it refuses busy polling, else "". TCP works without it.
   [[nodiscard]] std::string busy_poll_refusal() const {
     return drivers::busy_poll_refusal(parts_.busy_poll);
   }
@@ -125,7 +125,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   std::optional<lnet::ShardId> home_;  // what has_room() found
 };
 
-// Of an NI, as sockets have it; port 0.
+// The address of an NI in the form that sockets take, with port 0.
 [[nodiscard]] socklnd::SocketAddress socket_address(const lnet::Nid& nid);
 
 }  // namespace plnet::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TCP NIs come to by the options of one configuration.
+// Resolution of TCP NIs by the options of one configuration.
 #pragma once
 
 #include "node/host/network_family.hpp"
