@@ -27,7 +27,7 @@ GCC_TESTS = Tree("gcc-tests", "g++", *UNITY, "-Doptimization=1", "-Dcpp_args=-fl
 # Unit tests, fuzz targets, and clang's opinion of everything.
 ASAN = Tree("asan", "clang++-19", *UNITY, "-Dfuzzers=true", "-Db_sanitize=address,undefined", "-Db_lundef=false",
             "-Dbuildtype=debugoptimized", "-Doptimization=1",
-            "-Dcpp_args=-DPLNET_DEBUG_CHECKS -fno-sanitize-recover=all -g1 "  # -g1: lines, not variables
+            "-Dcpp_args=-DPLNET_DEBUG_CHECKS -D_GLIBCXX_ASSERTIONS -fno-sanitize-recover=all -g1 "  # -g1: lines, not variables
             f"-fsanitize-ignorelist={ROOT}/scripts/check_lib/not_instrumented.txt")
 TSAN = Tree("tsan", "clang++-19", *UNITY, "-Db_sanitize=thread", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
             "-Doptimization=0", "-Dbenchmarks=false", "-Dcpp_args=-g1")  # runs for seconds, compiles for minutes
