@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/sim/broken_checks.hpp"
 #include "tests/sim/fault_benches.hpp"
 
@@ -23,7 +23,7 @@ using drivers::FaultRule;
 using drivers::SimShape;
 using std::chrono::microseconds;
 
-constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(40);
+const std::uint64_t kSeeds = mocks::seeds_of(40);
 constexpr std::uint64_t kFewSeeds = 10;  // for what leaves little to chance
 constexpr Direction kTx = Direction::kTx;
 constexpr Direction kRx = Direction::kRx;

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/lnet-sim/site.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/sim/site_file.hpp"
 
 namespace plnet::sim::kfi_site_test {
@@ -18,7 +18,7 @@ namespace {
 using drivers::Direction;
 using drivers::Fault;
 
-constexpr auto kNodes = static_cast<unsigned>(mocks::fewer_under_asan(300));
+const auto kNodes = static_cast<unsigned>(mocks::seeds_of(300));
 
 SiteConfig site_of(const std::string& name) {
   return site_in(std::string(PLNET_SOURCE_ROOT) + "/config/sim/" + name + ".yaml");

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/lnet-sim/site.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/sim/site_file.hpp"
 
 namespace plnet::sim::routed_site_test {
@@ -68,7 +68,8 @@ TEST(RoutedSite, ABadDayIsSurvived) {
 
 // The whole site with less traffic; `lnet-sim run` has all of it.
 TEST(RoutedSite, ABadDayOfAThousandNodesIsSurvived) {
-  if (mocks::kUnderAsan) GTEST_SKIP() << "takes minutes with sanitizers";
+  if (mocks::has_few_seeds())
+    GTEST_SKIP() << "takes minutes with sanitizers, and is not in ./check --quick";
   SiteConfig site = site_of("routed-thousand");
   site.traffic.operations = 2;
   const SiteReport report = run_site(site);
@@ -85,7 +86,7 @@ TEST(RoutedSite, ABadDayOfAThousandNodesIsSurvived) {
 }
 
 TEST(RoutedSite, PayloadsThatGoFromSocketToSocketAreRightOnABadDay) {
-  const std::uint64_t seeds = mocks::kUnderAsan ? 1 : 3;
+  const std::uint64_t seeds = mocks::has_few_seeds() ? 1 : 3;
   Outlasted outlasted;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const SiteReport report = run_site(site_of("routed-tcp").with_seed(seed));

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/sim/selftest_session.hpp"
 #include "tests/sim/selftest_stranger.hpp"
 
@@ -26,8 +26,8 @@ using selftest::PingTest;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr auto kNodes = static_cast<unsigned>(mocks::fewer_under_asan(1000));
-constexpr unsigned kHalf = kNodes / 2;
+const auto kNodes = static_cast<unsigned>(mocks::seeds_of(1000));
+const unsigned kHalf = kNodes / 2;
 constexpr Duration kTrouble = seconds(4);
 // Nodes whose console is silent for so long end its session.
 constexpr std::uint32_t kSessionTimeoutS = 24;

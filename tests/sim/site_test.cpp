@@ -7,12 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 
 namespace plnet::sim::site_test {
 namespace {
 
-constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(200);
+const std::uint64_t kSeeds = mocks::seeds_of(200);
 constexpr std::uint64_t kParts = 4;
 
 class Seeds : public testing::TestWithParam<std::uint64_t> {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "drivers/net/fault/lnd.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/drivers/lnd_rigs.hpp"
 
 namespace plnet::fault_lnd_test {
@@ -445,7 +445,7 @@ mocks::FakeCoreTally storm(std::uint64_t seed, unsigned cancel_every, bool relea
 }
 
 TEST(FaultLndStorm, ConservationHoldsOverManySeeds) {
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(100); ++seed) {
     storm<StreamRig>(seed, seed % 4, seed % 5 == 0);
     storm<RdmaRig>(seed, seed % 4, seed % 5 == 0);
     if (testing::Test::HasFailure()) FAIL() << "seed " << seed;

@@ -5,7 +5,7 @@
 
 #include "drivers/net/sim/endpoint_driver.hpp"
 #include "tests/conformance/endpoint_conformance.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
@@ -16,7 +16,7 @@ using conformance::EndpointPair;
 using kfilnd::FabricEvent;
 using SimId = SimEndpointCounters::Id;
 
-constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(200);
+const std::uint64_t kSeeds = mocks::seeds_of(200);
 constexpr std::uint64_t kFirstNic = 0x1a0;
 
 class SimEndpointBench final : public conformance::EndpointBench {

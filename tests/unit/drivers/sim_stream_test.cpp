@@ -7,7 +7,7 @@
 #include "drivers/net/sim/stream_driver.hpp"
 #include "tests/conformance/relay_conformance.hpp"
 #include "tests/conformance/stream_conformance.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 #include "tests/unit/drivers/stream_counter.hpp"
@@ -24,7 +24,7 @@ using testrig::StreamCounter;
 using testrig::write_some;
 using SimId = SimStreamCounters::Id;
 
-constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(200);
+const std::uint64_t kSeeds = mocks::seeds_of(200);
 constexpr std::uint16_t kPort = 988;
 
 class SimStreamBench final : public conformance::StreamBench {

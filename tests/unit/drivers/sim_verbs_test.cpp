@@ -6,7 +6,7 @@
 
 #include "drivers/net/sim/verbs_driver.hpp"
 #include "tests/conformance/verbs_conformance.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/drivers/sim_cluster.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 using conformance::VerbsPair;
 using conformance::WireFault;
 
-constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(200);
+const std::uint64_t kSeeds = mocks::seeds_of(200);
 constexpr std::uint16_t kPort = 987;
 
 class SimVerbsBench final : public conformance::VerbsBench {

@@ -7,7 +7,7 @@
 
 #include "drivers/net/tcp/coalescer.hpp"
 #include "lib/base/random.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 
 namespace plnet::drivers {
 namespace {
@@ -214,7 +214,7 @@ TEST(Coalescer, AShortPauseIsAllWhereNoMoreComesThroughWithALongOne) {
 
 TEST(Coalescer, ChanceIsNotTakenForGain) {
   Duration long_paused{};
-  const auto seeds = mocks::fewer_under_asan(50);
+  const auto seeds = mocks::seeds_of(50);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     Coalescer coalescer;
     Load load(coalescer, 4096, kDear);

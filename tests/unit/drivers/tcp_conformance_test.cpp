@@ -11,7 +11,7 @@
 
 #include "drivers/net/tcp/socket.hpp"
 #include "tests/conformance/relay_conformance.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/drivers/tcp_rig.hpp"
 
 namespace plnet::drivers {
@@ -19,7 +19,7 @@ namespace {
 
 using socklnd::SocketAddress;
 
-constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(20);
+const std::uint64_t kSeeds = mocks::seeds_of(20);
 
 bool has_ipv6() {
   auto socket = open_socket(own_loopback_v6());

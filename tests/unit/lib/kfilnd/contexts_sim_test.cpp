@@ -3,7 +3,7 @@
 // greets whom, once, twice or both at once, with HELLOs lost and nodes restarted.
 #include <gtest/gtest.h>
 
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/lib/kfilnd/contexts_site.hpp"
 
@@ -15,7 +15,7 @@ using drivers::SimShape;
 using std::chrono::seconds;
 using Id = KfiLndCounters::Id;
 
-constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(12);
+const std::uint64_t kSeeds = mocks::seeds_of(12);
 
 // Every pair of 1, 2, 4 meets in 3 nodes as the seeds go on.
 std::vector<ContextNodeOptions> options_of(std::uint64_t seed) {

@@ -3,7 +3,7 @@
 // posts, lost messages and answers, torn transfers, restarts, a cable that is pulled.
 #include <gtest/gtest.h>
 
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/drivers/seeds.hpp"
 #include "tests/unit/lib/kfilnd/kfi_site.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 using drivers::for_each_seed;
 using std::chrono::seconds;
 
-constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(40);
+const std::uint64_t kSeeds = mocks::seeds_of(40);
 
 NodeOptions options_of(std::uint64_t seed) {
   NodeOptions options;

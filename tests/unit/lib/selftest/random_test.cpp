@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/lib/selftest/console_site.hpp"
 
 namespace plnet::selftest::random_test {
@@ -87,7 +87,7 @@ class RandomTest : public testing::TestWithParam<Wire> {};
 TEST_P(RandomTest, NothingIsLeftBehind) {
   std::uint64_t received = 0;
   std::uint64_t dropped = 0;
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(25); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(25); ++seed) {
     SCOPED_TRACE(seed);
     RandomSession site(GetParam(), seed);
     site.run();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/lib/socklnd/tcp_site.hpp"
 
 namespace plnet::socklnd {
@@ -11,7 +11,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 TEST(SockLnd, MessagesOfAllSizesArriveOnceAndWhole) {
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(30); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(30); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     TcpSite site(seed, seed % 2 == 0 ? SimShape::rough() : SimShape::calm(), 2,
                  {.two_shards = seed % 3 == 0, .park_percent = 20, .drop_percent = 0});
@@ -60,7 +60,7 @@ TEST(SockLnd, ManySmallMessagesShareAWrite) {
 
 TEST(SockLnd, BothMayDialAtOnce) {
   unsigned races = 0;
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(60); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(60); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     TcpSite site(seed, seed % 2 == 0 ? SimShape::rough() : SimShape::calm(), 2);
     exchange(site, 0, 1, 20);
@@ -87,7 +87,7 @@ TEST(SockLnd, BothMayDialAtOnce) {
 
 TEST(SockLnd, ResetsAtAnyByteLoseNoMessageTwice) {
   std::uint64_t resets = 0;
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(60); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(60); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SimShape shape = SimShape::rough();
     shape.stream.reset_segment = 10'000;
@@ -111,7 +111,7 @@ TEST(SockLnd, ResetsAtAnyByteLoseNoMessageTwice) {
 }
 
 TEST(SockLnd, AfterARestartTheFirstAttemptIsRefusedAndTheSecondWorks) {
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(20); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(20); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     TcpSite site(seed, SimShape::calm(), 2);
     exchange(site, 0, 1, 10);

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/drivers/cassini/joint/cable_bench.hpp"
 
 namespace plnet::cassini::cable_seeds_test {
@@ -239,7 +239,7 @@ void set_seeds(std::uint64_t first, std::uint64_t count) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   std::uint64_t first = 1;
-  std::uint64_t count = plnet::mocks::kUnderAsan ? 10 : 100;
+  std::uint64_t count = plnet::mocks::has_few_seeds() ? 10 : 100;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word.starts_with("--seeds=")) {

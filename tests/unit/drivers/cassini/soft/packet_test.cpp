@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/drivers/cassini/soft/packet_rig.hpp"
 
 namespace plnet::cassini::soft::packet_test {
@@ -123,7 +123,7 @@ TEST(SoftPacket, AnswersOfTheTarget) {
 
 // Whatever the wire does, each message is executed once and each command ends once.
 TEST(SoftPacket, OnceWhateverTheWireDoes) {
-  constexpr std::uint64_t kSeeds = mocks::fewer_under_asan(150);
+  const std::uint64_t kSeeds = mocks::seeds_of(150);
   std::uint64_t duplicates = 0, gaps = 0, resent = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -166,7 +166,7 @@ TEST(SoftPacket, OnceWhateverTheWireDoes) {
 }
 
 TEST(SoftPacket, GetsOnAWireThatLoses) {
-  for (std::uint64_t seed = 0; seed < mocks::fewer_under_asan(50); ++seed) {
+  for (std::uint64_t seed = 0; seed < mocks::seeds_of(50); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rig rig({.seed = seed, .drop = 0.03, .duplicate = 0.1, .reorder = 0.1, .delay_ns = 3000},
             quick(seed));

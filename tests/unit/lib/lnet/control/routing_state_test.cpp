@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/base/random.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 
 namespace plnet::lnet::routing_state_test {
 namespace {
@@ -344,7 +344,7 @@ TEST_F(RoutingStates, NothingTakesBackWhatLeaves) {
 // Whatever is asked in whatever order: it is advertised only while enabled, a drain ends by its
 // bound, and nothing that is held is let go before its time.
 TEST_F(RoutingStates, AnyOrderOfWishesEndsInTime) {
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(200); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(200); ++seed) {
     Random random(seed);
     machine_ = {};
     for (int i = 0; i < 400; ++i) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/lib/lnet/move/site.hpp"
 
 namespace plnet::lnet::random_test {
@@ -334,7 +334,7 @@ class RandomRun {
 TEST(RandomTraffic, EachOperationEndsOnceAndNothingIsLost) {
   unsigned answered = 0;
   std::array<std::uint64_t, kCauses> causes{};
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(300); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(300); ++seed) {
     const testing::ScopedTrace where(__FILE__, __LINE__, testing::Message() << "seed " << seed);
     RandomRun run(seed);
     run.run();
@@ -357,7 +357,7 @@ TEST(RandomTraffic, EachOperationEndsOnceAndNothingIsLost) {
 
 TEST(RandomTraffic, WithFaultRulesThatComeAndGoNothingIsLostEither) {
   std::array<std::uint64_t, kCauses> causes{};
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(200); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(200); ++seed) {
     const testing::ScopedTrace where(__FILE__, __LINE__, testing::Message() << "seed " << seed);
     RandomRun run(seed, Faults::kRules);
     run.run();
@@ -373,7 +373,7 @@ TEST(RandomTraffic, WithFaultRulesThatComeAndGoNothingIsLostEither) {
 }
 
 TEST(RandomTraffic, FaultRulesThatAreGoneOrForOthersChangeNothing) {
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(60); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(60); ++seed) {
     const testing::ScopedTrace where(__FILE__, __LINE__, testing::Message() << "seed " << seed);
     RandomRun without(seed);
     without.run();

@@ -10,7 +10,7 @@
 #include "lib/runtime/config/settings_export.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 
 namespace plnet::runtime::settings_round_trip_test {
 namespace {
@@ -93,7 +93,7 @@ class RoundTrip : public testing::TestWithParam<ExportForm> {};
 
 TEST_P(RoundTrip, RandomSettingsSurvive) {
   Dice dice(20);
-  for (std::uint64_t round = 0; round < mocks::fewer_under_asan(1000); ++round) {
+  for (std::uint64_t round = 0; round < mocks::seeds_of(1000); ++round) {
     const Settings settings = some_settings(dice);
     const Settings others = some_settings(dice);
     ASSERT_TRUE(check_settings(settings).empty()) << check_settings(settings)[0].what;

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/base/random.hpp"
-#include "tests/mocks/sanitized.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/lib/selftest/console/crowd_site.hpp"
 
 namespace plnet::selftest::console_random_test {
@@ -143,7 +143,7 @@ class Chaos : public CrowdSite {
 };
 
 TEST(ConsoleRandom, CommandsInAnyOrder) {
-  for (std::uint64_t seed = 1; seed <= mocks::fewer_under_asan(400); ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(400); ++seed) {
     SCOPED_TRACE(seed);
     Chaos chaos(seed);
     (void)chaos.begin();
