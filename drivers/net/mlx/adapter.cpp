@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/mlx/adapter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "drivers/net/mlx/connection.hpp"
+
+namespace plnet::mlx {
+
+Outcome<Channel> open_channel() {
+  Channel channel(rdma_create_event_channel());
+  if (!channel) return verbs_failure("rdma_create_event_channel", errno);
+  if (!set_nonblocking(channel->fd)) return verbs_failure("fcntl", errno);
+  return channel;
+}
+
+bool set_nonblocking(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return flags >= 0 && ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+std::unexpected<Error> verbs_failure(const char* call, int number) {
+  return failure(errc_of_errno(number), std::string(call) + ": " + std::strerror(number));
+}
+
+Outcome<std::unique_ptr<Adapter>> Adapter::open(std::uint32_t address, const ArenaTable& arenas) {
+  std::unique_ptr<Adapter> made(new Adapter(arenas));
+  if (auto done = made->bind(address); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = made->find_limits(); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = made->register_arenas(); !done) return std::unexpected(std::move(done.error()));
+  return made;
+}
+
+Adapter::~Adapter() {
+  for (ibv_mr* const region : regions_) {
+    if (region != nullptr) (void)ibv_dereg_mr(region);
+  }
+  if (domain_ != nullptr) (void)ibv_dealloc_pd(domain_);
+  if (id_ != nullptr) (void)rdma_destroy_id(id_);
+}
+
+Outcome<void> Adapter::bind(std::uint32_t address) {
+  auto channel = open_channel();
+  if (!channel) return std::unexpected(std::move(channel.error()));
+  channel_ = std::move(*channel);
+  if (rdma_create_id(channel_.get(), &id_, nullptr, RDMA_PS_TCP) != 0)
+    return verbs_failure("rdma_create_id", errno);
+  sockaddr_in local{};
+  local.sin_family = AF_INET;
+  local.sin_addr.s_addr = htonl(address);
+  if (rdma_bind_addr(id_, reinterpret_cast<sockaddr*>(&local)) != 0)
+    return verbs_failure("rdma_bind_addr", errno);
+  if (id_->verbs == nullptr)
+    return failure(Errc::kNotFound, "no RDMA device has this address; `rdma link` lists devices");
+  if (!set_nonblocking(id_->verbs->async_fd)) return verbs_failure("fcntl", errno);
+  domain_ = ibv_alloc_pd(id_->verbs);
+  if (domain_ == nullptr) return verbs_failure("ibv_alloc_pd", errno);
+  return {};
+}
+
+Outcome<void> Adapter::find_limits() {
+  ibv_device_attr device{};
+  if (const int failed = ibv_query_device(context(), &device); failed != 0)
+    return verbs_failure("ibv_query_device", failed);
+  limits_ = {.work_requests_max = static_cast<unsigned>(std::max(device.max_qp_wr, 0)),
+             .gather_max = static_cast<unsigned>(std::clamp(device.max_sge, 0, 1 << 16)),
+             .inline_bytes_max = kInlineBytes};
+  completions_max_ = static_cast<unsigned>(std::max(device.max_cqe, 0));
+  ibv_port_attr port_state{};
+  if (const int failed = ibv_query_port(context(), port(), &port_state); failed != 0)
+    return verbs_failure("ibv_query_port", failed);
+  usable_.store(port_state.state == IBV_PORT_ACTIVE, std::memory_order_release);
+  return {};
+}
+
+Outcome<void> Adapter::register_arenas() {
+  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  for (ArenaId i = 0; i < arenas_.count(); ++i) {
+    const Arena& arena = arenas_.arena(i);
+    regions_[i] = ibv_reg_mr(domain_, arena.base, arena.size, kAccess);
+    if (regions_[i] == nullptr) {
+      const int number = errno;
+      return failure(errc_of_errno(number),
+                     std::string("ibv_reg_mr: ") + std::strerror(number) +
+                         "; `ulimit -l` has to allow all of the node's memory to be locked");
+    }
+    keys_[i] = {.local = regions_[i]->lkey, .remote = regions_[i]->rkey};
+  }
+  return {};
+}
+
+int Adapter::numa_node() const {
+  const std::string path = std::string(context()->device->ibdev_path) + "/device/numa_node";
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return kAnyNumaNode;
+  std::array<char, 16> text{};
+  const ssize_t bytes = ::read(file, text.data(), text.size());
+  (void)::close(file);
+  int node = kAnyNumaNode;
+  if (bytes > 0) (void)std::from_chars(text.data(), text.data() + bytes, node);
+  return node;
+}
+
+unsigned Adapter::read_events() {
+  constexpr unsigned kAtATime = 16;
+  ibv_async_event event{};
+  unsigned count = 0;
+  while (count < kAtATime && ibv_get_async_event(context(), &event) == 0) {
+    take(event);
+    ibv_ack_async_event(&event);
+    ++count;
+  }
+  return count;
+}
+
+void Adapter::take(const ibv_async_event& event) {
+  switch (event.event_type) {
+    case IBV_EVENT_DEVICE_FATAL: return set_usable(false);
+    case IBV_EVENT_PORT_ERR:
+      if (event.element.port_num == port()) set_usable(false);
+      return;
+    case IBV_EVENT_PORT_ACTIVE:
+      if (event.element.port_num == port()) set_usable(true);
+      return;
+    case IBV_EVENT_COMM_EST: {  // the first message overtook the connection manager's
+      auto* const connection = static_cast<Connection*>(event.element.qp->qp_context);
+      (void)rdma_notify(connection->id, IBV_EVENT_COMM_EST);
+      return;
+    }
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+      static_cast<Connection*>(event.element.qp->qp_context)->broken.store(true);
+      changes_.fetch_add(1, std::memory_order_release);
+      return;
+    default: return;
+  }
+}
+
+void Adapter::set_usable(bool usable) {
+  if (usable_.exchange(usable, std::memory_order_acq_rel) != usable)
+    changes_.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace plnet::mlx

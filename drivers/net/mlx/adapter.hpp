@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An RDMA device as this process has it: its context, a protection domain, and the arenas, each
+// registered once. All shards share it. Cold, except for keys().
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "lib/base/arena.hpp"
+#include "lib/base/result.hpp"
+#include "lib/o2iblnd/queue_pair.hpp"
+
+namespace plnet::mlx {
+
+// How a device names an arena.
+struct Keys {
+  std::uint32_t local = 0;
+  std::uint32_t remote = 0;
+};
+
+struct ChannelFree {
+  void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
+};
+using Channel = std::unique_ptr<rdma_event_channel, ChannelFree>;
+
+// Whose descriptor does not block. The error says which call failed.
+[[nodiscard]] Outcome<Channel> open_channel();
+
+[[nodiscard]] bool set_nonblocking(int descriptor);
+
+// "ibv_reg_mr: Cannot allocate memory".
+[[nodiscard]] std::unexpected<Error> verbs_failure(const char* call, int number);
+
+class Adapter {
+ public:
+  // The device behind the interface with this IPv4 address (host order). The arenas outlive it.
+  [[nodiscard]] static Outcome<std::unique_ptr<Adapter>> open(std::uint32_t address,
+                                                              const ArenaTable& arenas);
+  ~Adapter();
+  Adapter(const Adapter&) = delete;
+  Adapter& operator=(const Adapter&) = delete;
+
+  [[nodiscard]] ibv_context* context() const { return id_->verbs; }
+  [[nodiscard]] ibv_pd* domain() const { return domain_; }
+  [[nodiscard]] std::uint8_t port() const { return id_->port_num; }
+  [[nodiscard]] const char* name() const { return ibv_get_device_name(context()->device); }
+  // kAnyNumaNode: the system does not say.
+  [[nodiscard]] int numa_node() const;
+  [[nodiscard]] const o2iblnd::DeviceLimits& limits() const { return limits_; }
+  [[nodiscard]] unsigned completions_max() const { return completions_max_; }
+
+  // Hot.
+  [[nodiscard]] Keys keys(ArenaId arena) const {
+    PLNET_DEBUG_CHECK(arena < arenas_.count(), "fragments lie in arenas");
+    return keys_[arena];
+  }
+  [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
+
+  // One shard only. Reads the device's asynchronous events and returns how many there were.
+  unsigned read_events();
+
+  // Any shard. Changes with each change of the two that follow.
+  [[nodiscard]] std::uint32_t changes() const { return changes_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is_usable() const { return usable_.load(std::memory_order_acquire); }
+  // Any shard: the device was removed while an event of the connection manager said so.
+  void note_removal() { set_usable(false); }
+
+ private:
+  explicit Adapter(const ArenaTable& arenas) : arenas_(arenas) {}
+
+  [[nodiscard]] Outcome<void> bind(std::uint32_t address);
+  [[nodiscard]] Outcome<void> find_limits();
+  [[nodiscard]] Outcome<void> register_arenas();
+  void set_usable(bool usable);
+  void take(const ibv_async_event& event);
+
+  const ArenaTable& arenas_;
+  Channel channel_;
+  rdma_cm_id* id_ = nullptr;  // bound to the interface: keeps the device open
+  ibv_pd* domain_ = nullptr;
+  std::array<ibv_mr*, kArenasMax> regions_{};
+  std::array<Keys, kArenasMax> keys_{};
+  o2iblnd::DeviceLimits limits_;
+  unsigned completions_max_ = 0;
+  std::atomic<bool> usable_{false};
+  std::atomic<std::uint32_t> changes_{0};
+};
+
+}  // namespace plnet::mlx

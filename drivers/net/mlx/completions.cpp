@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <utility>
+
+#include "drivers/net/mlx/device.hpp"
+
+namespace plnet::mlx {
+
+using o2iblnd::WorkCompletion;
+using o2iblnd::WorkEvent;
+using Id = MlxTable::Id;
+
+namespace {
+
+Result<void> status_of(ibv_wc_status status) {
+  switch (status) {
+    case IBV_WC_SUCCESS: return {};
+    case IBV_WC_WR_FLUSH_ERR: return std::unexpected(Errc::kAborted);
+    case IBV_WC_RETRY_EXC_ERR: return std::unexpected(Errc::kTimedOut);
+    default: return std::unexpected(Errc::kIo);
+  }
+}
+
+}  // namespace
+
+unsigned Device::poll_completions() {
+  std::array<ibv_wc, kBurst> burst;
+  const int count = ibv_poll_cq(completions_, static_cast<int>(burst.size()), burst.data());
+  stats_.add(Id::kPolls);
+  if (count <= 0) {
+    stats_.add(Id::kEmptyPolls);
+    return 0;
+  }
+  for (const ibv_wc& completion : std::span(burst).first(static_cast<std::size_t>(count)))
+    take(completion);
+  tell_reported();
+  return static_cast<unsigned>(count);
+}
+
+void Device::take(const ibv_wc& completion) {
+  const WorkName work = WorkName::unpacked(completion.wr_id);
+  Connection* const connection = connections_.find(work.connection, work.generation);
+  if (connection == nullptr) return stats_.add(Id::kStaleCompletions);
+  const Result<void> status = status_of(completion.status);
+  if (work.kind == WorkName::Kind::kChain) return complete_chains(*connection, work.number, status);
+  if (!connection->receives.has(work.number)) return stats_.add(Id::kStaleCompletions);
+  report({.queue_pair = connection->name,
+          .event = WorkEvent::kReceived,
+          .status = status,
+          .length = status ? completion.byte_len : 0,
+          .cookie = connection->receives.front()});
+  connection->receives.pop();
+  ++connection->receive_room;
+}
+
+// Everything up to this number has completed. Each request of a chain that is flushed completes:
+// the chain ends with the first of them.
+void Device::complete_chains(Connection& connection, std::uint32_t number, Result<void> status) {
+  if (number == connection.chains.next() && connection.state == Connection::State::kDraining) {
+    connection.marker_is_back = true;
+    return;
+  }
+  if (!connection.chains.has(number)) return stats_.add(Id::kStaleCompletions);
+  while (connection.chains.has(number)) {
+    const PostedChain chain = connection.chains.front();
+    const bool is_it = connection.chains.first() == number;
+    connection.chains.pop();
+    connection.send_room += chain.requests;
+    report({.queue_pair = connection.name,
+            .event = WorkEvent::kSent,
+            .status = is_it ? status : Result<void>{},
+            .cookie = chain.cookie});
+  }
+}
+
+void Device::report(const WorkCompletion& completion) {
+  if (completion.status) {
+    stats_.add(completion.event == WorkEvent::kSent ? Id::kSent : Id::kReceived);
+  } else {
+    stats_.add(completion.status.error() == Errc::kAborted ? Id::kFlushed : Id::kErrors);
+  }
+  if (reported_count_ == reported_.size()) tell_reported();
+  reported_[reported_count_++] = completion;
+}
+
+void Device::tell_reported() {
+  if (reported_count_ == 0) return;
+  const std::size_t count = std::exchange(reported_count_, 0);
+  events_.on_completions({reported_.data(), count});
+}
+
+bool Device::has_drained(const Connection& connection, Instant now) const {
+  if (connection.marker_is_back && connection.receives.empty()) return true;
+  return now >= connection.drain_deadline;
+}
+
+unsigned Device::finish_drained(Instant now) {
+  unsigned count = 0;
+  draining_.for_each([&](Connection& connection) {
+    if (!has_drained(connection, now)) return;
+    connection.unlink();
+    finish(connection);
+    ++count;
+  });
+  return count;
+}
+
+// A queue pair that is destroyed reads and writes no memory any more. What has not come back by
+// then never will.
+void Device::finish(Connection& connection) {
+  const bool forced = !connection.marker_is_back || !connection.receives.empty();
+  if (forced && connection.pair != nullptr) stats_.add(Id::kDrainsForced);
+  const QueuePairId name = connection.name;
+  if (connection.pair != nullptr) rdma_destroy_qp(connection.id);
+  connection.pair = nullptr;
+  const auto flush = [&](WorkEvent event, std::uint64_t cookie) {
+    report({.queue_pair = name,
+            .event = event,
+            .status = std::unexpected(Errc::kAborted),
+            .cookie = cookie});
+  };
+  for (; !connection.chains.empty(); connection.chains.pop())
+    flush(WorkEvent::kSent, connection.chains.front().cookie);
+  for (; !connection.receives.empty(); connection.receives.pop())
+    flush(WorkEvent::kReceived, connection.receives.front());
+  tell_reported();
+  release(connection);
+  events_.on_drained(name);
+}
+
+}  // namespace plnet::mlx

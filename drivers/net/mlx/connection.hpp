@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A queue pair, the identifier that the connection manager has for it, and what was posted on it.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "lib/base/check.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/base/intrusive_list.hpp"
+#include "lib/o2iblnd/queue_pair.hpp"
+
+namespace plnet::mlx {
+
+using o2iblnd::QueuePairId;
+
+inline constexpr std::uint32_t kInlineBytes = 64;  // NOOP and DONE have at most 60
+// Send requests of a queue pair, at most: a chain of 257 writes and its message, twice. Deeper
+// queues would only need larger completion queues.
+inline constexpr unsigned kChainMax = 258;
+inline constexpr unsigned kSendRequestsMax = 2 * kChainMax;
+
+// What was posted and has not completed, in order: queue pairs complete in the order of posting.
+template <class T>
+class PostedRing {
+ public:
+  // Cold. Forgets what is there.
+  void resize(std::size_t capacity) {
+    const std::size_t slots = std::bit_ceil(capacity);
+    if (slots > slots_.size()) slots_.resize(slots);
+    mask_ = slots_.size() - 1;
+    begin_ = end_ = 0;
+  }
+  [[nodiscard]] std::uint32_t size() const { return end_ - begin_; }
+  [[nodiscard]] bool empty() const { return begin_ == end_; }
+  // The number that the next one gets.
+  [[nodiscard]] std::uint32_t next() const { return end_; }
+  void push(const T& object) {
+    PLNET_DEBUG_CHECK(size() < slots_.size(), "more was posted than a queue pair takes");
+    slots_[end_++ & mask_] = object;
+  }
+  // Whether the one with this number has not been popped.
+  [[nodiscard]] bool has(std::uint32_t number) const { return number - begin_ < size(); }
+  [[nodiscard]] std::uint32_t first() const { return begin_; }
+  [[nodiscard]] const T& front() const { return slots_[begin_ & mask_]; }
+  void pop() { ++begin_; }
+
+ private:
+  std::vector<T> slots_;
+  std::size_t mask_ = 0;
+  std::uint32_t begin_ = 0;
+  std::uint32_t end_ = 0;
+};
+
+struct PostedChain {
+  std::uint64_t cookie = 0;
+  std::uint32_t requests = 0;
+};
+
+struct Connection : ListNode<> {
+  enum class State : std::uint8_t {
+    kFree,
+    kRequested,   // a peer asks; without a queue pair until prepare()
+    kConnecting,  // from the resolution of the address to the answer
+    kAccepting,
+    kEstablished,
+    kDraining,  // in error: until all flushes have come
+  };
+
+  QueuePairId name;
+  State state = State::kFree;
+  bool active = false;  // we have asked
+  rdma_cm_id* id = nullptr;
+  ibv_qp* pair = nullptr;
+  ibv_qp_ex* extended = nullptr;  // of a provider with ibv_wr_*
+  unsigned send_room = 0;         // requests
+  unsigned receive_room = 0;
+  unsigned completions = 0;     // entries that it may need of the completion queue
+  bool marker_is_back = false;  // the last request, posted in error: every flush came before it
+  Instant drain_deadline{};
+  PostedRing<PostedChain> chains;
+  PostedRing<std::uint64_t> receives;  // cookies
+  rdma_conn_param parameters{};        // of a connect that waits for its route
+  std::vector<std::byte> data;         // the same
+  std::atomic<bool> broken = false;    // the device says so; any shard
+};
+
+// Of one shard: all are made at start.
+class Connections {
+ public:
+  static constexpr unsigned kIndexBits = 20;
+  static constexpr unsigned kGenerationBits = 11;
+
+  explicit Connections(std::size_t most);
+
+  // Null: all are in use.
+  [[nodiscard]] Connection* take();
+  // Null: gone.
+  [[nodiscard]] Connection* find(QueuePairId name);
+  [[nodiscard]] Connection* find(std::uint32_t index, std::uint32_t generation_bits);
+  void give(Connection& connection);
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (std::size_t i = 0; i < most_; ++i) {
+      if (all_[i].state != Connection::State::kFree) visit(all_[i]);
+    }
+  }
+
+ private:
+  std::size_t most_;
+  std::unique_ptr<Connection[]> all_;
+  std::vector<std::uint32_t> free_;
+};
+
+// The number of a work request as the device brings it back.
+struct WorkName {
+  enum class Kind : std::uint8_t { kChain, kReceive };
+
+  Kind kind = Kind::kChain;
+  std::uint32_t connection = 0;  // index
+  std::uint32_t generation = 0;  // its low bits
+  std::uint32_t number = 0;      // in its ring
+
+  [[nodiscard]] static WorkName of(Kind kind, const Connection& connection, std::uint32_t number) {
+    constexpr std::uint32_t kMask = (1U << Connections::kGenerationBits) - 1;
+    return {kind, connection.name.index, connection.name.generation & kMask, number};
+  }
+  [[nodiscard]] std::uint64_t packed() const {
+    return static_cast<std::uint64_t>(kind) << 63U |
+           static_cast<std::uint64_t>(generation) << (32U + Connections::kIndexBits) |
+           static_cast<std::uint64_t>(connection) << 32U | number;
+  }
+  [[nodiscard]] static WorkName unpacked(std::uint64_t word) {
+    constexpr std::uint32_t kIndexMask = (1U << Connections::kIndexBits) - 1;
+    constexpr std::uint32_t kGenerationMask = (1U << Connections::kGenerationBits) - 1;
+    return {static_cast<Kind>(word >> 63U), static_cast<std::uint32_t>(word >> 32U) & kIndexMask,
+            static_cast<std::uint32_t>(word >> (32U + Connections::kIndexBits)) & kGenerationMask,
+            static_cast<std::uint32_t>(word)};
+  }
+};
+static_assert(1 + Connections::kIndexBits + Connections::kGenerationBits + 32 == 64);
+
+}  // namespace plnet::mlx

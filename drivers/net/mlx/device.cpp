@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/net/mlx/device.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace plnet::mlx {
+
+using o2iblnd::ReceiveRequest;
+using o2iblnd::RemoteKey;
+using o2iblnd::WorkRequest;
+using State = Connection::State;
+
+namespace {
+
+constexpr unsigned kCompletionsAtStart = 4096;  // grows with the queue pairs
+
+}  // namespace
+
+Outcome<std::unique_ptr<Device>> Device::open(Adapter& adapter, const DeviceConfig& config,
+                                              o2iblnd::VerbsEvents& events) {
+  std::unique_ptr<Device> made(new Device(adapter, config, events));
+  auto channel = open_channel();
+  if (!channel) return std::unexpected(std::move(channel.error()));
+  made->channel_ = std::move(*channel);
+  made->completion_entries_ = std::min(kCompletionsAtStart, adapter.completions_max());
+  made->completions_ = ibv_create_cq(adapter.context(), static_cast<int>(made->completion_entries_),
+                                     nullptr, nullptr, 0);
+  if (made->completions_ == nullptr) return verbs_failure("ibv_create_cq", errno);
+  return made;
+}
+
+Device::Device(Adapter& adapter, const DeviceConfig& config, o2iblnd::VerbsEvents& events)
+    : adapter_(adapter),
+      config_(config),
+      events_(events),
+      connections_(config.connections_max),
+      tx_(adapter, stats_),
+      rx_(adapter, stats_) {
+  ended_.reserve(config.connections_max);
+}
+
+Device::~Device() {
+  for (const Listener& listener : listeners_)
+    (void)rdma_destroy_id(listener.id);
+  connections_.for_each([this](Connection& connection) {
+    if (connection.linked()) connection.unlink();
+    release(connection);
+  });
+  if (completions_ != nullptr) (void)ibv_destroy_cq(completions_);
+}
+
+bool Device::post_chain(QueuePairId queue_pair, std::span<const WorkRequest> chain) {
+  Connection* const connection = find_or_count(queue_pair);
+  if (connection == nullptr || connection->state != State::kEstablished) return false;
+  const bool posted = tx_.post(*connection, chain);
+  if (connection->broken.load(std::memory_order_relaxed)) to_error(queue_pair);
+  return posted;
+}
+
+std::size_t Device::post_receives(QueuePairId queue_pair, std::span<const ReceiveRequest> burst) {
+  Connection* const connection = find_or_count(queue_pair);
+  if (connection == nullptr || connection->pair == nullptr) return 0;
+  return rx_.post(*connection, burst);
+}
+
+RemoteKey Device::remote_key(const Fragment& fragment) const {
+  return {.key = adapter_.keys(fragment.at.arena).remote,
+          .address = reinterpret_cast<std::uint64_t>(adapter_.arenas().bytes(fragment).data())};
+}
+
+// Those that an upcall adds are told in the next poll.
+unsigned Device::tell_ended() {
+  const std::size_t count = ended_.size();
+  for (std::size_t i = 0; i < count; ++i)
+    events_.on_disconnected(ended_[i].name, ended_[i].cause);
+  ended_.erase(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(count));
+  return static_cast<unsigned>(count);
+}
+
+unsigned Device::poll(Instant now) {
+  now_ = now;
+  unsigned work = tell_ended();
+  work += poll_completions();
+  if (!draining_.empty()) work += finish_drained(now);
+  if (now < look_at_) return work;
+  look_at_ = now + kEventInterval;
+  if (config_.reads_device_events) work += adapter_.read_events();
+  work += read_events();
+  look_at_adapter();
+  return work;
+}
+
+}  // namespace plnet::mlx

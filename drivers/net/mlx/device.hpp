@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queue pairs of one shard on an RDMA device: one completion queue that is polled, one channel of
+// the connection manager whose descriptor does not block. Work requests never make a system call;
+// the set-up of a connection makes some, a few tenths of a millisecond each on the shard.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "drivers/net/mlx/adapter.hpp"
+#include "drivers/net/mlx/connection.hpp"
+#include "drivers/net/mlx/rx.hpp"
+#include "drivers/net/mlx/stats.hpp"
+#include "drivers/net/mlx/tx.hpp"
+#include "lib/base/pollable.hpp"
+#include "lib/o2iblnd/queue_pair.hpp"
+
+namespace plnet::mlx {
+
+struct DeviceConfig {
+  std::size_t connections_max = 4096;
+  bool reads_device_events = true;  // one of the shards of an adapter does
+  int backlog = 256;                // of requests that wait at a listener
+};
+
+// An event of the connection manager, copied so that it can be acknowledged at once: an identifier
+// with an event that is not acknowledged cannot be destroyed.
+struct CmEvent {
+  rdma_cm_event_type type = RDMA_CM_EVENT_ADDR_RESOLVED;
+  rdma_cm_id* id = nullptr;
+  int status = 0;
+  std::size_t data_bytes = 0;
+  std::array<std::byte, o2iblnd::kAcceptDataBytesMax> data{};
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data.data(), data_bytes}; }
+};
+
+class Device final : public o2iblnd::VerbsDriver, public Pollable {
+ public:
+  using Ipv4Endpoint = o2iblnd::Ipv4Endpoint;
+
+  static constexpr std::size_t kBurst = 32;  // completions of one poll
+  // Events of the connection manager are looked for this often; each look is a system call.
+  static constexpr Duration kEventInterval = std::chrono::microseconds(200);
+  // Flushes come within microseconds. A device that owes some for longer has gone.
+  static constexpr Duration kDrainMax = std::chrono::seconds(5);
+
+  // The adapter and `events` outlive the device.
+  [[nodiscard]] static Outcome<std::unique_ptr<Device>> open(Adapter& adapter,
+                                                             const DeviceConfig& config,
+                                                             o2iblnd::VerbsEvents& events);
+  ~Device() override;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  [[nodiscard]] bool post_chain(QueuePairId queue_pair,
+                                std::span<const o2iblnd::WorkRequest> chain) override;
+  std::size_t post_receives(QueuePairId queue_pair,
+                            std::span<const o2iblnd::ReceiveRequest> burst) override;
+  [[nodiscard]] o2iblnd::RemoteKey remote_key(const Fragment& fragment) const override;
+  // With a port in `local` privileged ports are tried, from that one downwards.
+  [[nodiscard]] Result<QueuePairId> connect(const Ipv4Endpoint& local, const Ipv4Endpoint& remote,
+                                            const o2iblnd::QueuePairSize& size,
+                                            const o2iblnd::ConnectParameters& parameters,
+                                            std::span<const std::byte> data) override;
+  [[nodiscard]] Result<void> listen(const Ipv4Endpoint& local) override;
+  void stop_listening(const Ipv4Endpoint& local) override;
+  [[nodiscard]] Result<void> prepare(QueuePairId request,
+                                     const o2iblnd::QueuePairSize& size) override;
+  [[nodiscard]] Result<void> accept(QueuePairId request,
+                                    const o2iblnd::ConnectParameters& parameters,
+                                    std::span<const std::byte> data) override;
+  void reject(QueuePairId request, std::span<const std::byte> data) override;
+  void to_error(QueuePairId queue_pair) override;
+  [[nodiscard]] const o2iblnd::DeviceLimits& limits() const override { return adapter_.limits(); }
+  [[nodiscard]] CounterView counters() const override { return stats_.view(); }
+
+  unsigned poll(Instant now) override;
+  [[nodiscard]] std::string_view name() const override { return "mlx"; }
+  [[nodiscard]] Instant next_deadline() const override { return look_at_; }
+
+ private:
+  struct Listener {
+    Ipv4Endpoint local;
+    rdma_cm_id* id = nullptr;
+  };
+  // An end that is told in the next poll: no call of ours calls back.
+  struct Ended {
+    QueuePairId name;
+    Errc cause = Errc::kAborted;
+  };
+
+  Device(Adapter& adapter, const DeviceConfig& config, o2iblnd::VerbsEvents& events);
+  unsigned tell_ended();
+
+  // completions.cpp: hot, and the way out of a queue pair.
+  unsigned poll_completions();
+  void take(const ibv_wc& completion);
+  void complete_chains(Connection& connection, std::uint32_t number, Result<void> status);
+  void report(const o2iblnd::WorkCompletion& completion);
+  void tell_reported();
+  [[nodiscard]] bool has_drained(const Connection& connection, Instant now) const;
+  unsigned finish_drained(Instant now);
+  void finish(Connection& connection);
+
+  // events.cpp: cold, news of the connection manager and the device.
+  unsigned read_events();
+  void take(const CmEvent& event);
+  void take_request(const CmEvent& event);
+  void take_of(Connection& connection, const CmEvent& event);
+  void resolve_route(Connection& connection);
+  void send_request(Connection& connection);
+  void take_established(Connection& connection, const CmEvent& event);
+  void take_rejection(Connection& connection, const CmEvent& event);
+  void take_disconnect(Connection& connection);
+  void end(Connection& connection, Errc cause);
+  void look_at_adapter();
+
+  // setup.cpp: cold.
+  [[nodiscard]] Connection* find_or_count(QueuePairId name);
+  [[nodiscard]] Result<void> bind(rdma_cm_id* id, const Ipv4Endpoint& local);
+  [[nodiscard]] Result<void> create_pair(Connection& connection,
+                                         const o2iblnd::QueuePairSize& size);
+  [[nodiscard]] Result<void> make_completion_room(unsigned more);
+  void start_drain(Connection& connection);
+  void release(Connection& connection);
+
+  Adapter& adapter_;
+  const DeviceConfig config_;
+  o2iblnd::VerbsEvents& events_;
+  MlxStats stats_;
+  Channel channel_;
+  ibv_cq* completions_ = nullptr;
+  unsigned completion_entries_ = 0;
+  unsigned completions_promised_ = 0;  // to the queue pairs that exist
+  Connections connections_;
+  Tx tx_;
+  Rx rx_;
+  std::vector<Listener> listeners_;
+  std::vector<Ended> ended_;
+  IntrusiveList<Connection> draining_;
+  std::array<o2iblnd::WorkCompletion, kBurst> reported_{};
+  std::size_t reported_count_ = 0;
+  std::uint32_t changes_seen_ = 0;
+  bool usable_seen_ = true;
+  Instant now_{};
+  Instant look_at_{};
+};
+
+}  // namespace plnet::mlx

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstring>
+
+#include <arpa/inet.h>
+
+#include "drivers/net/mlx/device.hpp"
+
+namespace plnet::mlx {
+
+using o2iblnd::Ipv4Endpoint;
+using o2iblnd::RejectKind;
+using Id = MlxTable::Id;
+using State = Connection::State;
+
+namespace {
+
+constexpr int kResolveTimeoutMs = 5000;  // the kernel's, of an address and of a route
+
+// Of CM REJ messages: IBTA 12.6.7.2.
+constexpr int kRejectInvalidServiceId = 8;
+constexpr int kRejectStaleConnection = 10;
+constexpr int kRejectByConsumer = 28;
+
+Ipv4Endpoint endpoint_of(const sockaddr* address) {
+  if (address->sa_family != AF_INET) return {};
+  sockaddr_in ipv4;
+  std::memcpy(&ipv4, address, sizeof ipv4);
+  return {.address = ntohl(ipv4.sin_addr.s_addr), .port = ntohs(ipv4.sin_port)};
+}
+
+CmEvent copy_of(const rdma_cm_event& event) {
+  CmEvent copy{.type = event.event, .id = event.id, .status = event.status};
+  const rdma_conn_param& connection = event.param.conn;
+  if (connection.private_data == nullptr) return copy;
+  copy.data_bytes = std::min<std::size_t>(connection.private_data_len, copy.data.size());
+  std::memcpy(copy.data.data(), connection.private_data, copy.data_bytes);
+  return copy;
+}
+
+}  // namespace
+
+unsigned Device::read_events() {
+  constexpr unsigned kAtATime = 32;
+  unsigned count = 0;
+  rdma_cm_event* event = nullptr;
+  while (count < kAtATime && rdma_get_cm_event(channel_.get(), &event) == 0) {
+    const CmEvent copy = copy_of(*event);
+    (void)rdma_ack_cm_event(event);
+    stats_.add(Id::kEvents);
+    take(copy);
+    ++count;
+  }
+  return count;
+}
+
+void Device::take(const CmEvent& event) {
+  if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) return take_request(event);
+  if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) adapter_.note_removal();
+  auto* const connection = static_cast<Connection*>(event.id->context);
+  if (connection != nullptr && connection->state != State::kDraining) take_of(*connection, event);
+}
+
+void Device::take_request(const CmEvent& event) {
+  Connection* const connection = connections_.take();
+  if (connection == nullptr) {
+    stats_.add(Id::kRequestsRefused);
+    (void)rdma_reject(event.id, nullptr, 0);
+    (void)rdma_destroy_id(event.id);
+    return;
+  }
+  stats_.add(Id::kRequests);
+  connection->state = State::kRequested;
+  connection->id = event.id;
+  event.id->context = connection;
+  events_.on_connect_request(connection->name, endpoint_of(rdma_get_peer_addr(event.id)),
+                             endpoint_of(rdma_get_local_addr(event.id)), event.bytes());
+}
+
+void Device::take_of(Connection& connection, const CmEvent& event) {
+  switch (event.type) {
+    case RDMA_CM_EVENT_ADDR_RESOLVED: return resolve_route(connection);
+    case RDMA_CM_EVENT_ROUTE_RESOLVED: return send_request(connection);
+    case RDMA_CM_EVENT_ADDR_ERROR:
+    case RDMA_CM_EVENT_ROUTE_ERROR: return end(connection, Errc::kNoRoute);
+    case RDMA_CM_EVENT_UNREACHABLE: return end(connection, Errc::kNetworkDown);
+    case RDMA_CM_EVENT_CONNECT_ERROR: return end(connection, Errc::kClosed);
+    case RDMA_CM_EVENT_ESTABLISHED: return take_established(connection, event);
+    case RDMA_CM_EVENT_REJECTED: return take_rejection(connection, event);
+    case RDMA_CM_EVENT_DISCONNECTED: return take_disconnect(connection);
+    case RDMA_CM_EVENT_DEVICE_REMOVAL: return end(connection, Errc::kNetworkDown);
+    default: return;
+  }
+}
+
+void Device::resolve_route(Connection& connection) {
+  if (rdma_resolve_route(connection.id, kResolveTimeoutMs) != 0) end(connection, Errc::kNoRoute);
+}
+
+void Device::send_request(Connection& connection) {
+  connection.parameters.private_data = connection.data.data();
+  connection.parameters.private_data_len = static_cast<std::uint8_t>(connection.data.size());
+  if (rdma_connect(connection.id, &connection.parameters) != 0) end(connection, Errc::kClosed);
+}
+
+void Device::take_established(Connection& connection, const CmEvent& event) {
+  connection.state = State::kEstablished;
+  stats_.add(Id::kEstablished);
+  events_.on_established(connection.name,
+                         connection.active ? event.bytes() : std::span<const std::byte>{});
+}
+
+void Device::take_rejection(Connection& connection, const CmEvent& event) {
+  if (!connection.active) return end(connection, Errc::kReset);
+  stats_.add(Id::kRejected);
+  RejectKind kind = RejectKind::kOther;
+  if (event.status == kRejectByConsumer) kind = RejectKind::kByPeer;
+  if (event.status == kRejectInvalidServiceId) kind = RejectKind::kNobodyListens;
+  if (event.status == kRejectStaleConnection) kind = RejectKind::kStaleConnection;
+  start_drain(connection);
+  events_.on_rejected(connection.name, kind,
+                      kind == RejectKind::kByPeer ? event.bytes() : std::span<const std::byte>{});
+}
+
+void Device::take_disconnect(Connection& connection) {
+  const bool was_up = connection.state == State::kEstablished;
+  if (was_up) (void)rdma_disconnect(connection.id);  // answers
+  end(connection, was_up ? Errc::kClosed : Errc::kReset);
+}
+
+void Device::end(Connection& connection, Errc cause) {
+  stats_.add(Id::kDisconnected);
+  start_drain(connection);
+  events_.on_disconnected(connection.name, cause);
+}
+
+void Device::look_at_adapter() {
+  const std::uint32_t changes = adapter_.changes();
+  if (changes == changes_seen_) return;
+  changes_seen_ = changes;
+  connections_.for_each([this](Connection& connection) {
+    if (connection.broken.load() && connection.state != State::kDraining)
+      end(connection, Errc::kIo);
+  });
+  const bool usable = adapter_.is_usable();
+  if (usable == usable_seen_) return;
+  usable_seen_ = usable;
+  events_.on_device(usable, Errc::kNetworkDown);
+}
+
+}  // namespace plnet::mlx

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cerrno>
+
+#include <arpa/inet.h>
+
+#include "drivers/net/mlx/device.hpp"
+
+namespace plnet::mlx {
+
+using o2iblnd::ConnectParameters;
+using o2iblnd::Ipv4Endpoint;
+using o2iblnd::QueuePairSize;
+using Id = MlxTable::Id;
+using State = Connection::State;
+
+namespace {
+
+constexpr int kResolveTimeoutMs = 5000;  // the kernel's
+
+sockaddr_in address_of(const Ipv4Endpoint& endpoint) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(endpoint.address);
+  address.sin_port = htons(endpoint.port);
+  return address;
+}
+
+std::unexpected<Errc> last_error() {
+  return std::unexpected(errc_of_errno(errno));
+}
+
+rdma_conn_param parameters_of(const ConnectParameters& wanted) {
+  rdma_conn_param parameters{};  // no RDMA reads, no atomics
+  parameters.flow_control = 1;
+  parameters.retry_count = wanted.retry_count;
+  parameters.rnr_retry_count = wanted.rnr_retry_count;
+  return parameters;
+}
+
+void set_options(rdma_cm_id* id, const ConnectParameters& parameters) {
+  int one = 1;
+  (void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &one, sizeof one);
+  if (parameters.type_of_service < 0) return;
+  auto service = static_cast<std::uint8_t>(parameters.type_of_service);
+  (void)rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &service, sizeof service);
+}
+
+}  // namespace
+
+Result<QueuePairId> Device::connect(const Ipv4Endpoint& local, const Ipv4Endpoint& remote,
+                                    const QueuePairSize& size, const ConnectParameters& parameters,
+                                    std::span<const std::byte> data) {
+  if (data.size() > o2iblnd::kConnectDataBytesMax) return std::unexpected(Errc::kTooBig);
+  if (!adapter_.is_usable()) return std::unexpected(Errc::kNetworkDown);
+  Connection* const connection = connections_.take();
+  if (connection == nullptr) return std::unexpected(Errc::kNoMemory);
+  connection->state = State::kConnecting;
+  connection->active = true;
+  connection->parameters = parameters_of(parameters);
+  connection->data.assign(data.begin(), data.end());
+  const auto begin = [&]() -> Result<void> {
+    if (rdma_create_id(channel_.get(), &connection->id, connection, RDMA_PS_TCP) != 0)
+      return last_error();
+    set_options(connection->id, parameters);
+    if (auto bound = bind(connection->id, local); !bound) return bound;
+    if (auto created = create_pair(*connection, size); !created) return created;
+    sockaddr_in to = address_of(remote);
+    if (rdma_resolve_addr(connection->id, nullptr, reinterpret_cast<sockaddr*>(&to),
+                          kResolveTimeoutMs) != 0)
+      return last_error();
+    return {};
+  };
+  if (const auto begun = begin(); !begun) {
+    release(*connection);
+    return std::unexpected(begun.error());
+  }
+  stats_.add(Id::kConnects);
+  return connection->name;
+}
+
+Result<void> Device::bind(rdma_cm_id* id, const Ipv4Endpoint& local) {
+  Ipv4Endpoint tried = local;
+  for (;; --tried.port) {
+    if (local.port != 0) stats_.add(Id::kPortTries);
+    sockaddr_in address = address_of(tried);
+    if (rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&address)) == 0) break;
+    const bool taken = errno == EADDRINUSE || errno == EADDRNOTAVAIL;
+    if (!taken || tried.port <= 1) return last_error();
+  }
+  // The address may have moved to another device.
+  if (id->verbs != adapter_.context()) return std::unexpected(Errc::kNotFound);
+  return {};
+}
+
+Result<void> Device::listen(const Ipv4Endpoint& local) {
+  Listener listener{.local = local, .id = nullptr};
+  if (rdma_create_id(channel_.get(), &listener.id, nullptr, RDMA_PS_TCP) != 0) return last_error();
+  sockaddr_in address = address_of(local);
+  if (rdma_bind_addr(listener.id, reinterpret_cast<sockaddr*>(&address)) != 0 ||
+      rdma_listen(listener.id, config_.backlog) != 0) {
+    const auto failed = last_error();
+    (void)rdma_destroy_id(listener.id);
+    return failed;
+  }
+  listeners_.push_back(listener);
+  return {};
+}
+
+void Device::stop_listening(const Ipv4Endpoint& local) {
+  const auto found = std::ranges::find(listeners_, local, &Listener::local);
+  if (found == listeners_.end()) return;
+  (void)rdma_destroy_id(found->id);
+  listeners_.erase(found);
+}
+
+Result<void> Device::prepare(QueuePairId request, const QueuePairSize& size) {
+  Connection* const connection = find_or_count(request);
+  if (connection == nullptr || connection->state != State::kRequested)
+    return std::unexpected(Errc::kClosed);
+  return create_pair(*connection, size);
+}
+
+Result<void> Device::accept(QueuePairId request, const ConnectParameters& parameters,
+                            std::span<const std::byte> data) {
+  if (data.size() > o2iblnd::kAcceptDataBytesMax) return std::unexpected(Errc::kTooBig);
+  Connection* const connection = find_or_count(request);
+  if (connection == nullptr || connection->state != State::kRequested)
+    return std::unexpected(Errc::kClosed);
+  set_options(connection->id, parameters);
+  rdma_conn_param answer = parameters_of(parameters);
+  answer.private_data = data.data();
+  answer.private_data_len = static_cast<std::uint8_t>(data.size());
+  connection->state = State::kAccepting;
+  if (rdma_accept(connection->id, &answer) != 0) return last_error();
+  return {};
+}
+
+void Device::reject(QueuePairId request, std::span<const std::byte> data) {
+  Connection* const connection = find_or_count(request);
+  if (connection == nullptr || connection->state != State::kRequested) return;
+  const std::size_t bytes = std::min(data.size(), o2iblnd::kRejectDataBytesMax);
+  (void)rdma_reject(connection->id, data.data(), static_cast<std::uint8_t>(bytes));
+  if (connection->pair != nullptr) return start_drain(*connection);
+  release(*connection);
+}
+
+void Device::to_error(QueuePairId name) {
+  Connection* const connection = find_or_count(name);
+  if (connection == nullptr || connection->state == State::kDraining) return;
+  if (connection->state == State::kEstablished) (void)rdma_disconnect(connection->id);
+  ended_.push_back({.name = name, .cause = Errc::kAborted});
+  start_drain(*connection);
+}
+
+Connection* Device::find_or_count(QueuePairId name) {
+  Connection* const connection = connections_.find(name);
+  if (connection == nullptr) stats_.add(Id::kStaleCalls);
+  return connection;
+}
+
+Result<void> Device::create_pair(Connection& connection, const QueuePairSize& size) {
+  if (connection.pair != nullptr) return std::unexpected(Errc::kExists);
+  const unsigned sends = std::min(size.send_requests, kSendRequestsMax);
+  const unsigned completions = sends + size.receive_requests + 1;  // and the marker
+  if (auto room = make_completion_room(completions); !room) return room;
+  ibv_qp_init_attr_ex wanted{};
+  wanted.qp_context = &connection;
+  wanted.send_cq = wanted.recv_cq = completions_;
+  wanted.cap = {.max_send_wr = sends + 1,
+                .max_recv_wr = size.receive_requests,
+                .max_send_sge = o2iblnd::kGatherMax,
+                .max_recv_sge = 1,
+                .max_inline_data = adapter_.limits().inline_bytes_max};
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.pd = adapter_.domain();
+  wanted.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  wanted.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE;
+  const bool extended = rdma_create_qp_ex(connection.id, &wanted) == 0;
+  if (!extended) {
+    wanted.comp_mask = IBV_QP_INIT_ATTR_PD;
+    if (rdma_create_qp_ex(connection.id, &wanted) != 0) return last_error();
+  }
+  connection.pair = connection.id->qp;
+  connection.extended = extended ? ibv_qp_to_qp_ex(connection.pair) : nullptr;
+  connection.send_room = sends;
+  connection.receive_room = size.receive_requests;
+  connection.chains.resize(sends + 1);
+  connection.receives.resize(size.receive_requests);
+  connection.completions = completions;
+  completions_promised_ += completions;
+  stats_.add(Id::kOpen);
+  return {};
+}
+
+// Each request may complete, if only with an error, and a completion queue that is full is the end
+// of all its queue pairs.
+Result<void> Device::make_completion_room(unsigned more) {
+  const unsigned needed = completions_promised_ + more;
+  if (needed <= completion_entries_) return {};
+  if (needed > adapter_.completions_max()) return std::unexpected(Errc::kNoMemory);
+  const unsigned entries =
+      std::min(std::max(needed, 2 * completion_entries_), adapter_.completions_max());
+  if (ibv_resize_cq(completions_, static_cast<int>(entries)) != 0)
+    return std::unexpected(Errc::kNoMemory);
+  completion_entries_ = entries;
+  return {};
+}
+
+void Device::start_drain(Connection& connection) {
+  connection.state = State::kDraining;
+  connection.drain_deadline = now_ + kDrainMax;
+  connection.marker_is_back = connection.pair == nullptr;
+  if (connection.pair != nullptr) {
+    ibv_qp_attr error{};
+    error.qp_state = IBV_QPS_ERR;
+    (void)ibv_modify_qp(connection.pair, &error, IBV_QP_STATE);
+    // Without a marker there is the deadline.
+    (void)Tx::post_marker(connection);
+  }
+  draining_.push_back(connection);
+}
+
+void Device::release(Connection& connection) {
+  if (connection.pair != nullptr) rdma_destroy_qp(connection.id);
+  if (connection.completions > 0) stats_.subtract(Id::kOpen);
+  completions_promised_ -= connection.completions;
+  connection.pair = nullptr;
+  connection.extended = nullptr;
+  if (connection.id != nullptr) (void)rdma_destroy_id(connection.id);
+  connection.id = nullptr;
+  connections_.give(connection);
+}
+
+}  // namespace plnet::mlx
