@@ -36,8 +36,8 @@ RULES = {
     "drivers/net/mlx": ["lib/base", "lib/o2iblnd/queue_pair.hpp"],
     "drivers/net/ofi": ["lib/base", "lib/lnet/api/payload.hpp", "lib/kfilnd/fabric_endpoint.hpp"],
     "drivers/net/cassini": ["lib/base", "lib/lnet/api/payload.hpp", "lib/kfilnd/fabric_endpoint.hpp"],
-    # The software Cassini and its driver share the seam and nothing else: no layout in particular.
-    "drivers/net/cassini/soft": ["lib/base", "drivers/net/cassini/backend.hpp"],
+    # The software Cassini and its driver share libcxi's C interface and nothing else: no layout of a command or an event.
+    "drivers/net/cassini/soft": ["lib/base", "drivers/net/cassini/libcxi_abi.hpp", "drivers/net/cassini/backend_libcxi.hpp"],
     "node": ["lib", "drivers"],
     "apps": ["lib", "drivers", "node"],
     "tests": ["lib", "drivers", "node", "apps", "bench"],

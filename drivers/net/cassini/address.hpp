@@ -25,9 +25,14 @@ struct FabricAddress {
   friend bool operator==(const FabricAddress&, const FabricAddress&) = default;
 };
 
+inline constexpr unsigned kIndexExtBits = 5;          // of a portal index, the lower ones
+inline constexpr unsigned kEndpointDefinedBits = 12;  // the upper ones, and the PID
+
 constexpr FabricAddress fabric_address(Process to, unsigned index, unsigned pid_bits) {
-  const std::uint32_t endpoint = (index >> 5U << pid_bits) + to.pid;
-  return {.dfa = endpoint | to.nic << 12U, .index_ext = static_cast<std::uint8_t>(index & 31U)};
+  constexpr unsigned kIndexExtMask = (1U << kIndexExtBits) - 1;
+  const std::uint32_t endpoint = (index >> kIndexExtBits << pid_bits) + to.pid;
+  return {.dfa = endpoint | to.nic << kEndpointDefinedBits,
+          .index_ext = static_cast<std::uint8_t>(index & kIndexExtMask)};
 }
 
 constexpr std::uint32_t match_id(Process process, unsigned pid_bits) {

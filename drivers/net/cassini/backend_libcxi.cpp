@@ -32,6 +32,9 @@ std::string text(const char (&field)[Size]) {
   return {field, strnlen(field, Size)};
 }
 
+static_assert(kMapPin == libcxi::kMapPin && kMapWrite == libcxi::kMapWrite &&
+              kMapRead == libcxi::kMapRead);
+
 // Of links_.
 constexpr std::uint64_t kThere = 1ULL << 63U;
 constexpr std::uint64_t kUp = 1ULL << 62U;
@@ -45,7 +48,7 @@ DeviceInfo info_of(const libcxi::DeviceInfo& from) {
   info.pid_bits = from.pid_bits;
   info.pid_granule = from.pid_granule;
   info.min_free_shift = from.min_free_shift;
-  info.version = from.version >> 4U;  // the low digit is the stepping
+  info.version = from.version >> libcxi::kGenerationShift;
   info.retry_handler = from.pct_eq != 0;
   info.link_up = from.link_state != 0;
   info.virtual_function = from.is_vf;
@@ -79,6 +82,7 @@ Outcome<std::unique_ptr<LibcxiBackend>> LibcxiBackend::load(const std::string& l
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
   };
 #define PLNET_X(name, result, arguments) find("cxil_" #name, backend->call_.name);
+  PLNET_LIBCXI_ENTRIES(PLNET_X)
   PLNET_LIBCXI_FUNCTIONS(PLNET_X)
 #undef PLNET_X
   if (!missing.empty()) return failure(Errc::kNotSupported, library + " has no " + missing);
@@ -91,7 +95,7 @@ LibcxiBackend::~LibcxiBackend() {
 
 Allocated<std::vector<DeviceInfo>> LibcxiBackend::devices() {
   libcxi::DeviceList* list = nullptr;
-  if (const int result = call_.get_device_list(&list); result != 0) return failed(result);
+  if (const int result = get_device_list(&list); result != 0) return failed(result);
   std::vector<DeviceInfo> found;
   const std::byte* at = reinterpret_cast<const std::byte*>(list) + libcxi::kDeviceListHead;
   for (unsigned i = 0; i < list->count; ++i, at += sizeof(libcxi::DeviceInfo)) {
@@ -115,12 +119,18 @@ void LibcxiBackend::note(const DeviceInfo& info) {
                         std::memory_order_relaxed);
 }
 
-LibcxiBackend::Open* LibcxiBackend::find(std::uintptr_t handle) {
-  if (handle <= kClaimed) return nullptr;
-  const auto found = std::ranges::find_if(open_, [handle](const Open& one) {
-    return one.handle.load(std::memory_order_acquire) == handle;
+LibcxiBackend::Open* LibcxiBackend::find(DeviceHandle device) {
+  if (device.value <= kClaimed) return nullptr;
+  const auto found = std::ranges::find_if(open_, [device](const Open& one) {
+    return one.handle.load(std::memory_order_acquire) == device.value;
   });
   return found == open_.end() ? nullptr : &*found;
+}
+
+std::optional<unsigned> LibcxiBackend::id_of(DeviceHandle device) {
+  const Open* const open = find(device);
+  if (open == nullptr) return std::nullopt;
+  return open->id.load(std::memory_order_relaxed);
 }
 
 LibcxiBackend::Open* LibcxiBackend::claim() {
@@ -132,10 +142,9 @@ LibcxiBackend::Open* LibcxiBackend::claim() {
 }
 
 Allocated<LinkSeen> LibcxiBackend::link(DeviceHandle device) {
-  const Open* const open = find(device.value);
-  if (open == nullptr) return std::unexpected(Errno{EINVAL});
-  const unsigned id = open->id.load(std::memory_order_relaxed);
-  const std::uint64_t seen = id < kDevicesMax ? links_[id].load(std::memory_order_relaxed) : 0;
+  const auto id = id_of(device);
+  if (!id) return std::unexpected(Errno{EINVAL});
+  const std::uint64_t seen = *id < kDevicesMax ? links_[*id].load(std::memory_order_relaxed) : 0;
   if ((seen & kThere) == 0) return std::unexpected(Errno{ENODEV});
   return LinkSeen{.up = (seen & kUp) != 0, .nic_address = static_cast<std::uint32_t>(seen)};
 }
@@ -144,7 +153,7 @@ Allocated<DeviceHandle> LibcxiBackend::open_device(unsigned id) {
   Open* const open = claim();
   if (open == nullptr) return std::unexpected(Errno{ENOSPC});
   libcxi::Device* device = nullptr;
-  if (const int result = call_.open_device(id, &device); result != 0) {
+  if (const int result = open_by_id(id, &device); result != 0) {
     open->handle.store(0, std::memory_order_relaxed);
     return failed(result);
   }
@@ -156,19 +165,19 @@ Allocated<DeviceHandle> LibcxiBackend::open_device(unsigned id) {
 }
 
 void LibcxiBackend::close_device(DeviceHandle device) {
-  if (Open* const open = find(device.value); open != nullptr)
-    open->handle.store(0, std::memory_order_release);
+  Open* const open = find(device);
+  if (open == nullptr) return;
+  open->handle.store(0, std::memory_order_release);
   call_.close_device(object<libcxi::Device>(device));
 }
 
 // What an open device says of itself is as old as its opening; the list is read anew.
 Allocated<DeviceInfo> LibcxiBackend::device_info(DeviceHandle device) {
-  const Open* const open = find(device.value);
-  if (open == nullptr) return std::unexpected(Errno{EINVAL});
-  const unsigned id = open->id.load(std::memory_order_relaxed);
+  const auto id = id_of(device);
+  if (!id) return std::unexpected(Errno{EINVAL});
   auto all = devices();
   if (!all) return std::unexpected(all.error());
-  const auto found = std::ranges::find(*all, id, &DeviceInfo::id);
+  const auto found = std::ranges::find(*all, *id, &DeviceInfo::id);
   if (found == all->end()) return std::unexpected(Errno{ENODEV});
   return std::move(*found);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocation by the vendor's library, which is looked for when the program runs: a build needs
-// nothing of it.
+// Allocation by libcxi's functions: those of the vendor's library, which is looked for when the
+// program runs (a build needs nothing of it), or those of the software Cassini.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "drivers/net/cassini/backend.hpp"
@@ -14,7 +15,7 @@
 
 namespace plnet::cassini {
 
-class LibcxiBackend final : public Backend {
+class LibcxiBackend : public Backend {
  public:
   // kNotFound: no such library; kNotSupported: it lacks a function that we need. The words name it.
   [[nodiscard]] static Outcome<std::unique_ptr<LibcxiBackend>> load(
@@ -60,6 +61,18 @@ class LibcxiBackend final : public Backend {
   [[nodiscard]] Allocated<void> transition_software_managed(PortalHandle portal,
                                                             unsigned drop_count) override;
 
+ protected:
+  explicit LibcxiBackend(const libcxi::Functions& functions) : call_(functions) {}
+  // Calls that name no object, for a backend with devices of its own.
+  [[nodiscard]] virtual int get_device_list(libcxi::DeviceList** list) {
+    return call_.get_device_list(list);
+  }
+  [[nodiscard]] virtual int open_by_id(std::uint32_t id, libcxi::Device** device) {
+    return call_.open_device(id, device);
+  }
+  // Nothing: it is not open.
+  [[nodiscard]] std::optional<unsigned> id_of(DeviceHandle device);
+
  private:
   static constexpr unsigned kDevicesMax = 64;  // of a host, by their ids
   static constexpr unsigned kOpenMax = 256;    // at a time; each NI has one
@@ -72,7 +85,7 @@ class LibcxiBackend final : public Backend {
   LibcxiBackend() = default;
   void note(const DeviceInfo& info);
   [[nodiscard]] Open* claim();
-  [[nodiscard]] Open* find(std::uintptr_t handle);
+  [[nodiscard]] Open* find(DeviceHandle device);
 
   void* library_ = nullptr;
   libcxi::Functions call_;

@@ -69,13 +69,17 @@ class EventQueue {
   [[nodiscard]] std::size_t offset() const { return offset_; }
 
  private:
+  // The same in every event: size and type in its byte 14, the return code in its last.
+  static constexpr unsigned kHeadByte = 14;
+  static constexpr unsigned kSizeMask = 3, kTypeShift = 2, kTypeMask = 31, kCodeMask = 63;
+
   // Whether there is a complete event at offset_.
   [[nodiscard]] bool peek(Event& event) {
     if (offset_ >= memory_.bytes) return false;
     const std::byte* const at = memory_.queue + offset_;
     const unsigned head =
-        __atomic_load_n(reinterpret_cast<const std::uint8_t*>(at) + 14, __ATOMIC_RELAXED);
-    const unsigned size = head & 3U;
+        __atomic_load_n(reinterpret_cast<const std::uint8_t*>(at) + kHeadByte, __ATOMIC_RELAXED);
+    const unsigned size = head & kSizeMask;
     if (size == 0) return false;
     const unsigned bytes = 8U << size;
     if (bytes > memory_.bytes - offset_) {
@@ -85,13 +89,13 @@ class EventQueue {
     // The device writes the last byte last: until then the rest is not to be looked at.
     const unsigned last =
         __atomic_load_n(reinterpret_cast<const std::uint8_t*>(at) + bytes - 1, __ATOMIC_ACQUIRE);
-    if ((last & 63U) == 0) return false;
+    if ((last & kCodeMask) == 0) return false;
     // Sixteen-byte events have size and type in the word that the last byte completes, larger ones
     // may have changed their mind about the type until then.
-    const unsigned settled = std::to_integer<unsigned>(at[14]);
-    if ((settled & 3U) != size) return false;
-    event = {.type = static_cast<EventType>(settled >> 2U & 31U),
-             .code = static_cast<ReturnCode>(last & 63U),
+    const unsigned settled = std::to_integer<unsigned>(at[kHeadByte]);
+    if ((settled & kSizeMask) != size) return false;
+    event = {.type = static_cast<EventType>(settled >> kTypeShift & kTypeMask),
+             .code = static_cast<ReturnCode>(last & kCodeMask),
              .bytes = bytes,
              .at = at};
     return true;

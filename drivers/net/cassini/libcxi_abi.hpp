@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libcxi's callers must know of its structures and functions, in our own words: offsets, sizes
-// and argument lists measured with shs-libcxi c147b9eb (libcxi.h), shs-cassini-headers 06f69b00
-// (cxi_prov_hw.h) and shs-cxi-driver 9ce667e4 (cxi-abi.h) on x86-64. Fields that we do not use are
-// left as gaps.
+// libcxi's structures and functions: offsets, sizes and argument lists measured with shs-libcxi
+// c147b9eb (libcxi.h), shs-cassini-headers 06f69b00 (cxi_prov_hw.h) and shs-cxi-driver 9ce667e4
+// (cxi-abi.h) on x86-64. The driver calls them, the software Cassini implements them.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +30,7 @@ struct DeviceInfo {
   int uc_nic;
   unsigned pct_eq;
   unsigned version;
-  char description[16];
+  char description[16];  // of 16 letters: no end mark
   bool is_vf;
   unsigned system_type;
 };
@@ -43,6 +42,8 @@ static_assert(offsetof(DeviceInfo, list_entries) == 86 && offsetof(DeviceInfo, l
 static_assert(offsetof(DeviceInfo, link_state) == 112 && offsetof(DeviceInfo, pct_eq) == 120);
 static_assert(offsetof(DeviceInfo, version) == 124 && offsetof(DeviceInfo, description) == 128);
 static_assert(offsetof(DeviceInfo, is_vf) == 144);
+// `version`: the generation above the stepping.
+inline constexpr unsigned kGenerationShift = 4;
 
 struct DeviceList {  // the devices follow
   unsigned count;
@@ -62,8 +63,8 @@ struct Domain {
 struct Portal {
   unsigned number;
 };
-struct PortalMap;
-struct WaitObject;
+struct PortalMap {};
+struct WaitObject {};
 struct MapHints;
 
 struct Profile {
@@ -82,11 +83,15 @@ struct Mapping {
   unsigned id;
 };
 static_assert(sizeof(Mapping) == 40 && offsetof(Mapping, lac) == 24);
+static_assert(offsetof(Mapping, id) == 36);
+inline constexpr std::uint32_t kMapPin = 1U << 0U, kMapWrite = 1U << 2U, kMapRead = 1U << 3U;
 
 struct CommandQueue {
   unsigned size;
   std::uint64_t* write_pointer;  // where the launch page begins
-  std::uint8_t* windows[3];
+  std::byte* window_64;
+  std::byte* window_128_aligned;
+  std::byte* window_128;
   std::byte* commands;
   std::uint64_t read_unit;
   unsigned index;
@@ -95,7 +100,8 @@ struct CommandQueue {
 };
 static_assert(sizeof(CommandQueue) == 80 && offsetof(CommandQueue, write_pointer) == 8);
 static_assert(offsetof(CommandQueue, commands) == 40 && offsetof(CommandQueue, index) == 56);
-static_assert(offsetof(CommandQueue, units) == 60);
+static_assert(offsetof(CommandQueue, window_128) == 32 && offsetof(CommandQueue, units) == 60);
+static_assert(offsetof(CommandQueue, rung_unit) == 72);
 
 struct EventQueue {
   unsigned bytes;
@@ -108,7 +114,10 @@ struct EventQueue {
   std::byte* events;
 };
 static_assert(sizeof(EventQueue) == 72 && offsetof(EventQueue, state_address) == 16);
-static_assert(offsetof(EventQueue, number) == 48 && offsetof(EventQueue, events) == 64);
+static_assert(offsetof(EventQueue, read_offset) == 40 && offsetof(EventQueue, number) == 48);
+static_assert(offsetof(EventQueue, context) == 56 && offsetof(EventQueue, events) == 64);
+// `state`, the doorbell's word: the slot to be read next, and which of two buffers it is in.
+inline constexpr std::uint64_t kReadingSecond = std::uint64_t{1} << 31U;
 
 struct EventQueueAttributes {
   void* queue;
@@ -133,6 +142,7 @@ struct CommandQueueOptions {
   unsigned credit_threshold;
 };
 static_assert(sizeof(CommandQueueOptions) == 24 && offsetof(CommandQueueOptions, flags) == 12);
+static_assert(offsetof(CommandQueueOptions, lcid) == 16);
 inline constexpr std::uint32_t kTransmitQueue = 1U << 1U;
 
 // One word of flags.
@@ -141,7 +151,7 @@ struct PortalOptions {
 };
 inline constexpr std::uint64_t kEventMatch = 1U << 0U, kClearRemoteOffset = 1U << 1U,
                                kFlowControl = 1U << 2U, kUseLongEvent = 1U << 3U,
-                               kMatching = 1U << 7U;
+                               kMatching = 1U << 7U, kEthernet = 1U << 11U;
 
 struct PortalStatus {
   std::uint32_t drop_count;
@@ -153,11 +163,49 @@ struct PortalStatus {
 static_assert(sizeof(PortalStatus) == 32 && offsetof(PortalStatus, reserved) == 6);
 static_assert(offsetof(PortalStatus, maximum) == 10);
 
-// X(member, result, arguments): cxil_<member>. Results are 0 or a negative errno.
+// Of what a service limits: portals, transmit, target and event queues, counters, list entries,
+// triggered entries, address contexts.
+inline constexpr unsigned kResourceKinds = 8;
+
+struct ResourceLimits {
+  std::uint16_t most;
+  std::uint16_t kept;
+};
+struct Service {
+  std::uint8_t flags;
+  std::uint8_t vni_count;
+  std::uint16_t vnis[4];
+  bool traffic_classes[5];
+  unsigned members[4];
+  ResourceLimits limits[kResourceKinds];
+  unsigned id;
+};
+static_assert(sizeof(Service) == 68 && offsetof(Service, traffic_classes) == 10);
+static_assert(offsetof(Service, members) == 16 && offsetof(Service, limits) == 32);
+static_assert(offsetof(Service, id) == 64);
+inline constexpr std::uint8_t kRestrictedVnis = 1U << 1U, kRestrictedTrafficClasses = 1U << 2U,
+                              kResourceLimits = 1U << 3U, kServiceEnabled = 1U << 4U;
+
+struct ServiceList {  // the services follow
+  unsigned count;
+};
+inline constexpr std::size_t kServiceListHead = 4;
+
+struct ResourceUse {
+  unsigned service;
+  unsigned triggered_pool;
+  std::uint16_t in_use[kResourceKinds];
+};
+static_assert(sizeof(ResourceUse) == 24 && offsetof(ResourceUse, in_use) == 8);
+
+// X(member, result, arguments): cxil_<member>. Results are 0 or a negative errno. First the two
+// that name no object.
+#define PLNET_LIBCXI_ENTRIES(X)           \
+  X(get_device_list, int, (DeviceList**)) \
+  X(open_device, int, (std::uint32_t, Device**))
+
 #define PLNET_LIBCXI_FUNCTIONS(X)                                                                \
-  X(get_device_list, int, (DeviceList**))                                                        \
   X(free_device_list, void, (DeviceList*))                                                       \
-  X(open_device, int, (std::uint32_t, Device**))                                                 \
   X(close_device, void, (Device*))                                                               \
   X(alloc_lni, int, (Device*, Lni**, unsigned))                                                  \
   X(destroy_lni, int, (Lni*))                                                                    \
@@ -181,9 +229,25 @@ static_assert(offsetof(PortalStatus, maximum) == 10);
   X(pte_status, int, (Portal*, PortalStatus*))                                                   \
   X(pte_transition_sm, int, (Portal*, unsigned))
 
+// Not called by the driver.
+#define PLNET_LIBCXI_FURTHER(X)                                    \
+  X(get_svc_list, int, (Device*, ServiceList**))                   \
+  X(free_svc_list, void, (ServiceList*))                           \
+  X(get_svc, int, (Device*, unsigned, Service*))                   \
+  X(get_svc_rsrc_use, int, (Device*, unsigned, ResourceUse*))      \
+  X(alloc_wait_obj, int, (Lni*, WaitObject**))                     \
+  X(destroy_wait_obj, int, (WaitObject*))                          \
+  X(get_wait_obj_fd, int, (WaitObject*))                           \
+  X(clear_wait_obj, void, (WaitObject*))                           \
+  X(evtq_resize, int, (EventQueue*, void*, std::size_t, Mapping*)) \
+  X(evtq_resize_complete, int, (EventQueue*))                      \
+  X(update_md, int, (Mapping*, void*, std::size_t, std::uint32_t))
+
+// Those that the driver calls.
 struct Functions {
 // NOLINTBEGIN(bugprone-macro-parentheses): declarators take none
 #define PLNET_X(name, result, arguments) result(*name) arguments = nullptr;
+  PLNET_LIBCXI_ENTRIES(PLNET_X)
   PLNET_LIBCXI_FUNCTIONS(PLNET_X)
 #undef PLNET_X
   // NOLINTEND(bugprone-macro-parentheses)

@@ -166,8 +166,12 @@ constexpr std::uint32_t match_id(unsigned pid, std::uint32_t nic, unsigned pid_b
   return static_cast<std::uint32_t>(std::uint64_t{pid} << (32 - pid_bits)) | (nic & kNicAddressAny);
 }
 // endpoint_defined: 12 bits of PID and of the upper bits of the portal index.
+inline constexpr unsigned kIndexExtBits = 5;
 constexpr unsigned endpoint_defined(unsigned pid, unsigned index, unsigned pid_bits = kPidBits) {
-  return ((index >> 5) << pid_bits) + pid;
+  return ((index >> kIndexExtBits) << pid_bits) + pid;
+}
+constexpr std::uint8_t index_of(std::uint64_t defined, std::uint64_t index_ext) {
+  return static_cast<std::uint8_t>((defined >> kPidBits) << kIndexExtBits | index_ext);
 }
 
 }  // namespace plnet::cassini::soft

@@ -29,7 +29,7 @@ void read_destination(const std::byte* at, std::uint64_t index_ext, Message& mes
   const std::uint64_t endpoint = Layout::EndpointDefined::get(at);
   message.destination = static_cast<NicAddress>(Layout::Nid::get(at));
   message.pid = static_cast<std::uint16_t>(endpoint & kPidAnyValue);
-  message.index = static_cast<std::uint8_t>(((endpoint >> kPidBits) << 5) | index_ext);
+  message.index = index_of(endpoint, index_ext);
 }
 
 }  // namespace

@@ -1,17 +1,66 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "drivers/net/cassini/soft/libcxi_world.hpp"
-
+// What libcxi's functions find in a process that loads the shared object. The C interface has no
+// room for a context, so there is one world per process, made by the first call and kept to the
+// end.
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <expected>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <dlfcn.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
+
+#include "drivers/net/cassini/soft/allocations.hpp"
+#include "drivers/net/cassini/soft/fabric.hpp"
+#include "drivers/net/cassini/soft/libcxi_functions.hpp"
+#include "drivers/net/cassini/soft/soft_config.hpp"
 
 namespace plnet::cassini::soft {
 namespace {
 
 constexpr std::uint64_t kNsPerStep = 100;  // a clock of its own: nothing here waits for a time
 constexpr std::size_t kConfigMax = 65536;
+
+std::vector<Nic*> make_nics(Fabric& fabric, const SoftConfig& config) {
+  std::vector<Nic*> nics;
+  for (const NicAddress address : config.addresses)
+    nics.push_back(&fabric.add({.address = address}));
+  return nics;
+}
+
+// Devices joined in this process, and a thread that runs them.
+class World {
+ public:
+  explicit World(const SoftConfig& config)
+      : allocations_(fabric_.gate(), make_nics(fabric_, config)), thread_([this] { run(); }) {}
+  ~World() {
+    stop_.store(true, std::memory_order_relaxed);
+    thread_.join();
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  [[nodiscard]] Allocations& allocations() { return allocations_; }
+  [[nodiscard]] std::uint64_t now_ns() const { return now_ns_.load(std::memory_order_acquire); }
+
+ private:
+  void run() {
+    for (std::uint64_t now = 0; !stop_.load(std::memory_order_relaxed);) {
+      if (fabric_.step(now) == 0) std::this_thread::yield();
+      if (fabric_.now_ns() != now) continue;  // somebody allocates: not a step
+      now += kNsPerStep;
+      now_ns_.store(now, std::memory_order_release);
+    }
+  }
+
+  Fabric fabric_;
+  Allocations allocations_;
+  std::atomic<bool> stop_{false};
+  std::atomic<std::uint64_t> now_ns_{0};
+  std::thread thread_;
+};
 
 struct Closer {
   void operator()(std::FILE* file) const { (void)std::fclose(file); }
@@ -39,54 +88,31 @@ std::unique_ptr<World> make_world() {
   return nullptr;
 }
 
-}  // namespace
-
-World::World(const SoftConfig& config) {
-  for (const NicAddress address : config.addresses)
-    nics_.push_back(&fabric_.add({.address = address}));
-  backend_ = std::make_unique<SoftBackend>(fabric_, nics_);
-  thread_ = std::thread([this] { run(); });
-}
-
-World::~World() {
-  stop_.store(true, std::memory_order_relaxed);
-  thread_.join();
-}
-
-void World::run() {
-  for (std::uint64_t now = 0; !stop_.load(std::memory_order_relaxed);) {
-    if (fabric_.step(now) == 0) std::this_thread::yield();
-    if (fabric_.now_ns() != now) continue;  // somebody allocates: not a step
-    now += kNsPerStep;
-    now_ns_.store(now, std::memory_order_release);
-  }
-}
-
+// Null: the file beside the library (its path and ".conf") is wrong. Its error is on stderr.
 World* world() {
   static const std::unique_ptr<World> the_world = make_world();
   return the_world.get();
 }
 
+}  // namespace
 }  // namespace plnet::cassini::soft
 
-void cxil_wait_obj::wake() {
-  if (told.exchange(true, std::memory_order_acq_rel)) return;  // one call for all until clear()
-  constexpr std::uint64_t kOne = 1;
-  (void)!write(fd, &kOne, sizeof kOne);
+namespace plnet::cassini::libcxi {
+
+int cxil_get_device_list(DeviceList** list) {
+  soft::World* const world = soft::world();
+  return world == nullptr ? -EINVAL : world->allocations().get_device_list(list);
 }
 
-// In this order: what is told between the two needs no write, because whoever clears looks at the
-// queues afterwards. The other way round a write between the two would be read away with `told`
-// left set, and nobody would be woken any more. An exchange, not a store: that may become visible
-// only after the look at the queues, and an event between them would wake nobody.
-void cxil_wait_obj::clear() {
-  std::uint64_t count = 0;
-  (void)!read(fd, &count, sizeof count);
-  (void)told.exchange(false, std::memory_order_acq_rel);
+int cxil_open_device(std::uint32_t id, Device** device) {
+  soft::World* const world = soft::world();
+  return world == nullptr ? -EINVAL : world->allocations().open_device(id, device);
 }
 
 // Not libcxi's, for tests: stands still while the thread does.
-PLNET_EXPORT std::uint64_t plnet_cxi_soft_now_ns() {
-  plnet::cassini::soft::World* const world = plnet::cassini::soft::world();
+PLNET_CXI_FUNCTION std::uint64_t plnet_cxi_soft_now_ns() {
+  const soft::World* const world = soft::world();
   return world == nullptr ? 0 : world->now_ns();
 }
+
+}  // namespace plnet::cassini::libcxi

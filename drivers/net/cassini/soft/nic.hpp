@@ -93,7 +93,8 @@ class Nic {
   [[nodiscard]] Made<void> resize_event_queue(unsigned number, unsigned mapping, std::byte* memory,
                                               std::size_t bytes);
   [[nodiscard]] Made<void> complete_resize(unsigned number);
-  [[nodiscard]] Made<void> adjust_reserved(unsigned number, int slots);
+  // How many are reserved then.
+  [[nodiscard]] Made<unsigned> adjust_reserved(unsigned number, int slots);
   [[nodiscard]] EventQueue* event_queue(unsigned number) { return tables_.eq(number); }
   [[nodiscard]] Made<unsigned> make_command_queue(unsigned group, const QueueRequest& request);
   [[nodiscard]] Made<void> drop_command_queue(unsigned index);
@@ -131,6 +132,7 @@ class Nic {
                                         std::uint64_t offset, std::uint64_t length);
 
   [[nodiscard]] Tables& tables() { return tables_; }
+  [[nodiscard]] const Tables& tables() const { return tables_; }
   [[nodiscard]] NicAddress address() const { return tables_.address; }
   void set_address(NicAddress address) { tables_.address = address; }
   [[nodiscard]] unsigned version() const { return version_; }

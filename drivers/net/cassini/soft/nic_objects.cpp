@@ -41,7 +41,8 @@ Made<void> Nic::drop_group(unsigned group) {
 
 Made<unsigned> Nic::make_profile(unsigned group, unsigned vni, unsigned traffic_class) {
   Group* const owner = group_of(group);
-  if (owner == nullptr || vni == 0 || vni > 0xffff || traffic_class > 3) return no(EINVAL);
+  if (owner == nullptr || vni == 0 || vni > 0xffff || traffic_class >= kTrafficClasses)
+    return no(EINVAL);
   const Service* const service = &services_[owner->service_row];
   if (!service->vnis.empty() &&
       std::ranges::find(service->vnis, static_cast<std::uint16_t>(vni)) == service->vnis.end())

@@ -76,20 +76,20 @@ Made<void> Nic::complete_resize(unsigned number) {
   return {};
 }
 
-Made<void> Nic::adjust_reserved(unsigned number, int slots) {
+Made<unsigned> Nic::adjust_reserved(unsigned number, int slots) {
   EventQueue* const eq = tables_.eq(number);
   if (eq == nullptr) return no(EINVAL);
   if (slots > static_cast<int>(kReservedFlowControlMax) ||
       slots < -static_cast<int>(eq->slots_reserved()))
     return no(EINVAL);
   if (!eq->adjust_reserved(slots)) return no(ENOSPC);
-  return {};
+  return eq->slots_reserved();
 }
 
 Made<unsigned> Nic::make_command_queue(unsigned group, const QueueRequest& request) {
   Group* const owner = group_of(group);
   if (owner == nullptr || request.slots == 0 || request.slots > kQueueSlotsMax ||
-      request.update_policy > 3)
+      request.update_policy > static_cast<unsigned>(UpdatePolicy::kLowFreq))
     return no(EINVAL);
   if (request.error_eq != 0 &&
       (tables_.eq(request.error_eq) == nullptr || tables_.eq_group[request.error_eq] != group))

@@ -83,7 +83,7 @@ std::optional<Packet> decode(std::span<const std::byte> bytes) {
   message.restricted = Bits::Restricted::get(at) != 0;
   message.traffic_class = static_cast<std::uint8_t>(Bits::TrafficClass::get(at));
   const std::uint64_t endpoint = Bits::EndpointDefined::get(at);
-  message.index = static_cast<std::uint8_t>((endpoint >> kPidBits) << 5 | Bits::IndexExt::get(at));
+  message.index = index_of(endpoint, Bits::IndexExt::get(at));
   message.pid = static_cast<std::uint16_t>(endpoint & kPidAnyValue);
   message.vni = static_cast<std::uint16_t>(Bits::Vni::get(at));
   message.source = static_cast<NicAddress>(Bits::SourceNid::get(at));

@@ -31,11 +31,14 @@ struct Share {
   unsigned kept = 0;
 };
 
+inline constexpr unsigned kTrafficClasses = 4;
+inline constexpr unsigned kAllTrafficClasses = (1U << kTrafficClasses) - 1;
+
 struct Service {
   unsigned id = 0;
   bool enabled = true;
-  std::vector<std::uint16_t> vnis;  // empty: any
-  unsigned traffic_classes = 0xf;   // one bit for each
+  std::vector<std::uint16_t> vnis;                // empty: any
+  unsigned traffic_classes = kAllTrafficClasses;  // one bit for each
   std::array<Share, kResources> shares{};
 };
 inline constexpr unsigned kDefaultService = 1;

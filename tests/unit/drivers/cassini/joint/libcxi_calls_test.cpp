@@ -12,15 +12,14 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include "drivers/net/cassini/soft/codes.hpp"
-#include "drivers/net/cassini/soft/libcxi_structs.hpp"
+#include "drivers/net/cassini/soft/libcxi_functions.hpp"
 
-struct cxil_wait_obj;  // NOLINT(readability-identifier-naming): libcxi's
-
-namespace plnet::cassini::soft::libcxi_calls_test {
+namespace plnet::cassini::libcxi::libcxi_calls_test {
 namespace {
 
-constexpr std::uint32_t kPinReadWrite = 1U << 0U | 1U << 2U | 1U << 3U;
+#define PLNET_CALL(library, name) (library).find<decltype(name)>(#name)
+
+constexpr std::uint32_t kPinReadWrite = kMapPin | kMapRead | kMapWrite;
 constexpr std::size_t kPage = 4096;
 
 class Library {
@@ -33,11 +32,11 @@ class Library {
   }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
-  template <class Function, class... Arguments>
-  auto call(const char* name, Arguments... arguments) const {
+  template <class Function>
+  Function* find(const char* name) const {
     auto* const function = reinterpret_cast<Function*>(dlsym(handle_, name));
     EXPECT_NE(function, nullptr) << name;
-    return function(arguments...);
+    return function;
   }
 
  private:
@@ -57,62 +56,55 @@ struct Pages {
 
 struct LibcxiCalls : testing::Test {
   LibcxiCalls() {
-    EXPECT_EQ(library.call<int(std::uint32_t, cxil_dev**)>("cxil_open_device", 0U, &device), 0);
-    EXPECT_EQ(
-        library.call<int(cxil_dev*, cxil_lni**, unsigned)>("cxil_alloc_lni", device, &lni, 1U), 0);
+    EXPECT_EQ(PLNET_CALL(library, cxil_open_device)(0U, &device), 0);
+    EXPECT_EQ(PLNET_CALL(library, cxil_alloc_lni)(device, &lni, 1U), 0);
   }
   ~LibcxiCalls() override {
-    EXPECT_EQ(library.call<int(cxil_lni*)>("cxil_destroy_lni", lni), 0);
-    library.call<void(cxil_dev*)>("cxil_close_device", device);
+    EXPECT_EQ(PLNET_CALL(library, cxil_destroy_lni)(lni), 0);
+    PLNET_CALL(library, cxil_close_device)(device);
   }
-  cxi_md* map(std::byte* at, std::size_t bytes) {
-    cxi_md* md = nullptr;
-    EXPECT_EQ((library.call<int(cxil_lni*, void*, std::size_t, std::uint32_t, void*, cxi_md**)>(
-                  "cxil_map", lni, at, bytes, kPinReadWrite, nullptr, &md)),
-              0);
+  Mapping* map(std::byte* at, std::size_t bytes) {
+    Mapping* md = nullptr;
+    EXPECT_EQ(PLNET_CALL(library, cxil_map)(lni, at, bytes, kPinReadWrite, nullptr, &md), 0);
     return md;
   }
-  void unmap(cxi_md* md, int expected = 0) {
-    EXPECT_EQ(library.call<int(cxi_md*)>("cxil_unmap", md), expected);
+  void unmap(Mapping* md, int expected = 0) {
+    EXPECT_EQ(PLNET_CALL(library, cxil_unmap)(md), expected);
   }
-  int make_queue(cxi_md* md, const cxi_eq_attr& attributes, cxi_eq*& eq,
-                 cxil_wait_obj* wait = nullptr) {
-    return library.call<int(cxil_lni*, const cxi_md*, const cxi_eq_attr*, cxil_wait_obj*,
-                            cxil_wait_obj*, cxi_eq**)>("cxil_alloc_evtq", lni, md, &attributes,
-                                                       wait, nullptr, &eq);
+  int make_queue(Mapping* md, const EventQueueAttributes& attributes, EventQueue*& eq,
+                 WaitObject* wait = nullptr) {
+    return PLNET_CALL(library, cxil_alloc_evtq)(lni, md, &attributes, wait, nullptr, &eq);
   }
-  int drop_queue(cxi_eq* eq) { return library.call<int(cxi_eq*)>("cxil_destroy_evtq", eq); }
+  int drop_queue(EventQueue* eq) { return PLNET_CALL(library, cxil_destroy_evtq)(eq); }
 
   Library library{PLNET_CXI_SOFT};
-  cxil_dev* device = nullptr;
-  cxil_lni* lni = nullptr;
+  Device* device = nullptr;
+  Lni* lni = nullptr;
 };
 
 TEST_F(LibcxiCalls, ServicesAndWhatTheyUse) {
-  cxil_svc_list* list = nullptr;
-  ASSERT_EQ(library.call<int(cxil_dev*, cxil_svc_list**)>("cxil_get_svc_list", device, &list), 0);
+  ServiceList* list = nullptr;
+  ASSERT_EQ(PLNET_CALL(library, cxil_get_svc_list)(device, &list), 0);
   ASSERT_EQ(list->count, 1U);
-  cxi_svc_desc one{};
+  Service one{};
   std::memcpy(&one, reinterpret_cast<std::byte*>(list) + kServiceListHead, sizeof one);
-  library.call<void(cxil_svc_list*)>("cxil_free_svc_list", list);
-  EXPECT_EQ(one.svc_id, 1U);
-  EXPECT_EQ(one.flags, 1U << 4U) << "enabled, nothing restricted";
-  EXPECT_EQ(one.limits[0].max, 2047U);
-  EXPECT_EQ(one.limits[5].max, 65535U) << "as much as 16 bits say";
-  cxi_svc_desc same{};
+  PLNET_CALL(library, cxil_free_svc_list)(list);
+  EXPECT_EQ(one.id, 1U);
+  EXPECT_EQ(one.flags, kServiceEnabled) << "enabled, nothing restricted";
+  EXPECT_EQ(one.limits[0].most, 2047U);
+  EXPECT_EQ(one.limits[5].most, 65535U) << "as much as 16 bits say";
+  Service same{};
   const auto get = [&](unsigned id) {
-    return library.call<int(cxil_dev*, unsigned, cxi_svc_desc*)>("cxil_get_svc", device, id, &same);
+    return PLNET_CALL(library, cxil_get_svc)(device, id, &same);
   };
   EXPECT_EQ(get(1), 0);
-  EXPECT_EQ(same.svc_id, one.svc_id);
+  EXPECT_EQ(same.id, one.id);
   EXPECT_EQ(same.flags, one.flags);
   EXPECT_EQ(get(2), -EINVAL);
   const Pages pages(kPage);
-  cxi_md* const md = map(pages.at, kPage);
-  cxi_rsrc_use use{};
-  EXPECT_EQ((library.call<int(cxil_dev*, unsigned, cxi_rsrc_use*)>("cxil_get_svc_rsrc_use", device,
-                                                                   1U, &use)),
-            0);
+  Mapping* const md = map(pages.at, kPage);
+  ResourceUse use{};
+  EXPECT_EQ(PLNET_CALL(library, cxil_get_svc_rsrc_use)(device, 1U, &use), 0);
   EXPECT_EQ(use.in_use[7], 1U) << "an address context";
   unmap(md);
 }
@@ -120,55 +112,53 @@ TEST_F(LibcxiCalls, ServicesAndWhatTheyUse) {
 TEST_F(LibcxiCalls, QueueGrowsAndItsReaderIsWoken) {
   const Pages first(kPage);
   const Pages second(2 * kPage);
-  cxi_md* const before = map(first.at, kPage);
-  cxi_md* const after = map(second.at, 2 * kPage);
-  cxil_wait_obj* wait = nullptr;
-  ASSERT_EQ(library.call<int(cxil_lni*, cxil_wait_obj**)>("cxil_alloc_wait_obj", lni, &wait), 0);
-  pollfd waits{.fd = library.call<int(cxil_wait_obj*)>("cxil_get_wait_obj_fd", wait),
-               .events = POLLIN,
-               .revents = 0};
-  cxi_eq* eq = nullptr;
-  ASSERT_EQ(make_queue(before, {.queue = first.at, .queue_len = kPage}, eq, wait), 0);
-  EXPECT_EQ(library.call<int(cxil_wait_obj*)>("cxil_destroy_wait_obj", wait), -EBUSY);
+  Mapping* const before = map(first.at, kPage);
+  Mapping* const after = map(second.at, 2 * kPage);
+  WaitObject* wait = nullptr;
+  ASSERT_EQ(PLNET_CALL(library, cxil_alloc_wait_obj)(lni, &wait), 0);
+  pollfd waits{
+      .fd = PLNET_CALL(library, cxil_get_wait_obj_fd)(wait), .events = POLLIN, .revents = 0};
+  EventQueue* eq = nullptr;
+  ASSERT_EQ(make_queue(before, {.queue = first.at, .bytes = kPage}, eq, wait), 0);
+  EXPECT_EQ(PLNET_CALL(library, cxil_destroy_wait_obj)(wait), -EBUSY);
   EXPECT_EQ(poll(&waits, 1, 0), 0);
   const auto resize = [&] {
-    return library.call<int(cxi_eq*, void*, std::size_t, cxi_md*)>("cxil_evtq_resize", eq,
-                                                                   second.at, 2 * kPage, after);
+    return PLNET_CALL(library, cxil_evtq_resize)(eq, second.at, 2 * kPage, after);
   };
-  const auto complete = [&] { return library.call<int(cxi_eq*)>("cxil_evtq_resize_complete", eq); };
+  const auto complete = [&] { return PLNET_CALL(library, cxil_evtq_resize_complete)(eq); };
   EXPECT_EQ(complete(), -EINVAL);
   ASSERT_EQ(resize(), 0);
   EXPECT_EQ(resize(), -EBUSY);
   EXPECT_EQ(poll(&waits, 1, 0), 1) << "EQ_SWITCH is there";
   EXPECT_EQ(std::to_integer<unsigned>(first.at[64 + 14]) >> 2U & 31U, 30U);
-  library.call<void(cxil_wait_obj*)>("cxil_clear_wait_obj", wait);
+  PLNET_CALL(library, cxil_clear_wait_obj)(wait);
   EXPECT_EQ(poll(&waits, 1, 0), 0);
   ASSERT_EQ(complete(), 0);
   EXPECT_EQ(reinterpret_cast<std::byte*>(eq->events), second.at);
-  EXPECT_EQ(eq->byte_size, 2 * kPage);
-  EXPECT_EQ(eq->sw_state, 1ULL << 31U | 1U);
+  EXPECT_EQ(eq->bytes, 2 * kPage);
+  EXPECT_EQ(eq->state, kReadingSecond | 1U);
   unmap(before);
   unmap(after, -EBUSY);
   EXPECT_EQ(drop_queue(eq), 0);
   unmap(after);
-  EXPECT_EQ(library.call<int(cxil_wait_obj*)>("cxil_destroy_wait_obj", wait), 0);
+  EXPECT_EQ(PLNET_CALL(library, cxil_destroy_wait_obj)(wait), 0);
 }
 
 TEST_F(LibcxiCalls, SeveralThresholds) {
   const Pages pages(kPage);
-  cxi_md* const md = map(pages.at, kPage);
-  cxi_eq* eq = nullptr;
-  cxi_eq_attr attributes{.queue = pages.at,
-                         .queue_len = kPage,
-                         .status_thresh_base = 40,
-                         .status_thresh_delta = 20,
-                         .status_thresh_count = 4};
+  Mapping* const md = map(pages.at, kPage);
+  EventQueue* eq = nullptr;
+  EventQueueAttributes attributes{.queue = pages.at,
+                                  .bytes = kPage,
+                                  .threshold_base = 40,
+                                  .threshold_delta = 20,
+                                  .threshold_count = 4};
   ASSERT_EQ(make_queue(md, attributes, eq), 0);
   EXPECT_EQ(drop_queue(eq), 0);
-  attributes.status_thresh_delta = 21;
+  attributes.threshold_delta = 21;
   EXPECT_EQ(make_queue(md, attributes, eq), -EINVAL) << "103 %";
-  attributes.status_thresh_delta = 1;
-  attributes.status_thresh_count = 5;
+  attributes.threshold_delta = 1;
+  attributes.threshold_count = 5;
   EXPECT_EQ(make_queue(md, attributes, eq), -EINVAL);
   unmap(md);
 }
@@ -176,11 +166,10 @@ TEST_F(LibcxiCalls, SeveralThresholds) {
 TEST_F(LibcxiCalls, MappingMoves) {
   const Pages first(kPage);
   const Pages second(kPage);
-  cxi_md* const md = map(first.at, kPage);
+  Mapping* const md = map(first.at, kPage);
   const std::uint64_t iova = md->iova;
   const auto update = [&](std::byte* at, std::size_t bytes) {
-    return library.call<int(cxi_md*, void*, std::size_t, std::uint32_t)>("cxil_update_md", md, at,
-                                                                         bytes, kPinReadWrite);
+    return PLNET_CALL(library, cxil_update_md)(md, at, bytes, kPinReadWrite);
   };
   EXPECT_EQ(update(second.at, 2 * kPage), -EINVAL);
   EXPECT_EQ(update(second.at, kPage), 0);
@@ -209,28 +198,28 @@ struct Copy {
 TEST(LibcxiConfig, FileSaysWhichDevicesThereAre) {
   const Copy copy("devices = 3\naddress.2 = 0x2b0\n");
   const Library library(copy.path);
-  cxil_device_list* list = nullptr;
-  ASSERT_EQ(library.call<int(cxil_device_list**)>("cxil_get_device_list", &list), 0);
+  DeviceList* list = nullptr;
+  ASSERT_EQ(PLNET_CALL(library, cxil_get_device_list)(&list), 0);
   EXPECT_EQ(list->count, 3U);
-  cxil_devinfo info{};
+  DeviceInfo info{};
   std::memcpy(&info, reinterpret_cast<std::byte*>(list) + kDeviceListHead + 2 * sizeof info,
               sizeof info);
-  EXPECT_EQ(info.nid, 0x2b0U);
-  library.call<void(cxil_device_list*)>("cxil_free_device_list", list);
+  EXPECT_EQ(info.nic_address, 0x2b0U);
+  PLNET_CALL(library, cxil_free_device_list)(list);
 }
 
 TEST(LibcxiConfig, FileThatIsWrongLeavesNoDevices) {
   const Copy copy("devices = many\n");
   const Library library(copy.path);
-  cxil_device_list* list = nullptr;
+  DeviceList* list = nullptr;
   testing::internal::CaptureStderr();
-  EXPECT_EQ(library.call<int(cxil_device_list**)>("cxil_get_device_list", &list), -EINVAL);
+  EXPECT_EQ(PLNET_CALL(library, cxil_get_device_list)(&list), -EINVAL);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "libplnet_cxi_soft: " + copy.path.string() +
                 ".conf: line 1: devices is a number from 1 to 16, not many\n");
-  cxil_dev* device = nullptr;
-  EXPECT_EQ(library.call<int(std::uint32_t, cxil_dev**)>("cxil_open_device", 0U, &device), -EINVAL);
+  Device* device = nullptr;
+  EXPECT_EQ(PLNET_CALL(library, cxil_open_device)(0U, &device), -EINVAL);
 }
 
 }  // namespace
-}  // namespace plnet::cassini::soft::libcxi_calls_test
+}  // namespace plnet::cassini::libcxi::libcxi_calls_test
