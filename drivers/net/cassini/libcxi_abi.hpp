@@ -163,8 +163,8 @@ struct PortalStatus {
 static_assert(sizeof(PortalStatus) == 32 && offsetof(PortalStatus, reserved) == 6);
 static_assert(offsetof(PortalStatus, maximum) == 10);
 
-// Of what a service limits: portals, transmit, target and event queues, counters, list entries,
-// triggered entries, address contexts.
+// A service limits portals, transmit, target and event queues, counters, list entries, triggered
+// entries and address contexts, in this order.
 inline constexpr unsigned kResourceKinds = 8;
 
 struct ResourceLimits {

@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "drivers/net/cassini/soft/libcxi_objects.hpp"
 #include "lib/base/check.hpp"
@@ -33,6 +34,9 @@ int Allocation::destroy() {
   std::erase_if(all_.live_, [this](const auto& one) { return one.get() == this; });
   return 0;
 }
+
+Allocations::Allocations(Gate& gate, std::vector<Nic*> devices)
+    : gate_(gate), devices_(std::move(devices)) {}
 
 Allocations::~Allocations() {
   const Gate::Held held(gate_);

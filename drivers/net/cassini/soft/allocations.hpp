@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "drivers/net/cassini/libcxi_abi.hpp"
@@ -20,7 +19,7 @@ class Allocation;
 class Allocations {
  public:
   // The devices are cxi0, cxi1, … in this order. All of that lives longer.
-  Allocations(Gate& gate, std::vector<Nic*> devices) : gate_(gate), devices_(std::move(devices)) {}
+  Allocations(Gate& gate, std::vector<Nic*> devices);
   // Gives back what is left.
   ~Allocations();
   Allocations(const Allocations&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands behind the structures that libcxi shows.
+// The objects behind the structures that libcxi shows.
 #pragma once
 
 #include <algorithm>

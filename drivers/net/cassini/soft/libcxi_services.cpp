@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libcxi says of the services of a NIC.
+// libcxi's functions for the services of a NIC.
 #include <algorithm>
 #include <cerrno>
 #include <optional>

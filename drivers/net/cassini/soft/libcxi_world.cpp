@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libcxi's functions find in a process that loads the shared object. The C interface has no
-// room for a context, so there is one world per process, made by the first call and kept to the
-// end.
+// The devices behind libcxi's functions in a process that loads the shared object. The C interface
+// has no room for a context, so there is one world per process, made by the first call and kept to
+// the end.
 #include <atomic>
 #include <cerrno>
 #include <cstdio>

@@ -49,8 +49,8 @@ class Portals {
   [[nodiscard]] ReturnCode check_append(const std::byte* command, unsigned group) const;
   void link_event(const std::byte* command, ReturnCode code);
   bool take_headers(PortalTable& portal, unsigned number, Entry& entry, bool all);
-  void overflow_event(PortalTable& portal, unsigned number, const Entry& header, const Entry& entry,
-                      bool consumed);
+  void header_event(EventType type, const PortalTable& portal, unsigned number, const Entry& header,
+                    const Entry& entry, bool consumed);
   void state_change(unsigned number, StateChangeReason reason, bool nic_auto);
   void drop_entry(PortalTable& portal, EntryList& list, std::uint32_t index);
 

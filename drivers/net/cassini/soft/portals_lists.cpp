@@ -16,11 +16,14 @@ ListKind list_of(const std::byte* command) {
   return static_cast<ListKind>(Command::PtlList::get(command));
 }
 
-bool initiator_fits(std::uint32_t match_id, std::uint32_t initiator) {
-  const std::uint32_t pid = match_id >> (32 - kPidBits);
-  const std::uint32_t nic = match_id & kNicAddressAny;
-  return (pid == kPidAnyValue || pid == initiator >> (32 - kPidBits)) &&
-         (nic == kNicAddressAny || nic == (initiator & kNicAddressAny));
+// A header that waits, and an entry that asks for it.
+bool header_fits(const Entry& header, const Entry& entry) {
+  constexpr unsigned kPidShift = 32 - kPidBits;
+  const std::uint32_t pid = entry.match_id >> kPidShift;
+  const std::uint32_t nic = entry.match_id & kNicAddressAny;
+  return ((header.match_bits ^ entry.match_bits) & ~entry.ignore_bits) == 0 &&
+         (pid == kPidAnyValue || pid == header.match_id >> kPidShift) &&
+         (nic == kNicAddressAny || nic == (header.match_id & kNicAddressAny));
 }
 
 void read_entry(const std::byte* command, unsigned group, unsigned min_free_shift, Entry& entry) {
@@ -118,19 +121,19 @@ bool Portals::take_headers(PortalTable& portal, unsigned number, Entry& entry, b
   for (std::uint32_t at = headers.head; at != kNoEntry && (all || !taken); at = next) {
     const Entry& header = tables_.pool[at];
     next = header.next;
-    if (((header.match_bits ^ entry.match_bits) & ~entry.ignore_bits) != 0) continue;
-    if (!initiator_fits(entry.match_id, header.match_id) || !entry.op_put) continue;
+    if (!header_fits(header, entry) || !entry.op_put) continue;
     taken = true;
     if (entry.event_ct_overflow)
       tables_.count(entry.ct, true, entry.event_ct_bytes ? header.length : 1);
-    if (!entry.comm_disable) overflow_event(portal, number, header, entry, entry.use_once);
+    if (!entry.comm_disable)
+      header_event(EventType::kPutOverflow, portal, number, header, entry, entry.use_once);
     drop_entry(portal, headers, at);
   }
   return taken;
 }
 
-void Portals::overflow_event(PortalTable& portal, unsigned number, const Entry& header,
-                             const Entry& entry, bool consumed) {
+void Portals::header_event(EventType type, const PortalTable& portal, unsigned number,
+                           const Entry& header, const Entry& entry, bool consumed) {
   EventQueue* const eq = tables_.eq(portal.eq);
   if (eq == nullptr) return;
   EventBuffer event;
@@ -138,7 +141,7 @@ void Portals::overflow_event(PortalTable& portal, unsigned number, const Entry& 
   Long::HeaderData::set(base, header.header_data);
   Long::Initiator::set(base, header.match_id);
   Long::PtlteIndex::set(base, number);
-  Long::EventKind::set(base, static_cast<std::uint64_t>(EventType::kPutOverflow));
+  Long::EventKind::set(base, static_cast<std::uint64_t>(type));
   Long::AutoUnlinked::set(base, consumed ? 1 : 0);
   Long::MatchBits::set(base, header.match_bits);
   Long::BufferId::set(base, entry.buffer_id);
@@ -179,26 +182,9 @@ void Portals::search(const std::byte* command, bool remove) {
     const EntryList& headers = portal.list(ListKind::kUnexpected);
     for (std::uint32_t at = headers.head; at != kNoEntry; at = tables_.pool[at].next) {
       const Entry& header = tables_.pool[at];
-      if (((header.match_bits ^ wanted.match_bits) & ~wanted.ignore_bits) != 0) continue;
-      if (!initiator_fits(wanted.match_id, header.match_id)) continue;
+      if (!header_fits(header, wanted)) continue;
       found = true;
-      if (eq != nullptr) {
-        EventBuffer event;
-        std::byte* base = event.data();
-        Long::HeaderData::set(base, header.header_data);
-        Long::Initiator::set(base, header.match_id);
-        Long::PtlteIndex::set(base, number);
-        Long::EventKind::set(base, static_cast<std::uint64_t>(EventType::kSearch));
-        Long::MatchBits::set(base, header.match_bits);
-        Long::BufferId::set(base, wanted.buffer_id);
-        Long::Vni::set(base, header.vni);
-        Long::MLength::set(base, header.length);
-        Long::RLength::set(base, header.rlength);
-        Long::RemoteOffset::set(base, header.remote_offset);
-        Long::Start::set(base, header.start);
-        Long::Code::set(base, static_cast<std::uint64_t>(ReturnCode::kOk));
-        tables_.write(*eq, event, 64);
-      }
+      header_event(EventType::kSearch, portal, number, header, wanted, false);
       if (wanted.use_once) break;
     }
   }

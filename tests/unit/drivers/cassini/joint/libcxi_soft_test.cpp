@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "drivers/net/cassini/backend_libcxi.hpp"
+#include "drivers/net/cassini/memory.hpp"
+#include "drivers/net/cassini/soft/backend_soft.hpp"
 
 namespace plnet::cassini::libcxi_soft_test {
 namespace {
@@ -38,6 +40,35 @@ TEST(LibcxiSoft, DevicesAndErrors) {
   EXPECT_TRUE(backend->destroy_domain(domain.handle));
   EXPECT_TRUE(backend->destroy_lni(lni));
   backend->close_device(device);
+}
+
+// As when a process ends: the next one can have the same.
+TEST(LibcxiSoft, ABackendGivesBackItsObjects) {
+  soft::Fabric fabric;
+  soft::Nic& nic = fabric.add({.address = 0x1a0});
+  PageMemory memory(4096);
+  for (unsigned round = 0; round < 2; ++round) {
+    soft::SoftBackend backend(fabric, {&nic});
+    const auto device = backend.open_device(0).value();
+    const auto lni = backend.alloc_lni(device, 1).value();
+    const auto profile = backend.alloc_profile(lni, 255, TrafficClass::kBestEffort).value();
+    const auto domain = backend.alloc_domain(lni, 255, 40).value();
+    const auto mapping =
+        backend.map(lni, memory.bytes().data(), memory.bytes().size(), kMapPin | kMapWrite).value();
+    const auto events =
+        backend
+            .alloc_event_queue(lni, mapping.handle,
+                               {.queue = memory.bytes().data(), .bytes = memory.bytes().size()})
+            .value();
+    EXPECT_TRUE(backend.alloc_command_queue(lni, events.handle,
+                                            {.slots = 64, .transmit = true, .lcid = profile.lcid}));
+    const auto portal = backend.alloc_portal(lni, events.handle, {.matching = true}).value();
+    EXPECT_TRUE(backend.map_portal(portal.handle, domain.handle, 3));
+    EXPECT_EQ(backend.unmap(mapping.handle).error(), Errno{EBUSY});
+    EXPECT_EQ(backend.objects(), 9U);
+  }
+  EXPECT_EQ(nic.resources().used(soft::Resource::kPortals), 0U);
+  EXPECT_EQ(nic.resources().used(soft::Resource::kEventQueues), 0U);
 }
 
 }  // namespace
