@@ -16,7 +16,9 @@ RULES = {
     "lib/o2iblnd": ["lib/lnet", "lib/base"],
     "lib/kfilnd": ["lib/lnet", "lib/base"],
     "lib/selftest": ["lib/lnet", "lib/base"],
-    "lib/trace": ["lib/lnet", "lib/base"],
+    # A dissector reads the wire of what LNet carries and of what carries it: their one decoder, and nothing else of them.
+    "lib/trace": ["lib/lnet", "lib/base", "lib/selftest/srpc_wire.hpp", "lib/selftest/srpc_tests.hpp",
+                  "lib/selftest/srpc_codec.hpp", "lib/socklnd/wire.hpp"],
     "lib/runtime/cpt": ["lib/base"],
     "lib/runtime/poll": ["lib/base"],
     "lib/runtime/config": ["lib/lnet", "lib/runtime/cpt", "lib/runtime/poll", "lib/runtime/admin",
@@ -25,6 +27,7 @@ RULES = {
     "lib/runtime/admin": ["lib/base"],
     "lib/runtime/files": ["lib/runtime/control", "lib/base"],
     "lib/runtime/control": ["lib/runtime/admin", "lib/base"],
+    "lib/runtime/trace": ["lib/trace", "lib/base"],
     "lib/runtime/host": ["lib/runtime/cpt", "lib/runtime/poll", "lib/base"],
     # A driver sees the interface of the LND that it serves, and lib/base.
     "drivers/net/null": ["lib/lnet", "lib/base"],
@@ -46,13 +49,14 @@ RULES = {
 # Floors whose rooms point one way: each may include those before it. Every file is in a room.
 ROOMS = {
     "lib/lnet": ["names", "wire", "api", "access", "faults", "load", "match", "peers", "flow", "paths", "move", "control", "node"],
+    "lib/trace": ["record", "decode", "filter", "file", "pair", "show"],
     "node": ["host", "net", "watch", "admin", "run", "flags"],
 }
 # Below this folder is one folder for each network family. Only the table of families and tests know any of them.
 FAMILIES, TABLE = "node/net", "node/net/families.cpp"
 # System headers that only one room may know.
 SYSTEM_RULES = [
-    (r"rte_", ["lib/runtime/host", "drivers/net/cassini"], "only lib/runtime/host knows DPDK"),
+    (r"rte_", ["lib/runtime/host", "lib/runtime/trace", "drivers/net/cassini"], "only lib/runtime/host knows DPDK"),
     (r"hwloc", ["lib/runtime/cpt"], "only lib/runtime/cpt knows hwloc"),
     (r"(sys/socket|netinet/|sys/epoll|sys/eventfd|sys/timerfd|pthread|thread|mutex|condition_variable)",
      ["lib/runtime", "drivers/net/tcp", "drivers/net/mlx", "drivers/net/ofi", "drivers/net/cassini", "node", "apps",

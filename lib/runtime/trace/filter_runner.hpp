@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs compiled filters by DPDK's librte_bpf, as machine code where it can. Needs no EAL.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "lib/base/result.hpp"
+#include "lib/trace/filter/bpf_program.hpp"
+#include "lib/trace/filter/filter_input.hpp"
+
+struct rte_bpf;
+
+namespace plnet::runtime {
+
+class FilterRunner {
+ public:
+  // Verifies the program first. kNotPermitted: librte_bpf refuses it; its log says where.
+  [[nodiscard]] static Outcome<FilterRunner> load(const trace::BpfProgram& program);
+
+  [[nodiscard]] bool matches(trace::FilterInput& input) const;
+  [[nodiscard]] bool is_machine_code() const { return run_ != nullptr; }
+  [[nodiscard]] bool needs_content() const { return needs_content_; }
+  // By the interpreter, whether or not there is machine code.
+  [[nodiscard]] bool interpret(trace::FilterInput& input) const;
+
+ private:
+  struct Free {
+    void operator()(rte_bpf* bpf) const;
+  };
+  explicit FilterRunner(rte_bpf* bpf, bool needs_content);
+
+  std::unique_ptr<rte_bpf, Free> bpf_;
+  std::uint64_t (*run_)(void*) = nullptr;
+  bool needs_content_ = false;
+};
+
+}  // namespace plnet::runtime

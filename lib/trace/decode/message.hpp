@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A record with everything that could be made out of its payload.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "lib/lnet/wire/ping_buffer.hpp"
+#include "lib/trace/decode/lnet_names.hpp"
+#include "lib/trace/decode/rpc.hpp"
+#include "lib/trace/decode/selftest.hpp"
+#include "lib/trace/record/record.hpp"
+
+namespace plnet::trace {
+
+// Refers to the payload of the record.
+using Content = std::variant<std::monostate, Rpc, SelftestMessage, lnet::PingView>;
+
+struct Message {
+  Record record;
+  Content content;
+
+  [[nodiscard]] const Rpc* rpc() const { return std::get_if<Rpc>(&content); }
+  [[nodiscard]] const SelftestMessage* selftest() const {
+    return std::get_if<SelftestMessage>(&content);
+  }
+  [[nodiscard]] const lnet::PingView* ping() const { return std::get_if<lnet::PingView>(&content); }
+  // Whether this is a PUT that asks a Lustre service or selftest for something, or answers.
+  [[nodiscard]] bool is_request() const;
+  [[nodiscard]] bool is_reply() const;
+  [[nodiscard]] bool is_early_reply() const;
+  // Of a reply of either kind; 0 is success.
+  [[nodiscard]] std::optional<std::int64_t> status() const;
+};
+
+[[nodiscard]] Message decode(const Record& record);
+
+// "tcp1": of the NI or, where the record knows none, of the NID it came from or goes to.
+[[nodiscard]] lnet::NetId net_of(const Record& record);
+
+}  // namespace plnet::trace

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/trace/file/record_comment.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "lib/lnet/names/nid_text.hpp"
+#include "lib/trace/decode/lnet_names.hpp"
+
+namespace plnet::trace {
+
+namespace {
+
+constexpr std::string_view kMark = "lnetdump";
+
+constexpr std::array kCauses = {
+#define PLNET_X(name, number, health, text) Errc::name,
+    PLNET_ERRORS(PLNET_X)
+#undef PLNET_X
+};
+
+void apply(std::string_view key, std::string_view value, RecordHeader& header) {
+  if (key == "dir") {
+    const auto direction = number_in(direction_names(), value);
+    if (direction) header.direction = static_cast<Direction>(*direction);
+  }
+  if (key == "cause") {
+    for (const Errc cause : kCauses) {
+      if (plnet::name_of(cause) == value) header.cause = cause;
+    }
+  }
+  lnet::Nid* const target = key == "hop"   ? &header.hop
+                            : key == "src" ? &header.source
+                            : key == "dst" ? &header.destination
+                                           : nullptr;
+  if (target == nullptr) return;
+  if (const auto nid = lnet::parse_nid(value)) *target = *nid;
+}
+
+}  // namespace
+
+std::string comment_of(const RecordHeader& header) {
+  std::string text =
+      fmt::format("{} dir={} hop={}", kMark, name_of(header.direction), lnet::text_of(header.hop));
+  if (header.direction == Direction::kDropped) {
+    text += fmt::format(" cause={}", plnet::name_of(header.cause));
+  }
+  // Packets have headers with short NIDs.
+  if (header.source.is_large()) text += fmt::format(" src={}", lnet::text_of(header.source));
+  if (header.destination.is_large()) {
+    text += fmt::format(" dst={}", lnet::text_of(header.destination));
+  }
+  return text;
+}
+
+void apply_comment(std::string_view comment, RecordHeader& header) {
+  if (!comment.starts_with(kMark)) return;
+  while (!comment.empty()) {
+    const std::size_t blank = comment.find(' ');
+    const std::string_view word = comment.substr(0, blank);
+    comment = blank == std::string_view::npos ? std::string_view() : comment.substr(blank + 1);
+    const std::size_t equals = word.find('=');
+    if (equals != std::string_view::npos) {
+      apply(word.substr(0, equals), word.substr(equals + 1), header);
+    }
+  }
+}
+
+}  // namespace plnet::trace

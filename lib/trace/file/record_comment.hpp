@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a record knows and a packet of a capture file has no place for, as text in the packet's
+// comment: "lnetdump dir=DROP cause=kNoRoute hop=10.0.0.1@tcp src=… dst=…".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/trace/record/record.hpp"
+
+namespace plnet::trace {
+
+[[nodiscard]] std::string comment_of(const RecordHeader& header);
+// Comments of others change nothing.
+void apply_comment(std::string_view comment, RecordHeader& header);
+
+}  // namespace plnet::trace

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/trace/record/ring.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "lib/base/check.hpp"
+
+namespace plnet::trace {
+
+namespace {
+
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+constexpr std::size_t kRecordBytesMax = sizeof(RingSlot) + sizeof(RecordHeader) + kRingSnapMax;
+// Small rings have fewer blocks, so that the longest record fits into one.
+constexpr std::uint64_t kBlockBytesMin = 8192;
+static_assert(kRecordBytesMax <= kBlockBytesMin && kRingBytesMin >= 4 * kBlockBytesMin);
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
+  return (value + to - 1) / to * to;
+}
+
+bool is_ring_size(std::uint64_t bytes) {
+  return bytes >= kRingBytesMin && bytes <= kRingBytesMax && std::has_single_bit(bytes);
+}
+
+std::uint64_t block_bytes_of(std::uint64_t ring_bytes) {
+  return std::max(ring_bytes / kRingBlocks, kBlockBytesMin);
+}
+
+}  // namespace
+
+RingWriter::RingWriter(RingControl* control, std::span<RingWord> words,
+                       const RingWord* reader_cursor)
+    : control_(control),
+      words_(words),
+      reader_cursor_(reader_cursor),
+      block_bytes_(block_bytes_of(words.size_bytes())) {}
+
+Result<RingWriter> RingWriter::create(std::span<std::byte> memory, const Options& options) {
+  if (memory.size() < kRingControlBytes) return std::unexpected(Errc::kInvalid);
+  const std::size_t bytes = memory.size() - kRingControlBytes;
+  if (!is_ring_size(bytes)) return std::unexpected(Errc::kInvalid);
+  auto* const control = new (memory.data()) RingControl;
+  control->bytes = bytes;
+  control->keep = options.keep;
+  control->shard = options.shard;
+  auto* const words = reinterpret_cast<RingWord*>(memory.data() + kRingControlBytes);
+  std::atomic_thread_fence(std::memory_order_release);
+  control->magic = kRingMagic;
+  return RingWriter(control, {words, bytes / kWord},
+                    options.keep == Keep::kOldest ? options.reader_cursor : nullptr);
+}
+
+Result<std::uint8_t> RingWriter::add_interface(const lnet::Nid& nid) {
+  const std::uint32_t count = control_->interfaces.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (control_->interface[i] == nid) return static_cast<std::uint8_t>(i);
+  }
+  if (count == kRecordInterfacesMax) return std::unexpected(Errc::kNoSpace);
+  control_->interface[count] = nid;
+  control_->interfaces.store(count + 1, std::memory_order_release);
+  return static_cast<std::uint8_t>(count);
+}
+
+bool RingWriter::has_room(std::uint64_t end) {
+  if (control_->keep == Keep::kNewest || end - reader_seen_ <= words_.size_bytes()) return true;
+  if (reader_cursor_ == nullptr) return false;
+  // A cursor that is ahead of the writer, or that went back, is a lie and gains nothing.
+  const std::uint64_t cursor = reader_cursor_->load(std::memory_order_acquire);
+  if (cursor > reader_seen_ && cursor <= tail_) reader_seen_ = cursor;
+  return end - reader_seen_ <= words_.size_bytes();
+}
+
+void RingWriter::put(std::uint64_t& position, std::span<const std::byte> bytes) {
+  const std::uint64_t mask = words_.size() - 1;
+  for (std::size_t at = 0; at < bytes.size(); at += kWord, position += kWord) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &bytes[at], std::min(kWord, bytes.size() - at));
+    words_[position / kWord & mask].store(word, std::memory_order_relaxed);
+  }
+}
+
+bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> payload) {
+  const std::uint64_t sequence = sequence_++;
+  control_->offered.store(sequence_, std::memory_order_relaxed);
+  payload = payload.first(std::min<std::size_t>(payload.size(), kRingSnapMax));
+  const std::uint64_t bytes =
+      round_up(sizeof(RingSlot) + sizeof(RecordHeader) + payload.size(), kWord);
+  const std::uint64_t left = block_bytes_ - tail_ % block_bytes_;
+  const std::uint64_t filler = left < bytes ? left : 0;
+  const std::uint64_t end = tail_ + filler + bytes;
+  if (!has_room(end)) {
+    control_->dropped.store(control_->dropped.load(std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
+    return false;
+  }
+  // Readers look at `claimed` after they copied: the fence keeps it ahead of the words.
+  control_->claimed.store(end, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  if (filler > 0) {
+    // Less than a slot may be left: then its first words are in the ring and the rest is not read.
+    const RingSlot slot{sequence, static_cast<std::uint32_t>(filler), 1};
+    std::uint64_t position = tail_;
+    put(position, std::as_bytes(std::span(&slot, 1)).first(std::min(filler, sizeof slot)));
+    tail_ += filler;
+  }
+  const RingSlot slot{sequence, static_cast<std::uint32_t>(bytes), 0};
+  RecordHeader copy = header;
+  copy.captured = static_cast<std::uint32_t>(payload.size());
+  put(tail_, std::as_bytes(std::span(&slot, 1)));
+  put(tail_, std::as_bytes(std::span(&copy, 1)));
+  put(tail_, payload);
+  PLNET_CHECK(tail_ == end, "a record has the length that it was given room for");
+  control_->committed.store(end, std::memory_order_release);
+  return true;
+}
+
+RingReader::RingReader(const RingControl* control, std::span<const RingWord> words)
+    : control_(control),
+      words_(words),
+      block_bytes_(block_bytes_of(words.size_bytes())),
+      copy_(kRecordBytesMax) {}
+
+Result<RingReader> RingReader::attach(std::span<const std::byte> memory) {
+  if (memory.size() < kRingControlBytes) return std::unexpected(Errc::kProtocol);
+  const auto* const control = reinterpret_cast<const RingControl*>(memory.data());
+  const std::uint64_t bytes = memory.size() - kRingControlBytes;
+  if (control->magic != kRingMagic || control->bytes != bytes || !is_ring_size(bytes)) {
+    return std::unexpected(Errc::kProtocol);
+  }
+  const auto* const words = reinterpret_cast<const RingWord*>(memory.data() + kRingControlBytes);
+  RingReader reader(control, {words, bytes / kWord});
+  if (reader.overtaken(0)) reader.skip_to_block();
+  return reader;
+}
+
+bool RingReader::overtaken(std::uint64_t position) const {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const std::uint64_t claimed = control_->claimed.load(std::memory_order_relaxed);
+  return claimed > position + words_.size_bytes();
+}
+
+// To the first block that is not being overwritten, with one more as a lead.
+void RingReader::skip_to_block() {
+  const std::uint64_t claimed = control_->claimed.load(std::memory_order_relaxed);
+  const std::uint64_t oldest = claimed - words_.size_bytes();
+  position_ = std::max(position_, round_up(oldest, block_bytes_) + block_bytes_);
+}
+
+void RingReader::copy(std::uint64_t position, std::span<std::byte> out) const {
+  const std::uint64_t mask = words_.size() - 1;
+  for (std::size_t at = 0; at < out.size(); at += kWord, position += kWord) {
+    const std::uint64_t word = words_[position / kWord & mask].load(std::memory_order_relaxed);
+    std::memcpy(&out[at], &word, std::min(kWord, out.size() - at));
+  }
+}
+
+Result<std::optional<Record>> RingReader::next() {
+  for (;;) {
+    const std::uint64_t committed = control_->committed.load(std::memory_order_acquire);
+    if (position_ >= committed) return std::optional<Record>();
+    if (overtaken(position_)) {
+      skip_to_block();
+      continue;
+    }
+    const std::uint64_t left = block_bytes_ - position_ % block_bytes_;
+    if (left < sizeof(RingSlot)) {
+      position_ += left;
+      continue;
+    }
+    RingSlot slot;
+    copy(position_, std::as_writable_bytes(std::span(&slot, 1)));
+    if (overtaken(position_)) continue;
+    if (slot.bytes < sizeof slot || slot.bytes > left || slot.bytes % kWord != 0) {
+      return std::unexpected(Errc::kMalformed);
+    }
+    if (slot.filler != 0) {
+      position_ += slot.bytes;
+      continue;
+    }
+    auto record = take(slot);
+    if (!record || record->has_value()) return record;
+  }
+}
+
+// Nothing if the writer came by meanwhile.
+Result<std::optional<Record>> RingReader::take(const RingSlot& slot) {
+  if (slot.bytes > copy_.size() || slot.bytes < sizeof slot + sizeof(RecordHeader)) {
+    return std::unexpected(Errc::kMalformed);
+  }
+  const std::span bytes = std::span(copy_).first(slot.bytes);
+  copy(position_, bytes);
+  if (overtaken(position_)) return std::optional<Record>();
+  Record record;
+  std::memcpy(&record.header, &bytes[sizeof slot], sizeof record.header);
+  const auto rest = bytes.subspan(sizeof slot + sizeof record.header);
+  if (record.header.captured > rest.size() || slot.sequence < expected_) {
+    return std::unexpected(Errc::kMalformed);
+  }
+  record.payload = rest.first(record.header.captured);
+  lost_ += slot.sequence - expected_;
+  expected_ = slot.sequence + 1;
+  position_ += slot.bytes;
+  return std::optional(record);
+}
+
+lnet::Nid RingReader::interface(std::uint8_t number) const {
+  if (number >= control_->interfaces.load(std::memory_order_acquire)) return {};
+  return control_->interface[number];
+}
+
+std::uint64_t RingReader::offered() const {
+  return control_->offered.load(std::memory_order_relaxed);
+}
+
+}  // namespace plnet::trace
