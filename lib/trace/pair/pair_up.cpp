@@ -86,13 +86,14 @@ PairUp::Entry& PairUp::begin(const Message& message, ExchangeKind kind, const Ke
 
 Paired PairUp::add(const Message& message) {
   if (message.record.header.direction == Direction::kDropped) return {};
+  // The exchange below an RPC comes first: it may make room at the cost of the oldest.
+  const Paired own = on_lnet(message);
   if (const Rpc* const rpc = message.rpc()) return on_rpc(message, *rpc);
   if (const SelftestMessage* const selftest = message.selftest()) {
     return on_selftest(message, *selftest);
   }
-  Paired paired = on_bulk(message);
-  const Paired own = on_lnet(message);
-  return paired.role == Role::kNone ? own : paired;
+  const Paired bulk = on_bulk(message);
+  return bulk.role == Role::kNone ? own : bulk;
 }
 
 Paired PairUp::on_rpc(const Message& message, const Rpc& rpc) {
@@ -160,10 +161,9 @@ Paired PairUp::on_bulk(const Message& message) {
   if (entry == nullptr) return {.role = Role::kBulk};
   Exchange& exchange = entry->exchange;
   exchange.bulk.add(record.header.time_ns);
-  // The bytes of a GET are in its REPLY; of two sightings the first counts.
-  if (record.is(lnet::MessageType::kPut) && record.header.direction == entry->direction) {
-    exchange.bulk_bytes += record.header.payload_length;
-  } else if (record.is(lnet::MessageType::kPut) && exchange.request.count == 1) {
+  // The bytes of a GET are in its REPLY; of two sightings on a router the first counts.
+  const bool counts = record.header.direction == entry->direction || exchange.request.count == 1;
+  if (record.is(lnet::MessageType::kPut) && counts) {
     exchange.bulk_bytes += record.header.payload_length;
   }
   return {.role = Role::kBulk, .exchange = &exchange};
@@ -187,11 +187,10 @@ Paired PairUp::on_lnet(const Message& message) {
     return on_reply(message, entry);
   }
   Entry& entry = begin(message, ExchangeKind::kLnet, own, record.header.type);
-  const Key bulk = key(
-      use_of(*record.portal()) == PortalUse::kBulk ? ExchangeKind::kRpc : ExchangeKind::kSelftest,
-      record.header.destination,
-      use_of(*record.portal()) == PortalUse::kBulk ? rpc_group(record.match_bits().value_or(0))
-                                                   : record.match_bits().value_or(0));
+  const bool is_rpc = use_of(*record.portal()) == PortalUse::kBulk;
+  const std::uint64_t bits = record.match_bits().value_or(0);
+  const Key bulk = key(is_rpc ? ExchangeKind::kRpc : ExchangeKind::kSelftest,
+                       record.header.destination, is_rpc ? rpc_group(bits) : bits);
   if (const Entry* const parent = find(bulk); parent != nullptr && parent != &entry) {
     entry.parent = parent->exchange.number;
   }

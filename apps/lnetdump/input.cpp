@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnetdump/input.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/trace/file/capture_reader.hpp"
+
+namespace plnet::lnetdump {
+
+namespace {
+
+using Step = trace::CaptureReader::Step;
+using OnPacket = std::function<bool(const trace::Packet&)>;
+
+constexpr std::size_t kPieceBytes = 256U << 10U;
+
+std::unexpected<Error> system_error(const std::string& path) {
+  return failure(errc_of_errno(errno), fmt::format("{}: {}", path, std::strerror(errno)));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ > STDERR_FILENO) ::close(number_);
+  }
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+class Mapping {
+ public:
+  Mapping(int descriptor, std::size_t size)
+      : size_(size), at_(::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0)) {}
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    if (is_there()) ::munmap(at_, size_);
+  }
+  [[nodiscard]] bool is_there() const { return at_ != MAP_FAILED; }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(at_), size_};
+  }
+
+ private:
+  std::size_t size_;
+  void* at_;
+};
+
+// kMore: all that there was is read.
+Outcome<Step> feed(trace::CaptureReader& reader, std::span<const std::byte>& bytes,
+                   const std::string& path, const OnPacket& packet) {
+  for (;;) {
+    const Step step = reader.next(bytes);
+    if (step == Step::kFailed) {
+      return failure(Errc::kMalformed, fmt::format("{}: {}", path, reader.error()));
+    }
+    if (step == Step::kMore || !packet(reader.packet())) return step;
+  }
+}
+
+Outcome<InputEnd> read_pipe(int descriptor, const std::string& path, const OnPacket& packet) {
+  trace::CaptureReader reader;
+  std::vector<std::byte> waiting;
+  for (;;) {
+    const std::size_t had = waiting.size();
+    waiting.resize(had + kPieceBytes);
+    const ssize_t got = ::read(descriptor, &waiting[had], kPieceBytes);
+    if (got < 0 && errno == EINTR) {
+      waiting.resize(had);
+      continue;
+    }
+    if (got < 0) return system_error(path);
+    waiting.resize(had + static_cast<std::size_t>(got));
+    if (got == 0) return InputEnd{waiting.size()};
+    std::span<const std::byte> bytes = waiting;
+    const auto step = feed(reader, bytes, path, packet);
+    if (!step) return std::unexpected(step.error());
+    if (*step == Step::kPacket) return InputEnd{};
+    waiting.erase(waiting.begin(), waiting.end() - static_cast<std::ptrdiff_t>(bytes.size()));
+  }
+}
+
+}  // namespace
+
+Outcome<InputEnd> read_packets(const std::string& path, const OnPacket& packet) {
+  if (path == "-") return read_pipe(STDIN_FILENO, "standard input", packet);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat facts{};
+  if (file.number() < 0 || ::fstat(file.number(), &facts) != 0) return system_error(path);
+  if (!S_ISREG(facts.st_mode) || facts.st_size == 0) {
+    return read_pipe(file.number(), path, packet);
+  }
+  const Mapping mapping(file.number(), static_cast<std::size_t>(facts.st_size));
+  if (!mapping.is_there()) return system_error(path);
+  trace::CaptureReader reader;
+  std::span<const std::byte> bytes = mapping.bytes();
+  const auto step = feed(reader, bytes, path, packet);
+  if (!step) return std::unexpected(step.error());
+  return InputEnd{*step == Step::kPacket ? 0 : bytes.size()};
+}
+
+}  // namespace plnet::lnetdump

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A capture file or a pipe, read packet by packet.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "lib/base/result.hpp"
+#include "lib/trace/file/packet.hpp"
+
+namespace plnet::lnetdump {
+
+struct InputEnd {
+  std::uint64_t cut_bytes = 0;  // of a last block that is not whole
+};
+
+// Calls `packet` for each until it says false. "-" is standard input.
+[[nodiscard]] Outcome<InputEnd> read_packets(
+    const std::string& path, const std::function<bool(const trace::Packet&)>& packet);
+
+}  // namespace plnet::lnetdump

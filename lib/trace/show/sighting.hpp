@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One message as outputs see it: numbered, decoded and paired.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "lib/trace/pair/pair_up.hpp"
+
+namespace plnet::trace {
+
+struct Sighting {
+  std::uint64_t number = 0;
+  const Message& message;
+  const Paired& paired;
+  lnet::Nid interface;            // of type 0: unknown
+  std::uint64_t previous_ns = 0;  // time of the message before; 0: the first
+
+  [[nodiscard]] const RecordHeader& record() const { return message.record.header; }
+  // Also of an ACK or REPLY, whose header has none, if its request was seen.
+  [[nodiscard]] std::optional<std::uint32_t> portal() const {
+    if (const auto own = message.record.portal()) return own;
+    if (paired.exchange == nullptr) return std::nullopt;
+    return paired.exchange->portal;
+  }
+};
+
+}  // namespace plnet::trace
