@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "lib/trace/decode/captured.hpp"
+#include "lib/trace/file/pcapng.hpp"
 
 namespace plnet::trace {
 
@@ -17,27 +18,13 @@ constexpr std::uint32_t kPcapNanoseconds = 0xa1b23c4d;
 constexpr std::size_t kPcapHeader = 24;
 constexpr std::size_t kPcapRecord = 16;
 
-constexpr std::uint32_t kSection = 0x0a0d0d0a;
-constexpr std::uint32_t kSectionMagic = 0x1a2b3c4d;
-constexpr std::uint32_t kInterfaceBlock = 1;
-constexpr std::uint32_t kSimplePacket = 3;
-constexpr std::uint32_t kEnhancedPacket = 6;
 constexpr std::size_t kBlockFrame = 12;  // type, length, length again
-
-constexpr std::uint16_t kOptionEnd = 0;
-constexpr std::uint16_t kOptionComment = 1;
-constexpr std::uint16_t kOptionName = 2;        // if_name
-constexpr std::uint16_t kOptionFlags = 2;       // epb_flags
-constexpr std::uint16_t kOptionResolution = 9;  // if_tsresol
-constexpr std::uint16_t kOptionOffset = 14;     // if_tsoffset
-
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 constexpr std::size_t round_up_4(std::size_t value) {
   return (value + 3) & ~std::size_t{3};
 }
 
-std::string_view text_of(std::span<const std::byte> bytes) {
+std::string_view letters_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -48,7 +35,7 @@ void for_each_option(std::span<const std::byte> bytes, bool swapped, Option&& op
     const std::uint16_t code = number_at<std::uint16_t>(bytes, 0, swapped).value_or(0);
     const std::size_t length = number_at<std::uint16_t>(bytes, 2, swapped).value_or(0);
     bytes = bytes.subspan(4);
-    if (code == kOptionEnd || length > bytes.size()) return;
+    if (code == pcapng::kOptionEnd || length > bytes.size()) return;
     option(code, bytes.first(length));
     bytes = bytes.subspan(std::min(round_up_4(length), bytes.size()));
   }
@@ -98,7 +85,7 @@ CaptureReader::Step CaptureReader::next(std::span<const std::byte>& bytes) {
 CaptureReader::Step CaptureReader::read_magic(Bytes& bytes) {
   if (bytes.size() < kPcapHeader) return Step::kMore;
   const auto magic = at<std::uint32_t>(bytes, 0);
-  if (magic == kSection) {
+  if (magic == pcapng::kSection) {
     format_ = Format::kPcapng;
     return Step::kPacket;
   }
@@ -137,10 +124,11 @@ CaptureReader::Step CaptureReader::next_block(Bytes& bytes) {
   for (;;) {
     if (bytes.size() < kBlockFrame) return Step::kMore;
     const auto type = at<std::uint32_t>(bytes, 0);
-    if (type == kSection) {  // its byte order holds for its own length already
+    if (type == pcapng::kSection) {  // its byte order holds for its own length already
       const auto magic = number_at<std::uint32_t>(bytes, 8, false);
-      swapped_ = magic == std::byteswap(kSectionMagic);
-      if (!swapped_ && magic != kSectionMagic) return fail("a section of unknown byte order");
+      swapped_ = magic == std::byteswap(pcapng::kSectionMagic);
+      if (!swapped_ && magic != pcapng::kSectionMagic)
+        return fail("a section of unknown byte order");
     }
     const std::size_t length = at<std::uint32_t>(bytes, 4);
     if (length < kBlockFrame || length % 4 != 0) return fail("a block of impossible length");
@@ -156,10 +144,10 @@ CaptureReader::Step CaptureReader::next_block(Bytes& bytes) {
 // kMore: a block without a packet.
 CaptureReader::Step CaptureReader::on_block(std::uint32_t type, Bytes body) {
   switch (type) {
-    case kSection: return on_section(body);
-    case kInterfaceBlock: return on_interface(body);
-    case kEnhancedPacket: return on_enhanced_packet(body);
-    case kSimplePacket: return on_simple_packet(body);
+    case pcapng::kSection: return on_section(body);
+    case pcapng::kInterface: return on_interface(body);
+    case pcapng::kEnhancedPacket: return on_enhanced_packet(body);
+    case pcapng::kSimplePacket: return on_simple_packet(body);
     default: return Step::kMore;
   }
 }
@@ -177,11 +165,11 @@ CaptureReader::Step CaptureReader::on_interface(Bytes body) {
   Interface interface;
   interface.link = static_cast<LinkType>(at<std::uint16_t>(body, 0));
   for_each_option(body.subspan(8), swapped_, [&](std::uint16_t code, Bytes value) {
-    if (code == kOptionName) interface.name = text_of(value);
-    if (code == kOptionResolution && value.size() == 1) {
+    if (code == pcapng::kOptionInterfaceName) interface.name = letters_of(value);
+    if (code == pcapng::kOptionResolution && value.size() == 1) {
       interface.units_per_second = units_of(std::to_integer<std::uint8_t>(value[0]));
     }
-    if (code == kOptionOffset) interface.offset_s = at<std::int64_t>(value, 0);
+    if (code == pcapng::kOptionTimeOffset) interface.offset_s = at<std::int64_t>(value, 0);
   });
   if (interface.units_per_second == 0) return fail("an interface with an impossible time unit");
   interfaces_.push_back(std::move(interface));
@@ -209,11 +197,11 @@ CaptureReader::Step CaptureReader::on_enhanced_packet(Bytes body) {
   const std::size_t options = kFixed + round_up_4(captured);
   if (options >= body.size()) return Step::kPacket;
   for_each_option(body.subspan(options), swapped_, [&](std::uint16_t code, Bytes value) {
-    if (code == kOptionComment) packet_.comment = text_of(value);
-    if (code == kOptionFlags && value.size() == 4) {
+    if (code == pcapng::kOptionComment) packet_.comment = letters_of(value);
+    if (code == pcapng::kOptionPacketFlags && value.size() == 4) {
       const std::uint32_t direction = at<std::uint32_t>(value, 0) & 3U;
-      if (direction == 1) packet_.direction = Direction::kReceived;
-      if (direction == 2) packet_.direction = Direction::kSent;
+      if (direction == pcapng::kInbound) packet_.direction = Direction::kReceived;
+      if (direction == pcapng::kOutbound) packet_.direction = Direction::kSent;
     }
   });
   return Step::kPacket;

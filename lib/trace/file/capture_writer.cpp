@@ -12,16 +12,13 @@
 #include "lib/socklnd/wire.hpp"
 #include "lib/trace/decode/message.hpp"
 #include "lib/trace/file/packet.hpp"
+#include "lib/trace/file/pcapng.hpp"
 #include "lib/trace/file/record_comment.hpp"
 
 namespace plnet::trace {
 
 namespace {
 
-constexpr std::uint32_t kSection = 0x0a0d0d0a;
-constexpr std::uint32_t kSectionMagic = 0x1a2b3c4d;
-constexpr std::uint32_t kInterfaceBlock = 1;
-constexpr std::uint32_t kEnhancedPacket = 6;
 constexpr std::uint16_t kServerPort = 988;
 constexpr std::uint16_t kClientPort = 1023;
 constexpr std::size_t kSegmentMax = 60000;
@@ -137,15 +134,14 @@ std::string tcp_segment(const Ends& ends, std::uint32_t sequence, std::uint32_t 
 }  // namespace
 
 CaptureWriter::CaptureWriter(PacketStyle style, std::string_view application) : style_(style) {
-  constexpr std::uint16_t kUserApplication = 4;
   std::string body;
-  put(body, kSectionMagic);
+  put(body, pcapng::kSectionMagic);
   put(body, std::uint16_t{1});
   put(body, std::uint16_t{0});
   put(body, std::int64_t{-1});
-  put_option(body, kUserApplication, application);
+  put_option(body, pcapng::kOptionApplication, application);
   put(body, std::uint32_t{0});
-  write_block(kSection, body);
+  write_block(pcapng::kSection, body);
 }
 
 void CaptureWriter::write_block(std::uint32_t type, std::string_view body) {
@@ -157,8 +153,6 @@ void CaptureWriter::write_block(std::uint32_t type, std::string_view body) {
 }
 
 std::uint32_t CaptureWriter::interface_number(const lnet::Nid& interface) {
-  constexpr std::uint16_t kName = 2;
-  constexpr std::uint16_t kResolution = 9;
   constexpr std::string_view kNanoseconds("\x09", 1);
   const auto found = std::ranges::find(interfaces_, interface);
   if (found != interfaces_.end()) {
@@ -172,17 +166,16 @@ std::uint32_t CaptureWriter::interface_number(const lnet::Nid& interface) {
                                                                    : LinkType::kUpperPdu));
   put(body, std::uint16_t{0});
   put(body, std::uint32_t{0});
-  put_option(body, kName, interface.type == 0 ? "unknown" : lnet::text_of(interface));
-  put_option(body, kResolution, kNanoseconds);
+  put_option(body, pcapng::kOptionInterfaceName,
+             interface.type == 0 ? "unknown" : lnet::text_of(interface));
+  put_option(body, pcapng::kOptionResolution, kNanoseconds);
   put(body, std::uint32_t{0});
-  write_block(kInterfaceBlock, body);
+  write_block(pcapng::kInterface, body);
   return static_cast<std::uint32_t>(interfaces_.size() - 1);
 }
 
 void CaptureWriter::write_packet(std::uint32_t interface, const RecordHeader& header,
                                  const Segment& packet) {
-  constexpr std::uint16_t kComment = 1;
-  constexpr std::uint16_t kFlags = 2;
   std::string body;
   put(body, interface);
   put(body, static_cast<std::uint32_t>(header.time_ns >> 32U));
@@ -191,13 +184,13 @@ void CaptureWriter::write_packet(std::uint32_t interface, const RecordHeader& he
   put(body, static_cast<std::uint32_t>(packet.length));
   put_padded(body, packet.bytes);
   std::string flags;
-  put(flags, std::uint32_t{header.direction == Direction::kReceived ? 1U
-                           : header.direction == Direction::kSent   ? 2U
+  put(flags, std::uint32_t{header.direction == Direction::kReceived ? pcapng::kInbound
+                           : header.direction == Direction::kSent   ? pcapng::kOutbound
                                                                     : 0U});
-  put_option(body, kFlags, flags);
-  put_option(body, kComment, comment_of(header));
+  put_option(body, pcapng::kOptionPacketFlags, flags);
+  put_option(body, pcapng::kOptionComment, comment_of(header));
   put(body, std::uint32_t{0});
-  write_block(kEnhancedPacket, body);
+  write_block(pcapng::kEnhancedPacket, body);
 }
 
 void CaptureWriter::add(const Record& record, const lnet::Nid& interface) {

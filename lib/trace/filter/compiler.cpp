@@ -25,7 +25,7 @@ constexpr unsigned kCopy = 4;
 constexpr std::size_t kAddress = offsetof(lnet::Nid, address_be);
 
 template <class Number, std::size_t kBytes>
-Number number_in(const std::array<std::uint8_t, kBytes>& bytes, std::size_t at) {
+Number word_at(const std::array<std::uint8_t, kBytes>& bytes, std::size_t at) {
   Number number{};
   std::memcpy(&number, &bytes[at], sizeof number);
   return number;
@@ -176,8 +176,8 @@ class Compiler {
       mask[bit / 8] = static_cast<std::uint8_t>(mask[bit / 8] | 0x80U >> bit % 8);
     const std::size_t words = (pattern.prefix_bits + 31) / 32;
     for (std::size_t i = 0; i < words; ++i) {
-      const auto bits = number_in<std::uint32_t>(mask, 4 * i);
-      const auto wanted = number_in<std::uint32_t>(pattern.base.bytes_be, 4 * i) & bits;
+      const auto bits = word_at<std::uint32_t>(mask, 4 * i);
+      const auto wanted = word_at<std::uint32_t>(pattern.base.bytes_be, 4 * i) & bits;
       code_.load(kValue, kInput, address + 4 * i, 4);
       code_.calculate(bpf::kAnd, kValue, static_cast<std::int32_t>(bits));
       if (i + 1 == words) return code_.decide(bpf::kEqual, kValue, wanted, kScratch, branch);
@@ -244,7 +244,7 @@ class Compiler {
     for (std::size_t i = 0; i < words; ++i) {
       const std::size_t here = letters - 8 * i;
       const std::uint64_t mask = here >= 8 ? ~0ULL : (1ULL << 8 * here) - 1;
-      const auto value = number_in<std::uint64_t>(text, 8 * i) & mask;
+      const auto value = word_at<std::uint64_t>(text, 8 * i) & mask;
       code_.load(kValue, kInput, term.field->offset + 8 * i, 8);
       if (mask != ~0ULL) {
         code_.immediate(kCopy, mask);

@@ -19,6 +19,8 @@ namespace plnet::trace {
 
 enum class Direction : std::uint8_t { kReceived, kSent, kDropped };
 
+inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
 // The tap and its readers run on one machine, so integers are in its byte order.
 struct RecordHeader {
   std::uint64_t time_ns = 0;  // since the epoch

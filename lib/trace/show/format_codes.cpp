@@ -15,8 +15,6 @@ namespace plnet::trace {
 
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-
 template <class Number>
 std::string decimal(const std::optional<Number>& number) {
   return number ? fmt::format("{}", *number) : "-";
@@ -50,13 +48,13 @@ std::string flags_text(NameTable table, const std::optional<std::uint64_t>& flag
   return *flags == 0 ? "0" : flag_names(table, *flags);
 }
 
-std::string job(const Sighting& sighting) {
+std::string job_text(const Sighting& sighting) {
   const Rpc* const rpc = sighting.message.rpc();
   const auto job = rpc == nullptr ? std::nullopt : rpc->job();
   if (!job) return "-";
   return job->empty() ? "EMPTY" : printable(*job);
 }
-std::string opcode(const Sighting& sighting) {
+std::string opcode_text(const Sighting& sighting) {
   const Rpc* const rpc = sighting.message.rpc();
   const auto number = rpc == nullptr ? std::nullopt : rpc->opcode();
   return number ? name_or_number(rpc_names::opcodes(), *number) : "-";
@@ -65,7 +63,7 @@ std::string intents(const Sighting& sighting) {
   const Rpc* const rpc = sighting.message.rpc();
   return rpc == nullptr ? "-" : flags_text(rpc_names::intents(), rpc->intent());
 }
-std::string reint(const Sighting& sighting) {
+std::string reint_text(const Sighting& sighting) {
   const Rpc* const rpc = sighting.message.rpc();
   const auto number = rpc == nullptr ? std::nullopt : rpc->reint();
   return number ? name_or_number(rpc_names::reints(), *number) : "-";
@@ -80,7 +78,7 @@ std::string selftest_ids(const Sighting& sighting) {
   if (!selftest->bulk_id) return hex(selftest->reply_id);
   return hex(selftest->reply_id) + "/" + hex(selftest->bulk_id);
 }
-std::string handle(const Sighting& sighting) {
+std::string handle_text(const Sighting& sighting) {
   const auto handle = sighting.message.record.handle();
   if (!handle) return "-";
   return hex_text(handle->interface_cookie) + "." + hex_text(handle->object_cookie);
@@ -136,9 +134,9 @@ constexpr std::array kCodes = std::to_array<FormatCode>({
     {"Lk", "bytes that a GET asks for",
      [](const Sighting& s) { return decimal(s.message.record.sink_length()); }},
     {"Lh", "header data", [](const Sighting& s) { return hex(s.message.record.header_data()); }},
-    {"Lw", "wire handle", handle},
-    {"Pj", "job, or EMPTY", job},
-    {"Po", "opcode", opcode},
+    {"Lw", "wire handle", handle_text},
+    {"Pj", "job, or EMPTY", job_text},
+    {"Po", "opcode", opcode_text},
     {"Px", "xid",
      [](const Sighting& s) {
        return s.message.rpc() == nullptr ? std::string("-") : hex(s.message.record.match_bits());
@@ -170,7 +168,7 @@ constexpr std::array kCodes = std::to_array<FormatCode>({
     {"Pp", "project", body_number<&RpcBodyWire::project>},
     {"Pb", "match bits of bulk", body_hex<&RpcBodyWire::bulk_bits>},
     {"Pi", "intents", intents},
-    {"Pr", "operation of a reint", reint},
+    {"Pr", "operation of a reint", reint_text},
     {"Ss", "type of a selftest message", selftest_type},
     {"St", "status of a selftest reply",
      [](const Sighting& s) {

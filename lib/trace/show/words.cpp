@@ -14,8 +14,6 @@ namespace plnet::trace {
 
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-
 std::string selftest_name(std::uint64_t type) {
   return name_or_number(rpc_names::selftest_types(), type);
 }
