@@ -44,9 +44,11 @@ std::string footer() {
 void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
   app.footer(footer());
   app.add_option("-r,--read", arguments.files, "read this pcap or pcapng file; - is standard input")
+      ->allow_extra_args(false)
       ->required();
   app.add_option("expression", texts.expression, "show only messages that match");
-  app.add_option("--filter", texts.filters, "as EXPRESSION; of several filters one has to match");
+  app.add_option("--filter", texts.filters, "as EXPRESSION; of several filters one has to match")
+      ->allow_extra_args(false);
   app.add_option("-p,--print", texts.format, "print messages in this format");
   app.add_flag("--json", arguments.json, "print a JSON object for each message; tables as JSON");
   app.add_flag("-q,--quiet", arguments.quiet, "print no line for each message");
@@ -69,6 +71,7 @@ void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
   app.add_option("--port", arguments.port, "TCP port of socklnd")->capture_default_str();
   app.add_option("--local", texts.local,
                  "NIDs of the node that captured: its messages are SEND, others RECV")
+      ->allow_extra_args(false)
       ->delimiter(',');
 }
 

@@ -2,8 +2,8 @@
 #include "apps/lnetdump/input.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
@@ -24,7 +24,8 @@ using OnPacket = std::function<bool(const trace::Packet&)>;
 constexpr std::size_t kPieceBytes = 256U << 10U;
 
 std::unexpected<Error> system_error(const std::string& path) {
-  return failure(errc_of_errno(errno), fmt::format("{}: {}", path, std::strerror(errno)));
+  return failure(errc_of_errno(errno),
+                 fmt::format("{}: {}", path, std::generic_category().message(errno)));
 }
 
 class Descriptor {

@@ -2,8 +2,8 @@
 #include "apps/lnetdump/lnetdump.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -59,7 +59,8 @@ int run(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
   if (file == nullptr && !arguments->write.empty()) {
     owned.reset(std::fopen(arguments->write.c_str(), "wb"));
     if (owned == nullptr) {
-      fmt::print(error, "lnetdump: {}: {}\n", arguments->write, std::strerror(errno));
+      fmt::print(error, "lnetdump: {}: {}\n", arguments->write,
+                 std::generic_category().message(errno));
       return kFailed;
     }
     file = owned.get();
@@ -70,7 +71,8 @@ int run(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
     good &= dump.is_done() || read_file(path, *arguments, dump, error);
   dump.finish();
   if (dump.has_failed()) {
-    fmt::print(error, "lnetdump: output could not be written: {}\n", std::strerror(errno));
+    fmt::print(error, "lnetdump: output could not be written: {}\n",
+               std::generic_category().message(errno));
     good = false;
   }
   fmt::print(error, "{} messages read, {} matched\n", dump.seen(), dump.shown());

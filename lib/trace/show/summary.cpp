@@ -24,8 +24,11 @@ std::vector<typename Table::const_iterator> by_size(const Table& table, auto&& s
   std::vector<typename Table::const_iterator> rows;
   for (auto row = table.begin(); row != table.end(); ++row)
     rows.push_back(row);
-  std::ranges::stable_sort(
-      rows, [&](auto left, auto right) { return size(left->second) > size(right->second); });
+  std::ranges::sort(rows, [&](auto left, auto right) {
+    const auto one = size(left->second);
+    const auto other = size(right->second);
+    return one != other ? one > other : left->first < right->first;
+  });
   return rows;
 }
 

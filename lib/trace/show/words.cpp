@@ -2,7 +2,7 @@
 #include "lib/trace/show/words.hpp"
 
 #include <array>
-#include <chrono>
+#include <ctime>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -97,10 +97,8 @@ std::string escape_html(std::string_view text) {
 }
 
 std::string text_of_time(std::uint64_t time_ns) {
-  using std::chrono::seconds;
-  using std::chrono::sys_time;
-  const sys_time<seconds> whole(seconds(time_ns / kNsPerSecond));
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(whole), time_ns % kNsPerSecond);
+  const auto seconds = static_cast<std::time_t>(time_ns / kNsPerSecond);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(seconds), time_ns % kNsPerSecond);
 }
 
 }  // namespace plnet::trace
