@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "node/admin/lnet_admin.hpp"
-#include "node/host/coordinator_question.hpp"
+#include "node/host/shard_question.hpp"
 
 namespace plnet::node {
 namespace {
@@ -71,7 +71,7 @@ void LnetAdmin::del_access(std::optional<std::size_t> at, Reply<void> done) {
 
 void LnetAdmin::access(Reply<std::vector<AccessReport>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  ask_coordinator<std::vector<AccessReport>>(
+  ask_coordinator(
       *desk_, [](lnet::Coordinator& coordinator) { return coordinator.access(); },
       std::move(reply));
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "node/admin/lnet_admin.hpp"
-#include "node/host/coordinator_question.hpp"
+#include "node/host/shard_question.hpp"
 
 namespace plnet::node {
 namespace {
@@ -93,7 +93,7 @@ void LnetAdmin::reset_faults(FaultKind kind, Reply<void> done) {
 
 void LnetAdmin::faults(FaultKind kind, Reply<std::vector<lnet::FaultReport>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  ask_coordinator<std::vector<lnet::FaultReport>>(
+  ask_coordinator(
       *desk_, [kind](lnet::Coordinator& coordinator) { return coordinator.faults(kind); },
       std::move(reply));
 }

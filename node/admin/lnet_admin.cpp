@@ -13,6 +13,8 @@
 #include "node/admin/router_options.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/open_families.hpp"
+#include "node/host/shard_question.hpp"
+#include "node/host/shard_tour.hpp"
 
 namespace plnet::node {
 
@@ -150,15 +152,14 @@ void LnetAdmin::next_change() {
 
 // What NIs have in force nothing but a change changes.
 void LnetAdmin::note_connections(LnetDesk::After after) {
-  const auto in_force = std::make_shared<std::vector<TunablesInForce>>();
-  const auto noted = std::make_shared<LnetDesk::After>(std::move(after));
-  auto sent = desk_->order(
-      0, [in_force](lnet::Node& node) { *in_force = tunables_in_force(node); },
-      [this, in_force, noted] {
-        note_in_force(host_->families(), config_, *in_force);
-        (*noted)();
-      });
-  if (!sent) (*noted)();
+  using InForce = std::vector<TunablesInForce>;
+  ask_node(*desk_, tunables_in_force,
+           [this, after = std::move(after)](Outcome<InForce>&& in_force) mutable {
+             const bool down = !in_force && in_force.error().code == Errc::kNetworkDown;
+             if (in_force || down)
+               note_in_force(host_->families(), config_, std::move(in_force).value_or(InForce{}));
+             after();
+           });
 }
 
 Outcome<void> LnetAdmin::check_up() const {
@@ -272,35 +273,34 @@ void LnetAdmin::go_down(lnet::Reply<void> done) {
   desk_->attempt(0, std::move(attempt), kChangeMax,
                  [this, done = std::move(done)](Outcome<void> settled) mutable {
                    if (!settled) return done(std::move(settled));
-                   wait_for_idle(0, std::move(done));
+                   end_idle(std::move(done));
                  });
 }
 
-void LnetAdmin::wait_for_idle(unsigned shard, lnet::Reply<void> done) {
-  if (shard < host_->shards()) {
-    return desk_->attempt(
+void LnetAdmin::end_idle(lnet::Reply<void> done) {
+  const auto await_idle = [this](unsigned shard, lnet::Reply<void> ended) {
+    desk_->attempt(
         shard,
         [shard](lnet::Node& node) -> Outcome<Progress> {
           return node.shard(shard).idle() ? Progress::kDone : Progress::kAgain;
         },
-        kChangeMax,
-        [this, shard, done = std::move(done)](Outcome<void> idle) mutable {
-          if (!idle) return done(std::move(idle));
-          wait_for_idle(shard + 1, std::move(done));
-        });
-  }
-  desk_->place_everywhere(nullptr, [this, done = std::move(done)]() mutable {
-    host_->discard();
-    config_.nets.clear();
-    config_.ip2nets.clear();
-    config_.ip2nets_text.clear();
-    config_.peers.clear();
-    config_.routes.clear();
-    config_.faults.clear();
-    config_.access.clear();
-    config_.udsps.clear();
-    state_ = State::kDown;
-    done({});
+        kChangeMax, std::move(ended));
+  };
+  in_turn(host_->shards(), await_idle, [this, done = std::move(done)](Outcome<void> idle) mutable {
+    if (!idle) return done(std::move(idle));
+    desk_->place_everywhere(nullptr, [this, done = std::move(done)]() mutable {
+      host_->discard();
+      config_.nets.clear();
+      config_.ip2nets.clear();
+      config_.ip2nets_text.clear();
+      config_.peers.clear();
+      config_.routes.clear();
+      config_.faults.clear();
+      config_.access.clear();
+      config_.udsps.clear();
+      state_ = State::kDown;
+      done({});
+    });
   });
 }
 

@@ -148,7 +148,7 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   // Up with what is `wanted`, or not at all.
   void go_up_with(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void go_down(lnet::Reply<void> done);
-  void wait_for_idle(unsigned shard, lnet::Reply<void> done);
+  void end_idle(lnet::Reply<void> done);
   // Makes the node be as `wanted`, then keeps that; LNet comes up first if there are networks.
   void bring_about(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void change_to(lnet::NodeConfig wanted, lnet::Reply<void> done);

@@ -13,9 +13,9 @@
 #include "node/admin/retuning.hpp"
 #include "node/admin/route_reports.hpp"
 #include "node/admin/router_options.hpp"
-#include "node/host/coordinator_question.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/open_families.hpp"
+#include "node/host/shard_question.hpp"
 
 namespace plnet::node {
 namespace {
@@ -384,7 +384,7 @@ void LnetAdmin::del_route(lnet::NetId net, Nid gateway, Reply<void> done) {
       [this, net, gateway, delete_those](Reply<void> ended) {
         if (config_.route(net, gateway) != nullptr || state_ != State::kUp)
           return delete_those({gateway}, std::move(ended));
-        ask_coordinator<std::vector<Nid>>(
+        ask_coordinator(
             *desk_,
             [gateway](lnet::Coordinator& coordinator) {
               return nids_of_node(coordinator.directory(), gateway);

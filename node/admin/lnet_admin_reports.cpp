@@ -11,9 +11,10 @@
 #include "node/admin/load_reports.hpp"
 #include "node/admin/path_reports.hpp"
 #include "node/admin/route_reports.hpp"
-#include "node/host/coordinator_question.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/open_families.hpp"
+#include "node/host/shard_question.hpp"
+#include "node/host/shard_tour.hpp"
 
 namespace plnet::node {
 
@@ -49,7 +50,7 @@ void LnetAdmin::add_parameters(std::vector<lnet::NetReport>& nets) const {
 void LnetAdmin::peers(std::optional<lnet::Nid> only, int /*level*/,
                       Reply<std::vector<lnet::PeerReport>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  report_peers(*desk_, *host_, only, std::move(reply));
+  report_peers(*desk_, only, std::move(reply));
 }
 
 void LnetAdmin::routes(Reply<std::vector<lnet::RouteReport>> reply) {
@@ -66,7 +67,7 @@ void LnetAdmin::gateways(Reply<std::vector<lnet::GatewayReport>> reply) {
 // health, too.
 void LnetAdmin::recovery(Reply<lnet::RecoveryReport> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  ask_coordinator<lnet::RecoveryReport>(
+  ask_coordinator(
       *desk_,
       [](lnet::Coordinator& coordinator) {
         lnet::RecoveryReport report{.local = {}, .peers = coordinator.recovery().targets()};
@@ -82,7 +83,7 @@ void LnetAdmin::recovery(Reply<lnet::RecoveryReport> reply) {
 void LnetAdmin::cpts_of(std::vector<lnet::Nid> nids,
                         Reply<std::vector<std::optional<std::uint16_t>>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  ask_node<std::vector<std::optional<std::uint16_t>>>(
+  ask_node(
       *desk_,
       [nids = std::move(nids)](const lnet::Node& node) {
         std::vector<std::optional<std::uint16_t>> cpts;
@@ -119,60 +120,46 @@ void LnetAdmin::statistics(Reply<lnet::StatisticsReport> reply) {
 
 void LnetAdmin::reset_statistics(Reply<void> done) {
   if (auto up = check_up(); !up) return done(std::move(up));
-  node::reset_statistics(*desk_, *host_, std::move(done));
+  node::reset_statistics(*desk_, std::move(done));
 }
 
 namespace {
 
 // Asks one family after the other, and puts their answers together.
 template <class Report>
-struct FamilyRound : std::enable_shared_from_this<FamilyRound<Report>> {
-  using Ask = void (FamilyHost::*)(LnetDesk&, const lnet::ConnectionQuery&,
-                                   Reply<std::vector<Report>>);
-
-  FamilyRound(LnetDesk& desk_of, const OpenFamilies& families_of, Ask asks,
-              lnet::ConnectionQuery question, Reply<std::vector<Report>> to)
-      : desk(desk_of),
-        families(families_of),
-        ask(asks),
-        query(std::move(question)),
-        reply(std::move(to)) {}
-
-  void go_on() {
-    if (next == families.hosts().size()) return reply(std::move(all));
-    FamilyHost& host = *families.hosts()[next++];
-    (host.*ask)(desk, query, [self = this->shared_from_this()](auto&& part) {
-      if (!part) return self->reply(std::unexpected(part.error()));
-      std::ranges::move(*part, std::back_inserter(self->all));
-      self->go_on();
-    });
-  }
-
-  LnetDesk& desk;
-  const OpenFamilies& families;
-  const Ask ask;
-  const lnet::ConnectionQuery query;
-  Reply<std::vector<Report>> reply;
-  std::size_t next = 0;
-  std::vector<Report> all;
-};
+void ask_families(LnetDesk& desk, const OpenFamilies& families,
+                  void (FamilyHost::*ask)(LnetDesk&, const lnet::ConnectionQuery&,
+                                          Reply<std::vector<Report>>),
+                  const lnet::ConnectionQuery& query, Reply<std::vector<Report>> reply) {
+  const auto all = std::make_shared<std::vector<Report>>();
+  in_turn(
+      families.hosts().size(),
+      [&desk, &families, ask, query, all](unsigned number, Reply<void> ended) {
+        FamilyHost& host = *families.hosts()[number];
+        (host.*ask)(desk, query, [all, ended = std::move(ended)](auto&& part) mutable {
+          if (!part) return ended(std::unexpected(std::move(part.error())));
+          std::ranges::move(*part, std::back_inserter(*all));
+          ended({});
+        });
+      },
+      [all, reply = std::move(reply)](Outcome<void>&& over) mutable {
+        if (!over) return reply(std::unexpected(std::move(over.error())));
+        reply(std::move(*all));
+      });
+}
 
 }  // namespace
 
 void LnetAdmin::connections(lnet::ConnectionQuery query,
                             Reply<std::vector<lnet::ConnectionReport>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  std::make_shared<FamilyRound<lnet::ConnectionReport>>(
-      *desk_, host_->families(), &FamilyHost::connections, std::move(query), std::move(reply))
-      ->go_on();
+  ask_families(*desk_, host_->families(), &FamilyHost::connections, query, std::move(reply));
 }
 
 void LnetAdmin::connection_peers(lnet::ConnectionQuery query,
                                  Reply<std::vector<lnet::ConnectionPeerReport>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
-  std::make_shared<FamilyRound<lnet::ConnectionPeerReport>>(
-      *desk_, host_->families(), &FamilyHost::connection_peers, std::move(query), std::move(reply))
-      ->go_on();
+  ask_families(*desk_, host_->families(), &FamilyHost::connection_peers, query, std::move(reply));
 }
 
 void LnetAdmin::ping(lnet::PingOrder request, Reply<std::vector<lnet::PingReport>> reply) {

@@ -2,7 +2,6 @@
 // How the node stands towards its peers: links of NIs, routing on and off, drain, and what is said
 // of it all.
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "lib/lnet/names/nid_text.hpp"
@@ -11,6 +10,7 @@
 #include "node/admin/lnet_routing.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/open_families.hpp"
+#include "node/host/shard_question.hpp"
 #include "node/watch/starving_notes.hpp"
 
 namespace plnet::node {
@@ -206,25 +206,24 @@ void LnetAdmin::keep_leaving(const std::shared_ptr<Leave>& leave, bool first) {
     loop_->add_timer(kLookAtDrain, Duration::zero(),
                      [this, leave, still_first] { keep_leaving(leave, still_first); });
   };
-  // What the shard writes while we may be gone on; nothing if LNet has gone down meanwhile.
-  auto seen = std::make_shared<std::optional<lnet::StandingReport>>();
-  auto sent = desk_->order(
-      0,
-      [seen, first, order = leave->order](lnet::Node& node) {
+  ask_node(
+      *desk_,
+      [first, order = leave->order](lnet::Node& node) {
         lnet::NodeStanding& standing = node.coordinator().standing();
         // Fails if it does not route: then it is done, which the report says.
         if (first) (void)standing.leave(now_of(node), bound_of(order, node), order.full_notice);
-        *seen = standing.report(now_of(node));
+        return standing.report(now_of(node));
       },
-      [leave, seen, look_again] {
+      [leave, look_again, first](Outcome<lnet::StandingReport>&& seen) {
         if (leave->over) return;
-        if (!*seen) return leave->cut_off();
-        leave->report = **seen;
+        // Too many orders wait: the timer of leave() ends this if it lasts.
+        if (!seen && seen.error().code == Errc::kAgain) return look_again(first);
+        if (!seen) return leave->cut_off();
+        leave->report = *seen;
         if (leave->report.state == RoutingState::kDisabled) return leave->end();
         leave->told(leave->report);
         look_again(false);
       });
-  if (!sent) look_again(first);  // others ask too much; the bound ends it
 }
 
 // --- What is said ---
@@ -258,14 +257,16 @@ void LnetAdmin::look_for_scarce() {
   for (unsigned shard = 0; shard < host_->shards(); ++shard) {
     const lnet::ShardCore& core = host_->node()->shard(shard).core();
     for (const ScarceNews& news : scarce_[shard].look(scarce_counts(core.causes), loop_->now())) {
-      auto note = std::make_shared<ScarceNote>(news, core.cpt, shard, "");
-      (void)desk_->order(
-          shard,
-          [note](lnet::Node& node) {
-            note->most = holder_of(note->news.of, node.shard(note->shard).core());
+      ask_shard(
+          *desk_, shard,
+          [of = news.of, shard](lnet::Node& node) {
+            return holder_of(of, node.shard(shard).core());
           },
-          [this, note] {
-            if (state_ == State::kUp) say_scarce(*note, log_, starving_);
+          [this,
+           note = ScarceNote(news, core.cpt, shard, "")](Outcome<std::string>&& most) mutable {
+            if (!most || state_ != State::kUp) return;
+            note.most = std::move(*most);
+            say_scarce(note, log_, starving_);
           });
     }
   }

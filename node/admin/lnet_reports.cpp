@@ -7,6 +7,8 @@
 
 #include "node/admin/peer_tally.hpp"
 #include "node/host/lnet_host.hpp"
+#include "node/host/shard_question.hpp"
+#include "node/host/shard_tour.hpp"
 
 namespace plnet::node {
 namespace {
@@ -15,6 +17,7 @@ using lnet::LnetFailures;
 using lnet::LnetTraffic;
 using lnet::PeerReport;
 using lnet::Reply;
+using Progress = LnetDesk::Progress;
 
 std::uint32_t narrow(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
@@ -37,15 +40,11 @@ Error down() {
 // --- Networks ---
 
 struct NetsJob {
-  std::vector<lnet::NetReport> nets;
-  std::vector<std::vector<std::uint16_t>> numbers;  // of the NIs in `nets`
-  Reply<std::vector<lnet::NetReport>> reply;
   std::optional<lnet::NetId> only;
-  unsigned shards = 0;
   std::size_t cpts = 0;
-  bool ran = false;
+  std::vector<lnet::NetReport> nets{};
+  std::vector<std::vector<std::uint16_t>> numbers{};  // of the NIs in `nets`
 };
-using NetsJobRef = std::shared_ptr<NetsJob>;
 
 lnet::NiReport report_of(const lnet::Ni& ni, std::size_t cpts) {
   lnet::NiReport report;
@@ -125,54 +124,24 @@ void count_nets(lnet::Shard& shard, NetsJob& job) {
   }
 }
 
-void count_nets_from(LnetDesk& desk, const NetsJobRef& job, unsigned shard) {
-  if (shard == job->shards) return job->reply(std::move(job->nets));
-  auto sent = desk.order(
-      shard, [job, shard](lnet::Node& node) { count_nets(node.shard(shard), *job); },
-      [&desk, job, shard] { count_nets_from(desk, job, shard + 1); });
-  if (!sent) job->reply(std::unexpected(sent.error()));
-}
+// --- Routing ---
 
-// --- Peers ---
-
-struct PeersJob {
-  explicit PeersJob(std::optional<lnet::Nid> only) : tally(only), one(only.has_value()) {}
-
-  PeerTally tally;
-  const bool one;
-  Reply<std::vector<PeerReport>> reply;
-  unsigned shards = 0;
-  bool more = false;
-  bool ran = false;
-};
-using PeersJobRef = std::shared_ptr<PeersJob>;
-
-void count_peers_from(LnetDesk& desk, const PeersJobRef& job, unsigned shard) {
-  if (shard == job->shards) return job->reply(std::move(job->tally.peers()));
-  job->more = false;  // if LNet goes down meanwhile
-  auto sent = desk.order(
-      shard, [job, shard](lnet::Node& node) { job->more = job->tally.count(node, shard); },
-      [&desk, job, shard] { count_peers_from(desk, job, job->more ? shard : shard + 1); });
-  if (!sent) job->reply(std::unexpected(sent.error()));
-}
-
-void list_peers_from(LnetDesk& desk, const PeersJobRef& job) {
-  job->ran = false;
-  auto sent = desk.order(
-      0,
-      [job](lnet::Node& node) {
-        job->ran = true;
-        job->more = job->tally.list(node);
-      },
-      [&desk, job] {
-        if (!job->ran) return job->reply(std::unexpected(down()));
-        if (job->more) return list_peers_from(desk, job);
-        if (job->one && job->tally.peers().empty()) {
-          return job->reply(failure(Errc::kNotFound, "no peer has this NID"));
-        }
-        count_peers_from(desk, job, 0);
-      });
-  if (!sent) job->reply(std::unexpected(sent.error()));
+lnet::RoutingReport standing_of(lnet::Node& node) {
+  const auto told = node.coordinator().standing().report(node.shard(0).core().now);
+  lnet::RoutingReport report{.state = told.state};
+  const bool settled =
+      told.state == lnet::RoutingState::kEnabled || told.state == lnet::RoutingState::kDisabled;
+  if (settled && !told.is_drain()) return report;
+  report.change = lnet::RoutingChangeReport{.phase = std::string(told.text()),
+                                            .seconds_left = told.seconds_left,
+                                            .is_drain = told.is_drain(),
+                                            .peers = told.told.pushed,
+                                            .acknowledged = told.told.acknowledged,
+                                            .by_ping = told.told.by_ping,
+                                            .held = told.load.held,
+                                            .cut_off = told.cut_off,
+                                            .unsent = told.load.unsent};
+  return report;
 }
 
 }  // namespace
@@ -202,55 +171,48 @@ void add_traffic(const lnet::Traffic& traffic, lnet::TrafficReport& sums,
 
 void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId> only,
                  Reply<std::vector<lnet::NetReport>> reply) {
-  auto job = std::make_shared<NetsJob>();
-  job->reply = std::move(reply);
-  job->only = only;
-  job->shards = host.shards();
-  job->cpts = host.cpts();
-  auto sent = desk.order(
-      0,
-      [job](lnet::Node& node) {
-        job->ran = true;
-        list_nets(node, *job);
+  gather_from_shards(
+      desk, NetsJob{.only = only, .cpts = host.cpts()},
+      [](lnet::Node& node, unsigned shard, NetsJob& job) {
+        if (shard == 0) list_nets(node, job);
+        count_nets(node.shard(shard), job);
       },
-      [&desk, job] {
-        if (!job->ran || job->nets.empty()) return job->reply(std::unexpected(down()));
-        count_nets_from(desk, job, 0);
+      [reply = std::move(reply)](Outcome<NetsJob>&& job) mutable {
+        if (!job) return reply(std::unexpected(std::move(job.error())));
+        if (job->nets.empty()) return reply(std::unexpected(down()));
+        reply(std::move(job->nets));
       });
-  if (!sent) job->reply(std::unexpected(sent.error()));
 }
 
 void report_standing(LnetDesk& desk, Reply<lnet::RoutingReport> reply) {
-  auto report = std::make_shared<lnet::RoutingReport>();
-  auto answer = std::make_shared<Reply<lnet::RoutingReport>>(std::move(reply));
-  auto sent = desk.order(
-      0,
-      [report](lnet::Node& node) {
-        const auto told = node.coordinator().standing().report(node.shard(0).core().now);
-        report->state = told.state;
-        const bool settled = told.state == lnet::RoutingState::kEnabled ||
-                             told.state == lnet::RoutingState::kDisabled;
-        if (settled && !told.is_drain()) return;
-        report->change = lnet::RoutingChangeReport{.phase = std::string(told.text()),
-                                                   .seconds_left = told.seconds_left,
-                                                   .is_drain = told.is_drain(),
-                                                   .peers = told.told.pushed,
-                                                   .acknowledged = told.told.acknowledged,
-                                                   .by_ping = told.told.by_ping,
-                                                   .held = told.load.held,
-                                                   .cut_off = told.cut_off,
-                                                   .unsent = told.load.unsent};
-      },
-      [report, answer] { (*answer)(std::move(*report)); });
-  if (!sent) (*answer)(std::unexpected(sent.error()));
+  ask_node(desk, standing_of,
+           [reply = std::move(reply)](Outcome<lnet::RoutingReport>&& report) mutable {
+             const bool down = !report && report.error().code == Errc::kNetworkDown;
+             reply(down ? lnet::RoutingReport{} : std::move(report));
+           });
 }
 
-void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid> only,
+void report_peers(LnetDesk& desk, std::optional<lnet::Nid> only,
                   Reply<std::vector<PeerReport>> reply) {
-  auto job = std::make_shared<PeersJob>(only);
-  job->reply = std::move(reply);
-  job->shards = host.shards();
-  list_peers_from(desk, job);
+  struct Job {
+    PeerTally tally;
+    bool listed = false;
+  };
+  gather_from_shards(
+      desk, Job{.tally = PeerTally(only)},
+      [](lnet::Node& node, unsigned shard, Job& job) {
+        if (job.listed) return job.tally.count(node, shard) ? Progress::kAgain : Progress::kDone;
+        if (shard != 0) return Progress::kDone;  // LNet came up during the tour
+        job.listed = !job.tally.list(node);
+        return Progress::kAgain;
+      },
+      [one = only.has_value(), reply = std::move(reply)](Outcome<Job>&& job) mutable {
+        if (!job) return reply(std::unexpected(std::move(job.error())));
+        if (!job->listed) return reply(std::unexpected(down()));
+        if (one && job->tally.peers().empty())
+          return reply(failure(Errc::kNotFound, "no peer has this NID"));
+        reply(std::move(job->tally.peers()));
+      });
 }
 
 lnet::StatisticsReport report_statistics(const lnet::Node& node) {
@@ -278,35 +240,19 @@ constexpr bool same_rows() {
 static_assert(same_rows());
 }  // namespace
 
-void reset_statistics(LnetDesk& desk, const LnetHost& host, Reply<void> done) {
-  struct Job {
-    Reply<void> done;
-    Outcome<void> outcome;
-    unsigned left = 0;
-  };
-  auto job = std::make_shared<Job>();
-  job->done = std::move(done);
-  job->left = host.shards();
-  for (unsigned shard = 0; shard < host.shards(); ++shard) {
-    auto after = [job] {
-      if (--job->left == 0) job->done(std::move(job->outcome));
-    };
-    auto sent = desk.order(
-        shard,
-        [shard](lnet::Node& node) {
-          lnet::ShardCore& core = node.shard(shard).core();
-          auto& statistics = core.statistics;
-          for (std::size_t row = 0; row < lnet::LnetStatistics::kInfo.size(); ++row) {
-            if (lnet::LnetStatistics::kInfo[row].kind == CounterKind::kGauge) continue;
-            statistics.set(static_cast<lnet::Statistic>(row), 0);
-          }
-          core.buffers.reset_marks();
-        },
-        after);
-    if (sent) continue;
-    job->outcome = std::move(sent);
-    after();
-  }
+void reset_statistics(LnetDesk& desk, Reply<void> done) {
+  tour_shards(
+      desk,
+      [](lnet::Node& node, unsigned shard) {
+        lnet::ShardCore& core = node.shard(shard).core();
+        for (std::size_t row = 0; row < lnet::LnetStatistics::kInfo.size(); ++row) {
+          if (lnet::LnetStatistics::kInfo[row].kind == CounterKind::kGauge) continue;
+          core.statistics.set(static_cast<lnet::Statistic>(row), 0);
+        }
+        core.buffers.reset_marks();
+        return Progress::kDone;
+      },
+      std::move(done));
 }
 
 }  // namespace plnet::node

@@ -15,7 +15,7 @@ namespace plnet::node {
 void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId> only,
                  lnet::Reply<std::vector<lnet::NetReport>> reply);
 // kNotFound: no peer has this NID.
-void report_peers(LnetDesk& desk, const LnetHost& host, std::optional<lnet::Nid> only,
+void report_peers(LnetDesk& desk, std::optional<lnet::Nid> only,
                   lnet::Reply<std::vector<lnet::PeerReport>> reply);
 // Of a node that is down: that it does not route.
 void report_standing(LnetDesk& desk, lnet::Reply<lnet::RoutingReport> reply);
@@ -25,6 +25,6 @@ void add_traffic(const lnet::Traffic& traffic, lnet::TrafficReport& sums,
 // At once: counters are read from here.
 [[nodiscard]] lnet::StatisticsReport report_statistics(const lnet::Node& node);
 // All but what says how much is under way; of router buffers their marks.
-void reset_statistics(LnetDesk& desk, const LnetHost& host, lnet::Reply<void> done);
+void reset_statistics(LnetDesk& desk, lnet::Reply<void> done);
 
 }  // namespace plnet::node

@@ -2,7 +2,6 @@
 #include "node/admin/lnet_routing.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "lib/lnet/node/node.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/router_memory.hpp"
+#include "node/host/shard_tour.hpp"
 
 namespace plnet::node {
 namespace {
@@ -70,27 +70,6 @@ void add(lnet::BufferPoolReport& report, BufferClass of, const lnet::BufferPoolV
   report.waited += pool.waited;
 }
 
-struct RoutingJob {
-  RoutingReport report;
-  lnet::Reply<RoutingReport> reply;
-  unsigned shards = 0;
-};
-
-void report_from(LnetDesk& desk, const std::shared_ptr<RoutingJob>& job, unsigned shard) {
-  if (shard == job->shards) return job->reply(std::move(job->report));
-  auto sent = desk.order(
-      shard,
-      [job, shard](lnet::Node& node) {
-        const lnet::ShardCore& core = node.shard(shard).core();
-        RoutingReport::OfCpt& cpt = job->report.cpts.at(core.cpt);
-        add(cpt.tiny, BufferClass::kTiny, core.buffers.view(BufferClass::kTiny));
-        add(cpt.small, BufferClass::kSmall, core.buffers.view(BufferClass::kSmall));
-        add(cpt.large, BufferClass::kLarge, core.buffers.view(BufferClass::kLarge));
-      },
-      [&desk, job, shard] { report_from(desk, job, shard + 1); });
-  if (!sent) job->reply(std::unexpected(sent.error()));
-}
-
 }  // namespace
 
 Outcome<void> begin_routing(lnet::Node& node, const lnet::NodeConfig& config) {
@@ -121,9 +100,16 @@ void add_routing_steps(const lnet::NodeConfig& now, const lnet::NodeConfig& want
 void report_routing(LnetDesk& desk, const LnetHost& host, RoutingReport report,
                     lnet::Reply<RoutingReport> reply) {
   report.cpts.resize(host.cpts());
-  auto job = std::make_shared<RoutingJob>(
-      RoutingJob{.report = std::move(report), .reply = std::move(reply), .shards = host.shards()});
-  report_from(desk, job, 0);
+  gather_from_shards(
+      desk, std::move(report),
+      [](lnet::Node& node, unsigned shard, RoutingReport& gathered) {
+        const lnet::ShardCore& core = node.shard(shard).core();
+        RoutingReport::OfCpt& cpt = gathered.cpts.at(core.cpt);
+        add(cpt.tiny, BufferClass::kTiny, core.buffers.view(BufferClass::kTiny));
+        add(cpt.small, BufferClass::kSmall, core.buffers.view(BufferClass::kSmall));
+        add(cpt.large, BufferClass::kLarge, core.buffers.view(BufferClass::kLarge));
+      },
+      std::move(reply));
 }
 
 }  // namespace plnet::node

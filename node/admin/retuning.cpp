@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "lib/lnet/node/node.hpp"
-#include "node/host/lnet_desk.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/ni_resolver.hpp"
 #include "node/host/open_families.hpp"
+#include "node/host/shard_tour.hpp"
 
 namespace plnet::node {
 namespace {
@@ -26,13 +25,8 @@ struct Retuned {
   std::function<void(unsigned shard)> tune_on;
 };
 
-struct TuningJob {
-  std::vector<Retuned> nis;
-  Reply<void> after;
-};
-
-void tune_on(lnet::Node& node, unsigned shard, const TuningJob& job) {
-  for (const Retuned& tuned : job.nis) {
+void tune_on(lnet::Node& node, unsigned shard, const std::vector<Retuned>& nis) {
+  for (const Retuned& tuned : nis) {
     tuned.tune_on(shard);
     // Where the coordinator is.
     lnet::Ni* const ni = shard == 0 ? node.coordinator().local().ni(tuned.setup.nid) : nullptr;
@@ -40,15 +34,6 @@ void tune_on(lnet::Node& node, unsigned shard, const TuningJob& job) {
     ni->lnd_timeout.set(tuned.setup.lnd_timeout);
     ni->lnd_tunables = tuned.setup.lnd_tunables;
   }
-}
-
-void tune_from(LnetDesk& desk, const LnetHost& host, const std::shared_ptr<TuningJob>& job,
-               unsigned shard) {
-  if (shard == host.shards()) return job->after({});
-  auto sent = desk.order(
-      shard, [job, shard](lnet::Node& node) { tune_on(node, shard, *job); },
-      [&desk, &host, job, shard] { tune_from(desk, host, job, shard + 1); });
-  if (!sent) job->after(std::move(sent));
 }
 
 bool is_meant(const lnet::NiChange& change, const NetConfig& net, const NiConfig& ni) {
@@ -76,8 +61,7 @@ Outcome<void> tune(NodeConfig& config, const lnet::NiChange& change, const OpenF
 }
 
 void retune(LnetDesk& desk, LnetHost& host, const NodeConfig& config, Reply<void> after) {
-  auto job = std::make_shared<TuningJob>();
-  job->after = std::move(after);
+  std::vector<Retuned> nis;
   for (const NetConfig& net : config.nets) {
     for (const NiConfig& ni : net.nis) {
       auto resolved = ni.nid ? host.resolve(net.net, ni) : Outcome<ResolvedNi>(ResolvedNi{});
@@ -85,10 +69,16 @@ void retune(LnetDesk& desk, LnetHost& host, const NodeConfig& config, Reply<void
       FamilyHost& family = host.families().host_of(*resolved->family);
       family.rules()->keep_in_force(ni, resolved->setup);
       auto tuning = family.tuning_of(*ni.nid, resolved->setup.lnd_tunables);
-      if (tuning) job->nis.push_back({std::move(resolved->setup), std::move(tuning)});
+      if (tuning) nis.push_back({std::move(resolved->setup), std::move(tuning)});
     }
   }
-  tune_from(desk, host, job, 0);
+  tour_shards(
+      desk,
+      [nis = std::move(nis)](lnet::Node& node, unsigned shard) {
+        tune_on(node, shard, nis);
+        return LnetDesk::Progress::kDone;
+      },
+      std::move(after));
 }
 
 std::vector<TunablesInForce> tunables_in_force(lnet::Node& node) {

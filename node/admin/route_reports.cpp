@@ -2,7 +2,6 @@
 #include "node/admin/route_reports.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "lib/lnet/node/node.hpp"
 #include "lib/lnet/peers/peer_directory.hpp"
 #include "lib/lnet/peers/peer_records.hpp"
+#include "node/host/shard_question.hpp"
 
 namespace plnet::node {
 namespace {
@@ -67,33 +67,18 @@ lnet::GatewayReport report_of(const lnet::Gateway& gateway, Instant now) {
   return report;
 }
 
-// `take` on shard 0, in one turn.
-template <class T, class Take>
-void ask(LnetDesk& desk, lnet::Reply<std::vector<T>> reply, Take take) {
-  struct Job {
-    lnet::Reply<std::vector<T>> reply;
-    std::vector<T> list;
-  };
-  auto job = std::make_shared<Job>();
-  job->reply = std::move(reply);
-  auto sent = desk.order(
-      0, [job, take](lnet::Node& node) { take(node, job->list); },
-      [job] { job->reply(std::move(job->list)); });
-  if (!sent) job->reply(std::unexpected(sent.error()));
-}
-
 }  // namespace
 
 void report_routes(LnetDesk& desk, lnet::Reply<std::vector<lnet::RouteReport>> reply) {
-  ask(desk, std::move(reply), [](lnet::Node& node, std::vector<lnet::RouteReport>& routes) {
-    const lnet::Coordinator& coordinator = node.coordinator();
-    const Instant now = node.shard(0).core().now;
-    for (const lnet::RemoteNet& net : coordinator.routes().view().nets()) {
-      for (const lnet::Route* const route : net.routes) {
-        routes.push_back(report_of(*route, now));
-      }
+  const auto list = [](lnet::Node& node) {
+    std::vector<lnet::RouteReport> routes;
+    for (const lnet::RemoteNet& net : node.coordinator().routes().view().nets()) {
+      for (const lnet::Route* const route : net.routes)
+        routes.push_back(report_of(*route, node.shard(0).core().now));
     }
-  });
+    return routes;
+  };
+  ask_node(desk, list, std::move(reply));
 }
 
 std::vector<lnet::Nid> nids_of_node(const lnet::PeerDirectory& directory, const lnet::Nid& nid) {
@@ -106,21 +91,21 @@ std::vector<lnet::Nid> nids_of_node(const lnet::PeerDirectory& directory, const 
 }
 
 void report_gateways(LnetDesk& desk, lnet::Reply<std::vector<lnet::GatewayReport>> reply) {
-  ask(desk, std::move(reply), [](lnet::Node& node, std::vector<lnet::GatewayReport>& list) {
+  const auto list = [](lnet::Node& node) {
+    std::vector<lnet::GatewayReport> gateways;
     for (const lnet::Gateway* const gateway : node.coordinator().gateway_checks().gateways())
-      list.push_back(report_of(*gateway, node.shard(0).core().now));
-  });
+      gateways.push_back(report_of(*gateway, node.shard(0).core().now));
+    return gateways;
+  };
+  ask_node(desk, list, std::move(reply));
 }
 
 void take_route_news(LnetDesk& desk, const lnet::Node& node, RouteNewsReply reply) {
   if (!node.coordinator().gateway_checks().has_news()) return reply({});
-  ask<lnet::RouteNews>(
-      desk,
+  ask_coordinator(
+      desk, [](lnet::Coordinator& coordinator) { return coordinator.gateway_checks().take_news(); },
       [reply = std::move(reply)](Outcome<std::vector<lnet::RouteNews>>&& news) mutable {
-        reply(news ? std::move(*news) : std::vector<lnet::RouteNews>{});
-      },
-      [](lnet::Node& there, std::vector<lnet::RouteNews>& news) {
-        news = there.coordinator().gateway_checks().take_news();
+        reply(std::move(news).value_or(std::vector<lnet::RouteNews>{}));
       });
 }
 

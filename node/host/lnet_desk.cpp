@@ -50,6 +50,10 @@ void LnetDesk::close() {
   out_.clear();
 }
 
+unsigned LnetDesk::shards() const {
+  return host_.shards();
+}
+
 Outcome<void> LnetDesk::order(unsigned shard, Work work, After after) {
   Order order;
   order.work = [this, shard, work = std::move(work)]() mutable {
@@ -144,9 +148,9 @@ void LnetDesk::try_again(const std::shared_ptr<Trial>& trial) {
 }
 
 void LnetDesk::place_everywhere(lnet::Node* node, After after) {
-  const auto left = std::make_shared<unsigned>(host_.shards());
+  const auto left = std::make_shared<unsigned>(shards());
   const auto last = std::make_shared<After>(std::move(after));
-  for (unsigned shard = 0; shard < host_.shards(); ++shard) {
+  for (unsigned shard = 0; shard < shards(); ++shard) {
     Order order;
     order.work = [this, shard, node] { host_.place(shard).set_node_owner(node); };
     order.after = [left, last] {

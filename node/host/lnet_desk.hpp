@@ -78,6 +78,7 @@ class LnetDesk {
   void end_errand() { --errands_; }
 
   [[nodiscard]] runtime::EventLoop& loop() { return loop_; }
+  [[nodiscard]] unsigned shards() const;
 
  private:
   static constexpr std::size_t kRing = kErrandsMax;

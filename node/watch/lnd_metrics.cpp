@@ -8,13 +8,9 @@
 #include "lib/lnet/node/node.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/open_families.hpp"
+#include "node/host/shard_tour.hpp"
 
 namespace plnet::node {
-
-struct LndMetrics::Job {
-  std::vector<runtime::MetricSet> found;
-  LnetDesk::After after;
-};
 
 namespace {
 
@@ -45,25 +41,18 @@ void LndMetrics::let_go() {
 
 void LndMetrics::gather(LnetDesk::After after) {
   let_go();
-  auto job = std::make_shared<Job>();
-  job->after = std::move(after);
-  ask(job, 0);
-}
-
-void LndMetrics::ask(const std::shared_ptr<Job>& job, unsigned shard) {
-  if (shard < host_.shards()) {
-    auto sent = desk_.order(
-        shard,
-        [job, shard, families = &host_.families()](lnet::Node& node) {
-          find_on(node, *families, shard, job->found);
-        },
-        [this, job, shard] { ask(job, shard + 1); });
-    if (sent) return;  // else nobody counts this time
-    job->found.clear();
-  }
-  for (runtime::MetricSet& set : job->found)
-    ids_.push_back(metrics_.add(std::move(set.object), std::move(set.labels), set.view));
-  job->after();
+  using Found = std::vector<runtime::MetricSet>;
+  gather_from_shards(
+      desk_, Found{},
+      [families = &host_.families()](lnet::Node& node, unsigned shard, Found& found) {
+        find_on(node, *families, shard, found);
+      },
+      [this, after = std::move(after)](Outcome<Found>&& found) mutable {
+        // Without an answer nothing is counted until the next change of NIs.
+        for (runtime::MetricSet& set : std::move(found).value_or(Found{}))
+          ids_.push_back(metrics_.add(std::move(set.object), std::move(set.labels), set.view));
+        after();
+      });
 }
 
 }  // namespace plnet::node

@@ -3,7 +3,6 @@
 // metrics is the admin thread's: it lets go of all before NIs change, and asks for them afterwards.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "lib/runtime/admin/metrics.hpp"
@@ -28,10 +27,6 @@ class LndMetrics {
   void gather(LnetDesk::After after);
 
  private:
-  struct Job;
-
-  void ask(const std::shared_ptr<Job>& job, unsigned shard);
-
   LnetDesk& desk_;
   const LnetHost& host_;
   runtime::Metrics& metrics_;

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include "lib/lnet/names/nid_text.hpp"
-#include "node/host/lnet_desk.hpp"
+#include "node/host/shard_question.hpp"
+#include "node/host/shard_tour.hpp"
 #include "node/net/kfi/family.hpp"
 #include "node/net/kfi/host.hpp"
 #include "node/net/kfi/reports.hpp"
@@ -52,55 +52,44 @@ struct OfStatistics {
 };
 
 template <class Of>
-struct KfiRound : std::enable_shared_from_this<KfiRound<Of>> {
-  struct Found {
-    lnet::Nid nid;
-    unsigned shard = 0;
-    typename Of::Seen seen;
-  };
-
-  KfiRound(LnetDesk& desk_of, KfiHost& kfi_of, VerbToken token_of)
-      : desk(desk_of), kfi(kfi_of), token(std::move(token_of)) {}
-
-  void go_on() {
-    if (shard == kfi.shards()) return token.finish(result());
-    const auto self = this->shared_from_this();
-    auto sent = desk.order(
-        shard,
-        [self](lnet::Node& node) {
-          const Instant now = node.shard(self->shard).core().now;
-          for (KfiNi* const ni : self->kfi.place(self->shard).nis()) {
-            if (Of::has(*ni)) self->found.push_back({ni->nid(), self->shard, Of::look(*ni, now)});
-          }
-        },
-        [self] {
-          ++self->shard;
-          self->go_on();
-        });
-    if (!sent) token.finish(std::unexpected(VerbError(sent.error())));
-  }
-
-  [[nodiscard]] KfiJson result() const {
-    KfiJson list = KfiJson::array();
-    std::string text;
-    for (const Found& each : found) {
-      KfiJson report{{"nid", text_of(each.nid)}, {"shard", each.shard}};
-      KfiJson told = Of::tell(each.seen);
-      if (told.contains("text"))
-        text += text_of(each.nid) + "\n" + told["text"].template get<std::string>();
-      report.update(told);
-      list.push_back(std::move(report));
-    }
-    if constexpr (std::is_same_v<Of, OfStatistics>) return {{"text", std::move(text)}};
-    return {{Of::kKey, std::move(list)}};
-  }
-
-  LnetDesk& desk;
-  KfiHost& kfi;
-  VerbToken token;
+struct KfiFound {
+  lnet::Nid nid;
   unsigned shard = 0;
-  std::vector<Found> found;
+  typename Of::Seen seen;
 };
+
+template <class Of>
+KfiJson kfi_document(const std::vector<KfiFound<Of>>& found) {
+  KfiJson list = KfiJson::array();
+  std::string text;
+  for (const KfiFound<Of>& each : found) {
+    KfiJson report{{"nid", text_of(each.nid)}, {"shard", each.shard}};
+    KfiJson told = Of::tell(each.seen);
+    if (told.contains("text"))
+      text += text_of(each.nid) + "\n" + told["text"].template get<std::string>();
+    report.update(told);
+    list.push_back(std::move(report));
+  }
+  if constexpr (std::is_same_v<Of, OfStatistics>) return {{"text", std::move(text)}};
+  return {{Of::kKey, std::move(list)}};
+}
+
+template <class Of>
+void show_kfi(LnetDesk& desk, KfiHost& kfi, VerbToken token) {
+  using All = std::vector<KfiFound<Of>>;
+  gather_from_shards(
+      desk, All{},
+      [&kfi](lnet::Node& node, unsigned shard, All& found) {
+        const Instant now = node.shard(shard).core().now;
+        for (KfiNi* const ni : kfi.place(shard).nis()) {
+          if (Of::has(*ni)) found.push_back({ni->nid(), shard, Of::look(*ni, now)});
+        }
+      },
+      [token = std::move(token)](Outcome<All>&& found) mutable {
+        if (!found) return token.finish(std::unexpected(VerbError(std::move(found.error()))));
+        token.finish(kfi_document<Of>(*found));
+      });
+}
 
 template <class Of>
 void add_kfi_verb(runtime::VerbTable& verbs, FamilyAccess& access, const char* verb,
@@ -111,16 +100,11 @@ void add_kfi_verb(runtime::VerbTable& verbs, FamilyAccess& access, const char* v
              .async_handler = [&access](const auto&, const auto&, VerbToken token) {
                KfiHost* const kfi = kfi_of(access);
                if (kfi == nullptr) return token.finish(KfiJson{{Of::kKey, KfiJson::array()}});
-               std::make_shared<KfiRound<Of>>(access.desk(), *kfi, std::move(token))->go_on();
+               show_kfi<Of>(access.desk(), *kfi, std::move(token));
              }});
 }
 
-// The answer of shard 0, which has the NICs that no NI has.
-struct AddressChange {
-  VerbToken token;
-  Outcome<void> done = failure(Errc::kNetworkDown, "LNet is not configured");
-};
-
+// Shard 0 has the NICs that no NI has.
 void set_address(FamilyAccess& access, const nlohmann::json& args, VerbToken token) {
   const auto name = args.at("if").get<std::string>();
   const auto address = args.at("address").get<std::int64_t>();
@@ -130,19 +114,18 @@ void set_address(FamilyAccess& access, const nlohmann::json& args, VerbToken tok
     return token.finish(
         std::unexpected(VerbError(Error{Errc::kNotFound, "no interface of that name: " + name})));
   }
-  auto change = std::make_shared<AddressChange>(AddressChange{.token = std::move(token)});
-  auto sent = access.desk().order(
-      0,
-      [change, nic, address](lnet::Node& node) {
+  ask_node(
+      access.desk(),
+      [nic, address](lnet::Node& node) {
         const auto wanted = static_cast<std::uint32_t>(
             std::clamp<std::int64_t>(address, -1, std::numeric_limits<std::uint32_t>::max()));
-        change->done = nic->set_address(wanted, node.shard(0).core().now);
+        return nic->set_address(wanted, node.shard(0).core().now);
       },
-      [change] {
-        if (change->done) return change->token.finish(nlohmann::json::object());
-        change->token.finish(std::unexpected(VerbError(change->done.error())));
+      [token = std::move(token)](Outcome<void>&& done) mutable {
+        if (done) return token.finish(KfiJson::object());
+        if (done.error().code == Errc::kNetworkDown) done.error().what = "LNet is not configured";
+        token.finish(std::unexpected(VerbError(std::move(done.error()))));
       });
-  if (!sent) change->token.finish(std::unexpected(VerbError(sent.error())));
 }
 
 }  // namespace

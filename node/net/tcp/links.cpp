@@ -2,13 +2,12 @@
 #include "node/net/tcp/links.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "lib/lnet/node/node.hpp"
 #include "lib/runtime/host/local_addresses.hpp"
-#include "node/host/lnet_desk.hpp"
 #include "node/host/lnet_host.hpp"
+#include "node/host/shard_tour.hpp"
 #include "node/net/tcp/host.hpp"
 
 namespace plnet::node {
@@ -42,26 +41,9 @@ struct Told {
   Nid nid;
   bool up = true;
 };
-using LinkJob = std::vector<Told>;
 
 // After a look that failed: the process was out of file descriptors, or the system of memory.
 constexpr Duration kLookAgain = std::chrono::seconds(1);
-
-// Each shard's LND, and what has not changed, too: one that finds its address back of its own must
-// know what else is amiss. What does not get through is told when the next change is looked at.
-void tell_from(LnetDesk& desk, TcpHost& host, const std::shared_ptr<const LinkJob>& job,
-               unsigned shard) {
-  if (shard == host.shards()) return;
-  (void)desk.order(
-      shard,
-      [&host, job, shard](lnet::Node&) {
-        for (const Told& told : *job) {
-          auto* const lnd = host.place(shard).inbox().lnd(told.nid);
-          if (lnd != nullptr) lnd->set_usable(told.up);
-        }
-      },
-      [&desk, &host, job, shard] { tell_from(desk, host, job, shard + 1); });
-}
 
 }  // namespace
 
@@ -71,7 +53,7 @@ void TcpLinks::look(LnetDesk& desk, TcpHost& tcp, std::span<const Nid> nis, Inst
   // What the system has told of is not told again.
   looks_again_at_ = known ? Instant::max() : now + kLookAgain;
   if (!known) return;
-  auto job = std::make_shared<LinkJob>();
+  std::vector<Told> told;
   std::vector<Link> links;
   links.reserve(nis.size());
   for (const Nid& nid : nis) {
@@ -85,10 +67,21 @@ void TcpLinks::look(LnetDesk& desk, TcpHost& tcp, std::span<const Nid> nis, Inst
     const bool newly_held = cause == kBounces && !link.hold_told;
     link.hold_told = !cause.empty() && (link.hold_told || newly_held);
     if (earlier.empty() != cause.empty() || newly_held) said(nid, cause);
-    job->push_back({.nid = nid, .up = up});
+    told.push_back({.nid = nid, .up = up});
   }
   links_ = std::move(links);
-  tell_from(desk, tcp, job, 0);
+  // Unchanged links, too: an LND whose address has come back must know the state of all others. An
+  // LND that this does not reach is told at the next change.
+  tour_shards(
+      desk,
+      [&tcp, told = std::move(told)](lnet::Node&, unsigned shard) {
+        for (const auto& [nid, up] : told) {
+          auto* const lnd = tcp.place(shard).inbox().lnd(nid);
+          if (lnd != nullptr) lnd->set_usable(up);
+        }
+        return LnetDesk::Progress::kDone;
+      },
+      [](Outcome<void>&&) {});
 }
 
 Instant TcpLinks::look_again_at() const {

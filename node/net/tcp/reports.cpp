@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/net/tcp/reports.hpp"
 
-#include <algorithm>
-#include <memory>
+#include <deque>
+#include <optional>
 #include <utility>
 
 #include "drivers/net/tcp/socket.hpp"
 #include "lib/lnet/node/node.hpp"
 #include "lib/socklnd/lnd.hpp"
+#include "node/host/shard_tour.hpp"
 #include "node/net/tcp/host.hpp"
 #include "node/net/tcp/place.hpp"
 
@@ -115,88 +116,71 @@ struct OfPeers {
   }
 };
 
-// Shard by shard, NI by NI, slot by slot; a page of it in each order. NIs and connections may come
-// and go meanwhile: those that are there all the time are told once.
+// NI by NI, slot by slot; a page of it in each visit. NIs and connections may come and go
+// meanwhile: those that are there all the time are seen once.
 template <class Of>
-class Walk : public std::enable_shared_from_this<Walk<Of>> {
- public:
-  using Reports = std::vector<typename Of::Report>;
+struct Walk {
+  struct Row {
+    Nid local;
+    unsigned shard;
+    typename Of::Seen seen;
+  };
 
-  Walk(LnetDesk& desk, TcpHost& host, const lnet::ConnectionQuery& query, Reply<Reports> reply)
-      : desk_(desk), host_(host), query_(query), reply_(std::move(reply)) {}
-
-  void begin() {
-    order(
-        0, [this](lnet::Node& node) { list_nis(node); },
-        [this] {
-          if (!listed_) return reply_(failure(Errc::kNetworkDown, "Network is down"));
-          go_on();
-        });
-  }
-
- private:
-  void order(unsigned shard, auto work, auto after) {
-    const auto self = this->shared_from_this();
-    auto sent = desk_.order(
-        shard, [self, work](lnet::Node& node) { work(node); }, [self, after] { after(); });
-    if (!sent) reply_(std::unexpected(sent.error()));
-  }
-
-  void list_nis(lnet::Node& node) {
-    listed_ = true;
-    for (const lnet::Ni* const ni : node.coordinator().local().nis) {
-      if (!query_.net || *query_.net == ni->net) nids_.push_back(ni->nid);
-    }
-  }
-
-  void go_on() {
-    if (shard_ == host_.shards()) return reply_(std::move(reports_));
-    more_ = false;  // if LNet goes down meanwhile
-    order(shard_, [this](lnet::Node& node) { look(node); }, [this] { turn_page(); });
-  }
-
-  void look(lnet::Node& node) {
-    TcpPlace& place = host_.place(shard_);
+  LnetDesk::Progress visit(lnet::Node& node, unsigned shard, TcpHost& host) {
+    if (!nids && shard == 0) list_nis(node);
+    if (!nids) return LnetDesk::Progress::kDone;  // LNet came up during the tour
+    TcpPlace& place = host.place(shard);
+    const std::size_t full = rows.size() + kSocketsAtOnce;
     unsigned passed = 0;
-    for (; ni_ < nids_.size(); ++ni_, slot_ = 0) {
-      SockLnd* const lnd = place.inbox().lnd(nids_[ni_]);
+    for (; ni < nids->size(); ++ni, slot = 0) {
+      const Nid& local = (*nids)[ni];
+      SockLnd* const lnd = place.inbox().lnd(local);
       const std::uint32_t slots = lnd == nullptr ? 0 : Of::slots(*lnd);
-      for (; slot_ < slots; ++slot_) {
-        more_ = page_.size() == kSocketsAtOnce || passed++ == kSlotsAtOnce;
-        if (more_) return;
-        if (auto seen = Of::look(node, place, shard_, *lnd, slot_, query_.nid))
-          page_.emplace_back(nids_[ni_], *seen);
+      for (; slot < slots; ++slot) {
+        if (rows.size() == full || passed++ == kSlotsAtOnce) return LnetDesk::Progress::kAgain;
+        if (auto seen = Of::look(node, place, shard, *lnd, slot, query.nid))
+          rows.push_back({local, shard, *seen});
       }
     }
+    ni = 0;
+    return LnetDesk::Progress::kDone;
   }
 
-  void turn_page() {
-    for (const auto& [local, seen] : page_) {
-      auto& report = reports_.emplace_back(Of::tell(seen, host_));
-      report.local = local;
-      report.shard = static_cast<lnet::ShardId>(shard_);
+  // Shard 0 alone sees the coordinator's.
+  void list_nis(lnet::Node& node) {
+    nids.emplace();
+    for (const lnet::Ni* const each : node.coordinator().local().nis) {
+      if (!query.net || *query.net == each->net) nids->push_back(each->nid);
     }
-    page_.clear();
-    if (!more_) {
-      ++shard_;
-      ni_ = slot_ = 0;
-    }
-    go_on();
   }
 
-  LnetDesk& desk_;
-  TcpHost& host_;
-  const lnet::ConnectionQuery query_;
-  Reply<Reports> reply_;
-  std::vector<Nid> nids_;
-  bool listed_ = false;
-  unsigned shard_ = 0;
-  std::size_t ni_ = 0;
-  std::uint32_t slot_ = 0;
-  bool more_ = false;
-  std::vector<std::pair<Nid, typename Of::Seen>> page_;
-  Reports reports_;
+  lnet::ConnectionQuery query;
+  std::optional<std::vector<Nid>> nids{};
+  std::size_t ni = 0;
+  std::uint32_t slot = 0;
+  std::deque<Row> rows{};  // grows on the shards without a move of what is there
 };
+
+template <class Of>
+void report_walk(LnetDesk& desk, TcpHost& host, const lnet::ConnectionQuery& query,
+                 Reply<std::vector<typename Of::Report>> reply) {
+  gather_from_shards(
+      desk, Walk<Of>{.query = query},
+      [&host](lnet::Node& node, unsigned shard, Walk<Of>& walk) {
+        return walk.visit(node, shard, host);
+      },
+      [&host, reply = std::move(reply)](Outcome<Walk<Of>>&& walk) mutable {
+        if (!walk) return reply(std::unexpected(std::move(walk.error())));
+        if (!walk->nids) return reply(failure(Errc::kNetworkDown, "Network is down"));
+        std::vector<typename Of::Report> reports;
+        for (const auto& [local, shard, seen] : walk->rows) {
+          auto& told = reports.emplace_back(Of::tell(seen, host));
+          told.local = local;
+          told.shard = static_cast<lnet::ShardId>(shard);
+        }
+        reply(std::move(reports));
+      });
+}
 
 }  // namespace
 
@@ -257,12 +241,12 @@ ConnectionPeerReport peer_report(const PeerFacts& facts) {
 
 void report_connections(LnetDesk& desk, TcpHost& host, const lnet::ConnectionQuery& query,
                         Reply<std::vector<ConnectionReport>> reply) {
-  std::make_shared<Walk<OfConnections>>(desk, host, query, std::move(reply))->begin();
+  report_walk<OfConnections>(desk, host, query, std::move(reply));
 }
 
 void report_connection_peers(LnetDesk& desk, TcpHost& host, const lnet::ConnectionQuery& query,
                              Reply<std::vector<ConnectionPeerReport>> reply) {
-  std::make_shared<Walk<OfPeers>>(desk, host, query, std::move(reply))->begin();
+  report_walk<OfPeers>(desk, host, query, std::move(reply));
 }
 
 }  // namespace plnet::node
