@@ -12,6 +12,7 @@
 #include "lib/runtime/cpt/plan_report.hpp"
 #include "node/admin/lnet_admin.hpp"
 #include "node/host/machine.hpp"
+#include "node/watch/standing_warnings.hpp"
 
 namespace plnet::node {
 namespace {
@@ -64,40 +65,33 @@ Json shard_detail(const runtime::PlannedShard& shard, runtime::Poller& poller,
 
 void add_starving(const Node& node, Json& all) {
   for (const lnet::StarvingReport& each : node.lnet().starving()) {
-    all.push_back({{"severity", "warning"},
-                   {"what", fmt::format("{} starve on shard {}", each.of, each.shard)},
-                   {"why", fmt::format("{} messages had to wait or were dropped{}{}", each.waited,
-                                       each.most.empty() ? "" : "; most: ", each.most)},
-                   {"fix", each.more}});
+    all.push_back(warning(fmt::format("{} starve on shard {}", each.of, each.shard),
+                          fmt::format("{} messages had to wait or were dropped{}{}", each.waited,
+                                      each.most.empty() ? "" : "; most: ", each.most),
+                          each.more));
   }
 }
 
 Json warnings(const Node& node, Json all) {
-  for (const auto& warning : node.machine().cpts().warnings) {
-    all.push_back({{"severity", "warning"}, {"what", warning.text}});
+  for (const auto& each : node.machine().cpts().warnings) {
+    all.push_back({{"severity", "warning"}, {"what", each.text}});
   }
   for (const auto& finding : node.machine().findings()) {
-    all.push_back({{"severity", name_of(finding.severity)},
-                   {"what", finding.what},
-                   {"why", finding.why},
-                   {"fix", finding.fix}});
+    all.push_back(warning(finding.what, finding.why, finding.fix, name_of(finding.severity)));
   }
-  if (!node.links_unwatched().empty()) {
+  if (const std::string& unwatched = node.links_unwatched(); !unwatched.empty()) {
     all.push_back(
-        {{"severity", "warning"},
-         {"what", node.links_unwatched()},
-         {"why", "an NI stays up when the link of its interface is lost, and down when it is back"},
-         {"fix", "let the process hear netlink (multicast groups of NETLINK_ROUTE)"}});
+        warning(unwatched,
+                "an NI stays up when the link of its interface is lost, and down when it is back",
+                "let the process hear netlink (multicast groups of NETLINK_ROUTE)"));
   }
   for (const auto* poller : node.pollers()) {
     const auto late = poller->long_turns();
     if (late == 0) continue;
-    all.push_back(
-        {{"severity", "note"},
-         {"what",
-          std::string(poller->name()) + ": " + std::to_string(late) + " turns over the limit"},
-         {"why", "whatever waited for this shard waited longer"},
-         {"fix", "lnetctl cpt show -v 1 tells more; lnetctl counters reset starts anew"}});
+    all.push_back(warning(fmt::format("{}: {} turns over the limit", poller->name(), late),
+                          "whatever waited for this shard waited longer",
+                          "lnetctl cpt show -v 1 tells more; lnetctl counters reset starts anew",
+                          "note"));
   }
   add_starving(node, all);
   return all;

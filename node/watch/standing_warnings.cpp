@@ -21,13 +21,6 @@ constexpr std::size_t kNamedMax = 8;
 // Shards answer within a turn or two.
 constexpr Duration kAnswerMax = std::chrono::seconds(2);
 
-Json warning(std::string what, std::string why, std::string fix) {
-  return {{"severity", "warning"},
-          {"what", std::move(what)},
-          {"why", std::move(why)},
-          {"fix", std::move(fix)}};
-}
-
 void append(Json& all, Json more) {
   for (Json& each : more)
     all.push_back(std::move(each));
@@ -91,6 +84,13 @@ class Standing : public std::enable_shared_from_this<Standing> {
 
 }  // namespace
 
+Json warning(std::string what, std::string why, std::string fix, std::string_view severity) {
+  return {{"severity", severity},
+          {"what", std::move(what)},
+          {"why", std::move(why)},
+          {"fix", std::move(fix)}};
+}
+
 Json warnings_of_nis(const std::vector<lnet::NetReport>& nets) {
   Json all = Json::array();
   std::size_t more = 0;
@@ -128,10 +128,9 @@ Json warnings_of_routing(const lnet::RoutingReport& routing) {
   if (!routing.change) return Json::array();
   const auto& change = *routing.change;
   return Json::array(
-      {Json{{"severity", "note"},
-            {"what", change.is_drain ? "routing is being drained" : "routing changes"},
-            {"why", fmt::format("{}; {} messages of others are here", change.phase, change.held)},
-            {"fix", "lnetctl routing show tells how far it is"}}});
+      {warning(change.is_drain ? "routing is being drained" : "routing changes",
+               fmt::format("{}; {} messages of others are here", change.phase, change.held),
+               "lnetctl routing show tells how far it is", "note")});
 }
 
 void ask_standing(lnet::LnetControl& lnet, runtime::EventLoop& loop,

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/lnet/node/lnet_control.hpp"
@@ -11,6 +13,10 @@
 #include "lib/runtime/control/protocol.hpp"
 
 namespace plnet::node {
+
+// A line of the list.
+[[nodiscard]] runtime::Json warning(std::string what, std::string why, std::string fix,
+                                    std::string_view severity = "warning");
 
 [[nodiscard]] runtime::Json warnings_of_nis(const std::vector<lnet::NetReport>& nets);
 [[nodiscard]] runtime::Json warnings_of_routes(const std::vector<lnet::RouteReport>& routes);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/clock.hpp"
@@ -113,6 +114,9 @@ enum class Aliveness : std::uint8_t {
   kUp,
   kDown,
 };
+[[nodiscard]] constexpr std::string_view name_of(Aliveness state) {
+  return state == Aliveness::kUnknown ? "NA" : state == Aliveness::kUp ? "up" : "down";
+}
 
 struct PeerNiReport {
   Nid nid;

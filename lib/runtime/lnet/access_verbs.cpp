@@ -86,15 +86,14 @@ Json access_to_json(std::span<const lnet::AccessReport> reports) {
   Json list = Json::array();
   for (const lnet::AccessReport& report : reports) {
     const AccessItem item = item_of(report.rule);
-    Json line{{"idx", list.size()}, {"action", name_of(item.action)}, {"for", name_of(item.use)}};
-    for (const auto& [key, text] : {std::pair{"source", &item.source},
-                                    {"dest", &item.destination},
-                                    {"from", &item.from},
-                                    {"to", &item.to}}) {
-      if (!text->empty()) line[key] = *text;
-    }
-    line["matched"] = report.matched;
-    list.push_back(std::move(line));
+    list.push_back(object_of({{"idx", list.size()},
+                              {"action", name_of(item.action)},
+                              {"for", name_of(item.use)},
+                              {"source", if_any(item.source)},
+                              {"dest", if_any(item.destination)},
+                              {"from", if_any(item.from)},
+                              {"to", if_any(item.to)},
+                              {"matched", report.matched}}));
   }
   return document_of("access", std::move(list));
 }

@@ -25,12 +25,6 @@ using lnet::LnetControl;
 using enum ArgKind;
 using Cpts = std::vector<std::optional<std::uint16_t>>;
 
-// A queue without anybody in it is not there.
-void add_queue(Json& document, const char* name, const std::vector<lnet::Nid>& nids) {
-  for (std::size_t i = 0; i < nids.size(); ++i)
-    document[name][fmt::format("nid-{}", i)] = text_of(nids[i]);
-}
-
 void show_recovery(LnetControl& control, const VerbArgs& args, VerbToken token) {
   const bool local = flag_arg(args, "local");
   const bool peer = flag_arg(args, "peer");
@@ -38,10 +32,10 @@ void show_recovery(LnetControl& control, const VerbArgs& args, VerbToken token) 
     return fail(token, {Errc::kInvalid, "debug recovery: expected --local or --peer"});
   }
   control.recovery(printed<lnet::RecoveryReport>(std::move(token), [=](const auto& report) {
-    Json document;
-    if (local) add_queue(document, "Local NI recovery", report.local);
-    if (peer) add_queue(document, "Peer NI recovery", report.peers);
-    return document;
+    // An empty queue is not shown.
+    return object_of(
+        {{"Local NI recovery", local ? numbered("nid-", texts_of(report.local)) : Json{}},
+         {"Peer NI recovery", peer ? numbered("nid-", texts_of(report.peers)) : Json{}}});
   }));
 }
 

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "lib/runtime/lnet/debugfs_text.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
 

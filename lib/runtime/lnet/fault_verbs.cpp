@@ -68,43 +68,28 @@ Outcome<FaultSelection> faults_to_delete(const VerbArgs& args) {
   return FaultSelection{*from, *to};
 }
 
-// The kernel's keys in its order; what it does not print comes last, if the rule has it.
+// The kernel's keys in its order; fields that it does not print come last, if the rule has them.
 Json report_to_json(const lnet::FaultReport& report) {
   const lnet::FaultSpec& spec = report.spec;
-  Json item{{"rule_type", name_of(spec.kind)},
-            {"fa_src", text_of(spec.source)},
-            {"fa_dst", text_of(spec.destination)},
-            {"fa_ptl_mask", spec.portals},
-            {"fa_msg_mask", spec.types}};
-  if (spec.kind == FaultKind::kDrop) {
-    item["da_rate"] = spec.rate;
-    item["da_interval"] = spec.interval_s;
-    item["ds_dropped"] = report.counts.struck;
-  } else {
-    item["la_rate"] = spec.rate;
-    item["la_interval"] = spec.interval_s;
-    item["la_latency"] = spec.latency_s;
-    item["ls_delayed"] = report.counts.struck;
-  }
-  item["fs_count"] = report.counts.matched;
-  item["fs_put"] = report.counts.put;
-  item["fs_ack"] = report.counts.ack;
-  item["fs_get"] = report.counts.get;
-  item["fs_reply"] = report.counts.reply;
-  if (!spec.local.is_any()) item["fa_local_nid"] = text_of(spec.local);
-  if (spec.health_errors != 0) {
-    item["da_health_error"] = lnet::text_of_fault_health(spec.health_errors);
-  }
-  if (spec.random) item["da_random"] = true;
-  if (spec.all) item["da_drop_all"] = true;
-  return item;
-}
-
-Json faults_to_json(std::span<const lnet::FaultReport> reports) {
-  Json list = Json::array();
-  for (const lnet::FaultReport& report : reports)
-    list.push_back(report_to_json(report));
-  return document_of("fault", std::move(list));
+  const bool drops = spec.kind == FaultKind::kDrop;
+  return object_of({{"rule_type", name_of(spec.kind)},
+                    {"fa_src", text_of(spec.source)},
+                    {"fa_dst", text_of(spec.destination)},
+                    {"fa_ptl_mask", spec.portals},
+                    {"fa_msg_mask", spec.types},
+                    {drops ? "da_rate" : "la_rate", spec.rate},
+                    {drops ? "da_interval" : "la_interval", spec.interval_s},
+                    {"la_latency", drops ? Json{} : Json(spec.latency_s)},
+                    {drops ? "ds_dropped" : "ls_delayed", report.counts.struck},
+                    {"fs_count", report.counts.matched},
+                    {"fs_put", report.counts.put},
+                    {"fs_ack", report.counts.ack},
+                    {"fs_get", report.counts.get},
+                    {"fs_reply", report.counts.reply},
+                    {"fa_local_nid", spec.local.is_any() ? Json{} : Json(text_of(spec.local))},
+                    {"da_health_error", if_any(lnet::text_of_fault_health(spec.health_errors))},
+                    {"da_random", if_any(spec.random)},
+                    {"da_drop_all", if_any(spec.all)}});
 }
 
 auto verb_of(FaultKind kind) {
@@ -159,7 +144,8 @@ void add_looks_at_kind(VerbTable& verbs, LnetControl& control, FaultKind kind) {
              .async_handler = [&control, kind](const VerbArgs&, const Caller&, VerbToken token) {
                control.faults(kind, printed<std::vector<lnet::FaultReport>>(
                                         std::move(token), [](const auto& reports) {
-                                          return faults_to_json(reports);
+                                          return document_of("fault",
+                                                             list_of(reports, report_to_json));
                                         }));
              }});
 }

@@ -25,24 +25,23 @@ struct LoadQuestion {
   std::size_t rows = kRowsDefault;
 };
 
-std::int64_t usec(Duration duration) {
-  return std::chrono::ceil<std::chrono::microseconds>(duration).count();
-}
-
 Json load_to_json(const lnet::LoadSnapshot& snapshot, const LoadQuestion& question) {
   const std::string by(name_of(question.by));
-  Json list = Json::array();
-  for (const lnet::LoadRow& each : heaviest(snapshot, question.by, question.rows)) {
-    Json row{{by, each.name}, {"messages per sec", each.messages}, {"bytes per sec", each.bytes}};
-    if (each.delay) {
-      row["p50 usec"] = usec(each.delay->p50);
-      row["p90 usec"] = usec(each.delay->p90);
-      row["p99 usec"] = usec(each.delay->p99);
-      row["max usec"] = usec(each.delay->max);
-    }
-    if (each.doubtful != 0) row["perhaps of others"] = each.doubtful;
-    list.push_back(std::move(row));
-  }
+  const auto usec = [](const lnet::LoadRow& row, Duration lnet::HopDelay::* quantile) {
+    if (!row.delay) return Json{};
+    return Json(std::chrono::ceil<std::chrono::microseconds>(*row.delay.*quantile).count());
+  };
+  const auto row_to_json = [&](const lnet::LoadRow& row) {
+    return object_of({{by, row.name},
+                      {"messages per sec", row.messages},
+                      {"bytes per sec", row.bytes},
+                      {"p50 usec", usec(row, &lnet::HopDelay::p50)},
+                      {"p90 usec", usec(row, &lnet::HopDelay::p90)},
+                      {"p99 usec", usec(row, &lnet::HopDelay::p99)},
+                      {"max usec", usec(row, &lnet::HopDelay::max)},
+                      {"perhaps of others", if_any(row.doubtful)}});
+  };
+  Json list = list_of(heaviest(snapshot, question.by, question.rows), row_to_json);
   const auto seconds = std::chrono::round<std::chrono::seconds>(snapshot.covered).count();
   return {{"top", {{"by", by}, {"of the last sec", seconds}, {"load", std::move(list)}}}};
 }

@@ -95,12 +95,11 @@ Outcome<void> remove(NodeConfig& config, const UdspsToDelete& which) {
 
 Json udsp_to_json(const Udsp& udsp, std::size_t index) {
   const UdspItem item = item_of(udsp, index);
-  Json line{{"idx", item.idx}};
-  if (!item.source.empty()) line["src"] = item.source;
-  if (!item.destination.empty()) line["dst"] = item.destination;
-  if (!item.router.empty()) line["rte"] = item.router;
-  if (item.priority >= 0) line["action"] = {{"priority", item.priority}};
-  return line;
+  return object_of({{"idx", item.idx},
+                    {"src", if_any(item.source)},
+                    {"dst", if_any(item.destination)},
+                    {"rte", if_any(item.router)},
+                    {"action", item.priority < 0 ? Json{} : Json{{"priority", item.priority}}}});
 }
 
 VerbReply show(const LnetControl& control, const VerbArgs& args) {

@@ -11,6 +11,7 @@
 #include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/control/verb_table.hpp"
 #include "lib/runtime/lnet/report_json.hpp"
+#include "lib/runtime/lnet/report_rows.hpp"
 #include "lib/runtime/lnet/verb_args.hpp"
 
 namespace plnet::runtime {

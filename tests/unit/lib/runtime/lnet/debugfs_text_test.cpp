@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // To the letter: expected texts are what the kernel's format strings make of these values.
-#include "lib/runtime/lnet/debugfs_text.hpp"
-
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/lnet/report_json.hpp"
 
 namespace plnet::runtime {
 namespace {
