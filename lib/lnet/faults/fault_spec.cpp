@@ -72,6 +72,8 @@ std::string_view name_of(FaultKind kind) {
 // kernel's rule would never match, since only what is dropped as it arrives knows one.
 Outcome<FaultSpec> complete(FaultSpec spec) {
   const auto wrong = [](const char* what) { return failure(Errc::kInvalid, what); };
+  if (spec.source == Nid{} || spec.destination == Nid{})
+    return failure(Errc::kMissing, "a rule needs both source and dest");
   if ((spec.rate == 0) == (spec.interval_s == 0)) return wrong("a rate or an interval, not both");
   if ((spec.types & ~kFaultTypesAll) != 0) return wrong("a message type that there is not");
   if (spec.types == 0) spec.types = kFaultTypesAll;

@@ -1,139 +1,80 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LNet's part of a configuration document, in the document's own words: what stands there, item by
-// item, before ranges are expanded and items are joined to those that a node has already.
+// LNet's part of a configuration document. Its values stand among the settings; its items are kept
+// apart until they are joined to those that a node has already, or taken from them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lib/lnet/node/node_config.hpp"
+#include "lib/runtime/config/exec_request.hpp"
 #include "lib/runtime/config/settings.hpp"
 #include "lib/runtime/config/settings_check.hpp"
 
 namespace plnet::runtime {
 
-struct NiItem {
-  std::string nid;
-  std::vector<std::string> interfaces;
-  lnet::RequestedTunables tunables;
-  std::vector<lnet::LndTunable> lnd_tunables;
-  std::vector<std::uint16_t> cpts;
-};
+// An item is one of LNet's own structures, unless it may say more than that.
 
 struct NetItem {
-  std::string net_type;
-  std::string ip2net;  // instead of net_type
-  std::vector<NiItem> nis;
-  // For NIs that say nothing themselves.
+  lnet::NetConfig net;  // kNetAny: not given
+  std::string ip2net;   // rules by address instead of a network
+  // For NIs that have none of their own.
   lnet::RequestedTunables tunables;
   std::vector<lnet::LndTunable> lnd_tunables;
   std::vector<std::uint16_t> cpts;
 };
 
-struct Ip2NetsItem {
-  std::string net_spec;
-  std::vector<std::string> interfaces;
-  std::vector<std::string> ranges;
-  lnet::RequestedTunables tunables;
-  std::vector<lnet::LndTunable> lnd_tunables;
-  std::vector<std::uint16_t> cpts;
-};
-
+// A range of gateways: as many routes.
 struct RouteItem {
-  std::string net;
-  std::string gateway;  // may be a range
-  std::int32_t hop = lnet::kHopsUndefined;
-  std::int64_t priority = 0;
+  lnet::RouteConfig route;  // without a gateway
+  std::vector<lnet::Nid> gateways;
 };
 
+// A range of NIDs, of a peer.
 struct PeerNiItem {
-  std::string nid;  // may be a range
+  std::vector<lnet::Nid> nids;
 };
 
 struct PeerItem {
-  std::string primary_nid;
-  bool multi_rail = true;
-  bool lock_primary = false;
+  lnet::PeerConfig peer;  // without NIDs; a primary of Nid{}: not given
   std::vector<PeerNiItem> nis;
 };
 
 struct UdspItem {
-  std::int64_t idx = -1;
-  std::string source;
-  std::string destination;
-  std::string router;
-  std::int64_t priority = -1;  // -1 = none
+  lnet::Udsp policy;
+  std::optional<std::size_t> index{};  // of a node this is the place in its list
 };
 
-// -1: not given.
-struct FaultItem {
-  std::string rule_type = "drop";
-  std::string source;
-  std::string destination;
-  std::int64_t rate = -1;
-  std::int64_t interval = -1;
-  std::int64_t latency = -1;
-  std::string portals;
-  std::string types;
-  std::string health_errors;
-  std::string local_nid;
-  bool random = false;
-  bool all = false;
-};
-
-// "": any.
-struct AccessItem {
-  lnet::AccessAction action = lnet::AccessAction::kDeny;
-  lnet::AccessUse use = lnet::AccessUse::kAll;
-  std::string source;
-  std::string destination;
-  std::string from;
-  std::string to;
-};
-
-// `ping` and `discover`: what import --exec does.
-struct ExecItem {
-  std::string nid;
-  std::int64_t timeout_ms = 1000;  // lnetctl's own unit here
-  std::string source;
-  bool force = false;
-};
-
-struct LnetDocument {
+struct LnetItems {
   std::vector<NetItem> nets;
-  std::vector<Ip2NetsItem> ip2nets;
+  std::vector<lnet::Ip2NetsConfig> ip2nets;
   std::vector<RouteItem> routes;
-  bool routing = false;
-  lnet::BuffersConfig buffers;
   std::vector<PeerItem> peers;
-  lnet::ParameterValues parameters;
   std::vector<UdspItem> udsps;
-  std::vector<FaultItem> faults;
-  std::vector<AccessItem> access;  // all that there shall be: their order counts
-  std::vector<ExecItem> pings;
-  std::vector<ExecItem> discovers;
+  std::vector<lnet::FaultSpec> faults;
+  std::vector<ExecRequest> pings;
+  std::vector<ExecRequest> discovers;
 };
 
 // What the rows of the schema reach into.
 struct Document {
   Settings settings;
-  LnetDocument lnet;
+  LnetItems items;
 };
 
-// All that settings say, as items: what an export shows.
+// All that settings say, also as items: what an export shows.
 [[nodiscard]] Document document_of(const Settings& settings);
-// A document to read into: the values of `base`, and no items.
-[[nodiscard]] Document blank_document(const Settings& base);
 
-// `base` with the items of the document and its values. An item that is there already is replaced;
-// one that stands in the document twice, or contradicts another, is an issue.
-[[nodiscard]] lnet::NodeConfig add_items(const lnet::NodeConfig& base, const LnetDocument& document,
-                                         std::vector<SettingsIssue>& issues);
-// `base` without the items of the document, with its values. An item that is not there is an issue.
-[[nodiscard]] lnet::NodeConfig remove_items(const lnet::NodeConfig& base,
-                                            const LnetDocument& document,
-                                            std::vector<SettingsIssue>& issues);
+// The items of a document join those of its settings, which are those of `base` with the values of
+// the document. An item that is there already is replaced; one that stands in the document twice,
+// or contradicts another, is an issue.
+void add_items(Document& document, const lnet::NodeConfig& base,
+               std::vector<SettingsIssue>& issues);
+// The items of a document leave its settings. An item that is not there is an issue.
+void remove_items(Document& document, const lnet::NodeConfig& base,
+                  std::vector<SettingsIssue>& issues);
 
 }  // namespace plnet::runtime

@@ -12,40 +12,23 @@
 #include "lib/lnet/api/parameters.hpp"
 #include "lib/lnet/names/cpt_hash.hpp"
 #include "lib/lnet/names/ip2nets_text.hpp"
-#include "lib/lnet/names/networks_text.hpp"
-#include "lib/lnet/names/nid_range.hpp"
-#include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/config/access_schema.hpp"
 #include "lib/runtime/config/fault_schema.hpp"
 #include "lib/runtime/config/lnet_schema_rows.hpp"
-#include "lib/runtime/config/schema_binding.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 using namespace schema_rows;
 
-Outcome<void> check_net(std::string_view text) {
-  return only_success(lnet::parse_net(text));
-}
-Outcome<void> check_nid(std::string_view text) {
-  return only_success(lnet::parse_nid(text));
-}
-Outcome<void> check_nid_ranges(std::string_view text) {
-  return only_success(lnet::NidRangeList::parse(text));
-}
-Outcome<void> check_ip2nets(std::string_view text) {
-  return only_success(lnet::parse_ip2nets(text));
-}
-Outcome<void> check_address_range(std::string_view text) {
-  return only_success(
-      lnet::parse_address_pattern(lnet::TextPart(text), lnet::AddressStyle::kIpv4Ipv6));
-}
-// Older releases write NA for what a rule does not say.
-Outcome<void> check_udsp_range(std::string_view text) {
-  if (text == "NA") return {};
-  return only_success(lnet::UdspRange::parse(text));
-}
+// Rules by address stay the text that they are, which the module option ip2nets would have.
+struct Ip2NetsText : TextForm<std::string> {
+  static Outcome<std::string> parse(std::string_view text) {
+    if (auto rules = lnet::parse_ip2nets(text); !rules)
+      return std::unexpected(std::move(rules.error()));
+    return std::string(text);
+  }
+};
 
 Outcome<void> check_index(std::string_view name) {
   constexpr std::size_t kDigitsMax = 4;
@@ -90,7 +73,7 @@ constexpr std::array kInterfaceKeys{[] {
 }()};
 constexpr std::array kRangeKeys{[] {
   Key key = live("N", KeyKind::kText, "Addresses, such as 192.168.[1-4].*");
-  key.check = check_address_range;
+  key.check = check_text<TextForm<lnet::AddressPattern>>;
   return key;
 }()};
 
@@ -108,44 +91,44 @@ constexpr Key kInterfacesKey =
                kInterfaceKeys, "0: eth0", PLNET_FIELD(Record, interfaces));
 
 constexpr std::array kNiKeys{
-    text("nid", "Its NID; beside interfaces it counts if one of them has its address.", check_nid,
-         "", PLNET_FIELD(NiItem, nid)),
-    kInterfacesKey<NiItem>,
-    kTunablesKey<NiItem>,
-    kLndTunablesKey<NiItem>,
-    cpt_list("CPTs that serve it; all if left out.", PLNET_FIELD(NiItem, cpts)),
+    text("nid", "Its NID; beside interfaces it counts if one of them has its address.", "",
+         PLNET_TEXT(lnet::NiConfig, nid)),
+    kInterfacesKey<lnet::NiConfig>,
+    kTunablesKey<lnet::NiConfig>,
+    kLndTunablesKey<lnet::NiConfig>,
+    cpt_list("CPTs that serve it; all if left out.", PLNET_FIELD(lnet::NiConfig, cpts)),
 };
 
 constexpr std::array kNetKeys{
-    text("net type", "The network, such as tcp or o2ib1.", check_net, "tcp",
-         PLNET_FIELD(NetItem, net_type)),
+    text("net type", "The network, such as tcp or o2ib1.", "tcp",
+         PLNET_TEXT_AS(NetText, NetItem, net.net)),
     text("ip2net", "Instead of a network: rules by address, as the module option ip2nets has them.",
-         check_ip2nets, "", PLNET_FIELD(NetItem, ip2net)),
+         "", PLNET_TEXT_AS(Ip2NetsText, NetItem, ip2net)),
     list("local NI(s)", "The interfaces of this node on it.", lnet::kConfiguredNisMax, kNiKeys,
-         PLNET_RECORDS(NetItem, nis)),
+         PLNET_RECORDS(NetItem, net.nis)),
     input_only(kTunablesKey<NetItem>),
     input_only(kLndTunablesKey<NetItem>),
     input_only(cpt_list("For NIs that name none themselves.", PLNET_FIELD(NetItem, cpts))),
 };
 
 constexpr std::array kIp2NetsKeys{
-    text("net-spec", "The network, such as tcp or o2ib1.", check_net, "tcp",
-         PLNET_FIELD(Ip2NetsItem, net_spec)),
-    kInterfacesKey<Ip2NetsItem>,
+    text("net-spec", "The network, such as tcp or o2ib1.", "tcp",
+         PLNET_TEXT_AS(NetText, lnet::Ip2NetsConfig, net)),
+    kInterfacesKey<lnet::Ip2NetsConfig>,
     dictionary("ip-range", "Addresses that an interface must have one of.", 64, check_index,
-               kRangeKeys, "0: \"192.168.*.[1-8]\"", PLNET_FIELD(Ip2NetsItem, ranges)),
-    kTunablesKey<Ip2NetsItem>,
-    kLndTunablesKey<Ip2NetsItem>,
-    cpt_list("CPTs that serve it; all if left out.", PLNET_FIELD(Ip2NetsItem, cpts)),
+               kRangeKeys, "0: \"192.168.*.[1-8]\"", PLNET_FIELD(lnet::Ip2NetsConfig, ranges)),
+    kTunablesKey<lnet::Ip2NetsConfig>,
+    kLndTunablesKey<lnet::Ip2NetsConfig>,
+    cpt_list("CPTs that serve it; all if left out.", PLNET_FIELD(lnet::Ip2NetsConfig, cpts)),
 };
 
 constexpr std::array kRouteKeys{
-    text("net", "Where it leads to.", check_net, "o2ib1", PLNET_FIELD(RouteItem, net)),
-    text("gateway", "The NID of the router, or a range of them.", check_nid_ranges, "10.0.0.9@tcp",
-         PLNET_FIELD(RouteItem, gateway)),
+    text("net", "Where it leads to.", "o2ib1", PLNET_TEXT_AS(NetText, RouteItem, route.net)),
+    text("gateway", "The NID of the router, or a range of them.", "10.0.0.9@tcp",
+         PLNET_TEXT(RouteItem, gateways)),
     number("hop", "Networks to cross; -1 = not known.", lnet::kHopsUndefined, lnet::kHopsMax,
-           PLNET_FIELD(RouteItem, hop)),
-    number("priority", "0 is taken first.", 0, kNumberMax, PLNET_FIELD(RouteItem, priority)),
+           PLNET_FIELD(RouteItem, route.hops)),
+    number("priority", "0 is taken first.", 0, kNumberMax, PLNET_FIELD(RouteItem, route.priority)),
 };
 
 constexpr std::array kRoutingKeys{[] {
@@ -155,43 +138,42 @@ constexpr std::array kRoutingKeys{[] {
   static_assert(static_cast<int>(lnet::RoutingState::kStopping) % 2 == 0);
   static_assert(static_cast<int>(lnet::RoutingState::kStarting) % 2 == 1);
   key.high = static_cast<int>(lnet::RoutingState::kStarting);
-  key.binding = PLNET_FIELD(Document, lnet.routing);
+  key.binding = PLNET_FIELD(Document, settings.lnet.routing);
   return key;
 }()};
 
 constexpr std::array kBuffersKeys{
     optional(number("tiny", "Buffers for messages without payload; 0 = as many as are needed.", 0,
-                    kNumberMax, PLNET_FIELD(Document, lnet.buffers.tiny))),
+                    kNumberMax, PLNET_FIELD(Document, settings.lnet.buffers.tiny))),
     optional(number("small", "Buffers of one page; 0 = as many as are needed.", 0, kNumberMax,
-                    PLNET_FIELD(Document, lnet.buffers.small))),
+                    PLNET_FIELD(Document, settings.lnet.buffers.small))),
     optional(number("large", "Buffers of 1 MiB; 0 = as many as are needed.", 0, kNumberMax,
-                    PLNET_FIELD(Document, lnet.buffers.large))),
+                    PLNET_FIELD(Document, settings.lnet.buffers.large))),
 };
 
 constexpr std::array kPeerNiKeys{
-    text("nid", "A NID of it, or a range of them.", check_nid_ranges, "10.0.0.7@tcp",
-         PLNET_FIELD(PeerNiItem, nid)),
+    text("nid", "A NID of it, or a range of them.", "10.0.0.7@tcp", PLNET_TEXT(PeerNiItem, nids)),
 };
 
 constexpr std::array kPeerKeys{
-    text("primary nid", "The NID that names it.", check_nid, "10.0.0.7@tcp",
-         PLNET_FIELD(PeerItem, primary_nid)),
+    text("primary nid", "The NID that names it.", "10.0.0.7@tcp",
+         PLNET_TEXT(PeerItem, peer.primary)),
     truth("Multi-Rail", "Whether it may be reached at several NIDs.",
-          PLNET_TRUTH(PeerItem, multi_rail)),
+          PLNET_TRUTH(PeerItem, peer.multi_rail)),
     optional(truth("lock_prim", "Discovery may not make another NID the primary one.",
-                   PLNET_TRUTH(PeerItem, lock_primary))),
+                   PLNET_TRUTH(PeerItem, peer.lock_primary))),
     list("peer ni", "All its NIDs.", lnet::kConfiguredNisMax, kPeerNiKeys,
          PLNET_RECORDS(PeerItem, nis)),
 };
 
 constexpr std::array kNumaKeys{
     input_only(number("range", "The same as global.numa_range, as old files have it.", 0,
-                      kNumberMax, PLNET_FIELD(Document, lnet.parameters.numa_range))),
+                      kNumberMax, PLNET_FIELD(Document, settings.lnet.parameters.numa_range))),
 };
 
 // Ranges are those of lnet::global_variables(); a test compares them.
 #define PLNET_GLOBAL(name, member, low, high, help) \
-  number(name, help, low, high, PLNET_FIELD(Document, lnet.parameters.member))
+  number(name, help, low, high, PLNET_FIELD(Document, settings.lnet.parameters.member))
 
 constexpr std::array kGlobalKeys{
     PLNET_GLOBAL("numa_range", numa_range, 0, kNumberMax,
@@ -218,7 +200,7 @@ constexpr std::array kGlobalKeys{
                              "Seconds, from transaction_timeout and retry_count; exports show it.");
       key.output_only = true;
       key.binding.get = [](const void* record) -> Value {
-        return static_cast<const Document*>(record)->lnet.parameters.lnd_timeout_s();
+        return static_cast<const Document*>(record)->settings.lnet.parameters.lnd_timeout_s();
       };
       return key;
     }(),
@@ -233,43 +215,43 @@ constexpr std::array kGlobalKeys{
 #undef PLNET_GLOBAL
 
 constexpr std::array kActionKeys{
-    optional(
-        number("priority", "0 is the highest.", 0, kNumberMax, PLNET_FIELD(UdspItem, priority))),
+    optional(number("priority", "0 is the highest.", 0, kNumberMax,
+                    PLNET_FIELD(UdspItem, policy.priority))),
 };
 
 constexpr std::array kUdspKeys{
     optional(number("idx", "Its place among the policies; at the end if left out.", 0,
-                    lnet::kUdspsMax, PLNET_FIELD(UdspItem, idx))),
-    text("src", "Local NIDs or networks.", check_udsp_range, "tcp", PLNET_FIELD(UdspItem, source)),
-    text("dst", "Remote NIDs or networks.", check_udsp_range, "10.0.0.*@tcp",
-         PLNET_FIELD(UdspItem, destination)),
-    text("rte", "Routers.", check_udsp_range, "", PLNET_FIELD(UdspItem, router)),
+                    lnet::kUdspsMax, PLNET_FIELD(UdspItem, index))),
+    text("src", "Local NIDs or networks.", "tcp", PLNET_TEXT(UdspItem, policy.source)),
+    text("dst", "Remote NIDs or networks.", "10.0.0.*@tcp",
+         PLNET_TEXT(UdspItem, policy.destination)),
+    text("rte", "Routers.", "", PLNET_TEXT(UdspItem, policy.router)),
     input_only(optional(number("priority", "The same as action.priority.", 0, kNumberMax,
-                               PLNET_FIELD(UdspItem, priority)))),
+                               PLNET_FIELD(UdspItem, policy.priority)))),
     optional(section("action", "What the policy does, if not to prefer.", kActionKeys)),
 };
 
 constexpr std::array kPingKeys{
-    text("primary nid", "Whom.", check_nid, "10.0.0.7@tcp", PLNET_FIELD(ExecItem, nid)),
-    number("timeout", "Milliseconds.", 1, 120'000, PLNET_FIELD(ExecItem, timeout_ms)),
-    text("source_nid", "From which NID of ours.", check_nid, "", PLNET_FIELD(ExecItem, source)),
+    text("primary nid", "Whom.", "10.0.0.7@tcp", PLNET_TEXT(ExecRequest, nid)),
+    number("timeout", "Milliseconds.", 1, 120'000, PLNET_FIELD(ExecRequest, timeout)),
+    text("source_nid", "From which NID of ours.", "", PLNET_TEXT(ExecRequest, source)),
 };
 constexpr std::array kDiscoverKeys{
-    text("primary nid", "Whom.", check_nid, "10.0.0.7@tcp", PLNET_FIELD(ExecItem, nid)),
+    text("primary nid", "Whom.", "10.0.0.7@tcp", PLNET_TEXT(ExecRequest, nid)),
     [] {
       Key key = live("force", KeyKind::kBoolean, "1 = also if what is known is fresh.");
-      key.binding = PLNET_FIELD(ExecItem, force);
+      key.binding = PLNET_FIELD(ExecRequest, force);
       return key;
     }(),
 };
 
 constexpr std::array kLnetKeys{
     items(list("net", "Networks of this node and its interfaces (NIs) on them.",
-               lnet::kConfiguredNetsMax, kNetKeys, PLNET_RECORDS(Document, lnet.nets))),
+               lnet::kConfiguredNetsMax, kNetKeys, PLNET_RECORDS(Document, items.nets))),
     items(list("ip2nets", "Networks by the addresses that this machine has.",
-               lnet::kConfiguredNetsMax, kIp2NetsKeys, PLNET_RECORDS(Document, lnet.ip2nets))),
+               lnet::kConfiguredNetsMax, kIp2NetsKeys, PLNET_RECORDS(Document, items.ip2nets))),
     items(list("route", "How other networks are reached.", lnet::kRoutesMax, kRouteKeys,
-               PLNET_RECORDS(Document, lnet.routes))),
+               PLNET_RECORDS(Document, items.routes))),
     [] {
       Key key = section("routing", "Whether this node is a router.", kRoutingKeys);
       key.also_list = true;
@@ -277,25 +259,31 @@ constexpr std::array kLnetKeys{
     }(),
     section("buffers", "Buffers of a router, of the whole node.", kBuffersKeys),
     items(list("peer", "Peers that are known without discovery.", lnet::kConfiguredPeersMax,
-               kPeerKeys, PLNET_RECORDS(Document, lnet.peers))),
+               kPeerKeys, PLNET_RECORDS(Document, items.peers))),
     input_only(section("numa", "As old files have it.", kNumaKeys)),
     section("global", "The variables of `lnetctl global show`.", kGlobalKeys),
     items(list("udsp", "User-defined selection policies; the first that fits decides.",
-               lnet::kUdspsMax, kUdspKeys, PLNET_RECORDS(Document, lnet.udsps))),
-    items(list("fault",
-               "Rules that drop or delay messages, for tests. Only plnet has them in files.",
-               lnet::kFaultRulesMax, kFaultKeys, PLNET_RECORDS(Document, lnet.faults))),
+               lnet::kUdspsMax, kUdspKeys, PLNET_RECORDS(Document, items.udsps))),
+    [] {
+      Key key = items(list(
+          "fault", "Rules that drop or delay messages, for tests. Only plnet has them in files.",
+          lnet::kFaultRulesMax, kFaultKeys, PLNET_RECORDS(Document, items.faults)));
+      key.binding.append = [](void* record) -> void* {
+        return &static_cast<Document*>(record)->items.faults.emplace_back(fault_rows::kBlank);
+      };
+      return key;
+    }(),
     list("access",
          "Who may connect, and for whom is forwarded: the first rule that matches decides; what "
          "none "
          "matches is allowed. Only plnet has them.",
-         lnet::kAccessRulesMax, kAccessKeys, PLNET_RECORDS(Document, lnet.access)),
+         lnet::kAccessRulesMax, kAccessKeys, PLNET_RECORDS(Document, settings.lnet.access)),
     input_only(
         items(list("ping", "With `import --exec`: nodes to ping.", lnet::kNidsPerOperationMax,
-                   kPingKeys, PLNET_RECORDS(Document, lnet.pings)))),
+                   kPingKeys, PLNET_RECORDS(Document, items.pings)))),
     input_only(items(list("discover", "With `import --exec`: nodes to discover.",
                           lnet::kNidsPerOperationMax, kDiscoverKeys,
-                          PLNET_RECORDS(Document, lnet.discovers)))),
+                          PLNET_RECORDS(Document, items.discovers)))),
 };
 
 }  // namespace

@@ -8,16 +8,11 @@
 
 #include "lib/lnet/names/cpt_hash.hpp"
 #include "lib/runtime/config/schema.hpp"
+#include "lib/runtime/config/schema_binding.hpp"
 
 namespace plnet::runtime::schema_rows {
 
 inline constexpr std::int64_t kNumberMax = 0x7fffffff;
-
-template <class Parsed>
-Outcome<void> only_success(Outcome<Parsed> parsed) {
-  if (!parsed) return std::unexpected(std::move(parsed.error()));
-  return {};
-}
 
 consteval Key live(std::string_view name, KeyKind kind, std::string_view help) {
   Key key;
@@ -27,13 +22,12 @@ consteval Key live(std::string_view name, KeyKind kind, std::string_view help) {
   key.help = help;
   return key;
 }
-consteval Key text(std::string_view name, std::string_view help,
-                   Outcome<void> (*check)(std::string_view), std::string_view example,
-                   Binding binding) {
+consteval Key text(std::string_view name, std::string_view help, std::string_view example,
+                   binding::TextBinding member) {
   Key key = live(name, KeyKind::kText, help);
-  key.check = check;
+  key.check = member.check;
   key.example = example;
-  key.binding = binding;
+  key.binding = member.binding;
   key.optional = true;
   return key;
 }
@@ -42,6 +36,13 @@ consteval Key number(std::string_view name, std::string_view help, std::int64_t 
   Key key = live(name, KeyKind::kInteger, help);
   key.low = low;
   key.high = high;
+  key.binding = binding;
+  return key;
+}
+consteval Key word(std::string_view name, std::string_view help,
+                   std::span<const std::string_view> words, Binding binding) {
+  Key key = live(name, KeyKind::kWord, help);
+  key.words = words;
   key.binding = binding;
   return key;
 }
@@ -93,12 +94,8 @@ consteval Key cpt_list(std::string_view help, Binding binding) {
   return key;
 }
 
-constexpr Key truth(std::string_view name, std::string_view help, Binding binding) {
-  Key key;
-  key.name = name;
-  key.kind = KeyKind::kTruth;
-  key.applies = Applies::kLive;
-  key.help = help;
+consteval Key truth(std::string_view name, std::string_view help, Binding binding) {
+  Key key = live(name, KeyKind::kTruth, help);
   key.binding = binding;
   return key;
 }

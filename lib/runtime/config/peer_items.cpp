@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "lib/lnet/names/nid_range.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/wire/ping_buffer.hpp"
 #include "lib/runtime/config/lnet_items.hpp"
@@ -45,11 +44,9 @@ class PeerItems : private Items {
     if (known == config_.peers.end()) {
       return complain(path, fmt::format("no peer {}", text_of(peer->primary)));
     }
-    // The primary alone, or named among the NIDs: the whole peer. peer_of() puts it first, so look
-    // at what was written.
+    // The primary alone, or named among the NIDs: the whole peer.
     const bool whole = item.nis.empty() || std::ranges::any_of(item.nis, [&](const PeerNiItem& ni) {
-                         const auto ranges = sound(lnet::NidRangeList::parse(ni.nid));
-                         return ranges && ranges->matches(peer->primary);
+                         return std::ranges::find(ni.nids, peer->primary) != ni.nids.end();
                        });
     if (whole) {
       config_.peers.erase(known);
@@ -64,35 +61,30 @@ class PeerItems : private Items {
  private:
   // Its NIDs, ranges expanded, each once, the primary first.
   std::optional<lnet::PeerConfig> peer_of(const PeerItem& item, const std::string& path) {
-    if (item.primary_nid.empty()) {
+    const lnet::Nid& primary = item.peer.primary;
+    if (primary == lnet::Nid{}) {
       complain(path, "the 'primary nid' must be specified");
       return std::nullopt;
     }
-    const auto primary = sound(lnet::parse_nid(item.primary_nid));
-    if (!primary) return std::nullopt;
-    if (primary->is_loopback()) return std::nullopt;  // exports of who has sent to itself list it
-    lnet::PeerConfig peer{.primary = *primary,
-                          .multi_rail = item.multi_rail,
-                          .lock_primary = item.lock_primary,
-                          .nids = {*primary}};
-    std::set<lnet::Nid, NidOrder> seen{*primary};
+    if (primary.is_loopback()) return std::nullopt;  // exports list it where a node sent to itself
+    lnet::PeerConfig peer = item.peer;
+    peer.nids = {primary};
+    std::set<lnet::Nid, NidOrder> seen{primary};
     for (std::size_t i = 0; i < item.nis.size(); ++i) {
-      const std::string here = fmt::format("{}.peer ni[{}].nid", path, i);
-      const auto ranges = sound(lnet::NidRangeList::parse(item.nis[i].nid));
-      if (!ranges) {
-        if (item.nis[i].nid.empty()) complain(here, "no NID");
-        continue;
-      }
-      const auto nids = ranges->expand();
-      if (!nids) {
-        complain(here, nids.error().what);
-        continue;
-      }
-      for (const lnet::Nid& nid : *nids) {
+      if (item.nis[i].nids.empty()) complain(fmt::format("{}.peer ni[{}].nid", path, i), "no NID");
+      for (const lnet::Nid& nid : item.nis[i].nids) {
         if (seen.insert(nid).second) peer.nids.push_back(nid);
       }
     }
+    if (!fits(peer, path)) return std::nullopt;
     return peer;
+  }
+
+  bool fits(const lnet::PeerConfig& peer, const std::string& path) {
+    if (peer.nids.size() <= lnet::kInterfacesMax) return true;
+    complain(path,
+             fmt::format("{} NIDs, expected at most {}", peer.nids.size(), lnet::kInterfacesMax));
+    return false;
   }
 
   void add_peer(const lnet::PeerConfig& peer, std::map<lnet::Nid, std::size_t, NidOrder>& owners,
@@ -103,6 +95,10 @@ class PeerItems : private Items {
     if (known && config_.peers[index].primary != peer.primary) {
       return complain(path, fmt::format("{} belongs to peer {}", text_of(peer.primary),
                                         text_of(config_.peers[index].primary)));
+    }
+    if (!known && index == lnet::kConfiguredPeersMax) {
+      return complain(
+          path, fmt::format("too many peers, expected at most {}", lnet::kConfiguredPeersMax));
     }
     lnet::PeerConfig merged = known ? config_.peers[index] : lnet::PeerConfig{};
     merged.primary = peer.primary;
@@ -120,30 +116,25 @@ class PeerItems : private Items {
     if (!merged.multi_rail && merged.nids.size() > 1) {
       complain(path, "Multi-Rail: False with several NIDs, expected only the primary one");
     }
-    if (merged.nids.size() > lnet::kInterfacesMax) {
-      complain(path, fmt::format("{} NIDs, expected at most {}", merged.nids.size(),
-                                 lnet::kInterfacesMax));
-    }
+    (void)fits(merged, path);  // it takes its place all the same: `owners` has it
     if (known) {
       config_.peers[index] = std::move(merged);
-    } else if (config_.peers.size() < lnet::kConfiguredPeersMax) {
-      config_.peers.push_back(std::move(merged));
     } else {
-      complain(path, fmt::format("too many peers, expected at most {}", lnet::kConfiguredPeersMax));
+      config_.peers.push_back(std::move(merged));
     }
   }
 };
 
 }  // namespace
 
-void add_peers(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
-  PeerItems(config, issues).add(document.peers);
+void add_peers(lnet::NodeConfig& config, const LnetItems& items, SettingsIssues& issues) {
+  PeerItems(config, issues).add(items.peers);
 }
 
-void remove_peers(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
-  PeerItems items(config, issues);
-  for (std::size_t i = 0; i < document.peers.size(); ++i)
-    items.remove(document.peers[i], fmt::format("peer[{}]", i));
+void remove_peers(lnet::NodeConfig& config, const LnetItems& items, SettingsIssues& issues) {
+  PeerItems join(config, issues);
+  for (std::size_t i = 0; i < items.peers.size(); ++i)
+    join.remove(items.peers[i], fmt::format("peer[{}]", i));
 }
 
 }  // namespace plnet::runtime

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "lib/lnet/names/nid_range.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/config/lnet_items.hpp"
 
@@ -20,7 +19,7 @@ class RouteItems : private Items {
     for (const lnet::RouteConfig& route : routes_of(item, path)) {
       if (!fresh_routes_[route.net].insert(route.gateway).second) {
         complain(path, fmt::format("duplicate route: to {} by {} stands in the document already",
-                                   item.net, text_of(route.gateway)));
+                                   lnet::text_of_net(route.net), text_of(route.gateway)));
         continue;
       }
       if (route.gateway.net() == route.net) {
@@ -47,51 +46,44 @@ class RouteItems : private Items {
         return other.net == route.net && other.gateway == route.gateway;
       });
       if (gone > 0) continue;
-      complain(path, fmt::format("no route to {} by {}", item.net, text_of(route.gateway)));
+      complain(path, fmt::format("no route to {} by {}", lnet::text_of_net(route.net),
+                                 text_of(route.gateway)));
     }
   }
 
  private:
-  // The routes that one item means: a gateway may be a range.
+  // One by each gateway of an item.
   std::vector<lnet::RouteConfig> routes_of(const RouteItem& item, const std::string& path) {
-    if (item.net.empty() || item.gateway.empty()) {
-      complain(path, item.net.empty() ? "no 'net'" : "no 'gateway'");
+    if (item.route.net == lnet::kNetAny || item.gateways.empty()) {
+      complain(path, item.route.net == lnet::kNetAny ? "no 'net'" : "no 'gateway'");
       return {};
     }
-    const auto net = sound(lnet::parse_net(item.net));
-    const auto ranges = sound(lnet::NidRangeList::parse(item.gateway));
-    if (!net || !ranges) return {};
-    const auto gateways = ranges->expand();
-    if (!gateways) {
-      complain(path + ".gateway", gateways.error().what);
-      return {};
-    }
-    if (item.hop == 0) {
+    if (item.route.hops == 0) {
       complain(path + ".hop", "invalid hop count 0, must be between 1 and 255");
       return {};
     }
-    std::vector<lnet::RouteConfig> routes;
-    for (const lnet::Nid& gateway : *gateways)
-      routes.push_back({*net, gateway, item.hop, static_cast<std::uint32_t>(item.priority)});
+    std::vector<lnet::RouteConfig> routes(item.gateways.size(), item.route);
+    for (std::size_t i = 0; i < routes.size(); ++i)
+      routes[i].gateway = item.gateways[i];
     return routes;
   }
 
-  // What the document itself brought, to find what stands there twice.
+  // Those of the document itself, to find duplicates in it.
   std::map<lnet::NetId, std::set<lnet::Nid, NidOrder>> fresh_routes_;
 };
 
 }  // namespace
 
-void add_routes(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
-  RouteItems items(config, issues);
-  for (std::size_t i = 0; i < document.routes.size(); ++i)
-    items.add(document.routes[i], fmt::format("route[{}]", i));
+void add_routes(lnet::NodeConfig& config, const LnetItems& items, SettingsIssues& issues) {
+  RouteItems join(config, issues);
+  for (std::size_t i = 0; i < items.routes.size(); ++i)
+    join.add(items.routes[i], fmt::format("route[{}]", i));
 }
 
-void remove_routes(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
-  RouteItems items(config, issues);
-  for (std::size_t i = 0; i < document.routes.size(); ++i)
-    items.remove(document.routes[i], fmt::format("route[{}]", i));
+void remove_routes(lnet::NodeConfig& config, const LnetItems& items, SettingsIssues& issues) {
+  RouteItems join(config, issues);
+  for (std::size_t i = 0; i < items.routes.size(); ++i)
+    join.remove(items.routes[i], fmt::format("route[{}]", i));
 }
 
 }  // namespace plnet::runtime

@@ -4,17 +4,19 @@
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "lib/base/check.hpp"
+#include "lib/base/clock.hpp"
 #include "lib/lnet/node/node_config.hpp"
 #include "lib/runtime/config/lnet_document.hpp"
 #include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
+#include "lib/runtime/config/text_form.hpp"
 #include "lib/runtime/cpt/number_list.hpp"
 #include "lib/runtime/cpt/topology.hpp"
 
@@ -24,6 +26,10 @@ template <std::integral T>
 Value to_value(T number) {
   return static_cast<std::int64_t>(number);
 }
+template <std::integral T>
+Value to_value(const std::optional<T>& number) {
+  return number ? to_value(*number) : Value(kNotGiven);
+}
 template <class E>
   requires std::is_enum_v<E>
 Value to_value(E word) {
@@ -32,26 +38,39 @@ Value to_value(E word) {
 inline Value to_value(const std::string& text) {
   return text;
 }
-inline Value to_value(const std::vector<unsigned>& numbers) {
-  return format_number_list(numbers);
-}
-inline Value to_value(const std::vector<NicQueues>& interfaces) {
-  Value object = Value::object();
-  for (const NicQueues& entry : interfaces)
-    object[entry.interface] = format_number_list(entry.queues);
-  return object;
-}
+// Milliseconds, as lnetctl has them.
+[[nodiscard]] Value to_value(Duration duration);
+[[nodiscard]] Value to_value(const std::vector<unsigned>& numbers);
+[[nodiscard]] Value to_value(const std::vector<NicQueues>& interfaces);
 // CPTs of an NI: "[0,1]", "" = all.
 [[nodiscard]] Value to_value(const std::vector<std::uint16_t>& cpts);
-// Names counted from 0, as lnetctl writes a list of names: {0: eth0, 1: eth1}.
-[[nodiscard]] Value to_value(const std::vector<std::string>& names);
 [[nodiscard]] Value to_value(const std::vector<lnet::LndTunable>& tunables);
 // "MODULE.NAME": value.
 [[nodiscard]] Value to_value(const std::vector<lnet::ModuleOption>& options);
+// Texts counted from 0, as lnetctl writes a list of them: {0: eth0, 1: eth1}.
+template <class T>
+Value to_value(const std::vector<T>& items) {
+  Value object = Value::object();
+  for (std::size_t i = 0; i < items.size(); ++i)
+    object[std::to_string(i)] = TextForm<T>::text(items[i]);
+  return object;
+}
+
+// Values and texts are checked against their row before they are set.
+template <class Parsed>
+Parsed checked(Outcome<Parsed> parsed) {
+  PLNET_CHECK(parsed.has_value(), "texts are checked before they are set");
+  return std::move(*parsed);
+}
 
 template <std::integral T>
 void from_value(const Value& value, T& number) {
   number = static_cast<T>(value.get<std::int64_t>());
+}
+template <std::integral T>
+void from_value(const Value& value, std::optional<T>& number) {
+  number.reset();
+  if (value != kNotGiven) from_value(value, number.emplace());
 }
 template <class E>
   requires std::is_enum_v<E>
@@ -68,23 +87,14 @@ void from_value(const Value& value, E& word) {
 inline void from_value(const Value& value, std::string& text) {
   text = value.get_ref<const std::string&>();
 }
-inline void from_value(const Value& value, std::vector<unsigned>& numbers) {
-  auto parsed = parse_number_list(value.get_ref<const std::string&>(), kMaxCpus);
-  PLNET_CHECK(parsed.has_value(), "lists are checked before they are set");
-  numbers = std::move(*parsed);
-}
-inline void from_value(const Value& value, std::vector<NicQueues>& interfaces) {
-  interfaces.clear();
-  for (const auto& [name, queues] : value.items()) {
-    NicQueues& entry = interfaces.emplace_back();
-    entry.interface = name;
-    from_value(queues, entry.queues);
-  }
-}
+void from_value(const Value& value, Duration& duration);
+void from_value(const Value& value, std::vector<unsigned>& numbers);
+void from_value(const Value& value, std::vector<NicQueues>& interfaces);
 void from_value(const Value& value, std::vector<std::uint16_t>& cpts);
-void from_value(const Value& value, std::vector<std::string>& names);
 void from_value(const Value& value, std::vector<lnet::LndTunable>& tunables);
 void from_value(const Value& value, std::vector<lnet::ModuleOption>& options);
+void from_value(const Value& value, std::vector<std::string>& names);
+void from_value(const Value& value, std::vector<lnet::AddressPattern>& patterns);
 
 // `kField` takes a record (const or not) and returns a reference to the member.
 template <class Record, auto kField>
@@ -109,6 +119,44 @@ consteval Binding truth() {
   };
 }
 
+// A number of which 0 stands for "not given".
+template <class Record, auto kField>
+consteval Binding nonzero() {
+  return {
+      .get = [](const void* record) -> Value {
+        const auto number = kField(*static_cast<const Record*>(record));
+        return number == 0 ? Value(kNotGiven) : to_value(number);
+      },
+      .set =
+          [](void* record, const Value& value) {
+            from_value(value == kNotGiven ? Value(0) : value,
+                       kField(*static_cast<Record*>(record)));
+          },
+  };
+}
+
+// For kText: the check of the row follows from the form as well.
+struct TextBinding {
+  Binding binding;
+  Outcome<void> (*check)(std::string_view text) = nullptr;
+};
+
+template <class Record, auto kField>
+using MemberOf = std::remove_cvref_t<decltype(kField(std::declval<Record&>()))>;
+
+template <class Record, auto kField, class Form = TextForm<MemberOf<Record, kField>>>
+consteval TextBinding text() {
+  return {.binding = {.get = [](const void* record) -> Value {
+                        return Form::text(kField(*static_cast<const Record*>(record)));
+                      },
+                      .set =
+                          [](void* record, const Value& value) {
+                            kField(*static_cast<Record*>(record)) =
+                                checked(Form::parse(value.get_ref<const std::string&>()));
+                          }},
+          .check = check_text<Form>};
+}
+
 template <class Record, auto kField>
 consteval Binding records() {
   return {
@@ -125,9 +173,10 @@ consteval Binding records() {
 
 }  // namespace plnet::runtime::binding
 
-#define PLNET_FIELD(Record, member) \
-  binding::field<Record, [](auto& record) -> auto& { return record.member; }>()
-#define PLNET_TRUTH(Record, member) \
-  binding::truth<Record, [](auto& record) -> auto& { return record.member; }>()
-#define PLNET_RECORDS(Record, member) \
-  binding::records<Record, [](auto& record) -> auto& { return record.member; }>()
+#define PLNET_MEMBER(member) [](auto& record) -> auto& { return record.member; }
+#define PLNET_FIELD(Record, member) binding::field<Record, PLNET_MEMBER(member)>()
+#define PLNET_TRUTH(Record, member) binding::truth<Record, PLNET_MEMBER(member)>()
+#define PLNET_NONZERO(Record, member) binding::nonzero<Record, PLNET_MEMBER(member)>()
+#define PLNET_TEXT(Record, member) binding::text<Record, PLNET_MEMBER(member)>()
+#define PLNET_TEXT_AS(Form, Record, member) binding::text<Record, PLNET_MEMBER(member), Form>()
+#define PLNET_RECORDS(Record, member) binding::records<Record, PLNET_MEMBER(member)>()

@@ -18,6 +18,8 @@ bool is_left_out(const Key& key, const Value& value, ExportForm form) {
   return key.optional && value == kNotGiven;
 }
 
+}  // namespace
+
 Value export_keys(std::span<const Key> keys, const void* record, ExportForm form) {
   Value mapping = Value::object();
   for (const Key& key : keys) {
@@ -27,8 +29,6 @@ Value export_keys(std::span<const Key> keys, const void* record, ExportForm form
   }
   return mapping;
 }
-
-}  // namespace
 
 Value export_key(const Key& key, const void* record, ExportForm form) {
   if (key.kind == KeyKind::kMapping) return export_keys(key.children, record, form);

@@ -18,7 +18,8 @@ enum class ExportForm : std::uint8_t {
 
 [[nodiscard]] Value export_settings(const Settings& settings, ExportForm form);
 
-// The part of one key; `record` is what its binding reaches into.
+// The part of one key, or of several; `record` is what their bindings reach into.
 [[nodiscard]] Value export_key(const Key& key, const void* record, ExportForm form);
+[[nodiscard]] Value export_keys(std::span<const Key> keys, const void* record, ExportForm form);
 
 }  // namespace plnet::runtime

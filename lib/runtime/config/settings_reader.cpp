@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/config/document_reader.hpp"
 #include "lib/runtime/config/lnet_document.hpp"
 #include "lib/runtime/config/schema.hpp"
@@ -94,16 +93,17 @@ ParseResult read(std::string_view text, std::string_view file_name, const Settin
   ConfigErrors errors(text, file_name);
   const auto tree = parse_yaml(text, errors);
   if (!tree) return std::unexpected(std::move(errors));
-  Document document = blank_document(base);
+  Document document{.settings = base, .items = {}};
   const Document defaults;
   DocumentReader reader(errors, mode);
   reader.read_mapping(*tree, schema(), &document, &defaults, "");
   Settings& settings = document.settings;
   std::vector<SettingsIssue> issues;
-  // Options of modules stand among the settings, everything else of LNet among its items.
-  const lnet::NodeConfig before = settings.lnet;
-  settings.lnet = mode == ReadMode::kReset ? remove_items(before, document.lnet, issues)
-                                           : add_items(before, document.lnet, issues);
+  if (mode == ReadMode::kReset) {
+    remove_items(document, base.lnet, issues);
+  } else {
+    add_items(document, base.lnet, issues);
+  }
   std::ranges::move(check_settings(settings), std::back_inserter(issues));
   for (const SettingsIssue& issue : issues) {
     if (reader.failed_at(issue.cause)) continue;
@@ -147,33 +147,25 @@ std::expected<NamedItems, ConfigErrors> read_named(std::string_view text,
   if (!errors.empty()) return std::unexpected(std::move(errors));
   for (const Node& item : tree->items)
     named.sections.push_back(item.key);
-  for (const NetItem& net : document.lnet.nets) {
-    if (const auto id = lnet::parse_net(net.net_type); id) named.nets.push_back(*id);
+  for (const NetItem& item : document.items.nets) {
+    if (item.net.net != lnet::kNetAny) named.nets.push_back(item.net.net);
   }
-  for (const RouteItem& route : document.lnet.routes) {
-    if (const auto id = lnet::parse_net(route.net); id) named.routes.push_back(*id);
+  for (const RouteItem& item : document.items.routes) {
+    if (item.route.net != lnet::kNetAny) named.routes.push_back(item.route.net);
   }
-  for (const PeerItem& peer : document.lnet.peers) {
-    if (const auto nid = lnet::parse_nid(peer.primary_nid); nid) named.peers.push_back(*nid);
+  for (const PeerItem& item : document.items.peers) {
+    if (item.peer.primary != lnet::Nid{}) named.peers.push_back(item.peer.primary);
   }
-  const auto take = [&](const std::vector<ExecItem>& items, std::vector<ExecRequest>& out,
-                        const char* section) {
+  const auto take = [&](std::vector<ExecRequest>& items, const char* section) {
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const auto nid = lnet::parse_nid(items[i].nid);
-      if (items[i].nid.empty() || !nid) {
-        const std::string path = fmt::format("{}[{}]", section, i);
-        errors.add(place_of(*walk(*tree, path).deepest), path + ": no 'primary nid'");
-        continue;
-      }
-      ExecRequest& request = out.emplace_back();
-      request.nid = *nid;
-      request.timeout = std::chrono::milliseconds(items[i].timeout_ms);
-      if (!items[i].source.empty()) request.source = lnet::parse_nid(items[i].source).value();
-      request.force = items[i].force;
+      if (items[i].nid != lnet::Nid{}) continue;
+      const std::string path = fmt::format("{}[{}]", section, i);
+      errors.add(place_of(*walk(*tree, path).deepest), path + ": no 'primary nid'");
     }
+    return std::move(items);
   };
-  take(document.lnet.pings, named.pings, "ping");
-  take(document.lnet.discovers, named.discovers, "discover");
+  named.pings = take(document.items.pings, "ping");
+  named.discovers = take(document.items.discovers, "discover");
   if (!errors.empty()) return std::unexpected(std::move(errors));
   return named;
 }

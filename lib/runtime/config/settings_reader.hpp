@@ -4,14 +4,13 @@
 #pragma once
 
 #include <expected>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "lib/base/clock.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/runtime/config/config_error.hpp"
+#include "lib/runtime/config/exec_request.hpp"
 #include "lib/runtime/config/settings.hpp"
 
 namespace plnet::runtime {
@@ -34,13 +33,6 @@ using ParseResult = std::expected<Settings, ConfigErrors>;
 // there is an error.
 [[nodiscard]] ParseResult reset_settings(std::string_view text, std::string_view file_name,
                                          const Settings& base);
-
-struct ExecRequest {
-  lnet::Nid nid;
-  Duration timeout = std::chrono::seconds(1);
-  std::optional<lnet::Nid> source;
-  bool force = false;
-};
 
 // lnetctl import --show and --exec: what a document names, without what it would change.
 struct NamedItems {

@@ -2,7 +2,6 @@
 // Policies of selection (UDSPs).
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -16,8 +15,8 @@ class UdspItems : private Items {
   using Items::Items;
 
   void add(const UdspItem& item, const std::string& path) {
-    const auto udsp = udsp_of(item, path);
-    if (!udsp) return;
+    auto udsp = lnet::complete_udsp(item.policy);
+    if (!udsp) return complain(path, std::move(udsp.error().what));
     auto& udsps = config_.udsps;
     const auto same = std::ranges::find_if(
         udsps, [&udsp](const lnet::Udsp& other) { return other.is_about_same(*udsp); });
@@ -28,9 +27,8 @@ class UdspItems : private Items {
       return;
     }
     if (udsps.size() >= lnet::kUdspsMax) return complain(path, "too many policies");
-    const auto at =
-        item.idx < 0 ? udsps.size() : std::min(static_cast<std::size_t>(item.idx), udsps.size());
-    udsps.insert(udsps.begin() + static_cast<std::ptrdiff_t>(at), *udsp);
+    const std::size_t at = std::min(item.index.value_or(udsps.size()), udsps.size());
+    udsps.insert(udsps.begin() + static_cast<std::ptrdiff_t>(at), std::move(*udsp));
     std::set<std::size_t> moved;
     for (const std::size_t index : fresh_udsps_)
       moved.insert(index < at ? index : index + 1);
@@ -42,12 +40,12 @@ class UdspItems : private Items {
   void remove(const std::vector<UdspItem>& items) {
     std::set<std::size_t> gone;
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::int64_t index = items[i].idx;
-      const std::string path = fmt::format("udsp[{}]", i);
-      if (index < 0 || std::cmp_greater_equal(index, config_.udsps.size())) {
-        complain(path, index < 0 ? "no 'idx'" : fmt::format("no policy {}", index));
+      const std::optional<std::size_t> index = items[i].index;
+      if (index && *index < config_.udsps.size()) {
+        gone.insert(*index);
       } else {
-        gone.insert(static_cast<std::size_t>(index));
+        complain(fmt::format("udsp[{}]", i),
+                 index ? fmt::format("no policy {}", *index) : "no 'idx'");
       }
     }
     for (auto index = gone.rbegin(); index != gone.rend(); ++index)
@@ -55,53 +53,20 @@ class UdspItems : private Items {
   }
 
  private:
-  std::optional<lnet::Udsp> udsp_of(const UdspItem& item, const std::string& path) {
-    auto udsp = runtime::udsp_of(item);
-    if (udsp) return std::move(*udsp);
-    complain(path, udsp.error().what);
-    return std::nullopt;
-  }
-
-  // What the document itself brought, to find what stands there twice.
+  // Those of the document itself, to find duplicates in it.
   std::set<std::size_t> fresh_udsps_;
 };
 
 }  // namespace
 
-UdspItem item_of(const lnet::Udsp& udsp, std::size_t index) {
-  const auto text = [](const std::optional<lnet::UdspRange>& range) {
-    return range ? range->text() : std::string{};
-  };
-  return {.idx = static_cast<std::int64_t>(index),
-          .source = text(udsp.source),
-          .destination = text(udsp.destination),
-          .router = text(udsp.router),
-          .priority = udsp.priority ? static_cast<std::int64_t>(*udsp.priority) : -1};
+void add_udsps(lnet::NodeConfig& config, const LnetItems& items, SettingsIssues& issues) {
+  UdspItems join(config, issues);
+  for (std::size_t i = 0; i < items.udsps.size(); ++i)
+    join.add(items.udsps[i], fmt::format("udsp[{}]", i));
 }
 
-Outcome<lnet::Udsp> udsp_of(const UdspItem& item) {
-  lnet::Udsp udsp;
-  for (const auto& [name, text, range] : {std::tuple{"src", &item.source, &udsp.source},
-                                          {"dst", &item.destination, &udsp.destination},
-                                          {"rte", &item.router, &udsp.router}}) {
-    if (text->empty() || *text == "NA") continue;
-    auto parsed = lnet::UdspRange::parse(*text);
-    if (!parsed)
-      return failure(parsed.error().code, fmt::format("{}: {}", name, parsed.error().what));
-    *range = std::move(*parsed);
-  }
-  if (item.priority >= 0) udsp.priority = static_cast<std::uint32_t>(item.priority);
-  return lnet::complete_udsp(std::move(udsp));
-}
-
-void add_udsps(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
-  UdspItems items(config, issues);
-  for (std::size_t i = 0; i < document.udsps.size(); ++i)
-    items.add(document.udsps[i], fmt::format("udsp[{}]", i));
-}
-
-void remove_udsps(lnet::NodeConfig& config, const LnetDocument& document, SettingsIssues& issues) {
-  UdspItems(config, issues).remove(document.udsps);
+void remove_udsps(lnet::NodeConfig& config, const LnetItems& items, SettingsIssues& issues) {
+  UdspItems(config, issues).remove(items.udsps);
 }
 
 }  // namespace plnet::runtime

@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "lib/runtime/config/lnet_items.hpp"
+#include "lib/runtime/config/access_schema.hpp"
+#include "lib/runtime/config/settings_export.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
 
@@ -60,14 +61,9 @@ Outcome<AccessToAdd> access_to_add(const VerbArgs& args) {
   if (!use) return std::unexpected(use.error());
   const auto at = number_arg(args, "idx", 0, lnet::kAccessRulesMax);
   if (!at) return std::unexpected(at.error());
-  auto rule = access_rule_of({.action = *action,
-                              .use = *use,
-                              .source = text_arg(args, "source"),
-                              .destination = text_arg(args, "dest"),
-                              .from = text_arg(args, "from"),
-                              .to = text_arg(args, "to")});
-  if (!rule) return std::unexpected(std::move(rule.error()));
-  AccessToAdd wanted{.rule = std::move(*rule), .at = std::nullopt};
+  AccessToAdd wanted{.rule = {.action = *action, .use = *use}, .at = std::nullopt};
+  if (auto taken = take_texts(args, kAccessKeys, &wanted.rule); !taken)
+    return std::unexpected(std::move(taken.error()));
   if (const auto& given = *at) wanted.at = static_cast<std::size_t>(*given);
   return wanted;
 }
@@ -85,15 +81,10 @@ Outcome<std::optional<std::size_t>> access_to_delete(const VerbArgs& args) {
 Json access_to_json(std::span<const lnet::AccessReport> reports) {
   Json list = Json::array();
   for (const lnet::AccessReport& report : reports) {
-    const AccessItem item = item_of(report.rule);
-    list.push_back(object_of({{"idx", list.size()},
-                              {"action", name_of(item.action)},
-                              {"for", name_of(item.use)},
-                              {"source", if_any(item.source)},
-                              {"dest", if_any(item.destination)},
-                              {"from", if_any(item.from)},
-                              {"to", if_any(item.to)},
-                              {"matched", report.matched}}));
+    Json line{{"idx", list.size()}};
+    line.update(export_keys(kAccessKeys, &report.rule, ExportForm::kBackup));
+    line["matched"] = report.matched;
+    list.push_back(std::move(line));
   }
   return document_of("access", std::move(list));
 }

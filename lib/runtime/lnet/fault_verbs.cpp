@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "lib/lnet/names/nid_text.hpp"
-#include "lib/runtime/config/lnet_items.hpp"
+#include "lib/runtime/config/fault_schema.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
 
@@ -23,27 +23,25 @@ using enum ArgKind;
 constexpr std::int64_t kNumberMax = 0x7fffffff;
 
 Outcome<lnet::FaultSpec> fault_to_add(FaultKind kind, const VerbArgs& args) {
-  FaultItem item{.rule_type = std::string(name_of(kind)),
-                 .source = text_arg(args, "source"),
-                 .destination = text_arg(args, "dest"),
-                 .portals = text_arg(args, "portal"),
-                 .types = text_arg(args, "message"),
-                 .health_errors = text_arg(args, "health_error"),
-                 .local_nid = text_arg(args, "local_nid"),
-                 .random = flag_arg(args, "random"),
-                 .all = flag_arg(args, "drop_all")};
+  lnet::FaultSpec fault = fault_rows::kBlank;
+  fault.kind = kind;
+  fault.random = flag_arg(args, "random");
+  fault.all = flag_arg(args, "drop_all");
   const std::string type = text_arg(args, "rule_type");
-  if (!type.empty() && type != item.rule_type) {
+  if (!type.empty() && type != name_of(kind)) {
     return failure(Errc::kInvalid,
-                   fmt::format("rule_type: '{}', expected {}", type, item.rule_type));
+                   fmt::format("rule_type: '{}', expected {}", type, name_of(kind)));
   }
-  for (const auto& [name, number] :
-       {std::pair{"rate", &item.rate}, {"interval", &item.interval}, {"latency", &item.latency}}) {
+  for (const auto& [name, number] : {std::pair{"rate", &fault.rate},
+                                     {"interval", &fault.interval_s},
+                                     {"latency", &fault.latency_s}}) {
     const auto given = number_arg(args, name, 0, kNumberMax);
     if (!given) return std::unexpected(given.error());
-    if (const auto value = given->value_or(0); value > 0) *number = value;
+    *number = static_cast<std::uint32_t>(given->value_or(0));
   }
-  return fault_of(item);
+  if (auto taken = take_texts(args, kFaultKeys, &fault); !taken)
+    return std::unexpected(std::move(taken.error()));
+  return lnet::complete(fault);
 }
 
 struct FaultSelection {

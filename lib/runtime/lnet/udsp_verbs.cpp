@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "lib/runtime/config/lnet_items.hpp"
+#include "lib/runtime/config/text_form.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
 
@@ -32,15 +32,21 @@ Outcome<UdspToAdd> udsp_to_add(const VerbArgs& args) {
   if (!priority) return std::unexpected(priority.error());
   const auto at = number_arg(args, "idx", 0, kPriorityMax);
   if (!at) return std::unexpected(at.error());
-  // An empty one is a variable of a script that was not set.
-  for (const char* const name : {"src", "dst", "rte"}) {
-    if (args.contains(name) && text_arg(args, name).empty())
+  Udsp wanted;
+  for (const auto& [name, range] :
+       {std::pair{"src", &wanted.source}, {"dst", &wanted.destination}, {"rte", &wanted.router}}) {
+    if (!args.contains(name)) continue;
+    const std::string text = text_arg(args, name);
+    // A variable of a script that was not set.
+    if (text.empty())
       return failure(Errc::kInvalid, fmt::format("--{}: nothing, expected a range", name));
+    auto parsed = TextForm<std::optional<lnet::UdspRange>>::parse(text);
+    if (!parsed)
+      return failure(parsed.error().code, fmt::format("{}: {}", name, parsed.error().what));
+    *range = std::move(*parsed);
   }
-  auto udsp = udsp_of({.source = text_arg(args, "src"),
-                       .destination = text_arg(args, "dst"),
-                       .router = text_arg(args, "rte"),
-                       .priority = priority->value_or(-1)});
+  if (const auto& given = *priority) wanted.priority = static_cast<std::uint32_t>(*given);
+  auto udsp = lnet::complete_udsp(std::move(wanted));
   if (!udsp) return std::unexpected(std::move(udsp.error()));
   return UdspToAdd{.udsp = std::move(*udsp),
                    .at = static_cast<std::size_t>(at->value_or(lnet::kUdspsMax))};
@@ -94,12 +100,12 @@ Outcome<void> remove(NodeConfig& config, const UdspsToDelete& which) {
 }
 
 Json udsp_to_json(const Udsp& udsp, std::size_t index) {
-  const UdspItem item = item_of(udsp, index);
-  return object_of({{"idx", item.idx},
-                    {"src", if_any(item.source)},
-                    {"dst", if_any(item.destination)},
-                    {"rte", if_any(item.router)},
-                    {"action", item.priority < 0 ? Json{} : Json{{"priority", item.priority}}}});
+  Json line{{"idx", index}};
+  if (udsp.source) line["src"] = udsp.source->text();
+  if (udsp.destination) line["dst"] = udsp.destination->text();
+  if (udsp.router) line["rte"] = udsp.router->text();
+  if (udsp.priority) line["action"] = {{"priority", *udsp.priority}};
+  return line;
 }
 
 VerbReply show(const LnetControl& control, const VerbArgs& args) {

@@ -10,6 +10,7 @@
 #include "lib/lnet/names/nid_range.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/names/number_list.hpp"
+#include "lib/runtime/config/schema.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -176,6 +177,17 @@ Outcome<std::vector<lnet::Nid>> nids_arg(const VerbArgs& args, const char* name)
   }
   if (nids.empty()) return failure(Errc::kInvalid, fmt::format("{}: expected a NID", name));
   return nids;
+}
+
+Outcome<void> take_texts(const VerbArgs& args, std::span<const Key> keys, void* record) {
+  for (const Key& key : keys) {
+    if (key.kind != KeyKind::kText) continue;
+    const std::string text = text_arg(args, std::string(key.name).c_str());
+    if (text.empty()) continue;
+    if (auto sound = key.check(text); !sound) return sound;
+    key.binding.set(record, text);
+  }
+  return {};
 }
 
 int level_arg(const VerbArgs& args) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "lib/lnet/node/lnet_control.hpp"
 
 namespace plnet::runtime {
+
+struct Key;
 
 using VerbArgs = nlohmann::json;
 
@@ -29,6 +32,10 @@ using VerbArgs = nlohmann::json;
 // A list of NIDs and ranges, or several such lists; at most kNidsPerOperationMax. Empty if not
 // given.
 [[nodiscard]] Outcome<std::vector<lnet::Nid>> nids_arg(const VerbArgs& args, const char* name);
+
+// Sets the texts of a record that are among the arguments, each under the name of its row.
+[[nodiscard]] Outcome<void> take_texts(const VerbArgs& args, std::span<const Key> keys,
+                                       void* record);
 
 // `verbose`, within the levels that exist.
 [[nodiscard]] int level_arg(const VerbArgs& args);

@@ -15,6 +15,14 @@ TEST(FaultSpec, NeedsEitherARateOrAnInterval) {
   EXPECT_TRUE(complete({.interval_s = 1}).has_value());
 }
 
+TEST(FaultSpec, NeedsASourceAndADestination) {
+  FaultSpec spec{.destination = {}, .rate = 1};
+  ASSERT_FALSE(complete(spec).has_value());
+  EXPECT_EQ(complete(spec).error().code, Errc::kMissing);
+  spec.destination = Nid::any();
+  EXPECT_TRUE(complete(spec).has_value());
+}
+
 TEST(FaultSpec, OfADelayNeedsALatencyAndNothingOfADrop) {
   EXPECT_FALSE(complete({.kind = FaultKind::kDelay, .rate = 1}).has_value());
   EXPECT_TRUE(complete({.kind = FaultKind::kDelay, .rate = 1, .latency_s = 1}).has_value());

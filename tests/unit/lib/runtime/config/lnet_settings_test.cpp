@@ -250,7 +250,7 @@ TEST(LnetSettings, FindWhatStandsTwice) {
   EXPECT_EQ(bad("net:\n"
                 "  - {net type: tcp, local NI(s): [{interfaces: {0: eth0}}]}\n"
                 "  - {net type: tcp0, local NI(s): [{interfaces: {0: eth0}}]}\n"),
-            "f:3:36: net[1].local NI(s)[0]: duplicate NI: network tcp0 has this interface or NID "
+            "f:3:36: net[1].local NI(s)[0]: duplicate NI: network tcp has this interface or NID "
             "already");
   EXPECT_EQ(bad("route:\n  - {net: o2ib, gateway: 1.1.1.1@tcp}\n"
                 "  - {net: o2ib, gateway: '1.1.1.[1-2]@tcp'}\n"),
@@ -301,6 +301,38 @@ TEST(LnetSettings, SayWhereAndWhatIsWrong) {
             "f:2:9: route[0]: no 'gateway'");
 }
 
+TEST(LnetSettings, BoundRangesAndSayWhereTheyAre) {
+  EXPECT_TRUE(
+      bad("route: [{net: o2ib, gateway: '*@tcp'}]").starts_with("f:1:30: route[0].gateway: "))
+      << bad("route: [{net: o2ib, gateway: '*@tcp'}]");
+  EXPECT_TRUE(bad("peer: [{primary nid: 1.1.1.1@tcp, peer ni: [{nid: '1.1.[0-9].[1-99]@tcp'}]}]")
+                  .starts_with("f:1:51: peer[0].peer ni[0].nid: "));
+  EXPECT_EQ(bad("peer: [{primary nid: 1.1.1.1@tcp, peer ni: [{}]}]"),
+            "f:1:45: peer[0].peer ni[0].nid: no NID");
+  const std::string_view many =
+      "peer: [{primary nid: 1.1.1.1@tcp, peer ni: [{nid: '1.1.2.[1-100]@tcp'}, "
+      "{nid: '1.1.3.[1-100]@tcp'}]}, {primary nid: 1.1.2.1@tcp}]";
+  EXPECT_EQ(bad(many), "f:1:8: peer[0]: 201 NIDs, expected at most 200");
+  const Settings some =
+      add("peer: [{primary nid: 1.1.1.1@tcp, peer ni: [{nid: '1.1.2.[1-100]@tcp'}]}]");
+  EXPECT_EQ(some.lnet.peers[0].nids.size(), 101U);
+  EXPECT_EQ(bad("peer: [{primary nid: 1.1.1.1@tcp, peer ni: [{nid: '1.1.3.[1-100]@tcp'}]}]", some),
+            "f:1:8: peer[0]: 201 NIDs, expected at most 200");
+}
+
+TEST(LnetSettings, RefusePeersBeyondTheLimit) {
+  Settings full;
+  for (std::uint32_t i = 0; i < lnet::kConfiguredPeersMax; ++i) {
+    const lnet::Nid nid = lnet::Nid::of(lnet::NetType::kTcp, 0, 0x0a000000 + i);
+    full.lnet.peers.push_back({.primary = nid, .nids = {nid}});
+  }
+  EXPECT_EQ(bad("peer: [{primary nid: 1.1.1.1@tcp, peer ni: [{nid: 1.1.1.2@tcp}]}, "
+                "{primary nid: 1.1.1.2@tcp}]",
+                full),
+            "f:1:8: peer[0]: too many peers, expected at most 65536\n"
+            "f:1:67: peer[1]: too many peers, expected at most 65536");
+}
+
 TEST(LnetSettings, TakeTheWaysInWhichFilesSayThings) {
   const Settings list =
       add("net: [{net type: tcp, local NI(s): [{interfaces: {0: a}, CPT: [1, 0]}]}]");
@@ -337,6 +369,9 @@ TEST(LnetSettings, TakeTheWaysInWhichFilesSayThings) {
   EXPECT_EQ(rules.lnet.ip2nets[0].ranges.size(), 2U);
   EXPECT_EQ(add(backup(rules)), rules) << backup(rules);
   EXPECT_EQ(add("net: [{net type: lo, local NI(s): [{nid: 0@lo}]}]"), Settings{});
+  const Settings policy = add("udsp: [{src: NA, dst: tcp, rte: NA, action: {priority: 3}}]");
+  EXPECT_EQ(policy.lnet.udsps[0].priority, 3U);
+  EXPECT_FALSE(policy.lnet.udsps[0].source || policy.lnet.udsps[0].router);
 }
 
 TEST(LnetReset, PassesOverRulesThatHaveBecomeNetworks) {
