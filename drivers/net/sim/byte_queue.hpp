@@ -31,6 +31,10 @@ class ByteQueue {
 
   // How many bytes from place `from` on come before the next described one, `limit` at most.
   [[nodiscard]] std::size_t plain_bytes(std::size_t from, std::size_t limit) const;
+  // How many bytes of a described piece are in front.
+  [[nodiscard]] std::size_t described_bytes() const {
+    return first_ != nullptr && first_->described ? first_->length - head_ : 0;
+  }
 
  private:
   struct Piece {

@@ -73,12 +73,12 @@ void SimNetwork::reset_link(HostId from, HostId to) {
 
 void SimNetwork::block(HostId from, HostId to) {
   blocked_.insert(pair_of(from, to));
-  tell_watchers();
+  tell_watchers(from, to);
 }
 
 void SimNetwork::unblock(HostId from, HostId to) {
   blocked_.erase(pair_of(from, to));
-  tell_watchers();
+  tell_watchers(from, to);
 }
 
 void SimNetwork::block_both(HostId a, HostId b) {
@@ -95,12 +95,12 @@ void SimNetwork::set_present(HostId host, bool present) {
   if (hosts_[host].present && !present) ++absent_;
   if (!hosts_[host].present && present) --absent_;
   hosts_[host].present = present;
-  tell_watchers();
+  tell_watchers(host, kNoHost);
 }
 
-void SimNetwork::tell_watchers() {
+void SimNetwork::tell_watchers(HostId host, HostId other) {
   for (ReachabilitySink* watcher : watchers_)
-    watcher->on_reachability();
+    watcher->on_reachability(host, other);
 }
 
 bool SimNetwork::reaches_slowly(HostId from, HostId to) const {

@@ -29,7 +29,8 @@ using IpBytes = std::array<std::uint8_t, 16>;  // IPv4 as v4-mapped IPv6
 // Told when hosts lose sight of each other or find each other again; cold.
 class ReachabilitySink {
  public:
-  virtual void on_reachability() = 0;
+  // `other`: kNoHost if it concerns all that `host` has to do with.
+  virtual void on_reachability(HostId host, HostId other) = 0;
 
  protected:
   ~ReachabilitySink() = default;
@@ -101,7 +102,7 @@ class SimNetwork {
   [[nodiscard]] static Instant pass(Instant& free, Instant from, std::size_t bytes,
                                     std::uint64_t bytes_per_second);
   [[nodiscard]] Duration draw_latency(const LinkShape& shape);
-  void tell_watchers();
+  void tell_watchers(HostId host, HostId other);
   [[nodiscard]] bool reaches_slowly(HostId from, HostId to) const;
 
   EventLoop& loop_;

@@ -71,7 +71,8 @@ struct StreamEnd {
   std::uint32_t generation = 0;
   std::uint16_t keepalive_s = 0;  // how long a silent peer is borne; 0: for ever
   State state = State::kOpening;
-  bool discards_unsent = true;
+  bool discards_unsent : 1 = true;
+  bool keepalive_pending : 1 = false;  // an event for that is scheduled
 };
 
 // What a message looks at comes first: the ends, then a pipe.

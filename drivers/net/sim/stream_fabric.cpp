@@ -119,8 +119,9 @@ void SimStreamFabric::push(ByteQueue& queue, std::span<const std::byte> bytes) {
 std::size_t SimStreamFabric::stageable(const StreamConnection& connection, unsigned end,
                                        std::size_t direct, std::size_t limit) {
   if (network_.lazy_memory() == nullptr) return limit;
-  const std::size_t plain = connection.pipes[1 - end].bytes.plain_bytes(direct, limit);
-  return direct + plain > 0 ? plain : limit;
+  const ByteQueue& bytes = connection.pipes[1 - end].bytes;
+  const std::size_t plain = bytes.plain_bytes(direct, limit);
+  return direct + plain > 0 ? plain : std::min(limit, bytes.described_bytes());
 }
 
 void SimStreamFabric::read(StreamEndId id, std::span<std::byte> direct,
@@ -258,15 +259,23 @@ void SimStreamFabric::break_connections_of(HostId host) {
   }
 }
 
-void SimStreamFabric::on_reachability() {
+// Connections of other pairs of hosts are passed over quickly: there may be very many.
+void SimStreamFabric::on_reachability(HostId host, HostId other) {
+  const auto concerns = [&](HostId near, HostId far) {
+    return near == host && (other == kNoHost || far == other);
+  };
   for (std::uint32_t index = 0; index < connections_.size(); ++index) {
-    const StreamConnection& connection = connections_[index];
-    if (!connection.in_use()) continue;
+    StreamConnection& connection = connections_[index];
+    const HostId one = connection.ends[0].host;
+    const HostId two = connection.ends[1].host;
+    if (!connection.in_use() || (!concerns(one, two) && !concerns(two, one))) continue;
     for (unsigned end = 0; end < 2; ++end) {
-      const StreamEnd& near = connection.ends[end];
+      StreamEnd& near = connection.ends[end];
       const StreamEnd& far = connection.ends[1 - end];
-      if (near.state != StreamEnd::State::kOpen || near.keepalive_s == 0) continue;
+      const bool watches = near.state == StreamEnd::State::kOpen && near.keepalive_s > 0;
+      if (!watches || near.keepalive_pending) continue;
       if (network_.reaches(near.host, far.host) && network_.reaches(far.host, near.host)) continue;
+      near.keepalive_pending = true;
       schedule(network_.now() + std::chrono::seconds(near.keepalive_s), Kind::kKeepalive, index,
                end);
     }

@@ -59,7 +59,8 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   [[nodiscard]] static std::size_t readable(const StreamConnection& connection, unsigned end);
   // Of `limit` bytes behind the next `direct` ones, how many a read should put into the staging
   // buffer: described payload goes where it belongs, so a read ends in front of it, unless it comes
-  // first and nobody has a place for it.
+  // first and nobody has a place for it. Then the read ends behind it: an LND that copies what
+  // follows by hand would not be seen to overwrite what lies there.
   [[nodiscard]] std::size_t stageable(const StreamConnection& connection, unsigned end,
                                       std::size_t direct, std::size_t limit);
   // Lent to one driver at a time, for the length of a read.
@@ -109,7 +110,7 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
 
   void on_event(std::uint64_t word) override;
   void on_event_soon(std::uint64_t word, unsigned step) const override;
-  void on_reachability() override;
+  void on_reachability(HostId host, HostId other) override;
   void schedule(Instant when, Kind kind, std::uint32_t connection, unsigned end);
   void handle_setup(Kind kind, std::uint32_t index, StreamConnection& connection);
 

@@ -258,7 +258,8 @@ void SimStreamFabric::reset_end(std::uint32_t index, unsigned end, Errc cause) {
 
 // `end` is the one whose peer has been out of sight since this was scheduled, or is again.
 void SimStreamFabric::keepalive(std::uint32_t index, unsigned end) {
-  const StreamConnection& connection = connections_[index];
+  StreamConnection& connection = connections_[index];
+  connection.ends[end].keepalive_pending = false;
   const HostId near = connection.ends[end].host;
   const HostId far = connection.ends[1 - end].host;
   if (network_.reaches(near, far) && network_.reaches(far, near)) return;

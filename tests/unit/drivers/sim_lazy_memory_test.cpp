@@ -203,7 +203,11 @@ TEST_F(Lazy, AByteQueueCarriesBoth) {
           model.resize(front);
       }
       ASSERT_EQ(queue.size(), model.size());
-      ASSERT_LE(queue.plain_bytes(0, model.size()), model.size());
+      const std::size_t plain = queue.plain_bytes(0, model.size());
+      ASSERT_LE(plain, model.size());
+      ASSERT_LE(queue.described_bytes(), model.size());
+      ASSERT_EQ(plain == 0 && queue.described_bytes() == 0, model.empty());
+      ASSERT_TRUE(plain == 0 || queue.described_bytes() == 0) << "one of them is in front";
     }
     queue.clear(pool);
   }

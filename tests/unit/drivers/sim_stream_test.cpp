@@ -215,6 +215,22 @@ TEST_F(SimStreamPlain, VanishedPeerIsNoticedByKeepalive) {
   EXPECT_EQ(far_events.closed, 0U) << "nobody has told the vanished host: half-open";
 }
 
+// Thousands of connections, and hosts that come and go: events must not pile up.
+TEST_F(SimStreamPlain, KeepaliveWaitsForOneOutageAtATime) {
+  establish();
+  const std::size_t before = bench.cluster.loop.pending();
+  for (unsigned i = 0; i < 10; ++i) {
+    bench.cluster.network.block(1, 0);
+    bench.cluster.network.unblock(1, 0);
+  }
+  EXPECT_LE(bench.cluster.loop.pending(), before + 1);
+  bench.cluster.loop.run_for(std::chrono::seconds(60));
+  EXPECT_EQ(near_events.closed, 0U) << "they see each other again";
+  bench.cluster.network.block(1, 0);
+  ASSERT_TRUE(bench.run([&] { return near_events.closed == 1; }));
+  EXPECT_EQ(near_events.cause, Errc::kTimedOut);
+}
+
 TEST_F(SimStreamPlain, RebootedPeerResetsWhoStillWrites) {
   establish();
   bench.cluster.network.set_present(1, false);
