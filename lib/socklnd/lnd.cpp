@@ -45,7 +45,8 @@ SockLnd::SockLnd(const SockLndConfig& config, LndUpcalls& core, StreamSwitch& st
       peers_(config.peers_max),
       peers_by_id_(config.peers_max),
       timers_(config.start, kTick),
-      spoil_checksum_(config.tunables.inject_csum_error != 0) {}
+      spoil_checksum_(config.tunables.inject_csum_error != 0),
+      outgoing_(config.copied_bytes_max) {}
 
 SockLnd::~SockLnd() = default;
 

@@ -47,6 +47,8 @@ struct SockLndConfig {
   // A payload that is forwarded and of which so much is still to come may go from socket to socket;
   // 0: none does. For less than 128 KiB a copy is cheaper than waiting, two options and a pipe.
   std::uint32_t relay_bytes_min = 0;
+  // Payloads up to this size may be copied on their way out; 0: the LND reads no payload.
+  std::uint32_t copied_bytes_max = Outgoing::kCopiedPayloadMax;
   Instant start{};
   Complaints* complaints = nullptr;  // null: nobody wants to hear
 };

@@ -108,7 +108,7 @@ bool Outgoing::add(const lnet::Transmit& transmit, Protocol protocol, const Aren
   std::size_t laid = lay_head(transmit, protocol);
   const std::uint32_t length = transmit.header.payload_length;
   lnet::PayloadCursor cursor(transmit.source, length);
-  if (length <= kCopiedPayloadMax) {
+  if (length <= copied_max_) {
     while (cursor.left() > 0) {
       const std::span<const std::byte> from = arenas.bytes(cursor.piece());
       std::memcpy(out.data() + laid, from.data(), from.size());

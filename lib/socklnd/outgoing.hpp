@@ -11,6 +11,7 @@
 #include <span>
 
 #include "lib/base/arena.hpp"
+#include "lib/base/check.hpp"
 #include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/api/payload_cursor.hpp"
 #include "lib/socklnd/wire.hpp"
@@ -38,6 +39,12 @@ class Outgoing {
   static constexpr std::size_t kPiecesMax = 128;
   // Payloads up to this size are copied: those of a control connection, min_bulk being what it is.
   static constexpr std::uint32_t kCopiedPayloadMax = 1024;
+
+  // Payloads up to `copied_max` are copied, at most kCopiedPayloadMax.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): buffer_
+  explicit Outgoing(std::uint32_t copied_max = kCopiedPayloadMax) : copied_max_(copied_max) {
+    PLNET_CHECK(copied_max <= kCopiedPayloadMax, "the buffer has room for no more");
+  }
 
   // The first `skip` bytes of the first item have gone before.
   void begin(std::size_t skip, const Sealing& sealing);
@@ -71,6 +78,7 @@ class Outgoing {
   void seal(std::span<std::byte, kFrameBytes> frame, Sum&& sum);
   [[nodiscard]] std::span<std::byte> room() { return std::span(buffer_).subspan(used_); }
 
+  const std::uint32_t copied_max_;
   std::array<std::span<const std::byte>, kPiecesMax> pieces_{};
   std::array<Item, kItemsMax> items_{};
   std::size_t piece_count_ = 0;
@@ -79,7 +87,8 @@ class Outgoing {
   std::size_t skip_ = 0;  // bytes of the next item that went before
   std::size_t used_ = 0;
   Sealing sealing_;
-  std::array<std::byte, kBufferBytes> buffer_{};
+  // Not initialised: pages that nobody writes cost nothing.
+  std::array<std::byte, kBufferBytes> buffer_;
 };
 
 }  // namespace plnet::socklnd

@@ -9,9 +9,11 @@ namespace {
 
 class TcpRig final : public conformance::LndRig {
  public:
-  TcpRig(const conformance::LndRigOptions& options, const SimShape& shape)
+  TcpRig(const conformance::LndRigOptions& options, const SimShape& shape, std::int64_t min_bulk)
       : site_(options.seed, shape, 2,
-              {.park_percent = options.park_percent, .drop_percent = options.drop_percent}) {}
+              {.lnd = {.tunables = {.min_bulk = min_bulk}},
+               .park_percent = options.park_percent,
+               .drop_percent = options.drop_percent}) {}
   mocks::FakeCore& a() override { return site_[0].core(); }
   mocks::FakeCore* b() override { return &site_[1].core(); }
   lnet::Lnd& lnd_a() override { return site_[0].lnd(); }
@@ -41,13 +43,14 @@ class TcpRig final : public conformance::LndRig {
   unsigned quiet_turns_ = 0;
 };
 
-conformance::LndCase make_case(const char* name, const SimShape& shape) {
-  return {
-      name,
-      [shape](const conformance::LndRigOptions& options) -> std::unique_ptr<conformance::LndRig> {
-        return std::make_unique<TcpRig>(options, shape);
-      },
-      false};  // small and large messages go by different connections
+// Small and large messages go by different connections unless all are small.
+conformance::LndCase make_case(const char* name, const SimShape& shape, bool ends_in_order) {
+  const std::int64_t min_bulk = ends_in_order ? INT32_MAX : Tunables{}.min_bulk;
+  return {name,
+          [=](const conformance::LndRigOptions& options) -> std::unique_ptr<conformance::LndRig> {
+            return std::make_unique<TcpRig>(options, shape, min_bulk);
+          },
+          ends_in_order};
 }
 
 // The suite waits for 20 ms at most.
@@ -64,9 +67,12 @@ SimShape rough() {
 
 namespace plnet::conformance {
 
-INSTANTIATE_TEST_SUITE_P(Tcp, LndConformance,
-                         testing::Values(socklnd::make_case("calm", drivers::SimShape::calm()),
-                                         socklnd::make_case("rough", socklnd::rough())),
-                         [](const auto& which) { return which.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Tcp, LndConformance,
+    testing::Values(socklnd::make_case("calm", drivers::SimShape::calm(), false),
+                    socklnd::make_case("rough", socklnd::rough(), false),
+                    socklnd::make_case("in_order_calm", drivers::SimShape::calm(), true),
+                    socklnd::make_case("in_order_rough", socklnd::rough(), true)),
+    [](const auto& which) { return which.param.name; });
 
 }  // namespace plnet::conformance

@@ -86,6 +86,17 @@ TEST_F(OutgoingTest, SmallMessagesAndNoopsAreOnePieceInTheirOrder) {
   EXPECT_EQ(outgoing_.items()[3].bytes, kHead + 64);
 }
 
+TEST_F(OutgoingTest, NoPayloadIsReadByOneThatMayNotCopy) {
+  Outgoing outgoing(0);
+  const Transmit& transmit = message(64);
+  outgoing.begin(0);
+  ASSERT_TRUE(outgoing.add(transmit, Protocol::kV3, arenas_));
+  ASSERT_EQ(outgoing.pieces().size(), 2U);
+  EXPECT_EQ(outgoing.pieces()[0].size(), kHead);
+  EXPECT_EQ(outgoing.pieces()[1].data(), arenas_.bytes(transmit.source.fragments[0]).data());
+  EXPECT_EQ(outgoing.pieces()[1].size(), 64U);
+}
+
 TEST_F(OutgoingTest, AMessageGoesOnAtAnyByte) {
   const std::uint32_t large = Outgoing::kCopiedPayloadMax + 300;
   for (const std::uint32_t length : {0U, 130U, large}) {
