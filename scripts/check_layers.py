@@ -46,11 +46,13 @@ RULES = {
     "tests": ["lib", "drivers", "node", "apps", "bench"],
     "bench": ["lib", "drivers", "node", "apps", "tests/mocks"],
 }
-# Floors whose rooms point one way: each may include those before it. Every file is in a room.
+# Floors whose rooms point one way: each may include those before it. Every file is in a room; "." has the files beside the rooms.
 ROOMS = {
     "lib/lnet": ["names", "wire", "api", "access", "faults", "load", "match", "peers", "flow", "paths", "move", "control", "node"],
     "lib/trace": ["record", "decode", "filter", "file", "pair", "show"],
     "node": ["host", "net", "watch", "admin", "run", "flags"],
+    "apps/lnet-sim": ["node", "yaml", "net", "plan", "books", "host", "watch", "site", "."],
+    "apps/lnet-selftest": ["baseline", "lst", "service", "run", "sim", "."],
 }
 # Below this folder is one folder for each network family. Only the table of families and tests know any of them.
 FAMILIES, TABLE = "node/net", "node/net/families.cpp"
@@ -83,11 +85,16 @@ def allowed(room, target):
     return own or any(target == rule or target.startswith(rule + "/") for rule in RULES[room])
 
 
+def room_on(floor, path):
+    inside = path.removeprefix(floor + "/")
+    return inside.split("/")[0] if "/" in inside else "."
+
+
 def points_up(source, target):
     """Whether this is an include from a room of a floor into a later one, or into one that is not listed."""
     for floor, rooms in ROOMS.items():
         if source.startswith(floor + "/") and target.startswith(floor + "/"):
-            own, other = (path.removeprefix(floor + "/").split("/")[0] for path in (source, target))
+            own, other = (room_on(floor, path) for path in (source, target))
             if not {own, other} <= set(rooms):
                 return True
             return rooms.index(other) > rooms.index(own)

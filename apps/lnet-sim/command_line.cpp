@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "apps/lnet-sim/site_reader.hpp"
+#include "apps/lnet-sim/plan/site_reader.hpp"
 
 namespace plnet::sim {
 
@@ -239,8 +239,8 @@ std::string json_of(const SiteConfig& config, const SiteReport& report) {
   json["mishaps"] = json_of(report.mishaps);
   for (const auto& [name, count] : report.causes)
     json["causes"][std::string(name)] = count;
-  for (const auto& [name, count] : report.kfi)
-    json["kfi"][name] = count;
+  for (const auto& [name, count] : report.net_counts)
+    json["devices"][name] = count;
   return json.dump();
 }
 

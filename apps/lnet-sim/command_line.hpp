@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "apps/lnet-sim/site.hpp"
+#include "apps/lnet-sim/site/site.hpp"
 
 namespace plnet::sim {
 

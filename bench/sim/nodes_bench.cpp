@@ -2,7 +2,7 @@
 // What ten thousand nodes in one process need: the most memory that was ever resident.
 #include <sys/resource.h>
 
-#include "apps/lnet-sim/site.hpp"
+#include "apps/lnet-sim/site/site.hpp"
 #include "bench/harness/harness.hpp"
 
 namespace plnet::bench {

@@ -4,7 +4,7 @@
 #include <array>
 #include <memory>
 
-#include "apps/lnet-sim/site.hpp"
+#include "apps/lnet-sim/site/site.hpp"
 #include "bench/harness/harness.hpp"
 
 namespace plnet::bench {
@@ -60,15 +60,15 @@ void rate(benchmark::State& state, sim::NetKind kind, bool ack) {
 void add_benchmarks(Suite& suite) {
   suite.push_back(
       {.name = "sim.rate",
-       .what = "a simulated PUT of 64 bytes over streams, checked by the ledger",
+       .what = "a simulated PUT of 64 bytes over TCP, checked by the ledger",
        .round_seconds = 0.1,
        .bar = Bar{.limit = 1000},
-       .value = [](benchmark::State& state) { rate(state, sim::NetKind::kStream, false); }});
+       .value = [](benchmark::State& state) { rate(state, sim::NetKind::kTcp, false); }});
   suite.push_back(
       {.name = "sim.rate.ack",
        .what = "the same with ACK: a message is the PUT or its ACK",
        .round_seconds = 0.1,
-       .value = [](benchmark::State& state) { rate(state, sim::NetKind::kStream, true); }});
+       .value = [](benchmark::State& state) { rate(state, sim::NetKind::kTcp, true); }});
   suite.push_back(
       {.name = "sim.rate.rdma",
        .what = "a simulated PUT of 64 bytes over queue pairs, checked by the ledger",

@@ -3,7 +3,7 @@
 // what they hold, and that is seen.
 #include <gtest/gtest.h>
 
-#include "apps/lnet-sim/site.hpp"
+#include "apps/lnet-sim/site/site.hpp"
 #include "tests/sim/site_file.hpp"
 
 namespace plnet::sim::drained_site_test {
@@ -61,7 +61,7 @@ TEST(DrainedSite, ARouterThatDoesNotComeBackToANextHopIsNoticed) {
     site.start();
     site.run_for(std::chrono::seconds(1));
     World& world = site.world();
-    if (cut) world.network.block(world.hosts[1]->id(), world.hosts[2]->id());
+    if (cut) world.wires.network.block(world.hosts[1]->id(), world.hosts[2]->id());
     site.quiesce();
     const std::string violation = site.report().violation;
     EXPECT_EQ(violation.starts_with("no traffic though all is calm: node 0 to 2"), cut)

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/lnet-sim/site.hpp"
+#include "apps/lnet-sim/site/site.hpp"
 #include "tests/mocks/seeds.hpp"
 #include "tests/sim/site_file.hpp"
 
@@ -25,8 +25,8 @@ SiteConfig site_of(const std::string& name) {
 }
 
 std::uint64_t counted(const SiteReport& report, std::string_view what) {
-  const auto found = report.kfi.find(what);
-  return found == report.kfi.end() ? 0 : found->second;
+  const auto found = report.net_counts.find(what);
+  return found == report.net_counts.end() ? 0 : found->second;
 }
 
 // The site of the bad day, and nothing goes wrong.

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/lnet-sim/site.hpp"
+#include "apps/lnet-sim/site/site.hpp"
 
 namespace plnet::sim::mishaps_test {
 namespace {

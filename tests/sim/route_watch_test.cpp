@@ -2,7 +2,7 @@
 // That routes are held to the truth is worth something if one that is not is noticed.
 #include <gtest/gtest.h>
 
-#include "apps/lnet-sim/site.hpp"
+#include "apps/lnet-sim/site/site.hpp"
 
 namespace plnet::sim::route_watch_test {
 namespace {

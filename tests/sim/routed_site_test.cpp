@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/lnet-sim/site.hpp"
+#include "apps/lnet-sim/site/site.hpp"
 #include "tests/mocks/seeds.hpp"
 #include "tests/sim/site_file.hpp"
 
@@ -237,7 +237,7 @@ double heard_by_live(Spoil&& spoil) {
   const std::uint64_t before = heard();
   site.run_for(std::chrono::seconds(9));
   const std::uint64_t after = heard();
-  world.network.unblock_both(world.hosts[kRouter]->id(), world.hosts[kLame]->id());
+  world.wires.network.unblock_both(world.hosts[kRouter]->id(), world.hosts[kLame]->id());
   site.quiesce();
   EXPECT_EQ(site.report().violation, "");
   return static_cast<double>(after - before);
@@ -248,12 +248,12 @@ TEST(RoutedSite, AServerThatIsDeadOrSlowTakesLessThanATwentiethFromAnother) {
   const double alone = heard_by_live([](World& /*world*/) {});
   EXPECT_GT(alone, 3000) << "there is something to take";
   const double beside_dead = heard_by_live(
-      [&](World& world) { world.network.block_both(id(world, kRouter), id(world, kLame)); });
+      [&](World& world) { world.wires.network.block_both(id(world, kRouter), id(world, kLame)); });
   const double beside_slow = heard_by_live([&](World& world) {
     const drivers::LinkShape slow{.latency_min = std::chrono::milliseconds(200),
                                   .bytes_per_second = 20'000};
-    world.network.set_link(id(world, kRouter), id(world, kLame), slow);
-    world.network.set_link(id(world, kLame), id(world, kRouter), slow);
+    world.wires.network.set_link(id(world, kRouter), id(world, kLame), slow);
+    world.wires.network.set_link(id(world, kLame), id(world, kRouter), slow);
   });
   EXPECT_GT(beside_dead / alone, 0.95);
   EXPECT_GT(beside_slow / alone, 0.95);
@@ -275,13 +275,13 @@ TEST(RoutedSite, ARouterFindsByItselfThatAServerIsBack) {
   const auto is_down = [&] {
     return router.coordinator().peers().find(lame)->status.get() != lnet::kNiUp;
   };
-  world.network.block_both(world.hosts[kRouter]->id(), world.hosts[kLame]->id());
+  world.wires.network.block_both(world.hosts[kRouter]->id(), world.hosts[kLame]->id());
   for (int second = 0; second < 300 && !is_down(); ++second)
     site.run_for(std::chrono::seconds(1));
   ASSERT_TRUE(is_down());
   site.run_for(std::chrono::seconds(60));
   EXPECT_TRUE(is_down());
-  world.network.unblock_both(world.hosts[kRouter]->id(), world.hosts[kLame]->id());
+  world.wires.network.unblock_both(world.hosts[kRouter]->id(), world.hosts[kLame]->id());
   site.run_for(lnet::PeerRecovery::kIntervalMax + std::chrono::seconds(2));
   EXPECT_FALSE(is_down());
   using Id = lnet::RecoveryTable::Id;

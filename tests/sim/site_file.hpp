@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/lnet-sim/site_reader.hpp"
+#include "apps/lnet-sim/plan/site_reader.hpp"
 
 namespace plnet::sim {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/lnet-sim/node/tcp_streams.hpp"
+#include "apps/lnet-sim/net/tcp/streams.hpp"
 #include "drivers/net/sim/shard.hpp"
 #include "drivers/net/sim/stream_fabric.hpp"
 #include "lib/lnet/node/node.hpp"

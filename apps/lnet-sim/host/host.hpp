@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A simulated node: LNet as it is, its shards turned by simulated lcores, LNDs over the simulator's
+// drivers, and a program on each shard. It can lose power and come back as another incarnation.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "apps/lnet-sim/books/drain_watch.hpp"
+#include "apps/lnet-sim/host/after.hpp"
+#include "apps/lnet-sim/host/memory_slots.hpp"
+#include "apps/lnet-sim/host/program.hpp"
+#include "apps/lnet-sim/host/tap.hpp"
+#include "apps/lnet-sim/net/network.hpp"
+#include "apps/lnet-sim/plan/layout.hpp"
+#include "apps/lnet-sim/plan/site_config.hpp"
+#include "drivers/net/sim/lazy_memory.hpp"
+#include "lib/base/link_hold.hpp"
+#include "lib/lnet/node/node.hpp"
+
+namespace plnet::sim {
+
+class Host;
+
+// Room for one payload.
+[[nodiscard]] std::uint32_t slot_bytes_of(const TrafficPlan& plan);
+
+// What all hosts share.
+struct World {
+  const SiteConfig& config;
+  const Layout& layout;
+  drivers::EventLoop& loop;
+  Wires wires;
+  std::vector<std::unique_ptr<Network>> networks;
+  Ledger& ledger;
+  DrainWatch drains;
+  Trails trails;
+  std::vector<std::unique_ptr<Host>> hosts;
+  std::uint64_t next_cookie = 1000;
+  bool stopping = false;           // nothing new is begun
+  std::unique_ptr<After> after{};  // null: it is not healed yet
+  WireTally wire;
+  NetCounts counts;       // of devices that are gone
+  unsigned troubles = 0;  // cables moved and storms going on
+};
+
+class Host final : lnet::LndMaker {
+ public:
+  enum class State : std::uint8_t { kOff, kUp, kDying };
+  static constexpr std::int32_t kPeerCredits = 8;
+
+  Host(World& world, std::uint32_t number);
+  ~Host() override;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  void start();
+  // Power off: nothing reaches it any more. What it had is ended; gone() then says when all of it
+  // is, and destroy() takes it away.
+  void kill();
+  // Nothing new; all peers and descriptors are given up. The network stays.
+  void retire();
+  [[nodiscard]] bool quiet() const;  // nothing is under way or waits
+  [[nodiscard]] bool gone() const;   // nothing is left
+  void destroy();
+  // Deletes the peer while messages for it may be under way. False: it was not known.
+  bool forget(const Host& peer);
+  // The devices have no more faults, and their links are up.
+  void calm();
+  // Of one of its interfaces: what its own node is told. The network is not touched.
+  void set_link(const lnet::Nid& nid, bool up);
+  [[nodiscard]] bool has_link(const lnet::Nid& nid) const;
+  // Its link is up but has bounced, and counts as down for a while (LinkHold).
+  [[nodiscard]] bool is_link_held(const lnet::Nid& nid) const;
+  // `routing drain` of an operator who waits as long as that waits by itself, which it returns.
+  Duration drain();
+  void undrain();
+  [[nodiscard]] lnet::StandingReport standing() const;
+  // Messages that had to wait for a buffer, in this life.
+  [[nodiscard]] std::uint64_t waited_for_buffers() const;
+  // Or for their sender's share of them, over all lives; and whether any does now.
+  [[nodiscard]] std::uint64_t held_up() const;
+  [[nodiscard]] bool holds_up_anybody() const;
+  // It is there, and peers are told that they may send through it.
+  [[nodiscard]] bool is_forwarding() const;
+  // Which of its interfaces have cables, and the network of one.
+  [[nodiscard]] std::vector<std::uint32_t> cabled() const;
+  [[nodiscard]] Network& network_of(std::uint32_t interface) const {
+    return *interfaces_[interface].network;
+  }
+  // The NIC turns every request away. False: it has no power.
+  bool set_nack_storm(std::uint32_t interface, bool on);
+  // What its devices have counted in this life.
+  void count_into(NetCounts& counts) const;
+  // Leaves everything as it is for ever: after a violation nothing may be asserted on.
+  void abandon();
+
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] lnet::Node& node() { return *node_; }
+  [[nodiscard]] const lnet::Node& node() const { return *node_; }
+  [[nodiscard]] unsigned shards() const { return shards_count_; }
+  [[nodiscard]] Program& program(unsigned shard) { return *programs_[shard]; }
+  [[nodiscard]] MemorySlots& slots() { return *slots_; }
+  [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
+  [[nodiscard]] World& world() { return world_; }
+  [[nodiscard]] std::span<const lnet::Nid> nids() const { return nids_; }
+  [[nodiscard]] bool has(const lnet::Nid& nid) const;
+  [[nodiscard]] bool is_router() const { return group_.router; }
+  // What it is started with.
+  [[nodiscard]] std::span<const lnet::RouteSetup> routes() const { return routes_; }
+  // One of its NIDs that `from` can send to.
+  [[nodiscard]] const lnet::Nid& nid_for(const Host& from, Random& random) const;
+  // Differs from that of every other incarnation of any node.
+  [[nodiscard]] std::uint64_t cookie() const { return cookie_; }
+  // Something was given to this shard from outside of its turn.
+  void ring(unsigned shard) { lcores_[shard]->ring(); }
+  [[nodiscard]] drivers::HostId id() const { return id_; }
+  // The first thing that is not home, or empty. For a node that is gone().
+  [[nodiscard]] std::string what_is_missing() const;
+  // The first interface, its own or a peer's, that should come to its full health and is not there,
+  // or empty.
+  [[nodiscard]] std::string who_is_ill() const;
+  // Of buffers and credits for what is forwarded; also while it runs.
+  [[nodiscard]] std::string what_routing_holds() const;
+  [[nodiscard]] std::uint64_t counted(lnet::Cause cause) const;
+  [[nodiscard]] std::uint64_t matched_by_other_nid() const;
+  // What peers have sent that no correct node sends, in all lives.
+  [[nodiscard]] std::uint64_t protocol_errors() const;
+  // What does not add up of this life, or empty. For a node that is gone().
+  [[nodiscard]] std::string what_is_unbalanced() const;
+  // The most turns in a row that a shard took though nothing was to be done, in all lives.
+  [[nodiscard]] std::uint64_t vain_turns_max() const;
+  [[nodiscard]] std::uint64_t connections_lost() const;
+  [[nodiscard]] std::uint64_t wire_faults() const;
+  [[nodiscard]] std::uint64_t routes_changed() const;
+
+ private:
+  // What a lcore of this host polls.
+  class Turn final : public Pollable {
+   public:
+    Turn(Host& host, unsigned shard) : host_(host), shard_(shard) {}
+    unsigned poll(Instant now) override;
+    [[nodiscard]] std::string_view name() const override { return "node"; }
+    [[nodiscard]] Instant next_deadline() const override;
+
+   private:
+    unsigned work_on(Instant now);
+    Host& host_;
+    const unsigned shard_;
+  };
+  [[nodiscard]] std::unique_ptr<lnet::Lnd> make(lnet::NiPort& port, lnet::ShardId shard) override;
+  void make_interfaces();
+  void add_interfaces();
+  void make_nets();
+  [[nodiscard]] NetLimits net_limits() const;
+  [[nodiscard]] NodeNet& net_of(std::size_t interface) const;
+  [[nodiscard]] std::size_t remote_nis() const;
+  [[nodiscard]] std::size_t recovering_max() const;
+  [[nodiscard]] std::size_t slot_count() const;
+  void make_memory();
+  [[nodiscard]] std::size_t neighbour_credits() const;
+  [[nodiscard]] std::size_t forwarded_max() const;  // on a shard, at a time
+  void tell_of_link(const lnet::Nid& nid, bool up);
+  void ring_all();
+  unsigned look_at_held_links(Instant now);
+  [[nodiscard]] Instant next_link_look() const;
+  void begin_routing();
+  void add_routes();
+  void keep_counters();
+
+  World& world_;
+  const std::uint32_t number_;
+  const GroupPlan& group_;
+  const unsigned shards_count_;
+  const drivers::HostId id_;
+  std::vector<lnet::Nid> nids_;
+  std::vector<NetInterface> interfaces_;  // of them
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> plain_;  // zeros, which cost nothing until they are touched
+  ArenaTable arenas_;
+  std::uint64_t ping_bytes_ = 0;
+  std::uint64_t slots_at_ = 0;
+  std::vector<lnet::RouterMemory> router_memory_;  // of each shard; empty: it does not route
+  RelayMemory relays_{group_.router};
+  RelayTally life_;
+  const std::vector<lnet::RouteSetup> routes_;
+  std::vector<lnet::Nid> links_down_;
+  std::vector<LinkHold> link_holds_;  // by interface, of this life
+  std::vector<std::unique_ptr<drivers::SimShard>> lcores_;
+  std::vector<Doorbell*> bells_;
+  std::vector<std::unique_ptr<Turn>> turns_;
+
+  State state_ = State::kOff;
+  bool retired_ = false;
+  std::uint64_t cookie_ = 0;
+  std::unique_ptr<MemorySlots> slots_;
+  std::unique_ptr<lnet::Node> node_;
+  std::vector<std::unique_ptr<Program>> programs_;
+  std::vector<std::unique_ptr<Tap>> taps_;
+  std::array<std::unique_ptr<NodeNet>, kNetKinds.size()> nets_;  // by kind; null: none
+
+  // Of earlier incarnations.
+  Counters<lnet::LnetCauses> causes_;
+  std::uint64_t other_nid_ = 0;
+  std::uint64_t connections_lost_ = 0;
+  std::uint64_t wire_faults_ = 0;
+  std::uint64_t routes_changed_ = 0;
+  std::uint64_t protocol_errors_ = 0;
+};
+
+}  // namespace plnet::sim

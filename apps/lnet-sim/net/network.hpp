@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A network of a site, and what a node has of all networks of one kind: the LNDs of its interfaces
+// and the simulated devices below them. A folder each for what the kinds differ in; nobody else
+// names them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/lnet-sim/net/plan.hpp"
+#include "drivers/net/sim/shard.hpp"
+#include "drivers/net/sim/stream_fabric.hpp"
+#include "drivers/net/sim/verbs_fabric.hpp"
+#include "lib/base/arena.hpp"
+#include "lib/lnet/api/lnd.hpp"
+#include "lib/lnet/node/node.hpp"
+
+namespace plnet::sim {
+
+// What LNDs and devices have counted, by object and counter: "lnd_kfi.timeouts".
+using NetCounts = std::map<std::string, std::uint64_t, std::less<>>;
+
+// What all networks of a site lie on.
+struct Wires {
+  drivers::SimNetwork& network;
+  drivers::SimStreamFabric& streams;
+  drivers::SimVerbsFabric& verbs;
+  drivers::LazyMemory& lazy;
+};
+
+// What all nodes share of it. Cables are named by the interfaces that they belong to.
+class Network {
+ public:
+  virtual ~Network() = default;
+
+  // Moves a cable to a port where nobody was, or swaps two. False: one of them is not there or not
+  // at home, or there are no cables.
+  virtual bool move(const lnet::Nid& /*nid*/) { return false; }
+  virtual bool swap(const lnet::Nid& /*a*/, const lnet::Nid& /*b*/) { return false; }
+  // With whom it was swapped, too.
+  virtual void put_back(const lnet::Nid& /*nid*/) {}
+};
+[[nodiscard]] std::unique_ptr<Network> make_network(NetKind kind, const Wires& wires);
+
+struct NetInterface {
+  lnet::Nid nid;
+  const NetPlan* plan = nullptr;
+  Network* network = nullptr;
+  std::size_t number = 0;  // of the node's
+  std::size_t peers = 0;   // interfaces of others that it may have to do with
+  BufferAddress memory{};  // memory_bytes() for its LNDs
+};
+
+// Of what all interfaces have to have room for.
+struct NetLimits {
+  unsigned shards = 1;      // of the node
+  unsigned shards_max = 1;  // of any peer
+  std::uint32_t payload_bytes = 0;
+  Duration lnd_timeout{};
+};
+[[nodiscard]] std::uint64_t memory_bytes(const NetInterface& of, const NetLimits& limits);
+
+struct NodeNetSetup {
+  const Wires& wires;
+  drivers::HostId host = 0;
+  std::uint32_t node = 0;
+  std::span<const std::unique_ptr<drivers::SimShard>> lcores;
+  std::span<const NetInterface> interfaces;  // of the node, of all kinds
+  const ArenaTable& arenas;
+  NetLimits limits;
+  std::uint64_t seed = 1;  // of the site
+  std::uint32_t life = 0;  // of the node: later ones are higher
+  bool is_lazy = false;    // some payload is described, not stored
+  bool has_faults = true;
+  Instant start{};
+};
+
+// For one life of a node. Interfaces are named by their numbers.
+class NodeNet {
+ public:
+  virtual ~NodeNet() = default;
+
+  // Once, before the first LND.
+  virtual void set_node(lnet::Node& /*node*/) {}
+  // CPTs of the interface; empty: all.
+  [[nodiscard]] virtual std::vector<std::uint16_t> cpts_of(const NetInterface& /*of*/) const {
+    return {};
+  }
+  // Messages of its LND on a shard that are being received at a time, usually.
+  [[nodiscard]] virtual std::size_t receives_usual(const NetInterface& /*of*/) const { return 0; }
+  // The node owns the LND; it is used until close().
+  [[nodiscard]] virtual std::unique_ptr<lnet::Lnd> make_lnd(const NetInterface& of,
+                                                            const lnet::Ni& ni,
+                                                            lnet::LndUpcalls& core,
+                                                            lnet::ShardId shard) = 0;
+  // Others may connect to this interface, once all shards know it.
+  virtual void listen(const NetInterface& /*at*/) {}
+  // Nobody is let in any more.
+  virtual void shut_down() {}
+  // Nobody is on the way in.
+  [[nodiscard]] virtual bool idle() { return true; }
+  // The drivers go. The LNDs must be idle.
+  virtual void close() {}
+
+  virtual unsigned poll(lnet::ShardId shard, Instant now) = 0;
+  // Of faults and timers; what arrives rings.
+  [[nodiscard]] virtual Instant next_deadline(lnet::ShardId shard) = 0;
+  // No new faults.
+  virtual void calm() = 0;
+  // As the kernel says, or the NIC, when a link goes down or comes up. `held`: it is up, and counts
+  // as down for a while.
+  virtual void set_link(const NetInterface& of, bool up, bool held) = 0;
+  // The NIC turns every request away. False: there is none.
+  virtual bool set_nack_storm(const NetInterface& /*of*/, bool /*on*/) { return false; }
+
+  [[nodiscard]] virtual std::uint64_t faults() const = 0;  // that happened
+  [[nodiscard]] virtual std::uint64_t connections_lost() const { return 0; }
+  // What peers sent that no correct node sends.
+  [[nodiscard]] virtual std::uint64_t protocol_errors() const = 0;
+  virtual void count_into(NetCounts& /*counts*/) const {}
+};
+[[nodiscard]] std::unique_ptr<NodeNet> make_node_net(NetKind kind, const NodeNetSetup& setup);
+
+// What may never be counted, or empty.
+[[nodiscard]] std::string what_is_wrong(const NetCounts& counts);
+
+}  // namespace plnet::sim

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TCP of a simulated node: socklnd as it is over the simulator's byte streams. A driver on each
+// shard, which the LNDs of all TCP interfaces share; on shard 0 the acceptor, which brings
+// connections to the home of their peer. Lanes lie on all shards.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "drivers/net/fault/plan.hpp"
+#include "drivers/net/fault/stream.hpp"
+#include "drivers/net/sim/shard.hpp"
+#include "drivers/net/sim/stream_driver.hpp"
+#include "lib/base/random.hpp"
+#include "lib/lnet/node/node.hpp"
+#include "lib/socklnd/acceptor.hpp"
+#include "lib/socklnd/lane_exchange.hpp"
+#include "lib/socklnd/shard_inbox.hpp"
+#include "lib/socklnd/stream_switch.hpp"
+
+namespace plnet::sim {
+
+class TcpStreams final : public socklnd::PeerHomes {
+ public:
+  struct Parts {
+    drivers::SimStreamFabric& fabric;
+    drivers::HostId host = 0;
+    std::span<const std::unique_ptr<drivers::SimShard>> lcores;
+    std::size_t streams_max = 0;  // of each shard
+    drivers::FaultPlan faults;
+    Random random;  // of the faults
+    std::size_t strangers_max = 64;
+  };
+
+  explicit TcpStreams(const Parts& parts);
+  ~TcpStreams() override;
+  TcpStreams(const TcpStreams&) = delete;
+  TcpStreams& operator=(const TcpStreams&) = delete;
+
+  // Once, before the first interface.
+  void set_node(lnet::Node& node) { node_ = &node; }
+  // The node owns the LND.
+  [[nodiscard]] std::unique_ptr<socklnd::SockLnd> make(const socklnd::SockLndConfig& config,
+                                                       lnet::LndUpcalls& core, lnet::ShardId shard);
+  // Others may connect to this interface, once all shards know it.
+  void listen(const lnet::Nid& nid);
+  // Nobody is let in any more.
+  void shut_down();
+  // Nobody is on the way in.
+  [[nodiscard]] bool idle();
+  // The drivers go. The LNDs must be idle.
+  void close();
+
+  unsigned poll(lnet::ShardId shard, Instant now);
+  // Of faults and of strangers; what arrives rings.
+  [[nodiscard]] Instant next_deadline(lnet::ShardId shard);
+  // No new faults.
+  void calm();
+
+  [[nodiscard]] std::uint64_t faults() const;  // that happened
+  [[nodiscard]] std::uint64_t connections_lost() const;
+  // Strangers that no correct node is.
+  [[nodiscard]] std::uint64_t strange_strangers() const;
+
+ private:
+  // Few, so that some are turned away.
+  static constexpr std::size_t kArrivalsMax = 16;
+
+  struct Place {
+    explicit Place(std::size_t streams_max) : streams(streams_max) {}
+    socklnd::StreamSwitch streams;
+    std::unique_ptr<drivers::FaultStreamDriver> faults;
+    std::unique_ptr<drivers::SimStreamDriver> driver;
+    socklnd::ShardInbox inbox{streams, kArrivalsMax};
+  };
+
+  // PeerHomes.
+  [[nodiscard]] std::optional<socklnd::LocalInterface> local(const lnet::Nid& nid) const override;
+  [[nodiscard]] bool has_room(const socklnd::Arrival& arrival) override;
+  void hand_over(const socklnd::Arrival& arrival) override;
+
+  lnet::Node* node_ = nullptr;
+  std::vector<std::unique_ptr<Place>> places_;
+  std::unique_ptr<socklnd::Acceptor> acceptor_;
+  socklnd::LaneExchange lanes_;
+  std::vector<lnet::Nid> listening_;
+  std::optional<lnet::ShardId> home_;  // what has_room() found
+};
+
+}  // namespace plnet::sim
