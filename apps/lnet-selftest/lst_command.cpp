@@ -18,16 +18,16 @@
 #include "apps/lnet-selftest/lst/lst.hpp"
 #include "apps/lnet-selftest/variables.hpp"
 #include "apps/lnetctl/option_parser.hpp"
-#include "apps/lnetctl/row_makers.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
 #include "lib/runtime/control/access.hpp"
 #include "lib/runtime/host/cpu_claims.hpp"
+#include "lib/runtime/verbs/verb_row.hpp"
 
 namespace plnet::lst {
 namespace {
 
-using apps::row_makers::flag;
-using apps::row_makers::text;
+using runtime::row_makers::flag;
+using runtime::row_makers::text;
 constexpr auto kOptions = std::to_array<apps::OptionRow>({
     text("config", 0, "FILE", "of a console that is to be started; LST_CONFIG, /etc/plnet.yaml"),
     text("options", 0, "FILE", "of modprobe.d, for it as well"),

@@ -29,9 +29,9 @@
 #include "apps/lnet-selftest/system_hosts.hpp"
 #include "apps/lnet-selftest/variables.hpp"
 #include "apps/lnetctl/option_parser.hpp"
-#include "apps/lnetctl/row_makers.hpp"
 #include "lib/runtime/control/access.hpp"
 #include "lib/runtime/host/cpu_claims.hpp"
+#include "lib/runtime/verbs/verb_row.hpp"
 
 namespace plnet::apps {
 namespace {

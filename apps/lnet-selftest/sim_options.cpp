@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "apps/lnetctl/row_makers.hpp"
 #include "lib/base/whole_number.hpp"
+#include "lib/runtime/verbs/verb_row.hpp"
 
 namespace plnet::apps {
 namespace {

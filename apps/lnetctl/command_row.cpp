@@ -2,23 +2,10 @@
 #include "apps/lnetctl/command_row.hpp"
 
 #include "apps/lnetctl/option_parser.hpp"
+#include "lib/runtime/control/verb_table.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
 
 namespace plnet::apps {
-
-namespace {
-
-std::string lower_name(std::string_view positional) {
-  std::string name;
-  for (const char c : positional) {
-    if (c >= 'A' && c <= 'Z') name += static_cast<char>(c - 'A' + 'a');
-    if (c >= 'a' && c <= 'z') name += c;
-    if (c == ' ') break;
-  }
-  return name;
-}
-
-}  // namespace
 
 std::string Arguments::text(std::string_view name) const {
   const auto found = options.find(name);
@@ -33,25 +20,24 @@ std::optional<std::int64_t> Arguments::number(std::string_view name) const {
 
 nlohmann::json args_by_name(const Arguments& arguments, const CommandRow& row) {
   nlohmann::json args = nlohmann::json::object();
-  for (const OptionRow& option : row.options) {
-    if (!arguments.has(option.name)) continue;
-    std::string name(option.name);
-    std::ranges::replace(name, '-', '_');
-    switch (option.kind) {
-      case OptionKind::kFlag: args[name] = true; break;
-      case OptionKind::kText:
-      case OptionKind::kTexts: args[name] = arguments.text(option.name); break;
-      case OptionKind::kNumber:
-      case OptionKind::kLevel: args[name] = arguments.number(option.name).value_or(0); break;
+  for (const OptionRow& option : row.verb.options) {
+    if (option.local || !arguments.has(option.name)) continue;
+    nlohmann::json& value = args[runtime::arg_name(option.name)];
+    if (option.kind == OptionKind::kFlag) {
+      value = true;
+    } else if (option.kind == OptionKind::kNumber || option.kind == OptionKind::kLevel) {
+      value = arguments.number(option.name).value_or(0);
+    } else {
+      value = arguments.text(option.name);
     }
   }
-  if (!arguments.positional.empty()) {
-    const std::string name = lower_name(row.positional);
-    if (row.positional_max == 1) {
-      args[name] = arguments.positional.front();
-    } else {
-      args[name] = arguments.positional;
-    }
+  const runtime::PositionalRow& positional = row.verb.positional;
+  if (positional.arg.empty() || arguments.positional.empty()) return args;
+  nlohmann::json& value = args[std::string(positional.arg)];
+  if (positional.max == 1) {
+    value = arguments.positional.front();
+  } else {
+    value = arguments.positional;
   }
   return args;
 }
@@ -70,21 +56,24 @@ int print_error(Session& session, const CommandRow& row, const runtime::VerbErro
     const bool says_where = fault.where.empty() || fault.what.starts_with(fault.where);
     body["descr"] = says_where ? fault.what : fault.where + ": " + fault.what;
     list.push_back(
-        {{fault.entity.empty() ? std::string(row.entity) : fault.entity, std::move(body)}});
+        {{fault.entity.empty() ? std::string(row.verb.entity) : fault.entity, std::move(body)}});
   }
-  print_text(session.err, runtime::print_yaml({{std::string(row.operation), std::move(list)}}));
+  print_text(session.err,
+             runtime::print_yaml({{std::string(row.verb.operation), std::move(list)}}));
   return runtime::wire_errno(error.faults.front().code) & 0xff;
 }
 
 int print_result(Session& session, const CommandRow& row, const Json& result) {
+  using enum runtime::VerbAnswer;
   if (session.json) {
     print_text(session.out, result.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-  } else {
-    // What is printed in a form of its own need not know comments: Prometheus has none behind a
-    // value.
-    print_text(session.out, row.print != nullptr
-                                ? row.print(result)
-                                : session.names.annotate(runtime::print_yaml(result)));
+  } else if (row.print != nullptr) {
+    print_text(session.out, row.print(result));
+  } else if (row.verb.answer == kText && result.is_object() && result.contains("text")) {
+    // Without comments: Prometheus has none behind a value.
+    print_text(session.out, result["text"].get<std::string>());
+  } else if (row.verb.answer != kNothing) {
+    print_text(session.out, session.names.annotate(runtime::print_yaml(result)));
   }
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one command of lnetctl is: a row. A new command is a new row in commands.cpp and, on the
-// node's side, a verb of the same words.
+// A command of lnetctl: the row of a verb that the node shares (lib/runtime/verbs), and what only
+// lnetctl does with it.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,26 +19,16 @@
 #include "lib/base/result.hpp"
 #include "lib/runtime/control/protocol.hpp"
 #include "lib/runtime/files/nic_names.hpp"
+#include "lib/runtime/verbs/verb_row.hpp"
 
 namespace plnet::apps {
 
 using runtime::Json;
 
-enum class OptionKind : std::uint8_t {
-  kFlag,
-  kText,
-  kTexts,   // may be repeated: the values joined with commas
-  kNumber,  // decimal, 0x hexadecimal or 0 octal, as C has it
-  kLevel,   // -v, -v 2, -v2, --verbose, --verbose 2, --verbose=2; alone it means 1
-};
-
-struct OptionRow {
-  std::string_view name;  // long, without dashes
-  char short_name = 0;    // 0 = none
-  OptionKind kind = OptionKind::kText;
-  std::string_view value_name{};  // in the help: NET, N; "" for flags
-  std::string_view help;
-};
+using runtime::OptionKind;
+using runtime::OptionList;
+using runtime::OptionRow;
+namespace row_makers = runtime::row_makers;
 
 // A command line after its words, checked against the row.
 struct Arguments {
@@ -64,25 +53,11 @@ using PrintResult = std::string (*)(const Json& result);
 using RunCommand = int (*)(const Arguments& arguments, const CommandRow& row, Session& session);
 
 struct CommandRow {
-  std::string_view words;  // "net show"
-  std::string_view help;
-  std::span<const OptionRow> options{};
-  std::string_view positional{};  // in the usage: "[FILE]"; one argument is sent under this name in
-                                  // lower case, several as a list
-  std::size_t positional_min = 0;
-  std::size_t positional_max = 0;
-  bool whole_only = false;              // no beginning of its words stands for it
-  std::string_view operation = "show";  // of errors: add, del, show, set, manage, …
-  std::string_view entity{};            // of errors: net, route, …
-  BuildArgs build = nullptr;            // null: every option under its name, '-' as '_'
-  PrintResult print = nullptr;          // null: YAML
-  RunCommand run = nullptr;             // null: ask the verb `words`
-  Duration patience{};                  // if the node may take longer than it does for others
+  runtime::VerbRow verb;
+  BuildArgs build = nullptr;    // null: args_by_name()
+  PrintResult print = nullptr;  // null: as the row of the verb says
+  RunCommand run = nullptr;     // null: ask the verb
 };
-
-// A change may have to wait for a start that waits for its gateways (router_ping_timeout twice), or
-// for another change that is taken back, for which a NIC has to let go of an NI.
-inline constexpr Duration kChangePatience = std::chrono::seconds(240);
 
 // The world of a command: where it prints, how it asks the node. Tests bring their own.
 struct Session {
@@ -98,7 +73,7 @@ struct Session {
   std::function<void(std::chrono::seconds)> pause;  // between two answers of the same command
 };
 
-// Every argument under its name, as a verb gets them.
+// Every option and positional argument that is not lnetctl's alone, as a verb gets them.
 [[nodiscard]] nlohmann::json args_by_name(const Arguments& arguments, const CommandRow& row);
 
 void print_text(std::FILE* file, std::string_view text);

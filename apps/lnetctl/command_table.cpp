@@ -12,8 +12,7 @@ namespace plnet::apps {
 namespace {
 
 // Errors about the command line itself.
-constexpr CommandRow kUsageRow{
-    .words = "", .help = "", .operation = "lnetctl", .entity = "command"};
+constexpr CommandRow kUsageRow{.verb = {.words = "", .operation = "lnetctl", .entity = "command"}};
 
 std::vector<std::string_view> split(std::string_view words) {
   std::vector<std::string_view> parts;
@@ -52,7 +51,7 @@ CommandTable::Match CommandTable::match(std::span<const std::string> words) cons
   for (std::size_t depth = 0;; ++depth) {
     // A row whose words are used up is the command, unless the next word leads on to a longer one.
     const auto whole = std::ranges::find_if(
-        rows, [depth](const CommandRow* row) { return split(row->words).size() == depth; });
+        rows, [depth](const CommandRow* row) { return split(row->verb.words).size() == depth; });
     const bool ended = depth >= words.size() || words[depth].starts_with('-');
     if (whole != rows.end() && (ended || rows.size() == 1)) return Found{*whole, depth};
     if (ended) return Group{taken, std::move(rows)};
@@ -60,12 +59,12 @@ CommandTable::Match CommandTable::match(std::span<const std::string> words) cons
     std::vector<std::string> candidates;  // different words at this place that begin as asked
     std::vector<std::string> all;
     for (const CommandRow* row : rows) {
-      const auto parts = split(row->words);
+      const auto parts = split(row->verb.words);
       if (parts.size() <= depth) continue;
       const std::string part(parts[depth]);
       if (std::ranges::find(all, part) == all.end()) all.push_back(part);
       if (!part.starts_with(words[depth]) || words[depth].empty()) continue;
-      if (row->whole_only && part != words[depth]) continue;
+      if (row->verb.whole_only && part != words[depth]) continue;
       if (std::ranges::find(candidates, part) == candidates.end()) candidates.push_back(part);
     }
     const auto exact = std::ranges::find(candidates, words[depth]);
@@ -78,7 +77,7 @@ CommandTable::Match CommandTable::match(std::span<const std::string> words) cons
     }
     const std::string chosen = exact != candidates.end() ? *exact : candidates.front();
     std::erase_if(rows, [&](const CommandRow* row) {
-      const auto parts = split(row->words);
+      const auto parts = split(row->verb.words);
       return parts.size() <= depth || parts[depth] != chosen;
     });
     taken += chosen;
@@ -111,13 +110,13 @@ int CommandTable::run(std::span<const std::string> words, Session& session) cons
   if (const auto* group = std::get_if<Group>(&matched)) {
     if (std::ranges::any_of(words, is_help)) {
       for (const CommandRow* row : group->rows)
-        print_text(session.out, fmt::format("{:<24}{}\n", row->words, row->help));
+        print_text(session.out, fmt::format("{:<24}{}\n", row->verb.words, row->verb.help));
       return 0;
     }
     std::vector<std::string> names;
     names.reserve(group->rows.size());
     for (const CommandRow* row : group->rows)
-      names.emplace_back(row->words);
+      names.emplace_back(row->verb.words);
     return usage_error(session, kUsageRow,
                        fmt::format("'{}' is not a whole command; expected one of: {}",
                                    join(words, " "), join(names, ", ")));
@@ -132,17 +131,18 @@ int CommandTable::run_row(const CommandRow& row, std::span<const std::string> wo
                           Session& session) const {
   const auto end_of_options = std::ranges::find(words, "--");
   if (std::any_of(words.begin(), end_of_options, is_help)) {
-    print_text(session.out, help_of(row));
+    print_text(session.out, help_of(row.verb));
     return 0;
   }
-  const auto arguments = parse_options(row.options, words, row.words);
+  const auto arguments = parse_options(row.verb.options, words, row.verb.words);
   if (!arguments) return print_error(session, row, arguments.error());
   const std::size_t count = arguments->positional.size();
-  if (count < row.positional_min || count > row.positional_max) {
-    const std::string expected = row.positional.empty() ? "none" : std::string(row.positional);
+  if (count < row.verb.positional.min || count > row.verb.positional.max) {
+    const std::string expected =
+        row.verb.positional.usage.empty() ? "none" : std::string(row.verb.positional.usage);
     return usage_error(
         session, row,
-        fmt::format("{}: {} argument{} besides options{}; expected {}", row.words, count,
+        fmt::format("{}: {} argument{} besides options{}; expected {}", row.verb.words, count,
                     count == 1 ? "" : "s",
                     count == 0 ? "" : fmt::format(" ('{}')", join(arguments->positional, "', '")),
                     expected));
@@ -151,8 +151,8 @@ int CommandTable::run_row(const CommandRow& row, std::span<const std::string> wo
   Outcome<nlohmann::json> args =
       row.build != nullptr ? row.build(*arguments, row) : args_by_name(*arguments, row);
   if (!args) return print_error(session, row, std::move(args.error()));
-  session.patience = row.patience;
-  const auto reply = session.ask(row.words, *args);
+  session.patience = row.verb.patience;
+  const auto reply = session.ask(row.verb.words, *args);
   session.patience = {};
   if (!reply) return print_error(session, row, reply.error());
   return print_result(session, row, *reply);
@@ -161,7 +161,7 @@ int CommandTable::run_row(const CommandRow& row, std::span<const std::string> wo
 std::string CommandTable::list() const {
   std::string text;
   for (const CommandRow& row : rows_)
-    text += fmt::format("{}\n", row.words);
+    text += fmt::format("{}\n", row.verb.words);
   return text;
 }
 
@@ -169,15 +169,15 @@ std::string CommandTable::overview() const {
   std::string text =
       "Commands (a unique beginning of each word is enough; COMMAND --help says more):\n";
   for (const CommandRow& row : rows_)
-    text += fmt::format("    {:<20}{}\n", row.words, row.help);
+    text += fmt::format("    {:<20}{}\n", row.verb.words, row.verb.help);
   return text;
 }
 
-std::string CommandTable::help_of(const CommandRow& row) {
-  std::string text = fmt::format("usage: lnetctl {}{}{}{}\n    {}\n", row.words,
-                                 row.options.empty() ? "" : " [OPTIONS]",
-                                 row.positional.empty() ? "" : " ", row.positional, row.help);
-  for (const OptionRow& option : row.options) {
+std::string CommandTable::help_of(const runtime::VerbRow& verb) {
+  std::string text = fmt::format(
+      "usage: lnetctl {}{}{}{}\n    {}\n", verb.words, verb.options.empty() ? "" : " [OPTIONS]",
+      verb.positional.usage.empty() ? "" : " ", verb.positional.usage, verb.help);
+  for (const OptionRow& option : verb.options) {
     std::string left = option.short_name != 0 ? fmt::format("-{}, ", option.short_name) : "    ";
     left += fmt::format("--{}", option.name);
     if (option.kind == OptionKind::kLevel) {
@@ -190,14 +190,14 @@ std::string CommandTable::help_of(const CommandRow& row) {
   return text;
 }
 
-std::string CommandTable::bash_completion(std::span<const OptionRow> global_options) const {
+std::string CommandTable::bash_completion(const OptionList& global_options) const {
   std::string globals;
   for (const OptionRow& option : global_options)
     globals += fmt::format("--{} ", option.name);
   std::map<std::string, std::string> after;  // words so far → words and options that may follow
   for (const CommandRow& row : rows_) {
     std::string so_far;
-    for (const std::string_view part : split(row.words)) {
+    for (const std::string_view part : split(row.verb.words)) {
       std::string& follow = after[so_far];
       if (fmt::format(" {}", follow).find(fmt::format(" {} ", part)) == std::string::npos) {
         follow += fmt::format("{} ", part);
@@ -205,13 +205,14 @@ std::string CommandTable::bash_completion(std::span<const OptionRow> global_opti
       if (!so_far.empty()) so_far += ' ';
       so_far += part;
     }
-    for (const OptionRow& option : row.options)
+    for (const OptionRow& option : row.verb.options)
       after[so_far] += fmt::format("--{} ", option.name);
     after[so_far] += "--help ";
   }
   std::set<std::string_view> takes_file;
   for (const CommandRow& row : rows_) {
-    if (row.positional.find("FILE") != std::string_view::npos) takes_file.insert(row.words);
+    if (row.verb.positional.usage.find("FILE") != std::string_view::npos)
+      takes_file.insert(row.verb.words);
   }
   after[""] += "help " + globals;
   std::string script =

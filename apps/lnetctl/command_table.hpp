@@ -21,9 +21,9 @@ class CommandTable {
   [[nodiscard]] std::string list() const;
   // What `help` prints.
   [[nodiscard]] std::string overview() const;
-  [[nodiscard]] static std::string help_of(const CommandRow& row);
+  [[nodiscard]] static std::string help_of(const runtime::VerbRow& verb);
   // A completion script for bash, made from the table.
-  [[nodiscard]] std::string bash_completion(std::span<const OptionRow> global_options) const;
+  [[nodiscard]] std::string bash_completion(const OptionList& global_options) const;
 
  private:
   struct Group {  // words that begin several commands but are none: "cpt"

@@ -10,29 +10,17 @@ namespace plnet::apps {
 
 [[nodiscard]] std::span<const CommandRow> commands();
 // Before the command: --socket, --instance, ….
-[[nodiscard]] std::span<const OptionRow> global_options();
+[[nodiscard]] const OptionList& global_options();
 
-// lnet_commands.cpp: net, peer, route, ping, …
-[[nodiscard]] std::span<const CommandRow> lnet_commands();
+// Commands that are no verbs of the node.
+[[nodiscard]] std::span<const CommandRow> debug_commands();  // debug peer, …, setup-sysctl
+[[nodiscard]] std::span<const CommandRow> lctl_commands();   // net_drop_add, …
+[[nodiscard]] std::span<const CommandRow> plan_commands();   // cpt plan
 
-// fault_commands.cpp: fault drop add, … and lctl's net_drop_add, …
-[[nodiscard]] std::span<const CommandRow> fault_commands();
-
-// debug_commands.cpp: debug peer, …, setup-sysctl
-[[nodiscard]] std::span<const CommandRow> debug_commands();
-
-// plan_command.cpp: no node needed.
-[[nodiscard]] std::span<const OptionRow> plan_options();
-int run_cpt_plan(const Arguments& arguments, const CommandRow& row, Session& session);
-
-// debugfs_command.cpp
+int run_ping(const Arguments& arguments, const CommandRow& row, Session& session);
+int run_discover(const Arguments& arguments, const CommandRow& row, Session& session);
 int run_debugfs(const Arguments& arguments, const CommandRow& row, Session& session);
-
-// top_command.cpp
-[[nodiscard]] std::span<const OptionRow> top_options();
 int run_top(const Arguments& arguments, const CommandRow& row, Session& session);
-
-// file_commands.cpp
 int run_import(const Arguments& arguments, const CommandRow& row, Session& session);
 int run_export(const Arguments& arguments, const CommandRow& row, Session& session);
 

@@ -9,18 +9,11 @@
 #include <fmt/format.h>
 
 #include "apps/lnetctl/commands.hpp"
-#include "apps/lnetctl/row_makers.hpp"
 #include "lib/lnet/names/nid_range.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 
 namespace plnet::apps {
 namespace {
-
-using namespace row_makers;
-
-constexpr std::array kRecoveryOptions{flag("local", 'l', "NIs of this node"),
-                                      flag("peer", 'p', "NIs of peers")};
-constexpr std::array kDebugPeerOptions{text("nid", 'k', "NID", "of the peer's interface")};
 
 // The columns of the line that a kernel writes into its log.
 std::string peer_line(const Json& ni) {
@@ -77,44 +70,31 @@ int run_debug_nidlist(const Arguments& arguments, const CommandRow& row, Session
 
 // A script that prepares a kernel's node goes on. Who reads is told that nothing was done.
 int run_setup(const Arguments&, const CommandRow& row, Session& session) {
-  print_text(session.err, fmt::format("{}: nothing is changed: {}\n", row.words, row.help));
+  print_text(session.err,
+             fmt::format("{}: nothing is changed: {}\n", row.verb.words, row.verb.help));
   return 0;
 }
 
-constexpr CommandRow local(std::string_view words, std::string_view help, RunCommand run) {
-  CommandRow row = show(words, help, {}, words);
-  row.run = run;
-  row.operation = "manage";
-  return row;
-}
-
-constexpr CommandRow debug_peer() {
-  CommandRow row = show("debug peer", "the credits and the queue of a peer's interface",
-                        kDebugPeerOptions, "peer");
-  row.operation = "dbg";
-  row.run = run_debug_peer;
-  return row;
-}
-
-constexpr CommandRow debug_nidlist() {
-  CommandRow row =
-      local("debug nidlist", "what a list of NID ranges means; needs no node", run_debug_nidlist);
-  row.operation = "dbg";
-  row.entity = "nidlist";
-  row.positional = "LIST [NID]";
-  row.positional_min = 1;
-  row.positional_max = 2;
-  return row;
+constexpr CommandRow setup(std::string_view words, std::string_view help) {
+  return {.verb = {.words = words, .help = help, .operation = "manage", .entity = words},
+          .run = run_setup};
 }
 
 constexpr std::array kDebugRows{
-    show("debug recovery", "interfaces that are not well and are seen to", kRecoveryOptions,
-         "recovery"),
-    debug_peer(),
-    debug_nidlist(),
-    local("setup-mrrouting", "the routing tables of the system are left to its administrator",
-          run_setup),
-    local("setup-sysctl", "the variables of the system are left to its administrator", run_setup),
+    CommandRow{.verb = {.words = "debug peer",
+                        .help = "the credits and the queue of a peer's interface",
+                        .options = {row_makers::text("nid", 'k', "NID", "of the peer's interface")},
+                        .operation = "dbg",
+                        .entity = "peer"},
+               .run = run_debug_peer},
+    CommandRow{.verb = {.words = "debug nidlist",
+                        .help = "what a list of NID ranges means; needs no node",
+                        .positional = {.usage = "LIST [NID]", .min = 1, .max = 2},
+                        .operation = "dbg",
+                        .entity = "nidlist"},
+               .run = run_debug_nidlist},
+    setup("setup-mrrouting", "the routing tables of the system are left to its administrator"),
+    setup("setup-sysctl", "the variables of the system are left to its administrator"),
 };
 
 }  // namespace

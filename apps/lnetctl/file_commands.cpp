@@ -26,9 +26,9 @@ bool is_utf8(const std::string& text) {
 
 int run_import(const Arguments& arguments, const CommandRow& row, Session& session) {
   CommandRow said = row;  // errors name what was really asked
-  if (arguments.has("del")) said.operation = "del";
-  if (arguments.has("show")) said.operation = "show";
-  if (arguments.has("exec")) said.operation = "exec";
+  if (arguments.has("del")) said.verb.operation = "del";
+  if (arguments.has("show")) said.verb.operation = "show";
+  if (arguments.has("exec")) said.verb.operation = "exec";
   const int actions =
       arguments.has("add") + arguments.has("del") + arguments.has("show") + arguments.has("exec");
   if (actions > 1) {
@@ -44,13 +44,10 @@ int run_import(const Arguments& arguments, const CommandRow& row, Session& sessi
     return print_error(session, said,
                        Error{Errc::kMalformed, fmt::format("'{}' is not text in UTF-8", name)});
   }
-  nlohmann::json args{{"text", std::move(*text)},
-                      {"name", name},
-                      {"action", said.operation},
-                      {"plan", arguments.has("plan")}};
-  if (arguments.has("options")) args["options"] = true;
+  nlohmann::json args = args_by_name(arguments, row);
+  args.update({{"text", std::move(*text)}, {"name", name}, {"action", said.verb.operation}});
   // Pings and discoveries one after the other, each bounded by the node.
-  session.patience = arguments.has("exec") ? kExecPatience : kChangePatience;
+  session.patience = arguments.has("exec") ? kExecPatience : runtime::kChangePatience;
   auto reply = session.ask("import", args);
   session.patience = {};
   if (!reply) return print_error(session, said, reply.error());
@@ -63,7 +60,7 @@ int run_import(const Arguments& arguments, const CommandRow& row, Session& sessi
 }
 
 int run_export(const Arguments& arguments, const CommandRow& row, Session& session) {
-  const auto reply = session.ask("export", {{"backup", arguments.has("backup")}});
+  const auto reply = session.ask(row.verb.words, args_by_name(arguments, row));
   if (!reply) return print_error(session, row, reply.error());
   if (session.json) return print_result(session, row, *reply);
   const bool is_text =

@@ -19,7 +19,7 @@ namespace plnet::apps {
 namespace {
 
 constexpr CommandRow kProgramRow{
-    .words = "lnetctl", .help = "", .operation = "lnetctl", .entity = "option"};
+    .verb = {.words = "lnetctl", .operation = "lnetctl", .entity = "option"}};
 // Seconds, unless a command knows that the node may take longer.
 constexpr std::int64_t kTimeoutDefault = 30;
 constexpr std::int64_t kTimeoutMax = 86400;  // a day
@@ -97,9 +97,9 @@ std::optional<int> run_informative(const Arguments& options, const CommandTable&
     return 0;
   }
   if (options.has("help")) {
-    const CommandRow program{.words = "[COMMAND]",
-                             .help = "without a command: read commands line by line",
-                             .options = global_options()};
+    const runtime::VerbRow program{.words = "[COMMAND]",
+                                   .help = "without a command: read commands line by line",
+                                   .options = global_options()};
     print_text(session.out, CommandTable::help_of(program) + table.overview());
     return 0;
   }

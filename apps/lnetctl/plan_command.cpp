@@ -15,28 +15,10 @@
 namespace plnet::apps {
 namespace {
 
+using row_makers::flag;
+using row_makers::number;
+using row_makers::text;
 using runtime::CptPlanRequest;
-
-constexpr auto kPlanOptions = std::to_array<OptionRow>({
-    {.name = "synthetic",
-     .value_name = "TEXT",
-     .help = "of this machine instead: hwloc's \"pack:2 [numa] l3:2 core:4 pu:2\""},
-    {.name = "xml", .value_name = "FILE", .help = "of the machine that lstopo wrote to FILE"},
-    {.name = "config", .value_name = "FILE", .help = "as the section plnet: cpts: of FILE says"},
-    {.name = "by", .value_name = "WAY", .help = "auto, numa, core, partitions or pattern"},
-    {.name = "npartitions",
-     .kind = OptionKind::kNumber,
-     .value_name = "N",
-     .help = "so many CPTs (the kernel's cpu_npartitions)"},
-    {.name = "pattern", .value_name = "TEXT", .help = "the kernel's cpu_pattern"},
-    {.name = "shards-per-cpt",
-     .kind = OptionKind::kNumber,
-     .value_name = "N",
-     .help = "so many shards in each CPT; 0 = one on every CPU"},
-    {.name = "reserve", .value_name = "CPULIST", .help = "CPUs left to the system, such as 0,8-9"},
-    {.name = "draw", .kind = OptionKind::kFlag, .help = "draw the machine"},
-    {.name = "yaml", .kind = OptionKind::kFlag, .help = "as configuration to paste"},
-});
 
 Outcome<CptPlanRequest::By> parse_by(std::string_view text) {
   for (const auto by :
@@ -113,12 +95,6 @@ Request request_from(const Arguments& arguments) {
   return request;
 }
 
-}  // namespace
-
-std::span<const OptionRow> plan_options() {
-  return kPlanOptions;
-}
-
 int run_cpt_plan(const Arguments& arguments, const CommandRow& row, Session& session) {
   const auto request = request_from(arguments);
   if (!request) return print_error(session, row, request.error());
@@ -134,6 +110,31 @@ int run_cpt_plan(const Arguments& arguments, const CommandRow& row, Session& ses
     return 0;
   }
   return print_result(session, row, runtime::plan_to_json(plan, topology));
+}
+
+constexpr std::array kPlanRows{CommandRow{
+    .verb =
+        {.words = "cpt plan",
+         .help = "what CPTs a machine would get; needs no node",
+         .options = {text("synthetic", 0, "TEXT",
+                          "of this machine instead: hwloc's \"pack:2 [numa] l3:2 core:4 pu:2\""),
+                     text("xml", 0, "FILE", "of the machine that lstopo wrote to FILE"),
+                     text("config", 0, "FILE", "as the section plnet: cpts: of FILE says"),
+                     text("by", 0, "WAY", "auto, numa, core, partitions or pattern"),
+                     number("npartitions", 0, "N", "so many CPTs (the kernel's cpu_npartitions)"),
+                     text("pattern", 0, "TEXT", "the kernel's cpu_pattern"),
+                     number("shards-per-cpt", 0, "N",
+                            "so many shards in each CPT; 0 = one on every CPU"),
+                     text("reserve", 0, "CPULIST", "CPUs left to the system, such as 0,8-9"),
+                     flag("draw", 0, "draw the machine"),
+                     flag("yaml", 0, "as configuration to paste")},
+         .entity = "cpt"},
+    .run = run_cpt_plan}};
+
+}  // namespace
+
+std::span<const CommandRow> plan_commands() {
+  return kPlanRows;
 }
 
 }  // namespace plnet::apps

@@ -25,7 +25,7 @@ constexpr LogSite kChangedMore{
 void log_command(const runtime::VerbRow& row, const runtime::Caller& caller,
                  const std::string& args, runtime::Log& log) {
   log.write(row.frequent ? kFrequentCommand : kCommand,
-            {row.verb, args, std::to_string(caller.uid), std::to_string(caller.pid)});
+            {row.words, args, std::to_string(caller.uid), std::to_string(caller.pid)});
 }
 
 void log_changes(std::span<const runtime::SettingChange> changes, const runtime::Caller& caller,

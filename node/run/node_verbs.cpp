@@ -12,6 +12,7 @@
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/lnet/lnet_variables.hpp"
 #include "lib/runtime/lnet/lnet_verbs.hpp"
+#include "lib/runtime/verbs/node_rows.hpp"
 #include "node/admin/lnet_admin.hpp"
 #include "node/admin/router_options.hpp"
 #include "node/admin/verb_replies.hpp"
@@ -23,11 +24,10 @@
 namespace plnet::node {
 namespace {
 
-using runtime::ArgKind;
 using runtime::Caller;
 using runtime::Json;
+using runtime::kNodeVerbs;
 using runtime::Settings;
-using runtime::VerbAccess;
 using runtime::VerbError;
 using runtime::VerbReply;
 using Args = nlohmann::json;
@@ -132,104 +132,61 @@ struct ExchangeView {
 };
 
 void add_views(runtime::VerbTable& verbs, Node& node) {
-  verbs.add({.verb = "status",
-             .access = VerbAccess::kReads,
-             .help = "the node on one screen",
-             .async_handler = [&node](const Args&, const auto&, runtime::VerbToken token) {
-               ask_standing(node.lnet(), node.loop(),
-                            [&node, token = std::move(token)](Json standing) mutable {
-                              token.finish(report_status(node, std::move(standing)));
-                            });
-             }});
-  verbs.add({.verb = "cpt show",
-             .access = VerbAccess::kReads,
-             .help = "CPTs and shards with their counters",
-             .args = {{"verbose", ArgKind::kNumber}},
-             .handler = [&node](const Args& args, const auto&) -> VerbReply {
-               return report_cpts(node, args.value("verbose", 0));
-             }});
-  verbs.add({.verb = "counters show",
-             .access = VerbAccess::kReads,
-             .help = "every counter",
-             .args = {{"verbose", ArgKind::kNumber}},
-             .handler = [&node](const Args&, const auto&) -> VerbReply {
-               return report_counters(node);
-             }});
-  verbs.add({.verb = "counters reset",
-             .help = "high-water marks and histograms start anew",
-             .handler = [&node](const Args&, const auto&) -> VerbReply {
-               return reply_of(node.reset_counters());
-             }});
-  verbs.add({.verb = "metrics show",
-             .access = VerbAccess::kReads,
-             .help = "what a scrape gets",
-             .handler = [&node](const Args&, const auto&) -> VerbReply {
-               return Json{{"text", node.metrics().prometheus_text()}};
-             }});
-  verbs.add({.verb = "log show",
-             .access = VerbAccess::kReads,
-             .help = "the level and what was left out",
-             .handler = [&node](const Args&, const auto&) -> VerbReply {
-               return Json{{"log",
-                            {{"level", name_of(node.log().level())},
-                             {"suppressed", node.log().suppressed()},
-                             {"lost", node.log().lost()}}}};
-             }});
+  verbs.add(kNodeVerbs["status"], [&node](const Args&, const auto&, runtime::VerbToken token) {
+    ask_standing(node.lnet(), node.loop(),
+                 [&node, token = std::move(token)](Json standing) mutable {
+                   token.finish(report_status(node, std::move(standing)));
+                 });
+  });
+  verbs.add(kNodeVerbs["cpt show"], [&node](const Args& args, const auto&) -> VerbReply {
+    return report_cpts(node, args.value("verbose", 0));
+  });
+  verbs.add(kNodeVerbs["counters show"],
+            [&node](const Args&, const auto&) -> VerbReply { return report_counters(node); });
+  verbs.add(kNodeVerbs["counters reset"], [&node](const Args&, const auto&) -> VerbReply {
+    return reply_of(node.reset_counters());
+  });
+  verbs.add(kNodeVerbs["metrics show"], [&node](const Args&, const auto&) -> VerbReply {
+    return Json{{"text", node.metrics().prometheus_text()}};
+  });
+  verbs.add(kNodeVerbs["log show"], [&node](const Args&, const auto&) -> VerbReply {
+    return Json{{"log",
+                 {{"level", name_of(node.log().level())},
+                  {"suppressed", node.log().suppressed()},
+                  {"lost", node.log().lost()}}}};
+  });
 }
 
 void add_exchange(runtime::VerbTable& verbs, Node& node) {
-  verbs.add({.verb = "exchange show",
-             .access = VerbAccess::kReads,
-             .help = "what a hop between shards costs",
-             .args = {{"verbose", ArgKind::kNumber}},
-             .handler = [&node, view = std::make_shared<ExchangeView>()](
-                            const Args&, const auto&) -> VerbReply { return view->show(node); }});
-  const auto add = [&](std::string verb, std::string help, std::optional<bool> enable) {
-    verbs.add({.verb = std::move(verb),
-               .help = std::move(help),
-               .args = {{"in_flight", ArgKind::kNumber}, {"work_nsec", ArgKind::kNumber}},
-               .handler = [&node, enable](const Args& args, const Caller& caller) -> VerbReply {
-                 return change_exchange(node, args, enable, caller);
-               }});
+  verbs.add(kNodeVerbs["exchange show"],
+            [&node, view = std::make_shared<ExchangeView>()](
+                const Args&, const auto&) -> VerbReply { return view->show(node); });
+  const auto add = [&](const runtime::VerbRow& row, std::optional<bool> enable) {
+    verbs.add(row, [&node, enable](const Args& args, const Caller& caller) -> VerbReply {
+      return change_exchange(node, args, enable, caller);
+    });
   };
-  add("exchange start", "let shards pass tokens to one another", true);
-  add("exchange stop", "draw the tokens in", false);
-  add("exchange set", "change how many tokens and how much work", std::nullopt);
+  add(kNodeVerbs["exchange start"], true);
+  add(kNodeVerbs["exchange stop"], false);
+  add(kNodeVerbs["exchange set"], std::nullopt);
 }
 
 void add_settings(runtime::VerbTable& verbs, Node& node, lnet::LnetControl* lnet) {
-  verbs.add({.verb = "set",
-             .help = "set a live variable",
-             .args = {{"variable", ArgKind::kText, true}, {"value", ArgKind::kAny, true}},
-             .async_handler = [&node, lnet](const Args& args, const Caller& caller,
-                                            runtime::VerbToken token) {
-               set_variable(node, lnet, args, caller, std::move(token));
-             }});
-  verbs.add({.verb = "log set",
-             .help = "set the log level",
-             .args = {{"level", ArgKind::kText, true}},
-             .handler = [&node](const Args& args, const Caller& caller) -> VerbReply {
-               return set_value(node, "log", "level", args.at("level"), caller);
-             }});
-  verbs.add({.verb = "import",
-             .help = "apply a document, or say what it would change",
-             .args = {{"text", ArgKind::kText, true},
-                      {"name", ArgKind::kText},
-                      {"action", ArgKind::kText},
-                      {"plan", ArgKind::kFlag},
-                      {"options", ArgKind::kFlag}},
-             .async_handler = [&node, lnet](const Args& args, const Caller& caller,
-                                            runtime::VerbToken token) {
-               import_document(node, lnet, args, caller, std::move(token));
-             }});
-  verbs.add(
-      {.verb = "export",
-       .access = VerbAccess::kReads,
-       .help = "the settings as a document",
-       .args = {{"backup", ArgKind::kFlag}},
-       .async_handler = [&node, lnet](const Args& args, const auto&, runtime::VerbToken token) {
-         export_document(node, lnet, args.value("backup", false), std::move(token));
-       }});
+  verbs.add(kNodeVerbs["set"],
+            [&node, lnet](const Args& args, const Caller& caller, runtime::VerbToken token) {
+              set_variable(node, lnet, args, caller, std::move(token));
+            });
+  verbs.add(kNodeVerbs["log set"], [&node](const Args& args, const Caller& caller) -> VerbReply {
+    return set_value(node, "log", "level", args.at("level"), caller);
+  });
+  verbs.add(kNodeVerbs["import"],
+            [&node, lnet](const Args& args, const Caller& caller, runtime::VerbToken token) {
+              import_document(node, lnet, args, caller, std::move(token));
+            });
+  verbs.add(kNodeVerbs["export"],
+            [&node, lnet](const Args& args, const auto&, runtime::VerbToken token) {
+              export_document(node, lnet, args.value("backup", false), std::move(token));
+            });
 }
 
 }  // namespace

@@ -22,16 +22,14 @@ constexpr std::size_t kLineMax = 4096;
 const VerbTable& table() {
   static const VerbTable made = [] {
     VerbTable rows;
-    rows.add({.verb = "set",
-              .access = VerbAccess::kChanges,
-              .args = {{"text", ArgKind::kText, true},
-                       {"number", ArgKind::kNumber},
-                       {"flag", ArgKind::kFlag},
-                       {"list", ArgKind::kTexts},
-                       {"any", ArgKind::kAny}},
-              .handler = [](const nlohmann::json& args, const Caller&) -> VerbReply {
-                return Json(args);
-              }});
+    rows.add({.words = "set",
+              .args = {{.name = "text", .required = true},
+                       {.name = "number", .kind = OptionKind::kNumber},
+                       {.name = "flag", .kind = OptionKind::kFlag},
+                       {.name = "list", .kind = OptionKind::kList},
+                       {.name = "any", .kind = OptionKind::kAny}},
+              .access = VerbAccess::kChanges},
+             [](const nlohmann::json& args, const Caller&) -> VerbReply { return Json(args); });
     return rows;
   }();
   return made;

@@ -9,11 +9,8 @@
 
 namespace plnet::lst {
 
-using runtime::ArgKind;
-using runtime::flag_arg;
-using runtime::number_arg;
-using runtime::text_arg;
 using runtime::VerbAccess;
+using enum runtime::OptionKind;
 using selftest::Console;
 using selftest::WhenDone;
 
@@ -70,38 +67,27 @@ selftest::PingTarget ping_target(const Args& args, const Nodes& nodes) {
 
 std::vector<ConsoleCall> session_and_group_calls() {
   return {
-      {"end_session",
-       "end it on all nodes",
-       {},
-       VerbAccess::kChanges,
+      {console_row("lst end_session", "end it on all nodes", VerbAccess::kChanges, {kKeyArg}),
        [](Console& console, const Args&, const Nodes&, WhenDone when_done) {
          return console.end_session(std::move(when_done));
        }},
-      {"add_nodes",
-       "have nodes join",
-       {text_arg("group"), {"nodes", ArgKind::kTexts, true}},
-       VerbAccess::kChanges,
+      {console_row("lst add_nodes", "have nodes join", VerbAccess::kChanges,
+                   {must_have("group"), must_have("nodes", kList), kKeyArg}),
        [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
          return console.add_nodes(text_of(args, "group"), nodes, std::move(when_done));
        }},
-      {"refresh_group",
-       "have the others join",
-       {text_arg("group")},
-       VerbAccess::kChanges,
+      {console_row("lst refresh_group", "have the others join", VerbAccess::kChanges,
+                   {must_have("group"), kKeyArg}),
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.refresh_group(text_of(args, "group"), std::move(when_done));
        }},
-      {"remove_nodes",
-       "take nodes out of a group",
-       {text_arg("group"), {"nodes", ArgKind::kTexts, true}},
-       VerbAccess::kChanges,
+      {console_row("lst remove_nodes", "take nodes out of a group", VerbAccess::kChanges,
+                   {must_have("group"), must_have("nodes", kList), kKeyArg}),
        [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
          return console.remove_nodes(text_of(args, "group"), nodes, std::move(when_done));
        }},
-      {"del_group",
-       "forget a group",
-       {text_arg("group")},
-       VerbAccess::kChanges,
+      {console_row("lst del_group", "forget a group", VerbAccess::kChanges,
+                   {must_have("group"), kKeyArg}),
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.del_group(text_of(args, "group"), std::move(when_done));
        }},
@@ -110,47 +96,42 @@ std::vector<ConsoleCall> session_and_group_calls() {
 
 std::vector<ConsoleCall> batch_and_node_calls() {
   return {
-      {"run",
-       "run a batch",
-       {text_arg("batch"), number_arg("timeout")},
-       VerbAccess::kChanges,
+      {console_row("lst run", "run a batch", VerbAccess::kChanges,
+                   {must_have("batch"), must_have("timeout", kNumber), kKeyArg}),
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.run(text_of(args, "batch"), number_of(args, "timeout"),
                             std::move(when_done));
        }},
-      {"stop",
-       "stop it",
-       {text_arg("batch"), flag_arg("force")},
-       VerbAccess::kChanges,
+      {console_row("lst stop", "stop it", VerbAccess::kChanges,
+                   {must_have("batch"), must_have("force", kFlag), kKeyArg}),
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.stop(text_of(args, "batch"), args.value("force", false),
                              std::move(when_done));
        }},
-      {"query",
-       "whether it runs",
-       {text_arg("batch"), number_arg("test"), flag_arg("servers"), number_arg("timeout")},
-       VerbAccess::kReads,
+      {console_row("lst query", "whether it runs", VerbAccess::kReads,
+                   {must_have("batch"), must_have("test", kNumber), must_have("servers", kFlag),
+                    must_have("timeout", kNumber), kKeyArg}),
        [](Console& console, const Args& args, const Nodes&, WhenDone when_done) {
          return console.query(text_of(args, "batch"), number_of(args, "test"),
                               args.value("servers", false), number_of(args, "timeout"),
                               std::move(when_done));
        }},
-      {"ping",
-       "which session nodes have",
-       {text_arg("target"),
-        text_arg("name"),
-        flag_arg("servers"),
-        {"nodes", ArgKind::kTexts},
-        number_arg("timeout")},
-       VerbAccess::kReads,
+      {console_row("lst ping", "which session nodes have", VerbAccess::kReads,
+                   {must_have("target"),
+                    must_have("name"),
+                    must_have("servers", kFlag),
+                    {.name = "nodes", .kind = kList},
+                    must_have("timeout", kNumber),
+                    kKeyArg}),
        [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
          return console.ping(ping_target(args, nodes), number_of(args, "timeout"),
                              std::move(when_done));
        }},
-      {"stat",
-       "what nodes have counted",
-       {{"group", ArgKind::kText}, {"nodes", ArgKind::kTexts}, number_arg("timeout")},
-       VerbAccess::kReads,
+      {console_row("lst stat", "what nodes have counted", VerbAccess::kReads,
+                   {{.name = "group"},
+                    {.name = "nodes", .kind = kList},
+                    must_have("timeout", kNumber),
+                    kKeyArg}),
        [](Console& console, const Args& args, const Nodes& nodes, WhenDone when_done) {
          const bool by_group = args.contains("group");
          return console.stat(by_group

@@ -25,11 +25,20 @@ using CallNodes = std::vector<lnet::ProcessId>;
 // `nid`: of the console.
 [[nodiscard]] selftest::NewSession new_session_of(const CallArgs& args, const lnet::Nid& nid);
 
+// The row of a verb of consoles. `args` are those of its requests.
+[[nodiscard]] constexpr runtime::VerbRow console_row(std::string_view words, std::string_view help,
+                                                     runtime::VerbAccess access,
+                                                     const runtime::OptionList& args) {
+  return {.words = words, .help = help, .args = args, .access = access, .frequent = true};
+}
+[[nodiscard]] constexpr runtime::OptionRow must_have(
+    std::string_view name, runtime::OptionKind kind = runtime::OptionKind::kText) {
+  return {.name = name, .kind = kind, .required = true};
+}
+inline constexpr runtime::OptionRow kKeyArg = must_have("key", runtime::OptionKind::kNumber);
+
 struct ConsoleCall {
-  std::string name;  // behind "lst "
-  std::string help;
-  std::vector<runtime::ArgRow> rows;  // without the key
-  runtime::VerbAccess access = runtime::VerbAccess::kReads;
+  runtime::VerbRow verb;
   selftest::Answer<selftest::TransactionId> (*begin)(selftest::Console& console,
                                                      const CallArgs& args, const CallNodes& nodes,
                                                      selftest::WhenDone when_done) = nullptr;

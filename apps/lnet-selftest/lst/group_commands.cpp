@@ -7,8 +7,8 @@
 
 #include "apps/lnet-selftest/lst/nid_words.hpp"
 #include "apps/lnet-selftest/lst/shell.hpp"
-#include "apps/lnetctl/row_makers.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/verbs/verb_row.hpp"
 
 namespace plnet::lst {
 namespace {
@@ -21,17 +21,17 @@ using selftest::TransactionResult;
 using Names = std::vector<std::string>;
 
 constexpr auto kUpdateOptions = std::to_array<apps::OptionRow>({
-    apps::row_makers::flag("refresh", 'f', "ask those again that are not active"),
-    apps::row_makers::text("clean", 'c', "STATE",
-                           "forget those that are active, busy, down, unknown or invalid"),
-    apps::row_makers::text("remove", 'r', "IDS", "take these out"),
+    runtime::row_makers::flag("refresh", 'f', "ask those again that are not active"),
+    runtime::row_makers::text("clean", 'c', "STATE",
+                              "forget those that are active, busy, down, unknown or invalid"),
+    runtime::row_makers::text("remove", 'r', "IDS", "take these out"),
 });
 constexpr auto kListGroupOptions = std::to_array<apps::OptionRow>({
-    apps::row_makers::flag("active", 'a', "name nodes that have the session"),
-    apps::row_makers::flag("busy", 'b', "those that have another"),
-    apps::row_makers::flag("down", 'd', "those that do not answer"),
-    apps::row_makers::flag("unknown", 'u', "those that have none"),
-    apps::row_makers::flag("all", 'l', "all of them"),
+    runtime::row_makers::flag("active", 'a', "name nodes that have the session"),
+    runtime::row_makers::flag("busy", 'b', "those that have another"),
+    runtime::row_makers::flag("down", 'd', "those that do not answer"),
+    runtime::row_makers::flag("unknown", 'u', "those that have none"),
+    runtime::row_makers::flag("all", 'l', "all of them"),
 });
 
 bool is_name(const Shell& shell, const std::string& name) {

@@ -8,9 +8,9 @@
 
 #include "apps/lnet-selftest/lst/nid_words.hpp"
 #include "apps/lnet-selftest/lst/shell.hpp"
-#include "apps/lnetctl/row_makers.hpp"
 #include "lib/lnet/names/nid64.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/verbs/verb_row.hpp"
 
 namespace plnet::lst {
 namespace {
@@ -20,16 +20,16 @@ using selftest::SessionInfo;
 using selftest::TransactionResult;
 
 constexpr auto kNewSessionOptions = std::to_array<apps::OptionRow>({
-    apps::row_makers::text("timeout", 't', "SECONDS", "without a command it ends; 300"),
-    apps::row_makers::flag("force", 'f', "nodes drop the sessions of others for it"),
+    runtime::row_makers::text("timeout", 't', "SECONDS", "without a command it ends; 300"),
+    runtime::row_makers::flag("force", 'f', "nodes drop the sessions of others for it"),
 });
 constexpr auto kPingOptions = std::to_array<apps::OptionRow>({
-    apps::row_makers::flag("session", 's', "all nodes of the session"),
-    apps::row_makers::text("group", 'g', "NAME", "those of a group"),
-    apps::row_makers::text("batch", 'b', "NAME", "the clients of a batch"),
-    apps::row_makers::flag("server", 'v', "its servers instead"),
-    apps::row_makers::text("nodes", 'n', "IDS", "these, in the session or not"),
-    apps::row_makers::text("timeout", 't', "SECONDS", "5"),
+    runtime::row_makers::flag("session", 's', "all nodes of the session"),
+    runtime::row_makers::text("group", 'g', "NAME", "those of a group"),
+    runtime::row_makers::text("batch", 'b', "NAME", "the clients of a batch"),
+    runtime::row_makers::flag("server", 'v', "its servers instead"),
+    runtime::row_makers::text("nodes", 'n', "IDS", "these, in the session or not"),
+    runtime::row_makers::text("timeout", 't', "SECONDS", "5"),
 });
 
 std::string nid_of(std::uint64_t nid) {

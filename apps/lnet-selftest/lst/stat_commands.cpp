@@ -9,15 +9,15 @@
 #include "apps/lnet-selftest/lst/nid_words.hpp"
 #include "apps/lnet-selftest/lst/rates.hpp"
 #include "apps/lnet-selftest/lst/shell.hpp"
-#include "apps/lnetctl/row_makers.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/verbs/verb_row.hpp"
 
 namespace plnet::lst {
 namespace {
 
 using apps::Arguments;
-using apps::row_makers::flag;
-using apps::row_makers::text;
+using runtime::row_makers::flag;
+using runtime::row_makers::text;
 using selftest::TransactionResult;
 using Names = std::vector<std::string>;
 

@@ -8,14 +8,14 @@
 
 #include "apps/lnet-selftest/lst/shell.hpp"
 #include "apps/lnet-selftest/lst/test_words.hpp"
-#include "apps/lnetctl/row_makers.hpp"
+#include "lib/runtime/verbs/verb_row.hpp"
 
 namespace plnet::lst {
 namespace {
 
 using apps::Arguments;
-using apps::row_makers::flag;
-using apps::row_makers::text;
+using runtime::row_makers::flag;
+using runtime::row_makers::text;
 using selftest::AddTest;
 using selftest::TransactionResult;
 

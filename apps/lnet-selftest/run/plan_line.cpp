@@ -7,14 +7,14 @@
 #include <fmt/format.h>
 
 #include "apps/lnet-selftest/run/plan_reader.hpp"
-#include "apps/lnetctl/row_makers.hpp"
+#include "lib/runtime/verbs/verb_row.hpp"
 
 namespace plnet::run {
 namespace {
 
-using apps::row_makers::flag;
-using apps::row_makers::text;
-using apps::row_makers::texts;
+using runtime::row_makers::flag;
+using runtime::row_makers::text;
+using runtime::row_makers::texts;
 
 constexpr auto kOptions = std::to_array<apps::OptionRow>({
     texts("from", 'f', "NIDS",

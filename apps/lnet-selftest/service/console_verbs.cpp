@@ -12,14 +12,14 @@
 namespace plnet::apps {
 namespace {
 
-using runtime::ArgKind;
-using runtime::ArgRow;
-using runtime::flag_arg;
+using lst::console_row;
+using lst::kKeyArg;
+using lst::must_have;
 using runtime::Json;
-using runtime::number_arg;
-using runtime::text_arg;
-using runtime::VerbAccess;
+using runtime::VerbRow;
 using runtime::VerbToken;
+using enum runtime::OptionKind;
+using enum runtime::VerbAccess;
 using selftest::Answer;
 using selftest::Console;
 using selftest::SessionInfo;
@@ -54,60 +54,47 @@ Told<T> told_of(Answer<T> answer) {
 
 // --- Rows ---
 
-const ArgRow kKey = number_arg("key");
-
 class Verbs {
  public:
+  using Handler = std::function<void(const Args& args, VerbToken token)>;
+
   Verbs(runtime::VerbTable& table, ConsoleDesk& desk) : table_(table), desk_(desk) {}
 
   // Answered as soon as the shard has looked: `call` is run there, on a copy of the arguments.
   template <class T>
-  void ask(const char* verb, const char* help, std::vector<ArgRow> rows, VerbAccess access,
-           Answer<T> (*call)(Console& console, const Args& args)) {
-    rows.push_back(kKey);
-    add(verb, help, std::move(rows), access,
-        [desk = &desk_, call](const Args& args, VerbToken token) {
-          desk->ask<T>(
-              [args, call](Console& console, lnet::Node&) -> Told<T> {
-                if (auto refused = ConsoleDesk::check_key(console, number_of(args, "key")))
-                  return std::unexpected(std::move(*refused));
-                return told_of(call(console, args));
-              },
-              [token = std::move(token)](const Told<T>& told) mutable { finish(token, told); });
-        });
+  void ask(const VerbRow& row, Answer<T> (*call)(Console& console, const Args& args)) {
+    add(row, [desk = &desk_, call](const Args& args, VerbToken token) {
+      desk->ask<T>(
+          [args, call](Console& console, lnet::Node&) -> Told<T> {
+            if (auto refused = ConsoleDesk::check_key(console, number_of(args, "key")))
+              return std::unexpected(std::move(*refused));
+            return told_of(call(console, args));
+          },
+          [token = std::move(token)](const Told<T>& told) mutable { finish(token, told); });
+    });
   }
 
   // Answered when every node has answered or been given up.
   void transact(const lst::ConsoleCall& call) {
-    std::vector<ArgRow> rows = call.rows;
-    rows.push_back(kKey);
-    add(call.name, call.help, std::move(rows), call.access,
-        [desk = &desk_, begin = call.begin](const Args& args, VerbToken token) {
-          auto nodes = lst::nodes_of(args);
-          if (!nodes) return token.finish(lst::refusal_json(nodes.error()));
-          desk->transact(
-              number_of(args, "key"),
-              [args, begin, nodes = std::move(*nodes)](Console& console, lnet::Node&,
-                                                       WhenDone when_done) {
-                return begin(console, args, nodes, std::move(when_done));
-              },
-              [token = std::move(token)](const Told<TransactionResult>& told) mutable {
-                finish(token, told);
-              });
-        });
+    add(call.verb, [desk = &desk_, begin = call.begin](const Args& args, VerbToken token) {
+      auto nodes = lst::nodes_of(args);
+      if (!nodes) return token.finish(lst::refusal_json(nodes.error()));
+      desk->transact(
+          number_of(args, "key"),
+          [args, begin, nodes = std::move(*nodes)](Console& console, lnet::Node&,
+                                                   WhenDone when_done) {
+            return begin(console, args, nodes, std::move(when_done));
+          },
+          [token = std::move(token)](const Told<TransactionResult>& told) mutable {
+            finish(token, told);
+          });
+    });
   }
 
-  void add(const std::string& verb, const std::string& help, std::vector<ArgRow> rows,
-           VerbAccess access, std::function<void(const Args& args, VerbToken token)> handler) {
-    table_.add({.verb = "lst " + verb,
-                .access = access,
-                .help = help,
-                .args = std::move(rows),
-                .frequent = true,
-                .async_handler = [handler = std::move(handler)](const Args& args, const auto&,
-                                                                VerbToken token) {
-                  handler(args, std::move(token));
-                }});
+  void add(const VerbRow& row, Handler handler) {
+    table_.add(row, [handler = std::move(handler)](const Args& args, const auto&, VerbToken token) {
+      handler(args, std::move(token));
+    });
   }
 
  private:
@@ -135,36 +122,37 @@ Answer<TransactionId> new_session(Console& console, lnet::Node& node, const Args
 }
 
 void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host) {
-  verbs.add("host", "whether this node has a session of lst, and which", {}, VerbAccess::kReads,
-            [&desk, host](const Args&, VerbToken token) {
-              desk.ask<lst::ConsoleHost>(
-                  [host](const Console& console, lnet::Node&) -> Told<lst::ConsoleHost> {
-                    lst::ConsoleHost told = host;
-                    const auto session = console.session();
-                    told.has_session = session.has_value();
-                    if (session) told.key = session->key;
-                    return told;
-                  },
-                  [token = std::move(token)](const Told<lst::ConsoleHost>& told) mutable {
-                    finish(token, told);
-                  });
-            });
   verbs.add(
-      "new_session", "begin a session",
-      {text_arg("name"), kKey, number_arg("features"), number_arg("timeout"), flag_arg("force")},
-      VerbAccess::kChanges, [&desk](const Args& args, VerbToken token) {
-        desk.transact(
-            std::nullopt,
-            [&desk, args](Console& console, lnet::Node& node, WhenDone when_done) {
-              auto begun = new_session(console, node, args, std::move(when_done));
-              if (begun) desk.place().session_began_owner();
-              return begun;
+      console_row("lst host", "whether this node has a session of lst, and which", kReads, {}),
+      [&desk, host](const Args&, VerbToken token) {
+        desk.ask<lst::ConsoleHost>(
+            [host](const Console& console, lnet::Node&) -> Told<lst::ConsoleHost> {
+              lst::ConsoleHost told = host;
+              const auto session = console.session();
+              told.has_session = session.has_value();
+              if (session) told.key = session->key;
+              return told;
             },
-            [token = std::move(token)](const Told<TransactionResult>& told) mutable {
+            [token = std::move(token)](const Told<lst::ConsoleHost>& told) mutable {
               finish(token, told);
             });
       });
-  verbs.add("show_session", "the session, whoever has it", {kKey}, VerbAccess::kReads,
+  verbs.add(console_row("lst new_session", "begin a session", kChanges,
+                        {must_have("name"), kKeyArg, must_have("features", kNumber),
+                         must_have("timeout", kNumber), must_have("force", kFlag)}),
+            [&desk](const Args& args, VerbToken token) {
+              desk.transact(
+                  std::nullopt,
+                  [&desk, args](Console& console, lnet::Node& node, WhenDone when_done) {
+                    auto begun = new_session(console, node, args, std::move(when_done));
+                    if (begun) desk.place().session_began_owner();
+                    return begun;
+                  },
+                  [token = std::move(token)](const Told<TransactionResult>& told) mutable {
+                    finish(token, told);
+                  });
+            });
+  verbs.add(console_row("lst show_session", "the session, whoever has it", kReads, {kKeyArg}),
             [&desk](const Args&, VerbToken token) {
               desk.ask<SessionInfo>(
                   [](Console& console, lnet::Node&) { return told_of(console.show_session()); },
@@ -178,27 +166,30 @@ void add_sessions(Verbs& verbs, ConsoleDesk& desk, const lst::ConsoleHost& host)
 
 void add_groups(Verbs& verbs) {
   verbs.ask<void>(
-      "add_group", "name a group", {text_arg("group")}, VerbAccess::kChanges,
+      console_row("lst add_group", "name a group", kChanges, {must_have("group"), kKeyArg}),
       +[](Console& console, const Args& args) {
         return console.add_group(text_of(args, "group"));
       });
   verbs.ask<void>(
-      "clean_group", "forget nodes by their state", {text_arg("group"), number_arg("states")},
-      VerbAccess::kChanges, +[](Console& console, const Args& args) {
+      console_row("lst clean_group", "forget nodes by their state", kChanges,
+                  {must_have("group"), must_have("states", kNumber), kKeyArg}),
+      +[](Console& console, const Args& args) {
         return console.clean_group(text_of(args, "group"),
                                    static_cast<selftest::NodeStates>(number_of(args, "states")));
       });
   verbs.ask<std::vector<std::string>>(
-      "list_groups", "names of groups", {}, VerbAccess::kReads,
+      console_row("lst list_groups", "names of groups", kReads, {kKeyArg}),
       +[](Console& console, const Args&) { return console.list_groups(); });
   verbs.ask<selftest::GroupInfo>(
-      "group_info", "how many nodes a group has", {text_arg("group")}, VerbAccess::kReads,
+      console_row("lst group_info", "how many nodes a group has", kReads,
+                  {must_have("group"), kKeyArg}),
       +[](Console& console, const Args& args) {
         return console.group_info(text_of(args, "group"));
       });
   verbs.ask<std::vector<selftest::NodeInfo>>(
-      "group_nodes", "the nodes of a group", {text_arg("group"), number_arg("states")},
-      VerbAccess::kReads, +[](Console& console, const Args& args) {
+      console_row("lst group_nodes", "the nodes of a group", kReads,
+                  {must_have("group"), must_have("states", kNumber), kKeyArg}),
+      +[](Console& console, const Args& args) {
         return console.group_nodes(text_of(args, "group"),
                                    static_cast<selftest::NodeStates>(number_of(args, "states")));
       });
@@ -208,27 +199,29 @@ void add_groups(Verbs& verbs) {
 
 void add_batches(Verbs& verbs) {
   verbs.ask<void>(
-      "add_batch", "name a batch", {text_arg("batch")}, VerbAccess::kChanges,
+      console_row("lst add_batch", "name a batch", kChanges, {must_have("batch"), kKeyArg}),
       +[](Console& console, const Args& args) {
         return console.add_batch(text_of(args, "batch"));
       });
   verbs.ask<std::vector<std::string>>(
-      "list_batches", "names of batches", {}, VerbAccess::kReads,
+      console_row("lst list_batches", "names of batches", kReads, {kKeyArg}),
       +[](Console& console, const Args&) { return console.list_batches(); });
   verbs.ask<selftest::BatchInfo>(
-      "batch_info", "a batch", {text_arg("batch")}, VerbAccess::kReads,
+      console_row("lst batch_info", "a batch", kReads, {must_have("batch"), kKeyArg}),
       +[](Console& console, const Args& args) {
         return console.batch_info(text_of(args, "batch"));
       });
   verbs.ask<selftest::TestInfo>(
-      "test_info", "a test of it", {text_arg("batch"), number_arg("test")}, VerbAccess::kReads,
+      console_row("lst test_info", "a test of it", kReads,
+                  {must_have("batch"), must_have("test", kNumber), kKeyArg}),
       +[](Console& console, const Args& args) {
         return console.test_info(text_of(args, "batch"), number_of(args, "test"));
       });
   verbs.ask<std::vector<selftest::NodeInfo>>(
-      "batch_nodes", "its nodes",
-      {text_arg("batch"), number_arg("test"), flag_arg("servers"), number_arg("states")},
-      VerbAccess::kReads, +[](Console& console, const Args& args) {
+      console_row("lst batch_nodes", "its nodes", kReads,
+                  {must_have("batch"), must_have("test", kNumber), must_have("servers", kFlag),
+                   must_have("states", kNumber), kKeyArg}),
+      +[](Console& console, const Args& args) {
         return console.batch_nodes(text_of(args, "batch"), number_of(args, "test"),
                                    args.value("servers", false),
                                    static_cast<selftest::NodeStates>(number_of(args, "states")));
@@ -236,19 +229,20 @@ void add_batches(Verbs& verbs) {
 }
 
 void add_tests(Verbs& verbs, ConsoleDesk& desk) {
-  verbs.add("add_test", "describe a test", {kKey, {"test", ArgKind::kAny, true}},
-            VerbAccess::kChanges, [&desk](const Args& args, VerbToken token) {
-              auto test = lst::from_json<selftest::AddTest>(Json(args.at("test")));
-              if (!test) return token.finish(lst::refusal_json({EINVAL, test.error().what}));
-              desk.transact(
-                  number_of(args, "key"),
-                  [test = std::move(*test)](Console& console, lnet::Node&, WhenDone when_done) {
-                    return console.add_test(test, std::move(when_done));
-                  },
-                  [token = std::move(token)](const Told<TransactionResult>& told) mutable {
-                    finish(token, told);
-                  });
+  verbs.add(
+      console_row("lst add_test", "describe a test", kChanges, {kKeyArg, must_have("test", kAny)}),
+      [&desk](const Args& args, VerbToken token) {
+        auto test = lst::from_json<selftest::AddTest>(Json(args.at("test")));
+        if (!test) return token.finish(lst::refusal_json({EINVAL, test.error().what}));
+        desk.transact(
+            number_of(args, "key"),
+            [test = std::move(*test)](Console& console, lnet::Node&, WhenDone when_done) {
+              return console.add_test(test, std::move(when_done));
+            },
+            [token = std::move(token)](const Told<TransactionResult>& told) mutable {
+              finish(token, told);
             });
+      });
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "apps/lnet-selftest/lst/console_json.hpp"
+#include "apps/lnet-selftest/lst/console_calls.hpp"
 #include "apps/lnet-selftest/lst/latency_json.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/lnet/node/node.hpp"
@@ -18,8 +18,8 @@ namespace plnet::apps {
 namespace {
 
 using lst::Refusal;
-using runtime::ArgKind;
 using runtime::Json;
+using runtime::OptionKind;
 using runtime::VerbAccess;
 using runtime::VerbToken;
 using Asked = std::expected<Json, Refusal>;
@@ -66,46 +66,44 @@ std::expected<selftest::Pace, Refusal> pace_of(const nlohmann::json& args) {
 }  // namespace
 
 void add_test_verbs(runtime::VerbTable& verbs, TestPlace& place, node::LnetAdmin& lnet) {
-  verbs.add({.verb = "selftest latency",
-             .access = VerbAccess::kReads,
+  verbs.add({.words = "selftest latency",
              .help = "how long the RPCs took that this node began as a client of tests",
-             .handler = [&place](const auto&, const auto&) -> runtime::VerbReply {
-               return lst::latency_json(place.records().latency, place.records().paced);
-             }});
-  verbs.add({.verb = "selftest nids",
-             .access = VerbAccess::kReads,
+             .access = VerbAccess::kReads},
+            [&place](const auto&, const auto&) -> runtime::VerbReply {
+              return lst::latency_json(place.records().latency, place.records().paced);
+            });
+  verbs.add({.words = "selftest nids",
              .help = "the NIDs by which others know this node",
-             .async_handler = [&place, &lnet](const auto&, const auto&, VerbToken token) {
-               ask_shard(
-                   place, lnet,
-                   [](selftest::SelftestNode&, lnet::Node& node) -> Asked {
-                     Json nids = Json::array();
-                     for (const lnet::Ni* const ni : node.coordinator().local().nis)
-                       if (!ni->nid.is_loopback()) nids.push_back(lnet::text_of(ni->nid));
-                     return Json{{"nids", std::move(nids)}};
-                   },
-                   std::move(token));
-             }});
-  verbs.add({.verb = "selftest pace",
-             .access = VerbAccess::kChanges,
-             .help =
-                 "requests a second of tests that start from now on, until the session ends; 0: "
-                 "each begins when one has ended",
-             .args = {{"rate", ArgKind::kAny, true},
-                      {"arrivals", ArgKind::kText},
-                      {"seed", ArgKind::kNumber}},
-             .frequent = true,
-             .async_handler = [&place, &lnet](const auto& args, const auto&, VerbToken token) {
-               const auto pace = pace_of(args);
-               if (!pace) return token.finish(lst::refusal_json(pace.error()));
-               ask_shard(
-                   place, lnet,
-                   [pace = *pace](selftest::SelftestNode& tests, lnet::Node&) -> Asked {
-                     if (tests.set_pace(pace)) return Json::object();
-                     return std::unexpected(Refusal{ESRCH, "this node has no session"});
-                   },
-                   std::move(token));
-             }});
+             .access = VerbAccess::kReads},
+            [&place, &lnet](const auto&, const auto&, VerbToken token) {
+              ask_shard(
+                  place, lnet,
+                  [](selftest::SelftestNode&, lnet::Node& node) -> Asked {
+                    Json nids = Json::array();
+                    for (const lnet::Ni* const ni : node.coordinator().local().nis)
+                      if (!ni->nid.is_loopback()) nids.push_back(lnet::text_of(ni->nid));
+                    return Json{{"nids", std::move(nids)}};
+                  },
+                  std::move(token));
+            });
+  verbs.add({.words = "selftest pace",
+             .help = "requests a second of tests that start from now on, until the session ends; "
+                     "0: each begins when one has ended",
+             .args = {lst::must_have("rate", OptionKind::kAny),
+                      {.name = "arrivals"},
+                      {.name = "seed", .kind = OptionKind::kNumber}},
+             .frequent = true},
+            [&place, &lnet](const auto& args, const auto&, VerbToken token) {
+              const auto pace = pace_of(args);
+              if (!pace) return token.finish(lst::refusal_json(pace.error()));
+              ask_shard(
+                  place, lnet,
+                  [pace = *pace](selftest::SelftestNode& tests, lnet::Node&) -> Asked {
+                    if (tests.set_pace(pace)) return Json::object();
+                    return std::unexpected(Refusal{ESRCH, "this node has no session"});
+                  },
+                  std::move(token));
+            });
 }
 
 }  // namespace plnet::apps

@@ -28,22 +28,21 @@ run::Desk::Asked SimDesk::begin_session(const Args& args) {
 }
 
 run::Desk::Asked SimDesk::ask(std::string_view verb, const Args& args) {
-  constexpr std::string_view kPrefix = "lst ";
-  const std::string_view name = verb.substr(std::min(verb.size(), kPrefix.size()));
-  if (name == "add_group") {
+  if (verb == "lst add_group") {
     const auto added =
         site_.ask([&](Console& console) { return console.add_group(lst::text_of(args, "group")); });
     if (!added) return std::unexpected(lst::refusal_of(added.error()));
     return lst::Json::object();
   }
-  if (name == "add_test") {
+  if (verb == "lst add_test") {
     const auto test = lst::from_json<selftest::AddTest>(lst::Json(args.at("test")));
     if (!test) return std::unexpected(lst::Refusal{EINVAL, test.error().what});
     return transact([&test](Console& console, WhenDone when_done) {
       return console.add_test(*test, std::move(when_done));
     });
   }
-  const auto call = std::ranges::find(calls_, name, &lst::ConsoleCall::name);
+  const auto call =
+      std::ranges::find(calls_, verb, [](const lst::ConsoleCall& each) { return each.verb.words; });
   if (call == calls_.end())
     return std::unexpected(lst::Refusal{ENOSYS, fmt::format("no command '{}'", verb)});
   const auto nodes = lst::nodes_of(args);

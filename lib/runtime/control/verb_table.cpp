@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,26 +13,52 @@
 namespace plnet::runtime {
 namespace {
 
-std::string_view kind_text(ArgKind kind) {
+// An argument of a request.
+struct ArgRow {
+  std::string name;
+  OptionKind kind;
+  bool required;
+};
+
+std::vector<ArgRow> args_of(const VerbRow& row) {
+  std::vector<ArgRow> args;
+  if (const PositionalRow& positional = row.positional; !positional.arg.empty()) {
+    const OptionKind kind = positional.max == 1 ? OptionKind::kText : OptionKind::kList;
+    args.push_back({std::string(positional.arg), kind, positional.min > 0});
+  }
+  for (const OptionList* const list : {&row.options, &row.args}) {
+    for (const OptionRow& option : *list)
+      if (!option.local) args.push_back({arg_name(option.name), option.kind, option.required});
+  }
+  return args;
+}
+
+std::string_view kind_text(OptionKind kind) {
+  using enum OptionKind;
   switch (kind) {
-    case ArgKind::kText: return "a string";
-    case ArgKind::kNumber: return "a whole number";
-    case ArgKind::kFlag: return "true or false";
-    case ArgKind::kTexts: return "a list of strings";
-    case ArgKind::kAny: break;
+    case kText:
+    case kTexts: return "a string";
+    case kNumber:
+    case kLevel: return "a whole number";
+    case kFlag: return "true or false";
+    case kList: return "a list of strings";
+    case kAny: break;
   }
   return "anything";
 }
 
-bool is_of_kind(const nlohmann::json& value, ArgKind kind) {
+bool is_of_kind(const nlohmann::json& value, OptionKind kind) {
+  using enum OptionKind;
   switch (kind) {
-    case ArgKind::kText: return value.is_string();
-    case ArgKind::kNumber: return value.is_number_integer();
-    case ArgKind::kFlag: return value.is_boolean();
-    case ArgKind::kTexts:
+    case kText:
+    case kTexts: return value.is_string();
+    case kNumber:
+    case kLevel: return value.is_number_integer();
+    case kFlag: return value.is_boolean();
+    case kList:
       return value.is_array() &&
              std::ranges::all_of(value, [](const auto& item) { return item.is_string(); });
-    case ArgKind::kAny: break;
+    case kAny: break;
   }
   return true;
 }
@@ -55,36 +82,51 @@ void VerbToken::finish(const VerbReply& reply) {
   std::exchange(finish_, nullptr)(reply);
 }
 
-void VerbTable::add(VerbRow row) {
-  PLNET_CHECK(!row.verb.empty() && row.verb.size() <= kVerbLengthMax, "a verb has a bounded name");
-  PLNET_CHECK((row.handler != nullptr) != (row.async_handler != nullptr),
-              "a verb has one handler, at once or later");
-  std::string verb = row.verb;
-  const bool added = rows_.emplace(std::move(verb), std::move(row)).second;
+std::string arg_name(std::string_view option) {
+  std::string name(option);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+void VerbTable::add(const VerbRow& row, VerbHandler handler) {
+  insert({.row = row, .handler = std::move(handler)});
+}
+
+void VerbTable::add(const VerbRow& row, AsyncVerbHandler handler) {
+  insert({.row = row, .async_handler = std::move(handler)});
+}
+
+void VerbTable::insert(Verb verb) {
+  const std::string_view words = verb.row.words;
+  PLNET_CHECK(!words.empty() && words.size() <= kVerbLengthMax, "a verb has a bounded name");
+  PLNET_CHECK(verb.handler != nullptr || verb.async_handler != nullptr, "a verb has a handler");
+  const bool added = verbs_.emplace(words, std::move(verb)).second;
   PLNET_CHECK(added, "a verb is added once");
 }
 
-const VerbRow* VerbTable::find(std::string_view verb) const {
-  const auto found = rows_.find(verb);
-  return found == rows_.end() ? nullptr : &found->second;
+const Verb* VerbTable::find(std::string_view words) const {
+  const auto found = verbs_.find(words);
+  return found == verbs_.end() ? nullptr : &found->second;
 }
 
 Outcome<void> check_args(const VerbRow& row, const nlohmann::json& args) {
+  const std::vector<ArgRow> rows = args_of(row);
   for (const auto& [name, value] : args.items()) {
-    const auto known = std::ranges::find(row.args, name, &ArgRow::name);
-    if (known == row.args.end()) {
-      return failure(Errc::kInvalid, fmt::format("{}: unknown argument '{}'; expected {}", row.verb,
-                                                 name, names_of(row.args)));
+    const auto known = std::ranges::find(rows, name, &ArgRow::name);
+    if (known == rows.end()) {
+      return failure(Errc::kInvalid, fmt::format("{}: unknown argument '{}'; expected {}",
+                                                 row.words, name, names_of(rows)));
     }
     if (!is_of_kind(value, known->kind)) {
-      return failure(Errc::kInvalid, fmt::format("{}: argument '{}' is a {}; expected {}", row.verb,
-                                                 name, value.type_name(), kind_text(known->kind)));
+      return failure(Errc::kInvalid,
+                     fmt::format("{}: argument '{}' is a {}; expected {}", row.words, name,
+                                 value.type_name(), kind_text(known->kind)));
     }
   }
-  for (const ArgRow& arg : row.args) {
+  for (const ArgRow& arg : rows) {
     if (arg.required && !args.contains(arg.name)) {
       return failure(Errc::kMissing, fmt::format("{}: argument '{}' is missing; expected {}",
-                                                 row.verb, arg.name, kind_text(arg.kind)));
+                                                 row.words, arg.name, kind_text(arg.kind)));
     }
   }
   return {};
@@ -102,36 +144,36 @@ VerbToken::Finish VerbTable::audited(const VerbRow& row, const Caller& caller,
 
 void VerbTable::run(const ControlRequest& request, const Caller& caller,
                     VerbToken::Finish finish) const {
-  const VerbRow* const row = find(request.verb);
-  if (row != nullptr && row->access == VerbAccess::kChanges && audit_)
-    finish = audited(*row, caller, request.args, std::move(finish));
+  const Verb* const verb = find(request.verb);
+  const bool changes = verb != nullptr && verb->row.access == VerbAccess::kChanges;
+  if (changes && audit_) finish = audited(verb->row, caller, request.args, std::move(finish));
   VerbToken token(std::move(finish));
   const auto refuse = [&token](Error error) {
     token.finish(std::unexpected(VerbError(std::move(error))));
   };
-  if (row == nullptr) {
+  if (verb == nullptr) {
     return refuse({Errc::kNotSupported,
                    fmt::format("verb '{}' is not known to this node; lnetctl and the node may be "
                                "of different releases",
                                request.verb)});
   }
-  if (row->access == VerbAccess::kChanges && !caller.may_change) {
+  if (changes && !caller.may_change) {
     return refuse({Errc::kNotPermitted,
                    fmt::format("'{}' changes the node: user {} may only look; use root, the node's "
                                "own user, or a member of its control group",
                                request.verb, caller.uid)});
   }
-  if (auto checked = check_args(*row, request.args); !checked) {
+  if (auto checked = check_args(verb->row, request.args); !checked) {
     return refuse(std::move(checked.error()));
   }
   // Handlers report by value; what a library still throws ends here rather than the node.
   VerbReply reply = std::unexpected(VerbError{});
   try {
-    if (row->async_handler) return row->async_handler(request.args, caller, std::move(token));
-    reply = row->handler(request.args, caller);
+    if (verb->async_handler) return verb->async_handler(request.args, caller, std::move(token));
+    reply = verb->handler(request.args, caller);
   } catch (const std::exception& error) {
     // An asynchronous handler has the token, whose end has answered.
-    if (row->async_handler) return;
+    if (verb->async_handler) return;
     reply = std::unexpected(
         VerbError(Error{Errc::kIo, fmt::format("'{}' failed: {}", request.verb, error.what())}));
   }

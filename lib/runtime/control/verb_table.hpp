@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node can be asked to do: one row per verb. The server looks requests up here; whoever owns
-// a part of the node adds that part's rows.
+// The verbs of a node: rows (lib/runtime/verbs) with their handlers. The server looks requests up
+// here; each part of the node adds its own verbs.
 //
-//   table.add({.verb = "log set", .access = VerbAccess::kChanges, .help = "set the log level",
-//              .args = {{"level", ArgKind::kText, true}},
-//              .handler = [&](const nlohmann::json& args, const Caller&) -> VerbReply { … }});
+//   table.add(verb_rows::kNode["log set"],
+//             [&](const nlohmann::json& args, const Caller&) -> VerbReply { … });
 #pragma once
 
 #include <cstdint>
@@ -21,6 +20,7 @@
 
 #include "lib/base/result.hpp"
 #include "lib/runtime/control/protocol.hpp"
+#include "lib/runtime/verbs/verb_row.hpp"
 
 namespace plnet::runtime {
 
@@ -32,26 +32,6 @@ struct Caller {
   std::vector<gid_t> groups{};  // supplementary
   bool may_change = false;
 };
-
-enum class VerbAccess : std::uint8_t { kReads, kChanges };
-enum class ArgKind : std::uint8_t { kText, kNumber, kFlag, kTexts, kAny };
-
-struct ArgRow {
-  std::string name;
-  ArgKind kind = ArgKind::kText;
-  bool required = false;
-};
-
-// Those that must be given.
-[[nodiscard]] inline ArgRow text_arg(std::string name) {
-  return {std::move(name), ArgKind::kText, true};
-}
-[[nodiscard]] inline ArgRow number_arg(std::string name) {
-  return {std::move(name), ArgKind::kNumber, true};
-}
-[[nodiscard]] inline ArgRow flag_arg(std::string name) {
-  return {std::move(name), ArgKind::kFlag, true};
-}
 
 // The right to answer one request later, from the loop's thread (from others by EventLoop::post).
 // Answering a client that has gone does nothing; a token that is dropped unused answers kAborted.
@@ -77,22 +57,19 @@ using VerbHandler = std::function<VerbReply(const nlohmann::json& args, const Ca
 using AsyncVerbHandler =
     std::function<void(const nlohmann::json& args, const Caller& caller, VerbToken token)>;
 
-struct VerbRow {
-  std::string verb;
-  VerbAccess access = VerbAccess::kChanges;
-  std::string help;
-  std::vector<ArgRow> args{};  // all that the handler understands; others are refused by name
-  bool frequent = false;       // programs ask for it all the time, and nothing is configured by it
-  VerbHandler handler{};       // one of the two
+// A verb with one of the two handlers.
+struct Verb {
+  VerbRow row;
+  VerbHandler handler{};
   AsyncVerbHandler async_handler{};
 };
 
 class VerbTable {
  public:
-  // A verb is added once; start-up only.
-  void add(VerbRow row);
-  [[nodiscard]] const VerbRow* find(std::string_view verb) const;
-  [[nodiscard]] const std::map<std::string, VerbRow, std::less<>>& rows() const { return rows_; }
+  // A verb is added once; start-up only. The texts of the row outlive the table.
+  void add(const VerbRow& row, VerbHandler handler);
+  void add(const VerbRow& row, AsyncVerbHandler handler);
+  [[nodiscard]] const Verb* find(std::string_view words) const;
 
   // Is told of each verb that may change something and went well, before the answer goes out;
   // `args` is args_text(). Start-up only.
@@ -104,15 +81,18 @@ class VerbTable {
   void run(const ControlRequest& request, const Caller& caller, VerbToken::Finish finish) const;
 
  private:
+  void insert(Verb verb);
   [[nodiscard]] VerbToken::Finish audited(const VerbRow& row, const Caller& caller,
                                           const nlohmann::json& args,
                                           VerbToken::Finish finish) const;
 
-  std::map<std::string, VerbRow, std::less<>> rows_;
+  std::map<std::string_view, Verb> verbs_;
   Audit audit_;
 };
 
-// Checks `args` against the rows: each known, of the right kind, the required ones there.
+// The name in a request of an option or an argument.
+[[nodiscard]] std::string arg_name(std::string_view option);
+// Checks `args` against the row: each known, of the right kind, the required ones there.
 [[nodiscard]] Outcome<void> check_args(const VerbRow& row, const nlohmann::json& args);
 
 }  // namespace plnet::runtime

@@ -11,6 +11,7 @@
 #include "lib/runtime/config/settings_export.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
+#include "lib/runtime/verbs/lnet_rows.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -19,7 +20,6 @@ using lnet::AccessAction;
 using lnet::AccessRule;
 using lnet::AccessUse;
 using lnet::LnetControl;
-using enum ArgKind;
 
 struct AccessToAdd {
   AccessRule rule;
@@ -92,33 +92,18 @@ Json access_to_json(std::span<const lnet::AccessReport> reports) {
 }  // namespace
 
 void add_access_verbs(VerbTable& verbs, LnetControl& control) {
-  verbs.add(
-      {.verb = "access add",
-       .help = "add an access rule",
-       .args = {{"action", kText},
-                {"for", kText},
-                {"source", kText},
-                {"dest", kText},
-                {"from", kText},
-                {"to", kText},
-                {"idx", kNumber}},
-       .async_handler = judged(access_to_add, [&control](AccessToAdd wanted, VerbToken token) {
-         control.add_access(std::move(wanted.rule), wanted.at, silent(std::move(token)));
-       })});
-  verbs.add({.verb = "access del",
-             .help = "delete access rules",
-             .args = {{"idx", kNumber}, {"all", kFlag}},
-             .async_handler = judged(access_to_delete,
-                                     [&control](std::optional<std::size_t> at, VerbToken token) {
-                                       control.del_access(at, silent(std::move(token)));
-                                     })});
-  verbs.add({.verb = "access show",
-             .access = VerbAccess::kReads,
-             .help = "access rules and how often each has decided",
-             .async_handler = [&control](const VerbArgs&, const Caller&, VerbToken token) {
-               control.access(printed<std::vector<lnet::AccessReport>>(
-                   std::move(token), [](const auto& reports) { return access_to_json(reports); }));
-             }});
+  verbs.add(kLnetVerbs["access add"],
+            judged(access_to_add, [&control](AccessToAdd wanted, VerbToken token) {
+              control.add_access(std::move(wanted.rule), wanted.at, silent(std::move(token)));
+            }));
+  verbs.add(kLnetVerbs["access del"],
+            judged(access_to_delete, [&control](std::optional<std::size_t> at, VerbToken token) {
+              control.del_access(at, silent(std::move(token)));
+            }));
+  verbs.add(kLnetVerbs["access show"], [&control](const VerbArgs&, const Caller&, VerbToken token) {
+    control.access(printed<std::vector<lnet::AccessReport>>(
+        std::move(token), [](const auto& reports) { return access_to_json(reports); }));
+  });
 }
 
 }  // namespace plnet::runtime

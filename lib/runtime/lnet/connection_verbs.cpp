@@ -6,12 +6,12 @@
 #include "lib/runtime/lnet/connection_json.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
+#include "lib/runtime/verbs/lnet_rows.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 using lnet::LnetControl;
-using enum ArgKind;
 
 template <class Report>
 void show(const VerbArgs& args, VerbToken token, auto ask, auto print) {
@@ -26,30 +26,22 @@ void show(const VerbArgs& args, VerbToken token, auto ask, auto print) {
 }  // namespace
 
 void add_connection_verbs(VerbTable& verbs, LnetControl& control) {
-  verbs.add({.verb = "conn show",
-             .access = VerbAccess::kReads,
-             .help = "connections of TCP networks",
-             .args = {{"net", kText}, {"nid", kText}, {"verbose", kNumber}},
-             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
-               show<lnet::ConnectionReport>(
-                   args, std::move(token),
-                   [&control](const auto& query, auto reply) {
-                     control.connections(query, std::move(reply));
-                   },
-                   connections_to_json);
-             }});
-  verbs.add({.verb = "conn peers",
-             .access = VerbAccess::kReads,
-             .help = "peers as TCP networks know them",
-             .args = {{"net", kText}, {"nid", kText}, {"verbose", kNumber}},
-             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
-               show<lnet::ConnectionPeerReport>(
-                   args, std::move(token),
-                   [&control](const auto& query, auto reply) {
-                     control.connection_peers(query, std::move(reply));
-                   },
-                   connection_peers_to_json);
-             }});
+  verbs.add(kLnetVerbs["conn show"], [&control](const VerbArgs& args, const Caller&,
+                                                VerbToken token) {
+    show<lnet::ConnectionReport>(
+        args, std::move(token),
+        [&control](const auto& query, auto reply) { control.connections(query, std::move(reply)); },
+        connections_to_json);
+  });
+  verbs.add(kLnetVerbs["conn peers"],
+            [&control](const VerbArgs& args, const Caller&, VerbToken token) {
+              show<lnet::ConnectionPeerReport>(
+                  args, std::move(token),
+                  [&control](const auto& query, auto reply) {
+                    control.connection_peers(query, std::move(reply));
+                  },
+                  connection_peers_to_json);
+            });
 }
 
 }  // namespace plnet::runtime

@@ -17,12 +17,12 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
+#include "lib/runtime/verbs/lnet_rows.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 using lnet::LnetControl;
-using enum ArgKind;
 using Cpts = std::vector<std::optional<std::uint16_t>>;
 
 void show_recovery(LnetControl& control, const VerbArgs& args, VerbToken token) {
@@ -73,29 +73,15 @@ std::uint64_t service_id(const lnet::NodeConfig& config) {
 }  // namespace
 
 void add_debug_verbs(VerbTable& verbs, LnetControl& control) {
-  verbs.add({.verb = "debug recovery",
-             .access = VerbAccess::kReads,
-             .help = "interfaces that are not well and are seen to",
-             .args = {{"local", kFlag}, {"peer", kFlag}},
-             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
-               show_recovery(control, args, std::move(token));
-             }});
-  verbs.add(
-      {.verb = "cpt-of-nid",
-       .access = VerbAccess::kReads,
-       .help = "the CPTs where NIDs are at home",
-       .args = {{"nid", kTexts, true}},
-       .async_handler = judged([](const VerbArgs& args) { return nids_arg(args, "nid"); },
-                               [&control](const std::vector<lnet::Nid>& nids, VerbToken token) {
-                                 show_cpts(control, nids, std::move(token));
-                               })});
-  verbs.add({.verb = "service-id",
-             .access = VerbAccess::kReads,
-             .help = "the InfiniBand service ID of o2iblnd",
-             .handler = [&control](const VerbArgs&, const Caller&) -> VerbReply {
-               return Json{
-                   {"service_id", {{"value", fmt::format("{:#x}", service_id(control.config()))}}}};
-             }});
+  verbs.add(kLnetVerbs["debug recovery"], bound(control, show_recovery));
+  verbs.add(kLnetVerbs["cpt-of-nid"],
+            judged([](const VerbArgs& args) { return nids_arg(args, "nid"); },
+                   [&control](const std::vector<lnet::Nid>& nids, VerbToken token) {
+                     show_cpts(control, nids, std::move(token));
+                   }));
+  verbs.add(kLnetVerbs["service-id"], [&control](const VerbArgs&, const Caller&) -> VerbReply {
+    return Json{{"service_id", {{"value", fmt::format("{:#x}", service_id(control.config()))}}}};
+  });
 }
 
 }  // namespace plnet::runtime

@@ -9,12 +9,12 @@
 
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
+#include "lib/runtime/verbs/node_rows.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 using lnet::LnetControl;
-using enum ArgKind;
 
 // As much as any file tells.
 constexpr int kLevel = 2;
@@ -85,20 +85,16 @@ constexpr std::array kFiles{DebugfsFile{"stats", stats},
 }  // namespace
 
 void add_debugfs_verbs(VerbTable& verbs, LnetControl& control) {
-  verbs.add({.verb = "debugfs",
-             .access = VerbAccess::kReads,
-             .help = "a file of the kernel's debugfs directory of LNet",
-             .args = {{"file", kText, true}},
-             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
-               const std::string name = text_arg(args, "file");
-               std::string known;
-               for (const DebugfsFile& file : kFiles) {
-                 if (file.name == name) return file.show(control, std::move(token));
-                 known += fmt::format("{}{}", known.empty() ? "" : ", ", file.name);
-               }
-               fail(token, {Errc::kNotFound,
-                            fmt::format("no file '{}', expected one of {}", name, known)});
-             }});
+  verbs.add(kNodeVerbs["debugfs"], [&control](const VerbArgs& args, const Caller&,
+                                              VerbToken token) {
+    const std::string name = text_arg(args, "file");
+    std::string known;
+    for (const DebugfsFile& file : kFiles) {
+      if (file.name == name) return file.show(control, std::move(token));
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", file.name);
+    }
+    fail(token, {Errc::kNotFound, fmt::format("no file '{}', expected one of {}", name, known)});
+  });
 }
 
 }  // namespace plnet::runtime

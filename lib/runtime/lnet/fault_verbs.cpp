@@ -11,6 +11,7 @@
 #include "lib/runtime/config/fault_schema.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
+#include "lib/runtime/verbs/fault_rows.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 using lnet::FaultKind;
 using lnet::LnetControl;
 using lnet::Nid;
-using enum ArgKind;
 
 constexpr std::int64_t kNumberMax = 0x7fffffff;
 
@@ -90,71 +90,45 @@ Json report_to_json(const lnet::FaultReport& report) {
                     {"da_drop_all", if_any(spec.all)}});
 }
 
-auto verb_of(FaultKind kind) {
-  return [kind](const char* action) { return fmt::format("fault {} {}", name_of(kind), action); };
-}
+struct FaultRows {
+  const VerbRow& add;
+  const VerbRow& del;
+  const VerbRow& reset;
+  const VerbRow& show;
+};
 
-void add_changes_of_kind(VerbTable& verbs, LnetControl& control, FaultKind kind) {
-  const auto verb = verb_of(kind);
-  verbs.add(
-      {.verb = verb("add"),
-       .help = "add a fault rule",
-       .args = {{"source", kText},
-                {"dest", kText},
-                {"rate", kNumber},
-                {"interval", kNumber},
-                {"latency", kNumber},
-                {"portal", kText},
-                {"message", kText},
-                {"health_error", kText},
-                {"local_nid", kText},
-                {"random", kFlag},
-                {"drop_all", kFlag},
-                {"rule_type", kText}},
-       .async_handler = judged([kind](const VerbArgs& args) { return fault_to_add(kind, args); },
-                               [&control](const lnet::FaultSpec& fault, VerbToken token) {
-                                 control.add_fault(fault, silent(std::move(token)));
-                               })});
-  verbs.add(
-      {.verb = verb("del"),
-       .help = "delete fault rules",
-       .args = {{"source", kText}, {"dest", kText}, {"all", kFlag}},
-       .async_handler = [&control, kind](const VerbArgs& args, const Caller&, VerbToken token) {
-         auto what = faults_to_delete(args);
-         if (!what) return fail(token, std::move(what.error()));
-         control.del_faults(kind, what->source, what->destination,
-                            printed<std::size_t>(std::move(token), [](std::size_t removed) {
-                              return Json{{"fault", {{"removed", removed}}}};
-                            }));
-       }});
-}
-
-void add_looks_at_kind(VerbTable& verbs, LnetControl& control, FaultKind kind) {
-  const auto verb = verb_of(kind);
-  verbs.add({.verb = verb("reset"),
-             .help = "fault rules count anew",
-             .async_handler = [&control, kind](const VerbArgs&, const Caller&, VerbToken token) {
-               control.reset_faults(kind, silent(std::move(token)));
-             }});
-  verbs.add({.verb = verb("show"),
-             .access = VerbAccess::kReads,
-             .help = "fault rules and what they did",
-             .async_handler = [&control, kind](const VerbArgs&, const Caller&, VerbToken token) {
-               control.faults(kind, printed<std::vector<lnet::FaultReport>>(
-                                        std::move(token), [](const auto& reports) {
-                                          return document_of("fault",
-                                                             list_of(reports, report_to_json));
-                                        }));
-             }});
+void add_verbs_of(VerbTable& verbs, LnetControl& control, FaultKind kind, const FaultRows& rows) {
+  verbs.add(rows.add, judged([kind](const VerbArgs& args) { return fault_to_add(kind, args); },
+                             [&control](const lnet::FaultSpec& fault, VerbToken token) {
+                               control.add_fault(fault, silent(std::move(token)));
+                             }));
+  verbs.add(rows.del,
+            judged(faults_to_delete, [&control, kind](const FaultSelection& what, VerbToken token) {
+              control.del_faults(kind, what.source, what.destination,
+                                 printed<std::size_t>(std::move(token), [](std::size_t removed) {
+                                   return Json{{"fault", {{"removed", removed}}}};
+                                 }));
+            }));
+  verbs.add(rows.reset, [&control, kind](const VerbArgs&, const Caller&, VerbToken token) {
+    control.reset_faults(kind, silent(std::move(token)));
+  });
+  verbs.add(rows.show, [&control, kind](const VerbArgs&, const Caller&, VerbToken token) {
+    control.faults(
+        kind, printed<std::vector<lnet::FaultReport>>(std::move(token), [](const auto& reports) {
+          return document_of("fault", list_of(reports, report_to_json));
+        }));
+  });
 }
 
 }  // namespace
 
 void add_fault_verbs(VerbTable& verbs, LnetControl& control) {
-  for (const FaultKind kind : {FaultKind::kDrop, FaultKind::kDelay}) {
-    add_changes_of_kind(verbs, control, kind);
-    add_looks_at_kind(verbs, control, kind);
-  }
+  add_verbs_of(verbs, control, FaultKind::kDrop,
+               {kFaultVerbs["fault drop add"], kFaultVerbs["fault drop del"],
+                kFaultVerbs["fault drop reset"], kFaultVerbs["fault drop show"]});
+  add_verbs_of(verbs, control, FaultKind::kDelay,
+               {kFaultVerbs["fault delay add"], kFaultVerbs["fault delay del"],
+                kFaultVerbs["fault delay reset"], kFaultVerbs["fault delay show"]});
 }
 
 }  // namespace plnet::runtime

@@ -9,13 +9,13 @@
 #include "lib/lnet/load/load_ranking.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
+#include "lib/runtime/verbs/node_rows.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 using lnet::LnetControl;
 using lnet::LoadBy;
-using enum ArgKind;
 
 constexpr std::int64_t kRowsDefault = 10;
 constexpr std::int64_t kRowsMax = 256;
@@ -65,17 +65,12 @@ Outcome<LoadQuestion> load_question(const VerbArgs& args) {
 }  // namespace
 
 void add_load_verbs(VerbTable& verbs, LnetControl& control) {
-  verbs.add({.verb = "top",
-             .access = VerbAccess::kReads,
-             .help = "who makes the load, and how long next hops take",
-             .args = {{"by", kText}, {"rows", kNumber}},
-             .async_handler =
-                 judged(load_question, [&control](const LoadQuestion& question, VerbToken token) {
-                   control.load(printed<lnet::LoadSnapshot>(
-                       std::move(token), [question](const auto& snapshot) {
-                         return load_to_json(snapshot, question);
-                       }));
-                 })});
+  verbs.add(kNodeVerbs["top"],
+            judged(load_question, [&control](const LoadQuestion& question, VerbToken token) {
+              control.load(printed<lnet::LoadSnapshot>(
+                  std::move(token),
+                  [question](const auto& snapshot) { return load_to_json(snapshot, question); }));
+            }));
 }
 
 }  // namespace plnet::runtime

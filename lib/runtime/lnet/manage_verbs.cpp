@@ -11,11 +11,10 @@
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
+#include "lib/runtime/verbs/lnet_rows.hpp"
 
 namespace plnet::runtime {
 namespace {
-
-using enum ArgKind;
 
 VerbFault fault_of(const lnet::PingReport& report, std::string_view entity) {
   return {
@@ -78,43 +77,21 @@ void show_statistics(lnet::LnetControl& control, VerbToken token) {
 }
 
 void add_manage_verbs(VerbTable& verbs, lnet::LnetControl& control) {
-  verbs.add(
-      {.verb = "ping",
-       .help = "ask nodes for their NIs",
-       .args = {{"nid", kTexts, true},
-                {"timeout", kNumber},
-                {"source", kText},
-                {"count", kNumber},
-                {"window", kNumber}},
-       .frequent = true,
-       .async_handler = judged(ping_request, [&control](lnet::PingOrder request, VerbToken token) {
-         control.ping(std::move(request), pinged(std::move(token), "ping"));
-       })});
-  verbs.add({.verb = "discover",
-             .help = "discover the NIs of peers",
-             .args = {{"nid", kTexts, true}, {"force", kFlag}},
-             .frequent = true,
-             .async_handler =
-                 judged(discover_request, [&control](lnet::DiscoverOrder request, VerbToken token) {
-                   control.discover(std::move(request), pinged(std::move(token), "discover"));
-                 })});
-  verbs.add({.verb = "stats show",
-             .access = VerbAccess::kReads,
-             .help = "what LNet counted",
-             .async_handler = [&control](const VerbArgs&, const Caller&, VerbToken token) {
-               show_statistics(control, std::move(token));
-             }});
-  verbs.add({.verb = "stats reset",
-             .help = "count anew",
-             .async_handler = [&control](const VerbArgs&, const Caller&, VerbToken token) {
-               control.reset_statistics(silent(std::move(token)));
-             }});
-  verbs.add({.verb = "global show",
-             .access = VerbAccess::kReads,
-             .help = "LNet's variables",
-             .handler = [&control](const VerbArgs&, const Caller&) -> VerbReply {
-               return globals_to_json(control.parameters());
-             }});
+  verbs.add(kLnetVerbs["ping"],
+            judged(ping_request, [&control](lnet::PingOrder request, VerbToken token) {
+              control.ping(std::move(request), pinged(std::move(token), "ping"));
+            }));
+  verbs.add(kLnetVerbs["discover"],
+            judged(discover_request, [&control](lnet::DiscoverOrder request, VerbToken token) {
+              control.discover(std::move(request), pinged(std::move(token), "discover"));
+            }));
+  verbs.add(kLnetVerbs["stats show"], bound(control, show_statistics));
+  verbs.add(kLnetVerbs["stats reset"], [&control](const VerbArgs&, const Caller&, VerbToken token) {
+    control.reset_statistics(silent(std::move(token)));
+  });
+  verbs.add(kLnetVerbs["global show"], [&control](const VerbArgs&, const Caller&) -> VerbReply {
+    return globals_to_json(control.parameters());
+  });
 }
 
 }  // namespace plnet::runtime

@@ -7,12 +7,12 @@
 #include "lib/lnet/names/ip2nets_text.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
+#include "lib/runtime/verbs/lnet_rows.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 using lnet::LnetControl;
-using enum ArgKind;
 
 void add_ip2net(LnetControl& control, const std::string& rules, VerbToken token) {
   control.edit(
@@ -48,63 +48,24 @@ void show_nets(lnet::LnetControl& control, const VerbArgs& args, VerbToken token
 }
 
 void add_net_verbs(VerbTable& verbs, lnet::LnetControl& control) {
-  verbs.add({.verb = "lnet configure",
-             .help = "start LNet",
-             .args = {{"all", kFlag}, {"large", kFlag}},
-             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
-               control.configure({flag_arg(args, "all"), flag_arg(args, "large")},
-                                 silent(std::move(token)));
-             }});
-  verbs.add({.verb = "lnet unconfigure",
-             .help = "stop LNet",
-             .async_handler = [&control](const VerbArgs&, const Caller&, VerbToken token) {
-               control.unconfigure(silent(std::move(token)));
-             }});
-  verbs.add({.verb = "net add",
-             .help = "add a network, or NIs to it",
-             .args = {{"net", kText},
-                      {"if", kText},
-                      {"nid", kText},
-                      {"ip2net", kText},
-                      {"peer_timeout", kNumber},
-                      {"peer_credits", kNumber},
-                      {"peer_buffer_credits", kNumber},
-                      {"credits", kNumber},
-                      {"cpt", kText},
-                      {"conns_per_peer", kNumber},
-                      {"skip_mr_route_setup", kFlag},
-                      {"auth_key", kNumber},
-                      {"traffic_class", kText},
-                      {"tos", kNumber},
-                      {"driver", kText}},
-             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
-               add_net(control, args, std::move(token));
-             }});
-  verbs.add(
-      {.verb = "net del",
-       .help = "delete a network, or NIs of it",
-       .args = {{"net", kText}, {"if", kText}, {"nid", kText}},
-       .async_handler = judged(net_to_delete, [&control](lnet::NetSelection net, VerbToken token) {
-         control.del_net(std::move(net), silent(std::move(token)));
-       })});
-  verbs.add({.verb = "net show",
-             .access = VerbAccess::kReads,
-             .help = "networks and NIs",
-             .args = {{"net", kText}, {"verbose", kNumber}},
-             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
-               show_nets(control, args, std::move(token));
-             }});
-  verbs.add({.verb = "net set",
-             .help = "change NIs",
-             .args = {{"nid", kText},
-                      {"net", kText},
-                      {"lnd_timeout", kNumber},
-                      {"health", kNumber},
-                      {"conns_per_peer", kNumber},
-                      {"all", kFlag}},
-             .async_handler = judged(ni_change, [&control](lnet::NiChange change, VerbToken token) {
-               control.set_ni(change, silent(std::move(token)));
-             })});
+  verbs.add(kLnetVerbs["lnet configure"], [&control](const VerbArgs& args, const Caller&,
+                                                     VerbToken token) {
+    control.configure({flag_arg(args, "all"), flag_arg(args, "large")}, silent(std::move(token)));
+  });
+  verbs.add(kLnetVerbs["lnet unconfigure"],
+            [&control](const VerbArgs&, const Caller&, VerbToken token) {
+              control.unconfigure(silent(std::move(token)));
+            });
+  verbs.add(kLnetVerbs["net add"], bound(control, add_net));
+  verbs.add(kLnetVerbs["net del"],
+            judged(net_to_delete, [&control](lnet::NetSelection net, VerbToken token) {
+              control.del_net(std::move(net), silent(std::move(token)));
+            }));
+  verbs.add(kLnetVerbs["net show"], bound(control, show_nets));
+  verbs.add(kLnetVerbs["net set"],
+            judged(ni_change, [&control](lnet::NiChange change, VerbToken token) {
+              control.set_ni(change, silent(std::move(token)));
+            }));
 }
 
 }  // namespace plnet::runtime

@@ -13,12 +13,12 @@
 #include "lib/runtime/lnet/path_json.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
+#include "lib/runtime/verbs/lnet_rows.hpp"
 
 namespace plnet::runtime {
 namespace {
 
 using lnet::LnetControl;
-using enum ArgKind;
 
 Outcome<void> change_all(lnet::NodeConfig& config, const std::vector<lnet::RouteConfig>& routes,
                          bool add) {
@@ -157,67 +157,31 @@ Outcome<lnet::PathQuestion> path_question(const VerbArgs& args) {
   return lnet::PathQuestion{.source = *source, .destination = *destination};
 }
 
-void add_route_explain(VerbTable& verbs, LnetControl& control) {
-  verbs.add({.verb = "route explain",
-             .access = VerbAccess::kReads,
-             .help = "which way a message would take, and why not another",
-             .args = {{"src", kTexts, true}},
-             .async_handler = judged(
-                 path_question, [&control](const lnet::PathQuestion& question, VerbToken token) {
-                   control.explain(question, printed<lnet::PathReport>(
-                                                 std::move(token), [](const auto& report) {
-                                                   return path_to_json(report);
-                                                 }));
-                 })});
-}
-
 }  // namespace
 
 void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control) {
-  add_route_explain(verbs, control);
-  const std::vector<ArgRow> all{{"net", kText},
-                                {"gateway", kText},
-                                {"hop", kNumber},
-                                {"hop_count", kNumber},
-                                {"priority", kNumber}};
-  verbs.add({.verb = "route add",
-             .help = "add routes",
-             .args = all,
-             .async_handler = judged(routes_of, [&control](const auto& routes, VerbToken token) {
-               change_routes(control, routes, true, std::move(token));
-             })});
-  verbs.add({.verb = "route del",
-             .help = "delete routes",
-             .args = {{"net", kText}, {"gateway", kText}},
-             .async_handler = judged(routes_of, [&control](const auto& routes, VerbToken token) {
-               change_routes(control, routes, false, std::move(token));
-             })});
-  std::vector<ArgRow> shown = all;
-  shown.push_back({"verbose", kNumber});
-  verbs.add({.verb = "route show",
-             .access = VerbAccess::kReads,
-             .help = "routes",
-             .args = shown,
-             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
-               show_routes(control, args, std::move(token));
-             }});
-  verbs.add({.verb = "routing drain",
-             .help = "stop routing without losing anything",
-             .args = {{"timeout", kNumber}, {"full_notice", kFlag}},
-             .async_handler = [&control](const VerbArgs& args, const Caller&, VerbToken token) {
-               drain_routing(control, args, std::move(token));
-             }});
-  verbs.add({.verb = "routing undrain",
-             .help = "route again",
-             .async_handler = [&control](const VerbArgs&, const Caller&, VerbToken token) {
-               control.undrain_routing(silent(std::move(token)));
-             }});
-  verbs.add({.verb = "routing show",
-             .access = VerbAccess::kReads,
-             .help = "buffers of a router",
-             .async_handler = [&control](const VerbArgs&, const Caller&, VerbToken token) {
-               show_routing(control, std::move(token));
-             }});
+  verbs.add(kLnetVerbs["route explain"],
+            judged(path_question, [&control](const lnet::PathQuestion& question, VerbToken token) {
+              control.explain(question,
+                              printed<lnet::PathReport>(std::move(token), [](const auto& report) {
+                                return path_to_json(report);
+                              }));
+            }));
+  verbs.add(kLnetVerbs["route add"],
+            judged(routes_of, [&control](const auto& routes, VerbToken token) {
+              change_routes(control, routes, true, std::move(token));
+            }));
+  verbs.add(kLnetVerbs["route del"],
+            judged(routes_of, [&control](const auto& routes, VerbToken token) {
+              change_routes(control, routes, false, std::move(token));
+            }));
+  verbs.add(kLnetVerbs["route show"], bound(control, show_routes));
+  verbs.add(kLnetVerbs["routing drain"], bound(control, drain_routing));
+  verbs.add(kLnetVerbs["routing undrain"],
+            [&control](const VerbArgs&, const Caller&, VerbToken token) {
+              control.undrain_routing(silent(std::move(token)));
+            });
+  verbs.add(kLnetVerbs["routing show"], bound(control, show_routing));
 }
 
 }  // namespace plnet::runtime

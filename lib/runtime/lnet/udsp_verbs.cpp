@@ -11,6 +11,7 @@
 #include "lib/runtime/config/text_form.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
+#include "lib/runtime/verbs/lnet_rows.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 using lnet::LnetControl;
 using lnet::NodeConfig;
 using lnet::Udsp;
-using enum ArgKind;
 
 constexpr std::int64_t kPriorityMax = INT32_MAX;
 
@@ -124,34 +124,19 @@ VerbReply show(const LnetControl& control, const VerbArgs& args) {
 }  // namespace
 
 void add_udsp_verbs(VerbTable& verbs, LnetControl& control) {
-  verbs.add({.verb = "udsp add",
-             .help = "add a selection policy",
-             .args = {{"src", kText},
-                      {"dst", kText},
-                      {"rte", kText},
-                      {"priority", kNumber},
-                      {"idx", kNumber}},
-             .async_handler = judged(udsp_to_add, [&control](UdspToAdd wanted, VerbToken token) {
-               control.edit(
-                   [wanted = std::move(wanted)](NodeConfig& config) mutable {
-                     return add(config, std::move(wanted));
-                   },
-                   silent(std::move(token)));
-             })});
   verbs.add(
-      {.verb = "udsp del",
-       .help = "delete selection policies",
-       .args = {{"idx", kNumber}, {"all", kFlag}},
-       .async_handler = judged(udsps_to_delete, [&control](UdspsToDelete which, VerbToken token) {
-         control.edit([which](NodeConfig& config) { return remove(config, which); },
-                      silent(std::move(token)));
-       })});
-  verbs.add(
-      {.verb = "udsp show",
-       .access = VerbAccess::kReads,
-       .help = "selection policies",
-       .args = {{"idx", kNumber}},
-       .handler = [&control](const VerbArgs& args, const Caller&) { return show(control, args); }});
+      kLnetVerbs["udsp add"], judged(udsp_to_add, [&control](UdspToAdd wanted, VerbToken token) {
+        control.edit([wanted = std::move(wanted)](
+                         NodeConfig& config) mutable { return add(config, std::move(wanted)); },
+                     silent(std::move(token)));
+      }));
+  verbs.add(kLnetVerbs["udsp del"],
+            judged(udsps_to_delete, [&control](UdspsToDelete which, VerbToken token) {
+              control.edit([which](NodeConfig& config) { return remove(config, which); },
+                           silent(std::move(token)));
+            }));
+  verbs.add(kLnetVerbs["udsp show"],
+            [&control](const VerbArgs& args, const Caller&) { return show(control, args); });
 }
 
 }  // namespace plnet::runtime

@@ -43,6 +43,21 @@ lnet::Reply<Report> printed(VerbToken token, const Print& print) {
   };
 }
 
+// A verb that one function answers.
+inline AsyncVerbHandler bound(lnet::LnetControl& control,
+                              void (*answer)(lnet::LnetControl& control, const VerbArgs& args,
+                                             VerbToken token)) {
+  return [&control, answer](const VerbArgs& args, const Caller&, VerbToken token) {
+    answer(control, args, std::move(token));
+  };
+}
+inline AsyncVerbHandler bound(lnet::LnetControl& control,
+                              void (*answer)(lnet::LnetControl& control, VerbToken token)) {
+  return [&control, answer](const VerbArgs&, const Caller&, VerbToken token) {
+    answer(control, std::move(token));
+  };
+}
+
 // A verb whose arguments are judged by `parse` before `run` sees what they mean.
 template <class Parse, class Run>
 AsyncVerbHandler judged(Parse parse, Run run) {

@@ -11,6 +11,7 @@
 #include "node/net/kfi/family.hpp"
 #include "node/net/kfi/host.hpp"
 #include "node/net/kfi/reports.hpp"
+#include "node/net/kfi/verb_rows.hpp"
 
 namespace plnet::node {
 namespace {
@@ -92,16 +93,12 @@ void show_kfi(LnetDesk& desk, KfiHost& kfi, VerbToken token) {
 }
 
 template <class Of>
-void add_kfi_verb(runtime::VerbTable& verbs, FamilyAccess& access, const char* verb,
-                  const char* help) {
-  verbs.add({.verb = verb,
-             .access = runtime::VerbAccess::kReads,
-             .help = help,
-             .async_handler = [&access](const auto&, const auto&, VerbToken token) {
-               KfiHost* const kfi = kfi_of(access);
-               if (kfi == nullptr) return token.finish(KfiJson{{Of::kKey, KfiJson::array()}});
-               show_kfi<Of>(access.desk(), *kfi, std::move(token));
-             }});
+void add_look(runtime::VerbTable& verbs, FamilyAccess& access, const runtime::VerbRow& row) {
+  verbs.add(row, [&access](const auto&, const auto&, VerbToken token) {
+    KfiHost* const kfi = kfi_of(access);
+    if (kfi == nullptr) return token.finish(KfiJson{{Of::kKey, KfiJson::array()}});
+    show_kfi<Of>(access.desk(), *kfi, std::move(token));
+  });
 }
 
 // Shard 0 has the NICs that no NI has.
@@ -131,16 +128,12 @@ void set_address(FamilyAccess& access, const nlohmann::json& args, VerbToken tok
 }  // namespace
 
 void add_kfi_verbs(runtime::VerbTable& verbs, FamilyAccess& access) {
-  add_kfi_verb<OfCassini>(verbs, access, "cassini show", "queues and NICs of kfi networks");
-  verbs.add({.verb = "cassini set",
-             .access = runtime::VerbAccess::kChanges,
-             .help = "another address for a NIC in software",
-             .args = {runtime::text_arg("if"), runtime::number_arg("address")},
-             .async_handler = [&access](const auto& args, const auto&, VerbToken token) {
-               set_address(access, args, std::move(token));
-             }});
-  add_kfi_verb<OfKfiPeers>(verbs, access, "kfi peers", "whom kfi networks have greeted");
-  add_kfi_verb<OfStatistics>(verbs, access, "kfi stats", "how long transactions take, by size");
+  add_look<OfCassini>(verbs, access, kKfiVerbs["cassini show"]);
+  add_look<OfKfiPeers>(verbs, access, kKfiVerbs["kfi peers"]);
+  add_look<OfStatistics>(verbs, access, kKfiVerbs["kfi stats"]);
+  verbs.add(kKfiVerbs["cassini set"], [&access](const auto& args, const auto&, VerbToken token) {
+    set_address(access, args, std::move(token));
+  });
 }
 
 }  // namespace plnet::node

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be asked of kfi networks beyond LNet's own reports: the queues under them, their peers,
-// and kfilnd's statistics.
+// Handlers of the verbs of kfi networks (verb_rows.hpp).
 #pragma once
 
 #include "lib/runtime/control/verb_table.hpp"
@@ -9,7 +8,7 @@ namespace plnet::node {
 
 class FamilyAccess;
 
-// `lnet` outlives the verbs; none is called before it was started.
+// `access` outlives the verbs.
 void add_kfi_verbs(runtime::VerbTable& verbs, FamilyAccess& access);
 
 }  // namespace plnet::node

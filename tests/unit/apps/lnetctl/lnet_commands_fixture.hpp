@@ -18,6 +18,9 @@
 #include "lib/runtime/lnet/lnet_documents.hpp"
 #include "lib/runtime/lnet/lnet_variables.hpp"
 #include "lib/runtime/lnet/lnet_verbs.hpp"
+#include "lib/runtime/verbs/fault_rows.hpp"
+#include "lib/runtime/verbs/lnet_rows.hpp"
+#include "lib/runtime/verbs/node_rows.hpp"
 #include "tests/mocks/fake_lnet_control.hpp"
 
 namespace plnet::apps {
@@ -29,14 +32,12 @@ class LnetCommands : public testing::Test {
  protected:
   LnetCommands() {
     runtime::add_lnet_verbs(verbs_, lnet_);
-    verbs_.add({.verb = "set",
-                .args = {{"variable", runtime::ArgKind::kText, true},
-                         {"value", runtime::ArgKind::kAny, true}},
-                .async_handler = [this](const nlohmann::json& args, const runtime::Caller&,
-                                        runtime::VerbToken token) {
-                  runtime::set_lnet_variable(lnet_, args.at("variable").get<std::string>(),
-                                             args.at("value"), std::move(token));
-                }});
+    verbs_.add(
+        runtime::kNodeVerbs["set"],
+        [this](const nlohmann::json& args, const runtime::Caller&, runtime::VerbToken token) {
+          runtime::set_lnet_variable(lnet_, args.at("variable").get<std::string>(),
+                                     args.at("value"), std::move(token));
+        });
   }
 
   // Runs "net add --net tcp"; what it printed is in out and err.

@@ -154,6 +154,13 @@ TEST_F(LnetCommands, Peers) {
   EXPECT_EQ(lnet_.peer_selection.nids, std::vector{nid("5@kfi")});
 }
 
+TEST_F(LnetCommands, EachRowHasAHandler) {
+  for (const auto& rows : {runtime::kLnetVerbs, runtime::kFaultVerbs}) {
+    for (const runtime::VerbRow& row : rows)
+      EXPECT_NE(verbs_.find(row.words), nullptr) << row.words;
+  }
+}
+
 TEST_F(LnetCommands, Routes) {
   EXPECT_EQ(run("route show"), 0);
   EXPECT_EQ(run("route add --net o2ib --gateway 10.0.0.1@tcp --hop-count 2 --priority 1"), 0)

@@ -196,19 +196,19 @@ TEST(Commands, EveryFormOfVerboseWorks) {
 TEST(Commands, HelpIsThereForEachRow) {
   for (const CommandRow& row : commands()) {
     std::vector<std::string> words;
-    std::istringstream parts{std::string(row.words)};
+    std::istringstream parts{std::string(row.verb.words)};
     for (std::string word; parts >> word;)
       words.push_back(word);
     words.emplace_back("--help");
     const Ran ran = run(words);
     EXPECT_EQ(ran.status, 0);
-    EXPECT_TRUE(has(ran.out, "usage: lnetctl " + std::string(row.words))) << ran.out;
-    EXPECT_TRUE(has(ran.out, row.help));
+    EXPECT_TRUE(has(ran.out, "usage: lnetctl " + std::string(row.verb.words))) << ran.out;
+    EXPECT_TRUE(has(ran.out, row.verb.help));
     EXPECT_EQ(ran.verb, "") << "help asks nobody";
-    EXPECT_TRUE(has(run({"help"}).out, row.words));
-    EXPECT_TRUE(has(run({"--list-commands"}).out, std::string(row.words) + "\n"));
-    EXPECT_FALSE(row.entity.empty()) << row.words;
-    EXPECT_LE(row.words.size(), runtime::kVerbLengthMax);
+    EXPECT_TRUE(has(run({"help"}).out, row.verb.words));
+    EXPECT_TRUE(has(run({"--list-commands"}).out, std::string(row.verb.words) + "\n"));
+    EXPECT_FALSE(row.verb.entity.empty()) << row.verb.words;
+    EXPECT_LE(row.verb.words.size(), runtime::kVerbLengthMax);
   }
   EXPECT_TRUE(has(run({"help", "cpt", "plan"}).out, "--synthetic"));
   EXPECT_TRUE(has(run({"exchange", "--help"}).out, "exchange stop"));
@@ -359,18 +359,15 @@ TEST(CNumber, IsWhatStrtollTakesAndNothingElse) {
 }
 
 // A longer command may begin with the words of a shorter one.
-constexpr auto kNested = std::to_array<CommandRow>({
-    {.words = "debug", .help = "all", .positional = "[WHAT]", .positional_max = 1, .entity = "d"},
-    {.words = "debug recovery", .help = "one", .entity = "d"},
-    {.words = "peer add", .help = "", .entity = "peer"},
-    {.words = "ping",
-     .help = "",
-     .positional = "NID…",
-     .positional_min = 1,
-     .positional_max = 9,
-     .operation = "manage",
-     .entity = "ping"},
-});
+constexpr std::array kNested{
+    CommandRow{.verb = {.words = "debug", .positional = {"[WHAT]", "what", 0, 1}, .entity = "d"}},
+    CommandRow{.verb = {.words = "debug recovery", .entity = "d"}},
+    CommandRow{.verb = {.words = "peer add", .entity = "peer"}},
+    CommandRow{.verb = {.words = "ping",
+                        .positional = {"NID…", "nid", 1, 9},
+                        .operation = "manage",
+                        .entity = "ping"}},
+};
 
 TEST(CommandTable, NestedAndLongCommandLines) {
   Ran ran;

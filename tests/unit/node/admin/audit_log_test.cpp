@@ -63,12 +63,12 @@ TEST_F(AuditLog, AGatewayThatDiesNamesAllItsRoutes) {
 }
 
 TEST_F(AuditLog, EachCommandHasALineAndFrequentOnesAreSummedUp) {
-  const runtime::VerbRow route_del{.verb = "route del"};
+  const runtime::VerbRow route_del{.words = "route del"};
   for (int i = 0; i < 40; ++i)
     log_command(route_del, caller, "net=tcp" + std::to_string(i), *log);
   ASSERT_EQ(lines.size(), 40U);
   EXPECT_EQ(lines[39], "event=command verb=\"route del\" args=\"net=tcp39\" uid=1000 pid=4711");
-  const runtime::VerbRow ping{.verb = "ping", .frequent = true};
+  const runtime::VerbRow ping{.words = "ping", .frequent = true};
   for (int i = 0; i < 40; ++i)
     log_command(ping, caller, "nid=10.0.0.1@tcp", *log);
   EXPECT_LT(lines.size(), 60U);

@@ -27,17 +27,16 @@ class ServedSocket : public testing::Test {
     options_.socket.path = folder_ / "control.sock";
     options_.access.own_uid = ::getuid();
     loop_ = std::move(*EventLoop::create(clock_));
-    table_.add({.verb = "echo",
-                .access = VerbAccess::kReads,
-                .args = {{"text", ArgKind::kText, true}},
-                .handler = [](const nlohmann::json& args, const Caller&) -> VerbReply {
-                  return Json{{"text", args["text"]}};
-                }});
-    table_.add({.verb = "later",
-                .access = VerbAccess::kReads,
-                .async_handler = [this](const nlohmann::json&, const Caller&, VerbToken token) {
-                  tokens_.push_back(std::move(token));
-                }});
+    table_.add({.words = "echo",
+                .args = {{.name = "text", .required = true}},
+                .access = VerbAccess::kReads},
+               [](const nlohmann::json& args, const Caller&) -> VerbReply {
+                 return Json{{"text", args["text"]}};
+               });
+    table_.add({.words = "later", .access = VerbAccess::kReads},
+               [this](const nlohmann::json&, const Caller&, VerbToken token) {
+                 tokens_.push_back(std::move(token));
+               });
   }
   void TearDown() override {
     server_.reset();

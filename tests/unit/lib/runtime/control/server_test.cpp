@@ -26,17 +26,13 @@ class ServerTest : public ServedSocket<ManualClock> {
  protected:
   void SetUp() override {
     ServedSocket::SetUp();
-    table_.add({.verb = "change",
-                .access = VerbAccess::kChanges,
-                .handler = [](const nlohmann::json&, const Caller&) -> VerbReply {
-                  return Json::object();
-                }});
-    table_.add({.verb = "big",
-                .access = VerbAccess::kReads,
-                .handler = [this](const nlohmann::json&, const Caller&) -> VerbReply {
-                  ++big_runs_;
-                  return Json{{"text", std::string(300'000, 'b')}};
-                }});
+    table_.add({.words = "change", .access = VerbAccess::kChanges},
+               [](const nlohmann::json&, const Caller&) -> VerbReply { return Json::object(); });
+    table_.add({.words = "big", .access = VerbAccess::kReads},
+               [this](const nlohmann::json&, const Caller&) -> VerbReply {
+                 ++big_runs_;
+                 return Json{{"text", std::string(300'000, 'b')}};
+               });
   }
 
   Descriptor connect() {

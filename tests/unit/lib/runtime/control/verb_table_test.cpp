@@ -15,34 +15,31 @@ namespace {
 class VerbTableTest : public testing::Test {
  protected:
   VerbTableTest() {
-    table_.add({.verb = "show",
-                .access = VerbAccess::kReads,
+    table_.add({.words = "show",
                 .help = "shows",
-                .args = {{"name", ArgKind::kText, true},
-                         {"level", ArgKind::kNumber},
-                         {"all", ArgKind::kFlag},
-                         {"nids", ArgKind::kTexts}},
-                .handler = [](const nlohmann::json& args, const Caller&) -> Outcome<Json> {
-                  return Json{{"name", args["name"]}};
-                }});
-    table_.add({.verb = "set",
-                .access = VerbAccess::kChanges,
-                .handler = [](const nlohmann::json&, const Caller&) -> Outcome<Json> {
-                  return failure(Errc::kBusy, "not now");
-                }});
-    table_.add({.verb = "throw",
-                .access = VerbAccess::kReads,
-                .handler = [](const nlohmann::json&, const Caller&) -> VerbReply {
-                  throw std::runtime_error("a library's");
-                }});
-    table_.add(
-        {.verb = "later",
-         .access = VerbAccess::kReads,
-         .args = {{"throw", ArgKind::kFlag}},
-         .async_handler = [this](const nlohmann::json& args, const Caller&, VerbToken token) {
-           if (args.contains("throw")) throw std::runtime_error("early");
-           kept_.push_back(std::move(token));
-         }});
+                .args = {{.name = "name", .required = true},
+                         {.name = "level", .kind = OptionKind::kNumber},
+                         {.name = "all", .kind = OptionKind::kFlag},
+                         {.name = "nids", .kind = OptionKind::kList}},
+                .access = VerbAccess::kReads},
+               [](const nlohmann::json& args, const Caller&) -> Outcome<Json> {
+                 return Json{{"name", args["name"]}};
+               });
+    table_.add({.words = "set", .access = VerbAccess::kChanges},
+               [](const nlohmann::json&, const Caller&) -> Outcome<Json> {
+                 return failure(Errc::kBusy, "not now");
+               });
+    table_.add({.words = "throw", .access = VerbAccess::kReads},
+               [](const nlohmann::json&, const Caller&) -> VerbReply {
+                 throw std::runtime_error("a library's");
+               });
+    table_.add({.words = "later",
+                .args = {{.name = "throw", .kind = OptionKind::kFlag}},
+                .access = VerbAccess::kReads},
+               [this](const nlohmann::json& args, const Caller&, VerbToken token) {
+                 if (args.contains("throw")) throw std::runtime_error("early");
+                 kept_.push_back(std::move(token));
+               });
   }
 
   // The reply, or nothing if it comes later.
@@ -131,13 +128,12 @@ TEST(FindUserAndGroup, ByNameOrNumber) {
 
 TEST_F(VerbTableTest, WhatMayChangeSomethingAndGoesWellIsAudited) {
   std::vector<std::string> audited;
-  table_.add({.verb = "route del",
-              .args = {{"net", ArgKind::kText}},
-              .async_handler = [this](const nlohmann::json&, const Caller&, VerbToken token) {
-                kept_.push_back(std::move(token));
-              }});
+  table_.add({.words = "route del", .args = {{.name = "net"}}},
+             [this](const nlohmann::json&, const Caller&, VerbToken token) {
+               kept_.push_back(std::move(token));
+             });
   table_.set_audit([&](const VerbRow& row, const Caller& caller, const std::string& args) {
-    audited.push_back(row.verb + " by " + std::to_string(caller.uid) + ": " + args);
+    audited.push_back(std::string(row.words) + " by " + std::to_string(caller.uid) + ": " + args);
   });
   EXPECT_TRUE(run("show", {{"name", "x"}}).has_value()) << "it reads only";
   EXPECT_TRUE(run("set").has_value()) << "it fails";

@@ -1,51 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules that drop and delay messages, as lnetctl 2.17 and as lctl call them.
-// Checked against lustre-release lnet/utils/lnetctl.c: jt_fault_add(), jt_fault_del_common();
-// lustre/utils/portals.c: fault_simul_rule_add(), fault_simul_rule_list().
+// Rules that drop and delay messages, as lctl calls them and prints them.
+// Checked against lustre-release lustre/utils/portals.c: fault_simul_rule_add(),
+// fault_simul_rule_list().
 #include <array>
 
 #include <fmt/format.h>
 
 #include "apps/lnetctl/commands.hpp"
-#include "apps/lnetctl/row_makers.hpp"
+#include "lib/runtime/verbs/fault_rows.hpp"
 
 namespace plnet::apps {
 namespace {
 
-using namespace row_makers;
-
-constexpr OptionRow kSource = text("source", 's', "NID", "whence: a NID, * or *@NET");
-constexpr OptionRow kDest = text("dest", 'd', "NID", "whither");
-constexpr OptionRow kRate = number("rate", 'r', "N", "one in so many that match; or");
-constexpr OptionRow kInterval = number("interval", 'i', "SECONDS", "one in so many seconds");
-constexpr OptionRow kPortal = texts("portal", 'p', "N", "only PUTs and GETs for these portals");
-constexpr OptionRow kMessage = texts("message", 'm', "TYPE", "only PUT, ACK, GET or REPLY");
-constexpr OptionRow kLocal =
-    text("local_nid", 'o', "NID", "only what this NI of ours receives; of silent drops");
-constexpr OptionRow kRuleType =
-    text("rule_type", 't', "TYPE", "for the kernel's tool; what the command says already");
-
-constexpr std::array kDropOptions{
-    kSource,
-    kDest,
-    kRate,
-    kInterval,
-    kPortal,
-    kMessage,
-    texts("health_error", 'e', "ERROR",
-          "instead of a silent drop sending fails so: local_timeout, …, or random"),
-    kLocal,
-    flag("random", 'n', "about every other one; needs --interval"),
-    flag("drop_all", 'x', "every one that matches"),
-    kRuleType};
-constexpr std::array kDelayOptions{
-    kSource, kDest,    kRate,  kInterval, number("latency", 'l', "SECONDS", "how long they wait"),
-    kPortal, kMessage, kLocal, kRuleType};
-constexpr std::array kDelOptions{kSource, kDest, flag("all", 'a', "all rules of this kind")};
+using runtime::verb_rows::kDelayOptions;
+using runtime::verb_rows::kDropOptions;
+using runtime::verb_rows::kFaultDelOptions;
 
 // The kind that a row is about: its words say it.
 std::string_view kind_of(const CommandRow& row) {
-  return row.words.contains("drop") ? "drop" : "delay";
+  return row.verb.words.contains("drop") ? "drop" : "delay";
 }
 
 int ask_and_print(const CommandRow& row, Session& session, std::string_view action,
@@ -105,48 +78,32 @@ int run_lctl_list(const Arguments&, const CommandRow& row, Session& session) {
   });
 }
 
-constexpr CommandRow lctl(std::string_view words, std::string_view help,
-                          std::span<const OptionRow> options, std::string_view operation,
-                          RunCommand run) {
-  CommandRow row;
-  row.words = words;
-  row.help = help;
-  row.options = options;
-  row.operation = operation;
-  row.entity = "fault";
-  row.run = run;
-  row.whole_only = true;
-  return row;
-}
-constexpr CommandRow del(std::string_view words, std::string_view help) {
-  CommandRow row = change(words, help, kDelOptions, "del", "fault");
-  row.print = nullptr;  // how many there were
-  return row;
+constexpr CommandRow lctl(std::string_view words, std::string_view help, const OptionList& options,
+                          std::string_view operation, RunCommand run) {
+  return {.verb = {.words = words,
+                   .help = help,
+                   .options = options,
+                   .whole_only = true,
+                   .operation = operation,
+                   .entity = "fault"},
+          .run = run};
 }
 
-constexpr std::array kRows{
-    change("fault drop add", "drop messages on purpose", kDropOptions, "add", "fault"),
-    del("fault drop del", "delete drop rules"),
-    change("fault drop reset", "drop rules count anew", {}, "set", "fault"),
-    show("fault drop show", "drop rules and what they did", {}, "fault"),
-    change("fault delay add", "delay messages on purpose", kDelayOptions, "add", "fault"),
-    del("fault delay del", "delete delay rules"),
-    change("fault delay reset", "delay rules count anew", {}, "set", "fault"),
-    show("fault delay show", "delay rules and what they did", {}, "fault"),
+constexpr std::array kLctlRows{
     lctl("net_drop_add", "lctl's fault drop add", kDropOptions, "add", run_lctl_add),
-    lctl("net_drop_del", "lctl's fault drop del", kDelOptions, "del", run_lctl_del),
+    lctl("net_drop_del", "lctl's fault drop del", kFaultDelOptions, "del", run_lctl_del),
     lctl("net_drop_reset", "lctl's fault drop reset", {}, "set", run_lctl_reset),
     lctl("net_drop_list", "lctl's fault drop show", {}, "show", run_lctl_list),
     lctl("net_delay_add", "lctl's fault delay add", kDelayOptions, "add", run_lctl_add),
-    lctl("net_delay_del", "lctl's fault delay del", kDelOptions, "del", run_lctl_del),
+    lctl("net_delay_del", "lctl's fault delay del", kFaultDelOptions, "del", run_lctl_del),
     lctl("net_delay_reset", "lctl's fault delay reset", {}, "set", run_lctl_reset),
     lctl("net_delay_list", "lctl's fault delay show", {}, "show", run_lctl_list),
 };
 
 }  // namespace
 
-std::span<const CommandRow> fault_commands() {
-  return kRows;
+std::span<const CommandRow> lctl_commands() {
+  return kLctlRows;
 }
 
 }  // namespace plnet::apps

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The verbs of kfi networks beyond LNet's own reports: the queues under them, their peers, and
+// kfilnd's statistics.
+#pragma once
+
+#include "lib/runtime/verbs/verb_row.hpp"
+
+namespace plnet::node {
+
+namespace kfi_rows {
+
+using namespace runtime::row_makers;
+
+inline constexpr std::array kRows{
+    show("cassini show", "cassini", "queues, list entries and NICs under kfi networks"),
+    set("cassini set", "cassini",
+        "give a NIC in software another address, as a cable that is moved does",
+        {required(text("if", 0, "NAME", "interface of `plnet: kfi: interfaces`")),
+         required(number("address", 0, "N", "where its cable is to lead from now on"))}),
+    show("kfi peers", "kfi", "whom kfi networks have greeted"),
+    as_text(show("kfi stats", "kfi", "how long transactions take, by size and state")),
+};
+
+}  // namespace kfi_rows
+
+inline constexpr runtime::VerbRows kKfiVerbs{kfi_rows::kRows};
+
+}  // namespace plnet::node
