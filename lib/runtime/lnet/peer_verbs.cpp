@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
 #include "lib/runtime/verbs/lnet_rows.hpp"
@@ -10,10 +13,49 @@
 namespace plnet::runtime {
 namespace {
 
+// Sums over the peer NIs of a network.
+struct PeerNiCounts {
+  std::uint64_t all = 0;
+  std::uint64_t up = 0;
+  std::uint64_t down = 0;
+  std::uint64_t unhealthy = 0;
+  std::uint64_t queueing = 0;
+
+  void add(const lnet::PeerNiReport& ni) {
+    ++all;
+    if (ni.state == lnet::Aliveness::kUp) ++up;
+    if (ni.state == lnet::Aliveness::kDown) ++down;
+    if (ni.health.health_value < lnet::kHealthMax) ++unhealthy;
+    if (ni.tx_q_num_of_buf > 0) ++queueing;
+  }
+};
+
+Json peer_counts_to_json(const std::vector<lnet::PeerReport>& peers) {
+  std::map<lnet::NetId, PeerNiCounts> nets;
+  for (const lnet::PeerReport& peer : peers) {
+    for (const lnet::PeerNiReport& ni : peer.nis)
+      nets[ni.nid.net()].add(ni);
+  }
+  Json list = Json::array();
+  for (const auto& [net, counts] : nets) {
+    list.push_back({{"net", lnet::text_of_net(net)},
+                    {"peer NIs", counts.all},
+                    {"up", counts.up},
+                    {"down", counts.down},
+                    {"below full health", counts.unhealthy},
+                    {"with messages queued", counts.queueing}});
+  }
+  return {{"peer count", {{"peers", peers.size()}, {"networks", std::move(list)}}}};
+}
+
 using Peers = std::vector<lnet::PeerReport>;
 
 void list_peers(lnet::LnetControl& control, VerbToken token) {
   control.peers(std::nullopt, 0, printed<Peers>(std::move(token), peer_list_to_json));
+}
+
+void count_peers(lnet::LnetControl& control, VerbToken token) {
+  control.peers(std::nullopt, 0, printed<Peers>(std::move(token), peer_counts_to_json));
 }
 
 }  // namespace
@@ -39,6 +81,7 @@ void add_peer_verbs(VerbTable& verbs, lnet::LnetControl& control) {
             }));
   verbs.add(kLnetVerbs["peer show"], bound(control, show_peers));
   verbs.add(kLnetVerbs["peer list"], bound(control, list_peers));
+  verbs.add(kLnetVerbs["peer count"], bound(control, count_peers));
   verbs.add(kLnetVerbs["peer set"],
             judged(peer_ni_change, [&control](lnet::PeerNiChange change, VerbToken token) {
               control.set_peer_ni(change, silent(std::move(token)));

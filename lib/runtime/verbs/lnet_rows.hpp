@@ -100,6 +100,7 @@ inline constexpr std::array kLnetRows{
     show("peer show", "peer", "peers and their NIs",
          {text("nid", 'n', "NID", "only the peer with this NID"), kLevel}),
     show("peer list", "peer", "primary NIDs of all peers"),
+    show("peer count", "peer", "peer NIs of each network: how many, and how many are in trouble"),
     change("peer set", "set", "peer", "change peer NIs",
            {text("nid", 'n', "NID", "the peer NI"), kHealth, flag("all", 'a', "all peer NIs"),
             number("state", 's', "N", "state of the peer; for tests")}),

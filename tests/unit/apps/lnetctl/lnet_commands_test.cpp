@@ -161,6 +161,26 @@ TEST_F(LnetCommands, EachRowHasAHandler) {
   }
 }
 
+TEST_F(LnetCommands, PeerCountSumsUpEachNetwork) {
+  EXPECT_EQ(run("peer count"), 0);
+  EXPECT_EQ(out, "peer count:\n    peers: 0\n    networks: []\n");
+  EXPECT_EQ(run("peer add --prim_nid 10.0.0.1@tcp --nid 10.0.0.[1-3]@tcp,5@kfi"), 0) << err;
+  EXPECT_EQ(run("peer add --prim_nid 10.0.0.9@tcp"), 0) << err;
+  lnet_.peer_nis = {{.nid = nid("10.0.0.1@tcp"), .state = lnet::Aliveness::kUp},
+                    {.nid = nid("10.0.0.2@tcp"),
+                     .state = lnet::Aliveness::kDown,
+                     .tx_q_num_of_buf = 3,
+                     .health = {.health_value = 900}}};
+  EXPECT_EQ(run("peer count"), 0) << err;
+  EXPECT_TRUE(out.starts_with("peer count:\n    peers: 2\n    networks:\n")) << out;
+  EXPECT_TRUE(
+      out.contains("        - net: tcp\n          peer NIs: 4\n          up: 1\n"
+                   "          down: 1\n          below full health: 1\n"
+                   "          with messages queued: 1\n"))
+      << out;
+  EXPECT_TRUE(out.contains("        - net: kfi\n          peer NIs: 1\n          up: 0\n")) << out;
+}
+
 TEST_F(LnetCommands, Routes) {
   EXPECT_EQ(run("route show"), 0);
   EXPECT_EQ(run("route add --net o2ib --gateway 10.0.0.1@tcp --hop-count 2 --priority 1"), 0)
