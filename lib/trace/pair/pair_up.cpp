@@ -35,19 +35,28 @@ PairUp::Key PairUp::key(ExchangeKind kind, const lnet::Nid& client, std::uint64_
 PairUp::Entry* PairUp::find(const Key& key) {
   const auto number = numbers_.find(key);
   if (number == numbers_.end()) return nullptr;
-  return &entries_.at(number->second);
+  return numbered(number->second);
+}
+
+// Null: forgotten.
+PairUp::Entry* PairUp::numbered(std::uint64_t number) {
+  if (number < oldest_ || number - oldest_ >= entries_.size()) return nullptr;
+  return &entries_[number - oldest_];
 }
 
 void PairUp::name(Entry& entry, const Key& key) {
-  if (numbers_.try_emplace(key, entry.exchange.number).second) entry.keys.push_back(key);
+  if (entry.key_count == entry.keys.size()) return;
+  if (!numbers_.try_emplace(key, entry.exchange.number).second) return;
+  entry.keys[entry.key_count++] = key;
 }
 
 void PairUp::forget_oldest() {
-  const auto oldest = entries_.begin();
-  for (const Key& key : oldest->second.keys)
-    numbers_.erase(key);
-  if (sink_ != nullptr) sink_->on_exchange(oldest->second.exchange);
-  entries_.erase(oldest);
+  const Entry& oldest = entries_.front();
+  for (std::size_t i = 0; i < oldest.key_count; ++i)
+    numbers_.erase(oldest.keys[i]);
+  if (sink_ != nullptr) sink_->on_exchange(oldest.exchange);
+  entries_.pop_front();
+  ++oldest_;
 }
 
 void PairUp::finish() {
@@ -70,8 +79,10 @@ PairUp::Entry& PairUp::begin(const Message& message, ExchangeKind kind, const Ke
   }
   while (entries_.size() >= exchanges_max_)
     forget_oldest();
-  Entry entry{.direction = record.direction, .hop = record.hop};
-  entry.exchange = {.number = ++begun_,
+  Entry& entry = entries_.emplace_back();
+  entry.direction = record.direction;
+  entry.hop = record.hop;
+  entry.exchange = {.number = oldest_ + entries_.size() - 1,
                     .kind = kind,
                     .client = record.source,
                     .server = record.destination,
@@ -79,9 +90,8 @@ PairUp::Entry& PairUp::begin(const Message& message, ExchangeKind kind, const Ke
                     .operation = operation,
                     .request_bytes = record.payload_length};
   entry.exchange.request.add(record.time_ns);
-  Entry& kept = entries_.emplace(begun_, std::move(entry)).first->second;
-  name(kept, key);
-  return kept;
+  name(entry, key);
+  return entry;
 }
 
 Paired PairUp::add(const Message& message) {
@@ -178,10 +188,9 @@ Paired PairUp::on_lnet(const Message& message) {
   const Key own = key(ExchangeKind::kLnet, client, handle->interface_cookie, handle->object_cookie);
   if (answers) {
     Entry* const entry = find(own);
-    if (entry != nullptr && entry->parent != 0 && entry->exchange.reply.count == 0) {
-      const auto parent = entries_.find(entry->parent);
-      if (parent != entries_.end()) {
-        parent->second.exchange.bulk_bytes += record.header.payload_length;
+    if (entry != nullptr && entry->exchange.reply.count == 0) {
+      if (Entry* const parent = numbered(entry->parent)) {
+        parent->exchange.bulk_bytes += record.header.payload_length;
       }
     }
     return on_reply(message, entry);

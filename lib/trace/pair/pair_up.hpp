@@ -5,12 +5,12 @@
 // belong to the same exchange, and their times say how long each part of the way took.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
 #include "lib/base/hash.hpp"
 #include "lib/trace/decode/message.hpp"
@@ -71,7 +71,7 @@ class PairUp {
   static constexpr std::size_t kExchangesMax = 65536;
 
   explicit PairUp(ExchangeSink* sink = nullptr, std::size_t exchanges_max = kExchangesMax)
-      : sink_(sink), exchanges_max_(exchanges_max) {}
+      : sink_(sink), exchanges_max_(exchanges_max > 0 ? exchanges_max : 1) {}
 
   [[nodiscard]] Paired add(const Message& message);
   // Hands all that is left to the sink.
@@ -86,10 +86,13 @@ class PairUp {
     friend bool operator==(const Key&, const Key&) = default;
   };
   static_assert(sizeof(Key) == 40);
+  // Of an RPC that was sent again: xid, and bulk of each attempt.
+  static constexpr std::size_t kKeysMax = 4;
   struct Entry {
     Exchange exchange;
-    std::vector<Key> keys;
-    std::uint64_t parent = 0;  // number of the RPC that a GET fetches bulk for, less one
+    std::array<Key, kKeysMax> keys{};
+    std::size_t key_count = 0;
+    std::uint64_t parent = 0;  // number of the RPC that a GET fetches bulk for; 0: none
     Direction direction{};     // first sighting
     lnet::Nid hop;
   };
@@ -97,6 +100,7 @@ class PairUp {
   [[nodiscard]] static Key key(ExchangeKind kind, const lnet::Nid& client, std::uint64_t first,
                                std::uint64_t second = 0);
   [[nodiscard]] Entry* find(const Key& key);
+  [[nodiscard]] Entry* numbered(std::uint64_t number);
   void name(Entry& entry, const Key& key);
   [[nodiscard]] Entry& begin(const Message& message, ExchangeKind kind, const Key& key,
                              std::uint32_t operation);
@@ -109,8 +113,8 @@ class PairUp {
 
   ExchangeSink* const sink_;
   const std::size_t exchanges_max_;
-  std::uint64_t begun_ = 0;
-  std::map<std::uint64_t, Entry> entries_;
+  std::deque<Entry> entries_;  // by number, from oldest_ on
+  std::uint64_t oldest_ = 1;
   std::unordered_map<Key, std::uint64_t, KeyHash<Key>> numbers_;
 };
 
