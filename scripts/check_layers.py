@@ -55,8 +55,9 @@ ROOMS = {
     "apps/lnet-sim": ["node", "yaml", "net", "plan", "books", "host", "watch", "site", "."],
     "apps/lnet-selftest": ["baseline", "lst", "service", "run", "sim", "."],
 }
-# Below this folder is one folder for each network family. Only the tables of families and of their verbs, and tests, know any of them.
-FAMILIES, TABLES = "node/net", ("node/net/families.cpp", "node/net/family_verbs.hpp")
+# Below this folder is one folder for each network family. Only the tables of families, of their verbs and of their settings, tests and
+# benchmarks know any of them.
+FAMILIES, TABLES = "node/net", ("node/net/families.cpp", "node/net/family_verbs.hpp", "node/net/sections.cpp")
 # System headers that only one room may know.
 SYSTEM_RULES = [
     (r"rte_", ["lib/runtime/host", "lib/runtime/trace", "drivers/net/cassini"], "only lib/runtime/host knows DPDK"),
@@ -110,7 +111,8 @@ def family_of(path):
 def names_a_family(source, target):
     """Whether a file includes one of a network family that it is not part of."""
     family = family_of(target)
-    return family is not None and family_of(source) != family and source not in TABLES and not source.startswith("tests/")
+    return (family is not None and family_of(source) != family and source not in TABLES
+            and not source.startswith(("tests/", "bench/")))
 
 
 def main():
@@ -133,7 +135,7 @@ def main():
                 elif not allowed(room, target):
                     complaints.append(f"{where}: {room} may not include {target}")
                 elif names_a_family(source, target):
-                    complaints.append(f"{where}: only the tables of families may include {target}")
+                    complaints.append(f"{where}: only the tables in {FAMILIES} may include {target}")
                 elif points_up(source, target):
                     complaints.append(f"{where}: rooms point one way (ROOMS in {pathlib.Path(__file__).name}), not to {target}")
                 continue

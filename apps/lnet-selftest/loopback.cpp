@@ -96,6 +96,7 @@ Outcome<runtime::Settings> settings_of(const char* nid, unsigned cpu, std::uint1
   settings.lnet_limits.peers = 256;
   settings.log.level = runtime::LogLevel::kError;
   auto read = runtime::read_settings(
+      runtime::Schema(),
       fmt::format("net: [{{net type: tcp, local NI(s): [{{nid: '{}'}}]}}]\n", nid), "loopback",
       settings);
   if (!read) return std::unexpected(read.error().to_error());

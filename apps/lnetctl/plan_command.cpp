@@ -11,6 +11,7 @@
 #include "lib/runtime/cpt/number_list.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
 #include "lib/runtime/files/text_file.hpp"
+#include "node/net/sections.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -54,7 +55,8 @@ std::unexpected<runtime::VerbError> refuse(Error error) {
 Request request_of_file(const std::string& path) {
   auto text = runtime::read_file(path);
   if (!text) return refuse(std::move(text.error()));
-  const auto settings = runtime::read_settings(*text, path);
+  const auto settings =
+      runtime::read_settings(runtime::Schema(node::family_sections()), *text, path);
   if (settings) return settings->cpts;
   std::vector<runtime::VerbFault> faults;
   for (const runtime::ConfigError& error : settings.error().list())

@@ -8,12 +8,12 @@
 
 #include "bench/router/flow.hpp"
 #include "bench/tcp/node.hpp"
-#include "lib/runtime/config/settings.hpp"
+#include "node/net/tcp/settings.hpp"
 
 namespace plnet::bench {
 
 // What a router does whose configuration does not say otherwise.
-inline const std::uint32_t kRelayBytesMin = runtime::TcpSocketSettings{}.relay_bytes_min;
+inline const std::uint32_t kRelayBytesMin = node::TcpSettings{}.relay_bytes_min;
 
 struct RoutedFlow {
   // Both ends have met the router when it returns; ends.valid() says whether that worked.

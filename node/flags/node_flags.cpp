@@ -6,6 +6,7 @@
 #include "lib/base/whole_number.hpp"
 #include "lib/runtime/config/schema_rendering.hpp"
 #include "lib/runtime/control/access.hpp"
+#include "node/net/sections.hpp"
 
 namespace plnet::node {
 namespace {
@@ -62,8 +63,9 @@ NodeFlags::NodeFlags(CLI::App& app, std::string program, std::string instance)
 }
 
 std::optional<EarlyEnd> NodeFlags::informative() const {
-  if (print_config_) return EarlyEnd{0, runtime::render_default_file()};
-  if (print_reference_) return EarlyEnd{0, runtime::render_reference()};
+  const runtime::Schema schema(family_sections());
+  if (print_config_) return EarlyEnd{0, runtime::render_default_file(schema)};
+  if (print_reference_) return EarlyEnd{0, runtime::render_reference(schema)};
   return std::nullopt;
 }
 

@@ -37,6 +37,16 @@ std::string types_served(Families families) {
   return names;
 }
 
+std::string experiments_of(Families families) {
+  std::string text;
+  for (const NetworkFamily* family : families) {
+    if (family->experiment().empty()) continue;
+    text += fmt::format(", and for experiments the driver {0} (lnd tunables: driver: '{0}'), {1}",
+                        family->name(), family->experiment());
+  }
+  return text;
+}
+
 }  // namespace
 
 Outcome<void> NetworkFamily::set_option(lnet::NodeConfig& /*config*/, std::string_view option,
@@ -81,11 +91,10 @@ Outcome<const NetworkFamily*> family_of(Families families, lnet::NetId net,
   const auto there = std::ranges::find_if(
       families, [type](const NetworkFamily* family) { return family->default_of() == type; });
   if (there != families.end()) return *there;
-  return failure(Errc::kNotSupported,
-                 fmt::format("network {}: no driver serves it yet; there are {} and lo, and for "
-                             "experiments the driver null (lnd tunables: driver: 'null'), a "
-                             "network on which a perfect peer answers",
-                             lnet::text_of_net(net), types_served(families)));
+  return failure(
+      Errc::kNotSupported,
+      fmt::format("network {}: no driver serves it yet; there are {} and lo{}",
+                  lnet::text_of_net(net), types_served(families), experiments_of(families)));
 }
 
 }  // namespace plnet::node

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All that a node knows of a network type. A family is a folder below node/net and one row of
-// node/net/families.cpp; nothing else names it.
+// node/net/families.cpp, and of node/net/sections.cpp if it has settings; nothing else names it.
 //
 // A family itself has no state. What it has of a running node is a FamilyHost; how it judges the
 // interfaces of one configuration is FamilyRules.
@@ -132,6 +132,8 @@ class NetworkFamily {
   [[nodiscard]] virtual bool serves(lnet::NetType /*type*/) const { return true; }
   // The network type whose NIs are of this family if they name none.
   [[nodiscard]] virtual std::optional<lnet::NetType> default_of() const { return std::nullopt; }
+  // A driver for experiments says what its network is; "": it is none.
+  [[nodiscard]] virtual std::string_view experiment() const { return {}; }
 
   // --- Options of kernel modules ---
   // kInvalid: a value that an option cannot have.

@@ -35,7 +35,7 @@ runtime::ExchangeLoad exchange_load(const Settings& settings) {
 }
 
 Outcome<void> apply_live(const Settings& now, const Settings& wanted, const LiveParts& parts) {
-  const auto changes = runtime::diff_settings(now, wanted);
+  const auto changes = runtime::diff_settings(parts.schema, now, wanted);
   if (auto live = runtime::require_live(changes); !live) return live;
   if (auto able = parts.exchange.validate(exchange_load(wanted)); !able) return able;
 

@@ -7,6 +7,7 @@
 #include "lib/base/result.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
+#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
 #include "lib/runtime/poll/exchange.hpp"
 #include "lib/runtime/poll/poller.hpp"
@@ -15,6 +16,7 @@
 namespace plnet::node {
 
 struct LiveParts {
+  const runtime::Schema& schema;
   Machine& machine;
   std::vector<runtime::Poller*> pollers;
   runtime::Exchange& exchange;

@@ -123,7 +123,8 @@ std::vector<runtime::Poller*> Node::pollers() const {
 
 Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller& caller) {
   if (metrics_http_ == nullptr) return failure(Errc::kShutdown, "this process is ending");
-  const LiveParts parts{.machine = *machine_,
+  const LiveParts parts{.schema = schema_,
+                        .machine = *machine_,
                         .pollers = pollers(),
                         .exchange = *exchange_,
                         .log = *log_,
@@ -153,7 +154,7 @@ void Node::say_lnet_changed(const lnet::NodeConfig& before, const runtime::Calle
 
 void Node::say_changed(const runtime::Settings& before, const runtime::Settings& after,
                        const runtime::Caller& caller) {
-  log_changes(runtime::diff_settings(before, after), caller, *log_);
+  log_changes(runtime::diff_settings(schema_, before, after), caller, *log_);
 }
 
 Outcome<void> Node::reset_counters() {

@@ -18,6 +18,7 @@
 #include "lib/lnet/node/lnet_control.hpp"
 #include "lib/runtime/admin/metrics.hpp"
 #include "lib/runtime/admin/system_clock.hpp"
+#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
 #include "lib/runtime/control/socket.hpp"
 #include "lib/runtime/control/verb_table.hpp"
@@ -87,6 +88,8 @@ class Node {
   // Of this process; start() looks, too. Raises what may be raised.
   [[nodiscard]] static Outcome<void> check_limits();
 
+  // Of the documents that this node reads and writes.
+  [[nodiscard]] const runtime::Schema& schema() const { return schema_; }
   [[nodiscard]] const NodeOptions& options() const { return options_; }
   [[nodiscard]] const Machine& machine() const { return *machine_; }
   [[nodiscard]] const runtime::TscClock& clock() const { return clock_; }
@@ -122,6 +125,7 @@ class Node {
   void say_changed(const runtime::Settings& before, const runtime::Settings& after,
                    const runtime::Caller& caller);
 
+  const runtime::Schema schema_;
   runtime::Settings settings_;
   const NodeOptions options_;
   runtime::SystemClock system_clock_;

@@ -43,7 +43,8 @@ struct Wanted {
   std::vector<std::string> notes;  // what has no effect
 };
 
-std::expected<Wanted, runtime::ConfigErrors> wanted_settings(const ImportText& asked,
+std::expected<Wanted, runtime::ConfigErrors> wanted_settings(const Node& node,
+                                                             const ImportText& asked,
                                                              const Settings& now) {
   if (asked.options) {
     auto read = runtime::read_module_options(asked.text, asked.name, now.lnet);
@@ -52,8 +53,8 @@ std::expected<Wanted, runtime::ConfigErrors> wanted_settings(const ImportText& a
     wanted.settings.lnet = std::move(read->config);
     return wanted;
   }
-  auto read = asked.del ? runtime::reset_settings(asked.text, asked.name, now)
-                        : runtime::read_settings(asked.text, asked.name, now);
+  auto read = asked.del ? runtime::reset_settings(node.schema(), asked.text, asked.name, now)
+                        : runtime::read_settings(node.schema(), asked.text, asked.name, now);
   if (!read) return std::unexpected(std::move(read.error()));
   return Wanted{.settings = std::move(*read), .notes = {}};
 }
@@ -77,7 +78,7 @@ struct Import {
 // Its turn has come, and changes of LNet that were asked for before have been carried out.
 Outcome<void> begin_import(Node& node, bool with_lnet, Import& import, lnet::NodeConfig& config) {
   const Settings now = node.settings();
-  auto wanted = wanted_settings(import.asked, now);
+  auto wanted = wanted_settings(node, import.asked, now);
   if (!wanted) return failure(Errc::kInvalid, wanted.error().list().front().text());
   import.wanted = std::move(wanted->settings);
   if (with_lnet && import.wanted.lnet != now.lnet) {
@@ -116,8 +117,9 @@ void carry_out_import(Node& node, lnet::LnetControl* lnet, ImportText asked, con
 }
 
 // What would change, and how.
-Json plan_of(const Settings& now, const Settings& wanted) {
-  auto changes = runtime::diff_settings(now, wanted);
+Json plan_of(const Node& node, const Settings& wanted) {
+  const Settings now = node.settings();
+  auto changes = runtime::diff_settings(node.schema(), now, wanted);
   for (runtime::SettingChange& change : changes) {
     const bool live = change.path == "plnet.module_options" &&
                       differ_live_only(now.lnet, wanted.lnet, network_families());
@@ -147,13 +149,13 @@ void tell_plan(const Node& node, bool with_lnet, const ImportText& asked, Wanted
     wanted.settings.lnet = std::move(judged->config);
     std::ranges::move(judged->notes, std::back_inserter(wanted.notes));
   }
-  with_notes(std::move(token), wanted.notes).finish(plan_of(node.settings(), wanted.settings));
+  with_notes(std::move(token), wanted.notes).finish(plan_of(node, wanted.settings));
 }
 
 // --show and --exec look at what a document names.
-void look_at_named(lnet::LnetControl& lnet, const std::string& text, const std::string& name,
-                   bool exec, runtime::VerbToken token) {
-  const auto named = runtime::read_named(text, name);
+void look_at_named(const Node& node, lnet::LnetControl& lnet, const std::string& text,
+                   const std::string& name, bool exec, runtime::VerbToken token) {
+  const auto named = runtime::read_named(node.schema(), text, name);
   if (!named) return token.finish(refuse(named.error(), true));
   return exec ? runtime::exec_named(lnet, *named, std::move(token))
               : runtime::show_named(lnet, *named, std::move(token));
@@ -177,13 +179,13 @@ void import_document(Node& node, lnet::LnetControl* lnet, const nlohmann::json& 
   if (lnet == nullptr && action == "exec") return wrong("this node has no LNet to ping with");
   const bool looks = action == "show" || action == "exec";
   if (lnet != nullptr && looks) {
-    return look_at_named(*lnet, text, name, action == "exec", std::move(token));
+    return look_at_named(node, *lnet, text, name, action == "exec", std::move(token));
   }
   const Settings now = node.settings();
   const ImportText asked{.text = text, .name = name, .options = options, .del = action == "del"};
-  const auto wanted = wanted_settings(asked, now);
+  const auto wanted = wanted_settings(node, asked, now);
   if (!wanted) return token.finish(refuse(wanted.error(), true));
-  if (looks) return token.finish(export_settings(now, runtime::ExportForm::kFull));
+  if (looks) return token.finish(export_settings(node.schema(), now, runtime::ExportForm::kFull));
   if (args.value("plan", false)) {
     return tell_plan(node, lnet != nullptr, asked, *wanted, std::move(token));
   }
@@ -194,11 +196,11 @@ void export_document(const Node& node, lnet::LnetControl* lnet, bool backup,
                      runtime::VerbToken token) {
   if (lnet == nullptr || backup) {
     const auto form = backup ? runtime::ExportForm::kBackup : runtime::ExportForm::kFull;
-    return token.finish(export_settings(node.settings(), form));
+    return token.finish(export_settings(node.schema(), node.settings(), form));
   }
   Settings own = node.settings();
   own.lnet = {.module_options = lnet->config().module_options};
-  runtime::export_running(*lnet, export_settings(own, runtime::ExportForm::kFull),
+  runtime::export_running(*lnet, export_settings(node.schema(), own, runtime::ExportForm::kFull),
                           std::move(token));
 }
 

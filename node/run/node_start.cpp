@@ -22,6 +22,7 @@
 #include "node/host/residents.hpp"
 #include "node/host/settled_config.hpp"
 #include "node/net/families.hpp"
+#include "node/net/sections.hpp"
 #include "node/run/live_settings.hpp"
 #include "node/run/node.hpp"
 #include "node/run/node_verbs.hpp"
@@ -53,7 +54,7 @@ constexpr LogSite kBadInputGoesOn{
 
 // DPDK opens some 20, each poller 3, the rest are clients and devices.
 constexpr rlim_t kOpenFilesMin = 256;
-// One for each TCP connection: as many as we may, up to what the largest site needs.
+// One for each connection: as many as we may, up to what the largest site needs.
 constexpr rlim_t kOpenFilesWanted = 65536;
 // How often pollers' records are printed and finished commands collected.
 constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
@@ -112,7 +113,7 @@ Outcome<std::unique_ptr<Node>> Node::start(const runtime::Settings& settings,
 }
 
 Node::Node(const runtime::Settings& settings, const NodeOptions& options)
-    : settings_(settings), options_(options) {}
+    : schema_(family_sections()), settings_(settings), options_(options) {}
 
 Node::~Node() {
   end_pollers();

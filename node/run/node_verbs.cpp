@@ -53,7 +53,8 @@ constexpr std::array kVariables{
 VerbReply set_value(Node& node, std::string_view section, std::string_view key, const Args& value,
                     const Caller& caller) {
   const Args document{{"plnet", {{section, {{key, value}}}}}};  // JSON is YAML
-  const auto wanted = runtime::read_settings(document.dump(), "set", node.settings());
+  const auto wanted =
+      runtime::read_settings(node.schema(), document.dump(), "set", node.settings());
   if (!wanted) return refuse(wanted.error(), false);
   return reply_of(node.apply(*wanted, caller));
 }
@@ -109,7 +110,7 @@ VerbReply change_exchange(Node& node, const Args& args, std::optional<bool> enab
     if (args.contains(key)) section[key] = args.at(key);
   }
   const Args document{{"plnet", {{"exchange", section}}}};
-  const auto read = runtime::read_settings(document.dump(), "exchange", now);
+  const auto read = runtime::read_settings(node.schema(), document.dump(), "exchange", now);
   if (!read) return refuse(read.error(), false);
   return reply_of(node.apply(*read, caller));
 }

@@ -14,6 +14,7 @@
 #include "node/admin/lnet_wanted.hpp"
 #include "node/host/machine.hpp"
 #include "node/net/families.hpp"
+#include "node/net/sections.hpp"
 
 namespace plnet::node {
 namespace {
@@ -84,7 +85,8 @@ Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files) {
   if (!files.config.empty()) {
     const auto text = read_file(files.config);
     if (!text) return std::unexpected(text.error());
-    const auto read = runtime::read_settings(*text, files.config, settings);
+    const auto read =
+        runtime::read_settings(runtime::Schema(family_sections()), *text, files.config, settings);
     if (!read) return std::unexpected(read.error().to_error());
     settings = *read;
   }

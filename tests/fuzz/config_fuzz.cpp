@@ -6,10 +6,8 @@
 #include <string_view>
 
 #include "lib/base/check.hpp"
-#include "lib/runtime/config/settings_diff.hpp"
-#include "lib/runtime/config/settings_export.hpp"
-#include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
+#include "tests/mocks/whole_schema.hpp"
 
 using namespace plnet::runtime;
 

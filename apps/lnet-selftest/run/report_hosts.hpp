@@ -9,7 +9,7 @@ namespace plnet::run {
 
 // Fills `report.hosts` with those of its nodes that have a name.
 void learn_hosts(Report& report, const runtime::NicNames& names);
-// For people: each such node with its host behind it, "418@kfi (login1)".
+// For people: each such node with its host behind it, "418@… (login1)".
 [[nodiscard]] Report with_hosts(Report report);
 
 }  // namespace plnet::run

@@ -186,7 +186,7 @@ class LndUpcalls {
 
 // What an LND can do and how it wants to be treated. Constant after start.
 struct LndTraits {
-  std::string_view name;  // "tcp", "o2ib", "kfi"
+  std::string_view name;  // of the LND, in metrics
   NetType net_type = NetType::kTcp;
   bool places_replies = false;    // may use Transmit::sink
   bool reports_timeouts = false;  // the core derives message deadlines from lnd_timeout (10.5)

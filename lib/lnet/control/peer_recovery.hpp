@@ -52,7 +52,7 @@ class PeerRecovery {
   static constexpr std::uint32_t kOutMax = 24;
   static constexpr Duration kFirst = std::chrono::seconds(1);
   static constexpr Duration kIntervalMax = std::chrono::seconds(60);
-  // TCP asks for a connection four times until then.
+  // The system repeats a connection request four times until then.
   static constexpr Duration kPingTimeout = std::chrono::seconds(10);
   // One that nothing was to be forwarded to for so long is nobody's next hop any more.
   static constexpr Duration kWantedFor = std::chrono::minutes(5);

@@ -36,7 +36,7 @@ struct PeerNi;
 struct Receive;
 struct ShardCore;
 
-// Longer than TCP takes to repeat itself, well below the timeout of any LND.
+// Longer than a transport takes to repeat lost bytes, well below the timeout of any LND.
 inline constexpr Duration kHopStall = std::chrono::seconds(5);
 
 class Forwarder {

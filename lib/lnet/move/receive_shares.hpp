@@ -22,7 +22,7 @@ namespace plnet::lnet {
 // As many as the kernel's peer_credits let a peer have under way: never too many.
 inline constexpr std::uint32_t kReceivesAlways = 8;
 inline constexpr std::size_t kReceivesOfFree = 3;  // one of so many that are free
-// Longer than TCP takes to repeat itself, well below the timeout of any LND.
+// Longer than a transport takes to repeat lost bytes, well below the timeout of any LND.
 inline constexpr Duration kShareStall = std::chrono::seconds(5);
 
 class ReceiveShares {

@@ -19,8 +19,8 @@ enum class CptHashRelease : std::uint8_t {
   kV213 = kV212,
   kV214 = kV212,
   kV215,  // sum of the bytes
-  kV216,  // multiplicative hash for kfi and gni, sum of the bytes for the others
-  kV217,  // multiplicative hash for kfi, sum of the bytes for the others
+  kV216,  // multiplicative hash for kKfi and kGni, sum of the bytes for the others
+  kV217,  // multiplicative hash for kKfi, sum of the bytes for the others
 };
 
 inline constexpr unsigned kCptsMax = 256;  // LNet's own bound

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of NID ranges: "10.0.0.[1-8/2]@tcp 192.168.0.0/16@o2ib1, [22-25]@kfi".
+// Lists of NID ranges: "10.0.0.[1-8/2]@tcp 192.168.0.0/16@o2ib1, [22-25]@gni".
 // Checked against lustre-release lnet/lnet/nidstrings.c: cfs_parse_nidlist(), cfs_match_nid(),
 // cfs_print_nidlist(); libcfs/libcfs/util/nidstrings.c: cfs_expand_nidlist().
 //

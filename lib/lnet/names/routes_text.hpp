@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The module parameter `routes`: "o2ib[1-3] 1 10.0.0.[1-4]@tcp:2; kfi 10.0.0.9@tcp".
+// The module parameter `routes`: "o2ib[1-3] 1 10.0.0.[1-4]@tcp:2; gni 10.0.0.9@tcp".
 // Checked against lustre-release lnet/lnet/config.c: lnet_parse_route(), lnet_str2tbs_expand().
 #pragma once
 

@@ -71,6 +71,10 @@ std::string ConfigError::where() const {
   return fmt::format("{}:{}:{}", file, at.line, at.column);
 }
 
+std::string ConfigErrors::where(Position at) const {
+  return fmt::format("{}:{}:{}", file_, at.line, at.column);
+}
+
 std::string ConfigError::summary() const {
   return fmt::format("{}: {}", where(), what);
 }

@@ -45,6 +45,8 @@ class ConfigErrors {
   // Kept in the order of the document; at the same place in the order of their finding.
   void add(Position at, std::string what);
 
+  // "file:line:column"
+  [[nodiscard]] std::string where(Position at) const;
   [[nodiscard]] bool empty() const { return errors_.empty(); }
   [[nodiscard]] const std::vector<ConfigError>& list() const { return errors_; }
   [[nodiscard]] std::size_t not_kept() const { return not_kept_; }

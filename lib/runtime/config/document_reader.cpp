@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "lib/runtime/config/value_text.hpp"
+#include "lib/runtime/cpt/cpt_request.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -99,7 +100,9 @@ void DocumentReader::read_key(const Node& node, const Key& key, void* record, co
   const std::optional<Value> value = key.kind == KeyKind::kDictionary
                                          ? read_dictionary(node, key, path)
                                          : read_scalar(node, key, path);
-  if (value) key.binding.set(record, *value);
+  if (!value) return;
+  key.binding.set(record, *value);
+  note_origin(key, record, node.at);
 }
 
 void DocumentReader::read_records(const Node& node, const Key& key, void* record,
@@ -115,6 +118,7 @@ void DocumentReader::read_records(const Node& node, const Key& key, void* record
   key.binding.clear(record);
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     void* const item = key.binding.append(record);
+    note_origin(key, item, node.items[i].at);
     read_mapping(node.items[i], key.children, item, nullptr, fmt::format("{}[{}]", path, i));
   }
 }
@@ -196,6 +200,10 @@ std::optional<Value> DocumentReader::read_cpts(const Node& node, const Key& key,
   if (value) return std::move(*value);
   complain(node.at, path, value.error());
   return std::nullopt;
+}
+
+void DocumentReader::note_origin(const Key& key, void* record, Position at) const {
+  if (key.origin != nullptr) key.origin(record).place = errors_.where(at);
 }
 
 void DocumentReader::reset(std::span<const Key> keys, void* record, const void* defaults) {

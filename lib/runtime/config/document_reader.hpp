@@ -48,6 +48,7 @@ class DocumentReader {
   std::optional<Value> read_scalar(const Node& node, const Key& key, const std::string& path);
   // A YAML list where lnetctl writes a text that looks like one.
   std::optional<Value> read_cpts(const Node& node, const Key& key, const std::string& path);
+  void note_origin(const Key& key, void* record, Position at) const;
   void reset(std::span<const Key> keys, void* record, const void* defaults);
 
   ConfigErrors& errors_;

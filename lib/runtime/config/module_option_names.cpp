@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/lnet/names/lnd_modules.hpp"
 #include "lib/runtime/config/config_error.hpp"
-#include "lib/runtime/config/driver_option_names.hpp"
 #include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/value_text.hpp"
 
@@ -66,10 +66,8 @@ Outcome<void> unknown_option(std::string_view module, std::string_view option) {
 
 std::span<const std::string_view> kept_of(std::string_view module) {
   if (module == "lnet") return kKeptOfLnet;
-  if (module == "ksocklnd") return kOfSocklnd;
-  if (module == "ko2iblnd") return kOfO2iblnd;
-  if (module == "kkfilnd") return kOfKfilnd;
-  return {};
+  const auto* const found = std::ranges::find(lnet::kLndModules, module, &lnet::LndModule::name);
+  return found == lnet::kLndModules.end() ? std::span<const std::string_view>{} : found->options;
 }
 
 Outcome<void> check_module_option(std::string_view name) {
@@ -79,11 +77,15 @@ Outcome<void> check_module_option(std::string_view name) {
   }
   const std::string_view module = name.substr(0, dot);
   const std::string_view option = name.substr(dot + 1);
-  if (!is_in(kModules, module)) {
-    return failure(Errc::kInvalid, fmt::format("expected an option of {}{}", any_of(kModules),
-                                               did_you_mean(module, kModules)));
+  const auto kept = kept_of(module);
+  if (kept.empty()) {
+    std::vector<std::string_view> modules{"lnet"};
+    for (const lnet::LndModule& each : lnet::kLndModules)
+      modules.push_back(each.name);
+    return failure(Errc::kInvalid, fmt::format("expected an option of {}{}", any_of(modules),
+                                               did_you_mean(module, modules)));
   }
-  if (is_in(kept_of(module), option)) return {};
+  if (is_in(kept, option)) return {};
   if (module != "lnet") return unknown_option(module, option);
   if (is_in(kOnceKeptOfLnet, option)) return {};
   if (const std::string key = key_of(option); !key.empty()) {

@@ -12,9 +12,6 @@
 
 namespace plnet::runtime {
 
-inline constexpr auto kModules =
-    std::to_array<std::string_view>({"lnet", "ksocklnd", "ko2iblnd", "kkfilnd"});
-
 struct VariableOption {
   std::string_view name;
   std::string_view variable;

@@ -57,7 +57,7 @@ class Reader {
     }
     if (words.size() < 2) return errors_.add(words[0].at, "'options' without a module");
     const std::string& module = words[1].text;
-    if (!is_in(kModules, module)) {
+    if (kept_of(module).empty()) {
       return note(words[1].at,
                   fmt::format("options of module '{}' are passed over", shown(module)));
     }

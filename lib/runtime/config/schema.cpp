@@ -68,8 +68,9 @@ std::string join_path(std::string_view path, std::string_view name) {
   return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
 }
 
-void for_each_key(const std::function<void(const std::string&, const Key&)>& visit) {
-  visit_keys("", schema(), visit);
+void for_each_key(const Schema& schema,
+                  const std::function<void(const std::string&, const Key&)>& visit) {
+  visit_keys("", schema.keys(), visit);
 }
 
 std::string any_of(std::span<const std::string_view> words) {

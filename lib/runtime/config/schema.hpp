@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one table of everything that a configuration document may say (schema_table.cpp, and for what
-// LNet's own tools say lnet_schema.cpp). The reader,
-// the exporter, the differ and the documentation are all driven by it: a new key is a member in
-// settings.hpp and a row there.
+// Everything that a configuration document may say: a table of this floor (schema_table.cpp, and
+// for what LNet's own tools say lnet_schema.cpp) and the sections of network families. The reader,
+// the exporter, the differ and the documentation are all driven by it: a new key is a member of the
+// settings and a row.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "lib/base/result.hpp"
 
 namespace plnet::runtime {
+
+struct Origin;
+struct SettingsSection;
 
 // One value of the document as it is exported: an integer, a text, for kDictionary an object.
 using Value = nlohmann::ordered_json;
@@ -74,12 +78,28 @@ struct Key {
   // kMapping: may stand as a list of mappings, each with some of the keys.
   bool also_list = false;
   Binding binding{};
+  // Where the value is noted to stand; of kRecords for each item, in that item's record.
+  Origin& (*origin)(void* record) = nullptr;
 };
 
 inline constexpr std::int64_t kNotGiven = -1;
 
-// The keys at the top of a document.
-[[nodiscard]] std::span<const Key> schema();
+class Schema {
+ public:
+  // The sections outlive this and have different names.
+  explicit Schema(std::span<const SettingsSection* const> sections = {});
+  Schema(const Schema&) = delete;
+  Schema& operator=(const Schema&) = delete;
+
+  // At the top of a document.
+  [[nodiscard]] std::span<const Key> keys() const { return keys_; }
+  [[nodiscard]] std::span<const SettingsSection* const> sections() const { return sections_; }
+
+ private:
+  const std::span<const SettingsSection* const> sections_;
+  std::vector<Key> plnet_keys_;
+  std::vector<Key> keys_;
+};
 
 [[nodiscard]] const Key* find_key(std::span<const Key> keys, std::string_view name);
 
@@ -98,7 +118,8 @@ struct IgnoredKey {
 
 // Calls for each row, parents first. The path has "[]" for a list:
 // "plnet.cpts.list[].shards[].cpu".
-void for_each_key(const std::function<void(const std::string& path, const Key& key)>& visit);
+void for_each_key(const Schema& schema,
+                  const std::function<void(const std::string& path, const Key& key)>& visit);
 
 // What may stand there, for messages and documentation: "0 to 256", "auto, busy or pause".
 [[nodiscard]] std::string expected_value(const Key& key);

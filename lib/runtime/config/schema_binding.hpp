@@ -174,9 +174,20 @@ consteval Binding records() {
 }  // namespace plnet::runtime::binding
 
 #define PLNET_MEMBER(member) [](auto& record) -> auto& { return record.member; }
-#define PLNET_FIELD(Record, member) binding::field<Record, PLNET_MEMBER(member)>()
-#define PLNET_TRUTH(Record, member) binding::truth<Record, PLNET_MEMBER(member)>()
-#define PLNET_NONZERO(Record, member) binding::nonzero<Record, PLNET_MEMBER(member)>()
-#define PLNET_TEXT(Record, member) binding::text<Record, PLNET_MEMBER(member)>()
-#define PLNET_TEXT_AS(Form, Record, member) binding::text<Record, PLNET_MEMBER(member), Form>()
-#define PLNET_RECORDS(Record, member) binding::records<Record, PLNET_MEMBER(member)>()
+#define PLNET_FIELD(Record, member) ::plnet::runtime::binding::field<Record, PLNET_MEMBER(member)>()
+#define PLNET_TRUTH(Record, member) ::plnet::runtime::binding::truth<Record, PLNET_MEMBER(member)>()
+#define PLNET_NONZERO(Record, member) \
+  ::plnet::runtime::binding::nonzero<Record, PLNET_MEMBER(member)>()
+#define PLNET_TEXT(Record, member) ::plnet::runtime::binding::text<Record, PLNET_MEMBER(member)>()
+#define PLNET_TEXT_AS(Form, Record, member) \
+  ::plnet::runtime::binding::text<Record, PLNET_MEMBER(member), Form>()
+#define PLNET_RECORDS(Record, member) \
+  ::plnet::runtime::binding::records<Record, PLNET_MEMBER(member)>()
+// Of keys that stand in a section of its owner's (settings_section.hpp).
+#define PLNET_SECTION_FIELD(Section, member) \
+  PLNET_FIELD(::plnet::runtime::Document, settings.sections.template of<Section>().member)
+#define PLNET_SECTION_RECORDS(Section, member) \
+  PLNET_RECORDS(::plnet::runtime::Document, settings.sections.template of<Section>().member)
+// For Key::origin.
+#define PLNET_ORIGIN(Record, member) \
+  [](void* record) -> ::plnet::runtime::Origin& { return static_cast<Record*>(record)->member; }

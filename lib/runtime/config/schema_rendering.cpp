@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "lib/runtime/config/lnet_document.hpp"
-#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
 
 namespace plnet::runtime {
@@ -126,9 +125,9 @@ void render_keys(std::span<const Key> keys, const std::string& path, std::size_t
 
 }  // namespace
 
-std::string render_reference() {
+std::string render_reference(const Schema& schema) {
   std::string out = "| key | value | default | takes effect | meaning |\n|---|---|---|---|---|\n";
-  for_each_key([&](const std::string& path, const Key& key) {
+  for_each_key(schema, [&](const std::string& path, const Key& key) {
     const bool section = key.kind == KeyKind::kMapping;
     const std::string fallback = default_text(path, key);
     const bool is_value = !fallback.empty() && fallback != "not given";
@@ -140,12 +139,12 @@ std::string render_reference() {
   return out;
 }
 
-std::string render_default_file() {
+std::string render_default_file(const Schema& schema) {
   std::string out = comment(
       "Configuration of a plnet node: every key with its default. A file "
       "need only hold what differs; an empty one is valid.",
       0);
-  render_keys(schema(), "", 0, out);
+  render_keys(schema.keys(), "", 0, out);
   return out;
 }
 

@@ -5,14 +5,16 @@
 
 #include <string>
 
+#include "lib/runtime/config/schema.hpp"
+
 namespace plnet::runtime {
 
 // A table with a row for each key: path, what may stand there, default, when it takes effect, what
 // it does.
-[[nodiscard]] std::string render_reference();
+[[nodiscard]] std::string render_reference(const Schema& schema);
 
 // A document that sets every key to its default, each with its explanation; lists are shown as
 // comments.
-[[nodiscard]] std::string render_default_file();
+[[nodiscard]] std::string render_default_file(const Schema& schema);
 
 }  // namespace plnet::runtime

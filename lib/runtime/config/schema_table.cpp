@@ -7,12 +7,11 @@
 
 #include "lib/base/interface_name.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
-#include "lib/runtime/config/config_error.hpp"
-#include "lib/runtime/config/kfi_schema.hpp"
 #include "lib/runtime/config/lnet_schema.hpp"
 #include "lib/runtime/config/module_option_names.hpp"
 #include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/schema_binding.hpp"
+#include "lib/runtime/config/settings_section.hpp"
 #include "lib/runtime/cpt/cpt_pattern.hpp"
 #include "lib/runtime/cpt/cpt_plan.hpp"
 
@@ -43,19 +42,6 @@ Outcome<void> check_interface(std::string_view name) {
   return failure(Errc::kInvalid, fmt::format("expected {}", kInterfaceNameExpected));
 }
 
-// What the system has under this name shows when a socket asks for it.
-Outcome<void> check_congestion_control(std::string_view text) {
-  constexpr std::size_t kBytesMax = 15;  // linux net/tcp.h: TCP_CA_NAME_MAX, less the end
-  constexpr std::string_view kBytes = "abcdefghijklmnopqrstuvwxyz0123456789_-";
-  if (!text.empty() && text.size() <= kBytesMax &&
-      text.find_first_not_of(kBytes) == std::string_view::npos)
-    return {};
-  return failure(Errc::kInvalid,
-                 fmt::format("'{}' is no congestion control, expected auto, system or a name that "
-                             "`sysctl net.ipv4.tcp_available_congestion_control` lists",
-                             shown(text)));
-}
-
 Outcome<void> accept_any_text(std::string_view text) {
   if (text.size() <= lnet::kNamesTextMax) return {};
   return failure(Errc::kTooBig,
@@ -69,14 +55,16 @@ constexpr std::array kShardKeys{
         .low = 0,
         .high = kMaxCpus - 1,
         .optional = true,
-        .binding = PLNET_FIELD(ShardRequest, cpu)},
+        .binding = PLNET_FIELD(ShardRequest, cpu),
+        .origin = PLNET_ORIGIN(ShardRequest, origin)},
     Key{.name = "core",
         .kind = KeyKind::kInteger,
         .help = "The logical number of a core, counted over the machine, instead of cpu.",
         .low = 0,
         .high = kMaxCpus - 1,
         .optional = true,
-        .binding = PLNET_FIELD(ShardRequest, core)},
+        .binding = PLNET_FIELD(ShardRequest, core),
+        .origin = PLNET_ORIGIN(ShardRequest, origin)},
     Key{.name = "smt",
         .kind = KeyKind::kInteger,
         .help = "Which hardware thread of that core; 0 if left out.",
@@ -106,7 +94,8 @@ constexpr std::array kCptKeys{
         .low = 0,
         .high = kMaxNodes - 1,
         .optional = true,
-        .binding = PLNET_FIELD(CptRequest, memory_node)},
+        .binding = PLNET_FIELD(CptRequest, memory_node),
+        .origin = PLNET_ORIGIN(CptRequest, memory_origin)},
     Key{.name = "nic queues",
         .kind = KeyKind::kDictionary,
         .help = "Queues of network interfaces that this CPT serves.",
@@ -134,7 +123,8 @@ constexpr std::array kCptsKeys{
         .kind = KeyKind::kText,
         .help = "With `by: pattern` the kernel's cpu_pattern, such as \"0[0-3] 1[4-7]\" or \"N\".",
         .check = check_pattern,
-        .binding = PLNET_FIELD(Document, settings.cpts.pattern)},
+        .binding = PLNET_FIELD(Document, settings.cpts.pattern),
+        .origin = PLNET_ORIGIN(Document, settings.cpts.pattern_origin)},
     Key{.name = "shards_per_cpt",
         .kind = KeyKind::kInteger,
         .help = "Pollers in each CPT; 0 = one on every CPU of it. Not used with `by: list`.",
@@ -145,7 +135,8 @@ constexpr std::array kCptsKeys{
         .kind = KeyKind::kNumberList,
         .help = "CPUs that are left to the system and the admin thread, such as \"0,4-5\".",
         .high = kMaxCpus - 1,
-        .binding = PLNET_FIELD(Document, settings.cpts.reserved_cpus)},
+        .binding = PLNET_FIELD(Document, settings.cpts.reserved_cpus),
+        .origin = PLNET_ORIGIN(Document, settings.cpts.reserved_origin)},
     Key{.name = "list",
         .kind = KeyKind::kRecords,
         .help = "With `by: list` the CPTs one by one. An import replaces the list as a whole.",
@@ -242,38 +233,6 @@ constexpr std::array kLnetStartKeys{
         .binding = PLNET_FIELD(Document, settings.lnet_placement)},
 };
 
-constexpr std::array kTcpKeys{
-    Key{.name = "busy_poll_usec",
-        .kind = KeyKind::kInteger,
-        .help = "How long the system may poll a NIC's queue when a socket is read (SO_BUSY_POLL, "
-                "SO_PREFER_BUSY_POLL), for NICs whose interrupts are deferred; 0 = not at all.",
-        .low = 0,
-        .high = 10'000,  // a poller that stays in there serves nobody else
-        .unit = "microseconds",
-        .binding = PLNET_FIELD(Document, settings.tcp.busy_poll_usec)},
-    Key{.name = "busy_poll_budget",
-        .kind = KeyKind::kInteger,
-        .help = "Packets taken in one go then (SO_BUSY_POLL_BUDGET); 0 = the system's number.",
-        .low = 0,
-        .high = 65535,  // what the system's 16 bits hold
-        .unit = "packets",
-        .binding = PLNET_FIELD(Document, settings.tcp.busy_poll_budget)},
-    Key{.name = "relay_bytes_min",
-        .kind = KeyKind::kInteger,
-        .help = "Routed payloads of so many bytes or more go from socket to socket by splice where "
-                "both ends are on one shard, past the router's memory; 0 = all are copied.",
-        .low = 0,
-        .high = 1'048'576,  // LNet's largest payload
-        .unit = "bytes",
-        .binding = PLNET_FIELD(Document, settings.tcp.relay_bytes_min)},
-    Key{.name = "congestion_control",
-        .kind = KeyKind::kText,
-        .help = "Of connections: a name of the system's; system = the one it has by default; auto "
-                "= that, but cubic where it paces (bbr) and the peer is within a millisecond.",
-        .check = check_congestion_control,
-        .binding = PLNET_FIELD(Document, settings.tcp.congestion_control)},
-};
-
 constexpr std::array kSelftestKeys{
     Key{.name = "enable",
         .kind = KeyKind::kBoolean,
@@ -345,8 +304,6 @@ constexpr std::array kPlnetKeys{
     Key{.name = "lnet",
         .help = "What LNet takes at start: its sizes, and how peers are placed.",
         .children = kLnetStartKeys},
-    Key{.name = "tcp", .help = "Sockets of TCP networks.", .children = kTcpKeys},
-    Key{.name = "kfi", .help = "NICs of kfi networks.", .children = kKfiKeys},
     Key{.name = "selftest",
         .help = "LNet selftest, taken at start. `lnet-selftest node` has it without being told.",
         .children = kSelftestKeys},
@@ -365,18 +322,22 @@ constexpr std::array kPlnetKeys{
         .binding = PLNET_FIELD(Document, settings.lnet.module_options)},
 };
 
-constexpr Key kPlnetKey{.name = "plnet", .help = "What only plnet has.", .children = kPlnetKeys};
+// The sections of network families stand behind this one.
+constexpr std::string_view kSectionBefore = "lnet";
 
 }  // namespace
 
-std::span<const Key> schema() {
-  static const std::vector<Key> keys = [] {
-    const auto lnet = lnet_keys();
-    std::vector<Key> all(lnet.begin(), lnet.end());
-    all.push_back(kPlnetKey);
-    return all;
-  }();
-  return keys;
+Schema::Schema(std::span<const SettingsSection* const> sections) : sections_(sections) {
+  for (const Key& key : kPlnetKeys) {
+    plnet_keys_.push_back(key);
+    if (key.name != kSectionBefore) continue;
+    for (const SettingsSection* section : sections)
+      plnet_keys_.push_back(
+          {.name = section->name, .help = section->help, .children = section->keys});
+  }
+  const auto lnet = lnet_keys();
+  keys_.assign(lnet.begin(), lnet.end());
+  keys_.push_back({.name = "plnet", .help = "What only plnet has.", .children = plnet_keys_});
 }
 
 }  // namespace plnet::runtime

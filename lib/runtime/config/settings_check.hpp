@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
 
 namespace plnet::runtime {
@@ -17,6 +18,7 @@ struct SettingsIssue {
 };
 
 // Empty if all is well.
-[[nodiscard]] std::vector<SettingsIssue> check_settings(const Settings& settings);
+[[nodiscard]] std::vector<SettingsIssue> check_settings(const Schema& schema,
+                                                        const Settings& settings);
 
 }  // namespace plnet::runtime

@@ -63,9 +63,10 @@ void compare(std::span<const Key> keys, const std::string& path, const Document&
 
 }  // namespace
 
-std::vector<SettingChange> diff_settings(const Settings& before, const Settings& after) {
+std::vector<SettingChange> diff_settings(const Schema& schema, const Settings& before,
+                                         const Settings& after) {
   std::vector<SettingChange> changes;
-  compare(schema(), "", document_of(before), document_of(after), changes);
+  compare(schema.keys(), "", document_of(before), document_of(after), changes);
   return changes;
 }
 

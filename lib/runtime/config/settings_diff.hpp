@@ -23,7 +23,7 @@ struct SettingChange {
 };
 
 // In the order of the schema; empty if nothing changes.
-[[nodiscard]] std::vector<SettingChange> diff_settings(const Settings& before,
+[[nodiscard]] std::vector<SettingChange> diff_settings(const Schema& schema, const Settings& before,
                                                        const Settings& after);
 
 // For lnetctl import --plan: "plnet.pollers.idle: auto -> busy (live)", a line for each.

@@ -41,13 +41,13 @@ Value export_key(const Key& key, const void* record, ExportForm form) {
   return list;
 }
 
-Value export_settings(const Settings& settings, ExportForm form) {
+Value export_settings(const Schema& schema, const Settings& settings, ExportForm form) {
   const Document document = document_of(settings);
   // A node without LNet has nothing to say of it, rather than all its defaults.
   lnet::NodeConfig nothing;
   nothing.module_options = settings.lnet.module_options;
   const bool with_lnet = settings.lnet != nothing;
-  const auto keys = schema();
+  const auto keys = schema.keys();
   return export_keys(with_lnet ? keys : keys.last(1), &document, form);
 }
 

@@ -16,7 +16,8 @@ enum class ExportForm : std::uint8_t {
   kBackup,  // lnetctl export --backup: what a re-import needs
 };
 
-[[nodiscard]] Value export_settings(const Settings& settings, ExportForm form);
+[[nodiscard]] Value export_settings(const Schema& schema, const Settings& settings,
+                                    ExportForm form);
 
 // The part of one key, or of several; `record` is what their bindings reach into.
 [[nodiscard]] Value export_key(const Key& key, const void* record, ExportForm form);

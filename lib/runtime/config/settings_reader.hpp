@@ -11,28 +11,27 @@
 #include "lib/lnet/names/nid.hpp"
 #include "lib/runtime/config/config_error.hpp"
 #include "lib/runtime/config/exec_request.hpp"
+#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
 
 namespace plnet::runtime {
 
 using ParseResult = std::expected<Settings, ConfigErrors>;
 
-// At start, and for a whole new document: what is not named has its default.
+// What is not named keeps the value of `base`: at start the default, with lnetctl import --add the
+// value in force. A list below `plnet` that is named replaces the list that was there. Items of
+// LNet's lists (net, route, peer, …) are added to those that are there, and replace those that are
+// the same thing with other values.
 // `file_name` is for the messages only. The text must outlive the result's errors only until the
 // call returns: they hold copies.
-[[nodiscard]] ParseResult read_settings(std::string_view text, std::string_view file_name);
-
-// lnetctl import --add: what is not named keeps the value of `base`. A list below `plnet` that is
-// named replaces the list that was there. Items of LNet's lists (net, route, peer, …) are added to
-// those that are there, and replace those that are the same thing with other values.
-[[nodiscard]] ParseResult read_settings(std::string_view text, std::string_view file_name,
-                                        const Settings& base);
+[[nodiscard]] ParseResult read_settings(const Schema& schema, std::string_view text,
+                                        std::string_view file_name, const Settings& base = {});
 
 // lnetctl import --del: what is named goes back to its default, whatever value stands there. A
 // section without anything below it goes back as a whole. Items of LNet's lists go; one that is not
 // there is an error.
-[[nodiscard]] ParseResult reset_settings(std::string_view text, std::string_view file_name,
-                                         const Settings& base);
+[[nodiscard]] ParseResult reset_settings(const Schema& schema, std::string_view text,
+                                         std::string_view file_name, const Settings& base);
 
 // lnetctl import --show and --exec: what a document names, without what it would change.
 struct NamedItems {
@@ -43,7 +42,8 @@ struct NamedItems {
   std::vector<ExecRequest> pings;
   std::vector<ExecRequest> discovers;
 };
-[[nodiscard]] std::expected<NamedItems, ConfigErrors> read_named(std::string_view text,
+[[nodiscard]] std::expected<NamedItems, ConfigErrors> read_named(const Schema& schema,
+                                                                 std::string_view text,
                                                                  std::string_view file_name);
 
 }  // namespace plnet::runtime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose a NID on kfi is. It is the address of a NIC, a number that says nothing to people: a file
-// of the site's, or a program, says which host has it, and behind each line with such a NID stands
-// the name as a comment, which YAML does not mind.
+// Hosts of NIDs that are numbers: the address of a NIC says nothing to people. A file of the
+// site's, or a program, says which host has which address; the name follows each line with such a
+// NID as a comment, which YAML allows.
 #pragma once
 
 #include <cstdint>

@@ -234,7 +234,6 @@ void read_network(const std::string& root, HostFacts& facts) {
     std::string_view line = take(text, '\n');
     const std::string_view name = take_word(line);
     if (name == "lnet") facts.kernel_lnet = true;
-    if (name == "ksocklnd") facts.kernel_socklnd = true;
   }
 }
 

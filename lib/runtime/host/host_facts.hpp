@@ -39,8 +39,7 @@ struct HostFacts {
   std::vector<unsigned> tickless_cpus;         // nohz_full=
   std::vector<std::uint16_t> listening_ports;  // TCP, both families, sorted, no doubles
   std::uint16_t unprivileged_port_first = 1024;
-  bool kernel_lnet = false;     // the module is loaded
-  bool kernel_socklnd = false;  // ksocklnd is: it may own the port
+  bool kernel_lnet = false;  // the module is loaded
 };
 
 // Reads below `root` ("" for the real one). What cannot be read stays at its default.

@@ -15,7 +15,7 @@
 
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/config/lnet_document.hpp"
-#include "lib/runtime/config/schema.hpp"
+#include "lib/runtime/config/lnet_schema.hpp"
 #include "lib/runtime/config/settings_export.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
@@ -142,7 +142,7 @@ Json rules_of(const LnetControl& control, std::span<const char* const> sections)
   const Document document = document_of(rules);
   Json part = Json::object();
   for (const char* const name : sections) {
-    Json items = export_key(*find_key(schema(), name), &document, ExportForm::kBackup);
+    Json items = export_key(*find_key(lnet_keys(), name), &document, ExportForm::kBackup);
     if (!items.empty()) part[name] = std::move(items);
   }
   return part;

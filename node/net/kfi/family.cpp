@@ -8,6 +8,7 @@
 #include "node/net/kfi/options.hpp"
 #include "node/net/kfi/room.hpp"
 #include "node/net/kfi/rules.hpp"
+#include "node/net/kfi/settings.hpp"
 #include "node/net/kfi/verbs.hpp"
 
 namespace plnet::node {
@@ -30,15 +31,16 @@ std::unique_ptr<FamilyRules> KfiFamily::rules(const lnet::NodeConfig& config,
                                               const FamilyHost* host) const {
   if (host != nullptr) return host->rules();
   const auto options = kfi_options_of(config);
-  return std::make_unique<UnopenedKfiRules>(
-      options.value_or(KfiOptions{}),
-      settings == nullptr ? std::vector<runtime::KfiInterface>{} : settings->kfi.interfaces);
+  return std::make_unique<UnopenedKfiRules>(options.value_or(KfiOptions{}),
+                                            settings == nullptr
+                                                ? std::vector<KfiInterface>{}
+                                                : settings->sections.of<KfiSettings>().interfaces);
 }
 
 Outcome<FamilyNeeds> KfiFamily::needs(const runtime::Settings& settings) const {
   FamilyNeeds needs;
-  for (const runtime::KfiInterface& interface : settings.kfi.interfaces) {
-    if (interface.backend != runtime::KfiBackend::kSoft) continue;
+  for (const KfiInterface& interface : settings.sections.of<KfiSettings>().interfaces) {
+    if (interface.backend != KfiBackend::kSoft) continue;
     needs.eal_mib += interface.mtu > kOrdinaryMtu ? kLargePortMib : kPortMib;
     if (runtime::is_bus_device(interface.port)) needs.pci.push_back(interface.port);
   }

@@ -18,11 +18,10 @@ namespace {
 
 using lnet::NiConfig;
 using lnet::Nid;
-using runtime::KfiInterface;
 
-Outcome<std::unique_ptr<cassini::Backend>> load_vendor(const runtime::KfiSettings& settings) {
+Outcome<std::unique_ptr<cassini::Backend>> load_vendor(const KfiSettings& settings) {
   const auto needs =
-      std::ranges::find(settings.interfaces, runtime::KfiBackend::kLibcxi, &KfiInterface::backend);
+      std::ranges::find(settings.interfaces, KfiBackend::kLibcxi, &KfiInterface::backend);
   if (needs == settings.interfaces.end()) return nullptr;
   auto loaded = cassini::LibcxiBackend::load(settings.library);
   if (loaded) return std::move(*loaded);
@@ -52,17 +51,17 @@ Outcome<std::unique_ptr<KfiHost>> KfiHost::create(const FamilyParts& parts) {
   host->cpt_of_shard_ = parts.machine.cpt_of_shard();
   for (std::size_t shard = 0; shard < host->cpt_of_shard_.size(); ++shard)
     host->places_.push_back(std::make_unique<KfiPlace>());
-  auto vendor = load_vendor(settings.kfi);
+  const auto& own = settings.sections.of<KfiSettings>();
+  auto vendor = load_vendor(own);
   if (!vendor) return std::unexpected(vendor.error());
   host->vendor_ = std::move(*vendor);
-  for (std::size_t i = 0; i < settings.kfi.interfaces.size(); ++i) {
+  for (std::size_t i = 0; i < own.interfaces.size(); ++i) {
     KfiMemory& receive = (*memory)[i];
     receive.arena = parts.arenas[i];
     // Interfaces may have got addresses since the arena was sized.
     const std::size_t room = parts.machine.arenas().arena(receive.arena).size / receive.bytes_each;
     receive.nis = std::min(receive.nis, static_cast<unsigned>(room));
-    auto nic =
-        KfiNic::open(settings.kfi.interfaces[i], receive, host->vendor_.get(), parts.machine.eal());
+    auto nic = KfiNic::open(own.interfaces[i], receive, host->vendor_.get(), parts.machine.eal());
     if (!nic) return std::unexpected(nic.error());
     host->nics_.push_back(std::move(*nic));
   }
@@ -85,7 +84,7 @@ lnet::ShardSet KfiHost::shards_of(const std::vector<std::uint16_t>& cpts) const 
 }
 
 Outcome<void> KfiHost::check_cpts(const NiConfig& ni) const {
-  if (nic(ni.interfaces.front())->settings().backend != runtime::KfiBackend::kOfi) return {};
+  if (nic(ni.interfaces.front())->settings().backend != KfiBackend::kOfi) return {};
   const auto shards = shards_of(ni.cpts).count();
   if (shards <= ofi_contexts_max()) return {};
   return failure(Errc::kInvalid,

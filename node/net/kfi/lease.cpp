@@ -59,7 +59,7 @@ Outcome<cassini::Device*> KfiLease::open_device(const lnet::Nid& nid, const Aren
 
 Outcome<void> KfiContext::open(const lnet::Nid& nid, const ArenaTable& arenas,
                                const KfiLease::Start& start) {
-  if (nic().settings().backend != runtime::KfiBackend::kOfi) return open_cassini(nid, arenas);
+  if (nic().settings().backend != KfiBackend::kOfi) return open_cassini(nid, arenas);
   const KfiOfiRequest request{
       .process = kfilnd::service_of(nid),
       .contexts = lease_->contexts(),

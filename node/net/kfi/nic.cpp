@@ -14,13 +14,12 @@ namespace plnet::node {
 namespace {
 
 using cassini::soft::NodeOnEthdev;
-using runtime::KfiBackend;
 
 std::string port_name(const std::string& device) {
   return device.substr(0, device.find(','));
 }
 
-std::unexpected<Error> at(const runtime::KfiInterface& interface, Error error) {
+std::unexpected<Error> at(const KfiInterface& interface, Error error) {
   const std::string& place = interface.origin.place;
   return failure(error.code, fmt::format("{}{}kfi interface {}: {}", place,
                                          place.empty() ? "" : ": ", interface.name, error.what));
@@ -28,9 +27,8 @@ std::unexpected<Error> at(const runtime::KfiInterface& interface, Error error) {
 
 }  // namespace
 
-Outcome<std::unique_ptr<KfiNic>> KfiNic::open(const runtime::KfiInterface& settings,
-                                              const KfiMemory& memory, cassini::Backend* vendor,
-                                              runtime::Eal& eal) {
+Outcome<std::unique_ptr<KfiNic>> KfiNic::open(const KfiInterface& settings, const KfiMemory& memory,
+                                              cassini::Backend* vendor, runtime::Eal& eal) {
   std::unique_ptr<KfiNic> nic(new KfiNic(settings, memory));
   if (settings.backend == KfiBackend::kSoft) {
     if (auto opened = nic->open_port(eal); !opened) return at(settings, opened.error());
@@ -48,7 +46,7 @@ Outcome<std::unique_ptr<KfiNic>> KfiNic::open(const runtime::KfiInterface& setti
   return nic;
 }
 
-KfiNic::KfiNic(const runtime::KfiInterface& settings, const KfiMemory& memory)
+KfiNic::KfiNic(const KfiInterface& settings, const KfiMemory& memory)
     : settings_(settings), memory_(memory) {
   for (unsigned i = 0; i < memory.nis; ++i)
     seats_.push_back(std::make_unique<Seat>());

@@ -16,12 +16,12 @@
 #include "lib/base/arena.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/names/nid.hpp"
-#include "lib/runtime/config/settings.hpp"
 #include "lib/runtime/host/eal.hpp"
 #include "node/net/kfi/lease.hpp"
 #include "node/net/kfi/options.hpp"
 #include "node/net/kfi/retry_lines.hpp"
 #include "node/net/kfi/room.hpp"
+#include "node/net/kfi/settings.hpp"
 
 namespace plnet::node {
 
@@ -31,7 +31,7 @@ class KfiNic {
  public:
   // The receive buffers' memory is cut from the node's arenas before. `vendor` outlives the NIC;
   // null: the interface is none of its. What fails says where the interface was configured.
-  [[nodiscard]] static Outcome<std::unique_ptr<KfiNic>> open(const runtime::KfiInterface& settings,
+  [[nodiscard]] static Outcome<std::unique_ptr<KfiNic>> open(const KfiInterface& settings,
                                                              const KfiMemory& memory,
                                                              cassini::Backend* vendor,
                                                              runtime::Eal& eal);
@@ -40,7 +40,7 @@ class KfiNic {
   KfiNic& operator=(const KfiNic&) = delete;
 
   [[nodiscard]] const std::string& name() const { return settings_.name; }
-  [[nodiscard]] const runtime::KfiInterface& settings() const { return settings_; }
+  [[nodiscard]] const KfiInterface& settings() const { return settings_; }
   // Its receive buffers, for as many NIs as there are seats.
   [[nodiscard]] const KfiMemory& memory() const { return memory_; }
   [[nodiscard]] cassini::Backend& backend() { return *backend_; }  // of a Cassini
@@ -89,7 +89,7 @@ class KfiNic {
   static constexpr unsigned kFree = 0;
   static constexpr unsigned kKeeperOnly = 1;
 
-  KfiNic(const runtime::KfiInterface& settings, const KfiMemory& memory);
+  KfiNic(const KfiInterface& settings, const KfiMemory& memory);
   [[nodiscard]] Outcome<void> open_port(runtime::Eal& eal);
   [[nodiscard]] Outcome<cassini::DeviceInfo> find_device();
   [[nodiscard]] Outcome<void> open_contexts(unsigned seat, const lnet::Nid& nid,
@@ -106,7 +106,7 @@ class KfiNic {
   void take_back(unsigned seat);
   void move_to(std::uint32_t address);
 
-  const runtime::KfiInterface settings_;
+  const KfiInterface settings_;
   const KfiMemory memory_;
   cassini::Backend* backend_ = nullptr;
   unsigned device_id_ = 0;

@@ -11,7 +11,7 @@
 namespace plnet::node {
 namespace {
 
-ofi::DeviceConfig config_of(const runtime::KfiInterface& interface, std::uint32_t process) {
+ofi::DeviceConfig config_of(const KfiInterface& interface, std::uint32_t process) {
   return {.provider = interface.provider,
           .addresses = {.family = interface.ip.empty() ? ofi::Family::kName : ofi::Family::kInet},
           .nic_address = ofi_address(interface),
@@ -32,7 +32,7 @@ class Opened final : public KfiOfi {
 
 }  // namespace
 
-std::uint32_t ofi_address(const runtime::KfiInterface& interface) {
+std::uint32_t ofi_address(const KfiInterface& interface) {
   if (interface.ip.empty()) return static_cast<std::uint32_t>(interface.address);
   in_addr at{};
   (void)::inet_pton(AF_INET, interface.ip.c_str(), &at);  // the settings were checked
@@ -43,14 +43,14 @@ unsigned ofi_contexts_max() {
   return ofi::kContextsMax;
 }
 
-Outcome<void> try_ofi(const runtime::KfiInterface& interface) {
+Outcome<void> try_ofi(const KfiInterface& interface) {
   const ArenaTable none;
   auto device = ofi::Device::open(config_of(interface, 0), none);
   if (!device) return std::unexpected(std::move(device.error()));
   return {};
 }
 
-Outcome<std::unique_ptr<KfiOfi>> open_ofi(const runtime::KfiInterface& interface,
+Outcome<std::unique_ptr<KfiOfi>> open_ofi(const KfiInterface& interface,
                                           const KfiOfiRequest& request, const ArenaTable& arenas,
                                           kfilnd::EndpointEvents& events) {
   auto device = ofi::Device::open(config_of(interface, request.process), arenas);

@@ -11,7 +11,7 @@
 #include "lib/base/pollable.hpp"
 #include "lib/base/result.hpp"
 #include "lib/kfilnd/fabric_endpoint.hpp"
-#include "lib/runtime/config/settings.hpp"
+#include "node/net/kfi/settings.hpp"
 
 namespace plnet::node {
 
@@ -35,12 +35,12 @@ struct KfiOfiRequest {
 };
 
 // What peers reach it by, and the number in its NID.
-[[nodiscard]] std::uint32_t ofi_address(const runtime::KfiInterface& interface);
+[[nodiscard]] std::uint32_t ofi_address(const KfiInterface& interface);
 // How many shards can serve an interface.
 [[nodiscard]] unsigned ofi_contexts_max();
 // Whether the provider is there.
-[[nodiscard]] Outcome<void> try_ofi(const runtime::KfiInterface& interface);
-[[nodiscard]] Outcome<std::unique_ptr<KfiOfi>> open_ofi(const runtime::KfiInterface& interface,
+[[nodiscard]] Outcome<void> try_ofi(const KfiInterface& interface);
+[[nodiscard]] Outcome<std::unique_ptr<KfiOfi>> open_ofi(const KfiInterface& interface,
                                                         const KfiOfiRequest& request,
                                                         const ArenaTable& arenas,
                                                         kfilnd::EndpointEvents& events);

@@ -47,7 +47,7 @@ class KfiNi final : private KfiGround, public kfilnd::KfiLnd {
 
 class KfiPlace final : public Pollable {
  public:
-  KfiPlace() { nis_.reserve(runtime::kKfiInterfacesMax * runtime::kKfiNisMax); }
+  KfiPlace() { nis_.reserve(kKfiInterfacesMax * kKfiNisMax); }
   // Those of the node, of which some are in its care at times. Before it is polled.
   void set_nics(std::span<const std::unique_ptr<KfiNic>> nics) { nics_ = nics; }
 

@@ -37,7 +37,7 @@ unsigned kfi_process_of(NetId net) {
   return kfilnd::service_of(lnet::Nid::of(lnet::NetType::kKfi, lnet::number_of_net(net), 0));
 }
 
-unsigned kfi_nis_of(const runtime::KfiInterface& interface, const NodeConfig& settled) {
+unsigned kfi_nis_of(const KfiInterface& interface, const NodeConfig& settled) {
   if (interface.nis != 0) return interface.nis;
   unsigned nis = 0;
   for (const NetConfig& net : settled.nets) {
@@ -46,12 +46,13 @@ unsigned kfi_nis_of(const runtime::KfiInterface& interface, const NodeConfig& se
              std::ranges::find(ni.interfaces, interface.name) != ni.interfaces.end();
     }));
   }
-  return std::clamp(nis, kNisLeast, runtime::kKfiNisMax);
+  return std::clamp(nis, kNisLeast, kKfiNisMax);
 }
 
 Outcome<std::vector<KfiMemory>> kfi_memory_of(const runtime::Settings& settings) {
   std::vector<KfiMemory> all;
-  if (settings.kfi.interfaces.empty()) return all;
+  const auto& interfaces = settings.sections.of<KfiSettings>().interfaces;
+  if (interfaces.empty()) return all;
   const auto options = kfi_options_of(settings.lnet);
   if (!options) return std::unexpected(options.error());
   const auto bytes = receive_bytes(*options);
@@ -59,7 +60,7 @@ Outcome<std::vector<KfiMemory>> kfi_memory_of(const runtime::Settings& settings)
   NodeConfig settled = settings.lnet;
   // Adding the networks reports a configuration that cannot be settled.
   if (!settle_on_machine(settled, {})) settled = settings.lnet;
-  for (const runtime::KfiInterface& interface : settings.kfi.interfaces)
+  for (const KfiInterface& interface : interfaces)
     all.push_back({.bytes_each = *bytes, .nis = kfi_nis_of(interface, settled)});
   return all;
 }

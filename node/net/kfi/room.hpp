@@ -12,6 +12,7 @@
 #include "lib/base/result.hpp"
 #include "lib/lnet/node/node_config.hpp"
 #include "lib/runtime/config/settings.hpp"
+#include "node/net/kfi/settings.hpp"
 
 namespace plnet::node {
 
@@ -35,8 +36,7 @@ struct KfiMemory {
 // So many NIs an interface is made for: what it says, or those that are configured on it, and one
 // that may come by hand where that is fewer than two. `settled`: rules about addresses are networks
 // already.
-[[nodiscard]] unsigned kfi_nis_of(const runtime::KfiInterface& interface,
-                                  const lnet::NodeConfig& settled);
+[[nodiscard]] unsigned kfi_nis_of(const KfiInterface& interface, const lnet::NodeConfig& settled);
 
 // The receive buffers of each configured interface, as yet in no arena. kInvalid, kTooBig: options
 // that cannot be.

@@ -51,7 +51,7 @@ Outcome<void> UnopenedKfiRules::check_unopened(const lnet::NodeConfig& config, l
     return failure(Errc::kInvalid,
                    fmt::format("network {}: expected one interface, such as cxi0", name));
   }
-  const auto there = std::ranges::find(interfaces_, ni.interfaces[0], &runtime::KfiInterface::name);
+  const auto there = std::ranges::find(interfaces_, ni.interfaces[0], &KfiInterface::name);
   if (there == interfaces_.end()) {
     return failure(Errc::kNotFound,
                    fmt::format("network {}: interface {} is not among those of `plnet: kfi: "
@@ -67,7 +67,7 @@ Outcome<void> UnopenedKfiRules::check_unopened(const lnet::NodeConfig& config, l
   if (auto own = options_of_ni(options_, ni.lnd_tunables); !own)
     return std::unexpected(own.error());
   return check_kfi_sharing(config, [&](const std::string& interface) {
-    const auto of_name = std::ranges::find(interfaces_, interface, &runtime::KfiInterface::name);
+    const auto of_name = std::ranges::find(interfaces_, interface, &KfiInterface::name);
     return of_name == interfaces_.end() ? 0U : kfi_nis_of(*of_name, config);
   });
 }

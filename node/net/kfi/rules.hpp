@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "lib/runtime/config/settings.hpp"
 #include "node/host/network_family.hpp"
 #include "node/net/kfi/options.hpp"
+#include "node/net/kfi/settings.hpp"
 
 namespace plnet::node {
 
@@ -29,7 +29,7 @@ class KfiRules final : public FamilyRules {
 // Before the NICs are open: everything but the NIDs can be judged.
 class UnopenedKfiRules final : public FamilyRules {
  public:
-  UnopenedKfiRules(const KfiOptions& options, std::vector<runtime::KfiInterface> interfaces)
+  UnopenedKfiRules(const KfiOptions& options, std::vector<KfiInterface> interfaces)
       : options_(options), interfaces_(std::move(interfaces)) {}
 
   [[nodiscard]] bool is_opened() const override { return false; }
@@ -39,7 +39,7 @@ class UnopenedKfiRules final : public FamilyRules {
 
  private:
   const KfiOptions options_;
-  const std::vector<runtime::KfiInterface> interfaces_;
+  const std::vector<KfiInterface> interfaces_;
 };
 
 }  // namespace plnet::node

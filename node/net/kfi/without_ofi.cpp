@@ -11,7 +11,7 @@ std::unexpected<Error> missing() {
 
 }  // namespace
 
-std::uint32_t ofi_address(const runtime::KfiInterface& interface) {
+std::uint32_t ofi_address(const KfiInterface& interface) {
   return static_cast<std::uint32_t>(interface.address);
 }
 
@@ -19,11 +19,11 @@ unsigned ofi_contexts_max() {
   return 1;
 }
 
-Outcome<void> try_ofi(const runtime::KfiInterface& /*interface*/) {
+Outcome<void> try_ofi(const KfiInterface& /*interface*/) {
   return missing();
 }
 
-Outcome<std::unique_ptr<KfiOfi>> open_ofi(const runtime::KfiInterface& /*interface*/,
+Outcome<std::unique_ptr<KfiOfi>> open_ofi(const KfiInterface& /*interface*/,
                                           const KfiOfiRequest& /*request*/,
                                           const ArenaTable& /*arenas*/,
                                           kfilnd::EndpointEvents& /*events*/) {

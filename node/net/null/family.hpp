@@ -10,6 +10,9 @@ namespace plnet::node {
 class NullFamily final : public NetworkFamily {
  public:
   [[nodiscard]] std::string_view name() const override { return "null"; }
+  [[nodiscard]] std::string_view experiment() const override {
+    return "a network on which a perfect peer answers";
+  }
   [[nodiscard]] Outcome<std::unique_ptr<FamilyHost>> open(const FamilyParts& parts) const override;
 };
 

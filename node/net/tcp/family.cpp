@@ -5,6 +5,7 @@
 #include "node/net/tcp/host.hpp"
 #include "node/net/tcp/options.hpp"
 #include "node/net/tcp/rules.hpp"
+#include "node/net/tcp/settings.hpp"
 
 namespace plnet::node {
 
@@ -43,7 +44,7 @@ Outcome<FamilyNeeds> TcpFamily::needs(const runtime::Settings& settings) const {
 Outcome<std::unique_ptr<FamilyHost>> TcpFamily::open(const FamilyParts& parts) const {
   const auto options = tcp_options_of(parts.settings.lnet);
   if (!options) return std::unexpected(options.error());
-  const runtime::TcpSocketSettings& sockets = parts.settings.tcp;
+  const auto& sockets = parts.settings.sections.of<TcpSettings>();
   auto cpt_of_shard = parts.machine.cpt_of_shard();
   return TcpHost::create({.shards = static_cast<unsigned>(cpt_of_shard.size()),
                           .cpt_of_shard = std::move(cpt_of_shard),

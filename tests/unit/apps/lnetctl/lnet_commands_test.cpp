@@ -2,6 +2,7 @@
 // LNet's commands from the words of the command line to an LNet that remembers, and back.
 #include <gtest/gtest.h>
 
+#include "tests/mocks/whole_schema.hpp"
 #include "tests/unit/apps/lnetctl/lnet_commands_fixture.hpp"
 
 namespace plnet::apps::lnet_commands_test {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/run/settings_files.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
+
+#include "node/net/families.hpp"
+#include "node/net/sections.hpp"
 
 namespace plnet::node::settings_files_test {
 namespace {
@@ -119,6 +123,14 @@ TEST_F(SettingsFilesTest, BothAtATimeOrNonsenseIsRefused) {
   EXPECT_NE(both.error().what.find("expected one of them"), std::string::npos);
   EXPECT_FALSE(read_settings_files({.program = "test", .networks = "tcp(lo"}));
   EXPECT_FALSE(read_settings_files({.program = "test", .networks = "tcp\"(lo)"}));
+}
+
+TEST(FamilySections, HaveTheNamesOfFamilies) {
+  for (const runtime::SettingsSection* section : family_sections()) {
+    EXPECT_TRUE(std::ranges::any_of(network_families(), [&](const NetworkFamily* family) {
+      return family->name() == section->name;
+    })) << section->name;
+  }
 }
 
 }  // namespace

@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/runtime/config/settings_export.hpp"
-#include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
+#include "tests/mocks/whole_schema.hpp"
 
 namespace plnet::runtime::access_settings_test {
 namespace {

@@ -10,10 +10,8 @@
 
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/config/schema.hpp"
-#include "lib/runtime/config/settings_diff.hpp"
-#include "lib/runtime/config/settings_export.hpp"
-#include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
+#include "tests/mocks/whole_schema.hpp"
 
 namespace plnet::runtime::lnet_settings_test {
 namespace {
@@ -399,7 +397,7 @@ TEST(NamedItems, AreWhatShowAndExecLookAt) {
 }
 
 TEST(LnetSchema, HasTheRangesOfTheVariables) {
-  const Key* const global = find_key(schema(), "global");
+  const Key* const global = find_key(whole_schema().keys(), "global");
   for (const lnet::GlobalVariable& variable : lnet::global_variables()) {
     const Key* const key = find_key(global->children, variable.name);
     ASSERT_NE(key, nullptr) << variable.name;

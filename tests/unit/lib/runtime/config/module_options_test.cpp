@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
-#include "lib/runtime/config/settings_export.hpp"
-#include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
+#include "tests/mocks/whole_schema.hpp"
 
 namespace plnet::runtime::module_options_test {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/runtime/config/schema_rendering.hpp"
-#include "lib/runtime/config/settings_reader.hpp"
+#include "node/net/kfi/settings.hpp"
+#include "tests/mocks/whole_schema.hpp"
 
 namespace plnet::runtime::sample_files_test {
 namespace {
@@ -31,8 +31,12 @@ Settings read_sample(const std::string& name) {
   return read.value_or(Settings{});
 }
 
+const std::vector<node::KfiInterface>& nics_of(const Settings& settings) {
+  return settings.sections.of<node::KfiSettings>().interfaces;
+}
+
 TEST(SampleFiles, TheCommentedFileIsTheSchema) {
-  EXPECT_EQ(contents_of("config/plnet.yaml"), render_default_file());
+  EXPECT_EQ(contents_of("config/plnet.yaml"), render_default_file(whole_schema()));
 }
 
 // Each example takes the place of the empty list above it.
@@ -59,7 +63,7 @@ std::string with_examples(std::string_view file) {
 }
 
 TEST(SampleFiles, TheRulesOfTheCommentedFileAreValidWithoutTheirHashes) {
-  const std::string text = with_examples(render_default_file());
+  const std::string text = with_examples(render_default_file(whole_schema()));
   const std::size_t begin = text.find("\nfault:\n");
   const std::size_t end = text.find("\n# What only plnet has.");
   ASSERT_LT(begin, end);
@@ -70,7 +74,8 @@ TEST(SampleFiles, TheRulesOfTheCommentedFileAreValidWithoutTheirHashes) {
 }
 
 TEST(SampleFiles, TheReferencePageHasTheTableOfTheSchema) {
-  EXPECT_NE(contents_of("doc/configuration.md").find(render_reference()), std::string::npos)
+  EXPECT_NE(contents_of("doc/configuration.md").find(render_reference(whole_schema())),
+            std::string::npos)
       << "put the output of lnet-router --print-reference into doc/configuration.md";
 }
 
@@ -82,17 +87,17 @@ TEST(SampleFiles, AreValidAndSayWhatTheyPromise) {
   EXPECT_EQ(read_sample("config/kernel-pattern.yaml").cpts.by, CptPlanRequest::By::kPattern);
   EXPECT_TRUE(read_sample("config/laptop.yaml").exchange.enable);
   const Settings slingshot = read_sample("config/slingshot.yaml");
-  ASSERT_EQ(slingshot.kfi.interfaces.size(), 1U);
-  EXPECT_EQ(slingshot.kfi.interfaces[0].backend, KfiBackend::kLibcxi);
+  ASSERT_EQ(nics_of(slingshot).size(), 1U);
+  EXPECT_EQ(nics_of(slingshot)[0].backend, node::KfiBackend::kLibcxi);
   EXPECT_TRUE(slingshot.lnet.routing);
   const Settings any_nic = read_sample("config/kfi-any-nic.yaml");
-  ASSERT_EQ(any_nic.kfi.interfaces.size(), 1U);
-  EXPECT_EQ(any_nic.kfi.interfaces[0].backend, KfiBackend::kSoft);
-  EXPECT_EQ(any_nic.kfi.interfaces[0].address, 418);
+  ASSERT_EQ(nics_of(any_nic).size(), 1U);
+  EXPECT_EQ(nics_of(any_nic)[0].backend, node::KfiBackend::kSoft);
+  EXPECT_EQ(nics_of(any_nic)[0].address, 418);
   const Settings shm = read_sample("config/kfi-shm.yaml");
-  ASSERT_EQ(shm.kfi.interfaces.size(), 1U);
-  EXPECT_EQ(shm.kfi.interfaces[0].backend, KfiBackend::kOfi);
-  EXPECT_EQ(shm.kfi.interfaces[0].provider, "shm");
+  ASSERT_EQ(nics_of(shm).size(), 1U);
+  EXPECT_EQ(nics_of(shm)[0].backend, node::KfiBackend::kOfi);
+  EXPECT_EQ(nics_of(shm)[0].provider, "shm");
 }
 
 }  // namespace

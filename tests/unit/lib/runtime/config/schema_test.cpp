@@ -6,16 +6,16 @@
 #include <gtest/gtest.h>
 
 #include "lib/runtime/config/lnet_document.hpp"
-#include "lib/runtime/config/schema_rendering.hpp"
 #include "lib/runtime/config/settings.hpp"
-#include "lib/runtime/config/settings_reader.hpp"
+#include "node/net/tcp/settings.hpp"
+#include "tests/mocks/whole_schema.hpp"
 
 namespace plnet::runtime::schema_test {
 namespace {
 
 TEST(Schema, EveryRowIsComplete) {
   std::set<std::string> seen;
-  for_each_key([&](const std::string& path, const Key& key) {
+  for_each_key(whole_schema(), [&](const std::string& path, const Key& key) {
     EXPECT_TRUE(seen.insert(path).second) << path << " stands there twice";
     EXPECT_FALSE(key.help.empty()) << path;
     EXPECT_EQ(key.name.find_first_of(".[]"), std::string_view::npos) << path;
@@ -53,7 +53,7 @@ TEST(Schema, EveryRowIsComplete) {
 
 TEST(Schema, DefaultsLieInTheirRanges) {
   const Document defaults;
-  for_each_key([&](const std::string& path, const Key& key) {
+  for_each_key(whole_schema(), [&](const std::string& path, const Key& key) {
     if (key.binding.get == nullptr || path.find('[') != std::string::npos) return;
     const Value value = key.binding.get(&defaults);
     if (key.kind == KeyKind::kInteger) {
@@ -83,12 +83,12 @@ void expect_words_to_stay(std::span<const Key> keys, void* record) {
 
 TEST(Schema, EveryWordReachesItsEnumerator) {
   Document document;
-  expect_words_to_stay(schema(), &document);
+  expect_words_to_stay(whole_schema().keys(), &document);
 }
 
 TEST(Schema, SaysWhatIsLive) {
   std::set<std::string> live;
-  for_each_key([&](const std::string& path, const Key& key) {
+  for_each_key(whole_schema(), [&](const std::string& path, const Key& key) {
     const bool lnet = !path.starts_with("plnet");
     EXPECT_TRUE(!lnet || key.applies == Applies::kLive) << path;
     if (key.applies == Applies::kLive && !lnet) live.insert(path);
@@ -118,8 +118,8 @@ TEST(NearestWord, FindsMisspellingsAndNothingElse) {
 }
 
 TEST(Rendering, ReferenceHasARowForEachKey) {
-  const std::string reference = render_reference();
-  for_each_key([&](const std::string& path, const Key&) {
+  const std::string reference = render_reference(whole_schema());
+  for_each_key(whole_schema(), [&](const std::string& path, const Key&) {
     EXPECT_NE(reference.find("| `" + path + "` |"), std::string::npos) << path;
   });
   EXPECT_NE(
@@ -129,7 +129,7 @@ TEST(Rendering, ReferenceHasARowForEachKey) {
 }
 
 TEST(Rendering, DefaultFileHoldsTheDefaults) {
-  const auto read = read_settings(render_default_file(), "default");
+  const auto read = read_settings(render_default_file(whole_schema()), "default");
   ASSERT_TRUE(read.has_value()) << read.error().text();
   EXPECT_EQ(*read, Settings{});
   // Read over other settings it changes them all back: so it names every key.
@@ -143,7 +143,8 @@ TEST(Rendering, DefaultFileHoldsTheDefaults) {
   other.pollers = {.idle = IdlePolicy::kYield, .turn_limit_usec = 1};
   other.memory = {.arena_mib = 1};
   other.exchange = {.enable = true, .in_flight = 1, .work_nsec = 1};
-  other.tcp = {.busy_poll_usec = 1, .busy_poll_budget = 1, .congestion_control = "reno"};
+  other.sections.of<node::TcpSettings>() = {
+      .busy_poll_usec = 1, .busy_poll_budget = 1, .congestion_control = "reno"};
   other.selftest = {.enable = true,
                     .session_timeout_sec = 1,
                     .client_mib = 1,
@@ -151,7 +152,8 @@ TEST(Rendering, DefaultFileHoldsTheDefaults) {
                     .server_mib = 1};
   other.log = {.level = LogLevel::kDebug};
   other.metrics = {.listen = "[::1]:1"};
-  EXPECT_EQ(read_settings(render_default_file(), "default", other).value_or(other), Settings{});
+  EXPECT_EQ(read_settings(render_default_file(whole_schema()), "default", other).value_or(other),
+            Settings{});
 }
 
 }  // namespace

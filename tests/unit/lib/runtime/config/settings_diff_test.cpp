@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/mocks/whole_schema.hpp"
+
 namespace plnet::runtime::settings_diff_test {
 namespace {
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/mocks/whole_schema.hpp"
+
 namespace plnet::runtime::settings_reader_test {
 namespace {
 

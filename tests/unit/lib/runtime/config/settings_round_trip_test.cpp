@@ -6,11 +6,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "lib/runtime/config/settings_check.hpp"
-#include "lib/runtime/config/settings_export.hpp"
-#include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
+#include "node/net/tcp/settings.hpp"
 #include "tests/mocks/seeds.hpp"
+#include "tests/mocks/whole_schema.hpp"
 
 namespace plnet::runtime::settings_round_trip_test {
 namespace {
@@ -75,10 +74,11 @@ Settings some_settings(Dice& dice) {
   settings.memory = {.arena_mib = 1 + dice.below(1U << 20U)};
   settings.exchange = {
       .enable = dice.coin(), .in_flight = 1 + dice.below(4096), .work_nsec = dice.below(1'000'001)};
-  settings.tcp = {.busy_poll_usec = dice.below(10'001),
-                  .busy_poll_budget = dice.below(65'536),
-                  .relay_bytes_min = dice.below(1'048'577),
-                  .congestion_control = kControls[dice.below(kControls.size())]};
+  settings.sections.of<node::TcpSettings>() = {
+      .busy_poll_usec = dice.below(10'001),
+      .busy_poll_budget = dice.below(65'536),
+      .relay_bytes_min = dice.below(1'048'577),
+      .congestion_control = kControls[dice.below(kControls.size())]};
   settings.selftest = {.enable = dice.coin(),
                        .session_timeout_sec = dice.below(86'401),
                        .client_mib = 1 + dice.below(1024),

@@ -165,7 +165,6 @@ TEST(HostFacts, AreReadFromATree) {
   EXPECT_EQ(facts.listening_ports, (std::vector<std::uint16_t>{80, 988}));
   EXPECT_EQ(facts.unprivileged_port_first, 80U);
   EXPECT_TRUE(facts.kernel_lnet);
-  EXPECT_TRUE(facts.kernel_socklnd);
 }
 
 TEST(HostFacts, AnEmptyOrBrokenTreeIsNoFailure) {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/nid_text.hpp"
-#include "lib/runtime/config/settings_reader.hpp"
 #include "tests/mocks/fake_lnet_control.hpp"
+#include "tests/mocks/whole_schema.hpp"
 
 namespace plnet::runtime::lnet_documents_test {
 namespace {

@@ -25,7 +25,7 @@ unsigned three(const std::string& interface) {
 
 TEST(KfiRoom, IsForTheNetworksThatAreConfigured) {
   NodeConfig config;
-  const runtime::KfiInterface cxi0{.name = "cxi0"};
+  const KfiInterface cxi0{.name = "cxi0"};
   EXPECT_EQ(kfi_nis_of(cxi0, config), 2U) << "one may come, and one more";
   for (const char* const net : {"kfi", "kfi1", "kfi2"})
     add(config, net, "cxi0");
@@ -39,7 +39,7 @@ TEST(KfiRoom, IsForTheNetworksThatAreConfigured) {
   EXPECT_EQ(kfi_nis_of({.name = "cxi0", .nis = 1}, config), 1U);
   for (unsigned i = 3; i < 40; ++i)
     add(config, ("kfi" + std::to_string(i)).c_str(), "cxi0");
-  EXPECT_EQ(kfi_nis_of(cxi0, config), runtime::kKfiNisMax);
+  EXPECT_EQ(kfi_nis_of(cxi0, config), kKfiNisMax);
 }
 
 TEST(KfiRoom, IsAlsoForThoseThatRulesAboutAddressesAdd) {
@@ -59,11 +59,11 @@ TEST(KfiRoom, OfANicInSoftwareIsAsIfEachNiHadItToItself) {
   EXPECT_EQ(three.port.message_states, 3 * one.port.message_states);
   EXPECT_EQ(three.port.remembered_responses, 3 * one.port.remembered_responses);
   EXPECT_EQ(three.nic.limits.list_entries, 3 * one.nic.limits.list_entries);
-  const auto most = with_room(one, runtime::kKfiNisMax);
+  const auto most = with_room(one, kKfiNisMax);
   EXPECT_LT(most.port.messages_max, 0xffffU) << "records have numbers of 16 bits";
   EXPECT_LT(most.port.remembered_responses, 0xffffU);
   // With 16 shards each, of which each has a queue of each kind and a portal.
-  const unsigned contexts = 16 * runtime::kKfiNisMax;
+  const unsigned contexts = 16 * kKfiNisMax;
   EXPECT_GE(most.nic.limits.target_queues, contexts);
   EXPECT_GE(most.nic.limits.transmit_queues, contexts);
   EXPECT_GT(most.nic.limits.event_queues, 2 * contexts);

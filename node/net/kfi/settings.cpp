@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of `plnet: kfi`.
-#pragma once
+#include "node/net/kfi/settings.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string>
-#include <string_view>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include "lib/base/interface_name.hpp"
-#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/schema_binding.hpp"
 
-namespace plnet::runtime {
+namespace plnet::node {
+namespace {
 
-inline Outcome<void> check_kfi_interface(std::string_view name) {
+using runtime::Key;
+using runtime::KeyKind;
+
+Outcome<void> check_kfi_interface(std::string_view name) {
   if (is_interface_name(name)) return {};
   return failure(Errc::kInvalid, fmt::format("expected {}", kInterfaceNameExpected));
 }
 
-inline Outcome<void> check_library(std::string_view path) {
+Outcome<void> check_library(std::string_view path) {
   constexpr std::size_t kPathMax = 4095;  // the system's
   if (!path.empty() && path.size() <= kPathMax) return {};
   return failure(Errc::kInvalid, "expected the name or the path of a library");
 }
 
 // "net_memif0,role=server,id=0" or "0000:81:00.0".
-inline Outcome<void> check_port(std::string_view text) {
+Outcome<void> check_port(std::string_view text) {
   constexpr std::size_t kPortMax = 512;
   const bool plain = std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
   if (plain && text.size() <= kPortMax && !text.starts_with(',') && !text.ends_with(',')) return {};
@@ -37,20 +37,20 @@ inline Outcome<void> check_port(std::string_view text) {
 }
 
 // "shm", "net", "tcp;ofi_rxm".
-inline Outcome<void> check_provider(std::string_view text) {
+Outcome<void> check_provider(std::string_view text) {
   constexpr std::size_t kProviderMax = 64;
   const bool plain = std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
   if (plain && text.size() <= kProviderMax) return {};
   return failure(Errc::kInvalid, "expected a provider of libfabric such as shm or net");
 }
 
-inline Outcome<void> check_kfi_ip(std::string_view text) {
+Outcome<void> check_kfi_ip(std::string_view text) {
   in_addr ignored{};
   if (text.empty() || ::inet_pton(AF_INET, std::string(text).c_str(), &ignored) == 1) return {};
   return failure(Errc::kInvalid, "expected an IPv4 address such as 10.0.0.7");
 }
 
-inline constexpr std::array kKfiInterfaceKeys{
+constexpr std::array kKfiInterfaceKeys{
     Key{.name = "name",
         .kind = KeyKind::kText,
         .help = "As `net add --if` says it. With libcxi the name of the device.",
@@ -109,18 +109,72 @@ inline constexpr std::array kKfiInterfaceKeys{
         .binding = PLNET_FIELD(KfiInterface, nis)},
 };
 
-inline constexpr std::array kKfiKeys{
+constexpr std::array kKfiKeys{
     Key{.name = "library",
         .kind = KeyKind::kText,
         .help = "libcxi, where the loader finds it, or with its path.",
         .check = check_library,
-        .binding = PLNET_FIELD(Document, settings.kfi.library)},
+        .binding = PLNET_SECTION_FIELD(KfiSettings, library)},
     Key{.name = "interfaces",
         .kind = KeyKind::kRecords,
         .help = "NICs that kfi networks can use, opened at start.",
         .high = kKfiInterfacesMax,
         .children = kKfiInterfaceKeys,
-        .binding = PLNET_RECORDS(Document, settings.kfi.interfaces)},
+        .binding = PLNET_SECTION_RECORDS(KfiSettings, interfaces),
+        .origin = PLNET_ORIGIN(KfiInterface, origin)},
 };
 
-}  // namespace plnet::runtime
+std::string wrong_with_ofi(const KfiInterface& interface) {
+  if (!interface.port.empty() || interface.mtu != 0) return "port and mtu go with `backend: soft`";
+  if (interface.provider.empty()) return "backend ofi without a provider, expected shm or net";
+  const bool by_name = interface.provider == "shm";
+  if (by_name != (interface.address >= 0) || by_name != interface.ip.empty()) {
+    return by_name ? "provider shm needs an address, another one for each node of the host, and "
+                     "has no ip"
+                   : "a provider over IPv4 needs an ip, and has no address";
+  }
+  return "";
+}
+
+std::string wrong_with(const KfiInterface& interface) {
+  if (interface.name.empty()) return "no name, expected one such as cxi0";
+  if (interface.backend != KfiBackend::kOfi &&
+      (!interface.provider.empty() || !interface.ip.empty()))
+    return "provider and ip go with `backend: ofi`";
+  if (interface.backend == KfiBackend::kSoft) {
+    return interface.port.empty() ? "backend soft without a port, expected one such as "
+                                    "\"net_memif0,role=server,id=0,socket=/run/x.sock\""
+                                  : "";
+  }
+  if (interface.backend == KfiBackend::kOfi) return wrong_with_ofi(interface);
+  const bool has_soft = !interface.port.empty() || interface.address >= 0 || interface.mtu != 0;
+  return has_soft ? "port, address and mtu go with `backend: soft`" : "";
+}
+
+void check_interfaces(const runtime::SectionValues& values,
+                      const runtime::SectionComplaint& complain) {
+  const auto& interfaces = values.of<KfiSettings>().interfaces;
+  const auto port_name = [](const KfiInterface& each) {
+    return each.port.substr(0, each.port.find(','));
+  };
+  for (std::size_t i = 0; i < interfaces.size(); ++i) {
+    const KfiInterface& interface = interfaces[i];
+    std::string what = wrong_with(interface);
+    for (std::size_t k = 0; k < i && what.empty(); ++k) {
+      if (interfaces[k].name == interface.name)
+        what = fmt::format("interface {} is there twice", interface.name);
+      else if (!interface.port.empty() && port_name(interfaces[k]) == port_name(interface))
+        what = fmt::format("port {} is that of another interface", port_name(interface));
+    }
+    if (!what.empty()) complain(fmt::format("interfaces[{}]", i), std::move(what));
+  }
+}
+
+}  // namespace
+
+constinit const runtime::SettingsSection kKfiSection{.name = KfiSettings::kSection,
+                                                     .help = "NICs of kfi networks.",
+                                                     .keys = kKfiKeys,
+                                                     .check = check_interfaces};
+
+}  // namespace plnet::node

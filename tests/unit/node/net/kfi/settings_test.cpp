@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `plnet: kfi`, and the options of its module.
+// Also the options of the kernel's module.
+#include "node/net/kfi/settings.hpp"
+
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "lib/runtime/config/module_options.hpp"
-#include "lib/runtime/config/settings_export.hpp"
-#include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/yaml_printer.hpp"
+#include "tests/mocks/whole_schema.hpp"
 
-namespace plnet::runtime::kfi_settings_test {
+namespace plnet::node::kfi_settings_test {
 namespace {
 
 constexpr std::string_view kBoth = R"(plnet:
@@ -34,6 +35,12 @@ constexpr std::string_view kBoth = R"(plnet:
               nis: 4
 )";
 
+using runtime::read_settings;
+
+const KfiSettings& kfi_of(const runtime::Settings& settings) {
+  return settings.sections.of<KfiSettings>();
+}
+
 std::string wrong(const std::string& interfaces) {
   const auto read = read_settings("plnet: {kfi: {interfaces: [" + interfaces + "]}}\n", "f");
   EXPECT_FALSE(read.has_value()) << interfaces;
@@ -43,32 +50,33 @@ std::string wrong(const std::string& interfaces) {
 TEST(KfiSettings, SayWhichNicsThereAreAndWhereThatStands) {
   const auto read = read_settings(kBoth, "f");
   ASSERT_TRUE(read.has_value()) << read.error().text();
-  EXPECT_EQ(read->kfi.library, "/opt/libcxi.so.1");
-  ASSERT_EQ(read->kfi.interfaces.size(), 4U);
-  const KfiInterface& hardware = read->kfi.interfaces[0];
+  EXPECT_EQ(kfi_of(*read).library, "/opt/libcxi.so.1");
+  ASSERT_EQ(kfi_of(*read).interfaces.size(), 4U);
+  const KfiInterface& hardware = kfi_of(*read).interfaces[0];
   EXPECT_EQ(hardware.backend, KfiBackend::kLibcxi);
   EXPECT_EQ(hardware.service, 3U);
   EXPECT_EQ(hardware.address, -1);
   EXPECT_EQ(hardware.origin.place, "f:5:15");
-  const KfiInterface& soft = read->kfi.interfaces[1];
+  const KfiInterface& soft = kfi_of(*read).interfaces[1];
   EXPECT_EQ(soft.backend, KfiBackend::kSoft);
   EXPECT_EQ(soft.address, 0x1a2);
   EXPECT_EQ(soft.mtu, 9000U);
   EXPECT_EQ(soft.origin.place, "f:7:15");
-  EXPECT_EQ(read->kfi.interfaces[2].backend, KfiBackend::kOfi);
-  EXPECT_EQ(read->kfi.interfaces[2].provider, "shm");
-  EXPECT_EQ(read->kfi.interfaces[2].address, 7);
-  EXPECT_EQ(read->kfi.interfaces[3].ip, "10.0.0.7");
-  EXPECT_EQ(read->kfi.interfaces[3].nis, 4U);
+  EXPECT_EQ(kfi_of(*read).interfaces[2].backend, KfiBackend::kOfi);
+  EXPECT_EQ(kfi_of(*read).interfaces[2].provider, "shm");
+  EXPECT_EQ(kfi_of(*read).interfaces[2].address, 7);
+  EXPECT_EQ(kfi_of(*read).interfaces[3].ip, "10.0.0.7");
+  EXPECT_EQ(kfi_of(*read).interfaces[3].nis, 4U);
   EXPECT_EQ(hardware.nis, 0U);
 }
 
 TEST(KfiSettings, AreExportedAsTheyAreRead) {
   const auto read = read_settings(kBoth, "f");
   ASSERT_TRUE(read.has_value());
-  const auto again = read_settings(print_yaml(export_settings(*read, ExportForm::kBackup)), "g");
+  const auto again =
+      read_settings(runtime::print_yaml(export_settings(*read, runtime::ExportForm::kBackup)), "g");
   ASSERT_TRUE(again.has_value()) << again.error().text();
-  EXPECT_EQ(again->kfi, read->kfi);
+  EXPECT_EQ(kfi_of(*again), kfi_of(*read));
 }
 
 TEST(KfiSettings, ThatCannotBeAreToldWithTheirPlace) {
@@ -105,8 +113,8 @@ TEST(KfiSettings, OfLibfabricThatCannotBeAreToldWithTheirPlace) {
 }
 
 TEST(KfiSettings, OptionsOfTheKernelsModuleAreKept) {
-  const auto read =
-      read_module_options("options kkfilnd credits=128 traffic_class=bulk_data never=1\n", "f");
+  const auto read = runtime::read_module_options(
+      "options kkfilnd credits=128 traffic_class=bulk_data never=1\n", "f");
   ASSERT_TRUE(read.has_value()) << read.error().text();
   EXPECT_EQ(read->config.module_option("kkfilnd", "credits"), "128");
   EXPECT_EQ(read->config.module_option("kkfilnd", "traffic_class"), "bulk_data");
@@ -115,4 +123,4 @@ TEST(KfiSettings, OptionsOfTheKernelsModuleAreKept) {
 }
 
 }  // namespace
-}  // namespace plnet::runtime::kfi_settings_test
+}  // namespace plnet::node::kfi_settings_test

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/net/tcp/settings.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "lib/runtime/config/config_error.hpp"
+#include "lib/runtime/config/schema_binding.hpp"
+
+namespace plnet::node {
+namespace {
+
+using runtime::Key;
+using runtime::KeyKind;
+
+// What the system has under this name shows when a socket asks for it.
+Outcome<void> check_congestion_control(std::string_view text) {
+  constexpr std::size_t kBytesMax = 15;  // linux net/tcp.h: TCP_CA_NAME_MAX, less the end
+  constexpr std::string_view kBytes = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+  if (!text.empty() && text.size() <= kBytesMax &&
+      text.find_first_not_of(kBytes) == std::string_view::npos)
+    return {};
+  return failure(Errc::kInvalid,
+                 fmt::format("'{}' is no congestion control, expected auto, system or a name that "
+                             "`sysctl net.ipv4.tcp_available_congestion_control` lists",
+                             runtime::shown(text)));
+}
+
+constexpr std::array kTcpKeys{
+    Key{.name = "busy_poll_usec",
+        .kind = KeyKind::kInteger,
+        .help = "How long the system may poll a NIC's queue when a socket is read (SO_BUSY_POLL, "
+                "SO_PREFER_BUSY_POLL), for NICs whose interrupts are deferred; 0 = not at all.",
+        .low = 0,
+        .high = 10'000,  // a poller that stays in there serves nobody else
+        .unit = "microseconds",
+        .binding = PLNET_SECTION_FIELD(TcpSettings, busy_poll_usec)},
+    Key{.name = "busy_poll_budget",
+        .kind = KeyKind::kInteger,
+        .help = "Packets taken in one go then (SO_BUSY_POLL_BUDGET); 0 = the system's number.",
+        .low = 0,
+        .high = 65535,  // what the system's 16 bits hold
+        .unit = "packets",
+        .binding = PLNET_SECTION_FIELD(TcpSettings, busy_poll_budget)},
+    Key{.name = "relay_bytes_min",
+        .kind = KeyKind::kInteger,
+        .help = "Routed payloads of so many bytes or more go from socket to socket by splice where "
+                "both ends are on one shard, past the router's memory; 0 = all are copied.",
+        .low = 0,
+        .high = 1'048'576,  // LNet's largest payload
+        .unit = "bytes",
+        .binding = PLNET_SECTION_FIELD(TcpSettings, relay_bytes_min)},
+    Key{.name = "congestion_control",
+        .kind = KeyKind::kText,
+        .help = "Of connections: a name of the system's; system = the one it has by default; auto "
+                "= that, but cubic where it paces (bbr) and the peer is within a millisecond.",
+        .check = check_congestion_control,
+        .binding = PLNET_SECTION_FIELD(TcpSettings, congestion_control)},
+};
+
+}  // namespace
+
+constinit const runtime::SettingsSection kTcpSection{
+    .name = TcpSettings::kSection, .help = "Sockets of TCP networks.", .keys = kTcpKeys};
+
+}  // namespace plnet::node
