@@ -21,6 +21,7 @@
 #include "drivers/net/tcp/socket.hpp"
 #include "lib/runtime/admin/descriptor.hpp"
 #include "lib/runtime/config/module_options.hpp"
+#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/cpt/cpt_plan.hpp"
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "apps/lnetctl/commands.hpp"
+#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/cpt/cpt_plan.hpp"
 #include "lib/runtime/cpt/number_list.hpp"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/whole_number.hpp"
+#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/schema_rendering.hpp"
 #include "lib/runtime/control/access.hpp"
 #include "node/net/sections.hpp"

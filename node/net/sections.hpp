@@ -5,7 +5,9 @@
 
 #include <span>
 
-#include "lib/runtime/config/settings_section.hpp"
+namespace plnet::runtime {
+struct SettingsSection;
+}
 
 namespace plnet::node {
 

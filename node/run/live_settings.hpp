@@ -7,11 +7,14 @@
 #include "lib/base/result.hpp"
 #include "lib/runtime/admin/log.hpp"
 #include "lib/runtime/admin/metrics_http.hpp"
-#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
 #include "lib/runtime/poll/exchange.hpp"
 #include "lib/runtime/poll/poller.hpp"
 #include "node/host/machine.hpp"
+
+namespace plnet::runtime {
+class Schema;
+}
 
 namespace plnet::node {
 

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "lib/runtime/config/module_options.hpp"
+#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
 #include "lib/runtime/control/protocol.hpp"
 #include "node/admin/lnet_wanted.hpp"

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "lib/runtime/config/lnet_document.hpp"
+#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
 
 namespace plnet::runtime {

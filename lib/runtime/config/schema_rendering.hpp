@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "lib/runtime/config/schema.hpp"
-
 namespace plnet::runtime {
+
+class Schema;
 
 // A table with a row for each key: path, what may stand there, default, when it takes effect, what
 // it does.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings_section.hpp"
 #include "lib/runtime/cpt/plan_checks.hpp"
 

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
 
 namespace plnet::runtime {
+
+class Schema;
 
 struct SettingsIssue {
   std::string path;   // where to look: "plnet.cpts.list[1].shards[0]"

@@ -11,10 +11,11 @@
 #include "lib/lnet/names/nid.hpp"
 #include "lib/runtime/config/config_error.hpp"
 #include "lib/runtime/config/exec_request.hpp"
-#include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/settings.hpp"
 
 namespace plnet::runtime {
+
+class Schema;
 
 using ParseResult = std::expected<Settings, ConfigErrors>;
 

@@ -21,7 +21,7 @@ struct SettingsSection {
   std::string_view name;
   std::string_view help;
   std::span<const Key> keys;
-  // Tells what no single key can, without the machine. Null: nothing.
+  // The check of the whole section, without the machine. Null: there is none.
   void (*check)(const SectionValues& values, const SectionComplaint& complain) = nullptr;
 };
 

@@ -9,6 +9,7 @@
 
 #include "lib/base/interface_name.hpp"
 #include "lib/runtime/config/schema_binding.hpp"
+#include "lib/runtime/config/settings_section.hpp"
 
 namespace plnet::node {
 namespace {

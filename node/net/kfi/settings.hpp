@@ -9,8 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/runtime/config/settings_section.hpp"
 #include "lib/runtime/cpt/cpt_request.hpp"
+
+namespace plnet::runtime {
+struct SettingsSection;
+}
 
 namespace plnet::node {
 

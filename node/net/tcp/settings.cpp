@@ -7,6 +7,7 @@
 
 #include "lib/runtime/config/config_error.hpp"
 #include "lib/runtime/config/schema_binding.hpp"
+#include "lib/runtime/config/settings_section.hpp"
 
 namespace plnet::node {
 namespace {

@@ -6,7 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "lib/runtime/config/settings_section.hpp"
+namespace plnet::runtime {
+struct SettingsSection;
+}
 
 namespace plnet::node {
 

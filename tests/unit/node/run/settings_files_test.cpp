@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/runtime/config/settings_section.hpp"
 #include "node/net/families.hpp"
 #include "node/net/sections.hpp"
 
