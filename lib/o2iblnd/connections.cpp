@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lib/o2iblnd/connections.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace plnet::o2iblnd {
+
+namespace {
+
+constexpr std::uint32_t kNoOwner = ~0U;
+
+std::uint32_t receives_each(const Tunables& tunables) {
+  return receives_of(kVersion2, std::max(peer_credits(tunables), kQueueDepthV1));
+}
+
+}  // namespace
+
+std::uint64_t Connections::receives_max(const O2ibLndConfig& config) {
+  return config.connections_max * receives_each(config.tunables);
+}
+
+std::uint64_t message_memory_bytes(const O2ibLndConfig& config) {
+  return (Connections::receives_max(config) + static_cast<std::uint64_t>(config.tunables.ntx) +
+          config.replies_max) *
+         kMessageBytes;
+}
+
+Connections::Connections(Environment& environment)
+    : environment_(environment),
+      receives_each_(receives_each(environment.config.tunables)),
+      pool_(environment.config.connections_max),
+      receives_(std::make_unique<Rx[]>(receives_max(environment.config))) {
+  owners_.reserve(environment.config.connections_max);
+  for (std::uint32_t i = 0; i < receives_max(environment.config); ++i)
+    receives_[i].connection = &pool_.at(i / receives_each_);
+}
+
+Connection* Connections::take(Peer& peer, QueuePairId id, bool active, const Offer& offer) {
+  Connection* const one = pool_.take();
+  if (one == nullptr) return nullptr;
+  PLNET_CHECK(one->peer == nullptr && one->posted.empty() && !one->has_queued(),
+              "a free connection is idle");
+  one->id = id;
+  one->state = active ? Connection::State::kConnecting : Connection::State::kAccepting;
+  one->active = active;
+  one->established = one->disconnected = one->let_go = false;
+  one->cause = Errc::kClosed;
+  one->retry = {};
+  one->peer = &peer;
+  one->offer = offer;
+  one->incarnation = 0;
+  one->credits = {};
+  one->begun = one->last_send = environment_.now;
+  one->held = 0;
+  one->parked = nullptr;
+  ++peer.users;
+  if (id.index >= owners_.size()) owners_.resize(id.index + 1, kNoOwner);
+  owners_[id.index] = pool_.index_of(one);
+  return one;
+}
+
+void Connections::give(Connection& connection) {
+  PLNET_CHECK(connection.posted.empty() && !connection.has_queued() && connection.inbound.empty(),
+              "what is on a connection ends before it");
+  const auto leave = [](IntrusiveList<Rx>& list) {
+    while (Rx* const rx = list.pop_front())
+      rx->length = 0;
+  };
+  leave(connection.early);
+  leave(connection.arrived);
+  leave(connection.unposted);
+  if (connection.ListNode<ForService>::linked()) connection.ListNode<ForService>::unlink();
+  if (connection.ListNode<OfPeer>::linked()) connection.ListNode<OfPeer>::unlink();
+  owners_[connection.id.index] = kNoOwner;
+  --connection.peer->users;
+  connection.peer = nullptr;
+  connection.state = Connection::State::kFree;
+  pool_.give(&connection);
+}
+
+Connection* Connections::find(QueuePairId id) {
+  if (id.index >= owners_.size() || owners_[id.index] == kNoOwner) return nullptr;
+  Connection& connection = pool_.at(owners_[id.index]);
+  return connection.id == id ? &connection : nullptr;
+}
+
+Fragment Connections::buffer(std::uint32_t index) const {
+  const BufferAddress& memory = environment_.config.message_memory;
+  return {{memory.arena, memory.offset + std::uint64_t{index} * kMessageBytes}, kMessageBytes};
+}
+
+Rx* Connections::receive_at(std::uint32_t index) {
+  return index < std::uint64_t{receives_each_} * pool_.capacity() ? &receives_[index] : nullptr;
+}
+
+std::span<const std::byte> Connections::bytes_of(const Rx& rx) const {
+  const auto index = static_cast<std::uint32_t>(&rx - receives_.get());
+  return environment_.config.arenas->bytes(buffer(index)).first(rx.length);
+}
+
+bool Connections::post_all(Connection& connection) {
+  const unsigned count = receives_of(connection.offer.version, connection.offer.queue_depth);
+  PLNET_CHECK(count <= receives_each_, "no connection is deeper than configured");
+  for (unsigned i = 0; i < count; ++i) {
+    Rx& rx = receives_[pool_.index_of(&connection) * receives_each_ + i];
+    PLNET_CHECK(!rx.linked(), "a free buffer is in no list");
+    rx.use = ReceiveUse::kNone;
+    connection.unposted.push_back(rx);
+  }
+  repost(connection);
+  return connection.unposted.empty();
+}
+
+void Connections::release(Rx& rx, ReceiveUse use) {
+  PLNET_CHECK(!rx.linked() && !rx.posted, "a receive is released once");
+  rx.use = use;
+  rx.connection->unposted.push_back(rx);
+  serve_soon(*rx.connection);
+}
+
+void Connections::repost(Connection& connection) {
+  if (connection.state == Connection::State::kClosing) return;
+  while (!connection.unposted.empty()) {
+    std::array<ReceiveRequest, kPostedAtOnce> burst;
+    std::array<Rx*, kPostedAtOnce> which{};
+    std::size_t count = 0;
+    while (count < burst.size()) {
+      Rx* const rx = connection.unposted.pop_front();
+      if (rx == nullptr) break;
+      const auto index = static_cast<std::uint32_t>(rx - receives_.get());
+      burst[count] = {buffer(index), cookie_of(CookieKind::kReceive, index)};
+      which[count++] = rx;
+    }
+    const std::size_t taken =
+        environment_.driver.post_receives(connection.id, {burst.data(), count});
+    for (std::size_t i = 0; i < taken; ++i) {
+      which[i]->posted = true;
+      connection.credits.receive_posted(which[i]->use);
+    }
+    for (std::size_t i = count; i > taken; --i)
+      connection.unposted.push_front(*which[i - 1]);
+    if (taken < count) return serve_soon(connection);
+  }
+}
+
+void Connections::close(Connection& connection, Errc cause) {
+  if (connection.state == Connection::State::kClosing) return;
+  connection.state = Connection::State::kClosing;
+  connection.cause = cause;
+  if (connection.ListNode<OfPeer>::linked()) connection.ListNode<OfPeer>::unlink();
+  if (connection.ListNode<ForService>::linked()) connection.ListNode<ForService>::unlink();
+  closed_.push_back(connection);
+  environment_.count(O2ibCounters::Id::kClosed);
+  if (!connection.disconnected) environment_.driver.to_error(connection.id);
+}
+
+Connection* Connections::let_go_next() {
+  Connection* const one = closed_.pop_front();
+  if (one != nullptr) one->let_go = true;
+  return one;
+}
+
+}  // namespace plnet::o2iblnd

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connections of one LND and their receive buffers: made, found, served, closed, given back.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lib/base/pool.hpp"
+#include "lib/o2iblnd/connection.hpp"
+#include "lib/o2iblnd/environment.hpp"
+#include "lib/o2iblnd/peer.hpp"
+
+namespace plnet::o2iblnd {
+
+// What a work request is named by; a completion brings it back.
+enum class CookieKind : std::uint8_t { kReceive, kSend, kWrite };
+[[nodiscard]] constexpr std::uint64_t cookie_of(CookieKind kind, std::uint32_t index) {
+  return std::uint64_t{static_cast<std::uint8_t>(kind)} << 32U | index;
+}
+[[nodiscard]] constexpr CookieKind kind_of(std::uint64_t cookie) {
+  return static_cast<CookieKind>(cookie >> 32U);
+}
+[[nodiscard]] constexpr std::uint32_t index_of(std::uint64_t cookie) {
+  return static_cast<std::uint32_t>(cookie);
+}
+
+class Connections {
+ public:
+  explicit Connections(Environment& environment);
+
+  [[nodiscard]] static std::uint64_t receives_max(const O2ibLndConfig& config);
+
+  // nullptr: there are as many as may be.
+  [[nodiscard]] Connection* take(Peer& peer, QueuePairId id, bool active, const Offer& offer);
+  // It has drained: nothing is left on it.
+  void give(Connection& connection);
+  [[nodiscard]] bool has_room() const { return pool_.free_count() > 0; }
+  [[nodiscard]] Connection* find(QueuePairId id);
+  // Posts all receives; before the peer can send.
+  [[nodiscard]] bool post_all(Connection& connection);
+  // Those that are done with are posted again, and count as credits only then.
+  void repost(Connection& connection);
+  void release(Rx& rx, ReceiveUse use);
+  [[nodiscard]] Rx* receive_at(std::uint32_t index);
+  [[nodiscard]] std::span<const std::byte> bytes_of(const Rx& rx) const;
+
+  // The next flush looks at it.
+  void serve_soon(Connection& connection) {
+    const bool closing = connection.state == Connection::State::kClosing;
+    if (!closing && !connection.ListNode<ForService>::linked()) to_serve_.push_back(connection);
+  }
+  // Those of now: what is added meanwhile waits for the next flush.
+  void take_to_serve(IntrusiveList<Connection, ForService>& out) { out.splice_back(to_serve_); }
+  [[nodiscard]] bool has_to_serve() const { return !to_serve_.empty(); }
+
+  // Disconnects it; what is on it is let go in the same flush or poll, by let_go_next(). The first
+  // cause stays.
+  void close(Connection& connection, Errc cause);
+  [[nodiscard]] Connection* let_go_next();
+  [[nodiscard]] bool has_to_let_go() const { return !closed_.empty(); }
+
+  [[nodiscard]] std::size_t used() const { return pool_.capacity() - pool_.free_count(); }
+  [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(pool_.capacity()); }
+  [[nodiscard]] Connection* at(std::uint32_t slot) {
+    return pool_.is_lent(slot) ? &pool_.at(slot) : nullptr;
+  }
+  [[nodiscard]] const Connection* at(std::uint32_t slot) const {
+    return pool_.is_lent(slot) ? &pool_.at(slot) : nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kPostedAtOnce = 32;
+
+  [[nodiscard]] Fragment buffer(std::uint32_t index) const;
+
+  Environment& environment_;
+  const std::uint32_t receives_each_;
+  Pool<Connection> pool_;
+  std::unique_ptr<Rx[]> receives_;
+  std::vector<std::uint32_t> owners_;  // slot by index of the queue pair
+  IntrusiveList<Connection, ForService> to_serve_;
+  IntrusiveList<Connection, ForService> closed_;
+};
+
+}  // namespace plnet::o2iblnd

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the parts of one o2ib LND share: its configuration, its core, its driver, its counters, the
+// time of the last flush.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/arena.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/lnet/api/lnd.hpp"
+#include "lib/lnet/names/nid64.hpp"
+#include "lib/o2iblnd/complaints.hpp"
+#include "lib/o2iblnd/lnd_counters.hpp"
+#include "lib/o2iblnd/negotiation.hpp"
+#include "lib/o2iblnd/peer_gate.hpp"
+#include "lib/o2iblnd/queue_pair.hpp"
+#include "lib/o2iblnd/tunables.hpp"
+
+namespace plnet::o2iblnd {
+
+struct O2ibLndConfig {
+  lnet::Nid nid;  // its address is the interface's IPv4 address
+  // Of this life of the interface: microseconds since 1970 in the kernel; never 0.
+  std::uint64_t incarnation = 1;
+  const ArenaTable* arenas = nullptr;
+  BufferAddress message_memory;  // message_memory_bytes() of it
+  Tunables tunables;
+  Duration lnet_lnd_timeout = std::chrono::seconds(50);  // if timeout is 0
+  std::size_t peers_max = 256;
+  std::size_t connections_max = 256;
+  std::size_t receives_max = 1024;  // messages that were offered and are not over
+  std::size_t replies_max = 512;    // answers and NOOPs under way, beside ntx messages of ours
+  RaceOrder race_order = RaceOrder::kHash;
+  CharSign char_sign = CharSign::kSigned;  // of checksums that we send
+  bool always_bulk = false;  // payloads lie in memory that the CPU does not reach (a GPU's)
+  bool listens = true;       // else requests to connect are brought from elsewhere
+  PeerGate* gate = nullptr;  // null: every peer may connect. Outlives the LND, as the next one
+  Complaints* complaints = nullptr;
+  Instant start{};
+};
+
+// Buffers of 4 KiB for all messages that may be posted or received.
+[[nodiscard]] std::uint64_t message_memory_bytes(const O2ibLndConfig& config);
+
+struct Environment {
+  using Id = O2ibCounters::Id;
+
+  Environment(const O2ibLndConfig& the_config, lnet::LndUpcalls& the_core, VerbsDriver& the_driver)
+      : config(the_config),
+        tunables(the_config.tunables),
+        timeout(lnd_timeout(tunables, the_config.lnet_lnd_timeout)),
+        self{.nid = lnet::to_nid64(the_config.nid).value, .incarnation = the_config.incarnation},
+        core(the_core),
+        driver(the_driver),
+        now(the_config.start) {}
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+  void count(Id id, std::uint64_t amount = 1) { counters.add(id, amount); }
+  // Counted, and told once per NID.
+  void complain(Id why, const lnet::Nid& nid, std::uint32_t address = 0) {
+    counters.add(why);
+    if (config.complaints == nullptr) return;
+    config.complaints->tell({.nid = nid,
+                             .address = address,
+                             .cause = O2ibCounters::kInfo[static_cast<std::size_t>(why)].name});
+  }
+  // Of what ends a message; collected, told at the end of a flush or poll.
+  void complete(const lnet::Completion& completion) {
+    reported[reported_count++] = completion;
+    if (reported_count == reported.size()) report();
+  }
+  void report() {
+    if (reported_count == 0) return;
+    const std::size_t some = reported_count;
+    reported_count = 0;
+    core.on_sent({reported.data(), some});
+  }
+
+  const O2ibLndConfig config;
+  Tunables tunables;  // those of now: some change live
+  Duration timeout;
+  Identity self;
+  lnet::LndUpcalls& core;
+  VerbsDriver& driver;
+  Instant now;
+  bool shutting_down = false;
+  Counters<O2ibCounters> counters;
+  std::array<lnet::Completion, 32> reported{};
+  std::size_t reported_count = 0;
+};
+
+}  // namespace plnet::o2iblnd

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Attempts of ours and how they end.
+#include "lib/o2iblnd/handshakes.hpp"
+
+#include <algorithm>
+
+namespace plnet::o2iblnd {
+
+using State = Connection::State;
+
+Handshakes::Handshakes(Environment& environment, Connections& connections, Peers& peers,
+                       Sends& sends, Receives& receives)
+    : environment_(environment),
+      connections_(connections),
+      peers_(peers),
+      sends_(sends),
+      receives_(receives) {}
+
+void Handshakes::want(Peer& peer, Tx& tx) {
+  sends_.wait(tx, peer);
+  if (peer.is_known()) return;
+  const unsigned wanted = connections_per_peer(environment_.tunables);
+  peer.connecting = wanted;
+  for (unsigned i = 0; i < wanted; ++i)
+    connect(peer);
+}
+
+std::uint16_t Handshakes::depth_to_ask(const Peer& peer, std::uint16_t version) const {
+  const unsigned own = queue_depth(environment_.tunables, version);
+  const unsigned most = peer.queue_depth == 0 ? own : std::min<unsigned>(own, peer.queue_depth);
+  return static_cast<std::uint16_t>(
+      depth_that_fits(environment_.driver.limits(), version, most, peer.max_frags));
+}
+
+// Counted in peer.connecting already.
+void Handshakes::connect(Peer& peer) {
+  environment_.count(Id::kConnects);
+  const Result<void> begun = begin(peer);
+  if (!begun) attempt_failed(peer, true, begun.error());
+}
+
+Result<void> Handshakes::begin(Peer& peer) {
+  if (!connections_.has_room()) return std::unexpected(Errc::kNoMemory);
+  const std::uint16_t version = peer.version == 0 ? kVersion2 : peer.version;
+  Offer offer{
+      .version = version, .queue_depth = depth_to_ask(peer, version), .max_frags = peer.max_frags};
+  Result<QueuePairId> id = std::unexpected(Errc::kNoMemory);
+  // Of less depth if there is no memory for the queue pair.
+  for (;; --offer.queue_depth) {
+    std::array<std::byte, kConnectBytes> data{};
+    (void)encode({.kind = Kind::kConnectRequest,
+                  .version = version,
+                  .source_nid = environment_.self.nid,
+                  .source_stamp = environment_.self.incarnation,
+                  .destination_nid = peer.nid64,
+                  .destination_stamp = peer.incarnation,
+                  .parameters = {.queue_depth = offer.queue_depth, .max_frags = offer.max_frags}},
+                 0, data);
+    if (environment_.tunables.cksum != 0) set_checksum(data, environment_.config.char_sign);
+    id = environment_.driver.connect(
+        {environment_.config.nid.address32(), 0},
+        {peer.nid.address32(), static_cast<std::uint16_t>(environment_.tunables.service)},
+        size_of(version, offer.queue_depth, offer.max_frags),
+        connect_parameters(environment_.tunables), data);
+    if (id || id.error() != Errc::kNoMemory || offer.queue_depth < 2) break;
+  }
+  if (!id) return std::unexpected(id.error());
+  if (offer.queue_depth < depth_to_ask(peer, version)) peer.queue_depth = offer.queue_depth;
+  Connection* const connection = connections_.take(peer, *id, true, offer);
+  PLNET_CHECK(connection != nullptr, "there is room for it");
+  if (!connections_.post_all(*connection)) connections_.close(*connection, Errc::kNoMemory);
+  return {};
+}
+
+// The last one fails what waits. kiblnd_peer_connect_failed().
+void Handshakes::attempt_failed(Peer& peer, bool active, Errc cause) {
+  unsigned& attempts = active ? peer.connecting : peer.accepting;
+  PLNET_CHECK(attempts > 0, "an attempt ends once");
+  --attempts;
+  environment_.count(Id::kConnectFailures);
+  if (peer.is_connecting()) return;
+  peer.reconnects = 0;
+  if (!peer.connections.empty()) return;
+  Health health = Health::kLocalDropped;
+  if (cause == Errc::kNoRoute || cause == Errc::kTimedOut) health = Health::kNetworkTimeout;
+  if (cause == Errc::kRefused) health = Health::kRemoteDropped;
+  if (cause == Errc::kShutdown) health = Health::kLocalAborted;
+  Peers::forget(peer);
+  sends_.give_up_all(peer.waiting, cause, health);
+  if (!peer.releasing && !environment_.shutting_down) {
+    environment_.report();
+    environment_.core.on_peer(peer.nid, lnet::PeerNotice::kDown, peer.last_alive);
+  }
+  peers_.let_go(peer);
+}
+
+void Handshakes::on_rejected(Connection& connection, RejectKind kind,
+                             std::span<const std::byte> data) {
+  if (connection.state != State::kConnecting) return;
+  connection.disconnected = true;  // it never was more; it drains by itself
+  connection.retry = judge_reject(kind, data, connection.offer);
+  connections_.close(connection, connection.retry.cause);
+}
+
+// An attempt that a peer has rejected is made again once its queue pair has gone, if it is needed.
+void Handshakes::on_let_go(Connection& connection) {
+  Peer& peer = *connection.peer;
+  if (connection.established) {
+    if (peer.is_known()) return;
+    Peers::forget(peer);
+    sends_.give_up_all(peer.waiting, Errc::kAborted, Health::kLocalAborted);
+    if (!peer.releasing && !environment_.shutting_down) {
+      environment_.report();
+      environment_.core.on_peer(peer.nid, lnet::PeerNotice::kLost, peer.last_alive);
+    }
+    return;
+  }
+  const Retry& retry = connection.retry;
+  const bool needed = (!peer.waiting.empty() || peer.version != retry.version) &&
+                      peer.connecting > 0 && peer.accepting == 0;
+  const bool ended = environment_.shutting_down || peer.releasing;
+  if (connection.active && retry.again && needed && !ended) {
+    ++peer.reconnecting;
+    peer.version = retry.version;
+    if (retry.incarnation) peer.incarnation = *retry.incarnation;
+    if (retry.max_frags) peer.max_frags = *retry.max_frags;
+    if (retry.queue_depth) peer.queue_depth = *retry.queue_depth;
+    Duration wait{};
+    if (retry.race) wait = kRaceWait;
+    if (peer.reconnects >= kReconnectsAtOnce) wait = kReconnectWait;
+    peer.retry_at = std::max(peer.retry_at, environment_.now + wait);
+  }
+  attempt_failed(peer, connection.active, connection.cause);
+}
+
+void Handshakes::look_at(Peer& peer) {
+  sends_.expire(peer.waiting);
+  if (peer.reconnecting == 0 || environment_.now < peer.retry_at) return;
+  while (peer.reconnecting > 0) {
+    --peer.reconnecting;
+    ++peer.connecting;
+    ++peer.reconnects;
+    environment_.count(Id::kReconnects);
+    connect(peer);
+  }
+}
+
+void Handshakes::look_at(Connection& connection) {
+  const bool under_way =
+      connection.state == State::kConnecting || connection.state == State::kAccepting;
+  if (!under_way) return;
+  if (environment_.now - connection.begun <= connect_timeout(environment_.timeout)) return;
+  environment_.count(Id::kConnectTimeouts);
+  connections_.close(connection, Errc::kNetworkDown);
+}
+
+void Handshakes::on_established(Connection& connection, std::span<const std::byte> data) {
+  if (connection.state == State::kAccepting) return establish(connection, Errc::kClosed, false);
+  if (connection.state != State::kConnecting) return;
+  Message& ack = message_;
+  const Result<void> judged = judge_ack(data, connection.offer, environment_.self, ack);
+  if (!judged) {
+    // The queue pair is up already: it becomes established, and ends at once.
+    environment_.complain(judged.error() == Errc::kStale ? Id::kWrongLife : Id::kType,
+                          connection.peer->nid);
+    return establish(connection, judged.error(), true);
+  }
+  connection.incarnation = ack.source_stamp;
+  connection.offer.queue_depth = ack.parameters.queue_depth;
+  connection.offer.max_frags = ack.parameters.max_frags;
+  establish(connection, Errc::kClosed, false);
+}
+
+void Handshakes::establish(Connection& connection, Errc failure, bool failed) {
+  Peer& peer = *connection.peer;
+  const bool first = peer.connections.empty();
+  --(connection.active ? peer.connecting : peer.accepting);
+  connection.established = true;
+  connection.state = State::kEstablished;
+  connection.last_send = environment_.now;
+  peer.reconnects = 0;
+  environment_.count(Id::kEstablished);
+  if (failed || peer.releasing || environment_.shutting_down) {
+    connections_.close(connection, failed ? failure : Errc::kShutdown);
+    sends_.give_up_all(peer.waiting, Errc::kAborted, Health::kLocalError);
+    return;
+  }
+  const std::uint16_t version = connection.offer.version;
+  const unsigned depth = connection.offer.queue_depth;
+  connection.credits =
+      Credits({.depth = depth,
+               .high_water = credits_high_water(environment_.tunables, version, depth),
+               .sends_max = concurrent_sends(environment_.tunables, version),
+               .version = version});
+  close_other_lives(peer, version, connection.incarnation);
+  peer.version = version;
+  peer.incarnation = connection.incarnation;
+  peer.connections.push_back(connection);
+  peer.last_alive = environment_.now;
+  if (first) meet(peer, connection);
+  // All that waited goes by the first one. kiblnd_connreq_done().
+  while (Tx* const tx = peer.waiting.pop_front())
+    sends_.queue(*tx, connection);
+  connections_.serve_soon(connection);
+  receives_.take_early(connection);
+}
+
+void Handshakes::meet(Peer& peer, const Connection& connection) {
+  const bool restarted =
+      peer.last_incarnation != 0 && peer.last_incarnation != connection.incarnation;
+  if (restarted) environment_.count(Id::kRestarts);
+  peer.last_incarnation = connection.incarnation;
+  environment_.core.on_peer(
+      peer.nid, restarted ? lnet::PeerNotice::kAliveAfterRestart : lnet::PeerNotice::kAlive,
+      environment_.now);
+}
+
+}  // namespace plnet::o2iblnd

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How connections begin: attempts of ours, requests of peers, races between the two, rejections and
+// what follows from them. lustre-release v2_17_0 lnet/klnds/o2iblnd/o2iblnd_cb.c:
+// kiblnd_launch_tx(), kiblnd_passive_connect(), kiblnd_connreq_done(), kiblnd_rejected(),
+// kiblnd_peer_connect_failed(), kiblnd_reconnect_peer().
+#pragma once
+
+#include "lib/o2iblnd/connections.hpp"
+#include "lib/o2iblnd/environment.hpp"
+#include "lib/o2iblnd/peers.hpp"
+#include "lib/o2iblnd/receives.hpp"
+#include "lib/o2iblnd/sends.hpp"
+
+namespace plnet::o2iblnd {
+
+class Handshakes {
+ public:
+  Handshakes(Environment& environment, Connections& connections, Peers& peers, Sends& sends,
+             Receives& receives);
+
+  // A message for a peer without a connection waits; the first begins as many attempts as there
+  // are to be connections.
+  void want(Peer& peer, Tx& tx);
+
+  void on_request(QueuePairId request, const Ipv4Endpoint& from, std::span<const std::byte> data);
+  void on_established(Connection& connection, std::span<const std::byte> data);
+  void on_rejected(Connection& connection, RejectKind kind, std::span<const std::byte> data);
+  // A connection is disconnected: the peer may have none left.
+  void on_let_go(Connection& connection);
+  // Attempts that are due or too late, messages that have waited for too long.
+  void look_at(Peer& peer);
+  void look_at(Connection& connection);
+
+ private:
+  using Id = O2ibCounters::Id;
+
+  void connect(Peer& peer);
+  [[nodiscard]] Result<void> begin(Peer& peer);
+  void attempt_failed(Peer& peer, bool active, Errc cause);
+  void establish(Connection& connection, Errc failure, bool failed);
+  [[nodiscard]] std::expected<Peer*, RejectReason> judge_peer(const Message& request);
+  [[nodiscard]] std::expected<void, RejectReason> accept(QueuePairId request, Peer& peer,
+                                                         const Message& message);
+  void reject(QueuePairId request, RejectReason why, const Message& message,
+              const Ipv4Endpoint& from);
+  void close_other_lives(Peer& peer, std::uint16_t version, std::uint64_t incarnation);
+  void close_all(Peer& peer, Errc cause);
+  void meet(Peer& peer, const Connection& connection);
+  [[nodiscard]] std::uint16_t depth_to_ask(const Peer& peer, std::uint16_t version) const;
+
+  // For the peer's own request, after it has rejected ours in its favour.
+  static constexpr Duration kRaceWait = std::chrono::milliseconds(50);
+  static constexpr Duration kReconnectWait = std::chrono::seconds(1);
+
+  Environment& environment_;
+  Connections& connections_;
+  Peers& peers_;
+  Sends& sends_;
+  Receives& receives_;
+  Message message_;  // the one that is looked at
+};
+
+}  // namespace plnet::o2iblnd

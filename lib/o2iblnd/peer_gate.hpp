@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the o2ib LND asks of the keeper of the rules about who may connect.
+#pragma once
+
+#include "lib/lnet/names/nid.hpp"
+
+namespace plnet::o2iblnd {
+
+class PeerGate {
+ public:
+  virtual ~PeerGate() = default;
+  // Cold: once for each request to connect, from inside a poll. False: it is rejected.
+  [[nodiscard]] virtual bool admits(const lnet::Nid& peer) = 0;
+};
+
+}  // namespace plnet::o2iblnd

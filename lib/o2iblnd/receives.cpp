@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the completion of a receive to the offer of its message.
+#include "lib/o2iblnd/receives.hpp"
+
+#include <algorithm>
+
+namespace plnet::o2iblnd {
+
+namespace {
+
+using Id = O2ibCounters::Id;
+
+static_assert(static_cast<std::size_t>(Id::kFragments) - static_cast<std::size_t>(Id::kShort) + 1 ==
+                  kRefusals,
+              "a counter for each refusal, in their order");
+
+Id counter_of(Refusal refusal) {
+  return static_cast<Id>(static_cast<std::size_t>(Id::kShort) + static_cast<std::size_t>(refusal));
+}
+
+}  // namespace
+
+Receives::Receives(Environment& environment, Connections& connections, Peers& peers, Sends& sends)
+    : environment_(environment),
+      connections_(connections),
+      peers_(peers),
+      sends_(sends),
+      pool_(environment.config.receives_max) {}
+
+void Receives::on_received(const WorkCompletion& completion) {
+  Rx* const rx = connections_.receive_at(index_of(completion.cookie));
+  if (rx == nullptr || !rx->posted || rx->connection->id != completion.queue_pair)
+    return environment_.count(Id::kStray);
+  Connection& connection = *rx->connection;
+  rx->posted = false;
+  if (connection.state == Connection::State::kClosing) return;
+  if (!completion.status) return connections_.close(connection, Errc::kIo);
+  rx->length = std::min(completion.length, kMessageBytes);
+  if (!connection.is_open()) {
+    environment_.count(Id::kEarly);
+    connection.early.push_back(*rx);
+    return;
+  }
+  take(connection, *rx);
+}
+
+void Receives::take_early(Connection& connection) {
+  while (connection.is_open()) {
+    Rx* const rx = connection.early.pop_front();
+    if (rx == nullptr) return;
+    take(connection, *rx);
+  }
+}
+
+// The receive is not posted again: the connection ends.
+void Receives::break_off(Connection& connection, Id why, Errc cause) {
+  environment_.complain(why, connection.peer->nid);
+  connections_.close(connection, cause);
+}
+
+bool Receives::is_of_this_life(const Connection& connection, const Message& message) const {
+  return message.source_nid == connection.peer->nid64 &&
+         message.destination_nid == environment_.self.nid &&
+         message.source_stamp == connection.incarnation &&
+         message.destination_stamp == environment_.self.incarnation;
+}
+
+void Receives::take(Connection& connection, Rx& rx) {
+  Message& message = message_;
+  if (const auto refusal = decode(connections_.bytes_of(rx), message))
+    return break_off(connection, counter_of(*refusal));
+  if (!is_of_this_life(connection, message))
+    return break_off(connection, Id::kWrongLife, Errc::kStale);
+  connection.peer->last_alive = environment_.now;
+  if (!connection.credits.take_returned(message.credits, message.kind))
+    return break_off(connection, Id::kBadCredits);
+  if (message.credits > 0) connections_.serve_soon(connection);
+  switch (message.kind) {
+    case Kind::kNoop: return take_noop(connection, rx, message);
+    case Kind::kImmediate:
+    case Kind::kPutRequest:
+    case Kind::kGetRequest: return take_request(connection, rx);
+    case Kind::kPutNak:
+    case Kind::kPutAck:
+    case Kind::kPutDone:
+    case Kind::kGetDone: return take_answer(connection, rx, message);
+    case Kind::kConnectRequest:
+    case Kind::kConnectAck: return break_off(connection, Id::kType);
+  }
+}
+
+void Receives::take_noop(Connection& connection, Rx& rx, const Message& message) {
+  environment_.count(Id::kReceivedNoops);
+  const ReceiveUse use = connection.credits.use_of_noop(message.credits);
+  if (use == ReceiveUse::kPeer && !connection.credits.may_arrive(connection.held))
+    return break_off(connection, Id::kOverCredit);
+  connections_.release(rx, use);
+}
+
+void Receives::take_answer(Connection& connection, Rx& rx, const Message& message) {
+  const bool matched = message.kind == Kind::kPutAck ? sends_.on_grant(connection, message)
+                                                     : sends_.on_answer(connection, message);
+  if (!matched) return break_off(connection, Id::kUnmatched);
+  if (connection.state == Connection::State::kClosing) return;
+  // PUT_DONE brings back the credit of its PUT_REQ.
+  const bool done = message.kind == Kind::kPutDone;
+  if (done) --connection.held;
+  connections_.release(rx, done ? ReceiveUse::kPeer : ReceiveUse::kReserved);
+}
+
+void Receives::take_request(Connection& connection, Rx& rx) {
+  if (!connection.credits.may_arrive(connection.held))
+    return break_off(connection, Id::kOverCredit);
+  ++connection.held;
+  connection.arrived.push_back(rx);
+  offer_arrived(connection);
+}
+
+// In order: behind one that is parked nothing is offered.
+void Receives::offer_arrived(Connection& connection) {
+  while (connection.is_open() && connection.parked == nullptr) {
+    Rx* const rx = connection.arrived.pop_front();
+    if (rx == nullptr) return;
+    if (offer(connection, *rx)) continue;
+    connection.arrived.push_front(*rx);
+    return connections_.serve_soon(connection);
+  }
+}
+
+std::optional<std::uint32_t> Receives::payload_of(const Message& message) {
+  using lnet::MessageType;
+  const lnet::MessageHeader& header = message.header;
+  const bool carries = header.type == MessageType::kPut || header.type == MessageType::kReply;
+  if (message.kind == Kind::kGetRequest)
+    return header.type == MessageType::kGet ? std::optional(0U) : std::nullopt;
+  const std::uint32_t bytes = carries ? header.payload_length : 0;
+  const bool fits =
+      message.kind == Kind::kPutRequest ? carries : bytes <= message.nob - kImmediateBytes;
+  return fits ? std::optional(bytes) : std::nullopt;
+}
+
+// False: not now.
+bool Receives::offer(Connection& connection, Rx& rx) {
+  Inbound* const one = pool_.take();
+  if (one == nullptr) return false;
+  Message& message = message_;
+  // It was understood when it came, and its buffer is still ours.
+  PLNET_CHECK(!decode(connections_.bytes_of(rx), message), "a message is understood twice");
+  const std::optional<std::uint32_t> length = payload_of(message);
+  if (!length) {
+    pool_.give(one);
+    break_off(connection, Id::kLength);
+    return true;
+  }
+  one->state = Inbound::State::kOffered;
+  one->kind = message.kind;
+  one->wanted = false;
+  ++one->generation;
+  one->connection = &connection;
+  one->rx = &rx;
+  one->cookie = message.cookie;
+  one->header = message.header;
+  one->sink = message.buffer;
+  one->length = *length;
+  connection.inbound.push_back(*one);
+  environment_.count(one->kind == Kind::kImmediate    ? Id::kReceivedImmediates
+                     : one->kind == Kind::kPutRequest ? Id::kReceivedPuts
+                                                      : Id::kReceivedGets);
+  Peer& peer = *connection.peer;
+  one->decision = environment_.core.on_header({.header = one->header,
+                                               .from = peer.nid,
+                                               .link = peer.link,
+                                               .rx = {pool_.index_of(one), one->generation},
+                                               .reply_by_lnd = one->kind == Kind::kGetRequest});
+  carry_out(*one);
+  return true;
+}
+
+void Receives::resume(lnet::RxHandle rx, const lnet::RxDecision& decision) {
+  const bool known = pool_.is_lent(rx.index) && pool_.at(rx.index).generation == rx.generation &&
+                     pool_.at(rx.index).state == Inbound::State::kParked;
+  if (!known) return environment_.count(Id::kStaleResumes);
+  Inbound& one = pool_.at(rx.index);
+  one.state = Inbound::State::kDecided;
+  one.decision = decision;
+  one.unlink();
+  decided_.push_back(one);
+}
+
+unsigned Receives::run_decided() {
+  IntrusiveList<Inbound> now;
+  now.splice_back(decided_);
+  unsigned work = 0;
+  while (Inbound* const one = now.pop_front()) {
+    Connection& connection = *one->connection;
+    connection.inbound.push_back(*one);
+    carry_out(*one);
+    offer_arrived(connection);
+    ++work;
+  }
+  return work;
+}
+
+}  // namespace plnet::o2iblnd

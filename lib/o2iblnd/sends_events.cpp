@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of transitions at work: completions, answers, the end of a connection.
+#include "lib/o2iblnd/sends.hpp"
+
+namespace plnet::o2iblnd {
+
+const std::array<Sends::Handler, kTxActions> Sends::kHandlers = {nullptr,
+#define PLNET_X(action, function) &Sends::function,
+                                                                 PLNET_O2IBLND_ACTIONS(PLNET_X)
+#undef PLNET_X
+};
+
+void Sends::run(Tx& tx, Event event) {
+  const TxAction action = action_for(tx.state, event);
+  if (action == TxAction::kNone) {
+    environment_.count(Id::kUnexpected);
+    return;
+  }
+  (this->*kHandlers[static_cast<std::size_t>(action)])(tx);
+}
+
+void Sends::on_sent(const WorkCompletion& completion) {
+  Connection* const connection = connections_.find(completion.queue_pair);
+  if (kind_of(completion.cookie) == CookieKind::kWrite) {
+    // Only one that fails completes by itself; the message behind it is flushed.
+    if (connection != nullptr) connections_.close(*connection, Errc::kIo);
+    return;
+  }
+  Tx* const tx = pool_.at(index_of(completion.cookie));
+  if (tx == nullptr || tx->sending == 0 || tx->connection == nullptr ||
+      tx->connection->id != completion.queue_pair)
+    return environment_.count(Id::kStray);
+  Connection& own = *tx->connection;
+  --tx->sending;
+  own.credits.completed(tx->kind);
+  if (completion.status) {
+    own.peer->last_alive = environment_.now;
+  } else {
+    // An answer proves that the message was received.
+    if (tx->state != State::kAnswered) tx->fail(Errc::kIo, Health::kRemoteDropped);
+    connections_.close(own, Errc::kIo);
+  }
+  connections_.serve_soon(own);
+  run(*tx, Event::kSent);
+}
+
+bool Sends::on_answer(Connection& connection, const Message& message) {
+  const Kind asked = message.kind == Kind::kPutNak    ? Kind::kPutRequest
+                     : message.kind == Kind::kPutDone ? Kind::kPutAck
+                                                      : Kind::kGetRequest;
+  Tx* const tx = pool_.find(message.cookie);
+  if (tx == nullptr || tx->connection != &connection || tx->kind != asked) return false;
+  if (tx->state != State::kAsking && tx->state != State::kAsked) return false;
+  const std::uint32_t room = asked == Kind::kGetRequest ? tx->transmit->sink.length
+                             : asked == Kind::kPutAck   ? tx->bytes
+                                                        : 0;
+  if (message.status < 0) {
+    tx->fail(errc_of_errno(-message.status), Health::kRemoteError);
+  } else if (static_cast<std::uint32_t>(message.status) > room) {
+    environment_.count(Id::kBadStatus);
+    return false;
+  } else if (asked == Kind::kGetRequest) {
+    tx->bytes = static_cast<std::uint32_t>(message.status);
+  }
+  run(*tx, Event::kAnswer);
+  return true;
+}
+
+bool Sends::on_grant(Connection& connection, const Message& message) {
+  Tx* const tx = pool_.find(message.cookie);
+  if (tx == nullptr || tx->connection != &connection || tx->kind != Kind::kPutRequest) return false;
+  if (tx->state != State::kAsking && tx->state != State::kAsked) return false;
+  const std::uint64_t wanted = message.buffer.fragments.total();
+  tx->kind = Kind::kPutDone;
+  tx->peer_cookie = message.sink_cookie;
+  keep_sink(*tx, message.buffer);
+  if (wanted > tx->bytes) {
+    tx->code = -errno_of(Errc::kProtocol);
+    tx->fail(Errc::kProtocol, Health::kRemoteError);
+  } else {
+    tx->bytes = static_cast<std::uint32_t>(wanted);
+    tx->code = static_cast<std::int32_t>(wanted);
+  }
+  run(*tx, Event::kGrant);
+  return true;
+}
+
+void Sends::let_go_all(Connection& connection) {
+  const auto close = [this](IntrusiveList<Tx>& list) {
+    list.for_each([this](Tx& tx) { run(tx, Event::kClose); });
+  };
+  close(connection.posted);  // first: others may join it
+  close(connection.noops);
+  close(connection.messages);
+  close(connection.for_answer);
+  close(connection.free_of_cost);
+}
+
+void Sends::drain_all(Connection& connection) {
+  while (Tx* const tx = connection.posted.front()) {
+    if (tx->sending > 0) {  // the driver owes its completion
+      environment_.count(Id::kUnexpected);
+      tx->sending = 0;
+    }
+    run(*tx, Event::kDrain);
+    if (connection.posted.front() == tx) tx->unlink();
+  }
+}
+
+void Sends::begin(Tx& tx) {
+  tx.state = tx.asks() ? State::kAsking : State::kSending;
+  tx.sink_open = tx.kind == Kind::kGetRequest || tx.kind == Kind::kPutAck;
+  switch (tx.kind) {
+    case Kind::kImmediate: return environment_.count(Id::kImmediates);
+    case Kind::kPutRequest: return environment_.count(Id::kPutRequests);
+    case Kind::kGetRequest: return environment_.count(Id::kGetRequests);
+    case Kind::kPutNak: return environment_.count(Id::kNaks);
+    case Kind::kNoop: return environment_.count(Id::kNoops);
+    default: return;
+  }
+}
+
+void Sends::await_answer(Tx& tx) {
+  tx.state = State::kAsked;
+}
+
+void Sends::await_sent(Tx& tx) {
+  tx.state = State::kAnswered;
+  tx.sink_open = false;
+}
+
+// The request's own send may complete later.
+void Sends::queue_writes(Tx& tx) {
+  tx.state = State::kGranted;
+  tx.deadline = environment_.now + environment_.timeout;
+  tx.unlink();
+  enqueue(tx);
+}
+
+void Sends::write(Tx& tx) {
+  tx.state = State::kWriting;
+}
+
+void Sends::go_on(Tx& /*tx*/) {}
+
+void Sends::end_if_last(Tx& tx) {
+  if (tx.sending == 0) end(tx);
+}
+
+// Status and health by the cause of the end and the place where it found the message.
+void Sends::let_go(Tx& tx) {
+  const Errc cause = tx.connection->cause;
+  if (cause == Errc::kShutdown) {
+    tx.fail(Errc::kShutdown, Health::kLocalAborted);
+  } else if (cause == Errc::kTimedOut) {
+    tx.fail(Errc::kAborted, health_when_late(tx.state));
+  } else if (tx.state != State::kAnswered) {
+    const bool posted = tx.sending > 0 && tx.state != State::kGranted;
+    tx.fail(posted ? Errc::kIo : Errc::kAborted, health_when_closed(tx.state));
+  }
+  if (tx.sink_open && tx.transmit != nullptr) {
+    tx.state = State::kQuarantined;
+    environment_.count(Id::kQuarantined);
+    environment_.complete(
+        {.transmit = tx.transmit, .status = tx.status, .health = tx.health, .quarantined = true});
+  } else if (tx.sink_open) {
+    tx.state = State::kDraining;
+  } else if (tx.sending > 0) {
+    if (tx.state == State::kGranted) {
+      tx.unlink();
+      tx.connection->posted.push_back(tx);
+    }
+    tx.state = State::kFlushing;
+  } else {
+    end(tx);
+  }
+}
+
+void Sends::end(Tx& tx) {
+  if (tx.reserved && tx.state == State::kQueued) tx.connection->credits.give_back_reserve();
+  const bool placed = tx.kind == Kind::kGetRequest && tx.status.has_value();
+  if (tx.transmit != nullptr)
+    environment_.complete({.transmit = tx.transmit,
+                           .status = tx.status,
+                           .health = tx.health,
+                           .reply_placed = placed,
+                           .reply_length = placed ? tx.bytes : 0});
+  Inbound* const inbound = tx.inbound;
+  const Result<void> status = tx.status;
+  const Health health = tx.health;
+  pool_.give(tx);
+  if (inbound != nullptr) ends_.on_answered(*inbound, status, health);
+}
+
+void Sends::end_quarantine(Tx& tx) {
+  lnet::Transmit& transmit = *tx.transmit;
+  pool_.give(tx);
+  environment_.report();  // its end is told before
+  environment_.core.on_quarantine_over(transmit);
+}
+
+}  // namespace plnet::o2iblnd
