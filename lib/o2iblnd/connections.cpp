@@ -29,8 +29,8 @@ std::uint64_t message_memory_bytes(const O2ibLndConfig& config) {
 Connections::Connections(Environment& environment)
     : environment_(environment),
       receives_each_(receives_each(environment.config.tunables)),
-      pool_(environment.config.connections_max),
-      receives_(std::make_unique<Rx[]>(receives_max(environment.config))) {
+      receives_(std::make_unique<Rx[]>(receives_max(environment.config))),
+      pool_(environment.config.connections_max) {
   owners_.reserve(environment.config.connections_max);
   for (std::uint32_t i = 0; i < receives_max(environment.config); ++i)
     receives_[i].connection = &pool_.at(i / receives_each_);

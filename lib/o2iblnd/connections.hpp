@@ -75,8 +75,8 @@ class Connections {
 
   Environment& environment_;
   const std::uint32_t receives_each_;
+  std::unique_ptr<Rx[]> receives_;  // before those that list them: lists go first
   Pool<Connection> pool_;
-  std::unique_ptr<Rx[]> receives_;
   std::vector<std::uint32_t> owners_;  // slot by index of the queue pair
   IntrusiveList<Connection, ForService> to_serve_;
   IntrusiveList<Connection, ForService> closed_;

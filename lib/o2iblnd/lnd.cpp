@@ -23,10 +23,12 @@ lnet::LndTraits traits_of(const O2ibLndConfig& config) {
 O2ibLnd::O2ibLnd(const O2ibLndConfig& config, lnet::LndUpcalls& core, VerbsDriver& driver)
     : environment_(config, core, driver),
       traits_(traits_of(config)),
+      tx_pool_(environment_, Connections::receives_max(config)),
+      inbound_pool_(config.receives_max),
       connections_(environment_),
       peers_(environment_),
-      sends_(environment_, connections_, receives_),
-      receives_(environment_, connections_, peers_, sends_),
+      sends_(environment_, tx_pool_, connections_, receives_),
+      receives_(environment_, inbound_pool_, connections_, peers_, sends_),
       handshakes_(environment_, connections_, peers_, sends_, receives_),
       look_at_(config.start) {
   PLNET_CHECK(config.nid.is_of(lnet::NetType::kO2ib) && !config.nid.is_large(), "a NID of o2ib");
@@ -68,8 +70,8 @@ void O2ibLnd::shut_down() {
 }
 
 bool O2ibLnd::idle() const {
-  return sends_.pool().used() == 0 && receives_.used() == 0 && peers_.releasing().empty() &&
-         environment_.reported_count == 0 && !has_work() &&
+  return tx_pool_.used() == 0 && inbound_pool_.free_count() == inbound_pool_.capacity() &&
+         peers_.releasing().empty() && environment_.reported_count == 0 && !has_work() &&
          (!environment_.shutting_down || connections_.used() == 0);
 }
 

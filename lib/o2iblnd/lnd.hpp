@@ -81,6 +81,8 @@ class O2ibLnd final : public lnet::Lnd, public VerbsEvents {
 
   Environment environment_;
   const lnet::LndTraits traits_;
+  TxPool tx_pool_;  // before those that list them: lists go first
+  Pool<Inbound> inbound_pool_;
   Connections connections_;
   Peers peers_;
   Sends sends_;

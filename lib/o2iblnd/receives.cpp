@@ -20,12 +20,13 @@ Id counter_of(Refusal refusal) {
 
 }  // namespace
 
-Receives::Receives(Environment& environment, Connections& connections, Peers& peers, Sends& sends)
+Receives::Receives(Environment& environment, Pool<Inbound>& pool, Connections& connections,
+                   Peers& peers, Sends& sends)
     : environment_(environment),
+      pool_(pool),
       connections_(connections),
       peers_(peers),
-      sends_(sends),
-      pool_(environment.config.receives_max) {}
+      sends_(sends) {}
 
 void Receives::on_received(const WorkCompletion& completion) {
   Rx* const rx = connections_.receive_at(index_of(completion.cookie));

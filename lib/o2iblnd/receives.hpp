@@ -14,7 +14,8 @@ namespace plnet::o2iblnd {
 
 class Receives final : public InboundEnds {
  public:
-  Receives(Environment& environment, Connections& connections, Peers& peers, Sends& sends);
+  Receives(Environment& environment, Pool<Inbound>& pool, Connections& connections, Peers& peers,
+           Sends& sends);
 
   void on_received(const WorkCompletion& completion);
   // The connection is up: what came before is looked at.
@@ -32,8 +33,6 @@ class Receives final : public InboundEnds {
   // Nobody reaches our memory through it any more.
   void drain_all(Connection& connection);
   void on_answered(Inbound& inbound, Result<void> status, Health health) override;
-
-  [[nodiscard]] std::size_t used() const { return pool_.capacity() - pool_.free_count(); }
 
  private:
   using Id = O2ibCounters::Id;
@@ -58,10 +57,10 @@ class Receives final : public InboundEnds {
   void end(Inbound& inbound, Result<void> status, Health health);
 
   Environment& environment_;
+  Pool<Inbound>& pool_;
   Connections& connections_;
   Peers& peers_;
   Sends& sends_;
-  Pool<Inbound> pool_;
   IntrusiveList<Inbound> decided_;
   Message message_;  // the one that is looked at
 };

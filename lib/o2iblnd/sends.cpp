@@ -23,11 +23,8 @@ std::int32_t code_of(Errc cause) {
 
 }  // namespace
 
-Sends::Sends(Environment& environment, Connections& connections, InboundEnds& ends)
-    : environment_(environment),
-      connections_(connections),
-      ends_(ends),
-      pool_(environment, Connections::receives_max(environment.config)) {}
+Sends::Sends(Environment& environment, TxPool& pool, Connections& connections, InboundEnds& ends)
+    : environment_(environment), pool_(pool), connections_(connections), ends_(ends) {}
 
 bool Sends::take(lnet::Transmit& transmit) {
   Tx* const tx = pool_.take(false);

@@ -24,7 +24,7 @@ class InboundEnds {
 
 class Sends {
  public:
-  Sends(Environment& environment, Connections& connections, InboundEnds& ends);
+  Sends(Environment& environment, TxPool& pool, Connections& connections, InboundEnds& ends);
 
   // --- Messages of ours ---
   // False: no descriptor is free.
@@ -67,8 +67,6 @@ class Sends {
   // Nobody reaches our memory through it any more.
   void drain_all(Connection& connection);
 
-  [[nodiscard]] const TxPool& pool() const { return pool_; }
-  [[nodiscard]] bool has_reply() const { return pool_.has_reply(); }
   // Of one peer link, or of all.
   [[nodiscard]] bool has_any_of(const lnet::PeerLink* link);
 
@@ -108,9 +106,9 @@ class Sends {
   static const std::array<Handler, kTxActions> kHandlers;
 
   Environment& environment_;
+  TxPool& pool_;
   Connections& connections_;
   InboundEnds& ends_;
-  TxPool pool_;
   IntrusiveList<Tx> outgoing_;  // taken from the core, not looked at yet
   IntrusiveList<Tx> given_up_;  // cancelled, not told yet
   std::array<WorkRequest, kFragmentsMax + 1> chain_;

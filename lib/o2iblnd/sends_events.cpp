@@ -36,8 +36,7 @@ void Sends::on_sent(const WorkCompletion& completion) {
   if (completion.status) {
     own.peer->last_alive = environment_.now;
   } else {
-    // An answer proves that the message was received.
-    if (tx->state != State::kAnswered) tx->fail(Errc::kIo, Health::kRemoteDropped);
+    if (!tx->answered) tx->fail(Errc::kIo, Health::kRemoteDropped);
     connections_.close(own, Errc::kIo);
   }
   connections_.serve_soon(own);
@@ -126,6 +125,7 @@ void Sends::await_answer(Tx& tx) {
 
 void Sends::await_sent(Tx& tx) {
   tx.state = State::kAnswered;
+  tx.answered = true;
   tx.sink_open = false;
 }
 
@@ -150,11 +150,13 @@ void Sends::end_if_last(Tx& tx) {
 // Status and health by the cause of the end and the place where it found the message.
 void Sends::let_go(Tx& tx) {
   const Errc cause = tx.connection->cause;
-  if (cause == Errc::kShutdown) {
+  if (tx.answered) {
+    // Nothing is lost.
+  } else if (cause == Errc::kShutdown) {
     tx.fail(Errc::kShutdown, Health::kLocalAborted);
   } else if (cause == Errc::kTimedOut) {
     tx.fail(Errc::kAborted, health_when_late(tx.state));
-  } else if (tx.state != State::kAnswered) {
+  } else {
     const bool posted = tx.sending > 0 && tx.state != State::kGranted;
     tx.fail(posted ? Errc::kIo : Errc::kAborted, health_when_closed(tx.state));
   }

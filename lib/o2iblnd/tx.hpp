@@ -69,6 +69,7 @@ struct Tx : ListNode<> {
   std::uint8_t sending = 0;  // sends posted and not completed: 2 if PUT_DONE overtakes PUT_REQ's
   bool reply = false;        // of which pool share
   bool sink_open = false;    // the peer may write to memory that this message names
+  bool answered = false;     // the peer has: it has received the message
   bool reserved = false;     // a receive for the answer is put aside
   bool gathered = false;     // kImmediate: its payload is not in the buffer
   std::uint16_t head_bytes = 0;

@@ -49,7 +49,7 @@ Tx* TxPool::take(bool reply) {
   PLNET_CHECK(tx != nullptr && tx->state == TxState::kFree && !tx->linked(), "a free one is idle");
   tx->reply = reply;
   tx->sending = 0;
-  tx->sink_open = tx->reserved = tx->gathered = false;
+  tx->sink_open = tx->answered = tx->reserved = tx->gathered = false;
   tx->head_bytes = 0;
   ++tx->generation;
   tx->cookie = index_of(*tx) | std::uint64_t{tx->generation} << kGenerationShift;

@@ -17,7 +17,6 @@ class TxPool {
   // place.
   [[nodiscard]] Tx* take(bool reply);
   void give(Tx& tx);
-  [[nodiscard]] bool has_reply() const { return replies_ < environment_.config.replies_max; }
 
   [[nodiscard]] Fragment buffer(const Tx& tx, std::uint32_t length) const;
   [[nodiscard]] std::span<std::byte> bytes(const Tx& tx) const;
