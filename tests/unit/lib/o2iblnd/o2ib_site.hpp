@@ -29,7 +29,11 @@ inline lnet::Nid nid_of(unsigned node) {
 }
 
 struct NodeOptions {
-  O2ibLndConfig lnd{.peers_max = 16, .connections_max = 16, .receives_max = 64, .replies_max = 64};
+  O2ibLndConfig lnd{.tunables = {.ntx = 64},
+                    .peers_max = 16,
+                    .connections_max = 16,
+                    .receives_max = 64,
+                    .replies_max = 64};
   const drivers::FaultPlan* faults = nullptr;  // between the LND and its driver
   unsigned park_percent = 0;
   unsigned drop_percent = 0;
@@ -43,11 +47,12 @@ class O2ibNode final : public Pollable {
   O2ibNode(drivers::SimCluster& cluster, drivers::SimVerbsFabric& fabric, unsigned index,
            const NodeOptions& options, std::uint64_t seed, std::uint64_t life, bool polled)
       : message_bytes_(message_memory_bytes(options.lnd)),
-        bytes_(kCoreBytes + message_bytes_),
+        size_(kCoreBytes + message_bytes_),
+        bytes_(std::make_unique_for_overwrite<std::byte[]>(size_)),
         // A shard of its own: a restarted node must not be polled by what polled the one before.
         shard_(cluster.network, cluster.shards[index]->host(), cluster.shape.shard, seed,
                5000 + index) {
-    arena_ = arenas_.add({.base = bytes_.data(), .size = bytes_.size()}).value();
+    arena_ = arenas_.add({.base = bytes_.get(), .size = size_}).value();
     VerbsEvents* events = &relay_;
     if (options.faults != nullptr) {
       faults_ = std::make_unique<drivers::FaultVerbsDriver>(relay_, Random(seed).fork("faults"));
@@ -89,6 +94,10 @@ class O2ibNode final : public Pollable {
   [[nodiscard]] drivers::FaultVerbsDriver& faults() { return *faults_; }
   [[nodiscard]] std::uint64_t count(LndId id) const { return lnd_->count(id); }
   void ring() { shard_.ring(); }
+  // The core's.
+  [[nodiscard]] std::span<const std::byte> memory() const {
+    return {bytes_.get() + message_bytes_, kCoreBytes};
+  }
 
   unsigned poll(Instant now) override { return core_->turn(now); }
   [[nodiscard]] std::string_view name() const override { return "o2ib node"; }
@@ -96,7 +105,8 @@ class O2ibNode final : public Pollable {
 
  private:
   std::uint64_t message_bytes_;
-  std::vector<std::byte> bytes_;
+  std::uint64_t size_;
+  std::unique_ptr<std::byte[]> bytes_;
   ArenaTable arenas_;
   ArenaId arena_ = kNoArena;
   drivers::SimShard shard_;
@@ -124,6 +134,7 @@ class O2ibSite {
 
   void start(unsigned node) {
     ++lives_;
+    nodes_[node].reset();
     nodes_[node] = std::make_unique<O2ibNode>(cluster, fabric, node, options[node],
                                               seed_ * 100 + node + 17 * lives_, lives_, polled);
   }
