@@ -107,7 +107,9 @@ class VerbsEvents {
   // Cold. Our connect() was turned down; on_drained() follows.
   virtual void on_rejected(QueuePairId queue_pair, RejectKind kind,
                            std::span<const std::byte> data) = 0;
-  // Cold. Our connect() failed otherwise, or an established connection ended. All requests that
+  // Cold. Our connect() failed otherwise, or an established connection ended. The cause of a failed
+  // one becomes the health of what waited: kNoRoute (address or route not resolved), kTimedOut (no
+  // answer), kNetworkDown (unreachable), kClosed (connect error), kReset. All requests that
   // were posted come back (flushed) through on_completions(), then on_drained().
   virtual void on_disconnected(QueuePairId queue_pair, Errc cause) = 0;
   // Cold. The last event of a queue pair: nothing of ours is read or written by the peer any more.

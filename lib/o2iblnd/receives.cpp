@@ -113,8 +113,10 @@ void Receives::take_request(Connection& connection, Rx& rx) {
   if (!connection.credits.may_arrive(connection.held))
     return break_off(connection, Id::kOverCredit);
   ++connection.held;
+  const bool waits = connection.parked != nullptr || !connection.arrived.empty();
+  if (!waits && offer(connection, rx, message_)) return;
   connection.arrived.push_back(rx);
-  offer_arrived(connection);
+  connections_.serve_soon(connection);
 }
 
 // In order: behind one that is parked nothing is offered.
@@ -122,7 +124,9 @@ void Receives::offer_arrived(Connection& connection) {
   while (connection.is_open() && connection.parked == nullptr) {
     Rx* const rx = connection.arrived.pop_front();
     if (rx == nullptr) return;
-    if (offer(connection, *rx)) continue;
+    // It was understood when it came, and its buffer is still ours.
+    PLNET_CHECK(!decode(connections_.bytes_of(*rx), message_), "a message is understood twice");
+    if (offer(connection, *rx, message_)) continue;
     connection.arrived.push_front(*rx);
     return connections_.serve_soon(connection);
   }
@@ -141,12 +145,9 @@ std::optional<std::uint32_t> Receives::payload_of(const Message& message) {
 }
 
 // False: not now.
-bool Receives::offer(Connection& connection, Rx& rx) {
+bool Receives::offer(Connection& connection, Rx& rx, const Message& message) {
   Inbound* const one = pool_.take();
   if (one == nullptr) return false;
-  Message& message = message_;
-  // It was understood when it came, and its buffer is still ours.
-  PLNET_CHECK(!decode(connections_.bytes_of(rx), message), "a message is understood twice");
   const std::optional<std::uint32_t> length = payload_of(message);
   if (!length) {
     pool_.give(one);

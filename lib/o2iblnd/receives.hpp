@@ -43,7 +43,7 @@ class Receives final : public InboundEnds {
   void take_request(Connection& connection, Rx& rx);
   void take_answer(Connection& connection, Rx& rx, const Message& message);
   void take_noop(Connection& connection, Rx& rx, const Message& message);
-  [[nodiscard]] bool offer(Connection& connection, Rx& rx);
+  [[nodiscard]] bool offer(Connection& connection, Rx& rx, const Message& message);
   // Bytes of payload that go with the header; nothing if they cannot.
   [[nodiscard]] static std::optional<std::uint32_t> payload_of(const Message& message);
   void carry_out(Inbound& inbound);

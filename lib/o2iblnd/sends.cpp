@@ -66,8 +66,9 @@ void Sends::choose_kind(Tx& tx) {
     case MessageType::kGet: {
       if (transmit.routed || transmit.next_hop_is_router) break;
       if (transmit.sink.empty() || fits(transmit.sink.length)) break;
-      const auto sink = lay_open(transmit.sink, transmit.sink.length, environment_.driver,
-                                 Kind::kGetRequest, pool_.bytes(tx));
+      const auto sink =
+          lay_open(transmit.sink, transmit.sink.length, environment_.driver,
+                   tx.connection->offer.max_frags, Kind::kGetRequest, pool_.bytes(tx));
       if (!sink) break;
       tx.kind = Kind::kGetRequest;
       tx.sink = *sink;
@@ -119,7 +120,7 @@ Result<bool> Sends::grant(Connection& connection, Inbound& inbound) {
   Tx* const tx = new_reply(connection, Kind::kPutAck, &inbound);
   if (tx == nullptr) return false;
   const auto sink = lay_open(inbound.decision.target, inbound.decision.length, environment_.driver,
-                             Kind::kPutAck, pool_.bytes(*tx));
+                             connection.offer.max_frags, Kind::kPutAck, pool_.bytes(*tx));
   if (!sink) {
     pool_.give(*tx);
     return std::unexpected(sink.error());

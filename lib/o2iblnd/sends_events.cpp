@@ -54,7 +54,9 @@ bool Sends::on_answer(Connection& connection, const Message& message) {
                              : asked == Kind::kPutAck   ? tx->bytes
                                                         : 0;
   if (message.status < 0) {
-    tx->fail(errc_of_errno(-message.status), Health::kRemoteError);
+    constexpr std::int32_t kErrnoMax = 4095;
+    const bool known = message.status >= -kErrnoMax;
+    tx->fail(known ? errc_of_errno(-message.status) : Errc::kProtocol, Health::kRemoteError);
   } else if (static_cast<std::uint32_t>(message.status) > room) {
     environment_.count(Id::kBadStatus);
     return false;

@@ -39,7 +39,9 @@ Result<std::size_t> make_writes(const lnet::Payload& source, std::uint32_t lengt
 }
 
 Result<RemoteBuffer> lay_open(const lnet::Payload& window, std::uint32_t length,
-                              const VerbsDriver& driver, Kind kind, std::span<std::byte> out) {
+                              const VerbsDriver& driver, std::uint32_t fragments_max, Kind kind,
+                              std::span<std::byte> out) {
+  PLNET_CHECK(fragments_max <= kFragmentsMax, "no message has more fragments");
   RemoteBuffer buffer;
   std::uint32_t count = 0;
   FragmentWire last;
@@ -53,7 +55,7 @@ Result<RemoteBuffer> lay_open(const lnet::Payload& window, std::uint32_t length,
     if (count > 0 && last.address + last.nob == key.address) {
       last.nob += piece.length;
     } else {
-      if (count == kFragmentsMax) return std::unexpected(Errc::kTooBig);
+      if (count == fragments_max) return std::unexpected(Errc::kTooBig);
       ++count;
       last = {piece.length, key.address};
     }

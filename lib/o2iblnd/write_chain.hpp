@@ -27,9 +27,9 @@ struct WriteRules {
 
 // The first `length` bytes of a window, as fragments of a message of `kind` in `out`, pieces that
 // meet merged. kNotSupported: no device knows the memory, or it lies under several keys; kTooBig:
-// more fragments than a message has.
+// more than `fragments_max`, since the peer needs a write for each.
 [[nodiscard]] Result<RemoteBuffer> lay_open(const lnet::Payload& window, std::uint32_t length,
-                                            const VerbsDriver& driver, Kind kind,
-                                            std::span<std::byte> out);
+                                            const VerbsDriver& driver, std::uint32_t fragments_max,
+                                            Kind kind, std::span<std::byte> out);
 
 }  // namespace plnet::o2iblnd
