@@ -146,10 +146,6 @@ auto route(const RouteReport& report) {
                              {"changes", route_story(report), 3}});
 }
 
-Json route_to_json(const RouteReport& report, int level) {
-  return object_of(route(report), level);
-}
-
 auto pool(const BufferPoolReport& report) {
   return std::to_array<Row>({{"npages", report.pages, 0, {1, "pages", 5}},
                              {"nbuffers", report.buffers, 0, {2, "count", 5}},
@@ -226,7 +222,8 @@ Json peer_list_to_json(std::span<const lnet::PeerReport> peers) {
 }
 
 Json routes_to_json(std::span<const RouteReport> routes, int level) {
-  return document_of("route", list_of(routes, route_to_json, level));
+  const auto shown = [level](const RouteReport& each) { return object_of(route(each), level); };
+  return document_of("route", list_of(routes, shown));
 }
 
 Json routing_to_json(const lnet::RoutingReport& routing) {
