@@ -55,9 +55,9 @@ ROOMS = {
     "apps/lnet-sim": ["node", "yaml", "net", "plan", "books", "host", "watch", "site", "."],
     "apps/lnet-selftest": ["baseline", "lst", "service", "run", "sim", "."],
 }
-# Below this folder is one folder for each network family. Only the tables of families, of their verbs and of their settings, tests and
+# Below this folder is one folder for each network family. Only the tables of families and of their settings and verbs, tests and
 # benchmarks know any of them.
-FAMILIES, TABLES = "node/net", ("node/net/families.cpp", "node/net/family_verbs.hpp", "node/net/sections.cpp")
+FAMILIES, TABLES = "node/net", ("node/net/families.cpp", "node/net/family_facts.cpp")
 # System headers that only one room may know.
 SYSTEM_RULES = [
     (r"rte_", ["lib/runtime/host", "lib/runtime/trace", "drivers/net/cassini"], "only lib/runtime/host knows DPDK"),

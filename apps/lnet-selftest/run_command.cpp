@@ -53,7 +53,7 @@ constexpr auto kOwnOptions = std::to_array<OptionRow>({
     row_makers::text("instance", 0, "NAME", "the node that is to be the console, of several"),
     row_makers::text("run-dir", 0, "FOLDER", "with the control sockets; LST_RUN_DIR, /run/plnet"),
     row_makers::text("lock-dir", 0, "FOLDER", "of the CPU claims"),
-    row_makers::text("nic-names", 0, "FILE", "hosts of NIDs on kfi; /etc/plnet/nic_names"),
+    row_makers::text("nic-names", 0, "FILE", "hosts of NIC addresses; /etc/plnet/nic_names"),
     row_makers::flag("help", 'h', "and nothing else"),
 });
 

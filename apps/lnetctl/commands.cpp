@@ -8,7 +8,7 @@
 #include "lib/runtime/verbs/fault_rows.hpp"
 #include "lib/runtime/verbs/lnet_rows.hpp"
 #include "lib/runtime/verbs/node_rows.hpp"
-#include "node/net/family_verbs.hpp"
+#include "node/net/family_facts.hpp"
 
 namespace plnet::apps {
 namespace {
@@ -25,7 +25,7 @@ constexpr OptionList kGlobalOptions{
          "how long to wait for an answer (30; pings and discoveries: as long as they may take)"),
     flag("json", 0, "print results as JSON"),
     text("nic-names", 0, "FILE",
-         "hosts of NIC addresses, shown behind NIDs on kfi (/etc/plnet/nic_names)"),
+         "hosts of NIC addresses, shown behind their NIDs (/etc/plnet/nic_names)"),
     flag("list-commands", 0, "print the names of commands"),
     text("completion", 0, "SHELL", "print a completion script; for: bash"),
     flag("version", 0, "print the version"),
@@ -68,7 +68,7 @@ std::vector<CommandRow> all_commands() {
   rows.insert(rows.end(), lctl_commands().begin(), lctl_commands().end());
   append(rows, kNodeVerbs);
   rows.insert(rows.end(), plan_commands().begin(), plan_commands().end());
-  for (const runtime::VerbRows& verbs : node::kFamilyVerbs)
+  for (const runtime::VerbRows& verbs : node::family_verbs())
     append(rows, verbs);
   return rows;
 }

@@ -12,7 +12,7 @@
 #include "lib/runtime/cpt/number_list.hpp"
 #include "lib/runtime/cpt/plan_report.hpp"
 #include "lib/runtime/files/text_file.hpp"
-#include "node/net/sections.hpp"
+#include "node/net/family_facts.hpp"
 
 namespace plnet::apps {
 namespace {

@@ -7,7 +7,7 @@
 #include "lib/runtime/config/schema.hpp"
 #include "lib/runtime/config/schema_rendering.hpp"
 #include "lib/runtime/control/access.hpp"
-#include "node/net/sections.hpp"
+#include "node/net/family_facts.hpp"
 
 namespace plnet::node {
 namespace {
@@ -57,7 +57,7 @@ NodeFlags::NodeFlags(CLI::App& app, std::string program, std::string instance)
   app.add_option("--admin-group", admin_group_,
                  "group whose members may change things, besides root and our own user");
   app.add_option("--nic-names", nic_names_,
-                 "hosts of NIC addresses, shown behind NIDs on kfi in the log "
+                 "hosts of NIC addresses, shown behind their NIDs in the log "
                  "(/etc/plnet/nic_names)");
   app.add_option("--lock-dir", lock_dir_, "folder of the CPU claims, shared by all instances")
       ->capture_default_str();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that a node knows of a network type. A family is a folder below node/net and one row of
-// node/net/families.cpp, and of node/net/sections.cpp if it has settings; nothing else names it.
+// All that a node knows of a network type. A family is a folder below node/net, one row of
+// node/net/families.cpp and, if it has settings or verbs, one of node/net/family_facts.cpp. Nothing
+// else names it.
 //
 // A family itself has no state. What it has of a running node is a FamilyHost; how it judges the
 // interfaces of one configuration is FamilyRules.

@@ -22,7 +22,7 @@
 #include "node/host/residents.hpp"
 #include "node/host/settled_config.hpp"
 #include "node/net/families.hpp"
-#include "node/net/sections.hpp"
+#include "node/net/family_facts.hpp"
 #include "node/run/live_settings.hpp"
 #include "node/run/node.hpp"
 #include "node/run/node_verbs.hpp"

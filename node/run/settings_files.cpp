@@ -15,7 +15,7 @@
 #include "node/admin/lnet_wanted.hpp"
 #include "node/host/machine.hpp"
 #include "node/net/families.hpp"
-#include "node/net/sections.hpp"
+#include "node/net/family_facts.hpp"
 
 namespace plnet::node {
 namespace {

@@ -11,7 +11,7 @@
 #include "lib/runtime/config/settings_diff.hpp"
 #include "lib/runtime/config/settings_export.hpp"
 #include "lib/runtime/config/settings_reader.hpp"
-#include "node/net/sections.hpp"
+#include "node/net/family_facts.hpp"
 
 namespace plnet::runtime {
 

@@ -9,7 +9,7 @@
 
 #include "lib/runtime/config/settings_section.hpp"
 #include "node/net/families.hpp"
-#include "node/net/sections.hpp"
+#include "node/net/family_facts.hpp"
 
 namespace plnet::node::settings_files_test {
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "node/net/sections.hpp"
+#include "node/net/family_facts.hpp"
 
 #include <array>
 
 #include "node/net/kfi/settings.hpp"
+#include "node/net/kfi/verb_rows.hpp"
 #include "node/net/tcp/settings.hpp"
 
 namespace plnet::node {
@@ -15,10 +16,18 @@ constexpr std::array<const runtime::SettingsSection*, 2> kSections{
     &kKfiSection,
 };
 
+constexpr std::array kVerbs{
+    kKfiVerbs,
+};
+
 }  // namespace
 
 std::span<const runtime::SettingsSection* const> family_sections() {
   return kSections;
+}
+
+std::span<const runtime::VerbRows> family_verbs() {
+  return kVerbs;
 }
 
 }  // namespace plnet::node
