@@ -41,116 +41,87 @@ TIDY_ALONE = Tree("tidy-alone", "clang++-19", "-Doptimization=1", "-Dtests=false
 PRODUCT = ("lib", "drivers", "node", "apps")
 
 
+class Job:
+    """Builds targets of a tree, then runs suites of tests in it."""
+
+    def __init__(self, tree, built="", targets=lambda tree: (), suites=(), processes=None):
+        self.tree, self.built, self.targets, self.suites, self.processes = tree, built, targets, suites, processes
+
+    def build_ahead(self):
+        self.tree.build_ahead(self.targets(self.tree))
+
+    def run(self, tally, then):
+        """`then`, the next job, is built ahead while tests run: they leave CPUs idle."""
+        if self.built and not self.tree.build(tally, self.built, self.targets(self.tree)):
+            return
+        if then is not None:
+            then.build_ahead()
+        if self.suites:
+            self.tree.run_suites(tally, *self.suites, processes=self.processes)
+
+
+class TidyJob:
+    def build_ahead(self):
+        pass
+
+    def run(self, tally, _):
+        words = TIDY.configure() or TIDY_ALONE.configure()
+        if words is not None:
+            tally.say("build.tidy", words)
+        else:
+            tidy.tidy(tally, TIDY.path, TIDY_ALONE.path)
+
+
 class Stage:
-    def __init__(self, name, budget_min, what, run, gate=True, quick=False, prepare=lambda: None):
-        self.name, self.budget_min, self.what, self.run = name, budget_min, what, run
+    def __init__(self, name, budget_min, what, *jobs, gate=True, quick=False):
+        self.name, self.budget_min, self.what, self.jobs = name, budget_min, what, jobs
         self.gate, self.quick = gate, quick
-        self.prepare = prepare  # begins to build what it needs, while the stage before it runs
 
 
-def prepare_programs():
-    GCC.build_ahead(GCC.targets(*PRODUCT))
+def product(tree):
+    return tree.targets(*PRODUCT)
 
 
-def programs(tally):
-    prepare_programs()
-    GCC.run_suites(tally, "rules")
-    GCC.build(tally, "programs", GCC.targets(*PRODUCT))
+def product_and_tests(tree):
+    return tree.targets(*PRODUCT, "tests")
 
 
-def run_programs(tally, suite):
-    if GCC.build(tally, "programs", GCC.targets(*PRODUCT)):
-        GCC.run_suites(tally, suite, processes=E2E_PROCESSES)
+def objects_of_tests(tree):
+    return tree.targets("tests", "bench", objects=True)
 
 
-def e2e(tally):
-    run_programs(tally, "e2e")
+def everything(tree):
+    return product_and_tests(tree) + tree.targets("bench", objects=True)
 
 
-def all_of_asan():
-    return ASAN.targets(*PRODUCT, "tests") + ASAN.targets("bench", objects=True)
+def programs_of(suite):
+    return lambda tree: tree.programs_of_suite(suite)
 
 
-def prepare_asan():
-    ASAN.build_ahead(all_of_asan())
-
-
-def asan(tally):
-    if ASAN.build(tally, "everything", all_of_asan()):
-        ASAN.run_suites(tally, "unit", "concurrent", "fuzz")
-
-
-def prepare_gcc():
-    GCC.build_ahead(GCC.programs_of_suite("plain"))
-
-
-def gcc(tally):
-    if GCC.build(tally, "plain tests", GCC.programs_of_suite("plain")):
-        GCC_TESTS.build_ahead(GCC_TESTS.targets("tests", "bench", objects=True))  # the longest case runs alone
-        GCC.run_suites(tally, "plain")
-    GCC_TESTS.build(tally, "tests and benchmarks", GCC_TESTS.targets("tests", "bench", objects=True))
-
-
-def prepare_tsan():
-    TSAN.build_ahead(TSAN.programs_of_suite("concurrent"))
-
-
-def tsan(tally):
-    if TSAN.build(tally, "concurrent", TSAN.programs_of_suite("concurrent")):
-        TSAN.run_suites(tally, "concurrent")
-
-
-def unit(tally):
-    if GCC.build(tally, "tests", GCC.targets(*PRODUCT, "tests")):
-        GCC.run_suites(tally, "unit", "concurrent")
-
-
-def sanitized(tally):
-    if ASAN.build(tally, "slow tests", ASAN.programs_of_suite("slow")):
-        ASAN.run_suites(tally, "slow")
-
-
-def smoke(tally):
-    run_programs(tally, "smoke")
-
-
-def alone(tally):
-    if ALONE.build(tally, "everything"):
-        ALONE.run_suites(tally, "alone")
-    ALONE_TESTS.build(tally, "tests and benchmarks", ALONE_TESTS.targets("tests", "bench", objects=True))
-
-
-def tidied(tally):
-    words = TIDY.configure() or TIDY_ALONE.configure()
-    if words is not None:
-        tally.say("build.tidy", words)
-    else:
-        tidy.tidy(tally, TIDY.path, TIDY_ALONE.path)
-
-
-def search(tally):
-    if ASAN.build(tally, "fuzz targets", ASAN.programs_of_suite("search")):
-        ASAN.run_suites(tally, "search")
-
-
-def soak(tally):
-    run_programs(tally, "soak")
+def end_to_end(suite):
+    return Job(GCC, "programs", product, [suite], processes=E2E_PROCESSES)
 
 
 STAGES = [
-    Stage("programs", 4, "rules of the tree; programs built with gcc", programs, quick=True),
-    Stage("e2e", 6, "programs as a user runs them", e2e),
-    Stage("asan", 12, "everything compiled with clang; unit and simulation tests under ASan and UBSan, fuzz corpora", asan,
-          prepare=prepare_asan),
-    Stage("gcc", 6, "tests and benchmarks compiled with gcc; cases that sanitizers leave out", gcc, prepare=prepare_gcc),
-    Stage("tsan", 3, "concurrent tests under TSan", tsan, prepare=prepare_tsan),
-    Stage("unit", 14, "unit and simulation tests with gcc; all seeds, a fifth of them in --quick", unit, gate=False, quick=True),
-    Stage("slow", 3, "tests that the gate runs without sanitizers, under ASan and UBSan", sanitized, gate=False),
-    Stage("smoke", 1, "end-to-end cases of a few files", smoke, gate=False, quick=True),
-    Stage("alone", 45, "sources and headers each compiled alone, as users get them", alone, gate=False),
-    Stage("tidy", 25, "clang-tidy over lib, drivers, node and apps", tidied, gate=False),
-    Stage("search", 12, "fuzz targets search from their corpora", search, gate=False),
-    Stage("soak", 12, "two routers under traffic and faults, for minutes", soak, gate=False),
+    Stage("programs", 4, "rules of the tree; programs built with gcc", Job(GCC, suites=["rules"]), Job(GCC, "programs", product),
+          quick=True),
+    Stage("e2e", 6, "programs as a user runs them", end_to_end("e2e")),
+    Stage("asan", 12, "everything compiled with clang; unit and simulation tests under ASan and UBSan, fuzz corpora",
+          Job(ASAN, "everything", everything, ["unit", "concurrent", "fuzz"])),
+    Stage("gcc", 6, "tests and benchmarks compiled with gcc; cases that sanitizers leave out",
+          Job(GCC, "plain tests", programs_of("plain"), ["plain"]), Job(GCC_TESTS, "tests and benchmarks", objects_of_tests)),
+    Stage("tsan", 3, "concurrent tests under TSan", Job(TSAN, "concurrent", programs_of("concurrent"), ["concurrent"])),
+    Stage("unit", 14, "unit and simulation tests with gcc; all seeds, a fifth of them in --quick",
+          Job(GCC, "tests", product_and_tests, ["unit", "concurrent"]), gate=False, quick=True),
+    Stage("slow", 3, "tests that the gate runs without sanitizers, under ASan and UBSan",
+          Job(ASAN, "slow tests", programs_of("slow"), ["slow"]), gate=False),
+    Stage("smoke", 1, "end-to-end cases of a few files", end_to_end("smoke"), gate=False, quick=True),
+    Stage("alone", 45, "sources and headers each compiled alone, as users get them",
+          Job(ALONE, "everything", lambda _: (), ["alone"]), Job(ALONE_TESTS, "tests and benchmarks", objects_of_tests), gate=False),
+    Stage("tidy", 25, "clang-tidy over lib, drivers, node and apps", TidyJob(), gate=False),
+    Stage("search", 12, "fuzz targets search from their corpora", Job(ASAN, "fuzz targets", programs_of("search"), ["search"]),
+          gate=False),
+    Stage("soak", 12, "two routers under traffic and faults, for minutes", end_to_end("soak"), gate=False),
 ]
 
 
@@ -197,9 +168,8 @@ def run_stage(stage, then, tally):
     print(f"\n== {stage.name}: {stage.what} (budget {stage.budget_min} min)", flush=True)
     before = sum(tally.counts().values())
     with machine.watched() as watch, fair_share.between_all():
-        if then is not None:
-            then.prepare()
-        stage.run(tally)
+        for job, next_job in itertools.zip_longest(stage.jobs, [*stage.jobs[1:], then.jobs[0] if then else None]):
+            job.run(tally, next_job)
     return Took(stage, watch, sum(tally.counts().values()) - before)
 
 
@@ -228,7 +198,7 @@ def main():
         stages = chosen(arguments)
         took = [run_stage(stage, then, tally) for stage, then in itertools.zip_longest(stages, stages[1:])]
     finally:
-        for tree in (GCC, GCC_TESTS, ASAN, TSAN):
+        for tree in (GCC, GCC_TESTS, ASAN, TSAN, ALONE, ALONE_TESTS):
             tree.end_ahead()
     print("\nstage      took  budget  ran")
     for each in took:
