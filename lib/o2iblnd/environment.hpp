@@ -31,8 +31,9 @@ struct O2ibLndConfig {
   Duration lnet_lnd_timeout = std::chrono::seconds(50);  // if timeout is 0
   std::size_t peers_max = 256;
   std::size_t connections_max = 256;
-  std::size_t receives_max = 1024;  // messages that were offered and are not over
-  std::size_t replies_max = 512;    // answers and NOOPs under way, beside ntx messages of ours
+  unsigned peer_connections_max = 32;  // that one peer may make; sites have 4 at most
+  std::size_t receives_max = 1024;     // messages that were offered and are not over
+  std::size_t replies_max = 512;       // answers and NOOPs under way, beside ntx messages of ours
   RaceOrder race_order = RaceOrder::kHash;
   CharSign char_sign = CharSign::kSigned;  // of checksums that we send
   bool always_bulk = false;  // payloads lie in memory that the CPU does not reach (a GPU's)

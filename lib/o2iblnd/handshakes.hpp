@@ -38,7 +38,8 @@ class Handshakes {
   [[nodiscard]] Result<void> begin(Peer& peer);
   void attempt_failed(Peer& peer, bool active, Errc cause);
   void establish(Connection& connection, Errc failure, bool failed);
-  [[nodiscard]] std::expected<Peer*, RejectReason> judge_peer(const Message& request);
+  [[nodiscard]] std::expected<Peer*, RejectReason> judge_peer(const Message& request,
+                                                              const Ipv4Endpoint& from);
   [[nodiscard]] std::expected<void, RejectReason> accept(QueuePairId request, Peer& peer,
                                                          const Message& message);
   void reject(QueuePairId request, RejectReason why, const Message& message,

@@ -36,7 +36,7 @@ void Handshakes::on_request(QueuePairId request, const Ipv4Endpoint& from,
           judge_request(data, from.port, environment_.self, environment_.tunables, message);
       !judged)
     return reject(request, judged.error(), message, from);
-  const auto peer = judge_peer(message);
+  const auto peer = judge_peer(message, from);
   if (!peer) return reject(request, peer.error(), message, from);
   if (const auto accepted = accept(request, **peer, message); !accepted)
     reject(request, accepted.error(), message, from);
@@ -53,16 +53,21 @@ void Handshakes::reject(QueuePairId request, RejectReason why, const Message& me
   }
 }
 
-std::expected<Peer*, RejectReason> Handshakes::judge_peer(const Message& request) {
+std::expected<Peer*, RejectReason> Handshakes::judge_peer(const Message& request,
+                                                          const Ipv4Endpoint& from) {
   const lnet::Nid nid = lnet::from_nid64(request.source_nid);
   const auto refuse = [](RejectReason why) { return std::unexpected(why); };
-  if (nid.net() != environment_.config.nid.net()) return refuse(RejectReason::kFatal);
+  // A node connects from the address of its NID. Any other sender could end the connections of the
+  // node that it claims to be.
+  if (nid.net() != environment_.config.nid.net() || nid.address32() != from.address)
+    return refuse(RejectReason::kFatal);
   if (environment_.config.gate != nullptr && !environment_.config.gate->admits(nid)) {
     environment_.count(Id::kRefusedAccess);
     return refuse(RejectReason::kFatal);
   }
   Peer* const peer = peers_.find_or_make(nid);
-  if (peer == nullptr || peer->releasing) return refuse(RejectReason::kNoResources);
+  if (peer == nullptr || peer->releasing || peer->users >= environment_.config.peer_connections_max)
+    return refuse(RejectReason::kNoResources);
   if (peer->version != 0 && peer->is_known() &&
       ((peer->incarnation != 0 && peer->incarnation != request.source_stamp) ||
        peer->version != request.version)) {

@@ -209,6 +209,21 @@ TEST(O2iblndHandshake, ThereIsAnEndOfRoom) {
   (void)node.accepted();
   (void)node.accepted();
   EXPECT_EQ(reason_of(node.request(node.connect_request())), RejectReason::kNoResources);
+  config.connections_max = 8;
+  config.peer_connections_max = 1;
+  ScriptedNode other(config);
+  (void)other.accepted();
+  EXPECT_EQ(reason_of(other.request(other.connect_request())), RejectReason::kNoResources);
+}
+
+TEST(O2iblndHandshake, ANidIsConnectedFromItsAddress) {
+  ScriptedNode node;
+  (void)node.accepted();
+  Message one = node.connect_request();
+  one.source_stamp = 3003;  // would be another life
+  EXPECT_EQ(reason_of(node.request(one, ScriptedNode::kSite + 9)), RejectReason::kFatal);
+  EXPECT_FALSE(node.pair(0).in_error);
+  node.expect_clean();
 }
 
 struct Gate final : PeerGate {
@@ -250,8 +265,8 @@ TEST(O2iblndHandshake, ALesserOneLosesTwentyTimes) {
   Message one = node.connect_request();
   one.source_nid = 0x0005'0000'0a00'0000;
   for (unsigned i = 0; i < kRacesMax; ++i)
-    EXPECT_EQ(reason_of(node.request(one)), RejectReason::kRace);
-  EXPECT_TRUE(node.request(one).accepted);
+    EXPECT_EQ(reason_of(node.request(one, ScriptedNode::kSite)), RejectReason::kRace);
+  EXPECT_TRUE(node.request(one, ScriptedNode::kSite).accepted);
   EXPECT_EQ(node.count(LndId::kRaces), kRacesMax);
 }
 

@@ -200,9 +200,9 @@ class ScriptedNode {
     lnd->on_established(pair(index).id, bytes_of(ack(depth, frags)));
     turn();
   }
-  ScriptedVerbs::Pair& request(const Message& what, std::uint16_t port = 1023) {
+  ScriptedVerbs::Pair& request(const Message& what, std::uint32_t from = kSite + 2) {
     ScriptedVerbs::Pair& made = driver.make();
-    lnd->on_connect_request(made.id, {kSite + 2, port}, {kSite + 1, 987}, bytes_of(what));
+    lnd->on_connect_request(made.id, {from, 1023}, {kSite + 1, 987}, bytes_of(what));
     turn();
     return made;
   }
