@@ -18,7 +18,7 @@ RULES = {
     "lib/selftest": ["lib/lnet", "lib/base"],
     # A dissector reads the wire of what LNet carries and of what carries it: their one decoder, and nothing else of them.
     "lib/trace": ["lib/lnet", "lib/base", "lib/selftest/srpc_wire.hpp", "lib/selftest/srpc_tests.hpp",
-                  "lib/selftest/srpc_codec.hpp", "lib/socklnd/wire.hpp"],
+                  "lib/selftest/srpc_codec.hpp", "lib/socklnd/wire.hpp", "lib/o2iblnd/wire.hpp"],
     "lib/runtime/cpt": ["lib/base"],
     "lib/runtime/poll": ["lib/base"],
     "lib/runtime/config": ["lib/lnet", "lib/runtime/cpt", "lib/runtime/poll", "lib/runtime/admin",

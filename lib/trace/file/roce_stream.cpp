@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/o2iblnd/wire.hpp"
 #include "lib/trace/decode/captured.hpp"
 
 namespace plnet::trace {
@@ -22,16 +23,15 @@ enum SendOpcode : std::uint8_t {
   kOnlyImmediate = 5,
 };
 
-// o2iblnd: its header, then by type.
-constexpr std::uint32_t kMagic = 0x0be91b91;
-constexpr std::size_t kTypeAt = 6;
-constexpr std::size_t kLengthAt = 8;
-constexpr std::size_t kHeaderAt = 48;
-constexpr std::size_t kPayloadAt = kHeaderAt + lnet::kHeaderNid4Bytes;  // or a cookie
-constexpr std::uint8_t kTypeImmediate = 0xd1;
-constexpr std::uint8_t kTypePutRequest = 0xd2;
-constexpr std::uint8_t kTypeGetRequest = 0xd6;
-constexpr std::uint8_t kTypeGetDone = 0xd7;
+using o2iblnd::Kind;
+
+constexpr std::size_t kTypeAt = offsetof(o2iblnd::CommonWire, type);
+constexpr std::size_t kLengthAt = offsetof(o2iblnd::CommonWire, nob);
+constexpr std::size_t kHeaderAt = o2iblnd::kCommonBytes;      // or a completion
+constexpr std::size_t kPayloadAt = o2iblnd::kImmediateBytes;  // or a cookie
+constexpr std::size_t kStatusAt = kHeaderAt + offsetof(o2iblnd::CompletionWire, status);
+static_assert(offsetof(o2iblnd::CompletionWire, cookie) == 0);
+static_assert(RoceStreams::kMessageBytesMax == o2iblnd::kMessageBytes);
 
 }  // namespace
 
@@ -53,7 +53,8 @@ void RoceStreams::add(const UdpDatagram& datagram, std::uint64_t time_ns) {
                        number_at<std::uint32_t>(all, 4, true).value_or(0) & 0xffffffU};
   if (opcode == kFirst) {
     if (partial_.size() == kQueuePairsMax) partial_.erase(partial_.begin());
-    partial_[pair] = {{data.begin(), data.end()}, time_ns};
+    const Bytes kept = data.first(std::min(data.size(), kMessageBytesMax));
+    partial_[pair] = {{kept.begin(), kept.end()}, time_ns};
     return;
   }
   const auto found = partial_.find(pair);
@@ -69,26 +70,26 @@ void RoceStreams::add(const UdpDatagram& datagram, std::uint64_t time_ns) {
 void RoceStreams::on_send(Bytes message, const UdpDatagram& datagram, std::uint64_t time_ns) {
   message = message.first(std::min(message.size(), kMessageBytesMax));
   const auto magic = number_at<std::uint32_t>(message, 0, false);
-  if (magic != kMagic && magic != std::byteswap(kMagic)) return;
-  const bool swapped = magic != kMagic;
+  if (magic != o2iblnd::kMagic && magic != std::byteswap(o2iblnd::kMagic)) return;
+  const bool swapped = magic != o2iblnd::kMagic;
   const auto length = number_at<std::uint32_t>(message, kLengthAt, swapped);
   if (!length || message.size() <= kTypeAt) return;
   message = message.first(std::min<std::size_t>(message.size(), *length));
   if (message.size() <= kHeaderAt) return;
-  const auto type = std::to_integer<std::uint8_t>(message[kTypeAt]);
-  if (type == kTypeGetDone) return on_get_done(message, swapped, datagram, time_ns);
-  if (type != kTypeImmediate && type != kTypePutRequest && type != kTypeGetRequest) return;
+  const auto type = static_cast<Kind>(message[kTypeAt]);
+  if (type == Kind::kGetDone) return on_get_done(message, swapped, datagram, time_ns);
+  if (type != Kind::kImmediate && type != Kind::kPutRequest && type != Kind::kGetRequest) return;
   const auto header = lnet::decode_header_nid4(message.subspan(kHeaderAt));
   if (!header || header->payload_length > lnet::kPayloadBytesMax) return;
   FramedMessage framed{.header = *header, .time_ns = time_ns};
-  if (type == kTypeImmediate && message.size() > kPayloadAt) {
+  if (type == Kind::kImmediate && message.size() > kPayloadAt) {
     framed.payload = message.subspan(kPayloadAt);
     framed.payload =
         framed.payload.first(std::min<std::size_t>(framed.payload.size(), header->payload_length));
   }
   sink_.on_message(framed);
   const auto cookie = number_at<std::uint64_t>(message, kPayloadAt, false);
-  if (type != kTypeGetRequest || !cookie) return;
+  if (type != Kind::kGetRequest || !cookie) return;
   if (gets_.size() == kGetsMax) gets_.erase(gets_.begin());
   gets_[{datagram.flow.from, *cookie}] = *header;
 }
@@ -96,7 +97,7 @@ void RoceStreams::on_send(Bytes message, const UdpDatagram& datagram, std::uint6
 void RoceStreams::on_get_done(Bytes message, bool swapped, const UdpDatagram& datagram,
                               std::uint64_t time_ns) {
   const auto cookie = number_at<std::uint64_t>(message, kHeaderAt, false);
-  const auto status = number_at<std::int32_t>(message, kHeaderAt + sizeof(*cookie), swapped);
+  const auto status = number_at<std::int32_t>(message, kStatusAt, swapped);
   if (!cookie || !status) return;
   const auto found = gets_.find({datagram.flow.to, *cookie});
   if (found == gets_.end()) return;

@@ -23,7 +23,7 @@ class RoceStreams {
  public:
   static constexpr std::size_t kQueuePairsMax = 4096;
   static constexpr std::size_t kGetsMax = 65536;
-  static constexpr std::size_t kMessageBytesMax = 4096;
+  static constexpr std::size_t kMessageBytesMax = 4096;  // o2iblnd::kMessageBytes
 
   explicit RoceStreams(FramedSink& sink) : sink_(sink) {}
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Capture files: those of kernel peers, ours, and what is wrong with others.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <map>
@@ -9,10 +10,12 @@
 #include <gtest/gtest.h>
 
 #include "lib/lnet/names/address_text.hpp"
+#include "lib/lnet/wire/header_codec.hpp"
 #include "lib/trace/decode/message.hpp"
 #include "lib/trace/decode/rpc_names.hpp"
 #include "lib/trace/file/capture_writer.hpp"
 #include "lib/trace/file/record_comment.hpp"
+#include "lib/trace/file/roce_stream.hpp"
 #include "tests/unit/lib/trace/capture_files.hpp"
 #include "tests/unit/lib/trace/records.hpp"
 
@@ -231,6 +234,43 @@ TEST(TraceCapture, ErrorsSayWhere) {
   block[4] = 32;
   block += std::string(4, '\0');
   EXPECT_TRUE(error_of(section + block).ends_with("a packet of an unknown interface"));
+}
+
+struct Framed : FramedSink {
+  std::vector<std::size_t> payloads;
+  void on_message(const FramedMessage& message) override {
+    payloads.push_back(message.payload.size());
+  }
+};
+
+// An immediate message in two packets of a queue pair; the sender claims more than a buffer holds.
+TEST(TraceCapture, RoceMessagesAreBounded) {
+  constexpr std::size_t kPacket = 60'000;
+  Bytes message(kPacket);
+  const std::uint32_t magic = 0x0be91b91;
+  std::memcpy(message.data(), &magic, sizeof magic);
+  message[6] = std::byte{0xd1};
+  const std::uint32_t length = 1U << 30U;
+  std::memcpy(&message[8], &length, sizeof length);
+  const Record put = records::put({.portal = 6}, Bytes(1U << 20U));
+  const std::span<std::byte> all = message;
+  ASSERT_TRUE(
+      lnet::encode_header_nid4(header_of(put.header), all.subspan<48, lnet::kHeaderNid4Bytes>())
+          .has_value());
+  const auto packet = [&](std::uint8_t opcode) {
+    Bytes bytes(12);
+    bytes[0] = std::byte{opcode};
+    bytes.insert(bytes.end(), message.begin(), message.end());
+    bytes.resize(bytes.size() + 4);
+    return bytes;
+  };
+  Framed sink;
+  RoceStreams streams(sink);
+  for (const std::uint8_t opcode : std::to_array<std::uint8_t>({0, 1, 1, 2})) {
+    const Bytes bytes = packet(opcode);
+    streams.add({.length = static_cast<std::uint32_t>(bytes.size()), .bytes = bytes}, 1);
+  }
+  EXPECT_EQ(sink.payloads, std::vector<std::size_t>{4096 - 120});
 }
 
 TEST(TraceCapture, CommentsOfOthersChangeNothing) {
