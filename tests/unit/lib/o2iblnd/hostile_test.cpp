@@ -2,6 +2,7 @@
 // Peers that break the protocol: the connection ends, the breach is counted and told by NID, and
 // nothing of ours grows.
 #include "lib/base/random.hpp"
+#include "tests/mocks/seeds.hpp"
 #include "tests/unit/lib/o2iblnd/scripted_verbs.hpp"
 
 namespace plnet::o2iblnd::hostile_test {
@@ -171,7 +172,7 @@ TEST(O2iblndHostile, AHeaderOfTheWrongKind) {
 
 TEST(O2iblndHostile, AnyBytesAtAll) {
   Random random(1);
-  for (unsigned round = 0; round < 100; ++round) {
+  for (unsigned round = 0; round < mocks::seeds_of(100); ++round) {
     Victim victim;
     (void)victim.node->put(kLarge);
     (void)victim.node->get(kLarge);

@@ -18,7 +18,7 @@ void load(O2ibSite& site, unsigned from, unsigned to, unsigned messages) {
 
 TEST(O2iblndSite, BothConnectAtOnce) {
   for (const RaceOrder order : {RaceOrder::kHash, RaceOrder::kNumber}) {
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= mocks::seeds_of(10); ++seed) {
       NodeOptions options;
       options.lnd.race_order = order;
       options.lnd.tunables.conns_per_peer = seed % 3 + 1;
@@ -152,7 +152,7 @@ TEST(O2iblndSite, NoLateWriteReachesReusedMemory) {
   shape.verbs.drain_delay_max = 200us;
   constexpr std::uint32_t kLength = 20000;
   std::uint64_t late = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= mocks::seeds_of(60); ++seed) {
     O2ibSite site(seed, shape, 2, {});
     site[0].core().put(nid_of(1), 10, false);
     ASSERT_TRUE(site.settle());
