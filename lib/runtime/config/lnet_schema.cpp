@@ -269,7 +269,7 @@ constexpr std::array kLnetKeys{
           "fault", "Rules that drop or delay messages, for tests. Only plnet has them in files.",
           lnet::kFaultRulesMax, kFaultKeys, PLNET_RECORDS(Document, items.faults)));
       key.binding.append = [](void* record) -> void* {
-        return &static_cast<Document*>(record)->items.faults.emplace_back(fault_rows::kBlank);
+        return &static_cast<Document*>(record)->items.faults.emplace_back(kBlankFault);
       };
       return key;
     }(),
@@ -290,6 +290,14 @@ constexpr std::array kLnetKeys{
 
 std::span<const Key> lnet_keys() {
   return kLnetKeys;
+}
+
+std::span<const Key> access_keys() {
+  return kAccessKeys;
+}
+
+std::span<const Key> fault_keys() {
+  return kFaultKeys;
 }
 
 }  // namespace plnet::runtime

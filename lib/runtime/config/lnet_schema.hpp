@@ -4,10 +4,17 @@
 
 #include <span>
 
+#include "lib/lnet/faults/fault_spec.hpp"
 #include "lib/runtime/config/schema.hpp"
 
 namespace plnet::runtime {
 
 [[nodiscard]] std::span<const Key> lnet_keys();
+// Of a record of `access` (lnet::AccessRule), and of `fault` (lnet::FaultSpec).
+[[nodiscard]] std::span<const Key> access_keys();
+[[nodiscard]] std::span<const Key> fault_keys();
+
+// A rule to fill in: Nid{} stands for a source or destination that is not given.
+inline constexpr lnet::FaultSpec kBlankFault{.source = {}, .destination = {}};
 
 }  // namespace plnet::runtime

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "lib/runtime/config/access_schema.hpp"
+#include "lib/runtime/config/lnet_schema.hpp"
 #include "lib/runtime/config/settings_export.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
@@ -62,7 +62,7 @@ Outcome<AccessToAdd> access_to_add(const VerbArgs& args) {
   const auto at = number_arg(args, "idx", 0, lnet::kAccessRulesMax);
   if (!at) return std::unexpected(at.error());
   AccessToAdd wanted{.rule = {.action = *action, .use = *use}, .at = std::nullopt};
-  if (auto taken = take_texts(args, kAccessKeys, &wanted.rule); !taken)
+  if (auto taken = take_texts(args, access_keys(), &wanted.rule); !taken)
     return std::unexpected(std::move(taken.error()));
   if (const auto& given = *at) wanted.at = static_cast<std::size_t>(*given);
   return wanted;
@@ -82,7 +82,7 @@ Json access_to_json(std::span<const lnet::AccessReport> reports) {
   Json list = Json::array();
   for (const lnet::AccessReport& report : reports) {
     Json line{{"idx", list.size()}};
-    line.update(export_keys(kAccessKeys, &report.rule, ExportForm::kBackup));
+    line.update(export_keys(access_keys(), &report.rule, ExportForm::kBackup));
     line["matched"] = report.matched;
     list.push_back(std::move(line));
   }

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "lib/lnet/names/nid_text.hpp"
-#include "lib/runtime/config/fault_schema.hpp"
+#include "lib/runtime/config/lnet_schema.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
 #include "lib/runtime/verbs/fault_rows.hpp"
@@ -23,7 +23,7 @@ using lnet::Nid;
 constexpr std::int64_t kNumberMax = 0x7fffffff;
 
 Outcome<lnet::FaultSpec> fault_to_add(FaultKind kind, const VerbArgs& args) {
-  lnet::FaultSpec fault = fault_rows::kBlank;
+  lnet::FaultSpec fault = kBlankFault;
   fault.kind = kind;
   fault.random = flag_arg(args, "random");
   fault.all = flag_arg(args, "drop_all");
@@ -39,7 +39,7 @@ Outcome<lnet::FaultSpec> fault_to_add(FaultKind kind, const VerbArgs& args) {
     if (!given) return std::unexpected(given.error());
     *number = static_cast<std::uint32_t>(given->value_or(0));
   }
-  if (auto taken = take_texts(args, kFaultKeys, &fault); !taken)
+  if (auto taken = take_texts(args, fault_keys(), &fault); !taken)
     return std::unexpected(std::move(taken.error()));
   return lnet::complete(fault);
 }
