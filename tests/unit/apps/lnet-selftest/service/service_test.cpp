@@ -228,13 +228,13 @@ TEST_F(SelftestVerbsTest, WhoMayLookMayNotChange) {
        {"lst stat", "lst host", "lst show_session", "selftest latency", "selftest nids"}) {
     const auto* const row = verbs_.find(verb);
     ASSERT_NE(row, nullptr) << verb;
-    EXPECT_EQ(row->access, runtime::VerbAccess::kReads) << verb;
+    EXPECT_EQ(row->row.access, runtime::VerbAccess::kReads) << verb;
   }
   for (const char* const verb :
        {"lst new_session", "lst end_session", "lst run", "lst add_test", "selftest pace"}) {
     const auto* const row = verbs_.find(verb);
     ASSERT_NE(row, nullptr) << verb;
-    EXPECT_EQ(row->access, runtime::VerbAccess::kChanges) << verb;
+    EXPECT_EQ(row->row.access, runtime::VerbAccess::kChanges) << verb;
   }
 }
 

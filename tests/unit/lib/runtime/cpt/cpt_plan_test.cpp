@@ -9,8 +9,8 @@
 namespace plnet::runtime::cpt_plan_test {
 namespace {
 
-using testing::machine;
-using testing::Numbers;
+using machines::machine;
+using machines::Numbers;
 using By = CptPlanRequest::By;
 using Kind = PlanWarning::Kind;
 
@@ -41,7 +41,7 @@ std::string warning_of(const CptPlan& plan, Kind kind) {
 }
 
 Topology asymmetric() {
-  return testing::asymmetric_machine();
+  return machines::asymmetric_machine();
 }
 
 TEST(CptPlanAuto, LeavesOneCoreOfEachLargeNodeToTheSystem) {
@@ -132,7 +132,7 @@ TEST(CptPlanAuto, StaysWithinTheLimitOfShards) {
 }
 
 TEST(CptPlanAuto, MilanWithFourNodesPerPackage) {
-  const CptPlan plan = planned({}, machine(testing::kMilanNps4));
+  const CptPlan plan = planned({}, machine(machines::kMilanNps4));
   ASSERT_EQ(plan.cpts.size(), 8U);
   EXPECT_EQ(plan.shard_count, 8U * 8);
   EXPECT_EQ(plan.cpts[7].memory_node, 7U);
@@ -170,7 +170,7 @@ TEST(CptPlan, KeepsToTheMaskItWasStartedWith) {
 }
 
 TEST(CptPlan, ByNumaNodeTakesEveryCpuAndWarnsOfSiblings) {
-  const CptPlan plan = planned({.by = By::kNumaNode}, machine(testing::kTwoPackages));
+  const CptPlan plan = planned({.by = By::kNumaNode}, machine(machines::kTwoPackages));
   ASSERT_EQ(plan.cpts.size(), 2U);
   EXPECT_EQ(cpus_of(plan.cpts[1]), (Numbers{8, 9, 10, 11, 12, 13, 14, 15}));
   EXPECT_EQ(warning_of(plan, Kind::kSharedCore).substr(0, 11), "cores 0-7: ");
@@ -182,7 +182,7 @@ TEST(CptPlan, ByNumaNodeTakesEveryCpuAndWarnsOfSiblings) {
 
 TEST(CptPlan, ShardsTakeFirstSiblingsFirst) {
   const CptPlan plan =
-      planned({.by = By::kNumaNode, .shards_per_cpt = 5}, machine(testing::kInterleaved));
+      planned({.by = By::kNumaNode, .shards_per_cpt = 5}, machine(machines::kInterleaved));
   EXPECT_EQ(cpus_of(plan.cpts[0]), (Numbers{0, 8, 2, 4, 6}));
   EXPECT_EQ(plan.cpts[0].spare_cpus, (Numbers{10, 12, 14}));
   EXPECT_EQ(cpus_of(plan.cpts[1]), (Numbers{1, 9, 3, 5, 7}));
@@ -191,7 +191,7 @@ TEST(CptPlan, ShardsTakeFirstSiblingsFirst) {
 }
 
 TEST(CptPlan, ByCore) {
-  const CptPlan plan = planned({.by = By::kCore}, machine(testing::kSmt4));
+  const CptPlan plan = planned({.by = By::kCore}, machine(machines::kSmt4));
   ASSERT_EQ(plan.cpts.size(), 4U);
   EXPECT_EQ(cpus_of(plan.cpts[2]), (Numbers{8, 9, 10, 11}));
   EXPECT_EQ(planned({.by = By::kCore}, asymmetric()).cpts.size(), 3U);
@@ -240,7 +240,7 @@ TEST(CptPlanList, ChoosesCpuMemoryAndQueuesIndependently) {
                 .memory_node = 1,
                 .nic_queues = {{.interface = "eth0", .queues = {0, 1}}}},
                {.shards = {{.core = 5}}, .nic_queues = {{.interface = "eth0", .queues = {2}}}}}),
-      machine(testing::kTwoPackages));
+      machine(machines::kTwoPackages));
   EXPECT_EQ(cpus_of(plan.cpts[0]), (Numbers{2, 7}));
   EXPECT_EQ(plan.cpts[0].memory_node, 1U);
   EXPECT_TRUE(plan.cpts[0].shards[0].remote_memory);
@@ -291,7 +291,7 @@ TEST(CptPlan, CpusWithoutANode) {
 }
 
 TEST(CptPlanList, NonsenseIsRefusedPrecisely) {
-  const Topology two = machine(testing::kTwoPackages);
+  const Topology two = machine(machines::kTwoPackages);
   const auto list = [&](std::vector<CptRequest> entries) {
     return refusal(list_of(std::move(entries)), two);
   };
@@ -401,8 +401,8 @@ TEST_P(EveryMachine, PlansAreSound) {
 INSTANTIATE_TEST_SUITE_P(
     Machines, EveryMachine,
     ::testing::Values("pu:1", "core:2 pu:1", "core:1 pu:2", "numa:2 core:2 pu:1",
-                      testing::kTwoPackages, testing::kInterleaved, testing::kSmt4,
-                      testing::kMilanNps4, "[numa] pack:2 [numa] l3:2 core:4 pu:2",
+                      machines::kTwoPackages, machines::kInterleaved, machines::kSmt4,
+                      machines::kMilanNps4, "[numa] pack:2 [numa] l3:2 core:4 pu:2",
                       "pack:2 [numa(memory=1GB)] [numa(memory=2GB)] core:3 pu:2", "core:128 pu:1"));
 
 TEST(PlanMachine, ReadsAndPlans) {

@@ -10,8 +10,8 @@
 namespace plnet::runtime::kernel_layout_test {
 namespace {
 
-using testing::machine;
-using testing::Numbers;
+using machines::machine;
+using machines::Numbers;
 using Partitions = std::vector<Numbers>;
 
 UsableCpus all_of(const Topology& topology) {
@@ -67,9 +67,9 @@ TEST(KernelLayout, EstimateOfPartitions) {
   EXPECT_EQ(estimate("core:6 pu:1"), 3U);
   EXPECT_EQ(estimate("core:7 pu:1"), 1U);  // 4, 3, 2 do not divide 7
   EXPECT_EQ(estimate("core:16 pu:1"), 8U);
-  EXPECT_EQ(estimate(testing::kTwoPackages), 4U);
-  EXPECT_EQ(estimate(testing::kSmt4), 2U);
-  EXPECT_EQ(estimate(testing::kMilanNps4), 64U);
+  EXPECT_EQ(estimate(machines::kTwoPackages), 4U);
+  EXPECT_EQ(estimate(machines::kSmt4), 2U);
+  EXPECT_EQ(estimate(machines::kMilanNps4), 64U);
 }
 
 TEST(KernelLayout, UnevenSplitGivesTheFirstOnesMore) {
@@ -80,13 +80,13 @@ TEST(KernelLayout, UnevenSplitGivesTheFirstOnesMore) {
 TEST(KernelLayout, SplitKeepsSiblingsTogether) {
   EXPECT_EQ(laid_out("core:8 pu:2(indexes=2*8:1*2)", "", 3),
             (Partitions{{0, 1, 2, 8, 9, 10}, {3, 4, 5, 11, 12}, {6, 7, 13, 14, 15}}));
-  EXPECT_EQ(laid_out(testing::kInterleaved, "", 4),
+  EXPECT_EQ(laid_out(machines::kInterleaved, "", 4),
             (Partitions{{0, 2, 8, 10}, {4, 6, 12, 14}, {1, 3, 9, 11}, {5, 7, 13, 15}}));
 }
 
 TEST(KernelLayout, SplitGoesNodeByNodeAndFillsAcrossThem) {
   EXPECT_EQ(laid_out("numa:2 core:3 pu:1", "", 4), (Partitions{{0, 1}, {2, 3}, {4}, {5}}));
-  EXPECT_EQ(laid_out(testing::kTwoPackages, ""),
+  EXPECT_EQ(laid_out(machines::kTwoPackages, ""),
             (Partitions{range(0, 3), range(4, 7), range(8, 11), range(12, 15)}));
 }
 
@@ -97,7 +97,7 @@ TEST(KernelLayout, SplitGoesPackageByPackageWithinANode) {
 }
 
 TEST(KernelLayout, EveryCpuLandsInOnePartitionWhateverTheNumber) {
-  for (const char* description : {testing::kTwoPackages, testing::kInterleaved, testing::kSmt4,
+  for (const char* description : {machines::kTwoPackages, machines::kInterleaved, machines::kSmt4,
                                   "numa:3 core:5 pu:2", "core:7 pu:1"}) {
     const Topology topology = machine(description);
     for (unsigned count = 1; count <= topology.threads.size(); ++count) {
@@ -118,33 +118,33 @@ TEST(KernelLayout, EveryCpuLandsInOnePartitionWhateverTheNumber) {
 
 TEST(KernelLayout, MoreThanFourTimesTheEstimateIsWarnedOf) {
   EXPECT_TRUE(apply("core:4 pu:1", "", 4)->warnings.empty());
-  const auto layout = apply(testing::kSmt4, "", 9);
+  const auto layout = apply(machines::kSmt4, "", 9);
   ASSERT_EQ(layout->warnings.size(), 1U);
   EXPECT_EQ(layout->warnings[0], "partitions: 9 are many for this machine; Lustre would choose 2");
   EXPECT_EQ(refusal("core:4 pu:1", "", 5), "partitions: 5 partitions, but only 4 usable CPUs");
 }
 
 TEST(KernelLayout, OnePerNode) {
-  EXPECT_EQ(laid_out(testing::kTwoPackages, "N"), (Partitions{range(0, 7), range(8, 15)}));
-  EXPECT_EQ(laid_out(testing::kInterleaved, "N"), (Partitions{range(0, 14, 2), range(1, 15, 2)}));
-  const auto milan = laid_out(testing::kMilanNps4, "N");
+  EXPECT_EQ(laid_out(machines::kTwoPackages, "N"), (Partitions{range(0, 7), range(8, 15)}));
+  EXPECT_EQ(laid_out(machines::kInterleaved, "N"), (Partitions{range(0, 14, 2), range(1, 15, 2)}));
+  const auto milan = laid_out(machines::kMilanNps4, "N");
   ASSERT_EQ(milan.size(), 8U);
   EXPECT_EQ(milan[7], range(112, 127));
   EXPECT_EQ(laid_out("core:8 pu:1", "N"), (Partitions{range(0, 7)}));
   // A number beside a bare N wins.
-  EXPECT_EQ(laid_out(testing::kTwoPackages, "N", 1), (Partitions{range(0, 15)}));
+  EXPECT_EQ(laid_out(machines::kTwoPackages, "N", 1), (Partitions{range(0, 15)}));
 }
 
 TEST(KernelLayout, ListsOfCpus) {
-  EXPECT_EQ(laid_out(testing::kTwoPackages, "0[0-3] 1[4-7]"),
+  EXPECT_EQ(laid_out(machines::kTwoPackages, "0[0-3] 1[4-7]"),
             (Partitions{range(0, 3), range(4, 7)}));
-  EXPECT_EQ(laid_out(testing::kTwoPackages, "1[0-2/2,6,15] 0[1-7/3]"),
+  EXPECT_EQ(laid_out(machines::kTwoPackages, "1[0-2/2,6,15] 0[1-7/3]"),
             (Partitions{{1, 4, 7}, {0, 2, 6, 15}}));
-  EXPECT_EQ(laid_out(testing::kTwoPackages, "0[*]"), (Partitions{range(0, 15)}));
+  EXPECT_EQ(laid_out(machines::kTwoPackages, "0[*]"), (Partitions{range(0, 15)}));
 }
 
 TEST(KernelLayout, ListsOfNodes) {
-  const auto parts = laid_out(testing::kMilanNps4, "N 0[0,1] 1[2-7/2]");
+  const auto parts = laid_out(machines::kMilanNps4, "N 0[0,1] 1[2-7/2]");
   ASSERT_EQ(parts.size(), 2U);
   EXPECT_EQ(parts[0], range(0, 31));
   EXPECT_EQ(parts[1].size(), 48U);
@@ -153,7 +153,7 @@ TEST(KernelLayout, ListsOfNodes) {
 }
 
 TEST(KernelLayout, ListsThatDoNotFitTheMachine) {
-  const char* two = testing::kTwoPackages;
+  const char* two = machines::kTwoPackages;
   EXPECT_EQ(refusal(two, "0[16]"),
             "pattern \"0[16]\": column 3: cpu 16 is over the highest here, 15");
   EXPECT_EQ(refusal(two, "N 0[2]"),
@@ -178,7 +178,7 @@ TEST(KernelLayout, ListsThatDoNotFitTheMachine) {
 }
 
 TEST(KernelLayout, CpusThatAreNotOursAreRefusedByName) {
-  const Topology odd = testing::asymmetric_machine();
+  const Topology odd = machines::asymmetric_machine();
   const auto refused = [&](const std::string& text) {
     const auto layout = apply_pattern(*parse_cpt_pattern(text), text, odd, all_of(odd), 0);
     return layout ? "accepted" : layout.error().what;
@@ -204,7 +204,7 @@ TEST(KernelLayout, Exclusion) {
 
 TEST(KernelLayout, RelativeNumbersAreDifferencesOfCpuNumbers) {
   // Node 1 holds CPUs 1, 3, ... 15: 1 above its first is CPU 2, which is not there.
-  EXPECT_EQ(laid_out(testing::kInterleaved, "N C[0-1]"),
+  EXPECT_EQ(laid_out(machines::kInterleaved, "N C[0-1]"),
             (Partitions{range(2, 14, 2), range(3, 15, 2)}));
 }
 

@@ -9,7 +9,7 @@
 
 #include "lib/runtime/cpt/topology.hpp"
 
-namespace plnet::runtime::testing {
+namespace plnet::runtime::machines {
 
 inline constexpr const char* kTwoPackages =
     "pack:2 [numa] l3:2 core:2 pu:2";  // 16 CPUs, siblings adjacent
@@ -80,4 +80,4 @@ inline Topology asymmetric_machine() {
 
 using Numbers = std::vector<unsigned>;
 
-}  // namespace plnet::runtime::testing
+}  // namespace plnet::runtime::machines

@@ -39,7 +39,7 @@ TEST(PlanReport, DrawsTheMachineWithThePlan) {
 }
 
 TEST(PlanReport, DrawsWhatIsNotOursAndNodesWithoutCpus) {
-  const Topology odd = testing::asymmetric_machine();
+  const Topology odd = machines::asymmetric_machine();
   const auto plan = plan_cpts({}, odd);
   ASSERT_TRUE(plan);
   const std::string drawing = draw_plan(*plan, odd);

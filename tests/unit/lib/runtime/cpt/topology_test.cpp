@@ -9,8 +9,8 @@
 namespace plnet::runtime::topology_test {
 namespace {
 
-using testing::asymmetric_machine;
-using testing::machine;
+using machines::asymmetric_machine;
+using machines::machine;
 
 TEST(Topology, OneCpu) {
   const Topology one = machine("pu:1");
@@ -23,7 +23,7 @@ TEST(Topology, OneCpu) {
 }
 
 TEST(Topology, LevelsOfTwoPackages) {
-  const Topology two = machine(testing::kTwoPackages);
+  const Topology two = machine(machines::kTwoPackages);
   EXPECT_EQ(two.threads.size(), 16U);
   EXPECT_EQ(two.cores, 8U);
   EXPECT_EQ(two.packages, 2U);
@@ -39,7 +39,7 @@ TEST(Topology, LevelsOfTwoPackages) {
 }
 
 TEST(Topology, DistancesFallBackToLinuxDefaults) {
-  const Topology two = machine(testing::kTwoPackages);
+  const Topology two = machine(machines::kTwoPackages);
   EXPECT_FALSE(two.distances_known);
   EXPECT_EQ(two.distance_between(0, 0), kLocalDistance);
   EXPECT_EQ(two.distance_between(0, 1), kRemoteDistance);
@@ -47,7 +47,7 @@ TEST(Topology, DistancesFallBackToLinuxDefaults) {
 }
 
 TEST(Topology, CoreNumbersCountOverTheMachineWhateverCpusAreCalled) {
-  const Topology mixed = machine(testing::kInterleaved);
+  const Topology mixed = machine(machines::kInterleaved);
   ASSERT_EQ(mixed.threads.size(), 16U);
   const HardwareThread* zero = mixed.find_cpu(0);
   ASSERT_NE(zero, nullptr);
@@ -71,7 +71,7 @@ TEST(Topology, FileOfAnAsymmetricMachine) {
   EXPECT_EQ(odd.cores, 4U);
   EXPECT_EQ(odd.siblings_of(0), 2U);
   EXPECT_EQ(odd.siblings_of(3), 1U);
-  EXPECT_EQ(odd.offline_cpus, (testing::Numbers{6}));
+  EXPECT_EQ(odd.offline_cpus, (machines::Numbers{6}));
   EXPECT_TRUE(odd.find_cpu(4)->allowed());
   EXPECT_FALSE(odd.find_cpu(5)->allowed());
   EXPECT_FALSE(odd.find_cpu(5)->in_cgroup);
@@ -84,7 +84,7 @@ TEST(Topology, FileOfAnAsymmetricMachine) {
 
 TEST(Topology, ReadsAFileByItsPath) {
   const std::string path = ::testing::TempDir() + "plnet_topology_test.xml";
-  std::ofstream(path) << testing::kAsymmetricXml;
+  std::ofstream(path) << machines::kAsymmetricXml;
   const auto read = read_topology({.xml_path = path});
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_EQ(read->threads.size(), 6U);
