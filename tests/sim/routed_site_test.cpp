@@ -44,7 +44,7 @@ TEST(RoutedSite, ABadDayIsSurvived) {
   std::uint64_t held = 0;
   Outlasted outlasted;
   std::array<std::uint64_t, kMishaps> beside{};
-  for (const std::uint64_t seed : {4U, 12U}) {
+  for (const std::uint64_t seed : {4U, 12U, 28U}) {
     const SiteReport report = run_site(site_of("routed-bad-day").with_seed(seed));
     ASSERT_EQ(report.violation, "")
         << "replay: lnet-sim run config/sim/routed-bad-day.yaml --seed " << seed;

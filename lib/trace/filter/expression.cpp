@@ -57,24 +57,26 @@ bool job_matches(const FilterInput& input, const JobPattern& pattern) {
 bool term_matches(const FilterTerm& term, const FilterInput& input) {
   const Field& field = *term.field;
   if (field.presence != 0 && (input.present & field.presence) == 0) return false;
-  lnet::Nid nid;
-  std::memcpy(&nid, at(input, term.offset), sizeof nid);
   struct Match {
     const FilterTerm& term;
     const FilterInput& input;
-    const lnet::Nid& nid;
 
+    [[nodiscard]] lnet::Nid nid() const {
+      lnet::Nid nid;
+      std::memcpy(&nid, at(input, term.offset), sizeof nid);
+      return nid;
+    }
     bool operator()(std::uint64_t value) const {
       return compare_numbers(term, number_of(input, *term.field), value);
     }
-    bool operator()(const lnet::NidRange& range) const { return range.matches(nid); }
-    bool operator()(lnet::NetId net) const { return nid.net() == net; }
+    bool operator()(const lnet::NidRange& range) const { return range.matches(nid()); }
+    bool operator()(lnet::NetId net) const { return nid().net() == net; }
     bool operator()(const JobPattern& pattern) const {
       return (term.comparison == Comparison::kEqual) == job_matches(input, pattern);
     }
     bool operator()(Presence /*any*/) const { return true; }
   };
-  return std::visit(Match{term, input, nid}, term.value);
+  return std::visit(Match{term, input}, term.value);
 }
 
 }  // namespace
