@@ -232,6 +232,7 @@ Result<void> SimStreamFabric::adopt(StreamEndId id, SimStreamDriver& driver, Hos
   end.state = StreamEnd::State::kOpen;
   end.driver = &driver;
   set_options(end, options);
+  watch_peer(id.connection, id.end);
   return {};
 }
 
@@ -265,21 +266,24 @@ void SimStreamFabric::on_reachability(HostId host, HostId other) {
     return near == host && (other == kNoHost || far == other);
   };
   for (std::uint32_t index = 0; index < connections_.size(); ++index) {
-    StreamConnection& connection = connections_[index];
+    const StreamConnection& connection = connections_[index];
     const HostId one = connection.ends[0].host;
     const HostId two = connection.ends[1].host;
     if (!connection.in_use() || (!concerns(one, two) && !concerns(two, one))) continue;
-    for (unsigned end = 0; end < 2; ++end) {
-      StreamEnd& near = connection.ends[end];
-      const StreamEnd& far = connection.ends[1 - end];
-      const bool watches = near.state == StreamEnd::State::kOpen && near.keepalive_s > 0;
-      if (!watches || near.keepalive_pending) continue;
-      if (network_.reaches(near.host, far.host) && network_.reaches(far.host, near.host)) continue;
-      near.keepalive_pending = true;
-      schedule(network_.now() + std::chrono::seconds(near.keepalive_s), Kind::kKeepalive, index,
-               end);
-    }
+    watch_peer(index, 0);
+    watch_peer(index, 1);
   }
+}
+
+// When an end opens and when the view of its peer changes.
+void SimStreamFabric::watch_peer(std::uint32_t index, unsigned end) {
+  StreamEnd& near = connections_[index].ends[end];
+  const StreamEnd& far = connections_[index].ends[1 - end];
+  const bool watches = near.state == StreamEnd::State::kOpen && near.keepalive_s > 0;
+  if (!watches || near.keepalive_pending) return;
+  if (network_.reaches(near.host, far.host) && network_.reaches(far.host, near.host)) return;
+  near.keepalive_pending = true;
+  schedule(network_.now() + std::chrono::seconds(near.keepalive_s), Kind::kKeepalive, index, end);
 }
 
 }  // namespace plnet::drivers

@@ -148,6 +148,7 @@ class SimStreamFabric final : private EventSink, private ReachabilitySink {
   void reset_from(std::uint32_t index, unsigned end);
   void reset_end(std::uint32_t index, unsigned end, Errc cause);
   void keepalive(std::uint32_t index, unsigned end);
+  void watch_peer(std::uint32_t index, unsigned end);
   void open_window(std::uint32_t index, unsigned end);
   void fly(std::uint32_t index, unsigned end, std::uint64_t to, Instant arrival, bool alone);
 

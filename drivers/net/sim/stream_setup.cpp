@@ -237,6 +237,7 @@ void SimStreamFabric::answer_arrives(std::uint32_t index) {
   StreamConnection& connection = connections_[index];
   StreamEnd& active = connection.ends[0];
   active.state = StreamEnd::State::kOpen;
+  watch_peer(index, 0);
   active.driver->note_connected(active.stream);
   const auto arrival = network_.transit(active.host, connection.ends[1].host, 0);
   // A lost ACK is made good by the first data or a repeated answer; here it is just late.
@@ -268,6 +269,7 @@ void SimStreamFabric::confirm_arrives(std::uint32_t index) {
     return;
   }
   passive.state = StreamEnd::State::kOpen;
+  watch_peer(index, 1);
   passive.stream = passive.driver->add_accepted({index, connection.generation(), 1});
 }
 

@@ -231,6 +231,22 @@ TEST_F(SimStreamPlain, KeepaliveWaitsForOneOutageAtATime) {
   EXPECT_EQ(near_events.cause, Errc::kTimedOut);
 }
 
+// The last word of a handshake may still be on its way when the hosts lose sight of each other.
+TEST_F(SimStreamPlain, KeepaliveBeginsWhenAConnectionOpensInAnOutage) {
+  socklnd::StreamOptions options;
+  options.keepalive_idle_s = 30;
+  options.keepalive_interval_s = 2;
+  options.keepalive_count = 5;
+  ASSERT_TRUE(far->listen(bench.address(1), 127, options).has_value());
+  ASSERT_TRUE(connect().has_value());
+  ASSERT_TRUE(bench.run([&] { return near_events.connected == 1; }));
+  ASSERT_EQ(far_events.accepted, 0U);
+  bench.cluster.network.block_both(0, 1);
+  ASSERT_TRUE(bench.run([&] { return far_events.accepted == 1; }));
+  ASSERT_TRUE(bench.run([&] { return far_events.closed == 1; }));
+  EXPECT_EQ(far_events.cause, Errc::kTimedOut);
+}
+
 TEST_F(SimStreamPlain, RebootedPeerResetsWhoStillWrites) {
   establish();
   bench.cluster.network.set_present(1, false);
