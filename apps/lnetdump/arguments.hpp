@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `lnetdump` is asked to do.
+// The command line of lnetdump.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 
 namespace plnet::o2iblnd {
 
-// What a work request is named by; a completion brings it back.
+// The name of a work request; its completion carries it.
 enum class CookieKind : std::uint8_t { kReceive, kSend, kWrite };
 [[nodiscard]] constexpr std::uint64_t cookie_of(CookieKind kind, std::uint32_t index) {
   return std::uint64_t{static_cast<std::uint8_t>(kind)} << 32U | index;

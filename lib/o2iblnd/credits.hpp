@@ -12,7 +12,7 @@
 
 namespace plnet::o2iblnd {
 
-// What a receive that is posted again is good for.
+// The message that a receive is for when it is posted again.
 enum class ReceiveUse : std::uint8_t {
   kNone,      // it had no credit, or stands in for a message that is still to come
   kPeer,      // a message of the peer's choice: a credit to give back
@@ -53,7 +53,7 @@ class Credits {
   // Whether the peer can have had a credit for one more message of its choice, while `held` of them
   // have not given theirs back.
   [[nodiscard]] bool may_arrive(unsigned held) const { return held + owed_ < limits_.depth; }
-  // Of a NOOP that came: one of version 1 without credits is a keepalive that has cost one, too.
+  // For a received NOOP. A keepalive of version 1 carries no credits and has cost one.
   [[nodiscard]] ReceiveUse use_of_noop(unsigned credits) const {
     return is_v1() && credits == 0 ? ReceiveUse::kPeer : ReceiveUse::kNone;
   }

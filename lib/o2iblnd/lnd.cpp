@@ -141,7 +141,7 @@ unsigned O2ibLnd::serve() {
   return work;
 }
 
-// What was on connections that are disconnected by now.
+// Ends the messages of connections that are disconnected by now.
 unsigned O2ibLnd::let_go() {
   unsigned work = 0;
   while (Connection* const connection = connections_.let_go_next()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one o2iblnd has counted.
+// Counters of one o2ib LND.
 #pragma once
 
 #include "lib/base/counters.hpp"

@@ -36,7 +36,7 @@ struct Identity {
 [[nodiscard]] Reject rejection(RejectReason why, const Message& request, const Identity& self,
                                const Tunables& tunables);
 
-// What was asked for.
+// The parameters of a connection as one side asks for them.
 struct Offer {
   std::uint16_t version = kVersion2;
   std::uint16_t queue_depth = 0;
@@ -47,7 +47,7 @@ struct Offer {
 [[nodiscard]] Result<void> judge_ack(std::span<const std::byte> data, const Offer& asked,
                                      const Identity& self, Message& out);
 
-// What follows from a rejection.
+// The next step after a rejection.
 struct Retry {
   bool again = false;  // if anything still waits for the connection
   bool race = false;   // the peer's own request should come first

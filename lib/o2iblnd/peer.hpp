@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one LND knows of one peer.
+// A peer, as one LND knows it.
 #pragma once
 
 #include <cstdint>

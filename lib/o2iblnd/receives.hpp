@@ -30,7 +30,7 @@ class Receives final : public InboundEnds {
 
   // The connection is disconnected: nothing more of it is offered.
   void let_go_all(Connection& connection);
-  // Nobody reaches our memory through it any more.
+  // The connection has drained: no peer reaches our memory through it.
   void drain_all(Connection& connection);
   void on_answered(Inbound& inbound, Result<void> status, Health health) override;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the core decides about a message, carried out.
+// Carries out the core's decisions about received messages.
 #include <cstring>
 
 #include "lib/o2iblnd/receives.hpp"

@@ -13,7 +13,7 @@
 
 namespace plnet::o2iblnd {
 
-// Who is told when the answer to a message of the peer's is over.
+// Is told when the answer to a message of the peer's has ended.
 class InboundEnds {
  public:
   virtual void on_answered(Inbound& inbound, Result<void> status, Health health) = 0;
@@ -64,10 +64,10 @@ class Sends {
   [[nodiscard]] bool on_grant(Connection& connection, const Message& message);
   // It is disconnected.
   void let_go_all(Connection& connection);
-  // Nobody reaches our memory through it any more.
+  // The connection has drained: no peer reaches our memory through it.
   void drain_all(Connection& connection);
 
-  // Of one peer link, or of all.
+  // Whether there is a message of this peer link; null: of any.
   [[nodiscard]] bool has_any_of(const lnet::PeerLink* link);
 
  private:

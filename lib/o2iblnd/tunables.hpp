@@ -95,7 +95,7 @@ inline constexpr unsigned kNoopsV2 = 2;  // of version 2 have receives beside th
 [[nodiscard]] constexpr unsigned receives_of(std::uint16_t version, unsigned depth) {
   return 2 * depth + noops_posted_max(version);
 }
-// What a queue pair needs, and how deep it can be on a device. Never 0.
+// The size of a queue pair, and the depth that a device allows. Never 0.
 [[nodiscard]] unsigned depth_that_fits(const DeviceLimits& limits, std::uint16_t version,
                                        unsigned depth, unsigned fragments);
 [[nodiscard]] QueuePairSize size_of(std::uint16_t version, unsigned depth, unsigned fragments);

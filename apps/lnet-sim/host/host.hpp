@@ -92,7 +92,7 @@ class Host final : lnet::LndMaker {
   }
   // The NIC turns every request away. False: it has no power.
   bool set_nack_storm(std::uint32_t interface, bool on);
-  // What its devices have counted in this life.
+  // Adds the counts of the devices since the node's start.
   void count_into(NetCounts& counts) const;
   // Leaves everything as it is for ever: after a violation nothing may be asserted on.
   void abandon();

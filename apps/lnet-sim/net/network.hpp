@@ -22,10 +22,10 @@
 
 namespace plnet::sim {
 
-// What LNDs and devices have counted, by object and counter: "lnd_kfi.timeouts".
+// Counts of LNDs and devices, by object and counter: "lnd_kfi.timeouts".
 using NetCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
-// What all networks of a site lie on.
+// The simulated transports that all networks of a site share.
 struct Wires {
   drivers::SimNetwork& network;
   drivers::SimStreamFabric& streams;
@@ -33,7 +33,7 @@ struct Wires {
   drivers::LazyMemory& lazy;
 };
 
-// What all nodes share of it. Cables are named by the interfaces that they belong to.
+// A network's part that all nodes share. Cables are named by the interfaces that they belong to.
 class Network {
  public:
   virtual ~Network() = default;
@@ -56,7 +56,7 @@ struct NetInterface {
   BufferAddress memory{};  // memory_bytes() for its LNDs
 };
 
-// Of what all interfaces have to have room for.
+// Limits that all interfaces of a node have to provide for.
 struct NetLimits {
   unsigned shards = 1;      // of the node
   unsigned shards_max = 1;  // of any peer
@@ -100,9 +100,9 @@ class NodeNet {
                                                             lnet::ShardId shard) = 0;
   // Others may connect to this interface, once all shards know it.
   virtual void listen(const NetInterface& /*at*/) {}
-  // Nobody is let in any more.
+  // Accepts no more connections.
   virtual void shut_down() {}
-  // Nobody is on the way in.
+  // No incoming connection is being accepted.
   [[nodiscard]] virtual bool idle() { return true; }
   // The drivers go. The LNDs must be idle.
   virtual void close() {}
@@ -120,13 +120,13 @@ class NodeNet {
 
   [[nodiscard]] virtual std::uint64_t faults() const = 0;  // that happened
   [[nodiscard]] virtual std::uint64_t connections_lost() const { return 0; }
-  // What peers sent that no correct node sends.
+  // Messages of peers that no correct node sends.
   [[nodiscard]] virtual std::uint64_t protocol_errors() const = 0;
   virtual void count_into(NetCounts& /*counts*/) const {}
 };
 [[nodiscard]] std::unique_ptr<NodeNet> make_node_net(NetKind kind, const NodeNetSetup& setup);
 
-// What may never be counted, or empty.
+// Names a counter that must stay 0 and does not; empty if there is none.
 [[nodiscard]] std::string what_is_wrong(const NetCounts& counts);
 
 }  // namespace plnet::sim

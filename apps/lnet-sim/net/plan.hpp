@@ -19,7 +19,7 @@ namespace plnet::sim {
 enum class NetKind : std::uint8_t { kTcp, kRdma, kKfi };
 inline constexpr std::array kNetKinds{NetKind::kTcp, NetKind::kRdma, NetKind::kKfi};
 
-// What a kfi interface and its NIC have. Little of it is a fault: peers are told to wait.
+// Sizes of a kfi interface and its NIC. Small ones are hardly faults: peers are told to wait.
 struct KfiPlan {
   unsigned receive_buffers = 4;
   std::uint32_t receive_buffer_bytes = 16384;
@@ -54,7 +54,7 @@ struct NetTraits {
 // 10.NET.HIGH.LOW; NET says which of the network's interfaces. With cables: INTERFACE.HIGH.LOW.
 [[nodiscard]] lnet::Nid nid_of(const NetPlan& net, unsigned number, unsigned interface,
                                std::uint32_t node);
-// What check_plan() refuses, and what a device of that kind would not let through.
+// Errors of check_plan(), and faults that a device of that kind cannot have.
 [[nodiscard]] Outcome<void> check_faults(const NetPlan& net);
 // Some of what a device of that kind may do to an LND.
 [[nodiscard]] drivers::FaultPlan drawn_faults(NetKind kind, Random& random);

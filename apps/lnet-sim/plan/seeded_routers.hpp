@@ -9,7 +9,7 @@
 namespace plnet::sim {
 
 void put_routers_into(SiteConfig& site, Random& random);
-// Of a network of such a site, or of one without routers: TCP twice as often as RDMA.
+// The kind of a network in a site made from a seed: TCP twice as often as RDMA.
 [[nodiscard]] NetKind drawn_kind(Random& random);
 
 }  // namespace plnet::sim

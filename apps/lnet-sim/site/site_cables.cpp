@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong with NICs that have cables: in other ports, and NICs that turn everything away.
+// Faults of NICs with cables: a cable in another port, a NIC that refuses everything.
 #include <algorithm>
 
 #include "apps/lnet-sim/site/site.hpp"

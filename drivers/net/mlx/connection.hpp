@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kInlineBytes = 64;  // NOOP and DONE have at most
 inline constexpr unsigned kChainMax = 258;
 inline constexpr unsigned kSendRequestsMax = 2 * kChainMax;
 
-// What was posted and has not completed, in order: queue pairs complete in the order of posting.
+// Requests that have not completed, in order: queue pairs complete in the order of posting.
 template <class T>
 class PostedRing {
  public:
@@ -93,7 +93,7 @@ struct Connection : ListNode<> {
   std::atomic<bool> broken = false;    // the device says so; any shard
 };
 
-// Of one shard: all are made at start.
+// The connections of one shard, all made at start.
 class Connections {
  public:
   static constexpr unsigned kIndexBits = 20;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kResolveTimeoutMs = 5000;  // the kernel's, of an address and of a route
 
-// Of CM REJ messages: IBTA 12.6.7.2.
+// Reasons in REJ messages of the connection manager: IBTA 12.6.7.2.
 constexpr int kRejectInvalidServiceId = 8;
 constexpr int kRejectStaleConnection = 10;
 constexpr int kRejectByConsumer = 28;

@@ -21,7 +21,7 @@ class Tx {
 
   // Whole or not at all.
   [[nodiscard]] bool post(Connection& connection, std::span<const o2iblnd::WorkRequest> chain);
-  // Of a queue pair in error: completes after everything that was posted before.
+  // The queue pair is in error: the marker completes after all requests that were posted before.
   [[nodiscard]] static bool post_marker(Connection& connection);
 
  private:

@@ -10,7 +10,7 @@
 namespace plnet::runtime {
 
 [[nodiscard]] std::span<const Key> lnet_keys();
-// Of a record of `access` (lnet::AccessRule), and of `fault` (lnet::FaultSpec).
+// Keys of a record of `access` (lnet::AccessRule), and of `fault` (lnet::FaultSpec).
 [[nodiscard]] std::span<const Key> access_keys();
 [[nodiscard]] std::span<const Key> fault_keys();
 

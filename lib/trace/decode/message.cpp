@@ -9,7 +9,7 @@ Content content_of(const Record& record) {
   const auto payload = record.payload;
   const auto length = record.header.payload_length;
   if (record.is(lnet::MessageType::kReply)) {
-    // Of a ping; a reply names no portal, so its first word has to tell.
+    // A ping's reply names no portal: its first word tells that it is one.
     if (auto view = lnet::PingView::parse(payload)) return *view;
     return {};
   }

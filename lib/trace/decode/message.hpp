@@ -31,7 +31,7 @@ struct Message {
   [[nodiscard]] bool is_request() const;
   [[nodiscard]] bool is_reply() const;
   [[nodiscard]] bool is_early_reply() const;
-  // Of a reply of either kind; 0 is success.
+  // The status in a reply of either kind; 0 is success.
   [[nodiscard]] std::optional<std::int64_t> status() const;
 };
 

@@ -29,7 +29,7 @@ using NameTable = std::span<const NamedNumber>;
 // The name, or the number in decimal.
 [[nodiscard]] std::string name_or_number(NameTable table, std::uint64_t number);
 
-// Of a word of flags: "RESENT|REPLAY|0x8000". Empty for 0.
+// The names in a word of flags: "RESENT|REPLAY|0x8000". Empty for 0.
 [[nodiscard]] std::string flag_names(NameTable table, std::uint64_t flags);
 
 [[nodiscard]] bool same_word(std::string_view a, std::string_view b);

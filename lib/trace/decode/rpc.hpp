@@ -14,7 +14,7 @@
 
 namespace plnet::trace {
 
-// What a lock request or reply says.
+// Fields of a lock request or reply.
 struct LockFields {
   Captured<LockDescriptorWire> descriptor;
   std::optional<std::uint32_t> handles;      // request

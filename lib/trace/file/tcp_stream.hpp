@@ -24,7 +24,7 @@ class StreamSink {
 
 class TcpStream {
  public:
-  // What waits for bytes in front of it. Beyond it the missing bytes are taken for lost.
+  // Segments that wait for bytes before them. With more, those bytes count as lost.
   static constexpr std::size_t kWaitingSegmentsMax = 256;
   static constexpr std::size_t kWaitingBytesMax = 4U << 20U;
 

@@ -86,7 +86,7 @@ class PairUp {
     friend bool operator==(const Key&, const Key&) = default;
   };
   static_assert(sizeof(Key) == 40);
-  // Of an RPC that was sent again: xid, and bulk of each attempt.
+  // Keys of an RPC that was sent again: its xid, and the bulk of each attempt.
   static constexpr std::size_t kKeysMax = 4;
   struct Entry {
     Exchange exchange;

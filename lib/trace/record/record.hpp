@@ -73,7 +73,7 @@ struct Record {
   [[nodiscard]] std::optional<std::uint64_t> header_data() const;      // PUT
   [[nodiscard]] std::optional<std::uint32_t> sink_length() const;      // GET
   [[nodiscard]] std::optional<std::uint32_t> accepted_length() const;  // ACK
-  // What an ACK or REPLY is for; what a PUT or GET wants its answer sent to (none: no answer).
+  // The handle that an ACK or REPLY answers, or that the answer of a PUT or GET is for.
   [[nodiscard]] std::optional<lnet::WireHandle> handle() const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each code of a format prints.
+// The text of each code of a format.
 #include <array>
 #include <optional>
 

@@ -53,7 +53,7 @@ class KfiNic final : public kfilnd::EndpointEvents {
   void calm();
   [[nodiscard]] std::uint64_t faults() const;  // that happened
   void count_into(NetCounts& counts) const;
-  // What peers sent that no correct node sends.
+  // Messages of peers that no correct node sends.
   [[nodiscard]] std::uint64_t protocol_errors() const;
 
   void on_completions(std::span<const kfilnd::FabricCompletion> burst) override;

@@ -188,7 +188,7 @@ void RdmaLnd::end_requests(Pair& pair) {
   wake(peer);
 }
 
-// Nobody reaches our memory through it any more.
+// The connection has drained: no peer reaches our memory through it.
 void RdmaLnd::on_drained(QueuePairId id) {
   Pair* const pair = pair_of(id);
   if (pair == nullptr) return;

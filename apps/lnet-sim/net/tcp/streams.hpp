@@ -47,9 +47,9 @@ class TcpStreams final : public socklnd::PeerHomes {
                                                        lnet::LndUpcalls& core, lnet::ShardId shard);
   // Others may connect to this interface, once all shards know it.
   void listen(const lnet::Nid& nid);
-  // Nobody is let in any more.
+  // Accepts no more connections.
   void shut_down();
-  // Nobody is on the way in.
+  // No incoming connection is being accepted.
   [[nodiscard]] bool idle();
   // The drivers go. The LNDs must be idle.
   void close();
