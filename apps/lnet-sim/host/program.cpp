@@ -72,13 +72,16 @@ void Program::start(Instant now) {
   }
 }
 
-// What was on its way here when this node lost power, and a router still has it: with nothing to
-// take it from the lazy portal, it would hold up its connection for ever.
+// A PUT that began while this node was off may still wait in a router, whether or not its initiator
+// waits for it. With no entry for it on the lazy portal it would block its connection for ever.
 void Program::attach_for_late_ones(Instant now) {
-  ledger_.for_each_undelivered([&](const Operation& operation) {
-    if (operation.story == Story::kPutLazy && operation.target == host_.number())
+  const auto attach_for_lazy = [&](const Operation& operation) {
+    if (operation.story == Story::kPutLazy && operation.target == host_.number() &&
+        !operation.delivered)
       later(now, Deed::kAttach, ledger_.id_of(operation));
-  });
+  };
+  ledger_.for_each_undelivered(attach_for_lazy);
+  ledger_.for_each_open(attach_for_lazy);
 }
 
 // --- Timed things ---

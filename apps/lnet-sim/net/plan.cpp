@@ -20,7 +20,8 @@ constexpr NetTraits kTcp{.name = "tcp",
                          .seam = Seam::kStream,
                          .type = NetType::kTcp,
                          .lends_credits = true,
-                         .holds_links = true};
+                         .holds_links = true,
+                         .one_connection = true};
 constexpr NetTraits kRdma{
     .name = "rdma", .seam = Seam::kVerbs, .type = NetType::kO2ib, .one_connection = true};
 constexpr NetTraits kKfi{.name = "kfi",

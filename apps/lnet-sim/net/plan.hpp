@@ -45,7 +45,7 @@ struct NetTraits {
   bool is_lazy = true;          // payload need not exist: only drivers read it
   bool lends_credits = false;   // as lib/lnet does on such a network
   bool holds_links = false;     // a link that bounces counts as down for a while
-  bool one_connection = false;  // to a peer, for all messages
+  bool one_connection = false;  // to a peer, for checks and for other small messages
   bool loses_silently = false;  // what is lost or late breaks no connection
   bool has_cables = false;      // which may be moved, between NICs that may turn requests away
 };

@@ -138,9 +138,8 @@ void RouteWatch::note_lost_connections(Instant now) {
   }
 }
 
-// Where an LND has one connection with a peer, and a message on it has to wait for a router's
-// buffer, or for its sender's share of them, a check behind it waits as well, and may come too
-// late.
+// On some networks a check shares a connection with other messages. While one of them waits for a
+// router's buffer, or for its sender's share of them, the check waits behind it and may be late.
 bool RouteWatch::is_one_connection(NetId net) const {
   for (unsigned i = 0; i < world_.config.nets.size(); ++i) {
     if (world_.layout.net_id(i) != net) continue;
