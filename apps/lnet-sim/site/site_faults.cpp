@@ -58,11 +58,17 @@ void Site::schedule_faults() {
   const auto some_host = [this] {
     return static_cast<std::uint32_t>(random_.below(config_.nodes));
   };
-  for (unsigned i = 0; i < plan.kills; ++i)
-    schedule(sometime(), Fault::kKill, some_host(), 0);
+  // Never two draws in one argument list: their order would depend on the compiler.
+  for (unsigned i = 0; i < plan.kills; ++i) {
+    const Instant when = sometime();
+    schedule(when, Fault::kKill, some_host(), 0);
+  }
   schedule_pairs(plan.partitions, Fault::kPart, Fault::kMeet);
-  for (unsigned i = 0; i < plan.peer_deletes; ++i)
-    schedule(sometime(), Fault::kDeletePeer, some_host(), some_host());
+  for (unsigned i = 0; i < plan.peer_deletes; ++i) {
+    const Instant when = sometime();
+    const std::uint32_t at = some_host();
+    schedule(when, Fault::kDeletePeer, at, some_host());
+  }
   schedule_pairs(plan.one_way, Fault::kCut, Fault::kJoin);
   schedule_pairs(plan.slow, Fault::kSlow, Fault::kFast);
   schedule_cables();
@@ -70,10 +76,14 @@ void Site::schedule_faults() {
   const std::vector<std::uint32_t> routers = layout_.routers();
   if (routers.empty()) return;
   const auto some_router = [&] { return routers[random_.below(routers.size())]; };
-  for (unsigned i = 0; i < plan.router_kills; ++i)
-    befall(Mishap::kCrash, some_router(), sometime());
-  for (unsigned i = 0; i < plan.flaps; ++i)
-    befall(Mishap::kFlap, some_router(), sometime());
+  for (unsigned i = 0; i < plan.router_kills; ++i) {
+    const std::uint32_t router = some_router();
+    befall(Mishap::kCrash, router, sometime());
+  }
+  for (unsigned i = 0; i < plan.flaps; ++i) {
+    const std::uint32_t router = some_router();
+    befall(Mishap::kFlap, router, sometime());
+  }
   schedule_drains(routers);
   schedule_episodes(routers);
 }
