@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/lnet/peers/net_interface.hpp"
+
 namespace plnet::lnet {
 
 PingTarget::PingTarget(DataOperations& operations, PingMemory memory) : operations_(operations) {
