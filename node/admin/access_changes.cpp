@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `lnetctl access` does, and the rules of a document.
+// Access rules: the steps from one configuration to another, and the verbs of `lnetctl access`.
 #include "node/admin/access_changes.hpp"
 
 #include <memory>

@@ -8,7 +8,7 @@
 
 namespace plnet::node {
 
-// All rules at once: nobody sees half of them. The step does not fail.
+// One step sets all rules, so that no message meets half of them. The step does not fail.
 void plan_access(const lnet::NodeConfig& now, const lnet::NodeConfig& wanted,
                  std::vector<LnetStep>& steps);
 

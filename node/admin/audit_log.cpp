@@ -11,7 +11,7 @@ using runtime::LogLevel;
 using runtime::LogLimit;
 using runtime::LogSite;
 
-// Only who may change the node gets here, and a request at a time.
+// No limit of rate: only callers with access to changes cause these lines, one request at a time.
 constexpr LogSite kCommand{
     LogLevel::kInfo, "command", {"verb", "args", "uid", "pid"}, LogLimit::kCaller};
 constexpr LogSite kFrequentCommand{LogLevel::kInfo, "command", {"verb", "args", "uid", "pid"}};

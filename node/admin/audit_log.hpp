@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who did what over the control socket, in the log: a line for each request that may change
-// something, and for what is configured also what came of it.
+// The audit log of the control socket: a line for each request that may change something, and a
+// line for each setting that changed.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@
 
 namespace plnet::node {
 
-// Lines about one document: all changes that a person makes by hand, and of a file of thousands of
-// routes as many as somebody may still read. How many there are beyond is said, too.
+// Lines about one document: enough for changes made by hand, few enough to read after a file with
+// thousands of routes. A last line counts the rest.
 inline constexpr std::size_t kChangeLinesMax = 256;
 
-// The verb of a request that went well. One that is frequent is summed up by the log.
+// For a request that succeeded. The log sums up frequent verbs.
 void log_command(const runtime::VerbRow& row, const runtime::Caller& caller,
                  const std::string& args, runtime::Log& log);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `lnetctl fault` does, and the rules of a document.
+// Fault rules: the steps from one configuration to another, and the verbs of `lnetctl fault`.
 #include "node/admin/fault_changes.hpp"
 
 #include <algorithm>

@@ -8,7 +8,8 @@
 
 namespace plnet::node {
 
-// None of them fails, so they come last: rules that stay keep their counts, whatever else happens.
+// These steps do not fail, so they come last: a failure of another step leaves the counts of the
+// rules intact.
 void plan_faults(const lnet::NodeConfig& now, const lnet::NodeConfig& wanted,
                  std::vector<LnetStep>& steps);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Up, down, and one change after the other. What the changes are: lnet_admin_changes.cpp; what is
-// told: lnet_admin_reports.cpp.
+// Start and stop of LNet, and the queue of changes. The changes are in lnet_admin_changes.cpp, the
+// reports in lnet_admin_reports.cpp.
 #include "node/admin/lnet_admin.hpp"
 
 #include <utility>
@@ -21,7 +21,7 @@ namespace plnet::node {
 using Progress = LnetDesk::Progress;
 
 namespace {
-// NIs stay as they were at first.
+// The node runs on: NIs keep the link state that they started with.
 constexpr runtime::LogSite kLinksUnwatched{
     runtime::LogLevel::kWarning, "links_unwatched", {"cause"}};
 }  // namespace
@@ -35,7 +35,7 @@ Outcome<void> follow_links(runtime::LinkWatch& watch, runtime::EventLoop& loop,
       look();
     });
   }
-  look();  // only now: nobody tells of what came before
+  look();  // after open(): the watch reports no earlier changes
   return told;
 }
 
@@ -57,7 +57,7 @@ Outcome<void> LnetAdmin::start(LnetHost& host, runtime::EventLoop& loop,
   if (std::ranges::any_of(host_->families().hosts(), &FamilyHost::may_move))
     (void)host_->metrics().add("ni_moves", {}, moves_.counters.view());
   boot_ = wanted;
-  // Nobody turns yet: all of it happens during the call.
+  // No poller turns yet: all of it happens during the call.
   Outcome<void> outcome = failure(Errc::kTimedOut, "LNet has not started");
   const auto keep = [&outcome](Outcome<void> done) { outcome = std::move(done); };
   config_.module_options = wanted.module_options;
@@ -82,8 +82,8 @@ Outcome<void> LnetAdmin::set_running(std::vector<runtime::Poller*> pollers) {
   return {};
 }
 
-// With check_routers_before_use whatever is asked for waits until each gateway has been asked once,
-// as LNet's start does in the kernel; but not for longer than two of them that are silent may take.
+// With check_routers_before_use, changes wait until each gateway has answered or failed one ping,
+// as LNet's start does in the kernel. The bound is the time of two silent gateways.
 void LnetAdmin::wait_for_gateways() {
   if (state_ != State::kUp || config_.routes.empty()) return;
   const lnet::Parameters& parameters = host_->node()->parameters();
@@ -105,7 +105,7 @@ void LnetAdmin::wait_for_gateways() {
       [](Outcome<void>&&) {});
 }
 
-// What takes LNet down need not know who answers.
+// Taking LNet down does not depend on the gateways.
 void LnetAdmin::stop_waiting_for_gateways() {
   if (awaits_gateways_) awaits_gateways_->store(false, std::memory_order_relaxed);
 }
@@ -126,7 +126,7 @@ void LnetAdmin::close() {
   desk_->close();
 }
 
-// --- One after the other ---
+// --- The queue of changes ---
 
 void LnetAdmin::enqueue(Change change, lnet::Reply<void> done) {
   if (changes_.size() == kChangesWaiting) {
@@ -150,7 +150,7 @@ void LnetAdmin::next_change() {
   });
 }
 
-// What NIs have in force nothing but a change changes.
+// The tunables in force change only with a change of the configuration.
 void LnetAdmin::note_connections(LnetDesk::After after) {
   using InForce = std::vector<TunablesInForce>;
   ask_node(*desk_, tunables_in_force,
@@ -168,7 +168,7 @@ Outcome<void> LnetAdmin::check_up() const {
                  "Network is down: LNet is not configured; `lnetctl lnet configure` starts it");
 }
 
-// --- Up ---
+// --- LNet up ---
 
 void LnetAdmin::configure(const lnet::ConfigureRequest& request, lnet::Reply<void> done) {
   enqueue(
@@ -224,7 +224,7 @@ void LnetAdmin::go_up_with(lnet::NodeConfig wanted, lnet::Reply<void> done) {
   });
 }
 
-// --- Down ---
+// --- LNet down ---
 
 void LnetAdmin::unconfigure(lnet::Reply<void> done) {
   stop_waiting_for_gateways();
@@ -238,8 +238,8 @@ void LnetAdmin::shut_down(lnet::Reply<void> done) {
   unconfigure(std::move(done));
 }
 
-// Nothing new begins, NIs go, and what is under way ends; then no shard has anything of LNet left,
-// and the node can go.
+// Removes the NIs and shuts the coordinator down, then waits until no shard has anything of LNet
+// left. Then the node is destroyed.
 void LnetAdmin::go_down(lnet::Reply<void> done) {
   if (state_ == State::kDown) return done({});
   const bool first = state_ == State::kUp;

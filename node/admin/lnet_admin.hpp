@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LNet as lnetctl sees it: keeps what was configured, has shards carry changes out, and gathers
+// LNet as lnetctl sees it: keeps the configuration, has shards carry changes out, and gathers
 // reports from them. Lives on the admin thread and never blocks it.
 #pragma once
 
@@ -30,53 +30,54 @@ namespace plnet::node {
 
 class LnetHost;
 
-// Has `look` called now, and from now on whenever the system tells of links and addresses: what
-// changes while it looks is looked at again. If that fails it has been called once nevertheless.
+// Calls `look` now and on each later change of links and addresses. A change during a call leads to
+// another call. A failure means that only the first call takes place.
 [[nodiscard]] Outcome<void> follow_links(runtime::LinkWatch& watch, runtime::EventLoop& loop,
                                          const std::function<void()>& look);
 
 class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
  public:
-  // Changes that wait for the one that is being carried out.
+  // Limit of changes in the queue.
   static constexpr std::size_t kChangesWaiting = 256;
-  // Whatever a change waits for happens within some turns; this long means that something is stuck.
+  // A change takes some turns of the pollers; after this long something is stuck.
   static constexpr Duration kChangeMax = std::chrono::seconds(5);
-  // Except for one that is taken back, which must not end half way: a NIC takes some 30 seconds to
-  // let go of a peer that is gone, and buffers of a router wait for a slow one's timeout.
+  // The bound of undoing a change, which must not end half way: a NIC takes some 30 seconds to
+  // release a dead peer, and router buffers wait for the timeout of a slow one.
   static constexpr Duration kGoBackMax = std::chrono::seconds(90);
 
-  // The log outlives this.
+  // `log` outlives this object.
   explicit LnetAdmin(runtime::Log& log);
   ~LnetAdmin() override;
 
-  // In this order, before and after the pollers begin to turn. LNet is up after start(), with what
-  // `wanted` says. Host and loop outlive this.
+  // start() comes before the pollers turn, set_running() after. start() brings LNet up with the
+  // configuration `wanted`. Host and loop outlive this object.
   [[nodiscard]] Outcome<void> start(LnetHost& host, runtime::EventLoop& loop,
                                     const lnet::NodeConfig& wanted);
   [[nodiscard]] Outcome<void> set_running(std::vector<runtime::Poller*> pollers);
-  // Before the process ends: drains it if it routes, and says how far that is from time to time.
-  // `done` after the order's bound at the latest, with what was left then.
+  // Before the process ends: drains a router, and calls `told` with its progress. Calls `done` at
+  // the order's bound at the latest, with the messages that were left.
   using Told = std::function<void(const lnet::StandingReport& report)>;
   void leave(const lnet::DrainOrder& order, Told told, Told done);
-  // What has become of NIs, of routing and of router buffers since the last call, a line for each.
+  // Logs what changed of NIs, routing and router buffers since the last call, a line for each.
   void say_standing();
-  // What messages wait for at this time.
+  // The resources that messages wait for now.
   [[nodiscard]] std::vector<lnet::StarvingReport> starving() const { return starving_.list(); }
-  // Takes LNet down as unconfigure() does; the loop turns meanwhile. `done` in bounded time.
-  // Changes that wait are refused.
+  // Takes LNet down as unconfigure() does, in bounded time; the loop turns meanwhile. Changes in
+  // the queue are refused.
   void shut_down(lnet::Reply<void> done);
-  // For others who live on the shards. After start().
+  // For other parts of the node with objects on the shards. After start().
   [[nodiscard]] LnetDesk& desk() override { return *desk_; }
   [[nodiscard]] FamilyHost* host_of(std::string_view family) override;
-  // Pollers turn no longer.
+  // Once the pollers have stopped.
   void close();
-  // Why NIs do not go up and down with their interfaces. "": they do.
+  // The reason why NIs do not follow the link state of their interfaces; empty if they do.
   [[nodiscard]] const std::string& links_unwatched() const { return links_unwatched_; }
-  // Every now and then: what has become of routes goes into the log.
+  // Called periodically: logs changes of routes.
   void tell_of_routes(runtime::Log& log);
-  // Every now and then: NIs whose NICs have another address get the NIDs that go with it.
+  // Called periodically: gives an NI another NID when the address of its NIC has changed.
   void look_at_nics();
-  // What a change to this would come to, or why it would be refused. Once start() was called.
+  // The configuration that a change to `wanted` would lead to, or the reason of a refusal. After
+  // start().
   [[nodiscard]] std::expected<Judged, Misfit> judge_change(lnet::NodeConfig wanted) const;
 
   // LnetControl.
@@ -131,25 +132,24 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   enum class State : std::uint8_t {
     kDown,
     kUp,
-    kGoing,  // on the way down; stays so if something did not let go in time
+    kGoing,  // on the way down; stays so if a shutdown step timed out
   };
-  // One change, carried out while no other is. It looks at the configuration when its turn comes.
+  // One change at a time. A change reads the configuration when it begins.
   using Change = std::move_only_function<void(lnet::Reply<void> done)>;
 
   void enqueue(Change change, lnet::Reply<void> done);
   void next_change();
   void note_connections(LnetDesk::After after);
   [[nodiscard]] Outcome<void> check_up() const;
-  // Once leave() has begun a router does not come back.
+  // Refuses a router's return to service once leave() has begun.
   [[nodiscard]] Outcome<void> check_stays() const;
 
-  // Within a change.
+  // Within a change. go_up_with() brings LNet up with `wanted`, or leaves it down.
   void go_up(lnet::Reply<void> done);
-  // Up with what is `wanted`, or not at all.
   void go_up_with(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void go_down(lnet::Reply<void> done);
   void end_idle(lnet::Reply<void> done);
-  // Makes the node be as `wanted`, then keeps that; LNet comes up first if there are networks.
+  // Changes the node to `wanted` and keeps that; LNet comes up first if there are networks.
   void bring_about(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void change_to(lnet::NodeConfig wanted, lnet::Reply<void> done);
   void take_options(const lnet::NodeConfig& config);
@@ -188,7 +188,7 @@ class LnetAdmin final : public lnet::LnetControl, public FamilyAccess {
   std::vector<ScarceWatch> scarce_;  // by shard
   StarvingBoard starving_;
   lnet::NodeConfig config_;
-  lnet::NodeConfig boot_;  // what the node was started with: `lnet configure --all`
+  lnet::NodeConfig boot_;  // of the start: `lnet configure --all`
   State state_ = State::kDown;
   bool running_ = false;
   bool leaving_ = false;

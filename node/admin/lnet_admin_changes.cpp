@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lnetctl changes: each is what is configured, with a difference, and the way there.
+// Changes by lnetctl: each edits a copy of the configuration and carries out the difference.
 #include <algorithm>
 #include <utility>
 
@@ -65,7 +65,7 @@ bool has_selected(const NodeConfig& config, const lnet::NetSelection& selection)
   });
 }
 
-// Each that is named is there, or nothing goes.
+// Fails if any selected network, interface or NID is missing, so that a deletion is whole or none.
 Outcome<void> check_named(const NodeConfig& config, const lnet::NetSelection& selection) {
   const lnet::NetId id = selection.net;
   if (id != lnet::kNetAny && config.net(id) == nullptr) {
@@ -116,7 +116,7 @@ Outcome<void> add_to(NodeConfig& config, const PeerConfig& peer) {
   return {};
 }
 
-// What the core does with a locked primary: it stays, without the others.
+// As the core does: a locked primary NID stays when the rest of its peer is deleted.
 void remove_from(NodeConfig& config, const lnet::PeerSelection& selection, bool whole) {
   const auto there = std::ranges::find(config.peers, selection.primary, &PeerConfig::primary);
   if (there == config.peers.end()) return;
@@ -182,7 +182,7 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
   }
   add_routing_steps(config_, wanted, !running_, *steps);
   plan_faults(config_, wanted, *steps);
-  // The timeout of an NI that has none of its own follows LNet's.
+  // LNet's timeout is the default for NIs without a timeout of their own.
   const bool tunes = config_.parameters != wanted.parameters ||
                      std::ranges::any_of(host_->families().hosts(), [&wanted](const auto& host) {
                        return !host->has_options_of(wanted);
@@ -196,7 +196,7 @@ void LnetAdmin::change_to(NodeConfig wanted, Reply<void> done) {
             });
 }
 
-// The live options of modules are in force from now on.
+// Puts the live options of modules into force.
 void LnetAdmin::take_options(const NodeConfig& config) {
   for (const auto& host : host_->families().hosts())
     host->take_options(config);
@@ -263,7 +263,7 @@ void LnetAdmin::set_ni(lnet::NiChange change, Reply<void> done) {
       std::move(done));
 }
 
-// Nothing but tunables that change live is other than before.
+// For a change of live tunables only.
 void LnetAdmin::tune_to(NodeConfig wanted, Reply<void> done) {
   config_ = std::move(wanted);
   retune(*desk_, *host_, config_, std::move(done));
@@ -296,7 +296,7 @@ void LnetAdmin::add_peer(PeerConfig peer, Reply<void> done) {
       std::move(done));
 }
 
-// Peers that discovery found can go, too, so this is not a difference of the configuration alone.
+// Discovered peers can be deleted, too, so this is not a difference of the configuration alone.
 void LnetAdmin::del_peer(lnet::PeerSelection selection, Reply<void> done) {
   enqueue(
       [this, selection = std::move(selection)](Reply<void> ended) {
@@ -368,8 +368,8 @@ void LnetAdmin::add_route(lnet::RouteConfig route, Reply<void> done) {
       std::move(done));
 }
 
-// Also by a NID of the gateway that it was not configured with (lustre-release lnet/lnet/router.c:
-// lnet_del_route()): which those are the coordinator knows.
+// The gateway may be named by a NID that the route was not configured with (lustre-release
+// lnet/lnet/router.c: lnet_del_route()). The coordinator knows all its NIDs.
 void LnetAdmin::del_route(lnet::NetId net, Nid gateway, Reply<void> done) {
   auto delete_those = [this, net, gateway](const std::vector<Nid>& named, Reply<void> ended) {
     NodeConfig wanted = config_;

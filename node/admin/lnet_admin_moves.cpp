@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NIs whose interfaces have another address now: each is removed and added again as two changes,
-// since its device may need a while to let go of messages under way, and others make changes
-// meanwhile.
+// NIs whose interfaces have another address now. Each NI is removed and added again as two changes:
+// its device may need a while to release messages under way, and other changes may come between.
 #include <algorithm>
 #include <utility>
 
@@ -113,7 +112,7 @@ void LnetAdmin::bring_back_moved(const Nid& was, Reply<void> done) {
             });
 }
 
-// It is not to come back.
+// Deleted NIs that wait for another NID do not come back.
 bool LnetAdmin::forget_moved(const lnet::NetSelection& selection) {
   const auto meant = [&selection](const NiMoves::Out& out) {
     if (selection.net != lnet::kNetAny && selection.net != out.what.net) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lnetctl asks.
+// The reports that lnetctl asks for.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -32,7 +32,7 @@ void LnetAdmin::nets(std::optional<lnet::NetId> only, int /*level*/,
       });
 }
 
-// The kernel's module of each NI, and its parameters.
+// Adds the kernel's module of each NI and its parameters.
 void LnetAdmin::add_parameters(std::vector<lnet::NetReport>& nets) const {
   for (lnet::NetReport& net : nets) {
     const lnet::NetConfig* const configured = config_.net(net.net);
@@ -63,8 +63,8 @@ void LnetAdmin::gateways(Reply<std::vector<lnet::GatewayReport>> reply) {
   report_gateways(*desk_, std::move(reply));
 }
 
-// lustre-release lnet/lnet/lib-move.c: lnet_recover_local_nis() keeps an NI until it has its full
-// health, too.
+// An NI is in recovery until it has its full health, as in lustre-release lnet/lnet/lib-move.c:
+// lnet_recover_local_nis().
 void LnetAdmin::recovery(Reply<lnet::RecoveryReport> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
   ask_coordinator(
@@ -125,7 +125,7 @@ void LnetAdmin::reset_statistics(Reply<void> done) {
 
 namespace {
 
-// Asks one family after the other, and puts their answers together.
+// Asks one family after the other, and joins their answers.
 template <class Report>
 void ask_families(LnetDesk& desk, const OpenFamilies& families,
                   void (FamilyHost::*ask)(LnetDesk&, const lnet::ConnectionQuery&,
@@ -167,7 +167,7 @@ void LnetAdmin::ping(lnet::PingOrder request, Reply<std::vector<lnet::PingReport
   pings_->ping(std::move(request), std::move(reply));
 }
 
-// Each of its messages has the time of a transaction.
+// Each message of a discovery may take the time of a transaction.
 void LnetAdmin::discover(lnet::DiscoverOrder request, Reply<std::vector<lnet::PingReport>> reply) {
   if (auto up = check_up(); !up) return reply(std::unexpected(up.error()));
   const Duration bound =

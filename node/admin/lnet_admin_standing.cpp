@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the node stands towards its peers: links of NIs, routing on and off, drain, and what is said
-// of it all.
+// The node's standing towards its peers: link state of NIs, routing on and off, drain, and the log
+// lines about them.
 #include <algorithm>
 #include <utility>
 
@@ -33,9 +33,9 @@ constexpr LogSite kNiUp{LogLevel::kInfo, "ni_up", {"nid", "changes"}, LogLimit::
 constexpr LogSite kRouting{LogLevel::kInfo, "routing", {"state", "drain"}};
 constexpr LogSite kCutOff{LogLevel::kWarning, "routing_cut_off", {"messages"}};
 
-// Between two looks at a drain.
+// Period of checks during a drain.
 constexpr Duration kLookAtDrain = std::chrono::milliseconds(100);
-// A node whose pollers do not answer is not waited for longer than this.
+// Extra time for pollers that do not answer.
 constexpr Duration kLeaveSlack = std::chrono::seconds(2);
 
 Instant now_of(lnet::Node& node) {
@@ -51,7 +51,7 @@ Duration bound_of(const lnet::DrainOrder& order, lnet::Node& node) {
 
 // --- Links ---
 
-// Of an interface that was down when its NI came, and whenever the system has told of a change.
+// Called when an NI has come up and when the system reports a change of links.
 void LnetAdmin::look_at_links() {
   if (!running_ || state_ != State::kUp) return;
   const auto said = [this](const Nid& nid, std::string_view cause) {
@@ -72,7 +72,7 @@ void LnetAdmin::look_at_links() {
                                  [this] { look_at_links(); });
 }
 
-// Those of a family that are configured.
+// The configured NIDs of a family.
 std::vector<Nid> LnetAdmin::nids_of(const FamilyHost& family) const {
   std::vector<Nid> nids;
   for (const lnet::NetConfig& net : config_.nets) {
@@ -83,7 +83,7 @@ std::vector<Nid> LnetAdmin::nids_of(const FamilyHost& family) const {
   return nids;
 }
 
-// The system knows more than the LND has told.
+// The operating system knows more about a link than the LND reports.
 void LnetAdmin::add_causes(std::vector<lnet::NetReport>& nets) const {
   for (lnet::NetReport& net : nets) {
     for (lnet::NiReport& ni : net.nis) {
@@ -111,7 +111,7 @@ void LnetAdmin::set_routing(bool enabled, Reply<void> done) {
         if (state_ != State::kUp || wanted != config_) {
           return change_to(std::move(wanted), std::move(ended));
         }
-        // As before, but it may be drained.
+        // The configuration is the same, but the node may be drained.
         std::vector<LnetStep> steps;
         steps.push_back(routing_step(enabled, false));
         run_steps(std::move(steps), std::move(wanted), std::move(ended));
@@ -181,7 +181,7 @@ struct LnetAdmin::Leave {
   void end() {
     if (!std::exchange(over, true)) done(report);
   }
-  // Whatever was here when that was last seen goes with the process.
+  // The messages of the last report end with the process.
   void cut_off() {
     report.cut_off = report.load.held;
     end();
@@ -210,13 +210,13 @@ void LnetAdmin::keep_leaving(const std::shared_ptr<Leave>& leave, bool first) {
       *desk_,
       [first, order = leave->order](lnet::Node& node) {
         lnet::NodeStanding& standing = node.coordinator().standing();
-        // Fails if it does not route: then it is done, which the report says.
+        // Fails if the node does not route: then the report says that it is done.
         if (first) (void)standing.leave(now_of(node), bound_of(order, node), order.full_notice);
         return standing.report(now_of(node));
       },
       [leave, look_again, first](Outcome<lnet::StandingReport>&& seen) {
         if (leave->over) return;
-        // Too many orders wait: the timer of leave() ends this if it lasts.
+        // Too many orders wait. If that lasts, the timer of leave() ends it.
         if (!seen && seen.error().code == Errc::kAgain) return look_again(first);
         if (!seen) return leave->cut_off();
         leave->report = *seen;
@@ -226,7 +226,7 @@ void LnetAdmin::keep_leaving(const std::shared_ptr<Leave>& leave, bool first) {
       });
 }
 
-// --- What is said ---
+// --- Log lines ---
 
 void LnetAdmin::say_standing() {
   if (host_ == nullptr || host_->node() == nullptr) return;
@@ -250,7 +250,7 @@ void LnetAdmin::say_standing() {
   look_for_scarce();
 }
 
-// Counters may be read from here; who has most of something only its shard knows.
+// This thread may read counters; only the shard knows the largest holder of a resource.
 void LnetAdmin::look_for_scarce() {
   if (!running_ || state_ != State::kUp) return;
   scarce_.resize(host_->shards());

@@ -24,10 +24,10 @@ using lnet::PeerConfig;
 using lnet::RouteConfig;
 using Progress = LnetDesk::Progress;
 
-// In one order, so that a long list does not make a long turn.
+// In one order to a shard, so that a long list does not make a long turn.
 constexpr std::size_t kStepsAtOnce = 16;
 
-// Whoever can be called is there: calls are taken once all shards know the NI.
+// Listening begins before the NI is added: connections are accepted once all shards know the NI.
 Outcome<Progress> add_ni(lnet::Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
   if (auto open = maker.open(ni.setup); !open) {
     if (open.error().code == Errc::kAgain) return Progress::kAgain;
@@ -43,8 +43,8 @@ Outcome<Progress> add_ni(lnet::Node& node, const ResolvedNi& ni, NetworkMaker& m
 Outcome<Progress> remove_ni(lnet::Node& node, const ResolvedNi& ni, NetworkMaker& maker) {
   maker.close(ni.setup);
   auto removed = node.remove_ni(ni.setup.nid);
-  // A change that failed may have been unable to bring it back: then it is in the configuration
-  // alone, and can be deleted from there.
+  // An earlier change that failed may have left this NI in the configuration alone. Deleting it
+  // succeeds then.
   if (!removed && removed.error().code != Errc::kNotFound) return std::unexpected(removed.error());
   return Progress::kDone;
 }
@@ -64,7 +64,7 @@ Outcome<LnetStep> remove_ni_step(NetId net, const NiConfig& ni, LnetHost& host) 
   return step;
 }
 
-// So that what was told to be there answers.
+// A change ends when its NIs answer peers.
 LnetStep await_ni_step(const Nid& nid) {
   return {.act = [nid](lnet::Node& node) -> Outcome<Progress> {
             const lnet::Ni* const there = node.coordinator().local().ni(nid);
@@ -84,7 +84,8 @@ Outcome<Progress> add_route(lnet::Node& node, const RouteConfig& route) {
   return std::unexpected(added.error());
 }
 
-// One that another has taken the place of, when two gateways turned out to be one node, is gone.
+// The route may have gone already: it is merged into another one when two gateways turn out to be
+// one node.
 Outcome<Progress> delete_route(lnet::Node& node, const RouteConfig& route) {
   (void)node.coordinator().delete_route(route.net, route.gateway);
   return Progress::kDone;
@@ -101,8 +102,8 @@ LnetStep delete_route_step(const RouteConfig& route) {
   return step;
 }
 
-// Networks of which no NI stays what it is: for a moment at least they are gone, and the core lets
-// go of all peers there.
+// Networks that lose all their present NIs, even if others replace them: the core releases all
+// peers on such a network.
 std::vector<NetId> nets_lost(const NodeConfig& now, const NodeConfig& wanted) {
   std::vector<NetId> lost;
   for (const NetConfig& net : now.nets) {
@@ -123,7 +124,7 @@ bool is_on(const PeerConfig& peer, const std::vector<NetId>& nets) {
   });
 }
 
-// The same before and after, by a gateway that stays within reach.
+// Whether the route is the same in `config`, by a gateway whose network stays.
 bool keeps_route(const NodeConfig& config, const RouteConfig& route,
                  const std::vector<NetId>& lost) {
   const RouteConfig* const there = config.route(route.net, route.gateway);
@@ -131,7 +132,7 @@ bool keeps_route(const NodeConfig& config, const RouteConfig& route,
          std::ranges::find(lost, route.gateway.net()) == lost.end();
 }
 
-// A site may have thousands, and every change compares them all.
+// An index: a site may have thousands of peers, and every change compares them all.
 class PeersByPrimary {
  public:
   PeersByPrimary(const std::vector<PeerConfig>& peers, const std::vector<NetId>& lost)
@@ -139,7 +140,7 @@ class PeersByPrimary {
     for (const PeerConfig& peer : peers)
       by_primary_.emplace(peer.primary, &peer);
   }
-  // The same peer, before or after, though perhaps with other NIDs.
+  // The peer in the other configuration, perhaps with other NIDs; null if it has to be made anew.
   [[nodiscard]] const PeerConfig* same_as(const PeerConfig& peer) const {
     const auto found = by_primary_.find(peer.primary);
     if (found == by_primary_.end()) return nullptr;
@@ -155,7 +156,7 @@ class PeersByPrimary {
   std::unordered_map<Nid, const PeerConfig*, lnet::NidHash> by_primary_;
 };
 
-// Of the peers, those that are made anew or go. Their routes have to go before them.
+// NIDs of peers that are deleted or made anew. Their routes have to go first.
 std::vector<Nid> nids_unsettled(const std::vector<PeerConfig>& peers,
                                 const PeersByPrimary& others) {
   std::vector<Nid> nids;
@@ -167,7 +168,7 @@ std::vector<Nid> nids_unsettled(const std::vector<PeerConfig>& peers,
   return nids;
 }
 
-// Peers go before their networks, NIs go before others come, peers come after them.
+// The order of steps: peers go before their networks, NIs go before others come, peers come last.
 Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost& host,
                        std::vector<LnetStep>& steps) {
   for (const NetConfig& net : now.nets) {
@@ -190,7 +191,7 @@ Outcome<void> plan_nis(const NodeConfig& now, const NodeConfig& wanted, LnetHost
   return {};
 }
 
-// Peers have what they say some turns later.
+// Policies take effect on existing peers some turns later.
 LnetStep::Act set_policies(const std::vector<lnet::Udsp>& udsps) {
   return [udsps](lnet::Node& node) -> Outcome<Progress> {
     node.coordinator().set_policies(udsps);
@@ -204,7 +205,7 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
                                              LnetHost& host) {
   const auto lost = nets_lost(now, wanted);
   std::vector<LnetStep> steps;
-  // First: no network comes up without the rules that go with it.
+  // Access rules come first: no network comes up without them.
   plan_access(now, wanted, steps);
   if (now.udsps != wanted.udsps)
     steps.push_back({.act = set_policies(wanted.udsps), .undo = set_policies(now.udsps)});
@@ -215,7 +216,7 @@ Outcome<std::vector<LnetStep>> steps_between(const NodeConfig& now, const NodeCo
     return keeps_route(config, route, lost) &&
            std::ranges::find(unsettled, route.gateway) == unsettled.end();
   };
-  // Gateways stay while there are routes, so routes go first and come last.
+  // A gateway cannot be deleted while routes use it, so routes go first and come last.
   for (const RouteConfig& route : now.routes) {
     if (!is_kept(wanted, route)) steps.push_back(delete_route_step(route));
   }
@@ -281,7 +282,7 @@ LnetDesk::Attempt carry_out(std::vector<LnetStep> steps, const Clock& clock, Dur
   };
 }
 
-// With what else changes on that account. Stores are relaxed: nothing is ordered by them.
+// Also applies what depends on a parameter. The stores are relaxed: they order nothing.
 void set_parameters(lnet::Node& node, const lnet::ParameterValues& values) {
   lnet::Parameters& live = node.parameters();
   live.numa_range.set(values.numa_range);

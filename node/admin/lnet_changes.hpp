@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A change of LNet's configuration as steps on shard 0, each of which can be taken back: all of
-// them are carried out or, in the end, none.
+// A change of LNet's configuration as steps on shard 0, each of which can be undone. Either all
+// steps are carried out, or all are undone.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,16 @@ struct LnetStep {
   using Act = std::function<Outcome<LnetDesk::Progress>(lnet::Node& node)>;
   Act act;
   Act undo;
-  bool in_parts = false;  // it may have to wait with some of it done, which its undo takes back
+  bool in_parts = false;  // it may wait (kAgain) when partly done; its undo covers that
 };
 
-// From what there is to what is wanted. Fails if an NI of it cannot be had.
+// The steps from `now` to `wanted`. Fails if an NI of `wanted` cannot be resolved.
 [[nodiscard]] Outcome<std::vector<LnetStep>> steps_between(const lnet::NodeConfig& now,
                                                            const lnet::NodeConfig& wanted,
                                                            LnetHost& host);
 
-// Carries them out, a few at a time; when one fails, or has to wait for longer than `bound`, takes
-// back those before it, then says why.
+// Carries the steps out, a few at a time. When one fails, or waits for longer than `bound`, undoes
+// the steps before it and then returns the error.
 [[nodiscard]] LnetDesk::Attempt carry_out(std::vector<LnetStep> steps, const Clock& clock,
                                           Duration bound);
 

@@ -15,16 +15,16 @@ using lnet::Nid;
 using lnet::PingReport;
 using lnet::RemoteNode;
 
-// Beyond what the pings take by themselves; then something is wrong.
+// Added to the time of the pings; after that something is wrong.
 constexpr Duration kGrace = std::chrono::seconds(5);
-// A burst whose answers are all slow ends here.
+// The limit of a burst whose replies are all slow.
 constexpr Duration kBurstMax = std::chrono::minutes(10);
 
 std::unexpected<Error> failed(Errc code) {
   return failure(code, std::string(text_of(code)));
 }
 
-// Shard 0: what the peer table has of a NID.
+// On shard 0: fills in the peer table's record of a NID.
 void look_up(lnet::Node& node, const Nid& nid, RemoteNode& remote) {
   const lnet::PeerRecord* const peer = node.coordinator().directory().peer_of(nid);
   if (peer != nullptr) {
@@ -37,12 +37,12 @@ void look_up(lnet::Node& node, const Nid& nid, RemoteNode& remote) {
 
 }  // namespace
 
-// One NID of a batch.
+// The pings of one NID of a batch.
 struct LnetPings::Course {
-  std::uint32_t to_send = 1;  // in nobody's hands yet
-  std::uint32_t waiting = 0;  // for a place
+  std::uint32_t to_send = 1;  // not queued yet
+  std::uint32_t waiting = 0;  // in the queue
   std::uint32_t out = 0;
-  std::uint32_t silent = 0;  // in a row
+  std::uint32_t silent = 0;  // timeouts in a row
   lnet::PingBurst burst;
   Duration all_round_trips{};
 
@@ -69,10 +69,10 @@ struct LnetPings::Batch {
   std::vector<PingReport> reports;
   std::vector<Course> courses;
   std::size_t left = 0;
-  std::size_t out = 0;  // of all its NIDs
-  Duration bound{};     // from when the first of them is asked
+  std::size_t out = 0;  // requests of all its NIDs
+  Duration bound{};     // counts from the first request
   bool begun = false;
-  lnet::Reply<std::vector<PingReport>> reply;  // empty once it was called
+  lnet::Reply<std::vector<PingReport>> reply;  // empty after the call
 
   void finish() {
     if (!reply) return;
@@ -91,7 +91,7 @@ struct LnetPings::Ping final : lnet::PingRequest, Homecoming {
   }
 
   void done(Result<void> outcome, const lnet::PingView* buffer) override {
-    // More than there was room for: what has come is told.
+    // A ping buffer with more NIDs than there is room for: the report lists those that fit.
     const bool cut_short = !outcome && outcome.error() == Errc::kTooBig;
     if (!outcome && !(cut_short && buffer != nullptr)) {
       answer = failed(outcome.error());
@@ -187,13 +187,13 @@ void LnetPings::begin(const std::shared_ptr<Batch>& batch, Duration bound) {
   start_waiting();
 }
 
-// Whoever asks many that are silent leaves places for others: an order takes another one only while
-// it has fewer than are free.
+// Orders share the places: an order takes another place only while more are free than it holds. So
+// an order with many silent NIDs leaves room for others.
 bool LnetPings::may_start(const Batch& batch) const {
   return batch.out < kAtATime && batch.out < kAllAtATime - out_;
 }
 
-// One that cannot be sent comes home, and leads back here, before the next is looked for.
+// A request that cannot be sent ends at once and calls this again before start() returns.
 void LnetPings::start_waiting() {
   std::erase_if(waiting_, [](const Next& next) { return !next.batch->reply; });
   for (;;) {
@@ -222,7 +222,7 @@ void LnetPings::start(const Next& next) {
   ++out_;
   ++next.batch->out;
   const auto send = [this](auto* request, auto work) {
-    // Without a node the order does nothing: the errand then comes home at once.
+    // Without a node the order's work does not run: the request ends at once.
     const auto taken = std::make_shared<bool>(false);
     auto sent = desk_.order(
         0,
@@ -268,7 +268,7 @@ void LnetPings::ended(const Next& next, Outcome<RemoteNode> answer, Duration rou
   start_waiting();
 }
 
-// An answer stands, whoever else stayed silent.
+// A reply to one ping of a burst is kept even if others time out.
 void LnetPings::set_answer(Batch& batch, std::size_t index, Outcome<RemoteNode> answer) {
   if (!batch.reply) return;
   PingReport& report = batch.reports[index];

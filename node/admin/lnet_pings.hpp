@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnetctl ping` and `lnetctl discover`: some at a time, the others wait their turn, and whoever
-// asked gets an answer in bounded time.
+// `lnetctl ping` and `lnetctl discover`: a limited number of requests at a time, a queue for the
+// rest, and an answer in bounded time.
 #pragma once
 
 #include <deque>
@@ -14,20 +14,20 @@ namespace plnet::node {
 
 class LnetPings {
  public:
-  // Of one order at a time, and of all together; the coordinator has more slots than that, which
-  // discovery needs.
+  // Limits of requests at a time, of one order and of all. The coordinator has more slots, since
+  // discovery needs some, too.
   static constexpr std::size_t kAtATime = lnet::PingOrder::kWindowMax;
   static constexpr std::size_t kAllAtATime = 2 * kAtATime;
-  // A burst ends early when so many in a row were not answered.
+  // A burst ends early after this many timeouts in a row.
   static constexpr std::uint32_t kSilentMax = 8;
 
   explicit LnetPings(LnetDesk& desk) : desk_(desk) {}
 
   void ping(lnet::PingOrder order, lnet::Reply<std::vector<lnet::PingReport>> reply);
-  // Whoever has not been discovered after `bound` has failed so.
+  // A NID that is not discovered within `bound` is reported as a failure.
   void discover(lnet::DiscoverOrder order, Duration bound,
                 lnet::Reply<std::vector<lnet::PingReport>> reply);
-  // LNet goes down: those that wait here are told.
+  // LNet goes down: the requests in the queue fail.
   void shut_down();
 
  private:

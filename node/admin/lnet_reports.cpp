@@ -66,7 +66,7 @@ lnet::NiReport report_of(const lnet::Ni& ni, std::size_t cpts) {
   return report;
 }
 
-// Of a router, whole seconds: the network was alive when the latest of its NIs was.
+// Only of a router, in whole seconds, else -1. The latest NI counts for its network.
 std::int64_t since_alive_s(const lnet::Net& net, lnet::Node& node) {
   std::int64_t latest = INT64_MIN;
   for (const lnet::Ni* const ni : net.nis)
@@ -76,7 +76,7 @@ std::int64_t since_alive_s(const lnet::Net& net, lnet::Node& node) {
   return since / std::chrono::seconds(1);
 }
 
-// Shard 0, where views stay as they are for the moment.
+// On shard 0, where views do not change during a turn.
 void list_nets(lnet::Node& node, NetsJob& job) {
   const lnet::LocalView& local = node.coordinator().local();
   const auto wanted = [&job](lnet::NetId net) { return !job.only || *job.only == net; };
@@ -115,7 +115,7 @@ void count_nets(lnet::Shard& shard, NetsJob& job) {
     for (std::size_t k = 0; k < job.numbers[i].size(); ++k) {
       const lnet::NiPort* const port = shard.core().ports[job.numbers[i][k]];
       lnet::NiReport& report = job.nets[i].nis[k];
-      // An NI that went meanwhile may have given its number to another.
+      // Another NI may have the number of one that was removed during the tour.
       if (port == nullptr || port->ni().nid != report.nid) continue;
       add_traffic(port->traffic, report.traffic, report.messages);
       add(port->failures, report.health);
@@ -227,7 +227,7 @@ lnet::StatisticsReport report_statistics(const lnet::Node& node) {
   return report;
 }
 
-// The report's rows are the counters' rows.
+// The report and the counters have the same rows.
 namespace {
 constexpr bool same_rows() {
   constexpr std::array kNames{

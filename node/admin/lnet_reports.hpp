@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shards tell of LNet. Each looks only at what is its own, in bounded pieces between its
-// turns; the report goes from one to the next.
+// Reports of all shards. The report goes from shard to shard; each adds only its own facts, in
+// bounded pieces between its turns.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId
 // kNotFound: no peer has this NID.
 void report_peers(LnetDesk& desk, std::optional<lnet::Nid> only,
                   lnet::Reply<std::vector<lnet::PeerReport>> reply);
-// Of a node that is down: that it does not route.
+// Of a node that is down: "routing is disabled".
 void report_standing(LnetDesk& desk, lnet::Reply<lnet::RoutingReport> reply);
-// Adds up what shards have counted.
+// Adds the counters of a shard to the sums.
 void add_traffic(const lnet::Traffic& traffic, lnet::TrafficReport& sums,
                  lnet::MessageReport& messages);
-// At once: counters are read from here.
+// Returns at once: this thread may read counters.
 [[nodiscard]] lnet::StatisticsReport report_statistics(const lnet::Node& node);
-// All but what says how much is under way; of router buffers their marks.
+// Resets all counters except gauges, and the high-water marks of router buffers.
 void reset_statistics(LnetDesk& desk, lnet::Reply<void> done);
 
 }  // namespace plnet::node

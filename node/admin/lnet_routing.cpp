@@ -20,7 +20,7 @@ using lnet::BufferClass;
 using lnet::RoutingReport;
 using Progress = LnetDesk::Progress;
 
-// `options lnet peer_buffer_credits=`, 0 without one.
+// `options lnet peer_buffer_credits=`; 0 if it is not set.
 Outcome<std::int32_t> peer_buffer_credits_of(const lnet::NodeConfig& config) {
   const std::string_view text = config.module_option("lnet", "peer_buffer_credits");
   if (text.empty()) return 0;
@@ -40,7 +40,7 @@ LnetStep::Act sets_buffers(const lnet::BuffersConfig& buffers) {
   };
 }
 
-// `at_once`: as at the start of a node, else with the time that peers need.
+// `at_once`: as at the start of a node; otherwise after the peers' notice.
 LnetStep::Act sets_routing(bool on, bool at_once) {
   return [on, at_once](lnet::Node& node) -> Outcome<Progress> {
     if (on) {

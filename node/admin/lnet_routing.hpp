@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node as a router: what is configured of that, carried out and shown.
+// Routing: its configuration as steps, and its report.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@
 
 namespace plnet::node {
 
-// Of a node that was just built, before it is on any poller.
+// For a new node that no poller has yet.
 [[nodiscard]] Outcome<void> begin_routing(lnet::Node& node, const lnet::NodeConfig& config);
 
-// `at_once`: as at the start of a node, else with the time that peers need. kNoMemory: there are no
+// `at_once`: as at the start of a node; otherwise after the peers' notice. kNoMemory: there are no
 // buffers; kBusy: routing is being stopped.
 [[nodiscard]] LnetStep routing_step(bool on, bool at_once);
-// From what there is to what is wanted.
+// The steps from `now` to `wanted`.
 void add_routing_steps(const lnet::NodeConfig& now, const lnet::NodeConfig& wanted, bool at_once,
                        std::vector<LnetStep>& steps);
 

@@ -25,7 +25,7 @@ Outcome<void> check_router_options(const NodeConfig& config) {
   return take_router_options(config, checked);
 }
 
-// The one whose value is wrong by itself, "" if none is.
+// The option whose value alone causes `error`; empty if there is none.
 template <class Check>
 std::string culprit(const NodeConfig& config, const Check& check, const Error& error) {
   for (const lnet::ModuleOption& option : config.module_options) {
@@ -58,7 +58,8 @@ Misfit misfit_of_key(Error error, std::string key) {
   return {.error = std::move(error), .key = std::move(key)};
 }
 
-// The section that is at fault; its items may have others before them on this node.
+// Names the section at fault. An index would mislead: an edited file may list only part of the
+// node's items.
 std::optional<Misfit> misfit_of_whole(const NodeConfig& config) {
   const auto issues = check_node_config(config);
   if (issues.empty()) return std::nullopt;
@@ -67,7 +68,7 @@ std::optional<Misfit> misfit_of_whole(const NodeConfig& config) {
                        path.substr(0, path.find_first_of("[.")));
 }
 
-// As adding the route would refuse it, but before anything is done.
+// The same refusal as that of adding the route, but before anything changes.
 std::optional<Misfit> misfit_of_routes(const NodeConfig& config) {
   for (const lnet::RouteConfig& route : config.routes) {
     const NetId by = route.gateway.net();
@@ -97,7 +98,8 @@ std::expected<void, Misfit> assign_nids(NodeConfig& wanted, const OpenFamilies& 
   return {};
 }
 
-// Why an NI cannot be had. One that comes to the same as the one that is there becomes that one.
+// Fails if the NI cannot be opened. An NI that resolves to the same as a present one is replaced by
+// that one.
 Outcome<void> judge_ni(const Judged& judged, const NetConfig& net, NiConfig& ni,
                        const NodeConfig& now, const NiResolver& resolver, const Ground& ground) {
   const Duration timeout = std::chrono::seconds(judged.config.parameters.lnd_timeout_s());
@@ -117,7 +119,7 @@ Outcome<void> judge_ni(const Judged& judged, const NetConfig& net, NiConfig& ni,
   return {};
 }
 
-// Both with the options of what is wanted, so that what follows them counts as it will be.
+// Both NIs are resolved with the wanted options, so that defaults count with their future values.
 std::expected<void, Misfit> judge_nis(Judged& judged, const NodeConfig& now, const Ground& ground) {
   const NiResolver resolver(ground.families, judged.config, ground.settings, ground.open);
   for (NetConfig& net : judged.config.nets) {

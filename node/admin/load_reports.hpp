@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who makes the load, of all shards.
+// The load by sender, of all shards.
 #pragma once
 
 #include "lib/lnet/load/load_tally.hpp"
@@ -7,7 +7,7 @@
 
 namespace plnet::node {
 
-// A shard only copies its tables; whoever asks adds them up.
+// A shard only copies its tables; the caller adds them up.
 void report_load(LnetDesk& desk, const LnetHost& host, lnet::Reply<lnet::LoadSnapshot> reply);
 
 }  // namespace plnet::node

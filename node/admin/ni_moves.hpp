@@ -15,24 +15,24 @@
 
 namespace plnet::node {
 
-// The NID of an NI by its interface now; nothing: unknown, or it cannot change.
+// The present NID of an NI's interface; nullopt if it is unknown or cannot change.
 using NidNow =
     std::function<std::optional<lnet::Nid>(const lnet::NetConfig&, const lnet::NiConfig&)>;
 
 [[nodiscard]] std::vector<MovedNi> moved_nis(const lnet::NodeConfig& config, const NidNow& nid_now);
 
-// What was taken out of a configuration with an NI, as it stood there.
+// The parts of a configuration that are removed with an NI, unchanged.
 struct TakenOut {
   lnet::NetId net = 0;
   lnet::NiConfig ni;
-  std::vector<lnet::RouteConfig> routes{};  // by gateways of a network that went with it
+  std::vector<lnet::RouteConfig> routes{};  // by gateways on a network that is removed with it
   std::vector<lnet::PeerConfig> peers{};    // with NIDs there
 };
 
-// The NI is there.
+// `config` has the NI.
 [[nodiscard]] TakenOut take_out(lnet::NodeConfig& config, const lnet::Nid& nid);
-// Adds the NI without a NID, for its interface to say. Changes of others meanwhile stay. The error
-// is that of `fits`, and then nothing was added.
+// Adds the NI without a NID, which its interface determines. Other changes of `config` since then
+// stay. Fails with the error of `fits`, and adds nothing then.
 using Fits = std::function<Outcome<void>(const lnet::NodeConfig&)>;
 [[nodiscard]] Outcome<void> bring_back(lnet::NodeConfig& config, const TakenOut& out,
                                        const Fits& fits);
@@ -42,12 +42,12 @@ using Fits = std::function<Outcome<void>(const lnet::NodeConfig&)>;
   X(kMoving, "nis_moving", "interfaces", kGauge, "NIs that went and are not back yet")
 PLNET_COUNTERS(NiMoveCounters, PLNET_NI_MOVE_COUNTERS);
 
-// Where the NIs of a node stand with that. The admin thread's.
+// The state of all moves. Owned by the admin thread.
 struct NiMoves {
   struct Out {
     lnet::Nid was;
     TakenOut what;
-    std::string complaint{};  // said last
+    std::string complaint{};  // logged last
   };
   void forget() {
     seen.clear();
@@ -55,15 +55,15 @@ struct NiMoves {
     count();
   }
   void count() { counters.set(NiMoveCounters::Id::kMoving, out.size()); }
-  // What could not come back: others are tried before it.
+  // After a failure: others are tried first.
   void put_last(const lnet::Nid& was);
-  // Of the two things that can be done next, if both can: by turns, so that neither holds up the
-  // other for good.
+  // Chooses between bringing an NI back and taking one out. If both are possible they alternate, so
+  // that neither waits for ever.
   [[nodiscard]] bool is_turn_to_bring_back(bool some_ready, bool some_moved);
 
-  std::vector<MovedNi> seen;  // by the last look: one is believed when it is seen twice
+  std::vector<MovedNi> seen;  // by the last look; a move counts when two looks in a row see it
   std::vector<Out> out;
-  bool changing = false;  // one of them, just now
+  bool changing = false;  // a change is under way
   bool brought_back_last = false;
   Counters<NiMoveCounters> counters;
 };

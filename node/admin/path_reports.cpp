@@ -37,7 +37,7 @@ lnet::PathReport look(lnet::Node& node, const lnet::PathQuestion& question,
                             .welcome = chooser.welcome ? &*chooser.welcome : nullptr});
 }
 
-// Shard 0.
+// On shard 0.
 Chooser chooser_of(lnet::Node& node, const lnet::PathQuestion& question) {
   const lnet::ShardCore& core = node.shard(0).core();
   const lnet::PeerDirectory& directory = *core.shared.directory;

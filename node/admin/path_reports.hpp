@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a message takes its way: asked of the shard that would choose it.
+// The reasons of path selection, from the shard that would select the path.
 #pragma once
 
 #include "lib/lnet/node/path_report.hpp"
@@ -7,8 +7,8 @@
 
 namespace plnet::node {
 
-// A message that is forwarded is chosen a way for by the home of who sends it here; shard 0 stands
-// for those that would send one of ours.
+// For a forwarded message that is the home shard of the peer that sends it here. For messages of
+// this node shard 0 answers.
 void report_path_of(LnetDesk& desk, const lnet::PathQuestion& question,
                     lnet::Reply<lnet::PathReport> reply);
 

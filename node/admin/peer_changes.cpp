@@ -36,7 +36,7 @@ Outcome<Progress> add_nid(lnet::Node& node, const PeerConfig& peer, const Nid& n
       nid);
 }
 
-// Discovery may have made it part of another.
+// The peer or NID may be gone already: discovery may have merged it into another peer.
 Outcome<Progress> judged_gone(const lnet::PeerResult<void>& gone, const Nid& nid) {
   if (!gone && gone.error() == lnet::PeerError::kNoSuchPeer) return Progress::kDone;
   if (!gone && gone.error() == lnet::PeerError::kNoSuchNid) return Progress::kDone;
@@ -48,7 +48,7 @@ Outcome<Progress> delete_nid(lnet::Node& node, const Nid& primary, const Nid& ni
                      nid.is_any() ? primary : nid);
 }
 
-// A peer as it was before a step that has to wait half way was carried out for the first time.
+// The peer before the first attempt of a step that may wait.
 using Before = std::shared_ptr<std::optional<lnet::PeerFound>>;
 
 Outcome<Progress> put_back(lnet::Node& node, const Nid& primary, const Before& before) {
@@ -56,8 +56,8 @@ Outcome<Progress> put_back(lnet::Node& node, const Nid& primary, const Before& b
   return judged_gone(node.coordinator().put_back_peer(primary, **before), primary);
 }
 
-// It has been taken as it was found; what it says of itself is not asked for. A gateway keeps what
-// there is, since messages go there.
+// The step adopts a discovered peer as it is, without asking for its ping buffer again. A gateway
+// keeps its other NIDs, since messages go there.
 Outcome<Progress> remove_unlisted(lnet::Node& node, const PeerConfig& peer) {
   const lnet::PeerRecord* const there = node.coordinator().directory().peer_of(peer.primary);
   if (there == nullptr || there->gateway_refs > 0) return Progress::kDone;
@@ -68,7 +68,7 @@ Outcome<Progress> remove_unlisted(lnet::Node& node, const PeerConfig& peer) {
   return Progress::kDone;
 }
 
-// Again after kAgain: NIDs that are there already are fine.
+// A repetition after kAgain meets NIDs that are there already, which is no error.
 Outcome<Progress> add_peer(lnet::Node& node, const PeerConfig& peer, const Before& before) {
   if (!*before) *before = node.coordinator().found_peer(peer.primary);
   for (const Nid& nid : peer.nids) {
@@ -83,7 +83,7 @@ Outcome<Progress> add_peer(lnet::Node& node, const PeerConfig& peer, const Befor
 
 }  // namespace
 
-// Of a peer that stays.
+// For a peer that stays.
 LnetStep add_nid_step(const PeerConfig& peer, const Nid& nid) {
   return {.act = [peer, nid](lnet::Node& node) { return add_nid(node, peer, nid); },
           .undo =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers of a configuration as steps.
+// Steps for peers of a configuration.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace plnet::node {
 
-// Whoever is known by that primary NID already, and fits, stays who he is, with his connections.
+// A peer that has this primary NID already, and fits, is kept with its connections.
 [[nodiscard]] LnetStep add_peer_step(const lnet::PeerConfig& peer);
 [[nodiscard]] LnetStep delete_peer_step(const lnet::PeerConfig& peer);
-// Of a peer that nobody may have configured; not to be taken back.
+// For any peer, configured or discovered. Cannot be undone.
 [[nodiscard]] LnetStep forget_peer_step(const lnet::Nid& primary, const lnet::Nid& nid, bool force);
-// Before those: the peer, if there is one, has them all.
+// Comes before those steps: fails unless the peer, if there is one, has all the NIDs.
 [[nodiscard]] LnetStep has_nids_step(const lnet::Nid& primary, std::vector<lnet::Nid> nids);
-// Of a peer that stays.
+// For a peer that stays.
 [[nodiscard]] LnetStep add_nid_step(const lnet::PeerConfig& peer, const lnet::Nid& nid);
 [[nodiscard]] LnetStep delete_nid_step(const lnet::PeerConfig& peer, const lnet::Nid& nid);
 

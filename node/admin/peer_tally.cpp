@@ -22,8 +22,9 @@ void add(const lnet::Failures& failures, lnet::PeerNiHealthReport& health) {
   health.network_timeout += count(Id::kNetworkTimeout);
 }
 
-// Whether anything depends on it: lustre-release include/linux/lnet/lib-lnet.h: lnet_isrouter(),
-// lib-types.h: lnet_peer_aliveness_enabled(). `net`: of ours, null if it is none.
+// Unknown unless something depends on the peer: lustre-release include/linux/lnet/lib-lnet.h:
+// lnet_isrouter(), lib-types.h: lnet_peer_aliveness_enabled(). `net`: null if the node has no NI
+// there.
 lnet::Aliveness state_of(const lnet::PeerRecord& peer, const lnet::PeerNi& ni, const lnet::Net* net,
                          const lnet::Parameters& parameters) {
   const bool is_next_hop =
@@ -32,7 +33,7 @@ lnet::Aliveness state_of(const lnet::PeerRecord& peer, const lnet::PeerNi& ni, c
   return ni.status.get() == lnet::kNiUp ? lnet::Aliveness::kUp : lnet::Aliveness::kDown;
 }
 
-// Of the clock that the kernel takes its seconds from, too: since the machine has started.
+// Seconds since the start of the machine, as in the kernel's reports.
 std::int64_t seconds_of(Instant when) {
   return std::max<std::int64_t>(when.time_since_epoch() / std::chrono::seconds(1), 0);
 }
@@ -107,8 +108,8 @@ void PeerTally::count(const lnet::ShardCore& core, PeerNiReport& report) {
   if (port == nullptr) return;
   add_traffic(port->traffic, report.traffic, report.messages);
   add(port->failures, report.health);
-  // Each shard on which messages of its arrive gives it credits to forward them. Of a client of
-  // several the lowest is what it would be if all had been at theirs at a time.
+  // Each shard that forwards messages of a peer has credits for it. The sum of the lowest values is
+  // a bound: the shards may have had them at different times.
   if (port->client.credits_max != 0) {
     if (clients_.insert(report.nid).second)
       report.available_rtr_credits = report.min_rtr_credits = 0;
@@ -116,7 +117,7 @@ void PeerTally::count(const lnet::ShardCore& core, PeerNiReport& report) {
     report.min_rtr_credits += port->client.credits_min;
   }
   if (ni->home != core.id) return;
-  port->follow_credits();  // its network may have others since the last message
+  port->follow_credits();  // the network's tunables may have changed since the last message
   report.max_ni_tx_credits = port->tx_credits_max;
   report.available_tx_credits = port->tx_credits();
   report.min_tx_credits = port->tx_credits_min;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers as a report tells of them: what the coordinator knows of each, and on top of that what each
-// shard has counted. In bounded pieces, so that thousands of peers do not make a long turn.
+// The report of peers: the coordinator's records, and the counters of each shard. In bounded
+// pieces, so that thousands of peers do not make a long turn.
 #pragma once
 
 #include <climits>
@@ -19,12 +19,12 @@ class PeerTally {
  public:
   static constexpr std::uint32_t kPeersAtOnce = 64;
 
-  // Absent: of all peers; else of the one that has this NID.
+  // nullopt: all peers; otherwise only the peer with this NID.
   explicit PeerTally(std::optional<lnet::Nid> only = std::nullopt) : only_(only) {}
 
-  // On shard 0, which alone may look at what is the coordinator's. True: there is more to list.
+  // First, on shard 0, the owner of the coordinator's records. True: there is more to list.
   [[nodiscard]] bool list(lnet::Node& node);
-  // When all are listed, on one shard after the other. True: this one has more to count.
+  // Then on one shard after the other. True: this one has more to count.
   [[nodiscard]] bool count(lnet::Node& node, unsigned shard);
 
   [[nodiscard]] std::vector<lnet::PeerReport>& peers() { return peers_; }
@@ -37,12 +37,12 @@ class PeerTally {
 
   const std::optional<lnet::Nid> only_;
   std::vector<lnet::PeerReport> peers_;
-  std::uint32_t next_number_ = 0;  // of the directory, where the next piece begins
-  std::size_t next_peer_ = 0;      // the same, of what is counted
-  unsigned counting_ = UINT_MAX;   // on this shard
-  // Peer NIs that are not well, as they were when the list began.
+  std::uint32_t next_number_ = 0;  // of the directory: where the next piece begins
+  std::size_t next_peer_ = 0;      // the same, of `peers_`
+  unsigned counting_ = UINT_MAX;   // the shard
+  // Peer NIs in recovery when the list began.
   std::unordered_map<lnet::Nid, lnet::PeerRecovery::Effort, lnet::NidHash> pinged_;
-  // Whose messages some shard so far has forwarded.
+  // Peers whose messages a shard so far has forwarded.
   std::unordered_set<lnet::Nid, lnet::NidHash> clients_;
 };
 

@@ -19,7 +19,7 @@ using lnet::NiConfig;
 using lnet::NodeConfig;
 using lnet::Reply;
 
-// An NI that is there, and what it goes by from now on.
+// An NI and its new tunables.
 struct Retuned {
   lnet::NiSetup setup;
   std::function<void(unsigned shard)> tune_on;
@@ -28,7 +28,7 @@ struct Retuned {
 void tune_on(lnet::Node& node, unsigned shard, const std::vector<Retuned>& nis) {
   for (const Retuned& tuned : nis) {
     tuned.tune_on(shard);
-    // Where the coordinator is.
+    // Shard 0 has the coordinator, which owns the NIs.
     lnet::Ni* const ni = shard == 0 ? node.coordinator().local().ni(tuned.setup.nid) : nullptr;
     if (ni == nullptr) continue;
     ni->lnd_timeout.set(tuned.setup.lnd_timeout);
@@ -65,7 +65,7 @@ void retune(LnetDesk& desk, LnetHost& host, const NodeConfig& config, Reply<void
   for (const NetConfig& net : config.nets) {
     for (const NiConfig& ni : net.nis) {
       auto resolved = ni.nid ? host.resolve(net.net, ni) : Outcome<ResolvedNi>(ResolvedNi{});
-      if (!resolved || resolved->family == nullptr) continue;  // of this machine no more
+      if (!resolved || resolved->family == nullptr) continue;  // not on this machine any more
       FamilyHost& family = host.families().host_of(*resolved->family);
       family.rules()->keep_in_force(ni, resolved->setup);
       auto tuning = family.tuning_of(*ni.nid, resolved->setup.lnd_tunables);

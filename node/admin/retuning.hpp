@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LND tunables that change while an NI is there.
+// LND tunables that change while an NI exists.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ class LnetDesk;
 class LnetHost;
 class OpenFamilies;
 
-// Sets what `change` says of LND tunables in `config`. kNotFound: it names no NI; kNotSupported:
-// the family of one that it names has no such tunables.
+// Sets the LND tunables of `change` in `config`. kNotFound: it selects no NI; kNotSupported: the
+// family of a selected NI has no such tunables.
 [[nodiscard]] Outcome<void> tune(lnet::NodeConfig& config, const lnet::NiChange& change,
                                  const OpenFamilies& families);
 
@@ -31,7 +31,7 @@ struct TunablesInForce {
 };
 // The tunables of all NIs. Shard 0.
 [[nodiscard]] std::vector<TunablesInForce> tunables_in_force(lnet::Node& node);
-// Tells families what their NIs have in force, which nothing but a change of `config` changes.
+// Gives the families the tunables in force of their NIs. They change only with `config`.
 void note_in_force(const OpenFamilies& families, const lnet::NodeConfig& config,
                    const std::vector<TunablesInForce>& in_force);
 

@@ -16,8 +16,8 @@
 namespace plnet::node {
 namespace {
 
-// A gateway that dies takes all its routes with it, and each line names another one. GatewayChecks
-// bounds them: so many are kept as news, and a route that flaps is held down.
+// The caller limits these lines: a dead gateway ends all its routes, and each line names another
+// route. GatewayChecks keeps a bounded number of changes and damps routes that flap.
 constexpr runtime::LogSite kRouteUp{runtime::LogLevel::kWarning,
                                     "route_up",
                                     {"net", "gateway", "cause"},

@@ -27,7 +27,7 @@ std::vector<lnet::ModuleOption> live_options_of(const lnet::NodeConfig& config) 
   return options;
 }
 
-// Those that are not given any more are what they are without.
+// Options that are not set any more get their defaults.
 LnetStep::Act sets_live_options(const lnet::NodeConfig& config) {
   auto values = std::make_shared<lnet::Parameters>();
   const auto taken = take_router_options(config, *values);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How outcomes become replies to verbs.
+// Conversion of outcomes to replies of verbs.
 #pragma once
 
 #include <expected>
@@ -11,11 +11,11 @@
 
 namespace plnet::node {
 
-// What is wrong with a document; with where, if it is one that the caller has.
+// The errors of a document, with their places if the caller has the document.
 [[nodiscard]] std::unexpected<runtime::VerbError> refuse(const runtime::ConfigErrors& errors,
                                                          bool with_place);
 [[nodiscard]] runtime::VerbReply reply_of(Outcome<void> done);
-// For what is answered later.
+// For a verb that is answered later.
 [[nodiscard]] lnet::Reply<void> answer_of(runtime::VerbToken token);
 
 }  // namespace plnet::node
