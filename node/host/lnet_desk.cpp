@@ -11,7 +11,7 @@
 namespace plnet::node {
 namespace {
 
-// Between two attempts: what they wait for takes some turns.
+// Between two attempts: most of them succeed within some turns.
 constexpr Duration kPatience = std::chrono::milliseconds(2);
 
 }  // namespace
@@ -59,7 +59,7 @@ Outcome<void> LnetDesk::order(unsigned shard, Work work, After after) {
   order.work = [this, shard, work = std::move(work)]() mutable {
     lnet::Node* const node = host_.place(shard).node_owner();
     if (node == nullptr) return;
-    node->shard(shard).begin_turn(host_.clock().now());  // the last one may be long ago
+    node->shard(shard).begin_turn(host_.clock().now());  // the last turn may be long ago
     work(*node);
   };
   order.after = std::move(after);
@@ -86,7 +86,7 @@ void LnetDesk::send_waiting(unsigned shard) {
   while (!waiting.empty() && out_[shard] < kOrdersOut) {
     auto& commands = pollers_[shard]->commands();
     if (commands.outstanding() == runtime::CommandChannel::kCommandsMax) {
-      // Others have filled it: what comes home makes room, and nobody tells us.
+      // Other users have filled the channel. It drains without notice, so a timer tries again.
       loop_.add_timer(kPatience, Duration::zero(), [this, shard] {
         if (shard < waiting_.size()) send_waiting(shard);
       });
@@ -116,7 +116,7 @@ void LnetDesk::attempt(unsigned shard, Attempt attempt, Duration bound, lnet::Re
   try_again(trial);
 }
 
-// Nobody turns the shards, so it is done here and now, with what their turns would have brought.
+// The pollers do not turn yet, so this thread does the work of their turns, too.
 void LnetDesk::try_alone(Trial& trial) {
   do {
     (void)order(
@@ -156,7 +156,7 @@ void LnetDesk::place_everywhere(lnet::Node* node, After after) {
     order.after = [left, last] {
       if (--*left == 0) (*last)();
     };
-    // Never refused: it is the one order that may stand behind all others.
+    // Never refused: this order alone may exceed the limit of the queue.
     if (pollers_.empty()) {
       order.work();
       order.after();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the admin thread has something done by LNet's shards, and hears of it: orders that are run
-// between two turns, and errands that end there some time later. The admin thread never waits, the
-// shards neither.
+// The admin thread's requests to LNet's shards, and their completions: orders run between two
+// turns, and errands that complete some time later. Neither side waits for the other.
 #pragma once
 
 #include <deque>
@@ -29,7 +28,7 @@ namespace plnet::node {
 
 class LnetHost;
 
-// Something that ends on shard 0 and is then told of on the admin thread.
+// An errand: it completes on shard 0, which then notifies the admin thread.
 class Homecoming {
  public:
   virtual ~Homecoming() = default;
@@ -38,12 +37,13 @@ class Homecoming {
 
 class LnetDesk {
  public:
-  // Errands under way at a time, for which the way home has room: of everybody together. Each sort
-  // has a bound of its own, so that none is in the way of another.
+  // Limit of all errands under way, and room of the ring for completions. Each kind of errand has
+  // its own lower limit, so that none blocks another.
   static constexpr std::size_t kErrandsMax = 128;
-  // Of the orders that a poller's channel has room for; the rest is for others.
+  // The desk's part of the room in a poller's command channel.
   static constexpr std::size_t kOrdersOut = 16;
-  // Orders that wait for that. One per request of a client, so this many clients would have to ask.
+  // Limit of orders in a queue. A client has one order at a time, so it takes as many clients to
+  // fill the queue.
   static constexpr std::size_t kOrdersWaiting = 4096;
 
   using Work = std::move_only_function<void(lnet::Node& node)>;
@@ -51,30 +51,31 @@ class LnetDesk {
   enum class Progress : std::uint8_t { kDone, kAgain };
   using Attempt = std::move_only_function<Outcome<Progress>(lnet::Node& node)>;
 
-  // All outlive the desk.
+  // All arguments outlive the desk.
   LnetDesk(LnetHost& host, runtime::EventLoop& loop) : host_(host), loop_(loop) {}
   ~LnetDesk();
   LnetDesk(const LnetDesk&) = delete;
   LnetDesk& operator=(const LnetDesk&) = delete;
 
-  // From now on pollers turn, and orders go to them. Until then all is done at once, by the caller.
+  // After this, orders go to the pollers. Before it, the caller's thread runs them at once.
   [[nodiscard]] Outcome<void> open(std::vector<runtime::Poller*> pollers);
-  // Pollers turn no longer.
+  // After the pollers have stopped.
   void close();
 
-  // `work` on the shard, if it has a node then; `after` here. kAgain: too many wait.
+  // Runs `work` on the shard if it has a node then, and `after` on this thread. kAgain: the queue
+  // is full.
   [[nodiscard]] Outcome<void> order(unsigned shard, Work work, After after);
-  // `attempt` on the shard, again and again until it is done, fails, or `bound` has passed
-  // (kTimedOut). `done` is called once.
+  // Runs `attempt` on the shard until it is done, fails, or `bound` has passed (kTimedOut). Calls
+  // `done` once.
   void attempt(unsigned shard, Attempt attempt, Duration bound, lnet::Reply<void> done);
-  // `set_node_owner` on every shard.
+  // Runs set_node_owner() on every shard.
   void place_everywhere(lnet::Node* node, After after);
 
-  // Shard 0, of an errand that was counted by begin_errand().
+  // On shard 0, for an errand that begin_errand() has counted.
   void send_home_owner(Homecoming& errand);
   // False: kErrandsMax are under way.
   [[nodiscard]] bool begin_errand();
-  // One that never got to the shard.
+  // For an errand that could not be sent to the shard.
   void end_errand() { --errands_; }
 
   [[nodiscard]] runtime::EventLoop& loop() { return loop_; }
@@ -99,7 +100,7 @@ class LnetDesk {
   LnetHost& host_;
   runtime::EventLoop& loop_;
   std::size_t errands_ = 0;
-  std::vector<runtime::Poller*> pollers_;  // empty: nobody turns
+  std::vector<runtime::Poller*> pollers_;  // empty: no poller turns
   std::vector<std::deque<Order>> waiting_;
   std::vector<std::size_t> out_;
 };

@@ -20,10 +20,10 @@
 namespace plnet::node {
 namespace {
 
-// Fewer are no use to anybody.
+// A node with fewer is of no use.
 constexpr std::size_t kDescriptorsMin = 128;
 
-// Half of them may have several rails: a site's nodes are mostly alike.
+// Up to half of the peers may have more than two NIs: the nodes of a site are mostly alike.
 lnet::PeerLimits peer_limits(std::size_t peers) {
   lnet::PeerLimits limits;
   limits.peers = peers;
@@ -34,8 +34,8 @@ lnet::PeerLimits peer_limits(std::size_t peers) {
   return limits;
 }
 
-// A site whose nodes are to be told something is told it in turns of so many; what goes to one
-// without power keeps its place for as long as a transaction may take. An eighth of the arena.
+// Messages to all peers of a site go out in batches of this size. An exchange with a dead node
+// keeps its slot for the time of a transaction. At most an eighth of the arena.
 std::size_t exchanges(std::size_t peers, std::size_t arena_bytes) {
   constexpr std::size_t kLeast = 64;
   constexpr std::size_t kMost = 512;
@@ -43,7 +43,7 @@ std::size_t exchanges(std::size_t peers, std::size_t arena_bytes) {
   return std::clamp(std::min(peers / 8, room), kLeast, kMost);
 }
 
-// All shards are alike: what the neediest of them needs.
+// All shards get the same: the largest need of any of them.
 std::size_t resident_descriptors(const Residents* residents, std::size_t shards) {
   std::size_t most = 0;
   for (unsigned shard = 0; residents != nullptr && shard < shards; ++shard)
@@ -60,7 +60,7 @@ lnet::NodeSetup setup_of(const LnetHost::Parts& parts, const RecordCounts& recor
   setup.coordinator.exchanges = exchanges(parts.limits.peers, parts.machine.arenas().arena(0).size);
   auto& limits = setup.shard_limits;
   limits.peer_ports = setup.coordinator.peers.peer_nis;
-  // Where a network has several NIs each peer may be met by each of them.
+  // Where a network has several NIs, each of them may meet each peer.
   limits.extra_links = 3 * limits.peer_ports;
   limits.messages = records.messages;
   limits.receives = records.receives;
@@ -97,7 +97,7 @@ Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
                                "`cpts: shards_per_cpt` takes fewer",
                                host->shards(), lnet::kShardsMax));
   }
-  // The front of the first arena, which is that of CPT 0, where the coordinator runs.
+  // The coordinator's memory is the front of the first arena, that of CPT 0, where it runs.
   const std::size_t needed = lnet::Coordinator::memory_bytes(host->setup_->coordinator);
   const Arena& arena = parts.machine.arenas().arena(0);
   if (arena.size < needed) {
@@ -139,7 +139,7 @@ ResidentPlace LnetHost::resident_place(unsigned shard) {
   const auto node_of = [this](unsigned number) {
     return machine_.cpts().cpts[setup_->cpt_of_shard[number]].memory_node;
   };
-  // Arenas are in the order in which their nodes first appear among the CPTs.
+  // Arenas are in the order in which their NUMA nodes first appear among the CPTs.
   std::vector<unsigned> nodes;
   const auto needed_by = [this](unsigned number) {
     const std::uint64_t bytes = residents_ == nullptr ? 0 : residents_->needs(number).bytes;
@@ -200,7 +200,7 @@ void LnetHost::discard() {
   makers_.clear();
 }
 
-// The lnd timeout is LNet's of now; a node takes it over when it is built.
+// LNet's LND timeout of now; a node takes it over when it is built.
 Duration LnetHost::lnet_lnd_timeout() const {
   const lnet::Parameters defaults;
   return std::chrono::seconds(node_ == nullptr ? defaults.lnd_timeout_s()

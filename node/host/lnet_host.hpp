@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the LNet core meets the machine: makes a node of it from the plan, puts it on the pollers
-// and takes it off again. The admin thread's, but for what LnetShard says.
+// The LNet core on this machine: builds a node from the plan, and puts it on the pollers and takes
+// it off. Owned by the admin thread, except for LnetShard.
 #pragma once
 
 #include <map>
@@ -53,22 +53,23 @@ class LnetHost {
 
   // kTooBig: more shards than LNet can have; kNoMemory: the arenas are too small.
   [[nodiscard]] static Outcome<std::unique_ptr<LnetHost>> create(const Parts& parts);
-  // Nobody polls any more.
+  // After the pollers have stopped.
   ~LnetHost();
   LnetHost(const LnetHost&) = delete;
   LnetHost& operator=(const LnetHost&) = delete;
 
   [[nodiscard]] LnetShard& place(unsigned shard) { return *places_[shard]; }
-  // Of the arena of its CPT it has what it needs, and as much more as any other shard there, behind
-  // what LNet has.
+  // The part of its CPT's arena behind LNet's own: the memory that the residents of this shard
+  // need, and an equal share of the rest.
   [[nodiscard]] ResidentPlace resident_place(unsigned shard);
   [[nodiscard]] unsigned shards() const { return static_cast<unsigned>(places_.size()); }
   // Once the pollers are made; they outlive the host.
   void set_doorbells(std::vector<Doorbell*> doorbells);
 
-  // A new node, as yet on no poller: allocates all of it. Parameters are the core's defaults.
+  // Builds a node that is on no poller yet, and allocates all its memory. Parameters have the
+  // core's defaults.
   lnet::Node& build();
-  // It is on no poller any more.
+  // The node is on no poller any more.
   void discard();
   // Null: LNet is down.
   [[nodiscard]] lnet::Node* node() { return node_.get(); }
@@ -79,7 +80,7 @@ class LnetHost {
   [[nodiscard]] runtime::Metrics& metrics() { return metrics_; }
   // The same for all NIs of a type and family; lives as long as the node.
   [[nodiscard]] NetworkMaker& maker(lnet::NetType type, const NetworkFamily& family);
-  // What an NI that is to be made now comes to.
+  // An NI that would be added now.
   [[nodiscard]] Outcome<ResolvedNi> resolve(lnet::NetId net, const lnet::NiConfig& ni) const;
   [[nodiscard]] OpenFamilies& families() const { return families_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LNet's place on a poller: what begins a turn, what ends it, and what is said when the poller
-// holds nothing. Always in the poller's list; without a node it does nothing.
+// LNet's place on a poller: the start and end of a turn, and quiescence. Always in the poller's
+// list; without a node it does nothing.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,16 @@ class LnetShard final : public runtime::QuiescenceHook {
   LnetShard(const LnetShard&) = delete;
   LnetShard& operator=(const LnetShard&) = delete;
 
-  // The shard's thread, between turns; or anybody before there is one. Null: none any more.
+  // On the shard's thread between turns, or on any thread before that one runs. Null: the node is
+  // taken off.
   void set_node_owner(lnet::Node* node) {
-    if (node == node_) return;  // not written without need: others may look
+    if (node == node_) return;  // an equal value is not written: other threads may read it
     if (node == nullptr) node_->offline(number_);
     node_ = node;
   }
   [[nodiscard]] lnet::Node* node_owner() const { return node_; }
 
-  // Before all devices of the poller, and behind them.
+  // opening() comes before all devices of the poller, closing() after them.
   [[nodiscard]] Pollable& opening() { return opening_; }
   [[nodiscard]] Pollable& closing() { return closing_; }
 

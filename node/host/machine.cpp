@@ -41,7 +41,7 @@ Outcome<IdlePolicy> choose_idle(IdlePolicy asked, const runtime::CptPlan& plan) 
   return choose_idle_policy(asked, {.poller_cpus = cpus, .usable_cpus = plan.usable_cpus});
 }
 
-// The nodes that some CPT takes its memory from, each once.
+// The memory nodes of the CPTs, each once.
 std::vector<unsigned> memory_nodes(const runtime::CptPlan& plan) {
   std::vector<unsigned> nodes;
   for (const auto& cpt : plan.cpts) {
@@ -50,7 +50,7 @@ std::vector<unsigned> memory_nodes(const runtime::CptPlan& plan) {
   return nodes;
 }
 
-// Of the arena of a NUMA node.
+// The size of a NUMA node's arena.
 std::uint64_t arena_bytes(const runtime::Settings& settings, const runtime::CptPlan& plan,
                           unsigned node, const Residents* residents) {
   std::uint64_t bytes = std::uint64_t{settings.memory.arena_mib} << 20U;
@@ -76,7 +76,7 @@ Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings, Families f
   needs.idle = *idle;
   for (const unsigned node : memory_nodes(planned->plan))
     needs.memory_bytes += arena_bytes(settings, planned->plan, node, residents);
-  needs.listens_now = false;  // the first NI that needs it may come later
+  needs.listens_now = false;  // the first NI that listens may be added later
   std::vector<Outcome<FamilyNeeds>> of_families;
   for (const NetworkFamily* family : families) {
     of_families.push_back(family->needs(settings));
@@ -92,7 +92,8 @@ Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings, Families f
 Outcome<std::unique_ptr<Machine>> Machine::take(MachinePlan plan, const runtime::Settings& settings,
                                                 const MachineOptions& options) {
   std::unique_ptr<Machine> machine(new Machine(std::move(plan), options));
-  // Minimal systems have no /run/lock; like there, everybody may claim and nobody remove.
+  // Minimal systems have no /run/lock. With its mode, everybody may claim CPUs, and only the owner
+  // may remove a claim.
   if (options.lock_directory == runtime::kClaimDirectory &&
       ::mkdir(options.lock_directory.c_str(), 0777) == 0) {
     (void)::chmod(options.lock_directory.c_str(), 01777);
@@ -144,7 +145,7 @@ Outcome<void> Machine::add_arenas(const runtime::Settings& settings, const Resid
   const auto available = [&](unsigned node) {
     const std::uint64_t bytes = runtime::available_memory_on(plan_.facts, node, nodes.size());
     if (bytes == 0) return bytes;
-    // It was read before the arenas were taken.
+    // The facts were read before the arenas were taken.
     return std::max<std::uint64_t>(
         1, bytes - std::min(bytes, arena_bytes(settings, cpts(), node, residents)));
   };
@@ -154,7 +155,7 @@ Outcome<void> Machine::add_arenas(const runtime::Settings& settings, const Resid
   return {};
 }
 
-// On the node of the first CPT: which one will serve an interface is not known yet.
+// On the node of the first CPT: the CPT that will serve an interface is not known yet.
 Outcome<void> Machine::add_family_arenas() {
   for (const Outcome<FamilyNeeds>& needs : plan_.needs) {
     auto& ids = family_arenas_.emplace_back();

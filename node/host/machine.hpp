@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node takes from its host, in the order in which it takes it: a plan, CPUs, DPDK's
-// environment, memory. Given back in reverse when the object goes.
+// The resources that a node takes from its host, in this order: a plan, CPUs, DPDK's environment,
+// memory. The destructor returns them in reverse order.
 #pragma once
 
 #include <functional>
@@ -29,12 +29,12 @@ class Residents;
 struct MachineOptions {
   std::string instance;
   std::string lock_directory{runtime::kClaimDirectory};
-  const Residents* residents = nullptr;  // who need memory, too
+  const Residents* residents = nullptr;  // programs on the shards, which need memory, too
   bool eal_debug = false;
   std::function<void(runtime::EalLevel level, std::string_view line)> eal_log;
 };
 
-// A decision made without taking anything: what `lnet-router --check` shows.
+// A plan that has taken nothing yet; `lnet-router --check` shows it.
 struct MachinePlan {
   Families families;
   std::vector<Outcome<FamilyNeeds>> needs;  // of each family
@@ -60,7 +60,8 @@ class Machine {
   [[nodiscard]] const runtime::Topology& topology() const { return plan_.planned.topology; }
   [[nodiscard]] const std::vector<runtime::Finding>& findings() const { return plan_.findings; }
   [[nodiscard]] runtime::IdlePolicy idle() const { return plan_.idle; }
-  // What `asked` means on this machine; fails if the CPUs cannot be had in that mode.
+  // Chooses the policy that `asked` means on this machine. Fails if the CPUs cannot be claimed for
+  // it.
   [[nodiscard]] Outcome<runtime::IdlePolicy> change_idle(runtime::IdlePolicy asked);
 
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
@@ -68,10 +69,10 @@ class Machine {
   [[nodiscard]] const std::vector<lnet::RouterMemory>& router_memory() const {
     return router_memory_;
   }
-  // Those that the family needs, in its order.
+  // The arenas that the family needs, in its order.
   [[nodiscard]] std::span<const ArenaId> arenas_of(const NetworkFamily& family) const;
   [[nodiscard]] runtime::Eal& eal() { return *eal_; }
-  // One line each, for the log and lnetctl.
+  // One line for each memory, for the log and lnetctl.
   [[nodiscard]] std::vector<std::string> memory_lines() const;
 
  private:

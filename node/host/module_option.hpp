@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One option of a kernel module in a configuration, changed by hand.
+// Changes of a single option of a kernel module in a configuration.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline void put_module_option(lnet::NodeConfig& config, std::string_view module,
   }
 }
 
-// Of one that does not change while the node runs.
+// For an option that does not change while the node runs.
 inline Outcome<void> needs_restart(std::string_view module, std::string_view name,
                                    std::string_view value) {
   return failure(Errc::kBusy,

@@ -27,7 +27,7 @@ Outcome<const NetworkFamily*> family_named(Families families, const std::string&
                  fmt::format("driver '{}' does not exist, expected {}", name, known));
 }
 
-// All but `lo`, which is part of every node and stands in no configuration.
+// All types but `lo`, which is part of every node and of no configuration.
 std::string types_served(Families families) {
   std::string names;
   for (const NetworkFamily* family : families) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that a node knows of a network type. A family is a folder below node/net, one row of
+// The interface of a network type to the node. A family is a folder below node/net, one row of
 // node/net/families.cpp and, if it has settings or verbs, one of node/net/family_facts.cpp. Nothing
 // else names it.
 //
-// A family itself has no state. What it has of a running node is a FamilyHost; how it judges the
-// interfaces of one configuration is FamilyRules.
+// A NetworkFamily has no state. Its state on a running node is a FamilyHost; its rules for the
+// interfaces of one configuration are FamilyRules.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class LnetDesk;
 class LnetShard;
 class Machine;
 
-// Needs of a family before a node starts.
+// The needs of a family before a node starts.
 struct FamilyNeeds {
   std::uint16_t accept_port = 0;   // where the first NI listens; 0: nowhere
   std::size_t eal_mib = 0;         // DPDK's memory for packets
@@ -79,15 +79,14 @@ class FamilyRules {
   virtual ~FamilyRules() = default;
   // Tunables of an NI that sets none.
   [[nodiscard]] virtual lnet::NiTunables defaults() const { return {}; }
-  // Checks the NI and adds to `setup` what only the family knows. May ask the system. The admin
-  // thread.
+  // Checks the NI and adds the family's settings to `setup`. May ask the system. The admin thread.
   [[nodiscard]] virtual Outcome<void> complete(const lnet::NiConfig& ni, Duration /*lnet_timeout*/,
                                                lnet::NiSetup& setup) const {
     setup.lnd_tunables = ni.lnd_tunables;
     return {};
   }
-  // Puts values that are in force, and that only a change of the configuration changes, in place of
-  // those that the system suggests now.
+  // Replaces values that the system suggests now by those in force, which only a change of the
+  // configuration may change.
   virtual void keep_in_force(const lnet::NiConfig& /*ni*/, lnet::NiSetup& /*setup*/) const {}
   // False: NIDs are unknown until the family's devices are open; check_unopened() replaces
   // complete().
@@ -133,7 +132,7 @@ class NetworkFamily {
   [[nodiscard]] virtual bool serves(lnet::NetType /*type*/) const { return true; }
   // The network type whose NIs are of this family if they name none.
   [[nodiscard]] virtual std::optional<lnet::NetType> default_of() const { return std::nullopt; }
-  // A driver for experiments says what its network is; "": it is none.
+  // The description of a driver's network for experiments; empty: the driver is not experimental.
   [[nodiscard]] virtual std::string_view experiment() const { return {}; }
 
   // --- Options of kernel modules ---
@@ -143,8 +142,8 @@ class NetworkFamily {
   }
   // Whether the option may change while the node runs.
   [[nodiscard]] virtual bool is_live(const lnet::ModuleOption& /*option*/) const { return false; }
-  // Sets an option by name, perhaps with the module before it. kNotFound: none of this family's;
-  // kBusy: read at start only; kInvalid: a value that it cannot have.
+  // Sets an option by name, with or without its module. kNotFound: no option of this family; kBusy:
+  // it is read only at the start; kInvalid: the value is out of range.
   [[nodiscard]] virtual Outcome<void> set_option(lnet::NodeConfig& /*config*/,
                                                  std::string_view name,
                                                  std::string_view /*value*/) const;
@@ -166,11 +165,11 @@ class NetworkFamily {
 
 using Families = std::span<const NetworkFamily* const>;
 
-// Called with an NI's NID and the cause why its link is down, "" if it is up.
+// Called with an NI's NID and the cause of its link being down, "" if it is up.
 using LinkSaid = std::function<void(const lnet::Nid& nid, std::string_view cause)>;
 
-// A family on a running node, from the start to the end of the process. The admin thread's, but for
-// what says otherwise.
+// A family on a running node, from the start to the end of the process. For the admin thread,
+// except where noted.
 class FamilyHost {
  public:
   virtual ~FamilyHost() = default;
@@ -182,13 +181,13 @@ class FamilyHost {
   virtual void connect(const LnetShard& /*first*/, std::span<Doorbell* const> /*doorbells*/) {}
   // For the life of the process.
   virtual void add_metrics(runtime::Metrics& /*metrics*/) {}
-  // Writes what the system refused.
+  // Logs the requests that the system refused.
   virtual void say_start(runtime::Log& /*log*/) {}
 
   // --- Time ---
-  // Every 100 ms: writes what the shards complain of.
+  // Every 100 ms: logs the errors of the shards.
   virtual void say(runtime::Log& /*log*/, runtime::OnceLog& /*bad_input*/) {}
-  // Every second: devices that say nothing by themselves.
+  // Every second: looks at devices that send no events.
   virtual void look_at_devices() {}
 
   // --- Configuration ---
@@ -197,7 +196,7 @@ class FamilyHost {
                                                  lnet::NiConfig& /*ni*/) const {
     return {};
   }
-  // Whether all NIs of the configuration can be there together.
+  // Whether all NIs of the configuration can exist together.
   [[nodiscard]] virtual Outcome<void> check_together(const lnet::NodeConfig& /*config*/) const {
     return {};
   }
@@ -214,23 +213,25 @@ class FamilyHost {
   [[nodiscard]] virtual bool has_options_of(const lnet::NodeConfig& /*config*/) const {
     return true;
   }
-  // The live options of `config` are in force from now on, for NIs after tuning_of().
+  // Puts the live options of `config` into force; the NIs follow after tuning_of().
   virtual void take_options(const lnet::NodeConfig& /*config*/) {}
-  // To be called on each shard with its number. Null: this family has no live tunables.
+  // The function is to be called on each shard with its number. Null: this family has no live
+  // tunables.
   [[nodiscard]] virtual std::function<void(unsigned shard)> tuning_of(
       const lnet::Nid& /*nid*/, std::span<const lnet::LndTunable> /*in_force*/) {
     return nullptr;
   }
-  // Sets what `change` says of LND tunables. kNotSupported: the family has none of them.
+  // Sets the LND tunables of `change`. kNotSupported: the family has none of them.
   [[nodiscard]] virtual Outcome<void> tune(lnet::NetId net, lnet::NiConfig& ni,
                                            const lnet::NiChange& change);
-  // After each change: what NIs of this family have in force.
+  // After each change: records the tunables in force of this family's NIs.
   virtual void forget_in_force() {}
   virtual void note_in_force(const lnet::NiConfig& /*ni*/,
                              std::span<const lnet::LndTunable> /*in_force*/) {}
 
   // --- Links and addresses ---
-  // Tells all shards of the links of NIs; `said` of each that is up or down since the last time.
+  // Tells all shards the link state of NIs. Calls `said` for each NI whose link has changed since
+  // the last call.
   virtual void look_at_links(LnetDesk& /*desk*/, std::span<const lnet::Nid> /*nis*/,
                              Instant /*now*/, const LinkSaid& /*said*/) {}
   [[nodiscard]] virtual Instant look_again_at() const { return Instant::max(); }
@@ -238,22 +239,22 @@ class FamilyHost {
   [[nodiscard]] virtual std::string_view link_trouble_of(const lnet::Nid& /*nid*/) const {
     return {};
   }
-  // Whether interfaces can get another address, and their NIs another NID with it.
+  // Whether interfaces may change their addresses, and with them the NIDs of their NIs.
   [[nodiscard]] virtual bool may_move() const { return false; }
-  // The NID of an NI by its interface now. Nothing: unknown.
+  // The present NID of an NI's interface; nullopt: unknown.
   [[nodiscard]] virtual std::optional<lnet::Nid> nid_now(lnet::NetId /*net*/,
                                                          const lnet::NiConfig& /*ni*/) const {
     return std::nullopt;
   }
-  // Whether an NI that was removed from the interface has let go of it.
+  // Whether a removed NI has released the interface.
   [[nodiscard]] virtual bool is_free(lnet::NetId /*net*/, const std::string& /*interface*/) const {
     return true;
   }
 
   // --- Reports ---
-  // The name of the kernel's module, and its parameters as they are for this NI.
+  // Adds the name of the kernel's module, and its parameters for this NI.
   virtual void describe(lnet::NiReport& /*ni*/) const {}
-  // On the shard: counters of the device under an LND.
+  // On the shard: the counters of the device under an LND.
   virtual void find_counters(unsigned /*shard*/, const lnet::Nid& /*nid*/,
                              std::vector<runtime::MetricSet>& /*found*/) {}
   virtual void connections(LnetDesk& desk, const lnet::ConnectionQuery& query,

@@ -16,8 +16,8 @@ std::int32_t given(std::int32_t asked, std::int32_t otherwise) {
   return asked == lnet::kDriverDefault ? otherwise : asked;
 }
 
-// lustre-release lnet/klnds/socklnd/socklnd.c: ksocknal_startup(): a peer's share is never more
-// than there is.
+// peer_credits never exceed credits: lustre-release lnet/klnds/socklnd/socklnd.c:
+// ksocknal_startup().
 lnet::NiTunables tunables_of(const lnet::RequestedTunables& asked,
                              const lnet::NiTunables& defaults) {
   lnet::NiTunables tunables{

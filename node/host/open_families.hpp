@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The families of a running node, each with its host: as many as there are rows in the table,
-// whether an NI uses them or not.
+// The families of a running node, each with its host: every row of the table, whether an NI uses it
+// or not.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace plnet::node {
 
 class OpenFamilies {
  public:
-  // The machine outlives it.
+  // The machine outlives this object.
   [[nodiscard]] static Outcome<std::unique_ptr<OpenFamilies>> open(
       Families families, const runtime::Settings& settings, Machine& machine);
   // A host for each family.

@@ -9,12 +9,12 @@
 namespace plnet::node {
 namespace {
 
-// Without a wish: a mailbox between two shards has room for all messages of all shards, so many
-// shards get few each, and the mailboxes of the largest node stay within some gigabytes.
+// The default: a mailbox between two shards has room for the messages of all shards. So with many
+// shards each gets few, and the mailboxes of the largest node stay within some gigabytes.
 constexpr std::size_t kMessagesOfAll = 16384;
 constexpr std::size_t kMessagesLeast = 256;
 constexpr std::size_t kMessagesMost = 4096;
-// Fewer are no use to anybody.
+// A shard with fewer is of no use.
 constexpr std::size_t kMessagesMin = 64;
 
 std::size_t usual(std::uint32_t asked, std::size_t shards) {
@@ -22,14 +22,15 @@ std::size_t usual(std::uint32_t asked, std::size_t shards) {
   return std::clamp(kMessagesOfAll / shards, kMessagesLeast, kMessagesMost);
 }
 
-// Peers are spread over the shards; of some hundreds none has twice its part.
+// An upper bound: with some hundreds of peers no shard has twice its share.
 std::size_t peers_of_shard(std::size_t peers, std::size_t shards) {
   return std::min(peers, (2 * peers + shards - 1) / shards);
 }
 
 }  // namespace
 
-// A receive also for one connection of each peer that waits for its turn.
+// A router needs a receive for each forwarded message, and one for each peer with a connection that
+// waits.
 RecordCounts record_counts(const runtime::LnetLimits& limits, const lnet::NodeConfig& configured,
                            std::size_t shards) {
   RecordCounts counts{.own = usual(limits.messages, shards),

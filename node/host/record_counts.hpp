@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many records for messages a shard has: what is being sent, and what is being received.
+// The numbers of records for messages on a shard: for sending, and for receiving.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 namespace plnet::node {
 
 struct RecordCounts {
-  std::size_t own = 0;  // messages of the node's own; what it forwards comes on top
+  std::size_t own = 0;  // messages of this node; forwarded ones come on top
   std::size_t messages = 0;
   std::size_t receives = 0;
 };
 
-// Of each of so many shards. Who starts as a router has one of either kind for each message that
-// its buffers can come to hold, unless somebody has set their number.
+// For each of `shards` shards. A node that starts as a router has one record of each kind for each
+// message that its buffers may hold at their largest, unless the limits are configured.
 [[nodiscard]] RecordCounts record_counts(const runtime::LnetLimits& limits,
                                          const lnet::NodeConfig& configured, std::size_t shards);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that lives on a node's shards: what it is given, and what it has to be.
-// doc/embedding.md shows it by lnet-traffic, which is one.
+// Residents: a program that runs on a node's shards. doc/embedding.md explains them by the example
+// of lnet-traffic.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,19 @@ namespace plnet::node {
 
 class LnetShard;
 
-// Of one shard; all of it outlives the residents.
+// The place of a resident on one shard. All of it outlives the residents.
 struct ResidentPlace {
   unsigned shard = 0;
-  // node_owner() is LNet as long as it is up; with another one, everything begins anew.
+  // node_owner() is LNet while it is up. After another start it is another node, and nothing of the
+  // former one remains.
   LnetShard* lnet = nullptr;
-  Fragment memory;  // of the shard's CPT, for nobody else
+  Fragment memory;  // near the shard's CPT, for the resident alone
   const ArenaTable* arenas = nullptr;
 };
 
-// What the residents of one shard need beyond what the node itself has.
+// The needs of the residents on one shard beyond those of the node.
 struct ResidentNeeds {
-  std::uint64_t bytes = 0;      // of its CPT's arena, which becomes larger by that
+  std::uint64_t bytes = 0;      // added to the arena of its CPT
   std::size_t descriptors = 0;  // and match entries
 };
 
@@ -38,14 +39,14 @@ class Residents {
  public:
   virtual ~Residents() = default;
   [[nodiscard]] virtual ResidentNeeds needs(unsigned /*shard*/) const { return {}; }
-  // Verbs of their own on the node's control socket. All outlive the residents; none is called
+  // Adds verbs to the node's control socket. The arguments outlive the residents. No verb is called
   // before LNet has been up once.
   virtual void add_verbs(runtime::VerbTable& /*verbs*/, LnetAdmin& /*lnet*/) {}
-  // Once, before anything turns; may fail for lack of memory. `cookie` differs from that of every
-  // other run. Metrics added here are removed before the node goes.
+  // Called once, before anything is polled; may fail for lack of memory. `cookie` differs from that
+  // of every other run. Metrics that are added here are removed before the node is destroyed.
   [[nodiscard]] virtual Outcome<void> move_in(std::span<const ResidentPlace> places,
                                               std::uint64_t cookie, runtime::Metrics& metrics) = 0;
-  // Its turn comes after LNet's devices and before LNet sends: what it asks for leaves at once.
+  // Polled after LNet's devices and before LNet sends, so that its messages leave in the same turn.
   [[nodiscard]] virtual Pollable& on_shard(unsigned shard) = 0;
 };
 

@@ -14,7 +14,7 @@ using lnet::RouterMemory;
 
 namespace {
 
-// Each class as large as it can be without being set.
+// The largest size of each class without a configured count.
 BufferCounts grown(const lnet::BuffersConfig& config, unsigned shards) {
   BufferCounts counts = lnet::buffers_of_shard(router_buffers_of(config), shards);
   const lnet::PoolFlags automatic = lnet::automatic_pools(router_buffers_of(config));

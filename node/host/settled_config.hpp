@@ -11,14 +11,14 @@
 namespace plnet::node {
 
 // Turns rules about addresses into networks, and interfaces into NIDs, by the addresses of this
-// machine. NIs that `now` has keep their NIDs. A note is added for each NID that differs from the
-// one in the text.
+// machine. NIs of `now` keep their NIDs. Adds a note for each NID that differs from the one in the
+// text.
 [[nodiscard]] Outcome<void> settle_on_machine(lnet::NodeConfig& wanted, const lnet::NodeConfig& now,
                                               std::vector<std::string>* notes = nullptr);
-// Enables routing if this node is a gateway of its own module option `routes`. Its NIDs are known.
+// Enables routing if this node is a gateway of its own module option `routes`. The NIDs are
+// assigned.
 void settle_forwarding(lnet::NodeConfig& wanted);
-// Whether a node that is started with `config` will route, by the addresses that the machine has
-// now.
+// Whether a node that starts with `config` will route, by the present addresses of the machine.
 [[nodiscard]] bool will_route(lnet::NodeConfig config);
 
 }  // namespace plnet::node

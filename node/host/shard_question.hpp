@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking a shard, or the coordinator on shard 0, for something that is at hand there.
+// Questions to a shard, or to the coordinator on shard 0, which answers at once.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace plnet::node {
 
-// An answer that may be an error by itself stays as it is.
+// An answer that is an Outcome already is not wrapped again.
 template <class T>
 struct AnswerOf {
   using Type = Outcome<T>;

@@ -24,7 +24,7 @@ struct Turns : std::enable_shared_from_this<Turns> {
   unsigned next = 0;
 };
 
-// Ends a step when the shard has no further piece.
+// Visits the shard again until it has no further piece, then ends the step.
 void visit_shard(LnetDesk& desk, const std::shared_ptr<ShardVisit>& visit, unsigned shard,
                  lnet::Reply<void> ended) {
   ask_shard(

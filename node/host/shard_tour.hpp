@@ -13,18 +13,19 @@
 
 namespace plnet::node {
 
-// Takes the steps 0 to `count` - 1, each when the one before has ended, then calls `done`. The
-// first error ends it.
+// Runs the steps 0 to `count` - 1, each after the end of the one before, then calls `done`. The
+// first error ends the sequence.
 using Step = std::move_only_function<void(unsigned number, lnet::Reply<void> ended)>;
 void in_turn(std::size_t count, Step step, lnet::Reply<void> done);
 
-// `visit` runs on each shard in turn that has a node, and again on the same shard as long as it
-// returns kAgain: long lists are visited in pieces. An order that the desk refuses ends the tour.
+// Runs `visit` on each shard that has a node, one after the other, and repeats it on the same shard
+// while it returns kAgain: long lists are visited in pieces. An order that the desk refuses ends
+// the tour.
 using ShardVisit = std::move_only_function<LnetDesk::Progress(lnet::Node& node, unsigned shard)>;
 void tour_shards(LnetDesk& desk, ShardVisit visit, lnet::Reply<void> done);
 
-// A tour on which `visit` adds to `gathered`, which `reply` gets at the end. A visit that returns
-// nothing has no further pieces.
+// A tour whose visits add to `gathered`; `reply` gets it at the end. A visit that returns void has
+// no further pieces.
 template <class Gathered, class Visit, class Reply>
 void gather_from_shards(LnetDesk& desk, Gathered gathered, Visit visit, Reply reply) {
   const auto all = std::make_shared<Gathered>(std::move(gathered));
