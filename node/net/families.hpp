@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of network families. A new one is a folder beside this file and a row of the table.
+// The table of network families. A new family is a folder beside this file and a row of the table.
 #pragma once
 
 #include "node/host/network_family.hpp"

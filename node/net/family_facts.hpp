@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings and verbs that network families have besides LNet's own. The table is apart from the
-// table of families because lnetctl needs it, too, on hosts that cannot run a node.
+// Settings and verbs of network families beyond LNet's own. They are apart from the table of
+// families because lnetctl needs them, too, on hosts that cannot run a node.
 #pragma once
 
 #include <span>

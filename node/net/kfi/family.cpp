@@ -14,7 +14,7 @@
 namespace plnet::node {
 namespace {
 
-// DPDK's memory for the packets of a port: rings and caches full, with room for the headers.
+// DPDK's memory for the packets of a port: full rings and caches, with room for the headers.
 constexpr std::uint32_t kOrdinaryMtu = 1500;
 constexpr std::size_t kPortMib = 8;
 constexpr std::size_t kLargePortMib = 32;

@@ -58,7 +58,8 @@ Outcome<std::unique_ptr<KfiHost>> KfiHost::create(const FamilyParts& parts) {
   for (std::size_t i = 0; i < own.interfaces.size(); ++i) {
     KfiMemory& receive = (*memory)[i];
     receive.arena = parts.arenas[i];
-    // Interfaces may have got addresses since the arena was sized.
+    // Interfaces may have got addresses since the arena was sized, so more NIs may be configured
+    // now.
     const std::size_t room = parts.machine.arenas().arena(receive.arena).size / receive.bytes_each;
     receive.nis = std::min(receive.nis, static_cast<unsigned>(room));
     auto nic = KfiNic::open(own.interfaces[i], receive, host->vendor_.get(), parts.machine.eal());
@@ -107,7 +108,7 @@ Outcome<void> KfiHost::assign_nid(lnet::NetId net, NiConfig& ni) const {
                     name, ni.interfaces.front(),
                     nics_.empty() ? "there are none" : names_of(nics_)));
   }
-  if (ni.nid) return {};  // it stays what it was, like that of an interface of IP
+  if (ni.nid) return {};  // a configured NID stays, like that of an IP interface
   const auto address = there->address();
   if (!address) return std::unexpected(address.error());
   ni.nid = Nid::of(lnet::NetType::kKfi, lnet::number_of_net(net), *address);

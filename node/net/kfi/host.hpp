@@ -18,7 +18,7 @@ namespace plnet::node {
 
 class KfiHost final : public FamilyHost {
  public:
-  // The error says where the interface was configured.
+  // The error names the place of the interface in the configuration.
   [[nodiscard]] static Outcome<std::unique_ptr<KfiHost>> create(const FamilyParts& parts);
   KfiHost(const KfiHost&) = delete;
   KfiHost& operator=(const KfiHost&) = delete;
@@ -30,16 +30,16 @@ class KfiHost final : public FamilyHost {
   // Null: not configured.
   [[nodiscard]] KfiNic* nic(std::string_view name) const;
 
-  // kInvalid, with what to write instead: libfabric has fewer receive contexts than a Cassini.
+  // kInvalid: libfabric has fewer receive contexts than a Cassini. The error suggests fewer CPTs.
   [[nodiscard]] Outcome<void> check_cpts(const lnet::NiConfig& ni) const;
-  // Which shards serve an NI on these CPTs; empty: on all.
+  // The shards that serve an NI on these CPTs; an empty list means all.
   [[nodiscard]] lnet::ShardSet shards_of(const std::vector<std::uint16_t>& cpts) const;
 
   // FamilyHost.
   [[nodiscard]] Pollable* on_shard(unsigned shard) override { return places_[shard].get(); }
   void add_metrics(runtime::Metrics& metrics) override;
   void say(runtime::Log& log, runtime::OnceLog& bad_input) override;
-  // May read files of the system: links of the NICs, and their addresses.
+  // Reads the links and addresses of the NICs, perhaps from files of the system.
   void look_at_devices() override {
     if (vendor_ != nullptr) vendor_->refresh();
   }

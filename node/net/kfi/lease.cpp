@@ -11,7 +11,7 @@
 namespace plnet::node {
 namespace {
 
-// Beyond this an endpoint's tables are larger than what any NIC has under way.
+// The limit of an endpoint's tables: no NIC has more operations under way.
 constexpr unsigned kOperationsMax = 16384;
 constexpr unsigned kOfiOperationsMax = 4096;  // each has a packet of 4 KiB
 constexpr std::uint64_t kPageBytes = 4096;

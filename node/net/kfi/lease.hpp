@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an NI has of its NIC, which others may have too: one for the NI, and of it a receive context
-// with queues of its own for each shard that serves it. Made where NIs are added.
+// An NI's part of its NIC, which several NIs may share: one lease for the NI, with a receive
+// context and its queues for each shard that serves the NI. Made on shard 0, where NIs are added.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ namespace plnet::node {
 
 class KfiNic;
 
-// Shared by the contexts: gone with the last of them, on the shard of that one.
+// Shared by the contexts; the shard that destroys the last context destroys it, too.
 class KfiLease {
  public:
   struct Start {
-    std::uint64_t seed = 0;  // of an endpoint on libfabric: see KfiOfiRequest
+    std::uint64_t seed = 0;  // the same
     Duration lnd_timeout{};  // also
     unsigned contexts = 1;
   };
 
-  // `seat`: of the NIC, and free again when the lease goes.
+  // `seat` is the NI's place at the NIC; the destructor frees it.
   KfiLease(KfiNic& nic, unsigned seat, const KfiOptions& options, unsigned contexts);
   ~KfiLease();
   KfiLease(const KfiLease&) = delete;
@@ -38,10 +38,10 @@ class KfiLease {
   [[nodiscard]] const KfiOptions& options() const { return options_; }
   [[nodiscard]] KfiNic& nic() { return nic_; }
   [[nodiscard]] unsigned contexts() const { return contexts_; }
-  // Of all contexts.
+  // The receive buffers of all contexts.
   [[nodiscard]] Fragment receive_memory() const;
   [[nodiscard]] kfilnd::ContextMail& mail() { return mail_; }
-  // Opened by the first who asks.
+  // The first call opens the device.
   [[nodiscard]] Outcome<cassini::Device*> open_device(const lnet::Nid& nid,
                                                       const ArenaTable& arenas);
   [[nodiscard]] cassini::Device& device() { return *device_; }
@@ -55,7 +55,7 @@ class KfiLease {
   std::unique_ptr<cassini::Device> device_;
 };
 
-// One shard's.
+// The context of one shard.
 class KfiContext {
  public:
   KfiContext(std::shared_ptr<KfiLease> lease, unsigned number)
@@ -68,16 +68,16 @@ class KfiContext {
   [[nodiscard]] std::uint8_t number() const { return number_; }
   [[nodiscard]] const KfiOptions& options() const { return lease_->options(); }
   [[nodiscard]] KfiNic& nic() { return lease_->nic(); }
-  // Null: the only context hears of all there is.
+  // Null: a single context needs no mail, since it receives all messages.
   [[nodiscard]] kfilnd::ContextEnd* mail() {
     return lease_->contexts() == 1 ? nullptr : &lease_->mail().end(number_);
   }
-  // What it has of the NI's receive buffers.
+  // This context's part of the NI's receive buffers.
   [[nodiscard]] Fragment receive_memory() const;
   [[nodiscard]] kfilnd::EndpointRelay& relay() { return relay_; }
   [[nodiscard]] kfilnd::EndpointDriver& driver() { return *driver_; }
   [[nodiscard]] Pollable& pollable() { return *pollable_; }
-  // Of a Cassini alone.
+  // For a Cassini only.
   [[nodiscard]] bool is_cassini() const { return endpoint_ != nullptr; }
   [[nodiscard]] cassini::Device& device() { return lease_->device(); }
   [[nodiscard]] cassini::Endpoint& endpoint() { return *endpoint_; }
@@ -85,19 +85,19 @@ class KfiContext {
  private:
   [[nodiscard]] Outcome<void> open_cassini(const lnet::Nid& nid, const ArenaTable& arenas);
 
-  // The NIC lets go of the endpoint's memory before anybody else may have the seat: first in, last
-  // out.
+  // The order of members matters: the endpoint must release its memory at the NIC before the lease
+  // frees the seat.
   const std::shared_ptr<KfiLease> lease_;
   const std::uint8_t number_;
   kfilnd::EndpointRelay relay_;
   std::unique_ptr<cassini::Endpoint> endpoint_;
-  std::unique_ptr<KfiOfi> ofi_;  // or this
+  std::unique_ptr<KfiOfi> ofi_;  // on libfabric, instead of endpoint_
   kfilnd::EndpointDriver* driver_ = nullptr;
   Pollable* pollable_ = nullptr;
 };
 
-// kNoSpace, with what to do about it: so many contexts would have less of the receive buffers than
-// one message in each.
+// kNoSpace: each of `contexts` would have receive buffers smaller than one message. The error
+// suggests a remedy.
 [[nodiscard]] Outcome<void> check_receive_memory(const KfiNic& nic, const KfiOptions& options,
                                                  unsigned contexts);
 

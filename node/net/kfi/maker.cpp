@@ -51,7 +51,7 @@ class KfiMaker final : public NetworkMaker {
     config.traffic_class = options.traffic_class;
     config.lnet_lnd_timeout = setup_.lnet_lnd_timeout;
     config.receive_memory = context.receive_memory();
-    // Another one of each context, for a peer whose home moves from one to another.
+    // Each context begins with another key, since a peer's home may move between contexts.
     config.first_session_key = kfilnd::first_session_key_of(ni.incarnation + context.number());
     config.mail = context.mail();
     config.homes = ground.homes.get();
@@ -73,8 +73,8 @@ class KfiMaker final : public NetworkMaker {
 
 }  // namespace
 
-// A message that is parked without a place to be copied to keeps its receive buffer, 2 MiB, from
-// the NIC: there are as many places as messages.
+// A parked message without room for a copy keeps its receive buffer of 2 MiB from the NIC. So there
+// is room for as many copies as messages.
 kfilnd::KfiLndConfig kfi_limits_of(const LndSetup& setup) {
   return {.peers_max = std::min(setup.peers, kfilnd::PeerCache::kPeersMax),
           .receives_max = setup.messages,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the LNDs of kfi NIs: a lease of their NIC, and kfilnd on each shard that serves them.
+// Makes the LNDs of kfi NIs: a lease of the NIC, and kfilnd on each shard that serves the NI.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@ namespace plnet::node {
 
 class KfiHost;
 
-// Limits of the LND on a shard; the rest of its configuration is the NI's.
+// Limits of the LND on a shard; the NI determines the rest of its configuration.
 [[nodiscard]] kfilnd::KfiLndConfig kfi_limits_of(const LndSetup& setup);
 
-// The host outlives it.
+// `kfi` outlives the maker.
 [[nodiscard]] std::unique_ptr<NetworkMaker> make_kfi_maker(const LndSetup& setup, KfiHost& kfi);
 
 }  // namespace plnet::node

@@ -59,7 +59,7 @@ KfiNic::~KfiNic() {
 }
 
 Outcome<void> KfiNic::open_port(runtime::Eal& eal) {
-  // A device of the bus was named to the EAL when it started.
+  // The EAL has probed devices on a bus at its start.
   if (!runtime::is_bus_device(settings_.port)) {
     if (auto attached = eal.attach(settings_.port); !attached) return attached;
   }
@@ -120,7 +120,7 @@ Outcome<void> KfiNic::set_address(std::uint32_t address, Instant now) {
     next_address_.store(address, std::memory_order_relaxed);
     return {};
   }
-  move_to(address);  // nobody else looks at it
+  move_to(address);  // no other thread uses the NIC
   (void)soft_->poll(now);
   return {};
 }
@@ -204,7 +204,7 @@ Outcome<void> KfiNic::open_contexts(unsigned seat, const lnet::Nid& nid, const K
 void KfiNic::unprepare(const lnet::Nid& nid) {
   Seat* const seat = seat_of(kfilnd::service_of(nid));
   if (seat == nullptr) return;
-  // Until the shards that have taken theirs already, and the keeper, have let go.
+  // The seat is free when the shards and the keeper have released their parts.
   seat->leaving.store(true, std::memory_order_relaxed);
   seat->prepared.clear();
 }
@@ -222,7 +222,7 @@ std::unique_ptr<KfiContext> KfiNic::take(const lnet::Nid& nid, unsigned context)
   return std::move(seat->prepared[context]);
 }
 
-// Whoever takes the seat next sees all that was done with it.
+// The release order lets the next user of the seat see all writes of this one.
 void KfiNic::take_back(unsigned seat) {
   seats_[seat]->leaving.store(false, std::memory_order_relaxed);
   seats_[seat]->process.store(kNobody, std::memory_order_release);

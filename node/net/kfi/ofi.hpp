@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A kfi network on libfabric: what an NI has of a provider, and what an interface is there. A build
-// without libfabric has the same calls, which say so.
+// A kfi network on libfabric: endpoints for NIs, and facts about an interface. In a build without
+// libfabric try_ofi() and open_ofi() fail.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace plnet::node {
 
-// An endpoint with what it stands on; both are the same object.
+// An endpoint with its device. Driver and pollable are the same object.
 class KfiOfi {
  public:
   virtual ~KfiOfi() = default;
@@ -24,21 +24,21 @@ class KfiOfi {
 };
 
 struct KfiOfiRequest {
-  std::uint32_t process = 0;  // as kfilnd asks for it: service_of()
-  unsigned contexts = 1;      // of the process, each with an endpoint of its own
-  std::uint8_t context = 0;   // which of them this one is
+  std::uint32_t process = 0;  // service_of() of the NID
+  unsigned contexts = 1;      // of the process, each with an endpoint
+  std::uint8_t context = 0;   // the number of this one
   unsigned operations_max = 0;
-  std::uint64_t seed = 0;  // another at each start
-  // After which kfilnd ends a transaction: a peer that is not there has to be told well before, or
-  // it looks as if our own NIC had failed.
+  std::uint64_t seed = 0;  // different at each start
+  // The time of a kfilnd transaction. Attempts to reach an absent peer must fail well before it;
+  // otherwise it looks like a failure of this NIC.
   Duration lnd_timeout{};
 };
 
-// What peers reach it by, and the number in its NID.
+// The address that peers reach the interface by, which is also the number in the NID.
 [[nodiscard]] std::uint32_t ofi_address(const KfiInterface& interface);
-// How many shards can serve an interface.
+// The most shards that can serve an interface.
 [[nodiscard]] unsigned ofi_contexts_max();
-// Whether the provider is there.
+// Whether the provider can be opened.
 [[nodiscard]] Outcome<void> try_ofi(const KfiInterface& interface);
 [[nodiscard]] Outcome<std::unique_ptr<KfiOfi>> open_ofi(const KfiInterface& interface,
                                                         const KfiOfiRequest& request,

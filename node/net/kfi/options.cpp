@@ -52,7 +52,7 @@ Outcome<KfiOptions> kfi_options_of(const lnet::NodeConfig& config) {
     if (option.name == "traffic_class") {
       taken = take_class(options, option.value);
     } else if (std::ranges::find(table, option.name, &TunableInfo::name) == table.end()) {
-      continue;  // of another room
+      continue;  // not a tunable of kfilnd
     } else if (const auto number = runtime::parse_integer(option.value)) {
       taken = take_number(options, option.name, *number);
     } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a configuration says of kfi networks: `options kkfilnd …` for all of them, `lnd tunables`
+// Options of kfi networks in a configuration: `options kkfilnd …` for all of them, `lnd tunables`
 // for one NI.
 #pragma once
 
@@ -17,21 +17,22 @@ struct KfiOptions {
   kfilnd::TrafficClass traffic_class = kfilnd::TrafficClass::kBestEffort;
 };
 
-// kInvalid: a value that the option cannot have.
+// kInvalid: the value of an option is out of range.
 [[nodiscard]] Outcome<KfiOptions> kfi_options_of(const lnet::NodeConfig& config);
 
-// With what an NI has of its own; -1 is the default, as everywhere in LNet. What the kernel only
-// shows (traffic_class_num, timeout) is taken and changes nothing: exports carry it.
+// The options of one NI: those of all, overridden by its own; -1 is the default, as everywhere in
+// LNet. Values that the kernel only shows (traffic_class_num, timeout) are accepted and ignored,
+// since exports carry them.
 [[nodiscard]] Outcome<KfiOptions> options_of_ni(const KfiOptions& of_all,
                                                 std::span<const lnet::LndTunable> own);
 
-// As `net show -v` has them.
+// As `net show -v` prints them.
 [[nodiscard]] std::vector<lnet::LndTunable> lnd_tunables_of(const KfiOptions& options,
                                                             Duration lnet_timeout);
 // All options of the module under the kernel's names, in its order.
 [[nodiscard]] std::vector<lnet::LndTunable> parameters_of(const KfiOptions& options);
 
-// What all receive buffers of one interface take together. kTooBig: more than is handed out.
+// The bytes of all receive buffers of one interface. kTooBig: more than an arena's limit.
 [[nodiscard]] Outcome<std::uint32_t> receive_bytes(const KfiOptions& options);
 
 }  // namespace plnet::node

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The place of kfi networks on a poller: what this shard has of NIs, and the NICs that are in its
-// care, as far as they are software. Always in the poller's list; without either it does nothing.
+// kfi's place on a poller: the NIs of this shard, and the software NICs that it keeps. Always in
+// the poller's list; without either it does nothing.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,14 @@ namespace plnet::node {
 
 class KfiPlace;
 
-// What stands under an LND, made before it and gone after it.
+// The parts under an LND, made before it and destroyed after it.
 struct KfiGround {
   std::unique_ptr<KfiContext> context;
-  std::unique_ptr<kfilnd::NodeHomes> homes;  // null: all peers live here
+  std::unique_ptr<kfilnd::NodeHomes> homes;  // null: this shard is the home of all peers
   std::unique_ptr<kfilnd::NodeGate> gate;
 };
 
-// The LND of an NI on a shard with everything that it needs, enrolled where it is polled. Its
-// shard's.
+// The LND of an NI on a shard with its parts, listed where it is polled. Owned by its shard.
 class KfiNi final : private KfiGround, public kfilnd::KfiLnd {
  public:
   KfiNi(KfiPlace& place, KfiGround ground, const kfilnd::KfiLndConfig& config,
@@ -48,7 +47,7 @@ class KfiNi final : private KfiGround, public kfilnd::KfiLnd {
 class KfiPlace final : public Pollable {
  public:
   KfiPlace() { nis_.reserve(kKfiInterfacesMax * kKfiNisMax); }
-  // Those of the node, of which some are in its care at times. Before it is polled.
+  // The NICs of the node, some of which this shard may keep. Before the first poll.
   void set_nics(std::span<const std::unique_ptr<KfiNic>> nics) { nics_ = nics; }
 
   unsigned poll(Instant now) override {
@@ -61,14 +60,14 @@ class KfiPlace final : public Pollable {
     return work;
   }
   [[nodiscard]] std::string_view name() const override { return "kfi"; }
-  // A NIC wakes nobody: with one a shard naps.
+  // A NIC rings no doorbell: a shard with one naps.
   [[nodiscard]] bool woken_by_doorbell() const override {
     return nis_.empty() &&
            std::ranges::none_of(nics_, [this](const auto& nic) { return nic->is_kept_by(*this); });
   }
   [[nodiscard]] Instant next_deadline() const override;
 
-  // The shard's own.
+  // Only on the shard.
   [[nodiscard]] const std::vector<KfiNi*>& nis() const { return nis_; }
   // Null: no such NI here.
   [[nodiscard]] KfiNi* ni(const lnet::Nid& nid) const;

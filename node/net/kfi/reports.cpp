@@ -79,7 +79,7 @@ CassiniSeen look_at_cassini(KfiNi& ni) {
   const CounterView counters = seen.endpoint.counters;
   for (std::size_t i = 0; i < counters.info.size(); ++i)
     seen.counts.emplace_back(counters.info[i].name, counters.value(i));
-  seen.endpoint.counters = {};  // goes with the endpoint
+  seen.endpoint.counters = {};  // the counters end with the endpoint
   return seen;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the shard of a kfi NI sees of it, by value, and how that is told.
+// Reports of a kfi NI: copies of its state, made on its shard, and their conversion to JSON.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct CassiniSeen {
   unsigned arenas_refused = 0;
 };
 
-// The NI's shard. Asks the NIC: with hardware that reads files of the system.
+// On the NI's shard. Asks the NIC; with hardware that reads files of the system.
 [[nodiscard]] CassiniSeen look_at_cassini(KfiNi& ni);
 [[nodiscard]] std::vector<kfilnd::PeerFacts> look_at_peers(const KfiNi& ni, Instant now);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the retry handler of a NIC in software has to say, on its way to the log.
+// Lines of the retry handler of a NIC in software for the log.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ PLNET_COUNTERS(KfiRetryLineTable, PLNET_KFI_RETRY_LINE_COUNTERS);
 
 class KfiRetryLines final : public cassini::soft::RetryLog {
  public:
-  // Between two looks of the admin thread, 100 ms: more than the log would say.
+  // Lines between two looks of the admin thread, 100 ms: more than the log would write.
   static constexpr std::size_t kWaitingMax = 64;
 
-  // Whoever has the NIC in its care.
+  // On the thread of the NIC's keeper.
   void line(std::string_view text) override;
-  // The admin thread's.
+  // On the admin thread.
   void say(const std::string& interface, runtime::Log& log);
 
   [[nodiscard]] CounterView counters() const { return counters_.view(); }

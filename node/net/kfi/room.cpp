@@ -21,7 +21,7 @@ using lnet::NiConfig;
 using lnet::NodeConfig;
 using lnet::text_of_net;
 
-// The second one: `net add` of another network must not need a restart.
+// Room for a second NI, so that `net add` of another network needs no restart.
 constexpr unsigned kNisLeast = 2;
 
 }  // namespace
@@ -65,8 +65,8 @@ Outcome<std::vector<KfiMemory>> kfi_memory_of(const runtime::Settings& settings)
   return all;
 }
 
-// Queues are not among it: of them a NIC has more than all NIs can take. Nor are connections: there
-// are as many as the node has peers, on whatever networks.
+// Queues are not scaled: a NIC has more than all NIs can use. Connections are not either: they
+// follow the node's number of peers.
 cassini::soft::NodeOptions with_room(cassini::soft::NodeOptions options, unsigned nis) {
   options.nic.limits.list_entries *= nis;
   options.nic.limits.message_states *= nis;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several NIs on one interface, each of another network: what tells them apart on the NIC, and for
-// how many of them it has room.
+// Several NIs on one interface, each of another network: their process numbers on the NIC, and the
+// NIC's room for them.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@
 
 namespace plnet::node {
 
-// kfilnd serves it, and no other driver that it asks for.
+// Whether kfilnd serves the NI, which may ask for another driver.
 [[nodiscard]] bool is_kfi(const lnet::NetConfig& net, const lnet::NiConfig& ni);
 
-// The process on its NIC that an NI of this network is: two that come to the same cannot share one.
+// The process number of this network's NI on its NIC. NIs with the same number cannot share a NIC.
 [[nodiscard]] unsigned kfi_process_of(lnet::NetId net);
 
-// Receive buffers of one interface: so many bytes for each of so many NIs, one behind the other.
+// Receive buffers of one interface: the same number of bytes for each NI, one after the other.
 struct KfiMemory {
   ArenaId arena = kNoArena;
   std::uint32_t bytes_each = 0;
@@ -33,24 +33,25 @@ struct KfiMemory {
   }
 };
 
-// So many NIs an interface is made for: what it says, or those that are configured on it, and one
-// that may come by hand where that is fewer than two. `settled`: rules about addresses are networks
-// already.
+// The number of NIs that an interface has room for: the configured number, or the NIs on it and at
+// least 2, so that one can be added by hand. `settled`: rules about addresses are networks already.
 [[nodiscard]] unsigned kfi_nis_of(const KfiInterface& interface, const lnet::NodeConfig& settled);
 
-// The receive buffers of each configured interface, as yet in no arena. kInvalid, kTooBig: options
-// that cannot be.
+// The receive buffers of each configured interface, in no arena yet. kInvalid, kTooBig: an option
+// is out of range.
 [[nodiscard]] Outcome<std::vector<KfiMemory>> kfi_memory_of(const runtime::Settings& settings);
 
-// What NIs share of a NIC in software, as if each had one to itself.
+// Scales the shared resources of a NIC in software, so that each NI has as much as a NIC of its
+// own.
 [[nodiscard]] cassini::soft::NodeOptions with_room(cassini::soft::NodeOptions options,
                                                    unsigned nis);
 
-// For how many NIs an interface was made; 0: it is none of ours.
+// The number of NIs that an interface has room for; 0: no interface of this family.
 using NisOfInterface = std::function<unsigned(const std::string& interface)>;
 
-// Whether the NIs that share an interface can. kExists, kNoSpace: with who has it, and what to do
-// about it. Two of one network are for check_node_config() to refuse.
+// Whether the NIs on each interface can share it. kExists: two networks have the same process
+// number; kNoSpace: there are too many NIs. Two NIs of one network are refused by
+// check_node_config().
 [[nodiscard]] Outcome<void> check_kfi_sharing(const lnet::NodeConfig& config,
                                               const NisOfInterface& nis_of);
 

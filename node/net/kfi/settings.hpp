@@ -18,8 +18,8 @@ struct SettingsSection;
 namespace plnet::node {
 
 enum class KfiBackend : std::uint8_t {
-  kLibcxi,  // a Slingshot NIC, by the vendor's library
-  kSoft,    // the NIC in software, on a port of DPDK
+  kLibcxi,  // a Slingshot NIC, through the vendor's library
+  kSoft,    // a NIC in software, on a port of DPDK
   kOfi,     // a provider of libfabric
 };
 inline constexpr std::array<std::string_view, 3> kKfiBackendNames{"libcxi", "soft", "ofi"};
@@ -33,15 +33,15 @@ inline constexpr unsigned kKfiNisMax = 16;           // on one of them
 
 // A NIC that kfi networks can use.
 struct KfiInterface {
-  std::string name;  // as `net add --if` says it
+  std::string name;  // as in `net add --if`
   KfiBackend backend = KfiBackend::kLibcxi;
-  std::uint32_t service = 1;  // kLibcxi: the service whose resources it takes
-  std::string port;           // kSoft: as DPDK's --vdev has it, or a PCI address
-  std::int32_t address = -1;  // kSoft: of the NIC; -1: the lowest 20 bits of the port's MAC. kOfi
+  std::uint32_t service = 1;  // kLibcxi: the service that provides its queues
+  std::string port;           // kSoft: as in DPDK's --vdev, or a PCI address
+  std::int32_t address = -1;  // kSoft: of the NIC; -1: from the port's MAC. kOfi: in the NID
   std::uint32_t mtu = 0;      // kSoft: 0 is the port's own
   std::string provider;       // kOfi: shm, which has addresses of its own, or one over IPv4
-  std::string ip;             // kOfi: of this node, for a provider over IPv4
-  std::uint32_t nis = 0;      // that it has room for; 0: for those that are configured at start
+  std::string ip;             // kOfi: this node's address, for a provider over IPv4
+  std::uint32_t nis = 0;      // room for so many; 0: the number at the start
   runtime::Origin origin{};
 
   bool operator==(const KfiInterface&) const = default;

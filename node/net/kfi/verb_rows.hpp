@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs of kfi networks beyond LNet's own reports: the queues under them, their peers, and
-// kfilnd's statistics.
+// Verbs of kfi networks beyond LNet's own reports: hardware queues, peers, and kfilnd's statistics.
 #pragma once
 
 #include "lib/runtime/verbs/verb_row.hpp"

@@ -24,7 +24,8 @@ KfiHost* kfi_of(FamilyAccess& access) {
   return static_cast<KfiHost*>(access.host_of(KfiFamily::kName));
 }
 
-// What is asked of an NI on its shard; what becomes of it is put together on the admin thread.
+// The parts of a verb: the question to an NI on its shard, and the report, which the admin thread
+// makes of the answers.
 struct OfCassini {
   using Seen = CassiniSeen;
   static bool has(KfiNi& ni) { return ni.context().is_cassini(); }
@@ -101,7 +102,7 @@ void add_look(runtime::VerbTable& verbs, FamilyAccess& access, const runtime::Ve
   });
 }
 
-// Shard 0 has the NICs that no NI has.
+// On shard 0: it owns the NICs that no NI uses.
 void set_address(FamilyAccess& access, const nlohmann::json& args, VerbToken token) {
   const auto name = args.at("if").get<std::string>();
   const auto address = args.at("address").get<std::int64_t>();

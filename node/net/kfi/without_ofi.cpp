@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kfi_ofi.hpp where there was no libfabric to build with.
+// The functions of ofi.hpp in a build without libfabric.
 #include "node/net/kfi/ofi.hpp"
 
 namespace plnet::node {

@@ -22,7 +22,7 @@ class NullMaker final : public NetworkMaker {
 
  private:
   drivers::NullConfig config_;
-  Random random_{1};  // nothing is drawn from it: only sources are random
+  Random random_{1};  // unused: only sources draw from it
 };
 
 class NullHost final : public FamilyHost {

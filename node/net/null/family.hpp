@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The network for experiments, on which every NID is a perfect peer: PUTs are acknowledged, GETs
-// and pings answered, nothing leaves the node. The smallest family, to begin a new one from.
+// A network for experiments, on which every NID is a perfect peer: PUTs are acknowledged, GETs and
+// pings answered, and nothing leaves the node. The smallest family: a new one can begin as a copy.
 #pragma once
 
 #include "node/host/network_family.hpp"

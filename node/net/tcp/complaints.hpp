@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shard's TCP networks have to say of peers and strangers, on its way to the log.
+// A shard's complaints about peers and strangers of its TCP networks, on their way to the log.
 #pragma once
 
 #include <string>
@@ -19,15 +19,15 @@ PLNET_COUNTERS(TcpComplaintTable, PLNET_TCP_COMPLAINT_COUNTERS);
 
 class TcpComplaints final : public socklnd::Complaints {
  public:
-  // Between two looks of the admin thread, 100 ms: more than the log would say.
+  // Complaints between two looks of the admin thread, 100 ms: more than the log would write.
   static constexpr std::size_t kWaitingMax = 256;
 
-  // The shard's.
+  // On the shard.
   void tell(const socklnd::Complaint& complaint) override {
     counters_.add(Id::kTold);
     if (!waiting_.push(complaint)) counters_.add(Id::kUnheard);
   }
-  // The admin thread's.
+  // On the admin thread.
   void say(runtime::OnceLog& log);
 
   [[nodiscard]] CounterView counters() const { return counters_.view(); }
@@ -39,7 +39,7 @@ class TcpComplaints final : public socklnd::Complaints {
   Counters<TcpComplaintTable> counters_;
 };
 
-// A NID, or of a stranger the address: where it calls from changes with each try.
+// The NID, or the address of a stranger without its port, which changes with each attempt.
 [[nodiscard]] std::string culprit_of(const socklnd::Complaint& complaint);
 
 }  // namespace plnet::node

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of connections per peer of TCP NIs that follows the speed of their link, as it was
-// when the NI was made. It stays while the NI does, whatever the link does: what is in force would
-// differ otherwise, and an NI is made anew for that.
+// Connections per peer of TCP NIs that follow the speed of their link: the number from when the NI
+// was added. It stays for the life of the NI, even if the speed changes. Otherwise the NI's
+// tunables would seem to have changed, and the next change would remove and add it.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace plnet::node {
 class ConnectionsByLink {
  public:
   void clear() { numbers_.clear(); }
-  // Takes the number of an NI from what it has in force, unless the configuration sets it.
+  // Records the number in force of an NI, unless the configuration sets one.
   void note(const lnet::NiConfig& ni, const socklnd::Tunables& of_all,
             std::span<const lnet::LndTunable> in_force);
   void forget(const lnet::Nid& nid) { numbers_.erase(nid); }
-  // `setup` is what `ni` would come to if it were made now, with these options: puts the noted
-  // number there, if it still follows the link.
+  // `setup` is the NI as it would be added now, with these options. Replaces its number by the
+  // recorded one if the number still follows the link.
   void keep(const lnet::NiConfig& ni, const socklnd::Tunables& of_all, lnet::NiSetup& setup) const;
 
  private:

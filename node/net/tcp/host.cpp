@@ -29,7 +29,7 @@ constexpr runtime::LogSite kRelayRefused{
 constexpr runtime::LogSite kBusyPollRefused{
     runtime::LogLevel::kWarning, "busy_poll_refused", {"why", "needs"}};
 
-// By trying: capabilities, user namespaces and sysctls all have a say in it.
+// By an attempt: capabilities, user namespaces and sysctls all matter.
 bool may_use_reserved_ports() {
   const drivers::TcpSocket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -168,7 +168,7 @@ bool TcpHost::has_options_of(const lnet::NodeConfig& config) const {
   return options && *options == parts_.options;
 }
 
-// While no NI is being made or opened: shards look at the options then.
+// Called while no NI is being added or opened, since shards read the options then.
 void TcpHost::take_options(const lnet::NodeConfig& config) {
   if (const auto options = tcp_options_of(config)) parts_.options = *options;
 }
@@ -253,7 +253,7 @@ std::optional<socklnd::LocalInterface> TcpHost::local(const Nid& nid) const {
 
 bool TcpHost::admits(const Arrival& arrival) {
   lnet::Node* const node = first_->node_owner();
-  return node == nullptr ||  // then it comes no further, either
+  return node == nullptr ||  // without a node the connection is refused later
          lnet::admits_owner(node->shared(), 0, {arrival.peer.nid, arrival.local});
 }
 

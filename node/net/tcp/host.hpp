@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP on all shards of a node: who listens, who is let in, and to which shard a connection goes.
-// The acceptor is where the coordinator is, on shard 0, since it asks for peers.
+// TCP on all shards of a node: listening, acceptance, and the choice of a connection's shard. The
+// acceptor is on shard 0 with the coordinator, whose peers it looks up.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
     // Shards of one CPT may share the connections of a peer. Empty: each shard is alone.
     std::vector<std::uint16_t> cpt_of_shard{};
     TcpOptions options;
-    // Of each shard; the memory of those that are never used is never touched.
+    // On each shard; the memory of unused ones is never touched.
     std::size_t streams_max = 4096;
     drivers::BusyPoll busy_poll{};
     std::uint32_t relay_bytes_min = 0;
@@ -50,7 +50,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   [[nodiscard]] std::unique_ptr<FamilyRules> rules() const override;
   [[nodiscard]] std::unique_ptr<NetworkMaker> maker(lnet::NetType type,
                                                     const LndSetup& setup) override;
-  // Nothing happens if the NI was not opened.
+  // Does nothing if the NI was not opened.
   void close_ni(const lnet::Nid& nid) override;
   [[nodiscard]] bool has_options_of(const lnet::NodeConfig& config) const override;
   void take_options(const lnet::NodeConfig& config) override;
@@ -84,15 +84,15 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   [[nodiscard]] const TcpOptions& options() const { return parts_.options; }
   [[nodiscard]] std::size_t streams_max() const { return parts_.streams_max; }
   [[nodiscard]] std::uint32_t relay_bytes_min() const { return parts_.relay_bytes_min; }
-  // May we use ports below 1024?
+  // Whether this process may bind ports below 1024.
   [[nodiscard]] bool privileged() const { return privileged_; }
-  // The error of the system if it refuses busy polling, else "". TCP works without it.
+  // The system's error if it refuses busy polling, else "". TCP works without it.
   [[nodiscard]] std::string busy_poll_refusal() const {
     return drivers::busy_poll_refusal(parts_.busy_poll);
   }
   [[nodiscard]] CounterView acceptor_counters() const { return acceptor_.counters(); }
 
-  // Shard 0: from now on others may connect to this NI. Fails with what to do about it.
+  // Shard 0: listens for connections to this NI. The error says what to do.
   [[nodiscard]] Outcome<void> open_ni(const lnet::Nid& nid);
 
  private:
@@ -111,18 +111,18 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   [[nodiscard]] bool has_room(const socklnd::Arrival& arrival) override;
   void hand_over(const socklnd::Arrival& arrival) override;
 
-  Parts parts_;                       // but for the options constant
-  const LnetShard* first_ = nullptr;  // shard 0's, where the node is while there is one
+  Parts parts_;                       // constant except for the options
+  const LnetShard* first_ = nullptr;  // of shard 0; has the node while LNet is up
   const bool privileged_;
   socklnd::LaneExchange lanes_;
   std::vector<std::unique_ptr<TcpPlace>> places_;
   socklnd::Acceptor acceptor_;
   std::vector<Door> doors_;
   TcpLinks links_;
-  ConnectionsByLink by_link_;  // since the last change
+  ConnectionsByLink by_link_;  // as of the last change
   runtime::Metrics* metrics_ = nullptr;
   std::vector<runtime::Metrics::Id> metric_ids_;
-  std::optional<lnet::ShardId> home_;  // what has_room() found
+  std::optional<lnet::ShardId> home_;  // from has_room() for hand_over()
 };
 
 // The address of an NI in the form that sockets take, with port 0.

@@ -20,12 +20,13 @@ constexpr std::string_view kSwitchedOff = "its interface is switched off";
 constexpr std::string_view kNoCarrier = "the link of its interface carries nothing";
 constexpr std::string_view kBounces = "its link has bounced and is to stay up for a while first";
 
-// The loopback interface does not go away, and of this network it has more than are listed.
+// The loopback interface is always up, and it has all addresses of its network, not only the listed
+// ones.
 bool is_loopback(const Nid& nid) {
   return !nid.is_large() && nid.address_be[0] == 127;
 }
 
-// Which of them all has it best: an address may be on two interfaces.
+// An address may be on two interfaces: the better one counts.
 std::string_view trouble_of(const Nid& nid, const std::vector<runtime::LocalAddress>& known) {
   if (is_loopback(nid)) return {};
   std::string_view trouble = kNoAddress;
@@ -42,7 +43,7 @@ struct Told {
   bool up = true;
 };
 
-// After a look that failed: the process was out of file descriptors, or the system of memory.
+// After a look that failed: the process is out of file descriptors, or the system out of memory.
 constexpr Duration kLookAgain = std::chrono::seconds(1);
 
 }  // namespace
@@ -50,7 +51,7 @@ constexpr Duration kLookAgain = std::chrono::seconds(1);
 void TcpLinks::look(LnetDesk& desk, TcpHost& tcp, std::span<const Nid> nis, Instant now,
                     const LinkSaid& said) {
   const auto known = runtime::local_addresses(true);
-  // What the system has told of is not told again.
+  // The system does not repeat its notification, so only a timer leads to another look.
   looks_again_at_ = known ? Instant::max() : now + kLookAgain;
   if (!known) return;
   std::vector<Told> told;
@@ -63,15 +64,16 @@ void TcpLinks::look(LnetDesk& desk, TcpHost& tcp, std::span<const Nid> nis, Inst
     const bool up = link.hold.see(cause.empty(), now);
     if (link.hold.held()) cause = kBounces;
     const std::string_view earlier = std::exchange(link.cause, cause);
-    // One that comes up goes from cause to cause within a moment. That it is held is told once.
+    // The cause of an NI that comes up may change several times in a moment; that it is held down
+    // is reported once.
     const bool newly_held = cause == kBounces && !link.hold_told;
     link.hold_told = !cause.empty() && (link.hold_told || newly_held);
     if (earlier.empty() != cause.empty() || newly_held) said(nid, cause);
     told.push_back({.nid = nid, .up = up});
   }
   links_ = std::move(links);
-  // Unchanged links, too: an LND whose address has come back must know the state of all others. An
-  // LND that this does not reach is told at the next change.
+  // Unchanged links, too: an LND may be new since the last look. An LND that this tour misses is
+  // updated at the next change.
   tour_shards(
       desk,
       [&tcp, told = std::move(told)](lnet::Node&, unsigned shard) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the interfaces of TCP NIs are there, as the system has it: told to the LNDs of all
-// shards, and with words to whoever asks. The admin thread's.
+// The link state of TCP NIs as the system reports it, for the LNDs of all shards and for reports.
+// Owned by the admin thread.
 #pragma once
 
 #include <span>
@@ -18,12 +18,12 @@ class TcpHost;
 
 class TcpLinks {
  public:
-  // Looks which of these NIs have their address on an interface that is up.
+  // Looks up whether the address of each NI is on an interface that is up.
   void look(LnetDesk& desk, TcpHost& tcp, std::span<const lnet::Nid> nis, Instant now,
             const LinkSaid& said);
-  // When to look again though the system has told nothing; Instant::max(): no need.
+  // The time of the next look without a notification of the system; Instant::max(): none.
   [[nodiscard]] Instant look_again_at() const;
-  // Why it cannot be used; "": it can, or was not looked at.
+  // The cause of a link that is down; "" if it is up or unknown.
   [[nodiscard]] std::string_view cause_of(const lnet::Nid& nid) const;
 
  private:
@@ -31,7 +31,7 @@ class TcpLinks {
     lnet::Nid nid;
     LinkHold hold{};
     std::string_view cause{};
-    bool hold_told = false;  // that it is held
+    bool hold_told = false;  // reported as held down
   };
 
   std::vector<Link> links_;  // in the order of the last look

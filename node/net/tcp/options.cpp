@@ -20,7 +20,7 @@ bool is_of_acceptor(std::string_view name) {
 Outcome<void> take(TcpOptions& options, const lnet::ModuleOption& option) {
   const auto table = socklnd::tunable_table();
   const auto found = std::ranges::find(table, option.name, &socklnd::TunableInfo::name);
-  if (found == table.end()) return {};  // of another room
+  if (found == table.end()) return {};  // not a tunable of socklnd
   const auto number = runtime::parse_integer(option.value);
   if (number && socklnd::set_tunable(options.tunables, option.name, *number)) return {};
   return failure(Errc::kInvalid,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a configuration says of TCP networks: `options lnet accept…` and `options ksocklnd …` for
+// Options of TCP networks in a configuration: `options lnet accept…` and `options ksocklnd …` for
 // all of them, `lnd tunables` for one NI.
 #pragma once
 
@@ -21,21 +21,22 @@ struct TcpOptions {
   friend bool operator==(const TcpOptions& a, const TcpOptions& b);
 };
 
-// kInvalid: a value that the option cannot have.
+// kInvalid: the value of an option is out of range.
 [[nodiscard]] Outcome<TcpOptions> tcp_options_of(const lnet::NodeConfig& config);
 
 [[nodiscard]] bool is_live_tcp_option(const lnet::ModuleOption& option);
 
-// `name` is an option of ksocklnd, perhaps with the module before it ("ksocklnd.nagle"): sets it in
-// `config`. kNotFound: it is none; kBusy: it is read only when the node starts; kInvalid: a value
-// that it cannot have.
+// Sets the option `name` of ksocklnd, with or without its module ("ksocklnd.nagle"), in `config`.
+// kNotFound: no such option; kBusy: it is read only at the start; kInvalid: the value is out of
+// range.
 [[nodiscard]] Outcome<void> set_tcp_option(lnet::NodeConfig& config, std::string_view name,
                                            std::string_view value);
 
-// All of them under the kernel's names, in its order.
+// All options under the kernel's names, in its order.
 [[nodiscard]] std::vector<lnet::LndTunable> parameters_of(const socklnd::Tunables& tunables);
 
-// With what an NI has of its own. -1 is the default, as everywhere in LNet.
+// The tunables of one NI: those of all, overridden by its own. -1 is the default, as everywhere in
+// LNet.
 [[nodiscard]] socklnd::Tunables tunables_of_ni(const socklnd::Tunables& of_all,
                                                std::span<const lnet::LndTunable> own);
 

@@ -16,9 +16,9 @@ namespace plnet::node {
 
 class TcpPlace final : public Pollable {
  public:
-  // Connections on their way home.
+  // Accepted connections on their way to this shard.
   static constexpr std::size_t kArrivalsMax = 256;
-  // Taken in one turn: each costs a few system calls.
+  // Connections taken over in one turn: each costs a few system calls.
   static constexpr unsigned kTakenPerTurn = 16;
 
   [[nodiscard]] static Outcome<std::unique_ptr<TcpPlace>> open(const drivers::TcpConfig& config);
@@ -26,14 +26,14 @@ class TcpPlace final : public Pollable {
   TcpPlace(const TcpPlace&) = delete;
   TcpPlace& operator=(const TcpPlace&) = delete;
 
-  // Before anybody polls.
+  // Before the first poll.
   void set_acceptor(socklnd::Acceptor& acceptor) { acceptor_ = &acceptor; }
 
   [[nodiscard]] socklnd::ShardInbox& inbox() { return inbox_; }
-  // The rest is the shard's own.
+  // Only on the shard, from here on.
   [[nodiscard]] socklnd::StreamSwitch& streams() { return streams_; }
   [[nodiscard]] drivers::TcpDevice& device() { return *device_; }
-  // Somebody listens on this device, or no longer.
+  // Whether any NI listens on this device.
   void set_listening(bool listening) { listening_ = listening; }
 
   [[nodiscard]] TcpComplaints& complaints() { return complaints_; }
@@ -52,7 +52,7 @@ class TcpPlace final : public Pollable {
   socklnd::StreamSwitch streams_;
   std::unique_ptr<drivers::TcpDevice> device_;
   socklnd::ShardInbox inbox_{streams_, kArrivalsMax};
-  socklnd::Acceptor* acceptor_ = nullptr;  // where there is one
+  socklnd::Acceptor* acceptor_ = nullptr;  // shard 0 only
   bool listening_ = false;
   TcpComplaints complaints_;
 };

@@ -65,7 +65,8 @@ std::string text_of(const socklnd::SocketAddress& address) {
   return address == socklnd::SocketAddress{} ? std::string{} : drivers::text_of(address);
 }
 
-// What is asked of one slot of one LND on its shard, and what becomes of it on the admin thread.
+// The parts of a report: the look at one slot of an LND on its shard, and the conversion on the
+// admin thread.
 struct OfConnections {
   using Report = ConnectionReport;
   struct Seen {
@@ -116,8 +117,8 @@ struct OfPeers {
   }
 };
 
-// NI by NI, slot by slot; a page of it in each visit. NIs and connections may come and go
-// meanwhile: those that are there all the time are seen once.
+// Visits NI by NI and slot by slot, one page in each visit. NIs and connections may come and go
+// meanwhile; those that stay are reported exactly once.
 template <class Of>
 struct Walk {
   struct Row {
@@ -146,7 +147,7 @@ struct Walk {
     return LnetDesk::Progress::kDone;
   }
 
-  // Shard 0 alone sees the coordinator's.
+  // Shard 0 owns the coordinator's list of NIs.
   void list_nis(lnet::Node& node) {
     nids.emplace();
     for (const lnet::Ni* const each : node.coordinator().local().nis) {
@@ -158,7 +159,7 @@ struct Walk {
   std::optional<std::vector<Nid>> nids{};
   std::size_t ni = 0;
   std::uint32_t slot = 0;
-  std::deque<Row> rows{};  // grows on the shards without a move of what is there
+  std::deque<Row> rows{};  // a deque: shards append without moving the rest
 };
 
 template <class Of>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections and peers of TCP networks, asked of the shards that own them: a few at a time,
-// between two turns, so that a node with thousands of them is not held up.
+// Reports of the connections and peers of TCP networks, from the shards that own them. A few at a
+// time between two turns, so that thousands of them do not delay a node.
 #pragma once
 
 #include <optional>
@@ -15,18 +15,18 @@
 
 namespace plnet::node {
 
-// Sockets looked at in one order: each costs some ten system calls, a few microseconds.
+// Sockets in one order: each costs some ten system calls, a few microseconds.
 inline constexpr unsigned kSocketsAtOnce = 16;
-// Places for connections or peers passed in one order, most of them empty.
+// Slots of connections or peers in one order, most of them empty.
 inline constexpr unsigned kSlotsAtOnce = 2048;
 
-// kNetworkDown: LNet has gone. Nothing that fits is no error.
+// kNetworkDown: LNet went down. An empty result is no error.
 void report_connections(LnetDesk& desk, TcpHost& host, const lnet::ConnectionQuery& query,
                         lnet::Reply<std::vector<lnet::ConnectionReport>> reply);
 void report_connection_peers(LnetDesk& desk, TcpHost& host, const lnet::ConnectionQuery& query,
                              lnet::Reply<std::vector<lnet::ConnectionPeerReport>> reply);
 
-// In words and numbers for people. Without addresses: no socket (any more).
+// For people, in words and numbers. No addresses: the socket is closed.
 [[nodiscard]] lnet::ConnectionReport connection_report(const socklnd::ConnectionFacts& facts,
                                                        const socklnd::StreamDetails& details);
 [[nodiscard]] lnet::ConnectionPeerReport peer_report(const socklnd::PeerFacts& facts);

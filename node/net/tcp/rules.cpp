@@ -12,7 +12,7 @@
 namespace plnet::node {
 namespace {
 
-// "" if no interface that is up has it, or only the loopback interface.
+// "" if no interface that is up has the address, or only the loopback interface.
 std::string interface_of(const lnet::Nid& nid) {
   const auto known = runtime::local_addresses(true);
   if (!known) return {};
@@ -28,7 +28,7 @@ std::string interface_of(const lnet::Nid& nid) {
 
 lnet::NiTunables TcpRules::defaults() const {
   const socklnd::Tunables& tunables = options_.tunables;
-  // An export names the number that nobody has chosen, too.
+  // An export contains the default value, too, so an explicit default counts as unset.
   const bool nobody_chose = tunables.peer_credits == socklnd::Tunables{}.peer_credits;
   return {.peer_timeout_s = static_cast<std::int32_t>(tunables.peer_timeout),
           .peer_credits = static_cast<std::int32_t>(tunables.peer_credits),
@@ -37,8 +37,8 @@ lnet::NiTunables TcpRules::defaults() const {
           .lends_credits = nobody_chose};
 }
 
-// As the kernel has it: what stands there afterwards is what is in force.
-// lustre-release lnet/klnds/socklnd/socklnd.c: ksocknal_startup()
+// The tunables in force replace the configured ones afterwards, as in lustre-release
+// lnet/klnds/socklnd/socklnd.c: ksocknal_startup().
 Outcome<void> TcpRules::complete(const lnet::NiConfig& ni, Duration lnet_timeout,
                                  lnet::NiSetup& setup) const {
   const socklnd::Tunables tunables = tunables_of_ni(options_.tunables, ni.lnd_tunables);

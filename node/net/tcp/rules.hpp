@@ -11,7 +11,7 @@ class ConnectionsByLink;
 
 class TcpRules final : public FamilyRules {
  public:
-  // `by_link` may be null, else outlives this.
+  // `by_link` may be null; otherwise it outlives this object.
   TcpRules(const TcpOptions& options, const ConnectionsByLink* by_link)
       : options_(options), by_link_(by_link) {}
 

@@ -15,7 +15,7 @@ namespace {
 using runtime::Key;
 using runtime::KeyKind;
 
-// What the system has under this name shows when a socket asks for it.
+// Only the form is checked: a socket finds out whether the system has the name.
 Outcome<void> check_congestion_control(std::string_view text) {
   constexpr std::size_t kBytesMax = 15;  // linux net/tcp.h: TCP_CA_NAME_MAX, less the end
   constexpr std::string_view kBytes = "abcdefghijklmnopqrstuvwxyz0123456789_-";
@@ -34,14 +34,14 @@ constexpr std::array kTcpKeys{
         .help = "How long the system may poll a NIC's queue when a socket is read (SO_BUSY_POLL, "
                 "SO_PREFER_BUSY_POLL), for NICs whose interrupts are deferred; 0 = not at all.",
         .low = 0,
-        .high = 10'000,  // a poller that stays in there serves nobody else
+        .high = 10'000,  // a longer poll would keep the shard from its other work
         .unit = "microseconds",
         .binding = PLNET_SECTION_FIELD(TcpSettings, busy_poll_usec)},
     Key{.name = "busy_poll_budget",
         .kind = KeyKind::kInteger,
         .help = "Packets taken in one go then (SO_BUSY_POLL_BUDGET); 0 = the system's number.",
         .low = 0,
-        .high = 65535,  // what the system's 16 bits hold
+        .high = 65535,  // the system's 16 bits
         .unit = "packets",
         .binding = PLNET_SECTION_FIELD(TcpSettings, busy_poll_budget)},
     Key{.name = "relay_bytes_min",
