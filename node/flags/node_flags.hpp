@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The flags that every program has which runs a node: its files, its control socket, its pollers.
+// Flags common to all programs that run a node: its files, its control socket, its pollers.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct NodeLine {
   NodeOptions node;
 };
 
-// The settings that the files say, with what the flags put over them.
+// The settings of the files, overridden by the flags.
 [[nodiscard]] Outcome<runtime::Settings> read_settings_of(const NodeLine& line);
 
 class NodeFlags {
@@ -31,14 +31,14 @@ class NodeFlags {
   NodeFlags& operator=(const NodeFlags&) = delete;
 
   [[nodiscard]] Outcome<NodeLine> read() const;
-  // Whether one of the flags that only print was given, and what it prints.
+  // The text of a flag that only prints, if one was given.
   [[nodiscard]] std::optional<EarlyEnd> informative() const;
 
  private:
   [[nodiscard]] Outcome<void> read_words(NodeLine& line) const;
   [[nodiscard]] Outcome<void> read_socket(NodeLine& line) const;
 
-  // As they were typed.
+  // Unparsed.
   std::string program_;
   std::string config_;
   std::string options_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What surrounds every program that runs a node.
+// The frame of every program that runs a node.
 #pragma once
 
 #include <csignal>
@@ -11,9 +11,9 @@ namespace plnet::node {
 // The whole of main(); `run` returns the exit status.
 inline int whole_program(const char* name, int (*run)(int count, const char* const* words),
                          int count, char** words) {
-  // A log whose reader went away costs its lines, not the node.
+  // If the reader of the log closes its end, lines are lost and the node runs on.
   (void)std::signal(SIGPIPE, SIG_IGN);
-  // Whatever a library throws at the very top (out of memory while starting) ends with words.
+  // An exception of a library (out of memory at start) ends the program with a message.
   try {
     return run(count, words);
   } catch (const std::exception& error) {

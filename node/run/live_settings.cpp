@@ -8,14 +8,15 @@ namespace {
 
 using runtime::Settings;
 
-// What can be refused comes first and knows how to go back; what cannot fail comes last.
+// The order of changes: those that may fail come first and can be undone, those that cannot fail
+// come last.
 Outcome<void> change_idle(const Settings& now, const Settings& wanted, const LiveParts& parts) {
   if (now.pollers.idle == wanted.pollers.idle) return {};
   const auto idle = parts.machine.change_idle(wanted.pollers.idle);
   if (!idle) return std::unexpected(idle.error());
   for (auto* poller : parts.pollers) {
     poller->set_idle_policy(*idle);
-    poller->wake();  // a sleeper looks at its policy only when awake
+    poller->wake();  // a sleeping poller reads its policy only when it wakes
   }
   return {};
 }

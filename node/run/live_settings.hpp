@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries a change of settings out on a running node: all of it or none.
+// Changes of settings on a running node: all of a change or none of it.
 #pragma once
 
 #include <vector>
@@ -29,8 +29,8 @@ struct LiveParts {
 
 [[nodiscard]] runtime::ExchangeLoad exchange_load(const runtime::Settings& settings);
 
-// Fails, with nothing changed, if a change needs a restart or something cannot be had (a port, a
-// CPU for busy polling, tokens).
+// Fails without any change if a restart is needed or a resource is missing (a port, a CPU for busy
+// polling, tokens).
 [[nodiscard]] Outcome<void> apply_live(const runtime::Settings& now,
                                        const runtime::Settings& wanted, const LiveParts& parts);
 

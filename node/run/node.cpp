@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node that runs: signals, changes, and how it ends. How it comes to be is in node_start.cpp.
+// A running node: signals, changes, and its end. The start is in node_start.cpp.
 #include "node/run/node.hpp"
 
 #include <csignal>
@@ -31,9 +31,9 @@ constexpr LogSite kStuck{LogLevel::kError, "exchange_not_drained", {"waited_ms"}
 constexpr LogSite kLnetStuck{LogLevel::kError, "lnet_not_down", {"why"}};
 constexpr LogSite kStopped{LogLevel::kInfo, "stopped", {"turns"}};
 
-// A shard ends its turn in microseconds; tokens are home a few turns later.
+// A turn ends in microseconds; all tokens are back a few turns later.
 constexpr Duration kExchangeDrainMax = std::chrono::seconds(5);
-// The same for LNet, whose change may have to wait for another.
+// The same for LNet, where another change may come first.
 constexpr Duration kLnetDownMax = std::chrono::seconds(8);
 
 }  // namespace
@@ -68,7 +68,8 @@ void Node::drain(const lnet::DrainOrder& order) {
       });
 }
 
-// In order: no more requests and scrapes, tokens home, pollers out of their loops, lcores joined.
+// The order of the end: no more requests and scrapes, tokens back, pollers out of their loops,
+// lcores joined.
 void Node::end_pollers() {
   control_.reset();
   metrics_http_.reset();  // its threads read the pollers' counters
@@ -130,7 +131,7 @@ Outcome<void> Node::apply(const runtime::Settings& wanted, const runtime::Caller
                         .log = *log_,
                         .metrics_http = *metrics_http_};
   const runtime::Settings now = settings();
-  runtime::Settings but_for_options = now;  // those that LNet applies while it runs
+  runtime::Settings but_for_options = now;  // includes the options that LNet applies live
   if (differ_live_only(now.lnet, wanted.lnet, network_families()))
     but_for_options.lnet.module_options = wanted.lnet.module_options;
   if (auto applied = apply_live(but_for_options, wanted, parts); !applied) return applied;

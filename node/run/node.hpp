@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A running node: pollers on their lcores, and on the calling thread the admin loop with the
-// control socket. The one place where parts that do not know each other are put together.
+// A running node: pollers on their lcores, and the admin loop with the control socket on the
+// calling thread. This is the one place where independent parts are connected.
 #pragma once
 
 #include <atomic>
@@ -53,42 +53,42 @@ struct NodeOptions {
   std::optional<gid_t> admin_group{};
   std::string lock_directory{runtime::kClaimDirectory};
   Residents* residents = nullptr;  // outlives the node
-  // Of a router that is told to end by SIGTERM; none: it does not drain.
+  // For a router that SIGTERM ends; nullopt: it does not drain.
   std::optional<lnet::DrainOrder> drain{};
-  runtime::NicNames nic_names{};  // stand behind lines of the log that have their NIDs
+  runtime::NicNames nic_names{};  // written after log lines that have their NIDs
 };
 
 class Node {
  public:
-  // Everything that can fail fails here, and then nothing is left behind.
+  // All that can fail at a start fails here; a failure leaves nothing behind.
   [[nodiscard]] static Outcome<std::unique_ptr<Node>> start(const runtime::Settings& settings,
                                                             const NodeOptions& options);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Until SIGTERM, SIGINT, SIGHUP or stop(). A router drains first if it is SIGTERM, and goes at
-  // once with the next signal. Returns when every poller has ended.
+  // Returns after SIGTERM, SIGINT, SIGHUP or stop(), when every poller has ended. After SIGTERM a
+  // router drains first; another signal ends it at once.
   void run();
   // Any thread.
   void stop();
 
-  // What follows is for the admin thread, which is where verbs run.
+  // The rest is for the admin thread, where verbs run.
 
-  // What is there now, LNet's part by whatever way it came.
+  // The present settings, including all changes of LNet's part.
   [[nodiscard]] runtime::Settings settings() const;
-  // All of `wanted` but LNet's part, or nothing: refused if one change needs a restart, be it one
-  // of LNet's, or cannot be had. Who asked goes into the log.
+  // Applies `wanted` without LNet's part, all or nothing. Fails if a change, even one of LNet's,
+  // needs a restart, or if a resource is missing. The log names the caller.
   [[nodiscard]] Outcome<void> apply(const runtime::Settings& wanted, const runtime::Caller& caller);
-  // LNet's part is what it was asked to be, and was `before`.
+  // Logs a change of LNet's part from `before` to the present configuration.
   void say_lnet_changed(const lnet::NodeConfig& before, const runtime::Caller& caller);
-  // On every shard or on none (kAgain).
+  // On all shards, or on none (kAgain).
   [[nodiscard]] Outcome<void> reset_counters();
 
-  // Of this process; start() looks, too. Raises what may be raised.
+  // Checks the limits of this process, and raises them where it may; start() calls it.
   [[nodiscard]] static Outcome<void> check_limits();
 
-  // Of the documents that this node reads and writes.
+  // The schema of documents that this node reads and writes.
   [[nodiscard]] const runtime::Schema& schema() const { return schema_; }
   [[nodiscard]] const NodeOptions& options() const { return options_; }
   [[nodiscard]] const Machine& machine() const { return *machine_; }
@@ -101,7 +101,7 @@ class Node {
   [[nodiscard]] const LnetAdmin& lnet() const { return *lnet_; }
   [[nodiscard]] LnetAdmin& lnet() { return *lnet_; }
   [[nodiscard]] runtime::EventLoop& loop() { return *loop_; }
-  // Why NIs do not follow the links of their interfaces. "": they do.
+  // The reason why NIs do not follow the link state of their interfaces; empty if they do.
   [[nodiscard]] const std::string& links_unwatched() const;
   [[nodiscard]] Instant started_at() const { return started_at_; }
 
@@ -139,7 +139,7 @@ class Node {
   std::unique_ptr<runtime::MetricsHttp> metrics_http_;
   std::unique_ptr<LnetAdmin> lnet_;
   runtime::VerbTable verbs_;
-  // Before the machine: it gives CPUs and lcores back only after nobody runs on them.
+  // Before the machine, whose destructor frees CPUs and lcores: the pollers must have ended then.
   std::vector<std::unique_ptr<runtime::Poller>> pollers_;
   runtime::ArenaMemory token_memory_;
   ArenaTable tokens_;

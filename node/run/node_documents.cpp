@@ -31,7 +31,7 @@ using runtime::VerbReply;
 
 namespace {
 
-// A document, or options of kernel modules. What it asks for depends on what is there.
+// A document, or options of kernel modules. Its meaning depends on the present settings.
 struct ImportText {
   std::string text;
   std::string name;
@@ -40,7 +40,7 @@ struct ImportText {
 };
 struct Wanted {
   Settings settings;
-  std::vector<std::string> notes;  // what has no effect
+  std::vector<std::string> notes;  // about lines without effect
 };
 
 std::expected<Wanted, runtime::ConfigErrors> wanted_settings(const Node& node,
@@ -59,7 +59,7 @@ std::expected<Wanted, runtime::ConfigErrors> wanted_settings(const Node& node,
   return Wanted{.settings = std::move(*read), .notes = {}};
 }
 
-// What LNet would refuse, with the place in the text that is to blame.
+// LNet's judgement; an error names the place in the text that is at fault.
 Outcome<Judged> judge_lnet(const Node& node, const ImportText& asked,
                            const lnet::NodeConfig& wanted) {
   auto judged = node.lnet().judge_change(wanted);
@@ -71,11 +71,12 @@ Outcome<Judged> judge_lnet(const Node& node, const ImportText& asked,
 struct Import {
   ImportText asked;
   Caller caller;
-  std::optional<Settings> before{};  // from when its turn has come and its own part is done
+  std::optional<Settings>
+      before{};  // set when its turn has come and the node's own part is applied
   Settings wanted{};
 };
 
-// Its turn has come, and changes of LNet that were asked for before have been carried out.
+// Called when earlier changes of LNet have been carried out.
 Outcome<void> begin_import(Node& node, bool with_lnet, Import& import, lnet::NodeConfig& config) {
   const Settings now = node.settings();
   auto wanted = wanted_settings(node, import.asked, now);
@@ -91,8 +92,8 @@ Outcome<void> begin_import(Node& node, bool with_lnet, Import& import, lnet::Nod
   return {};
 }
 
-// LNet's part may be refused late: the node's own part goes back with it, unless somebody else has
-// changed that meanwhile.
+// LNet may refuse its part late. The node's own part is undone then, unless it has been changed
+// again meanwhile.
 void end_import(Node& node, Import& import, bool done) {
   if (!import.before) return;
   if (done) return node.say_lnet_changed(import.before->lnet, import.caller);
@@ -116,7 +117,7 @@ void carry_out_import(Node& node, lnet::LnetControl* lnet, ImportText asked, con
              });
 }
 
-// What would change, and how.
+// The list of changes.
 Json plan_of(const Node& node, const Settings& wanted) {
   const Settings now = node.settings();
   auto changes = runtime::diff_settings(node.schema(), now, wanted);
@@ -128,7 +129,7 @@ Json plan_of(const Node& node, const Settings& wanted) {
   return {{"changes", runtime::changes_to_json(changes)}};
 }
 
-// A success says the notes as well.
+// Adds the notes to a successful reply.
 runtime::VerbToken with_notes(runtime::VerbToken token, std::vector<std::string> notes) {
   if (notes.empty()) return token;
   const auto told = std::make_shared<runtime::VerbToken>(std::move(token));
@@ -140,7 +141,7 @@ runtime::VerbToken with_notes(runtime::VerbToken token, std::vector<std::string>
   });
 }
 
-// Or why it would be refused, as carrying it out would tell.
+// Replies with the plan, or with the refusal that carrying it out would meet.
 void tell_plan(const Node& node, bool with_lnet, const ImportText& asked, Wanted wanted,
                runtime::VerbToken token) {
   if (with_lnet) {
@@ -152,7 +153,7 @@ void tell_plan(const Node& node, bool with_lnet, const ImportText& asked, Wanted
   with_notes(std::move(token), wanted.notes).finish(plan_of(node, wanted.settings));
 }
 
-// --show and --exec look at what a document names.
+// --show and --exec look at the objects that a document names.
 void look_at_named(const Node& node, lnet::LnetControl& lnet, const std::string& text,
                    const std::string& name, bool exec, runtime::VerbToken token) {
   const auto named = runtime::read_named(node.schema(), text, name);

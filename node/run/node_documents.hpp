@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Documents that come and go over the control socket: `import` and `export`.
+// Documents over the control socket: `import` and `export`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace plnet::node {
 
-// Without an LNet its parts of a document are taken as they are.
+// On a node without LNet, LNet's part of a document is taken unchecked.
 void import_document(Node& node, lnet::LnetControl* lnet, const nlohmann::json& args,
                      const runtime::Caller& caller, runtime::VerbToken token);
 void export_document(const Node& node, lnet::LnetControl* lnet, bool backup,

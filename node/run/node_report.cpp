@@ -20,7 +20,7 @@ namespace {
 using runtime::Json;
 using runtime::PollerCounter;
 
-// One digit behind the point is what a person reads.
+// Reports for people have one decimal digit.
 double to_tenths(double value) {
   return std::round(value * 10) / 10;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a running node says of itself, as documents for lnetctl. Reads counters only; stops nobody.
+// Reports of a running node as documents for lnetctl. They read counters only and stop no shard.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace plnet::node {
 
-// `lnetctl status`: one screen for 3 a.m. `standing`: what else there is to warn of.
+// `lnetctl status`: one screen for 3 a.m. `standing`: warnings about LNet.
 [[nodiscard]] runtime::Json report_status(const Node& node, runtime::Json standing);
 
-// `lnetctl cpt show`: the plan as it runs. Detail 0: what one looks at first; 1: every counter.
+// `lnetctl cpt show`: the plan as it runs. Detail 0: an overview; 1: every counter.
 [[nodiscard]] runtime::Json report_cpts(const Node& node, int detail);
 
 // `lnetctl counters show`: every table of the register.

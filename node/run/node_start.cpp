@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a node comes to be, from its settings to pollers that run.
+// The start of a node, from its settings to running pollers.
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -52,17 +52,17 @@ constexpr LogSite kBadInput{LogLevel::kWarning, "bad_input", {"from", "cause"}};
 constexpr LogSite kBadInputGoesOn{
     LogLevel::kWarning, "bad_input_goes_on", {"from", "cause", "repeated"}};
 
-// DPDK opens some 20, each poller 3, the rest are clients and devices.
+// DPDK opens some 20 and each poller 3; the rest is for clients and devices.
 constexpr rlim_t kOpenFilesMin = 256;
-// One for each connection: as many as we may, up to what the largest site needs.
+// One for each connection: as many as the process may have, up to the need of the largest site.
 constexpr rlim_t kOpenFilesWanted = 65536;
-// How often pollers' records are printed and finished commands collected.
+// Period of printing the pollers' records and collecting finished commands.
 constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
 constexpr Duration kSumPeriod = std::chrono::seconds(1);
-constexpr Duration kNicPeriod = std::chrono::seconds(1);  // they say nothing by themselves
+constexpr Duration kNicPeriod = std::chrono::seconds(1);  // NICs send no events
 
-// Whoever started us may have said that a terminal that goes, or an interrupt for others, is
-// nothing to us (nohup, `&` of a script). Linux would tell of it nevertheless once it is watched.
+// The parent process may ignore SIGHUP and SIGINT for this one (nohup, `&` of a script). Linux
+// would deliver an ignored signal once a signalfd watches it.
 std::vector<int> ending_signals() {
   std::vector<int> signals{SIGTERM};
   for (const int number : {SIGINT, SIGHUP}) {
@@ -90,7 +90,7 @@ void write_finding(runtime::Log& log, const runtime::Finding& finding) {
   }
 }
 
-// systemd says of which file its journal reads.
+// systemd names the file that its journal reads.
 bool stderr_is_journal() {
   const char* const named = std::getenv("JOURNAL_STREAM");  // NOLINT(concurrency-mt-unsafe)
   struct stat error{};
@@ -119,7 +119,7 @@ Node::~Node() {
   end_pollers();
 }
 
-// Before anything needs a descriptor: DPDK does not say what it misses, it aborts.
+// Checked before any descriptor is needed: DPDK aborts without a message if it lacks one.
 Outcome<void> Node::check_limits() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= kOpenFilesWanted) return {};
@@ -147,7 +147,7 @@ Outcome<void> Node::open_admin() {
   auto loop = runtime::EventLoop::create(system_clock_);
   if (!loop) return std::unexpected(loop.error());
   loop_ = std::move(*loop);
-  // Before any thread exists, so that none of them is ever interrupted.
+  // Before any thread exists, so that every thread has the signals blocked.
   auto watched = loop_->watch_signals(ending_signals(), [this](int number) {
     log_->write(kSignal, {std::to_string(number)});
     on_signal(number);
@@ -177,8 +177,8 @@ Outcome<void> Node::open_admin() {
   return {};
 }
 
-// Early: a second node on the same socket is then refused before it takes CPUs and memory. Requests
-// are answered only once the loop runs.
+// Early: a second node on the same socket is refused before it takes CPUs and memory. Requests are
+// answered when the loop runs.
 Outcome<void> Node::open_control() {
   add_node_verbs(verbs_, *this, lnet_.get());
   for (const NetworkFamily* family : network_families())
@@ -198,7 +198,7 @@ Outcome<void> Node::open_control() {
 }
 
 Outcome<void> Node::take_machine() {
-  settings_.lnet.routing = will_route(settings_.lnet);  // what there is to be depends on it
+  settings_.lnet.routing = will_route(settings_.lnet);  // router buffers and needs depend on it
   auto plan = Machine::plan(settings_, network_families(), options_.residents);
   if (!plan) return std::unexpected(plan.error());
   for (const auto& finding : plan->findings) {
@@ -304,7 +304,7 @@ Outcome<void> Node::house_residents() {
   return options_.residents->move_in(places, cookie, metrics_);
 }
 
-// What each goes round: LNet begins the turn, and ends it when all devices have been looked at.
+// The order of a turn: LNet begins it, and ends it after all devices have been polled.
 Outcome<void> Node::connect_pollers() {
   std::vector<Doorbell*> doorbells;
   for (unsigned i = 0; i < pollers_.size(); ++i) {
@@ -333,8 +333,8 @@ Outcome<void> Node::connect_pollers() {
   return {};
 }
 
-// Where the plan says, so that experiments with remote memory show in the hops as well: one region
-// for the shards of each memory node, handed out in the order of the shards.
+// Token memory is on the memory node of the plan, so that hops show the cost of remote memory: one
+// region for each node, divided in the order of the shards.
 Outcome<std::map<unsigned, std::span<std::byte>>> Node::token_regions() {
   std::map<unsigned, std::size_t> bytes;
   for (const auto& cpt : machine_->cpts().cpts) {

@@ -32,8 +32,8 @@ using runtime::VerbError;
 using runtime::VerbReply;
 using Args = nlohmann::json;
 
-// The variables of `lnetctl set` and where they stand in the document. Values are checked by the
-// document's own reader, so that both ways in accept the same.
+// The variables of `lnetctl set` and their places in the document. The document's reader checks the
+// values, so that both ways accept the same.
 struct Variable {
   std::string_view name;
   std::string_view section;
@@ -49,7 +49,7 @@ constexpr std::array kVariables{
     Variable{"metrics_listen", "metrics", "listen"},
 };
 
-// One value of the document, changed on the running node.
+// Changes one value of the document on the running node.
 VerbReply set_value(Node& node, std::string_view section, std::string_view key, const Args& value,
                     const Caller& caller) {
   const Args document{{"plnet", {{section, {{key, value}}}}}};  // JSON is YAML
@@ -115,7 +115,7 @@ VerbReply change_exchange(Node& node, const Args& args, std::optional<bool> enab
   return reply_of(node.apply(*read, caller));
 }
 
-// Rates are over the time since somebody last looked.
+// Rates cover the time since the last look by any client.
 struct ExchangeView {
   std::vector<runtime::HopSummary> seen;
   Instant at{};

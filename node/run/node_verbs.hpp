@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node can be asked over its control socket.
+// Handlers of a node's verbs.
 #pragma once
 
 #include "lib/lnet/node/lnet_control.hpp"
@@ -8,7 +8,7 @@
 
 namespace plnet::node {
 
-// Node and LNet outlive the table. Without an LNet its verbs are not there.
+// Node and LNet outlive the table. Without LNet (null) there are no verbs of LNet.
 void add_node_verbs(runtime::VerbTable& verbs, Node& node, lnet::LnetControl* lnet);
 
 }  // namespace plnet::node

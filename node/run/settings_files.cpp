@@ -21,7 +21,7 @@ namespace plnet::node {
 namespace {
 
 Outcome<std::string> read_file(const std::string& path) {
-  constexpr std::size_t kBytesMax = runtime::kRequestBytesMax;  // what `lnetctl import` may send
+  constexpr std::size_t kBytesMax = runtime::kRequestBytesMax;  // the limit of `lnetctl import`
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              &std::fclose);
   std::string text;
@@ -50,7 +50,7 @@ Outcome<void> read_options(const SettingsFiles& files, runtime::Settings& settin
   return {};
 }
 
-// The same as a line of modprobe.d, with a flag's name for the file.
+// Reads the flag as a line of modprobe.d, with the flag's name as the file's.
 Outcome<void> read_flag(std::string_view name, const std::string& value,
                         runtime::Settings& settings) {
   if (value.empty()) return {};
@@ -58,7 +58,7 @@ Outcome<void> read_flag(std::string_view name, const std::string& value,
   if (value.find_first_of("\"\\\n#") != std::string::npos)
     return failure(Errc::kInvalid, flag + ": quotes, backslashes, '#' and new lines have no place");
   const std::string line = "options lnet " + std::string(name) + "=\"" + value + "\"\n";
-  // The files' networks, however they say them, are not added to these.
+  // The networks of the files, in any form, are replaced.
   settings.lnet.nets.clear();
   settings.lnet.ip2nets.clear();
   settings.lnet.ip2nets_text.clear();
@@ -102,7 +102,7 @@ Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files) {
 
 namespace {
 
-// The configuration has the last word, so it is looked at first.
+// The configuration file overrides the options file, so it is searched first.
 Error located_in_files(const SettingsFiles& files, const Misfit& misfit) {
   for (const bool options : {false, true}) {
     const std::string& path = options ? files.options : files.config;

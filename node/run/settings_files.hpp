@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files that a node is started with.
+// The files that a node starts with.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,29 @@
 namespace plnet::node {
 
 struct SettingsFiles {
-  std::string program;  // who says on standard error what is odd but no error
-  std::string config;   // "" = none
-  std::string options;  // of modprobe.d, read before the other, which adds to it; "" = none
-  // The module options of these names, from the command line: over what files say; "" = none. What
-  // many hosts can be started with alike.
+  std::string program;  // the prefix of notes on standard error
+  std::string config;   // "": none
+  std::string options;  // of modprobe.d; read first, `config` adds to it; "": none
+  // Module options of these names from the command line, which override the files; "": none. They
+  // suit hosts that are started alike.
   std::string networks;
   std::string ip2nets;
 };
 
-// Without files: every default.
+// Without files: all defaults.
 [[nodiscard]] Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files);
 
-// Whether a node that is started with these settings of the files gets past what it decides before
-// it takes anything, on so many CPTs. What came out otherwise than it was written is said on
-// standard error.
+// Whether a node can start with these settings of the files on so many CPTs, as far as that is
+// decided before it takes resources. Writes notes about differences from the text to standard
+// error.
 [[nodiscard]] Outcome<void> check_startable(const SettingsFiles& files,
                                             const runtime::Settings& settings, std::size_t cpts);
 
-// Why a start ended, behind the place in the files that is to blame if it is one of these reasons.
+// Adds the place in the files to the error of a start, if the configuration is at fault.
 [[nodiscard]] Error located_in_files(const SettingsFiles& files, const runtime::Settings& settings,
                                      const Error& error);
 
-// What `--idle` says, over the files.
+// The value of `--idle`, which overrides the files.
 [[nodiscard]] Outcome<runtime::IdlePolicy> parse_idle_flag(const std::string& text);
 
 }  // namespace plnet::node

@@ -17,14 +17,14 @@ constexpr LogSite kDraining{
 constexpr LogSite kDrained{LogLevel::kInfo, "drained", {"cut_off", "not_acknowledged", "unsent"}};
 constexpr LogSite kBrokenOff{LogLevel::kWarning, "drain_broken_off", {"held", "not_acknowledged"}};
 
-constexpr const char* kUnknown = "unknown";              // nobody has counted, or not all
-constexpr Duration kToldEach = std::chrono::seconds(1);  // how a drain goes
+constexpr const char* kUnknown = "unknown";  // the peers have not been counted, or not all
+constexpr Duration kToldEach = std::chrono::seconds(1);  // period of progress lines
 
 bool forwards(const lnet::StandingReport& report) {
   return report.state != lnet::RoutingState::kDisabled;
 }
 
-// Peers that may not know that they are not to send any more.
+// Peers that may not know that this node stops routing.
 std::string unsure(const lnet::StandingReport& report) {
   if (!report.told.counted) return kUnknown;
   return std::to_string(report.told.pushed - report.told.acknowledged + report.told.by_ping);

@@ -12,20 +12,20 @@ namespace plnet::node {
 
 class DrainLog {
  public:
-  // Both outlive this.
+  // Both outlive this object.
   DrainLog(runtime::Log& log, const Clock& clock) : log_(log), clock_(clock) {}
 
-  // The progress; at most one line a second.
+  // Logs the progress; at most one line a second.
   void say(const lnet::StandingReport& report);
-  // The drain has ended. False: a signal had ended it before.
+  // The drain has ended. False: a signal has ended it before.
   bool end(const lnet::StandingReport& report);
-  // A signal ends the process, drained or not.
+  // A signal ends the process before the drain is over.
   void break_off();
 
  private:
   runtime::Log& log_;
   const Clock& clock_;
-  lnet::StandingReport seen_;  // last
+  lnet::StandingReport seen_;  // the last one
   std::optional<Instant> said_at_;
   bool over_ = false;
 };

@@ -14,7 +14,7 @@ namespace plnet::node {
 
 namespace {
 
-// On the shard. An NI that was removed is in no view any more, though its LND may still be there.
+// On the shard. A removed NI is in no view any more, though its LND may still exist.
 void find_on(lnet::Node& node, const OpenFamilies& families, unsigned shard,
              std::vector<runtime::MetricSet>& found) {
   const lnet::LocalView& local = *node.shared().local.load(std::memory_order_acquire);
@@ -48,7 +48,7 @@ void LndMetrics::gather(LnetDesk::After after) {
         find_on(node, *families, shard, found);
       },
       [this, after = std::move(after)](Outcome<Found>&& found) mutable {
-        // Without an answer nothing is counted until the next change of NIs.
+        // Without an answer the LNDs have no metrics until the next change of NIs.
         for (runtime::MetricSet& set : std::move(found).value_or(Found{}))
           ids_.push_back(metrics_.add(std::move(set.object), std::move(set.labels), set.view));
         after();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of LNDs among the node's metrics. LNDs live and die on their shards, the register of
-// metrics is the admin thread's: it lets go of all before NIs change, and asks for them afterwards.
+// The counters of LNDs among the node's metrics. Shards create and destroy LNDs, but the register
+// of metrics belongs to the admin thread. So all counters are removed before NIs change, and added
+// again afterwards.
 #pragma once
 
 #include <vector>
@@ -14,16 +15,16 @@ class LnetHost;
 
 class LndMetrics {
  public:
-  // The register outlives it; desk and host only have to while something is gathered.
+  // The register outlives this object; desk and host only need to exist during gather().
   LndMetrics(LnetDesk& desk, const LnetHost& host, runtime::Metrics& metrics)
       : desk_(desk), host_(host), metrics_(metrics) {}
   ~LndMetrics() { let_go(); }
   LndMetrics(const LndMetrics&) = delete;
   LndMetrics& operator=(const LndMetrics&) = delete;
 
-  // Before an NI may go.
+  // Before an NI may be removed.
   void let_go();
-  // Of the NIs that there are, then `after`; none may go before that.
+  // Adds the counters of the present NIs, then calls `after`. No NI may be removed before that.
   void gather(LnetDesk::After after);
 
  private:

@@ -8,7 +8,7 @@
 namespace plnet::node {
 namespace {
 
-// Delays last: only next hops have them.
+// Delays come last: only next hops have them.
 constexpr auto kInfo = std::to_array<CounterInfo>({
     {"messages_per_second", "", CounterKind::kGauge, "estimated, of the last 10 to 20 seconds"},
     {"bytes_per_second", "", CounterKind::kGauge, "estimated, of the last 10 to 20 seconds"},
@@ -23,7 +23,7 @@ std::uint64_t ns_of(Duration duration) {
   return static_cast<std::uint64_t>(duration.count());
 }
 
-// One message in kSampleMean was looked at.
+// One message in kSampleMean was sampled.
 runtime::HistogramFigures figures_of(const lnet::HopTimes& times) {
   constexpr std::uint64_t kEach = lnet::LoadTally::kSampleMean;
   runtime::HistogramFigures figures{

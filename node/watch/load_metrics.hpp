@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who makes the load, among the node's metrics: the heaviest few of each kind, looked up anew now
-// and then, so that there are never more series than kRows of each. How long the heaviest next hops
-// took goes on counting while others are shown.
+// The load by sender among the node's metrics: the heaviest few of each kind, at most kRows series
+// each, updated periodically. The times of next hops are counted even while their series are not
+// shown.
 #pragma once
 
 #include <array>
@@ -18,19 +18,19 @@ namespace plnet::node {
 class LoadMetrics {
  public:
   static constexpr std::size_t kRows = 10;
-  // Bounds of the times of next hops: 8 microseconds to 8 seconds, each twice the one before.
+  // Bounds of the histogram of next hops: 8 microseconds to 8 seconds, each twice the one before.
   static constexpr unsigned kFirstBound = 3;
   static constexpr unsigned kLastBound = 23;
   // A window of the tally.
   static constexpr Duration kPeriod = lnet::LoadTally::kWindow;
 
-  // The register outlives it.
+  // The register outlives this object.
   explicit LoadMetrics(runtime::Metrics& metrics) : metrics_(metrics) {}
   ~LoadMetrics() { let_go(); }
   LoadMetrics(const LoadMetrics&) = delete;
   LoadMetrics& operator=(const LoadMetrics&) = delete;
 
-  // Instead of what there was.
+  // Replaces the present series.
   void show(const lnet::LoadSnapshot& snapshot);
   void let_go();
 
@@ -41,7 +41,7 @@ class LoadMetrics {
     std::array<std::atomic<std::uint64_t>, 4> values{};
   };
 
-  // Null `times`: there are none of its kind.
+  // `times` is null if the row is no next hop.
   void show(const lnet::LoadRow& row, lnet::LoadBy by, const lnet::HopTimes* times);
 
   runtime::Metrics& metrics_;

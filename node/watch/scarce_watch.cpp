@@ -19,7 +19,7 @@ using lnet::PoolKeeper;
 using lnet::ShardCore;
 using What = lnet::StarvingNote::What;
 
-// The port of a peer that has most, as `amount` says; null: nobody has any.
+// The port of the peer with the largest `amount`; null if all are 0.
 template <class Amount>
 const PeerPort* greatest(ShardCore& core, Amount amount) {
   const PeerPort* found = nullptr;
@@ -31,7 +31,8 @@ const PeerPort* greatest(ShardCore& core, Amount amount) {
   return found;
 }
 
-// Of those that wait the one with most messages; else who had most of them waiting at a time.
+// The client with the most waiting messages; if none wait now, the one that had the most waiting at
+// a time.
 std::string waiting_client(ShardCore& core) {
   const auto worst = greatest(core, [](const PeerPort& port) {
     return std::pair{static_cast<std::int32_t>(port.client.waiting_count),
@@ -101,7 +102,7 @@ std::vector<ScarceNews> ScarceWatch::look(const ScarceCounts& counts, Instant no
   return news;
 }
 
-// `stats reset` may have set the counter back.
+// `stats reset` may have reset the counter.
 std::optional<What> ScarceWatch::step(Watch& watch, std::uint64_t count, Instant now) {
   const std::uint64_t more = count - (count < watch.seen ? 0 : watch.seen);
   watch.seen = count;

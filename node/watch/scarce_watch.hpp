@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What messages of a shard wait for beside router buffers, or are dropped for want of: credits that
-// somebody has set, records that were made at start. Told by counters that shards keep anyway, so
-// that looking costs them nothing; who has most of it is asked only when there is something to say.
+// Watches resources of a shard besides router buffers, for lack of which messages wait or are
+// dropped: configured credits, and records that are made at the start. It reads counters that
+// shards keep anyway; only when there is news, the shard is asked for the largest holder.
 #pragma once
 
 #include <array>
@@ -22,16 +22,16 @@ struct ShardCore;
 namespace plnet::node {
 
 enum class Scarce : std::uint8_t {
-  kClientCredits,  // peer-router credits of who sends through this node
+  kClientCredits,  // peer-router credits of a sender through this node
   kNiCredits,      // tx credits of an interface
-  kMessages,       // records of what is sent
-  kReceives,       // records of what is received
+  kMessages,       // records for sending
+  kReceives,       // records for receiving
 };
 inline constexpr std::size_t kScarceThings = 4;
 // "client_credits", "ni_credits", "messages", "receives".
 [[nodiscard]] std::string_view name_of(Scarce of);
 
-// Messages that had to wait for each, or were dropped; since LNet is up.
+// Messages that waited for each resource or were dropped, since LNet is up.
 using ScarceCounts = std::array<std::uint64_t, kScarceThings>;
 [[nodiscard]] ScarceCounts scarce_counts(const Counters<lnet::LnetCauses>& causes);
 
@@ -41,14 +41,15 @@ struct ScarceNews {
   std::uint64_t waited = 0;  // messages since the last news
 };
 
-// Of one shard. Begins, goes on and ends as a class of router buffers does (PoolKeeper).
+// For one shard. Lack of a resource begins, lasts and ends as for a class of router buffers
+// (PoolKeeper).
 class ScarceWatch {
  public:
   [[nodiscard]] std::vector<ScarceNews> look(const ScarceCounts& counts, Instant now);
 
  private:
   struct Watch {
-    std::uint64_t seen = 0;  // of the counter
+    std::uint64_t seen = 0;  // the counter's last value
     bool starving = false;
     Instant waited_at{};
     Instant told{};
@@ -62,7 +63,7 @@ class ScarceWatch {
   std::array<Watch, kScarceThings> watches_{};
 };
 
-// Who has most of it at this moment, or has waited most; on the shard. "" if nobody stands out.
+// On the shard: the peer or NI that holds most of it now, or has waited most; "" if there is none.
 [[nodiscard]] std::string holder_of(Scarce of, lnet::ShardCore& core);
 
 }  // namespace plnet::node

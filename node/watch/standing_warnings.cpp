@@ -16,7 +16,7 @@ namespace {
 
 using runtime::Json;
 
-// Beyond so many a screen is full.
+// The number of warnings that fill a screen.
 constexpr std::size_t kNamedMax = 8;
 // Shards answer within a turn or two.
 constexpr Duration kAnswerMax = std::chrono::seconds(2);
@@ -32,7 +32,7 @@ std::string why_down(const lnet::NiReport& ni) {
   return "its driver reports an error that lasts";
 }
 
-// One question after the other, and whatever has been told when time is up.
+// Asks one question after the other. When time is up, replies with the answers so far.
 class Standing : public std::enable_shared_from_this<Standing> {
  public:
   Standing(lnet::LnetControl& lnet, std::move_only_function<void(Json)> reply)
@@ -64,7 +64,7 @@ class Standing : public std::enable_shared_from_this<Standing> {
   template <class Report, class Next>
   lnet::Reply<Report> taken(Json (*warnings)(const Report&), Next next) {
     return [self = shared_from_this(), warnings, next](Outcome<Report>&& report) {
-      if (!self->reply_) return;  // too late
+      if (!self->reply_) return;  // the reply was sent already
       if (!report) return self->say_down(report.error());
       append(self->all_, warnings(*report));
       next(*self);
@@ -78,7 +78,7 @@ class Standing : public std::enable_shared_from_this<Standing> {
   void finish() { std::exchange(reply_, nullptr)(std::move(all_)); }
 
   lnet::LnetControl& lnet_;
-  std::move_only_function<void(Json)> reply_;  // empty once it was called
+  std::move_only_function<void(Json)> reply_;  // empty after the reply
   Json all_ = Json::array();
 };
 

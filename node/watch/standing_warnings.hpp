@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `lnetctl status` warns of in LNet: NIs and routes that are down, routing that comes or goes.
-// The shards are asked for it; one that does not answer is a warning itself.
+// LNet's warnings of `lnetctl status`: NIs and routes that are down, and changes of routing. A
+// shard that does not answer is a warning itself.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace plnet::node {
 
-// A line of the list.
+// An entry of the list.
 [[nodiscard]] runtime::Json warning(std::string what, std::string why, std::string fix,
                                     std::string_view severity = "warning");
 
@@ -22,7 +22,7 @@ namespace plnet::node {
 [[nodiscard]] runtime::Json warnings_of_routes(const std::vector<lnet::RouteReport>& routes);
 [[nodiscard]] runtime::Json warnings_of_routing(const lnet::RoutingReport& routing);
 
-// All of them, a list; soon, whatever the shards do. Both outlive the answer.
+// Replies with all warnings as a list, in bounded time. `lnet` and `loop` outlive the reply.
 void ask_standing(lnet::LnetControl& lnet, runtime::EventLoop& loop,
                   std::move_only_function<void(runtime::Json warnings)> reply);
 

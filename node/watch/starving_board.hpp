@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What starves at this time, on whichever shard: what the log has told to begin and not to be over,
-// for `status` and `routing show`. The admin thread's.
+// Resources that are scarce now, on any shard, for `status` and `routing show`: the log has
+// reported them and not yet their end. Owned by the admin thread.
 #pragma once
 
 #include <map>

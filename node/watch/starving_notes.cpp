@@ -17,7 +17,7 @@ using runtime::LogLimit;
 using runtime::LogSite;
 using What = lnet::StarvingNote::What;
 
-// Each tells of another shard and thing, once a minute at most: who notices sees to that.
+// The caller limits these lines to one a minute for each shard and resource.
 constexpr LogSite kStarve{LogLevel::kWarning,
                           "router_buffers_starve",
                           {"class", "cpt", "shard", "waited", "most_held_by", "more"},

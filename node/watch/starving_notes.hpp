@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the log says of router buffers, credits and records that starve: of what there is too
-// little, who holds it, and what changes that.
+// Log lines about scarce router buffers, credits and records: the resource, its largest holder, and
+// the setting that adds more.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace plnet::node {
 
-// Of something else than router buffers.
+// For a resource other than router buffers.
 struct ScarceNote {
   ScarceNews news;
   unsigned cpt = 0;
@@ -20,11 +20,11 @@ struct ScarceNote {
   std::string most;
 };
 
-// Each also keeps `board` as the log has it.
+// Both keep `board` in step with the log.
 void say_starving(const lnet::StarvingNote& note, runtime::Log& log, StarvingBoard& board);
 void say_scarce(const ScarceNote& note, runtime::Log& log, StarvingBoard& board);
 
-// Why there are no more of the class, and which command makes more.
+// The limit of the resource, and the command that raises it.
 [[nodiscard]] std::string more_text(Scarce of);
 [[nodiscard]] std::string bound_text(lnet::BufferClass of, lnet::PoolBound bound);
 
