@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of `access`: what `lnetctl access add` takes, under the same names. For lnet_schema.cpp
-// only, as fault_schema.hpp says.
+// The rows of `access`, with the names of `lnetctl access add`. For lnet_schema.cpp only, as
+// fault_schema.hpp says.
 #pragma once
 
 #include <array>

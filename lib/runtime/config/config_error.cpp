@@ -9,7 +9,7 @@
 namespace plnet::runtime {
 namespace {
 
-constexpr std::size_t kMaxShown = 64;  // enough to recognise a key or value by
+constexpr std::size_t kMaxShown = 64;  // enough to recognise a key or value
 
 bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with a configuration document, and where. A reader collects all of it before it
-// gives up, so that a person corrects a file once and not line by line.
+// Errors of a configuration document, with their places. A reader collects all of them, so that a
+// person corrects a file once and not line by line.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,10 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-// More errors than this are counted, not kept: nobody reads them, and a hostile file has millions.
+// The limit of errors that are kept; the rest is only counted, since a hostile file may have
+// millions.
 inline constexpr std::size_t kMaxConfigErrors = 100;
-// What is shown of the source around the place, so that one long line does not fill a screen.
+// The columns of a source excerpt, so that one long line does not fill a screen.
 inline constexpr std::size_t kMaxSourceColumns = 100;
 
 struct ConfigError {
@@ -36,13 +37,13 @@ struct ConfigError {
   [[nodiscard]] std::string text() const;     // the summary, and beneath it the excerpt
 };
 
-// Never empty where it is returned as an error.
+// An object that is returned as an error has at least one error.
 class ConfigErrors {
  public:
-  // Both must outlive the object's use of add(); what is added holds copies.
+  // Both outlive the last call of add(); the errors hold copies.
   ConfigErrors(std::string_view source, std::string_view file) : source_(source), file_(file) {}
 
-  // Kept in the order of the document; at the same place in the order of their finding.
+  // Keeps the order of the document; at the same place, the order of the calls.
   void add(Position at, std::string what);
 
   // "file:line:column"
@@ -51,9 +52,9 @@ class ConfigErrors {
   [[nodiscard]] const std::vector<ConfigError>& list() const { return errors_; }
   [[nodiscard]] std::size_t not_kept() const { return not_kept_; }
 
-  // All of them for a terminal, in the order of the file.
+  // All errors for a terminal, in the order of the file.
   [[nodiscard]] std::string text() const;
-  // All of them as one error of the control path: text() with the code kInvalid.
+  // All errors as one error of the control path: text() with the code kInvalid.
   [[nodiscard]] Error to_error() const;
 
  private:
@@ -63,11 +64,11 @@ class ConfigErrors {
   std::size_t not_kept_ = 0;
 };
 
-// The line of `source` at the position and a caret beneath; "" beyond its end.
+// The line of `source` at the position, and a caret below it; "" beyond the end of the text.
 [[nodiscard]] std::string source_excerpt(std::string_view source, Position at);
 
-// Text of a file as it may stand in a message: quotes are the caller's, control characters and
-// bytes beyond ASCII's end are kept only if printable, long text is cut.
+// Text of a file for a message, without quotes: control characters become '?', and long text is
+// cut.
 [[nodiscard]] std::string shown(std::string_view text);
 
 }  // namespace plnet::runtime

@@ -66,7 +66,7 @@ void DocumentReader::report_unknown(const Node& item, std::span<const Key> keys,
   const std::string hint = did_you_mean(item.key, names);
   const std::string key = shown(item.key);
   failed_.push_back(path);
-  if (path.empty()) {  // as lnetctl says it
+  if (path.empty()) {  // in the words of lnetctl
     return errors_.add(item.key_at, fmt::format("call back for '{}' not found: unknown key, "
                                                 "expected {}{}",
                                                 key, any_of(names), hint));
@@ -87,7 +87,7 @@ void DocumentReader::read_key(const Node& node, const Key& key, void* record, co
     }
     return read_mapping(node, key.children, record, defaults, path);
   }
-  if (key.additive) {  // what to take away is read like what to add
+  if (key.additive) {  // items to remove are read like items to add
     const ReadMode mode = std::exchange(mode_, ReadMode::kSet);
     read_records(node, key, record, path);
     mode_ = mode;
@@ -151,7 +151,8 @@ std::optional<Value> DocumentReader::read_dictionary(const Node& node, const Key
   return sound ? std::optional(std::move(object)) : std::nullopt;
 }
 
-// What the document does not name stays: other files, or `lnetctl set`, have brought it.
+// Names that the document leaves out keep their values, which other files or `lnetctl set` have
+// set.
 void DocumentReader::read_by_name(const Node& node, const Key& key, void* record,
                                   const std::string& path) {
   Value values = key.binding.get(record);

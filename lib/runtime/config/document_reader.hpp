@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goes down a document and the table of its keys together, and puts what stands there into a
-// record.
+// Walks through a document and the table of its keys together, and copies the values to a record.
 #pragma once
 
 #include <algorithm>
@@ -19,19 +18,19 @@ namespace plnet::runtime {
 
 enum class ReadMode : std::uint8_t {
   kSet,
-  kReset,  // what is named goes back to its default; items of sets are read as with kSet
+  kReset,  // named keys get their defaults; items of sets are read as with kSet
 };
 
 class DocumentReader {
  public:
-  // The errors outlive this.
+  // The errors outlive this object.
   DocumentReader(ConfigErrors& errors, ReadMode mode) : errors_(errors), mode_(mode) {}
 
   // `defaults` is a record of the same type as `record`.
   void read_mapping(const Node& node, std::span<const Key> keys, void* record, const void* defaults,
                     const std::string& path);
 
-  // Did this path, or anything below it, go wrong already?
+  // Whether this path, or anything below it, has had an error.
   [[nodiscard]] bool failed_at(std::string_view path) const {
     return std::ranges::any_of(
         failed_, [path](std::string_view failed) { return failed.starts_with(path); });
@@ -46,7 +45,7 @@ class DocumentReader {
   std::optional<Value> read_dictionary(const Node& node, const Key& key, const std::string& path);
   void read_by_name(const Node& node, const Key& key, void* record, const std::string& path);
   std::optional<Value> read_scalar(const Node& node, const Key& key, const std::string& path);
-  // A YAML list where lnetctl writes a text that looks like one.
+  // A YAML list, where lnetctl writes a text that looks like one.
   std::optional<Value> read_cpts(const Node& node, const Key& key, const std::string& path);
   void note_origin(const Key& key, void* record, Position at) const;
   void reset(std::span<const Key> keys, void* record, const void* defaults);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An item of `ping` or `discover`: what `lnetctl import --exec` does with one node.
+// An item of `ping` or `discover`: the operation of `lnetctl import --exec` on one node.
 #pragma once
 
 #include <chrono>

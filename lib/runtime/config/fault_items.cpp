@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fault rules: a set of which no rule has a name, so the whole rule tells which one is meant.
+// Fault rules: a set of rules without names, so a rule is identified by all its values.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of `fault`: what `lnetctl fault drop add` and `fault delay add` take, under the same
-// names. For lnet_schema.cpp only: clang gives lambdas of a header another name in each source.
+// The rows of `fault`, with the names of `lnetctl fault drop add` and `fault delay add`. For
+// lnet_schema.cpp only: clang gives lambdas of a header another name in each source.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ using Types = TextBy<lnet::text_of_fault_types, lnet::parse_fault_types>;
 using HealthErrors = TextBy<lnet::text_of_fault_health, lnet::parse_fault_health>;
 using Portals = TextBy<lnet::text_of_fault_portals, lnet::parse_fault_portals>;
 using AnyNid = TextBy<lnet::text_of_fault_nid, lnet::parse_nid_or_any>;
-// Any NI of ours: not given.
+// Any local NI: the key is left out.
 struct LocalNid : AnyNid {
   static std::string text(const lnet::Nid& nid) { return nid.is_any() ? "" : AnyNid::text(nid); }
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What exports of LNet's tools carry and their import does not look at. A name that ends with "[]"
+// Keys that exports of LNet's tools carry and their import ignores. A name that ends with "[]"
 // stands for any index: "cpt[0]", "cpt[1]", ….
 // Checked against lustre-release lnet/utils/lnetconfig/liblnetconfig.c: the *_show functions write
-// them, the yaml_config_* ones do not look at them.
+// them, the yaml_config_* ones do not read them.
 #include <array>
 
 #include "lib/runtime/config/schema.hpp"

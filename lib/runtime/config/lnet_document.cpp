@@ -9,13 +9,13 @@ namespace {
 
 using lnet::NodeConfig;
 
-// Values of a document that stand for others.
+// Replaces values that stand for others.
 void resolve_values(NodeConfig& config, const NodeConfig& base) {
-  // -1: the count stays.
+  // -1: the count does not change.
   if (config.buffers.tiny < 0) config.buffers.tiny = base.buffers.tiny;
   if (config.buffers.small < 0) config.buffers.small = base.buffers.small;
   if (config.buffers.large < 0) config.buffers.large = base.buffers.large;
-  // As lnet::set_global_variable() does it for each alone.
+  // For all variables at once, as lnet::set_global_variable() does for each.
   lnet::ParameterValues& values = config.parameters;
   if (values.max_interfaces >= 0 &&
       values.max_interfaces < static_cast<std::int32_t>(lnet::kInterfacesMin)) {
@@ -25,8 +25,8 @@ void resolve_values(NodeConfig& config, const NodeConfig& base) {
   if (values.health_sensitivity == 0 && !retries_named) values.retry_count = 0;
 }
 
-// Checks of the whole configuration. An index there is not one of the document: an issue names the
-// section instead.
+// Checks the whole configuration. Its indices are not those of the document, so an issue names the
+// section.
 void check_whole(const NodeConfig& config, SettingsIssues& issues) {
   if (!issues.empty()) return;
   for (const lnet::NodeConfigIssue& issue : check_node_config(config)) {
@@ -35,7 +35,7 @@ void check_whole(const NodeConfig& config, SettingsIssues& issues) {
   }
 }
 
-// Routes and peers on networks that are gone go with them, as with `net del`.
+// Removes routes and peers on networks that are removed, as `net del` does.
 void drop_dependents(NodeConfig& config, const NodeConfig& base) {
   std::vector<lnet::NetId> gone;
   for (const lnet::NetConfig& net : base.nets) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LNet's part of a configuration document. Its values stand among the settings; its items are kept
-// apart until they are joined to those that a node has already, or taken from them.
+// LNet's part of a configuration document. Its values are among the settings; its items are kept
+// apart until they are added to those of a node, or removed from them.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +16,24 @@
 
 namespace plnet::runtime {
 
-// An item is one of LNet's own structures, unless it may say more than that.
+// An item is a structure of LNet, or of this file where the document allows more.
 
 struct NetItem {
   lnet::NetConfig net;  // kNetAny: not given
   std::string ip2net;   // rules by address instead of a network
-  // For NIs that have none of their own.
+  // For NIs without values of their own.
   lnet::RequestedTunables tunables;
   std::vector<lnet::LndTunable> lnd_tunables;
   std::vector<std::uint16_t> cpts;
 };
 
-// A range of gateways: as many routes.
+// A range of gateways stands for a route by each of them.
 struct RouteItem {
   lnet::RouteConfig route;  // without a gateway
   std::vector<lnet::Nid> gateways;
 };
 
-// A range of NIDs, of a peer.
+// A range of NIDs of one peer.
 struct PeerNiItem {
   std::vector<lnet::Nid> nids;
 };
@@ -45,7 +45,7 @@ struct PeerItem {
 
 struct UdspItem {
   lnet::Udsp policy;
-  std::optional<std::size_t> index{};  // of a node this is the place in its list
+  std::optional<std::size_t> index{};  // its place in the list of policies
 };
 
 struct LnetItems {
@@ -59,21 +59,21 @@ struct LnetItems {
   std::vector<ExecRequest> discovers;
 };
 
-// What the rows of the schema reach into.
+// The record that the rows of the schema read and write.
 struct Document {
   Settings settings;
   LnetItems items;
 };
 
-// All that settings say, also as items: what an export shows.
+// All settings, also as items, for an export.
 [[nodiscard]] Document document_of(const Settings& settings);
 
-// The items of a document join those of its settings, which are those of `base` with the values of
-// the document. An item that is there already is replaced; one that stands in the document twice,
-// or contradicts another, is an issue.
+// Adds the items of a document to its settings, which are those of `base` with the values of the
+// document. An item replaces a present one of the same identity. An item that is in the document
+// twice, or contradicts another, is an issue.
 void add_items(Document& document, const lnet::NodeConfig& base,
                std::vector<SettingsIssue>& issues);
-// The items of a document leave its settings. An item that is not there is an issue.
+// Removes the items of a document from its settings. An item that is not there is an issue.
 void remove_items(Document& document, const lnet::NodeConfig& base,
                   std::vector<SettingsIssue>& issues);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Items of a document join those that a node has already, or leave them: each kind in its file.
-// Mistakes go to `issues`.
+// Adding the items of a document to a configuration, and removing them; a file for each kind.
+// Errors go to `issues`.
 #pragma once
 
 #include <cstring>
@@ -33,7 +33,7 @@ void remove_udsps(lnet::NodeConfig& config, const LnetItems& items, SettingsIssu
 void add_faults(lnet::NodeConfig& config, const LnetItems& items, SettingsIssues& issues);
 void remove_faults(lnet::NodeConfig& config, const LnetItems& items, SettingsIssues& issues);
 
-// The parts that the files of all kinds share.
+// The parts that all kinds share.
 
 struct NidOrder {
   bool operator()(const lnet::Nid& a, const lnet::Nid& b) const {

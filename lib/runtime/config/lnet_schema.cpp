@@ -21,7 +21,7 @@ namespace {
 
 using namespace schema_rows;
 
-// Rules by address stay the text that they are, which the module option ip2nets would have.
+// Rules by address are kept as the text of the module option ip2nets.
 struct Ip2NetsText : TextForm<std::string> {
   static Outcome<std::string> parse(std::string_view text) {
     if (auto rules = lnet::parse_ip2nets(text); !rules)
@@ -46,7 +46,7 @@ Outcome<void> check_tunable_name(std::string_view name) {
   return failure(Errc::kInvalid, "expected the name of a tunable");
 }
 
-// Rows of the members that NIs, nets and ip2nets have in common.
+// The rows of members that NIs, nets and ip2nets have in common.
 template <class Record>
 constexpr std::array kTunables{
     optional(number("peer_timeout",
@@ -133,7 +133,7 @@ constexpr std::array kRouteKeys{
 
 constexpr std::array kRoutingKeys{[] {
   Key key = live("enable", KeyKind::kBoolean, "1 = forward messages between networks.");
-  // `routing show` has 2 while routing is being stopped, 3 while it is being started.
+  // `routing show` prints 2 while routing is being stopped, 3 while it is being started.
   // lustre-release include/linux/lnet/lib-types.h: LNET_ROUTING_STOPPING, LNET_ROUTING_STARTING
   static_assert(static_cast<int>(lnet::RoutingState::kStopping) % 2 == 0);
   static_assert(static_cast<int>(lnet::RoutingState::kStarting) % 2 == 1);
@@ -171,7 +171,7 @@ constexpr std::array kNumaKeys{
                       kNumberMax, PLNET_FIELD(Document, settings.lnet.parameters.numa_range))),
 };
 
-// Ranges are those of lnet::global_variables(); a test compares them.
+// The ranges are those of lnet::global_variables(); a test compares them.
 #define PLNET_GLOBAL(name, member, low, high, help) \
   number(name, help, low, high, PLNET_FIELD(Document, settings.lnet.parameters.member))
 

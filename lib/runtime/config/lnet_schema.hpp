@@ -14,7 +14,7 @@ namespace plnet::runtime {
 [[nodiscard]] std::span<const Key> access_keys();
 [[nodiscard]] std::span<const Key> fault_keys();
 
-// A rule to fill in: Nid{} stands for a source or destination that is not given.
+// An empty rule: Nid{} stands for a missing source or destination.
 inline constexpr lnet::FaultSpec kBlankFault{.source = {}, .destination = {}};
 
 }  // namespace plnet::runtime

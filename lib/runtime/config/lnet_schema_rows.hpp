@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For the files that hold rows of LNet's keys: what most rows are.
+// Makers of rows for LNet's keys; only for the files of rows.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ consteval Key list(std::string_view name, std::string_view help, std::int64_t mo
   key.optional = true;
   return key;
 }
-// At the top of the document.
+// At the top level of a document.
 consteval Key items(Key key) {
   key.additive = true;
   return key;

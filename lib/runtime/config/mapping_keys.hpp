@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A mapping of a YAML file that is read key by key.
+// A mapping of a YAML file, read key by key.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct MappingKey {
   std::function<void(const Node&)> read;
 };
 
-// Nothing at all is an empty mapping. A key that is none of these is an error that names them.
+// An empty node is an empty mapping. An unknown key is an error, which lists the known ones.
 void read_mapping(const Node& node, std::span<const MappingKey> keys, ConfigErrors& errors);
 
 }  // namespace plnet::runtime

@@ -11,16 +11,16 @@
 
 namespace plnet::runtime {
 
-// One word of a line and where it began.
+// One word of a line, and the place where it begins.
 struct ModprobeWord {
   std::string text;
   Position at;
 };
 
-// Lines joined where one ends with a backslash, words without their quotes.
+// Joins lines that end with a backslash, and removes quotes from words.
 class ModprobeLines {
  public:
-  // The text outlives this.
+  // The text outlives this object.
   explicit ModprobeLines(std::string_view text) : text_(text) {}
 
   // The next line that is neither empty nor a comment; empty at the end.
@@ -31,7 +31,7 @@ class ModprobeLines {
   bool skip_continuation();
   [[nodiscard]] bool at_end_of_line() const { return at_ >= text_.size() || text_[at_] == '\n'; }
   std::vector<ModprobeWord> read_line();
-  // Up to a blank that is not within quotes. A quote that does not end, ends with the text.
+  // Reads up to a blank outside of quotes. An open quote ends with the text.
   ModprobeWord read_word();
 
   std::string_view text_;

@@ -20,14 +20,14 @@ constexpr auto kKeptOfLnet = std::to_array<std::string_view>(
      "alive_router_check_interval", "live_router_check_interval", "dead_router_check_interval",
      "router_ping_timeout"});
 
-// Without effect, but earlier versions kept them, so backups of theirs have them.
+// These have no effect. Earlier versions kept them, so their backups have them.
 constexpr auto kOnceKeptOfLnet = std::to_array<std::string_view>({"lock_prim_nid", "portal_rotor"});
 
 struct KeyOfOption {
   std::string_view option;
   std::string_view key;
 };
-// Of the module lnet, besides kVariables.
+// Options of the module lnet besides kVariables.
 constexpr auto kKeys = std::to_array<KeyOfOption>({
     {"networks", "net"},
     {"ip2nets", "net[].ip2net"},
@@ -41,7 +41,7 @@ constexpr auto kKeys = std::to_array<KeyOfOption>({
     {"cpu_pattern", "plnet.cpts.pattern"},
 });
 
-// "" if it has none.
+// "" if the option has no key.
 std::string key_of(std::string_view option) {
   const auto* const key = std::ranges::find(kKeys, option, &KeyOfOption::option);
   if (key != kKeys.end()) return std::string(key->key);

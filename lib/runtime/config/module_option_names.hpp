@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which options LNet's kernel modules have, and what becomes of each of them here: kept under
-// `plnet.module_options`, a key of the document, or nothing.
+// The options of LNet's kernel modules, and their use here: kept under `plnet.module_options`, a
+// key of the document, or none.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct VariableOption {
   std::string_view name;
   std::string_view variable;
 };
-// lnet_peer_discovery_disabled is the other way round and stands by itself.
+// lnet_peer_discovery_disabled is not here, since its meaning is inverted.
 inline constexpr auto kVariables = std::to_array<VariableOption>({
     {"lnet_numa_range", "numa_range"},
     {"lnet_interfaces_max", "max_interfaces"},
@@ -39,11 +39,11 @@ inline constexpr auto kUselessOfLnet = std::to_array<std::string_view>(
   return std::ranges::find(names, name) != names.end();
 }
 
-// Options that are kept for those parts that look them up; empty: no module of LNet's.
+// Options that are kept for the parts that read them; empty: LNet has no such module.
 [[nodiscard]] std::span<const std::string_view> kept_of(std::string_view module);
 
-// "MODULE.OPTION" as `plnet.module_options` may name it: one that is kept, or was. kInvalid says
-// what was meant, or which key of the document it has.
+// Checks "MODULE.OPTION" as a name of `plnet.module_options`: a kept option, or one that earlier
+// versions kept. kInvalid suggests the right name, or the key of the document.
 [[nodiscard]] Outcome<void> check_module_option(std::string_view name);
 
 }  // namespace plnet::runtime

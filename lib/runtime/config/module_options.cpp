@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kOptionsMax = 1024;  // in one file; all modules together have about 120
 
-// `options MODULE` once the words of it are taken apart.
+// Applies the words of `options MODULE` lines.
 class Reader {
  public:
   Reader(ConfigErrors& errors, std::string_view file, const lnet::NodeConfig& base)
@@ -72,7 +72,7 @@ class Reader {
     }
     const std::string name = word.text.substr(0, equals);
     std::string value = word.text.substr(equals + 1);
-    // 'networks="tcp(eth0)"': the inner quotes are left.
+    // 'networks="tcp(eth0)"': the inner quotes remain.
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
       value = value.substr(1, value.size() - 2);
     }
@@ -128,7 +128,7 @@ class Reader {
     }
   }
 
-  // The parts that look them up would tell without the place.
+  // Checked here, since the parts that read the option do not know the place.
   void take_kept(const std::string& name, const Given& given) {
     const auto* const option =
         std::ranges::find(lnet::kRouterOptions, name, &lnet::RouterOption::name);
@@ -187,7 +187,7 @@ class Reader {
     }
   }
 
-  // What can be judged only when all lines are read.
+  // Applies options that depend on each other, after all lines are read.
   void join() {
     const auto networks = texts_.find("networks");
     const auto ip2nets = texts_.find("ip2nets");
@@ -229,8 +229,8 @@ class Reader {
     result_.config.ip2nets_text = given.value;
   }
 
-  // Who finds itself among them is a router (lustre-release lnet/lnet/router.c:
-  // lnet_rtrpools_alloc()). Our NIDs are not known yet.
+  // A node that is a gateway of a route is a router (lustre-release lnet/lnet/router.c:
+  // lnet_rtrpools_alloc()). This node's NIDs are not known yet.
   void note_gateways(const Given& given) {
     const auto routes = lnet::parse_routes(given.value);
     if (!routes) return;
@@ -242,9 +242,8 @@ class Reader {
     }
   }
 
-  // A site has the same routes on all its nodes: those to a network of this one are meant for
-  // others, and one that is there twice is there once (lustre-release lnet/lnet/config.c:
-  // lnet_parse_route()).
+  // A site has the same routes on all its nodes. So routes to a network of this node are left out,
+  // and a repeated route counts once (lustre-release lnet/lnet/config.c: lnet_parse_route()).
   void join_routes(const Given& given) {
     auto routes = lnet::parse_routes(given.value);
     if (!routes) return errors_.add(given.at, fmt::format("routes: {}", routes.error().what));
@@ -277,7 +276,7 @@ std::expected<ModuleOptions, ConfigErrors> read_module_options(std::string_view 
                                                                std::string_view file_name,
                                                                const lnet::NodeConfig& base) {
   ConfigErrors errors(text, file_name);
-  // What becomes part of a document has to be text that a document can hold.
+  // Options become part of a document, so they must be text that a document can hold.
   if (const auto unfit = find_unfit_text(text)) {
     errors.add(unfit->at, unfit->what);
     return std::unexpected(std::move(errors));

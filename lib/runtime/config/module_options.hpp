@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files of modprobe.d with the options of LNet's kernel modules: `options lnet networks="tcp(eth0)"
-// routes="…"`. What they say becomes the same configuration that a document gives.
+// routes="…"`. They give the same configuration as a document.
 // Checked against lustre-release lnet/lnet/{api-ni,config,router,acceptor}.c and
 // lnet/klnds/*/*_modparams.c: module_param lines.
 #pragma once
@@ -17,14 +17,14 @@ namespace plnet::runtime {
 
 struct ModuleOptions {
   lnet::NodeConfig config;
-  // What has no effect here, each "file:line:column: what".
+  // Notes on lines without effect, each "file:line:column: text".
   std::vector<std::string> notes;
 };
 
-// Lines other than `options`, and options of other modules, are passed over with a note. An option
-// of lnet that does not exist, or has a value that it cannot have, is an error. Of an option that
-// is given twice the last one counts, as with modprobe. What is not named is as in `base`; networks
-// and routes that are named take the place of all that are there.
+// Lines other than `options`, and options of other modules, are ignored with a note. An unknown
+// option of lnet, or a value out of range, is an error. Of a repeated option the last one counts,
+// as with modprobe. Options that the text leaves out keep the values of `base`; its networks and
+// routes replace all present ones.
 [[nodiscard]] std::expected<ModuleOptions, ConfigErrors> read_module_options(
     std::string_view text, std::string_view file_name, const lnet::NodeConfig& base = {});
 

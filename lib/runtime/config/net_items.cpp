@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Networks, and rules that make networks of addresses.
+// Networks, and rules by address that make networks.
 #include <algorithm>
 #include <map>
 
@@ -15,11 +15,12 @@ namespace {
 
 constexpr lnet::NetId kLoopbackNet = lnet::make_net(lnet::NetType::kLoopback);
 
-// The NIs of an item, each with the item's CPTs and tunables where it has none of its own.
+// The NIs of an item. NIs without CPTs and tunables of their own get those of the item.
 std::vector<lnet::NiConfig> nis_of(const NetItem& item) {
   std::vector<lnet::NiConfig> nis = item.net.nis;
   for (lnet::NiConfig& ni : nis) {
-    // Where the driver finds the NID of an interface, not its address, exports only repeat the NID.
+    // Where NIDs are not IP addresses, the driver finds the NID by the interface; the NID of an
+    // export only repeats it.
     if (ni.nid && !ni.interfaces.empty() && !lnet::is_internet(ni.nid->net())) ni.nid.reset();
     if (ni.cpts.empty()) ni.cpts = item.cpts;
     if (ni.lnd_tunables.empty()) ni.lnd_tunables = item.lnd_tunables;
@@ -32,7 +33,7 @@ std::vector<lnet::NiConfig> nis_of(const NetItem& item) {
   return nis;
 }
 
-// Two NIs of an interface with several addresses are told apart by their NIDs.
+// NIs of one interface with several addresses are distinguished by their NIDs.
 bool share_interface(const lnet::NiConfig& a, const lnet::NiConfig& b) {
   if (a.nid && b.nid) return *a.nid == *b.nid;
   return is_same_ni(a, b) || std::ranges::any_of(a.interfaces, [&b](const std::string& name) {
@@ -87,7 +88,7 @@ class NetItems : private Items {
 
   void remove_net(const NetItem& item, const std::string& path) {
     if (!item.ip2net.empty()) {
-      // The node may have made networks of the rules: the document then names these as well.
+      // The node may have made networks of the rules already: then the document names these, too.
       if (config_.ip2nets_text == item.ip2net) config_.ip2nets_text.clear();
       return;
     }
@@ -128,8 +129,8 @@ class NetItems : private Items {
   }
 
  private:
-  // The NI of the node that an NI of the document stands for: by its NID, else by its interfaces,
-  // unless another NI of the document has the NID of the node's NI.
+  // The NI of the node that corresponds to an NI of the document: by its NID, else by its
+  // interfaces, unless the NID of the node's NI belongs to another NI of the document.
   static std::vector<lnet::NiConfig>::iterator meant_by(
       const lnet::NiConfig& ni, std::vector<lnet::NiConfig>& nis,
       const std::vector<lnet::NiConfig>& of_document) {
@@ -143,8 +144,8 @@ class NetItems : private Items {
     });
   }
 
-  // An NI that is configured by its NID alone stays so, though exports show its interfaces; an NI
-  // that has got its NID from an interface keeps it.
+  // An NI that is configured by its NID alone stays so, though exports show its interfaces. An NI
+  // that got its NID from an interface keeps it.
   static void take_names(lnet::NiConfig& ni, const lnet::NiConfig& there) {
     const bool same_nid = ni.nid && ni.nid == there.nid;
     if (same_nid && there.interfaces.empty()) ni.interfaces.clear();
@@ -180,7 +181,7 @@ class NetItems : private Items {
     return rule.net != lnet::kNetAny && rule.net != kLoopbackNet;
   }
 
-  // Those of the document itself, to find duplicates in it.
+  // NIs and rules of the document itself, to find duplicates.
   std::map<lnet::NetId, std::vector<lnet::NiConfig>> fresh_nis_;
   std::vector<lnet::Ip2NetsConfig> fresh_rules_;
 };

@@ -44,7 +44,7 @@ class PeerItems : private Items {
     if (known == config_.peers.end()) {
       return complain(path, fmt::format("no peer {}", text_of(peer->primary)));
     }
-    // The primary alone, or named among the NIDs: the whole peer.
+    // The whole peer is removed if the primary NID stands alone or is among the NIDs.
     const bool whole = item.nis.empty() || std::ranges::any_of(item.nis, [&](const PeerNiItem& ni) {
                          return std::ranges::find(ni.nids, peer->primary) != ni.nids.end();
                        });
@@ -59,14 +59,14 @@ class PeerItems : private Items {
   }
 
  private:
-  // Its NIDs, ranges expanded, each once, the primary first.
+  // The peer with its NIDs: ranges expanded, each NID once, the primary first.
   std::optional<lnet::PeerConfig> peer_of(const PeerItem& item, const std::string& path) {
     const lnet::Nid& primary = item.peer.primary;
     if (primary == lnet::Nid{}) {
       complain(path, "the 'primary nid' must be specified");
       return std::nullopt;
     }
-    if (primary.is_loopback()) return std::nullopt;  // exports list it where a node sent to itself
+    if (primary.is_loopback()) return std::nullopt;  // exports list it if a node has sent to itself
     lnet::PeerConfig peer = item.peer;
     peer.nids = {primary};
     std::set<lnet::Nid, NidOrder> seen{primary};
@@ -116,7 +116,7 @@ class PeerItems : private Items {
     if (!merged.multi_rail && merged.nids.size() > 1) {
       complain(path, "Multi-Rail: False with several NIDs, expected only the primary one");
     }
-    (void)fits(merged, path);  // it takes its place all the same: `owners` has it
+    (void)fits(merged, path);  // added in spite of an error, since `owners` refers to it
     if (known) {
       config_.peers[index] = std::move(merged);
     } else {

@@ -52,7 +52,7 @@ class RouteItems : private Items {
   }
 
  private:
-  // One by each gateway of an item.
+  // A route by each gateway of the item.
   std::vector<lnet::RouteConfig> routes_of(const RouteItem& item, const std::string& path) {
     if (item.route.net == lnet::kNetAny || item.gateways.empty()) {
       complain(path, item.route.net == lnet::kNetAny ? "no 'net'" : "no 'gateway'");
@@ -68,7 +68,7 @@ class RouteItems : private Items {
     return routes;
   }
 
-  // Those of the document itself, to find duplicates in it.
+  // Routes of the document itself, to find duplicates.
   std::map<lnet::NetId, std::set<lnet::Nid, NidOrder>> fresh_routes_;
 };
 

@@ -10,10 +10,10 @@
 namespace plnet::runtime {
 namespace {
 
-// Longer words are not misspellings, and the table of the distance is their product.
+// Longer words are no misspellings; the time of a comparison is the product of the lengths.
 constexpr std::size_t kMaxWord = 64;
 
-// Insertions, removals, replacements.
+// Counts insertions, removals and replacements.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

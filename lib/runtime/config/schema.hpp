@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that a configuration document may say: a table of this floor (schema_table.cpp, and
-// for what LNet's own tools say lnet_schema.cpp) and the sections of network families. The reader,
-// the exporter, the differ and the documentation are all driven by it: a new key is a member of the
-// settings and a row.
+// The table of all keys of a configuration document: the rows of this floor (schema_table.cpp, and
+// lnet_schema.cpp for LNet's own tools) and the sections of network families. It drives the reader,
+// the exporter, the comparison and the documentation. A new key is a member of the settings and a
+// row.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +22,27 @@ namespace plnet::runtime {
 struct Origin;
 struct SettingsSection;
 
-// One value of the document as it is exported: an integer, a text, for kDictionary an object.
+// A value of the document as it is exported: an integer, a text, or an object for kDictionary.
 using Value = nlohmann::ordered_json;
 
 enum class KeyKind : std::uint8_t {
   kMapping,     // a section; its children belong to the same record
   kInteger,     // low..high
-  kBoolean,     // written as 0 and 1, as lnetctl does; up to `high`: on the way there, by parity
-  kTruth,       // written as True and False, as lnetctl does elsewhere
+  kBoolean,     // 0 or 1, as lnetctl has it; up to `high`: states of a change, by parity
+  kTruth,       // True or False, as lnetctl has it elsewhere
   kWord,        // one of `words`
-  kText,        // judged by `check`
+  kText,        // `check` decides
   kNumberList,  // "0-3,8"; numbers from 0 to `high`
   kCptList,     // "[0,1]", or a list; numbers from 0 to `high`
-  kPlain,       // a number or a text, whichever stands there
-  kDictionary,  // names to values: the name is judged by `check`, the values by the only child
+  kPlain,       // a number or a text
+  kDictionary,  // names to values: `check` decides on names, the only child on values
   kRecords,     // a list of at most `high` mappings, each a record of its own with `children`
 };
 
 enum class Applies : std::uint8_t { kLive, kRestart };
 
-// How a row reaches its place in a record (a Document, or the element of a list in it). Values that
-// are set have been checked against the row.
+// Access of a row to its place in a record (a Document, or the element of a list in it). set() gets
+// only values that have been checked against the row.
 struct Binding {
   Value (*get)(const void* record) = nullptr;
   void (*set)(void* record, const Value& value) = nullptr;
@@ -61,24 +61,24 @@ struct Key {
   std::int64_t low = 0;
   std::int64_t high = 0;
   std::string_view unit{};
-  // kInteger: -1 stands for "not given"; `export --backup` leaves such a key out. Texts, lists,
-  // mappings: every export leaves out what is empty.
+  // kInteger: -1 stands for "not given", and `export --backup` leaves the key out. Texts, lists,
+  // mappings: all exports leave out empty ones.
   bool optional = false;
   std::span<const std::string_view> words{};
   Outcome<void> (*check)(std::string_view text) = nullptr;
   std::span<const Key> children{};
   std::string_view example{};  // in the commented file: a value, of a dictionary a line
-  // What lnetctl reads and never writes, and what it writes and does not read.
+  // For keys that lnetctl reads and never writes, and for keys that it writes and ignores.
   bool input_only = false;
   bool output_only = false;
-  // kRecords: a set. Items of a document are added to those that are there, or taken away.
+  // kRecords: a set. The items of a document are added to the present ones, or removed from them.
   bool additive = false;
-  // kDictionary: each name is a value of its own, of which a document changes those that it names.
+  // kDictionary: each name has a value of its own; a document changes only the names that it has.
   bool by_name = false;
-  // kMapping: may stand as a list of mappings, each with some of the keys.
+  // kMapping: may also be a list of mappings, each with some of the keys.
   bool also_list = false;
   Binding binding{};
-  // Where the value is noted to stand; of kRecords for each item, in that item's record.
+  // The record's note of the place of the value; for kRecords, the note in each item's record.
   Origin& (*origin)(void* record) = nullptr;
 };
 
@@ -86,12 +86,12 @@ inline constexpr std::int64_t kNotGiven = -1;
 
 class Schema {
  public:
-  // The sections outlive this and have different names.
+  // The sections outlive this object and have different names.
   explicit Schema(std::span<const SettingsSection* const> sections = {});
   Schema(const Schema&) = delete;
   Schema& operator=(const Schema&) = delete;
 
-  // At the top of a document.
+  // The keys at the top level of a document.
   [[nodiscard]] std::span<const Key> keys() const { return keys_; }
   [[nodiscard]] std::span<const SettingsSection* const> sections() const { return sections_; }
 
@@ -116,15 +116,15 @@ struct IgnoredKey {
 // "a.b", or "b" at the top.
 [[nodiscard]] std::string join_path(std::string_view path, std::string_view name);
 
-// Calls for each row, parents first. The path has "[]" for a list:
+// Calls `visit` for each row, parents first. The path has "[]" for a list:
 // "plnet.cpts.list[].shards[].cpu".
 void for_each_key(const Schema& schema,
                   const std::function<void(const std::string& path, const Key& key)>& visit);
 
-// What may stand there, for messages and documentation: "0 to 256", "auto, busy or pause".
+// The valid values, for messages and documentation: "0 to 256", "auto, busy or pause".
 [[nodiscard]] std::string expected_value(const Key& key);
 
-// The key that was probably meant, or "".
+// The most similar known word, or "".
 [[nodiscard]] std::string_view nearest_word(std::string_view given,
                                             std::span<const std::string_view> known);
 // "a, b or c".

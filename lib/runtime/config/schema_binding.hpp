@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For the files that hold rows of the schema: how members become values and come back.
+// Conversions between members and values; only for the files of rows.
 #pragma once
 
 #include <concepts>
@@ -38,7 +38,7 @@ Value to_value(E word) {
 inline Value to_value(const std::string& text) {
   return text;
 }
-// Milliseconds, as lnetctl has them.
+// In milliseconds, as in lnetctl.
 [[nodiscard]] Value to_value(Duration duration);
 [[nodiscard]] Value to_value(const std::vector<unsigned>& numbers);
 [[nodiscard]] Value to_value(const std::vector<NicQueues>& interfaces);
@@ -47,7 +47,7 @@ inline Value to_value(const std::string& text) {
 [[nodiscard]] Value to_value(const std::vector<lnet::LndTunable>& tunables);
 // "MODULE.NAME": value.
 [[nodiscard]] Value to_value(const std::vector<lnet::ModuleOption>& options);
-// Texts counted from 0, as lnetctl writes a list of them: {0: eth0, 1: eth1}.
+// Texts with an index from 0, as lnetctl writes a list of them: {0: eth0, 1: eth1}.
 template <class T>
 Value to_value(const std::vector<T>& items) {
   Value object = Value::object();
@@ -119,7 +119,7 @@ consteval Binding truth() {
   };
 }
 
-// A number of which 0 stands for "not given".
+// A number for which 0 stands for "not given".
 template <class Record, auto kField>
 consteval Binding nonzero() {
   return {
@@ -135,7 +135,7 @@ consteval Binding nonzero() {
   };
 }
 
-// For kText: the check of the row follows from the form as well.
+// For kText: the form of the text also gives the row's check.
 struct TextBinding {
   Binding binding;
   Outcome<void> (*check)(std::string_view text) = nullptr;
@@ -183,7 +183,7 @@ consteval Binding records() {
   ::plnet::runtime::binding::text<Record, PLNET_MEMBER(member), Form>()
 #define PLNET_RECORDS(Record, member) \
   ::plnet::runtime::binding::records<Record, PLNET_MEMBER(member)>()
-// Of keys that stand in a section of its owner's (settings_section.hpp).
+// For keys in a section of another owner (settings_section.hpp).
 #define PLNET_SECTION_FIELD(Section, member) \
   PLNET_FIELD(::plnet::runtime::Document, settings.sections.template of<Section>().member)
 #define PLNET_SECTION_RECORDS(Section, member) \

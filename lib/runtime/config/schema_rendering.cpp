@@ -14,9 +14,9 @@ namespace plnet::runtime {
 namespace {
 
 constexpr std::size_t kIndent = 4;
-constexpr std::size_t kColumns = 80;  // of the commented file: it is read in terminals
+constexpr std::size_t kColumns = 80;  // of the commented file, which is read in terminals
 
-// Only keys that hang on Settings itself have a default; those in a list begin as "not given".
+// Only keys outside of lists have a default; those in a list begin as "not given".
 std::string default_text(const std::string& path, const Key& key) {
   if (key.kind == KeyKind::kMapping) return {};
   if (path.find('[') != std::string::npos) return key.optional ? "not given" : "";
@@ -35,7 +35,7 @@ std::string escape_bars(std::string text) {
   return text;
 }
 
-// The text as comment lines of kColumns.
+// Wraps the text to comment lines of kColumns.
 std::string comment(std::string_view text, std::size_t indent) {
   std::string out;
   std::string line;
@@ -57,7 +57,7 @@ std::string_view when_applied(const Key& key) {
   return key.applies == Applies::kLive ? "at once" : "at start";
 }
 
-// An example of a list, as comments that may be uncommented as they are.
+// An example of a list, as comments that are valid after removal of the '#'.
 std::string example_records(const Key& key, std::size_t indent) {
   std::string out;
   std::string_view dash = "- ";
@@ -83,7 +83,7 @@ std::string example_records(const Key& key, std::size_t indent) {
     } else {
       out += fmt::format("{} {}\n", head, child.low);
     }
-    if (child.name == "cpu") break;  // the keys after it are the other way to say it
+    if (child.name == "cpu") break;  // the keys after it are the alternative
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows. Order is the order of export and of the documentation.
+// The rows, in the order of export and of the documentation.
 #include <array>
 #include <vector>
 
@@ -191,7 +191,7 @@ constexpr std::array kExchangeKeys{
         .applies = Applies::kLive,
         .help = "Pretended work for each token.",
         .low = 0,
-        .high = 1'000'000,  // longer turns would starve everything else
+        .high = 1'000'000,  // longer turns would delay all other work
         .unit = "nanoseconds",
         .binding = PLNET_FIELD(Document, settings.exchange.work_nsec)},
 };
@@ -322,7 +322,7 @@ constexpr std::array kPlnetKeys{
         .binding = PLNET_FIELD(Document, settings.lnet.module_options)},
 };
 
-// The sections of network families stand behind this one.
+// The sections of network families follow this one.
 constexpr std::string_view kSectionBefore = "lnet";
 
 }  // namespace

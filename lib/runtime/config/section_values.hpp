@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings of sections that this floor does not know (settings_section.hpp), each in the
-// structure of its owner. A structure names its section: S::kSection. A section that was never set
-// has its defaults.
+// The settings of sections of other owners (settings_section.hpp), each in the structure of its
+// owner. A structure names its section: S::kSection. A section that was never set has its defaults.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a configuration document says, typed and checked. A value that was not given has its
-// default, which is what a Settings{} holds: there is no other list of defaults.
+// The contents of a configuration document, typed and checked. Settings{} is the only list of
+// defaults.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace plnet::runtime {
 
 struct PollerSettings {
   IdlePolicy idle = IdlePolicy::kAuto;
-  std::uint32_t turn_limit_usec = 1000;  // 0 = turns are not judged
+  std::uint32_t turn_limit_usec = 1000;  // 0 = turns are not measured
 
   bool operator==(const PollerSettings&) const = default;
 };
@@ -36,11 +36,11 @@ struct ExchangeSettings {
   bool operator==(const ExchangeSettings&) const = default;
 };
 
-// Sizes of what LNet takes at start; 0: chosen by the number of shards.
+// Sizes of LNet's pools at start; 0: chosen by the number of shards.
 struct LnetLimits {
   std::uint32_t peers = 4096;     // of the node
-  std::uint32_t messages = 0;     // for each shard: being sent
-  std::uint32_t receives = 0;     // for each shard: being received
+  std::uint32_t messages = 0;     // for each shard: for sending
+  std::uint32_t receives = 0;     // for each shard: for receiving
   std::uint32_t descriptors = 0;  // for each shard: memory descriptors, and match entries
 
   bool operator==(const LnetLimits&) const = default;
@@ -49,10 +49,10 @@ struct LnetLimits {
 // A test node of LNet selftest on this node's shards.
 struct SelftestSettings {
   bool enable = false;
-  std::uint32_t session_timeout_sec = 100;  // a session whose console is silent; 0: never
-  std::uint32_t client_mib = 64;            // for the tests that run here as a client, together
+  std::uint32_t session_timeout_sec = 100;  // until a session with a silent console ends; 0: never
+  std::uint32_t client_mib = 64;            // for all tests that run here as a client
   std::uint32_t client_requests = 1024;     // the same: nodes x concurrency
-  std::uint32_t server_mib = 32;            // for each shard: what clients write at a time
+  std::uint32_t server_mib = 32;            // for each shard: writes of clients at a time
 
   bool operator==(const SelftestSettings&) const = default;
 };
@@ -77,7 +77,7 @@ struct Settings {
   ExchangeSettings exchange{};
   LnetLimits lnet_limits{};
   lnet::PlacementRule lnet_placement = lnet::PlacementRule::kV217;
-  SectionValues sections{};  // those of network families
+  SectionValues sections{};  // of network families
   SelftestSettings selftest{};
   LogSettings log{};
   MetricsSettings metrics{};

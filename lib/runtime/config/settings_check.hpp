@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no single key can tell: whether values that are fine alone make sense together, as far as
-// that can be said without the machine.
+// Checks of values that are valid alone but may contradict each other, as far as that is possible
+// without the machine.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace plnet::runtime {
 class Schema;
 
 struct SettingsIssue {
-  std::string path;   // where to look: "plnet.cpts.list[1].shards[0]"
-  std::string cause;  // if this, or anything below it, could not be read, that is to blame instead
+  std::string path;   // the place to look at: "plnet.cpts.list[1].shards[0]"
+  std::string cause;  // an error at this path, or below it, makes this issue void
   std::string what;
 };
 
-// Empty if all is well.
+// Empty if there are no issues.
 [[nodiscard]] std::vector<SettingsIssue> check_settings(const Schema& schema,
                                                         const Settings& settings);
 

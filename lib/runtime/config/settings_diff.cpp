@@ -11,7 +11,7 @@
 namespace plnet::runtime {
 namespace {
 
-// One line, whatever the value is.
+// Any value on one line.
 std::string one_line(const Value& value) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
@@ -20,7 +20,7 @@ std::string one_line(const Value& value) {
   return value.dump(-1, ' ', false, Value::error_handler_t::replace);
 }
 
-// Item by item, since items come and go alone.
+// Compares item by item, since items are added and removed alone.
 void compare_items(const Value& before, const Value& after, const std::string& path, const Key& key,
                    std::vector<SettingChange>& changes) {
   std::multiset<std::string> gone;

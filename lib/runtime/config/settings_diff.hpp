@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a new document would change, key by key, and whether a running node can follow.
+// The changes that a new document makes, key by key, and whether a running node can apply them.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace plnet::runtime {
 
-// LNet's lists (net, route, peer, …) change item by item: one side is then "none".
+// LNet's lists (net, route, peer, …) change item by item: `before` or `after` is then "none".
 struct SettingChange {
   std::string path;  // "plnet.pollers.idle"; a list or dictionary is one change
   std::string before;
@@ -31,8 +31,8 @@ struct SettingChange {
 // The same for programs: a list of {path, from, to, applies: live | restart}.
 [[nodiscard]] Value changes_to_json(std::span<const SettingChange> changes);
 
-// Before changes are applied to a node that runs: Errc::kBusy if one of them needs a restart. The
-// caller then changes nothing, and the text says so.
+// Checked before any change of a running node: kBusy if one change needs a restart. The error says
+// that nothing was changed.
 [[nodiscard]] Outcome<void> require_live(std::span<const SettingChange> changes);
 
 }  // namespace plnet::runtime

@@ -43,7 +43,7 @@ Value export_key(const Key& key, const void* record, ExportForm form) {
 
 Value export_settings(const Schema& schema, const Settings& settings, ExportForm form) {
   const Document document = document_of(settings);
-  // A node without LNet has nothing to say of it, rather than all its defaults.
+  // A node without LNet leaves LNet's keys out, instead of showing their defaults.
   lnet::NodeConfig nothing;
   nothing.module_options = settings.lnet.module_options;
   const bool with_lnet = settings.lnet != nothing;

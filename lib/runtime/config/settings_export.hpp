@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings to a document, in the order of the schema; print_yaml() of lib/runtime/control makes
-// text of it. What is exported and read again, over whatever there was, gives the same settings.
+// Settings as a document, in the order of the schema; print_yaml() of lib/runtime/control turns it
+// to text. Reading an export gives the same settings, whatever they were before.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace plnet::runtime {
 
 enum class ExportForm : std::uint8_t {
-  kFull,    // everything; what was not given in a list shows as -1
-  kBackup,  // lnetctl export --backup: what a re-import needs
+  kFull,    // everything; values that are not given in a list show as -1
+  kBackup,  // lnetctl export --backup: all that an import needs
 };
 
 [[nodiscard]] Value export_settings(const Schema& schema, const Settings& settings,
                                     ExportForm form);
 
-// The part of one key, or of several; `record` is what their bindings reach into.
+// The part of one key, or of several; `record` is the record that their bindings access.
 [[nodiscard]] Value export_key(const Key& key, const void* record, ExportForm form);
 [[nodiscard]] Value export_keys(std::span<const Key> keys, const void* record, ExportForm form);
 

@@ -20,7 +20,7 @@
 namespace plnet::runtime {
 namespace {
 
-// The place of the path, or of the last part of it that the document has.
+// The place of the path, or of its longest part that the document has.
 Position place_of(const Node& root, std::string_view path) {
   const Node* next = &root;
   const Node* node = next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text of a document to Settings. Everything is read and checked before anything is returned, and
-// everything that is wrong is reported: there is no half-applied document.
+// Reads the text of a document to Settings. Everything is read and checked before anything is
+// returned, and all errors are reported: no document is applied by half.
 #pragma once
 
 #include <expected>
@@ -19,22 +19,20 @@ class Schema;
 
 using ParseResult = std::expected<Settings, ConfigErrors>;
 
-// What is not named keeps the value of `base`: at start the default, with lnetctl import --add the
-// value in force. A list below `plnet` that is named replaces the list that was there. Items of
-// LNet's lists (net, route, peer, …) are added to those that are there, and replace those that are
-// the same thing with other values.
-// `file_name` is for the messages only. The text must outlive the result's errors only until the
-// call returns: they hold copies.
+// Keys that the document leaves out keep the value of `base`: at start the default, with lnetctl
+// import --add the value in force. A list below `plnet` replaces the former list. Items of LNet's
+// lists (net, route, peer, …) are added to the present ones; an item with the same identity is
+// replaced. `file_name` is for messages only. The errors hold copies of the text.
 [[nodiscard]] ParseResult read_settings(const Schema& schema, std::string_view text,
                                         std::string_view file_name, const Settings& base = {});
 
-// lnetctl import --del: what is named goes back to its default, whatever value stands there. A
-// section without anything below it goes back as a whole. Items of LNet's lists go; one that is not
-// there is an error.
+// lnetctl import --del: keys of the document get their defaults, whatever their values. A section
+// without keys is reset as a whole. Items of LNet's lists are removed; an item that is not there is
+// an error.
 [[nodiscard]] ParseResult reset_settings(const Schema& schema, std::string_view text,
                                          std::string_view file_name, const Settings& base);
 
-// lnetctl import --show and --exec: what a document names, without what it would change.
+// lnetctl import --show and --exec: the objects that a document names, without its changes.
 struct NamedItems {
   std::vector<std::string> sections;  // the keys at its top
   std::vector<lnet::NetId> nets;

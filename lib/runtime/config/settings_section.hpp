@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A section below `plnet:` that another part of the program owns, such as a network family. Its
-// settings have a structure of their own among Settings::sections; its keys reach into that by
+// settings have a structure of their own in Settings::sections, which its keys access by
 // PLNET_SECTION_FIELD and PLNET_SECTION_RECORDS.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a document has a value that it says as one text: text() prints the value, parse() reads it.
-// A value that is not given prints as "".
+// The text form of a value in a document: text() prints the value, parse() reads it. A missing
+// value prints as "".
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace plnet::runtime {
 
-// The form that follows from the type. Types with several forms (numbers, mostly) have none: their
+// The form that follows from the type. Types with several forms (mostly numbers) have none: their
 // rows name a class like these.
 template <class T>
 struct TextForm;
@@ -73,7 +73,7 @@ struct TextForm<std::optional<T>> {
   static Outcome<std::optional<T>> parse(std::string_view text) { return TextForm<T>::parse(text); }
 };
 
-// Older releases write NA for a range that a policy does not have.
+// Older releases write NA for a missing range of a policy.
 template <>
 struct TextForm<std::optional<lnet::UdspRange>> {
   static std::string text(const std::optional<lnet::UdspRange>& range) {
@@ -93,7 +93,7 @@ struct NetText {
   static Outcome<lnet::NetId> parse(std::string_view text) { return lnet::parse_net(text); }
 };
 
-// The form that two functions make.
+// A form made of two functions.
 template <auto kText, auto kParse>
 struct TextBy {
   static auto text(const auto& value) { return kText(value); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Policies of selection (UDSPs).
+// User-defined selection policies (UDSPs).
 #include <algorithm>
 #include <set>
 
@@ -36,7 +36,7 @@ class UdspItems : private Items {
     fresh_udsps_.insert(at);
   }
 
-  // By index, as they were numbered before the first of them went.
+  // All indices are those before the first removal.
   void remove(const std::vector<UdspItem>& items) {
     std::set<std::size_t> gone;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -53,7 +53,7 @@ class UdspItems : private Items {
   }
 
  private:
-  // Those of the document itself, to find duplicates in it.
+  // Policies of the document itself, to find duplicates.
   std::set<std::size_t> fresh_udsps_;
 };
 

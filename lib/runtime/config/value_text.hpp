@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of one value and what its row in the schema makes of it.
+// Conversion of the text of one value by its row in the schema.
 #pragma once
 
 #include <expected>
@@ -11,7 +11,7 @@
 
 namespace plnet::runtime {
 
-// For a key whose value is one text. The error is what to say.
+// For a key whose value is one text. The error is a message.
 [[nodiscard]] std::expected<Value, std::string> parse_value(const std::string& text,
                                                             const Key& key);
 

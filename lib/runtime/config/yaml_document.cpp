@@ -22,8 +22,8 @@ struct Destroy {
   void operator()(fy_diag* diag) const { fy_diag_destroy(diag); }
 };
 
-// libfyaml reports what it cannot place (such as an unknown version) by printing it; this stands
-// in for stderr.
+// libfyaml prints errors without a place (such as an unknown version); this function replaces
+// stderr.
 void swallow_output(fy_diag* /*diag*/, void* user, const char* text, std::size_t length) {
   auto& kept = *static_cast<std::string*>(user);
   constexpr std::size_t kEnough = 256;
@@ -42,7 +42,7 @@ std::optional<Position> position_of(const fy_mark* mark) {
   return Position{static_cast<unsigned>(mark->line) + 1, static_cast<unsigned>(mark->column) + 1};
 }
 
-// Where the event's text begins; libfyaml's mark stands behind the opening quote or asterisk.
+// The place where the event's text begins; libfyaml's mark is after the opening quote or asterisk.
 std::optional<Position> position_of(fy_event& event) {
   auto at = position_of(fy_event_start_mark(&event));
   bool behind = event.type == FYET_ALIAS;
@@ -64,7 +64,7 @@ class TreeBuilder {
  public:
   explicit TreeBuilder(ConfigErrors& errors) : errors_(errors) {}
 
-  // False: there is no point in reading on.
+  // False: reading ends.
   bool take(fy_event& event) {
     if (const auto at = position_of(event)) last_ = *at;
     if (!accept_properties(event)) return false;
@@ -89,7 +89,7 @@ class TreeBuilder {
  private:
   struct Level {
     Node* node;
-    bool has_key = false;  // a mapping's key was read, its value comes next
+    bool has_key = false;  // the key was read, its value comes next
     std::string key;
     Position key_at;
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text to a tree of nodes that know where they stood. The grammar is libfyaml's; what a
-// configuration has no use for and an attacker would (anchors, aliases, tags, several documents) is
-// refused, and the size is bounded in bytes, nodes and depth.
+// Parses text to a tree of nodes with their places. libfyaml has the grammar. Features that only an
+// attacker would use (anchors, aliases, tags, several documents) are refused, and the size is
+// bounded in bytes, nodes and depth.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ inline constexpr std::size_t kMaxYamlNodes = 1'000'000;
 inline constexpr std::size_t kMaxYamlDepth = 32;
 
 enum class NodeKind : std::uint8_t {
-  kNull,  // nothing there: `key:`, `key: ~`, `key: null`
+  kNull,  // no value: `key:`, `key: ~`, `key: null`
   kScalar,
   kSequence,
   kMapping,
@@ -33,23 +33,23 @@ enum class NodeKind : std::uint8_t {
 
 struct Node {
   NodeKind kind = NodeKind::kNull;
-  Position at;              // where the value stands; for kNull without text, where its key does
+  Position at;              // of the value; for kNull without text, of the key
   std::string text;         // kScalar: without its quotes
   std::vector<Node> items;  // kSequence and kMapping, in the order of the document
   std::string key;          // in a mapping: the key ...
-  Position key_at;          // ... and where it stands
+  Position key_at;          // ... and its place
 
-  // kMapping: the item with that key, else null.
+  // kMapping: the item with that key; null if there is none.
   [[nodiscard]] const Node* find(std::string_view wanted) const;
 };
 
-// An empty text, or one of comments only, is a document that is kNull at 1:1. A syntax error, or
-// what is refused, ends the reading.
+// An empty text, or one of comments only, gives kNull at 1:1. Reading ends at the first syntax
+// error or refused feature.
 [[nodiscard]] std::expected<Node, ConfigErrors> parse_yaml(std::string_view text,
                                                            std::string_view file_name);
 
-// For a caller that has more to find: gives the tree also if keys in it are duplicate, all of which
-// are in `errors`; nothing if the text could not be read to its end.
+// For a caller that checks more: duplicate keys are in `errors`, and the tree is returned
+// nevertheless; nullopt only if the text could not be read to its end.
 [[nodiscard]] std::optional<Node> parse_yaml(std::string_view text, ConfigErrors& errors);
 
 }  // namespace plnet::runtime

@@ -62,7 +62,7 @@ std::optional<UnfitText> find_unfit_character(std::string_view text) {
   return std::nullopt;
 }
 
-// Directives stand before the first line that is neither empty nor a comment.
+// Directives come before the first line that is neither empty nor a comment.
 std::optional<UnfitText> find_directive(std::string_view text) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be said of a document before its grammar is looked at: size, encoding, directives; and
-// what its scalars mean as numbers and truth values.
+// Checks of a document before its grammar: size, encoding, directives; and the values of scalars as
+// numbers and truth values.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct UnfitText {
 // control character, a directive (%YAML, %TAG).
 [[nodiscard]] std::optional<UnfitText> find_unfit_text(std::string_view text);
 
-// Decimal, 0x hexadecimal or 0 octal, with a sign or without, nothing around it. kInvalid if it is
-// no number, kOutOfRange if it does not fit.
+// Decimal, 0x hexadecimal or 0 octal, with or without a sign, and nothing else. kInvalid: not a
+// number; kOutOfRange: too large.
 [[nodiscard]] Result<std::int64_t> parse_integer(std::string_view text);
 
 // true, false in any case, and 1, 0.
