@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnetctl access`: the rules in their order, by index. The words are those of a document
-// (config/access_schema.hpp).
+// `lnetctl access`: the rules in their order, by index. Arguments have the names and forms of a
+// document (config/access_schema.hpp).
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -26,7 +26,7 @@ struct AccessToAdd {
   std::optional<std::size_t> at;
 };
 
-// The one of that name, or what was not given.
+// The word with that name, or `otherwise` if the argument is missing.
 template <class Word>
 Outcome<Word> word_arg(const VerbArgs& args, const char* name, std::span<const Word> words,
                        std::optional<Word> otherwise) {
@@ -41,7 +41,7 @@ Outcome<Word> word_arg(const VerbArgs& args, const char* name, std::span<const W
                  fmt::format("--{}: expected one of {}", name, known));
 }
 
-// Left out it means everyone; empty it is a variable of a script that was not set.
+// A missing argument means all; an empty one is an unset variable of a script.
 Outcome<void> check_not_empty(const VerbArgs& args) {
   for (const char* const name : {"source", "dest", "from", "to"}) {
     if (!args.contains(name) || !text_arg(args, name).empty()) continue;

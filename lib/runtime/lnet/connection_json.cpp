@@ -9,7 +9,7 @@
 namespace plnet::runtime {
 namespace {
 
-// Null: it has not happened.
+// Null if it has not happened.
 Json milliseconds(const std::optional<Duration>& time) {
   return time ? Json(*time / std::chrono::milliseconds(1)) : Json{};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports on connections as the documents that `lnetctl conn` prints. At level 0 they say what
-// `lctl conn_list` and `lctl peer_list` say, at level 1 the rest.
+// Reports of connections as the documents of `lnetctl conn`. Level 0 has the contents of `lctl
+// conn_list` and `lctl peer_list`, level 1 the rest.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `lctl conn_list` and `lctl peer_list` show of a kernel's TCP networks, and more.
+// `lnetctl conn`: what a kernel's `lctl conn_list` and `lctl peer_list` show, and more.
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lnetctl has for a look behind the curtain: recovery queues, CPTs of NIDs, the service ID of
-// o2iblnd.
+// Verbs for internals of LNet: recovery queues, CPTs of NIDs, the service ID of o2iblnd.
 // Checked against lustre-release lnet/utils/lnetctl.c: jt_show_recovery(), jt_calc_cpt_of_nid(),
 // lnet/lnet/api-ni.c: lnet_debug_recovery_show_dump(), cpt_of_nid_props_list;
 // lnet/utils/lnetconfig/liblnetconfig.c: lustre_lnet_calc_service_id().
@@ -58,7 +57,7 @@ void show_cpts(LnetControl& control, const std::vector<lnet::Nid>& nids, VerbTok
   });
 }
 
-// The port of o2iblnd's listener as the connection manager has it, in the order of the wire.
+// The port of o2iblnd's listener as the connection manager's service ID, in wire byte order.
 std::uint64_t service_id(const lnet::NodeConfig& config) {
   constexpr std::uint64_t kPortSpaceTcp = 0x0106;  // RDMA_PS_TCP
   std::uint64_t port = 987;

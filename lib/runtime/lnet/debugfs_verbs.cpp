@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnetctl debugfs`: the files by name. The text goes to lnetctl as it is.
+// `lnetctl debugfs`: files by name. lnetctl prints their text as it is.
 #include <array>
 #include <string>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 
 using lnet::LnetControl;
 
-// As much as any file tells.
+// The highest level that any file needs.
 constexpr int kLevel = 2;
 
 Json text_document(std::string text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnetctl fault`. What a rule may be is said in the words of a document (config/fault_schema.hpp).
+// `lnetctl fault`. Rules have the names and forms of a document (config/fault_schema.hpp).
 // Checked against lustre-release lnet/utils/lnetctl.c: jt_fault_add(), jt_fault_del_common(),
 // lnet/lnet/api-ni.c: fault_attr_list.
 #include <utility>
@@ -66,7 +66,8 @@ Outcome<FaultSelection> faults_to_delete(const VerbArgs& args) {
   return FaultSelection{*from, *to};
 }
 
-// The kernel's keys in its order; fields that it does not print come last, if the rule has them.
+// The kernel's keys in its order. Fields that the kernel does not print come last, if the rule has
+// them.
 Json report_to_json(const lnet::FaultReport& report) {
   const lnet::FaultSpec& spec = report.spec;
   const bool drops = spec.kind == FaultKind::kDrop;

@@ -25,8 +25,9 @@ namespace {
 
 using lnet::LnetControl;
 
-// Gathers the documents of several questions, asked one after the other, into one. A question that
-// fails ends it, or if there is a list to say so in, stands there, and the others are asked still.
+// Asks several questions one after the other, and joins the answers to one document. If a question
+// fails, its error goes to the fault list, and the rest is asked; without a fault list the first
+// error ends it.
 class Gathering : public std::enable_shared_from_this<Gathering> {
  public:
   struct Ask {
@@ -70,7 +71,7 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
       if (fault.entity.empty()) faults_.back().entity = entity;
     }
   }
-  // As when some of several NIDs do not answer: it has failed if nothing came of it.
+  // As for several NIDs of which some do not answer: an error only if no question succeeded.
   void finish() {
     if (!faults_.empty() && !answered_) {
       return token_.finish(std::unexpected(VerbError(std::move(faults_))));
@@ -120,7 +121,7 @@ Gathering::Ask answer(Json document) {
   return {{}, [document = std::move(document)](VerbToken token) { token.finish(document); }};
 }
 
-// Nothing instead of an error while LNet is down: the rest of a document is there.
+// An empty answer instead of an error while LNet is down: the rest of the document is valid.
 Gathering::Ask unless_down(const Gathering::Ask& ask) {
   return {ask.entity, [ask = ask.ask](VerbToken token) {
             auto answered = std::make_shared<VerbToken>(std::move(token));
@@ -133,7 +134,7 @@ Gathering::Ask unless_down(const Gathering::Ask& ask) {
 
 constexpr std::array<const char*, 3> kRuleSections{"udsp", "fault", "access"};
 
-// Rules are the same in every kind of export.
+// Rules are the same in every form of export.
 Json rules_of(const LnetControl& control, std::span<const char* const> sections) {
   Settings rules;
   rules.lnet.udsps = control.config().udsps;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions whose answer is a whole document: import --show, import --exec, export.
+// Verbs whose answer is a whole document: import --show, import --exec, export.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,10 +10,10 @@
 
 namespace plnet::runtime {
 
-// What `import --show` and `import --exec` answer.
+// The answers of `import --show` and `import --exec`.
 void show_named(lnet::LnetControl& control, const NamedItems& named, VerbToken token);
 void exec_named(lnet::LnetControl& control, const NamedItems& named, VerbToken token);
-// `export` without --backup: what runs, in the order of lnetctl. `tail` goes behind it.
+// `export` without --backup: the running state, in lnetctl's order. `tail` is appended.
 void export_running(lnet::LnetControl& control, Json tail, VerbToken token);
 
 }  // namespace plnet::runtime

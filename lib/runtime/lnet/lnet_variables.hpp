@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `set NAME VALUE`, for the names of LNet: those of `global show`, routing, tiny_buffers, ….
+// `set NAME VALUE` for LNet's names: the variables of `global show`, routing, tiny_buffers, ….
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node with LNet can be asked over its control socket: net, peer, route, ping, …. Arguments
-// are those of lnetctl's options, results are its documents.
+// Handlers of LNet's verbs: net, peer, route, ping, …. Arguments are lnetctl's options, results are
+// its documents.
 #pragma once
 
 #include "lib/lnet/node/lnet_control.hpp"

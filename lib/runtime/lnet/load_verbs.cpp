@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnetctl top`: who makes the load, the heaviest first.
+// `lnetctl top`: the load by sender, network, portal or next hop, the heaviest first.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -32,7 +32,7 @@ Json counts(const lnet::MessageCounts& report) {
           {"hello", report.hello}};
 }
 
-// The kernel's numbers are unsigned and printed signed: no rule is -1.
+// The kernel's numbers are unsigned and printed signed, so "no policy" is -1.
 Json policy(const lnet::PolicyReport& report) {
   return object_of(
       {{"net priority", static_cast<std::int32_t>(report.net_priority)},
@@ -92,24 +92,25 @@ Json ni_to_json(const lnet::NiReport& ni, int level) {
                    level);
 }
 
-// Parts above the level are not made: a node may have tens of thousands of peers.
+// Parts above the level are not built: a node may have tens of thousands of peers.
 auto peer_ni(const lnet::PeerNiReport& ni, int level) {
-  return std::to_array<Row>({{"nid", text_of(ni.nid), 0, {1, "nid", -24}},
-                             {"udsp info", level < 4 ? Json{} : policy(ni.policy)},
-                             {"state", name_of(ni.state), 0, {3, "state", 5}},
-                             {"last alive", -1, kFileOnly, {4, "last", 5}},  // as the kernel has it
-                             {"max_ni_tx_credits", ni.max_ni_tx_credits, 1, {5, "max", 5}},
-                             {"available_tx_credits", ni.available_tx_credits, 1, {8, "tx", 5}},
-                             {"min_tx_credits", ni.min_tx_credits, 1, {9, "min", 5}},
-                             {"tx_q_num_of_buf", ni.tx_q_num_of_buf, 1, {10, "queue"}},
-                             {"available_rtr_credits", ni.available_rtr_credits, 1, {6, "rtr", 5}},
-                             {"min_rtr_credits", ni.min_rtr_credits, 1, {7, "min", 5}},
-                             {"refcount", ni.refcount, 1, {2, "refs", 4}},
-                             {"statistics", level < 1 ? Json{} : traffic(ni.traffic)},
-                             {"sent_stats", level < 2 ? Json{} : counts(ni.messages.sent)},
-                             {"received_stats", level < 2 ? Json{} : counts(ni.messages.received)},
-                             {"dropped_stats", level < 2 ? Json{} : counts(ni.messages.dropped)},
-                             {"health stats", level < 2 ? Json{} : health(ni.health)}});
+  return std::to_array<Row>(
+      {{"nid", text_of(ni.nid), 0, {1, "nid", -24}},
+       {"udsp info", level < 4 ? Json{} : policy(ni.policy)},
+       {"state", name_of(ni.state), 0, {3, "state", 5}},
+       {"last alive", -1, kFileOnly, {4, "last", 5}},  // always -1 in the kernel
+       {"max_ni_tx_credits", ni.max_ni_tx_credits, 1, {5, "max", 5}},
+       {"available_tx_credits", ni.available_tx_credits, 1, {8, "tx", 5}},
+       {"min_tx_credits", ni.min_tx_credits, 1, {9, "min", 5}},
+       {"tx_q_num_of_buf", ni.tx_q_num_of_buf, 1, {10, "queue"}},
+       {"available_rtr_credits", ni.available_rtr_credits, 1, {6, "rtr", 5}},
+       {"min_rtr_credits", ni.min_rtr_credits, 1, {7, "min", 5}},
+       {"refcount", ni.refcount, 1, {2, "refs", 4}},
+       {"statistics", level < 1 ? Json{} : traffic(ni.traffic)},
+       {"sent_stats", level < 2 ? Json{} : counts(ni.messages.sent)},
+       {"received_stats", level < 2 ? Json{} : counts(ni.messages.received)},
+       {"dropped_stats", level < 2 ? Json{} : counts(ni.messages.dropped)},
+       {"health stats", level < 2 ? Json{} : health(ni.health)}});
 }
 
 Json peer_ni_to_json(const lnet::PeerNiReport& ni, int level) {
@@ -124,7 +125,7 @@ Json peer_to_json(const lnet::PeerReport& peer, int level) {
                    level);
 }
 
-// Why a route is as it is: ours, beyond what the kernel tells.
+// The history of a route; the kernel does not have it.
 Json route_story(const RouteReport& report) {
   const auto change_to_json = [](const lnet::RouteChangeReport& change) -> Json {
     return {{"seconds ago", change.ago / std::chrono::seconds(1)},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports of the core as the documents that LNet's lnetctl prints: its keys, in its order, at each
-// level of detail. print_yaml() of lib/runtime/control makes the classic layout of them.
+// Reports of the core as the documents of LNet's lnetctl: its keys, in its order, at each level of
+// detail. print_yaml() of lib/runtime/control prints them in the classic layout.
 // Checked against lustre-release lnet/utils/lnetconfig/liblnetconfig.c: the lustre_lnet_show_*
 // functions at 2.15.5, and lnet/lnet/api-ni.c: the key lists of the netlink interface at 2.17.0.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace plnet::runtime {
 
-// Each is a whole document: {"net": [...]}. Levels beyond those that exist mean the highest.
+// Each is a whole document: {"net": [...]}. Higher levels than the highest mean the highest.
 [[nodiscard]] Json nets_to_json(std::span<const lnet::NetReport> nets, int level);
 [[nodiscard]] Json peers_to_json(std::span<const lnet::PeerReport> peers, int level);
 [[nodiscard]] Json peer_list_to_json(std::span<const lnet::PeerReport> peers);
@@ -22,22 +22,22 @@ namespace plnet::runtime {
 [[nodiscard]] Json routing_to_json(const lnet::RoutingReport& routing);
 [[nodiscard]] Json statistics_to_json(const lnet::StatisticsReport& statistics);
 [[nodiscard]] Json globals_to_json(const lnet::ParameterValues& values);
-// Of those that answered, under `key`: "ping" or "discover". Null if none did.
+// The nodes that answered, under `key`: "ping" or "discover". Null if none answered.
 [[nodiscard]] Json pings_to_json(std::span<const lnet::PingReport> reports, std::string_view key);
 
-// Files that a kernel's LNet has in debugfs (/sys/kernel/debug/lnet), to the letter: sites have
-// scripts that read them. Checked against lustre-release 2.17 lnet/lnet/lnet_debugfs.c:
+// Exact copies of the files that a kernel's LNet has in debugfs (/sys/kernel/debug/lnet), since
+// scripts of sites read them. Checked against lustre-release 2.17 lnet/lnet/lnet_debugfs.c:
 // proc_lnet_*().
 [[nodiscard]] std::string debugfs_stats(const lnet::StatisticsReport& statistics);
 // A row for each CPT that serves an NI.
 [[nodiscard]] std::string debugfs_nis(std::span<const lnet::NetReport> nets);
 [[nodiscard]] std::string debugfs_peers(std::span<const lnet::PeerReport> peers);
-// Nothing but the heading on a node that is no router.
+// Only the heading on a node that is no router.
 [[nodiscard]] std::string debugfs_buffers(const lnet::RoutingReport& routing);
 [[nodiscard]] std::string debugfs_routes(const lnet::RoutingReport& routing,
                                          std::span<const lnet::RouteReport> routes);
-// One that is alive answers, and has an NI up on each of its networks; whether it routes, and so
-// whether its routes are up, says debugfs_routes().
+// A gateway is alive if it answers and has an NI up on each of its networks. Whether it routes is
+// part of the state of its routes, debugfs_routes().
 [[nodiscard]] std::string debugfs_routers(std::span<const lnet::GatewayReport> routers);
 
 }  // namespace plnet::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report as a table of its fields, from which documents and files of debugfs are written.
+// A report as a table of its fields, for documents and files of debugfs.
 #pragma once
 
 #include <initializer_list>
@@ -38,17 +38,17 @@ inline constexpr int kFileOnly = lnet::kReportLevelMax + 1;  // as a level
 [[nodiscard]] std::string file_line(Rows rows);
 [[nodiscard]] std::string file_titles(Rows rows);
 
-// The values that `print` makes of each report and of `more`.
+// A list of print(report, more...) for each report.
 Json list_of(const auto& reports, const auto& print, const auto&... more) {
   Json list = Json::array();
   for (const auto& report : reports)
     list.push_back(print(report, more...));
   return list;
 }
-// Nothing to list is no document, as lnetctl has it: null.
+// Null for an empty list: lnetctl prints no document then.
 [[nodiscard]] Json document_of(std::string_view key, Json list);
 
-// Null unless there is any.
+// Null if the value is 0, false or empty.
 template <class T>
 Json if_any(const T& value) {
   return value == T{} ? Json{} : Json(value);

@@ -44,7 +44,7 @@ Outcome<void> change_all(lnet::NodeConfig& config, const std::vector<lnet::Route
   return {};
 }
 
-// Several gateways come all or none.
+// Several routes are added all or none.
 void change_routes(LnetControl& control, const std::vector<lnet::RouteConfig>& routes, bool add,
                    VerbToken token) {
   if (routes.size() == 1) {
@@ -56,7 +56,7 @@ void change_routes(LnetControl& control, const std::vector<lnet::RouteConfig>& r
                silent(std::move(token)));
 }
 
-// More than anybody waits for; and seconds that fit into a duration.
+// A day: longer than any drain, and short enough for a Duration.
 constexpr std::int64_t kDrainSecondsMax = 86'400;
 
 void drain_routing(LnetControl& control, const VerbArgs& args, VerbToken token) {
@@ -72,7 +72,7 @@ void drain_routing(LnetControl& control, const VerbArgs& args, VerbToken token) 
   control.drain_routing(order, silent(std::move(token)));
 }
 
-// The gateways that a NID means, or a list of ranges however wide. All, if there is none.
+// A filter of gateways by a NID or a list of ranges of any size; without the argument all match.
 using GatewayFilter = std::function<bool(const lnet::Nid& gateway)>;
 Outcome<GatewayFilter> gateways_meant(const VerbArgs& args) {
   const std::string text = text_arg(args, "gateway");
@@ -87,7 +87,7 @@ Outcome<GatewayFilter> gateways_meant(const VerbArgs& args) {
   return [meant = std::move(*ranges)](const lnet::Nid& gateway) { return meant.matches(gateway); };
 }
 
-// Filters as lnetctl has them: each that is given must fit.
+// Filters as in lnetctl: all that are given must match.
 Outcome<void> keep_fitting(std::vector<lnet::RouteReport>& routes, const VerbArgs& args) {
   const auto net = net_arg(args, "net");
   if (!net) return std::unexpected(net.error());
@@ -121,7 +121,7 @@ void show_routes(lnet::LnetControl& control, const VerbArgs& args, VerbToken tok
 
 void show_routing(lnet::LnetControl& control, VerbToken token) {
   control.routing(printed<lnet::RoutingReport>(std::move(token), [](lnet::RoutingReport report) {
-    // All that there are, as the kernel adds them up, not what somebody has set.
+    // The buffers that exist, added up as in the kernel, instead of the configured counts.
     report.buffers = {};
     for (const lnet::RoutingReport::OfCpt& cpt : report.cpts) {
       report.buffers.tiny += cpt.tiny.buffers;

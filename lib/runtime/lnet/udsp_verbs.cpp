@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnetctl udsp`: selection policies in their order, by index. The words are those of a document.
+// `lnetctl udsp`: selection policies in their order, by index. Arguments have the forms of a
+// document.
 // Checked against lustre-release lnet/utils/lnetctl.c: jt_add_udsp(), jt_del_udsp(),
 // jt_show_udsp(); lnet/lnet/udsp.c: lnet_udsp_add_policy(), lnet_udsp_del_policy().
 #include <algorithm>
@@ -24,7 +25,7 @@ constexpr std::int64_t kPriorityMax = INT32_MAX;
 
 struct UdspToAdd {
   Udsp udsp;
-  std::size_t at = 0;  // or at the end, if there are not as many
+  std::size_t at = 0;  // or at the end, if there are fewer
 };
 
 Outcome<UdspToAdd> udsp_to_add(const VerbArgs& args) {
@@ -37,7 +38,7 @@ Outcome<UdspToAdd> udsp_to_add(const VerbArgs& args) {
        {std::pair{"src", &wanted.source}, {"dst", &wanted.destination}, {"rte", &wanted.router}}) {
     if (!args.contains(name)) continue;
     const std::string text = text_arg(args, name);
-    // A variable of a script that was not set.
+    // An unset variable of a script.
     if (text.empty())
       return failure(Errc::kInvalid, fmt::format("--{}: nothing, expected a range", name));
     auto parsed = TextForm<std::optional<lnet::UdspRange>>::parse(text);
@@ -52,7 +53,7 @@ Outcome<UdspToAdd> udsp_to_add(const VerbArgs& args) {
                    .at = static_cast<std::size_t>(at->value_or(lnet::kUdspsMax))};
 }
 
-// About the same as one that is there: that one gets the other priority.
+// A policy for the same NIDs exists: it gets the new priority.
 Outcome<void> add(NodeConfig& config, UdspToAdd&& wanted) {
   auto& udsps = config.udsps;
   const auto same = std::ranges::find_if(
@@ -71,7 +72,7 @@ Outcome<void> add(NodeConfig& config, UdspToAdd&& wanted) {
 }
 
 struct UdspsToDelete {
-  std::optional<std::size_t> at;  // absent: all
+  std::optional<std::size_t> at;  // nullopt: all
 };
 
 Outcome<UdspsToDelete> udsps_to_delete(const VerbArgs& args) {

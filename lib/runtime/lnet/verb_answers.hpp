@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How LNet's verbs answer: what the core replies becomes what goes back to lnetctl.
+// Answers of LNet's verbs: conversion of the core's replies to answers for lnetctl.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,12 @@ inline void fail(VerbToken& token, Error error) {
   token.finish(std::unexpected(VerbError(std::move(error))));
 }
 
-// One that stands beside what went well.
+// The entry of a fault in an answer that also has results.
 inline Json fault_item(const VerbFault& fault) {
   return {{fault.entity, {{"errno", wire_errno(fault.code)}, {"descr", fault.what}}}};
 }
 
-// What answers a request whose success has nothing to say.
+// For a verb whose success has an empty answer.
 inline lnet::Reply<void> silent(VerbToken token) {
   return [token = std::move(token)](Outcome<void>&& done) mutable {
     if (!done) return fail(token, std::move(done.error()));
@@ -33,7 +33,7 @@ inline lnet::Reply<void> silent(VerbToken token) {
   };
 }
 
-// What answers with a report: `print` makes the document of it.
+// For a verb that answers with a report: `print` makes the document.
 template <class Report, class Print>
 lnet::Reply<Report> printed(VerbToken token, const Print& print) {
   return [token = std::move(token), print](Outcome<Report>&& report) mutable {
@@ -43,7 +43,7 @@ lnet::Reply<Report> printed(VerbToken token, const Print& print) {
   };
 }
 
-// A verb that one function answers.
+// A verb with one function as its handler.
 inline AsyncVerbHandler bound(lnet::LnetControl& control,
                               void (*answer)(lnet::LnetControl& control, const VerbArgs& args,
                                              VerbToken token)) {
@@ -58,7 +58,7 @@ inline AsyncVerbHandler bound(lnet::LnetControl& control,
   };
 }
 
-// A verb whose arguments are judged by `parse` before `run` sees what they mean.
+// A verb whose arguments `parse` checks and converts for `run`.
 template <class Parse, class Run>
 AsyncVerbHandler judged(Parse parse, Run run) {
   return [parse, run](const VerbArgs& args, const Caller&, VerbToken token) {

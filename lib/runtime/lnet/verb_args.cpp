@@ -21,7 +21,7 @@ std::unexpected<Error> missing(std::string what) {
   return failure(Errc::kMissing, std::move(what));
 }
 
-// Fills `out` if the number was given.
+// Sets `out` if the number is given.
 template <class T>
 Outcome<void> take_number(const VerbArgs& args, const char* name, std::int64_t low,
                           std::int64_t high, T& out) {

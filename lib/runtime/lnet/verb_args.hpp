@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments of LNet's verbs as values: what lnetctl's options mean.
+// Arguments of LNet's verbs (lnetctl's options) as values.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ using VerbArgs = nlohmann::json;
 // "" if not given.
 [[nodiscard]] std::string text_arg(const VerbArgs& args, const char* name);
 [[nodiscard]] bool flag_arg(const VerbArgs& args, const char* name);
-// Nothing if not given; an error if it is not between the two.
+// nullopt if not given; an error if it is out of range.
 [[nodiscard]] Outcome<std::optional<std::int64_t>> number_arg(const VerbArgs& args,
                                                               const char* name, std::int64_t low,
                                                               std::int64_t high);
@@ -33,11 +33,11 @@ using VerbArgs = nlohmann::json;
 // given.
 [[nodiscard]] Outcome<std::vector<lnet::Nid>> nids_arg(const VerbArgs& args, const char* name);
 
-// Sets the texts of a record that are among the arguments, each under the name of its row.
+// Sets the texts of a record from the arguments, each by the name of its row.
 [[nodiscard]] Outcome<void> take_texts(const VerbArgs& args, std::span<const Key> keys,
                                        void* record);
 
-// `verbose`, within the levels that exist.
+// The argument `verbose`, limited to the existing levels.
 [[nodiscard]] int level_arg(const VerbArgs& args);
 
 [[nodiscard]] Outcome<lnet::ConnectionQuery> connection_query(const VerbArgs& args);

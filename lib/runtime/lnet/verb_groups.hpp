@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs of LNet by what they are about, and the questions that documents ask as well.
+// The verbs of LNet by their objects, and the questions that documents ask, too.
 #pragma once
 
 #include <string>
@@ -27,12 +27,12 @@ void show_nets(lnet::LnetControl& control, const VerbArgs& args, VerbToken token
 void show_peers(lnet::LnetControl& control, const VerbArgs& args, VerbToken token);
 void show_routes(lnet::LnetControl& control, const VerbArgs& args, VerbToken token);
 void show_routing(lnet::LnetControl& control, VerbToken token);
-// What is configured of it, for export.
+// The configured part, for export.
 void show_routing_as_configured(lnet::LnetControl& control, VerbToken token);
 void show_statistics(lnet::LnetControl& control, VerbToken token);
 
-// Who answered is the result; who did not stands beside it under `manage`, as lnetctl prints both.
-// If nobody did, that is the error.
+// NIDs that answered are the result; the others are listed under `manage`, as lnetctl prints both.
+// If none answered, that is an error.
 [[nodiscard]] lnet::Reply<std::vector<lnet::PingReport>> pinged(VerbToken token,
                                                                 std::string entity);
 

@@ -46,7 +46,7 @@ inline constexpr OptionList kDelayOptions{kSource,
 inline constexpr OptionList kFaultDelOptions{kSource, kDest,
                                              flag("all", 'a', "all rules of this kind")};
 
-// The answer is the number of rules.
+// The answer is the number of deleted rules.
 constexpr VerbRow fault_del(std::string_view words, std::string_view help) {
   VerbRow row = change(words, "del", "fault", help, kFaultDelOptions);
   row.answer = VerbAnswer::kYaml;

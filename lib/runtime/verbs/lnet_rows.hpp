@@ -116,7 +116,7 @@ inline constexpr std::array kLnetRows{
             number("window", 0, "N", "of them under way at a time, 1 to 16 (1)")}),
     manage("discover", "discover the NIs of peers",
            {flag("force", 'f', "also if what is known is fresh")}),
-    // `cpt` has a meaning of its own.
+    // No abbreviation: `cpt` is another command.
     whole_only(show("cpt-of-nid", "cpt-of-nid", "the CPTs where NIDs are at home", {}, kNids)),
     show("service-id", "service-id", "the InfiniBand service ID of o2iblnd"),
     change("udsp add", "add", "udsp", "prefer a network, interface or router",

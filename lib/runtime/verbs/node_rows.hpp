@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs that only plnet has: of its pollers, its configuration, its counters.
+// The verbs that only plnet has: for pollers, configuration and counters.
 #pragma once
 
 #include "lib/runtime/verbs/verb_row.hpp"

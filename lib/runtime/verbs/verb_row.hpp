@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One request that a node answers, as the node and lnetctl both know it: a row. The node checks
-// requests by it; lnetctl reads command lines by it and prints its help. A row is plain data, so
-// that a program that has neither side can carry it.
+// A verb, the request that a node answers, as a row for both the node and lnetctl. The node checks
+// requests by it; lnetctl reads command lines and prints help by it. A row is plain data, so
+// programs can carry it without a node or lnetctl.
 //
 //   inline constexpr std::array kPeerRows{
 //       show("peer show", "peer", "peers and their NIs", {text("nid", 'n', "NID", "only this")}),
@@ -29,7 +29,7 @@ enum class OptionKind : std::uint8_t {
   kFlag,
   kText,
   kTexts,   // may be repeated: the values joined with commas
-  kNumber,  // decimal, 0x hexadecimal or 0 octal, as C has it
+  kNumber,  // decimal, 0x hexadecimal or 0 octal, as in C
   kLevel,   // -v, -v 2, -v2, --verbose, --verbose 2, --verbose=2; alone it means 1
   kList,    // of strings; in requests only
   kAny,     // in requests only
@@ -45,7 +45,7 @@ struct OptionRow {
   bool local = false;     // for lnetctl alone: not in a request
 };
 
-// A short list with its rows inside, so that a row of a verb is a value.
+// A short list that contains its rows, so that a row of a verb is a value.
 class OptionList {
  public:
   static constexpr std::size_t kOptionsMax = 16;  // `net add` has the most
@@ -77,10 +77,10 @@ struct PositionalRow {
 
 enum class VerbAccess : std::uint8_t { kReads, kChanges };
 
-// Form in which lnetctl prints a success.
+// The form in which lnetctl prints a success.
 enum class VerbAnswer : std::uint8_t {
   kYaml,
-  kText,  // the value of its key `text` as it is
+  kText,  // the value of the key `text`, unchanged
   kNothing,
 };
 
@@ -89,21 +89,21 @@ struct VerbRow {
   std::string_view help{};
   OptionList options{};
   PositionalRow positional{};
-  OptionList args{};  // of a request, besides: code of the client fills them in
+  OptionList args{};  // further arguments of a request, which code of the client fills in
   VerbAccess access = VerbAccess::kChanges;
   VerbAnswer answer = VerbAnswer::kYaml;
-  bool frequent = false;    // programs ask it all the time, and nothing is configured by it
-  bool whole_only = false;  // no beginning of its words stands for it
+  bool frequent = false;                // programs ask it often, and it changes no configuration
+  bool whole_only = false;              // cannot be abbreviated
   std::string_view operation = "show";  // in errors of lnetctl: add, del, show, set, manage, …
   std::string_view entity{};            // in errors of lnetctl: net, route, …
-  Duration patience{};                  // if the node may take longer than for others
+  Duration patience{};                  // if it may take longer than other verbs
 };
 
-// A change may have to wait for a start that waits for its gateways (router_ping_timeout twice), or
-// for another change that is taken back, for which a NIC has to let go of an NI.
+// A change may wait for a start that waits for its gateways (twice router_ping_timeout), or for the
+// undoing of another change, for which a NIC has to release an NI.
 inline constexpr Duration kChangePatience = std::chrono::seconds(240);
 
-// Rows by their words. A verb that has no row does not compile.
+// Rows by their words. A verb without a row does not compile.
 class VerbRows {
  public:
   constexpr explicit VerbRows(std::span<const VerbRow> all) : all_(all) {}
@@ -120,7 +120,7 @@ class VerbRows {
   std::span<const VerbRow> all_;
 };
 
-// Most rows and options, for the files that hold tables of them.
+// Makers of most rows and options, for files of tables.
 namespace row_makers {
 
 constexpr OptionRow text(std::string_view name, char short_name, std::string_view value,
@@ -164,12 +164,12 @@ constexpr VerbRow show(std::string_view words, std::string_view entity, std::str
           .access = VerbAccess::kReads,
           .entity = entity};
 }
-// One whose answer is text already.
+// For a verb that answers with text.
 constexpr VerbRow as_text(VerbRow row) {
   row.answer = VerbAnswer::kText;
   return row;
 }
-// A setting of the node itself: lnetctl says nothing about a success.
+// A setting of the node itself; lnetctl prints nothing on success.
 constexpr VerbRow set(std::string_view words, std::string_view entity, std::string_view help,
                       const OptionList& options = {}, const PositionalRow& positional = {}) {
   return {.words = words,
@@ -180,7 +180,7 @@ constexpr VerbRow set(std::string_view words, std::string_view entity, std::stri
           .operation = "set",
           .entity = entity};
 }
-// The same of LNet, which may take its time.
+// The same for LNet, which may take longer.
 constexpr VerbRow change(std::string_view words, std::string_view operation,
                          std::string_view entity, std::string_view help,
                          const OptionList& options = {}) {
