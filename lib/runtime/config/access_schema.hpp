@@ -20,15 +20,15 @@ inline constexpr std::array<std::string_view, 3> kUses{"all", "connect", "forwar
 }  // namespace access_rows
 
 inline constexpr std::array kAccessKeys{
-    access_rows::word("action", "What the rule does; deny if left out.", access_rows::kActions,
+    access_rows::word("action", "The action of the rule; deny if left out.", access_rows::kActions,
                       PLNET_FIELD(lnet::AccessRule, action)),
-    access_rows::word("for", "What it is about; all if left out.", access_rows::kUses,
+    access_rows::word("for", "The use that it covers; all if left out.", access_rows::kUses,
                       PLNET_FIELD(lnet::AccessRule, use)),
-    access_rows::text("source", "Who connects, or whom the message is from; NID ranges.",
+    access_rows::text("source", "The peer that connects, or the sender of the message; NID ranges.",
                       "10.0.[0-3].*@tcp", PLNET_TEXT(lnet::AccessRule, source)),
-    access_rows::text("dest", "Our NI, or whom the message is for; NID ranges.", "10.1.0.1@o2ib",
-                      PLNET_TEXT(lnet::AccessRule, destination)),
-    access_rows::text("from", "The network that it comes in by.", "tcp",
+    access_rows::text("dest", "The local NI, or the destination of the message; NID ranges.",
+                      "10.1.0.1@o2ib", PLNET_TEXT(lnet::AccessRule, destination)),
+    access_rows::text("from", "The network that it arrives on.", "tcp",
                       PLNET_TEXT_AS(NetText, lnet::AccessRule, from)),
     access_rows::text("to", "The network of its destination.", "o2ib",
                       PLNET_TEXT_AS(NetText, lnet::AccessRule, to)),

@@ -28,20 +28,20 @@ inline constexpr std::array<std::string_view, 2> kRuleTypes{"drop", "delay"};
 }  // namespace fault_rows
 
 inline constexpr std::array kFaultKeys{
-    fault_rows::word("rule_type", "What happens to a message; drop if left out.",
+    fault_rows::word("rule_type", "The fault: drop or delay; drop if left out.",
                      fault_rows::kRuleTypes, PLNET_FIELD(lnet::FaultSpec, kind)),
-    fault_rows::text("source", "Where it comes from: a NID, * or *@NET.", "'*@tcp'",
+    fault_rows::text("source", "The sender: a NID, * or *@NET.", "'*@tcp'",
                      PLNET_TEXT_AS(fault_rows::AnyNid, lnet::FaultSpec, source)),
-    fault_rows::text("dest", "Where it goes to.", "10.0.0.7@tcp",
+    fault_rows::text("dest", "The destination.", "10.0.0.7@tcp",
                      PLNET_TEXT_AS(fault_rows::AnyNid, lnet::FaultSpec, destination)),
     [] {
-      Key key = fault_rows::number("rate", "One in so many that match; or", 1,
+      Key key = fault_rows::number("rate", "One message in this number that match; or", 1,
                                    fault_rows::kNumberMax, PLNET_NONZERO(lnet::FaultSpec, rate));
       key.example = "2";
       key.optional = true;
       return key;
     }(),
-    fault_rows::optional(fault_rows::number("interval", "one in so many seconds.", 1,
+    fault_rows::optional(fault_rows::number("interval", "one message in this number of seconds.", 1,
                                             fault_rows::kNumberMax,
                                             PLNET_NONZERO(lnet::FaultSpec, interval_s))),
     fault_rows::optional(fault_rows::number("latency", "Seconds that a delay holds a message.", 1,
@@ -54,11 +54,11 @@ inline constexpr std::array kFaultKeys{
     fault_rows::text("health_error", "Sending fails with one of these, instead of a silent drop.",
                      "local_timeout,network_timeout",
                      PLNET_TEXT_AS(fault_rows::HealthErrors, lnet::FaultSpec, health_errors)),
-    fault_rows::text("local_nid", "Only what this NI of ours receives; of silent drops.", "",
+    fault_rows::text("local_nid", "Only messages to this local NI; for silent drops.", "",
                      PLNET_TEXT_AS(fault_rows::LocalNid, lnet::FaultSpec, local)),
-    fault_rows::optional(fault_rows::truth("random", "About every other one; needs an interval.",
+    fault_rows::optional(fault_rows::truth("random", "About one in two; needs an interval.",
                                            PLNET_TRUTH(lnet::FaultSpec, random))),
-    fault_rows::optional(fault_rows::truth("drop_all", "Every one that matches.",
+    fault_rows::optional(fault_rows::truth("drop_all", "All messages that match.",
                                            PLNET_TRUTH(lnet::FaultSpec, all))),
 };
 

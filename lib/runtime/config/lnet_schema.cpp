@@ -79,11 +79,11 @@ constexpr std::array kRangeKeys{[] {
 
 template <class Record>
 constexpr Key kTunablesKey = optional(
-    section("tunables", "What every network driver has; what is left out is the driver's default.",
+    section("tunables", "Settings of every network driver; the driver's defaults if left out.",
             kTunables<Record>));
 template <class Record>
 constexpr Key kLndTunablesKey = dictionary(
-    "lnd tunables", "What only this network driver has, such as conns_per_peer.", 32,
+    "lnd tunables", "Settings of this network driver alone, such as conns_per_peer.", 32,
     check_tunable_name, kLndTunableKeys, "conns_per_peer: 1", PLNET_FIELD(Record, lnd_tunables));
 template <class Record>
 constexpr Key kInterfacesKey =
@@ -123,7 +123,7 @@ constexpr std::array kIp2NetsKeys{
 };
 
 constexpr std::array kRouteKeys{
-    text("net", "Where it leads to.", "o2ib1", PLNET_TEXT_AS(NetText, RouteItem, route.net)),
+    text("net", "The destination network.", "o2ib1", PLNET_TEXT_AS(NetText, RouteItem, route.net)),
     text("gateway", "The NID of the router, or a range of them.", "10.0.0.9@tcp",
          PLNET_TEXT(RouteItem, gateways)),
     number("hop", "Networks to cross; -1 = not known.", lnet::kHopsUndefined, lnet::kHopsMax,
@@ -184,7 +184,7 @@ constexpr std::array kGlobalKeys{
                             "The same, as old exports have it.")),
     PLNET_GLOBAL("discovery", discovery, 0, 1, "1 = peers are asked for their interfaces."),
     PLNET_GLOBAL("drop_asym_route", drop_asym_route, 0, 1,
-                 "1 = drop what came by a route that would not be taken back."),
+                 "1 = drop messages by a route that an answer would not take."),
     PLNET_GLOBAL("retry_count", retry_count, 0, kNumberMax,
                  "How often a message that failed is sent again."),
     PLNET_GLOBAL("transaction_timeout", transaction_timeout_s, 1, kNumberMax,
@@ -205,7 +205,7 @@ constexpr std::array kGlobalKeys{
       return key;
     }(),
     PLNET_GLOBAL("response_tracking", response_tracking, 0, 3,
-                 "Whose answers are waited for: 0 internal pings, 1 GETs, 2 PUTs, 3 all."),
+                 "Answers that are tracked: 0 of internal pings, 1 of GETs, 2 of PUTs, 3 all."),
     PLNET_GLOBAL("recovery_limit", recovery_limit_s, 0, kNumberMax,
                  "Seconds for which a silent peer is pinged for recovery; 0 = for ever."),
     PLNET_GLOBAL("max_recovery_ping_interval", max_recovery_ping_interval_s, 1, kNumberMax,
@@ -228,18 +228,18 @@ constexpr std::array kUdspKeys{
     text("rte", "Routers.", "", PLNET_TEXT(UdspItem, policy.router)),
     input_only(optional(number("priority", "The same as action.priority.", 0, kNumberMax,
                                PLNET_FIELD(UdspItem, policy.priority)))),
-    optional(section("action", "What the policy does, if not to prefer.", kActionKeys)),
+    optional(section("action", "The action of the policy instead of a preference.", kActionKeys)),
 };
 
 constexpr std::array kPingKeys{
-    text("primary nid", "Whom.", "10.0.0.7@tcp", PLNET_TEXT(ExecRequest, nid)),
+    text("primary nid", "The node to ping.", "10.0.0.7@tcp", PLNET_TEXT(ExecRequest, nid)),
     number("timeout", "Milliseconds.", 1, 120'000, PLNET_FIELD(ExecRequest, timeout)),
-    text("source_nid", "From which NID of ours.", "", PLNET_TEXT(ExecRequest, source)),
+    text("source_nid", "The local NID to ping from.", "", PLNET_TEXT(ExecRequest, source)),
 };
 constexpr std::array kDiscoverKeys{
-    text("primary nid", "Whom.", "10.0.0.7@tcp", PLNET_TEXT(ExecRequest, nid)),
+    text("primary nid", "The node to discover.", "10.0.0.7@tcp", PLNET_TEXT(ExecRequest, nid)),
     [] {
-      Key key = live("force", KeyKind::kBoolean, "1 = also if what is known is fresh.");
+      Key key = live("force", KeyKind::kBoolean, "1 = even if the known state is fresh.");
       key.binding = PLNET_FIELD(ExecRequest, force);
       return key;
     }(),
@@ -274,9 +274,8 @@ constexpr std::array kLnetKeys{
       return key;
     }(),
     list("access",
-         "Who may connect, and for whom is forwarded: the first rule that matches decides; what "
-         "none "
-         "matches is allowed. Only plnet has them.",
+         "Rules for connections and forwarding: the first rule that matches decides; all is "
+         "allowed if none matches. Only plnet has them.",
          lnet::kAccessRulesMax, kAccessKeys, PLNET_RECORDS(Document, settings.lnet.access)),
     input_only(
         items(list("ping", "With `import --exec`: nodes to ping.", lnet::kNidsPerOperationMax,

@@ -149,7 +149,7 @@ constexpr std::array kPollerKeys{
     Key{.name = "idle",
         .kind = KeyKind::kWord,
         .applies = Applies::kLive,
-        .help = "What a poller does without work: busy (never leaves the CPU), pause, yield, sleep "
+        .help = "Policy of a poller without work: busy (never leaves the CPU), pause, yield, sleep "
                 "(waits in the kernel after a while), or auto (chosen by CPUs and pollers).",
         .words = kIdleWords,
         .binding = PLNET_FIELD(Document, settings.pollers.idle)},
@@ -240,27 +240,27 @@ constexpr std::array kSelftestKeys{
         .binding = PLNET_FIELD(Document, settings.selftest.enable)},
     Key{.name = "session_timeout_sec",
         .kind = KeyKind::kInteger,
-        .help = "A session whose console has been silent for so long ends; 0 = never.",
+        .help = "A session ends when its console is silent for this time; 0 = never.",
         .low = 0,
         .high = 86'400,  // a day
         .unit = "seconds",
         .binding = PLNET_FIELD(Document, settings.selftest.session_timeout_sec)},
     Key{.name = "client_mib",
         .kind = KeyKind::kInteger,
-        .help = "What all tests that run here as a client may read at a time.",
+        .help = "Data that all tests with this node as a client may read at a time.",
         .low = 1,
         .high = 1024,
         .unit = "MiB",
         .binding = PLNET_FIELD(Document, settings.selftest.client_mib)},
     Key{.name = "client_requests",
         .kind = KeyKind::kInteger,
-        .help = "Requests that all tests which run here as a client may have under way.",
+        .help = "Requests under way of all tests with this node as a client.",
         .low = 1,
         .high = 16'384,  // three descriptors each, of a shard's 131072
         .binding = PLNET_FIELD(Document, settings.selftest.client_requests)},
     Key{.name = "server_mib",
         .kind = KeyKind::kInteger,
-        .help = "What clients may write to a shard at a time; others wait.",
+        .help = "Data that clients may write to a shard at a time; others wait.",
         .low = 1,
         .high = 256,  // as many RPCs as a server has
         .unit = "MiB",
@@ -299,13 +299,13 @@ constexpr std::array kPlnetKeys{
     Key{.name = "pollers", .help = "How pollers spend their time.", .children = kPollerKeys},
     Key{.name = "memory", .help = "Memory taken at start.", .children = kMemoryKeys},
     Key{.name = "exchange",
-        .help = "Shards pass tokens to one another: shows what a hop between cores costs.",
+        .help = "Shards pass tokens to one another, to measure the cost of a hop between cores.",
         .children = kExchangeKeys},
     Key{.name = "lnet",
-        .help = "What LNet takes at start: its sizes, and how peers are placed.",
+        .help = "Sizes of LNet at start, and the placement of peers.",
         .children = kLnetStartKeys},
     Key{.name = "selftest",
-        .help = "LNet selftest, taken at start. `lnet-selftest node` has it without being told.",
+        .help = "LNet selftest, taken at start. `lnet-selftest node` always has it.",
         .children = kSelftestKeys},
     Key{.name = "log", .help = "The log.", .children = kLogKeys},
     Key{.name = "metrics", .help = "Counters for Prometheus over HTTP.", .children = kMetricsKeys},
@@ -337,7 +337,7 @@ Schema::Schema(std::span<const SettingsSection* const> sections) : sections_(sec
   }
   const auto lnet = lnet_keys();
   keys_.assign(lnet.begin(), lnet.end());
-  keys_.push_back({.name = "plnet", .help = "What only plnet has.", .children = plnet_keys_});
+  keys_.push_back({.name = "plnet", .help = "Settings of plnet alone.", .children = plnet_keys_});
 }
 
 }  // namespace plnet::runtime

@@ -46,7 +46,7 @@ constexpr std::array kTcpKeys{
         .binding = PLNET_SECTION_FIELD(TcpSettings, busy_poll_budget)},
     Key{.name = "relay_bytes_min",
         .kind = KeyKind::kInteger,
-        .help = "Routed payloads of so many bytes or more go from socket to socket by splice where "
+        .help = "Routed payloads of this size or more go from socket to socket by splice where "
                 "both ends are on one shard, past the router's memory; 0 = all are copied.",
         .low = 0,
         .high = 1'048'576,  // LNet's largest payload

@@ -65,7 +65,7 @@ std::string with_examples(std::string_view file) {
 TEST(SampleFiles, TheRulesOfTheCommentedFileAreValidWithoutTheirHashes) {
   const std::string text = with_examples(render_default_file(whole_schema()));
   const std::size_t begin = text.find("\nfault:\n");
-  const std::size_t end = text.find("\n# What only plnet has.");
+  const std::size_t end = text.find("\n# Settings of plnet alone.");
   ASSERT_LT(begin, end);
   const auto read = read_settings(text.substr(begin, end - begin), "rules");
   ASSERT_TRUE(read.has_value()) << read.error().text();
