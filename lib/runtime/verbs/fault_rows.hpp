@@ -9,17 +9,18 @@ namespace plnet::runtime::verb_rows {
 
 using namespace row_makers;
 
-inline constexpr OptionRow kSource = text("source", 's', "NID", "whence: a NID, * or *@NET");
-inline constexpr OptionRow kDest = text("dest", 'd', "NID", "whither");
-inline constexpr OptionRow kRate = number("rate", 'r', "N", "one in so many that match; or");
-inline constexpr OptionRow kInterval = number("interval", 'i', "SECONDS", "one in so many seconds");
+inline constexpr OptionRow kSource = text("source", 's', "NID", "the sender: a NID, * or *@NET");
+inline constexpr OptionRow kDest = text("dest", 'd', "NID", "the destination");
+inline constexpr OptionRow kRate = number("rate", 'r', "N", "one message in N that match; or");
+inline constexpr OptionRow kInterval =
+    number("interval", 'i', "SECONDS", "one message in this time");
 inline constexpr OptionRow kPortal =
     texts("portal", 'p', "N", "only PUTs and GETs for these portals");
 inline constexpr OptionRow kMessage = texts("message", 'm', "TYPE", "only PUT, ACK, GET or REPLY");
 inline constexpr OptionRow kLocalNid =
-    text("local_nid", 'o', "NID", "only what this NI of ours receives; of silent drops");
+    text("local_nid", 'o', "NID", "only messages to this local NI; for silent drops");
 inline constexpr OptionRow kRuleType =
-    text("rule_type", 't', "TYPE", "for the kernel's tool; what the command says already");
+    text("rule_type", 't', "TYPE", "for the kernel's tool; the command implies it");
 
 inline constexpr OptionList kDropOptions{
     kSource,
@@ -29,20 +30,21 @@ inline constexpr OptionList kDropOptions{
     kPortal,
     kMessage,
     texts("health_error", 'e', "ERROR",
-          "instead of a silent drop sending fails so: local_timeout, …, or random"),
+          "fail the send with this error, not silently: local_timeout, …, or random"),
     kLocalNid,
-    flag("random", 'n', "about every other one; needs --interval"),
-    flag("drop_all", 'x', "every one that matches"),
+    flag("random", 'n', "about one in two; needs --interval"),
+    flag("drop_all", 'x', "all messages that match"),
     kRuleType};
-inline constexpr OptionList kDelayOptions{kSource,
-                                          kDest,
-                                          kRate,
-                                          kInterval,
-                                          number("latency", 'l', "SECONDS", "how long they wait"),
-                                          kPortal,
-                                          kMessage,
-                                          kLocalNid,
-                                          kRuleType};
+inline constexpr OptionList kDelayOptions{
+    kSource,
+    kDest,
+    kRate,
+    kInterval,
+    number("latency", 'l', "SECONDS", "time that a message waits"),
+    kPortal,
+    kMessage,
+    kLocalNid,
+    kRuleType};
 inline constexpr OptionList kFaultDelOptions{kSource, kDest,
                                              flag("all", 'a', "all rules of this kind")};
 
@@ -56,12 +58,12 @@ constexpr VerbRow fault_del(std::string_view words, std::string_view help) {
 inline constexpr std::array kFaultRows{
     change("fault drop add", "add", "fault", "drop messages on purpose", kDropOptions),
     fault_del("fault drop del", "delete drop rules"),
-    change("fault drop reset", "set", "fault", "drop rules count anew"),
-    show("fault drop show", "fault", "drop rules and what they did"),
+    change("fault drop reset", "set", "fault", "reset the counts of drop rules"),
+    show("fault drop show", "fault", "drop rules and their counts"),
     change("fault delay add", "add", "fault", "delay messages on purpose", kDelayOptions),
     fault_del("fault delay del", "delete delay rules"),
-    change("fault delay reset", "set", "fault", "delay rules count anew"),
-    show("fault delay show", "fault", "delay rules and what they did"),
+    change("fault delay reset", "set", "fault", "reset the counts of delay rules"),
+    show("fault delay show", "fault", "delay rules and their counts"),
 };
 
 }  // namespace plnet::runtime::verb_rows

@@ -16,7 +16,7 @@ inline constexpr OptionRow kLevel = level("more of it, up to 4; without a number
 inline constexpr OptionRow kPrimaryNid =
     text("prim_nid", 'k', "NID", "the NID that names the peer");
 inline constexpr OptionRow kHealth = number("health", 't', "N", "health value, 0 to 1000");
-inline constexpr OptionRow kRouteNet = text("net", 'n', "NET", "where it leads to");
+inline constexpr OptionRow kRouteNet = text("net", 'n', "NET", "the destination network");
 inline constexpr OptionRow kGateway = text("gateway", 'g', "NID", "the router, or a range of them");
 inline constexpr OptionRow kHop = number("hop", 'c', "N", "networks to cross, 1 to 255");
 inline constexpr OptionRow kHopCount = number("hop-count", 0, "N", "the same as --hop");
@@ -79,14 +79,14 @@ inline constexpr std::array kLnetRows{
            {kRouteNet, text("gateway", 'g', "NID", "the router, or a range")}),
     show("route show", "route", "routes",
          {kRouteNet, kGateway, kHop, kHopCount, kPriority,
-          level("with hop, priority, state, type; 3: also what has become of it")}),
+          level("with hop, priority, state, type; 3: also its history")}),
     show("route explain", "route", "which way a message would take, and why not another", {},
          {"SRC DST", "src", 2, 2}),
     show("routing show", "routing", "whether the node is a router, and its buffers"),
     change(
-        "routing drain", "drain", "routing", "stop routing, but lose nothing: peers are told first",
+        "routing drain", "drain", "routing", "stop routing without loss: peers get notice first",
         {number("timeout", 't', "SECONDS",
-                "end it then whatever is left (three times "
+                "drop the rest after this time (three times "
                 "alive_router_check_interval + router_ping_timeout)"),
          flag("full-notice", 0, "peers have all that time once, also if all have acknowledged")}),
     change("routing undrain", "undrain", "routing", "route again"),
@@ -112,12 +112,12 @@ inline constexpr std::array kLnetRows{
     manage("ping", "ask nodes for their NIs",
            {number("timeout", 't', "SECONDS", "for each ping (1)"),
             text("source", 's', "NID", "from which NID of the node"),
-            number("count", 0, "N", "a burst of so many to each NID, with round-trip times"),
-            number("window", 0, "N", "of them under way at a time, 1 to 16 (1)")}),
+            number("count", 0, "N", "a burst of N pings to each NID, with round-trip times"),
+            number("window", 0, "N", "pings under way at a time, 1 to 16 (1)")}),
     manage("discover", "discover the NIs of peers",
-           {flag("force", 'f', "also if what is known is fresh")}),
+           {flag("force", 'f', "even if the known state is fresh")}),
     // No abbreviation: `cpt` is another command.
-    whole_only(show("cpt-of-nid", "cpt-of-nid", "the CPTs where NIDs are at home", {}, kNids)),
+    whole_only(show("cpt-of-nid", "cpt-of-nid", "the CPTs that NIDs belong to", {}, kNids)),
     show("service-id", "service-id", "the InfiniBand service ID of o2iblnd"),
     change("udsp add", "add", "udsp", "prefer a network, interface or router",
            {text("src", 's', "RANGE", "local NIDs or a network"),
@@ -127,21 +127,21 @@ inline constexpr std::array kLnetRows{
     change("udsp del", "del", "udsp", "delete selection policies",
            {flag("all", 'a', "all policies"), kUdspIndex}),
     show("udsp show", "udsp", "selection policies", {kUdspIndex}),
-    show("stats show", "statistics", "what LNet counted"),
-    change("stats reset", "set", "statistics", "count anew"),
-    change("access add", "add", "access", "who may connect and for whom is forwarded",
+    show("stats show", "statistics", "LNet's statistics"),
+    change("stats reset", "set", "statistics", "reset the statistics"),
+    change("access add", "add", "access", "allow or deny connections and forwarding",
            {text("action", 'a', "ACTION", "allow or deny"),
             text("for", 'f', "WHAT", "connect, forward or all (all)"),
-            text("source", 's', "RANGES", "who connects, or whom the message is from"),
-            text("dest", 'd', "RANGES", "our NI, or whom the message is for"),
-            text("from", 0, "NET", "the network that it comes in by"),
+            text("source", 's', "RANGES", "the peer that connects, or the sender of the message"),
+            text("dest", 'd', "RANGES", "the local NI, or the destination of the message"),
+            text("from", 0, "NET", "the network that it arrives on"),
             text("to", 0, "NET", "the network of its destination"),
             number("idx", 0, "N", "before the rule of that index; behind all if left out")}),
     change("access del", "del", "access", "delete access rules",
            {number("idx", 0, "N", "the rule of that index"), flag("all", 0, "all rules")}),
     show("access show", "access", "access rules and how often each has decided"),
     show("global show", "global", "LNet's variables"),
-    show("debug recovery", "recovery", "interfaces that are not well and are seen to",
+    show("debug recovery", "recovery", "interfaces in recovery",
          {flag("local", 'l', "NIs of this node"), flag("peer", 'p', "NIs of peers")}),
 };
 

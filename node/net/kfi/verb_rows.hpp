@@ -15,9 +15,9 @@ inline constexpr std::array kRows{
     set("cassini set", "cassini",
         "give a NIC in software another address, as a cable that is moved does",
         {required(text("if", 0, "NAME", "interface of `plnet: kfi: interfaces`")),
-         required(number("address", 0, "N", "where its cable is to lead from now on"))}),
-    show("kfi peers", "kfi", "whom kfi networks have greeted"),
-    as_text(show("kfi stats", "kfi", "how long transactions take, by size and state")),
+         required(number("address", 0, "N", "its new address"))}),
+    show("kfi peers", "kfi", "peers of kfi networks"),
+    as_text(show("kfi stats", "kfi", "times of transactions, by size and state")),
 };
 
 }  // namespace kfi_rows
