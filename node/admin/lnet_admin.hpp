@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LNet as lnetctl sees it: keeps the configuration, has shards carry changes out, and gathers
-// reports from them. Lives on the admin thread and never blocks it.
+// reports from them. Belongs to the admin thread and never blocks it.
 #pragma once
 
 #include <atomic>

@@ -99,7 +99,7 @@ void LnetAdmin::add_causes(std::vector<lnet::NetReport>& nets) const {
 
 Outcome<void> LnetAdmin::check_stays() const {
   if (!leaving_) return {};
-  return failure(Errc::kBusy, "this process is draining to its end, which nothing takes back");
+  return failure(Errc::kBusy, "this process is draining to its end and does not route again");
 }
 
 void LnetAdmin::set_routing(bool enabled, Reply<void> done) {

@@ -268,14 +268,16 @@ LnetDesk::Attempt carry_out(std::vector<LnetStep> steps, const Clock& clock, Dur
       if (done && *done == Progress::kAgain) {
         if (back || clock.now() < deadline) return Progress::kAgain;
         if (steps[next].in_parts) ++next;
-        done = failure(Errc::kTimedOut, "LNet has not let go of a former interface in time");
+        done = failure(Errc::kTimedOut,
+                       "LNet did not complete the change in time: earlier interfaces or messages "
+                       "still hold what it needs; try again");
       }
       if (!back && !done) {
         back = true;
         why = done.error();
         continue;
       }
-      if (!done) why.what += fmt::format("; and not as before again: {}", done.error().what);
+      if (!done) why.what += fmt::format("; and undoing the change failed: {}", done.error().what);
       next = back ? next - 1 : next + 1;
     }
     return Progress::kAgain;

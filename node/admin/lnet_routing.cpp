@@ -54,7 +54,7 @@ LnetStep::Act sets_routing(bool on, bool at_once) {
       coordinator.standing().disable(now);
     } else if (!coordinator.standing().enable(now)) {
       return failure(Errc::kBusy,
-                     "routing is being stopped; `lnetctl routing show` tells when that is over");
+                     "routing is being stopped; `lnetctl routing show` shows the progress");
     }
     return Progress::kDone;
   };

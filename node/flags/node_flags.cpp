@@ -43,19 +43,20 @@ NodeFlags::NodeFlags(CLI::App& app, std::string program, std::string instance)
   app.add_option("--ip2nets", ip2nets_,
                  "the same by address, for hosts that are started alike: 'tcp 10.0.0.*'");
   app.add_flag("--print-config", print_config_,
-               "print a configuration file with every key, its default and what it does");
+               "print a configuration file with every key, its default and its meaning");
   app.add_flag("--print-reference", print_reference_, "the same as a table in Markdown");
   app.add_option("--idle", idle_, "idle policy, over the file's: auto busy pause yield sleep");
   app.add_option("--log-level", log_level_, "over the file's: error warning info debug");
   app.add_option("--instance", instance_, "name of this node among several on one host")
       ->capture_default_str();
   app.add_option("--socket", socket_, "control socket (default /run/plnet/INSTANCE.sock)");
-  app.add_option("--socket-mode", socket_mode_, "its mode, octal: who may connect may look")
+  app.add_option("--socket-mode", socket_mode_,
+                 "its mode, octal: users who may connect may read all reports")
       ->capture_default_str();
   app.add_option("--socket-owner", socket_owner_, "its owner, a name or a number");
   app.add_option("--socket-group", socket_group_, "its group, a name or a number");
   app.add_option("--admin-group", admin_group_,
-                 "group whose members may change things, besides root and our own user");
+                 "group whose members may make changes, besides root and the node's own user");
   app.add_option("--nic-names", nic_names_,
                  "hosts of NIC addresses, shown behind their NIDs in the log "
                  "(/etc/plnet/nic_names)");

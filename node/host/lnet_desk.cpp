@@ -129,7 +129,7 @@ void LnetDesk::try_alone(Trial& trial) {
   } while (trial.result && *trial.result == Progress::kAgain && loop_.now() < trial.deadline);
   if (!trial.result) return trial.done(std::unexpected(trial.result.error()));
   if (*trial.result == Progress::kDone) return trial.done({});
-  trial.done(failure(Errc::kTimedOut, "LNet has not let go in time"));
+  trial.done(failure(Errc::kTimedOut, "LNet did not finish in time; try again"));
 }
 
 void LnetDesk::try_again(const std::shared_ptr<Trial>& trial) {
@@ -140,7 +140,7 @@ void LnetDesk::try_again(const std::shared_ptr<Trial>& trial) {
         if (!trial->result) return trial->done(std::unexpected(trial->result.error()));
         if (*trial->result == Progress::kDone) return trial->done({});
         if (loop_.now() >= trial->deadline) {
-          return trial->done(failure(Errc::kTimedOut, "LNet has not let go in time"));
+          return trial->done(failure(Errc::kTimedOut, "LNet did not finish in time; try again"));
         }
         loop_.add_timer(kPatience, Duration::zero(), [this, trial] { try_again(trial); });
       });

@@ -87,7 +87,7 @@ lnet::CptDistances distances_of(const runtime::CptPlan& plan) {
 
 }  // namespace
 
-static_assert(runtime::kAutoShards <= lnet::kShardsMax, "what nobody asked for can be had");
+static_assert(runtime::kAutoShards <= lnet::kShardsMax, "the automatic number of shards is valid");
 
 Outcome<std::unique_ptr<LnetHost>> LnetHost::create(const Parts& parts) {
   std::unique_ptr<LnetHost> host(new LnetHost(parts));

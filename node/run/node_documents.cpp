@@ -177,7 +177,7 @@ void import_document(Node& node, lnet::LnetControl* lnet, const nlohmann::json& 
     return wrong("action '" + action + "': expected add, del, show or exec");
   }
   if (options && action != "add") return wrong("options of kernel modules can only be added");
-  if (lnet == nullptr && action == "exec") return wrong("this node has no LNet to ping with");
+  if (lnet == nullptr && action == "exec") return wrong("this node has no LNet, which exec needs");
   const bool looks = action == "show" || action == "exec";
   if (lnet != nullptr && looks) {
     return look_at_named(node, *lnet, text, name, action == "exec", std::move(token));

@@ -83,15 +83,15 @@ Json warnings(const Node& node, Json all) {
     all.push_back(
         warning(unwatched,
                 "an NI stays up when the link of its interface is lost, and down when it is back",
-                "let the process hear netlink (multicast groups of NETLINK_ROUTE)"));
+                "allow the process to receive netlink multicasts (NETLINK_ROUTE)"));
   }
   for (const auto* poller : node.pollers()) {
     const auto late = poller->long_turns();
     if (late == 0) continue;
-    all.push_back(warning(fmt::format("{}: {} turns over the limit", poller->name(), late),
-                          "whatever waited for this shard waited longer",
-                          "lnetctl cpt show -v 1 tells more; lnetctl counters reset starts anew",
-                          "note"));
+    all.push_back(warning(
+        fmt::format("{}: {} turns over the limit", poller->name(), late),
+        "work of this shard was delayed",
+        "lnetctl cpt show -v 1 shows details; lnetctl counters reset resets the count", "note"));
   }
   add_starving(node, all);
   return all;

@@ -12,12 +12,12 @@ namespace {
 constexpr auto kInfo = std::to_array<CounterInfo>({
     {"messages_per_second", "", CounterKind::kGauge, "estimated, of the last 10 to 20 seconds"},
     {"bytes_per_second", "", CounterKind::kGauge, "estimated, of the last 10 to 20 seconds"},
-    {"p50", "ns", CounterKind::kGauge, "half of its messages were with the network driver so long"},
-    {"p99", "ns", CounterKind::kGauge, "99 % were with the network driver no longer"},
+    {"p50", "ns", CounterKind::kGauge, "median time of its messages in the network driver"},
+    {"p99", "ns", CounterKind::kGauge, "99th percentile of their time in the network driver"},
 });
 constexpr std::size_t kRates = 2;
-constexpr runtime::HistogramInfo kTimes{
-    "duration", "ns", "how long messages were with the network driver, estimated"};
+constexpr runtime::HistogramInfo kTimes{"duration", "ns",
+                                        "time of messages in the network driver, estimated"};
 
 std::uint64_t ns_of(Duration duration) {
   return static_cast<std::uint64_t>(duration.count());

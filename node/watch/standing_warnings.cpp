@@ -29,7 +29,7 @@ void append(Json& all, Json more) {
 std::string why_down(const lnet::NiReport& ni) {
   if (!ni.down_cause.empty()) return ni.down_cause;
   if (ni.health.health_value == 0) return "its health is 0";
-  return "its driver reports an error that lasts";
+  return "its driver reports a fatal error";
 }
 
 // Asks one question after the other. When time is up, replies with the answers so far.
@@ -45,9 +45,10 @@ class Standing : public std::enable_shared_from_this<Standing> {
   }
   void give_up() {
     if (!reply_) return;
-    all_.push_back(warning(
-        "a poller does not answer", "it is stuck, or has no CPU: nothing of its shard moves",
-        "lnetctl cpt show twice: whose turns stand still; what else runs there"));
+    all_.push_back(warning("a poller does not answer",
+                           "it is stuck, or has no CPU: its shard handles no messages",
+                           "run lnetctl cpt show twice to find the shard with a constant turn "
+                           "count, and see what else runs on its CPU"));
     finish();
   }
 
@@ -102,7 +103,7 @@ Json warnings_of_nis(const std::vector<lnet::NetReport>& nets) {
         continue;
       }
       all.push_back(warning(fmt::format("{} is down", text_of(ni.nid)), why_down(ni),
-                            "lnetctl net show -v 1 tells more"));
+                            "lnetctl net show -v 1 shows details"));
     }
   }
   if (more > 0) {
@@ -129,8 +130,8 @@ Json warnings_of_routing(const lnet::RoutingReport& routing) {
   const auto& change = *routing.change;
   return Json::array(
       {warning(change.is_drain ? "routing is being drained" : "routing changes",
-               fmt::format("{}; {} messages of others are here", change.phase, change.held),
-               "lnetctl routing show tells how far it is", "note")});
+               fmt::format("{}; {} forwarded messages are held", change.phase, change.held),
+               "lnetctl routing show shows the progress", "note")});
 }
 
 void ask_standing(lnet::LnetControl& lnet, runtime::EventLoop& loop,

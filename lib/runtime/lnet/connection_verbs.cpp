@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `lnetctl conn`: what a kernel's `lctl conn_list` and `lctl peer_list` show, and more.
+// `lnetctl conn`: the contents of a kernel's `lctl conn_list` and `lctl peer_list`, and more.
 #include <utility>
 #include <vector>
 

@@ -66,11 +66,11 @@ void add_notes(Json& item, const lnet::PathReport& report) {
         whichever ? std::string() : " if it comes in by " + lnet::text_of_net(denial.from)));
   }
   if (report.forwarded && report.step && report.step->hop_down) {
-    notes.push_back("the next hop is down: what is to be forwarded there is dropped");
+    notes.push_back("the next hop is down: messages to be forwarded there are dropped");
   }
   if (report.forwarded && report.step && report.step->hop_stalled) {
     notes.push_back(
-        "the next hop takes nothing: what is to be forwarded there is dropped "
+        "the next hop takes nothing: messages to be forwarded there are dropped "
         "(dropped_hop_stalled)");
   }
   if (report.of_answers) {
@@ -81,7 +81,7 @@ void add_notes(Json& item, const lnet::PathReport& report) {
   if (!report.known && !report.is_rejected() && !(report.step && report.step->loopback)) {
     notes.push_back(
         "the destination is no peer yet; the first message makes it one, and discovery may change "
-        "what is said here");
+        "this report");
   }
   if (report.is_reachable() && !report.step->loopback && !report.step->place) {
     notes.push_back("the next hop has no CPT and no shard yet");

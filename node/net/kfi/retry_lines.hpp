@@ -13,9 +13,9 @@
 
 namespace plnet::node {
 
-#define PLNET_KFI_RETRY_LINE_COUNTERS(X)                                                         \
-  X(kTold, "told", "lines", kCount, "of packets that were given up and NICs that do not answer") \
-  X(kUnheard, "unheard", "lines", kCount, "too many at a time to be said")
+#define PLNET_KFI_RETRY_LINE_COUNTERS(X)                                              \
+  X(kTold, "told", "lines", kCount, "about lost packets and NICs that do not answer") \
+  X(kUnheard, "unheard", "lines", kCount, "lines dropped, since too many came at a time")
 
 PLNET_COUNTERS(KfiRetryLineTable, PLNET_KFI_RETRY_LINE_COUNTERS);
 

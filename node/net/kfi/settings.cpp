@@ -81,7 +81,7 @@ constexpr std::array kKfiInterfaceKeys{
         .help = "With soft the NIC's address; the lowest 20 bits of the port's MAC if left out. "
                 "With ofi on shm the number in the NID, another for each node of the host.",
         .low = 0,
-        .high = 0xffffe,  // the highest of 20 bits means everybody
+        .high = 0xffffe,  // the highest of 20 bits stands for all NICs
         .optional = true,
         .binding = PLNET_FIELD(KfiInterface, address)},
     Key{.name = "mtu",

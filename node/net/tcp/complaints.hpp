@@ -11,9 +11,9 @@
 
 namespace plnet::node {
 
-#define PLNET_TCP_COMPLAINT_COUNTERS(X)                                                    \
-  X(kTold, "told", "complaints", kCount, "of peers and strangers that sent what is wrong") \
-  X(kUnheard, "unheard", "complaints", kCount, "too many at a time to be said")
+#define PLNET_TCP_COMPLAINT_COUNTERS(X)                                                \
+  X(kTold, "told", "complaints", kCount, "about invalid input of peers and strangers") \
+  X(kUnheard, "unheard", "complaints", kCount, "complaints dropped, since too many came at a time")
 
 PLNET_COUNTERS(TcpComplaintTable, PLNET_TCP_COMPLAINT_COUNTERS);
 

@@ -17,8 +17,8 @@ using lnet::Nid;
 
 constexpr std::string_view kNoAddress = "no interface has its address";
 constexpr std::string_view kSwitchedOff = "its interface is switched off";
-constexpr std::string_view kNoCarrier = "the link of its interface carries nothing";
-constexpr std::string_view kBounces = "its link has bounced and is to stay up for a while first";
+constexpr std::string_view kNoCarrier = "the link of its interface has no carrier";
+constexpr std::string_view kBounces = "its link has bounced and counts as down until it is stable";
 
 // The loopback interface is always up, and it has all addresses of its network, not only the listed
 // ones.

@@ -59,7 +59,7 @@ def ni_of(node, net="tcp1"):
 
 
 def is_down(node):
-    return ni_of(node)["status"] == "down" and "carries nothing" in ni_of(node).get("status cause", "")
+    return ni_of(node)["status"] == "down" and "has no carrier" in ni_of(node).get("status cause", "")
 
 
 def document(site, name, peer_credits):

@@ -66,7 +66,8 @@ TEST(LnetChanges, WhatCannotBeTakenBackIsTold) {
   const auto done = attempt(*still.node);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::kNoMemory);
-  EXPECT_EQ(done.error().what, "full; and not as before again: the address is not there any more");
+  EXPECT_EQ(done.error().what,
+            "full; and undoing the change failed: the address is not there any more");
   EXPECT_EQ(script.log, "abc-a") << "the others are taken back nevertheless";
 }
 

@@ -48,7 +48,8 @@ TEST(PeerChanges, APeerHalfMadeWhenTimeRunsOutIsTakenBack) {
   const auto done = attempt(*still.node);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::kTimedOut);
-  EXPECT_EQ(done.error().what.find("not as before"), std::string::npos) << done.error().what;
+  EXPECT_EQ(done.error().what.find("undoing the change failed"), std::string::npos)
+      << done.error().what;
   EXPECT_EQ(directory.peer_of(peer.primary), nullptr);
 }
 

@@ -51,7 +51,7 @@ TEST(StandingWarnings, RoutingThatIsDrainedIsANote) {
   const auto all = warnings_of_routing(routing);
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0]["severity"], "note");
-  EXPECT_EQ(all[0]["why"], "telling peers; 7 messages of others are here");
+  EXPECT_EQ(all[0]["why"], "telling peers; 7 forwarded messages are held");
 }
 
 class StuckPoller final : public lnet::FakeLnetControl {
