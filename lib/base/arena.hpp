@@ -37,6 +37,7 @@ struct Arena {
   std::uint64_t size = 0;
   std::uint64_t page_size = 4096;
   int numa_node = kAnyNumaNode;
+  bool taken_when_used = false;  // address space, most of it never touched: register it by parts
 };
 
 // Which arenas exist. Filled at start, read-only afterwards: readers need no synchronisation.

@@ -35,14 +35,12 @@ Outcome<std::unique_ptr<Adapter>> Adapter::open(std::uint32_t address, const Are
   std::unique_ptr<Adapter> made(new Adapter(arenas));
   if (auto done = made->bind(address); !done) return std::unexpected(std::move(done.error()));
   if (auto done = made->find_limits(); !done) return std::unexpected(std::move(done.error()));
-  if (auto done = made->register_arenas(); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = made->memory_.enter(*made->domain_); !done) return std::unexpected(std::move(done.error()));
   return made;
 }
 
 Adapter::~Adapter() {
-  for (ibv_mr* const region : regions_) {
-    if (region != nullptr) (void)ibv_dereg_mr(region);
-  }
+  memory_.leave();
   if (domain_ != nullptr) (void)ibv_dealloc_pd(domain_);
   if (id_ != nullptr) (void)rdma_destroy_id(id_);
 }
@@ -78,22 +76,6 @@ Outcome<void> Adapter::find_limits() {
   if (const int failed = ibv_query_port(context(), port(), &port_state); failed != 0)
     return verbs_failure("ibv_query_port", failed);
   usable_.store(port_state.state == IBV_PORT_ACTIVE, std::memory_order_release);
-  return {};
-}
-
-Outcome<void> Adapter::register_arenas() {
-  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-  for (ArenaId i = 0; i < arenas_.count(); ++i) {
-    const Arena& arena = arenas_.arena(i);
-    regions_[i] = ibv_reg_mr(domain_, arena.base, arena.size, kAccess);
-    if (regions_[i] == nullptr) {
-      const int number = errno;
-      return failure(errc_of_errno(number),
-                     std::string("ibv_reg_mr: ") + std::strerror(number) +
-                         "; `ulimit -l` has to allow all of the node's memory to be locked");
-    }
-    keys_[i] = {.local = regions_[i]->lkey, .remote = regions_[i]->rkey};
-  }
   return {};
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An RDMA device as this process has it: its context, a protection domain, and the arenas, each
-// registered once. All shards share it. Cold, except for keys().
+// An RDMA device as this process has it: its context, a protection domain, and what it knows of the
+// arenas. All shards share it. Cold, except for keys().
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -12,17 +11,12 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include "drivers/net/mlx/memory.hpp"
 #include "lib/base/arena.hpp"
 #include "lib/base/result.hpp"
 #include "lib/o2iblnd/queue_pair.hpp"
 
 namespace plnet::mlx {
-
-// How a device names an arena.
-struct Keys {
-  std::uint32_t local = 0;
-  std::uint32_t remote = 0;
-};
 
 struct ChannelFree {
   void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
@@ -56,10 +50,8 @@ class Adapter {
   [[nodiscard]] unsigned completions_max() const { return completions_max_; }
 
   // Hot.
-  [[nodiscard]] Keys keys(ArenaId arena) const {
-    PLNET_DEBUG_CHECK(arena < arenas_.count(), "fragments lie in arenas");
-    return keys_[arena];
-  }
+  [[nodiscard]] Keys keys(const Fragment& fragment) const { return memory_.keys(fragment); }
+  [[nodiscard]] const Memory& memory() const { return memory_; }
   [[nodiscard]] const ArenaTable& arenas() const { return arenas_; }
 
   // One shard only. Reads the device's asynchronous events and returns how many there were.
@@ -72,11 +64,10 @@ class Adapter {
   void note_removal() { set_usable(false); }
 
  private:
-  explicit Adapter(const ArenaTable& arenas) : arenas_(arenas) {}
+  explicit Adapter(const ArenaTable& arenas) : arenas_(arenas), memory_(arenas) {}
 
   [[nodiscard]] Outcome<void> bind(std::uint32_t address);
   [[nodiscard]] Outcome<void> find_limits();
-  [[nodiscard]] Outcome<void> register_arenas();
   void set_usable(bool usable);
   void take(const ibv_async_event& event);
 
@@ -84,8 +75,7 @@ class Adapter {
   Channel channel_;
   rdma_cm_id* id_ = nullptr;  // bound to the interface: keeps the device open
   ibv_pd* domain_ = nullptr;
-  std::array<ibv_mr*, kArenasMax> regions_{};
-  std::array<Keys, kArenasMax> keys_{};
+  Memory memory_;
   o2iblnd::DeviceLimits limits_;
   unsigned completions_max_ = 0;
   std::atomic<bool> usable_{false};

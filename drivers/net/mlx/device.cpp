@@ -66,7 +66,7 @@ std::size_t Device::post_receives(QueuePairId queue_pair, std::span<const Receiv
 }
 
 RemoteKey Device::remote_key(const Fragment& fragment) const {
-  return {.key = adapter_.keys(fragment.at.arena).remote,
+  return {.key = adapter_.keys(fragment).remote,
           .address = reinterpret_cast<std::uint64_t>(adapter_.arenas().bytes(fragment).data())};
 }
 

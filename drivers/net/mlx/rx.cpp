@@ -29,7 +29,7 @@ std::size_t Rx::post_some(Connection& connection, std::span<const ReceiveRequest
     const auto number = connection.receives.next() + static_cast<std::uint32_t>(i);
     pieces[i] = {.addr = reinterpret_cast<std::uint64_t>(adapter_.arenas().bytes(buffer).data()),
                  .length = buffer.length,
-                 .lkey = adapter_.keys(buffer.at.arena).local};
+                 .lkey = adapter_.keys(buffer).local};
     requests[i] = {.wr_id = WorkName::of(WorkName::Kind::kReceive, connection, number).packed(),
                    .next = i + 1 == burst.size() ? nullptr : &requests[i + 1],
                    .sg_list = &pieces[i],

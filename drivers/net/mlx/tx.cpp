@@ -33,7 +33,7 @@ unsigned Tx::gather(const WorkRequest& request, Pieces& pieces) const {
     const Fragment& piece = request.pieces[i];
     pieces[i] = {.addr = reinterpret_cast<std::uint64_t>(adapter_.arenas().bytes(piece).data()),
                  .length = piece.length,
-                 .lkey = adapter_.keys(piece.at.arena).local};
+                 .lkey = adapter_.keys(piece).local};
   }
   return request.piece_count;
 }

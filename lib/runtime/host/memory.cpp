@@ -158,7 +158,8 @@ Outcome<ArenaId> ArenaMemory::add(ArenaTable& table, const ArenaRequest& request
   const auto id = table.add({.base = static_cast<std::byte*>(attempt.base),
                              .size = attempt.size,
                              .page_size = page,
-                             .numa_node = request.numa_node});
+                             .numa_node = request.numa_node,
+                             .taken_when_used = request.reserve_only});
   if (!id) {
     ::munmap(attempt.base, attempt.size);
     return failure(id.error(), fmt::format("memory: more than {} arenas", kArenasMax));
