@@ -35,7 +35,8 @@ Outcome<std::unique_ptr<Adapter>> Adapter::open(std::uint32_t address, const Are
   std::unique_ptr<Adapter> made(new Adapter(arenas));
   if (auto done = made->bind(address); !done) return std::unexpected(std::move(done.error()));
   if (auto done = made->find_limits(); !done) return std::unexpected(std::move(done.error()));
-  if (auto done = made->memory_.enter(*made->domain_); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = made->memory_.enter(*made->domain_); !done)
+    return std::unexpected(std::move(done.error()));
   return made;
 }
 

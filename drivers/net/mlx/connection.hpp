@@ -2,12 +2,14 @@
 // A queue pair, the identifier that the connection manager has for it, and what was posted on it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <infiniband/verbs.h>
@@ -65,6 +67,18 @@ struct PostedChain {
   std::uint32_t requests = 0;
 };
 
+// A request to connect on its way from the device that heard it to another one of the adapter.
+// Whoever has it owns the identifier.
+struct HandedRequest {
+  rdma_cm_id* id = nullptr;
+  o2iblnd::Ipv4Endpoint from;
+  o2iblnd::Ipv4Endpoint to;
+  std::size_t data_bytes = 0;
+  std::array<std::byte, o2iblnd::kConnectDataBytesMax> data{};
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data.data(), data_bytes}; }
+};
+
 struct Connection : ListNode<> {
   enum class State : std::uint8_t {
     kFree,
@@ -88,6 +102,7 @@ struct Connection : ListNode<> {
   Instant drain_deadline{};
   PostedRing<PostedChain> chains;
   PostedRing<std::uint64_t> receives;  // cookies
+  HandedRequest request;               // of a peer that asks
   rdma_conn_param parameters{};        // of a connect that waits for its route
   std::vector<std::byte> data;         // the same
   std::atomic<bool> broken = false;    // the device says so; any shard

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ struct DeviceConfig {
 struct CmEvent {
   rdma_cm_event_type type = RDMA_CM_EVENT_ADDR_RESOLVED;
   rdma_cm_id* id = nullptr;
+  Connection* connection = nullptr;  // null: of a listener, a request, or given away
   int status = 0;
   std::size_t data_bytes = 0;
   std::array<std::byte, o2iblnd::kAcceptDataBytesMax> data{};
@@ -83,6 +85,15 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   [[nodiscard]] const o2iblnd::DeviceLimits& limits() const override { return adapter_.limits(); }
   [[nodiscard]] CounterView counters() const override { return stats_.view(); }
 
+  // Cold. Takes a request that was told and not answered away from this device, for adopt() of
+  // another one on its own shard. Nothing: it is gone.
+  [[nodiscard]] std::optional<HandedRequest> hand_over(QueuePairId request);
+  // Cold. Told by on_connect_request() from within, as if this device had heard it; rejected if all
+  // connections are in use.
+  void adopt(const HandedRequest& request);
+  // Cold, any shard: nobody is to have it.
+  static void discard(const HandedRequest& request);
+
   unsigned poll(Instant now) override;
   [[nodiscard]] std::string_view name() const override { return "mlx"; }
   [[nodiscard]] Instant next_deadline() const override { return look_at_; }
@@ -114,7 +125,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   // events.cpp: cold, news of the connection manager and the device.
   unsigned read_events();
   void take(const CmEvent& event);
-  void take_request(const CmEvent& event);
+  void take_request(const HandedRequest& request);
   void take_of(Connection& connection, const CmEvent& event);
   void resolve_route(Connection& connection);
   void send_request(Connection& connection);

@@ -29,13 +29,27 @@ Ipv4Endpoint endpoint_of(const sockaddr* address) {
   return {.address = ntohl(ipv4.sin_addr.s_addr), .port = ntohs(ipv4.sin_port)};
 }
 
+// The connection too: an identifier that has gone to another shard may be destroyed there as soon
+// as the event is acknowledged.
 CmEvent copy_of(const rdma_cm_event& event) {
-  CmEvent copy{.type = event.event, .id = event.id, .status = event.status};
+  CmEvent copy{.type = event.event,
+               .id = event.id,
+               .connection = static_cast<Connection*>(event.id->context),
+               .status = event.status};
   const rdma_conn_param& connection = event.param.conn;
   if (connection.private_data == nullptr) return copy;
   copy.data_bytes = std::min<std::size_t>(connection.private_data_len, copy.data.size());
   std::memcpy(copy.data.data(), connection.private_data, copy.data_bytes);
   return copy;
+}
+
+HandedRequest request_of(const CmEvent& event) {
+  HandedRequest request{.id = event.id,
+                        .from = endpoint_of(rdma_get_peer_addr(event.id)),
+                        .to = endpoint_of(rdma_get_local_addr(event.id))};
+  request.data_bytes = std::min(event.data_bytes, request.data.size());
+  std::memcpy(request.data.data(), event.data.data(), request.data_bytes);
+  return request;
 }
 
 }  // namespace
@@ -55,26 +69,24 @@ unsigned Device::read_events() {
 }
 
 void Device::take(const CmEvent& event) {
-  if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) return take_request(event);
+  if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) return take_request(request_of(event));
   if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) adapter_.note_removal();
-  auto* const connection = static_cast<Connection*>(event.id->context);
+  Connection* const connection = event.connection;
   if (connection != nullptr && connection->state != State::kDraining) take_of(*connection, event);
 }
 
-void Device::take_request(const CmEvent& event) {
+void Device::take_request(const HandedRequest& request) {
   Connection* const connection = connections_.take();
   if (connection == nullptr) {
     stats_.add(Id::kRequestsRefused);
-    (void)rdma_reject(event.id, nullptr, 0);
-    (void)rdma_destroy_id(event.id);
-    return;
+    return discard(request);
   }
   stats_.add(Id::kRequests);
   connection->state = State::kRequested;
-  connection->id = event.id;
-  event.id->context = connection;
-  events_.on_connect_request(connection->name, endpoint_of(rdma_get_peer_addr(event.id)),
-                             endpoint_of(rdma_get_local_addr(event.id)), event.bytes());
+  connection->id = request.id;
+  connection->request = request;
+  request.id->context = connection;
+  events_.on_connect_request(connection->name, request.from, request.to, request.bytes());
 }
 
 void Device::take_of(Connection& connection, const CmEvent& event) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <arpa/inet.h>
 
@@ -151,6 +152,34 @@ void Device::to_error(QueuePairId name) {
   if (connection->state == State::kEstablished) (void)rdma_disconnect(connection->id);
   ended_.push_back({.name = name, .cause = Errc::kAborted});
   start_drain(*connection);
+}
+
+std::optional<HandedRequest> Device::hand_over(QueuePairId request) {
+  Connection* const connection = find_or_count(request);
+  if (connection == nullptr || connection->state != State::kRequested ||
+      connection->pair != nullptr)
+    return std::nullopt;
+  HandedRequest handed = connection->request;
+  handed.id = std::exchange(connection->id, nullptr);
+  handed.id->context = nullptr;  // what comes for it here is nobody's
+  release(*connection);
+  stats_.add(Id::kHandedOver);
+  return handed;
+}
+
+// The system moves what waits for the identifier with it, and waits for events of it that another
+// shard has not acknowledged yet, some microseconds.
+void Device::adopt(const HandedRequest& request) {
+  if (rdma_migrate_id(request.id, channel_.get()) != 0) {
+    stats_.add(Id::kRequestsRefused);
+    return discard(request);
+  }
+  take_request(request);
+}
+
+void Device::discard(const HandedRequest& request) {
+  (void)rdma_reject(request.id, nullptr, 0);
+  (void)rdma_destroy_id(request.id);
 }
 
 Connection* Device::find_or_count(QueuePairId name) {

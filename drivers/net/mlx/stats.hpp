@@ -11,6 +11,8 @@ namespace plnet::mlx {
   X(kRequests, "requests", "connections", kCount, "incoming connection requests")                 \
   X(kRequestsRefused, "requests_refused", "connections", kCount,                                  \
     "incoming requests refused because all connections are in use")                               \
+  X(kHandedOver, "handed_over", "connections", kCount,                                            \
+    "incoming requests given to the shard of their peer")                                         \
   X(kEstablished, "established", "connections", kCount, "connections that came up")               \
   X(kRejected, "rejected", "connections", kCount, "attempts that the peer rejected")              \
   X(kDisconnected, "disconnected", "connections", kCount, "connections and attempts that failed") \
