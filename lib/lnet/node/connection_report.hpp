@@ -36,6 +36,18 @@ struct TransportReport {
   std::uint32_t napi_id = 0;
 };
 
+// The two ends of a queue pair, as its driver counts.
+struct QueuePairReport {
+  std::uint32_t depth = 0;          // credits of each side
+  std::uint32_t fragments_max = 0;  // of one transfer
+  std::uint32_t credits = 0;        // ours to send with
+  std::uint32_t reserved = 0;       // transfers that may begin
+  std::uint32_t owed = 0;           // to be returned
+  std::uint32_t posted = 0;         // sends that have not completed
+  std::uint32_t held = 0;           // messages of the peer's that we are at
+  std::uint64_t incarnation = 0;    // of the peer
+};
+
 struct ConnectionReport {
   Nid local;
   ProcessId peer;
@@ -57,7 +69,8 @@ struct ConnectionReport {
   std::uint64_t recv_length = 0;
   std::uint32_t queued_count = 0;  // messages that the transport has not taken whole
   std::uint64_t queued_length = 0;
-  TransportReport transport;
+  std::optional<TransportReport> transport{};   // of a socket
+  std::optional<QueuePairReport> queue_pair{};  // or this
 };
 
 // A peer as a network driver has it on one shard.

@@ -27,8 +27,26 @@ Json transport(const lnet::TransportReport& report) {
           {"napi_id", report.napi_id}};
 }
 
+Json queue_pair(const lnet::QueuePairReport& report) {
+  return {{"depth", report.depth},
+          {"max_frags", report.fragments_max},
+          {"credits", report.credits},
+          {"reserved_credits", report.reserved},
+          {"outstanding_credits", report.owed},
+          {"sends_posted", report.posted},
+          {"held", report.held},
+          {"incarnation", report.incarnation}};
+}
+
+Json counts(const lnet::ConnectionReport& report) {
+  return {{"send_count", report.send_count},     {"send_length", report.send_length},
+          {"recv_count", report.recv_count},     {"recv_length", report.recv_length},
+          {"queued_count", report.queued_count}, {"queued_length", report.queued_length}};
+}
+
 Json connection_to_json(const lnet::ConnectionReport& report, int level) {
-  const lnet::TransportReport& socket = report.transport;
+  const auto& socket = report.transport;
+  const auto of_socket = [&socket](auto field) { return socket ? Json(*socket.*field) : Json{}; };
   return object_of({{"nid", text_of(report.peer.nid)},
                     {"pid", report.peer.pid},
                     {"local nid", text_of(report.local)},
@@ -37,24 +55,18 @@ Json connection_to_json(const lnet::ConnectionReport& report, int level) {
                     {"state", report.state},
                     {"local", report.local_address},
                     {"remote", report.remote_address},
-                    {"tx_buffer_size", socket.send_buffer_bytes},
-                    {"rx_buffer_size", socket.receive_buffer_bytes},
-                    {"nagle", socket.nagle},
+                    {"tx_buffer_size", of_socket(&lnet::TransportReport::send_buffer_bytes)},
+                    {"rx_buffer_size", of_socket(&lnet::TransportReport::receive_buffer_bytes)},
+                    {"nagle", of_socket(&lnet::TransportReport::nagle)},
                     {"initiator", report.by_us ? "us" : "peer", 1},
                     {"protocol", report.protocol, 1},
                     {"reading", !report.parked, 1},
                     {"age_msec", milliseconds(report.age), 1},
                     {"last_send_msec", milliseconds(report.since_sent), 1},
                     {"last_recv_msec", milliseconds(report.since_heard), 1},
-                    {"statistics",
-                     {{"send_count", report.send_count},
-                      {"send_length", report.send_length},
-                      {"recv_count", report.recv_count},
-                      {"recv_length", report.recv_length},
-                      {"queued_count", report.queued_count},
-                      {"queued_length", report.queued_length}},
-                     1},
-                    {"tcp info", level < 1 ? Json{} : transport(socket)}},
+                    {"statistics", socket ? counts(report) : Json{}, 1},
+                    {"tcp info", level < 1 || !socket ? Json{} : transport(*socket)},
+                    {"queue pair", report.queue_pair ? queue_pair(*report.queue_pair) : Json{}, 1}},
                    level);
 }
 

@@ -13,10 +13,10 @@
 #include "lib/lnet/node/node.hpp"
 #include "lib/socklnd/acceptor.hpp"
 #include "lib/socklnd/peer_homes.hpp"
+#include "node/host/address_links.hpp"
 #include "node/host/lnet_shard.hpp"
 #include "node/host/network_family.hpp"
 #include "node/net/tcp/connections_by_link.hpp"
-#include "node/net/tcp/links.hpp"
 #include "node/net/tcp/options.hpp"
 #include "node/net/tcp/place.hpp"
 
@@ -65,7 +65,9 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   }
   void look_at_links(LnetDesk& desk, std::span<const lnet::Nid> nis, Instant now,
                      const LinkSaid& said) override {
-    links_.look(desk, *this, nis, now, said);
+    links_.look(desk, nis, now, said, [this](unsigned shard, const lnet::Nid& nid, bool up) {
+      if (auto* const lnd = place(shard).inbox().lnd(nid)) lnd->set_usable(up);
+    });
   }
   [[nodiscard]] Instant look_again_at() const override { return links_.look_again_at(); }
   [[nodiscard]] std::string_view link_trouble_of(const lnet::Nid& nid) const override {
@@ -118,7 +120,7 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
   std::vector<std::unique_ptr<TcpPlace>> places_;
   socklnd::Acceptor acceptor_;
   std::vector<Door> doors_;
-  TcpLinks links_;
+  AddressLinks links_;
   ConnectionsByLink by_link_;  // as of the last change
   runtime::Metrics* metrics_ = nullptr;
   std::vector<runtime::Metrics::Id> metric_ids_;

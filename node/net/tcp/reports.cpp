@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/net/tcp/reports.hpp"
 
-#include <deque>
 #include <optional>
 #include <utility>
 
 #include "drivers/net/tcp/socket.hpp"
 #include "lib/lnet/node/node.hpp"
 #include "lib/socklnd/lnd.hpp"
-#include "node/host/shard_tour.hpp"
+#include "node/host/slot_walk.hpp"
 #include "node/net/tcp/host.hpp"
 #include "node/net/tcp/place.hpp"
 
@@ -65,6 +64,10 @@ std::string text_of(const socklnd::SocketAddress& address) {
   return address == socklnd::SocketAddress{} ? std::string{} : drivers::text_of(address);
 }
 
+SockLnd* lnd_of(TcpHost& host, unsigned shard, const Nid& nid) {
+  return host.place(shard).inbox().lnd(nid);
+}
+
 // The parts of a report: the look at one slot of an LND on its shard, and the conversion on the
 // admin thread.
 struct OfConnections {
@@ -73,12 +76,16 @@ struct OfConnections {
     ConnectionFacts facts;
     StreamDetails details;
   };
-  static std::uint32_t slots(const SockLnd& lnd) { return lnd.connection_slots(); }
-  static std::optional<Seen> look(lnet::Node& node, TcpPlace& place, unsigned shard, SockLnd& lnd,
-                                  std::uint32_t slot, const std::optional<Nid>& only) {
-    const auto facts = lnd.connection_facts(slot, node.shard(shard).core().now);
-    if (!facts || (only && facts->peer.nid != *only)) return std::nullopt;
-    return Seen{*facts, place.streams().driver().details(facts->stream)};
+  static std::uint32_t slots(TcpHost& host, unsigned shard, const Nid& nid) {
+    SockLnd* const lnd = lnd_of(host, shard, nid);
+    return lnd == nullptr ? 0 : lnd->connection_slots();
+  }
+  static std::optional<Seen> look(TcpHost& host, lnet::Node& node, unsigned shard, const Nid& nid,
+                                  std::uint32_t slot, const lnet::ConnectionQuery& query) {
+    const auto facts =
+        lnd_of(host, shard, nid)->connection_facts(slot, node.shard(shard).core().now);
+    if (!facts || (query.nid && facts->peer.nid != *query.nid)) return std::nullopt;
+    return Seen{*facts, host.place(shard).streams().driver().details(facts->stream)};
   }
   static Report tell(const Seen& seen, const TcpHost& /*host*/) {
     return connection_report(seen.facts, seen.details);
@@ -92,13 +99,15 @@ struct OfPeers {
     std::int32_t tx_credits = 0;
     std::int32_t tx_credits_max = 0;
   };
-  static std::uint32_t slots(const SockLnd& lnd) { return lnd.peer_slots(); }
-  static std::optional<Seen> look(lnet::Node& node, TcpPlace& /*place*/, unsigned shard,
-                                  SockLnd& lnd, std::uint32_t slot,
-                                  const std::optional<Nid>& only) {
+  static std::uint32_t slots(TcpHost& host, unsigned shard, const Nid& nid) {
+    SockLnd* const lnd = lnd_of(host, shard, nid);
+    return lnd == nullptr ? 0 : lnd->peer_slots();
+  }
+  static std::optional<Seen> look(TcpHost& host, lnet::Node& node, unsigned shard, const Nid& nid,
+                                  std::uint32_t slot, const lnet::ConnectionQuery& query) {
     const lnet::ShardCore& core = node.shard(shard).core();
-    const auto facts = lnd.peer_facts(slot, core.now);
-    if (!facts || (only && facts->id.nid != *only)) return std::nullopt;
+    const auto facts = lnd_of(host, shard, nid)->peer_facts(slot, core.now);
+    if (!facts || (query.nid && facts->id.nid != *query.nid)) return std::nullopt;
     Seen seen{.facts = *facts};
     if (const lnet::PeerNi* const ni = core.shared.directory->find(facts->id.nid)) {
       seen.tx_credits = ni->tx_credits.get();
@@ -116,72 +125,6 @@ struct OfPeers {
     return report;
   }
 };
-
-// Visits NI by NI and slot by slot, one page in each visit. NIs and connections may come and go
-// meanwhile; those that stay are reported exactly once.
-template <class Of>
-struct Walk {
-  struct Row {
-    Nid local;
-    unsigned shard;
-    typename Of::Seen seen;
-  };
-
-  LnetDesk::Progress visit(lnet::Node& node, unsigned shard, TcpHost& host) {
-    if (!nids && shard == 0) list_nis(node);
-    if (!nids) return LnetDesk::Progress::kDone;  // LNet came up during the tour
-    TcpPlace& place = host.place(shard);
-    const std::size_t full = rows.size() + kSocketsAtOnce;
-    unsigned passed = 0;
-    for (; ni < nids->size(); ++ni, slot = 0) {
-      const Nid& local = (*nids)[ni];
-      SockLnd* const lnd = place.inbox().lnd(local);
-      const std::uint32_t slots = lnd == nullptr ? 0 : Of::slots(*lnd);
-      for (; slot < slots; ++slot) {
-        if (rows.size() == full || passed++ == kSlotsAtOnce) return LnetDesk::Progress::kAgain;
-        if (auto seen = Of::look(node, place, shard, *lnd, slot, query.nid))
-          rows.push_back({local, shard, *seen});
-      }
-    }
-    ni = 0;
-    return LnetDesk::Progress::kDone;
-  }
-
-  // Shard 0 owns the coordinator's list of NIs.
-  void list_nis(lnet::Node& node) {
-    nids.emplace();
-    for (const lnet::Ni* const each : node.coordinator().local().nis) {
-      if (!query.net || *query.net == each->net) nids->push_back(each->nid);
-    }
-  }
-
-  lnet::ConnectionQuery query;
-  std::optional<std::vector<Nid>> nids{};
-  std::size_t ni = 0;
-  std::uint32_t slot = 0;
-  std::deque<Row> rows{};  // a deque: shards append without moving the rest
-};
-
-template <class Of>
-void report_walk(LnetDesk& desk, TcpHost& host, const lnet::ConnectionQuery& query,
-                 Reply<std::vector<typename Of::Report>> reply) {
-  gather_from_shards(
-      desk, Walk<Of>{.query = query},
-      [&host](lnet::Node& node, unsigned shard, Walk<Of>& walk) {
-        return walk.visit(node, shard, host);
-      },
-      [&host, reply = std::move(reply)](Outcome<Walk<Of>>&& walk) mutable {
-        if (!walk) return reply(std::unexpected(std::move(walk.error())));
-        if (!walk->nids) return reply(failure(Errc::kNetworkDown, "Network is down"));
-        std::vector<typename Of::Report> reports;
-        for (const auto& [local, shard, seen] : walk->rows) {
-          auto& told = reports.emplace_back(Of::tell(seen, host));
-          told.local = local;
-          told.shard = static_cast<lnet::ShardId>(shard);
-        }
-        reply(std::move(reports));
-      });
-}
 
 }  // namespace
 
@@ -203,19 +146,20 @@ ConnectionReport connection_report(const ConnectionFacts& facts, const StreamDet
           .recv_length = facts.bytes_received,
           .queued_count = facts.messages_queued,
           .queued_length = facts.bytes_queued,
-          .transport = {.unsent_bytes = details.unsent_bytes,
-                        .unacknowledged_bytes = details.unacknowledged_bytes,
-                        .unread_bytes = details.unread_bytes,
-                        .send_buffer_bytes = details.send_buffer_bytes,
-                        .receive_buffer_bytes = details.receive_buffer_bytes,
-                        .nagle = details.nagle,
-                        .retransmits = details.retransmits,
-                        .round_trip_usec = details.round_trip_usec,
-                        .round_trip_variance_usec = details.round_trip_variance_usec,
-                        .congestion_control = details.congestion_control,
-                        .congestion_window = details.congestion_window,
-                        .segment_bytes = details.segment_bytes,
-                        .napi_id = details.napi_id}};
+          .transport =
+              lnet::TransportReport{.unsent_bytes = details.unsent_bytes,
+                                    .unacknowledged_bytes = details.unacknowledged_bytes,
+                                    .unread_bytes = details.unread_bytes,
+                                    .send_buffer_bytes = details.send_buffer_bytes,
+                                    .receive_buffer_bytes = details.receive_buffer_bytes,
+                                    .nagle = details.nagle,
+                                    .retransmits = details.retransmits,
+                                    .round_trip_usec = details.round_trip_usec,
+                                    .round_trip_variance_usec = details.round_trip_variance_usec,
+                                    .congestion_control = details.congestion_control,
+                                    .congestion_window = details.congestion_window,
+                                    .segment_bytes = details.segment_bytes,
+                                    .napi_id = details.napi_id}};
 }
 
 ConnectionPeerReport peer_report(const PeerFacts& facts) {
@@ -242,12 +186,12 @@ ConnectionPeerReport peer_report(const PeerFacts& facts) {
 
 void report_connections(LnetDesk& desk, TcpHost& host, const lnet::ConnectionQuery& query,
                         Reply<std::vector<ConnectionReport>> reply) {
-  report_walk<OfConnections>(desk, host, query, std::move(reply));
+  report_slots<OfConnections>(desk, host, query, std::move(reply));
 }
 
 void report_connection_peers(LnetDesk& desk, TcpHost& host, const lnet::ConnectionQuery& query,
                              Reply<std::vector<ConnectionPeerReport>> reply) {
-  report_walk<OfPeers>(desk, host, query, std::move(reply));
+  report_slots<OfPeers>(desk, host, query, std::move(reply));
 }
 
 }  // namespace plnet::node

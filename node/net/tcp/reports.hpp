@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports of the connections and peers of TCP networks, from the shards that own them. A few at a
-// time between two turns, so that thousands of them do not delay a node.
+// Reports of the connections and peers of TCP networks, from the shards that own them.
 #pragma once
 
 #include <optional>
@@ -14,11 +13,6 @@
 #include "node/net/tcp/host.hpp"
 
 namespace plnet::node {
-
-// Sockets in one order: each costs some ten system calls, a few microseconds.
-inline constexpr unsigned kSocketsAtOnce = 16;
-// Slots of connections or peers in one order, most of them empty.
-inline constexpr unsigned kSlotsAtOnce = 2048;
 
 // kNetworkDown: LNet went down. An empty result is no error.
 void report_connections(LnetDesk& desk, TcpHost& host, const lnet::ConnectionQuery& query,

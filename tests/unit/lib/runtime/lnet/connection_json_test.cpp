@@ -20,8 +20,8 @@ lnet::ConnectionReport control_connection() {
   report.state = "open";
   report.local_address = "10.0.0.1:1023";
   report.remote_address = "10.0.0.2:988";
-  report.transport.send_buffer_bytes = 87040;
-  report.transport.receive_buffer_bytes = 131072;
+  report.transport.emplace().send_buffer_bytes = 87040;
+  report.transport->receive_buffer_bytes = 131072;
   return report;
 }
 
@@ -50,9 +50,9 @@ TEST(ConnectionReport, SaysAtLevel1WhatWeAndTcpCounted) {
   report.send_count = 7;
   report.recv_length = 4096;
   report.queued_count = 2;
-  report.transport.unacknowledged_bytes = 96;
-  report.transport.retransmits = 5;
-  report.transport.congestion_window = 10;
+  report.transport->unacknowledged_bytes = 96;
+  report.transport->retransmits = 5;
+  report.transport->congestion_window = 10;
   const Json item = connections_to_json(std::array{report}, 1)["conn"][0];
   EXPECT_EQ(item["initiator"], "us");
   EXPECT_EQ(item["protocol"], 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "node/net/tcp/links.hpp"
+#include "node/host/address_links.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,6 @@
 #include "lib/runtime/host/local_addresses.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/shard_tour.hpp"
-#include "node/net/tcp/host.hpp"
 
 namespace plnet::node {
 namespace {
@@ -48,8 +47,8 @@ constexpr Duration kLookAgain = std::chrono::seconds(1);
 
 }  // namespace
 
-void TcpLinks::look(LnetDesk& desk, TcpHost& tcp, std::span<const Nid> nis, Instant now,
-                    const LinkSaid& said) {
+void AddressLinks::look(LnetDesk& desk, std::span<const Nid> nis, Instant now, const LinkSaid& said,
+                        Tell tell) {
   const auto known = runtime::local_addresses(true);
   // The system does not repeat its notification, so only a timer leads to another look.
   looks_again_at_ = known ? Instant::max() : now + kLookAgain;
@@ -76,24 +75,22 @@ void TcpLinks::look(LnetDesk& desk, TcpHost& tcp, std::span<const Nid> nis, Inst
   // updated at the next change.
   tour_shards(
       desk,
-      [&tcp, told = std::move(told)](lnet::Node&, unsigned shard) {
-        for (const auto& [nid, up] : told) {
-          auto* const lnd = tcp.place(shard).inbox().lnd(nid);
-          if (lnd != nullptr) lnd->set_usable(up);
-        }
+      [tell = std::move(tell), told = std::move(told)](lnet::Node&, unsigned shard) {
+        for (const auto& [nid, up] : told)
+          tell(shard, nid, up);
         return LnetDesk::Progress::kDone;
       },
       [](Outcome<void>&&) {});
 }
 
-Instant TcpLinks::look_again_at() const {
+Instant AddressLinks::look_again_at() const {
   Instant next = looks_again_at_;
   for (const Link& link : links_)
     next = std::min(next, link.hold.release_at());
   return next;
 }
 
-std::string_view TcpLinks::cause_of(const Nid& nid) const {
+std::string_view AddressLinks::cause_of(const Nid& nid) const {
   const auto found = std::ranges::find(links_, nid, &Link::nid);
   return found == links_.end() ? std::string_view{} : found->cause;
 }

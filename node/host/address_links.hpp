@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The link state of TCP NIs as the system reports it, for the LNDs of all shards and for reports.
-// Owned by the admin thread.
+// The link state of NIs with IP addresses as the system reports it, for the LNDs of all shards and
+// for reports. Owned by the admin thread.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,13 +15,16 @@
 namespace plnet::node {
 
 class LnetDesk;
-class TcpHost;
 
-class TcpLinks {
+class AddressLinks {
  public:
-  // Looks up whether the address of each NI is on an interface that is up.
-  void look(LnetDesk& desk, TcpHost& tcp, std::span<const lnet::Nid> nis, Instant now,
-            const LinkSaid& said);
+  // Sets the link of an NI on the shard that calls it.
+  using Tell = std::function<void(unsigned shard, const lnet::Nid& nid, bool up)>;
+
+  // Looks up whether the address of each NI is on an interface that is up, and calls `tell` for each
+  // NI on each shard.
+  void look(LnetDesk& desk, std::span<const lnet::Nid> nis, Instant now, const LinkSaid& said,
+            Tell tell);
   // The time of the next look without a notification of the system; Instant::max(): none.
   [[nodiscard]] Instant look_again_at() const;
   // The cause of a link that is down; "" if it is up or unknown.
