@@ -18,7 +18,7 @@
 
 namespace plnet::o2iblnd {
 
-class O2ibLnd final : public lnet::Lnd, public VerbsEvents {
+class O2ibLnd : public lnet::Lnd, public VerbsEvents {
  public:
   // `core`, `driver` and the configuration's parts outlive it.
   O2ibLnd(const O2ibLndConfig& config, lnet::LndUpcalls& core, VerbsDriver& driver);

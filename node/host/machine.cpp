@@ -82,6 +82,7 @@ Outcome<MachinePlan> Machine::plan(const runtime::Settings& settings, Families f
     of_families.push_back(family->needs(settings));
     if (of_families.back() && of_families.back()->accept_port != 0)
       needs.accept_port = of_families.back()->accept_port;
+    if (of_families.back() && of_families.back()->locks_memory) needs.lock_memory = true;
   }
   auto facts = runtime::read_host_facts();
   auto findings = runtime::check_host(facts, needs);
@@ -159,9 +160,12 @@ Outcome<void> Machine::add_arenas(const runtime::Settings& settings, const Resid
 Outcome<void> Machine::add_family_arenas() {
   for (const Outcome<FamilyNeeds>& needs : plan_.needs) {
     auto& ids = family_arenas_.emplace_back();
-    for (const std::uint64_t bytes : needs->arenas) {
-      const auto added = memory_.add(
-          arenas_, {.bytes = bytes, .numa_node = static_cast<int>(cpts().cpts[0].memory_node)});
+    for (const FamilyArena& arena : needs->arenas) {
+      const std::size_t shares = arena.for_each_shard ? cpts().shard_count : 1;
+      const auto added =
+          memory_.add(arenas_, {.bytes = arena.bytes * shares,
+                                .numa_node = static_cast<int>(cpts().cpts[0].memory_node),
+                                .reserve_only = arena.taken_when_used});
       if (!added) return std::unexpected(added.error());
       ids.push_back(*added);
     }

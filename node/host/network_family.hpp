@@ -43,13 +43,20 @@ class LnetDesk;
 class LnetShard;
 class Machine;
 
+// Registered memory for peers to write to, an arena near the first CPT.
+struct FamilyArena {
+  std::uint64_t bytes = 0;
+  bool for_each_shard = false;   // so many bytes for each
+  bool taken_when_used = false;  // address space until then
+};
+
 // The needs of a family before a node starts.
 struct FamilyNeeds {
   std::uint16_t accept_port = 0;   // where the first NI listens; 0: nowhere
   std::size_t eal_mib = 0;         // DPDK's memory for packets
   std::vector<std::string> pci{};  // devices for DPDK to probe
-  // Bytes of registered memory for peers to write to, an arena each, near the first CPT.
-  std::vector<std::uint64_t> arenas{};
+  std::vector<FamilyArena> arenas{};
+  bool locks_memory = false;  // devices reach all arenas
 };
 
 // Facts about the node that a family's LNDs are made for.

@@ -5,6 +5,7 @@
 
 #include "node/net/kfi/family.hpp"
 #include "node/net/null/family.hpp"
+#include "node/net/o2ib/family.hpp"
 #include "node/net/tcp/family.hpp"
 
 namespace plnet::node {
@@ -13,10 +14,11 @@ namespace {
 template <class Family>
 const Family kFamily{};
 
-constexpr std::array<const NetworkFamily*, 3> kFamilies{
+constexpr std::array<const NetworkFamily*, 4> kFamilies{
     &kFamily<NullFamily>,
     &kFamily<TcpFamily>,
     &kFamily<KfiFamily>,
+    &kFamily<O2ibFamily>,
 };
 
 }  // namespace

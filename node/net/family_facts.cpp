@@ -5,15 +5,17 @@
 
 #include "node/net/kfi/settings.hpp"
 #include "node/net/kfi/verb_rows.hpp"
+#include "node/net/o2ib/settings.hpp"
 #include "node/net/tcp/settings.hpp"
 
 namespace plnet::node {
 namespace {
 
 // In the order of export and of the documentation.
-constexpr std::array<const runtime::SettingsSection*, 2> kSections{
+constexpr std::array<const runtime::SettingsSection*, 3> kSections{
     &kTcpSection,
     &kKfiSection,
+    &kO2ibSection,
 };
 
 constexpr std::array kVerbs{

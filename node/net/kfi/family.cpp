@@ -47,7 +47,7 @@ Outcome<FamilyNeeds> KfiFamily::needs(const runtime::Settings& settings) const {
   const auto memory = kfi_memory_of(settings);
   if (!memory) return std::unexpected(memory.error());
   for (const KfiMemory& each : *memory)
-    needs.arenas.push_back(std::uint64_t{each.bytes_each} * each.nis);
+    needs.arenas.push_back({.bytes = std::uint64_t{each.bytes_each} * each.nis});
   return needs;
 }
 

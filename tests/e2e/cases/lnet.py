@@ -237,7 +237,7 @@ def case_what_cannot_be_had_changes_nothing(site):
                 good + "global:\n    retry_count: 200\n"):
         fails(node, "import", stdin=bad)
         assert works(node, "export", "--backup") == before, bad
-    assert "network o2ib: no driver serves it yet" in fails(node, "net", "add", "--net", "o2ib", "--if", "eth0")
+    assert "network gni: no driver serves it yet" in fails(node, "net", "add", "--net", "gni", "--if", "eth0")
     assert "not on network tcp9" in fails(node, "route", "add", "--net", "o2ib", "--gateway", "10.0.0.9@tcp9")
     assert "until a restart" in fails(node, "set", "large_buffers", "2000000")
     assert works(node, "export", "--backup") == before
@@ -264,9 +264,9 @@ def case_router_buffers_change_while_the_node_runs(site):
 def case_a_start_with_a_network_that_cannot_be_had_fails_with_words(site):
     config = two_shards(site)
     with open(config, "a", encoding="ascii") as file:
-        file.write("net:\n    - net type: o2ib\n      local NI(s):\n        - interfaces:\n              0: ib0\n")
+        file.write("net:\n    - net type: gni\n      local NI(s):\n        - interfaces:\n              0: ib0\n")
     done = site.router("--config", config, "--socket", str(site.path("x.sock")), "--idle", "sleep")
-    assert done.returncode == 1 and "network o2ib: no driver serves it yet" in done.stderr, done.stderr
+    assert done.returncode == 1 and "network gni: no driver serves it yet" in done.stderr, done.stderr
 
 
 def case_unconfigure_takes_all_down_and_configure_brings_lo_back(site):

@@ -86,7 +86,8 @@ TEST_F(SettingsFilesTest, WhatIsRefusedAtStartIsToldWithItsPlace) {
             "plnet-options:2:24:");
   const std::string o2ib =
       refused("net:\n  - net type: o2ib\n    local NI(s):\n      - interfaces: {0: nosuch0}\n");
-  EXPECT_TRUE(o2ib.starts_with("plnet-config:4:9: network o2ib: no driver serves it")) << o2ib;
+  EXPECT_TRUE(o2ib.starts_with("plnet-config:4:9: network o2ib: expected a NID; interface nosuch0"))
+      << o2ib;
   const std::string tcp =
       refused("net: [{net type: tcp, local NI(s): [{interfaces: {0: nosuch0}}]}]");
   EXPECT_EQ(tcp.substr(0, 18), "plnet-config:1:37:") << tcp;

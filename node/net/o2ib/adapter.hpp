@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An RDMA device as o2ib networks use it: drivers/net/mlx where libibverbs and librdmacm were there
+// at build time, a stand-in in tests.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "lib/base/arena.hpp"
+#include "lib/base/counters.hpp"
+#include "lib/base/pollable.hpp"
+#include "lib/base/result.hpp"
+#include "lib/o2iblnd/queue_pair.hpp"
+
+namespace plnet::node {
+
+// A request to connect on its way from the shard that listens to the one of its peer.
+struct O2ibRequest {
+  void* handle = nullptr;  // the adapter's
+  o2iblnd::Ipv4Endpoint from;
+  o2iblnd::Ipv4Endpoint to;
+  std::uint32_t data_bytes = 0;
+  std::array<std::byte, o2iblnd::kConnectDataBytesMax> data{};
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data.data(), data_bytes}; }
+};
+
+// Queue pairs of one user on one shard.
+class O2ibQueuePairs {
+ public:
+  virtual ~O2ibQueuePairs() = default;
+  [[nodiscard]] virtual o2iblnd::VerbsDriver& driver() = 0;
+  [[nodiscard]] virtual Pollable& pollable() = 0;
+  // Takes a request that was told and not answered away. Nothing: it is gone.
+  [[nodiscard]] virtual std::optional<O2ibRequest> hand_over(o2iblnd::QueuePairId request) = 0;
+  // Told by on_connect_request() from within, on the adopting shard.
+  virtual void adopt(const O2ibRequest& request) = 0;
+};
+
+struct O2ibPairsConfig {
+  std::size_t connections_max = 0;
+  bool reads_device_events = false;
+};
+
+// Shared by all shards, for the life of the process.
+class O2ibAdapter {
+ public:
+  virtual ~O2ibAdapter() = default;
+  // The adapter and `events` outlive the queue pairs.
+  [[nodiscard]] virtual Outcome<std::unique_ptr<O2ibQueuePairs>> make(
+      const O2ibPairsConfig& config, o2iblnd::VerbsEvents& events) = 0;
+  // Any shard: nobody is to have the request.
+  virtual void discard(const O2ibRequest& request) = 0;
+  [[nodiscard]] virtual std::string name() const = 0;  // "mlx5_0 port 1"
+};
+
+// The device behind the interface with this IPv4 address (host order). The arenas outlive it. The
+// error says what to do.
+using O2ibAdapterOpener = std::function<Outcome<std::unique_ptr<O2ibAdapter>>(
+    std::uint32_t address, const ArenaTable& arenas)>;
+[[nodiscard]] Outcome<std::unique_ptr<O2ibAdapter>> open_verbs_adapter(std::uint32_t address,
+                                                                       const ArenaTable& arenas);
+
+}  // namespace plnet::node

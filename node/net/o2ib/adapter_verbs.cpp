@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On libibverbs and librdmacm.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "drivers/net/mlx/adapter.hpp"
+#include "drivers/net/mlx/device.hpp"
+#include "node/net/o2ib/adapter.hpp"
+
+namespace plnet::node {
+namespace {
+
+mlx::HandedRequest to_driver(const O2ibRequest& request) {
+  mlx::HandedRequest handed{.id = static_cast<rdma_cm_id*>(request.handle),
+                            .from = request.from,
+                            .to = request.to,
+                            .data_bytes = request.data_bytes,
+                            .data = request.data};
+  return handed;
+}
+
+class VerbsQueuePairs final : public O2ibQueuePairs {
+ public:
+  explicit VerbsQueuePairs(std::unique_ptr<mlx::Device> device) : device_(std::move(device)) {}
+
+  o2iblnd::VerbsDriver& driver() override { return *device_; }
+  Pollable& pollable() override { return *device_; }
+  std::optional<O2ibRequest> hand_over(o2iblnd::QueuePairId request) override {
+    const auto handed = device_->hand_over(request);
+    if (!handed) return std::nullopt;
+    return O2ibRequest{.handle = handed->id,
+                       .from = handed->from,
+                       .to = handed->to,
+                       .data_bytes = static_cast<std::uint32_t>(handed->data_bytes),
+                       .data = handed->data};
+  }
+  void adopt(const O2ibRequest& request) override { device_->adopt(to_driver(request)); }
+
+ private:
+  const std::unique_ptr<mlx::Device> device_;
+};
+
+class VerbsAdapter final : public O2ibAdapter {
+ public:
+  explicit VerbsAdapter(std::unique_ptr<mlx::Adapter> adapter) : adapter_(std::move(adapter)) {}
+
+  Outcome<std::unique_ptr<O2ibQueuePairs>> make(const O2ibPairsConfig& config,
+                                                o2iblnd::VerbsEvents& events) override {
+    auto device = mlx::Device::open(*adapter_,
+                                    {.connections_max = config.connections_max,
+                                     .reads_device_events = config.reads_device_events},
+                                    events);
+    if (!device) return std::unexpected(std::move(device.error()));
+    return std::make_unique<VerbsQueuePairs>(std::move(*device));
+  }
+  void discard(const O2ibRequest& request) override { mlx::Device::discard(to_driver(request)); }
+  std::string name() const override {
+    return fmt::format("{} port {}", adapter_->name(), adapter_->port());
+  }
+
+ private:
+  const std::unique_ptr<mlx::Adapter> adapter_;
+};
+
+}  // namespace
+
+Outcome<std::unique_ptr<O2ibAdapter>> open_verbs_adapter(std::uint32_t address,
+                                                         const ArenaTable& arenas) {
+  auto adapter = mlx::Adapter::open(address, arenas);
+  if (!adapter) {
+    const bool absent = adapter.error().code == Errc::kNotFound;
+    return failure(adapter.error().code,
+                   adapter.error().what +
+                       (absent ? "; `modprobe rdma_ucm ib_uverbs` makes /dev/infiniband" : ""));
+  }
+  return std::make_unique<VerbsAdapter>(std::move(*adapter));
+}
+
+}  // namespace plnet::node

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/net/o2ib/place.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/check.hpp"
+#include "node/net/o2ib/doors.hpp"
+
+namespace plnet::node {
+
+O2ibNi::O2ibNi(O2ibPlace& place, O2ibGround ground, const o2iblnd::O2ibLndConfig& config,
+               lnet::LndUpcalls& core)
+    : O2ibGround(std::move(ground)),
+      O2ibLnd(config, core, share.pairs->driver()),
+      nid_(config.nid),
+      place_(place) {
+  share.relay->attach(*this);
+  place_.nis_.push_back(this);
+}
+
+O2ibNi::~O2ibNi() {
+  std::erase(place_.nis_, this);
+}
+
+O2ibPlace::~O2ibPlace() {
+  PLNET_CHECK(nis_.empty(), "NIs go before the place where they are polled");
+  O2ibArrival arrival;
+  while (arrivals_.pop(arrival))
+    arrival.adapter->discard(arrival.request);
+}
+
+bool O2ibPlace::bring(const O2ibArrival& arrival) {
+  if (!arrivals_.push(arrival)) return false;
+  if (doorbell_ != nullptr) doorbell_->ring();
+  return true;
+}
+
+unsigned O2ibPlace::take_arrivals() {
+  unsigned count = 0;
+  for (O2ibArrival arrival; count < kTakenPerTurn && arrivals_.pop(arrival); ++count) {
+    counters_.add(Id::kArrived);
+    O2ibNi* const there = ni(arrival.local);
+    if (there != nullptr) {
+      there->pairs().adopt(arrival.request);
+    } else {
+      counters_.add(Id::kHomeless);
+      arrival.adapter->discard(arrival.request);
+    }
+  }
+  return count;
+}
+
+unsigned O2ibPlace::poll(Instant now) {
+  unsigned work = arrivals_.empty() ? 0 : take_arrivals();
+  for (O2ibNi* const ni : nis_)
+    work += ni->poll(now);
+  if (doors_ != nullptr) work += doors_->poll(now);
+  return work;
+}
+
+bool O2ibPlace::woken_by_doorbell() const {
+  return nis_.empty() && (doors_ == nullptr || doors_->empty());
+}
+
+Instant O2ibPlace::next_deadline() const {
+  if (!arrivals_.empty()) return Instant::min();
+  Instant next = doors_ == nullptr ? Instant::max() : doors_->next_deadline();
+  for (O2ibNi* const ni : nis_)
+    next = std::min(next, ni->pairs().pollable().next_deadline());
+  return next;
+}
+
+O2ibNi* O2ibPlace::ni(const lnet::Nid& nid) const {
+  const auto found = std::find_if(nis_.rbegin(), nis_.rend(),
+                                  [&nid](const O2ibNi* each) { return each->nid() == nid; });
+  return found == nis_.rend() ? nullptr : *found;
+}
+
+}  // namespace plnet::node

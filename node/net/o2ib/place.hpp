@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The place of o2ib networks on a poller: the NIs of this shard with their queue pairs, and
+// requests to connect that the shard of the listeners has brought. Always in the poller's list;
+// without an NI it does nothing.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "lib/base/counters.hpp"
+#include "lib/base/doorbell.hpp"
+#include "lib/base/pollable.hpp"
+#include "lib/base/ring.hpp"
+#include "lib/lnet/node/introductions.hpp"
+#include "lib/o2iblnd/lnd.hpp"
+#include "node/net/o2ib/adapter.hpp"
+#include "node/net/o2ib/complaints.hpp"
+#include "node/net/o2ib/seats.hpp"
+
+namespace plnet::node {
+
+class O2ibDoors;
+class O2ibPlace;
+
+// The access rules of the node, for the LND of one NI on one shard.
+class O2ibGate final : public o2iblnd::PeerGate {
+ public:
+  // The node outlives it, the NI is not removed from the shard before.
+  O2ibGate(const lnet::NodeShared& node, lnet::ShardId shard, const lnet::Ni& ni)
+      : node_(node), shard_(shard), ni_(ni) {}
+  [[nodiscard]] bool admits(const lnet::Nid& peer) override {
+    return lnet::admits_owner(node_, shard_, {peer, ni_.nid});
+  }
+
+ private:
+  const lnet::NodeShared& node_;
+  const lnet::ShardId shard_;
+  const lnet::Ni& ni_;
+};
+
+// Parts under an LND, made before it and gone after it.
+struct O2ibGround {
+  O2ibShare share;
+  std::unique_ptr<O2ibGate> gate;
+};
+
+// The LND of an NI on a shard, enrolled where it is polled. Its shard's.
+class O2ibNi final : private O2ibGround, public o2iblnd::O2ibLnd {
+ public:
+  O2ibNi(O2ibPlace& place, O2ibGround ground, const o2iblnd::O2ibLndConfig& config,
+         lnet::LndUpcalls& core);
+  ~O2ibNi() override;
+
+  unsigned poll(Instant now) { return share.pairs->pollable().poll(now); }
+  [[nodiscard]] const lnet::Nid& nid() const { return nid_; }
+  [[nodiscard]] O2ibQueuePairs& pairs() { return *share.pairs; }
+  // The state of its network interface, beside the device's own.
+  void set_link(bool up) { share.relay->set_link(up); }
+
+ private:
+  const lnet::Nid nid_;
+  O2ibPlace& place_;
+};
+
+struct O2ibArrival {
+  O2ibRequest request;
+  O2ibAdapter* adapter = nullptr;
+  lnet::Nid local;
+};
+
+#define PLNET_O2IB_PLACE_COUNTERS(X)                                                \
+  X(kArrived, "arrived", "connections", kCount, "requests to connect brought here") \
+  X(kHomeless, "homeless", "connections", kCount, "requests whose NI has gone; rejected")
+PLNET_COUNTERS(O2ibPlaceTable, PLNET_O2IB_PLACE_COUNTERS);
+
+class O2ibPlace final : public Pollable {
+ public:
+  static constexpr std::size_t kArrivalsMax = 256;  // requests on their way home
+  static constexpr unsigned kTakenPerTurn = 8;      // each costs some system calls
+
+  O2ibPlace() { nis_.reserve(2 * std::size_t{kO2ibNisMax}); }
+  ~O2ibPlace() override;
+
+  // Before anybody polls. The listeners are those of this shard; null: of another.
+  void set_doors(O2ibDoors* doors) { doors_ = doors; }
+  void set_doorbell(Doorbell& doorbell) { doorbell_ = &doorbell; }
+
+  // The shard of the listeners. False: too many are on their way.
+  [[nodiscard]] bool bring(const O2ibArrival& arrival);
+
+  // The rest is the shard's own.
+  unsigned poll(Instant now) override;
+  [[nodiscard]] std::string_view name() const override { return "o2ib"; }
+  // A completion queue wakes nobody: with one a shard naps.
+  [[nodiscard]] bool woken_by_doorbell() const override;
+  [[nodiscard]] Instant next_deadline() const override;
+
+  [[nodiscard]] const std::vector<O2ibNi*>& nis() const { return nis_; }
+  // Null: no such NI here. Of one that is being replaced there are two: this is the one that stays.
+  [[nodiscard]] O2ibNi* ni(const lnet::Nid& nid) const;
+  [[nodiscard]] O2ibComplaints& complaints() { return complaints_; }
+  [[nodiscard]] CounterView counters() const { return counters_.view(); }
+
+ private:
+  friend class O2ibNi;
+  using Id = O2ibPlaceTable::Id;
+
+  unsigned take_arrivals();
+
+  Counters<O2ibPlaceTable> counters_;
+  O2ibComplaints complaints_;
+  SpscRing<O2ibArrival> arrivals_{kArrivalsMax};
+  Doorbell* doorbell_ = nullptr;
+  O2ibDoors* doors_ = nullptr;
+  std::vector<O2ibNi*> nis_;  // the oldest first
+};
+
+}  // namespace plnet::node
