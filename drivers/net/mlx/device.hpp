@@ -54,6 +54,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   static constexpr Duration kEventInterval = std::chrono::microseconds(200);
   // Flushes come within microseconds. A device that owes some for longer has gone.
   static constexpr Duration kDrainMax = std::chrono::seconds(5);
+  static constexpr int kResolveTimeoutMs = 5000;  // the kernel's, of an address and of a route
 
   // The adapter and `events` outlive the device.
   [[nodiscard]] static Outcome<std::unique_ptr<Device>> open(Adapter& adapter,

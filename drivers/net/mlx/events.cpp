@@ -15,8 +15,6 @@ using State = Connection::State;
 
 namespace {
 
-constexpr int kResolveTimeoutMs = 5000;  // the kernel's, of an address and of a route
-
 // Reasons in REJ messages of the connection manager: IBTA 12.6.7.2.
 constexpr int kRejectInvalidServiceId = 8;
 constexpr int kRejectStaleConnection = 10;

@@ -17,8 +17,6 @@ using State = Connection::State;
 
 namespace {
 
-constexpr int kResolveTimeoutMs = 5000;  // the kernel's
-
 sockaddr_in address_of(const Ipv4Endpoint& endpoint) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
