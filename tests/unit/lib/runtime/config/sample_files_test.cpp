@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "node/net/kfi/settings.hpp"
+#include "node/net/o2ib/settings.hpp"
 #include "tests/mocks/whole_schema.hpp"
 
 namespace plnet::runtime::sample_files_test {
@@ -98,6 +99,10 @@ TEST(SampleFiles, AreValidAndSayWhatTheyPromise) {
   ASSERT_EQ(nics_of(shm).size(), 1U);
   EXPECT_EQ(nics_of(shm)[0].backend, node::KfiBackend::kOfi);
   EXPECT_EQ(nics_of(shm)[0].provider, "shm");
+  const Settings infiniband = read_sample("config/infiniband.yaml");
+  EXPECT_TRUE(infiniband.lnet.routing);
+  EXPECT_EQ(infiniband.sections.of<node::O2ibSettings>().connections, 4096U);
+  EXPECT_EQ(read_sample("config/roce.yaml").lnet.nets.size(), 2U);
 }
 
 }  // namespace
