@@ -41,6 +41,7 @@ CoreNode::CoreNode(const CoreNodeSetup& setup, const MakeLnd& make_lnd)
   shared_.peer_nis = setup.peers;
   shared_.interface_cookie = setup.interface_cookie;
   shared_.arenas = setup.arenas;
+  shared_.taps = setup.taps;
   shared_.router_memory = setup_.router_memory;
   shared_.portals = &portals_;
   shared_.mail = mail_.get();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "lib/base/clock.hpp"
@@ -33,6 +34,7 @@ struct CoreNodeSetup {
   const ArenaTable* arenas = nullptr;
   std::vector<lnet::RouterMemory> router_memory{};  // of each shard; none: it cannot forward
   std::vector<Doorbell*> doorbells{};               // one for each shard; none: nobody sleeps
+  std::span<const lnet::TapSlot> taps{};            // one for each shard; none: nobody listens
 };
 
 class CoreNode final : public lnet::PeerRequests,

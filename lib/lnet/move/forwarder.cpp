@@ -217,6 +217,11 @@ void Forwarder::hand(HopShare& hop) const {
   if (hop.handed++ == 0) hop.moved = core_.now;
 }
 
+bool Forwarder::is_watched() const {
+  const MessageTap* const tap = core_.tap();
+  return tap != nullptr && tap->wants_payload();
+}
+
 RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t length) {
   Forwarding& forwarding = receive.forwarding;
   forwarding.buffer = core_.buffers.take(queue.of);
@@ -228,7 +233,7 @@ RxDecision Forwarder::hold(Receive& receive, HopQueue& queue, std::uint32_t leng
   return {.verdict = RxVerdict::kReceive,
           .target = core_.buffers.payload(forwarding.buffer, length),
           .length = length,
-          .may_keep = length > 0 && leaves_from_here(forwarding, length),
+          .may_keep = length > 0 && !is_watched() && leaves_from_here(forwarding, length),
           .link = receive.link};
 }
 
@@ -318,6 +323,7 @@ bool Forwarder::is_down(const Receive& receive) {
 // lustre-release lnet/lnet/lib-move.c: lnet_post_send_locked()
 RxDecision Forwarder::refuse_down(Receive& receive) {
   const Forwarding& way = receive.forwarding;
+  core_.tap_drop(receive, Cause::kDroppedHopDown);
   core_.drop(Cause::kDroppedHopDown, receive.header.payload_length);
   core_.statistics.add(Statistic::kRemoteDropped);
   const LnetTraffic::Id dropped = traffic_id(TrafficWay::kDropped, receive.header.type);

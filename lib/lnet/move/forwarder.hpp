@@ -121,6 +121,7 @@ class Forwarder {
   [[nodiscard]] bool is_forbidden(Receive& receive, PeerNi& destination);
   Decision find_way(Receive& receive, const MessageHeader& header);
   Decision take_buffer(Receive& receive, std::uint32_t length);
+  [[nodiscard]] bool is_watched() const;
   Decision hold(Receive& receive, HopQueue& queue, std::uint32_t length);
   Decision wait_for_buffer(Receive& receive, HopQueue& queue);
   Decision refuse_down(Receive& receive);

@@ -17,9 +17,11 @@ constexpr std::size_t kReceivesOfBucket = 4;
 }  // namespace
 
 NiPort::NiPort(Ni& ni, ShardId shard, std::int32_t credits, std::size_t messages,
-               std::size_t receives, Sender& sender, Receiver& receiver, Releaser& releaser)
+               std::size_t receives, const TapSlot& tap, Sender& sender, Receiver& receiver,
+               Releaser& releaser)
     : ni_(ni),
       credit_view_(ni.tx_credits[shard].tx_credits),
+      tap_(tap),
       sender_(sender),
       receiver_(receiver),
       releaser_(releaser),
@@ -40,11 +42,27 @@ unsigned NiPort::flush(Instant now) {
     const std::size_t at = out_head_ & out_mask_;
     const std::size_t run = std::min(out_tail_ - out_head_, out_mask_ + 1 - at);
     const std::size_t taken = lnd_->send({&out_[at], run});
+    if (MessageTap* const tap = tap_.get()) [[unlikely]]
+      show_sent(*tap, {&out_[at], taken}, now);
     out_head_ += taken;
     work += static_cast<unsigned>(taken);
     if (taken < run) break;
   }
   return work + lnd_->flush(now);
+}
+
+// None has ended yet. An LND that has kept a payload may have passed it on without its memory.
+void NiPort::show_sent(MessageTap& tap, std::span<Transmit* const> taken, Instant now) const {
+  for (const Transmit* const transmit : taken) {
+    const bool carries =
+        transmit->header.type == MessageType::kPut || transmit->header.type == MessageType::kReply;
+    tap.saw({.header = transmit->header,
+             .way = TapWay::kSent,
+             .interface = ni_.nid,
+             .hop = transmit->next_hop->nid,
+             .payload = carries && !transmit->kept ? transmit->source : Payload{},
+             .when = now});
+  }
 }
 
 Message* NiPort::take_back() {

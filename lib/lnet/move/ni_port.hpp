@@ -10,6 +10,7 @@
 
 #include "lib/lnet/api/lnd.hpp"
 #include "lib/lnet/move/message.hpp"
+#include "lib/lnet/move/message_tap.hpp"
 #include "lib/lnet/move/receive.hpp"
 #include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/peers/net_interface.hpp"
@@ -24,7 +25,7 @@ class NiPort final : public LndUpcalls {
  public:
   // `credits`: of this NI on this shard; 0: without limit. `receives`: records of the shard.
   NiPort(Ni& ni, ShardId shard, std::int32_t credits, std::size_t messages, std::size_t receives,
-         Sender& sender, Receiver& receiver, Releaser& releaser);
+         const TapSlot& tap, Sender& sender, Receiver& receiver, Releaser& releaser);
 
   // The LND is made with this as its core, then attached.
   void attach(Lnd& lnd) { lnd_ = &lnd; }
@@ -126,10 +127,13 @@ class NiPort final : public LndUpcalls {
   void on_interface(InterfaceState state, Errc cause) override;
 
  private:
+  void show_sent(MessageTap& tap, std::span<Transmit* const> taken, Instant now) const;
+
   Ni& ni_;
   Relaxed<std::int32_t>& credit_view_;
   std::unique_ptr<Lnd> owned_;
   Lnd* lnd_ = nullptr;
+  const TapSlot& tap_;
   Sender& sender_;
   Receiver& receiver_;
   Releaser& releaser_;

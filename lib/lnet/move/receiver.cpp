@@ -67,6 +67,7 @@ void Receiver::tell_coordinator() {
 }
 
 RxDecision Receiver::refuse(NiPort& port, const RxOffer& offer, const HeaderRuling& ruling) {
+  core_.tap_drop(offer.header, ruling.cause, port.ni().nid, offer.from);
   if (ruling.verdict == HeaderVerdict::kReject) {
     core_.causes.add(ruling.cause);
     return {.verdict = RxVerdict::kReject, .reason = Errc::kProtocol, .link = offer.link};

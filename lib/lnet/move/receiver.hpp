@@ -99,6 +99,7 @@ class Receiver {
   void leave_delayed(Receive& receive);
 
   // The payload is there, or has failed.
+  void show(MessageTap& tap, const Receive& receive) const;
   void count(Receive& receive, Health health);
   void conclude(Receive& receive);
   void concluded(Receive& receive);

@@ -89,6 +89,7 @@ void Receiver::take(AckNote& note) {
     core_.statistics.add(Statistic::kReceiveCount);
     (void)core_.match.finish(grant, ReceivedMessage{header, header.source, header.source}, {});
   } else {
+    core_.tap_drop(header, Cause::kDroppedAckNoMd, header.destination, header.source);
     core_.drop(Cause::kDroppedAckNoMd, 0);
   }
   core_.outbox.add(note, note.origin);
@@ -183,6 +184,8 @@ void Receiver::on_received(NiPort& port, RxHandle rx, Result<void> status, Healt
   PLNET_CHECK(receive != nullptr && !receive->parked, "a message is received once");
   port.forget(*receive);
   receive->status = status;
+  if (MessageTap* const tap = core_.tap()) [[unlikely]]
+    show(*tap, *receive);
   count(*receive, health);
   receive->peer = nullptr;  // it may be gone before the conversation is over
   receive->link = nullptr;
@@ -191,6 +194,25 @@ void Receiver::on_received(NiPort& port, RxHandle rx, Result<void> status, Healt
       receive->header.type == MessageType::kGet && !receive->reply_by_lnd && status.has_value();
   if (wants_reply) return sender_.answer(*receive);
   conclude(*receive);
+}
+
+// Of a payload that its LND keeps nothing is in memory; that of a GET with an open sink has left.
+void Receiver::show(MessageTap& tap, const Receive& receive) const {
+  const bool carries =
+      receive.header.type == MessageType::kPut || receive.header.type == MessageType::kReply;
+  Payload payload;
+  if (receive.status && carries && !receive.forwarded && !receive.told) {
+    payload = receive.grant.window;
+  } else if (receive.status && receive.forwarded && receive.forwarding.keeper == nullptr) {
+    payload = core_.buffers.payload(receive.forwarding.buffer, receive.header.payload_length);
+  }
+  tap.saw({.header = receive.header,
+           .way = receive.status ? TapWay::kReceived : TapWay::kDropped,
+           .cause = Cause::kReceiveFailed,
+           .interface = receive.port->ni().nid,
+           .hop = receive.from,
+           .payload = payload,
+           .when = core_.now});
 }
 
 inline void Receiver::count(Receive& receive, Health health) {
@@ -224,6 +246,7 @@ void Receiver::end_gone(Receive& receive) {
     count(receive, Health::kOk);
     return concluded(receive);
   }
+  core_.tap_drop(receive, Cause::kDroppedConnectionLost);
   core_.drop(Cause::kDroppedConnectionLost, receive.header.payload_length);
   receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
   if (!receive.matched) return give_back(receive);

@@ -321,6 +321,7 @@ inline void Sender::take_path(Message& message, Ni& ni, PeerNi* hop, const Nid& 
 }
 
 void Sender::refuse(Message& message, Errc code, Health health, Cause cause) {
+  core_.tap_drop(message, cause);
   core_.causes.add(cause);
   end_with(message, code, health);
   ended(message);

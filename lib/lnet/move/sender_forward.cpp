@@ -47,6 +47,7 @@ void Sender::launch_forward(Message& message) {
 
 // Before it has a next hop.
 void Sender::drop_forward(Message& message, Errc code, Cause cause) {
+  core_.tap_drop(message, cause);
   core_.drop(cause, message.header.payload_length);
   message.answers->port->traffic.add(traffic_id(TrafficWay::kDropped, message.header.type));
   end_with(message, code, health_of_no_path(code));

@@ -79,6 +79,7 @@ inline bool Sender::still_wanted(Message& message) {
     return false;
   }
   if (message.origin == core_.id && message.is_request() && core_.match.aborted(message.grant)) {
+    core_.tap_drop(message, Cause::kTxMdAborted);
     core_.causes.add(Cause::kTxMdAborted);
     end_with(message, Errc::kCancelled, Health::kOk);
     return false;
@@ -94,6 +95,7 @@ void Sender::drop_late(Message& message) {
 }
 
 void Sender::count_drop(const Message& message, Cause cause) {
+  core_.tap_drop(message, cause);
   core_.drop(cause, message.header.payload_length);
   const LnetTraffic::Id dropped = traffic_id(TrafficWay::kDropped, message.header.type);
   if (NiPort* const port = core_.ports[message.ni->number]) port->traffic.add(dropped);
@@ -175,12 +177,14 @@ bool Sender::is_held_back(Message& message) {
 void Sender::delay_over(Message& message, Health health, bool dropped) {
   NiPort& port = *core_.ports[message.ni->number];
   if (dropped || port.closing()) {
+    core_.tap_drop(message, Cause::kTxReleased);
     core_.causes.add(Cause::kTxReleased);
     return on_sent(port, {.transmit = &message,
                           .status = std::unexpected(Errc::kShutdown),
                           .health = Health::kLocalAborted});
   }
   if (health != Health::kOk) {
+    core_.tap_drop(message, Cause::kTxFaultRule);
     return on_sent(
         port, {.transmit = &message, .status = std::unexpected(Errc::kInvalid), .health = health});
   }
@@ -309,6 +313,7 @@ void Sender::end_released(Message& message, Errc cause) {
   const bool hop_stays = message.hop != nullptr && !message.hop->leaving.get();
   if ((message.next_hop_is_router || hop_stays) && may_turn_back(message))
     return send_back(message);
+  core_.tap_drop(message, Cause::kTxReleased);
   core_.causes.add(Cause::kTxReleased);
   end_with(message, cause, Health::kLocalAborted);
 }

@@ -24,6 +24,7 @@
 #include "lib/lnet/move/forwarder.hpp"
 #include "lib/lnet/move/looked_ahead.hpp"
 #include "lib/lnet/move/message.hpp"
+#include "lib/lnet/move/message_tap.hpp"
 #include "lib/lnet/move/ni_port.hpp"
 #include "lib/lnet/move/outbox.hpp"
 #include "lib/lnet/move/peer_port.hpp"
@@ -71,6 +72,8 @@ struct NodeShared {
   std::atomic<const RouteView*> routes{nullptr};
   std::atomic<const FaultView*> faults{nullptr};   // null: no rules
   std::atomic<const AccessView*> access{nullptr};  // null: no rules
+  // By shard: who listens to its messages. Empty: nobody ever does.
+  std::span<const TapSlot> taps;
   // By shard: where its router buffers are. Empty: it has none.
   std::span<const RouterMemory> router_memory;
   // Grows when a next hop goes down, or a route: what waits for it has another way, or none.
@@ -106,6 +109,7 @@ struct ShardCore {
   NodeShared& shared;
   const ShardId id;
   const std::uint16_t cpt;
+  const TapSlot& tap_slot;
   // Something waits that has a deadline, or whose connection may go.
   bool sweep_wanted = false;
   Instant now;
@@ -201,8 +205,23 @@ struct ShardCore {
     statistics.add(Statistic::kDropLength, bytes);
   }
 
+  [[nodiscard]] MessageTap* tap() const { return tap_slot.get(); }
+  // It was received or made, and goes no further.
+  void tap_drop(const MessageHeader& header, Cause cause, const Nid& interface, const Nid& hop) {
+    if (MessageTap* const listener = tap()) [[unlikely]]
+      listener->saw({header, TapWay::kDropped, cause, interface, hop, {}, now});
+  }
+  void tap_drop(const Receive& receive, Cause cause) {
+    tap_drop(receive.header, cause, receive.port->ni().nid, receive.from);
+  }
+  void tap_drop(const Message& message, Cause cause) {
+    tap_drop(message.header, cause, message.ni == nullptr ? Nid::any() : message.ni->nid,
+             message.hop == nullptr ? Nid::any() : message.hop->nid);
+  }
+
   // It arrived and goes no further.
   [[nodiscard]] RxDecision drop(Receive& receive, Cause cause) {
+    tap_drop(receive, cause);
     drop(cause, receive.header.payload_length);
     receive.port->traffic.add(traffic_id(TrafficWay::kDropped, receive.header.type));
     return {.verdict = RxVerdict::kDrop, .reason = Errc::kNoData, .link = receive.link};

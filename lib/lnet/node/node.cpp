@@ -182,6 +182,7 @@ Node::Node(const NodeSetup& setup)
   shared_.portals = &portals_;
   shared_.mail = &mail_;
   shared_.doorbells = setup.doorbells;
+  shared_.taps = setup.taps;
   shared_.routes.store(&no_routes_, std::memory_order_release);
   portals_.set_lazy(kPingPortal, true);
   to_release_.reserve(setup.coordinator.peers.peer_nis);

@@ -37,6 +37,7 @@ struct NodeSetup {
   PingMemory control_memory;                // Coordinator::memory_bytes() of some arena
   const CptDistances* distances = nullptr;
   std::span<Doorbell* const> doorbells;  // one for each shard
+  std::span<const TapSlot> taps{};       // one for each shard; empty: nobody listens
   Instant start{};
 };
 

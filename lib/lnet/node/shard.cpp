@@ -57,7 +57,8 @@ NiPort& Shard::add_port(Ni& ni, std::int32_t credits) {
   PLNET_CHECK(core_.ports[ni.number] == nullptr, "an NI has one port on a shard");
   const std::size_t every_message = node_.limits.messages * node_.shards;
   ports_.push_back(std::make_unique<NiPort>(ni, core_.id, credits, every_message,
-                                            node_.limits.receives, sender_, receiver_, releaser_));
+                                            node_.limits.receives, core_.tap_slot, sender_,
+                                            receiver_, releaser_));
   core_.ports[ni.number] = ports_.back().get();
   return *ports_.back();
 }

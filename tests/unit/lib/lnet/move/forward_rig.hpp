@@ -24,6 +24,7 @@ struct ForwardSetup {
   std::size_t kept_for_own = 0;
   std::vector<ShardSet> served{};
   std::vector<Nid> more_nis{};  // of the servers' network
+  std::span<const TapSlot> taps{};
 };
 
 class ForwardRig {
@@ -169,7 +170,8 @@ class ForwardRig {
                               .peers = kPeers,
                               .kept_for_own = setup.kept_for_own,
                               .tunables = setup.tunables,
-                              .arenas = &arenas_};
+                              .arenas = &arenas_,
+                              .taps = setup.taps};
     for (unsigned i = 0; i < setup.shards; ++i) {
       made.router_memory.push_back({.at = {0, i * RouterMemory::bytes(place_of(setup))},
                                     .most = place_of(setup),

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one place where messages are seen from outside: where the core meets an NI, and where it
+// drops. Captures (lib/trace/tap) listen here. Without one a message costs a load and a branch.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lib/base/cache_line.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/lnet/api/payload.hpp"
+#include "lib/lnet/move/statistics.hpp"
+#include "lib/lnet/names/nid.hpp"
+#include "lib/lnet/wire/header.hpp"
+
+namespace plnet::lnet {
+
+enum class TapWay : std::uint8_t {
+  kReceived,  // the payload is where it belongs; of a GET with an open sink: it has been served
+  kSent,      // an LND has taken it
+  kDropped,   // it arrived and goes no further, or was to be sent and is not
+};
+
+struct TappedMessage {
+  const MessageHeader& header;
+  TapWay way = TapWay::kReceived;
+  Cause cause = Cause::kReceiveFailed;  // of a drop
+  Nid interface = Nid::any();           // ours; any: none was chosen yet
+  Nid hop = Nid::any();                 // the neighbour; any: none was chosen yet
+  Payload payload{};                    // as much as is in memory; may be less than was sent
+  Instant when{};                       // the turn of the shard
+};
+
+class MessageTap {
+ public:
+  virtual ~MessageTap() = default;
+  // Hot. On the shard's thread; must not block, and cannot change what becomes of the message.
+  virtual void saw(const TappedMessage& message) = 0;
+  // Payloads have to be in memory: none is kept by its LND for the next hop.
+  [[nodiscard]] virtual bool wants_payload() const = 0;
+};
+
+// A shard's. The admin thread changes it while messages flow; a tap that was taken out may be used
+// until the shard's turn has ended.
+struct alignas(kNoSharing) TapSlot {
+  std::atomic<MessageTap*> tap{nullptr};
+
+  [[nodiscard]] MessageTap* get() const { return tap.load(std::memory_order_acquire); }
+};
+
+inline const TapSlot kNoTap;
+
+}  // namespace plnet::lnet
