@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -118,11 +119,36 @@ Outcome<void> ControlClient::send_all(std::string_view text, Instant deadline, D
   return {};
 }
 
+// Descriptors beyond what one reply may carry are closed.
+ssize_t ControlClient::receive(std::span<char> piece) {
+  iovec bytes{piece.data(), piece.size()};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(kHandedMax * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t got = ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
+  if (got <= 0) return got;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(header) + i * sizeof number, sizeof number);
+      Descriptor handed(number);
+      if (handed_.size() < kHandedMax) handed_.push_back(std::move(handed));
+    }
+  }
+  return got;
+}
+
 Outcome<std::string> ControlClient::read_line(Instant deadline, Duration timeout) {
   std::array<char, kReadPiece> piece{};
   while (true) {
     if (const auto line = input_.next()) return std::string(*line);
-    const ssize_t got = ::recv(socket_.get(), piece.data(), piece.size(), 0);
+    const ssize_t got = receive(piece);
     if (got > 0) {
       if (!input_.feed({piece.data(), static_cast<std::size_t>(got)})) {
         return failure(Errc::kTooBig, fmt::format("the node at '{}' answers with more than {} MiB",

@@ -3,7 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
 
 #include "lib/base/clock.hpp"
 #include "lib/runtime/admin/descriptor.hpp"
@@ -20,6 +25,9 @@ class ControlClient {
   // Asks and waits for the answer. A failure of the connection comes back as an error too.
   [[nodiscard]] VerbReply call(std::string_view verb, const nlohmann::json& args, Duration timeout);
 
+  // What the node has handed over with its answers so far.
+  [[nodiscard]] std::vector<Descriptor> take_descriptors() { return std::exchange(handed_, {}); }
+
   // Nothing is under way, and the node has closed: it keeps nobody who is silent for long.
   [[nodiscard]] bool was_closed() const;
 
@@ -28,6 +36,7 @@ class ControlClient {
       : path_(std::move(path)), socket_(std::move(socket)), clock_(clock) {}
   [[nodiscard]] Outcome<void> wait_for(short events, Instant deadline, Duration timeout);
   [[nodiscard]] Outcome<void> send_all(std::string_view text, Instant deadline, Duration timeout);
+  [[nodiscard]] ssize_t receive(std::span<char> piece);
   [[nodiscard]] Outcome<std::string> read_line(Instant deadline, Duration timeout);
 
   std::string path_;
@@ -35,6 +44,7 @@ class ControlClient {
   const Clock& clock_;
   LineBuffer input_{kReplyBytesMax};
   std::int64_t next_id_ = 1;
+  std::vector<Descriptor> handed_;
 };
 
 }  // namespace plnet::runtime

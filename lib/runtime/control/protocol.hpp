@@ -36,6 +36,8 @@ inline constexpr unsigned kDepthMax = 32;
 inline constexpr std::size_t kVerbLengthMax = 64;
 // Of one object in a request; the verb with the most arguments has some dozen.
 inline constexpr std::size_t kFieldsMax = 64;
+// Descriptors that go over with one reply.
+inline constexpr std::size_t kHandedMax = 8;
 // Errors that one reply lists: more than anybody fixes in one go.
 inline constexpr std::size_t kFaultsMax = 100;
 

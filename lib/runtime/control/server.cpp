@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -28,14 +30,40 @@ Descriptor open_spare() {
   return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
+// The descriptors go with the first byte.
+ssize_t send_with(int socket, std::string_view text, const std::vector<Descriptor>& handed) {
+  PLNET_CHECK(handed.size() <= kHandedMax, "an answer has a bounded number of descriptors");
+  iovec bytes{const_cast<char*>(text.data()), text.size()};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(kHandedMax * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  if (!handed.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(handed.size() * sizeof(int));
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(handed.size() * sizeof(int));
+    for (std::size_t i = 0; i < handed.size(); ++i) {
+      const int number = handed[i].get();
+      std::memcpy(CMSG_DATA(header) + i * sizeof number, &number, sizeof number);
+    }
+  }
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
 }  // namespace
 
 struct ControlServer::Client {
   Client(Descriptor connected, Caller who, std::size_t line_max)
-      : descriptor(std::move(connected)), caller(std::move(who)), input(line_max) {}
+      : descriptor(std::move(connected)), caller(std::move(who)), input(line_max) {
+    caller.handed = &handed;
+  }
 
   Descriptor descriptor;
   Caller caller;
+  std::vector<Descriptor> handed;  // go with the next bytes that are written
   LineBuffer input;
   std::string output;
   std::size_t written = 0;  // of output
@@ -228,8 +256,9 @@ void ControlServer::answer(const std::shared_ptr<Client>& client, std::optional<
 
 void ControlServer::write_to(Client& client) {
   while (client.unwritten() > 0) {
-    const ssize_t put = ::send(client.descriptor.get(), client.output.data() + client.written,
-                               client.unwritten(), MSG_NOSIGNAL);
+    const ssize_t put = send_with(
+        client.descriptor.get(),
+        std::string_view(client.output).substr(client.written, client.unwritten()), client.handed);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       // Who always asks for more before it has read all would otherwise never give memory back.
@@ -246,6 +275,7 @@ void ControlServer::write_to(Client& client) {
       client.written = 0;
       return;
     }
+    client.handed.clear();
     client.written += static_cast<std::size_t>(put);
     client.last_active = loop_.now();
   }

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "lib/base/result.hpp"
+#include "lib/runtime/admin/descriptor.hpp"
 #include "lib/runtime/control/protocol.hpp"
 #include "lib/runtime/verbs/verb_row.hpp"
 
@@ -31,6 +32,8 @@ struct Caller {
   pid_t pid = -1;
   std::vector<gid_t> groups{};  // supplementary
   bool may_change = false;
+  // Descriptors in here go to the caller with the answer. Null: it cannot be given any.
+  std::vector<Descriptor>* handed = nullptr;
 };
 
 // The right to answer one request later, from the loop's thread (from others by EventLoop::post).
