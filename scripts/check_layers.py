@@ -50,8 +50,8 @@ RULES = {
 # Floors whose rooms point one way: each may include those before it. Every file is in a room; "." has the files beside the rooms.
 ROOMS = {
     "lib/lnet": ["names", "wire", "api", "access", "faults", "load", "match", "peers", "flow", "paths", "move", "control", "node"],
-    "lib/trace": ["record", "decode", "filter", "file", "pair", "show"],
-    "node": ["host", "net", "watch", "admin", "run", "flags"],
+    "lib/trace": ["record", "decode", "filter", "tap", "file", "pair", "show"],
+    "node": ["host", "net", "watch", "capture", "admin", "run", "flags"],
     "apps/lnet-sim": ["node", "yaml", "net", "plan", "books", "host", "watch", "site", "."],
     "apps/lnet-selftest": ["baseline", "lst", "service", "run", "sim", "."],
 }

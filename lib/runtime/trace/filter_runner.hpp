@@ -8,19 +8,20 @@
 #include "lib/base/result.hpp"
 #include "lib/trace/filter/bpf_program.hpp"
 #include "lib/trace/filter/filter_input.hpp"
+#include "lib/trace/filter/record_filter.hpp"
 
 struct rte_bpf;
 
 namespace plnet::runtime {
 
-class FilterRunner {
+class FilterRunner final : public trace::RecordFilter {
  public:
   // Verifies the program first. kNotPermitted: librte_bpf refuses it; its log says where.
   [[nodiscard]] static Outcome<FilterRunner> load(const trace::BpfProgram& program);
 
-  [[nodiscard]] bool matches(trace::FilterInput& input) const;
+  [[nodiscard]] bool matches(trace::FilterInput& input) const override;
   [[nodiscard]] bool is_machine_code() const { return run_ != nullptr; }
-  [[nodiscard]] bool needs_content() const { return needs_content_; }
+  [[nodiscard]] bool needs_content() const override { return needs_content_; }
   // By the interpreter, whether or not there is machine code.
   [[nodiscard]] bool interpret(trace::FilterInput& input) const;
 

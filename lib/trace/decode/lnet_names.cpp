@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "lib/lnet/move/statistics.hpp"
+
 namespace plnet::trace {
 
 namespace {
@@ -65,6 +67,14 @@ constexpr std::array kTypes =
 constexpr std::array kDirections =
     std::to_array<NamedNumber>({{0, "RECV"}, {1, "SEND"}, {2, "DROP"}});
 
+constexpr auto kCauses = [] {
+  std::array<NamedNumber, lnet::LnetCauses::kInfo.size()> names{};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    names[i] = {i, lnet::LnetCauses::kInfo[i].name};
+  return names;
+}();
+static_assert(kCauses.size() <= 256, "a record has a byte for it");
+
 }  // namespace
 
 PortalUse use_of(std::uint32_t portal) {
@@ -94,6 +104,14 @@ NameTable message_type_names() {
 
 NameTable direction_names() {
   return kDirections;
+}
+
+NameTable cause_names() {
+  return kCauses;
+}
+
+std::string_view text_of_cause(std::uint8_t cause) {
+  return cause < kCauses.size() ? lnet::LnetCauses::kInfo[cause].help : "unknown cause";
 }
 
 std::string_view name_of(Direction direction) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/trace/file/record_comment.hpp"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "lib/lnet/names/nid_text.hpp"
@@ -14,21 +12,14 @@ namespace {
 
 constexpr std::string_view kMark = "lnetdump";
 
-constexpr std::array kCauses = {
-#define PLNET_X(name, number, health, text) Errc::name,
-    PLNET_ERRORS(PLNET_X)
-#undef PLNET_X
-};
-
 void apply(std::string_view key, std::string_view value, RecordHeader& header) {
   if (key == "dir") {
     const auto direction = number_in(direction_names(), value);
     if (direction) header.direction = static_cast<Direction>(*direction);
   }
   if (key == "cause") {
-    for (const Errc cause : kCauses) {
-      if (plnet::name_of(cause) == value) header.cause = cause;
-    }
+    const auto cause = number_in(cause_names(), value);
+    if (cause) header.cause = static_cast<std::uint8_t>(*cause);
   }
   lnet::Nid* const target = key == "hop"   ? &header.hop
                             : key == "src" ? &header.source
@@ -44,7 +35,7 @@ std::string comment_of(const RecordHeader& header) {
   std::string text =
       fmt::format("{} dir={} hop={}", kMark, name_of(header.direction), lnet::text_of(header.hop));
   if (header.direction == Direction::kDropped) {
-    text += fmt::format(" cause={}", plnet::name_of(header.cause));
+    text += fmt::format(" cause={}", name_or_number(cause_names(), header.cause));
   }
   // Packets have headers with short NIDs.
   if (header.source.is_large()) text += fmt::format(" src={}", lnet::text_of(header.source));

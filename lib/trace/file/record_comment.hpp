@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a record knows and a packet of a capture file has no place for, as text in the packet's
-// comment: "lnetdump dir=DROP cause=kNoRoute hop=10.0.0.1@tcp src=… dst=…".
+// comment: "lnetdump dir=DROP cause=dropped_nid hop=10.0.0.1@tcp src=… dst=…".
 #pragma once
 
 #include <string>

@@ -13,16 +13,6 @@ namespace plnet::trace {
 
 namespace {
 
-NameTable error_names() {
-  static constexpr std::array kErrors = std::to_array<NamedNumber>({
-#define PLNET_X(name, number, health, text) \
-  {static_cast<std::uint64_t>(Errc::name), std::string_view(#name).substr(1)},
-      PLNET_ERRORS(PLNET_X)
-#undef PLNET_X
-  });
-  return kErrors;
-}
-
 #define PLNET_AT(member) offsetof(FilterInput, member), sizeof(FilterInput::member)
 #define PLNET_IN_RECORD(member) \
   offsetof(FilterInput, record) + offsetof(RecordHeader, member), sizeof(RecordHeader::member)
@@ -37,8 +27,8 @@ constexpr auto kBits = FieldKind::kBits;
 constexpr std::array kFields = std::to_array<Field>({
     {"msg_type", "PUT, GET, ACK, REPLY", kNumber, PLNET_IN_RECORD(type), 0, message_type_names},
     {"dir", "RECV, SEND, DROP", kNumber, PLNET_IN_RECORD(direction), 0, direction_names},
-    {"cause", "why a message was dropped: NoRoute, TimedOut, …", kNumber, PLNET_IN_RECORD(cause), 0,
-     error_names},
+    {"cause", "why a message was dropped: dropped_hop_down, …", kNumber, PLNET_IN_RECORD(cause), 0,
+     cause_names},
     {"len", "bytes of payload", kNumber, PLNET_IN_RECORD(payload_length)},
     {"src_pid", "process id of the source", kNumber, PLNET_IN_RECORD(source_pid)},
     {"dst_pid", "process id of the destination", kNumber, PLNET_IN_RECORD(destination_pid)},

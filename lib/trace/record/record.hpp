@@ -11,7 +11,6 @@
 #include <optional>
 #include <span>
 
-#include "lib/base/result.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/lnet/wire/header.hpp"
 
@@ -33,9 +32,9 @@ struct RecordHeader {
   std::uint32_t payload_length = 0;  // as the header says: may be anything
   std::uint32_t captured = 0;        // bytes of the payload that follow
   Direction direction = Direction::kReceived;
-  std::uint8_t type = 0;        // lnet::MessageType; 255: larger than a byte
-  Errc cause = Errc::kInvalid;  // of a drop
-  std::uint8_t interface = 0;   // number of the local NI in the capture's table
+  std::uint8_t type = 0;       // lnet::MessageType; 255: larger than a byte
+  std::uint8_t cause = 0;      // of a drop: lnet::Cause
+  std::uint8_t interface = 0;  // number of the local NI in the capture's table
 };
 static_assert(sizeof(RecordHeader) == 128);
 static_assert(offsetof(RecordHeader, type_area) == 8 && offsetof(RecordHeader, source) == 48);

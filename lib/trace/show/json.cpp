@@ -179,7 +179,7 @@ void put_header(Json& json, const Sighting& sighting) {
   json["time"] = text_of_time(header.time_ns);
   json["dir"] = name_of(header.direction);
   if (header.direction == Direction::kDropped)
-    json["cause"] = plnet::name_of(header.cause).substr(1);
+    json["cause"] = name_or_number(cause_names(), header.cause);
   json["type"] = name_or_number(message_type_names(), header.type);
   json["src"] = lnet::text_of(header.source);
   json["dst"] = lnet::text_of(header.destination);

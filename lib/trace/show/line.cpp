@@ -76,7 +76,7 @@ std::string line_of(const Sighting& sighting, bool colour) {
     paint = kYellow;
   }
   if (record.direction == Direction::kDropped) {
-    line += fmt::format(" dropped: {}", text_of(record.cause));
+    line += fmt::format(" dropped: {}", text_of_cause(record.cause));
     paint = kRed;
   }
   if (sighting.paired.latency_ns) line += " after " + duration_text(*sighting.paired.latency_ns);

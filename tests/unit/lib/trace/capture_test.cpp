@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/lnet/move/statistics.hpp"
 #include "lib/lnet/names/address_text.hpp"
 #include "lib/lnet/wire/header_codec.hpp"
 #include "lib/trace/decode/message.hpp"
@@ -149,7 +150,7 @@ TEST(TraceCapture, OwnFilesKeepAllOfRecord) {
   std::vector<Record> records{large_nids(payload), records::get({.portal = 8}, 4096),
                               records::reply({.direction = Direction::kReceived}, 100)};
   records[1].header.direction = Direction::kDropped;
-  records[1].header.cause = Errc::kNoRoute;
+  records[1].header.cause = static_cast<std::uint8_t>(lnet::Cause::kDroppedHopDown);
   records[2].header.hop = lnet::Nid::of(lnet::NetType::kTcp, 3, 0x0a0000fe);
   for (const Record& record : records)
     writer.add(record, nid);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The captures of a shard: each message that the core shows becomes a record in the ring of every
+// capture whose filter it meets. Allocates nothing while messages flow.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lib/base/arena.hpp"
+#include "lib/lnet/move/message_tap.hpp"
+#include "lib/trace/filter/record_filter.hpp"
+#include "lib/trace/record/ring.hpp"
+
+namespace plnet::trace {
+
+// One capture on one shard.
+class ShardCapture {
+ public:
+  // `filter`: null for all messages; outlives this. `snap_bytes`: of each payload, 0 for none.
+  ShardCapture(RingWriter ring, const RecordFilter* filter, std::uint32_t snap_bytes)
+      : ring_(std::move(ring)), filter_(filter), snap_bytes_(snap_bytes) {}
+
+  [[nodiscard]] const RecordFilter* filter() const { return filter_; }
+  [[nodiscard]] std::uint32_t snap_bytes() const { return snap_bytes_; }
+  void write_owner(RecordHeader& header, const lnet::Nid& interface,
+                   std::span<const std::byte> payload);
+
+ private:
+  RingWriter ring_;
+  const RecordFilter* const filter_;
+  const std::uint32_t snap_bytes_;
+  lnet::Nid known_interface_ = lnet::Nid::any();
+  std::uint8_t known_number_ = 0;
+};
+
+class ShardTap final : public lnet::MessageTap {
+ public:
+  // Bytes of a payload that filters decode.
+  static constexpr std::uint32_t kContentBytes = 1024;
+
+  // All outlive the tap. `wall_offset_ns`: from the shard's clock to time since the epoch.
+  ShardTap(const ArenaTable& arenas, const std::atomic<std::int64_t>& wall_offset_ns,
+           std::vector<ShardCapture*> captures);
+
+  void saw(const lnet::TappedMessage& message) override;
+  [[nodiscard]] bool wants_payload() const override { return payload_bytes_ > 0; }
+
+ private:
+  [[nodiscard]] std::span<const std::byte> read(const lnet::Payload& payload);
+  void fill(const RecordHeader& header, std::span<const std::byte> payload);
+
+  const ArenaTable& arenas_;
+  const std::atomic<std::int64_t>& wall_offset_ns_;
+  const std::vector<ShardCapture*> captures_;
+  std::uint32_t payload_bytes_ = 0;  // the most that any capture keeps or decodes
+  bool has_filter_ = false;
+  bool decodes_ = false;
+  FilterInput input_;
+  std::array<std::byte, kRingSnapMax> gathered_{};
+};
+
+}  // namespace plnet::trace
