@@ -123,10 +123,16 @@ LnetHost::LnetHost(const Parts& parts)
   setup_->distances = &distances_;
   for (unsigned i = 0; i < setup_->cpt_of_shard.size(); ++i)
     places_.push_back(std::make_unique<LnetShard>(i));
+  taps_ = std::make_unique<lnet::TapSlot[]>(places_.size());
+  setup_->taps = taps();
 }
 
 LnetHost::~LnetHost() {
   discard();
+}
+
+const ArenaTable& LnetHost::arenas() const {
+  return machine_.arenas();
 }
 
 std::size_t LnetHost::cpts() const {

@@ -5,10 +5,12 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
+#include "lib/lnet/move/message_tap.hpp"
 #include "lib/lnet/node/node_config.hpp"
 #include "lib/lnet/paths/cpt_distances.hpp"
 #include "lib/lnet/peers/placement.hpp"
@@ -18,8 +20,9 @@
 #include "node/host/record_counts.hpp"
 
 namespace plnet {
+class ArenaTable;
 class Doorbell;
-}
+}  // namespace plnet
 
 namespace plnet::lnet {
 class Node;
@@ -75,6 +78,10 @@ class LnetHost {
   [[nodiscard]] lnet::Node* node() { return node_.get(); }
   [[nodiscard]] const lnet::Node* node() const { return node_.get(); }
 
+  // Of each shard of this node and of those that are built later: who listens to its messages.
+  [[nodiscard]] std::span<lnet::TapSlot> taps() { return {taps_.get(), places_.size()}; }
+  [[nodiscard]] const ArenaTable& arenas() const;
+
   [[nodiscard]] std::size_t cpts() const;
   [[nodiscard]] const Clock& clock() const { return clock_; }
   [[nodiscard]] runtime::Metrics& metrics() { return metrics_; }
@@ -100,6 +107,7 @@ class LnetHost {
   lnet::CptDistances distances_;
   std::vector<Doorbell*> doorbells_;
   std::vector<std::unique_ptr<LnetShard>> places_;
+  std::unique_ptr<lnet::TapSlot[]> taps_;
   std::map<std::pair<const NetworkFamily*, lnet::NetType>, std::unique_ptr<NetworkMaker>> makers_;
   std::unique_ptr<lnet::Node> node_;
   std::vector<runtime::Metrics::Id> metric_ids_;  // of the node

@@ -13,6 +13,7 @@
 #include "node/admin/audit_log.hpp"
 #include "node/admin/lnet_admin.hpp"
 #include "node/admin/router_options.hpp"
+#include "node/capture/captures.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/machine.hpp"
 #include "node/host/open_families.hpp"
@@ -83,6 +84,7 @@ void Node::end_pollers() {
     poller->wake();
   machine_->eal().join_all();
   lnet_->close();
+  captures_.reset();
   for (auto* poller : pollers())
     turns += poller->counters().get(runtime::PollerCounter::kTurns);
   log_->drain();

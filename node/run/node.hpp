@@ -39,6 +39,7 @@ class Poller;
 
 namespace plnet::node {
 
+class Captures;
 class DrainLog;
 class FamilyHost;
 class LnetAdmin;
@@ -147,6 +148,7 @@ class Node {
   std::unique_ptr<Machine> machine_;
   std::unique_ptr<OpenFamilies> families_;  // before the host, whose LNDs use their devices
   std::unique_ptr<LnetHost> lnet_host_;
+  std::unique_ptr<Captures> captures_;  // ends before those whose messages it looks at
   std::unique_ptr<runtime::ControlServer> control_;
   std::atomic<bool> stopping_{false};
   bool launched_ = false;

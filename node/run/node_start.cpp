@@ -16,6 +16,8 @@
 #include "lib/runtime/control/server.hpp"
 #include "node/admin/audit_log.hpp"
 #include "node/admin/lnet_admin.hpp"
+#include "node/capture/capture_verbs.hpp"
+#include "node/capture/captures.hpp"
 #include "node/host/lnet_host.hpp"
 #include "node/host/lnet_shard.hpp"
 #include "node/host/open_families.hpp"
@@ -181,6 +183,7 @@ Outcome<void> Node::open_admin() {
 // answered when the loop runs.
 Outcome<void> Node::open_control() {
   add_node_verbs(verbs_, *this, lnet_.get());
+  add_capture_verbs(verbs_, [this] { return captures_.get(); });
   for (const NetworkFamily* family : network_families())
     family->add_verbs(verbs_, *lnet_);
   if (options_.residents != nullptr) options_.residents->add_verbs(verbs_, *lnet_);
@@ -356,6 +359,12 @@ Outcome<void> Node::launch() {
     return listening;
   }
   if (auto started = lnet_->start(*lnet_host_, *loop_, settings_.lnet); !started) return started;
+  captures_ = std::make_unique<Captures>(Captures::Parts{.host = *lnet_host_,
+                                                         .desk = lnet_->desk(),
+                                                         .loop = *loop_,
+                                                         .clock = clock_,
+                                                         .wall_clock = wall_clock_,
+                                                         .log = *log_});
   launched_ = true;
   if (auto running = lnet_->set_running(pollers()); !running) return running;
   for (auto& poller : pollers_) {

@@ -68,6 +68,7 @@ inline constexpr std::array kNodeRows{
           number("rows", 'r', "N", "at most N rows, 1 to 256 (10)"),
           local(number("interval", 'i', "SECONDS", "repeat after this time, until interrupted")),
           local(number("count", 'c', "N", "print it N times, every second without --interval"))}),
+    show("capture show", "capture", "captures of lnetdump that are under way"),
     show("status", "status", "the node on one screen"),
 };
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lnetdump asks a node, and what lnetctl shows of it.
+#pragma once
+
+#include <functional>
+
+#include "lib/runtime/control/verb_table.hpp"
+
+namespace plnet::node {
+
+class Captures;
+
+// `captures`: null while the node starts or ends.
+void add_capture_verbs(runtime::VerbTable& verbs, std::function<Captures*()> captures);
+
+}  // namespace plnet::node
