@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/lnetdump/arguments.hpp"
 
+#include <algorithm>
 #include <cstdio>
-#include <map>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "apps/lnetdump/lnetdump.hpp"
+#include "apps/lnetdump/program_file.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/runtime/control/access.hpp"
 
 namespace plnet::lnetdump {
 
 namespace {
-
-constexpr int kWrong = 2;
 
 struct Texts {
   std::vector<std::string> filters;
@@ -23,7 +25,24 @@ struct Texts {
   std::string chart;
   std::string colour = "auto";
   std::vector<std::string> local;
+  std::string instance = "control";
+  std::string keep = "newest";
+  std::string program;  // a file
+  std::vector<std::string> assertions;
+  std::string record;
+  std::optional<std::size_t> snap;
+  bool no_payload = false;
+  std::optional<double> seconds;
+  std::optional<double> top;
+  unsigned settle_ms = 200;
 };
+
+// Then all that follows the options is a command.
+bool runs_command(int argc, const char* const* argv) {
+  return std::any_of(argv, argv + argc, [](std::string_view word) {
+    return word.starts_with("--assert") || word.starts_with("--record");
+  });
+}
 
 std::string footer() {
   std::string text = "Fields of filters:\n";
@@ -32,21 +51,58 @@ std::string footer() {
   text += "Words: put get ack reply send recv drop rpc selftest\n\nCodes of formats:\n";
   for (const trace::FormatCode& code : trace::format_codes())
     text += fmt::format("  %{:3} {}\n", code.code, code.help);
-  text +=
-      "\nExamples:\n"
-      "  lnetdump -r eth0.pcap src 10.0.0.0/24@tcp and portal OST_IO and 'len > 4096'\n"
-      "  lnetdump -r eth0.pcap -p '%-5c [%-15Lm] %-5Ls %-5Lt %-20LP [%-16Pj] %-30Po'\n"
-      "  lnetdump -r eth0.pcap --filter msg_type=PUT,portal=MDS_REQUEST --json\n"
-      "  lnetdump -r eth0.pcap --summary\n";
+  text += "\nAssertions: " + trace::Assertion::names() +
+          "\n"
+          "\nExamples:\n"
+          "  lnetdump src 10.0.0.0/24@tcp and portal OST_IO\n"
+          "  lnetdump --ssh oss7 -w oss7.pcapng\n"
+          "  lnetdump --filter msg_type=PUT,portal=MDS_REQUEST --assert count=4 ls /mnt/lustre\n"
+          "  lnetdump -r eth0.pcap src 10.0.0.0/24@tcp and portal OST_IO and 'len > 4096'\n"
+          "  lnetdump -r eth0.pcap -p '%-5c [%-15Lm] %-5Ls %-5Lt %-20LP [%-16Pj] %-30Po'\n"
+          "  lnetdump -r eth0.pcap --filter msg_type=PUT,portal=MDS_REQUEST --json\n"
+          "  lnetdump -r eth0.pcap --summary\n";
   return text;
+}
+
+void describe_sources(CLI::App& app, Arguments& arguments, Texts& texts) {
+  app.add_option("-r,--read", arguments.files,
+                 "read this pcap or pcapng file; - is standard input. Without it: capture on a "
+                 "node")
+      ->allow_extra_args(false);
+  app.add_option("--instance", texts.instance, "the node of this name on this machine")
+      ->capture_default_str();
+  app.add_option("--socket", arguments.live.socket, "the node with this control socket");
+  app.add_option("--ssh", arguments.ssh_host, "a node on another machine, by way of ssh");
+  app.add_option("--bpf", texts.program,
+                 "a program of eBPF instructions as filter: an object file of clang, or raw");
+  app.add_option("--keep", texts.keep, "of what has no room keep newest or oldest messages")
+      ->check(CLI::IsMember({"newest", "oldest"}))
+      ->capture_default_str();
+  app.add_option("--ring", arguments.live.ring_kib, "KiB of memory for each shard of the node")
+      ->check(CLI::Range(64, 1 << 20))
+      ->capture_default_str();
+  app.add_flag("--no-payload", texts.no_payload, "capture headers only; the same as -s 0");
+  app.add_option("--seconds", texts.seconds, "end after so long")->check(CLI::PositiveNumber);
+}
+
+void describe_experiments(CLI::App& app, Arguments& arguments, Texts& texts) {
+  app.add_option("--assert", texts.assertions,
+                 "what has to be true at the end, as in count=4; what follows the options is a "
+                 "command that runs meanwhile")
+      ->allow_extra_args(false);
+  app.add_option("--record", texts.record,
+                 "write what COMMAND causes to this file, for lnetdump diff A B");
+  app.add_option("--junit", arguments.junit, "write the assertions as JUnit XML to this file");
+  app.add_option("--settle", texts.settle_ms,
+                 "milliseconds that the capture goes on when COMMAND has ended")
+      ->check(CLI::Range(0, 600000))
+      ->capture_default_str();
 }
 
 void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
   app.footer(footer());
-  app.add_option("-r,--read", arguments.files, "read this pcap or pcapng file; - is standard input")
-      ->allow_extra_args(false)
-      ->required();
-  app.add_option("expression", texts.expression, "show only messages that match");
+  describe_sources(app, arguments, texts);
+  describe_experiments(app, arguments, texts);
   app.add_option("--filter", texts.filters, "as EXPRESSION; of several filters one has to match")
       ->allow_extra_args(false);
   app.add_option("-p,--print", texts.format, "print messages in this format");
@@ -56,6 +112,8 @@ void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
       ->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_flag("--summary", arguments.summary, "print tables of nodes, portals and operations");
   app.add_flag("--metrics", arguments.metrics, "print the same as Prometheus text");
+  app.add_option("--top", texts.top, "print the summary of the last SECONDS again and again")
+      ->check(CLI::PositiveNumber);
   app.add_option("--chart", texts.chart, "draw a sequence chart: text, mermaid or html")
       ->check(CLI::IsMember({"text", "mermaid", "html"}));
   app.add_option("-w,--write", arguments.write,
@@ -65,9 +123,9 @@ void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
   app.add_option("-c,--count", arguments.count_max, "end after so many matching messages");
   app.add_option("--first", arguments.first_number, "number of the first message")
       ->capture_default_str();
-  app.add_option("-s,--snap", arguments.snap_bytes, "keep so many bytes of a payload")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
+  app.add_option("-s,--snap", texts.snap,
+                 "keep so many bytes of a payload (files: 65536; a node: 512, at most 4096)")
+      ->check(CLI::Range(0, 1 << 20));
   app.add_option("--port", arguments.port, "TCP port of socklnd")->capture_default_str();
   app.add_option("--local", texts.local,
                  "NIDs of the node that captured: its messages are SEND, others RECV")
@@ -75,8 +133,8 @@ void describe(CLI::App& app, Arguments& arguments, Texts& texts) {
       ->delimiter(',');
 }
 
-Outcome<void> interpret(const Texts& texts, Arguments& arguments) {
-  // Several --filter: one has to match; the words of the command line have to match as well.
+// Several --filter: one has to match; the words of the command line have to match as well.
+Outcome<void> take_filter(const Texts& texts, Arguments& arguments) {
   std::string any;
   for (const std::string& filter : texts.filters) {
     const auto alone = trace::Expression::parse(filter);
@@ -89,10 +147,70 @@ Outcome<void> interpret(const Texts& texts, Arguments& arguments) {
   const auto alone = trace::Expression::parse(words);
   if (!alone) return std::unexpected(alone.error());
   const bool both = !any.empty() && !alone->is_empty();
-  auto filter = trace::Expression::parse(both ? "(" + any + ") and (" + words + ")" : any + words);
+  arguments.live.filter = both ? "(" + any + ") and (" + words + ")" : any + words;
+  auto filter = trace::Expression::parse(arguments.live.filter);
   if (!filter) return std::unexpected(filter.error());
   arguments.filter = std::move(*filter);
+  return {};
+}
 
+Duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(std::min(seconds, 1e9)));
+}
+
+Outcome<void> take_source(const Texts& texts, Arguments& arguments) {
+  LiveOptions& live = arguments.live;
+  if (!arguments.is_live()) {
+    if (!texts.program.empty()) {
+      return failure(Errc::kInvalid, "--bpf filters in a node; with -r use an expression");
+    }
+    if (!arguments.command.empty()) {
+      return failure(Errc::kInvalid, "a command runs while a node is captured, not with -r");
+    }
+  }
+  arguments.snap_bytes = texts.snap.value_or(arguments.snap_bytes);
+  live.snap_bytes =
+      std::min<std::size_t>(texts.snap.value_or(live.snap_bytes), trace::kRingSnapMax);
+  if (texts.no_payload) arguments.snap_bytes = live.snap_bytes = 0;
+  live.keep = texts.keep == "oldest" ? trace::Keep::kOldest : trace::Keep::kNewest;
+  if (!texts.program.empty()) {
+    auto program = read_program(texts.program);
+    if (!program) return std::unexpected(program.error());
+    live.program = std::move(*program);
+  }
+  if (live.socket.empty()) {
+    auto path = runtime::control_socket_path(texts.instance);
+    if (!path) return std::unexpected(path.error());
+    live.socket = std::move(*path);
+  }
+  if (texts.seconds) arguments.end_after = duration_of(*texts.seconds);
+  return {};
+}
+
+Outcome<void> take_experiment(const Texts& texts, Arguments& arguments) {
+  for (const std::string& text : texts.assertions) {
+    auto assertion = trace::Assertion::parse(text);
+    if (!assertion) return std::unexpected(assertion.error());
+    arguments.assertions.push_back(std::move(*assertion));
+  }
+  if (!texts.record.empty()) {
+    if (!arguments.write.empty()) {
+      return failure(Errc::kInvalid, "--record and -w both write; use one of them");
+    }
+    arguments.write = texts.record;
+  }
+  if (!arguments.junit.empty() && arguments.assertions.empty()) {
+    return failure(Errc::kInvalid, "--junit tells of assertions: use --assert too");
+  }
+  arguments.settle = std::chrono::milliseconds(texts.settle_ms);
+  return {};
+}
+
+Outcome<void> interpret(const Texts& texts, Arguments& arguments) {
+  for (const auto take : {take_filter, take_source, take_experiment}) {
+    if (auto taken = take(texts, arguments); !taken) return taken;
+  }
   if (!texts.format.empty()) {
     auto format = trace::Format::parse(texts.format);
     if (!format) return std::unexpected(format.error());
@@ -106,12 +224,15 @@ Outcome<void> interpret(const Texts& texts, Arguments& arguments) {
   if (texts.chart == "text") arguments.chart = ChartKind::kText;
   if (texts.chart == "mermaid") arguments.chart = ChartKind::kMermaid;
   if (texts.chart == "html") arguments.chart = ChartKind::kHtml;
+  if (texts.top) arguments.top = duration_of(*texts.top);
   arguments.colour =
       texts.colour == "always" || (texts.colour == "auto" && isatty(STDOUT_FILENO) == 1);
-  // Documents and files stand alone unless lines are asked for.
+  // Documents, files and assertions stand alone unless lines are asked for.
   const bool lines = arguments.json || arguments.format.has_value();
-  const bool document = arguments.summary || arguments.metrics || arguments.chart.has_value();
-  arguments.quiet |= document || (arguments.write == "-" || (!arguments.write.empty() && !lines));
+  const bool document =
+      arguments.summary || arguments.metrics || arguments.top || arguments.chart.has_value();
+  const bool elsewhere = !arguments.write.empty() || !arguments.assertions.empty();
+  arguments.quiet |= document || arguments.write == "-" || (elsewhere && !lines);
   return {};
 }
 
@@ -122,9 +243,16 @@ std::expected<Arguments, int> parse_arguments(int argc, const char* const* argv,
   Arguments arguments;
   Texts texts;
   CLI::App app("lnetdump: shows what LNet carries, down to the Lustre RPC", "lnetdump");
+  const bool runs = runs_command(argc, argv);
+  if (runs) {
+    app.prefix_command();
+  } else {
+    app.add_option("expression", texts.expression, "show only messages that match");
+  }
   describe(app, arguments, texts);
   try {
     app.parse(argc, argv);
+    if (runs) arguments.command = app.remaining();
   } catch (const CLI::CallForHelp&) {
     fmt::print(out, "{}", app.help());
     return std::unexpected(0);

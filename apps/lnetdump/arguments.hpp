@@ -10,17 +10,23 @@
 #include <string>
 #include <vector>
 
+#include "apps/lnetdump/live_source.hpp"
+#include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/lnet/names/nid.hpp"
 #include "lib/trace/filter/expression.hpp"
 #include "lib/trace/show/format.hpp"
+#include "lib/trace/show/tally.hpp"
 
 namespace plnet::lnetdump {
 
 enum class ChartKind : std::uint8_t { kText, kMermaid, kHtml };
 
 struct Arguments {
-  std::vector<std::string> files;  // "-": standard input
+  std::vector<std::string> files;  // "-": standard input; empty: a node
+  LiveOptions live;
+  std::string ssh_host;               // the node is there
+  std::optional<Duration> end_after;  // of a live capture
   trace::Expression filter;
   std::optional<trace::Format> format;
   bool json = false;
@@ -28,6 +34,7 @@ struct Arguments {
   bool colour = false;
   bool summary = false;
   bool metrics = false;
+  std::optional<Duration> top;  // a table every so often
   std::optional<ChartKind> chart;
   std::string write;  // empty: nowhere; "-": standard output
   bool as_tcp = false;
@@ -36,6 +43,12 @@ struct Arguments {
   std::size_t snap_bytes = 65536;
   std::uint16_t port = 988;
   std::vector<lnet::Nid> local;
+  std::vector<trace::Assertion> assertions;
+  std::string junit;                 // where JUnit XML goes
+  std::vector<std::string> command;  // runs while messages are captured
+  Duration settle{};                 // capture goes on for so long behind it
+
+  [[nodiscard]] bool is_live() const { return files.empty(); }
 };
 
 // An exit status: --help was printed (0), or what is wrong was (2).

@@ -9,6 +9,9 @@ namespace plnet::lnetdump {
 namespace {
 
 constexpr std::size_t kFilePieceBytes = 1U << 20U;
+// Printed when an assertion fails; nobody reads more.
+constexpr std::size_t kKeptLinesMax = 1000;
+constexpr std::string_view kClearScreen = "\033[H\033[2J";
 
 }  // namespace
 
@@ -26,7 +29,7 @@ void Dump::on_record(const trace::Record& record, const lnet::Nid& interface) {
   const std::uint64_t number = arguments_.first_number + seen_++;
   const trace::Message message = trace::decode(record);
   const trace::Paired paired = pairs_.add(message);
-  if (!arguments_.filter.is_empty()) {
+  if (!arguments_.is_live() && !arguments_.filter.is_empty()) {  // a node has filtered already
     fill_header(record, input_);
     fill_content(message, input_);
     if (!arguments_.filter.matches(input_)) return;
@@ -49,6 +52,11 @@ void Dump::on_exchange(const trace::Exchange& exchange) {
 
 void Dump::show(const trace::Sighting& sighting) {
   summary_.add(sighting.message);
+  tally_.add(sighting);
+  if (!arguments_.assertions.empty() && kept_lines_.size() < kKeptLinesMax) {
+    kept_lines_.push_back(arguments_.format ? arguments_.format->line(sighting)
+                                            : trace::line_of(sighting, false));
+  }
   if (arguments_.chart) chart_.add(sighting);
   if (arguments_.quiet) return;
   std::string line = arguments_.format ? arguments_.format->line(sighting)
@@ -67,9 +75,24 @@ void Dump::write_file() {
   failed_ |= std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size();
 }
 
+void Dump::flush() {
+  if (file_ != nullptr) {
+    write_file();
+    failed_ |= std::fflush(file_) != 0;
+  }
+  failed_ |= std::fflush(out_) != 0;
+}
+
+void Dump::print_top() {
+  if (arguments_.colour) print(kClearScreen);
+  print(arguments_.json ? summary_.json() : summary_.text());
+  summary_ = {};
+}
+
 void Dump::finish() {
   pairs_.finish();
   if (file_ != nullptr) write_file();
+  if (arguments_.top) print_top();
   if (arguments_.summary) print(arguments_.json ? summary_.json() : summary_.text());
   if (arguments_.metrics) print(summary_.metrics());
   if (arguments_.chart) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/lnetdump/arguments.hpp"
 #include "lib/trace/file/capture_source.hpp"
@@ -14,6 +15,7 @@
 #include "lib/trace/pair/pair_up.hpp"
 #include "lib/trace/show/chart.hpp"
 #include "lib/trace/show/summary.hpp"
+#include "lib/trace/show/tally.hpp"
 
 namespace plnet::lnetdump {
 
@@ -23,6 +25,10 @@ class Dump : public trace::RecordSink, private trace::ExchangeSink {
   Dump(const Arguments& arguments, std::FILE* out, std::FILE* file);
 
   void on_record(const trace::Record& record, const lnet::Nid& interface) override;
+  // What waits is written: whoever looks at the outputs meanwhile sees whole packets and lines.
+  void flush();
+  // The summary since the last call; the screen is cleared first if it is one.
+  void print_top();
   // Tables and charts, and the end of the file.
   void finish();
 
@@ -30,6 +36,9 @@ class Dump : public trace::RecordSink, private trace::ExchangeSink {
   [[nodiscard]] bool has_failed() const { return failed_; }  // a write did not succeed
   [[nodiscard]] std::uint64_t seen() const { return seen_; }
   [[nodiscard]] std::uint64_t shown() const { return shown_; }
+  [[nodiscard]] const trace::Tally& tally() const { return tally_; }
+  // The first messages that were shown, as lines; only where something is claimed of them.
+  [[nodiscard]] const std::vector<std::string>& kept_lines() const { return kept_lines_; }
 
  private:
   void on_exchange(const trace::Exchange& exchange) override;
@@ -44,6 +53,8 @@ class Dump : public trace::RecordSink, private trace::ExchangeSink {
   trace::CaptureWriter writer_;
   trace::Summary summary_;
   trace::Chart chart_;
+  trace::Tally tally_;
+  std::vector<std::string> kept_lines_;
   trace::FilterInput input_;
   std::uint64_t seen_ = 0;
   std::uint64_t shown_ = 0;

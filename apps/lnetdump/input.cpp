@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/runtime/admin/descriptor.hpp"
 #include "lib/trace/file/capture_reader.hpp"
 
 namespace plnet::lnetdump {
@@ -27,20 +28,6 @@ std::unexpected<Error> system_error(const std::string& path) {
   return failure(errc_of_errno(errno),
                  fmt::format("{}: {}", path, std::generic_category().message(errno)));
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ > STDERR_FILENO) ::close(number_);
-  }
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 class Mapping {
  public:
@@ -63,9 +50,10 @@ class Mapping {
 
 // kMore: all that there was is read.
 Outcome<Step> feed(trace::CaptureReader& reader, std::span<const std::byte>& bytes,
-                   const std::string& path, const OnPacket& packet) {
+                   const std::string& path, const OnPacket& packet, std::uint64_t* position) {
   for (;;) {
     const Step step = reader.next(bytes);
+    if (position != nullptr) *position = reader.position();
     if (step == Step::kFailed) {
       return failure(Errc::kMalformed, fmt::format("{}: {}", path, reader.error()));
     }
@@ -73,7 +61,8 @@ Outcome<Step> feed(trace::CaptureReader& reader, std::span<const std::byte>& byt
   }
 }
 
-Outcome<InputEnd> read_pipe(int descriptor, const std::string& path, const OnPacket& packet) {
+Outcome<InputEnd> read_pipe(int descriptor, const std::string& path, const OnPacket& packet,
+                            std::uint64_t* position) {
   trace::CaptureReader reader;
   std::vector<std::byte> waiting;
   for (;;) {
@@ -88,7 +77,7 @@ Outcome<InputEnd> read_pipe(int descriptor, const std::string& path, const OnPac
     waiting.resize(had + static_cast<std::size_t>(got));
     if (got == 0) return InputEnd{waiting.size()};
     std::span<const std::byte> bytes = waiting;
-    const auto step = feed(reader, bytes, path, packet);
+    const auto step = feed(reader, bytes, path, packet, position);
     if (!step) return std::unexpected(step.error());
     if (*step == Step::kPacket) return InputEnd{};
     waiting.erase(waiting.begin(), waiting.end() - static_cast<std::ptrdiff_t>(bytes.size()));
@@ -97,19 +86,20 @@ Outcome<InputEnd> read_pipe(int descriptor, const std::string& path, const OnPac
 
 }  // namespace
 
-Outcome<InputEnd> read_packets(const std::string& path, const OnPacket& packet) {
-  if (path == "-") return read_pipe(STDIN_FILENO, "standard input", packet);
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+Outcome<InputEnd> read_packets(const std::string& path, const OnPacket& packet,
+                               std::uint64_t* position) {
+  if (path == "-") return read_pipe(STDIN_FILENO, "standard input", packet, position);
+  const runtime::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat facts{};
-  if (file.number() < 0 || ::fstat(file.number(), &facts) != 0) return system_error(path);
+  if (!file.valid() || ::fstat(file.get(), &facts) != 0) return system_error(path);
   if (!S_ISREG(facts.st_mode) || facts.st_size == 0) {
-    return read_pipe(file.number(), path, packet);
+    return read_pipe(file.get(), path, packet, position);
   }
-  const Mapping mapping(file.number(), static_cast<std::size_t>(facts.st_size));
+  const Mapping mapping(file.get(), static_cast<std::size_t>(facts.st_size));
   if (!mapping.is_there()) return system_error(path);
   trace::CaptureReader reader;
   std::span<const std::byte> bytes = mapping.bytes();
-  const auto step = feed(reader, bytes, path, packet);
+  const auto step = feed(reader, bytes, path, packet, position);
   if (!step) return std::unexpected(step.error());
   return InputEnd{*step == Step::kPacket ? 0 : bytes.size()};
 }

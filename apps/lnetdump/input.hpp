@@ -15,8 +15,10 @@ struct InputEnd {
   std::uint64_t cut_bytes = 0;  // of a last block that is not whole
 };
 
-// Calls `packet` for each until it says false. "-" is standard input.
+// Calls `packet` for each until it says false. "-" is standard input. `position`: how many bytes
+// have been read.
 [[nodiscard]] Outcome<InputEnd> read_packets(
-    const std::string& path, const std::function<bool(const trace::Packet&)>& packet);
+    const std::string& path, const std::function<bool(const trace::Packet&)>& packet,
+    std::uint64_t* position = nullptr);
 
 }  // namespace plnet::lnetdump

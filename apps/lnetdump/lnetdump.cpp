@@ -3,24 +3,29 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
 
+#include "apps/lnetdump/analyze.hpp"
 #include "apps/lnetdump/arguments.hpp"
+#include "apps/lnetdump/diff.hpp"
 #include "apps/lnetdump/dump.hpp"
 #include "apps/lnetdump/input.hpp"
+#include "apps/lnetdump/live.hpp"
+#include "apps/lnetdump/verdict.hpp"
+#include "lib/runtime/admin/system_clock.hpp"
 
 namespace plnet::lnetdump {
 
 namespace {
 
-constexpr int kFailed = 1;
-
-struct Close {
+struct CloseFile {
   void operator()(std::FILE* file) const { (void)std::fclose(file); }
 };
-using OwnedFile = std::unique_ptr<std::FILE, Close>;
+using OwnedFile = std::unique_ptr<std::FILE, CloseFile>;
 
 // False: what went wrong was said.
 bool read_file(const std::string& path, const Arguments& arguments, Dump& dump, std::FILE* error) {
@@ -49,9 +54,49 @@ bool read_file(const std::string& path, const Arguments& arguments, Dump& dump, 
   return true;
 }
 
+// As `env` and others that run a command have it.
+int status_of(const Arguments& arguments, bool captured, bool judged,
+              const std::optional<int>& command) {
+  const bool experiment = !arguments.assertions.empty() || !arguments.command.empty();
+  if (!captured) return experiment ? kNoCapture : kFailed;
+  if (command.value_or(0) != 0) return *command;
+  return judged ? 0 : kFailed;
+}
+
+// False: it could not be done, or not to its end.
+bool capture(const Arguments& arguments, Dump& dump, std::FILE* error, LiveEnd& end) {
+  const runtime::SystemClock clock;
+  const runtime::SystemWallClock wall_clock;
+  const auto done = arguments.ssh_host.empty() ? capture_node(arguments, dump, clock, wall_clock)
+                                               : capture_by_ssh(arguments, dump, clock);
+  if (!done) {
+    fmt::print(error, "lnetdump: {}\n", done.error().what);
+    return false;
+  }
+  end = *done;
+  return true;
+}
+
+bool read_files(const Arguments& arguments, Dump& dump, std::FILE* error) {
+  bool good = true;
+  for (const std::string& path : arguments.files)
+    good &= dump.is_done() || read_file(path, arguments, dump, error);
+  return good;
+}
+
 }  // namespace
 
 int run(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
+  if (argc > 1 && std::string_view(argv[1]) == "diff")
+    return run_diff(argc - 1, argv + 1, out, error);
+  if (argc > 1 && std::string_view(argv[1]) == "analyze") {
+#ifdef PLNET_HAS_TBB
+    return run_analyze(argc - 1, argv + 1, out, error);
+#else
+    fmt::print(error, "lnetdump: this lnetdump was built without oneTBB and has no analyze\n");
+    return kFailed;
+#endif
+  }
   const auto arguments = parse_arguments(argc, argv, out, error);
   if (!arguments) return arguments.error();
   OwnedFile owned;
@@ -61,22 +106,28 @@ int run(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
     if (owned == nullptr) {
       fmt::print(error, "lnetdump: {}: {}\n", arguments->write,
                  std::generic_category().message(errno));
-      return kFailed;
+      return status_of(*arguments, false, false, std::nullopt);
     }
     file = owned.get();
   }
   Dump dump(*arguments, out, file);
-  bool good = true;
-  for (const std::string& path : arguments->files)
-    good &= dump.is_done() || read_file(path, *arguments, dump, error);
+  LiveEnd end;
+  bool good = arguments->is_live() ? capture(*arguments, dump, error, end)
+                                   : read_files(*arguments, dump, error);
   dump.finish();
   if (dump.has_failed()) {
     fmt::print(error, "lnetdump: output could not be written: {}\n",
                std::generic_category().message(errno));
     good = false;
   }
-  fmt::print(error, "{} messages read, {} matched\n", dump.seen(), dump.shown());
-  return good ? 0 : kFailed;
+  if (good && arguments->is_live()) {
+    if (end.node_ended) fmt::print(error, "lnetdump: the node has ended the capture\n");
+    fmt::print(error, "{} messages, {} lost\n", dump.shown(), end.lost);
+  } else {
+    fmt::print(error, "{} messages read, {} matched\n", dump.seen(), dump.shown());
+  }
+  const bool judged = !good || judge(*arguments, dump, error);
+  return status_of(*arguments, good, judged, end.command);
 }
 
 }  // namespace plnet::lnetdump

@@ -5,8 +5,14 @@
 
 namespace plnet::lnetdump {
 
-// 0: all of the input was read. 1: it could not be read, or output could not be written.
-// 2: the command line is wrong.
+enum ExitStatus : int {
+  kDone = 0,
+  kFailed = 1,  // input or output; an assertion does not hold; captures differ
+  kWrong = 2,   // the command line; of diff also a file
+  // With assertions or a command. Else its own status if that is not 0.
+  kNoCapture = 125,
+};
+
 int run(int argc, const char* const* argv, std::FILE* out, std::FILE* error);
 
 }  // namespace plnet::lnetdump

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lnetdump analyze FILE…: summaries of captures of gigabytes.
+#pragma once
+
+#include <cstdio>
+
+namespace plnet::lnetdump {
+
+// 0: all of the input was read. 1: it could not be. 2: the command line is wrong.
+int run_analyze(int argc, const char* const* argv, std::FILE* out, std::FILE* error);
+
+}  // namespace plnet::lnetdump

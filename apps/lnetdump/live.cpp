@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnetdump/live.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "apps/lnetdump/command.hpp"
+#include "apps/lnetdump/live_source.hpp"
+#include "lib/runtime/admin/descriptor.hpp"
+#include "lib/trace/file/capture_reader.hpp"
+
+namespace plnet::lnetdump {
+
+namespace {
+
+using runtime::Descriptor;
+
+// Records that are handed over before anything else is looked at.
+constexpr std::size_t kBurst = 4096;
+// An empty ring is looked at again after so long: nobody rings a bell for its reader.
+constexpr int kWaitMs = 2;
+constexpr Duration kFlushPeriod = std::chrono::milliseconds(200);
+// What a capture that ends still takes of what has come until then.
+constexpr std::size_t kLastRecordsMax = std::size_t{1} << 20U;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void on_signal(int /*number*/) {
+  interrupted = 1;
+}
+
+// While it is there, signals that would end the program end the capture.
+class SignalGuard {
+ public:
+  SignalGuard() {
+    interrupted = 0;
+    struct sigaction action{};
+    action.sa_handler = on_signal;
+    for (std::size_t i = 0; i < kSignals.size(); ++i)
+      ::sigaction(kSignals[i], &action, &before_[i]);
+  }
+  ~SignalGuard() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i)
+      ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
+
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
+// What ends a capture, apart from what is captured.
+class Ending {
+ public:
+  Ending(const Arguments& arguments, const Clock& clock)
+      : arguments_(arguments), clock_(clock), begun_(clock.now()) {}
+
+  [[nodiscard]] Outcome<void> start_command() {
+    if (arguments_.command.empty()) return {};
+    auto started = Command::start(arguments_.command);
+    if (!started) return std::unexpected(std::move(started.error()));
+    command_.emplace(std::move(*started));
+    return {};
+  }
+
+  [[nodiscard]] bool is_due() {
+    const Instant now = clock_.now();
+    if (interrupted != 0) return true;
+    if (arguments_.end_after && now - begun_ >= *arguments_.end_after) return true;
+    if (!command_ || !command_->status()) return false;
+    if (!command_over_) command_over_ = now;
+    return now - *command_over_ >= arguments_.settle;
+  }
+
+  // A command that still runs is ended.
+  [[nodiscard]] std::optional<int> command_status() {
+    if (!command_) return std::nullopt;
+    return command_->status().value_or(128 + SIGTERM);
+  }
+
+ private:
+  const Arguments& arguments_;
+  const Clock& clock_;
+  const Instant begun_;
+  std::optional<Command> command_;
+  std::optional<Instant> command_over_;
+};
+
+// Calls Dump::flush() and its tables in time.
+class Pace {
+ public:
+  Pace(const Arguments& arguments, Dump& dump, const Clock& clock)
+      : arguments_(arguments),
+        dump_(dump),
+        clock_(clock),
+        flushed_(clock.now()),
+        shown_(flushed_) {}
+
+  void step() {
+    const Instant now = clock_.now();
+    if (arguments_.top && now - shown_ >= *arguments_.top) {
+      dump_.print_top();
+      shown_ = now;
+    }
+    if (now - flushed_ < kFlushPeriod) return;
+    dump_.flush();
+    flushed_ = now;
+  }
+
+ private:
+  const Arguments& arguments_;
+  Dump& dump_;
+  const Clock& clock_;
+  Instant flushed_;
+  Instant shown_;
+};
+
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char letter : word)
+    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
+
+// ssh gives the words to a shell there.
+std::vector<std::string> ssh_words(const Arguments& arguments) {
+  const LiveOptions& live = arguments.live;
+  std::vector<std::string> words{"lnetdump",
+                                 "-w",
+                                 "-",
+                                 "--socket",
+                                 quoted(live.socket),
+                                 "--snap",
+                                 std::to_string(live.snap_bytes),
+                                 "--ring",
+                                 std::to_string(live.ring_kib),
+                                 "--keep",
+                                 live.keep == trace::Keep::kOldest ? "oldest" : "newest"};
+  if (!live.filter.empty()) words.insert(words.end(), {"--filter", quoted(live.filter)});
+  std::vector<std::string> all{"ssh", "-o", "BatchMode=yes", "--", arguments.ssh_host};
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+}  // namespace
+
+Outcome<LiveEnd> capture_node(const Arguments& arguments, Dump& dump, const Clock& clock,
+                              const runtime::WallClock& wall_clock) {
+  auto source = LiveSource::open(arguments.live, clock, wall_clock);
+  if (!source) return std::unexpected(std::move(source.error()));
+  const SignalGuard guard;
+  Ending ending(arguments, clock);
+  if (auto started = ending.start_command(); !started) return std::unexpected(started.error());
+  Pace pace(arguments, dump, clock);
+  LiveEnd end;
+  while (!dump.is_done() && !end.node_ended && !ending.is_due()) {
+    const auto got = source->drain(dump, kBurst);
+    if (!got) return std::unexpected(got.error());
+    pace.step();
+    if (*got > 0) continue;
+    pollfd life{source->life(), POLLIN, 0};
+    end.node_ended = ::poll(&life, 1, kWaitMs) > 0;
+  }
+  source->end();
+  const auto last = source->drain(dump, kLastRecordsMax);
+  if (!last) return std::unexpected(last.error());
+  end.lost = dump.is_done() ? 0 : source->lost();
+  end.command = ending.command_status();
+  return end;
+}
+
+Outcome<LiveEnd> capture_by_ssh(const Arguments& arguments, Dump& dump, const Clock& clock) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return failure(errc_of_errno(errno), std::generic_category().message(errno));
+  }
+  const Descriptor ours(ends[0]);
+  Descriptor theirs(ends[1]);
+  auto ssh = Command::start(ssh_words(arguments), theirs.get());
+  if (!ssh) return std::unexpected(std::move(ssh.error()));
+  theirs.reset();
+  const SignalGuard guard;
+  Ending ending(arguments, clock);
+  Pace pace(arguments, dump, clock);
+  trace::CaptureSource source(dump, {.port = arguments.port, .snap_bytes = arguments.snap_bytes});
+  trace::CaptureReader reader;
+  std::vector<std::byte> waiting;
+  bool over = false;
+  bool started = false;
+  while (!over && !dump.is_done() && !ending.is_due()) {
+    pollfd entry{ours.get(), POLLIN, 0};
+    const bool readable = ::poll(&entry, 1, 100) > 0;
+    pace.step();
+    if (!readable) continue;
+    constexpr std::size_t kPiece = 64U << 10U;
+    const std::size_t had = waiting.size();
+    waiting.resize(had + kPiece);
+    const ssize_t got = ::read(ours.get(), &waiting[had], kPiece);
+    waiting.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    over = got == 0;
+    std::span<const std::byte> bytes = waiting;
+    auto step = reader.next(bytes);
+    for (; step == trace::CaptureReader::Step::kPacket; step = reader.next(bytes))
+      source.add(reader.packet());
+    if (step == trace::CaptureReader::Step::kFailed) {
+      return failure(Errc::kMalformed, arguments.ssh_host + ": " + reader.error());
+    }
+    if (bytes.size() < waiting.size() && !std::exchange(started, true)) {
+      if (auto begun = ending.start_command(); !begun) return std::unexpected(begun.error());
+    }
+    waiting.erase(waiting.begin(), waiting.end() - static_cast<std::ptrdiff_t>(bytes.size()));
+    if (over && ssh->wait() != 0 && !started) {
+      return failure(Errc::kRefused, arguments.ssh_host + ": lnetdump could not capture there");
+    }
+  }
+  source.finish();
+  return LiveEnd{.node_ended = over, .command = ending.command_status()};
+}
+
+}  // namespace plnet::lnetdump

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of a running node: rings that it shares, read in the order of time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/base/clock.hpp"
+#include "lib/base/result.hpp"
+#include "lib/runtime/admin/descriptor.hpp"
+#include "lib/runtime/admin/system_clock.hpp"
+#include "lib/trace/file/capture_source.hpp"
+#include "lib/trace/record/ring.hpp"
+
+namespace plnet::lnetdump {
+
+struct LiveOptions {
+  std::string socket;   // of the node's control
+  std::string filter;   // runs in the node
+  std::string program;  // instead of a filter: instructions as text
+  std::size_t snap_bytes = 512;
+  std::size_t ring_kib = 4096;
+  trace::Keep keep = trace::Keep::kNewest;
+};
+
+// Memory of another process, mapped.
+class SharedMapping {
+ public:
+  [[nodiscard]] static Outcome<SharedMapping> map(int descriptor, std::size_t bytes, bool writable);
+  ~SharedMapping();
+  SharedMapping(SharedMapping&& other) noexcept;
+  SharedMapping& operator=(SharedMapping&&) = delete;
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  explicit SharedMapping(std::span<std::byte> bytes) : bytes_(bytes) {}
+  std::span<std::byte> bytes_;
+};
+
+class LiveSource {
+ public:
+  [[nodiscard]] static Outcome<LiveSource> open(const LiveOptions& options, const Clock& clock,
+                                                const runtime::WallClock& wall_clock);
+
+  // Hands over what is there, at most `records_max`, and returns how many. A message is held back
+  // while an earlier one may yet come from another shard.
+  [[nodiscard]] Outcome<std::size_t> drain(trace::RecordSink& sink, std::size_t records_max);
+  // Nothing that has come until now is held back from now on.
+  void end() { ending_ = true; }
+
+  // Readable when the node has ended the capture.
+  [[nodiscard]] int life() const { return life_.get(); }
+  // Messages that met the filter and were not read: overwritten, or dropped for want of room. At
+  // the end of a capture this includes those that nobody has read yet.
+  [[nodiscard]] std::uint64_t lost() const;
+
+ private:
+  struct Ring {
+    trace::RingReader reader;
+    trace::RingWord* cursor = nullptr;
+    std::optional<trace::Record> head{};  // the next record, in the reader's memory
+    std::uint64_t empty_at_ns = 0;        // it was empty then
+    std::uint64_t read = 0;
+  };
+  LiveSource(SharedMapping rings, SharedMapping cursors, runtime::Descriptor life,
+             const runtime::WallClock& wall_clock)
+      : rings_memory_(std::move(rings)),
+        cursors_memory_(std::move(cursors)),
+        life_(std::move(life)),
+        wall_clock_(&wall_clock) {}
+  [[nodiscard]] Outcome<Ring*> next_ring();
+
+  SharedMapping rings_memory_;
+  SharedMapping cursors_memory_;
+  runtime::Descriptor life_;
+  const runtime::WallClock* wall_clock_;
+  std::vector<Ring> rings_;
+  bool ending_ = false;
+};
+
+}  // namespace plnet::lnetdump

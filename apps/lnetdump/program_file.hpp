@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A filter that a user has compiled: an object file of `clang -target bpf`, or bare instructions.
+#pragma once
+
+#include <string>
+
+#include "lib/base/result.hpp"
+
+namespace plnet::lnetdump {
+
+// As text for a node (trace::program_text()).
+[[nodiscard]] Outcome<std::string> read_program(const std::string& path);
+
+}  // namespace plnet::lnetdump
