@@ -21,8 +21,8 @@ class AddressLinks {
   // Sets the link of an NI on the shard that calls it.
   using Tell = std::function<void(unsigned shard, const lnet::Nid& nid, bool up)>;
 
-  // Looks up whether the address of each NI is on an interface that is up, and calls `tell` for each
-  // NI on each shard.
+  // Looks up whether the address of each NI is on an interface that is up, and calls `tell` for
+  // each NI on each shard.
   void look(LnetDesk& desk, std::span<const lnet::Nid> nis, Instant now, const LinkSaid& said,
             Tell tell);
   // The time of the next look without a notification of the system; Instant::max(): none.
