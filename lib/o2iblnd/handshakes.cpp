@@ -44,6 +44,8 @@ Result<void> Handshakes::begin(Peer& peer) {
   const std::uint16_t version = peer.version == 0 ? kVersion2 : peer.version;
   Offer offer{
       .version = version, .queue_depth = depth_to_ask(peer, version), .max_frags = peer.max_frags};
+  const bool privileged = environment_.tunables.use_privileged_port != 0;
+  const auto port = static_cast<std::uint16_t>(privileged ? kPrivilegedPortEnd - 1 : 0);
   Result<QueuePairId> id = std::unexpected(Errc::kNoMemory);
   // Of less depth if there is no memory for the queue pair.
   for (;; --offer.queue_depth) {
@@ -58,7 +60,7 @@ Result<void> Handshakes::begin(Peer& peer) {
                  0, data);
     if (environment_.tunables.cksum != 0) set_checksum(data, environment_.config.char_sign);
     id = environment_.driver.connect(
-        {environment_.config.nid.address32(), 0},
+        {environment_.config.nid.address32(), port},
         {peer.nid.address32(), static_cast<std::uint16_t>(environment_.tunables.service)},
         size_of(version, offer.queue_depth, offer.max_frags),
         connect_parameters(environment_.tunables), data);

@@ -18,6 +18,7 @@ TEST(O2iblndHandshake, TheRequestIsTheKernels) {
   ScriptedNode node;
   (void)node.put(100);
   ASSERT_EQ(node.driver.pairs.size(), 1U);
+  EXPECT_EQ(node.pair().local, (Ipv4Endpoint{ScriptedNode::kSite + 1, 1023}));
   EXPECT_EQ(node.pair().remote, (Ipv4Endpoint{ScriptedNode::kSite + 2, 987}));
   EXPECT_EQ(node.pair().size.send_requests, 258U * 8);
   EXPECT_EQ(node.pair().receives.size(), 18U);
@@ -36,6 +37,15 @@ TEST(O2iblndHandshake, TheRequestIsTheKernels) {
   EXPECT_TRUE(node.last().status.has_value());
   EXPECT_EQ(node.core->notices(), std::vector{lnet::PeerNotice::kAlive});
   node.expect_clean();
+}
+
+TEST(O2iblndHandshake, AnyPortWillDoIfPrivilegedOnesAreNotWanted) {
+  O2ibLndConfig config = ScriptedNode::small();
+  config.tunables.use_privileged_port = 0;
+  ScriptedNode node(config);
+  (void)node.put(100);
+  ASSERT_EQ(node.driver.pairs.size(), 1U);
+  EXPECT_EQ(node.pair().local, (Ipv4Endpoint{ScriptedNode::kSite + 1, 0}));
 }
 
 TEST(O2iblndHandshake, ABadAnswerEndsTheConnection) {

@@ -26,6 +26,7 @@ class ScriptedVerbs final : public VerbsDriver {
  public:
   struct Pair {
     QueuePairId id;
+    Ipv4Endpoint local;
     Ipv4Endpoint remote;
     QueuePairSize size;
     Bytes data;  // of the request, the answer
@@ -65,12 +66,13 @@ class ScriptedVerbs final : public VerbsDriver {
     return {0x1000U + fragment.at.arena,
             reinterpret_cast<std::uintptr_t>(arenas_.bytes(fragment).data())};
   }
-  [[nodiscard]] Result<QueuePairId> connect(const Ipv4Endpoint&, const Ipv4Endpoint& remote,
+  [[nodiscard]] Result<QueuePairId> connect(const Ipv4Endpoint& local, const Ipv4Endpoint& remote,
                                             const QueuePairSize& size, const ConnectParameters&,
                                             std::span<const std::byte> data) override {
     if (size.send_requests > sends_max) return std::unexpected(Errc::kNoMemory);
     if (connect_fails) return std::unexpected(*connect_fails);
     Pair& pair = make();
+    pair.local = local;
     pair.remote = remote;
     pair.size = size;
     pair.data.assign(data.begin(), data.end());
