@@ -33,8 +33,11 @@ class LndRig {
   virtual void turn(Instant now) = 0;
   virtual bool quiet() { return lnd_a().idle(); }  // nothing on the wire
 
+  [[nodiscard]] virtual unsigned turns_max() const { return 20000; }
+
   // Turns until both cores are settled and the wire is empty. False: not within `turns`.
-  bool settle(unsigned turns = 20000) {
+  bool settle() { return settle(turns_max()); }
+  bool settle(unsigned turns) {
     for (unsigned i = 0; i < turns; ++i) {
       if (a().settled() && (b() == nullptr || b()->settled()) && quiet()) return true;
       step();

@@ -34,7 +34,26 @@ unsigned Device::poll_completions() {
   for (const ibv_wc& completion : std::span(burst).first(static_cast<std::size_t>(count)))
     take(completion);
   tell_reported();
+  end_failed();
   return static_cast<unsigned>(count);
+}
+
+// A request that fails takes its queue pair into error, of which the connection manager knows
+// nothing.
+void Device::fail(Connection& connection) {
+  if (connection.state == Connection::State::kDraining || connection.failed) return;
+  connection.failed = true;
+  failed_.push_back(connection.name);
+}
+
+void Device::end_failed() {
+  while (!failed_.empty()) {
+    Connection* const connection = connections_.find(failed_.back());
+    failed_.pop_back();
+    if (connection == nullptr || connection->state == Connection::State::kDraining) continue;
+    if (connection->state == Connection::State::kEstablished) (void)rdma_disconnect(connection->id);
+    end(*connection, Errc::kIo);
+  }
 }
 
 void Device::take(const ibv_wc& completion) {
@@ -42,7 +61,9 @@ void Device::take(const ibv_wc& completion) {
   Connection* const connection = connections_.find(work.connection, work.generation);
   if (connection == nullptr) return stats_.add(Id::kStaleCompletions);
   const Result<void> status = status_of(completion.status);
+  if (!status) fail(*connection);
   if (work.kind == WorkName::Kind::kChain) return complete_chains(*connection, work.number, status);
+  if (work.kind == WorkName::Kind::kPart) return fail_part(*connection, work.number, status);
   if (!connection->receives.has(work.number)) return stats_.add(Id::kStaleCompletions);
   report({.queue_pair = connection->name,
           .event = WorkEvent::kReceived,
@@ -53,8 +74,17 @@ void Device::take(const ibv_wc& completion) {
   ++connection->receive_room;
 }
 
-// Everything up to this number has completed. Each request of a chain that is flushed completes:
-// the chain ends with the first of them.
+// Parts complete only with an error. Their chain ends with its last request, which is flushed.
+void Device::fail_part(const Connection& connection, std::uint32_t number, Result<void> status) {
+  if (!connection.chains.has(number)) return stats_.add(Id::kStaleCompletions);
+  if (status || status.error() == Errc::kAborted) return;
+  report({.queue_pair = connection.name,
+          .event = WorkEvent::kSent,
+          .status = status,
+          .cookie = connection.chains.at(number).part_cookie});
+}
+
+// Everything up to this number has completed.
 void Device::complete_chains(Connection& connection, std::uint32_t number, Result<void> status) {
   if (number == connection.chains.next() && connection.state == Connection::State::kDraining) {
     connection.marker_is_back = true;

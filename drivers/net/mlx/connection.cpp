@@ -42,6 +42,7 @@ void Connections::give(Connection& connection) {
   connection.state = Connection::State::kFree;
   connection.active = false;
   connection.marker_is_back = false;
+  connection.failed = false;
   connection.broken.store(false);
   connection.completions = 0;
   free_.push_back(next.index);

@@ -53,6 +53,7 @@ class PostedRing {
   [[nodiscard]] bool has(std::uint32_t number) const { return number - begin_ < size(); }
   [[nodiscard]] std::uint32_t first() const { return begin_; }
   [[nodiscard]] const T& front() const { return slots_[begin_ & mask_]; }
+  [[nodiscard]] const T& at(std::uint32_t number) const { return slots_[number & mask_]; }
   void pop() { ++begin_; }
 
  private:
@@ -63,7 +64,8 @@ class PostedRing {
 };
 
 struct PostedChain {
-  std::uint64_t cookie = 0;
+  std::uint64_t cookie = 0;       // of the last request
+  std::uint64_t part_cookie = 0;  // of those before it
   std::uint32_t requests = 0;
 };
 
@@ -99,6 +101,7 @@ struct Connection : ListNode<> {
   unsigned receive_room = 0;
   unsigned completions = 0;     // entries that it may need of the completion queue
   bool marker_is_back = false;  // the last request, posted in error: every flush came before it
+  bool failed = false;          // a request of it
   Instant drain_deadline{};
   PostedRing<PostedChain> chains;
   PostedRing<std::uint64_t> receives;  // cookies
@@ -112,7 +115,7 @@ struct Connection : ListNode<> {
 class Connections {
  public:
   static constexpr unsigned kIndexBits = 20;
-  static constexpr unsigned kGenerationBits = 11;
+  static constexpr unsigned kGenerationBits = 10;
 
   explicit Connections(std::size_t most);
 
@@ -137,7 +140,9 @@ class Connections {
 
 // The number of a work request as the device brings it back.
 struct WorkName {
-  enum class Kind : std::uint8_t { kChain, kReceive };
+  // The last request of a chain, one before it, a receive.
+  enum class Kind : std::uint8_t { kChain, kPart, kReceive };
+  static constexpr unsigned kKindBits = 2;
 
   Kind kind = Kind::kChain;
   std::uint32_t connection = 0;  // index
@@ -149,18 +154,20 @@ struct WorkName {
     return {kind, connection.name.index, connection.name.generation & kMask, number};
   }
   [[nodiscard]] std::uint64_t packed() const {
-    return static_cast<std::uint64_t>(kind) << 63U |
+    return static_cast<std::uint64_t>(kind) << (64U - kKindBits) |
            static_cast<std::uint64_t>(generation) << (32U + Connections::kIndexBits) |
            static_cast<std::uint64_t>(connection) << 32U | number;
   }
   [[nodiscard]] static WorkName unpacked(std::uint64_t word) {
     constexpr std::uint32_t kIndexMask = (1U << Connections::kIndexBits) - 1;
     constexpr std::uint32_t kGenerationMask = (1U << Connections::kGenerationBits) - 1;
-    return {static_cast<Kind>(word >> 63U), static_cast<std::uint32_t>(word >> 32U) & kIndexMask,
+    return {static_cast<Kind>(word >> (64U - kKindBits)),
+            static_cast<std::uint32_t>(word >> 32U) & kIndexMask,
             static_cast<std::uint32_t>(word >> (32U + Connections::kIndexBits)) & kGenerationMask,
             static_cast<std::uint32_t>(word)};
   }
 };
-static_assert(1 + Connections::kIndexBits + Connections::kGenerationBits + 32 == 64);
+static_assert(WorkName::kKindBits + Connections::kIndexBits + Connections::kGenerationBits + 32 ==
+              64);
 
 }  // namespace plnet::mlx

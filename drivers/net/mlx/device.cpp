@@ -39,6 +39,7 @@ Device::Device(Adapter& adapter, const DeviceConfig& config, o2iblnd::VerbsEvent
       tx_(adapter, stats_),
       rx_(adapter, stats_) {
   ended_.reserve(config.connections_max);
+  failed_.reserve(config.connections_max);
 }
 
 Device::~Device() {

@@ -116,6 +116,9 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   // completions.cpp: hot, and the way out of a queue pair.
   unsigned poll_completions();
   void take(const ibv_wc& completion);
+  void fail(Connection& connection);
+  void end_failed();
+  void fail_part(const Connection& connection, std::uint32_t number, Result<void> status);
   void complete_chains(Connection& connection, std::uint32_t number, Result<void> status);
   void report(const o2iblnd::WorkCompletion& completion);
   void tell_reported();
@@ -158,6 +161,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   Rx rx_;
   std::vector<Listener> listeners_;
   std::vector<Ended> ended_;
+  std::vector<QueuePairId> failed_;
   IntrusiveList<Connection> draining_;
   std::array<o2iblnd::WorkCompletion, kBurst> reported_{};
   std::size_t reported_count_ = 0;

@@ -12,16 +12,18 @@ bool Tx::post(Connection& connection, std::span<const WorkRequest> chain) {
     stats_.add(MlxTable::Id::kChainsRefused);
     return false;
   }
-  const std::uint64_t name =
-      WorkName::of(WorkName::Kind::kChain, connection, connection.chains.next()).packed();
-  const bool posted = connection.extended != nullptr ? post_written(connection, chain, name)
-                                                     : post_listed(connection, chain, name);
+  const Names names{
+      .part = WorkName::of(WorkName::Kind::kPart, connection, connection.chains.next()).packed(),
+      .last = WorkName::of(WorkName::Kind::kChain, connection, connection.chains.next()).packed()};
+  const bool posted = connection.extended != nullptr ? post_written(connection, chain, names)
+                                                     : post_listed(connection, chain, names);
   if (!posted) {
     stats_.add(MlxTable::Id::kChainsRefused);
     return false;
   }
   const auto requests = static_cast<std::uint32_t>(chain.size());
-  connection.chains.push({.cookie = chain.back().cookie, .requests = requests});
+  connection.chains.push(
+      {.cookie = chain.back().cookie, .part_cookie = chain.front().cookie, .requests = requests});
   connection.send_room -= requests;
   stats_.add(MlxTable::Id::kChains);
   stats_.add(MlxTable::Id::kWork, requests);
@@ -44,18 +46,23 @@ bool Tx::goes_inline(const WorkRequest& request) const {
 }
 
 bool Tx::post_written(Connection& connection, std::span<const WorkRequest> chain,
-                      std::uint64_t name) {
+                      const Names& names) {
   ibv_qp_ex* const pair = connection.extended;
   ibv_wr_start(pair);
   for (const WorkRequest& request : chain) {
-    pair->wr_id = name;
-    pair->wr_flags = &request == &chain.back() ? IBV_SEND_SIGNALED : 0;
+    const bool last = &request == &chain.back();
+    pair->wr_id = last ? names.last : names.part;
+    const bool is_inline = goes_inline(request);
+    // rxe's ibv_wr_set_inline_data() does not set the flag by itself; others ignore it.
+    pair->wr_flags = 0;
+    if (last) pair->wr_flags |= IBV_SEND_SIGNALED;
+    if (is_inline) pair->wr_flags |= IBV_SEND_INLINE;
     if (request.kind == WorkKind::kWrite) {
       ibv_wr_rdma_write(pair, request.remote_key, request.remote_address);
     } else {
       ibv_wr_send(pair);
     }
-    if (goes_inline(request)) {
+    if (is_inline) {
       const auto bytes = adapter_.arenas().bytes(request.pieces[0]);
       ibv_wr_set_inline_data(pair, bytes.data(), bytes.size());
       stats_.add(MlxTable::Id::kInlined);
@@ -69,12 +76,12 @@ bool Tx::post_written(Connection& connection, std::span<const WorkRequest> chain
 }
 
 bool Tx::post_listed(Connection& connection, std::span<const WorkRequest> chain,
-                     std::uint64_t name) {
+                     const Names& names) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const WorkRequest& request = chain[i];
     const bool last = i + 1 == chain.size();
     ibv_send_wr& posted = requests_[i];
-    posted = {.wr_id = name,
+    posted = {.wr_id = last ? names.last : names.part,
               .next = last ? nullptr : &requests_[i + 1],
               .sg_list = pieces_[i].data(),
               .num_sge = static_cast<int>(gather(request, pieces_[i])),

@@ -26,13 +26,18 @@ class Tx {
 
  private:
   using Pieces = std::array<ibv_sge, o2iblnd::kGatherMax>;
+  // Of the requests of a chain.
+  struct Names {
+    std::uint64_t part = 0;
+    std::uint64_t last = 0;
+  };
 
   unsigned gather(const o2iblnd::WorkRequest& request, Pieces& pieces) const;
   [[nodiscard]] bool goes_inline(const o2iblnd::WorkRequest& request) const;
   [[nodiscard]] bool post_written(Connection& connection,
-                                  std::span<const o2iblnd::WorkRequest> chain, std::uint64_t name);
+                                  std::span<const o2iblnd::WorkRequest> chain, const Names& names);
   [[nodiscard]] bool post_listed(Connection& connection,
-                                 std::span<const o2iblnd::WorkRequest> chain, std::uint64_t name);
+                                 std::span<const o2iblnd::WorkRequest> chain, const Names& names);
 
   const Adapter& adapter_;
   MlxStats& stats_;
