@@ -159,6 +159,11 @@ struct VerbsPair {
   std::array<VerbsUser, 2> users;
 };
 
+// Different in all of its bytes: pieces that are cut short are noticed.
+inline std::uint32_t word_of(std::uint32_t chain, std::uint32_t write) {
+  return (chain * 100 + write) * 2'654'435'761U;
+}
+
 // Chains of writes and a send: when the send arrives all writes of its chain are in place, sends
 // arrive in order, and exactly one completion comes for each chain. Credits keep receives posted.
 inline void check_chains(VerbsBench& bench, std::uint64_t seed, unsigned chains) {
@@ -181,7 +186,7 @@ inline void check_chains(VerbsBench& bench, std::uint64_t seed, unsigned chains)
       std::uint32_t word = 0;
       std::memcpy(&word,
                   bench.memory(1).data() + VerbsPair::kWriteArea + (arrived % 8) * 64 + i * 4U, 4);
-      ASSERT_EQ(word, arrived * 100 + i) << "a write must be there before its send";
+      ASSERT_EQ(word, word_of(arrived, i)) << "a write must be there before its send";
     }
     ++arrived;
     pair.post_receive(1, completion.cookie);
@@ -194,7 +199,7 @@ inline void check_chains(VerbsBench& bench, std::uint64_t seed, unsigned chains)
     std::vector<WorkRequest> chain(random.below(10));
     writes_of[number] = static_cast<std::uint32_t>(chain.size());
     for (std::uint32_t i = 0; i < chain.size(); ++i) {
-      const std::uint32_t word = number * 100 + i;
+      const std::uint32_t word = word_of(number, i);
       std::memcpy(bench.memory(0).data() + at + 16 + i * 4U, &word, 4);
       const auto key =
           far.driver->remote_key({{0, VerbsPair::kWriteArea + (number % 8) * 64 + i * 4U}, 4});

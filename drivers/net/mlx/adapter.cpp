@@ -14,6 +14,14 @@
 #include "drivers/net/mlx/connection.hpp"
 
 namespace plnet::mlx {
+namespace {
+
+// The vendor of rdma_rxe. Its ibv_wr_set_inline_data() leaves the inline flag out and its
+// ibv_wr_set_sge_list() adds up the first length only, up to rdma-core 44 at least: requests of two
+// pieces would fail, or send wrong bytes.
+constexpr std::uint32_t kSoftwareVendor = 0xffffff;
+
+}  // namespace
 
 Outcome<Channel> open_channel() {
   Channel channel(rdma_create_event_channel());
@@ -72,6 +80,7 @@ Outcome<void> Adapter::find_limits() {
   limits_ = {.work_requests_max = static_cast<unsigned>(std::max(device.max_qp_wr, 0)),
              .gather_max = static_cast<unsigned>(std::clamp(device.max_sge, 0, 1 << 16)),
              .inline_bytes_max = kInlineBytes};
+  writes_requests_ = device.vendor_id != kSoftwareVendor;
   completions_max_ = static_cast<unsigned>(std::max(device.max_cqe, 0));
   ibv_port_attr port_state{};
   if (const int failed = ibv_query_port(context(), port(), &port_state); failed != 0)

@@ -49,6 +49,9 @@ class Adapter {
   [[nodiscard]] const o2iblnd::DeviceLimits& limits() const { return limits_; }
   [[nodiscard]] unsigned completions_max() const { return completions_max_; }
 
+  // Whether requests may be posted by ibv_wr_*.
+  [[nodiscard]] bool writes_requests() const { return writes_requests_; }
+
   // Hot.
   [[nodiscard]] Keys keys(const Fragment& fragment) const { return memory_.keys(fragment); }
   [[nodiscard]] const Memory& memory() const { return memory_; }
@@ -78,6 +81,7 @@ class Adapter {
   Memory memory_;
   o2iblnd::DeviceLimits limits_;
   unsigned completions_max_ = 0;
+  bool writes_requests_ = false;
   std::atomic<bool> usable_{false};
   std::atomic<std::uint32_t> changes_{0};
 };

@@ -203,7 +203,8 @@ Result<void> Device::create_pair(Connection& connection, const QueuePairSize& si
   wanted.pd = adapter_.domain();
   wanted.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   wanted.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE;
-  const bool extended = rdma_create_qp_ex(connection.id, &wanted) == 0;
+  const bool extended =
+      adapter_.writes_requests() && rdma_create_qp_ex(connection.id, &wanted) == 0;
   if (!extended) {
     wanted.comp_mask = IBV_QP_INIT_ATTR_PD;
     if (rdma_create_qp_ex(connection.id, &wanted) != 0) return last_error();

@@ -52,17 +52,13 @@ bool Tx::post_written(Connection& connection, std::span<const WorkRequest> chain
   for (const WorkRequest& request : chain) {
     const bool last = &request == &chain.back();
     pair->wr_id = last ? names.last : names.part;
-    const bool is_inline = goes_inline(request);
-    // rxe's ibv_wr_set_inline_data() does not set the flag by itself; others ignore it.
-    pair->wr_flags = 0;
-    if (last) pair->wr_flags |= IBV_SEND_SIGNALED;
-    if (is_inline) pair->wr_flags |= IBV_SEND_INLINE;
+    pair->wr_flags = last ? IBV_SEND_SIGNALED : 0;
     if (request.kind == WorkKind::kWrite) {
       ibv_wr_rdma_write(pair, request.remote_key, request.remote_address);
     } else {
       ibv_wr_send(pair);
     }
-    if (is_inline) {
+    if (goes_inline(request)) {
       const auto bytes = adapter_.arenas().bytes(request.pieces[0]);
       ibv_wr_set_inline_data(pair, bytes.data(), bytes.size());
       stats_.add(MlxTable::Id::kInlined);

@@ -108,14 +108,14 @@ TEST_F(MlxVerbs, ConnectToNowhereFails) {
 
 // Writes that are under way when the sink gives up must be over when the sink has drained.
 TEST_F(MlxVerbs, NothingIsWrittenAfterTheDrain) {
-  for (unsigned polls = 0; polls < 12; polls += 2) {
+  for (const unsigned polls : {0U, 3U, 9U}) {
     SCOPED_TRACE(polls);
     MlxBench bench;
     VerbsPair pair(bench);
     pair.establish();
     if (HasFailure()) return;
     auto& [near, far] = pair.users;
-    constexpr std::uint32_t kBytes = 512U << 10U;
+    constexpr std::uint32_t kBytes = 256U << 10U;
     constexpr std::uint64_t kSink = 256U << 10U;
     o2iblnd::WorkRequest write{.kind = o2iblnd::WorkKind::kWrite, .piece_count = 1, .cookie = 1};
     write.pieces[0] = {{0, kSink}, kBytes};

@@ -13,7 +13,7 @@ using o2iblnd::O2ibLnd;
 using o2iblnd::O2ibLndConfig;
 using MlxLnd = MlxTest;
 
-constexpr std::uint64_t kCoreBytes = 64U << 20U;
+constexpr std::uint64_t kCoreBytes = 16U << 20U;
 
 lnet::Nid nid_of(std::uint32_t address) {
   return lnet::Nid::of(lnet::NetType::kO2ib, 0, address);
@@ -56,7 +56,8 @@ class MlxNode {
   }
   mocks::FakeCore& core() { return core_; }
   O2ibLnd& lnd() { return *lnd_; }
-  Device& device() { return *end_.device; }
+  [[nodiscard]] const O2ibLnd& lnd() const { return *lnd_; }
+  [[nodiscard]] const Device& device() const { return *end_.device; }
 
  private:
   EndMemory memory_;
@@ -81,7 +82,20 @@ class MlxRig final : public conformance::LndRig {
     quiet_turns_ = work == 0 ? quiet_turns_ + 1 : 0;
   }
   [[nodiscard]] unsigned turns_max() const override { return 2'000'000; }
-  MlxNode& node(unsigned side) { return side == 0 ? a_ : b_; }
+  // Counters that are not 0: for failures.
+  [[nodiscard]] std::string counted() const {
+    std::string text;
+    for (const MlxNode* const node : {&a_, &b_}) {
+      for (const CounterView& view : {node->lnd().counters(), node->device().counters()}) {
+        for (std::size_t i = 0; i < view.info.size(); ++i) {
+          if (view.value(i) == 0) continue;
+          text += std::string(view.info[i].name) + " " + std::to_string(view.value(i)) + "\n";
+        }
+      }
+      text += "\n";
+    }
+    return text;
+  }
 
  private:
   static constexpr unsigned kQuietTurns = 100;
@@ -100,9 +114,9 @@ TEST_F(MlxLnd, PutsAndGetsOfAllSizes) {
     rig.a().put(rig.nid_b(), size, true);
     rig.a().get(rig.nid_b(), size);
   }
-  ASSERT_TRUE(rig.settle());
+  ASSERT_TRUE(rig.settle()) << rig.counted();
   rig.expect_no_breach();
-  EXPECT_EQ(rig.a().tally().acks, sizes.size());
+  EXPECT_EQ(rig.a().tally().acks, sizes.size()) << rig.counted();
   EXPECT_EQ(rig.a().tally().replies + rig.a().tally().replies_placed, sizes.size());
   EXPECT_GT(rig.a().tally().replies_placed, 0U);
   EXPECT_EQ(rig.b()->tally().puts, sizes.size());
