@@ -42,6 +42,11 @@ struct VerbsShape {
   Ppm split_flight = 0;      // only a drawn part of what is posted goes on the wire at once
   Ppm work_fails = 0;        // a request ends in error, and the queue pair with it
   Ppm late_write_lands = 0;  // a write that races to_error() is placed until on_drained()
+  Ppm not_ready = 0;         // a send meets a receiver that is not ready, whatever it has posted
+  unsigned not_ready_tries_max = 1;  // and so do as many tries, at most
+  Ppm connect_rejected = 0;          // a request to connect is rejected, before any LND has seen it
+  // A broken device: on_drained() comes while writes may still land. To see that somebody notices.
+  bool drains_early = false;
   Duration receiver_not_ready_delay = std::chrono::microseconds(640);
   Duration retry_after = std::chrono::milliseconds(67);  // local ack timeout 14
   Duration drain_delay_max = std::chrono::microseconds(50);

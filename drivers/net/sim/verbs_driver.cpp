@@ -179,6 +179,22 @@ void SimVerbsDriver::reject(QueuePairId request, std::span<const std::byte> data
   fabric_.destroy(*pair);
 }
 
+void SimVerbsDriver::hand_over(QueuePairId request, SimVerbsDriver& to,
+                               std::span<const std::byte> data) {
+  PLNET_CHECK(to.host_ == host_, "a request stays on its host");
+  QueuePair* const pair = find(request);
+  if (pair == nullptr || pair->state != State::kRequested) {
+    counters_.add(Id::kStaleCalls);
+    return;
+  }
+  slots_[request.index].pair = nullptr;
+  free_.push_back(request.index);
+  pair->driver = &to;
+  pair->id = to.add(*pair);
+  to.push({.id = pair->id, .kind = Note::Kind::kRequest},
+          {.from = pair->remote, .to = pair->local, .data = copy_of(data)});
+}
+
 void SimVerbsDriver::to_error(QueuePairId id) {
   QueuePair* pair = find(id);
   if (pair == nullptr) {
@@ -266,8 +282,12 @@ void SimVerbsDriver::note_disconnected(const QueuePair& pair, Errc cause) {
   push({.id = pair.id, .cause = cause, .kind = Note::Kind::kDisconnected});
 }
 
-void SimVerbsDriver::note_drained(const QueuePair& pair) {
-  push({.id = pair.id, .kind = Note::Kind::kDrained});
+void SimVerbsDriver::note_drained(const QueuePair& pair, bool told) {
+  push({.id = pair.id, .kind = Note::Kind::kDrained, .told = told});
+}
+
+void SimVerbsDriver::note_drained_early(const QueuePair& pair) {
+  push({.id = pair.id, .kind = Note::Kind::kDrainedEarly});
 }
 
 unsigned SimVerbsDriver::poll(Instant /*now*/) {
@@ -323,9 +343,10 @@ void SimVerbsDriver::tell(const Note& note) {
       fabric_.destroy(*slot.pair);
       slot.pair = nullptr;
       free_.push_back(note.id.index);
-      events_.on_drained(note.id);
+      if (!note.told) events_.on_drained(note.id);
       break;
     }
+    case Note::Kind::kDrainedEarly: events_.on_drained(note.id); break;
     case Note::Kind::kCompletion: break;  // tell_completions()
   }
 }

@@ -70,6 +70,9 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
   [[nodiscard]] std::string_view name() const override { return "sim verbs"; }
   [[nodiscard]] bool woken_by_doorbell() const override { return true; }
 
+  // A request that has not been answered is answered by another driver of the host, which tells of
+  // it anew. `data` is that of the request. As rdma_migrate_id() does.
+  void hand_over(QueuePairId request, SimVerbsDriver& to, std::span<const std::byte> data);
   // The port goes down or comes back: all queue pairs end.
   void set_device(bool usable, Errc cause);
 
@@ -99,7 +102,9 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
   void note_rejected(const QueuePair& pair, o2iblnd::RejectKind kind,
                      std::span<const std::byte> data);
   void note_disconnected(const QueuePair& pair, Errc cause);
-  void note_drained(const QueuePair& pair);
+  void note_drained(const QueuePair& pair, bool told = false);
+  // By a device that breaks its word; note_drained() follows.
+  void note_drained_early(const QueuePair& pair);
   void count(SimVerbsCounters::Id id, std::uint64_t amount = 1) { counters_.add(id, amount); }
 
  private:
@@ -114,6 +119,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
       kRejected,
       kDisconnected,
       kDrained,
+      kDrainedEarly,
       kDevice,
     };
     QueuePairId id;
@@ -125,6 +131,7 @@ class SimVerbsDriver final : public o2iblnd::VerbsDriver, public Pollable {
     Kind kind = Kind::kCompletion;
     o2iblnd::RejectKind reject = o2iblnd::RejectKind::kOther;
     bool usable = true;
+    bool told = false;  // kDrained: the LND knows
   };
   // What a note about a connection's begin has besides.
   struct Words {

@@ -68,6 +68,7 @@ void SimVerbsFabric::destroy(QueuePair& pair) {
   pair.sends.clear(network_.pool());
   pair.receives.clear(network_.pool());
   pair.data.clear(network_.pool());
+  pair.rejection.clear(network_.pool());
   pair = QueuePair{};
   pair.generation = generation;
   free_.push_back(index);
@@ -146,11 +147,13 @@ void SimVerbsFabric::handle_setup(Kind kind, QueuePair& pair, std::uint64_t deta
       pair.driver->note_established(pair, {});
       break;
     case Kind::kReject:
-    case Kind::kNobody:
       if (pair.state != State::kConnecting) break;
-      pair.driver->note_rejected(
-          pair, kind == Kind::kReject ? RejectKind::kByPeer : RejectKind::kNobodyListens,
-          kind == Kind::kReject ? pair.data.view() : std::span<const std::byte>{});
+      pair.driver->note_rejected(pair, RejectKind::kByPeer, pair.rejection.view());
+      finish(pair);
+      break;
+    case Kind::kTurnedDown:
+      if (pair.state != State::kConnecting) break;
+      pair.driver->note_rejected(pair, static_cast<RejectKind>(detail), {});
       finish(pair);
       break;
     case Kind::kDisconnect:
@@ -159,7 +162,7 @@ void SimVerbsFabric::handle_setup(Kind kind, QueuePair& pair, std::uint64_t deta
       break;
     case Kind::kDrain:
       pair.drained = true;
-      pair.driver->note_drained(pair);
+      pair.driver->note_drained(pair, shape_.drains_early);
       break;
     default: break;
   }
@@ -219,10 +222,10 @@ void SimVerbsFabric::request_arrives(QueuePair& active) {
     return;
   }
   const auto found = listeners_.find(key_of(active.remote));
-  if (found == listeners_.end()) {
-    const auto back = network_.transit(host, active.host, 256);
-    if (back) schedule(*back, Kind::kNobody, active);
-    return;
+  if (found == listeners_.end()) return turn_down(active, host, RejectKind::kNobodyListens);
+  if (happens(random_, shape_.connect_rejected)) {
+    const bool stale = happens(random_, 500'000);
+    return turn_down(active, host, stale ? RejectKind::kStaleConnection : RejectKind::kOther);
   }
   QueuePair& passive = create(*found->second, host);
   passive.state = State::kRequested;
@@ -234,6 +237,11 @@ void SimVerbsFabric::request_arrives(QueuePair& active) {
   active.peer = passive.index;
   active.peer_generation = passive.generation;
   passive.driver->note_request(passive);
+}
+
+void SimVerbsFabric::turn_down(const QueuePair& active, HostId by, RejectKind kind) {
+  const auto back = network_.transit(by, active.host, 256);
+  if (back) schedule(*back, Kind::kTurnedDown, active, static_cast<std::uint64_t>(kind));
 }
 
 void SimVerbsFabric::accept(QueuePair& pair) {
@@ -257,7 +265,7 @@ void SimVerbsFabric::answer_arrives(QueuePair& active) {
 
 void SimVerbsFabric::reject(QueuePair& pair) {
   if (QueuePair* active = peer_of(pair); active != nullptr) {
-    active->data.assign(network_.pool(), pair.data.view());
+    active->rejection.assign(network_.pool(), pair.data.view());
   }
   tell_peer(pair, Kind::kReject);
   if (pair.prepared) finish(pair);
@@ -286,6 +294,7 @@ void SimVerbsFabric::finish(QueuePair& pair) {
   for (std::size_t i = 0; i < pair.receives.size(); ++i)
     flush(WorkEvent::kReceived, pair.receives.at(i).cookie);
   pair.receives.clear(network_.pool());
+  if (shape_.drains_early) pair.driver->note_drained_early(pair);
   schedule(network_.now() + drawn_within(random_, shape_.drain_delay_max), Kind::kDrain, pair);
 }
 

@@ -58,11 +58,13 @@ struct alignas(64) QueuePair {
   std::uint8_t connect_tries = 0;
   std::uint16_t retries = 0;
   unsigned not_ready_tries = 0;
+  unsigned not_ready_left = 0;  // tries that are to find it so
   o2iblnd::ConnectParameters parameters;
   o2iblnd::Ipv4Endpoint local;
   o2iblnd::Ipv4Endpoint remote;
-  // Private data of the request, the answer, the rejection; none once the connection is up.
+  // Private data of the request, or of the answer; none once the connection is up.
   PooledBytes data;
+  PooledBytes rejection;  // that is on its way here; the request is repeated if it is lost
 };
 
 class SimVerbsFabric final : private EventSink {
@@ -102,7 +104,7 @@ class SimVerbsFabric final : private EventSink {
     kAnswer,
     kReady,
     kReject,
-    kNobody,
+    kTurnedDown,  // by no LND
     kArrival,
     kAcknowledge,
     kRefused,  // the peer answered a request with an error
@@ -117,6 +119,7 @@ class SimVerbsFabric final : private EventSink {
   void tell_peer(QueuePair& pair, Kind kind);
   void try_connect(QueuePair& pair);
   void request_arrives(QueuePair& active);
+  void turn_down(const QueuePair& active, HostId by, o2iblnd::RejectKind kind);
   void answer_arrives(QueuePair& active);
   void finish(QueuePair& pair);
   void handle_setup(Kind kind, QueuePair& pair, std::uint64_t detail);
@@ -126,6 +129,7 @@ class SimVerbsFabric final : private EventSink {
   [[nodiscard]] bool place(QueuePair& pair, const QueuePair& peer,
                            const o2iblnd::WorkRequest& request);
   [[nodiscard]] bool deliver(QueuePair& pair, QueuePair& peer, const o2iblnd::WorkRequest& request);
+  [[nodiscard]] bool is_ready(QueuePair& pair, const QueuePair& peer);
   void acknowledge(QueuePair& pair, std::uint64_t up_to);
   void refuse(QueuePair& pair, Errc why);
   void work_failed(QueuePair& pair, Errc why);

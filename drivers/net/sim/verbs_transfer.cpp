@@ -135,8 +135,21 @@ bool SimVerbsFabric::place(QueuePair& pair, const QueuePair& peer, const WorkReq
   return true;
 }
 
+bool SimVerbsFabric::is_ready(QueuePair& pair, const QueuePair& peer) {
+  if (pair.not_ready_left > 0) {
+    --pair.not_ready_left;
+    return false;
+  }
+  if (pair.not_ready_tries == 0 && happens(random_, shape_.not_ready)) {
+    pair.not_ready_left =
+        static_cast<unsigned>(drawn_between(random_, 1, shape_.not_ready_tries_max)) - 1;
+    return false;
+  }
+  return !peer.receives.empty();
+}
+
 bool SimVerbsFabric::deliver(QueuePair& pair, QueuePair& peer, const WorkRequest& request) {
-  if (peer.receives.empty()) {
+  if (!is_ready(pair, peer)) {
     peer.driver->count(Id::kNotReady);
     const std::uint8_t tries = pair.parameters.rnr_retry_count;
     if (tries < kRetryForEver && pair.not_ready_tries++ >= tries) {

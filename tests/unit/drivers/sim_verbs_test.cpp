@@ -15,6 +15,7 @@ namespace {
 
 using conformance::VerbsPair;
 using conformance::WireFault;
+using o2iblnd::WorkEvent;
 
 const std::uint64_t kSeeds = mocks::seeds_of(200);
 constexpr std::uint16_t kPort = 987;
@@ -106,6 +107,87 @@ TEST(SimVerbs, ConnectToNowhereFails) {
   pair.request();
   ASSERT_TRUE(bench.run([&] { return pair.users[0].drained == 1; }));
   EXPECT_EQ(pair.users[0].cause, Errc::kTimedOut);
+}
+
+// The request is repeated as it was; once the rejection was sent in its place.
+TEST(SimVerbs, ARequestWhoseRejectionIsLostIsMadeAgain) {
+  SimVerbsBench bench(1, SimShape::calm());
+  VerbsPair pair(bench);
+  auto& [near, far] = pair.users;
+  ASSERT_TRUE(far.driver->listen(bench.address(1)).has_value());
+  pair.request();
+  ASSERT_TRUE(bench.run([&] { return far.requests == 1; }));
+  const std::vector<std::byte> request = far.data;
+  const std::array<std::byte, 2> why{std::byte{8}, std::byte{8}};
+  bench.cluster.network.block(1, 0);
+  far.driver->reject(*far.id, why);
+  bench.cluster.network.unblock(1, 0);
+  ASSERT_TRUE(bench.run([&] { return far.requests == 2; }));
+  EXPECT_EQ(far.data, request);
+  far.driver->reject(*far.id, why);
+  ASSERT_TRUE(bench.run([&] { return near.drained == 1; }));
+  EXPECT_EQ(near.reject_kind, o2iblnd::RejectKind::kByPeer);
+  EXPECT_EQ(near.data[1], std::byte{8});
+}
+
+TEST(SimVerbs, AReceiverIsNotReadyForAWhile) {
+  for (const unsigned tries : {3U, 9U}) {
+    SimShape shape = SimShape::calm();
+    shape.verbs.not_ready = 300'000;
+    shape.verbs.not_ready_tries_max = tries;
+    SimVerbsBench bench(1, shape);
+    VerbsPair pair(bench);
+    pair.establish();
+    auto& [near, far] = pair.users;
+    for (std::uint64_t i = 0; i < 12 && near.drained == 0; ++i) {
+      const auto request = pair.send_of(8, i);
+      (void)near.driver->post_chain(*near.id, {&request, 1});
+      ASSERT_TRUE(bench.run(
+          [&] { return near.count(WorkEvent::kSent, true) == i + 1 || near.drained == 1; }));
+    }
+    EXPECT_GT(
+        far.driver->counters().value(static_cast<std::size_t>(SimVerbsCounters::Id::kNotReady)),
+        0U);
+    EXPECT_EQ(near.drained, tries > 6 ? 1U : 0U) << "more often than rnr_retry_count";
+    EXPECT_EQ(near.count(WorkEvent::kSent, false) > 0, tries > 6);
+  }
+}
+
+TEST(SimVerbs, ARequestIsTurnedDownBeforeAnybodyHasSeenIt) {
+  SimShape shape = SimShape::calm();
+  shape.verbs.connect_rejected = 1'000'000;
+  SimVerbsBench bench(1, shape);
+  VerbsPair pair(bench);
+  ASSERT_TRUE(pair.users[1].driver->listen(bench.address(1)).has_value());
+  pair.request();
+  ASSERT_TRUE(bench.run([&] { return pair.users[0].drained == 1; }));
+  EXPECT_EQ(pair.users[0].rejected, 1U);
+  EXPECT_NE(pair.users[0].reject_kind, o2iblnd::RejectKind::kByPeer);
+  EXPECT_EQ(pair.users[1].requests, 0U);
+}
+
+// Two devices of a host, as two shards have them.
+TEST(SimVerbs, ARequestIsAnsweredByTheDeviceThatItIsHandedTo) {
+  SimVerbsBench bench(1, SimShape::calm());
+  VerbsPair pair(bench);
+  auto& [near, far] = pair.users;
+  conformance::VerbsUser home;
+  SimShard& shard = *bench.cluster.shards[1];
+  SimVerbsDriver other(bench.fabric, shard.host(), bench.arenas.tables[1], home, shard);
+  shard.add(other);
+  ASSERT_TRUE(far.driver->listen(bench.address(1)).has_value());
+  pair.request();
+  ASSERT_TRUE(bench.run([&] { return far.requests == 1; }));
+  bench.drivers[1]->hand_over(*far.id, other, far.data);
+  ASSERT_TRUE(bench.run([&] { return home.requests == 1; }));
+  EXPECT_EQ(home.data, far.data);
+  ASSERT_TRUE(other.prepare(*home.id, {64, 16}).has_value());
+  ASSERT_TRUE(other.accept(*home.id, {}, {}).has_value());
+  ASSERT_TRUE(bench.run([&] { return near.established == 1 && home.established == 1; }));
+  EXPECT_EQ(far.established, 0U);
+  other.to_error(*home.id);
+  ASSERT_TRUE(bench.run([&] { return near.drained == 1 && home.drained == 1; }));
+  EXPECT_EQ(bench.fabric.queue_pairs(), 0U);
 }
 
 TEST(SimVerbs, LateWritesLandUntilDrainedAndNotAfter) {
