@@ -36,7 +36,10 @@ void Sends::on_sent(const WorkCompletion& completion) {
   if (completion.status) {
     own.peer->last_alive = environment_.now;
   } else {
-    if (!tx->answered) tx->fail(Errc::kIo, Health::kRemoteDropped);
+    // Without a receive for it the peer has not seen a request; a chain it has seen in part.
+    const bool unseen = completion.status.error() == Errc::kNoSpace && tx->transmit != nullptr &&
+                        (tx->state == State::kSending || tx->state == State::kAsking);
+    if (!tx->answered) tx->fail(Errc::kIo, unseen ? Health::kRemoteDropped : Health::kRemoteError);
     connections_.close(own, Errc::kIo);
   }
   connections_.serve_soon(own);

@@ -20,18 +20,19 @@ struct Peer;
 
 // X(id, name, health if it is late in this state, health if its connection ends otherwise).
 // The cause of a deadline: it never left a queue, it was posted and not completed, it was completed
-// and not answered.
+// and not answered. A message that was posted may have been executed by the peer even if its send
+// fails, so no other end of its connection has it sent again; the kernel's REMOTE_DROPPED does.
 #define PLNET_O2IBLND_TX_STATES(X)                                      \
   X(kFree, "FREE", kOk, kOk)                                            \
   X(kWaiting, "WAITING_FOR_CONNECTION", kNetworkTimeout, kLocalAborted) \
   X(kQueued, "QUEUED", kLocalTimeout, kLocalError)                      \
-  X(kSending, "SENDING", kNetworkTimeout, kRemoteDropped)               \
-  X(kAsking, "ASKING", kNetworkTimeout, kRemoteDropped)                 \
+  X(kSending, "SENDING", kNetworkTimeout, kRemoteError)                 \
+  X(kAsking, "ASKING", kNetworkTimeout, kRemoteError)                   \
   X(kAsked, "ASKED", kRemoteTimeout, kOk)                               \
-  X(kAnswered, "ANSWERED", kNetworkTimeout, kRemoteDropped)             \
+  X(kAnswered, "ANSWERED", kNetworkTimeout, kRemoteError)               \
   X(kGranted, "GRANTED", kLocalTimeout, kLocalError)                    \
-  X(kWriting, "WRITING", kNetworkTimeout, kRemoteDropped)               \
-  X(kFlushing, "FLUSHING", kNetworkTimeout, kRemoteDropped)             \
+  X(kWriting, "WRITING", kNetworkTimeout, kRemoteError)                 \
+  X(kFlushing, "FLUSHING", kNetworkTimeout, kRemoteError)               \
   X(kQuarantined, "QUARANTINED", kOk, kOk)                              \
   X(kDraining, "DRAINING", kOk, kOk)
 

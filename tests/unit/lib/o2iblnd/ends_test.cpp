@@ -130,6 +130,17 @@ TEST(O2iblndEnds, AFailedSend) {
   node.establish();
   node.sent(0, std::unexpected(Errc::kTimedOut));
   EXPECT_TRUE(node.pair().in_error);
+  node.expect_end(Errc::kIo, Health::kRemoteError);
+  node.end();
+  node.expect_clean();
+}
+
+// Only a message that the peer cannot have seen may be sent again.
+TEST(O2iblndEnds, AFailedSendToAPeerWithoutAReceive) {
+  ScriptedNode node;
+  (void)node.put(10);
+  node.establish();
+  node.sent(0, std::unexpected(Errc::kNoSpace));
   node.expect_end(Errc::kIo, Health::kRemoteDropped);
   node.end();
   node.expect_clean();
@@ -159,7 +170,7 @@ TEST(O2iblndEnds, AFailedWriteIsFollowedByItsMessage) {
                  .cookie = cookie_of(CookieKind::kWrite, 0)});
   EXPECT_TRUE(node.pair().in_error);
   node.end();
-  node.expect_end(Errc::kIo, Health::kRemoteDropped);
+  node.expect_end(Errc::kIo, Health::kRemoteError);
   node.expect_clean();
 }
 
