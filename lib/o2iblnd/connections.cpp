@@ -152,6 +152,8 @@ void Connections::close(Connection& connection, Errc cause) {
   if (connection.ListNode<ForService>::linked()) connection.ListNode<ForService>::unlink();
   closed_.push_back(connection);
   environment_.count(O2ibCounters::Id::kClosed);
+  if (connection.established && cause != Errc::kShutdown)
+    environment_.count(O2ibCounters::Id::kLost);
   if (!connection.disconnected) environment_.driver.to_error(connection.id);
 }
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 
 #include "lib/base/arena.hpp"
 #include "lib/base/clock.hpp"
@@ -15,6 +17,7 @@
 #include "lib/o2iblnd/complaints.hpp"
 #include "lib/o2iblnd/lnd_counters.hpp"
 #include "lib/o2iblnd/negotiation.hpp"
+#include "lib/o2iblnd/payload_copier.hpp"
 #include "lib/o2iblnd/peer_gate.hpp"
 #include "lib/o2iblnd/queue_pair.hpp"
 #include "lib/o2iblnd/tunables.hpp"
@@ -36,8 +39,9 @@ struct O2ibLndConfig {
   std::size_t replies_max = 512;       // answers and NOOPs under way, beside ntx messages of ours
   RaceOrder race_order = RaceOrder::kHash;
   CharSign char_sign = CharSign::kSigned;  // of checksums that we send
-  bool always_bulk = false;  // payloads lie in memory that the CPU does not reach (a GPU's)
-  bool listens = true;       // else requests to connect are brought from elsewhere
+  bool always_bulk = false;         // payloads lie in memory that the CPU does not reach (a GPU's)
+  PayloadCopier* copier = nullptr;  // null: the CPU. Outlives the LND
+  bool listens = true;              // else requests to connect are brought from elsewhere
   PeerGate* gate = nullptr;  // null: every peer may connect. Outlives the LND, as the next one
   Complaints* complaints = nullptr;
   Instant start{};
@@ -68,6 +72,10 @@ struct Environment {
     config.complaints->tell({.nid = nid,
                              .address = address,
                              .cause = O2ibCounters::kInfo[static_cast<std::size_t>(why)].name});
+  }
+  void copy_payload(std::byte* to, std::span<const std::byte> from) const {
+    if (config.copier != nullptr) return config.copier->copy(to, from);
+    std::memcpy(to, from.data(), from.size());
   }
   // Of what ends a message; collected, told at the end of a flush or poll.
   void complete(const lnet::Completion& completion) {

@@ -35,6 +35,7 @@ namespace plnet::o2iblnd {
   X(kReconnects, "reconnects", "connections", kCount, "attempts after a rejection")                \
   X(kEstablished, "established", "connections", kCount, "connections that came up")                \
   X(kClosed, "closed", "connections", kCount, "connections that ended")                            \
+  X(kLost, "lost", "connections", kCount, "established connections that failed")                   \
   X(kRequests, "connect_requests", "connections", kCount, "requests to connect received")          \
   X(kRaces, "races", "connections", kCount, "requests rejected because ours comes first")          \
   X(kRejectedFatal, "rejected_fatal", "connections", kCount, "requests rejected for good")         \

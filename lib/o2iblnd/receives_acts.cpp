@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries out the core's decisions about received messages.
-#include <cstring>
-
 #include "lib/o2iblnd/receives.hpp"
 
 namespace plnet::o2iblnd {
@@ -50,7 +48,8 @@ bool Receives::receive_immediate(Inbound& inbound) {
     std::span<const std::byte> left =
         connections_.bytes_of(*inbound.rx).subspan(kImmediateBytes, inbound.decision.length);
     lnet::for_each_piece(inbound.wanted_payload(), [&](const Fragment& piece) {
-      std::memcpy(environment_.config.arenas->bytes(piece).data(), left.data(), piece.length);
+      environment_.copy_payload(environment_.config.arenas->bytes(piece).data(),
+                                left.first(piece.length));
       left = left.subspan(piece.length);
     });
   }

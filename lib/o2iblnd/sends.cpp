@@ -189,7 +189,7 @@ void Sends::bring_payload(Tx& tx) {
   if (tx.gathered) return;
   std::byte* to = pool_.bytes(tx).data() + kImmediateBytes;
   lnet::for_each_piece(tx.source, [&](const Fragment& piece) {
-    std::memcpy(to, environment_.config.arenas->bytes(piece).data(), piece.length);
+    environment_.copy_payload(to, environment_.config.arenas->bytes(piece));
     to += piece.length;
   });
 }
