@@ -34,7 +34,7 @@ sim::SiteConfig site_of(sim::NetKind kind, bool ack) {
 
 void rate(benchmark::State& state, sim::NetKind kind, bool ack) {
   static std::array<std::unique_ptr<sim::Site>, 4> sites;
-  auto& site = sites[(kind == sim::NetKind::kRdma ? 2U : 0U) + (ack ? 1U : 0U)];
+  auto& site = sites[(kind == sim::NetKind::kO2ib ? 2U : 0U) + (ack ? 1U : 0U)];
   if (!site) {
     site = std::make_unique<sim::Site>(site_of(kind, ack));
     site->start();
@@ -70,10 +70,10 @@ void add_benchmarks(Suite& suite) {
        .round_seconds = 0.1,
        .value = [](benchmark::State& state) { rate(state, sim::NetKind::kTcp, true); }});
   suite.push_back(
-      {.name = "sim.rate.rdma",
-       .what = "a simulated PUT of 64 bytes over queue pairs, checked by the ledger",
+      {.name = "sim.rate.o2ib",
+       .what = "a simulated PUT of 64 bytes over o2ib, checked by the ledger",
        .round_seconds = 0.1,
-       .value = [](benchmark::State& state) { rate(state, sim::NetKind::kRdma, false); }});
+       .value = [](benchmark::State& state) { rate(state, sim::NetKind::kO2ib, false); }});
 }
 
 }  // namespace plnet::bench

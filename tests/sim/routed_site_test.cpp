@@ -18,6 +18,22 @@ SiteConfig site_of(const std::string& name) {
   return site_in(std::string(PLNET_SOURCE_ROOT) + "/config/sim/" + name + ".yaml");
 }
 
+// Clients on TCP, servers on o2ib, and nothing goes wrong.
+SiteConfig calm_day() {
+  SiteConfig site = site_of("routed");
+  site.weather = Weather::kCalm;
+  site.nets[1].faults = {};
+  site.nets[1].o2ib = {};
+  site.groups[1].buffers = GroupPlan{}.buffers;
+  site.groups[2].talks_to = {0};
+  site.gateways = {};
+  site.lnd_timeout_s = 5;
+  site.faults = {};
+  site.time = std::chrono::milliseconds(500);
+  site.traffic.pause = std::chrono::milliseconds(2);
+  return site;
+}
+
 std::uint64_t cause_of(const SiteReport& report, std::string_view wanted) {
   std::uint64_t count = 0;
   for (const auto& [name, value] : report.causes)
@@ -114,8 +130,7 @@ TEST(RoutedSite, AChainOfRoutersIsSurvived) {
 
 // Gone for longer than it takes to notice.
 TEST(RoutedSite, RoutesByRoutersThatAreGoneGoDownAndUpAgain) {
-  SiteConfig site = site_of("routed");
-  site.weather = Weather::kCalm;
+  SiteConfig site = calm_day();
   site.traffic.operations = 20;
   site.traffic.size_max = 4096;
   site.gateways.ping_timeout_s = 3;
@@ -140,8 +155,7 @@ TEST(RoutedSite, RoutesByRoutersThatAreGoneGoDownAndUpAgain) {
 // Each in one direction, for longer than it takes to notice: who does not hear its gateway knows
 // that it is gone, whatever still gets there.
 TEST(RoutedSite, ARouteByAGatewayThatIsNoLongerHeardGoesDown) {
-  SiteConfig site = site_of("routed");
-  site.weather = Weather::kCalm;
+  SiteConfig site = calm_day();
   site.traffic.operations = 20;
   site.traffic.size_max = 4096;
   site.gateways.ping_timeout_s = 3;
@@ -167,8 +181,7 @@ TEST(RoutedSite, TheSameSeedIsTheSameRun) {
 }
 
 TEST(RoutedSite, OnACalmDayEverythingArrives) {
-  SiteConfig site = site_of("routed");
-  site.weather = Weather::kCalm;
+  SiteConfig site = calm_day();
   site.traffic.operations = 40;
   site.traffic.put_unique = site.traffic.put_lazy = site.traffic.put_wildcard = 0;
   site.traffic.abandon_percent = site.traffic.unlink_percent = 0;

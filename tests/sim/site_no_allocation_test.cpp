@@ -44,7 +44,7 @@ SiteConfig busy_site(NetKind kind) {
 // The same traffic through routers of `kind` on one side; some goes through two of them.
 SiteConfig busy_routed_site(NetKind kind) {
   SiteConfig site = busy_site(kind);
-  site.nets = {{.kind = kind}, {.kind = NetKind::kTcp}, {.kind = NetKind::kRdma}};
+  site.nets = {{.kind = kind}, {.kind = NetKind::kTcp}, {.kind = NetKind::kO2ib}};
   const auto by = [](unsigned net, unsigned via, std::uint32_t hops) {
     return RoutePlan{.net = net, .via = via, .hops = hops};
   };
@@ -137,11 +137,11 @@ TEST_P(SiteNoAllocation, NeitherDoMessagesThatGoThroughRouters) {
 }
 
 std::string name_of(const testing::TestParamInfo<NetKind>& kind) {
-  constexpr std::array kNames{"Tcp", "Rdma"};
+  constexpr std::array kNames{"Tcp", "O2ib"};
   return kNames[static_cast<std::size_t>(kind.param)];
 }
 
-INSTANTIATE_TEST_SUITE_P(Kind, SiteNoAllocation, testing::Values(NetKind::kTcp, NetKind::kRdma),
+INSTANTIATE_TEST_SUITE_P(Kind, SiteNoAllocation, testing::Values(NetKind::kTcp, NetKind::kO2ib),
                          name_of);
 
 }  // namespace

@@ -92,7 +92,7 @@ SiteConfig four_shards(NetKind kind) {
 
 // Sender, second NID, ME and MD were on different shards.
 TEST(Site, EveryWayAcrossShardsIsTaken) {
-  for (const NetKind kind : {NetKind::kTcp, NetKind::kRdma}) {
+  for (const NetKind kind : {NetKind::kTcp, NetKind::kO2ib}) {
     const SiteReport report = run_site(four_shards(kind));
     ASSERT_EQ(report.violation, "");
     EXPECT_GT(report.crossed_home, 0U) << "a message was begun on another shard than its home";
@@ -109,7 +109,7 @@ TEST(Site, EveryWayAcrossShardsIsTaken) {
 }
 
 TEST(Site, OnACalmDayEverythingThatIsNotTakenAwayArrives) {
-  for (const NetKind kind : {NetKind::kTcp, NetKind::kRdma}) {
+  for (const NetKind kind : {NetKind::kTcp, NetKind::kO2ib}) {
     SiteConfig site = four_shards(kind);
     site.traffic.put_unique = site.traffic.put_lazy = site.traffic.put_managed = 0;
     site.traffic.unlink_percent = site.traffic.abandon_percent = 0;
@@ -146,7 +146,7 @@ TEST(Site, WhoLostHealthHasItBackOrThatIsAViolation) {
 
 // The ledger knows each offset, and that nobody else's bytes came there.
 TEST(Site, PutsLandWhereTheirInitiatorsSay) {
-  for (const NetKind kind : {NetKind::kTcp, NetKind::kRdma}) {
+  for (const NetKind kind : {NetKind::kTcp, NetKind::kO2ib}) {
     SiteConfig site = four_shards(kind);
     site.traffic.put_wildcard = site.traffic.put_unique = site.traffic.put_lazy = 0;
     site.traffic.get = 0;
@@ -176,11 +176,11 @@ TEST(Site, EveryFaultOfTheWireIsSurvived) {
                            Case{NetKind::kTcp, Fault::kTruncate, Direction::kTx, 0.02},
                            Case{NetKind::kTcp, Fault::kReset, Direction::kTx, 0.02},
                            Case{NetKind::kTcp, Fault::kReset, Direction::kRx, 0.02},
-                           Case{NetKind::kRdma, Fault::kDelay, Direction::kRx, 0.2},
-                           Case{NetKind::kRdma, Fault::kStall, Direction::kTx, 0.2},
-                           Case{NetKind::kRdma, Fault::kReset, Direction::kTx, 0.02},
-                           Case{NetKind::kRdma, Fault::kReset, Direction::kRx, 0.02},
-                           Case{NetKind::kRdma, Fault::kFail, Direction::kRx, 0.02}}) {
+                           Case{NetKind::kO2ib, Fault::kDelay, Direction::kRx, 0.2},
+                           Case{NetKind::kO2ib, Fault::kStall, Direction::kTx, 0.2},
+                           Case{NetKind::kO2ib, Fault::kReset, Direction::kTx, 0.02},
+                           Case{NetKind::kO2ib, Fault::kReset, Direction::kRx, 0.02},
+                           Case{NetKind::kO2ib, Fault::kFail, Direction::kRx, 0.02}}) {
     SiteConfig site = four_shards(each.kind);
     ASSERT_TRUE(site.nets[0].faults.add(
         {.fault = each.fault, .direction = each.direction, .probability = each.probability}));
@@ -209,7 +209,7 @@ TEST(Site, FaultsOfEachTcpNetHappen) {
 }
 
 TEST(Site, AllFaultsAreSurvivedTogether) {
-  SiteConfig site = four_shards(NetKind::kRdma);
+  SiteConfig site = four_shards(NetKind::kO2ib);
   site.nets.push_back({.kind = NetKind::kTcp});
   site.weather = Weather::kHostile;
   site.time = std::chrono::seconds(2);

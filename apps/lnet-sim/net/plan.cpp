@@ -22,8 +22,8 @@ constexpr NetTraits kTcp{.name = "tcp",
                          .lends_credits = true,
                          .holds_links = true,
                          .one_connection = true};
-constexpr NetTraits kRdma{
-    .name = "rdma", .seam = Seam::kVerbs, .type = NetType::kO2ib, .one_connection = true};
+constexpr NetTraits kO2ib{
+    .name = "o2ib", .seam = Seam::kVerbs, .type = NetType::kO2ib, .one_connection = true};
 constexpr NetTraits kKfi{.name = "kfi",
                          .seam = Seam::kEndpoint,
                          .type = NetType::kKfi,
@@ -52,7 +52,7 @@ constexpr std::array kVerbsChoices{
 const NetTraits& traits_of(NetKind kind) {
   switch (kind) {
     case NetKind::kTcp: return kTcp;
-    case NetKind::kRdma: return kRdma;
+    case NetKind::kO2ib: return kO2ib;
     case NetKind::kKfi: break;
   }
   return kKfi;
@@ -82,7 +82,7 @@ Outcome<void> check_faults(const NetPlan& net) {
 }
 
 drivers::FaultPlan drawn_faults(NetKind kind, Random& random) {
-  const std::span<const Choice> choices = kind == NetKind::kRdma
+  const std::span<const Choice> choices = kind == NetKind::kO2ib
                                               ? std::span<const Choice>(kVerbsChoices)
                                               : std::span<const Choice>(kStreamChoices);
   drivers::FaultPlan plan;

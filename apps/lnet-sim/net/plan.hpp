@@ -14,10 +14,9 @@
 
 namespace plnet::sim {
 
-// TCP under socklnd as it is; queue pairs under an LND of the simulator's own; NICs of Slingshot in
-// software under kfilnd as it is.
-enum class NetKind : std::uint8_t { kTcp, kRdma, kKfi };
-inline constexpr std::array kNetKinds{NetKind::kTcp, NetKind::kRdma, NetKind::kKfi};
+// TCP under socklnd; queue pairs under o2iblnd; NICs of Slingshot in software under kfilnd.
+enum class NetKind : std::uint8_t { kTcp, kO2ib, kKfi };
+inline constexpr std::array kNetKinds{NetKind::kTcp, NetKind::kO2ib, NetKind::kKfi};
 
 // Sizes of a kfi interface and its NIC. Small ones are hardly faults: peers are told to wait.
 struct KfiPlan {
@@ -30,12 +29,19 @@ struct KfiPlan {
   unsigned answers = 256;           // requests that are not known to be answered
 };
 
+// Sizes of the LND of an o2ib interface on a shard. Small ones are hardly faults: messages wait.
+struct O2ibPlan {
+  unsigned answers = 64;  // to messages of peers, and NOOPs
+  unsigned receives = 0;  // messages of peers at a time; 0: enough
+};
+
 struct NetPlan {
   std::string name{};  // empty: its number
   NetKind kind = NetKind::kTcp;
   unsigned interfaces = 1;      // of each node
   drivers::FaultPlan faults{};  // of the device of each shard, until the site is healed
   KfiPlan kfi{};
+  O2ibPlan o2ib{};
 };
 
 struct NetTraits {

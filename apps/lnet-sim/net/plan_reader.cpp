@@ -61,11 +61,21 @@ void read_kfi(KeyReader& reader, const YamlNode& node, KfiPlan& plan) {
   reader.mapping(node, keys);
 }
 
+void read_o2ib(KeyReader& reader, const YamlNode& node, O2ibPlan& plan) {
+  constexpr std::uint64_t kMany = 8192;
+  const std::array keys{
+      reader.number("answers", plan.answers, 1, kMany),
+      reader.number("receives", plan.receives, 1, kMany),
+  };
+  reader.mapping(node, keys);
+}
+
 }  // namespace
 
 void read_net(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, NetPlan& plan) {
   const YamlNode* faults = nullptr;
   const YamlNode* kfi = nullptr;
+  const YamlNode* o2ib = nullptr;
   std::array<std::pair<std::string_view, NetKind>, kNetKinds.size()> kinds;
   std::ranges::transform(kNetKinds, kinds.begin(),
                          [](NetKind kind) { return std::pair{traits_of(kind).name, kind}; });
@@ -83,10 +93,18 @@ void read_net(KeyReader& reader, const YamlNode& node, ConfigErrors& errors, Net
             kfi = &value;
             read_kfi(reader, value, plan.kfi);
           }},
+      Key{"o2ib",
+          [&](const YamlNode& value) {
+            o2ib = &value;
+            read_o2ib(reader, value, plan.o2ib);
+          }},
   };
   reader.mapping(node, keys);
   if (kfi != nullptr && plan.kind != NetKind::kKfi) {
     errors.add(kfi->at, "kfi: only of a net of `kind: kfi`");
+  }
+  if (o2ib != nullptr && plan.kind != NetKind::kO2ib) {
+    errors.add(o2ib->at, "o2ib: only of a net of `kind: o2ib`");
   }
   if (faults == nullptr) return;
   if (const auto sound = check_faults(plan); !sound) errors.add(faults->at, sound.error().what);

@@ -51,7 +51,7 @@ GroupPlan nodes_on(unsigned net, unsigned nets, bool counted, Random& random) {
 }  // namespace
 
 NetKind drawn_kind(Random& random) {
-  return random.below(3) == 1 ? NetKind::kRdma : NetKind::kTcp;
+  return random.below(3) == 1 ? NetKind::kO2ib : NetKind::kTcp;
 }
 
 void put_routers_into(SiteConfig& site, Random& random) {

@@ -9,12 +9,14 @@
 namespace plnet::sim {
 
 drivers::SimShape SiteConfig::shape() const {
+  drivers::SimShape shape;
   switch (weather) {
-    case Weather::kCalm: return drivers::SimShape::calm();
-    case Weather::kRough: return drivers::SimShape::rough();
-    case Weather::kHostile: return drivers::SimShape::hostile();
+    case Weather::kCalm: break;
+    case Weather::kRough: shape = drivers::SimShape::rough(); break;
+    case Weather::kHostile: shape = drivers::SimShape::hostile(); break;
   }
-  return {};
+  shape.verbs.drains_early = drains_early;
+  return shape;
 }
 
 bool SiteConfig::is_lazy() const {

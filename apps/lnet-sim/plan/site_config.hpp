@@ -123,6 +123,8 @@ struct SiteConfig {
   unsigned lnd_timeout_s = 5;
   // Where no network has NICs that copy.
   bool lazy_memory = true;
+  // Of tests: verbs devices say that a queue pair has drained before it has.
+  bool drains_early = false;
 
   [[nodiscard]] drivers::SimShape shape() const;
   [[nodiscard]] bool is_lazy() const;

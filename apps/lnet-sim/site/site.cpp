@@ -20,6 +20,22 @@ constexpr std::uint64_t kVainTurnsMax = 100;
 // Address space of a host's arena begins on bounds of 16 MiB.
 constexpr std::uint64_t kArenaGranule = 1U << 24U;
 
+// Of messages of the LNDs.
+std::uint64_t lnd_bytes(const SiteConfig& config) {
+  const Layout layout(config);
+  std::uint64_t bytes = 0;
+  for (std::uint32_t node = 0; node < config.nodes; ++node) {
+    const NetLimits limits{.shards = layout.shards_of(node), .shards_max = layout.shards_max()};
+    for (const unsigned net : layout.group_of(node).nets) {
+      const NetPlan& plan = config.nets[net];
+      if (!traits_of(plan.kind).is_lazy) continue;
+      bytes += plan.interfaces *
+               memory_bytes({.plan = &plan, .peers = layout.peer_nis(node, net)}, limits);
+    }
+  }
+  return bytes;
+}
+
 std::uint64_t address_space(const SiteConfig& config) {
   const TrafficPlan& plan = config.traffic;
   const std::uint64_t slots =
@@ -31,7 +47,7 @@ std::uint64_t address_space(const SiteConfig& config) {
     const std::uint64_t least = RouterMemory::bytes(more) * Layout(config).shards_max();
     if (group.router) routers += group.nodes * (RouterMemory::bytes(group.buffers) + least);
   }
-  return config.nodes * ((host / kArenaGranule + 1) * kArenaGranule) + routers;
+  return config.nodes * ((host / kArenaGranule + 1) * kArenaGranule) + routers + lnd_bytes(config);
 }
 
 // Nothing takes a message away in such a site, and every one has somewhere to go.

@@ -173,7 +173,7 @@ void RouteWatch::note_who_meets(Instant now) {
     if (host->state() != Host::State::kUp) {
       // What it had to do with is forgotten with it: it comes back as another. Its neighbours know
       // nothing of that. They may have tried in vain for as long as it was off, or wait for credits
-      // of a queue pair that only they have (RdmaLnd::on_late_waiting()).
+      // of a queue pair that only they have.
       of.cookie = 0;
       of.routes.clear();
       of.off_since = std::min(of.off_since, now);

@@ -19,6 +19,8 @@ SimShape SimShape::rough() {
   shape.verbs.post_refused = 50'000;
   shape.verbs.split_flight = 500'000;
   shape.verbs.late_write_lands = 500'000;
+  shape.verbs.not_ready = 10'000;
+  shape.verbs.not_ready_tries_max = 3;
   shape.endpoint.reorder_spread = std::chrono::microseconds(100);
   shape.endpoint.post_refused = 50'000;
   shape.endpoint.cancel_is_late = 300'000;
@@ -31,6 +33,8 @@ SimShape SimShape::hostile() {
   SimShape shape = rough();
   shape.stream.reset_segment = 2'000;
   shape.verbs.work_fails = 2'000;
+  shape.verbs.not_ready_tries_max = 9;  // more than an LND's rnr_retry_count
+  shape.verbs.connect_rejected = 50'000;
   shape.endpoint.message_lost = 5'000;
   shape.endpoint.answer_lost = 5'000;
   shape.endpoint.operation_torn = 10'000;

@@ -20,7 +20,7 @@ TEST(SiteReader, WhatIsNotNamedHasItsDefault) {
 TEST(SiteReader, ReadsAllKindsOfValues) {
   const auto site = read_site(
       "name: x\nseed: 7\nshards: [1, 4]\nweather: hostile\ntime: 20ms\nlazy_memory: false\n"
-      "nets:\n  - kind: rdma\n    interfaces: 2\n  - kind: tcp\n"
+      "nets:\n  - kind: o2ib\n    interfaces: 2\n  - kind: tcp\n"
       "traffic: {window: 8, pause: 5us}\nfaults:\n  kills: 2\n",
       "site.yaml");
   ASSERT_TRUE(site.has_value()) << site.error().text();
@@ -30,7 +30,7 @@ TEST(SiteReader, ReadsAllKindsOfValues) {
   EXPECT_EQ(site->time, std::chrono::milliseconds(20));
   EXPECT_FALSE(site->lazy_memory);
   ASSERT_EQ(site->nets.size(), 2U);
-  EXPECT_EQ(site->nets[0].kind, NetKind::kRdma);
+  EXPECT_EQ(site->nets[0].kind, NetKind::kO2ib);
   EXPECT_EQ(site->nets[0].interfaces, 2U);
   EXPECT_EQ(site->traffic.window, 8U);
   EXPECT_EQ(site->traffic.pause, std::chrono::microseconds(5));
@@ -40,7 +40,7 @@ TEST(SiteReader, ReadsAllKindsOfValues) {
 TEST(SiteReader, NamesTheKindsOfNets) {
   const auto refused = read_site("nets: [{kind: stream}]\n", "s");
   ASSERT_FALSE(refused.has_value());
-  EXPECT_NE(refused.error().text().find("expected one of tcp, rdma, kfi"), std::string::npos);
+  EXPECT_NE(refused.error().text().find("expected one of tcp, o2ib, kfi"), std::string::npos);
 }
 
 TEST(SiteReader, ReadsWhatComesTogether) {
@@ -65,7 +65,7 @@ TEST(SiteReader, ReadsTheFaultsOfANet) {
       "nets:\n  - kind: tcp\n    faults:\n"
       "      - {fault: delay, direction: rx, percent: 25, delay: 2ms}\n"
       "      - {fault: reset, direction: tx, every: 100}\n"
-      "  - kind: rdma\n    faults:\n      - {fault: fail, direction: rx, at: 7}\n",
+      "  - kind: o2ib\n    faults:\n      - {fault: fail, direction: rx, at: 7}\n",
       "site.yaml");
   ASSERT_TRUE(site.has_value()) << site.error().text();
   const auto& delay = site->nets[0].faults.rules[0];
@@ -92,10 +92,10 @@ TEST(SiteReader, AFaultThatTheWireCannotShowIsRefused) {
   EXPECT_NE(refused("stream", "reorder", "rx").find("means nothing"), std::string::npos);
   EXPECT_NE(refused("stream", "corrupt", "tx").find("checksum"), std::string::npos);
   EXPECT_NE(refused("stream", "truncate", "rx").find("expected tx"), std::string::npos);
-  EXPECT_NE(refused("rdma", "duplicate", "rx").find("means nothing"), std::string::npos);
-  EXPECT_NE(refused("rdma", "corrupt", "rx").find("means nothing"), std::string::npos);
-  EXPECT_NE(refused("rdma", "rot", "rx").find("expected one of drop"), std::string::npos);
-  EXPECT_EQ(refused("rdma", "reset", "rx"), "");
+  EXPECT_NE(refused("o2ib", "duplicate", "rx").find("means nothing"), std::string::npos);
+  EXPECT_NE(refused("o2ib", "corrupt", "rx").find("means nothing"), std::string::npos);
+  EXPECT_NE(refused("o2ib", "rot", "rx").find("expected one of drop"), std::string::npos);
+  EXPECT_EQ(refused("o2ib", "reset", "rx"), "");
   EXPECT_NE(refused("kfi", "corrupt", "rx").find("CRC"), std::string::npos);
   EXPECT_NE(refused("kfi", "truncate", "rx").find("CRC"), std::string::npos);
   EXPECT_NE(refused("kfi", "reset", "tx").find("means nothing"), std::string::npos);
@@ -125,6 +125,18 @@ TEST(SiteReader, ReadsWhatANetOfKfiHas) {
   EXPECT_FALSE(site->is_lazy());
 }
 
+TEST(SiteReader, ReadsWhatANetOfO2ibHas) {
+  const auto site = read_site("nets: [{kind: o2ib, o2ib: {answers: 5, receives: 7}}]\n", "s");
+  ASSERT_TRUE(site.has_value()) << site.error().text();
+  EXPECT_EQ(site->nets[0].o2ib.answers, 5U);
+  EXPECT_EQ(site->nets[0].o2ib.receives, 7U);
+  EXPECT_TRUE(site->is_lazy());
+  for (const char* const wrong : {"nets: [{kind: tcp, o2ib: {answers: 1}}]\n",
+                                  "nets: [{kind: o2ib, o2ib: {answers: 0}}]\n"}) {
+    EXPECT_FALSE(read_site(wrong, "s").has_value()) << wrong;
+  }
+}
+
 TEST(SiteReader, WhatIsOfKfiAloneIsRefusedElsewhere) {
   const auto refused = [](const std::string& text) {
     const auto site = read_site(text, "s");
@@ -140,7 +152,7 @@ TEST(SiteReader, WhatIsOfKfiAloneIsRefusedElsewhere) {
 
 TEST(SiteReader, ReadsGroupsThatNameNetworksAndEachOther) {
   const auto site = read_site(
-      "nets: [{name: edge}, {name: core, kind: rdma}]\n"
+      "nets: [{name: edge}, {name: core, kind: o2ib}]\n"
       "gateways: {check_interval_s: 4}\n"
       "groups:\n"
       "  - {name: c, nodes: 3, nets: [edge], talks_to: [s], routes: [{net: core, via: r, hops: "

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RDMA of a node: for each interface and shard an LND, the faults that the site asks for, if any,
-// and a simulated verbs device.
+// o2ib of a node: each interface has a port on each shard. The one on the coordinator's shard
+// listens for all of them.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "apps/lnet-sim/net/network.hpp"
-#include "apps/lnet-sim/net/rdma/lnd.hpp"
-#include "drivers/net/fault/verbs.hpp"
-#include "drivers/net/sim/verbs_driver.hpp"
+#include "apps/lnet-sim/net/o2ib/port.hpp"
 
 namespace plnet::sim {
 
-class RdmaNet final : public NodeNet {
+class O2ibNet final : public NodeNet, public O2ibHomes {
  public:
-  explicit RdmaNet(const NodeNetSetup& setup) : setup_(setup) {}
+  explicit O2ibNet(const NodeNetSetup& setup) : setup_(setup), copier_(setup.wires.lazy) {}
 
   [[nodiscard]] static std::uint64_t bytes_of_shard(const NetInterface& of,
                                                     const NetLimits& limits);
+  void set_node(lnet::Node& node) override { node_ = &node; }
   [[nodiscard]] std::size_t receives_usual(const NetInterface& of) const override;
   [[nodiscard]] std::unique_ptr<lnet::Lnd> make_lnd(const NetInterface& of, const lnet::Ni& ni,
                                                     lnet::LndUpcalls& core,
                                                     lnet::ShardId shard) override;
+  void listen(const NetInterface& at) override;
   void close() override;
   unsigned poll(lnet::ShardId shard, Instant now) override;
   [[nodiscard]] Instant next_deadline(lnet::ShardId shard) override;
@@ -31,18 +31,27 @@ class RdmaNet final : public NodeNet {
   [[nodiscard]] std::uint64_t faults() const override;
   [[nodiscard]] std::uint64_t connections_lost() const override;
   [[nodiscard]] std::uint64_t protocol_errors() const override;
+  void count_into(NetCounts& counts) const override;
 
  private:
-  struct Device {
-    std::size_t interface = 0;
-    lnet::ShardId shard = 0;
-    RdmaLnd* lnd = nullptr;
-    std::unique_ptr<drivers::FaultVerbsDriver> faults{};  // null: none
-    std::unique_ptr<drivers::SimVerbsDriver> driver{};
+  // Payload of lazy memory is described.
+  class Copier final : public o2iblnd::PayloadCopier {
+   public:
+    explicit Copier(drivers::LazyMemory& lazy) : lazy_(lazy) {}
+    void copy(std::byte* to, std::span<const std::byte> from) override { lazy_.copy(to, from); }
+
+   private:
+    drivers::LazyMemory& lazy_;
   };
 
+  [[nodiscard]] O2ibPort* home_of(const O2ibPort& at, const o2iblnd::Ipv4Endpoint& from) override;
+  [[nodiscard]] O2ibPort* port_on(std::size_t interface, lnet::ShardId shard) const;
+  [[nodiscard]] std::uint64_t sum_of(o2iblnd::O2ibCounters::Id id) const;
+
   const NodeNetSetup setup_;
-  std::vector<Device> devices_;
+  Copier copier_;
+  lnet::Node* node_ = nullptr;
+  std::vector<std::unique_ptr<O2ibPort>> ports_;
 };
 
 }  // namespace plnet::sim
