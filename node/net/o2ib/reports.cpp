@@ -17,22 +17,19 @@ using lnet::ConnectionQuery;
 using lnet::ConnectionReport;
 using lnet::Nid;
 using lnet::Reply;
-using o2iblnd::Connection;
-using o2iblnd::ConnectionFacts;
-using o2iblnd::PeerFacts;
 
-const char* name_of(Connection::State state) {
+const char* name_of(o2iblnd::Connection::State state) {
   switch (state) {
-    case Connection::State::kFree: break;
-    case Connection::State::kConnecting: return "connecting";
-    case Connection::State::kAccepting: return "accepting";
-    case Connection::State::kEstablished: return "open";
-    case Connection::State::kClosing: return "closing";
+    case o2iblnd::Connection::State::kFree: break;
+    case o2iblnd::Connection::State::kConnecting: return "connecting";
+    case o2iblnd::Connection::State::kAccepting: return "accepting";
+    case o2iblnd::Connection::State::kEstablished: return "open";
+    case o2iblnd::Connection::State::kClosing: return "closing";
   }
   return "?";
 }
 
-const char* state_of(const PeerFacts& facts) {
+const char* state_of(const o2iblnd::PeerFacts& facts) {
   if (facts.connections > 0) return "open";
   if (facts.connecting > 0 || facts.accepting > 0) return "connecting";
   return facts.reconnecting > 0 ? "backing off" : "idle";
@@ -43,9 +40,9 @@ std::string address_of(const Nid& nid, const O2ibHost& host) {
   return fmt::format("{}:{}", ipv4_text(nid.address32()), host.options().tunables.service);
 }
 
-struct OfConnections {
+struct O2ibConnections {
   using Report = ConnectionReport;
-  using Seen = ConnectionFacts;
+  using Seen = o2iblnd::ConnectionFacts;
   static std::uint32_t slots(O2ibHost& host, unsigned shard, const Nid& nid) {
     const O2ibNi* const ni = host.place(shard).ni(nid);
     return ni == nullptr ? 0 : ni->connection_slots();
@@ -63,10 +60,10 @@ struct OfConnections {
   }
 };
 
-struct OfPeers {
+struct O2ibPeers {
   using Report = ConnectionPeerReport;
   struct Seen {
-    PeerFacts facts;
+    o2iblnd::PeerFacts facts;
     unsigned wanted = 0;
     std::int32_t tx_credits = 0;
     std::int32_t tx_credits_max = 0;
@@ -101,7 +98,7 @@ struct OfPeers {
 
 }  // namespace
 
-ConnectionReport connection_report(const ConnectionFacts& facts) {
+ConnectionReport connection_report(const o2iblnd::ConnectionFacts& facts) {
   return {.peer = {.nid = facts.nid, .pid = lnet::kLustrePid},
           .type = "A",
           .state = name_of(facts.state),
@@ -120,7 +117,7 @@ ConnectionReport connection_report(const ConnectionFacts& facts) {
                                               .incarnation = facts.incarnation}};
 }
 
-ConnectionPeerReport peer_report(const PeerFacts& facts) {
+ConnectionPeerReport peer_report(const o2iblnd::PeerFacts& facts) {
   return {.peer = {.nid = facts.nid, .pid = lnet::kLustrePid},
           .state = state_of(facts),
           .references = facts.connections + facts.connecting + facts.accepting,
@@ -133,12 +130,12 @@ ConnectionPeerReport peer_report(const PeerFacts& facts) {
 
 void report_o2ib_connections(LnetDesk& desk, O2ibHost& host, const ConnectionQuery& query,
                              Reply<std::vector<ConnectionReport>> reply) {
-  report_slots<OfConnections>(desk, host, query, std::move(reply));
+  report_slots<O2ibConnections>(desk, host, query, std::move(reply));
 }
 
 void report_o2ib_peers(LnetDesk& desk, O2ibHost& host, const ConnectionQuery& query,
                        Reply<std::vector<ConnectionPeerReport>> reply) {
-  report_slots<OfPeers>(desk, host, query, std::move(reply));
+  report_slots<O2ibPeers>(desk, host, query, std::move(reply));
 }
 
 }  // namespace plnet::node
