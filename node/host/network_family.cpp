@@ -97,4 +97,13 @@ Outcome<const NetworkFamily*> family_of(Families families, lnet::NetId net,
                   lnet::text_of_net(net), types_served(families), experiments_of(families)));
 }
 
+void set_lnd_tunable(lnet::NiConfig& ni, const char* name, std::int64_t value) {
+  const auto there = std::ranges::find(ni.lnd_tunables, name, &lnet::LndTunable::name);
+  if (there != ni.lnd_tunables.end()) {
+    there->value = value;
+  } else {
+    ni.lnd_tunables.push_back({name, value});
+  }
+}
+
 }  // namespace plnet::node

@@ -270,6 +270,9 @@ class FamilyHost {
                                 lnet::Reply<std::vector<lnet::ConnectionPeerReport>> reply);
 };
 
+// Sets a tunable in the configuration of an NI.
+void set_lnd_tunable(lnet::NiConfig& ni, const char* name, std::int64_t value);
+
 // The family of an NI: the one that its `driver` names, or the default of its network type.
 // kNotSupported, kInvalid: there is none.
 [[nodiscard]] Outcome<const NetworkFamily*> family_of(Families families, lnet::NetId net,

@@ -15,21 +15,9 @@
 #include "node/net/o2ib/rules.hpp"
 
 namespace plnet::node {
-namespace {
 
 using lnet::NiConfig;
 using lnet::Nid;
-
-void set_tunable(NiConfig& ni, const char* name, std::int64_t value) {
-  const auto there = std::ranges::find(ni.lnd_tunables, name, &lnet::LndTunable::name);
-  if (there != ni.lnd_tunables.end()) {
-    there->value = value;
-  } else {
-    ni.lnd_tunables.push_back({name, value});
-  }
-}
-
-}  // namespace
 
 O2ibHost::O2ibHost(Parts parts) : parts_(std::move(parts)), seats_(parts_.room), doors_(*this) {
   for (std::size_t shard = 0; shard < parts_.cpt_of_shard.size(); ++shard)
@@ -129,8 +117,9 @@ std::function<void(unsigned shard)> O2ibHost::tuning_of(
 }
 
 Outcome<void> O2ibHost::tune(lnet::NetId /*net*/, NiConfig& ni, const lnet::NiChange& change) {
-  if (change.connections_per_peer) set_tunable(ni, "conns_per_peer", *change.connections_per_peer);
-  if (change.lnd_timeout_s) set_tunable(ni, "timeout", *change.lnd_timeout_s);
+  if (change.connections_per_peer)
+    set_lnd_tunable(ni, "conns_per_peer", *change.connections_per_peer);
+  if (change.lnd_timeout_s) set_lnd_tunable(ni, "timeout", *change.lnd_timeout_s);
   return {};
 }
 

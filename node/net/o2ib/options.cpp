@@ -13,20 +13,19 @@ namespace plnet::node {
 namespace {
 
 using lnet::LndTunable;
-using o2iblnd::TunableInfo;
 
-constexpr std::string_view kModule = "ko2iblnd";
+constexpr std::string_view kO2ibModule = "ko2iblnd";
 constexpr std::string_view kInterfaceOption = "ipif_name";
 
-const TunableInfo* info_of(std::string_view name) {
+const o2iblnd::TunableInfo* info_of(std::string_view name) {
   const auto table = o2iblnd::tunable_table();
-  const auto found = std::ranges::find(table, name, &TunableInfo::name);
+  const auto found = std::ranges::find(table, name, &o2iblnd::TunableInfo::name);
   return found == table.end() ? nullptr : &*found;
 }
 
 Outcome<void> take(O2ibOptions& options, const lnet::ModuleOption& option) {
   const auto wrong = [&option](std::string expected) {
-    return failure(Errc::kInvalid, fmt::format("options {} {}={}: expected {}", kModule,
+    return failure(Errc::kInvalid, fmt::format("options {} {}={}: expected {}", kO2ibModule,
                                                option.name, option.value, expected));
   };
   if (option.name == kInterfaceOption) {
@@ -34,7 +33,7 @@ Outcome<void> take(O2ibOptions& options, const lnet::ModuleOption& option) {
     options.interface = option.value;
     return {};
   }
-  const TunableInfo* const info = info_of(option.name);
+  const o2iblnd::TunableInfo* const info = info_of(option.name);
   if (info == nullptr) return {};  // of another room
   const auto number = runtime::parse_integer(option.value);
   if (number && o2iblnd::set_tunable(options.tunables, option.name, *number)) return {};
@@ -50,7 +49,7 @@ std::string_view option_of(std::string_view tunable) {
 
 bool operator==(const O2ibOptions& a, const O2ibOptions& b) {
   return a.interface == b.interface &&
-         std::ranges::all_of(o2iblnd::tunable_table(), [&](const TunableInfo& info) {
+         std::ranges::all_of(o2iblnd::tunable_table(), [&](const o2iblnd::TunableInfo& info) {
            return a.tunables.*info.field == b.tunables.*info.field;
          });
 }
@@ -58,26 +57,26 @@ bool operator==(const O2ibOptions& a, const O2ibOptions& b) {
 Outcome<O2ibOptions> o2ib_options_of(const lnet::NodeConfig& config) {
   O2ibOptions options;
   for (const lnet::ModuleOption& option : config.module_options) {
-    if (option.module != kModule) continue;
+    if (option.module != kO2ibModule) continue;
     if (auto taken = take(options, option); !taken) return std::unexpected(taken.error());
   }
   return options;
 }
 
 bool is_live_o2ib_option(const lnet::ModuleOption& option) {
-  return option.module == kModule && o2iblnd::changes_live(option.name);
+  return option.module == kO2ibModule && o2iblnd::changes_live(option.name);
 }
 
 Outcome<void> set_o2ib_option(lnet::NodeConfig& config, std::string_view name,
                               std::string_view value) {
-  const std::string prefix = fmt::format("{}.", kModule);
+  const std::string prefix = fmt::format("{}.", kO2ibModule);
   if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   if (info_of(name) == nullptr && name != kInterfaceOption)
-    return failure(Errc::kNotFound, fmt::format("{} has no option '{}'", kModule, name));
+    return failure(Errc::kNotFound, fmt::format("{} has no option '{}'", kO2ibModule, name));
   lnet::NodeConfig wanted = config;
-  put_module_option(wanted, kModule, name, value);
+  put_module_option(wanted, kO2ibModule, name, value);
   if (auto fits = o2ib_options_of(wanted); !fits) return std::unexpected(fits.error());
-  if (!o2iblnd::changes_live(name)) return needs_restart(kModule, name, value);
+  if (!o2iblnd::changes_live(name)) return needs_restart(kO2ibModule, name, value);
   config = std::move(wanted);
   return {};
 }
@@ -88,7 +87,7 @@ o2iblnd::Tunables o2ib_tunables_of_ni(const o2iblnd::Tunables& of_all,
   for (const LndTunable& tunable : own) {
     const auto* const number = std::get_if<std::int64_t>(&tunable.value);
     if (number == nullptr || *number == -1) continue;
-    const TunableInfo* const info = info_of(option_of(tunable.name));
+    const o2iblnd::TunableInfo* const info = info_of(option_of(tunable.name));
     if (info != nullptr) tunables.*info->field = std::clamp(*number, info->least, info->most);
   }
   return tunables;
@@ -124,7 +123,7 @@ std::vector<LndTunable> o2ib_lnd_tunables(const o2iblnd::Tunables& tunables,
 
 std::vector<LndTunable> o2ib_parameters(const O2ibOptions& options) {
   std::vector<LndTunable> parameters;
-  for (const TunableInfo& info : o2iblnd::tunable_table())
+  for (const o2iblnd::TunableInfo& info : o2iblnd::tunable_table())
     parameters.push_back({std::string(info.name), options.tunables.*info.field});
   parameters.push_back({std::string(kInterfaceOption), options.interface});
   return parameters;

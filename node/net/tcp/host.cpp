@@ -47,15 +47,6 @@ socklnd::AcceptorConfig acceptor_config(const TcpOptions& options, TcpPlace& pla
           .complaints = &place.complaints()};
 }
 
-void set_tunable(lnet::NiConfig& ni, const char* name, std::int64_t value) {
-  const auto there = std::ranges::find(ni.lnd_tunables, name, &lnet::LndTunable::name);
-  if (there != ni.lnd_tunables.end()) {
-    there->value = value;
-  } else {
-    ni.lnd_tunables.push_back({name, value});
-  }
-}
-
 class TcpMaker final : public NetworkMaker {
  public:
   TcpMaker(const LndSetup& setup, TcpHost& tcp) : setup_(setup), tcp_(tcp) {}
@@ -182,10 +173,10 @@ std::function<void(unsigned shard)> TcpHost::tuning_of(const Nid& nid,
 
 Outcome<void> TcpHost::tune(lnet::NetId /*net*/, lnet::NiConfig& ni, const lnet::NiChange& change) {
   if (change.connections_per_peer) {
-    set_tunable(ni, "conns_per_peer", *change.connections_per_peer);
+    set_lnd_tunable(ni, "conns_per_peer", *change.connections_per_peer);
     if (ni.nid) by_link_.forget(*ni.nid);
   }
-  if (change.lnd_timeout_s) set_tunable(ni, "timeout", *change.lnd_timeout_s);
+  if (change.lnd_timeout_s) set_lnd_tunable(ni, "timeout", *change.lnd_timeout_s);
   return {};
 }
 
