@@ -95,4 +95,15 @@ std::string_view AddressLinks::cause_of(const Nid& nid) const {
   return found == links_.end() ? std::string_view{} : found->cause;
 }
 
+std::string interface_of(const lnet::Nid& nid) {
+  const auto known = runtime::local_addresses(true);
+  if (!known) return {};
+  const auto has_it = [&](const runtime::LocalAddress& each) {
+    return each.up && !each.loopback && each.is_v6 == nid.is_large() &&
+           each.bytes_be == nid.address_be;
+  };
+  const auto found = std::ranges::find_if(*known, has_it);
+  return found == known->end() ? std::string{} : found->interface;
+}
+
 }  // namespace plnet::node

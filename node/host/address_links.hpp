@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,5 +42,9 @@ class AddressLinks {
   std::vector<Link> links_;  // in the order of the last look
   Instant looks_again_at_ = Instant::max();
 };
+
+// The interface that is up and has the address of this NID; empty if none has it, or only the
+// loopback interface.
+[[nodiscard]] std::string interface_of(const lnet::Nid& nid);
 
 }  // namespace plnet::node

@@ -7,22 +7,12 @@
 #include <fmt/format.h>
 
 #include "lib/lnet/names/nid_text.hpp"
-#include "lib/runtime/host/local_addresses.hpp"
+#include "node/host/address_links.hpp"
 #include "node/net/o2ib/host.hpp"
 #include "node/net/o2ib/verbs_ports.hpp"
 
 namespace plnet::node {
 namespace {
-
-// "" if no interface that is up has the address of the NID.
-std::string interface_of(const lnet::Nid& nid) {
-  const auto known = runtime::local_addresses(true);
-  if (!known) return {};
-  const auto found = std::ranges::find_if(*known, [&nid](const runtime::LocalAddress& each) {
-    return each.up && !each.is_v6 && each.bytes_be == nid.address_be;
-  });
-  return found == known->end() ? std::string{} : found->interface;
-}
 
 std::int32_t given(std::int64_t own, std::int32_t otherwise) {
   return own <= 0 ? otherwise : static_cast<std::int32_t>(own);

@@ -6,25 +6,10 @@
 #include <string>
 
 #include "lib/runtime/host/link_speed.hpp"
-#include "lib/runtime/host/local_addresses.hpp"
+#include "node/host/address_links.hpp"
 #include "node/net/tcp/connections_by_link.hpp"
 
 namespace plnet::node {
-namespace {
-
-// "" if no interface that is up has the address, or only the loopback interface.
-std::string interface_of(const lnet::Nid& nid) {
-  const auto known = runtime::local_addresses(true);
-  if (!known) return {};
-  const auto has_it = [&](const runtime::LocalAddress& each) {
-    return each.up && !each.loopback && each.is_v6 == nid.is_large() &&
-           each.bytes_be == nid.address_be;
-  };
-  const auto found = std::ranges::find_if(*known, has_it);
-  return found == known->end() ? std::string{} : found->interface;
-}
-
-}  // namespace
 
 lnet::NiTunables TcpRules::defaults() const {
   const socklnd::Tunables& tunables = options_.tunables;
