@@ -115,7 +115,7 @@ unsigned Adapter::read_events() {
 
 void Adapter::take(const ibv_async_event& event) {
   switch (event.event_type) {
-    case IBV_EVENT_DEVICE_FATAL: return set_usable(false);
+    case IBV_EVENT_DEVICE_FATAL: return note_removal();
     case IBV_EVENT_PORT_ERR:
       if (event.element.port_num == port()) set_usable(false);
       return;
@@ -138,6 +138,7 @@ void Adapter::take(const ibv_async_event& event) {
 }
 
 void Adapter::set_usable(bool usable) {
+  if (usable && is_gone()) return;
   if (usable_.exchange(usable, std::memory_order_acq_rel) != usable)
     changes_.fetch_add(1, std::memory_order_release);
 }

@@ -63,8 +63,13 @@ class Adapter {
   // Any shard. Changes with each change of the two that follow.
   [[nodiscard]] std::uint32_t changes() const { return changes_.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_usable() const { return usable_.load(std::memory_order_acquire); }
-  // Any shard: the device was removed while an event of the connection manager said so.
-  void note_removal() { set_usable(false); }
+  // The device has failed or was removed: it does not come back.
+  [[nodiscard]] bool is_gone() const { return gone_.load(std::memory_order_acquire); }
+  // Any shard: an event of the connection manager said that the device was removed.
+  void note_removal() {
+    gone_.store(true, std::memory_order_release);
+    set_usable(false);
+  }
 
  private:
   explicit Adapter(const ArenaTable& arenas) : arenas_(arenas), memory_(arenas) {}
@@ -83,6 +88,7 @@ class Adapter {
   unsigned completions_max_ = 0;
   bool writes_requests_ = false;
   std::atomic<bool> usable_{false};
+  std::atomic<bool> gone_{false};
   std::atomic<std::uint32_t> changes_{0};
 };
 

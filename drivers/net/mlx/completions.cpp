@@ -50,9 +50,7 @@ void Device::end_failed() {
   while (!failed_.empty()) {
     Connection* const connection = connections_.find(failed_.back());
     failed_.pop_back();
-    if (connection == nullptr || connection->state == Connection::State::kDraining) continue;
-    if (connection->state == Connection::State::kEstablished) (void)rdma_disconnect(connection->id);
-    end(*connection, Errc::kIo);
+    if (connection != nullptr) end_from_here(*connection, Errc::kIo);
   }
 }
 

@@ -54,6 +54,8 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   static constexpr Duration kEventInterval = std::chrono::microseconds(200);
   // Flushes come within microseconds. A device that owes some for longer has gone.
   static constexpr Duration kDrainMax = std::chrono::seconds(5);
+  // A port that is down for longer loses its connections; a device that has gone, at once.
+  static constexpr Duration kPortGrace = std::chrono::seconds(2);
   static constexpr int kResolveTimeoutMs = 5000;  // the kernel's, of an address and of a route
 
   // The adapter and `events` outlive the device.
@@ -138,6 +140,8 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   void take_disconnect(Connection& connection);
   void end(Connection& connection, Errc cause);
   void look_at_adapter();
+  void end_all();
+  void end_from_here(Connection& connection, Errc cause);
 
   // setup.cpp: cold.
   [[nodiscard]] Connection* find_or_count(QueuePairId name);
@@ -167,6 +171,7 @@ class Device final : public o2iblnd::VerbsDriver, public Pollable {
   std::size_t reported_count_ = 0;
   std::uint32_t changes_seen_ = 0;
   bool usable_seen_ = true;
+  Instant grace_end_ = Instant::max();  // of a port that is down
   Instant now_{};
   Instant look_at_{};
 };

@@ -145,17 +145,33 @@ void Device::end(Connection& connection, Errc cause) {
 }
 
 void Device::look_at_adapter() {
-  const std::uint32_t changes = adapter_.changes();
-  if (changes == changes_seen_) return;
-  changes_seen_ = changes;
-  connections_.for_each([this](Connection& connection) {
-    if (connection.broken.load() && connection.state != State::kDraining)
-      end(connection, Errc::kIo);
-  });
-  const bool usable = adapter_.is_usable();
-  if (usable == usable_seen_) return;
-  usable_seen_ = usable;
-  events_.on_device(usable, Errc::kNetworkDown);
+  if (const std::uint32_t changes = adapter_.changes(); changes != changes_seen_) {
+    changes_seen_ = changes;
+    connections_.for_each([this](Connection& connection) {
+      if (connection.broken.load()) end_from_here(connection, Errc::kIo);
+    });
+  }
+  if (const bool usable = adapter_.is_usable(); usable != usable_seen_) {
+    usable_seen_ = usable;
+    grace_end_ = usable ? Instant::max() : now_ + kPortGrace;
+    events_.on_device(usable, Errc::kNetworkDown);
+  }
+  if (!usable_seen_ && (now_ >= grace_end_ || adapter_.is_gone())) end_all();
+}
+
+// A port that comes back in time finds its connections as they were.
+void Device::end_all() {
+  if (grace_end_ == Instant::max()) return;
+  grace_end_ = Instant::max();
+  connections_.for_each(
+      [this](Connection& connection) { end_from_here(connection, Errc::kNetworkDown); });
+}
+
+// Of a connection of which the connection manager has no news.
+void Device::end_from_here(Connection& connection, Errc cause) {
+  if (connection.state == State::kDraining || connection.state == State::kRequested) return;
+  if (connection.state == State::kEstablished) (void)rdma_disconnect(connection.id);
+  end(connection, cause);
 }
 
 }  // namespace plnet::mlx
