@@ -82,6 +82,11 @@ def product(tree):
     return tree.targets(*PRODUCT)
 
 
+def product_and_guests(tree):
+    """Also the test that end-to-end cases run in guests."""
+    return tree.targets(*PRODUCT, "tests/unit/drivers/mlx")
+
+
 def product_and_tests(tree):
     return tree.targets(*PRODUCT, "tests")
 
@@ -99,7 +104,7 @@ def programs_of(suite):
 
 
 def end_to_end(suite):
-    return Job(GCC, "programs", product, [suite], processes=E2E_PROCESSES)
+    return Job(GCC, "programs", product_and_guests, [suite], processes=E2E_PROCESSES)
 
 
 STAGES = [

@@ -65,9 +65,9 @@ def programs_of(build):
         for program in (build / "apps").glob("*/*"):
             if program.name == program.parent.name and program.is_file():
                 shutil.copy(program, folder / program.name)
-        library = build / "drivers/net/cassini/soft/libplnet_cxi_soft.so"
-        if library.exists():
-            shutil.copy(library, folder / library.name)
+        for other in ("drivers/net/cassini/soft/libplnet_cxi_soft.so", "tests/unit/drivers/mlx/test_drivers_mlx"):
+            if (build / other).exists():
+                shutil.copy(build / other, folder)
         yield folder
 
 

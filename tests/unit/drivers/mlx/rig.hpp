@@ -45,7 +45,7 @@ inline Instant time_now() {
 // Memory of one end, in one arena.
 struct EndMemory {
   explicit EndMemory(std::uint64_t size)
-      : bytes(std::make_unique<std::byte[]>(size)),
+      : bytes(std::make_unique_for_overwrite<std::byte[]>(size)),
         arena(arenas.add({.base = bytes.get(), .size = size}).value()) {}
 
   std::unique_ptr<std::byte[]> bytes;
