@@ -68,6 +68,21 @@ Json cpt_to_json(const PlannedCpt& cpt, std::size_t number, const Topology& topo
   return json;
 }
 
+Json adapters_to_json(const std::vector<AdapterPlace>& adapters, const CptPlan& plan) {
+  Json list = Json::array();
+  for (const AdapterPlace& adapter : adapters) {
+    Json json{{"name", adapter.name}, {"kind", adapter.rdma ? "rdma" : "network"}};
+    json["numa node"] = adapter.numa_node;
+    for (std::size_t i = 0; i < plan.cpts.size() && adapter.numa_node >= 0; ++i) {
+      if (static_cast<int>(plan.cpts[i].memory_node) != adapter.numa_node) continue;
+      json["near cpt"] = i;
+      break;
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 Json request_shard_to_json(const ShardRequest& shard) {
   Json json;
   const auto number = [&](const char* name, int value) {
@@ -97,6 +112,9 @@ Json plan_to_json(const CptPlan& plan, const Topology& topology) {
   machine["packages"] = topology.packages;
   machine["numa nodes"] = topology.node_list();
   machine["distances"] = topology.distances_known ? "measured" : "assumed";
+  if (!topology.adapters.empty()) {
+    machine["adapters"] = adapters_to_json(topology.adapters, plan);
+  }
   json["cpts"] = Json::array();
   for (std::size_t i = 0; i < plan.cpts.size(); ++i) {
     json["cpts"].push_back(cpt_to_json(plan.cpts[i], i, topology));

@@ -12,7 +12,8 @@
 namespace plnet::runtime {
 
 // What `lnetctl cpt plan` and `cpt show` print:
-//   by, reason, machine {name, cpus, cores, packages, numa nodes, distances: measured|assumed},
+//   by, reason, machine {name, cpus, cores, packages, numa nodes, distances: measured|assumed,
+//   adapters [{name, kind: network|rdma, numa node, near cpt}]},
 //   cpts [{cpt, memory node, shards [{shard, cpu, core, smt, package, l3, numa node, and what
 //   applies of: shares cpu, shares core, remote memory, outside mask}], spare cpus, nic queues {IF:
 //   "0-3"}, distance to cpts "0:10 1:21", distance to nodes}], reserved cpus, admin cpus, warnings

@@ -12,10 +12,11 @@
 
 namespace plnet::runtime {
 
-inline constexpr unsigned kMaxCpus = 8192;       // the largest Linux build for x86 (NR_CPUS)
-inline constexpr unsigned kMaxNodes = 1024;      // the same for nodes (MAX_NUMNODES)
-inline constexpr unsigned kLocalDistance = 10;   // what Linux and firmware call "here"
-inline constexpr unsigned kRemoteDistance = 20;  // Linux's value when the firmware has no table
+inline constexpr unsigned kMaxCpus = 8192;        // the largest Linux build for x86 (NR_CPUS)
+inline constexpr unsigned kMaxNodes = 1024;       // the same for nodes (MAX_NUMNODES)
+inline constexpr std::size_t kMaxAdapters = 256;  // more than any machine has
+inline constexpr unsigned kLocalDistance = 10;    // what Linux and firmware call "here"
+inline constexpr unsigned kRemoteDistance = 20;   // Linux's value when the firmware has no table
 inline constexpr std::size_t kMaxSyntheticLength = 1024;             // real ones have 20 to 100
 inline constexpr std::size_t kMaxXmlBytes = std::size_t{16} << 20U;  // the largest seen: 2 MiB
 
@@ -43,6 +44,15 @@ struct NumaNode {
   bool operator==(const NumaNode&) const = default;
 };
 
+// A network adapter as the system names it. An RDMA device and its network interface are two.
+struct AdapterPlace {
+  std::string name;    // eth0, mlx5_0
+  bool rdma = false;   // else a network interface
+  int numa_node = -1;  // -1 = near none in particular
+
+  bool operator==(const AdapterPlace&) const = default;
+};
+
 // Where to read a machine from. All empty: this machine. At most one may be set.
 struct MachineSource {
   std::string synthetic{};  // hwloc's language, "pack:2 [numa] l3:2 core:4 pu:2"
@@ -54,6 +64,7 @@ struct Topology {
   bool live = false;                    // is this the machine that we run on
   std::vector<HardwareThread> threads;  // in machine order: package, node, cache, core, sibling
   std::vector<NumaNode> nodes;          // by ascending number
+  std::vector<AdapterPlace> adapters;   // by name; no virtual ones
   std::vector<unsigned> offline_cpus;   // exist, but are switched off
   unsigned cores = 0;
   unsigned packages = 0;

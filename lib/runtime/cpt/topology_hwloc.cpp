@@ -42,6 +42,7 @@ Outcome<HwlocTopology> new_topology() {
   HwlocTopology topology(raw);
   // Keep what the cgroup forbids: a plan must be able to say "exists, but is not yours".
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   return topology;
 }
 
@@ -236,6 +237,23 @@ void fill_affinity(hwloc_topology_t from, Topology& to) {
   }
 }
 
+void fill_adapters(hwloc_topology_t from, Topology& to) {
+  for (hwloc_obj_t device = hwloc_get_next_osdev(from, nullptr); device != nullptr;
+       device = hwloc_get_next_osdev(from, device)) {
+    const hwloc_obj_osdev_type_t type = device->attr->osdev.type;
+    const bool rdma = type == HWLOC_OBJ_OSDEV_OPENFABRICS;
+    if ((!rdma && type != HWLOC_OBJ_OSDEV_NETWORK) || device->name == nullptr) continue;
+    if (to.adapters.size() == kMaxAdapters) break;
+    const hwloc_obj* const near = hwloc_get_non_io_ancestor_obj(from, device);
+    const bool of_one_node =
+        near != nullptr && near->nodeset != nullptr && hwloc_bitmap_weight(near->nodeset) == 1;
+    to.adapters.push_back({.name = device->name,
+                           .rdma = rdma,
+                           .numa_node = of_one_node ? hwloc_bitmap_first(near->nodeset) : -1});
+  }
+  std::ranges::sort(to.adapters, {}, &AdapterPlace::name);
+}
+
 void fill_offline(hwloc_topology_t from, Topology& to) {
   const HwlocBitmap missing(hwloc_bitmap_alloc());
   hwloc_bitmap_andnot(missing.get(), hwloc_topology_get_complete_cpuset(from),
@@ -293,6 +311,7 @@ Outcome<Topology> convert(hwloc_topology_t from, std::string name) {
   fill_nodes(from, to);
   fill_threads(from, to);
   fill_efficiency(from, to);
+  fill_adapters(from, to);
   fill_offline(from, to);
   fill_distances(from, to);
   to.live = hwloc_topology_is_thissystem(from) != 0;

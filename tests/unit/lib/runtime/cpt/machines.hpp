@@ -80,4 +80,31 @@ inline Topology asymmetric_machine() {
 
 using Numbers = std::vector<unsigned>;
 
+// Two packages, an adapter of InfiniBand in the second one.
+inline constexpr const char* kAdapterXml = R"(<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+  <object type="Machine" os_index="0" cpuset="0x00000003" complete_cpuset="0x00000003" allowed_cpuset="0x00000003" nodeset="0x00000003" complete_nodeset="0x00000003" allowed_nodeset="0x00000003" gp_index="1">
+    <object type="Package" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="2">
+      <object type="NUMANode" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="3" local_memory="1073741824"/>
+      <object type="Core" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="4">
+        <object type="PU" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="5"/>
+      </object>
+    </object>
+    <object type="Package" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="6">
+      <object type="NUMANode" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="7" local_memory="1073741824"/>
+      <object type="Core" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="8">
+        <object type="PU" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="9"/>
+      </object>
+      <object type="Bridge" gp_index="10" bridge_type="0-1" depth="0" bridge_pci="0000:[40-5f]">
+        <object type="PCIDev" gp_index="11" pci_busid="0000:41:00.0" pci_type="0207 [15b3:1017] [15b3:0007] 00" pci_link_speed="15.753846">
+          <object type="OSDev" gp_index="12" name="ib0" osdev_type="2"/>
+          <object type="OSDev" gp_index="13" name="mlx5_0" osdev_type="3"/>
+        </object>
+      </object>
+    </object>
+  </object>
+</topology>
+)";
+
 }  // namespace plnet::runtime::machines

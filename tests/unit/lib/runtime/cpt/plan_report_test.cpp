@@ -89,6 +89,16 @@ TEST(PlanReport, Document) {
             R"j("cpt 0: memory is on node 1, but CPUs 0 are on node 0 (distance 20)"}]})j");
 }
 
+// The first CPT with memory on the adapter's node, as the node has it for an NI there.
+TEST(PlanReport, AdaptersAreNearACpt) {
+  auto [plan, topology] = planned({.by = By::kNumaNode}, "numa:2 core:2 pu:1");
+  topology.adapters = {{.name = "eth0", .numa_node = -1},
+                       {.name = "mlx5_0", .rdma = true, .numa_node = 1}};
+  EXPECT_EQ(plan_to_json(plan, topology)["machine"]["adapters"].dump(),
+            R"([{"name":"eth0","kind":"network","numa node":-1},)"
+            R"({"name":"mlx5_0","kind":"rdma","numa node":1,"near cpt":1}])");
+}
+
 TEST(PlanReport, ConfigurationToPaste) {
   const auto [plan, topology] =
       planned({.by = By::kNumaNode, .reserved_cpus = {0}}, "numa:2 core:2 pu:1");

@@ -82,6 +82,14 @@ TEST(Topology, FileOfAnAsymmetricMachine) {
   EXPECT_EQ(odd.find_node(1)->memory_bytes, 8589934592U);
 }
 
+TEST(Topology, KnowsTheNodesOfAdapters) {
+  const auto read = read_topology_xml(machines::kAdapterXml, "two");
+  ASSERT_TRUE(read) << read.error().what;
+  const std::vector<AdapterPlace> expected{{.name = "ib0", .numa_node = 1},
+                                           {.name = "mlx5_0", .rdma = true, .numa_node = 1}};
+  EXPECT_EQ(read->adapters, expected);
+}
+
 TEST(Topology, ReadsAFileByItsPath) {
   const std::string path = ::testing::TempDir() + "plnet_topology_test.xml";
   std::ofstream(path) << machines::kAsymmetricXml;
