@@ -58,6 +58,8 @@ Outcome<void> O2ibRules::complete(const lnet::NiConfig& ni, Duration lnet_timeou
                                     : setup.interfaces.front();
   const VerbsPort* const port = port_behind(ports, interface);
   if (port == nullptr) {
+    // An NI whose device was removed must be resolved to be deleted.
+    if (host_ != nullptr && host_->adapter(setup.nid.address32()) != nullptr) return {};
     return failure(Errc::kNotFound,
                    fmt::format("network {}: {}", lnet::text_of_net(setup.nid.net()),
                                no_verbs_device(interface, ports)));

@@ -80,6 +80,18 @@ TEST_F(O2ibResolution, TheDeviceOfAnAddressIsOpenedOnce) {
   EXPECT_EQ(host.adapter(0x0a000002), nullptr);
 }
 
+// Else it could not be deleted.
+TEST_F(O2ibResolution, AnNiWhoseDeviceHasGoneIsStillResolved) {
+  system.add_rxe("rxe0", "eth1");
+  O2ibHost host = make_host();
+  const auto rules = host.rules();
+  const lnet::NiConfig ni = on("eth1");
+  lnet::NiSetup setup = setup_of(ni, *rules);
+  ASSERT_TRUE(rules->complete(ni, std::chrono::seconds(50), setup));
+  system.write("class/infiniband/rxe0/parent", "elsewhere0");
+  EXPECT_TRUE(rules->complete(ni, std::chrono::seconds(50), setup));
+}
+
 TEST_F(O2ibResolution, BeforeTheNodeIsThereNoDeviceIsOpened) {
   const lnet::NiConfig ni = on("plnetnone0");
   const O2ibRules rules(O2ibOptions{}, nullptr);
