@@ -99,18 +99,27 @@ struct Analysis::Connections final : trace::RecordSink {
 
 // Some pairs of nodes.
 struct Analysis::Nodes {
+  struct Entry {
+    std::size_t packet = 0;
+    std::size_t number = 0;  // among those of one packet
+    const Connections::Kept* kept = nullptr;
+    const Connections* connections = nullptr;
+  };
+
   void take(const std::vector<std::unique_ptr<Connections>>& all, std::size_t own,
             const trace::Expression& filter) {
     order.clear();
     for (const auto& connections : all) {
       for (const Connections::Kept& kept : connections->records[own])
-        order.emplace_back(&kept, connections.get());
+        order.push_back({kept.packet, order.size(), &kept, connections.get()});
     }
-    std::ranges::stable_sort(order, {}, [](const auto& each) { return each.first->packet; });
-    for (const auto& [kept, connections] : order) {
+    std::ranges::sort(order, {},
+                      [](const Entry& entry) { return std::pair(entry.packet, entry.number); });
+    for (const Entry& entry : order) {
+      const Connections::Kept& kept = *entry.kept;
       const auto payload =
-          std::span(connections->payloads).subspan(kept->payload, kept->header.captured);
-      add({kept->header, payload}, filter);
+          std::span(entry.connections->payloads).subspan(kept.payload, kept.header.captured);
+      add({kept.header, payload}, filter);
     }
   }
   void add(const trace::Record& record, const trace::Expression& filter) {
@@ -127,7 +136,7 @@ struct Analysis::Nodes {
   trace::Summary summary;
   trace::PairUp pairs{&summary, kExchangesMax};
   trace::FilterInput input;
-  std::vector<std::pair<const Connections::Kept*, const Connections*>> order;
+  std::vector<Entry> order;
 };
 
 struct Analysis::Threads {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -126,6 +127,16 @@ class Pace {
   Instant shown_;
 };
 
+enum class Waited : std::uint8_t { kNothing, kNodeEnded, kReaderGone };
+
+// Who reads what we print may be gone without a word, as the other end of ssh is.
+Waited wait_a_little(int life) {
+  std::array<pollfd, 2> entries{{{life, POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
+  if (::poll(entries.data(), entries.size(), kWaitMs) <= 0) return Waited::kNothing;
+  if (entries[0].revents != 0) return Waited::kNodeEnded;
+  return (entries[1].revents & (POLLERR | POLLHUP)) != 0 ? Waited::kReaderGone : Waited::kNothing;
+}
+
 std::string quoted(const std::string& word) {
   std::string text = "'";
   for (const char letter : word)
@@ -164,14 +175,14 @@ Outcome<LiveEnd> capture_node(const Arguments& arguments, Dump& dump, const Cloc
   if (auto started = ending.start_command(); !started) return std::unexpected(started.error());
   Pace pace(arguments, dump, clock);
   LiveEnd end;
-  while (!dump.is_done() && !end.node_ended && !ending.is_due()) {
+  Waited waited = Waited::kNothing;
+  while (!dump.is_done() && waited == Waited::kNothing && !ending.is_due()) {
     const auto got = source->drain(dump, kBurst);
     if (!got) return std::unexpected(got.error());
     pace.step();
-    if (*got > 0) continue;
-    pollfd life{source->life(), POLLIN, 0};
-    end.node_ended = ::poll(&life, 1, kWaitMs) > 0;
+    if (*got == 0) waited = wait_a_little(source->life());
   }
+  end.node_ended = waited == Waited::kNodeEnded;
   source->end();
   const auto last = source->drain(dump, kLastRecordsMax);
   if (!last) return std::unexpected(last.error());
@@ -220,7 +231,7 @@ Outcome<LiveEnd> capture_by_ssh(const Arguments& arguments, Dump& dump, const Cl
       if (auto begun = ending.start_command(); !begun) return std::unexpected(begun.error());
     }
     waiting.erase(waiting.begin(), waiting.end() - static_cast<std::ptrdiff_t>(bytes.size()));
-    if (over && ssh->wait() != 0 && !started) {
+    if (over && ssh->wait() != 0) {
       return failure(Errc::kRefused, arguments.ssh_host + ": lnetdump could not capture there");
     }
   }

@@ -114,7 +114,8 @@ int run(int argc, const char* const* argv, std::FILE* out, std::FILE* error) {
   LiveEnd end;
   bool good = arguments->is_live() ? capture(*arguments, dump, error, end)
                                    : read_files(*arguments, dump, error);
-  dump.finish();
+  // A capture that never began leaves no file: who waits for one elsewhere would take it for one.
+  if (good || dump.seen() > 0 || !arguments->is_live()) dump.finish();
   if (dump.has_failed()) {
     fmt::print(error, "lnetdump: output could not be written: {}\n",
                std::generic_category().message(errno));

@@ -47,7 +47,7 @@ void read_nonsense(std::span<const std::uint8_t> data) {
   auto reader = RingReader::attach(memory.bytes).value();
   // Anywhere but in what attach() has looked at.
   for (std::size_t at = 0; at + 3 <= data.size(); at += 3) {
-    const std::size_t where = 64 + (data[at] << 8U | data[at + 1]) % (kMemory - 64);
+    const std::size_t where = 64 + (std::size_t{data[at]} << 8U | data[at + 1]) % (kMemory - 64);
     memory.bytes[where] = static_cast<std::byte>(data[at + 2]);
   }
   std::size_t steps = 0;

@@ -249,6 +249,16 @@ int wanted(const struct lnetdump_message *message) {
         assert set(reader.lines()) == {f"RECV GET {nid('a')} {nid('b')}"}, reader.lines()
 
 
+def case_tables_come_again_and_again(site):
+    node = site.node("--config", one_shard(site))
+    reader = Reader(site, node, "top", "--top", "0.05", "--seconds", "60")
+    title = "from > to"
+    eventually("there are three of them", lambda: sum(line.startswith(title) for line in reader.lines()) >= 3)
+    assert reader.stop() == 0, reader.said()
+    done = lnetdump(site, node, "--seconds", "0.01", "--summary", "--json")
+    assert json.loads(done.stdout)["messages"] == 0, done
+
+
 def case_drops_are_seen_with_their_cause(site):
     with two_nodes(site) as (a, b):
         works(b, "fault", "drop", "add", "-s", nid("a"), "-d", "*@tcp", "-r", "1", "-m", "GET")

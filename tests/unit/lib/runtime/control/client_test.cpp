@@ -45,6 +45,31 @@ TEST_F(ClientTest, AsksAndGetsAnswersSmallAndBig) {
   EXPECT_EQ(refused.error().faults[0].code, Errc::kNotSupported);
 }
 
+TEST_F(ClientTest, TakesDescriptorsInOrder) {
+  auto client = ControlClient::connect(options_.socket.path, clock_);
+  ASSERT_TRUE(client);
+  ASSERT_TRUE(client->call("echo", {{"text", "x"}}, 60s));
+  EXPECT_TRUE(client->take_descriptors().empty());
+  ASSERT_TRUE(client->call("hand over", nlohmann::json::object(), 60s));
+  const auto descriptors = client->take_descriptors();
+  ASSERT_EQ(descriptors.size(), 2U);
+  for (std::size_t i = 0; i < descriptors.size(); ++i) {
+    char letter = 0;
+    ASSERT_EQ(::read(descriptors[i].get(), &letter, 1), 1);
+    EXPECT_EQ(letter, "ab"[i]);
+    EXPECT_EQ(::read(descriptors[i].get(), &letter, 1), 0) << "the node has kept no end";
+  }
+  EXPECT_TRUE(client->take_descriptors().empty());
+}
+
+TEST_F(ClientTest, KeepsABoundedNumberOfDescriptors) {
+  auto client = ControlClient::connect(options_.socket.path, clock_);
+  ASSERT_TRUE(client);
+  for (std::size_t i = 0; i < kHandedMax; ++i)
+    ASSERT_TRUE(client->call("hand over", nlohmann::json::object(), 60s));
+  EXPECT_EQ(client->take_descriptors().size(), kHandedMax);
+}
+
 TEST_F(ClientTest, GivesUpAfterItsTimeAndTakesTheNextAnswer) {
   auto client = ControlClient::connect(options_.socket.path, clock_);
   ASSERT_TRUE(client);

@@ -33,6 +33,18 @@ class ServedSocket : public testing::Test {
                [](const nlohmann::json& args, const Caller&) -> VerbReply {
                  return Json{{"text", args["text"]}};
                });
+    table_.add({.words = "hand over", .access = VerbAccess::kReads},
+               [](const nlohmann::json&, const Caller& caller) -> VerbReply {
+                 for (int i = 0; i < 2; ++i) {
+                   int ends[2] = {-1, -1};
+                   if (::pipe(ends) != 0) return std::unexpected(VerbError{});
+                   const Descriptor writing(ends[1]);
+                   caller.handed->emplace_back(ends[0]);
+                   if (::write(writing.get(), "ab" + i, 1) != 1)
+                     return std::unexpected(VerbError{});
+                 }
+                 return Json::object();
+               });
     table_.add({.words = "later", .access = VerbAccess::kReads},
                [this](const nlohmann::json&, const Caller&, VerbToken token) {
                  tokens_.push_back(std::move(token));
