@@ -40,7 +40,7 @@ class ServedSocket : public testing::Test {
                    if (::pipe(ends) != 0) return std::unexpected(VerbError{});
                    const Descriptor writing(ends[1]);
                    caller.handed->emplace_back(ends[0]);
-                   if (::write(writing.get(), "ab" + i, 1) != 1)
+                   if (::write(writing.get(), &"ab"[i], 1) != 1)
                      return std::unexpected(VerbError{});
                  }
                  return Json::object();
