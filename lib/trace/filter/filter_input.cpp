@@ -2,6 +2,7 @@
 #include "lib/trace/filter/filter_input.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 namespace plnet::trace {
@@ -54,13 +55,48 @@ void fill_rpc(const Rpc& rpc, const Record& record, FilterInput& input) {
 
 void fill_header(const Record& record, FilterInput& input) {
   input.record = record.header;
+  fill_type_area(input);
+}
+
+// Hot on a node: no copy of the record is made.
+void fill_type_area(FilterInput& input) {
   input.present = 0;
-  Filler filler(input);
-  filler.set(record.portal(), input.portal, kHasPortal);
-  filler.set(record.match_bits(), input.match_bits, kHasMatchBits);
-  filler.set(record.offset(), input.offset, kHasOffset);
-  filler.set(record.sink_length(), input.sink_length, kHasSinkLength);
-  filler.set(record.header_data(), input.header_data, kHasHeaderData);
+  input.portal = input.offset = input.sink_length = 0;
+  input.match_bits = input.header_data = 0;
+  const auto area = [&input]<class Area>(Area& copy) {
+    static_assert(sizeof copy == lnet::kTypeAreaBytes);
+    std::memcpy(&copy, input.record.type_area.data(), sizeof copy);
+  };
+  switch (static_cast<lnet::MessageType>(input.record.type)) {
+    case lnet::MessageType::kPut: {
+      lnet::PutArea put;
+      area(put);
+      input.portal = put.portal;
+      input.match_bits = put.match_bits;
+      input.offset = put.offset;
+      input.header_data = put.header_data;
+      input.present = kHasPortal | kHasMatchBits | kHasOffset | kHasHeaderData;
+      break;
+    }
+    case lnet::MessageType::kGet: {
+      lnet::GetArea get;
+      area(get);
+      input.portal = get.portal;
+      input.match_bits = get.match_bits;
+      input.offset = get.source_offset;
+      input.sink_length = get.sink_length;
+      input.present = kHasPortal | kHasMatchBits | kHasOffset | kHasSinkLength;
+      break;
+    }
+    case lnet::MessageType::kAck: {
+      lnet::AckArea ack;
+      area(ack);
+      input.match_bits = ack.match_bits;
+      input.present = kHasMatchBits;
+      break;
+    }
+    default: break;
+  }
 }
 
 void fill_content(const Message& message, FilterInput& input) {

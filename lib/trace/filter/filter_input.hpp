@@ -70,6 +70,8 @@ static_assert(offsetof(FilterInput, present) == 128 && offsetof(FilterInput, job
 
 // Fills the record and the fields of the type area, and says that no others are there.
 void fill_header(const Record& record, FilterInput& input);
+// The same of an input whose record is there.
+void fill_type_area(FilterInput& input);
 // Then, for filters that need it, the fields of the payload.
 void fill_content(const Message& message, FilterInput& input);
 

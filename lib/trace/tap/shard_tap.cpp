@@ -71,14 +71,16 @@ std::span<const std::byte> ShardTap::read(const lnet::Payload& payload) {
   return had == 0 ? first : std::span<const std::byte>(gathered_).first(had);
 }
 
-void ShardTap::fill(const RecordHeader& header, std::span<const std::byte> payload) {
-  const Record record{header, payload};
-  fill_header(record, input_);
-  if (decodes_) fill_content(decode(record), input_);
+void ShardTap::fill(std::span<const std::byte> payload) {
+  fill_type_area(input_);
+  if (!decodes_) return;
+  const Record record{input_.record, payload};
+  fill_content(decode(record), input_);
 }
 
+// The record is made where filters look at it.
 void ShardTap::saw(const lnet::TappedMessage& message) {
-  RecordHeader header;
+  RecordHeader& header = input_.record;
   const auto since_start =
       std::chrono::duration_cast<std::chrono::nanoseconds>(message.when.time_since_epoch());
   header.time_ns = static_cast<std::uint64_t>(since_start.count() +
@@ -87,9 +89,9 @@ void ShardTap::saw(const lnet::TappedMessage& message) {
   header.hop = message.hop;
   header.direction = direction_of(message.way);
   header.cause = static_cast<std::uint8_t>(message.cause);
-  const auto payload = read(message.payload);
+  const auto payload = payload_bytes_ == 0 ? std::span<const std::byte>() : read(message.payload);
   header.captured = static_cast<std::uint32_t>(payload.size());
-  if (has_filter_) fill(header, payload);
+  if (has_filter_) fill(payload);
   const lnet::Nid interface = message.interface.is_any() ? lnet::Nid{} : message.interface;
   for (ShardCapture* const each : captures_) {
     const RecordFilter* const filter = each->filter();

@@ -52,7 +52,7 @@ class ShardTap final : public lnet::MessageTap {
 
  private:
   [[nodiscard]] std::span<const std::byte> read(const lnet::Payload& payload);
-  void fill(const RecordHeader& header, std::span<const std::byte> payload);
+  void fill(std::span<const std::byte> payload);
 
   const ArenaTable& arenas_;
   const std::atomic<std::int64_t>& wall_offset_ns_;
