@@ -53,6 +53,7 @@ ROOMS = {
     "lib/trace": ["record", "decode", "filter", "tap", "file", "pair", "show"],
     "node": ["host", "net", "watch", "capture", "admin", "run", "flags"],
     "apps/lnet-sim": ["node", "yaml", "net", "plan", "books", "host", "watch", "site", "."],
+    "apps/lnet-pin": ["stats", "plan", "probe", "run", "report", "recommend", "."],
     "apps/lnet-selftest": ["baseline", "lst", "service", "run", "sim", "."],
 }
 # Below this folder is one folder for each network family. Only the tables of families and of their settings and verbs, tests and

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "apps/lnet-pin/command_line.hpp"
+
+namespace plnet::pin {
+
+// The exit status.
+[[nodiscard]] int run_command(const CommandLine& line);
+
+}  // namespace plnet::pin

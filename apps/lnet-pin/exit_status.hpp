@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the commands of lnet-pin end.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+namespace plnet::pin {
+
+inline constexpr int kGood = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kMisused = 2;
+inline constexpr int kFound = 3;  // a check has found something
+inline constexpr int kInterrupted = 130;
+
+inline int complain(const std::string& what) {
+  std::fprintf(stderr, "lnet-pin: %s\n", what.c_str());
+  return kFailed;
+}
+
+}  // namespace plnet::pin

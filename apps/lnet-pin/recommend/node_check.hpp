@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A running node's placement against the machine that it is on, and against earlier results.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/lnet-pin/report/analysis.hpp"
+
+namespace plnet::pin {
+
+// From the answer to `cpt show`. The error: it is none.
+[[nodiscard]] Outcome<Placement> placement_of(const Json& cpt_show);
+
+struct Finding {
+  bool bad = false;  // else only worth knowing
+  std::string text;
+};
+
+// Findings about the CPUs of its shards and their other users. `root`: of /proc and /sys; "" but
+// for tests.
+[[nodiscard]] std::vector<Finding> check_placement(const Placement& placement,
+                                                   const Machine& machine, const std::string& root);
+
+// Against results of the same machine.
+[[nodiscard]] std::vector<Finding> check_results(const Placement& placement, const Machine& machine,
+                                                 const Results& results, const Analysis& analysis,
+                                                 Aim aim);
+
+}  // namespace plnet::pin

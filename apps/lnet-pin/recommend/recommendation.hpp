@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The best placement of a sweep for an aim, and what it is expected to gain.
+#pragma once
+
+#include <string>
+
+#include "apps/lnet-pin/report/analysis.hpp"
+
+namespace plnet::pin {
+
+struct Recommendation {
+  Aim aim = Aim::kThroughput;
+  std::size_t placement = 0;
+  Interval interval{};  // of the aim
+  Comparison versus{};  // the baseline; of no meaning for the baseline itself
+  // Placements that no difference was seen to: any of them will do.
+  std::vector<std::size_t> as_good{};
+};
+
+// A placement counts as better than the baseline only if a difference was seen. Without one the
+// baseline is recommended. The error: there are no figures for this aim.
+[[nodiscard]] Outcome<Recommendation> recommend(const Results& results, const Analysis& analysis,
+                                                Aim aim);
+
+// A file for `lnet-router --config`, with the reasons as comments.
+[[nodiscard]] std::string node_yaml(const Results& results, const Recommendation& choice);
+// The same for a node with the kernel's LNet: module options and commands.
+[[nodiscard]] std::string kernel_settings(const Results& results, const Recommendation& choice);
+// Reasons only: "p3 …, +12.1 % (10.3 to 13.9) over the baseline".
+[[nodiscard]] std::string reason_of(const Results& results, const Recommendation& choice);
+
+// The kernel's cpu_pattern for these CPTs. The error: it cannot say that.
+[[nodiscard]] Outcome<std::string> cpu_pattern_of(const Placement& placement);
+
+}  // namespace plnet::pin

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The results of a sweep for people and for programs.
+#pragma once
+
+#include <string>
+
+#include "apps/lnet-pin/report/analysis.hpp"
+
+namespace plnet::pin {
+
+[[nodiscard]] std::string text_of(const Results& results, const Analysis& analysis);
+[[nodiscard]] Json json_of(const Results& results, const Analysis& analysis);
+// A line for each measurement.
+[[nodiscard]] std::string csv_of(const Results& results);
+// One page that loads nothing.
+[[nodiscard]] std::string html_of(const Results& results, const Analysis& analysis);
+
+// report.txt, .json, .csv and .html; each is whole or not there.
+[[nodiscard]] Outcome<void> write_report(const Results& results, const std::string& folder);
+
+// "+3.1 % (0.5 to 5.9)", or that no difference was seen and how large one would have been.
+[[nodiscard]] std::string text_of(const Comparison& comparison);
+[[nodiscard]] std::string percent_text(const Interval& percent);
+
+}  // namespace plnet::pin

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The results of a sweep on disk: a line for the sweep and its machine, then a line for each
+// measurement, each whole before the next one begins. A sweep that was killed goes on from here.
+#pragma once
+
+#include <string>
+
+#include "apps/lnet-pin/plan/plan.hpp"
+#include "apps/lnet-pin/run/sweeper.hpp"
+#include "lib/runtime/admin/descriptor.hpp"
+
+namespace plnet::pin {
+
+inline constexpr int kJournalFormat = 1;
+inline constexpr std::size_t kJournalBytesMax = std::size_t{256} << 20U;
+
+// All that a journal says.
+struct Results {
+  std::string version{};  // of the program that began it
+  std::string begun{};    // when
+  std::string sweep_text{};
+  Machine machine{};
+  Plan plan{};
+  Json environment{};
+  std::string counters_note{};
+  Ledger ledger{};
+};
+
+[[nodiscard]] std::string journal_path(const std::string& folder);
+
+// The error names the file and the line. A last line that is cut short is left out.
+[[nodiscard]] Outcome<Results> read_journal(const std::string& folder);
+
+class Journal {
+ public:
+  // A new one. kExists: the folder has one.
+  [[nodiscard]] static Outcome<Journal> begin(const std::string& folder, const Results& results);
+  // Behind the last whole line.
+  [[nodiscard]] static Outcome<Journal> resume(const std::string& folder);
+
+  [[nodiscard]] Outcome<void> add(const Entry& entry);
+  [[nodiscard]] Outcome<void> note_counters(const std::string& note);
+
+ private:
+  explicit Journal(runtime::Descriptor file) : file_(std::move(file)) {}
+  [[nodiscard]] Outcome<void> append(const Json& json);
+
+  runtime::Descriptor file_;
+};
+
+}  // namespace plnet::pin

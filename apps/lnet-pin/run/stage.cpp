@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-pin/run/stage.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include "lib/base/whole_number.hpp"
+#include "lib/runtime/control/client.hpp"
+
+namespace plnet::pin {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(20);
+constexpr auto kStartMax = std::chrono::seconds(120);  // emulated machines are slow
+constexpr auto kEndMax = std::chrono::seconds(20);
+constexpr auto kAskMax = std::chrono::seconds(5);
+// Beyond warm-up and measurement: the session and its end.
+constexpr auto kEngineMargin = std::chrono::seconds(90);
+constexpr std::size_t kReportMax = std::size_t{32} << 20U;
+constexpr double kNanoPerMicro = 1000;
+
+// A node that lives as long as its standard input: it ends with lnet-pin, whatever ends that, and
+// with the connection to its host. The configuration comes first, its length is known.
+constexpr const char* kNodeScript =
+    "umask 077; mkdir -p {folder}/{role}.claims; f={folder}/{role}.$$.yaml; head -c {bytes} "
+    ">\"$f\" || exit 1; "
+    "exec 3<&0; {program} --config \"$f\" --socket {folder}/{role}.sock --lock-dir "
+    "{folder}/{role}.claims "
+    "--instance {role} </dev/null 3<&- & p=$!; echo \"lnet-pin node $p\"; "
+    "( while read -r x <&3; do :; done; kill -TERM $p ) 2>/dev/null & c=$!; "
+    "{neighbour}"
+    "wait $p; s=$?; kill $c $n 2>/dev/null; rm -rf \"$f\" {folder}/{role}.sock "
+    "{folder}/{role}.claims; rmdir {folder} 2>/dev/null; exit $s";
+
+constexpr const char* kNeighbourScript =
+    "taskset -c {cpu} sh -c 'while kill -0 $PPID 2>/dev/null; do i=0; while [ $i -lt 200000 ]; do "
+    "i=$((i+1)); done; done' 3<&- & n=$!; ";
+
+constexpr const char* kEngineScript =
+    "d=$(mktemp -d {folder}/report.XXXXXX) || exit 1; {program} run --run-dir {folder} --lock-dir "
+    "{folder} --instance client --from {from} --to {to} --test {test} --size {size} --concurrency "
+    "{concurrency} --warmup {warmup}ms --duration {duration}ms --repeats 1 --report \"$d\" >&2; "
+    "s=$?; cat \"$d/report.json\"; rm -rf \"$d\"; exit $s";
+
+double own_cpu_seconds() {
+  rusage used{};
+  (void)::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+long milliseconds_of(Duration duration) {
+  return static_cast<long>(duration / std::chrono::milliseconds(1));
+}
+
+// In a shell on another host a word goes through one more shell than here.
+std::string quoted(const std::string& script) {
+  std::string text = "'";
+  for (const char letter : script)
+    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
+
+std::vector<std::string> words_of(const Lab& lab, Role role, const std::string& script) {
+  std::vector<std::string> words = lab.prefix(role);
+  const bool through_ssh = !words.empty() && words.front() == "ssh";
+  words.insert(words.end(), {"sh", "-c", through_ssh ? quoted(script) : script});
+  return words;
+}
+
+struct Log {
+  std::string text;
+  [[nodiscard]] bool has(std::string_view words) const {
+    return text.find(words) != std::string::npos;
+  }
+  [[nodiscard]] pid_t node() const {
+    constexpr std::string_view kMark = "lnet-pin node ";
+    const auto at = text.find(kMark);
+    if (at == std::string::npos) return 0;
+    const auto begin = at + kMark.size();
+    const auto end = text.find('\n', begin);
+    return whole_number<pid_t>(std::string_view(text).substr(begin, end - begin)).value_or(0);
+  }
+};
+
+// Sums, or the largest, of a counter of all shards.
+std::optional<double> over_shards(const Json& json, const char* key, bool largest) {
+  std::optional<double> result;
+  if (json.is_object() && json.contains(key) && json[key].is_number())
+    result = json[key].get<double>();
+  if (!json.is_structured()) return result;
+  for (const auto& [name, inner] : json.items()) {
+    if (const auto value = over_shards(inner, key, largest))
+      result = largest ? std::max(result.value_or(0), *value) : result.value_or(0) + *value;
+  }
+  return result;
+}
+
+}  // namespace
+
+LabStage::LabStage(const Plan& plan, const Machine& machine, Lab& lab, Changes& changes,
+                   StageSetup setup, const Clock& clock, Stopped stopped)
+    : plan_(plan),
+      machine_(machine),
+      lab_(lab),
+      changes_(changes),
+      setup_(std::move(setup)),
+      clock_(clock),
+      stopped_(std::move(stopped)) {}
+
+std::string LabStage::program(const char* name) const {
+  return setup_.programs.empty() ? name : fmt::format("{}/{}", setup_.programs, name);
+}
+
+Outcome<Figures> LabStage::measure(std::size_t index) {
+  const Placement& placement = plan_.placements[index];
+  ++number_;
+  if (stopped_()) return failure(Errc::kCancelled, "interrupted");
+  auto set = set_machine(placement);
+  Outcome<Figures> figures = failure(Errc::kInvalid, "not measured");
+  if (!set) {
+    figures = std::unexpected(std::move(set.error()));
+  } else {
+    Nodes nodes;
+    Outcome<void> started;
+    for (const Role role : lab_.roles()) {
+      started = start_node(role, placement, nodes);
+      if (!started) break;
+    }
+    figures = started ? drive(placement, nodes) : std::unexpected(std::move(started.error()));
+    end_nodes(nodes);
+  }
+  const auto complaints = changes_.restore_files();
+  if (figures && !complaints.empty()) return failure(Errc::kIo, complaints.front());
+  return figures;
+}
+
+Outcome<void> LabStage::set_machine(const Placement& placement) {
+  const auto set_all = [this](const std::vector<std::pair<std::string, std::string>>& settings) {
+    for (const auto& [path, text] : settings) {
+      if (auto done = changes_.set(path, text); !done) return done;
+    }
+    return Outcome<void>{};
+  };
+  std::vector<std::pair<std::string, std::string>> settings;
+  if (placement.interrupt_cpus) {
+    const std::string cpus = fmt::format("{}", fmt::join(*placement.interrupt_cpus, ","));
+    for (const std::string& name : plan_.sweep.interfaces) {
+      for (const unsigned interrupt : machine_.find_nic(name)->interrupts)
+        settings.emplace_back(fmt::format("/proc/irq/{}/smp_affinity_list", interrupt), cpus);
+    }
+  }
+  if (placement.governor != "keep") {
+    for (const unsigned cpu : placement.cpus())
+      settings.emplace_back(
+          fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu),
+          placement.governor);
+  }
+  const std::string& pages = placement.hugepages;
+  if (pages != "keep") {
+    const bool reserved = pages != "never" && pages != "transparent";
+    settings.emplace_back("/sys/kernel/mm/transparent_hugepage/enabled",
+                          pages == "transparent" ? "always" : "never");
+    for (const runtime::NumaNode& node : machine_.topology.nodes) {
+      const bool used = std::ranges::find(placement.cpts, node.node, &PinnedCpt::memory_node) !=
+                        placement.cpts.end();
+      settings.emplace_back(
+          fmt::format("/sys/devices/system/node/node{}/hugepages/hugepages-2048kB/nr_hugepages",
+                      node.node),
+          reserved && used ? pages : "0");
+    }
+  }
+  if (auto done = set_all(settings); !done) return done;
+  // The kernel reserves as many huge pages as it finds, and says nothing if they are fewer.
+  for (const auto& [path, text] : settings) {
+    if (!path.ends_with("nr_hugepages")) continue;
+    const auto there = read_setting(setup_.root + path);
+    if (!there || *there != text) {
+      return failure(Errc::kNoMemory, fmt::format("{}: {} huge pages instead of {}", path,
+                                                  there ? *there : "no", text));
+    }
+  }
+  return {};
+}
+
+Outcome<void> LabStage::start_node(Role role, const Placement& placement, Nodes& nodes) {
+  const bool measured = role == plan_.sweep.measured;
+  const std::string config = node_config(lab_, role, measured ? &placement : nullptr, plan_.others);
+  std::string neighbour;
+  if (measured && placement.busy_neighbour) {
+    neighbour = fmt::format(fmt::runtime(kNeighbourScript),
+                            fmt::arg("cpu", placement.cpts.front().cpus.front()));
+  }
+  const std::string words = role == Role::kRouter ? program("lnet-router") + " --drain-timeout 0"
+                                                  : program("lnet-selftest") + " node";
+  const std::string script =
+      fmt::format(fmt::runtime(kNodeScript), fmt::arg("folder", lab_.folder()),
+                  fmt::arg("role", text_of(role)), fmt::arg("bytes", config.size()),
+                  fmt::arg("program", words), fmt::arg("neighbour", neighbour));
+  RunningNode& node = nodes[role];
+  node.log = fmt::format("{}/{}.{}.log", lab_.folder(), text_of(role), number_);
+  std::vector<unsigned> cpus;  // lnet-pin itself stands aside
+  for (const runtime::HardwareThread& thread : machine_.topology.threads) {
+    if (thread.allowed()) cpus.push_back(thread.cpu);
+  }
+  auto child =
+      Child::start({.words = words_of(lab_, role, script), .output = node.log, .cpus = cpus});
+  if (!child) return std::unexpected(std::move(child.error()));
+  node.child = std::move(*child);
+  (void)node.child->write(config);  // one that has ended is found out below
+  return await_node(role, node);
+}
+
+Outcome<void> LabStage::await_node(Role role, RunningNode& node) {
+  const Instant end = clock_.now() + kStartMax;
+  while (true) {
+    const Log log{text_so_far(node.log)};
+    node.pid = log.node();
+    if (log.has("event=ready")) return {};
+    if (const auto status = node.child->ended()) {
+      return failure(Errc::kIo, fmt::format("the {} ended with {}: {}", text_of(role), *status,
+                                            last_line(log.text)));
+    }
+    if (stopped_()) return failure(Errc::kCancelled, "interrupted");
+    if (clock_.now() > end) {
+      return failure(Errc::kTimedOut,
+                     fmt::format("the {} was not ready after {} s: {}", text_of(role),
+                                 kStartMax / std::chrono::seconds(1), last_line(log.text)));
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+std::string LabStage::engine_script() const {
+  const Workload& load = plan_.sweep.workload;
+  const std::size_t side = lab_.side_of(Role::kServer);
+  return fmt::format(
+      fmt::runtime(kEngineScript), fmt::arg("folder", lab_.folder()),
+      fmt::arg("program", program("lnet-selftest")), fmt::arg("from", lab_.nid(Role::kClient, 0)),
+      fmt::arg("to", lab_.nid(Role::kServer, side)), fmt::arg("test", run::text_of(load.test)),
+      fmt::arg("size", run::text_of_size(load.size)), fmt::arg("concurrency", load.concurrency),
+      fmt::arg("warmup", milliseconds_of(load.warm_up)),
+      fmt::arg("duration", milliseconds_of(load.duration)));
+}
+
+Outcome<Figures> LabStage::drive(const Placement& placement, Nodes& nodes) {
+  const Role measured = plan_.sweep.measured;
+  std::optional<NodeWatch> watch;
+  if (lab_.is_local(measured)) {
+    watch.emplace(nodes.at(measured).pid, placement.cpus(), setup_.root);
+    counters_note_ = watch->counters_note();
+  } else {
+    counters_note_ = "the placed node is on another machine";
+  }
+  const double cpu_before = own_cpu_seconds();
+  const std::string output = fmt::format("{}/engine.{}.json", lab_.folder(), number_);
+  const std::string errors = fmt::format("{}/engine.{}.log", lab_.folder(), number_);
+  auto engine = Child::start({.words = words_of(lab_, Role::kClient, engine_script()),
+                              .output = output,
+                              .errors = errors,
+                              .cpus = plan_.others});
+  if (!engine) return std::unexpected(std::move(engine.error()));
+  (*engine)->close_input();
+  if (auto done = await_engine(**engine, nodes, watch ? &*watch : nullptr, errors); !done)
+    return std::unexpected(std::move(done.error()));
+  auto figures = read_engine(output);
+  if (!figures) return figures;
+  figures->harness_cpu_seconds = own_cpu_seconds() - cpu_before + (*engine)->cpu_seconds();
+  if (watch) {
+    watch->read(*figures, plan_.sweep.workload.duration);
+    ask_node(*figures);
+  }
+  return figures;
+}
+
+Outcome<void> LabStage::await_engine(Child& engine, Nodes& nodes, NodeWatch* watch,
+                                     const std::string& errors) {
+  const Workload& load = plan_.sweep.workload;
+  const Instant end = clock_.now() + load.warm_up + load.duration + kEngineMargin;
+  // A hundred times in a measurement, so that watching costs nothing.
+  const Duration period = std::max<Duration>(load.duration / 100, kLook);
+  Instant next = clock_.now();
+  while (!engine.ended()) {
+    if (watch != nullptr && clock_.now() >= next) {
+      watch->sample(clock_.now());
+      next = clock_.now() + period;
+    }
+    for (auto& [role, node] : nodes) {
+      if (const auto status = node.child->ended()) {
+        return failure(Errc::kReset, fmt::format("the {} has gone ({}): {}", text_of(role), *status,
+                                                 last_line(text_so_far(node.log))));
+      }
+    }
+    if (stopped_()) {
+      engine.signal(SIGINT);
+      return failure(Errc::kCancelled, "interrupted");
+    }
+    if (clock_.now() > end)
+      return failure(Errc::kTimedOut, "the traffic did not end: " + last_line(text_so_far(errors)));
+    std::this_thread::sleep_for(kLook);
+  }
+  if (*engine.ended() == 0) return {};
+  return failure(Errc::kIo, "the traffic: " + last_line(text_so_far(errors)));
+}
+
+Outcome<Figures> LabStage::read_engine(const std::string& output) const {
+  const std::string text = text_so_far(output);
+  if (text.size() > kReportMax) return failure(Errc::kTooBig, "the engine's report is too big");
+  try {
+    const Json report = Json::parse(text);
+    const Json& repeat = report.at("points").at(0).at("repeats").at(0);
+    Figures figures;
+    figures.throughput_mibps = repeat.at("throughput_mibps").get<double>();
+    figures.rpc_rate = repeat.at("rpc_rate").get<double>();
+    figures.errors = repeat.at("errors").at("total").get<std::uint64_t>();
+    if (repeat.contains("latency_us")) {
+      figures.p50_us = repeat["latency_us"].at("p50").get<double>();
+      figures.p99_us = repeat["latency_us"].at("p99").get<double>();
+    }
+    if (figures.throughput_mibps <= 0 && figures.rpc_rate <= 0)
+      return failure(Errc::kNoData, "no traffic passed");
+    return figures;
+  } catch (const std::exception& error) {
+    return failure(Errc::kMalformed, fmt::format("the engine's report: {}", error.what()));
+  }
+}
+
+void LabStage::ask_node(Figures& figures) const {
+  const std::string socket =
+      fmt::format("{}/{}.sock", lab_.folder(), text_of(plan_.sweep.measured));
+  auto client = runtime::ControlClient::connect(socket, clock_);
+  if (!client) return;
+  const auto reply = client->call("cpt show", {{"verbose", 1}}, kAskMax);
+  if (!reply) return;
+  const Json json = Json::parse(reply->dump(), nullptr, false);
+  figures.duty_percent = over_shards(json, "duty cycle percent", false);
+  if (const auto longest = over_shards(json, "longest_turn_nsec", true))
+    figures.longest_turn_us = *longest / kNanoPerMicro;
+  figures.hops = over_shards(json, "hops_out", false);
+  figures.remote_buffers = over_shards(json, "remote_buffers", false);
+}
+
+void LabStage::end_nodes(Nodes& nodes) {
+  for (auto& [role, node] : nodes) {
+    if (node.child) node.child->close_input();
+  }
+  const Instant end = clock_.now() + kEndMax;
+  for (auto& [role, node] : nodes) {
+    while (node.child && !node.child->ended() && clock_.now() < end)
+      std::this_thread::sleep_for(kLook);
+  }
+}
+
+}  // namespace plnet::pin

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Measures one placement once: sets the machine, starts the nodes, has the engine make its traffic,
+// ends the nodes. Nothing of it is left when a measurement ends.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "apps/lnet-pin/plan/plan.hpp"
+#include "apps/lnet-pin/run/changes.hpp"
+#include "apps/lnet-pin/run/child.hpp"
+#include "apps/lnet-pin/run/figures.hpp"
+#include "apps/lnet-pin/run/lab.hpp"
+#include "apps/lnet-pin/run/node_watch.hpp"
+#include "apps/lnet-pin/run/sweeper.hpp"
+#include "lib/base/clock.hpp"
+
+namespace plnet::pin {
+
+struct StageSetup {
+  std::string programs{};  // folder of lnet-router and lnet-selftest; "": PATH has them
+  std::string root{};      // of /proc and /sys; "" but for tests
+};
+
+class LabStage final : public Stage {
+ public:
+  using Stopped = std::function<bool()>;
+
+  // All outlive this.
+  LabStage(const Plan& plan, const Machine& machine, Lab& lab, Changes& changes, StageSetup setup,
+           const Clock& clock, Stopped stopped);
+
+  Outcome<Figures> measure(std::size_t placement) override;
+  [[nodiscard]] const std::string& counters_note() const { return counters_note_; }
+
+ private:
+  struct RunningNode {
+    std::unique_ptr<Child> child;
+    std::string log;
+    pid_t pid = 0;  // on its own host
+  };
+  using Nodes = std::map<Role, RunningNode>;
+
+  [[nodiscard]] Outcome<void> set_machine(const Placement& placement);
+  [[nodiscard]] Outcome<void> start_node(Role role, const Placement& placement, Nodes& nodes);
+  [[nodiscard]] Outcome<void> await_node(Role role, RunningNode& node);
+  [[nodiscard]] Outcome<Figures> drive(const Placement& placement, Nodes& nodes);
+  [[nodiscard]] Outcome<void> await_engine(Child& engine, Nodes& nodes, NodeWatch* watch,
+                                           const std::string& errors);
+  [[nodiscard]] Outcome<Figures> read_engine(const std::string& output) const;
+  void ask_node(Figures& figures) const;
+  void end_nodes(Nodes& nodes);
+  [[nodiscard]] std::string engine_script() const;
+  [[nodiscard]] std::string program(const char* name) const;
+
+  const Plan& plan_;
+  const Machine& machine_;
+  Lab& lab_;
+  Changes& changes_;
+  const StageSetup setup_;
+  const Clock& clock_;
+  const Stopped stopped_;
+  std::string counters_note_;
+  unsigned number_ = 0;  // of this measurement, in names of logs
+};
+
+}  // namespace plnet::pin

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/lnet-pin/run/sweeper.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "apps/lnet-pin/stats/bootstrap.hpp"
+#include "lib/base/random.hpp"
+
+namespace plnet::pin {
+namespace {
+
+constexpr unsigned kAttempts = 3;         // of a measurement that was disturbed
+constexpr std::size_t kFailuresMax = 2;   // in a row
+constexpr unsigned kLookResamples = 500;  // enough to know whether to go on
+
+class Sweeper {
+ public:
+  Sweeper(const Plan& plan, Ledger& ledger, Stage& stage, const SweeperHooks& hooks,
+          const Clock& clock)
+      : plan_(plan), ledger_(ledger), stage_(stage), hooks_(hooks), clock_(clock) {}
+
+  Outcome<Ending> run() {
+    const Instant end = clock_.now() + plan_.sweep.budget;
+    for (std::size_t round = 0; round < plan_.sweep.rounds_max; ++round) {
+      if (round >= plan_.sweep.rounds_min && is_precise()) return Ending::kPrecise;
+      bool tried = false;
+      for (const std::size_t placement : order_of(plan_, round)) {
+        if (ledger_.has(placement, round) || ledger_.given_up(placement)) continue;
+        if (clock_.now() >= end) return Ending::kBudget;
+        tried = true;
+        if (auto ending = measure(placement, round); !ending || *ending) return unwrap(ending);
+      }
+      if (!tried && round >= ledger_.rounds()) return Ending::kNothing;
+    }
+    return Ending::kRounds;
+  }
+
+ private:
+  using Step = Outcome<std::optional<Ending>>;  // nothing: go on
+
+  static Outcome<Ending> unwrap(Step& step) {
+    if (!step) return std::unexpected(std::move(step.error()));
+    return **step;
+  }
+
+  Step measure(std::size_t placement, std::size_t round) {
+    for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
+      Entry entry{.round = round, .placement = placement, .attempt = attempt};
+      auto figures = stage_.measure(placement);
+      if (!figures && figures.error().code == Errc::kCancelled) return Ending::kStopped;
+      if (figures) {
+        entry.disturbed = disturbance_of(*figures, plan_.sweep.steal_max_percent);
+        entry.figures = std::move(*figures);
+      } else {
+        entry.failed = figures.error().what;
+      }
+      if (auto kept = hooks_.keep(entry); !kept) return std::unexpected(std::move(kept.error()));
+      ledger_.add(entry);
+      hooks_.show(entry);
+      if (entry.disturbed.empty()) break;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool is_precise() const {
+    const Bootstrap how{.seed = plan_.sweep.seed,
+                        .resamples = kLookResamples,
+                        .confidence = plan_.sweep.confidence};
+    bool any = false;
+    for (std::size_t i = 0; i < plan_.placements.size(); ++i) {
+      if (ledger_.given_up(i)) continue;
+      any = true;
+      const auto values = ledger_.throughput(i);
+      if (values.size() < plan_.sweep.rounds_min) return false;  // some rounds have failed
+      const Interval interval = median_interval(values, how);
+      const double half = (interval.high - interval.low) / 2;
+      if (half > interval.estimate * plan_.sweep.precision_percent / 100) return false;
+    }
+    return any;
+  }
+
+  const Plan& plan_;
+  Ledger& ledger_;
+  Stage& stage_;
+  const SweeperHooks& hooks_;
+  const Clock& clock_;
+};
+
+}  // namespace
+
+void Ledger::add(const Entry& entry) {
+  last_[{entry.placement, entry.round}] = entries_.size();
+  entries_.push_back(entry);
+  rounds_ = std::max(rounds_, entry.round + 1);
+}
+
+bool Ledger::has(std::size_t placement, std::size_t round) const {
+  return last_.contains({placement, round});
+}
+
+const Figures* Ledger::find(std::size_t placement, std::size_t round) const {
+  const auto at = last_.find({placement, round});
+  if (at == last_.end() || !entries_[at->second].figures) return nullptr;
+  return &*entries_[at->second].figures;
+}
+
+std::vector<double> Ledger::throughput(std::size_t placement) const {
+  std::vector<double> values;
+  for (std::size_t round = 0; round < rounds_; ++round) {
+    if (const Figures* const figures = find(placement, round))
+      values.push_back(figures->throughput_mibps > 0 ? figures->throughput_mibps
+                                                     : figures->rpc_rate);
+  }
+  return values;
+}
+
+bool Ledger::given_up(std::size_t placement) const {
+  std::size_t failures = 0;
+  for (const Entry& entry : entries_) {
+    if (entry.placement == placement) failures = entry.failed.empty() ? 0 : failures + 1;
+  }
+  return failures >= kFailuresMax;
+}
+
+std::string Ledger::why_failed(std::size_t placement) const {
+  std::string why;
+  for (const Entry& entry : entries_) {
+    if (entry.placement == placement) why = entry.failed;
+  }
+  return why;
+}
+
+std::size_t Ledger::disturbed(std::size_t placement) const {
+  std::size_t count = 0;
+  for (const auto& [key, entry] : last_)
+    count += key.first == placement && !entries_[entry].disturbed.empty() ? 1 : 0;
+  return count;
+}
+
+std::string_view text_of(Ending ending) {
+  switch (ending) {
+    case Ending::kPrecise: return "complete: every interval is as narrow as was asked for";
+    case Ending::kRounds: return "complete: all rounds were made";
+    case Ending::kBudget: return "the time budget is used up";
+    case Ending::kStopped: return "interrupted; the same command goes on";
+    case Ending::kNothing: return "failed: no placement can be measured";
+  }
+  return "unknown";
+}
+
+std::vector<std::size_t> order_of(const Plan& plan, std::size_t round) {
+  std::vector<std::size_t> order(plan.placements.size());
+  std::iota(order.begin(), order.end(), 0U);
+  Random random = Random(plan.sweep.seed).fork(fmt::format("round {}", round));
+  random.shuffle(std::span(order));
+  return order;
+}
+
+Outcome<Ending> sweep_all(const Plan& plan, Ledger& ledger, Stage& stage, const SweeperHooks& hooks,
+                          const Clock& clock) {
+  return Sweeper(plan, ledger, stage, hooks, clock).run();
+}
+
+}  // namespace plnet::pin

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The order of a sweep: rounds in which each placement is measured once, in an order of its own, so
+// that a drift of the machine meets all of them alike; and when there are enough.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/lnet-pin/plan/plan.hpp"
+#include "apps/lnet-pin/run/figures.hpp"
+#include "lib/base/clock.hpp"
+#include "lib/base/result.hpp"
+
+namespace plnet::pin {
+
+// Tests bring one whose figures are made up.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  // kCancelled: somebody wants the sweep to end.
+  [[nodiscard]] virtual Outcome<Figures> measure(std::size_t placement) = 0;
+};
+
+// The outcome of a placement in a round.
+struct Entry {
+  std::size_t round = 0;
+  std::size_t placement = 0;
+  unsigned attempt = 0;  // from 0: rounds that were disturbed are made again
+  std::optional<Figures> figures{};
+  std::string disturbed{};  // by what; "": not
+  std::string failed{};     // why there are no figures
+};
+
+// Entries of a journal, however they came there.
+class Ledger {
+ public:
+  void add(const Entry& entry);
+  // The last attempt. Null: there is none, or it failed.
+  [[nodiscard]] const Figures* find(std::size_t placement, std::size_t round) const;
+  [[nodiscard]] bool has(std::size_t placement, std::size_t round) const;
+  [[nodiscard]] std::size_t rounds() const { return rounds_; }  // begun
+  // Figures round by round; failed rounds are left out.
+  [[nodiscard]] std::vector<double> throughput(std::size_t placement) const;
+  // It failed in this round and in the one before: it is not tried again.
+  [[nodiscard]] bool given_up(std::size_t placement) const;
+  [[nodiscard]] std::string why_failed(std::size_t placement) const;
+  [[nodiscard]] std::size_t disturbed(std::size_t placement) const;
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  std::vector<Entry> entries_{};
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> last_{};  // placement, round → entry
+  std::size_t rounds_ = 0;
+};
+
+enum class Ending : std::uint8_t { kPrecise, kRounds, kBudget, kStopped, kNothing };
+[[nodiscard]] std::string_view text_of(Ending ending);
+
+struct SweeperHooks {
+  std::function<Outcome<void>(const Entry&)> keep;  // must be safe on disk when it returns
+  std::function<void(const Entry&)> show = [](const Entry&) {};
+};
+
+// From where the ledger ends. The error: the journal cannot be written.
+[[nodiscard]] Outcome<Ending> sweep_all(const Plan& plan, Ledger& ledger, Stage& stage,
+                                        const SweeperHooks& hooks, const Clock& clock);
+
+// The order of placements in a round.
+[[nodiscard]] std::vector<std::size_t> order_of(const Plan& plan, std::size_t round);
+
+}  // namespace plnet::pin

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `lnet-pin run`.
+#pragma once
+
+#include "apps/lnet-pin/command_line.hpp"
+
+namespace plnet::pin {
+
+[[nodiscard]] int run_sweep(const CommandLine& line);
+
+// From here on Ctrl-C and its like are only remembered.
+void hear_signals();
+[[nodiscard]] bool is_stopped();
+
+}  // namespace plnet::pin
