@@ -46,7 +46,7 @@ enter_stage() {  # enter_stage APPS: from here on in a folder of its own, with t
   trap 'clear_stage; rm -rf "$scratch"' EXIT
   trap 'exit 1' INT TERM HUP
   mkdir "$scratch/bin"
-  for program in lnet-router lnetctl lnet-traffic lnet-selftest lnetdump; do ln -s "$1/$program/$program" "$scratch/bin/"; done
+  for program in lnet-router lnetctl lnet-traffic lnet-selftest lnetdump lnet-pin; do ln -s "$1/$program/$program" "$scratch/bin/"; done
   PATH=$scratch/bin:$PATH
   cd "$scratch"
 }

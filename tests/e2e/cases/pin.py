@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`lnet-pin` with real nodes: a small sweep that is killed on its way, hosts that vanish, missing rights, garbage."""
+import csv
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+from site_under_test import NOBODY, Skip, eventually
+
+SWEEP = """
+name: small
+measured: server
+workload: {networks: tcp, test: write, size: 64k, concurrency: 4, warmup: 0, duration: 200ms}
+rounds: {least: 2, most: 2}
+steal_max: 100
+factors: {idle: [yield, sleep]}
+"""
+
+
+class Pin:
+    def __init__(self, site):
+        if os.geteuid() != 0:
+            raise Skip("needs root for network namespaces")
+        self.site = site
+        self.results, self.state = site.path("results"), site.path("state")
+
+    def words(self, *words):
+        return [self.site.program("lnet-pin"), *map(str, words)]
+
+    def run_words(self, sweep):
+        return self.words("run", sweep, "--results", self.results, "--state", self.state, "--programs",
+                          str(pathlib.Path(self.site.program("lnet-pin")).parent))
+
+    def call(self, *words, status=0, **how):
+        done = subprocess.run(self.words(*words), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
+                              cwd=self.site.directory, **how)
+        assert done.returncode == status, f"{words}: {done.returncode} for {status}\n{done.stdout}{done.stderr}"
+        return done.stdout if status == 0 else done.stderr
+
+    def entries(self):
+        """Measurements in the journal."""
+        journal = pathlib.Path(self.results) / "journal.jsonl"
+        return max(0, journal.read_text().count("\n") - 1) if journal.exists() else 0
+
+
+def namespaces(pid):
+    folder = pathlib.Path("/run/netns")
+    return [each.name for each in folder.glob(f"plnet-pin-{pid}-*")] if folder.exists() else []
+
+
+def case_a_sweep_that_is_killed_goes_on(site):
+    pin = Pin(site)
+    sweep = site.write("sweep.yaml", SWEEP)
+    with subprocess.Popen(pin.run_words(sweep), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                          cwd=site.directory) as first:
+        eventually("one measurement is in the journal", lambda: pin.entries() >= 1 or first.poll() is not None, 60)
+        first.send_signal(signal.SIGKILL)
+    left = namespaces(first.pid)
+    assert len(left) == 2, left
+    # Nodes have nobody who reads what they are told: they end by themselves.
+    eventually("the nodes have ended", lambda: not any(
+        subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout.split() for name in left), 30)
+    done = subprocess.run(pin.run_words(sweep), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, cwd=site.directory)
+    assert done.returncode == 0, f"{done.returncode}\n{done.stdout}{done.stderr}"
+    assert "an earlier run has left: network namespace" in done.stdout and "going on after 1 measurements" in done.stdout, done.stdout
+    assert not namespaces(first.pid) and not list(pathlib.Path("/tmp").glob(f"lnet-pin-{first.pid}")), "not restored"
+    assert pin.entries() >= 4 and "nothing was changed" in pin.call("restore", "--state", pin.state)
+    check_report(pin)
+    check_settings(pin, site)
+
+
+def check_report(pin):
+    folder = pathlib.Path(pin.results)
+    report = json.loads((folder / "report.json").read_text())
+    placements = report["aims"]["throughput"]["placements"]
+    assert len(placements) == 2 and all(each["rounds"] == 2 and each["median"]["estimate"] > 0 for each in placements), placements
+    assert len(report["aims"]["p99"]["placements"]) == 2, report["aims"].keys()
+    assert [each["versus_baseline"]["verdict"] for each in placements if "versus_baseline" in each] == ["too few rounds"], placements
+    rows = list(csv.DictReader((folder / "report.csv").open()))
+    assert len(rows) == 4 and all(float(row["cpu_seconds"]) > 0 and float(row["busy_cores"]) > 0 for row in rows), rows
+    assert all(float(row["longest_turn_us"]) > 0 and row["failed"] == "" for row in rows), rows
+    page = (folder / "report.html").read_text()
+    assert page.count("<div class='machine'>") == 2 and "http" not in page, page[:300]
+
+
+def check_settings(pin, site):
+    yaml = pin.call("recommend", pin.results)
+    config = site.write("recommended.yaml", yaml)
+    done = site.run(site.program("lnet-router"), "--config", config, "--check")
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}\n{yaml}"
+    kernel = pin.call("recommend", pin.results, "--for", "kernel")
+    assert 'options libcfs cpu_npartitions=1 cpu_pattern="0[' in kernel, kernel
+    node = site.node("--config", config, "--idle", "sleep", name="placed")
+    text = pin.call("check", "--socket", node.socket, "--results", pin.results, "--json")
+    findings = [each["text"] for each in json.loads(text)["findings"]]
+    assert any("the node is placed like p" in each for each in findings), findings
+
+
+def case_the_page_in_a_browser(site):
+    """Its script runs, and a click on a heading sorts."""
+    browser = shutil.which("chromium")
+    if not browser:
+        raise Skip("needs chromium")
+    pin = Pin(site)
+    sweep = site.write("sweep.yaml", SWEEP.replace("least: 2, most: 2", "least: 1, most: 1"))
+    done = subprocess.run(pin.run_words(sweep), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, cwd=site.directory)
+    assert done.returncode == 0, f"{done.returncode}\n{done.stdout}{done.stderr}"
+    page = (pathlib.Path(pin.results) / "report.html").read_text()
+    click = "<script>document.querySelector('table.sorts th').click();</script></body>"
+    clicked = site.write("clicked.html", page.replace("</body>", click))
+    done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={site.path('browser')}", "--dump-dom",
+                           f"file://{clicked}"], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    assert "Uncaught" not in done.stderr, done.stderr
+    body = done.stdout.partition('<table class="sorts">')[2].partition("</table>")[0]
+    assert body.count("<tr>") == 3 and body.index(">p1<") < body.index(">p0<"), done.stdout[:2000]
+
+
+def case_a_host_that_vanishes(site):
+    pin = Pin(site)
+    # Reaches this host, until it does not.
+    ssh = site.path("ssh")
+    ssh.write_text("""#!/bin/sh
+n=$(cat "$0.count" 2>/dev/null || echo 0); n=$((n + 1)); echo $n >"$0.count"
+[ $n -le 1 ] || { echo "ssh: connect to host away port 22: No route to host" >&2; exit 255; }
+while [ "$1" = -o ]; do shift 2; done
+shift; exec sh -c "$*"
+""")
+    ssh.chmod(0o755)
+    hosts = "hosts: {client: {addresses: 127.0.0.1}, server: {on: 'ssh:away', addresses: 127.0.0.2}}\n"
+    sweep = site.write("sweep.yaml", SWEEP.replace("most: 2", "most: 4") + hosts)
+    done = subprocess.run(pin.run_words(sweep), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, cwd=site.directory,
+                          env={**os.environ, "PATH": f"{ssh.parent}:{os.environ['PATH']}"})
+    assert done.returncode == 1, f"{done.returncode}\n{done.stdout}{done.stderr}"
+    assert "No route to host" in done.stdout and "no placement can be measured" in done.stderr, done
+    report = json.loads((pathlib.Path(pin.results) / "report.json").read_text())
+    assert len(report["aims"]["throughput"]["placements"]) == 1 and len(report["failed"]) == 2, report["failed"]
+
+
+def case_missing_rights(site):
+    pin = Pin(site)
+    sweep = site.write("sweep.yaml", SWEEP)
+    open_folder = site.path("open")
+    open_folder.mkdir()
+    open_folder.chmod(0o777)
+    pin.results, pin.state = open_folder / "results", open_folder / "state"
+    done = subprocess.run(pin.run_words(sweep), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, user=NOBODY,
+                          group=NOBODY, extra_groups=[], cwd="/")
+    assert done.returncode == 1 and "CAP_NET_ADMIN" in done.stderr, done
+    said = pin.call("restore", "--state", "/proc/sys/pin", status=1, user=NOBODY, group=NOBODY, extra_groups=[])
+    assert "cannot open /proc/sys/pin/lock" in said, said
+
+
+def case_garbage(site):
+    pin = Pin(site)
+    bad = site.write("bad.yaml", "factors: {idle: [loud]}\n")
+    assert "bad.yaml:1:" in pin.call("plan", bad, status=1)
+    assert "no placement exists here" in pin.call("plan", site.write("far.yaml", "factors: {cores: ['4000']}\n"), status=1)
+    assert "cannot read" in pin.call("report", site.path("nowhere"), status=1)
+    folder = site.path("garbage")
+    folder.mkdir()
+    (folder / "journal.jsonl").write_bytes(os.urandom(4096) + b"\n")
+    assert "no journal of lnet-pin" in pin.call("recommend", folder, status=1)
+    assert "no journal of lnet-pin" in pin.call("run", "--results", folder, "--state", pin.state, status=1)
+    pin.call("recommend", folder, "--aim", "beauty", status=2)
+    plan = pin.call("plan", site.write("good.yaml", SWEEP), "--synthetic", "pack:2 [numa] core:2 pu:2", "--draw")
+    assert "2 placements" in plan and "4 to 4 runs" in plan, plan
