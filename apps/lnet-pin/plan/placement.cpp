@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -54,12 +55,12 @@ Threads spread(Threads threads) {
   }
   std::map<unsigned, std::size_t> rank;  // of a core within its node
   for (auto& [node, cores] : nodes) {
-    std::ranges::stable_sort(cores, {}, &std::pair<unsigned, unsigned>::first);
+    std::ranges::sort(cores);
     for (std::size_t i = 0; i < cores.size(); ++i)
       rank[cores[i].second] = i;
   }
-  std::ranges::stable_sort(threads, {}, [&rank](const HardwareThread* thread) {
-    return std::pair(rank.at(thread->core), thread->numa_node);
+  std::ranges::sort(threads, {}, [&rank](const HardwareThread* thread) {
+    return std::tuple(rank.at(thread->core), thread->numa_node, thread->smt);
   });
   return threads;
 }

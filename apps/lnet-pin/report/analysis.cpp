@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "apps/lnet-pin/stats/quantile.hpp"
 #include "lib/base/check.hpp"
@@ -154,9 +156,9 @@ Analysis analyse(const Results& results, unsigned resamples) {
         one.results.push_back(result_of(table, i, how, table.size() - 1));
     }
     if (one.results.empty()) continue;
-    std::ranges::stable_sort(one.results, [&row](const auto& a, const auto& b) {
-      return row.higher_is_better ? a.interval.estimate > b.interval.estimate
-                                  : a.interval.estimate < b.interval.estimate;
+    std::ranges::sort(one.results, {}, [&row](const PlacementResult& of) {
+      const double estimate = of.interval.estimate;
+      return std::pair(row.higher_is_better ? -estimate : estimate, of.placement);
     });
     add_effects(results, table, how, one);
     analysis.aims.push_back(std::move(one));
