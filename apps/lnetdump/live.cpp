@@ -168,9 +168,9 @@ std::vector<std::string> ssh_words(const Arguments& arguments) {
 
 Outcome<LiveEnd> capture_node(const Arguments& arguments, Dump& dump, const Clock& clock,
                               const runtime::WallClock& wall_clock) {
+  const SignalGuard guard;  // before the node knows of us: whoever sees the capture may end it
   auto source = LiveSource::open(arguments.live, clock, wall_clock);
   if (!source) return std::unexpected(std::move(source.error()));
-  const SignalGuard guard;
   Ending ending(arguments, clock);
   if (auto started = ending.start_command(); !started) return std::unexpected(started.error());
   Pace pace(arguments, dump, clock);
@@ -192,6 +192,7 @@ Outcome<LiveEnd> capture_node(const Arguments& arguments, Dump& dump, const Cloc
 }
 
 Outcome<LiveEnd> capture_by_ssh(const Arguments& arguments, Dump& dump, const Clock& clock) {
+  const SignalGuard guard;
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return failure(errc_of_errno(errno), std::generic_category().message(errno));
@@ -201,7 +202,6 @@ Outcome<LiveEnd> capture_by_ssh(const Arguments& arguments, Dump& dump, const Cl
   auto ssh = Command::start(ssh_words(arguments), theirs.get());
   if (!ssh) return std::unexpected(std::move(ssh.error()));
   theirs.reset();
-  const SignalGuard guard;
   Ending ending(arguments, clock);
   Pace pace(arguments, dump, clock);
   trace::CaptureSource source(dump, {.port = arguments.port, .snap_bytes = arguments.snap_bytes});
