@@ -96,7 +96,7 @@ int run_command_line(int count, const char* const* words) {
     return app.exit(error) == 0 ? 0 : kMisused;
   }
   line.command = app.get_subcommands().front()->get_name();
-  return run_command(line);
+  return carry_out(line);
 }
 
 }  // namespace plnet::pin

@@ -148,7 +148,7 @@ int restore(const CommandLine& line) {
 
 }  // namespace
 
-int run_command(const CommandLine& line) {
+int carry_out(const CommandLine& line) {
   if (line.command == "probe") return probe(line);
   if (line.command == "plan") return plan(line);
   if (line.command == "run") return run_sweep(line);

@@ -6,6 +6,6 @@
 namespace plnet::pin {
 
 // The exit status.
-[[nodiscard]] int run_command(const CommandLine& line);
+[[nodiscard]] int carry_out(const CommandLine& line);
 
 }  // namespace plnet::pin

@@ -34,7 +34,6 @@ struct Machine {
   std::vector<std::string> governors{};  // that can be set; empty: none can
 
   [[nodiscard]] const Nic* find_nic(std::string_view name) const;
-  bool operator==(const Machine&) const = default;
 };
 
 // `root`: of /proc and /sys; "" but for tests. Of a description or a file the cards are not known.

@@ -60,7 +60,7 @@ Threads spread(Threads threads) {
       rank[cores[i].second] = i;
   }
   std::ranges::sort(threads, {}, [&rank](const HardwareThread* thread) {
-    return std::tuple(rank.at(thread->core), thread->numa_node, thread->smt);
+    return std::tuple(rank.at(thread->core), thread->numa_node, thread->core, thread->smt);
   });
   return threads;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "apps/lnet-pin/stats/quantile.hpp"
@@ -156,9 +155,9 @@ Analysis analyse(const Results& results, unsigned resamples) {
         one.results.push_back(result_of(table, i, how, table.size() - 1));
     }
     if (one.results.empty()) continue;
-    std::ranges::sort(one.results, {}, [&row](const PlacementResult& of) {
-      const double estimate = of.interval.estimate;
-      return std::pair(row.higher_is_better ? -estimate : estimate, of.placement);
+    std::ranges::sort(one.results, {}, [&row](const PlacementResult& each) {
+      const double estimate = each.interval.estimate;
+      return std::pair(row.higher_is_better ? -estimate : estimate, each.placement);
     });
     add_effects(results, table, how, one);
     analysis.aims.push_back(std::move(one));
