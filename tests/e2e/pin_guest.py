@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The whole chain of lnet-pin in an emulated guest with two NUMA nodes and four CPUs: probe, plan, run, report, recommend, check.
+
+The guest is emulated, so that its figures say nothing of a machine. A poller that shares its CPU with a busy loop is slow there, too:
+it must rank last, with an interval that excludes zero. Takes ten minutes or more.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts")]
+import guest_kernel  # noqa: E402
+import guests  # noqa: E402
+from site_under_test import Skip  # noqa: E402
+
+# Two packages of two CPUs, each with memory of its own.
+NUMA = ["-object", "memory-backend-ram,id=m0,size=1G", "-object", "memory-backend-ram,id=m1,size=1G",
+        "-numa", "node,nodeid=0,cpus=0-1,memdev=m0", "-numa", "node,nodeid=1,cpus=2-3,memdev=m1",
+        "-numa", "dist,src=0,dst=1,val=21", "-numa", "dist,src=1,dst=0,val=21"]
+MEMORY_MIB = 2048
+CALL_TIMEOUT_S = 3600
+SWEEP = """
+name: guest
+measured: server
+workload: {networks: tcp, test: write, size: 64k, concurrency: 4, warmup: 500ms, duration: 2s}
+rounds: {least: 8, most: 8}
+steal_max: 100
+precision: 1
+budget: 45m
+factors: {neighbour: [none, busy], memory: [local, remote]}
+design: one
+"""
+
+
+class TwoNodeGuest(guests.Guest):
+    def command(self, kernel):
+        words = super().command(kernel)
+        for option, value in (("-m", MEMORY_MIB), ("-smp", "4,sockets=2,cores=2,threads=1")):
+            words[words.index(option) + 1] = str(value)
+        return words + NUMA
+
+
+# Wires between namespaces.
+guest_kernel.MODULES = (*dict.fromkeys((*guest_kernel.MODULES, "veth")),)
+
+
+def chain(guest, programs):
+    pin = programs / "lnet-pin"
+    probe = json.loads(guest.must(pin, "probe", "--seconds", "20", "--json", timeout_s=CALL_TIMEOUT_S))
+    assert len(probe["cpus"]) == 4 and len(probe["machine"]["nodes"]) == 2, probe["machine"]
+    assert {(row["cpu"], row["node"]) for row in probe["memory"]} == {(cpu, node) for cpu in range(4) for node in range(2)}, probe["memory"]
+    sweep = guest.write("/tmp/guest.yaml", SWEEP)
+    plan = json.loads(guest.must(pin, "plan", sweep, "--json"))
+    assert [each["text"] for each in plan["placements"]] == [
+        "neighbour=none memory=local", "neighbour=none memory=remote", "neighbour=busy memory=local"], plan["placements"]
+    print(guest.must(pin, "run", sweep, "-o", "/tmp/guest", "--programs", programs, timeout_s=CALL_TIMEOUT_S), flush=True)
+    report = json.loads(guest.must(pin, "report", "/tmp/guest", "--json", timeout_s=CALL_TIMEOUT_S))
+    last = report["aims"]["throughput"]["placements"][-1]
+    assert last["placement"] == "p2" and last["versus_baseline"]["verdict"] == "lower", report["aims"]["throughput"]
+    assert last["versus_baseline"]["percent"]["high"] < 0, last
+    print(guest.must(pin, "recommend", "/tmp/guest"), guest.must(pin, "recommend", "/tmp/guest", "--for", "kernel"), flush=True)
+    assert "nothing was changed" in guest.must(pin, "restore"), "restored at the end"
+    print(f"p2: {last['versus_baseline']['percent']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="build tree whose programs to run")
+    arguments = parser.parse_args()
+    try:
+        if os.geteuid() != 0:
+            raise Skip("needs root for a guest that reads the host's files")
+        if shutil.which(guests.QEMU) is None:
+            raise Skip(f"{guests.QEMU} is not installed")
+        # Below /var/tmp: the guest has a file system in memory at /tmp.
+        with tempfile.TemporaryDirectory(prefix="plnet-pin-", dir="/var/tmp") as name:
+            folder = pathlib.Path(name)
+            for program in ("lnet-router", "lnet-selftest", "lnet-pin"):
+                shutil.copy(arguments.build.resolve() / "apps" / program / program, folder)
+            guest = TwoNodeGuest("a", folder, guest_kernel.guest_kernel())
+            try:
+                guest.wait_up()
+                chain(guest, folder)
+            finally:
+                guest.end()
+    except Skip as reason:
+        print(f"SKIP pin_guest: {reason}")
+        return 77
+    print("PASS pin_guest")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
