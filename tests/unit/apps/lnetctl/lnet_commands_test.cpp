@@ -69,6 +69,7 @@ TEST_F(LnetCommands, ConnShowAsksForANetOrAPeer) {
   lnet_.connected.resize(1);
   lnet_.connected[0].peer.nid = nid("10.0.0.2@tcp1");
   lnet_.connected[0].type = "I";
+  lnet_.connected[0].transport.emplace();
   EXPECT_EQ(run("conn show --net tcp1 --nid 10.0.0.2@tcp1 -v"), 0) << err;
   EXPECT_EQ(lnet_.connection_query.net, lnet::make_net(lnet::NetType::kTcp, 1));
   EXPECT_EQ(lnet_.connection_query.nid, nid("10.0.0.2@tcp1"));

@@ -132,6 +132,7 @@ TEST(SettingsExport, LooksLikeTheFile) {
             R"("tcp":{"busy_poll_usec":0,"busy_poll_budget":0,"relay_bytes_min":131072,)"
             R"("congestion_control":"auto"},)"
             R"("kfi":{"library":"libcxi.so.1","interfaces":[]},)"
+            R"("o2ib":{"connections":1024,"nis":0},)"
             R"("selftest":{"enable":0,"session_timeout_sec":100,"client_mib":64,)"
             R"("client_requests":1024,"server_mib":32},)"
             R"("log":{"level":"info"},)"
