@@ -16,6 +16,8 @@ BUSYBOX = pathlib.Path("/bin/busybox")
 # Those that nothing else depends on; the kernel asks for crc32_generic only at run time.
 MODULES = ("virtio_pci", "virtio_net", "virtio_console", "9p", "9pnet_virtio", "overlay", "crc32_generic", "rdma_rxe", "rdma_ucm", "ib_uverbs")
 DOWNLOAD_TIMEOUT_S = 120
+# Cases run in a network namespace of their own, which has no way to Debian's archive.
+HOST_NETWORK = ("nsenter", "--net=/proc/1/ns/net")
 
 
 def apt(*words):
@@ -35,7 +37,8 @@ def download(folder):
         raise Skip(f"no kernel for guests: apt knows no {PACKAGE}")
     with tempfile.TemporaryDirectory(prefix="kernel-", dir=CACHE) as name:
         scratch = pathlib.Path(name)
-        done = subprocess.run(["apt-get", "download", package], cwd=scratch, capture_output=True, text=True, timeout=DOWNLOAD_TIMEOUT_S)
+        done = subprocess.run([*HOST_NETWORK, "apt-get", "download", package], cwd=scratch, capture_output=True, text=True,
+                              timeout=DOWNLOAD_TIMEOUT_S)
         archives = list(scratch.glob("*.deb"))
         if done.returncode != 0 or not archives:
             raise Skip(f"no kernel for guests: apt-get download {package}: {done.stderr.strip()[-300:]}")
