@@ -16,8 +16,6 @@ BUSYBOX = pathlib.Path("/bin/busybox")
 # Those that nothing else depends on; the kernel asks for crc32_generic only at run time.
 MODULES = ("virtio_pci", "virtio_net", "virtio_console", "9p", "9pnet_virtio", "overlay", "crc32_generic", "rdma_rxe", "rdma_ucm", "ib_uverbs")
 DOWNLOAD_TIMEOUT_S = 120
-# Cases run in a network namespace of their own, which has no way to Debian's archive.
-HOST_NETWORK = ("nsenter", "--net=/proc/1/ns/net")
 
 
 def apt(*words):
@@ -25,6 +23,12 @@ def apt(*words):
     if done.returncode != 0:
         raise Skip(f"no kernel for guests: {' '.join(words)}: {done.stderr.strip()[-300:]}")
     return done.stdout
+
+
+def in_host_network():
+    """Cases run in a network namespace of their own, which has no way to Debian's archive."""
+    there = os.environ.get("PLNET_HOST_NETWORK")
+    return ("nsenter", f"--net=/proc/{os.getpid()}/fd/{there}") if there else ()
 
 
 def download(folder):
@@ -37,7 +41,7 @@ def download(folder):
         raise Skip(f"no kernel for guests: apt knows no {PACKAGE}")
     with tempfile.TemporaryDirectory(prefix="kernel-", dir=CACHE) as name:
         scratch = pathlib.Path(name)
-        done = subprocess.run([*HOST_NETWORK, "apt-get", "download", package], cwd=scratch, capture_output=True, text=True,
+        done = subprocess.run([*in_host_network(), "apt-get", "download", package], cwd=scratch, capture_output=True, text=True,
                               timeout=DOWNLOAD_TIMEOUT_S)
         archives = list(scratch.glob("*.deb"))
         if done.returncode != 0 or not archives:
