@@ -60,8 +60,9 @@ TEST(O2ibReports, APeerSaysHowItIsConnected) {
 }
 
 TEST(O2ibReports, ComplaintsNameThePeerOrTheAddressOfAStranger) {
-  EXPECT_EQ(culprit_of({.nid = kPeer, .address = 1, .cause = "x"}), "10.0.0.2@o2ib");
-  EXPECT_EQ(culprit_of({.address = 0x0a000007, .cause = "x"}), "10.0.0.7");
+  EXPECT_EQ(culprit_of(o2iblnd::Complaint{.nid = kPeer, .address = 1, .cause = "x"}),
+            "10.0.0.2@o2ib");
+  EXPECT_EQ(culprit_of(o2iblnd::Complaint{.address = 0x0a000007, .cause = "x"}), "10.0.0.7");
 }
 
 }  // namespace
