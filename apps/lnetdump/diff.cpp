@@ -24,7 +24,7 @@ namespace {
 
 // No times, no numbers that count on: what a command causes, and not when.
 constexpr const char* kFormatDefault = "%Ls %Lf > %Lr %Lt %LP %PT %Po %Pi %Pr %St [%Pj]";
-// Of different lines, and of an ordered capture.
+// Limit of different lines, and of the lines of an ordered capture.
 constexpr std::size_t kLinesMax = 1U << 20U;
 
 struct Run {

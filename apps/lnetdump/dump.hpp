@@ -25,7 +25,7 @@ class Dump : public trace::RecordSink, private trace::ExchangeSink {
   Dump(const Arguments& arguments, std::FILE* out, std::FILE* file);
 
   void on_record(const trace::Record& record, const lnet::Nid& interface) override;
-  // What waits is written: whoever looks at the outputs meanwhile sees whole packets and lines.
+  // Writes buffered output, so that readers of the outputs see whole packets and lines.
   void flush();
   // The summary since the last call; the screen is cleared first if it is one.
   void print_top();

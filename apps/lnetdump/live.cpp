@@ -30,7 +30,7 @@ constexpr std::size_t kBurst = 4096;
 // An empty ring is looked at again after so long: nobody rings a bell for its reader.
 constexpr int kWaitMs = 2;
 constexpr Duration kFlushPeriod = std::chrono::milliseconds(200);
-// What a capture that ends still takes of what has come until then.
+// Limit of records that are read from the rings after a capture has ended.
 constexpr std::size_t kLastRecordsMax = std::size_t{1} << 20U;
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -61,7 +61,7 @@ class SignalGuard {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-// What ends a capture, apart from what is captured.
+// The conditions that end a capture: an interrupt, a time limit, the end of a command.
 class Ending {
  public:
   Ending(const Arguments& arguments, const Clock& clock)
@@ -129,7 +129,7 @@ class Pace {
 
 enum class Waited : std::uint8_t { kNothing, kNodeEnded, kReaderGone };
 
-// Who reads what we print may be gone without a word, as the other end of ssh is.
+// The reader of the output may vanish without a signal, as the other end of ssh does.
 Waited wait_a_little(int life) {
   std::array<pollfd, 2> entries{{{life, POLLIN, 0}, {STDOUT_FILENO, 0, 0}}};
   if (::poll(entries.data(), entries.size(), kWaitMs) <= 0) return Waited::kNothing;

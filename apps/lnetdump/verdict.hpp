@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of the assertions of a run: words, JUnit XML, an exit status.
+// The verdict on the assertions of a run: text, JUnit XML, an exit status.
 #pragma once
 
 #include <cstdio>

@@ -96,8 +96,8 @@ class alignas(kNoSharing) Putter {
   [[nodiscard]] bool failed() const { return handler_.failures > 0; }
 
  private:
-  // Whom a message is for its caller knows. The list of all of them is this bench's own, and not in
-  // the cache: it is read well before.
+  // A real caller knows the target of a message. This benchmark draws it from a list that is not in
+  // the cache, so it prefetches the entry.
   const Nid* draw() {
     const Nid* const fresh = &site_.peers[first_ + random_.below(peers_)];
     __builtin_prefetch(fresh);

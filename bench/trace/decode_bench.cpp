@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lnetdump needs for a message of a file: decoding alone, and all of `lnetdump analyze` by one
-// and by two threads.
+// The cost of a message of a capture file: decoding alone, and all of `lnetdump analyze` with one
+// and with two threads.
 #include <array>
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What captures cost the node: messages a second through the core with somebody listening, against
-// the same with nobody. doc/lnetdump.md says what that means for an administrator.
+// The cost of captures for the node: messages a second through the core with a capture, against the
+// same without one. doc/lnetdump.md states the consequences for an administrator.
 #include <array>
 #include <atomic>
 #include <memory>

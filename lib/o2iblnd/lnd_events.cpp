@@ -80,7 +80,7 @@ void O2ibLnd::set_tunables(const Tunables& tunables) {
   for (const TunableInfo& info : tunable_table()) {
     if (changes_live(info.name)) environment_.tunables.*info.field = tunables.*info.field;
   }
-  // Of one interface, by `lnetctl net set`: for peers that are connected from now on.
+  // `lnetctl net set` changes it for one interface. It applies to peers that connect from now on.
   environment_.tunables.conns_per_peer = tunables.conns_per_peer;
   environment_.timeout = lnd_timeout(environment_.tunables, environment_.config.lnet_lnd_timeout);
 }

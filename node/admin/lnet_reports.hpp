@@ -17,7 +17,7 @@ void report_nets(LnetDesk& desk, const LnetHost& host, std::optional<lnet::NetId
 // kNotFound: no peer has this NID.
 void report_peers(LnetDesk& desk, std::optional<lnet::Nid> only,
                   lnet::Reply<std::vector<lnet::PeerReport>> reply);
-// Of a node that is down: "routing is disabled".
+// A node whose LNet is down answers "routing is disabled".
 void report_standing(LnetDesk& desk, lnet::Reply<lnet::RoutingReport> reply);
 // Adds the counters of a shard to the sums.
 void add_traffic(const lnet::Traffic& traffic, lnet::TrafficReport& sums,

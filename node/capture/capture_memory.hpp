@@ -24,7 +24,7 @@ class SharedFile {
   SharedFile& operator=(SharedFile&&) = delete;
 
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
-  // Of the same file, for somebody else.
+  // A second descriptor of the same file, to hand over.
   [[nodiscard]] Outcome<runtime::Descriptor> descriptor() const;
 
  private:

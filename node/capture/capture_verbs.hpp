@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lnetdump asks a node, and what lnetctl shows of it.
+// The verbs of captures: `capture start` for lnetdump, `capture show` for lnetctl.
 #pragma once
 
 #include <functional>

@@ -28,7 +28,7 @@ class LnetDesk;
 class LnetHost;
 
 inline constexpr std::size_t kCapturesMax = 8;
-// Of all captures together; more would be missed elsewhere.
+// Limit of memory for all captures together.
 inline constexpr std::size_t kCaptureBytesMax = std::size_t{1} << 30U;
 
 struct CaptureOrder {
@@ -94,7 +94,7 @@ class Captures {
   std::uint64_t last_number_ = 0;
   std::vector<std::unique_ptr<Capture>> captures_;
   std::vector<std::unique_ptr<lnet::MessageTap>> taps_;  // by shard; null: nobody captures
-  // What shards may still look at, because they could not be asked to pass by.
+  // Ended captures that shards may still use, because a tour of the shards failed.
   std::shared_ptr<std::vector<std::shared_ptr<Retired>>> unpassed_;
 };
 

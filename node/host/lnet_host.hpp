@@ -78,7 +78,7 @@ class LnetHost {
   [[nodiscard]] lnet::Node* node() { return node_.get(); }
   [[nodiscard]] const lnet::Node* node() const { return node_.get(); }
 
-  // Of each shard of this node and of those that are built later: who listens to its messages.
+  // The slot of each shard's tap; slots stay when LNet goes down and up.
   [[nodiscard]] std::span<lnet::TapSlot> taps() { return {taps_.get(), places_.size()}; }
   [[nodiscard]] const ArenaTable& arenas() const;
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What passes through the router of benchmark.sh, seen by lnetdump: a chart, a summary, assertions.
+# lnetdump on the router of benchmark.sh: a chart, a summary, assertions.
 
 say "lnetdump on the router: both legs of a ping from the client to the server, as a chart"
 ctl client ping 10.89.1.1@tcp1  # from now on they know each other

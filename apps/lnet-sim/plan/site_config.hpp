@@ -123,7 +123,7 @@ struct SiteConfig {
   unsigned lnd_timeout_s = 5;
   // Where no network has NICs that copy.
   bool lazy_memory = true;
-  // Of tests: verbs devices say that a queue pair has drained before it has.
+  // For tests: verbs devices report a queue pair as drained before it has drained.
   bool drains_early = false;
 
   [[nodiscard]] drivers::SimShape shape() const;

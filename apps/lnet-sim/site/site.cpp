@@ -20,7 +20,7 @@ constexpr std::uint64_t kVainTurnsMax = 100;
 // Address space of a host's arena begins on bounds of 16 MiB.
 constexpr std::uint64_t kArenaGranule = 1U << 24U;
 
-// Of messages of the LNDs.
+// Memory for the messages of the LNDs.
 std::uint64_t lnd_bytes(const SiteConfig& config) {
   const Layout layout(config);
   std::uint64_t bytes = 0;

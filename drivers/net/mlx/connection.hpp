@@ -70,7 +70,7 @@ struct PostedChain {
 };
 
 // A request to connect on its way from the device that heard it to another one of the adapter.
-// Whoever has it owns the identifier.
+// A request that is handed to another shard. Its holder owns the identifier.
 struct HandedRequest {
   rdma_cm_id* id = nullptr;
   o2iblnd::Ipv4Endpoint from;

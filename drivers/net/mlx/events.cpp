@@ -167,7 +167,7 @@ void Device::end_all() {
       [this](Connection& connection) { end_from_here(connection, Errc::kNetworkDown); });
 }
 
-// Of a connection of which the connection manager has no news.
+// Ends a connection that the connection manager has no event for.
 void Device::end_from_here(Connection& connection, Errc cause) {
   if (connection.state == State::kDraining || connection.state == State::kRequested) return;
   if (connection.state == State::kEstablished) (void)rdma_disconnect(connection.id);

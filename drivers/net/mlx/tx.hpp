@@ -26,7 +26,7 @@ class Tx {
 
  private:
   using Pieces = std::array<ibv_sge, o2iblnd::kGatherMax>;
-  // Of the requests of a chain.
+  // The names of the requests of a chain.
   struct Names {
     std::uint64_t part = 0;
     std::uint64_t last = 0;

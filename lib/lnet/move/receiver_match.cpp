@@ -196,7 +196,7 @@ void Receiver::on_received(NiPort& port, RxHandle rx, Result<void> status, Healt
   conclude(*receive);
 }
 
-// Of a payload that its LND keeps nothing is in memory; that of a GET with an open sink has left.
+// A payload that its LND keeps is not in memory; the payload of a GET with an open sink has left.
 void Receiver::show(MessageTap& tap, const Receive& receive) const {
   const bool carries =
       receive.header.type == MessageType::kPut || receive.header.type == MessageType::kReply;

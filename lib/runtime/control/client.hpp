@@ -25,7 +25,7 @@ class ControlClient {
   // Asks and waits for the answer. A failure of the connection comes back as an error too.
   [[nodiscard]] VerbReply call(std::string_view verb, const nlohmann::json& args, Duration timeout);
 
-  // What the node has handed over with its answers so far.
+  // The descriptors that came with the node's answers so far.
   [[nodiscard]] std::vector<Descriptor> take_descriptors() { return std::exchange(handed_, {}); }
 
   // Nothing is under way, and the node has closed: it keeps nobody who is silent for long.

@@ -104,7 +104,8 @@ class O2ibDoors {
 
   // Peers of the NI may connect from now on. The error says what to do.
   [[nodiscard]] Outcome<void> open(O2ibAdapter& adapter, const O2ibDoorNi& ni);
-  // Of two with this NID, the older or the newer one. Nothing happens if there is none.
+  // close() takes the older of two doors with this NID, close_newest() the newer one. Neither fails
+  // if there is none.
   void close(const lnet::Nid& nid);
   void close_newest(const lnet::Nid& nid);
 

@@ -11,8 +11,7 @@ namespace plnet::node {
 
 class O2ibHost;
 
-// Of one NI on one shard, as far as it is the same for all: limits and tunables. `bytes` of memory
-// for messages bound the connections.
+// The limits and tunables of one NI on one shard, without its identity.
 [[nodiscard]] o2iblnd::O2ibLndConfig o2ib_limits(const LndSetup& setup,
                                                  const o2iblnd::Tunables& tunables,
                                                  std::size_t connections_max, unsigned shards);

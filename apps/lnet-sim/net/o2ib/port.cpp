@@ -115,7 +115,7 @@ void O2ibPort::on_rejected(QueuePairId queue_pair, o2iblnd::RejectKind kind,
   lnd_->on_rejected(queue_pair, kind, data);
 }
 
-// Of a request that no LND has taken, none is there to be told.
+// A request that no LND has taken has no LND to notify.
 void O2ibPort::on_disconnected(QueuePairId queue_pair, Errc cause) {
   if (lnd_ != nullptr) lnd_->on_disconnected(queue_pair, cause);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What whoever listens to a shard is shown: each message once for each interface that it passes,
-// and why it goes no further.
+// A tap sees each message once for each interface that it passes, and each drop with its cause.
 #include <array>
 #include <string>
 #include <vector>
