@@ -5,15 +5,14 @@
 #include <optional>
 
 #include "lib/lnet/node/node.hpp"
-#include "lib/o2iblnd/queue_pair.hpp"
 
 namespace plnet::o2iblnd {
 
-// The home of the peer, or the shard that serves the interface in its stead. A node connects from
-// the address of its NID. A stranger becomes a peer, within the limits of the peer directory;
-// nothing if there is no room for it or the interface is not of this node.
+// The home of the peer, or the shard that serves the interface in its stead. A stranger becomes a
+// peer, within the limits of the peer directory; nothing if there is no room for it or the
+// interface is not of this node.
 [[nodiscard]] std::optional<lnet::ShardId> home_of_request(lnet::Node& node,
                                                            const lnet::Nid& interface,
-                                                           const Ipv4Endpoint& from);
+                                                           const lnet::Nid& peer);
 
 }  // namespace plnet::o2iblnd

@@ -9,6 +9,7 @@
 #include "lib/base/check.hpp"
 #include "lib/lnet/control/coordinator.hpp"
 #include "lib/lnet/names/nid_text.hpp"
+#include "lib/o2iblnd/request_home.hpp"
 #include "node/host/lnet_shard.hpp"
 #include "node/net/o2ib/maker.hpp"
 #include "node/net/o2ib/reports.hpp"
@@ -173,13 +174,7 @@ std::optional<lnet::ShardId> O2ibHost::home_of(const Nid& local, const Nid& peer
   lnet::Node& node = *first_->node_owner();
   // Its NI judges again, counts and rejects; nobody has to become a peer for that.
   if (lnet::refuses_owner(node.shared(), 0, {peer, local})) return any;
-  const lnet::Ni* const ni = node.coordinator().local().ni(local);
-  const lnet::WantedPeer wanted{
-      .nid = peer, .demand = lnet::PeerDemand::kStranger, .received_on = ni};
-  const auto made =
-      node.coordinator().directory().create_by_traffic(wanted, node.shard(0).core().now);
-  if (!made) return std::nullopt;
-  return lnet::lane_shard(ni->shards, (*made)->home, (*made)->number, node.shards());
+  return o2iblnd::home_of_request(node, local, peer);
 }
 
 bool O2ibHost::bring(lnet::ShardId shard, const O2ibRequest& request, O2ibAdapter& adapter,

@@ -91,7 +91,8 @@ void O2ibNet::listen(const NetInterface& at) {
 
 // The coordinator's shard polls the port that asks.
 O2ibPort* O2ibNet::home_of(const O2ibPort& at, const o2iblnd::Ipv4Endpoint& from) {
-  const auto shard = o2iblnd::home_of_request(*node_, at.nid(), from);
+  const Nid peer = Nid::of(NetType::kO2ib, number_of_net(at.nid().net()), from.address);
+  const auto shard = o2iblnd::home_of_request(*node_, at.nid(), peer);
   return shard ? port_on(at.interface(), *shard) : nullptr;
 }
 
