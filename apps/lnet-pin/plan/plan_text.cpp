@@ -31,6 +31,10 @@ std::string workload_text(const Workload& load) {
   return text;
 }
 
+std::string range_text(const std::string& least, const std::string& most) {
+  return least == most ? least : least + " to " + most;
+}
+
 std::string drawing_of(const Placement& placement, const Machine& machine) {
   const auto planned = runtime::plan_cpts(request_of(placement), machine.topology);
   if (!planned) return planned.error().what + "\n";
@@ -43,7 +47,7 @@ std::string text_of(const Plan& plan, const Machine& machine, bool draw) {
   const Sweep& sweep = plan.sweep;
   std::string text = fmt::format("{}: places the {}; {}\n", sweep.name, text_of(sweep.measured),
                                  workload_text(sweep.workload));
-  text += fmt::format("machine: {}, {} CPUs, {} NUMA nodes\n", machine.topology.name,
+  text += fmt::format("machine: {}, CPUs: {}, NUMA nodes: {}\n", machine.topology.name,
                       machine.topology.threads.size(), machine.topology.nodes.size());
   for (const Factor& factor : sweep.factors) {
     text += fmt::format("  {}: {}\n", row_of(factor.kind).name, fmt::join(factor.levels, ", "));
@@ -72,10 +76,12 @@ std::string text_of(const Plan& plan, const Machine& machine, bool draw) {
   for (const std::string& note : plan.notes)
     text += fmt::format("note: {}\n", note);
   return text +
-         fmt::format("\n{} to {} runs, about {:.0f} to {:.0f} minutes; the budget is {:.0f}\n",
-                     plan.rounds_min(), plan.rounds_max(),
-                     minutes_of(time_of(plan, plan.rounds_min())),
-                     minutes_of(time_of(plan, plan.rounds_max())), minutes_of(sweep.budget));
+         fmt::format(
+             "\n{} runs, about {} min; the budget is {:.0f} min\n",
+             range_text(std::to_string(plan.rounds_min()), std::to_string(plan.rounds_max())),
+             range_text(fmt::format("{:.0f}", minutes_of(time_of(plan, plan.rounds_min()))),
+                        fmt::format("{:.0f}", minutes_of(time_of(plan, plan.rounds_max())))),
+             minutes_of(sweep.budget));
 }
 
 Json json_of(const Placement& placement) {

@@ -135,6 +135,7 @@ std::string Summary::text() const {
   };
   table("from > to", pairs_);
   table("type and portal", portals_);
+  if (operations_.empty()) return out;
   out += fmt::format("\n{:32} {:>8} {:>8} {:>6} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "operation",
                      "requests", "answers", "failed", "resent", "bulk", "p50", "p90", "p99", "max");
   for (const auto row :
