@@ -166,4 +166,4 @@ def case_garbage(site):
     assert "no journal of lnet-pin" in pin.call("run", "--results", folder, "--state", pin.state, status=1)
     pin.call("recommend", folder, "--aim", "beauty", status=2)
     plan = pin.call("plan", site.write("good.yaml", SWEEP), "--synthetic", "pack:2 [numa] core:2 pu:2", "--draw")
-    assert "2 placements" in plan and "4 to 4 runs" in plan, plan
+    assert "2 placements" in plan and "4 runs," in plan, plan
