@@ -94,9 +94,12 @@ def check_settings(pin, site):
     kernel = pin.call("recommend", pin.results, "--for", "kernel")
     assert 'options libcfs cpu_npartitions=1 cpu_pattern="0[' in kernel, kernel
     node = site.node("--config", config, "--idle", "sleep", name="placed")
-    text = pin.call("check", "--socket", node.socket, "--results", pin.results, "--json")
-    findings = [each["text"] for each in json.loads(text)["findings"]]
-    assert any("the node is placed like p" in each for each in findings), findings
+    # Two short rounds may or may not show that the other placement is better: status 3 comes with a warning of that.
+    done = subprocess.run(pin.words("check", "--socket", node.socket, "--results", pin.results, "--json"), capture_output=True, text=True,
+                          timeout=120, stdin=subprocess.DEVNULL)
+    findings = json.loads(done.stdout)["findings"]
+    assert any("the node is placed like p" in each["text"] for each in findings), findings
+    assert done.returncode == (3 if any(each["warning"] for each in findings) else 0), f"{done.returncode}: {findings}"
 
 
 def case_the_page_in_a_browser(site):
