@@ -72,7 +72,12 @@ int print_result(Session& session, const CommandRow& row, const Json& result) {
   } else if (row.verb.answer == kText && result.is_object() && result.contains("text")) {
     // Without comments: Prometheus has none behind a value.
     print_text(session.out, result["text"].get<std::string>());
-  } else if (row.verb.answer != kNothing) {
+  } else if (row.verb.answer == kNothing) {
+    // On standard error, so that scripts find standard output empty as with the kernel's lnetctl.
+    for (const Json& note :
+         result.is_object() ? result.value("notes", Json::array()) : Json::array())
+      print_text(session.err, note.get<std::string>() + "\n");
+  } else {
     print_text(session.out, session.names.annotate(runtime::print_yaml(result)));
   }
   return 0;

@@ -130,8 +130,6 @@ void LnetAdmin::drain_routing(lnet::DrainOrder order, Reply<void> done) {
               const auto begun = node.coordinator().standing().drain(
                   now_of(node), bound_of(order, node), order.full_notice);
               if (begun) return Progress::kDone;
-              if (begun.error() == Errc::kBusy)
-                return failure(Errc::kBusy, "routing is being stopped already");
               return failure(Errc::kInvalid, "this node does not route: nothing to drain");
             },
             kChangeMax, std::move(ended));
@@ -144,13 +142,16 @@ void LnetAdmin::undrain_routing(Reply<void> done) {
       [this](Reply<void> ended) {
         if (auto up = check_up(); !up) return ended(std::move(up));
         if (auto stays = check_stays(); !stays) return ended(std::move(stays));
-        desk_->attempt(
-            0,
-            [](lnet::Node& node) -> Outcome<Progress> {
-              if (node.coordinator().standing().undrain(now_of(node))) return Progress::kDone;
-              return failure(Errc::kInvalid, "this node is not drained");
-            },
-            kChangeMax, std::move(ended));
+        // A stop by `set routing 0` has changed the configuration.
+        NodeConfig wanted = config_;
+        wanted.routing = true;
+        LnetStep::Act undrain = [](lnet::Node& node) -> Outcome<Progress> {
+          if (node.coordinator().standing().undrain(now_of(node))) return Progress::kDone;
+          return failure(Errc::kInvalid, "this node neither drains nor stops routing");
+        };
+        std::vector<LnetStep> steps;
+        steps.push_back({.act = std::move(undrain), .undo = {}});
+        run_steps(std::move(steps), std::move(wanted), std::move(ended));
       },
       std::move(done));
 }

@@ -133,6 +133,7 @@ lnet::RoutingReport standing_of(lnet::Node& node) {
       told.state == lnet::RoutingState::kEnabled || told.state == lnet::RoutingState::kDisabled;
   if (settled && !told.is_drain()) return report;
   report.change = lnet::RoutingChangeReport{.phase = std::string(told.text()),
+                                            .seconds_least = told.seconds_least,
                                             .seconds_left = told.seconds_left,
                                             .is_drain = told.is_drain(),
                                             .peers = told.told.pushed,

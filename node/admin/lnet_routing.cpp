@@ -53,8 +53,7 @@ LnetStep::Act sets_routing(bool on, bool at_once) {
     } else if (!on) {
       coordinator.standing().disable(now);
     } else if (!coordinator.standing().enable(now)) {
-      return failure(Errc::kBusy,
-                     "routing is being stopped; `lnetctl routing show` shows the progress");
+      return failure(Errc::kBusy, "this process is draining to its end and does not route again");
     }
     return Progress::kDone;
   };

@@ -15,7 +15,7 @@ namespace plnet::node {
 [[nodiscard]] Outcome<void> begin_routing(lnet::Node& node, const lnet::NodeConfig& config);
 
 // `at_once`: as at the start of a node; otherwise after the peers' notice. kNoMemory: there are no
-// buffers; kBusy: routing is being stopped.
+// buffers; kBusy: the process ends.
 [[nodiscard]] LnetStep routing_step(bool on, bool at_once);
 // The steps from `now` to `wanted`.
 void add_routing_steps(const lnet::NodeConfig& now, const lnet::NodeConfig& wanted, bool at_once,

@@ -45,7 +45,7 @@ void NodeStanding::set_routing(bool on, bool push, Instant now) {
 Result<void> NodeStanding::enable(Instant now) {
   const RoutingState before = routing_.state();
   const bool advertised = routing_.advertised();
-  if (auto enabled = routing_.enable(now, notice()); !enabled) return enabled;
+  if (auto enabled = routing_.enable(now); !enabled) return enabled;
   if (routing_.state() != before) publish(now);
   tell(advertised);
   return {};
@@ -97,7 +97,7 @@ void NodeStanding::tell_of_end() {
 
 Result<void> NodeStanding::undrain(Instant now) {
   const bool advertised = routing_.advertised();
-  if (auto back = routing_.undrain(now, notice()); !back) return back;
+  if (auto back = routing_.undrain(now); !back) return back;
   publish(now);
   tell(advertised);
   return {};
@@ -239,10 +239,12 @@ StandingReport NodeStanding::report(Instant now) const {
                         .load = load_,
                         .unsent_known = unsent_known_,
                         .cut_off = routing_.cut_off()};
-  const bool ends =
-      report.state == RoutingState::kStarting || report.state == RoutingState::kStopping;
-  if (ends && routing_.latest() > now) {
-    report.seconds_left = std::chrono::ceil<std::chrono::seconds>(routing_.latest() - now).count();
+  const auto seconds_until = [now](Instant end) {
+    return std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::seconds>(end - now).count());
+  };
+  if (report.state == RoutingState::kStopping) {
+    report.seconds_least = report.is_drain() ? 0 : seconds_until(routing_.earliest());
+    report.seconds_left = seconds_until(routing_.latest());
   }
   return report;
 }

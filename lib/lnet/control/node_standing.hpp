@@ -34,8 +34,9 @@ struct StandingReport {
   DrainPhase phase{};
   PeersTold told;  // of a drain
   RoutedLoad load;
-  bool unsent_known = false;      // transports were asked since the last message left
-  std::int64_t seconds_left = 0;  // until the state changes by time alone
+  bool unsent_known = false;       // transports were asked since the last message left
+  std::int64_t seconds_least = 0;  // of a stop: until it ends if nothing is held
+  std::int64_t seconds_left = 0;   // until a stop or a drain ends by time alone
   std::size_t cut_off = 0;
 
   [[nodiscard]] bool is_drain() const { return phase != DrainPhase::kNone; }

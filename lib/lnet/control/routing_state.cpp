@@ -30,12 +30,11 @@ void RoutingStateMachine::go(RoutingState state, Instant now) {
   state_ = state;
 }
 
-void RoutingStateMachine::begin(RoutingState state, Instant now, Duration notice) {
-  go(state, now);
-  phase_ = DrainPhase::kNone;
+void RoutingStateMachine::begin_stop(Instant now, Duration notice) {
+  go(RoutingState::kStopping, now);
   cut_off_ = 0;
   noticed_ = now + notice;
-  latest_ = state == RoutingState::kStopping ? now + patience(notice) : noticed_;
+  latest_ = now + patience(notice);
 }
 
 void RoutingStateMachine::set(bool on, Instant now) {
@@ -45,10 +44,13 @@ void RoutingStateMachine::set(bool on, Instant now) {
   go(on ? RoutingState::kEnabled : RoutingState::kDisabled, now);
 }
 
-Result<void> RoutingStateMachine::enable(Instant now, Duration notice) {
-  if (phase_ != DrainPhase::kNone) return undrain(now, notice);
-  if (state_ == RoutingState::kStopping) return std::unexpected(Errc::kBusy);
-  if (state_ == RoutingState::kDisabled) begin(RoutingState::kStarting, now, notice);
+Result<void> RoutingStateMachine::enable(Instant now) {
+  if (leaves_) return std::unexpected(Errc::kBusy);
+  // It has forwarded all the time.
+  if (state_ == RoutingState::kStopping) set(true, now);
+  if (state_ == RoutingState::kDisabled) go(RoutingState::kStarting, now);
+  phase_ = DrainPhase::kNone;
+  cut_off_ = 0;
   return {};
 }
 
@@ -56,9 +58,9 @@ void RoutingStateMachine::disable(Instant now, Duration notice) {
   if (leaves_) return;
   if (phase_ == DrainPhase::kDrained) phase_ = DrainPhase::kNone;
   if (state_ == RoutingState::kDisabled) return;
-  if (state_ != RoutingState::kStopping) return begin(RoutingState::kStopping, now, notice);
+  if (state_ != RoutingState::kStopping) return begin_stop(now, notice);
   if (phase_ == DrainPhase::kNone) return;
-  // The bound of a drain may be a day, and a stop cannot be taken back.
+  // The bound of a drain may be a day.
   latest_ = std::min(latest_, now + patience(notice));
   if (phase_ == DrainPhase::kEmptying) noticed_ = std::min(noticed_, now + kQuiet);
   phase_ = DrainPhase::kNone;
@@ -73,43 +75,28 @@ Result<void> RoutingStateMachine::drain(Instant now, Duration notice, Duration b
     return {};
   }
   if (state_ == RoutingState::kDisabled) return std::unexpected(Errc::kInvalid);
-  if (state_ == RoutingState::kStopping) return std::unexpected(Errc::kBusy);
-  was_starting_ = state_ == RoutingState::kStarting;
-  begin(RoutingState::kStopping, now, notice);
+  const bool stops = state_ == RoutingState::kStopping;
+  if (!stops) begin_stop(now, notice);
   phase_ = DrainPhase::kNoticing;
   full_notice_ = full_notice;
-  latest_ = now + bound;
+  latest_ = stops ? std::min(latest_, now + bound) : now + bound;
   return {};
 }
 
 Result<void> RoutingStateMachine::leave(Instant now, Duration notice, Duration bound,
                                         bool full_notice) {
-  const bool stops = state_ == RoutingState::kStopping && phase_ == DrainPhase::kNone;
-  if (stops) {
-    phase_ = DrainPhase::kNoticing;
-    full_notice_ = full_notice;
-    latest_ = std::min(latest_, now + bound);
-  } else if (auto drained = drain(now, notice, bound, full_notice); !drained) {
-    return drained;
-  }
+  if (auto drained = drain(now, notice, bound, full_notice); !drained) return drained;
   leaves_ = true;
   return {};
 }
 
-Result<void> RoutingStateMachine::undrain(Instant now, Duration notice) {
-  if (leaves_) return std::unexpected(Errc::kBusy);
-  if (phase_ == DrainPhase::kNone) return std::unexpected(Errc::kInvalid);
-  const bool forwards = state_ == RoutingState::kStopping;
-  if (forwards && !was_starting_) {
-    set(true, now);
-  } else {
-    begin(RoutingState::kStarting, now, notice);
-  }
-  return {};
+Result<void> RoutingStateMachine::undrain(Instant now) {
+  const bool stops = state_ == RoutingState::kStopping || phase_ == DrainPhase::kDrained;
+  return stops ? enable(now) : Result<void>(std::unexpected(Errc::kInvalid));
 }
 
 bool RoutingStateMachine::step(Instant now, const RoutedLoad& load, const PeersTold& told) {
-  if (state_ == RoutingState::kStarting && now >= noticed_) {
+  if (state_ == RoutingState::kStarting) {
     go(RoutingState::kEnabled, now);
     return true;
   }

@@ -5,8 +5,10 @@
 // Checked against lustre-release lnet/lnet/router.c at v2_17_0: lnet_rtrpools_enable(),
 // lnet_rtrpools_disable(), lnet_check_routers().
 //
-// Where it departs from the kernel: a change of the intervals does not move a wait that has begun,
-// and a start that is called off before its end does not shorten the stop.
+// Where it departs from the kernel: a change of the intervals does not move a wait that has begun;
+// a stop can be cancelled (-EBUSY in the kernel), and a start does not wait for
+// alive_router_check_interval + router_ping_timeout before peers are told. The kernel waits so that
+// peers connect before they send; here a connection of a new peer waits for its turn anyway.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +70,9 @@ class RoutingStateMachine {
   [[nodiscard]] DrainPhase phase() const { return phase_; }
   // When it last began to forward.
   [[nodiscard]] Instant began() const { return began_; }
-  // Of a stop or a drain: when it ends whatever is here. Of a start: when it ends.
+  // Of a stop: when it ends if no message is held.
+  [[nodiscard]] Instant earliest() const { return noticed_; }
+  // Of a stop or a drain: when it ends even if messages are held.
   [[nodiscard]] Instant latest() const { return latest_; }
   // What was here when a stop or drain ended by time; 0: nothing.
   [[nodiscard]] std::size_t cut_off() const { return cut_off_; }
@@ -82,34 +86,32 @@ class RoutingStateMachine {
 
   // At once: what the node was started with.
   void set(bool on, Instant now);
-  // `notice`: how long peers need to find out by themselves. kBusy: it is being stopped. Of a drain
-  // it is undrain().
-  [[nodiscard]] Result<void> enable(Instant now, Duration notice);
-  // Of a drain: it ends as a stop would that begins now, unless its own end comes before that.
+  // Cancels a stop or a drain, otherwise starts: peers are told at the next step, when all shards
+  // have seen the state. kBusy: the process ends.
+  [[nodiscard]] Result<void> enable(Instant now);
+  // `notice`: how long peers need to find out by themselves. Of a drain: it ends as a stop would
+  // that begins now, unless its own end comes before that.
   void disable(Instant now, Duration notice);
-  // Ends after `bound` at the latest, which may be set anew meanwhile. `full_notice`: nobody is
-  // believed to know before `notice` is over, acknowledgements or not. kInvalid: it does not route;
-  // kBusy: it is being stopped for good.
+  // Ends after `bound` at the latest, which may be set anew meanwhile. `full_notice`: no peer is
+  // believed to know before `notice` is over, acknowledgements or not. A stop becomes a drain that
+  // ends no later than the stop. kInvalid: it does not route.
   [[nodiscard]] Result<void> drain(Instant now, Duration notice, Duration bound,
                                    bool full_notice = false);
-  // drain() before the process ends: from then on nothing makes a stop of it or takes it back. A
-  // stop becomes such a drain, so that what it loses is known; peers and buffers get no more time.
+  // drain() before the process ends: from then on it can neither become a stop nor be cancelled.
   [[nodiscard]] Result<void> leave(Instant now, Duration notice, Duration bound, bool full_notice);
-  // Back to what was before the drain: at once while it still forwards, else as a start.
-  // kInvalid: it is not drained; kBusy: it leaves.
-  [[nodiscard]] Result<void> undrain(Instant now, Duration notice);
+  // enable() of a node that stops, drains or is drained. kInvalid: it does neither.
+  [[nodiscard]] Result<void> undrain(Instant now);
 
   // Whether the state has changed.
   bool step(Instant now, const RoutedLoad& load, const PeersTold& told);
 
  private:
   void go(RoutingState state, Instant now);
-  void begin(RoutingState state, Instant now, Duration notice);
+  void begin_stop(Instant now, Duration notice);
   [[nodiscard]] bool has_emptied(Instant now, const RoutedLoad& load, const PeersTold& told);
 
   RoutingState state_ = RoutingState::kDisabled;
   DrainPhase phase_ = DrainPhase::kNone;
-  bool was_starting_ = false;  // when the drain began
   bool full_notice_ = false;
   bool leaves_ = false;
   Instant began_{};

@@ -124,13 +124,12 @@ class LnetControl {
   virtual void set_peer_ni(PeerNiChange change, Reply<void> done) = 0;
   virtual void add_route(RouteConfig route, Reply<void> done) = 0;
   virtual void del_route(NetId net, Nid gateway, Reply<void> done) = 0;
-  // Also of a node that is drained. kBusy: routing is being stopped, which takes its time, or the
-  // process ends; kNoMemory: there are no buffers.
+  // On: cancels a stop or a drain. kBusy: the process ends; kNoMemory: there are no buffers.
   virtual void set_routing(bool enabled, Reply<void> done) = 0;
   // Stops routing without losing anything: `done` when it has begun, routing() tells how far it is.
   // kInvalid: the node does not route.
   virtual void drain_routing(DrainOrder order, Reply<void> done) = 0;
-  // kInvalid: it is not drained. kBusy: the process ends.
+  // Cancels a drain or a stop. kInvalid: there is none. kBusy: the process ends.
   virtual void undrain_routing(Reply<void> done) = 0;
 
   [[nodiscard]] virtual ParameterValues parameters() const = 0;

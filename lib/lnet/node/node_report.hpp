@@ -186,9 +186,10 @@ struct BufferPoolReport {
 // A start, a stop or a drain that is under way, or a drain that is over.
 struct RoutingChangeReport {
   std::string phase;
-  std::int64_t seconds_left = 0;  // at most
-  bool is_drain = false;          // else only what is held is known of it
-  std::uint32_t peers = 0;        // that can be told
+  std::int64_t seconds_least = 0;  // of a stop, if nothing is held
+  std::int64_t seconds_left = 0;   // at most
+  bool is_drain = false;           // else only what is held is known of it
+  std::uint32_t peers = 0;         // that can be told
   std::uint32_t acknowledged = 0;
   std::uint32_t by_ping = 0;  // peers that have to ask
   std::uint64_t held = 0;     // messages of others that are here

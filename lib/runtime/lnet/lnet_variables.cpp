@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "lib/runtime/config/yaml_text.hpp"
+#include "lib/runtime/lnet/routing_outlook.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 
 namespace plnet::runtime {
@@ -77,7 +78,7 @@ void set_lnet_variable(lnet::LnetControl& control, std::string_view name, const 
   if (*number != 0 && *number != 1) {
     return fail(token, {Errc::kOutOfRange, fmt::format("{}: {}, expected 0 or 1", name, *number)});
   }
-  control.set_routing(*number == 1, silent(std::move(token)));
+  control.set_routing(*number == 1, with_outlook(control, std::move(token)));
 }
 
 }  // namespace plnet::runtime

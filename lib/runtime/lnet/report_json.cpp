@@ -176,14 +176,16 @@ Json burst_to_json(const lnet::PingBurst& burst) {
 
 Json change_to_json(const lnet::RoutingChangeReport& change) {
   const auto drained = [&change](auto value) { return change.is_drain ? Json(value) : Json{}; };
-  return object_of({{"phase", change.phase},
-                    {"seconds left", change.seconds_left},
-                    {"peers told", drained(change.peers)},
-                    {"peers acknowledged", drained(change.acknowledged)},
-                    {"peers that have to ask", drained(change.by_ping)},
-                    {"messages held", change.held},
-                    {"messages cut off", drained(change.cut_off)},
-                    {"bytes unsent", drained(change.unsent)}});
+  return object_of(
+      {{"phase", change.phase},
+       {"seconds left", change.seconds_left},
+       {"seconds left if empty", change.seconds_least > 0 ? Json(change.seconds_least) : Json{}},
+       {"peers told", drained(change.peers)},
+       {"peers acknowledged", drained(change.acknowledged)},
+       {"peers that have to ask", drained(change.by_ping)},
+       {"messages held", change.held},
+       {"messages cut off", drained(change.cut_off)},
+       {"bytes unsent", drained(change.unsent)}});
 }
 
 Json starving_to_json(const lnet::StarvingReport& report) {

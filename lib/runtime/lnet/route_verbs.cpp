@@ -11,6 +11,7 @@
 #include "lib/lnet/names/nid_range.hpp"
 #include "lib/lnet/names/nid_text.hpp"
 #include "lib/runtime/lnet/path_json.hpp"
+#include "lib/runtime/lnet/routing_outlook.hpp"
 #include "lib/runtime/lnet/verb_answers.hpp"
 #include "lib/runtime/lnet/verb_groups.hpp"
 #include "lib/runtime/verbs/lnet_rows.hpp"
@@ -69,7 +70,7 @@ void drain_routing(LnetControl& control, const VerbArgs& args, VerbToken token) 
     }
     order.bound = std::chrono::seconds(seconds);
   }
-  control.drain_routing(order, silent(std::move(token)));
+  control.drain_routing(order, with_outlook(control, std::move(token)));
 }
 
 // A filter of gateways by a NID or a list of ranges of any size; without the argument all match.
@@ -179,7 +180,7 @@ void add_route_verbs(VerbTable& verbs, lnet::LnetControl& control) {
   verbs.add(kLnetVerbs["routing drain"], bound(control, drain_routing));
   verbs.add(kLnetVerbs["routing undrain"],
             [&control](const VerbArgs&, const Caller&, VerbToken token) {
-              control.undrain_routing(silent(std::move(token)));
+              control.undrain_routing(with_outlook(control, std::move(token)));
             });
   verbs.add(kLnetVerbs["routing show"], bound(control, show_routing));
 }

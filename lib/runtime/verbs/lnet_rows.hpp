@@ -89,7 +89,7 @@ inline constexpr std::array kLnetRows{
                 "drop the rest after this time (three times "
                 "alive_router_check_interval + router_ping_timeout)"),
          flag("full-notice", 0, "peers have all that time once, also if all have acknowledged")}),
-    change("routing undrain", "undrain", "routing", "route again"),
+    change("routing undrain", "undrain", "routing", "cancel a drain or a stop: route again"),
     change("peer add", "add", "peer", "add a peer, or NIDs to it",
            {kPrimaryNid, text("nid", 'n', "NIDS", "its NIDs, or ranges of them"),
             flag("non_mr", 'm', "not Multi-Rail"),

@@ -157,9 +157,6 @@ def case_routing_is_turned_on_and_off_and_peers_hear_of_it(site):
         eventually("the peer knows", lambda: says_it_routes(b, nid("a")))
         works(a, "set", "routing", "0")
         eventually("the peer knows", lambda: not says_it_routes(b, nid("a")))
-        if routing(a)["enable"] == 2:
-            done = a.lnetctl("set", "routing", "1")
-            assert done.returncode == 0 or "being stopped" in done.stderr, done.stderr
         eventually("it is disabled", lambda: routing(a) == {"enable": 0})
 
 
@@ -185,9 +182,28 @@ def case_a_router_is_drained_and_comes_back(site):
         assert shown["enable"] == 0 and shown["change"]["messages cut off"] == 0, shown
         assert shown["change"]["peers told"] == shown["change"]["peers acknowledged"] == 1, shown
         works(a, "routing", "undrain")
-        assert "not drained" in fails(a, "routing", "undrain")
+        assert "neither drains nor stops" in fails(a, "routing", "undrain")
         eventually("the peer knows", lambda: says_it_routes(b, nid("a")))
         assert routing(a) == {"enable": 1}
+
+
+def case_a_stop_says_how_long_it_takes_and_can_be_cancelled(site):
+    with two_hosts(site) as hosts:
+        a, b = start(hosts, "a", one_shard(site)), start(hosts, "b", one_shard(site))
+        known_to_each_other(a, b)
+        told = a.lnetctl("set", "routing", "1")
+        assert told.returncode == 0 and "routing" in told.stderr and not told.stdout, told
+        eventually("the peer knows", lambda: says_it_routes(b, nid("a")))
+        for cancel in (("set", "routing", "1"), ("routing", "undrain")):
+            told = a.lnetctl("set", "routing", "0")
+            assert re.search(r"forwards for 1\d\d s more, for 3\d\d s at most .*`lnetctl set routing 1` cancels", told.stderr), told
+            eventually("the peer knows", lambda: not says_it_routes(b, nid("a")))
+            told = a.lnetctl("routing", "drain", "--timeout", "3600")
+            assert re.search(r"in 3\d\d s at most.*`lnetctl routing undrain` cancels", told.stderr), told
+            works(a, *cancel)
+            assert routing(a) == {"enable": 1}
+            eventually("the peer knows", lambda: says_it_routes(b, nid("a")))
+            assert "enable: 1" in a.lnetctl("export", "--backup").stdout
 
 
 def case_a_router_that_is_told_to_end_drains_first(site):

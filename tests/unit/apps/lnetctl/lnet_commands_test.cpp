@@ -216,8 +216,10 @@ TEST_F(LnetCommands, ARouterIsDrainedAndBroughtBack) {
   EXPECT_EQ(run("routing drain"), 256 - EINVAL) << "it does not route";
   EXPECT_EQ(run("routing undrain"), 256 - EINVAL);
   EXPECT_EQ(run("set routing 1"), 0) << err;
+  EXPECT_EQ(err, "routing is enabled: this node forwards\n");
   EXPECT_EQ(run("routing drain"), 0) << err;
   EXPECT_EQ(out, "");
+  EXPECT_TRUE(err.contains("`lnetctl routing undrain` cancels this\n")) << err;
   ASSERT_TRUE(lnet_.drain);
   EXPECT_FALSE(lnet_.drain->bound);
   EXPECT_EQ(run("routing drain --timeout 90"), 0) << err;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/lnet/wire/ping_buffer.hpp"
+
 namespace plnet::lnet {
 
 Duration FakeNetwork::delay() {

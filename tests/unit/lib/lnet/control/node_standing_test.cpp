@@ -63,16 +63,27 @@ class NodeStandings : public ::testing::Test {
   TestNode client_{network_, {kClient}};
 };
 
-TEST_F(NodeStandings, ARouterThatStartsIsNamedOneAfterItsTime) {
+TEST_F(NodeStandings, PeersHearOfAStartWithinASecond) {
   ASSERT_TRUE(standing().enable(network_.now()));
-  EXPECT_TRUE(router_.parameters.routes()) << "it forwards from now on";
-  pass(seconds(100));
+  EXPECT_TRUE(router_.parameters.routes()) << "it forwards before peers are told";
   EXPECT_EQ(report().state, RoutingState::kStarting);
-  EXPECT_EQ(report().seconds_left, 10);
   EXPECT_FALSE(client_may_route());
-  pass(seconds(12));
+  pass(seconds(1));
+  EXPECT_EQ(report().state, RoutingState::kEnabled);
+  EXPECT_TRUE(client_may_route());
+}
+
+TEST_F(NodeStandings, PeersHearAtOnceThatAStopIsCancelled) {
+  route();
+  standing().disable(network_.now());
+  pass(seconds(30));
+  ASSERT_FALSE(client_may_route());
+  EXPECT_EQ(report().seconds_least, 80);
+  EXPECT_EQ(report().seconds_left, 300);
+  ASSERT_TRUE(standing().enable(network_.now()));
   EXPECT_EQ(report().state, RoutingState::kEnabled);
   EXPECT_EQ(report().seconds_left, 0);
+  pass(seconds(1));
   EXPECT_TRUE(client_may_route());
 }
 
@@ -89,9 +100,10 @@ TEST_F(NodeStandings, PeersHearOfAStopAtOnceAndItForwardsOn) {
 TEST_F(NodeStandings, TheIntervalsAreParameters) {
   router_.parameters.alive_router_check_interval_s.set(1);
   router_.parameters.router_ping_timeout_s.set(2);
-  ASSERT_TRUE(standing().enable(network_.now()));
+  route();
+  standing().disable(network_.now());
   pass(seconds(5));
-  EXPECT_EQ(report().state, RoutingState::kEnabled);
+  EXPECT_EQ(report().state, RoutingState::kDisabled);
 }
 
 TEST_F(NodeStandings, ADrainIsOverSoonAfterAllHaveAcknowledged) {

@@ -40,17 +40,15 @@ TEST_F(RoutingStates, WhatTheNodeWasStartedWithIsSoAtOnce) {
   EXPECT_EQ(machine_.began(), now_);
 }
 
-TEST_F(RoutingStates, ARunningNodeForwardsAtOnceAndSaysSoLater) {
-  ASSERT_TRUE(machine_.enable(now_, kNotice));
+TEST_F(RoutingStates, ARunningNodeForwardsAtOnceAndIsAdvertisedAtTheNextStep) {
+  ASSERT_TRUE(machine_.enable(now_));
   EXPECT_EQ(state(), RoutingState::kStarting);
   EXPECT_FALSE(machine_.advertised());
-  pass(kNotice);
-  EXPECT_EQ(state(), RoutingState::kStarting) << "not a second before";
   pass(seconds(1));
   EXPECT_EQ(state(), RoutingState::kEnabled);
   EXPECT_TRUE(machine_.advertised());
   EXPECT_EQ(changes_, 1);
-  ASSERT_TRUE(machine_.enable(now_, kNotice)) << "again is fine";
+  ASSERT_TRUE(machine_.enable(now_)) << "again is fine";
   EXPECT_EQ(state(), RoutingState::kEnabled);
 }
 
@@ -89,20 +87,39 @@ TEST_F(RoutingStates, AStopEndsAfterThreeTimesThatWhateverIsHere) {
   EXPECT_EQ(machine_.cut_off(), 7U);
 }
 
-TEST_F(RoutingStates, WhatIsBeingStoppedCannotBeStarted) {
+TEST_F(RoutingStates, AStopIsCancelledAtOnce) {
+  for (const bool by_undrain : {false, true}) {
+    machine_.set(true, now_);
+    const Instant began = machine_.began();
+    load_.held = 2;
+    machine_.disable(now_, kNotice);
+    pass(kNotice * 2);
+    ASSERT_EQ(state(), RoutingState::kStopping);
+    ASSERT_TRUE(by_undrain ? machine_.undrain(now_) : machine_.enable(now_));
+    EXPECT_EQ(state(), RoutingState::kEnabled);
+    EXPECT_TRUE(machine_.advertised());
+    EXPECT_EQ(machine_.began(), began) << "it forwarded all the time";
+    pass(kNotice * 3);
+    EXPECT_EQ(state(), RoutingState::kEnabled);
+    EXPECT_EQ(machine_.undrain(now_).error(), Errc::kInvalid) << "nothing to cancel";
+  }
+}
+
+TEST_F(RoutingStates, AStopBecomesADrainThatEndsNoLater) {
   machine_.set(true, now_);
+  load_.held = 1;
   machine_.disable(now_, kNotice);
-  EXPECT_EQ(machine_.enable(now_, kNotice).error(), Errc::kBusy);
-  EXPECT_EQ(machine_.drain(now_, kNotice, seconds(9)).error(), Errc::kBusy);
-  EXPECT_EQ(machine_.undrain(now_, kNotice).error(), Errc::kInvalid);
-  pass(kNotice + seconds(1));
-  ASSERT_TRUE(machine_.enable(now_, kNotice));
-  EXPECT_EQ(state(), RoutingState::kStarting);
+  const Instant latest = machine_.latest();
+  pass(seconds(10));
+  ASSERT_TRUE(machine_.drain(now_, kNotice, std::chrono::hours(1)));
+  EXPECT_TRUE(machine_.asks_peers());
+  EXPECT_EQ(machine_.latest(), latest);
+  ASSERT_TRUE(machine_.undrain(now_));
+  EXPECT_EQ(state(), RoutingState::kEnabled);
 }
 
 TEST_F(RoutingStates, AStartThatIsCalledOffStopsLikeAnyOther) {
-  ASSERT_TRUE(machine_.enable(now_, kNotice));
-  pass(seconds(100));
+  ASSERT_TRUE(machine_.enable(now_));
   machine_.disable(now_, kNotice);
   pass(kNotice);
   EXPECT_EQ(state(), RoutingState::kStopping);
@@ -171,7 +188,7 @@ TEST_F(RoutingStates, ADrainWithFullNoticeBelievesNoAcknowledgement) {
   EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing);
   pass(seconds(1));
   EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying);
-  ASSERT_TRUE(machine_.undrain(now_, kNotice));
+  ASSERT_TRUE(machine_.undrain(now_));
   ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
   pass(seconds(1));
   EXPECT_EQ(machine_.phase(), DrainPhase::kEmptying) << "of that drain only";
@@ -228,7 +245,7 @@ TEST_F(RoutingStates, WhatIsNotDrainedYetIsBackAtOnce) {
   const Instant began = machine_.began();
   ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
   pass(seconds(5));
-  ASSERT_TRUE(machine_.undrain(now_, kNotice));
+  ASSERT_TRUE(machine_.undrain(now_));
   EXPECT_EQ(state(), RoutingState::kEnabled);
   EXPECT_EQ(machine_.phase(), DrainPhase::kNone);
   EXPECT_EQ(machine_.began(), began) << "it forwarded all the time";
@@ -240,22 +257,15 @@ TEST_F(RoutingStates, WhatIsDrainedStartsAnew) {
   told_ = kNobody;
   pass(seconds(3));
   ASSERT_EQ(machine_.phase(), DrainPhase::kDrained);
-  ASSERT_TRUE(machine_.enable(now_, kNotice)) << "`set routing 1` is the same as undrain";
+  ASSERT_TRUE(machine_.enable(now_)) << "`set routing 1` is the same as undrain";
   EXPECT_EQ(state(), RoutingState::kStarting);
   EXPECT_EQ(machine_.phase(), DrainPhase::kNone);
   EXPECT_EQ(machine_.began(), now_);
 }
 
-TEST_F(RoutingStates, ANodeThatWasStartingGoesBackToThat) {
-  ASSERT_TRUE(machine_.enable(now_, kNotice));
-  ASSERT_TRUE(machine_.drain(now_, kNotice, seconds(600)));
-  ASSERT_TRUE(machine_.undrain(now_, kNotice));
-  EXPECT_EQ(state(), RoutingState::kStarting);
-}
-
 TEST_F(RoutingStates, WhoDoesNotRouteHasNothingToDrain) {
   EXPECT_EQ(machine_.drain(now_, kNotice, seconds(9)).error(), Errc::kInvalid);
-  EXPECT_EQ(machine_.undrain(now_, kNotice).error(), Errc::kInvalid);
+  EXPECT_EQ(machine_.undrain(now_).error(), Errc::kInvalid);
 }
 
 TEST_F(RoutingStates, ADrainThatBecomesAStopEndsNoLater) {
@@ -266,7 +276,7 @@ TEST_F(RoutingStates, ADrainThatBecomesAStopEndsNoLater) {
   EXPECT_EQ(machine_.phase(), DrainPhase::kNone);
   pass(seconds(31));
   EXPECT_EQ(state(), RoutingState::kDisabled);
-  EXPECT_EQ(machine_.enable(now_, kNotice).has_value(), true);
+  EXPECT_EQ(machine_.enable(now_).has_value(), true);
 }
 
 TEST_F(RoutingStates, ADrainThatBecomesAStopHasNoMoreTimeThanAStop) {
@@ -332,8 +342,8 @@ TEST_F(RoutingStates, NothingTakesBackWhatLeaves) {
   machine_.disable(now_, kNotice);
   machine_.set(true, now_);
   EXPECT_EQ(machine_.phase(), DrainPhase::kNoticing) << "a stop would not count";
-  EXPECT_EQ(machine_.enable(now_, kNotice).error(), Errc::kBusy);
-  EXPECT_EQ(machine_.undrain(now_, kNotice).error(), Errc::kBusy);
+  EXPECT_EQ(machine_.enable(now_).error(), Errc::kBusy);
+  EXPECT_EQ(machine_.undrain(now_).error(), Errc::kBusy);
   told_ = kNobody;
   pass(seconds(3));
   EXPECT_EQ(machine_.phase(), DrainPhase::kDrained);
@@ -355,10 +365,10 @@ TEST_F(RoutingStates, AnyOrderOfWishesEndsInTime) {
                .by_ping = static_cast<std::uint32_t>(random.below(2)),
                .counted = random.below(4) != 0};
       switch (random.below(16)) {
-        case 0: (void)machine_.enable(now_, kNotice); break;
+        case 0: (void)machine_.enable(now_); break;
         case 1: machine_.disable(now_, kNotice); break;
         case 2: (void)machine_.drain(now_, kNotice, seconds(random.below(200))); break;
-        case 3: (void)machine_.undrain(now_, kNotice); break;
+        case 3: (void)machine_.undrain(now_); break;
         case 4:
           if (random.below(20) == 0) (void)machine_.leave(now_, kNotice, seconds(90), false);
           break;
