@@ -85,6 +85,12 @@ Outcome<NodeLine> NodeFlags::read() const {
   line.node.nic_names = std::move(*names);
   if (auto read = read_words(line); !read) return std::unexpected(std::move(read.error()));
   if (auto read = read_socket(line); !read) return std::unexpected(std::move(read.error()));
+  if (!config_.empty() || !options_.empty()) {
+    line.node.reread =
+        [files = NodeLine{.files = line.files, .idle = line.idle, .log_level = line.log_level}] {
+          return read_settings_of(files);
+        };
+  }
   return line;
 }
 

@@ -19,6 +19,7 @@
 #include "node/host/open_families.hpp"
 #include "node/net/families.hpp"
 #include "node/run/live_settings.hpp"
+#include "node/run/node_documents.hpp"
 #include "node/watch/drain_log.hpp"
 
 namespace plnet::node {
@@ -28,6 +29,8 @@ using runtime::LogLevel;
 using runtime::LogSite;
 
 constexpr LogSite kReady{LogLevel::kInfo, "ready", {"pid"}};
+constexpr LogSite kReloaded{LogLevel::kInfo, "reloaded", {}};
+constexpr LogSite kNotReloaded{LogLevel::kError, "not_reloaded", {"why"}};
 constexpr LogSite kStuck{LogLevel::kError, "exchange_not_drained", {"waited_ms"}};
 constexpr LogSite kLnetStuck{LogLevel::kError, "lnet_not_down", {"why"}};
 constexpr LogSite kStopped{LogLevel::kInfo, "stopped", {"turns"}};
@@ -54,10 +57,22 @@ const std::string& Node::links_unwatched() const {
 }
 
 void Node::on_signal(int number) {
+  if (number == SIGHUP && options_.reread && !has_terminal_ && launched_ && !draining_)
+    return reload();
   const bool may_drain = number == SIGTERM && launched_ && !draining_;
   if (may_drain && options_.drain) return drain(*options_.drain);
   if (draining_) draining_->break_off();
   loop_->stop();
+}
+
+void Node::reload() {
+  reload_settings(*this, [this](Outcome<void>&& done) {
+    if (done) {
+      log_->write(kReloaded, {});
+    } else {
+      log_->write(kNotReloaded, {done.error().what});
+    }
+  });
 }
 
 void Node::drain(const lnet::DrainOrder& order) {

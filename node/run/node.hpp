@@ -57,6 +57,8 @@ struct NodeOptions {
   // For a router that SIGTERM ends; nullopt: it does not drain.
   std::optional<lnet::DrainOrder> drain{};
   runtime::NicNames nic_names{};  // written after log lines that have their NIDs
+  // The settings of the files as they are now, for SIGHUP; empty: there are none.
+  std::function<Outcome<runtime::Settings>()> reread{};
 };
 
 class Node {
@@ -68,8 +70,9 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Returns after SIGTERM, SIGINT, SIGHUP or stop(), when every poller has ended. After SIGTERM a
-  // router drains first; another signal ends it at once.
+  // Returns after SIGTERM, SIGINT or stop(), when every poller has ended. After SIGTERM a router
+  // drains first; another signal ends it at once. SIGHUP reads the files again; without files, or
+  // with a terminal, which may be lost, it ends the node.
   void run();
   // Any thread.
   void stop();
@@ -118,6 +121,7 @@ class Node {
   [[nodiscard]] Outcome<void> launch();
   void on_signal(int number);
   void drain(const lnet::DrainOrder& order);
+  void reload();
   void end_lnet();
   void end_exchange();
   void end_pollers();
@@ -129,6 +133,7 @@ class Node {
   const runtime::Schema schema_;
   runtime::Settings settings_;
   const NodeOptions options_;
+  const bool has_terminal_;
   runtime::SystemClock system_clock_;
   runtime::SystemWallClock wall_clock_;
   runtime::TscClock clock_;

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <expected>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include "lib/runtime/config/module_options.hpp"
 #include "lib/runtime/config/settings_diff.hpp"
@@ -19,6 +22,7 @@
 #include "node/admin/lnet_wanted.hpp"
 #include "node/admin/router_options.hpp"
 #include "node/admin/verb_replies.hpp"
+#include "node/host/settled_config.hpp"
 #include "node/net/families.hpp"
 
 namespace plnet::node {
@@ -68,24 +72,34 @@ Outcome<Judged> judge_lnet(const Node& node, const ImportText& asked,
   return std::unexpected(located(judged.error(), text, asked.options));
 }
 
+// The settings that are wanted instead of `now`; they are judged already.
+using Read = std::function<Outcome<Settings>(const Settings& now)>;
+
 struct Import {
-  ImportText asked;
+  Read read;
   Caller caller;
   std::optional<Settings>
       before{};  // set when its turn has come and the node's own part is applied
   Settings wanted{};
 };
 
-// Called when earlier changes of LNet have been carried out.
-Outcome<void> begin_import(Node& node, bool with_lnet, Import& import, lnet::NodeConfig& config) {
-  const Settings now = node.settings();
-  auto wanted = wanted_settings(node, import.asked, now);
+Outcome<Settings> read_import(const Node& node, bool with_lnet, const ImportText& asked,
+                              const Settings& now) {
+  auto wanted = wanted_settings(node, asked, now);
   if (!wanted) return failure(Errc::kInvalid, wanted.error().list().front().text());
-  import.wanted = std::move(wanted->settings);
-  if (with_lnet && import.wanted.lnet != now.lnet) {
-    const auto judged = judge_lnet(node, import.asked, import.wanted.lnet);
+  if (with_lnet && wanted->settings.lnet != now.lnet) {
+    const auto judged = judge_lnet(node, asked, wanted->settings.lnet);
     if (!judged) return std::unexpected(judged.error());
   }
+  return std::move(wanted->settings);
+}
+
+// Called when earlier changes of LNet have been carried out.
+Outcome<void> begin_import(Node& node, Import& import, lnet::NodeConfig& config) {
+  const Settings now = node.settings();
+  auto wanted = import.read(now);
+  if (!wanted) return std::unexpected(std::move(wanted.error()));
+  import.wanted = std::move(*wanted);
   if (auto own = node.apply(import.wanted, import.caller); !own) return own;
   import.before = now;
   config = import.wanted.lnet;
@@ -102,19 +116,19 @@ void end_import(Node& node, Import& import, bool done) {
   if (now == import.wanted) (void)node.apply(*import.before, import.caller);
 }
 
-void carry_out_import(Node& node, lnet::LnetControl* lnet, ImportText asked, const Caller& caller,
-                      runtime::VerbToken token) {
-  const auto import = std::make_shared<Import>(std::move(asked), caller);
+void carry_out_import(Node& node, lnet::LnetControl* lnet, Read read, const Caller& caller,
+                      lnet::Reply<void> done) {
+  const auto import = std::make_shared<Import>(std::move(read), caller);
   if (lnet == nullptr) {
     lnet::NodeConfig none;
-    return token.finish(reply_of(begin_import(node, false, *import, none)));
+    return done(begin_import(node, *import, none));
   }
-  lnet->edit([&node, import](
-                 lnet::NodeConfig& config) { return begin_import(node, true, *import, config); },
-             [&node, import, token = std::move(token)](Outcome<void>&& done) mutable {
-               end_import(node, *import, done.has_value());
-               token.finish(reply_of(std::move(done)));
-             });
+  lnet->edit(
+      [&node, import](lnet::NodeConfig& config) { return begin_import(node, *import, config); },
+      [&node, import, done = std::move(done)](Outcome<void>&& ended) mutable {
+        end_import(node, *import, ended.has_value());
+        done(std::move(ended));
+      });
 }
 
 // The list of changes.
@@ -190,7 +204,26 @@ void import_document(Node& node, lnet::LnetControl* lnet, const nlohmann::json& 
   if (args.value("plan", false)) {
     return tell_plan(node, lnet != nullptr, asked, *wanted, std::move(token));
   }
-  carry_out_import(node, lnet, asked, caller, with_notes(std::move(token), wanted->notes));
+  carry_out_import(
+      node, lnet,
+      [&node, with_lnet = lnet != nullptr, asked](const Settings& present) {
+        return read_import(node, with_lnet, asked, present);
+      },
+      caller, answer_of(with_notes(std::move(token), wanted->notes)));
+}
+
+void reload_settings(Node& node, lnet::Reply<void> done) {
+  const Read read = [&node](const Settings& now) -> Outcome<Settings> {
+    auto wanted = node.options().reread();
+    if (!wanted) return wanted;
+    wanted->lnet.routing = will_route(wanted->lnet);
+    if (wanted->lnet == now.lnet) return wanted;
+    if (auto judged = node.lnet().judge_change(wanted->lnet); !judged)
+      return std::unexpected(std::move(judged.error().error));
+    return wanted;
+  };
+  carry_out_import(node, &node.lnet(), read, {.uid = ::geteuid(), .pid = ::getpid()},
+                   std::move(done));
 }
 
 void export_document(const Node& node, lnet::LnetControl* lnet, bool backup,

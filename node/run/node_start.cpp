@@ -6,11 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/runtime/admin/descriptor.hpp"
 #include "lib/runtime/admin/event_loop.hpp"
 #include "lib/runtime/admin/once_log.hpp"
 #include "lib/runtime/control/server.hpp"
@@ -75,6 +77,28 @@ std::vector<int> ending_signals() {
   return signals;
 }
 
+bool has_terminal() {
+  const runtime::Descriptor terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  return terminal.valid();
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitizerCatches = true;
+#elif defined(__has_feature)
+constexpr bool kSanitizerCatches =
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kSanitizerCatches = false;
+#endif
+
+// libfabric's shm provider catches these signals to remove its files, and then exits: no core file,
+// and a wrong status.
+void restore_crash_signals() {
+  if (kSanitizerCatches) return;
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
+    (void)std::signal(number, SIG_DFL);
+}
+
 const LogSite& eal_site(runtime::EalLevel level) {
   switch (level) {
     case runtime::EalLevel::kError: return kEalError;
@@ -115,7 +139,10 @@ Outcome<std::unique_ptr<Node>> Node::start(const runtime::Settings& settings,
 }
 
 Node::Node(const runtime::Settings& settings, const NodeOptions& options)
-    : schema_(family_sections()), settings_(settings), options_(options) {}
+    : schema_(family_sections()),
+      settings_(settings),
+      options_(options),
+      has_terminal_(has_terminal()) {}
 
 Node::~Node() {
   end_pollers();
@@ -248,6 +275,7 @@ Outcome<void> Node::build_pollers() {
   auto families = OpenFamilies::open(network_families(), settings_, *machine_);
   if (!families) return std::unexpected(families.error());
   families_ = std::move(*families);
+  restore_crash_signals();
   for_each_family([this](FamilyHost& family) {
     family.add_metrics(metrics_);
     family.say_start(*log_);

@@ -5,9 +5,12 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 
-from cases_common import two_shards
+from cases_common import one_shard, two_shards
 from site_under_test import NOBODY, Skip, eventually, needs_root
+from tcp_nodes import pings
+from two_hosts import two_hosts
 
 def case_starts_without_configuration_and_stops_on_sigterm(site):
     node = site.node()
@@ -22,10 +25,47 @@ def case_sigint_stops_it_too(site):
     assert node.stop(signal.SIGINT) == 0, node.output()
 
 
+# Runs a command with a terminal of its own, whose other end it keeps.
+WITH_TERMINAL = """
+import fcntl, os, pty, sys, termios
+if os.getsid(0) != os.getpid(): os.setsid()
+master, terminal = pty.openpty()
+fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+os.set_inheritable(master, True)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
 def case_a_lost_terminal_stops_it_cleanly(site):
-    node = site.node("--config", two_shards(site))
+    node = site.node("--config", two_shards(site), prefix=(sys.executable, "-c", WITH_TERMINAL))
     assert node.stop(signal.SIGHUP) == 0, node.output()
     assert not node.socket.exists(), "the control socket stays behind"
+
+
+def case_sighup_reads_the_file_again(site):
+    config = two_shards(site)
+    node = site.node("--config", config, "--idle", "sleep")
+
+    def reload(extra, event):
+        """The log of one reload."""
+        before = len(node.output())
+        two_shards(site, extra)
+        node.process.send_signal(signal.SIGHUP)
+        eventually(event, lambda: f"event={event}" in node.output()[before:])
+        return node.output()[before:]
+
+    def timeout():
+        return node.json("global", "show")["global"]["transaction_timeout"]
+
+    reload("    log: {level: debug}\nglobal: {transaction_timeout: 77}\n", "reloaded")
+    assert timeout() == 77
+    log = reload("    log: {level: debug}\nglobal: {transaction_timeout: many}\n", "not_reloaded")
+    assert "two.yaml:" in log and "many" in log, log
+    log = reload("    log: {level: debug}\nglobal: {transaction_timeout: 78}\nroute:\n- {net: tcp7}\n", "not_reloaded")
+    assert "two.yaml:" in log and timeout() == 77, f"half of it: {log}"
+    reload("    log: {level: info}\nglobal: {transaction_timeout: 78}\n", "reloaded")
+    assert timeout() == 78
+    assert node.stop() == 0, node.output()
 
 
 def case_a_lost_terminal_is_nothing_to_who_was_started_with_nohup(site):
@@ -78,6 +118,21 @@ def case_more_memory_than_there_is_is_refused_before_anything_is_taken(site):
     done = site.router("--config", config, "--socket", str(site.path("x.sock")))
     assert done.returncode == 1 and "MiB available" in done.stderr, done.stderr
     assert site.router("--config", config, "--check").returncode == 1
+
+
+def case_check_fails_where_a_start_would_fail(site):
+    with two_hosts(site) as hosts:
+        config = one_shard(site, "net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n")
+        check = ["ip", "netns", "exec", hosts.names["a"], site.program("lnet-router"), "--lock-dir", str(site.lock_dir), "--config", config,
+                 "--check"]
+        free = site.run(*check)
+        assert free.returncode == 0, f"{free.stdout}{free.stderr}"
+        node = hosts.node("a", "--config", config, "--idle", "sleep")
+        taken = site.run(*check)
+        assert taken.returncode != 0 and "one.yaml:" in taken.stderr and "cannot listen on 10.88.0.1" in taken.stderr, f"{taken.stdout}{taken.stderr}"
+        pings(node, "10.88.0.1@tcp")
+        assert node.stop() == 0
+        assert site.run(*check).returncode == 0
 
 
 def case_what_check_lets_pass_starts_without_root(site):
