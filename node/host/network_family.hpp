@@ -92,6 +92,10 @@ class FamilyRules {
     setup.lnd_tunables = ni.lnd_tunables;
     return {};
   }
+  // Whether the system would let the completed NI be opened now; takes nothing.
+  [[nodiscard]] virtual Outcome<void> check_free(const lnet::NiSetup& /*setup*/) const {
+    return {};
+  }
   // Replaces values that the system suggests now by those in force, which only a change of the
   // configuration may change.
   virtual void keep_in_force(const lnet::NiConfig& /*ni*/, lnet::NiSetup& /*setup*/) const {}

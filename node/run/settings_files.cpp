@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -14,6 +16,7 @@
 #include "lib/runtime/control/protocol.hpp"
 #include "node/admin/lnet_wanted.hpp"
 #include "node/host/machine.hpp"
+#include "node/host/ni_resolver.hpp"
 #include "node/net/families.hpp"
 #include "node/net/family_facts.hpp"
 
@@ -114,6 +117,24 @@ Error located_in_files(const SettingsFiles& files, const Misfit& misfit) {
   return misfit.error;
 }
 
+// The first NI that the system would not let a node open now.
+std::optional<Misfit> misfit_of_system(const lnet::NodeConfig& config,
+                                       const runtime::Settings& settings, std::size_t cpts) {
+  const NiResolver resolver(network_families(), config, &settings, nullptr);
+  const Duration timeout = std::chrono::seconds(config.parameters.lnd_timeout_s());
+  for (const lnet::NetConfig& net : config.nets) {
+    for (const lnet::NiConfig& ni : net.nis) {
+      const auto family = family_of(network_families(), net.net, ni);
+      if (!family || !resolver.rules_of(**family).is_opened()) continue;
+      const auto resolved = resolver.resolve(net.net, ni, cpts, timeout);
+      if (!resolved) continue;
+      if (auto free = resolver.rules_of(**family).check_free(resolved->setup); !free)
+        return Misfit{.error = free.error(), .net = lnet::NetConfig{.net = net.net, .nis = {ni}}};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Outcome<void> check_startable(const SettingsFiles& files, const runtime::Settings& settings,
@@ -123,6 +144,8 @@ Outcome<void> check_startable(const SettingsFiles& files, const runtime::Setting
   if (!judged) return std::unexpected(located_in_files(files, judged.error()));
   for (const std::string& note : judged->notes)
     std::fprintf(stderr, "%s: %s\n", files.program.c_str(), note.c_str());
+  if (const auto misfit = misfit_of_system(judged->config, settings, cpts))
+    return std::unexpected(located_in_files(files, *misfit));
   return {};
 }
 

@@ -24,8 +24,8 @@ struct SettingsFiles {
 [[nodiscard]] Outcome<runtime::Settings> read_settings_files(const SettingsFiles& files);
 
 // Whether a node can start with these settings of the files on so many CPTs, as far as that is
-// decided before it takes resources. Writes notes about differences from the text to standard
-// error.
+// decided before it takes resources, and whether its NIs could be opened now. Writes notes about
+// differences from the text to standard error.
 [[nodiscard]] Outcome<void> check_startable(const SettingsFiles& files,
                                             const runtime::Settings& settings, std::size_t cpts);
 

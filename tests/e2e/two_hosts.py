@@ -83,8 +83,8 @@ class Hosts:
         for name in self.names.values():
             ip("netns", "delete", name, may_fail=True)
 
-    def node(self, side, *arguments, name=None, **how):
-        return self.site.node(*arguments, name=name or side, prefix=("ip", "netns", "exec", self.names[side]), **how)
+    def node(self, side, *arguments, name=None, prefix=(), **how):
+        return self.site.node(*arguments, name=name or side, prefix=("ip", "netns", "exec", self.names[side], *prefix), **how)
 
     def command(self, side, *words):
         """Runs it on that host."""

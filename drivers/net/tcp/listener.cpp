@@ -107,6 +107,17 @@ TcpListeners::Accept TcpListeners::accept(TcpListener& listener, TcpSocket& sock
   return Accept::kAccepted;
 }
 
+Result<void> try_to_listen(const SocketAddress& local) {
+  const auto socket = open_socket(local);
+  if (!socket) return std::unexpected(socket.error());
+  const int descriptor = socket->get();
+  if (!is_ipv4(local) && !is_any(local)) (void)set_option(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  if (const int error = bind_to(descriptor, local); error != 0)
+    return std::unexpected(errc_of_errno(error));
+  if (::listen(descriptor, 0) != 0) return std::unexpected(errc_of_errno(errno));
+  return {};
+}
+
 std::string explain_listen_failure(Errc code, const SocketAddress& local) {
   const std::string at = "cannot listen on " + text_of(local) + ": ";
   switch (code) {

@@ -57,6 +57,9 @@ class TcpListeners {
   std::array<TcpListener, kMax> listeners_;
 };
 
+// Whether listen() on this address would succeed now; errors as of TcpListeners::open(). The
+// address is free again when this returns.
+[[nodiscard]] Result<void> try_to_listen(const socklnd::SocketAddress& local);
 // Why a listen() that returned this code failed, in words for people.
 [[nodiscard]] std::string explain_listen_failure(Errc code, const socklnd::SocketAddress& local);
 

@@ -34,16 +34,26 @@ std::string memory_line(bool hugepages, std::uint64_t needed_bytes,
     }
     return fmt::format("memory: {}", join(parts, ", "));
   }
-  constexpr std::uint64_t kPage = 2ULL << 20U;
-  // Room for the arenas of a small node, too.
-  const std::uint64_t advised = std::max<std::uint64_t>(128, needed_bytes / kPage);
   return fmt::format(
       "memory: no hugepages, 4 KiB pages (slower: 512 times the page table entries); "
       "`echo {} > /proc/sys/vm/nr_hugepages` reserves them",
-      advised);
+      advised_hugepages(needed_bytes, pools));
 }
 
 }  // namespace
+
+std::uint64_t advised_hugepages(std::uint64_t needed_bytes, std::span<const HugepagePool> pools) {
+  constexpr std::uint64_t kPage = 2ULL << 20U;
+  constexpr std::uint64_t kAdvisedMin = 128;
+  std::uint64_t free_bytes = 0;
+  std::uint64_t pages = 0;
+  for (const HugepagePool& pool : pools) {
+    free_bytes += pool.free * pool.page_size;
+    if (pool.page_size == kPage) pages += pool.total;
+  }
+  const std::uint64_t missing = needed_bytes > free_bytes ? needed_bytes - free_bytes : 0;
+  return std::max(kAdvisedMin, pages + (missing + kPage - 1) / kPage);
+}
 
 Outcome<EalArguments> eal_arguments(const EalRequest& request,
                                     std::span<const HugepagePool> pools) {

@@ -22,6 +22,11 @@ struct HugepagePool {
   std::uint64_t free = 0;
 };
 
+// For /proc/sys/vm/nr_hugepages: the 2 MiB pages that there are, free or not, and those that are
+// missing of `needed_bytes`. Never less than there are, and enough for a small node.
+[[nodiscard]] std::uint64_t advised_hugepages(std::uint64_t needed_bytes,
+                                              std::span<const HugepagePool> pools);
+
 struct EalLcore {
   unsigned shard = 0;
   unsigned cpu = 0;  // several shards may name the same

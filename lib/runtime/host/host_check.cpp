@@ -91,14 +91,12 @@ void check_memory(const HostFacts& facts, const HostNeeds& needs, Findings& find
   for (const HugepagePool& pool : facts.hugepages)
     huge_free += pool.free * pool.page_size;
   if (huge_free < needs.memory_bytes) {
-    constexpr std::uint64_t kPage = 2ULL << 20U;
-    const std::uint64_t pages = (needs.memory_bytes + kPage - 1) / kPage;
-    findings.push_back(
-        {Severity::kNote, "hugepages",
-         fmt::format("hugepages: {} MiB wanted, {} MiB free", needs.memory_bytes >> 20U,
-                     huge_free >> 20U),
-         "with 4 KiB pages every copy pays for more page table entries",
-         fmt::format("echo {} > /proc/sys/vm/nr_hugepages", std::max<std::uint64_t>(pages, 128))});
+    findings.push_back({Severity::kNote, "hugepages",
+                        fmt::format("hugepages: {} MiB wanted, {} MiB free",
+                                    needs.memory_bytes >> 20U, huge_free >> 20U),
+                        "with 4 KiB pages every copy pays for more page table entries",
+                        fmt::format("echo {} > /proc/sys/vm/nr_hugepages",
+                                    advised_hugepages(needs.memory_bytes, facts.hugepages))});
     const std::uint64_t available =
         std::min(facts.available_memory, facts.group_memory_left.value_or(UINT64_MAX));
     if (facts.available_memory > 0 && available + huge_free < needs.memory_bytes) {

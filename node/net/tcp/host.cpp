@@ -76,6 +76,18 @@ class TcpMaker final : public NetworkMaker {
 
 }  // namespace
 
+std::vector<SocketAddress> listen_addresses(const TcpOptions& options, const Nid& nid) {
+  std::vector<SocketAddress> addresses;
+  if (options.accept == socklnd::AcceptPolicy::kNone) return addresses;
+  const socklnd::Tunables& tunables = options.tunables;
+  for (const std::int64_t port : {tunables.accept_port, tunables.accept_port_bulk}) {
+    SocketAddress address = socket_address(nid);
+    address.port = static_cast<std::uint16_t>(port);
+    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+  }
+  return addresses;
+}
+
 SocketAddress socket_address(const Nid& nid) {
   SocketAddress address;
   if (nid.is_large()) {
@@ -204,10 +216,7 @@ bool TcpHost::is_open(const SocketAddress& address) const {
 Outcome<void> TcpHost::open_ni(const Nid& nid) {
   const socklnd::Tunables& tunables = parts_.options.tunables;
   doors_.push_back({.nid = nid, .addresses = {}});
-  if (parts_.options.accept == socklnd::AcceptPolicy::kNone) return {};
-  for (const std::int64_t port : {tunables.accept_port, tunables.accept_port_bulk}) {
-    SocketAddress address = socket_address(nid);
-    address.port = static_cast<std::uint16_t>(port);
+  for (const SocketAddress& address : listen_addresses(parts_.options, nid)) {
     const bool shared = is_open(address);
     if (!shared) {
       auto listens =
@@ -217,8 +226,7 @@ Outcome<void> TcpHost::open_ni(const Nid& nid) {
         return failure(listens.error(), drivers::explain_listen_failure(listens.error(), address));
       }
     }
-    auto& own = doors_.back().addresses;
-    if (std::ranges::find(own, address) == own.end()) own.push_back(address);
+    doors_.back().addresses.push_back(address);
     places_[0]->set_listening(true);
   }
   return {};

@@ -129,5 +129,8 @@ class TcpHost final : public FamilyHost, private socklnd::PeerHomes {
 
 // The address of an NI in the form that sockets take, with port 0.
 [[nodiscard]] socklnd::SocketAddress socket_address(const lnet::Nid& nid);
+// Where an NI of this NID accepts connections; empty: nowhere.
+[[nodiscard]] std::vector<socklnd::SocketAddress> listen_addresses(const TcpOptions& options,
+                                                                   const lnet::Nid& nid);
 
 }  // namespace plnet::node

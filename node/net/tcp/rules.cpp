@@ -5,9 +5,11 @@
 #include <chrono>
 #include <string>
 
+#include "drivers/net/tcp/listener.hpp"
 #include "lib/runtime/host/link_speed.hpp"
 #include "node/host/address_links.hpp"
 #include "node/net/tcp/connections_by_link.hpp"
+#include "node/net/tcp/host.hpp"
 
 namespace plnet::node {
 
@@ -39,6 +41,14 @@ Outcome<void> TcpRules::complete(const lnet::NiConfig& ni, Duration lnet_timeout
       {"timeout", std::chrono::duration_cast<std::chrono::seconds>(timeout).count()},
       {"tos", tunables.tos}};
   if (tunables.sock_timeout != 0) setup.lnd_timeout = timeout;  // else it follows LNet's
+  return {};
+}
+
+Outcome<void> TcpRules::check_free(const lnet::NiSetup& setup) const {
+  for (const socklnd::SocketAddress& address : listen_addresses(options_, setup.nid)) {
+    if (auto listens = drivers::try_to_listen(address); !listens)
+      return failure(listens.error(), drivers::explain_listen_failure(listens.error(), address));
+  }
   return {};
 }
 

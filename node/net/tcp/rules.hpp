@@ -18,6 +18,7 @@ class TcpRules final : public FamilyRules {
   [[nodiscard]] lnet::NiTunables defaults() const override;
   [[nodiscard]] Outcome<void> complete(const lnet::NiConfig& ni, Duration lnet_timeout,
                                        lnet::NiSetup& setup) const override;
+  [[nodiscard]] Outcome<void> check_free(const lnet::NiSetup& setup) const override;
   void keep_in_force(const lnet::NiConfig& ni, lnet::NiSetup& setup) const override;
 
  private:

@@ -42,6 +42,20 @@ TEST(EalArguments, UseHugepagesWhenThereAreEnough) {
   EXPECT_NE(arguments->memory_line.find("echo 128 > /proc/sys/vm/nr_hugepages"), std::string::npos);
 }
 
+TEST(EalArguments, AdviceNeverShrinksThePool) {
+  constexpr std::uint64_t kMib = 1U << 20U;
+  const auto advice = [](std::uint64_t mib, std::uint64_t total, std::uint64_t free) {
+    const std::vector<HugepagePool> pools = {{.page_size = 2 * kMib, .total = total, .free = free},
+                                             {.page_size = 1024 * kMib, .total = 1, .free = 0}};
+    return advised_hugepages(mib * kMib, pools);
+  };
+  EXPECT_EQ(advice(64, 0, 0), 128U);
+  EXPECT_EQ(advice(1024, 0, 0), 512U);
+  EXPECT_EQ(advice(1024, 4000, 100), 4000U + 412U) << "the others are in use";
+  EXPECT_EQ(advice(64, 4000, 100), 4000U);
+  EXPECT_EQ(advice(1023, 0, 0), 512U) << "rounded up";
+}
+
 TEST(EalArguments, LookAtTheBusOnlyForDevicesThatAreOurs) {
   EXPECT_NE(command_line(*eal_arguments(request(), {})).find("--no-pci"), std::string::npos);
   EalRequest with_nic = request();
