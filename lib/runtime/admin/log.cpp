@@ -9,9 +9,10 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <unistd.h>
 
 #include "lib/base/check.hpp"
+#include "lib/runtime/admin/descriptor_sink.hpp"
 
 namespace plnet::runtime {
 namespace {
@@ -19,6 +20,8 @@ namespace {
 constexpr auto kLevelNames = std::to_array<std::string_view>({"error", "warning", "info", "debug"});
 constexpr const char* kLinePattern = "time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v";
 
+// The reader of the log did not read.
+constexpr LogSite kLinesLost{LogLevel::kWarning, "log_lines_lost", {"lost"}};
 constexpr LogSite kRecordsLost{LogLevel::kWarning, "log_records_lost", {"shard", "lost"}};
 
 spdlog::level::level_enum spdlog_level(LogLevel level) {
@@ -83,10 +86,12 @@ void append_field(std::string& line, std::string_view key, std::string_view valu
 
 // Keeps spdlog out of the header.
 struct Log::Sinks {
-  explicit Sinks(std::vector<spdlog::sink_ptr> all) : logger("", all.begin(), all.end()) {
+  Sinks(std::vector<spdlog::sink_ptr> all, std::shared_ptr<DescriptorSink> its_descriptor)
+      : logger("", all.begin(), all.end()), descriptor(std::move(its_descriptor)) {
     logger.set_level(spdlog::level::trace);  // Log has decided already
   }
   spdlog::logger logger;
+  const std::shared_ptr<DescriptorSink> descriptor;  // may be null
 };
 
 std::string_view name_of(LogLevel level) {
@@ -162,8 +167,10 @@ Outcome<std::unique_ptr<Log>> Log::open(const LogOptions& options, const Clock& 
   std::unique_ptr<Log> log(new Log(options, clock, wall_clock));
   try {
     std::vector<spdlog::sink_ptr> sinks;
-    if (options.to_stderr) {
-      sinks.push_back(std::make_shared<spdlog::sinks::stderr_sink_st>());
+    std::shared_ptr<DescriptorSink> descriptor;
+    if (options.descriptor >= 0) {
+      descriptor = std::make_shared<DescriptorSink>(options.descriptor);
+      sinks.push_back(descriptor);
       sinks.back()->set_formatter(make_formatter(options.journal ? "%*%v" : kLinePattern));
     }
     if (!options.file.empty()) {
@@ -174,7 +181,7 @@ Outcome<std::unique_ptr<Log>> Log::open(const LogOptions& options, const Clock& 
       sinks.push_back(std::make_shared<CaptureSink>(options.capture));
       sinks.back()->set_formatter(make_formatter(kLinePattern));
     }
-    log->sinks_ = std::make_unique<Sinks>(std::move(sinks));
+    log->sinks_ = std::make_unique<Sinks>(std::move(sinks), std::move(descriptor));
     log->sinks_->logger.flush_on(spdlog::level::info);
   } catch (const spdlog::spdlog_ex& error) {
     return failure(Errc::kIo, fmt::format("log file '{}': {}", options.file, error.what()));
@@ -279,7 +286,18 @@ std::size_t Log::drain() {
     }
   }
   print_sums(clock_.now());
+  write_kept();
   return taken;
+}
+
+void Log::write_kept() {
+  if (!sinks_->descriptor) return;
+  DescriptorSink& sink = *sinks_->descriptor;
+  sink.write_kept();
+  if (sink.dropped() == lines_lost_reported_ || !sink.has_written_all()) return;
+  const std::uint64_t lost = sink.dropped() - lines_lost_reported_;
+  lines_lost_reported_ = sink.dropped();
+  print(kLinesLost, fmt::format("event={} lost={}", kLinesLost.event, lost));
 }
 
 std::uint64_t Log::suppressed() const {
@@ -289,7 +307,7 @@ std::uint64_t Log::suppressed() const {
 
 std::uint64_t Log::lost() const {
   const std::lock_guard lock(mutex_);
-  std::uint64_t sum = 0;
+  std::uint64_t sum = sinks_->descriptor ? sinks_->descriptor->dropped() : 0;
   for (const auto& port : ports_)
     sum += port->lost_.load(std::memory_order_relaxed);
   return sum;

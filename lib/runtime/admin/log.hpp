@@ -21,6 +21,8 @@
 #include <string_view>
 #include <vector>
 
+#include <unistd.h>
+
 #include "lib/base/clock.hpp"
 #include "lib/base/result.hpp"
 #include "lib/base/ring.hpp"
@@ -106,8 +108,8 @@ class LogPort {
 
 struct LogOptions {
   LogLevel level = LogLevel::kInfo;
-  bool to_stderr = true;
-  bool journal = false;  // stderr is systemd's journal: "<4>" in front, no time of our own
+  int descriptor = STDERR_FILENO;  // not waited for if its reader stalls; -1: none
+  bool journal = false;  // the descriptor is systemd's journal: "<4>" in front, no time of our own
   std::string file;      // also append to this file; "" = none
   std::function<void(std::string_view line)> capture;  // also hand each line to this; for tests
   // What is to stand behind a line, with a blank in front; "": nothing. Any thread that logs.
@@ -135,7 +137,7 @@ class Log {
   [[nodiscard]] LogLevel level() const { return level_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool wants(LogLevel level) const { return level <= this->level(); }
 
-  // Control path, any thread; may block on the disk or the terminal. Values of any length.
+  // Control path, any thread; may block on the disk. Values of any length.
   void write(const LogSite& site, std::initializer_list<std::string_view> values);
   // The same if the site's limit has room for it now; else nothing, not even a count: false, and
   // the caller comes again. A line that the level leaves out counts as written.
@@ -148,7 +150,8 @@ class Log {
   // Admin thread, every 100 ms or so: prints what pollers posted and the sums of sites that fell
   // silent. Returns the number of records taken.
   std::size_t drain();
-  // Lines that the limits swallowed and records that did not fit into rings, ever.
+  // Lines that the limits swallowed; records that did not fit into rings and lines that nobody
+  // read, ever.
   [[nodiscard]] std::uint64_t suppressed() const;
   [[nodiscard]] std::uint64_t lost() const;
 
@@ -168,6 +171,7 @@ class Log {
   void print_sum(const LogSite& site, SiteState& state, Instant now);
   void print_sums(Instant now);
   void emit(LogLevel level, std::string_view text);
+  void write_kept();
 
   const unsigned burst_;
   const Duration window_;
@@ -179,6 +183,7 @@ class Log {
   mutable std::mutex mutex_;  // of everything below
   std::map<const LogSite*, SiteState> sites_;
   std::uint64_t suppressed_ = 0;
+  std::uint64_t lines_lost_reported_ = 0;
   std::vector<std::unique_ptr<LogPort>> ports_;
 };
 

@@ -22,10 +22,11 @@
 namespace plnet::runtime {
 namespace {
 
-// Scrapes served at a time, and connections that may wait for one: a site has one or two
-// Prometheus servers, and a curious person.
-constexpr const char* kThreads = "2";
-constexpr const char* kWaitingConnections = "8";
+// Connections served at a time, and those that may wait. A site has one or two Prometheus servers;
+// the others are for callers that send their requests slowly, each of which holds a thread until
+// kRequestTimeoutMs.
+constexpr const char* kThreads = "32";
+constexpr const char* kWaitingConnections = "32";
 // A reader that takes longer over its request or our reply is cut off.
 constexpr const char* kRequestTimeoutMs = "3000";
 

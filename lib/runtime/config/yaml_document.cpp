@@ -254,6 +254,31 @@ void run_parser(std::string_view text, TreeBuilder& builder, ConfigErrors& error
   }
 }
 
+// libfyaml reads a collection in brackets to its end before it reports its beginning, and keeps
+// some 400 bytes for each sign of it. So limits of depth and number must hold before. Quotes are
+// not looked at: no document of LNet's has so many brackets in its texts.
+std::optional<UnfitText> find_costly_flow(std::string_view text) {
+  constexpr std::size_t kOpenMax = 16 * kMaxYamlDepth;
+  std::size_t open = 0;
+  std::size_t signs = 0;
+  unsigned line = 1;
+  for (const char c : text) {
+    if (c == '\n') ++line;
+    if (c != '[' && c != '{' && c != ',' && c != ']' && c != '}') continue;
+    if (c == '[' || c == '{') ++open;
+    if ((c == ']' || c == '}') && open > 0) --open;
+    if (open > kOpenMax) {
+      return UnfitText{{line, 1},
+                       fmt::format("nested too deeply, expected at most {} levels", kMaxYamlDepth)};
+    }
+    if (open > 0 && ++signs > kMaxYamlNodes) {
+      return UnfitText{{line, 1},
+                       fmt::format("too many values, expected at most {}", kMaxYamlNodes)};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 const Node* Node::find(std::string_view wanted) const {
@@ -262,7 +287,9 @@ const Node* Node::find(std::string_view wanted) const {
 }
 
 std::optional<Node> parse_yaml(std::string_view text, ConfigErrors& errors) {
-  if (const auto unfit = find_unfit_text(text)) {
+  auto unfit = find_unfit_text(text);
+  if (!unfit) unfit = find_costly_flow(text);
+  if (unfit) {
     errors.add(unfit->at, unfit->what);
     return std::nullopt;
   }

@@ -18,7 +18,7 @@ class AuditLog : public testing::Test {
  protected:
   AuditLog() {
     runtime::LogOptions options;
-    options.to_stderr = false;
+    options.descriptor = -1;
     options.capture = [this](std::string_view line) {
       lines.emplace_back(line.substr(line.find("event=")));
       lines.back().pop_back();

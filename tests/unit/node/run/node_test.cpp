@@ -36,7 +36,7 @@ class DrainLogs : public ::testing::Test {
  protected:
   void SetUp() override {
     runtime::LogOptions options;
-    options.to_stderr = false;
+    options.descriptor = -1;
     options.capture = [this](std::string_view line) {
       lines_.emplace_back(line.substr(line.find("event=")));
       lines_.back().pop_back();

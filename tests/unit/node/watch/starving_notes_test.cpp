@@ -36,7 +36,7 @@ class StarvingRouter : public testing::Test {
     }
     rig_->settle();
     runtime::LogOptions options;
-    options.to_stderr = false;
+    options.descriptor = -1;
     options.capture = [this](std::string_view line) { lines_.emplace_back(line); };
     auto log = runtime::Log::open(options, clock_, wall_clock_);
     ASSERT_TRUE(log);

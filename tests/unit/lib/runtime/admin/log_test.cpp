@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lib/runtime/admin/log.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 namespace plnet::runtime {
 namespace {
@@ -26,7 +32,7 @@ class LogTest : public testing::Test {
  protected:
   void SetUp() override {
     LogOptions options;
-    options.to_stderr = false;
+    options.descriptor = -1;
     options.burst = 3;
     options.capture = [this](std::string_view line) { lines_.emplace_back(line); };
     options.annotate = [](std::string_view line) {
@@ -49,6 +55,54 @@ TEST_F(LogTest, OneLineOfKeysAndValuesWithIsoTime) {
   EXPECT_EQ(lines_[0],
             "time=2026-09-21T14:13:20.250Z level=warning event=peer_down nid=10.0.0.1@tcp "
             "reason=\"no reply to ping\"\n");
+}
+
+// A pipe that a test reads when it likes.
+class StalledLog : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(::pipe2(ends_.data(), O_CLOEXEC), 0);
+    LogOptions options;
+    options.descriptor = ends_[1];
+    auto opened = Log::open(options, clock_, wall_clock_);
+    ASSERT_TRUE(opened) << opened.error().what;
+    log_ = std::move(*opened);
+  }
+  void TearDown() override {
+    log_.reset();
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  // All that the pipe has, and what the log kept for it.
+  std::string read_all() {
+    std::string all;
+    std::array<char, 65536> some{};
+    pollfd ready{.fd = ends_[0], .events = POLLIN, .revents = 0};
+    for (log_->drain(); ::poll(&ready, 1, 0) == 1; log_->drain())
+      all.append(some.data(), static_cast<std::size_t>(::read(ends_[0], some.data(), some.size())));
+    return all;
+  }
+
+  std::array<int, 2> ends_{};
+  ManualClock clock_;
+  FixedWallClock wall_clock_;
+  std::unique_ptr<Log> log_;
+};
+
+TEST_F(StalledLog, LinesThatNobodyReadsAreKeptAndThenDropped) {
+  const std::string text(1000, 'x');
+  for (int i = 0; i < 2000; ++i)
+    log_->write(kRouteDown, {text});
+  const std::uint64_t lost = log_->lost();
+  EXPECT_GT(lost, 500U);
+  EXPECT_LT(lost, 1100U) << "a mebibyte is kept, and the pipe holds some";
+  log_->drain();
+  EXPECT_EQ(log_->lost(), lost) << "the line about losses waits";
+  const std::string seen = read_all();
+  EXPECT_EQ(std::ranges::count(seen, '\n'), static_cast<std::ptrdiff_t>(2000 - lost + 1));
+  EXPECT_TRUE(seen.contains(fmt::format("event=log_lines_lost lost={}\n", lost)));
+  log_->write(kPeerDown, {"10.0.0.1@tcp", "gone"});
+  EXPECT_TRUE(read_all().ends_with("event=peer_down nid=10.0.0.1@tcp reason=gone\n"));
 }
 
 TEST_F(LogTest, LinesMayBeAnnotated) {
@@ -159,7 +213,7 @@ TEST(LogFile, IsAppendedToAndAMissingFolderIsAnError) {
   const ManualClock clock;
   const FixedWallClock wall_clock;
   LogOptions options;
-  options.to_stderr = false;
+  options.descriptor = -1;
   options.file = folder / "a.log";
   for (int i = 0; i < 2; ++i) {
     auto log = Log::open(options, clock, wall_clock);

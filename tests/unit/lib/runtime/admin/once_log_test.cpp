@@ -25,7 +25,7 @@ class OnceLogTest : public testing::Test {
  protected:
   explicit OnceLogTest(unsigned burst = 1'000'000) {
     LogOptions options;
-    options.to_stderr = false;
+    options.descriptor = -1;
     options.burst = burst;
     options.capture = [this](std::string_view line) {
       lines.emplace_back(line.substr(line.find("event=")));

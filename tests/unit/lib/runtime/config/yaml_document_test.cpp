@@ -147,7 +147,17 @@ TEST(YamlDocument, BoundsTheDepth) {
   EXPECT_TRUE(parse_yaml(nested(kMaxYamlDepth), "f").has_value());
   EXPECT_EQ(parse_bad(nested(kMaxYamlDepth + 1)).substr(0, 60),
             "f:1:33: nested too deeply, expected at most 32 levels\n[[[[[[");
-  EXPECT_FALSE(parse_yaml(nested(100'000), "f").has_value());
+  // Before libfyaml sees the text, which would take gigabytes for it.
+  EXPECT_TRUE(parse_bad(std::string(15'000'000, '[')).starts_with("f:1:1: nested too deeply"));
+  EXPECT_TRUE(parse_bad(std::string(15'000'000, '{')).starts_with("f:1:1: nested too deeply"));
+}
+
+TEST(YamlDocument, BoundsTheNumberOfValuesInBrackets) {
+  std::string list = "[";
+  for (std::size_t i = 0; i <= kMaxYamlNodes; ++i)
+    list += "a,";
+  EXPECT_TRUE(parse_bad(list).starts_with("f:1:1: too many values"));
+  EXPECT_TRUE(parse_yaml("a: ',,,,]]]]'\nb: x,y\nc: 10.0.[1-5].*\n", "f").has_value());
 }
 
 TEST(SourceExcerpt, CutsLongLinesAroundTheCaret) {

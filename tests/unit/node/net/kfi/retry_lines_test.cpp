@@ -17,7 +17,7 @@ TEST(KfiRetryLines, StandInTheLogWithTheirInterface) {
   ManualClock clock;
   const runtime::SystemWallClock wall_clock;
   runtime::LogOptions options;
-  options.to_stderr = false;
+  options.descriptor = -1;
   options.capture = [&](std::string_view line) { lines.emplace_back(line); };
   const auto log = std::move(*runtime::Log::open(options, clock, wall_clock));
   KfiRetryLines retries;
