@@ -42,6 +42,8 @@ namespace plnet::socklnd {
   X(kAttemptGarbage, "attempt_garbage", "connections", kCount, "answered with no HELLO")           \
   X(kAttemptTimeout, "attempt_timeouts", "connections", kCount, "not answered in time")            \
   X(kAttemptFailed, "attempt_failures", "connections", kCount, "TCP said no, or the peer did")     \
+  X(kAttemptUnprivileged, "attempt_unprivileged", "connections", kCount,                           \
+    "not begun: IPv6 needs a port below 1024, CAP_NET_BIND_SERVICE")                               \
   X(kSatisfied, "satisfied", "peers", kCount, "refused us more connections than they accepted")    \
   X(kLanesFull, "lanes_full", "connections", kCount, "left at home: no more lanes elsewhere")      \
   X(kRefusedRace, "refused_race", "connections", kCount, "refused: ours is under way and wins")    \

@@ -232,6 +232,12 @@ Result<Connection*> SockLnd::dial(Peer& peer, ConnectionType type, Protocol prot
     return std::unexpected(cause);
   };
   if (connections_.free_count() == 0) return fail(Errc::kNoMemory);
+  // A kernel that accepts all asserts that a HELLO from an unprivileged port came over IPv4
+  // (lustre-release lnet/klnds/socklnd/socklnd_cb.c: ksocknal_recv_hello()).
+  if (!config_.privileged && peer.id.nid.is_large()) {
+    counters_.add(Id::kAttemptUnprivileged);
+    return fail(Errc::kNotPermitted);
+  }
   const auto stream = streams_.driver().connect(request);
   if (!stream && stream.error() == Errc::kAgain) return std::unexpected(Errc::kAgain);
   if (!stream) return fail(stream.error());

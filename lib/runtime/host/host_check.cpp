@@ -56,10 +56,11 @@ void check_port(const HostFacts& facts, const HostNeeds& needs, Findings& findin
                         "lctl network down && lustre_rmmod, or choose another accept_port"});
   }
   if (port < facts.unprivileged_port_first && !has(facts, CAP_NET_BIND_SERVICE)) {
-    findings.push_back(
-        {severity, "cap_net_bind_service", fmt::format("CAP_NET_BIND_SERVICE for port {}", port),
-         "listening on it, and connecting from a reserved port as peers expect, is privileged",
-         grant("cap_net_bind_service")});
+    findings.push_back({severity, "cap_net_bind_service",
+                        fmt::format("CAP_NET_BIND_SERVICE for port {}", port),
+                        "listening on it, and connecting from a reserved port as peers expect, is "
+                        "privileged; without it peers are not connected to over IPv6",
+                        grant("cap_net_bind_service")});
   }
 }
 

@@ -260,6 +260,21 @@ TEST(SockLnd, AnUnprivilegedNodeUsesOneConnectionAndIsAnsweredOnIt) {
       << "to node 1 it is another process, whatever it says";
 }
 
+TEST(SockLnd, AnUnprivilegedNodeDoesNotConnectOverIpv6AndIsAnsweredThereNevertheless) {
+  TcpSite site(1, SimShape::calm(), 2, {.acceptor = {.policy = AcceptPolicy::kAll}, .ipv6 = true});
+  NodeOptions unprivileged{.acceptor = {.policy = AcceptPolicy::kAll}, .ipv6 = true};
+  unprivileged.lnd.privileged = false;
+  site.restart(0, unprivileged);
+  site[0].core().put(large_nid_of(1), 10, false);
+  ASSERT_TRUE(site.settle());
+  EXPECT_FALSE(site[0].core().completions()[0].status);
+  EXPECT_GT(site[0].count(LndId::kAttemptUnprivileged), 0U);
+  EXPECT_EQ(site[1].count(LndId::kOpenedByPeer), 0U);
+  site[1].core().put(large_nid_of(0), 10, false);
+  ASSERT_TRUE(site.settle());
+  EXPECT_EQ(site[0].core().tally().puts, 1U);
+}
+
 TEST(SockLnd, ASecureAcceptorRefusesAnUnprivilegedNode) {
   TcpSite site(1, SimShape::calm(), 2);
   NodeOptions unprivileged;
