@@ -16,6 +16,7 @@ namespace plnet::o2iblnd {
 
 struct OfPeer;      // its place among the connections of its peer
 struct ForService;  // its place among those that the next flush looks at
+struct ForRoom;     // its place among those that wait for a descriptor
 
 // A receive buffer: posted, or in one of the lists of its connection.
 struct Rx : ListNode<> {
@@ -52,7 +53,7 @@ struct Inbound : ListNode<> {
   }
 };
 
-struct Connection : ListNode<OfPeer>, ListNode<ForService> {
+struct Connection : ListNode<OfPeer>, ListNode<ForService>, ListNode<ForRoom> {
   enum class State : std::uint8_t {
     kFree,
     kConnecting,  // we have asked

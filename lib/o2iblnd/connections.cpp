@@ -71,6 +71,7 @@ void Connections::give(Connection& connection) {
   leave(connection.arrived);
   leave(connection.unposted);
   if (connection.ListNode<ForService>::linked()) connection.ListNode<ForService>::unlink();
+  if (connection.ListNode<ForRoom>::linked()) connection.ListNode<ForRoom>::unlink();
   if (connection.ListNode<OfPeer>::linked()) connection.ListNode<OfPeer>::unlink();
   owners_[connection.id.index] = kNoOwner;
   --connection.peer->users;
@@ -150,11 +151,19 @@ void Connections::close(Connection& connection, Errc cause) {
   connection.cause = cause;
   if (connection.ListNode<OfPeer>::linked()) connection.ListNode<OfPeer>::unlink();
   if (connection.ListNode<ForService>::linked()) connection.ListNode<ForService>::unlink();
+  if (connection.ListNode<ForRoom>::linked()) connection.ListNode<ForRoom>::unlink();
   closed_.push_back(connection);
   environment_.count(O2ibCounters::Id::kClosed);
   if (connection.established && cause != Errc::kShutdown)
     environment_.count(O2ibCounters::Id::kLost);
   if (!connection.disconnected) environment_.driver.to_error(connection.id);
+}
+
+void Connections::serve_those_for_room() {
+  IntrusiveList<Connection, ForRoom> waiting;
+  for_room_.take(environment_.freed, waiting);
+  while (Connection* const connection = waiting.pop_front())
+    serve_soon(*connection);
 }
 
 Connection* Connections::let_go_next() {

@@ -9,6 +9,7 @@
 #include "lib/o2iblnd/connection.hpp"
 #include "lib/o2iblnd/environment.hpp"
 #include "lib/o2iblnd/peer.hpp"
+#include "lib/o2iblnd/waiting_list.hpp"
 
 namespace plnet::o2iblnd {
 
@@ -50,8 +51,19 @@ class Connections {
     if (!closing && !connection.ListNode<ForService>::linked()) to_serve_.push_back(connection);
   }
   // Those of now: what is added meanwhile waits for the next flush.
-  void take_to_serve(IntrusiveList<Connection, ForService>& out) { out.splice_back(to_serve_); }
-  [[nodiscard]] bool has_to_serve() const { return !to_serve_.empty(); }
+  void take_to_serve(IntrusiveList<Connection, ForService>& out) {
+    if (for_room_.has_come(environment_.freed)) serve_those_for_room();
+    out.splice_back(to_serve_);
+  }
+  [[nodiscard]] bool has_to_serve() const {
+    return !to_serve_.empty() || for_room_.has_come(environment_.freed);
+  }
+  // The flush after something has been given back looks at it.
+  void serve_when_freed(Connection& connection) {
+    const bool closing = connection.state == Connection::State::kClosing;
+    if (!closing && !connection.ListNode<ForRoom>::linked())
+      for_room_.push_back(connection, environment_.freed);
+  }
 
   // Disconnects it; what is on it is let go in the same flush or poll, by let_go_next(). The first
   // cause stays.
@@ -72,6 +84,7 @@ class Connections {
   static constexpr std::size_t kPostedAtOnce = 32;
 
   [[nodiscard]] Fragment buffer(std::uint32_t index) const;
+  void serve_those_for_room();
 
   Environment& environment_;
   const std::uint32_t receives_each_;
@@ -79,6 +92,7 @@ class Connections {
   Pool<Connection> pool_;
   std::vector<std::uint32_t> owners_;  // slot by index of the queue pair
   IntrusiveList<Connection, ForService> to_serve_;
+  WaitingList<Connection, ForRoom> for_room_;
   IntrusiveList<Connection, ForService> closed_;
 };
 

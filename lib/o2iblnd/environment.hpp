@@ -97,6 +97,10 @@ struct Environment {
   VerbsDriver& driver;
   Instant now;
   bool shutting_down = false;
+  // Changes whenever something has ended that others may wait for: a descriptor, a place in the
+  // driver. Those that wait try again once for each change, not in each turn.
+  std::uint64_t freed = 0;
+  std::size_t sends_posted = 0;  // on all connections
   Counters<O2ibCounters> counters;
   std::array<lnet::Completion, 32> reported{};
   std::size_t reported_count = 0;

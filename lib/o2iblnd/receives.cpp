@@ -128,7 +128,7 @@ void Receives::offer_arrived(Connection& connection) {
     PLNET_CHECK(!decode(connections_.bytes_of(*rx), message_), "a message is understood twice");
     if (offer(connection, *rx, message_)) continue;
     connection.arrived.push_front(*rx);
-    return connections_.serve_soon(connection);
+    return connections_.serve_when_freed(connection);
   }
 }
 
@@ -193,14 +193,23 @@ unsigned Receives::run_decided() {
   IntrusiveList<Inbound> now;
   now.splice_back(decided_);
   unsigned work = 0;
-  while (Inbound* const one = now.pop_front()) {
-    Connection& connection = *one->connection;
-    connection.inbound.push_back(*one);
-    carry_out(*one);
-    offer_arrived(connection);
-    ++work;
-  }
+  for (; Inbound* const one = now.pop_front(); ++work)
+    go_on(*one);
+  if (!starved_.has_come(environment_.freed)) return work;
+  IntrusiveList<Inbound> waiting;
+  starved_.take(environment_.freed, waiting);
+  // Where one finds nothing the others would not either.
+  for (; starved_.empty() && !waiting.empty(); ++work)
+    go_on(*waiting.pop_front());
+  starved_.put_back(waiting);
   return work;
+}
+
+void Receives::go_on(Inbound& inbound) {
+  Connection& connection = *inbound.connection;
+  connection.inbound.push_back(inbound);
+  carry_out(inbound);
+  offer_arrived(connection);
 }
 
 }  // namespace plnet::o2iblnd

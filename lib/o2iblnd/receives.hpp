@@ -26,7 +26,9 @@ class Receives final : public InboundEnds {
   void resume(lnet::RxHandle rx, const lnet::RxDecision& decision);
   // Decisions, and messages that waited for a descriptor. Returns pieces of work.
   unsigned run_decided();
-  [[nodiscard]] bool has_decided() const { return !decided_.empty(); }
+  [[nodiscard]] bool has_decided() const {
+    return !decided_.empty() || starved_.has_come(environment_.freed);
+  }
 
   // The connection is disconnected: nothing more of it is offered.
   void let_go_all(Connection& connection);
@@ -47,7 +49,8 @@ class Receives final : public InboundEnds {
   // Bytes of payload that go with the header; nothing if they cannot.
   [[nodiscard]] static std::optional<std::uint32_t> payload_of(const Message& message);
   void carry_out(Inbound& inbound);
-  // False: no descriptor is free for the answer; it is tried again.
+  void go_on(Inbound& inbound);
+  // False: no descriptor is free for the answer; it is tried again when one may be.
   [[nodiscard]] bool act(Inbound& inbound);
   [[nodiscard]] bool receive_immediate(Inbound& inbound);
   [[nodiscard]] bool receive_put(Inbound& inbound);
@@ -62,7 +65,8 @@ class Receives final : public InboundEnds {
   Peers& peers_;
   Sends& sends_;
   IntrusiveList<Inbound> decided_;
-  Message message_;  // the one that is looked at
+  WaitingList<Inbound> starved_;  // whose answers wait for a descriptor
+  Message message_;               // the one that is looked at
 };
 
 }  // namespace plnet::o2iblnd

@@ -31,7 +31,7 @@ void Receives::carry_out(Inbound& inbound) {
   connection.parked = &inbound;
   inbound.state = Inbound::State::kDecided;
   inbound.unlink();
-  decided_.push_back(inbound);
+  starved_.push_back(inbound, environment_.freed);
 }
 
 bool Receives::act(Inbound& inbound) {
@@ -110,6 +110,7 @@ void Receives::end(Inbound& inbound, Result<void> status, Health health) {
   inbound.connection = nullptr;
   inbound.state = Inbound::State::kFree;
   pool_.give(&inbound);
+  ++environment_.freed;
   if (wanted) environment_.core.on_received(rx, status, health);
 }
 

@@ -233,7 +233,11 @@ Sends::Posting Sends::post(Connection& connection, Tx& tx, bool costs_credit) {
   if (!environment_.driver.post_chain(connection.id, std::span(chain_).first(length))) {
     environment_.count(Id::kPostsRefused);
     // Completions make room; without any under way there is nothing but to try again.
-    if (connection.credits.sends_posted() == 0) connections_.serve_soon(connection);
+    if (environment_.sends_posted == 0) {
+      connections_.serve_soon(connection);
+    } else if (connection.credits.sends_posted() == 0) {
+      connections_.serve_when_freed(connection);
+    }
     return Posting::kNoRoom;
   }
   connection.credits.posted(costs_credit, tx.kind);
@@ -241,6 +245,7 @@ Sends::Posting Sends::post(Connection& connection, Tx& tx, bool costs_credit) {
   environment_.count(Id::kWrites, length - 1);
   tx.unlink();
   ++tx.sending;
+  ++environment_.sends_posted;
   connection.posted.push_back(tx);
   run(tx, Event::kPosted);
   return Posting::kDone;
@@ -264,7 +269,8 @@ bool Sends::noop_is_due(const Connection& connection) const {
 
 void Sends::send_noop(Connection& connection) {
   Tx* const tx = new_reply(connection, Kind::kNoop, nullptr);
-  if (tx != nullptr) enqueue(*tx);
+  if (tx == nullptr) return connections_.serve_when_freed(connection);
+  enqueue(*tx);
 }
 
 Sends::Posting Sends::post_next(Connection& connection) {

@@ -32,6 +32,8 @@ void Sends::on_sent(const WorkCompletion& completion) {
     return environment_.count(Id::kStray);
   Connection& own = *tx->connection;
   --tx->sending;
+  --environment_.sends_posted;
+  ++environment_.freed;
   own.credits.completed(tx->kind);
   if (completion.status) {
     own.peer->last_alive = environment_.now;
@@ -104,6 +106,7 @@ void Sends::drain_all(Connection& connection) {
   while (Tx* const tx = connection.posted.front()) {
     if (tx->sending > 0) {  // the driver owes its completion
       environment_.count(Id::kUnexpected);
+      environment_.sends_posted -= tx->sending;
       tx->sending = 0;
     }
     run(*tx, Event::kDrain);

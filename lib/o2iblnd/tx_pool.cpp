@@ -71,6 +71,7 @@ void TxPool::give(Tx& tx) {
   tx.state = TxState::kFree;
   --(tx.reply ? replies_ : ours_);
   pool_.give(&tx);
+  ++environment_.freed;
 }
 
 Fragment TxPool::buffer(const Tx& tx, std::uint32_t length) const {
