@@ -50,7 +50,10 @@ enum class WorkEvent : std::uint8_t { kSent, kReceived };
 struct WorkCompletion {
   QueuePairId queue_pair;
   WorkEvent event = WorkEvent::kSent;
-  Result<void> status;       // kAborted: flushed, the queue pair was in error already
+  // kAborted: flushed, the queue pair was in error already; kNoSpace: the peer had no receive for
+  // it, through all retries; kTimedOut: no acknowledgment came; kInvalid, kNetworkDown: the fault
+  // is ours, or our device's.
+  Result<void> status;
   std::uint32_t length = 0;  // kReceived
   std::uint64_t cookie = 0;
 };

@@ -10,6 +10,16 @@ const std::array<Sends::Handler, kTxActions> Sends::kHandlers = {nullptr,
 #undef PLNET_X
 };
 
+namespace {
+
+// The device, or memory that it does not know: the peer has no part in it.
+Health health_of_failure(Errc cause) {
+  const bool ours = cause == Errc::kInvalid || cause == Errc::kNetworkDown;
+  return ours ? Health::kLocalError : Health::kRemoteError;
+}
+
+}  // namespace
+
 void Sends::run(Tx& tx, Event event) {
   const TxAction action = action_for(tx.state, event);
   if (action == TxAction::kNone) {
@@ -23,8 +33,11 @@ void Sends::on_sent(const WorkCompletion& completion) {
   Connection* const connection = connections_.find(completion.queue_pair);
   if (kind_of(completion.cookie) == CookieKind::kWrite) {
     // Only one that fails completes by itself; the message behind it is flushed.
-    if (connection != nullptr) connections_.close(*connection, Errc::kIo);
-    return;
+    if (connection == nullptr) return;
+    Tx* const chain = pool_.at(index_of(completion.cookie));
+    if (chain != nullptr && chain->connection == connection && !completion.status)
+      chain->fail(Errc::kIo, health_of_failure(completion.status.error()));
+    return connections_.close(*connection, Errc::kIo);
   }
   Tx* const tx = pool_.at(index_of(completion.cookie));
   if (tx == nullptr || tx->sending == 0 || tx->connection == nullptr ||
@@ -41,7 +54,9 @@ void Sends::on_sent(const WorkCompletion& completion) {
     // Without a receive for it the peer has not seen a request; a chain it has seen in part.
     const bool unseen = completion.status.error() == Errc::kNoSpace && tx->transmit != nullptr &&
                         (tx->state == State::kSending || tx->state == State::kAsking);
-    if (!tx->answered) tx->fail(Errc::kIo, unseen ? Health::kRemoteDropped : Health::kRemoteError);
+    if (!tx->answered)
+      tx->fail(Errc::kIo,
+               unseen ? Health::kRemoteDropped : health_of_failure(completion.status.error()));
     connections_.close(own, Errc::kIo);
   }
   connections_.serve_soon(own);

@@ -3,25 +3,13 @@
 #include <utility>
 
 #include "drivers/net/mlx/device.hpp"
+#include "drivers/net/mlx/status.hpp"
 
 namespace plnet::mlx {
 
 using o2iblnd::WorkCompletion;
 using o2iblnd::WorkEvent;
 using Id = MlxTable::Id;
-
-namespace {
-
-Result<void> status_of(ibv_wc_status status) {
-  switch (status) {
-    case IBV_WC_SUCCESS: return {};
-    case IBV_WC_WR_FLUSH_ERR: return std::unexpected(Errc::kAborted);
-    case IBV_WC_RETRY_EXC_ERR: return std::unexpected(Errc::kTimedOut);
-    default: return std::unexpected(Errc::kIo);
-  }
-}
-
-}  // namespace
 
 unsigned Device::poll_completions() {
   std::array<ibv_wc, kBurst> burst;

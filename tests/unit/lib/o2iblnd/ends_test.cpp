@@ -146,6 +146,18 @@ TEST(O2iblndEnds, AFailedSendToAPeerWithoutAReceive) {
   node.expect_clean();
 }
 
+TEST(O2iblndEnds, AFailedSendOfOurOwnFault) {
+  for (const Errc cause : {Errc::kInvalid, Errc::kNetworkDown}) {
+    ScriptedNode node;
+    (void)node.put(10);
+    node.establish();
+    node.sent(0, std::unexpected(cause));
+    node.expect_end(Errc::kIo, Health::kLocalError);
+    node.end();
+    node.expect_clean();
+  }
+}
+
 TEST(O2iblndEnds, AFailedReceive) {
   ScriptedNode node;
   const std::size_t index = node.accepted();
